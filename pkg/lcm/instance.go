@@ -1,0 +1,117 @@
+package lcm
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Instance is the durable VNF instance (SOL003 VnfInstance) with what only we keep.
+type Instance struct {
+	ID      string // UUID
+	Version int64  // grows with every write; the ETag
+	Created time.Time
+	Updated time.Time
+
+	Name        string
+	Description string
+
+	VnfdID          string
+	VnfPkgID        string
+	Provider        string
+	ProductName     string
+	SoftwareVersion string
+	VnfdVersion     string
+
+	State sol.InstantiationState
+
+	// VimConnections holds credentials; it is encrypted at rest and redacted in every answer.
+	VimConnections         map[string]sol.VimConnectionInfo
+	ConfigurableProperties sol.KeyValuePairs
+	Metadata               sol.KeyValuePairs
+	Extensions             sol.KeyValuePairs
+
+	// HoldsResources says that the VIM may hold resources of the instance: set when an instantiation is
+	// admitted, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
+	HoldsResources bool
+	// Instantiated is nil until the first instantiation finishes its inventory.
+	Instantiated *sol.InstantiatedVnfInfo
+	// Inventory is what the VIM had at the last inventory, richer than Instantiated: mgmt drivers
+	// find node addresses, hosts and zones here.
+	Inventory []Resource
+}
+
+// VNFC returns the vnfcInfo and vnfcResourceInfo with this vnfcInfo id; false when there is none.
+func (i *Instance) VNFC(id string) (sol.VnfcInfo, sol.VnfcResourceInfo, bool) {
+	if i.Instantiated == nil {
+		return sol.VnfcInfo{}, sol.VnfcResourceInfo{}, false
+	}
+	for _, c := range i.Instantiated.VnfcInfo {
+		if c.ID != id {
+			continue
+		}
+		for _, r := range i.Instantiated.VnfcResourceInfo {
+			if r.ID == c.VnfcResourceInfoID {
+				return c, r, true
+			}
+		}
+	}
+	return sol.VnfcInfo{}, sol.VnfcResourceInfo{}, false
+}
+
+// Resource is one VIM resource of a VNF instance, as the infra driver last saw it.
+type Resource struct {
+	// Name is the resource's name in the template (a VDU, CP, storage or link name, or any other HOT name).
+	Name string `json:"name"`
+	Type string `json:"type"` // e.g. OS::Nova::Server
+	ID   string `json:"id"`   // id in the VIM
+	// VNFC is the vnfcInfo id of the VNFC it belongs to; empty for a resource of the whole VNF.
+	VNFC string `json:"vnfc,omitempty"`
+	// VDU and Index place the VNFC: the Index-th VNFC (from 0) of the VDU.
+	VDU   string `json:"vdu,omitempty"`
+	Index int    `json:"index,omitempty"`
+	// Addresses are the resource's own: a port's fixed addresses, a floating IP's address.
+	Addresses []Address `json:"addresses,omitempty"`
+	// Host and Zone are those of a server.
+	Host    string    `json:"host,omitempty"`
+	Zone    string    `json:"zone,omitempty"`
+	Created time.Time `json:"created,omitzero"`
+}
+
+// Address is an IP address of a resource.
+type Address struct {
+	IP       string `json:"ip"`
+	MAC      string `json:"mac,omitempty"`
+	Subnet   string `json:"subnet,omitempty"`  // subnet id
+	Network  string `json:"network,omitempty"` // network id
+	Floating bool   `json:"floating,omitempty"`
+}
+
+// Vim is a registered VIM: one that an operator named, or a cluster that an instance made.
+type Vim struct {
+	ID          string // UUID
+	Name        string // unique
+	Description string
+	// Owner is the instance that made it, or "" for one that an operator registered.
+	Owner      string
+	Connection sol.VimConnectionInfo
+	Default    bool
+	Created    time.Time
+	Updated    time.Time
+}
+
+// PrimaryVim returns the connection that holds the instance's own resources, with its key: the first by
+// key that does not belong to a cluster the instance itself made.
+func PrimaryVim(conns map[string]sol.VimConnectionInfo) (string, sol.VimConnectionInfo, bool) {
+	for _, k := range slices.Sorted(maps.Keys(conns)) {
+		if _, own := conns[k].Extra[ExtraOwner]; !own {
+			return k, conns[k], true
+		}
+	}
+	return "", sol.VimConnectionInfo{}, false
+}
+
+// ExtraOwner is the key in VimConnectionInfo.extra that marks a VIM made by a VNF instance; its value is the instance id.
+const ExtraOwner = "gybe.vnfInstanceId"

@@ -1,0 +1,125 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Store keeps instances, operations and what happens to them. Every method is one transaction that also
+// writes the event rows of the change; methods that change an operation's state write its notification too.
+type Store interface {
+	Journal
+
+	// InsertInstance stores a new instance, with its outbox message.
+	InsertInstance(ctx context.Context, i *Instance, m []Message) error
+	// Instance returns CodeNotFound when there is none.
+	Instance(ctx context.Context, id string) (*Instance, error)
+	// Instances lists in order of id.
+	Instances(ctx context.Context, q Query) ([]*Instance, error)
+	// DeleteInstance deletes one that is NOT_INSTANTIATED and has no active operation, else CodeConflict;
+	// with ifVersion it is CodePrecondition when the version differs.
+	DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []Message) error
+
+	// Admit locks the instance, calls check on it in the transaction, refuses with CodeConflict when an
+	// operation is active, and stores the operation, its message, its job and the instance as check left
+	// it: all or nothing.
+	Admit(ctx context.Context, op *Operation, m []Message, check func(*Instance) error) error
+	// Operation returns CodeNotFound when there is none.
+	Operation(ctx context.Context, id string) (*Operation, error)
+	// Operations lists, newest last.
+	Operations(ctx context.Context, q Query) ([]*Operation, error)
+	// Steer applies a user's event: in one transaction it locks the operation, calls change, which sets the new
+	// state and returns the messages, stores it with a job when it is Running, and bumps the epoch so that
+	// whoever still works on it is fenced.
+	Steer(ctx context.Context, id string, change func(*Operation) ([]Message, error)) (*Operation, error)
+	// Progress returns the phases and steps of an operation in the order they began.
+	Progress(ctx context.Context, opID string) ([]PhaseRecord, []StepRecord, error)
+
+	// Claim makes node the owner of a Running operation: epoch + 1. CodeNotFound when it is gone; nil when
+	// it is not Running.
+	Claim(ctx context.Context, opID, node string) (*Claimed, error)
+	// CommitTick stores the outcome of a tick, fenced by c.
+	CommitTick(ctx context.Context, c Claim, t Tick) error
+
+	// Vims lists registered VIMs by name; Vim finds one by id or returns CodeNotFound.
+	Vims(ctx context.Context) ([]Vim, error)
+	Vim(ctx context.Context, id string) (*Vim, error)
+	// SaveVim inserts or replaces by id; CodeConflict when the name is another's.
+	SaveVim(ctx context.Context, v Vim) error
+	DeleteVim(ctx context.Context, id string) error
+}
+
+// Query bounds a list.
+type Query struct {
+	After      string // id after which to start, "" = from the beginning
+	Limit      int    // number of rows, 0 = all
+	InstanceID string // operations of one instance only
+	// States limits operations to these states.
+	States []sol.LcmOperationStateType
+}
+
+// Claimed is what a node needs to work on an operation.
+type Claimed struct {
+	Op       *Operation
+	Instance *Instance
+	// Phase is the record of Op.Phase, nil when it has not begun.
+	Phase *PhaseRecord
+}
+
+// Tick is the outcome of one or more phases run under a claim.
+type Tick struct {
+	Op       *Operation    // complete: state, phase, waiting, error, grant, changes
+	Instance *Instance     // nil when the instance did not change
+	Phases   []PhaseRecord // inserted or replaced by name
+	Effects  Effects
+	Messages []Message
+}
+
+// PhaseState is where a phase stands.
+type PhaseState string
+
+// The states of a phase.
+const (
+	PhaseRunning PhaseState = "RUNNING"
+	PhaseWaiting PhaseState = "WAITING"
+	PhaseDone    PhaseState = "DONE"
+	PhaseFailed  PhaseState = "FAILED"
+)
+
+// PhaseRecord is the durable record of a phase of an operation; (operation, Name) is unique.
+type PhaseRecord struct {
+	Name     string     `json:"name"`
+	State    PhaseState `json:"state"`
+	Attempts int        `json:"attempts"` // attempts that failed, those of this retry series included
+	// Failing counts consecutive failures; it decides the backoff and when to give up.
+	Failing  int       `json:"failing"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished,omitzero"`
+	Detail   string    `json:"detail,omitempty"`
+	Error    *Failure  `json:"error,omitempty"`
+}
+
+// Message is a notification for the outbox: one row, fanned out to the matching subscriptions later.
+type Message struct {
+	ID          string // UUID; the notification's id, the same on every delivery
+	Kind        string // notificationType of SOL003
+	InstanceID  string
+	OperationID string
+	Time        time.Time
+	// Body is the notification without subscriptionId and _links.
+	Body json.RawMessage
+}
+
+// Clock tells the time; tests bring their own.
+type Clock interface {
+	Now() time.Time
+}
+
+// SystemClock is the machine's clock in UTC with the microseconds PostgreSQL keeps.
+type SystemClock struct{}
+
+// Now returns the current time.
+func (SystemClock) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,220 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// Work is one tick's view of an operation. Phases read it, change Op and Instance (which are committed
+// with the tick, fenced), and do whatever must happen once inside Step.
+//
+// Steps may run in parallel; Op and Instance MUST only be changed by the phase itself, outside parallel steps.
+type Work struct {
+	Op       *Operation
+	Instance *Instance
+	VNFD     *vnfd.VNFD
+	// Flavour is the deployment flavour of the request or the instance; nil only before instantiation is planned.
+	Flavour *vnfd.Flavour
+	// Package is the VNF package's content, rooted at the archive's root.
+	Package fs.FS
+	Log     *slog.Logger
+	Clock   Clock
+
+	claim   Claim
+	phase   string
+	journal Journal
+	effects Effects
+}
+
+// Claim identifies one node's right to work on an operation; every engine write carries it and fails
+// with ErrFenced when it is no longer the newest.
+type Claim struct {
+	OperationID string
+	InstanceID  string
+	Epoch       int64
+}
+
+// Effects are changes of other records that are committed in the same transaction as the tick.
+type Effects struct {
+	RegisterVims []Vim    // inserted, or replaced by ID
+	RemoveVims   []string // ids; absent ones are no error
+}
+
+// RegisterVim makes v known as a VIM when the tick commits. Its ID MUST be deterministic for its
+// owner, so that a repeated tick replaces instead of adding.
+func (w *Work) RegisterVim(v Vim) { w.effects.RegisterVims = append(w.effects.RegisterVims, v) }
+
+// RemoveVim forgets a VIM when the tick commits.
+func (w *Work) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.RemoveVims, id) }
+
+// Claim returns the right under which this tick writes.
+func (w *Work) Claim() Claim { return w.claim }
+
+// Step runs fn as a durable step of the current phase. name says what is done ("prepare node"), target on
+// which thing (a vnfcInfo id, a stack name; may be empty); together they are unique within the phase.
+//
+// A step that is recorded as done is not run again: Step returns nil at once. Otherwise fn is run, in
+// whatever state a dead predecessor left the world; it finds its last checkpoint in Step.Load. When fn
+// returns nil the step is recorded as done before Step returns; on a wait it stays open; on a failure the
+// error is recorded with it and returned, and a later tick may run it again.
+func (w *Work) Step(ctx context.Context, name, target string, fn func(context.Context, *Step) error) error {
+	rec, err := w.journal.BeginStep(ctx, w.claim, w.phase, name, target)
+	if err != nil {
+		return err
+	}
+	if rec.State == StepDone {
+		return nil
+	}
+	s := &Step{rec: rec, w: w}
+	err = fn(ctx, s)
+	if flushErr := s.flush(ctx); err == nil || errors.Is(flushErr, ErrFenced) {
+		err = errors.Join(err, flushErr)
+	}
+	if _, why, waiting := Waiting(ctx, err); waiting {
+		return errors.Join(err, w.journal.EndStep(context.WithoutCancel(ctx), w.claim, rec.ID, StepOpen, why, nil))
+	}
+	if err != nil {
+		if errors.Is(err, ErrFenced) {
+			return err
+		}
+		return errors.Join(err, w.journal.EndStep(context.WithoutCancel(ctx), w.claim, rec.ID, StepFailed, "", FailureOf(err, w.phase)))
+	}
+	return w.journal.EndStep(ctx, w.claim, rec.ID, StepDone, s.detail, nil)
+}
+
+// StepState is where a step stands.
+type StepState string
+
+// The states of a step.
+const (
+	StepOpen   StepState = "OPEN"   // under way, or waiting
+	StepFailed StepState = "FAILED" // its last attempt failed; it may be tried again
+	StepDone   StepState = "DONE"
+)
+
+// StepRecord is the durable record of a step.
+type StepRecord struct {
+	ID         int64
+	Phase      string
+	Name       string
+	Target     string
+	State      StepState
+	Attempts   int
+	Started    time.Time
+	Finished   time.Time // zero while open
+	Detail     string    // what the step has to say for itself, or what it waits for
+	Checkpoint json.RawMessage
+	Error      *Failure
+}
+
+// LogLine is one line of a step's output.
+type LogLine struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"` // without the line end, at most 4096 bytes
+}
+
+// Journal keeps steps. Every method is fenced by the claim and returns ErrFenced when it is outdated.
+type Journal interface {
+	// BeginStep finds or creates the step, and counts an attempt unless it is done.
+	BeginStep(ctx context.Context, c Claim, phase, name, target string) (StepRecord, error)
+	// SaveStep stores the checkpoint of an open step.
+	SaveStep(ctx context.Context, c Claim, id int64, checkpoint json.RawMessage) error
+	// EndStep records the outcome of an attempt; StepOpen means that it goes on in a later tick.
+	EndStep(ctx context.Context, c Claim, id int64, state StepState, detail string, failure *Failure) error
+	// AppendLog adds output lines to a step, in order.
+	AppendLog(ctx context.Context, c Claim, id int64, lines []LogLine) error
+}
+
+// Step is a durable step under way.
+type Step struct {
+	rec    StepRecord
+	w      *Work
+	detail string
+
+	mu      sync.Mutex
+	lines   []LogLine
+	flushed time.Time
+	err     error
+}
+
+// flushEvery bounds how long a log line stays in memory while others follow.
+const flushEvery = 200 * time.Millisecond
+
+// maxLine is the length in bytes at which a log line is cut.
+const maxLine = 4096
+
+// Attempt is the number of this attempt, from 1.
+func (s *Step) Attempt() int { return s.rec.Attempts }
+
+// Started is when the step's first attempt began.
+func (s *Step) Started() time.Time { return s.rec.Started }
+
+// Detail sets the words that the finished step shows.
+func (s *Step) Detail(text string) { s.detail = text }
+
+// Load decodes the last checkpoint into v and reports whether there was one.
+func (s *Step) Load(v any) (bool, error) {
+	if len(s.rec.Checkpoint) == 0 {
+		return false, nil
+	}
+	return true, json.Unmarshal(s.rec.Checkpoint, v)
+}
+
+// Save stores v as the step's checkpoint: durable and fenced before it returns. Checkpoints MUST NOT hold secrets.
+func (s *Step) Save(ctx context.Context, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := s.w.journal.SaveStep(ctx, s.w.claim, s.rec.ID, raw); err != nil {
+		return err
+	}
+	s.rec.Checkpoint = raw
+	return nil
+}
+
+// Logf adds one line to the step's log. It MUST NOT be given secrets. An error of the store
+// (ErrFenced above all) surfaces when the step ends or at the next Err.
+func (s *Step) Logf(ctx context.Context, line string) {
+	if len(line) > maxLine {
+		line = line[:maxLine]
+	}
+	now := s.w.Clock.Now()
+	s.mu.Lock()
+	s.lines = append(s.lines, LogLine{Time: now, Text: line})
+	due := now.Sub(s.flushed) >= flushEvery || len(s.lines) >= 100
+	s.mu.Unlock()
+	if due {
+		_ = s.flush(ctx) // kept in s.err
+	}
+}
+
+// Flush writes what Logf has gathered; a follower of a quiet log calls it now and then.
+func (s *Step) Flush(ctx context.Context) error { return s.flush(ctx) }
+
+func (s *Step) flush(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushed = s.w.Clock.Now()
+	if s.err != nil || len(s.lines) == 0 {
+		return s.err
+	}
+	// A tick that ends must still write what it has read, or the lines would be lost.
+	s.err = s.w.journal.AppendLog(context.WithoutCancel(ctx), s.w.claim, s.rec.ID, s.lines)
+	s.lines = nil
+	return s.err
+}
+
+// Err returns the first error that writing the log met.
+func (s *Step) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
