@@ -1,0 +1,91 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"time"
+)
+
+// Blob is an open archive. It is an io.ReadSeeker and io.ReaderAt, as http.ServeContent and archive/zip want.
+type Blob struct {
+	*os.File
+	size int64
+	time time.Time
+}
+
+// Size is the archive's length in bytes.
+func (b *Blob) Size() int64 { return b.size }
+
+// ModTime is when this copy was stored.
+func (b *Blob) ModTime() time.Time { return b.time }
+
+// Open opens a blob for reading; the error is fs.ErrNotExist where the store has none of this digest. The blob
+// stays readable after a Delete.
+func (s *Store) Open(d Digest) (*Blob, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	f, err := s.root.Open(d.path(blobs))
+	if err != nil {
+		return nil, fmt.Errorf("open content: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open content: %w", err), f.Close())
+	}
+	return &Blob{File: f, size: info.Size(), time: info.ModTime()}, nil
+}
+
+// Delete removes a blob and its tree; what is not there is no error. The caller must know that nobody needs the
+// digest any more and that nobody can begin to need it before Delete returns.
+func (s *Store) Delete(d Digest) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	// The tree goes first: with the blob gone and the tree left, nothing would ever come back for the tree.
+	if err := s.deleteTree(d); err != nil {
+		return fmt.Errorf("delete extracted files: %w", err)
+	}
+	if err := s.root.Remove(d.path(blobs)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete content: %w", err)
+	}
+	return nil
+}
+
+// All yields the digests in the store that were stored before the given time, so that a caller can look for blobs
+// that nobody refers to. It ends early with an error as its last element.
+func (s *Store) All(ctx context.Context, before time.Time) iter.Seq2[Digest, error] {
+	return func(yield func(Digest, error) bool) {
+		err := fs.WalkDir(s.root.FS(), blobs, func(_ string, entry fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // deleted since the directory was listed
+				return nil
+			case err != nil:
+				return err
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case entry.IsDir():
+				return nil
+			}
+			digest, err := ParseDigest(entry.Name())
+			if err != nil {
+				return nil //nolint:nilerr // a file that is not ours
+			}
+			info, err := entry.Info()
+			if err != nil || !info.ModTime().Before(before) {
+				return nil //nolint:nilerr // deleted since, or too young
+			}
+			if !yield(digest, nil) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield("", fmt.Errorf("list content: %w", err))
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package content
+
+import (
+	"context"
+	"crypto/sha512"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// LimitError says that the bytes offered were more than the caller allows.
+type LimitError struct {
+	// Limit is the number of bytes allowed.
+	Limit int64
+}
+
+// Error names the limit.
+func (e *LimitError) Error() string { return fmt.Sprintf("content is larger than %d bytes", e.Limit) }
+
+// Staged is a blob whose bytes are on disk but which has no name yet. Call exactly one of Publish and Discard.
+//
+// The step between exists so that the caller can record that it needs the digest before the blob appears; else a
+// deletion of the same content at that moment could take it away again.
+type Staged struct {
+	// Digest and Size (bytes) are of the whole content.
+	Digest Digest
+	Size   int64
+
+	store *Store
+	file  *os.File // open, and locked so that no sweep takes it
+	name  string
+}
+
+// Stage reads r to its end into the store. It holds a buffer in memory, never the content. It stops with a
+// *LimitError after limit bytes (0 or less: no limit), with ctx's cause when ctx ends, and with r's own error; in
+// each case nothing is left behind.
+func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64) (*Staged, error) {
+	name := temp("upload")
+	f, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, filePerm)
+	if err != nil {
+		return nil, fmt.Errorf("create upload file: %w", err)
+	}
+	staged := &Staged{store: s, file: f, name: name}
+	if err := staged.fill(ctx, r, limit); err != nil {
+		return nil, errors.Join(err, staged.Discard())
+	}
+	return staged, nil
+}
+
+func (t *Staged) fill(ctx context.Context, r io.Reader, limit int64) error {
+	if _, err := tryLock(t.file); err != nil {
+		return fmt.Errorf("lock upload file: %w", err)
+	}
+	src := &boundedReader{ctx: ctx, r: r, left: limit, limit: limit}
+	sum := sha512.New()
+	n, err := io.CopyBuffer(onlyWriter{t.file}, io.TeeReader(src, sum), make([]byte, 256<<10))
+	if err != nil {
+		return fmt.Errorf("store content: %w", err)
+	}
+	if err := t.file.Sync(); err != nil {
+		return fmt.Errorf("store content: %w", err)
+	}
+	t.Digest, t.Size = digestOf(sum.Sum(nil)), n
+	return nil
+}
+
+// Publish gives the blob its name. Publishing content that is there already replaces it by the same bytes, so that
+// a blob that the file system has damaged is healed by uploading it again.
+func (t *Staged) Publish() error {
+	if err := t.store.publish(t.name, t.Digest.path(blobs)); err != nil {
+		return fmt.Errorf("publish content: %w", errors.Join(err, t.Discard()))
+	}
+	return t.file.Close()
+}
+
+// Discard removes the staged bytes.
+func (t *Staged) Discard() error {
+	return errors.Join(t.store.root.Remove(t.name), t.file.Close())
+}
+
+// Ingest is Stage and Publish in one call, for callers that need nothing in between.
+func (s *Store) Ingest(ctx context.Context, r io.Reader, limit int64) (Digest, int64, error) {
+	staged, err := s.Stage(ctx, r, limit)
+	if err != nil {
+		return "", 0, err
+	}
+	return staged.Digest, staged.Size, staged.Publish()
+}
+
+// boundedReader ends with an error after limit bytes or when ctx ends.
+type boundedReader struct {
+	ctx         context.Context //nolint:containedctx // one read loop, it does not outlive the call
+	r           io.Reader
+	left, limit int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	n, err := b.r.Read(p)
+	b.left -= int64(n)
+	if b.limit > 0 && b.left < 0 {
+		return 0, &LimitError{Limit: b.limit}
+	}
+	return n, err
+}
+
+// onlyWriter hides ReadFrom, which would bypass the hash's buffer with a small one of its own.
+type onlyWriter struct{ io.Writer }

@@ -1,0 +1,89 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Tree holds the extracted files of one archive, for reading. Close it after use.
+type Tree struct {
+	root *os.Root
+}
+
+// FS is the tree as a file system; no name reaches outside of it.
+func (t *Tree) FS() fs.FS { return t.root.FS() }
+
+// Root gives the tree's directory to code that wants more than fs.FS. Its files must not be changed.
+func (t *Tree) Root() *os.Root { return t.root }
+
+// Close releases the directory.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// Tree opens the extracted files of an archive; the error is fs.ErrNotExist when it has not been extracted.
+func (s *Store) Tree(d Digest) (*Tree, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	root, err := s.root.OpenRoot(d.path(trees))
+	if err != nil {
+		return nil, fmt.Errorf("open extracted files: %w", err)
+	}
+	return &Tree{root: root}, nil
+}
+
+// Extract makes the tree of d, unless it is there already, and opens it. fill writes the files into an empty
+// directory that no one else sees; it must sync them, and an error of it discards them. When two processes extract
+// the same archive at once, one tree stays.
+func (s *Store) Extract(ctx context.Context, d Digest, fill func(ctx context.Context, dst *os.Root) error) (*Tree, error) {
+	if tree, err := s.Tree(d); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return tree, err
+	}
+	name := temp("tree")
+	if err := s.root.Mkdir(name, dirPerm); err != nil {
+		return nil, fmt.Errorf("create directory for extracted files: %w", err)
+	}
+	if err := s.fillTree(ctx, name, fill); err != nil {
+		return nil, errors.Join(err, s.root.RemoveAll(name))
+	}
+	err := s.publish(name, d.path(trees))
+	if err != nil {
+		err = errors.Join(err, s.root.RemoveAll(name))
+		// Another process was faster: its tree has the same files.
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("publish extracted files: %w", err)
+		}
+	}
+	return s.Tree(d)
+}
+
+func (s *Store) fillTree(ctx context.Context, name string, fill func(context.Context, *os.Root) error) error {
+	lock, err := s.root.Open(name)
+	if err != nil {
+		return fmt.Errorf("open directory for extracted files: %w", err)
+	}
+	defer func() { _ = lock.Close() }() // read-only: nothing to lose
+	if _, err := tryLock(lock); err != nil {
+		return fmt.Errorf("lock directory for extracted files: %w", err)
+	}
+	dst, err := s.root.OpenRoot(name)
+	if err != nil {
+		return fmt.Errorf("open directory for extracted files: %w", err)
+	}
+	return errors.Join(fill(ctx, dst), dst.Close())
+}
+
+// deleteTree moves the tree out of sight before it removes its files, so that no reader meets half a tree.
+func (s *Store) deleteTree(d Digest) error {
+	name := temp("removed")
+	err := s.root.Rename(d.path(trees), name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.root.RemoveAll(name)
+}
