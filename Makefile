@@ -1,0 +1,54 @@
+# Everything a developer or operator types; `make help` lists it.
+SHELL := /bin/bash
+GO    ?= go
+BIN   := bin
+PKGS  ?= ./...
+export GOFLAGS += -trimpath
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run build test test-race lint bench fmt tools verify clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## compile gybe and simcloud into ./bin
+	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/...
+
+demo: build ## run the main job on a simulated cloud and leave it up; ONCE=1 ends with its termination
+	@$(GO) run ./test/demo $(if $(ONCE),--once,)
+
+run: build ## start gybe with a private PostgreSQL and the simulated cloud, without running the job
+	@$(GO) run ./test/demo --idle
+
+test: ## every test that needs no root and no extra package but PostgreSQL
+	$(GO) test -shuffle=on -timeout 15m $(PKGS)
+
+test-race: ## the same under the race detector
+	$(GO) test -race -shuffle=on -timeout 30m $(PKGS)
+
+bench: build ## measure requests, operations, memory and start, side by side
+	@$(GO) run ./test/bench
+
+lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, and a check of go.mod
+	$(BIN)/golangci-lint run ./...
+	@if command -v shellcheck >/dev/null; then git ls-files '*.sh' .ci/run | xargs shellcheck; else echo "shellcheck is not installed: scripts are NOT checked"; fi
+
+fmt: $(BIN)/golangci-lint ## format the tree
+	$(BIN)/golangci-lint fmt ./...
+
+tools: ## install the pinned developer tools into ./bin
+	@grep -v '^#' tools.versions | while read -r name module version; do \
+	  echo "installing $$name $$version"; GOFLAGS= GOBIN=$(CURDIR)/$(BIN) $(GO) install "$$module@$$version"; done
+
+$(BIN)/golangci-lint: tools.versions
+	@version=$$(awk '$$1=="golangci-lint"{print $$3}' tools.versions); \
+	module=$$(awk '$$1=="golangci-lint"{print $$2}' tools.versions); \
+	GOFLAGS= GOBIN=$(CURDIR)/$(BIN) $(GO) install "$$module@$$version" && touch $@
+
+verify: ## what must be true of a commit besides tests: tidy module, formatted tree, vetted code
+	$(GO) mod tidy -diff
+	$(GO) vet ./...
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+
+clean: ## remove what was built and the private database
+	rm -rf $(BIN) .dev
