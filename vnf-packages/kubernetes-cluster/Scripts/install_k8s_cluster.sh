@@ -98,8 +98,8 @@ poll() {
 # run COMMAND...: shows the command's output and keeps it, so that why() can name the reason of a failure.
 run() { "$@" 2>&1 | tee "$WORK/output"; }
 why() {
-  awk '/\[ERROR|[Ee]rror:|^E: / { e = $0 } NF && !/stack trace/ { l = $0 }
-    END { m = e != "" ? e : l; gsub(/^[ \t]+/, "", m); print m != "" ? m : "no output" }' "$WORK/output"
+  awk '{ gsub(/^[ \t]+/, "") } /^\[ERROR/ { p = p (p == "" ? "" : "; ") $0 } /[Ee]rror:|^E: / { e = $0 } NF && !/stack trace/ { l = $0 }
+    END { m = p != "" ? p : e != "" ? e : l; print m != "" ? m : "no output" }' "$WORK/output"
 }
 
 # retried COMMAND...: for what depends on other people's servers.
@@ -851,10 +851,13 @@ CILIUM_CLI_VERSION=${CILIUM_CLI_VERSION:-v0.18.8} CILIUM_CLI_SHA256=${CILIUM_CLI
 JOIN_TOKEN=${JOIN_TOKEN:-} CA_CERT_HASH=${CA_CERT_HASH:-} CERTIFICATE_KEY=${CERTIFICATE_KEY:-} VRRP_AUTH=${VRRP_AUTH:-}
 ha_flag=${ha_flag:-False} http_proxy=${http_proxy:-} https_proxy=${https_proxy:-} no_proxy=${no_proxy:-}
 
-if [ "${1:-}" = --help ]; then
-  usage
-  exit 0
-fi
+case ${1:-} in
+  --help)
+    usage
+    exit 0
+    ;;
+  *) ;;
+esac
 
 # As another user than root: the same again through sudo, with the variables that a caller may set.
 if [ "$(id -u)" != 0 ]; then
