@@ -1,0 +1,188 @@
+//go:build unix
+
+package devpg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// All test binaries of a machine's user share one server. It belongs to a supervisor: a copy of the test
+// binary that happened to need it first, detached. Every user of the server holds a shared lock on a
+// file for its whole life, so that the kernel forgets it even after kill -9; when the supervisor gets that
+// lock for itself, nobody is left, and after a while of that it stops the server and deletes everything.
+
+const (
+	envSupervise = "GYBE_DEVPG_SUPERVISE" // set in the supervisor: the shared folder
+	idleFor      = 10 * time.Second       // how long the server outlives its last user
+)
+
+func init() { //nolint:gochecknoinits // the supervisor must not run the program that it is a copy of
+	if dir := os.Getenv(envSupervise); dir != "" {
+		if err := supervise(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+// sharedURL returns the URL of the shared server and keeps it alive as long as this process lives.
+var sharedURL = sync.OnceValues(func() (string, error) { return joinShared(sharedDir()) })
+
+func sharedDir() string {
+	return filepath.Join(os.TempDir(), "gybe-test-pg-"+strconv.Itoa(os.Geteuid()))
+}
+
+// usersLock stays open, and locked, until the process ends.
+var usersLock *os.File
+
+func joinShared(dir string) (string, error) {
+	if _, err := FindBin(); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := ours(dir, os.Geteuid()); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // the server's user has to get through
+		return "", err
+	}
+	var err error
+	if usersLock, err = lockFile(filepath.Join(dir, "users.lock"), syscall.LOCK_SH); err != nil {
+		return "", err
+	}
+	// One at a time looks whether the server is there, and starts it if not.
+	start, err := lockFile(filepath.Join(dir, "start.lock"), syscall.LOCK_EX)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = start.Close() }()
+	if u, ok := answering(dir); ok {
+		return u, nil
+	}
+	return startSupervisor(dir)
+}
+
+// answering returns the URL that the supervisor left, if a server is behind it.
+func answering(dir string) (string, bool) {
+	raw, err := os.ReadFile(filepath.Join(dir, "url"))
+	if err != nil {
+		return "", false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, string(raw))
+	if err != nil {
+		return "", false
+	}
+	_ = conn.Close(ctx)
+	return string(raw), true
+}
+
+func startSupervisor(dir string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if err := os.Remove(filepath.Join(dir, "url")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	log, err := os.Create(filepath.Join(dir, "supervisor.log")) //nolint:gosec // our folder
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(self) //nolint:gosec,noctx // ourselves; it outlives us on purpose
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), envSupervise+"="+dir)
+	cmd.Stdout, cmd.Stderr = log, log // not ours: `go test` waits for whoever holds its pipes
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	died := make(chan error, 1)
+	go func() { died <- cmd.Wait() }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if u, ok := answering(dir); ok {
+			return u, nil
+		}
+		select {
+		case err := <-died:
+			return "", fmt.Errorf("the test server did not start (%w): %s", err, tail(log.Name()))
+		case <-tick.C:
+		}
+	}
+}
+
+// supervise runs the shared server until nobody has used it for a while, or it dies.
+func supervise(dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := Start(ctx, Options{Private: true, Unsafe: true, MaxConnections: 500})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "url")
+	if err := os.WriteFile(file+".new", []byte(s.URL()), 0o600); err != nil {
+		return errors.Join(err, s.Stop())
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		return errors.Join(err, s.Stop())
+	}
+	users, err := os.OpenFile(filepath.Join(dir, "users.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return errors.Join(err, s.Stop())
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for idle := time.Duration(0); idle < idleFor; {
+		select {
+		case <-s.Exited():
+			return errors.Join(errors.New("the server died"), s.Stop())
+		case <-tick.C:
+		}
+		if syscall.Flock(int(users.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+			idle = 0
+			continue
+		}
+		if idle += time.Second; idle < idleFor {
+			if err := syscall.Flock(int(users.Fd()), syscall.LOCK_UN); err != nil {
+				return errors.Join(err, s.Stop())
+			}
+		}
+	}
+	// The lock is held to the end: a newcomer waits for it and finds no server.
+	return errors.Join(os.Remove(file), s.Stop())
+}
+
+func lockFile(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // our folder
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+	}
+}
