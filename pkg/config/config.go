@@ -1,0 +1,134 @@
+package config
+
+import (
+	"time"
+)
+
+// Config is the whole configuration of a node.
+type Config struct {
+	// DatabaseURL is the connection string of PostgreSQL, a URL or key=value pairs. It may hold a password.
+	DatabaseURL string `yaml:"database_url" env:"DATABASE_URL"`
+	// Listen is the host:port of the API; port 0 takes a free one.
+	Listen string `yaml:"listen" env:"LISTEN"`
+	// PublicURL is how clients reach the API, with the prefix of a reverse proxy if there is one. Every
+	// Location and _links is made from it. Empty means what Listen says.
+	PublicURL string `yaml:"public_url" env:"PUBLIC_URL"`
+	// DebugListen is the loopback host:port of /metrics and pprof; empty switches them off.
+	DebugListen string `yaml:"debug_listen" env:"DEBUG_LISTEN"`
+	// DataDir is the directory of the content store. All nodes of one database need the same content.
+	DataDir string `yaml:"data_dir" env:"DATA_DIR"`
+	// NodeID names this node among those of the database; empty means host name and a random part.
+	NodeID string `yaml:"node_id" env:"NODE_ID"`
+
+	Log       Log       `yaml:"log" envPrefix:"LOG_"`
+	TLS       TLS       `yaml:"tls" envPrefix:"TLS_"`
+	Database  Database  `yaml:"database" envPrefix:"DATABASE_"`
+	Engine    Engine    `yaml:"engine" envPrefix:"ENGINE_"`
+	Deadlines Deadlines `yaml:"deadlines" envPrefix:"DEADLINES_"`
+	Limits    Limits    `yaml:"limits" envPrefix:"LIMITS_"`
+	Secrets   Secrets   `yaml:"secrets" envPrefix:"SECRETS_"`
+	Grant     Grant     `yaml:"grant" envPrefix:"GRANT_"`
+	OpenStack OpenStack `yaml:"openstack" envPrefix:"OPENSTACK_"`
+	SSH       SSH       `yaml:"ssh" envPrefix:"SSH_"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  string `yaml:"level" env:"LEVEL"`   // debug, info, warn or error
+	Format string `yaml:"format" env:"FORMAT"` // text or json
+}
+
+// TLS holds the server certificate of the API; both empty means plain HTTP.
+type TLS struct {
+	CertFile string `yaml:"cert_file" env:"CERT_FILE"`
+	KeyFile  string `yaml:"key_file" env:"KEY_FILE"`
+}
+
+// Database tunes the connection pool.
+type Database struct {
+	// MaxConns bounds the connections of this node; 0 means engine.max_workers and some for requests.
+	MaxConns int `yaml:"max_conns" env:"MAX_CONNS"`
+}
+
+// Engine tunes the work on operations; a zero means the default of the engine.
+type Engine struct {
+	MaxWorkers int           `yaml:"max_workers" env:"MAX_WORKERS"` // ticks at the same time on this node
+	TickBudget time.Duration `yaml:"tick_budget" env:"TICK_BUDGET"` // how long one tick may work
+	InlineWait time.Duration `yaml:"inline_wait" env:"INLINE_WAIT"` // waits up to this stay in the tick
+	RetryBase  time.Duration `yaml:"retry_base" env:"RETRY_BASE"`   // first backoff of a transient failure
+	RetryMax   time.Duration `yaml:"retry_max" env:"RETRY_MAX"`     // longest backoff
+	Retries    int           `yaml:"retries" env:"RETRIES"`         // consecutive transient failures before a phase fails
+}
+
+// Deadlines bound how long operations may take.
+type Deadlines struct {
+	Default     time.Duration `yaml:"default" env:"DEFAULT"`
+	Instantiate time.Duration `yaml:"instantiate" env:"INSTANTIATE"` // 0 = default
+	Terminate   time.Duration `yaml:"terminate" env:"TERMINATE"`     // 0 = default
+}
+
+// Limits bound what a client may send and get.
+type Limits struct {
+	Body            Size `yaml:"body" env:"BODY"`                         // a request body that is not a package
+	PackageSize     Size `yaml:"package_size" env:"PACKAGE_SIZE"`         // a package archive
+	PackageUnpacked Size `yaml:"package_unpacked" env:"PACKAGE_UNPACKED"` // all files of a package together
+	PackageFiles    int  `yaml:"package_files" env:"PACKAGE_FILES"`       // number of files in a package
+	PageSize        int  `yaml:"page_size" env:"PAGE_SIZE"`               // elements of a list per page
+	Header          Size `yaml:"header" env:"HEADER"`                     // all request headers together
+	EventStreams    int  `yaml:"event_streams" env:"EVENT_STREAMS"`       // followers of the event feed at the same time
+}
+
+// Secrets says where the keys are that encrypt credentials in the database.
+type Secrets struct {
+	// KeyFile holds the key ring; all nodes of one database need the same. Empty means secret.key in
+	// data_dir, which is made at the first start.
+	KeyFile string `yaml:"key_file" env:"KEY_FILE"`
+}
+
+// Grant tunes the local grantor, which decides when there is no NFVO.
+type Grant struct {
+	Zones []string `yaml:"zones" env:"ZONES"` // availability zones that VNFCs may be placed in; empty = the VIM decides
+}
+
+// OpenStack tunes the OpenStack driver.
+type OpenStack struct {
+	StackTimeout   time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"`     // given to Heat with a stack
+	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of one call
+}
+
+// SSH tunes the access to nodes.
+type SSH struct {
+	Port           int           `yaml:"port" env:"PORT"`
+	ConnectTimeout time.Duration `yaml:"connect_timeout" env:"CONNECT_TIMEOUT"`
+	CommandTimeout time.Duration `yaml:"command_timeout" env:"COMMAND_TIMEOUT"` // of one short command; long work runs detached
+	HostKeyPolicy  string        `yaml:"host_key_policy" env:"HOST_KEY_POLICY"` // pin or insecure
+}
+
+// Values of SSH.HostKeyPolicy.
+const (
+	HostKeyPin      = "pin"      // the first key of a VNFC is kept, another one later is an error
+	HostKeyInsecure = "insecure" // any key is accepted
+)
+
+// Default returns the configuration of a node for which nothing is set.
+func Default() Config {
+	return Config{
+		Listen:      "127.0.0.1:9890",
+		DebugListen: "127.0.0.1:9891",
+		DataDir:     "/var/lib/gybe",
+		Log:         Log{Level: "info", Format: "text"},
+		Engine: Engine{
+			MaxWorkers: 100, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,
+			RetryBase: 500 * time.Millisecond, RetryMax: 30 * time.Second, Retries: 8,
+		},
+		Deadlines: Deadlines{Default: 2 * time.Hour},
+		Limits: Limits{
+			Body: 4 * MiB, PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 100_000,
+			PageSize: 200, Header: 64 * KiB, EventStreams: 1000,
+		},
+		OpenStack: OpenStack{StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute},
+		SSH: SSH{
+			Port: 22, ConnectTimeout: 10 * time.Second, CommandTimeout: time.Minute, HostKeyPolicy: HostKeyPin,
+		},
+	}
+}

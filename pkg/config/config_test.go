@@ -1,0 +1,214 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+const database = "postgres://gybe:geheim@db.example:5432/gybe?sslmode=require"
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "gybe.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestDefaultsNeedOnlyADatabase(t *testing.T) {
+	t.Parallel()
+	cfg, warnings, err := config.Load(config.Source{Env: []string{"GYBE_DATABASE_URL=" + database, "PATH=/bin"}})
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+	require.Equal(t, "127.0.0.1:9890", cfg.Listen)
+	require.Equal(t, 22, cfg.SSH.Port)
+	require.Equal(t, "/var/lib/gybe/secret.key", cfg.SecretKeyFile())
+
+	_, _, err = config.Load(config.Source{})
+	require.ErrorContains(t, err, "database_url: is not set")
+}
+
+func TestLaterSourcesWin(t *testing.T) {
+	t.Parallel()
+	path := file(t, `
+database_url: postgres://file@h/db
+listen: 10.0.0.1:1
+ssh: {port: 1, connect_timeout: 7s}
+grant: {zones: [a]}
+limits:
+  body: 1MiB
+`)
+	cfg, _, err := config.Load(config.Source{
+		File: path,
+		Env:  []string{"GYBE_SSH_PORT=2", "GYBE_LISTEN=10.0.0.2:2", "GYBE_GRANT_ZONES=b,c", "GYBE_LIMITS_BODY=2MiB"},
+		Set:  []string{"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "engine.tick_budget=3s"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "postgres://file@h/db", cfg.DatabaseURL)
+	require.Equal(t, "10.0.0.2:2", cfg.Listen)
+	require.Equal(t, 3, cfg.SSH.Port)
+	require.Equal(t, 7*time.Second, cfg.SSH.ConnectTimeout)
+	require.Equal(t, []string{"b", "c"}, cfg.Grant.Zones)
+	require.Equal(t, 2*config.MiB, cfg.Limits.Body)
+	require.Equal(t, config.Size(1_000_000_000), cfg.Limits.PackageSize)
+	require.Equal(t, 3*time.Second, cfg.Engine.TickBudget)
+	require.Empty(t, cfg.DebugListen)
+
+	cfg, _, err = config.Load(config.Source{File: path, Set: []string{"grant.zones=x,y", "node_id=123"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"x", "y"}, cfg.Grant.Zones)
+	require.Equal(t, "123", cfg.NodeID)
+}
+
+func TestMistakesAreErrors(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		file string
+		env  []string
+		set  []string
+		want []string
+	}{
+		{name: "unknown key", file: "database_urll: x\n", want: []string{"line 1", "database_urll"}},
+		{name: "unknown nested key", file: "ssh:\n  prot: 22\n", want: []string{"line 2", "prot"}},
+		{name: "duplicate key", file: "listen: a:1\nlisten: b:1\n", want: []string{"listen"}},
+		{name: "second document", file: "listen: a:1\n---\nlisten: b:1\n", want: []string{"document"}},
+		{name: "not yaml", file: "listen: [", want: []string{"L2"}},
+		{name: "wrong type", file: "ssh: {port: many}\n", want: []string{"many"}},
+		{name: "bad size", file: "limits: {body: lots}\n", want: []string{"lots", "4MiB"}},
+		{name: "bad duration in the environment", env: []string{"GYBE_SSH_CONNECT_TIMEOUT=soon"}, want: []string{"soon"}},
+		{name: "unknown key on the command line", set: []string{"ssh.prot=1"}, want: []string{"ssh.prot"}},
+		{name: "no value on the command line", set: []string{"ssh.port"}, want: []string{"key=value"}},
+		{name: "no such file", file: "-", want: []string{"no such file"}},
+		{
+			name: "everything at once",
+			set: []string{
+				"listen=nowhere", "public_url=ftp://x", "debug_listen=0.0.0.0:1", "data_dir=", "node_id=a b", "log.level=loud",
+				"log.format=xml", "tls.cert_file=x", "ssh.port=0", "ssh.host_key_policy=maybe", "engine.max_workers=0",
+				"deadlines.default=1ms", "limits.body=1", "database_url=",
+			},
+			want: []string{
+				"database_url:", "listen:", "public_url:", "debug_listen:", "data_dir:", "node_id:", "log.level:", "log.format:",
+				"tls.key_file:", "ssh.port:", "ssh.host_key_policy:", "engine.max_workers:", "deadlines.default:", "limits.body:",
+			},
+		},
+		{name: "public URL with a query", set: []string{"public_url=http://h/?a=b"}, want: []string{"public_url:"}},
+		{name: "certificate that is not there", set: []string{"tls.cert_file=/nope", "tls.key_file=/nope"}, want: []string{"tls:", "/nope"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			src := config.Source{Env: append(tt.env, "GYBE_DATABASE_URL="+database), Set: tt.set}
+			if tt.file == "-" {
+				src.File = "/does/not/exist"
+			} else if tt.file != "" {
+				src.File = file(t, tt.file)
+			}
+			_, _, err := config.Load(src)
+			require.Error(t, err)
+			for _, w := range tt.want {
+				require.ErrorContains(t, err, w)
+			}
+			require.NotContains(t, err.Error(), "geheim")
+		})
+	}
+}
+
+func TestUnknownVariablesAreWarnings(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := config.Load(config.Source{Env: []string{
+		"GYBE_DATABASE_URL=" + database, "GYBE_LISTN=x", "GYBE_ENDPOINT=http://x", "GYBE_CONFIG=/x",
+	}})
+	require.NoError(t, err)
+	require.Len(t, warnings, 1)
+	require.Contains(t, warnings[0], "GYBE_LISTN")
+}
+
+func TestEmptyFileIsFine(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "# nothing\n", "---\n"} {
+		_, _, err := config.Load(config.Source{File: file(t, text), Set: []string{"database_url=" + database}})
+		require.NoError(t, err, "%q", text)
+	}
+}
+
+func TestPrintedConfigurationReadsBackWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := config.Load(config.Source{Set: []string{"database_url=" + database, "grant.zones=a,b"}})
+	require.NoError(t, err)
+	out, err := cfg.Masked().YAML()
+	require.NoError(t, err)
+	require.NotContains(t, string(out), "geheim")
+	require.Contains(t, string(out), "body: 4MiB")
+
+	again, _, err := config.Load(config.Source{File: file(t, string(out)), Set: []string{"database_url=" + database}})
+	require.NoError(t, err)
+	require.Equal(t, cfg, again)
+}
+
+func TestMaskURL(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                               "",
+		"postgres://u:p@h/db":            "postgres://u:xxxxx@h/db",
+		"postgres://u@h/db":              "postgres://u@h/db",
+		"postgres://h/db?password=p":     "postgres://h/db?password=xxxxx",
+		"host=h password=p user=u":       "host=h password=xxxxx user=u",
+		"host=h password = 'p q' user=u": "host=h password=xxxxx user=u",
+		"host=h sslpassword=p":           "host=h sslpassword=xxxxx",
+		"postgres://u:p%zz@h/db":         "xxxxx",
+	} {
+		require.Equal(t, want, config.MaskURL(in), in)
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]config.Size{
+		"0": 0, "512": 512, "1KiB": 1024, "4 MiB": 4 << 20, "3gib": 3 << 30, "2TiB": 2 << 40, "1kB": 1000, "5MB": 5e6,
+	} {
+		var s config.Size
+		require.NoError(t, s.UnmarshalText([]byte(in)), in)
+		require.Equal(t, want, s, in)
+		var again config.Size
+		require.NoError(t, again.UnmarshalText([]byte(s.String())))
+		require.Equal(t, s, again)
+	}
+	for _, in := range []string{"", "-1", "1.5MiB", "9999999TiB", "KiB", "1XB"} {
+		var s config.Size
+		require.Error(t, s.UnmarshalText([]byte(in)), in)
+	}
+}
+
+func TestDeadlineFallsBackToTheDefault(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Deadlines.Terminate = time.Minute
+	require.Equal(t, 2*time.Hour, cfg.Deadline(sol.LcmOperationInstantiate))
+	require.Equal(t, time.Minute, cfg.Deadline(sol.LcmOperationTerminate))
+	require.Equal(t, 2*time.Hour, cfg.Deadline(sol.LcmOperationHeal))
+}
+
+func TestEverySettingHasAFileKeyAndAVariable(t *testing.T) {
+	t.Parallel()
+	keys := config.Keys()
+	require.Contains(t, keys, "ssh.port")
+	require.Contains(t, keys, "database_url")
+	for _, k := range keys {
+		require.False(t, strings.HasSuffix(k, "."), "a field without a yaml name: %s", k)
+	}
+	// A variable of every key is known: none of them is warned about.
+	var environ []string
+	for _, k := range keys {
+		environ = append(environ, config.Prefix+strings.ToUpper(strings.ReplaceAll(k, ".", "_"))+"=")
+	}
+	_, warnings, _ := config.Load(config.Source{Env: environ})
+	require.Empty(t, warnings)
+}

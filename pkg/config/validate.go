@@ -1,0 +1,208 @@
+package config
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// nodeID is what a node may be called: it appears in logs, tables and URLs.
+var nodeID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// Validate returns everything that is wrong, one error per setting, joined; nil when a node can start with it.
+// Files and the database are not opened, except for the TLS certificate.
+func (c *Config) Validate() error {
+	var bad []error
+	wrong := func(key, format string, args ...any) {
+		bad = append(bad, fmt.Errorf("%s: %w", key, fmt.Errorf(format, args...)))
+	}
+	if c.DatabaseURL == "" {
+		wrong("database_url", "is not set; give the connection string of PostgreSQL, e.g. postgres://gybe@localhost/gybe")
+	}
+	if err := hostPort(c.Listen); err != nil {
+		wrong("listen", "%w", err)
+	}
+	if c.PublicURL != "" {
+		if err := publicURL(c.PublicURL); err != nil {
+			wrong("public_url", "%w", err)
+		}
+	}
+	if c.DebugListen != "" {
+		if err := loopback(c.DebugListen); err != nil {
+			wrong("debug_listen", "%w", err)
+		}
+	}
+	if c.DataDir == "" {
+		wrong("data_dir", "is not set; name a directory for package content")
+	}
+	if c.NodeID != "" && !nodeID.MatchString(c.NodeID) {
+		wrong("node_id", "%q may have letters, digits, '.', '_' and '-', at most 63", c.NodeID)
+	}
+	if _, err := c.Log.SlogLevel(); err != nil {
+		wrong("log.level", "%w", err)
+	}
+	oneOf(wrong, "log.format", c.Log.Format, "text", "json")
+	c.validateTLS(wrong)
+	for _, n := range []struct {
+		key      string
+		value    int
+		from, to int
+	}{
+		{"database.max_conns", c.Database.MaxConns, 0, 10_000},
+		{"engine.max_workers", c.Engine.MaxWorkers, 1, 10_000},
+		{"engine.retries", c.Engine.Retries, 1, 1000},
+		{"limits.package_files", c.Limits.PackageFiles, 1, 10_000_000},
+		{"limits.page_size", c.Limits.PageSize, 1, 10_000},
+		{"limits.event_streams", c.Limits.EventStreams, 0, 100_000},
+		{"ssh.port", c.SSH.Port, 1, 65535},
+	} {
+		if n.value < n.from || n.value > n.to {
+			wrong(n.key, "%d is not between %d and %d", n.value, n.from, n.to)
+		}
+	}
+	for _, d := range []struct {
+		key      string
+		value    time.Duration
+		from, to time.Duration
+		zero     bool
+	}{
+		{"engine.tick_budget", c.Engine.TickBudget, time.Millisecond, 10 * time.Minute, false},
+		{"engine.inline_wait", c.Engine.InlineWait, 0, c.Engine.TickBudget, true},
+		{"engine.retry_base", c.Engine.RetryBase, time.Millisecond, c.Engine.RetryMax, false},
+		{"engine.retry_max", c.Engine.RetryMax, time.Millisecond, time.Hour, false},
+		{"deadlines.default", c.Deadlines.Default, time.Second, 30 * 24 * time.Hour, false},
+		{"deadlines.instantiate", c.Deadlines.Instantiate, time.Second, 30 * 24 * time.Hour, true},
+		{"deadlines.terminate", c.Deadlines.Terminate, time.Second, 30 * 24 * time.Hour, true},
+		{"openstack.stack_timeout", c.OpenStack.StackTimeout, time.Minute, 30 * 24 * time.Hour, false},
+		{"openstack.request_timeout", c.OpenStack.RequestTimeout, time.Second, time.Hour, false},
+		{"ssh.connect_timeout", c.SSH.ConnectTimeout, 100 * time.Millisecond, time.Hour, false},
+		{"ssh.command_timeout", c.SSH.CommandTimeout, 100 * time.Millisecond, 24 * time.Hour, false},
+	} {
+		if d.zero && d.value == 0 {
+			continue
+		}
+		if d.value < d.from || d.value > d.to {
+			wrong(d.key, "%s is not between %s and %s", d.value, d.from, d.to)
+		}
+	}
+	for _, s := range []struct {
+		key  string
+		size Size
+		from Size
+	}{
+		{"limits.body", c.Limits.Body, KiB},
+		{"limits.header", c.Limits.Header, KiB},
+		{"limits.package_size", c.Limits.PackageSize, KiB},
+		{"limits.package_unpacked", c.Limits.PackageUnpacked, KiB},
+	} {
+		if s.size < s.from {
+			wrong(s.key, "%s is less than %s", s.size, s.from)
+		}
+	}
+	for _, z := range c.Grant.Zones {
+		if strings.TrimSpace(z) == "" {
+			wrong("grant.zones", "holds an empty name")
+		}
+	}
+	oneOf(wrong, "ssh.host_key_policy", c.SSH.HostKeyPolicy, HostKeyPin, HostKeyInsecure)
+	return errors.Join(bad...)
+}
+
+func (c *Config) validateTLS(wrong func(key, format string, args ...any)) {
+	switch {
+	case c.TLS.CertFile == "" && c.TLS.KeyFile == "":
+	case c.TLS.CertFile == "":
+		wrong("tls.cert_file", "is not set, but tls.key_file is")
+	case c.TLS.KeyFile == "":
+		wrong("tls.key_file", "is not set, but tls.cert_file is")
+	default:
+		if _, err := tls.LoadX509KeyPair(c.TLS.CertFile, c.TLS.KeyFile); err != nil {
+			wrong("tls", "%w", err)
+		}
+	}
+}
+
+// SlogLevel returns the level to log from.
+func (l Log) SlogLevel() (slog.Level, error) {
+	var level slog.Level
+	switch strings.ToLower(l.Level) {
+	case "debug", "info", "warn", "error":
+		return level, level.UnmarshalText([]byte(l.Level))
+	}
+	return level, fmt.Errorf("%q is none of debug, info, warn, error", l.Level)
+}
+
+// SecretKeyFile is the path of the key ring.
+func (c *Config) SecretKeyFile() string {
+	return cmp.Or(c.Secrets.KeyFile, filepath.Join(c.DataDir, "secret.key"))
+}
+
+// Deadline is how long an operation of a type may take.
+func (c *Config) Deadline(t sol.LcmOperationType) time.Duration {
+	var own time.Duration
+	switch t {
+	case sol.LcmOperationInstantiate:
+		own = c.Deadlines.Instantiate
+	case sol.LcmOperationTerminate:
+		own = c.Deadlines.Terminate
+	default:
+	}
+	return cmp.Or(own, c.Deadlines.Default)
+}
+
+func oneOf(wrong func(key, format string, args ...any), key, value string, allowed ...string) {
+	for _, a := range allowed {
+		if value == a {
+			return
+		}
+	}
+	wrong(key, "%q is none of %s", value, strings.Join(allowed, ", "))
+}
+
+func hostPort(s string) error {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return fmt.Errorf("%q is not host:port", s)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q is not a port", port)
+	}
+	return nil
+}
+
+// loopback demands an address that only this machine can reach.
+func loopback(s string) error {
+	if err := hostPort(s); err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(s)
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%q is not a loopback address; what it serves is not for the network", host)
+	}
+	return nil
+}
+
+func publicURL(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is not a URL", s)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("%q is not http://host… or https://host…", s)
+	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+		return fmt.Errorf("%q may have a path, but no query, fragment or credentials", s)
+	}
+	return nil
+}
