@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"net/url"
 	"strings"
 )
 
@@ -27,10 +26,15 @@ func (kv KeyValuePairs) Redacted() KeyValuePairs {
 	return redactMap(kv)
 }
 
-// Redacted returns a shallow copy whose VIM connections carry no secrets.
-// Operation outcomes (changedInfo) and instances use it alike.
+// Redacted returns a copy whose VIM connections and driver metadata, which hold
+// what was given in additionalParams, carry no secrets.
 func (v VnfInstance) Redacted() VnfInstance {
 	v.VimConnectionInfo = redactConnections(v.VimConnectionInfo)
+	if v.InstantiatedVnfInfo != nil && v.InstantiatedVnfInfo.Metadata != nil {
+		info := *v.InstantiatedVnfInfo
+		info.Metadata = info.Metadata.Redacted()
+		v.InstantiatedVnfInfo = &info
+	}
 	return v
 }
 
@@ -92,7 +96,7 @@ func redactValue(value any) any {
 		}
 		return out
 	case string:
-		return redactURL(v)
+		return redactText(v)
 	default:
 		return value
 	}
@@ -119,20 +123,34 @@ func canHoldSecret(value any) bool {
 	}
 }
 
-// redactURL drops the password of a URL such as http://user:pw@proxy:3128.
-func redactURL(s string) string {
-	if !strings.Contains(s, "://") || !strings.Contains(s, "@") {
+// redactText drops the password of a URL such as http://user:pw@proxy:3128, and
+// private keys whatever member they are in.
+func redactText(s string) string {
+	if strings.Contains(s, "PRIVATE KEY-----") {
+		return ""
+	}
+	scheme, rest, isURL := strings.Cut(s, "://")
+	if !isURL {
 		return s
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.User == nil {
+	// By hand, because a password that breaks the URL syntax is one, too.
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		// A password may itself contain a slash; what looks like host:port does not.
+		_, port, hasPort := strings.Cut(rest[:end], ":")
+		if at = strings.LastIndexByte(rest, '@'); at < 0 || !hasPort || strings.Trim(port, "0123456789") == "" {
+			return s
+		}
+	}
+	user, _, hasPassword := strings.Cut(rest[:at], ":")
+	if !hasPassword {
 		return s
 	}
-	if _, has := u.User.Password(); !has {
-		return s
-	}
-	u.User = url.User(u.User.Username())
-	return u.String()
+	return scheme + "://" + user + rest[at:]
 }
 
 // secretParts are parts of names, in lower case and without separators.

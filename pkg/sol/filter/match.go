@@ -12,6 +12,9 @@ import (
 // Match reports whether a resource, as decoded JSON (map[string]any, []any,
 // string, float64 or json.Number, bool, nil), satisfies all expressions.
 //
+// The resource MUST be what the client may see, without secrets; otherwise a
+// client could find out a password one character at a time.
+//
 // An attribute that is absent or null satisfies no expression, not even neq. On
 // an array, all expressions whose paths lead through it must hold for the same
 // element. When expressions use @key on a map, they and those that go on from
