@@ -32,7 +32,8 @@ usage: install_k8s_cluster.sh -m IP[,IP...] -i IP [-a CIDR] [-p CIDR] [-t TOKEN 
 
 Environment:
   GYBE_PHASE          all (default), or one part: prepare, init, join; tokens: print new secrets for joining;
-                      refresh: bring /etc/hosts and the load balancer up to date after the nodes changed
+                      refresh: bring /etc/hosts and the load balancer up to date after the nodes changed;
+                      check: only look at the arguments, touch nothing
   GYBE_SECRETS_FILE   file (mode 0600) with lines JOIN_TOKEN=, CA_CERT_HASH=, CERTIFICATE_KEY=, VRRP_AUTH=; keeps secrets
                       out of the process list. The same names in the environment work too
   GYBE_RESULT_FILE    where init and tokens write what others need to join (mode 0600), instead of printing it
@@ -191,8 +192,8 @@ find_master_index() {
 settle_arguments() {
   local ip
   case $GYBE_PHASE in
-    all | prepare | init | join | tokens | refresh) ;;
-    *) die "GYBE_PHASE is all, prepare, init, join, tokens or refresh, not $GYBE_PHASE" ;;
+    all | prepare | init | join | tokens | refresh | check) ;;
+    *) die "GYBE_PHASE is all, prepare, init, join, tokens, refresh or check, not $GYBE_PHASE" ;;
   esac
   case $CNI in cilium | none) ;; *) die "CNI is cilium or none, not $CNI" ;; esac
   if [ -n "$masters" ] && [ -n "$worker" ]; then die "-m and -w exclude each other"; fi
@@ -795,6 +796,7 @@ main() {
     esac
   done
   settle_arguments
+  if [ "$GYBE_PHASE" = check ]; then return 0; fi
 
   STATE=/var/lib/gybe
   mkdir -p "$STATE"
@@ -858,6 +860,12 @@ case ${1:-} in
     ;;
   *) ;;
 esac
+
+if [ "$GYBE_PHASE" = check ]; then
+  trap on_exit EXIT
+  main "$@"
+  exit 0
+fi
 
 # As another user than root: the same again through sudo, with the variables that a caller may set.
 if [ "$(id -u)" != 0 ]; then

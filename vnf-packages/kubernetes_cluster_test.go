@@ -1,0 +1,203 @@
+// Package vnfpackages_test checks the sample packages as source trees: what a user who builds one of them would trip over.
+package vnfpackages_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	kubernetesCluster = "kubernetes-cluster"
+	metaFile          = "TOSCA-Metadata/TOSCA.meta"
+	imageFile         = "Files/images/ubuntu-22.04-server-cloudimg-amd64.img"
+)
+
+var update = flag.Bool("update", false, "write the checksums of the files into TOSCA.meta and the VNFD")
+
+// A package whose metadata do not fit its files is refused at upload.
+func TestKubernetesClusterMetadata(t *testing.T) {
+	imageSum := sha512.Sum512(readFile(t, imageFile))
+	checksum := regexp.MustCompile(`(algorithm: sha-512\n\s+hash: )[0-9a-f]+`)
+	for _, flavour := range []string{"simple", "complex"} {
+		name := "Definitions/kubernetes_df_" + flavour + ".yaml"
+		old := readFile(t, name)
+		require.Len(t, checksum.FindAll(old, -1), 2, "%s: one image checksum per VDU", name)
+		want := checksum.ReplaceAll(old, []byte("${1}"+hex.EncodeToString(imageSum[:])))
+		check(t, name, want)
+	}
+	check(t, metaFile, meta(t))
+}
+
+// meta renders TOSCA.meta for the files that are there.
+func meta(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	b.WriteString("TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-by: Gybe\nEntry-Definitions: Definitions/kubernetes_top.vnfd.yaml\n")
+	err := fs.WalkDir(os.DirFS(kubernetesCluster), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || name == metaFile {
+			return err
+		}
+		sum := sha256.Sum256(readFile(t, name))
+		fmt.Fprintf(&b, "\nName: %s\nContent-Type: %s\nAlgorithm: SHA-256\nHash: %s\n", name, contentType(t, name), hex.EncodeToString(sum[:]))
+		return nil
+	})
+	require.NoError(t, err)
+	return b.Bytes()
+}
+
+func contentType(t *testing.T, name string) string {
+	t.Helper()
+	known := map[string]string{
+		".yaml": "application/x-iso9066-yaml", ".json": "application/json", ".sh": "application/x-sh", ".py": "application/x-python",
+		".img": "application/x-iso9066-image", ".md": "text/markdown",
+	}
+	ct, ok := known[path.Ext(name)]
+	require.True(t, ok, "%s: no content type known for it", name)
+	return ct
+}
+
+func check(t *testing.T, name string, want []byte) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(filepath.Join(kubernetesCluster, name), want, 0o644)) //nolint:gosec // a source file
+		return
+	}
+	require.Equal(t, string(want), string(readFile(t, name)), "%s is out of date; run this test with -update", name)
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(kubernetesCluster, name)) //nolint:gosec // a file of the package
+	require.NoError(t, err)
+	return b
+}
+
+// The parameter files are what users send unchanged but for the names of their environment.
+func TestKubernetesClusterParameterFiles(t *testing.T) {
+	t.Parallel()
+	for _, flavour := range []string{"simple", "complex"} {
+		t.Run(flavour, func(t *testing.T) {
+			t.Parallel()
+			var p struct {
+				FlavourID        string `json:"flavourId"`
+				AdditionalParams struct {
+					Class   string         `json:"lcm-operation-user-data-class"`
+					File    string         `json:"lcm-operation-user-data"`
+					Install map[string]any `json:"k8s_cluster_installation_param"`
+				} `json:"additionalParams"`
+			}
+			dec := json.NewDecoder(bytes.NewReader(readFile(t, "params/"+flavour+"_kubernetes_param_file_v2.json")))
+			require.NoError(t, dec.Decode(&p))
+			require.Equal(t, flavour, p.FlavourID)
+			require.Equal(t, "StandardUserData", p.AdditionalParams.Class)
+			for _, file := range []any{p.AdditionalParams.File, p.AdditionalParams.Install["script_path"]} {
+				name, ok := file.(string)
+				require.True(t, ok)
+				require.FileExists(t, filepath.Join(kubernetesCluster, filepath.FromSlash(name)))
+			}
+		})
+	}
+}
+
+// Glance and Nova refuse a broken image; the placeholder must be a real, if empty, one.
+func TestKubernetesClusterImageIsQcow2(t *testing.T) {
+	t.Parallel()
+	img := readFile(t, imageFile)
+	require.True(t, bytes.HasPrefix(img, []byte("QFI\xfb\x00\x00\x00\x02")))
+}
+
+// The script runs as root on every node.
+func TestInstallScriptIsSound(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(kubernetesCluster, "Scripts", "install_k8s_cluster.sh")
+	for _, tool := range [][]string{{"bash", "-n", script}, {"shellcheck", script}} {
+		t.Run(tool[0], func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(tool[0]); err != nil {
+				t.Skipf("SKIPPED: %s is not installed, so %s was not checked with it", tool[0], script)
+			}
+			out, err := exec.CommandContext(t.Context(), tool[0], tool[1:]...).CombinedOutput() //nolint:gosec // fixed commands
+			require.NoError(t, err, string(out))
+		})
+	}
+}
+
+// Whoever reads the log of a node must not find a secret in it.
+func TestInstallScriptTracesNothing(t *testing.T) {
+	t.Parallel()
+
+	for i, line := range strings.Split(string(readFile(t, "Scripts/install_k8s_cluster.sh")), "\n") {
+		require.NotRegexp(t, `^\s*set\s.*(-x|xtrace)`, line, "line %d", i+1)
+	}
+}
+
+// What a caller writes right is accepted.
+func TestInstallScriptAcceptsTheUsualArguments(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("SKIPPED: bash is not installed")
+	}
+	for _, args := range [][]string{
+		{"-w", "198.51.100.2", "-i", "198.51.100.1", "-t", "abcdef.0123456789abcdef", "-s", "sha256:00"},
+		{"-d", "-o", "-m", "198.51.100.2", "-i", "198.51.100.2", "-a", "10.96.0.0/12", "-p", "10.200.0.0/16"},
+	} {
+		cmd := exec.CommandContext(t.Context(), "bash", append([]string{"kubernetes-cluster/Scripts/install_k8s_cluster.sh"}, args...)...) //nolint:gosec // our own script
+		cmd.Env = append(os.Environ(), "GYBE_PHASE=check", "NODE_IP=198.51.100.2")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+}
+
+// Mistakes on the command line end before anything is touched, with the promised last line.
+func TestInstallScriptRefusesBadArguments(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("SKIPPED: bash is not installed")
+	}
+	tests := []struct {
+		name, want string
+		env        []string
+		args       []string
+	}{
+		{"no role", "one of -m and -w is needed", nil, []string{"-i", "198.51.100.1"}},
+		{"both roles", "-m and -w exclude each other", nil, []string{"-m", "198.51.100.1", "-w", "198.51.100.2", "-i", "198.51.100.1"}},
+		{"no cluster address", "the address of the cluster, is needed", nil, []string{"-w", "198.51.100.2"}},
+		{"not an address", "-w: there is not an IPv4 address", nil, []string{"-w", "there", "-i", "198.51.100.1"}},
+		{"unknown option", "unknown option", nil, []string{"-z"}},
+		{"unknown phase", "GYBE_PHASE is", []string{"GYBE_PHASE=later"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
+		{"old version", "1.31 is the oldest", []string{"K8S_VERSION=1.26"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
+		{"bad name", "is not a host name", []string{"NODE_NAME=a b"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
+		{"machine is none of the masters", "is an address of this machine", nil, []string{"-m", "198.51.100.1,198.51.100.2", "-i", "198.51.100.9"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			script := filepath.Join(kubernetesCluster, "Scripts", "install_k8s_cluster.sh")
+			cmd := exec.CommandContext(t.Context(), "bash", append([]string{script}, tt.args...)...) //nolint:gosec // our own script
+			// Phase check, so that a test that fails does not turn this machine into a node.
+			cmd.Env = append(append(os.Environ(), "GYBE_PHASE=check"), tt.env...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			require.Error(t, cmd.Run())
+			lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+			last := lines[len(lines)-1]
+			require.True(t, strings.HasPrefix(last, "install_k8s_cluster: error: arguments: "), last)
+			require.Contains(t, last, tt.want)
+		})
+	}
+}
