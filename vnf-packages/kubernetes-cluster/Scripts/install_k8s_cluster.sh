@@ -191,10 +191,6 @@ find_master_index() {
 
 settle_arguments() {
   local ip
-  case $GYBE_PHASE in
-    all | prepare | init | join | tokens | refresh | check) ;;
-    *) die "GYBE_PHASE is all, prepare, init, join, tokens, refresh or check, not $GYBE_PHASE" ;;
-  esac
   case $CNI in cilium | none) ;; *) die "CNI is cilium or none, not $CNI" ;; esac
   if [ -n "$masters" ] && [ -n "$worker" ]; then die "-m and -w exclude each other"; fi
   if [ -z "$masters" ] && [ -z "$worker" ]; then die "one of -m and -w is needed"; fi
@@ -861,11 +857,15 @@ case ${1:-} in
   *) ;;
 esac
 
-if [ "$GYBE_PHASE" = check ]; then
-  trap on_exit EXIT
-  main "$@"
-  exit 0
-fi
+case $GYBE_PHASE in
+  all | prepare | init | join | tokens | refresh) ;;
+  check)
+    trap on_exit EXIT
+    main "$@"
+    exit 0
+    ;;
+  *) die "GYBE_PHASE is all, prepare, init, join, tokens, refresh or check, not $GYBE_PHASE" ;;
+esac
 
 # As another user than root: the same again through sudo, with the variables that a caller may set.
 if [ "$(id -u)" != 0 ]; then
