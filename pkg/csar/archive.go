@@ -1,0 +1,157 @@
+package csar
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Archive is a package whose directory and metadata have been checked; its files have not been read yet.
+type Archive struct {
+	files  []file // sorted by name
+	index  map[string]int
+	fsys   fs.FS
+	lim    Limits
+	packed int64 // bytes of the zip, 0 for a folder
+	info   Info
+}
+
+// file is one regular file of a package.
+type file struct {
+	name   string // from the package root, clean
+	packed int64  // compressed bytes, 0 when not compressed
+	open   func() (io.ReadCloser, error)
+}
+
+// Open checks the directory and the metadata of the zip archive in r, which has size bytes. r must stay open as long
+// as the Archive is in use.
+func Open(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
+	z, err := openZip(r, size, lim)
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{fsys: z, lim: lim, packed: size}
+	if err := a.addZip(z); err != nil {
+		return nil, err
+	}
+	if err := checkOverlap(z); err != nil {
+		return nil, err
+	}
+	a.sort()
+	if a.info, err = inspect(a, strict); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Info returns what the metadata say.
+func (a *Archive) Info() Info { return a.info }
+
+// FS gives the regular files by path; it has no directories. Reading through it is not counted: bound every read.
+func (a *Archive) FS() fs.FS { return onlyFiles{a} }
+
+type onlyFiles struct{ a *Archive }
+
+func (o onlyFiles) Open(name string) (fs.File, error) {
+	if !o.a.Has(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return o.a.fsys.Open(name)
+}
+
+// Names lists the files, sorted.
+func (a *Archive) Names() []string {
+	names := make([]string, len(a.files))
+	for i, f := range a.files {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Has says whether the package has a regular file of this path.
+func (a *Archive) Has(name string) bool {
+	_, ok := a.index[name]
+	return ok
+}
+
+// sort orders the files once all are known.
+func (a *Archive) sort() {
+	slices.SortFunc(a.files, func(x, y file) int { return strings.Compare(x.name, y.name) })
+	a.index = make(map[string]int, len(a.files))
+	for i, f := range a.files {
+		a.index[f.name] = i
+	}
+}
+
+// readText reads a file that is to be parsed.
+func (a *Archive) readText(name string) ([]byte, error) {
+	rc, err := a.files[a.index[name]].open()
+	if err != nil {
+		return nil, broken(name, err)
+	}
+	data, err := io.ReadAll(io.LimitReader(rc, a.lim.TextBytes+1))
+	if err := errors.Join(err, rc.Close()); err != nil {
+		return nil, broken(name, err)
+	}
+	if int64(len(data)) > a.lim.TextBytes {
+		return nil, reject(TooLarge, name, fmt.Sprintf("the file is larger than %d bytes, the limit for files that are parsed", a.lim.TextBytes), "")
+	}
+	return data, nil
+}
+
+// names finds two entries for one file.
+type names struct {
+	files map[string]string // by folded name
+	dirs  map[string]bool   // every directory, also those that only a path implies
+}
+
+func newNames() *names { return &names{files: map[string]string{}, dirs: map[string]bool{}} }
+
+func (n *names) add(name string, dir bool) *Rejection {
+	if dir {
+		n.addDir(name)
+		return nil
+	}
+	fold := strings.ToLower(name)
+	if other, ok := n.files[fold]; ok {
+		if other == name {
+			return reject(Duplicate, name, "the archive has two entries of this name", "write the archive anew instead of adding to it")
+		}
+		return reject(Duplicate, name, "the name differs from "+printable(other)+" only in upper and lower case", "")
+	}
+	n.files[fold] = name
+	n.addDir(path.Dir(name))
+	return nil
+}
+
+func (n *names) addDir(name string) {
+	for ; name != "." && !n.dirs[name]; name = path.Dir(name) {
+		n.dirs[name] = true
+	}
+}
+
+// conflict finds a name that is a file and a directory.
+func (n *names) conflict() *Rejection {
+	for _, name := range n.files {
+		if n.dirs[name] {
+			return reject(Duplicate, name, "the archive has a file and a directory of this name", "")
+		}
+	}
+	return nil
+}
+
+// broken tells a damaged archive from a machine that cannot read it.
+func broken(name string, err error) error {
+	if isCorrupt(err) {
+		return reject(Corrupt, name, "the archive is damaged here: "+err.Error(), "upload it again, or write it anew")
+	}
+	if errors.Is(err, zip.ErrAlgorithm) {
+		return reject(BadCompression, name, "the entry's compression is not supported", "use deflate or no compression")
+	}
+	return fmt.Errorf("read %s: %w", printable(name), err)
+}

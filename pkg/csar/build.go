@@ -1,0 +1,149 @@
+package csar
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Build writes the package in a source folder to w. The same folder gives the same bytes: files are sorted and carry
+// no times of their own. For every file that TOSCA.meta or an unsigned manifest lists, the hash is computed and
+// written into the packed copy of that file, with the algorithm that the entry asks for or SHA-256. The folder is not
+// changed. A *Rejection says why the folder is no package.
+func Build(ctx context.Context, root *os.Root, w io.Writer, lim Limits) (*Report, error) {
+	a, err := OpenDir(root, lim)
+	if err != nil {
+		return nil, err
+	}
+	report, err := a.Verify(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	replaced, err := a.withHashes(report)
+	if err != nil {
+		return nil, err
+	}
+	z := zip.NewWriter(w)
+	for _, f := range a.files {
+		if err := pack(ctx, z, f, replaced[f.name]); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", f.name, err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	return report, nil
+}
+
+// withHashes returns the content of the metadata files as they go into the archive.
+func (a *Archive) withHashes(report *Report) (map[string][]byte, error) {
+	// One of the two may list the other, which then has to be finished first.
+	order := []string{MetaPath, a.info.Manifest}
+	for _, d := range a.info.declared {
+		if d.from == MetaPath && d.name == a.info.Manifest {
+			order = []string{a.info.Manifest, MetaPath}
+		}
+	}
+	replaced := map[string][]byte{}
+	for _, name := range order {
+		if !a.Has(name) || name == a.info.Manifest && a.info.Signed {
+			continue
+		}
+		data, err := a.readText(name)
+		if err != nil {
+			return nil, err
+		}
+		lines := map[int]declared{}
+		for _, d := range a.info.declared {
+			if d.from == name {
+				lines[d.Line] = d
+			}
+		}
+		replaced[name] = fillHashes(data, func(line int) (algorithm, sum string, ok bool) {
+			d, ok := lines[line]
+			if content, changed := replaced[d.name]; changed {
+				return d.sumAlgorithm(), sumOf(d.sumAlgorithm(), content), ok
+			}
+			return d.sumAlgorithm(), report.Sums[Sum{d.name, d.sumAlgorithm()}], ok
+		})
+	}
+	return replaced, nil
+}
+
+func sumOf(algorithm string, data []byte) string {
+	h := newHash(algorithm)
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// fillHashes puts Algorithm and Hash lines at the end of each block whose first line hash knows, in the place of
+// those that are there.
+func fillHashes(data []byte, hash func(line int) (algorithm, sum string, ok bool)) []byte {
+	var (
+		out     bytes.Buffer
+		pending string // the lines that belong at the end of the block
+	)
+	flush := func() { out.WriteString(pending); pending = "" }
+	n := 0
+	for raw := range bytes.Lines(data) {
+		n++
+		text := strings.TrimRight(string(raw), "\r\n")
+		key, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ":")
+		switch {
+		case pending != "" && (key == "algorithm" || key == "hash"):
+			continue
+		case pending != "" && strings.TrimSpace(text) == "":
+			flush()
+		}
+		if algorithm, sum, ok := hash(n); ok {
+			flush()
+			indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+			pending = indent + "Algorithm: " + algorithm + "\n" + indent + "Hash: " + sum + "\n"
+		}
+		out.WriteString(text + "\n")
+	}
+	flush()
+	return out.Bytes()
+}
+
+// epoch is the time of every entry: the first that the zip format can hold.
+var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func pack(ctx context.Context, z *zip.Writer, f file, content []byte) (err error) {
+	h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: epoch}
+	h.SetMode(0o644)
+	if isImage(Listed{Path: f.name}) {
+		h.Method = zip.Store // compressed already, or so sparse that the reader would take it for a bomb
+	}
+	w, err := z.CreateHeader(h)
+	if err != nil {
+		return err
+	}
+	if content != nil {
+		_, err = w.Write(content)
+		return err
+	}
+	r, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	_, err = io.Copy(w, readerFunc(func(p []byte) (int, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return r.Read(p)
+	}))
+	return err
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
