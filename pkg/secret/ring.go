@@ -1,0 +1,202 @@
+// Package secret seals the secrets that the database keeps: authenticated encryption with a ring of keys
+// that can be rotated while nodes run.
+package secret
+
+import (
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// KeySize is the length of a key in bytes.
+const KeySize = chacha20poly1305.KeySize
+
+// ErrUnknownKey says that data was sealed with a key that the ring does not hold.
+var ErrUnknownKey = errors.New("sealed with a key that is not in the key file")
+
+// ErrBroken says that sealed data is damaged, was moved to another place, or belongs to another key of the same id.
+var ErrBroken = errors.New("sealed data does not open")
+
+// Ring holds the keys of an installation. The first seals; all of them open. It is safe for concurrent use.
+type Ring struct {
+	ids   []string
+	aeads map[string]cipher.AEAD
+	mac   []byte
+}
+
+var idRule = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,32}$`)
+
+// Parse reads a key file: one `id base64key` per line, the primary key first; empty lines and lines that begin with # are skipped.
+// A key is 32 random bytes. To rotate, put a new key in front, restart the nodes, reencrypt, and remove the old key.
+func Parse(text []byte) (*Ring, error) {
+	r := &Ring{aeads: map[string]cipher.AEAD{}}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		id, enc, ok := strings.Cut(line, " ")
+		if !ok || !idRule.MatchString(id) {
+			return nil, fmt.Errorf("key file line %d: want `id base64key`, the id of letters, digits, dot, dash and underscore", n)
+		}
+		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(enc))
+		if err != nil || len(key) != KeySize {
+			return nil, fmt.Errorf("key file line %d: key %s is not %d bytes in base64", n, id, KeySize) // never the key itself
+		}
+		if err := r.add(id, key); err != nil {
+			return nil, fmt.Errorf("key file line %d: %w", n, err)
+		}
+	}
+	if len(r.ids) == 0 {
+		return nil, errors.New("the key file holds no key")
+	}
+	return r, nil
+}
+
+func (r *Ring) add(id string, key []byte) error {
+	if _, dup := r.aeads[id]; dup {
+		return fmt.Errorf("key id %s is used twice", id)
+	}
+	aead, err := chacha20poly1305.NewX(key)
+	if err != nil {
+		return err
+	}
+	if r.mac == nil {
+		if r.mac, err = hkdf.Key(sha256.New, key, nil, "gybe fingerprint", sha256.Size); err != nil {
+			return err
+		}
+	}
+	r.ids, r.aeads[id] = append(r.ids, id), aead
+	return nil
+}
+
+// Load reads the key file at path.
+func Load(path string) (*Ring, error) {
+	raw, err := os.ReadFile(path) //nolint:gosec // the operator's own setting
+	if err != nil {
+		return nil, fmt.Errorf("read the key file: %w", err)
+	}
+	r, err := Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// LoadOrCreate reads the key file at path, or makes one with a new key, readable by its owner only. Nodes
+// that start at once on the same file end up with the same key.
+func LoadOrCreate(path string) (*Ring, error) {
+	r, err := Load(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the key file: %w", err)
+	}
+	// Complete before it gets its name, so that nobody reads half a key; a link never replaces.
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600, O_EXCL
+	if err != nil {
+		return nil, fmt.Errorf("make the key file: %w", err)
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = tmp.WriteString("# Keys of Gybe's database. Whoever loses this file loses the stored credentials.\n" + Generate() + "\n")
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return nil, fmt.Errorf("make the key file: %w", err)
+	}
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make the key file: %w", err)
+	}
+	return Load(path)
+}
+
+// Generate returns a line for the key file with a new key under a new id.
+func Generate() string {
+	key := make([]byte, KeySize)
+	_, _ = rand.Read(key) // never fails
+	return "k" + strings.ToLower(rand.Text()[:8]) + " " + base64.StdEncoding.EncodeToString(key)
+}
+
+// Primary is the id of the key that seals.
+func (r *Ring) Primary() string { return r.ids[0] }
+
+// Has reports whether the ring holds a key.
+func (r *Ring) Has(id string) bool { return slices.Contains(r.ids, id) }
+
+// Format of sealed data: one byte of version, one of the key id's length, the key id, the nonce, the ciphertext with its tag.
+const version = 1
+
+// Seal encrypts plain. place says where the result is kept (table, column, row); it is not in the result, but
+// Open fails with any other, so that sealed data cannot be moved. A nil plain stays nil.
+func (r *Ring) Seal(plain []byte, place string) []byte {
+	if plain == nil {
+		return nil
+	}
+	id := r.Primary()
+	aead := r.aeads[id]
+	out := make([]byte, 0, 2+len(id)+aead.NonceSize()+len(plain)+aead.Overhead())
+	out = append(append(out, version, byte(len(id))), id...)
+	head := len(out)
+	out = out[:head+aead.NonceSize()]
+	_, _ = rand.Read(out[head:]) // never fails; 24 random bytes do not repeat
+	return aead.Seal(out, out[head:], plain, []byte(place))
+}
+
+// Open decrypts what Seal made for the same place. Errors are ErrUnknownKey and ErrBroken; nil stays nil.
+func (r *Ring) Open(sealed []byte, place string) ([]byte, error) {
+	if sealed == nil {
+		return nil, nil
+	}
+	id, rest, ok := split(sealed)
+	if !ok {
+		return nil, ErrBroken
+	}
+	aead, ok := r.aeads[id]
+	if !ok {
+		return nil, fmt.Errorf("%w: key id %s", ErrUnknownKey, id)
+	}
+	if len(rest) < aead.NonceSize() {
+		return nil, ErrBroken
+	}
+	plain, err := aead.Open([]byte{}, rest[:aead.NonceSize()], rest[aead.NonceSize():], []byte(place))
+	if err != nil {
+		return nil, ErrBroken // the library's text says nothing more
+	}
+	return plain, nil
+}
+
+// KeyOf returns the id of the key that sealed data needs; false when it is not sealed data.
+func KeyOf(sealed []byte) (string, bool) {
+	id, _, ok := split(sealed)
+	return id, ok
+}
+
+func split(sealed []byte) (id string, rest []byte, ok bool) {
+	if len(sealed) < 2 || sealed[0] != version || len(sealed) < 2+int(sealed[1]) {
+		return "", nil, false
+	}
+	n := 2 + int(sealed[1])
+	return string(sealed[2:n]), sealed[n:], true
+}
+
+// Fingerprint says whether two texts are the same without telling anything about them to whoever lacks the keys.
+// It changes when the primary key does.
+func (r *Ring) Fingerprint(text []byte) []byte {
+	h := hmac.New(sha256.New, r.mac)
+	h.Write(text)
+	return h.Sum(nil)
+}
