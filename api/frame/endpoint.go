@@ -1,0 +1,127 @@
+package frame
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol/version"
+)
+
+// endpoint is a route made ready to serve.
+type endpoint struct {
+	Route
+	frame    *Frame
+	route    string // prefix and path, for logs and metrics
+	versions []version.Version
+	schema   *openapi3.Schema // of the JSON body; nil when there is none
+}
+
+func (f *Frame) endpoint(a API, r Route) *endpoint {
+	e := &endpoint{Route: r, frame: f, route: a.Prefix + r.Path, versions: a.Versions}
+	if len(r.Consumes) > 0 && !r.Stream {
+		s, err := a.Document.body(r.Method, a.Prefix, r.Path)
+		if err != nil {
+			panic(fmt.Sprintf("mount %s %s: %v", r.Method, e.route, err))
+		}
+		e.schema = s
+	}
+	return e
+}
+
+// allow lists the methods of a resource as the Allow header wants them.
+func (res resource) allow() string {
+	methods := slices.Collect(maps.Keys(res))
+	if _, ok := res[http.MethodGet]; ok {
+		methods = append(methods, http.MethodHead)
+	}
+	slices.Sort(methods)
+	return strings.Join(methods, ", ")
+}
+
+// serve leads a request through the stations that depend on its route.
+func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
+	if !e.AnyVersion && len(e.versions) > 0 {
+		v, err := negotiate(r.Header.Values(version.Header), e.versions)
+		if err != nil {
+			return err
+		}
+		w.Header().Set(version.Header, v)
+	}
+	p, err := e.frame.opts.Auth.Authenticate(r.Request)
+	if err != nil {
+		return err
+	}
+	r.Principal = p
+	if e.Produces != nil && !accepts(r.Header.Values("Accept"), e.Produces) {
+		return lcm.Errorf(lcm.CodeNotAcceptable, "the answer is %s, which the Accept header does not allow", strings.Join(e.Produces, " or "))
+	}
+	if err := e.query(r); err != nil {
+		return err
+	}
+	if len(e.Consumes) > 0 {
+		if err := e.body(w, r); err != nil {
+			return err
+		}
+	}
+	return e.Handle(w, r)
+}
+
+// query refuses a query string that cannot be read, and parameters that the route does not know.
+func (e *endpoint) query(r *Request) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	q, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	r.query = q
+	if e.Query == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if !slices.Contains(e.Query, name) {
+			known := "it has none"
+			if len(e.Query) > 0 {
+				known = "it has " + strings.Join(e.Query, ", ")
+			}
+			return lcm.Errorf(lcm.CodeInvalid, "%.60q is not a query parameter of this resource", name).WithHint(known)
+		}
+	}
+	return nil
+}
+
+// body checks the body's type and, unless the handler streams it, reads and validates it.
+func (e *endpoint) body(w http.ResponseWriter, r *Request) error {
+	empty := r.ContentLength == 0 && len(r.TransferEncoding) == 0
+	if empty && e.BodyOptional {
+		return nil
+	}
+	if !empty && !consumes(r.Header.Get("Content-Type"), e.Consumes) {
+		return lcm.Errorf(lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s", r.Header.Get("Content-Type"), strings.Join(e.Consumes, " or "))
+	}
+	if e.Stream {
+		return nil
+	}
+	raw, err := readBody(w, r.Request, e.frame.opts.MaxBody)
+	if err != nil {
+		return err
+	}
+	if len(raw) == 0 {
+		if e.BodyOptional {
+			return nil
+		}
+		return lcm.Errorf(lcm.CodeInvalid, "the request has no body").WithHint("send a JSON object")
+	}
+	if err := validateBody(raw, e.schema); err != nil {
+		return err
+	}
+	r.Raw = raw
+	return nil
+}

@@ -1,0 +1,77 @@
+package frame
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// ETag is the entity tag of a version of a resource.
+func ETag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// SetValidators writes ETag and Last-Modified.
+func SetValidators(w http.ResponseWriter, version int64, modified time.Time) {
+	h := w.Header()
+	h.Set("ETag", ETag(version))
+	if !modified.IsZero() {
+		h.Set("Last-Modified", modified.UTC().Format(http.TimeFormat))
+	}
+}
+
+// NotModified answers 304 when If-None-Match or If-Modified-Since says that the client has this version.
+// SetValidators comes first.
+func NotModified(w http.ResponseWriter, r *Request, version int64, modified time.Time) bool {
+	if h := r.Header.Values("If-None-Match"); len(h) > 0 {
+		if !listed(h, ETag(version), true) {
+			return false
+		}
+	} else {
+		since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
+		if err != nil || modified.IsZero() || modified.Truncate(time.Second).After(since) {
+			return false
+		}
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+// Conditional says whether the request depends on the version of the resource.
+func (r *Request) Conditional() bool {
+	return r.Header.Get("If-Match") != "" || r.Header.Get("If-Unmodified-Since") != ""
+}
+
+// Precondition checks If-Match, or else If-Unmodified-Since, against what is there (RFC 9110 clause 13):
+// CodePrecondition when it does not hold.
+func (r *Request) Precondition(version int64, modified time.Time) error {
+	if h := r.Header.Values("If-Match"); len(h) > 0 {
+		if listed(h, ETag(version), false) {
+			return nil
+		}
+		return lcm.Errorf(lcm.CodePrecondition, "the resource is at version %s, which If-Match does not name", ETag(version)).
+			WithHint("read it again and decide anew")
+	}
+	since, err := http.ParseTime(r.Header.Get("If-Unmodified-Since"))
+	if err != nil || !modified.Truncate(time.Second).After(since) {
+		return nil
+	}
+	return lcm.Errorf(lcm.CodePrecondition, "the resource was changed at %s", modified.UTC().Format(http.TimeFormat)).
+		WithHint("read it again and decide anew")
+}
+
+// listed says whether an entity tag is in a list of them; "*" stands for any. Weak tags count only
+// where that is allowed.
+func listed(header []string, tag string, weak bool) bool {
+	for t := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		t = strings.TrimSpace(t)
+		if weak {
+			t = strings.TrimPrefix(t, "W/")
+		}
+		if t == "*" || t == tag {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,199 @@
+package frame
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol/paging"
+	"github.com/gybe-nfv/gybe/pkg/sol/version"
+)
+
+// Options configure a Frame.
+type Options struct {
+	Log *slog.Logger
+	// PublicURL is how clients reach the API, with any prefix, without a slash at the end.
+	PublicURL string
+	// MaxBody bounds JSON bodies, in bytes; 0 means 1 MiB.
+	MaxBody int64
+	// PageSize bounds the elements of one page of a list; 0 means 200.
+	PageSize int
+	// Markers signs paging markers.
+	Markers *paging.Signer
+	// Auth decides who may do what; nil lets everybody in.
+	Auth Authenticator
+	// Observe is told of every answered request, for metrics; may be nil.
+	Observe func(method, route string, status int, took time.Duration)
+}
+
+// Frame routes requests to APIs. Mount all APIs before the first request.
+type Frame struct {
+	opts     Options
+	mux      *chi.Mux
+	prefixes []mounted
+	handlers map[string]http.HandlerFunc // by pattern
+}
+
+type mounted struct {
+	prefix  string
+	version string
+}
+
+// New returns a Frame without APIs: it answers 404 to everything.
+func New(opts Options) *Frame {
+	if opts.MaxBody == 0 {
+		opts.MaxBody = 1 << 20
+	}
+	if opts.PageSize == 0 {
+		opts.PageSize = 200
+	}
+	if opts.Auth == nil {
+		opts.Auth = NoAuth{}
+	}
+	opts.PublicURL = strings.TrimRight(opts.PublicURL, "/")
+	f := &Frame{opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{}}
+	f.mux.NotFound(f.serve(nil, nil))
+	f.mux.MethodNotAllowed(f.unknownMethod)
+	return f
+}
+
+// API is one interface, such as /vnflcm/v2.
+type API struct {
+	// Prefix of all its paths, e.g. /vnflcm/v2.
+	Prefix string
+	// Versions it serves, the current one last. An API without any knows no Version header.
+	Versions []version.Version
+	// Document holds the schemas of its request bodies; may be nil when no route has one.
+	Document *Document
+	// Routes of the API.
+	Routes []Route
+}
+
+// Route is one method of one resource.
+type Route struct {
+	Method string
+	// Path below the prefix in chi's notation, e.g. /vnf_instances/{vnfInstanceId}.
+	Path string
+	// Handle answers the request.
+	Handle Handler
+	// Produces lists the media types of the answer for the Accept check; nil means the check is left out
+	// because the answer has no body.
+	Produces []string
+	// Consumes lists the media types of the body; nil means that a body is neither needed nor read. The
+	// body is read, checked and given to the handler when they are JSON; with Stream the handler reads it.
+	Consumes []string
+	// BodyOptional allows a JSON body to be absent.
+	BodyOptional bool
+	// Stream leaves the body to the handler: no limit, no schema.
+	Stream bool
+	// Query lists the query parameters; any other is refused. nil allows all.
+	Query []string
+	// AnyVersion switches the Version header check off for this route.
+	AnyVersion bool
+	// Quiet logs the request at debug level.
+	Quiet bool
+}
+
+// Handler answers one request or returns why it cannot. After the first byte is written it MUST return
+// nil or an error that only the log sees.
+type Handler func(w http.ResponseWriter, r *Request) error
+
+// JSON is the media type of nearly everything.
+var JSON = []string{"application/json"}
+
+// Patches are the media types of PATCH: the standard's, and what the openstack client sends.
+var Patches = []string{"application/merge-patch+json", "application/json"}
+
+// Mount adds an API. It panics when a route needs a body schema that the document does not have,
+// because both are constants of the program.
+func (f *Frame) Mount(a API) {
+	m := mounted{prefix: a.Prefix}
+	if n := len(a.Versions); n > 0 {
+		m.version = a.Versions[n-1].String()
+	}
+	f.prefixes = append(f.prefixes, m)
+	byPath := map[string]resource{}
+	var order []string
+	for _, r := range a.Routes {
+		res, ok := byPath[r.Path]
+		if !ok {
+			order = append(order, r.Path)
+			res = resource{}
+		}
+		res[r.Method] = f.endpoint(a, r)
+		byPath[r.Path] = res
+	}
+	for _, p := range order {
+		h := f.serve(&m, byPath[p])
+		f.handlers[a.Prefix+p] = h
+		f.mux.Handle(a.Prefix+p, h)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (f *Frame) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
+
+// URL returns the public URL of an absolute path.
+func (f *Frame) URL(path string) string { return f.opts.PublicURL + path }
+
+// resource holds the endpoints of one path by method.
+type resource map[string]*endpoint
+
+// serve is the outermost part of every request to one path; a nil resource answers 404.
+func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
+	allow := res.allow()
+	return func(w http.ResponseWriter, hr *http.Request) {
+		rw := &recorder{ResponseWriter: w}
+		r := &Request{Request: hr, frame: f, began: time.Now(), ID: requestID(hr)}
+		rw.Header().Set(headerRequestID, r.ID)
+		defer f.finish(rw, r)
+		at := m
+		if at == nil {
+			at = f.mountedAt(hr.URL.Path)
+		}
+		if at != nil && at.version != "" {
+			rw.Header().Set(version.Header, at.version)
+		}
+		if res == nil {
+			r.fail(rw, lcm.Errorf(lcm.CodeNotFound, "there is no resource at %s", hr.URL.Path))
+			return
+		}
+		method := hr.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		e := res[method]
+		if e == nil {
+			rw.Header().Set("Allow", allow)
+			r.fail(rw, lcm.Errorf(lcm.CodeMethod, "%s is not a method of this resource", hr.Method).WithHint("it has "+allow))
+			return
+		}
+		r.route, r.quiet = e.route, e.Quiet
+		if err := e.serve(rw, r); err != nil {
+			r.fail(rw, err)
+		}
+	}
+}
+
+// unknownMethod answers a method that HTTP does not know; the router does not look at its path.
+func (f *Frame) unknownMethod(w http.ResponseWriter, r *http.Request) {
+	h, ok := f.handlers[f.mux.Find(chi.NewRouteContext(), http.MethodGet, r.URL.Path)]
+	if !ok {
+		h = f.serve(nil, nil)
+	}
+	h(w, r)
+}
+
+// mountedAt finds the API that a path without a resource would belong to.
+func (f *Frame) mountedAt(path string) *mounted {
+	for i, m := range f.prefixes {
+		if strings.HasPrefix(path, m.prefix+"/") {
+			return &f.prefixes[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package frame
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol/filter"
+	"github.com/gybe-nfv/gybe/pkg/sol/paging"
+	"github.com/gybe-nfv/gybe/pkg/sol/selector"
+)
+
+// ListParams are the query parameters of every list of SOL013.
+var ListParams = []string{
+	"filter", selector.ParamAllFields, selector.ParamFields, selector.ParamExcludeFields, selector.ParamExcludeDefault, paging.Param,
+}
+
+// List serves a list of resources of type T with attribute filter, attribute selectors and paging (SOL013
+// clauses 5.2 to 5.4).
+type List[T any] struct {
+	// Path of the list, e.g. /vnflcm/v2/vnf_instances.
+	Path string
+	// Selectors knows what is left out by default.
+	Selectors selector.Spec[T]
+	// ID returns the id that lists are sorted by.
+	ID func(*T) string
+	// Fetch returns at most limit resources after an id, in order of id, as the client may see them.
+	Fetch func(ctx context.Context, q Fetch) ([]T, error)
+}
+
+// Fetch says which resources are wanted.
+type Fetch struct {
+	After string
+	Limit int
+	// Filter lets the store answer simple expressions itself; it need not.
+	Filter filter.Filter
+	// Wants says whether a top-level attribute is needed, in the answer or for the filter.
+	Wants func(attribute string) bool
+}
+
+// Serve answers with one page.
+func (l List[T]) Serve(w http.ResponseWriter, r *Request) error {
+	q := r.QueryValues()
+	f, err := filter.ParseFor[T](q.Get("filter"))
+	if err != nil {
+		return lcm.Errorf(lcm.CodeInvalid, "%s", err)
+	}
+	if len(q["filter"]) > 1 {
+		return lcm.Errorf(lcm.CodeInvalid, "the filter is there %d times", len(q["filter"])).WithHint("join expressions with ;")
+	}
+	selection, err := l.Selectors.Parse(q)
+	if err != nil {
+		return lcm.Errorf(lcm.CodeInvalid, "%s", err)
+	}
+	binding := paging.Binding(l.Path, q)
+	after := ""
+	if text, ok := q[paging.Param]; ok {
+		m, err := r.frame.opts.Markers.Decode(text[0], binding)
+		if err != nil {
+			return lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint("follow the links as they are, or start again without a marker")
+		}
+		after = m.ID
+	}
+	size := r.frame.opts.PageSize
+	fetch := Fetch{After: after, Limit: size + 1, Filter: f, Wants: func(a string) bool { return selection.Wants(a) || names(f, a) }}
+	page, more, err := l.page(r.Context(), fetch, size)
+	if err != nil {
+		return err
+	}
+	if more {
+		marker := r.frame.opts.Markers.Encode(paging.Marker{ID: l.ID(&page[len(page)-1])}, binding)
+		w.Header().Set("Link", paging.Link(r.Public(l.Path), q, marker))
+	}
+	for i := range page {
+		page[i] = selection.Apply(page[i])
+	}
+	return writeList(w, page)
+}
+
+// page fetches until it has size resources that match, or there are none left.
+func (l List[T]) page(ctx context.Context, q Fetch, size int) (page []T, more bool, err error) {
+	page = make([]T, 0, min(size, 64))
+	for {
+		got, err := l.Fetch(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, v := range got {
+			ok, err := matches(q.Filter, v)
+			if err != nil {
+				return nil, false, err
+			}
+			if !ok {
+				continue
+			}
+			if len(page) == size {
+				return page, true, nil
+			}
+			page = append(page, v)
+		}
+		if len(got) < q.Limit {
+			return page, false, nil
+		}
+		q.After = l.ID(&got[len(got)-1])
+	}
+}
+
+// matches evaluates the filter on what the client would see.
+func matches(f filter.Filter, v any) (bool, error) {
+	if f.Empty() {
+		return true, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return false, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var decoded any
+	if err := dec.Decode(&decoded); err != nil {
+		return false, err
+	}
+	return f.Match(decoded), nil
+}
+
+// names says whether a filter looks at a top-level attribute.
+func names(f filter.Filter, attribute string) bool {
+	for _, e := range f.Exprs {
+		if len(e.Path) > 0 && e.Path[0].Name == attribute {
+			return true
+		}
+	}
+	return false
+}
+
+// writeList answers with a JSON array, one element a line.
+func writeList[T any](w http.ResponseWriter, list []T) error {
+	var buf bytes.Buffer
+	buf.WriteByte('[')
+	for i := range list {
+		if i > 0 {
+			buf.WriteByte(',')
+		}
+		raw, err := json.Marshal(list[i])
+		if err != nil {
+			return err
+		}
+		buf.WriteByte('\n')
+		buf.Write(raw)
+	}
+	if len(list) > 0 {
+		buf.WriteByte('\n')
+	}
+	buf.WriteString("]\n")
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(buf.Len()))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(buf.Bytes())
+	return nil
+}

@@ -1,0 +1,98 @@
+package frame
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// ProblemType is the media type of every error.
+const ProblemType = "application/problem+json"
+
+// fail answers with an error. If the answer has begun already, the connection is cut, so that the client
+// does not take half of it for the whole.
+func (r *Request) fail(w *recorder, err error) {
+	r.err = err
+	if w.code != 0 {
+		r.cut = true
+		return
+	}
+	e := lcm.AsError(err)
+	h := w.Header()
+	for _, name := range []string{"ETag", "Last-Modified", "Content-Length", "Content-Range", "Location", "Link"} {
+		h.Del(name)
+	}
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
+	if e.Code == lcm.CodeUnauthorized && h.Get("WWW-Authenticate") == "" {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if err := write(w, e.Status(), ProblemType, ProblemOf(e)); err != nil {
+		r.err = errors.Join(r.err, err)
+	}
+}
+
+// ProblemOf is the one mapping of errors to ProblemDetails (SOL013 clause 6.3). Causes stay inside.
+func ProblemOf(err error) *sol.ProblemDetails {
+	e := lcm.AsError(err)
+	status := e.Status()
+	p := &sol.ProblemDetails{
+		Title: cmp.Or(e.Title, http.StatusText(status)), Status: status,
+		Detail: cmp.Or(e.Detail, e.Title, http.StatusText(status)), Hint: e.Hint,
+	}
+	for _, ip := range e.Params {
+		p.InvalidParams = append(p.InvalidParams, sol.InvalidParam{Pointer: ip.Pointer, Detail: ip.Detail})
+	}
+	return p
+}
+
+// causes is what the log says about an error: the answer's text and everything behind it.
+func causes(err error) string {
+	text := err.Error()
+	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
+}
+
+// WriteJSON answers with a JSON value.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	return write(w, status, "application/json", v)
+}
+
+func write(w http.ResponseWriter, status int, media string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	raw = append(raw, '\n')
+	h := w.Header()
+	h.Set("Content-Type", media)
+	h.Set("Content-Length", strconv.Itoa(len(raw)))
+	w.WriteHeader(status)
+	_, _ = w.Write(raw) // a client that no longer listens is nobody's fault
+	return nil
+}
+
+// NoContent answers 204.
+func NoContent(w http.ResponseWriter) error {
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// Accepted answers 202 with an empty body; location may be "".
+func Accepted(w http.ResponseWriter, location string) error {
+	if location != "" {
+		w.Header().Set("Location", location)
+	}
+	w.Header().Set("Content-Length", "0")
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
