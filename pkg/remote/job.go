@@ -1,0 +1,230 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pkg/sftp"
+)
+
+// Job is long work that runs detached on the machine, in a directory of its own, /tmp/gybe-<RunID>:
+//
+//	lock      held as long as the job runs: nothing else tells as reliably, also after a reboot, whether it is alive
+//	run       the shell script that runs Command and keeps the books
+//	started/  made by the run that began; a job begins once
+//	pgid      its process group
+//	log       what it writes
+//	rc        its exit status, once it has ended
+//
+// and Files. The directory belongs to the user who logs in and nobody else may look into it.
+type Job struct {
+	// RunID names this run: the same id means the same run, whoever asks. Letters, digits, '.', '_' and '-', at most 100.
+	RunID string
+	// Command is a line for bash, run in the job's directory.
+	Command string
+	// Env is added to the command's environment. No secrets.
+	Env map[string]string
+	// Files are put into the directory before the start.
+	Files []File
+}
+
+// File is a file of a job.
+type File struct {
+	Name    string // plain name, without a directory
+	Mode    fs.FileMode
+	Content []byte
+	// Secret files are removed when the command has ended.
+	Secret bool
+}
+
+// State is where a job stands.
+type State string
+
+// The states of a job.
+const (
+	Absent  State = "absent"  // there is no such job; it never started, or the machine has forgotten it (a reboot empties /tmp)
+	Running State = "running" // it is under way
+	Exited  State = "exited"  // it has ended and left its exit status
+	Lost    State = "lost"    // it is gone without an exit status: killed, or the machine went down
+)
+
+// Status is what is known about a job.
+type Status struct {
+	State State
+	Code  int // exit status, when Exited
+	// Offset is the position in the log up to which lines have been handed out by Follow.
+	Offset int64
+}
+
+var (
+	runID    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	reserved = []string{"lock", "run", "started", "pgid", "log", "rc", "rc.tmp"}
+)
+
+// Dir is the directory of the job with this id.
+func Dir(id string) string { return "/tmp/gybe-" + id }
+
+func validID(id string) error {
+	if !runID.MatchString(id) {
+		return fmt.Errorf("run id %q is not possible", id)
+	}
+	return nil
+}
+
+func (j Job) valid() error {
+	if err := validID(j.RunID); err != nil {
+		return err
+	}
+	for _, f := range j.Files {
+		if !fileName.MatchString(f.Name) || slices.Contains(reserved, f.Name) {
+			return fmt.Errorf("file name %q is not possible", f.Name)
+		}
+	}
+	for name := range j.Env {
+		if !envName.MatchString(name) {
+			return fmt.Errorf("environment variable %q is not possible", name)
+		}
+	}
+	return nil
+}
+
+// script is the job's run file.
+func (j Job) script() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "cd %s || exit 1\numask 077\n", Quote(Dir(j.RunID)))
+	// Held by the lock, so only one of several starters gets here first. The parent is flock, the leader of the process group.
+	b.WriteString("mkdir started 2>/dev/null || exit 0\necho \"$PPID\" >pgid\n")
+	for _, k := range slices.Sorted(maps.Keys(j.Env)) {
+		fmt.Fprintf(&b, "export %s=%s\n", k, Quote(j.Env[k]))
+	}
+	// A subshell, so that an "exit" of the command does not end the bookkeeping.
+	fmt.Fprintf(&b, "(\n%s\n)\nrc=$?\n", j.Command)
+	for _, f := range j.Files {
+		if f.Secret {
+			fmt.Fprintf(&b, "rm -f %s\n", Quote("./"+f.Name))
+		}
+	}
+	b.WriteString("echo \"$rc\" >rc.tmp && mv rc.tmp rc\n")
+	return b.Bytes()
+}
+
+// Quote makes one word of a POSIX shell of s.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// look prints the state of the job in the directory $d. Whether it runs is asked of its lock, which flock holds for the life of the
+// job and the kernel lets go of whatever happens.
+const look = `look() {
+  if [ -e "$d/rc" ]; then echo "exited $(cat "$d/rc")"; return; fi
+  if [ ! -d "$d/started" ]; then echo absent; return; fi
+  if ! flock -n "$d/lock" true; then echo running; return; fi
+  if [ -e "$d/rc" ]; then echo "exited $(cat "$d/rc")"; return; fi
+  echo lost
+}
+`
+
+// shell runs a script for one job; d is its directory. The script is handed over as the command itself.
+func (c *Client) shell(ctx context.Context, id, body string) (Status, error) {
+	out, err := c.Output(ctx, "d="+Quote(Dir(id))+"\n"+body, nil, 4096)
+	if err != nil {
+		return Status{}, err
+	}
+	word, rest, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	st := Status{State: State(word)}
+	switch st.State {
+	case Absent, Running, Lost:
+		return st, nil
+	case Exited:
+		if _, err := fmt.Sscanf(rest, "%d", &st.Code); err == nil {
+			return st, nil
+		}
+	}
+	if word == "foreign" {
+		return Status{}, &Error{Kind: KindFile, Op: "look at job " + id, Target: c.target.String(), Err: fmt.Errorf("%s belongs to another user", Dir(id))}
+	}
+	return Status{}, &Error{Kind: KindProtocol, Op: "look at job " + id, Target: c.target.String(), Err: fmt.Errorf("unexpected answer %q", string(out))}
+}
+
+// Status looks at a job.
+func (c *Client) Status(ctx context.Context, id string) (Status, error) {
+	if err := validID(id); err != nil {
+		return Status{}, err
+	}
+	return c.shell(ctx, id, look+"look")
+}
+
+// StartOrAdopt starts the job unless it has been started before, by this process or any other: then its state is returned as it
+// is. adopted says which. The caller follows it in either case, also when it is Exited or Lost already; to run it again it takes
+// another run id.
+func (c *Client) StartOrAdopt(ctx context.Context, j Job) (st Status, adopted bool, err error) {
+	if err := j.valid(); err != nil {
+		return Status{}, false, err
+	}
+	st, err = c.shell(ctx, j.RunID, look+`umask 077
+mkdir "$d" 2>/dev/null || [ "$(stat -c %u "$d")" = "$(id -u)" ] || { echo foreign; exit; }
+look`)
+	if err != nil || st.State != Absent {
+		return st, err == nil, err
+	}
+	// Two starters may both be here. They write the same files, each by rename, and the lock lets one of them start.
+	err = c.withSFTP(ctx, "upload the files of job "+j.RunID, func(s *sftp.Client) error {
+		files := slices.Concat(j.Files, []File{{Name: "run", Mode: 0o600, Content: j.script()}})
+		for _, f := range files {
+			if err := upload(s, Dir(j.RunID)+"/"+f.Name, f.Mode, bytes.NewReader(f.Content)); err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Status{}, false, err
+	}
+	st, err = c.shell(ctx, j.RunID, look+`umask 077
+setsid --fork flock -n -o "$d/lock" bash "$d/run" >>"$d/log" 2>&1 </dev/null
+for i in 1 2 3 4 5 6 7 8 9 10; do
+  if [ -d "$d/started" ]; then break; fi
+  sleep 0.1
+done
+look`)
+	if err == nil && st.State == Absent {
+		err = &Error{Kind: KindProtocol, Op: "start job " + j.RunID, Target: c.target.String(), Err: errors.New("it did not begin within a second")}
+	}
+	return st, false, err
+}
+
+// Kill ends a job and everything it started, as far as it has stayed in the job's process group. It is no error when the job
+// has ended already.
+func (c *Client) Kill(ctx context.Context, id string) error {
+	if err := validID(id); err != nil {
+		return err
+	}
+	_, err := c.shell(ctx, id, look+`s=$(look)
+if [ "$s" = running ]; then
+  p=$(cat "$d/pgid")
+  sudo -n kill -TERM -- "-$p" 2>/dev/null || kill -TERM -- "-$p"
+fi
+echo "$s"`)
+	return err
+}
+
+// Cleanup forgets a job and its files. A job that is running is left alone, which is an error.
+func (c *Client) Cleanup(ctx context.Context, id string) error {
+	if err := validID(id); err != nil {
+		return err
+	}
+	st, err := c.shell(ctx, id, look+`s=$(look)
+if [ "$s" != running ]; then rm -rf "$d"; fi
+echo "$s"`)
+	if err == nil && st.State == Running {
+		return &Error{Kind: KindFile, Op: "remove job " + id, Target: c.target.String(), Err: errors.New("it is still running")}
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+package remote
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Pool shares one connection per VNFC. A connection that nobody uses is closed after a while. The zero value is not usable;
+// NewPool makes one.
+type Pool struct {
+	opts Options
+	idle time.Duration
+
+	mu     sync.Mutex
+	conns  map[string]*pooled
+	closed bool
+}
+
+type pooled struct {
+	target Target
+	dialed chan struct{} // closed when client and err are set
+	client *Client
+	err    error
+	users  int
+	timer  *time.Timer // closes the connection when it has been idle for long
+}
+
+// NewPool makes a pool whose connections are closed after they have been idle for so long; 0 means one minute.
+func NewPool(o Options, idle time.Duration) *Pool {
+	if idle <= 0 {
+		idle = time.Minute
+	}
+	return &Pool{opts: o, idle: idle, conns: map[string]*pooled{}}
+}
+
+// Get returns the connection to a VNFC's machine, which it makes when there is none or when address or credentials have
+// changed. The caller calls release once when it is done with it, and never closes the client itself. Errors are those of Dial.
+func (p *Pool) Get(ctx context.Context, t Target) (c *Client, release func(), err error) {
+	p.mu.Lock()
+	e := p.conns[t.VNFC]
+	if e != nil && (!e.target.same(t) || e.broken()) {
+		p.drop(t.VNFC, e)
+		e = nil
+	}
+	dial := e == nil
+	if dial {
+		e = &pooled{target: t, dialed: make(chan struct{})}
+		p.conns[t.VNFC] = e
+	}
+	e.users++
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	p.mu.Unlock()
+
+	if dial {
+		e.client, e.err = Dial(ctx, t, p.opts)
+		close(e.dialed)
+	}
+	select {
+	case <-e.dialed:
+	case <-ctx.Done():
+		p.release(t.VNFC, e)
+		return nil, nil, context.Cause(ctx)
+	}
+	if e.err != nil {
+		p.mu.Lock()
+		p.drop(t.VNFC, e)
+		p.mu.Unlock()
+		p.release(t.VNFC, e)
+		if !dial && ctx.Err() == nil && KindOf(e.err) == "" {
+			// The one who dialled gave up for reasons of its own (its context ended); that is not our failure.
+			return p.Get(ctx, t)
+		}
+		return nil, nil, e.err
+	}
+	return e.client, sync.OnceFunc(func() { p.release(t.VNFC, e) }), nil
+}
+
+func (e *pooled) broken() bool {
+	select {
+	case <-e.dialed:
+	default:
+		return false
+	}
+	if e.err != nil {
+		return true
+	}
+	select {
+	case <-e.client.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// drop takes a connection out of the pool; it is closed when its last user lets go. The lock is held.
+func (p *Pool) drop(key string, e *pooled) {
+	if p.conns[key] == e {
+		delete(p.conns, key)
+	}
+	if e.users == 0 && e.client != nil {
+		_ = e.client.Close()
+	}
+}
+
+func (p *Pool) release(key string, e *pooled) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e.users--
+	if e.users > 0 || e.client == nil {
+		return
+	}
+	if p.conns[key] != e || p.closed {
+		_ = e.client.Close()
+		return
+	}
+	e.timer = time.AfterFunc(p.idle, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if e.users == 0 {
+			p.drop(key, e)
+		}
+	})
+}
+
+// Close closes all idle connections, and the others when their users let go of them. The pool may still be used: each
+// connection is then closed after its use.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for key, e := range p.conns {
+		if e.timer != nil {
+			e.timer.Stop()
+		}
+		p.drop(key, e)
+	}
+}
