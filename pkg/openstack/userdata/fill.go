@@ -1,0 +1,178 @@
+package userdata
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// filler gives the leaves of nfv their values.
+type filler struct {
+	in   Input
+	used map[string]string // the CP that took a network's address
+	bad  []lcm.InvalidParam
+}
+
+// split takes the index off a name such as VDU1_CP1-0; the index is -1 when there is none.
+func split(name string) (string, int) {
+	if at := strings.LastIndexByte(name, '-'); at > 0 {
+		if i, err := strconv.Atoi(name[at+1:]); err == nil && i >= 0 {
+			return name[:at], i
+		}
+	}
+	return name, -1
+}
+
+// set fills a leaf that the template asks for; an empty value leaves it nil.
+func set(leaves map[string]any, leaf, value string) {
+	if _, asked := leaves[leaf]; asked && value != "" {
+		leaves[leaf] = value
+	}
+}
+
+// vdus fills nfv.VDU, which has VDUs and storages.
+func (f *filler) vdus(nfv map[string]any) {
+	for _, e := range entries(nfv, "VDU") {
+		name := e.name
+		if f.in.Flavour.VDU(name) == nil && f.storage(name) == nil {
+			name, _ = split(name)
+		}
+		if v := f.in.Flavour.VDU(name); v != nil {
+			set(e.leaves, "computeFlavourId", first(f.in.Grant.Flavours[name], v.ComputeFlavour))
+			set(e.leaves, "vcImageId", f.image(name, v.Image))
+			set(e.leaves, "locationConstraints", f.in.Grant.Zones[name])
+			if _, asked := e.leaves["desired_capacity"]; asked {
+				e.leaves["desired_capacity"] = f.in.Counts[name]
+			}
+		} else if s := f.storage(name); s != nil {
+			set(e.leaves, "vcImageId", f.image(name, s.Image))
+		}
+	}
+}
+
+func (f *filler) storage(name string) *vnfd.Storage {
+	for i := range f.in.Flavour.Storages {
+		if f.in.Flavour.Storages[i].Name == name {
+			return &f.in.Flavour.Storages[i]
+		}
+	}
+	return nil
+}
+
+func (f *filler) image(node string, img *vnfd.SwImage) string {
+	if img == nil {
+		return f.in.Grant.Images[node]
+	}
+	return first(f.in.Grant.Images[node], img.Name)
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// cps fills nfv.CP from the external virtual links.
+func (f *filler) cps(nfv map[string]any) {
+	for _, e := range entries(nfv, "CP") {
+		name, index := e.name, -1
+		if f.in.Flavour.CP(name) == nil {
+			name, index = split(name)
+		}
+		link, cp, ok := ExtCP(f.in.Request.ExtVirtualLinks, name)
+		if !ok {
+			f.noAddresses(e)
+			continue
+		}
+		set(e.leaves, "network", f.in.Request.ExtVirtualLinks[link].ResourceID)
+		want, asked := e.leaves["fixed_ips"]
+		if list, ok := want.([]any); ok {
+			e.leaves["fixed_ips"] = f.fixedIPs(e.name, index, list, link, cp)
+		} else if asked && want == nil { // the template takes the list as it is
+			if ips := f.fixedIPs(e.name, index, nil, link, cp); len(ips) > 0 {
+				e.leaves["fixed_ips"] = ips
+			}
+		}
+	}
+}
+
+// noAddresses empties the list of addresses of a CP for which the request has none.
+func (f *filler) noAddresses(e entry) {
+	if _, ok := e.leaves["fixed_ips"].([]any); ok {
+		e.leaves["fixed_ips"] = []any{}
+	}
+}
+
+// fixedIPs fills the addresses that the template asks for (nil = all there are), as far as the request gives some. Entries of
+// the request that name neither an address nor a subnet are skipped.
+func (f *filler) fixedIPs(name string, index int, want []any, link, cp int) []any {
+	data := f.in.Request.ExtVirtualLinks[link].ExtCps[cp]
+	key, config := Config(data, index)
+	out := []any{}
+	for p, proto := range config.CpProtocolData {
+		if proto.IpOverEthernet == nil {
+			continue
+		}
+		for a, ip := range proto.IpOverEthernet.IpAddresses {
+			address := fixedAddress(ip, index)
+			if address == "" && ip.SubnetID == "" {
+				continue
+			}
+			if want != nil && len(out) == len(want) {
+				return out
+			}
+			leaves := leavesOf(want, len(out), ip.SubnetID, address)
+			set(leaves, "subnet", ip.SubnetID)
+			set(leaves, "ip_address", address)
+			if _, asked := leaves["ip_address"]; asked && address != "" {
+				f.take(f.in.Request.ExtVirtualLinks[link].ResourceID, address, name, fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpConfig/%s/cpProtocolData/%d/ipOverEthernet/ipAddresses/%d/fixedAddresses",
+					link, cp, lcm.Escape(key), p, a))
+			}
+			out = append(out, leaves)
+		}
+	}
+	return out
+}
+
+// leavesOf returns the members that the template wants of its i-th address; of a list it takes whole, those that are given.
+func leavesOf(want []any, i int, subnet, address string) map[string]any {
+	if want != nil {
+		m, _ := want[i].(map[string]any)
+		return m
+	}
+	m := map[string]any{}
+	if subnet != "" {
+		m["subnet"] = nil
+	}
+	if address != "" {
+		m["ip_address"] = nil
+	}
+	return m
+}
+
+// take notes that a CP gets a fixed address, which no other CP of the network can have.
+func (f *filler) take(network, address, name, pointer string) {
+	key := network + " " + address
+	if other, taken := f.used[key]; taken {
+		f.bad = append(f.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(
+			"%s and %s would both get %s; give one address, or one cpConfig entry, per VNFC", other, name, address)})
+		return
+	}
+	f.used[key] = name
+}
+
+// fixedAddress is the address for the VNFC with this index: the one in its place, or the only one.
+func fixedAddress(ip sol.IpAddressData, index int) string {
+	switch n := len(ip.FixedAddresses); {
+	case n == 0:
+		return ""
+	case index < 0 || index >= n:
+		return ip.FixedAddresses[0]
+	}
+	return ip.FixedAddresses[index]
+}
