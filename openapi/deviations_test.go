@@ -1,0 +1,55 @@
+package openapi_test
+
+// Where our documents differ from the published ones, and why. A test fails when
+// one of these differences is gone.
+
+const (
+	whyProblem   = "RFC 7807 allows extensions; these name the member that is wrong, a remedy and the resources concerned"
+	whySol002    = "SOL002 has it, and one API serves both kinds of client"
+	whyInline    = "the published document gives the name of version 2.4.1; the standard's text and v3.7.1 have vnfVirtualLinkResourceInfo"
+	whyV1        = "version 1 of the API keeps the shape of v2.6.1: an object of algorithm and hash"
+	whyEarly     = "absent until the package is onboarded, as the standard's text says"
+	whyOneOf     = "one of a path in the package and an address outside is present, as the standard's text says"
+	whySignature = "signed packages are not served yet"
+)
+
+func problemDeviations(at string) []deviation {
+	var all []deviation
+	for _, name := range []string{"hint", "invalidParams", "vnfInstanceId", "vnfLcmOpOccId"} {
+		all = append(all, deviation{at + "/" + name, "extra attribute", whyProblem})
+	}
+	return all
+}
+
+var vnfLcmDeviations = append(append([]deviation{
+	{"instantiatedVnfInfo/metadata", "extra attribute", "clients in the field read the stack's id and parameters there"},
+	{"instantiatedVnfInfo/vnfcInfo", "extra attribute", whySol002},
+	{"instantiatedVnfInfo/virtualLinkResourceInfo", "missing attribute", whyInline},
+	{"instantiatedVnfInfo/vnfVirtualLinkResourceInfo", "extra attribute", whyInline},
+	{"changedInfo/vnfcInfoModifications", "extra attribute", whySol002},
+	{"VnfInfoModificationRequest/vnfcInfoModifications", "extra attribute", whySol002},
+	{"VnfInfoModificationRequest/vnfdId", "extra attribute", "the standard's text of v3.3.1 has vnfdId; vnfPkgId is its predecessor"},
+	{"HealVnfRequest/healScript", "extra attribute", whySol002},
+	{"HealVnfRequest/vnfcInstanceId", "extra attribute", whySol002},
+	{"GET /vnf_lcm_op_occs 200", "type array should be object", "the published document forgets that a list is an array"},
+}, problemDeviations("error")...), problemDeviations("ProblemDetails")...)
+
+var vnfPkgmSol003Deviations = append([]deviation{
+	{"checksum", "type object should be string", whyV1},
+	{"vnfmInfo", "type array should be string", "the attribute has cardinality 1..N in the standard's text"},
+	{"vnfmInfo", "should be required", "version 1 of the API has no such attribute"},
+	{"packageSecurityOption", "should be required", whyEarly},
+	{"onboardingState", "should be optional", "it is always present, as SOL005 asks"},
+	{"additionalArtifacts[]/artifactPath", "should be required", whyOneOf},
+	{"additionalArtifacts[]/artifactURI", "type string should be array", "the standard's text has cardinality 0..1"},
+	{"softwareImages[]/diskFormat", "extra value ARI", "the standard's text and SOL005 have it"},
+	{"GET /vnf_packages/{vnfPkgId}", "missing parameter include_signature", whySignature},
+	{"GET /vnf_packages/{vnfPkgId}/vnfd", "missing parameter include_signature", whySignature},
+	{"GET /vnf_packages/{vnfPkgId}/artifacts/{artifactPath}", "missing parameter include_signature", whySignature},
+}, problemDeviations("onboardingFailureDetails")...)
+
+var vnfPkgmSol005Deviations = append([]deviation{
+	{"compatibleSpecificationVersions", "type array should be string", "the attribute has cardinality 0..N in the standard's text"},
+	{"_links/vnfd", "should be required", "there is no VNFD before a package is onboarded"},
+	{"softwareImages[]/imagePath", "should be required", whyOneOf},
+}, problemDeviations("onboardingFailureDetails")...)

@@ -1,0 +1,177 @@
+package openapi_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/openapi"
+)
+
+// published loads a document of ETSI. They are not part of this repository; the
+// test is skipped where they are not at hand.
+func published(t *testing.T, file string) *openapi3.T {
+	t.Helper()
+	dir := os.Getenv("GYBE_ETSI_DIR")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "etsi")
+	}
+	path := filepath.Join(dir, file)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("SKIPPED: OUR API IS NOT COMPARED WITH THE STANDARD: the ETSI document %s is not at hand; set GYBE_ETSI_DIR to the folder that holds them (%v)", file, err)
+	}
+	loader := openapi3.NewLoader()
+	loader.IsExternalRefsAllowed = true
+	doc, err := loader.LoadFromFile(path)
+	require.NoError(t, err)
+	return doc
+}
+
+const (
+	etsiLifecycle    = "v3.3.1/sol003_lifecycle_openapi.json"
+	etsiPackage      = "v3.3.1/sol003_package_openapi.json"
+	etsiGrant        = "v3.3.1/sol003_operation_openapi.json"
+	etsiNotification = "v3.7.1/SOL003/VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml"
+	etsiSol005       = "sol005/VNFPackageManagement/VNFPackageManagement.yaml"
+)
+
+func explain(t *testing.T, findings []finding, known []deviation) {
+	t.Helper()
+	open, stale := unexplained(findings, known)
+	for _, f := range open {
+		t.Errorf("differs from the standard: %s", f)
+	}
+	for _, d := range stale {
+		t.Errorf("a known difference is gone, remove it: %s: %s", d.at, d.what)
+	}
+}
+
+// operation compares the bodies of a request and of its successful answers.
+func (c *comparison) operation(t *testing.T, at string, ours, theirs *openapi3.Operation) {
+	t.Helper()
+	if ours.RequestBody != nil || theirs.RequestBody != nil {
+		require.NotNil(t, ours.RequestBody, at)
+		require.NotNil(t, theirs.RequestBody, at)
+		c.contents(at+" request", ours.RequestBody.Value.Content, theirs.RequestBody.Value.Content)
+	}
+	for code, response := range ours.Responses.Map() {
+		if !strings.HasPrefix(code, "2") {
+			continue
+		}
+		other := theirs.Responses.Value(code)
+		if other == nil {
+			c.add(at, "extra answer "+code)
+			continue
+		}
+		c.contents(at+" "+code, response.Value.Content, other.Value.Content)
+	}
+	for code := range theirs.Responses.Map() {
+		if strings.HasPrefix(code, "2") && ours.Responses.Value(code) == nil {
+			c.add(at, "missing answer "+code)
+		}
+	}
+	for _, p := range theirs.Parameters {
+		if p.Value.In == openapi3.ParameterInQuery && ours.Parameters.GetByInAndName(p.Value.In, p.Value.Name) == nil {
+			c.add(at, "missing parameter "+p.Value.Name)
+		}
+	}
+}
+
+func (c *comparison) contents(at string, ours, theirs openapi3.Content) {
+	a, b := jsonSchema(ours), jsonSchema(theirs)
+	if a != nil && b != nil {
+		c.schemas(at, a, b)
+	} else if a != nil {
+		c.add(at, "extra body")
+	} else if b != nil {
+		c.add(at, "missing body")
+	}
+}
+
+func jsonSchema(c openapi3.Content) *openapi3.Schema {
+	for _, mediaType := range []string{"application/json", "application/merge-patch+json"} {
+		if m := c[mediaType]; m != nil && m.Schema != nil {
+			return m.Schema.Value
+		}
+	}
+	return nil
+}
+
+// paths compares every operation of ours with the one of the same path and
+// method; published names its path where that is not the same.
+func (c *comparison) paths(t *testing.T, ours, theirs *openapi3.T, skip func(method, path string) bool) {
+	t.Helper()
+	for path, item := range ours.Paths.Map() {
+		other := theirs.Paths.Value(path)
+		for method, op := range item.Operations() {
+			if skip(method, path) {
+				continue
+			}
+			at := method + " " + path
+			if other == nil || other.GetOperation(method) == nil {
+				c.add(at, "extra operation")
+				continue
+			}
+			c.operation(t, at, op, other.GetOperation(method))
+		}
+	}
+}
+
+func TestVnfLcmFollowsTheStandard(t *testing.T) {
+	t.Parallel()
+	theirs := published(t, etsiLifecycle)
+	ours, err := openapi.Load(openapi.VnfLcmV2)
+	require.NoError(t, err)
+	c := &comparison{}
+	c.paths(t, ours, theirs, func(string, string) bool { return false })
+
+	// The bodies of tasks that are not served yet, and of errors.
+	requests := loadFile(t, "parts/requests.yaml")
+	for path, name := range map[string]string{
+		"/vnf_instances/{vnfInstanceId}/scale":           "ScaleVnfRequest",
+		"/vnf_instances/{vnfInstanceId}/scale_to_level":  "ScaleVnfToLevelRequest",
+		"/vnf_instances/{vnfInstanceId}/change_flavour":  "ChangeVnfFlavourRequest",
+		"/vnf_instances/{vnfInstanceId}/heal":            "HealVnfRequest",
+		"/vnf_instances/{vnfInstanceId}/operate":         "OperateVnfRequest",
+		"/vnf_instances/{vnfInstanceId}/change_ext_conn": "ChangeExtVnfConnectivityRequest",
+		"/vnf_instances/{vnfInstanceId}/change_vnfpkg":   "ChangeCurrentVnfPkgRequest",
+		"/vnf_instances/{vnfInstanceId}":                 "VnfInfoModificationRequest",
+	} {
+		op := theirs.Paths.Value(path).Post
+		if op == nil {
+			op = theirs.Paths.Value(path).Patch
+		}
+		c.schemas(name, requests.Components.Schemas[name].Value, jsonSchema(op.RequestBody.Value.Content))
+	}
+	problem := theirs.Paths.Value("/vnf_instances").Post.Responses.Value("400").Value.Content
+	c.schemas("ProblemDetails", ours.Components.Schemas["ProblemDetails"].Value, jsonSchema(problem))
+	explain(t, c.findings, vnfLcmDeviations)
+}
+
+func TestVnfPkgmFollowsTheStandard(t *testing.T) {
+	t.Parallel()
+	reading := published(t, etsiPackage)
+	producing := published(t, etsiSol005)
+	ours, err := openapi.Load(openapi.VnfPkgmV1)
+	require.NoError(t, err)
+
+	// SOL003 describes what a VNFM reads, SOL005 what a client writes.
+	inSol003 := func(method, path string) bool {
+		item := reading.Paths.Value(path)
+		return item != nil && item.GetOperation(method) != nil
+	}
+	c := &comparison{}
+	c.paths(t, ours, reading, func(method, path string) bool { return !inSol003(method, path) })
+	explain(t, c.findings, vnfPkgmSol003Deviations)
+
+	c = &comparison{}
+	c.paths(t, ours, producing, func(method, path string) bool { return method == http.MethodGet && inSol003(method, path) })
+	item := producing.Paths.Value("/vnf_packages/{vnfPkgId}").Get
+	c.operation(t, "GET /vnf_packages/{vnfPkgId}", ours.Paths.Value("/vnf_packages/{vnfPkgId}").Get, item)
+	explain(t, c.findings, vnfPkgmSol005Deviations)
+}
