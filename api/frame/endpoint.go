@@ -1,11 +1,13 @@
 package frame
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -19,19 +21,35 @@ type endpoint struct {
 	frame    *Frame
 	route    string // prefix and path, for logs and metrics
 	versions []version.Version
-	schema   *openapi3.Schema // of the JSON body; nil when there is none
+	// schema of the JSON body; nil when there is none. It is looked up at the first use, because reading
+	// the documents takes a good part of a start.
+	schema func() (*openapi3.Schema, error)
 }
 
 func (f *Frame) endpoint(a API, r Route) *endpoint {
 	e := &endpoint{Route: r, frame: f, route: a.Prefix + r.Path, versions: a.Versions}
 	if len(r.Consumes) > 0 && !r.Stream {
-		s, err := a.Document.body(r.Method, a.Prefix, r.Path)
-		if err != nil {
-			panic(fmt.Sprintf("mount %s %s: %v", r.Method, e.route, err))
-		}
-		e.schema = s
+		e.schema = sync.OnceValues(func() (*openapi3.Schema, error) {
+			s, err := a.Document.body(r.Method, a.Prefix, r.Path)
+			if err != nil {
+				return nil, fmt.Errorf("find the schema of %s %s: %w", r.Method, e.route, err)
+			}
+			return s, nil
+		})
+		f.schemas = append(f.schemas, e.schema)
 	}
 	return e
+}
+
+// Preload reads the documents and looks up all schemas, so that no request has to wait for it. The error
+// says which route has no schema.
+func (f *Frame) Preload() error {
+	var bad []error
+	for _, s := range f.schemas {
+		_, err := s()
+		bad = append(bad, err)
+	}
+	return errors.Join(bad...)
 }
 
 // allow lists the methods of a resource as the Allow header wants them.
@@ -119,7 +137,11 @@ func (e *endpoint) body(w http.ResponseWriter, r *Request) error {
 		}
 		return lcm.Errorf(lcm.CodeInvalid, "the request has no body").WithHint("send a JSON object")
 	}
-	if err := validateBody(raw, e.schema); err != nil {
+	schema, err := e.schema()
+	if err != nil {
+		return err
+	}
+	if err := validateBody(raw, schema); err != nil {
 		return err
 	}
 	r.Raw = raw

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-chi/chi/v5"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -36,6 +37,7 @@ type Frame struct {
 	mux      *chi.Mux
 	prefixes []mounted
 	handlers map[string]http.HandlerFunc // by pattern
+	schemas  []func() (*openapi3.Schema, error)
 }
 
 type mounted struct {
@@ -108,8 +110,7 @@ var JSON = []string{"application/json"}
 // Patches are the media types of PATCH: the standard's, and what the openstack client sends.
 var Patches = []string{"application/merge-patch+json", "application/json"}
 
-// Mount adds an API. It panics when a route needs a body schema that the document does not have,
-// because both are constants of the program.
+// Mount adds an API.
 func (f *Frame) Mount(a API) {
 	m := mounted{prefix: a.Prefix}
 	if n := len(a.Versions); n > 0 {

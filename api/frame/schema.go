@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
@@ -16,7 +17,7 @@ type Document struct {
 	load func() (*openapi3.T, error)
 }
 
-// NewDocument wraps a loader, which is called once, when the API is mounted.
+// NewDocument wraps a loader, which is called once, when a body has to be checked.
 func NewDocument(load func() (*openapi3.T, error)) *Document {
 	return &Document{load: sync.OnceValues(load)}
 }
@@ -139,4 +140,9 @@ func pointer(path []string) string {
 		b.WriteString("/" + lcm.Escape(p))
 	}
 	return b.String()
+}
+
+// Served wraps one of the documents of package openapi.
+func Served(name string) *Document {
+	return NewDocument(func() (*openapi3.T, error) { return openapi.Load(name) })
 }

@@ -1,0 +1,50 @@
+package vnflcm
+
+import (
+	"net/http"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/openapi"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol/version"
+)
+
+// Prefix of the interface's paths.
+const Prefix = "/vnflcm/v2"
+
+// served is the API version of SOL003 v3.3.1.
+const served = "2.0.0"
+
+// API serves the interface.
+type API struct {
+	Service *lcm.Service
+	// Store answers what only reads.
+	Store lcm.Store
+}
+
+// Mount adds the interface to a frame.
+func (a *API) Mount(f *frame.Frame) {
+	versions := []version.Version{version.MustParse(served)}
+	apiVersions := frame.Route{
+		Method: http.MethodGet, Path: "/api_versions", Produces: frame.JSON, AnyVersion: true,
+		Handle: frame.Versions("/vnflcm", served),
+	}
+	f.Mount(frame.API{Prefix: "/vnflcm", Versions: versions, Routes: []frame.Route{apiVersions}})
+	f.Mount(frame.API{
+		Prefix: Prefix, Versions: versions, Document: frame.Served(openapi.VnfLcmV2),
+		Routes: []frame.Route{
+			apiVersions,
+			{Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON, Query: frame.ListParams},
+			{Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON},
+			{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.get, Produces: frame.JSON},
+			{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.delete},
+			{Method: http.MethodPost, Path: "/vnf_instances/{vnfInstanceId}/instantiate", Handle: a.instantiate, Consumes: frame.JSON},
+			{Method: http.MethodPost, Path: "/vnf_instances/{vnfInstanceId}/terminate", Handle: a.terminate, Consumes: frame.JSON},
+			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs", Handle: a.listOperations, Produces: frame.JSON, Query: frame.ListParams},
+			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}", Handle: a.operation, Produces: frame.JSON},
+			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry", Handle: a.steer(lcm.EventRetry)},
+			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback", Handle: a.steer(lcm.EventRollback)},
+			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/fail", Handle: a.fail, Produces: frame.JSON},
+		},
+	})
+}

@@ -1,0 +1,125 @@
+package vnflcm
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/selector"
+)
+
+// instanceID reads the instance id of the path.
+func instanceID(r *frame.Request) (string, error) {
+	id, err := r.Identifier("vnfInstanceId", "VNF instance")
+	r.Note(slog.String("vnf_instance_id", id))
+	return id, err
+}
+
+func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
+	req, err := frame.Decode[sol.CreateVnfRequest](r)
+	if err != nil {
+		return err
+	}
+	i, err := a.Service.CreateInstance(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	r.Note(slog.String("vnf_instance_id", i.ID))
+	w.Header().Set("Location", r.Public(instancePath(i.ID)))
+	frame.SetValidators(w, i.Version, i.Updated)
+	return frame.WriteJSON(w, http.StatusCreated, presentInstance(i, r.Public))
+}
+
+func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
+	id, err := instanceID(r)
+	if err != nil {
+		return err
+	}
+	i, err := a.Store.Instance(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	frame.SetValidators(w, i.Version, i.Updated)
+	if frame.NotModified(w, r, i.Version, i.Updated) {
+		return nil
+	}
+	return frame.WriteJSON(w, http.StatusOK, presentInstance(i, r.Public))
+}
+
+func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
+	return frame.List[sol.VnfInstance]{
+		Path: Prefix + "/vnf_instances", Selectors: selector.VnfInstances,
+		ID: func(i *sol.VnfInstance) string { return i.ID },
+		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfInstance, error) {
+			is, err := a.Store.Instances(ctx, lcm.Query{After: q.After, Limit: q.Limit})
+			if err != nil {
+				return nil, err
+			}
+			out := make([]sol.VnfInstance, len(is))
+			for n, i := range is {
+				out[n] = presentInstance(i, r.Public)
+			}
+			return out, nil
+		},
+	}.Serve(w, r)
+}
+
+func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
+	id, err := instanceID(r)
+	if err != nil {
+		return err
+	}
+	var ifVersion *int64
+	if r.Conditional() {
+		i, err := a.Store.Instance(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if err := r.Precondition(i.Version, i.Updated); err != nil {
+			return err
+		}
+		ifVersion = &i.Version
+	}
+	if err := a.Service.DeleteInstance(r.Context(), id, ifVersion); err != nil {
+		return err
+	}
+	return frame.NoContent(w)
+}
+
+func (a *API) instantiate(w http.ResponseWriter, r *frame.Request) error {
+	id, err := instanceID(r)
+	if err != nil {
+		return err
+	}
+	req, err := frame.Decode[sol.InstantiateVnfRequest](r)
+	if err != nil {
+		return err
+	}
+	op, err := a.Service.Instantiate(r.Context(), id, req, r.Raw)
+	return admitted(w, r, op, err)
+}
+
+func (a *API) terminate(w http.ResponseWriter, r *frame.Request) error {
+	id, err := instanceID(r)
+	if err != nil {
+		return err
+	}
+	req, err := frame.Decode[sol.TerminateVnfRequest](r)
+	if err != nil {
+		return err
+	}
+	op, err := a.Service.Terminate(r.Context(), id, req, r.Raw)
+	return admitted(w, r, op, err)
+}
+
+// admitted answers a task: 202 and where the operation is.
+func admitted(w http.ResponseWriter, r *frame.Request, op *lcm.Operation, err error) error {
+	if err != nil {
+		return err
+	}
+	r.Note(slog.String("op_id", op.ID))
+	return frame.Accepted(w, r.Public(operationPath(op.ID)))
+}

@@ -1,0 +1,92 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Metrics are the metrics of a node, in a registry of their own. It observes HTTP requests and, as an
+// lcm.Observer, operations.
+type Metrics struct {
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	ticks      *prometheus.HistogramVec
+	phases     *prometheus.HistogramVec
+	operations *prometheus.HistogramVec
+}
+
+var _ lcm.Observer = (*Metrics)(nil)
+
+// Buckets of durations in seconds. Requests take milliseconds, phases up to hours.
+var (
+	requestBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+	phaseBuckets   = []float64{.005, .025, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
+)
+
+// New returns metrics with those of the process and the Go runtime. version is that of the program.
+func New(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gybe_http_request_duration_seconds", Help: "Time to answer HTTP requests.", Buckets: requestBuckets,
+		}, []string{"method", "route", "status"}),
+		ticks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gybe_tick_duration_seconds", Help: "Time of ticks: one piece of work on an operation.", Buckets: phaseBuckets,
+		}, []string{"outcome"}),
+		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gybe_phase_duration_seconds", Help: "Time from the begin of a phase to its end, waits included.", Buckets: phaseBuckets,
+		}, []string{"operation", "phase", "outcome"}),
+		operations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gybe_operation_duration_seconds", Help: "Time from the request to the end of operations.", Buckets: phaseBuckets,
+		}, []string{"operation", "state"}),
+	}
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gybe_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
+	}, func() float64 { return 1 })
+	m.registry.MustRegister(m.requests, m.ticks, m.phases, m.operations, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// methods keeps the number of series bounded whatever clients send.
+var methods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
+
+// Request observes an answered HTTP request; route is the pattern, "" for an unknown path.
+func (m *Metrics) Request(method, route string, status int, took time.Duration) {
+	if !methods[method] {
+		method = "other"
+	}
+	if route == "" {
+		route = "unknown"
+	}
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// Tick observes one tick of the engine.
+func (m *Metrics) Tick(took time.Duration, err error) {
+	outcome := "done"
+	if err != nil {
+		outcome = "error"
+	}
+	m.ticks.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+// PhaseEnded implements lcm.Observer.
+func (m *Metrics) PhaseEnded(op sol.LcmOperationType, phase string, failed bool, took time.Duration) {
+	outcome := "done"
+	if failed {
+		outcome = "failed"
+	}
+	m.phases.WithLabelValues(string(op), phase, outcome).Observe(took.Seconds())
+}
+
+// OperationEnded implements lcm.Observer.
+func (m *Metrics) OperationEnded(op sol.LcmOperationType, state sol.LcmOperationStateType, took time.Duration) {
+	m.operations.WithLabelValues(string(op), string(state)).Observe(took.Seconds())
+}
