@@ -45,7 +45,7 @@ func (c *comparison) schemas(at string, ours, theirs *openapi3.Schema) {
 		}
 	}
 	for v := range b.enum {
-		if !a.enum[v] {
+		if !a.enum[v] && (len(a.enum) > 0 || !c.goTypes) { // a plain Go string can be any value
 			c.add(at, "missing value "+v)
 		}
 	}

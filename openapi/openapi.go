@@ -79,6 +79,7 @@ func load(name string) (*bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load OpenAPI document %s: %w", name, err)
 	}
+	// Documents are loaded once for the whole process, not for a request.
 	doc.InternalizeRefs(context.TODO(), componentName)
 	out, err := doc.MarshalJSON()
 	if err != nil {

@@ -31,7 +31,7 @@ type VnfPkgInfo struct {
 type VnfPkgInfoLinks struct {
 	Self           Link  `json:"self"`
 	Vnfd           *Link `json:"vnfd,omitempty"`
-	PackageContent *Link `json:"packageContent,omitempty"`
+	PackageContent Link  `json:"packageContent"`
 }
 
 // VnfPackageSoftwareImageInfo describes a software image of a package. MinDisk,
@@ -86,6 +86,5 @@ type UploadVnfPackageFromUriRequest struct {
 	AuthType                      string                         `json:"authType,omitempty"`
 	UserName                      string                         `json:"userName,omitempty"`
 	Password                      string                         `json:"password,omitempty"`
-	ParamsBasic                   *ParamsBasic                   `json:"paramsBasic,omitempty"`
 	ParamsOauth2ClientCredentials *ParamsOauth2ClientCredentials `json:"paramsOauth2ClientCredentials,omitempty"`
 }
