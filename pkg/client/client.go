@@ -1,0 +1,220 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/version"
+)
+
+// DefaultEndpoint is where a gybe listens for which nothing is configured.
+const DefaultEndpoint = "http://127.0.0.1:9890"
+
+// lcmVersion is the version of the VNF LCM interface that this client speaks.
+const lcmVersion = "2.0.0"
+
+// maxAnswer bounds what is read of an answer that is kept in memory.
+const maxAnswer = 256 << 20
+
+// Client talks to one gybe. It is safe for concurrent use.
+type Client struct {
+	base      string
+	http      *http.Client
+	userAgent string
+}
+
+// New returns a client of the gybe at an endpoint such as http://127.0.0.1:9890. hc may be nil.
+func New(endpoint string, hc *http.Client) (*Client, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not an endpoint such as %s", endpoint, DefaultEndpoint)
+	}
+	if hc == nil {
+		hc = &http.Client{Transport: transport()}
+	}
+	return &Client{base: strings.TrimRight(endpoint, "/"), http: hc, userAgent: "gybe"}, nil
+}
+
+// transport is the default one with a bound on how long a server may stay silent. There is no bound on a
+// whole exchange: uploads and event streams last.
+func transport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.ResponseHeaderTimeout = time.Minute
+	return t
+}
+
+// Endpoint is where the client sends its requests.
+func (c *Client) Endpoint() string { return c.base }
+
+// request is one exchange.
+type request struct {
+	method  string
+	path    string // below the endpoint, or an absolute URL that a Link header gave
+	query   url.Values
+	body    any       // encoded as JSON; json.RawMessage and []byte go as they are
+	stream  io.Reader // instead of body
+	media   string    // of the body; default application/json
+	accept  string    // default application/json
+	headers map[string]string
+}
+
+// do sends a request and returns the answer if it is a success; its body is then the caller's to close.
+func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
+	target := r.path
+	if strings.HasPrefix(target, "/") {
+		target = c.base + r.path
+	}
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	body := r.stream
+	if body == nil && r.body != nil {
+		raw, err := encode(r.body)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: encode the body: %w", r.method, target, err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", or(r.media, "application/json"))
+	}
+	req.Header.Set("Accept", or(r.accept, "application/json")+", application/problem+json;q=0.9")
+	req.Header.Set(version.Header, lcmVersion)
+	req.Header.Set("User-Agent", c.userAgent)
+	for name, value := range r.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &Unreachable{Endpoint: c.base, Err: err}
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode != http.StatusNotModified {
+		defer resp.Body.Close()
+		return nil, problem(r, resp)
+	}
+	return resp, nil
+}
+
+// call sends a request and decodes the answer into out, which may be nil.
+func (c *Client) call(ctx context.Context, r request, out any) (http.Header, error) {
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if out == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+		return resp.Header, nil
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out); err != nil {
+		return nil, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+	}
+	return resp.Header, nil
+}
+
+// list follows the pages of a list.
+func list[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
+	r := request{method: http.MethodGet, path: path, query: query}
+	out := []T{}
+	for {
+		var page []T
+		h, err := c.call(ctx, r, &page)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, page...)
+		next := c.next(h)
+		if next == "" {
+			return out, nil
+		}
+		r = request{method: http.MethodGet, path: next}
+	}
+}
+
+// next finds the next page in a Link header. The server writes its public URL, which this client need not
+// be able to reach: what follows the API's path is put behind our endpoint.
+func (c *Client) next(h http.Header) string {
+	for _, link := range h.Values("Link") {
+		target, params, ok := strings.Cut(link, ">")
+		if !ok || !strings.Contains(params, `rel="next"`) && !strings.Contains(params, "rel=next") {
+			continue
+		}
+		u, err := url.Parse(strings.TrimPrefix(strings.TrimSpace(target), "<"))
+		if err != nil {
+			return ""
+		}
+		path := u.Path
+		for _, api := range []string{"/vnflcm/", "/vnfpkgm/"} {
+			if i := strings.Index(path, api); i >= 0 {
+				path = path[i:]
+			}
+		}
+		return path + "?" + u.RawQuery
+	}
+	return ""
+}
+
+// locationID is the id at the end of a Location header.
+func locationID(h http.Header) (string, error) {
+	loc := h.Get("Location")
+	u, err := url.Parse(loc)
+	if err != nil || loc == "" {
+		return "", errors.New("the answer has no Location")
+	}
+	return u.Path[strings.LastIndex(u.Path, "/")+1:], nil
+}
+
+func encode(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case []byte:
+		return v, nil
+	case json.RawMessage:
+		return v, nil
+	}
+	return json.Marshal(v)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// problem makes the error of an answer that is not a success.
+func problem(r request, resp *http.Response) error {
+	e := &Error{Method: r.method, Path: r.path, Problem: sol.ProblemDetails{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}}
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if strings.HasSuffix(media, "json") {
+		var p sol.ProblemDetails
+		if json.Unmarshal(raw, &p) == nil && p.Detail != "" {
+			e.Problem = p
+			e.Problem.Status = resp.StatusCode
+			return e
+		}
+	}
+	e.Problem.Detail = strings.TrimSpace(string(raw[:min(len(raw), 500)]))
+	return e
+}

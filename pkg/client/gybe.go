@@ -1,0 +1,80 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+)
+
+// Kubeconfig returns the kubeconfig of the cluster that an instance is.
+func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, error) {
+	resp, err := c.do(ctx, request{
+		method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/kubeconfig", accept: "application/yaml",
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return raw, nil
+}
+
+// Progress reads how far an operation is, with at most lines lines of output after the cursor since; "" is
+// the beginning.
+func (c *Client) Progress(ctx context.Context, opID, since string, lines int) (*wire.Progress, error) {
+	q := url.Values{"limit": {strconv.Itoa(lines)}}
+	if since != "" {
+		q.Set("since", since)
+	}
+	var out wire.Progress
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_lcm_op_occs/" + url.PathEscape(opID) + "/progress", query: q}, &out)
+	return &out, err
+}
+
+// Nodes lists the gybe processes that share the database.
+func (c *Client) Nodes(ctx context.Context) ([]wire.Node, error) {
+	var out []wire.Node
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/nodes"}, &out)
+	return out, err
+}
+
+// Vims lists the registered VIMs.
+func (c *Client) Vims(ctx context.Context) ([]wire.Vim, error) {
+	var out wire.VimList
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/v1.0/vims"}, &out)
+	return out.Vims, err
+}
+
+// Vim reads one registered VIM.
+func (c *Client) Vim(ctx context.Context, id string) (*wire.Vim, error) {
+	var out wire.VimBody
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/v1.0/vims/" + url.PathEscape(id)}, &out)
+	return &out.Vim, err
+}
+
+// CreateVim registers a VIM.
+func (c *Client) CreateVim(ctx context.Context, v wire.Vim) (*wire.Vim, error) {
+	var out wire.VimBody
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/v1.0/vims", body: wire.VimBody{Vim: v}}, &out)
+	return &out.Vim, err
+}
+
+// DeleteVim forgets a VIM.
+func (c *Client) DeleteVim(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: "/v1.0/vims/" + url.PathEscape(id)}, nil)
+	return err
+}
+
+// Ready asks whether the node can serve; the error says why not.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/readyz"}, nil)
+	return err
+}

@@ -1,0 +1,62 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+const packages = "/vnfpkgm/v1/vnf_packages"
+
+// CreatePackage makes a package resource without content.
+func (c *Client) CreatePackage(ctx context.Context, req sol.CreateVnfPkgInfoRequest) (*sol.VnfPkgInfo, error) {
+	var out sol.VnfPkgInfo
+	_, err := c.call(ctx, request{method: http.MethodPost, path: packages, body: req}, &out)
+	return &out, err
+}
+
+// UploadPackage uploads the content of a package. It is checked afterwards: watch the onboarding state.
+func (c *Client) UploadPackage(ctx context.Context, id string, content io.Reader) error {
+	_, err := c.call(ctx, request{
+		method: http.MethodPut, path: packages + "/" + url.PathEscape(id) + "/package_content", stream: content, media: "application/zip",
+	}, nil)
+	return err
+}
+
+// Packages lists all packages that match a filter of SOL013, which may be "".
+func (c *Client) Packages(ctx context.Context, filter string, full bool) ([]sol.VnfPkgInfo, error) {
+	return list[sol.VnfPkgInfo](ctx, c, packages, listQuery(filter, full))
+}
+
+// Package reads one package.
+func (c *Client) Package(ctx context.Context, id string) (*sol.VnfPkgInfo, error) {
+	var out sol.VnfPkgInfo
+	_, err := c.call(ctx, request{method: http.MethodGet, path: packages + "/" + url.PathEscape(id)}, &out)
+	return &out, err
+}
+
+// UpdatePackage enables or disables a package, or changes its user data.
+func (c *Client) UpdatePackage(ctx context.Context, id string, change sol.VnfPkgInfoModifications) error {
+	_, err := c.call(ctx, request{
+		method: http.MethodPatch, path: packages + "/" + url.PathEscape(id), body: change, media: "application/merge-patch+json",
+	}, nil)
+	return err
+}
+
+// DeletePackage deletes a package that is disabled and not in use.
+func (c *Client) DeletePackage(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: packages + "/" + url.PathEscape(id)}, nil)
+	return err
+}
+
+// PackageContent opens the archive of a package for download; the caller closes it.
+func (c *Client) PackageContent(ctx context.Context, id string) (io.ReadCloser, error) {
+	resp, err := c.do(ctx, request{method: http.MethodGet, path: packages + "/" + url.PathEscape(id) + "/package_content", accept: "application/zip"})
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
