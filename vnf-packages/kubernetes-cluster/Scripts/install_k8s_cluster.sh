@@ -46,7 +46,8 @@ Environment:
   ha_flag             True: a worker's cluster has several masters
   http_proxy, https_proxy, no_proxy
 
-Exit code 0 means done. Anything else is an error, and the last line says which step failed and why.
+Exit code 0 means done. Anything else is an error, and the last line says which step failed and why; 75 means that the same run may
+succeed later, because a mirror, a registry or another node did not answer.
 USAGE
 }
 
@@ -58,11 +59,16 @@ FAILED=''
 
 say() { printf '%s: %s\n' "$PROG" "$*"; }
 # die may run in a subshell, whose variables are lost: hence the file.
-die() {
+die() { die_with 1 "$@"; }
+# die_for_now: what failed depends on other machines, so the same run may succeed later.
+die_for_now() { die_with 75 "$@"; }
+die_with() {
+  local status=$1
+  shift
   FAILED=1
   if [ -n "$WORK" ]; then touch "$WORK/failed"; fi
   printf '%s: error: %s: %s\n' "$PROG" "$STEP" "$*" >&2
-  exit 1
+  exit "$status"
 }
 
 # on_exit keeps the promise of the last line when a command failed where nobody looked, and removes files with secrets.
@@ -136,10 +142,10 @@ changed() { [ -e "$WORK/changed" ]; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # fetch URL FILE
-fetch() { retried curl -fsSL --connect-timeout 15 --max-time 300 -o "$2" "$1" || die "download $1: $(why)"; }
+fetch() { retried curl -fsSL --connect-timeout 15 --max-time 300 -o "$2" "$1" || die_for_now "download $1: $(why)"; }
 
 apt_update() {
-  retried apt-get -q -o DPkg::Lock::Timeout=300 update || die "apt-get update: $(why)"
+  retried apt-get -q -o DPkg::Lock::Timeout=300 update || die_for_now "apt-get update: $(why)"
   touch "$WORK/apt-updated"
 }
 
@@ -149,7 +155,7 @@ apt_install() {
   # A run that was killed inside dpkg leaves packages half configured; this is a no-op otherwise.
   run dpkg --configure -a --force-confold >/dev/null || die "dpkg --configure -a: $(why)"
   retried apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold --allow-change-held-packages \
-    --no-install-recommends install "$@" || die "apt-get install $*: $(why)"
+    --no-install-recommends install "$@" || die_for_now "apt-get install $*: $(why)"
 }
 
 # --- arguments ----------------------------------------------------------------------------------------------------------------
@@ -387,7 +393,7 @@ cilium_cli() {
 }
 
 pull_images() {
-  retried kubeadm config images pull --kubernetes-version "$(kubeadm version -o short)" || die "kubeadm config images pull: $(why)"
+  retried kubeadm config images pull --kubernetes-version "$(kubeadm version -o short)" || die_for_now "kubeadm config images pull: $(why)"
 }
 
 # --- load balancer of several masters -------------------------------------------------------------------------------------------
@@ -619,7 +625,7 @@ kubeadm_init() {
 }
 
 wait_endpoint() {
-  poll "$1" "$2" || die "nobody answers on https://$ENDPOINT after $1 s; is the address allowed on the masters' ports?"
+  poll "$1" "$2" || die_for_now "nobody answers on https://$ENDPOINT after $1 s; is the address allowed on the masters' ports?"
 }
 
 # join_complete: the cluster knows this node, asked with the node's own credentials; and, for a master, its API server answers and
@@ -891,7 +897,7 @@ if [ -z "${GYBE_LOCKED:-}" ]; then
   export GYBE_LOCKED=1
   rc=0
   flock -w 900 -E 75 /run/lock/install_k8s_cluster.lock bash "$0" "$@" || rc=$?
-  if [ "$rc" = 75 ]; then die "another run has been holding /run/lock/install_k8s_cluster.lock for 900 s"; fi
+  if [ "$rc" = 75 ]; then die_for_now "another run has been holding /run/lock/install_k8s_cluster.lock for 900 s"; fi
   exit "$rc"
 fi
 
