@@ -1,9 +1,13 @@
 package openapi_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/openapi"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 func validate(t *testing.T, name, method, target, contentType, body string) error {
@@ -99,4 +104,26 @@ func TestMergePatchIsAMediaTypeOfItsOwn(t *testing.T) {
 	const target, body = "/vnfpkgm/v1/vnf_packages/p", `{"operationalState":"DISABLED"}`
 	require.NoError(t, validate(t, openapi.VnfPkgmV1, http.MethodPatch, target, "application/merge-patch+json", body))
 	require.Error(t, validate(t, openapi.VnfPkgmV1, http.MethodPatch, target, "text/html", body))
+}
+
+// The parameter files that come with the sample packages are what users start
+// from; they have to pass.
+func TestSampleParametersAreValid(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../vnf-packages/*/params/*_param_file_v2.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, validate(t, openapi.VnfLcmV2, http.MethodPost, "/vnflcm/v2/vnf_instances/i/instantiate", "application/json", string(body)), file)
+
+		var request sol.InstantiateVnfRequest
+		dec := json.NewDecoder(bytes.NewReader(body))
+		dec.DisallowUnknownFields()
+		require.NoError(t, dec.Decode(&request), file)
+		again, err := json.Marshal(request)
+		require.NoError(t, err)
+		require.JSONEq(t, string(body), string(again), "the wire types keep every attribute of %s", file)
+	}
 }

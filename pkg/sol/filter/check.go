@@ -57,13 +57,11 @@ func (f Filter) checkExpr(e Expr, t reflect.Type) error {
 	fail := func(format string, args ...any) error {
 		return &AttributeError{Path: e.Path.String(), Reason: fmt.Sprintf(format, args...)}
 	}
-	switch kind { //nolint:exhaustive // the other kinds take any value
-	case wiretype.KindObject, wiretype.KindMap:
+	if kind == wiretype.KindObject || kind == wiretype.KindMap {
 		return fail("the attribute is an object; name one of its attributes")
-	case wiretype.KindBool:
-		if e.Op.Ordered() {
-			return fail("a boolean attribute cannot be compared with %s", e.Op)
-		}
+	}
+	if kind == wiretype.KindBool && e.Op.Ordered() {
+		return fail("a boolean attribute cannot be compared with %s", e.Op)
 	}
 	if (e.Op == Cont || e.Op == Ncont) && kind != wiretype.KindString && kind != wiretype.KindOpen {
 		return fail("%s is for text only", e.Op)
@@ -78,7 +76,7 @@ func (f Filter) checkExpr(e Expr, t reflect.Type) error {
 
 // unreadable returns what the value should have been, or nothing.
 func unreadable(kind wiretype.Kind, value string) string {
-	switch kind { //nolint:exhaustive // the other kinds take any value
+	switch kind {
 	case wiretype.KindBool:
 		if value != "true" && value != "false" {
 			return "true or false"
@@ -91,6 +89,7 @@ func unreadable(kind wiretype.Kind, value string) string {
 		if _, err := time.Parse(time.RFC3339, value); err != nil {
 			return "a time such as 2026-01-02T03:04:05Z"
 		}
+	default: // any text will do
 	}
 	return ""
 }
@@ -111,7 +110,7 @@ func (f Filter) resolve(e Expr, t reflect.Type) (wiretype.Kind, error) {
 			}
 			return wiretype.KindString, nil
 		}
-		switch kind { //nolint:exhaustive // scalars are the default
+		switch kind {
 		case wiretype.KindMap:
 			var err error
 			if t, err = f.throughMap(e, i, elem); err != nil {

@@ -51,12 +51,14 @@ func match(node any, terms []term) bool {
 		return matchObject(n, terms)
 	}
 	// Named map and slice types appear when a caller built the value itself.
-	switch v := reflect.ValueOf(node); v.Kind() { //nolint:exhaustive // others are scalars
+	switch v := reflect.ValueOf(node); v.Kind() {
 	case reflect.Map:
-		if v.Type().ConvertibleTo(reflect.TypeFor[map[string]any]()) {
-			return matchObject(v.Convert(reflect.TypeFor[map[string]any]()).Interface().(map[string]any), terms) //nolint:forcetypeassert // converted
+		object := reflect.TypeFor[map[string]any]()
+		if !v.CanConvert(object) {
+			return false
 		}
-		return false
+		m, ok := v.Convert(object).Interface().(map[string]any)
+		return ok && matchObject(m, terms)
 	case reflect.Slice:
 		for i := range v.Len() {
 			if match(v.Index(i).Interface(), terms) {
@@ -64,9 +66,14 @@ func match(node any, terms []term) bool {
 			}
 		}
 		return false
+	default:
+		return matchScalar(node, terms)
 	}
+}
+
+func matchScalar(value any, terms []term) bool {
 	for _, t := range terms {
-		if len(t.path) > 0 || !compare(node, t.expr) {
+		if len(t.path) > 0 || !compare(value, t.expr) {
 			return false
 		}
 	}

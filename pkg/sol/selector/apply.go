@@ -21,7 +21,7 @@ func keep(v reflect.Value, t *tree) {
 		rewriteRaw(v, func(x any) any { return keepOpen(x, t) })
 		return
 	}
-	switch v.Kind() { //nolint:exhaustive // scalars have no parts
+	switch v.Kind() {
 	case reflect.Struct:
 		for _, f := range wiretype.Fields(v.Type()) {
 			child := t.at(f.Name)
@@ -52,7 +52,7 @@ func drop(v reflect.Value, t *tree) {
 		rewriteRaw(v, func(x any) any { return dropOpen(x, t) })
 		return
 	}
-	switch v.Kind() { //nolint:exhaustive // scalars have no parts
+	switch v.Kind() {
 	case reflect.Struct:
 		for _, f := range wiretype.Fields(v.Type()) {
 			child := t.at(f.Name)
@@ -86,7 +86,7 @@ func drop(v reflect.Value, t *tree) {
 
 // descend copies what a pointer, slice or interface holds and changes the copy.
 func descend(v reflect.Value, change func(reflect.Value)) {
-	switch v.Kind() { //nolint:exhaustive // scalars have no parts
+	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
 			copied := reflect.New(v.Type().Elem())
@@ -107,6 +107,7 @@ func descend(v reflect.Value, change func(reflect.Value)) {
 		if !v.IsNil() {
 			v.Set(changed(v.Elem(), change))
 		}
+	default: // scalars have no parts
 	}
 }
 

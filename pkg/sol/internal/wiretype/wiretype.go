@@ -29,7 +29,9 @@ var cache sync.Map // reflect.Type → []Field
 // declaration. Embedded structs are not supported; the wire types have none.
 func Fields(t reflect.Type) []Field {
 	if known, ok := cache.Load(t); ok {
-		return known.([]Field) //nolint:forcetypeassert // only this function stores
+		if fields, ok := known.([]Field); ok {
+			return fields
+		}
 	}
 	var fields []Field
 	for i := range t.NumField() {
@@ -93,7 +95,7 @@ func Of(t reflect.Type) (Kind, reflect.Type) {
 	case rawType:
 		return KindOpen, t
 	}
-	switch t.Kind() { //nolint:exhaustive // the rest is open
+	switch t.Kind() {
 	case reflect.String:
 		return KindString, t
 	case reflect.Bool:
