@@ -1,0 +1,105 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// VimType is the vimType of a Kubernetes cluster.
+const VimType = "ETSINFV.KUBERNETES.V_1"
+
+// The members of a Kubernetes cluster's VimConnectionInfo.
+const (
+	InterfaceEndpoint = "endpoint"     // interfaceInfo: URL of the API server
+	InterfaceCA       = "ssl_ca_cert"  // interfaceInfo: PEM certificates of the cluster's CA
+	AccessToken       = "bearer_token" // accessInfo
+)
+
+// Access is how to reach an API server and log in with a token.
+type Access struct {
+	Endpoint string // https://host:port
+	CA       []byte // PEM; empty means the system's
+	Token    string
+}
+
+// Vim returns a as the connection information of a VIM (SOL003 VimConnectionInfo).
+func (a Access) Vim() sol.VimConnectionInfo {
+	c := sol.VimConnectionInfo{
+		VimType:       VimType,
+		InterfaceInfo: sol.KeyValuePairs{InterfaceEndpoint: a.Endpoint},
+		AccessInfo:    sol.KeyValuePairs{AccessToken: a.Token},
+	}
+	if len(a.CA) > 0 {
+		c.InterfaceInfo[InterfaceCA] = string(a.CA)
+	}
+	return c
+}
+
+// FromVim is the reverse of Vim. CodeUnprocessable when the connection is not one of a Kubernetes cluster with a token.
+func FromVim(c sol.VimConnectionInfo) (Access, error) {
+	text := func(m sol.KeyValuePairs, name string) string {
+		s, _ := m[name].(string)
+		return s
+	}
+	a := Access{Endpoint: text(c.InterfaceInfo, InterfaceEndpoint), CA: []byte(text(c.InterfaceInfo, InterfaceCA)), Token: text(c.AccessInfo, AccessToken)}
+	if c.VimType != VimType || a.Endpoint == "" || a.Token == "" {
+		return Access{}, lcm.Errorf(lcm.CodeUnprocessable, "the VIM connection is not one of a Kubernetes cluster with endpoint and %s", AccessToken)
+	}
+	return a, nil
+}
+
+// Kubeconfig returns a kubeconfig file for kubectl; cluster names it. It holds the token.
+func (a Access) Kubeconfig(cluster string) ([]byte, error) {
+	out, err := clientcmd.Write(api.Config{
+		Clusters:       map[string]*api.Cluster{cluster: {Server: a.Endpoint, CertificateAuthorityData: a.CA}},
+		AuthInfos:      map[string]*api.AuthInfo{ServiceAccount: {Token: a.Token}},
+		Contexts:       map[string]*api.Context{cluster: {Cluster: cluster, AuthInfo: ServiceAccount}},
+		CurrentContext: cluster,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write a kubeconfig: %w", err)
+	}
+	return out, nil
+}
+
+// Config returns the configuration of a client.
+func (a Access) Config() *rest.Config {
+	return &rest.Config{Host: a.Endpoint, BearerToken: a.Token, TLSClientConfig: rest.TLSClientConfig{CAData: a.CA}}
+}
+
+// AdminConfig makes the configuration of a client from a kubeconfig file such as kubeadm's admin.conf, and returns the CA it
+// names. Files and programs that a kubeconfig may point to are not followed: it comes from a node.
+func AdminConfig(kubeconfig []byte) (*rest.Config, error) {
+	raw, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the node's admin.conf cannot be read: %w", err)
+	}
+	ctx := raw.Contexts[raw.CurrentContext]
+	if ctx == nil || raw.Clusters[ctx.Cluster] == nil || raw.AuthInfos[ctx.AuthInfo] == nil {
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the node's admin.conf has no complete current context")
+	}
+	cluster, user := raw.Clusters[ctx.Cluster], raw.AuthInfos[ctx.AuthInfo]
+	return &rest.Config{
+		Host: cluster.Server, BearerToken: user.Token,
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData: cluster.CertificateAuthorityData, CertData: user.ClientCertificateData, KeyData: user.ClientKeyData,
+		},
+	}, nil
+}
+
+// Through returns cfg with another way to the same API server: connections are made by dial, whatever address they ask for, and
+// the server's certificate is still checked for serverName.
+func Through(cfg *rest.Config, serverName string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *rest.Config {
+	out := rest.CopyConfig(cfg)
+	out.Dial = dial
+	out.ServerName = serverName
+	return out
+}

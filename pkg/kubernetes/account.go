@@ -1,0 +1,84 @@
+package kubernetes
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// The account that Gybe keeps in a cluster it has built. A service account of its own can be seen, audited and revoked by the
+// cluster's operator, which the certificate of admin.conf cannot: that one is valid until the CA is replaced.
+const (
+	ServiceAccount = "gybe"
+	accountNS      = "kube-system"
+	tokenSecret    = "gybe-token" //nolint:gosec // a name
+	bindingName    = "gybe-cluster-admin"
+)
+
+// EnsureAccount makes the service account, binds it to cluster-admin, and has a token that does not expire made for it. What
+// exists already is left as it is.
+func (c *Client) EnsureAccount(ctx context.Context) error {
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: name, Namespace: accountNS, Labels: map[string]string{"app.kubernetes.io/managed-by": "gybe"}}
+	}
+	secret := &corev1.Secret{ObjectMeta: meta(tokenSecret), Type: corev1.SecretTypeServiceAccountToken}
+	secret.Annotations = map[string]string{corev1.ServiceAccountNameKey: ServiceAccount}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta(bindingName),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: ServiceAccount, Namespace: accountNS}},
+	}
+	binding.Namespace = ""
+	for _, o := range []struct {
+		path string
+		obj  runtime.Object
+	}{
+		{"/api/v1/namespaces/" + accountNS + "/serviceaccounts", &corev1.ServiceAccount{ObjectMeta: meta(ServiceAccount)}},
+		{"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding},
+		{"/api/v1/namespaces/" + accountNS + "/secrets", secret},
+	} {
+		err := c.rest.Post().AbsPath(o.path).Body(o.obj).Do(ctx).Error()
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return c.failed("make the account "+ServiceAccount, err)
+		}
+	}
+	return nil
+}
+
+// tokenEvery is how often the token is looked for, tokenWait how long.
+const (
+	tokenEvery = 100 * time.Millisecond
+	tokenWait  = 30 * time.Second
+)
+
+// AccountToken returns the token of the account that EnsureAccount made, and the cluster's CA; the cluster needs a moment to
+// make the token.
+func (c *Client) AccountToken(ctx context.Context) (token string, ca []byte, err error) {
+	deadline := time.Now().Add(tokenWait)
+	for {
+		var secret corev1.Secret
+		if err := c.rest.Get().AbsPath("/api/v1/namespaces", accountNS, "secrets", tokenSecret).Do(ctx).Into(&secret); err != nil {
+			return "", nil, c.failed("read the token of the account "+ServiceAccount, err)
+		}
+		if t := secret.Data[corev1.ServiceAccountTokenKey]; len(t) > 0 {
+			return string(t), secret.Data[corev1.ServiceAccountRootCAKey], nil
+		}
+		if time.Now().After(deadline) {
+			return "", nil, lcm.Errorf(lcm.CodeUpstream, "cluster %s made no token for the account %s within %s", c.host, ServiceAccount, tokenWait).AsTransient()
+		}
+		timer := time.NewTimer(tokenEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return "", nil, context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+}

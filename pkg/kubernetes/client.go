@@ -1,0 +1,154 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// requestTimeout bounds one call of the API server.
+const requestTimeout = 15 * time.Second
+
+// Client is a client of one API server.
+type Client struct {
+	rest *rest.RESTClient
+	http *http.Client
+	host string
+}
+
+// New makes a client. It does not connect.
+func New(cfg *rest.Config) (*Client, error) {
+	c := rest.CopyConfig(cfg)
+	c.ContentType = runtime.ContentTypeJSON
+	c.GroupVersion = &schema.GroupVersion{Version: "v1"}
+	c.NegotiatedSerializer = codecs.WithoutConversion()
+	c.Timeout = requestTimeout
+	c.QPS = -1 // a handful of calls per operation need no brake
+	c.WarningHandler = rest.NoWarnings{}
+	c.UserAgent = "gybe"
+	h, err := rest.HTTPClientFor(c)
+	if err != nil {
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the credentials of the cluster %s cannot be used: %w", cfg.Host, err)
+	}
+	r, err := rest.RESTClientForConfigAndClient(c, h)
+	if err != nil {
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the address of the cluster %s cannot be used: %w", cfg.Host, err)
+	}
+	return &Client{rest: r, http: h, host: cfg.Host}, nil
+}
+
+var codecs = func() serializer.CodecFactory {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(rbacv1.AddToScheme(scheme))
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme)
+}()
+
+// Close gives the client's idle connections back.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Ready asks whether the API server is ready to serve (GET /readyz).
+func (c *Client) Ready(ctx context.Context) error {
+	return c.failed("ask the cluster whether it is ready", c.rest.Get().AbsPath("/readyz").Do(ctx).Error())
+}
+
+// Node is a node of a cluster.
+type Node struct {
+	Name    string
+	Ready   bool
+	Reason  string // why it is not Ready, in the kubelet's words
+	Version string // of the kubelet
+	// InternalIP is the address by which the cluster knows the node.
+	InternalIP   string
+	ControlPlane bool
+	Labels       map[string]string
+}
+
+// Nodes lists the nodes of the cluster.
+func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
+	var list corev1.NodeList
+	if err := c.rest.Get().AbsPath("/api/v1/nodes").Do(ctx).Into(&list); err != nil {
+		return nil, c.failed("list the nodes", err)
+	}
+	out := make([]Node, 0, len(list.Items))
+	for i := range list.Items {
+		out = append(out, nodeOf(&list.Items[i]))
+	}
+	return out, nil
+}
+
+// controlPlaneLabel is set by kubeadm on masters.
+const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
+
+func nodeOf(n *corev1.Node) Node {
+	_, master := n.Labels[controlPlaneLabel]
+	out := Node{
+		Name: n.Name, Reason: "it has not reported yet", Version: n.Status.NodeInfo.KubeletVersion,
+		ControlPlane: master, Labels: n.Labels,
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			out.Ready, out.Reason = c.Status == corev1.ConditionTrue, c.Message
+			if out.Reason == "" {
+				out.Reason = c.Reason
+			}
+		}
+	}
+	if out.Ready {
+		out.Reason = ""
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP && out.InternalIP == "" {
+			out.InternalIP = a.Address
+		}
+	}
+	return out
+}
+
+// Label sets labels of a node. CodeNotFound when the cluster has no such node.
+func (c *Client) Label(ctx context.Context, node string, labels map[string]string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	if err != nil {
+		return err
+	}
+	err = c.rest.Patch(types.MergePatchType).AbsPath("/api/v1/nodes", node).Body(patch).Do(ctx).Error()
+	return c.failed("label node "+node, err)
+}
+
+// failed says what was tried, in the API server's own words, and whether trying again may help.
+func (c *Client) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := lcm.Errorf(lcm.CodeUpstream, "%s: %s (cluster %s)", what, err.Error(), c.host)
+	e.Title, e.Cause = "Kubernetes API failed", err
+	var status apierrors.APIStatus
+	answered := errors.As(err, &status)
+	switch {
+	case !answered:
+		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
+	case apierrors.IsNotFound(err):
+		e.Code = lcm.CodeNotFound
+	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
+		e.Class = lcm.Auth
+	case apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), status.Status().Code >= http.StatusInternalServerError:
+		e.Class = lcm.Transient
+	}
+	return e
+}
