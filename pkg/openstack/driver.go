@@ -1,0 +1,155 @@
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Config tunes the driver; the zero value of a field means its default.
+type Config struct {
+	// StackTimeout is how long Heat may work on a stack, in whole minutes; default 60 minutes.
+	StackTimeout time.Duration
+	// GracefulTimeout is the wait before a GRACEFUL termination that names none; default 10 seconds.
+	GracefulTimeout time.Duration
+	// UploadStall is how long an image upload may make no progress; default 5 minutes.
+	UploadStall time.Duration
+	// NodeAlive tells whether another node of this VNFM runs, so that its uploads are left alone and a dead
+	// node's are done again at once. nil: an upload of another node counts as dead when it has said nothing for a minute.
+	NodeAlive func(ctx context.Context, node string) bool
+	// WrapTransport puts a layer around every HTTP call, e.g. for metrics; may be nil.
+	WrapTransport func(http.RoundTripper) http.RoundTripper
+}
+
+// Driver implements lcm.Infra for OpenStack. It is safe for concurrent use.
+type Driver struct {
+	cfg       Config
+	log       *slog.Logger
+	templates hot.Cache
+	sessions  sessions
+	uploads   uploads
+}
+
+var _ lcm.Infra = (*Driver)(nil)
+
+// New returns a driver. The caller must Close it.
+func New(cfg Config, log *slog.Logger) *Driver {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&cfg.StackTimeout, time.Hour)
+	def(&cfg.GracefulTimeout, 10*time.Second)
+	def(&cfg.UploadStall, 5*time.Minute)
+	d := &Driver{cfg: cfg, log: log, sessions: sessions{wrap: cfg.WrapTransport}}
+	d.uploads.stall = cfg.UploadStall
+	return d
+}
+
+// Close stops uploads that are under way and closes idle connections.
+func (d *Driver) Close() {
+	d.uploads.close()
+	d.sessions.close()
+}
+
+// Check logs in to the VIM and finds the services that the driver needs. It serves the registration of a VIM; the error
+// is a CodeUnprocessable one with pointers below /vimConnectionInfo/<key> when the connection is incomplete.
+func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo) error {
+	s, err := d.connect(ctx, key, v)
+	if err != nil {
+		return err
+	}
+	for _, svc := range []service{heat, nova, neutron, glance} {
+		if _, err := s.base(svc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect returns the session for a connection.
+func (d *Driver) connect(ctx context.Context, key string, v sol.VimConnectionInfo) (*session, error) {
+	c, bad := parseConnection(key, v)
+	if err := lcm.Unprocessable(bad...); err != nil {
+		return nil, err
+	}
+	return d.sessions.get(ctx, c)
+}
+
+// job is one tick's work on an instance, with the session to its VIM.
+type job struct {
+	*Driver
+	*session
+	w   *lcm.Work
+	vim string // key of the connection in vimConnectionInfo
+}
+
+func (d *Driver) begin(ctx context.Context, w *lcm.Work) (*job, error) {
+	key, v, ok := lcm.PrimaryVim(w.Instance.VimConnections)
+	if !ok {
+		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VIM connection")
+	}
+	s, err := d.connect(ctx, key, v)
+	if err != nil {
+		return nil, err
+	}
+	return &job{Driver: d, session: s, w: w, vim: key}, nil
+}
+
+// settle looks at the outcome of a tick: credentials that were refused are not kept for the next one.
+func (j *job) settle(err error) error {
+	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Class == lcm.Auth {
+		j.sessions.drop(j.conn)
+	}
+	return err
+}
+
+// stackName is how an instance's stack is called and found.
+func (j *job) stackName() string { return "vnf-" + j.w.Instance.ID }
+
+// assemble makes the stack of the operation's request. It gives the same result whenever it is called with the same grant.
+func (d *Driver) assemble(w *lcm.Work) (*userdata.Stack, sol.InstantiateVnfRequest, error) {
+	var req sol.InstantiateVnfRequest
+	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
+		return nil, req, fmt.Errorf("decode the request: %w", err)
+	}
+	counts, ok := w.Flavour.Counts(req.InstantiationLevelID)
+	if !ok {
+		return nil, req, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID)})
+	}
+	class, bad := userdata.Select(req.AdditionalParams)
+	if len(bad) > 0 {
+		return nil, req, lcm.Unprocessable(bad...)
+	}
+	b, err := d.templates.Load(w.Package, req.FlavourID)
+	if err != nil {
+		return nil, req, packageFault(err)
+	}
+	in := userdata.Input{Class: class, Flavour: w.Flavour, Counts: counts, Request: req, HOT: b}
+	if w.Op.Grant != nil {
+		in.Grant = *w.Op.Grant
+	}
+	st, bad, err := userdata.Instantiate(in)
+	if err != nil {
+		return nil, req, packageFault(err)
+	}
+	return st, req, lcm.Unprocessable(bad...)
+}
+
+// packageFault makes the user's error of a fault in the package's templates.
+func packageFault(err error) error {
+	if e, ok := errors.AsType[*hot.Error](err); ok {
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/flavourId", Detail: "the package cannot be used with this flavour: " + e.Error()})
+	}
+	return err
+}

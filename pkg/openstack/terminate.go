@@ -1,0 +1,189 @@
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Terminate implements lcm.Infra: stacks by name, by stored id and by tag, then images by tag, until none is left. It is
+// the rollback of an instantiation too.
+func (d *Driver) Terminate(ctx context.Context, w *lcm.Work) error {
+	if err := d.grace(ctx, w); err != nil {
+		return err
+	}
+	j, err := d.begin(ctx, w)
+	if err != nil {
+		return err
+	}
+	name := j.stackName()
+	err = w.Step(ctx, "delete stack", name, func(ctx context.Context, s *lcm.Step) error { return j.stackDeleted(ctx, s, name) })
+	if err == nil {
+		err = w.Step(ctx, "delete images", w.Instance.ID, j.imagesDeleted)
+	}
+	if err != nil {
+		return j.settle(err)
+	}
+	if w.Op.Type == sol.LcmOperationInstantiate {
+		w.Op.ResourceChanges = nil // all that was added is gone again
+	} else {
+		w.Op.ResourceChanges = changes(sol.ChangeTypeRemoved, w.Instance.Instantiated)
+	}
+	return nil
+}
+
+// grace gives a VNF that is terminated gracefully the time to finish its work.
+func (d *Driver) grace(ctx context.Context, w *lcm.Work) error {
+	if w.Op.Type != sol.LcmOperationTerminate {
+		return nil
+	}
+	var req sol.TerminateVnfRequest
+	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
+		return fmt.Errorf("decode the request: %w", err)
+	}
+	if req.TerminationType != sol.TerminationTypeGraceful {
+		return nil
+	}
+	timeout := d.cfg.GracefulTimeout
+	if req.GracefulTerminationTimeout > 0 {
+		timeout = time.Duration(req.GracefulTerminationTimeout) * time.Second
+	}
+	return w.Step(ctx, "graceful termination", "", func(_ context.Context, s *lcm.Step) error {
+		if left := s.Started().Add(timeout).Sub(w.Clock.Now()); left > 0 {
+			return lcm.Wait(left, fmt.Sprintf("graceful termination: %s left for the VNF to finish its work", left.Round(time.Second)))
+		}
+		s.Detail("waited " + timeout.String())
+		return nil
+	})
+}
+
+// deletePause is the wait before a failed deletion is asked for again, times the number of tries.
+const deletePause = 500 * time.Millisecond
+
+// deletion is the checkpoint of the step that deletes the stack.
+type deletion struct {
+	Since time.Time `json:"since"`
+	// Tries counts the deletions that were asked for.
+	Tries int `json:"tries"`
+}
+
+// stackDeleted is one look at the instance's stacks, and what follows from it. It is done when there is none.
+func (j *job) stackDeleted(ctx context.Context, s *lcm.Step, name string) error {
+	var cp deletion
+	if _, err := s.Load(&cp); err != nil {
+		return fmt.Errorf("read the step's checkpoint: %w", err)
+	}
+	now := j.w.Clock.Now()
+	if cp.Tries > 0 { // under way: the name is enough until it is gone
+		st, err := j.findStack(ctx, name)
+		if err != nil {
+			return err
+		}
+		if st != nil && st.deleting() {
+			return lcm.Wait(pace(now.Sub(cp.Since)), "stack "+st.Status)
+		}
+	}
+	left, err := j.instanceStacks(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		s.Detail("no stack is left")
+		return nil
+	}
+	if !slices.ContainsFunc(left, func(st stack) bool { return !st.deleting() }) {
+		return lcm.Wait(pace(now.Sub(cp.Since)), "stack "+left[0].Status)
+	}
+	if cp.Tries >= maxDeletes {
+		if i := slices.IndexFunc(left, func(st stack) bool { return st.Status == "DELETE_FAILED" }); i >= 0 {
+			failure := j.stackFailure(ctx, "delete", &left[i])
+			if err := s.Save(ctx, deletion{}); err != nil { // a retry tries as often again
+				return err
+			}
+			return failure
+		}
+	}
+	// What holds a resource may need a moment.
+	if pause := cp.Since.Add(time.Duration(cp.Tries) * deletePause).Sub(now); pause > 0 {
+		return lcm.Wait(pause, "stack "+left[0].Status+", deleting it again")
+	}
+	if err := s.Save(ctx, deletion{Since: now, Tries: cp.Tries + 1}); err != nil {
+		return err
+	}
+	for _, st := range left {
+		if st.deleting() {
+			continue
+		}
+		if err := j.deleteStack(ctx, &st); err != nil {
+			return err
+		}
+	}
+	return lcm.Wait(pace(0), "stack DELETE_IN_PROGRESS")
+}
+
+// instanceStacks finds every stack of the instance: by name, by tag, and by the id of the last inventory.
+func (j *job) instanceStacks(ctx context.Context, name string) ([]stack, error) {
+	queries := []url.Values{{"name": {name}}, {"tags": {j.w.Instance.ID}}}
+	id := j.recordedStack()
+	if id != "" {
+		queries = append(queries, url.Values{"id": {id}})
+	}
+	results := make([][]stack, len(queries))
+	err := lcm.Each(ctx, 0, []int{0, 1, 2}[:len(queries)], func(ctx context.Context, i int) error {
+		var err error
+		results[i], err = j.listStacks(ctx, "look for the instance's stacks", queries[i])
+		return err
+	})
+	var out []stack
+	for _, st := range slices.Concat(results...) {
+		mine := st.Name == name || id != "" && st.ID == id || slices.Contains(st.Tags, j.w.Instance.ID)
+		known := slices.ContainsFunc(out, func(o stack) bool { return o.ID == st.ID })
+		if mine && !known && st.Status != "DELETE_COMPLETE" {
+			out = append(out, st)
+		}
+	}
+	return out, err
+}
+
+// recordedStack is the id of the stack at the last inventory.
+func (j *job) recordedStack() string {
+	if j.w.Instance.Instantiated == nil {
+		return ""
+	}
+	id, _ := j.w.Instance.Instantiated.Metadata["stack_id"].(string)
+	return id
+}
+
+// imagesDeleted deletes the instance's images and looks whether that is so.
+func (j *job) imagesDeleted(ctx context.Context, s *lcm.Step) error {
+	left, err := j.taggedImages(ctx)
+	if err != nil {
+		return err
+	}
+	left = slices.DeleteFunc(left, func(i image) bool { return i.Status == "deleted" || i.Status == "pending_delete" })
+	if len(left) == 0 {
+		s.Detail("no image is left")
+		return nil
+	}
+	var names []string
+	for _, i := range left {
+		names = append(names, i.Name)
+		err := j.deleteImage(ctx, i.ID)
+		if conflict(err) { // a volume or server that Heat has just deleted may still hold it
+			e := *lcm.AsError(err)
+			e.Class = lcm.Transient
+			return &e
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return lcm.Wait(pace(0), "deleting images "+strings.Join(names, ", "))
+}

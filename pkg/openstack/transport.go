@@ -1,0 +1,70 @@
+package openstack
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds on what a VIM may do to us.
+const (
+	callTimeout = 60 * time.Second // one call with its answer, uploads excepted
+	maxAnswer   = 64 << 20         // bytes of a successful answer
+	maxFailure  = 64 << 10         // bytes of any other
+)
+
+func newTransport(cfg *tls.Config) *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:       cfg,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          64,
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       60 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// bounded cuts answers off that are larger than anybody can mean.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := b.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		res.Body = cut{io.LimitReader(res.Body, maxFailure), res.Body}
+	} else {
+		res.Body = &limited{res.Body, maxAnswer}
+	}
+	return res, nil
+}
+
+// cut ends a body early and quietly: the beginning of an error says enough.
+type cut struct {
+	io.Reader
+	io.Closer
+}
+
+var errTooLarge = errors.New("the answer is larger than 64 MiB")
+
+// limited fails when a body is longer than left.
+type limited struct {
+	io.ReadCloser
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}

@@ -1,0 +1,199 @@
+package openstack
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// tree is a stack's resources with their places.
+type tree struct {
+	all  []resource
+	byID map[string]resource // by physical id
+	in   map[string][]resource
+	top  string // id of the top stack
+}
+
+func newTree(top *stack, all []resource) tree {
+	t := tree{byID: map[string]resource{}, in: map[string][]resource{}, top: top.ID}
+	for _, r := range all {
+		if r.PhysicalID == "" {
+			continue
+		}
+		t.all = append(t.all, r)
+		t.byID[r.PhysicalID] = r
+		owner := r.owner().ID
+		t.in[owner] = append(t.in[owner], r)
+	}
+	return t
+}
+
+// ids lists the physical ids of all resources of a type.
+func (t tree) ids(typ string) []string {
+	var out []string
+	for _, r := range t.all {
+		if r.Type == typ {
+			out = append(out, r.PhysicalID)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// parent is the resource that stands for the stack r is in.
+func (t tree) parent(r resource) (resource, bool) {
+	p, ok := t.byID[r.owner().ID]
+	return p, ok
+}
+
+// beside finds a resource by name in the stack that r is in.
+func (t tree) beside(r resource, name, typ string) (resource, bool) {
+	for _, o := range t.in[r.owner().ID] {
+		if o.Name == name && o.Type == typ {
+			return o, true
+		}
+	}
+	return resource{}, false
+}
+
+// vnfc is one VNFC as the stack has it.
+type vnfc struct {
+	id    string // vnfcInfo.id
+	vdu   *vnfd.VDU
+	index int // place in its VDU
+	// numbered says that index is the one in the resource's name, not one by age.
+	numbered bool
+	server   resource
+	parent   resource // of server; its zero value when server is in the top stack
+}
+
+func (c vnfc) vduKey() string {
+	if c.numbered {
+		return c.vdu.Name + "-" + strconv.Itoa(c.index)
+	}
+	return c.vdu.Name
+}
+
+// created is the age of the server; an unreadable one is the oldest.
+func (r resource) created() time.Time {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05"} {
+		if t, err := time.Parse(layout, r.Created); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+var trailingIndex = regexp.MustCompile(`^(.+)-(\d+)$`)
+
+// vnfcs finds the VNFCs of the flavour: servers with the name of a VDU. They are sorted as scaling in takes them away: the highest index
+// first, then the youngest.
+func (t tree) vnfcs(f *vnfd.Flavour, ids map[string][]string) []vnfc {
+	var out []vnfc
+	for i := range f.VDUs {
+		v := &f.VDUs[i]
+		var of []vnfc
+		for _, r := range t.all {
+			if r.Type != "OS::Nova::Server" {
+				continue
+			}
+			if c, ok := t.vnfcOf(v, r); ok {
+				of = append(of, c)
+			}
+		}
+		age(of)
+		for k := range of {
+			c := &of[k]
+			c.id = v.Name + "-" + c.server.PhysicalID
+			if named := ids[v.Name]; c.index < len(named) && named[c.index] != "" {
+				c.id = named[c.index]
+			}
+		}
+		out = append(out, of...)
+	}
+	slices.SortStableFunc(out, func(a, b vnfc) int {
+		if a.numbered && b.numbered && a.index != b.index {
+			return b.index - a.index
+		}
+		if c := b.server.created().Compare(a.server.created()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.server.PhysicalID, b.server.PhysicalID)
+	})
+	return out
+}
+
+func (t tree) vnfcOf(v *vnfd.VDU, r resource) (vnfc, bool) {
+	p, nested := t.parent(r)
+	if m := trailingIndex.FindStringSubmatch(p.Name); nested && r.Name == v.Name && m != nil && m[1] == v.Name {
+		i, err := strconv.Atoi(m[2])
+		return vnfc{vdu: v, index: i, numbered: true, server: r, parent: p}, err == nil
+	}
+	if m := trailingIndex.FindStringSubmatch(r.Name); m != nil && m[1] == v.Name { // the VDU's resource is the server itself
+		i, err := strconv.Atoi(m[2])
+		return vnfc{vdu: v, index: i, numbered: true, server: r, parent: p}, err == nil
+	}
+	return vnfc{vdu: v, server: r, parent: p}, r.Name == v.Name
+}
+
+// age numbers VNFCs without an index of their own, the oldest first.
+func age(of []vnfc) {
+	slices.SortStableFunc(of, func(a, b vnfc) int {
+		if c := a.server.created().Compare(b.server.created()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.server.PhysicalID, b.server.PhysicalID)
+	})
+	n := 0
+	for i := range of {
+		if !of[i].numbered {
+			of[i].index = n
+			n++
+		}
+	}
+}
+
+// vnfcIDs reads the ids that the user chose for VNFCs: VDU_VNFc_mapping in the instance's metadata.
+func vnfcIDs(i *lcm.Instance) map[string][]string {
+	m, _ := i.Metadata["VDU_VNFc_mapping"].(map[string]any)
+	out := make(map[string][]string, len(m))
+	for vdu := range maps.Keys(m) {
+		list, _ := m[vdu].([]any)
+		for _, v := range list {
+			s, _ := v.(string)
+			out[vdu] = append(out[vdu], s)
+		}
+	}
+	return out
+}
+
+// decodeNFV reads the parameter as Heat gives it: JSON text. nil when it is not to be had.
+func decodeNFV(v any) map[string]any {
+	if s, ok := v.(string); ok {
+		var out map[string]any
+		if json.Unmarshal([]byte(s), &out) != nil {
+			return nil
+		}
+		return out
+	}
+	m, _ := v.(map[string]any)
+	return plain(m)
+}
+
+// plain gives m the types that encoding/json produces, as they are after the instance has been stored and read.
+func plain(m map[string]any) map[string]any {
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return m
+	}
+	var out map[string]any
+	_ = json.Unmarshal(raw, &out)
+	return out
+}
