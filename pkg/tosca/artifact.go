@@ -1,0 +1,126 @@
+package tosca
+
+import (
+	"strings"
+
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// artifact is one artifact of a node, its file resolved to a path from the package's root.
+type artifact struct {
+	name, typ string
+	file      string
+	at        value
+}
+
+// artifacts returns the artifacts of a node, then those that its types declare and it does not override.
+func (p *parser) artifacts(n *node) []artifact {
+	var (
+		all  []artifact
+		seen = map[string]bool{}
+	)
+	add := func(pairs []pair) {
+		for _, a := range pairs {
+			if !seen[a.key] {
+				seen[a.key] = true
+				all = append(all, p.artifact(a))
+			}
+		}
+	}
+	add(n.value.get("artifacts").pairs())
+	for _, typ := range p.types.chain(n.typ) {
+		add(p.types.defs[typ].get("artifacts").pairs())
+	}
+	return all
+}
+
+// artifact reads one: {type: …, file: …} or only a path.
+func (p *parser) artifact(a pair) artifact {
+	out := artifact{name: a.key, typ: a.value.get("type").text(), at: a.value.get("file")}
+	if a.value.isScalar() {
+		out.at = a.value
+	}
+	if out.typ == "" && a.key == "sw_image" {
+		out.typ = typeSwImage
+	}
+	out.file = p.artifactFile(out.at, a.key)
+	return out
+}
+
+// artifactFile resolves the file of an artifact, which must be in the package; "" stays "".
+func (p *parser) artifactFile(v value, name string) string {
+	text := strings.TrimSpace(v.text())
+	if text == "" {
+		return ""
+	}
+	if strings.Contains(text, "://") {
+		p.add(v.fail(MissingArtifact, "put the file in the package; nothing is fetched", "the artifact %s is at %q, outside of the package", name, clip(text)))
+		return ""
+	}
+	file, outside := p.locate(v.doc, text)
+	switch {
+	case outside:
+		p.add(v.fail(MissingArtifact, "", "the file %q of the artifact %s leads out of the package", clip(text), name))
+	case file == "":
+		p.add(v.fail(MissingArtifact, "give its path from this file or from the package's root; leave the artifact out when it is an image that the VIM has already",
+			"the file %q of the artifact %s is not in the package", clip(text), name))
+	}
+	return file
+}
+
+// image reads the software image of a VDU or storage: sw_image_data and the SwImage artifact.
+func (r *flavourReader) image(n *node) *vnfd.SwImage {
+	data := r.property(n, "sw_image_data")
+	var file *artifact
+	for _, a := range r.artifacts(n) {
+		if a.typ != typeSwImage && !r.types.is(a.typ, typeSwImage) {
+			continue
+		}
+		if file != nil {
+			r.add(a.at.fail(DuplicateImage, "a VDU or storage has one image", "the node %s has two software images: %s and %s", n.name, file.name, a.name))
+			continue
+		}
+		file = &a
+	}
+	if !data.ok() {
+		if file != nil {
+			r.add(n.fail(MissingValue, "", "the node %s has the software image %s, but no sw_image_data", n.name, file.name))
+		}
+		return nil
+	}
+	text := func(key string) string { return r.resolve(r.t, data.get(key)).text() }
+	size := func(key string) int64 { return r.size(r.resolve(r.t, data.get(key)), key+" of the image of "+n.name) }
+	img := &vnfd.SwImage{
+		Name: text("name"), Version: text("version"), Provider: text("provider"),
+		ContainerFormat: text("container_format"), DiskFormat: text("disk_format"),
+		MinDiskBytes: size("min_disk"), MinRAMBytes: size("min_ram"), SizeBytes: size("size"),
+	}
+	if img.Name == "" {
+		r.add(data.fail(MissingValue, "", "the software image of the node %s has no name", n.name))
+	}
+	r.imageChecksum(img, data.get("checksum"))
+	if file != nil {
+		img.File = file.file
+	}
+	return img
+}
+
+// imageChecksum reads {algorithm, hash}, or the bare hash of older versions of SOL001.
+func (r *flavourReader) imageChecksum(img *vnfd.SwImage, v value) {
+	v = r.resolve(r.t, v)
+	if v.isScalar() {
+		img.ChecksumHash = strings.ToLower(strings.TrimSpace(v.text()))
+		return
+	}
+	img.ChecksumHash = strings.ToLower(strings.TrimSpace(r.resolve(r.t, v.get("hash")).text()))
+	img.ChecksumAlgorithm = normalAlgorithm(r.resolve(r.t, v.get("algorithm")).text())
+}
+
+// normalAlgorithm spells sha512, SHA-512 and the like in one way.
+func normalAlgorithm(name string) string {
+	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	if digits, ok := strings.CutPrefix(plain, "sha"); ok {
+		return "sha-" + digits
+	}
+	return plain
+}

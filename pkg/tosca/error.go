@@ -1,0 +1,108 @@
+package tosca
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Reason is the kind of a defect. The values are stable; tests and clients may compare them.
+type Reason string
+
+// The reasons of an Error.
+const (
+	Syntax           Reason = "yaml_syntax"       // not YAML, or not the structure that TOSCA wants
+	TooLarge         Reason = "too_large"         // a limit on size or number
+	TooDeep          Reason = "too_deep"          // nested too deeply
+	AliasBomb        Reason = "alias_bomb"        // YAML aliases that expand beyond reason, or for ever
+	DuplicateKey     Reason = "duplicate_key"     // a mapping has a key twice
+	MissingFile      Reason = "missing_file"      // an imported file is not in the package
+	ImportOutside    Reason = "import_outside"    // an import leads out of the package
+	ImportURL        Reason = "import_url"        // an import of something on the network that is not built in
+	ImportCycle      Reason = "import_cycle"      // files that import each other
+	NoVNFD           Reason = "no_vnfd"           // no file declares a deployment flavour
+	DuplicateFlavour Reason = "duplicate_flavour" // several VNFDs for a flavour
+	Conflict         Reason = "conflict"          // two places say different things
+	MissingValue     Reason = "missing_value"     // something that SOL001 requires is absent
+	BadValue         Reason = "bad_value"         // a value of the wrong kind or out of range
+	UnknownType      Reason = "unknown_type"
+	UnknownNode      Reason = "unknown_node" // a node, VDU, link, storage or group that is not declared
+	UnknownInput     Reason = "unknown_input"
+	UnknownAspect    Reason = "unknown_scaling_aspect"
+	UnknownLevel     Reason = "unknown_instantiation_level"
+	UnknownDelta     Reason = "unknown_delta"
+	NoDefaultLevel   Reason = "no_default_level"
+	MissingArtifact  Reason = "missing_artifact" // an artifact's file is not in the package
+	DuplicateImage   Reason = "duplicate_image"  // two software images for one node
+)
+
+// Error is one defect of a descriptor. Its text is for the person who wrote the descriptor.
+type Error struct {
+	Reason Reason
+	// File is the path in the package; Line and Column are 0 when the defect is in the file as a whole.
+	File         string
+	Line, Column int
+	// What says what is wrong; Hint, which may be empty, what to do about it.
+	What string
+	Hint string
+}
+
+// Error is the place and what is wrong, without the hint.
+func (e *Error) Error() string {
+	if e.File == "" {
+		return e.What
+	}
+	place := e.File
+	if e.Line > 0 {
+		place += ":" + strconv.Itoa(e.Line)
+	}
+	return place + ": " + e.What
+}
+
+// Errors are the defects found in one go, in the order of the files. It is never empty.
+type Errors []*Error
+
+// Error lists the defects, one a line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, one := range e {
+		lines[i] = one.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find the first *Error.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, one := range e {
+		all[i] = one
+	}
+	return all
+}
+
+// maxErrors bounds how many defects are reported at once.
+const maxErrors = 20
+
+// problems collects defects while a descriptor is read.
+type problems struct {
+	list Errors
+}
+
+// add keeps a defect, unless the same place was complained about already or there are too many.
+func (p *problems) add(e *Error) {
+	if len(p.list) >= maxErrors {
+		return
+	}
+	for _, o := range p.list {
+		if o.File == e.File && o.Line == e.Line && o.Column == e.Column && o.Reason == e.Reason {
+			return
+		}
+	}
+	p.list = append(p.list, e)
+}
+
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	return p.list
+}

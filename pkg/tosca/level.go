@@ -1,0 +1,154 @@
+package tosca
+
+import (
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// levels reads the instantiation levels of a flavour.
+type levels struct {
+	*flavourReader
+	policy *policy // the policy InstantiationLevels
+}
+
+// read reads the policy InstantiationLevels.
+func (l *levels) read(policies []policy) {
+	for _, p := range policies {
+		if l.policy != nil {
+			l.add(p.fail(Conflict, "", "the flavour %q has two policies InstantiationLevels: %s and %s", l.f.ID, l.policy.key, p.key))
+			return
+		}
+		l.policy = &p
+		for _, entry := range p.property("levels").pairs() {
+			if len(l.f.Levels) == maxLevels {
+				l.add(entry.fail(TooLarge, "", "the flavour %q has more than %d instantiation levels", l.f.ID, maxLevels))
+				return
+			}
+			l.f.Levels = append(l.f.Levels, vnfd.InstantiationLevel{
+				ID: entry.key, Description: entry.value.get("description").text(), ScaleLevels: l.scaleInfo(entry),
+			})
+		}
+		l.defaultLevel(p)
+	}
+}
+
+// scaleInfo is the scale level of each aspect at an instantiation level.
+func (l *levels) scaleInfo(level pair) map[string]int {
+	var info map[string]int
+	for _, a := range level.value.get("scale_info").pairs() {
+		aspect := l.f.Aspect(a.key)
+		if aspect == nil {
+			l.add(a.fail(UnknownAspect, "declare it in the policy ScalingAspects", "the instantiation level %q has the scaling aspect %q, which is not declared", clip(level.key), clip(a.key)))
+			continue
+		}
+		n := a.value.get("scale_level")
+		if !n.ok() {
+			l.add(a.fail(MissingValue, "", "the scaling aspect %q of the instantiation level %q has no scale_level", clip(a.key), clip(level.key)))
+		}
+		if info == nil {
+			info = map[string]int{}
+		}
+		info[a.key] = l.number(l.resolve(l.t, n), "scale_level", 0, 0, aspect.MaxScaleLevel)
+	}
+	return info
+}
+
+func (l *levels) defaultLevel(p policy) {
+	def := l.resolve(l.t, p.property("default_level"))
+	switch {
+	case def.ok() && l.byID(def.text()) == nil:
+		l.add(def.fail(UnknownLevel, "", "the default_level %q is not among the levels", clip(def.text())))
+	case def.ok():
+		l.f.DefaultLevel = def.text()
+	case len(l.f.Levels) == 1:
+		l.f.DefaultLevel = l.f.Levels[0].ID
+	case len(l.f.Levels) > 1:
+		l.add(p.fail(NoDefaultLevel, "add the property default_level", "the flavour %q has %d instantiation levels, but no default_level", l.f.ID, len(l.f.Levels)))
+	}
+}
+
+func (l *levels) byID(id string) *vnfd.InstantiationLevel {
+	i := slices.IndexFunc(l.f.Levels, func(lv vnfd.InstantiationLevel) bool { return lv.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &l.f.Levels[i]
+}
+
+// check finds levels in a policy that InstantiationLevels does not have, and yields the others.
+func (l *levels) check(p policy) []pair {
+	var known []pair
+	for _, entry := range p.property("levels").pairs() {
+		if l.byID(entry.key) == nil {
+			l.add(entry.fail(UnknownLevel, "declare it in the policy InstantiationLevels", "the policy %s has the instantiation level %q, which is not declared", p.key, clip(entry.key)))
+			continue
+		}
+		known = append(known, entry)
+	}
+	return known
+}
+
+// counts reads the policies VduInstantiationLevels.
+func (l *levels) counts(policies []policy) {
+	for _, p := range policies {
+		vdus := l.policyVDUs(p)
+		for _, entry := range l.check(p) {
+			count := l.resolve(l.t, entry.value.get("number_of_instances"))
+			if !count.ok() {
+				l.add(entry.fail(MissingValue, "", "the instantiation level %q of the policy %s has no number_of_instances", clip(entry.key), p.key))
+			}
+			n := l.number(count, "number_of_instances", 0, 0, maxInstances)
+			level := l.byID(entry.key)
+			if level.VDUs == nil {
+				level.VDUs = map[string]int{}
+			}
+			for _, vdu := range vdus {
+				level.VDUs[vdu] = n
+			}
+		}
+	}
+}
+
+// derive fills in the VDUs that VduInstantiationLevels leaves out where a level's scale_info says how many there are:
+// the initial number and what the steps up to there add.
+func (l *levels) derive() {
+	for i := range l.f.Levels {
+		level := &l.f.Levels[i]
+		added := map[string]int{}
+		for id, n := range level.ScaleLevels {
+			a := l.f.Aspect(id)
+			for _, step := range a.Steps[:min(n, len(a.Steps))] {
+				for vdu, count := range step {
+					added[vdu] += count
+				}
+			}
+		}
+		for vdu, count := range added {
+			if _, ok := level.VDUs[vdu]; ok {
+				continue
+			}
+			if level.VDUs == nil {
+				level.VDUs = map[string]int{}
+			}
+			v := l.f.VDU(vdu)
+			initial := v.InitialInstances
+			if initial == 0 {
+				initial = v.MinInstances
+			}
+			level.VDUs[vdu] = initial + count
+		}
+	}
+}
+
+// oddCounts warns of levels whose counts the VDUs' profiles do not allow. Packages in use have such levels, and
+// managers follow the levels.
+func (l *levels) oddCounts() {
+	for _, level := range l.f.Levels {
+		for _, v := range l.f.VDUs {
+			if n, ok := level.VDUs[v.Name]; ok && (n < v.MinInstances || n > v.MaxInstances) {
+				l.warn(l.t.byName[v.Name].fail(BadValue, "", "the instantiation level %q has %d of the VDU %s, its vdu_profile allows %d to %d", level.ID, n, v.Name, v.MinInstances, v.MaxInstances))
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package tosca
+
+// Limits bound what a descriptor may make us do.
+type Limits struct {
+	// FileBytes is the size of one file, Files their number.
+	FileBytes int64
+	Files     int
+	// Values is the number of YAML values in all files together, as written and as aliases expand.
+	Values int
+	// Depth is how deeply values may be nested.
+	Depth int
+}
+
+// DefaultLimits are far above any descriptor in use and keep the memory for one below about 150 MB.
+func DefaultLimits() Limits {
+	return Limits{FileBytes: 4 << 20, Files: 100, Values: 250_000, Depth: 64}
+}
+
+// Bounds on the model, which a few lines of YAML could otherwise make enormous.
+const (
+	maxFlavours   = 64
+	maxNodes      = 1000 // nodes of one kind in a flavour
+	maxVDUs       = 200
+	maxLevels     = 200
+	maxPolicies   = 1000
+	maxAspects    = 100
+	maxScaleLevel = 1000
+	maxInstances  = 100_000 // VNFCs of one VDU
+	maxSteps      = 200_000 // VDU counts in the steps of all aspects of a flavour
+)
