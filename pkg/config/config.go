@@ -123,7 +123,7 @@ func Default() Config {
 		},
 		Deadlines: Deadlines{Default: 2 * time.Hour},
 		Limits: Limits{
-			Body: 4 * MiB, PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 100_000,
+			Body: 4 * MiB, PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000,
 			PageSize: 200, Header: 64 * KiB, EventStreams: 1000,
 		},
 		OpenStack: OpenStack{StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute},

@@ -1,0 +1,163 @@
+// Package cli is the gybe command: the server, and a client for everything it serves.
+//
+// Commands write their result to standard output and everything else to standard error. Run's exit codes
+// are documented by `gybe help exit-codes`.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+)
+
+// Env is what a command sees of the world.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        []string
+	// Terminal says that Stdout is one: tables are coloured then, unless NO_COLOR is set.
+	Terminal bool
+	// Version of the program.
+	Version string
+}
+
+// get returns an environment variable.
+func (e *Env) get(name string) string {
+	for _, kv := range slices.Backward(e.Environ) {
+		if n, v, ok := strings.Cut(kv, "="); ok && n == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// app holds what all commands share.
+type app struct {
+	env      *Env
+	endpoint string
+	output   string
+}
+
+// Run runs one command line, without the program's name, and returns the exit code.
+func Run(ctx context.Context, args []string, env Env) int {
+	a := &app{env: &env}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	var told *toldError
+	if !errors.As(err, &told) {
+		fmt.Fprintln(env.Stderr, "gybe: "+err.Error())
+	}
+	return exitCode(err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gybe",
+		Short: "A VNF manager: from a VNF package and a parameter file to a running network function",
+		Long: `gybe is a VNF manager that speaks ETSI NFV-SOL 003, and the command line to it.
+
+"gybe serve" runs a node of it. All other commands talk to one, at --endpoint or GYBE_ENDPOINT.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       a.env.Version,
+		Args:          cobra.NoArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains(formats, a.output) {
+				return usagef("--output is %q; it can be %s", a.output, strings.Join(formats, ", "))
+			}
+			return nil
+		},
+	}
+	root.SetVersionTemplate("gybe {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%s\nsee '%s --help'", err, cmd.CommandPath())
+	})
+	endpoint := a.env.get("GYBE_ENDPOINT")
+	if endpoint == "" {
+		endpoint = client.DefaultEndpoint
+	}
+	output := a.env.get("GYBE_OUTPUT")
+	if output == "" {
+		output = "table"
+	}
+	root.PersistentFlags().StringVar(&a.endpoint, "endpoint", endpoint, "URL of a gybe node (GYBE_ENDPOINT)")
+	root.PersistentFlags().StringVarP(&a.output, "output", "o", output, "format of the result: table, json or yaml (GYBE_OUTPUT)")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	root.AddCommand(
+		a.serveCommand(), a.migrateCommand(), a.configCommand(),
+		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.nodeCommand(),
+		a.versionCommand(), exitCodesTopic(),
+	)
+	for _, c := range descendants(root) {
+		if c.Args == nil && !c.HasSubCommands() {
+			c.Args = cobra.NoArgs
+		}
+		if c.Args != nil {
+			check := c.Args
+			c.Args = func(cmd *cobra.Command, args []string) error {
+				if err := check(cmd, args); err != nil {
+					return usagef("%s\nusage: %s", err, cmd.UseLine())
+				}
+				return nil
+			}
+		}
+		if c.HasSubCommands() && c.RunE == nil {
+			c.RunE = needsSubcommand
+			c.Args = nil
+		}
+	}
+	return root
+}
+
+// needsSubcommand is what a group of commands does on its own.
+func needsSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+			text += "; did you mean " + strings.Join(s, " or ") + "?"
+		}
+		return usagef("%s", text)
+	}
+	return cmd.Help()
+}
+
+// descendants lists a command and all below it.
+func descendants(c *cobra.Command) []*cobra.Command {
+	out := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		out = append(out, descendants(sub)...)
+	}
+	return out
+}
+
+// client returns a client of the node at --endpoint.
+func (a *app) client() (*client.Client, error) {
+	c, err := client.New(a.endpoint, nil)
+	if err != nil {
+		return nil, usagef("%s", err)
+	}
+	return c, nil
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the version of this program",
+		RunE: func(*cobra.Command, []string) error {
+			return a.show(map[string]string{"version": a.env.Version}, func(w io.Writer) { fmt.Fprintln(w, "gybe "+a.env.Version) })
+		},
+	}
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+func (a *app) opCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "op", Short: "Lifecycle operations",
+		Long: "Lifecycle operations. An operation can be named by id or by the beginning of its id.",
+	}
+	cmd.AddCommand(a.opList(), a.opShow(), a.opWatch(),
+		a.opSteer("retry", "Go on with an operation that failed temporarily", (*client.Client).Retry),
+		a.opSteer("rollback", "Undo an operation that failed temporarily", (*client.Client).Rollback),
+		a.opSteer("fail", "Give up an operation that failed temporarily; its resources stay", (*client.Client).Fail))
+	return cmd
+}
+
+// onOperation makes the body of a command whose argument names an operation.
+func (a *app) onOperation(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.ValidArgsFunction = a.complete(operationThings)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		id, err := pick(cmd.Context(), "operation", args[0], operationThings(c))
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), c, id)
+	}
+	return cmd
+}
+
+func (a *app) opList() *cobra.Command {
+	var filter, instance string
+	cmd := &cobra.Command{Use: "list", Short: "List operations, oldest first"}
+	cmd.Flags().StringVar(&filter, "filter", "", "attribute filter, e.g. (eq,operationState,FAILED_TEMP)")
+	cmd.Flags().StringVar(&instance, "instance", "", "only those of this VNF instance")
+	_ = cmd.RegisterFlagCompletionFunc("instance", a.complete(instanceThings)) // the flag exists
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		if instance != "" {
+			id, err := pick(cmd.Context(), "VNF instance", instance, instanceThings(c))
+			if err != nil {
+				return err
+			}
+			if filter != "" {
+				filter += ";"
+			}
+			filter += "(eq,vnfInstanceId," + id + ")"
+		}
+		ops, err := c.Operations(cmd.Context(), filter, a.output != "table")
+		if err != nil {
+			return err
+		}
+		return a.show(ops, func(w io.Writer) {
+			t := table{head: []string{"ID", "OPERATION", "STATE", "INSTANCE", "STARTED", "STATE SINCE"}}
+			for _, o := range ops {
+				t.add(o.ID, string(o.Operation), string(o.OperationState), o.VnfInstanceID, clock(o.StartTime), clock(o.StateEnteredTime))
+			}
+			t.write(w, a.paint)
+		})
+	}
+	return cmd
+}
+
+func (a *app) opShow() *cobra.Command {
+	return a.onOperation(&cobra.Command{Use: "show OPERATION", Short: "Show an operation with its phases and steps"},
+		func(ctx context.Context, c *client.Client, id string) error {
+			op, err := c.Operation(ctx, id)
+			if err != nil {
+				return err
+			}
+			if a.output != "table" {
+				return a.show(op, nil)
+			}
+			p, err := c.Progress(ctx, id, "", 0)
+			if err != nil {
+				return err
+			}
+			a.operationTable(a.env.Stdout, op, p)
+			return nil
+		})
+}
+
+// operationTable shows an operation to a person.
+func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *wire.Progress) {
+	failure, hint := "", ""
+	if op.Error != nil {
+		failure, hint = op.Error.Title, op.Error.Hint
+		if op.Error.Detail != "" && op.Error.Detail != op.Error.Title {
+			failure += "\n" + op.Error.Detail
+		}
+	}
+	deadline := ""
+	if !p.Deadline.IsZero() && running(op.OperationState) {
+		deadline = clock(p.Deadline)
+	}
+	fields(w, a.paint,
+		"id", op.ID, "operation", string(op.Operation), "state", string(op.OperationState), "instance", op.VnfInstanceID,
+		"started", clock(op.StartTime), "state since", clock(op.StateEnteredTime), "deadline", deadline,
+		"node", p.Node, "waiting for", p.Waiting, "error", failure, "hint", hint, "parameters", compact(op.OperationParams))
+	if len(p.Phases) == 0 {
+		return
+	}
+	t := table{head: []string{"", "PHASE", "STEP", "STATE", "TOOK", "DETAIL"}}
+	for _, ph := range p.Phases {
+		t.add(since(op.StartTime, ph.Started), ph.Name, "", ph.State, took(ph.Started, ph.Finished), detail(ph.Detail, ph.Error))
+		for _, s := range p.Steps {
+			if s.Phase == ph.Name {
+				t.add(since(op.StartTime, s.Started), "", stepName(s.Name, s.Target), stepState(s.State), took(s.Started, s.Finished), detail(s.Detail, s.Error))
+			}
+		}
+	}
+	_, _ = io.WriteString(w, "\n")
+	t.write(w, a.paint)
+}
+
+func (a *app) opWatch() *cobra.Command {
+	var logs bool
+	cmd := &cobra.Command{
+		Use: "watch OPERATION", Short: "Follow an operation until it ends",
+		Long: "Follow an operation until it ends: phases and steps with their times, as they happen. Exits with 3 when it fails.",
+	}
+	cmd.Flags().BoolVar(&logs, "logs", false, "show the output of steps, too")
+	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {
+		return a.follow(ctx, c, &watch{watch: true, logs: logs}, id)
+	})
+}
+
+func (a *app) opSteer(verb, short string, do func(*client.Client, context.Context, string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: verb + " OPERATION", Short: short}
+	w := &watch{}
+	if verb != "fail" {
+		w = a.addWatch(cmd)
+	}
+	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {
+		if err := do(c, ctx, id); err != nil {
+			return err
+		}
+		if w.watch || w.wait {
+			return a.follow(ctx, c, w, id)
+		}
+		return nil
+	})
+}
+
+// running says whether an operation in this state goes on by itself.
+func running(s sol.LcmOperationStateType) bool {
+	switch s {
+	case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
+		return true
+	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack:
+	}
+	return false
+}
+
+// clock shows a moment in local time.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}

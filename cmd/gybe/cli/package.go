@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+func (a *app) packageCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "package", Aliases: []string{"pkg"}, Short: "VNF packages",
+		Long: "VNF packages. A package can be named by id, by the beginning of its id, or by its vnfdId.",
+	}
+	cmd.AddCommand(a.packageBuild(), a.packageValidate(), a.packageUpload(), a.packageList(), a.packageShow(),
+		a.packageState("enable", "Allow instances of a package", sol.PackageOperationalStateEnabled),
+		a.packageState("disable", "Forbid new instances of a package", sol.PackageOperationalStateDisabled),
+		a.packageDelete())
+	return cmd
+}
+
+// onPackage makes the body of a command whose argument names a package.
+func (a *app) onPackage(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.ValidArgsFunction = a.complete(packageThings)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		id, err := pick(cmd.Context(), "package", args[0], packageThings(c))
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), c, id)
+	}
+	return cmd
+}
+
+func (a *app) packageUpload() *cobra.Command {
+	var id string
+	var data []string
+	cmd := &cobra.Command{
+		Use: "upload FILE.zip", Short: "Onboard a package: make its resource, upload it and wait until it is checked",
+		Long: `Onboard a package: make its resource, upload it and wait until it is checked. When it is refused, the reason is
+shown and the resource stays; --id uploads a better archive to it.`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&id, "id", "", "upload to this package instead of making a new one")
+	cmd.Flags().StringArrayVar(&data, "user-data", nil, "userDefinedData as key=value; can be repeated")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		user, err := keyValues("--user-data", data)
+		if err != nil {
+			return err
+		}
+		f, err := os.Open(args[0])
+		if err != nil {
+			return usagef("%s", err)
+		}
+		defer f.Close()
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		p, err := a.upload(cmd.Context(), c, f, id, user)
+		if err != nil {
+			return err
+		}
+		return a.show(p, func(w io.Writer) { a.packageTable(w, p) })
+	}
+	return cmd
+}
+
+func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref string, user sol.KeyValuePairs) (*sol.VnfPkgInfo, error) {
+	id := ""
+	if ref == "" {
+		p, err := c.CreatePackage(ctx, sol.CreateVnfPkgInfoRequest{UserDefinedData: user})
+		if err != nil {
+			return nil, err
+		}
+		id = p.ID
+	} else {
+		var err error
+		if id, err = pick(ctx, "package", ref, packageThings(c)); err != nil {
+			return nil, err
+		}
+	}
+	again := fmt.Sprintf("correct it and run: gybe package upload --id %s %s\nor forget it: gybe package delete %s", id, f.Name(), id)
+	if err := c.UploadPackage(ctx, id, f); err != nil {
+		fmt.Fprintln(a.env.Stderr, again)
+		return nil, err
+	}
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		p, err := c.Package(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		switch p.OnboardingState {
+		case sol.PackageOnboardingStateOnboarded:
+			return p, nil
+		case sol.PackageOnboardingStateCreated, sol.PackageOnboardingStateError:
+			fmt.Fprintln(a.env.Stderr, again)
+			return nil, refused(p)
+		case sol.PackageOnboardingStateUploading, sol.PackageOnboardingStateProcessing:
+		}
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refused is the error of a package that was uploaded and not accepted.
+func refused(p *sol.VnfPkgInfo) error {
+	if p.OnboardingFailureDetails == nil {
+		return failWith(ExitOperation, "package %s was not accepted", p.ID)
+	}
+	e := &client.Error{Problem: *p.OnboardingFailureDetails}
+	return failWith(ExitOperation, "package %s was not accepted: %w", p.ID, e)
+}
+
+func (a *app) packageList() *cobra.Command {
+	var filter string
+	cmd := &cobra.Command{Use: "list", Short: "List packages"}
+	cmd.Flags().StringVar(&filter, "filter", "", "attribute filter, e.g. (eq,onboardingState,ONBOARDED)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		ps, err := c.Packages(cmd.Context(), filter, a.output != "table")
+		if err != nil {
+			return err
+		}
+		return a.show(ps, func(w io.Writer) {
+			t := table{head: []string{"ID", "PRODUCT", "VERSION", "ONBOARDING", "OPERATIONAL", "USAGE", "VNFD"}}
+			for _, p := range ps {
+				t.add(p.ID, p.VnfProductName, p.VnfdVersion, string(p.OnboardingState), string(p.OperationalState), string(p.UsageState), p.VnfdID)
+			}
+			t.write(w, a.paint)
+		})
+	}
+	return cmd
+}
+
+func (a *app) packageShow() *cobra.Command {
+	return a.onPackage(&cobra.Command{Use: "show PACKAGE", Short: "Show a package"}, func(ctx context.Context, c *client.Client, id string) error {
+		p, err := c.Package(ctx, id)
+		if err != nil {
+			return err
+		}
+		return a.show(p, func(w io.Writer) { a.packageTable(w, p) })
+	})
+}
+
+func (a *app) packageTable(w io.Writer, p *sol.VnfPkgInfo) {
+	failure, hint, sum := "", "", ""
+	if f := p.OnboardingFailureDetails; f != nil {
+		failure, hint = (&client.Error{Problem: *f}).Error(), f.Hint
+	}
+	if p.Checksum != nil {
+		sum = p.Checksum.Algorithm + " " + p.Checksum.Hash
+	}
+	vnfd := p.VnfdID
+	if p.VnfdVersion != "" {
+		vnfd += " version " + p.VnfdVersion
+	}
+	fields(w, a.paint,
+		"id", p.ID, "onboarding", string(p.OnboardingState), "operational", string(p.OperationalState), "usage", string(p.UsageState),
+		"product", oneLine(p.VnfProvider+" "+p.VnfProductName+" "+p.VnfSoftwareVersion), "vnfd", vnfd, "checksum", sum,
+		"user data", compact(p.UserDefinedData), "refused", failure, "hint", hint)
+	if len(p.SoftwareImages) > 0 {
+		t := table{head: []string{"IMAGE", "NAME", "FORMAT", "PATH"}}
+		for _, i := range p.SoftwareImages {
+			t.add(i.ID, i.Name, i.DiskFormat, i.ImagePath+i.ImageURI)
+		}
+		fmt.Fprintln(w)
+		t.write(w, a.paint)
+	}
+	if len(p.AdditionalArtifacts) > 0 {
+		t := table{head: []string{"ARTIFACT", "ALGORITHM", "HASH"}}
+		for _, f := range p.AdditionalArtifacts {
+			t.add(f.ArtifactPath+f.ArtifactURI, f.Checksum.Algorithm, f.Checksum.Hash[:min(16, len(f.Checksum.Hash))])
+		}
+		fmt.Fprintln(w)
+		t.write(w, a.paint)
+	}
+}
+
+func (a *app) packageState(verb, short string, state sol.PackageOperationalState) *cobra.Command {
+	return a.onPackage(&cobra.Command{Use: verb + " PACKAGE", Short: short}, func(ctx context.Context, c *client.Client, id string) error {
+		return c.UpdatePackage(ctx, id, sol.VnfPkgInfoModifications{OperationalState: state})
+	})
+}
+
+func (a *app) packageDelete() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{Use: "delete PACKAGE", Short: "Delete a package that is disabled and not in use"}
+	cmd.Flags().BoolVar(&force, "force", false, "disable it first")
+	return a.onPackage(cmd, func(ctx context.Context, c *client.Client, id string) error {
+		if force {
+			p, err := c.Package(ctx, id)
+			if err != nil {
+				return err
+			}
+			if p.OperationalState == sol.PackageOperationalStateEnabled {
+				if err := c.UpdatePackage(ctx, id, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}); err != nil {
+					return err
+				}
+			}
+		}
+		return c.DeletePackage(ctx, id)
+	})
+}

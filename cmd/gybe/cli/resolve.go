@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Things can be named by id, by the beginning of it, or by name.
+
+// thing is what a list offers to be named.
+type thing struct{ id, name, info string }
+
+// shortest is the least number of characters that may stand for an id.
+const shortest = 4
+
+// pick finds what ref names. A full id is not looked up: the server will say whether it exists.
+func pick(ctx context.Context, kind, ref string, list func(context.Context) ([]thing, error)) (string, error) {
+	if len(ref) == 36 && uuid.Validate(ref) == nil {
+		return ref, nil
+	}
+	all, err := list(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, t := range all {
+		if t.name == ref {
+			found = append(found, t.id)
+		}
+	}
+	if len(found) == 0 && len(ref) >= shortest {
+		for _, t := range all {
+			if strings.HasPrefix(t.id, ref) {
+				found = append(found, t.id)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", failWith(ExitNotFound, "there is no %s %q", kind, ref)
+	case 1:
+		return found[0], nil
+	}
+	return "", usagef("%q names %d of them: %s", ref, len(found), strings.Join(found, ", "))
+}
+
+func instanceThings(c *client.Client) func(context.Context) ([]thing, error) {
+	return func(ctx context.Context) ([]thing, error) {
+		is, err := c.Instances(ctx, "", false)
+		return things(is, func(i *sol.VnfInstance) thing {
+			return thing{i.ID, i.VnfInstanceName, strings.TrimSpace(i.VnfInstanceName + " " + string(i.InstantiationState))}
+		}), err
+	}
+}
+
+func operationThings(c *client.Client) func(context.Context) ([]thing, error) {
+	return func(ctx context.Context) ([]thing, error) {
+		ops, err := c.Operations(ctx, "", false)
+		return things(ops, func(o *sol.VnfLcmOpOcc) thing {
+			return thing{o.ID, "", string(o.Operation) + " " + string(o.OperationState)}
+		}), err
+	}
+}
+
+func packageThings(c *client.Client) func(context.Context) ([]thing, error) {
+	return func(ctx context.Context) ([]thing, error) {
+		ps, err := c.Packages(ctx, "", false)
+		return things(ps, func(p *sol.VnfPkgInfo) thing {
+			return thing{p.ID, p.VnfdID, strings.TrimSpace(p.VnfProductName + " " + string(p.OnboardingState))}
+		}), err
+	}
+}
+
+func vimThings(c *client.Client) func(context.Context) ([]thing, error) {
+	return func(ctx context.Context) ([]thing, error) {
+		vs, err := c.Vims(ctx)
+		return things(vs, func(v *wire.Vim) thing { return thing{v.ID, v.Name, v.Name} }), err
+	}
+}
+
+func things[T any](in []T, of func(*T) thing) []thing {
+	out := make([]thing, len(in))
+	for i := range in {
+		out[i] = of(&in[i])
+	}
+	return out
+}
+
+// complete offers ids to the shell for a command's first argument.
+func (a *app) complete(list func(*client.Client) func(context.Context) ([]thing, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		c, err := a.client()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, err := list(c)(cmd.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []cobra.Completion
+		for _, t := range all {
+			if strings.HasPrefix(t.id, typed) {
+				out = append(out, cobra.CompletionWithDesc(t.id, t.info))
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}

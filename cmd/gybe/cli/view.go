@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// view shows an operation as it goes on, one line per change: seconds since its start, phase, step, state and
+// how long it took. It can be told the same thing twice and shows it once.
+type view struct {
+	out    io.Writer
+	paint  func(string) string
+	logs   bool
+	silent bool
+	start  time.Time
+	shown  map[string]string // what was shown last, by thing
+	steps  map[int64]wire.Step
+}
+
+// begin names the operation.
+func (v *view) begin(op *sol.VnfLcmOpOcc) {
+	v.shown, v.steps = map[string]string{}, map[int64]wire.Step{}
+	if !v.silent {
+		fmt.Fprintf(v.out, "%s of %s, operation %s\n", op.Operation, op.VnfInstanceID, op.ID)
+	}
+}
+
+// changed reports whether what a thing says is new.
+func (v *view) changed(thing, says string) bool {
+	if v.shown[thing] == says {
+		return false
+	}
+	v.shown[thing] = says
+	return true
+}
+
+// row writes one line.
+func (v *view) row(at time.Time, phase, step, state, rest string) {
+	if v.silent {
+		return
+	}
+	const wide = 18
+	padding := strings.Repeat(" ", max(0, 8-len(state)))
+	line := fmt.Sprintf("%8s  %-*s  %-34s  %s%s  %s", since(v.start, at), wide, phase, step, v.paint(state), padding, oneLine(rest))
+	fmt.Fprintln(v.out, strings.TrimRight(line, " "))
+}
+
+func (v *view) state(at time.Time, s sol.LcmOperationStateType) {
+	if v.changed("op", string(s)+at.String()) {
+		v.row(at, string(s), "", "", "")
+	}
+}
+
+func (v *view) phase(at time.Time, p wire.Phase) {
+	key := fmt.Sprintf("phase %d %s", p.Run, p.Name)
+	d := detail(p.Detail, p.Error)
+	if !v.changed(key, p.State+d) {
+		return
+	}
+	switch p.State {
+	case "DONE", "FAILED":
+		at = p.Finished
+		d = strings.TrimSpace(took(p.Started, p.Finished) + "  " + d)
+	case "RUNNING":
+		at = p.Started
+		d = ""
+	}
+	v.row(at, p.Name, "", p.State, d)
+}
+
+func (v *view) step(at time.Time, s wire.Step) {
+	v.steps[s.ID] = s
+	d := detail(s.Detail, s.Error)
+	if !v.changed(fmt.Sprintf("step %d", s.ID), fmt.Sprintf("%s %d %s", s.State, s.Attempts, d)) {
+		return
+	}
+	switch {
+	case !s.Finished.IsZero():
+		at = s.Finished
+		d = strings.TrimSpace(took(s.Started, s.Finished) + "  " + d)
+	case s.Attempts <= 1 && d == "":
+		at = s.Started
+	}
+	if s.Attempts > 1 && s.State != "DONE" {
+		d = strings.TrimSpace(fmt.Sprintf("attempt %d  %s", s.Attempts, d))
+	}
+	v.row(at, s.Phase, stepName(s.Name, s.Target), stepState(s.State), d)
+}
+
+// line shows one line of a step's output.
+func (v *view) line(at time.Time, phase, step, text string) {
+	if v.logs && !v.silent {
+		fmt.Fprintf(v.out, "%8s  %-18s  %s | %s\n", since(v.start, at), phase, step, text)
+	}
+}
+
+// progress shows what is new in a snapshot.
+func (v *view) progress(p *wire.Progress) {
+	steps := map[int64]wire.Step{}
+	for _, s := range p.Steps {
+		steps[s.ID] = s
+	}
+	for _, ph := range p.Phases {
+		if ph.State == "DONE" || ph.State == "FAILED" {
+			v.phase(ph.Started, wire.Phase{Run: ph.Run, Name: ph.Name, State: "RUNNING", Started: ph.Started})
+		}
+		for _, s := range p.Steps {
+			if s.Phase == ph.Name && s.Run == ph.Run {
+				v.step(s.Started, s)
+			}
+		}
+		v.phase(ph.Started, ph)
+	}
+	for _, l := range p.Lines {
+		v.line(l.Time, steps[l.StepID].Phase, stepName(steps[l.StepID].Name, steps[l.StepID].Target), l.Text)
+	}
+}
+
+// end shows the outcome, also when the view is silent.
+func (v *view) end(op *sol.VnfLcmOpOcc) {
+	fmt.Fprintf(v.out, "%s %s after %s\n", op.Operation, v.paint(string(op.OperationState)), since(op.StartTime, op.StateEnteredTime))
+	if op.Error == nil {
+		return
+	}
+	title := op.Error.Title
+	if op.Error.Detail != "" && op.Error.Detail != title {
+		title = strings.TrimPrefix(title+": "+op.Error.Detail, ": ")
+	}
+	fmt.Fprintln(v.out, "  "+strings.ReplaceAll(title, "\n", "\n  "))
+	if op.Error.Hint != "" {
+		fmt.Fprintln(v.out, "  hint: "+op.Error.Hint)
+	}
+	if op.OperationState == sol.LcmOperationStateFailedTemp {
+		fmt.Fprintf(v.out, "  next: gybe op retry|rollback|fail %s\n", op.ID)
+	}
+}
+
+// uuids are cut in step names: a line has to be read by a person.
+var uuids = regexp.MustCompile(`([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// stepName is a step with its target, short.
+func stepName(name, target string) string {
+	return strings.TrimSpace(name + " " + uuids.ReplaceAllString(target, "$1"))
+}
+
+// stepState says it in the words that phases use.
+func stepState(s string) string {
+	if s == "OPEN" {
+		return "RUNNING"
+	}
+	return s
+}
+
+// detail is what a phase or step says for itself, or why it failed.
+func detail(text string, f *wire.Failure) string {
+	if text != "" || f == nil {
+		return text
+	}
+	return strings.TrimPrefix(f.Title+": "+f.Detail, ": ")
+}
+
+// oneLine keeps a text in its line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// since is a moment as seconds after the start.
+func since(start, at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%.1fs", max(0, at.Sub(start).Seconds()))
+}
+
+// took is how long something lasted; "" while it lasts.
+func took(from, to time.Time) string {
+	if to.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%.1fs", max(0, to.Sub(from).Seconds()))
+}

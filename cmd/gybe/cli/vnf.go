@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+func (a *app) vnfCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "vnf", Short: "VNF instances and their lifecycle",
+		Long: "VNF instances and their lifecycle. An instance can be named by id, by the beginning of its id, or by name.",
+	}
+	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfInstantiate(), a.vnfTerminate(), a.vnfDelete(), a.vnfKubeconfig())
+	return cmd
+}
+
+// onInstance makes the body of a command whose first argument names an instance.
+func (a *app) onInstance(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string, rest []string) error) *cobra.Command {
+	cmd.ValidArgsFunction = a.complete(instanceThings)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		id, err := pick(cmd.Context(), "VNF instance", args[0], instanceThings(c))
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), c, id, args[1:])
+	}
+	return cmd
+}
+
+func (a *app) vnfCreate() *cobra.Command {
+	var req sol.CreateVnfRequest
+	var metadata []string
+	cmd := &cobra.Command{Use: "create VNFD_ID", Short: "Make a VNF instance of an onboarded package", Args: cobra.ExactArgs(1)}
+	cmd.Flags().StringVar(&req.VnfInstanceName, "name", "", "name of the instance")
+	cmd.Flags().StringVar(&req.VnfInstanceDescription, "description", "", "description of the instance")
+	cmd.Flags().StringArrayVar(&metadata, "metadata", nil, "metadata as key=value; can be repeated")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		req.VnfdID = args[0]
+		if req.Metadata, err = keyValues("--metadata", metadata); err != nil {
+			return err
+		}
+		i, err := c.CreateInstance(cmd.Context(), req)
+		if err != nil {
+			return err
+		}
+		return a.show(i, func(w io.Writer) { a.instanceTable(w, i) })
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		c, err := a.client()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ps, _ := c.Packages(cmd.Context(), "(eq,onboardingState,ONBOARDED)", false) // nothing to offer then
+		var out []cobra.Completion
+		for _, p := range ps {
+			out = append(out, cobra.CompletionWithDesc(p.VnfdID, p.VnfProductName))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+func (a *app) vnfList() *cobra.Command {
+	var filter string
+	cmd := &cobra.Command{Use: "list", Short: "List VNF instances"}
+	cmd.Flags().StringVar(&filter, "filter", "", "attribute filter, e.g. (eq,instantiationState,INSTANTIATED)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		is, err := c.Instances(cmd.Context(), filter, a.output != "table")
+		if err != nil {
+			return err
+		}
+		return a.show(is, func(w io.Writer) {
+			t := table{head: []string{"ID", "NAME", "STATE", "PRODUCT", "VERSION", "VNFD"}}
+			for _, i := range is {
+				t.add(i.ID, i.VnfInstanceName, string(i.InstantiationState), i.VnfProductName, i.VnfdVersion, i.VnfdID)
+			}
+			t.write(w, a.paint)
+		})
+	}
+	return cmd
+}
+
+func (a *app) vnfShow() *cobra.Command {
+	cmd := &cobra.Command{Use: "show INSTANCE", Short: "Show a VNF instance", Args: cobra.ExactArgs(1)}
+	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
+		i, err := c.Instance(ctx, id)
+		if err != nil {
+			return err
+		}
+		return a.show(i, func(w io.Writer) { a.instanceTable(w, i) })
+	})
+}
+
+func (a *app) vnfInstantiate() *cobra.Command {
+	var flavour string
+	cmd := &cobra.Command{
+		Use: "instantiate INSTANCE [PARAMS.json]", Short: "Create the resources of a VNF instance",
+		Long: `Create the resources of a VNF instance. PARAMS.json is the body of the request as SOL003 defines it
+(InstantiateVnfRequest); - reads it from standard input. Without a file, --flavour says it all.`,
+		Args: cobra.RangeArgs(1, 2),
+	}
+	cmd.Flags().StringVar(&flavour, "flavour", "", "deployment flavour; wins over the one in the file")
+	w := a.addWatch(cmd)
+	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, rest []string) error {
+		params, err := a.params(rest, flavour)
+		if err != nil {
+			return err
+		}
+		op, err := c.Instantiate(ctx, id, params)
+		if err != nil {
+			return err
+		}
+		return a.started(ctx, c, w, op)
+	})
+}
+
+// params reads the body of an instantiate request.
+func (a *app) params(files []string, flavour string) (json.RawMessage, error) {
+	if len(files) == 0 {
+		if flavour == "" {
+			return nil, usagef("give a parameter file or --flavour")
+		}
+		return json.Marshal(sol.InstantiateVnfRequest{FlavourID: flavour})
+	}
+	raw, err := a.readFile(files[0])
+	if err != nil || flavour == "" {
+		return raw, err // what is not JSON is the server's to explain
+	}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return nil, failWith(ExitRejected, "%s is not a JSON object: %w", files[0], err)
+	}
+	name, err := json.Marshal(flavour)
+	if err != nil {
+		return nil, err
+	}
+	body["flavourId"] = name
+	return json.Marshal(body)
+}
+
+// readFile reads a file, or standard input for "-".
+func (a *app) readFile(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(a.env.Stdin)
+	}
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, usagef("%s", err)
+	}
+	return raw, nil
+}
+
+func (a *app) vnfTerminate() *cobra.Command {
+	req := sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful}
+	var graceful, remove bool
+	cmd := &cobra.Command{Use: "terminate INSTANCE", Short: "Delete the resources of a VNF instance", Args: cobra.ExactArgs(1)}
+	cmd.Flags().BoolVar(&graceful, "graceful", false, "take the VNF out of service first")
+	cmd.Flags().IntVar(&req.GracefulTerminationTimeout, "timeout", 0, "seconds that taking it out of service may last")
+	cmd.Flags().BoolVar(&remove, "delete", false, "delete the instance as well when it is terminated; implies --wait")
+	w := a.addWatch(cmd)
+	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
+		if graceful {
+			req.TerminationType = sol.TerminationTypeGraceful
+		}
+		op, err := c.Terminate(ctx, id, req)
+		if err != nil {
+			return err
+		}
+		w.wait = w.wait || remove
+		if err := a.started(ctx, c, w, op); err != nil || !remove {
+			return err
+		}
+		return c.DeleteInstance(ctx, id)
+	})
+}
+
+func (a *app) vnfDelete() *cobra.Command {
+	cmd := &cobra.Command{Use: "delete INSTANCE", Short: "Delete a VNF instance that has no resources", Args: cobra.ExactArgs(1)}
+	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
+		return c.DeleteInstance(ctx, id)
+	})
+}
+
+func (a *app) vnfKubeconfig() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "kubeconfig INSTANCE", Short: "Get the kubeconfig of the cluster that a VNF instance is", Args: cobra.ExactArgs(1),
+		Long: "Get the kubeconfig of the cluster that a VNF instance is. Whoever has it can do everything in the cluster.",
+	}
+	cmd.Flags().StringVarP(&file, "file", "f", "", "write it to this file, readable by you only, instead of standard output")
+	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
+		raw, err := c.Kubeconfig(ctx, id)
+		if err != nil {
+			return err
+		}
+		if file == "" {
+			_, err = a.env.Stdout.Write(raw)
+			return err
+		}
+		if err := os.WriteFile(file, raw, 0o600); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.env.Stderr, "kubectl --kubeconfig %s get nodes\n", file)
+		return os.Chmod(file, 0o600) // it may have been there with other rights
+	})
+}
+
+// keyValues reads key=value arguments.
+func keyValues(flag string, in []string) (sol.KeyValuePairs, error) {
+	if len(in) == 0 {
+		return nil, nil
+	}
+	out := sol.KeyValuePairs{}
+	for _, kv := range in {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok || k == "" {
+			return nil, usagef("%s %q is not key=value", flag, kv)
+		}
+		out[k] = v
+	}
+	return out, nil
+}

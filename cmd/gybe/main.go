@@ -1,0 +1,40 @@
+// Command gybe is the VNF manager and its command line.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
+)
+
+// version is set by the linker in releases.
+var version = ""
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal does what signals do by default, so that nothing can hold a terminal.
+	context.AfterFunc(ctx, stop)
+	code := cli.Run(ctx, os.Args[1:], cli.Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
+		Terminal: term.IsTerminal(int(os.Stdout.Fd())), Version: buildVersion(),
+	})
+	stop()
+	os.Exit(code)
+}
+
+// buildVersion is the linker's version, or what the Go toolchain recorded.
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "dev"
+}
