@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Advancer works on an operation for one tick. again says that it wants to be called again after that time; an
+// error says that the tick could not be accounted for, and is tried again soon.
+type Advancer interface {
+	Advance(ctx context.Context, opID string) (after time.Duration, again bool, err error)
+}
+
+// Onboarder works on the content of a VNF package until it is onboarded or refused, both of which are no error. It
+// is called again after an error, and after its node died.
+type Onboarder interface {
+	Onboard(ctx context.Context, packageID string) error
+}
+
+// Config says how a node works.
+type Config struct {
+	Pool      *pgxpool.Pool
+	Queue     *Queue
+	Advancer  Advancer
+	Onboarder Onboarder // nil: this node onboards no packages
+	Log       *slog.Logger
+
+	// Name is the node's name as operations and users see it. Each run of it gets its own id, so that two processes
+	// of one name do not disturb each other.
+	Name    string
+	Address string // where its API listens, for the list of nodes
+	Version string
+
+	MaxWorkers  int           // ticks at once; default 200
+	Heartbeat   time.Duration // how often nodes look after each other; default 500 ms
+	StopTimeout time.Duration // how long a stop waits for ticks to end; default 10 s
+
+	// FrozenAfter is the time without a heartbeat after which the others end a node's session; default 30 s. A stopped
+	// process keeps its session, so its lock alone does not tell.
+	FrozenAfter time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.Heartbeat, 500*time.Millisecond)
+	def(&c.StopTimeout, 10*time.Second)
+	def(&c.FrozenAfter, 30*time.Second)
+	if c.MaxWorkers == 0 {
+		c.MaxWorkers = 200
+	}
+	return c
+}
+
+// Engine is this process's part in the work of all nodes.
+type Engine struct {
+	cfg   Config
+	id    string
+	log   *slog.Logger
+	clock *clock
+	ready chan struct{}
+
+	mu         sync.Mutex
+	registered bool
+	ticks      map[int64]context.CancelCauseFunc // by job id
+	suspects   map[int64]time.Time               // jobs that the database says we run and we do not
+	readyOnce  sync.Once
+}
+
+// New makes an engine. Run starts it.
+func New(cfg Config) *Engine {
+	cfg = cfg.withDefaults()
+	id := cfg.Name + "-" + uuid.NewString()[:8]
+	return &Engine{
+		cfg: cfg, id: id, log: cfg.Log.With("node", id), clock: &clock{}, ready: make(chan struct{}),
+		ticks: map[int64]context.CancelCauseFunc{}, suspects: map[int64]time.Time{},
+	}
+}
+
+// ID is the id of this run of the node.
+func (e *Engine) ID() string { return e.id }
+
+// Ready is closed when the node has registered and takes jobs.
+func (e *Engine) Ready() <-chan struct{} { return e.ready }
+
+// Registered reports whether the node holds its lock now: when not, it does no work.
+func (e *Engine) Registered() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.registered
+}
+
+// Busy is the number of ticks that run now.
+func (e *Engine) Busy() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.ticks)
+}
+
+// errLost is the cancel cause of ticks whose node no longer holds its lock.
+var errLost = errors.New("the node lost its database session")
+
+// Run works until ctx ends, then cancels the ticks, gives their jobs back and returns. The error is nil after an
+// orderly stop. The database may come and go meanwhile.
+func (e *Engine) Run(ctx context.Context) error {
+	// The node must stay registered until its jobs are back.
+	alive, die := context.WithCancel(context.WithoutCancel(ctx))
+	defer die()
+	var guard sync.WaitGroup
+	guard.Go(func() { e.keepAlive(alive) })
+
+	stop, err := e.startRiver(ctx)
+	if err == nil {
+		<-ctx.Done()
+		e.cancelTicks(context.Cause(ctx))
+		stopCtx, cancel := context.WithTimeout(alive, e.cfg.StopTimeout)
+		err = stop(stopCtx)
+		cancel()
+		if err != nil {
+			err = fmt.Errorf("%d ticks did not end in time: %w", e.Busy(), err)
+		}
+	} else if ctx.Err() != nil {
+		err = nil
+	}
+	die()
+	guard.Wait()
+	return err
+}
+
+// begin admits a tick; false when the node is not registered. end MUST be called when the tick is over.
+func (e *Engine) begin(ctx context.Context, job int64) (tick context.Context, end func(), ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.registered {
+		return ctx, func() {}, false
+	}
+	tick, cancel := context.WithCancelCause(ctx)
+	e.ticks[job] = cancel
+	return tick, func() {
+		cancel(nil)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.ticks, job)
+	}, true
+}
+
+func (e *Engine) setRegistered(on bool) {
+	e.mu.Lock()
+	e.registered = on
+	e.mu.Unlock()
+	if on {
+		e.readyOnce.Do(func() { close(e.ready) })
+	}
+}
+
+func (e *Engine) cancelTicks(cause error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, cancel := range e.ticks {
+		cancel(cause)
+	}
+}

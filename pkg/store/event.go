@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// Kinds of events, with their bodies. Whoever needs more than the body reads the thing itself.
+const (
+	KindInstanceCreated = "instance.created" // {"state"}
+	KindInstanceUpdated = "instance.updated" // {"state"}
+	KindInstanceDeleted = "instance.deleted" // {}
+	KindOperationState  = "op.state"         // {"operation","state","run","error"}
+	KindPhase           = "op.phase"         // {"run","name","state","attempts","failing","started","finished","detail","error"}
+	KindStep            = "op.step"          // {"id","run","phase","name","target","state","attempts","started","finished","detail","error"}
+	KindLog             = "step.log"         // {"step","phase","name","target","lines":[{"time","text"}]}
+	KindPackage         = "package.state"    // {"onboardingState","operationalState","usageState"}
+	KindPackageDeleted  = "package.deleted"  // {}
+	KindVim             = "vim.updated"      // {"id","name"}
+	KindVimDeleted      = "vim.deleted"      // {"id"}
+)
+
+// Event is one entry of the feed.
+type Event struct {
+	Cursor     Cursor          `json:"cursor"`
+	Time       time.Time       `json:"time"`
+	Kind       string          `json:"kind"`
+	InstanceID string          `json:"vnfInstanceId,omitempty"`
+	OpID       string          `json:"vnfLcmOpOccId,omitempty"`
+	PackageID  string          `json:"vnfPkgId,omitempty"`
+	Body       json.RawMessage `json:"body"`
+}
+
+// Cursor is a place in the feed: everything after it is still to come. Its text form is the event id of server-sent
+// events. Cursors of two events compare as the events are ordered.
+type Cursor struct {
+	Tx  uint64
+	Seq int64
+}
+
+// String is the form that ParseCursor reads.
+func (c Cursor) String() string {
+	return strconv.FormatUint(c.Tx, 10) + "-" + strconv.FormatInt(c.Seq, 10)
+}
+
+// MarshalText makes the text form that ParseCursor reads.
+func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads the text form.
+func (c *Cursor) UnmarshalText(text []byte) error {
+	v, err := ParseCursor(string(text))
+	*c = v
+	return err
+}
+
+// After reports whether c is behind d in the feed.
+func (c Cursor) After(d Cursor) bool { return c.Tx > d.Tx || c.Tx == d.Tx && c.Seq > d.Seq }
+
+// ParseCursor reads a cursor; CodeInvalid when the text is none.
+func ParseCursor(text string) (Cursor, error) {
+	tx, seq, ok := strings.Cut(text, "-")
+	if ok {
+		t, err1 := strconv.ParseUint(tx, 10, 64)
+		n, err2 := strconv.ParseInt(seq, 10, 64)
+		if err1 == nil && err2 == nil && n >= 0 {
+			return Cursor{Tx: t, Seq: n}, nil
+		}
+	}
+	return Cursor{}, lcm.Errorf(lcm.CodeInvalid, "%q is not an event id", clean(text[:min(len(text), 64)]))
+}
+
+// EventQuery bounds a read of the feed.
+type EventQuery struct {
+	After Cursor // the zero Cursor is the beginning
+	Limit int    // at most 1000, which is also the default
+	OpID  string // events of one operation only; "" = all
+}
+
+const maxEvents = 1000
+
+// Events reads the feed in its order. It returns only what can have nothing new before it: an event shows up once no
+// older transaction runs any more, normally within milliseconds.
+func (s *Store) Events(ctx context.Context, q EventQuery) ([]Event, error) {
+	if q.OpID != "" && !known(q.OpID) {
+		return nil, notFound("operation", q.OpID)
+	}
+	ev, _, err := s.events(ctx, s.pool, q)
+	return ev, err
+}
+
+type eventRow struct {
+	Tx         uint64    `db:"tx"`
+	Seq        int64     `db:"seq"`
+	Time       time.Time `db:"time"`
+	Kind       string    `db:"kind"`
+	InstanceID *string   `db:"instance_id"`
+	OpID       *string   `db:"op_id"`
+	PackageID  *string   `db:"package_id"`
+	Body       []byte    `db:"body"`
+}
+
+// events reads the feed; held says that committed events wait for an older transaction to end.
+func (s *Store) events(ctx context.Context, q querier, eq EventQuery) (out []Event, held bool, err error) {
+	n := eq.Limit
+	if n <= 0 || n > maxEvents {
+		n = maxEvents
+	}
+	after := strconv.FormatUint(eq.After.Tx, 10)
+	const columns = "SELECT tx, seq, time, kind, instance_id, op_id, package_id, body FROM event "
+	const settled = "(tx, seq) > ($1::text::xid8, $2) AND tx < pg_snapshot_xmin(pg_current_snapshot()) "
+	var rows []eventRow
+	if eq.OpID != "" {
+		rows, err = all[eventRow](q.Query(ctx, columns+"WHERE "+settled+"AND op_id = $4 ORDER BY tx, seq LIMIT $3", after, eq.After.Seq, n, eq.OpID))
+	} else {
+		rows, err = all[eventRow](q.Query(ctx, columns+"WHERE "+settled+"ORDER BY tx, seq LIMIT $3", after, eq.After.Seq, n))
+	}
+	if err == nil && len(rows) < n {
+		held, err = value[bool](q.Query(ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= pg_snapshot_xmin(pg_current_snapshot()) AND (tx, seq) > ($1::text::xid8, $2))", after, eq.After.Seq))
+	}
+	if err != nil {
+		return nil, false, fault("read events", err)
+	}
+	out = make([]Event, len(rows))
+	for i, r := range rows {
+		out[i] = Event{
+			Cursor: Cursor{r.Tx, r.Seq}, Time: r.Time.UTC(), Kind: r.Kind, InstanceID: textOf(r.InstanceID), OpID: textOf(r.OpID),
+			PackageID: textOf(r.PackageID), Body: r.Body,
+		}
+	}
+	return out, held || len(rows) == n, nil
+}
+
+// value collects the only value of a query.
+func value[T any](rows pgx.Rows, err error) (T, error) {
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+}
+
+// LastEvent returns the cursor of the newest event that Events would return; the zero Cursor when there is none.
+func (s *Store) LastEvent(ctx context.Context) (Cursor, error) { return s.lastEvent(ctx, s.pool) }
+
+func (s *Store) lastEvent(ctx context.Context, q querier) (Cursor, error) {
+	type row struct {
+		Tx  uint64 `db:"tx"`
+		Seq int64  `db:"seq"`
+	}
+	r, err := one[row](q.Query(ctx, "SELECT tx, seq FROM event WHERE tx < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY tx DESC, seq DESC LIMIT 1"))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Cursor{}, nil
+	}
+	return Cursor{r.Tx, r.Seq}, fault("read the last event", err)
+}
+
+// PruneEvents deletes events older than age, at most limit of them, and returns how many.
+func (s *Store) PruneEvents(ctx context.Context, age time.Duration, limit int) (int64, error) {
+	tag, err := s.pool.Exec(ctx, `DELETE FROM event WHERE (tx, seq) IN (
+		SELECT tx, seq FROM event WHERE time < now() - $1::interval ORDER BY tx, seq LIMIT $2)`, age, limit)
+	return tag.RowsAffected(), fault("prune events", err)
+}
+
+// rebaseEvents repairs the order after a database was restored into another cluster, whose transaction ids are lower
+// than those that the events carry: without it nobody would see new events.
+func (s *Store) rebaseEvents(ctx context.Context) error {
+	tag, err := s.pool.Exec(ctx, "UPDATE event SET tx = '3' WHERE tx > pg_snapshot_xmax(pg_current_snapshot())")
+	if err == nil && tag.RowsAffected() > 0 {
+		s.log.WarnContext(ctx, "events come from another database cluster and were put before all new ones", "events", tag.RowsAffected())
+	}
+	return fault("check events", err)
+}
+
+// queueEvent adds an event to a transaction. instanceID and opID may be "".
+func queueEvent(b *pgx.Batch, kind, instanceID, opID string, body []byte) {
+	b.Queue("INSERT INTO event (kind, instance_id, op_id, body) VALUES ($1, $2, $3, $4)", kind, maybe(instanceID), maybe(opID), body)
+}
+
+// stateBody is the body of an event that says no more than a state.
+func stateBody(state string) []byte { return fmt.Appendf(nil, `{"state":%q}`, state) }
+
+// operationBody is the body of KindOperationState.
+func operationBody(op *lcm.Operation) []byte {
+	body, err := jsonb(struct {
+		Operation string       `json:"operation"`
+		State     string       `json:"state"`
+		Run       int          `json:"run"`
+		Error     *lcm.Failure `json:"error,omitempty"`
+	}{string(op.Type), string(op.State), op.Run, op.Error})
+	if err != nil {
+		return stateBody(string(op.State)) // strings and numbers always encode
+	}
+	return body
+}
+
+// queueMessages adds notifications to the outbox.
+func queueMessages(b *pgx.Batch, m []lcm.Message) {
+	for _, msg := range m {
+		b.Queue("INSERT INTO outbox (id, kind, instance_id, op_id, time, body) VALUES ($1, $2, $3, $4, $5, $6)",
+			msg.ID, msg.Kind, maybe(msg.InstanceID), maybe(msg.OperationID), msg.Time, noNUL(msg.Body))
+	}
+}

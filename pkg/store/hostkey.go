@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// HostKey is a pinned SSH host key.
+type HostKey struct {
+	Type string // e.g. ssh-ed25519
+	Key  []byte // in the wire format of RFC 4253 clause 6.6
+}
+
+// LookupHostKey returns the key that is pinned for a VNFC, or nil.
+func (s *Store) LookupHostKey(ctx context.Context, vnfc string) (*HostKey, error) {
+	k, err := hostKey(s.pool.Query(ctx, "SELECT algorithm, key FROM ssh_host_key WHERE vnfc_id = $1", vnfc))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // the contract
+	}
+	return k, fault("look up host key", err)
+}
+
+// PinHostKey records a key as that of a VNFC unless one is recorded already, and returns the recorded one: of several
+// callers at once all get the same. source says where the key comes from ("first use", "console").
+func (s *Store) PinHostKey(ctx context.Context, vnfc string, k HostKey, source string) (HostKey, error) {
+	// DO UPDATE with the old value, because DO NOTHING returns no row.
+	pinned, err := hostKey(s.pool.Query(ctx, `INSERT INTO ssh_host_key AS h (vnfc_id, algorithm, key, source) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (vnfc_id) DO UPDATE SET vnfc_id = h.vnfc_id RETURNING algorithm, key`, vnfc, k.Type, k.Key, source))
+	if err != nil {
+		return HostKey{}, fault("pin host key", err)
+	}
+	return *pinned, nil
+}
+
+// ForgetHostKeys removes the pinned keys of VNFCs, when their machines are gone or an operator accepts new ones.
+func (s *Store) ForgetHostKeys(ctx context.Context, vnfcs ...string) error {
+	_, err := s.pool.Exec(ctx, "DELETE FROM ssh_host_key WHERE vnfc_id = ANY($1)", vnfcs)
+	return fault("forget host keys", err)
+}
+
+func hostKey(rows pgx.Rows, err error) (*HostKey, error) {
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (*HostKey, error) {
+		k := &HostKey{}
+		return k, row.Scan(&k.Type, &k.Key)
+	})
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// Every write of the journal begins with this: the operation's row, locked against the next claim but shared with the
+// other steps that run in parallel, and no row at all when the claim is outdated. All of it is one statement.
+const fenced = `WITH op AS (SELECT id, run, instance_id FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
+
+// stepEvent writes the event of the step in the CTE s.
+const stepEvent = `told AS (INSERT INTO event (kind, instance_id, op_id, body)
+	SELECT '` + KindStep + `', op.instance_id, op.id, jsonb_strip_nulls(jsonb_build_object('id', s.id, 'run', s.run, 'phase', s.phase, 'name', s.name,
+		'target', s.target, 'state', s.state, 'attempts', s.attempts, 'started', s.started, 'finished', s.finished,
+		'detail', s.detail, 'error', s.error))
+	FROM s, op) `
+
+// stepRow is a row of lcm_op_step.
+type stepRow struct {
+	ID         int64      `db:"id"`
+	Phase      string     `db:"phase"`
+	Name       string     `db:"name"`
+	Target     string     `db:"target"`
+	State      string     `db:"state"`
+	Attempts   int        `db:"attempts"`
+	Started    time.Time  `db:"started"`
+	Finished   *time.Time `db:"finished"`
+	Detail     string     `db:"detail"`
+	Checkpoint []byte     `db:"checkpoint"`
+	Error      []byte     `db:"error"`
+}
+
+const stepColumns = "s.id, s.phase, s.name, s.target, s.state, s.attempts, s.started, s.finished, s.detail, s.checkpoint, s.error"
+
+func (r *stepRow) record() (lcm.StepRecord, error) {
+	rec := lcm.StepRecord{
+		ID: r.ID, Phase: r.Phase, Name: r.Name, Target: r.Target, State: lcm.StepState(r.State), Attempts: r.Attempts,
+		Started: r.Started.UTC(), Finished: timeOf(r.Finished), Detail: r.Detail, Checkpoint: r.Checkpoint,
+	}
+	return rec, decode(r.Error, &rec.Error)
+}
+
+// orFenced turns "no row" into lcm.ErrFenced.
+func orFenced(what string, err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return lcm.ErrFenced
+	}
+	return fault(what, err)
+}
+
+// retried runs a single statement again when PostgreSQL gave it up.
+func retried[T any](fn func() (T, error)) (T, error) {
+	var v T
+	var err error
+	for range tries {
+		if v, err = fn(); !givenUp(err) {
+			break
+		}
+	}
+	return v, err
+}
+
+// BeginStep implements lcm.Journal.
+func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (lcm.StepRecord, error) {
+	r, err := retried(func() (stepRow, error) {
+		return one[stepRow](s.pool.Query(ctx, fenced+`s AS (
+				INSERT INTO lcm_op_step AS old (op_id, run, phase, name, target, state, attempts, started)
+				SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op
+				ON CONFLICT (op_id, run, phase, name, target) DO UPDATE SET
+					attempts = old.attempts + CASE old.state WHEN 'DONE' THEN 0 ELSE 1 END,
+					state = CASE old.state WHEN 'DONE' THEN 'DONE' ELSE 'OPEN' END,
+					finished = CASE old.state WHEN 'DONE' THEN old.finished END
+				RETURNING *), `+stepEvent+"SELECT "+stepColumns+" FROM s",
+			c.OperationID, c.Epoch, phase, clean(name), clean(target)))
+	})
+	if err != nil {
+		return lcm.StepRecord{}, orFenced("begin step", err)
+	}
+	return r.record()
+}
+
+// SaveStep implements lcm.Journal. It writes no event: a checkpoint is nobody's business.
+func (s *Store) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
+	_, err := retried(func() (int64, error) {
+		return value[int64](s.pool.Query(ctx, fenced+`s AS (
+				UPDATE lcm_op_step SET checkpoint = $4 FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.id)
+			SELECT id FROM s`, c.OperationID, c.Epoch, id, noNUL(checkpoint)))
+	})
+	return orFenced("save step", err)
+}
+
+// EndStep implements lcm.Journal.
+func (s *Store) EndStep(ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, failure *lcm.Failure) error {
+	fail, err := jsonb(failure)
+	if err != nil {
+		return err
+	}
+	_, err = retried(func() (int64, error) {
+		return value[int64](s.pool.Query(ctx, fenced+`s AS (
+				UPDATE lcm_op_step SET state = $4, detail = $5, error = $6, finished = CASE $4 WHEN 'OPEN' THEN NULL ELSE now() END
+				FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.*), `+stepEvent+"SELECT id FROM s",
+			c.OperationID, c.Epoch, id, string(state), clean(detail), fail))
+	})
+	return orFenced("end step", err)
+}
+
+// AppendLog implements lcm.Journal: the lines are one event.
+func (s *Store) AppendLog(ctx context.Context, c lcm.Claim, id int64, lines []lcm.LogLine) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	good := make([]lcm.LogLine, len(lines))
+	for n, l := range lines {
+		good[n] = lcm.LogLine{Time: l.Time, Text: clean(l.Text)}
+	}
+	body, err := jsonb(good)
+	if err != nil {
+		return err
+	}
+	_, err = retried(func() (int64, error) {
+		return value[int64](s.pool.Query(ctx, fenced+`s AS (SELECT s.id, s.phase, s.name, s.target FROM lcm_op_step s, op WHERE s.id = $3 AND s.op_id = op.id),
+			told AS (INSERT INTO event (kind, instance_id, op_id, body)
+				SELECT '`+KindLog+`', op.instance_id, op.id, jsonb_build_object('step', s.id, 'phase', s.phase, 'name', s.name, 'target', s.target, 'lines', $4::jsonb)
+				FROM s, op)
+			SELECT id FROM s`, c.OperationID, c.Epoch, id, body))
+	})
+	return orFenced("append log", err)
+}

@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/test/devpg"
+)
+
+// everything is all data of all tables as text, as a thief of the database's files would see it.
+func (b *bundle) everything(t *testing.T) string {
+	t.Helper()
+	rows, err := b.pool.Query(t.Context(), "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+	require.NoError(t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Greater(t, len(tables), 10)
+	dump := ""
+	for _, table := range tables {
+		// bytea as its bytes, not as hex, or a password in clear would not be found.
+		rows, err := b.pool.Query(t.Context(), "SELECT to_jsonb(x)::text FROM "+table+" x")
+		require.NoError(t, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		for _, l := range lines {
+			dump += l + "\n"
+		}
+	}
+	for _, c := range []string{"SELECT encode(vim_connections, 'escape') FROM vnf_instance", "SELECT encode(params, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(changed_info, 'escape') FROM vnf_lcm_op_occ", "SELECT encode(connection, 'escape') FROM vim"} {
+		rows, err := b.pool.Query(t.Context(), c)
+		require.NoError(t, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[*string])
+		require.NoError(t, err)
+		require.NotEmpty(t, lines, c)
+		for _, l := range lines {
+			require.NotNil(t, l, c)
+			dump += *l + "\n"
+		}
+	}
+	return dump
+}
+
+func (b *bundle) fillWithSecrets(t *testing.T) *lcm.Operation {
+	t.Helper()
+	_, op := b.admit(t)
+	c, cl := b.claim(t, op.ID, "n")
+	c.Op.ChangedInfo = &sol.VnfInfoModifications{VimConnectionInfo: map[string]sol.VimConnectionInfo{"v": connection()}}
+	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance, Effects: lcm.Effects{RegisterVims: []lcm.Vim{newVim("v")}}}))
+	return op
+}
+
+func TestNoPasswordIsReadableInTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fillWithSecrets(t)
+	dump := b.everything(t)
+	require.Contains(t, dump, "ETSINFV.OPENSTACK_KEYSTONE.V_3", "the dump shows what is not sealed")
+	require.NotContains(t, dump, password)
+	require.NotContains(t, dump, "nfv_user")
+}
+
+func TestANodeWithAnotherKeyFileDoesNotStart(t *testing.T) {
+	t.Parallel()
+	key := secret.Generate()
+	b := on(t, devpg.New(t), newRing(t, key))
+	on(t, b.pool, newRing(t, key)) // the same key again
+
+	_, err := store.New(t.Context(), b.pool, newRing(t, secret.Generate()), nil, quiet)
+	require.ErrorContains(t, err, b.ring.Primary())
+	require.ErrorContains(t, err, "lacks")
+	sameID := b.ring.Primary() + secret.Generate()[len(b.ring.Primary()):]
+	_, err = store.New(t.Context(), b.pool, newRing(t, sameID), nil, quiet)
+	require.ErrorContains(t, err, "another key under the id")
+}
+
+func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
+	t.Parallel()
+	old, next := secret.Generate(), secret.Generate()
+	b := on(t, devpg.New(t), newRing(t, old))
+	op := b.fillWithSecrets(t)
+
+	both := on(t, b.pool, newRing(t, next, old))
+	n, err := both.Reencrypt(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	n, err = both.Reencrypt(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+
+	only := on(t, b.pool, newRing(t, next))
+	got, err := only.Operation(t.Context(), op.ID)
+	require.NoError(t, err)
+	require.JSONEq(t, string(op.Params), string(got.Params))
+	require.Equal(t, password, got.ChangedInfo.VimConnectionInfo["v"].AccessInfo["password"])
+	vims, err := only.Vims(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, password, vims[0].Connection.AccessInfo["password"])
+	_, err = store.New(t.Context(), b.pool, newRing(t, old), nil, quiet)
+	require.Error(t, err, "the old key alone is no longer enough")
+}

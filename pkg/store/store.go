@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
+)
+
+// Enqueuer adds jobs of the engine in a transaction of the store. Both methods return the job's id.
+type Enqueuer interface {
+	EnqueueAdvance(ctx context.Context, tx pgx.Tx, opID string) (int64, error)
+	EnqueueOnboard(ctx context.Context, tx pgx.Tx, packageID string) (int64, error)
+}
+
+// Store is the database. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+	ring *secret.Ring
+	jobs Enqueuer
+	log  *slog.Logger
+}
+
+var _ lcm.Store = (*Store)(nil)
+
+// New makes the store of a migrated database. It fails when the ring cannot open what the database holds: then
+// this node has another key file than the others.
+func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Enqueuer, log *slog.Logger) (*Store, error) {
+	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log}
+	if err := s.checkKeys(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.rebaseEvents(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Ping reports whether the database answers; CodeUnavailable when it does not.
+func (s *Store) Ping(ctx context.Context) error {
+	return fault("reach the database", s.pool.Ping(ctx))
+}
+
+// tries bounds how often a transaction that PostgreSQL gave up (deadlock, serialization) is run.
+const tries = 4
+
+// inTx runs fn in a transaction, again when PostgreSQL gave it up. fn MUST NOT have effects outside tx that hurt when repeated.
+func (s *Store) inTx(ctx context.Context, what string, fn func(tx pgx.Tx) error) error {
+	var err error
+	for range tries {
+		if err = pgx.BeginFunc(ctx, s.pool, fn); !givenUp(err) {
+			break
+		}
+	}
+	return fault(what, err)
+}
+
+// pipeline sends the statements that build queues in one round trip; they are one transaction. Results MUST be used only
+// after it returned nil, as the commit may fail. build may be called again.
+func (s *Store) pipeline(ctx context.Context, what string, build func(b *pgx.Batch)) error {
+	var err error
+	for range tries {
+		b := &pgx.Batch{}
+		build(b)
+		if err = s.pool.SendBatch(ctx, b).Close(); !givenUp(err) {
+			break
+		}
+	}
+	return fault(what, err)
+}
+
+// one collects the only row of a query into a struct by column names; pgx.ErrNoRows when there is none.
+func one[T any](rows pgx.Rows, err error) (T, error) {
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+}
+
+// all collects the rows of a query into structs by column names.
+func all[T any](rows pgx.Rows, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
+}
+
+// known reports whether id can be the id of a row at all: a UUID in its usual form.
+func known(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
+
+// notFound is the answer to an id that nothing has.
+func notFound(kind, id string) *lcm.Error {
+	const longest = 64 // of what a client may have sent instead of an id
+	if len(id) > longest {
+		id = id[:longest] + "…"
+	}
+	return &lcm.Error{Code: lcm.CodeNotFound, Title: "Not found", Detail: fmt.Sprintf("there is no %s with the id %q", kind, clean(id))}
+}
+
+// orNotFound turns "no row" into CodeNotFound.
+func orNotFound(err error, kind, id string) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return notFound(kind, id)
+	}
+	return err
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// vimRow is a row of vim.
+type vimRow struct {
+	ID          string    `db:"id"`
+	Created     time.Time `db:"created"`
+	Updated     time.Time `db:"updated"`
+	Name        string    `db:"name"`
+	Description string    `db:"description"`
+	Owner       *string   `db:"owner"`
+	Type        string    `db:"type"`
+	IsDefault   bool      `db:"is_default"`
+	Connection  []byte    `db:"connection"`
+}
+
+const vimColumns = "v.id, v.created, v.updated, v.name, v.description, v.owner, v.type, v.is_default, v.connection"
+
+func (s *Store) encodeVim(v lcm.Vim) (vimRow, error) {
+	raw, err := json.Marshal(v.Connection)
+	if err != nil {
+		return vimRow{}, fmt.Errorf("encode VIM %s: %w", v.ID, err)
+	}
+	return vimRow{
+		ID: v.ID, Created: v.Created, Updated: v.Updated, Name: clean(v.Name), Description: clean(v.Description), Owner: maybe(v.Owner),
+		Type: v.Connection.VimType, IsDefault: v.Default, Connection: s.seal("vim", "connection", v.ID, raw),
+	}, nil
+}
+
+func (s *Store) decodeVim(r *vimRow) (lcm.Vim, error) {
+	v := lcm.Vim{
+		ID: r.ID, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Name: r.Name, Description: r.Description,
+		Owner: textOf(r.Owner), Default: r.IsDefault,
+	}
+	raw, err := s.open("vim", "connection", r.ID, r.Connection)
+	if err != nil {
+		return v, err
+	}
+	return v, decode(raw, &v.Connection)
+}
+
+// Vims implements lcm.Store.
+func (s *Store) Vims(ctx context.Context) ([]lcm.Vim, error) {
+	rows, err := all[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v ORDER BY v.name"))
+	if err != nil {
+		return nil, fault("list VIMs", err)
+	}
+	out := make([]lcm.Vim, len(rows))
+	for n := range rows {
+		if out[n], err = s.decodeVim(&rows[n]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Vim implements lcm.Store.
+func (s *Store) Vim(ctx context.Context, id string) (*lcm.Vim, error) {
+	if !known(id) {
+		return nil, notFound("VIM", id)
+	}
+	r, err := one[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.id = $1", id))
+	if err != nil {
+		return nil, fault("read VIM", orNotFound(err, "VIM", id))
+	}
+	v, err := s.decodeVim(&r)
+	return &v, err
+}
+
+// SaveVim implements lcm.Store. A new default takes the place of the old one.
+func (s *Store) SaveVim(ctx context.Context, v lcm.Vim) error {
+	r, err := s.encodeVim(v)
+	if err != nil {
+		return err
+	}
+	err = s.inTx(ctx, "save VIM", func(tx pgx.Tx) error {
+		if v.Default {
+			// Two new defaults at once come one after the other.
+			if _, err := tx.Exec(ctx, "LOCK TABLE vim IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, "UPDATE vim SET is_default = false, version = version + 1, updated = now() WHERE is_default AND id <> $1", v.ID); err != nil {
+				return err
+			}
+		}
+		b := &pgx.Batch{}
+		b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, updated = $3, name = $4, description = $5, owner = $6, type = $7,
+				is_default = $8, connection = $9`,
+			r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.IsDefault, r.Connection)
+		queueEvent(b, KindVim, textOf(r.Owner), "", vimBody(r))
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if violates(err, "vim_name") {
+		return lcm.Errorf(lcm.CodeConflict, "another VIM has the name %q", r.Name)
+	}
+	return err
+}
+
+// queueVim registers a VIM within a tick, which must not fail for a name: if another VIM has it, the id is appended.
+func queueVim(b *pgx.Batch, r vimRow) {
+	b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection)
+		VALUES ($1, $2, $3, CASE WHEN EXISTS (SELECT FROM vim WHERE name = $4 AND id <> $1) THEN $4 || '-' || $1::text ELSE $4 END,
+			$5, $6, $7, false, $8)
+		ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, updated = excluded.updated, name = excluded.name,
+			description = excluded.description, owner = excluded.owner, type = excluded.type, connection = excluded.connection`,
+		r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.Connection)
+	queueEvent(b, KindVim, textOf(r.Owner), "", vimBody(r))
+}
+
+func vimBody(r vimRow) []byte {
+	body, err := jsonb(map[string]string{"id": r.ID, "name": r.Name})
+	if err != nil {
+		return []byte("{}") // strings always encode
+	}
+	return body
+}
+
+// DeleteVim implements lcm.Store.
+func (s *Store) DeleteVim(ctx context.Context, id string) error {
+	if !known(id) {
+		return notFound("VIM", id)
+	}
+	var gone []string
+	err := s.pipeline(ctx, "delete VIM", func(b *pgx.Batch) {
+		queueVimRemoval(b, id).Query(func(rows pgx.Rows) error {
+			var err error
+			gone, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		})
+	})
+	if err == nil && len(gone) == 0 {
+		return notFound("VIM", id)
+	}
+	return err
+}
+
+// queueVimRemoval deletes a VIM with its event, and returns the id if it was there.
+func queueVimRemoval(b *pgx.Batch, id string) *pgx.QueuedQuery {
+	return b.Queue(`WITH gone AS (DELETE FROM vim WHERE id = $1 RETURNING id, owner),
+		told AS (INSERT INTO event (kind, instance_id, body) SELECT '`+KindVimDeleted+`', owner, jsonb_build_object('id', id) FROM gone)
+		SELECT id::text FROM gone`, id)
+}
