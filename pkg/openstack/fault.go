@@ -76,6 +76,9 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 		e.Hint = "the user of the VIM connection lacks a role for this in its project"
 	case status == http.StatusNotFound:
 		e.Title = "VIM resource not found"
+		if c.service == keystone {
+			e.Hint = "check interfaceInfo.endpoint of the VIM connection: there is no Identity API version 3 at this address"
+		}
 	case status == http.StatusConflict:
 		e.Title = "VIM conflict"
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests:

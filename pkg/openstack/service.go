@@ -9,12 +9,13 @@ import (
 // service is one OpenStack service, by the name its users know.
 type service string
 
-// The services this package calls with a project's token.
+// The services this package calls. Keystone is not in the catalogue: the connection names it.
 const (
-	heat    service = "Heat"
-	nova    service = "Nova"
-	neutron service = "Neutron"
-	glance  service = "Glance"
+	keystone service = "Keystone"
+	heat     service = "Heat"
+	nova     service = "Nova"
+	neutron  service = "Neutron"
+	glance   service = "Glance"
 )
 
 // serviceTypes maps the types of a catalogue, official and historical, to services.

@@ -174,7 +174,7 @@ func authenticate(ctx context.Context, c connection, wrap func(http.RoundTripper
 		}
 	}
 	if err := gopenstack.AuthenticateV3(ctx, s.provider, opts, gophercloud.EndpointOpts{}); err != nil {
-		return nil, fault(ctx, callInfo{what: "log in as " + c.user(), service: "Keystone", url: c.base + "/v3/auth/tokens"}, err)
+		return nil, fault(ctx, callInfo{what: "log in as " + c.user(), service: keystone, url: c.base + "/v3/auth/tokens"}, err)
 	}
 	if err := s.readToken(); err != nil {
 		return nil, lcm.Errorf(lcm.CodeUpstream, "Keystone at %s answered with a token that cannot be read: %w", c.base, err)
@@ -247,7 +247,7 @@ func (s *session) renew(ctx context.Context) error {
 		return nil
 	}
 	if err := s.provider.Reauthenticate(ctx, token); err != nil {
-		return fault(ctx, callInfo{what: "renew the token of " + s.conn.user(), service: "Keystone", url: s.conn.base + "/v3/auth/tokens"}, err)
+		return fault(ctx, callInfo{what: "renew the token of " + s.conn.user(), service: keystone, url: s.conn.base + "/v3/auth/tokens"}, err)
 	}
 	s.noteExpiry()
 	return nil
