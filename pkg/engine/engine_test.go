@@ -1,0 +1,387 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/engine"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/test/devpg"
+)
+
+// The key of all nodes in these tests, which are several processes.
+const testKey = "k1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+func logger() *slog.Logger {
+	if os.Getenv("GYBE_TEST_LOG") == "" {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, nil))
+}
+
+// script is an Advancer that takes its operation through a number of steps.
+type script struct {
+	store *store.Store
+	node  string
+	steps int
+	hold  time.Duration // how long a step takes
+	yield bool          // give the job back after each step
+
+	calls  atomic.Int64
+	faults atomic.Int64              // how many calls fail as if the database were away
+	last   func(ctx context.Context) // called before the last tick returns
+}
+
+func (s *script) Advance(ctx context.Context, opID string) (time.Duration, bool, error) {
+	s.calls.Add(1)
+	if s.faults.Add(-1) >= 0 {
+		return 0, false, errors.New("the database is away")
+	}
+	after, again, err := s.advance(ctx, opID)
+	if errors.Is(err, lcm.ErrFenced) {
+		return 0, false, nil
+	}
+	return after, again, err
+}
+
+func (s *script) advance(ctx context.Context, opID string) (time.Duration, bool, error) {
+	c, err := s.store.Claim(ctx, opID, s.node)
+	if err != nil || c == nil {
+		return 0, false, err
+	}
+	cl := lcm.Claim{OperationID: opID, InstanceID: c.Instance.ID, Epoch: c.Op.Epoch}
+	for n := range s.steps {
+		rec, err := s.store.BeginStep(ctx, cl, "p", "step", strconv.Itoa(n))
+		if err != nil {
+			return 0, false, err
+		}
+		if rec.State == lcm.StepDone {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return 0, true, nil
+		case <-time.After(s.hold):
+		}
+		if err := s.store.EndStep(ctx, cl, rec.ID, lcm.StepDone, s.node, nil); err != nil {
+			return 0, false, err
+		}
+		if s.yield {
+			return time.Millisecond, true, nil
+		}
+	}
+	c.Op.State = sol.LcmOperationStateCompleted
+	err = s.store.CommitTick(ctx, cl, lcm.Tick{Op: c.Op})
+	if s.last != nil {
+		s.last(ctx)
+	}
+	return 0, false, err
+}
+
+// node is an engine with its store.
+type node struct {
+	*engine.Engine
+	store *store.Store
+	work  *script
+	stop  func() error
+}
+
+func openStore(ctx context.Context, pool *pgxpool.Pool) (*store.Store, *engine.Queue, error) {
+	ring, err := secret.Parse([]byte(testKey))
+	if err != nil {
+		return nil, nil, err
+	}
+	queue, err := engine.NewQueue(pool, logger())
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := store.New(ctx, pool, ring, queue, logger())
+	return st, queue, err
+}
+
+// start runs a node in this process until the test ends or stop is called.
+func start(t testing.TB, pool *pgxpool.Pool, name string, work *script, change ...func(*engine.Config)) *node {
+	t.Helper()
+	st, queue, err := openStore(t.Context(), pool)
+	require.NoError(t, err)
+	work.store, work.node = st, name
+	cfg := engine.Config{Pool: pool, Queue: queue, Advancer: work, Log: logger(), Name: name, Heartbeat: 250 * time.Millisecond, StopTimeout: 5 * time.Second}
+	for _, c := range change {
+		c(&cfg)
+	}
+	e := engine.New(cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	stop := sync.OnceValue(func() error { cancel(); return <-done })
+	t.Cleanup(func() { _ = stop() })
+	select {
+	case <-e.Ready():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the node does not become ready")
+	}
+	return &node{e, st, work, stop}
+}
+
+func admit(t testing.TB, st *store.Store) string {
+	t.Helper()
+	now := lcm.SystemClock{}.Now()
+	i := &lcm.Instance{ID: uuid.NewString(), Version: 1, Created: now, Updated: now, State: sol.InstantiationStateNotInstantiated}
+	require.NoError(t, st.InsertInstance(t.Context(), i, nil))
+	op := &lcm.Operation{
+		ID: uuid.NewString(), InstanceID: i.ID, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateProcessing, Version: 1,
+		StateEntered: now, Started: now, Updated: now, Params: json.RawMessage(`{}`),
+	}
+	require.NoError(t, st.Admit(t.Context(), op, nil, func(*lcm.Instance) error { return nil }))
+	return op.ID
+}
+
+// completed waits until operations are done and returns the nodes that did their steps.
+func completed(t testing.TB, st *store.Store, within time.Duration, ops ...string) map[string]int {
+	t.Helper()
+	nodes := map[string]int{}
+	deadline := time.Now().Add(within)
+	for _, id := range ops {
+		require.Eventually(t, func() bool {
+			op, err := st.Operation(t.Context(), id)
+			return err == nil && op.State == sol.LcmOperationStateCompleted
+		}, max(time.Until(deadline), 10*time.Millisecond), 5*time.Millisecond, "operation %s", id)
+		_, steps, err := st.Progress(t.Context(), id)
+		require.NoError(t, err)
+		for _, s := range steps {
+			nodes[s.Detail]++
+		}
+	}
+	return nodes
+}
+
+func count(t testing.TB, pool *pgxpool.Pool, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+func TestNodesShareTheWork(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	a := start(t, pool, "a", &script{steps: 5, hold: 2 * time.Millisecond, yield: true})
+	b := start(t, devpg.Pool(t, pool.Config().ConnString()), "b", &script{steps: 5, hold: 2 * time.Millisecond, yield: true})
+	var ops []string
+	for range 30 {
+		ops = append(ops, admit(t, a.store))
+	}
+	nodes := completed(t, b.store, 30*time.Second, ops...)
+	require.Equal(t, 150, nodes["a"]+nodes["b"])
+	require.Positive(t, nodes["a"])
+	require.Positive(t, nodes["b"])
+	t.Logf("steps done by each node: %v", nodes)
+
+	listed, err := a.store.Nodes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, listed, 2)
+	require.NoError(t, a.stop())
+	listed, err = b.store.Nodes(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, listed[0].Ended)
+	require.Nil(t, listed[1].Ended)
+}
+
+func TestAJobStartsWithinMillisecondsOfItsAdmission(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	n := start(t, pool, "a", &script{})
+	completed(t, n.store, 10*time.Second, admit(t, n.store)) // everything is warm
+	best := time.Minute
+	for range 10 {
+		began := time.Now()
+		completed(t, n.store, 10*time.Second, admit(t, n.store))
+		best = min(best, time.Since(began))
+	}
+	t.Logf("admitted, worked and seen as completed in %s", best)
+	require.Less(t, best, 150*time.Millisecond, "a notification wakes the node, not a poll")
+}
+
+func TestAJobThatIsNotTheOperationsDoesNothing(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	st, queue, err := openStore(t.Context(), pool)
+	require.NoError(t, err)
+	op := admit(t, st)
+	for range 5 { // left over from whatever accident
+		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			_, err := queue.EnqueueAdvance(t.Context(), tx, op)
+			return err
+		}))
+	}
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		_, err := queue.EnqueueAdvance(t.Context(), tx, uuid.NewString())
+		return err
+	}))
+	n := start(t, pool, "a", &script{steps: 3, yield: true})
+	completed(t, st, 10*time.Second, op)
+	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, int64(4), n.work.calls.Load(), "three steps and the end, by one job")
+	require.Equal(t, 4, count(t, pool, "SELECT epoch FROM vnf_lcm_op_occ"))
+}
+
+func TestAnOperationWithoutAJobGetsOne(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]string{
+		"deleted":                  "DELETE FROM river_job",
+		"completed":                "UPDATE river_job SET state = 'completed', finalized_at = now()",
+		"discarded":                "UPDATE river_job SET state = 'discarded', finalized_at = now()",
+		"never":                    "UPDATE vnf_lcm_op_occ SET job_id = NULL",
+		"of a node that never was": "UPDATE river_job SET state = 'running', attempted_by = '{ghost}', attempted_at = now()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := devpg.New(t)
+			st, _, err := openStore(t.Context(), pool)
+			require.NoError(t, err)
+			op := admit(t, st)
+			_, err = pool.Exec(t.Context(), harm)
+			require.NoError(t, err)
+			start(t, pool, "a", &script{steps: 1})
+			completed(t, st, 5*time.Second, op)
+		})
+	}
+}
+
+func TestAJobWhoseFetchWasLostIsFound(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	n := start(t, pool, "a", &script{steps: 1})
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	// Nobody can fetch while this transaction holds the table; when it ends the database says that the node has the job.
+	_, err = tx.Exec(t.Context(), "LOCK TABLE river_job IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `INSERT INTO vnf_instance (id, created, updated, name, description, vnfd_id, vnf_pkg_id, provider, product_name,
+		software_version, vnfd_version, state, holds_resources, fingerprint) VALUES (gen_random_uuid(), now(), now(), '', '', '', '', '', '', '', '', '', false, '')`)
+	require.NoError(t, err)
+	var job int64
+	require.NoError(t, tx.QueryRow(t.Context(), `INSERT INTO river_job (args, kind, max_attempts, state, attempted_by, attempted_at, attempt)
+		VALUES ('{}', 'lcm.advance', 10, 'running', ARRAY[$1], now(), 1) RETURNING id`, n.ID()).Scan(&job))
+	var op string
+	require.NoError(t, tx.QueryRow(t.Context(), `INSERT INTO vnf_lcm_op_occ (id, instance_id, type, state, state_entered, started, updated, job_id)
+		SELECT gen_random_uuid(), id, 'HEAL', 'PROCESSING', now(), now(), now(), $1 FROM vnf_instance RETURNING id`, job).Scan(&op))
+	require.NoError(t, tx.Commit(t.Context()))
+	completed(t, n.store, 15*time.Second, op)
+}
+
+func TestATickThatFailedForTheDatabaseIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	n := start(t, pool, "a", &script{steps: 1})
+	n.work.faults.Store(3)
+	completed(t, n.store, 10*time.Second, admit(t, n.store))
+}
+
+func TestAnOperationThatIsSteeredWhileItsOldJobEndsGoesOn(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	work := &script{}
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	work.last = func(ctx context.Context) {
+		once.Do(func() {
+			close(entered)
+			select {
+			case <-leave:
+			case <-ctx.Done():
+			}
+		})
+	}
+	n := start(t, pool, "a", work)
+	op := admit(t, n.store)
+	<-entered // the operation has ended, its job has not
+	_, err := n.store.Steer(t.Context(), op, func(o *lcm.Operation) ([]lcm.Message, error) {
+		o.State = sol.LcmOperationStateProcessing
+		return nil, nil
+	})
+	require.NoError(t, err)
+	completed(t, n.store, 5*time.Second, op)
+	close(leave)
+	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, 5*time.Second, 10*time.Millisecond)
+	require.Equal(t, int64(2), work.calls.Load())
+}
+
+func TestANodeThatLosesItsSessionStopsAndRegistersAgain(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	n := start(t, pool, "a", &script{steps: 2, hold: 300 * time.Millisecond})
+	op := admit(t, n.store)
+	require.Eventually(t, func() bool { return n.Busy() == 1 }, 5*time.Second, time.Millisecond)
+	was := count(t, pool, "SELECT num FROM node")
+	require.Equal(t, 1, count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'gybe node%'"))
+	require.Eventually(t, func() bool { return n.Registered() && count(t, pool, "SELECT num FROM node WHERE ended IS NULL") > was }, 5*time.Second, 5*time.Millisecond)
+	completed(t, n.store, 10*time.Second, op)
+	_, steps, err := n.store.Progress(t.Context(), op)
+	require.NoError(t, err)
+	require.Equal(t, 2, steps[0].Attempts, "the tick was cancelled and its step done anew")
+}
+
+func TestAStoppedNodeGivesItsJobsBack(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	a := start(t, pool, "a", &script{steps: 1, hold: time.Minute})
+	op := admit(t, a.store)
+	require.Eventually(t, func() bool { return a.Busy() == 1 }, 5*time.Second, time.Millisecond)
+	began := time.Now()
+	require.NoError(t, a.stop())
+	t.Logf("stopped in %s", time.Since(began))
+	require.Zero(t, count(t, pool, "SELECT count(*) FROM river_job WHERE state = 'running'"))
+	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM river_job WHERE state = 'available'"))
+	b := start(t, devpg.Pool(t, pool.Config().ConnString()), "b", &script{steps: 1})
+	completed(t, b.store, 5*time.Second, op)
+}
+
+func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
+	t.Parallel()
+	server, err := devpg.Start(t.Context(), devpg.Options{Private: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop()) })
+	pool := devpg.Pool(t, server.URL())
+	require.NoError(t, migrate(t, pool))
+	a := start(t, pool, "a", &script{steps: 12, hold: 150 * time.Millisecond, yield: true})
+	start(t, devpg.Pool(t, server.URL()), "b", &script{steps: 12, hold: 150 * time.Millisecond})
+	var ops []string
+	for range 10 {
+		ops = append(ops, admit(t, a.store))
+	}
+	for round := range 2 {
+		require.Eventually(t, func() bool { return a.Busy() > 0 }, 10*time.Second, time.Millisecond)
+		require.NoError(t, server.Crash())
+		_, err := a.store.Operation(t.Context(), ops[0])
+		e := lcm.AsError(err)
+		require.Equal(t, lcm.CodeUnavailable, e.Code, "%v", err)
+		require.Equal(t, lcm.Transient, e.Class)
+		require.Positive(t, e.RetryAfter)
+		require.Eventually(t, func() bool { return !a.Registered() && a.Busy() == 0 }, 10*time.Second, time.Millisecond, "ticks are cancelled")
+		began := time.Now()
+		require.NoError(t, server.Restart(t.Context()))
+		require.Eventually(t, func() bool { return a.Registered() && a.Busy() > 0 }, 20*time.Second, time.Millisecond)
+		t.Logf("round %d: at work again %s after the database's start began", round, time.Since(began))
+	}
+	nodes := completed(t, a.store, 60*time.Second, ops...)
+	require.Equal(t, 120, nodes["a"]+nodes["b"])
+	require.Equal(t, 120, count(t, pool, "SELECT count(*) FROM lcm_op_step"), "no step was done twice under another name")
+}

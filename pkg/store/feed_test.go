@@ -1,0 +1,268 @@
+package store_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/test/devpg"
+)
+
+// runFeed runs a feed until the test ends.
+func (b *bundle) runFeed(t *testing.T) *store.Feed {
+	t.Helper()
+	f := store.NewFeed(b.Store)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { f.Run(ctx) })
+	t.Cleanup(func() { stop(); wg.Wait() })
+	return f
+}
+
+// read takes n events from a follower, and checks that they are in order.
+func read(ctx context.Context, t *testing.T, w *store.Follower, n int) []store.Event {
+	t.Helper()
+	var got []store.Event
+	last := w.Cursor()
+	for len(got) < n {
+		events, err := w.Next(ctx)
+		if err != nil {
+			t.Errorf("after %d of %d events: %v", len(got), n, err)
+			return got
+		}
+		for _, e := range events {
+			if !e.Cursor.After(last) {
+				t.Errorf("event %s comes after %s", e.Cursor, last)
+			}
+			last = e.Cursor
+		}
+		got = append(got, events...)
+	}
+	return got
+}
+
+func TestFollowersSeeEveryEventOnceWhateverTheOrderOfCommits(t *testing.T) {
+	t.Parallel()
+	const writers, each, readers = 8, 40, 5
+	b := setup(t)
+	pool := devpg.Pool(t, b.pool.Config().ConnString()+"&pool_max_conns="+strconv.Itoa(writers+2))
+	feed := b.runFeed(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	written := map[string]bool{}
+	for n := range writers {
+		wg.Go(func() {
+			for m := range each {
+				tx, err := pool.Begin(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				kind := strconv.Itoa(n) + "." + strconv.Itoa(m)
+				_, err = tx.Exec(ctx, "INSERT INTO event (kind, body) VALUES ($1, '{}')", kind)
+				if err == nil { // transactions overlap and end in another order than they began
+					_, err = tx.Exec(ctx, "SELECT pg_sleep($1)", rand.Float64()/100)
+				}
+				if err == nil && m%5 == 4 {
+					err = tx.Rollback(ctx)
+				} else if err == nil {
+					if err = tx.Commit(ctx); err == nil {
+						mu.Lock()
+						written[kind] = true
+						mu.Unlock()
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	const total = writers * each * 4 / 5
+	seen := make([][]store.Event, readers)
+	for n := range readers {
+		wg.Go(func() { seen[n] = read(ctx, t, feed.Follow(store.FeedQuery{After: &store.Cursor{}}), total) })
+	}
+	wg.Wait()
+	require.Len(t, written, total)
+	for _, events := range seen {
+		require.Equal(t, seen[0], events)
+		kinds := map[string]bool{}
+		for _, e := range events {
+			kinds[e.Kind] = true
+		}
+		require.Equal(t, written, kinds)
+	}
+
+	// Who comes later, with any cursor, gets exactly the rest, from the database or from memory.
+	for _, at := range []int{0, 1, total / 2, total - 1} {
+		for _, f := range []*store.Feed{feed, b.runFeed(t)} {
+			got := read(ctx, t, f.Follow(store.FeedQuery{After: &seen[0][at].Cursor}), total-at-1)
+			require.Equal(t, seen[0][at+1:], append([]store.Event{}, got...), "from %d", at)
+		}
+	}
+}
+
+func TestAFollowerSeesOnlyWhatItAskedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	feed := b.runFeed(t)
+	start, err := b.LastEvent(t.Context())
+	require.NoError(t, err)
+	i, op := b.admit(t)
+	b.admit(t)
+	_, cl := b.claim(t, op.ID, "n")
+	s, err := b.BeginStep(t.Context(), cl, "infra", "create stack", "vnf-1")
+	require.NoError(t, err)
+	require.NoError(t, b.AppendLog(t.Context(), cl, s.ID, []lcm.LogLine{{Time: now(), Text: "hello"}}))
+	require.NoError(t, b.EndStep(t.Context(), cl, s.ID, lcm.StepDone, "done", nil))
+
+	ofOp := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, OpID: op.ID}), 4)
+	require.Equal(t, []string{store.KindOperationState, store.KindStep, store.KindLog, store.KindStep}, kinds(ofOp))
+	require.JSONEq(t, `{"operation":"INSTANTIATE","state":"STARTING","run":0}`, string(ofOp[0].Body))
+	require.Contains(t, string(ofOp[2].Body), `"hello"`)
+	require.Contains(t, string(ofOp[2].Body), `"create stack"`)
+	ofInstance := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, InstanceID: i.ID}), 5)
+	require.Equal(t, store.KindInstanceCreated, ofInstance[0].Kind)
+	logs := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, Kinds: []string{store.KindLog}}), 1)
+	require.Equal(t, op.ID, logs[0].OpID)
+
+	all, err := b.Events(t.Context(), store.EventQuery{OpID: op.ID, Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+
+	fresh := feed.Follow(store.FeedQuery{})
+	_, later := b.admit(t)
+	got := read(t.Context(), t, fresh, 2)
+	require.Equal(t, later.ID, got[1].OpID, "without a cursor only what comes from now on")
+}
+
+func kinds(events []store.Event) []string {
+	out := make([]string, len(events))
+	for n, e := range events {
+		out[n] = e.Kind
+	}
+	return out
+}
+
+func TestTheFeedSurvivesTheLossOfItsConnection(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	feed := b.runFeed(t)
+	w := feed.Follow(store.FeedQuery{After: &store.Cursor{}})
+	b.newInstance(t)
+	read(t.Context(), t, w, 1)
+	for range 3 {
+		_, err := b.pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%event%'")
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return b.InsertInstance(t.Context(), b.unstored(), nil) == nil }, 5*time.Second, 20*time.Millisecond)
+		read(t.Context(), t, w, 1)
+	}
+}
+
+func (b *bundle) unstored() *lcm.Instance {
+	return &lcm.Instance{ID: uuid.NewString(), Version: 1, Created: now(), Updated: now(), State: "NOT_INSTANTIATED"}
+}
+
+func TestEventsArriveAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	feed := b.runFeed(t)
+	w := feed.Follow(store.FeedQuery{After: &store.Cursor{}})
+	best := time.Minute // other tests' transactions in the same server can hold events back
+	for range 20 {
+		began := time.Now()
+		require.NoError(t, b.InsertInstance(t.Context(), b.unstored(), nil))
+		read(t.Context(), t, w, 1)
+		best = min(best, time.Since(began))
+	}
+	t.Logf("best time from the call of a change to its event: %s", best)
+	require.Less(t, best, 100*time.Millisecond)
+}
+
+func TestOldEventsCanBeDropped(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.newInstance(t)
+	b.newInstance(t)
+	_, err := b.pool.Exec(t.Context(), "UPDATE event SET time = now() - interval '2 hours' WHERE seq = (SELECT min(seq) FROM event)")
+	require.NoError(t, err)
+	n, err := b.PruneEvents(t.Context(), time.Hour, 100)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), n)
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM event"))
+}
+
+func TestEventsOfARestoredDatabaseComeBeforeNewOnes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.newInstance(t)
+	_, err := b.pool.Exec(t.Context(), "UPDATE event SET tx = '999999999999'")
+	require.NoError(t, err)
+	b = on(t, b.pool, b.ring)
+	b.newInstance(t)
+	feed := b.runFeed(t)
+	require.Len(t, read(t.Context(), t, feed.Follow(store.FeedQuery{After: &store.Cursor{}}), 2), 2)
+}
+
+func TestACursorIsReadAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []store.Cursor{{}, {Tx: 1, Seq: 2}, {Tx: 1<<64 - 1, Seq: 1<<63 - 1}} {
+		got, err := store.ParseCursor(c.String())
+		require.NoError(t, err)
+		require.Equal(t, c, got)
+	}
+	for _, text := range []string{"", "1", "-", "1-", "-1", "a-1", "1--1", "1-1-1"} {
+		_, err := store.ParseCursor(text)
+		requireCode(t, lcm.CodeInvalid, err)
+	}
+}
+
+func TestListsUseTheirIndexes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	// 100 000 finished operations of 10 000 instances, in short transactions: a long one would hold up the feeds of
+	// all databases of the server.
+	var err error
+	for chunk := range 20 {
+		_, err = b.pool.Exec(t.Context(), `INSERT INTO vnf_lcm_op_occ (id, instance_id, type, state, state_entered, started, updated)
+			SELECT gen_random_uuid(), ('00000000-0000-0000-0000-' || lpad((n % 10000)::text, 12, '0'))::uuid, 'HEAL', 'COMPLETED', now(), now() - n * interval '1 second', now()
+			FROM generate_series($1::integer, $1::integer + 4999) n`, chunk*5000)
+		require.NoError(t, err)
+	}
+	_, err = b.pool.Exec(t.Context(), "ANALYZE vnf_lcm_op_occ")
+	require.NoError(t, err)
+	var middle string
+	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT id FROM vnf_lcm_op_occ ORDER BY started OFFSET 50000 LIMIT 1").Scan(&middle))
+	began := time.Now()
+	for _, q := range []lcm.Query{
+		{Limit: 100}, {Limit: 100, After: middle}, {InstanceID: "00000000-0000-0000-0000-000000000042"},
+		{Limit: 100, States: []sol.LcmOperationStateType{"PROCESSING", "FAILED_TEMP"}},
+	} {
+		ops, err := b.Operations(t.Context(), q)
+		require.NoError(t, err)
+		t.Logf("%+v: %d in %s", q, len(ops), time.Since(began))
+		require.Less(t, time.Since(began), 250*time.Millisecond)
+		began = time.Now()
+	}
+	rows, err := b.pool.Query(t.Context(), `EXPLAIN SELECT id FROM vnf_lcm_op_occ o WHERE (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a
+		WHERE a.id = '`+middle+`') ORDER BY o.started, o.id LIMIT 100`)
+	require.NoError(t, err)
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Contains(t, plan[len(plan)-1]+plan[1], "Index")
+	t.Log(plan)
+}
