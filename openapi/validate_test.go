@@ -77,8 +77,8 @@ func TestRequestsAreJudged(t *testing.T) {
 		{"enable a package", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p", `{"operationalState":"ENABLED"}`, ""},
 		{"remove user data", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p", `{"userDefinedData":{"k":null}}`, ""},
 		{"change nothing", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p", `{}`, "anyOf"},
-		{"progress", openapi.GybeV1, "GET", "/gybe/v1/vnf_lcm_op_occs/o/progress?since=5", "", ""},
-		{"progress since never", openapi.GybeV1, "GET", "/gybe/v1/vnf_lcm_op_occs/o/progress?since=x", "", "since"},
+		{"progress", openapi.GybeV1, "GET", "/gybe/v1/vnf_lcm_op_occs/o/progress?since=5-7&limit=10", "", ""},
+		{"progress limit never", openapi.GybeV1, "GET", "/gybe/v1/vnf_lcm_op_occs/o/progress?limit=x", "", "limit"},
 		{"register a VIM", openapi.VimsV1, "POST", "/v1.0/vims", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{},"vim_project":{"name":"nfv"}}}`, ""},
 		{"register a VIM of no known kind", openapi.VimsV1, "POST", "/v1.0/vims", `{"vim":{"type":"abacus","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, "/vim/type"},
 	}

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,7 +31,7 @@ func (f *Frame) endpoint(a API, r Route) *endpoint {
 	e := &endpoint{Route: r, frame: f, route: a.Prefix + r.Path, versions: a.Versions}
 	if len(r.Consumes) > 0 && !r.Stream {
 		e.schema = sync.OnceValues(func() (*openapi3.Schema, error) {
-			s, err := a.Document.body(r.Method, a.Prefix, r.Path)
+			s, err := a.Document.body(r.Method, a.Prefix, cmp.Or(r.Schema, r.Path))
 			if err != nil {
 				return nil, fmt.Errorf("find the schema of %s %s: %w", r.Method, e.route, err)
 			}

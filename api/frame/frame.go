@@ -90,6 +90,8 @@ type Route struct {
 	Consumes []string
 	// BodyOptional allows a JSON body to be absent.
 	BodyOptional bool
+	// Schema is the path in the document whose body schema holds, when it is not Path.
+	Schema string
 	// Stream leaves the body to the handler: no limit, no schema.
 	Stream bool
 	// Query lists the query parameters; any other is refused. nil allows all.
@@ -191,10 +193,11 @@ func (f *Frame) unknownMethod(w http.ResponseWriter, r *http.Request) {
 
 // mountedAt finds the API that a path without a resource would belong to.
 func (f *Frame) mountedAt(path string) *mounted {
+	var best *mounted
 	for i, m := range f.prefixes {
-		if strings.HasPrefix(path, m.prefix+"/") {
-			return &f.prefixes[i]
+		if strings.HasPrefix(path, m.prefix+"/") && (best == nil || len(m.prefix) > len(best.prefix)) {
+			best = &f.prefixes[i]
 		}
 	}
-	return nil
+	return best
 }

@@ -1,0 +1,105 @@
+package gybe
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Prefix of the interface's paths.
+const Prefix = "/gybe/v1"
+
+// API serves the interface.
+type API struct {
+	Store lcm.Store
+	Feed  Feed
+	// Nodes lists the gybe processes that share the database.
+	Nodes func(context.Context) ([]wire.Node, error)
+	// Kubeconfig makes a kubeconfig from the connection to a Kubernetes cluster; cluster names it.
+	Kubeconfig func(c sol.VimConnectionInfo, cluster string) ([]byte, error)
+	// KubernetesType is the vimType of connections that Kubeconfig understands.
+	KubernetesType string
+	// Streams bounds the followers of the feed at the same time.
+	Streams int
+	// Stopping is closed when the server stops: event streams end then.
+	Stopping <-chan struct{}
+	// Ready says whether the node can serve now; the error says why not.
+	Ready func(context.Context) error
+}
+
+// Feed is the event feed.
+type Feed interface {
+	// Follow begins to follow; CodeInvalid when the cursor is none.
+	Follow(q FeedQuery) (Follower, error)
+	// Log reads at most limit lines of output of an operation after a cursor ("" = the beginning), and returns the
+	// cursor to go on with.
+	Log(ctx context.Context, opID, after string, limit int) (lines []wire.Line, next string, err error)
+}
+
+// FeedQuery says what a follower wants to see. Empty fields do not restrict.
+type FeedQuery struct {
+	After      string // cursor of the last event that is known; "" = from now on
+	InstanceID string
+	OpID       string
+	PackageID  string
+}
+
+// Follower is one reader of the feed.
+type Follower interface {
+	// Next waits for the next events, at least one. After an error it may be called again and goes on without a gap.
+	Next(ctx context.Context) ([]wire.Event, error)
+}
+
+// Mount adds the interface to a frame.
+func (a *API) Mount(f *frame.Frame) {
+	slots := make(chan struct{}, max(a.Streams, 0))
+	f.Mount(frame.API{Prefix: Prefix, Routes: []frame.Route{
+		{
+			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.kubeconfig,
+			Produces: []string{"application/yaml", "text/plain"}, Query: []string{},
+		},
+		{
+			Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/progress", Handle: a.progress,
+			Produces: frame.JSON, Query: []string{"since", "limit"},
+		},
+		{
+			Method: http.MethodGet, Path: "/events", Handle: a.events(slots),
+			Produces: []string{"text/event-stream"}, Query: []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId"},
+		},
+		{Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{}},
+	}})
+	f.Mount(frame.API{Routes: []frame.Route{
+		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Quiet: true},
+		{Method: http.MethodGet, Path: "/readyz", Handle: a.ready, Quiet: true},
+	}})
+}
+
+func (a *API) nodes(w http.ResponseWriter, r *frame.Request) error {
+	nodes, err := a.Nodes(r.Context())
+	if err != nil {
+		return err
+	}
+	if nodes == nil {
+		nodes = []wire.Node{}
+	}
+	return frame.WriteJSON(w, http.StatusOK, nodes)
+}
+
+// healthy says that the process answers.
+func healthy(w http.ResponseWriter, _ *frame.Request) error {
+	return frame.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ready says that the node can serve.
+func (a *API) ready(w http.ResponseWriter, r *frame.Request) error {
+	if err := a.Ready(r.Context()); err != nil {
+		e := *lcm.AsError(err)
+		e.Code = lcm.CodeUnavailable
+		return &e
+	}
+	return frame.WriteJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+}

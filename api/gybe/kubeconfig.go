@@ -1,0 +1,61 @@
+package gybe
+
+import (
+	"cmp"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
+	id, err := r.Identifier("vnfInstanceId", "VNF instance")
+	if err != nil {
+		return err
+	}
+	r.Note(slog.String("vnf_instance_id", id))
+	i, err := a.Store.Instance(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	conn, ok := a.cluster(i)
+	if !ok {
+		return a.noCluster(i)
+	}
+	raw, err := a.Kubeconfig(conn, cmp.Or(i.Name, "vnf-"+i.ID))
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/yaml")
+	h.Set("Content-Length", strconv.Itoa(len(raw)))
+	h.Set("Cache-Control", "no-store") // whoever has it can do everything in the cluster
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(raw)
+	return nil
+}
+
+// cluster finds the connection to the Kubernetes cluster that the instance itself is.
+func (a *API) cluster(i *lcm.Instance) (sol.VimConnectionInfo, bool) {
+	for _, key := range slices.Sorted(maps.Keys(i.VimConnections)) {
+		c := i.VimConnections[key]
+		if owner, _ := c.Extra[lcm.ExtraOwner].(string); owner == i.ID && c.VimType == a.KubernetesType {
+			return c, true
+		}
+	}
+	return sol.VimConnectionInfo{}, false
+}
+
+// noCluster says why there is no kubeconfig: not yet, or never.
+func (a *API) noCluster(i *lcm.Instance) error {
+	if i.State != sol.InstantiationStateInstantiated {
+		return lcm.Errorf(lcm.CodeConflict, "VNF instance %s is %s; there is a kubeconfig when a cluster has been made", i.ID, i.State).
+			WithHint("instantiate it, or wait until its instantiation is COMPLETED")
+	}
+	return lcm.Errorf(lcm.CodeNotFound, "VNF instance %s is not a Kubernetes cluster that was made here", i.ID)
+}

@@ -1,0 +1,75 @@
+package gybe
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// maxLines bounds the lines of output in one answer.
+const maxLines = 10_000
+
+func (a *API) progress(w http.ResponseWriter, r *frame.Request) error {
+	id, err := r.Identifier("vnfLcmOpOccId", "VNF LCM operation occurrence")
+	if err != nil {
+		return err
+	}
+	r.Note(slog.String("op_id", id))
+	limit := 0
+	if text := r.QueryValues().Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 0 || limit > maxLines {
+			return lcm.Errorf(lcm.CodeInvalid, "limit is %.20q; it is a number from 0 to %d", text, maxLines)
+		}
+	}
+	op, err := a.Store.Operation(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	phases, steps, err := a.Store.Progress(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	p := present(op, phases, steps)
+	p.Next = r.QueryValues().Get("since")
+	if limit > 0 {
+		lines, next, err := a.Feed.Log(r.Context(), id, p.Next, limit)
+		if err != nil {
+			return err
+		}
+		p.Lines, p.Next = append(p.Lines, lines...), next
+	}
+	return frame.WriteJSON(w, http.StatusOK, p)
+}
+
+func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord) wire.Progress {
+	p := wire.Progress{
+		VnfLcmOpOccID: op.ID, VnfInstanceID: op.InstanceID, Operation: op.Type, OperationState: op.State,
+		StateEnteredTime: op.StateEntered.UTC(), StartTime: op.Started.UTC(), Deadline: op.Deadline.UTC(),
+		Phase: op.Phase, Waiting: op.Waiting, Node: op.Node, Error: op.Error.Problem(op),
+		Phases: make([]wire.Phase, 0, len(phases)), Steps: make([]wire.Step, 0, len(steps)), Lines: []wire.Line{},
+	}
+	for _, r := range phases {
+		p.Phases = append(p.Phases, wire.Phase{
+			Name: r.Name, State: string(r.State), Attempts: r.Attempts, Started: r.Started, Finished: r.Finished,
+			Detail: r.Detail, Error: failure(r.Error),
+		})
+	}
+	for _, r := range steps {
+		p.Steps = append(p.Steps, wire.Step{
+			ID: r.ID, Phase: r.Phase, Name: r.Name, Target: r.Target, State: string(r.State), Attempts: r.Attempts,
+			Started: r.Started, Finished: r.Finished, Detail: r.Detail, Error: failure(r.Error),
+		})
+	}
+	return p
+}
+
+func failure(f *lcm.Failure) *wire.Failure {
+	if f == nil {
+		return nil
+	}
+	return &wire.Failure{Status: f.Status, Title: f.Title, Detail: f.Detail, Hint: f.Hint, Phase: f.Phase}
+}

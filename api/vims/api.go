@@ -1,0 +1,119 @@
+package vims
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/openapi"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// Prefix of the interface's paths.
+const Prefix = "/v1.0"
+
+// API serves the registry.
+type API struct {
+	Store lcm.Store
+	Clock lcm.Clock
+	// Check logs in to a VIM that is to be registered; nil leaves that out.
+	Check func(context.Context, lcm.Vim) error
+}
+
+// Mount adds the registry to a frame.
+func (a *API) Mount(f *frame.Frame) {
+	api := frame.API{Prefix: Prefix, Document: frame.Served(openapi.VimsV1)}
+	for _, suffix := range []string{"", ".json"} { // some clients name the format
+		api.Routes = append(api.Routes,
+			frame.Route{Method: http.MethodGet, Path: "/vims" + suffix, Handle: a.list, Produces: frame.JSON},
+			frame.Route{Method: http.MethodPost, Path: "/vims" + suffix, Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON, Schema: "/vims"},
+		)
+	}
+	api.Routes = append(api.Routes,
+		frame.Route{Method: http.MethodGet, Path: "/vims/{vimId}", Handle: a.get, Produces: frame.JSON},
+		frame.Route{Method: http.MethodDelete, Path: "/vims/{vimId}", Handle: a.delete})
+	f.Mount(api)
+}
+
+// vimID reads the id of the path, with or without .json.
+func vimID(r *frame.Request) (string, error) {
+	s := strings.TrimSuffix(r.Param("vimId"), ".json")
+	id, err := uuid.Parse(s)
+	if err != nil || len(s) != 36 {
+		return "", lcm.Errorf(lcm.CodeNotFound, "there is no VIM %.80q", s)
+	}
+	r.Note(slog.String("vim_id", id.String()))
+	return id.String(), nil
+}
+
+func (a *API) list(w http.ResponseWriter, r *frame.Request) error {
+	vims, err := a.Store.Vims(r.Context())
+	if err != nil {
+		return err
+	}
+	out := wire.VimList{Vims: make([]wire.Vim, len(vims))}
+	for i := range vims {
+		out.Vims[i] = present(&vims[i])
+	}
+	return frame.WriteJSON(w, http.StatusOK, out)
+}
+
+func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
+	id, err := vimID(r)
+	if err != nil {
+		return err
+	}
+	v, err := a.Store.Vim(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return frame.WriteJSON(w, http.StatusOK, wire.VimBody{Vim: present(v)})
+}
+
+func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
+	body, err := frame.Decode[wire.VimBody](r)
+	if err != nil {
+		return err
+	}
+	v, err := read(body.Vim)
+	if err != nil {
+		return err
+	}
+	now := a.Clock.Now()
+	v.Created, v.Updated = now, now
+	if a.Check != nil {
+		if err := a.Check(r.Context(), v); err != nil {
+			return err
+		}
+	}
+	if err := a.Store.SaveVim(r.Context(), v); err != nil {
+		return err
+	}
+	r.Note(slog.String("vim_id", v.ID))
+	w.Header().Set("Location", r.Public(Prefix+"/vims/"+v.ID))
+	return frame.WriteJSON(w, http.StatusCreated, wire.VimBody{Vim: present(&v)})
+}
+
+func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
+	id, err := vimID(r)
+	if err != nil {
+		return err
+	}
+	v, err := a.Store.Vim(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if v.Owner != "" {
+		return lcm.Errorf(lcm.CodeConflict, "VIM %s is the cluster that VNF instance %s is", v.Name, v.Owner).
+			WithHint("it is forgotten when that instance is terminated")
+	}
+	if err := a.Store.DeleteVim(r.Context(), id); err != nil {
+		return err
+	}
+	return frame.NoContent(w)
+}

@@ -1,0 +1,153 @@
+package vims
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// The kinds of VIM and their vimType in SOL003.
+const (
+	openstack      = "openstack"
+	kubernetes     = "kubernetes"
+	openstackType  = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
+	kubernetesType = "ETSINFV.KUBERNETES.V_1"
+)
+
+// hidden stands for a secret.
+const hidden = "***"
+
+// read makes a VIM with a new id from a request.
+func read(in wire.Vim) (lcm.Vim, error) {
+	id := uuid.NewString()
+	v := lcm.Vim{
+		ID: id, Name: cmp.Or(in.Name, in.Type+"-"+id[:8]), Description: in.Description, Default: in.IsDefault,
+		Connection: sol.VimConnectionInfo{
+			VimID: id, InterfaceInfo: sol.KeyValuePairs{"endpoint": in.AuthURL}, AccessInfo: sol.KeyValuePairs{}, Extra: in.Extra,
+		},
+	}
+	c := &v.Connection
+	cred := texts{from: in.AuthCred, at: "/vim/auth_cred/"}
+	switch in.Type {
+	case openstack:
+		c.VimType = openstackType
+		project := texts{from: in.VimProject, at: "/vim/vim_project/"}
+		set(c.AccessInfo, "username", cred.want("username"))
+		set(c.AccessInfo, "password", cred.want("password"))
+		set(c.AccessInfo, "userDomain", cmp.Or(cred.get("user_domain_name"), "Default"))
+		set(c.AccessInfo, "project", project.want("name"))
+		set(c.AccessInfo, "projectDomain", cmp.Or(project.get("project_domain_name"), "Default"))
+		set(c.AccessInfo, "region", region(in.PlacementAttr))
+		if verify := cred.get("cert_verify"); verify != "" {
+			if on, err := strconv.ParseBool(verify); err == nil && !on {
+				c.InterfaceInfo["skipCertificateVerification"] = true
+				c.InterfaceInfo["skipCertificateHostnameCheck"] = true
+			}
+		}
+		cred.bad = append(cred.bad, project.bad...)
+	case kubernetes:
+		c.VimType = kubernetesType
+		set(c.InterfaceInfo, "ssl_ca_cert", cred.get("ssl_ca_cert"))
+		for _, name := range []string{"bearer_token", "username", "password", "client_id", "client_secret", "oidc_token_url"} {
+			set(c.AccessInfo, name, cred.get(name))
+		}
+		if c.AccessInfo["bearer_token"] == nil && c.AccessInfo["username"] == nil {
+			cred.bad = append(cred.bad, lcm.InvalidParam{Pointer: "/vim/auth_cred", Detail: "has neither bearer_token nor username"})
+		}
+	}
+	return v, lcm.Unprocessable(cred.bad...)
+}
+
+// present shows a VIM without its secrets.
+func present(v *lcm.Vim) wire.Vim {
+	c := &v.Connection
+	text := func(m sol.KeyValuePairs, name string) string {
+		s, _ := m[name].(string)
+		return s
+	}
+	out := wire.Vim{
+		ID: v.ID, Name: v.Name, Description: v.Description, AuthURL: text(c.InterfaceInfo, "endpoint"), IsDefault: v.Default,
+		AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{}, Extra: c.Extra.Redacted(), Status: "ACTIVE",
+		CreatedAt: v.Created.Format("2006-01-02 15:04:05"), UpdatedAt: v.Updated.Format("2006-01-02 15:04:05"),
+	}
+	if c.VimType == kubernetesType {
+		out.Type = kubernetes
+		out.VimProject["name"] = "default"
+		set(out.AuthCred, "ssl_ca_cert", text(c.InterfaceInfo, "ssl_ca_cert"))
+		for name, value := range c.AccessInfo {
+			out.AuthCred[name] = show(name, value)
+		}
+		return out
+	}
+	out.Type = openstack
+	set(out.AuthCred, "username", text(c.AccessInfo, "username"))
+	out.AuthCred["password"] = hidden
+	set(out.AuthCred, "user_domain_name", text(c.AccessInfo, "userDomain"))
+	skip, _ := c.InterfaceInfo["skipCertificateVerification"].(bool)
+	out.AuthCred["cert_verify"] = map[bool]string{true: "False", false: "True"}[skip]
+	out.AuthCred["auth_url"] = out.AuthURL
+	set(out.VimProject, "name", text(c.AccessInfo, "project"))
+	set(out.VimProject, "project_domain_name", text(c.AccessInfo, "projectDomain"))
+	if r := text(c.AccessInfo, "region"); r != "" {
+		out.PlacementAttr = sol.KeyValuePairs{"regions": []string{r}}
+	}
+	return out
+}
+
+func show(name string, value any) any {
+	if sol.IsSecretName(name) {
+		return hidden
+	}
+	return value
+}
+
+func set(m sol.KeyValuePairs, name, value string) {
+	if value != "" {
+		m[name] = value
+	}
+}
+
+// region is the first of placement_attr.regions.
+func region(placement sol.KeyValuePairs) string {
+	if list, ok := placement["regions"].([]any); ok && len(list) > 0 {
+		s, _ := list[0].(string)
+		return s
+	}
+	return ""
+}
+
+// texts reads strings out of an open object and gathers what is wrong with it.
+type texts struct {
+	from sol.KeyValuePairs
+	at   string
+	bad  []lcm.InvalidParam
+}
+
+func (t *texts) get(name string) string {
+	switch v := t.from[name].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	default:
+		t.bad = append(t.bad, lcm.InvalidParam{Pointer: t.at + lcm.Escape(name), Detail: fmt.Sprintf("is %T, not a string", v)})
+		return ""
+	}
+}
+
+func (t *texts) want(name string) string {
+	before := len(t.bad)
+	s := t.get(name)
+	if s == "" && len(t.bad) == before {
+		t.bad = append(t.bad, lcm.InvalidParam{Pointer: t.at + lcm.Escape(name), Detail: "is missing"})
+	}
+	return s
+}
