@@ -34,6 +34,40 @@ func (s *Store) Tree(d Digest) (*Tree, error) {
 	return &Tree{root: root}, nil
 }
 
+// Files gives the extracted files of an archive as a file system that holds nothing open and so needs no closing; the
+// error is fs.ErrNotExist when it has not been extracted. No name reaches outside of the tree. Files that it opens are
+// *os.File.
+func (s *Store) Files(d Digest) (fs.FS, error) {
+	tree, err := s.Tree(d)
+	if err != nil {
+		return nil, err
+	}
+	return files{store: s, digest: d}, tree.Close()
+}
+
+// files opens the tree anew for every access.
+type files struct {
+	store  *Store
+	digest Digest
+}
+
+// Open implements fs.FS.
+func (f files) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	tree, err := f.store.Tree(f.digest)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer func() { _ = tree.Close() }() // a directory that was only read
+	file, err := tree.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
 // Extract makes the tree of d, unless it is there already, and opens it. fill writes the files into an empty
 // directory that no one else sees; it must sync them, and an error of it discards them. When two processes extract
 // the same archive at once, one tree stays.

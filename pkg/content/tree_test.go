@@ -56,6 +56,32 @@ func TestExtractedFilesAreReadableAndConfined(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
+func TestFilesNeedNoClosing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	d := someDigest(t, s)
+	_, err := s.Files(d)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, extract(t, s, d).Close())
+
+	fsys, err := s.Files(d)
+	require.NoError(t, err)
+	data, err := fs.ReadFile(fsys, "a/b")
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(data))
+	entries, err := fs.ReadDir(fsys, "a")
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	_, err = fs.Stat(fsys, "nope")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = fsys.Open("../../../secret")
+	require.ErrorIs(t, err, fs.ErrInvalid)
+	require.NoError(t, s.Delete(d))
+	_, err = fsys.Open("a/b")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
 func TestFailedExtractionLeavesNoHalfTree(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir())
