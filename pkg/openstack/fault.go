@@ -57,10 +57,11 @@ func fault(ctx context.Context, c callInfo, err error) error {
 
 // refusal classifies an HTTP answer.
 func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
-	text := message(res.Body, res.ResponseHeader.Get("Content-Type"))
+	status := strconv.Itoa(res.Actual) + " " + http.StatusText(res.Actual)
+	text := strings.TrimLeft(strings.TrimPrefix(message(res.Body, res.ResponseHeader.Get("Content-Type")), status), ": ")
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "VIM refused the request", Cause: res,
-		Detail: fmt.Sprintf("%s: %s answered %d %s", c.what, c.where(), res.Actual, http.StatusText(res.Actual)),
+		Detail: fmt.Sprintf("%s: %s answered %s", c.what, c.where(), status),
 	}
 	if text != "" {
 		e.Detail += ": " + text

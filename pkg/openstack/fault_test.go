@@ -55,11 +55,15 @@ func TestAnswers(t *testing.T) {
 		"not implemented": {status: 501, class: lcm.Permanent, code: lcm.CodeUpstream, title: "VIM refused the request"},
 		"proxy": {
 			status: 502, header: http.Header{"Content-Type": {"text/html"}}, class: lcm.Transient, code: lcm.CodeUnavailable, title: "VIM is failing",
-			body: "<html><head><title>502 Bad Gateway</title><style>p {}</style></head><body><h1>Bad &amp; ugly</h1><script>alert()</script></body></html>", words: "502 Bad Gateway: Bad & ugly",
+			body: "<html><head><title>502 Bad Gateway</title><style>p {}</style></head><body><h1>Bad &amp; ugly</h1><script>alert()</script></body></html>", words: "502 Bad Gateway: Bad & ugly", // once
 		},
 		"glance": {
 			status: 409, class: lcm.Permanent, code: lcm.CodeUpstream, title: "VIM conflict",
 			body: `{"message": "Image status transition from queued to queued is not allowed<br /><br />\n\n\n", "code": "409 Conflict", "title": "Conflict"}`, words: "is not allowed",
+		},
+		"glance in HTML": {
+			status: 409, class: lcm.Permanent, code: lcm.CodeUpstream, title: "VIM conflict",
+			body: "<html>\n <head>\n  <title>409 Conflict</title>\n </head>\n <body>\n  <h1>409 Conflict</h1>\n  Image is &#x27;in use&#x27;.<br /><br />\n\n\n </body>\n</html>", words: "409 Conflict: Image is 'in use'.",
 		},
 		"an endless body": {status: 500, class: lcm.Transient, code: lcm.CodeUnavailable, title: "VIM is failing", body: strings.Repeat("é", 100_000), words: "…"},
 	} {

@@ -38,11 +38,11 @@ func message(body []byte, contentType string) string {
 		}
 	}
 	if strings.Contains(contentType, "html") || strings.HasPrefix(text, "<") {
-		head := ""
-		if m := title.FindStringSubmatch(text); m != nil {
-			head = m[1] + ": "
+		body := tidy(invisible.ReplaceAllString(text, " "))
+		if m := title.FindStringSubmatch(text); m != nil && !strings.HasPrefix(body, tidy(m[1])) {
+			body = clip(strings.TrimSuffix(tidy(m[1])+": "+body, ": "), maxText)
 		}
-		return tidy(head + invisible.ReplaceAllString(text, " "))
+		return body
 	}
 	return tidy(text)
 }
