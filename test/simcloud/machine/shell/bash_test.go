@@ -1,0 +1,240 @@
+package shell_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/coreutils"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/shell"
+)
+
+// newSystem is a machine with a shell, the ordinary programs and little else.
+func newSystem(t testing.TB, speed float64) *process.System {
+	t.Helper()
+	clock := process.NewClock(speed)
+	s := &process.System{
+		FS: memfs.New(clock.Now, 0), Clock: clock, Hostname: func() string { return "box" },
+		Lookup: func(name string) process.Program {
+			switch name {
+			case "bash":
+				return shell.Bash
+			case "sh":
+				return shell.Sh
+			}
+			return coreutils.Programs[name]
+		},
+	}
+	v := s.FS.As(memfs.Root)
+	for _, d := range []string{"/usr/bin", "/tmp", "/etc", "/root", "/dev"} {
+		require.NoError(t, v.MkdirAll(d, 0o755))
+	}
+	require.NoError(t, v.Chmod("/tmp", os.ModeSticky|0o777))
+	require.NoError(t, v.Symlink("usr/bin", "/bin"))
+	require.NoError(t, v.WriteFile("/etc/passwd", []byte("root:x:0:0:root:/root:/bin/bash\nubuntu:x:1000:1000::/tmp:/bin/bash\n"), 0o644))
+	require.NoError(t, v.WriteFile("/etc/group", []byte("root:x:0:\nsudo:x:27:ubuntu\nubuntu:x:1000:\n"), 0o644))
+	s.FS.Device("/dev/null", "null")
+	s.FS.Device("/dev/urandom", "urandom")
+	for name := range coreutils.Programs {
+		require.NoError(t, v.WriteFile("/usr/bin/"+name, process.Stub(name), 0o755))
+	}
+	for _, name := range []string{"bash", "sh"} {
+		require.NoError(t, v.WriteFile("/usr/bin/"+name, process.Stub(name), 0o755))
+	}
+	s.PowerOn(t.Context())
+	t.Cleanup(s.PowerOff)
+	return s
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// run runs a command as root and returns what it printed and its status.
+func run(t testing.TB, s *process.System, stdin string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	root, ok := s.Account("root")
+	require.True(t, ok)
+	p, err := s.NewProc(root, args...)
+	require.NoError(t, err)
+	p.Dir = "/tmp"
+	var out, errs buffer
+	p.SetFD(0, process.NewFD(process.FromIO(strings.NewReader(stdin), nil, nil)))
+	p.SetFD(1, process.NewFD(process.FromIO(nil, &out, nil)))
+	p.SetFD(2, process.NewFD(process.FromIO(nil, &errs, nil)))
+	file, err := p.LookPath(args[0])
+	require.NoError(t, err)
+	prog, err := p.Load(file)
+	require.NoError(t, err)
+	p.Launch(prog)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	status, err = p.Wait(ctx)
+	require.NoError(t, err, "the command hangs; so far:\n%s%s", out.String(), errs.String())
+	return out.String(), errs.String(), status
+}
+
+// scripts are run by the simulated and by the real bash; output and status must be the same.
+var scripts = map[string]string{}
+
+func add(name, script string) { scripts[name] = script }
+
+func init() { //nolint:gochecknoinits // a table in pieces
+	add("words", `a="x  y"; echo $a "$a" '$a' \$a "${a/x/z}" ${#a} "${a%y}" ${b:-def} "${a^^}"; echo {1..5} {a,b}{1,2}`)
+	add("arith", `i=5; ((i++)); echo $((i*2)) $((i>3&&i<10)) $((0x10)) $((7%3)) $((1<<4)); let i+=2; echo $i; ((i==8)) && echo eight`)
+	add("arrays", `a=(one two "three four"); a+=(five); echo "${a[@]}" ${#a[@]} "${a[-1]}" "${!a[@]}"; a[7]=x; echo "${!a[@]}"; unset 'a[1]'; printf '<%s>' "${a[@]}"; echo "${a[@]:1:2}"`)
+	add("assoc", `declare -A m; m[a]=1; m["b c"]=2; echo "${m[a]} ${m["b c"]} ${#m[@]}"; for k in "${!m[@]}"; do echo "$k"; done | sort; m+=([z]=9); echo ${m[z]}`)
+	add("errexit", `set -e; f() { false; echo not; }; if f; then echo cond; fi; f || echo or; (false; echo sub) || echo s; f; echo never`)
+	add("errexit function end", `set -e; f() { [ 1 = 2 ] && echo x; }; f; echo never`)
+	add("errexit group end", `set -e; { [ 1 = 2 ] && echo x; }; echo goes on; ( [ 1 = 2 ] && echo x ); echo never`)
+	add("errexit subst", `set -e; x=$(false; echo hi); echo "$x"; y=$(false); echo never`)
+	add("errexit local", `set -e; f() { local x=$(false); echo on; }; f; g() { local x; x=$(false); echo no; }; g; echo never`)
+	add("errexit negated", `set -e; ! true; echo a; ! false; echo b; true && ! true; echo c; while false; do :; done; echo d; until true; do :; done; echo e`)
+	add("errexit pipe", `set -eo pipefail; false | true && echo x || echo y; false | cat; echo never`)
+	add("inherit_errexit", `shopt -s inherit_errexit; set -e; x=$(false; echo hi) || echo "caught $x"; echo z`)
+	add("pipefail", `false | true; echo $?; set -o pipefail; false | true; echo $?; (exit 3) | (exit 4) | true; echo $? ${PIPESTATUS[@]}`)
+	add("pipestatus", `true | (exit 3) | false; echo "${PIPESTATUS[*]}"`)
+	add("nounset", `set -u; echo "${x:-ok}"; y=; echo "[$y]"; a=(); echo "${#a[@]}" "${a[@]}"; echo $z; echo never`)
+	add("trap exit", `trap 'echo bye $?' EXIT; echo hi; exit 3`)
+	add("trap exit in function", `f() { trap 'echo bye' EXIT; }; f; (trap 'echo sub' EXIT; echo in); echo end`)
+	add("trap err", `trap 'echo err $?' ERR; false; f() { false; }; f; if false; then :; fi; (exit 4); echo end`)
+	add("trap errtrace", `set -E; trap 'echo err' ERR; f() { false; true; }; f; echo end`)
+	add("trap exit errexit", `set -e; trap 'rc=$?; echo rc $rc; exit 9' EXIT; false; echo never`)
+	add("trap signal", `trap 'echo got' TERM; kill -TERM $$; echo after; trap - TERM; trap 'echo usr' USR1; kill -USR1 $$; echo end`)
+	add("trap int ignored", `trap '' INT; kill -INT $$; echo alive; trap 'echo q' INT QUIT; kill -QUIT $$; echo e`)
+	add("trap printed", `trap 'echo a' EXIT; trap -p EXIT; trap - EXIT; trap -p`)
+	add("redirect order", `{ echo out; echo err >&2; } 2>&1 >/dev/null | sed 's/^/p:/'; { echo out; echo err >&2; } >f 2>&1; sort f; rm f`)
+	add("redirect fds", `exec 3>f; echo three >&3; exec 3>&-; cat f; exec 4<f; read -r l <&4; echo "got $l"; exec 4<&-; rm f; { echo a >&5; } 5>&1; exec 6>&1 >g; echo hidden; exec >&6 6>&-; cat g; rm g`)
+	add("redirect swap", `f() { echo out; echo err >&2; }; f 3>&1 1>&2 2>&3 3>&- | sed 's/^/x:/' 2>/dev/null`)
+	add("redirect append", `echo a >f; echo b >>f; cat <f; echo c &>>f; cat f; rm f; cat <nofile; echo $?; >e; [ -s e ] || echo empty; rm e`)
+	add("heredoc", "x=5; cat <<E\nv $x $(echo sub) \\$x\nE\ncat <<'E'\nv $x\nE\ncat <<-E\n\ttab $x\n\t\ttwo\n\tE\nread a b <<<\"1 2\"; echo $b")
+	add("heredoc while", "while read -r a b; do echo \"$b-$a\"; done <<E\n1 2\n3 4 5\nE\necho a,b,c | while IFS=, read -r x y z; do echo $z$y$x; done")
+	add("case", `for x in abc b1 '' 'a b'; do case $x in a*c) echo ac;; b[0-9]|q) echo b;& zz) echo fall;; "") echo empty;; *) echo other;; esac; done`)
+	add("test", `[ a = a ] && echo 1; [ -n "" ] || echo 2; [ 3 -lt 10 ] && echo 3; [ ! -e /nope ] && echo 4; [[ abc == a* ]] && echo 5; [[ abc =~ ^a(.)c$ ]] && echo ${BASH_REMATCH[1]}; [[ -z $u && 2 -gt 1 ]] && echo 7; [ 1 -eq 1 -a 2 -eq 2 ] && echo 8; test x != y -o 1 = 2 && echo 9; [[ "a*" == "a*" ]] && echo 10; [[ b > a ]] && echo 11`)
+	add("test files", `touch f; mkdir d; ln -s f l; [ -f f ] && [ -d d ] && [ -L l ] && [ -e l ] && echo ok; [ -x d ] && echo xd; [ -s f ] || echo empty; [[ -v HOME ]] && echo v; rm -r f d l`)
+	add("functions", `f() { local a=$1; echo "$a $# $*"; return 7; }; f x y; echo $?; a=out; g() { a=in; }; g; echo $a; h() { local a=loc; k; }; k() { echo $a; }; h; echo $a`)
+	add("recursion", `fact() { if [ $1 -le 1 ]; then echo 1; else echo $(( $1 * $(fact $(($1-1))) )); fi; }; fact 6`)
+	add("getopts", `p() { local OPTIND=1 o; while getopts :ab:c o "$@"; do case $o in a) echo A;; b) echo B=$OPTARG;; :) echo need $OPTARG;; \?) echo bad $OPTARG;; esac; done; shift $((OPTIND-1)); echo rest "$@"; }; p -a -b 1 x y; p -ab2 -c -- -z; p -z -b; p -bfoo -a`)
+	add("params", `set -- a "b c" d; echo $# "$2" "${@:2}" "${*}"; shift; echo $1; for i; do echo "<$i>"; done; set -- ; echo $#; f() { echo "${1:-none}"; }; f; f x`)
+	add("expansion", `p=/a/b/c.tar.gz; echo ${p##*/} ${p%.*} ${p%%.*} ${p#/} ${p/b/B} ${p//\//_}; x=hello; echo ${x:1:3} ${x: -2} ${x^} ${x^^} ${x,,}; n=x; echo ${!n}; echo ${y:=set} $y ${x:+alt}; echo "${x@Q}"`)
+	add("loops", `for i in 1 2 3 4; do [ $i = 2 ] && continue; [ $i = 4 ] && break; echo $i; done; for ((i=0;i<3;i++)); do echo -n $i; done; echo; i=0; while :; do ((++i>3)) && break; done; echo $i; for a in 1 2; do for b in 1 2; do [ $b = 2 ] && continue 2; echo $a$b; done; done; until [ $i = 0 ]; do i=$((i-1)); done; echo $i`)
+	add("background", `(sleep 0.05; echo bg >f) & p=$!; kill -0 $p && echo alive; wait $p; echo $?; cat f; rm f; (exit 5) & wait $!; echo $?; kill -0 $p 2>/dev/null || echo gone`)
+	add("kill background", `sleep 100 & p=$!; kill $p; wait $p; echo $?; sleep 100 & kill -9 $!; wait $!; echo $?; bash -c 'trap "echo t; exit 4" TERM; echo up >r; while :; do sleep 0.01; done' & p=$!; until [ -s r ]; do sleep 0.01; done; kill $p; wait $p; echo $?; rm r`)
+	add("wait all", `for i in 3 1 2; do (sleep 0.0$i; echo $i >>f) & done; wait; sort f; rm f; wait -n 2>/dev/null; echo $?`)
+	add("wait -n", `(sleep 0.2; exit 1) & (exit 7) & wait -n; echo $?; wait -n; echo $?`)
+	add("subshell", `x=1; (x=2; echo $x; exit 3); echo $? $x; y=$(x=5; echo $x); echo $y $x; cd /; (cd /tmp; pwd); pwd; umask 022; (umask 077; umask); umask`)
+	add("command substitution", "echo $(echo a; echo b) \"$(printf 'x\\ny\\n\\n')\" `echo old`; x=$(exit 3); echo $?; echo \"$(<f)\" 2>/dev/null; echo hi >f; echo $(<f); rm f")
+	add("process substitution", `cat <(echo a) <(echo b); while read -r l; do echo "l=$l"; done < <(printf '1\n2\n'); diff <(echo x) <(echo x) && echo same; echo z | tee >(cat >f) >/dev/null; sleep 0.1; cat f; rm f`)
+	add("printf", `printf '%s-%d|%5s|%-5s|%05d|%x\n' a 7 b c 42 255; printf '%s\n' 1 2 3; printf -v v '%03d' 7; echo $v; printf '%q\n' "a b"; printf '%b' 'x\ty\n'; printf 'no newline'; printf '\n%%\n'; printf '%.2f\n' 3.14159; printf '%c%c\n' abc d`)
+	add("echo", `echo -n a; echo -e 'b\tc\n'; echo -E 'd\n'; echo "-n"; echo -nn x; echo; echo -e '\x41\0101'`)
+	add("read", `printf 'a b  c\\d\n' | { read -r x y; echo "$x|$y"; }; printf 'l1\nl2' | while read -r l || [ -n "$l" ]; do echo "$l"; done; echo abc | { read -n 2 x; echo $x; }; read -r x </dev/null; echo $?; printf 'a:b' | { IFS=: read -r p q; echo $q$p; }; printf 'x\0y\0' | while IFS= read -r -d '' z; do echo $z; done; echo "1 2 3" | { read -ra arr; echo ${arr[1]}; }`)
+	add("mapfile", `mapfile -t a < <(printf '1\n2\n3\n'); echo ${#a[@]} ${a[2]}; readarray -t b <<<$'x\ny'; echo ${b[1]}`)
+	add("eval source", `eval 'a=1; echo $a'; echo 'v=7; return 3; echo no' >lib; . ./lib; echo $? $v; source ./lib; rm lib; cmd="echo x"; $cmd`)
+	add("source params", `echo 'echo "$1 $#"' >lib; set -- q; . ./lib; . ./lib a b; echo $1; rm lib`)
+	add("script file", "cat >s <<'E'\n#!/bin/bash\necho \"$0 $1 $#\"; exit 4\nE\nchmod +x s; ./s a b; echo $?; bash s x; bash -c 'echo $0 $1' n m; bash -s p q <<<'echo $1$2'; rm s; ./s; echo $?")
+	add("not found", `nosuchcmd_x 2>/dev/null; echo $?; touch f; ./f 2>/dev/null; echo $?; rm f; /nope/x 2>/dev/null; echo $?; if ! nosuchcmd_x 2>/dev/null; then echo handled; fi`)
+	add("not found text", `nosuchcmd_x 2>&1 | sed 's/^.*: line/line/'`)
+	add("env", `X=1 bash -c 'echo $X'; echo "[$X]"; export Y=2; bash -c 'echo $Y'; Z=3; bash -c 'echo "[$Z]"'; env A=b bash -c 'echo $A'; env -i /bin/bash -c 'echo "[$Y]"'; f() { echo $Q; bash -c 'echo $Q'; }; Q=5 f; echo "[$Q]"; unset Y; bash -c 'echo "[$Y]"'; export -n Z`)
+	add("declare", `declare -i n=3; n+=4; echo $n; declare -r c=1; (c=2) 2>/dev/null; echo $?; declare -x E=v; bash -c 'echo $E'; f() { declare l=1; declare -g g=2; }; f; echo "[$l]$g"; declare -a arr=(1 2); declare -p arr; readonly R=5; echo $R; declare -n ref=R; echo $ref; declare -l low=ABC; echo $low`)
+	add("set flags", `set -x 2>/dev/null; set +x; echo $-|tr -d 'hBcs'; set -e; echo $-|tr -d 'hBcs'; set +e; set -o | grep pipefail | tr -s '\t ' ' '; set -f; echo *; set +f`)
+	add("glob", `mkdir g; cd g; touch a.txt b.txt c.md .h; echo *.txt *; echo no*; shopt -s nullglob; echo no* end; echo [ab].txt ?.md; shopt -s dotglob; echo *; cd ..; rm -r g; shopt -s extglob
+case abc in @(abc|d)) echo ext;; esac`)
+	add("lists", `true && echo a || echo b; false && echo a || echo b; false || false || echo c; true; echo $?; { echo x; echo y; } | wc -l; ! false && echo neg`)
+	add("exit codes", `(exit 256); echo $?; (exit -1); echo $?; bash -c 'exit 42'; echo $?; bash -c 'kill -9 $$'; echo $?; sh -c 'exit 3'; echo $?; f() { return 300; }; f; echo $?`)
+	add("exec", `(exec echo replaced; echo no); bash -c 'exec 2>/dev/null; ls /nope; echo $?'; (exec nosuch 2>/dev/null; echo no); echo $?`)
+	add("special vars", `echo $# $? ${#HOME}; f() { echo ${FUNCNAME[0]} ${FUNCNAME[1]}; g; }; g() { echo ${FUNCNAME[*]}; }; f; [ $$ = $BASHPID ] && echo same; ( [ $$ != $BASHPID ] && echo diff ); echo $LINENO; echo $BASH_SUBSHELL $(echo $BASH_SUBSHELL); [ -n "$RANDOM" ] && echo r`)
+	add("ifs", `IFS=,; s=a,b,c; set -- $s; echo $2 $#; IFS=$'\n'; l=$'x y\nz'; set -- $l; echo $#; unset IFS; set -- $l; echo $#; a=(1 2 3); IFS=-; echo "${a[*]}"; join() { local IFS=$1; shift; echo "$*"; }; join + q w`)
+	add("quoting", `echo "a\"b" 'c'\''d' $'tab\there' "x$(echo "in ner")y" "$(echo '$HOME')" \\ "\\n" a\ b; x='*'; echo "$x"; echo "a
+b"`)
+	add("comments and continuation", "echo a # comment\necho b \\\n  c\nif true; then # x\n echo d\nfi; : 'multi\nline'; echo e")
+	add("command v", `command -v echo; command -v nosuch_y || echo none; f() { :; }; command -v f; type -t f if echo nosuch; command echo x; hash -r; builtin echo y; which nosuch_z; echo $?`)
+	add("here lock", `exec 9>lock; flock -n 9 && echo locked; (exec 8>lock; flock -n 8 || echo busy); flock -u 9; (exec 8>lock; flock -n 8 && echo free); exec 9>&-; flock -n lock true && echo cmd; flock -n lock -c 'exit 3'; echo $?; rm lock`)
+	add("setsid", `setsid --fork bash -c 'sleep 0.05; echo done >f.tmp; mv f.tmp f' </dev/null >/dev/null 2>&1; [ -e f ] || echo notyet; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e f ] && break; sleep 0.02; done; cat f; rm f; nohup true >/dev/null 2>&1; echo $?`)
+	add("process group", `setsid bash -c 'sleep 50 & sleep 50 & echo $$ >p; wait' & until [ -s p ]; do sleep 0.01; done; g=$(cat p); kill -TERM -- -$g; wait $!; echo $?; rm p`)
+	add("timeout", `timeout 5 true; echo $?; timeout 0.05 sleep 10; echo $?; timeout 0.05 bash -c 'sleep 10; echo no'; echo $?; timeout -s KILL 0.05 sleep 9; echo $?; timeout 1 bash -c 'exit 3'; echo $?`)
+	add("sigpipe", `yes | head -1; set -o pipefail; yes | head -2 >/dev/null; echo $?; seq 100000 | head -1; echo ok`)
+	add("dev fd", `echo x >/dev/stdout; echo y | cat /dev/stdin; echo e 2>/dev/null >/dev/stderr; echo z | cat - ; cat /dev/null`)
+	add("local ifs read loop", `out=; while IFS='=' read -r k v; do out+="$k:$v;"; done <<<$'a=1\nb=2=3'; echo "$out"`)
+	add("nested functions status", `f() { g || return 5; }; g() { return 1; }; f; echo $?; h() { f && echo no; }; h; echo $?`)
+	add("arith errors", `echo $((1/0)) 2>/dev/null; echo after; [ x -eq 1 ] 2>/dev/null; echo $?`)
+	add("unset param error", `bash -c 'echo ${nope:?gone}' 2>&1 | sed 's/^.*nope/nope/'; bash -c ': ${nope:?gone}' 2>/dev/null; echo $?; bash -uc 'echo $nope' 2>/dev/null; echo $?`)
+	add("syntax error", `bash -c 'if then' 2>/dev/null; echo $?; bash -n -c 'echo hi'; echo $?`)
+	add("brace group redirect", `{ echo 1; echo 2; } >f; while read -r x; do echo "got $x"; done <f; if true; then echo in; fi >f; cat f; for i in 1 2; do echo $i; done >>f; wc -l <f; rm f`)
+	add("unset function var", `f() { echo f; }; unset -f f; f 2>/dev/null; echo $?; x=1; unset x; echo "[${x-unset}]"; g() { local y=1; unset y; echo "[${y-unset}]"; }; y=o; g`)
+	add("prefix read", `IFS=: read -r a b <<<x:y; echo $a$b "[$IFS]" | cat -A`)
+	add("xtrace", `set -x; echo a "b c" >/dev/null; x=1; [ 1 = 1 ]; set +x; { echo end; } 2>&1`)
+	add("mktemp and stat", `d=$(mktemp -d); stat -c %a $d; touch $d/f; chmod 640 $d/f; stat -c '%a %s %F' $d/f; umask 077; touch $d/g; stat -c %a $d/g; rm -rf $d; [ -e $d ] || echo gone`)
+}
+
+func init() { //nolint:gochecknoinits // a table in pieces
+	add("sed basics", `printf 'one\ntwo\nthree\n' >f; sed -n 2p f; sed '2d' f; sed 's/t/T/' f; sed 's/[aeiou]/_/g;s/$/!/' f; sed -n '/two/,$p' f; sed '$a end' f; sed '1i start' f; sed -i 's/one/1/' f; cat f; sed -E 's/(t)(.)/\2\1/' f; sed 's#/#_#g' <<<a/b/c; sed -n '$=' f; sed '/^$/d' <<<$'a\n\nb'; rm f`)
+	add("sed more", `printf 'a=1\nb=2\n# c\n' >f; sed -e '/^#/d' -e 's/=\(.*\)/: \1/' f; sed 's/^\([a-z]\)=.*/\1/;t;d' f; sed 'N;s/\n/,/' f; sed '/b/c changed' f; sed '1!G;h;$!d' f; sed -n '/a/{s/a/A/;p}' f; sed '2q' f; sed 's/.*/"&"/' f; sed -i '/b=/a after' f; cat f; sed -i.bak '1d' f; ls f*; sed 'y/ab/AB/' f.bak; sed -n '1~2p' f.bak; sed -E 's/^[^#].*[[:space:]]x/ /' f; rm f f.bak`)
+	add("sed multi", "sed -e 's/a/b/' -e '/b/{' -e 's/b/c/' -e '}' <<<a; sed '$a\\\nline two' <<<one; sed '1i\\  indented' <<<one; sed 's/x*/-/g' <<<abc; sed 's/b/&&/2' <<<abab; sed 's/\\./\\n/' <<<a.b; sed '0,/a/s//X/' <<<$'a\\na'; sed '2,3s/^/> /' <<<$'1\\n2\\n3\\n4'; sed '/2/,+1d' <<<$'1\\n2\\n3\\n4'; sed 's/\\(^\\|x\\)a/Q/' <<<a; sed 's/[/]/|/' <<<a/b; sed -n 's/a/b/p' <<<$'a\\nc'; sed = <<<x")
+	add("grep", `printf 'apple\nBanana\ncherry\n' >f; grep an f; grep -i APP f; grep -v an f; grep -c e f; grep -n cherry f; grep -q zzz f; echo $?; grep -E '^(a|c)' f; grep -F . f; echo $?; grep -o '[a-c]' f | tr '\n' ' '; grep -e apple -e cherry f; grep nope nofile 2>/dev/null; echo $?; grep -l apple f; grep -w app f; echo $?; grep -x apple f; grep -A1 apple f; grep -B1 cherry f; grep 'p\{2\}' f; grep -h e f f; grep -m1 e f; grep 'a\|c' f; grep '\bBan' f; rm f`)
+	add("awk", `printf 'a 1\nb 2\nc 3\n' >f; awk '{print $2}' f; awk '$2>1{s+=$2} END{print s}' f; awk -F: '{print $1}' <<<x:y; awk -v n=b '$1==n{print NR}' f; awk 'NR==2' f; awk '{gsub(/[0-9]/,"N")}1' f; awk 'BEGIN{printf "%s-%d\n","x",7}'; awk '/b/{f=1} f' f; awk '{print $NF, NF}' f; awk '!x{x=$1} END{print x; exit 3}' f; echo $?; rm f; awk '{ print > "o"; if (/2/) print "two", $1 >> "p" }' <<<$'1\n2'; cat o p; rm o p; awk 'END { exit !f }' </dev/null; echo $?`)
+	add("text tools", `printf 'c\na\nb\na\n' >f; sort f; sort -u f; sort -r f; sort f | uniq -c | sed 's/^ *//'; sort -n <<<$'10\n9\n1'; sort -t: -k2n <<<$'a:3\nb:1'; sort -V <<<$'1.10\n1.9'; cut -d: -f1,3 <<<a:b:c; cut -c2-3 <<<hello; tr a-z A-Z <<<abc; tr -d '\n' <f; echo; tr -s ' ' <<<'a   b'; head -n2 f; tail -n1 f; tail -n +3 f; head -c3 f; tail -c +3 f; wc -l <f; wc -c <f; tac f; rev <<<abc; paste -sd, f; tee g <f >/dev/null; cmp f g && echo same; rm f g; nl <<<x; seq 3; seq 2 2 6; seq -s, 3; tr ',' '\n' <<<a,b; fold -w2 <<<abcd`)
+	add("head tail", `seq 20 >f; head f | tail -1; head -3 f | tr '\n' ' '; tail -2 f | tr '\n' ' '; head -n -18 f; tail -c 4 f; wc -lwc f | tr -s ' '; rm f`)
+	add("files", `mkdir -p a/b; echo x >a/b/f; cp -r a c; cat c/b/f; mv c/b/f c/g; ls c; ls -1 a; cp a/b/f a/; ls a; rm -r c; [ -e c ] || echo gone; ln -s b a/l; readlink a/l; ls -d a/*; rmdir a/b 2>/dev/null; echo $?; rm a/l; find a -type f | sort; find a -name f -exec echo {} \; | sort; basename /x/y.sh .sh; dirname /x/y; install -m 600 a/f i; stat -c %a i; rm -rf a i; rm nofile 2>/dev/null; echo $?; rm -f nofile; echo $?; mkdir -m 700 m; stat -c %a m; rmdir m; touch -d @0 t; stat -c %Y t; rm t`)
+	add("file errors", `cat nofile; cp nofile x; mv nofile x; mkdir a; mkdir a; rmdir a; rm nofile; cd nofile; ls nofile`)
+	add("hash", `printf abc | sha256sum; printf abc | md5sum; printf hello | base64; printf aGVsbG8= | base64 -d; echo; echo abc >f; sha256sum f | sha256sum -c; base64 -w0 <<<"a long line that is longer than seventy six characters so that it would wrap"; echo; rm f; printf '\x01\xff' | od -An -tx1 | tr -d ' \n'; echo`)
+	add("xargs", `printf 'a b\nc\n' | xargs echo; printf 'a\nb\n' | xargs -n1 echo x; printf 'a\nb\n' | xargs -I{} echo '<{}>'; printf 'a\0b' | xargs -0 echo; true | xargs -r echo none; printf '1\n2\n' | xargs -n1 bash -c 'exit 1'; echo $?`)
+	add("tar", `mkdir d; echo x >d/f; tar czf t.tgz d; rm -r d; tar xzf t.tgz; cat d/f; tar tzf t.tgz; mkdir o; tar -xzf t.tgz -C o --strip-components=1; ls o; tar -xzf t.tgz nosuch 2>/dev/null; echo $?; gzip -c d/f | gunzip; rm -r d o t.tgz`)
+	add("expr env id", `expr 1 + 2; expr a : 'b'; echo $?; id -u; whoami; env | grep -c ^HOME=; printenv NOPE; echo $?; nproc >/dev/null && echo n; true; false; echo $?; date -u -d @0 +%Y-%m-%dT%H:%M:%SZ; date -u -d '2024-03-01 10:00:00' +%s`)
+	add("retry idiom", `n=0; until [ $n -ge 3 ]; do n=$((n+1)); done; echo $n; retry() { local t; for t in 1 2 3; do "$@" && return 0; echo again; done; return 1; }; retry false; echo $?; retry true; echo $?`)
+	add("put idiom", `put() { cat >t.new; if cmp -s t.new "$2"; then rm t.new; return 0; fi; install -m "$1" t.new "$2"; rm t.new; echo changed; }; printf 'x\n' | put 0600 t; printf 'x\n' | put 0600 t; cat t; stat -c %a t; rm t`)
+	add("die idiom", `die() { printf 'error: %s\n' "$*" >&2; exit 1; }; out=$(die sub 2>&1) || echo "caught $out"; f() { [ "$1" = ok ] || die "bad $1"; echo fine; }; f ok; (f no) 2>&1; echo $?`)
+	add("tee pipefail idiom", `set -euo pipefail; run() { "$@" 2>&1 | tee out; }; if run bash -c 'echo hi; exit 3'; then echo no; else echo "failed $?"; fi; cat out; rm out; rc=0; bash -c 'exit 5' || rc=$?; echo $rc`)
+}
+
+// TestLikeBash holds the simulated shell and programs to the real ones.
+func TestLikeBash(t *testing.T) {
+	t.Parallel()
+	real, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("NO COMPARISON: there is no bash on this machine")
+	}
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSystem(t, 1)
+			out, errs, status := run(t, s, "", "bash", "-c", script)
+
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), real, "-c", script) //nolint:gosec // the table above
+			cmd.Dir = dir
+			cmd.Env = []string{"HOME=/root", "PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
+			cmd.Args[0] = "bash"
+			var realOut, realErr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &realOut, &realErr
+			_ = cmd.Run()
+			clean := strings.NewReplacer(dir, "/tmp")
+			require.Equal(t, clean.Replace(realOut.String()), out, "stdout; stderr of the real one:\n%s\nand of ours:\n%s", realErr.String(), errs)
+			require.Equal(t, cmd.ProcessState.ExitCode(), status, "exit status; stderr: %s", errs)
+			if name == "file errors" || name == "xtrace" {
+				require.Equal(t, clean.Replace(realErr.String()), errs)
+			}
+		})
+	}
+}
