@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -99,7 +100,8 @@ func requestID(r *http.Request) string {
 
 // parseQuery is strict where net/http is lenient: what cannot be decoded is an error.
 func parseQuery(raw string) (url.Values, error) {
-	q, err := url.ParseQuery(raw)
+	// In a filter, semicolons stand between expressions and need no escape.
+	q, err := url.ParseQuery(strings.ReplaceAll(raw, ";", "%3B"))
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeInvalid, "the query string cannot be read: %s", err)
 	}
