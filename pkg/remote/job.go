@@ -228,3 +228,14 @@ echo "$s"`)
 	}
 	return err
 }
+
+// CleanupAll forgets all jobs whose id begins with prefix, except those that are running.
+func (c *Client) CleanupAll(ctx context.Context, prefix string) error {
+	if err := validID(prefix); err != nil {
+		return err
+	}
+	_, err := c.Output(ctx, look+"for d in "+Dir(prefix)+`*; do
+  if [ -d "$d" ] && [ "$(look)" != running ]; then rm -rf "$d"; fi
+done`, nil, 4096)
+	return err
+}

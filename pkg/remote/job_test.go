@@ -243,3 +243,25 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	require.Equal(t, remote.Running, st.State)
 	require.NoError(t, c.Kill(t.Context(), id))
 }
+
+func TestCleanupAllLeavesOthersAndTheRunningAlone(t *testing.T) {
+	t.Parallel()
+	c := dial(t, newServer(t))
+	prefix, other := newRunID(t), newRunID(t)
+	ids := map[string]string{prefix + "-done": "true", prefix + "-lost": "kill -9 $PPID", prefix + "-running": "exec sleep 60", other: "true"}
+	for id, command := range ids {
+		t.Cleanup(func() { _ = os.RemoveAll(remote.Dir(id)) })
+		_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: command})
+		require.NoError(t, err)
+		if id != prefix+"-running" {
+			_, err = c.Follow(t.Context(), id, 0, nil)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, c.CleanupAll(t.Context(), prefix))
+	require.NoDirExists(t, remote.Dir(prefix+"-done"))
+	require.NoDirExists(t, remote.Dir(prefix+"-lost"))
+	require.DirExists(t, remote.Dir(prefix+"-running"))
+	require.DirExists(t, remote.Dir(other))
+	require.NoError(t, c.Kill(t.Context(), prefix+"-running"))
+}

@@ -1,0 +1,81 @@
+package k8scluster
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/remote"
+)
+
+// nodeError turns a failure of package remote into the product's error, in words about the node.
+func nodeError(n node, doing string, err error) error {
+	e := &lcm.Error{
+		Code: lcm.CodeUpstream, Title: "Node failed", Cause: err,
+		Detail: fmt.Sprintf("%s on node %s of VNFC %s at %s: %v", doing, n.name, n.vnfc, n.target, cause(err)),
+	}
+	switch remote.KindOf(err) {
+	case remote.KindAuth:
+		e.Class = lcm.Auth
+		e.Hint = "check username, password or private_key of the node in " + ParamKey + "; the image must allow this way of logging in"
+	case remote.KindHostKey:
+		e.Hint = "if the machine was rebuilt on purpose, let the VNFM forget its key; if not, find out what answers at this address"
+	case remote.KindTimeout, remote.KindUnreachable, remote.KindRefused:
+		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
+		e.Hint = "check that the machine has booted, and that routers, floating IPs and security groups let the VNFM reach its SSH port"
+	case remote.KindClosed:
+		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
+	case remote.KindExit, remote.KindFile, remote.KindProtocol:
+	default: // the context ended, the store failed: not the node's
+		return err
+	}
+	return e
+}
+
+// cause leaves out what nodeError says itself.
+func cause(err error) error {
+	if e, ok := errors.AsType[*remote.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// tempFail is the exit status (EX_TEMPFAIL) by which the script says that the same run may succeed later.
+const tempFail = 75
+
+// scriptError is the failure of the installation script.
+func scriptError(n node, doing string, code int, words []string) error {
+	why := fmt.Sprintf("exit status %d", code)
+	if len(words) > 0 {
+		why = words[len(words)-1] + fmt.Sprintf(" (exit status %d)", code)
+	}
+	e := &lcm.Error{
+		Code: lcm.CodeUpstream, Title: "Node installation failed",
+		Detail: fmt.Sprintf("%s on node %s of VNFC %s: %s", doing, n.name, n.vnfc, why),
+		Hint:   "the log of the step has the script's output; remove the cause and retry the operation, it goes on where it failed",
+	}
+	if code == tempFail {
+		e.Class = lcm.Transient
+	}
+	return e
+}
+
+var (
+	labelled  = regexp.MustCompile(`(?i)\b(token|certificate_key|bearer_token|password)(\s*[:=]\s*)\S+`)
+	joinToken = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
+	certKey   = regexp.MustCompile(`(--certificate-key[= ]+)[0-9a-f]+`)
+)
+
+// mask hides what a script, which may be the user's own, should not have printed.
+func mask(line string, secrets []string) string {
+	for _, s := range secrets {
+		if len(s) >= 6 { // hiding a short password everywhere would hide the log
+			line = strings.ReplaceAll(line, s, "***")
+		}
+	}
+	line = labelled.ReplaceAllString(line, "$1$2***")
+	line = joinToken.ReplaceAllString(line, "***")
+	return certKey.ReplaceAllString(line, "$1***")
+}

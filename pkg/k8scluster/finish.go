@@ -1,0 +1,214 @@
+package k8scluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/remote"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// hostLabel tells workloads on which compute host a node runs, so that they can keep apart (topologyKey).
+const hostLabel = "CIS-node"
+
+// finish waits for the nodes, labels them, and makes the cluster known.
+func (in *installer) finish(ctx context.Context) error {
+	api, closeAPI, err := in.api(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAPI()
+	if err := in.w.Step(ctx, titleAccount, "", func(ctx context.Context, s *lcm.Step) error {
+		s.Detail("service account " + kubernetes.ServiceAccount + " at " + in.c.endpoint())
+		return api.EnsureAccount(ctx)
+	}); err != nil {
+		return err
+	}
+	if err := in.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error { return in.waitReady(ctx, s, api) }); err != nil {
+		return err
+	}
+	for _, n := range in.c.nodes() {
+		if n.host == "" {
+			continue // the VIM tells hosts only to administrators
+		}
+		if err := in.w.Step(ctx, titleLabel, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+			s.Detail(n.name + " " + hostLabel + "=" + n.host)
+			return api.Label(ctx, n.name, map[string]string{hostLabel: n.host})
+		}); err != nil {
+			return err
+		}
+	}
+	token, ca, err := api.AccountToken(ctx)
+	if err != nil {
+		return err
+	}
+	in.publish(kubernetes.Access{Endpoint: in.c.endpoint(), CA: ca, Token: token})
+	in.tidy(ctx)
+	return nil
+}
+
+// publish makes the cluster a VIM of its own and a connection of the instance. Both are committed with the end of the phase, so
+// it is done again by every tick that comes here.
+func (in *installer) publish(a kubernetes.Access) {
+	i := in.w.Instance
+	name := in.p.vimName
+	if name == "" {
+		name = "kubernetes_vim_" + i.ID
+	}
+	conn := a.Vim()
+	conn.VimID = VimID(i.ID)
+	conn.Extra = sol.KeyValuePairs{lcm.ExtraOwner: i.ID}
+	now := in.w.Clock.Now()
+	in.w.RegisterVim(lcm.Vim{
+		ID: conn.VimID, Name: name, Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID, Connection: conn, Created: now, Updated: now,
+	})
+	conns := maps.Clone(i.VimConnections)
+	if conns == nil {
+		conns = map[string]sol.VimConnectionInfo{}
+	}
+	conns[connectionKey(name, conns)] = conn
+	i.VimConnections = conns
+}
+
+// connectionKey is the key of the cluster in vimConnectionInfo: its name, as far as the standard's keys allow, and never one that
+// the request has given to another VIM.
+func connectionKey(name string, conns map[string]sol.VimConnectionInfo) string {
+	key := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_:. /", r) {
+			return r
+		}
+		return '_'
+	}, name)
+	for {
+		other, taken := conns[key]
+		if _, own := other.Extra[lcm.ExtraOwner]; !taken || own {
+			return key
+		}
+		key += "_"
+	}
+}
+
+// api makes a client of the new cluster with the administrator's credentials, which are read from the first master and not kept.
+// Where the cluster's address does not lead to the VNFM, it goes through the first master.
+func (in *installer) api(ctx context.Context) (*kubernetes.Client, func(), error) {
+	m := in.c.masters[0]
+	const doing = "read the cluster's credentials"
+	c, release, err := in.d.o.Connect(ctx, m.target)
+	if err != nil {
+		return nil, nil, nodeError(m, doing, err)
+	}
+	raw, err := short(ctx, in.d, func(ctx context.Context) ([]byte, error) {
+		return c.Output(ctx, "sudo -n cat /etc/kubernetes/admin.conf", nil, 256<<10)
+	})
+	if err != nil {
+		release()
+		return nil, nil, nodeError(m, doing, err)
+	}
+	var client *kubernetes.Client
+	cfg, err := kubernetes.AdminConfig(raw)
+	if err == nil {
+		client, err = kubernetes.New(in.way(cfg, c))
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return client, func() { client.Close(); release() }, nil
+}
+
+// way reaches the API server at the cluster's address, or, where that does not lead to the VNFM, through the first master. The
+// certificate is checked for the address that kubeadm has put into it.
+func (in *installer) way(cfg *rest.Config, c Connection) *rest.Config {
+	cfg.Host = in.c.endpoint()
+	inside := net.JoinHostPort(in.c.masters[0].ip, "6443")
+	var tunnel atomic.Bool
+	return kubernetes.Through(cfg, in.c.ip, func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if !tunnel.Load() {
+			direct, cancel := context.WithTimeout(ctx, 3*time.Second)
+			defer cancel()
+			conn, err := in.d.o.Dial(direct, network, addr)
+			if err == nil || ctx.Err() != nil {
+				return conn, err
+			}
+			in.w.Log.InfoContext(ctx, "the cluster's address cannot be reached from here, going through a master", "address", addr, "error", err)
+			tunnel.Store(true)
+		}
+		return c.DialContext(ctx, network, inside)
+	})
+}
+
+// waitReady waits until every node of the cluster is Ready.
+func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes.Client) error {
+	pause := backoff{first: 100 * time.Millisecond, longest: time.Second}
+	said := ""
+	for {
+		nodes, err := api.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		missing := in.missing(nodes)
+		if len(missing) == 0 {
+			s.Detail(fmt.Sprintf("%d nodes are Ready", len(in.c.nodes())))
+			return nil
+		}
+		why := fmt.Sprintf("%d of %d nodes are Ready; %s", len(in.c.nodes())-len(missing), len(in.c.nodes()), strings.Join(missing, "; "))
+		if why != said {
+			said = why
+			s.Logf(ctx, why)
+			if err := s.Flush(ctx); err != nil {
+				return err
+			}
+		}
+		if in.w.Clock.Now().Sub(s.Started()) > in.d.o.ReadyTimeout {
+			return &lcm.Error{
+				Code: lcm.CodeTimeout, Title: "Cluster not ready", Detail: fmt.Sprintf("after %s only %s", in.d.o.ReadyTimeout, why),
+				Hint: "kubectl describe node and the kubelet's log on the node tell more",
+			}
+		}
+		if err := pause.wait(ctx); err != nil {
+			return lcm.Wait(0, why)
+		}
+	}
+}
+
+// missing lists the nodes that are not there or not Ready, with the reason.
+func (in *installer) missing(nodes []kubernetes.Node) []string {
+	var out []string
+	for _, want := range in.c.nodes() {
+		i := slices.IndexFunc(nodes, func(n kubernetes.Node) bool { return n.Name == want.name })
+		switch {
+		case i < 0:
+			out = append(out, want.name+": not in the cluster yet")
+		case !nodes[i].Ready:
+			out = append(out, want.name+": "+nodes[i].Reason)
+		}
+	}
+	return out
+}
+
+// tidy removes the runs' files from the nodes. It is a courtesy: what is left goes with the next reboot.
+func (in *installer) tidy(ctx context.Context) {
+	_ = lcm.Each(ctx, in.d.o.Parallel, in.c.nodes(), func(ctx context.Context, n node) error {
+		c, release, err := in.d.o.Connect(ctx, n.target)
+		if err == nil {
+			defer release()
+			_, err = short(ctx, in.d, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.CleanupAll(ctx, in.prefix()) })
+		}
+		if err != nil {
+			in.w.Log.WarnContext(ctx, "files of the installation stay on a node", "node", n.name, "error", err)
+		}
+		return nil
+	})
+}
+
+var _ Connection = (*remote.Client)(nil)

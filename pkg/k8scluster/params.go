@@ -1,0 +1,212 @@
+package k8scluster
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// ParamKey is the member of additionalParams that the driver reads.
+const ParamKey = "k8s_cluster_installation_param"
+
+// The values of parameters that a request leaves out.
+const (
+	defaultPodCIDR     = "10.0.0.0/8"
+	defaultServiceCIDR = "10.96.0.0/12"
+)
+
+// params is k8s_cluster_installation_param, checked.
+type params struct {
+	script            string // path of the installation script in the package
+	vimName           string
+	kubernetesVersion string // "" = the script's default
+	ciliumVersion     string
+	master, worker    login
+	podCIDR           string
+	serviceCIDR       string // cluster_cidr
+	clusterCP         string // resource whose address is the cluster's
+	clusterFIP        string // floating IP of it; may be empty
+	proxy             proxy
+}
+
+// login says which machines play a role and how to get in.
+type login struct {
+	vdu, sshCP, nicCP, username, password, privateKey string
+}
+
+type proxy struct {
+	http, https, no string
+}
+
+var (
+	versionText = regexp.MustCompile(`^v?1\.[0-9]{1,3}(\.[0-9]{1,3})?$`)
+	ciliumText  = regexp.MustCompile(`^v?1\.[0-9]{1,3}\.[0-9]{1,3}$`)
+	userText    = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+)
+
+// laterParams are parameters of other drivers for Kubernetes clusters. Leaving them out in silence would build another cluster
+// than was asked for.
+var laterParams = []string{"helm_installation_script_path", "private_registry_connection_info", "storage_server", "pv_registration_params"}
+
+// reader walks the parameters and gathers everything that is wrong.
+type reader struct {
+	bad []lcm.InvalidParam
+}
+
+// group is one JSON object of the parameters.
+type group struct {
+	r       *reader
+	name    string // in messages, e.g. "master_node"
+	pointer string
+	m       map[string]any
+}
+
+func (g group) fail(member, detail string) {
+	p := g.pointer
+	if member != "" {
+		p += "/" + lcm.Escape(member)
+	}
+	g.r.bad = append(g.r.bad, lcm.InvalidParam{Pointer: p, Detail: detail})
+}
+
+// text returns a member that may be missing.
+func (g group) text(member string) string {
+	v, ok := g.m[member]
+	if !ok || v == nil {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		g.fail(member, fmt.Sprintf("%s %s is not a string.", g.name, member))
+	}
+	return s
+}
+
+// must returns a member that may not be missing.
+func (g group) must(member string) string {
+	s := g.text(member)
+	if v, ok := g.m[member]; (!ok || v == nil || v == "") && s == "" {
+		g.fail(member, fmt.Sprintf("%s %s is not defined in additionalParams.", g.name, member))
+	}
+	return s
+}
+
+// object returns a member that is an object; ok is false when there is none.
+func (g group) object(member string, required bool) (group, bool) {
+	sub := group{r: g.r, name: member, pointer: g.pointer + "/" + member}
+	v, ok := g.m[member]
+	if !ok || v == nil {
+		if required {
+			sub.fail("", member+" is not defined in additionalParams.")
+		}
+		return sub, false
+	}
+	switch m := v.(type) {
+	case map[string]any:
+		sub.m = m
+	case sol.KeyValuePairs:
+		sub.m = m
+	default:
+		sub.fail("", member+" is not an object.")
+		return sub, false
+	}
+	return sub, true
+}
+
+// cidr returns an IPv4 network without host bits, or def.
+func (g group) cidr(member, def string) string {
+	s := g.text(member)
+	if s == "" {
+		return def
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil || !p.Addr().Is4() || p != p.Masked() {
+		g.fail(member, fmt.Sprintf("%s %s %q is not an IPv4 network such as %s.", g.name, member, s, def))
+	}
+	return s
+}
+
+func (g group) matching(member string, form *regexp.Regexp, like string) string {
+	s := g.text(member)
+	if s != "" && !form.MatchString(s) {
+		g.fail(member, fmt.Sprintf("%s %q is not like %s.", member, s, like))
+	}
+	return s
+}
+
+// parse reads the parameters of a request; it looks at nothing else.
+func parse(additional sol.KeyValuePairs) (params, []lcm.InvalidParam) {
+	r := &reader{}
+	root, ok := group{r: r, name: "additionalParams", pointer: "/additionalParams", m: additional}.object(ParamKey, true)
+	if !ok {
+		return params{}, r.bad
+	}
+	p := params{
+		script:            strings.TrimPrefix(root.text("script_path"), "./"),
+		vimName:           root.text("vim_name"),
+		kubernetesVersion: root.matching("kubernetes_version", versionText, "1.34 or 1.34.2"),
+		ciliumVersion:     root.matching("cilium_version", ciliumText, "1.18.4"),
+	}
+	if p.script == "" {
+		root.fail("script_path", "The script_path in the additionalParams is invalid.")
+	}
+	if len(p.vimName) > 255 || strings.ContainsFunc(p.vimName, func(c rune) bool { return c < ' ' }) {
+		root.fail("vim_name", "vim_name is longer than 255 bytes or has control characters.")
+	}
+	for _, name := range laterParams {
+		if v, ok := root.m[name]; ok && v != nil {
+			root.fail(name, name+" is not supported by this driver yet.")
+		}
+	}
+	if m, ok := root.object("master_node", true); ok {
+		p.master = m.login()
+		p.podCIDR, p.serviceCIDR = m.cidr("pod_cidr", defaultPodCIDR), m.cidr("cluster_cidr", defaultServiceCIDR)
+		p.clusterCP, p.clusterFIP = m.must("cluster_cp_name"), m.text("cluster_fip_name")
+	}
+	if m, ok := root.object("worker_node", true); ok {
+		p.worker = m.login()
+	}
+	if m, ok := root.object("proxy", false); ok {
+		p.proxy = m.proxy()
+	}
+	return p, r.bad
+}
+
+func (g group) login() login {
+	l := login{vdu: g.must("vdu_id"), sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"), privateKey: g.text("private_key")}
+	if l.username != "" && !userText.MatchString(l.username) {
+		g.fail("username", fmt.Sprintf("%s username %q is not a user name.", g.name, l.username))
+	}
+	if l.privateKey == "" {
+		l.password = g.must("password")
+		return l
+	}
+	l.password = g.text("password")
+	if _, err := ssh.ParsePrivateKey([]byte(l.privateKey)); err != nil {
+		g.fail("private_key", g.name+" private_key is not a private key without a passphrase.") // the parser's words may quote it
+	}
+	return l
+}
+
+func (g group) proxy() proxy {
+	p := proxy{http: g.text("http_proxy"), https: g.text("https_proxy"), no: g.text("no_proxy")}
+	for member, s := range map[string]string{"http_proxy": p.http, "https_proxy": p.https} {
+		if u, err := url.Parse(s); s != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(s, "\"\\ \n")) {
+			g.fail(member, "proxy "+member+" is not a URL such as http://192.0.2.1:3128.")
+		}
+	}
+	if cidr := g.cidr("k8s_node_cidr", ""); cidr != "" {
+		p.no = strings.Trim(p.no+","+cidr, ",")
+	}
+	if strings.ContainsAny(p.no, "\"\\ \n") {
+		g.fail("no_proxy", "proxy no_proxy is not a list of names and networks separated by commas.")
+	}
+	return p
+}

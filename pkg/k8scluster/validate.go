@@ -1,0 +1,152 @@
+package k8scluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Validate checks the parameters of an operation against the flavour, its templates and the package's files, and reports
+// everything that is wrong at once.
+func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
+	if r.Type == sol.LcmOperationTerminate {
+		return nil // forgetting the cluster takes no parameters
+	}
+	p, bad := parse(r.AdditionalParams)
+	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: bad}
+	if err := c.check(p); err != nil {
+		return err
+	}
+	return lcm.Unprocessable(c.bad...)
+}
+
+// checker checks parsed parameters against the package.
+type checker struct {
+	lcm.Request
+	base string
+	bad  []lcm.InvalidParam
+}
+
+func (c *checker) fail(member, format string, args ...any) {
+	c.bad = append(c.bad, lcm.InvalidParam{Pointer: c.base + "/" + member, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) check(p params) error {
+	if p.script != "" {
+		if _, err := readScript(c.Package, p.script); err != nil {
+			c.fail("script_path", "The script_path in the additionalParams is invalid: %v.", err)
+		}
+	}
+	counts, err := c.counts()
+	if err != nil {
+		return err
+	}
+	names := hotNames(c.Package, c.Flavour.ID)
+	for _, node := range []struct {
+		name string
+		l    login
+	}{{"master_node", p.master}, {"worker_node", p.worker}} {
+		l := node.l
+		if l.vdu != "" && c.Flavour.VDU(l.vdu) == nil {
+			c.fail(node.name+"/vdu_id", "flavour %s has no VDU %q.", c.Flavour.ID, l.vdu)
+		} else if node.name == "master_node" && l.vdu != "" && counts != nil && counts[l.vdu] == 0 {
+			c.fail(node.name+"/vdu_id", "flavour %s starts without a %s: a cluster needs at least one master.", c.Flavour.ID, l.vdu)
+		}
+		c.known(names, node.name+"/ssh_cp_name", l.sshCP)
+		c.known(names, node.name+"/nic_cp_name", l.nicCP)
+	}
+	if p.master.vdu != "" && p.master.vdu == p.worker.vdu {
+		c.fail("worker_node/vdu_id", "masters and workers are different VDUs, both are %q.", p.worker.vdu)
+	}
+	c.known(names, "master_node/cluster_cp_name", p.clusterCP)
+	c.known(names, "master_node/cluster_fip_name", p.clusterFIP)
+	if p.clusterCP != "" && p.clusterCP == p.master.nicCP && counts[p.master.vdu] > 1 {
+		c.fail("master_node/cluster_cp_name", "with %d masters it names the port of their common virtual address, not %q, which each of them has.", counts[p.master.vdu], p.clusterCP)
+	}
+	return nil
+}
+
+// counts are the numbers of VNFCs that the operation starts with; nil when the request names no level that there is, which is
+// reported elsewhere.
+func (c *checker) counts() (map[string]int, error) {
+	var req struct {
+		Level string `json:"instantiationLevelId"`
+	}
+	if len(c.Params) > 0 {
+		if err := json.Unmarshal(c.Params, &req); err != nil {
+			return nil, lcm.Errorf(lcm.CodeInvalid, "the request is not valid: %w", err)
+		}
+	}
+	counts, _ := c.Flavour.Counts(req.Level)
+	return counts, nil
+}
+
+// known checks that the templates have a resource of that name. nil names means that there are no templates to look into.
+func (c *checker) known(names map[string]bool, member, name string) {
+	if name != "" && names != nil && !names[name] {
+		c.fail(member, "no template below BaseHOT/%s has a resource %q.", c.Flavour.ID, name)
+	}
+}
+
+const (
+	maxScript   = 1 << 20
+	maxTemplate = 1 << 20
+)
+
+// readScript reads the installation script from the package.
+func readScript(pkg fs.FS, name string) ([]byte, error) {
+	clean := path.Clean(name)
+	if !fs.ValidPath(clean) {
+		return nil, fmt.Errorf("%q is not a path in the package", name)
+	}
+	info, err := fs.Stat(pkg, clean)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the package has no file %q", clean)
+	}
+	if info.Size() > maxScript {
+		return nil, fmt.Errorf("%q is longer than %d bytes", clean, maxScript)
+	}
+	return fs.ReadFile(pkg, clean)
+}
+
+// hotKey matches a line that can name a resource. That it also matches properties makes the check weaker, never wrong.
+var hotKey = regexp.MustCompile(`(?m)^[ ]+["']?([A-Za-z0-9_.-]+)["']?[ ]*:`)
+
+// hotNames gathers the keys of the flavour's templates; nil when there are none.
+func hotNames(pkg fs.FS, flavour string) map[string]bool {
+	var names map[string]bool
+	root := path.Join("BaseHOT", flavour)
+	if !fs.ValidPath(root) {
+		return nil
+	}
+	_ = fs.WalkDir(pkg, root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fs.SkipAll // no templates, or unreadable ones: the infra driver's to report
+		}
+		if ext := path.Ext(name); d.IsDir() || !strings.EqualFold(ext, ".yaml") && !strings.EqualFold(ext, ".yml") {
+			return nil
+		}
+		if info, err := d.Info(); err != nil || info.Size() > maxTemplate {
+			return nil //nolint:nilerr // as above
+		}
+		text, err := fs.ReadFile(pkg, name)
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		if names == nil {
+			names = map[string]bool{}
+		}
+		for _, m := range hotKey.FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+		return nil
+	})
+	return names
+}
