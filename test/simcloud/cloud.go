@@ -1,0 +1,230 @@
+// Package simcloud is a simulated OpenStack cloud in memory: Keystone, Heat, Nova, Neutron, Glance and Cinder over HTTP
+// on one port, with a control API at /sim/ that makes things slow or wrong. Servers get addresses in a loopback block of
+// their own, where a fleet of machines can really listen.
+package simcloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/cinder"
+	"github.com/gybe-nfv/gybe/test/simcloud/fault"
+	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
+	"github.com/gybe-nfv/gybe/test/simcloud/glance"
+	"github.com/gybe-nfv/gybe/test/simcloud/heat"
+	"github.com/gybe-nfv/gybe/test/simcloud/keystone"
+	"github.com/gybe-nfv/gybe/test/simcloud/neutron"
+	"github.com/gybe-nfv/gybe/test/simcloud/nova"
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
+)
+
+// Cloud is one running simulated cloud.
+type Cloud struct {
+	opts  Options
+	url   string
+	block *Block
+
+	world    *sim.World
+	keystone *keystone.Service
+	neutron  *neutron.Service
+	glance   *glance.Service
+	cinder   *cinder.Service
+	nova     *nova.Service
+	heat     *heat.Service
+	calls    *rest.Counter
+	projects []*keystone.Project
+	users    []*keystone.User
+
+	server *http.Server
+	served chan struct{}
+	// parent is the context that background work of every epoch lives in.
+	parent context.Context //nolint:containedctx // the cloud is a service and ends with it
+	closed sync.Once
+}
+
+// Start starts a cloud. It ends with Close; the end of ctx ends its background work only.
+func Start(ctx context.Context, opts Options) (*Cloud, error) {
+	opts.defaults()
+	c := &Cloud{opts: opts, block: opts.Block, calls: &rest.Counter{}, served: make(chan struct{}), parent: ctx}
+	if c.block == nil {
+		b, err := ReserveBlock(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.block = b
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", opts.Addr)
+	if err != nil {
+		c.closeBlock()
+		return nil, fmt.Errorf("listen for the cloud's services: %w", err)
+	}
+	c.url = "http://" + ln.Addr().String()
+	if opts.PublicURL != "" {
+		c.url = opts.PublicURL
+	}
+	c.build(ctx)
+	if err := c.seed(); err != nil {
+		_ = ln.Close()
+		c.closeBlock()
+		return nil, fmt.Errorf("seed the cloud: %w", err)
+	}
+	c.server = &http.Server{
+		Handler: c.routes(), ReadHeaderTimeout: time.Minute,
+		ErrorLog: slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		defer close(c.served)
+		if err := c.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			opts.Logger.Error("the cloud's services ended", "error", err)
+		}
+	}()
+	return c, nil
+}
+
+func (c *Cloud) build(ctx context.Context) {
+	w := sim.NewWorld(ctx)
+	w.BaseURL, w.Log, w.Reachable = c.url, c.opts.Logger, c.block.Prefix()
+	w.Timing.Set(c.opts.Timing)
+	if c.opts.Machines != nil {
+		w.Fleet = c.opts.Machines
+	}
+	c.world = w
+	c.neutron = neutron.New(w)
+	c.glance = glance.New(w)
+	c.cinder = cinder.New(w, c.glance)
+	c.nova = nova.New(w, c.neutron, c.glance, c.cinder)
+	c.heat = heat.New(w, c.nova, c.neutron, c.cinder, c.glance)
+	c.heat.Minute = c.opts.HeatMinute
+	c.identities()
+	c.keystone = keystone.New(w, keystone.Config{
+		Region: Region, TokenTTL: c.opts.TokenTTL, Projects: c.projects, Users: c.users, Catalog: c.catalog(),
+	})
+	w.Faults.OnExpireTokens = c.keystone.ExpireAll
+	c.applyMachineTiming()
+}
+
+func (c *Cloud) routes() http.Handler {
+	mux := http.NewServeMux()
+	api := func(service, prefix string, register func(*rest.API)) {
+		register(&rest.API{
+			Service: service, Prefix: prefix, Mux: mux, World: c.world, Calls: c.calls, Authenticate: c.keystone.Authenticate,
+		})
+	}
+	api("keystone", "/identity", c.keystone.Register)
+	api("heat", "/orchestration", c.heat.Register)
+	api("heat", "/orchestration-cfn", c.heat.RegisterSignals)
+	api("nova", "/compute", c.nova.Register)
+	api("neutron", "/network", c.neutron.Register)
+	api("glance", "/image", c.glance.Register)
+	api("cinder", "/volume", c.cinder.Register)
+	c.registerControl(mux)
+	return mux
+}
+
+// URL is the root of all services: URL + "/identity/v3" is where to log in.
+func (c *Cloud) URL() string { return c.url }
+
+// AuthURL is where to log in.
+func (c *Cloud) AuthURL() string { return c.url + "/identity/v3" }
+
+// Net0ID is the id of the tenant network net0.
+func (c *Cloud) Net0ID() string { return net0ID }
+
+// Subnet0ID is the id of net0's subnet.
+func (c *Cloud) Subnet0ID() string { return subnet0ID }
+
+// PublicID is the id of the external network.
+func (c *Cloud) PublicID() string { return publicID }
+
+// ProjectID is the id of the project nfv.
+func (c *Cloud) ProjectID() string { return c.projects[0].ID }
+
+// Block is the loopback network of the servers' addresses.
+func (c *Cloud) Block() *Block { return c.block }
+
+// Faults are the rules in force.
+func (c *Cloud) Faults() *fault.Set { return c.world.Faults }
+
+// AddFault puts a rule in force and returns its id; it panics on a rule that no test can mean.
+func (c *Cloud) AddFault(r Fault) string {
+	id, err := c.world.Faults.Add(r)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// SetTiming replaces the timing table.
+func (c *Cloud) SetTiming(t Timing) {
+	c.world.Timing.Set(t)
+	c.applyMachineTiming()
+}
+
+func (c *Cloud) applyMachineTiming() {
+	ctl, ok := c.world.Fleet.(fleet.MachineControl)
+	if !ok {
+		return
+	}
+	delays := map[string]time.Duration{}
+	for name, d := range c.world.Timing.Get().Machines {
+		delays[name] = time.Duration(d)
+	}
+	if len(delays) > 0 {
+		ctl.SetDelays(delays)
+	}
+}
+
+// ExpireTokens makes every token invalid now.
+func (c *Cloud) ExpireTokens() { c.keystone.ExpireAll() }
+
+// SetTokenTTL sets how long tokens issued from now on are valid.
+func (c *Cloud) SetTokenTTL(d time.Duration) { c.keystone.SetTTL(d) }
+
+// Reset ends all background work, removes every object, machine, fault and count, and starts over with the same ids of
+// projects and networks. Tokens stay valid.
+func (c *Cloud) Reset() error {
+	c.world.Faults.Clear()
+	c.world.StopWork(c.parent)
+	c.removeMachines()
+	c.world.Lock()
+	c.heat.Reset()
+	c.nova.Reset()
+	c.cinder.Reset()
+	c.glance.Reset()
+	c.neutron.Reset()
+	c.world.Unlock()
+	c.calls.Reset()
+	c.world.Timing.Set(c.opts.Timing)
+	return c.seed()
+}
+
+func (c *Cloud) removeMachines() {
+	for _, id := range c.nova.Booted() {
+		c.world.Fleet.Delete(id)
+	}
+}
+
+// Close ends the services, the background work and the machines, and gives the block back.
+func (c *Cloud) Close() {
+	c.closed.Do(func() {
+		c.world.Faults.Clear()
+		_ = c.server.Close()
+		<-c.served
+		c.world.StopWork(c.parent)
+		c.removeMachines()
+		c.closeBlock()
+	})
+}
+
+func (c *Cloud) closeBlock() {
+	if c.opts.Block == nil {
+		_ = c.block.Close()
+	}
+}

@@ -1,0 +1,197 @@
+package glance
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // the service reports this checksum
+	"crypto/sha512"
+	"encoding/hex"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+)
+
+// Register adds the service's routes.
+func (s *Service) Register(a *rest.API) {
+	a.WriteError = writeError
+	versions := func(*rest.Call) (int, any, error) {
+		return http.StatusMultipleChoices, rest.Obj{"versions": []rest.Obj{{
+			"id": "v2.16", "status": "CURRENT", "links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2/"}},
+		}}}, nil
+	}
+	a.HandlePublic("GET /{$}", versions)
+	a.HandlePublic("GET ", versions)
+	a.HandlePublic("GET /versions", versions)
+	a.Handle("GET /v2/images", s.list)
+	a.Handle("POST /v2/images", s.create)
+	a.Handle("GET /v2/images/{id}", func(c *rest.Call) (int, any, error) {
+		i, err := s.Image(c.Caller, c.Path("id"))
+		if err != nil {
+			return 0, nil, err
+		}
+		return http.StatusOK, s.view(i), nil
+	})
+	a.Handle("PATCH /v2/images/{id}", s.patch)
+	a.Handle("DELETE /v2/images/{id}", func(c *rest.Call) (int, any, error) {
+		return http.StatusNoContent, nil, s.Delete(c.Caller, c.Path("id"))
+	})
+	a.HandleRaw("PUT /v2/images/{id}/file", s.upload)
+	a.Handle("GET /v2/images/{id}/file", func(c *rest.Call) (int, any, error) {
+		i, err := s.Image(c.Caller, c.Path("id"))
+		if err != nil {
+			return 0, nil, err
+		}
+		if i.Status != "active" {
+			return http.StatusNoContent, nil, nil
+		}
+		return 0, nil, rest.Errorf(http.StatusNotImplemented, "NotImplemented", "Image content is not kept by the simulated service")
+	})
+	a.Handle("PUT /v2/images/{id}/tags/{tag}", func(c *rest.Call) (int, any, error) { return s.tag(c, true) })
+	a.Handle("DELETE /v2/images/{id}/tags/{tag}", func(c *rest.Call) (int, any, error) { return s.tag(c, false) })
+	a.HandleNotFound("The resource could not be found.")
+}
+
+// own finds an image that the caller may change.
+func (s *Service) own(c rest.Caller, id string) (*Image, error) {
+	i, err := s.Image(c, id)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Admin && i.Project != c.ProjectID {
+		return nil, rest.Errorf(http.StatusForbidden, "Forbidden", "You are not permitted to modify this image.")
+	}
+	return i, nil
+}
+
+// Delete deletes an image that is not protected.
+func (s *Service) Delete(c rest.Caller, id string) error {
+	i, err := s.own(c, id)
+	if err != nil {
+		return err
+	}
+	if i.Protected {
+		return rest.Errorf(http.StatusForbidden, "Forbidden", "Image %s is protected and cannot be deleted.", id)
+	}
+	s.Images.Delete(id)
+	return nil
+}
+
+func (s *Service) tag(c *rest.Call, add bool) (int, any, error) {
+	i, err := s.own(c.Caller, c.Path("id"))
+	if err != nil {
+		return 0, nil, err
+	}
+	at := slices.Index(i.Tags, c.Path("tag"))
+	switch {
+	case add && at < 0:
+		i.Tags = append(i.Tags, c.Path("tag"))
+	case !add && at < 0:
+		return 0, nil, rest.Errorf(http.StatusNotFound, "NotFound", "Tag %s not found", c.Path("tag"))
+	case !add:
+		i.Tags = slices.Delete(i.Tags, at, at+1)
+	}
+	return http.StatusNoContent, nil, nil
+}
+
+// patch applies a JSON patch (add, replace, remove of top-level members).
+func (s *Service) patch(c *rest.Call) (int, any, error) {
+	if !strings.HasPrefix(c.R.Header.Get("Content-Type"), "application/openstack-images-v2.") {
+		return 0, nil, rest.Errorf(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "Unsupported Content-Type")
+	}
+	i, err := s.own(c.Caller, c.Path("id"))
+	if err != nil {
+		return 0, nil, err
+	}
+	var ops []struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	if err := c.Decode(&ops); err != nil {
+		return 0, nil, err
+	}
+	for _, op := range ops {
+		key, err := url.PathUnescape(strings.TrimPrefix(op.Path, "/"))
+		if err != nil || strings.Contains(key, "/") {
+			return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest", "Invalid JSON pointer for this resource: '%s'", op.Path)
+		}
+		switch op.Op {
+		case "remove":
+			if _, ok := i.Properties[key]; !ok {
+				return 0, nil, rest.Errorf(http.StatusConflict, "Conflict", "Property %s does not exist.", key)
+			}
+			delete(i.Properties, key)
+		case "add", "replace":
+			if err := i.set(key, op.Value); err != nil {
+				return 0, nil, err
+			}
+		default:
+			return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest", "Unable to find '%s' in JSON Schema change.", op.Op)
+		}
+	}
+	i.Updated = s.world.Now()
+	return http.StatusOK, s.view(i), nil
+}
+
+// upload streams the content: an upload that breaks off leaves the image queued, as the real service does.
+func (s *Service) upload(c *rest.Call) (int, any, error) {
+	id := c.Path("id")
+	if ct := c.R.Header.Get("Content-Type"); ct != "application/octet-stream" {
+		return 0, nil, rest.Errorf(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "Unsupported Content-Type: %s", ct)
+	}
+	if err := s.startUpload(c.Caller, id); err != nil {
+		return 0, nil, err
+	}
+	md, sha := md5.New(), sha512.New() //nolint:gosec // see above
+	n, err := io.CopyBuffer(io.MultiWriter(md, sha), c.R.Body, make([]byte, 256<<10))
+	if err == nil {
+		err = s.world.Take(c.R.Context(), "create", "OS::Glance::Image")
+	}
+	s.world.Lock()
+	defer s.world.Unlock()
+	i := s.Images.Get(id)
+	if i == nil {
+		return 0, nil, rest.Errorf(http.StatusGone, "Gone", "Image %s could not be found after upload. The image may have been deleted during the upload.", id)
+	}
+	i.loading = false
+	if err != nil {
+		i.Status = "queued"
+		return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest", "Error in store configuration or broken upload: %v", context.Cause(c.R.Context()))
+	}
+	i.Status, i.Size, i.Updated = "active", n, s.world.Now()
+	i.Checksum, i.HashValue = hex.EncodeToString(md.Sum(nil)), hex.EncodeToString(sha.Sum(nil))
+	return http.StatusNoContent, nil, nil
+}
+
+func (s *Service) startUpload(c rest.Caller, id string) error {
+	s.world.Lock()
+	defer s.world.Unlock()
+	i, err := s.own(c, id)
+	if err != nil {
+		return err
+	}
+	if i.Status != "queued" || i.loading {
+		return rest.Errorf(http.StatusConflict, "Conflict", "Image status transition from %s to saving is not allowed", i.Status)
+	}
+	if i.DiskFormat == "" || i.ContainerFormat == "" {
+		return rest.Errorf(http.StatusBadRequest, "BadRequest", "Properties disk_format, container_format must be set prior to saving data.")
+	}
+	i.Status, i.loading = "saving", true
+	return nil
+}
+
+// writeError writes the HTML page that the service answers with.
+func writeError(w http.ResponseWriter, e *rest.Error) {
+	title := strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)
+	body := "<html>\n <head>\n  <title>" + title + "</title>\n </head>\n <body>\n  <h1>" + title + "</h1>\n  " +
+		html.EscapeString(e.Message) + "<br /><br />\n\n\n </body>\n</html>"
+	w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(e.Status)
+	_, _ = io.WriteString(w, body)
+}

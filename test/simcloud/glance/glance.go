@@ -1,0 +1,248 @@
+// Package glance is the simulated image service (v2). Content is streamed, counted and hashed, and not kept.
+//
+// Exported methods other than New and Register need the world's lock.
+package glance
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
+)
+
+// Image is an image.
+type Image struct {
+	ID, Name, Project           string
+	Status                      string
+	DiskFormat, ContainerFormat string
+	Visibility                  string
+	MinDisk, MinRAM             int
+	Protected, Hidden           bool
+	Tags                        []string
+	Properties                  map[string]string
+	Created, Updated            time.Time
+	Size                        int64
+	Checksum, HashValue         string
+	loading                     bool
+}
+
+// Service is the image service of one cloud.
+type Service struct {
+	world  *sim.World
+	Images sim.Table[Image]
+}
+
+// New returns an empty service.
+func New(w *sim.World) *Service { return &Service{world: w} }
+
+// Reset forgets all images.
+func (s *Service) Reset() { s.Images.Clear() }
+
+// Seed adds an active image without content of its own.
+func (s *Service) Seed(project, name string, size int64) *Image {
+	now := s.world.Now()
+	i := &Image{
+		ID: sim.NewID(), Name: name, Project: project, Status: "active", DiskFormat: "qcow2", ContainerFormat: "bare",
+		Visibility: "public", Created: now, Updated: now, Size: size, Properties: map[string]string{},
+		Checksum: "443b7623e27ecf03dc9e01ee93f67afe", HashValue: strings.Repeat("6b813aa4", 16),
+	}
+	s.Images.Add(i.ID, i)
+	return i
+}
+
+// Image finds an image that the caller may see: its own and public ones.
+func (s *Service) Image(c rest.Caller, id string) (*Image, error) {
+	i := s.Images.Get(id)
+	if i == nil || !c.Admin && i.Project != c.ProjectID && i.Visibility != "public" && i.Visibility != "community" {
+		return nil, rest.Errorf(http.StatusNotFound, "NotFound", "No image found with ID %s", id)
+	}
+	return i, nil
+}
+
+// Find resolves a name or id of an image.
+func (s *Service) Find(c rest.Caller, nameOrID string) (*Image, error) {
+	if i, err := s.Image(c, nameOrID); err == nil {
+		return i, nil
+	}
+	found := s.Images.Filter(func(i *Image) bool {
+		_, err := s.Image(c, i.ID)
+		return err == nil && i.Name == nameOrID
+	})
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Image (%s) could not be found.", nameOrID)
+	}
+	return nil, rest.Errorf(http.StatusConflict, "PhysicalResourceNameAmbiguity", "Multiple physical resources were found with name (%s).", nameOrID)
+}
+
+// Usage counts the images of a project.
+func (s *Service) Usage(project string) int {
+	return len(s.Images.Filter(func(i *Image) bool { return i.Project == project }))
+}
+
+var diskFormats = []string{"ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "ploop", "iso"}
+var containerFormats = []string{"ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"}
+
+func (s *Service) create(c *rest.Call) (int, any, error) {
+	var req map[string]any
+	if err := c.Decode(&req); err != nil {
+		return 0, nil, err
+	}
+	now := s.world.Now()
+	i := &Image{
+		ID: sim.NewID(), Project: c.ProjectID, Status: "queued", Visibility: "shared", Created: now, Updated: now,
+		Properties: map[string]string{},
+	}
+	for key, v := range req {
+		if err := i.set(key, v); err != nil {
+			return 0, nil, err
+		}
+	}
+	if s.Images.Get(i.ID) != nil {
+		return 0, nil, rest.Errorf(http.StatusConflict, "Conflict", "Image ID %s already exists!", i.ID)
+	}
+	if i.Visibility == "public" && !c.Admin {
+		return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", "You are not authorized to complete publicize_image action.")
+	}
+	s.Images.Add(i.ID, i)
+	v := s.view(i)
+	c.W.Header().Set("Location", s.world.BaseURL+"/image/v2/images/"+i.ID)
+	c.W.Header().Set("OpenStack-image-import-methods", "web-download,glance-direct")
+	return http.StatusCreated, v, nil
+}
+
+// set applies one member of a create or patch.
+func (i *Image) set(key string, v any) error {
+	text, isText := v.(string)
+	bad := func() error {
+		return rest.Errorf(http.StatusBadRequest, "BadRequest", "Provided object does not match schema 'image': %v is not valid for '%s'", v, key)
+	}
+	switch key {
+	case "id":
+		i.ID = text
+	case "name":
+		if v != nil && !isText {
+			return bad()
+		}
+		i.Name = text
+	case "disk_format":
+		if v != nil && !slices.Contains(diskFormats, text) {
+			return bad()
+		}
+		i.DiskFormat = text
+	case "container_format":
+		if v != nil && !slices.Contains(containerFormats, text) {
+			return bad()
+		}
+		i.ContainerFormat = text
+	case "visibility":
+		if !slices.Contains([]string{"public", "private", "shared", "community"}, text) {
+			return bad()
+		}
+		i.Visibility = text
+	case "min_disk", "min_ram":
+		n, ok := v.(float64)
+		if !ok || n < 0 {
+			return bad()
+		}
+		if key == "min_disk" {
+			i.MinDisk = int(n)
+		} else {
+			i.MinRAM = int(n)
+		}
+	case "protected":
+		i.Protected, _ = v.(bool)
+	case "os_hidden":
+		i.Hidden, _ = v.(bool)
+	case "tags":
+		list, ok := v.([]any)
+		if !ok {
+			return bad()
+		}
+		i.Tags = nil
+		for _, t := range list {
+			if t, ok := t.(string); ok && !slices.Contains(i.Tags, t) {
+				i.Tags = append(i.Tags, t)
+			}
+		}
+	case "status", "size", "checksum", "owner", "created_at", "updated_at", "file", "schema", "self", "virtual_size",
+		"os_hash_algo", "os_hash_value", "direct_url", "locations":
+		return rest.Errorf(http.StatusForbidden, "Forbidden", "Attribute '%s' is read-only.", key)
+	default:
+		if !isText {
+			return bad()
+		}
+		i.Properties[key] = text
+	}
+	return nil
+}
+
+func (s *Service) list(c *rest.Call) (int, any, error) {
+	q := c.Query
+	var found []*Image
+	for _, i := range s.Images.All() {
+		if _, err := s.Image(c.Caller, i.ID); err != nil {
+			continue
+		}
+		if rest.OneOf(q, "id", i.ID) && inFilter(q.Get("name"), i.Name) && inFilter(q.Get("status"), i.Status) &&
+			rest.OneOf(q, "visibility", i.Visibility) && rest.OneOf(q, "owner", i.Project) &&
+			rest.OneOf(q, "disk_format", i.DiskFormat) && rest.OneOf(q, "container_format", i.ContainerFormat) &&
+			rest.Bool(q.Get("os_hidden")) == i.Hidden &&
+			rest.TagsMatch(i.Tags, strings.Join(q["tag"], ","), "", "", "") {
+			found = append(found, i)
+		}
+	}
+	slices.Reverse(found) // created_at:desc is the default
+	page, more, err := rest.Page(found, q, func(i *Image) string { return i.ID })
+	if err != nil {
+		return 0, nil, err
+	}
+	views := make([]rest.Obj, 0, len(page))
+	for _, i := range page {
+		views = append(views, s.view(i))
+	}
+	out := rest.Obj{"images": views, "schema": "/v2/schemas/images", "first": "/v2/images"}
+	if more {
+		next := *c.R.URL
+		v := next.Query()
+		v.Set("marker", page[len(page)-1].ID)
+		out["next"] = "/v2/images?" + v.Encode()
+	}
+	return http.StatusOK, out, nil
+}
+
+// inFilter reads a filter that may be "in:a,b".
+func inFilter(filter, value string) bool {
+	if filter == "" {
+		return true
+	}
+	if list, ok := strings.CutPrefix(filter, "in:"); ok {
+		return slices.ContainsFunc(strings.Split(list, ","), func(f string) bool { return strings.Trim(f, `"`) == value })
+	}
+	return filter == value
+}
+
+func (s *Service) view(i *Image) rest.Obj {
+	const form = "2006-01-02T15:04:05Z"
+	v := rest.Obj{
+		"id": i.ID, "name": i.Name, "status": i.Status, "visibility": i.Visibility, "owner": i.Project,
+		"disk_format": rest.OrNil(i.DiskFormat), "container_format": rest.OrNil(i.ContainerFormat),
+		"min_disk": i.MinDisk, "min_ram": i.MinRAM, "protected": i.Protected, "os_hidden": i.Hidden,
+		"tags": rest.Strings(i.Tags), "created_at": i.Created.Format(form), "updated_at": i.Updated.Format(form),
+		"self": "/v2/images/" + i.ID, "file": "/v2/images/" + i.ID + "/file", "schema": "/v2/schemas/image",
+		"size": nil, "virtual_size": nil, "checksum": nil, "os_hash_algo": nil, "os_hash_value": nil,
+	}
+	if i.Status == "active" {
+		v["size"], v["checksum"], v["os_hash_algo"], v["os_hash_value"] = i.Size, rest.OrNil(i.Checksum), "sha512", i.HashValue
+	}
+	for k, p := range maps.All(i.Properties) {
+		v[k] = p
+	}
+	return v
+}

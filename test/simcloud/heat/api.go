@@ -1,0 +1,325 @@
+package heat
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/hot"
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+)
+
+// Register adds the service's routes.
+func (s *Service) Register(a *rest.API) {
+	a.WriteError = writeError
+	a.HandlePublic("GET /{$}", func(*rest.Call) (int, any, error) {
+		return http.StatusMultipleChoices, rest.Obj{"versions": []rest.Obj{{
+			"id": "v1.0", "status": "CURRENT", "links": []rest.Obj{link("self", s.world.BaseURL+a.Prefix+"/v1/")},
+		}}}, nil
+	})
+	handle := func(pattern string, h rest.Handler) {
+		method, path, _ := strings.Cut(pattern, " ")
+		a.Handle(method+" /v1/{project}"+path, func(c *rest.Call) (int, any, error) {
+			if c.Path("project") != c.ProjectID {
+				return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", "You are not authorized to use %s.", "global_index")
+			}
+			return h(c)
+		})
+	}
+	handle("GET /stacks", s.list)
+	handle("POST /stacks", s.create)
+	handle("POST /stacks/preview", s.preview)
+	handle("POST /validate", s.validateTemplate)
+	handle("GET /resource_types", func(*rest.Call) (int, any, error) {
+		return http.StatusOK, rest.Obj{"resource_types": sortedKeys(s.kinds)}, nil
+	})
+	handle("GET /build_info", func(*rest.Call) (int, any, error) {
+		return http.StatusOK, rest.Obj{"api": rest.Obj{"revision": "simulated"}, "engine": rest.Obj{"revision": "simulated"}}, nil
+	})
+	for _, m := range []string{"GET", "PUT", "PATCH", "POST", "DELETE"} {
+		handle(m+" /stacks/{name}", s.lookup(""))
+	}
+	for _, sub := range []string{"resources", "events", "template", "actions"} {
+		handle("GET /stacks/{name}/"+sub, s.lookup(sub))
+	}
+	stack := func(pattern string, deleted bool, h func(c *rest.Call, st *Stack) (int, any, error)) {
+		method, path, _ := strings.Cut(pattern, " ")
+		handle(method+" /stacks/{name}/{id}"+path, func(c *rest.Call) (int, any, error) {
+			st, err := s.find(c, deleted)
+			if err != nil {
+				return 0, nil, err
+			}
+			return h(c, st)
+		})
+	}
+	stack("GET ", true, func(c *rest.Call, st *Stack) (int, any, error) {
+		resolve := !c.Query.Has("resolve_outputs") || rest.Bool(c.Query.Get("resolve_outputs"))
+		return http.StatusOK, rest.Obj{"stack": s.view(st, resolve)}, nil
+	})
+	stack("PUT ", false, func(c *rest.Call, st *Stack) (int, any, error) { return s.update(c, st, false) })
+	stack("PATCH ", false, func(c *rest.Call, st *Stack) (int, any, error) { return s.update(c, st, true) })
+	stack("DELETE ", false, func(_ *rest.Call, st *Stack) (int, any, error) {
+		s.Delete(st)
+		return http.StatusNoContent, nil, nil
+	})
+	s.registerDetails(stack)
+	s.registerResources(stack)
+	a.HandleNotFound("The resource could not be found.")
+}
+
+// find resolves /stacks/{name}/{id}: both must be right. Deleted stacks have a page, and nothing else.
+func (s *Service) find(c *rest.Call, deleted bool) (*Stack, error) {
+	st := s.Stacks.Get(c.Path("id"))
+	if st == nil && deleted {
+		st = s.Deleted.Get(c.Path("id"))
+	}
+	if st == nil || st.Name != c.Path("name") || st.Caller.ProjectID != c.ProjectID {
+		return nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("name"))
+	}
+	return st, nil
+}
+
+// lookup redirects from a name or an id to the page that has both.
+func (s *Service) lookup(sub string) rest.Handler {
+	return func(c *rest.Call) (int, any, error) {
+		name := c.Path("name")
+		st := s.live(c.ProjectID, name)
+		if st == nil {
+			if st = s.Stacks.Get(name); st == nil {
+				st = s.Deleted.Get(name)
+			}
+		}
+		if st == nil || st.Caller.ProjectID != c.ProjectID {
+			return 0, nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", name)
+		}
+		to := s.stackURL(st)
+		if sub != "" {
+			to += "/" + sub
+		}
+		if c.R.URL.RawQuery != "" {
+			to += "?" + c.R.URL.RawQuery
+		}
+		c.W.Header().Set("Location", to)
+		return http.StatusFound, rest.Obj{"message": "The resource was found at " + to + ";\nyou should be redirected automatically.", "code": "302 Found", "title": "Found"}, nil
+	}
+}
+
+func (s *Service) list(c *rest.Call) (int, any, error) {
+	q := c.Query
+	nested, deleted := rest.Bool(q.Get("show_nested")), rest.Bool(q.Get("show_deleted"))
+	all := s.Stacks.All()
+	if deleted {
+		all = append(s.Deleted.All(), all...)
+	}
+	var found []*Stack
+	for _, st := range all {
+		if (st.Caller.ProjectID == c.ProjectID || c.Admin && rest.Bool(q.Get("global_tenant"))) && (nested || st.parent == nil) &&
+			rest.OneOf(q, "name", st.Name) && rest.OneOf(q, "id", st.ID) && rest.OneOf(q, "action", st.Action) &&
+			statusMatches(q, st) &&
+			rest.TagsMatch(st.Tags, q.Get("tags"), q.Get("tags_any"), q.Get("not_tags"), q.Get("not_tags_any")) {
+			found = append(found, st)
+		}
+	}
+	slices.Reverse(found) // newest first
+	sortStacks(found, q.Get("sort_keys"), q.Get("sort_dir"))
+	page, more, err := rest.Page(found, q, func(st *Stack) string { return st.ID })
+	if err != nil {
+		return 0, nil, err
+	}
+	views := make([]rest.Obj, 0, len(page))
+	for _, st := range page {
+		views = append(views, s.summary(st))
+	}
+	out := rest.Obj{"stacks": views}
+	if more {
+		out["links"] = []rest.Obj{link("next", rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID))}
+	}
+	if rest.Bool(q.Get("with_count")) {
+		out["count"] = len(found)
+	}
+	return http.StatusOK, out, nil
+}
+
+// statusMatches takes both COMPLETE and CREATE_COMPLETE.
+func statusMatches(q url.Values, st *Stack) bool {
+	want, ok := q["status"]
+	return !ok || slices.Contains(want, st.Status) || slices.Contains(want, st.state())
+}
+
+func sortStacks(list []*Stack, key, dir string) {
+	var cmp func(a, b *Stack) int
+	switch key {
+	case "name", "stack_name":
+		cmp = func(a, b *Stack) int { return strings.Compare(a.Name, b.Name) }
+	case "status", "stack_status":
+		cmp = func(a, b *Stack) int { return strings.Compare(a.state(), b.state()) }
+	case "created_at", "creation_time":
+		cmp = func(a, b *Stack) int { return a.Created.Compare(b.Created) }
+	case "updated_at", "updated_time":
+		cmp = func(a, b *Stack) int { return a.Updated.Compare(b.Updated) }
+	default:
+		return
+	}
+	slices.SortStableFunc(list, func(a, b *Stack) int {
+		if dir == "desc" {
+			return cmp(b, a)
+		}
+		return cmp(a, b)
+	})
+}
+
+// request reads the body of a create, update or validate.
+func (s *Service) request(c *rest.Call) (Request, error) {
+	var body struct {
+		Name             string            `json:"stack_name"`
+		Template         any               `json:"template"`
+		TemplateURL      string            `json:"template_url"`
+		Files            map[string]string `json:"files"`
+		Environment      any               `json:"environment"`
+		EnvironmentFiles []string          `json:"environment_files"`
+		Parameters       map[string]any    `json:"parameters"`
+		Clear            []string          `json:"clear_parameters"`
+		TimeoutMins      any               `json:"timeout_mins"`
+		DisableRollback  any               `json:"disable_rollback"`
+		Tags             *string           `json:"tags"`
+	}
+	var req Request
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "JSON parse error: %v", err)
+	}
+	req = Request{Name: body.Name, Files: body.Files, ClearParameters: body.Clear}
+	var err error
+	switch t := body.Template.(type) {
+	case nil:
+		if body.TemplateURL != "" {
+			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Could not retrieve template: %s", body.TemplateURL)
+		}
+	case string:
+		req.Template, err = s.template(t)
+	case map[string]any:
+		m, _ := hot.FromJSON(t).(map[string]any)
+		req.Template, err = hot.FromMap(m)
+	default:
+		err = rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Template format is wrong")
+	}
+	if err != nil {
+		return req, asAnswer(err)
+	}
+	if req.Environment, err = requestEnvironment(body.Environment, body.EnvironmentFiles, body.Files); err != nil {
+		return req, asAnswer(err)
+	}
+	req.Parameters, _ = hot.FromJSON(body.Parameters).(map[string]any)
+	if body.TimeoutMins != nil {
+		n, err := hot.Number(hot.FromJSON(body.TimeoutMins))
+		mins, whole := n.(int)
+		if err != nil || !whole {
+			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is allowed for timeout_mins: %v", body.TimeoutMins)
+		}
+		req.TimeoutMins = &mins
+	}
+	if body.DisableRollback != nil {
+		b, err := hot.Boolean(body.DisableRollback)
+		if err != nil {
+			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q", hot.Text(body.DisableRollback), "disable_rollback")
+		}
+		v := b == true
+		req.DisableRollback = &v
+	}
+	if body.Tags != nil {
+		tags := strings.FieldsFunc(*body.Tags, func(r rune) bool { return r == ',' })
+		req.Tags = &tags
+	}
+	return req, nil
+}
+
+func requestEnvironment(v any, names []string, files map[string]string) (environment, error) {
+	if m, ok := v.(map[string]any); ok {
+		v = hot.FromJSON(m)
+	}
+	env, err := parseEnvironment(v)
+	if err != nil {
+		return env, err
+	}
+	var merged environment
+	for _, n := range names {
+		e, err := parseEnvironment(files[n])
+		if err != nil {
+			return env, err
+		}
+		merged = merged.merge(e)
+	}
+	return merged.merge(env), nil
+}
+
+func (s *Service) create(c *rest.Call) (int, any, error) {
+	req, err := s.request(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	st, err := s.Create(c.Caller, req)
+	if err != nil {
+		return 0, nil, err
+	}
+	c.W.Header().Set("Location", s.stackURL(st))
+	return http.StatusCreated, rest.Obj{"stack": rest.Obj{"id": st.ID, "links": []rest.Obj{link("self", s.stackURL(st))}}}, nil
+}
+
+func (s *Service) update(c *rest.Call, st *Stack, existing bool) (int, any, error) {
+	req, err := s.request(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Existing = existing
+	if err := s.Update(st, req); err != nil {
+		return 0, nil, err
+	}
+	return http.StatusAccepted, rest.Obj{"message": "The request is accepted for processing.<br /><br />\n\n\n", "code": "202 Accepted", "title": "Accepted"}, nil
+}
+
+func (s *Service) preview(c *rest.Call) (int, any, error) {
+	req, err := s.request(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	st, err := s.Preview(c.Caller, req)
+	if err != nil {
+		return 0, nil, err
+	}
+	v := s.view(st, false)
+	resources := []rest.Obj{}
+	for _, r := range listed(st, 0) {
+		resources = append(resources, s.resourceView(r))
+	}
+	v["resources"] = resources
+	return http.StatusOK, rest.Obj{"stack": v}, nil
+}
+
+func (s *Service) validateTemplate(c *rest.Call) (int, any, error) {
+	req, err := s.request(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if req.Template == nil {
+		return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "No template specified")
+	}
+	params, given := rest.Obj{}, map[string]any{}
+	for name, p := range req.Template.Parameters {
+		typ := map[string]string{hot.TypeString: "String", hot.TypeNumber: "Number", hot.TypeJSON: "Json", hot.TypeList: "CommaDelimitedList", hot.TypeBoolean: "Boolean"}[p.Type]
+		v := rest.Obj{"Type": typ, "NoEcho": map[bool]string{true: "true", false: "false"}[p.Hidden], "Description": p.Description, "Label": name}
+		if p.Label != "" {
+			v["Label"] = p.Label
+		}
+		given[name] = placeholder(p.Type)
+		if p.HasDefault {
+			v["Default"], given[name] = p.Default, p.Default
+		}
+		params[name] = v
+	}
+	st := &Stack{Name: "validate", Caller: c.Caller, tmpl: req.Template, files: req.Files, env: req.Environment, params: given}
+	if err := s.validate(st, 0, false); err != nil {
+		return 0, nil, asAnswer(err)
+	}
+	return http.StatusOK, rest.Obj{"Description": req.Template.Description, "Parameters": params, "Environment": req.Environment.view()}, nil
+}

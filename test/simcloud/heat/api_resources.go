@@ -1,0 +1,108 @@
+package heat
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+)
+
+func (s *Service) registerResources(stack registrar) {
+	stack("GET /resources", false, func(c *rest.Call, st *Stack) (int, any, error) {
+		depth := 0
+		if d := c.Query.Get("nested_depth"); d != "" {
+			n, err := strconv.Atoi(d)
+			if err != nil || n < 0 {
+				return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is allowed for nested_depth: %s", d)
+			}
+			depth = min(n, maxDepth)
+		}
+		out := []rest.Obj{}
+		for _, r := range listed(st, depth) {
+			if rest.OneOf(c.Query, "type", r.Type) && rest.OneOf(c.Query, "name", r.Name) && rest.OneOf(c.Query, "status", r.Status) {
+				out = append(out, s.resourceView(r))
+			}
+		}
+		return http.StatusOK, rest.Obj{"resources": out}, nil
+	})
+	resource := func(pattern string, h func(c *rest.Call, r *Resource) (int, any, error)) {
+		stack(pattern, false, func(c *rest.Call, st *Stack) (int, any, error) {
+			r := st.resources[c.Path("resource")]
+			if r == nil {
+				for _, x := range st.resources {
+					if x.ID != "" && x.ID == c.Path("resource") {
+						r = x
+					}
+				}
+			}
+			if r == nil {
+				return 0, nil, rest.Errorf(http.StatusNotFound, "ResourceNotFound", "The Resource (%s) could not be found in Stack %s.", c.Path("resource"), st.Name)
+			}
+			return h(c, r)
+		})
+	}
+	resource("GET /resources/{resource}", func(c *rest.Call, r *Resource) (int, any, error) {
+		v := s.resourceView(r)
+		v["description"] = ""
+		attributes := map[string]any{}
+		if r.kind.show != nil {
+			attributes = r.kind.show(r)
+		}
+		for _, name := range c.Query["with_attr"] {
+			if x, rest, err := attribute(r, name, nil); err == nil && len(rest) == 0 {
+				attributes[name] = x
+			}
+		}
+		v["attributes"] = attributes
+		return http.StatusOK, rest.Obj{"resource": v}, nil
+	})
+	resource("GET /resources/{resource}/metadata", func(_ *rest.Call, r *Resource) (int, any, error) {
+		m, _ := r.def.Metadata.(map[string]any)
+		return http.StatusOK, rest.Obj{"metadata": overlay(m, nil)}, nil
+	})
+	resource("PATCH /resources/{resource}", s.markUnhealthy)
+	resource("POST /resources/{resource}/signal", func(_ *rest.Call, r *Resource) (int, any, error) {
+		return http.StatusOK, json.RawMessage("null"), s.Signal(r)
+	})
+}
+
+// markUnhealthy makes the next update replace a resource, or takes that back.
+func (s *Service) markUnhealthy(c *rest.Call, r *Resource) (int, any, error) {
+	var req struct {
+		Mark   any    `json:"mark_unhealthy"`
+		Reason string `json:"resource_status_reason"`
+	}
+	if err := c.Decode(&req); err != nil {
+		return 0, nil, err
+	}
+	mark, ok := req.Mark.(bool)
+	if text, isText := req.Mark.(string); isText {
+		mark, ok = rest.Bool(text), true
+	}
+	if !ok {
+		return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Missing mandatory (%s) key from mark unhealthy request", "mark_unhealthy")
+	}
+	if req.Reason == "" {
+		req.Reason = "state changed by resource_mark_unhealthy api"
+	}
+	switch {
+	case mark:
+		s.setResource(r, "CHECK", statusFailed, req.Reason)
+	case r.Action == "CHECK" && r.Status == statusFailed:
+		s.setResource(r, "CHECK", statusComplete, req.Reason)
+	}
+	return http.StatusOK, json.RawMessage("null"), nil
+}
+
+// RegisterSignals adds the unauthenticated URLs that scaling policies hand out.
+func (s *Service) RegisterSignals(a *rest.API) {
+	a.WriteError = writeError
+	a.HandlePublic("POST /v1/signal/{stack}/{resource}", func(c *rest.Call) (int, any, error) {
+		st := s.Stacks.Get(c.Path("stack"))
+		if st == nil || st.resources[c.Path("resource")] == nil {
+			return 0, nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("stack"))
+		}
+		return http.StatusOK, json.RawMessage("null"), s.Signal(st.resources[c.Path("resource")])
+	})
+}

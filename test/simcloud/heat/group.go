@@ -1,0 +1,252 @@
+package heat
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/hot"
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
+)
+
+// members builds the template of a group: one resource of the same definition for each name.
+func members(parent *Stack, def map[string]any, names []string, indexVar string) *hot.Template {
+	typ, _ := def["type"].(string)
+	t := &hot.Template{Version: parent.tmpl.Version, Resources: map[string]*hot.Resource{}}
+	raw := map[string]any{}
+	for _, name := range names {
+		own, _ := def["properties"].(map[string]any)
+		var properties map[string]any
+		if own != nil {
+			properties = own
+			if indexVar != "" {
+				properties, _ = hot.Substitute(own, indexVar, name).(map[string]any)
+			}
+		}
+		t.Resources[name] = &hot.Resource{Name: name, Type: typ, Properties: properties, Metadata: def["metadata"], DeletionPolicy: "Delete"}
+		raw[name] = map[string]any{"type": typ, "properties": properties}
+	}
+	t.Raw = map[string]any{"heat_template_version": t.Version, "resources": raw}
+	return t
+}
+
+// ordered returns the members of a group's stack: by number, or oldest first.
+func ordered(st *Stack) []*Resource {
+	var out []*Resource
+	for _, name := range sortedKeys(st.resources) {
+		out = append(out, st.resources[name])
+	}
+	slices.SortStableFunc(out, func(a, b *Resource) int {
+		x, errX := strconv.Atoi(a.Name)
+		y, errY := strconv.Atoi(b.Name)
+		if errX == nil && errY == nil {
+			return x - y
+		}
+		return a.Created.Compare(b.Created)
+	})
+	return out
+}
+
+// groupAttr is an attribute of a group: references, or an attribute of every member.
+func (s *Service) groupAttr(r *Resource, name string, path []any) (any, []any, bool) {
+	st := r.nested
+	if st == nil {
+		return nil, nil, true
+	}
+	if member, ok := strings.CutPrefix(name, "resource."); ok {
+		return s.memberAttr(st, member, path)
+	}
+	sc := scope{s: s, st: st}
+	list, byName := []any{}, map[string]any{}
+	each := func(value func(m *Resource) any) {
+		for _, m := range ordered(st) {
+			v := value(m)
+			list = append(list, v)
+			byName[m.Name] = v
+		}
+	}
+	attr := func(name string, path []any) {
+		each(func(m *Resource) any {
+			v, rest, err := sc.Attr(m.Name, name, path)
+			if err != nil {
+				return nil
+			}
+			v, _ = hot.Step(v, rest)
+			return v
+		})
+	}
+	ref := func(m *Resource) any { v, _ := sc.Ref(m.Name); return v }
+	switch name {
+	case "current_size":
+		return len(st.resources), path, true
+	case "refs":
+		each(ref)
+		return list, path, true
+	case "refs_map":
+		each(ref)
+		return byName, path, true
+	case "attributes", "outputs":
+		if len(path) == 0 {
+			return nil, nil, false
+		}
+		attr(hot.Text(path[0]), path[1:])
+		return byName, nil, true
+	case "outputs_list":
+		if len(path) == 0 {
+			return nil, nil, false
+		}
+		attr(hot.Text(path[0]), path[1:])
+		return list, nil, true
+	case "removed_rsrc_list":
+		return []any{}, path, true
+	}
+	attr(name, path)
+	return list, nil, true
+}
+
+// resourceGroup is OS::Heat::ResourceGroup.
+func (s *Service) resourceGroup() *kind {
+	template := func(j job) *hot.Template {
+		var names []string
+		for i := range max(j.p.number("count", 1), 0) {
+			names = append(names, strconv.Itoa(i))
+		}
+		index := j.p.text("index_var")
+		if index == "" {
+			index = "%index%"
+		}
+		s.world.Lock()
+		defer s.world.Unlock()
+		return members(j.r.stack, j.p.mapping("resource_def"), names, index)
+	}
+	return &kind{
+		props:  schema("count:n~ index_var:s resource_def:m!~ removal_policies:l~ removal_policies_mode:s~"),
+		nested: true, indexed: true, attr: s.groupAttr, remove: s.removeNested,
+		create: func(ctx context.Context, j job) error { return s.createNested(ctx, j.r, template(j), nil) },
+		update: func(ctx context.Context, j job, _ []string) error { return s.updateNested(ctx, j.r, template(j), nil) },
+	}
+}
+
+// autoScalingGroup is OS::Heat::AutoScalingGroup.
+func (s *Service) autoScalingGroup() *kind {
+	return &kind{
+		props:  schema("cooldown:n~ desired_capacity:n~ max_size:n!~ min_size:n!~ resource:m!~ rolling_updates:m~"),
+		nested: true, attr: s.groupAttr, remove: s.removeNested,
+		create: func(ctx context.Context, j job) error {
+			return s.createNested(ctx, j.r, s.scaled(j, s.desired(j.p, j.p.number("min_size", 0))), nil)
+		},
+		update: func(ctx context.Context, j job, changed []string) error {
+			size := j.p.number("desired_capacity", 0)
+			if !slices.Contains(changed, "desired_capacity") && j.r.nested != nil {
+				s.world.Lock()
+				size = len(j.r.nested.resources)
+				s.world.Unlock()
+				size = min(max(size, j.p.number("min_size", 0)), j.p.number("max_size", size))
+			}
+			return s.updateNested(ctx, j.r, s.scaled(j, size), nil)
+		},
+		check: func(r *Resource, p props) error {
+			lo, hi := p.number("min_size", 0), p.number("max_size", 0)
+			if lo > hi {
+				return propError(r.Name, "", "MinSize can not be greater than MaxSize")
+			}
+			if n := p.number("desired_capacity", lo); n < lo || n > hi {
+				return propError(r.Name, "", "DesiredCapacity must be between MinSize and MaxSize")
+			}
+			return nil
+		},
+	}
+}
+
+func (s *Service) desired(p props, def int) int {
+	if p.has("desired_capacity") {
+		return p.number("desired_capacity", def)
+	}
+	return def
+}
+
+// scaled is the template of a scaling group with size members: those that exist are kept, the oldest (and before them
+// the failed) go first, new ones get random names.
+func (s *Service) scaled(j job, size int) *hot.Template {
+	s.world.Lock()
+	defer s.world.Unlock()
+	var names []string
+	if j.r.nested != nil {
+		have := ordered(j.r.nested)
+		slices.SortStableFunc(have, func(a, b *Resource) int {
+			return btoi(b.Status == statusFailed) - btoi(a.Status == statusFailed)
+		})
+		for _, m := range have {
+			names = append(names, m.Name)
+		}
+		names = names[max(len(names)-size, 0):]
+	}
+	for len(names) < size {
+		names = append(names, sim.ShortID())
+	}
+	return members(j.r.stack, j.p.mapping("resource"), names, "")
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// scalingPolicy is OS::Heat::ScalingPolicy; a signal to it scales its group.
+func (s *Service) scalingPolicy() *kind {
+	url := func(r *Resource) string {
+		return s.world.BaseURL + "/orchestration-cfn/v1/signal/" + r.stack.ID + "/" + r.Name
+	}
+	return &kind{
+		props: schema("adjustment_type:s!~ auto_scaling_group_id:s! cooldown:n~ min_adjustment_step:n~ scaling_adjustment:n!~"),
+		create: func(_ context.Context, j job) error {
+			return s.withLock(func() error { j.r.ID = url(j.r); return nil })
+		},
+		attr: func(r *Resource, name string, path []any) (any, []any, bool) {
+			return url(r), path, name == "alarm_url" || name == "signal_url"
+		},
+		show:   func(r *Resource) map[string]any { return map[string]any{"alarm_url": url(r), "signal_url": url(r)} },
+		update: func(context.Context, job, []string) error { return nil },
+	}
+}
+
+func (s *Service) withLock(f func() error) error {
+	s.world.Lock()
+	defer s.world.Unlock()
+	return f()
+}
+
+// Signal delivers a signal to a resource; a scaling policy then resizes its group in the background. Lock held.
+func (s *Service) Signal(r *Resource) error {
+	if r.Type != "OS::Heat::ScalingPolicy" {
+		return rest.Errorf(http.StatusBadRequest, "ResourceActionNotSupported", "Resource %s does not support receiving signals", r.Name)
+	}
+	for _, g := range r.stack.resources {
+		if g.Type != "OS::Heat::AutoScalingGroup" || g.ID != r.props.text("auto_scaling_group_id") || g.nested == nil {
+			continue
+		}
+		now, n := len(g.nested.resources), r.props.number("scaling_adjustment", 0)
+		switch r.props.text("adjustment_type") {
+		case "exact_capacity":
+			now = n
+		case "percent_change_in_capacity":
+			now += now * n / 100
+		default:
+			now += n
+		}
+		size := min(max(now, g.props.number("min_size", 0)), g.props.number("max_size", now))
+		child := g.nested
+		s.start(child, "UPDATE", func(ctx context.Context) error {
+			next := snapshot(child)
+			next.parent, next.tmpl = child.parent, s.scaled(job{s, child.Caller, g, g.props}, size)
+			return s.runUpdate(ctx, child, next)
+		}, func(err error) { s.finish(child, "UPDATE", err) })
+		return nil
+	}
+	return rest.Errorf(http.StatusNotFound, "EntityNotFound", "The AutoScalingGroup (%s) could not be found.", r.props.text("auto_scaling_group_id"))
+}

@@ -1,0 +1,211 @@
+package heat
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/hot"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
+)
+
+// createNested makes the stack behind a resource and waits for it.
+func (s *Service) createNested(ctx context.Context, r *Resource, tmpl *hot.Template, params map[string]any) error {
+	s.world.Lock()
+	now, parent := s.world.Now(), r.stack
+	child := &Stack{
+		ID: sim.NewID(), Name: parent.Name + "-" + r.Name + "-" + sim.ShortID(), Caller: parent.Caller, Created: now,
+		TimeoutMins: parent.TimeoutMins, Description: tmpl.Description, disableRollback: true, parent: r, tmpl: tmpl,
+		files: parent.files, env: environment{defaults: parent.env.defaults, registry: parent.env.registry}, userParams: params,
+	}
+	err := s.ready(child)
+	if err == nil {
+		err = s.populate(child)
+	}
+	if err == nil {
+		s.Stacks.Add(child.ID, child)
+		r.nested, r.ID = child, child.ID
+		s.setStack(child, "CREATE", statusProgress, "Stack CREATE started")
+	}
+	s.world.Unlock()
+	if err != nil {
+		return err
+	}
+	err = s.runCreate(ctx, child)
+	s.world.Lock()
+	s.finish(child, "CREATE", err)
+	s.world.Unlock()
+	return err
+}
+
+// ready gives a nested stack its parameters and checks its values.
+func (s *Service) ready(child *Stack) (err error) {
+	if child.params, err = s.parameters(child, true); err != nil {
+		return err
+	}
+	return s.validate(child, depthOf(child), true)
+}
+
+func depthOf(st *Stack) int {
+	n := 0
+	for st.parent != nil {
+		st = st.parent.stack
+		n++
+	}
+	return n
+}
+
+// updateNested brings the stack behind a resource to a template and parameters.
+func (s *Service) updateNested(ctx context.Context, r *Resource, tmpl *hot.Template, params map[string]any) error {
+	s.world.Lock()
+	child, parent := r.nested, r.stack
+	if child == nil {
+		s.world.Unlock()
+		return s.createNested(ctx, r, tmpl, params)
+	}
+	next := &Stack{
+		ID: child.ID, Name: child.Name, Caller: child.Caller, parent: child.parent, tmpl: tmpl, files: parent.files,
+		env: environment{defaults: parent.env.defaults, registry: parent.env.registry}, userParams: params,
+	}
+	err := s.ready(next)
+	own := child.running
+	if err == nil {
+		s.setStack(child, "UPDATE", statusProgress, "Stack UPDATE started")
+	}
+	s.world.Unlock()
+	if err != nil {
+		return err
+	}
+	if own != nil { // something was asked of the nested stack itself
+		own.cancel(errPreempted)
+		<-own.done
+	}
+	err = s.runUpdate(ctx, child, next)
+	s.world.Lock()
+	s.finish(child, "UPDATE", err)
+	s.world.Unlock()
+	return err
+}
+
+func (s *Service) removeNested(ctx context.Context, j job) error {
+	s.world.Lock()
+	child := j.r.nested
+	if child == nil || s.Stacks.Get(child.ID) == nil {
+		s.world.Unlock()
+		return nil
+	}
+	own := child.running
+	s.setStack(child, "DELETE", statusProgress, "Stack DELETE started")
+	s.world.Unlock()
+	if own != nil {
+		own.cancel(errPreempted)
+		<-own.done
+	}
+	err := s.runDelete(ctx, s.all(child))
+	s.world.Lock()
+	defer s.world.Unlock()
+	s.finish(child, "DELETE", err)
+	if err == nil {
+		s.forget(child)
+	}
+	return err
+}
+
+// templateKind is a resource whose type is a template file.
+func (s *Service) templateKind() *kind {
+	return &kind{
+		nested: true,
+		create: func(ctx context.Context, j job) error {
+			tmpl, err := s.fileOf(j.r)
+			if err != nil {
+				return err
+			}
+			return s.createNested(ctx, j.r, tmpl, j.p)
+		},
+		update: func(ctx context.Context, j job, _ []string) error {
+			tmpl, err := s.fileOf(j.r)
+			if err != nil {
+				return err
+			}
+			return s.updateNested(ctx, j.r, tmpl, j.p)
+		},
+		remove: s.removeNested,
+		ref: func(r *Resource) any {
+			if r.nested == nil {
+				return nil
+			}
+			return arn(r.nested)
+		},
+		attr: s.nestedAttr,
+		show: func(r *Resource) map[string]any {
+			out := map[string]any{}
+			if r.nested != nil {
+				for name := range r.nested.tmpl.Outputs {
+					out[name] = s.output(r.nested, name)
+				}
+			}
+			return out
+		},
+	}
+}
+
+func (s *Service) fileOf(r *Resource) (*hot.Template, error) {
+	s.world.Lock()
+	defer s.world.Unlock()
+	return s.nestedTemplate(r.stack, r.stack.env.typeOf(r.Name, r.Type))
+}
+
+func arn(st *Stack) string {
+	return "arn:openstack:heat::" + st.Caller.ProjectID + ":stacks/" + st.Name + "/" + st.ID
+}
+
+// output resolves one output of a stack; nil when it cannot be.
+func (s *Service) output(st *Stack, name string) any {
+	o := st.tmpl.Outputs[name]
+	if o == nil {
+		return nil
+	}
+	v, err := hot.Resolve(o.Value, scope{s: s, st: st})
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+func (s *Service) nestedAttr(r *Resource, name string, path []any) (any, []any, bool) {
+	if r.nested == nil {
+		return nil, nil, true
+	}
+	if member, ok := strings.CutPrefix(name, "resource."); ok {
+		return s.memberAttr(r.nested, member, path)
+	}
+	if name == "outputs" {
+		out := map[string]any{}
+		for o := range r.nested.tmpl.Outputs {
+			out[o] = s.output(r.nested, o)
+		}
+		return out, path, true
+	}
+	if _, ok := r.nested.tmpl.Outputs[name]; !ok {
+		return nil, nil, false
+	}
+	return s.output(r.nested, name), path, true
+}
+
+// memberAttr is "resource.<name>" (its reference) or "resource.<name>.<attribute>".
+func (s *Service) memberAttr(st *Stack, member string, path []any) (any, []any, bool) {
+	name, attr, has := strings.Cut(member, ".")
+	m := st.resources[name]
+	if m == nil {
+		return nil, nil, false
+	}
+	sc := scope{s: s, st: st}
+	if !has {
+		if len(path) == 0 {
+			v, err := sc.Ref(name)
+			return v, nil, err == nil
+		}
+		attr, path = hot.Text(path[0]), path[1:]
+	}
+	v, rest, err := sc.Attr(name, attr, path)
+	return v, rest, err == nil
+}

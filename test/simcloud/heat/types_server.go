@@ -1,0 +1,379 @@
+package heat
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/hot"
+	"github.com/gybe-nfv/gybe/test/simcloud/neutron"
+	"github.com/gybe-nfv/gybe/test/simcloud/nova"
+)
+
+const maxServerName = 53
+
+func (s *Service) server() *kind {
+	return &kind{
+		props: schema(`name:s~ image:s~=glance.image flavor:s!~=nova.flavor networks:l~ availability_zone:s scheduler_hints:m~
+			metadata:m~ user_data:* user_data_format:s user_data_update_policy:s~ key_name:s=nova.keypair block_device_mapping:l
+			block_device_mapping_v2:l security_groups:l config_drive:b admin_pass:s~ tags:l~ reservation_id:s personality:m
+			flavor_update_policy:s~ image_update_policy:s~ software_config_transport:s~ diskConfig:s deployment_swift_data:m~`),
+		ownTime: true,
+		create:  s.createServer, remove: s.removeServer, update: s.updateServer,
+		beforeReplace: func(ctx context.Context, j job) { // the replacement gets the ports that belong to the template
+			s.world.Lock()
+			srv := s.nova.Servers.Get(j.r.ID)
+			if srv != nil {
+				for _, p := range slices.Clone(srv.Ports) {
+					if !p.Owned {
+						_ = s.nova.DetachPort(srv, p.ID) // it is one of its ports
+					}
+				}
+			}
+			s.world.Unlock()
+			if srv != nil {
+				s.nova.SyncAddresses(ctx, srv)
+			}
+		},
+		show: s.showServer,
+	}
+}
+
+func (s *Service) createServer(ctx context.Context, j job) error {
+	s.world.Lock()
+	spec, err := s.serverSpec(j)
+	var srv *nova.Server
+	if err == nil {
+		if srv, err = s.nova.Create(j.c, spec); err == nil {
+			j.r.ID = srv.ID
+		}
+	}
+	s.world.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx, srv.Settled); err != nil {
+		return err
+	}
+	return s.withLock(func() error { return serverFailure(srv) })
+}
+
+func serverFailure(srv *nova.Server) error {
+	if srv.Status != "ERROR" {
+		return nil
+	}
+	message, code := "Unknown", "Unknown"
+	if srv.Fault != nil {
+		message, code = srv.Fault.Message, hot.Text(srv.Fault.Code)
+	}
+	return failf("ResourceInError", `Went to status ERROR due to "Message: %s, Code: %s"`, message, code)
+}
+
+func (s *Service) serverSpec(j job) (nova.Spec, error) {
+	name := shorten(physicalName(j.r), maxServerName)
+	spec := nova.Spec{
+		Name: name, FlavorRef: j.p.text("flavor"), Zone: j.p.text("availability_zone"), KeyName: j.p.text("key_name"),
+		Tags: j.p.strings("tags"), Metadata: metadata(j.p.mapping("metadata")), Group: j.p.mapping("scheduler_hints").text("group"),
+		FailWith: hot.Text(j.r.data["fail_with"]),
+	}
+	if image := j.p.text("image"); image != "" {
+		img, err := s.glance.Find(j.c, image)
+		if err != nil {
+			return spec, err //nolint:wrapcheck // mapped by kind
+		}
+		spec.ImageRef = img.ID
+	}
+	if ud := j.p.text("user_data"); ud != "" {
+		spec.UserData = base64.StdEncoding.EncodeToString([]byte(ud))
+	}
+	for _, g := range j.p.strings("security_groups") {
+		spec.SecurityGroups = append(spec.SecurityGroups, struct {
+			Name string `json:"name"`
+		}{g})
+	}
+	refs, err := s.networkRefs(j)
+	if err != nil {
+		return spec, err
+	}
+	if refs != nil {
+		if spec.Networks, err = json.Marshal(refs); err != nil {
+			return spec, failf("Error", "%v", err)
+		}
+	}
+	return spec, s.blockDevices(j, &spec)
+}
+
+// networkRefs translates the networks property; a subnet makes a port that the server owns.
+func (s *Service) networkRefs(j job) ([]nova.NetworkRef, error) {
+	var refs []nova.NetworkRef
+	for _, n := range j.p.maps("networks") {
+		if port := n.text("port"); port != "" {
+			p, err := s.neutron.FindPort(j.c, port)
+			if err != nil {
+				return nil, err //nolint:wrapcheck // mapped by kind
+			}
+			refs = append(refs, nova.NetworkRef{Port: p.ID})
+			continue
+		}
+		name := n.first("network", "uuid")
+		if sub := n.text("subnet"); sub != "" {
+			subnet, err := s.neutron.FindSubnet(j.c, sub)
+			if err != nil {
+				return nil, err //nolint:wrapcheck // mapped by kind
+			}
+			portName := j.r.Name + "-port"
+			p, err := s.neutron.CreatePort(j.c, neutron.PortSpec{
+				NetworkID: subnet.NetworkID, Name: &portName, FixedIPs: &[]neutron.IPSpec{{SubnetID: subnet.ID, IP: n.text("fixed_ip")}},
+			})
+			if err != nil {
+				return nil, err //nolint:wrapcheck // mapped by kind
+			}
+			own, _ := j.r.data["ports"].([]string)
+			j.r.data["ports"] = append(own, p.ID)
+			refs = append(refs, nova.NetworkRef{Port: p.ID})
+			continue
+		}
+		if name == "" {
+			continue
+		}
+		net, err := s.neutron.FindNetwork(j.c, name)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // mapped by kind
+		}
+		refs = append(refs, nova.NetworkRef{UUID: net.ID, FixedIP: n.text("fixed_ip")})
+	}
+	return refs, nil
+}
+
+func (s *Service) blockDevices(j job, spec *nova.Spec) error {
+	for _, d := range slices.Concat(j.p.maps("block_device_mapping"), j.p.maps("block_device_mapping_v2")) {
+		b := nova.BlockDevice{
+			DestinationType: "volume", VolumeSize: d.number("volume_size", 0), DeviceName: d.text("device_name"),
+			DeleteOnTermination: d.flag("delete_on_termination", false), BootIndex: d["boot_index"],
+		}
+		switch {
+		case d.has("volume_id"):
+			v, err := s.cinder.Find(j.c, d.text("volume_id"))
+			if err != nil {
+				return err //nolint:wrapcheck // mapped by kind
+			}
+			b.SourceType, b.UUID = "volume", v.ID
+			if b.BootIndex == nil && spec.ImageRef == "" && len(spec.BlockDevices) == 0 {
+				b.BootIndex = 0
+			}
+		case d.first("image", "image_id") != "":
+			img, err := s.glance.Find(j.c, d.first("image", "image_id"))
+			if err != nil {
+				return err //nolint:wrapcheck // mapped by kind
+			}
+			b.SourceType, b.UUID = "image", img.ID
+		case d.has("swap_size") || d.has("ephemeral_size"):
+			b.SourceType, b.DestinationType = "blank", "local"
+		default:
+			b.SourceType = "blank"
+		}
+		spec.BlockDevices = append(spec.BlockDevices, b)
+	}
+	return nil
+}
+
+func metadata(p props) map[string]string {
+	out := map[string]string{}
+	for k, v := range p {
+		out[k] = hot.Text(v)
+	}
+	return out
+}
+
+func (s *Service) removeServer(ctx context.Context, j job) error {
+	s.world.Lock()
+	srv := s.nova.Servers.Get(j.r.ID)
+	var err error
+	if srv != nil {
+		err = gone(s.nova.Delete(j.c, srv.ID))
+	}
+	s.world.Unlock()
+	if err == nil && srv != nil {
+		err = wait(ctx, srv.Gone)
+	}
+	if err != nil {
+		return err
+	}
+	return s.withLock(func() error {
+		own, _ := j.r.data["ports"].([]string)
+		for _, id := range own {
+			if err := gone(s.neutron.DeletePort(j.c, id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Service) updateServer(ctx context.Context, j job, diff []string) error {
+	s.world.Lock()
+	srv, err := s.nova.Server(j.c, j.r.ID)
+	if err == nil {
+		err = s.changeServer(j, srv, diff)
+	}
+	s.world.Unlock()
+	if err != nil {
+		return err //nolint:wrapcheck // mapped by kind
+	}
+	if err := wait(ctx, srv.Settled); err != nil {
+		return err
+	}
+	return s.withLock(func() error { return serverFailure(srv) })
+}
+
+func (s *Service) changeServer(j job, srv *nova.Server, diff []string) error {
+	for _, name := range diff {
+		var err error
+		switch name {
+		case "name":
+			srv.Name = j.p.text("name")
+		case "metadata":
+			srv.Metadata = metadata(j.p.mapping("metadata"))
+		case "tags":
+			srv.Tags = j.p.strings("tags")
+		case "flavor":
+			err = s.nova.Resize(srv, j.p.text("flavor"))
+		case "image":
+			img, e := s.glance.Find(j.c, j.p.text("image"))
+			if e != nil {
+				return e //nolint:wrapcheck // mapped by kind
+			}
+			err = s.nova.Rebuild(j.c, srv, img.ID)
+		case "networks":
+			err = s.changeNetworks(j, srv)
+		}
+		if err != nil {
+			return err //nolint:wrapcheck // mapped by kind
+		}
+	}
+	return nil
+}
+
+// changeNetworks detaches the ports that are no longer named and attaches the new ones.
+func (s *Service) changeNetworks(j job, srv *nova.Server) error {
+	refs, err := s.networkRefs(j)
+	if err != nil {
+		return err
+	}
+	for _, have := range slices.Clone(srv.Ports) {
+		p := s.neutron.Ports.Get(have.ID)
+		if p == nil || slices.ContainsFunc(refs, func(r nova.NetworkRef) bool { return r.Port == have.ID || r.UUID != "" && r.UUID == p.NetworkID }) {
+			continue
+		}
+		if err := s.nova.DetachPort(srv, have.ID); err != nil {
+			return err //nolint:wrapcheck // mapped by kind
+		}
+	}
+	for _, r := range refs {
+		if slices.ContainsFunc(srv.Ports, func(have nova.PortRef) bool {
+			p := s.neutron.Ports.Get(have.ID)
+			return have.ID == r.Port || p != nil && r.UUID != "" && p.NetworkID == r.UUID
+		}) {
+			continue
+		}
+		if _, err := s.nova.AttachPort(j.c, srv, r); err != nil {
+			return err //nolint:wrapcheck // mapped by kind
+		}
+	}
+	return nil
+}
+
+func (s *Service) showServer(r *Resource) map[string]any {
+	srv := s.nova.Servers.Get(r.ID)
+	if srv == nil {
+		return map[string]any{}
+	}
+	first, networks, addresses := "", map[string]any{}, map[string]any{}
+	for _, ref := range srv.Ports {
+		p := s.neutron.Ports.Get(ref.ID)
+		if p == nil {
+			continue
+		}
+		net := s.neutron.Networks.Get(p.NetworkID)
+		var ips, full []any
+		entry := func(ip, kind string) {
+			ips = append(ips, ip)
+			full = append(full, map[string]any{
+				"addr": ip, "version": 4, "OS-EXT-IPS:type": kind, "OS-EXT-IPS-MAC:mac_addr": p.MAC, "port": p.ID,
+			})
+		}
+		for _, f := range p.FixedIPs {
+			if first == "" {
+				first = f.IP.String()
+			}
+			entry(f.IP.String(), "fixed")
+		}
+		for _, f := range s.neutron.FloatingIPsOf(p.ID) {
+			entry(f.IP.String(), "floating")
+		}
+		for _, key := range []string{net.Name, net.ID} {
+			have, _ := networks[key].([]any)
+			networks[key] = append(have, ips...)
+			all, _ := addresses[key].([]any)
+			addresses[key] = append(all, full...)
+		}
+	}
+	return map[string]any{
+		"name": srv.Name, "first_address": first, "networks": networks, "addresses": addresses, "instance_name": "instance-" + srv.ID[:8],
+		"accessIPv4": "", "accessIPv6": "", "tags": srv.Tags, "console_urls": map[string]any{}, "os_collect_config": map[string]any{},
+		"id": srv.ID, "status": srv.Status, "tenant_id": srv.Project, "OS-EXT-AZ:availability_zone": srv.Zone,
+	}
+}
+
+func (s *Service) serverGroup() *kind {
+	return &kind{
+		props: schema("name:s policies:l rules:m"),
+		create: func(_ context.Context, j job) error {
+			return s.withLock(func() error {
+				policy := "anti-affinity"
+				if l := j.p.strings("policies"); len(l) > 0 {
+					policy = l[0]
+				}
+				g, err := s.nova.CreateGroup(j.c, physicalName(j.r), policy, j.p.mapping("rules").number("max_server_per_host", 0))
+				if err == nil {
+					j.r.ID = g.ID
+				}
+				return err //nolint:wrapcheck // mapped by kind
+			})
+		},
+		remove: func(_ context.Context, j job) error {
+			return s.withLock(func() error { s.nova.Groups.Delete(j.r.ID); return nil })
+		},
+		show: func(r *Resource) map[string]any {
+			g := s.nova.Groups.Get(r.ID)
+			if g == nil {
+				return map[string]any{}
+			}
+			return map[string]any{"id": g.ID, "name": g.Name, "policies": []string{g.Policy}}
+		},
+	}
+}
+
+func (s *Service) keyPair() *kind {
+	return &kind{
+		props: schema("name:s! public_key:s! save_private_key:b type:s user:s"),
+		create: func(_ context.Context, j job) error {
+			return s.withLock(func() error {
+				name := j.p.text("name")
+				if s.nova.KeyPair(j.c.UserID, name) != nil {
+					return failf("Conflict", "Key pair '%s' already exists. (HTTP 409)", name)
+				}
+				s.nova.KeyPairs.Add(j.c.UserID+"/"+name, &nova.KeyPair{Name: name, PublicKey: j.p.text("public_key"), UserID: j.c.UserID, Created: s.world.Now()})
+				j.r.ID = name
+				return nil
+			})
+		},
+		remove: func(_ context.Context, j job) error {
+			return s.withLock(func() error { s.nova.KeyPairs.Delete(j.c.UserID + "/" + j.r.ID); return nil })
+		},
+		show: func(r *Resource) map[string]any {
+			return map[string]any{"public_key": r.props.text("public_key"), "private_key": ""}
+		},
+	}
+}

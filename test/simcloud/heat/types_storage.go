@@ -1,0 +1,127 @@
+package heat
+
+import (
+	"context"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/cinder"
+	"github.com/gybe-nfv/gybe/test/simcloud/hot"
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+)
+
+func (s *Service) volume() *kind {
+	return &kind{
+		props: schema(`size:n~ name:s~ description:s~ image:s=glance.image imageRef:s=glance.image volume_type:s=cinder.vtype
+			availability_zone:s metadata:m~ snapshot_id:s source_volid:s=cinder.volume backup_id:s scheduler_hints:m read_only:b~ multiattach:b`),
+		ownTime: true,
+		create:  s.createVolume,
+		remove: func(ctx context.Context, j job) error {
+			s.world.Lock()
+			v := s.cinder.Volumes.Get(j.r.ID)
+			var err error
+			if v != nil {
+				err = gone(s.cinder.Delete(j.c, v.ID))
+			}
+			s.world.Unlock()
+			if err != nil || v == nil {
+				return err
+			}
+			return wait(ctx, v.Gone)
+		},
+		update: func(_ context.Context, j job, diff []string) error {
+			return s.withLock(func() error {
+				v, err := s.cinder.Volume(j.c, j.r.ID)
+				if err != nil {
+					return err //nolint:wrapcheck // mapped by kind
+				}
+				for _, name := range diff {
+					switch name {
+					case "size":
+						if err := s.cinder.Extend(v, j.p.number("size", v.Size)); err != nil {
+							return err //nolint:wrapcheck // mapped by kind
+						}
+					case "name":
+						v.Name = j.p.text("name")
+					case "metadata":
+						v.Metadata = metadata(j.p.mapping("metadata"))
+					}
+				}
+				return nil
+			})
+		},
+		show: func(r *Resource) map[string]any {
+			v := s.cinder.Volumes.Get(r.ID)
+			if v == nil {
+				return map[string]any{}
+			}
+			list := []any{}
+			for _, a := range v.Attachments {
+				list = append(list, map[string]any{"id": a.ID, "server_id": a.ServerID, "device": a.Device, "volume_id": v.ID})
+			}
+			meta := map[string]any{}
+			for k, m := range v.Metadata {
+				meta[k] = m
+			}
+			return map[string]any{
+				"id": v.ID, "size": hot.Text(v.Size), "status": v.Status, "display_name": v.Name, "name": v.Name, "volume_type": v.Type,
+				"availability_zone": v.Zone, "bootable": v.Bootable, "attachments": hot.JSON(list), "attachments_list": list,
+				"metadata": hot.JSON(meta), "metadata_values": meta, "source_volid": v.SourceID, "snapshot_id": nil,
+				"display_description": v.Description, "created_at": v.Created.Format("2006-01-02T15:04:05.000000"),
+			}
+		},
+	}
+}
+
+func (s *Service) createVolume(ctx context.Context, j job) error {
+	if reason := hot.Text(j.r.data["fail_with"]); reason != "" {
+		return failf("ResourceInError", `Went to status error due to "%s"`, reason)
+	}
+	s.world.Lock()
+	v, err := s.cinder.Create(j.c, cinder.Spec{
+		Size: j.p.number("size", 0), Name: physicalName(j.r), Description: j.p.text("description"), ImageRef: j.p.first("image", "imageRef"),
+		Type: j.p.text("volume_type"), Zone: j.p.text("availability_zone"), Metadata: metadata(j.p.mapping("metadata")),
+		SourceID: j.p.text("source_volid"), SnapshotID: j.p.text("snapshot_id"),
+	})
+	if err == nil {
+		j.r.ID = v.ID
+	}
+	s.world.Unlock()
+	if err != nil {
+		return err //nolint:wrapcheck // mapped by kind
+	}
+	if err := wait(ctx, v.Settled); err != nil {
+		return err
+	}
+	return s.withLock(func() error {
+		if v.Status == "error" {
+			return failf("ResourceInError", `Went to status error due to "Unknown"`)
+		}
+		return nil
+	})
+}
+
+func (s *Service) volumeAttachment() *kind {
+	return s.simple("instance_uuid:s!=nova.server volume_id:s!=cinder.volume mountpoint:s",
+		func(j job) (string, error) {
+			srv, err := s.nova.Server(j.c, j.p.text("instance_uuid"))
+			if err != nil {
+				return "", err //nolint:wrapcheck // mapped by kind
+			}
+			v, err := s.cinder.Find(j.c, j.p.text("volume_id"))
+			if err != nil {
+				return "", err //nolint:wrapcheck // mapped by kind
+			}
+			if _, err := s.nova.AttachVolume(j.c, srv, v.ID, j.p.text("mountpoint")); err != nil {
+				return "", err //nolint:wrapcheck // mapped by kind
+			}
+			return v.ID, nil
+		}, nil,
+		func(j job) error {
+			srv, err := s.nova.Server(rest.Caller{Admin: true}, j.p.text("instance_uuid"))
+			if err != nil {
+				return err //nolint:wrapcheck // mapped by kind
+			}
+			return s.nova.DetachVolume(srv, j.r.ID) //nolint:wrapcheck // mapped by kind
+		},
+		func(*Resource) map[string]any { return map[string]any{} },
+	)
+}

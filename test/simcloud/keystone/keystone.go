@@ -1,0 +1,164 @@
+// Package keystone is the simulated identity service (v3): password and token authentication, project scope, catalog.
+package keystone
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
+)
+
+const (
+	domainID   = "default"
+	domainName = "Default"
+	timeForm   = "2006-01-02T15:04:05.000000Z"
+)
+
+// Project is a project of the only domain.
+type Project struct {
+	ID   string
+	Name string
+}
+
+// User is a user of the only domain with its roles by project id.
+type User struct {
+	ID, Name, Password string
+	// DefaultProject is the scope of a login that names none; empty gives an unscoped token.
+	DefaultProject string
+	// Roles are role names by project id.
+	Roles map[string][]string
+}
+
+// Endpoint is one entry of the catalog: the same URL for the public, internal and admin interface.
+type Endpoint struct {
+	Type, Name string
+	// URL may hold {project}, which each token replaces by its own.
+	URL string
+}
+
+type token struct {
+	id              string
+	user            *User
+	project         *Project
+	issued, expires time.Time
+	audit           string
+	methods         []string
+}
+
+// Service is the identity service of one cloud. It has its own lock, since every call of every service asks it.
+type Service struct {
+	world   *sim.World
+	region  string
+	catalog []Endpoint
+
+	mu       sync.RWMutex
+	ttl      time.Duration
+	projects []*Project
+	users    []*User
+	tokens   map[string]*token
+}
+
+// Config is what the service starts with.
+type Config struct {
+	Region   string
+	TokenTTL time.Duration
+	Projects []*Project
+	Users    []*User
+	Catalog  []Endpoint
+}
+
+// New returns the service.
+func New(w *sim.World, c Config) *Service {
+	return &Service{
+		world: w, region: c.Region, catalog: c.Catalog, ttl: c.TokenTTL,
+		projects: c.Projects, users: c.Users, tokens: map[string]*token{},
+	}
+}
+
+// Authenticate returns the caller behind a valid, project-scoped token.
+func (s *Service) Authenticate(id string) (rest.Caller, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t := s.valid(id)
+	if t == nil {
+		return rest.Caller{}, false
+	}
+	c := rest.Caller{UserID: t.user.ID, UserName: t.user.Name}
+	if t.project != nil {
+		c.ProjectID, c.ProjectName = t.project.ID, t.project.Name
+		c.Admin = slices.Contains(t.user.Roles[t.project.ID], "admin")
+	}
+	return c, true
+}
+
+// ExpireAll makes every token invalid now.
+func (s *Service) ExpireAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.tokens)
+}
+
+// SetTTL sets how long tokens issued from now on are valid.
+func (s *Service) SetTTL(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ttl = d
+}
+
+// TokenCount returns how many valid tokens there are.
+func (s *Service) TokenCount() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.tokens)
+}
+
+func (s *Service) valid(id string) *token {
+	t := s.tokens[id]
+	if t == nil || !s.world.Now().Before(t.expires) {
+		return nil
+	}
+	return t
+}
+
+func (s *Service) issue(u *User, p *Project, methods []string) *token {
+	var raw [132]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	now := s.world.Now()
+	t := &token{
+		id:   "gAAAAAB" + base64.RawURLEncoding.EncodeToString(raw[:]),
+		user: u, project: p, issued: now, expires: now.Add(s.ttl), methods: methods,
+		audit: base64.RawURLEncoding.EncodeToString(raw[:16]),
+	}
+	const many = 4096
+	if len(s.tokens) > many {
+		for id := range s.tokens {
+			if s.valid(id) == nil {
+				delete(s.tokens, id)
+			}
+		}
+	}
+	s.tokens[t.id] = t
+	return t
+}
+
+func (s *Service) project(id, name string) *Project {
+	for _, p := range s.projects {
+		if id != "" && p.ID == id || id == "" && p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Service) user(id, name string) *User {
+	for _, u := range s.users {
+		if id != "" && u.ID == id || id == "" && u.Name == name {
+			return u
+		}
+	}
+	return nil
+}

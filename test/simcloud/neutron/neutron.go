@@ -1,0 +1,220 @@
+// Package neutron is the simulated network service (v2.0): networks, subnets with address allocation, ports, floating
+// IPs, routers, security groups, quotas and tags.
+//
+// Exported methods other than New and Register need the world's lock.
+package neutron
+
+import (
+	"maps"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
+)
+
+// base is what every object of the service has.
+type base struct {
+	ID, Name, Description string
+	Project               string
+	Tags                  []string
+	Created, Updated      time.Time
+	Revision              int
+}
+
+// Network is a network.
+type Network struct {
+	base
+	Shared, External, AdminUp, PortSecurity bool
+	MTU                                     int
+}
+
+// Port is a port.
+type Port struct {
+	base
+	NetworkID           string
+	MAC                 string
+	Status              string
+	AdminUp             bool
+	PortSecurity        bool
+	FixedIPs            []FixedIP
+	AllowedAddressPairs []AddressPair
+	SecurityGroups      []string
+	DeviceID            string
+	DeviceOwner         string
+	HostID              string
+	VNICType            string
+}
+
+// FixedIP is one address of a port.
+type FixedIP struct {
+	SubnetID string     `json:"subnet_id"`
+	IP       netip.Addr `json:"ip_address"`
+}
+
+// AddressPair is one address (or prefix) that a port may use besides its own.
+type AddressPair struct {
+	IP  string `json:"ip_address"`
+	MAC string `json:"mac_address,omitempty"`
+}
+
+// FloatingIP is a public address, associated with a port or not.
+type FloatingIP struct {
+	base
+	NetworkID string
+	IP        netip.Addr
+	PortID    string
+	FixedIP   netip.Addr
+	RouterID  string
+	Status    string
+	ownPort   string
+}
+
+// Router joins subnets, and through its gateway lets floating IPs reach them.
+type Router struct {
+	base
+	AdminUp bool
+	Gateway string
+	gwPort  string
+}
+
+// Service is the network service of one cloud.
+type Service struct {
+	world *sim.World
+
+	Networks    sim.Table[Network]
+	Subnets     sim.Table[Subnet]
+	Ports       sim.Table[Port]
+	FloatingIPs sim.Table[FloatingIP]
+	Routers     sim.Table[Router]
+	Groups      sim.Table[SecurityGroup]
+
+	quotas map[string]map[string]int
+
+	// OnPortChange is told (with the lock held) whenever the addresses of a port may have changed: its own, its
+	// pairs, or a floating IP of it. gone is the port as it was when it has just been deleted.
+	OnPortChange func(p *Port, gone bool)
+}
+
+// New returns an empty service.
+func New(w *sim.World) *Service {
+	return &Service{world: w, quotas: map[string]map[string]int{}, OnPortChange: func(*Port, bool) {}}
+}
+
+// Reset forgets everything.
+func (s *Service) Reset() {
+	s.Networks.Clear()
+	s.Subnets.Clear()
+	s.Ports.Clear()
+	s.FloatingIPs.Clear()
+	s.Routers.Clear()
+	s.Groups.Clear()
+	clear(s.quotas)
+}
+
+func (s *Service) newBase(project, name string) base {
+	now := s.world.Now()
+	return base{ID: sim.NewID(), Name: name, Project: project, Created: now, Updated: now, Revision: 1}
+}
+
+func (s *Service) touch(b *base) {
+	b.Updated = s.world.Now()
+	b.Revision++
+}
+
+func (b *base) view() rest.Obj {
+	const form = "2006-01-02T15:04:05Z"
+	return rest.Obj{
+		"id": b.ID, "name": b.Name, "description": b.Description, "project_id": b.Project, "tenant_id": b.Project,
+		"tags": rest.Strings(b.Tags), "revision_number": b.Revision,
+		"created_at": b.Created.Format(form), "updated_at": b.Updated.Format(form),
+	}
+}
+
+func notFound(kind, format string, id string) *rest.Error {
+	return rest.Errorf(http.StatusNotFound, kind, format, id)
+}
+
+func badRequest(kind, format string, args ...any) *rest.Error {
+	return rest.Errorf(http.StatusBadRequest, kind, format, args...)
+}
+
+func conflict(kind, format string, args ...any) *rest.Error {
+	return rest.Errorf(http.StatusConflict, kind, format, args...)
+}
+
+// Usage counts the objects of a project by the names quotas use.
+func (s *Service) Usage(project string) map[string]int {
+	use := map[string]int{}
+	for _, n := range s.Networks.All() {
+		if n.Project == project {
+			use["network"]++
+		}
+	}
+	for _, n := range s.Subnets.All() {
+		if n.Project == project {
+			use["subnet"]++
+		}
+	}
+	for _, p := range s.Ports.All() {
+		if p.Project == project {
+			use["port"]++
+		}
+	}
+	for _, f := range s.FloatingIPs.All() {
+		if f.Project == project {
+			use["floatingip"]++
+		}
+	}
+	for _, r := range s.Routers.All() {
+		if r.Project == project {
+			use["router"]++
+		}
+	}
+	for _, g := range s.Groups.All() {
+		if g.Project == project {
+			use["security_group"]++
+			use["security_group_rule"] += len(g.Rules)
+		}
+	}
+	return use
+}
+
+var quotaNames = []string{
+	"network", "subnet", "subnetpool", "port", "router", "floatingip", "rbac_policy", "security_group", "security_group_rule",
+}
+
+// SetQuota sets limits of a project; -1 is no limit, which is also the default.
+func (s *Service) SetQuota(project string, limits map[string]int) error {
+	for name := range limits {
+		if !slices.Contains(quotaNames, name) {
+			return badRequest("InvalidInput", "Invalid input for operation: unknown quota '%s'.", name)
+		}
+	}
+	if s.quotas[project] == nil {
+		s.quotas[project] = map[string]int{}
+	}
+	maps.Copy(s.quotas[project], limits)
+	return nil
+}
+
+// Quota returns the limits of a project.
+func (s *Service) Quota(project string) map[string]int {
+	out := map[string]int{}
+	for _, n := range quotaNames {
+		out[n] = -1
+	}
+	maps.Copy(out, s.quotas[project])
+	return out
+}
+
+// room refuses one more object of a kind when the project's quota is used up.
+func (s *Service) room(project, what string) error {
+	limit, ok := s.quotas[project][what]
+	if ok && limit >= 0 && s.Usage(project)[what]+1 > limit {
+		return conflict("OverQuota", "Quota exceeded for resources: ['%s'].", what)
+	}
+	return nil
+}

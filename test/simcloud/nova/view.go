@@ -1,0 +1,230 @@
+package nova
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+)
+
+const (
+	timeForm   = "2006-01-02T15:04:05Z"
+	maxMinor   = 96
+	headerOld  = "X-OpenStack-Nova-API-Version"
+	headerNew  = "OpenStack-API-Version"
+	usageForm  = "2006-01-02T15:04:05.000000"
+	adminMinor = 3
+)
+
+// minor is the microversion the request asks for: 2.<minor>, 1 without one.
+func minor(r *http.Request) int {
+	v := r.Header.Get(headerOld)
+	if n, ok := strings.CutPrefix(r.Header.Get(headerNew), "compute "); ok {
+		v = n
+	}
+	if v == "latest" {
+		return maxMinor
+	}
+	_, m, _ := strings.Cut(v, ".")
+	n, err := strconv.Atoi(m)
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+func writeVersion(w http.ResponseWriter, r *http.Request) {
+	v := "2." + strconv.Itoa(min(minor(r), maxMinor))
+	w.Header().Set(headerOld, v)
+	w.Header().Set(headerNew, "compute "+v)
+	w.Header().Set("Vary", headerNew+", "+headerOld)
+}
+
+func (s *Service) links(kind, id string) []rest.Obj {
+	return []rest.Obj{
+		{"rel": "self", "href": s.world.BaseURL + "/compute/v2.1/" + kind + "/" + id},
+		{"rel": "bookmark", "href": s.world.BaseURL + "/compute/" + kind + "/" + id},
+	}
+}
+
+// Addresses is the "addresses" member of a server: by network name, with type, MAC address and version.
+func (s *Service) Addresses(srv *Server) rest.Obj {
+	out := rest.Obj{}
+	for _, ref := range srv.Ports {
+		p := s.network.Ports.Get(ref.ID)
+		if p == nil {
+			continue
+		}
+		n := s.network.Networks.Get(p.NetworkID)
+		if n == nil {
+			continue
+		}
+		list, _ := out[n.Name].([]rest.Obj)
+		entry := func(addr, kind string, v6 bool) rest.Obj {
+			version := 4
+			if v6 {
+				version = 6
+			}
+			return rest.Obj{"addr": addr, "version": version, "OS-EXT-IPS:type": kind, "OS-EXT-IPS-MAC:mac_addr": p.MAC}
+		}
+		for _, f := range p.FixedIPs {
+			list = append(list, entry(f.IP.String(), "fixed", f.IP.Is6()))
+			for _, fip := range s.network.FloatingIPsOf(p.ID) {
+				if fip.FixedIP == f.IP {
+					list = append(list, entry(fip.IP.String(), "floating", fip.IP.Is6()))
+				}
+			}
+		}
+		if list != nil {
+			out[n.Name] = list
+		}
+	}
+	return out
+}
+
+// View is the JSON of a server at a microversion; the attributes of the extended kind are for administrators.
+func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
+	hostID := ""
+	if srv.Host != "" {
+		sum := sha256.Sum224([]byte(srv.Project + srv.Host))
+		hostID = hex.EncodeToString(sum[:])
+	}
+	volumes := []rest.Obj{}
+	for _, v := range srv.Volumes {
+		e := rest.Obj{"id": v.ID}
+		if minor >= 3 {
+			e["delete_on_termination"] = v.DeleteOnTermination
+		}
+		volumes = append(volumes, e)
+	}
+	groups := []rest.Obj{}
+	for _, g := range srv.Groups {
+		groups = append(groups, rest.Obj{"name": g})
+	}
+	meta := rest.Obj{}
+	for k, v := range srv.Metadata {
+		meta[k] = v
+	}
+	v := rest.Obj{
+		"id": srv.ID, "name": srv.Name, "status": srv.Status, "tenant_id": srv.Project, "user_id": srv.UserID,
+		"metadata": meta, "hostId": hostID, "created": srv.Created.Format(timeForm), "updated": srv.Updated.Format(timeForm),
+		"addresses": s.Addresses(srv), "accessIPv4": "", "accessIPv6": "", "links": s.links("servers", srv.ID),
+		"OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": srv.Zone, "config_drive": "", "key_name": rest.OrNil(srv.KeyName),
+		"OS-SRV-USG:launched_at": timeOrNil(srv.Launched), "OS-SRV-USG:terminated_at": nil, "security_groups": groups,
+		"OS-EXT-STS:task_state": rest.OrNil(srv.TaskState), "OS-EXT-STS:vm_state": srv.VMState, "OS-EXT-STS:power_state": srv.PowerState,
+		"os-extended-volumes:volumes_attached": volumes, "image": "",
+	}
+	if srv.ImageID != "" {
+		v["image"] = rest.Obj{"id": srv.ImageID, "links": s.links("images", srv.ImageID)[1:]}
+	}
+	if minor >= 47 {
+		f := srv.Flavor
+		v["flavor"] = rest.Obj{"original_name": f.Name, "vcpus": f.VCPUs, "ram": f.RAM, "disk": f.Disk, "ephemeral": 0, "swap": 0, "extra_specs": specsOf(f)}
+	} else {
+		v["flavor"] = rest.Obj{"id": srv.Flavor.ID, "links": s.links("flavors", srv.Flavor.ID)[1:]}
+	}
+	if srv.Status == "ACTIVE" || srv.Status == "BUILD" {
+		v["progress"] = 0
+	}
+	if srv.Fault != nil && srv.Status == "ERROR" {
+		f := rest.Obj{"code": srv.Fault.Code, "message": srv.Fault.Message, "created": srv.Fault.At.Format(timeForm)}
+		if c.Admin {
+			f["details"] = srv.Fault.Details
+		}
+		v["fault"] = f
+	}
+	if c.Admin {
+		s.adminView(v, srv, minor)
+	}
+	if minor >= 9 {
+		v["locked"] = false
+	}
+	if minor >= 19 {
+		v["description"] = rest.OrNil(srv.Description)
+	}
+	if minor >= 26 {
+		v["tags"] = rest.Strings(srv.Tags)
+	}
+	if minor >= 71 {
+		v["server_groups"] = []string{}
+		if srv.GroupID != "" {
+			v["server_groups"] = []string{srv.GroupID}
+		}
+	}
+	if minor >= 90 {
+		v["OS-EXT-SRV-ATTR:hostname"] = srv.Hostname
+	}
+	return v
+}
+
+func (s *Service) adminView(v rest.Obj, srv *Server, minor int) {
+	v["OS-EXT-SRV-ATTR:host"], v["OS-EXT-SRV-ATTR:hypervisor_hostname"] = rest.OrNil(srv.Host), rest.OrNil(srv.Host)
+	v["OS-EXT-SRV-ATTR:instance_name"] = "instance-" + srv.ID[:8]
+	if minor >= adminMinor {
+		v["OS-EXT-SRV-ATTR:hostname"], v["OS-EXT-SRV-ATTR:reservation_id"] = srv.Hostname, "r-"+srv.ID[:8]
+		v["OS-EXT-SRV-ATTR:launch_index"], v["OS-EXT-SRV-ATTR:kernel_id"], v["OS-EXT-SRV-ATTR:ramdisk_id"] = 0, "", ""
+		v["OS-EXT-SRV-ATTR:root_device_name"], v["OS-EXT-SRV-ATTR:user_data"] = "/dev/vda", rest.OrNil(srv.UserData)
+	}
+}
+
+func timeOrNil(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Format(usageForm)
+}
+
+func specsOf(f *Flavor) rest.Obj {
+	out := rest.Obj{}
+	for k, v := range f.ExtraSpecs {
+		out[k] = v
+	}
+	return out
+}
+
+func (s *Service) flavorView(f *Flavor) rest.Obj {
+	return rest.Obj{
+		"id": f.ID, "name": f.Name, "vcpus": f.VCPUs, "ram": f.RAM, "disk": f.Disk, "swap": "", "rxtx_factor": 1.0,
+		"OS-FLV-EXT-DATA:ephemeral": 0, "OS-FLV-DISABLED:disabled": false, "os-flavor-access:is_public": true,
+		"links": s.links("flavors", f.ID),
+	}
+}
+
+func (s *Service) groupView(g *Group, minor int) rest.Obj {
+	members := []string{}
+	for _, m := range s.Members(g.ID) {
+		members = append(members, m.ID)
+	}
+	v := rest.Obj{"id": g.ID, "name": g.Name, "members": members}
+	if minor >= 13 {
+		v["project_id"], v["user_id"] = g.Project, g.UserID
+	}
+	if minor >= 64 {
+		rules := rest.Obj{}
+		if g.MaxPerHost > 0 {
+			rules["max_server_per_host"] = g.MaxPerHost
+		}
+		v["policy"], v["rules"] = g.Policy, rules
+	} else {
+		v["policies"], v["metadata"] = []string{g.Policy}, rest.Obj{}
+	}
+	return v
+}
+
+// writeError writes {"<kind>": {"code": …, "message": …}}.
+func writeError(w http.ResponseWriter, e *rest.Error) {
+	kind := map[int]string{
+		http.StatusBadRequest: "badRequest", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden",
+		http.StatusNotFound: "itemNotFound", http.StatusMethodNotAllowed: "badMethod", http.StatusConflict: "conflictingRequest",
+		http.StatusRequestEntityTooLarge: "overLimit", http.StatusTooManyRequests: "overLimit",
+		http.StatusNotImplemented: "notImplemented", http.StatusServiceUnavailable: "serviceUnavailable",
+	}[e.Status]
+	if kind == "" {
+		kind = "computeFault"
+	}
+	rest.WriteJSON(w, e.Status, rest.Obj{kind: rest.Obj{"code": e.Status, "message": e.Message}})
+}
