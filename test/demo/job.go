@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+// source is the package of the main job.
+const source = "vnf-packages/kubernetes-cluster"
+
+// defaultListen is where the demo's API is when nothing else is there.
+const defaultListen = "127.0.0.1:9890"
+
+// listen returns the usual address of the API, or "" for any when it is taken.
+func (d *demo) listen(ctx context.Context) string {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", defaultListen)
+	if err != nil {
+		return ""
+	}
+	_ = l.Close()
+	return defaultListen
+}
+
+// job is the main job: package, instance, cluster.
+func (d *demo) job(ctx context.Context) error {
+	archive := filepath.Join(d.dir, "k8s.zip")
+	if err := d.gybe(ctx, "package", "build", source, "-o", archive); err != nil {
+		return err
+	}
+	var pkg struct{ ID, VnfdID string }
+	if err := d.gybeInto(ctx, &pkg, "package", "upload", archive); err != nil {
+		return err
+	}
+	d.pkg = pkg.ID
+	var vnf struct{ ID string }
+	if err := d.gybeInto(ctx, &vnf, "vnf", "create", pkg.VnfdID, "--name", "demo"); err != nil {
+		return err
+	}
+	d.vnf = vnf.ID
+	d.paramsAt = filepath.Join(d.dir, d.flavour+".json")
+	name := filepath.Join(source, "params", d.flavour+"_kubernetes_param_file_v2.json")
+	if err := stack.LocalParams(name, d.paramsAt, d.stack.Sim); err != nil {
+		return err
+	}
+	d.say("the parameter file, with this cloud's endpoint and network ids, is %s", d.paramsAt)
+	if err := d.gybe(ctx, "vnf", "instantiate", d.vnf, d.paramsAt, "--watch", "--logs"); err != nil {
+		return err
+	}
+	if err := d.gybe(ctx, "vnf", "show", d.vnf); err != nil {
+		return err
+	}
+	return d.cluster(ctx)
+}
+
+// cluster shows the nodes of the new cluster through its kubeconfig, and insists that all are Ready.
+func (d *demo) cluster(ctx context.Context) error {
+	at := filepath.Join(d.dir, "kubeconfig")
+	raw, err := d.output(ctx, "vnf", "kubeconfig", d.vnf)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(at, raw, 0o600); err != nil {
+		return err
+	}
+	d.say("the kubeconfig of the new cluster is %s; its nodes:", at)
+	cfg, err := clientcmd.BuildConfigFromFlags("", at)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the nodes at %s: %w", cfg.Host, err)
+	}
+	w := tabwriter.NewWriter(d.out, 0, 4, 3, ' ', 0)
+	fmt.Fprintln(w, "NAME\tREADY\tROLE\tVERSION\tADDRESS\tCIS-NODE")
+	for _, n := range nodes.Items {
+		role := "worker"
+		if _, ok := n.Labels["node-role.kubernetes.io/control-plane"]; ok {
+			role = "control-plane"
+		}
+		ready, address := "Unknown", ""
+		for _, c := range n.Status.Conditions {
+			if c.Type == corev1.NodeReady {
+				ready = string(c.Status)
+			}
+		}
+		for _, a := range n.Status.Addresses {
+			if a.Type == corev1.NodeInternalIP {
+				address = a.Address
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, ready, role, n.Status.NodeInfo.KubeletVersion, address, n.Labels["CIS-node"])
+		if ready != string(corev1.ConditionTrue) {
+			err = errors.Join(err, fmt.Errorf("node %s is not Ready", n.Name))
+		}
+	}
+	if len(nodes.Items) == 0 {
+		err = errors.New("the cluster has no nodes")
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// end terminates, deletes, and proves that the cloud holds nothing any more.
+func (d *demo) end(ctx context.Context) error {
+	for _, args := range [][]string{
+		{"vnf", "terminate", d.vnf, "--watch"},
+		{"vnf", "delete", d.vnf},
+		{"package", "delete", d.pkg, "--disable"},
+	} {
+		if err := d.gybe(ctx, args...); err != nil {
+			return err
+		}
+	}
+	left, err := d.stack.Leftovers(ctx)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("the cloud still holds %s", strings.Join(left, ", "))
+	}
+	d.say("the cloud holds no stack, server, port, floating ip, volume and image any more")
+	return nil
+}
+
+// gybe runs the gybe command as a user would and shows it with its output.
+func (d *demo) gybe(ctx context.Context, args ...string) error {
+	return d.command(ctx, args).Run()
+}
+
+// gybeInto does the same with -o json and decodes the answer.
+func (d *demo) gybeInto(ctx context.Context, v any, args ...string) error {
+	cmd := d.command(ctx, append(args, "-o", "json"))
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("gybe %s: %w", strings.Join(args, " "), err)
+	}
+	fmt.Fprintln(d.out, strings.TrimSpace(out.String()))
+	return json.Unmarshal(out.Bytes(), v)
+}
+
+// output runs it without showing the answer.
+func (d *demo) output(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := d.command(ctx, args)
+	cmd.Stdout = nil
+	return cmd.Output()
+}
+
+func (d *demo) command(ctx context.Context, args []string) *exec.Cmd {
+	fmt.Fprintf(d.out, "\n$ gybe %s\n", strings.Join(args, " "))
+	cmd := exec.CommandContext(ctx, filepath.Join(d.bin, "gybe"), args...)
+	cmd.Env = append(os.Environ(), "GYBE_ENDPOINT="+d.node.URL)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd
+}
+
+// quiet runs a program and shows its output only when it fails.
+func (d *demo) quiet(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}

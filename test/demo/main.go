@@ -1,0 +1,142 @@
+// Command demo runs the main job as a user would: it starts PostgreSQL, the simulated cloud and gybe, and then
+// drives the gybe command against the public API. The simulated cloud is never part of the gybe binary.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+func main() {
+	var d demo
+	flag.BoolVar(&d.once, "once", false, "terminate the cluster at the end, stop everything and exit")
+	flag.BoolVar(&d.idle, "idle", false, "only start everything; run no job")
+	flag.StringVar(&d.flavour, "flavour", "complex", "deployment flavour: simple or complex")
+	flag.StringVar(&d.dir, "dir", ".dev/demo", "folder for data and logs; emptied at the start")
+	flag.StringVar(&d.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
+	flag.Parse()
+	d.out = os.Stdout
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := d.run(ctx)
+	stop()
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+type demo struct {
+	once, idle         bool
+	flavour, dir, bin  string
+	out                io.Writer
+	stack              *stack.Stack
+	node               *stack.Node
+	vnf, pkg, paramsAt string
+}
+
+// run does everything; what it started ends with it.
+func (d *demo) run(ctx context.Context) (err error) {
+	if err := d.empty(); err != nil {
+		return err
+	}
+	if err := d.needPostgres(ctx); err != nil {
+		return err
+	}
+	d.say("starting PostgreSQL, the simulated cloud and gybe (logs are in %s)", d.dir)
+	d.stack, err = stack.Start(ctx, stack.Options{Dir: d.dir, Bin: d.bin, Nodes: 1, Listen: d.listen(ctx)})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		d.say("stopping everything")
+		if stopErr := d.stack.Stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	d.node = d.stack.Node(0)
+	d.say("gybe was ready %d ms after its start", d.node.Ready.Milliseconds())
+	if !d.idle {
+		if err := d.job(ctx); err != nil {
+			return err
+		}
+	}
+	if d.once {
+		return d.end(ctx)
+	}
+	d.urls()
+	<-ctx.Done()
+	return nil
+}
+
+// empty makes the demo's folder anew. The name is checked because it is about to be deleted.
+func (d *demo) empty() error {
+	abs, err := filepath.Abs(d.dir)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(abs, string(filepath.Separator)+".dev"+string(filepath.Separator)) {
+		if _, err := os.Stat(abs); err == nil {
+			return fmt.Errorf("%s exists and is not below a folder .dev; remove it first", abs)
+		}
+	}
+	d.dir = abs
+	if err := os.RemoveAll(abs); err != nil {
+		return err
+	}
+	// PostgreSQL may run as another user, which has to reach its folder.
+	return os.MkdirAll(abs, 0o755) //nolint:gosec // holds nothing but folders with modes of their own
+}
+
+// needPostgres installs PostgreSQL when there is none and we may; otherwise the error says how.
+func (d *demo) needPostgres(ctx context.Context) error {
+	if os.Getenv(devpg.EnvURL) != "" {
+		return nil
+	}
+	_, err := devpg.FindBin()
+	if err == nil || os.Getuid() != 0 {
+		return err
+	}
+	if _, statErr := os.Stat("/usr/bin/apt-get"); statErr != nil {
+		return err
+	}
+	d.say("PostgreSQL is missing; installing it with apt-get")
+	if err := d.quiet(ctx, "apt-get", "update", "-qq"); err != nil {
+		return err
+	}
+	return d.quiet(ctx, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql")
+}
+
+// urls tells what is up and what to try.
+func (d *demo) urls() {
+	u := d.node.URL
+	d.say("everything is up; Ctrl-C stops it all")
+	fmt.Fprintf(d.out, `
+  API               %s/vnflcm/v2/vnf_instances   (header Version: 2.0.0)
+  simulated cloud   %s/sim/state
+  logs              %s
+
+  in another terminal:
+    export GYBE_ENDPOINT=%s PATH=$PWD/%s:$PATH
+    gybe vnf list
+`, u, d.stack.Sim.URL, d.dir, u, d.bin)
+	if d.vnf != "" {
+		fmt.Fprintf(d.out, `    gybe vnf show %s
+    gybe vnf kubeconfig %s
+    gybe vnf terminate %s --watch
+`, d.vnf, d.vnf, d.vnf)
+	}
+}
+
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.out, "\n== "+format+"\n", args...)
+}
