@@ -63,8 +63,9 @@ func (p *Planner) Plan(w *Work) (*Plan, error) {
 			Processing: p.hooked(w, "terminate", Phase{Name: "infra", Run: infra.Terminate}),
 			Completed:  notInstantiated,
 		}, nil
+	default:
+		return nil, Errorf(CodeUnprocessable, "operation %s is not supported", w.Op.Type)
 	}
-	return nil, Errorf(CodeUnprocessable, "operation %s is not supported", w.Op.Type)
 }
 
 // infra finds the driver of the instance's VIM.
