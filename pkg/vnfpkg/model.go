@@ -1,0 +1,177 @@
+package vnfpkg
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// modelFormat is the version of vnfd.VNFD's structure and of how it is read. Raise it when either changes: models of
+// packages onboarded before are then made again when they are first needed.
+const modelFormat = 1
+
+// Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId, or CodeUnprocessable. The
+// model is shared and MUST NOT be changed. It implements lcm.Packages.
+func (s *Service) Model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error) {
+	p, err := s.store.OnboardedPackage(ctx, vnfdID)
+	if isNotFound(err) {
+		return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "there is no onboarded VNF package with the vnfdId %q", clip(vnfdID)).
+			WithHint("upload the package first; its onboardingState must be ONBOARDED")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if p.OperationalState != sol.PackageOperationalStateEnabled {
+		return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "VNF package %s is %s", p.ID, p.OperationalState).WithHint("enable it first")
+	}
+	model, err := s.modelOf(ctx, p)
+	return model, p.ID, err
+}
+
+// ModelOf returns the VNFD of an onboarded package, also when it is DISABLED: instances that exist outlive that. The
+// model is shared and MUST NOT be changed.
+func (s *Service) ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, error) {
+	p, err := s.onboarded(ctx, vnfPkgID)
+	if err != nil {
+		return nil, err
+	}
+	return s.modelOf(ctx, p)
+}
+
+func (s *Service) modelOf(ctx context.Context, p *Package) (*vnfd.VNFD, error) {
+	if p.Content == nil {
+		return nil, fmt.Errorf("onboarded package %s refers to no content", p.ID)
+	}
+	return s.models.get(p.Content.Digest, func() (json.RawMessage, error) {
+		// Others may wait for this load: it must not end with the first one's request.
+		return s.loadModel(context.WithoutCancel(ctx), p.Content.Digest)
+	})
+}
+
+// loadModel reads the stored model, or makes it again from the archive where there is none of this format.
+func (s *Service) loadModel(ctx context.Context, digest string) (json.RawMessage, error) {
+	data, err := s.store.PackageModel(ctx, ModelKey{Digest: digest, Format: modelFormat})
+	if !isNotFound(err) {
+		return data, err
+	}
+	err = s.withArchive(digest, func(_ content.Digest, a *csar.Archive) error {
+		p, err := s.parse(a)
+		if err != nil {
+			return err
+		}
+		if err := s.saveModel(ctx, digest, p.vnfd.VNFD); err != nil {
+			s.log.WarnContext(ctx, "model not stored", "digest", digest, "error", err)
+		}
+		data, err = json.Marshal(p.vnfd.VNFD)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make model of content %s again: %w", digest, err)
+	}
+	return data, nil
+}
+
+// Files returns the files of an onboarded package, rooted at the archive's root. It needs no closing. It implements
+// lcm.Packages.
+func (s *Service) Files(ctx context.Context, vnfPkgID string) (fs.FS, error) {
+	p, err := s.onboarded(ctx, vnfPkgID)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := s.files(ctx, p.Content.Digest)
+	return fsys, gone(p, err)
+}
+
+// modelCache keeps models by digest, those used last, within a number of bytes of JSON.
+type modelCache struct {
+	group singleflight.Group
+
+	mu    sync.Mutex
+	limit int
+	bytes int
+	order *list.List // of *cachedModel, used last in front
+	byKey map[string]*list.Element
+}
+
+type cachedModel struct {
+	digest string
+	model  *vnfd.VNFD
+	bytes  int
+}
+
+func newModelCache(limit int) *modelCache {
+	return &modelCache{limit: limit, order: list.New(), byKey: map[string]*list.Element{}}
+}
+
+// get returns a model; of callers that need the same one at once, one loads it.
+func (c *modelCache) get(digest string, load func() (json.RawMessage, error)) (*vnfd.VNFD, error) {
+	if m := c.lookup(digest); m != nil {
+		return m, nil
+	}
+	v, err, _ := c.group.Do(digest, func() (any, error) {
+		if m := c.lookup(digest); m != nil {
+			return m, nil
+		}
+		data, err := load()
+		if err != nil {
+			return nil, err
+		}
+		m := &vnfd.VNFD{}
+		if err := json.Unmarshal(data, m); err != nil {
+			return nil, fmt.Errorf("decode VNFD: %w", err)
+		}
+		c.add(&cachedModel{digest: digest, model: m, bytes: len(data)})
+		return m, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*vnfd.VNFD), nil //nolint:forcetypeassert // what the function above returns
+}
+
+func (c *modelCache) lookup(digest string) *vnfd.VNFD {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byKey[digest]
+	if !ok {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*cachedModel).model //nolint:forcetypeassert // only these are added
+}
+
+// add keeps a model; the one just added stays even when it alone is over the limit.
+func (c *modelCache) add(m *cachedModel) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byKey[m.digest] = c.order.PushFront(m)
+	c.bytes += m.bytes
+	for c.bytes > c.limit && c.order.Len() > 1 {
+		c.remove(c.order.Back())
+	}
+}
+
+func (c *modelCache) forget(digest string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.byKey[digest]; ok {
+		c.remove(e)
+	}
+}
+
+func (c *modelCache) remove(e *list.Element) {
+	m := c.order.Remove(e).(*cachedModel) //nolint:forcetypeassert // only these are added
+	delete(c.byKey, m.digest)
+	c.bytes -= m.bytes
+}

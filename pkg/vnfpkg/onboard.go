@@ -1,0 +1,178 @@
+package vnfpkg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// Onboard reads and checks the content of a package in PROCESSING and makes it ONBOARDED, or CREATED with the reason.
+// It is the work of the job "vnfpkg.onboard". It may be called any number of times, by several nodes at once and after
+// a crash at any line; a package in another state is left alone. An error is the machine's or the database's, and
+// means that it must be called again.
+func (s *Service) Onboard(ctx context.Context, id string) error {
+	p, err := s.store.Package(ctx, id)
+	if err != nil || p.OnboardingState != sol.PackageOnboardingStateProcessing || p.Content == nil {
+		if isNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	contents, err := s.read(ctx, p.Content.Digest)
+	if why := rejection(err); why != nil {
+		return s.refuse(ctx, p, why)
+	}
+	if err != nil {
+		return fmt.Errorf("onboard package %s: %w", id, err)
+	}
+	// Before the state: a model that is there for no package is harmless, a package without model is slow.
+	if err := s.saveModel(ctx, p.Content.Digest, contents.VNFD); err != nil {
+		return fmt.Errorf("onboard package %s: %w", id, err)
+	}
+	_, err = s.store.UpdatePackage(ctx, id, func(q *Package, now time.Time) error {
+		if err := q.processes(p.Content.Digest); err != nil {
+			return err
+		}
+		q.OnboardingState, q.OperationalState = sol.PackageOnboardingStateOnboarded, sol.PackageOperationalStateEnabled
+		q.VnfdID, q.Onboarded, q.Failure = contents.VNFD.ID, contents.describe(now), nil
+		return nil
+	})
+	switch {
+	case err == nil:
+		s.log.InfoContext(ctx, "package onboarded", "package", id, "vnfd", contents.VNFD.ID,
+			"files", contents.Report.Files, "bytes", contents.Report.Bytes, "warnings", contents.Warnings)
+		return nil
+	case errors.Is(err, ErrVnfdTaken):
+		other := ""
+		if o, err := s.store.OnboardedPackage(ctx, contents.VNFD.ID); err == nil {
+			other = o.ID
+		}
+		return s.refuse(ctx, p, taken(contents.VNFD.ID, other))
+	}
+	return outdated(err)
+}
+
+// errOutdated ends the work of a node on a package that another has finished.
+var errOutdated = errors.New("the package is not being processed any more")
+
+func (p *Package) processes(digest string) error {
+	if p.OnboardingState != sol.PackageOnboardingStateProcessing || p.Content == nil || p.Content.Digest != digest {
+		return errOutdated
+	}
+	return nil
+}
+
+// outdated makes nothing of the discovery that there is nothing to do any more.
+func outdated(err error) error {
+	if errors.Is(err, errOutdated) || isNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// refuse returns a package to CREATED.
+func (s *Service) refuse(ctx context.Context, p *Package, why *sol.ProblemDetails) error {
+	_, err := s.store.UpdatePackage(ctx, p.ID, func(q *Package, _ time.Time) error {
+		if err := q.processes(p.Content.Digest); err != nil {
+			return err
+		}
+		q.OnboardingState, q.Content, q.Failure = sol.PackageOnboardingStateCreated, nil, why
+		return nil
+	})
+	if err != nil {
+		return outdated(err)
+	}
+	s.log.WarnContext(ctx, "package refused", "package", p.ID, "detail", why.Detail)
+	s.release(ctx, p.Content)
+	return nil
+}
+
+// read checks an archive, parses its VNFD and extracts it.
+func (s *Service) read(ctx context.Context, digest string) (*Contents, error) {
+	var contents *Contents
+	err := s.withArchive(digest, func(d content.Digest, a *csar.Archive) error {
+		p, err := s.parse(a)
+		if err != nil {
+			return err
+		}
+		tree, err := s.content.Extract(ctx, d, func(ctx context.Context, dst *os.Root) error {
+			contents, err = p.verify(ctx, dst)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if contents == nil { // extracted already, by a predecessor or for another package
+			contents, err = p.verify(ctx, nil)
+		}
+		return errors.Join(err, tree.Close())
+	})
+	return contents, err
+}
+
+func (s *Service) withArchive(digest string, do func(content.Digest, *csar.Archive) error) error {
+	d, err := content.ParseDigest(digest)
+	if err != nil {
+		return err
+	}
+	blob, err := s.content.Open(d)
+	if err != nil {
+		return lost(err)
+	}
+	defer func() { _ = blob.Close() }() // only read
+	a, err := csar.Open(blob, blob.Size(), s.limits.Archive)
+	if err != nil {
+		return err
+	}
+	return do(d, a)
+}
+
+func (s *Service) parse(a *csar.Archive) (*parsed, error) {
+	s.parsing.Lock()
+	defer s.parsing.Unlock()
+	return parse(a, s.limits.VNFD)
+}
+
+// files gives the extracted files of an onboarded archive, and extracts it again where they are missing: another node
+// may have onboarded it into a store of which only the archives were restored.
+func (s *Service) files(ctx context.Context, digest string) (fs.FS, error) {
+	d, err := content.ParseDigest(digest)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := s.content.Files(d)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return fsys, err
+	}
+	err = s.withArchive(digest, func(d content.Digest, a *csar.Archive) error {
+		tree, err := s.content.Extract(ctx, d, func(ctx context.Context, dst *os.Root) error {
+			_, err := a.Verify(ctx, dst)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return tree.Close()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.content.Files(d)
+}
+
+func (s *Service) saveModel(ctx context.Context, digest string, model *vnfd.VNFD) error {
+	data, err := json.Marshal(model)
+	if err != nil {
+		return fmt.Errorf("encode VNFD: %w", err)
+	}
+	return s.store.SavePackageModel(ctx, ModelKey{Digest: digest, Format: modelFormat}, data)
+}

@@ -1,0 +1,99 @@
+package vnfpkg
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Package is a VNF package resource (SOL005 VnfPkgInfo) with what only we keep.
+type Package struct {
+	ID      string // UUID
+	Version int64  // grows with every change that users can see; the ETag
+	Created time.Time
+	Updated time.Time
+
+	OnboardingState  sol.PackageOnboardingState
+	OperationalState sol.PackageOperationalState
+	// UsageState is computed by the store from the instances that refer to the package; writing it has no effect.
+	UsageState      sol.PackageUsageState
+	UserDefinedData sol.KeyValuePairs
+
+	// Upload is set while the package is UPLOADING.
+	Upload *Upload
+	// Content is the archive that the package needs: from before it is published until the package lets go of it.
+	Content *Content
+	// VnfdID is set while the package is ONBOARDED; no two such packages have the same.
+	VnfdID string
+	// Onboarded is what is known of the content while the package is ONBOARDED.
+	Onboarded *Onboarded
+	// Failure says why the content that was uploaded last was refused.
+	Failure *sol.ProblemDetails
+}
+
+// Upload is an upload in progress.
+type Upload struct {
+	// Token tells this upload from a later one to the same package.
+	Token string
+	// LeaseUntil is when the upload counts as abandoned unless it is renewed before.
+	LeaseUntil time.Time
+}
+
+// Content is a stored archive.
+type Content struct {
+	// Digest is the name of the archive in the content store.
+	Digest string `json:"digest"`
+	// Size is in bytes.
+	Size int64 `json:"size"`
+}
+
+// Onboarded is what the content of an onboarded package was found to be.
+type Onboarded struct {
+	Provider        string   `json:"provider"`
+	ProductName     string   `json:"productName"`
+	SoftwareVersion string   `json:"softwareVersion"`
+	VnfdVersion     string   `json:"vnfdVersion"`
+	VnfmInfo        []string `json:"vnfmInfo,omitempty"`
+	// CompatibleVersions are the SOL004 versions that the manifest claims.
+	CompatibleVersions []string `json:"compatibleVersions,omitempty"`
+	// VnfdFiles are the paths of the files that make up the VNFD, the main file first.
+	VnfdFiles []string                          `json:"vnfdFiles"`
+	Images    []sol.VnfPackageSoftwareImageInfo `json:"images,omitempty"`
+	Artifacts []sol.VnfPackageArtifactInfo      `json:"artifacts,omitempty"`
+	// Warnings name what is odd but harmless in the package.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Info is the package as its users see it, without links.
+func (p *Package) Info() sol.VnfPkgInfo {
+	info := sol.VnfPkgInfo{
+		ID: p.ID, OnboardingState: p.OnboardingState, OperationalState: p.OperationalState, UsageState: p.UsageState,
+		UserDefinedData: p.UserDefinedData, OnboardingFailureDetails: p.Failure,
+	}
+	if p.OnboardingState != sol.PackageOnboardingStateOnboarded || p.Onboarded == nil {
+		return info
+	}
+	o := p.Onboarded
+	info.VnfdID, info.VnfProvider, info.VnfProductName = p.VnfdID, o.Provider, o.ProductName
+	info.VnfSoftwareVersion, info.VnfdVersion, info.VnfmInfo = o.SoftwareVersion, o.VnfdVersion, o.VnfmInfo
+	info.CompatibleSpecificationVersions = o.CompatibleVersions
+	info.PackageSecurityOption = "OPTION_1" // hashes of single files, the option that we check
+	info.SoftwareImages, info.AdditionalArtifacts = o.Images, o.Artifacts
+	if p.Content != nil {
+		info.Checksum = &sol.Checksum{Algorithm: content.Algorithm, Hash: p.Content.Digest}
+	}
+	return info
+}
+
+// serves says whether a file of the package may be downloaded by its path: artifacts and images, not everything.
+func (o *Onboarded) serves(path string) (sol.Checksum, bool) {
+	if i := slices.IndexFunc(o.Artifacts, func(a sol.VnfPackageArtifactInfo) bool { return a.ArtifactPath == path }); i >= 0 {
+		return o.Artifacts[i].Checksum, true
+	}
+	if i := slices.IndexFunc(o.Images, func(m sol.VnfPackageSoftwareImageInfo) bool { return m.ImagePath == path }); i >= 0 && path != "" {
+		return o.Images[i].Checksum, true
+	}
+	return sol.Checksum{}, false
+}

@@ -1,0 +1,183 @@
+package vnfpkg
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/tosca"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// Limits bound what a package may make us do.
+type Limits struct {
+	// ArchiveBytes is the size of an archive as it is uploaded.
+	ArchiveBytes int64
+	Archive      csar.Limits
+	VNFD         tosca.Limits
+}
+
+// DefaultLimits suit packages that carry disk images.
+func DefaultLimits() Limits {
+	return Limits{ArchiveBytes: 10 << 30, Archive: csar.DefaultLimits(), VNFD: tosca.DefaultLimits()}
+}
+
+// Contents is what a valid package holds.
+type Contents struct {
+	VNFD *vnfd.VNFD
+	// VnfdFiles are the paths of the files that make up the VNFD, the main file first.
+	VnfdFiles []string
+	// Info is what the package's metadata say.
+	Info csar.Info
+	// Report is what reading all files has shown.
+	Report *csar.Report
+	// Warnings name what is odd but harmless.
+	Warnings []string
+}
+
+// parsed is a package whose VNFD has been read and whose files have not.
+type parsed struct {
+	archive *csar.Archive
+	vnfd    *tosca.Result
+}
+
+// parse reads the VNFD of an archive. What is wrong with the package is a *csar.Rejection or tosca.Errors.
+func parse(a *csar.Archive, lim tosca.Limits) (*parsed, error) {
+	info := a.Info()
+	result, err := tosca.Parse(a.FS(), tosca.Options{Entry: info.Entry, Others: info.OtherDefinitions, Names: a.Names(), Limits: lim})
+	if err != nil {
+		return nil, err
+	}
+	return &parsed{archive: a, vnfd: result}, nil
+}
+
+// verify reads all files, and extracts them unless dst is nil.
+func (p *parsed) verify(ctx context.Context, dst *os.Root) (*Contents, error) {
+	images := p.images()
+	sums := make([]csar.Sum, len(images))
+	for i, img := range images {
+		sums[i] = csar.Sum{Path: img.File, Algorithm: imageAlgorithm(img)}
+	}
+	report, err := p.archive.Verify(ctx, dst, sums...)
+	if err != nil {
+		return nil, err
+	}
+	c := &Contents{
+		VNFD: p.vnfd.VNFD, VnfdFiles: p.vnfd.Files, Info: p.archive.Info(), Report: report,
+		Warnings: slices.Clone(p.vnfd.Warnings),
+	}
+	for _, img := range images {
+		// Only a warning: images are prepared for a site after the VNFD was written, and the archive's own
+		// checksums, which must hold, say whether the file is the one that was packed.
+		if found := report.Sums[csar.Sum{Path: img.File, Algorithm: imageAlgorithm(img)}]; img.ChecksumHash != "" && found != img.ChecksumHash {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: the VNFD gives the image %q the checksum %s %s, the file has %s",
+				img.File, img.Name, cmp.Or(img.ChecksumAlgorithm, "of unknown algorithm"), img.ChecksumHash, found))
+		}
+	}
+	return c, nil
+}
+
+// images are the software images that the package carries, each file once.
+func (p *parsed) images() []vnfd.SwImage {
+	var all []vnfd.SwImage
+	add := func(img *vnfd.SwImage) {
+		if img != nil && img.File != "" && !slices.ContainsFunc(all, func(o vnfd.SwImage) bool { return o.File == img.File }) {
+			all = append(all, *img)
+		}
+	}
+	for _, f := range p.vnfd.VNFD.Flavours {
+		for i := range f.VDUs {
+			add(f.VDUs[i].Image)
+		}
+		for i := range f.Storages {
+			add(f.Storages[i].Image)
+		}
+	}
+	return all
+}
+
+// imageAlgorithm is the algorithm of an image's checksum, or SHA-256 where the VNFD names none that we know.
+func imageAlgorithm(img vnfd.SwImage) string {
+	if name, ok := csar.Algorithm(img.ChecksumAlgorithm); ok {
+		return name
+	}
+	return csar.SHA256
+}
+
+// Validate reads a package, an archive or a source folder, without storing anything. What is wrong with it is a
+// *csar.Rejection or tosca.Errors; other errors are of the machine.
+func Validate(ctx context.Context, path string, lim Limits) (*Contents, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open package: %w", err)
+	}
+	if info.IsDir() {
+		return validateDir(ctx, path, lim)
+	}
+	f, err := os.Open(path) //nolint:gosec // the user's own choice
+	if err != nil {
+		return nil, fmt.Errorf("open package: %w", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	a, err := csar.Open(f, info.Size(), lim.Archive)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(ctx, a, lim)
+}
+
+func validateDir(ctx context.Context, path string, lim Limits) (*Contents, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("open package folder: %w", err)
+	}
+	defer func() { _ = root.Close() }() // only read
+	a, err := csar.OpenDir(root, lim.Archive)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(ctx, a, lim)
+}
+
+func readAll(ctx context.Context, a *csar.Archive, lim Limits) (*Contents, error) {
+	p, err := parse(a, lim.VNFD)
+	if err != nil {
+		return nil, err
+	}
+	return p.verify(ctx, nil)
+}
+
+// Build makes an archive of the package in a source folder and checks it as onboarding would. The file at out appears
+// only if all went well, and replaces one that is there.
+func Build(ctx context.Context, dir, out string, lim Limits) (*Contents, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open package folder: %w", err)
+	}
+	defer func() { _ = root.Close() }() // only read
+	temp := out + ".tmp" + strings.ToLower(randomText()[:8])
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a package is no secret
+	if err != nil {
+		return nil, fmt.Errorf("create package: %w", err)
+	}
+	defer func() { _ = os.Remove(temp) }() // gone already if all went well
+	_, err = csar.Build(ctx, root, f, lim.Archive)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	contents, err := Validate(ctx, temp, lim)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Rename(temp, out); err != nil {
+		return nil, fmt.Errorf("create package: %w", err)
+	}
+	return contents, nil
+}

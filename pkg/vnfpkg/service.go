@@ -1,0 +1,194 @@
+package vnfpkg
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Options configure a Service. Store, Content and Log are required.
+type Options struct {
+	Store   Store
+	Content *content.Store
+	Log     *slog.Logger
+	// Limits is DefaultLimits when it is zero.
+	Limits Limits
+	// Lease is how long an upload survives its process; 30 s when zero. It is renewed three times in that time.
+	Lease time.Duration
+	// ModelBytes bounds the models kept in memory, by the size of their JSON; 64 MiB when zero.
+	ModelBytes int
+}
+
+// Service manages VNF packages. It implements lcm.Packages and the engine's Onboarder.
+type Service struct {
+	store   Store
+	content *content.Store
+	log     *slog.Logger
+	limits  Limits
+	lease   time.Duration
+	models  *modelCache
+	parsing sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
+}
+
+// New makes a Service. Run it as well, in the background.
+func New(o Options) *Service {
+	if o.Limits == (Limits{}) {
+		o.Limits = DefaultLimits()
+	}
+	if o.Lease == 0 {
+		o.Lease = 30 * time.Second
+	}
+	if o.ModelBytes == 0 {
+		o.ModelBytes = 64 << 20
+	}
+	return &Service{store: o.Store, content: o.Content, log: o.Log, limits: o.Limits, lease: o.Lease, models: newModelCache(o.ModelBytes)}
+}
+
+// Create makes a package without content (SOL005 clause 9.4.2.3.1).
+func (s *Service) Create(ctx context.Context, userDefinedData sol.KeyValuePairs) (*Package, error) {
+	p := &Package{
+		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled,
+		UsageState: sol.PackageUsageStateNotInUse, UserDefinedData: userDefinedData,
+	}
+	if err := s.store.InsertPackage(ctx, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Get returns a package, or CodeNotFound.
+func (s *Service) Get(ctx context.Context, id string) (*Package, error) {
+	return s.store.Package(ctx, id)
+}
+
+// List lists packages in order of id.
+func (s *Service) List(ctx context.Context, q Query) ([]*Package, error) {
+	return s.store.Packages(ctx, q)
+}
+
+// Update applies a PATCH (SOL005 clause 9.4.3.3.4) and returns the package and the attributes that were changed. The
+// operational state can only be changed to another one, and only of an onboarded package: CodeConflict else.
+// UserDefinedData is a merge patch (RFC 7396). ifVersion is the version that If-Match names; CodePrecondition when
+// the package has another.
+func (s *Service) Update(ctx context.Context, id string, m sol.VnfPkgInfoModifications, ifVersion *int64) (*Package, sol.VnfPkgInfoModifications, error) {
+	if m.OperationalState == "" && m.UserDefinedData == nil {
+		return nil, m, lcm.Errorf(lcm.CodeInvalid, "nothing to change: give operationalState, userDefinedData or both")
+	}
+	p, err := s.store.UpdatePackage(ctx, id, func(p *Package, _ time.Time) error {
+		if err := checkVersion(p, ifVersion); err != nil {
+			return err
+		}
+		if m.OperationalState != "" {
+			switch {
+			case p.OnboardingState != sol.PackageOnboardingStateOnboarded:
+				return conflict(p, "it is %s, and only an ONBOARDED package can be enabled or disabled", p.OnboardingState)
+			case p.OperationalState == m.OperationalState:
+				return conflict(p, "it is %s already", p.OperationalState)
+			}
+			p.OperationalState = m.OperationalState
+		}
+		if m.UserDefinedData != nil {
+			merged, _ := mergePatch(map[string]any(p.UserDefinedData), map[string]any(m.UserDefinedData)).(map[string]any)
+			p.UserDefinedData = merged
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, m, err
+	}
+	changed := sol.VnfPkgInfoModifications{OperationalState: m.OperationalState}
+	if m.UserDefinedData != nil {
+		changed.UserDefinedData = p.UserDefinedData
+	}
+	return p, changed, nil
+}
+
+// Delete deletes a package and its content (SOL005 clause 9.4.3.3.5). CodeConflict when it is ENABLED, IN_USE, or in
+// the middle of its onboarding.
+func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error {
+	p, err := s.store.DeletePackage(ctx, id, func(p *Package) error {
+		switch {
+		case p.UsageState == sol.PackageUsageStateInUse:
+			return conflict(p, "it is IN_USE").WithHint("delete the VNF instances that were made of it first")
+		case p.OperationalState == sol.PackageOperationalStateEnabled:
+			return conflict(p, "it is ENABLED").WithHint("disable it first")
+		case p.OnboardingState == sol.PackageOnboardingStateUploading, p.OnboardingState == sol.PackageOnboardingStateProcessing:
+			return conflict(p, "its content is %s", p.OnboardingState).WithHint("wait until its onboarding has ended")
+		}
+		return checkVersion(p, ifVersion)
+	})
+	if err != nil {
+		return err
+	}
+	s.release(ctx, p.Content)
+	return nil
+}
+
+// release lets go of an archive that a package does not need any more. What fails here is done by Run later.
+func (s *Service) release(ctx context.Context, c *Content) {
+	if c == nil {
+		return
+	}
+	if _, err := s.store.ReleaseContent(ctx, c.Digest, func() error { return s.removeContent(c.Digest) }); err != nil {
+		s.log.WarnContext(ctx, "package content is not removed yet", "digest", c.Digest, "error", err)
+	}
+}
+
+func (s *Service) removeContent(digest string) error {
+	d, err := content.ParseDigest(digest)
+	if err != nil {
+		return err
+	}
+	s.models.forget(digest)
+	return s.content.Delete(d)
+}
+
+func checkVersion(p *Package, ifVersion *int64) error {
+	if ifVersion != nil && *ifVersion != p.Version {
+		return lcm.Errorf(lcm.CodePrecondition, "VNF package %s was changed since", p.ID).WithHint("read it again")
+	}
+	return nil
+}
+
+func conflict(p *Package, format string, args ...any) *lcm.Error {
+	return lcm.Errorf(lcm.CodeConflict, "VNF package %s: %s", p.ID, fmt.Sprintf(format, args...))
+}
+
+// mergePatch applies an RFC 7396 merge patch and leaves its arguments as they are.
+func mergePatch(target, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	t, _ := target.(map[string]any)
+	merged := make(map[string]any, len(t)+len(p))
+	for k, v := range t {
+		merged[k] = v
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(merged, k)
+		} else {
+			merged[k] = mergePatch(merged[k], v)
+		}
+	}
+	return merged
+}
+
+func randomText() string { return rand.Text() }
+
+// isNotFound says whether an error is lcm's CodeNotFound.
+func isNotFound(err error) bool {
+	e, ok := errors.AsType[*lcm.Error](err)
+	return ok && e.Code == lcm.CodeNotFound
+}

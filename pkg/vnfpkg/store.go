@@ -1,0 +1,72 @@
+package vnfpkg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Store keeps packages. Every method is one transaction. Errors are lcm.Error (CodeNotFound where a package or model
+// does not exist) or of the database, except for ErrVnfdTaken.
+//
+// Times are the database's: leases must not depend on the clocks of nodes.
+type Store interface {
+	// InsertPackage stores a new package and sets its Version, Created and Updated.
+	InsertPackage(ctx context.Context, p *Package) error
+	// Package returns one package; CodeNotFound also for an id that is no UUID.
+	Package(ctx context.Context, id string) (*Package, error)
+	// Packages lists in order of id.
+	Packages(ctx context.Context, q Query) ([]*Package, error)
+	// OnboardedPackage returns the ONBOARDED package with this vnfdId, or CodeNotFound.
+	OnboardedPackage(ctx context.Context, vnfdID string) (*Package, error)
+
+	// UpdatePackage locks the package, lets change modify it, and stores it with Version + 1 and Updated = now; an error
+	// of change is returned and nothing is stored. This is the compare-and-set of every state transition: change checks
+	// the state that it starts from. change may be called again when the transaction has to be repeated, so it must
+	// work on nothing but p. In the same transaction the store
+	//   - adds the job "vnfpkg.onboard" when change makes the package PROCESSING,
+	//   - takes the lock of Content.Digest when change sets it, and so waits for a ReleaseContent of that digest,
+	//   - fails with ErrVnfdTaken when another ONBOARDED package has the VnfdID,
+	//   - writes an event when one of the three states changed.
+	UpdatePackage(ctx context.Context, id string, change func(p *Package, now time.Time) error) (*Package, error)
+	// DeletePackage locks the package, so that no instance can begin to refer to it, deletes it unless check refuses, and
+	// returns what it was. It is CodeConflict when an instance refers to it, whatever check says.
+	DeletePackage(ctx context.Context, id string, check func(p *Package) error) (*Package, error)
+
+	// RenewUpload moves the lease of an upload to now + lease; ErrUploadLost when the package is not UPLOADING with this
+	// token. It changes nothing that users see, so Version stays.
+	RenewUpload(ctx context.Context, id, token string, lease time.Duration) error
+	// ExpiredUploads lists the ids of packages whose upload's lease is over.
+	ExpiredUploads(ctx context.Context) ([]string, error)
+
+	// SavePackageModel stores the model of an archive, or replaces it. It is a cache: a model that is not there is made
+	// again from the archive.
+	SavePackageModel(ctx context.Context, key ModelKey, model json.RawMessage) error
+	// PackageModel returns a model, or CodeNotFound.
+	PackageModel(ctx context.Context, key ModelKey) (json.RawMessage, error)
+
+	// ReleaseContent takes the digest's lock, and unless a package of any state refers to the digest, deletes its models
+	// and calls remove. No package can begin to refer to the digest before remove has returned. It says whether remove
+	// was called; an error of remove undoes the deletion of the models.
+	ReleaseContent(ctx context.Context, digest string, remove func() error) (bool, error)
+}
+
+// Query bounds a list of packages.
+type Query struct {
+	After string // id after which to start, "" = from the beginning
+	Limit int    // number of packages, 0 = all
+}
+
+// ModelKey names the model of an archive.
+type ModelKey struct {
+	Digest string
+	// Format is the version of the model's structure; models of other versions are left alone.
+	Format int
+}
+
+// ErrVnfdTaken is returned when another onboarded package has the same vnfdId.
+var ErrVnfdTaken = errors.New("another onboarded package has this vnfdId")
+
+// ErrUploadLost is returned to an upload that does not own its package any more.
+var ErrUploadLost = errors.New("the upload does not own the package any more")

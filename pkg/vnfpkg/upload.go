@@ -1,0 +1,177 @@
+package vnfpkg
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Upload stores the content of a package (SOL005 clause 9.4.5.3.3) and returns when it is safe and its onboarding is
+// under way; the package shows the outcome. It is CodeConflict when the package has content or another upload is
+// running, CodeTooLarge when the content is over the limit, and CodeInvalid when r ends early. After an error the
+// package is CREATED again and shows the reason.
+func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
+	token := uuid.NewString()
+	if _, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
+		if p.OnboardingState != sol.PackageOnboardingStateCreated {
+			return conflict(p, "it is %s, and content can only be uploaded to a package that is CREATED", p.OnboardingState)
+		}
+		p.OnboardingState, p.Failure = sol.PackageOnboardingStateUploading, nil
+		p.Upload = &Upload{Token: token, LeaseUntil: now.Add(s.lease)}
+		return nil
+	}); err != nil {
+		return err
+	}
+	digest, err := s.upload(ctx, id, token, r)
+	if err == nil {
+		return nil
+	}
+	e := uploadError(err)
+	// The request may be over, the package must come back all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
+	defer cancel()
+	why := &sol.ProblemDetails{Title: e.Title, Status: e.Status(), Detail: e.Detail, Hint: e.Hint}
+	s.undoUpload(ctx, id, why, func(p *Package, _ time.Time) error { return p.owns(token) })
+	if s.wentOn(ctx, id, digest) {
+		return nil
+	}
+	return e
+}
+
+// wentOn says whether a package is beyond its upload: the last transaction was committed, only its answer was lost.
+func (s *Service) wentOn(ctx context.Context, id, digest string) bool {
+	p, err := s.store.Package(ctx, id)
+	return err == nil && digest != "" && p.Content != nil && p.Content.Digest == digest &&
+		(p.OnboardingState == sol.PackageOnboardingStateProcessing || p.OnboardingState == sol.PackageOnboardingStateOnboarded)
+}
+
+// cleanUp is the time for putting a package back after its request has ended.
+const cleanUp = 10 * time.Second
+
+// upload does the work between UPLOADING and PROCESSING. It returns the digest once it is known.
+func (s *Service) upload(ctx context.Context, id, token string, r io.Reader) (string, error) {
+	ctx, stop := s.keepLease(ctx, id, token)
+	defer stop()
+	staged, err := s.content.Stage(ctx, r, s.limits.ArchiveBytes)
+	if err != nil {
+		return "", err
+	}
+	digest := string(staged.Digest)
+	// First the reference, then the archive: whoever deletes the same content meanwhile sees that it is needed.
+	if _, err := s.store.UpdatePackage(ctx, id, func(p *Package, _ time.Time) error {
+		p.Content = &Content{Digest: digest, Size: staged.Size}
+		return p.owns(token)
+	}); err != nil {
+		return digest, errors.Join(err, staged.Discard())
+	}
+	if err := staged.Publish(); err != nil {
+		return digest, err
+	}
+	_, err = s.store.UpdatePackage(ctx, id, func(p *Package, _ time.Time) error {
+		if err := p.owns(token); err != nil {
+			return err
+		}
+		p.OnboardingState, p.Upload = sol.PackageOnboardingStateProcessing, nil
+		return nil
+	})
+	return digest, err
+}
+
+// owns refuses an upload that was given up, or replaced by a later one.
+func (p *Package) owns(token string) error {
+	if p.OnboardingState != sol.PackageOnboardingStateUploading || p.Upload == nil || p.Upload.Token != token {
+		return ErrUploadLost
+	}
+	return nil
+}
+
+// keepLease renews the lease of an upload until stop is called, and cancels the returned context when it is lost.
+func (s *Service) keepLease(ctx context.Context, id, token string) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(s.lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			switch err := s.store.RenewUpload(ctx, id, token, s.lease); {
+			case errors.Is(err, ErrUploadLost):
+				cancel(err)
+				return
+			case err != nil && ctx.Err() == nil: // the database is away; it may be back in time
+				s.log.WarnContext(ctx, "lease of upload not renewed", "package", id, "error", err)
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// abandoned refuses to end an upload whose lease is not over.
+func (p *Package) abandoned(now time.Time) error {
+	if p.OnboardingState != sol.PackageOnboardingStateUploading || p.Upload != nil && !p.Upload.LeaseUntil.Before(now) {
+		return ErrUploadLost
+	}
+	return nil
+}
+
+// undoUpload returns a package to CREATED if may agrees; ErrUploadLost of may means that there is nothing to undo.
+func (s *Service) undoUpload(ctx context.Context, id string, why *sol.ProblemDetails, may func(p *Package, now time.Time) error) {
+	var content *Content
+	_, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
+		if err := may(p, now); err != nil {
+			return err
+		}
+		content = p.Content
+		p.OnboardingState, p.Upload, p.Content, p.Failure = sol.PackageOnboardingStateCreated, nil, nil, why
+		return nil
+	})
+	switch {
+	case err == nil:
+		s.release(ctx, content)
+	case !errors.Is(err, ErrUploadLost) && !isNotFound(err):
+		s.log.WarnContext(ctx, "upload not undone yet", "package", id, "error", err)
+	}
+}
+
+// uploadError tells the client's faults from ours.
+func uploadError(err error) *lcm.Error {
+	var (
+		known *lcm.Error
+		limit *content.LimitError
+		body  *http.MaxBytesError
+		disk  *fs.PathError
+	)
+	const again = "upload the package again"
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &limit):
+		return &lcm.Error{Code: lcm.CodeTooLarge, Title: "The VNF package is too large", Detail: limit.Error(), Cause: err}
+	case errors.As(err, &body):
+		return &lcm.Error{Code: lcm.CodeTooLarge, Title: "The VNF package is too large", Detail: (&content.LimitError{Limit: body.Limit}).Error(), Cause: err}
+	case errors.Is(err, ErrUploadLost):
+		return &lcm.Error{Code: lcm.CodeConflict, Title: "The upload was given up", Detail: "the upload stood still for so long that its package was taken back", Hint: again, Cause: err}
+	case errors.As(err, &disk):
+		return &lcm.Error{Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "The VNF package cannot be stored", Detail: "the content store does not take it now; the log has the cause", Hint: again, Cause: err}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &lcm.Error{Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "The upload was interrupted", Detail: "the request ended before all content had arrived", Hint: again, Cause: err}
+	}
+	return &lcm.Error{Code: lcm.CodeInvalid, Title: "The upload was interrupted", Detail: "the content could not be read to its end", Hint: again, Cause: err}
+}
