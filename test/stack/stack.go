@@ -33,6 +33,8 @@ type Options struct {
 	SSHPort int
 	// Unsafe gives up PostgreSQL's durability for speed.
 	Unsafe bool
+	// SimArgs are further arguments of simcloud.
+	SimArgs []string
 	// Env is added to every node's environment.
 	Env []string
 }
@@ -98,7 +100,8 @@ func (s *Stack) startSim(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	s.simProc, err = start(log, w, nil, filepath.Join(s.Bin, "simcloud"), "--ssh-port", strconv.Itoa(s.SSHPort))
+	s.simProc, err = start(log, w, nil, filepath.Join(s.Bin, "simcloud"),
+		append([]string{"--ssh-port", strconv.Itoa(s.SSHPort)}, s.SimArgs...)...)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,137 @@
+// Command bench measures gybe as its users load it: the compiled binary against a private PostgreSQL and the
+// simulated cloud, all in one run, so that figures can be compared with each other. It asserts nothing.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+func main() {
+	var b bench
+	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, cluster (default all)")
+	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
+	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := b.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	only, bin string
+	parallel  int
+	made      int
+	stack     *stack.Stack
+	node      *stack.Node
+	api       *client.Client
+	rows      [][]string
+}
+
+func (b *bench) wants(section string) bool {
+	return b.only == "" || strings.Contains(","+b.only+",", ","+section+",")
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "gybe-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // PostgreSQL may run as another user
+		return err
+	}
+	b.stack, err = stack.Start(ctx, stack.Options{
+		Dir: dir, Bin: b.bin, Nodes: 1, SSHPort: 2223, SimArgs: []string{"--large-networks"},
+		Env: []string{"GYBE_LIMITS_PAGE_SIZE=100"},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := b.stack.Stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	b.node = b.stack.Node(0)
+	if b.api, err = client.New(b.node.URL, nil); err != nil {
+		return err
+	}
+	idle, err := b.node.Usage()
+	if err != nil {
+		return err
+	}
+	b.row("start to ready (migrated database: see second start)", "", ms(b.node.Ready), "")
+	if err := b.restart(ctx); err != nil {
+		return err
+	}
+	b.row("resident memory, idle", "", mib(idle.RSS), "aim ≤ 60 MiB")
+	for _, s := range []struct {
+		name string
+		run  func(context.Context, string) error
+	}{{"requests", b.requests}, {"operations", b.operations}, {"cluster", b.cluster}} {
+		if !b.wants(s.name) {
+			continue
+		}
+		if err := s.run(ctx, dir); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return b.print()
+}
+
+// restart measures a start on a migrated database.
+func (b *bench) restart(ctx context.Context) error {
+	if err := b.node.Stop(20 * time.Second); err != nil {
+		return err
+	}
+	if err := b.node.Start(ctx); err != nil {
+		return err
+	}
+	b.row("start to ready, second start", "", ms(b.node.Ready), "aim ≤ 500 ms")
+	return nil
+}
+
+// source is a package's source tree, built into dir.
+func (b *bench) upload(ctx context.Context, dir, source string) (vnfdID string, err error) {
+	archive := filepath.Join(dir, filepath.Base(source)+".zip")
+	if err := stack.BuildPackage(ctx, source, archive); err != nil {
+		return "", err
+	}
+	return stack.Onboard(ctx, b.api, archive)
+}
+
+func (b *bench) row(what, growth, value, note string) {
+	b.rows = append(b.rows, []string{what, growth, value, note})
+}
+
+func (b *bench) print() error {
+	fmt.Printf("\ngybe on %d cores, %s; one run, so compare rows with each other\n\n", runtime.NumCPU(), runtime.Version())
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "WHAT\tWITH\tMEASURED\tNOTE")
+	for _, r := range b.rows {
+		fmt.Fprintln(w, strings.Join(r, "\t"))
+	}
+	return w.Flush()
+}
+
+func ms(d time.Duration) string {
+	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
+}
+
+func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
