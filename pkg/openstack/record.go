@@ -49,6 +49,8 @@ func (b *builder) belongsTo(r resource) *vnfc {
 		switch {
 		case c.server.PhysicalID == r.PhysicalID || b.seen.ports[r.PhysicalID].Device == c.server.PhysicalID:
 			return c
+		case r.Type == typeVolume && slices.ContainsFunc(b.storages(c), func(v resource) bool { return v.PhysicalID == r.PhysicalID }):
+			return c
 		case c.server.owner().ID == b.seen.tree.top:
 			continue // a stack of the whole VNF belongs to nobody
 		case c.server.owner().ID == r.owner().ID || c.server.owner().ID == r.PhysicalID:

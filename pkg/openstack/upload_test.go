@@ -1,0 +1,131 @@
+package openstack
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+func openImage(t *testing.T, size int) fs.File {
+	t.Helper()
+	f, err := fstest.MapFS{"i.img": {Data: bytes.Repeat([]byte("x"), size)}}.Open("i.img")
+	require.NoError(t, err)
+	return f
+}
+
+// sent starts an upload and waits for its end.
+func sent(t *testing.T, s *stub, stall time.Duration, size int) (*upload, error) {
+	t.Helper()
+	d := testDriver(t, Config{UploadStall: stall})
+	c, err := d.connect(t.Context(), "v", s.vim())
+	require.NoError(t, err)
+	d.uploads.start(t.Context(), c, "image-1", "masterNode-image", openImage(t, size))
+	u := d.uploads.get("image-1")
+	require.NotNil(t, u)
+	select {
+	case <-u.done:
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "the upload does not end")
+	}
+	return u, u.err
+}
+
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	var got int
+	s.routes.HandleFunc("PUT /image/v2/images/image-1/file", func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err == nil && r.ContentLength == int64(len(b)) && r.Header.Get("Content-Type") == "application/octet-stream" {
+			got = len(b)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	u, err := sent(t, s, time.Minute, 3<<20)
+	require.NoError(t, err)
+	require.Equal(t, 3<<20, got)
+	require.Equal(t, "3 of 3 MiB sent", u.progress())
+}
+
+// TestUploadStalls: an image service that takes no more data must not hold an operation for ever.
+func TestUploadStalls(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	release := make(chan struct{}) // a server does not notice that the other side has gone while it does not read
+	t.Cleanup(func() { close(release) })
+	s.routes.HandleFunc("PUT /image/v2/images/image-1/file", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadFull(r.Body, make([]byte, 1<<20))
+		<-release
+	})
+	_, err := sent(t, s, 200*time.Millisecond, 64<<20)
+	e := asError(t, err)
+	require.Equal(t, lcm.Transient, e.Class)
+	require.Contains(t, e.Detail, "upload image masterNode-image: Glance at "+s.URL+"/image/v2/images/image-1/file: the image service takes no more data")
+}
+
+// TestUploadWithAnOldToken: half a file must never be sent as the rest of one; the next attempt begins again with a new token.
+func TestUploadWithAnOldToken(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	calls := 0
+	s.routes.HandleFunc("PUT /image/v2/images/image-1/file", func(http.ResponseWriter, *http.Request) { calls++ })
+	d := testDriver(t, Config{})
+	c, err := d.connect(t.Context(), "v", s.vim())
+	require.NoError(t, err)
+	s.expire()
+	d.uploads.start(t.Context(), c, "image-1", "x", openImage(t, 1<<20))
+	u := d.uploads.get("image-1")
+	<-u.done
+	require.Equal(t, lcm.Transient, asError(t, u.err).Class)
+	require.Zero(t, calls)
+	require.EqualValues(t, 2, s.logins.Load(), "the new token is there for the next attempt")
+}
+
+func TestUploadRefused(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	s.routes.HandleFunc("PUT /image/v2/images/image-1/file", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		http.Error(w, "Denying attempt to upload image because it exceeds the quota: 10", http.StatusRequestEntityTooLarge)
+	})
+	_, err := sent(t, s, time.Minute, 1000)
+	e := asError(t, err)
+	require.Equal(t, lcm.Quota, e.Class)
+	require.Contains(t, e.Detail, "exceeds the quota: 10")
+}
+
+// TestUploadsEndWithTheDriver: a stopped node leaves no upload behind, and a cancelled one ends at once.
+func TestUploadsEndWithTheDriver(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	entered, release := make(chan struct{}, 2), make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	s.routes.HandleFunc("PUT /image/v2/images/{id}/file", func(http.ResponseWriter, *http.Request) {
+		entered <- struct{}{}
+		<-release
+	})
+	d := testDriver(t, Config{})
+	c, err := d.connect(t.Context(), "v", s.vim())
+	require.NoError(t, err)
+	d.uploads.start(t.Context(), c, "a", "x", openImage(t, 64<<20))
+	d.uploads.start(t.Context(), c, "b", "y", openImage(t, 64<<20))
+	a, b := d.uploads.get("a"), d.uploads.get("b")
+	<-entered
+	<-entered
+	d.uploads.cancel("a")
+	require.ErrorIs(t, errors.Unwrap(a.err), a.err.(*lcm.Error).Cause)
+	require.Contains(t, a.err.Error(), "stopped")
+	require.Nil(t, d.uploads.get("a"))
+	d.Close()
+	<-b.done
+	require.Error(t, b.err)
+}
