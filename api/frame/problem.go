@@ -25,8 +25,11 @@ func (r *Request) fail(w *recorder, err error) {
 	}
 	e := lcm.AsError(err)
 	h := w.Header()
-	for _, name := range []string{"ETag", "Last-Modified", "Content-Length", "Content-Range", "Location", "Link"} {
+	for _, name := range []string{"ETag", "Last-Modified", "Content-Length", "Content-Disposition", "Location", "Link"} {
 		h.Del(name)
+	}
+	if e.Code != lcm.CodeRange {
+		h.Del("Content-Range")
 	}
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))

@@ -44,10 +44,12 @@ type TLS struct {
 	KeyFile  string `yaml:"key_file" env:"KEY_FILE"`
 }
 
-// Database tunes the connection pool.
+// Database tunes the use of the database.
 type Database struct {
-	// MaxConns bounds the connections of this node; 0 means engine.max_workers and some for requests.
+	// MaxConns bounds the connections of this node; 0 means 20.
 	MaxConns int `yaml:"max_conns" env:"MAX_CONNS"`
+	// KeepEvents is how long the event feed, with the output of steps, is kept.
+	KeepEvents time.Duration `yaml:"keep_events" env:"KEEP_EVENTS"`
 }
 
 // Engine tunes the work on operations; a zero means the default of the engine.
@@ -117,6 +119,7 @@ func Default() Config {
 		DebugListen: "127.0.0.1:9891",
 		DataDir:     "/var/lib/gybe",
 		Log:         Log{Level: "info", Format: "text"},
+		Database:    Database{KeepEvents: 14 * 24 * time.Hour},
 		Engine: Engine{
 			MaxWorkers: 100, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,
 			RetryBase: 500 * time.Millisecond, RetryMax: 30 * time.Second, Retries: 8,

@@ -67,6 +67,18 @@ limits:
 	require.Equal(t, "123", cfg.NodeID)
 }
 
+func TestAnEmptyVariableEmptiesATextAndLeavesNumbers(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := config.Load(config.Source{
+		File: file(t, "database_url: x\ngrant: {zones: [a]}\n"),
+		Env:  []string{"GYBE_DEBUG_LISTEN=", "GYBE_GRANT_ZONES=", "GYBE_SSH_PORT="},
+	})
+	require.NoError(t, err)
+	require.Empty(t, cfg.DebugListen)
+	require.Empty(t, cfg.Grant.Zones)
+	require.Equal(t, 22, cfg.SSH.Port)
+}
+
 func TestMistakesAreErrors(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -119,7 +119,28 @@ func readEnv(cfg *Config, environ []string) ([]string, error) {
 	if err := env.ParseWithOptions(cfg, opts); err != nil {
 		return warnings, fmt.Errorf("environment: %w", err)
 	}
-	return warnings, nil
+	return warnings, clearEmpty(cfg, vars)
+}
+
+// clearEmpty empties the texts and lists whose variable is there but empty, which the parser leaves alone. Numbers have
+// no empty value and keep theirs.
+func clearEmpty(cfg *Config, vars map[string]string) error {
+	for _, key := range Keys() {
+		value, ok := vars[variable(key)]
+		kind, _ := kindOf(reflect.TypeFor[Config](), strings.Split(key, "."))
+		if !ok || value != "" || kind != reflect.String && kind != reflect.Slice {
+			continue
+		}
+		if err := set(cfg, key+"="); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variable is the name of a setting's environment variable.
+func variable(key string) string {
+	return Prefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
 // set applies one key=value of the command line, by way of the same strict decoder as the file.
@@ -134,7 +155,11 @@ func set(cfg *Config, assignment string) error {
 	}
 	var doc any = scalar
 	if kind, _ := kindOf(reflect.TypeFor[Config](), strings.Split(key, ".")); kind == reflect.Slice {
-		doc = strings.Split(value, ",")
+		list := strings.Split(value, ",")
+		if value == "" {
+			list = []string{}
+		}
+		doc = list
 	}
 	parts := strings.Split(key, ".")
 	for _, p := range slices.Backward(parts) {

@@ -78,6 +78,7 @@ func (c *Config) Validate() error {
 		from, to time.Duration
 		zero     bool
 	}{
+		{"database.keep_events", c.Database.KeepEvents, time.Minute, 10 * 365 * 24 * time.Hour, false},
 		{"engine.tick_budget", c.Engine.TickBudget, time.Millisecond, 10 * time.Minute, false},
 		{"engine.inline_wait", c.Engine.InlineWait, 0, c.Engine.TickBudget, true},
 		{"engine.retry_base", c.Engine.RetryBase, time.Millisecond, c.Engine.RetryMax, false},

@@ -1,0 +1,137 @@
+package vims_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/api/vims"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/apitest"
+)
+
+const (
+	openstack = `{"vim":{"name":"cloud","description":"d","type":"openstack","auth_url":"http://k/identity/v3","is_default":true,
+		"auth_cred":{"username":"nfv_user","password":"correct-horse-battery","user_domain_name":"Default","cert_verify":"False"},
+		"vim_project":{"name":"nfv","project_domain_name":"Default"},"placement_attr":{"regions":["RegionOne"]}}}`
+	kubernetes = `{"vim":{"type":"kubernetes","auth_url":"https://k:6443","vim_project":{"name":"default"},
+		"auth_cred":{"bearer_token":"correct-horse-battery","ssl_ca_cert":"-----BEGIN CERTIFICATE-----"}}}`
+)
+
+type bundle struct {
+	*apitest.Domain
+	*apitest.Server
+	check func(lcm.Vim) error
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{Domain: apitest.NewDomain(t), check: func(lcm.Vim) error { return nil }}
+	b.Server = apitest.Serve(t, (&vims.API{
+		Store: b.Store, Clock: lcm.SystemClock{}, Check: func(_ context.Context, v lcm.Vim) error { return b.check(v) },
+	}).Mount)
+	return b
+}
+
+func TestAVimIsRegisteredUsedAndForgotten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := b.Do(t, "POST", "/v1.0/vims", openstack, "Version", "")
+	require.Equal(t, 201, a.Status, string(a.Body))
+	require.NotContains(t, string(a.Body), apitest.Password)
+	v := apitest.JSON[wire.VimBody](t, a).Vim
+	require.Equal(t, v.ID, a.LocationID(t))
+	require.Equal(t, "openstack", v.Type)
+	require.Equal(t, "***", v.AuthCred["password"])
+	require.Equal(t, "False", v.AuthCred["cert_verify"])
+	require.Equal(t, "nfv", v.VimProject["name"])
+	require.Equal(t, []any{"RegionOne"}, v.PlacementAttr["regions"])
+
+	kept, err := b.Store.Vim(t.Context(), v.ID)
+	require.NoError(t, err)
+	require.Equal(t, sol.VimConnectionInfo{
+		VimID: v.ID, VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3",
+		InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://k/identity/v3", "skipCertificateVerification": true, "skipCertificateHostnameCheck": true},
+		AccessInfo: sol.KeyValuePairs{
+			"username": "nfv_user", "password": apitest.Password, "userDomain": "Default", "project": "nfv", "projectDomain": "Default", "region": "RegionOne",
+		},
+	}, kept.Connection)
+	require.True(t, kept.Default)
+
+	require.Equal(t, 409, b.Do(t, "POST", "/v1.0/vims", openstack).Status, "the name is taken")
+
+	a = b.Do(t, "POST", "/v1.0/vims.json", kubernetes)
+	require.Equal(t, 201, a.Status, string(a.Body))
+	require.NotContains(t, string(a.Body), apitest.Password)
+	k := apitest.JSON[wire.VimBody](t, a).Vim
+	require.Equal(t, "***", k.AuthCred["bearer_token"])
+	require.NotEmpty(t, k.Name)
+
+	for _, path := range []string{"/v1.0/vims", "/v1.0/vims.json"} {
+		a = b.Do(t, "GET", path, nil)
+		require.Equal(t, 200, a.Status)
+		require.Len(t, apitest.JSON[wire.VimList](t, a).Vims, 2)
+		require.NotContains(t, string(a.Body), apitest.Password)
+	}
+	require.Equal(t, v, apitest.JSON[wire.VimBody](t, b.Do(t, "GET", "/v1.0/vims/"+v.ID+".json", nil)).Vim)
+	require.Equal(t, 204, b.Do(t, "DELETE", "/v1.0/vims/"+v.ID, nil).Status)
+	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/"+v.ID, nil).Status)
+	require.Equal(t, 404, b.Do(t, "DELETE", "/v1.0/vims/"+v.ID, nil).Status)
+}
+
+func TestRegistrationsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tests := []struct {
+		name, body string
+		status     int
+		pointers   []string
+	}{
+		{"nothing", `{}`, 400, []string{"/vim"}},
+		{"unknown type", `{"vim":{"type":"abacus","auth_url":"x","auth_cred":{},"vim_project":{}}}`, 400, []string{"/vim/type"}},
+		{
+			"no credentials", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422,
+			[]string{"/vim/auth_cred/password", "/vim/auth_cred/username", "/vim/vim_project/name"},
+		},
+		{"credentials of another type", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{"username":1,"password":"x"},"vim_project":{"name":"n"}}}`, 422, []string{"/vim/auth_cred/username"}},
+		{"no token", `{"vim":{"type":"kubernetes","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422, []string{"/vim/auth_cred"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a := b.Do(t, "POST", "/v1.0/vims", tt.body)
+			require.Equal(t, tt.status, a.Status, string(a.Body))
+			require.Equal(t, tt.pointers, a.Pointers())
+		})
+	}
+	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/nonsense", nil).Status)
+	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/"+uuid.NewString(), nil).Status)
+	require.Equal(t, 405, b.Do(t, "PUT", "/v1.0/vims/"+uuid.NewString(), "{}").Status)
+}
+
+func TestAVimThatDoesNotLetUsInIsNotRegistered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.check = func(lcm.Vim) error { return lcm.Errorf(lcm.CodeUpstream, "Keystone said 401") }
+	require.Equal(t, 502, b.Do(t, "POST", "/v1.0/vims", openstack).Status)
+	require.Empty(t, apitest.JSON[wire.VimList](t, b.Do(t, "GET", "/v1.0/vims", nil)).Vims)
+}
+
+func TestTheClusterOfAnInstanceStays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now := lcm.SystemClock{}.Now()
+	v := lcm.Vim{
+		ID: uuid.NewString(), Name: "cluster", Owner: uuid.NewString(), Created: now, Updated: now,
+		Connection: sol.VimConnectionInfo{VimType: "ETSINFV.KUBERNETES.V_1", AccessInfo: sol.KeyValuePairs{"bearer_token": apitest.Password}},
+	}
+	require.NoError(t, b.Store.SaveVim(t.Context(), v))
+	a := b.Do(t, "DELETE", "/v1.0/vims/"+v.ID, nil)
+	require.Equal(t, 409, a.Status)
+	require.Contains(t, a.Problem.Detail, v.Owner)
+	require.NotContains(t, string(b.Do(t, "GET", "/v1.0/vims", nil).Body), apitest.Password)
+}
