@@ -87,8 +87,9 @@ func (p *parser) template(d *document, topology value) *template {
 	return t
 }
 
-// flavourID finds what makes a topology a deployment flavour: a literal flavour_id in its substitution_mappings, or in
-// its VNF node.
+// flavourID finds what makes a topology a deployment flavour: substitution_mappings of a VNF type, whose flavour_id is
+// there or on the VNF node; or else a flavour_id on the VNF node alone. The last must be literal: the main file names
+// the flavour that a request selects, as an input that may have a default.
 func (p *parser) flavourID(t *template) (value, bool) {
 	var id value
 	isFlavour := false
@@ -103,7 +104,11 @@ func (p *parser) flavourID(t *template) (value, bool) {
 		return id, true
 	}
 	for _, n := range p.ofType(t, typeVNF) {
-		if id := p.resolve(t, n.value.path("properties", "flavour_id")); id.text() != "" {
+		id := n.value.path("properties", "flavour_id")
+		if isFlavour {
+			id = p.resolve(t, id)
+		}
+		if id.text() != "" {
 			return id, true
 		}
 	}

@@ -72,6 +72,21 @@ func TestFlavourIDMayBeOnTheVNFNode(t *testing.T) {
 	require.False(t, f.CP("cp").External, "it has an internal link and nothing maps it")
 }
 
+func TestMainFileWithADefaultForTheSelectedFlavourIsNoFlavour(t *testing.T) {
+	t.Parallel()
+	const top = `imports: [df.yaml]
+topology_template:
+  inputs: {selected_flavour: {type: string, default: f}}
+  node_templates:
+    VNF:
+      type: my.VNF
+      properties: {flavour_id: {get_input: selected_flavour}}
+`
+	result, err := parse(files(top, "df.yaml", small))
+	require.NoError(t, err)
+	require.Len(t, result.VNFD.Flavours, 1)
+}
+
 func TestValuesKeepTheirText(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"1.10", "0123", "2024-01-01", "1e3", "0x10", "'1.0'", "yes", "1_000", `"null"`} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/csar"
@@ -23,25 +24,29 @@ func rejection(err error) *sol.ProblemDetails {
 	)
 	switch {
 	case errors.As(err, &archive):
-		status := http.StatusUnprocessableEntity
-		if archive.Reason == csar.TooLarge {
-			status = http.StatusRequestEntityTooLarge
-		}
-		return &sol.ProblemDetails{Title: rejected, Status: status, Detail: archive.Error(), Hint: archive.Hint}
+		return problem(archive.Error(), archive.Hint, archive.Reason == csar.TooLarge)
 	case errors.As(err, &defects):
 		var hints []string
 		for _, d := range defects {
-			if d.Hint != "" && !strings.Contains(strings.Join(hints, "\n"), d.Hint) {
+			if d.Hint != "" && !slices.Contains(hints, d.Hint) {
 				hints = append(hints, d.Hint)
 			}
 		}
-		return &sol.ProblemDetails{Title: rejected, Status: http.StatusUnprocessableEntity, Detail: defects.Error(), Hint: strings.Join(hints, "\n")}
+		return problem(defects.Error(), strings.Join(hints, "\n"), defects[0].Reason == tosca.TooLarge)
 	case errors.As(err, &defect):
-		return &sol.ProblemDetails{Title: rejected, Status: http.StatusUnprocessableEntity, Detail: defect.Error(), Hint: defect.Hint}
+		return problem(defect.Error(), defect.Hint, defect.Reason == tosca.TooLarge)
 	case errors.Is(err, errContentLost):
 		return &sol.ProblemDetails{Title: "The stored content is missing", Status: http.StatusInternalServerError, Detail: errContentLost.Error(), Hint: "upload the package again"}
 	}
 	return nil
+}
+
+func problem(detail, hint string, tooLarge bool) *sol.ProblemDetails {
+	p := &sol.ProblemDetails{Title: rejected, Status: http.StatusUnprocessableEntity, Detail: detail, Hint: hint}
+	if tooLarge {
+		p.Status = http.StatusRequestEntityTooLarge
+	}
+	return p
 }
 
 // errContentLost says that an archive that a package refers to is not in the content store: somebody has removed it,

@@ -1,0 +1,430 @@
+package vnfpkg_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var _ lcm.Packages = (*vnfpkg.Service)(nil)
+
+// bundle is a service with all that it works on.
+type bundle struct {
+	*vnfpkg.Service
+	store   *vnfpkgtest.Memory
+	content *content.Store
+	dir     string
+}
+
+func setup(t testing.TB, change ...func(*vnfpkg.Options)) *bundle {
+	t.Helper()
+	b := &bundle{store: &vnfpkgtest.Memory{}, dir: t.TempDir()}
+	var err error
+	b.content, err = content.Open(b.dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.content.Close()) })
+	b.Service = b.another(change...)
+	return b
+}
+
+// another is another node on the same database and content store.
+func (b *bundle) another(change ...func(*vnfpkg.Options)) *vnfpkg.Service {
+	o := vnfpkg.Options{Store: b.store, Content: b.content, Log: slog.New(slog.DiscardHandler)}
+	for _, c := range change {
+		c(&o)
+	}
+	return vnfpkg.New(o)
+}
+
+// work does the jobs that were added.
+func (b *bundle) work(t testing.TB) {
+	t.Helper()
+	for _, id := range b.store.Jobs() {
+		require.NoError(t, b.Onboard(t.Context(), id))
+	}
+}
+
+func (b *bundle) create(t testing.TB) string {
+	t.Helper()
+	p, err := b.Create(t.Context(), sol.KeyValuePairs{"k": "v"})
+	require.NoError(t, err)
+	return p.ID
+}
+
+func (b *bundle) get(t testing.TB, id string) *vnfpkg.Package {
+	t.Helper()
+	p, err := b.Get(t.Context(), id)
+	require.NoError(t, err)
+	return p
+}
+
+// onboard makes an onboarded package of these files.
+func (b *bundle) onboard(t testing.TB, files map[string]string) *vnfpkg.Package {
+	t.Helper()
+	id := b.create(t)
+	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files))))
+	b.work(t)
+	p := b.get(t, id)
+	require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.Failure)
+	return p
+}
+
+func sha256Of(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+func (b *bundle) digests(t testing.TB) []content.Digest {
+	t.Helper()
+	var all []content.Digest
+	for d, err := range b.content.All(t.Context(), time.Now().Add(time.Hour)) {
+		require.NoError(t, err)
+		all = append(all, d)
+	}
+	return all
+}
+
+func requireCode(t testing.TB, err error, code lcm.Code) *lcm.Error {
+	t.Helper()
+	var e *lcm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, code, e.Code, err)
+	return e
+}
+
+func TestPackageIsCreatedUploadedAndOnboarded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.create(t)
+	require.Equal(t, sol.VnfPkgInfo{
+		ID: id, OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled,
+		UsageState: sol.PackageUsageStateNotInUse, UserDefinedData: sol.KeyValuePairs{"k": "v"},
+	}, b.get(t, id).Info())
+
+	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
+	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
+	require.Equal(t, sol.PackageOnboardingStateProcessing, b.get(t, id).OnboardingState)
+	require.Empty(t, b.get(t, id).Info().VnfdID)
+	b.work(t)
+
+	info := b.get(t, id).Info()
+	require.Len(t, info.SoftwareImages, 1)
+	require.WithinDuration(t, time.Now(), info.SoftwareImages[0].CreatedAt, time.Minute)
+	info.SoftwareImages[0].CreatedAt = time.Time{}
+	require.Equal(t, sol.VnfPkgInfo{
+		ID: id, OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled,
+		UsageState: sol.PackageUsageStateNotInUse, UserDefinedData: sol.KeyValuePairs{"k": "v"},
+		VnfdID: "vnfd-1", VnfProvider: "Example", VnfProductName: "Small", VnfSoftwareVersion: "1.10", VnfdVersion: "1.0",
+		VnfmInfo: []string{"Gybe"}, PackageSecurityOption: "OPTION_1",
+		Checksum: &sol.Checksum{Algorithm: "sha512", Hash: string(b.digests(t)[0])},
+		SoftwareImages: []sol.VnfPackageSoftwareImageInfo{{
+			ID: "node", Name: "node-image", Version: "1", ContainerFormat: "BARE", DiskFormat: "QCOW2", Size: 1e9, ImagePath: "Files/images/node.img",
+			Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("an image")},
+		}},
+		AdditionalArtifacts: []sol.VnfPackageArtifactInfo{{
+			ArtifactPath: "Scripts/run.sh", Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("#!/bin/sh\n")},
+		}},
+	}, info)
+	require.NoError(t, b.Onboard(t.Context(), id), "a job that runs again does nothing")
+	require.Equal(t, int64(5), b.get(t, id).Version)
+}
+
+func TestEnablingAndDisabling(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
+	empty := b.create(t)
+	disable := sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}
+
+	_, _, err := b.Update(t.Context(), empty, disable, nil)
+	requireCode(t, err, lcm.CodeConflict)
+	_, _, err = b.Update(t.Context(), p.ID, sol.VnfPkgInfoModifications{}, nil)
+	requireCode(t, err, lcm.CodeInvalid)
+	_, _, err = b.Update(t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateEnabled}, nil)
+	requireCode(t, err, lcm.CodeConflict)
+	old := p.Version - 1
+	_, _, err = b.Update(t.Context(), p.ID, disable, &old)
+	requireCode(t, err, lcm.CodePrecondition)
+	_, _, err = b.Update(t.Context(), "none", disable, nil)
+	requireCode(t, err, lcm.CodeNotFound)
+
+	got, changed, err := b.Update(t.Context(), p.ID, disable, &p.Version)
+	require.NoError(t, err)
+	require.Equal(t, sol.PackageOperationalStateDisabled, got.OperationalState)
+	require.Equal(t, disable, changed)
+	_, _, err = b.Model(t.Context(), "vnfd-1")
+	requireCode(t, err, lcm.CodeUnprocessable)
+	_, err = b.ModelOf(t.Context(), p.ID)
+	require.NoError(t, err, "instances that exist need it still")
+}
+
+func TestUserDataIsMerged(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.create(t)
+	for _, step := range []struct{ patch, want sol.KeyValuePairs }{
+		{sol.KeyValuePairs{"a": map[string]any{"x": 1.0, "y": 2.0}}, sol.KeyValuePairs{"k": "v", "a": map[string]any{"x": 1.0, "y": 2.0}}},
+		{sol.KeyValuePairs{"k": nil, "a": map[string]any{"x": nil, "z": 3.0}}, sol.KeyValuePairs{"a": map[string]any{"y": 2.0, "z": 3.0}}},
+		{sol.KeyValuePairs{"a": []any{"l"}, "absent": nil}, sol.KeyValuePairs{"a": []any{"l"}}},
+		{sol.KeyValuePairs{"a": map[string]any{"n": map[string]any{"deep": nil, "kept": true}}}, sol.KeyValuePairs{"a": map[string]any{"n": map[string]any{"kept": true}}}},
+		{sol.KeyValuePairs{"a": nil}, sol.KeyValuePairs{}},
+	} {
+		_, changed, err := b.Update(t.Context(), id, sol.VnfPkgInfoModifications{UserDefinedData: step.patch}, nil)
+		require.NoError(t, err)
+		require.Equal(t, sol.VnfPkgInfoModifications{UserDefinedData: step.want}, changed)
+	}
+}
+
+func TestDeleting(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
+	e := requireCode(t, b.Delete(t.Context(), p.ID, nil), lcm.CodeConflict)
+	require.Contains(t, e.Detail, "ENABLED")
+	_, _, err := b.Update(t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil)
+	require.NoError(t, err)
+	b.store.Refer(p.ID, true)
+	e = requireCode(t, b.Delete(t.Context(), p.ID, nil), lcm.CodeConflict)
+	require.Contains(t, e.Detail, "IN_USE")
+	b.store.Refer(p.ID, false)
+	requireCode(t, b.Delete(t.Context(), p.ID, &p.Version), lcm.CodePrecondition)
+
+	require.NoError(t, b.Delete(t.Context(), p.ID, nil))
+	requireCode(t, b.Delete(t.Context(), p.ID, nil), lcm.CodeNotFound)
+	require.Empty(t, b.digests(t))
+	_, _, err = b.Model(t.Context(), "vnfd-1")
+	requireCode(t, err, lcm.CodeUnprocessable)
+
+	busy := b.create(t)
+	require.NoError(t, b.Upload(t.Context(), busy, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-2")))))
+	e = requireCode(t, b.Delete(t.Context(), busy, nil), lcm.CodeConflict)
+	require.Contains(t, e.Detail, "PROCESSING")
+}
+
+func TestContentIsServedOnceOnboarded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	empty := b.create(t)
+	for _, open := range []func(id string) error{
+		func(id string) error { _, err := b.Content(t.Context(), id); return err },
+		func(id string) error { _, err := b.VNFD(t.Context(), id); return err },
+		func(id string) error { _, err := b.Artifact(t.Context(), id, "Scripts/run.sh"); return err },
+		func(id string) error { _, err := b.Files(t.Context(), id); return err },
+	} {
+		requireCode(t, open(empty), lcm.CodeConflict)
+		requireCode(t, open("none"), lcm.CodeNotFound)
+	}
+
+	files := vnfpkgtest.Files("vnfd-1")
+	p := b.onboard(t, files)
+	archive, err := b.Content(t.Context(), p.ID)
+	require.NoError(t, err)
+	data, err := io.ReadAll(archive)
+	require.NoError(t, err)
+	require.Equal(t, vnfpkgtest.Zip(files), data)
+	require.Equal(t, int64(len(data)), archive.Size)
+	require.NoError(t, archive.Close())
+
+	for path, want := range map[string]bool{
+		"Scripts/run.sh": true, "Files/images/node.img": true,
+		"Definitions/vnfd.yaml": false, "BaseHOT/simple/top.yaml": false, "../../../etc/passwd": false, "": false, "Scripts": false,
+	} {
+		f, err := b.Artifact(t.Context(), p.ID, path)
+		if !want {
+			requireCode(t, err, lcm.CodeNotFound)
+			continue
+		}
+		require.NoError(t, err)
+		data, err := io.ReadAll(f)
+		require.NoError(t, err)
+		require.Equal(t, files[path], string(data))
+		require.NotEmpty(t, f.Hash)
+		require.NoError(t, f.Close())
+	}
+}
+
+func TestVNFDOfOneFileIsTextAndOfSeveralAnArchive(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	files := vnfpkgtest.Files("vnfd-1")
+	d, err := b.VNFD(t.Context(), b.onboard(t, files).ID)
+	require.NoError(t, err)
+	require.True(t, d.Single())
+	text, err := d.Text()
+	require.NoError(t, err)
+	data, err := io.ReadAll(text)
+	require.NoError(t, err)
+	require.Equal(t, files["Definitions/vnfd.yaml"], string(data))
+	require.NoError(t, text.Close())
+	require.Equal(t, []string{"Definitions/vnfd.yaml", csar.MetaPath}, zipNames(t, d))
+
+	files = vnfpkgtest.Files("vnfd-2")
+	files["Definitions/vnfd.yaml"] = strings.Replace(files["Definitions/vnfd.yaml"], "imports:\n", "imports:\n  - types.yaml\n", 1)
+	files["Definitions/types.yaml"] = "node_types: {}\n"
+	d, err = b.VNFD(t.Context(), b.onboard(t, files).ID)
+	require.NoError(t, err)
+	require.False(t, d.Single())
+	_, err = d.Text()
+	requireCode(t, err, lcm.CodeNotAcceptable)
+	require.Equal(t, []string{"Definitions/types.yaml", "Definitions/vnfd.yaml", csar.MetaPath}, zipNames(t, d))
+}
+
+func zipNames(t *testing.T, d *vnfpkg.Document) []string {
+	t.Helper()
+	var buf bytes.Buffer
+	require.NoError(t, d.WriteZip(t.Context(), &buf))
+	z, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range z.File {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func TestUploadsThatFailLeaveThePackageReadyForTheNext(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("connection reset")
+	for name, tc := range map[string]struct {
+		body   io.Reader
+		code   lcm.Code
+		detail string
+	}{
+		"over the limit":        {strings.NewReader(strings.Repeat("x", 100_001)), lcm.CodeTooLarge, "larger than 100000 bytes"},
+		"endless":               {endless{}, lcm.CodeTooLarge, "larger than 100000 bytes"},
+		"connection lost":       {io.MultiReader(strings.NewReader("PK"), iotest.ErrReader(gone)), lcm.CodeInvalid, "could not be read to its end"},
+		"client gone":           {iotest.ErrReader(context.Canceled), lcm.CodeUnavailable, "the request ended"},
+		"cut off in the middle": {iotest.ErrReader(io.ErrUnexpectedEOF), lcm.CodeInvalid, "could not be read to its end"},
+		"disk is full":          {iotest.ErrReader(&fs.PathError{Op: "write", Path: "/var/lib/secret", Err: errors.New("no space left")}), lcm.CodeUnavailable, "content store"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, func(o *vnfpkg.Options) { o.Limits = vnfpkg.DefaultLimits(); o.Limits.ArchiveBytes = 100_000 })
+			id := b.create(t)
+			e := requireCode(t, b.Upload(t.Context(), id, tc.body), tc.code)
+			require.Contains(t, e.Detail, tc.detail)
+			require.NotContains(t, e.Detail, "/var/lib/secret")
+			p := b.get(t, id)
+			require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
+			require.Equal(t, e.Detail, p.Info().OnboardingFailureDetails.Detail)
+			require.Equal(t, e.Status(), p.Failure.Status)
+			require.Empty(t, b.digests(t))
+			require.Empty(t, b.store.Jobs())
+
+			require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+			b.work(t)
+			p = b.get(t, id)
+			require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState)
+			require.Nil(t, p.Failure)
+		})
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestAbortedRequestStillReturnsThePackage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.create(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := b.Upload(ctx, id, readerFunc(func(p []byte) (int, error) { cancel(); return copy(p, "PK"), nil }))
+	requireCode(t, err, lcm.CodeUnavailable)
+	require.Equal(t, sol.PackageOnboardingStateCreated, b.get(t, id).OnboardingState)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestContentCanOnlyBeUploadedToACreatedPackage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
+	p := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
+	requireCode(t, b.Upload(t.Context(), p.ID, bytes.NewReader(archive)), lcm.CodeConflict)
+	requireCode(t, b.Upload(t.Context(), "none", bytes.NewReader(archive)), lcm.CodeNotFound)
+
+	id := b.create(t)
+	started, finish := make(chan struct{}), make(chan struct{})
+	first := make(chan error)
+	go func() {
+		first <- b.Upload(t.Context(), id, readerFunc(func([]byte) (int, error) {
+			close(started)
+			<-finish
+			return 0, io.EOF
+		}))
+	}()
+	<-started
+	e := requireCode(t, b.Upload(t.Context(), id, bytes.NewReader(archive)), lcm.CodeConflict)
+	require.Contains(t, e.Detail, "UPLOADING")
+	close(finish)
+	require.NoError(t, <-first)
+}
+
+func TestValidateReadsFoldersAndArchives(t *testing.T) {
+	t.Parallel()
+	const cluster = "../../vnf-packages/kubernetes-cluster"
+	if _, err := os.Stat(cluster); err != nil {
+		t.Skip("SKIPPED: the sample package is not there: ", err)
+	}
+	folder, err := vnfpkg.Validate(t.Context(), cluster, vnfpkg.DefaultLimits())
+	require.NoError(t, err)
+	require.Empty(t, folder.Warnings)
+	for _, flavour := range []string{"simple", "complex"} {
+		f := folder.VNFD.Flavour(flavour)
+		require.NotNil(t, f)
+		require.NotNil(t, f.VDU("masterNode"))
+		require.NotNil(t, f.VDU("workerNode").Image)
+		require.Equal(t, "mgmt-drivers-kubernetes", f.LCM["instantiate_end"].Name)
+		require.Equal(t, 2, f.Aspect("workerNode_scale").MaxScaleLevel)
+		require.Equal(t, "instantiation_level_1", f.DefaultLevel)
+	}
+	counts, ok := folder.VNFD.Flavour("complex").Counts("instantiation_level_2")
+	require.True(t, ok)
+	require.Equal(t, map[string]int{"masterNode": 3, "workerNode": 4}, counts)
+
+	out := t.TempDir() + "/cluster.zip"
+	built, err := vnfpkg.Build(t.Context(), cluster, out, vnfpkg.DefaultLimits())
+	require.NoError(t, err)
+	require.Equal(t, folder.VNFD, built.VNFD)
+	archive, err := vnfpkg.Validate(t.Context(), out, vnfpkg.DefaultLimits())
+	require.NoError(t, err)
+	require.Equal(t, folder.VNFD, archive.VNFD)
+}
+
+func TestBuildLeavesNoFileOfABrokenPackage(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/vnfd.yaml", []byte("a: b\n"), 0o600))
+	_, err := vnfpkg.Build(t.Context(), dir, out+"/x.zip", vnfpkg.DefaultLimits())
+	var r *csar.Rejection
+	require.ErrorAs(t, err, &r)
+	entries, err := os.ReadDir(out)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
