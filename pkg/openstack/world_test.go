@@ -4,154 +4,29 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/grant"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/tosca"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
+	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
-// memory is the part of lcm.Store that a Runner needs, in memory and with the same fence. A death is a call after
-// which nothing more is written by the node that made it.
-type memory struct {
-	lcm.Store // the methods that no tick calls
-
-	mu       sync.Mutex
-	op       lcm.Operation
-	instance lcm.Instance
-	phases   map[string]lcm.PhaseRecord
-	steps    []lcm.StepRecord
-	writes   int
-	// dieAt is the write at which the node dies, dieAfter that it dies after it is done; 0 = never.
-	dieAt    int
-	dieAfter bool
-	dead     bool
-}
-
-// copied is v as it is after it was stored and read.
-func copied[T any](v T) T {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	var out T
-	if err := json.Unmarshal(raw, &out); err != nil {
-		panic(err)
-	}
-	return out
-}
-
-var errDead = fmt.Errorf("the node is dead: %w", lcm.ErrFenced)
-
-// write runs f unless the node is dead or the claim outdated.
-func (m *memory) write(c lcm.Claim, f func()) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.dead || c.Epoch != m.op.Epoch {
-		return errDead
-	}
-	m.writes++
-	if m.dieAt == m.writes {
-		m.dead = true
-		if !m.dieAfter {
-			return errDead
-		}
-		f()
-		return errDead
-	}
-	f()
-	return nil
-}
-
-func (m *memory) kill() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.dead = true
-}
-
-func (m *memory) Claim(_ context.Context, _, node string) (*lcm.Claimed, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.dead = false
-	if !lcm.Running(m.op.State) {
-		return nil, nil //nolint:nilnil // the contract of Store
-	}
-	m.op.Epoch++
-	m.op.Node = node
-	op, i := copied(m.op), copied(m.instance)
-	out := &lcm.Claimed{Op: &op, Instance: &i}
-	if p, ok := m.phases[m.op.Phase]; ok {
-		out.Phase = &p
-	}
-	return out, nil
-}
-
-func (m *memory) CommitTick(_ context.Context, c lcm.Claim, t lcm.Tick) error {
-	return m.write(c, func() {
-		m.op = copied(*t.Op)
-		if t.Instance != nil {
-			m.instance = copied(*t.Instance)
-		}
-		for _, p := range t.Phases {
-			m.phases[p.Name] = p
-		}
-	})
-}
-
-func (m *memory) BeginStep(_ context.Context, c lcm.Claim, phase, name, target string) (lcm.StepRecord, error) {
-	var out lcm.StepRecord
-	err := m.write(c, func() {
-		for i := range m.steps {
-			s := &m.steps[i]
-			if s.Phase == phase && s.Name == name && s.Target == target {
-				if s.State != lcm.StepDone {
-					s.Attempts++
-				}
-				out = *s
-				return
-			}
-		}
-		m.steps = append(m.steps, lcm.StepRecord{
-			ID: int64(len(m.steps) + 1), Phase: phase, Name: name, Target: target, State: lcm.StepOpen, Attempts: 1, Started: time.Now(),
-		})
-		out = m.steps[len(m.steps)-1]
-	})
-	return out, err
-}
-
-func (m *memory) SaveStep(_ context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
-	return m.write(c, func() { m.steps[id-1].Checkpoint = checkpoint })
-}
-
-func (m *memory) EndStep(_ context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, failure *lcm.Failure) error {
-	return m.write(c, func() {
-		s := &m.steps[id-1]
-		s.State, s.Detail, s.Error = state, detail, failure
-	})
-}
-
-func (m *memory) AppendLog(_ context.Context, c lcm.Claim, _ int64, _ []lcm.LogLine) error {
-	return m.write(c, func() {})
-}
-
-// step returns the newest step with this name.
-func (m *memory) step(t *testing.T, name string) lcm.StepRecord {
-	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i := len(m.steps) - 1; i >= 0; i-- {
-		if m.steps[i].Name == name {
-			return m.steps[i]
-		}
-	}
-	require.Fail(t, "there is no step "+name)
-	return lcm.StepRecord{}
-}
+var packageRoot = filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster")
 
 // onePackage is a store of packages that has one.
 type onePackage struct {
@@ -169,9 +44,217 @@ type infras struct{ driver lcm.Infra }
 
 func (i infras) Infra(string) (lcm.Infra, bool) { return i.driver, true }
 
-// noMgmt has no mgmt drivers: the hooks of the flavour are taken out.
+// noMgmt has no mgmt drivers: the tests take the hooks out of the flavours.
 type noMgmt struct{}
 
 func (noMgmt) Driver(vnfd.Implementation) (lcm.MgmtDriver, error) {
-	return nil, errors.New("no mgmt driver")
+	return nil, errors.New("there is no mgmt driver")
+}
+
+// samplePackage is the sample cluster, without its mgmt hooks.
+var samplePackage = sync.OnceValues(func() (onePackage, error) {
+	files := os.DirFS(packageRoot)
+	res, err := tosca.Parse(files, tosca.Options{Entry: "Definitions/kubernetes_top.vnfd.yaml"})
+	if err != nil {
+		return onePackage{}, err
+	}
+	for i := range res.VNFD.Flavours {
+		res.VNFD.Flavours[i].LCM = nil
+	}
+	return onePackage{res.VNFD, files}, nil
+})
+
+// tap sees every call of a node to the cloud, and is where nodes die.
+type tap struct {
+	next http.RoundTripper
+	w    *world
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t tap) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.w.store.isDead() {
+		return nil, errors.New("a dead node calls nobody")
+	}
+	t.w.mu.Lock()
+	t.w.calls = append(t.w.calls, r.Method+" "+r.URL.Path)
+	dies := len(t.w.calls) == t.w.dieAtCall
+	t.w.mu.Unlock()
+	if !dies {
+		return t.next.RoundTrip(r)
+	}
+	if t.w.dieAfterCall {
+		if res, err := t.next.RoundTrip(r); err == nil {
+			_ = res.Body.Close()
+		}
+	}
+	t.w.store.kill()
+	return nil, errors.New("the node died")
+}
+
+// world is one instance, its operations, and the nodes that work on them one after another.
+type world struct {
+	t      *testing.T
+	cloud  *simcloud.Cloud
+	pkg    onePackage
+	store  *memory
+	cfg    openstack.Config
+	zones  []string
+	retry  lcm.Tuning
+	deaths int
+
+	mu           sync.Mutex
+	calls        []string
+	dieAtCall    int
+	dieAfterCall bool
+}
+
+func newWorld(t *testing.T, cloud *simcloud.Cloud) *world {
+	t.Helper()
+	pkg, err := samplePackage()
+	require.NoError(t, err)
+	w := &world{
+		t: t, cloud: cloud, pkg: pkg, store: &memory{},
+		retry: lcm.Tuning{RetryBase: time.Millisecond, RetryMax: 10 * time.Millisecond, Retries: 4},
+	}
+	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return tap{next, w} }
+	w.store.instance = lcm.Instance{
+		ID: uuid.NewString(), VnfdID: pkg.model.ID, VnfPkgID: "pkg-1", HoldsResources: true,
+		VimConnections: map[string]sol.VimConnectionInfo{"vim1": {
+			VimType: openstack.VimType, InterfaceInfo: sol.KeyValuePairs{"endpoint": cloud.AuthURL()},
+			AccessInfo: sol.KeyValuePairs{
+				"username": simcloud.Username, "password": simcloud.Password, "project": simcloud.Project, "region": simcloud.Region,
+				"userDomain": simcloud.Domain, "projectDomain": simcloud.Domain,
+			},
+		}},
+	}
+	return w
+}
+
+// admit puts a new operation in the place of the last.
+func (w *world) admit(typ sol.LcmOperationType, params any) {
+	w.t.Helper()
+	raw, err := json.Marshal(params)
+	require.NoError(w.t, err)
+	epoch := w.store.op.Epoch
+	w.store.phases, w.store.steps = map[string]lcm.PhaseRecord{}, nil
+	w.store.op = lcm.Operation{
+		ID: uuid.NewString(), InstanceID: w.store.instance.ID, Type: typ, State: sol.LcmOperationStateStarting, Params: raw,
+		Deadline: time.Now().Add(time.Minute), Epoch: epoch,
+	}
+}
+
+// request is the sample's parameter file.
+func (w *world) request(flavour string) map[string]any {
+	w.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(packageRoot, "params", flavour+"_kubernetes_param_file_v2.json"))
+	require.NoError(w.t, err)
+	var out map[string]any
+	require.NoError(w.t, json.Unmarshal(raw, &out))
+	return out
+}
+
+func (w *world) instantiate(flavour string) {
+	w.t.Helper()
+	w.admit(sol.LcmOperationInstantiate, w.request(flavour))
+}
+
+func (w *world) terminate() {
+	w.t.Helper()
+	w.admit(sol.LcmOperationTerminate, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
+}
+
+// steer does what a user's event does to an operation in FAILED_TEMP.
+func (w *world) steer(ev lcm.Event) {
+	w.t.Helper()
+	op := &w.store.op
+	to, err := lcm.Next(op.Type, op.State, ev)
+	require.NoError(w.t, err)
+	op.State = to
+	if ev == lcm.EventRollback {
+		op.Run++
+		op.Phase = ""
+		w.store.phases = map[string]lcm.PhaseRecord{}
+		w.store.steps = nil
+	}
+}
+
+// node is a VNFM process: a driver and a runner of its own.
+func (w *world) node() (*openstack.Driver, *lcm.Runner) {
+	log := slog.New(slog.DiscardHandler)
+	if testing.Verbose() {
+		log = slog.New(slog.NewTextHandler(w.t.Output(), nil))
+	}
+	d := openstack.New(w.cfg, log)
+	return d, &lcm.Runner{
+		Store: w.store, Packages: w.pkg, Clock: lcm.SystemClock{}, Log: log, Node: "node-1", Tuning: w.retry,
+		Planner: &lcm.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grant.Local{Zones: w.zones}},
+	}
+}
+
+// run works on the operation until it ends, with a new node for each that dies, and returns the state.
+func (w *world) run() sol.LcmOperationStateType {
+	w.t.Helper()
+	d, r := w.node()
+	defer func() { d.Close() }()
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		after, again, err := r.Advance(w.t.Context(), w.store.op.ID)
+		require.NoError(w.t, err)
+		switch {
+		case w.store.isDead():
+			w.deaths++
+			d.Close()
+			d, r = w.node()
+			w.store.revive()
+		case !again:
+			return w.store.op.State
+		case after > 0:
+			timer := time.NewTimer(after)
+			select {
+			case <-timer.C:
+			case <-w.t.Context().Done():
+			}
+		}
+	}
+	require.Fail(w.t, "the operation does not end", "%+v", w.store.op)
+	return ""
+}
+
+// completed runs the operation and wants it to succeed.
+func (w *world) completed() {
+	w.t.Helper()
+	require.Equal(w.t, sol.LcmOperationStateCompleted, w.run(), "%+v", w.store.op.Error)
+}
+
+// failed runs the operation and wants it to fail for now.
+func (w *world) failed() *lcm.Failure {
+	w.t.Helper()
+	require.Equal(w.t, sol.LcmOperationStateFailedTemp, w.run())
+	require.NotNil(w.t, w.store.op.Error)
+	return w.store.op.Error
+}
+
+// reset forgets the deaths that were planned and the calls that were counted.
+func (w *world) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls, w.dieAtCall = nil, 0
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	w.store.writes, w.store.dieAt = 0, 0
+}
+
+func (w *world) stackName() string { return "vnf-" + w.store.instance.ID }
+
+// objects counts what the cloud has of this instance: top stacks by name, and images that exist beyond those of before.
+func (w *world) stacks() (tops int, names []string) {
+	for _, s := range w.cloud.State()["stacks"] {
+		if strings.HasPrefix(s.Name, w.stackName()) {
+			names = append(names, s.Name+" "+s.Status)
+			if s.Name == w.stackName() {
+				tops++
+			}
+		}
+	}
+	return tops, names
 }
