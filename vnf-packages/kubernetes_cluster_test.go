@@ -3,7 +3,6 @@ package vnfpackages_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +18,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/tosca"
 )
 
 const (
@@ -27,37 +29,33 @@ const (
 	imageFile         = "Files/images/ubuntu-22.04-server-cloudimg-amd64.img"
 )
 
-var update = flag.Bool("update", false, "write the checksums of the files into TOSCA.meta and the VNFD")
+var update = flag.Bool("update", false, "write the list of files into TOSCA.meta and the image's checksum into the VNFD")
 
-// A package whose metadata do not fit its files is refused at upload.
-func TestKubernetesClusterMetadata(t *testing.T) {
-	imageSum := sha512.Sum512(readFile(t, imageFile))
+// An image that is not what the VNFD says is refused at upload.
+func TestKubernetesClusterImageChecksum(t *testing.T) {
+	sum := sha512.Sum512(readFile(t, imageFile))
 	checksum := regexp.MustCompile(`(algorithm: sha-512\n\s+hash: )[0-9a-f]+`)
 	for _, flavour := range []string{"simple", "complex"} {
 		name := "Definitions/kubernetes_df_" + flavour + ".yaml"
 		old := readFile(t, name)
 		require.Len(t, checksum.FindAll(old, -1), 2, "%s: one image checksum per VDU", name)
-		want := checksum.ReplaceAll(old, []byte("${1}"+hex.EncodeToString(imageSum[:])))
-		check(t, name, want)
+		check(t, name, checksum.ReplaceAll(old, []byte("${1}"+hex.EncodeToString(sum[:]))))
 	}
-	check(t, metaFile, meta(t))
 }
 
-// meta renders TOSCA.meta for the files that are there.
-func meta(t *testing.T) []byte {
-	t.Helper()
+// A file that TOSCA.meta does not list has no checksum in the package. Building fills the checksums in.
+func TestKubernetesClusterMetaListsEveryFile(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-by: Gybe\nEntry-Definitions: Definitions/kubernetes_top.vnfd.yaml\n")
 	err := fs.WalkDir(os.DirFS(kubernetesCluster), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || name == metaFile {
 			return err
 		}
-		sum := sha256.Sum256(readFile(t, name))
-		fmt.Fprintf(&b, "\nName: %s\nContent-Type: %s\nAlgorithm: SHA-256\nHash: %s\n", name, contentType(t, name), hex.EncodeToString(sum[:]))
+		fmt.Fprintf(&b, "\nName: %s\nContent-Type: %s\n", name, contentType(t, name))
 		return nil
 	})
 	require.NoError(t, err)
-	return b.Bytes()
+	check(t, metaFile, b.Bytes())
 }
 
 func contentType(t *testing.T, name string) string {
@@ -199,5 +197,40 @@ func TestInstallScriptRefusesBadArguments(t *testing.T) {
 			require.True(t, strings.HasPrefix(last, "install_k8s_cluster: error: arguments: "), last)
 			require.Contains(t, last, tt.want)
 		})
+	}
+}
+
+// What the product makes of the package: it builds, passes every check of an upload, and says what its users rely on.
+func TestKubernetesClusterIsAGoodPackage(t *testing.T) {
+	t.Parallel()
+	root, err := os.OpenRoot(kubernetesCluster)
+	require.NoError(t, err)
+	defer root.Close() //nolint:errcheck // only read
+	var archive bytes.Buffer
+	_, err = csar.Build(t.Context(), root, &archive, csar.DefaultLimits())
+	require.NoError(t, err)
+	_, err = csar.Open(bytes.NewReader(archive.Bytes()), int64(archive.Len()), csar.DefaultLimits())
+	require.NoError(t, err)
+
+	res, err := tosca.Parse(os.DirFS(kubernetesCluster), tosca.Options{Entry: "Definitions/kubernetes_top.vnfd.yaml"})
+	require.NoError(t, err)
+	v := res.VNFD
+	require.Equal(t, "d34ac189-5376-493f-828f-224dd5fe7393", v.ID)
+	require.Equal(t, []string{"Company", "Sample VNF", "1.0", "1.0"}, []string{v.Provider, v.ProductName, v.SoftwareVersion, v.Version})
+	for flavour, masters := range map[string]int{"simple": 1, "complex": 3} {
+		f := v.Flavour(flavour)
+		require.NotNil(t, f)
+		for level, workers := range map[string]int{"": 2, "instantiation_level_1": 2, "instantiation_level_2": 4} {
+			counts, ok := f.Counts(level)
+			require.True(t, ok)
+			require.Equal(t, map[string]int{"masterNode": masters, "workerNode": workers}, counts)
+		}
+		require.Equal(t, 2, f.Aspect("workerNode_scale").MaxScaleLevel)
+		require.Equal(t, "masterNode-image", f.VDU("masterNode").Image.Name)
+		require.Equal(t, imageFile, f.VDU("workerNode").Image.File)
+		require.Equal(t, "m1.medium", f.VDU("workerNode").ComputeFlavour)
+		for _, hook := range []string{"instantiate_end", "scale_start", "scale_end", "heal_start", "heal_end", "terminate_end"} {
+			require.Equal(t, "mgmt-drivers-kubernetes", f.LCM[hook].Name, hook)
+		}
 	}
 }
