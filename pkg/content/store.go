@@ -27,7 +27,7 @@ type Store struct {
 
 // Open opens the store in dir and creates what is missing of it.
 func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(dir, dirPerm); err != nil {
+	if err := os.MkdirAll(dir, dirPerm); err != nil { //nolint:gosec // the directory that the operator configured
 		return nil, fmt.Errorf("create content directory: %w", err)
 	}
 	root, err := os.OpenRoot(dir)

@@ -95,8 +95,7 @@ func TestFailedIngestLeavesNothing(t *testing.T) {
 			t.Parallel()
 			s := open(t, t.TempDir())
 			_, _, err := s.Ingest(tc.ctx, tc.body, tc.limit)
-			var limit *LimitError
-			if errors.As(tc.want, &limit) {
+			if limit, ok := errors.AsType[*LimitError](tc.want); ok {
 				var got *LimitError
 				require.ErrorAs(t, err, &got)
 				require.Equal(t, limit, got)

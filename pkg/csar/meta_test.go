@@ -13,6 +13,7 @@ import (
 )
 
 func sha256Of(s string) string { sum := sha256.Sum256([]byte(s)); return hex.EncodeToString(sum[:]) }
+
 func sha512Of(s string) string { sum := sha512.Sum512([]byte(s)); return hex.EncodeToString(sum[:]) }
 
 const script = "#!/bin/sh\necho hello\n"
@@ -174,7 +175,7 @@ func TestAlgorithmSpellings(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"SHA-224": csar.SHA224, "sha224": csar.SHA224, "SHA-256": csar.SHA256, "sha256": csar.SHA256, "Sha_256": csar.SHA256,
-		" sha-384 ": csar.SHA384, "SHA384": csar.SHA384, "sha512": csar.SHA512, "SHA2-512": csar.SHA512,
+		"sha-384\t": csar.SHA384, "SHA384": csar.SHA384, "sha512": csar.SHA512, "SHA2-512": csar.SHA512,
 		"": "", "md5": "", "SHA-1": "", "sha1": "", "sha-3-256": "", "crc32": "",
 	} {
 		got, ok := csar.Algorithm(in)

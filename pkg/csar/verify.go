@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 )
 
 // Artifact is a file that the metadata list, with a checksum that its content was found to have.
@@ -78,12 +79,9 @@ type verifier struct {
 }
 
 func (v *verifier) add(name, algorithm string) {
-	for _, have := range v.want[name] {
-		if have == algorithm {
-			return
-		}
+	if !slices.Contains(v.want[name], algorithm) {
+		v.want[name] = append(v.want[name], algorithm)
 	}
-	v.want[name] = append(v.want[name], algorithm)
 }
 
 // file reads one file to its end.

@@ -74,7 +74,7 @@ func (a *Archive) addZip(z *zip.Reader) error {
 			return err
 		}
 		if !dir {
-			a.files = append(a.files, file{name: name, packed: int64(f.CompressedSize64), open: f.Open}) //nolint:gosec // bounded by checkOverlap
+			a.files = append(a.files, file{name: name, packed: int64(f.CompressedSize64), open: f.Open})
 		}
 	}
 	if err := seen.conflict(); err != nil {
@@ -120,7 +120,7 @@ func checkOverlap(z *zip.Reader) error {
 		if err != nil {
 			return broken(f.Name, err)
 		}
-		size := int64(f.CompressedSize64) //nolint:gosec // a negative result is caught below
+		size := int64(f.CompressedSize64)
 		if size < 0 || start+size < start {
 			return reject(Corrupt, f.Name, "the entry's size is impossible", "")
 		}

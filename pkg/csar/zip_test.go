@@ -24,8 +24,8 @@ type entry struct {
 	flags uint16
 }
 
-func makeZip(t testing.TB, entries ...entry) []byte {
-	t.Helper()
+func makeZip(tb testing.TB, entries ...entry) []byte {
+	tb.Helper()
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
 	for _, e := range entries {
@@ -40,11 +40,11 @@ func makeZip(t testing.TB, entries ...entry) []byte {
 			h.Method = zip.Store
 		}
 		w, err := z.CreateHeader(h)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		_, err = io.WriteString(w, e.body)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
-	require.NoError(t, z.Close())
+	require.NoError(tb, z.Close())
 	return buf.Bytes()
 }
 
@@ -63,23 +63,23 @@ func openZip(data []byte, lim csar.Limits) (*csar.Archive, error) {
 }
 
 // verify opens and reads a whole archive.
-func verify(t testing.TB, data []byte, lim csar.Limits) (*csar.Report, error) {
-	t.Helper()
+func verify(tb testing.TB, data []byte, lim csar.Limits) (*csar.Report, error) {
+	tb.Helper()
 	a, err := openZip(data, lim)
 	if err != nil {
 		return nil, err
 	}
-	return a.Verify(t.Context(), nil)
+	return a.Verify(tb.Context(), nil)
 }
 
-func requireRejection(t testing.TB, err error, reason csar.Reason, file, detail string) {
-	t.Helper()
+func requireRejection(tb testing.TB, err error, reason csar.Reason, file, detail string) {
+	tb.Helper()
 	var r *csar.Rejection
-	require.ErrorAs(t, err, &r)
-	require.Equal(t, reason, r.Reason, r.Error())
-	require.Equal(t, file, r.File)
-	require.Contains(t, r.Detail, detail)
-	require.NotContains(t, r.Error(), "\x00")
+	require.ErrorAs(tb, err, &r)
+	require.Equal(tb, reason, r.Reason, r.Error())
+	require.Equal(tb, file, r.File)
+	require.Contains(tb, r.Detail, detail)
+	require.NotContains(tb, r.Error(), "\x00")
 }
 
 func TestHostileArchivesAreRejectedWithTheReason(t *testing.T) {
@@ -163,6 +163,7 @@ func lie(data []byte, from, to int) []byte {
 
 // overlapping makes an archive in which two entries of the directory have one body.
 func overlapping(t *testing.T) []byte {
+	t.Helper()
 	data := makeZip(t, good(stored("a", "body"), stored("b", "body"))...)
 	first := bytes.LastIndex(data, []byte("PK\x01\x02"))
 	second := bytes.LastIndex(data[:first], []byte("PK\x01\x02"))

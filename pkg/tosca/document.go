@@ -37,7 +37,6 @@ type pair struct {
 type budget struct {
 	lim    Limits
 	values int
-	files  int
 }
 
 // read reads a file of the package within the limits.
@@ -71,7 +70,8 @@ func (b *budget) parse(path string, data []byte) (*document, error) {
 				return errors.New(depthText)
 			}
 			return nil
-		}))))
+		},
+	))))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}

@@ -1,8 +1,6 @@
 package tosca
 
 import (
-	"fmt"
-
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
@@ -46,8 +44,8 @@ func (r *flavourReader) all(what string, limit int, types ...string) []*node {
 	return nodes
 }
 
-// number reads a whole number that must be within [low, high]; it is def when it is absent.
-func (p *parser) number(v value, what string, def, low, high int) int {
+// number reads a whole number of at most high; it is def when it is absent.
+func (p *parser) number(v value, what string, def, high int) int {
 	if !v.ok() {
 		return def
 	}
@@ -56,8 +54,8 @@ func (p *parser) number(v value, what string, def, low, high int) int {
 		p.add(v.fail(BadValue, "", "%s is %s, not a whole number", what, v.kind()))
 		return def
 	}
-	if n < low || n > high {
-		p.add(v.fail(BadValue, "", "%s is %d, allowed is %d to %d", what, n, low, high))
+	if n < 0 || n > high {
+		p.add(v.fail(BadValue, "", "%s is %d, allowed is 0 to %d", what, n, high))
 		return def
 	}
 	return n
@@ -134,7 +132,7 @@ func (r *flavourReader) storages() {
 		case r.types.is(n.typ, typeStorage):
 			size = r.property(n, "size_of_storage")
 		}
-		s.SizeBytes = r.size(size, fmt.Sprintf("the size of the storage %s", n.name))
+		s.SizeBytes = r.size(size, "the size of the storage "+n.name)
 		s.Image = r.image(n)
 		r.f.Storages = append(r.f.Storages, s)
 	}
@@ -145,12 +143,12 @@ func (r *flavourReader) vdus() {
 		v := vnfd.VDU{
 			Name: n.name, DisplayName: r.property(n, "name").text(), Description: r.property(n, "description").text(),
 			ComputeFlavour:     r.computeFlavour(n),
-			VirtualCPUs:        r.number(r.capability(n, "virtual_compute", "virtual_cpu", "num_virtual_cpu"), "num_virtual_cpu", 0, 0, 1<<20),
+			VirtualCPUs:        r.number(r.capability(n, "virtual_compute", "virtual_cpu", "num_virtual_cpu"), "num_virtual_cpu", 0, 1<<20),
 			VirtualMemoryBytes: r.size(r.capability(n, "virtual_compute", "virtual_memory", "virtual_mem_size"), "virtual_mem_size"),
 			Image:              r.image(n),
 		}
-		v.MinInstances = r.number(r.property(n, "vdu_profile", "min_number_of_instances"), "min_number_of_instances", 1, 0, maxInstances)
-		v.MaxInstances = r.number(r.property(n, "vdu_profile", "max_number_of_instances"), "max_number_of_instances", max(1, v.MinInstances), 0, maxInstances)
+		v.MinInstances = r.number(r.property(n, "vdu_profile", "min_number_of_instances"), "min_number_of_instances", 1, maxInstances)
+		v.MaxInstances = r.number(r.property(n, "vdu_profile", "max_number_of_instances"), "max_number_of_instances", max(1, v.MinInstances), maxInstances)
 		if v.MinInstances > v.MaxInstances {
 			r.add(r.property(n, "vdu_profile", "min_number_of_instances").fail(BadValue, "",
 				"the VDU %s has min_number_of_instances %d and max_number_of_instances %d", n.name, v.MinInstances, v.MaxInstances))
@@ -192,7 +190,7 @@ func (r *flavourReader) cps() {
 	for _, n := range r.all("connection points", maxNodes, typeVduCp, typeExtCp) {
 		cp := vnfd.CP{
 			Name: n.name, External: exposed[n.name],
-			Order:          r.number(r.property(n, "order"), "order", 0, 0, 1<<20),
+			Order:          r.number(r.property(n, "order"), "order", 0, 1<<20),
 			LayerProtocols: r.texts(r.property(n, "layer_protocols")),
 			VnicType:       r.property(n, "vnic_type").text(),
 		}

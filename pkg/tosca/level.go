@@ -49,7 +49,7 @@ func (l *levels) scaleInfo(level pair) map[string]int {
 		if info == nil {
 			info = map[string]int{}
 		}
-		info[a.key] = l.number(l.resolve(l.t, n), "scale_level", 0, 0, aspect.MaxScaleLevel)
+		info[a.key] = l.number(l.resolve(l.t, n), "scale_level", 0, aspect.MaxScaleLevel)
 	}
 	return info
 }
@@ -98,7 +98,7 @@ func (l *levels) counts(policies []policy) {
 			if !count.ok() {
 				l.add(entry.fail(MissingValue, "", "the instantiation level %q of the policy %s has no number_of_instances", clip(entry.key), p.key))
 			}
-			n := l.number(count, "number_of_instances", 0, 0, maxInstances)
+			n := l.number(count, "number_of_instances", 0, maxInstances)
 			level := l.byID(entry.key)
 			if level.VDUs == nil {
 				level.VDUs = map[string]int{}

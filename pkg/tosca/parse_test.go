@@ -17,10 +17,10 @@ var update = flag.Bool("update", false, "write golden files anew")
 
 const cluster = "testdata/cluster"
 
-func parseCluster(t testing.TB) *tosca.Result {
-	t.Helper()
+func parseCluster(tb testing.TB) *tosca.Result {
+	tb.Helper()
 	result, err := tosca.Parse(os.DirFS(cluster), tosca.Options{Entry: "Definitions/example_top.vnfd.yaml"})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return result
 }
 

@@ -110,9 +110,9 @@ func TestTheSmallVNFDIsValid(t *testing.T) {
 }
 
 // broken replaces text that must be in the small VNFD.
-func broken(t testing.TB, old, replacement string) string {
-	t.Helper()
-	require.Equal(t, 1, strings.Count(small, old), "%q", old)
+func broken(tb testing.TB, old, replacement string) string {
+	tb.Helper()
+	require.Equal(tb, 1, strings.Count(small, old), "%q", old)
 	return strings.Replace(small, old, replacement, 1)
 }
 

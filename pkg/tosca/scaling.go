@@ -45,7 +45,7 @@ func (s *scaling) aspects(policies []policy) {
 			}
 			aspect := vnfd.ScalingAspect{
 				ID: a.key, Name: a.value.get("name").text(), Description: a.value.get("description").text(),
-				MaxScaleLevel: s.number(levels, "max_scale_level", 0, 0, maxScaleLevel),
+				MaxScaleLevel: s.number(levels, "max_scale_level", 0, maxScaleLevel),
 			}
 			d := declaredAspect{pair: a, stepDeltas: a.value.get("step_deltas").items()}
 			if n := len(d.stepDeltas); n > 1 && n != aspect.MaxScaleLevel {
@@ -65,7 +65,7 @@ func (s *scaling) initial(policies []policy) {
 		if !count.ok() {
 			s.add(p.fail(MissingValue, "", "the policy %s has no initial_delta with number_of_instances", p.key))
 		}
-		n := s.number(s.resolve(s.t, count), "number_of_instances", 0, 0, maxInstances)
+		n := s.number(s.resolve(s.t, count), "number_of_instances", 0, maxInstances)
 		for _, name := range s.policyVDUs(p) {
 			s.f.VDU(name).InitialInstances = n
 		}
@@ -102,7 +102,7 @@ func (s *scaling) deltas(policies []policy) {
 			if !count.ok() {
 				s.add(one.fail(MissingValue, "", "the delta %q has no number_of_instances", clip(one.key)))
 			}
-			d.counts[one.key] = s.number(count, "number_of_instances", 0, 0, maxInstances)
+			d.counts[one.key] = s.number(count, "number_of_instances", 0, maxInstances)
 		}
 		if len(known) == 0 && len(d.counts) > 1 {
 			s.add(p.fail(UnknownDelta, "add step_deltas to the aspect", "the policy %s has %d deltas, but the scaling aspect %q does not say which step uses which", p.key, len(d.counts), s.f.Aspects[i].ID))

@@ -11,12 +11,12 @@ import (
 )
 
 // flavour parses a changed small VNFD and returns its flavour.
-func flavour(t testing.TB, text string, more ...string) (*vnfd.Flavour, *tosca.Result) {
-	t.Helper()
+func flavour(tb testing.TB, text string, more ...string) (*vnfd.Flavour, *tosca.Result) {
+	tb.Helper()
 	result, err := parse(files(text, more...))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	f := result.VNFD.Flavour("f")
-	require.NotNil(t, f)
+	require.NotNil(tb, f)
 	return f, result
 }
 

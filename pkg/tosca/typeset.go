@@ -1,6 +1,9 @@
 package tosca
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // typeset knows the types of SOL001 and those that the package defines.
 type typeset struct {
@@ -93,12 +96,7 @@ func (t *typeset) foreign(name string) bool {
 
 // is says whether a type is base or derived from it.
 func (t *typeset) is(name, base string) bool {
-	for _, at := range t.chain(name) {
-		if at == base {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.chain(name), base)
 }
 
 // find returns the first value that a type, or what it is derived from, has at a path of its definition.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -172,9 +173,7 @@ func mergePatch(target, patch any) any {
 	}
 	t, _ := target.(map[string]any)
 	merged := make(map[string]any, len(t)+len(p))
-	for k, v := range t {
-		merged[k] = v
-	}
+	maps.Copy(merged, t)
 	for k, v := range p {
 		if v == nil {
 			delete(merged, k)

@@ -39,13 +39,13 @@ type bundle struct {
 	dir     string
 }
 
-func setup(t testing.TB, change ...func(*vnfpkg.Options)) *bundle {
-	t.Helper()
-	b := &bundle{store: &vnfpkgtest.Memory{}, dir: t.TempDir()}
+func setup(tb testing.TB, change ...func(*vnfpkg.Options)) *bundle {
+	tb.Helper()
+	b := &bundle{store: &vnfpkgtest.Memory{}, dir: tb.TempDir()}
 	var err error
 	b.content, err = content.Open(b.dir)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.content.Close()) })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, b.content.Close()) })
 	b.Service = b.another(change...)
 	return b
 }
@@ -60,35 +60,35 @@ func (b *bundle) another(change ...func(*vnfpkg.Options)) *vnfpkg.Service {
 }
 
 // work does the jobs that were added.
-func (b *bundle) work(t testing.TB) {
-	t.Helper()
+func (b *bundle) work(tb testing.TB) {
+	tb.Helper()
 	for _, id := range b.store.Jobs() {
-		require.NoError(t, b.Onboard(t.Context(), id))
+		require.NoError(tb, b.Onboard(tb.Context(), id))
 	}
 }
 
-func (b *bundle) create(t testing.TB) string {
-	t.Helper()
-	p, err := b.Create(t.Context(), sol.KeyValuePairs{"k": "v"})
-	require.NoError(t, err)
+func (b *bundle) create(tb testing.TB) string {
+	tb.Helper()
+	p, err := b.Create(tb.Context(), sol.KeyValuePairs{"k": "v"})
+	require.NoError(tb, err)
 	return p.ID
 }
 
-func (b *bundle) get(t testing.TB, id string) *vnfpkg.Package {
-	t.Helper()
-	p, err := b.Get(t.Context(), id)
-	require.NoError(t, err)
+func (b *bundle) get(tb testing.TB, id string) *vnfpkg.Package {
+	tb.Helper()
+	p, err := b.Get(tb.Context(), id)
+	require.NoError(tb, err)
 	return p
 }
 
 // onboard makes an onboarded package of these files.
-func (b *bundle) onboard(t testing.TB, files map[string]string) *vnfpkg.Package {
-	t.Helper()
-	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files))))
-	b.work(t)
-	p := b.get(t, id)
-	require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.Failure)
+func (b *bundle) onboard(tb testing.TB, files map[string]string) *vnfpkg.Package {
+	tb.Helper()
+	id := b.create(tb)
+	require.NoError(tb, b.Upload(tb.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files))))
+	b.work(tb)
+	p := b.get(tb, id)
+	require.Equal(tb, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.Failure)
 	return p
 }
 
@@ -97,21 +97,21 @@ func sha256Of(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (b *bundle) digests(t testing.TB) []content.Digest {
-	t.Helper()
+func (b *bundle) digests(tb testing.TB) []content.Digest {
+	tb.Helper()
 	var all []content.Digest
-	for d, err := range b.content.All(t.Context(), time.Now().Add(time.Hour)) {
-		require.NoError(t, err)
+	for d, err := range b.content.All(tb.Context(), time.Now().Add(time.Hour)) {
+		require.NoError(tb, err)
 		all = append(all, d)
 	}
 	return all
 }
 
-func requireCode(t testing.TB, err error, code lcm.Code) *lcm.Error {
-	t.Helper()
+func requireCode(tb testing.TB, err error, code lcm.Code) *lcm.Error {
+	tb.Helper()
 	var e *lcm.Error
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, code, e.Code, err)
+	require.ErrorAs(tb, err, &e)
+	require.Equal(tb, code, e.Code, err)
 	return e
 }
 

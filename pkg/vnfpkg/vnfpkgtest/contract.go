@@ -92,6 +92,7 @@ func requireCode(t *testing.T, err error, code lcm.Code) {
 }
 
 func roundTrip(t *testing.T, h Harness) {
+	t.Helper()
 	p := insert(t, h)
 	require.Equal(t, int64(1), p.Version)
 	require.WithinDuration(t, time.Now(), p.Created, time.Minute)
@@ -124,6 +125,7 @@ func roundTrip(t *testing.T, h Harness) {
 }
 
 func absent(t *testing.T, h Harness) {
+	t.Helper()
 	for _, id := range []string{uuid.NewString(), "no-uuid", ""} {
 		_, err := h.Store.Package(t.Context(), id)
 		requireCode(t, err, lcm.CodeNotFound)
@@ -144,6 +146,7 @@ func absent(t *testing.T, h Harness) {
 }
 
 func pages(t *testing.T, h Harness) {
+	t.Helper()
 	want := map[string]bool{}
 	for range 5 {
 		want[insert(t, h).ID] = true
@@ -167,6 +170,7 @@ func pages(t *testing.T, h Harness) {
 }
 
 func refused(t *testing.T, h Harness) {
+	t.Helper()
 	p := insert(t, h)
 	no := errors.New("no")
 	_, err := h.Store.UpdatePackage(t.Context(), p.ID, func(p *vnfpkg.Package, _ time.Time) error {
@@ -181,6 +185,7 @@ func refused(t *testing.T, h Harness) {
 }
 
 func compareAndSet(t *testing.T, h Harness) {
+	t.Helper()
 	p := insert(t, h)
 	const n = 8
 	var wg sync.WaitGroup
@@ -211,6 +216,7 @@ func compareAndSet(t *testing.T, h Harness) {
 }
 
 func job(t *testing.T, h Harness) {
+	t.Helper()
 	p := insert(t, h)
 	update(t, h, p.ID, func(p *vnfpkg.Package) { p.OnboardingState = sol.PackageOnboardingStateUploading })
 	require.NotContains(t, h.Jobs(t), p.ID)
@@ -231,6 +237,7 @@ func count(ids []string, id string) int {
 }
 
 func unique(t *testing.T, h Harness) {
+	t.Helper()
 	one, two := insert(t, h), insert(t, h)
 	vnfdID := uuid.NewString()
 	onboard(t, h, one.ID, vnfdID, digest())
@@ -249,6 +256,7 @@ func unique(t *testing.T, h Harness) {
 }
 
 func lease(t *testing.T, h Harness) {
+	t.Helper()
 	p := insert(t, h)
 	start := func(token string, d time.Duration) {
 		_, err := h.Store.UpdatePackage(t.Context(), p.ID, func(p *vnfpkg.Package, now time.Time) error {
@@ -277,6 +285,7 @@ func lease(t *testing.T, h Harness) {
 }
 
 func deletion(t *testing.T, h Harness) {
+	t.Helper()
 	p := insert(t, h)
 	no := errors.New("no")
 	_, err := h.Store.DeletePackage(t.Context(), p.ID, func(*vnfpkg.Package) error { return no })
@@ -303,6 +312,7 @@ func deletion(t *testing.T, h Harness) {
 }
 
 func models(t *testing.T, h Harness) {
+	t.Helper()
 	key := vnfpkg.ModelKey{Digest: digest(), Format: 1}
 	for _, model := range []string{`{"id": "a"}`, `{"id": "b"}`} {
 		require.NoError(t, h.Store.SavePackageModel(t.Context(), key, json.RawMessage(model)))
@@ -315,6 +325,7 @@ func models(t *testing.T, h Harness) {
 }
 
 func release(t *testing.T, h Harness) {
+	t.Helper()
 	one, two, d := insert(t, h), insert(t, h), digest()
 	key := vnfpkg.ModelKey{Digest: d, Format: 1}
 	require.NoError(t, h.Store.SavePackageModel(t.Context(), key, json.RawMessage(`{}`)))
@@ -349,6 +360,7 @@ func release(t *testing.T, h Harness) {
 
 // claim lets a package begin to need content at the moment in which the content is removed.
 func claim(t *testing.T, h Harness) {
+	t.Helper()
 	p, d := insert(t, h), digest()
 	removing, claimed := make(chan struct{}), make(chan struct{})
 	var removed bool
