@@ -67,14 +67,3 @@ func (v *verifier) check(_ string, _ net.Addr, key ssh.PublicKey) error {
 	}
 	return nil
 }
-
-// AnyHostKey is a HostKeyStore that accepts every key and remembers none. Only for networks where nobody can be in the middle.
-type AnyHostKey struct{}
-
-// Lookup returns nil.
-func (AnyHostKey) Lookup(context.Context, string) (*HostKey, error) {
-	return nil, nil //nolint:nilnil // the interface says so
-}
-
-// Pin returns k.
-func (AnyHostKey) Pin(_ context.Context, _ string, k HostKey) (HostKey, error) { return k, nil }

@@ -286,7 +286,7 @@ write_hosts() {
 }
 
 swap_off() {
-  swapoff -a || die "swapoff -a"
+  if [ -r /proc/swaps ] && awk 'NR > 1 { f = 1 } END { exit !f }' /proc/swaps; then swapoff -a || die "swapoff -a"; fi
   if [ -f /etc/fstab ] && grep -Eq '^[^#].*[[:space:]]swap[[:space:]]' /etc/fstab; then
     sed -E 's/^([^#].*[[:space:]]swap[[:space:]].*)$/# \1/' /etc/fstab | put 0644 /etc/fstab
   fi
@@ -896,8 +896,8 @@ fi
 if [ -z "${GYBE_LOCKED:-}" ]; then
   export GYBE_LOCKED=1
   rc=0
-  flock -w 900 -E 75 /run/lock/install_k8s_cluster.lock bash "$0" "$@" || rc=$?
-  if [ "$rc" = 75 ]; then die_for_now "another run has been holding /run/lock/install_k8s_cluster.lock for 900 s"; fi
+  flock -w 900 -E 75 /run/install_k8s_cluster.lock bash "$0" "$@" || rc=$?
+  if [ "$rc" = 75 ]; then die_for_now "another run has been holding /run/install_k8s_cluster.lock for 900 s"; fi
   exit "$rc"
 fi
 
