@@ -1,6 +1,3 @@
-// Package simcloud is a simulated OpenStack cloud in memory: Keystone, Heat, Nova, Neutron, Glance and Cinder over HTTP
-// on one port, with a control API at /sim/ that makes things slow or wrong. Servers get addresses in a loopback block of
-// their own, where a fleet of machines can really listen.
 package simcloud
 
 import (
@@ -217,7 +214,9 @@ func (c *Cloud) Close() {
 		c.world.Faults.Clear()
 		_ = c.server.Close()
 		<-c.served
-		c.world.StopWork(c.parent)
+		ended, cancel := context.WithCancelCause(c.parent)
+		cancel(sim.ErrReset)
+		c.world.StopWork(ended)
 		c.removeMachines()
 		c.closeBlock()
 	})

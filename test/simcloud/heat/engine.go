@@ -186,7 +186,9 @@ func (s *Service) act(ctx context.Context, r *Resource, action string, do func(c
 	reason, err := s.work(ctx, fault.Work{Type: r.Type, Name: r.Name, Stack: r.stack.Name, Action: lower(action)})
 	if err == nil && reason != "" {
 		if r.kind.ownTime && action == "CREATE" {
+			s.world.Lock()
 			r.data["fail_with"] = reason // the service that makes it fails it
+			s.world.Unlock()
 		} else {
 			err = failf("ResourceFailure", "%s", reason)
 		}

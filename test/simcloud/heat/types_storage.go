@@ -72,10 +72,11 @@ func (s *Service) volume() *kind {
 }
 
 func (s *Service) createVolume(ctx context.Context, j job) error {
+	s.world.Lock()
 	if reason := hot.Text(j.r.data["fail_with"]); reason != "" {
+		s.world.Unlock()
 		return failf("ResourceInError", `Went to status error due to "%s"`, reason)
 	}
-	s.world.Lock()
 	v, err := s.cinder.Create(j.c, cinder.Spec{
 		Size: j.p.number("size", 0), Name: physicalName(j.r), Description: j.p.text("description"), ImageRef: j.p.first("image", "imageRef"),
 		Type: j.p.text("volume_type"), Zone: j.p.text("availability_zone"), Metadata: metadata(j.p.mapping("metadata")),

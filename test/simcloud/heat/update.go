@@ -78,7 +78,9 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 	case err != nil:
 		return asFailure(err).at(st, def.Name)
 	case fresh:
+		s.world.Lock()
 		r.def, r.requires = def, def.Requires()
+		s.world.Unlock()
 		return s.createResource(ctx, r)
 	case replace:
 		return s.replace(ctx, r, def)

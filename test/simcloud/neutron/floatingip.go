@@ -1,6 +1,7 @@
 package neutron
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 
@@ -133,7 +134,14 @@ func (s *Service) associate(c rest.Caller, f *FloatingIP, spec FloatingSpec) err
 				f.IP, f.ID, p.ID, fixed.IP, f.NetworkID)
 		}
 	}
-	f.PortID, f.FixedIP, f.RouterID, f.Status = p.ID, fixed.IP, router.ID, "ACTIVE"
+	f.PortID, f.FixedIP, f.RouterID, f.Status = p.ID, fixed.IP, router.ID, "DOWN"
+	s.world.Go(func(context.Context) { // an agent somewhere notices a moment later
+		s.world.Lock()
+		defer s.world.Unlock()
+		if f.PortID == p.ID {
+			f.Status = "ACTIVE"
+		}
+	})
 	return nil
 }
 
