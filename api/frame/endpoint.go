@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -87,6 +88,10 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 		if err := e.body(w, r); err != nil {
 			return err
 		}
+	}
+	if !e.Stream {
+		// Everything has been read. The deadline for that would end the request's context when it passes.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not supported by test recorders
 	}
 	return e.Handle(w, r)
 }

@@ -442,6 +442,41 @@ func TestConditionalRequests(t *testing.T) {
 	}
 }
 
+func TestADeadlineForReadingDoesNotEndTheHandler(t *testing.T) {
+	t.Parallel()
+	const deadline = 50 * time.Millisecond
+	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
+	wait := func(_ http.ResponseWriter, r *frame.Request) error {
+		select {
+		case <-r.Context().Done():
+			return r.Context().Err()
+		case <-time.After(4 * deadline):
+			return nil
+		}
+	}
+	f.Mount(frame.API{Prefix: "/x", Routes: []frame.Route{
+		{Method: "GET", Path: "/wait", Handle: wait},
+		{Method: "PUT", Path: "/wait", Consumes: []string{"application/zip"}, Stream: true, Handle: func(w http.ResponseWriter, r *frame.Request) error {
+			if _, err := io.Copy(io.Discard, frame.StreamBody(w, r.Request, 10, time.Second)); err != nil {
+				return err
+			}
+			return wait(w, r)
+		}},
+	}})
+	s := httptest.NewUnstartedServer(f)
+	s.Config.ReadTimeout = deadline
+	s.Start()
+	t.Cleanup(s.Close)
+	for method, body := range map[string]io.Reader{"GET": http.NoBody, "PUT": strings.NewReader("PK")} {
+		req, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/x/wait", body)
+		require.NoError(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, 200, resp.StatusCode, method)
+	}
+}
+
 func TestPreferredMediaType(t *testing.T) {
 	t.Parallel()
 	offers := []string{"text/plain", "application/zip"}

@@ -114,6 +114,9 @@ func (b *Body) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // not supported by test recorders
 	n, err := b.src.Read(p)
 	b.n.Add(int64(n))
+	if err != nil {
+		_ = b.control.SetReadDeadline(time.Time{}) // or it would end the request's context while the handler works on
+	}
 	return n, tooLarge(err)
 }
 
