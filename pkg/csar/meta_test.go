@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -128,6 +129,13 @@ func TestPackagesAsTheyAreMetInPractice(t *testing.T) {
 			withMeta("", entry{name: "Scripts/"}, entry{name: "Scripts/"}, entry{name: "UserData/__init__.py"}, entry{name: "__MACOSX/._x"}),
 			nil,
 		},
+		"names that begin with ./": {
+			[]entry{
+				stored("./"+csar.MetaPath, strings.Replace(meta, "Definitions/", "./Definitions/", 1)+"\nName: ./Scripts/x.sh\nAlgorithm: SHA-256\nHash: "+sum+"\n"),
+				stored("./Definitions/top.yaml", ""), stored("./Scripts/x.sh", script),
+			},
+			[]csar.Artifact{{Path: "Scripts/x.sh", Algorithm: csar.SHA256, Hash: sum, Size: int64(len(script))}},
+		},
 		"manifest instead of TOSCA.meta": {
 			[]entry{
 				stored("vnfd.yaml", "a: b\n"), stored("Artifacts/install.sh", script),
@@ -145,9 +153,13 @@ func TestPackagesAsTheyAreMetInPractice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report, err := verify(t, makeZip(t, tc.entries...), csar.DefaultLimits())
+			a, err := openZip(makeZip(t, tc.entries...), csar.DefaultLimits())
+			require.NoError(t, err)
+			report, err := a.Verify(t.Context(), nil)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, report.Artifacts)
+			_, err = fs.ReadFile(a.FS(), a.Info().Entry)
+			require.NoError(t, err)
 		})
 	}
 }

@@ -119,7 +119,7 @@ func TestHostileArchivesAreRejectedWithTheReason(t *testing.T) {
 		{"encrypted entry", makeZip(t, good(entry{name: "x", flags: 1})...), csar.Encrypted, "x", "encrypted"},
 		{"unknown compression", patchMethod(makeZip(t, good(entry{name: "x", store: true})...)), csar.BadCompression, "x", "method 99"},
 		{"too many entries", makeZip(t, good(many(30)...)...), csar.TooManyEntries, "", "more than 20 entries"},
-		{"a directory far larger than the entries allowed", makeZip(t, good(many(40_000)...)...), csar.TooManyEntries, "", "more than 20 entries"},
+		{"a directory far larger than the entries allowed", makeZip(t, good(many(15_000)...)...), csar.TooManyEntries, "", "more than 20 entries"},
 		{"a file over the limit", makeZip(t, good(entry{name: "big", body: zeros + "x", store: true})...), csar.TooLarge, "big", "1048576 bytes"},
 		{"files over the limit together", makeZip(t, good(stored("a", zeros), stored("b", zeros), stored("c", "x"))...), csar.TooLarge, "", "2097152 bytes together"},
 		{"a bomb", makeZip(t, good(entry{name: "bomb", body: zeros})...), csar.Bomb, "bomb", "50 times"},
@@ -141,7 +141,7 @@ func stored(name, body string) entry { return entry{name: name, body: body, stor
 func many(n int) []entry {
 	entries := make([]entry, n)
 	for i := range entries {
-		entries[i] = entry{name: "f" + strings.Repeat("x", i%50) + string(rune('a'+i%26)) + "/" + strings.Repeat("y", i/1300)}
+		entries[i] = stored("f"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+"/"+strings.Repeat("y", i/1300), "")
 	}
 	return entries
 }
