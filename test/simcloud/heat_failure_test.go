@@ -60,7 +60,7 @@ func TestCreateRefusesBadTemplates(t *testing.T) {
 		{"unknown flavor", "StackValidationFailed", "The Flavor ID (m9) could not be found.", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m9, image: cirros-0.5.2-x86_64-disk}}}")},
 		{"unknown image", "StackValidationFailed", "The Image (nope) could not be found.", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: nope}}}")},
 		{"unknown network", "StackValidationFailed", "Unable to find network with name or id 'nope'", one("resources: {a: {type: OS::Neutron::Port, properties: {network: nope}}}")},
-		{"recursion", "RequestLimitExceeded", "Recursion depth exceeds", map[string]any{"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml}}", "files": map[string]string{"w.yaml": hot + "resources: {a: {type: w.yaml}}"}}},
+		{"recursion", "StackValidationFailed", "Recursion depth exceeds", map[string]any{"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml}}", "files": map[string]string{"w.yaml": hot + "resources: {a: {type: w.yaml}}"}}},
 		{"too large", "RequestLimitExceeded", "exceeds maximum allowed size", map[string]any{"stack_name": "x", "template": hot + "description: " + strings.Repeat("x", 600_000)}},
 	} {
 		status, kind, message := refused(t, u, tc.body)

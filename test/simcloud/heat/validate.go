@@ -97,7 +97,10 @@ func (s *Service) validateNested(st *Stack, def *hot.Resource, typ string, p pro
 		}
 	}
 	child := &Stack{Name: st.Name, Caller: st.Caller, tmpl: tmpl, files: st.files, env: st.env, params: params}
-	return s.validate(child, depth+1, false)
+	if err := s.validate(child, depth+1, false); err != nil {
+		return &hot.Error{Kind: "StackValidationFailed", Message: "Failed to validate: resources." + def.Name + ": " + err.Error()}
+	}
+	return nil
 }
 
 func (s *Service) validateGroup(st *Stack, def *hot.Resource, depth int) error {
