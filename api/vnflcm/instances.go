@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -54,7 +55,7 @@ func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 		Path: Prefix + "/vnf_instances", Selectors: selector.VnfInstances,
 		ID: func(i *sol.VnfInstance) string { return i.ID },
 		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfInstance, error) {
-			is, err := a.Store.Instances(ctx, lcm.Query{After: q.After, Limit: q.Limit})
+			is, err := a.Store.Instances(ctx, lcm.Query{After: q.After, Limit: q.Limit, Brief: brief(q, selector.VnfInstances.ExcludedByDefault())})
 			if err != nil {
 				return nil, err
 			}
@@ -66,6 +67,9 @@ func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 		},
 	}.Serve(w, r)
 }
+
+// brief says that nothing is wanted of what lists leave out by default, so that the store need not load it.
+func brief(q frame.Fetch, attributes []string) bool { return !slices.ContainsFunc(attributes, q.Wants) }
 
 func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	id, err := instanceID(r)

@@ -57,7 +57,7 @@ func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
 
 // operationQuery lets the store answer what it has an index for; the filter is applied again to the rest.
 func operationQuery(q frame.Fetch) lcm.Query {
-	out := lcm.Query{After: q.After, Limit: q.Limit}
+	out := lcm.Query{After: q.After, Limit: q.Limit, Brief: brief(q, selector.VnfLcmOpOccs.ExcludedByDefault())}
 	for _, e := range q.Filter.Exprs {
 		name, _ := e.Attribute()
 		switch {

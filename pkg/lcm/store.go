@@ -59,6 +59,9 @@ type Query struct {
 	InstanceID string // operations of one instance only
 	// States limits operations to these states.
 	States []sol.LcmOperationStateType
+	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
+	// Extensions, Instantiated and Inventory; of operations Params, Error, ResourceChanges and ChangedInfo.
+	Brief bool
 }
 
 // Claimed is what a node needs to work on an operation.

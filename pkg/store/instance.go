@@ -57,7 +57,11 @@ func (s *Store) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, er
 	if q.After != "" && !known(q.After) {
 		return nil, nil
 	}
-	rows, err := all[instanceRow](s.pool.Query(ctx, "SELECT "+instanceColumns+` FROM vnf_instance i
+	columns := instanceColumns
+	if q.Brief {
+		columns = instanceBrief
+	}
+	rows, err := all[instanceRow](s.pool.Query(ctx, "SELECT "+columns+` FROM vnf_instance i
 		WHERE $1::uuid IS NULL OR i.id > $1 ORDER BY i.id LIMIT $2`, maybe(q.After), limit(q.Limit)))
 	if err != nil {
 		return nil, fault("list instances", err)

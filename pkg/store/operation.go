@@ -45,7 +45,11 @@ func (s *Store) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, 
 	if len(q.States) > 0 {
 		where += " AND o.state = ANY(" + arg(states(q.States)) + ")"
 	}
-	rows, err := all[operationRow](s.pool.Query(ctx, "SELECT "+operationColumns+
+	columns := operationColumns
+	if q.Brief {
+		columns = operationBrief
+	}
+	rows, err := all[operationRow](s.pool.Query(ctx, "SELECT "+columns+
 		" FROM vnf_lcm_op_occ o WHERE "+where+" ORDER BY o.started, o.id LIMIT $1", args...))
 	if err != nil {
 		return nil, fault("list operations", err)
