@@ -15,7 +15,7 @@ import (
 
 // checkInstantiate finds everything in the request that cannot work, and reports all of it at once.
 func (s *Service) checkInstantiate(ctx context.Context, i *Instance, req sol.InstantiateVnfRequest, raw json.RawMessage, conns map[string]sol.VimConnectionInfo) error {
-	model, _, err := s.Packages.Model(ctx, i.VnfdID)
+	model, err := s.Packages.ModelOf(ctx, i.VnfPkgID)
 	if err != nil {
 		return err
 	}

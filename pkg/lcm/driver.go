@@ -68,6 +68,9 @@ type Packages interface {
 	// Model returns the VNFD and package id of the ONBOARDED package with this vnfdId: a
 	// CodeUnprocessable error when there is none or it is not ENABLED. It never parses YAML.
 	Model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error)
+	// ModelOf returns the VNFD of the package of an existing instance, also when it is DISABLED meanwhile: that
+	// forbids new instances, not the work on old ones.
+	ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, error)
 	// Files returns the content of a package, rooted at the archive's root.
 	Files(ctx context.Context, vnfPkgID string) (fs.FS, error)
 }

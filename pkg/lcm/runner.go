@@ -89,7 +89,7 @@ func (r *Runner) work(ctx context.Context, op *Operation, i *Instance) (*Work, e
 		claim: Claim{OperationID: op.ID, InstanceID: op.InstanceID, Epoch: op.Epoch},
 	}
 	var err error
-	if w.VNFD, _, err = r.Packages.Model(ctx, i.VnfdID); err != nil {
+	if w.VNFD, err = r.Packages.ModelOf(ctx, i.VnfPkgID); err != nil {
 		return w, err
 	}
 	if w.Package, err = r.Packages.Files(ctx, i.VnfPkgID); err != nil {
