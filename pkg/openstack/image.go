@@ -172,7 +172,7 @@ func (j *job) imageUploaded(ctx context.Context, s *lcm.Step, img *vnfd.SwImage,
 			}
 		}
 	}
-	return "", j.startUpload(ctx, s, img)
+	return j.startUpload(ctx, s, img)
 }
 
 // elsewhere says whether another node may still be sending.
@@ -186,10 +186,13 @@ func (j *job) elsewhere(ctx context.Context, cp uploading) bool {
 	return j.w.Clock.Now().Sub(cp.Beat) < beatLimit
 }
 
-func (j *job) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage) error {
+// atOnce is how long a tick stays with an upload that it has begun: small images are there by then.
+const atOnce = 100 * time.Millisecond
+
+func (j *job) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage) (string, error) {
 	f, err := j.w.Package.Open(img.File)
 	if err != nil {
-		return lcm.Errorf(lcm.CodeUnprocessable, "the package's image %s cannot be read: %w", img.File, err)
+		return "", lcm.Errorf(lcm.CodeUnprocessable, "the package's image %s cannot be read: %w", img.File, err)
 	}
 	id, err := j.createImage(ctx, img)
 	if err == nil {
@@ -198,10 +201,14 @@ func (j *job) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage) e
 	}
 	if err != nil {
 		_ = f.Close()
-		return err
+		return "", err
 	}
-	j.uploads.start(ctx, j.session, id, img.Name, f)
-	return lcm.Wait(pace(0), "uploading image "+img.Name)
+	u := j.uploads.start(ctx, j.session, id, img.Name, f)
+	if !u.within(ctx, atOnce) {
+		return "", lcm.Wait(pace(atOnce), "uploading image "+img.Name)
+	}
+	j.uploads.forget(id)
+	return id, u.err
 }
 
 // ownUpload follows an upload of this process.

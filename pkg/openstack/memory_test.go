@@ -28,6 +28,15 @@ type memory struct {
 	dieAt    int
 	dieAfter bool
 	dead     bool
+
+	clock lcm.Clock // of the first claim
+}
+
+func (m *memory) now() time.Time {
+	if m.clock == nil {
+		return time.Now()
+	}
+	return m.clock.Now()
 }
 
 // copied is v as it is after it was stored and read.
@@ -126,7 +135,7 @@ func (m *memory) BeginStep(_ context.Context, c lcm.Claim, phase, name, target s
 			}
 		}
 		m.steps = append(m.steps, lcm.StepRecord{
-			ID: int64(len(m.steps) + 1), Phase: phase, Name: name, Target: target, State: lcm.StepOpen, Attempts: 1, Started: time.Now(),
+			ID: int64(len(m.steps) + 1), Phase: phase, Name: name, Target: target, State: lcm.StepOpen, Attempts: 1, Started: m.now(),
 		})
 		out = m.steps[len(m.steps)-1]
 	})

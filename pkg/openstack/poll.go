@@ -2,21 +2,17 @@ package openstack
 
 import "time"
 
-// pace says how long to wait before the next look at something that has been under way for this long: at first quick things are seen
-// at once, later the VIM is left in peace.
+// pace says how long to wait before the next look at something that has been under way for this long: a third of that time, so that quick
+// things are seen at once and slow ones cost the VIM little, within limits that grow.
 func pace(elapsed time.Duration) time.Duration {
-	for _, step := range []struct{ until, wait time.Duration }{
-		{60 * time.Millisecond, 20 * time.Millisecond},
-		{250 * time.Millisecond, 50 * time.Millisecond},
-		{time.Second, 100 * time.Millisecond},
-		{3 * time.Second, 200 * time.Millisecond},
-		{10 * time.Second, 400 * time.Millisecond},
-		{30 * time.Second, time.Second},
-		{2 * time.Minute, 2 * time.Second},
-	} {
-		if elapsed < step.until {
-			return step.wait
-		}
+	longest := 5 * time.Second
+	switch {
+	case elapsed < 10*time.Second:
+		longest = 400 * time.Millisecond
+	case elapsed < 30*time.Second:
+		longest = time.Second
+	case elapsed < 2*time.Minute:
+		longest = 2 * time.Second
 	}
-	return 5 * time.Second
+	return min(max(elapsed/3, 5*time.Millisecond), longest)
 }

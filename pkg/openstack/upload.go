@@ -89,7 +89,7 @@ func (us *uploads) close() {
 }
 
 // start sends f, which it closes, as the data of an image. It goes on after ctx ends, because an image can take longer than a tick.
-func (us *uploads) start(ctx context.Context, s *session, image, name string, f fs.File) {
+func (us *uploads) start(ctx context.Context, s *session, image, name string, f fs.File) *upload {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	u := &upload{cancel: cancel, size: -1, done: make(chan struct{})}
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -113,6 +113,7 @@ func (us *uploads) start(ctx context.Context, s *session, image, name string, f 
 		u.err = us.send(ctx, s, image, name, f, u)
 		u.ended = time.Now()
 	})
+	return u
 }
 
 // send makes the one call that carries the data. It is not given to gophercloud, which would send the rest of a half-read
@@ -176,6 +177,19 @@ func (u *upload) result() (err error, over bool) { //nolint:revive // the outcom
 	default:
 		return nil, false
 	}
+}
+
+// within says whether the upload ends in this time.
+func (u *upload) within(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-u.done:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 func (u *upload) progress() string {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/gophercloud/gophercloud/v2"
+	gopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/grant"
@@ -37,7 +39,8 @@ type onePackage struct {
 func (p onePackage) Model(context.Context, string) (*vnfd.VNFD, string, error) {
 	return p.model, "pkg-1", nil
 }
-func (p onePackage) Files(context.Context, string) (fs.FS, error) { return p.files, nil }
+func (p onePackage) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return p.model, nil }
+func (p onePackage) Files(context.Context, string) (fs.FS, error)        { return p.files, nil }
 
 // infras has one driver for everything.
 type infras struct{ driver lcm.Infra }
@@ -93,13 +96,14 @@ func (t tap) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // world is one instance, its operations, and the nodes that work on them one after another.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	cloud  *simcloud.Cloud
 	pkg    onePackage
 	store  *memory
 	cfg    openstack.Config
 	zones  []string
 	retry  lcm.Tuning
+	clock  lcm.Clock
 	deaths int
 
 	mu           sync.Mutex
@@ -108,12 +112,12 @@ type world struct {
 	dieAfterCall bool
 }
 
-func newWorld(t *testing.T, cloud *simcloud.Cloud) *world {
+func newWorld(t testing.TB, cloud *simcloud.Cloud) *world {
 	t.Helper()
 	pkg, err := samplePackage()
 	require.NoError(t, err)
 	w := &world{
-		t: t, cloud: cloud, pkg: pkg, store: &memory{},
+		t: t, cloud: cloud, pkg: pkg, store: &memory{}, clock: lcm.SystemClock{},
 		retry: lcm.Tuning{RetryBase: time.Millisecond, RetryMax: 10 * time.Millisecond, Retries: 4},
 	}
 	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return tap{next, w} }
@@ -139,7 +143,7 @@ func (w *world) admit(typ sol.LcmOperationType, params any) {
 	w.store.phases, w.store.steps = map[string]lcm.PhaseRecord{}, nil
 	w.store.op = lcm.Operation{
 		ID: uuid.NewString(), InstanceID: w.store.instance.ID, Type: typ, State: sol.LcmOperationStateStarting, Params: raw,
-		Deadline: time.Now().Add(time.Minute), Epoch: epoch,
+		Deadline: time.Now().Add(24 * time.Hour), Epoch: epoch,
 	}
 }
 
@@ -185,8 +189,9 @@ func (w *world) node() (*openstack.Driver, *lcm.Runner) {
 		log = slog.New(slog.NewTextHandler(w.t.Output(), nil))
 	}
 	d := openstack.New(w.cfg, log)
+	w.store.clock = w.clock
 	return d, &lcm.Runner{
-		Store: w.store, Packages: w.pkg, Clock: lcm.SystemClock{}, Log: log, Node: "node-1", Tuning: w.retry,
+		Store: w.store, Packages: w.pkg, Clock: w.clock, Log: log, Node: "node-1", Tuning: w.retry,
 		Planner: &lcm.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grant.Local{Zones: w.zones}},
 	}
 }
@@ -209,7 +214,7 @@ func (w *world) run() sol.LcmOperationStateType {
 		case !again:
 			return w.store.op.State
 		case after > 0:
-			timer := time.NewTimer(after)
+			timer := time.NewTimer(min(after, 50*time.Millisecond)) // an early look must do no harm
 			select {
 			case <-timer.C:
 			case <-w.t.Context().Done():
@@ -246,7 +251,25 @@ func (w *world) reset() {
 
 func (w *world) stackName() string { return "vnf-" + w.store.instance.ID }
 
-// objects counts what the cloud has of this instance: top stacks by name, and images that exist beyond those of before.
+// fastClock runs a hundred times as fast as time.
+type fastClock struct{ start time.Time }
+
+func (c fastClock) Now() time.Time { return c.start.Add(100 * time.Since(c.start)) }
+
+// call makes a call to Heat that no node makes.
+func (w *world) call(method, path string) {
+	w.t.Helper()
+	provider, err := gopenstack.AuthenticatedClient(w.t.Context(), w.cloud.AuthOptions())
+	require.NoError(w.t, err)
+	heat, err := gopenstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: simcloud.Region})
+	require.NoError(w.t, err)
+	res, err := heat.Request(w.t.Context(), method, strings.TrimSuffix(heat.Endpoint, "/")+path, &gophercloud.RequestOpts{OkCodes: []int{200, 204}})
+	require.NoError(w.t, err)
+	require.NoError(w.t, res.Body.Close())
+	provider.HTTPClient.CloseIdleConnections()
+}
+
+// stacks counts the instance's top stacks and names all of them.
 func (w *world) stacks() (tops int, names []string) {
 	for _, s := range w.cloud.State()["stacks"] {
 		if strings.HasPrefix(s.Name, w.stackName()) {
