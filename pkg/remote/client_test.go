@@ -2,6 +2,8 @@ package remote_test
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -10,9 +12,6 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
-
-	"crypto/ed25519"
-	"crypto/rand"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
