@@ -53,8 +53,7 @@ func (c *Cloud) registerControl(mux *http.ServeMux) {
 				status, v, err = h(r, body)
 			}
 			if err != nil {
-				var e *rest.Error
-				if errors.As(err, &e) {
+				if e, ok := errors.AsType[*rest.Error](err); ok {
 					status = e.Status
 				} else if status < http.StatusBadRequest {
 					status = http.StatusBadRequest

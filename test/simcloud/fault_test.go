@@ -2,7 +2,6 @@ package simcloud
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -107,7 +106,7 @@ func TestHangEndsWithTheClientOrTheRule(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	done := make(chan error, 1)
 	go func() {
-		_, _, err := createPort(t.Context(), t, c, u.Token())
+		_, err := ports.Create(t.Context(), u.neutron, ports.CreateOpts{NetworkID: c.Net0ID(), Name: "p"}).Extract()
 		done <- err
 	}()
 	eventually(t, "the second call hangs", func() bool { r, _ := c.Faults().Get(id); return r.Fired == 2 })
@@ -209,6 +208,6 @@ func TestLostReplyOfAStackCreate(t *testing.T) {
 	_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"), map[string]any{"stack_name": "vnf", "template": "heat_template_version: rocky"}, nil, nil)
 	require.Error(t, err)
 	var code gophercloud.ErrUnexpectedResponseCode
-	require.False(t, errors.As(err, &code), "no answer at all: %v", err)
+	require.NotErrorAs(t, err, &code, "no answer at all")
 	require.Len(t, c.State()["stacks"], 1, "the work was done all the same")
 }

@@ -1,7 +1,6 @@
 package simcloud
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ func refused(t *testing.T, u *user, body map[string]any) (int, string, string) {
 	t.Helper()
 	_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"), body, nil, nil)
 	var e gophercloud.ErrUnexpectedResponseCode
-	require.True(t, errors.As(err, &e), "%v", err)
+	require.ErrorAs(t, err, &e)
 	var v struct {
 		Error struct{ Type, Message string } `json:"error"`
 	}
@@ -57,8 +56,8 @@ func TestCreateRefusesBadTemplates(t *testing.T) {
 		{"missing nested file", "StackValidationFailed", `Could not fetch remote template "w.yaml"`, one("resources: {a: {type: w.yaml}}")},
 		{"bad nested file", "StackValidationFailed", "Unknown Property y", map[string]any{"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml, properties: {y: 1}}}", "files": map[string]string{"w.yaml": hot}}},
 		{"missing get_file", "StackValidationFailed", "No content found", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, user_data: {get_file: x.sh}}}}")},
-		{"unknown flavor", "StackValidationFailed", "The Flavor ID (m9) could not be found.", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m9, image: cirros-0.5.2-x86_64-disk}}}")},
-		{"unknown image", "StackValidationFailed", "The Image (nope) could not be found.", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: nope}}}")},
+		{"unknown flavor", "StackValidationFailed", "Error validating value 'm9': No Flavor matching {'name': 'm9'}. (HTTP 404)", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m9, image: cirros-0.5.2-x86_64-disk}}}")},
+		{"unknown image", "StackValidationFailed", "No images matching {'name': 'nope'}.", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: nope}}}")},
 		{"unknown network", "StackValidationFailed", "Unable to find network with name or id 'nope'", one("resources: {a: {type: OS::Neutron::Port, properties: {network: nope}}}")},
 		{"recursion", "StackValidationFailed", "Recursion depth exceeds", map[string]any{"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml}}", "files": map[string]string{"w.yaml": hot + "resources: {a: {type: w.yaml}}"}}},
 		{"too large", "RequestLimitExceeded", "exceeds maximum allowed size", map[string]any{"stack_name": "x", "template": hot + "description: " + strings.Repeat("x", 600_000)}},
@@ -96,7 +95,7 @@ func TestNestedValueErrorsAppearWhenTheNestedStackIsMade(t *testing.T) {
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, params)
 	st := waitStack(t, u, id, "CREATE_FAILED")
 	require.Contains(t, st.StatusReason, "Resource CREATE failed: StackValidationFailed: resources.worker-")
-	require.Contains(t, st.StatusReason, "Error validating value 'nope': The Image (nope) could not be found.")
+	require.Contains(t, st.StatusReason, "Error validating value 'nope': No images matching {'name': 'nope'}.")
 }
 
 func TestQuotaRefusalsCarryTheServicesText(t *testing.T) {

@@ -140,7 +140,7 @@ resources:
 	gone := events("DELETE_COMPLETE")
 	require.Equal(t, "b", gone[0])
 	require.Equal(t, "c", gone[3])
-	require.Equal(t, 4, len(slices.Compact(gone)))
+	require.Len(t, slices.Compact(gone), 4)
 }
 
 func TestStackActions(t *testing.T) {

@@ -74,7 +74,7 @@ func (p *plainMachine) close() {
 	}
 }
 
-func (f *plainFleet) with(id string, what string, do func(p *plainMachine)) {
+func (f *plainFleet) with(id, what string, do func(p *plainMachine)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.machines[id]; p != nil {

@@ -37,8 +37,12 @@ func loginAs(t *testing.T, c *Cloud, opts gophercloud.AuthOptions) *user {
 		into **gophercloud.ServiceClient
 		make func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)
 	}{
-		{&u.heat, openstack.NewOrchestrationV1}, {&u.nova, openstack.NewComputeV2}, {&u.neutron, openstack.NewNetworkV2},
-		{&u.glance, openstack.NewImageV2}, {&u.cinder, openstack.NewBlockStorageV3}, {&u.keystone, openstack.NewIdentityV3},
+		{&u.heat, openstack.NewOrchestrationV1},
+		{&u.nova, openstack.NewComputeV2},
+		{&u.neutron, openstack.NewNetworkV2},
+		{&u.glance, openstack.NewImageV2},
+		{&u.cinder, openstack.NewBlockStorageV3},
+		{&u.keystone, openstack.NewIdentityV3},
 	} {
 		sc, err := s.make(p, eo)
 		require.NoError(t, err)

@@ -66,8 +66,10 @@ func (c *Cloud) seed() error {
 		return err //nolint:wrapcheck // wrapped by the caller
 	}
 	for i, f := range []nova.Flavor{
-		{Name: "m1.tiny", VCPUs: 1, RAM: 512, Disk: 1}, {Name: "m1.small", VCPUs: 1, RAM: 2048, Disk: 20},
-		{Name: "m1.medium", VCPUs: 2, RAM: 4096, Disk: 40}, {Name: "m1.large", VCPUs: 4, RAM: 8192, Disk: 80},
+		{Name: "m1.tiny", VCPUs: 1, RAM: 512, Disk: 1},
+		{Name: "m1.small", VCPUs: 1, RAM: 2048, Disk: 20},
+		{Name: "m1.medium", VCPUs: 2, RAM: 4096, Disk: 40},
+		{Name: "m1.large", VCPUs: 4, RAM: 8192, Disk: 80},
 		{Name: "m1.xlarge", VCPUs: 8, RAM: 16384, Disk: 160},
 	} {
 		f.ID = strconv.Itoa(i + 1)

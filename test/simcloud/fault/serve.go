@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -72,9 +73,7 @@ func (s *Set) strike(w http.ResponseWriter, r *http.Request, rule *Rule, fail Er
 		rec := newRecorder()
 		next(rec, r)
 		body := rec.body.Bytes()
-		for k, v := range rec.header {
-			w.Header()[k] = v
-		}
+		maps.Copy(w.Header(), rec.header)
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)+len(body)%2))
 		w.WriteHeader(rec.status)
 		_, _ = w.Write(body[:len(body)/2])

@@ -97,7 +97,7 @@ func (s *Set) fire(match func(*Rule) bool) []Rule {
 		if r.Matched < r.Nth || r.Count > 0 && r.Fired >= r.Count {
 			continue
 		}
-		if r.Probability > 0 && rand.Float64() >= r.Probability { //nolint:gosec // chance, not secrecy
+		if r.Probability > 0 && rand.Float64() >= r.Probability {
 			continue
 		}
 		r.Fired++

@@ -76,9 +76,9 @@ func (s *Service) Find(c rest.Caller, nameOrID string) (*Image, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Image (%s) could not be found.", nameOrID)
+		return nil, rest.Errorf(http.StatusNotFound, "EntityMatchNotFound", "No images matching {'name': '%s'}.", nameOrID)
 	}
-	return nil, rest.Errorf(http.StatusConflict, "PhysicalResourceNameAmbiguity", "Multiple physical resources were found with name (%s).", nameOrID)
+	return nil, rest.Errorf(http.StatusConflict, "EntityUniqueMatchNotFound", "No unique images match found for {'name': '%s'}.", nameOrID)
 }
 
 // Usage counts the images of a project.
@@ -86,8 +86,10 @@ func (s *Service) Usage(project string) int {
 	return len(s.Images.Filter(func(i *Image) bool { return i.Project == project }))
 }
 
-var diskFormats = []string{"ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "ploop", "iso"}
-var containerFormats = []string{"ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"}
+var (
+	diskFormats      = []string{"ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "ploop", "iso"}
+	containerFormats = []string{"ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"}
+)
 
 func (s *Service) create(c *rest.Call) (int, any, error) {
 	var req map[string]any

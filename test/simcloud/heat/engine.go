@@ -25,6 +25,7 @@ func (s *Service) start(st *Stack, action string, run func(ctx context.Context) 
 	st.running = cur
 	s.setStack(st, action, statusProgress, "Stack "+action+" started")
 	s.world.Go(func(context.Context) {
+		ctx := ctx
 		defer close(cur.done)
 		defer cancel(nil)
 		if prev != nil {
@@ -81,9 +82,7 @@ func graph(ctx context.Context, needs map[string][]string, do func(ctx context.C
 		first error
 	)
 	for name, before := range needs {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for _, b := range before {
 				if ch, ok := done[b]; ok {
 					select {
@@ -106,7 +105,7 @@ func graph(ctx context.Context, needs map[string][]string, do func(ctx context.C
 				return
 			}
 			close(done[name])
-		}()
+		})
 	}
 	wg.Wait()
 	if first == nil {

@@ -114,7 +114,7 @@ var (
 	errPreempted = errors.New("another action of the stack began")
 	errTimedOut  = errors.New("timed out")
 	errSibling   = errors.New("another resource failed")
-	errCancelled = errors.New("Stack UPDATE cancelled") //nolint:staticcheck,revive // shown as the reason
+	errCancelled = errors.New("Stack UPDATE cancelled")
 )
 
 // failure is why a resource failed: the exception, where, and its text.
@@ -146,16 +146,13 @@ func (f *failure) at(st *Stack, name string) *failure {
 
 // asFailure turns the error of another service, or of the template language, into a failure.
 func asFailure(err error) *failure {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
-	var h *hot.Error
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[*hot.Error](err); ok {
 		return &failure{kind: h.Kind, message: h.Message}
 	}
-	var e *rest.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*rest.Error](err); ok {
 		switch e.Kind {
 		case "badRequest", "forbidden", "itemNotFound", "conflictingRequest", "overLimit", "computeFault":
 			kind := strings.ReplaceAll(http.StatusText(e.Status), " ", "")
@@ -163,7 +160,7 @@ func asFailure(err error) *failure {
 				kind = "OverLimit"
 			}
 			return failf(kind, "%s (HTTP %d) (Request-ID: req-%s)", e.Message, e.Status, sim.NewID())
-		case "EntityNotFound", "PhysicalResourceNameAmbiguity":
+		case "EntityNotFound", "EntityMatchNotFound", "EntityUniqueMatchNotFound":
 			return failf(e.Kind, "%s", e.Message)
 		}
 		return failf(e.Kind+"Client", "%s\nNeutron server returns request_ids: ['req-%s']", e.Message, sim.NewID())
@@ -234,6 +231,7 @@ func (s *Service) work(ctx context.Context, w fault.Work) (reason string, err er
 				return "Injected failure", nil
 			}
 			return r.Reason, nil
+		default: // the others are faults of calls
 		}
 	}
 	return "", nil

@@ -47,7 +47,7 @@ type prop struct {
 // =constraint.
 func schema(text string) map[string]prop {
 	out := map[string]prop{}
-	for _, f := range strings.Fields(text) {
+	for f := range strings.FieldsSeq(text) {
 		name, rest, _ := strings.Cut(f, ":")
 		flags, constraint, _ := strings.Cut(rest, "=")
 		out[name] = prop{letter: flags[0], required: strings.Contains(flags, "!"), mutable: strings.Contains(flags, "~"), constraint: constraint}
@@ -232,11 +232,11 @@ func (s *Service) constraint(c rest.Caller, name string, v any) error {
 		_, err = s.cinder.Find(c, text)
 	case "cinder.vtype":
 		if !slices.Contains(s.cinder.Types, text) {
-			err = failf("EntityNotFound", "The VolumeType (%s) could not be found.", text)
+			err = &hot.Error{Kind: "EntityNotFound", Message: "The VolumeType (" + text + ") could not be found."}
 		}
 	case "nova.keypair":
 		if s.nova.KeyPair(c.UserID, text) == nil {
-			return fmt.Errorf("The Key (%s) could not be found.", text) //nolint:staticcheck,revive // the service's text
+			return &hot.Error{Kind: "EntityNotFound", Message: "The Key (" + text + ") could not be found."}
 		}
 	case "nova.server":
 		_, err = s.nova.Server(c, text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -100,7 +101,7 @@ func (s *Service) applyOptions(st *Stack, req Request) {
 func (s *Service) parameters(st *Stack, strict bool) (map[string]any, error) {
 	v, err := st.tmpl.Values(overlay(st.env.parameters, st.userParams), st.env.defaults, strict, func(name string, v any) error {
 		if err := s.constraint(st.Caller, name, v); err != nil {
-			return fmt.Errorf("Error validating value '%s': %w", hot.Text(v), err) //nolint:staticcheck,revive // the service's text
+			return fmt.Errorf("Error validating value '%s': %w", hot.Text(v), err)
 		}
 		return nil
 	})
@@ -228,11 +229,7 @@ func (s *Service) rollbackUpdate(st, old *Stack) {
 
 func overlayText(a, b map[string]string) map[string]string {
 	out := make(map[string]string, len(a)+len(b))
-	for k, v := range a {
-		out[k] = v
-	}
-	for k, v := range b {
-		out[k] = v
-	}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
 	return out
 }

@@ -2,6 +2,7 @@ package heat
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/neutron"
@@ -162,12 +163,7 @@ func (s *Service) portSpec(j job, diff []string) (neutron.PortSpec, error) {
 		if diff == nil {
 			return j.p.has(name)
 		}
-		for _, d := range diff {
-			if d == name {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(diff, name)
 	}
 	if name := physicalName(j.r); diff == nil || want("name") {
 		spec.Name = &name

@@ -147,8 +147,7 @@ func (s *Service) nestedTemplate(st *Stack, name string) (*hot.Template, error) 
 
 // asAnswer turns an engine error into an HTTP answer.
 func asAnswer(err error) error {
-	var h *hot.Error
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[*hot.Error](err); ok {
 		return rest.Errorf(400, h.Kind, "%s", h.Message)
 	}
 	return err

@@ -131,7 +131,7 @@ parameters:
 	got, err := tmpl.Values(map[string]any{"s": 5, "n": "2.5", "j": `{"a": [1]}`, "b": "yes", "l": "a, b"}, map[string]any{"s": "ignored"}, true, nil)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"s": "5", "n": 2.5, "j": map[string]any{"a": []any{1}}, "b": true, "l": []any{"a", "b"}}, got)
-	require.Equal(t, `{"a":[1]}`, tmpl.Parameters["j"].Show(got["j"]))
+	require.JSONEq(t, `{"a":[1]}`, tmpl.Parameters["j"].Show(got["j"]))
 	require.Equal(t, "a,b", tmpl.Parameters["l"].Show(got["l"]))
 	require.Equal(t, "True", tmpl.Parameters["b"].Show(true))
 	got, err = tmpl.Values(nil, map[string]any{"s": "e"}, true, nil)

@@ -113,11 +113,11 @@ func (p *Parameter) convert(v any) (any, error) {
 			}
 			var out any
 			if err := json.Unmarshal([]byte(v), &out); err != nil {
-				return nil, fmt.Errorf("Value must be valid JSON: %w", err) //nolint:staticcheck,revive // the service's text
+				return nil, fmt.Errorf("Value must be valid JSON: %w", err) //nolint:staticcheck // the service's text
 			}
 			return FromJSON(out), nil
 		}
-		return nil, fmt.Errorf("Value must be valid JSON: %v", v) //nolint:staticcheck,revive // the service's text
+		return nil, fmt.Errorf("Value must be valid JSON: %v", v) //nolint:staticcheck // the service's text
 	case TypeList:
 		switch v := v.(type) {
 		case []any:
@@ -127,16 +127,16 @@ func (p *Parameter) convert(v any) (any, error) {
 				return []any{}, nil
 			}
 			var out []any
-			for _, s := range strings.Split(v, ",") {
+			for s := range strings.SplitSeq(v, ",") {
 				out = append(out, strings.TrimSpace(s))
 			}
 			return out, nil
 		}
-		return nil, fmt.Errorf("Value must be a comma-delimited list string: %v", v) //nolint:staticcheck,revive // the service's text
+		return nil, fmt.Errorf("Value must be a comma-delimited list string: %v", v) //nolint:staticcheck // the service's text
 	}
 	switch v.(type) {
 	case map[string]any, []any:
-		return nil, fmt.Errorf("Value must be a string; got %s", JSON(v)) //nolint:staticcheck,revive // the service's text
+		return nil, fmt.Errorf("Value must be a string; got %s", JSON(v)) //nolint:staticcheck // the service's text
 	}
 	return Text(v), nil
 }
@@ -268,7 +268,7 @@ func Boolean(v any) (any, error) {
 	case "f", "false", "off", "n", "no", "0":
 		return false, nil
 	}
-	return nil, fmt.Errorf(`Unrecognized value "%s", acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'`, Text(v)) //nolint:staticcheck,revive // the service's text
+	return nil, fmt.Errorf(`Unrecognized value "%s", acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'`, Text(v)) //nolint:staticcheck // the service's text
 }
 
 // Text is a scalar as a string, and anything else as JSON.

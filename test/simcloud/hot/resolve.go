@@ -1,6 +1,7 @@
 package hot
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -275,7 +276,7 @@ func strSplit(r *resolver, arg any) (any, error) {
 	}
 	var parts []any
 	if args[1] != nil {
-		for _, p := range strings.Split(Text(args[1]), Text(args[0])) {
+		for p := range strings.SplitSeq(Text(args[1]), Text(args[0])) {
 			parts = append(parts, p)
 		}
 	}
@@ -300,9 +301,7 @@ func mapMerge(r *resolver, arg any) (any, error) {
 		if !ok && a != nil {
 			return nil, invalid(`Incorrect arguments to "map_merge": expected a list of maps`)
 		}
-		for k, v := range m {
-			out[k] = v
-		}
+		maps.Copy(out, m)
 	}
 	return out, nil
 }

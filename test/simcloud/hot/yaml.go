@@ -35,6 +35,8 @@ func fromNode(n *yaml.Node, budget *int) (any, error) {
 		return nil, invalid("Error parsing template: the document is too large")
 	}
 	switch n.Kind {
+	default:
+		return scalar(n), nil
 	case yaml.DocumentNode:
 		return fromNode(n.Content[0], budget)
 	case yaml.AliasNode:
@@ -68,7 +70,6 @@ func fromNode(n *yaml.Node, budget *int) (any, error) {
 		}
 		return out, nil
 	}
-	return scalar(n), nil
 }
 
 func scalar(n *yaml.Node) any {

@@ -203,7 +203,7 @@ func listOf[T any](s *Service, c *rest.Call, k kind[T], plural string) (int, any
 			!rest.TagsMatch(b.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any")) {
 			continue
 		}
-		if p, ok := any(v).(*Port); ok && !(rest.OneOf(q, "device_id", p.DeviceID) && rest.OneOf(q, "network_id", p.NetworkID)) {
+		if p, ok := any(v).(*Port); ok && (!rest.OneOf(q, "device_id", p.DeviceID) || !rest.OneOf(q, "network_id", p.NetworkID)) {
 			continue // the common questions, answered without building views of all ports
 		}
 		if view := k.view(v); matches(view, q) {

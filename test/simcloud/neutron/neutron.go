@@ -133,7 +133,7 @@ func (b *base) view() rest.Obj {
 	}
 }
 
-func notFound(kind, format string, id string) *rest.Error {
+func notFound(kind, format, id string) *rest.Error {
 	return rest.Errorf(http.StatusNotFound, kind, format, id)
 }
 

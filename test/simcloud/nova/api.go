@@ -2,6 +2,7 @@ package nova
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -226,9 +227,7 @@ func (s *Service) registerMetadata(server func(string, func(*rest.Call, *Server)
 			if replace || srv.Metadata == nil {
 				srv.Metadata = map[string]string{}
 			}
-			for k, v := range req.Metadata {
-				srv.Metadata[k] = v
-			}
+			maps.Copy(srv.Metadata, req.Metadata)
 			s.touch(srv)
 			return http.StatusOK, view(srv), nil
 		}

@@ -1,7 +1,7 @@
 package nova
 
 import (
-	"crypto/md5" //nolint:gosec // the fingerprint of key pairs is an MD5 sum
+	"crypto/md5"
 	"fmt"
 	"net/http"
 	"slices"
@@ -172,7 +172,7 @@ func (s *Service) registerKeys(a *rest.API) {
 		if len(strings.Fields(req.K.PublicKey)) < 2 {
 			return 0, nil, badRequest("Keypair data is invalid: failed to generate fingerprint")
 		}
-		sum := md5.Sum([]byte(req.K.PublicKey)) //nolint:gosec // see above
+		sum := md5.Sum([]byte(req.K.PublicKey))
 		k := &KeyPair{
 			Name: req.K.Name, PublicKey: req.K.PublicKey, UserID: c.UserID, Created: s.world.Now(),
 			Fingerprint: strings.ReplaceAll(fmt.Sprintf("% x", sum), " ", ":"),

@@ -258,12 +258,12 @@ func (s *Service) place(c rest.Caller, srv *Server, refs []NetworkRef, disks []B
 	srv.Host, srv.Zone, srv.TaskState = h.Name, h.Zone, "spawning"
 	for _, r := range refs {
 		if err := s.plug(c, srv, r); err != nil {
-			return fmt.Errorf("Build of instance %s aborted: %w", srv.ID, err) //nolint:staticcheck,revive // the real service's text
+			return fmt.Errorf("Build of instance %s aborted: %w", srv.ID, err) //nolint:staticcheck // the real service's text
 		}
 	}
 	for _, d := range disks {
 		if err := s.attachAtBoot(c, srv, d); err != nil {
-			return fmt.Errorf("Build of instance %s aborted: %w", srv.ID, err) //nolint:staticcheck,revive // the real service's text
+			return fmt.Errorf("Build of instance %s aborted: %w", srv.ID, err) //nolint:staticcheck // the real service's text
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -217,9 +218,7 @@ func (s *Service) machine(srv *Server) (fleet.Machine, map[netip.Addr]fleet.Addr
 		AdminUser: s.AdminUser, AdminPassword: s.AdminPassword, Metadata: map[string]string{},
 		VIPFloatingIPs: map[netip.Addr]netip.Addr{},
 	}
-	for k, v := range srv.Metadata {
-		m.Metadata[k] = v
-	}
+	maps.Copy(m.Metadata, srv.Metadata)
 	if img := s.images.Images.Get(srv.ImageID); img != nil {
 		m.Image = img.Name
 	}

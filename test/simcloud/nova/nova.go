@@ -175,7 +175,7 @@ func (s *Service) FindFlavor(nameOrID string) (*Flavor, error) {
 			return f, nil
 		}
 	}
-	return nil, notFound("The Flavor ID (%s) could not be found.", nameOrID)
+	return nil, notFound("No Flavor matching {'name': '%s'}. (HTTP 404)", nameOrID)
 }
 
 // KeyPair finds a user's key pair by name.

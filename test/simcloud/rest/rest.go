@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -252,9 +253,7 @@ func (c *Counter) Snapshot() map[Route]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make(map[Route]int, len(c.n))
-	for k, v := range c.n {
-		out[k] = v
-	}
+	maps.Copy(out, c.n)
 	return out
 }
 
