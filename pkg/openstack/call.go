@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -64,9 +65,7 @@ const idsPerCall = 80
 func byIDs(ids []string, extra url.Values, fetch func(query string) error) error {
 	for chunk := range slices.Chunk(ids, idsPerCall) {
 		q := url.Values{"id": chunk}
-		for k, v := range extra {
-			q[k] = v
-		}
+		maps.Copy(q, extra)
 		if err := fetch("?" + q.Encode()); err != nil {
 			return err
 		}

@@ -72,8 +72,8 @@ type connParser struct {
 	bad []lcm.InvalidParam
 }
 
-func (p *connParser) report(where, format string, args ...any) {
-	p.bad = append(p.bad, lcm.InvalidParam{Pointer: p.at + where, Detail: fmt.Sprintf(format, args...)})
+func (p *connParser) report(where, detail string) {
+	p.bad = append(p.bad, lcm.InvalidParam{Pointer: p.at + where, Detail: detail})
 }
 
 // endpoint accepts Keystone's URL with and without /v3.

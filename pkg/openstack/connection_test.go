@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"maps"
 	"net/http/httptest"
 	"testing"
 
@@ -135,9 +136,7 @@ func TestTLS(t *testing.T) {
 				endpoint = "https:" + endpoint
 			}
 			v := vimAt(endpoint)
-			for k, x := range tt.set {
-				v.InterfaceInfo[k] = x
-			}
+			maps.Copy(v.InterfaceInfo, tt.set)
 			d := testDriver(t, Config{})
 			_, err := d.connect(t.Context(), "vim1", v)
 			if tt.title == "" {

@@ -284,6 +284,26 @@ func TestGracefulTimeIsNotSpentTwice(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Second)
 }
 
+// TestConnectionLeadsElsewhere: a stack that cannot be seen is not a stack that is gone.
+func TestConnectionLeadsElsewhere(t *testing.T) {
+	t.Parallel()
+	cloud := simcloud.StartTest(t, simcloud.Options{})
+	before := cloud.State()
+	w := newWorld(t, cloud)
+	w.instantiate("simple")
+	w.completed()
+	access := w.store.instance.VimConnections["vim1"].AccessInfo
+	access["project"], access["username"] = simcloud.OtherProject, simcloud.OtherUsername
+	w.terminate()
+	f := w.failed()
+	require.Contains(t, f.Detail, "was made in project nfv, and the VIM connection vim1 leads to project nfv2")
+	access = w.store.instance.VimConnections["vim1"].AccessInfo
+	access["project"], access["username"] = simcloud.Project, simcloud.Username
+	w.steer(lcm.EventRetry)
+	w.completed()
+	require.Empty(t, cloud.State().Since(before))
+}
+
 // TestTerminateWithoutAnything: a rollback whose instantiation never reached the cloud ends well.
 func TestTerminateWithoutAnything(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -71,9 +72,7 @@ func TestAnswers(t *testing.T) {
 			t.Parallel()
 			s := newStub(t)
 			s.routes.HandleFunc("/heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) {
-				for k, v := range tt.header {
-					w.Header()[k] = v
-				}
+				maps.Copy(w.Header(), tt.header)
 				w.WriteHeader(tt.status)
 				_, _ = w.Write([]byte(tt.body))
 			})

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ func (j *job) taggedImages(ctx context.Context) ([]image, error) {
 	var all []image
 	marker := ""
 	for {
-		q := url.Values{"tag": {j.w.Instance.ID}, "limit": {fmt.Sprint(imagesPerPage)}}
+		q := url.Values{"tag": {j.w.Instance.ID}, "limit": {strconv.Itoa(imagesPerPage)}}
 		if marker != "" {
 			q.Set("marker", marker)
 		}
@@ -213,7 +214,7 @@ func (j *job) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage) (
 
 // ownUpload follows an upload of this process.
 func (j *job) ownUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, cp uploading, u *upload) (string, error) {
-	err, over := u.result()
+	over, err := u.result()
 	now := j.w.Clock.Now()
 	if !over {
 		if now.Sub(cp.Beat) > beatLimit/4 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -162,9 +163,9 @@ func (m *memory) step(t *testing.T, name string) lcm.StepRecord {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := len(m.steps) - 1; i >= 0; i-- {
-		if m.steps[i].Name == name {
-			return m.steps[i]
+	for _, s := range slices.Backward(m.steps) {
+		if s.Name == name {
+			return s
 		}
 	}
 	require.Fail(t, "there is no step "+name)

@@ -43,6 +43,7 @@ func (s service) base(url, projectID string) string {
 		if !versioned.MatchString(path.Base(url)) && !versioned.MatchString(path.Base(path.Dir(url))) {
 			return url + "/v1/" + projectID
 		}
+	case keystone: // the connection says where it is
 	case nova:
 		if !versioned.MatchString(path.Base(url)) && !versioned.MatchString(path.Base(path.Dir(url))) {
 			return url + "/v2.1"

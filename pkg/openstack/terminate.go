@@ -95,6 +95,9 @@ func (j *job) stackDeleted(ctx context.Context, s *lcm.Step, name string) error 
 		return err
 	}
 	if len(left) == 0 {
+		if err := j.sameProject(cp); err != nil {
+			return err
+		}
 		s.Detail("no stack is left")
 		return nil
 	}
@@ -126,6 +129,21 @@ func (j *job) stackDeleted(ctx context.Context, s *lcm.Step, name string) error 
 		}
 	}
 	return lcm.Wait(pace(0), "stack DELETE_IN_PROGRESS")
+}
+
+// sameProject refuses to take "not found" for "deleted" where the VIM connection leads to another project than the one that the
+// stack was made in: there it would go on for ever, and nobody would know.
+func (j *job) sameProject(cp deletion) error {
+	if cp.Tries > 0 || j.recordedStack() == "" {
+		return nil
+	}
+	was, _ := j.w.Instance.Instantiated.Metadata["tenant"].(string)
+	is := first(j.conn.project, j.project)
+	if was == "" || was == is {
+		return nil
+	}
+	return lcm.Errorf(lcm.CodeUpstream, "the stack %s was made in project %s, and the VIM connection %s leads to project %s of %s, where it is not",
+		j.stackName(), was, j.vim, is, j.conn.base).WithHint("correct the instance's VIM connection and retry the operation")
 }
 
 // instanceStacks finds every stack of the instance: by name, by tag, and by the id of the last inventory.

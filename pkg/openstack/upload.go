@@ -100,7 +100,7 @@ func (us *uploads) start(ctx context.Context, s *session, image, name string, f 
 		us.running = map[string]*upload{}
 	}
 	for id, old := range us.running { // nobody asked: the operation went on without
-		if _, over := old.result(); over && time.Since(old.ended) > keepResult {
+		if over, _ := old.result(); over && time.Since(old.ended) > keepResult {
 			delete(us.running, id)
 		}
 	}
@@ -170,12 +170,12 @@ func (us *uploads) broken(ctx context.Context, info callInfo, err error) error {
 }
 
 // result is the outcome of an upload; over is false while it runs.
-func (u *upload) result() (err error, over bool) { //nolint:revive // the outcome is the error
+func (u *upload) result() (over bool, err error) {
 	select {
 	case <-u.done:
-		return u.err, true
+		return true, u.err
 	default:
-		return nil, false
+		return false, nil
 	}
 }
 

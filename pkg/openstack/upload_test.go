@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"io/fs"
 	"net/http"
@@ -122,8 +121,7 @@ func TestUploadsEndWithTheDriver(t *testing.T) {
 	<-entered
 	<-entered
 	d.uploads.cancel("a")
-	require.ErrorIs(t, errors.Unwrap(a.err), a.err.(*lcm.Error).Cause)
-	require.Contains(t, a.err.Error(), "stopped")
+	require.Contains(t, asError(t, a.err).Detail, "stopped")
 	require.Nil(t, d.uploads.get("a"))
 	d.Close()
 	<-b.done

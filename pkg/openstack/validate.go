@@ -55,7 +55,8 @@ func images(f *vnfd.Flavour) []lcm.InvalidParam {
 	for _, n := range packaged(f) {
 		if other, ok := files[n.image.Name]; ok && other != n.image.File {
 			bad = append(bad, lcm.InvalidParam{Pointer: "/flavourId", Detail: fmt.Sprintf(
-				"the package cannot be used with this flavour: the software image %q stands for %s and for %s", n.image.Name, other, n.image.File)})
+				"the package cannot be used with this flavour: the software image %q stands for %s and for %s", n.image.Name, other, n.image.File,
+			)})
 		}
 		files[n.image.Name] = n.image.File
 	}

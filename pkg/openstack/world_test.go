@@ -112,12 +112,12 @@ type world struct {
 	dieAfterCall bool
 }
 
-func newWorld(t testing.TB, cloud *simcloud.Cloud) *world {
-	t.Helper()
+func newWorld(tb testing.TB, cloud *simcloud.Cloud) *world {
+	tb.Helper()
 	pkg, err := samplePackage()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	w := &world{
-		t: t, cloud: cloud, pkg: pkg, store: &memory{}, clock: lcm.SystemClock{},
+		t: tb, cloud: cloud, pkg: pkg, store: &memory{}, clock: lcm.SystemClock{},
 		retry: lcm.Tuning{RetryBase: time.Millisecond, RetryMax: 10 * time.Millisecond, Retries: 4},
 	}
 	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return tap{next, w} }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -115,20 +116,20 @@ func (t *Template) Params() [][]any {
 			return
 		}
 		var p []any
-		key := ""
+		var key strings.Builder
 		for _, item := range arg.Content[1:] {
 			if item.Kind != yaml.ScalarNode {
 				return
 			}
-			key += item.Value + "\x00"
+			key.WriteString(item.Value + "\x00")
 			if i, err := strconv.Atoi(item.Value); err == nil && item.ShortTag() == "!!int" {
 				p = append(p, i)
 			} else {
 				p = append(p, item.Value)
 			}
 		}
-		if !seen[key] {
-			seen[key] = true
+		if !seen[key.String()] {
+			seen[key.String()] = true
 			out = append(out, p)
 		}
 	})

@@ -160,7 +160,8 @@ func (f *filler) take(network, address, name, pointer string) {
 	key := network + " " + address
 	if other, taken := f.used[key]; taken {
 		f.bad = append(f.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(
-			"%s and %s would both get %s; give one address, or one cpConfig entry, per VNFC", other, name, address)})
+			"%s and %s would both get %s; give one address, or one cpConfig entry, per VNFC", other, name, address,
+		)})
 		return
 	}
 	f.used[key] = name

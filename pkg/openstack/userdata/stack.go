@@ -2,6 +2,7 @@ package userdata
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
@@ -46,7 +47,8 @@ func Instantiate(in Input) (*Stack, []lcm.InvalidParam, error) {
 	}
 	if lost := t.Dangling(); len(lost) > 0 {
 		return nil, nil, &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf(
-			"it refers to the resource %q, which is not there once VDUs and externally managed links are in place", lost[0])}
+			"it refers to the resource %q, which is not there once VDUs and externally managed links are in place", lost[0],
+		)}
 	}
 	f := filler{in: in, used: map[string]string{}}
 	nfv := skeleton(t.Params())
@@ -99,9 +101,7 @@ func Merge(target, patch any) any {
 	}
 	t, _ := target.(map[string]any)
 	out := make(map[string]any, len(t)+len(p))
-	for k, v := range t {
-		out[k] = v
-	}
+	maps.Copy(out, t)
 	for k, v := range p {
 		if v == nil {
 			delete(out, k)

@@ -186,16 +186,19 @@ resources:
 		pointer   string
 	}{
 		"one for all": {
-			[]string{`[{"type": "IPV4", "fixedAddresses": ["10.0.0.5"]}]`}, nil,
+			[]string{`[{"type": "IPV4", "fixedAddresses": ["10.0.0.5"]}]`},
+			nil,
 			"/extVirtualLinks/0/extCps/1/cpConfig/a/cpProtocolData/0/ipOverEthernet/ipAddresses/0/fixedAddresses",
 		},
 		"a list": {
 			[]string{`[{"type": "IPV4", "fixedAddresses": ["10.0.0.5", "10.0.0.6"], "subnetId": "s"}]`},
-			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": "s"}, map[string]any{"ip_address": "10.0.0.6", "subnet": "s"}}, "",
+			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": "s"}, map[string]any{"ip_address": "10.0.0.6", "subnet": "s"}},
+			"",
 		},
 		"an entry each": {
 			[]string{`[{"type": "IPV4", "fixedAddresses": ["10.0.0.5"]}]`, `[{"type": "IPV4", "fixedAddresses": ["10.0.0.6"]}]`},
-			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": nil}, map[string]any{"ip_address": "10.0.0.6", "subnet": nil}}, "",
+			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": nil}, map[string]any{"ip_address": "10.0.0.6", "subnet": nil}},
+			"",
 		},
 		"dynamic": {[]string{`[{"type": "IPV4", "numDynamicAddresses": 1}]`}, []any{nil, nil}, ""},
 	} {
