@@ -4,6 +4,35 @@
 -- an update of a column without an index stays in the page.
 SET LOCAL lock_timeout = '5s';
 
+CREATE TABLE vnf_package (
+    id                uuid PRIMARY KEY,
+    version           bigint      NOT NULL DEFAULT 1,
+    created           timestamptz NOT NULL DEFAULT now(),
+    updated           timestamptz NOT NULL DEFAULT now(),
+    onboarding_state  text        NOT NULL,
+    operational_state text        NOT NULL,
+    user_defined_data jsonb,
+    upload_token      text,
+    upload_lease      timestamptz,
+    digest            text, -- of the archive that the package needs
+    size              bigint,
+    vnfd_id           text CONSTRAINT vnf_package_vnfd_id UNIQUE, -- set while ONBOARDED
+    onboarded         jsonb,
+    failure           jsonb,
+    -- The one job that may onboard the package.
+    job_id            bigint
+) WITH (fillfactor = 80);
+CREATE INDEX vnf_package_digest ON vnf_package (digest) WHERE digest IS NOT NULL;
+CREATE INDEX vnf_package_busy ON vnf_package (id) WHERE onboarding_state IN ('UPLOADING', 'PROCESSING');
+
+-- Models of archives by content; a cache.
+CREATE TABLE vnf_package_model (
+    digest text,
+    format integer,
+    model  jsonb NOT NULL,
+    PRIMARY KEY (digest, format)
+);
+
 CREATE TABLE vnf_instance (
     id                      uuid PRIMARY KEY,
     version                 bigint      NOT NULL DEFAULT 1,
@@ -12,7 +41,7 @@ CREATE TABLE vnf_instance (
     name                    text        NOT NULL,
     description             text        NOT NULL,
     vnfd_id                 text        NOT NULL,
-    vnf_pkg_id              text        NOT NULL,
+    vnf_pkg_id              uuid        NOT NULL CONSTRAINT vnf_instance_pkg REFERENCES vnf_package,
     provider                text        NOT NULL,
     product_name            text        NOT NULL,
     software_version        text        NOT NULL,
@@ -28,7 +57,7 @@ CREATE TABLE vnf_instance (
     -- Keyed hash of the above: a tick that changed nothing writes nothing.
     fingerprint             bytea       NOT NULL
 ) WITH (fillfactor = 80);
-CREATE INDEX vnf_instance_pkg ON vnf_instance (vnf_pkg_id);
+CREATE INDEX vnf_instance_by_pkg ON vnf_instance (vnf_pkg_id);
 CREATE INDEX vnf_instance_name ON vnf_instance (name);
 
 -- Operations outlive their instance, so there is no foreign key.

@@ -22,6 +22,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/test/devpg"
 )
 
@@ -142,7 +143,9 @@ func start(t testing.TB, pool *pgxpool.Pool, name string, work *script, change .
 func admit(t testing.TB, st *store.Store) string {
 	t.Helper()
 	now := lcm.SystemClock{}.Now()
-	i := &lcm.Instance{ID: uuid.NewString(), Version: 1, Created: now, Updated: now, State: sol.InstantiationStateNotInstantiated}
+	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled}
+	require.NoError(t, st.InsertPackage(t.Context(), p))
+	i := &lcm.Instance{ID: uuid.NewString(), VnfPkgID: p.ID, Version: 1, Created: now, Updated: now, State: sol.InstantiationStateNotInstantiated}
 	require.NoError(t, st.InsertInstance(t.Context(), i, nil))
 	op := &lcm.Operation{
 		ID: uuid.NewString(), InstanceID: i.ID, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateProcessing, Version: 1,
@@ -274,8 +277,9 @@ func TestAJobWhoseFetchWasLostIsFound(t *testing.T) {
 	// Nobody can fetch while this transaction holds the table; when it ends the database says that the node has the job.
 	_, err = tx.Exec(t.Context(), "LOCK TABLE river_job IN ACCESS EXCLUSIVE MODE")
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `INSERT INTO vnf_instance (id, created, updated, name, description, vnfd_id, vnf_pkg_id, provider, product_name,
-		software_version, vnfd_version, state, holds_resources, fingerprint) VALUES (gen_random_uuid(), now(), now(), '', '', '', '', '', '', '', '', '', false, '')`)
+	_, err = tx.Exec(t.Context(), `WITH p AS (INSERT INTO vnf_package (id, onboarding_state, operational_state) VALUES (gen_random_uuid(), 'ONBOARDED', 'ENABLED') RETURNING id)
+		INSERT INTO vnf_instance (id, created, updated, name, description, vnfd_id, vnf_pkg_id, provider, product_name,
+		software_version, vnfd_version, state, holds_resources, fingerprint) SELECT gen_random_uuid(), now(), now(), '', '', '', id, '', '', '', '', '', false, '' FROM p`)
 	require.NoError(t, err)
 	var job int64
 	require.NoError(t, tx.QueryRow(t.Context(), `INSERT INTO river_job (args, kind, max_attempts, state, attempted_by, attempted_at, attempt)
@@ -361,8 +365,9 @@ func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
 	pool := devpg.Pool(t, server.URL())
 	require.NoError(t, migrate(t, pool))
-	a := start(t, pool, "a", &script{steps: 12, hold: 150 * time.Millisecond, yield: true})
-	start(t, devpg.Pool(t, server.URL()), "b", &script{steps: 12, hold: 150 * time.Millisecond})
+	few := func(c *engine.Config) { c.MaxWorkers = 5 } // so that each has some of the ten
+	a := start(t, pool, "a", &script{steps: 40, hold: 150 * time.Millisecond, yield: true}, few)
+	start(t, devpg.Pool(t, server.URL()), "b", &script{steps: 40, hold: 150 * time.Millisecond}, few)
 	var ops []string
 	for range 10 {
 		ops = append(ops, admit(t, a.store))
@@ -381,7 +386,7 @@ func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
 		require.Eventually(t, func() bool { return a.Registered() && a.Busy() > 0 }, 20*time.Second, time.Millisecond)
 		t.Logf("round %d: at work again %s after the database's start began", round, time.Since(began))
 	}
-	nodes := completed(t, a.store, 60*time.Second, ops...)
-	require.Equal(t, 120, nodes["a"]+nodes["b"])
-	require.Equal(t, 120, count(t, pool, "SELECT count(*) FROM lcm_op_step"), "no step was done twice under another name")
+	nodes := completed(t, a.store, 2*time.Minute, ops...)
+	require.Equal(t, 400, nodes["a"]+nodes["b"])
+	require.Equal(t, 400, count(t, pool, "SELECT count(*) FROM lcm_op_step"), "no step was done twice under another name")
 }

@@ -65,17 +65,30 @@ func (c *Cursor) UnmarshalText(text []byte) error {
 // After reports whether c is behind d in the feed.
 func (c Cursor) After(d Cursor) bool { return c.Tx > d.Tx || c.Tx == d.Tx && c.Seq > d.Seq }
 
-// ParseCursor reads a cursor; CodeInvalid when the text is none.
+// ParseCursor reads a cursor; CodeInvalid when the text is none. It takes those of OperationLog, too: of an event of
+// which a part was read nothing counts as read.
 func ParseCursor(text string) (Cursor, error) {
-	tx, seq, ok := strings.Cut(text, "-")
+	c, _, err := parseLogCursor(text)
+	return c, err
+}
+
+// parseLogCursor reads a cursor with the number of lines that were read of the event after it.
+func parseLogCursor(text string) (Cursor, int, error) {
+	place, part, partial := strings.Cut(text, "+")
+	tx, seq, ok := strings.Cut(place, "-")
 	if ok {
 		t, err1 := strconv.ParseUint(tx, 10, 64)
 		n, err2 := strconv.ParseInt(seq, 10, 64)
-		if err1 == nil && err2 == nil && n >= 0 {
-			return Cursor{Tx: t, Seq: n}, nil
+		lines := 0
+		var err3 error
+		if partial {
+			lines, err3 = strconv.Atoi(part)
+		}
+		if err1 == nil && err2 == nil && err3 == nil && n >= 0 && lines >= 0 {
+			return Cursor{Tx: t, Seq: n}, lines, nil
 		}
 	}
-	return Cursor{}, lcm.Errorf(lcm.CodeInvalid, "%q is not an event id", clean(text[:min(len(text), 64)]))
+	return Cursor{}, 0, lcm.Errorf(lcm.CodeInvalid, "%q is not an event id", clean(text[:min(len(text), 64)]))
 }
 
 // EventQuery bounds a read of the feed.

@@ -17,6 +17,7 @@ import (
 // SQLSTATEs that the store tells apart.
 const (
 	stateUnique        = "23505"
+	stateForeignKey    = "23503"
 	stateSerialization = "40001"
 	stateDeadlock      = "40P01"
 	stateFenced        = "GY001" // raised by gybe_fence
@@ -90,4 +91,10 @@ func givenUp(err error) bool {
 func violates(err error, constraint string) bool {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pe.Code == stateUnique && pe.ConstraintName == constraint
+}
+
+// refers reports whether err is a violation of the named foreign key.
+func refers(err error, constraint string) bool {
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pe.Code == stateForeignKey && pe.ConstraintName == constraint
 }

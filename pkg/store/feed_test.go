@@ -146,8 +146,8 @@ func TestAFollowerSeesOnlyWhatItAskedFor(t *testing.T) {
 
 	fresh := feed.Follow(store.FeedQuery{})
 	_, later := b.admit(t)
-	got := read(t.Context(), t, fresh, 2)
-	require.Equal(t, later.ID, got[1].OpID, "without a cursor only what comes from now on")
+	got := read(t.Context(), t, fresh, 3)
+	require.Equal(t, later.ID, got[2].OpID, "without a cursor only what comes from now on")
 }
 
 func kinds(events []store.Event) []string {
@@ -162,30 +162,37 @@ func TestTheFeedSurvivesTheLossOfItsConnection(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	feed := b.runFeed(t)
+	pkg := b.newPackage(t)
 	w := feed.Follow(store.FeedQuery{After: &store.Cursor{}})
-	b.newInstance(t)
 	read(t.Context(), t, w, 1)
 	for range 3 {
 		_, err := b.pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%event%'")
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return b.InsertInstance(t.Context(), b.unstored(), nil) == nil }, 5*time.Second, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return b.InsertInstance(t.Context(), unstored(pkg), nil) == nil }, 5*time.Second, 20*time.Millisecond)
 		read(t.Context(), t, w, 1)
 	}
 }
 
-func (b *bundle) unstored() *lcm.Instance {
-	return &lcm.Instance{ID: uuid.NewString(), Version: 1, Created: now(), Updated: now(), State: "NOT_INSTANTIATED"}
+// unstored makes an instance without storing it.
+func unstored(pkg string) *lcm.Instance {
+	return &lcm.Instance{ID: uuid.NewString(), VnfPkgID: pkg, Version: 1, Created: now(), Updated: now(), State: "NOT_INSTANTIATED"}
+}
+
+func feedOfPackage(after store.Cursor, id string) store.FeedQuery {
+	return store.FeedQuery{After: &after, PackageID: id}
 }
 
 func TestEventsArriveAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	feed := b.runFeed(t)
+	pkg := b.newPackage(t)
 	w := feed.Follow(store.FeedQuery{After: &store.Cursor{}})
+	read(t.Context(), t, w, 1)
 	best := time.Minute // other tests' transactions in the same server can hold events back
 	for range 20 {
 		began := time.Now()
-		require.NoError(t, b.InsertInstance(t.Context(), b.unstored(), nil))
+		require.NoError(t, b.InsertInstance(t.Context(), unstored(pkg), nil))
 		read(t.Context(), t, w, 1)
 		best = min(best, time.Since(began))
 	}
@@ -203,7 +210,7 @@ func TestOldEventsCanBeDropped(t *testing.T) {
 	n, err := b.PruneEvents(t.Context(), time.Hour, 100)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), n)
-	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM event"))
+	require.Equal(t, 3, b.count(t, "SELECT count(*) FROM event"))
 }
 
 func TestEventsOfARestoredDatabaseComeBeforeNewOnes(t *testing.T) {
@@ -215,7 +222,7 @@ func TestEventsOfARestoredDatabaseComeBeforeNewOnes(t *testing.T) {
 	b = on(t, b.pool, b.ring)
 	b.newInstance(t)
 	feed := b.runFeed(t)
-	require.Len(t, read(t.Context(), t, feed.Follow(store.FeedQuery{After: &store.Cursor{}}), 2), 2)
+	require.Len(t, read(t.Context(), t, feed.Follow(store.FeedQuery{After: &store.Cursor{}}), 4), 4)
 }
 
 func TestACursorIsReadAsItIsWritten(t *testing.T) {
@@ -265,4 +272,51 @@ func TestListsUseTheirIndexes(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, plan[len(plan)-1]+plan[1], "Index")
 	t.Log(plan)
+}
+
+func TestTheLogOfAnOperationIsReadInPagesOfAnySize(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, op := b.admit(t)
+	_, cl := b.claim(t, op.ID, "n")
+	s, err := b.BeginStep(t.Context(), cl, "p", "s", "")
+	require.NoError(t, err)
+	empty, next, err := b.OperationLog(t.Context(), op.ID, "", 10)
+	require.NoError(t, err)
+	require.Empty(t, empty)
+	var want []string
+	for n := range 150 {
+		var lines []lcm.LogLine
+		for m := range n % 4 {
+			want = append(want, strconv.Itoa(n)+"."+strconv.Itoa(m))
+			lines = append(lines, lcm.LogLine{Time: now(), Text: want[len(want)-1]})
+		}
+		require.NoError(t, b.AppendLog(t.Context(), cl, s.ID, lines))
+	}
+	require.Eventually(t, func() bool { // other tests' transactions hold the newest back for a moment
+		lines, _, err := b.OperationLog(t.Context(), op.ID, "", 1000)
+		return err == nil && len(lines) == len(want)
+	}, 20*time.Second, 5*time.Millisecond)
+	for _, size := range []int{1, 2, 7, 1000} {
+		got, at := []string{}, next
+		for {
+			lines, after, err := b.OperationLog(t.Context(), op.ID, at, size)
+			require.NoError(t, err)
+			if len(lines) == 0 {
+				require.Equal(t, at, after)
+				break
+			}
+			require.LessOrEqual(t, len(lines), size)
+			for _, l := range lines {
+				require.Equal(t, s.ID, l.Step)
+				got = append(got, l.Text)
+			}
+			at = after
+			_, err = store.ParseCursor(at)
+			require.NoError(t, err, "a place in the log is also a place in the feed")
+		}
+		require.Equal(t, want, got, "pages of %d", size)
+	}
+	_, _, err = b.OperationLog(t.Context(), op.ID, "x", 1)
+	requireCode(t, lcm.CodeInvalid, err)
 }

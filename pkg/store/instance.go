@@ -16,7 +16,10 @@ func (s *Store) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Mes
 	if err != nil {
 		return err
 	}
-	return s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
+	if !known(i.VnfPkgID) {
+		return noPackage(i.VnfPkgID)
+	}
+	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
 		b.Queue(`INSERT INTO vnf_instance (id, version, created, updated, name, description, vnfd_id, vnf_pkg_id, provider,
 				product_name, software_version, vnfd_version, state, holds_resources, vim_connections,
 				configurable_properties, metadata, extensions, instantiated, inventory, fingerprint)
@@ -27,6 +30,15 @@ func (s *Store) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Mes
 		queueEvent(b, KindInstanceCreated, r.ID, "", stateBody(r.State))
 		queueMessages(b, m)
 	})
+	if refers(err, "vnf_instance_pkg") {
+		return noPackage(i.VnfPkgID)
+	}
+	return err
+}
+
+// noPackage is the answer to an instance whose package was deleted since it was looked up.
+func noPackage(id string) *lcm.Error {
+	return lcm.Errorf(lcm.CodeUnprocessable, "the VNF package %s does not exist any more", id)
 }
 
 // Instance implements lcm.Store.

@@ -37,15 +37,14 @@ type instanceRow struct {
 	fingerprint []byte
 }
 
-const instanceColumns = `i.id, i.version, i.created, i.updated, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
-	i.product_name, i.software_version, i.vnfd_version, i.state, i.holds_resources, i.vim_connections,
-	i.configurable_properties, i.metadata, i.extensions, i.instantiated, i.inventory`
-
-// instanceBrief leaves out what lcm.Query.Brief does.
-const instanceBrief = `i.id, i.version, i.created, i.updated, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
-	i.product_name, i.software_version, i.vnfd_version, i.state, i.holds_resources, NULL::bytea AS vim_connections,
-	NULL::jsonb AS configurable_properties, NULL::jsonb AS metadata, NULL::jsonb AS extensions, NULL::jsonb AS instantiated,
-	NULL::jsonb AS inventory`
+const (
+	instanceSmall = `i.id, i.version, i.created, i.updated, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
+		i.product_name, i.software_version, i.vnfd_version, i.state, i.holds_resources, `
+	instanceColumns = instanceSmall + `i.vim_connections, i.configurable_properties, i.metadata, i.extensions, i.instantiated, i.inventory`
+	// instanceBrief leaves out what is large or sealed (lcm.Query.Brief).
+	instanceBrief = instanceSmall + `NULL::bytea AS vim_connections, NULL::jsonb AS configurable_properties, NULL::jsonb AS metadata,
+		NULL::jsonb AS extensions, NULL::jsonb AS instantiated, NULL::jsonb AS inventory`
+)
 
 // encodeInstance makes the row of an instance, its secrets sealed.
 func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {

@@ -34,14 +34,13 @@ type operationRow struct {
 	ChangedInfo     []byte     `db:"changed_info"`
 }
 
-const operationColumns = `o.id, o.instance_id, o.type, o.state, o.state_entered, o.started, o.updated, o.version, o.automatic,
-	o.params, o.phase, o.run, o.failed_in, o.epoch, o.node, o.waiting, o.deadline, o.granted, o.error,
-	o.resource_changes, o.changed_info`
-
-// operationBrief leaves out what lcm.Query.Brief does.
-const operationBrief = `o.id, o.instance_id, o.type, o.state, o.state_entered, o.started, o.updated, o.version, o.automatic,
-	NULL::bytea AS params, o.phase, o.run, o.failed_in, o.epoch, o.node, o.waiting, o.deadline, o.granted, NULL::jsonb AS error,
-	NULL::jsonb AS resource_changes, NULL::bytea AS changed_info`
+const (
+	operationSmall = `o.id, o.instance_id, o.type, o.state, o.state_entered, o.started, o.updated, o.version, o.automatic,
+		o.phase, o.run, o.failed_in, o.epoch, o.node, o.waiting, o.deadline, o.granted, `
+	operationColumns = operationSmall + "o.params, o.error, o.resource_changes, o.changed_info"
+	// operationBrief leaves out what is large or sealed (lcm.Query.Brief).
+	operationBrief = operationSmall + "NULL::bytea AS params, NULL::jsonb AS error, NULL::jsonb AS resource_changes, NULL::bytea AS changed_info"
+)
 
 // encodeOperation makes the row of an operation, its secrets sealed. Params never change after admission and are left out unless asked for.
 func (s *Store) encodeOperation(o *lcm.Operation, params bool) (*operationRow, error) {

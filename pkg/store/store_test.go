@@ -71,7 +71,7 @@ func (b *bundle) newInstance(t testing.TB) *lcm.Instance {
 	t.Helper()
 	i := &lcm.Instance{
 		ID: uuid.NewString(), Version: 1, Created: now(), Updated: now(), Name: "k8s", Description: "a cluster",
-		VnfdID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", VnfPkgID: uuid.NewString(), Provider: "P", ProductName: "N", SoftwareVersion: "1.0", VnfdVersion: "2.0",
+		VnfdID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", VnfPkgID: b.newPackage(t), Provider: "P", ProductName: "N", SoftwareVersion: "1.0", VnfdVersion: "2.0",
 		State:          sol.InstantiationStateNotInstantiated,
 		VimConnections: map[string]sol.VimConnectionInfo{"vim1": connection()},
 		Metadata:       sol.KeyValuePairs{"zone": "a", "n": 1.5}, Extensions: sol.KeyValuePairs{"e": true}, ConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": false},

@@ -96,6 +96,10 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 	var opUpdated, instUpdated time.Time
 	err = s.pipeline(ctx, "commit tick", func(b *pgx.Batch) {
 		b.Queue("SELECT gybe_fence($1, $2)", c.OperationID, c.Epoch)
+		// Before the state, so that whoever follows the events has seen all phases when the operation comes to rest.
+		for _, p := range phases {
+			queuePhase(b, op.InstanceID, p)
+		}
 		b.Queue(`WITH old AS (SELECT id, state FROM vnf_lcm_op_occ WHERE id = $1),
 			told AS (INSERT INTO event (kind, instance_id, op_id, body)
 				SELECT '`+KindOperationState+`', $15, old.id, $14 FROM old WHERE old.state <> $2)
@@ -111,9 +115,6 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 			b.Queue("SELECT version, updated FROM vnf_instance WHERE id = $1", inst.ID).QueryRow(func(row pgx.Row) error {
 				return row.Scan(&instVersion, &instUpdated)
 			})
-		}
-		for _, p := range phases {
-			queuePhase(b, op.InstanceID, p)
 		}
 		for _, v := range vims {
 			queueVim(b, v)

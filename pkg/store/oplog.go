@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// LoggedLine is a line of output of a step.
+type LoggedLine struct {
+	Step int64 // id of the step
+	lcm.LogLine
+}
+
+// OperationLog reads at most limit (at least 1) lines of output of an operation's steps, in order, after a cursor ("" = the beginning), and
+// returns the cursor to go on with. CodeInvalid when after is no cursor. Lines are gone when their events are pruned.
+func (s *Store) OperationLog(ctx context.Context, opID, after string, limit int) ([]LoggedLine, string, error) {
+	if !known(opID) {
+		return nil, "", notFound("operation", opID)
+	}
+	var at Cursor
+	skip := 0
+	if after != "" {
+		var err error
+		if at, skip, err = parseLogCursor(after); err != nil {
+			return nil, "", err
+		}
+	}
+	limit = max(limit, 1)
+	const page = 100
+	var out []LoggedLine
+	for {
+		rows, err := all[eventRow](s.pool.Query(ctx, `SELECT tx, seq, time, kind, instance_id, op_id, package_id, body FROM event
+			WHERE op_id = $1 AND kind = '`+KindLog+`' AND (tx, seq) > ($2::text::xid8, $3) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1)))
+		if err != nil {
+			return nil, "", fault("read the log", err)
+		}
+		for n := range rows {
+			var body struct {
+				Step  int64         `json:"step"`
+				Lines []lcm.LogLine `json:"lines"`
+			}
+			if err := json.Unmarshal(rows[n].Body, &body); err != nil {
+				return nil, "", fault("decode the log", err)
+			}
+			lines := body.Lines[min(skip, len(body.Lines)):]
+			if room := limit - len(out); len(lines) > room {
+				for _, l := range lines[:room] {
+					out = append(out, LoggedLine{body.Step, l})
+				}
+				return out, at.String() + "+" + strconv.Itoa(skip+room), nil
+			}
+			for _, l := range lines {
+				out = append(out, LoggedLine{body.Step, l})
+			}
+			at, skip = Cursor{rows[n].Tx, rows[n].Seq}, 0
+		}
+		if len(rows) == 0 || len(out) == limit {
+			next := at.String()
+			if skip > 0 {
+				next += "+" + strconv.Itoa(skip)
+			}
+			return out, next, nil
+		}
+	}
+}

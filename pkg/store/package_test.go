@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
+)
+
+func TestThePackageStoreKeepsItsContract(t *testing.T) {
+	t.Parallel()
+	vnfpkgtest.TestStore(t, func(t *testing.T) vnfpkgtest.Harness {
+		t.Helper()
+		b := setup(t)
+		var last int64
+		return vnfpkgtest.Harness{
+			Store: b,
+			Jobs: func(t *testing.T) []string {
+				t.Helper()
+				type row struct {
+					ID      int64
+					Package string
+				}
+				rows, err := b.pool.Query(t.Context(), "SELECT id, args->>'package_id' FROM river_job WHERE kind = 'vnfpkg.onboard' AND id > $1 ORDER BY id", last)
+				require.NoError(t, err)
+				jobs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+				require.NoError(t, err)
+				var ids []string
+				for _, j := range jobs {
+					last, ids = j.ID, append(ids, j.Package)
+				}
+				return ids
+			},
+			Refer: func(t *testing.T, p *vnfpkg.Package) {
+				t.Helper()
+				require.NoError(t, b.InsertInstance(t.Context(), unstored(p.ID), nil))
+			},
+		}
+	})
+}
+
+// newPackage stores a package for instances to refer to.
+func (b *bundle) newPackage(t testing.TB) string {
+	t.Helper()
+	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse}
+	require.NoError(t, b.InsertPackage(t.Context(), p))
+	return p.ID
+}
+
+func TestAnInstanceAndTheDeletionOfItsPackageExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 20 {
+		id := b.newPackage(t)
+		i := unstored(id)
+		var inserted, deleted error
+		var wg sync.WaitGroup
+		wg.Go(func() { inserted = b.InsertInstance(t.Context(), i, nil) })
+		wg.Go(func() {
+			_, deleted = b.DeletePackage(t.Context(), id, func(*vnfpkg.Package) error { return nil })
+		})
+		wg.Wait()
+		if inserted == nil {
+			requireCode(t, lcm.CodeConflict, deleted)
+			continue
+		}
+		requireCode(t, lcm.CodeUnprocessable, inserted)
+		require.NoError(t, deleted)
+	}
+}
+
+func TestOnlyAPackageThatIsProcessedNamesAJob(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.newPackage(t)
+	named := func() int { return b.count(t, "SELECT count(job_id) FROM vnf_package WHERE id = $1", id) }
+	set := func(s sol.PackageOnboardingState) {
+		_, err := b.UpdatePackage(t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error {
+			p.OnboardingState = s
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	require.Zero(t, named())
+	set(sol.PackageOnboardingStateProcessing)
+	require.Equal(t, 1, named())
+	set(sol.PackageOnboardingStateProcessing)
+	require.Equal(t, 1, named(), "the job stays")
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM river_job"))
+	set(sol.PackageOnboardingStateCreated)
+	require.Zero(t, named())
+}
+
+func TestPackagesTellTheirStates(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	feed := b.runFeed(t)
+	start, err := b.LastEvent(t.Context())
+	require.NoError(t, err)
+	id := b.newPackage(t)
+	_, err = b.DeletePackage(context.WithoutCancel(t.Context()), id, func(*vnfpkg.Package) error { return nil })
+	require.NoError(t, err)
+	events := read(t.Context(), t, feed.Follow(feedOfPackage(start, id)), 2)
+	require.Equal(t, []string{"package.state", "package.deleted"}, kinds(events))
+	require.JSONEq(t, `{"onboardingState":"CREATED","operationalState":"DISABLED","usageState":"NOT_IN_USE"}`, string(events[0].Body))
+}
