@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// StackTimeout is how long Heat may work on a stack, in whole minutes; default 60 minutes.
 	StackTimeout time.Duration
+	// RequestTimeout bounds one call with its answer, uploads excepted; default 60 seconds.
+	RequestTimeout time.Duration
 	// GracefulTimeout is the wait before a GRACEFUL termination that names none; default 10 seconds.
 	GracefulTimeout time.Duration
 	// UploadStall is how long an image upload may make no progress; default 5 minutes.
@@ -49,9 +51,10 @@ func New(cfg Config, log *slog.Logger) *Driver {
 		}
 	}
 	def(&cfg.StackTimeout, time.Hour)
+	def(&cfg.RequestTimeout, time.Minute)
 	def(&cfg.GracefulTimeout, 10*time.Second)
 	def(&cfg.UploadStall, 5*time.Minute)
-	d := &Driver{cfg: cfg, log: log, sessions: sessions{wrap: cfg.WrapTransport}}
+	d := &Driver{cfg: cfg, log: log, sessions: sessions{wrap: cfg.WrapTransport, timeout: cfg.RequestTimeout}}
 	d.uploads.stall = cfg.UploadStall
 	return d
 }

@@ -149,6 +149,19 @@ func TestInterrupted(t *testing.T) {
 	require.True(t, waiting, "%v", err)
 }
 
+// TestSilence: a service that takes the call and says nothing.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	s.routes.HandleFunc("/heat/v1/p1/stacks", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	c, err := testDriver(t, Config{RequestTimeout: 100 * time.Millisecond}).connect(t.Context(), "v", s.vim())
+	require.NoError(t, err)
+	e := asError(t, ping(t.Context(), c))
+	require.Equal(t, lcm.CodeTimeout, e.Code)
+	require.Equal(t, lcm.Transient, e.Class)
+	require.Contains(t, e.Detail, "look for stack x: Heat at "+s.URL+"/heat/v1/p1/stacks did not answer in time")
+}
+
 func TestHugeAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStub(t)

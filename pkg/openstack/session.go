@@ -24,7 +24,8 @@ const (
 
 // sessions keeps one authenticated session per VIM identity. It is safe for concurrent use.
 type sessions struct {
-	wrap func(http.RoundTripper) http.RoundTripper // may be nil
+	wrap    func(http.RoundTripper) http.RoundTripper // may be nil
+	timeout time.Duration                             // of one call
 
 	mu   sync.Mutex
 	kept map[[sha256.Size]byte]*slot
@@ -50,7 +51,7 @@ func (ss *sessions) get(ctx context.Context, c connection) (*session, error) {
 	if s := sl.session; s != nil && time.Since(s.began) < sessionAge {
 		return s, nil
 	}
-	s, err := authenticate(ctx, c, ss.wrap)
+	s, err := ss.authenticate(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -139,15 +140,15 @@ type session struct {
 }
 
 // authenticate logs in with name and password: one call, no version discovery.
-func authenticate(ctx context.Context, c connection, wrap func(http.RoundTripper) http.RoundTripper) (*session, error) {
+func (ss *sessions) authenticate(ctx context.Context, c connection) (*session, error) {
 	cfg, err := c.tlsConfig()
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", c.base, err)
 	}
 	s := &session{conn: c, began: time.Now(), transport: newTransport(cfg)}
 	s.rt = http.RoundTripper(s.transport)
-	if wrap != nil {
-		s.rt = wrap(s.rt)
+	if ss.wrap != nil {
+		s.rt = ss.wrap(s.rt)
 	}
 	s.rt = bounded{s.rt}
 	s.provider, err = gopenstack.NewClient(c.base + "/")
@@ -155,7 +156,7 @@ func authenticate(ctx context.Context, c connection, wrap func(http.RoundTripper
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", c.base, err)
 	}
 	s.provider.IdentityBase = c.base + "/"
-	s.provider.HTTPClient = http.Client{Transport: s.rt, Timeout: callTimeout}
+	s.provider.HTTPClient = http.Client{Transport: s.rt, Timeout: ss.timeout}
 	s.provider.UserAgent.Prepend("gybe")
 	opts := &gophercloud.AuthOptions{
 		IdentityEndpoint: c.base + "/", Username: c.username, UserID: c.userID, Password: c.password, AllowReauth: true,

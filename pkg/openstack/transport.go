@@ -11,9 +11,8 @@ import (
 
 // Bounds on what a VIM may do to us.
 const (
-	callTimeout = 60 * time.Second // one call with its answer, uploads excepted
-	maxAnswer   = 64 << 20         // bytes of a successful answer
-	maxFailure  = 64 << 10         // bytes of any other
+	maxAnswer  = 64 << 20 // bytes of a successful answer
+	maxFailure = 64 << 10 // bytes of any other
 )
 
 func newTransport(cfg *tls.Config) *http.Transport {
