@@ -152,6 +152,9 @@ func (f *File) WriteAt(b []byte, off int64) (int, error) {
 }
 
 func (f *File) writeAt(b []byte, off int64) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
 	if f.n.synth != nil && f.n.synth.write != nil {
 		if err := f.n.synth.write(b); err != nil {
 			return 0, &fs.PathError{Op: "write", Path: f.name, Err: err}

@@ -179,7 +179,12 @@ func (p *Proc) Wait(ctx context.Context) (int, error) {
 	case <-p.done:
 		return p.status, nil
 	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+		select {
+		case <-p.done:
+			return p.status, nil
+		default:
+			return 0, context.Cause(ctx)
+		}
 	}
 }
 

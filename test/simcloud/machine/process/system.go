@@ -68,8 +68,8 @@ func (s *System) PowerOn(ctx context.Context) {
 	s.last, s.booted = 400, s.Clock.Now()
 }
 
-// PowerOff ends every process at once and waits until all are gone.
-func (s *System) PowerOff() {
+// Halt ends every process at once, without waiting for it; none can start any more.
+func (s *System) Halt() {
 	s.mu.Lock()
 	off := s.off
 	s.off = nil
@@ -77,6 +77,11 @@ func (s *System) PowerOff() {
 	if off != nil {
 		off(Killed{SIGKILL})
 	}
+}
+
+// PowerOff is Halt, and waits until all processes are gone.
+func (s *System) PowerOff() {
+	s.Halt()
 	s.wg.Wait()
 }
 

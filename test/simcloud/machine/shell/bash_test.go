@@ -137,6 +137,8 @@ func init() { //nolint:gochecknoinits // a table in pieces
 	add("functions", `f() { local a=$1; echo "$a $# $*"; return 7; }; f x y; echo $?; a=out; g() { a=in; }; g; echo $a; h() { local a=loc; k; }; k() { echo $a; }; h; echo $a`)
 	add("recursion", `fact() { if [ $1 -le 1 ]; then echo 1; else echo $(( $1 * $(fact $(($1-1))) )); fi; }; fact 6`)
 	add("getopts", `p() { local OPTIND=1 o; while getopts :ab:c o "$@"; do case $o in a) echo A;; b) echo B=$OPTARG;; :) echo need $OPTARG;; \?) echo bad $OPTARG;; esac; done; shift $((OPTIND-1)); echo rest "$@"; }; p -a -b 1 x y; p -ab2 -c -- -z; p -z -b; p -bfoo -a`)
+	add("tail list", `ls /nope 2>/dev/null || env true && env echo yes`)
+	add("tail pipeline", `env echo a && env echo b | cat; (env true && env echo c); x=$(env true && env echo d); echo $x; env true && env echo e & wait; env false || env echo f`)
 	add("params", `set -- a "b c" d; echo $# "$2" "${@:2}" "${*}"; shift; echo $1; for i; do echo "<$i>"; done; set -- ; echo $#; f() { echo "${1:-none}"; }; f; f x`)
 	add("expansion", `p=/a/b/c.tar.gz; echo ${p##*/} ${p%.*} ${p%%.*} ${p#/} ${p/b/B} ${p//\//_}; x=hello; echo ${x:1:3} ${x: -2} ${x^} ${x^^} ${x,,}; n=x; echo ${!n}; echo ${y:=set} $y ${x:+alt}; echo "${x@Q}"`)
 	add("loops", `for i in 1 2 3 4; do [ $i = 2 ] && continue; [ $i = 4 ] && break; echo $i; done; for ((i=0;i<3;i++)); do echo -n $i; done; echo; i=0; while :; do ((++i>3)) && break; done; echo $i; for a in 1 2; do for b in 1 2; do [ $b = 2 ] && continue 2; echo $a$b; done; done; until [ $i = 0 ]; do i=$((i-1)); done; echo $i`)

@@ -62,7 +62,8 @@ func (s *Shell) foreground(st *syntax.Stmt) {
 	}
 	keep := false
 	if ok && st.Cmd != nil {
-		s.tail = tail && !st.Negated && len(s.traps) == 0
+		_, simple := st.Cmd.(*syntax.CallExpr)
+		s.tail = tail && simple && !st.Negated && len(s.traps) == 0
 		keep = s.cmd(st.Cmd)
 		s.tail = false
 	}

@@ -1,0 +1,338 @@
+package ubuntu
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// pkg is one package of a simulated archive.
+type pkg struct {
+	name     string
+	versions []string // newest first
+	files    []string // programs: a name, or an absolute path whose base is the program
+	depends  []string
+	units    map[string]string
+	conf     map[string]string // written if absent
+	start    bool              // its units are enabled and started at installation, as Debian does
+}
+
+// latest are the newest patches of the Kubernetes minors that the archive holds.
+var latest = map[string]int{
+	"1.28": 15, "1.29": 15, "1.30": 14, "1.31": 14, "1.32": 10, "1.33": 6, "1.34": 3, "1.35": 4, "1.36": 4, "1.37": 2,
+}
+
+// LatestKubernetes is the newest patch version of a minor ("1.34" → "1.34.3"), "" if there is none.
+func LatestKubernetes(minor string) string {
+	n, ok := latest[strings.TrimPrefix(minor, "v")]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d", strings.TrimPrefix(minor, "v"), n)
+}
+
+const kubeletUnit = "[Unit]\nDescription=kubelet: The Kubernetes Node Agent\nDocumentation=https://kubernetes.io/docs/\nStartLimitIntervalSec=0\n" +
+	"[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\nRestartSec=10" + installable
+
+const kubeadmDropIn = "[Service]\nEnvironment=\"KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf\"\n" +
+	"Environment=\"KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml\"\nEnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\nEnvironmentFile=-/etc/default/kubelet\n" +
+	"ExecStart=\nExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS\n"
+
+const containerdUnit = "[Unit]\nDescription=containerd container runtime\n[Service]\nExecStartPre=-/sbin/modprobe overlay\nExecStart=/usr/bin/containerd\nType=notify\n" +
+	"Restart=always\nRestartSec=5" + installable
+
+const haproxyUnit = "[Unit]\nDescription=HAProxy Load Balancer\n[Service]\nEnvironmentFile=-/etc/default/haproxy\nEnvironment=\"CONFIG=/etc/haproxy/haproxy.cfg\"\n" +
+	"ExecStartPre=/usr/sbin/haproxy -Ws -f $CONFIG -c -q\nExecStart=/usr/sbin/haproxy -Ws -f $CONFIG\nExecReload=/usr/sbin/haproxy -Ws -f $CONFIG -c -q\n" +
+	"ExecReload=/bin/kill -USR2 $MAINPID\nRestart=always\nType=notify" + installable
+
+const haproxyConf = "global\n\tlog /dev/log\tlocal0\n\tchroot /var/lib/haproxy\n\tstats socket /run/haproxy/admin.sock mode 660 level admin\n\tuser haproxy\n\tgroup haproxy\n\tdaemon\n\n" +
+	"defaults\n\tlog\tglobal\n\tmode\thttp\n\toption\thttplog\n\ttimeout connect 5000\n\ttimeout client  50000\n\ttimeout server  50000\n"
+
+const keepalivedUnit = "[Unit]\nDescription=Keepalive Daemon (LVS and VRRP)\nConditionFileNotEmpty=/etc/keepalived/keepalived.conf\n[Service]\nType=notify\n" +
+	"ExecStart=/usr/sbin/keepalived --dont-fork\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure" + installable
+
+const idleUnit = "[Unit]\nDescription=%s\n[Service]\nExecStart=/usr/bin/sleep infinity\nExecReload=/usr/bin/true" + installable
+
+const oneshotUnit = "[Unit]\nDescription=%s\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/true\nExecReload=/usr/bin/true" + installable
+
+// ubuntuArchive is what the distribution's own archive holds.
+var ubuntuArchive = index(
+	pkg{name: "containerd", versions: []string{"1.7.12-0ubuntu2~22.04.1", "1.5.9-0ubuntu3"}, files: []string{"containerd", "ctr", "containerd-shim-runc-v2"}, depends: []string{"runc"},
+		units: map[string]string{"containerd": containerdUnit}, start: true},
+	pkg{name: "runc", versions: []string{"1.1.12-0ubuntu2~22.04.1"}, files: []string{"/usr/sbin/runc"}},
+	pkg{name: "haproxy", versions: []string{"2.4.24-0ubuntu0.22.04.1"}, files: []string{"/usr/sbin/haproxy"}, units: map[string]string{"haproxy": haproxyUnit},
+		conf: map[string]string{"/etc/haproxy/haproxy.cfg": haproxyConf, "/etc/default/haproxy": "# Defaults file for HAProxy\n"}, start: true},
+	pkg{name: "keepalived", versions: []string{"1:2.2.4-0.2build1"}, files: []string{"/usr/sbin/keepalived"}, units: map[string]string{"keepalived": keepalivedUnit},
+		conf: map[string]string{"/etc/default/keepalived": "DAEMON_ARGS=\"\"\n"}, start: true},
+	pkg{name: "conntrack", versions: []string{"1:1.4.6-2build2"}, files: []string{"/usr/sbin/conntrack"}},
+	pkg{name: "socat", versions: []string{"1.7.4.1-3ubuntu4"}, files: []string{"socat"}},
+	pkg{name: "ebtables", versions: []string{"2.0.11-4build2"}, files: []string{"/usr/sbin/ebtables"}},
+	pkg{name: "ethtool", versions: []string{"1:5.16-1ubuntu0.1"}, files: []string{"/usr/sbin/ethtool"}},
+	pkg{name: "ipset", versions: []string{"7.15-1build1"}, files: []string{"/usr/sbin/ipset"}},
+	pkg{name: "ipvsadm", versions: []string{"1:1.31-1build2"}, files: []string{"/usr/sbin/ipvsadm"}},
+	pkg{name: "nfs-common", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/showmount", "/usr/sbin/mount.nfs"}},
+	pkg{name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"}, depends: []string{"nfs-common"},
+		units: map[string]string{"nfs-server": fmt.Sprintf(oneshotUnit, "NFS server and services"), "nfs-kernel-server": fmt.Sprintf(oneshotUnit, "NFS server and services")},
+		conf:  map[string]string{"/etc/exports": "# /etc/exports: the access control list for filesystems which may be exported\n"}, start: true},
+	pkg{name: "jq", versions: []string{"1.6-2.1ubuntu3"}},
+	pkg{name: "net-tools", versions: []string{"1.60+git20181103.0eebece-1ubuntu5"}, files: []string{"netstat", "ifconfig"}},
+	pkg{name: "sshpass", versions: []string{"1.09-1"}},
+	pkg{name: "psmisc", versions: []string{"23.4-2build3"}},
+	pkg{name: "bash-completion", versions: []string{"1:2.11-5ubuntu1"}},
+	pkg{name: "lvm2", versions: []string{"2.03.11-2.1ubuntu4"}},
+	pkg{name: "xfsprogs", versions: []string{"5.13.0-1ubuntu2"}},
+	pkg{name: "chrony", versions: []string{"4.2-2ubuntu2"}, units: map[string]string{"chrony": fmt.Sprintf(idleUnit, "chrony, an NTP client/server")}, start: true},
+	pkg{name: "nginx", versions: []string{"1.18.0-6ubuntu14.4"}, units: map[string]string{"nginx": fmt.Sprintf(idleUnit, "A high performance web server")}, start: true},
+	pkg{name: "docker.io", versions: []string{"24.0.7-0ubuntu2~22.04.1"}, depends: []string{"containerd"}, units: map[string]string{"docker": fmt.Sprintf(idleUnit, "Docker Application Container Engine")}, start: true},
+	pkg{name: "python3", versions: []string{"3.10.6-1~22.04"}},
+	pkg{name: "unzip", versions: []string{"6.0-26ubuntu3.2"}},
+	pkg{name: "git", versions: []string{"1:2.34.1-1ubuntu1.10"}},
+	pkg{name: "vim", versions: []string{"2:8.2.3995-1ubuntu2.16"}},
+	pkg{name: "cloud-init", versions: []string{"24.1.3-0ubuntu1~22.04.1"}},
+)
+
+func index(l ...pkg) map[string]pkg {
+	m := map[string]pkg{}
+	for _, p := range l {
+		m[p.name] = p
+	}
+	return m
+}
+
+// kubernetesArchive is the pkgs.k8s.io repository of one minor; nil if it does not exist.
+func kubernetesArchive(minor string) map[string]pkg {
+	n, ok := latest[minor]
+	if !ok {
+		return nil
+	}
+	var vs []string
+	for i := n; i >= 0; i-- {
+		vs = append(vs, fmt.Sprintf("%s.%d-1.1", minor, i))
+	}
+	return index(
+		pkg{name: "kubelet", versions: vs, files: []string{"kubelet"}, depends: []string{"kubernetes-cni", "conntrack", "socat"}, units: map[string]string{"kubelet": kubeletUnit},
+			conf: map[string]string{"/etc/default/kubelet": "KUBELET_EXTRA_ARGS=\n"}, start: true},
+		pkg{name: "kubeadm", versions: vs, files: []string{"kubeadm"}, depends: []string{"cri-tools"},
+			conf: map[string]string{"/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf": kubeadmDropIn}},
+		pkg{name: "kubectl", versions: vs, files: []string{"kubectl"}},
+		pkg{name: "cri-tools", versions: []string{minor + ".0-1.1"}, files: []string{"crictl"}},
+		pkg{name: "kubernetes-cni", versions: []string{"1.7.1-1.1"}, files: []string{"/opt/cni/bin/loopback", "/opt/cni/bin/bridge"}},
+	)
+}
+
+var dockerArchive = index(
+	pkg{name: "containerd.io", versions: []string{"1.7.28-1~ubuntu.22.04~jammy", "1.6.33-1"}, files: []string{"containerd", "ctr", "runc", "containerd-shim-runc-v2"},
+		units: map[string]string{"containerd": containerdUnit}, conf: map[string]string{"/etc/containerd/config.toml": "disabled_plugins = [\"cri\"]\n"}, start: true},
+	pkg{name: "docker-ce", versions: []string{"5:28.5.1-1~ubuntu.22.04~jammy"}, depends: []string{"containerd.io"}, units: map[string]string{"docker": fmt.Sprintf(idleUnit, "Docker Application Container Engine")}, start: true},
+	pkg{name: "docker-ce-cli", versions: []string{"5:28.5.1-1~ubuntu.22.04~jammy"}},
+)
+
+// source is one line of sources.list.
+type source struct {
+	url, suite string
+	signedBy   string
+	trusted    bool
+}
+
+// sources reads /etc/apt/sources.list and sources.list.d, both formats.
+func (o *OS) sources() []source {
+	v := o.root()
+	names := []string{"/etc/apt/sources.list"}
+	l, _ := v.ReadDir("/etc/apt/sources.list.d")
+	for _, e := range l {
+		names = append(names, "/etc/apt/sources.list.d/"+e.Name())
+	}
+	var out []source
+	for _, n := range names {
+		b, err := v.ReadFile(n)
+		if err != nil {
+			continue
+		}
+		switch {
+		case strings.HasSuffix(n, ".sources"):
+			for block := range strings.SplitSeq(string(b), "\n\n") {
+				f := map[string]string{}
+				for line := range strings.Lines(block) {
+					if k, v, ok := strings.Cut(line, ":"); ok {
+						f[strings.ToLower(strings.TrimSpace(k))] = strings.TrimSpace(v)
+					}
+				}
+				if f["uris"] != "" && f["enabled"] != "no" {
+					out = append(out, source{url: f["uris"], suite: f["suites"], signedBy: f["signed-by"], trusted: f["trusted"] == "yes"})
+				}
+			}
+		case strings.HasSuffix(n, ".list"):
+			for line := range strings.Lines(string(b)) {
+				if s, ok := parseSource(line); ok {
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func parseSource(line string) (source, bool) {
+	line, _, _ = strings.Cut(line, "#")
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "deb ")
+	if !ok {
+		return source{}, false
+	}
+	var s source
+	rest = strings.TrimSpace(rest)
+	if strings.HasPrefix(rest, "[") {
+		opts, after, ok := strings.Cut(rest[1:], "]")
+		if !ok {
+			return source{}, false
+		}
+		for _, opt := range strings.Fields(opts) {
+			k, v, _ := strings.Cut(opt, "=")
+			switch k {
+			case "signed-by":
+				s.signedBy = v
+			case "trusted":
+				s.trusted = v == "yes"
+			}
+		}
+		rest = after
+	}
+	f := strings.Fields(rest)
+	if len(f) < 2 {
+		return source{}, false
+	}
+	s.url, s.suite = strings.TrimSuffix(f[0], "/"), f[1]
+	return s, true
+}
+
+// archive is what a source offers; known is false if there is no such host, and the map nil if the host has no such
+// repository.
+func (s source) archive() (pkgs map[string]pkg, known bool) {
+	host, path := hostPath(s.url)
+	switch {
+	case strings.HasSuffix(host, "ubuntu.com"):
+		return ubuntuArchive, true
+	case host == "pkgs.k8s.io":
+		minor := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(path, "/core:/stable:/v"), "/deb"), "v")
+		if !strings.HasPrefix(path, "/core:/stable:/v") || !strings.HasSuffix(strings.TrimSuffix(path, "/"), "/deb") {
+			return nil, true
+		}
+		return kubernetesArchive(minor), true
+	case host == "download.docker.com":
+		return dockerArchive, true
+	}
+	return nil, false
+}
+
+func hostPath(url string) (host, path string) {
+	_, rest, _ := strings.Cut(url, "://")
+	host, path, _ = strings.Cut(rest, "/")
+	return host, "/" + path
+}
+
+// candidates are the packages of a name in the indexes that were fetched, with the source they come from.
+func (o *OS) candidates(name string) []candidate {
+	o.mu.Lock()
+	lists := maps.Clone(o.lists)
+	o.mu.Unlock()
+	var out []candidate
+	for _, s := range o.sources() {
+		pkgs, _ := s.archive()
+		if p, ok := pkgs[name]; ok && lists[s.url+" "+s.suite] {
+			for _, v := range p.versions {
+				if !slices.ContainsFunc(out, func(c candidate) bool { return c.version == v }) {
+					out = append(out, candidate{p, v, s})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int { return -compareVersions(a.version, b.version) })
+	return out
+}
+
+type candidate struct {
+	pkg     pkg
+	version string
+	src     source
+}
+
+// compareVersions orders Debian versions well enough for the archive above.
+func compareVersions(a, b string) int {
+	epoch := func(v string) (string, string) {
+		if e, rest, ok := strings.Cut(v, ":"); ok {
+			return e, rest
+		}
+		return "0", v
+	}
+	ea, ra := epoch(a)
+	eb, rb := epoch(b)
+	if c := strings.Compare(ea, eb); c != 0 {
+		return c
+	}
+	for ra != "" || rb != "" {
+		var x, y string
+		x, ra = run(ra, false)
+		y, rb = run(rb, false)
+		if c := strings.Compare(x, y); c != 0 {
+			return c
+		}
+		x, ra = run(ra, true)
+		y, rb = run(rb, true)
+		x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+		if len(x) != len(y) {
+			return len(x) - len(y)
+		}
+		if c := strings.Compare(x, y); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func run(t string, digits bool) (head, rest string) {
+	i := 0
+	for i < len(t) && (t[i] >= '0' && t[i] <= '9') == digits {
+		i++
+	}
+	return t[:i], t[i:]
+}
+
+// Installed is the version of an installed package, "" if it is not installed.
+func (o *OS) Installed(name string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.pkgs[name]
+}
+
+// unpack puts a package onto the disk.
+func (o *OS) unpack(c candidate) {
+	v := o.root()
+	for _, f := range c.pkg.files {
+		o.AddFile(f)
+	}
+	for name, text := range c.pkg.units {
+		_ = v.WriteFile("/usr/lib/systemd/system/"+name+".service", []byte(text), 0o644)
+	}
+	for name, text := range c.pkg.conf {
+		if _, err := v.Stat(name); err != nil {
+			dir, _, _ := cutLast(name)
+			_ = v.MkdirAll(dir, 0o755)
+			_ = v.WriteFile(name, []byte(text), 0o644)
+		}
+	}
+	for name := range c.pkg.units {
+		o.loadUnit(name)
+	}
+	o.loadUnit("kubelet")
+	o.mu.Lock()
+	o.pkgs[c.pkg.name] = c.version
+	o.mu.Unlock()
+}
+
+func cutLast(name string) (dir, base string, ok bool) {
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 {
+		return "", name, false
+	}
+	return name[:i], name[i+1:], true
+}

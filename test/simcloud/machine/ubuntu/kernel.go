@@ -1,0 +1,352 @@
+package ubuntu
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+)
+
+// kernel is what modprobe, sysctl and swapoff change.
+type kernel struct {
+	mu      sync.Mutex
+	modules map[string]bool
+	values  map[string]string
+	swap    []string
+}
+
+var sysctlDefaults = map[string]string{
+	"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0", "net.ipv4.conf.all.forwarding": "0", "net.ipv4.conf.all.rp_filter": "2",
+	"net.ipv4.conf.default.rp_filter": "2", "vm.swappiness": "60", "vm.overcommit_memory": "0", "vm.max_map_count": "65530", "fs.inotify.max_user_instances": "128",
+	"fs.inotify.max_user_watches": "29284", "fs.file-max": "9223372036854775807", "kernel.panic": "0", "kernel.panic_on_oops": "0", "net.core.somaxconn": "4096",
+	"kernel.pid_max": "4194304", "net.ipv4.ip_nonlocal_bind": "0", "net.ipv4.tcp_keepalive_time": "7200", "net.ipv4.ip_local_port_range": "32768\t60999",
+	"kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000", "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.default.disable_ipv6": "0",
+	"kernel.osrelease": "5.15.0-107-generic", "net.netfilter.nf_conntrack_max": "65536",
+}
+
+// bridgeKeys exist only while br_netfilter is loaded.
+var bridgeKeys = []string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables", "net.bridge.bridge-nf-call-arptables"}
+
+// knownModules are what /lib/modules holds.
+var knownModules = []string{
+	"overlay", "br_netfilter", "bridge", "ip_vs", "ip_vs_rr", "ip_vs_wrr", "ip_vs_sh", "nf_conntrack", "nf_nat", "xt_conntrack", "vxlan", "nfs", "nfsd",
+	"ip_tables", "ip6_tables", "iptable_nat", "configs", "dummy", "8021q", "tun", "iscsi_tcp", "dm_crypt", "rbd",
+}
+
+func (k *kernel) init() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.modules, k.values, k.swap = map[string]bool{}, maps.Clone(sysctlDefaults), nil
+}
+
+func (k *kernel) loaded() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.modules))
+}
+
+func (k *kernel) swaps() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.swap)
+}
+
+func (k *kernel) get(key string) (string, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	v, ok := k.values[key]
+	return v, ok
+}
+
+func (k *kernel) set(key, value string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.values[key]; !ok {
+		return false
+	}
+	k.values[key] = value
+	return true
+}
+
+// Sysctl returns a kernel setting, "" if there is none of that name.
+func (o *OS) Sysctl(key string) string {
+	v, _ := o.kernel.get(key)
+	return v
+}
+
+// SwapOn reports whether any swap is in use.
+func (o *OS) SwapOn() bool { return len(o.kernel.swaps()) > 0 }
+
+// AddSwap puts a swap file into use and into /etc/fstab, as some images have it.
+func (o *OS) AddSwap(file string) {
+	o.kernel.mu.Lock()
+	o.kernel.swap = append(o.kernel.swap, file)
+	o.kernel.mu.Unlock()
+	old, _ := o.root().ReadFile("/etc/fstab")
+	_ = o.root().WriteFile("/etc/fstab", append(old, []byte(file+" none swap sw 0 0\n")...), 0o644)
+}
+
+func sysctlPath(key string) string { return "/proc/sys/" + strings.ReplaceAll(key, ".", "/") }
+
+func (o *OS) sysctlFile(key string) {
+	o.Sys.FS.Synth(sysctlPath(key), 0o644, func() []byte {
+		v, _ := o.kernel.get(key)
+		return []byte(v + "\n")
+	}, func(b []byte) error {
+		if !o.kernel.set(key, strings.TrimSpace(string(b))) {
+			return syscall.EINVAL
+		}
+		return nil
+	})
+}
+
+func (o *OS) modprobe(name string) bool {
+	name = strings.ReplaceAll(name, "-", "_")
+	if !slices.Contains(knownModules, name) {
+		return false
+	}
+	o.kernel.mu.Lock()
+	fresh := !o.kernel.modules[name]
+	o.kernel.modules[name] = true
+	if name == "br_netfilter" && fresh {
+		o.kernel.modules["bridge"] = true
+		for _, k := range bridgeKeys {
+			o.kernel.values[k] = "1"
+		}
+	}
+	o.kernel.mu.Unlock()
+	if name == "br_netfilter" && fresh {
+		for _, k := range bridgeKeys {
+			o.sysctlFile(k)
+		}
+	}
+	return true
+}
+
+// loadModules loads what /etc/modules-load.d and /etc/fstab name, as the boot does.
+func (o *OS) loadModules() {
+	_ = o.root().RemoveAll("/proc/sys/net/bridge")
+	for line := range o.confLines("/etc/modules-load.d", "/etc/modules") {
+		o.modprobe(line)
+	}
+	if b, err := o.root().ReadFile("/etc/fstab"); err == nil {
+		for l := range strings.Lines(string(b)) {
+			f := strings.Fields(l)
+			if len(f) > 2 && f[2] == "swap" && !strings.HasPrefix(f[0], "#") {
+				o.kernel.mu.Lock()
+				o.kernel.swap = append(o.kernel.swap, f[0])
+				o.kernel.mu.Unlock()
+			}
+		}
+	}
+}
+
+func (o *OS) loadSysctl() {
+	for line := range o.confLines("/etc/sysctl.d", "/etc/sysctl.conf") {
+		k, v, ok := strings.Cut(line, "=")
+		if ok {
+			o.kernel.set(strings.ReplaceAll(strings.TrimSpace(k), "/", "."), strings.TrimSpace(v))
+		}
+	}
+}
+
+// confLines yields the lines of a configuration file and of the *.conf in a directory, without comments.
+func (o *OS) confLines(dir, file string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		names := []string{}
+		l, _ := o.root().ReadDir(dir)
+		for _, e := range l {
+			if strings.HasSuffix(e.Name(), ".conf") {
+				names = append(names, dir+"/"+e.Name())
+			}
+		}
+		for _, n := range append(names, file) {
+			b, err := o.root().ReadFile(n)
+			if err != nil {
+				continue
+			}
+			for line := range strings.Lines(string(b)) {
+				line = strings.TrimSpace(line)
+				if line != "" && line[0] != '#' && line[0] != ';' && !yield(line) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (o *OS) modprobeCmd(_ context.Context, p *process.Proc) int {
+	if needRoot(p) {
+		return p.Errorf("modprobe: ERROR: could not insert '%s': Operation not permitted\n", p.Args[len(p.Args)-1])
+	}
+	all, remove, status := false, false, 0
+	for i, a := range p.Args[1:] {
+		switch {
+		case a == "-a" || a == "--all":
+			all = true
+		case a == "-r":
+			remove = true
+		case strings.HasPrefix(a, "-"):
+		case i > 0 && !all && strings.Contains(a, "="):
+		default:
+			if remove {
+				o.kernel.mu.Lock()
+				delete(o.kernel.modules, a)
+				o.kernel.mu.Unlock()
+			} else if !o.modprobe(a) {
+				status = p.Errorf("modprobe: FATAL: Module %s not found in directory /lib/modules/5.15.0-107-generic\n", a)
+			}
+		}
+	}
+	return status
+}
+
+func (o *OS) lsmod(_ context.Context, p *process.Proc) int {
+	p.Printf("Module                  Size  Used by\n")
+	for _, m := range o.kernel.loaded() {
+		p.Printf("%-22s 16384  0\n", m)
+	}
+	return 0
+}
+
+func (o *OS) swapoff(_ context.Context, p *process.Proc) int {
+	if needRoot(p) {
+		return p.Errorf("swapoff: Not superuser.\n")
+	}
+	o.kernel.mu.Lock()
+	defer o.kernel.mu.Unlock()
+	if slices.Contains(p.Args, "-a") || slices.Contains(p.Args, "--all") {
+		o.kernel.swap = nil
+		return 0
+	}
+	for _, a := range p.Args[1:] {
+		i := slices.Index(o.kernel.swap, a)
+		if i < 0 {
+			p.Errorf("swapoff: %s: swapoff failed: Invalid argument\n", a)
+			return 4
+		}
+		o.kernel.swap = slices.Delete(o.kernel.swap, i, i+1)
+	}
+	return 0
+}
+
+func (o *OS) swapon(_ context.Context, p *process.Proc) int {
+	show := len(p.Args) == 1
+	for _, a := range p.Args[1:] {
+		switch {
+		case a == "-s" || a == "--show" || strings.HasPrefix(a, "--"):
+			show = true
+		case a == "-a":
+		default:
+			o.kernel.mu.Lock()
+			o.kernel.swap = append(o.kernel.swap, a)
+			o.kernel.mu.Unlock()
+		}
+	}
+	if show {
+		for i, s := range o.kernel.swaps() {
+			if i == 0 && !slices.Contains(p.Args, "--noheadings") {
+				p.Printf("NAME      TYPE SIZE USED PRIO\n")
+			}
+			p.Printf("%s file   2G   0B   -2\n", s)
+		}
+	}
+	return 0
+}
+
+func (o *OS) sysctl(_ context.Context, p *process.Proc) int {
+	names, quiet, write, load, system, status := []string{}, false, false, false, false, 0
+	bare := false
+	files := []string{}
+	for _, a := range p.Args[1:] {
+		switch {
+		case a == "--system":
+			system = true
+		case a == "-p" || a == "--load":
+			load = true
+		case strings.HasPrefix(a, "-p") && len(a) > 2:
+			load, files = true, append(files, a[2:])
+		case a == "-a":
+		case strings.HasPrefix(a, "--"):
+			quiet = quiet || a == "--quiet"
+			write = write || a == "--write"
+			bare = bare || a == "--values"
+		case strings.HasPrefix(a, "-"):
+			quiet = quiet || strings.Contains(a, "q")
+			write = write || strings.Contains(a, "w")
+			bare = bare || strings.Contains(a, "n")
+			load = load || strings.Contains(a, "p")
+		default:
+			names = append(names, a)
+		}
+	}
+	apply := func(k, v string) {
+		k, v = strings.ReplaceAll(strings.TrimSpace(k), "/", "."), strings.TrimSpace(v)
+		if _, ok := o.kernel.get(k); !ok {
+			p.Errorf("sysctl: cannot stat %s: No such file or directory\n", sysctlPath(k))
+			status = 255
+			return
+		}
+		if needRoot(p) {
+			p.Errorf("sysctl: permission denied on key \"%s\"\n", k)
+			status = 255
+			return
+		}
+		o.kernel.set(k, v)
+		if !quiet {
+			p.Printf("%s = %s\n", k, v)
+		}
+	}
+	if system {
+		for line := range o.confLines("/etc/sysctl.d", "/etc/sysctl.conf") {
+			if k, v, ok := strings.Cut(line, "="); ok {
+				apply(k, v)
+			}
+		}
+		return status
+	}
+	if load {
+		if files = append(files, names...); len(files) == 0 {
+			files = []string{"/etc/sysctl.conf"}
+		}
+		for _, f := range files {
+			b, err := p.ReadFile(f)
+			if err != nil {
+				p.Errorf("sysctl: cannot open \"%s\": %s\n", f, process.Reason(err))
+				status = 255
+				continue
+			}
+			for line := range strings.Lines(string(b)) {
+				line = strings.TrimSpace(line)
+				if k, v, ok := strings.Cut(line, "="); ok && line[0] != '#' && line[0] != ';' {
+					apply(k, v)
+				}
+			}
+		}
+		return status
+	}
+	for _, n := range names {
+		if k, v, ok := strings.Cut(n, "="); ok {
+			apply(k, v)
+			continue
+		}
+		n = strings.ReplaceAll(n, "/", ".")
+		v, ok := o.kernel.get(n)
+		if !ok {
+			p.Errorf("sysctl: cannot stat %s: No such file or directory\n", sysctlPath(n))
+			status = 255
+			continue
+		}
+		if bare {
+			p.Printf("%s\n", v)
+		} else {
+			p.Printf("%s = %s\n", n, v)
+		}
+	}
+	_ = write
+	return status
+}

@@ -1,0 +1,516 @@
+package ubuntu
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+)
+
+// unit is one systemd service.
+type unit struct {
+	name string
+
+	fileMu sync.Mutex
+	path   string
+	conf   map[string][]string // "Service.ExecStart": values, drop-ins applied
+	masked bool
+
+	state    string // active, inactive, failed, activating
+	sub      string
+	proc     *process.Proc
+	stopping bool
+	exit     int
+	since    time.Time
+	starts   []time.Time
+	ready    chan struct{}
+}
+
+// Unit states as systemctl shows them.
+const (
+	active     = "active"
+	inactive   = "inactive"
+	failed     = "failed"
+	activating = "activating"
+)
+
+var (
+	errNoUnit = errors.New("not found")
+	errMasked = errors.New("is masked")
+	errFailed = errors.New("failed")
+)
+
+func (u *unit) reset() {
+	u.state, u.sub, u.proc, u.stopping, u.exit, u.starts = inactive, "dead", nil, false, 0, nil
+}
+
+// vals are the values of a setting.
+func (u *unit) vals(key string) []string {
+	u.fileMu.Lock()
+	defer u.fileMu.Unlock()
+	return u.conf[key]
+}
+
+// get is the last value of a setting.
+func (u *unit) get(key string) string {
+	if v := u.vals(key); len(v) > 0 {
+		return v[len(v)-1]
+	}
+	return ""
+}
+
+func (u *unit) setFile(path string, conf map[string][]string, masked bool) {
+	u.fileMu.Lock()
+	defer u.fileMu.Unlock()
+	u.path, u.conf, u.masked = path, conf, masked
+}
+
+// file is where the unit was read from and whether it is masked.
+func (u *unit) file() (path string, masked bool) {
+	u.fileMu.Lock()
+	defer u.fileMu.Unlock()
+	return u.path, u.masked
+}
+
+// unitName strips .service.
+func unitName(n string) string { return strings.TrimSuffix(n, ".service") }
+
+// loadUnit reads a unit file with its drop-ins; false if there is none.
+func (o *OS) loadUnit(name string) bool {
+	v := o.root()
+	for _, dir := range []string{"/etc/systemd/system/", "/run/systemd/system/", "/usr/lib/systemd/system/"} {
+		file := dir + name + ".service"
+		b, err := v.ReadFile(file)
+		if err != nil {
+			if to, lerr := v.Readlink(file); lerr == nil && to == "/dev/null" {
+				o.obtain(name).setFile(file, nil, true)
+				return true
+			}
+			continue
+		}
+		conf := map[string][]string{}
+		parseUnit(string(b), conf)
+		for _, d := range []string{"/usr/lib/systemd/system/", "/etc/systemd/system/"} {
+			l, _ := v.ReadDir(d + name + ".service.d")
+			for _, e := range l {
+				if drop, err := v.ReadFile(d + name + ".service.d/" + e.Name()); err == nil {
+					parseUnit(string(drop), conf)
+				}
+			}
+		}
+		target, _ := v.Readlink(file)
+		o.obtain(name).setFile(file, conf, target == "/dev/null")
+		return true
+	}
+	return false
+}
+
+// obtain returns the unit of that name, new if need be.
+func (o *OS) obtain(name string) *unit {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	u := o.units[name]
+	if u == nil {
+		u = &unit{name: name}
+		u.reset()
+		o.units[name] = u
+	}
+	return u
+}
+
+// parseUnit adds the settings of a unit file; an empty assignment clears what was there.
+func parseUnit(text string, conf map[string][]string) {
+	section := ""
+	sc := bufio.NewScanner(strings.NewReader(strings.ReplaceAll(text, "\\\n", " ")))
+	for sc.Scan() {
+		l := strings.TrimSpace(sc.Text())
+		switch {
+		case l == "" || l[0] == '#' || l[0] == ';':
+		case l[0] == '[':
+			section = strings.Trim(l, "[]")
+		default:
+			k, v, ok := strings.Cut(l, "=")
+			if !ok {
+				continue
+			}
+			key := section + "." + strings.TrimSpace(k)
+			if v = strings.TrimSpace(v); v == "" {
+				delete(conf, key)
+			} else {
+				conf[key] = append(conf[key], v)
+			}
+		}
+	}
+}
+
+// unit finds a service by name; nil if there is no unit file.
+func (o *OS) unit(name string) *unit {
+	o.mu.Lock()
+	u := o.units[name]
+	o.mu.Unlock()
+	if u != nil {
+		if path, _ := u.file(); path != "" {
+			return u
+		}
+	}
+	if !o.loadUnit(name) {
+		return nil
+	}
+	return o.obtain(name)
+}
+
+// Active reports whether a service runs.
+func (o *OS) Active(name string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	u := o.units[name]
+	return u != nil && u.state == active
+}
+
+func wants(name string) string {
+	return "/etc/systemd/system/multi-user.target.wants/" + name + ".service"
+}
+
+func (o *OS) enabled(name string) bool {
+	_, err := o.root().Lstat(wants(name))
+	return err == nil
+}
+
+func (o *OS) enable(name string) bool {
+	if o.enabled(name) {
+		return false
+	}
+	_ = o.root().MkdirAll(path.Dir(wants(name)), 0o755)
+	_ = o.root().Symlink("/usr/lib/systemd/system/"+name+".service", wants(name))
+	return true
+}
+
+// StartUnit starts a service and waits until it is up. It is no error if a condition of the unit is not met, or if it
+// runs already.
+func (o *OS) StartUnit(ctx context.Context, name string) error {
+	u := o.unit(name)
+	if u == nil {
+		return errNoUnit
+	}
+	if _, masked := u.file(); masked {
+		return errMasked
+	}
+	o.mu.Lock()
+	if u.state == active {
+		o.mu.Unlock()
+		return nil
+	}
+	for _, dep := range strings.Fields(strings.Join(slices.Concat(u.vals("Unit.Requires"), u.vals("Unit.Wants")), " ")) {
+		if d := unitName(dep); strings.HasSuffix(dep, ".service") && d != name {
+			o.mu.Unlock()
+			_ = o.StartUnit(ctx, d)
+			o.mu.Lock()
+		}
+	}
+	desc := u.get("Unit.Description")
+	for _, k := range []string{"Unit.ConditionPathExists", "Unit.ConditionFileNotEmpty"} {
+		if c := u.get(k); c != "" {
+			if i, err := o.root().Stat(c); err != nil || k == "Unit.ConditionFileNotEmpty" && i.Size() == 0 {
+				o.mu.Unlock()
+				o.note(name, "systemd[1]: Condition check resulted in "+desc+" being skipped.")
+				return nil
+			}
+		}
+	}
+	if u.get("Unit.StartLimitIntervalSec") != "0" {
+		now := o.Sys.Clock.Now()
+		u.starts = slices.DeleteFunc(append(u.starts, now), func(t time.Time) bool { return now.Sub(t) > 10*time.Second })
+		if len(u.starts) > 20 {
+			u.state, u.sub = failed, "failed"
+			o.mu.Unlock()
+			return errFailed
+		}
+	}
+	u.state, u.sub, u.stopping, u.exit = activating, "start", false, 0
+	o.mu.Unlock()
+	for _, pre := range u.vals("Service.ExecStartPre") {
+		optional := strings.HasPrefix(pre, "-")
+		if st := o.runUnit(ctx, u, pre); st != 0 && !optional {
+			o.unitFailed(u, st)
+			return errFailed
+		}
+	}
+	if u.get("Service.Type") == "oneshot" {
+		for _, line := range u.vals("Service.ExecStart") {
+			if st := o.runUnit(ctx, u, line); st != 0 && !strings.HasPrefix(line, "-") {
+				o.unitFailed(u, st)
+				return errFailed
+			}
+		}
+		o.setState(u, map[bool]string{true: active, false: inactive}[u.get("Service.RemainAfterExit") == "yes"], "exited")
+		return nil
+	}
+	return o.spawnUnit(ctx, u)
+}
+
+func (o *OS) setState(u *unit, state, sub string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	u.state, u.sub, u.since = state, sub, o.Sys.Clock.Now()
+}
+
+func (o *OS) unitFailed(u *unit, status int) {
+	o.mu.Lock()
+	u.state, u.sub, u.exit, u.since = failed, "failed", status, o.Sys.Clock.Now()
+	o.mu.Unlock()
+	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Main process exited, code=exited, status=%d/FAILURE", u.name, status))
+	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Failed with result 'exit-code'.", u.name))
+}
+
+// unitProc makes the process of a command line of a unit.
+func (o *OS) unitProc(u *unit, line string) (*process.Proc, process.Program, error) {
+	root, _ := o.Sys.Account("root")
+	env := map[string]string{}
+	for _, e := range u.vals("Service.Environment") {
+		for _, kv := range splitWords(e) {
+			k, v, _ := strings.Cut(kv, "=")
+			env[k] = v
+		}
+	}
+	for _, f := range u.vals("Service.EnvironmentFile") {
+		if b, err := o.root().ReadFile(strings.TrimPrefix(f, "-")); err == nil {
+			for l := range strings.Lines(string(b)) {
+				if k, v, ok := strings.Cut(strings.TrimSpace(l), "="); ok && !strings.HasPrefix(k, "#") {
+					env[k] = strings.Trim(v, `"'`)
+				}
+			}
+		}
+	}
+	var args []string
+	for _, w := range splitWords(strings.TrimLeft(line, "-@+!:")) {
+		if name, ok := strings.CutPrefix(w, "$"); ok && !strings.HasPrefix(name, "{") {
+			args = append(args, strings.Fields(env[name])...)
+			continue
+		}
+		for k, v := range env {
+			w = strings.ReplaceAll(w, "${"+k+"}", v)
+		}
+		args = append(args, w)
+	}
+	if len(args) == 0 {
+		return nil, nil, errFailed
+	}
+	p, err := o.Sys.NewProc(root, args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(p.Env, env)
+	p.Dir = "/"
+	if d := u.get("Service.WorkingDirectory"); d != "" {
+		p.Dir = d
+	}
+	p.SetFD(0, process.NewFD(process.FromIO(strings.NewReader(""), nil, nil)))
+	tag := fmt.Sprintf("%s[%d]: ", path.Base(args[0]), p.PID)
+	out := process.NewFD(process.FromIO(nil, &lineLog{put: func(l string) { o.note(u.name, tag+l) }}, nil))
+	p.SetFD(1, out)
+	p.SetFD(2, out.Dup())
+	file, err := p.LookPath(args[0])
+	if err == nil {
+		var prog process.Program
+		if prog, err = p.Load(file); err == nil {
+			return p, prog, nil
+		}
+	}
+	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Failed to locate executable %s: %s", u.name, args[0], process.Reason(err)))
+	p.Start(func(context.Context, *process.Proc) int { return 203 })
+	return nil, nil, err
+}
+
+func splitWords(t string) []string {
+	var out []string
+	var b strings.Builder
+	quote, in := rune(0), false
+	for _, r := range t {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			b.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, in = r, true
+		case r == ' ' || r == '\t':
+			if in {
+				out = append(out, b.String())
+				b.Reset()
+				in = false
+			}
+		default:
+			b.WriteRune(r)
+			in = true
+		}
+	}
+	if in {
+		out = append(out, b.String())
+	}
+	return out
+}
+
+func (o *OS) runUnit(ctx context.Context, u *unit, line string) int {
+	p, prog, err := o.unitProc(u, line)
+	if err != nil {
+		return 203
+	}
+	p.Launch(prog)
+	st, err := p.Wait(ctx)
+	if err != nil {
+		return 1
+	}
+	return st
+}
+
+// spawnUnit starts the main process and waits until it is ready.
+func (o *OS) spawnUnit(ctx context.Context, u *unit) error {
+	p, prog, err := o.unitProc(u, u.get("Service.ExecStart"))
+	if err != nil {
+		o.unitFailed(u, 203)
+		return errFailed
+	}
+	ready := make(chan struct{})
+	o.mu.Lock()
+	u.proc, u.ready = p, ready
+	o.mu.Unlock()
+	p.Launch(prog)
+	o.Sys.Go(func(ctx context.Context) { o.watch(ctx, u, p) })
+	if u.get("Service.Type") == "notify" {
+		select {
+		case <-ready:
+		case <-p.Done():
+			return errFailed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	o.mu.Lock()
+	if u.proc == p {
+		u.state, u.sub, u.since = active, "running", o.Sys.Clock.Now()
+	}
+	o.mu.Unlock()
+	o.note(u.name, "systemd[1]: Started "+u.get("Unit.Description")+".")
+	return nil
+}
+
+// Ready is what a daemon of Type=notify calls once it serves.
+func (o *OS) Ready(p *process.Proc) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, u := range o.units {
+		if u.proc == p && u.ready != nil {
+			close(u.ready)
+			u.ready = nil
+		}
+	}
+}
+
+// watch waits for the end of a main process and restarts it if the unit says so.
+func (o *OS) watch(ctx context.Context, u *unit, p *process.Proc) {
+	st, err := p.Wait(ctx)
+	if err != nil {
+		return
+	}
+	o.mu.Lock()
+	if u.proc != p {
+		o.mu.Unlock()
+		return
+	}
+	u.proc = nil
+	stopping, restart := u.stopping, u.get("Service.Restart")
+	o.mu.Unlock()
+	if stopping || st == 0 {
+		o.setState(u, inactive, "dead")
+	} else {
+		o.unitFailed(u, st)
+	}
+	if stopping || restart == "" || restart == "no" || restart == "on-failure" && st == 0 {
+		return
+	}
+	o.setState(u, activating, "auto-restart")
+	wait := 100 * time.Millisecond
+	if s, err := strconv.ParseFloat(strings.TrimSuffix(u.get("Service.RestartSec"), "s"), 64); err == nil {
+		wait = time.Duration(s * float64(time.Second))
+	}
+	// A very fast clock must not turn a failing daemon into a busy loop.
+	t := time.NewTimer(max(o.Sys.Clock.Real(wait), 20*time.Millisecond))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return
+	}
+	o.mu.Lock()
+	again := u.sub == "auto-restart"
+	if again {
+		u.state = inactive
+	}
+	o.mu.Unlock()
+	if again {
+		_ = o.StartUnit(ctx, u.name)
+	}
+}
+
+// StopUnit stops a service and waits until its process is gone.
+func (o *OS) StopUnit(ctx context.Context, name string) error {
+	u := o.unit(name)
+	if u == nil {
+		return errNoUnit
+	}
+	o.mu.Lock()
+	p := u.proc
+	u.stopping = true
+	if p == nil {
+		u.state, u.sub = inactive, "dead"
+		o.mu.Unlock()
+		return nil
+	}
+	o.mu.Unlock()
+	p.Signal(process.SIGTERM)
+	limit := time.NewTimer(max(o.Sys.Clock.Real(90*time.Second), time.Second))
+	defer limit.Stop()
+	select {
+	case <-p.Done():
+	case <-limit.C:
+		p.Signal(process.SIGKILL)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	o.mu.Lock()
+	u.proc = nil
+	u.state, u.sub = inactive, "dead"
+	o.mu.Unlock()
+	o.note(name, "systemd[1]: Stopped "+u.get("Unit.Description")+".")
+	return nil
+}
+
+// ReloadUnit sends a running service its reload command; without one it is an error.
+func (o *OS) ReloadUnit(ctx context.Context, name string) error {
+	u := o.unit(name)
+	if u == nil {
+		return errNoUnit
+	}
+	o.mu.Lock()
+	p := u.proc
+	o.mu.Unlock()
+	lines := u.vals("Service.ExecReload")
+	if p == nil || len(lines) == 0 {
+		return errFailed
+	}
+	for _, l := range lines {
+		if st := o.runUnit(ctx, u, strings.ReplaceAll(l, "$MAINPID", strconv.Itoa(p.PID))); st != 0 {
+			return errFailed
+		}
+	}
+	return nil
+}
