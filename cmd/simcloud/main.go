@@ -37,11 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "simcloud:", err)
 		return 2
 	}
-	fleet, closeFleet, err := startFleet(ctx, machines, opts.Logger)
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "simcloud:", err)
-		return 1
-	}
+	fleet, closeFleet := machines.fleet(ctx, opts.Logger)
 	defer closeFleet()
 	opts.Machines = fleet
 	cloud, err := simcloud.Start(ctx, opts)
@@ -87,6 +83,9 @@ func parse(args []string, stderr io.Writer) (simcloud.Options, machineFlags, err
 	}
 	if fs.NArg() > 0 {
 		return opts, machines, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if err := machines.check(); err != nil {
+		return opts, machines, err
 	}
 	if hosts < 1 {
 		return opts, machines, fmt.Errorf("-hosts %d: want at least one", hosts)

@@ -40,7 +40,7 @@ func TestRunPrintsWhereTheCloudIsAndStops(t *testing.T) {
 
 func TestRunRefusesWrongFlags(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-nonsense"}, {"extra"}, {"-hosts", "0"}, {"-timing", "{"}, {"-zones", ","}} {
+	for _, args := range [][]string{{"-nonsense"}, {"extra"}, {"-hosts", "0"}, {"-timing", "{"}, {"-zones", ","}, {"-ssh-port", "70000"}, {"-speed", "0"}} {
 		var stderr bytes.Buffer
 		require.Equal(t, 2, run(t.Context(), args, io.Discard, &stderr), args)
 		require.NotEmpty(t, stderr.String())
