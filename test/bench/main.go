@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	var b bench
+	b := bench{onboarded: map[string]string{}}
 	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, cluster (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
@@ -41,6 +41,7 @@ type bench struct {
 	node      *stack.Node
 	api       *client.Client
 	rows      [][]string
+	onboarded map[string]string // vnfdId by source tree
 }
 
 func (b *bench) wants(section string) bool {
@@ -107,13 +108,19 @@ func (b *bench) restart(ctx context.Context) error {
 	return nil
 }
 
-// source is a package's source tree, built into dir.
+// upload builds a package's source tree into dir and onboards it, once.
 func (b *bench) upload(ctx context.Context, dir, source string) (vnfdID string, err error) {
+	if id, ok := b.onboarded[source]; ok {
+		return id, nil
+	}
 	archive := filepath.Join(dir, filepath.Base(source)+".zip")
 	if err := stack.BuildPackage(ctx, source, archive); err != nil {
 		return "", err
 	}
-	return stack.Onboard(ctx, b.api, archive)
+	if vnfdID, err = stack.Onboard(ctx, b.api, archive); err == nil {
+		b.onboarded[source] = vnfdID
+	}
+	return vnfdID, err
 }
 
 func (b *bench) row(what, growth, value, note string) {
