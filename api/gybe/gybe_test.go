@@ -81,7 +81,10 @@ func TestProgressTellsPhasesStepsAndOutput(t *testing.T) {
 	require.Empty(t, p.Phases)
 
 	b.Work(t, op.ID)
-	p = apitest.JSON[wire.Progress](t, b.Do(t, "GET", path+"?limit=1", nil))
+	require.Eventually(t, func() bool { // output shows up when nothing older is still being written
+		p = apitest.JSON[wire.Progress](t, b.Do(t, "GET", path+"?limit=1", nil))
+		return len(p.Lines) > 0
+	}, 20*time.Second, 5*time.Millisecond)
 	require.Equal(t, sol.LcmOperationStateCompleted, p.OperationState)
 	require.Equal(t, instance, p.VnfInstanceID)
 	var names []string

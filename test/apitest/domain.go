@@ -124,7 +124,7 @@ func (v *VIM) Instantiate(ctx context.Context, w *lcm.Work) error {
 func (v *VIM) Inventory(_ context.Context, w *lcm.Work) error {
 	handle := sol.ResourceHandle{VimConnectionID: "vim1", ResourceID: "ea9875b6-ff85-4d36-a559-913e424963d5", VimLevelResourceType: "OS::Nova::Server"}
 	w.Instance.Instantiated = &sol.InstantiatedVnfInfo{
-		FlavourID: "simple", VnfState: sol.VnfOperationalStateStarted,
+		FlavourID: w.Flavour.ID, VnfState: sol.VnfOperationalStateStarted,
 		VnfcResourceInfo: []sol.VnfcResourceInfo{{ID: handle.ResourceID, VduID: "VDU1", ComputeResource: handle}},
 		VnfcInfo:         []sol.VnfcInfo{{ID: "VDU1-" + handle.ResourceID, VduID: "VDU1", VnfcResourceInfoID: handle.ResourceID, VnfcState: sol.VnfOperationalStateStarted}},
 	}
@@ -152,6 +152,12 @@ func (onePackage) Model(_ context.Context, vnfdID string) (*vnfd.VNFD, string, e
 			CPs: []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1"}},
 		}},
 	}, VnfPkgID, nil
+}
+
+// ModelOf implements lcm.Packages.
+func (p onePackage) ModelOf(ctx context.Context, _ string) (*vnfd.VNFD, error) {
+	m, _, err := p.Model(ctx, VnfdID)
+	return m, err
 }
 
 // Files implements lcm.Packages.

@@ -117,7 +117,8 @@ func (a *app) root() *cobra.Command {
 		}
 		if c.HasSubCommands() && c.RunE == nil {
 			c.RunE = needsSubcommand
-			c.Args = nil
+			c.Args = cobra.ArbitraryArgs // so that an unknown command is ours to explain
+			c.SuggestionsMinimumDistance = 2
 		}
 	}
 	return root

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,10 +102,7 @@ func (a *app) opShow() *cobra.Command {
 func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *wire.Progress) {
 	failure, hint := "", ""
 	if op.Error != nil {
-		failure, hint = op.Error.Title, op.Error.Hint
-		if op.Error.Detail != "" && op.Error.Detail != op.Error.Title {
-			failure += "\n" + op.Error.Detail
-		}
+		failure, hint = problemText(op.Error), op.Error.Hint
 	}
 	deadline := ""
 	if !p.Deadline.IsZero() && running(op.OperationState) {
@@ -130,6 +128,14 @@ func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *wire.Progress)
 	t.write(w, a.paint)
 }
 
+// problemText is title and detail, whichever of them there are.
+func problemText(p *sol.ProblemDetails) string {
+	if p.Detail == "" || p.Detail == p.Title {
+		return p.Title
+	}
+	return strings.TrimPrefix(p.Title+": "+p.Detail, ": ")
+}
+
 func (a *app) opWatch() *cobra.Command {
 	var logs bool
 	cmd := &cobra.Command{
@@ -147,6 +153,9 @@ func (a *app) opSteer(verb, short string, do func(*client.Client, context.Contex
 	w := &watch{}
 	if verb != "fail" {
 		w = a.addWatch(cmd)
+	}
+	if verb == "rollback" {
+		w.goal = sol.LcmOperationStateRolledBack
 	}
 	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {
 		if err := do(c, ctx, id); err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -135,10 +134,4 @@ func compact(v any) string {
 		return ""
 	}
 	return text
-}
-
-// sorted joins words in alphabetical order.
-func sorted(words []string) string {
-	slices.Sort(words)
-	return strings.Join(words, " ")
 }

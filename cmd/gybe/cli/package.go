@@ -199,16 +199,16 @@ func (a *app) packageState(verb, short string, state sol.PackageOperationalState
 }
 
 func (a *app) packageDelete() *cobra.Command {
-	var force bool
+	var disable bool
 	cmd := &cobra.Command{Use: "delete PACKAGE", Short: "Delete a package that is disabled and not in use"}
-	cmd.Flags().BoolVar(&force, "force", false, "disable it first")
+	cmd.Flags().BoolVar(&disable, "disable", false, "disable it first if it is enabled")
 	return a.onPackage(cmd, func(ctx context.Context, c *client.Client, id string) error {
-		if force {
+		if disable {
 			p, err := c.Package(ctx, id)
 			if err != nil {
 				return err
 			}
-			if p.OperationalState == sol.PackageOperationalStateEnabled {
+			if p.OperationalState == sol.PackageOperationalStateEnabled && p.UsageState != sol.PackageUsageStateInUse {
 				if err := c.UpdatePackage(ctx, id, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}); err != nil {
 					return err
 				}

@@ -47,7 +47,7 @@ func (v *view) row(at time.Time, phase, step, state, rest string) {
 	}
 	const wide = 18
 	padding := strings.Repeat(" ", max(0, 8-len(state)))
-	line := fmt.Sprintf("%8s  %-*s  %-34s  %s%s  %s", since(v.start, at), wide, phase, step, v.paint(state), padding, oneLine(rest))
+	line := fmt.Sprintf("%8s  %-*s  %-34s  %s%s  %s", since(v.start, at), wide, phase, step, v.paint(state), padding, rest)
 	fmt.Fprintln(v.out, strings.TrimRight(line, " "))
 }
 
@@ -128,11 +128,7 @@ func (v *view) end(op *sol.VnfLcmOpOcc) {
 	if op.Error == nil {
 		return
 	}
-	title := op.Error.Title
-	if op.Error.Detail != "" && op.Error.Detail != title {
-		title = strings.TrimPrefix(title+": "+op.Error.Detail, ": ")
-	}
-	fmt.Fprintln(v.out, "  "+strings.ReplaceAll(title, "\n", "\n  "))
+	fmt.Fprintln(v.out, "  "+strings.ReplaceAll(problemText(op.Error), "\n", "\n  "))
 	if op.Error.Hint != "" {
 		fmt.Fprintln(v.out, "  hint: "+op.Error.Hint)
 	}
@@ -160,9 +156,9 @@ func stepState(s string) string {
 // detail is what a phase or step says for itself, or why it failed.
 func detail(text string, f *wire.Failure) string {
 	if text != "" || f == nil {
-		return text
+		return oneLine(text)
 	}
-	return strings.TrimPrefix(f.Title+": "+f.Detail, ": ")
+	return oneLine(strings.TrimPrefix(f.Title+": "+f.Detail, ": "))
 }
 
 // oneLine keeps a text in its line.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,8 @@ import (
 // watch says how a command stays with the operation that it started.
 type watch struct {
 	watch, wait, logs bool
+	// goal is the state that counts as success; "" is COMPLETED.
+	goal sol.LcmOperationStateType
 }
 
 func (a *app) addWatch(cmd *cobra.Command) *watch {
@@ -81,7 +84,7 @@ func (a *app) follow(ctx context.Context, c *client.Client, w *watch, id string)
 			return err
 		}
 	}
-	if op.OperationState == sol.LcmOperationStateCompleted {
+	if op.OperationState == cmp.Or(w.goal, sol.LcmOperationStateCompleted) {
 		return nil
 	}
 	return &codeError{ExitOperation, &toldError{fmt.Errorf("operation %s is %s", id, op.OperationState)}}
@@ -115,15 +118,16 @@ func (a *app) untilRest(ctx context.Context, c *client.Client, v *view, id strin
 				break
 			}
 			cursor, lastSeen = e.Cursor, time.Now()
-			if !v.event(e) {
+			entered := v.event(e)
+			if entered.IsZero() {
 				continue
 			}
-			// The state says that it rests, but the feed may tell of the past: ask.
+			// It rested then; the feed may tell of the past, so ask whether it has gone on since.
 			op, err := c.Operation(ctx, id)
 			if err != nil {
 				break
 			}
-			if !running(op.OperationState) {
+			if !running(op.OperationState) && !entered.Before(op.StateEnteredTime) {
 				return op, nil
 			}
 		}
@@ -186,8 +190,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// event shows one event and reports whether it says that the operation rests.
-func (v *view) event(e wire.Event) bool {
+// event shows one event. When it says that the operation has come to rest, it returns since when.
+func (v *view) event(e wire.Event) (rests time.Time) {
 	switch e.Kind {
 	case wire.KindPhase:
 		var p wire.Phase
@@ -209,9 +213,11 @@ func (v *view) event(e wire.Event) bool {
 	case wire.KindOperationState:
 		var s wire.OperationState
 		if json.Unmarshal(e.Body, &s) == nil {
-			v.state(e.Time, s.State)
-			return !running(s.State)
+			v.state(s.Entered, s.State)
+			if !running(s.State) {
+				return s.Entered
+			}
 		}
 	}
-	return false
+	return time.Time{}
 }

@@ -98,8 +98,10 @@ type Event struct {
 type OperationState struct {
 	Operation sol.LcmOperationType      `json:"operation"`
 	State     sol.LcmOperationStateType `json:"state"`
-	Run       int                       `json:"run,omitempty"`
-	Error     *Failure                  `json:"error,omitempty"`
+	// Entered is the stateEnteredTime of the operation in this state.
+	Entered time.Time `json:"entered"`
+	Run     int       `json:"run,omitempty"`
+	Error   *Failure  `json:"error,omitempty"`
 }
 
 // Failure is why an operation, phase or step failed.

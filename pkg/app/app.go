@@ -1,0 +1,261 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/migrations"
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/engine"
+	"github.com/gybe-nfv/gybe/pkg/grant"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
+	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/pkg/telemetry"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
+)
+
+// Options are what the configuration does not say.
+type Options struct {
+	Log *slog.Logger
+	// Version of the program, for metrics and the list of nodes.
+	Version string
+	// Infras are drivers by vimType beside the built-in ones, for tests.
+	Infras map[string]lcm.Infra
+}
+
+// App is one node.
+type App struct {
+	cfg  config.Config
+	opts Options
+	log  *slog.Logger
+
+	listener  net.Listener
+	debug     net.Listener // nil when it is off
+	publicURL string
+	metrics   *telemetry.Metrics
+
+	pool     *pgxpool.Pool
+	content  *content.Store
+	store    *store.Store
+	feed     *store.Feed
+	packages *vnfpkg.Service
+	engine   *engine.Engine
+	drivers  *drivers
+	service  *lcm.Service
+
+	frame    *frame.Frame
+	server   *http.Server
+	stopping chan struct{} // closed when the HTTP server stops
+}
+
+// New makes a node: it connects to the database, migrates it, and opens its listeners, but answers nothing yet.
+// Whatever it opened is closed by Run or Close.
+func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err error) {
+	a := &App{cfg: cfg, opts: opts, log: opts.Log, stopping: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			a.Close()
+		}
+	}()
+	if a.cfg.NodeID == "" {
+		a.cfg.NodeID = nodeName()
+	}
+	a.log = a.log.With("node_id", a.cfg.NodeID)
+	a.metrics = telemetry.New(opts.Version)
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	ring, err := secret.LoadOrCreate(cfg.SecretKeyFile())
+	if err != nil {
+		return nil, fmt.Errorf("secrets.key_file: %w", err)
+	}
+	if err := a.openListeners(ctx); err != nil {
+		return nil, err
+	}
+	if a.pool, err = connect(ctx, cfg, a.log); err != nil {
+		return nil, err
+	}
+	if err := migrations.Up(ctx, a.pool); err != nil {
+		return nil, err
+	}
+	queue, err := engine.NewQueue(a.pool, a.log)
+	if err != nil {
+		return nil, err
+	}
+	if a.store, err = store.New(ctx, a.pool, ring, queue, a.log); err != nil {
+		return nil, err
+	}
+	a.feed = store.NewFeed(a.store)
+	if err := a.openPackages(); err != nil {
+		return nil, err
+	}
+	a.openDomain(queue)
+	if err := a.openHTTP(ring); err != nil {
+		return nil, err
+	}
+	a.addMetrics()
+	return a, nil
+}
+
+// openPackages makes package management on the content store.
+func (a *App) openPackages() error {
+	var err error
+	if a.content, err = content.Open(filepath.Join(a.cfg.DataDir, "content")); err != nil {
+		return fmt.Errorf("open the content store: %w", err)
+	}
+	limits := vnfpkg.DefaultLimits()
+	limits.ArchiveBytes = int64(a.cfg.Limits.PackageSize)
+	limits.Archive.TotalBytes = int64(a.cfg.Limits.PackageUnpacked)
+	limits.Archive.FileBytes = int64(a.cfg.Limits.PackageUnpacked)
+	limits.Archive.Entries = a.cfg.Limits.PackageFiles
+	a.packages = vnfpkg.New(vnfpkg.Options{Store: a.store, Content: a.content, Log: a.log, Limits: limits})
+	return nil
+}
+
+// openDomain makes the lifecycle service and the engine that works for it.
+func (a *App) openDomain(queue *engine.Queue) {
+	clock := lcm.SystemClock{}
+	a.drivers = newDrivers(a)
+	a.service = &lcm.Service{
+		Store: a.store, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock, Deadline: a.cfg.Deadline,
+	}
+	runner := &lcm.Runner{
+		Store: a.store, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
+		Planner: &lcm.Planner{Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grant.Local{Zones: a.cfg.Grant.Zones}},
+		Tuning: lcm.Tuning{
+			TickBudget: a.cfg.Engine.TickBudget, InlineWait: a.cfg.Engine.InlineWait,
+			RetryBase: a.cfg.Engine.RetryBase, RetryMax: a.cfg.Engine.RetryMax, Retries: a.cfg.Engine.Retries,
+		},
+	}
+	a.engine = engine.New(engine.Config{
+		Pool: a.pool, Queue: queue, Advancer: measured{runner, a.metrics}, Onboarder: a.packages, Log: a.log,
+		Name: a.cfg.NodeID, Address: a.publicURL, Version: a.opts.Version, MaxWorkers: a.cfg.Engine.MaxWorkers,
+	})
+}
+
+// Addr is where the API listens, host:port.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// URL is how clients reach the API: the configured public URL, or what the listener's address says.
+func (a *App) URL() string { return a.publicURL }
+
+// DebugAddr is where /metrics and pprof are; "" when they are off.
+func (a *App) DebugAddr() string {
+	if a.debug == nil {
+		return ""
+	}
+	return a.debug.Addr().String()
+}
+
+// Ready is closed when the node takes work; until then, and when it loses the database, /readyz says why not.
+func (a *App) Ready() <-chan struct{} { return a.engine.Ready() }
+
+// stopTime bounds an orderly stop of the HTTP server. The engine has less, so that all of it stays below 30 s.
+const stopTime = 20 * time.Second
+
+// Run serves until ctx ends, then stops in order: no new requests, running ones get their answer, ticks give
+// their operations back. The error is nil after an orderly stop. Run closes the App.
+func (a *App) Run(ctx context.Context) error {
+	defer a.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all errgroup.Group
+	part := func(name string, run func(context.Context) error) {
+		all.Go(func() error {
+			err := run(ctx)
+			if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+				err = nil
+			}
+			if err != nil {
+				a.log.ErrorContext(ctx, "part of the node failed", "part", name, "error", err)
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			cancel() // one part without the others is no node
+			return err
+		})
+	}
+	part("event feed", func(ctx context.Context) error { a.feed.Run(ctx); return nil })
+	part("packages", a.packages.Run)
+	part("engine", a.engine.Run)
+	part("pruning", a.prune)
+	part("http", a.serveHTTP)
+	if a.debug != nil {
+		part("debug", a.serveDebug)
+	}
+	go a.preload(ctx)
+	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL, "debug", a.DebugAddr())
+	err := all.Wait()
+	a.log.InfoContext(ctx, "gybe has stopped")
+	return err
+}
+
+// preload reads the OpenAPI documents while the node is already up.
+func (a *App) preload(ctx context.Context) {
+	if err := a.frame.Preload(); err != nil {
+		a.log.ErrorContext(ctx, "OpenAPI documents are incomplete", "error", err)
+	}
+}
+
+// prune deletes old events now and then; every node does.
+func (a *App) prune(ctx context.Context) error {
+	const batch, every = 10_000, time.Hour
+	for {
+		n, err := a.store.PruneEvents(ctx, a.cfg.Database.KeepEvents, batch)
+		pause := every
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			a.log.WarnContext(ctx, "old events not deleted yet", "error", err)
+		case n == batch:
+			pause = time.Second
+		}
+		if !sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// Close gives everything back that New opened. It may be called more than once.
+func (a *App) Close() {
+	for _, l := range []net.Listener{a.listener, a.debug} {
+		if l != nil {
+			_ = l.Close() // closed already by the server that used it
+		}
+	}
+	if a.drivers != nil {
+		a.drivers.close()
+		a.drivers = nil
+	}
+	if a.content != nil {
+		_ = a.content.Close() // a directory handle
+		a.content = nil
+	}
+	if a.pool != nil {
+		a.pool.Close()
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

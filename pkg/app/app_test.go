@@ -1,0 +1,169 @@
+package app_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/gybe-nfv/gybe/pkg/app"
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/test/devpg"
+)
+
+func settings(t *testing.T, database string) config.Config {
+	t.Helper()
+	cfg := config.Default()
+	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen, cfg.DataDir = database, "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
+	return cfg
+}
+
+// start runs a node until stop is called.
+func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop func()) {
+	t.Helper()
+	n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "v1"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	<-n.Ready()
+	c, err = client.New(n.URL(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	require.NoError(t, err)
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(t, <-done)
+		}
+	}
+	t.Cleanup(stop)
+	return n, c, stop
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", url, http.NoBody)
+	require.NoError(t, err)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(raw)
+}
+
+func TestANodeStartsServesAndStops(t *testing.T) {
+	database := devpg.EmptyURL(t)
+	before := goleak.IgnoreCurrent()
+	began := time.Now()
+	n, c, stop := start(t, settings(t, database))
+	require.NoError(t, c.Ready(t.Context()))
+	t.Logf("from nothing to ready, migrations included: %s", time.Since(began))
+
+	status, _ := get(t, n.URL()+"/healthz")
+	require.Equal(t, 200, status)
+	status, text := get(t, "http://"+n.DebugAddr()+"/metrics")
+	require.Equal(t, 200, status)
+	for _, want := range []string{`gybe_build_info{version="v1"} 1`, "gybe_http_request_duration_seconds_count{", "gybe_db_connections_max 20", "gybe_engine_ticks_running{"} {
+		require.Contains(t, text, want)
+	}
+	require.Contains(t, text, `promhttp_metric_handler_errors_total{cause="gathering"} 0`, "every metric can be read")
+	status, _ = get(t, "http://"+n.DebugAddr()+"/debug/pprof/")
+	require.Equal(t, 200, status)
+	status, _ = get(t, n.URL()+"/metrics")
+	require.Equal(t, 404, status, "metrics are not for the network")
+
+	nodes, err := c.Nodes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, nodes, 1)
+	require.Equal(t, n.URL(), nodes[0].Address)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	streamed := make(chan error, 1)
+	go func() {
+		for _, err := range c.Events(ctx, client.EventQuery{}) {
+			streamed <- err
+		}
+	}()
+	began = time.Now()
+	stop()
+	require.Less(t, time.Since(began), 20*time.Second, "a follower of events must not hold up the stop")
+	require.Error(t, <-streamed)
+	_, err = net.Dial("tcp", n.Addr())
+	require.Error(t, err)
+	goleak.VerifyNone(t, before, goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
+}
+
+func TestNodesShareADatabase(t *testing.T) {
+	t.Parallel()
+	cfg := settings(t, devpg.TestURL(t))
+	cfg.DebugListen = ""
+	first, second := cfg, cfg
+	first.NodeID, second.NodeID = "one", "two"
+	_, c, stop := start(t, first)
+	b, _, _ := start(t, second)
+	nodes, err := c.Nodes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, nodes, 2)
+	require.Empty(t, b.DebugAddr())
+	stop()
+
+	other, err := client.New(b.URL(), nil)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		nodes, err := other.Nodes(t.Context())
+		return err == nil && len(nodes) == 2 && !nodes[0].Ended.IsZero() && nodes[1].Ended.IsZero()
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestANodeOfAnotherKeyFileDoesNotStart(t *testing.T) {
+	t.Parallel()
+	database := devpg.TestURL(t)
+	start(t, settings(t, database))
+	_, err := app.New(t.Context(), settings(t, database), app.Options{Log: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "key")
+}
+
+func TestWhatCannotStartSaysSo(t *testing.T) {
+	t.Parallel()
+	good := devpg.TestURL(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { taken.Close() })
+	u, err := url.Parse(good)
+	require.NoError(t, err)
+	u.Path = "/nothing_of_this_name"
+	tests := []struct {
+		name   string
+		change func(*config.Config)
+		want   string
+	}{
+		{"no such database", func(c *config.Config) { c.DatabaseURL = u.String() }, "nothing_of_this_name"},
+		{"not a connection string", func(c *config.Config) { c.DatabaseURL = "postgres://u:geheim@%zz" }, "database_url"},
+		{"address in use", func(c *config.Config) { c.Listen = taken.Addr().String() }, "listen"},
+		{"debug address in use", func(c *config.Config) { c.DebugListen = taken.Addr().String() }, "debug_listen"},
+		{"no place for data", func(c *config.Config) { c.DataDir = "/dev/null/x" }, "data_dir"},
+		{"key file that is none", func(c *config.Config) { c.Secrets.KeyFile = "/dev/null" }, "key"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := settings(t, good)
+			tt.change(&cfg)
+			_, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler)})
+			require.ErrorContains(t, err, tt.want)
+			require.NotContains(t, err.Error(), "geheim")
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"maps"
+
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/k8scluster"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/mgmt"
+	"github.com/gybe-nfv/gybe/pkg/openstack"
+	"github.com/gybe-nfv/gybe/pkg/remote"
+	"github.com/gybe-nfv/gybe/pkg/store"
+)
+
+// drivers are what reaches out of the node.
+type drivers struct {
+	infras    map[string]lcm.Infra // by vimType
+	mgmt      mgmt.Registry
+	openstack *openstack.Driver
+	machines  *remote.Pool
+}
+
+var _ lcm.Infras = (*drivers)(nil)
+
+func newDrivers(a *App) *drivers {
+	d := &drivers{infras: maps.Clone(a.opts.Infras)}
+	if d.infras == nil {
+		d.infras = map[string]lcm.Infra{}
+	}
+	d.openstack = openstack.New(openstack.Config{
+		StackTimeout: a.cfg.OpenStack.StackTimeout, NodeAlive: alive(a.store),
+	}, a.log)
+	d.infras[openstack.VimType] = d.openstack
+	var keys remote.HostKeyStore = pinned{a.store}
+	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
+		keys = anyKey{}
+	}
+	d.machines = remote.NewPool(remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout}, 0)
+	d.mgmt = mgmt.Registry{
+		k8scluster.Name: k8scluster.New(k8scluster.Options{
+			Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout, Log: a.log,
+		}),
+	}
+	return d
+}
+
+// Infra implements lcm.Infras.
+func (d *drivers) Infra(vimType string) (lcm.Infra, bool) {
+	i, ok := d.infras[vimType]
+	return i, ok
+}
+
+func (d *drivers) close() {
+	d.openstack.Close()
+	d.machines.Close()
+}
+
+// alive says whether a node of this name runs; when nobody knows, it does.
+func alive(s *store.Store) func(ctx context.Context, node string) bool {
+	return func(ctx context.Context, node string) bool {
+		list, err := s.Nodes(ctx)
+		if err != nil {
+			return true
+		}
+		for _, n := range list {
+			if n.Name == node && n.Ended == nil {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// pinned keeps host keys in the database.
+type pinned struct{ store *store.Store }
+
+// Lookup implements remote.HostKeyStore.
+func (p pinned) Lookup(ctx context.Context, vnfc string) (*remote.HostKey, error) {
+	k, err := p.store.LookupHostKey(ctx, vnfc)
+	if err != nil || k == nil {
+		return nil, err
+	}
+	return &remote.HostKey{Type: k.Type, Key: k.Key}, nil
+}
+
+// Pin implements remote.HostKeyStore.
+func (p pinned) Pin(ctx context.Context, vnfc string, k remote.HostKey) (remote.HostKey, error) {
+	kept, err := p.store.PinHostKey(ctx, vnfc, store.HostKey{Type: k.Type, Key: k.Key}, "first use")
+	return remote.HostKey{Type: kept.Type, Key: kept.Key}, err
+}
+
+// anyKey accepts every host key, for laboratories.
+type anyKey struct{}
+
+// Lookup implements remote.HostKeyStore.
+func (anyKey) Lookup(context.Context, string) (*remote.HostKey, error) {
+	return nil, nil //nolint:nilnil // the contract: none is pinned
+}
+
+// Pin implements remote.HostKeyStore.
+func (anyKey) Pin(_ context.Context, _ string, k remote.HostKey) (remote.HostKey, error) {
+	return k, nil
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+
+	"github.com/gybe-nfv/gybe/api/gybe"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/store"
+)
+
+// Feed gives the store's event feed the shape that the HTTP interface serves.
+type Feed struct {
+	Store *store.Store
+	Feed  *store.Feed
+}
+
+var _ gybe.Feed = Feed{}
+
+// Follow implements gybe.Feed.
+func (f Feed) Follow(q gybe.FeedQuery) (gybe.Follower, error) {
+	fq := store.FeedQuery{InstanceID: q.InstanceID, OpID: q.OpID, PackageID: q.PackageID}
+	if q.After != "" {
+		c, err := store.ParseCursor(q.After)
+		if err != nil {
+			return nil, err
+		}
+		fq.After = &c
+	}
+	return follower{f.Feed.Follow(fq)}, nil
+}
+
+type follower struct{ *store.Follower }
+
+// Next implements gybe.Follower.
+func (f follower) Next(ctx context.Context) ([]wire.Event, error) {
+	events, err := f.Follower.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]wire.Event, len(events))
+	for i, e := range events {
+		out[i] = wire.Event{
+			Cursor: e.Cursor.String(), Time: e.Time, Kind: e.Kind, VnfInstanceID: e.InstanceID, VnfLcmOpOccID: e.OpID,
+			VnfPkgID: e.PackageID, Body: e.Body,
+		}
+	}
+	return out, nil
+}
+
+// Log implements gybe.Feed.
+func (f Feed) Log(ctx context.Context, opID, after string, limit int) ([]wire.Line, string, error) {
+	logged, next, err := f.Store.OperationLog(ctx, opID, after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	lines := make([]wire.Line, len(logged))
+	for i, l := range logged {
+		lines[i] = wire.Line{StepID: l.Step, Time: l.Time, Text: l.Text}
+	}
+	return lines, next, nil
+}
+
+// nodes lists the nodes in the shape that the HTTP interface serves.
+func nodes(s *store.Store) func(context.Context) ([]wire.Node, error) {
+	return func(ctx context.Context) ([]wire.Node, error) {
+		list, err := s.Nodes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]wire.Node, len(list))
+		for i, n := range list {
+			out[i] = wire.Node{
+				ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, Started: n.Started, Seen: n.Seen, Running: n.Running,
+			}
+			if n.Ended != nil {
+				out[i].Ended = *n.Ended
+			}
+		}
+		return out, nil
+	}
+}

@@ -1,0 +1,155 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/api/gybe"
+	"github.com/gybe-nfv/gybe/api/vims"
+	"github.com/gybe-nfv/gybe/api/vnflcm"
+	"github.com/gybe-nfv/gybe/api/vnfpkgm"
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack"
+	"github.com/gybe-nfv/gybe/pkg/secret"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/paging"
+)
+
+// openListeners takes the addresses, so that a node that cannot have them fails at once.
+func (a *App) openListeners(ctx context.Context) (err error) {
+	var lc net.ListenConfig
+	if a.listener, err = lc.Listen(ctx, "tcp", a.cfg.Listen); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if a.cfg.DebugListen != "" {
+		if a.debug, err = lc.Listen(ctx, "tcp", a.cfg.DebugListen); err != nil {
+			return fmt.Errorf("debug_listen: %w", err)
+		}
+	}
+	a.publicURL = strings.TrimRight(a.cfg.PublicURL, "/")
+	if a.publicURL == "" {
+		a.publicURL = a.listenURL(ctx)
+	}
+	return nil
+}
+
+// listenURL makes a URL of the listener's address.
+func (a *App) listenURL(ctx context.Context) string {
+	host, port, _ := net.SplitHostPort(a.Addr()) // a listener's address has both
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+		a.log.WarnContext(ctx, "public_url is not set: links point to this machine only", "listen", a.Addr())
+	}
+	scheme := "http://"
+	if a.cfg.TLS.CertFile != "" {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(host, port)
+}
+
+// openHTTP mounts all interfaces.
+func (a *App) openHTTP(ring *secret.Ring) error {
+	// All nodes have the same keys, so all read each other's markers.
+	markers, err := paging.NewSigner(ring.Fingerprint([]byte("paging markers")))
+	if err != nil {
+		return err
+	}
+	a.frame = frame.New(frame.Options{
+		Log: a.log, PublicURL: a.publicURL, MaxBody: int64(a.cfg.Limits.Body), PageSize: a.cfg.Limits.PageSize,
+		Markers: markers, Observe: a.metrics.Request,
+	})
+	(&vnflcm.API{Service: a.service, Store: a.store}).Mount(a.frame)
+	(&vnfpkgm.API{Service: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
+	(&vims.API{Store: a.store, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
+	(&gybe.API{
+		Store: a.store, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
+		Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
+	}).Mount(a.frame)
+	a.server = &http.Server{
+		Handler: a.frame, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: int(a.cfg.Limits.Header),
+		// For requests and answers of ordinary size. Uploads, downloads and event streams set deadlines of their own.
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+	}
+	a.server.RegisterOnShutdown(func() { close(a.stopping) })
+	if a.cfg.TLS.CertFile != "" {
+		a.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return nil
+}
+
+// ready says whether the node can serve: the database answers and the engine takes work. That the schema is there was
+// made sure at the start.
+func (a *App) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := a.store.Ping(ctx); err != nil {
+		return err
+	}
+	if !a.engine.Registered() {
+		return lcm.Errorf(lcm.CodeUnavailable, "the engine is not registered with the database yet")
+	}
+	return nil
+}
+
+// checkVim logs in to a VIM that is about to be registered.
+func (a *App) checkVim(ctx context.Context, v lcm.Vim) error {
+	if v.Connection.VimType != openstack.VimType {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.OpenStack.RequestTimeout)
+	defer cancel()
+	return a.drivers.openstack.Check(ctx, v.Name, v.Connection)
+}
+
+func kubeconfig(c sol.VimConnectionInfo, cluster string) ([]byte, error) {
+	access, err := kubernetes.FromVim(c)
+	if err != nil {
+		return nil, err
+	}
+	return access.Kubeconfig(cluster)
+}
+
+// serveHTTP serves the API until ctx ends, and lets running requests finish.
+func (a *App) serveHTTP(ctx context.Context) error {
+	return serve(ctx, a.server, func() error {
+		if a.cfg.TLS.CertFile != "" {
+			return a.server.ServeTLS(a.listener, a.cfg.TLS.CertFile, a.cfg.TLS.KeyFile)
+		}
+		return a.server.Serve(a.listener)
+	})
+}
+
+// serveDebug serves /metrics and pprof.
+func (a *App) serveDebug(ctx context.Context) error {
+	s := &http.Server{
+		Handler: a.metrics.Handler(), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	return serve(ctx, s, func() error { return s.Serve(a.debug) })
+}
+
+func serve(ctx context.Context, s *http.Server, run func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- run() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := s.Shutdown(stop); err != nil {
+		return errors.Join(fmt.Errorf("requests did not end in time: %w", err), s.Close())
+	}
+	return nil
+}
