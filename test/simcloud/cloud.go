@@ -104,7 +104,7 @@ func (c *Cloud) build(ctx context.Context) {
 		Region: Region, TokenTTL: c.opts.TokenTTL, Projects: c.projects, Users: c.users, Catalog: c.catalog(),
 	})
 	w.Faults.OnExpireTokens = c.keystone.ExpireAll
-	c.applyMachineTiming()
+	c.tellFleet(nil)
 }
 
 func (c *Cloud) routes() http.Handler {
@@ -158,18 +158,29 @@ func (c *Cloud) AddFault(r Fault) string {
 	return id
 }
 
-// SetTiming replaces the timing table.
+// SetTiming replaces the timing table, that of the machines' steps included.
 func (c *Cloud) SetTiming(t Timing) {
+	before := c.world.Timing.Get().Machines
 	c.world.Timing.Set(t)
-	c.applyMachineTiming()
+	c.tellFleet(before)
 }
 
-func (c *Cloud) applyMachineTiming() {
+// MergeTiming adds the keys of t to the timing table.
+func (c *Cloud) MergeTiming(t Timing) {
+	c.world.Timing.Merge(t)
+	c.tellFleet(nil)
+}
+
+// tellFleet hands the times of steps to the fleet; those that were there before and are no longer take no time.
+func (c *Cloud) tellFleet(before map[string]Duration) {
 	ctl, ok := c.world.Fleet.(fleet.MachineControl)
 	if !ok {
 		return
 	}
 	delays := map[string]time.Duration{}
+	for name := range before {
+		delays[name] = 0
+	}
 	for name, d := range c.world.Timing.Get().Machines {
 		delays[name] = time.Duration(d)
 	}
@@ -198,7 +209,7 @@ func (c *Cloud) Reset() error {
 	c.neutron.Reset()
 	c.world.Unlock()
 	c.calls.Reset()
-	c.world.Timing.Set(c.opts.Timing)
+	c.SetTiming(c.opts.Timing)
 	return c.seed()
 }
 

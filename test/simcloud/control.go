@@ -129,11 +129,10 @@ func (c *Cloud) controlSettings(handle func(string, controlHandler)) {
 				return 0, nil, err
 			}
 			if replace {
-				c.world.Timing.Set(t)
+				c.SetTiming(t)
 			} else {
-				c.world.Timing.Merge(t)
+				c.MergeTiming(t)
 			}
-			c.applyMachineTiming()
 			return http.StatusOK, c.world.Timing.Get(), nil
 		}
 	}

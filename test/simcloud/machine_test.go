@@ -281,3 +281,36 @@ func TestBlocksDoNotMeet(t *testing.T) {
 	require.False(t, a.Block().Prefix().Overlaps(b.Block().Prefix()))
 	require.True(t, a.Block().Prefix().Contains(a.Block().Addr(20, 9)))
 }
+
+// steps notes the delays that the cloud hands on.
+type steps struct {
+	Machines
+	delays map[string]time.Duration
+}
+
+func (s *steps) Kill(string) error              { return nil }
+func (s *steps) Unreachable(string, bool) error { return nil }
+func (s *steps) Snapshot() map[string]any       { return nil }
+
+func (s *steps) SetDelays(d map[string]time.Duration) {
+	for k, v := range d {
+		if s.delays[k] = v; v == 0 {
+			delete(s.delays, k)
+		}
+	}
+}
+
+func TestStepTimesReachTheFleet(t *testing.T) {
+	t.Parallel()
+	f := &steps{Machines: newPlainFleet(), delays: map[string]time.Duration{}}
+	c := StartTest(t, Options{Machines: f, Timing: Timing{Machines: map[string]Duration{"boot": Duration(time.Second)}}})
+	require.Equal(t, map[string]time.Duration{"boot": time.Second}, f.delays)
+	status, _, _ := call(t, "PATCH", c.URL()+"/sim/timing", "", `{"machines":{"join":"2s"}}`)
+	require.Equal(t, 200, status)
+	require.Equal(t, map[string]time.Duration{"boot": time.Second, "join": 2 * time.Second}, f.delays)
+	status, _, _ = call(t, "PUT", c.URL()+"/sim/timing", "", `{"machines":{"init":3}}`)
+	require.Equal(t, 200, status)
+	require.Equal(t, map[string]time.Duration{"init": 3 * time.Second}, f.delays)
+	require.NoError(t, c.Reset())
+	require.Equal(t, map[string]time.Duration{"boot": time.Second}, f.delays)
+}

@@ -109,7 +109,7 @@ type MachineControl interface {
 	// Unreachable cuts (true) or restores (false) the machine's network while its processes go on.
 	Unreachable(id string, cut bool) error
 	// SetDelays sets how long simulated steps inside machines take, by step name ("boot", "apt-get", "kubeadm init"…).
-	// Steps that are not named keep their delay.
+	// Steps that are not named keep their delay; zero takes a step's delay away.
 	SetDelays(delays map[string]time.Duration)
 	// Snapshot returns what GET /sim/state shows for machines: a JSON-able value per machine id.
 	Snapshot() map[string]any
