@@ -19,7 +19,7 @@ const (
 	KindInstanceCreated = "instance.created" // {"state"}
 	KindInstanceUpdated = "instance.updated" // {"state"}
 	KindInstanceDeleted = "instance.deleted" // {}
-	KindOperationState  = "op.state"         // {"operation","state","run","error"}
+	KindOperationState  = "op.state"         // {"operation","state","entered","run","error"}
 	KindPhase           = "op.phase"         // {"run","name","state","attempts","failing","started","finished","detail","error"}
 	KindStep            = "op.step"          // {"id","run","phase","name","target","state","attempts","started","finished","detail","error"}
 	KindLog             = "step.log"         // {"step","phase","name","target","lines":[{"time","text"}]}
@@ -206,9 +206,10 @@ func operationBody(op *lcm.Operation) []byte {
 	body, err := jsonb(struct {
 		Operation string       `json:"operation"`
 		State     string       `json:"state"`
+		Entered   time.Time    `json:"entered"`
 		Run       int          `json:"run"`
 		Error     *lcm.Failure `json:"error,omitempty"`
-	}{string(op.Type), string(op.State), op.Run, op.Error})
+	}{string(op.Type), string(op.State), op.StateEntered.UTC(), op.Run, op.Error})
 	if err != nil {
 		return stateBody(string(op.State)) // strings and numbers always encode
 	}
