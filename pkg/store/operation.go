@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -106,7 +108,19 @@ func (s *Store) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, c
 		// Cannot happen while everybody locks the instance first; the index is the second net.
 		return lcm.Errorf(lcm.CodeConflict, "another operation of VNF instance %s was accepted at the same time", op.InstanceID)
 	}
+	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Code == lcm.CodeUnavailable && s.admitted(ctx, op.ID) {
+		return nil // only the answer to the commit was lost
+	}
 	return err
+}
+
+// admitted reports whether an operation is there for sure.
+func (s *Store) admitted(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var there bool
+	err := s.pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1)", id).Scan(&there)
+	return err == nil && there
 }
 
 // Steer implements lcm.Store.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/gybe-nfv/gybe/pkg/engine"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -20,6 +21,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/devpg"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bundle is a store on its own database.
 type bundle struct {
@@ -526,4 +529,22 @@ func TestParallelStepsAndClaimsDoNotBlockEachOtherForEver(t *testing.T) {
 	_, steps, err := b.Progress(t.Context(), op.ID)
 	require.NoError(t, err)
 	require.Len(t, steps, 20)
+}
+
+func TestBriefListsLeaveOutWhatIsLargeOrSealed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	i, op := b.admit(t)
+	instances, err := b.Instances(t.Context(), lcm.Query{Brief: true})
+	require.NoError(t, err)
+	require.Len(t, instances, 1)
+	want := *i
+	want.VimConnections, want.ConfigurableProperties, want.Metadata, want.Extensions, want.Instantiated, want.Inventory = nil, nil, nil, nil, nil, nil
+	require.Equal(t, &want, instances[0])
+	ops, err := b.Operations(t.Context(), lcm.Query{Brief: true})
+	require.NoError(t, err)
+	require.Len(t, ops, 1)
+	short := *op
+	short.Params = nil
+	require.Equal(t, &short, ops[0])
 }

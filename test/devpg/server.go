@@ -37,6 +37,8 @@ type Options struct {
 	Unsafe bool
 	// MaxConnections is the server's max_connections; at least 200.
 	MaxConnections int
+
+	fresh bool // Dir holds nothing of value: it is emptied before and removed after
 }
 
 // Server is a running PostgreSQL.

@@ -113,19 +113,18 @@ func startSupervisor(dir string) (string, error) {
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
-	died := make(chan error, 1)
-	go func() { died <- cmd.Wait() }()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		if u, ok := answering(dir); ok {
-			return u, nil
+			return u, cmd.Process.Release()
 		}
-		select {
-		case err := <-died:
-			return "", fmt.Errorf("the test server did not start (%w): %s", err, tail(log.Name()))
-		case <-tick.C:
+		// Not a goroutine in Wait: it would stay, and tests look for goroutines that do.
+		var status syscall.WaitStatus
+		if pid, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WNOHANG, nil); err != nil || pid != 0 {
+			return "", errors.Join(fmt.Errorf("the test server did not start (exit status %d): %s", status.ExitStatus(), tail(log.Name())), err)
 		}
+		<-tick.C
 	}
 }
 
@@ -133,7 +132,7 @@ func startSupervisor(dir string) (string, error) {
 func supervise(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := Start(ctx, Options{Private: true, Unsafe: true, MaxConnections: 500})
+	s, err := Start(ctx, Options{Dir: filepath.Join(dir, "pg"), fresh: true, Private: true, Unsafe: true, MaxConnections: 500})
 	if err != nil {
 		return err
 	}

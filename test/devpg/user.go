@@ -59,6 +59,12 @@ func (s *Server) makeDir() error {
 		dir = filepath.Join("/var/tmp", "gybe-pg-"+strconv.Itoa(os.Geteuid())+"-"+hex.EncodeToString(sum[:4]))
 	}
 	s.dir = dir
+	if s.opts.fresh {
+		s.temp = true
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
