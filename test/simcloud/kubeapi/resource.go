@@ -1,0 +1,159 @@
+package kubeapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Resource is one kind of object that the API serves.
+type Resource struct {
+	Group, Version, Kind string
+	Plural, Singular     string
+	Short                []string
+	Namespaced           bool
+	Status, Scale        bool // has these subresources
+}
+
+// GR is the name of the resource with its group, "deployments.apps", "nodes".
+func (r Resource) GR() string { return schema.GroupResource{Group: r.Group, Resource: r.Plural}.String() }
+
+// GroupResource is the same for the error constructors of apimachinery.
+func (r Resource) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Plural}
+}
+
+// GVK is group, version and kind.
+func (r Resource) GVK() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+}
+
+// APIVersion is what objects carry: "apps/v1".
+func (r Resource) APIVersion() string { return r.GVK().GroupVersion().String() }
+
+// Prefix is the URL path of the group and version.
+func (r Resource) Prefix() string {
+	if r.Group == "" {
+		return "/api/" + r.Version
+	}
+	return "/apis/" + r.Group + "/" + r.Version
+}
+
+// table is the built-in resources: group/version, kind, flags (n namespaced, s status, c scale), short names.
+const table = `
+v1 Node -s no
+v1 Pod ns po
+v1 Namespace -s ns
+v1 ServiceAccount n- sa
+v1 Secret n-
+v1 ConfigMap n- cm
+v1 PersistentVolume -s pv
+v1 PersistentVolumeClaim ns pvc
+v1 Service ns svc
+v1 Endpoints n- ep
+v1 Event n- ev
+v1 ReplicationController nsc rc
+v1 ResourceQuota ns quota
+v1 LimitRange n- limits
+v1 PodTemplate n-
+apps/v1 Deployment nsc deploy
+apps/v1 DaemonSet ns ds
+apps/v1 StatefulSet nsc sts
+apps/v1 ReplicaSet nsc rs
+apps/v1 ControllerRevision n-
+batch/v1 Job ns
+batch/v1 CronJob ns cj
+rbac.authorization.k8s.io/v1 ClusterRole -
+rbac.authorization.k8s.io/v1 ClusterRoleBinding -
+rbac.authorization.k8s.io/v1 Role n
+rbac.authorization.k8s.io/v1 RoleBinding n
+coordination.k8s.io/v1 Lease n
+policy/v1 PodDisruptionBudget ns pdb
+storage.k8s.io/v1 StorageClass - sc
+storage.k8s.io/v1 CSIDriver -
+storage.k8s.io/v1 CSINode -
+storage.k8s.io/v1 VolumeAttachment -s
+networking.k8s.io/v1 NetworkPolicy n netpol
+networking.k8s.io/v1 Ingress ns ing
+networking.k8s.io/v1 IngressClass -
+discovery.k8s.io/v1 EndpointSlice n
+autoscaling/v2 HorizontalPodAutoscaler ns hpa
+apiextensions.k8s.io/v1 CustomResourceDefinition -s crd
+certificates.k8s.io/v1 CertificateSigningRequest -s csr
+scheduling.k8s.io/v1 PriorityClass - pc
+node.k8s.io/v1 RuntimeClass -
+events.k8s.io/v1 Event n
+admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration -
+admissionregistration.k8s.io/v1 MutatingWebhookConfiguration -
+apiregistration.k8s.io/v1 APIService -s
+`
+
+// builtin parses the table.
+func builtin() []Resource {
+	var out []Resource
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		if len(f) < 3 {
+			continue
+		}
+		group, version, ok := strings.Cut(f[0], "/")
+		if !ok {
+			group, version = "", f[0]
+		}
+		out = append(out, Resource{
+			Group: group, Version: version, Kind: f[1], Plural: plural(f[1]), Singular: strings.ToLower(f[1]), Short: f[3:],
+			Namespaced: strings.Contains(f[2], "n"), Status: strings.Contains(f[2], "s"), Scale: strings.Contains(f[2], "c"),
+		})
+	}
+	return out
+}
+
+func plural(kind string) string {
+	k := strings.ToLower(kind)
+	switch {
+	case k == "endpoints":
+		return k
+	case strings.HasSuffix(k, "s"):
+		return k + "es"
+	case strings.HasSuffix(k, "y"):
+		return k[:len(k)-1] + "ies"
+	}
+	return k + "s"
+}
+
+// Resources lists what the store serves, by group and name.
+func (s *Store) Resources() []Resource {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := slices.Clone(s.resources)
+	slices.SortFunc(out, func(a, b Resource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Plural, b.Plural))
+	})
+	return out
+}
+
+// Find looks a resource up by what kubectl accepts: plural, singular, kind, short name, each with or without ".group".
+func (s *Store) Find(name string) (Resource, bool) {
+	want, group, hasGroup := strings.Cut(strings.ToLower(name), ".")
+	for _, r := range s.Resources() {
+		if hasGroup && r.Group != group && r.Version+"."+r.Group != group {
+			continue
+		}
+		if r.Plural == want || r.Singular == want || strings.ToLower(r.Kind) == want || slices.Contains(r.Short, want) {
+			return r, true
+		}
+	}
+	return Resource{}, false
+}
+
+// FindKind looks a resource up by the apiVersion and kind of an object.
+func (s *Store) FindKind(apiVersion, kind string) (Resource, bool) {
+	for _, r := range s.Resources() {
+		if r.APIVersion() == apiVersion && r.Kind == kind {
+			return r, true
+		}
+	}
+	return Resource{}, false
+}

@@ -1,0 +1,429 @@
+package kubeapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Object is an API object in JSON form. Objects handed out by a Store must not be changed.
+type Object = map[string]any
+
+// maxEvents bounds the history that watches can start from.
+const maxEvents = 4096
+
+// event is one change.
+type event struct {
+	rev       int64
+	kind      string // ADDED, MODIFIED, DELETED
+	gr        string
+	obj, prev Object
+}
+
+// Store holds the objects of one cluster. It is safe for concurrent use.
+type Store struct {
+	now func() time.Time
+
+	mu        sync.RWMutex
+	resources []Resource
+	objs      map[string]map[string]Object // by GR, then namespace/name
+	rev       int64
+	events    []event
+	changed   chan struct{}
+	hooks     []func(Resource, Object) error
+}
+
+// NewStore returns a cluster with the namespaces and roles that every cluster has. now stamps objects.
+func NewStore(now func() time.Time) *Store {
+	s := &Store{now: now, resources: builtin(), objs: map[string]map[string]Object{}, rev: 1, changed: make(chan struct{})}
+	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+		s.MustCreate("v1", "Namespace", "", ns, nil)
+	}
+	s.bootstrapRoles()
+	return s
+}
+
+func key(namespace, name string) string { return namespace + "/" + name }
+
+// Rev is the present resource version.
+func (s *Store) Rev() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.rev
+}
+
+// Changed is closed at the next change.
+func (s *Store) Changed() <-chan struct{} {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.changed
+}
+
+// OnCreate adds a function that may complete or refuse an object before it is stored.
+func (s *Store) OnCreate(f func(Resource, Object) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hooks = append(s.hooks, f)
+}
+
+// Get returns an object.
+func (s *Store) Get(r Resource, namespace, name string) (Object, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if o, ok := s.objs[r.GR()][key(namespace, name)]; ok {
+		return o, nil
+	}
+	return nil, apierrors.NewNotFound(r.GroupResource(), name)
+}
+
+// List returns the objects of a namespace (all of them for ""), sorted by namespace and name, and the resource version.
+func (s *Store) List(r Resource, namespace string) ([]Object, int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	m := s.objs[r.GR()]
+	keys := slices.Sorted(maps.Keys(m))
+	out := make([]Object, 0, len(keys))
+	for _, k := range keys {
+		if namespace == "" || strings.HasPrefix(k, namespace+"/") {
+			out = append(out, m[k])
+		}
+	}
+	return out, s.rev
+}
+
+// Meta returns the metadata of an object, creating it if it is missing.
+func Meta(o Object) map[string]any {
+	m, ok := o["metadata"].(map[string]any)
+	if !ok {
+		m = map[string]any{}
+		o["metadata"] = m
+	}
+	return m
+}
+
+// Name and Namespace of an object.
+func names(o Object) (namespace, name string) {
+	m, _ := o["metadata"].(map[string]any)
+	namespace, _ = m["namespace"].(string)
+	name, _ = m["name"].(string)
+	return namespace, name
+}
+
+// Name is the name of an object.
+func Name(o Object) string { _, n := names(o); return n }
+
+// Namespace is the namespace of an object.
+func Namespace(o Object) string { n, _ := names(o); return n }
+
+// At digs a value out of nested maps; nil if a step is missing.
+func At(o Object, path ...string) any {
+	var v any = map[string]any(o)
+	for _, p := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[p]
+	}
+	return v
+}
+
+// String is At as a string.
+func String(o Object, path ...string) string {
+	t, _ := At(o, path...).(string)
+	return t
+}
+
+// Int is At as an integer.
+func Int(o Object, path ...string) int64 {
+	switch v := At(o, path...).(type) {
+	case int64:
+		return v
+	case float64:
+		return int64(v)
+	}
+	return 0
+}
+
+// Set stores a value in nested maps, making the missing ones.
+func Set(o Object, v any, path ...string) {
+	m := map[string]any(o)
+	for _, p := range path[:len(path)-1] {
+		next, ok := m[p].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			m[p] = next
+		}
+		m = next
+	}
+	m[path[len(path)-1]] = v
+}
+
+// Copy is a deep copy.
+func Copy(o Object) Object { return runtime.DeepCopyJSON(o) }
+
+// Create stores a new object. The given one is not kept.
+func (s *Store) Create(r Resource, namespace string, in Object, dryRun bool) (Object, error) {
+	o := Copy(in)
+	m := Meta(o)
+	if r.Namespaced {
+		if ns, _ := m["namespace"].(string); ns != "" && ns != namespace {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("the namespace of the provided object does not match the namespace sent on the request (%s != %s)", ns, namespace))
+		}
+		m["namespace"] = namespace
+	} else {
+		namespace = ""
+		delete(m, "namespace")
+	}
+	name, _ := m["name"].(string)
+	if gen, _ := m["generateName"].(string); name == "" && gen != "" {
+		name = gen + strings.ReplaceAll(uuid.NewString(), "-", "")[:5]
+		m["name"] = name
+	}
+	if name == "" {
+		return nil, apierrors.NewInvalid(r.GVK().GroupKind(), "", field.ErrorList{field.Required(field.NewPath("metadata", "name"), "name or generateName is required")})
+	}
+	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && r.Group != "rbac.authorization.k8s.io" {
+		return nil, apierrors.NewInvalid(r.GVK().GroupKind(), name, field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, errs[0])})
+	}
+	o["apiVersion"], o["kind"] = r.APIVersion(), r.Kind
+	s.mu.RLock()
+	hooks := slices.Clone(s.hooks)
+	s.mu.RUnlock()
+	if err := s.prepare(r, o); err != nil {
+		return nil, err
+	}
+	for _, h := range hooks {
+		if err := h(r, o); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	if _, ok := s.objs[r.GR()][key(namespace, name)]; ok {
+		s.mu.Unlock()
+		return nil, apierrors.NewAlreadyExists(r.GroupResource(), name)
+	}
+	if r.Namespaced {
+		ns, ok := s.objs["namespaces"][key("", namespace)]
+		if !ok {
+			s.mu.Unlock()
+			return nil, apierrors.NewNotFound(Resource{Plural: "namespaces"}.GroupResource(), namespace)
+		}
+		if Meta(ns)["deletionTimestamp"] != nil {
+			s.mu.Unlock()
+			return nil, apierrors.NewForbidden(r.GroupResource(), name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", namespace))
+		}
+	}
+	m["uid"] = uuid.NewString()
+	m["creationTimestamp"] = s.now().UTC().Format(time.RFC3339)
+	if r.Status {
+		m["generation"] = int64(1)
+	}
+	if dryRun {
+		s.mu.Unlock()
+		return o, nil
+	}
+	s.put(r, "ADDED", o, nil)
+	s.mu.Unlock()
+	s.created(r, o)
+	return o, nil
+}
+
+// put stores an object and records the event. The lock is held.
+func (s *Store) put(r Resource, kind string, o, prev Object) {
+	s.rev++
+	Meta(o)["resourceVersion"] = strconv.FormatInt(s.rev, 10)
+	gr, k := r.GR(), key(Namespace(o), Name(o))
+	if kind == "DELETED" {
+		delete(s.objs[gr], k)
+	} else {
+		if s.objs[gr] == nil {
+			s.objs[gr] = map[string]Object{}
+		}
+		s.objs[gr][k] = o
+	}
+	s.events = append(s.events, event{s.rev, kind, gr, o, prev})
+	if len(s.events) > maxEvents {
+		s.events = slices.Clone(s.events[maxEvents/2:])
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Update replaces an object by what change makes of a copy of it. A resourceVersion in the result must be the present
+// one. With status, only .status is taken over; otherwise .status is kept if the resource has that subresource.
+func (s *Store) Update(r Resource, namespace, name string, status, dryRun bool, change func(Object) (Object, error)) (Object, error) {
+	for {
+		cur, err := s.Get(r, namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		next, err := change(Copy(cur))
+		if err != nil {
+			return nil, err
+		}
+		o, again, err := s.replace(r, cur, next, status, dryRun)
+		if !again {
+			return o, err
+		}
+	}
+}
+
+func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Object, again bool, err error) {
+	namespace, name := names(cur)
+	m := Meta(next)
+	sent, _ := m["resourceVersion"].(string)
+	if sent != "" && sent != Meta(cur)["resourceVersion"] {
+		return nil, false, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	if n, _ := m["name"].(string); n != "" && n != name {
+		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", n, name))
+	}
+	if u, _ := m["uid"].(string); u != "" && u != Meta(cur)["uid"] {
+		return nil, false, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %v", u, Meta(cur)["uid"])) //nolint:revive // the server's words
+	}
+	if status {
+		st := next["status"]
+		next = Copy(cur)
+		if st != nil {
+			next["status"] = st
+		}
+	} else if r.Status && r.Kind != "Namespace" {
+		if st, ok := cur["status"]; ok {
+			next["status"] = st
+		} else {
+			delete(next, "status")
+		}
+	}
+	m = Meta(next)
+	for _, k := range []string{"uid", "creationTimestamp", "generation", "deletionTimestamp"} {
+		if v, ok := Meta(cur)[k]; ok {
+			m[k] = v
+		} else {
+			delete(m, k)
+		}
+	}
+	m["name"] = name
+	if r.Namespaced {
+		m["namespace"] = namespace
+	}
+	next["apiVersion"], next["kind"] = r.APIVersion(), r.Kind
+	m["resourceVersion"] = Meta(cur)["resourceVersion"]
+	if equal(cur, next) {
+		return cur, false, nil
+	}
+	if !equalAny(cur["spec"], next["spec"]) && m["generation"] != nil {
+		m["generation"] = Int(cur, "metadata", "generation") + 1
+	}
+	if err := s.check(r, cur, next); err != nil {
+		return nil, false, err
+	}
+	if dryRun {
+		return next, false, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, ok := s.objs[r.GR()][key(namespace, name)]
+	if !ok {
+		return nil, false, apierrors.NewNotFound(r.GroupResource(), name)
+	}
+	if Meta(now)["resourceVersion"] != Meta(cur)["resourceVersion"] {
+		return nil, true, nil // somebody was faster: look again
+	}
+	if fin, _ := m["finalizers"].([]any); m["deletionTimestamp"] != nil && len(fin) == 0 {
+		s.put(r, "DELETED", next, cur)
+		return next, false, nil
+	}
+	s.put(r, "MODIFIED", next, cur)
+	return next, false, nil
+}
+
+// Delete removes an object, or marks it if finalizers hold it. uid, if not empty, must be the object's.
+func (s *Store) Delete(r Resource, namespace, name, uid string) (Object, error) {
+	s.mu.Lock()
+	o, ok := s.objs[r.GR()][key(namespace, name)]
+	if !ok {
+		s.mu.Unlock()
+		return nil, apierrors.NewNotFound(r.GroupResource(), name)
+	}
+	if uid != "" && Meta(o)["uid"] != uid {
+		s.mu.Unlock()
+		return nil, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %v", uid, Meta(o)["uid"])) //nolint:revive // the server's words
+	}
+	next := Copy(o)
+	if fin, _ := Meta(o)["finalizers"].([]any); len(fin) > 0 {
+		if Meta(o)["deletionTimestamp"] == nil {
+			Meta(next)["deletionTimestamp"] = s.now().UTC().Format(time.RFC3339)
+			s.put(r, "MODIFIED", next, o)
+		}
+		s.mu.Unlock()
+		return next, nil
+	}
+	s.put(r, "DELETED", next, o)
+	s.mu.Unlock()
+	s.deleted(r, o)
+	return next, nil
+}
+
+// MustCreate makes an object of a built-in kind from its parts; it panics if that fails, which is a bug of the caller.
+func (s *Store) MustCreate(apiVersion, kind, namespace, name string, rest Object) Object {
+	r, ok := s.FindKind(apiVersion, kind)
+	if !ok {
+		panic("no such kind: " + kind)
+	}
+	o := Copy(rest)
+	if o == nil {
+		o = Object{}
+	}
+	Meta(o)["name"] = name
+	out, err := s.Create(r, namespace, o, false)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// Apply creates an object, or lays it over the existing one.
+func (s *Store) Apply(o Object) (Object, error) {
+	r, ok := s.FindKind(String(o, "apiVersion"), String(o, "kind"))
+	if !ok {
+		return nil, fmt.Errorf("no kind %q in %q", String(o, "kind"), String(o, "apiVersion"))
+	}
+	ns := Namespace(o)
+	if r.Namespaced && ns == "" {
+		ns = "default"
+	}
+	if _, err := s.Get(r, ns, Name(o)); err != nil {
+		return s.Create(r, ns, o, false)
+	}
+	return s.Update(r, ns, Name(o), false, false, func(cur Object) (Object, error) { return mergeJSON(cur, o), nil })
+}
+
+// mergeJSON lays patch over o as RFC 7386 says.
+func mergeJSON(o, patch Object) Object {
+	if o == nil {
+		o = Object{}
+	}
+	for k, v := range patch {
+		switch v := v.(type) {
+		case nil:
+			delete(o, k)
+		case map[string]any:
+			cur, _ := o[k].(map[string]any)
+			o[k] = mergeJSON(cur, v)
+		default:
+			o[k] = v
+		}
+	}
+	return o
+}
