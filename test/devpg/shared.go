@@ -48,7 +48,8 @@ func sharedDir() string {
 var usersLock *os.File
 
 func joinShared(dir string) (string, error) {
-	if _, err := FindBin(); err != nil {
+	bin, err := FindBin()
+	if err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -60,7 +61,6 @@ func joinShared(dir string) (string, error) {
 	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // the server's user has to get through
 		return "", err
 	}
-	var err error
 	if usersLock, err = lockFile(filepath.Join(dir, "users.lock"), syscall.LOCK_SH); err != nil {
 		return "", err
 	}
@@ -73,7 +73,7 @@ func joinShared(dir string) (string, error) {
 	if u, ok := answering(dir); ok {
 		return u, nil
 	}
-	return startSupervisor(dir)
+	return startSupervisor(dir, bin)
 }
 
 // answering returns the URL that the supervisor left, if a server is behind it.
@@ -92,7 +92,7 @@ func answering(dir string) (string, bool) {
 	return string(raw), true
 }
 
-func startSupervisor(dir string) (string, error) {
+func startSupervisor(dir, bin string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -107,8 +107,8 @@ func startSupervisor(dir string) (string, error) {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(self) //nolint:gosec,noctx // ourselves; it outlives us on purpose
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), envSupervise+"="+dir)
-	cmd.Stdout, cmd.Stderr = log, log // not ours: `go test` waits for whoever holds its pipes
+	cmd.Env = append(os.Environ(), envSupervise+"="+dir, EnvBin+"="+bin) // it works elsewhere and may not find them
+	cmd.Stdout, cmd.Stderr = log, log                                    // not ours: `go test` waits for whoever holds its pipes
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return "", err
