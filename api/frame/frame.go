@@ -153,7 +153,7 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 		rw := &recorder{ResponseWriter: w}
 		r := &Request{Request: hr, frame: f, began: time.Now(), ID: requestID(hr)}
 		rw.Header().Set(headerRequestID, r.ID)
-		defer f.finish(rw, r)
+		defer f.finish(rw, r) //nolint:contextcheck // it takes the request's
 		at := m
 		if at == nil {
 			at = f.mountedAt(hr.URL.Path)

@@ -96,11 +96,11 @@ type thing struct {
 	Name string `json:"name"`
 }
 
-func serve(t testing.TB, routes ...frame.Route) bench {
-	t.Helper()
+func serve(tb testing.TB, routes ...frame.Route) bench {
+	tb.Helper()
 	b := bench{log: &logBuffer{}}
 	signer, err := paging.NewSigner([]byte("0123456789abcdef"))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	f := frame.New(frame.Options{
 		Log:       slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		PublicURL: "https://nfv.example/gybe/", MaxBody: 1000, PageSize: 2, Markers: signer,
@@ -123,7 +123,7 @@ func serve(t testing.TB, routes ...frame.Route) bench {
 		Prefix: "/things/v2", Versions: []version.Version{version.MustParse("2.0.0")}, Document: doc, Routes: routes,
 	})
 	s := httptest.NewServer(f)
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	b.url = s.URL
 	return b
 }
@@ -143,7 +143,7 @@ func things(n int) frame.Handler {
 			return out, nil
 		},
 	}
-	return func(w http.ResponseWriter, r *frame.Request) error { return l.Serve(w, r) }
+	return l.Serve
 }
 
 type answer struct {
@@ -152,10 +152,10 @@ type answer struct {
 	problem sol.ProblemDetails
 }
 
-func (b bench) do(t testing.TB, method, path, body string, headers ...string) answer {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, b.url+path, strings.NewReader(body))
-	require.NoError(t, err)
+func (b bench) do(tb testing.TB, method, path, body string, headers ...string) answer {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), method, b.url+path, strings.NewReader(body))
+	require.NoError(tb, err)
 	req.Header.Set("Version", "2.0.0")
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -167,17 +167,17 @@ func (b bench) do(t testing.TB, method, path, body string, headers ...string) an
 		}
 	}
 	resp, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	a := answer{Response: resp, body: string(raw)}
 	if resp.StatusCode >= 400 && method != http.MethodHead {
-		require.Equal(t, frame.ProblemType, resp.Header.Get("Content-Type"), a.body)
-		require.NoError(t, json.Unmarshal(raw, &a.problem))
-		require.Equal(t, resp.StatusCode, a.problem.Status)
-		require.NotEmpty(t, a.problem.Detail)
-		require.NotEmpty(t, a.problem.Title)
+		require.Equal(tb, frame.ProblemType, resp.Header.Get("Content-Type"), a.body)
+		require.NoError(tb, json.Unmarshal(raw, &a.problem))
+		require.Equal(tb, resp.StatusCode, a.problem.Status)
+		require.NotEmpty(tb, a.problem.Detail)
+		require.NotEmpty(tb, a.problem.Title)
 	}
 	return a
 }
@@ -309,7 +309,7 @@ func TestAPanicIsOneFailedRequestAndNoMore(t *testing.T) {
 	require.Contains(t, b.log.String(), "oh no")
 	require.Contains(t, b.log.String(), "frame_test.go", "the log has the stack")
 
-	req, err := http.NewRequestWithContext(t.Context(), "GET", b.url+"/things/v2/late", http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/things/v2/late", http.NoBody)
 	require.NoError(t, err)
 	req.Header.Set("Version", "2.0.0")
 	resp, err := http.DefaultClient.Do(req)
@@ -527,14 +527,14 @@ func FuzzValidateBody(f *testing.F) {
 }
 
 func BenchmarkGet(b *testing.B) {
-	f := frame.New(frame.Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
 	f.Mount(frame.API{
 		Prefix: "/things/v2", Versions: []version.Version{version.MustParse("2.0.0")},
 		Routes: []frame.Route{{Method: "GET", Path: "/things/{id}", Produces: frame.JSON, Handle: func(w http.ResponseWriter, _ *frame.Request) error {
 			return frame.WriteJSON(w, 200, thing{"x"})
 		}}},
 	})
-	req := httptest.NewRequest("GET", "/things/v2/things/1", http.NoBody)
+	req := httptest.NewRequest(http.MethodGet, "/things/v2/things/1", http.NoBody)
 	req.Header.Set("Version", "2.0.0")
 	b.ReportAllocs()
 	for b.Loop() {

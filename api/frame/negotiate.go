@@ -2,19 +2,20 @@ package frame
 
 import (
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // accepts says whether an Accept header allows one of the media types; an absent header allows all.
-func accepts(header []string, offers []string) bool {
+func accepts(header, offers []string) bool {
 	_, ok := Preferred(header, offers)
 	return ok
 }
 
 // Preferred returns which of the offered media types an Accept header wants most (RFC 9110 clause
 // 12.5.1); of equals the first offer. false means that none is acceptable.
-func Preferred(header []string, offers []string) (string, bool) {
+func Preferred(header, offers []string) (string, bool) {
 	joined := strings.TrimSpace(strings.Join(header, ","))
 	if joined == "" {
 		return offers[0], true
@@ -78,10 +79,5 @@ func consumes(header string, wanted []string) bool {
 	if c, ok := params["charset"]; ok && !strings.EqualFold(c, "utf-8") && !strings.EqualFold(c, "us-ascii") {
 		return false
 	}
-	for _, w := range wanted {
-		if media == w {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(wanted, media)
 }

@@ -172,7 +172,7 @@ func TestAnEventStreamIsAWellFormedOne(t *testing.T) {
 	b := setup(t)
 	_, op := b.operation(t)
 	open := func(headers ...string) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", b.URL+"/gybe/v1/events?vnfLcmOpOccId="+op.ID, http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL+"/gybe/v1/events?vnfLcmOpOccId="+op.ID, http.NoBody)
 		require.NoError(t, err)
 		for i := 0; i < len(headers); i += 2 {
 			req.Header.Set(headers[i], headers[i+1])

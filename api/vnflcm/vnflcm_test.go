@@ -24,36 +24,36 @@ type bundle struct {
 	*apitest.Server
 }
 
-func setup(t testing.TB) *bundle {
-	t.Helper()
-	d := apitest.NewDomain(t)
-	return &bundle{d, apitest.Serve(t, (&vnflcm.API{Service: d.Service, Store: d.Store}).Mount)}
+func setup(tb testing.TB) *bundle {
+	tb.Helper()
+	d := apitest.NewDomain(tb)
+	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Service: d.Service, Store: d.Store}).Mount)}
 }
 
-func (b *bundle) create(t testing.TB) string {
-	t.Helper()
-	a := b.Do(t, "POST", instances, sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "n", Metadata: sol.KeyValuePairs{"k": "v"}})
-	require.Equal(t, 201, a.Status, string(a.Body))
-	return a.LocationID(t)
+func (b *bundle) create(tb testing.TB) string {
+	tb.Helper()
+	a := b.Do(tb, "POST", instances, sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "n", Metadata: sol.KeyValuePairs{"k": "v"}})
+	require.Equal(tb, 201, a.Status, string(a.Body))
+	return a.LocationID(tb)
 }
 
 // instantiate makes an instance with an operation that has come to rest.
-func (b *bundle) instantiate(t testing.TB) (instanceID, opID string) {
-	t.Helper()
-	id := b.create(t)
-	a := b.Do(t, "POST", instances+"/"+id+"/instantiate", apitest.Params())
-	require.Equal(t, 202, a.Status, string(a.Body))
-	op := a.LocationID(t)
-	b.Work(t, op)
+func (b *bundle) instantiate(tb testing.TB) (instanceID, opID string) {
+	tb.Helper()
+	id := b.create(tb)
+	a := b.Do(tb, "POST", instances+"/"+id+"/instantiate", apitest.Params())
+	require.Equal(tb, 202, a.Status, string(a.Body))
+	op := a.LocationID(tb)
+	b.Work(tb, op)
 	return id, op
 }
 
 // broken makes an instance whose instantiation is FAILED_TEMP.
-func (b *bundle) broken(t testing.TB) (instanceID, opID string) {
-	t.Helper()
+func (b *bundle) broken(tb testing.TB) (instanceID, opID string) {
+	tb.Helper()
 	b.VIM.Fail(lcm.Errorf(lcm.CodeUpstream, "no valid host was found").WithHint("add a host"))
 	defer b.VIM.Fail(nil)
-	return b.instantiate(t)
+	return b.instantiate(tb)
 }
 
 func TestTheLifeOfAnInstance(t *testing.T) {
@@ -185,7 +185,8 @@ func TestRequestsThatCannotWork(t *testing.T) {
 		{"instantiate without a flavour", "POST", instances + "/" + fresh + "/instantiate", `{}`, 400, "flavourId", []string{"/flavourId"}},
 		{
 			"instantiate an unknown flavour", "POST", instances + "/" + fresh + "/instantiate",
-			with(func(p *sol.InstantiateVnfRequest) { p.FlavourID = "huge" }), 422, "it has simple", []string{"/flavourId"},
+			with(func(p *sol.InstantiateVnfRequest) { p.FlavourID = "huge" }), 422, "it has simple",
+			[]string{"/flavourId"},
 		},
 		{
 			"instantiate with unknown names, all told at once", "POST", instances + "/" + fresh + "/instantiate",
@@ -193,13 +194,15 @@ func TestRequestsThatCannotWork(t *testing.T) {
 				p.InstantiationLevelID = "max"
 				p.ExtVirtualLinks = []sol.ExtVirtualLinkData{{ID: "l", ResourceID: "r", ExtCps: []sol.VnfExtCpData{{CpdID: "CP9", CpConfig: map[string]sol.VnfExtCpConfig{"a": {LinkPortID: "p"}}}}}}
 				p.AdditionalParams["refuse"] = true
-			}), 422, "CP9", []string{"/additionalParams/refuse", "/extVirtualLinks/0/extCps/0/cpdId", "/instantiationLevelId"},
+			}), 422, "CP9",
+			[]string{"/additionalParams/refuse", "/extVirtualLinks/0/extCps/0/cpdId", "/instantiationLevelId"},
 		},
 		{
 			"instantiate on a VIM of an unknown type", "POST", instances + "/" + fresh + "/instantiate",
 			with(func(p *sol.InstantiateVnfRequest) {
 				p.VimConnectionInfo = map[string]sol.VimConnectionInfo{"a/b": {VimType: "X", InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://x"}, AccessInfo: sol.KeyValuePairs{"username": "u"}}}
-			}), 422, `"X"`, []string{"/vimConnectionInfo/a~1b/vimType"},
+			}), 422, `"X"`,
+			[]string{"/vimConnectionInfo/a~1b/vimType"},
 		},
 		{
 			"instantiate without any VIM", "POST", instances + "/" + fresh + "/instantiate",
@@ -296,21 +299,21 @@ func TestVersionsAreListedWithoutAVersion(t *testing.T) {
 	require.Equal(t, 406, b.Do(t, "GET", instances, nil, "Version", "1.3.0").Status)
 }
 
-func instanceOf(t testing.TB, b *bundle, op string) string {
-	t.Helper()
-	return apitest.JSON[sol.VnfLcmOpOcc](t, b.Do(t, "GET", operations+"/"+op, nil)).VnfInstanceID
+func instanceOf(tb testing.TB, b *bundle, op string) string {
+	tb.Helper()
+	return apitest.JSON[sol.VnfLcmOpOcc](tb, b.Do(tb, "GET", operations+"/"+op, nil)).VnfInstanceID
 }
 
 // follow reads all pages of a list.
-func follow[T any](t testing.TB, b *bundle, path string) []T {
-	t.Helper()
+func follow[T any](tb testing.TB, b *bundle, path string) []T {
+	tb.Helper()
 	var out []T
 	for path != "" {
-		a := b.Do(t, "GET", path, nil)
-		require.Equal(t, 200, a.Status, string(a.Body))
+		a := b.Do(tb, "GET", path, nil)
+		require.Equal(tb, 200, a.Status, string(a.Body))
 		var page []T
-		require.NoError(t, json.Unmarshal(a.Body, &page))
-		require.LessOrEqual(t, len(page), apitest.PageSize)
+		require.NoError(tb, json.Unmarshal(a.Body, &page))
+		require.LessOrEqual(tb, len(page), apitest.PageSize)
 		out = append(out, page...)
 		path = ""
 		if link := a.Header.Get("Link"); link != "" {

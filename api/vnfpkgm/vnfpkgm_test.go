@@ -17,6 +17,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/vnfpkgm"
 	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
@@ -31,8 +32,8 @@ const (
 
 type bundle struct {
 	*apitest.Server
+	*apitest.Domain
 	service *vnfpkg.Service
-	store   *vnfpkgtest.Memory
 }
 
 func setup(t *testing.T) *bundle {
@@ -40,8 +41,8 @@ func setup(t *testing.T) *bundle {
 	files, err := content.Open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	b := &bundle{store: &vnfpkgtest.Memory{}}
-	b.service = vnfpkg.New(vnfpkg.Options{Store: b.store, Content: files, Log: slog.New(slog.DiscardHandler)})
+	b := &bundle{Domain: apitest.NewDomain(t)}
+	b.service = vnfpkg.New(vnfpkg.Options{Store: b.Store, Content: files, Log: slog.New(slog.DiscardHandler)})
 	b.Server = apitest.Serve(t, (&vnfpkgm.API{Service: b.service, MaxSize: maxSize}).Mount)
 	return b
 }
@@ -57,9 +58,7 @@ func (b *bundle) create(t *testing.T) string {
 func (b *bundle) upload(t *testing.T, id string, archive []byte) apitest.Answer {
 	t.Helper()
 	a := b.Do(t, "PUT", packages+"/"+id+"/package_content", archive, "Content-Type", "application/zip", "Accept", "application/zip", "Version", "")
-	for _, job := range b.store.Jobs() {
-		require.NoError(t, b.service.Onboard(t.Context(), job))
-	}
+	require.NoError(t, b.service.Onboard(t.Context(), id)) // what the job does; nothing when there is none
 	return a
 }
 
@@ -112,10 +111,12 @@ func TestTheLifeOfAPackage(t *testing.T) {
 	require.Equal(t, 412, b.Do(t, "DELETE", packages+"/"+p.ID, nil, "If-Match", `"0"`).Status)
 	require.Equal(t, 412, b.Do(t, "PATCH", packages+"/"+p.ID, `{"operationalState":"ENABLED"}`, "If-Match", `"0"`).Status)
 
-	b.store.Refer(p.ID, true)
+	now := lcm.SystemClock{}.Now()
+	i := &lcm.Instance{ID: uuid.NewString(), Created: now, Updated: now, VnfdID: vnfdID, VnfPkgID: p.ID, State: sol.InstantiationStateNotInstantiated}
+	require.NoError(t, b.Store.InsertInstance(t.Context(), i, nil))
 	require.Equal(t, sol.PackageUsageStateInUse, b.get(t, p.ID).UsageState)
 	require.Equal(t, 409, b.Do(t, "DELETE", packages+"/"+p.ID, nil).Status, "it is in use")
-	b.store.Refer(p.ID, false)
+	require.NoError(t, b.Store.DeleteInstance(t.Context(), i.ID, nil, nil))
 
 	a = b.Do(t, "GET", packages+"/"+p.ID, nil)
 	require.Equal(t, 204, b.Do(t, "DELETE", packages+"/"+p.ID, nil, "If-Match", a.Header.Get("ETag")).Status)
@@ -166,7 +167,7 @@ func TestAClientThatBreaksOffLeavesAPackageThatCanBeUsed(t *testing.T) {
 	id := b.create(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
-	req, err := http.NewRequestWithContext(ctx, "PUT", b.URL+packages+"/"+id+"/package_content", r)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, b.URL+packages+"/"+id+"/package_content", r)
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/zip")
 	go func() {
@@ -302,7 +303,7 @@ func TestArtifactsAreServedAndNothingElse(t *testing.T) {
 func TestListsOfPackages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for range 3 {
+	for range 2 { // the domain brings one
 		b.create(t)
 	}
 	id := b.onboard(t, vnfpkgtest.Files(vnfdID))

@@ -103,7 +103,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 		return nil, err
 	}
 	a.openDomain(queue)
-	if err := a.openHTTP(ring); err != nil {
+	if err := a.openHTTP(ring); err != nil { //nolint:contextcheck // handlers have the contexts of their requests
 		return nil, err
 	}
 	a.addMetrics()
@@ -217,14 +217,14 @@ func (a *App) prune(ctx context.Context) error {
 		pause := every
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return context.Cause(ctx)
 		case err != nil:
 			a.log.WarnContext(ctx, "old events not deleted yet", "error", err)
 		case n == batch:
 			pause = time.Second
 		}
 		if !sleep(ctx, pause) {
-			return nil
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop 
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", url, http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
 	req.Close = true
 	resp, err := http.DefaultClient.Do(req)

@@ -28,7 +28,7 @@ func connect(ctx context.Context, cfg config.Config, log *slog.Logger) (*pgxpool
 	}
 	pc.MaxConns = defaultConns
 	if n := cfg.Database.MaxConns; n > 0 {
-		pc.MaxConns = int32(n) //nolint:gosec // validated
+		pc.MaxConns = int32(n) // validated
 	}
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.HealthCheckPeriod = 15 * time.Second

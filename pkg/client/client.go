@@ -110,7 +110,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		return nil, &Unreachable{Endpoint: c.base, Err: err}
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode != http.StatusNotModified {
-		defer resp.Body.Close()
+		defer drop(resp.Body)
 		return nil, problem(r, resp)
 	}
 	return resp, nil
@@ -122,7 +122,7 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
+	defer drop(resp.Body)
 	if out == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 		return resp.Header, nil
@@ -184,6 +184,9 @@ func locationID(h http.Header) (string, error) {
 	}
 	return u.Path[strings.LastIndex(u.Path, "/")+1:], nil
 }
+
+// drop closes a body that has been read as far as it matters.
+func drop(body io.Closer) { _ = body.Close() }
 
 func encode(v any) ([]byte, error) {
 	switch v := v.(type) {

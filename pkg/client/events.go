@@ -51,7 +51,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[wire.Event,
 			yield(wire.Event{}, err)
 			return
 		}
-		defer resp.Body.Close()
+		defer drop(resp.Body)
 		watchdog := time.AfterFunc(Silence, func() { cancel(errSilent) })
 		defer watchdog.Stop()
 		err = readStream(resp.Body, func() { watchdog.Reset(Silence) }, func(data []byte) (bool, error) {

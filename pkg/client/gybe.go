@@ -19,7 +19,7 @@ func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
+	defer drop(resp.Body)
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)

@@ -61,7 +61,7 @@ func readFile(cfg *Config, path string) error {
 	if err != nil {
 		return fmt.Errorf("open the configuration: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return fmt.Errorf("read the configuration: %w", err)
@@ -183,9 +183,9 @@ func kindOf(t reflect.Type, path []string) (reflect.Kind, bool) {
 	if t.Kind() != reflect.Struct {
 		return reflect.Invalid, false
 	}
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("yaml") == path[0] {
-			return kindOf(t.Field(i).Type, path[1:])
+	for f := range t.Fields() {
+		if f.Tag.Get("yaml") == path[0] {
+			return kindOf(f.Type, path[1:])
 		}
 	}
 	return reflect.Invalid, false
@@ -196,8 +196,7 @@ func Keys() []string { return keysOf(reflect.TypeFor[Config](), "") }
 
 func keysOf(t reflect.Type, prefix string) []string {
 	var out []string
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name := prefix + f.Tag.Get("yaml")
 		if f.Type.Kind() == reflect.Struct {
 			out = append(out, keysOf(f.Type, name+".")...)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -164,10 +165,8 @@ func (c *Config) Deadline(t sol.LcmOperationType) time.Duration {
 }
 
 func oneOf(wrong func(key, format string, args ...any), key, value string, allowed ...string) {
-	for _, a := range allowed {
-		if value == a {
-			return
-		}
+	if slices.Contains(allowed, value) {
+		return
 	}
 	wrong(key, "%q is none of %s", value, strings.Join(allowed, ", "))
 }

@@ -120,7 +120,7 @@ func (s *Server) Do(tb testing.TB, method, path string, body any, headers ...str
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req) // redirects are not followed
 	require.NoError(tb, err)
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // read to its end
 	raw, err := io.ReadAll(resp.Body)
 	require.NoError(tb, err)
 	a := Answer{Status: resp.StatusCode, Header: resp.Header, Body: raw}

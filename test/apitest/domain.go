@@ -20,6 +20,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/test/devpg"
 )
 
@@ -56,6 +57,8 @@ func NewDomain(tb testing.TB) *Domain {
 	require.NoError(tb, err)
 	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
 	require.NoError(tb, err)
+	// Instances refer to their package in the database.
+	require.NoError(tb, s.InsertPackage(tb.Context(), &vnfpkg.Package{ID: VnfPkgID, OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled}))
 	d := &Domain{Store: s, Pool: pool, VIM: &VIM{}}
 	clock, pkgs, drivers := lcm.SystemClock{}, onePackage{}, mgmt.Registry{}
 	d.Service = &lcm.Service{Store: s, Packages: pkgs, Infras: d.VIM, Mgmt: drivers, Clock: clock}

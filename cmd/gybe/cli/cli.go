@@ -57,9 +57,8 @@ func Run(ctx context.Context, args []string, env Env) int {
 	if err == nil {
 		return ExitOK
 	}
-	var told *toldError
-	if !errors.As(err, &told) {
-		fmt.Fprintln(env.Stderr, "gybe: "+err.Error())
+	if _, told := errors.AsType[*toldError](err); !told {
+		printline(env.Stderr, "gybe: "+err.Error())
 	}
 	return exitCode(err)
 }
@@ -158,7 +157,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Show the version of this program",
 		RunE: func(*cobra.Command, []string) error {
-			return a.show(map[string]string{"version": a.env.Version}, func(w io.Writer) { fmt.Fprintln(w, "gybe "+a.env.Version) })
+			return a.show(map[string]string{"version": a.env.Version}, func(w io.Writer) { printline(w, "gybe "+a.env.Version) })
 		},
 	}
 }

@@ -66,7 +66,7 @@ func (a *app) load(s *settings) (config.Config, error) {
 	src.Set = append(src.Set, s.set...)
 	cfg, warnings, err := config.Load(src)
 	for _, w := range warnings {
-		fmt.Fprintln(a.env.Stderr, "gybe: warning: "+w)
+		printline(a.env.Stderr, "gybe: warning: "+w)
 	}
 	if err != nil {
 		lines := strings.Split(err.Error(), "\n")
@@ -93,7 +93,7 @@ the later win. The variable of a key is its upper-case name with _ for dots: ssh
 		if _, err := a.load(s); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.env.Stdout, "the configuration is good")
+		printline(a.env.Stdout, "the configuration is good")
 		return nil
 	}
 	show := &cobra.Command{Use: "print", Short: "Show the settings in force, without secrets, as a configuration file"}
@@ -154,9 +154,9 @@ func (a *app) migrate(ctx context.Context, cfg config.Config) error {
 	}
 	return a.show(map[string]int64{"before": before, "after": after}, func(w io.Writer) {
 		if before == after {
-			fmt.Fprintf(w, "the database is at version %d already\n", after)
+			printf(w, "the database is at version %d already\n", after)
 			return
 		}
-		fmt.Fprintf(w, "the database went from version %d to %d\n", before, after)
+		printf(w, "the database went from version %d to %d\n", before, after)
 	})
 }

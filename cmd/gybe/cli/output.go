@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -70,7 +69,7 @@ func (t *table) write(w io.Writer, paint func(string) string) {
 				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)+2))
 			}
 		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+		printline(w, strings.TrimRight(b.String(), " "))
 	}
 	line(t.head, func(s string) string { return s })
 	for _, row := range t.rows {
@@ -91,9 +90,9 @@ func fields(w io.Writer, paint func(string) string, pairs ...string) {
 			continue
 		}
 		lines := strings.Split(strings.TrimRight(pairs[i+1], "\n"), "\n")
-		fmt.Fprintf(w, "%-*s  %s\n", width, pairs[i], paint(lines[0]))
+		printf(w, "%-*s  %s\n", width, pairs[i], paint(lines[0]))
 		for _, l := range lines[1:] {
-			fmt.Fprintf(w, "%-*s  %s\n", width, "", l)
+			printf(w, "%-*s  %s\n", width, "", l)
 		}
 	}
 }

@@ -63,7 +63,7 @@ shown and the resource stays; --id uploads a better archive to it.`,
 		if err != nil {
 			return usagef("%s", err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // only read
 		c, err := a.client()
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ shown and the resource stays; --id uploads a better archive to it.`,
 }
 
 func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref string, user sol.KeyValuePairs) (*sol.VnfPkgInfo, error) {
-	id := ""
+	var id string
 	if ref == "" {
 		p, err := c.CreatePackage(ctx, sol.CreateVnfPkgInfoRequest{UserDefinedData: user})
 		if err != nil {
@@ -93,7 +93,7 @@ func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref stri
 	}
 	again := fmt.Sprintf("correct it and run: gybe package upload --id %s %s\nor forget it: gybe package delete %s", id, f.Name(), id)
 	if err := c.UploadPackage(ctx, id, f); err != nil {
-		fmt.Fprintln(a.env.Stderr, again)
+		printline(a.env.Stderr, again)
 		return nil, err
 	}
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -105,7 +105,7 @@ func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref stri
 		case sol.PackageOnboardingStateOnboarded:
 			return p, nil
 		case sol.PackageOnboardingStateCreated, sol.PackageOnboardingStateError:
-			fmt.Fprintln(a.env.Stderr, again)
+			printline(a.env.Stderr, again)
 			return nil, refused(p)
 		case sol.PackageOnboardingStateUploading, sol.PackageOnboardingStateProcessing:
 		}
@@ -179,7 +179,7 @@ func (a *app) packageTable(w io.Writer, p *sol.VnfPkgInfo) {
 		for _, i := range p.SoftwareImages {
 			t.add(i.ID, i.Name, i.DiskFormat, i.ImagePath+i.ImageURI)
 		}
-		fmt.Fprintln(w)
+		printline(w)
 		t.write(w, a.paint)
 	}
 	if len(p.AdditionalArtifacts) > 0 {
@@ -187,7 +187,7 @@ func (a *app) packageTable(w io.Writer, p *sol.VnfPkgInfo) {
 		for _, f := range p.AdditionalArtifacts {
 			t.add(f.ArtifactPath+f.ArtifactURI, f.Checksum.Algorithm, f.Checksum.Hash[:min(16, len(f.Checksum.Hash))])
 		}
-		fmt.Fprintln(w)
+		printline(w)
 		t.write(w, a.paint)
 	}
 }

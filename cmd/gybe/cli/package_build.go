@@ -45,7 +45,7 @@ into TOSCA.meta. The same folder gives the same bytes. .csarignore names files t
 			return err
 		}
 		a.warn(p)
-		fmt.Fprintf(a.env.Stdout, "%s: %s, %d files, %d bytes\n", out, title(p), p.Report.Files, info.Size())
+		printf(a.env.Stdout, "%s: %s, %d files, %d bytes\n", out, title(p), p.Report.Files, info.Size())
 		return nil
 	}
 	return cmd
@@ -91,13 +91,13 @@ func title(p *vnfpkg.Contents) string {
 
 func (a *app) warn(p *vnfpkg.Contents) {
 	for _, text := range p.Warnings {
-		fmt.Fprintln(a.env.Stderr, "warning: "+text)
+		printline(a.env.Stderr, "warning: "+text)
 	}
 }
 
 // contentsTable shows what a package holds.
 func contentsTable(w io.Writer, p *vnfpkg.Contents) {
-	fmt.Fprintf(w, "%s\n%d files, %d bytes\n\n", title(p), p.Report.Files, p.Report.Bytes)
+	printf(w, "%s\n%d files, %d bytes\n\n", title(p), p.Report.Files, p.Report.Bytes)
 	t := table{head: []string{"FLAVOUR", "VDU", "INSTANCES", "HOOKS"}}
 	for _, f := range p.VNFD.Flavours {
 		name, hooks := f.ID, strings.Join(slices.Sorted(maps.Keys(f.LCM)), " ")

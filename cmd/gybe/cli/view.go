@@ -20,14 +20,15 @@ type view struct {
 	silent bool
 	start  time.Time
 	shown  map[string]string // what was shown last, by thing
-	steps  map[int64]wire.Step
+	// failures holds the number of the attempt that failed last, by step.
+	failures map[int64]int
 }
 
 // begin names the operation.
 func (v *view) begin(op *sol.VnfLcmOpOcc) {
-	v.shown, v.steps = map[string]string{}, map[int64]wire.Step{}
+	v.shown, v.failures = map[string]string{}, map[int64]int{}
 	if !v.silent {
-		fmt.Fprintf(v.out, "%s of %s, operation %s\n", op.Operation, op.VnfInstanceID, op.ID)
+		printf(v.out, "%s of %s, operation %s\n", op.Operation, op.VnfInstanceID, op.ID)
 	}
 }
 
@@ -48,7 +49,7 @@ func (v *view) row(at time.Time, phase, step, state, rest string) {
 	const wide = 18
 	padding := strings.Repeat(" ", max(0, 8-len(state)))
 	line := fmt.Sprintf("%8s  %-*s  %-34s  %s%s  %s", since(v.start, at), wide, phase, step, v.paint(state), padding, rest)
-	fmt.Fprintln(v.out, strings.TrimRight(line, " "))
+	printline(v.out, strings.TrimRight(line, " "))
 }
 
 func (v *view) state(at time.Time, s sol.LcmOperationStateType) {
@@ -75,20 +76,27 @@ func (v *view) phase(at time.Time, p wire.Phase) {
 }
 
 func (v *view) step(at time.Time, s wire.Step) {
-	v.steps[s.ID] = s
+	failures := v.failures[s.ID]
+	if s.State == "FAILED" {
+		v.failures[s.ID] = s.Attempts
+	}
 	d := detail(s.Detail, s.Error)
-	if !v.changed(fmt.Sprintf("step %d", s.ID), fmt.Sprintf("%s %d %s", s.State, s.Attempts, d)) {
+	if failures > 0 && s.State == "OPEN" && s.Detail == "" {
+		d = "" // the error of the attempt before
+	}
+	// A step is entered anew whenever its operation goes on; only after a failure is that another attempt.
+	if !v.changed(fmt.Sprintf("step %d", s.ID), fmt.Sprintf("%s %d %s", s.State, failures, d)) {
 		return
 	}
 	switch {
 	case !s.Finished.IsZero():
 		at = s.Finished
 		d = strings.TrimSpace(took(s.Started, s.Finished) + "  " + d)
-	case s.Attempts <= 1 && d == "":
+	case failures == 0 && d == "":
 		at = s.Started
 	}
-	if s.Attempts > 1 && s.State != "DONE" {
-		d = strings.TrimSpace(fmt.Sprintf("attempt %d  %s", s.Attempts, d))
+	if failures > 0 && s.State == "OPEN" {
+		d = strings.TrimSpace("again  " + d)
 	}
 	v.row(at, s.Phase, stepName(s.Name, s.Target), stepState(s.State), d)
 }
@@ -96,7 +104,7 @@ func (v *view) step(at time.Time, s wire.Step) {
 // line shows one line of a step's output.
 func (v *view) line(at time.Time, phase, step, text string) {
 	if v.logs && !v.silent {
-		fmt.Fprintf(v.out, "%8s  %-18s  %s | %s\n", since(v.start, at), phase, step, text)
+		printf(v.out, "%8s  %-18s  %s | %s\n", since(v.start, at), phase, step, text)
 	}
 }
 
@@ -124,16 +132,16 @@ func (v *view) progress(p *wire.Progress) {
 
 // end shows the outcome, also when the view is silent.
 func (v *view) end(op *sol.VnfLcmOpOcc) {
-	fmt.Fprintf(v.out, "%s %s after %s\n", op.Operation, v.paint(string(op.OperationState)), since(op.StartTime, op.StateEnteredTime))
+	printf(v.out, "%s %s after %s\n", op.Operation, v.paint(string(op.OperationState)), since(op.StartTime, op.StateEnteredTime))
 	if op.Error == nil {
 		return
 	}
-	fmt.Fprintln(v.out, "  "+strings.ReplaceAll(problemText(op.Error), "\n", "\n  "))
+	printline(v.out, "  "+strings.ReplaceAll(problemText(op.Error), "\n", "\n  "))
 	if op.Error.Hint != "" {
-		fmt.Fprintln(v.out, "  hint: "+op.Error.Hint)
+		printline(v.out, "  hint: "+op.Error.Hint)
 	}
 	if op.OperationState == sol.LcmOperationStateFailedTemp {
-		fmt.Fprintf(v.out, "  next: gybe op retry|rollback|fail %s\n", op.ID)
+		printf(v.out, "  next: gybe op retry|rollback|fail %s\n", op.ID)
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -221,7 +220,7 @@ func (a *app) vnfKubeconfig() *cobra.Command {
 		if err := os.WriteFile(file, raw, 0o600); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.env.Stderr, "kubectl --kubeconfig %s get nodes\n", file)
+		printf(a.env.Stderr, "kubectl --kubeconfig %s get nodes\n", file)
 		return os.Chmod(file, 0o600) // it may have been there with other rights
 	})
 }

@@ -28,7 +28,7 @@ func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance) {
 			v := i.VimConnectionInfo[key]
 			t.add(key, v.VimType, text(v.InterfaceInfo["endpoint"]), text(v.AccessInfo["project"]))
 		}
-		fmt.Fprintln(w)
+		printline(w)
 		t.write(w, a.paint)
 	}
 }
@@ -51,7 +51,7 @@ func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
 			t.add(cmp.Or(id, r.ID), r.VduID, state, r.ComputeResource.ResourceID, text(r.Metadata["flavor"]), r.ZoneID)
 		}
 		slices.SortFunc(t.rows, func(x, y []string) int { return cmp.Or(cmp.Compare(x[1], y[1]), cmp.Compare(x[0], y[0])) })
-		fmt.Fprintln(w)
+		printline(w)
 		t.write(w, a.paint)
 	}
 	if len(info.ExtCpInfo) > 0 {
@@ -59,7 +59,7 @@ func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
 		for _, cp := range info.ExtCpInfo {
 			t.add(cp.ID, cp.CpdID, cp.CpConfigID, addresses(cp.CpProtocolInfo))
 		}
-		fmt.Fprintln(w)
+		printline(w)
 		t.write(w, a.paint)
 	}
 	if len(info.VirtualStorageResourceInfo) > 0 {
@@ -67,7 +67,7 @@ func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
 		for _, s := range info.VirtualStorageResourceInfo {
 			t.add(s.ID, s.VirtualStorageDescID, s.StorageResource.ResourceID)
 		}
-		fmt.Fprintln(w)
+		printline(w)
 		t.write(w, a.paint)
 	}
 }

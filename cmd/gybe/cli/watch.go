@@ -49,8 +49,8 @@ func (a *app) started(ctx context.Context, c *client.Client, w *watch, id string
 	if a.output != "table" {
 		return a.show(op, nil)
 	}
-	fmt.Fprintf(a.env.Stdout, "operation %s (%s) is %s\n", op.ID, op.Operation, op.OperationState)
-	fmt.Fprintf(a.env.Stderr, "follow it with: gybe op watch %s\n", op.ID)
+	printf(a.env.Stdout, "operation %s (%s) is %s\n", op.ID, op.Operation, op.OperationState)
+	printf(a.env.Stderr, "follow it with: gybe op watch %s\n", op.ID)
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (a *app) follow(ctx context.Context, c *client.Client, w *watch, id string)
 	if running(op.OperationState) {
 		op, err = a.untilRest(ctx, c, v, id)
 		if ctx.Err() != nil {
-			fmt.Fprintf(a.env.Stderr, "the operation goes on; follow it with: gybe op watch %s\n", id)
+			printf(a.env.Stderr, "the operation goes on; follow it with: gybe op watch %s\n", id)
 			return ctx.Err()
 		}
 		if err != nil {
