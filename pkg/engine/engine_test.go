@@ -117,56 +117,56 @@ func openStore(ctx context.Context, pool *pgxpool.Pool) (*store.Store, *engine.Q
 }
 
 // start runs a node in this process until the test ends or stop is called.
-func start(t testing.TB, pool *pgxpool.Pool, name string, work *script, change ...func(*engine.Config)) *node {
-	t.Helper()
-	st, queue, err := openStore(t.Context(), pool)
-	require.NoError(t, err)
+func start(tb testing.TB, pool *pgxpool.Pool, name string, work *script, change ...func(*engine.Config)) *node {
+	tb.Helper()
+	st, queue, err := openStore(tb.Context(), pool)
+	require.NoError(tb, err)
 	work.store, work.node = st, name
 	cfg := engine.Config{Pool: pool, Queue: queue, Advancer: work, Log: logger(), Name: name, Heartbeat: 250 * time.Millisecond, StopTimeout: 5 * time.Second}
 	for _, c := range change {
 		c(&cfg)
 	}
 	e := engine.New(cfg)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(tb.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
 	stop := sync.OnceValue(func() error { cancel(); return <-done })
-	t.Cleanup(func() { _ = stop() })
+	tb.Cleanup(func() { _ = stop() })
 	select {
 	case <-e.Ready():
 	case <-time.After(20 * time.Second):
-		t.Fatal("the node does not become ready")
+		tb.Fatal("the node does not become ready")
 	}
 	return &node{e, st, work, stop}
 }
 
-func admit(t testing.TB, st *store.Store) string {
-	t.Helper()
+func admit(tb testing.TB, st *store.Store) string {
+	tb.Helper()
 	now := lcm.SystemClock{}.Now()
 	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled}
-	require.NoError(t, st.InsertPackage(t.Context(), p))
+	require.NoError(tb, st.InsertPackage(tb.Context(), p))
 	i := &lcm.Instance{ID: uuid.NewString(), VnfPkgID: p.ID, Version: 1, Created: now, Updated: now, State: sol.InstantiationStateNotInstantiated}
-	require.NoError(t, st.InsertInstance(t.Context(), i, nil))
+	require.NoError(tb, st.InsertInstance(tb.Context(), i, nil))
 	op := &lcm.Operation{
 		ID: uuid.NewString(), InstanceID: i.ID, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateProcessing, Version: 1,
 		StateEntered: now, Started: now, Updated: now, Params: json.RawMessage(`{}`),
 	}
-	require.NoError(t, st.Admit(t.Context(), op, nil, func(*lcm.Instance) error { return nil }))
+	require.NoError(tb, st.Admit(tb.Context(), op, nil, func(*lcm.Instance) error { return nil }))
 	return op.ID
 }
 
 // completed waits until operations are done and returns the nodes that did their steps.
-func completed(t testing.TB, st *store.Store, within time.Duration, ops ...string) map[string]int {
-	t.Helper()
+func completed(tb testing.TB, st *store.Store, within time.Duration, ops ...string) map[string]int {
+	tb.Helper()
 	nodes := map[string]int{}
 	deadline := time.Now().Add(within)
 	for _, id := range ops {
-		require.Eventually(t, func() bool {
-			op, err := st.Operation(t.Context(), id)
+		require.Eventually(tb, func() bool {
+			op, err := st.Operation(tb.Context(), id)
 			return err == nil && op.State == sol.LcmOperationStateCompleted
 		}, max(time.Until(deadline), 10*time.Millisecond), 5*time.Millisecond, "operation %s", id)
-		_, steps, err := st.Progress(t.Context(), id)
-		require.NoError(t, err)
+		_, steps, err := st.Progress(tb.Context(), id)
+		require.NoError(tb, err)
 		for _, s := range steps {
 			nodes[s.Detail]++
 		}
@@ -174,10 +174,10 @@ func completed(t testing.TB, st *store.Store, within time.Duration, ops ...strin
 	return nodes
 }
 
-func count(t testing.TB, pool *pgxpool.Pool, query string, args ...any) int {
-	t.Helper()
+func count(tb testing.TB, pool *pgxpool.Pool, query string, args ...any) int {
+	tb.Helper()
 	var n int
-	require.NoError(t, pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	require.NoError(tb, pool.QueryRow(tb.Context(), query, args...).Scan(&n))
 	return n
 }
 

@@ -173,7 +173,7 @@ func (s *Store) lastEvent(ctx context.Context, q querier) (Cursor, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Cursor{}, nil
 	}
-	return Cursor{r.Tx, r.Seq}, fault("read the last event", err)
+	return Cursor(r), fault("read the last event", err)
 }
 
 // PruneEvents deletes events older than age, at most limit of them, and returns how many.

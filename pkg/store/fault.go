@@ -36,10 +36,10 @@ func fault(what string, err error) error {
 		return err
 	}
 	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch {
-		case pe.Code == stateFenced:
+		switch pe.Code {
+		case stateFenced:
 			return lcm.ErrFenced
-		case pe.Code == "22003" || pe.Code == "22P02" || pe.Code == "22P05" || pe.Code == "54000":
+		case "22003", "22P02", "22P05", "54000":
 			return &lcm.Error{Code: lcm.CodeUnprocessable, Title: "Not storable", Detail: "a value is too large or has a form that cannot be stored", Cause: fmt.Errorf("%s: %w", what, err)}
 		}
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -132,7 +133,9 @@ func TestAFollowerSeesOnlyWhatItAskedFor(t *testing.T) {
 
 	ofOp := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, OpID: op.ID}), 4)
 	require.Equal(t, []string{store.KindOperationState, store.KindStep, store.KindLog, store.KindStep}, kinds(ofOp))
-	require.JSONEq(t, `{"operation":"INSTANTIATE","state":"STARTING","run":0}`, string(ofOp[0].Body))
+	entered, err := json.Marshal(op.StateEntered)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"operation":"INSTANTIATE","state":"STARTING","run":0,"entered":`+string(entered)+`}`, string(ofOp[0].Body))
 	require.Contains(t, string(ofOp[2].Body), `"hello"`)
 	require.Contains(t, string(ofOp[2].Body), `"create stack"`)
 	ofInstance := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, InstanceID: i.ID}), 5)
@@ -256,7 +259,9 @@ func TestListsUseTheirIndexes(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT id FROM vnf_lcm_op_occ ORDER BY started OFFSET 50000 LIMIT 1").Scan(&middle))
 	began := time.Now()
 	for _, q := range []lcm.Query{
-		{Limit: 100}, {Limit: 100, After: middle}, {InstanceID: "00000000-0000-0000-0000-000000000042"},
+		{Limit: 100},
+		{Limit: 100, After: middle},
+		{InstanceID: "00000000-0000-0000-0000-000000000042"},
 		{Limit: 100, States: []sol.LcmOperationStateType{"PROCESSING", "FAILED_TEMP"}},
 	} {
 		ops, err := b.Operations(t.Context(), q)

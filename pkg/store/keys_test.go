@@ -32,8 +32,10 @@ func (b *bundle) everything(t *testing.T) string {
 			dump += l + "\n"
 		}
 	}
-	for _, c := range []string{"SELECT encode(vim_connections, 'escape') FROM vnf_instance", "SELECT encode(params, 'escape') FROM vnf_lcm_op_occ",
-		"SELECT encode(changed_info, 'escape') FROM vnf_lcm_op_occ", "SELECT encode(connection, 'escape') FROM vim"} {
+	for _, c := range []string{
+		"SELECT encode(vim_connections, 'escape') FROM vnf_instance", "SELECT encode(params, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(changed_info, 'escape') FROM vnf_lcm_op_occ", "SELECT encode(connection, 'escape') FROM vim",
+	} {
 		rows, err := b.pool.Query(t.Context(), c)
 		require.NoError(t, err)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[*string])

@@ -49,10 +49,10 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 }
 
 // newPackage stores a package for instances to refer to.
-func (b *bundle) newPackage(t testing.TB) string {
-	t.Helper()
+func (b *bundle) newPackage(tb testing.TB) string {
+	tb.Helper()
 	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse}
-	require.NoError(t, b.InsertPackage(t.Context(), p))
+	require.NoError(tb, b.InsertPackage(tb.Context(), p))
 	return p.ID
 }
 

@@ -33,28 +33,28 @@ type bundle struct {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func setup(t testing.TB) *bundle {
-	t.Helper()
-	return on(t, devpg.New(t), newRing(t, secret.Generate()))
+func setup(tb testing.TB) *bundle {
+	tb.Helper()
+	return on(tb, devpg.New(tb), newRing(tb, secret.Generate()))
 }
 
-func on(t testing.TB, pool *pgxpool.Pool, ring *secret.Ring) *bundle {
-	t.Helper()
+func on(tb testing.TB, pool *pgxpool.Pool, ring *secret.Ring) *bundle {
+	tb.Helper()
 	queue, err := engine.NewQueue(pool, quiet)
-	require.NoError(t, err)
-	s, err := store.New(t.Context(), pool, ring, queue, quiet)
-	require.NoError(t, err)
+	require.NoError(tb, err)
+	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
+	require.NoError(tb, err)
 	return &bundle{s, pool, ring}
 }
 
-func newRing(t testing.TB, lines ...string) *secret.Ring {
-	t.Helper()
+func newRing(tb testing.TB, lines ...string) *secret.Ring {
+	tb.Helper()
 	text := ""
 	for _, l := range lines {
 		text += l + "\n"
 	}
 	ring, err := secret.Parse([]byte(text))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return ring
 }
 
@@ -70,17 +70,17 @@ func connection() sol.VimConnectionInfo {
 }
 
 // newInstance stores an instance that has every field set.
-func (b *bundle) newInstance(t testing.TB) *lcm.Instance {
-	t.Helper()
+func (b *bundle) newInstance(tb testing.TB) *lcm.Instance {
+	tb.Helper()
 	i := &lcm.Instance{
 		ID: uuid.NewString(), Version: 1, Created: now(), Updated: now(), Name: "k8s", Description: "a cluster",
-		VnfdID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", VnfPkgID: b.newPackage(t), Provider: "P", ProductName: "N", SoftwareVersion: "1.0", VnfdVersion: "2.0",
+		VnfdID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", VnfPkgID: b.newPackage(tb), Provider: "P", ProductName: "N", SoftwareVersion: "1.0", VnfdVersion: "2.0",
 		State:          sol.InstantiationStateNotInstantiated,
 		VimConnections: map[string]sol.VimConnectionInfo{"vim1": connection()},
 		Metadata:       sol.KeyValuePairs{"zone": "a", "n": 1.5}, Extensions: sol.KeyValuePairs{"e": true}, ConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": false},
 		Inventory: []lcm.Resource{{Name: "masterNode", Type: "OS::Nova::Server", ID: "1", Addresses: []lcm.Address{{IP: "10.0.0.1", Floating: true}}}},
 	}
-	require.NoError(t, b.InsertInstance(t.Context(), i, []lcm.Message{message(i.ID, "")}))
+	require.NoError(tb, b.InsertInstance(tb.Context(), i, []lcm.Message{message(i.ID, "")}))
 	return i
 }
 
@@ -100,34 +100,34 @@ func newOperation(instanceID string) *lcm.Operation {
 func ok(*lcm.Instance) error { return nil }
 
 // admit stores an instance with an operation in STARTING.
-func (b *bundle) admit(t testing.TB) (*lcm.Instance, *lcm.Operation) {
-	t.Helper()
-	i := b.newInstance(t)
+func (b *bundle) admit(tb testing.TB) (*lcm.Instance, *lcm.Operation) {
+	tb.Helper()
+	i := b.newInstance(tb)
 	op := newOperation(i.ID)
-	require.NoError(t, b.Admit(t.Context(), op, []lcm.Message{message(i.ID, op.ID)}, ok))
+	require.NoError(tb, b.Admit(tb.Context(), op, []lcm.Message{message(i.ID, op.ID)}, ok))
 	return i, op
 }
 
-func (b *bundle) claim(t testing.TB, opID, node string) (*lcm.Claimed, lcm.Claim) {
-	t.Helper()
-	c, err := b.Claim(t.Context(), opID, node)
-	require.NoError(t, err)
-	require.NotNil(t, c)
+func (b *bundle) claim(tb testing.TB, opID, node string) (*lcm.Claimed, lcm.Claim) {
+	tb.Helper()
+	c, err := b.Claim(tb.Context(), opID, node)
+	require.NoError(tb, err)
+	require.NotNil(tb, c)
 	return c, lcm.Claim{OperationID: opID, InstanceID: c.Instance.ID, Epoch: c.Op.Epoch}
 }
 
-func (b *bundle) count(t testing.TB, query string, args ...any) int {
-	t.Helper()
+func (b *bundle) count(tb testing.TB, query string, args ...any) int {
+	tb.Helper()
 	var n int
-	require.NoError(t, b.pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	require.NoError(tb, b.pool.QueryRow(tb.Context(), query, args...).Scan(&n))
 	return n
 }
 
-func requireCode(t testing.TB, code lcm.Code, err error) *lcm.Error {
-	t.Helper()
-	require.Error(t, err)
+func requireCode(tb testing.TB, code lcm.Code, err error) *lcm.Error {
+	tb.Helper()
+	require.Error(tb, err)
 	e := lcm.AsError(err)
-	require.Equal(t, code, e.Code, "%v", err)
+	require.Equal(tb, code, e.Code, "%v", err)
 	return e
 }
 
@@ -453,8 +453,10 @@ func TestATickCommitsEverythingAtOnce(t *testing.T) {
 	require.Equal(t, int64(2), again.Instance.Version, "and leaves the instance's ETag alone")
 
 	again.Op.Run, again.Op.Phase = 1, "infra"
-	require.NoError(t, b.CommitTick(t.Context(), cl2, lcm.Tick{Op: again.Op, Phases: []lcm.PhaseRecord{{Name: "infra", State: lcm.PhaseRunning, Started: now()}},
-		Effects: lcm.Effects{RemoveVims: []string{vim.ID}}}))
+	require.NoError(t, b.CommitTick(t.Context(), cl2, lcm.Tick{
+		Op: again.Op, Phases: []lcm.PhaseRecord{{Name: "infra", State: lcm.PhaseRunning, Started: now()}},
+		Effects: lcm.Effects{RemoveVims: []string{vim.ID}},
+	}))
 	got, _, err = b.Progress(t.Context(), op.ID)
 	require.NoError(t, err)
 	require.Len(t, got, 3, "a new run does not take an earlier one's phase for its own")
@@ -498,9 +500,9 @@ func TestAStepIsRememberedAcrossTicks(t *testing.T) {
 	require.ErrorIs(t, b.SaveStep(t.Context(), other, s.ID, json.RawMessage(`{}`)), lcm.ErrFenced, "another operation's step")
 }
 
-func (b *bundle) admitID(t testing.TB) string {
-	t.Helper()
-	_, op := b.admit(t)
+func (b *bundle) admitID(tb testing.TB) string {
+	tb.Helper()
+	_, op := b.admit(tb)
 	return op.ID
 }
 

@@ -21,51 +21,51 @@ import (
 )
 
 // New gives a test a pool on its own fresh, migrated database. Both are gone when the test ends.
-func New(t testing.TB) *pgxpool.Pool {
-	t.Helper()
-	return Pool(t, TestURL(t))
+func New(tb testing.TB) *pgxpool.Pool {
+	tb.Helper()
+	return Pool(tb, TestURL(tb))
 }
 
 // Pool gives a test a pool on any database, closed when the test ends.
-func Pool(t testing.TB, dbURL string) *pgxpool.Pool {
-	t.Helper()
-	pool, err := pgxpool.New(t.Context(), dbURL)
+func Pool(tb testing.TB, dbURL string) *pgxpool.Pool {
+	tb.Helper()
+	pool, err := pgxpool.New(tb.Context(), dbURL)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(pool.Close)
+	tb.Cleanup(pool.Close)
 	return pool
 }
 
 // TestURL gives a test the URL of its own fresh, migrated database, dropped when the test ends.
-func TestURL(t testing.TB) string {
-	t.Helper()
+func TestURL(tb testing.TB) string {
+	tb.Helper()
 	template, err := templateOnce()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return database(t, " TEMPLATE "+template)
+	return database(tb, " TEMPLATE "+template)
 }
 
 // EmptyURL gives a test the URL of its own empty database, dropped when the test ends.
-func EmptyURL(t testing.TB) string {
-	t.Helper()
-	return database(t, "")
+func EmptyURL(tb testing.TB) string {
+	tb.Helper()
+	return database(tb, "")
 }
 
-func database(t testing.TB, clause string) string {
-	t.Helper()
+func database(tb testing.TB, clause string) string {
+	tb.Helper()
 	root, err := serverURL()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	name := "gybe_test_" + strings.ToLower(rand.Text())
-	if err := exec1(t.Context(), root, "CREATE DATABASE "+name+clause); err != nil {
-		t.Fatal(err)
+	if err := exec1(tb.Context(), root, "CREATE DATABASE "+name+clause); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := exec1(context.WithoutCancel(t.Context()), root, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
+	tb.Cleanup(func() {
+		if err := exec1(context.WithoutCancel(tb.Context()), root, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			tb.Error(err)
 		}
 	})
 	return withName(root, name)

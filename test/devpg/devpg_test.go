@@ -53,7 +53,7 @@ func TestAPrivateServerSurvivesACrashWithItsData(t *testing.T) {
 
 func TestAFolderOfAServerCanBeUsedAgain(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "devpg") // not t.TempDir: its parent is closed to the server's user
+	dir, err := os.MkdirTemp("", "devpg") //nolint:usetesting // the parent of t.TempDir is closed to the server's user
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o711))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })

@@ -237,7 +237,7 @@ func (s *Server) initdb(ctx context.Context) error {
 
 // command prepares a PostgreSQL program as the right user with a clean environment.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...) //nolint:gosec,noctx // our own choice; the server outlives any ctx
+	cmd := exec.Command(filepath.Join(s.bin, name), args...) //nolint:noctx // the server outlives any ctx
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "HOME=" + s.dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Setpgid: true} // Ctrl-C is for us, not for it

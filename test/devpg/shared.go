@@ -45,7 +45,7 @@ func sharedDir() string {
 }
 
 // usersLock stays open, and locked, until the process ends.
-var usersLock *os.File
+var usersLock *os.File //nolint:unused // holding it is its use
 
 func joinShared(dir string) (string, error) {
 	bin, err := FindBin()
@@ -58,7 +58,7 @@ func joinShared(dir string) (string, error) {
 	if err := ours(dir, os.Geteuid()); err != nil {
 		return "", err
 	}
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // the server's user has to get through
+	if err := os.Chmod(dir, 0o711); err != nil { // the server's user has to get through
 		return "", err
 	}
 	if usersLock, err = lockFile(filepath.Join(dir, "users.lock"), syscall.LOCK_SH); err != nil {
@@ -100,12 +100,12 @@ func startSupervisor(dir, bin string) (string, error) {
 	if err := os.Remove(filepath.Join(dir, "url")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	log, err := os.Create(filepath.Join(dir, "supervisor.log")) //nolint:gosec // our folder
+	log, err := os.Create(filepath.Join(dir, "supervisor.log"))
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(self) //nolint:gosec,noctx // ourselves; it outlives us on purpose
+	cmd := exec.Command(self) //nolint:noctx // it outlives us on purpose
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), envSupervise+"="+dir, EnvBin+"="+bin) // it works elsewhere and may not find them
 	cmd.Stdout, cmd.Stderr = log, log                                    // not ours: `go test` waits for whoever holds its pipes
@@ -170,7 +170,7 @@ func supervise(dir string) error {
 }
 
 func lockFile(path string, how int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // our folder
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func ours(dir string, owner int) error {
 	if !st.IsDir() || ok && int(sys.Uid) != owner {
 		return fmt.Errorf("%s is not a folder of user %d", dir, owner)
 	}
-	return os.Chmod(dir, 0o700) //nolint:gosec // a folder needs x
+	return os.Chmod(dir, 0o700)
 }
 
 // reachable says whether any user may walk down to dir, which need not exist.
