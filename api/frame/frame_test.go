@@ -467,6 +467,15 @@ func TestADeadlineForReadingDoesNotEndTheHandler(t *testing.T) {
 	s.Config.ReadTimeout = deadline
 	s.Start()
 	t.Cleanup(s.Close)
+	slow := httptest.NewUnstartedServer(f)
+	slow.Config.WriteTimeout = deadline
+	slow.Start()
+	t.Cleanup(slow.Close)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, slow.URL+"/x/wait", strings.NewReader("PK"))
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err, "an upload takes longer than an answer may take to be written")
+	resp.Body.Close()
 	for method, body := range map[string]io.Reader{"GET": http.NoBody, "PUT": strings.NewReader("PK")} {
 		req, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/x/wait", body)
 		require.NoError(t, err)

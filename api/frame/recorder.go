@@ -92,6 +92,9 @@ func (w *streamWriter) ReadFrom(src io.Reader) (int64, error) {
 // Unwrap gives http.ResponseController what is below.
 func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// digest is how long a handler may work on an upload after its last byte.
+const digest = 10 * time.Minute
+
 // StreamBody returns the body of a long upload: instead of a deadline for all of it, every piece has to
 // arrive within idle. It counts the bytes that were read.
 func StreamBody(w http.ResponseWriter, r *http.Request, limit int64, idle time.Duration) *Body {
@@ -111,7 +114,9 @@ type Body struct {
 
 // Read implements io.Reader. A body over the limit is a CodeTooLarge error.
 func (b *Body) Read(p []byte) (int, error) {
-	_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // not supported by test recorders
+	// The deadline for writing runs from the begin of the request, too. Neither is supported by test recorders.
+	_ = b.control.SetReadDeadline(time.Now().Add(b.idle))
+	_ = b.control.SetWriteDeadline(time.Now().Add(b.idle + digest))
 	n, err := b.src.Read(p)
 	b.n.Add(int64(n))
 	if err != nil {

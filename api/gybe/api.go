@@ -2,9 +2,13 @@ package gybe
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -71,6 +75,7 @@ func (a *API) Mount(f *frame.Frame) {
 			Produces: []string{"text/event-stream"}, Query: []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId"},
 		},
 		{Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{}},
+		{Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON, Query: []string{}},
 	}})
 	f.Mount(frame.API{Routes: []frame.Route{
 		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Quiet: true},
@@ -87,6 +92,19 @@ func (a *API) nodes(w http.ResponseWriter, r *frame.Request) error {
 		nodes = []wire.Node{}
 	}
 	return frame.WriteJSON(w, http.StatusOK, nodes)
+}
+
+// document serves one of our OpenAPI documents.
+func document(w http.ResponseWriter, r *frame.Request) error {
+	name := r.Param("document")
+	if !slices.Contains(openapi.Names(), name) {
+		return lcm.Errorf(lcm.CodeNotFound, "there is no document %.80q", name).WithHint("there are " + strings.Join(openapi.Names(), ", "))
+	}
+	raw, err := openapi.JSON(name)
+	if err != nil {
+		return err
+	}
+	return frame.WriteJSON(w, http.StatusOK, json.RawMessage(raw))
 }
 
 // healthy says that the process answers.

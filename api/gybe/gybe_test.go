@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/api/gybe"
+	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/client/wire"
@@ -263,4 +265,10 @@ func TestNodesAndHealth(t *testing.T) {
 	require.Equal(t, 503, b.Do(t, "GET", "/readyz", nil).Status)
 	require.Equal(t, 200, b.Do(t, "GET", "/healthz", nil).Status, "a node without its database must not be killed")
 	require.Equal(t, 405, b.Do(t, "POST", "/healthz", nil).Status)
+	for _, name := range openapi.Names() {
+		doc, err := openapi3.NewLoader().LoadFromData(b.Do(t, "GET", "/gybe/v1/openapi/"+name, nil).Body)
+		require.NoError(t, err)
+		require.NoError(t, doc.Validate(t.Context()))
+	}
+	require.Equal(t, 404, b.Do(t, "GET", "/gybe/v1/openapi/nothing", nil).Status)
 }

@@ -78,7 +78,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Handler: a.frame, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		MaxHeaderBytes: int(a.cfg.Limits.Header),
 		// For requests and answers of ordinary size. Uploads, downloads and event streams set deadlines of their own.
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout, IdleTimeout: 2 * time.Minute,
 	}
 	a.server.RegisterOnShutdown(func() { close(a.stopping) })
 	if a.cfg.TLS.CertFile != "" {
@@ -86,6 +86,9 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	}
 	return nil
 }
+
+// writeTimeout bounds a request of ordinary size from its begin to its end.
+const writeTimeout = time.Minute
 
 // ready says whether the node can serve: the database answers and the engine takes work. That the schema is there was
 // made sure at the start.
@@ -106,7 +109,7 @@ func (a *App) checkVim(ctx context.Context, v lcm.Vim) error {
 	if v.Connection.VimType != openstack.VimType {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.OpenStack.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, min(a.cfg.OpenStack.RequestTimeout, writeTimeout*3/4))
 	defer cancel()
 	return a.drivers.openstack.Check(ctx, v.Name, v.Connection)
 }

@@ -39,7 +39,8 @@ const MaxBody = 64 << 10
 type Server struct {
 	URL string
 	Log *Log
-	tb  testing.TB
+	// Handler is what answers, for benchmarks without a network.
+	Handler http.Handler
 }
 
 // Log gathers what is logged.
@@ -76,7 +77,7 @@ func Serve(tb testing.TB, mount func(*frame.Frame)) *Server {
 	require.NoError(tb, f.Preload())
 	s := httptest.NewServer(f)
 	tb.Cleanup(s.Close)
-	return &Server{URL: s.URL, Log: log, tb: tb}
+	return &Server{URL: s.URL, Log: log, Handler: f}
 }
 
 // Answer is what came back.
