@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -166,4 +167,29 @@ func TestWhatCannotStartSaysSo(t *testing.T) {
 			require.NotContains(t, err.Error(), "geheim")
 		})
 	}
+}
+
+func TestADatabaseThatComesBackNeedsNobody(t *testing.T) {
+	t.Parallel()
+	pg, err := devpg.Start(t.Context(), devpg.Options{Private: true, Unsafe: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pg.Stop()) })
+	cfg := settings(t, pg.URL())
+	cfg.DebugListen = ""
+	n, c, _ := start(t, cfg)
+
+	require.NoError(t, pg.Halt())
+	var answer *client.Error
+	require.Eventually(t, func() bool { return errors.As(c.Ready(t.Context()), &answer) }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, 503, answer.Status())
+	_, err = c.Instances(t.Context(), "", false)
+	require.ErrorAs(t, err, &answer)
+	require.Equal(t, 503, answer.Status(), "it is the database that is away, not the request that is wrong")
+	status, _ := get(t, n.URL()+"/healthz")
+	require.Equal(t, 200, status)
+
+	require.NoError(t, pg.Restart(t.Context()))
+	require.Eventually(t, func() bool { return c.Ready(t.Context()) == nil }, 20*time.Second, 10*time.Millisecond)
+	_, err = c.Instances(t.Context(), "", false)
+	require.NoError(t, err)
 }
