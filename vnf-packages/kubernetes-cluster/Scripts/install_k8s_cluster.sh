@@ -13,6 +13,8 @@ set -euo pipefail
 readonly PROG=install_k8s_cluster
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+# Programs with users of their own (apt, haproxy) must be able to read what is written for them; secrets get their modes one by one.
+umask 022
 
 usage() {
   cat <<'USAGE'
@@ -435,7 +437,7 @@ CONF
     for ip in "${MASTERS[@]}"; do printf '  server master%s %s:6443\n' "${ip//./-}" "$ip"; done
   } | put 0644 /etc/haproxy/haproxy.cfg
   if changed; then reload=1; fi
-  haproxy -c -q -f /etc/haproxy/haproxy.cfg || die "haproxy refuses its configuration"
+  run haproxy -c -f /etc/haproxy/haproxy.cfg || die "haproxy refuses its configuration: $(why)"
   start_or_reload haproxy "$reload"
   reload=''
 
@@ -597,7 +599,12 @@ reset_node() {
 # kubelet_says: its own words help most when kubeadm waited for it in vain.
 kubelet_says() { journalctl -u kubelet -n 10 --no-pager -o cat 2>/dev/null || true; }
 
+# A kubeadm whose script was killed may still be at work.
+no_kubeadm() { ! pgrep -x kubeadm; }
+await_kubeadm() { poll 300 no_kubeadm || die_for_now "another kubeadm is running on this machine"; }
+
 kubeadm_init() {
+  await_kubeadm
   if [ -e "$STATE/init.done" ]; then
     systemctl start kubelet
     poll 180 api_ready || { kubelet_says; die "this node was initialised, but its API server does not answer on $NODE_IP:6443"; }
@@ -647,6 +654,7 @@ leave_cluster() {
 
 kubeadm_join() {
   local try
+  await_kubeadm
   if [ -e /etc/kubernetes/kubelet.conf ]; then
     systemctl start kubelet
     if [ -e "$STATE/join.done" ]; then
@@ -892,11 +900,11 @@ if wants_log "$@" && [ -z "${GYBE_LOGGED:-}" ]; then
   exit "$rc"
 fi
 
-# One run at a time on this machine. A child of a killed run keeps the lock until it has ended.
+# One run at a time on this machine. Only flock itself holds the lock (-o): services that a run starts must not keep it.
 if [ -z "${GYBE_LOCKED:-}" ]; then
   export GYBE_LOCKED=1
   rc=0
-  flock -w 900 -E 75 /run/install_k8s_cluster.lock bash "$0" "$@" || rc=$?
+  flock -o -w 900 -E 75 /run/install_k8s_cluster.lock bash "$0" "$@" || rc=$?
   if [ "$rc" = 75 ]; then die_for_now "another run has been holding /run/install_k8s_cluster.lock for 900 s"; fi
   exit "$rc"
 fi
