@@ -95,7 +95,7 @@ type Grant struct {
 // OpenStack tunes the OpenStack driver.
 type OpenStack struct {
 	StackTimeout   time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"`     // given to Heat with a stack
-	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of one call
+	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of the login that checks a VIM when it is registered
 }
 
 // SSH tunes the access to nodes.
