@@ -1,0 +1,197 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+const (
+	// pageSize is the number of instances or packages on a page.
+	pageSize = 100
+	// maxHistory is the number of operations that an instance shows.
+	maxHistory = 50
+)
+
+// instancesData is what the list of instances shows.
+type instancesData struct {
+	Rows []instanceRow
+	// Next is the id to go on after, "" on the last page; Later says that this is not the first.
+	Next  string
+	Later bool
+}
+
+type instanceRow struct {
+	ID, Name, Flavour, Product, VnfdID, VnfdVersion, PackageID string
+	State                                                      sol.InstantiationState
+	Changed                                                    time.Time
+	Active                                                     *operationRow
+}
+
+type operationRow struct {
+	ID, Name, Phase, Took string
+	State                 sol.LcmOperationStateType
+	Automatic             bool
+	Started               time.Time
+	Detail                string // why it failed
+}
+
+func operationRowOf(op *lcm.Operation, now time.Time) *operationRow {
+	r := &operationRow{ID: op.ID, Name: words(op.Type), State: op.State, Automatic: op.Automatic, Started: op.Started}
+	if lcm.Running(op.State) {
+		r.Phase, r.Took = op.Phase, took(now.Sub(op.Started).Truncate(time.Second))
+	} else {
+		r.Took = took(op.StateEntered.Sub(op.Started))
+	}
+	if op.Error != nil {
+		r.Detail = short(op.Error.Detail)
+	}
+	return r
+}
+
+// instances is the screen of all instances.
+func (c *console) instances(ctx context.Context, a ask) (view, error) {
+	all, err := c.Instances.Instances(ctx, lcm.Query{After: a.after, Limit: pageSize + 1})
+	if err != nil {
+		return view{}, err
+	}
+	active, err := c.activeOperations(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	d := &instancesData{Later: a.after != ""}
+	if len(all) > pageSize {
+		all = all[:pageSize]
+		d.Next = all[pageSize-1].ID
+	}
+	for _, i := range all {
+		row := instanceRow{
+			ID: i.ID, Name: cmp.Or(i.Name, i.ID), Product: i.ProductName, VnfdID: i.VnfdID, VnfdVersion: i.VnfdVersion,
+			PackageID: i.VnfPkgID, State: i.State, Changed: i.Updated,
+		}
+		if i.Instantiated != nil {
+			row.Flavour = i.Instantiated.FlavourID
+		}
+		if op := active[i.ID]; op != nil {
+			row.Active = operationRowOf(op, c.Clock.Now())
+			row.Active.Took = "" // it would change all the time
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	slices.SortStableFunc(d.Rows, func(x, y instanceRow) int { return cmp.Compare(x.Name, y.Name) })
+	return view{Title: "VNF instances", Data: d}, nil
+}
+
+// activeOperations finds the operation that holds each instance.
+func (c *console) activeOperations(ctx context.Context) (map[string]*lcm.Operation, error) {
+	ops, err := c.Operations.Operations(ctx, lcm.Query{Brief: true, States: []sol.LcmOperationStateType{
+		sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack, sol.LcmOperationStateFailedTemp,
+	}})
+	out := make(map[string]*lcm.Operation, len(ops))
+	for _, op := range ops {
+		out[op.InstanceID] = op
+	}
+	return out, err
+}
+
+// instanceData is what the screen of an instance shows.
+type instanceData struct {
+	instanceRow
+	Description, Provider, SoftwareVersion string
+	Created                                time.Time
+	VnfState                               sol.VnfOperationalState
+	Scale                                  []pair
+	Holds                                  bool
+	Topology                               *topology
+	Drawing                                *drawing
+	Operations                             []*operationRow
+	// Older counts operations that are not shown.
+	Older int
+	Vims  []vimData
+	// Cluster says that the instance is a Kubernetes cluster whose credentials are kept.
+	Cluster bool
+	Props   []pair
+}
+
+type vimData struct {
+	Key, Type, ID string
+	Own           bool // made by the instance
+	Pairs         []pair
+}
+
+// instance is the screen of one instance.
+func (c *console) instance(ctx context.Context, a ask) (view, error) {
+	i, err := c.Instances.Instance(ctx, a.id)
+	if err != nil {
+		return view{}, err
+	}
+	ops, err := c.Operations.Operations(ctx, lcm.Query{InstanceID: a.id})
+	if err != nil {
+		return view{}, err
+	}
+	d := &instanceData{
+		instanceRow: instanceRow{
+			ID: i.ID, Name: cmp.Or(i.Name, i.ID), Product: i.ProductName, VnfdID: i.VnfdID, VnfdVersion: i.VnfdVersion, PackageID: i.VnfPkgID,
+			State: i.State, Changed: i.Updated,
+		},
+		Description: i.Description, Provider: i.Provider, SoftwareVersion: i.SoftwareVersion, Created: i.Created, Holds: i.HoldsResources,
+	}
+	for _, op := range slices.Backward(ops) {
+		row := operationRowOf(op, c.Clock.Now())
+		if lcm.Active(op.State) {
+			d.Active = row
+		}
+		if len(d.Operations) < maxHistory {
+			d.Operations = append(d.Operations, row)
+		}
+	}
+	d.Older = len(ops) - len(d.Operations)
+	if info := i.Instantiated; info != nil {
+		d.Flavour, d.VnfState = info.FlavourID, info.VnfState
+		for _, s := range info.ScaleStatus {
+			d.Scale = append(d.Scale, pair{s.AspectID, scaleText(s, info.MaxScaleLevels)})
+		}
+		d.Topology = topologyOf(i)
+		d.Drawing = draw(d.Topology)
+	}
+	for _, key := range slices.Sorted(maps.Keys(i.VimConnections)) {
+		vim := i.VimConnections[key].Redacted()
+		v := vimData{Key: key, Type: vim.VimType, ID: vim.VimID, Pairs: slices.Concat(
+			named("interfaceInfo", vim.InterfaceInfo), named("accessInfo", vim.AccessInfo), named("extra", vim.Extra))}
+		if owner, ok := vim.Extra[lcm.ExtraOwner]; ok && owner == i.ID {
+			v.Own, d.Cluster = true, true
+		}
+		d.Vims = append(d.Vims, v)
+	}
+	d.Props = slices.Concat(named("configurable", i.ConfigurableProperties), named("metadata", i.Metadata), named("extensions", i.Extensions))
+	v := view{Title: d.Name, Data: d}
+	if d.Active != nil && lcm.Running(d.Active.State) {
+		v.tick = 5 * time.Second
+	}
+	return v, nil
+}
+
+func named(name string, kv sol.KeyValuePairs) []pair {
+	out := flatten(kv)
+	for n := range out {
+		out[n].Name = name + "." + out[n].Name
+	}
+	return out
+}
+
+// scaleText says how far an aspect is scaled.
+func scaleText(s sol.ScaleInfo, limits []sol.ScaleInfo) string {
+	text := "level " + strconv.Itoa(s.ScaleLevel)
+	for _, m := range limits {
+		if m.AspectID == s.AspectID {
+			text += " of " + strconv.Itoa(m.ScaleLevel)
+		}
+	}
+	return text
+}

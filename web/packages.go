@@ -1,0 +1,106 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
+)
+
+// packagesData is what the list of packages shows.
+type packagesData struct {
+	Rows  []*packageData
+	Next  string
+	Later bool
+}
+
+// packageData is what the screen of a package shows.
+type packageData struct {
+	sol.VnfPkgInfo
+	Name string
+	// Onboarding is the onboarding state, or REFUSED when the content that was uploaded last was.
+	Onboarding       string
+	Created, Changed time.Time
+	Size             int64
+	Files, Warnings  []string
+	Props            []pair
+}
+
+func packageOf(p *vnfpkg.Package) *packageData {
+	d := &packageData{
+		VnfPkgInfo: p.Info(), Onboarding: string(p.OnboardingState), Created: p.Created, Changed: p.Updated,
+		Props: flatten(p.UserDefinedData),
+	}
+	d.Name = cmp.Or(d.VnfProductName, "Package "+cut(p.ID, 9))
+	if p.Failure != nil && p.OnboardingState == sol.PackageOnboardingStateCreated {
+		d.Onboarding = "REFUSED"
+	}
+	if p.Content != nil {
+		d.Size = p.Content.Size
+	}
+	if o := p.Onboarded; o != nil {
+		d.Files, d.Warnings = o.VnfdFiles, o.Warnings
+	}
+	return d
+}
+
+// packages is the screen of all packages.
+func (c *console) packages(ctx context.Context, a ask) (view, error) {
+	all, err := c.Packages.List(ctx, vnfpkg.Query{After: a.after, Limit: pageSize + 1})
+	if err != nil {
+		return view{}, err
+	}
+	d := &packagesData{Later: a.after != ""}
+	if len(all) > pageSize {
+		all = all[:pageSize]
+		d.Next = all[pageSize-1].ID
+	}
+	for _, p := range all {
+		d.Rows = append(d.Rows, packageOf(p))
+	}
+	slices.SortStableFunc(d.Rows, func(x, y *packageData) int { return cmp.Compare(x.Name, y.Name) })
+	return view{Title: "VNF packages", Data: d}, nil
+}
+
+// pkg is the screen of one package.
+func (c *console) pkg(ctx context.Context, a ask) (view, error) {
+	p, err := c.Packages.Get(ctx, a.id)
+	if err != nil {
+		return view{}, err
+	}
+	d := packageOf(p)
+	return view{Title: d.Name, Data: d}, nil
+}
+
+// nodeData is a node on the screen of nodes.
+type nodeData struct {
+	wire.Node
+	State string
+}
+
+// silent is how long a node may not be seen before that shows; it is seen every ten seconds.
+const silent = 30 * time.Second
+
+// nodes is the screen of all nodes. There are no events of nodes, so it looks now and then.
+func (c *console) nodes(ctx context.Context, _ ask) (view, error) {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	out := make([]nodeData, len(nodes))
+	for n, node := range nodes {
+		state := "ALIVE"
+		switch {
+		case !node.Ended.IsZero():
+			state = "ENDED"
+		case c.Clock.Now().Sub(node.Seen) > silent:
+			state = "SILENT"
+		}
+		out[n] = nodeData{node, state}
+	}
+	return view{Title: "Nodes", Data: out, tick: 3 * time.Second}, nil
+}

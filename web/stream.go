@@ -1,0 +1,244 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// Times of an event stream.
+const (
+	// heartbeat is how long a stream is silent at most, so that proxies know that it lives.
+	heartbeat = 15 * time.Second
+	// patience is how long a browser may take to accept what is written.
+	patience = 10 * time.Second
+	// again is how soon the page is made anew when the feed or the database is away: it is polled then.
+	again = time.Second
+	// grace is how long a stream goes on after the end of an operation: the last lines of output show up once no
+	// older transaction runs any more.
+	grace = 2 * time.Second
+)
+
+// stream sends a screen's fragment at once and whenever it has changed, until nothing can change any more.
+func (c *console) stream(s screen) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case c.slots <- struct{}{}:
+			defer func() { <-c.slots }()
+		default:
+			w.Header().Set("Retry-After", "10")
+			http.Error(w, "too many pages are followed on this node", http.StatusServiceUnavailable)
+			return
+		}
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		a := ask{id: r.PathValue("id"), after: r.URL.Query().Get("after")}
+		bell, wait, err := c.follow(ctx, s, a.id)
+		if err != nil {
+			http.Error(w, lcm.AsError(err).Error(), lcm.AsError(err).Status())
+			return
+		}
+		defer wait()
+		defer cancel() // before wait
+		f := &follow{console: c, screen: s, ask: a, out: &sender{w: w, control: http.NewResponseController(w)}, bell: bell}
+		if s.output {
+			f.log = &output{op: a.id, next: r.URL.Query().Get("log"), sent: map[int64]int{}}
+			if last := r.Header.Get("Last-Event-ID"); last != "" {
+				f.log.next = last
+			}
+		}
+		h := w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+		w.WriteHeader(http.StatusOK)
+		if r.Method == http.MethodHead || !f.out.write("retry: 1000\n\n") {
+			return
+		}
+		f.run(ctx)
+	}
+}
+
+// follow rings bell when something has happened that a screen shows. wait returns once ctx has ended and nothing
+// rings any more.
+func (c *console) follow(ctx context.Context, s screen, id string) (bell chan struct{}, wait func(), err error) {
+	bell = make(chan struct{}, 1)
+	if s.concerns == nil {
+		return bell, func() {}, nil
+	}
+	follower, err := c.Feed.Follow(s.concerns(id))
+	if err != nil {
+		return nil, nil, err
+	}
+	concerns := func(e wire.Event) bool {
+		return len(s.kinds) == 0 || slices.ContainsFunc(s.kinds, func(k string) bool { return strings.HasPrefix(e.Kind, k) })
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for ctx.Err() == nil {
+			events, err := follower.Next(ctx)
+			if err != nil && !sleep(ctx, again) {
+				return
+			}
+			if err != nil || slices.ContainsFunc(events, concerns) {
+				select {
+				case bell <- struct{}{}:
+				default: // it rings already
+				}
+			}
+		}
+	})
+	return bell, all.Wait, nil
+}
+
+// follow is one page that is followed.
+type follow struct {
+	*console
+	screen screen
+	ask    ask
+	out    *sender
+	bell   <-chan struct{}
+	log    *output // nil when the screen shows none
+	last   string  // the fragment that was sent last
+}
+
+func (f *follow) run(ctx context.Context) {
+	var end time.Time // when to stop after nothing can change any more
+	for {
+		v, ok := f.send(ctx)
+		if !ok {
+			return
+		}
+		pause := heartbeat
+		if v.tick > 0 {
+			pause = min(pause, v.tick)
+		}
+		if v.still {
+			switch now := time.Now(); {
+			case f.log == nil || !end.IsZero() && !now.Before(end):
+				f.out.event("", "done", "the end")
+				return
+			case end.IsZero():
+				end = now.Add(grace)
+			}
+			pause = time.Until(end)
+		}
+		if !sleep(ctx, f.screen.pace) {
+			return
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-f.Stopping:
+			timer.Stop()
+			return
+		case <-f.bell:
+		case <-timer.C:
+			if v.tick == 0 && !f.out.write(": alive\n\n") {
+				return
+			}
+		}
+		timer.Stop()
+	}
+}
+
+// send sends what has changed. ok is false when the stream has ended; while the database is away there is nothing to
+// send, and it is tried again soon.
+func (f *follow) send(ctx context.Context) (v view, ok bool) {
+	name := f.screen.template
+	v, err := f.screen.load(f.console, ctx, f.ask)
+	if e, is := errors.AsType[*lcm.Error](err); is && e.Code == lcm.CodeNotFound {
+		// It was deleted while somebody looked at it.
+		v, err, name, f.log = view{Data: problem{Title: "Gone", Detail: e.Detail}, still: true}, nil, "problem", nil
+	}
+	html := ""
+	if err == nil {
+		fragment, renderErr := f.fragment(name, v.Data)
+		html, err = string(fragment), renderErr
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			f.Log.WarnContext(ctx, "console page not renewed", "screen", name, "id", f.ask.id, "error", err)
+		}
+		return view{tick: again}, f.out.write(": waiting\n\n") && ctx.Err() == nil
+	}
+	if html != f.last {
+		if !f.out.event("", "", html) {
+			return v, false
+		}
+		f.last = html
+	}
+	if f.log == nil {
+		return v, true
+	}
+	timeline, _ := v.Data.(*operationData)
+	for tries := 0; ; tries++ {
+		ok, stale := f.sendOutput(ctx, timeline, tries == 0)
+		if !ok || !stale {
+			return v, ok
+		}
+		// A step has begun since the view was made; its lines need a place.
+		if fresh, err := f.screen.load(f.console, ctx, f.ask); err == nil {
+			v = fresh
+			timeline, _ = v.Data.(*operationData)
+			if html, err := f.fragment(name, v.Data); err == nil {
+				f.last = string(html)
+				if !f.out.event("", "", f.last) {
+					return v, false
+				}
+			}
+		}
+	}
+}
+
+// sender is the browser's end of a stream.
+type sender struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// event sends one event; "" for what it does not have. Events without a name are swapped into the page.
+func (s *sender) event(id, name, data string) bool {
+	var b bytes.Buffer
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
+	if name != "" {
+		b.WriteString("event: " + name + "\n")
+	}
+	for line := range strings.SplitSeq(strings.ReplaceAll(data, "\r", ""), "\n") { // a lone CR would end a line, too
+		b.WriteString("data: " + line + "\n")
+	}
+	b.WriteString("\n")
+	return s.write(b.String())
+}
+
+// write writes and flushes; false when the browser did not take it in time.
+func (s *sender) write(text string) bool {
+	if err := s.control.SetWriteDeadline(time.Now().Add(patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return false
+	}
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return false
+	}
+	return s.control.Flush() == nil
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
