@@ -1,0 +1,320 @@
+package kube
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
+)
+
+// Paths that kubeadm and kubelet use.
+const (
+	etc            = "/etc/kubernetes/"
+	pkiDir         = etc + "pki/"
+	manifestDir    = etc + "manifests/"
+	adminConf      = etc + "admin.conf"
+	kubeletConf    = etc + "kubelet.conf"
+	bootstrapConf  = etc + "bootstrap-kubelet.conf"
+	kubeletConfig  = "/var/lib/kubelet/config.yaml"
+	kubeletFlags   = "/var/lib/kubelet/kubeadm-flags.env"
+	etcdDir        = "/var/lib/etcd"
+	containerdSock = "/run/containerd/containerd.sock"
+)
+
+// Node is the Kubernetes side of one machine.
+type Node struct {
+	os  *ubuntu.OS
+	reg *Registry
+
+	mu      sync.Mutex
+	wake    chan struct{} // closed and replaced when the network of the machine has changed
+	control map[string]*process.Proc
+}
+
+// NewNode gives a machine its Kubernetes programs.
+func NewNode(o *ubuntu.OS, r *Registry) *Node {
+	n := &Node{os: o, reg: r, wake: make(chan struct{}), control: map[string]*process.Proc{}}
+	nop := func(context.Context, *process.Proc) int { return 0 }
+	o.Add(map[string]process.Program{
+		"containerd": n.containerd, "ctr": n.crictl, "crictl": n.crictl, "kubelet": n.kubelet, "kubeadm": n.kubeadm, "kubectl": n.kubectl, "cilium": n.cilium,
+		"hubble": nop,
+	})
+	return n
+}
+
+// Changed is told that the machine's network was cut or restored.
+func (n *Node) Changed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	close(n.wake)
+	n.wake = make(chan struct{})
+}
+
+func (n *Node) changed() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.wake
+}
+
+// root is the disk as root sees it.
+func (n *Node) root() memfs.View { return n.os.Sys.FS.As(memfs.Root) }
+
+func (n *Node) read(name string) []byte {
+	b, err := n.root().ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func (n *Node) exists(name string) bool {
+	_, err := n.root().Stat(name)
+	return err == nil
+}
+
+func (n *Node) write(name string, data []byte, mode os.FileMode) error {
+	if err := n.root().MkdirAll(name[:strings.LastIndexByte(name, '/')], 0o755); err != nil {
+		return err
+	}
+	return n.root().WriteFile(name, data, mode)
+}
+
+// version is the version of the installed kubeadm (or kubelet), "v1.34.3".
+func (n *Node) version(pkg string) string {
+	v := n.os.Installed(pkg)
+	if v == "" {
+		return "v" + ubuntu.LatestKubernetes("1.34")
+	}
+	v, _, _ = strings.Cut(v, "-")
+	return "v" + v
+}
+
+// cluster finds the cluster that the CA on this machine's disk belongs to.
+func (n *Node) cluster() *kubeapi.Cluster { return n.reg.byCA(n.read(pkiDir + "ca.crt")) }
+
+// startControl starts the control plane whose manifests are there, and keeps it running as kubelet does.
+func (n *Node) startControl(ctx context.Context) {
+	c := n.cluster()
+	if c == nil || !n.exists(manifestDir+"kube-apiserver.yaml") {
+		return
+	}
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		n.mu.Lock()
+		running := n.control[name] != nil
+		n.mu.Unlock()
+		if !running && n.exists(manifestDir+name+".yaml") {
+			n.startPod(ctx, c, name)
+		}
+	}
+}
+
+func (n *Node) startPod(ctx context.Context, c *kubeapi.Cluster, name string) {
+	root, _ := n.os.Sys.Account("root")
+	p, err := n.os.Sys.NewProc(root, name, "--kubeconfig="+etc+name+".conf")
+	if err != nil {
+		return
+	}
+	ready := make(chan struct{})
+	n.mu.Lock()
+	n.control[name] = p
+	n.mu.Unlock()
+	p.Start(func(ctx context.Context, p *process.Proc) int {
+		switch name {
+		case "etcd":
+			return n.etcd(ctx, c, ready)
+		case "kube-apiserver":
+			return n.apiserver(ctx, c, ready)
+		}
+		close(ready)
+		<-ctx.Done()
+		return 0
+	})
+	n.os.Sys.Go(func(context.Context) {
+		<-p.Done()
+		n.mu.Lock()
+		if n.control[name] == p {
+			delete(n.control, name)
+		}
+		n.mu.Unlock()
+		n.Changed()
+	})
+	select {
+	case <-ready:
+	case <-p.Done():
+	case <-ctx.Done():
+	}
+}
+
+// etcd is the member on this machine; its name is on the disk.
+func (n *Node) etcd(ctx context.Context, c *kubeapi.Cluster, ready chan<- struct{}) int {
+	name := strings.TrimSpace(string(n.read(etcdDir + "/member/name")))
+	if name == "" {
+		return 1
+	}
+	c.SetMemberUp(name, true)
+	defer c.SetMemberUp(name, false)
+	close(ready)
+	for {
+		changed := n.changed()
+		// A member that nobody can reach does not count.
+		c.SetMemberUp(name, !n.os.Net.IsCut())
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0
+		}
+	}
+}
+
+// apiserver serves the cluster on port 6443 of every address.
+func (n *Node) apiserver(ctx context.Context, c *kubeapi.Cluster, ready chan<- struct{}) int {
+	cert, err := keyPair(n.read(pkiDir+"apiserver.crt"), n.read(pkiDir+"apiserver.key"))
+	if err != nil {
+		return 1
+	}
+	l := &funnel{conns: make(chan net.Conn), done: make(chan struct{})}
+	stop, err := n.os.Net.Listen(ctx, netip.Addr{}, 6443, l.take)
+	if err != nil {
+		return 1
+	}
+	defer stop()
+	srv := c.Serve(cert, l)
+	defer srv.Close()
+	close(ready)
+	<-ctx.Done()
+	return 0
+}
+
+// stopControl ends the control plane and waits for it.
+func (n *Node) stopControl() {
+	n.mu.Lock()
+	var all []*process.Proc
+	for _, p := range n.control {
+		all = append(all, p)
+	}
+	n.mu.Unlock()
+	for _, p := range all {
+		p.Signal(process.SIGTERM)
+		<-p.Done()
+	}
+}
+
+// funnel is a net.Listener for connections that the machine's network hands over one by one.
+type funnel struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+// take hands a connection to the server and stays until it is closed.
+func (l *funnel) take(c net.Conn) {
+	h := &handed{Conn: c, closed: make(chan struct{})}
+	select {
+	case l.conns <- h:
+		<-h.closed
+	case <-l.done:
+		_ = c.Close()
+	}
+}
+
+// Accept implements net.Listener.
+func (l *funnel) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *funnel) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *funnel) Addr() net.Addr { return &net.TCPAddr{Port: 6443} }
+
+type handed struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Close closes the connection and lets the network go on.
+func (h *handed) Close() error {
+	h.once.Do(func() { close(h.closed) })
+	return h.Conn.Close()
+}
+
+// flagSet are parsed command line options in the style of cobra.
+type flagSet struct {
+	vals map[string][]string
+	args []string
+}
+
+// parseFlags reads --name=value, --name value and the short forms given; switches take no value.
+func parseFlags(args []string, switches string, short map[string]string) flagSet {
+	f := flagSet{vals: map[string][]string{}}
+	isSwitch := func(n string) bool { return slices.Contains(strings.Fields(switches), n) }
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			f.args = append(f.args, args[i:]...)
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			f.args = append(f.args, a)
+			continue
+		}
+		name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if !strings.HasPrefix(a, "--") {
+			if long, ok := short[name]; ok {
+				name = long
+			} else if long, ok := short[name[:1]]; ok && !has {
+				value, has, name = name[1:], true, long
+			}
+		}
+		switch {
+		case has:
+		case isSwitch(name):
+			value = "true"
+		case i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		f.vals[name] = append(f.vals[name], value)
+	}
+	return f
+}
+
+func (f flagSet) get(name string) string {
+	if v := f.vals[name]; len(v) > 0 {
+		return v[len(v)-1]
+	}
+	return ""
+}
+
+func (f flagSet) on(name string) bool { return f.get(name) != "" && f.get(name) != "false" }
+
+// list splits comma separated values.
+func (f flagSet) list(name string) []string {
+	var out []string
+	for _, v := range f.vals[name] {
+		for x := range strings.SplitSeq(v, ",") {
+			if x != "" {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}

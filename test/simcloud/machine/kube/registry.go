@@ -1,0 +1,105 @@
+// Package kube is Kubernetes on a simulated machine: containerd, kubelet, kubeadm, kubectl and the cilium command. They
+// keep their state in the machine's files, reach the API server over the machine's network with real TLS, and check
+// what the real ones check. The API itself is test/simcloud/kubeapi.
+package kube
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"sync"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
+)
+
+// Registry knows the clusters that the machines of a fleet have made, by the hash of their CA.
+type Registry struct {
+	mu       sync.Mutex
+	clusters map[string]*kubeapi.Cluster
+	masters  map[string]map[*Node]bool
+}
+
+// NewRegistry returns a registry without clusters.
+func NewRegistry() *Registry {
+	return &Registry{clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{}}
+}
+
+// Close ends all clusters.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for h, c := range r.clusters {
+		c.Close()
+		delete(r.clusters, h)
+	}
+}
+
+func (r *Registry) add(c *kubeapi.Cluster) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clusters[c.CAHash()] = c
+}
+
+// hold notes that a node is a master of a cluster, so that the cluster lives as long as one of them.
+func (r *Registry) hold(c *kubeapi.Cluster, n *Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := c.CAHash()
+	if r.masters[h] == nil {
+		r.masters[h] = map[*Node]bool{}
+	}
+	r.masters[h][n] = true
+}
+
+// Forget is told that a machine is gone with its disk; a cluster without masters is dropped.
+func (r *Registry) Forget(n *Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for h, m := range r.masters {
+		if !m[n] {
+			continue
+		}
+		delete(m, n)
+		if len(m) == 0 {
+			if c := r.clusters[h]; c != nil {
+				c.Close()
+			}
+			delete(r.clusters, h)
+			delete(r.masters, h)
+		}
+	}
+}
+
+// byCA finds the cluster of a CA certificate in PEM, nil if it is not one of ours.
+func (r *Registry) byCA(caPEM []byte) *kubeapi.Cluster {
+	h := caHash(caPEM)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clusters[h]
+}
+
+// Clusters lists the clusters there are.
+func (r *Registry) Clusters() []*kubeapi.Cluster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []*kubeapi.Cluster
+	for _, c := range r.clusters {
+		out = append(out, c)
+	}
+	return out
+}
+
+// caHash is the hash of a CA's public key as kubeadm join wants it, "" if it is no certificate.
+func caHash(caPEM []byte) string {
+	b, _ := pem.Decode(caPEM)
+	if b == nil {
+		return ""
+	}
+	c, err := x509.ParseCertificate(b.Bytes)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
