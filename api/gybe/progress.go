@@ -54,13 +54,13 @@ func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord
 	}
 	for _, r := range phases {
 		p.Phases = append(p.Phases, wire.Phase{
-			Name: r.Name, State: string(r.State), Attempts: r.Attempts, Started: r.Started, Finished: r.Finished,
+			Run: r.Run, Name: r.Name, State: string(r.State), Attempts: r.Attempts, Started: r.Started, Finished: r.Finished,
 			Detail: r.Detail, Error: failure(r.Error),
 		})
 	}
 	for _, r := range steps {
 		p.Steps = append(p.Steps, wire.Step{
-			ID: r.ID, Phase: r.Phase, Name: r.Name, Target: r.Target, State: string(r.State), Attempts: r.Attempts,
+			ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: string(r.State), Attempts: r.Attempts,
 			Started: r.Started, Finished: r.Finished, Detail: r.Detail, Error: failure(r.Error),
 		})
 	}

@@ -2,6 +2,7 @@ package lcm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -129,6 +130,11 @@ func instantiated(w *Work) { w.Instance.State = sol.InstantiationStateInstantiat
 // notInstantiated ends a termination or a rolled back instantiation: the VIM holds nothing any more.
 func notInstantiated(w *Work) {
 	w.Instance.State = sol.InstantiationStateNotInstantiated
+	for _, r := range w.Instance.Inventory {
+		if r.VNFC != "" && !slices.Contains(w.effects.ForgetVNFCs, r.VNFC) {
+			w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, r.VNFC)
+		}
+	}
 	w.Instance.Instantiated = nil
 	w.Instance.Inventory = nil
 	w.Instance.VimConnections = nil

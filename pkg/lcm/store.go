@@ -94,6 +94,7 @@ const (
 
 // PhaseRecord is the durable record of a phase of an operation; (operation, Name) is unique.
 type PhaseRecord struct {
+	Run      int        `json:"run,omitempty"` // the operation's run that it belongs to; set by the store
 	Name     string     `json:"name"`
 	State    PhaseState `json:"state"`
 	Attempts int        `json:"attempts"` // attempts that failed, those of this retry series included

@@ -45,6 +45,7 @@ type Claim struct {
 type Effects struct {
 	RegisterVims []Vim    // inserted, or replaced by ID
 	RemoveVims   []string // ids; absent ones are no error
+	ForgetVNFCs  []string // vnfcInfo ids whose machines are gone: what is remembered of them (host keys) goes too
 }
 
 // RegisterVim makes v known as a VIM when the tick commits. Its ID MUST be deterministic for its
@@ -102,6 +103,7 @@ const (
 // StepRecord is the durable record of a step.
 type StepRecord struct {
 	ID         int64
+	Run        int // the operation's run that it belongs to
 	Phase      string
 	Name       string
 	Target     string

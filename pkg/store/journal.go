@@ -25,6 +25,7 @@ const stepEvent = `told AS (INSERT INTO event (kind, instance_id, op_id, body)
 // stepRow is a row of lcm_op_step.
 type stepRow struct {
 	ID         int64      `db:"id"`
+	Run        int        `db:"run"`
 	Phase      string     `db:"phase"`
 	Name       string     `db:"name"`
 	Target     string     `db:"target"`
@@ -37,11 +38,11 @@ type stepRow struct {
 	Error      []byte     `db:"error"`
 }
 
-const stepColumns = "s.id, s.phase, s.name, s.target, s.state, s.attempts, s.started, s.finished, s.detail, s.checkpoint, s.error"
+const stepColumns = "s.id, s.run, s.phase, s.name, s.target, s.state, s.attempts, s.started, s.finished, s.detail, s.checkpoint, s.error"
 
 func (r *stepRow) record() (lcm.StepRecord, error) {
 	rec := lcm.StepRecord{
-		ID: r.ID, Phase: r.Phase, Name: r.Name, Target: r.Target, State: lcm.StepState(r.State), Attempts: r.Attempts,
+		ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: lcm.StepState(r.State), Attempts: r.Attempts,
 		Started: r.Started.UTC(), Finished: timeOf(r.Finished), Detail: r.Detail, Checkpoint: r.Checkpoint,
 	}
 	return rec, decode(r.Error, &rec.Error)

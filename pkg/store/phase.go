@@ -35,7 +35,7 @@ func encodePhase(opID string, run int, rec lcm.PhaseRecord) (phaseRow, error) {
 
 func (r *phaseRow) record() (lcm.PhaseRecord, error) {
 	rec := lcm.PhaseRecord{
-		Name: r.Name, State: lcm.PhaseState(r.State), Attempts: r.Attempts, Failing: r.Failing,
+		Run: r.Run, Name: r.Name, State: lcm.PhaseState(r.State), Attempts: r.Attempts, Failing: r.Failing,
 		Started: r.Started.UTC(), Finished: timeOf(r.Finished), Detail: r.Detail,
 	}
 	return rec, decode(r.Error, &rec.Error)

@@ -122,6 +122,9 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 		for _, id := range t.Effects.RemoveVims {
 			queueVimRemoval(b, id)
 		}
+		if gone := t.Effects.ForgetVNFCs; len(gone) > 0 {
+			b.Queue("DELETE FROM ssh_host_key WHERE vnfc_id = ANY($1)", gone)
+		}
 		queueMessages(b, t.Messages)
 	})
 	if err != nil {
