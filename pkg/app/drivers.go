@@ -29,7 +29,7 @@ func newDrivers(a *App) *drivers {
 		d.infras = map[string]lcm.Infra{}
 	}
 	d.openstack = openstack.New(openstack.Config{
-		StackTimeout: a.cfg.OpenStack.StackTimeout, NodeAlive: alive(a.store),
+		StackTimeout: a.cfg.OpenStack.StackTimeout, RequestTimeout: a.cfg.OpenStack.RequestTimeout, NodeAlive: alive(a.store),
 	}, a.log)
 	d.infras[openstack.VimType] = d.openstack
 	var keys remote.HostKeyStore = pinned{a.store}

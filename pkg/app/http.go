@@ -75,7 +75,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}).Mount(a.frame)
 	a.server = &http.Server{
-		Handler: a.frame, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		Handler: a.withConsole(a.frame), ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		MaxHeaderBytes: int(a.cfg.Limits.Header),
 		// For requests and answers of ordinary size. Uploads, downloads and event streams set deadlines of their own.
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout, IdleTimeout: 2 * time.Minute,
