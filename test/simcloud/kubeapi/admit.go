@@ -144,7 +144,7 @@ func (s *Store) fillSecret(r Resource, o Object) error {
 func (s *Store) created(r Resource, o Object) {
 	switch r.GR() {
 	case "namespaces":
-		s.MustCreate("v1", "ServiceAccount", Name(o), "default", nil)
+		_, _ = s.Create(kinds["ServiceAccount"], Name(o), Object{"metadata": Object{"name": "default"}}, false)
 	case "customresourcedefinitions.apiextensions.k8s.io":
 		s.define(o)
 	}
@@ -153,13 +153,22 @@ func (s *Store) created(r Resource, o Object) {
 // deleted does what the garbage collector and the namespace controller do.
 func (s *Store) deleted(r Resource, o Object) {
 	uid := String(o, "metadata", "uid")
-	for _, other := range s.Resources() {
-		list, _ := s.List(other, "")
-		for _, x := range list {
+	type victim struct {
+		r               Resource
+		namespace, name string
+	}
+	var gone []victim
+	s.mu.RLock()
+	for _, other := range s.resources {
+		for _, x := range s.objs[other.GR()] {
 			if r.Kind == "Namespace" && other.Namespaced && Namespace(x) == Name(o) || owned(x, uid) {
-				_, _ = s.Delete(other, Namespace(x), Name(x), "")
+				gone = append(gone, victim{other, Namespace(x), Name(x)})
 			}
 		}
+	}
+	s.mu.RUnlock()
+	for _, v := range gone {
+		_, _ = s.Delete(v.r, v.namespace, v.name, "")
 	}
 }
 

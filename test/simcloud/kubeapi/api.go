@@ -87,7 +87,9 @@ func (c *Cluster) CAKeyPEM() []byte { return c.pki.caKeyPEM }
 func (c *Cluster) CAHash() string { return c.pki.hash }
 
 // IssueServing issues a serving certificate for host names and IP addresses.
-func (c *Cluster) IssueServing(sans ...string) (tls.Certificate, error) { return c.pki.serving(c.now(), sans) }
+func (c *Cluster) IssueServing(sans ...string) (tls.Certificate, error) {
+	return c.pki.serving(c.now(), sans)
+}
 
 // IssueClient issues a client certificate: cn is the user name, orgs are the groups.
 func (c *Cluster) IssueClient(cn string, orgs ...string) (Credential, error) {
@@ -100,7 +102,9 @@ func (c *Cluster) Kubeconfig(serverURL, user string, cred Credential) []byte {
 }
 
 // AdminKubeconfig returns admin.conf: a kubeconfig with a fresh certificate of Admin. serverURL is https://host:port.
-func (c *Cluster) AdminKubeconfig(serverURL string) ([]byte, error) { return c.adminKubeconfig(serverURL) }
+func (c *Cluster) AdminKubeconfig(serverURL string) ([]byte, error) {
+	return c.adminKubeconfig(serverURL)
+}
 
 // UserOfKubeconfig says whose certificate or token a kubeconfig file holds, and which server it names. False when this
 // cluster does not know the credential, for example because the file is of a cluster that was before.

@@ -18,7 +18,9 @@ type Resource struct {
 }
 
 // GR is the name of the resource with its group, "deployments.apps", "nodes".
-func (r Resource) GR() string { return schema.GroupResource{Group: r.Group, Resource: r.Plural}.String() }
+func (r Resource) GR() string {
+	return schema.GroupResource{Group: r.Group, Resource: r.Plural}.String()
+}
 
 // GroupResource is the same for the error constructors of apimachinery.
 func (r Resource) GroupResource() schema.GroupResource {

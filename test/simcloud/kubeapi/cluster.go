@@ -1,0 +1,127 @@
+package kubeapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Cluster is the state that all API servers of a cluster share. It is safe for concurrent use.
+type Cluster struct {
+	opts  Options
+	now   func() time.Time
+	pki   *pki
+	store *Store
+
+	once sync.Once
+	done chan struct{} // closed by Close
+
+	mu       sync.Mutex
+	kubelets map[string]kubelet
+	cni      bool
+	etcd     map[string]*Member
+	subnets  int // pod networks given to nodes so far
+
+	controllers sync.Mutex // one round of controllers at a time
+}
+
+func newCluster(o Options) (*Cluster, error) {
+	o.Name, o.Version = cmp.Or(o.Name, "kubernetes"), cmp.Or(o.Version, "v1.36.2")
+	o.Endpoint = cmp.Or(o.Endpoint, "127.0.0.1:6443")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p, err := newPKI(o.Now())
+	if err != nil {
+		return nil, fmt.Errorf("make the CA of a cluster: %w", err)
+	}
+	c := &Cluster{
+		opts: o, now: o.Now, pki: p, store: NewStore(o.Now), done: make(chan struct{}),
+		kubelets: map[string]kubelet{}, etcd: map[string]*Member{},
+	}
+	c.store.OnCreate(c.fillToken)
+	c.install()
+	return c, nil
+}
+
+func (c *Cluster) shut() { c.once.Do(func() { close(c.done) }) }
+
+// install makes what kubeadm init leaves in a cluster.
+func (c *Cluster) install() {
+	s := c.store
+	s.MustCreate("v1", "ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": c.clusterInfo()}})
+	s.MustCreate("v1", "ConfigMap", "kube-system", "kubeadm-config", Object{"data": Object{"ClusterConfiguration": fmt.Sprintf(
+		"apiVersion: kubeadm.k8s.io/v1beta4\nclusterName: %s\ncontrolPlaneEndpoint: %s\nkind: ClusterConfiguration\nkubernetesVersion: %s\n",
+		c.opts.Name, c.opts.Endpoint, c.opts.Version)}})
+	s.MustCreate("v1", "Service", "default", "kubernetes", Object{"spec": Object{
+		"clusterIP": "10.96.0.1", "clusterIPs": []any{"10.96.0.1"},
+		"ports": []any{Object{"name": "https", "port": int64(443), "targetPort": int64(6443), "protocol": "TCP"}},
+	}})
+	for _, sa := range []string{"coredns", "kube-proxy"} {
+		s.MustCreate("v1", "ServiceAccount", "kube-system", sa, nil)
+	}
+	everywhere := []any{Object{"operator": "Exists"}}
+	c.workload("DaemonSet", "kube-proxy", Object{}, Object{"hostNetwork": true, "tolerations": everywhere}, "registry.k8s.io/kube-proxy:"+c.opts.Version)
+	c.workload("Deployment", "coredns", Object{"replicas": int64(2)}, Object{"tolerations": []any{
+		Object{"key": taintMaster, "effect": "NoSchedule"},
+		Object{"key": "CriticalAddonsOnly", "operator": "Exists"},
+	}}, "registry.k8s.io/coredns/coredns:v1.13.1")
+	c.control()
+}
+
+// workload makes a workload in kube-system.
+func (c *Cluster) workload(kind, name string, spec, pod Object, image string) {
+	labels := Object{"k8s-app": name}
+	pod["containers"] = []any{Object{"name": name, "image": image}}
+	pod["serviceAccountName"] = name
+	spec["selector"] = Object{"matchLabels": labels}
+	spec["template"] = Object{"metadata": Object{"labels": labels}, "spec": pod}
+	c.store.MustCreate("apps/v1", kind, "kube-system", name, Object{"metadata": Object{"labels": labels}, "spec": spec})
+}
+
+// userKey is the context key of the user of a request made in process.
+type userKey struct{}
+
+func (c *Cluster) do(ctx context.Context, u User, method, path, contentType string, body []byte) (int, []byte) {
+	target, err := url.ParseRequestURI(path)
+	if err != nil {
+		return http.StatusBadRequest, []byte(err.Error())
+	}
+	r := (&http.Request{
+		Method: method, URL: target, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Host: "kubernetes.default.svc",
+	}).WithContext(context.WithValue(ctx, userKey{}, u))
+	r.Header.Set("Content-Type", cmp.Or(contentType, "application/json"))
+	w := &recorder{header: http.Header{}}
+	(&handler{c: c}).ServeHTTP(w, r)
+	return cmp.Or(w.code, http.StatusOK), w.body.Bytes()
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header         { return w.header }
+func (w *recorder) WriteHeader(code int)        { w.code = cmp.Or(w.code, code) }
+func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
+func (w *recorder) Flush()                      {}
+
+// statusError makes an error of an answer.
+func statusError(code int, answer []byte) *StatusError {
+	var st struct{ Reason, Message string }
+	if json.Unmarshal(answer, &st) != nil || st.Message == "" {
+		st.Message = strings.TrimSpace(string(answer))
+	}
+	return &StatusError{Code: code, Reason: st.Reason, Message: st.Message}
+}

@@ -1,0 +1,276 @@
+package kubeapi
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// Labels, taints and messages of nodes, in Kubernetes' words.
+const (
+	labelMaster      = "node-role.kubernetes.io/control-plane"
+	taintMaster      = labelMaster
+	taintNotReady    = "node.kubernetes.io/not-ready"
+	taintUnreachable = "node.kubernetes.io/unreachable"
+	taintCordoned    = "node.kubernetes.io/unschedulable"
+
+	noNetwork = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
+)
+
+// kubelet is what is known of a node's kubelet.
+type kubelet struct {
+	up     bool
+	reason string
+}
+
+func (c *Cluster) addNode(n NodeSpec) {
+	c.mu.Lock()
+	c.kubelets[n.Name] = kubelet{up: true}
+	c.subnets++
+	subnet := c.subnets - 1
+	c.mu.Unlock()
+
+	labels := Object{
+		"kubernetes.io/hostname": n.Name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+		"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64",
+	}
+	spec := Object{}
+	if n.ControlPlane {
+		labels[labelMaster] = ""
+		labels["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
+		spec["taints"] = []any{Object{"key": taintMaster, "effect": "NoSchedule"}}
+	}
+	for k, v := range n.Labels {
+		labels[k] = v
+	}
+	status := c.nodeStatus(n)
+	r := c.kind("Node")
+	_, err := c.store.Get(r, "", n.Name)
+	if err == nil {
+		_, _ = c.store.Update(r, "", n.Name, false, false, func(o Object) (Object, error) {
+			for k, v := range labels {
+				Set(o, v, "metadata", "labels", k)
+			}
+			if n.ControlPlane {
+				Set(o, withTaint(o, taintMaster, "NoSchedule", true), "spec", "taints")
+			}
+			return o, nil
+		})
+	} else {
+		cidr := fmt.Sprintf("10.244.%d.0/24", subnet%256)
+		spec["podCIDR"], spec["podCIDRs"] = cidr, []any{cidr}
+		_, _ = c.store.Create(r, "", Object{"metadata": Object{
+			"name": n.Name, "labels": labels,
+			"annotations": Object{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+		}, "spec": spec, "status": status}, false)
+	}
+	_, _ = c.store.Update(r, "", n.Name, true, false, func(o Object) (Object, error) {
+		for k, v := range status {
+			Set(o, v, "status", k)
+		}
+		return o, nil
+	})
+	c.reportNode(n.Name)
+	if n.ControlPlane {
+		c.staticPods(n)
+	}
+	c.control()
+}
+
+// nodeStatus is the part of a node's status that does not change while it lives.
+func (c *Cluster) nodeStatus(n NodeSpec) Object {
+	memory := cmp.Or(n.MemoryBytes, 4<<30) / 1024
+	capacity := func(kib int64) Object {
+		return Object{
+			"cpu": fmt.Sprint(cmp.Or(n.CPUs, 2)), "memory": fmt.Sprintf("%dKi", kib), "pods": "110",
+			"ephemeral-storage": "20134592Ki", "hugepages-1Gi": "0", "hugepages-2Mi": "0",
+		}
+	}
+	return Object{
+		"addresses": []any{
+			Object{"type": "InternalIP", "address": n.IP},
+			Object{"type": "Hostname", "address": n.Name},
+		},
+		"capacity": capacity(memory), "allocatable": capacity(memory - 100*1024),
+		"daemonEndpoints": Object{"kubeletEndpoint": Object{"Port": int64(10250)}},
+		"nodeInfo": Object{
+			"architecture": "amd64", "operatingSystem": "linux", "machineID": "", "systemUUID": "", "bootID": "",
+			"kubeletVersion": cmp.Or(n.Version, c.opts.Version), "kubeProxyVersion": "",
+			"osImage": cmp.Or(n.OSImage, "Ubuntu 24.04.3 LTS"), "kernelVersion": cmp.Or(n.KernelVersion, "6.8.0-88-generic"),
+			"containerRuntimeVersion": cmp.Or(n.ContainerRuntime, "containerd://1.7.28"),
+		},
+	}
+}
+
+// reportNode writes the conditions and taints that a node has now.
+func (c *Cluster) reportNode(name string) {
+	c.mu.Lock()
+	k, ok := c.kubelets[name]
+	cni := c.cni
+	c.mu.Unlock()
+	if !ok {
+		return
+	}
+	status, reason, message := "True", "KubeletReady", "kubelet is posting ready status"
+	switch {
+	case !k.up && k.reason == "":
+		status, reason, message = "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."
+	case !k.up:
+		status, reason, message = "False", "KubeletNotReady", k.reason
+	case !cni:
+		status, reason, message = "False", "KubeletNotReady", noNetwork
+	}
+	r, now := c.kind("Node"), c.now()
+	_, _ = c.store.Update(r, "", name, true, false, func(o Object) (Object, error) {
+		var out []any
+		for _, t := range [][3]string{
+			{"MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
+			{"DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+			{"PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+		} {
+			if status == "Unknown" {
+				out = append(out, condition(o, now, t[0], status, reason, message))
+			} else {
+				out = append(out, condition(o, now, t[0], "False", t[1], t[2]))
+			}
+		}
+		Set(o, append(out, condition(o, now, "Ready", status, reason, message)), "status", "conditions")
+		return o, nil
+	})
+	_, _ = c.store.Update(r, "", name, false, false, func(o Object) (Object, error) {
+		for _, t := range []struct {
+			key string
+			on  bool
+		}{{taintNotReady, status == "False"}, {taintUnreachable, status == "Unknown"}} {
+			Set(o, withTaint(o, t.key, "NoSchedule", t.on), "spec", "taints")
+		}
+		if l, _ := At(o, "spec", "taints").([]any); len(l) == 0 {
+			delete(o["spec"].(map[string]any), "taints") //nolint:forcetypeassert // Set has just made it
+		}
+		return o, nil
+	})
+}
+
+// withTaint returns the taints of a node with or without one.
+func withTaint(node Object, key, effect string, on bool) []any {
+	old, _ := At(node, "spec", "taints").([]any)
+	var out []any
+	found := false
+	for _, x := range old {
+		t, _ := x.(map[string]any)
+		if t["key"] == key && t["effect"] == effect {
+			if !on {
+				continue
+			}
+			found = true
+		}
+		out = append(out, x)
+	}
+	if on && !found {
+		out = append(out, Object{"key": key, "effect": effect})
+	}
+	return out
+}
+
+// condition makes a condition; its time is that of the last change of status.
+func condition(o Object, now time.Time, kind, status, reason, message string) any {
+	at := now.UTC().Format(time.RFC3339)
+	out := Object{"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": at}
+	if old := conditionOf(o, kind); old != nil && old["status"] == status {
+		out["lastTransitionTime"] = old["lastTransitionTime"]
+	}
+	if o["kind"] == "Node" {
+		out["lastHeartbeatTime"] = out["lastTransitionTime"]
+	}
+	return out
+}
+
+func conditionOf(o Object, kind string) Object {
+	l, _ := At(o, "status", "conditions").([]any)
+	for _, x := range l {
+		if m, ok := x.(map[string]any); ok && m["type"] == kind {
+			return m
+		}
+	}
+	return nil
+}
+
+func isReady(o Object) bool { return conditionOf(o, "Ready")["status"] == "True" }
+
+func (c *Cluster) setNodeReady(name string, ready bool, reason string) bool {
+	if _, err := c.store.Get(c.kind("Node"), "", name); err != nil {
+		return false
+	}
+	c.mu.Lock()
+	c.kubelets[name] = kubelet{up: ready, reason: reason}
+	c.mu.Unlock()
+	c.reportNode(name)
+	c.control()
+	return true
+}
+
+func (c *Cluster) removeNode(name string) bool {
+	_, err := c.store.Delete(c.kind("Node"), "", name, "")
+	c.control()
+	return err == nil
+}
+
+func (c *Cluster) nodeNames() []string {
+	var out []string
+	for _, n := range c.list("Node", "") {
+		out = append(out, Name(n))
+	}
+	return out
+}
+
+func (c *Cluster) nodeReady(name string) bool {
+	o, err := c.store.Get(c.kind("Node"), "", name)
+	return err == nil && isReady(o)
+}
+
+func (c *Cluster) setCNI(yes bool) {
+	c.mu.Lock()
+	changed := c.cni != yes
+	c.cni = yes
+	c.mu.Unlock()
+	if !changed {
+		return
+	}
+	for _, n := range c.nodeNames() {
+		c.reportNode(n)
+	}
+	c.control()
+}
+
+// staticPods makes the mirror pods of a master.
+func (c *Cluster) staticPods(n NodeSpec) {
+	node, err := c.store.Get(c.kind("Node"), "", n.Name)
+	if err != nil {
+		return
+	}
+	version := cmp.Or(n.Version, c.opts.Version)
+	for name, image := range map[string]string{
+		"etcd": "registry.k8s.io/etcd:3.6.6-0", "kube-apiserver": "registry.k8s.io/kube-apiserver:" + version,
+		"kube-controller-manager": "registry.k8s.io/kube-controller-manager:" + version, "kube-scheduler": "registry.k8s.io/kube-scheduler:" + version,
+	} {
+		pod := Object{
+			"metadata": Object{
+				"name": name + "-" + n.Name, "labels": Object{"component": name, "tier": "control-plane"},
+				"annotations":     Object{"kubernetes.io/config.mirror": "simulated", "kubernetes.io/config.source": "file"},
+				"ownerReferences": []any{owner(node)},
+			},
+			"spec": Object{
+				"nodeName": n.Name, "hostNetwork": true, "containers": []any{Object{"name": name, "image": image}},
+				"priorityClassName": "system-node-critical", "tolerations": []any{Object{"operator": "Exists", "effect": "NoExecute"}},
+			},
+		}
+		_, _ = c.store.Create(c.kind("Pod"), "kube-system", pod, false)
+	}
+}
+
+// owner makes the reference to a controlling owner.
+func owner(o Object) any {
+	return Object{
+		"apiVersion": o["apiVersion"], "kind": o["kind"], "name": Name(o), "uid": String(o, "metadata", "uid"), "controller": true,
+	}
+}

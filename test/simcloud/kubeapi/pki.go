@@ -1,0 +1,133 @@
+package kubeapi
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// Certificates are valid for as long as kubeadm's.
+const (
+	caLife   = 10 * 365 * 24 * time.Hour
+	certLife = 365 * 24 * time.Hour
+)
+
+// pki is the CA of a cluster and the key that signs tokens of service accounts.
+type pki struct {
+	ca              *x509.Certificate
+	key             *ecdsa.PrivateKey
+	sa              *ecdsa.PrivateKey
+	pool            *x509.CertPool
+	caPEM, caKeyPEM []byte
+	hash            string
+}
+
+func newPKI(now time.Time) (*pki, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	sa, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: "kubernetes"}, DNSNames: []string{"kubernetes"},
+		NotBefore: now.Add(-5 * time.Minute), NotAfter: now.Add(caLife), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	p := &pki{key: key, sa: sa, pool: x509.NewCertPool(), caPEM: certPEM(der)}
+	if p.ca, err = x509.ParseCertificate(der); err != nil {
+		return nil, err
+	}
+	if p.caKeyPEM, err = keyPEM(key); err != nil {
+		return nil, err
+	}
+	p.pool.AddCert(p.ca)
+	sum := sha256.Sum256(p.ca.RawSubjectPublicKeyInfo)
+	p.hash = "sha256:" + hex.EncodeToString(sum[:])
+	return p, nil
+}
+
+func serial() *big.Int {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b)
+	return new(big.Int).SetBytes(b)
+}
+
+func certPEM(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func keyPEM(k *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(k)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+}
+
+// issue signs a certificate for a new key.
+func (p *pki) issue(now time.Time, t *x509.Certificate) ([]byte, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.SerialNumber, t.NotBefore, t.NotAfter = serial(), now.Add(-5*time.Minute), now.Add(certLife)
+	t.KeyUsage, t.BasicConstraintsValid = x509.KeyUsageDigitalSignature|x509.KeyUsageKeyEncipherment, true
+	der, err := x509.CreateCertificate(rand.Reader, t, p.ca, key.Public(), p.key)
+	return der, key, err
+}
+
+func (p *pki) serving(now time.Time, sans []string) (tls.Certificate, error) {
+	t := &x509.Certificate{Subject: pkix.Name{CommonName: "kube-apiserver"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	for _, s := range sans {
+		if ip := net.ParseIP(s); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+		} else {
+			t.DNSNames = append(t.DNSNames, s)
+		}
+	}
+	der, key, err := p.issue(now, t)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("issue a serving certificate: %w", err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+func (p *pki) client(now time.Time, cn string, orgs []string) (Credential, error) {
+	der, key, err := p.issue(now, &x509.Certificate{
+		Subject: pkix.Name{CommonName: cn, Organization: orgs}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err != nil {
+		return Credential{}, fmt.Errorf("issue a client certificate for %s: %w", cn, err)
+	}
+	k, err := keyPEM(key)
+	if err != nil {
+		return Credential{}, fmt.Errorf("issue a client certificate for %s: %w", cn, err)
+	}
+	return Credential{Certificate: certPEM(der), Key: k}, nil
+}
+
+// user says whose certificate it is. False when the cluster's CA did not sign it, or it has run out.
+func (p *pki) user(now time.Time, cert *x509.Certificate) (User, bool) {
+	_, err := cert.Verify(x509.VerifyOptions{Roots: p.pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if err != nil {
+		return User{}, false
+	}
+	return User{Name: cert.Subject.CommonName, Groups: append(append([]string(nil), cert.Subject.Organization...), "system:authenticated")}, true
+}

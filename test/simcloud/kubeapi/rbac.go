@@ -1,0 +1,240 @@
+package kubeapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// anonymous is a request without credentials.
+var anonymous = User{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}
+
+// attributes are what a request wants to do.
+type attributes struct {
+	verb, namespace, name, sub string
+	res                        Resource
+	path                       string // for requests outside resources
+}
+
+func rules(verbs, groups, resources string) map[string]any {
+	split := func(t string) []any {
+		var out []any
+		for p := range strings.SplitSeq(t, ",") {
+			out = append(out, p)
+		}
+		return out
+	}
+	return map[string]any{"verbs": split(verbs), "apiGroups": split(groups), "resources": split(resources)}
+}
+
+func paths(verbs string, urls ...any) map[string]any {
+	return map[string]any{"verbs": []any{verbs}, "nonResourceURLs": urls}
+}
+
+const (
+	readVerbs  = "get,list,watch"
+	writeVerbs = "create,update,patch,delete,deletecollection"
+	workGroups = ",apps,batch,autoscaling,policy,networking.k8s.io,discovery.k8s.io"
+	workKinds  = "pods,pods/log,pods/exec,pods/eviction,pods/portforward,services,endpoints,configmaps,secrets,serviceaccounts,persistentvolumeclaims,events,replicationcontrollers," +
+		"deployments,deployments/scale,daemonsets,statefulsets,statefulsets/scale,replicasets,replicasets/scale,jobs,cronjobs,horizontalpodautoscalers,poddisruptionbudgets,ingresses,networkpolicies,endpointslices"
+)
+
+// bootstrapRoles makes the roles and bindings of every cluster.
+func (s *Store) bootstrapRoles() {
+	role := func(name string, rs ...any) {
+		s.MustCreate("rbac.authorization.k8s.io/v1", "ClusterRole", "", name, Object{"rules": rs})
+	}
+	bind := func(name, role string, groups ...string) {
+		var subjects []any
+		for _, g := range groups {
+			subjects = append(subjects, map[string]any{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": g})
+		}
+		s.MustCreate("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", name, Object{
+			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+			"subjects": subjects,
+		})
+	}
+	role("cluster-admin", rules("*", "*", "*"), paths("*", "*"))
+	role("admin", rules("*", workGroups, workKinds), rules("*", "rbac.authorization.k8s.io", "roles,rolebindings"), rules(readVerbs, "", "namespaces"))
+	role("edit", rules(readVerbs+","+writeVerbs, workGroups, workKinds), rules(readVerbs, "", "namespaces"))
+	role("view", rules(readVerbs, workGroups, strings.Replace(workKinds, "secrets,", "", 1)), rules(readVerbs, "", "namespaces"))
+	role("system:public-info-viewer", paths("get", "/healthz", "/livez", "/readyz", "/version", "/version/"))
+	role("system:discovery", paths("get", "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"))
+	role("system:basic-user", rules("create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews"))
+	role("system:node", rules(readVerbs, "*", "*"), rules(writeVerbs, "", "nodes,nodes/status,pods,pods/status,events"), rules("*", "coordination.k8s.io", "leases"), rules("create", "certificates.k8s.io", "certificatesigningrequests"))
+	bind("cluster-admin", "cluster-admin", "system:masters")
+	bind("kubeadm:cluster-admins", "cluster-admin", "kubeadm:cluster-admins")
+	bind("system:public-info-viewer", "system:public-info-viewer", "system:authenticated", "system:unauthenticated")
+	bind("system:discovery", "system:discovery", "system:authenticated")
+	bind("system:basic-user", "system:basic-user", "system:authenticated")
+	bind("system:node", "system:node", "system:nodes")
+	role("kubeadm:get-nodes", rules("get", "", "nodes"))
+	bind("kubeadm:get-nodes", "kubeadm:get-nodes", "system:bootstrappers:kubeadm:default-node-token")
+	role("system:node-bootstrapper", rules("create,get,list,watch", "certificates.k8s.io", "certificatesigningrequests"))
+	bind("kubeadm:kubelet-bootstrap", "system:node-bootstrapper", "system:bootstrappers:kubeadm:default-node-token")
+	s.publish("kube-public", "kubeadm:bootstrap-signer-clusterinfo", "cluster-info", "system:unauthenticated")
+	s.publish("kube-system", "kubeadm:nodes-kubeadm-config", "kubeadm-config", "system:bootstrappers:kubeadm:default-node-token")
+}
+
+// publish lets a group read one config map.
+func (s *Store) publish(namespace, name, configMap, group string) {
+	const rbac = "rbac.authorization.k8s.io"
+	rule := rules("get", "", "configmaps")
+	rule["resourceNames"] = []any{configMap}
+	s.MustCreate(rbac+"/v1", "Role", namespace, name, Object{"rules": []any{rule}})
+	s.MustCreate(rbac+"/v1", "RoleBinding", namespace, name, Object{
+		"roleRef":  map[string]any{"apiGroup": rbac, "kind": "Role", "name": name},
+		"subjects": []any{map[string]any{"kind": "Group", "apiGroup": rbac, "name": group}, map[string]any{"kind": "Group", "apiGroup": rbac, "name": "system:authenticated"}},
+	})
+}
+
+// foreignNode says whether a kubelet wants to write another node than its own, or to delete one.
+func foreignNode(u User, a attributes) bool {
+	own, kubelet := strings.CutPrefix(u.Name, "system:node:")
+	if !kubelet || a.res.GR() != "nodes" {
+		return false
+	}
+	switch a.verb {
+	case "delete", "deletecollection":
+		return true
+	case "update", "patch":
+		return a.name != own
+	}
+	return false
+}
+
+// authorize answers nil if the user may do it, else the server's refusal.
+func (s *Store) authorize(u User, a attributes) error {
+	if foreignNode(u, a) {
+		return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf("node %q is not allowed to %s node %q", strings.TrimPrefix(u.Name, "system:node:"), a.verb, a.name))
+	}
+	if slices.Contains(u.Groups, "system:masters") {
+		return nil
+	}
+	for _, b := range s.bindings("clusterrolebindings.rbac.authorization.k8s.io", "") {
+		if subject(b, u) && s.allows(b, "", a) {
+			return nil
+		}
+	}
+	if a.namespace != "" {
+		for _, b := range s.bindings("rolebindings.rbac.authorization.k8s.io", a.namespace) {
+			if subject(b, u) && s.allows(b, a.namespace, a) {
+				return nil
+			}
+		}
+	}
+	if a.path != "" {
+		return forbidden(fmt.Sprintf("forbidden: User %q cannot %s path %q", u.Name, a.verb, a.path))
+	}
+	where := "at the cluster scope"
+	if a.namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", a.namespace)
+	}
+	what := a.res.Plural
+	if a.sub != "" {
+		what += "/" + a.sub
+	}
+	return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf("User %q cannot %s resource %q in API group %q %s", u.Name, a.verb, what, a.res.Group, where)) //nolint:revive // the server's words
+}
+
+func forbidden(msg string) error {
+	e := apierrors.NewForbidden(Resource{}.GroupResource(), "", nil)
+	e.ErrStatus.Message, e.ErrStatus.Details = msg, nil
+	return e
+}
+
+func (s *Store) bindings(gr, namespace string) []Object {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []Object
+	for k, o := range s.objs[gr] {
+		if namespace == "" || strings.HasPrefix(k, namespace+"/") {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func subject(b Object, u User) bool {
+	list, _ := b["subjects"].([]any)
+	for _, x := range list {
+		m, ok := x.(map[string]any)
+		if !ok {
+			continue
+		}
+		name, _ := m["name"].(string)
+		switch m["kind"] {
+		case "User":
+			if name == u.Name {
+				return true
+			}
+		case "Group":
+			if slices.Contains(u.Groups, name) {
+				return true
+			}
+		case "ServiceAccount":
+			ns, _ := m["namespace"].(string)
+			if u.Name == "system:serviceaccount:"+ns+":"+name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// allows reports whether the role of a binding has a rule for the request.
+func (s *Store) allows(b Object, namespace string, a attributes) bool {
+	gr, k := "clusterroles.rbac.authorization.k8s.io", key("", String(b, "roleRef", "name"))
+	if String(b, "roleRef", "kind") == "Role" {
+		gr, k = "roles.rbac.authorization.k8s.io", key(namespace, String(b, "roleRef", "name"))
+	}
+	s.mu.RLock()
+	role := s.objs[gr][k]
+	s.mu.RUnlock()
+	list, _ := role["rules"].([]any)
+	for _, x := range list {
+		if m, ok := x.(map[string]any); ok && ruleAllows(m, a) {
+			return true
+		}
+	}
+	return false
+}
+
+func ruleAllows(m map[string]any, a attributes) bool {
+	in := func(field string, want ...string) bool {
+		l, _ := m[field].([]any)
+		for _, v := range l {
+			t, _ := v.(string)
+			if t == "*" || slices.Contains(want, t) {
+				return true
+			}
+		}
+		return false
+	}
+	if !in("verbs", a.verb) {
+		return false
+	}
+	if a.path != "" {
+		l, _ := m["nonResourceURLs"].([]any)
+		for _, v := range l {
+			t, _ := v.(string)
+			if t == a.path || strings.HasSuffix(t, "*") && strings.HasPrefix(a.path, strings.TrimSuffix(t, "*")) {
+				return true
+			}
+		}
+		return false
+	}
+	res := a.res.Plural
+	if a.sub != "" {
+		res += "/" + a.sub
+	}
+	if !in("apiGroups", a.res.Group) || !in("resources", res, "*/"+a.sub) {
+		return false
+	}
+	if l, _ := m["resourceNames"].([]any); len(l) > 0 {
+		return in("resourceNames", a.name)
+	}
+	return true
+}

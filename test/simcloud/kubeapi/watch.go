@@ -1,0 +1,128 @@
+package kubeapi
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// selector picks objects by labels and fields.
+type selector struct {
+	labels labels.Selector
+	fields fields.Selector
+}
+
+func parseSelector(label, field string) (selector, error) {
+	l, err := labels.Parse(label)
+	if err != nil {
+		return selector{}, apierrors.NewBadRequest("unable to parse requirement: " + err.Error())
+	}
+	f, err := fields.ParseSelector(field)
+	if err != nil {
+		return selector{}, apierrors.NewBadRequest("unable to parse field selector: " + err.Error())
+	}
+	return selector{l, f}, nil
+}
+
+func (s selector) matches(o Object) bool {
+	if o == nil {
+		return false
+	}
+	if !s.labels.Empty() {
+		set := labels.Set{}
+		m, _ := At(o, "metadata", "labels").(map[string]any)
+		for k, v := range m {
+			t, _ := v.(string)
+			set[k] = t
+		}
+		if !s.labels.Matches(set) {
+			return false
+		}
+	}
+	return s.fields.Empty() || s.fields.Matches(fieldSet{o})
+}
+
+// fieldSet lets every field with a scalar value be selected.
+type fieldSet struct{ o Object }
+
+// Has implements fields.Fields.
+func (f fieldSet) Has(name string) bool { return f.Get(name) != "" }
+
+// Get implements fields.Fields.
+func (f fieldSet) Get(name string) string {
+	switch v := At(f.o, strings.Split(name, ".")...).(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	if name == "spec.unschedulable" {
+		return "false"
+	}
+	return ""
+}
+
+// watch calls send for every change after revision from of the objects that match, until ctx ends or send fails. A
+// from that is too old gives 410 Gone. idle is called when there is nothing to send for a while.
+func (s *Store) watch(ctx context.Context, stop <-chan struct{}, r Resource, namespace, name string, sel selector, from int64, send func(kind string, o Object) error, idle func(rev int64) error) error {
+	const every = 30 * time.Second
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	gr := r.GR()
+	for {
+		s.mu.RLock()
+		changed, rev := s.changed, s.rev
+		var batch []event
+		if len(s.events) > 0 && s.events[0].rev > from+1 && from < s.rev {
+			s.mu.RUnlock()
+			return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.events[0].rev))
+		}
+		for i := len(s.events) - 1; i >= 0 && s.events[i].rev > from; i-- {
+			if s.events[i].gr == gr {
+				batch = append(batch, s.events[i])
+			}
+		}
+		s.mu.RUnlock()
+		for i := len(batch) - 1; i >= 0; i-- {
+			e := batch[i]
+			if namespace != "" && Namespace(e.obj) != namespace || name != "" && Name(e.obj) != name {
+				continue
+			}
+			is, was := sel.matches(e.obj), sel.matches(e.prev)
+			kind := e.kind
+			switch {
+			case kind == "DELETED" && !was:
+				continue
+			case kind == "MODIFIED" && is && !was:
+				kind = "ADDED"
+			case kind == "MODIFIED" && !is && was:
+				kind = "DELETED"
+			case !is && kind != "DELETED":
+				continue
+			}
+			if err := send(kind, e.obj); err != nil {
+				return err
+			}
+		}
+		from = rev
+		select {
+		case <-changed:
+		case <-tick.C:
+			if err := idle(rev); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		case <-stop:
+			return nil
+		}
+	}
+}
