@@ -1,0 +1,270 @@
+// Package e2e_test does the main job as a user does: everything goes through the public API of a whole node, with a real
+// PostgreSQL behind it and the simulated cloud in front of it. Nothing of Gybe is replaced.
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/app"
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+const (
+	plainSource   = "../packages/plain"
+	clusterSource = "../../vnf-packages/kubernetes-cluster"
+)
+
+// world is one node with a database and a cloud of its own.
+type world struct {
+	t      *testing.T
+	cloud  *simcloud.Cloud
+	before simcloud.State // of the cloud, when nothing had been done
+	pool   *pgxpool.Pool  // to look at raw rows
+	node   *app.App
+	api    *client.Client
+	log    *buffer // all that the node logs, debug level included
+	seen   *buffer // all that the API answered
+	stop   func()
+}
+
+// start starts a node in front of a cloud. change may be nil.
+func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *world {
+	t.Helper()
+	w := &world{t: t, cloud: cloud, before: cloud.State(), log: &buffer{}, seen: &buffer{}}
+	database := devpg.TestURL(t)
+	w.pool = devpg.Pool(t, database)
+	cfg := config.Default()
+	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen, cfg.DataDir = database, "127.0.0.1:0", "", t.TempDir()
+	cfg.SSH.Port = sshPort
+	cfg.Engine.RetryBase, cfg.Engine.RetryMax = 20*time.Millisecond, 200*time.Millisecond
+	if change != nil {
+		change(&cfg)
+	}
+	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var err error
+	w.node, err = app.New(t.Context(), cfg, app.Options{Log: log, Version: "e2e"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- w.node.Run(ctx) }()
+	<-w.node.Ready()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	t.Cleanup(w.stop)
+	w.api, err = client.New(w.node.URL(), &http.Client{Transport: recorder{w.seen}})
+	require.NoError(t, err)
+	return w
+}
+
+// buffer gathers text from many goroutines.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// archives are built once for all tests; they are the same bytes each time anyway.
+var archives = struct {
+	sync.Mutex
+	dir  string
+	path map[string]string
+}{path: map[string]string{}}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "gybe-e2e")
+	if err != nil {
+		panic(err)
+	}
+	archives.dir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// archive builds the package of a source tree.
+func archive(t *testing.T, source string) string {
+	t.Helper()
+	archives.Lock()
+	defer archives.Unlock()
+	if p, ok := archives.path[source]; ok {
+		return p
+	}
+	p := filepath.Join(archives.dir, filepath.Base(source)+".zip")
+	require.NoError(t, stack.BuildPackage(t.Context(), source, p))
+	archives.path[source] = p
+	return p
+}
+
+// onboard makes the package of a source tree usable and returns its vnfdId.
+func (w *world) onboard(source string) string {
+	w.t.Helper()
+	vnfd, err := stack.Onboard(w.t.Context(), w.api, archive(w.t, source))
+	require.NoError(w.t, err)
+	return vnfd
+}
+
+// create makes an instance of a VNFD.
+func (w *world) create(vnfd string) string {
+	w.t.Helper()
+	i, err := w.api.CreateInstance(w.t.Context(), sol.CreateVnfRequest{
+		VnfdID: vnfd, VnfInstanceName: "v2-kubernetes-sample", VnfInstanceDescription: "v2-kubernetes-sample",
+	})
+	require.NoError(w.t, err)
+	return i.ID
+}
+
+// instantiate starts an instantiation with any JSON as request.
+func (w *world) instantiate(id string, params any) string {
+	w.t.Helper()
+	op, err := w.api.Instantiate(w.t.Context(), id, encode(w.t, params))
+	require.NoError(w.t, err)
+	return op
+}
+
+func (w *world) terminate(id string) string {
+	w.t.Helper()
+	op, err := w.api.Terminate(w.t.Context(), id, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
+	require.NoError(w.t, err)
+	return op
+}
+
+// plain is the request for the plain package.
+func (w *world) plain(flavour string) map[string]any {
+	return stack.PlainParams(flavour, "", w.cloud.Info())
+}
+
+// cluster is the parameter file of the cluster package, with the names of this cloud in it.
+func (w *world) cluster(flavour string) map[string]any {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), flavour+".json")
+	require.NoError(w.t, stack.LocalParams(filepath.Join(clusterSource, "params", flavour+"_kubernetes_param_file_v2.json"), file, w.cloud.Info()))
+	raw, err := os.ReadFile(file)
+	require.NoError(w.t, err)
+	var p map[string]any
+	require.NoError(w.t, json.Unmarshal(raw, &p))
+	return p
+}
+
+// resting is how an operation ended, or stopped for its user to decide.
+func (w *world) resting(op string) *sol.VnfLcmOpOcc {
+	w.t.Helper()
+	var o *sol.VnfLcmOpOcc
+	require.Eventually(w.t, func() bool {
+		var err error
+		o, err = w.api.Operation(w.t.Context(), op)
+		require.NoError(w.t, err)
+		switch o.OperationState {
+		case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
+			return false
+		default:
+			return true
+		}
+	}, 90*time.Second, 10*time.Millisecond, "the operation does not come to rest")
+	return o
+}
+
+// completed waits for an operation that must succeed.
+func (w *world) completed(op string) *sol.VnfLcmOpOcc {
+	w.t.Helper()
+	o := w.resting(op)
+	if o.OperationState != sol.LcmOperationStateCompleted {
+		p := w.progress(op)
+		for _, l := range p.Lines {
+			w.t.Log(l.Text)
+		}
+		for _, s := range p.Steps {
+			w.t.Logf("%s %s %s: %s", s.Phase, s.Name, s.Target, s.State)
+		}
+	}
+	require.Equal(w.t, sol.LcmOperationStateCompleted, o.OperationState, "%+v", o.Error)
+	require.Nil(w.t, o.Error)
+	return o
+}
+
+// failed waits for an operation that must fail for now.
+func (w *world) failed(op string) *sol.VnfLcmOpOcc {
+	w.t.Helper()
+	o := w.resting(op)
+	require.Equal(w.t, sol.LcmOperationStateFailedTemp, o.OperationState)
+	require.NotNil(w.t, o.Error)
+	return o
+}
+
+func (w *world) progress(op string) *wire.Progress {
+	w.t.Helper()
+	p, err := w.api.Progress(w.t.Context(), op, "", 10_000)
+	require.NoError(w.t, err)
+	return p
+}
+
+// gone wants the cloud to hold what it held before, not more and not less.
+func (w *world) gone() {
+	w.t.Helper()
+	require.Empty(w.t, w.cloud.State().Since(w.before), "the cloud holds leftovers, or lost what it had")
+}
+
+func encode(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	return raw
+}
+
+// at is a member of decoded JSON, by names.
+func at(t *testing.T, v any, path ...string) map[string]any {
+	t.Helper()
+	for _, name := range path {
+		m, ok := v.(map[string]any)
+		require.True(t, ok, "%v has no %s", v, name)
+		v = m[name]
+	}
+	m, ok := v.(map[string]any)
+	require.True(t, ok, "%v is no object", path)
+	return m
+}
+
+// phases joins the names of phases, and shows the state of those that are not done.
+func phases(list []wire.Phase) string {
+	var out []string
+	for _, p := range list {
+		name := p.Name
+		if p.State != "DONE" {
+			name += "(" + p.State + ")"
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, " ")
+}
