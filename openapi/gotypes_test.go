@@ -95,8 +95,8 @@ func (p solPackage) schema(t reflect.Type) *openapi3.Schema {
 		return s
 	case reflect.Struct:
 		s := openapi3.NewObjectSchema()
-		for i := range t.NumField() {
-			field := t.Field(i)
+		for field := range t.Fields() {
+			field := field
 			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			s.WithProperty(name, p.schema(field.Type))
 			if options == "" {

@@ -85,11 +85,12 @@ func (c *comparison) operation(t *testing.T, at string, ours, theirs *openapi3.O
 
 func (c *comparison) contents(at string, ours, theirs openapi3.Content) {
 	a, b := jsonSchema(ours), jsonSchema(theirs)
-	if a != nil && b != nil {
+	switch {
+	case a != nil && b != nil:
 		c.schemas(at, a, b)
-	} else if a != nil {
+	case a != nil:
 		c.add(at, "extra body")
-	} else if b != nil {
+	case b != nil:
 		c.add(at, "missing body")
 	}
 }

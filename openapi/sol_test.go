@@ -66,7 +66,7 @@ func TestEveryWireTypeIsHeldToSomething(t *testing.T) {
 	for name := range parseSol(t).structs {
 		_, a := documented[name]
 		_, b := undocumented[name]
-		require.True(t, a != b, "sol.%s is to be in exactly one of the lists documented and undocumented", name)
+		require.NotEqual(t, a, b, "sol.%s is to be in exactly one of the lists documented and undocumented", name)
 	}
 }
 

@@ -172,7 +172,7 @@ func TestKeepAliveNoticesASilentMachine(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	defer c.Close() //nolint:errcheck // test
+	defer c.Close()
 	time.AfterFunc(150*time.Millisecond, func() { close(frozen) })
 	err = c.Run(t.Context(), "sleep 60", remote.RunOptions{})
 	require.Equal(t, remote.KindClosed, remote.KindOf(err), err)
@@ -203,7 +203,7 @@ func TestDialContextReachesWhatOnlyTheMachineCanReach(t *testing.T) {
 	require.NoError(t, err)
 	resp, err := client.Do(req)
 	require.NoError(t, err)
-	defer resp.Body.Close() //nolint:errcheck // test
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	require.Equal(t, "inside", string(body))

@@ -77,7 +77,7 @@ func TestJobStartedByManyRunsOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer c.Close() //nolint:errcheck // test
+			defer c.Close()
 			if _, adopted, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: "echo x >>" + remote.Quote(out) + "; sleep 0.3"}); err != nil {
 				t.Error(err)
 				return
@@ -91,7 +91,7 @@ func TestJobStartedByManyRunsOnce(t *testing.T) {
 	}
 	wg.Wait()
 	require.Positive(t, started.Load())
-	ran, err := os.ReadFile(out) //nolint:gosec // test
+	ran, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Equal(t, "x\n", string(ran))
 }

@@ -101,11 +101,11 @@ func TestUploadIsAllOrNothing(t *testing.T) {
 	c := dial(t, newServer(t))
 	dir := t.TempDir()
 	name := filepath.Join(dir, "secret")
-	require.NoError(t, os.WriteFile(name, []byte("old"), 0o644)) //nolint:gosec // its mode is what is tested
+	require.NoError(t, os.WriteFile(name, []byte("old"), 0o644))
 
 	err := c.Upload(t.Context(), name, 0o600, io.MultiReader(strings.NewReader("half"), failingReader{}))
 	require.Error(t, err)
-	old, err := os.ReadFile(name) //nolint:gosec // test
+	old, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Equal(t, "old", string(old))
 

@@ -206,7 +206,7 @@ func session(ctx context.Context, nc ssh.NewChannel) {
 }
 
 func run(ctx context.Context, ch ssh.Channel, command string) {
-	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", command) //nolint:gosec // that is what it is for
+	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, ch, ch.Stderr()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -231,7 +231,7 @@ func run(ctx context.Context, ch ssh.Channel, command string) {
 		}{Signal: "KILL"}))
 		return
 	}
-	_, _ = ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(cmd.ProcessState.ExitCode())})) //nolint:gosec // 0 to 255
+	_, _ = ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(cmd.ProcessState.ExitCode())}))
 }
 
 func forward(ctx context.Context, nc ssh.NewChannel) {

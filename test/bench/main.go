@@ -54,7 +54,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // PostgreSQL may run as another user
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
 	b.stack, err = stack.Start(ctx, stack.Options{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -79,7 +80,7 @@ func (b *bench) atOnce(ctx context.Context, vnfd string, params json.RawMessage)
 		if err != nil {
 			return err
 		}
-		b.row("instantiate, all at once", fmt.Sprintf("%d", many),
+		b.row("instantiate, all at once", strconv.Itoa(many),
 			fmt.Sprintf("%.2f s for all, %s CPU each", wall.Seconds(), ms((after.CPU-before.CPU)/time.Duration(many))), "aim 100 in ≤ 3 s; anchor 10 in 43-48 s")
 		b.row("resident memory, highest", fmt.Sprintf("%d at once", many), mib(after.Peak), "aim ≤ 60 MiB")
 	}

@@ -94,7 +94,7 @@ func (d *demo) empty() error {
 		return err
 	}
 	// PostgreSQL may run as another user, which has to reach its folder.
-	return os.MkdirAll(abs, 0o755) //nolint:gosec // holds nothing but folders with modes of their own
+	return os.MkdirAll(abs, 0o755)
 }
 
 // needPostgres installs PostgreSQL when there is none and we may; otherwise the error says how.

@@ -19,7 +19,7 @@ type Process struct {
 }
 
 // start runs a program with extra environment; its output goes to out.
-func start(out io.Writer, stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
+func start(out, stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
 	cmd := exec.Command(name, args...) //nolint:noctx // lives until it is stopped, not as long as a context
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = out

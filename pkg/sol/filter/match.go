@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func match(node any, terms []term) bool {
 		if !v.CanConvert(object) {
 			return false
 		}
-		m, ok := v.Convert(object).Interface().(map[string]any)
+		m, ok := reflect.TypeAssert[map[string]any](v.Convert(object))
 		return ok && matchObject(m, terms)
 	case reflect.Slice:
 		for i := range v.Len() {
@@ -174,12 +175,7 @@ func compare(have any, e *Expr) bool {
 }
 
 func anyValue(values []string, is func(string) bool) bool {
-	for _, v := range values {
-		if is(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(values, is)
 }
 
 func contains(have any, values []string) bool {

@@ -10,14 +10,14 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/paging"
 )
 
-func signer(t testing.TB, keys ...string) *paging.Signer {
-	t.Helper()
+func signer(tb testing.TB, keys ...string) *paging.Signer {
+	tb.Helper()
 	raw := make([][]byte, 0, len(keys))
 	for _, k := range keys {
 		raw = append(raw, []byte(k))
 	}
 	s, err := paging.NewSigner(raw...)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return s
 }
 
