@@ -34,6 +34,8 @@ type Options struct {
 	Version string
 	// Infras are drivers by vimType beside the built-in ones, for tests.
 	Infras map[string]lcm.Infra
+	// WrapStore puts a layer around what the domain stores, for tests that let a node die at a certain write; may be nil.
+	WrapStore func(lcm.Store) lcm.Store
 }
 
 // App is one node.
@@ -129,11 +131,15 @@ func (a *App) openPackages() error {
 func (a *App) openDomain(queue *engine.Queue) {
 	clock := lcm.SystemClock{}
 	a.drivers = newDrivers(a)
+	var st lcm.Store = a.store
+	if a.opts.WrapStore != nil {
+		st = a.opts.WrapStore(st)
+	}
 	a.service = &lcm.Service{
-		Store: a.store, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock, Deadline: a.cfg.Deadline,
+		Store: st, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock, Deadline: a.cfg.Deadline,
 	}
 	runner := &lcm.Runner{
-		Store: a.store, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
+		Store: st, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
 		Planner: &lcm.Planner{Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grant.Local{Zones: a.cfg.Grant.Zones}},
 		Tuning: lcm.Tuning{
 			TickBudget: a.cfg.Engine.TickBudget, InlineWait: a.cfg.Engine.InlineWait,
