@@ -1,0 +1,171 @@
+// Package crash_test kills nodes of Gybe and looks whether anything is lost, done twice or left behind. Every node is a process
+// of its own, and every death is a real SIGKILL: some come at a chosen write to the database, others at what can be seen from
+// outside.
+package crash_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/app"
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// envNode makes this test binary a node, which can be told to die.
+const envNode = "GYBE_TEST_CRASH_NODE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envNode) != "" {
+		if err := node(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	code := m.Run()
+	removeBinaries()
+	os.Exit(code)
+}
+
+// node runs a node. It says its URL on out when it is ready, and reads deaths from in, one JSON document a line, saying "armed"
+// to each. It ends with in.
+func node(ctx context.Context, in io.Reader, out io.Writer) error {
+	cfg, _, err := config.Load(config.Source{Env: os.Environ()})
+	if err != nil {
+		return err
+	}
+	var m *mortal
+	n, err := app.New(ctx, cfg, app.Options{
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Version: "crash",
+		WrapStore: func(s lcm.Store) lcm.Store {
+			m = &mortal{Store: s, names: map[int64]string{}}
+			return m
+		},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-n.Ready():
+	}
+	fmt.Fprintln(out, n.URL())
+	go func() {
+		defer stop()
+		orders := bufio.NewScanner(in)
+		for orders.Scan() {
+			var d death
+			if err := json.Unmarshal(orders.Bytes(), &d); err != nil {
+				fmt.Fprintln(out, err)
+				return
+			}
+			m.arm(d)
+			fmt.Fprintln(out, "armed")
+		}
+	}()
+	return <-done
+}
+
+// child is a node that was started from here.
+type child struct {
+	t     *testing.T
+	name  string
+	cmd   *exec.Cmd
+	api   *client.Client
+	in    io.WriteCloser
+	lines *bufio.Reader
+	dead  chan struct{}
+	log   string
+	// ready is the time from its start to its readiness.
+	ready time.Duration
+}
+
+var children atomic.Int64
+
+// spawn starts a node on a database; all nodes with the same data folder share keys and content. It ends with the test.
+func spawn(t *testing.T, database, data string, env ...string) *child {
+	t.Helper()
+	began := time.Now()
+	c := &child{t: t, name: "node-" + strconv.FormatInt(children.Add(1), 10), dead: make(chan struct{})}
+	c.log = filepath.Join(data, c.name+".log")
+	log, err := os.Create(c.log)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, log.Close()) }()
+	c.cmd = exec.Command(os.Args[0]) //nolint:noctx // it is killed on purpose, or with the test
+	c.cmd.Env = append(os.Environ(), envNode+"=1", "GYBE_DATABASE_URL="+database, "GYBE_LISTEN=127.0.0.1:0", "GYBE_DEBUG_LISTEN=",
+		"GYBE_DATA_DIR="+data, "GYBE_NODE_ID="+c.name, "GYBE_SSH_PORT="+strconv.Itoa(sshPort))
+	c.cmd.Env = append(c.cmd.Env, env...)
+	c.cmd.Stderr = log
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	c.in, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	c.lines = bufio.NewReader(out)
+	require.NoError(t, c.cmd.Start())
+	t.Cleanup(c.kill)
+	url, err := c.lines.ReadString('\n')
+	require.NoError(t, err, "the node does not start: %s", c.words())
+	c.api, err = client.New(strings.TrimSpace(url), nil)
+	require.NoError(t, err)
+	go func() {
+		_ = c.cmd.Wait() // it is killed
+		close(c.dead)
+	}()
+	c.ready = time.Since(began)
+	return c
+}
+
+// arm plans its death; false when it has died already.
+func (c *child) arm(d death) bool {
+	c.t.Helper()
+	raw, err := json.Marshal(d)
+	require.NoError(c.t, err)
+	if _, err = c.in.Write(append(raw, '\n')); err != nil {
+		return false
+	}
+	line, err := c.lines.ReadString('\n')
+	if err != nil {
+		return false
+	}
+	require.Equal(c.t, "armed\n", line)
+	return true
+}
+
+// kill ends it at once.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill() // dead already is as good
+	<-c.dead
+}
+
+// words are the last lines of its log.
+func (c *child) words() string {
+	raw, err := os.ReadFile(c.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}

@@ -1,0 +1,128 @@
+package crash_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// death says when a node dies: at the Nth write that fits Method and Step, before it is made or right after it is durable.
+type death struct {
+	Nth   int  `json:"nth"`
+	After bool `json:"after"`
+	// Method is that of lcm.Store, Step the name of the step or phase that it is about; "" fits all.
+	Method string `json:"method,omitempty"`
+	Step   string `json:"step,omitempty"`
+}
+
+// mortal is a store whose node dies as by kill -9: in the middle of whatever else it does.
+type mortal struct {
+	lcm.Store
+
+	mu    sync.Mutex
+	death death // Nth 0: it lives
+	count int
+	dying bool
+	names map[int64]string // of steps by id
+}
+
+// arm plans the death and counts from here. It does not return when the last death that was planned is about to come.
+func (m *mortal) arm(d death) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dying {
+		select {}
+	}
+	m.death, m.count = d, 0
+}
+
+// write makes one write, unless it is the last thing that this process does.
+func (m *mortal) write(method, step string, do func() error) error {
+	m.mu.Lock()
+	d := m.death
+	now := false
+	if d.Nth > 0 && (d.Method == "" || d.Method == method) && (d.Step == "" || d.Step == step) {
+		m.count++
+		now = m.count == d.Nth
+		m.dying = m.dying || now
+	}
+	m.mu.Unlock()
+	if now && !d.After {
+		die()
+	}
+	err := do()
+	if now {
+		die()
+	}
+	return err
+}
+
+func die() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+func (m *mortal) name(id int64) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.names[id]
+}
+
+// Admit implements lcm.Store.
+func (m *mortal) Admit(ctx context.Context, op *lcm.Operation, msg []lcm.Message, check func(*lcm.Instance) error) error {
+	return m.write("Admit", "", func() error { return m.Store.Admit(ctx, op, msg, check) })
+}
+
+// Steer implements lcm.Store.
+func (m *mortal) Steer(ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error)) (op *lcm.Operation, err error) {
+	err = m.write("Steer", "", func() error {
+		op, err = m.Store.Steer(ctx, id, change)
+		return err
+	})
+	return op, err
+}
+
+// Claim implements lcm.Store.
+func (m *mortal) Claim(ctx context.Context, opID, node string) (c *lcm.Claimed, err error) {
+	err = m.write("Claim", "", func() error {
+		c, err = m.Store.Claim(ctx, opID, node)
+		return err
+	})
+	return c, err
+}
+
+// CommitTick implements lcm.Store. The step is the phase that the operation is in.
+func (m *mortal) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
+	return m.write("CommitTick", t.Op.Phase, func() error { return m.Store.CommitTick(ctx, c, t) })
+}
+
+// BeginStep implements lcm.Store.
+func (m *mortal) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (rec lcm.StepRecord, err error) {
+	err = m.write("BeginStep", name, func() error {
+		rec, err = m.Store.BeginStep(ctx, c, phase, name, target)
+		m.mu.Lock()
+		m.names[rec.ID] = name
+		m.mu.Unlock()
+		return err
+	})
+	return rec, err
+}
+
+// SaveStep implements lcm.Store.
+func (m *mortal) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
+	return m.write("SaveStep", m.name(id), func() error { return m.Store.SaveStep(ctx, c, id, checkpoint) })
+}
+
+// EndStep implements lcm.Store.
+func (m *mortal) EndStep(ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, f *lcm.Failure) error {
+	return m.write("EndStep", m.name(id), func() error { return m.Store.EndStep(ctx, c, id, state, detail, f) })
+}
+
+// AppendLog implements lcm.Store.
+func (m *mortal) AppendLog(ctx context.Context, c lcm.Claim, id int64, lines []lcm.LogLine) error {
+	return m.write("AppendLog", m.name(id), func() error { return m.Store.AppendLog(ctx, c, id, lines) })
+}
