@@ -192,7 +192,6 @@ func (m *Machine) system() *ubuntu.OS {
 		return o
 	}
 	o.Sys.PowerOn(m.f.ctx)
-	m.f.world.booting(m, o)
 	o.Boot(o.Sys.Context())
 	if first && len(m.spec.UserData) > 0 {
 		o.Sys.Go(func(ctx context.Context) { o.CloudInit(ctx, m.spec.UserData, m.spec.AdminUser) })
@@ -215,8 +214,12 @@ func (m *Machine) build() *ubuntu.OS {
 		})
 	}
 	o.Sys.Before = func(ctx context.Context, p *process.Proc) (int, bool) { return m.f.before(ctx, m.spec.ID, p) }
-	o.Sys.After = func(p *process.Proc, status int, took time.Duration) {
+	o.Sys.After = func(p *process.Proc, status int, took time.Duration) int {
+		if x := m.f.failure(m.spec.ID, line(p), true); x != nil {
+			status = m.f.play(p.Context(), p, x)
+		}
 		m.f.record(m.spec.ID, Entry{Kind: "exec", User: o.Sys.UserName(p.Cred.UID), PID: p.PID, Line: line(p), Exit: status, Took: took})
+		return status
 	}
 	o.Add(map[string]process.Program{"sshd": m.sshd})
 	m.f.world.install(m, o)
@@ -368,14 +371,14 @@ func (m *Machine) mayHold(vip netip.Addr) bool {
 	return slices.Contains(m.vips, vip)
 }
 
-// aliases are the public addresses that lead to a virtual one.
-func (m *Machine) aliases(vip netip.Addr) []netip.Addr {
+// aliasAddrs are the public addresses that lead to a virtual one.
+func (m *Machine) aliasAddrs(vip netip.Addr) []netstack.Addr {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []netip.Addr
+	var out []netstack.Addr
 	for pub, v := range m.vipAlias {
 		if v == vip {
-			out = append(out, pub)
+			out = append(out, netstack.Addr{IP: pub, Target: vip, Virtual: true})
 		}
 	}
 	return out

@@ -280,8 +280,8 @@ func parseFlags(args []string, switches string, short map[string]string) flagSet
 		if !strings.HasPrefix(a, "--") {
 			if long, ok := short[name]; ok {
 				name = long
-			} else if long, ok := short[name[:1]]; ok && !has {
-				value, has, name = name[1:], true, long
+			} else if long, ok := short[name[:1]]; ok {
+				name, value, has = long, strings.TrimPrefix(a[2:], "="), true
 			}
 		}
 		switch {

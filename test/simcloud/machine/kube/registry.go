@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"sync"
+	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 )
@@ -18,11 +19,12 @@ type Registry struct {
 	mu       sync.Mutex
 	clusters map[string]*kubeapi.Cluster
 	masters  map[string]map[*Node]bool
+	silent   map[silence]*time.Timer
 }
 
 // NewRegistry returns a registry without clusters.
 func NewRegistry() *Registry {
-	return &Registry{clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{}}
+	return &Registry{clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{}, silent: map[silence]*time.Timer{}}
 }
 
 // Close ends all clusters.
@@ -30,6 +32,7 @@ func (r *Registry) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for h, c := range r.clusters {
+		r.hush(c)
 		c.Close()
 		delete(r.clusters, h)
 	}
@@ -63,6 +66,7 @@ func (r *Registry) Forget(n *Node) {
 		delete(m, n)
 		if len(m) == 0 {
 			if c := r.clusters[h]; c != nil {
+				r.hush(c)
 				c.Close()
 			}
 			delete(r.clusters, h)

@@ -177,7 +177,7 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 	defer t.Stop()
 	defer func() {
 		if cluster != nil {
-			cluster.SetNodeReady(name, false, "")
+			n.reg.report(n.os.Sys.Clock, cluster, name, false)
 		}
 	}()
 	ready := false
@@ -201,11 +201,12 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 				Name: name, ControlPlane: master, IP: ip, Version: n.version("kubelet"), OSImage: "Ubuntu 22.04.4 LTS", KernelVersion: "5.15.0-107-generic",
 				ContainerRuntime: "containerd://1.7.12",
 			})
+			n.reg.report(n.os.Sys.Clock, c, name, true)
 			cluster, ready, pause = c, true, time.Hour
 		case cluster != nil:
 			if ready == cut {
 				ready = !cut
-				cluster.SetNodeReady(name, ready, "")
+				n.reg.report(n.os.Sys.Clock, cluster, name, ready)
 			}
 			pause = time.Hour
 		}

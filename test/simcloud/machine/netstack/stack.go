@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -447,7 +448,7 @@ func (s *Stack) Dial(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 func refusal(ip netip.Addr, port uint64, err error) error {
-	return &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port))), Err: err} //nolint:gosec // parsed as 16 bits
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port))), Err: os.NewSyscallError("connect", err)} //nolint:gosec // parsed as 16 bits
 }
 
 func (s *Stack) trackOut(c net.Conn) net.Conn {

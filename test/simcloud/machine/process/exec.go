@@ -108,7 +108,7 @@ func (p *Proc) Replace(prog Program) int {
 	p.Announce()
 	start := p.Sys.Clock.Now()
 	status, done := 0, false
-	if p.Sys.Before != nil {
+	if p.Sys.Before != nil && !p.Quiet {
 		status, done = p.Sys.Before(p.ctx, p)
 	}
 	if !done {
@@ -118,8 +118,8 @@ func (p *Proc) Replace(prog Program) int {
 	if errors.As(context.Cause(p.ctx), &k) {
 		status = 128 + int(k.Signal)
 	}
-	if p.Sys.After != nil {
-		p.Sys.After(p, status, p.Sys.Clock.Now().Sub(start))
+	if p.Sys.After != nil && !p.Quiet {
+		status = p.Sys.After(p, status, p.Sys.Clock.Now().Sub(start))
 	}
 	return status
 }

@@ -34,6 +34,8 @@ type Proc struct {
 	Started              time.Time
 	// TTY reports whether a terminal was asked for.
 	TTY bool
+	// Quiet keeps the process, and what it starts, out of journals and faults (health checks).
+	Quiet bool
 
 	fds     map[int]*FD
 	ctx     context.Context //nolint:containedctx // a process is a context: ends when it is killed
@@ -114,7 +116,7 @@ func (p *Proc) Group() int {
 func (p *Proc) Fork() (*Proc, error) {
 	c := &Proc{
 		Sys: p.Sys, PPID: p.PID, PGID: p.PGID, SID: p.SID, Args: p.Args, Env: p.Env, Dir: p.Dir, Cred: p.Cred, Umask: p.Umask,
-		TTY: p.TTY,
+		TTY: p.TTY, Quiet: p.Quiet,
 	}
 	p.sigMu.Lock()
 	c.deaf = maps.Clone(p.deaf)

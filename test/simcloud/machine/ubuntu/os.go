@@ -220,3 +220,6 @@ func (o *OS) note(unit, line string) {
 	l := append(o.journal[unit], o.Sys.Clock.Now().UTC().Format(time.Stamp)+" "+o.host+" "+line)
 	o.journal[unit] = l[max(0, len(l)-maxJournal):]
 }
+
+// Hardware is what the machine was built with; zero numbers mean unknown.
+func (o *OS) Hardware() Hardware { return o.hw }

@@ -56,8 +56,10 @@ func (o *OS) builtin() {
 	}
 }
 
-// nic is the name of the machine's interface, as a virtio device gets it.
-const nic = "ens3"
+// Interface is the name of the machine's network interface, as a virtio device gets it.
+const Interface = "ens3"
+
+const nic = Interface
 
 func (o *OS) ip(_ context.Context, p *process.Proc) int {
 	v4, oneLine, brief := false, false, false

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/netstack"
@@ -233,7 +234,7 @@ func (r *webRequest) overNetwork(ctx context.Context, o *OS, p *process.Proc, u 
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	}
-	var dialErr error
+	var dialErr atomic.Pointer[error] // the transport dials on a goroutine of its own
 	tr := &http.Transport{
 		TLSClientConfig: conf, DisableKeepAlives: true, ForceAttemptHTTP2: false,
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -243,7 +244,9 @@ func (r *webRequest) overNetwork(ctx context.Context, o *OS, p *process.Proc, u 
 				defer cancel()
 			}
 			c, err := o.Net.Dial(ctx, addr)
-			dialErr = err
+			if err != nil {
+				dialErr.Store(&err)
+			}
 			return c, err
 		},
 	}
@@ -262,7 +265,11 @@ func (r *webRequest) overNetwork(ctx context.Context, o *OS, p *process.Proc, u 
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, nil, curlError(ctx, u, err, dialErr)
+		var derr error
+		if e := dialErr.Load(); e != nil {
+			derr = *e
+		}
+		return nil, nil, curlError(ctx, u, err, derr)
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
@@ -631,4 +638,17 @@ func gpg(_ context.Context, p *process.Proc) int {
 		return 2
 	}
 	return 0
+}
+
+// Fetch gets a URL as kubectl does for manifests: from the simulated internet, or over the machine's network.
+func (o *OS) Fetch(ctx context.Context, p *process.Proc, rawURL string) ([]byte, error) {
+	r := &webRequest{method: http.MethodGet, url: rawURL, header: http.Header{}, follow: true}
+	res, body, err := r.do(ctx, o, p)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("server reported %d %s, status code=%d", res.StatusCode, http.StatusText(res.StatusCode), res.StatusCode)
+	}
+	return body, nil
 }

@@ -1,0 +1,320 @@
+// Package haproxy is the load balancer of a simulated machine: it reads the part of haproxy.cfg that matters for
+// passing TCP connections on, checks it in haproxy's words, and really forwards.
+package haproxy
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is a parsed configuration.
+type Config struct {
+	proxies  []*proxy
+	backends map[string]*proxy
+	// Problems are what haproxy -c would complain of; any of them is fatal.
+	Problems []string
+}
+
+// proxy is a frontend, backend or listen section.
+type proxy struct {
+	kind, name string
+	binds      []netip.AddrPort
+	def        string // default_backend
+	servers    []*server
+	check      httpCheck
+	connect    time.Duration
+	next       int
+}
+
+// httpCheck is option httpchk.
+type httpCheck struct {
+	on     bool
+	method string
+	uri    string
+	status string
+}
+
+// server is one line of a backend.
+type server struct {
+	name     string
+	addr     string
+	check    bool
+	checkTLS bool
+	inter    time.Duration
+	disabled bool
+	backup   bool
+}
+
+var sections = []string{"global", "defaults", "frontend", "backend", "listen", "userlist", "peers", "resolvers", "mailers", "cache", "program", "http-errors", "ring", "fcgi-app"}
+
+// keywords are the words that may begin a line of a proxy section.
+var keywords = strings.Fields(`bind mode option default_backend use_backend server server-template default-server balance timeout log maxconn retries acl
+	http-check tcp-check tcp-request tcp-response http-request http-response stats stick-table stick fullconn cookie errorfile description disabled enabled
+	source hash-type compression monitor-uri rate-limit email-alert external-check load-server-state-from-file redirect capture unique-id-format unique-id-header
+	log-format log-tag filter bind-process id guid force-persist ignore-persist persist max-keep-alive-queue no http-reuse errorloc monitor dispatch declare`)
+
+// Parse reads a configuration; file is its name in messages.
+func Parse(file, text string) *Config {
+	c := &Config{backends: map[string]*proxy{}}
+	var cur *proxy
+	section := ""
+	defaults := &proxy{connect: 5 * time.Second}
+	defServer := server{inter: 2 * time.Second}
+	no := 0
+	alert := func(format string, a ...any) {
+		c.Problems = append(c.Problems, fmt.Sprintf("parsing [%s:%d] : %s", file, no, fmt.Sprintf(format, a...)))
+	}
+	for line := range strings.Lines(text) {
+		no++
+		f := fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		if slices.Contains(sections, f[0]) {
+			section, cur = f[0], nil
+			defServer = server{inter: 2 * time.Second}
+			switch section {
+			case "defaults":
+				defaults = &proxy{connect: 5 * time.Second}
+			case "frontend", "backend", "listen":
+				if len(f) < 2 {
+					alert("'%s' expects an <id> argument", section)
+					continue
+				}
+				cur = &proxy{kind: section, name: f[1], check: defaults.check, connect: defaults.connect}
+				for _, p := range c.proxies {
+					if p.name == cur.name && (p.kind == cur.kind || p.kind == "listen" || cur.kind == "listen") {
+						alert("%s '%s' has the same name as %s '%s'.", cur.kind, cur.name, p.kind, p.name)
+					}
+				}
+				c.proxies = append(c.proxies, cur)
+				if section != "frontend" {
+					c.backends[cur.name] = cur
+				}
+			}
+			continue
+		}
+		switch section {
+		case "":
+			alert("unknown keyword '%s' out of section.", f[0])
+		case "defaults", "frontend", "backend", "listen":
+			p := cur
+			if section == "defaults" {
+				p = defaults
+			}
+			if p == nil {
+				continue
+			}
+			if !slices.Contains(keywords, f[0]) {
+				alert("unknown keyword '%s' in '%s' section", f[0], section)
+				continue
+			}
+			p.line(f, &defServer, alert)
+		}
+	}
+	for _, p := range c.proxies {
+		if p.def != "" && c.backends[p.def] == nil {
+			c.Problems = append(c.Problems, fmt.Sprintf("Proxy '%s': unable to find required default_backend: '%s'.", p.name, p.def))
+		}
+	}
+	if len(c.proxies) == 0 && len(c.Problems) == 0 {
+		return c
+	}
+	return c
+}
+
+// fields splits a line at blanks, minding quotes and comments.
+func fields(line string) []string {
+	var out []string
+	var b strings.Builder
+	quote, in := rune(0), false
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			b.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, in = r, true
+		case r == '#':
+			if in {
+				out = append(out, b.String())
+			}
+			return out
+		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
+			if in {
+				out = append(out, b.String())
+				b.Reset()
+				in = false
+			}
+		default:
+			b.WriteRune(r)
+			in = true
+		}
+	}
+	if in {
+		out = append(out, b.String())
+	}
+	return out
+}
+
+// line takes one setting of a section.
+func (p *proxy) line(f []string, def *server, alert func(string, ...any)) {
+	switch f[0] {
+	case "bind":
+		if len(f) < 2 {
+			alert("'bind' expects {<path>|addr1:port1[-end1]}{,[addr]:port[-end]}... as arguments.")
+			return
+		}
+		for a := range strings.SplitSeq(f[1], ",") {
+			ap, err := bindAddr(a)
+			if err != nil {
+				alert("'bind' : invalid address: '%s' in '%s'", a, f[1])
+				continue
+			}
+			p.binds = append(p.binds, ap)
+		}
+	case "mode":
+		if len(f) < 2 || !slices.Contains([]string{"tcp", "http", "health", "log"}, f[1]) {
+			alert("unknown proxy mode '%s'.", strings.Join(f[1:], " "))
+		}
+	case "default_backend":
+		if len(f) < 2 {
+			alert("'default_backend' expects a backend name.")
+			return
+		}
+		p.def = f[1]
+	case "timeout":
+		if len(f) < 3 {
+			alert("'timeout' expects an integer value (in milliseconds)")
+			return
+		}
+		d, ok := duration(f[2])
+		if !ok {
+			alert("unexpected character in 'timeout %s': '%s'", f[1], f[2])
+		}
+		if f[1] == "connect" {
+			p.connect = d
+		}
+	case "option":
+		if len(f) > 1 && f[1] == "httpchk" {
+			p.check = httpCheck{on: true, method: "OPTIONS", uri: "/"}
+			switch len(f) {
+			case 2:
+			case 3:
+				p.check.uri = f[2]
+			default:
+				p.check.method, p.check.uri = f[2], f[3]
+			}
+		}
+	case "http-check":
+		if len(f) >= 4 && f[1] == "expect" && f[2] == "status" {
+			p.check.status = f[3]
+		}
+		if len(f) > 2 && f[1] == "send" {
+			for i, w := range f {
+				if w == "uri" && i+1 < len(f) {
+					p.check.uri = f[i+1]
+				}
+				if w == "meth" && i+1 < len(f) {
+					p.check.method = f[i+1]
+				}
+			}
+		}
+	case "default-server":
+		def.options(f[1:], alert)
+	case "server":
+		if len(f) < 3 {
+			alert("'server' expects <name> and <addr>[:<port>] as arguments.")
+			return
+		}
+		if p.kind == "frontend" {
+			alert("'server' not allowed in 'frontend' section.")
+			return
+		}
+		s := *def
+		s.name, s.addr = f[1], f[2]
+		if _, port, err := net.SplitHostPort(s.addr); err != nil || port == "" {
+			alert("'server %s' : invalid address: '%s'", s.name, s.addr)
+			return
+		}
+		if slices.ContainsFunc(p.servers, func(o *server) bool { return o.name == s.name }) {
+			alert("%s '%s', another server named '%s' was already defined", p.kind, p.name, s.name)
+			return
+		}
+		s.options(f[3:], alert)
+		p.servers = append(p.servers, &s)
+	}
+}
+
+func bindAddr(a string) (netip.AddrPort, error) {
+	host, port, err := net.SplitHostPort(a)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	ip := netip.IPv4Unspecified()
+	if host != "" && host != "*" && host != "::" && host != "0.0.0.0" {
+		if ip, err = netip.ParseAddr(host); err != nil {
+			return netip.AddrPort{}, err
+		}
+	}
+	return netip.AddrPortFrom(ip, uint16(n)), nil
+}
+
+// duration reads 1s, 500ms, 10m or a number of milliseconds.
+func duration(t string) (time.Duration, bool) {
+	if n, err := strconv.Atoi(t); err == nil {
+		return time.Duration(n) * time.Millisecond, true
+	}
+	d, err := time.ParseDuration(strings.Replace(t, "d", "h", 1))
+	return d, err == nil
+}
+
+// options takes the words after a server's address.
+func (s *server) options(f []string, alert func(string, ...any)) {
+	takes := map[string]bool{
+		"weight": true, "maxconn": true, "fall": true, "rise": true, "inter": true, "fastinter": true, "downinter": true, "port": true, "verify": true, "ca-file": true,
+		"crt": true, "sni": true, "check-sni": true, "on-marked-down": true, "on-marked-up": true, "on-error": true, "observe": true, "error-limit": true, "slowstart": true,
+		"cookie": true, "id": true, "track": true, "resolvers": true, "init-addr": true, "resolve-prefer": true, "alpn": true, "check-alpn": true, "addr": true, "source": true,
+	}
+	for i := 0; i < len(f); i++ {
+		w := f[i]
+		if takes[w] {
+			if i++; i >= len(f) {
+				alert("'server %s' : '%s' expects a value", s.name, w)
+				return
+			}
+			if w == "inter" {
+				s.inter, _ = duration(f[i])
+			}
+			continue
+		}
+		switch w {
+		case "check":
+			s.check = true
+		case "check-ssl":
+			s.checkTLS = true
+		case "ssl":
+			s.checkTLS = true
+		case "disabled":
+			s.disabled = true
+		case "backup":
+			s.backup = true
+		case "no-check":
+			s.check = false
+		case "send-proxy", "send-proxy-v2", "check-send-proxy", "non-stick", "enabled", "no-ssl", "no-backup", "no-check-ssl", "tfo", "allow-0rtt":
+		default:
+			alert("'server %s' : unknown keyword '%s'.", s.name, w)
+			return
+		}
+	}
+}

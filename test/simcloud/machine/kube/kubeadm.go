@@ -1,0 +1,353 @@
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
+)
+
+const kubeadmSwitches = "upload-certs control-plane print-join-command force f skip-token-print skip-certificate-key-print dry-run discovery-token-unsafe-skip-ca-verification cleanup-tmp-dir help h"
+
+func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
+	f := parseFlags(p.Args[1:], kubeadmSwitches, map[string]string{"f": "force", "o": "output", "v": "v"})
+	verb := ""
+	if len(f.args) > 0 {
+		verb = f.args[0]
+	}
+	switch verb {
+	case "init":
+		if len(f.args) > 1 && f.args[1] == "phase" {
+			return n.phase(ctx, p, f)
+		}
+		return n.init(ctx, p, f)
+	case "join":
+		return n.join(ctx, p, f)
+	case "reset":
+		return n.reset(ctx, p, f)
+	case "token":
+		return n.token(ctx, p, f)
+	case "version":
+		if v := n.version("kubeadm"); f.get("output") == "short" {
+			p.Printf("%s\n", v)
+		} else {
+			p.Printf("kubeadm version: &version.Info{Major:\"1\", Minor:\"%d\", GitVersion:\"%s\", Platform:\"linux/amd64\"}\n", minor(v), v)
+		}
+		return 0
+	case "config":
+		return n.config(p, f)
+	case "certs":
+		if len(f.args) > 1 && f.args[1] == "certificate-key" {
+			p.Printf("%s\n", newKey())
+			return 0
+		}
+		if len(f.args) > 1 && f.args[1] == "check-expiration" {
+			p.Printf("CERTIFICATE                EXPIRES                  RESIDUAL TIME   CERTIFICATE AUTHORITY   EXTERNALLY MANAGED\nadmin.conf                 Jan 01, 2030 00:00 UTC   364d            ca                      no\n")
+			return 0
+		}
+	case "upgrade":
+		p.Errorf("upgrade is not simulated\n")
+		return 1
+	}
+	p.Errorf("Error: unknown command \"%s\" for \"kubeadm\"\n", verb)
+	return 1
+}
+
+func newKey() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// fatal prints an error the way kubeadm ends.
+func fatal(p *process.Proc, format string, a ...any) int {
+	p.Errorf("%s\nTo see the stack trace of this error execute with --v=5 or higher\n", fmt.Sprintf(format, a...))
+	return 1
+}
+
+// settings reads the flags and the file of --config.
+func (n *Node) settings(p *process.Proc, f flagSet) (*settings, error) {
+	s := &settings{serviceSubnet: "10.96.0.0/12", bindPort: 6443, clusterName: "kubernetes", nodeName: strings.ToLower(n.os.Sys.Hostname())}
+	if name := f.get("config"); name != "" {
+		b, err := p.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("unable to read config from %q : open %s: %s", name, name, strings.ToLower(process.Reason(err)))
+		}
+		if err := s.load(b); err != nil {
+			return nil, err
+		}
+	}
+	for dst, name := range map[*string]string{
+		&s.nodeName: "node-name", &s.advertise: "apiserver-advertise-address", &s.endpoint: "control-plane-endpoint", &s.version: "kubernetes-version",
+		&s.podSubnet: "pod-network-cidr", &s.serviceSubnet: "service-cidr", &s.certKey: "certificate-key", &s.criSocket: "cri-socket", &s.token: "token",
+	} {
+		if v := f.get(name); v != "" {
+			*dst = v
+		}
+	}
+	if t := f.get("tls-bootstrap-token"); t != "" {
+		s.token = t
+	}
+	if t := f.get("discovery-token"); t != "" {
+		s.token = t
+	}
+	s.sans = append(s.sans, f.list("apiserver-cert-extra-sans")...)
+	s.ignore = append(s.ignore, f.list("ignore-preflight-errors")...)
+	s.skipPhases = append(s.skipPhases, f.list("skip-phases")...)
+	s.hashes = append(s.hashes, f.vals["discovery-token-ca-cert-hash"]...)
+	s.unsafe = s.unsafe || f.on("discovery-token-unsafe-skip-ca-verification")
+	s.controlPlane = s.controlPlane || f.on("control-plane")
+	s.uploadCerts = f.on("upload-certs")
+	if len(f.args) > 1 && f.args[0] == "join" {
+		s.server = f.args[1]
+	}
+	if s.advertise == "" {
+		s.advertise = n.os.Net.Primary().String()
+	}
+	return s, nil
+}
+
+// access finds a kubeconfig that kubeadm may use, the cluster behind it, and makes sure that the API server answers.
+func (n *Node) access(ctx context.Context, p *process.Proc, f flagSet) (*kubeapi.Cluster, *client, error) {
+	names := []string{f.get("kubeconfig")}
+	if names[0] == "" {
+		names = []string{p.Env["KUBECONFIG"], adminConf, p.Env["HOME"] + "/.kube/config"}
+	}
+	var last error
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		b, err := p.ReadFile(name)
+		if err != nil {
+			if last == nil || process.Errno(err) != process.Errno(errNotExist) {
+				last = fmt.Errorf("failed to load admin kubeconfig: open %s: %s", name, strings.ToLower(process.Reason(err)))
+			}
+			continue
+		}
+		k, err := loadConfig(b)
+		if err != nil {
+			return nil, nil, fmt.Errorf("failed to load admin kubeconfig: %w", err)
+		}
+		c, err := k.connect(p, 10*time.Second)
+		if err != nil {
+			return nil, nil, err
+		}
+		st, body, err := c.do(ctx, http.MethodGet, "/api/v1/namespaces/kube-system/configmaps/kubeadm-config?timeout=10s", "", nil)
+		if err != nil {
+			c.close()
+			return nil, nil, fmt.Errorf("unable to fetch the kubeadm-config ConfigMap: failed to get config map: %w", err)
+		}
+		if st != http.StatusOK {
+			c.close()
+			return nil, nil, fmt.Errorf("unable to fetch the kubeadm-config ConfigMap: failed to get config map: %s", message(body))
+		}
+		cl := n.reg.byCA(k.ca)
+		if cl == nil {
+			c.close()
+			return nil, nil, errors.New("the cluster of this kubeconfig does not exist any more")
+		}
+		return cl, c, nil
+	}
+	return nil, nil, last
+}
+
+var errNotExist = func() error { _, err := memfs.New(time.Now, 0).As(memfs.Root).Stat("/x"); return err }()
+
+func (n *Node) token(ctx context.Context, p *process.Proc, f flagSet) int {
+	sub := "list"
+	if len(f.args) > 1 {
+		sub = f.args[1]
+	}
+	if sub == "generate" {
+		p.Printf("%s.%s\n", newKey()[:6], newKey()[:16])
+		return 0
+	}
+	cl, c, err := n.access(ctx, p, f)
+	if err != nil {
+		return fatal(p, "%v", err)
+	}
+	defer c.close()
+	switch sub {
+	case "create":
+		ttl := 24 * time.Hour
+		if t := f.get("ttl"); t != "" {
+			if ttl, err = time.ParseDuration(t); err != nil && t != "0" {
+				return fatal(p, "invalid argument %q for \"--ttl\" flag: %v", t, err)
+			}
+		}
+		tok := ""
+		if len(f.args) > 2 {
+			if tok = f.args[2]; !cl.AddToken(tok, ttl) {
+				return fatal(p, "the bootstrap token %q was not of the form \"\\\\A([a-z0-9]{6})\\\\.([a-z0-9]{16})\\\\z\"", tok)
+			}
+		} else {
+			tok = cl.CreateToken(ttl)
+		}
+		if f.on("print-join-command") {
+			cmd := fmt.Sprintf("kubeadm join %s --token %s --discovery-token-ca-cert-hash %s", strings.TrimPrefix(c.server, "https://"), tok, cl.CAHash())
+			if k := f.get("certificate-key"); k != "" {
+				cmd += " --control-plane --certificate-key " + k
+			}
+			tok = cmd + " "
+		}
+		p.Printf("%s\n", tok)
+	case "delete":
+		for _, t := range f.args[2:] {
+			if !cl.DeleteToken(t) {
+				return fatal(p, "failed to delete bootstrap token %q: secrets \"bootstrap-token-%s\" not found", t, strings.SplitN(t, ".", 2)[0])
+			}
+			p.Printf("bootstrap token %q deleted\n", strings.SplitN(t, ".", 2)[0])
+		}
+	case "list":
+		p.Printf("TOKEN                     TTL         EXPIRES                USAGES                   DESCRIPTION   EXTRA GROUPS\n")
+	default:
+		return fatal(p, "unknown command %q for \"kubeadm token\"", sub)
+	}
+	return 0
+}
+
+// phase runs the phases that scripts call by themselves.
+func (n *Node) phase(ctx context.Context, p *process.Proc, f flagSet) int {
+	name := ""
+	if len(f.args) > 2 {
+		name = f.args[2]
+	}
+	if name != "upload-certs" {
+		return fatal(p, "phase %q is not simulated", name)
+	}
+	if p.Cred.UID != 0 {
+		return fatal(p, "error execution phase upload-certs: open %s: permission denied", adminConf)
+	}
+	s, err := n.settings(p, f)
+	if err != nil {
+		return fatal(p, "%v", err)
+	}
+	cl, c, err := n.access(ctx, p, f)
+	if err != nil {
+		return fatal(p, "error execution phase upload-certs: error uploading certs: error creating token: %v", err)
+	}
+	defer c.close()
+	if !s.uploadCerts {
+		p.Printf("[upload-certs] Skipping phase. Please see --upload-certs\n")
+		return 0
+	}
+	key := cl.UploadCerts(s.certKey)
+	p.Printf("[upload-certs] Storing the certificates in Secret \"kubeadm-certs\" in the \"kube-system\" Namespace\n[upload-certs] Using certificate key:\n%s\n", key)
+	return 0
+}
+
+func (n *Node) config(p *process.Proc, f flagSet) int {
+	what := strings.Join(f.args[1:], " ")
+	v := f.get("kubernetes-version")
+	if v == "" {
+		v = n.version("kubeadm")
+	}
+	if !strings.HasPrefix(v, "v") {
+		v = "v" + v
+	}
+	switch what {
+	case "images list", "images pull":
+		pause, etcd := "3.10", "3.6.4-0"
+		if minor(v) >= 34 {
+			pause = "3.10.1"
+		}
+		images := []string{"kube-apiserver:" + v, "kube-controller-manager:" + v, "kube-scheduler:" + v, "kube-proxy:" + v, "coredns/coredns:v1.12.1", "pause:" + pause, "etcd:" + etcd}
+		if what == "images pull" {
+			if why := n.criProblem(); why != "" {
+				return fatal(p, "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": %s", v, why)
+			}
+			if n.os.Net.IsCut() {
+				return fatal(p, "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": dial tcp: lookup registry.k8s.io: i/o timeout", v)
+			}
+		}
+		for _, i := range images {
+			if what == "images pull" {
+				p.Printf("[config/images] Pulled registry.k8s.io/%s\n", i)
+			} else {
+				p.Printf("registry.k8s.io/%s\n", i)
+			}
+		}
+		return 0
+	case "validate", "migrate":
+		if _, err := n.settings(p, f); err != nil {
+			return fatal(p, "%v", err)
+		}
+		p.Printf("ok\n")
+		return 0
+	case "print init-defaults", "print join-defaults":
+		p.Printf("apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\n")
+		return 0
+	}
+	return fatal(p, "unknown command %q for \"kubeadm config\"", what)
+}
+
+// reset removes what init or join has left on the machine.
+func (n *Node) reset(ctx context.Context, p *process.Proc, f flagSet) int {
+	if p.Cred.UID != 0 {
+		c := &checks{}
+		privileged(p, c)
+		c.report(p, nil)
+		return 2
+	}
+	if !f.on("force") {
+		p.Errorf("W0101 00:00:00.000000 preflight.go:56] [reset] WARNING: Changes made to this host by 'kubeadm init' or 'kubeadm join' will be reverted.\n")
+		p.Printf("[reset] Are you sure you want to proceed? [y/N]: ")
+		b, _ := p.ReadFile("-")
+		if a := strings.ToLower(strings.TrimSpace(string(b))); a != "y" && a != "yes" {
+			p.Errorf("error execution phase preflight: aborted reset operation\n")
+			return 1
+		}
+	}
+	p.Printf("[preflight] Running pre-flight checks\n")
+	if name := strings.TrimSpace(string(n.read(etcdDir + "/member/name"))); name != "" {
+		if cl, c, err := n.access(ctx, p, flagSet{vals: map[string][]string{"kubeconfig": {adminConf}}}); err == nil {
+			if len(cl.Members()) > 1 {
+				cl.RemoveMember(name)
+			}
+			c.close()
+		} else {
+			p.Errorf("W0101 00:00:00.000000 removeetcdmember.go:106] [reset] Failed to remove etcd member: %v, please manually remove this etcd member using etcdctl\n", err)
+		}
+		p.Printf("[reset] Deleted contents of the etcd data directory: %s\n", etcdDir)
+	}
+	p.Printf("[reset] Stopping the kubelet service\n")
+	_ = n.os.StopUnit(ctx, "kubelet")
+	n.stopControl()
+	p.Printf("[reset] Deleting contents of directories: [%s /var/lib/kubelet %spki]\n", strings.TrimSuffix(manifestDir, "/"), etc)
+	p.Printf("[reset] Deleting files: [%sadmin.conf %ssuper-admin.conf %s %s %scontroller-manager.conf %sscheduler.conf]\n", etc, etc, kubeletConf, bootstrapConf, etc, etc)
+	v := n.root()
+	for _, d := range []string{strings.TrimSuffix(manifestDir, "/"), "/var/lib/kubelet", strings.TrimSuffix(pkiDir, "/"), etcdDir} {
+		_ = v.RemoveAll(d)
+	}
+	_ = v.MkdirAll(strings.TrimSuffix(manifestDir, "/"), 0o755)
+	for _, file := range []string{"admin.conf", "super-admin.conf", "kubelet.conf", "bootstrap-kubelet.conf", "controller-manager.conf", "scheduler.conf"} {
+		_ = v.Remove(etc + file)
+	}
+	p.Printf("\nThe reset process does not clean CNI configuration. To do so, you must remove /etc/cni/net.d\n")
+	return 0
+}
+
+// stable is the version that kubeadm init installs without being told.
+func (n *Node) stable(s *settings) string {
+	v := s.version
+	if v == "" || strings.HasPrefix(v, "stable") || v == "latest" {
+		return n.version("kubeadm")
+	}
+	v = strings.TrimPrefix(v, "v")
+	if strings.Count(v, ".") == 1 {
+		if l := ubuntu.LatestKubernetes(v); l != "" {
+			v = l
+		}
+	}
+	return "v" + v
+}

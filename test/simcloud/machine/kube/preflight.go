@@ -1,0 +1,182 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+)
+
+// checks collects what preflight finds.
+type checks struct {
+	errs, warns []string
+}
+
+func (c *checks) fail(name, format string, a ...any) {
+	c.errs = append(c.errs, fmt.Sprintf("[ERROR %s]: %s", name, fmt.Sprintf(format, a...)))
+}
+
+func (c *checks) warn(name, format string, a ...any) {
+	c.warns = append(c.warns, fmt.Sprintf("[WARNING %s]: %s", name, fmt.Sprintf(format, a...)))
+}
+
+// report prints the findings; false if one is fatal. Errors named in ignore become warnings.
+func (c *checks) report(p *process.Proc, ignore []string) bool {
+	var fatal []string
+	for _, e := range c.errs {
+		name := strings.TrimPrefix(strings.SplitN(e, "]", 2)[0], "[ERROR ")
+		if slices.ContainsFunc(ignore, func(i string) bool { return strings.EqualFold(i, name) || i == "all" }) {
+			c.warns = append(c.warns, strings.Replace(e, "[ERROR", "[WARNING", 1))
+			continue
+		}
+		fatal = append(fatal, e)
+	}
+	for _, w := range c.warns {
+		p.Errorf("\t%s\n", w)
+	}
+	if len(fatal) == 0 {
+		return true
+	}
+	p.Errorf("error execution phase preflight: [preflight] Some fatal errors occurred:\n\t%s\n", strings.Join(fatal, "\n\t"))
+	p.Errorf("[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`\n")
+	p.Errorf("To see the stack trace of this error execute with --v=5 or higher\n")
+	return false
+}
+
+// common are the checks of every node.
+func (n *Node) common(c *checks, name string) {
+	content := func(file string) {
+		id := "FileContent-" + strings.ReplaceAll(file, "/", "-")
+		b := n.read(file)
+		switch {
+		case b == nil:
+			c.fail(id, "%s does not exist", file)
+		case strings.TrimSpace(string(b)) != "1":
+			c.fail(id, "%s contents are not set to 1", file)
+		}
+	}
+	if why := n.criProblem(); why != "" {
+		c.fail("CRI", "%s", why)
+	}
+	content("/proc/sys/net/bridge/bridge-nf-call-iptables")
+	content("/proc/sys/net/ipv4/ip_forward")
+	if n.os.SwapOn() {
+		c.warn("Swap", "swap is supported for cgroup v2 only. The kubelet must be properly configured to use swap. Please refer to https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory, or disable swap on the node")
+	}
+	for _, tool := range []string{"crictl", "conntrack", "iptables", "mount"} {
+		if !n.inPath(tool) {
+			if tool == "crictl" {
+				c.warn("FileExisting-crictl", "crictl not found in system path")
+			} else {
+				c.fail("FileExisting-"+tool, "%s not found in system path", tool)
+			}
+		}
+	}
+	for _, tool := range []string{"socat", "ethtool"} {
+		if !n.inPath(tool) {
+			c.warn("FileExisting-"+tool, "%s not found in system path", tool)
+		}
+	}
+	if _, err := n.os.Net.Resolve(name); err != nil {
+		c.warn("Hostname", "hostname \"%s\" could not be reached", name)
+		c.warn("Hostname", "hostname \"%s\": lookup %s on 127.0.0.53:53: server misbehaving", name, name)
+	}
+	if !n.inPath("kubelet") {
+		c.fail("FileExisting-kubelet", "kubelet not found in system path")
+	}
+}
+
+func (n *Node) inPath(tool string) bool {
+	for _, d := range []string{"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/"} {
+		if n.root().Access(d+tool, memfs.Exec) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Node) portFree(c *checks, ports ...uint16) {
+	for _, p := range ports {
+		if n.os.Net.InUse(p) {
+			c.fail(fmt.Sprintf("Port-%d", p), "Port %d is in use", p)
+		}
+	}
+}
+
+func (n *Node) fileFree(c *checks, files ...string) {
+	for _, f := range files {
+		if n.exists(f) {
+			c.fail("FileAvailable-"+strings.ReplaceAll(f, "/", "-"), "%s already exists", f)
+		}
+	}
+}
+
+// size checks what the hardware must have for a control plane.
+func (n *Node) size(c *checks) {
+	cpus, mb := n.os.Hardware().VCPUs, n.os.Hardware().MemoryMB
+	if cpus == 1 {
+		c.fail("NumCPU", "the number of available CPUs 1 is less than the required 2")
+	}
+	if mb > 0 && mb < 1700 {
+		c.fail("Mem", "the system RAM (%d MB) is less than the minimum 1700 MB", mb)
+	}
+}
+
+func privileged(p *process.Proc, c *checks) {
+	if p.Cred.UID != 0 {
+		c.fail("IsPrivilegedUser", "user is not running as root")
+	}
+}
+
+// initChecks are the preflight checks of kubeadm init.
+func (n *Node) initChecks(p *process.Proc, s *settings) *checks {
+	c := &checks{}
+	privileged(p, c)
+	n.size(c)
+	n.portFree(c, 6443, 10259, 10257)
+	n.fileFree(c, manifestDir+"kube-apiserver.yaml", manifestDir+"kube-controller-manager.yaml", manifestDir+"kube-scheduler.yaml", manifestDir+"etcd.yaml")
+	n.common(c, s.nodeName)
+	n.portFree(c, 10250, 2379, 2380)
+	if l, err := n.root().ReadDir(etcdDir); err == nil && len(l) > 0 {
+		c.fail("DirAvailable--var-lib-etcd", "%s is not empty", etcdDir)
+	}
+	if s.version != "" && minor(s.version) != minor(n.version("kubeadm")) && minor(s.version) > minor(n.version("kubeadm")) {
+		c.fail("KubernetesVersion", "Kubernetes version is greater than kubeadm version. Please consider to upgrade kubeadm. Kubernetes version: %s. Kubeadm version: %s", strings.TrimPrefix(s.version, "v"), strings.TrimPrefix(n.version("kubeadm"), "v"))
+	}
+	return c
+}
+
+// joinChecks are the preflight checks of kubeadm join.
+func (n *Node) joinChecks(p *process.Proc, s *settings) *checks {
+	c := &checks{}
+	privileged(p, c)
+	n.fileFree(c, kubeletConf, bootstrapConf)
+	if !s.controlPlane {
+		if l, err := n.root().ReadDir(strings.TrimSuffix(manifestDir, "/")); err == nil && len(l) > 0 {
+			c.fail("DirAvailable--etc-kubernetes-manifests", "/etc/kubernetes/manifests is not empty")
+		}
+	}
+	n.fileFree(c, pkiDir+"ca.crt")
+	n.common(c, s.nodeName)
+	n.portFree(c, 10250)
+	if s.controlPlane {
+		n.size(c)
+		n.portFree(c, 6443, 2379, 2380)
+		if l, err := n.root().ReadDir(etcdDir); err == nil && len(l) > 0 {
+			c.fail("DirAvailable--var-lib-etcd", "%s is not empty", etcdDir)
+		}
+	}
+	return c
+}
+
+func minor(v string) int {
+	f := strings.Split(strings.TrimPrefix(v, "v"), ".")
+	if len(f) < 2 {
+		return 0
+	}
+	n := 0
+	_, _ = fmt.Sscan(f[1], &n)
+	return n
+}
