@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -44,23 +44,23 @@ func (d *demo) job(ctx context.Context) error {
 	if err := d.gybe(ctx, "package", "build", source, "-o", archive); err != nil {
 		return err
 	}
-	var pkg struct{ ID, VnfdID string }
-	if err := d.gybeInto(ctx, &pkg, "package", "upload", archive); err != nil {
+	pkg, err := d.gybeFields(ctx, "package", "upload", archive)
+	if err != nil {
 		return err
 	}
-	d.pkg = pkg.ID
-	var vnf struct{ ID string }
-	if err := d.gybeInto(ctx, &vnf, "vnf", "create", pkg.VnfdID, "--name", "demo"); err != nil {
+	d.pkg = pkg["id"]
+	vnf, err := d.gybeFields(ctx, "vnf", "create", pkg["vnfd"], "--name", "demo")
+	if err != nil {
 		return err
 	}
-	d.vnf = vnf.ID
+	d.vnf = vnf["id"]
 	d.paramsAt = filepath.Join(d.dir, d.flavour+".json")
 	name := filepath.Join(source, "params", d.flavour+"_kubernetes_param_file_v2.json")
 	if err := stack.LocalParams(name, d.paramsAt, d.stack.Sim); err != nil {
 		return err
 	}
 	d.say("the parameter file, with this cloud's endpoint and network ids, is %s", d.paramsAt)
-	if err := d.gybe(ctx, "vnf", "instantiate", d.vnf, d.paramsAt, "--watch", "--logs"); err != nil {
+	if err := d.gybe(ctx, "vnf", "instantiate", d.vnf, d.paramsAt, "--watch"); err != nil {
 		return err
 	}
 	if err := d.gybe(ctx, "vnf", "show", d.vnf); err != nil {
@@ -148,16 +148,21 @@ func (d *demo) gybe(ctx context.Context, args ...string) error {
 	return d.command(ctx, args).Run()
 }
 
-// gybeInto does the same with -o json and decodes the answer.
-func (d *demo) gybeInto(ctx context.Context, v any, args ...string) error {
-	cmd := d.command(ctx, append(args, "-o", "json"))
+// gybeFields does the same and reads the lines "name  value" of the output, as far as the first space in the value.
+func (d *demo) gybeFields(ctx context.Context, args ...string) (map[string]string, error) {
+	cmd := d.command(ctx, args)
 	var out bytes.Buffer
-	cmd.Stdout = &out
+	cmd.Stdout = io.MultiWriter(d.out, &out)
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("gybe %s: %w", strings.Join(args, " "), err)
+		return nil, fmt.Errorf("gybe %s: %w", strings.Join(args, " "), err)
 	}
-	fmt.Fprintln(d.out, strings.TrimSpace(out.String()))
-	return json.Unmarshal(out.Bytes(), v)
+	fields := map[string]string{}
+	for line := range strings.Lines(out.String()) {
+		if f := strings.Fields(line); len(f) > 1 {
+			fields[f[0]] = f[1]
+		}
+	}
+	return fields, nil
 }
 
 // output runs it without showing the answer.

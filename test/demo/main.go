@@ -22,6 +22,7 @@ func main() {
 	flag.BoolVar(&d.once, "once", false, "terminate the cluster at the end, stop everything and exit")
 	flag.BoolVar(&d.idle, "idle", false, "only start everything; run no job")
 	flag.StringVar(&d.flavour, "flavour", "complex", "deployment flavour: simple or complex")
+	flag.StringVar(&d.timing, "timing", defaultTiming, "how long things take in the simulated cloud, as JSON")
 	flag.StringVar(&d.dir, "dir", ".dev/demo", "folder for data and logs; emptied at the start")
 	flag.StringVar(&d.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.Parse()
@@ -35,9 +36,13 @@ func main() {
 	}
 }
 
+// defaultTiming is long enough to watch and short enough to wait for.
+const defaultTiming = `{"create":{"OS::Nova::Server":"1s"},"delete":{"OS::Nova::Server":"500ms"},"machines":{"prepare":"4s","init":"3s","join":"2s"}}`
+
 type demo struct {
 	once, idle         bool
 	flavour, dir, bin  string
+	timing             string
 	out                io.Writer
 	stack              *stack.Stack
 	node               *stack.Node
@@ -53,7 +58,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	d.say("starting PostgreSQL, the simulated cloud and gybe (logs are in %s)", d.dir)
-	d.stack, err = stack.Start(ctx, stack.Options{Dir: d.dir, Bin: d.bin, Nodes: 1, Listen: d.listen(ctx)})
+	d.stack, err = stack.Start(ctx, stack.Options{
+		Dir: d.dir, Bin: d.bin, Nodes: 1, Listen: d.listen(ctx), SimArgs: []string{"--timing", d.timing},
+	})
 	if err != nil {
 		return err
 	}
@@ -121,6 +128,7 @@ func (d *demo) urls() {
 	u := d.node.URL
 	d.say("everything is up; Ctrl-C stops it all")
 	fmt.Fprintf(d.out, `
+  console           %s/ui/
   API               %s/vnflcm/v2/vnf_instances   (header Version: 2.0.0)
   simulated cloud   %s/sim/state
   logs              %s
@@ -128,7 +136,7 @@ func (d *demo) urls() {
   in another terminal:
     export GYBE_ENDPOINT=%s PATH=$PWD/%s:$PATH
     gybe vnf list
-`, u, d.stack.Sim.URL, d.dir, u, d.bin)
+`, u, u, d.stack.Sim.URL, d.dir, u, d.bin)
 	if d.vnf != "" {
 		fmt.Fprintf(d.out, `    gybe vnf show %s
     gybe vnf kubeconfig %s
