@@ -37,7 +37,7 @@ type screen struct {
 	template string
 	load     func(c *console, ctx context.Context, a ask) (view, error)
 	// concerns selects the events after which the page may look different, nil when it follows none; kinds are
-	// prefixes of their kinds.
+	// prefixes of their kinds. Output is followed apart from them.
 	concerns func(id string) FeedQuery
 	kinds    []string
 	// pace is how long the page stands still at least after a change.
@@ -65,7 +65,7 @@ type view struct {
 var screens = []screen{
 	{path: "{$}", section: "instances", template: "instances", load: (*console).instances, concerns: everything, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second},
 	{path: "instances/{id}", section: "instances", template: "instance", load: (*console).instance, concerns: ofInstance, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second},
-	{path: "operations/{id}", section: "instances", template: "operation", load: (*console).operation, concerns: ofOperation, pace: 200 * time.Millisecond, output: true},
+	{path: "operations/{id}", section: "instances", template: "operation", load: (*console).operation, concerns: ofOperation, kinds: []string{"op."}, pace: 200 * time.Millisecond, output: true},
 	{path: "packages", section: "packages", template: "packages", load: (*console).packages, concerns: everything, kinds: []string{"package.", "instance."}, pace: time.Second},
 	{path: "packages/{id}", section: "packages", template: "package", load: (*console).pkg, concerns: everything, kinds: []string{"package.", "instance."}, pace: time.Second},
 	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes},
@@ -90,6 +90,7 @@ func Handler(d Deps) http.Handler {
 		"stamp":  stampOf,
 		"plural": plural,
 		"short":  short,
+		"brief":  func(id string) string { return cut(id, 9) },
 	}).ParseFS(files, "templates/*.html"))
 	assets, err := fs.Sub(files, "assets")
 	if err != nil {
@@ -112,14 +113,11 @@ func Handler(d Deps) http.Handler {
 
 // join makes a path of elements, each escaped.
 func join(elem []string) string {
-	out := ""
+	escaped := make([]string, len(elem))
 	for i, e := range elem {
-		if i > 0 {
-			out += "/"
-		}
-		out += url.PathEscape(e)
+		escaped[i] = url.PathEscape(e)
 	}
-	return out
+	return strings.Join(escaped, "/")
 }
 
 func buildOf(fsys fs.FS) string {

@@ -53,10 +53,10 @@ type cable struct {
 const (
 	railGap, railLabel     = 26, 20
 	margin, pad            = 12, 12
-	cardWidth, cardGap     = 640, 8
+	cardWidth, cardGap     = 780, 8
 	rowHeight, boxHeading  = 20, 26
 	nameChars, subChars    = 26, 36
-	addressChars, cpdChars = 44, 28
+	addressChars, cpdChars = 40, 22
 )
 
 // draw lays a topology out.
@@ -105,7 +105,7 @@ func (d *drawing) card(c card, ports []port, floating []string, x, y int) int {
 	rows := max(len(ports), 2)
 	c.X, c.Y, c.W, c.H = x, y, cardWidth, rows*rowHeight+pad
 	c.NameY, c.SubY = y+pad/2+14, y+pad/2+rowHeight+14
-	c.StateX, c.RowX = x+cardWidth-96, x+230
+	c.StateX, c.RowX = x+cardWidth-104, x+250
 	if c.Sub == "" {
 		c.NameY = y + c.H/2 + 5
 	}

@@ -153,7 +153,10 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 	}
 	d.Older = len(ops) - len(d.Operations)
 	if info := i.Instantiated; info != nil {
-		d.Flavour, d.VnfState = info.FlavourID, info.VnfState
+		d.Flavour = info.FlavourID
+		if i.State == sol.InstantiationStateInstantiated { // before, it says nothing
+			d.VnfState = info.VnfState
+		}
 		for _, s := range info.ScaleStatus {
 			d.Scale = append(d.Scale, pair{s.AspectID, scaleText(s, info.MaxScaleLevels)})
 		}
@@ -163,7 +166,8 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 	for _, key := range slices.Sorted(maps.Keys(i.VimConnections)) {
 		vim := i.VimConnections[key].Redacted()
 		v := vimData{Key: key, Type: vim.VimType, ID: vim.VimID, Pairs: slices.Concat(
-			named("interfaceInfo", vim.InterfaceInfo), named("accessInfo", vim.AccessInfo), named("extra", vim.Extra))}
+			named("interfaceInfo", vim.InterfaceInfo), named("accessInfo", vim.AccessInfo), named("extra", vim.Extra),
+		)}
 		if owner, ok := vim.Extra[lcm.ExtraOwner]; ok && owner == i.ID {
 			v.Own, d.Cluster = true, true
 		}
@@ -188,10 +192,8 @@ func named(name string, kv sol.KeyValuePairs) []pair {
 // scaleText says how far an aspect is scaled.
 func scaleText(s sol.ScaleInfo, limits []sol.ScaleInfo) string {
 	text := "level " + strconv.Itoa(s.ScaleLevel)
-	for _, m := range limits {
-		if m.AspectID == s.AspectID {
-			text += " of " + strconv.Itoa(m.ScaleLevel)
-		}
+	if n := slices.IndexFunc(limits, func(m sol.ScaleInfo) bool { return m.AspectID == s.AspectID }); n >= 0 {
+		text += " of " + strconv.Itoa(limits[n].ScaleLevel)
 	}
 	return text
 }

@@ -36,8 +36,9 @@ type failureData struct {
 	Params                     []lcm.InvalidParam
 }
 
-func failureOf(f *lcm.Failure) *failureData {
-	if f == nil {
+// failureOf describes a failure, unless it is said already.
+func failureOf(f, said *lcm.Failure) *failureData {
+	if f == nil || said != nil && said.Title == f.Title && said.Detail == f.Detail {
 		return nil
 	}
 	return &failureData{Title: f.Title, Detail: f.Detail, Hint: f.Hint, Phase: f.Phase, Params: f.Params}
@@ -64,15 +65,15 @@ type phaseData struct {
 }
 
 type stepData struct {
-	ID                           int64
-	Name, Target, TargetID       string
-	State, Detail, Tail          string
-	Attempts                     int
-	Live                         bool // it is being worked on: its last line of output is shown beside it
-	Error                        *failureData
-	Bar                          span
-	Lines                        []line
-	Dropped                      int
+	ID                     int64
+	Name, Target, TargetID string
+	State, Detail, Tail    string
+	Attempts               int
+	Live                   bool // it is being worked on: its last line of output is shown beside it
+	Error                  *failureData
+	Bar                    span
+	Lines                  []line
+	Dropped                int
 }
 
 // steps lists the steps of all phases.
@@ -120,7 +121,7 @@ func (c *console) operation(ctx context.Context, a ask) (view, error) {
 func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, steps []lcm.StepRecord, now time.Time) *operationData {
 	d := &operationData{
 		ID: op.ID, Name: words(op.Type), InstanceName: short(op.InstanceID), State: op.State, Automatic: op.Automatic,
-		Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node, Error: failureOf(op.Error), Params: document(op.Params),
+		Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node, Error: failureOf(op.Error, nil), Params: document(op.Params),
 	}
 	running := lcm.Running(op.State)
 	end := now
@@ -147,7 +148,7 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 	done := 0
 	for n, p := range phases {
 		pd := &phaseData{
-			Key: strconv.Itoa(n), Name: words(p.Name), Code: p.Name, State: string(p.State), Detail: p.Detail, Failing: p.Failing, Error: failureOf(p.Error),
+			Key: strconv.Itoa(n), Name: words(p.Name), Code: p.Name, State: string(p.State), Detail: p.Detail, Failing: p.Failing, Error: failureOf(p.Error, op.Error),
 		}
 		switch open := p.State == lcm.PhaseRunning || p.State == lcm.PhaseWaiting; {
 		case open && !running:
@@ -155,8 +156,8 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 		case open && p.Failing > 0:
 			pd.State = "RETRYING"
 		}
-		if running && p.Name == op.Phase {
-			pd.Detail = cmp.Or(op.Waiting, p.Detail)
+		if pd.Detail == d.Waiting {
+			pd.Detail = "" // it is said above
 		}
 		if p.State == lcm.PhaseDone {
 			pd.Error = nil // it was overcome
@@ -167,8 +168,8 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 	for _, s := range steps {
 		pd := d.phaseOf(s, phases)
 		sd := &stepData{
-			ID: s.ID, Name: words(s.Name), Target: cmp.Or(names[s.Target], s.Target), TargetID: s.Target, State: string(s.State),
-			Detail: s.Detail, Attempts: s.Attempts, Live: running && s.State == lcm.StepOpen, Error: failureOf(s.Error),
+			ID: s.ID, Name: words(s.Name), Target: cmp.Or(names[s.Target], strings.ReplaceAll(s.Target, op.InstanceID, cut(op.InstanceID, 9))), TargetID: s.Target, State: string(s.State),
+			Detail: s.Detail, Attempts: s.Attempts, Live: running && s.State == lcm.StepOpen, Error: failureOf(s.Error, op.Error),
 		}
 		switch s.State {
 		case lcm.StepDone:
@@ -259,19 +260,19 @@ func (x axis) ticks() []tick {
 	whole := x.to.Sub(x.from)
 	step := time.Second
 	for _, s := range []int{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 24 * 3600} {
-		if step = time.Duration(s) * time.Second; whole/step <= 6 {
+		if step = time.Duration(s) * time.Second; whole <= 6*step {
 			break
 		}
 	}
 	step = max(step, (whole / 6).Round(24*time.Hour))
 	var out []tick
-	for at := time.Duration(0); at < whole-whole/20; at += step {
+	for at := time.Duration(0); at < whole-whole/25; at += step {
 		label := strconv.Itoa(int(at.Seconds())) + " s"
 		switch {
 		case at >= time.Hour:
-			label = fmt.Sprintf("%d h %02d", int(at.Hours()), int(at.Minutes())%60)
+			label = fmt.Sprintf("%d:%02d h", int(at.Hours()), int(at.Minutes())%60)
 		case at >= time.Minute:
-			label = fmt.Sprintf("%d:%02d min", int(at.Minutes()), int(at.Seconds())%60)
+			label = fmt.Sprintf("%d:%02d", int(at.Minutes()), int(at.Seconds())%60)
 		}
 		out = append(out, tick{X: percent(x.percent(x.from.Add(at))), Label: label})
 	}

@@ -69,7 +69,8 @@ func (c *console) history(ctx context.Context, op string) (*output, error) {
 		}
 		out.next = next
 		for _, l := range lines {
-			all := append(out.lines[l.StepID], lineOf(l))
+			all := out.lines[l.StepID]
+			all = append(all, lineOf(l))
 			if over := len(all) - keepLines; over >= keepLines { // not at every line
 				all = slices.Clone(all[over:])
 				out.dropped[l.StepID] += over
@@ -112,44 +113,29 @@ type gain struct {
 	Tail  string
 }
 
-// sendOutput sends the lines that are new. ok is false when the stream has ended. With again it sends nothing and
-// says stale when a line belongs to a step that d does not have; without, such lines are left out.
-func (f *follow) sendOutput(ctx context.Context, d *operationData, again bool) (ok, stale bool) {
-	steps := map[int64]*stepData{}
-	for s := range d.steps() {
-		steps[s.ID] = s
-	}
+// sendOutput sends the lines that are new, and returns the view that they belong to: v, or a newer one when a line
+// belongs to a step that v does not have. ok is false when the stream has ended.
+func (f *follow) sendOutput(ctx context.Context, v view) (_ view, ok bool) {
+	renewed := false
 	for {
+		d, known := v.Data.(*operationData)
+		if !known {
+			return v, true // it could not be read; the lines wait for it
+		}
 		lines, next, err := f.Feed.Log(ctx, f.log.op, f.log.next, batch)
 		if e, is := errors.AsType[*lcm.Error](err); is && e.Code == lcm.CodeInvalid {
-			return false, false // the browser sent a cursor that is none
+			return v, false // the browser sent a cursor that is none
 		}
-		if err != nil {
-			return ctx.Err() == nil, false
+		if err != nil || len(lines) == 0 {
+			return v, ctx.Err() == nil
 		}
-		if len(lines) == 0 {
-			return true, false
-		}
-		var gains []*gain
-		byStep := map[int64]*gain{}
-		for _, l := range lines {
-			s := steps[l.StepID]
-			if s == nil {
-				if again {
-					return true, true
-				}
-				continue
+		gains, unknown := d.gains(lines)
+		if unknown && !renewed { // the step has begun since the view was made; its lines need a place
+			renewed = true
+			if v, ok = f.sendView(ctx); !ok || f.log == nil {
+				return v, ok
 			}
-			g := byStep[s.ID]
-			if g == nil {
-				g = &gain{Step: s.ID}
-				byStep[s.ID] = g
-				gains = append(gains, g)
-			}
-			g.Lines = append(g.Lines, lineOf(l))
-			if s.Live {
-				g.Tail = g.Lines[len(g.Lines)-1].Text
-			}
+			continue
 		}
 		for _, g := range gains {
 			if f.log.sent[g.Step] += len(g.Lines); f.log.sent[g.Step] > growLines {
@@ -158,11 +144,37 @@ func (f *follow) sendOutput(ctx context.Context, d *operationData, again bool) (
 		}
 		html, err := f.fragment("output", gains)
 		if err != nil || !f.out.event(next, "", string(html)) {
-			return false, false
+			return v, false
 		}
 		f.log.next = next
 		if len(lines) < batch {
-			return true, false
+			return v, true
 		}
 	}
+}
+
+// gains sorts lines by step. unknown says that a line belongs to a step that d does not have; it is left out.
+func (d *operationData) gains(lines []wire.Line) (out []*gain, unknown bool) {
+	steps, by := map[int64]*stepData{}, map[int64]*gain{}
+	for s := range d.steps() {
+		steps[s.ID] = s
+	}
+	for _, l := range lines {
+		s := steps[l.StepID]
+		if s == nil {
+			unknown = true
+			continue
+		}
+		g := by[s.ID]
+		if g == nil {
+			g = &gain{Step: s.ID}
+			by[s.ID] = g
+			out = append(out, g)
+		}
+		g.Lines = append(g.Lines, lineOf(l))
+		if s.Live {
+			g.Tail = g.Lines[len(g.Lines)-1].Text
+		}
+	}
+	return out, unknown
 }

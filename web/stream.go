@@ -41,14 +41,14 @@ func (c *console) stream(s screen) http.HandlerFunc {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		a := ask{id: r.PathValue("id"), after: r.URL.Query().Get("after")}
-		bell, wait, err := c.follow(ctx, s, a.id)
+		bells, wait, err := c.follow(ctx, s, a.id)
 		if err != nil {
 			http.Error(w, lcm.AsError(err).Error(), lcm.AsError(err).Status())
 			return
 		}
 		defer wait()
 		defer cancel() // before wait
-		f := &follow{console: c, screen: s, ask: a, out: &sender{w: w, control: http.NewResponseController(w)}, bell: bell}
+		f := &follow{console: c, screen: s, ask: a, out: &sender{w: w, control: http.NewResponseController(w)}, bells: bells}
 		if s.output {
 			f.log = &output{op: a.id, next: r.URL.Query().Get("log"), sent: map[int64]int{}}
 			if last := r.Header.Get("Last-Event-ID"); last != "" {
@@ -67,19 +67,25 @@ func (c *console) stream(s screen) http.HandlerFunc {
 	}
 }
 
-// follow rings bell when something has happened that a screen shows. wait returns once ctx has ended and nothing
-// rings any more.
-func (c *console) follow(ctx context.Context, s screen, id string) (bell chan struct{}, wait func(), err error) {
-	bell = make(chan struct{}, 1)
+// bells ring when something has happened: change for what a screen shows, lines for output of steps.
+type bells struct{ change, lines chan struct{} }
+
+func ring(bell chan struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default: // it rings already
+	}
+}
+
+// follow rings bells for a screen. wait returns once ctx has ended and nothing rings any more.
+func (c *console) follow(ctx context.Context, s screen, id string) (b bells, wait func(), err error) {
+	b = bells{make(chan struct{}, 1), make(chan struct{}, 1)}
 	if s.concerns == nil {
-		return bell, func() {}, nil
+		return b, func() {}, nil
 	}
 	follower, err := c.Feed.Follow(s.concerns(id))
 	if err != nil {
-		return nil, nil, err
-	}
-	concerns := func(e wire.Event) bool {
-		return len(s.kinds) == 0 || slices.ContainsFunc(s.kinds, func(k string) bool { return strings.HasPrefix(e.Kind, k) })
+		return b, nil, err
 	}
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -88,15 +94,19 @@ func (c *console) follow(ctx context.Context, s screen, id string) (bell chan st
 			if err != nil && !sleep(ctx, again) {
 				return
 			}
-			if err != nil || slices.ContainsFunc(events, concerns) {
-				select {
-				case bell <- struct{}{}:
-				default: // it rings already
+			if err != nil {
+				ring(b.change) // nobody knows what has happened
+			}
+			for _, e := range events {
+				if slices.ContainsFunc(s.kinds, func(k string) bool { return strings.HasPrefix(e.Kind, k) }) {
+					ring(b.change)
+				} else if s.output && e.Kind == wire.KindLog {
+					ring(b.lines)
 				}
 			}
 		}
 	})
-	return bell, all.Wait, nil
+	return b, all.Wait, nil
 }
 
 // follow is one page that is followed.
@@ -105,31 +115,29 @@ type follow struct {
 	screen screen
 	ask    ask
 	out    *sender
-	bell   <-chan struct{}
+	bells  bells
 	log    *output // nil when the screen shows none
 	last   string  // the fragment that was sent last
 }
 
 func (f *follow) run(ctx context.Context) {
+	v, ok := f.send(ctx)
 	var end time.Time // when to stop after nothing can change any more
-	for {
-		v, ok := f.send(ctx)
-		if !ok {
-			return
-		}
+	for ok {
 		pause := heartbeat
 		if v.tick > 0 {
 			pause = min(pause, v.tick)
 		}
 		if v.still {
-			switch now := time.Now(); {
-			case f.log == nil || !end.IsZero() && !now.Before(end):
-				f.out.event("", "done", "the end")
-				return
-			case end.IsZero():
+			now := time.Now()
+			if end.IsZero() && f.log != nil {
 				end = now.Add(grace)
 			}
-			pause = time.Until(end)
+			if !now.Before(end) {
+				f.out.event("", "done", "the end")
+				return
+			}
+			pause = end.Sub(now)
 		}
 		if !sleep(ctx, f.screen.pace) {
 			return
@@ -137,22 +145,34 @@ func (f *follow) run(ctx context.Context) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
+			ok = false
 		case <-f.Stopping:
-			timer.Stop()
-			return
-		case <-f.bell:
+			ok = false
+		case <-f.bells.lines:
+			v, ok = f.sendOutput(ctx, v)
+		case <-f.bells.change:
+			v, ok = f.send(ctx)
 		case <-timer.C:
 			if v.tick == 0 && !f.out.write(": alive\n\n") {
 				return
 			}
+			v, ok = f.send(ctx)
 		}
 		timer.Stop()
 	}
 }
 
-// send sends what has changed. ok is false when the stream has ended; while the database is away there is nothing to
-// send, and it is tried again soon.
+// send makes the view anew and sends what has changed, with the output that is new. ok is false when the stream has
+// ended; while the database is away there is nothing to send, and it is tried again soon.
 func (f *follow) send(ctx context.Context) (v view, ok bool) {
+	v, ok = f.sendView(ctx)
+	if !ok || f.log == nil {
+		return v, ok
+	}
+	return f.sendOutput(ctx, v)
+}
+
+func (f *follow) sendView(ctx context.Context) (v view, ok bool) {
 	name := f.screen.template
 	v, err := f.screen.load(f.console, ctx, f.ask)
 	if e, is := errors.AsType[*lcm.Error](err); is && e.Code == lcm.CodeNotFound {
@@ -170,33 +190,11 @@ func (f *follow) send(ctx context.Context) (v view, ok bool) {
 		}
 		return view{tick: again}, f.out.write(": waiting\n\n") && ctx.Err() == nil
 	}
-	if html != f.last {
-		if !f.out.event("", "", html) {
-			return v, false
-		}
-		f.last = html
-	}
-	if f.log == nil {
+	if html == f.last {
 		return v, true
 	}
-	timeline, _ := v.Data.(*operationData)
-	for tries := 0; ; tries++ {
-		ok, stale := f.sendOutput(ctx, timeline, tries == 0)
-		if !ok || !stale {
-			return v, ok
-		}
-		// A step has begun since the view was made; its lines need a place.
-		if fresh, err := f.screen.load(f.console, ctx, f.ask); err == nil {
-			v = fresh
-			timeline, _ = v.Data.(*operationData)
-			if html, err := f.fragment(name, v.Data); err == nil {
-				f.last = string(html)
-				if !f.out.event("", "", f.last) {
-					return v, false
-				}
-			}
-		}
-	}
+	f.last = html
+	return v, f.out.event("", "", html)
 }
 
 // sender is the browser's end of a stream.

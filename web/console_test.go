@@ -1,0 +1,201 @@
+package web_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/web"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// pages are all kinds of pages.
+var pages = map[string]string{
+	"instances": "/ui/", "instance": "/ui/instances/" + cluster, "instance-idle": "/ui/instances/" + idle,
+	"operation": "/ui/operations/" + running, "operation-failed": "/ui/operations/" + failed, "operation-ended": "/ui/operations/" + finished,
+	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused, "nodes": "/ui/nodes",
+}
+
+func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	return rec
+}
+
+// content is what a page shows, without what changes with every build of the assets.
+func content(t *testing.T, rec *httptest.ResponseRecorder) string {
+	t.Helper()
+	_, main, ok := strings.Cut(rec.Body.String(), "<main ")
+	require.True(t, ok, rec.Body.String())
+	main, _, _ = strings.Cut(main, "</main>")
+	_, main, _ = strings.Cut(main, ">")
+	return main
+}
+
+func TestEveryPageShowsWhatItDid(t *testing.T) {
+	t.Parallel()
+	h := web.Handler(sample().deps())
+	for name, path := range pages {
+		rec := get(t, h, path)
+		require.Equal(t, http.StatusOK, rec.Code, name)
+		golden := filepath.Join("testdata", name+".html")
+		if *update {
+			require.NoError(t, os.WriteFile(golden, []byte(content(t, rec)), 0o644))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		require.Equal(t, string(want), content(t, rec), "%s: go test ./web -update, then look at the difference", name)
+	}
+}
+
+func TestNoPageRunsOrLoadsWhatIsNotOurs(t *testing.T) {
+	t.Parallel()
+	h := web.Handler(sample().deps())
+	foreign := regexp.MustCompile(`(?i)(?:src|href)="(?:[a-z]+:)?//|<script[^>]*>[^<]|\sstyle=|\son[a-z]+=|<style|javascript:`)
+	asset := regexp.MustCompile(`(?:src|href)="(/ui/assets/[^"]+)"`)
+	for name, path := range pages {
+		rec := get(t, h, path)
+		require.Equal(t, "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'", rec.Header().Get("Content-Security-Policy"), name)
+		require.Equal(t, "nosniff", rec.Header().Get("X-Content-Type-Options"))
+		require.Equal(t, "no-store", rec.Header().Get("Cache-Control"))
+		require.Empty(t, foreign.FindString(rec.Body.String()), name)
+		for _, m := range asset.FindAllStringSubmatch(rec.Body.String(), -1) {
+			a := get(t, h, m[1])
+			require.Equal(t, http.StatusOK, a.Code, m[1])
+			require.Contains(t, a.Header().Get("Cache-Control"), "immutable")
+			require.NotContains(t, a.Body.String(), "sourceMappingURL")
+		}
+	}
+}
+
+func TestNoPageShowsASecret(t *testing.T) {
+	t.Parallel()
+	h := web.Handler(sample().deps())
+	for name, path := range pages {
+		require.NotContains(t, get(t, h, path).Body.String(), secret, name)
+	}
+	require.Contains(t, get(t, h, pages["instance"]).Body.String(), "nfv_user", "what is no secret shows")
+	require.Contains(t, get(t, h, pages["operation"]).Body.String(), "k8s_cluster_installation_param")
+}
+
+func TestTextOfOthersIsEscaped(t *testing.T) {
+	t.Parallel()
+	w := sample()
+	const evil = `"><script>alert(1)</script>`
+	w.instances[0].Name, w.instances[0].ProductName = evil, evil
+	w.instances[0].Inventory[0].Host = evil
+	w.steps[running][0].Name, w.steps[running][0].Detail = evil, evil
+	w.ops[1].Error.Detail = evil
+	w.packages[1].Failure.Detail = evil
+	w.nodes[0].Address = evil
+	h := web.Handler(w.deps())
+	for name, path := range pages {
+		require.NotContains(t, get(t, h, path).Body.String(), "<script>alert", name)
+	}
+	body := get(t, h, pages["operation"]).Body.String()
+	require.Contains(t, body, "&lt;b&gt;kubeadm&lt;/b&gt;", "output of machines")
+	require.NotContains(t, body, "\x1b", "control sequences of terminals are taken out")
+}
+
+func TestEveryStateHasAWordAndAShape(t *testing.T) {
+	t.Parallel()
+	h := web.Handler(sample().deps())
+	badge := regexp.MustCompile(`<span class="badge [a-z]+" title="[A-Z_]+"><svg class="shape"[^>]*aria-hidden="true">\s*<[^/].*?</svg>[A-Z][A-Za-z ,]+</span>`)
+	for name, path := range pages {
+		body := strings.ReplaceAll(get(t, h, path).Body.String(), "\n", "")
+		require.Len(t, badge.FindAllString(body, -1), strings.Count(body, `<span class="badge `), name)
+	}
+}
+
+func TestPagesThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	h := web.Handler(sample().deps())
+	for _, path := range []string{"/ui/instances/nope", "/ui/operations/nope", "/ui/packages/nope", "/ui/nothing", "/ui/assets/x/nothing.js"} {
+		rec := get(t, h, path)
+		require.Equal(t, http.StatusNotFound, rec.Code, path)
+	}
+	require.Contains(t, get(t, h, "/ui/instances/nope").Body.String(), "there is no VNF instance nope")
+}
+
+func TestADatabaseThatIsAwayIsSaidWithoutItsWords(t *testing.T) {
+	t.Parallel()
+	w := sample()
+	w.down = lcm.Errorf(lcm.CodeUnavailable, "the database does not answer").WithHint("try again soon")
+	rec := get(t, web.Handler(w.deps()), "/ui/")
+	require.Equal(t, http.StatusServiceUnavailable, rec.Code)
+	require.Contains(t, rec.Body.String(), "try again soon")
+	w.down = errors.New("dial tcp 10.0.0.9: password=" + secret)
+	rec = get(t, web.Handler(w.deps()), "/ui/")
+	require.Equal(t, http.StatusInternalServerError, rec.Code)
+	require.NotContains(t, rec.Body.String(), secret)
+}
+
+func TestLinksHaveThePrefixOfThePublicURL(t *testing.T) {
+	t.Parallel()
+	d := sample().deps()
+	d.Prefix = "/nfv"
+	body := get(t, web.Handler(d), pages["instance"]).Body.String()
+	require.NotRegexp(t, `(?:href|src|connect)="/(?:ui|gybe)`, body)
+	require.Contains(t, body, `hx-sse:connect="/nfv/ui/events/instances/`+cluster+`"`)
+	require.Contains(t, body, `href="/nfv/gybe/v1/vnf_instances/`+cluster+`/kubeconfig"`)
+}
+
+func TestListsHavePages(t *testing.T) {
+	t.Parallel()
+	w := sample()
+	w.instances = nil
+	for n := range 205 {
+		w.instances = append(w.instances, &lcm.Instance{ID: fmt.Sprintf("i-%03d", n), Name: fmt.Sprintf("name-%03d", n)})
+	}
+	h := web.Handler(w.deps())
+	next := regexp.MustCompile(`href="(\?after=[^"]+)" rel="next"`)
+	seen, path := 0, "/ui/"
+	for range 3 {
+		body := get(t, h, path).Body.String()
+		seen += strings.Count(body, `<tr id="i-`)
+		if m := next.FindStringSubmatch(body); m != nil {
+			path = "/ui/" + m[1]
+		} else {
+			path = ""
+		}
+	}
+	require.Equal(t, 205, seen)
+	require.Empty(t, path)
+	require.Contains(t, get(t, h, "/ui/?after=i-099").Body.String(), `hx-sse:connect="/ui/events/?after=i-099"`)
+}
+
+func TestOnlyTheEndOfLongOutputIsShown(t *testing.T) {
+	t.Parallel()
+	w := sample()
+	w.lines[running] = nil
+	for n := range 5000 {
+		l := wire.Line{}
+		l.StepID, l.Text = 5, fmt.Sprintf("line-%04d.", n)
+		w.lines[running] = append(w.lines[running], l)
+	}
+	body := get(t, web.Handler(w.deps()), pages["operation"]).Body.String()
+	require.Contains(t, body, "4800 older lines are not shown")
+	require.Contains(t, body, "line-4800.")
+	require.NotContains(t, body, "line-4799.")
+	require.Contains(t, body, `log=5000"`)
+}
+
+func TestAnEndedOperationIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	h := web.Handler(sample().deps())
+	require.NotContains(t, get(t, h, pages["operation-ended"]).Body.String(), "hx-sse:connect")
+	require.Contains(t, get(t, h, pages["operation-failed"]).Body.String(), "hx-sse:connect", "somebody may retry it")
+}
