@@ -48,7 +48,7 @@ func boots(t *testing.T, f *machine.Fleet, at func(byte) netip.Addr, masters, wo
 	return m, w
 }
 
-func put(t testing.TB, c *ssh.Client, name string, data []byte) {
+func put(t *testing.T, c *ssh.Client, name string, data []byte) {
 	t.Helper()
 	s, err := sftp.NewClient(c)
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func put(t testing.TB, c *ssh.Client, name string, data []byte) {
 }
 
 // installer is the script of the sample package.
-func installer(t testing.TB) []byte {
+func installer(t *testing.T) []byte {
 	t.Helper()
 	b, err := os.ReadFile("../../../vnf-packages/kubernetes-cluster/Scripts/install_k8s_cluster.sh")
 	require.NoError(t, err)
@@ -205,4 +205,3 @@ func clientVersion(cs *kubernetes.Clientset) error {
 	_, err := cs.Discovery().ServerVersion()
 	return err
 }
-

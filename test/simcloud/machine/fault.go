@@ -132,11 +132,10 @@ func (f *faults) record(id string, e Entry) {
 	}
 	f.fmu.Lock()
 	defer f.fmu.Unlock()
-	l := append(f.journal[id], e)
-	if len(l) > maxJournal {
-		l = slices.Clone(l[len(l)-maxJournal/2:])
+	f.journal[id] = append(f.journal[id], e)
+	if l := f.journal[id]; len(l) > maxJournal {
+		f.journal[id] = slices.Clone(l[len(l)-maxJournal/2:])
 	}
-	f.journal[id] = l
 }
 
 // begins reports whether line starts with the words of prefix.

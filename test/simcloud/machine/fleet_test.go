@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var block atomic.Int32
 
 // addr gives every test addresses of its own: 127.(100+n).10.x.
-func subnet(t testing.TB) func(host byte) netip.Addr {
+func subnet(t *testing.T) func(host byte) netip.Addr {
 	t.Helper()
 	for range 100 {
 		n := byte(100 + (int(block.Add(1))+os.Getpid())%100)
@@ -41,7 +41,7 @@ func subnet(t testing.TB) func(host byte) netip.Addr {
 	return nil
 }
 
-func newFleet(t testing.TB, o machine.Options) *machine.Fleet {
+func newFleet(t *testing.T, o machine.Options) *machine.Fleet {
 	t.Helper()
 	f := machine.NewFleet(t.Context(), o)
 	t.Cleanup(f.Close)
@@ -49,10 +49,10 @@ func newFleet(t testing.TB, o machine.Options) *machine.Fleet {
 }
 
 func config(password string) *ssh.ClientConfig {
-	return &ssh.ClientConfig{User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password(password)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second} //nolint:gosec // a test
+	return &ssh.ClientConfig{User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password(password)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second}
 }
 
-func dial(t testing.TB, ip netip.Addr, port uint16) *ssh.Client {
+func dial(t *testing.T, ip netip.Addr, port uint16) *ssh.Client {
 	t.Helper()
 	c, err := ssh.Dial("tcp", netip.AddrPortFrom(ip, port).String(), config("ubuntu"))
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func dial(t testing.TB, ip netip.Addr, port uint16) *ssh.Client {
 }
 
 // sh runs a command and returns its output and status.
-func sh(t testing.TB, c *ssh.Client, cmd string) (string, int) {
+func sh(t *testing.T, c *ssh.Client, cmd string) (string, int) {
 	t.Helper()
 	s, err := c.NewSession()
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func sh(t testing.TB, c *ssh.Client, cmd string) (string, int) {
 	return out.String(), 0
 }
 
-func ok(t testing.TB, c *ssh.Client, cmd string) string {
+func ok(t *testing.T, c *ssh.Client, cmd string) string {
 	t.Helper()
 	out, st := sh(t, c, cmd)
 	require.Zero(t, st, "%s\n%s", cmd, out)
@@ -100,8 +100,10 @@ func TestMachineLooksLikeUbuntu(t *testing.T) {
 		{"ip route show default | awk '{print $5}'", "ens3\n"},
 		{"cp /etc/hosts /tmp/h; sed -i '$a1.2.3.4 foo' /tmp/h; sudo mv /tmp/h /etc/hosts; getent hosts foo | awk '{print $1}'; stat -c %U /etc/hosts", "1.2.3.4\nubuntu\n"},
 		{"sysctl -n net.ipv4.ip_forward; sudo sysctl -w net.ipv4.ip_forward=1; cat /proc/sys/net/ipv4/ip_forward; echo 0 | sudo tee /proc/sys/net/ipv4/ip_forward; sysctl net.ipv4.ip_forward", "0\nnet.ipv4.ip_forward = 1\n1\n0\nnet.ipv4.ip_forward = 0\n"},
-		{"sysctl net.bridge.bridge-nf-call-iptables; sudo modprobe br_netfilter; sysctl -n net.bridge.bridge-nf-call-iptables; sudo modprobe nosuch; echo $?",
-			"sysctl: cannot stat /proc/sys/net/bridge/bridge-nf-call-iptables: No such file or directory\n1\nmodprobe: FATAL: Module nosuch not found in directory /lib/modules/5.15.0-107-generic\n1\n"},
+		{
+			"sysctl net.bridge.bridge-nf-call-iptables; sudo modprobe br_netfilter; sysctl -n net.bridge.bridge-nf-call-iptables; sudo modprobe nosuch; echo $?",
+			"sysctl: cannot stat /proc/sys/net/bridge/bridge-nf-call-iptables: No such file or directory\n1\nmodprobe: FATAL: Module nosuch not found in directory /lib/modules/5.15.0-107-generic\n1\n",
+		},
 		{"sudo hostnamectl set-hostname master5; hostname; cat /etc/hostname", "master5\nmaster5\n"},
 		{"nosuch; echo $?; command -v kubeadm || echo none", "bash: line 2: nosuch: command not found\n127\nnone\n"},
 		{"systemctl is-active ssh; systemctl is-enabled ssh; systemctl is-active nosuch; echo $?; systemctl restart ssh; echo $?", "active\nenabled\ninactive\n3\nFailed to restart ssh.service: Interactive authentication required.\n1\n"},
@@ -216,7 +218,7 @@ func TestDetachedJobOutlivesConnection(t *testing.T) {
 	conn, chans, reqs, err := ssh.NewClientConn(raw, "x", config("ubuntu"))
 	require.NoError(t, err)
 	c := ssh.NewClient(conn, chans, reqs)
-	ok(t, c, `mkdir /tmp/j; cd /tmp/j; setsid --fork bash -c 'for i in 1 2 3; do echo line $i; sleep 1; done; echo $? >rc.tmp; mv rc.tmp rc' >log 2>&1 </dev/null`)
+	ok(t, c, `mkdir /tmp/j; cd /tmp/j; setsid --fork bash -c 'for i in 1 2 3; do echo line $i; sleep 5; done; echo $? >rc.tmp; mv rc.tmp rc' >log 2>&1 </dev/null`)
 	s, err := c.NewSession()
 	require.NoError(t, err)
 	require.NoError(t, s.Start("sleep 100; echo never >/tmp/j/never"))

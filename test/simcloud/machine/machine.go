@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -55,9 +56,7 @@ func newMachine(f *Fleet, s Spec) *Machine {
 		s.AdminPassword = "ubuntu"
 	}
 	m := &Machine{f: f, spec: s, net: netstack.New(), vips: slices.Clone(s.AllowedAddressPairs), vipAlias: map[netip.Addr]netip.Addr{}, disks: slices.Clone(s.Volumes)}
-	for pub, vip := range s.VIPFloatingIPs {
-		m.vipAlias[pub] = vip
-	}
+	maps.Copy(m.vipAlias, s.VIPFloatingIPs)
 	m.net.OnChange(func() { f.world.changed(m) })
 	return m
 }
@@ -336,6 +335,7 @@ func (m *Machine) addAddress(ctx context.Context, a Address) error {
 			return m.net.Add(ctx, netstack.Addr{IP: a.IP, Target: a.Target, Virtual: true})
 		}
 		return nil
+	case Floating:
 	case Fixed:
 		m.mu.Lock()
 		m.spec.FixedIPs = append(slices.Clone(m.spec.FixedIPs), a.IP)

@@ -106,7 +106,7 @@ func (d *disk) Filecmd(r *sftp.Request) error {
 		if has.Size {
 			f, oerr := d.view.Open(r.Filepath, os.O_WRONLY, 0)
 			if oerr == nil {
-				oerr = errors.Join(f.Truncate(int64(a.Size)), f.Close()) //nolint:gosec // checked by Truncate
+				oerr = errors.Join(f.Truncate(int64(a.Size)), f.Close())
 			}
 			err = errors.Join(err, oerr)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"strconv"
@@ -252,9 +253,7 @@ func (s *session) prepare(kind, cmd string, wg *sync.WaitGroup) (start func()) {
 	if err != nil {
 		return nil
 	}
-	for k, v := range s.env {
-		p.Env[k] = v
-	}
+	maps.Copy(p.Env, s.env)
 	p.TTY = s.tty
 	host, port, _ := net.SplitHostPort(s.conn.RemoteAddr().String())
 	p.Env["SSH_CLIENT"] = host + " " + port + " " + strconv.Itoa(int(s.m.f.port))
@@ -308,7 +307,7 @@ func (s *session) attend(ctx context.Context, p *process.Proc, done <-chan struc
 
 func (s *session) sendStatus(status int) {
 	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], uint32(status)) //nolint:gosec // 0 to 255
+	binary.BigEndian.PutUint32(b[:], uint32(status))
 	_, _ = s.ch.SendRequest("exit-status", false, b[:])
 }
 

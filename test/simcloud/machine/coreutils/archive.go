@@ -53,6 +53,8 @@ func tar(_ context.Context, p *process.Proc) int {
 	return 0
 }
 
+var errNotTar = errors.New("this does not look like a tar archive")
+
 func tarRead(p *process.Proc, f *flags, dir string) error {
 	name := "-"
 	if f.has("f") {
@@ -66,7 +68,7 @@ func tarRead(p *process.Proc, f *flags, dir string) error {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return errors.New("This does not look like a tar archive")
+			return errNotTar
 		}
 		r = z
 	} else if f.has("z") {
@@ -80,7 +82,7 @@ func tarRead(p *process.Proc, f *flags, dir string) error {
 			break
 		}
 		if err != nil {
-			return errors.New("This does not look like a tar archive")
+			return errNotTar
 		}
 		clean := strings.TrimSuffix(strings.TrimPrefix(h.Name, "./"), "/")
 		if !tarWanted(clean, f, found) {
@@ -131,7 +133,7 @@ func tarExtract(p *process.Proc, f *flags, dir, name string, h *archive.Header, 
 	}
 	v := p.FS()
 	if f.has("O") {
-		_, err := io.Copy(p.Out(), r) //nolint:gosec // the reader is limited
+		_, err := io.Copy(p.Out(), r)
 		return err
 	}
 	if err := v.MkdirAll(path.Dir(dst), 0o755); err != nil {
@@ -146,7 +148,7 @@ func tarExtract(p *process.Proc, f *flags, dir, name string, h *archive.Header, 
 	}
 	b, err := io.ReadAll(r)
 	if err != nil {
-		return errors.New("Unexpected EOF in archive")
+		return errors.New("unexpected EOF in archive")
 	}
 	_ = v.Remove(dst)
 	if err := v.WriteFile(dst, b, 0o600); err != nil {

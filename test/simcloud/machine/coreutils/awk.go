@@ -28,14 +28,16 @@ func awk(ctx context.Context, p *process.Proc) int {
 		return 0
 	}
 	var src string
+	var srcSb31 strings.Builder
 	for _, n := range f.vals["f"] {
 		b, err := readAll(p, n)
 		if err != nil {
 			p.Errorf("awk: cannot open %s (%s)\n", n, process.Reason(err))
 			return 2
 		}
-		src += string(b) + "\n"
+		srcSb31.WriteString(string(b) + "\n")
 	}
+	src += srcSb31.String()
 	if !f.has("f") {
 		if len(f.args) == 0 {
 			p.Errorf("usage: awk [-F fs][-v var=value][prog | -f progfile][file ...]\n")
@@ -239,18 +241,21 @@ func redirectPrints(src string) string {
 			case lexer.RPAREN, lexer.RBRACKET:
 				depth--
 				continue
+			default:
 			}
 			if depth > 0 {
 				continue
 			}
-			t := toks[j].tok
-			if t == lexer.GREATER || t == lexer.APPEND {
+			switch toks[j].tok {
+			case lexer.GREATER, lexer.APPEND:
 				redir = j
-			} else if t == lexer.COMMA && redir < 0 {
-				commas = append(commas, j)
-			} else if t == lexer.SEMICOLON || t == lexer.RBRACE || t == lexer.NEWLINE || t == lexer.EOF {
+			case lexer.COMMA:
+				if redir < 0 {
+					commas = append(commas, j)
+				}
+			case lexer.SEMICOLON, lexer.RBRACE, lexer.NEWLINE, lexer.EOF:
 				end = j
-				break
+			default:
 			}
 			if end == j {
 				break
@@ -260,11 +265,9 @@ func redirectPrints(src string) string {
 			continue
 		}
 		args := printArgs(src, toks, i, redir, commas)
-		text := ""
+		text := "(" + strings.Join(args, ") OFS (") + ") ORS"
 		if toks[i].tok == lexer.PRINTF {
 			text = "sprintf(" + strings.Join(args, ", ") + ")"
-		} else {
-			text = "(" + strings.Join(args, ") OFS (") + ") ORS"
 		}
 		out.WriteString(src[last:toks[i].at])
 		mode := ">"
@@ -298,6 +301,7 @@ func printArgs(src string, toks []awkToken, print, redir int, commas []int) []st
 				if depth == 0 {
 					commas = append(commas, j)
 				}
+			default:
 			}
 		}
 		if len(commas) > 0 {
@@ -317,6 +321,7 @@ func operandEnd(t lexer.Token) bool {
 	switch t {
 	case lexer.NAME, lexer.NUMBER, lexer.STRING, lexer.RPAREN, lexer.RBRACKET, lexer.DOLLAR, lexer.INCR, lexer.DECR, lexer.REGEX:
 		return true
+	default:
+		return false
 	}
-	return false
 }

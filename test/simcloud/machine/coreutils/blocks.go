@@ -59,11 +59,13 @@ func dd(_ context.Context, p *process.Proc) int {
 		k, v, _ := strings.Cut(a, "=")
 		opt[k] = v
 	}
-	bs, err := int64(512), error(nil)
+	bs := int64(512)
 	if v := opt["bs"]; v != "" {
-		if bs, err = size(v); err != nil {
+		n, err := size(v)
+		if err != nil {
 			return p.Errorf("dd: %v\n", err)
 		}
+		bs = n
 	}
 	src := "-"
 	if opt["if"] != "" {

@@ -2,8 +2,8 @@ package coreutils
 
 import (
 	"context"
-	"crypto/md5"  //nolint:gosec // md5sum is md5sum
-	"crypto/sha1" //nolint:gosec // sha1sum is sha1sum
+	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
@@ -172,8 +173,8 @@ func od(_ context.Context, p *process.Proc) int {
 		for j := 0; j < len(row); j += group {
 			part := row[j:min(j+group, len(row))]
 			v := uint64(0)
-			for k := len(part) - 1; k >= 0; k-- {
-				v = v<<8 | uint64(part[k])
+			for _, p := range slices.Backward(part) {
+				v = v<<8 | uint64(p)
 			}
 			switch {
 			case strings.HasPrefix(f.val("t"), "u"), strings.HasPrefix(f.val("t"), "d"):

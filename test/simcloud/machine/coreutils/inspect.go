@@ -113,11 +113,13 @@ func statFormat(p *process.Proc, layout, name string, i memfs.Info) string {
 		}
 		k++
 		pad := ""
+		var padSb116 strings.Builder
 		for k < len(layout)-1 && layout[k] >= '0' && layout[k] <= '9' {
-			pad += string(layout[k])
+			padSb116.WriteString(string(layout[k]))
 			k++
 		}
-		v := ""
+		pad += padSb116.String()
+		var v string
 		switch layout[k] {
 		case 'n':
 			v = name
@@ -318,7 +320,8 @@ func readlink(_ context.Context, p *process.Proc) int {
 	real := p.Name() == "realpath" || f.has("f") || f.has("e") || f.has("m")
 	status := 0
 	for _, n := range f.args {
-		out, err := "", error(nil)
+		var out string
+		var err error
 		if real {
 			out, err = p.FS().Real(p.Abs(n))
 			if err == nil && (f.has("e") || p.Name() == "realpath" && f.has("e")) {

@@ -243,11 +243,10 @@ func (s *sedParser) until(d byte, regex bool) (string, error) {
 		c := s.src[s.i]
 		switch {
 		case c == '\\' && s.i+1 < len(s.src):
-			if s.src[s.i+1] == d {
+			switch {
+			case s.src[s.i+1] == d:
 				b.WriteByte(d)
-			} else if s.src[s.i+1] == '\n' && !regex {
-				b.WriteString("\\\n")
-			} else {
+			default:
 				b.WriteString(s.src[s.i : s.i+2])
 			}
 			s.i += 2

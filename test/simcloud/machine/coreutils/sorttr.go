@@ -24,7 +24,7 @@ func parseKey(t string) (k sortKey, ok bool) {
 			i = len(t)
 		}
 		if field, ok = atoi(t[:i]); !ok {
-			return
+			return field, char, mods, ok
 		}
 		if t = t[i:]; strings.HasPrefix(t, ".") {
 			j := 1
@@ -71,11 +71,13 @@ func sortLines(_ context.Context, p *process.Proc) int {
 		keys = append(keys, k)
 	}
 	global := ""
+	var globalSb74 strings.Builder
 	for _, m := range "nVhfgbr" {
 		if f.has(string(m)) {
-			global += string(m)
+			globalSb74.WriteString(string(m))
 		}
 	}
+	global += globalSb74.String()
 	in, st := slurp(p, f.args)
 	compare := func(a, b string) int {
 		if len(keys) == 0 {
@@ -163,7 +165,7 @@ func keyOf(l string, k sortKey, sep string) string {
 }
 
 func compareAs(a, b, mods string) int {
-	c := 0
+	var c int
 	switch {
 	case strings.ContainsAny(mods, "ng"):
 		c = cmp.Compare(leadingNumber(a), leadingNumber(b))

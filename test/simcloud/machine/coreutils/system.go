@@ -258,8 +258,14 @@ func uname(_ context.Context, p *process.Proc) int {
 		f.on["s"] = 1
 	}
 	for _, c := range []struct{ k, v string }{
-		{"s", "Linux"}, {"n", p.Sys.Hostname()}, {"r", "5.15.0-107-generic"}, {"v", "#117-Ubuntu SMP Fri Apr 26 12:26:49 UTC 2024"}, {"m", "x86_64"},
-		{"p", "x86_64"}, {"i", "x86_64"}, {"o", "GNU/Linux"},
+		{"s", "Linux"},
+		{"n", p.Sys.Hostname()},
+		{"r", "5.15.0-107-generic"},
+		{"v", "#117-Ubuntu SMP Fri Apr 26 12:26:49 UTC 2024"},
+		{"m", "x86_64"},
+		{"p", "x86_64"},
+		{"i", "x86_64"},
+		{"o", "GNU/Linux"},
 	} {
 		if f.has(c.k) || f.has("a") {
 			out = append(out, c.v)
@@ -284,20 +290,21 @@ func seq(_ context.Context, p *process.Proc) int {
 		switch args[0] {
 		case "-s":
 			sep, args = args[1], args[1:]
-		default:
-			if rest, ok := strings.CutPrefix(args[0], "-s"); ok {
-				sep = rest
-				break
-			}
-			return p.Errorf("seq: invalid option -- '%s'\n", args[0])
 		case "-f":
 			format, args = args[1], args[1:]
 		case "-w":
 			width = true
+		default:
+			rest, ok := strings.CutPrefix(args[0], "-s")
+			if !ok {
+				return p.Errorf("seq: invalid option -- '%s'\n", args[0])
+			}
+			sep = rest
 		}
 		args = args[1:]
 	}
-	first, step, last := 1.0, 1.0, 0.0
+	first, step := 1.0, 1.0
+	var last float64
 	nums := make([]float64, len(args))
 	for i, a := range args {
 		v, err := strconv.ParseFloat(a, 64)

@@ -53,7 +53,7 @@ func (k *ctl) create(verb string, args []string) error {
 			if !errors.As(err, &se) {
 				return err
 			}
-			k.p.Errorf("%s\n", strings.Replace(err.Error(), "Error from server", fmt.Sprintf("Error from server (%s): error when creating \"%s\"", se.reason, k.f.get("filename")), 0))
+			k.p.Errorf("Error from server (%s): error when creating \"%s\": %s\n", se.reason, k.f.get("filename"), se.text)
 			status = errPrinted
 		}
 	}
@@ -601,7 +601,7 @@ func (k *ctl) wait(args []string) error {
 
 func (k *ctl) rollout(args []string) error {
 	if len(args) < 2 {
-		return errors.New("error: Required resource not specified.")
+		return errors.New("error: Required resource not specified.") //nolint:revive // kubectl's words
 	}
 	_, names, err := k.targets(args[1:])
 	if err != nil {

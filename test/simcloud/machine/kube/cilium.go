@@ -65,12 +65,12 @@ func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
 func (k *ctl) ciliumInstall() error {
 	version := strings.TrimPrefix(or(k.f.get("version"), "1.18.4"), "v")
 	if strings.Count(version, ".") != 2 {
-		return fmt.Errorf("Unable to install Cilium: failed to parse version %q", version) //nolint:revive // cilium's words
+		return fmt.Errorf("Unable to install Cilium: failed to parse version %q", version)
 	}
 	if _, err := k.call(http.MethodGet, "/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "", nil); err == nil {
-		return errors.New("Unable to install Cilium: cannot re-use a name that is still in use") //nolint:revive // cilium's words
+		return errors.New("Unable to install Cilium: cannot re-use a name that is still in use")
 	} else if !notFound(err) {
-		return fmt.Errorf("Unable to install Cilium: %w", err) //nolint:revive // cilium's words
+		return fmt.Errorf("Unable to install Cilium: %w", err)
 	}
 	k.p.Printf("ℹ️  Using Cilium version %s\n🔮 Auto-detected cluster name: kubernetes\n🔮 Auto-detected kube-proxy has been installed\n", version)
 	labels := map[string]any{"k8s-app": "cilium"}
@@ -96,7 +96,7 @@ func (k *ctl) ciliumInstall() error {
 		if _, err := k.call(http.MethodPost, k.path(r, "kube-system", ""), "application/json", encode(o)); err != nil {
 			var se *serverError
 			if !errors.As(err, &se) || se.code != http.StatusConflict {
-				return fmt.Errorf("Unable to install Cilium: %w", err) //nolint:revive // cilium's words
+				return fmt.Errorf("Unable to install Cilium: %w", err)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (k *ctl) ciliumStatus() error {
 		desired, ready, op, err = look()
 	}
 	if err != nil && !notFound(err) {
-		return fmt.Errorf("Unable to determine status: %w", err) //nolint:revive // cilium's words
+		return fmt.Errorf("Unable to determine status: %w", err)
 	}
 	word := func(ok bool) string {
 		if ok {
@@ -156,7 +156,7 @@ func (k *ctl) ciliumStatus() error {
 	k.p.Printf("    /¯¯\\\n /¯¯\\__/¯¯\\    Cilium:             %s\n \\__/¯¯\\__/    Operator:           %s\n /¯¯\\__/¯¯\\    Envoy DaemonSet:    disabled (using embedded mode)\n \\__/¯¯\\__/    Hubble Relay:       disabled\n    \\__/       ClusterMesh:        disabled\n\n", word(desired > 0 && ready == desired), word(op))
 	k.p.Printf("DaemonSet              cilium             Desired: %d, Ready: %d/%d, Available: %d/%d\n", desired, ready, desired, ready, desired)
 	if err != nil || !op || desired == 0 || ready != desired {
-		return errors.New("Unable to determine status:  timeout while waiting for status to become successful: context deadline exceeded") //nolint:revive // cilium's words
+		return errors.New("Unable to determine status:  timeout while waiting for status to become successful: context deadline exceeded")
 	}
 	return nil
 }

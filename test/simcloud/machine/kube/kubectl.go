@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ var errPrinted = errors.New("printed")
 // exit ends kubectl with a status other than 1.
 type exit int
 
-func (e exit) Error() string { return fmt.Sprint(int(e)) }
+func (e exit) Error() string { return strconv.Itoa(int(e)) }
 
 func (n *Node) kubectl(ctx context.Context, p *process.Proc) int {
 	args := p.Args[1:]

@@ -61,7 +61,7 @@ func (l *lab) boot(id string, host byte) {
 		AllowedAddressPairs: []netip.Addr{l.ip(100)}, VIPFloatingIPs: map[netip.Addr]netip.Addr{l.block.Addr(20, 100): l.ip(100)},
 	}))
 	c, err := ssh.Dial("tcp", netip.AddrPortFrom(l.ip(host), l.SSHPort()).String(), &ssh.ClientConfig{
-		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second, //nolint:gosec // a test
+		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second,
 	})
 	require.NoError(l, err)
 	l.Cleanup(func() { _ = c.Close() })

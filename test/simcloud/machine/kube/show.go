@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -266,9 +267,9 @@ func (k *ctl) layout(r kubeapi.Resource, wide bool) ([]string, func(kubeapi.Obje
 	num := func(o kubeapi.Object, path ...string) string {
 		switch v := kubeapi.At(o, path...).(type) {
 		case float64:
-			return fmt.Sprint(int64(v))
+			return strconv.FormatInt(int64(v), 10)
 		case int64:
-			return fmt.Sprint(v)
+			return strconv.FormatInt(v, 10)
 		}
 		return "0"
 	}
@@ -346,12 +347,12 @@ func (k *ctl) layout(r kubeapi.Resource, wide bool) ([]string, func(kubeapi.Obje
 	case "secrets":
 		return []string{"NAME", "TYPE", "DATA", "AGE"}, func(o kubeapi.Object) []string {
 			d, _ := o["data"].(map[string]any)
-			return []string{kubeapi.Name(o), kubeapi.String(o, "type"), fmt.Sprint(len(d)), k.age(o)}
+			return []string{kubeapi.Name(o), kubeapi.String(o, "type"), strconv.Itoa(len(d)), k.age(o)}
 		}
 	case "configmaps":
 		return []string{"NAME", "DATA", "AGE"}, func(o kubeapi.Object) []string {
 			d, _ := o["data"].(map[string]any)
-			return []string{kubeapi.Name(o), fmt.Sprint(len(d)), k.age(o)}
+			return []string{kubeapi.Name(o), strconv.Itoa(len(d)), k.age(o)}
 		}
 	case "persistentvolumes":
 		return []string{"NAME", "CAPACITY", "ACCESS MODES", "RECLAIM POLICY", "STATUS", "CLAIM", "STORAGECLASS", "AGE"}, func(o kubeapi.Object) []string {

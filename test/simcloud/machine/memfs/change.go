@@ -35,8 +35,7 @@ func (v View) WriteFile(name string, data []byte, perm fs.FileMode) error {
 
 // Mkdir makes one directory.
 func (v View) Mkdir(name string, perm fs.FileMode) error {
-	_, err := v.create("mkdir", name, func() *node { return v.fs.newNode(fs.ModeDir|perm&(fs.ModePerm|fs.ModeSticky), v.cred) })
-	return err
+	return v.create("mkdir", name, func() *node { return v.fs.newNode(fs.ModeDir|perm&(fs.ModePerm|fs.ModeSticky), v.cred) })
 }
 
 // MkdirAll makes name and every missing directory above it.
@@ -63,12 +62,11 @@ func (v View) MkdirAll(name string, perm fs.FileMode) error {
 
 // Symlink makes name a link to target.
 func (v View) Symlink(target, name string) error {
-	_, err := v.create("symlink", name, func() *node {
+	return v.create("symlink", name, func() *node {
 		n := v.fs.newNode(fs.ModeSymlink|0o777, v.cred)
 		n.target = target
 		return n
 	})
-	return err
 }
 
 // Link makes name another name of the file old.
@@ -82,30 +80,29 @@ func (v View) Link(old, name string) error {
 	if n.mode.IsDir() {
 		return pathErr("link", old, syscall.EPERM)
 	}
-	_, err = v.create("link", name, func() *node { n.nlink++; return n })
-	return err
+	return v.create("link", name, func() *node { n.nlink++; return n })
 }
 
-func (v View) create(op, name string, make func() *node) (*node, error) {
+func (v View) create(op, name string, make func() *node) error {
 	v.fs.mu.Lock()
 	defer v.fs.mu.Unlock()
 	if path.Clean(name) == "/" {
-		return nil, pathErr(op, name, syscall.EEXIST)
+		return pathErr(op, name, syscall.EEXIST)
 	}
 	dir, base, err := v.parent(op, strings.TrimRight(name, "/"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, ok := dir.children[base]; ok {
-		return nil, pathErr(op, name, syscall.EEXIST)
+		return pathErr(op, name, syscall.EEXIST)
 	}
 	if !v.may(dir, Write|Exec) {
-		return nil, pathErr(op, name, syscall.EACCES)
+		return pathErr(op, name, syscall.EACCES)
 	}
 	n := make()
 	dir.children[base] = n
 	dir.mtime = v.fs.now()
-	return n, nil
+	return nil
 }
 
 // mayUnlink checks the write permission on dir and the sticky bit.

@@ -46,10 +46,10 @@ func (i Info) IsDir() bool { return i.mode.IsDir() }
 func (i Info) Sys() any { return nil }
 
 // Uid is the owner (the name is the one SFTP looks for).
-func (i Info) Uid() uint32 { return uint32(i.uid) } //nolint:revive,gosec // interface of pkg/sftp; ids are small
+func (i Info) Uid() uint32 { return uint32(i.uid) } //nolint:staticcheck // the name is pkg/sftp's
 
 // Gid is the group (the name is the one SFTP looks for).
-func (i Info) Gid() uint32 { return uint32(i.gid) } //nolint:revive,gosec // interface of pkg/sftp; ids are small
+func (i Info) Gid() uint32 { return uint32(i.gid) } //nolint:staticcheck // the name is pkg/sftp's
 
 // Ino is the inode number.
 func (i Info) Ino() uint64 { return i.ino }

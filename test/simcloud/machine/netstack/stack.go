@@ -387,7 +387,7 @@ func (o *outgoing) Close() error {
 }
 
 // errNoHost is what an unknown name gives.
-var errNoHost = errors.New("Name or service not known")
+var errNoHost = errors.New("name or service not known")
 
 // Resolve finds the address of a name or of an address in text form.
 func (s *Stack) Resolve(host string) (netip.Addr, error) {
@@ -448,7 +448,7 @@ func (s *Stack) Dial(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 func refusal(ip netip.Addr, port uint64, err error) error {
-	return &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port))), Err: os.NewSyscallError("connect", err)} //nolint:gosec // parsed as 16 bits
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port))), Err: os.NewSyscallError("connect", err)}
 }
 
 func (s *Stack) trackOut(c net.Conn) net.Conn {

@@ -114,8 +114,7 @@ func (p *Proc) Replace(prog Program) int {
 	if !done {
 		status = prog(p.ctx, p)
 	}
-	var k Killed
-	if errors.As(context.Cause(p.ctx), &k) {
+	if k, ok := errors.AsType[Killed](context.Cause(p.ctx)); ok {
 		status = 128 + int(k.Signal)
 	}
 	if p.Sys.After != nil && !p.Quiet {

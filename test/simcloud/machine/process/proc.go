@@ -154,8 +154,7 @@ func (p *Proc) Start(prog Program) {
 }
 
 func (p *Proc) finish(status int) {
-	var k Killed
-	if errors.As(context.Cause(p.ctx), &k) {
+	if k, ok := errors.AsType[Killed](context.Cause(p.ctx)); ok {
 		status = 128 + int(k.Signal)
 	}
 	p.status = status & 0xff

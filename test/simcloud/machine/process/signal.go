@@ -1,7 +1,6 @@
 package process
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,7 +59,7 @@ func ParseSignal(s string) (Signal, bool) {
 type Killed struct{ Signal Signal }
 
 // Error names the signal.
-func (k Killed) Error() string { return fmt.Sprintf("killed by SIG%s", k.Signal.Name()) }
+func (k Killed) Error() string { return "killed by SIG" + k.Signal.Name() }
 
 // Signal sends sig to the process. Signal 0 does nothing.
 func (p *Proc) Signal(sig Signal) {

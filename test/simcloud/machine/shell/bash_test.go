@@ -19,7 +19,7 @@ import (
 )
 
 // newSystem is a machine with a shell, the ordinary programs and little else.
-func newSystem(t testing.TB, speed float64) *process.System {
+func newSystem(t *testing.T, speed float64) *process.System {
 	t.Helper()
 	clock := process.NewClock(speed)
 	s := &process.System{
@@ -73,7 +73,7 @@ func (b *buffer) String() string {
 }
 
 // run runs a command as root and returns what it printed and its status.
-func run(t testing.TB, s *process.System, stdin string, args ...string) (stdout, stderr string, status int) {
+func run(t *testing.T, s *process.System, stdin string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	root, ok := s.Account("root")
 	require.True(t, ok)
@@ -224,7 +224,7 @@ func TestLikeBash(t *testing.T) {
 			out, errs, status := run(t, s, "", "bash", "-c", script)
 
 			dir := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), real, "-c", script) //nolint:gosec // the table above
+			cmd := exec.CommandContext(t.Context(), real, "-c", script)
 			cmd.Dir = dir
 			cmd.Env = []string{"HOME=/root", "PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
 			cmd.Args[0] = "bash"

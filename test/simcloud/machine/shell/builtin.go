@@ -1,15 +1,12 @@
 package shell
 
 import (
-	"maps"
-	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
@@ -176,7 +173,7 @@ func (s *Shell) dirStack() []string {
 
 func pushd(s *Shell, args []string) int {
 	rest := s.get("__dirs").List
-	to := ""
+	var to string
 	switch {
 	case len(args) > 1:
 		to = args[len(args)-1]
@@ -248,106 +245,6 @@ func unset(s *Shell, args []string) int {
 			delete(s.funcs, a)
 		}
 	}
-	return status
-}
-
-func set(s *Shell, args []string) int {
-	args = args[1:]
-	if len(args) == 0 {
-		all := s.all()
-		for _, n := range slices.Sorted(maps.Keys(all)) {
-			if v := all[n]; v.Set && v.Kind == expand.String {
-				s.p.Printf("%s=%s\n", n, quote(v.Str))
-			}
-		}
-		return 0
-	}
-	for len(args) > 0 {
-		a := args[0]
-		if a == "--" {
-			s.params = slices.Clone(args[1:])
-			return 0
-		}
-		if a == "-" {
-			s.opt.xtrace, s.opt.verbose = false, false
-			if len(args) > 1 {
-				s.params = slices.Clone(args[1:])
-			}
-			return 0
-		}
-		if len(a) < 2 || a[0] != '-' && a[0] != '+' {
-			break
-		}
-		args = args[1:]
-		on := a[0] == '-'
-		for _, c := range []byte(a[1:]) {
-			if c == 'o' {
-				if len(args) == 0 {
-					for _, n := range s.opt.names() {
-						s.p.Printf("%-15s\t%s\n", n, map[bool]string{true: "on", false: "off"}[s.opt.get(n)])
-					}
-					return 0
-				}
-				if !s.opt.setName(args[0], on) {
-					s.errf("set: %s: invalid option name", args[0])
-					return 2
-				}
-				args = args[1:]
-				continue
-			}
-			if !s.opt.setFlag(c, on) {
-				s.errf("set: -%c: invalid option", c)
-				return 2
-			}
-		}
-	}
-	s.options()
-	if len(args) > 0 {
-		s.params = slices.Clone(args)
-	}
-	return 0
-}
-
-func shopt(s *Shell, args []string) int {
-	mode, setO, quiet, status := "", false, false, 0
-	var names []string
-	for _, a := range args[1:] {
-		switch a {
-		case "-s", "-u":
-			mode = a
-		case "-o":
-			setO = true
-		case "-q":
-			quiet = true
-		case "-p":
-		default:
-			names = append(names, a)
-		}
-	}
-	for _, n := range names {
-		if mode == "" {
-			on := setO && s.opt.get(n)
-			if b := s.opt.shopt(n); b != nil {
-				on = *b
-			}
-			if !quiet {
-				s.p.Printf("%s\t%s\n", n, map[bool]string{true: "on", false: "off"}[on])
-			}
-			status = max(status, b2i(!on))
-			continue
-		}
-		done := false
-		if setO {
-			done = s.opt.setName(n, mode == "-s")
-		} else {
-			done = s.opt.shoptName(n, mode == "-s")
-		}
-		if !done {
-			s.errf("shopt: %s: invalid shell option name", n)
-			status = 1
-		}
-	}
-	s.options()
 	return status
 }
 
@@ -499,169 +396,5 @@ func caller(s *Shell, _ []string) int {
 		name = "NULL"
 	}
 	s.p.Printf("%d %s\n", f.line, name)
-	return 0
-}
-
-func builtin(s *Shell, args []string) int {
-	if len(args) < 2 {
-		return 0
-	}
-	b, ok := builtins[args[1]]
-	if !ok {
-		s.errf("builtin: %s: not a shell builtin", args[1])
-		return 1
-	}
-	return b(s, args[1:])
-}
-
-func command(s *Shell, args []string) int {
-	args = args[1:]
-	show := byte(0)
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		for _, c := range []byte(a[1:]) {
-			if c == 'v' || c == 'V' {
-				show = c
-			}
-		}
-	}
-	if len(args) == 0 {
-		return 0
-	}
-	if show == 0 {
-		s.status = 0
-		s.invoke(args, false, false)
-		return s.status
-	}
-	status := 0
-	for _, a := range args {
-		kind, where := s.which(a, true)
-		switch {
-		case kind == "" && show == 'V':
-			s.errf("%s: not found", a)
-			status = 1
-		case kind == "":
-			status = 1
-			if s.posix {
-				status = 127
-			}
-		case show == 'V':
-			s.p.Printf("%s\n", describe(a, kind, where))
-		case kind == "file":
-			s.p.Printf("%s\n", where)
-		default:
-			s.p.Printf("%s\n", a)
-		}
-	}
-	return status
-}
-
-// which says what a command name is: function, keyword, builtin or file with its path; empty if nothing.
-func (s *Shell) which(name string, functions bool) (kind, where string) {
-	if functions {
-		if _, ok := s.funcs[name]; ok {
-			return "function", ""
-		}
-		if syntax.IsKeyword(name) {
-			return "keyword", ""
-		}
-		if _, ok := builtins[name]; ok && (!s.posix || !bashOnly[name]) {
-			return "builtin", ""
-		}
-	}
-	old := s.p.Env
-	s.p.Env = s.exported()
-	file, err := s.p.LookPath(name)
-	s.p.Env = old
-	if err != nil {
-		return "", ""
-	}
-	return "file", file
-}
-
-func describe(name, kind, where string) string {
-	switch kind {
-	case "function":
-		return name + " is a function"
-	case "keyword":
-		return name + " is a shell keyword"
-	case "builtin":
-		return name + " is a shell builtin"
-	}
-	return name + " is " + where
-}
-
-func typ(s *Shell, args []string) int {
-	mode, status := byte(0), 0
-	for _, a := range args[1:] {
-		if len(a) == 2 && a[0] == '-' {
-			mode = a[1]
-			continue
-		}
-		kind, where := s.which(a, mode != 'P')
-		switch {
-		case kind == "":
-			status = 1
-			if mode == 0 || mode == 'a' {
-				s.errf("type: %s: not found", a)
-			}
-		case mode == 't':
-			s.p.Printf("%s\n", kind)
-		case mode == 'p' || mode == 'P':
-			if where != "" {
-				s.p.Printf("%s\n", where)
-			}
-		default:
-			s.p.Printf("%s\n", describe(a, kind, where))
-		}
-	}
-	return status
-}
-
-func umask(s *Shell, args []string) int {
-	if len(args) == 1 || args[1] == "-p" {
-		s.p.Printf("%04o\n", s.p.Umask)
-		return 0
-	}
-	if args[1] == "-S" {
-		m := ^s.p.Umask
-		bits := func(n uint) string {
-			out := ""
-			for i, c := range "rwx" {
-				if m>>n&(4>>i) != 0 {
-					out += string(c)
-				}
-			}
-			return out
-		}
-		s.p.Printf("u=%s,g=%s,o=%s\n", bits(6), bits(3), bits(0))
-		return 0
-	}
-	n, err := strconv.ParseUint(args[1], 8, 32)
-	if err != nil {
-		s.errf("umask: %s: invalid symbolic mode operator", args[1])
-		return 1
-	}
-	s.p.Umask = os.FileMode(n) & 0o777
-	return 0
-}
-
-func ulimit(s *Shell, args []string) int {
-	if len(args) < 2 || args[len(args)-1][0] == '-' {
-		v := "unlimited"
-		if slices.Contains(args, "-n") {
-			v = "1024"
-		}
-		s.p.Printf("%s\n", v)
-	}
-	return 0
-}
-
-func times(s *Shell, _ []string) int {
-	s.p.Printf("0m0.000s 0m0.000s\n0m0.000s 0m0.000s\n")
 	return 0
 }

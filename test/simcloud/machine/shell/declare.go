@@ -58,7 +58,6 @@ type declaration struct {
 	attr                byte
 	reference, any      bool
 	status              int
-	options             bool
 }
 
 // text handles an option, a bare name, or name=value that came out of an expansion.

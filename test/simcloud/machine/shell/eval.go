@@ -38,7 +38,7 @@ func (s *Shell) stop() bool {
 }
 
 func (s *Shell) stmt(st *syntax.Stmt) {
-	s.line = int(st.Pos().Line()) //nolint:gosec // a line number
+	s.line = int(st.Pos().Line())
 	s.status = 0
 	if st.Background {
 		s.background(st)
@@ -237,8 +237,9 @@ func (s *Shell) loop(body []*syntax.Stmt) bool {
 		brk := s.ctl == ctlBreak
 		s.ctl = ctlNone
 		return brk
+	default:
+		return s.ctl != ctlNone
 	}
-	return s.ctl != ctlNone
 }
 
 func (s *Shell) while(cm *syntax.WhileClause) {
@@ -484,7 +485,7 @@ func (s *Shell) assignGlobal(as *syntax.Assign) {
 	if err := s.set(name, v); err != nil {
 		s.errf("%v", err)
 		s.status = 1
-		if errors.Is(err, errReadOnly) || strings.Contains(err.Error(), errReadOnly.Error()) {
+		if errors.Is(err, errReadOnly) {
 			s.ctl = ctlExit
 		}
 	}

@@ -140,7 +140,7 @@ func (s *Shell) onSignal(sig process.Signal) bool {
 		return false
 	}
 	// The EXIT trap runs also when a signal ends the shell.
-	if s.fatal.CompareAndSwap(0, int32(sig)) { //nolint:gosec // a signal number
+	if s.fatal.CompareAndSwap(0, int32(sig)) {
 		close(s.interrupt)
 	}
 	return true

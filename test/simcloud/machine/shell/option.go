@@ -134,8 +134,16 @@ func (s *Shell) optFlags() string {
 		c  byte
 		on bool
 	}{
-		{'a', s.opt.allexport}, {'e', s.opt.errexit}, {'f', s.opt.noglob}, {'h', !s.posix}, {'m', s.opt.monitor}, {'u', s.opt.nounset},
-		{'x', s.opt.xtrace}, {'B', !s.posix}, {'C', s.opt.noclobber}, {'E', s.opt.errtrace},
+		{'a', s.opt.allexport},
+		{'e', s.opt.errexit},
+		{'f', s.opt.noglob},
+		{'h', !s.posix},
+		{'m', s.opt.monitor},
+		{'u', s.opt.nounset},
+		{'x', s.opt.xtrace},
+		{'B', !s.posix},
+		{'C', s.opt.noclobber},
+		{'E', s.opt.errtrace},
 	} {
 		if f.on {
 			out = append(out, f.c)

@@ -158,15 +158,17 @@ func (f *formatter) run(format string) bool {
 			break
 		}
 		spec := "%"
+		var specSb161 strings.Builder
 		for i < len(format) && strings.IndexByte("-+ #0123456789.*", format[i]) >= 0 {
 			if format[i] == '*' {
 				a, _ := f.next()
-				spec += a
+				specSb161.WriteString(a)
 			} else {
-				spec += string(format[i])
+				specSb161.WriteString(string(format[i]))
 			}
 			i++
 		}
+		spec += specSb161.String()
 		if i < len(format) && format[i] == '(' {
 			if end := strings.IndexByte(format[i:], ')'); end > 0 && i+end+1 < len(format) {
 				f.date(format[i+1 : i+end])

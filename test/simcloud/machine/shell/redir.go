@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,8 +41,8 @@ func (s *Shell) redirect(l []*syntax.Redirect) ([]savedFD, bool) {
 
 // restore puts descriptors back, latest first.
 func (s *Shell) restore(undo []savedFD) {
-	for i := len(undo) - 1; i >= 0; i-- {
-		if cur := s.p.SwapFD(undo[i].n, undo[i].old); cur != nil {
+	for _, u := range slices.Backward(undo) {
+		if cur := s.p.SwapFD(u.n, u.old); cur != nil {
 			cur.Close()
 		}
 	}
@@ -72,8 +73,7 @@ func (s *Shell) redirectOne(rd *syntax.Redirect, put func(int, *process.FD)) boo
 		return false
 	}
 	arg := words[0]
-	switch rd.Op {
-	case syntax.DplIn, syntax.DplOut:
+	if rd.Op == syntax.DplIn || rd.Op == syntax.DplOut {
 		return s.duplicate(rd, n, named, arg, put)
 	}
 	flag := os.O_RDONLY
@@ -84,6 +84,7 @@ func (s *Shell) redirectOne(rd *syntax.Redirect, put func(int, *process.FD)) boo
 		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	case syntax.RdrInOut:
 		flag = os.O_RDWR | os.O_CREATE
+	default:
 	}
 	f, err := s.open(arg, flag)
 	if err != nil {
@@ -115,8 +116,9 @@ func defaultFD(op syntax.RedirOperator) int {
 	switch op {
 	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		return 0
+	default:
+		return 1
 	}
-	return 1
 }
 
 // duplicate is n>&m, n<&m, n>&- and n>&m-, and >&file.

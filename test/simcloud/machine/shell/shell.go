@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -123,7 +124,7 @@ func newShell(p *process.Proc, posix bool) *Shell {
 	s.globals.vars["IFS"] = str(" \t\n")
 	s.globals.vars["OPTIND"] = str("1")
 	if !posix {
-		uid := fmt.Sprint(p.Cred.UID)
+		uid := strconv.Itoa(p.Cred.UID)
 		ro := func(v string) expand.Variable {
 			return expand.Variable{Set: true, ReadOnly: true, Kind: expand.String, Str: v}
 		}
@@ -223,8 +224,7 @@ func (s *Shell) exit() int {
 func start(p *process.Proc, posix bool) int {
 	s := newShell(p, posix)
 	args := p.Args[1:]
-	command, fromStdin, login := "", false, strings.HasPrefix(p.Args[0], "-")
-	hasCommand := false
+	fromStdin, hasCommand, login := false, false, strings.HasPrefix(p.Args[0], "-")
 	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
 		a := args[0]
 		args = args[1:]
@@ -255,7 +255,7 @@ func start(p *process.Proc, posix bool) int {
 				if len(args) == 0 {
 					break
 				}
-				ok := false
+				var ok bool
 				if c == 'o' {
 					ok = s.opt.setName(args[0], on)
 				} else {
@@ -284,7 +284,8 @@ func start(p *process.Proc, posix bool) int {
 			p.Errorf("%s: -c: option requires an argument\n", s.name0)
 			return 2
 		}
-		command, args = args[0], args[1:]
+		command := args[0]
+		args = args[1:]
 		if len(args) > 0 {
 			s.name0, args = args[0], args[1:]
 		}
@@ -378,7 +379,7 @@ func (s *Shell) evalText(src, name string) {
 func (s *Shell) syntaxError(err error) {
 	line := s.line
 	if pe, ok := asParseError(err); ok {
-		line = int(pe.Pos.Line()) //nolint:gosec // a line number
+		line = int(pe.Pos.Line())
 	}
 	s.line = max(line, 1)
 	s.errf("syntax error: %s", syntaxText(err))

@@ -3,6 +3,7 @@ package shell
 import (
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,7 @@ func (s *Shell) testClause(x syntax.TestExpr) int {
 				return st
 			}
 			return s.testClause(x.Y)
+		default:
 		}
 		xw, _ := x.X.(*syntax.Word)
 		yw, _ := x.Y.(*syntax.Word)
@@ -48,6 +50,7 @@ func (s *Shell) testClause(x syntax.TestExpr) int {
 			return b2i(s.match(s.pattern(yw), left))
 		case syntax.TsReMatch:
 			return s.regexMatch(left, yw)
+		default:
 		}
 		return s.compare(x.Op.String(), left, s.literal(yw), true)
 	}
@@ -249,14 +252,10 @@ func (s *Shell) isSet(name string) bool {
 		if v.Indexes == nil {
 			return i >= 0 && i < len(v.List)
 		}
-		for _, x := range v.Indexes {
-			if x == i {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(v.Indexes, i)
+	default:
+		return v.Set && sub == "0"
 	}
-	return v.Set && sub == "0"
 }
 
 // classicTest is test and [: args without the brackets.

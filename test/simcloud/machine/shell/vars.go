@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -148,9 +149,9 @@ func (s *Shell) special(name string) (expand.Variable, bool) {
 	case "BASH_SUBSHELL":
 		return str(strconv.Itoa(s.depth)), true
 	case "RANDOM":
-		return str(strconv.Itoa(rand.IntN(32768))), true //nolint:gosec // what a shell's RANDOM is
+		return str(strconv.Itoa(rand.IntN(32768))), true
 	case "SRANDOM":
-		return str(strconv.FormatUint(uint64(rand.Uint32()), 10)), true //nolint:gosec // a shell variable
+		return str(strconv.FormatUint(uint64(rand.Uint32()), 10)), true
 	case "SECONDS":
 		return str(strconv.Itoa(int(s.p.Sys.Clock.Now().Sub(s.secondsFrom) / time.Second))), true
 	case "EPOCHSECONDS":
@@ -212,11 +213,12 @@ func (s *Shell) set(name string, v expand.Variable) error {
 
 func (s *Shell) setIn(sc *scope, name string, v expand.Variable) error {
 	prev := sc.vars[name]
-	if v.Kind == expand.KeepValue {
+	switch {
+	case v.Kind == expand.KeepValue:
 		v.Kind, v.Str, v.List, v.Map, v.Indexes, v.Set = prev.Kind, prev.Str, prev.List, prev.Map, prev.Indexes, prev.Set
-	} else if prev.ReadOnly {
-		return errors.New(name + ": " + errReadOnly.Error())
-	} else if v.Set {
+	case prev.ReadOnly:
+		return fmt.Errorf("%s: %w", name, errReadOnly)
+	case v.Set:
 		v.Exported = v.Exported || prev.Exported || s.opt.allexport
 	}
 	if !v.Set && !v.Declared() && !sc.fn {
@@ -365,6 +367,7 @@ func (s *Shell) assignArray(name string, as *syntax.Assign, prev expand.Variable
 			v.List, v.Indexes = slices.Clone(prev.List), slices.Clone(prev.Indexes)
 		case expand.String:
 			v.List = []string{prev.Str}
+		default:
 		}
 	}
 	next := top(v)
@@ -387,7 +390,7 @@ func top(v expand.Variable) int {
 	switch {
 	case v.Kind == expand.String:
 		return 1
-	case v.Indexes != nil && len(v.Indexes) > 0:
+	case len(v.Indexes) > 0:
 		return v.Indexes[len(v.Indexes)-1] + 1
 	}
 	return len(v.List)

@@ -23,8 +23,7 @@ func (s *Shell) expandErr(err error) {
 	if err == nil {
 		return
 	}
-	var unset expand.UnsetParameterError
-	if errors.As(err, &unset) {
+	if unset, ok := errors.AsType[expand.UnsetParameterError](err); ok {
 		msg := unset.Message
 		if msg == "" {
 			msg = "parameter null or not set"

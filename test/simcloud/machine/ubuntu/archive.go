@@ -58,13 +58,19 @@ const oneshotUnit = "[Unit]\nDescription=%s\n[Service]\nType=oneshot\nRemainAfte
 
 // ubuntuArchive is what the distribution's own archive holds.
 var ubuntuArchive = index(
-	pkg{name: "containerd", versions: []string{"1.7.12-0ubuntu2~22.04.1", "1.5.9-0ubuntu3"}, files: []string{"containerd", "ctr", "containerd-shim-runc-v2"}, depends: []string{"runc"},
-		units: map[string]string{"containerd": containerdUnit}, start: true},
+	pkg{
+		name: "containerd", versions: []string{"1.7.12-0ubuntu2~22.04.1", "1.5.9-0ubuntu3"}, files: []string{"containerd", "ctr", "containerd-shim-runc-v2"}, depends: []string{"runc"},
+		units: map[string]string{"containerd": containerdUnit}, start: true,
+	},
 	pkg{name: "runc", versions: []string{"1.1.12-0ubuntu2~22.04.1"}, files: []string{"/usr/sbin/runc"}},
-	pkg{name: "haproxy", versions: []string{"2.4.24-0ubuntu0.22.04.1"}, files: []string{"/usr/sbin/haproxy"}, units: map[string]string{"haproxy": haproxyUnit},
-		conf: map[string]string{"/etc/haproxy/haproxy.cfg": haproxyConf, "/etc/default/haproxy": "# Defaults file for HAProxy\n"}, start: true},
-	pkg{name: "keepalived", versions: []string{"1:2.2.4-0.2build1"}, files: []string{"/usr/sbin/keepalived"}, units: map[string]string{"keepalived": keepalivedUnit},
-		conf: map[string]string{"/etc/default/keepalived": "DAEMON_ARGS=\"\"\n"}, start: true},
+	pkg{
+		name: "haproxy", versions: []string{"2.4.24-0ubuntu0.22.04.1"}, files: []string{"/usr/sbin/haproxy"}, units: map[string]string{"haproxy": haproxyUnit},
+		conf: map[string]string{"/etc/haproxy/haproxy.cfg": haproxyConf, "/etc/default/haproxy": "# Defaults file for HAProxy\n"}, start: true,
+	},
+	pkg{
+		name: "keepalived", versions: []string{"1:2.2.4-0.2build1"}, files: []string{"/usr/sbin/keepalived"}, units: map[string]string{"keepalived": keepalivedUnit},
+		conf: map[string]string{"/etc/default/keepalived": "DAEMON_ARGS=\"\"\n"}, start: true,
+	},
 	pkg{name: "conntrack", versions: []string{"1:1.4.6-2build2"}, files: []string{"/usr/sbin/conntrack"}},
 	pkg{name: "socat", versions: []string{"1.7.4.1-3ubuntu4"}, files: []string{"socat"}},
 	pkg{name: "ebtables", versions: []string{"2.0.11-4build2"}, files: []string{"/usr/sbin/ebtables"}},
@@ -72,9 +78,11 @@ var ubuntuArchive = index(
 	pkg{name: "ipset", versions: []string{"7.15-1build1"}, files: []string{"/usr/sbin/ipset"}},
 	pkg{name: "ipvsadm", versions: []string{"1:1.31-1build2"}, files: []string{"/usr/sbin/ipvsadm"}},
 	pkg{name: "nfs-common", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/showmount", "/usr/sbin/mount.nfs"}},
-	pkg{name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"}, depends: []string{"nfs-common"},
+	pkg{
+		name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"}, depends: []string{"nfs-common"}, //nolint:misspell // the program is called that
 		units: map[string]string{"nfs-server": fmt.Sprintf(oneshotUnit, "NFS server and services"), "nfs-kernel-server": fmt.Sprintf(oneshotUnit, "NFS server and services")},
-		conf:  map[string]string{"/etc/exports": "# /etc/exports: the access control list for filesystems which may be exported\n"}, start: true},
+		conf:  map[string]string{"/etc/exports": "# /etc/exports: the access control list for filesystems which may be exported\n"}, start: true,
+	},
 	pkg{name: "jq", versions: []string{"1.6-2.1ubuntu3"}},
 	pkg{name: "net-tools", versions: []string{"1.60+git20181103.0eebece-1ubuntu5"}, files: []string{"netstat", "ifconfig"}},
 	pkg{name: "sshpass", versions: []string{"1.09-1"}},
@@ -111,10 +119,14 @@ func kubernetesArchive(minor string) map[string]pkg {
 		vs = append(vs, fmt.Sprintf("%s.%d-1.1", minor, i))
 	}
 	return index(
-		pkg{name: "kubelet", versions: vs, files: []string{"kubelet"}, depends: []string{"kubernetes-cni", "conntrack", "socat"}, units: map[string]string{"kubelet": kubeletUnit},
-			conf: map[string]string{"/etc/default/kubelet": "KUBELET_EXTRA_ARGS=\n"}, start: true},
-		pkg{name: "kubeadm", versions: vs, files: []string{"kubeadm"}, depends: []string{"cri-tools"},
-			conf: map[string]string{"/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf": kubeadmDropIn}},
+		pkg{
+			name: "kubelet", versions: vs, files: []string{"kubelet"}, depends: []string{"kubernetes-cni", "conntrack", "socat"}, units: map[string]string{"kubelet": kubeletUnit},
+			conf: map[string]string{"/etc/default/kubelet": "KUBELET_EXTRA_ARGS=\n"}, start: true,
+		},
+		pkg{
+			name: "kubeadm", versions: vs, files: []string{"kubeadm"}, depends: []string{"cri-tools"},
+			conf: map[string]string{"/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf": kubeadmDropIn},
+		},
 		pkg{name: "kubectl", versions: vs, files: []string{"kubectl"}},
 		pkg{name: "cri-tools", versions: []string{minor + ".0-1.1"}, files: []string{"crictl"}},
 		pkg{name: "kubernetes-cni", versions: []string{"1.7.1-1.1"}, files: []string{"/opt/cni/bin/loopback", "/opt/cni/bin/bridge"}},
@@ -122,8 +134,10 @@ func kubernetesArchive(minor string) map[string]pkg {
 }
 
 var dockerArchive = index(
-	pkg{name: "containerd.io", versions: []string{"1.7.28-1~ubuntu.22.04~jammy", "1.6.33-1"}, files: []string{"containerd", "ctr", "runc", "containerd-shim-runc-v2"},
-		units: map[string]string{"containerd": containerdUnit}, conf: map[string]string{"/etc/containerd/config.toml": "disabled_plugins = [\"cri\"]\n"}, start: true},
+	pkg{
+		name: "containerd.io", versions: []string{"1.7.28-1~ubuntu.22.04~jammy", "1.6.33-1"}, files: []string{"containerd", "ctr", "runc", "containerd-shim-runc-v2"},
+		units: map[string]string{"containerd": containerdUnit}, conf: map[string]string{"/etc/containerd/config.toml": "disabled_plugins = [\"cri\"]\n"}, start: true,
+	},
 	pkg{name: "docker-ce", versions: []string{"5:28.5.1-1~ubuntu.22.04~jammy"}, depends: []string{"containerd.io"}, units: map[string]string{"docker": fmt.Sprintf(idleUnit, "Docker Application Container Engine")}, start: true},
 	pkg{name: "docker-ce-cli", versions: []string{"5:28.5.1-1~ubuntu.22.04~jammy"}},
 )
@@ -186,7 +200,7 @@ func parseSource(line string) (source, bool) {
 		if !ok {
 			return source{}, false
 		}
-		for _, opt := range strings.Fields(opts) {
+		for opt := range strings.FieldsSeq(opts) {
 			k, v, _ := strings.Cut(opt, "=")
 			switch k {
 			case "signed-by":

@@ -159,16 +159,20 @@ func (o *OS) proc() {
 	text("/proc/loadavg", func() string { return "0.00 0.01 0.05 1/123 4567\n" })
 	text("/proc/swaps", func() string {
 		out := "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+		var outSb162 strings.Builder
 		for _, s := range o.kernel.swaps() {
-			out += s + "                               file\t\t2097148\t\t0\t\t-2\n"
+			outSb162.WriteString(s + "                               file\t\t2097148\t\t0\t\t-2\n")
 		}
+		out += outSb162.String()
 		return out
 	})
 	text("/proc/modules", func() string {
 		out := ""
+		var outSb169 strings.Builder
 		for _, m := range o.kernel.loaded() {
-			out += m + " 16384 0 - Live 0x0000000000000000\n"
+			outSb169.WriteString(m + " 16384 0 - Live 0x0000000000000000\n")
 		}
+		out += outSb169.String()
 		return out
 	})
 	text("/proc/meminfo", func() string {
@@ -177,9 +181,11 @@ func (o *OS) proc() {
 	})
 	text("/proc/cpuinfo", func() string {
 		out := ""
+		var outSb180 strings.Builder
 		for i := range max(o.hw.VCPUs, 1) {
-			out += fmt.Sprintf("processor\t: %d\nmodel name\t: Simulated CPU\nflags\t\t: fpu vme sse sse2 ht syscall nx lm\n\n", i)
+			outSb180.WriteString(fmt.Sprintf("processor\t: %d\nmodel name\t: Simulated CPU\nflags\t\t: fpu vme sse sse2 ht syscall nx lm\n\n", i))
 		}
+		out += outSb180.String()
 		return out
 	})
 	text("/proc/cmdline", func() string {
@@ -187,9 +193,11 @@ func (o *OS) proc() {
 	})
 	text("/proc/mounts", func() string {
 		out := "/dev/vda1 / ext4 rw,relatime,discard,errors=remount-ro 0 0\ntmpfs /run tmpfs rw,nosuid,nodev 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0\n"
+		var outSb190 strings.Builder
 		for _, m := range o.mounted() {
-			out += fmt.Sprintf("%s %s %s rw,relatime 0 0\n", m.dev, m.dir, m.kind)
+			outSb190.WriteString(fmt.Sprintf("%s %s %s rw,relatime 0 0\n", m.dev, m.dir, m.kind))
 		}
+		out += outSb190.String()
 		return out
 	})
 	text("/proc/filesystems", func() string { return "nodev\tproc\nnodev\ttmpfs\n\text4\nnodev\toverlay\n" })

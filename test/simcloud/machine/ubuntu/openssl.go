@@ -3,10 +3,10 @@ package ubuntu
 import (
 	"context"
 	"crypto/ecdsa"
-	"crypto/md5" //nolint:gosec // openssl dgst -md5
+	"crypto/md5"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha1" //nolint:gosec // openssl dgst -sha1
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/tls"
@@ -137,22 +137,22 @@ func openssl(ctx context.Context, p *process.Proc) int {
 	return 0
 }
 
-func firstCert(b []byte) (*x509.Certificate, []byte) {
+func firstCert(b []byte) *x509.Certificate {
 	for {
 		block, rest := pem.Decode(b)
 		if block == nil {
 			c, err := x509.ParseCertificate(b)
 			if err != nil {
-				return nil, nil
+				return nil
 			}
-			return c, rest
+			return c
 		}
 		if block.Type == "CERTIFICATE" {
 			c, err := x509.ParseCertificate(block.Bytes)
 			if err != nil {
-				return nil, nil
+				return nil
 			}
-			return c, rest
+			return c
 		}
 		b = rest
 	}
@@ -163,7 +163,7 @@ func opensslX509(p *process.Proc, a opensslArgs) int {
 	if !ok {
 		return 1
 	}
-	c, _ := firstCert(b)
+	c := firstCert(b)
 	if c == nil {
 		return p.Errorf("Could not read certificate from %s\nUnable to load certificate\n", a.val["in"])
 	}
@@ -189,7 +189,7 @@ func opensslX509(p *process.Proc, a opensslArgs) int {
 		out.WriteString("sha256 Fingerprint=" + strings.Join(parts, ":") + "\n")
 	}
 	if a.flag["serial"] {
-		out.WriteString(fmt.Sprintf("serial=%X\n", c.SerialNumber))
+		fmt.Fprintf(&out, "serial=%X\n", c.SerialNumber)
 	}
 	if a.flag["text"] || a.flag["ext"] {
 		var sans []string
@@ -199,7 +199,7 @@ func opensslX509(p *process.Proc, a opensslArgs) int {
 		for _, ip := range c.IPAddresses {
 			sans = append(sans, "IP Address:"+ip.String())
 		}
-		out.WriteString(fmt.Sprintf("Certificate:\n    Data:\n        Subject: %s\n            X509v3 Subject Alternative Name: \n                %s\n", dn(c.Subject.String()), strings.Join(sans, ", ")))
+		fmt.Fprintf(&out, "Certificate:\n    Data:\n        Subject: %s\n            X509v3 Subject Alternative Name: \n                %s\n", dn(c.Subject.String()), strings.Join(sans, ", "))
 	}
 	if a.flag["pubkey"] {
 		der, err := x509.MarshalPKIXPublicKey(c.PublicKey)
@@ -336,7 +336,7 @@ func opensslVerify(p *process.Proc, a opensslArgs) int {
 		if err != nil {
 			return p.Errorf("Could not open file or uri for loading certificate from %s\n", n)
 		}
-		c, _ := firstCert(b)
+		c := firstCert(b)
 		if c == nil {
 			return p.Errorf("unable to load certificate\n")
 		}
@@ -356,7 +356,7 @@ func opensslClient(ctx context.Context, p *process.Proc, a opensslArgs) int {
 		return p.Errorf("connect:errno=111\n")
 	}
 	defer func() { _ = c.Close() }()
-	t := tls.Client(c, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // s_client shows what it gets
+	t := tls.Client(c, &tls.Config{InsecureSkipVerify: true})
 	if err := t.HandshakeContext(ctx); err != nil {
 		return p.Errorf("write:errno=104\n")
 	}

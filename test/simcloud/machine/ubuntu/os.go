@@ -217,8 +217,10 @@ const maxJournal = 500
 func (o *OS) note(unit, line string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	l := append(o.journal[unit], o.Sys.Clock.Now().UTC().Format(time.Stamp)+" "+o.host+" "+line)
-	o.journal[unit] = l[max(0, len(l)-maxJournal):]
+	o.journal[unit] = append(o.journal[unit], o.Sys.Clock.Now().UTC().Format(time.Stamp)+" "+o.host+" "+line)
+	if l := o.journal[unit]; len(l) > maxJournal {
+		o.journal[unit] = slices.Clone(l[len(l)-maxJournal/2:])
+	}
 }
 
 // Hardware is what the machine was built with; zero numbers mean unknown.

@@ -209,7 +209,7 @@ func (o *OS) StartUnit(ctx context.Context, name string) error {
 		o.mu.Unlock()
 		return nil
 	}
-	for _, dep := range strings.Fields(strings.Join(slices.Concat(u.vals("Unit.Requires"), u.vals("Unit.Wants")), " ")) {
+	for dep := range strings.FieldsSeq(strings.Join(slices.Concat(u.vals("Unit.Requires"), u.vals("Unit.Wants")), " ")) {
 		if d := unitName(dep); strings.HasSuffix(dep, ".service") && d != name {
 			o.mu.Unlock()
 			_ = o.StartUnit(ctx, d)
@@ -219,7 +219,8 @@ func (o *OS) StartUnit(ctx context.Context, name string) error {
 	desc := u.get("Unit.Description")
 	for _, k := range []string{"Unit.ConditionPathExists", "Unit.ConditionFileNotEmpty"} {
 		if c := u.get(k); c != "" {
-			if i, err := o.root().Stat(c); err != nil || k == "Unit.ConditionFileNotEmpty" && i.Size() == 0 {
+			i, err := o.root().Stat(c)
+			if missing := err != nil; missing || k == "Unit.ConditionFileNotEmpty" && i.Size() == 0 {
 				o.mu.Unlock()
 				o.note(name, "systemd[1]: Condition check resulted in "+desc+" being skipped.")
 				return nil
