@@ -180,6 +180,12 @@ func TestWorkGoesOnOverBadConnections(t *testing.T) {
 			log:   "starting it again",
 		},
 		{
+			name:  "a script is killed",
+			spoil: func(c *cloud) { c.machine("masterNode11").failing["init"] = 137 },
+			runs:  []string{"master11 init"},
+			log:   "starting it again",
+		},
+		{
 			name: "machines take their time to boot",
 			spoil: func(c *cloud) {
 				up := time.Now().Add(3 * time.Minute)

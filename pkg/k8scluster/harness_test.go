@@ -29,7 +29,7 @@ const (
 	instanceID = "14c5406b-f627-4391-b91b-440f242623ac"
 )
 
-var packageFS = os.DirFS("../../vnf-packages/kubernetes-cluster")
+var packageFS fs.FS = os.DirFS("../../vnf-packages/kubernetes-cluster")
 
 // paramFile reads the request that users send for a flavour.
 func paramFile(t *testing.T, flavour string) []byte {
@@ -242,7 +242,10 @@ type packages struct{}
 func (packages) Model(context.Context, string) (*vnfd.VNFD, string, error) {
 	return model(), "pkg", nil
 }
-func (packages) Files(context.Context, string) (fs.FS, error) { return packageFS, nil }
+
+// ModelOf gives the same model.
+func (packages) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return model(), nil }
+func (packages) Files(context.Context, string) (fs.FS, error)        { return packageFS, nil }
 
 // infra has nothing to do: the machines are there.
 type infra struct{}

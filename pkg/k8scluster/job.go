@@ -27,6 +27,12 @@ type checkpoint struct {
 	Seen time.Time `json:"seen,omitzero"`
 }
 
+// Exit statuses of a script that a signal has ended: 128 + SIGKILL, 128 + SIGTERM.
+const (
+	killed     = 137
+	terminated = 143
+)
+
 // maxRestarts bounds how often a run that vanished with its machine is started again.
 const maxRestarts = 5
 
@@ -65,10 +71,10 @@ func (r *scriptRun) follow(ctx context.Context) error {
 		case err == nil && st.State == remote.Exited && st.Code == 0:
 			r.s.Detail(r.n.String())
 			return nil
-		case err == nil && st.State == remote.Exited:
+		case err == nil && st.State == remote.Exited && st.Code != killed && st.Code != terminated:
 			return r.ended(ctx, st.Code)
 		case err == nil: // lost or absent: the machine went down with it
-			if err := r.restart(ctx, st.State); err != nil {
+			if err := r.restart(ctx); err != nil {
 				return err
 			}
 			continue
@@ -208,7 +214,7 @@ func (r *scriptRun) lastWords(ctx context.Context) []string {
 }
 
 // restart begins a new run in place of one that is gone.
-func (r *scriptRun) restart(ctx context.Context, state remote.State) error {
+func (r *scriptRun) restart(ctx context.Context) error {
 	if r.cp.Try >= maxRestarts {
 		r.cp.Ended = true
 		if err := r.s.Save(ctx, r.cp); err != nil {
@@ -220,7 +226,7 @@ func (r *scriptRun) restart(ctx context.Context, state remote.State) error {
 			Hint:   "the machine seems to go down again and again; look at its console log",
 		}
 	}
-	r.s.Logf(ctx, fmt.Sprintf("the run on the node is %s: the machine was rebooted or the script killed; starting it again", state))
+	r.s.Logf(ctx, "the script is gone before its end: it was killed, or the machine rebooted; starting it again")
 	r.cp.Try, r.cp.Offset = r.cp.Try+1, 0
 	return r.s.Save(ctx, r.cp)
 }

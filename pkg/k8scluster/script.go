@@ -79,7 +79,10 @@ func (in *installer) step(ctx context.Context, title, phase string, n node) erro
 		r := &scriptRun{
 			d: in.d, s: s, n: n, doing: title, clock: in.w.Clock,
 			id:      func(try int) string { return in.runID(n, phase, try) },
-			secrets: []string{n.target.Password, in.p.proxy.http, in.p.proxy.https},
+			secrets: []string{in.p.proxy.http, in.p.proxy.https},
+		}
+		if n.target.Password != n.target.User { // a password that everybody knows would only hide the user's name
+			r.secrets = append(r.secrets, n.target.Password)
 		}
 		r.job = func(_ context.Context, id string) (remote.Job, error) {
 			var js joinSecrets

@@ -592,7 +592,7 @@ init_complete() {
 # reset_node removes what a kubeadm that was killed half-way left behind.
 reset_node() {
   say "removing what an unfinished attempt left on this node"
-  run kubeadm reset --force --cri-socket unix:///run/containerd/containerd.sock >/dev/null || die "kubeadm reset: $(why)"
+  run kubeadm reset --force --cri-socket unix:///run/containerd/containerd.sock || die "kubeadm reset: $(why)"
   rm -rf /etc/cni/net.d/05-cilium.conflist /root/.kube/config
 }
 
@@ -643,13 +643,22 @@ join_complete() {
   api_ready && kc get nodes -l node-role.kubernetes.io/control-plane -o name | awk -v n="node/$NODE_NAME" '$1 == n { f = 1 } END { exit !f }'
 }
 
-# leave_cluster undoes a join that was killed half-way: a node that is still listed as Ready may not join under its name again.
+# leave_cluster undoes a join that was killed half-way. The order matters: kubeadm takes the master's etcd out of the cluster only
+# while the cluster knows the node, and the node may not join again under its name while it is listed as Ready.
 leave_cluster() {
+  local admin=''
   if [ -e "$ADMIN" ]; then
-    run kubectl --kubeconfig "$ADMIN" --request-timeout 30s delete node "$NODE_NAME" --ignore-not-found >/dev/null ||
-      say "warning: node $NODE_NAME could not be removed from the cluster: $(why)"
+    # Its etcd may count for the quorum already: a reset that does not reach the cluster would leave that without a majority.
+    systemctl start kubelet || say "warning: the kubelet does not start"
+    poll 180 endpoint_ready || die_for_now "the cluster does not answer; not resetting a master while its etcd may be needed"
+    admin=$WORK/admin.conf
+    install -m 0600 "$ADMIN" "$admin"
   fi
   reset_node
+  if [ -n "$admin" ]; then
+    run kubectl --kubeconfig "$admin" --request-timeout 30s delete node "$NODE_NAME" --ignore-not-found ||
+      say "warning: node $NODE_NAME could not be removed from the cluster: $(why)"
+  fi
 }
 
 kubeadm_join() {
