@@ -21,6 +21,8 @@ type checkpoint struct {
 	Offset int64 `json:"offset,omitempty"`
 	// Ended says that this run has ended badly, so that the next attempt starts another.
 	Ended bool `json:"ended,omitempty"`
+	// Round is the scriptRun.round in which the run was started.
+	Round time.Time `json:"round,omitzero"`
 	// Met is when the machine was first heard of, even if only to refuse us.
 	Met time.Time `json:"met,omitzero"`
 	// Seen is when it last answered.
@@ -47,6 +49,8 @@ type scriptRun struct {
 	job     func(ctx context.Context, id string) (remote.Job, error)
 	secrets []string // to be hidden in the log
 	clock   lcm.Clock
+	// round is when the operation entered its state: it changes when a user retries.
+	round time.Time
 
 	cp checkpoint
 }
@@ -58,8 +62,7 @@ func (r *scriptRun) follow(ctx context.Context) error {
 		return fmt.Errorf("read the checkpoint: %w", err)
 	}
 	if r.cp.Try == 0 || r.cp.Ended {
-		r.cp.Try, r.cp.Offset, r.cp.Ended = r.cp.Try+1, 0, false
-		if err := r.s.Save(ctx, r.cp); err != nil {
+		if err := r.next(ctx); err != nil {
 			return err
 		}
 	}
@@ -71,8 +74,15 @@ func (r *scriptRun) follow(ctx context.Context) error {
 		case err == nil && st.State == remote.Exited && st.Code == 0:
 			r.s.Detail(r.n.String())
 			return nil
-		case err == nil && st.State == remote.Exited && st.Code != killed && st.Code != terminated:
+		case err == nil && st.State == remote.Exited && st.Code != killed && st.Code != terminated && r.cp.Round.Equal(r.round):
 			return r.ended(ctx, st.Code)
+		case err == nil && st.State == remote.Exited && st.Code != killed && st.Code != terminated:
+			// Nobody was there to see it, because another node had failed first. What was wrong may have been put right since.
+			r.s.Logf(ctx, fmt.Sprintf("the script had ended with exit status %d before the operation was retried; starting it again", st.Code))
+			if err := r.next(ctx); err != nil {
+				return err
+			}
+			continue
 		case err == nil: // lost or absent: the machine went down with it
 			if err := r.restart(ctx); err != nil {
 				return err
@@ -227,7 +237,12 @@ func (r *scriptRun) restart(ctx context.Context) error {
 		}
 	}
 	r.s.Logf(ctx, "the script is gone before its end: it was killed, or the machine rebooted; starting it again")
-	r.cp.Try, r.cp.Offset = r.cp.Try+1, 0
+	return r.next(ctx)
+}
+
+// next turns to another run.
+func (r *scriptRun) next(ctx context.Context) error {
+	r.cp.Try, r.cp.Offset, r.cp.Ended, r.cp.Round = r.cp.Try+1, 0, false, r.round
 	return r.s.Save(ctx, r.cp)
 }
 

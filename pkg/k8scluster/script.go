@@ -77,7 +77,7 @@ func (d *Driver) installer(ctx context.Context, w *lcm.Work) (*installer, error)
 func (in *installer) step(ctx context.Context, title, phase string, n node) error {
 	return in.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
 		r := &scriptRun{
-			d: in.d, s: s, n: n, doing: title, clock: in.w.Clock,
+			d: in.d, s: s, n: n, doing: title, clock: in.w.Clock, round: in.w.Op.StateEntered,
 			id:      func(try int) string { return in.runID(n, phase, try) },
 			secrets: []string{in.p.proxy.http, in.p.proxy.https},
 		}
