@@ -27,17 +27,16 @@ func awk(ctx context.Context, p *process.Proc) int {
 		p.Printf("mawk 1.3.4 20200120\n")
 		return 0
 	}
-	var src string
-	var srcSb31 strings.Builder
+	var files strings.Builder
 	for _, n := range f.vals["f"] {
 		b, err := readAll(p, n)
 		if err != nil {
 			p.Errorf("awk: cannot open %s (%s)\n", n, process.Reason(err))
 			return 2
 		}
-		srcSb31.WriteString(string(b) + "\n")
+		files.Write(append(b, '\n'))
 	}
-	src += srcSb31.String()
+	src := files.String()
 	if !f.has("f") {
 		if len(f.args) == 0 {
 			p.Errorf("usage: awk [-F fs][-v var=value][prog | -f progfile][file ...]\n")

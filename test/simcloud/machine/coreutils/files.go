@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"syscall"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
@@ -244,7 +245,7 @@ func rmdir(_ context.Context, p *process.Proc) int {
 	for _, n := range f.args {
 		i, err := p.FS().Lstat(p.Abs(n))
 		if err == nil && !i.IsDir() {
-			err = errors.New("Not a directory")
+			err = syscall.ENOTDIR
 		}
 		if err == nil {
 			err = p.FS().Remove(p.Abs(n))

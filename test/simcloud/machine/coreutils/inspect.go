@@ -112,13 +112,11 @@ func statFormat(p *process.Proc, layout, name string, i memfs.Info) string {
 			continue
 		}
 		k++
-		pad := ""
-		var padSb116 strings.Builder
+		from := k
 		for k < len(layout)-1 && layout[k] >= '0' && layout[k] <= '9' {
-			padSb116.WriteString(string(layout[k]))
 			k++
 		}
-		pad += padSb116.String()
+		pad := layout[from:k]
 		var v string
 		switch layout[k] {
 		case 'n':

@@ -13,6 +13,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
@@ -48,6 +49,16 @@ type flags struct {
 }
 
 func (f *flags) has(name string) bool { return f.on[name] > 0 }
+
+// given are those letters whose option is there.
+func (f *flags) given(letters string) string {
+	return strings.Map(func(r rune) rune {
+		if f.has(string(r)) {
+			return r
+		}
+		return -1
+	}, letters)
+}
 
 func (f *flags) val(name string) string {
 	if v := f.vals[name]; len(v) > 0 {
@@ -160,7 +171,7 @@ func open(p *process.Proc, name string) (io.Reader, func(), error) {
 	}
 	if file := f.File(); file != nil && file.Stat().IsDir() {
 		f.Close()
-		return nil, nil, errors.New("Is a directory")
+		return nil, nil, syscall.EISDIR
 	}
 	return f.Reader(p.Context()), f.Close, nil
 }

@@ -21,7 +21,7 @@ func compile(pat string, extended, fold bool) (*regexp.Regexp, error) {
 		case c == '[':
 			end := bracketEnd(pat, i)
 			if end < 0 {
-				return nil, errors.New("Unmatched [, [^, [:, [., or [=")
+				return nil, errors.New("unmatched [, [^, [:, [., or [=")
 			}
 			b.WriteString(bracket(pat[i+1 : end]))
 			i = end

@@ -243,12 +243,10 @@ func (s *sedParser) until(d byte, regex bool) (string, error) {
 		c := s.src[s.i]
 		switch {
 		case c == '\\' && s.i+1 < len(s.src):
-			switch {
-			case s.src[s.i+1] == d:
-				b.WriteByte(d)
-			default:
-				b.WriteString(s.src[s.i : s.i+2])
+			if s.src[s.i+1] != d {
+				b.WriteByte(c)
 			}
+			b.WriteByte(s.src[s.i+1])
 			s.i += 2
 			continue
 		case regex && c == '[' && d != '[':

@@ -70,14 +70,7 @@ func sortLines(_ context.Context, p *process.Proc) int {
 		}
 		keys = append(keys, k)
 	}
-	global := ""
-	var globalSb74 strings.Builder
-	for _, m := range "nVhfgbr" {
-		if f.has(string(m)) {
-			globalSb74.WriteString(string(m))
-		}
-	}
-	global += globalSb74.String()
+	global := f.given("nVhfgbr")
 	in, st := slurp(p, f.args)
 	compare := func(a, b string) int {
 		if len(keys) == 0 {

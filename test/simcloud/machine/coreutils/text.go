@@ -244,14 +244,7 @@ func wc(_ context.Context, p *process.Proc) int {
 	}
 	kinds := "lwc"
 	if len(f.on) > 0 {
-		kinds = ""
-		var kindsSb247 strings.Builder
-		for _, k := range "lwmcL" {
-			if f.has(string(k)) {
-				kindsSb247.WriteString(string(k))
-			}
-		}
-		kinds += kindsSb247.String()
+		kinds = f.given("lwmcL")
 	}
 	var total [5]int
 	w := output(p)

@@ -196,7 +196,6 @@ func (b *balancer) serve(ctx context.Context, l *listener, client net.Conn) {
 		up, err := b.h.Net.Dial(dctx, s.addr)
 		cancel()
 		if err != nil {
-			b.mark(back, s, false)
 			continue
 		}
 		relay(client, up)
@@ -231,6 +230,10 @@ func (b *balancer) order(ctx context.Context, back *proxy) []*server {
 	return append(out, spare...)
 }
 
+// quick is how fast a refusal is not worth remembering: the server is asked again for the next connection, so that one
+// that has just come up is used at once.
+const quick = 20 * time.Millisecond
+
 func (b *balancer) mark(back *proxy, s *server, up bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -251,8 +254,11 @@ func (b *balancer) healthy(ctx context.Context, back *proxy, s *server) bool {
 	}
 	cctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
+	start := time.Now()
 	up := b.ask(cctx, back, s)
-	b.mark(back, s, up)
+	if up || time.Since(start) > quick {
+		b.mark(back, s, up)
+	}
 	return up
 }
 

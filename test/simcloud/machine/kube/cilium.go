@@ -56,7 +56,8 @@ func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
 		}
 	}
 	if err != nil {
-		p.Errorf("\nError: %v\n", err)
+		text := err.Error()
+		p.Errorf("\nError: %s%s\n", strings.ToUpper(text[:1]), text[1:]) // cilium's begin with a capital
 		return 1
 	}
 	return 0
@@ -65,12 +66,12 @@ func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
 func (k *ctl) ciliumInstall() error {
 	version := strings.TrimPrefix(or(k.f.get("version"), "1.18.4"), "v")
 	if strings.Count(version, ".") != 2 {
-		return fmt.Errorf("Unable to install Cilium: failed to parse version %q", version)
+		return fmt.Errorf("unable to install Cilium: failed to parse version %q", version)
 	}
 	if _, err := k.call(http.MethodGet, "/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "", nil); err == nil {
-		return errors.New("Unable to install Cilium: cannot re-use a name that is still in use")
+		return errors.New("unable to install Cilium: cannot re-use a name that is still in use")
 	} else if !notFound(err) {
-		return fmt.Errorf("Unable to install Cilium: %w", err)
+		return fmt.Errorf("unable to install Cilium: %w", err)
 	}
 	k.p.Printf("ℹ️  Using Cilium version %s\n🔮 Auto-detected cluster name: kubernetes\n🔮 Auto-detected kube-proxy has been installed\n", version)
 	labels := map[string]any{"k8s-app": "cilium"}
@@ -96,7 +97,7 @@ func (k *ctl) ciliumInstall() error {
 		if _, err := k.call(http.MethodPost, k.path(r, "kube-system", ""), "application/json", encode(o)); err != nil {
 			var se *serverError
 			if !errors.As(err, &se) || se.code != http.StatusConflict {
-				return fmt.Errorf("Unable to install Cilium: %w", err)
+				return fmt.Errorf("unable to install Cilium: %w", err)
 			}
 		}
 	}
@@ -145,7 +146,7 @@ func (k *ctl) ciliumStatus() error {
 		desired, ready, op, err = look()
 	}
 	if err != nil && !notFound(err) {
-		return fmt.Errorf("Unable to determine status: %w", err)
+		return fmt.Errorf("unable to determine status: %w", err)
 	}
 	word := func(ok bool) string {
 		if ok {
@@ -156,7 +157,7 @@ func (k *ctl) ciliumStatus() error {
 	k.p.Printf("    /¯¯\\\n /¯¯\\__/¯¯\\    Cilium:             %s\n \\__/¯¯\\__/    Operator:           %s\n /¯¯\\__/¯¯\\    Envoy DaemonSet:    disabled (using embedded mode)\n \\__/¯¯\\__/    Hubble Relay:       disabled\n    \\__/       ClusterMesh:        disabled\n\n", word(desired > 0 && ready == desired), word(op))
 	k.p.Printf("DaemonSet              cilium             Desired: %d, Ready: %d/%d, Available: %d/%d\n", desired, ready, desired, ready, desired)
 	if err != nil || !op || desired == 0 || ready != desired {
-		return errors.New("Unable to determine status:  timeout while waiting for status to become successful: context deadline exceeded")
+		return errors.New("unable to determine status:  timeout while waiting for status to become successful: context deadline exceeded")
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func (n *Node) token(ctx context.Context, p *process.Proc, f flagSet) int {
 				return fatal(p, "invalid argument %q for \"--ttl\" flag: %v", t, err)
 			}
 		}
-		tok := ""
+		var tok string
 		if len(f.args) > 2 {
 			if tok = f.args[2]; !cl.AddToken(tok, ttl) {
 				return fatal(p, "the bootstrap token %q was not of the form \"\\\\A([a-z0-9]{6})\\\\.([a-z0-9]{16})\\\\z\"", tok)

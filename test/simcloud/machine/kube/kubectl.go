@@ -313,7 +313,7 @@ type target struct {
 // targets reads TYPE NAME…, TYPE/NAME… or TYPE (with a selector or --all).
 func (k *ctl) targets(args []string) (kubeapi.Resource, []target, error) {
 	if len(args) == 0 {
-		return kubeapi.Resource{}, nil, errors.New("error: You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list of supported resources.\n\nerror: Required resource not specified.")
+		return kubeapi.Resource{}, nil, errors.New("error: You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list of supported resources.\n\nerror: required resource not specified")
 	}
 	if strings.Contains(args[0], "/") {
 		var out []target

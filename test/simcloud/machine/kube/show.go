@@ -174,7 +174,7 @@ func (k *ctl) columns(spec string, objs []kubeapi.Object) error {
 				return fmt.Errorf("error: error parsing jsonpath %s, %w", p, err)
 			}
 			var v bytes.Buffer
-			if err := jp.Execute(&v, map[string]any(o)); err != nil || v.Len() == 0 {
+			if err := jp.Execute(&v, o); err != nil || v.Len() == 0 {
 				v.Reset()
 				v.WriteString("<none>")
 			}

@@ -46,7 +46,7 @@ func (i Info) IsDir() bool { return i.mode.IsDir() }
 func (i Info) Sys() any { return nil }
 
 // Uid is the owner (the name is the one SFTP looks for).
-func (i Info) Uid() uint32 { return uint32(i.uid) } //nolint:staticcheck // the name is pkg/sftp's
+func (i Info) Uid() uint32 { return uint32(i.uid) } //nolint:staticcheck,revive // the name is pkg/sftp's
 
 // Gid is the group (the name is the one SFTP looks for).
 func (i Info) Gid() uint32 { return uint32(i.gid) } //nolint:staticcheck // the name is pkg/sftp's

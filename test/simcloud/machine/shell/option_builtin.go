@@ -118,15 +118,13 @@ func umask(s *Shell, args []string) int {
 	if args[1] == "-S" {
 		m := ^s.p.Umask
 		bits := func(n uint) string {
-			out := ""
-			var outSb121 strings.Builder
+			var out strings.Builder
 			for i, c := range "rwx" {
 				if m>>n&(4>>i) != 0 {
-					outSb121.WriteString(string(c))
+					out.WriteRune(c)
 				}
 			}
-			out += outSb121.String()
-			return out
+			return out.String()
 		}
 		s.p.Printf("u=%s,g=%s,o=%s\n", bits(6), bits(3), bits(0))
 		return 0

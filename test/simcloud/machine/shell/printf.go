@@ -157,18 +157,17 @@ func (f *formatter) run(format string) bool {
 			f.out.WriteByte('%')
 			break
 		}
-		spec := "%"
-		var specSb161 strings.Builder
+		var flags strings.Builder
 		for i < len(format) && strings.IndexByte("-+ #0123456789.*", format[i]) >= 0 {
 			if format[i] == '*' {
 				a, _ := f.next()
-				specSb161.WriteString(a)
+				flags.WriteString(a)
 			} else {
-				specSb161.WriteString(string(format[i]))
+				flags.WriteByte(format[i])
 			}
 			i++
 		}
-		spec += specSb161.String()
+		spec := "%" + flags.String()
 		if i < len(format) && format[i] == '(' {
 			if end := strings.IndexByte(format[i:], ')'); end > 0 && i+end+1 < len(format) {
 				f.date(format[i+1 : i+end])

@@ -158,47 +158,41 @@ func (o *OS) proc() {
 	})
 	text("/proc/loadavg", func() string { return "0.00 0.01 0.05 1/123 4567\n" })
 	text("/proc/swaps", func() string {
-		out := "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
-		var outSb162 strings.Builder
+		var out strings.Builder
+		out.WriteString("Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
 		for _, s := range o.kernel.swaps() {
-			outSb162.WriteString(s + "                               file\t\t2097148\t\t0\t\t-2\n")
+			out.WriteString(s + "                               file\t\t2097148\t\t0\t\t-2\n")
 		}
-		out += outSb162.String()
-		return out
+		return out.String()
 	})
 	text("/proc/modules", func() string {
-		out := ""
-		var outSb169 strings.Builder
+		var out strings.Builder
 		for _, m := range o.kernel.loaded() {
-			outSb169.WriteString(m + " 16384 0 - Live 0x0000000000000000\n")
+			out.WriteString(m + " 16384 0 - Live 0x0000000000000000\n")
 		}
-		out += outSb169.String()
-		return out
+		return out.String()
 	})
 	text("/proc/meminfo", func() string {
 		kb := max(o.hw.MemoryMB, 512) * 1024
 		return fmt.Sprintf("MemTotal:       %8d kB\nMemFree:        %8d kB\nMemAvailable:   %8d kB\nSwapTotal:             0 kB\n", kb, kb/2, kb*3/4)
 	})
 	text("/proc/cpuinfo", func() string {
-		out := ""
-		var outSb180 strings.Builder
+		var out strings.Builder
 		for i := range max(o.hw.VCPUs, 1) {
-			outSb180.WriteString(fmt.Sprintf("processor\t: %d\nmodel name\t: Simulated CPU\nflags\t\t: fpu vme sse sse2 ht syscall nx lm\n\n", i))
+			_, _ = fmt.Fprintf(&out, "processor\t: %d\nmodel name\t: Simulated CPU\nflags\t\t: fpu vme sse sse2 ht syscall nx lm\n\n", i)
 		}
-		out += outSb180.String()
-		return out
+		return out.String()
 	})
 	text("/proc/cmdline", func() string {
 		return "BOOT_IMAGE=/boot/vmlinuz root=LABEL=cloudimg-rootfs ro console=tty1 console=ttyS0\n"
 	})
 	text("/proc/mounts", func() string {
-		out := "/dev/vda1 / ext4 rw,relatime,discard,errors=remount-ro 0 0\ntmpfs /run tmpfs rw,nosuid,nodev 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0\n"
-		var outSb190 strings.Builder
+		var out strings.Builder
+		out.WriteString("/dev/vda1 / ext4 rw,relatime,discard,errors=remount-ro 0 0\ntmpfs /run tmpfs rw,nosuid,nodev 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0\n")
 		for _, m := range o.mounted() {
-			outSb190.WriteString(fmt.Sprintf("%s %s %s rw,relatime 0 0\n", m.dev, m.dir, m.kind))
+			_, _ = fmt.Fprintf(&out, "%s %s %s rw,relatime 0 0\n", m.dev, m.dir, m.kind)
 		}
-		out += outSb190.String()
-		return out
+		return out.String()
 	})
 	text("/proc/filesystems", func() string { return "nodev\tproc\nnodev\ttmpfs\n\text4\nnodev\toverlay\n" })
 	text("/sys/fs/cgroup/cgroup.controllers", func() string { return "cpuset cpu io memory hugetlb pids rdma misc\n" })

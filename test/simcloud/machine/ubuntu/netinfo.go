@@ -169,14 +169,14 @@ func (o *OS) nc(ctx context.Context, p *process.Proc) int {
 	var args []string
 	wait := 5
 	for i := 1; i < len(p.Args); i++ {
-		a := p.Args[i]
-		if a == "-w" || a == "-G" {
+		switch a := p.Args[i]; {
+		case a == "-w" || a == "-G":
 			if i++; i < len(p.Args) {
 				wait, _ = strconv.Atoi(p.Args[i])
 			}
-		} else if strings.HasPrefix(a, "-w") {
+		case strings.HasPrefix(a, "-w"):
 			wait, _ = strconv.Atoi(a[2:])
-		} else if !strings.HasPrefix(a, "-") {
+		case !strings.HasPrefix(a, "-"):
 			args = append(args, a)
 		}
 	}

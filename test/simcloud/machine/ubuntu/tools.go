@@ -59,18 +59,8 @@ const Interface = "ens3"
 const nic = Interface
 
 func lsbRelease(_ context.Context, p *process.Proc) int {
-	short, what := false, ""
-	for _, a := range p.Args[1:] {
-		var whatSb63 strings.Builder
-		for _, c := range strings.TrimLeft(a, "-") {
-			if c == 's' {
-				short = true
-			} else {
-				whatSb63.WriteString(string(c))
-			}
-		}
-		what += whatSb63.String()
-	}
+	flags := strings.ReplaceAll(strings.Join(p.Args[1:], ""), "-", "")
+	what, short := strings.ReplaceAll(flags, "s", ""), strings.Contains(flags, "s")
 	put := func(key, val string) {
 		if short {
 			p.Printf("%s\n", val)

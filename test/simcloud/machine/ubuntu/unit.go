@@ -216,16 +216,10 @@ func (o *OS) StartUnit(ctx context.Context, name string) error {
 			o.mu.Lock()
 		}
 	}
-	desc := u.get("Unit.Description")
-	for _, k := range []string{"Unit.ConditionPathExists", "Unit.ConditionFileNotEmpty"} {
-		if c := u.get(k); c != "" {
-			i, err := o.root().Stat(c)
-			if missing := err != nil; missing || k == "Unit.ConditionFileNotEmpty" && i.Size() == 0 {
-				o.mu.Unlock()
-				o.note(name, "systemd[1]: Condition check resulted in "+desc+" being skipped.")
-				return nil
-			}
-		}
+	if !o.conditions(u) {
+		o.mu.Unlock()
+		o.note(name, "systemd[1]: Condition check resulted in "+u.get("Unit.Description")+" being skipped.")
+		return nil
 	}
 	if u.get("Unit.StartLimitIntervalSec") != "0" {
 		now := o.Sys.Clock.Now()
@@ -256,6 +250,21 @@ func (o *OS) StartUnit(ctx context.Context, name string) error {
 		return nil
 	}
 	return o.spawnUnit(ctx, u)
+}
+
+// conditions reports whether the conditions of a unit are met.
+func (o *OS) conditions(u *unit) bool {
+	if c := u.get("Unit.ConditionPathExists"); c != "" {
+		if _, err := o.root().Stat(c); err != nil {
+			return false
+		}
+	}
+	if c := u.get("Unit.ConditionFileNotEmpty"); c != "" {
+		if i, err := o.root().Stat(c); err != nil || i.Size() == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (o *OS) setState(u *unit, state, sub string) {
