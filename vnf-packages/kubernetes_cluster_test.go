@@ -72,7 +72,7 @@ func contentType(t *testing.T, name string) string {
 func check(t *testing.T, name string, want []byte) {
 	t.Helper()
 	if *update {
-		require.NoError(t, os.WriteFile(filepath.Join(kubernetesCluster, name), want, 0o644)) //nolint:gosec // a source file
+		require.NoError(t, os.WriteFile(filepath.Join(kubernetesCluster, name), want, 0o644))
 		return
 	}
 	require.Equal(t, string(want), string(readFile(t, name)), "%s is out of date; run this test with -update", name)
@@ -80,7 +80,7 @@ func check(t *testing.T, name string, want []byte) {
 
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(kubernetesCluster, name)) //nolint:gosec // a file of the package
+	b, err := os.ReadFile(filepath.Join(kubernetesCluster, name))
 	require.NoError(t, err)
 	return b
 }
@@ -129,7 +129,7 @@ func TestInstallScriptIsSound(t *testing.T) {
 			if _, err := exec.LookPath(tool[0]); err != nil {
 				t.Skipf("SKIPPED: %s is not installed, so %s was not checked with it", tool[0], script)
 			}
-			out, err := exec.CommandContext(t.Context(), tool[0], tool[1:]...).CombinedOutput() //nolint:gosec // fixed commands
+			out, err := exec.CommandContext(t.Context(), tool[0], tool[1:]...).CombinedOutput()
 			require.NoError(t, err, string(out))
 		})
 	}
@@ -154,7 +154,7 @@ func TestInstallScriptAcceptsTheUsualArguments(t *testing.T) {
 		{"-w", "198.51.100.2", "-i", "198.51.100.1", "-t", "abcdef.0123456789abcdef", "-s", "sha256:00"},
 		{"-d", "-o", "-m", "198.51.100.2", "-i", "198.51.100.2", "-a", "10.96.0.0/12", "-p", "10.200.0.0/16"},
 	} {
-		cmd := exec.CommandContext(t.Context(), "bash", append([]string{"kubernetes-cluster/Scripts/install_k8s_cluster.sh"}, args...)...) //nolint:gosec // our own script
+		cmd := exec.CommandContext(t.Context(), "bash", append([]string{"kubernetes-cluster/Scripts/install_k8s_cluster.sh"}, args...)...)
 		cmd.Env = append(os.Environ(), "GYBE_PHASE=check", "NODE_IP=198.51.100.2")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
@@ -186,7 +186,7 @@ func TestInstallScriptRefusesBadArguments(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			script := filepath.Join(kubernetesCluster, "Scripts", "install_k8s_cluster.sh")
-			cmd := exec.CommandContext(t.Context(), "bash", append([]string{script}, tt.args...)...) //nolint:gosec // our own script
+			cmd := exec.CommandContext(t.Context(), "bash", append([]string{script}, tt.args...)...)
 			// Phase check, so that a test that fails does not turn this machine into a node.
 			cmd.Env = append(append(os.Environ(), "GYBE_PHASE=check"), tt.env...)
 			var stderr bytes.Buffer
@@ -205,7 +205,7 @@ func TestKubernetesClusterIsAGoodPackage(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(kubernetesCluster)
 	require.NoError(t, err)
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close()
 	var archive bytes.Buffer
 	_, err = csar.Build(t.Context(), root, &archive, csar.DefaultLimits())
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package k8scluster_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -350,6 +349,6 @@ func TestTerminateForgetsTheCluster(t *testing.T) {
 
 func TestUnknownHookIsRefused(t *testing.T) {
 	t.Parallel()
-	err := k8scluster.New(k8scluster.Options{}).Run(context.Background(), "heal_start", &lcm.Work{}) //nolint:usetesting // pure
+	err := k8scluster.New(k8scluster.Options{}).Run(t.Context(), "heal_start", &lcm.Work{})
 	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
 }

@@ -82,7 +82,7 @@ func newCloud(t *testing.T) *cloud {
 	c.api = httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
 	c.api.TLS = &tls.Config{Certificates: []tls.Certificate{c.certificate()}, MinVersion: tls.VersionTLS12}
 	c.api.Config.SetKeepAlivesEnabled(false)
-	c.api.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:depguard // what net/http asks for
+	c.api.Config.ErrorLog = log.New(io.Discard, "", 0)
 	c.api.StartTLS()
 	t.Cleanup(c.api.Close)
 	return c

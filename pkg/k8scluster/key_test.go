@@ -8,4 +8,4 @@ rAAAAAtzc2gtZWQyNTUxOQAAACApn3rfzKrxvPp7EPOmza806ajPUpAJAfwXFclyTMRXgg
 AAAEA61btuD0tjpwRgBblBJRKuDIr0cFaOGt4gc0wM2NWjoymfet/MqvG8+nsQ86bNrzTp
 qM9SkAkB/BcVyXJMxFeCAAAABHRlc3QB
 -----END OPENSSH PRIVATE KEY-----
-` //nolint:gosec // opens nothing
+`

@@ -18,7 +18,7 @@ import (
 const (
 	ServiceAccount = "gybe"
 	accountNS      = "kube-system"
-	tokenSecret    = "gybe-token" //nolint:gosec // a name
+	tokenSecret    = "gybe-token"
 	bindingName    = "gybe-cluster-admin"
 )
 

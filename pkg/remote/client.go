@@ -169,7 +169,8 @@ func authMethods(t Target) ([]ssh.AuthMethod, error) {
 					answers[i] = t.Password
 				}
 				return answers, nil
-			}))
+			},
+		))
 	}
 	if len(auth) == 0 {
 		return nil, errors.New("neither a password nor a private key was given")

@@ -133,7 +133,7 @@ func (c *Client) sftp(ctx context.Context) (*sftp.Client, func(), error) {
 const graceful = 2 * time.Second
 
 // awaitOrClose waits for a cancelled command; a machine that does not let go loses the connection, which ends everything.
-func (c *Client) awaitOrClose(ended <-chan error) {
+func (c *Client) awaitOrClose(ended <-chan struct{}) {
 	timer := time.NewTimer(graceful)
 	defer timer.Stop()
 	select {

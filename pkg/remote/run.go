@@ -69,10 +69,13 @@ func (c *Client) exec(ctx context.Context, command string, stdin io.Reader, stdo
 	}
 	defer s.Close() //nolint:errcheck // it may be closed already
 	s.Stdin, s.Stdout, s.Stderr = stdin, stdout, stderr
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(command) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = s.Run(command)
+	}()
 	select {
-	case err = <-ended:
+	case <-ended:
 	case <-ctx.Done():
 		go func() { // a machine that reads nothing more blocks even this
 			_ = s.Signal(ssh.SIGKILL)

@@ -172,7 +172,7 @@ func session(ctx context.Context, nc ssh.NewChannel) {
 	if err != nil {
 		return
 	}
-	defer ch.Close() //nolint:errcheck // test
+	defer ch.Close()
 	for r := range reqs {
 		switch r.Type {
 		case "exec":
@@ -247,7 +247,7 @@ func forward(ctx context.Context, nc ssh.NewChannel) {
 		_ = nc.Reject(ssh.ConnectionFailed, err.Error())
 		return
 	}
-	defer conn.Close() //nolint:errcheck // test
+	defer conn.Close()
 	ch, reqs, err := nc.Accept()
 	if err != nil {
 		return
