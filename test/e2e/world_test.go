@@ -181,19 +181,34 @@ func (w *world) cluster(flavour string) map[string]any {
 // resting is how an operation ended, or stopped for its user to decide.
 func (w *world) resting(op string) *sol.VnfLcmOpOcc {
 	w.t.Helper()
-	var o *sol.VnfLcmOpOcc
-	require.Eventually(w.t, func() bool {
-		var err error
-		o, err = w.api.Operation(w.t.Context(), op)
+	const patience = 60 * time.Second
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); time.Since(began) < patience; <-tick.C {
+		o, err := w.api.Operation(w.t.Context(), op)
 		require.NoError(w.t, err)
 		switch o.OperationState {
 		case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
-			return false
 		default:
-			return true
+			return o
 		}
-	}, 90*time.Second, 10*time.Millisecond, "the operation does not come to rest")
-	return o
+	}
+	w.tell(op)
+	require.Fail(w.t, "the operation does not come to rest")
+	return nil
+}
+
+// tell logs all that is known of an operation.
+func (w *world) tell(op string) {
+	w.t.Helper()
+	p := w.progress(op)
+	for _, l := range p.Lines[max(0, len(p.Lines)-40):] {
+		w.t.Log(l.StepID, l.Text)
+	}
+	for _, s := range p.Steps {
+		w.t.Logf("%d %s %s %s: %s %s", s.ID, s.Phase, s.Name, s.Target, s.State, s.Detail)
+	}
+	w.t.Logf("%s %s %s", p.OperationState, p.Phase, p.Waiting)
 }
 
 // completed waits for an operation that must succeed.
@@ -201,13 +216,7 @@ func (w *world) completed(op string) *sol.VnfLcmOpOcc {
 	w.t.Helper()
 	o := w.resting(op)
 	if o.OperationState != sol.LcmOperationStateCompleted {
-		p := w.progress(op)
-		for _, l := range p.Lines {
-			w.t.Log(l.Text)
-		}
-		for _, s := range p.Steps {
-			w.t.Logf("%s %s %s: %s", s.Phase, s.Name, s.Target, s.State)
-		}
+		w.tell(op)
 	}
 	require.Equal(w.t, sol.LcmOperationStateCompleted, o.OperationState, "%+v", o.Error)
 	require.Nil(w.t, o.Error)
