@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -132,15 +133,17 @@ func TestEventsAreFollowedAndReplayed(t *testing.T) {
 	b := setup(t)
 	_, other := b.operation(t)
 	_, op := b.operation(t)
-	go b.Work(t, other.ID)
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() { b.Work(t, other.ID) })
 
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	started := make(chan struct{})
-	go func() {
+	work.Go(func() {
 		<-started
 		b.Work(t, op.ID)
-	}()
+	})
 	var kinds, cursors []string
 	for e, err := range b.client.Events(ctx, client.EventQuery{OpID: op.ID, After: client.FromStart}) {
 		require.NoError(t, err)
