@@ -38,7 +38,7 @@ type lab struct {
 	ssh   map[string]*ssh.Client
 }
 
-func newLab(t testing.TB, o machine.Options) *lab {
+func newLab(t *testing.T, o machine.Options) *lab {
 	t.Helper()
 	b, err := simcloud.ReserveBlock(t.Context())
 	require.NoError(t, err)
