@@ -52,6 +52,9 @@ func validateBody(raw []byte, schema *openapi3.Schema) error {
 	if i := firstInvalidUTF8(raw); i >= 0 {
 		return lcm.Errorf(lcm.CodeInvalid, "the body is not UTF-8 at %s", position(raw, i))
 	}
+	if i := tooDeep(raw); i >= 0 {
+		return lcm.Errorf(lcm.CodeInvalid, "the body is nested more than %d levels deep at %s", maxDepth, position(raw, i))
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -110,6 +113,31 @@ func firstInvalidUTF8(raw []byte) int {
 			return i
 		}
 		i += n
+	}
+	return -1
+}
+
+// maxDepth bounds the nesting of a body. What we keep of it is nested deeper in our answers, and the JSON parsers of
+// clients give up at their own limits: one such body would make a list unreadable for everybody.
+const maxDepth = 100
+
+// tooDeep returns where a text that may be JSON is nested deeper than maxDepth, or -1.
+func tooDeep(raw []byte) int {
+	depth, text := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case text && c == '\\':
+			i++ // whatever is escaped ends nothing
+		case c == '"':
+			text = !text
+		case text:
+		case c == '[' || c == '{':
+			if depth++; depth > maxDepth {
+				return i
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
 	}
 	return -1
 }

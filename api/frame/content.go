@@ -13,6 +13,9 @@ import (
 // ServeContent sends a file, or the one part of it that Range asks for (RFC 9110 clause 14), honouring conditional
 // headers; Content-Type and ETag are set by the caller. A client that takes nothing for idle is dropped.
 func ServeContent(w http.ResponseWriter, r *Request, modified time.Time, size int64, content io.ReadSeeker, idle time.Duration) error {
+	if unit, _, ok := strings.Cut(r.Header.Get("Range"), "="); ok && !strings.EqualFold(unit, "bytes") {
+		r.Header.Del("Range") // a unit that we do not know is ignored, says the RFC
+	}
 	if strings.Contains(r.Header.Get("Range"), ",") {
 		return lcm.Errorf(lcm.CodeInvalid, "several ranges at once are not served").WithHint("ask for one range")
 	}

@@ -130,6 +130,9 @@ func (e *endpoint) body(w http.ResponseWriter, r *Request) error {
 	if !empty && !consumes(r.Header.Get("Content-Type"), e.Consumes) {
 		return lcm.Errorf(lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s", r.Header.Get("Content-Type"), strings.Join(e.Consumes, " or "))
 	}
+	if c := r.Header.Get("Content-Encoding"); !empty && c != "" && !strings.EqualFold(c, "identity") {
+		return lcm.Errorf(lcm.CodeUnsupportedType, "the body has the Content-Encoding %.40q, but it is read as it is", c).WithHint("send it without a Content-Encoding")
+	}
 	if e.Stream {
 		return nil
 	}

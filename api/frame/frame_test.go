@@ -209,6 +209,12 @@ func TestEveryKindOfErrorIsAProblem(t *testing.T) {
 		{name: "accept nothing", method: "GET", path: "/things/v2/things", headers: []string{"Accept", "application/json;q=0"}, status: 406},
 		{name: "content type", method: "POST", path: "/things/v2/things", body: good, headers: []string{"Content-Type", "text/xml"}, status: 415, detail: "text/xml"},
 		{name: "charset", method: "POST", path: "/things/v2/things", body: good, headers: []string{"Content-Type", "application/json; charset=latin1"}, status: 415},
+		{name: "compressed", method: "POST", path: "/things/v2/things", body: good, headers: []string{"Content-Encoding", "gzip"}, status: 415, detail: "gzip"},
+		{name: "too deep", method: "POST", path: "/things/v2/things", body: strings.Repeat("[", 101) + strings.Repeat("]", 101), status: 400, detail: "100 levels"},
+		{
+			name: "brackets in text are not deep", method: "POST", path: "/things/v2/things",
+			body: `{"name":"a","kind":"\"` + strings.Repeat("[", 200) + `"}`, status: 400, detail: "/kind", pointers: []string{"/kind"},
+		},
 		{name: "too large", method: "POST", path: "/things/v2/things", body: `"` + strings.Repeat("x", 2000) + `"`, status: 413, detail: "1000"},
 		{name: "no body", method: "POST", path: "/things/v2/things", status: 400, detail: "no body"},
 		{name: "not JSON", method: "POST", path: "/things/v2/things", body: "{\n \"a\": b}", status: 400, detail: "line 2, column 7"},
@@ -216,7 +222,7 @@ func TestEveryKindOfErrorIsAProblem(t *testing.T) {
 		{name: "two values", method: "POST", path: "/things/v2/things", body: good + " {}", status: 400, detail: "goes on"},
 		{name: "not UTF-8", method: "POST", path: "/things/v2/things", body: "{\"name\":\"\xff\"}", status: 400, detail: "UTF-8"},
 		{name: "NUL", method: "POST", path: "/things/v2/things", body: `{"name":"\u0000","kind":"A"}`, status: 400, pointers: []string{"/name"}},
-		{name: "not an object", method: "POST", path: "/things/v2/things", body: `[]`, status: 400, pointers: []string{""}},
+		{name: "not an object", method: "POST", path: "/things/v2/things", body: `[]`, status: 400, detail: "the body: value must be", pointers: []string{""}},
 		{name: "missing members", method: "POST", path: "/things/v2/things", body: `{}`, status: 400, pointers: []string{"/kind", "/name"}},
 		{
 			name: "everything wrong at once", method: "POST", path: "/things/v2/things",

@@ -216,6 +216,7 @@ func TestContentIsServedWholeAndInParts(t *testing.T) {
 		{"unchanged", []string{"If-None-Match", etag}, 304, []byte{}},
 		{"beyond the end", []string{"Range", "bytes=999999-"}, 416, nil},
 		{"nonsense", []string{"Range", "bytes=a-b"}, 416, nil},
+		{"an unknown unit", []string{"Range", "lines=1,2"}, 200, archive},
 		{"several parts", []string{"Range", "bytes=0-1,4-5"}, 400, nil},
 		{"not the content meant", []string{"If-Match", `"other"`}, 412, nil},
 		{"not acceptable", []string{"Accept", "text/plain"}, 406, nil},

@@ -88,8 +88,9 @@ func TestMistakesAreErrors(t *testing.T) {
 		set  []string
 		want []string
 	}{
-		{name: "unknown key", file: "database_urll: x\n", want: []string{"line 1", "database_urll"}},
-		{name: "unknown nested key", file: "ssh:\n  prot: 22\n", want: []string{"line 2", "prot"}},
+		{name: "unknown key", file: "database_urll: x\n", want: []string{"line 1: there is no setting \"database_urll\""}},
+		{name: "unknown nested key", file: "ssh:\n  prot: 22\n", want: []string{"line 2: there is no setting \"prot\""}},
+		{name: "two unknown keys", file: "prot: 22\nhots: x\n", want: []string{`line 1: there is no setting "prot"; line 2: there is no setting "hots"`}},
 		{name: "duplicate key", file: "listen: a:1\nlisten: b:1\n", want: []string{"listen"}},
 		{name: "second document", file: "listen: a:1\n---\nlisten: b:1\n", want: []string{"document"}},
 		{name: "not yaml", file: "listen: [", want: []string{"L2"}},

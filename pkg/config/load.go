@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,12 +86,24 @@ func decode(raw []byte, cfg *Config) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		return err
+		return readable(err)
 	}
 	if err := loader.Load(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return errors.New("more than one document")
 	}
 	return nil
+}
+
+// unknownKey is how the decoder says that there is no such setting; the name of the Go type means nothing to a user.
+var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+?(;|$)`)
+
+// readable puts the decoder's errors into the words of a user.
+func readable(err error) error {
+	if _, ok := errors.AsType[*yaml.LoadErrors](err); !ok {
+		return err
+	}
+	text := strings.TrimPrefix(err.Error(), "yaml: construct errors: ")
+	return errors.New(unknownKey.ReplaceAllString(text, `there is no setting "$1"$2`))
 }
 
 // readEnv applies GYBE_ variables and warns about those that mean nothing.

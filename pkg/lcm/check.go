@@ -1,6 +1,7 @@
 package lcm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,7 +152,7 @@ func Unprocessable(bad ...InvalidParam) error {
 	slices.SortStableFunc(bad, func(a, b InvalidParam) int { return strings.Compare(a.Pointer, b.Pointer) })
 	details := make([]string, len(bad))
 	for i, b := range bad {
-		details[i] = b.Pointer + ": " + b.Detail
+		details[i] = cmp.Or(b.Pointer, "the body") + ": " + b.Detail
 	}
 	return &Error{Code: CodeUnprocessable, Title: "Invalid parameters", Detail: strings.Join(details, "; "), Params: bad}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 func TestEachLetsHealthyNodesFinishWhenOneFails(t *testing.T) {
@@ -111,4 +113,26 @@ func TestUnprocessableNamesEveryOffendingMember(t *testing.T) {
 	require.Equal(t, 422, e.Status())
 	require.Equal(t, "/a: one; /b: two", e.Detail)
 	require.Equal(t, "a~1b~0c", lcm.Escape("a/b~c"))
+	require.Equal(t, "the body: three", lcm.AsError(lcm.Unprocessable(lcm.InvalidParam{Detail: "three"})).Detail)
+}
+
+// packages fails every look-up.
+type packages struct {
+	lcm.Packages
+	err error
+}
+
+func (p packages) Model(context.Context, string) (*vnfd.VNFD, string, error) { return nil, "", p.err }
+
+func TestOnlyWhatIsWrongWithARequestIsBlamedOnItsMembers(t *testing.T) {
+	t.Parallel()
+	create := func(err error) *lcm.Error {
+		_, err = (&lcm.Service{Packages: packages{err: err}}).CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: "x"})
+		return lcm.AsError(err)
+	}
+	wrong := create(lcm.Errorf(lcm.CodeUnprocessable, "no such package"))
+	require.Equal(t, []lcm.InvalidParam{{Pointer: "/vnfdId", Detail: "no such package"}}, wrong.Params)
+	away := create(lcm.Errorf(lcm.CodeUnavailable, "the database is away"))
+	require.Empty(t, away.Params)
+	require.Equal(t, 503, away.Status())
 }

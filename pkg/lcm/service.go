@@ -158,10 +158,11 @@ func (s *Service) Steer(ctx context.Context, opID string, ev Event) (*Operation,
 	})
 }
 
-// pointAt gives err a pointer to the member that caused it.
+// pointAt gives err a pointer to the member that caused it. A fault of ours, or of what we need, is no member's.
 func pointAt(err error, pointer string) error {
 	e := *AsError(err)
-	if len(e.Params) == 0 && e.Code != CodeInternal {
+	ours := e.Code == CodeInternal || e.Code == CodeUnavailable || e.Code == CodeTimeout
+	if len(e.Params) == 0 && !ours {
 		e.Params = []InvalidParam{{Pointer: pointer, Detail: e.Detail}}
 	}
 	return &e

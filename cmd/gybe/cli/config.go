@@ -87,9 +87,18 @@ func (a *app) configCommand() *cobra.Command {
 		Long: `Settings come from a YAML file (--config, GYBE_CONFIG), then from GYBE_… environment variables, then from flags;
 the later win. The variable of a key is its upper-case name with _ for dots: ssh.port is GYBE_SSH_PORT.`,
 	}
-	check := &cobra.Command{Use: "check", Short: "Check the configuration without starting anything"}
+	check := &cobra.Command{
+		Use: "check [FILE]", Short: "Check the configuration without starting anything", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+	}
 	s := addSettings(check)
-	check.RunE = func(*cobra.Command, []string) error {
+	check.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if s.file != "" {
+				return usagef("a configuration file is given twice, as %s and with --config", args[0])
+			}
+			s.file = args[0]
+		}
 		if _, err := a.load(s); err != nil {
 			return err
 		}
