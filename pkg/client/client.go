@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -128,9 +129,22 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 		return resp.Header, nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out); err != nil {
-		return nil, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		err = fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+		if brokeOff(err) {
+			return nil, &Unreachable{Endpoint: c.base, Err: err}
+		}
+		return nil, err
 	}
 	return resp.Header, nil
+}
+
+// brokeOff reports whether reading an answer ended because the server or the network went away.
+func brokeOff(err error) bool {
+	_, broken := errors.AsType[net.Error](err)
+	return broken || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // list follows the pages of a list.

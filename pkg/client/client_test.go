@@ -176,3 +176,17 @@ func TestTheEventFeedIsRead(t *testing.T) {
 		break // the reader has enough
 	}
 }
+
+func TestAnswerThatBreaksOffIsAServerThatIsAway(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte(`{"id":`))
+	}))
+	t.Cleanup(srv.Close)
+	c, err := client.New(srv.URL, nil)
+	require.NoError(t, err)
+	_, err = c.Operation(t.Context(), "1")
+	var away *client.Unreachable
+	require.ErrorAs(t, err, &away)
+}
