@@ -96,7 +96,6 @@ func (p solPackage) schema(t reflect.Type) *openapi3.Schema {
 	case reflect.Struct:
 		s := openapi3.NewObjectSchema()
 		for field := range t.Fields() {
-			field := field
 			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			s.WithProperty(name, p.schema(field.Type))
 			if options == "" {

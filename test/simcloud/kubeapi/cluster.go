@@ -60,7 +60,8 @@ func (c *Cluster) install() {
 	s.MustCreate("v1", "ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": c.clusterInfo()}})
 	s.MustCreate("v1", "ConfigMap", "kube-system", "kubeadm-config", Object{"data": Object{"ClusterConfiguration": fmt.Sprintf(
 		"apiVersion: kubeadm.k8s.io/v1beta4\nclusterName: %s\ncontrolPlaneEndpoint: %s\nkind: ClusterConfiguration\nkubernetesVersion: %s\n",
-		c.opts.Name, c.opts.Endpoint, c.opts.Version)}})
+		c.opts.Name, c.opts.Endpoint, c.opts.Version,
+	)}})
 	s.MustCreate("v1", "Service", "default", "kubernetes", Object{"spec": Object{
 		"clusterIP": "10.96.0.1", "clusterIPs": []any{"10.96.0.1"},
 		"ports": []any{Object{"name": "https", "port": int64(443), "targetPort": int64(6443), "protocol": "TCP"}},

@@ -216,7 +216,7 @@ func TestAClosedServerKillsWatchesWhileTheOthersGoOn(t *testing.T) {
 	start := time.Now()
 	s.server.Close()
 	require.Less(t, time.Since(start), 5*time.Second)
-	for range w.ResultChan() { //nolint:revive // until it is closed
+	for range w.ResultChan() {
 	}
 	_, err = s.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	require.Error(t, err)

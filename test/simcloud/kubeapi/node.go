@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -82,7 +83,7 @@ func (c *Cluster) nodeStatus(n NodeSpec) Object {
 	memory := cmp.Or(n.MemoryBytes, 4<<30) / 1024
 	capacity := func(kib int64) Object {
 		return Object{
-			"cpu": fmt.Sprint(cmp.Or(n.CPUs, 2)), "memory": fmt.Sprintf("%dKi", kib), "pods": "110",
+			"cpu": strconv.Itoa(cmp.Or(n.CPUs, 2)), "memory": fmt.Sprintf("%dKi", kib), "pods": "110",
 			"ephemeral-storage": "20134592Ki", "hugepages-1Gi": "0", "hugepages-2Mi": "0",
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -163,7 +164,7 @@ func (c *Cluster) podRuns(o, node Object, ready bool) {
 	if At(o, "spec", "hostNetwork") != true {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(String(o, "metadata", "uid")))
-		ip = strings.TrimSuffix(String(node, "spec", "podCIDR"), "0/24") + fmt.Sprint(2+h.Sum32()%250)
+		ip = strings.TrimSuffix(String(node, "spec", "podCIDR"), "0/24") + strconv.FormatUint(uint64(2+h.Sum32()%250), 10)
 	}
 	status := Object{
 		"phase": "Running", "conditions": conditions, "hostIP": hostIP(node), "podIP": ip, "podIPs": []any{Object{"ip": ip}},

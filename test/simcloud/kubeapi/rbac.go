@@ -136,7 +136,7 @@ func (s *Store) authorize(u User, a attributes) error {
 	if a.sub != "" {
 		what += "/" + a.sub
 	}
-	return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf("User %q cannot %s resource %q in API group %q %s", u.Name, a.verb, what, a.res.Group, where)) //nolint:revive // the server's words
+	return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf("User %q cannot %s resource %q in API group %q %s", u.Name, a.verb, what, a.res.Group, where))
 }
 
 func forbidden(msg string) error {

@@ -15,7 +15,7 @@ import (
 func (h *handler) route(w http.ResponseWriter, req *http.Request, u User, path string) error {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	var r []string
-	prefix := ""
+	var prefix string
 	switch {
 	case len(parts) >= 3 && parts[0] == "api":
 		prefix, r = "/api/"+parts[1], parts[2:]
@@ -207,7 +207,7 @@ func (c call) get() error {
 	case "", "status":
 		writeJSON(c.w, http.StatusOK, o)
 	case "scale":
-		writeJSON(c.w, http.StatusOK, scaleOf(c.res, o))
+		writeJSON(c.w, http.StatusOK, scaleOf(o))
 	case "log":
 		c.w.Header().Set("Content-Type", "text/plain")
 		_, _ = fmt.Fprintf(c.w, "simulated log of pod %s/%s\n", c.namespace, c.name)

