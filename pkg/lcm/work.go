@@ -124,7 +124,8 @@ type LogLine struct {
 
 // Journal keeps steps. Every method is fenced by the claim and returns ErrFenced when it is outdated.
 type Journal interface {
-	// BeginStep finds or creates the step, and counts an attempt unless it is done.
+	// BeginStep finds or creates the step. It counts an attempt for a new step and after a failure; going on
+	// with one that was open, after a wait or the death of a node, is the same attempt.
 	BeginStep(ctx context.Context, c Claim, phase, name, target string) (StepRecord, error)
 	// SaveStep stores the checkpoint of an open step.
 	SaveStep(ctx context.Context, c Claim, id int64, checkpoint json.RawMessage) error
@@ -152,7 +153,7 @@ const flushEvery = 200 * time.Millisecond
 // maxLine is the length in bytes at which a log line is cut.
 const maxLine = 4096
 
-// Attempt is the number of this attempt, from 1.
+// Attempt is the number of this attempt, from 1; it grows only after failures.
 func (s *Step) Attempt() int { return s.rec.Attempts }
 
 // Started is when the step's first attempt began.

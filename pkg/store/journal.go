@@ -75,7 +75,7 @@ func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target 
 				INSERT INTO lcm_op_step AS old (op_id, run, phase, name, target, state, attempts, started)
 				SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op
 				ON CONFLICT (op_id, run, phase, name, target) DO UPDATE SET
-					attempts = old.attempts + CASE old.state WHEN 'DONE' THEN 0 ELSE 1 END,
+					attempts = old.attempts + CASE old.state WHEN 'FAILED' THEN 1 ELSE 0 END,
 					state = CASE old.state WHEN 'DONE' THEN 'DONE' ELSE 'OPEN' END,
 					finished = CASE old.state WHEN 'DONE' THEN old.finished END
 				RETURNING *), `+stepEvent+"SELECT "+stepColumns+" FROM s",

@@ -372,7 +372,7 @@ func TestANodeThatLostItsClaimCannotWrite(t *testing.T) {
 	again, err := b.BeginStep(t.Context(), current, "p", "s", "")
 	require.NoError(t, err)
 	require.Equal(t, lcm.StepOpen, again.State)
-	require.Equal(t, 2, again.Attempts)
+	require.Equal(t, 1, again.Attempts, "another node goes on with the same attempt")
 	require.Equal(t, step.ID, again.ID)
 	got, err := b.Operation(t.Context(), op.ID)
 	require.NoError(t, err)
