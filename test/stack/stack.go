@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,18 +48,6 @@ type Stack struct {
 	mu    sync.Mutex
 	nodes []*Node
 	logs  []io.Closer
-}
-
-// Node is one running gybe.
-type Node struct {
-	*Process
-	ID  string
-	URL string // of the API
-	// Ready is how long it took from the start of the process to the first good answer of /readyz.
-	Ready time.Duration
-	env   []string
-	log   io.Writer
-	bin   string
 }
 
 // Start starts PostgreSQL, the simulated cloud and the nodes, and returns when all answer.
@@ -132,50 +118,26 @@ func (s *Stack) AddNode(ctx context.Context, env ...string) (*Node, error) {
 	s.mu.Lock()
 	n := len(s.nodes)
 	s.mu.Unlock()
-	listen := s.Listen
-	if listen == "" || n > 0 {
-		port, err := freePort(ctx)
-		if err != nil {
-			return nil, err
-		}
-		listen = "127.0.0.1:" + port
+	o := NodeOptions{
+		Bin: s.Bin, ID: "node-" + strconv.Itoa(n+1), Database: s.Database.URL(), Data: filepath.Join(s.Dir, "content"),
+		SSHPort: s.SSHPort, Env: append(s.Env, env...),
 	}
-	id := "node-" + strconv.Itoa(n+1)
-	log, err := s.logFile(id + ".log")
+	if n == 0 {
+		o.Listen = s.Listen
+	}
+	log, err := s.logFile(o.ID + ".log")
 	if err != nil {
 		return nil, err
 	}
-	node := &Node{ID: id, URL: "http://" + listen, log: log, bin: filepath.Join(s.Bin, "gybe")}
-	node.env = append([]string{
-		"GYBE_DATABASE_URL=" + s.Database.URL(), "GYBE_LISTEN=" + listen, "GYBE_PUBLIC_URL=" + node.URL,
-		"GYBE_DATA_DIR=" + filepath.Join(s.Dir, "content"), "GYBE_NODE_ID=" + id, "GYBE_DEBUG_LISTEN=",
-		"GYBE_SSH_PORT=" + strconv.Itoa(s.SSHPort),
-	}, append(s.Env, env...)...)
-	if err := os.MkdirAll(filepath.Join(s.Dir, "content"), 0o700); err != nil {
-		return nil, err
-	}
-	if err := node.Start(ctx); err != nil {
+	o.Log = log
+	node, err := StartNode(ctx, o)
+	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	s.nodes = append(s.nodes, node)
 	s.mu.Unlock()
 	return node, nil
-}
-
-// Start starts the node's process, again if it was killed, and returns when it is ready.
-func (n *Node) Start(ctx context.Context) error {
-	began := time.Now()
-	p, err := start(n.log, n.log, n.env, n.bin, "serve")
-	if err != nil {
-		return err
-	}
-	n.Process = p
-	if err := waitReady(ctx, p, n.URL+"/readyz"); err != nil {
-		return fmt.Errorf("node %s: %w", n.ID, err)
-	}
-	n.Ready = time.Since(began)
-	return nil
 }
 
 // Node returns the i-th node, from 0.
@@ -215,43 +177,4 @@ func (s *Stack) logFile(name string) (*os.File, error) {
 	}
 	s.logs = append(s.logs, f)
 	return f, nil
-}
-
-// waitReady asks until the answer is 200 or the process ends.
-func waitReady(ctx context.Context, p *Process, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-p.Done():
-			return errors.New("it ended before it was ready; its log says why")
-		case <-ctx.Done():
-			return errors.New("it was not ready in time; its log says why")
-		}
-	}
-}
-
-// freePort asks the kernel for a port that is free now.
-func freePort(ctx context.Context) (string, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
