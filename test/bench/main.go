@@ -77,7 +77,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.row("start to ready (migrated database: see second start)", "", ms(b.node.Ready), "")
+	b.row("start to ready, empty database", "", ms(b.node.Ready), "")
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
