@@ -33,8 +33,8 @@ type Instance struct {
 	Metadata               sol.KeyValuePairs
 	Extensions             sol.KeyValuePairs
 
-	// HoldsResources says that the VIM may hold resources of the instance: set when an instantiation is
-	// admitted, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
+	// HoldsResources says that the VIM may hold resources of the instance: set before an instantiation makes
+	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool
 	// Instantiated is nil until the first instantiation finishes its inventory.
 	Instantiated *sol.InstantiatedVnfInfo

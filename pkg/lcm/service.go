@@ -84,7 +84,6 @@ func (s *Service) Instantiate(ctx context.Context, id string, req sol.Instantiat
 			return err
 		}
 		i.VimConnections = conns
-		i.HoldsResources = true
 		return nil
 	})
 }

@@ -36,6 +36,9 @@ func (t *tick) run(ctx context.Context) (time.Duration, bool, error) {
 		t.plan, err = t.Planner.Plan(t.work)
 	}
 	if err != nil {
+		if AsError(err).Class == Transient { // the database or the content store is away: no reason to fail an operation
+			return 0, false, err
+		}
 		return t.failed(ctx, err)
 	}
 	if t.rec != nil && t.rec.State == PhaseFailed { // the user retries
@@ -192,8 +195,8 @@ func (t *tick) end(ctx context.Context, ev Event, err error) (time.Duration, boo
 		t.rec.State, t.rec.Finished, t.rec.Error, t.rec.Detail = PhaseFailed, t.Clock.Now(), t.op.Error, ""
 		t.rec.Attempts++
 	}
-	if t.op.State == sol.LcmOperationStateStarting && t.op.Type == sol.LcmOperationInstantiate {
-		notInstantiated(&Work{Instance: t.instance})
+	if t.op.State == sol.LcmOperationStateStarting && t.op.Type == sol.LcmOperationInstantiate && !t.instance.HoldsResources {
+		t.instance.VimConnections = nil
 	}
 	return t.move(context.WithoutCancel(ctx), ev)
 }
@@ -206,6 +209,9 @@ func (t *tick) move(ctx context.Context, ev Event) (time.Duration, bool, error) 
 	}
 	if ev == EventFailed {
 		t.op.FailedIn = t.op.State
+	}
+	if ev == EventGranted && t.op.Type == sol.LcmOperationInstantiate {
+		t.instance.HoldsResources = true // committed before the first of them is made
 	}
 	t.op.State, t.op.StateEntered, t.op.Waiting = to, t.Clock.Now(), ""
 	switch {
