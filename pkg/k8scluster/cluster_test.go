@@ -110,6 +110,8 @@ func TestMaskHidesWhatScriptsPrint(t *testing.T) {
 		"using http://user:pw@proxy:3128 now":                           "using *** now",
 		"ssl_ca_cert_hash:sha256:53eecb14eea1b0edb03ec460a41f56d248eaa": "ssl_ca_cert_hash:sha256:53eecb14eea1b0edb03ec460a41f56d248eaa",
 		"Setting up kubelet (1.34.2-1.1) ...":                           "Setting up kubelet (1.34.2-1.1) ...",
+		"error creating token: failed to fetch":                         "error creating token: failed to fetch",
+		"password=swordfish next":                                       "password=*** next",
 		"image: ubuntu":                                                 "image: ubuntu",
 	} {
 		require.Equal(t, want, mask(in, []string{"ubuntu-secret", "http://user:pw@proxy:3128", "", "pw"}))

@@ -63,7 +63,8 @@ func scriptError(n node, doing string, code int, words []string) error {
 }
 
 var (
-	labelled  = regexp.MustCompile(`(?i)\b(token|certificate_key|bearer_token|password)(\s*[:=]\s*)\S+`)
+	labelled  = regexp.MustCompile(`(?i)\b(token|certificate_key|bearer_token)(\s*[:=]\s*)\S*[0-9.]\S*`)
+	password  = regexp.MustCompile(`(?i)\b(password|passwd)(\s*[:=]\s*)\S+`)
 	joinToken = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
 	certKey   = regexp.MustCompile(`(--certificate-key[= ]+)[0-9a-f]+`)
 )
@@ -76,6 +77,7 @@ func mask(line string, secrets []string) string {
 		}
 	}
 	line = labelled.ReplaceAllString(line, "$1$2***")
+	line = password.ReplaceAllString(line, "$1$2***")
 	line = joinToken.ReplaceAllString(line, "***")
 	return certKey.ReplaceAllString(line, "$1***")
 }

@@ -724,15 +724,27 @@ node_ready() {
   [ "$ready" = True ]
 }
 
+# insist COMMAND...: for what must not be shown: tries a few times, keeps only standard error for why().
+insist() {
+  local try
+  for try in 1 2 3 4 5; do
+    if "$@" 2>"$WORK/output"; then return 0; fi
+    sleep "$try"
+  done
+  return 1
+}
+
 # publish: new secrets to join with, into the result file or, as a whole run does, to standard output. Nothing is printed otherwise.
 publish() {
   local token hash key='' out=$GYBE_RESULT_FILE
-  token=$(kubeadm token create --ttl 2h 2>"$WORK/output") || die "kubeadm token create: $(why)"
+  # These go through the cluster's address, where HAProxy may still be finding out which master answers.
+  poll 60 endpoint_ready || die_for_now "nobody answers on https://$ENDPOINT"
+  token=$(insist kubeadm token create --ttl 2h) || die_for_now "kubeadm token create: $(why)"
   hash=$(openssl x509 -pubkey -noout -in /etc/kubernetes/pki/ca.crt | openssl pkey -pubin -outform der | openssl dgst -sha256 -hex | awk '{ print $NF }')
   if [ "${#hash}" -ne 64 ]; then die "the hash of /etc/kubernetes/pki/ca.crt cannot be computed"; fi
   if [ -n "$HA" ]; then
-    key=$(kubeadm init phase upload-certs --upload-certs --config "$STATE/init.yaml" 2>"$WORK/output" | awk 'NF { k = $1 } END { print k }') ||
-      die "kubeadm init phase upload-certs: $(why)"
+    key=$(insist kubeadm init phase upload-certs --upload-certs --config "$STATE/init.yaml" | awk 'NF { k = $1 } END { print k }') ||
+      die_for_now "kubeadm init phase upload-certs: $(why)"
     if [[ ! $key =~ ^[0-9a-f]{64}$ ]]; then die "kubeadm init phase upload-certs printed no certificate key"; fi
   fi
   if [ -n "$out" ]; then
