@@ -136,5 +136,3 @@ func (l *lane) await(op string) {
 		}
 	}
 }
-
-func removeBinaries() {}

@@ -1,0 +1,130 @@
+package crash_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+// binaries is the folder with the compiled gybe, built once for all tests that want the real thing.
+var binaries = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "gybe-crash")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "gybe"), "./cmd/gybe") //nolint:noctx // as long as the test
+	cmd.Dir = "../.."
+	built = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, bytes.TrimSpace(out))
+	}
+	return dir, nil
+})
+
+var built string
+
+func removeBinaries() {
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+}
+
+// real is a node that runs the compiled gybe.
+type real struct {
+	*stack.Node
+	t   *testing.T
+	api *client.Client
+}
+
+// serve starts a node of a world; it ends with the test.
+func (w *world) serve(name string) *real {
+	w.t.Helper()
+	bin, err := binaries()
+	require.NoError(w.t, err)
+	log, err := os.Create(filepath.Join(w.data, name+".log"))
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = log.Close() })
+	n, err := stack.StartNode(w.t.Context(), stack.NodeOptions{
+		Bin: bin, ID: name, Database: w.database, Data: filepath.Join(w.data, "content"), SSHPort: sshPort, Log: log,
+	})
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { n.Kill() })
+	r := &real{Node: n, t: w.t}
+	r.api, err = client.New(n.URL, nil)
+	require.NoError(w.t, err)
+	return r
+}
+
+// restart starts it again after it was killed.
+func (r *real) restart() {
+	r.t.Helper()
+	require.NoError(r.t, r.Start(r.t.Context()))
+}
+
+// pair is two nodes on one database.
+type pair struct {
+	*world
+	a, b *real
+}
+
+func (w *world) pair() *pair { return &pair{w, w.serve("one"), w.serve("two")} }
+
+// owner is the node that works on an operation, and the other one.
+func (p *pair) owner(op string) (owner, other *real) {
+	p.t.Helper()
+	var name string
+	require.Eventually(p.t, func() bool {
+		name = p.column("SELECT node FROM vnf_lcm_op_occ WHERE id = $1", op)[0]
+		return name != ""
+	}, 5*time.Second, time.Millisecond, "nobody works on it")
+	if name == p.a.ID {
+		return p.a, p.b
+	}
+	return p.b, p.a
+}
+
+// resumed waits until an operation is claimed anew after its node has died, and returns how long after that moment it was. Both
+// times are the database's.
+func (w *world) resumed(op string, died time.Time, epoch int64) time.Duration {
+	w.t.Helper()
+	var at time.Time
+	require.Eventually(w.t, func() bool {
+		var now time.Time
+		var newest int64
+		require.NoError(w.t, w.pool.QueryRow(w.t.Context(), "SELECT clock_timestamp(), epoch FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(&now, &newest))
+		at = now
+		return newest > epoch
+	}, 60*time.Second, 3*time.Millisecond, "nobody goes on")
+	return at.Sub(died)
+}
+
+// claims reads the number of claims on an operation so far, and the database's clock.
+func (w *world) claims(op string) (int64, time.Time) {
+	w.t.Helper()
+	var now time.Time
+	var epoch int64
+	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), "SELECT clock_timestamp(), epoch FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(&now, &epoch))
+	return epoch, now
+}
+
+// freeze stops a node without ending it; thaw lets it go on.
+func (r *real) freeze() {
+	r.t.Helper()
+	require.NoError(r.t, r.Signal(syscall.SIGSTOP))
+}
+
+func (r *real) thaw() {
+	r.t.Helper()
+	require.NoError(r.t, r.Signal(syscall.SIGCONT))
+}
