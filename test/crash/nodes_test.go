@@ -1,0 +1,165 @@
+package crash_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud"
+)
+
+// Two nodes share the work on many operations, whichever of them was asked.
+func TestTwoNodesShareTheWork(t *testing.T) {
+	t.Parallel()
+	const many = 20
+	database := devpg.TestURL(t)
+	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
+	p := w.pair()
+	vnfd := w.onboard(p.a.api, plainSource)
+	var ids, ops []string
+	for range many {
+		ids = append(ids, w.create(p.a.api, vnfd))
+	}
+	began := time.Now()
+	for _, id := range ids {
+		op, err := w.instantiate(w.plain())(p.a.api, id)
+		require.NoError(t, err)
+		ops = append(ops, op)
+	}
+	by := map[string]int{}
+	for i, op := range ops {
+		w.completed(p.b.api, op, 30*time.Second)
+		by[w.progress(p.b.api, op).Node]++
+		w.once(op, "grant", "infra", "inventory")
+		w.oneStack(ids[i])
+	}
+	t.Logf("%d instantiations in %s: %v", many, time.Since(began).Round(time.Millisecond), by)
+	require.Positive(t, by["one"])
+	require.Positive(t, by["two"])
+	require.Equal(t, many, by["one"]+by["two"])
+	for _, id := range ids {
+		op, err := w.terminate()(p.b.api, id)
+		require.NoError(t, err)
+		ops = append(ops, op)
+	}
+	for _, op := range ops[many:] {
+		w.completed(p.a.api, op, 30*time.Second)
+	}
+	w.gone()
+}
+
+// PostgreSQL dies in the middle of an operation and comes back after a while. Nobody has to do anything.
+func TestDatabaseDiesAndComesBack(t *testing.T) {
+	t.Parallel()
+	pg, err := devpg.Start(t.Context(), devpg.Options{Private: true, Unsafe: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pg.Stop()) })
+	cloud, fleet := startMachines(t)
+	cloud.MergeTiming(slow())
+	pool, err := pgxpool.New(t.Context(), pg.URL())
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	w := newWorld(t, cloud, pg.URL(), pool)
+	p := w.pair()
+	vnfd := w.onboard(p.a.api, clusterSource)
+	for _, m := range []moment{{wire.KindStep, "create stack"}, {wire.KindLog, "prepare node"}, {wire.KindStep, "join node"}} {
+		id := w.create(p.a.api, vnfd)
+		op, err := w.instantiate(w.cluster("simple"))(p.a.api, id)
+		require.NoError(t, err)
+		require.True(t, w.watch(p.a.api, op, m))
+		require.NoError(t, pg.Crash())
+		require.Eventually(t, func() bool { return p.a.api.Ready(t.Context()) != nil && p.b.api.Ready(t.Context()) != nil }, 20*time.Second, 10*time.Millisecond)
+		require.NoError(t, pg.Restart(t.Context()))
+		back := time.Now()
+		w.completed(p.a.api, op, 60*time.Second)
+		t.Logf("%-8s %-20s crash of the database: done %s after it was back, %d claims", m.kind, m.name, time.Since(back).Round(time.Millisecond), w.epoch(op))
+		w.once(op, "grant", "infra", "inventory", "instantiate_end")
+		w.oneStack(id)
+		w.installedOnce(p.a.api, fleet, id)
+		op, err = w.terminate()(p.b.api, id)
+		require.NoError(t, err)
+		w.completed(p.b.api, op, 60*time.Second)
+		w.gone()
+	}
+}
+
+func (w *world) epoch(op string) int64 {
+	n, _ := w.claims(op)
+	return n
+}
+
+// A node is stopped in the middle of its work without being dead (a paused virtual machine, a debugger), so long that the other
+// one takes over. When it wakes up it is not heard any more, and then works as before.
+func TestNodeThatWakesUpIsFenced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the others wait half a minute before they believe it")
+	}
+	t.Parallel()
+	database := devpg.TestURL(t)
+	cloud, fleet := startMachines(t)
+	w := newWorld(t, cloud, database, devpg.Pool(t, database))
+	cloud.MergeTiming(slow())
+	p := w.pair()
+	vnfd := w.onboard(p.a.api, clusterSource)
+	id := w.create(p.a.api, vnfd)
+	op, err := w.instantiate(w.cluster("simple"))(p.a.api, id)
+	require.NoError(t, err)
+	require.True(t, w.watch(p.a.api, op, moment{wire.KindLog, "prepare node"}))
+	frozen, other := p.owner(op)
+	frozen.freeze()
+	epoch, at := w.claims(op)
+	took := w.resumed(op, at, epoch)
+	w.completed(other.api, op, 60*time.Second)
+	t.Logf("frozen: claimed again after %s", took.Round(time.Millisecond))
+	w.once(op, "grant", "infra", "inventory", "instantiate_end")
+	w.installedOnce(other.api, fleet, id)
+	before, stacks := w.traces(op), cloud.State()
+	calls := len(fleet.Journal(w.server(other, id)))
+
+	frozen.thaw()
+	require.Eventually(t, func() bool { return frozen.api.Ready(t.Context()) == nil }, 20*time.Second, 10*time.Millisecond)
+	// It works again, on something else.
+	second := w.create(frozen.api, vnfd)
+	other.Kill()
+	op2, err := w.instantiate(w.cluster("simple"))(frozen.api, second)
+	require.NoError(t, err)
+	w.completed(frozen.api, op2, 60*time.Second)
+	require.Equal(t, []string{frozen.ID}, w.column("SELECT node FROM vnf_lcm_op_occ WHERE id = $1", op2))
+
+	require.Equal(t, before, w.traces(op), "nothing was written to the operation that it had lost")
+	for _, line := range cloud.State().Since(stacks) {
+		require.False(t, strings.HasPrefix(line, "- "), line)
+	}
+	w.oneStack(id)
+	require.Len(t, fleet.Journal(w.server(frozen, id)), calls, "and nothing was done to its machines")
+	for _, id := range []string{id, second} {
+		op, err := w.terminate()(frozen.api, id)
+		require.NoError(t, err)
+		w.completed(frozen.api, op, 30*time.Second)
+	}
+	w.gone()
+}
+
+// server is the id of a machine of an instance.
+func (w *world) server(n *real, instance string) string {
+	w.t.Helper()
+	i, err := n.api.Instance(w.t.Context(), instance)
+	require.NoError(w.t, err)
+	return i.InstantiatedVnfInfo.VnfcResourceInfo[0].ID
+}
+
+// traces are all rows that an operation has.
+func (w *world) traces(op string) []string {
+	w.t.Helper()
+	return w.column(`SELECT r::text FROM vnf_lcm_op_occ r WHERE id = $1
+		UNION ALL (SELECT r::text FROM lcm_op_phase r WHERE op_id = $1 ORDER BY seq)
+		UNION ALL (SELECT r::text FROM lcm_op_step r WHERE op_id = $1 ORDER BY id)
+		UNION ALL (SELECT r::text FROM outbox r WHERE op_id = $1 ORDER BY seq)
+		UNION ALL (SELECT r::text FROM event r WHERE op_id = $1 ORDER BY tx, seq)
+		UNION ALL (SELECT r::text FROM vnf_instance r WHERE id = (SELECT instance_id FROM vnf_lcm_op_occ WHERE id = $1))`, op)
+}
