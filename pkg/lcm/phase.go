@@ -31,15 +31,23 @@ func (e *waitError) Error() string { return "waits: " + e.why }
 func Wait(after time.Duration, why string) error { return &waitError{after, why} }
 
 // Waiting takes Wait's error apart. When ctx has ended, because the tick's time is used up or
-// the node stops, every error but ErrFenced is a wait of no time: the work goes on in the next tick. false means that err is nil or a failure.
+// the node stops, every error but ErrFenced and those that are certain is a wait of no time: the work goes on in the next tick. false means that err is nil or a failure.
 func Waiting(ctx context.Context, err error) (after time.Duration, why string, ok bool) {
 	if w, isWait := errors.AsType[*waitError](err); isWait {
 		return w.after, w.why, true
 	}
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrFenced) {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrFenced) && !certain(err) {
 		return 0, "", true
 	}
 	return 0, "", false
+}
+
+// certain says that err would be a failure also if the time had not run out: whoever made it knows that trying
+// again does not help, and it does not come from the end of a context.
+func certain(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Class != Transient && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
+		!errors.Is(err, ErrTickBudget)
 }
 
 // Each runs fn for every item, at most limit at a time (0 = all at once), lets all of them finish or

@@ -93,6 +93,10 @@ func TestWorkInterruptedByItsBudgetIsNotAFailure(t *testing.T) {
 	require.True(t, waiting)
 	_, _, waiting = lcm.Waiting(ctx, lcm.ErrFenced)
 	require.False(t, waiting, "a node that lost its claim must stop, not wait")
+	_, _, waiting = lcm.Waiting(ctx, lcm.Errorf(lcm.CodeUpstream, "the script ended with exit status 1"))
+	require.False(t, waiting, "a failure that is certain is not forgotten because a slower node used up the time")
+	_, _, waiting = lcm.Waiting(ctx, lcm.Errorf(lcm.CodeUpstream, "copy: %w", context.Canceled))
+	require.True(t, waiting)
 	_, _, waiting = lcm.Waiting(ctx, nil)
 	require.False(t, waiting, "done is done")
 }
