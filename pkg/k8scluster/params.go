@@ -133,6 +133,25 @@ func (g group) cidr(member, def string) string {
 	return s
 }
 
+// apart refuses networks that no cluster can work with: they overlap, or one is nearly all addresses there are. The two
+// defaults overlap and work all the same, because pods get parts of their network that are far from it.
+func (g group) apart(pods, services string) {
+	a, errA := netip.ParsePrefix(pods)
+	b, errB := netip.ParsePrefix(services)
+	if errA != nil || errB != nil {
+		return // reported already
+	}
+	for member, p := range map[string]netip.Prefix{"pod_cidr": a, "cluster_cidr": b} {
+		if p.Bits() < 8 {
+			g.fail(member, fmt.Sprintf("%s %s %s is too large; /8 is the largest.", g.name, member, p))
+			return
+		}
+	}
+	if a.Overlaps(b) && (pods != defaultPodCIDR || services != defaultServiceCIDR) {
+		g.fail("cluster_cidr", fmt.Sprintf("%s cluster_cidr %s overlaps pod_cidr %s.", g.name, b, a))
+	}
+}
+
 func (g group) matching(member string, form *regexp.Regexp, like string) string {
 	s := g.text(member)
 	if s != "" && !form.MatchString(s) {
@@ -168,6 +187,7 @@ func parse(additional sol.KeyValuePairs) (params, []lcm.InvalidParam) {
 	if m, ok := root.object("master_node", true); ok {
 		p.master = m.login()
 		p.podCIDR, p.serviceCIDR = m.cidr("pod_cidr", defaultPodCIDR), m.cidr("cluster_cidr", defaultServiceCIDR)
+		m.apart(p.podCIDR, p.serviceCIDR)
 		p.clusterCP, p.clusterFIP = m.must("cluster_cp_name"), m.text("cluster_fip_name")
 	}
 	if m, ok := root.object("worker_node", true); ok {
@@ -183,6 +203,9 @@ func (g group) login() login {
 	l := login{vdu: g.must("vdu_id"), sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"), privateKey: g.text("private_key")}
 	if l.username != "" && !userText.MatchString(l.username) {
 		g.fail("username", fmt.Sprintf("%s username %q is not a user name.", g.name, l.username))
+	}
+	if strings.ContainsAny(g.text("password"), "\r\n\x00") {
+		g.fail("password", g.name+" password has a line break, which no login takes.")
 	}
 	if l.privateKey == "" {
 		l.password = g.must("password")
