@@ -23,7 +23,7 @@ var binaries = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "gybe"), "./cmd/gybe") //nolint:noctx // as long as the test
+	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "gybe"), "./cmd/gybe")
 	cmd.Dir = "../.."
 	built = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

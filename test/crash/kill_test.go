@@ -103,9 +103,16 @@ func TestKillAtEveryPhase(t *testing.T) {
 		w.once(op, phases...)
 	}
 	moments := []moment{
-		{wire.KindPhase, "grant"}, {wire.KindPhase, "infra"}, {wire.KindPhase, "inventory"}, {wire.KindPhase, "instantiate_end"},
-		{wire.KindLog, "prepare node"}, {wire.KindStep, "initialise cluster"}, {wire.KindLog, "initialise cluster"},
-		{wire.KindStep, "join node"}, {wire.KindLog, "join node"}, {wire.KindStep, "wait for nodes"},
+		{wire.KindPhase, "grant"},
+		{wire.KindPhase, "infra"},
+		{wire.KindPhase, "inventory"},
+		{wire.KindPhase, "instantiate_end"},
+		{wire.KindLog, "prepare node"},
+		{wire.KindStep, "initialise cluster"},
+		{wire.KindLog, "initialise cluster"},
+		{wire.KindStep, "join node"},
+		{wire.KindLog, "join node"},
+		{wire.KindStep, "wait for nodes"},
 	}
 	ends := []moment{{wire.KindPhase, "grant"}, {wire.KindPhase, "infra"}, {wire.KindStep, "delete stack"}, {wire.KindPhase, "terminate_end"}}
 	if testing.Short() {

@@ -61,7 +61,8 @@ func TestWrongParametersAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"level":                  {func(p object) { p["instantiationLevelId"] = "level_9" }, []string{"/instantiationLevelId"}, `"level_9"`},
 		"external port": {
 			func(p object) { cps(t, p, 1)["cpdId"] = "CP9" },
-			[]string{"/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks/1/extCps/0/cpdId"}, "the template needs the network of workerNode_CP1-1",
+			[]string{"/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks/1/extCps/0/cpdId"},
+			"the template needs the network of workerNode_CP1-1",
 		},
 		"user data class": {func(p object) { delete(at(t, p, "additionalParams"), "lcm-operation-user-data-class") }, []string{"/additionalParams/lcm-operation-user-data-class"}, ""},
 		"VIM without endpoint": {func(p object) {

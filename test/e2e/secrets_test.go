@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -79,9 +80,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		"password of the VIM": simcloud.Password, "password of the nodes": nodePassword, "wrong password": wrongPassword,
 		"registered password": vimPassword,
 	}
-	for name, value := range w.clusterSecrets(id) {
-		secrets[name] = value
-	}
+	maps.Copy(secrets, w.clusterSecrets(id))
 	w.askEverything(id)
 	for _, o := range []string{op, w.terminate(id)} {
 		w.completed(o)
@@ -95,9 +94,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	for table, rows := range w.tables() {
 		places["table "+table] = rows
 	}
-	for name, text := range files(t, data) {
-		places[name] = text
-	}
+	maps.Copy(places, files(t, data))
 	require.Contains(t, places["table event"], "prepare node", "the test has to look into something")
 	require.Contains(t, places["table vnf_lcm_op_occ"], op)
 	require.Contains(t, places["log"], op)

@@ -1,0 +1,96 @@
+package crash_test
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
+	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud"
+)
+
+// heavy is a small package with a large file, so that reading it takes a moment.
+func heavy(vnfd string, size int) []byte {
+	files := vnfpkgtest.Files(vnfd)
+	big := make([]byte, size)
+	src := rand.NewChaCha8([32]byte{1})
+	_, _ = src.Read(big)
+	files["Files/images/node.img"] = string(big)
+	return vnfpkgtest.Zip(files)
+}
+
+func (w *world) state(id string) string {
+	w.t.Helper()
+	return w.column("SELECT onboarding_state FROM vnf_package WHERE id = $1", id)[0]
+}
+
+func (w *world) onboarded(api *client.Client, id string) {
+	w.t.Helper()
+	var p *sol.VnfPkgInfo
+	require.Eventually(w.t, func() bool {
+		var err error
+		p, err = api.Package(w.t.Context(), id)
+		require.NoError(w.t, err)
+		return p.OnboardingState == sol.PackageOnboardingStateOnboarded || p.OnboardingFailureDetails != nil
+	}, 30*time.Second, 5*time.Millisecond)
+	require.Equal(w.t, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.OnboardingFailureDetails)
+}
+
+// A node is killed while it reads a package that it has accepted: another one reads it.
+func TestKillWhileAPackageIsRead(t *testing.T) {
+	t.Parallel()
+	database := devpg.TestURL(t)
+	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
+	a := w.serve("one")
+	p, err := a.api.CreatePackage(t.Context(), sol.CreateVnfPkgInfoRequest{})
+	require.NoError(t, err)
+	archive := heavy("heavy", 96<<20)
+	answered := make(chan error, 1)
+	go func() { answered <- a.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)) }()
+	require.Eventually(t, func() bool { return w.state(p.ID) == "PROCESSING" }, 30*time.Second, time.Millisecond)
+	a.Kill()
+	<-answered // it may or may not have been told
+	require.Equal(t, "PROCESSING", w.state(p.ID), "the test has to hit it")
+	b := w.serve("two")
+	began := time.Now()
+	w.onboarded(b.api, p.ID)
+	t.Logf("onboarded %s after another node was ready", time.Since(began).Round(time.Millisecond))
+	w.create(b.api, "heavy")
+}
+
+// A node is killed while it receives a package: the package can be uploaded again, to any node, when it is sure that the first
+// one is not coming back.
+func TestKillWhileAPackageIsReceived(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the lease of an upload is half a minute long")
+	}
+	t.Parallel()
+	database := devpg.TestURL(t)
+	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
+	a, b := w.serve("one"), w.serve("two")
+	p, err := a.api.CreatePackage(t.Context(), sol.CreateVnfPkgInfoRequest{})
+	require.NoError(t, err)
+	archive := heavy("half", 8<<20)
+	half, more := io.Pipe()
+	answered := make(chan error, 1)
+	go func() { answered <- a.api.UploadPackage(t.Context(), p.ID, half) }()
+	_, err = more.Write(archive[:len(archive)/2])
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return w.state(p.ID) == "UPLOADING" }, 10*time.Second, time.Millisecond)
+	a.Kill()
+	require.NoError(t, more.CloseWithError(io.ErrUnexpectedEOF))
+	require.Error(t, <-answered)
+	began := time.Now()
+	require.Eventually(t, func() bool { return w.state(p.ID) == "CREATED" }, 90*time.Second, 50*time.Millisecond)
+	t.Logf("the package can be uploaded again %s after the kill", time.Since(began).Round(time.Millisecond))
+	require.NoError(t, b.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)))
+	w.onboarded(b.api, p.ID)
+	w.create(b.api, "half")
+}
