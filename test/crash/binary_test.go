@@ -76,9 +76,11 @@ func (r *real) restart() {
 type pair struct {
 	*world
 	a, b *real
+	// worst is the longest time that an operation had no living node after a kill.
+	worst time.Duration
 }
 
-func (w *world) pair() *pair { return &pair{w, w.serve("one"), w.serve("two")} }
+func (w *world) pair() *pair { return &pair{world: w, a: w.serve("one"), b: w.serve("two")} }
 
 // owner is the node that works on an operation, and the other one.
 func (p *pair) owner(op string) (owner, other *real) {

@@ -1,0 +1,127 @@
+package crash_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/simcloud/fault"
+)
+
+// A user rolls a failed instantiation back, or retries it, and a node dies at every single write of that.
+func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		steer  func(api *client.Client, t *testing.T, op string) error
+		end    sol.LcmOperationStateType
+		states []string
+	}{
+		"rollback": {
+			func(api *client.Client, t *testing.T, op string) error { return api.Rollback(t.Context(), op) },
+			sol.LcmOperationStateRolledBack, []string{"STARTING", "PROCESSING", "FAILED_TEMP", "ROLLING_BACK", "ROLLED_BACK"},
+		},
+		"retry": {
+			func(api *client.Client, t *testing.T, op string) error { return api.Retry(t.Context(), op) },
+			sol.LcmOperationStateCompleted, []string{"STARTING", "PROCESSING", "FAILED_TEMP", "PROCESSING", "COMPLETED"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := devpg.TestURL(t)
+			w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
+			node := spawn(t, database, w.data)
+			vnfd := w.onboard(node.api, plainSource)
+			deaths, every := 0, 1
+			if testing.Short() {
+				every = 5
+			}
+			for n, survived := 0, false; !survived; n += every {
+				w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "no", Count: 1})
+				id := w.create(node.api, vnfd)
+				op, err := w.instantiate(w.plain())(node.api, id)
+				require.NoError(t, err)
+				w.rests(node.api, op, sol.LcmOperationStateFailedTemp)
+
+				d := death{Nth: n/2 + 1, After: n%2 == 1}
+				require.True(t, node.arm(d))
+				err = tt.steer(node.api, t, op)
+				if err == nil {
+					select {
+					case <-node.dead:
+					case <-w.reached(node.api, op, tt.end):
+					}
+				}
+				if node.arm(death{}) {
+					require.NoError(t, err)
+					survived = true
+				} else {
+					deaths++
+					<-node.dead
+					node = spawn(t, database, w.data)
+					o, err := node.api.Operation(t.Context(), op)
+					require.NoError(t, err)
+					if o.OperationState == sol.LcmOperationStateFailedTemp { // it died before the decision was durable
+						require.False(t, d.After)
+						require.NoError(t, tt.steer(node.api, t, op))
+					}
+				}
+				w.rests(node.api, op, tt.end)
+				require.Equal(t, tt.states, w.column("SELECT body->>'operationState' FROM outbox WHERE op_id = $1 ORDER BY seq", op), "%+v", d)
+				require.Equal(t, tt.states, w.column("SELECT body->>'state' FROM event WHERE op_id = $1 AND kind = 'op.state' ORDER BY tx, seq", op), "%+v", d)
+				if tt.end == sol.LcmOperationStateCompleted {
+					w.oneStack(id)
+					op, err := w.terminate()(node.api, id)
+					require.NoError(t, err)
+					w.completed(node.api, op, 15*time.Second)
+				}
+				w.gone()
+				require.NoError(t, node.api.DeleteInstance(t.Context(), id))
+			}
+			t.Logf("%d deaths", deaths)
+			if every == 1 {
+				require.Greater(t, deaths, 15, "the test has to kill")
+			}
+		})
+	}
+}
+
+// reached is closed when an operation is in a state, or its node does not answer any more.
+func (w *world) reached(api *client.Client, op string, s sol.LcmOperationStateType) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(3 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			o, err := api.Operation(w.t.Context(), op)
+			if err != nil || o.OperationState == s {
+				return
+			}
+			<-tick.C
+		}
+	}()
+	return done
+}
+
+// rests waits until an operation is in a state in which nobody works on it, and wants it to be this one.
+func (w *world) rests(api *client.Client, op string, want sol.LcmOperationStateType) {
+	w.t.Helper()
+	var o *sol.VnfLcmOpOcc
+	require.Eventually(w.t, func() bool {
+		var err error
+		o, err = api.Operation(w.t.Context(), op)
+		require.NoError(w.t, err)
+		switch o.OperationState {
+		case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
+			return false
+		default:
+			return true
+		}
+	}, 30*time.Second, 5*time.Millisecond)
+	require.Equal(w.t, want, o.OperationState, "%+v", o.Error)
+}
