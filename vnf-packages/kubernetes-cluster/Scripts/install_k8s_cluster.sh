@@ -684,6 +684,11 @@ kubeadm_join() {
       return 0
     fi
     say "attempt $try of 2 to join did not succeed"
+    # kubeadm may have given up on a kubelet that came up after all.
+    if [ -e /etc/kubernetes/kubelet.conf ] && poll 20 join_complete; then
+      touch "$STATE/join.done"
+      return 0
+    fi
   done
   kubelet_says
   die "$(why)"
