@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -17,17 +18,19 @@ import (
 func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		steer  func(api *client.Client, t *testing.T, op string) error
+		steer  func(api *client.Client, ctx context.Context, op string) error
 		end    sol.LcmOperationStateType
 		states []string
 	}{
 		"rollback": {
-			func(api *client.Client, t *testing.T, op string) error { return api.Rollback(t.Context(), op) },
-			sol.LcmOperationStateRolledBack, []string{"STARTING", "PROCESSING", "FAILED_TEMP", "ROLLING_BACK", "ROLLED_BACK"},
+			(*client.Client).Rollback,
+			sol.LcmOperationStateRolledBack,
+			[]string{"STARTING", "PROCESSING", "FAILED_TEMP", "ROLLING_BACK", "ROLLED_BACK"},
 		},
 		"retry": {
-			func(api *client.Client, t *testing.T, op string) error { return api.Retry(t.Context(), op) },
-			sol.LcmOperationStateCompleted, []string{"STARTING", "PROCESSING", "FAILED_TEMP", "PROCESSING", "COMPLETED"},
+			(*client.Client).Retry,
+			sol.LcmOperationStateCompleted,
+			[]string{"STARTING", "PROCESSING", "FAILED_TEMP", "PROCESSING", "COMPLETED"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +52,7 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 
 				d := death{Nth: n/2 + 1, After: n%2 == 1}
 				require.True(t, node.arm(d))
-				err = tt.steer(node.api, t, op)
+				err = tt.steer(node.api, t.Context(), op)
 				if err == nil {
 					select {
 					case <-node.dead:
@@ -67,7 +70,7 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 					require.NoError(t, err)
 					if o.OperationState == sol.LcmOperationStateFailedTemp { // it died before the decision was durable
 						require.False(t, d.After)
-						require.NoError(t, tt.steer(node.api, t, op))
+						require.NoError(t, tt.steer(node.api, t.Context(), op))
 					}
 				}
 				w.rests(node.api, op, tt.end)
