@@ -140,6 +140,7 @@ func (w *world) related(id string, masters, workers int) {
 func (w *world) history(op string, masters, workers int) {
 	w.t.Helper()
 	t := w.t
+	events := w.events(op) // output is shown when no older transaction runs any more, the state at once
 	p := w.progress(op)
 	require.Equal(t, "grant infra inventory instantiate_end", phases(p.Phases))
 	steps := map[string]int{}
@@ -165,7 +166,7 @@ func (w *world) history(op string, masters, workers int) {
 	require.True(t, said["prepare node"] && said["initialise cluster"] && said["join node"], "the script's output is kept: %v", said)
 	var states, ended []string
 	var output int
-	for _, e := range w.events(op) {
+	for _, e := range events {
 		switch e.Kind {
 		case wire.KindOperationState:
 			var s wire.OperationState
