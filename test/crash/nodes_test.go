@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/simcloud"
@@ -49,6 +50,41 @@ func TestTwoNodesShareTheWork(t *testing.T) {
 	}
 	for _, op := range ops[many:] {
 		w.completed(p.a.api, op, 30*time.Second)
+	}
+	w.gone()
+}
+
+// Many ask for the same at the same time, at both nodes: one is heard, the others are told why not.
+func TestOneOfManyRequestsIsAccepted(t *testing.T) {
+	t.Parallel()
+	database := devpg.TestURL(t)
+	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
+	p := w.pair()
+	id := w.create(p.a.api, w.onboard(p.a.api, plainSource))
+	for _, do := range []task{w.instantiate(w.plain()), w.terminate()} {
+		const many = 16
+		answers := make(chan error, many)
+		ops := make(chan string, many)
+		for i := range many {
+			go func() {
+				op, err := do([]*real{p.a, p.b}[i%2].api, id)
+				if err == nil {
+					ops <- op
+				}
+				answers <- err
+			}()
+		}
+		refused := 0
+		for range many {
+			if err := <-answers; err != nil {
+				var e *client.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, 409, e.Status(), "%v", err)
+				refused++
+			}
+		}
+		require.Equal(t, many-1, refused)
+		w.completed(p.a.api, <-ops, 30*time.Second)
 	}
 	w.gone()
 }
