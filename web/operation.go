@@ -139,7 +139,7 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 		d.InstanceID, d.InstanceName = inst.ID, cmp.Or(inst.Name, inst.ID)
 		names = vnfcNames(inst)
 	}
-	for _, ev := range lcm.Allowed(op.Type, op.State) {
+	for _, ev := range lcm.Allowed(op) {
 		d.Choices = append(d.Choices, string(ev))
 	}
 	ax := axis{from: op.Started, to: later(end, op.Started.Add(time.Second))}

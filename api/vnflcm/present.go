@@ -43,7 +43,7 @@ func presentOperation(op *lcm.Operation, public func(string) string) sol.VnfLcmO
 	if op.Grant != nil {
 		out.GrantID = op.Grant.ID
 	}
-	for _, ev := range lcm.Allowed(op.Type, op.State) {
+	for _, ev := range lcm.Allowed(op) {
 		link := &sol.Link{Href: self + "/" + string(ev)}
 		switch ev { //nolint:exhaustive // the others are not the user's
 		case lcm.EventRetry:

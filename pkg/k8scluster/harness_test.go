@@ -247,8 +247,8 @@ func (packages) Model(context.Context, string) (*vnfd.VNFD, string, error) {
 func (packages) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return model(), nil }
 func (packages) Files(context.Context, string) (fs.FS, error)        { return packageFS, nil }
 
-// infra has nothing to do: the machines are there.
-type infra struct{}
+// infra has nothing to do: the machines are there. What it does not implement is not called.
+type infra struct{ lcm.Infra }
 
 func (infra) Infra(string) (lcm.Infra, bool)                       { return infra{}, true }
 func (infra) Validate(context.Context, lcm.Request) error          { return nil }

@@ -16,12 +16,14 @@ type Request struct {
 	VNFD     *vnfd.VNFD
 	Flavour  *vnfd.Flavour
 	Package  fs.FS
-	// Params is the request body; AdditionalParams its additionalParams, decoded.
+	// Params is the request body; AdditionalParams its additionalParams, decoded, over those that the instance remembers.
 	Params           json.RawMessage
 	AdditionalParams sol.KeyValuePairs
+	// Scope is what the operation is to do to the VNFCs; nil for INSTANTIATE, TERMINATE and MODIFY_INFO.
+	Scope *Scope
 }
 
-// Infra drives one kind of VIM. All methods except Validate are ticks of a phase: they observe, then
+// Infra drives one kind of VIM. Those of its methods that take a Work are ticks of a phase: they observe, then
 // act, return nil when the goal is reached, Wait while it is not, and keep what they must not do
 // twice in steps.
 type Infra interface {
@@ -32,10 +34,87 @@ type Infra interface {
 	// made, and MUST NOT do anything that can fail between creating the primary resource and
 	// recording its id.
 	Instantiate(ctx context.Context, w *Work) error
-	// Inventory reads what is there and sets Instance.Instantiated, Instance.Inventory and Op.ResourceChanges.
+	// Change carries out any other operation on an instantiated VNF: SCALE, SCALE_TO_LEVEL, CHANGE_FLAVOUR, HEAL, OPERATE,
+	// CHANGE_EXT_CONN and CHANGE_VNFPKG. What it has to reach is in Work.Op.Scope and the request; where it started is Work.Op.Before.
+	Change(ctx context.Context, w *Work) error
+	// Restore is the rollback of Change: the VIM's resources become again what Work.Op.Before says, as far as they can.
+	Restore(ctx context.Context, w *Work) error
+	// Inventory reads what is there and sets Instance.Instantiated, Instance.Inventory, Op.ResourceChanges and
+	// Op.ChangedExtConnectivity: the differences from Op.Before. It changes nothing in the VIM, and can be called in any state of the operation.
 	Inventory(ctx context.Context, w *Work) error
 	// Terminate deletes everything that belongs to the instance and returns nil only when it is gone.
 	Terminate(ctx context.Context, w *Work) error
+	// Halt ends what the VIM is still doing for a cancelled operation, in any phase: it waits for it (GRACEFUL), or makes the
+	// VIM stop first (FORCEFUL). It starts nothing new, and returns nil when the VIM does nothing for the operation any more.
+	Halt(ctx context.Context, w *Work, mode sol.CancelModeType) error
+	// Preview says what the operation of a valid request would do and whether the VIM can do it. It changes nothing.
+	Preview(ctx context.Context, r Request) (*Preview, error)
+	// Leftovers compares the instance's inventory with what carries the instance's name or tag in the VIM. It changes nothing.
+	Leftovers(ctx context.Context, i *Instance) (*Leftovers, error)
+	// RemoveLeftovers deletes resources that Leftovers has reported as Extra, in the order of their dependencies, and returns
+	// those that are still there with the reason. Anything that does not carry the instance's name or tag is left alone.
+	RemoveLeftovers(ctx context.Context, i *Instance, extra []Leftover) ([]Leftover, error)
+}
+
+// Preview is what an operation would do (the answer of POST /gybe/v1/plan).
+type Preview struct {
+	Operation sol.LcmOperationType `json:"operation"`
+	// Add, Remove, Replace and Change list resources by what would happen to them.
+	Add     []PlannedResource `json:"add"`
+	Remove  []PlannedResource `json:"remove"`
+	Replace []PlannedResource `json:"replace"`
+	Change  []PlannedResource `json:"change"`
+	// Checks are what was asked of the VIM, the failed ones first.
+	Checks []Check `json:"checks"`
+	// Possible is false when a check failed.
+	Possible bool `json:"possible"`
+}
+
+// PlannedResource is one resource of a Preview.
+type PlannedResource struct {
+	Type string `json:"type"`            // the VIM's name for the kind, e.g. OS::Nova::Server
+	Name string `json:"name"`            // name in the template, with the VNFC's index
+	VDU  string `json:"vduId,omitempty"` // of a VNFC and what belongs to it
+	VNFC string `json:"vnfcInstanceId,omitempty"`
+	ID   string `json:"resourceId,omitempty"` // in the VIM, of one that exists
+	// Detail says in words what changes, or why.
+	Detail string `json:"detail,omitempty"`
+}
+
+// CheckState is the outcome of a Check.
+type CheckState string
+
+// The outcomes of a Check.
+const (
+	CheckOK      CheckState = "OK"
+	CheckWarning CheckState = "WARNING" // the VIM does not tell, or it may still fail
+	CheckFailed  CheckState = "FAILED"
+)
+
+// Check is one thing that a Preview has looked up in the VIM.
+type Check struct {
+	State   CheckState `json:"state"`
+	Subject string     `json:"subject"` // "flavour m1.small", "quota of cores"
+	Detail  string     `json:"detail"`
+	Hint    string     `json:"hint,omitempty"`
+}
+
+// Leftovers are the differences between an instance's inventory and its VIM.
+type Leftovers struct {
+	// Extra carry the instance's name or tag in the VIM and are not in the inventory.
+	Extra []Leftover `json:"extra"`
+	// Missing are in the inventory and not in the VIM.
+	Missing []Leftover `json:"missing"`
+}
+
+// Leftover is a resource that is on one side only.
+type Leftover struct {
+	Type   string `json:"type"` // e.g. OS::Nova::Server, OS::Heat::Stack, OS::Glance::Image
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Status string `json:"status,omitempty"` // the VIM's word
+	// Why says how it was recognised, or why it could not be removed.
+	Why string `json:"why,omitempty"`
 }
 
 // Infras finds the Infra for a vimType such as ETSINFV.OPENSTACK_KEYSTONE.V_3.

@@ -33,10 +33,17 @@ type Instance struct {
 	Metadata               sol.KeyValuePairs
 	Extensions             sol.KeyValuePairs
 
+	// Params are the additionalParams of the instantiation, with those of a later change of flavour or package over them, so that other
+	// operations need not repeat them. They may hold secrets: encrypted at rest, never shown. nil while NOT_INSTANTIATED.
+	Params sol.KeyValuePairs
+	// FormerVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found; encrypted at rest, never shown.
+	FormerVims map[string]sol.VimConnectionInfo
+
 	// HoldsResources says that the VIM may hold resources of the instance: set before an instantiation makes
 	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool
-	// Instantiated is nil until the first instantiation finishes its inventory.
+	// Instantiated is nil until the first instantiation finishes its inventory. Its VNFCs are listed in the order in which scaling in takes
+	// them away: those of a VDU with the highest index first.
 	Instantiated *sol.InstantiatedVnfInfo
 	// Inventory is what the VIM had at the last inventory, richer than Instantiated: mgmt drivers
 	// find node addresses, hosts and zones here.

@@ -29,6 +29,11 @@ type Operation struct {
 	Run int
 	// FailedIn is the state in which the operation failed last.
 	FailedIn sol.LcmOperationStateType
+	// Tries counts how often the user has set it going: 1 at admission, one more with every retry and rollback. A driver that
+	// finds a failure of an earlier try begins again; one of this try it reports.
+	Tries int
+	// Cancel is the mode in which the user has asked to cancel it; "" when nobody has, and again once it is cancelled.
+	Cancel sol.CancelModeType
 	// Epoch is the fence: it grows with every claim.
 	Epoch int64
 	// Node is the id of the node that claimed it last.
@@ -40,9 +45,35 @@ type Operation struct {
 
 	Grant *Grant
 
-	Error           *Failure
-	ResourceChanges *sol.ResourceChanges
-	ChangedInfo     *sol.VnfInfoModifications
+	// Scope and Before are decided at admission, with the instance locked, and do not change.
+	Scope *Scope
+	// Before is the instance as it was then; nil for INSTANTIATE and when the operation has ended. Differences are counted from it, and a
+	// rollback leads back to it. It holds credentials and is encrypted at rest. The Store fills it in Claim only.
+	Before *Instance
+
+	Error                  *Failure
+	ResourceChanges        *sol.ResourceChanges
+	ChangedInfo            *sol.VnfInfoModifications
+	ChangedExtConnectivity []sol.ExtVirtualLinkInfo
+	// Modifications are those that a change of the package brought about.
+	Modifications *sol.ModificationsTriggeredByVnfPkgChange
+}
+
+// Scope is what an operation is to do to the VNFCs of an instance.
+type Scope struct {
+	// Flavour is the deployment flavour that holds afterwards.
+	Flavour string `json:"flavour"`
+	// ScaleLevels holds the scale level of every aspect afterwards, Counts the number of VNFCs of every VDU.
+	ScaleLevels map[string]int `json:"scaleLevels,omitempty"`
+	Counts      map[string]int `json:"counts,omitempty"`
+	// Add is the number of new VNFCs by VDU; VDUs without any are left out.
+	Add map[string]int `json:"add,omitempty"`
+	// Remove holds the vnfcInfo ids of the VNFCs that go, in the order in which they go.
+	Remove []string `json:"remove,omitempty"`
+	// VNFCs holds the vnfcInfo ids that HEAL, OPERATE and CHANGE_VNFPKG are about.
+	VNFCs []string `json:"vnfcs,omitempty"`
+	// Whole says that a HEAL deletes everything and makes it anew.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // Failure is why an operation is in FAILED_TEMP, FAILED or ROLLED_BACK (VnfLcmOpOcc.error).

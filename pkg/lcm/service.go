@@ -132,7 +132,7 @@ func (s *Service) admit(ctx context.Context, instanceID string, t sol.LcmOperati
 // CodeConflict in any other state. A retried or rolled back operation gets a new deadline.
 func (s *Service) Steer(ctx context.Context, opID string, ev Event) (*Operation, error) {
 	return s.Store.Steer(ctx, opID, func(op *Operation) ([]Message, error) {
-		to, err := Next(op.Type, op.State, ev)
+		to, err := Next(op, ev)
 		if err != nil {
 			return nil, err
 		}

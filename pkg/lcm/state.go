@@ -1,6 +1,10 @@
 package lcm
 
-import "github.com/gybe-nfv/gybe/pkg/sol"
+import (
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
 
 // Event is what can happen to an operation.
 type Event string
@@ -11,58 +15,86 @@ const (
 	EventCompleted  Event = "completed"   // the last phase is done
 	EventFailed     Event = "failed"      // a phase failed for good
 	EventRolledBack Event = "rolled_back" // the last rollback phase is done
+	EventCancelled  Event = "cancelled"   // a cancelled operation has come to rest
 
 	EventRetry    Event = "retry"
 	EventRollback Event = "rollback"
 	EventFail     Event = "fail"
+	EventCancel   Event = "cancel"
 )
+
+// UserEvents lists the events that a user can cause.
+var UserEvents = []Event{EventRetry, EventRollback, EventFail, EventCancel}
+
+// transition is one row of the state machine.
+type transition struct {
+	from  sol.LcmOperationStateType
+	event Event
+	to    sol.LcmOperationStateType
+	// only limits the row to these operations; nil is every operation.
+	only []sol.LcmOperationType
+}
+
+// rollbackable lists the operations that a rollback exists for. Those that take something away for good are not among them: what was
+// terminated, healed or scaled in cannot be had back. Next makes the exception for scaling in.
+var rollbackable = []sol.LcmOperationType{
+	sol.LcmOperationInstantiate, sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeFlavour,
+	sol.LcmOperationOperate, sol.LcmOperationChangeExtConn, sol.LcmOperationChangeVnfpkg, sol.LcmOperationModifyInfo,
+}
 
 // transitions is the whole state machine of VNF LCM operations (SOL003 clause 5.6.2.2): what is not here is forbidden.
 // docs/state-machine.md shows it as a picture.
-var transitions = map[sol.LcmOperationStateType]map[Event]sol.LcmOperationStateType{
-	sol.LcmOperationStateStarting: {
-		EventGranted: sol.LcmOperationStateProcessing,
-		EventFailed:  sol.LcmOperationStateRolledBack, // nothing was made yet
-	},
-	sol.LcmOperationStateProcessing: {
-		EventCompleted: sol.LcmOperationStateCompleted,
-		EventFailed:    sol.LcmOperationStateFailedTemp,
-	},
-	sol.LcmOperationStateFailedTemp: {
-		EventRetry:    sol.LcmOperationStateProcessing,
-		EventRollback: sol.LcmOperationStateRollingBack,
-		EventFail:     sol.LcmOperationStateFailed,
-	},
-	sol.LcmOperationStateRollingBack: {
-		EventRolledBack: sol.LcmOperationStateRolledBack,
-		EventFailed:     sol.LcmOperationStateFailedTemp,
-	},
+var transitions = []transition{
+	{from: sol.LcmOperationStateStarting, event: EventGranted, to: sol.LcmOperationStateProcessing},
+	{from: sol.LcmOperationStateStarting, event: EventFailed, to: sol.LcmOperationStateRolledBack}, // nothing was made yet
+	{from: sol.LcmOperationStateStarting, event: EventCancel, to: sol.LcmOperationStateStarting},
+	{from: sol.LcmOperationStateStarting, event: EventCancelled, to: sol.LcmOperationStateRolledBack},
+
+	{from: sol.LcmOperationStateProcessing, event: EventCompleted, to: sol.LcmOperationStateCompleted},
+	{from: sol.LcmOperationStateProcessing, event: EventFailed, to: sol.LcmOperationStateFailedTemp},
+	{from: sol.LcmOperationStateProcessing, event: EventCancel, to: sol.LcmOperationStateProcessing},
+	{from: sol.LcmOperationStateProcessing, event: EventCancelled, to: sol.LcmOperationStateFailedTemp},
+
+	{from: sol.LcmOperationStateFailedTemp, event: EventRetry, to: sol.LcmOperationStateProcessing},
+	{from: sol.LcmOperationStateFailedTemp, event: EventRollback, to: sol.LcmOperationStateRollingBack, only: rollbackable},
+	{from: sol.LcmOperationStateFailedTemp, event: EventFail, to: sol.LcmOperationStateFailed},
+
+	{from: sol.LcmOperationStateRollingBack, event: EventRolledBack, to: sol.LcmOperationStateRolledBack},
+	{from: sol.LcmOperationStateRollingBack, event: EventFailed, to: sol.LcmOperationStateFailedTemp},
+	{from: sol.LcmOperationStateRollingBack, event: EventCancel, to: sol.LcmOperationStateRollingBack},
+	{from: sol.LcmOperationStateRollingBack, event: EventCancelled, to: sol.LcmOperationStateFailedTemp},
 }
 
-// rollbackable lists the operations that EventRollback is allowed for.
-var rollbackable = map[sol.LcmOperationType]bool{
-	sol.LcmOperationInstantiate: true,
-}
-
-// Next returns the state that an event leads to, for one operation type, or a CodeConflict error that
-// says which state forbids it.
-func Next(t sol.LcmOperationType, s sol.LcmOperationStateType, e Event) (sol.LcmOperationStateType, error) {
-	to, ok := transitions[s][e]
-	if !ok {
-		return "", Errorf(CodeConflict, "the operation is %s; %s is not possible in this state", s, e)
+// Next returns the state that an event leads the operation to, or a CodeConflict error that says what forbids it.
+func Next(op *Operation, e Event) (sol.LcmOperationStateType, error) {
+	at := slices.IndexFunc(transitions, func(t transition) bool { return t.from == op.State && t.event == e })
+	if at < 0 {
+		return "", Errorf(CodeConflict, "the operation is %s; %s is not possible in this state", op.State, e)
 	}
-	if e == EventRollback && !rollbackable[t] {
-		return "", Errorf(CodeConflict, "a %s operation cannot be rolled back", t).
+	t := transitions[at]
+	if t.only != nil && !slices.Contains(t.only, op.Type) {
+		return "", Errorf(CodeConflict, "%s is not possible for a %s operation", e, op.Type).WithHint("retry it, or mark it failed")
+	}
+	if e == EventRollback && op.Scope != nil && len(op.Scope.Remove) > 0 && scales(op.Type) {
+		return "", Errorf(CodeConflict, "a %s operation that takes VNFCs away cannot be rolled back: what they held is lost", op.Type).
 			WithHint("retry it, or mark it failed")
 	}
-	return to, nil
+	if e == EventCancel && op.Cancel == sol.CancelModeForceful {
+		return "", Errorf(CodeConflict, "the operation is being cancelled already")
+	}
+	return t.to, nil
 }
 
-// Allowed lists the user's events that are possible now, in the order retry, rollback, fail.
-func Allowed(t sol.LcmOperationType, s sol.LcmOperationStateType) []Event {
+// scales says whether the operation changes the number of VNFCs.
+func scales(t sol.LcmOperationType) bool {
+	return t == sol.LcmOperationScale || t == sol.LcmOperationScaleToLevel
+}
+
+// Allowed lists the user's events that are possible now, in the order of UserEvents.
+func Allowed(op *Operation) []Event {
 	var out []Event
-	for _, e := range []Event{EventRetry, EventRollback, EventFail} {
-		if _, err := Next(t, s, e); err == nil {
+	for _, e := range UserEvents {
+		if _, err := Next(op, e); err == nil {
 			out = append(out, e)
 		}
 	}

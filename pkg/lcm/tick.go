@@ -203,7 +203,7 @@ func (t *tick) end(ctx context.Context, ev Event, err error) (time.Duration, boo
 
 // move applies an event of the state machine and commits it with its notification.
 func (t *tick) move(ctx context.Context, ev Event) (time.Duration, bool, error) {
-	to, err := Next(t.op.Type, t.op.State, ev)
+	to, err := Next(t.op, ev)
 	if err != nil {
 		return 0, false, err
 	}

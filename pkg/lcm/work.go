@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
@@ -54,6 +55,35 @@ func (w *Work) RegisterVim(v Vim) { w.effects.RegisterVims = append(w.effects.Re
 
 // RemoveVim forgets a VIM when the tick commits.
 func (w *Work) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.RemoveVims, id) }
+
+// Params returns the additionalParams that hold for the operation: those that the instance remembers, with the request's over them.
+func (w *Work) Params() (sol.KeyValuePairs, error) {
+	own, err := w.Op.AdditionalParams()
+	if err != nil {
+		return nil, err
+	}
+	merged, _ := MergePatch(map[string]any(w.Instance.Params), map[string]any(own)).(map[string]any)
+	return merged, nil
+}
+
+// Added lists the vnfcInfo ids that the instance has now and had not before the operation, in their order.
+func (w *Work) Added() []string {
+	had := map[string]bool{}
+	if w.Op.Before != nil && w.Op.Before.Instantiated != nil {
+		for _, c := range w.Op.Before.Instantiated.VnfcInfo {
+			had[c.ID] = true
+		}
+	}
+	var out []string
+	if w.Instance.Instantiated != nil {
+		for _, c := range w.Instance.Instantiated.VnfcInfo {
+			if !had[c.ID] {
+				out = append(out, c.ID)
+			}
+		}
+	}
+	return out
+}
 
 // Claim returns the right under which this tick writes.
 func (w *Work) Claim() Claim { return w.claim }

@@ -171,7 +171,7 @@ func (w *world) terminate() {
 func (w *world) steer(ev lcm.Event) {
 	w.t.Helper()
 	op := &w.store.op
-	to, err := lcm.Next(op.Type, op.State, ev)
+	to, err := lcm.Next(op, ev)
 	require.NoError(w.t, err)
 	op.State = to
 	if ev == lcm.EventRollback {

@@ -140,6 +140,30 @@ func (v *VIM) Inventory(_ context.Context, w *lcm.Work) error {
 // Terminate implements lcm.Infra.
 func (v *VIM) Terminate(context.Context, *lcm.Work) error { return v.failure() }
 
+// Change implements lcm.Infra.
+func (v *VIM) Change(context.Context, *lcm.Work) error { return v.failure() }
+
+// Restore implements lcm.Infra.
+func (v *VIM) Restore(context.Context, *lcm.Work) error { return v.failure() }
+
+// Halt implements lcm.Infra.
+func (v *VIM) Halt(context.Context, *lcm.Work, sol.CancelModeType) error { return nil }
+
+// Preview implements lcm.Infra.
+func (v *VIM) Preview(_ context.Context, r lcm.Request) (*lcm.Preview, error) {
+	return &lcm.Preview{Operation: r.Type, Possible: true}, v.failure()
+}
+
+// Leftovers implements lcm.Infra.
+func (v *VIM) Leftovers(context.Context, *lcm.Instance) (*lcm.Leftovers, error) {
+	return &lcm.Leftovers{}, v.failure()
+}
+
+// RemoveLeftovers implements lcm.Infra.
+func (v *VIM) RemoveLeftovers(_ context.Context, _ *lcm.Instance, extra []lcm.Leftover) ([]lcm.Leftover, error) {
+	return extra, v.failure()
+}
+
 // onePackage is lcm.Packages with one package.
 type onePackage struct{}
 

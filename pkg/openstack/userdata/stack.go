@@ -2,7 +2,6 @@ package userdata
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
@@ -88,26 +87,7 @@ func merged(nfv map[string]any, in Input) (map[string]any, []lcm.InvalidParam) {
 			bad = append(bad, lcm.InvalidParam{Pointer: "/additionalParams/nfv", Detail: "is not an object"})
 			continue
 		}
-		nfv, _ = Merge(nfv, m).(map[string]any)
+		nfv, _ = lcm.MergePatch(nfv, m).(map[string]any)
 	}
 	return nfv, bad
-}
-
-// Merge applies a JSON merge patch (RFC 7396) and returns the result; it changes neither target nor patch.
-func Merge(target, patch any) any {
-	p, ok := patch.(map[string]any)
-	if !ok {
-		return patch
-	}
-	t, _ := target.(map[string]any)
-	out := make(map[string]any, len(t)+len(p))
-	maps.Copy(out, t)
-	for k, v := range p {
-		if v == nil {
-			delete(out, k)
-		} else {
-			out[k] = Merge(out[k], v)
-		}
-	}
-	return out
 }

@@ -295,30 +295,6 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ target, patch, want string }{ // RFC 7396, appendix A
-		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
-		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
-		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
-		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
-		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
-		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
-		{`["a","b"]`, `["c","d"]`, `["c","d"]`},
-		{`{"a":"foo"}`, `"bar"`, `"bar"`},
-		{`{"e":null}`, `{"a":1}`, `{"e":null,"a":1}`},
-		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
-		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
-	} {
-		var target, patch any
-		require.NoError(t, json.Unmarshal([]byte(tt.target), &target))
-		require.NoError(t, json.Unmarshal([]byte(tt.patch), &patch))
-		got, err := json.Marshal(userdata.Merge(target, patch))
-		require.NoError(t, err)
-		require.JSONEq(t, tt.want, string(got), "%s with %s", tt.target, tt.patch)
-	}
-}
-
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	in := map[string]any{"a": nil, "b": map[string]any{"c": nil}, "d": map[string]any{"e": 1, "f": nil}, "g": map[string]any{}}
