@@ -13,6 +13,14 @@ const (
 	whySignature = "signed packages are not served yet"
 )
 
+// notServed are the operations of the VNF lifecycle interface that this version does not serve.
+var notServed = []string{
+	"POST /subscriptions", "GET /subscriptions", "GET /subscriptions/{subscriptionId}", "DELETE /subscriptions/{subscriptionId}",
+	"POST /vnf_instances/{vnfInstanceId}/create_snapshot", "POST /vnf_instances/{vnfInstanceId}/revert_to_snapshot",
+	"POST /vnf_snapshots", "GET /vnf_snapshots", "GET /vnf_snapshots/{vnfSnapshotInfoId}", "PATCH /vnf_snapshots/{vnfSnapshotInfoId}",
+	"DELETE /vnf_snapshots/{vnfSnapshotInfoId}", "GET /vnf_snapshots/{vnfSnapshotInfoId}/vnf_state_snapshot",
+}
+
 func problemDeviations(at string) []deviation {
 	var all []deviation
 	for _, name := range []string{"hint", "invalidParams", "vnfInstanceId", "vnfLcmOpOccId"} {
@@ -27,10 +35,12 @@ var vnfLcmDeviations = append(append([]deviation{
 	{"instantiatedVnfInfo/virtualLinkResourceInfo", "missing attribute", whyInline},
 	{"instantiatedVnfInfo/vnfVirtualLinkResourceInfo", "extra attribute", whyInline},
 	{"changedInfo/vnfcInfoModifications", "extra attribute", whySol002},
-	{"VnfInfoModificationRequest/vnfcInfoModifications", "extra attribute", whySol002},
-	{"VnfInfoModificationRequest/vnfdId", "extra attribute", "the standard's text of v3.3.1 has vnfdId; vnfPkgId is its predecessor"},
-	{"HealVnfRequest/healScript", "extra attribute", whySol002},
-	{"HealVnfRequest/vnfcInstanceId", "extra attribute", whySol002},
+	{"PATCH /vnf_instances/{vnfInstanceId} request/vnfcInfoModifications", "extra attribute", whySol002},
+	{"PATCH /vnf_instances/{vnfInstanceId} request/vnfdId", "extra attribute", "the standard's text of v3.3.1 has vnfdId; vnfPkgId is its predecessor"},
+	{"PATCH /vnf_instances/{vnfInstanceId} request/vimConnectionInfo{}/vimType", "should be required", "a merge patch names only what changes"},
+	{"PATCH /vnf_instances/{vnfInstanceId} 202", "missing body", "the standard's text has none: the operation has the changes"},
+	{"POST /vnf_instances/{vnfInstanceId}/heal request/healScript", "extra attribute", whySol002},
+	{"POST /vnf_instances/{vnfInstanceId}/heal request/vnfcInstanceId", "extra attribute", whySol002},
 	{"GET /vnf_lcm_op_occs 200", "type array should be object", "the published document forgets that a list is an array"},
 }, problemDeviations("error")...), problemDeviations("ProblemDetails")...)
 
