@@ -11,7 +11,8 @@ import (
 
 // Local is a grantor that allows everything at once.
 type Local struct {
-	// Zones are the zones of the VIM that VNFCs may go to. Every VDU gets the first; with none the VIM chooses.
+	// Zones are the zones of the VIM that VNFCs may go to. Every VDU gets the first, and may go to the others
+	// when that has no room; with none the VIM chooses.
 	Zones []string
 }
 
@@ -23,6 +24,7 @@ func (l Local) Grant(_ context.Context, w *lcm.Work) (*lcm.Grant, error) {
 	if len(l.Zones) == 0 || w.Flavour == nil {
 		return g, nil
 	}
+	g.OtherZones = l.Zones
 	g.Zones = make(map[string]string, len(w.Flavour.VDUs))
 	for _, v := range w.Flavour.VDUs {
 		g.Zones[v.Name] = l.Zones[0]

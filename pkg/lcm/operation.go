@@ -113,6 +113,8 @@ type Grant struct {
 	ID string `json:"id"`
 	// Zones holds the granted zone by VDU; a VDU that is absent goes where the VIM likes.
 	Zones map[string]string `json:"zones,omitempty"`
+	// OtherZones may be taken, in this order, where a granted zone has no room; nil = none may.
+	OtherZones []string `json:"otherZones,omitempty"`
 	// Images and Flavours hold VIM ids or names by VNFD node name; absent = as the VNFD says.
 	Images   map[string]string `json:"images,omitempty"`
 	Flavours map[string]string `json:"flavours,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,6 +56,15 @@ func (w *Work) RegisterVim(v Vim) { w.effects.RegisterVims = append(w.effects.Re
 
 // RemoveVim forgets a VIM when the tick commits.
 func (w *Work) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.RemoveVims, id) }
+
+// ForgetVNFCs drops what is remembered of VNFCs (host keys) when the tick commits, because their machines are gone or are about to go.
+func (w *Work) ForgetVNFCs(ids ...string) {
+	for _, id := range ids {
+		if !slices.Contains(w.effects.ForgetVNFCs, id) {
+			w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, id)
+		}
+	}
+}
 
 // Params returns the additionalParams that hold for the operation: those that the instance remembers, with the request's over them.
 func (w *Work) Params() (sol.KeyValuePairs, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -25,6 +26,11 @@ type Config struct {
 	GracefulTimeout time.Duration
 	// UploadStall is how long an image upload may make no progress; default 5 minutes.
 	UploadStall time.Duration
+	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones; 0 = as often as there are zones,
+	// negative = never. Only zones that the grant allows are chosen.
+	ZoneRetries int
+	// NoRoom recognises in Heat's and Nova's words that a zone has no room; nil = what they say as they come.
+	NoRoom *regexp.Regexp
 	// NodeAlive tells whether another node of this VNFM runs, so that its uploads are left alone and a dead
 	// node's are done again at once. nil: an upload of another node counts as dead when it has said nothing for a minute.
 	NodeAlive func(ctx context.Context, node string) bool
@@ -54,6 +60,9 @@ func New(cfg Config, log *slog.Logger) *Driver {
 	def(&cfg.RequestTimeout, time.Minute)
 	def(&cfg.GracefulTimeout, 10*time.Second)
 	def(&cfg.UploadStall, 5*time.Minute)
+	if cfg.NoRoom == nil {
+		cfg.NoRoom = noRoom
+	}
 	d := &Driver{cfg: cfg, log: log, sessions: sessions{wrap: cfg.WrapTransport, timeout: cfg.RequestTimeout}}
 	d.uploads.stall = cfg.UploadStall
 	return d
