@@ -12,10 +12,12 @@ import (
 // Request is what a driver may look at to say no before anything is created.
 type Request struct {
 	Type     sol.LcmOperationType
-	Instance *Instance
-	VNFD     *vnfd.VNFD
-	Flavour  *vnfd.Flavour
-	Package  fs.FS
+	Instance *Instance // with the VIM connections that the operation would use
+	// VNFD, Flavour and Package are those that would hold afterwards; Former are the present ones where they differ, else nil.
+	VNFD    *vnfd.VNFD
+	Flavour *vnfd.Flavour
+	Package fs.FS
+	Former  *Origin
 	// Params is the request body; AdditionalParams its additionalParams, decoded, over those that the instance remembers.
 	Params           json.RawMessage
 	AdditionalParams sol.KeyValuePairs

@@ -45,6 +45,10 @@ type Operation struct {
 
 	Grant *Grant
 
+	// VnfPkgID is the package that CHANGE_VNFPKG, or MODIFY_INFO with a vnfdId, takes the instance to; "" for any other operation and when it
+	// has ended. Until then neither it nor the package that the instance had can be deleted.
+	VnfPkgID string
+
 	// Scope and Before are decided at admission, with the instance locked, and do not change.
 	Scope *Scope
 	// Before is the instance as it was then; nil for INSTANTIATE and when the operation has ended. Differences are counted from it, and a
@@ -111,7 +115,8 @@ func Running(s sol.LcmOperationStateType) bool {
 // Grant is what the NFVO (or the local grantor) allowed: where VNFCs go and which VIM assets they use.
 type Grant struct {
 	ID string `json:"id"`
-	// Zones holds the granted zone by VDU; a VDU that is absent goes where the VIM likes.
+	// Zones holds the granted zone by VDU, or by VNFC where they differ: the key is then "<VDU>-<index>", and goes first. What is absent goes
+	// where the VIM likes. Only VNFCs that the operation adds are granted a zone.
 	Zones map[string]string `json:"zones,omitempty"`
 	// OtherZones may be taken, in this order, where a granted zone has no room; nil = none may.
 	OtherZones []string `json:"otherZones,omitempty"`

@@ -116,7 +116,7 @@ func (s *Service) admit(ctx context.Context, instanceID string, t sol.LcmOperati
 	op := &Operation{
 		ID: uuid.NewString(), InstanceID: instanceID, Type: t, Version: 1,
 		State: sol.LcmOperationStateStarting, StateEntered: now, Started: now, Updated: now,
-		Params: raw, Deadline: now.Add(limit),
+		Params: raw, Deadline: now.Add(limit), Tries: 1,
 	}
 	m, err := stateMessage(op, s.Clock)
 	if err != nil {

@@ -26,13 +26,23 @@ type Work struct {
 	Flavour *vnfd.Flavour
 	// Package is the VNF package's content, rooted at the archive's root.
 	Package fs.FS
-	Log     *slog.Logger
-	Clock   Clock
+	// Former is the other side of a CHANGE_VNFPKG or CHANGE_FLAVOUR, and of a MODIFY_INFO that changes the package: VNFD, Flavour and Package
+	// above are the new ones in STARTING and PROCESSING, and the ones from before in ROLLING_BACK. nil for any other operation.
+	Former *Origin
+	Log    *slog.Logger
+	Clock  Clock
 
 	claim   Claim
 	phase   string
 	journal Journal
 	effects Effects
+}
+
+// Origin is what the resources of an instance are made from.
+type Origin struct {
+	VNFD    *vnfd.VNFD
+	Flavour *vnfd.Flavour // nil while the instance is NOT_INSTANTIATED
+	Package fs.FS
 }
 
 // Claim identifies one node's right to work on an operation; every engine write carries it and fails

@@ -208,8 +208,9 @@ func operationBody(op *lcm.Operation) []byte {
 		State     string       `json:"state"`
 		Entered   time.Time    `json:"entered"`
 		Run       int          `json:"run"`
+		Cancel    string       `json:"cancel,omitempty"`
 		Error     *lcm.Failure `json:"error,omitempty"`
-	}{string(op.Type), string(op.State), op.StateEntered.UTC(), op.Run, op.Error})
+	}{string(op.Type), string(op.State), op.StateEntered.UTC(), op.Run, string(op.Cancel), op.Error})
 	if err != nil {
 		return stateBody(string(op.State)) // strings and numbers always encode
 	}

@@ -33,6 +33,8 @@ type instanceRow struct {
 	Extensions             []byte    `db:"extensions"`
 	Instantiated           []byte    `db:"instantiated"`
 	Inventory              []byte    `db:"inventory"`
+	Params                 []byte    `db:"params"`
+	FormerVims             []byte    `db:"former_vims"`
 
 	fingerprint []byte
 }
@@ -40,10 +42,12 @@ type instanceRow struct {
 const (
 	instanceSmall = `i.id, i.version, i.created, i.updated, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 		i.product_name, i.software_version, i.vnfd_version, i.state, i.holds_resources, `
-	instanceColumns = instanceSmall + `i.vim_connections, i.configurable_properties, i.metadata, i.extensions, i.instantiated, i.inventory`
+	instanceColumns = instanceSmall + `i.vim_connections, i.configurable_properties, i.metadata, i.extensions, i.instantiated, i.inventory,
+		i.params, i.former_vims`
 	// instanceBrief leaves out what is large or sealed (lcm.Query.Brief).
 	instanceBrief = instanceSmall + `NULL::bytea AS vim_connections, NULL::jsonb AS configurable_properties, NULL::jsonb AS metadata,
-		NULL::jsonb AS extensions, NULL::jsonb AS instantiated, NULL::jsonb AS inventory`
+		NULL::jsonb AS extensions, NULL::jsonb AS instantiated, NULL::jsonb AS inventory,
+		NULL::bytea AS params, NULL::bytea AS former_vims`
 )
 
 // encodeInstance makes the row of an instance, its secrets sealed.
@@ -53,10 +57,16 @@ func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {
 		VnfdID: i.VnfdID, VnfPkgID: i.VnfPkgID, Provider: i.Provider, ProductName: i.ProductName,
 		SoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion, State: string(i.State), HoldsResources: i.HoldsResources,
 	}
-	var vims []byte
-	var errs [6]error
+	var vims, params, former []byte
+	var errs [8]error
 	if i.VimConnections != nil {
 		vims, errs[0] = json.Marshal(i.VimConnections)
+	}
+	if i.Params != nil {
+		params, errs[6] = json.Marshal(i.Params)
+	}
+	if i.FormerVims != nil {
+		former, errs[7] = json.Marshal(i.FormerVims)
 	}
 	r.ConfigurableProperties, errs[1] = jsonb(i.ConfigurableProperties)
 	r.Metadata, errs[2] = jsonb(i.Metadata)
@@ -70,13 +80,15 @@ func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {
 	for _, part := range [][]byte{
 		[]byte(r.Name), []byte(r.Description), []byte(r.VnfdID), []byte(r.VnfPkgID), []byte(r.Provider), []byte(r.ProductName),
 		[]byte(r.SoftwareVersion), []byte(r.VnfdVersion), []byte(r.State), boolByte(r.HoldsResources), vims,
-		r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory,
+		r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory, params, former,
 	} {
 		_ = binary.Write(&all, binary.BigEndian, uint64(len(part))) // a Buffer takes everything
 		all.Write(part)
 	}
 	r.fingerprint = s.ring.Fingerprint(all.Bytes())
 	r.VimConnections = s.seal("vnf_instance", "vim_connections", i.ID, vims)
+	r.Params = s.seal("vnf_instance", "params", i.ID, params)
+	r.FormerVims = s.seal("vnf_instance", "former_vims", i.ID, former)
 	return r, nil
 }
 
@@ -94,12 +106,16 @@ func (s *Store) decodeInstance(r *instanceRow) (*lcm.Instance, error) {
 		VnfdID: r.VnfdID, VnfPkgID: r.VnfPkgID, Provider: r.Provider, ProductName: r.ProductName,
 		SoftwareVersion: r.SoftwareVersion, VnfdVersion: r.VnfdVersion, State: sol.InstantiationState(r.State), HoldsResources: r.HoldsResources,
 	}
-	vims, err := s.open("vnf_instance", "vim_connections", r.ID, r.VimConnections)
-	if err != nil {
+	vims, errVims := s.open("vnf_instance", "vim_connections", r.ID, r.VimConnections)
+	params, errParams := s.open("vnf_instance", "params", r.ID, r.Params)
+	former, errFormer := s.open("vnf_instance", "former_vims", r.ID, r.FormerVims)
+	if err := errors.Join(errVims, errParams, errFormer); err != nil {
 		return nil, err
 	}
 	return i, errors.Join(
 		decode(vims, &i.VimConnections),
+		decode(params, &i.Params),
+		decode(former, &i.FormerVims),
 		decode(r.ConfigurableProperties, &i.ConfigurableProperties),
 		decode(r.Metadata, &i.Metadata),
 		decode(r.Extensions, &i.Extensions),

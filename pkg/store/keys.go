@@ -55,8 +55,12 @@ func (s *Store) checkKeys(ctx context.Context) error {
 // sealedColumns lists everything that is sealed: table, column, key.
 var sealedColumns = [][3]string{
 	{"vnf_instance", "vim_connections", "id"},
+	{"vnf_instance", "params", "id"},
+	{"vnf_instance", "former_vims", "id"},
 	{"vnf_lcm_op_occ", "params", "id"},
 	{"vnf_lcm_op_occ", "changed_info", "id"},
+	{"vnf_lcm_op_occ", "before", "id"},
+	{"vnf_lcm_op_occ", "modifications", "id"},
 	{"vim", "connection", "id"},
 	{"subscription", "auth", "id"},
 }

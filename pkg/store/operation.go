@@ -70,11 +70,7 @@ func (s *Store) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, c
 	if !known(op.InstanceID) {
 		return notFound("VNF instance", op.InstanceID)
 	}
-	r, err := s.encodeOperation(op, true)
-	if err != nil {
-		return err
-	}
-	err = s.inTx(ctx, "admit operation", func(tx pgx.Tx) error {
+	err := s.inTx(ctx, "admit operation", func(tx pgx.Tx) error {
 		i, err := s.instance(ctx, tx, op.InstanceID, "FOR NO KEY UPDATE")
 		if err != nil {
 			return err
@@ -83,6 +79,10 @@ func (s *Store) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, c
 			return err
 		}
 		if err := check(i); err != nil {
+			return err
+		}
+		r, err := s.encodeOperation(op, true)
+		if err != nil {
 			return err
 		}
 		ir, err := s.encodeInstance(i)
@@ -95,15 +95,18 @@ func (s *Store) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, c
 		}
 		b := &pgx.Batch{}
 		b.Queue(`INSERT INTO vnf_lcm_op_occ (id, instance_id, type, state, state_entered, started, updated, version, automatic,
-				params, deadline, granted, changed_info, job_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+				params, deadline, granted, changed_info, job_id, tries, scope, before, new_pkg_id, old_pkg_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 			r.ID, r.InstanceID, r.Type, r.State, r.StateEntered, r.Started, r.Updated, r.Version, r.Automatic,
-			r.Params, r.Deadline, r.Granted, r.ChangedInfo, job)
+			r.Params, r.Deadline, r.Granted, r.ChangedInfo, job, r.Tries, r.Scope, r.Before, r.NewPkgID, r.oldPkgID)
 		queueInstance(b, ir)
 		queueEvent(b, KindOperationState, r.InstanceID, r.ID, operationBody(op))
 		queueMessages(b, m)
 		return tx.SendBatch(ctx, b).Close()
 	})
+	if refers(err, "vnf_lcm_op_occ_new_pkg") {
+		return noPackage(op.VnfPkgID)
+	}
 	if violates(err, "vnf_lcm_op_occ_active") {
 		// Cannot happen while everybody locks the instance first; the index is the second net.
 		return lcm.Errorf(lcm.CodeConflict, "another operation of VNF instance %s was accepted at the same time", op.InstanceID)
@@ -152,9 +155,11 @@ func (s *Store) Steer(ctx context.Context, id string, change func(*lcm.Operation
 		}
 		b := &pgx.Batch{}
 		b.Queue(`UPDATE vnf_lcm_op_occ SET epoch = epoch + 1, version = version + 1, updated = now(), state = $2, state_entered = $3,
-				phase = $4, run = $5, failed_in = $6, waiting = $7, deadline = $8, error = $9, job_id = $10
+				phase = $4, run = $5, failed_in = $6, waiting = $7, deadline = $8, error = $9, job_id = $10,
+				tries = $11, cancel = $12, `+ending("$2")+`
 			WHERE id = $1 RETURNING epoch, version, updated`,
-			r.ID, r.State, r.StateEntered, r.Phase, r.Run, r.FailedIn, r.Waiting, r.Deadline, r.Error, job).QueryRow(func(row pgx.Row) error {
+			r.ID, r.State, r.StateEntered, r.Phase, r.Run, r.FailedIn, r.Waiting, r.Deadline, r.Error, job,
+			r.Tries, r.Cancel).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&op.Epoch, &op.Version, &op.Updated)
 		})
 		queueEvent(b, KindOperationState, r.InstanceID, r.ID, operationBody(op))

@@ -37,7 +37,8 @@ type packageRow struct {
 
 const packageColumns = `p.id, p.version, p.created, p.updated, p.onboarding_state, p.operational_state, p.user_defined_data,
 	p.upload_token, p.upload_lease, p.digest, p.size, p.vnfd_id, p.onboarded, p.failure,
-	EXISTS (SELECT FROM vnf_instance i WHERE i.vnf_pkg_id = p.id) AS in_use`
+	EXISTS (SELECT FROM vnf_instance i WHERE i.vnf_pkg_id = p.id)
+		OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.new_pkg_id = p.id) OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.old_pkg_id = p.id) AS in_use`
 
 func encodePackage(p *vnfpkg.Package) (*packageRow, error) {
 	r := &packageRow{
@@ -238,7 +239,7 @@ func (s *Store) DeletePackage(ctx context.Context, id string, check func(p *vnfp
 			return err
 		}
 		if p.UsageState == sol.PackageUsageStateInUse {
-			return lcm.Errorf(lcm.CodeConflict, "VNF instances refer to VNF package %s", id).WithHint("delete the instances first")
+			return lcm.Errorf(lcm.CodeConflict, "VNF instances, or operations on them, refer to VNF package %s", id).WithHint("delete the instances first, and wait for operations that change to or from the package")
 		}
 		b := &pgx.Batch{}
 		b.Queue("DELETE FROM vnf_package WHERE id = $1", id)

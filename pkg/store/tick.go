@@ -23,7 +23,7 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 	var exists bool
 	err := s.pipeline(ctx, "claim operation", func(b *pgx.Batch) {
 		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = o.epoch + 1, node = $2, updated = now(), version = o.version + 1
-			WHERE o.id = $1 AND o.state IN ('STARTING', 'PROCESSING', 'ROLLING_BACK') RETURNING `+operationColumns, opID, node).
+			WHERE o.id = $1 AND o.state IN ('STARTING', 'PROCESSING', 'ROLLING_BACK') RETURNING `+operationClaimed, opID, node).
 			Query(collect(&op))
 		b.Queue("SELECT "+instanceColumns+" FROM vnf_instance i JOIN vnf_lcm_op_occ o ON o.instance_id = i.id WHERE o.id = $1", opID).
 			Query(collect(&inst))
@@ -105,10 +105,11 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 				SELECT '`+KindOperationState+`', $15, old.id, $14 FROM old WHERE old.state <> $2)
 			UPDATE vnf_lcm_op_occ o SET version = o.version + 1, updated = now(), state = $2, state_entered = $3, phase = $4, run = $5,
 				failed_in = $6, waiting = $7, deadline = $8, granted = $9, error = $10, resource_changes = $11,
-				changed_info = $12, automatic = $13
+				changed_info = $12, automatic = $13, cancel = $16, changed_ext_connectivity = $17, modifications = $18, `+ending("$2")+`
 			FROM old WHERE o.id = old.id RETURNING o.version, o.updated`,
 			op.ID, op.State, op.StateEntered, op.Phase, op.Run, op.FailedIn, op.Waiting, op.Deadline, op.Granted, op.Error,
-			op.ResourceChanges, op.ChangedInfo, op.Automatic, operationBody(t.Op), op.InstanceID).
+			op.ResourceChanges, op.ChangedInfo, op.Automatic, operationBody(t.Op), op.InstanceID,
+			op.Cancel, op.ChangedExtConnectivity, op.Modifications).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&opVersion, &opUpdated) })
 		if inst != nil {
 			queueInstance(b, inst)
@@ -142,10 +143,10 @@ func queueInstance(b *pgx.Batch, r *instanceRow) {
 	b.Queue(`WITH u AS (UPDATE vnf_instance SET version = version + 1, updated = now(), name = $2, description = $3, vnfd_id = $4, vnf_pkg_id = $5,
 				provider = $6, product_name = $7, software_version = $8, vnfd_version = $9, state = $10, holds_resources = $11,
 				vim_connections = $12, configurable_properties = $13, metadata = $14, extensions = $15, instantiated = $16,
-				inventory = $17, fingerprint = $18
-			WHERE id = $1 AND fingerprint <> $18 RETURNING id)
-		INSERT INTO event (kind, instance_id, body) SELECT '`+KindInstanceUpdated+`', id, $19 FROM u`,
+				inventory = $17, params = $18, former_vims = $19, fingerprint = $20
+			WHERE id = $1 AND fingerprint <> $20 RETURNING id)
+		INSERT INTO event (kind, instance_id, body) SELECT '`+KindInstanceUpdated+`', id, $21 FROM u`,
 		r.ID, r.Name, r.Description, r.VnfdID, r.VnfPkgID, r.Provider, r.ProductName, r.SoftwareVersion, r.VnfdVersion, r.State,
 		r.HoldsResources, r.VimConnections, r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory,
-		r.fingerprint, stateBody(r.State))
+		r.Params, r.FormerVims, r.fingerprint, stateBody(r.State))
 }
