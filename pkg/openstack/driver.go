@@ -129,33 +129,18 @@ func (j *job) settle(err error) error {
 // stackName is how an instance's stack is called and found.
 func (j *job) stackName() string { return "vnf-" + j.w.Instance.ID }
 
-// assemble makes the stack of the operation's request. It gives the same result whenever it is called with the same grant.
+// assemble makes the stack of the operation's goal, with its request read as that of an instantiation.
 func (d *Driver) assemble(w *lcm.Work) (*userdata.Stack, sol.InstantiateVnfRequest, error) {
 	var req sol.InstantiateVnfRequest
 	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
 		return nil, req, fmt.Errorf("decode the request: %w", err)
 	}
-	counts, ok := w.Flavour.Counts(req.InstantiationLevelID)
-	if !ok {
-		return nil, req, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID)})
-	}
-	class, bad := userdata.Select(req.AdditionalParams)
-	if len(bad) > 0 {
-		return nil, req, lcm.Unprocessable(bad...)
-	}
-	b, err := d.templates.Load(w.Package, req.FlavourID)
+	g, err := d.goalOf(w)
 	if err != nil {
-		return nil, req, packageFault(err)
+		return nil, req, err
 	}
-	in := userdata.Input{Class: class, Flavour: w.Flavour, Counts: counts, Request: req, HOT: b}
-	if w.Op.Grant != nil {
-		in.Grant = *w.Op.Grant
-	}
-	st, bad, err := userdata.Instantiate(in)
-	if err != nil {
-		return nil, req, packageFault(err)
-	}
-	return st, req, lcm.Unprocessable(bad...)
+	st, err := d.build(g)
+	return st, req, err
 }
 
 // packageFault makes the user's error of a fault in the package's templates.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
 // Instantiate implements lcm.Infra: the package's images, then the stack.
@@ -29,10 +29,10 @@ func (d *Driver) Instantiate(ctx context.Context, w *lcm.Work) error {
 type creation struct {
 	// ID is the stack's; it is recorded as soon as Heat has said it.
 	ID string `json:"id,omitempty"`
-	// Since is when it was started; it sets the pace of looking.
-	Since time.Time `json:"since,omitzero"`
-	// Told says that the failure of ID has been reported: whoever comes next has decided to try again.
-	Told bool `json:"told,omitempty"`
+	// Doomed is the id of a stack that is in the way and has to be deleted first.
+	Doomed string `json:"doomed,omitempty"`
+	// effort tells this try from earlier ones; it has a token when the stack is repaired instead of made.
+	effort
 	// Deletes counts how often a stack that is in the way would not be deleted.
 	Deletes int `json:"deletes,omitempty"`
 }
@@ -41,6 +41,9 @@ type creation struct {
 const maxDeletes = 3
 
 // stackCreated is one look at the stack, and what follows from it. It is done when the stack is complete.
+//
+// A stack whose creation failed stays as it is until the user decides. A retry repairs it: Heat replaces what failed and keeps
+// the rest. When that fails too, the next retry deletes it and makes a new one.
 func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error {
 	var cp creation
 	if _, err := s.Load(&cp); err != nil {
@@ -50,41 +53,54 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 	if err != nil {
 		return err
 	}
+	retried := cp.Try != j.w.Op.Tries
 	switch {
-	case st == nil && cp.ID != "" && !cp.Told:
-		return j.vanished(ctx, s, name, cp)
+	case st == nil && cp.ID != "" && !retried:
+		return j.vanished(name, cp)
 	case st == nil:
 		return j.startStack(ctx, s, name)
 	case st.deleting():
 		return lcm.Wait(pace(j.w.Clock.Now().Sub(cp.Since)), "waiting until the previous stack "+name+" is deleted")
-	case !j.ours(st), st.failed() && cp.Told && cp.ID == st.ID:
+	case !j.ours(st) || st.ID == cp.Doomed:
 		return j.replace(ctx, s, st, cp)
-	case st.failed():
-		cp.ID, cp.Told = st.ID, true
-		failure := j.stackFailure(ctx, "create", st)
+	case cp.ID != st.ID: // a dead predecessor made it
+		cp = creation{ID: st.ID, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now()}}
 		if err := s.Save(ctx, cp); err != nil {
 			return err
 		}
-		return failure
-	case st.inProgress():
-		if cp.ID != st.ID { // a dead predecessor made it
-			cp = creation{ID: st.ID, Since: j.w.Clock.Now()}
-			if err := s.Save(ctx, cp); err != nil {
-				return err
-			}
-		}
-		return j.underWay(ctx, st, j.w.Clock.Now().Sub(cp.Since))
+		retried = false
 	}
-	s.Detail("stack " + st.ref())
-	return nil
+	switch {
+	case st.inProgress():
+		return j.underWay(ctx, st, true, cp.Since)
+	case st.complete():
+		s.Detail("stack " + st.ref())
+		return nil
+	case retried && st.Status == "CREATE_FAILED":
+		return j.repair(ctx, s, st, creation{ID: st.ID, effort: j.newEffort()})
+	case retried:
+		return j.replace(ctx, s, st, cp)
+	case cp.Token != "" && !cp.sentTo(st):
+		return j.repair(ctx, s, st, cp)
+	}
+	return j.stackFailure(ctx, "create", st)
 }
 
 // ours says whether this operation made the stack. One that an earlier operation left behind may differ in everything; a VIM that
 // does not tell tags gets the benefit of the doubt.
 func (j *job) ours(st *stack) bool { return len(st.Tags) == 0 || slices.Contains(st.Tags, j.w.Op.ID) }
 
+// goalStack is the stack that the operation leads to.
+func (j *job) goalStack(context.Context) (*userdata.Stack, error) {
+	g, err := j.goalOf(j.w)
+	if err != nil {
+		return nil, err
+	}
+	return j.build(g)
+}
+
 func (j *job) startStack(ctx context.Context, s *lcm.Step, name string) error {
-	desired, _, err := j.assemble(j.w)
+	desired, err := j.goalStack(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,16 +111,24 @@ func (j *job) startStack(ctx context.Context, s *lcm.Step, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Save(ctx, creation{ID: id, Since: j.w.Clock.Now()}); err != nil {
+	if err := s.Save(ctx, creation{ID: id, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now()}}); err != nil {
 		return err
 	}
 	return lcm.Wait(pace(0), "stack CREATE_IN_PROGRESS")
 }
 
+// repair updates a stack whose creation failed.
+func (j *job) repair(ctx context.Context, s *lcm.Step, st *stack, cp creation) error {
+	if err := s.Save(ctx, cp); err != nil {
+		return err
+	}
+	return j.update(ctx, st, cp.effort, j.goalStack, nil)
+}
+
 // replace deletes a stack that is in the way; the next look finds it gone and creates it anew.
 func (j *job) replace(ctx context.Context, s *lcm.Step, st *stack, cp creation) error {
-	next := creation{ID: st.ID, Told: true, Since: j.w.Clock.Now()}
-	if st.Status == "DELETE_FAILED" && cp.Told {
+	next := creation{Doomed: st.ID, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now()}}
+	if st.Status == "DELETE_FAILED" && cp.Try == next.Try {
 		next.Deletes = cp.Deletes + 1
 	}
 	if next.Deletes > maxDeletes {
@@ -125,36 +149,10 @@ func (j *job) replace(ctx context.Context, s *lcm.Step, st *stack, cp creation) 
 }
 
 // vanished reports a stack that somebody else deleted; a retry makes it again.
-func (j *job) vanished(ctx context.Context, s *lcm.Step, name string, cp creation) error {
-	if err := s.Save(ctx, creation{ID: cp.ID, Told: true}); err != nil {
-		return err
-	}
+func (j *job) vanished(name string, cp creation) error {
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Stack create failed",
 		Detail: fmt.Sprintf("the stack %s/%s was deleted in the VIM %s while it was being created", name, cp.ID, j.conn.base),
 		Hint:   "retry the operation to create it again, or roll it back",
 	}
-}
-
-// underWay waits for Heat and says how far it is; the resources are only counted when that is a small part of the work.
-func (j *job) underWay(ctx context.Context, st *stack, elapsed time.Duration) error {
-	wait := pace(elapsed)
-	if wait < time.Second {
-		return lcm.Wait(wait, "stack "+st.Status)
-	}
-	all, err := j.listResources(ctx, st)
-	if err != nil {
-		return err
-	}
-	done, total := 0, 0
-	for _, r := range all {
-		if r.container() {
-			continue
-		}
-		total++
-		if strings.HasSuffix(r.Status, "_COMPLETE") {
-			done++
-		}
-	}
-	return lcm.Wait(wait, fmt.Sprintf("stack %s, %d of %d resources complete", st.Status, done, total))
 }

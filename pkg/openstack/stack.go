@@ -25,7 +25,11 @@ type stack struct {
 // ref is how Heat writes a stack in one word, "name/id".
 func (s stack) ref() string { return s.Name + "/" + s.ID }
 
-func (s stack) failed() bool     { return strings.HasSuffix(s.Status, "_FAILED") }
+// failed includes a rollback by Heat: nobody asked for what is there then.
+func (s stack) failed() bool {
+	return strings.HasSuffix(s.Status, "_FAILED") || s.Status == "ROLLBACK_COMPLETE"
+}
+func (s stack) complete() bool   { return strings.HasSuffix(s.Status, "_COMPLETE") && !s.failed() }
 func (s stack) inProgress() bool { return strings.HasSuffix(s.Status, "_IN_PROGRESS") }
 func (s stack) deleting() bool   { return s.Status == "DELETE_IN_PROGRESS" }
 
@@ -51,13 +55,23 @@ func (j *job) listStacks(ctx context.Context, what string, q url.Values) ([]stac
 	return out.Stacks, err
 }
 
-// createStack starts a stack and returns its id. The tags say whose it is: the instance's, and made by which operation.
-func (j *job) createStack(ctx context.Context, name string, st *userdata.Stack) (string, error) {
-	body := map[string]any{
-		"stack_name": name, "template": st.Template, "files": st.Files, "parameters": st.Parameters(),
-		"timeout_mins": max(int(j.cfg.StackTimeout/time.Minute), 1), "disable_rollback": true,
-		"tags": j.w.Instance.ID + "," + j.w.Op.ID,
+// body is what Heat is given to create or update a stack. The tags say whose it is: the instance's, changed last by which operation, with
+// which of its updates.
+func (j *job) body(st *userdata.Stack, token string) map[string]any {
+	tags := j.w.Instance.ID + "," + j.w.Op.ID
+	if token != "" {
+		tags += "," + token
 	}
+	return map[string]any{
+		"template": st.Template, "files": st.Files, "parameters": st.Parameters(),
+		"timeout_mins": max(int(j.cfg.StackTimeout/time.Minute), 1), "disable_rollback": true, "tags": tags,
+	}
+}
+
+// createStack starts a stack and returns its id.
+func (j *job) createStack(ctx context.Context, name string, st *userdata.Stack) (string, error) {
+	body := j.body(st, "")
+	body["stack_name"] = name
 	var out struct {
 		Stack struct {
 			ID string `json:"id"`
@@ -65,6 +79,14 @@ func (j *job) createStack(ctx context.Context, name string, st *userdata.Stack) 
 	}
 	err := j.do(ctx, call{what: "create stack " + name, service: heat, method: http.MethodPost, path: "/stacks", in: body, out: &out})
 	return out.Stack.ID, err
+}
+
+// patchStack starts an update; the stack carries the token from the moment on in which Heat accepts it.
+func (j *job) patchStack(ctx context.Context, s *stack, st *userdata.Stack, token string) error {
+	return j.do(ctx, call{
+		what: "update stack " + s.Name, service: heat, method: http.MethodPatch,
+		path: "/stacks/" + segment(s.Name) + "/" + segment(s.ID), in: j.body(st, token),
+	})
 }
 
 // deleteStack starts the deletion; a stack that is gone is as good.

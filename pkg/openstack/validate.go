@@ -35,7 +35,10 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	}
 	b, err := d.templates.Load(r.Package, req.FlavourID)
 	if err == nil {
-		_, wrong, err = userdata.Instantiate(userdata.Input{Class: class, Flavour: r.Flavour, Counts: counts, Request: req, HOT: b})
+		_, wrong, err = userdata.Assemble(userdata.Input{
+			Class: class, Flavour: r.Flavour, Counts: counts, HOT: b, Ext: req.ExtVirtualLinks, Managed: req.ExtManagedVirtualLinks,
+			Patches: []sol.KeyValuePairs{req.AdditionalParams},
+		})
 		bad = append(bad, wrong...)
 	}
 	if err != nil {

@@ -8,27 +8,63 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// ExtCP finds the external virtual link that connects a CP of the VNFD: indexes into links and its extCps.
-func ExtCP(links []sol.ExtVirtualLinkData, cpd string) (link, cp int, ok bool) {
+// Place is where the external virtual links say how one connection point is connected.
+type Place struct {
+	// Link and CP are indexes into the links and the extCps of that link.
+	Link, CP int
+	// Key and Config are the cpConfig entry; Key is "" when there is none.
+	Key    string
+	Config sol.VnfExtCpConfig
+}
+
+// Find finds how the CP of the VNFC with this index (-1 counts as 0) is connected. With several cpConfig entries for a CP of the VNFD each VNFC has its
+// own, in the natural order of their keys, and the last is shared by those that are left; they may be in different links.
+func Find(links []sol.ExtVirtualLinkData, cpd string, index int) (Place, bool) {
+	var all []Place
 	for i, l := range links {
 		for j, c := range l.ExtCps {
-			if c.CpdID == cpd {
-				return i, j, true
+			if c.CpdID != cpd {
+				continue
+			}
+			if len(c.CpConfig) == 0 {
+				all = append(all, Place{Link: i, CP: j})
+			}
+			for _, k := range slices.Sorted(maps.Keys(c.CpConfig)) {
+				all = append(all, Place{Link: i, CP: j, Key: k, Config: c.CpConfig[k]})
 			}
 		}
 	}
-	return 0, 0, false
+	if len(all) == 0 {
+		return Place{}, false
+	}
+	slices.SortStableFunc(all, func(a, b Place) int { return natural(a.Key, b.Key) })
+	return all[min(max(index, 0), len(all)-1)], true
+}
+
+// port is the id in the VIM of the port that the consumer has made for the connection point; "" when it has made none.
+func (p Place) port(links []sol.ExtVirtualLinkData) string {
+	if p.Config.LinkPortID == "" {
+		return ""
+	}
+	for _, port := range links[p.Link].ExtLinkPorts {
+		if port.ID == p.Config.LinkPortID {
+			return port.ResourceHandle.ResourceID
+		}
+	}
+	return ""
+}
+
+// ExtCP finds the external virtual link that connects a CP of the VNFD: indexes into links and its extCps.
+func ExtCP(links []sol.ExtVirtualLinkData, cpd string) (link, cp int, ok bool) {
+	at, ok := Find(links, cpd, 0)
+	return at.Link, at.CP, ok
 }
 
 // Config returns the cpConfig entry for the CP of the VNFC with this index (-1 counts as 0). With several entries each VNFC has its own, in
 // the natural order of their keys, and the last is shared by those that are left; the key is "" when there is no entry.
 func Config(data sol.VnfExtCpData, index int) (string, sol.VnfExtCpConfig) {
-	keys := slices.SortedFunc(maps.Keys(data.CpConfig), natural)
-	if len(keys) == 0 {
-		return "", sol.VnfExtCpConfig{}
-	}
-	k := keys[min(max(index, 0), len(keys)-1)]
-	return k, data.CpConfig[k]
+	at, _ := Find([]sol.ExtVirtualLinkData{{ExtCps: []sol.VnfExtCpData{data}}}, data.CpdID, index)
+	return at.Key, at.Config
 }
 
 // natural orders names so that a-2 comes before a-10.
@@ -39,4 +75,12 @@ func natural(a, b string) int {
 		return i - j
 	}
 	return strings.Compare(a, b)
+}
+
+// Names says whether the links are about an entry of nfv.CP: name is a CP of the VNFD, with the index of a VNFC or without.
+func Names(links []sol.ExtVirtualLinkData, name string) bool {
+	node, _ := split(name)
+	return slices.ContainsFunc(links, func(l sol.ExtVirtualLinkData) bool {
+		return slices.ContainsFunc(l.ExtCps, func(c sol.VnfExtCpData) bool { return c.CpdID == name || c.CpdID == node })
+	})
 }

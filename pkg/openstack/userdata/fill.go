@@ -1,6 +1,7 @@
 package userdata
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,9 +11,13 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
+// capacity is the leaf that holds the size of a group.
+const capacity = "desired_capacity"
+
 // filler gives the leaves of nfv their values.
 type filler struct {
 	in   Input
+	held map[string]any    // what outlasts the operation
 	used map[string]string // the CP that took a network's address
 	bad  []lcm.InvalidParam
 }
@@ -42,16 +47,45 @@ func (f *filler) vdus(nfv map[string]any) {
 			name, _ = split(name)
 		}
 		if v := f.in.Flavour.VDU(name); v != nil {
-			set(e.leaves, "computeFlavourId", first(f.in.Grant.Flavours[name], v.ComputeFlavour))
-			set(e.leaves, "vcImageId", f.image(name, v.Image))
-			set(e.leaves, "locationConstraints", f.in.Grant.Zones[name])
-			if _, asked := e.leaves["desired_capacity"]; asked {
-				e.leaves["desired_capacity"] = f.in.Counts[name]
+			set(e.leaves, "computeFlavourId", cmp.Or(f.in.Grant.Flavours[name], f.sibling(e.name, "computeFlavourId"), v.ComputeFlavour))
+			set(e.leaves, "vcImageId", f.image(e.name, name, v.Image))
+			set(e.leaves, "locationConstraints", cmp.Or(f.in.Grant.Zones[e.name], f.in.Grant.Zones[name]))
+			if _, asked := e.leaves[capacity]; asked {
+				e.leaves[capacity] = f.in.Counts[name]
 			}
 		} else if s := f.storage(name); s != nil {
-			set(e.leaves, "vcImageId", f.image(name, s.Image))
+			set(e.leaves, "vcImageId", f.image(e.name, name, s.Image))
+		}
+		f.leave(e)
+	}
+}
+
+// leave takes back what was given to a VNFC that has been without: it would be made anew in another place because of an operation that does not concern it.
+func (f *filler) leave(e entry) {
+	if !stays(f.in, e.name) {
+		return
+	}
+	for leaf := range e.leaves {
+		if leaf != capacity && (f.in.Fresh == nil || !f.in.Fresh("VDU", e.name, leaf)) {
+			e.leaves[leaf] = nil
 		}
 	}
+}
+
+// sibling is the value that the VDU's first VNFC has: a VNFC that is added is made like those that are there.
+func (f *filler) sibling(name, leaf string) string {
+	node, index := split(name)
+	if index < 0 {
+		return ""
+	}
+	for _, e := range entries(f.held, "VDU") {
+		if n, i := split(e.name); n == node && i >= 0 {
+			if v, ok := e.leaves[leaf].(string); ok {
+				return v
+			}
+		}
+	}
+	return ""
 }
 
 func (f *filler) storage(name string) *vnfd.Storage {
@@ -63,38 +97,34 @@ func (f *filler) storage(name string) *vnfd.Storage {
 	return nil
 }
 
-func (f *filler) image(node string, img *vnfd.SwImage) string {
-	if img == nil {
-		return f.in.Grant.Images[node]
+func (f *filler) image(name, node string, img *vnfd.SwImage) string {
+	named := ""
+	if img != nil {
+		named = img.Name
 	}
-	return first(f.in.Grant.Images[node], img.Name)
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
+	return cmp.Or(f.in.Grant.Images[node], f.sibling(name, "vcImageId"), named)
 }
 
 // cps fills nfv.CP from the external virtual links.
 func (f *filler) cps(nfv map[string]any) {
+	f.takeHeld()
 	for _, e := range entries(nfv, "CP") {
 		name, index := e.name, -1
 		if f.in.Flavour.CP(name) == nil {
 			name, index = split(name)
 		}
-		link, cp, ok := ExtCP(f.in.Request.ExtVirtualLinks, name)
+		at, ok := Find(f.in.Ext, name, index)
 		if !ok {
 			f.noAddresses(e)
 			continue
 		}
-		set(e.leaves, "network", f.in.Request.ExtVirtualLinks[link].ResourceID)
+		set(e.leaves, "network", f.in.Ext[at.Link].ResourceID)
+		set(e.leaves, "port", at.port(f.in.Ext))
 		want, asked := e.leaves["fixed_ips"]
 		if list, ok := want.([]any); ok {
-			e.leaves["fixed_ips"] = f.fixedIPs(e.name, index, list, link, cp)
+			e.leaves["fixed_ips"] = f.fixedIPs(e.name, index, list, at)
 		} else if asked && want == nil { // the template takes the list as it is
-			if ips := f.fixedIPs(e.name, index, nil, link, cp); len(ips) > 0 {
+			if ips := f.fixedIPs(e.name, index, nil, at); len(ips) > 0 {
 				e.leaves["fixed_ips"] = ips
 			}
 		}
@@ -110,11 +140,9 @@ func (f *filler) noAddresses(e entry) {
 
 // fixedIPs fills the addresses that the template asks for (nil = all there are), as far as the request gives some. Entries of
 // the request that name neither an address nor a subnet are skipped.
-func (f *filler) fixedIPs(name string, index int, want []any, link, cp int) []any {
-	data := f.in.Request.ExtVirtualLinks[link].ExtCps[cp]
-	key, config := Config(data, index)
+func (f *filler) fixedIPs(name string, index int, want []any, at Place) []any {
 	out := []any{}
-	for p, proto := range config.CpProtocolData {
+	for p, proto := range at.Config.CpProtocolData {
 		if proto.IpOverEthernet == nil {
 			continue
 		}
@@ -129,14 +157,36 @@ func (f *filler) fixedIPs(name string, index int, want []any, link, cp int) []an
 			leaves := leavesOf(want, len(out), ip.SubnetID, address)
 			set(leaves, "subnet", ip.SubnetID)
 			set(leaves, "ip_address", address)
-			if _, asked := leaves["ip_address"]; asked && address != "" {
-				f.take(f.in.Request.ExtVirtualLinks[link].ResourceID, address, name, fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpConfig/%s/cpProtocolData/%d/ipOverEthernet/ipAddresses/%d/fixedAddresses",
-					link, cp, lcm.Escape(key), p, a))
+			if _, asked := leaves["ip_address"]; asked && address != "" && !f.holds(name) {
+				f.take(f.in.Ext[at.Link].ResourceID, address, name, fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpConfig/%s/cpProtocolData/%d/ipOverEthernet/ipAddresses/%d/fixedAddresses",
+					at.Link, at.CP, lcm.Escape(at.Key), p, a))
 			}
 			out = append(out, leaves)
 		}
 	}
 	return out
+}
+
+// takeHeld notes the addresses of connection points that keep theirs.
+func (f *filler) takeHeld() {
+	for _, e := range entries(f.held, "CP") {
+		network, _ := e.leaves["network"].(string)
+		ips, _ := e.leaves["fixed_ips"].([]any)
+		for _, ip := range ips {
+			m, _ := ip.(map[string]any)
+			if address, ok := m["ip_address"].(string); ok {
+				f.used[network+" "+address] = e.name
+			}
+		}
+	}
+}
+
+// holds says whether a connection point keeps its addresses, whatever is computed.
+func (f *filler) holds(name string) bool {
+	cps, _ := f.held["CP"].(map[string]any)
+	leaves, _ := cps[name].(map[string]any)
+	_, ok := leaves["fixed_ips"]
+	return ok
 }
 
 // leavesOf returns the members that the template wants of its i-th address; of a list it takes whole, those that are given.

@@ -9,17 +9,30 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Input is what an instantiation is assembled from. Nothing in it is changed.
+// Input is what a stack is assembled from. Nothing in it is changed.
 type Input struct {
 	Class   Class
 	Flavour *vnfd.Flavour
+	HOT     *hot.Bundle
 	// Counts is the number of VNFCs by VDU.
-	Counts  map[string]int
-	Request sol.InstantiateVnfRequest
+	Counts map[string]int
+	// Ext and Managed are the virtual links that hold.
+	Ext     []sol.ExtVirtualLinkData
+	Managed []sol.ExtManagedVirtualLinkData
 	// Grant is what was allowed; its Images hold the ids of uploaded images too. The zero value allows everything.
 	Grant lcm.Grant
-	HOT   *hot.Bundle
+	// Had is the number of VNFCs by VDU that are there already, Held the nfv that they were made from, Remembered the nfv that the user gave
+	// with earlier operations. All are nil for a new stack.
+	Had              map[string]int
+	Held, Remembered map[string]any
+	// Fresh says which leaves the operation decides anew, although there are values that hold; nil means none. desired_capacity always is.
+	Fresh Fresh
+	// Patches are the additionalParams of the request and of the grant; their nfv is merged last, in this order.
+	Patches []sol.KeyValuePairs
 }
+
+// Fresh says whether a leaf of nfv is decided anew: kind is VDU or CP, name has the VNFC's index where there is one.
+type Fresh func(kind, name, leaf string) bool
 
 // Stack is what Heat is given.
 type Stack struct {
@@ -32,16 +45,16 @@ type Stack struct {
 // Parameters is the parameters member of Heat's request.
 func (s *Stack) Parameters() map[string]any { return map[string]any{"nfv": s.NFV} }
 
-// Instantiate assembles the stack of a new instance. The invalid params say what keeps it from working and where in the
-// request it can be put right; an error is a fault of the package (*hot.Error).
-func Instantiate(in Input) (*Stack, []lcm.InvalidParam, error) {
+// Assemble makes the stack. The invalid params say what keeps it from working and where in the request it can be put right; an
+// error is a fault of the package (*hot.Error).
+func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 	t := in.HOT.Template.Clone()
 	if in.Class == Standard {
 		if err := expand(t, in); err != nil {
 			return nil, nil, err
 		}
 	}
-	for _, vl := range in.Request.ExtManagedVirtualLinks {
+	for _, vl := range in.Managed {
 		t.UseNetwork(vl.VnfVirtualLinkDescID, vl.ResourceID)
 	}
 	if lost := t.Dangling(); len(lost) > 0 {
@@ -49,13 +62,7 @@ func Instantiate(in Input) (*Stack, []lcm.InvalidParam, error) {
 			"it refers to the resource %q, which is not there once VDUs and externally managed links are in place", lost[0],
 		)}
 	}
-	f := filler{in: in, used: map[string]string{}}
-	nfv := skeleton(t.Params())
-	f.vdus(nfv)
-	f.cps(nfv)
-	nfv, bad := merged(nfv, in)
-	bad = append(bad, f.bad...)
-	bad = append(bad, unconnected(nfv)...)
+	nfv, bad := values(in, skeleton(t.Params()))
 	text, err := t.Encode()
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode %s: %w", in.HOT.Path, err)
@@ -72,22 +79,4 @@ func expand(t *hot.Template, in Input) error {
 		t.Expand(v.Name, in.Counts[v.Name])
 	}
 	return nil
-}
-
-// merged applies the nfv of the request and then that of the grant.
-func merged(nfv map[string]any, in Input) (map[string]any, []lcm.InvalidParam) {
-	var bad []lcm.InvalidParam
-	for _, params := range []sol.KeyValuePairs{in.Request.AdditionalParams, in.Grant.AdditionalParams} {
-		patch, ok := params["nfv"]
-		if !ok {
-			continue
-		}
-		m, ok := patch.(map[string]any)
-		if !ok {
-			bad = append(bad, lcm.InvalidParam{Pointer: "/additionalParams/nfv", Detail: "is not an object"})
-			continue
-		}
-		nfv, _ = lcm.MergePatch(nfv, m).(map[string]any)
-	}
-	return nfv, bad
 }

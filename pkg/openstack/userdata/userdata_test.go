@@ -37,11 +37,13 @@ func load(t *testing.T, root, flavour string) *hot.Bundle {
 	return b
 }
 
-func request(t *testing.T, text string) sol.InstantiateVnfRequest {
+// asked puts what a request says into an input.
+func asked(t *testing.T, in userdata.Input, text string) userdata.Input {
 	t.Helper()
 	var r sol.InstantiateVnfRequest
 	require.NoError(t, json.Unmarshal([]byte(text), &r))
-	return r
+	in.Ext, in.Managed, in.Patches = r.ExtVirtualLinks, r.ExtManagedVirtualLinks, []sol.KeyValuePairs{r.AdditionalParams}
+	return in
 }
 
 func nfv(t *testing.T, s *userdata.Stack) string {
@@ -67,11 +69,11 @@ func simple() *vnfd.Flavour {
 
 func input(t *testing.T) userdata.Input {
 	t.Helper()
-	return userdata.Input{
+	return asked(t, userdata.Input{
 		Class: userdata.Standard, Flavour: simple(), Counts: map[string]int{"VDU1": 1, "VDU2": 1},
 		Grant: lcm.Grant{Zones: map[string]string{"VDU1": "nova", "VDU2": "nova"}},
 		HOT:   load(t, "testdata", "simple"),
-		Request: request(t, `{"flavourId": "simple",
+	}, `{"flavourId": "simple",
 			"extVirtualLinks": [{"id": "ext", "resourceId": "net-1-id", "extCps": [
 				{"cpdId": "VDU1_CP1", "cpConfig": {"a": {"cpProtocolData": [{"layerProtocol": "IP_OVER_ETHERNET",
 					"ipOverEthernet": {"ipAddresses": [{"type": "IPV4", "numDynamicAddresses": 1}]}}]}}},
@@ -79,8 +81,7 @@ func input(t *testing.T) userdata.Input {
 					"ipOverEthernet": {"ipAddresses": [
 						{"type": "IPV4", "numDynamicAddresses": 1},
 						{"type": "IPV4", "numDynamicAddresses": 1, "subnetId": "subnet-1-id"}]}}]}}}]}],
-			"additionalParams": {"nfv": {"VDU": {"VDU1-0": {"name": "VDU1-a-001"}}}}}`),
-	}
+			"additionalParams": {"nfv": {"VDU": {"VDU1-0": {"name": "VDU1-a-001"}}}}}`)
 }
 
 // captured is what the deployed VNFM gives Heat for the same package and request: packages rely on every name in it.
@@ -91,7 +92,7 @@ const captured = `{"nfv":{"VDU":{"VDU1-0":{"computeFlavourId":"m1.tiny","vcImage
 
 func TestStandardAsCaptured(t *testing.T) {
 	t.Parallel()
-	s, bad, err := userdata.Instantiate(input(t))
+	s, bad, err := userdata.Assemble(input(t))
 	require.NoError(t, err)
 	require.Empty(t, bad)
 	require.JSONEq(t, captured, nfv(t, s))
@@ -106,7 +107,7 @@ func TestStandardCluster(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(root, "params", "complex_kubernetes_param_file_v2.json"))
 	require.NoError(t, err)
 	img := func(n string) *vnfd.SwImage { return &vnfd.SwImage{Name: n} }
-	s, bad, err := userdata.Instantiate(userdata.Input{
+	s, bad, err := userdata.Assemble(asked(t, userdata.Input{
 		Class: userdata.Standard,
 		Flavour: &vnfd.Flavour{
 			VDUs: []vnfd.VDU{
@@ -115,11 +116,10 @@ func TestStandardCluster(t *testing.T) {
 			},
 			CPs: []vnfd.CP{{Name: "masterNode_CP1", VDU: "masterNode"}, {Name: "workerNode_CP1", VDU: "workerNode"}},
 		},
-		Counts:  map[string]int{"masterNode": 3, "workerNode": 2},
-		Request: request(t, string(raw)),
-		Grant:   lcm.Grant{Images: map[string]string{"masterNode": "image-id"}},
-		HOT:     load(t, root, "complex"),
-	})
+		Counts: map[string]int{"masterNode": 3, "workerNode": 2},
+		Grant:  lcm.Grant{Images: map[string]string{"masterNode": "image-id"}},
+		HOT:    load(t, root, "complex"),
+	}, string(raw)))
 	require.NoError(t, err)
 	require.Empty(t, bad)
 	golden(t, "complex.nfv.json", nfv(t, s))
@@ -130,9 +130,8 @@ func TestDefaultGroups(t *testing.T) {
 	t.Parallel()
 	in := input(t)
 	in.Class, in.HOT, in.Counts = userdata.Default, load(t, "testdata", "groups"), map[string]int{"VDU1": 2}
-	in.Request.AdditionalParams = nil
-	in.Grant.AdditionalParams = sol.KeyValuePairs{"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"vcImageId": "granted"}}}}
-	s, bad, err := userdata.Instantiate(in)
+	in.Patches = []sol.KeyValuePairs{nil, {"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"vcImageId": "granted"}}}}}
+	s, bad, err := userdata.Assemble(in)
 	require.NoError(t, err)
 	require.Empty(t, bad)
 	golden(t, "groups.nfv.json", nfv(t, s))
@@ -144,8 +143,8 @@ func TestDefaultGroups(t *testing.T) {
 func TestExtManagedLink(t *testing.T) {
 	t.Parallel()
 	in := input(t)
-	in.Request.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{{ID: "m", VnfVirtualLinkDescID: "internalVL1", ResourceID: "net-7"}}
-	s, bad, err := userdata.Instantiate(in)
+	in.Managed = []sol.ExtManagedVirtualLinkData{{ID: "m", VnfVirtualLinkDescID: "internalVL1", ResourceID: "net-7"}}
+	s, bad, err := userdata.Assemble(in)
 	require.NoError(t, err)
 	require.Empty(t, bad)
 	require.NotContains(t, s.Template, "internalVL1")
@@ -153,7 +152,7 @@ func TestExtManagedLink(t *testing.T) {
 }
 
 // fixedIPs asks for addresses of VDU2_CP1 in as many cpConfig entries as given.
-func fixedIPs(t *testing.T, addresses ...string) sol.InstantiateVnfRequest {
+func fixedIPs(t *testing.T, addresses ...string) []sol.ExtVirtualLinkData {
 	t.Helper()
 	cfg := map[string]sol.VnfExtCpConfig{}
 	for i, a := range addresses {
@@ -161,9 +160,9 @@ func fixedIPs(t *testing.T, addresses ...string) sol.InstantiateVnfRequest {
 		require.NoError(t, json.Unmarshal([]byte(a), &data))
 		cfg[string(rune('a'+i))] = sol.VnfExtCpConfig{CpProtocolData: []sol.CpProtocolData{{IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: data}}}}
 	}
-	return sol.InstantiateVnfRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{{ResourceID: "net", ExtCps: []sol.VnfExtCpData{
+	return []sol.ExtVirtualLinkData{{ResourceID: "net", ExtCps: []sol.VnfExtCpData{
 		{CpdID: "VDU1_CP1"}, {CpdID: "VDU2_CP1", CpConfig: cfg},
-	}}}}
+	}}}
 }
 
 // TestFixedAddresses: two VNFCs that got the same address would fail in the VIM after minutes; the request already shows it.
@@ -206,9 +205,9 @@ resources:
 			t.Parallel()
 			in := userdata.Input{
 				Class: userdata.Standard, Flavour: simple(), Counts: map[string]int{"VDU1": 1, "VDU2": 2},
-				HOT: &hot.Bundle{Template: tpl}, Request: fixedIPs(t, tt.addresses...),
+				HOT: &hot.Bundle{Template: tpl}, Ext: fixedIPs(t, tt.addresses...),
 			}
-			s, bad, err := userdata.Instantiate(in)
+			s, bad, err := userdata.Assemble(in)
 			require.NoError(t, err)
 			if tt.pointer != "" {
 				require.Len(t, bad, 1)
@@ -236,9 +235,9 @@ func TestWhatKeepsAStackFromWorking(t *testing.T) {
 		err     string
 	}{
 		"no external link": {func(in *userdata.Input) {
-			in.Request.ExtVirtualLinks[0].ExtCps = in.Request.ExtVirtualLinks[0].ExtCps[:1]
+			in.Ext[0].ExtCps = in.Ext[0].ExtCps[:1]
 		}, "/extVirtualLinks", ""},
-		"nfv is no object":     {func(in *userdata.Input) { in.Request.AdditionalParams["nfv"] = "x" }, "/additionalParams/nfv", ""},
+		"nfv is no object":     {func(in *userdata.Input) { in.Patches[0]["nfv"] = "x" }, "/additionalParams/nfv", ""},
 		"VDU without resource": {func(in *userdata.Input) { in.Flavour.VDUs[0].Name = "VDU9" }, "", "needs a resource named VDU9"},
 		"reference to a VDU": {func(in *userdata.Input) {
 			tpl, err := hot.Parse("t.yaml", []byte("heat_template_version: 1\nresources: { VDU1: {}, VDU2: {}, x: { properties: { a: { get_resource: VDU1 } } } }"))
@@ -252,7 +251,7 @@ func TestWhatKeepsAStackFromWorking(t *testing.T) {
 			t.Parallel()
 			in := input(t)
 			tt.change(&in)
-			_, bad, err := userdata.Instantiate(in)
+			_, bad, err := userdata.Assemble(in)
 			if tt.err != "" {
 				var e *hot.Error
 				require.ErrorAs(t, err, &e)

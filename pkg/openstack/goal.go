@@ -1,0 +1,167 @@
+package openstack
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// goal is what a stack is assembled from.
+type goal struct {
+	flavour *vnfd.Flavour
+	files   fs.FS // the package
+	class   userdata.Class
+	// counts is the number of VNFCs by VDU that there shall be, had the number that there are already.
+	counts, had map[string]int
+	// ext and managed are the virtual links that hold.
+	ext     []sol.ExtVirtualLinkData
+	managed []sol.ExtManagedVirtualLinkData
+	// nfv is what the VNFCs that are there were made from; it wins over what is computed but for the leaves that fresh names. remembered is
+	// the nfv that the user gave with earlier operations.
+	nfv, remembered map[string]any
+	fresh           userdata.Fresh
+	// patches are the additionalParams of the request, then those of the grant; their nfv wins over everything.
+	patches []sol.KeyValuePairs
+	grant   lcm.Grant
+}
+
+// build assembles the stack of a goal: the same goal gives the same stack. The error is a CodeUnprocessable one, with pointers
+// where the request is to blame.
+func (d *Driver) build(g goal) (*userdata.Stack, error) {
+	b, err := d.templates.Load(g.files, g.flavour.ID)
+	if err != nil {
+		return nil, packageFault(err)
+	}
+	st, bad, err := userdata.Assemble(userdata.Input{
+		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
+		Had: g.had, Held: g.nfv, Remembered: g.remembered, Fresh: g.fresh, Patches: g.patches,
+	})
+	if err != nil {
+		return nil, packageFault(err)
+	}
+	if err := lcm.Unprocessable(bad...); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// wishes are the members of a request that say what the VNF is connected to; every operation that has them spells them alike.
+type wishes struct {
+	InstantiationLevelID   string                          `json:"instantiationLevelId"`
+	ExtVirtualLinks        []sol.ExtVirtualLinkData        `json:"extVirtualLinks"`
+	ExtManagedVirtualLinks []sol.ExtManagedVirtualLinkData `json:"extManagedVirtualLinks"`
+	AdditionalParams       sol.KeyValuePairs               `json:"additionalParams"`
+}
+
+// goalOf is the goal that the operation has.
+func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
+	var req wishes
+	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
+		return goal{}, fmt.Errorf("decode the request: %w", err)
+	}
+	var g goal
+	var err error
+	if w.Op.Type == sol.LcmOperationInstantiate {
+		g, err = newGoal(w, req)
+	} else {
+		g, err = d.formerGoal(w)
+	}
+	if err != nil {
+		return goal{}, err
+	}
+	if w.Op.Grant != nil {
+		g.grant = *w.Op.Grant
+	}
+	g.patches = []sol.KeyValuePairs{req.AdditionalParams, g.grant.AdditionalParams}
+	if w.Op.Type == sol.LcmOperationInstantiate {
+		return g, nil
+	}
+	params, err := w.Params()
+	if err != nil {
+		return goal{}, err
+	}
+	if g.class, err = classOf(params); err != nil {
+		return goal{}, err
+	}
+	g.remembered, _ = w.Instance.Params["nfv"].(map[string]any)
+	g.ext = mergeLinks(g.ext, req.ExtVirtualLinks)
+	g.managed = mergeManaged(g.managed, req.ExtManagedVirtualLinks)
+	if s := w.Op.Scope; s != nil {
+		if s.Counts != nil {
+			g.counts = s.Counts
+		}
+		if f := w.VNFD.Flavour(s.Flavour); f != nil {
+			g.flavour = f
+		}
+	}
+	g.fresh = freshOf(w.Op.Type, req)
+	return g, nil
+}
+
+// newGoal is the goal of an instantiation, but for the grant.
+func newGoal(w *lcm.Work, req wishes) (goal, error) {
+	counts, ok := w.Flavour.Counts(req.InstantiationLevelID)
+	if !ok {
+		return goal{}, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID)})
+	}
+	class, err := classOf(req.AdditionalParams)
+	if err != nil {
+		return goal{}, err
+	}
+	return goal{
+		flavour: w.Flavour, files: w.Package, class: class, counts: counts, ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks,
+	}, nil
+}
+
+// formerGoal is the goal that was reached before the operation: what a rollback leads back to.
+func (d *Driver) formerGoal(w *lcm.Work) (goal, error) {
+	before := w.Op.Before
+	if before == nil {
+		before = w.Instance
+	}
+	i := before.Instantiated
+	if i == nil {
+		return goal{}, lcm.Errorf(lcm.CodeConflict, "the instance is not instantiated")
+	}
+	f := w.VNFD.Flavour(i.FlavourID)
+	if f == nil {
+		return goal{}, lcm.Errorf(lcm.CodeUnprocessable, "the VNFD has no flavour %q, which the instance has", i.FlavourID)
+	}
+	class, err := classOf(before.Params)
+	if err != nil {
+		return goal{}, err
+	}
+	had := map[string]int{}
+	for _, r := range i.VnfcResourceInfo {
+		had[r.VduID]++
+	}
+	nfv, _ := i.Metadata["nfv"].(map[string]any)
+	return goal{
+		flavour: f, files: w.Package, class: class, counts: had, had: maps.Clone(had), nfv: nfv,
+		ext: currentLinks(i), managed: currentManaged(i),
+	}, nil
+}
+
+func classOf(params sol.KeyValuePairs) (userdata.Class, error) {
+	class, bad := userdata.Select(params)
+	return class, lcm.Unprocessable(bad...)
+}
+
+// freshOf says which leaves an operation decides anew for VNFCs that are there.
+func freshOf(t sol.LcmOperationType, req wishes) userdata.Fresh {
+	return func(kind, name, leaf string) bool {
+		switch kind {
+		case "VDU":
+			return t == sol.LcmOperationChangeFlavour && (leaf == "computeFlavourId" || leaf == "vcImageId")
+		case "CP":
+			return (leaf == "network" || leaf == "fixed_ips" || leaf == "port") && userdata.Names(req.ExtVirtualLinks, name)
+		}
+		return false
+	}
+}

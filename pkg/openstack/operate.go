@@ -1,0 +1,15 @@
+package openstack
+
+import (
+	"context"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+func (j *job) operate(context.Context) error {
+	return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", j.w.Op.Type)
+}
+
+func (j *job) restoreOperate(context.Context) error {
+	return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", j.w.Op.Type)
+}

@@ -1,0 +1,100 @@
+package userdata
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// values gives every leaf of nfv its value; see the package comment for what beats what.
+func values(in Input, nfv map[string]any) (map[string]any, []lcm.InvalidParam) {
+	kept := lasting(in, in.Held)
+	f := filler{in: in, held: kept, used: map[string]string{}}
+	f.vdus(nfv)
+	f.cps(nfv)
+	for _, older := range []map[string]any{lasting(in, in.Remembered), kept} {
+		nfv, _ = lcm.MergePatch(nfv, older).(map[string]any)
+	}
+	bad := f.bad
+	for _, params := range in.Patches {
+		patch, ok := params["nfv"]
+		if !ok {
+			continue
+		}
+		m, ok := patch.(map[string]any)
+		if !ok {
+			bad = append(bad, lcm.InvalidParam{Pointer: "/additionalParams/nfv", Detail: "is not an object"})
+			continue
+		}
+		nfv, _ = lcm.MergePatch(nfv, m).(map[string]any)
+	}
+	return nfv, append(bad, unconnected(nfv)...)
+}
+
+// lasting copies nfv without what does not outlast the operation: the entries of VNFCs that go, and leaves that are decided anew.
+func lasting(in Input, nfv map[string]any) map[string]any {
+	out := maps.Clone(nfv)
+	for kind, value := range nfv {
+		names, ok := value.(map[string]any)
+		if !ok {
+			continue
+		}
+		entries := make(map[string]any, len(names))
+		for name, value := range names {
+			if in.Class == Standard && gone(in, name) {
+				continue
+			}
+			leaves, ok := value.(map[string]any)
+			if !ok {
+				entries[name] = value
+				continue
+			}
+			leaves = maps.Clone(leaves)
+			maps.DeleteFunc(leaves, func(leaf string, _ any) bool {
+				return leaf == capacity || in.Fresh != nil && in.Fresh(kind, name, leaf)
+			})
+			entries[name] = leaves
+		}
+		out[kind] = entries
+	}
+	return out
+}
+
+// gone says whether the entry belongs to a VNFC that is not there (any more).
+func gone(in Input, name string) bool {
+	vdu, index := vnfc(in.Flavour, name)
+	return index >= 0 && index >= in.Counts[vdu]
+}
+
+// stays says whether the entry belongs to a VNFC that was there before, or to a whole VDU that has had some.
+func stays(in Input, name string) bool {
+	vdu, index := vnfc(in.Flavour, name)
+	return max(index, 0) < in.Had[vdu]
+}
+
+// vnfc is the VNFC that an entry belongs to: its VDU and its index, -1 when the entry is for all of the VDU.
+func vnfc(f *vnfd.Flavour, name string) (vdu string, index int) {
+	if vdu := owner(f, name); vdu != "" {
+		return vdu, -1
+	}
+	node, index := split(name)
+	if vdu := owner(f, node); vdu != "" {
+		return vdu, index
+	}
+	return "", -1
+}
+
+// owner is the VDU that a node belongs to: a VDU itself, its storages and connection points. "" when there is none.
+func owner(f *vnfd.Flavour, node string) string {
+	for _, v := range f.VDUs {
+		if v.Name == node || slices.Contains(v.Storages, node) {
+			return v.Name
+		}
+	}
+	if cp := f.CP(node); cp != nil {
+		return cp.VDU
+	}
+	return ""
+}
