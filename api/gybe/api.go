@@ -19,6 +19,8 @@ const Prefix = "/gybe/v1"
 
 // API serves the interface.
 type API struct {
+	Service *lcm.Service
+	// Store answers what only reads.
 	Store lcm.Store
 	Feed  Feed
 	// Nodes lists the gybe processes that share the database.
@@ -61,7 +63,10 @@ type Follower interface {
 // Mount adds the interface to a frame.
 func (a *API) Mount(f *frame.Frame) {
 	slots := make(chan struct{}, max(a.Streams, 0))
-	f.Mount(frame.API{Prefix: Prefix, Routes: []frame.Route{
+	f.Mount(frame.API{Prefix: Prefix, Document: frame.Served(openapi.GybeV1), Routes: []frame.Route{
+		{Method: http.MethodPost, Path: "/plan", Handle: a.plan, Consumes: frame.JSON, Produces: frame.JSON, Query: []string{}},
+		{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.leftovers, Produces: frame.JSON, Query: []string{}},
+		{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.removeLeftovers, Produces: frame.JSON, Query: []string{}},
 		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.kubeconfig,
 			Produces: []string{"application/yaml", "text/plain"}, Query: []string{},

@@ -42,7 +42,7 @@ func setup(t *testing.T) *bundle {
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	b.Server = apitest.Serve(t, (&gybe.API{
-		Store: b.Store, Feed: app.Feed{Store: b.Store, Feed: feed}, Streams: 2, Stopping: b.stopping,
+		Service: b.Service, Store: b.Store, Feed: app.Feed{Store: b.Store, Feed: feed}, Streams: 2, Stopping: b.stopping,
 		Nodes: func(context.Context) ([]wire.Node, error) {
 			return []wire.Node{{ID: "n-1", Name: "n", Started: time.Now().UTC(), Seen: time.Now().UTC()}}, nil
 		},

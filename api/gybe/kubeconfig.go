@@ -2,7 +2,6 @@ package gybe
 
 import (
 	"cmp"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,11 +13,10 @@ import (
 )
 
 func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
-	id, err := r.Identifier("vnfInstanceId", "VNF instance")
+	id, err := instanceID(r)
 	if err != nil {
 		return err
 	}
-	r.Note(slog.String("vnf_instance_id", id))
 	i, err := a.Store.Instance(r.Context(), id)
 	if err != nil {
 		return err

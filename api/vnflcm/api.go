@@ -2,6 +2,7 @@ package vnflcm
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
@@ -20,6 +21,8 @@ type API struct {
 	Service *lcm.Service
 	// Store answers what only reads.
 	Store lcm.Store
+
+	known sync.Map // abilities by package id
 }
 
 // Mount adds the interface to a frame.
@@ -38,13 +41,22 @@ func (a *API) Mount(f *frame.Frame) {
 			{Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON},
 			{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.get, Produces: frame.JSON},
 			{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.delete},
-			{Method: http.MethodPost, Path: "/vnf_instances/{vnfInstanceId}/instantiate", Handle: a.instantiate, Consumes: frame.JSON},
-			{Method: http.MethodPost, Path: "/vnf_instances/{vnfInstanceId}/terminate", Handle: a.terminate, Consumes: frame.JSON},
+			{Method: http.MethodPatch, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.modify, Consumes: frame.Patches},
+			task("instantiate", a.Service.Instantiate),
+			task("terminate", a.Service.Terminate),
+			task("scale", a.Service.Scale),
+			task("scale_to_level", a.Service.ScaleToLevel),
+			task("change_flavour", a.Service.ChangeFlavour),
+			task("heal", a.Service.Heal),
+			task("operate", a.Service.Operate),
+			task("change_ext_conn", a.Service.ChangeExtConn),
+			task("change_vnfpkg", a.Service.ChangePackage),
 			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs", Handle: a.listOperations, Produces: frame.JSON, Query: frame.ListParams},
 			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}", Handle: a.operation, Produces: frame.JSON},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry", Handle: a.steer(lcm.EventRetry)},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback", Handle: a.steer(lcm.EventRollback)},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/fail", Handle: a.fail, Produces: frame.JSON},
+			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel", Handle: a.cancel, Consumes: frame.JSON},
 		},
 	})
 }

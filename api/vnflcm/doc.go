@@ -1,6 +1,6 @@
 // Package vnflcm serves the VNF lifecycle management interface of SOL003, API version 2.0.0, under
 // /vnflcm/v2. It translates between HTTP and package lcm and decides nothing itself.
 //
-// Answers name only tasks that are served: an instance links to instantiate or terminate, an operation to
-// those of retry, rollback and fail that its state allows.
+// Answers link only to tasks that are possible: an instance to those of its state that its VNFD allows, an operation to
+// those of cancel, retry, rollback and fail that its state allows.
 package vnflcm

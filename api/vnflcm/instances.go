@@ -2,6 +2,7 @@ package vnflcm
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -31,7 +32,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	r.Note(slog.String("vnf_instance_id", i.ID))
 	w.Header().Set("Location", r.Public(instancePath(i.ID)))
 	frame.SetValidators(w, i.Version, i.Updated)
-	return frame.WriteJSON(w, http.StatusCreated, presentInstance(i, r.Public))
+	return frame.WriteJSON(w, http.StatusCreated, a.instance(r, i))
 }
 
 func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
@@ -47,7 +48,7 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if frame.NotModified(w, r, i.Version, i.Updated) {
 		return nil
 	}
-	return frame.WriteJSON(w, http.StatusOK, presentInstance(i, r.Public))
+	return frame.WriteJSON(w, http.StatusOK, a.instance(r, i))
 }
 
 func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
@@ -61,7 +62,7 @@ func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 			}
 			out := make([]sol.VnfInstance, len(is))
 			for n, i := range is {
-				out[n] = presentInstance(i, r.Public)
+				out[n] = a.instance(r, i)
 			}
 			return out, nil
 		},
@@ -76,16 +77,9 @@ func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	var ifVersion *int64
-	if r.Conditional() {
-		i, err := a.Store.Instance(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		if err := r.Precondition(i.Version, i.Updated); err != nil {
-			return err
-		}
-		ifVersion = &i.Version
+	ifVersion, err := a.condition(r, id)
+	if err != nil {
+		return err
 	}
 	if err := a.Service.DeleteInstance(r.Context(), id, ifVersion); err != nil {
 		return err
@@ -93,30 +87,55 @@ func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	return frame.NoContent(w)
 }
 
-func (a *API) instantiate(w http.ResponseWriter, r *frame.Request) error {
+func (a *API) modify(w http.ResponseWriter, r *frame.Request) error {
 	id, err := instanceID(r)
 	if err != nil {
 		return err
 	}
-	req, err := frame.Decode[sol.InstantiateVnfRequest](r)
+	req, err := frame.Decode[sol.VnfInfoModificationRequest](r)
 	if err != nil {
 		return err
 	}
-	op, err := a.Service.Instantiate(r.Context(), id, req, r.Raw)
+	ifVersion, err := a.condition(r, id)
+	if err != nil {
+		return err
+	}
+	op, err := a.Service.Modify(r.Context(), id, req, r.Raw, ifVersion)
 	return admitted(w, r, op, err)
 }
 
-func (a *API) terminate(w http.ResponseWriter, r *frame.Request) error {
-	id, err := instanceID(r)
-	if err != nil {
-		return err
+// condition is the version that the instance has to have still, nil when the request does not depend on it.
+func (a *API) condition(r *frame.Request, id string) (*int64, error) {
+	if !r.Conditional() {
+		return nil, nil
 	}
-	req, err := frame.Decode[sol.TerminateVnfRequest](r)
+	i, err := a.Store.Instance(r.Context(), id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	op, err := a.Service.Terminate(r.Context(), id, req, r.Raw)
-	return admitted(w, r, op, err)
+	if err := r.Precondition(i.Version, i.Updated); err != nil {
+		return nil, err
+	}
+	return &i.Version, nil
+}
+
+// task is the route of a task of a VNF instance, which starts an operation.
+func task[T any](name string, start func(ctx context.Context, id string, req T, raw json.RawMessage) (*lcm.Operation, error)) frame.Route {
+	return frame.Route{
+		Method: http.MethodPost, Path: "/vnf_instances/{vnfInstanceId}/" + name, Consumes: frame.JSON,
+		Handle: func(w http.ResponseWriter, r *frame.Request) error {
+			id, err := instanceID(r)
+			if err != nil {
+				return err
+			}
+			req, err := frame.Decode[T](r)
+			if err != nil {
+				return err
+			}
+			op, err := start(r.Context(), id, req, r.Raw)
+			return admitted(w, r, op, err)
+		},
+	}
 }
 
 // admitted answers a task: 202 and where the operation is.

@@ -98,3 +98,19 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 	}
 	return frame.WriteJSON(w, http.StatusOK, presentOperation(op, r.Public))
 }
+
+// cancel serves the cancel task: 202 without a body. The operation says when it is cancelled.
+func (a *API) cancel(w http.ResponseWriter, r *frame.Request) error {
+	id, err := operationID(r)
+	if err != nil {
+		return err
+	}
+	req, err := frame.Decode[sol.CancelMode](r)
+	if err != nil {
+		return err
+	}
+	if _, err := a.Service.Cancel(r.Context(), id, req.CancelMode); err != nil {
+		return err
+	}
+	return frame.Accepted(w, "")
+}

@@ -1,6 +1,7 @@
 package vnflcm
 
 import (
+	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -9,23 +10,18 @@ import (
 func instancePath(id string) string  { return Prefix + "/vnf_instances/" + id }
 func operationPath(id string) string { return Prefix + "/vnf_lcm_op_occs/" + id }
 
-// presentInstance makes the resource that clients see: without secrets, with the links of its state.
-func presentInstance(i *lcm.Instance, public func(string) string) sol.VnfInstance {
-	self := public(instancePath(i.ID))
+// instance makes the resource that clients see: without secrets, with the links of its state.
+func (a *API) instance(r *frame.Request, i *lcm.Instance) sol.VnfInstance {
 	out := sol.VnfInstance{
 		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description,
 		VnfdID: i.VnfdID, VnfProvider: i.Provider, VnfProductName: i.ProductName,
 		VnfSoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion,
 		VnfConfigurableProperties: i.ConfigurableProperties, VimConnectionInfo: i.VimConnections,
 		InstantiationState: i.State, Metadata: i.Metadata, Extensions: i.Extensions,
-		Links: &sol.VnfInstanceLinks{Self: sol.Link{Href: self}},
+		Links: a.links(r.Context(), i, r.Public(instancePath(i.ID))),
 	}
-	switch i.State {
-	case sol.InstantiationStateInstantiated:
+	if i.State == sol.InstantiationStateInstantiated {
 		out.InstantiatedVnfInfo = i.Instantiated
-		out.Links.Terminate = &sol.Link{Href: self + "/terminate"}
-	case sol.InstantiationStateNotInstantiated:
-		out.Links.Instantiate = &sol.Link{Href: self + "/instantiate"}
 	}
 	return out.Redacted()
 }
@@ -37,8 +33,10 @@ func presentOperation(op *lcm.Operation, public func(string) string) sol.VnfLcmO
 		ID: op.ID, OperationState: op.State, StateEnteredTime: op.StateEntered, StartTime: op.Started,
 		VnfInstanceID: op.InstanceID, Operation: op.Type, IsAutomaticInvocation: op.Automatic,
 		OperationParams: op.Params, Error: op.Error.Problem(op),
-		ResourceChanges: op.ResourceChanges, ChangedInfo: op.ChangedInfo,
-		Links: &sol.VnfLcmOpOccLinks{Self: sol.Link{Href: self}, VnfInstance: sol.Link{Href: public(instancePath(op.InstanceID))}},
+		IsCancelPending: op.Cancel != "", CancelMode: op.Cancel,
+		ResourceChanges: op.ResourceChanges, ChangedInfo: op.ChangedInfo, ChangedExtConnectivity: op.ChangedExtConnectivity,
+		ModificationsTriggeredByVnfPkgChange: op.Modifications,
+		Links:                                &sol.VnfLcmOpOccLinks{Self: sol.Link{Href: self}, VnfInstance: sol.Link{Href: public(instancePath(op.InstanceID))}},
 	}
 	if op.Grant != nil {
 		out.GrantID = op.Grant.ID
@@ -52,6 +50,8 @@ func presentOperation(op *lcm.Operation, public func(string) string) sol.VnfLcmO
 			out.Links.Rollback = link
 		case lcm.EventFail:
 			out.Links.Fail = link
+		case lcm.EventCancel:
+			out.Links.Cancel = link
 		}
 	}
 	return out.Redacted()

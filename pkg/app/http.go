@@ -71,7 +71,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	(&vnfpkgm.API{Service: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
 	(&vims.API{Store: a.store, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
 	(&gybe.API{
-		Store: a.store, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
+		Service: a.service, Store: a.store, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
 		Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}).Mount(a.frame)
 	a.server = &http.Server{

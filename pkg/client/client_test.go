@@ -127,6 +127,58 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"terminationType":"FORCEFUL"}`, got.body)
 
+	for path, start := range map[string]func() (string, error){
+		`scale {"type":"SCALE_IN","aspectId":"a","numberOfSteps":2}`: func() (string, error) {
+			return c.Scale(ctx, "i", sol.ScaleVnfRequest{Type: sol.ScaleTypeIn, AspectID: "a", NumberOfSteps: 2})
+		},
+		`scale_to_level {"instantiationLevelId":"l"}`: func() (string, error) {
+			return c.ScaleToLevel(ctx, "i", sol.ScaleVnfToLevelRequest{InstantiationLevelID: "l"})
+		},
+		`change_flavour {"newFlavourId":"f"}`: func() (string, error) {
+			return c.ChangeFlavour(ctx, "i", sol.ChangeVnfFlavourRequest{NewFlavourID: "f"})
+		},
+		`heal {"vnfcInstanceId":["v"]}`: func() (string, error) {
+			return c.Heal(ctx, "i", sol.HealVnfRequest{VnfcInstanceID: []string{"v"}})
+		},
+		`operate {"changeStateTo":"STOPPED"}`: func() (string, error) {
+			return c.Operate(ctx, "i", sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped})
+		},
+		`change_ext_conn {"extVirtualLinks":[]}`: func() (string, error) {
+			return c.ChangeExtConn(ctx, "i", sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{}})
+		},
+		`change_vnfpkg {"vnfdId":"d"}`: func() (string, error) {
+			return c.ChangePackage(ctx, "i", sol.ChangeCurrentVnfPkgRequest{VnfdID: "d"})
+		},
+	} {
+		op, err = start()
+		require.NoError(t, err)
+		require.Equal(t, "op-1", op)
+		task, body, _ := strings.Cut(path, " ")
+		require.Equal(t, seen{"POST", "/vnflcm/v2/vnf_instances/i/" + task, "application/json", accept, body}, got)
+	}
+	op, err = c.Modify(ctx, "i", json.RawMessage(`{"metadata":null}`), `"7"`)
+	require.NoError(t, err)
+	require.Equal(t, "op-1", op)
+	require.Equal(t, seen{"PATCH", "/vnflcm/v2/vnf_instances/i", "application/merge-patch+json", accept, `{"metadata":null}`}, got)
+	_, err = c.Start(ctx, "i", sol.LcmOperationModifyInfo, json.RawMessage(`{}`))
+	require.NoError(t, err)
+	require.Equal(t, "PATCH", got.method)
+	_, err = c.Start(ctx, "i", sol.LcmOperationCreateSnapshot, json.RawMessage(`{}`))
+	require.ErrorContains(t, err, "CREATE_SNAPSHOT")
+
+	require.NoError(t, c.Cancel(ctx, "o", sol.CancelModeForceful))
+	require.Equal(t, seen{"POST", "/vnflcm/v2/vnf_lcm_op_occs/o/cancel", "application/json", accept, `{"cancelMode":"FORCEFUL"}`}, got)
+
+	_, err = c.Plan(ctx, wire.PlanRequest{VnfInstanceID: "i", Operation: sol.LcmOperationHeal})
+	require.NoError(t, err)
+	require.Equal(t, seen{"POST", "/gybe/v1/plan", "application/json", accept, `{"vnfInstanceId":"i","operation":"HEAL"}`}, got)
+	_, err = c.Leftovers(ctx, "i")
+	require.NoError(t, err)
+	require.Equal(t, seen{"GET", "/gybe/v1/vnf_instances/i/leftovers", "", accept, ""}, got)
+	_, err = c.RemoveLeftovers(ctx, "i")
+	require.NoError(t, err)
+	require.Equal(t, "DELETE", got.method)
+
 	require.NoError(t, c.Retry(ctx, "o"))
 	require.Equal(t, seen{"POST", "/vnflcm/v2/vnf_lcm_op_occs/o/retry", "", accept, ""}, got)
 

@@ -39,6 +39,31 @@ func (c *Client) Progress(ctx context.Context, opID, since string, lines int) (*
 	return &out, err
 }
 
+// Plan says what an operation would do to a VNF instance and whether its VIM can do it; nothing is changed.
+func (c *Client) Plan(ctx context.Context, req wire.PlanRequest) (*wire.Preview, error) {
+	var out wire.Preview
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/gybe/v1/plan", body: req}, &out)
+	return &out, err
+}
+
+// Leftovers compares an instance's inventory with its VIM.
+func (c *Client) Leftovers(ctx context.Context, instanceID string) (*wire.Leftovers, error) {
+	var out wire.Leftovers
+	_, err := c.call(ctx, request{method: http.MethodGet, path: leftovers(instanceID)}, &out)
+	return &out, err
+}
+
+// RemoveLeftovers deletes from the VIM what belongs to the instance and is not in its inventory.
+func (c *Client) RemoveLeftovers(ctx context.Context, instanceID string) (*wire.RemovedLeftovers, error) {
+	var out wire.RemovedLeftovers
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: leftovers(instanceID)}, &out)
+	return &out, err
+}
+
+func leftovers(instanceID string) string {
+	return "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/leftovers"
+}
+
 // Nodes lists the gybe processes that share the database.
 func (c *Client) Nodes(ctx context.Context) ([]wire.Node, error) {
 	var out []wire.Node

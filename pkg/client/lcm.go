@@ -42,20 +42,12 @@ func (c *Client) DeleteInstance(ctx context.Context, id string) error {
 // Instantiate starts an instantiation and returns the id of the operation. params is the request body,
 // sent as it is.
 func (c *Client) Instantiate(ctx context.Context, id string, params json.RawMessage) (string, error) {
-	return c.task(ctx, id, "instantiate", params)
+	return c.Start(ctx, id, sol.LcmOperationInstantiate, params)
 }
 
 // Terminate starts a termination and returns the id of the operation.
 func (c *Client) Terminate(ctx context.Context, id string, req sol.TerminateVnfRequest) (string, error) {
-	return c.task(ctx, id, "terminate", req)
-}
-
-func (c *Client) task(ctx context.Context, id, task string, body any) (string, error) {
-	h, err := c.call(ctx, request{method: http.MethodPost, path: instances + "/" + url.PathEscape(id) + "/" + task, body: body}, nil)
-	if err != nil {
-		return "", err
-	}
-	return locationID(h)
+	return c.Start(ctx, id, sol.LcmOperationTerminate, req)
 }
 
 // Operations lists all operation occurrences that match a filter, which may be "", oldest first.
