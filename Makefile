@@ -6,10 +6,10 @@ PKGS  ?= ./...
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test test-race lint bench fmt tools verify clean
+.PHONY: help demo run build test test-race lint bench fmt tools verify clean lab-up lab-down test-lab-openstack
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## compile gybe and simcloud into ./bin
 	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/...
@@ -25,6 +25,18 @@ test: ## every test that needs no root and no extra package but PostgreSQL
 
 test-race: ## the same under the race detector
 	$(GO) test -race -shuffle=on -timeout 30m $(PKGS)
+
+LAB := test/lab/openstack
+export GYBE_LAB_STATE ?= $(CURDIR)/.dev/lab/openstack
+
+lab-up: ## start a real OpenStack without a hypervisor (root, Debian 12); test/lab/openstack/README.md
+	@$(LAB)/up.sh
+
+lab-down: ## stop it; WIPE=1 removes its state too
+	@$(LAB)/down.sh $(if $(WIPE),wipe,)
+
+test-lab-openstack: lab-up ## every operation on the real OpenStack; RUN=pattern selects tests
+	GYBE_LAB_OPENRC=$(GYBE_LAB_STATE)/openrc $(GO) test -count=1 -v -timeout 90m $(if $(RUN),-run '$(RUN)',) ./$(LAB)/...
 
 bench: build ## measure requests, operations, memory and start, side by side
 	@$(GO) run ./test/bench
@@ -50,5 +62,5 @@ verify: ## what must be true of a commit besides tests: tidy module, formatted t
 	$(GO) vet ./...
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 
-clean: ## remove what was built and the private database
+clean: lab-down ## remove what was built, the private database and the lab
 	rm -rf $(BIN) .dev
