@@ -81,9 +81,17 @@ type Resource struct {
 	Index int    `json:"index,omitempty"`
 	// Addresses are the resource's own: a port's fixed addresses, a floating IP's address.
 	Addresses []Address `json:"addresses,omitempty"`
-	// Host and Zone are those of a server.
-	Host    string    `json:"host,omitempty"`
-	Zone    string    `json:"zone,omitempty"`
+	// Host and Zone are those of a server; the host is only told to administrators of the VIM.
+	Host string `json:"host,omitempty"`
+	Zone string `json:"zone,omitempty"`
+	// Status is the VIM's own word, e.g. ACTIVE, ERROR or in-use; NOT_FOUND when it names the resource and does not have it.
+	Status string `json:"status,omitempty"`
+	// Flavour and Image are what a server, or the image a volume, was made from, as the VIM has them.
+	Flavour string `json:"flavour,omitempty"`
+	Image   string `json:"image,omitempty"`
+	// Size of a volume in GiB, and the device it is for its server, e.g. /dev/vdb; "" while it is not attached.
+	Size    int       `json:"size,omitempty"`
+	Device  string    `json:"device,omitempty"`
 	Created time.Time `json:"created,omitzero"`
 }
 

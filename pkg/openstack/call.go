@@ -30,12 +30,15 @@ func (s *session) do(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
+	return s.exchange(ctx, c, base+c.path, s.header(ctx, c.service))
+}
+
+func (s *session) exchange(ctx context.Context, c call, target string, header map[string]string) error {
 	if err := s.renew(ctx); err != nil {
 		return err
 	}
-	target := base + c.path
 	res, err := s.provider.Request(ctx, c.method, target, &gophercloud.RequestOpts{
-		JSONBody: c.in, JSONResponse: c.out, OkCodes: []int{200, 201, 202, 204},
+		JSONBody: c.in, JSONResponse: c.out, MoreHeaders: header, OkCodes: []int{200, 201, 202, 204},
 	})
 	if res != nil {
 		_ = res.Body.Close()

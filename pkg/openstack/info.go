@@ -2,11 +2,12 @@ package openstack
 
 import (
 	"cmp"
-	"net/netip"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -22,14 +23,55 @@ const (
 
 // builder makes the records of an instance from what was seen.
 type builder struct {
-	w      *lcm.Work
-	vim    string
-	seen   *sight
-	req    sol.InstantiateVnfRequest
-	before *sol.InstantiatedVnfInfo
+	w    *lcm.Work
+	vim  string
+	seen *sight
+	// goal is where the operation leads, other where it comes from (nil for an instantiation); in a rollback it is the other way round.
+	goal  goal
+	other *goal
+	was   record
 
+	ext   []sol.ExtVirtualLinkData
 	vnfcs []vnfc
 	cps   []cpInstance
+}
+
+func newBuilder(w *lcm.Work, vim string, seen *sight, g goal, other *goal) *builder {
+	b := &builder{w: w, vim: vim, seen: seen, goal: g, other: other, was: recordOf(w.Op.Before)}
+	if seen.stack == nil {
+		return b
+	}
+	for _, v := range b.vnfcsOf(g.flavour) {
+		if b.there(v.server) {
+			b.vnfcs = append(b.vnfcs, v)
+		}
+	}
+	b.cps = b.findCPs()
+	return b
+}
+
+// vnfcsOf finds the VNFCs of a flavour, and of the flavour that the operation leaves.
+func (b *builder) vnfcsOf(f *vnfd.Flavour) []vnfc {
+	both := &vnfd.Flavour{VDUs: slices.Clone(f.VDUs)}
+	if b.other != nil {
+		for _, v := range b.other.flavour.VDUs {
+			if f.VDU(v.Name) == nil {
+				both.VDUs = append(both.VDUs, v)
+			}
+		}
+	}
+	return b.seen.tree.vnfcs(both, vnfcIDs(b.w.Instance))
+}
+
+// there says whether a server counts: one that Nova does not have does only if Heat believes in it, because it can then be healed.
+func (b *builder) there(r resource) bool {
+	_, known := b.seen.servers[r.PhysicalID]
+	return known || strings.HasSuffix(r.Status, "_COMPLETE") || strings.HasPrefix(r.Status, "CHECK_")
+}
+
+// arrived says whether the stack is what the operation wants, or on the way to it.
+func (b *builder) arrived() bool {
+	return b.other == nil || expected(b.w) || b.seen.stack != nil && slices.Contains(b.seen.stack.Tags, b.w.Op.ID)
 }
 
 // cpInstance is the port of one connection point of one VNFC; vnfc is nil for a CP of the whole VNF.
@@ -37,9 +79,10 @@ type cpInstance struct {
 	cp   *vnfd.CP
 	vnfc *vnfc
 	port resource
-	// link and extCP are indexes into extVirtualLinks, -1 when the CP is not external; config is the key of its cpConfig.
-	link, extCP int
-	config      string
+	// link is an index into the builder's external links, -1 when the CP is not external; config and key are its cpConfig.
+	link   int
+	key    string
+	config sol.VnfExtCpConfig
 }
 
 // id is the VnfcCpInfo id.
@@ -59,24 +102,14 @@ func (b *builder) handle(r resource) sol.ResourceHandle {
 
 // info makes InstantiatedVnfInfo (SOL003 clause 5.5.2.2).
 func (b *builder) info() *sol.InstantiatedVnfInfo {
-	b.vnfcs = b.seen.tree.vnfcs(b.w.Flavour, vnfcIDs(b.w.Instance))
-	b.cps = b.findCPs()
-	out := &sol.InstantiatedVnfInfo{
-		FlavourID: b.req.FlavourID, VnfState: sol.VnfOperationalStateStarted,
-		LocalizationLanguage: b.req.LocalizationLanguage,
-		Metadata: sol.KeyValuePairs{
-			"stack_id": b.seen.stack.ID, "nfv": b.seen.nfv, "tenant": b.seen.project,
-		},
+	out := &sol.InstantiatedVnfInfo{VnfState: sol.VnfOperationalStateStarted, FlavourID: b.flavour().ID}
+	if old := b.was.info; old != nil {
+		out.VnfState, out.LocalizationLanguage, out.MonitoringParameters = old.VnfState, old.LocalizationLanguage, old.MonitoringParameters
+	} else {
+		out.LocalizationLanguage = b.request().LocalizationLanguage
 	}
-	level := b.w.Flavour.Level(b.req.InstantiationLevelID)
-	for _, a := range b.w.Flavour.Aspects {
-		now := sol.ScaleInfo{AspectID: a.ID}
-		if level != nil {
-			now.ScaleLevel = level.ScaleLevels[a.ID]
-		}
-		out.ScaleStatus = append(out.ScaleStatus, now)
-		out.MaxScaleLevels = append(out.MaxScaleLevels, sol.ScaleInfo{AspectID: a.ID, ScaleLevel: a.MaxScaleLevel})
-	}
+	out.Metadata = b.metadata()
+	out.ScaleStatus, out.MaxScaleLevels = b.scaleStatus()
 	for i := range b.vnfcs {
 		c := &b.vnfcs[i]
 		out.VnfcResourceInfo = append(out.VnfcResourceInfo, b.vnfcResource(c))
@@ -93,181 +126,87 @@ func (b *builder) info() *sol.InstantiatedVnfInfo {
 			out.ExtCpInfo = append(out.ExtCpInfo, b.extCP(c))
 		}
 	}
-	for i, l := range b.req.ExtVirtualLinks {
+	for i, l := range b.ext {
 		out.ExtVirtualLinkInfo = append(out.ExtVirtualLinkInfo, b.extLink(i, l))
 	}
-	for _, l := range b.req.ExtManagedVirtualLinks {
+	for _, l := range b.goal.managed {
 		out.ExtManagedVirtualLinkInfo = append(out.ExtManagedVirtualLinkInfo, b.managedLink(l))
 	}
 	out.VnfVirtualLinkResourceInfo = b.internalLinks()
-	return out
-}
-
-// findCPs pairs the connection points of the VNFD with ports: of each VNFC in its own stack, of the whole VNF in the top one. The order is
-// that of the VNFD, then of the VNFCs' indexes.
-func (b *builder) findCPs() []cpInstance {
-	var out []cpInstance
-	for i := range b.w.Flavour.CPs {
-		cp := &b.w.Flavour.CPs[i]
-		link, ext, ok := userdata.ExtCP(b.req.ExtVirtualLinks, cp.Name)
-		if !ok {
-			link, ext = -1, -1
+	if b.w.Op.Type == sol.LcmOperationOperate && len(out.VnfcInfo) > 0 {
+		out.VnfState = sol.VnfOperationalStateStopped
+		if slices.ContainsFunc(out.VnfcInfo, func(c sol.VnfcInfo) bool { return c.VnfcState == sol.VnfOperationalStateStarted }) {
+			out.VnfState = sol.VnfOperationalStateStarted
 		}
-		var of []cpInstance
-		add := func(c *vnfc, port resource, index int) {
-			inst := cpInstance{cp: cp, vnfc: c, port: port, link: link, extCP: ext}
-			if ok {
-				inst.config, _ = userdata.Config(b.req.ExtVirtualLinks[link].ExtCps[ext], index)
-			}
-			of = append(of, inst)
-		}
-		if cp.VDU == "" {
-			for _, r := range b.seen.tree.in[b.seen.tree.top] {
-				if r.Name == cp.Name && r.Type == typePort {
-					add(nil, r, -1)
-				}
-			}
-		}
-		for k := range b.vnfcs {
-			c := &b.vnfcs[k]
-			if c.vdu.Name != cp.VDU {
-				continue
-			}
-			if p, ok := b.seen.tree.beside(c.server, cp.Name, typePort); ok {
-				add(c, p, c.index)
-			}
-		}
-		slices.SortStableFunc(of, func(x, y cpInstance) int {
-			if x.vnfc == nil || y.vnfc == nil {
-				return 0
-			}
-			return cmp.Compare(x.vnfc.index, y.vnfc.index)
-		})
-		out = append(out, of...)
 	}
 	return out
 }
 
+// request is that of an instantiation; the goal has been made from it, so it can be read.
+func (b *builder) request() sol.InstantiateVnfRequest {
+	var req sol.InstantiateVnfRequest
+	_ = json.Unmarshal(b.w.Op.Params, &req)
+	return req
+}
+
+// flavour is the deployment flavour that the resources follow.
+func (b *builder) flavour() *vnfd.Flavour {
+	if b.arrived() {
+		return b.goal.flavour
+	}
+	return b.other.flavour
+}
+
+func (b *builder) metadata() sol.KeyValuePairs {
+	if b.seen.stack == nil {
+		m := sol.KeyValuePairs{"tenant": b.seen.project}
+		if b.was.info != nil {
+			maps.Copy(m, b.was.info.Metadata)
+		}
+		return m
+	}
+	return sol.KeyValuePairs{"stack_id": b.seen.stack.ID, "nfv": b.seen.nfv, "tenant": b.seen.project}
+}
+
+// storages are the volumes of a VNFC by the names that the VNFD has for them: those of the stack, then those that Nova has made for the
+// server, in the order of their devices.
 func (b *builder) storages(c *vnfc) []resource {
-	var out []resource
+	out := make([]resource, 0, len(c.vdu.Storages))
+	own := b.ownVolumes(c)
 	for _, name := range c.vdu.Storages {
-		if v, ok := b.seen.tree.beside(c.server, name, typeVolume); ok {
+		v, ok := b.seen.tree.beside(c.server, name, typeVolume)
+		if seen, known := b.seen.volumes[v.PhysicalID]; ok && known && len(seen.Attachments) > 0 {
+			_, ok = seen.on(c.server.PhysicalID)
+		}
+		if !ok && len(own) > 0 {
+			v, ok = own[0], true
+			v.Name = name
+			own = own[1:]
+		}
+		if ok {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-func (b *builder) vnfcResource(c *vnfc) sol.VnfcResourceInfo {
-	r := sol.VnfcResourceInfo{
-		ID: c.server.PhysicalID, VduID: c.vdu.Name, ComputeResource: b.handle(c.server),
-		ZoneID: b.seen.servers[c.server.PhysicalID].Zone, Metadata: b.vnfcMetadata(c),
-	}
-	for _, s := range b.storages(c) {
-		r.StorageResourceIds = append(r.StorageResourceIds, s.PhysicalID)
-	}
-	for _, p := range b.cps {
-		if p.vnfc != c {
+// ownVolumes are the volumes of a server that are not in the stack: Nova made them from the server's block devices.
+func (b *builder) ownVolumes(c *vnfc) []resource {
+	var out []resource
+	device := map[string]string{}
+	for _, v := range b.seen.servers[c.server.PhysicalID].Volumes {
+		if _, ok := b.seen.tree.byID[v.ID]; ok {
 			continue
 		}
-		info := sol.VnfcCpInfo{ID: p.id(), CpdID: p.cp.Name}
-		switch {
-		case p.link >= 0:
-			info.VnfExtCpID = p.extID()
-		case b.onInternalLink(p):
-			info.VnfLinkPortID = p.port.PhysicalID
-			info.CpProtocolInfo = b.protocols(p)
-		default:
-			info.CpProtocolInfo = b.protocols(p)
-		}
-		r.VnfcCpInfo = append(r.VnfcCpInfo, info)
+		seen := b.seen.volumes[v.ID]
+		a, _ := seen.on(c.server.PhysicalID)
+		device[v.ID] = a.Device
+		out = append(out, resource{
+			Name: c.server.Name, Type: typeVolume, PhysicalID: v.ID, Status: "CREATE_COMPLETE", Created: seen.Created, Links: c.server.Links,
+		})
 	}
-	return r
-}
-
-// vnfcMetadata has what later operations need to find the VNFC again in Heat, and what it was made from.
-func (b *builder) vnfcMetadata(c *vnfc) sol.KeyValuePairs {
-	m := sol.KeyValuePairs{"creation_time": c.server.Created, "stack_id": c.server.owner().ref()}
-	if c.numbered {
-		m["vdu_idx"] = float64(c.index)
-	} else if c.parent.PhysicalID != "" { // the member of a group, by the name that the group gave it
-		m["parent_stack_id"] = c.parent.owner().ref()
-		m["parent_resource_name"] = c.parent.Name
-	}
-	vdus, _ := b.seen.nfv["VDU"].(map[string]any)
-	leaf := func(key, name string) (string, bool) {
-		e, _ := vdus[key].(map[string]any)
-		s, ok := e[name].(string)
-		return s, ok
-	}
-	if v, ok := leaf(c.vduKey(), "computeFlavourId"); ok {
-		m["flavor"] = v
-	}
-	suffix := c.vduKey()[len(c.vdu.Name):]
-	for _, node := range append([]string{c.vdu.Name}, c.vdu.Storages...) {
-		if v, ok := leaf(node+suffix, "vcImageId"); ok {
-			m["image-"+node+suffix] = v
-		}
-	}
-	if v, ok := leaf(c.vduKey(), "locationConstraints"); ok {
-		m["zone"] = v
-	}
-	return m
-}
-
-// vnfcInfo keeps the configurable properties that the VNFC had.
-func (b *builder) vnfcInfo(c *vnfc) sol.VnfcInfo {
-	out := sol.VnfcInfo{ID: c.id, VduID: c.vdu.Name, VnfcResourceInfoID: c.server.PhysicalID, VnfcState: sol.VnfOperationalStateStarted}
-	if b.before != nil {
-		for _, old := range b.before.VnfcInfo {
-			if old.ID == c.id {
-				out.VnfcConfigurableProperties = old.VnfcConfigurableProperties
-			}
-		}
-	}
+	slices.SortFunc(out, func(x, y resource) int {
+		return cmp.Or(strings.Compare(device[x.PhysicalID], device[y.PhysicalID]), strings.Compare(x.PhysicalID, y.PhysicalID))
+	})
 	return out
-}
-
-// protocols are the addresses a port really has.
-func (b *builder) protocols(c cpInstance) []sol.CpProtocolInfo {
-	wanted, fixed := b.wanted(c)
-	eth := &sol.IpOverEthernetAddressInfo{}
-	p, known := b.seen.ports[c.port.PhysicalID]
-	if known {
-		eth.MacAddress = p.MAC
-		for _, ip := range p.FixedIPs {
-			dynamic := !slices.Contains(fixed, ip.IP)
-			eth.IpAddresses = append(eth.IpAddresses, sol.IpAddressInfo{
-				Type: family(ip.IP), Addresses: []string{ip.IP}, IsDynamic: &dynamic, SubnetID: ip.Subnet,
-			})
-		}
-	} else {
-		eth.IpAddresses = wanted
-	}
-	return []sol.CpProtocolInfo{{LayerProtocol: sol.LayerProtocolIPOverEthernet, IpOverEthernet: eth}}
-}
-
-// wanted is what the request asked for, and the fixed addresses among it.
-func (b *builder) wanted(c cpInstance) (infos []sol.IpAddressInfo, fixed []string) {
-	if c.link < 0 {
-		return nil, nil
-	}
-	for _, proto := range b.req.ExtVirtualLinks[c.link].ExtCps[c.extCP].CpConfig[c.config].CpProtocolData {
-		if proto.IpOverEthernet == nil {
-			continue
-		}
-		for _, ip := range proto.IpOverEthernet.IpAddresses {
-			dynamic := len(ip.FixedAddresses) == 0
-			infos = append(infos, sol.IpAddressInfo{Type: ip.Type, Addresses: ip.FixedAddresses, IsDynamic: &dynamic, SubnetID: ip.SubnetID})
-			fixed = append(fixed, ip.FixedAddresses...)
-		}
-	}
-	return infos, fixed
-}
-
-func family(ip string) sol.IPAddressType {
-	if a, err := netip.ParseAddr(ip); err == nil && a.Is6() {
-		return sol.IPAddressTypeIPv6
-	}
-	return sol.IPAddressTypeIPv4
 }

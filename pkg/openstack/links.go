@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -9,7 +10,7 @@ import (
 
 func (b *builder) extCP(c cpInstance) sol.VnfExtCpInfo {
 	return sol.VnfExtCpInfo{
-		ID: c.extID(), CpdID: c.cp.Name, CpConfigID: c.config, CpProtocolInfo: b.protocols(c),
+		ID: c.extID(), CpdID: c.cp.Name, CpConfigID: c.key, CpProtocolInfo: b.protocols(c),
 		ExtLinkPortID: c.port.PhysicalID, AssociatedVnfcCpID: c.id(),
 	}
 }
@@ -29,6 +30,9 @@ func (b *builder) extLink(i int, l sol.ExtVirtualLinkData) sol.ExtVirtualLinkInf
 	return out
 }
 
+// givenPrefix marks the link ports that the consumer has made.
+const givenPrefix = "req-"
+
 // managedLink describes an internal link that the consumer made; its ports are those it gave and those of our CPs.
 func (b *builder) managedLink(l sol.ExtManagedVirtualLinkData) sol.ExtManagedVirtualLinkInfo {
 	out := sol.ExtManagedVirtualLinkInfo{
@@ -39,7 +43,14 @@ func (b *builder) managedLink(l sol.ExtManagedVirtualLinkData) sol.ExtManagedVir
 		ExtManagedMultisiteVirtualLinkID: l.ExtManagedMultisiteVirtualLinkID,
 	}
 	for _, p := range l.VnfLinkPort {
-		out.VnfLinkPorts = append(out.VnfLinkPorts, sol.VnfLinkPortInfo{ID: "req-" + p.VnfLinkPortID, ResourceHandle: p.ResourceHandle})
+		out.VnfLinkPorts = append(out.VnfLinkPorts, sol.VnfLinkPortInfo{ID: givenPrefix + p.VnfLinkPortID, ResourceHandle: p.ResourceHandle})
+	}
+	if len(l.VnfLinkPort) == 0 && b.was.info != nil {
+		for _, old := range b.was.info.ExtManagedVirtualLinkInfo {
+			if old.ID == l.ID {
+				out.VnfLinkPorts = slices.DeleteFunc(slices.Clone(old.VnfLinkPorts), func(p sol.VnfLinkPortInfo) bool { return !strings.HasPrefix(p.ID, givenPrefix) })
+			}
+		}
 	}
 	out.VnfLinkPorts = append(out.VnfLinkPorts, b.portsOn(l.VnfVirtualLinkDescID)...)
 	return out
@@ -48,7 +59,7 @@ func (b *builder) managedLink(l sol.ExtManagedVirtualLinkData) sol.ExtManagedVir
 // internalLinks describes the networks that the stack made for the VNFD's links.
 func (b *builder) internalLinks() []sol.VnfVirtualLinkResourceInfo {
 	var out []sol.VnfVirtualLinkResourceInfo
-	for _, vl := range b.w.Flavour.VLs {
+	for _, vl := range b.flavour().VLs {
 		for _, r := range b.seen.tree.all {
 			if r.Name == vl.Name && r.Type == typeNet {
 				out = append(out, sol.VnfVirtualLinkResourceInfo{
@@ -65,8 +76,8 @@ func (b *builder) onInternalLink(c cpInstance) bool {
 	if c.cp.VL == "" {
 		return false
 	}
-	managed := slices.ContainsFunc(b.req.ExtManagedVirtualLinks, func(l sol.ExtManagedVirtualLinkData) bool { return l.VnfVirtualLinkDescID == c.cp.VL })
-	return managed || slices.ContainsFunc(b.w.Flavour.VLs, func(v vnfd.VL) bool { return v.Name == c.cp.VL })
+	managed := slices.ContainsFunc(b.goal.managed, func(l sol.ExtManagedVirtualLinkData) bool { return l.VnfVirtualLinkDescID == c.cp.VL })
+	return managed || slices.ContainsFunc(b.flavour().VLs, func(v vnfd.VL) bool { return v.Name == c.cp.VL })
 }
 
 func (b *builder) portsOn(vl string) []sol.VnfLinkPortInfo {

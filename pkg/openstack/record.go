@@ -7,21 +7,33 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // resources makes the instance's inventory: every resource of the stack with the VNFC it belongs to and its addresses. Resources
 // of the whole VNF come first, the others by VDU and index.
 func (b *builder) resources() []lcm.Resource {
+	all := slices.Clone(b.seen.tree.all)
+	add := func(r resource) {
+		if !slices.ContainsFunc(all, func(o resource) bool { return o.PhysicalID == r.PhysicalID }) {
+			all = append(all, r)
+		}
+	}
+	for i := range b.vnfcs { // what belongs to a VNFC and is not in the stack
+		for _, v := range slices.Concat(b.storages(&b.vnfcs[i]), b.ownVolumes(&b.vnfcs[i])) {
+			add(v)
+		}
+	}
+	for _, c := range b.cps {
+		add(c.port)
+	}
 	var out []lcm.Resource
-	for _, r := range b.seen.tree.all {
+	for _, r := range all {
 		rec := lcm.Resource{Name: r.Name, Type: r.Type, ID: r.PhysicalID, Created: r.created()}
-		if c := b.belongsTo(r); c != nil {
+		c := b.belongsTo(r)
+		if c != nil {
 			rec.VNFC, rec.VDU, rec.Index = c.id, c.vdu.Name, c.index
 		}
-		if s, ok := b.seen.servers[r.PhysicalID]; ok {
-			rec.Host, rec.Zone = s.Host, s.Zone
-		}
+		b.describe(&rec, c)
 		rec.Addresses = b.addresses(r)
 		out = append(out, rec)
 	}
@@ -29,6 +41,37 @@ func (b *builder) resources() []lcm.Resource {
 		return cmp.Or(strings.Compare(x.VDU, y.VDU), cmp.Compare(x.Index, y.Index), strings.Compare(x.Name, y.Name), strings.Compare(x.ID, y.ID))
 	})
 	return out
+}
+
+// gone is the status of a resource that Heat names and its service does not have.
+const gone = "NOT_FOUND"
+
+// describe adds what the resource's own service says.
+func (b *builder) describe(rec *lcm.Resource, c *vnfc) {
+	switch rec.Type {
+	case typeServer:
+		s, ok := b.seen.servers[rec.ID]
+		rec.Host, rec.Zone, rec.Status, rec.Flavour, rec.Image = s.Host, s.Zone, s.Status, s.flavour(), s.Image.ID
+		if !ok {
+			rec.Status = gone
+		}
+	case typeVolume:
+		v, ok := b.seen.volumes[rec.ID]
+		rec.Status, rec.Size, rec.Image = v.Status, v.Size, v.Image.ID
+		if !ok && b.seen.volumes != nil {
+			rec.Status = gone
+		}
+		if c != nil {
+			a, _ := v.on(c.server.PhysicalID)
+			rec.Device = a.Device
+		}
+	case typePort:
+		if p, ok := b.seen.ports[rec.ID]; ok {
+			rec.Status = p.Status
+		} else {
+			rec.Status = gone
+		}
+	}
 }
 
 // belongsTo finds the VNFC of a resource: the only one of its stack, or else the one that it is attached to.
@@ -49,7 +92,7 @@ func (b *builder) belongsTo(r resource) *vnfc {
 		switch {
 		case c.server.PhysicalID == r.PhysicalID || b.seen.ports[r.PhysicalID].Device == c.server.PhysicalID:
 			return c
-		case r.Type == typeVolume && slices.ContainsFunc(b.storages(c), func(v resource) bool { return v.PhysicalID == r.PhysicalID }):
+		case r.Type == typeVolume && b.attached(c, r):
 			return c
 		case c.server.owner().ID == b.seen.tree.top:
 			continue // a stack of the whole VNF belongs to nobody
@@ -61,6 +104,12 @@ func (b *builder) belongsTo(r resource) *vnfc {
 		}
 	}
 	return only
+}
+
+// attached says whether a volume is one of a VNFC's storages or attached to its server.
+func (b *builder) attached(c *vnfc, r resource) bool {
+	_, on := b.seen.volumes[r.PhysicalID].on(c.server.PhysicalID)
+	return on || slices.ContainsFunc(slices.Concat(b.storages(c), b.ownVolumes(c)), func(v resource) bool { return v.PhysicalID == r.PhysicalID })
 }
 
 func (b *builder) addresses(r resource) []lcm.Address {
@@ -82,48 +131,6 @@ func (b *builder) addresses(r resource) []lcm.Address {
 				out = append(out, lcm.Address{IP: a.Addr, MAC: a.MAC, Floating: a.Type == "floating"})
 			}
 		}
-	}
-	return out
-}
-
-// changes lists everything of an instance as added or removed (SOL003 clause 5.5.2.13, resourceChanges).
-func changes(t sol.ChangeType, i *sol.InstantiatedVnfInfo) *sol.ResourceChanges {
-	if i == nil {
-		return nil
-	}
-	out := &sol.ResourceChanges{}
-	for _, r := range i.VnfcResourceInfo {
-		a := sol.AffectedVnfc{
-			ID: r.ID, VduID: r.VduID, ChangeType: t, ComputeResource: r.ComputeResource, ZoneID: r.ZoneID, Metadata: r.Metadata,
-		}
-		for _, cp := range r.VnfcCpInfo {
-			a.AffectedVnfcCpIds = append(a.AffectedVnfcCpIds, cp.ID)
-		}
-		if t == sol.ChangeTypeRemoved {
-			a.RemovedStorageResourceIds = r.StorageResourceIds
-		} else {
-			a.AddedStorageResourceIds = r.StorageResourceIds
-		}
-		out.AffectedVnfcs = append(out.AffectedVnfcs, a)
-	}
-	for _, l := range i.VnfVirtualLinkResourceInfo {
-		a := sol.AffectedVirtualLink{ID: l.ID, VnfVirtualLinkDescID: l.VnfVirtualLinkDescID, ChangeType: t, NetworkResource: l.NetworkResource}
-		for _, p := range l.VnfLinkPorts {
-			a.VnfLinkPortIds = append(a.VnfLinkPortIds, p.ID)
-		}
-		out.AffectedVirtualLinks = append(out.AffectedVirtualLinks, a)
-	}
-	for _, l := range i.ExtVirtualLinkInfo {
-		for _, p := range l.ExtLinkPorts {
-			out.AffectedExtLinkPorts = append(out.AffectedExtLinkPorts, sol.AffectedExtLinkPort{
-				ID: p.ID, ChangeType: t, ExtCpInstanceID: p.CpInstanceID, ResourceHandle: p.ResourceHandle,
-			})
-		}
-	}
-	for _, s := range i.VirtualStorageResourceInfo {
-		out.AffectedVirtualStorages = append(out.AffectedVirtualStorages, sol.AffectedVirtualStorage{
-			ID: s.ID, VirtualStorageDescID: s.VirtualStorageDescID, ChangeType: t, StorageResource: s.StorageResource, Metadata: s.Metadata,
-		})
 	}
 	return out
 }

@@ -16,6 +16,7 @@ const (
 	nova     service = "Nova"
 	neutron  service = "Neutron"
 	glance   service = "Glance"
+	cinder   service = "Cinder"
 )
 
 // serviceTypes maps the types of a catalogue, official and historical, to services.
@@ -24,6 +25,8 @@ var serviceTypes = map[string]service{
 	"compute":       nova,
 	"network":       neutron,
 	"image":         glance,
+	"block-storage": cinder,
+	"volumev3":      cinder,
 }
 
 var versioned = regexp.MustCompile(`^v\d+(\.\d+)?$`)
@@ -42,6 +45,10 @@ func (s service) base(url, projectID string) string {
 	case heat:
 		if !versioned.MatchString(path.Base(url)) && !versioned.MatchString(path.Base(path.Dir(url))) {
 			return url + "/v1/" + projectID
+		}
+	case cinder:
+		if !versioned.MatchString(path.Base(url)) && !versioned.MatchString(path.Base(path.Dir(url))) {
+			return url + "/v3/" + projectID
 		}
 	case keystone: // the connection says where it is
 	case nova:

@@ -132,7 +132,9 @@ type session struct {
 	transport *http.Transport
 	rt        http.RoundTripper // transport with bounds, for clients of its own timeouts
 	project   string            // name, "" when Keystone did not say
+	projectID string
 	services  map[service]string
+	versions  microversions
 
 	mu      sync.Mutex
 	token   string    // the token that renewAt belongs to
@@ -206,12 +208,11 @@ func (s *session) readToken() error {
 	if err != nil {
 		return err
 	}
-	s.project = s.conn.project
-	projectID := s.conn.projectID
+	s.project, s.projectID = s.conn.project, s.conn.projectID
 	if project != nil {
-		s.project, projectID = project.Name, project.ID
+		s.project, s.projectID = project.Name, project.ID
 	}
-	s.services = locate(catalog, s.conn.region, projectID)
+	s.services = locate(catalog, s.conn.region, s.projectID)
 	s.noteExpiry()
 	return nil
 }

@@ -34,7 +34,11 @@ func (d *Driver) Terminate(ctx context.Context, w *lcm.Work) error {
 	if w.Op.Type == sol.LcmOperationInstantiate {
 		w.Op.ResourceChanges = nil // all that was added is gone again
 	} else {
-		w.Op.ResourceChanges = changes(sol.ChangeTypeRemoved, w.Instance.Instantiated)
+		was := recordOf(w.Op.Before)
+		if was.info == nil {
+			was = recordOf(w.Instance)
+		}
+		w.Op.ResourceChanges = differences(was, record{})
 	}
 	return nil
 }
@@ -51,13 +55,18 @@ func (d *Driver) grace(ctx context.Context, w *lcm.Work) error {
 	if req.TerminationType != sol.TerminationTypeGraceful {
 		return nil
 	}
+	return d.waited(ctx, w, "graceful termination", req.GracefulTerminationTimeout)
+}
+
+// waited gives a VNF time to finish its work, as a step: so many seconds, or the default for 0.
+func (d *Driver) waited(ctx context.Context, w *lcm.Work, name string, seconds int) error {
 	timeout := d.cfg.GracefulTimeout
-	if req.GracefulTerminationTimeout > 0 {
-		timeout = time.Duration(req.GracefulTerminationTimeout) * time.Second
+	if seconds > 0 {
+		timeout = time.Duration(seconds) * time.Second
 	}
-	return w.Step(ctx, "graceful termination", "", func(_ context.Context, s *lcm.Step) error {
+	return w.Step(ctx, name, "", func(_ context.Context, s *lcm.Step) error {
 		if left := s.Started().Add(timeout).Sub(w.Clock.Now()); left > 0 {
-			return lcm.Wait(left, fmt.Sprintf("graceful termination: %s left for the VNF to finish its work", left.Round(time.Second)))
+			return lcm.Wait(left, fmt.Sprintf("%s: %s left for the VNF to finish its work", name, left.Round(time.Second)))
 		}
 		s.Detail("waited " + timeout.String())
 		return nil

@@ -24,7 +24,7 @@ type tree struct {
 func newTree(top *stack, all []resource) tree {
 	t := tree{byID: map[string]resource{}, in: map[string][]resource{}, top: top.ID}
 	for _, r := range all {
-		if r.PhysicalID == "" {
+		if r.PhysicalID == "" || r.Status == "DELETE_COMPLETE" {
 			continue
 		}
 		t.all = append(t.all, r)
@@ -101,7 +101,7 @@ func (t tree) vnfcs(f *vnfd.Flavour, ids map[string][]string) []vnfc {
 		v := &f.VDUs[i]
 		var of []vnfc
 		for _, r := range t.all {
-			if r.Type != "OS::Nova::Server" {
+			if r.Type != typeServer {
 				continue
 			}
 			if c, ok := t.vnfcOf(v, r); ok {
