@@ -22,7 +22,9 @@ type Config struct {
 	StackTimeout time.Duration
 	// RequestTimeout bounds one call with its answer, uploads excepted; default 60 seconds.
 	RequestTimeout time.Duration
-	// GracefulTimeout is the wait before a GRACEFUL termination that names none; default 10 seconds.
+	// ServerTimeout is how long Nova may take to start, stop or delete a server; default 5 minutes.
+	ServerTimeout time.Duration
+	// GracefulTimeout is the wait before a GRACEFUL termination or stop that names none; default 10 seconds.
 	GracefulTimeout time.Duration
 	// UploadStall is how long an image upload may make no progress; default 5 minutes.
 	UploadStall time.Duration
@@ -58,6 +60,7 @@ func New(cfg Config, log *slog.Logger) *Driver {
 	}
 	def(&cfg.StackTimeout, time.Hour)
 	def(&cfg.RequestTimeout, time.Minute)
+	def(&cfg.ServerTimeout, 5*time.Minute)
 	def(&cfg.GracefulTimeout, 10*time.Second)
 	def(&cfg.UploadStall, 5*time.Minute)
 	if cfg.NoRoom == nil {

@@ -2,10 +2,214 @@ package openstack
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-func (j *job) heal(context.Context) error {
-	return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", j.w.Op.Type)
+// patient is what HEAL replaces for one VNFC, as it was before the operation. Ids of the VIM say what is done already: they never come back.
+type patient struct {
+	vnfc   string // vnfcInfo id
+	server string
+	// volumes go with the server; they are empty when the storages stay.
+	volumes []string
+}
+
+// maxHeals is how many updates a heal may take: one is enough unless a mark is lost.
+const maxHeals = 3
+
+// heal replaces the servers of the operation's VNFCs, and their storages when additionalParams.all says so; the ports stay. The whole VNF is
+// deleted and made anew.
+//
+// The sick servers are deleted in Nova first. Heat on its own makes the new one before it deletes the old one, and that fails in
+// the cases that a heal is for: the host is dead and does not let go of the port, a volume stays and is in use, an anti-affinity group or
+// a quota has room for no other one. What the old server was good for is gone by then either way, because Heat has taken its ports.
+func (j *job) heal(ctx context.Context) error {
+	scope := j.w.Op.Scope
+	if scope == nil {
+		return lcm.Errorf(lcm.CodeInternal, "the operation %s does not say what to heal", j.w.Op.ID)
+	}
+	if scope.Whole {
+		return j.healWhole(ctx)
+	}
+	sick, err := j.patients(scope.VNFCs)
+	if err != nil {
+		return err
+	}
+	for _, p := range sick {
+		j.w.ForgetVNFCs(p.vnfc)
+	}
+	if _, err := j.goalStack(ctx); err != nil { // before anything is lost
+		return err
+	}
+	if err := lcm.Each(ctx, 8, sick, j.serverDeleted); err != nil {
+		return err
+	}
+	for round := range maxHeals {
+		target := j.stackName()
+		if round > 0 {
+			target += fmt.Sprintf(" (%d)", round+1)
+		}
+		if err := j.stackUpdated(ctx, target, j.goalStack, func(ctx context.Context) error { return j.markUnhealthy(ctx, sick) }); err != nil {
+			return err
+		}
+		left, err := j.unhealed(ctx, sick)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		sick = left
+	}
+	return lcm.Errorf(lcm.CodeUpstream, "Heat has updated the stack %s %d times and not replaced the server %s of the VNFC %s",
+		j.stackName(), maxHeals, sick[0].server, sick[0].vnfc).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
+}
+
+// healWhole deletes the stack and makes it anew, from the values that held.
+func (j *job) healWhole(ctx context.Context) error {
+	if b := j.w.Op.Before; b != nil && b.Instantiated != nil {
+		for _, c := range b.Instantiated.VnfcInfo {
+			j.w.ForgetVNFCs(c.ID)
+		}
+	}
+	if _, err := j.goalStack(ctx); err != nil { // before anything is lost
+		return err
+	}
+	name := j.stackName()
+	err := j.w.Step(ctx, "delete stack", name, func(ctx context.Context, s *lcm.Step) error { return j.stackDeleted(ctx, s, name) })
+	if err != nil {
+		return err
+	}
+	return j.w.Step(ctx, "create stack", name, func(ctx context.Context, s *lcm.Step) error { return j.stackCreated(ctx, s, name) })
+}
+
+// patients finds what is to be replaced for the VNFCs.
+func (j *job) patients(vnfcs []string) ([]patient, error) {
+	params, err := j.w.Op.AdditionalParams()
+	if err != nil {
+		return nil, err
+	}
+	all, _ := params["all"].(bool)
+	var out []patient
+	for _, id := range vnfcs {
+		_, res, ok := j.before().VNFC(id)
+		if !ok {
+			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VNFC %s", id)
+		}
+		p := patient{vnfc: id, server: res.ComputeResource.ResourceID}
+		if all {
+			for _, s := range j.before().Instantiated.VirtualStorageResourceInfo {
+				if slices.Contains(res.StorageResourceIds, s.ID) {
+					p.volumes = append(p.volumes, s.StorageResource.ResourceID)
+				}
+			}
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// before is the instance as the operation found it.
+func (j *job) before() *lcm.Instance {
+	if b := j.w.Op.Before; b != nil {
+		return b
+	}
+	return j.w.Instance
+}
+
+// removal is the checkpoint of the step that deletes a sick server.
+type removal struct {
+	Try   int       `json:"try,omitempty"` // of the operation
+	Since time.Time `json:"since,omitzero"`
+}
+
+// serverDeleted deletes the server of a patient in Nova, as a step.
+func (j *job) serverDeleted(ctx context.Context, p patient) error {
+	return j.w.Step(ctx, "delete server", p.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		var cp removal
+		if _, err := s.Load(&cp); err != nil {
+			return fmt.Errorf("read the step's checkpoint: %w", err)
+		}
+		sv, err := j.readServer(ctx, p.server)
+		if notFound(err) || err == nil && strings.HasSuffix(sv.Status, "DELETED") {
+			s.Detail("server " + p.server + " is gone")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		now := j.w.Clock.Now()
+		if asked := cp.Try == j.w.Op.Tries && !cp.Since.IsZero(); asked {
+			if elapsed := now.Sub(cp.Since); elapsed <= j.cfg.ServerTimeout {
+				return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, sv))
+			}
+			return j.stuck(p.vnfc, sv, "is not deleted", now.Sub(cp.Since))
+		}
+		if err := s.Save(ctx, removal{Try: j.w.Op.Tries, Since: now}); err != nil {
+			return err
+		}
+		err = j.do(ctx, call{what: "delete server " + p.server, service: nova, method: http.MethodDelete, path: "/servers/" + segment(p.server)})
+		if err != nil && !notFound(err) {
+			return err
+		}
+		return lcm.Wait(pace(0), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, p.server))
+	})
+}
+
+// markUnhealthy tells Heat which resources to replace with the next update. What is not there any more has been replaced by an earlier one.
+func (j *job) markUnhealthy(ctx context.Context, sick []patient) error {
+	all, err := j.resources(ctx)
+	if err != nil {
+		return err
+	}
+	var marks []resource
+	for _, p := range sick {
+		marks = append(marks, p.in(all)...)
+	}
+	return lcm.Each(ctx, 8, marks, func(ctx context.Context, r resource) error {
+		if r.Status == "CHECK_FAILED" {
+			return nil // marked already
+		}
+		owner := r.owner()
+		err := j.do(ctx, call{
+			what: "mark " + r.Name + " of stack " + owner.Name + " unhealthy", service: heat, method: http.MethodPatch,
+			path: "/stacks/" + segment(owner.Name) + "/" + segment(owner.ID) + "/resources/" + segment(r.Name),
+			in:   map[string]any{"mark_unhealthy": true, "resource_status_reason": "healed by operation " + j.w.Op.ID},
+		})
+		if conflict(err) { // Heat still works in this nested stack, after an update that was cancelled
+			return lcm.Wait(time.Second, "stack "+owner.Name+" is busy")
+		}
+		if notFound(err) { // replaced, or its stack is gone: the update makes it anew
+			return nil
+		}
+		return err
+	})
+}
+
+// in lists the resources of a patient that a stack still has.
+func (p patient) in(all []resource) []resource {
+	var out []resource
+	for _, r := range all {
+		if r.PhysicalID != "" && (r.Type == typeServer && r.PhysicalID == p.server || slices.Contains(p.volumes, r.PhysicalID)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// unhealed lists the patients of whom the stack still has something.
+func (j *job) unhealed(ctx context.Context, sick []patient) ([]patient, error) {
+	all, err := j.resources(ctx)
+	return slices.DeleteFunc(slices.Clone(sick), func(p patient) bool { return len(p.in(all)) == 0 }), err
+}
+
+// resources lists all that the instance's stack has; nothing when there is no stack.
+func (j *job) resources(ctx context.Context) ([]resource, error) {
+	st, err := j.findStack(ctx, j.stackName())
+	if err != nil || st == nil {
+		return nil, err
+	}
+	return j.listResources(ctx, st)
 }

@@ -62,6 +62,13 @@ func (us *uploads) get(image string) *upload {
 	return us.running[image]
 }
 
+// any says whether this process has uploads under way, or the outcome of one that nobody has asked for yet.
+func (us *uploads) any() bool {
+	us.mu.Lock()
+	defer us.mu.Unlock()
+	return len(us.running) > 0
+}
+
 func (us *uploads) forget(image string) {
 	us.mu.Lock()
 	defer us.mu.Unlock()
