@@ -78,6 +78,9 @@ func (a *app) root() *cobra.Command {
 			if !slices.Contains(formats, a.output) {
 				return usagef("--output is %q; it can be %s", a.output, strings.Join(formats, ", "))
 			}
+			if err := cmd.ValidateFlagGroups(); err != nil {
+				return usagef("%s", err)
+			}
 			return nil
 		},
 	}

@@ -21,6 +21,7 @@ const (
 	ExitConflict    = 5   // the state of the thing forbids it
 	ExitUnreachable = 6   // no gybe answers at the endpoint, or it cannot work now
 	ExitRejected    = 7   // the request, file or package is wrong in itself
+	ExitImpossible  = 8   // --plan: the VIM cannot do it now
 	ExitInterrupted = 130 // interrupted by a signal
 )
 
@@ -34,6 +35,7 @@ const exitCodes = `Exit codes of gybe:
   5    the state of the thing forbids it (409, 412)
   6    no gybe answers at the endpoint, or it cannot work now
   7    the request, file or package is wrong in itself (400, 422)
+  8    --plan: the VIM cannot do it now
   130  interrupted by a signal; what was started goes on`
 
 func exitCodesTopic() *cobra.Command {

@@ -18,7 +18,7 @@ func (a *app) opCommand() *cobra.Command {
 		Use: "op", Short: "Lifecycle operations",
 		Long: "Lifecycle operations. An operation can be named by id or by the beginning of its id.",
 	}
-	cmd.AddCommand(a.opList(), a.opShow(), a.opWatch(),
+	cmd.AddCommand(a.opList(), a.opShow(), a.opWatch(), a.opCancel(),
 		a.opSteer("retry", "Go on with an operation that failed temporarily", (*client.Client).Retry),
 		a.opSteer("rollback", "Undo an operation that failed temporarily", (*client.Client).Rollback),
 		a.opSteer("fail", "Give up an operation that failed temporarily; its resources stay", (*client.Client).Fail))
@@ -108,10 +108,15 @@ func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *wire.Progress)
 	if !p.Deadline.IsZero() && running(op.OperationState) {
 		deadline = clock(p.Deadline)
 	}
+	cancel := ""
+	if op.IsCancelPending {
+		cancel = "pending, " + string(op.CancelMode)
+	}
 	fields(w, a.paint,
 		"id", op.ID, "operation", string(op.Operation), "state", string(op.OperationState), "instance", op.VnfInstanceID,
 		"started", clock(op.StartTime), "state since", clock(op.StateEnteredTime), "deadline", deadline,
-		"node", p.Node, "waiting for", p.Waiting, "error", failure, "hint", hint, "parameters", compact(op.OperationParams))
+		"node", p.Node, "waiting for", p.Waiting, "cancel", cancel, "error", failure, "hint", hint, "possible", choices(op.Links), "parameters", compact(op.OperationParams))
+	a.changesTable(w, op)
 	if len(p.Phases) == 0 {
 		return
 	}
@@ -155,10 +160,34 @@ func (a *app) opSteer(verb, short string, do func(*client.Client, context.Contex
 		w = a.addWatch(cmd)
 	}
 	if verb == "rollback" {
-		w.goal = sol.LcmOperationStateRolledBack
+		w.goals = []sol.LcmOperationStateType{sol.LcmOperationStateRolledBack}
 	}
 	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {
 		if err := do(c, ctx, id); err != nil {
+			return err
+		}
+		if w.watch || w.wait {
+			return a.follow(ctx, c, w, id)
+		}
+		return nil
+	})
+}
+
+func (a *app) opCancel() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cancel OPERATION", Short: "Stop an operation that is under way",
+		Long: `Stop an operation that is under way. What the VIM is doing for it is waited for; with --force the VIM is told to stop, too.
+A cancelled operation ends as ROLLED_BACK when nothing had been made yet, else as FAILED_TEMP: retry it, roll it back or fail it.`,
+	}
+	force := cmd.Flags().Bool("force", false, "do not wait for what is under way in the VIM")
+	w := a.addWatch(cmd)
+	w.goals = []sol.LcmOperationStateType{sol.LcmOperationStateFailedTemp, sol.LcmOperationStateRolledBack}
+	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {
+		mode := sol.CancelModeGraceful
+		if *force {
+			mode = sol.CancelModeForceful
+		}
+		if err := c.Cancel(ctx, id, mode); err != nil {
 			return err
 		}
 		if w.watch || w.wait {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -18,7 +17,9 @@ func (a *app) vnfCommand() *cobra.Command {
 		Use: "vnf", Short: "VNF instances and their lifecycle",
 		Long: "VNF instances and their lifecycle. An instance can be named by id, by the beginning of its id, or by name.",
 	}
-	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfInstantiate(), a.vnfTerminate(), a.vnfDelete(), a.vnfKubeconfig())
+	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfKubeconfig(), a.vnfLeftovers(),
+		a.vnfInstantiate(), a.vnfScale(), a.vnfScaleToLevel(), a.vnfChangeFlavour(), a.vnfHeal(), a.vnfOperate(),
+		a.vnfChangeExtConn(), a.vnfChangePackage(), a.vnfModify(), a.vnfTerminate())
 	return cmd
 }
 
@@ -61,19 +62,27 @@ func (a *app) vnfCreate() *cobra.Command {
 		}
 		return a.show(i, func(w io.Writer) { a.instanceTable(w, i) })
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		c, err := a.client()
-		if err != nil || len(args) > 0 {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ps, _ := c.Packages(cmd.Context(), "(eq,onboardingState,ONBOARDED)", false) // nothing to offer then
-		var out []cobra.Completion
-		for _, p := range ps {
-			out = append(out, cobra.CompletionWithDesc(p.VnfdID, p.VnfProductName))
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
+		return a.completeVNFD(cmd, args, typed)
 	}
 	return cmd
+}
+
+// completeVNFD offers the VNFDs of onboarded packages to the shell.
+func (a *app) completeVNFD(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	c, err := a.client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ps, _ := c.Packages(cmd.Context(), "(eq,onboardingState,ONBOARDED)", false) // nothing to offer then
+	var out []cobra.Completion
+	for _, p := range ps {
+		out = append(out, cobra.CompletionWithDesc(p.VnfdID, p.VnfProductName))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) vnfList() *cobra.Command {
@@ -111,53 +120,6 @@ func (a *app) vnfShow() *cobra.Command {
 	})
 }
 
-func (a *app) vnfInstantiate() *cobra.Command {
-	var flavour string
-	cmd := &cobra.Command{
-		Use: "instantiate INSTANCE [PARAMS.json]", Short: "Create the resources of a VNF instance",
-		Long: `Create the resources of a VNF instance. PARAMS.json is the body of the request as SOL003 defines it
-(InstantiateVnfRequest); - reads it from standard input. Without a file, --flavour says it all.`,
-		Args: cobra.RangeArgs(1, 2),
-	}
-	cmd.Flags().StringVar(&flavour, "flavour", "", "deployment flavour; wins over the one in the file")
-	w := a.addWatch(cmd)
-	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, rest []string) error {
-		params, err := a.params(rest, flavour)
-		if err != nil {
-			return err
-		}
-		op, err := c.Instantiate(ctx, id, params)
-		if err != nil {
-			return err
-		}
-		return a.started(ctx, c, w, op)
-	})
-}
-
-// params reads the body of an instantiate request.
-func (a *app) params(files []string, flavour string) (json.RawMessage, error) {
-	if len(files) == 0 {
-		if flavour == "" {
-			return nil, usagef("give a parameter file or --flavour")
-		}
-		return json.Marshal(sol.InstantiateVnfRequest{FlavourID: flavour})
-	}
-	raw, err := a.readFile(files[0])
-	if err != nil || flavour == "" {
-		return raw, err // what is not JSON is the server's to explain
-	}
-	var body map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &body); err != nil {
-		return nil, failWith(ExitRejected, "%s is not a JSON object: %w", files[0], err)
-	}
-	name, err := json.Marshal(flavour)
-	if err != nil {
-		return nil, err
-	}
-	body["flavourId"] = name
-	return json.Marshal(body)
-}
-
 // readFile reads a file, or standard input for "-".
 func (a *app) readFile(name string) ([]byte, error) {
 	if name == "-" {
@@ -168,30 +130,6 @@ func (a *app) readFile(name string) ([]byte, error) {
 		return nil, usagef("%s", err)
 	}
 	return raw, nil
-}
-
-func (a *app) vnfTerminate() *cobra.Command {
-	req := sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful}
-	var graceful, remove bool
-	cmd := &cobra.Command{Use: "terminate INSTANCE", Short: "Delete the resources of a VNF instance", Args: cobra.ExactArgs(1)}
-	cmd.Flags().BoolVar(&graceful, "graceful", false, "take the VNF out of service first")
-	cmd.Flags().IntVar(&req.GracefulTerminationTimeout, "timeout", 0, "seconds that taking it out of service may last")
-	cmd.Flags().BoolVar(&remove, "delete", false, "delete the instance as well when it is terminated; implies --wait")
-	w := a.addWatch(cmd)
-	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
-		if graceful {
-			req.TerminationType = sol.TerminationTypeGraceful
-		}
-		op, err := c.Terminate(ctx, id, req)
-		if err != nil {
-			return err
-		}
-		w.wait = w.wait || remove
-		if err := a.started(ctx, c, w, op); err != nil || !remove {
-			return err
-		}
-		return c.DeleteInstance(ctx, id)
-	})
 }
 
 func (a *app) vnfDelete() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -36,7 +37,7 @@ func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance) {
 func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
 	var scale []string
 	for _, s := range info.ScaleStatus {
-		scale = append(scale, fmt.Sprintf("%s: %d%s", s.AspectID, s.ScaleLevel, maxLevel(info.MaxScaleLevels, s.AspectID)))
+		scale = append(scale, s.AspectID+": "+scaleText(s, info.MaxScaleLevels))
 	}
 	fields(w, a.paint, "flavour", info.FlavourID, "vnf state", string(info.VnfState), "scale", strings.Join(scale, ", "))
 	if len(info.VnfcResourceInfo) > 0 {
@@ -72,13 +73,14 @@ func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
 	}
 }
 
-func maxLevel(levels []sol.ScaleInfo, aspect string) string {
-	for _, l := range levels {
-		if l.AspectID == aspect {
-			return fmt.Sprintf(" of %d", l.ScaleLevel)
+// scaleText says how far an aspect is scaled.
+func scaleText(s sol.ScaleInfo, limits []sol.ScaleInfo) string {
+	for _, l := range limits {
+		if l.AspectID == s.AspectID {
+			return fmt.Sprintf("%d of %d", s.ScaleLevel, l.ScaleLevel)
 		}
 	}
-	return ""
+	return strconv.Itoa(s.ScaleLevel)
 }
 
 // addresses lists what a connection point answers to.

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +19,8 @@ import (
 // watch says how a command stays with the operation that it started.
 type watch struct {
 	watch, wait, logs bool
-	// goal is the state that counts as success; "" is COMPLETED.
-	goal sol.LcmOperationStateType
+	// goals are the states that count as success; none is COMPLETED.
+	goals []sol.LcmOperationStateType
 }
 
 func (a *app) addWatch(cmd *cobra.Command) *watch {
@@ -84,10 +84,17 @@ func (a *app) follow(ctx context.Context, c *client.Client, w *watch, id string)
 			return err
 		}
 	}
-	if op.OperationState == cmp.Or(w.goal, sol.LcmOperationStateCompleted) {
+	if w.reached(op.OperationState) {
 		return nil
 	}
 	return &codeError{ExitOperation, &toldError{fmt.Errorf("operation %s is %s", id, op.OperationState)}}
+}
+
+func (w *watch) reached(s sol.LcmOperationStateType) bool {
+	if len(w.goals) == 0 {
+		return s == sol.LcmOperationStateCompleted
+	}
+	return slices.Contains(w.goals, s)
 }
 
 func (w *watch) lines() int {

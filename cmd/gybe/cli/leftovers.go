@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+)
+
+func (a *app) vnfLeftovers() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "leftovers INSTANCE", Short: "Show where a VNF instance and its VIM disagree", Args: cobra.ExactArgs(1),
+		Long: `Show where the inventory of a VNF instance and its VIM disagree: what carries the instance's name or tag in the VIM and
+is not in the inventory, and the reverse. --delete removes the former from the VIM; nothing else is touched.`,
+	}
+	remove := cmd.Flags().Bool("delete", false, "delete what is in the VIM only")
+	yes := cmd.Flags().BoolP("yes", "y", false, "with --delete, do not ask")
+	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
+		if *yes && !*remove {
+			return usagef("--yes needs --delete")
+		}
+		if *remove && *yes {
+			return a.removeLeftovers(ctx, c, id)
+		}
+		l, err := c.Leftovers(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !*remove {
+			return a.show(l, func(w io.Writer) { a.leftoversTable(w, l) })
+		}
+		a.leftoversTable(a.env.Stderr, l)
+		if len(l.Extra) == 0 {
+			return nil
+		}
+		if err := a.confirm(fmt.Sprintf("Delete %d in the VIM?", len(l.Extra))); err != nil {
+			return err
+		}
+		return a.removeLeftovers(ctx, c, id)
+	})
+}
+
+// confirm asks a person; anything but yes is an error.
+func (a *app) confirm(question string) error {
+	printf(a.env.Stderr, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
+	if errors.Is(err, io.EOF) && answer == "" {
+		printline(a.env.Stderr)
+		return usagef("nobody has confirmed; give --yes where nobody can be asked")
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was deleted")
+}
+
+func (a *app) removeLeftovers(ctx context.Context, c *client.Client, id string) error {
+	out, err := c.RemoveLeftovers(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := a.show(out, func(w io.Writer) {
+		if len(out.Removed)+len(out.Left) == 0 {
+			printline(w, "There was nothing to delete.")
+			return
+		}
+		t := leftovers()
+		addLeftovers(&t, "removed", out.Removed)
+		addLeftovers(&t, "still there", out.Left)
+		t.write(w, a.paint)
+	}); err != nil {
+		return err
+	}
+	if len(out.Left) > 0 {
+		return failWith(ExitOperation, "%d of %d are still there", len(out.Left), len(out.Left)+len(out.Removed))
+	}
+	return nil
+}
+
+func (a *app) leftoversTable(w io.Writer, l *wire.Leftovers) {
+	if len(l.Extra)+len(l.Missing) == 0 {
+		printline(w, "The inventory and the VIM agree.")
+		return
+	}
+	t := leftovers()
+	addLeftovers(&t, "in the VIM only", l.Extra)
+	addLeftovers(&t, "in the inventory only", l.Missing)
+	t.write(w, a.paint)
+}
+
+func leftovers() table { return table{head: []string{"", "TYPE", "NAME", "ID", "STATUS", "WHY"}} }
+
+func addLeftovers(t *table, where string, of []wire.Leftover) {
+	for _, l := range of {
+		t.add(where, l.Type, l.Name, l.ID, l.Status, oneLine(l.Why))
+	}
+}

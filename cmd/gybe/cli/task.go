@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// task is a command that starts an operation on a VNF instance.
+type task struct {
+	op  sol.LcmOperationType
+	cmd *cobra.Command
+	// fill puts what arguments and flags say into the request.
+	fill func(t *asked) error
+	// then is done when the operation has ended well; may be nil.
+	then func(ctx context.Context, c *client.Client, id string) error
+	// start sends the request; nil sends it as it is.
+	start func(ctx context.Context, c *client.Client, id string, body json.RawMessage) (string, error)
+
+	file  string
+	plan  bool
+	watch *watch
+}
+
+// asked is one call of a task.
+type asked struct {
+	id   string
+	args []string // those after the instance
+	body body
+	// instance reads the instance.
+	instance func() (*sol.VnfInstance, error)
+}
+
+// taskCommand completes a command that starts an operation: -f, --plan and --watch work the same for all of them.
+func (a *app) taskCommand(t *task) *cobra.Command {
+	f := t.cmd.Flags()
+	f.StringVarP(&t.file, "file", "f", "", "body of the request as SOL003 defines it, a JSON file or - for standard input; flags win over it")
+	f.BoolVar(&t.plan, "plan", false, "show what it would do and whether the VIM can do it, and do nothing")
+	t.watch = a.addWatch(t.cmd)
+	cmd := a.onInstance(t.cmd, func(ctx context.Context, c *client.Client, id string, rest []string) error {
+		raw, err := a.request(ctx, c, t, id, rest)
+		if err != nil {
+			return err
+		}
+		if t.plan {
+			return a.showPlan(ctx, c, wire.PlanRequest{VnfInstanceID: id, Operation: t.op, Params: raw})
+		}
+		var op string
+		if t.start != nil {
+			op, err = t.start(ctx, c, id, raw)
+		} else {
+			op, err = c.Start(ctx, id, t.op, raw)
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.started(ctx, c, t.watch, op); err != nil || t.then == nil {
+			return err
+		}
+		return t.then(ctx, c, id)
+	})
+	return cmd
+}
+
+// request makes the body of a request from a file, arguments and flags.
+func (a *app) request(ctx context.Context, c *client.Client, t *task, id string, rest []string) (json.RawMessage, error) {
+	in := &asked{id: id, args: rest, body: body{}, instance: func() (*sol.VnfInstance, error) { return c.Instance(ctx, id) }}
+	if t.file != "" {
+		raw, err := a.readFile(t.file)
+		if err != nil {
+			return nil, err
+		}
+		if in.body, err = parseBody(raw); err != nil {
+			return nil, failWith(ExitRejected, "%s is not a JSON object: %w", t.file, err)
+		}
+	}
+	if err := t.fill(in); err != nil {
+		return nil, err
+	}
+	return json.Marshal(in.body)
+}
+
+// body is a request under construction.
+type body map[string]any
+
+func parseBody(raw []byte) (body, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // numbers stay as they were written
+	var b body
+	if err := dec.Decode(&b); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("it goes on at offset %d, after its end", dec.InputOffset())
+	}
+	if b == nil {
+		return nil, errors.New("it is null")
+	}
+	return b, nil
+}
+
+// put sets a member if the flag that stands for it was given.
+func (b body) put(cmd *cobra.Command, flag, member string, value any) {
+	if cmd.Flags().Changed(flag) {
+		b[member] = value
+	}
+}
+
+// below returns the object that a member is, made if it is none yet.
+func (b body) below(member string) body {
+	inner, ok := b[member].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		b[member] = inner
+	}
+	return inner
+}
+
+// patch puts key=value arguments into the object that a member is; "key-" removes key.
+func (b body) patch(flag, member string, in []string) error {
+	for _, kv := range in {
+		k, v, ok := strings.Cut(kv, "=")
+		switch {
+		case ok && k != "":
+			b.below(member)[k] = v
+		case !ok && len(kv) > 1 && strings.HasSuffix(kv, "-"):
+			b.below(member)[strings.TrimSuffix(kv, "-")] = nil
+		default:
+			return usagef("--%s %q is not key=value, nor key- to remove it", flag, kv)
+		}
+	}
+	return nil
+}
+
+// seconds is a duration as requests have it; it is refused when it is less than one.
+func seconds(flag string, d time.Duration) (int, error) {
+	if d < time.Second {
+		return 0, usagef("--%s %s is less than one second", flag, d)
+	}
+	return int((d + time.Second - 1) / time.Second), nil
+}
+
+// aspects offers the scaling aspects of the instance that the first argument names to the shell.
+func (a *app) aspects(suffix string) cobra.CompletionFunc {
+	return a.ofInstance(func(i *sol.VnfInstance, _ []string) []cobra.Completion {
+		if i.InstantiatedVnfInfo == nil {
+			return nil
+		}
+		var out []cobra.Completion
+		for _, s := range i.InstantiatedVnfInfo.ScaleStatus {
+			out = append(out, cobra.CompletionWithDesc(s.AspectID+suffix, scaleText(s, i.InstantiatedVnfInfo.MaxScaleLevels)))
+		}
+		return out
+	})
+}
+
+// ofInstance offers things of the instance that the first argument names to the shell.
+func (a *app) ofInstance(offer func(i *sol.VnfInstance, args []string) []cobra.Completion) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
+		c, err := a.client()
+		if err != nil || len(args) == 0 {
+			return nil, none
+		}
+		id, err := pick(cmd.Context(), "VNF instance", args[0], instanceThings(c))
+		if err != nil {
+			return nil, none
+		}
+		i, err := c.Instance(cmd.Context(), id)
+		if err != nil {
+			return nil, none
+		}
+		return slices.DeleteFunc(offer(i, args[1:]), func(s cobra.Completion) bool { return !strings.HasPrefix(s, typed) }), none
+	}
+}
+
+// names lists the keys of a set for a person.
+func names[V any](m map[string]V) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }

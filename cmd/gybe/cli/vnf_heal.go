@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+func (a *app) vnfHeal() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "heal INSTANCE [VNFC...]", Short: "Repair a VNF, or some of its VNFCs", Args: cobra.MinimumNArgs(1),
+		Long: `Repair a VNF, or some of its VNFCs, which can be named by the beginning of their id. Without any, all VNFCs are
+made anew. --all goes further: of the VNFCs, their storages as well; of the VNF, everything is deleted first.`,
+		Example: "  gybe vnf heal web VDU1-3f2a --watch\n  gybe vnf heal web --all --plan",
+	}
+	all := cmd.Flags().Bool("all", false, "storages as well, or the whole VNF from the ground up")
+	cause := cmd.Flags().String("cause", "", "why it is healed, for the record")
+	t := &task{op: sol.LcmOperationHeal, cmd: cmd, fill: func(t *asked) error {
+		if cmd.Flags().Changed("all") {
+			t.body.below("additionalParams")["all"] = *all
+		}
+		t.body.put(cmd, "cause", "cause", *cause)
+		if len(t.args) == 0 {
+			return nil
+		}
+		i, err := t.instance()
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for _, ref := range t.args {
+			id, err := vnfc(i, ref)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		t.body["vnfcInstanceId"] = ids
+		return nil
+	}}
+	cmd = a.taskCommand(t)
+	first, more := cmd.ValidArgsFunction, a.ofInstance(func(i *sol.VnfInstance, given []string) []cobra.Completion {
+		var out []cobra.Completion
+		for _, c := range vnfcs(i) {
+			if !slices.Contains(given, c.ID) {
+				out = append(out, cobra.CompletionWithDesc(c.ID, c.VduID))
+			}
+		}
+		return out
+	})
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return first(cmd, args, typed)
+		}
+		return more(cmd, args, typed)
+	}
+	return cmd
+}
+
+func vnfcs(i *sol.VnfInstance) []sol.VnfcInfo {
+	if i.InstantiatedVnfInfo == nil {
+		return nil
+	}
+	return i.InstantiatedVnfInfo.VnfcInfo
+}
+
+// vnfc finds the VNFC that ref names by id, the beginning of it, or the id of its server. What names none is left to the
+// server to explain.
+func vnfc(i *sol.VnfInstance, ref string) (string, error) {
+	var found []string
+	for _, c := range vnfcs(i) {
+		if c.ID == ref || c.VnfcResourceInfoID == ref {
+			return c.ID, nil
+		}
+		if strings.HasPrefix(c.ID, ref) {
+			found = append(found, c.ID)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return ref, nil
+	case 1:
+		return found[0], nil
+	}
+	return "", usagef("%q names %d VNFCs: %s", ref, len(found), strings.Join(found, ", "))
+}
