@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -56,18 +55,4 @@ func (j *job) restore(ctx context.Context) error {
 	default:
 		return lcm.Errorf(lcm.CodeUnprocessable, "a %s operation cannot be rolled back", j.w.Op.Type)
 	}
-}
-
-// restoreStack brings the stack back to what it was before the operation.
-func (j *job) restoreStack(ctx context.Context) error {
-	return j.stackUpdated(ctx, j.stackName(), j.formerStack, nil)
-}
-
-// formerStack is the stack as it was before the operation.
-func (j *job) formerStack(context.Context) (*userdata.Stack, error) {
-	g, err := j.formerGoal(j.w)
-	if err != nil {
-		return nil, err
-	}
-	return j.build(g)
 }

@@ -2,7 +2,11 @@ package openstack
 
 import "context"
 
-// changeFlavour brings the stack to another deployment flavour.
+// changeFlavour brings the stack to another deployment flavour. VNFCs of VDUs that both flavours have stay what they are as far as Heat can keep
+// them: with the same type of resource, in their zone, with their addresses.
 func (j *job) changeFlavour(ctx context.Context) error {
-	return j.stackUpdated(ctx, j.stackName(), j.goalStack, nil)
+	if err := j.provideImages(ctx); err != nil {
+		return err
+	}
+	return j.resized(ctx, j.goalOf, removed(j.w))
 }

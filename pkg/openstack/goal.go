@@ -1,6 +1,8 @@
 package openstack
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -92,13 +94,10 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	g.remembered, _ = w.Instance.Params["nfv"].(map[string]any)
 	g.ext = mergeLinks(g.ext, req.ExtVirtualLinks)
 	g.managed = mergeManaged(g.managed, req.ExtManagedVirtualLinks)
-	if s := w.Op.Scope; s != nil {
-		if s.Counts != nil {
-			g.counts = s.Counts
-		}
-		if f := w.VNFD.Flavour(s.Flavour); f != nil {
-			g.flavour = f
-		}
+	after, _ := origins(w)
+	g.flavour, g.files = after.Flavour, after.Package
+	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
+		g.counts = w.Op.Scope.Counts
 	}
 	g.fresh = freshOf(w.Op.Type, req)
 	return g, nil
@@ -121,18 +120,12 @@ func newGoal(w *lcm.Work, req wishes) (goal, error) {
 
 // formerGoal is the goal that was reached before the operation: what a rollback leads back to.
 func (d *Driver) formerGoal(w *lcm.Work) (goal, error) {
-	before := w.Op.Before
-	if before == nil {
-		before = w.Instance
-	}
+	before := cmp.Or(w.Op.Before, w.Instance)
 	i := before.Instantiated
 	if i == nil {
 		return goal{}, lcm.Errorf(lcm.CodeConflict, "the instance is not instantiated")
 	}
-	f := w.VNFD.Flavour(i.FlavourID)
-	if f == nil {
-		return goal{}, lcm.Errorf(lcm.CodeUnprocessable, "the VNFD has no flavour %q, which the instance has", i.FlavourID)
-	}
+	_, from := origins(w)
 	class, err := classOf(before.Params)
 	if err != nil {
 		return goal{}, err
@@ -143,9 +136,21 @@ func (d *Driver) formerGoal(w *lcm.Work) (goal, error) {
 	}
 	nfv, _ := i.Metadata["nfv"].(map[string]any)
 	return goal{
-		flavour: f, files: w.Package, class: class, counts: had, had: maps.Clone(had), nfv: nfv,
+		flavour: from.Flavour, files: from.Package, class: class, counts: had, had: maps.Clone(had), nfv: nfv,
 		ext: currentLinks(i), managed: currentManaged(i),
 	}, nil
+}
+
+// origins are what the instance is made from after the operation and before it.
+func origins(w *lcm.Work) (after, before lcm.Origin) {
+	after = lcm.Origin{VNFD: w.VNFD, Flavour: w.Flavour, Package: w.Package}
+	switch {
+	case w.Former == nil:
+		return after, after
+	case w.Op.State == sol.LcmOperationStateRollingBack:
+		return *w.Former, after
+	}
+	return after, *w.Former
 }
 
 func classOf(params sol.KeyValuePairs) (userdata.Class, error) {
@@ -164,4 +169,22 @@ func freshOf(t sol.LcmOperationType, req wishes) userdata.Fresh {
 		}
 		return false
 	}
+}
+
+// goalStack is the stack that the operation leads to.
+func (j *job) goalStack(context.Context) (*userdata.Stack, error) {
+	g, err := j.goalOf(j.w)
+	if err != nil {
+		return nil, err
+	}
+	return j.build(g)
+}
+
+// formerStack is the stack as it was before the operation.
+func (j *job) formerStack(context.Context) (*userdata.Stack, error) {
+	g, err := j.formerGoal(j.w)
+	if err != nil {
+		return nil, err
+	}
+	return j.build(g)
 }

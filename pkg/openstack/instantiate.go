@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
 // Instantiate implements lcm.Infra: the package's images, then the stack.
@@ -58,13 +58,13 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 	case st == nil && cp.ID != "" && !retried:
 		return j.vanished(name, cp)
 	case st == nil:
-		return j.startStack(ctx, s, name)
+		return j.startStack(ctx, s, name, cp.Zones)
 	case st.deleting():
 		return lcm.Wait(pace(j.w.Clock.Now().Sub(cp.Since)), "waiting until the previous stack "+name+" is deleted")
 	case !j.ours(st) || st.ID == cp.Doomed:
 		return j.replace(ctx, s, st, cp)
 	case cp.ID != st.ID: // a dead predecessor made it
-		cp = creation{ID: st.ID, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now()}}
+		cp = creation{ID: st.ID, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now(), Zones: cp.Zones}}
 		if err := s.Save(ctx, cp); err != nil {
 			return err
 		}
@@ -74,33 +74,27 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 	case st.inProgress():
 		return j.underWay(ctx, st, true, cp.Since)
 	case st.complete():
-		s.Detail("stack " + st.ref())
+		s.Detail(strings.TrimSuffix("stack "+st.ref()+", "+cp.Zones.String(), ", "))
 		return nil
 	case retried && st.Status == "CREATE_FAILED":
-		return j.repair(ctx, s, st, creation{ID: st.ID, effort: j.newEffort()})
+		return j.repair(ctx, s, st, creation{ID: st.ID, effort: j.nextEffort(cp.Zones.again())})
 	case retried:
 		return j.replace(ctx, s, st, cp)
 	case cp.Token != "" && !cp.sentTo(st):
 		return j.repair(ctx, s, st, cp)
 	}
-	return j.stackFailure(ctx, "create", st)
+	if cp.effort, err = j.afterFailure(ctx, s, "create", st, cp.effort, j.goalStack); err != nil {
+		return err
+	}
+	return j.repair(ctx, s, st, cp)
 }
 
 // ours says whether this operation made the stack. One that an earlier operation left behind may differ in everything; a VIM that
 // does not tell tags gets the benefit of the doubt.
 func (j *job) ours(st *stack) bool { return len(st.Tags) == 0 || slices.Contains(st.Tags, j.w.Op.ID) }
 
-// goalStack is the stack that the operation leads to.
-func (j *job) goalStack(context.Context) (*userdata.Stack, error) {
-	g, err := j.goalOf(j.w)
-	if err != nil {
-		return nil, err
-	}
-	return j.build(g)
-}
-
-func (j *job) startStack(ctx context.Context, s *lcm.Step, name string) error {
-	desired, err := j.goalStack(ctx)
+func (j *job) startStack(ctx context.Context, s *lcm.Step, name string, zones zoneChoice) error {
+	desired, err := wanted(j.goalStack).in(ctx, zones)
 	if err != nil {
 		return err
 	}
@@ -111,7 +105,7 @@ func (j *job) startStack(ctx context.Context, s *lcm.Step, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Save(ctx, creation{ID: id, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now()}}); err != nil {
+	if err := s.Save(ctx, creation{ID: id, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now(), Zones: zones}}); err != nil {
 		return err
 	}
 	return lcm.Wait(pace(0), "stack CREATE_IN_PROGRESS")
@@ -127,7 +121,7 @@ func (j *job) repair(ctx context.Context, s *lcm.Step, st *stack, cp creation) e
 
 // replace deletes a stack that is in the way; the next look finds it gone and creates it anew.
 func (j *job) replace(ctx context.Context, s *lcm.Step, st *stack, cp creation) error {
-	next := creation{Doomed: st.ID, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now()}}
+	next := creation{Doomed: st.ID, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now(), Zones: cp.Zones.again()}}
 	if st.Status == "DELETE_FAILED" && cp.Try == next.Try {
 		next.Deletes = cp.Deletes + 1
 	}

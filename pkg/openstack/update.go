@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -20,11 +21,44 @@ type effort struct {
 	Try int `json:"try,omitempty"`
 	// Since is when it was sent; it sets the pace of looking.
 	Since time.Time `json:"since,omitzero"`
+	// Zones are those that were chosen because the granted ones had no room.
+	Zones zoneChoice `json:"zones,omitzero"`
 }
 
-// newEffort is one more update, by which the operation's present try is told from earlier ones.
-func (j *job) newEffort() effort {
-	return effort{Token: strings.ToLower(rand.Text()[:12]), Try: j.w.Op.Tries, Since: j.w.Clock.Now()}
+// wanted makes the stack that a step leads to; it is called anew for every request.
+type wanted func(context.Context) (*userdata.Stack, error)
+
+// in is what is wanted, in the zones that were chosen.
+func (w wanted) in(ctx context.Context, z zoneChoice) (*userdata.Stack, error) {
+	s, err := w(ctx)
+	if err != nil {
+		return nil, err
+	}
+	z.apply(s)
+	return s, nil
+}
+
+// nextEffort is one more update, by which the operation's present try is told from earlier ones.
+func (j *job) nextEffort(z zoneChoice) effort {
+	return effort{Token: strings.ToLower(rand.Text()[:12]), Try: j.w.Op.Tries, Since: j.w.Clock.Now(), Zones: z}
+}
+
+// afterFailure is what the step does about a stack that failed in this try of the operation: one more update when other zones may have
+// room, or else the error.
+func (j *job) afterFailure(ctx context.Context, s *lcm.Step, action string, st *stack, e effort, want wanted) (effort, error) {
+	failure := j.stackFailure(ctx, action, st)
+	sent, err := want.in(ctx, e.Zones)
+	if err != nil {
+		return e, err
+	}
+	zones, again, err := j.otherZone(ctx, s, st, failure, sent, e.Zones)
+	if err != nil {
+		return e, err
+	}
+	if !again {
+		return e, failure
+	}
+	return j.nextEffort(zones), nil
 }
 
 // stackUpdated brings the instance's stack to what want returns, as a durable step of the phase; target tells several such steps of
@@ -32,7 +66,7 @@ func (j *job) newEffort() effort {
 //
 // The step can be left at any point. Whoever comes next looks at the stack: the token in its tags says whether the update has
 // reached Heat, its status what has become of it.
-func (j *job) stackUpdated(ctx context.Context, target string, want func(context.Context) (*userdata.Stack, error), before func(context.Context) error) error {
+func (j *job) stackUpdated(ctx context.Context, target string, want wanted, before func(context.Context) error) error {
 	return j.w.Step(ctx, "update stack", target, func(ctx context.Context, s *lcm.Step) error {
 		var e effort
 		if _, err := s.Load(&e); err != nil {
@@ -42,18 +76,21 @@ func (j *job) stackUpdated(ctx context.Context, target string, want func(context
 		if err != nil {
 			return err
 		}
-		sent := e.sentTo(st)
+		sent, retried := e.sentTo(st), e.Try != j.w.Op.Tries
 		switch {
 		case st.inProgress():
 			return j.underWay(ctx, st, sent, e.Since)
 		case sent && st.complete():
-			s.Detail("stack " + st.ref())
+			s.Detail(strings.TrimSuffix("stack "+st.ref()+", "+e.Zones.String(), ", "))
 			return nil
-		case sent && e.Try == j.w.Op.Tries:
-			return j.stackFailure(ctx, "update", st)
+		case retried:
+			e = j.nextEffort(e.Zones.again())
+		case sent:
+			if e, err = j.afterFailure(ctx, s, "update", st, e, want); err != nil {
+				return err
+			}
 		}
-		if sent || e.Try != j.w.Op.Tries {
-			e = j.newEffort()
+		if retried || sent {
 			if err := s.Save(ctx, e); err != nil {
 				return err
 			}
@@ -83,17 +120,17 @@ func (j *job) presentStack(ctx context.Context) (*stack, error) {
 }
 
 // update sends the stack to Heat. A reply that is lost does not matter: the next look finds the token.
-func (j *job) update(ctx context.Context, st *stack, e effort, want func(context.Context) (*userdata.Stack, error), before func(context.Context) error) error {
-	desired, err := want(ctx)
+func (j *job) update(ctx context.Context, st *stack, e effort, want wanted, before func(context.Context) error) error {
+	desired, err := want.in(ctx, e.Zones)
 	if err != nil {
 		return err
 	}
 	if before != nil {
-		if err := before(ctx); err != nil {
-			return err
-		}
+		err = before(ctx)
 	}
-	err = j.patchStack(ctx, st, desired, e.Token)
+	if err == nil {
+		err = j.patchStack(ctx, st, desired, e.Token)
+	}
 	if conflict(err) {
 		return lcm.Wait(200*time.Millisecond, "stack "+st.Name+" is busy; looking at it")
 	}
@@ -101,6 +138,23 @@ func (j *job) update(ctx context.Context, st *stack, e effort, want func(context
 		return err
 	}
 	return lcm.Wait(pace(0), "stack UPDATE_IN_PROGRESS")
+}
+
+// mark tells Heat that a resource is broken: the next update replaces it, or takes it away before others. One that is gone is as good.
+func (j *job) mark(ctx context.Context, r resource, why string) error {
+	in := r.owner()
+	err := j.do(ctx, call{
+		what: "mark " + r.Name + " of stack " + in.Name + " unhealthy", service: heat, method: http.MethodPatch,
+		path: "/stacks/" + segment(in.Name) + "/" + segment(in.ID) + "/resources/" + segment(r.Name),
+		in:   map[string]any{"mark_unhealthy": true, "resource_status_reason": why},
+	})
+	if conflict(err) { // Heat still works in this nested stack, after an update that was cancelled
+		return lcm.Wait(time.Second, "stack "+in.Name+" is busy")
+	}
+	if notFound(err) {
+		return nil
+	}
+	return err
 }
 
 // underWay waits for Heat and says how far it is; the resources are only counted when that is a small part of the work.

@@ -28,6 +28,8 @@ type Bundle struct {
 	Template *Template
 	// Files holds the nested templates by bare file name, as they are in the package.
 	Files map[string]string
+
+	servers map[string][]string // names of the servers by file
 }
 
 // Cache keeps parsed bundles by the content of their files. Its zero value is ready; it is safe for
@@ -193,7 +195,7 @@ func (s *source) parse() (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bundle{Path: s.path, Template: top, Files: s.files}
+	b := &Bundle{Path: s.path, Template: top, Files: s.files, servers: map[string][]string{}}
 	if err := s.complete(s.path, top); err != nil {
 		return nil, err
 	}
@@ -206,6 +208,7 @@ func (s *source) parse() (*Bundle, error) {
 		if err := s.complete(name, t); err != nil {
 			return nil, err
 		}
+		b.servers[n] = serversOf(t)
 	}
 	return b, nil
 }

@@ -53,6 +53,8 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 		if err := expand(t, in); err != nil {
 			return nil, nil, err
 		}
+	} else if err := resize(t, in); err != nil {
+		return nil, nil, err
 	}
 	for _, vl := range in.Managed {
 		t.UseNetwork(vl.VnfVirtualLinkDescID, vl.ResourceID)
@@ -77,6 +79,22 @@ func expand(t *hot.Template, in Input) error {
 			return &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf("%s needs a resource named %s, as the VDU", Standard, v.Name)}
 		}
 		t.Expand(v.Name, in.Counts[v.Name])
+	}
+	return nil
+}
+
+// resize gives the groups the size that they shall have.
+func resize(t *hot.Template, in Input) error {
+	for _, v := range in.Flavour.VDUs {
+		g := in.HOT.Group(t, v.Name)
+		if g == nil {
+			continue
+		}
+		n := in.Counts[v.Name]
+		if limit := max(g.Min, min(n, g.Max)); limit != n && limit >= 0 {
+			return &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf("the group %s cannot have %d members of the VDU %s; its limit is %d", g.Name, n, v.Name, limit)}
+		}
+		g.Resize(n)
 	}
 	return nil
 }

@@ -1,0 +1,82 @@
+package hot
+
+import (
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// groupKinds says where a type of group keeps the definition of its members and their number.
+var groupKinds = map[string]struct{ member, size string }{
+	"OS::Heat::AutoScalingGroup": {"resource", "desired_capacity"},
+	"OS::Heat::ResourceGroup":    {"resource_def", "count"},
+}
+
+// Group is a resource of a template that has any number of equal members.
+type Group struct {
+	Name string
+	// Min and Max bound its size; -1 where the template sets no number.
+	Min, Max int
+
+	props    *yaml.Node
+	sizeName string
+}
+
+// Group finds the group whose members are the VNFCs of a VDU: their template, one of b.Files, has a server of the VDU's name. nil when there is none.
+func (b *Bundle) Group(t *Template, vdu string) *Group {
+	for name, r := range pairs(field(t.root, "resources")) {
+		kind, ok := groupKinds[text(field(r, "type"))]
+		if !ok {
+			continue
+		}
+		props := field(r, "properties")
+		if !slices.Contains(b.servers[text(field(field(props, kind.member), "type"))], vdu) {
+			continue
+		}
+		return &Group{Name: name.Value, Min: number(field(props, "min_size")), Max: number(field(props, "max_size")), props: props, sizeName: kind.size}
+	}
+	return nil
+}
+
+// Resize sets the number of members, unless the template takes it from nfv, where it is set by whoever fills the parameters.
+func (g *Group) Resize(count int) {
+	size := field(g.props, g.sizeName)
+	if arg := function(size, "get_param"); arg != nil && len(arg.Content) > 1 && arg.Content[0].Value == "nfv" {
+		return
+	}
+	if number(size) == count {
+		return
+	}
+	n := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(count)}
+	if size != nil {
+		*size = n
+		return
+	}
+	g.props.Content = append(g.props.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: g.sizeName}, &n)
+}
+
+func text(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+func number(n *yaml.Node) int {
+	if i, err := strconv.Atoi(text(n)); err == nil {
+		return i
+	}
+	return -1
+}
+
+// serversOf lists the servers of a template by name.
+func serversOf(t *Template) []string {
+	var out []string
+	for name, r := range pairs(field(t.root, "resources")) {
+		if text(field(r, "type")) == "OS::Nova::Server" {
+			out = append(out, name.Value)
+		}
+	}
+	return out
+}
