@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -17,7 +19,8 @@ import (
 // goal is what a stack is assembled from.
 type goal struct {
 	flavour *vnfd.Flavour
-	files   fs.FS // the package
+	files   fs.FS  // the package
+	named   string // pointer to the member of the request that names the package's flavour; "" = none does
 	class   userdata.Class
 	// counts is the number of VNFCs by VDU that there shall be, had the number that there are already.
 	counts, had map[string]int
@@ -38,19 +41,27 @@ type goal struct {
 func (d *Driver) build(g goal) (*userdata.Stack, error) {
 	b, err := d.templates.Load(g.files, g.flavour.ID)
 	if err != nil {
-		return nil, packageFault(err)
+		return nil, g.packageFault(err)
 	}
 	st, bad, err := userdata.Assemble(userdata.Input{
 		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
 		Had: g.had, Held: g.nfv, Remembered: g.remembered, Fresh: g.fresh, Patches: g.patches,
 	})
 	if err != nil {
-		return nil, packageFault(err)
+		return nil, g.packageFault(err)
 	}
 	if err := lcm.Unprocessable(bad...); err != nil {
 		return nil, err
 	}
 	return st, nil
+}
+
+// packageFault makes the user's error of a fault in the package's templates.
+func (g goal) packageFault(err error) error {
+	if e, ok := errors.AsType[*hot.Error](err); ok {
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: g.named, Detail: fmt.Sprintf("the package cannot be used with flavour %s: %s", g.flavour.ID, e.Error())})
+	}
+	return err
 }
 
 // wishes are the members of a request that say what the VNF is connected to; every operation that has them spells them alike.
@@ -95,7 +106,7 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	g.ext = mergeLinks(g.ext, req.ExtVirtualLinks)
 	g.managed = mergeManaged(g.managed, req.ExtManagedVirtualLinks)
 	after, _ := origins(w)
-	g.flavour, g.files = after.Flavour, after.Package
+	g.flavour, g.files, g.named = after.Flavour, after.Package, flavourMember[w.Op.Type]
 	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
 		g.counts = w.Op.Scope.Counts
 	}
@@ -103,18 +114,24 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	return g, nil
 }
 
+// flavourMember is the member of a request that decides on the templates.
+var flavourMember = map[sol.LcmOperationType]string{
+	sol.LcmOperationInstantiate: "/flavourId", sol.LcmOperationChangeFlavour: "/newFlavourId", sol.LcmOperationChangeVnfpkg: "/vnfdId",
+}
+
 // newGoal is the goal of an instantiation, but for the grant.
 func newGoal(w *lcm.Work, req wishes) (goal, error) {
-	counts, ok := w.Flavour.Counts(req.InstantiationLevelID)
-	if !ok {
-		return goal{}, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID)})
-	}
 	class, err := classOf(req.AdditionalParams)
 	if err != nil {
 		return goal{}, err
 	}
+	counts, ok := w.Flavour.Counts(req.InstantiationLevelID)
+	if !ok {
+		return goal{}, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID)})
+	}
 	return goal{
-		flavour: w.Flavour, files: w.Package, class: class, counts: counts, ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks,
+		flavour: w.Flavour, files: w.Package, named: flavourMember[w.Op.Type], class: class, counts: counts,
+		ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks,
 	}, nil
 }
 

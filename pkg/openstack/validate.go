@@ -2,12 +2,11 @@ package openstack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -15,49 +14,56 @@ import (
 // Validate implements lcm.Infra: it assembles the stack as far as that is possible before the grant, and looks at the
 // connection. The VIM is not asked.
 func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
-	if r.Type != sol.LcmOperationInstantiate {
+	if r.Type == sol.LcmOperationTerminate {
 		return nil
-	}
-	var req sol.InstantiateVnfRequest
-	if err := json.Unmarshal(r.Params, &req); err != nil {
-		return lcm.Errorf(lcm.CodeInvalid, "the request cannot be decoded: %w", err)
 	}
 	var bad []lcm.InvalidParam
 	if key, v, ok := lcm.PrimaryVim(r.Instance.VimConnections); ok {
 		_, bad = parseConnection(key, v)
 	}
-	class, wrong := userdata.Select(req.AdditionalParams)
-	bad = append(bad, wrong...)
-	bad = append(bad, images(r.Flavour)...)
-	counts, ok := r.Flavour.Counts(req.InstantiationLevelID)
-	if len(wrong) > 0 || !ok { // the level is reported by the domain
-		return lcm.Unprocessable(bad...)
+	if at, ok := flavourMember[r.Type]; ok {
+		bad = append(bad, images(r.Flavour, at)...)
 	}
-	b, err := d.templates.Load(r.Package, req.FlavourID)
-	if err == nil {
-		_, wrong, err = userdata.Assemble(userdata.Input{
-			Class: class, Flavour: r.Flavour, Counts: counts, HOT: b, Ext: req.ExtVirtualLinks, Managed: req.ExtManagedVirtualLinks,
-			Patches: []sol.KeyValuePairs{req.AdditionalParams},
-		})
-		bad = append(bad, wrong...)
-	}
-	if err != nil {
-		e, ok := errors.AsType[*lcm.Error](packageFault(err))
-		if !ok {
-			return fmt.Errorf("read the package's templates: %w", err)
+	if r.Type != sol.LcmOperationModifyInfo && r.Type != sol.LcmOperationOperate {
+		more, err := d.assembles(r)
+		if err != nil {
+			return err
 		}
-		bad = append(bad, e.Params...)
+		bad = append(bad, more...)
 	}
 	return lcm.Unprocessable(bad...)
 }
 
+// assembles says what keeps the stack of a request from being assembled.
+func (d *Driver) assembles(r lcm.Request) ([]lcm.InvalidParam, error) {
+	g, err := d.goalOf(planned(r))
+	if err == nil {
+		_, err = d.build(g)
+	}
+	if e, ok := errors.AsType[*lcm.Error](err); ok && len(e.Params) > 0 {
+		// A level that there is not is reported by the domain.
+		return slices.DeleteFunc(e.Params, func(p lcm.InvalidParam) bool { return p.Pointer == "/instantiationLevelId" }), nil
+	}
+	return nil, err
+}
+
+// planned is the work that a request would be, before it has an operation.
+func planned(r lcm.Request) *lcm.Work {
+	return &lcm.Work{
+		Op: &lcm.Operation{
+			Type: r.Type, State: sol.LcmOperationStateProcessing, InstanceID: r.Instance.ID, Params: r.Params, Scope: r.Scope, Before: r.Instance,
+		},
+		Instance: r.Instance, VNFD: r.VNFD, Flavour: r.Flavour, Package: r.Package, Former: r.Former,
+	}
+}
+
 // images checks that an image name stands for one file only, because images are found again by name.
-func images(f *vnfd.Flavour) []lcm.InvalidParam {
+func images(f *vnfd.Flavour, at string) []lcm.InvalidParam {
 	files := map[string]string{}
 	var bad []lcm.InvalidParam
 	for _, n := range packaged(f) {
 		if other, ok := files[n.image.Name]; ok && other != n.image.File {
-			bad = append(bad, lcm.InvalidParam{Pointer: "/flavourId", Detail: fmt.Sprintf(
+			bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: fmt.Sprintf(
 				"the package cannot be used with this flavour: the software image %q stands for %s and for %s", n.image.Name, other, n.image.File,
 			)})
 		}
