@@ -3,7 +3,6 @@ package lcm
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,56 +13,17 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// checkInstantiate finds everything in the request that cannot work, and reports all of it at once.
-func (s *Service) checkInstantiate(ctx context.Context, i *Instance, req sol.InstantiateVnfRequest, raw json.RawMessage, conns map[string]sol.VimConnectionInfo) error {
-	model, err := s.Packages.ModelOf(ctx, i.VnfPkgID)
-	if err != nil {
-		return err
-	}
-	f := model.Flavour(req.FlavourID)
-	if f == nil {
-		ids := make([]string, 0, len(model.Flavours))
-		for _, f := range model.Flavours {
-			ids = append(ids, f.ID)
-		}
-		return Unprocessable(InvalidParam{"/flavourId", fmt.Sprintf("the VNFD has no flavour %q; it has %s", req.FlavourID, strings.Join(ids, ", "))})
-	}
-	bad := checkFlavour(f, req)
-	files, err := s.Packages.Files(ctx, i.VnfPkgID)
-	if err != nil {
-		return err
-	}
-	params, err := decodeParams(raw)
-	if err != nil {
-		return err
-	}
-	with := *i
-	with.VimConnections = conns
-	r := Request{
-		Type: sol.LcmOperationInstantiate, Instance: &with, VNFD: model, Flavour: f,
-		Package: files, Params: raw, AdditionalParams: params,
-	}
-	more, err := s.askDrivers(ctx, r, "instantiate")
-	if err != nil {
-		return err
-	}
-	return Unprocessable(append(bad, more...)...)
-}
-
-// checkFlavour checks the parts of the request that name things of the flavour.
-func checkFlavour(f *vnfd.Flavour, req sol.InstantiateVnfRequest) []InvalidParam {
+// badLinks checks that the external and the externally managed links of a request name things of the flavour.
+func badLinks(f *vnfd.Flavour, ext []sol.ExtVirtualLinkData, managed []sol.ExtManagedVirtualLinkData) []InvalidParam {
 	var bad []InvalidParam
-	if _, ok := f.Counts(req.InstantiationLevelID); !ok {
-		bad = append(bad, InvalidParam{"/instantiationLevelId", fmt.Sprintf("flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID)})
-	}
-	for n, vl := range req.ExtVirtualLinks {
+	for n, vl := range ext {
 		for m, cp := range vl.ExtCps {
 			if f.CP(cp.CpdID) == nil {
 				bad = append(bad, InvalidParam{fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", n, m), fmt.Sprintf("flavour %s has no connection point %q", f.ID, cp.CpdID)})
 			}
 		}
 	}
-	for n, vl := range req.ExtManagedVirtualLinks {
+	for n, vl := range managed {
 		if !slices.ContainsFunc(f.VLs, func(v vnfd.VL) bool { return v.Name == vl.VnfVirtualLinkDescID }) {
 			bad = append(bad, InvalidParam{fmt.Sprintf("/extManagedVirtualLinks/%d/vnfVirtualLinkDescId", n), fmt.Sprintf("flavour %s has no virtual link %q", f.ID, vl.VnfVirtualLinkDescID)})
 		}
@@ -71,9 +31,67 @@ func checkFlavour(f *vnfd.Flavour, req sol.InstantiateVnfRequest) []InvalidParam
 	return bad
 }
 
-// askDrivers lets the infra driver and the mgmt drivers of the operation's hooks check the request.
-func (s *Service) askDrivers(ctx context.Context, r Request, op string) ([]InvalidParam, error) {
-	key, vim, ok := PrimaryVim(r.Instance.VimConnections)
+// request is the draft as drivers see it.
+func (d *draft) request() (Request, error) {
+	own, err := decodeParams(d.raw)
+	if err != nil {
+		return Request{}, err
+	}
+	to := d.target()
+	r := Request{
+		Type: d.kind, Instance: d.instance, VNFD: to.VNFD, Flavour: to.Flavour, Package: to.Package,
+		Params: d.raw, AdditionalParams: mergePairs(d.instance.Params, own), Scope: d.scope,
+	}
+	if d.next != nil {
+		r.Former = &d.present
+	}
+	return r, nil
+}
+
+// askDrivers lets the infra driver and the mgmt drivers of the operation's hooks check the request. Nobody is asked whether something may be
+// terminated, and the VIM has nothing to do with MODIFY_INFO.
+func (s *Service) askDrivers(ctx context.Context, d *draft) ([]InvalidParam, error) {
+	if d.kind == sol.LcmOperationTerminate {
+		return nil, nil
+	}
+	r, err := d.request()
+	if err != nil {
+		return nil, err
+	}
+	var bad []InvalidParam
+	if d.kind != sol.LcmOperationModifyInfo {
+		infra, err := s.infra(r.Instance)
+		if err != nil {
+			return nil, err
+		}
+		if err := takeParams(&bad, infra.Validate(ctx, r)); err != nil {
+			return nil, err
+		}
+	}
+	if r.Flavour == nil {
+		return bad, nil
+	}
+	asked := map[string]bool{}
+	for _, hook := range []string{hooks[d.kind] + "_start", hooks[d.kind] + "_end"} {
+		impl, ok := r.Flavour.LCM[hook]
+		if !ok || asked[impl.Name] {
+			continue
+		}
+		asked[impl.Name] = true
+		driver, err := s.Mgmt.Driver(impl)
+		if err != nil {
+			return nil, err
+		}
+		if err := takeParams(&bad, driver.Validate(ctx, r)); err != nil {
+			return nil, err
+		}
+	}
+	return bad, nil
+}
+
+// infra finds the driver of the instance's VIM.
+func (s *Service) infra(i *Instance) (Infra, error) {
+	key, vim, ok := PrimaryVim(i.VimConnections)
 	if !ok {
 		return nil, Errorf(CodeUnprocessable, "no VIM connection is given and no default VIM is registered").
 			WithHint("put vimConnectionInfo into the request, or register a default VIM")
@@ -82,26 +100,7 @@ func (s *Service) askDrivers(ctx context.Context, r Request, op string) ([]Inval
 	if !ok {
 		return nil, Unprocessable(InvalidParam{"/vimConnectionInfo/" + Escape(key) + "/vimType", fmt.Sprintf("vimType %q is not supported", vim.VimType)})
 	}
-	var bad []InvalidParam
-	if err := gather(&bad, infra.Validate(ctx, r)); err != nil {
-		return nil, err
-	}
-	asked := map[string]bool{}
-	for _, hook := range []string{op + "_start", op + "_end"} {
-		impl, ok := r.Flavour.LCM[hook]
-		if !ok || asked[impl.Name] {
-			continue
-		}
-		asked[impl.Name] = true
-		d, err := s.Mgmt.Driver(impl)
-		if err != nil {
-			return nil, err
-		}
-		if err := gather(&bad, d.Validate(ctx, r)); err != nil {
-			return nil, err
-		}
-	}
-	return bad, nil
+	return infra, nil
 }
 
 // connections completes the request's VIM connections from the registry: an entry that only names a
@@ -134,8 +133,30 @@ func (s *Service) connections(ctx context.Context, given map[string]sol.VimConne
 	return out, nil
 }
 
-// gather takes the invalid params out of a validation error; any other error is returned.
-func gather(bad *[]InvalidParam, err error) error {
+// mergeConnections puts a request's VIM connections over those of the instance (RFC 7396). A connection of the registry replaces the whole one
+// of the same key.
+func mergeConnections(have, given map[string]sol.VimConnectionInfo) (map[string]sol.VimConnectionInfo, error) {
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string]sol.VimConnectionInfo{}
+	}
+	for key, c := range given {
+		old, ok := have[key]
+		if !ok || c.VimID != "" {
+			out[key] = c
+			continue
+		}
+		merged, err := mergeTyped(old, c)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = merged
+	}
+	return out, nil
+}
+
+// takeParams takes the invalid params out of a validation error; any other error is returned.
+func takeParams(bad *[]InvalidParam, err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || len(e.Params) == 0 {
 		return err

@@ -107,6 +107,14 @@ func (e *Error) WithHint(hint string) *Error {
 	return &c
 }
 
+// Changed is the answer to an If-Match that does not match.
+func Changed(kind, id string) *Error {
+	return &Error{
+		Code: CodePrecondition, Title: "Changed meanwhile",
+		Detail: fmt.Sprintf("%s %s has been changed since the version that If-Match names", kind, id), Hint: "read it again and decide anew",
+	}
+}
+
 // AsTransient returns a copy of e that the engine will retry.
 func (e *Error) AsTransient() *Error {
 	c := *e

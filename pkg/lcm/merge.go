@@ -1,6 +1,13 @@
 package lcm
 
-import "maps"
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
 
 // MergePatch applies a JSON merge patch (RFC 7396) and returns the result; it changes neither target nor patch.
 func MergePatch(target, patch any) any {
@@ -17,6 +24,60 @@ func MergePatch(target, patch any) any {
 		} else {
 			out[k] = MergePatch(out[k], v)
 		}
+	}
+	return out
+}
+
+// mergePairs puts patch over target as MergePatch does. It returns nil when nothing is left.
+func mergePairs(target, patch sol.KeyValuePairs) sol.KeyValuePairs {
+	merged, _ := MergePatch(map[string]any(target), map[string]any(patch)).(map[string]any)
+	if len(merged) == 0 {
+		return nil
+	}
+	return merged
+}
+
+// mergeTyped does the same with values of any type that is an object in JSON.
+func mergeTyped[T any](target, patch T) (out T, err error) {
+	var objects [2]any
+	for n, v := range []T{target, patch} {
+		raw, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(raw, &objects[n])
+		}
+		if err != nil {
+			return out, fmt.Errorf("merge %T: %w", v, err)
+		}
+	}
+	raw, err := json.Marshal(MergePatch(objects[0], objects[1]))
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	return out, err
+}
+
+// difference is the smallest merge patch that makes b out of a; nil when they are equal. What b lacks is null in it.
+func difference(a, b map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range b {
+		old, had := a[k]
+		if had && reflect.DeepEqual(old, v) {
+			continue
+		}
+		from, isObject := old.(map[string]any)
+		if to, ok := v.(map[string]any); ok && isObject {
+			out[k] = difference(from, to)
+			continue
+		}
+		out[k] = v
+	}
+	for k := range a {
+		if _, ok := b[k]; !ok {
+			out[k] = nil
+		}
+	}
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }

@@ -35,6 +35,10 @@ func stateMessage(op *Operation, c Clock) (Message, error) {
 		VnfLcmOpOccID:         op.ID,
 		Error:                 op.Error.Problem(op),
 	}
+	if status == sol.NotificationStatusResult {
+		shown := sol.VnfLcmOpOcc{ChangedInfo: op.ChangedInfo}.Redacted()
+		n.ChangedInfo, n.ChangedExtConnectivity, n.ModificationsTriggeredByVnfPkgChange = shown.ChangedInfo, op.ChangedExtConnectivity, op.Modifications
+	}
 	if status == sol.NotificationStatusResult && op.ResourceChanges != nil {
 		n.AffectedVnfcs = op.ResourceChanges.AffectedVnfcs
 		n.AffectedVirtualLinks = op.ResourceChanges.AffectedVirtualLinks

@@ -2,7 +2,6 @@ package lcm
 
 import (
 	"context"
-	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -13,9 +12,12 @@ type Plan struct {
 	Starting   []Phase // run in STARTING; their failure leaves nothing behind (ROLLED_BACK)
 	Processing []Phase // run in PROCESSING; their failure is FAILED_TEMP
 	Rollback   []Phase // run in ROLLING_BACK
-	// Completed and RolledBack set the instance's state when the operation ends that way; may be nil.
-	Completed  func(w *Work)
-	RolledBack func(w *Work)
+	// Completed and RolledBack set the instance's attributes when the operation ends that way; may be nil.
+	Completed  func(w *Work) error
+	RolledBack func(w *Work) error
+	// Observe reads what is there after a failure, and Halt ends what goes on for a cancelled operation; nil where the VIM is not concerned.
+	Observe func(ctx context.Context, w *Work) error
+	Halt    func(ctx context.Context, w *Work) error
 }
 
 // phases lists the phases of an operation's state.
@@ -32,6 +34,21 @@ func (p *Plan) phases(s sol.LcmOperationStateType) []Phase {
 	return nil
 }
 
+// hooks gives the operations' names in the interface Vnflcm of a VNFD (SOL001); a mgmt driver's hooks are <name>_start and <name>_end, and those
+// of the rollback <name>_rollback_start and <name>_rollback_end.
+var hooks = map[sol.LcmOperationType]string{
+	sol.LcmOperationInstantiate:   "instantiate",
+	sol.LcmOperationScale:         "scale",
+	sol.LcmOperationScaleToLevel:  "scale_to_level",
+	sol.LcmOperationChangeFlavour: "change_flavour",
+	sol.LcmOperationTerminate:     "terminate",
+	sol.LcmOperationHeal:          "heal",
+	sol.LcmOperationOperate:       "operate",
+	sol.LcmOperationChangeExtConn: "change_external_connectivity",
+	sol.LcmOperationChangeVnfpkg:  "change_current_package",
+	sol.LcmOperationModifyInfo:    "modify_information",
+}
+
 // Planner makes the plan of every operation from the drivers.
 type Planner struct {
 	Infras  Infras
@@ -41,32 +58,48 @@ type Planner struct {
 
 // Plan returns the phases of w's operation. Hooks that the VNFD does not implement are left out.
 func (p *Planner) Plan(w *Work) (*Plan, error) {
+	name, ok := hooks[w.Op.Type]
+	if !ok {
+		return nil, Errorf(CodeUnprocessable, "operation %s is not supported", w.Op.Type)
+	}
+	if w.Op.Type == sol.LcmOperationModifyInfo {
+		return &Plan{
+			Processing: p.hooked(w, name, Phase{Name: "modify", Run: modify}),
+			Rollback:   p.hooked(w, name+"_rollback", Phase{Name: "rollback_modify", Run: func(context.Context, *Work) error { return nil }}),
+			Completed:  modified,
+			RolledBack: unmodified,
+		}, nil
+	}
 	infra, err := p.infra(w.Instance)
 	if err != nil {
 		return nil, err
 	}
-	grant := Phase{Name: "grant", Run: p.grant}
+	inventory := func(ctx context.Context, w *Work) error {
+		had := w.Instance.Instantiated
+		if err := infra.Inventory(ctx, w); err != nil {
+			return err
+		}
+		return w.settle(had)
+	}
+	plan := &Plan{
+		Starting: []Phase{{Name: "grant", Run: p.grant}},
+		Observe:  inventory,
+		Halt:     func(ctx context.Context, w *Work) error { return infra.Halt(ctx, w, w.Op.Cancel) },
+	}
 	switch w.Op.Type {
 	case sol.LcmOperationInstantiate:
-		return &Plan{
-			Starting: []Phase{grant},
-			Processing: p.hooked(w, "instantiate",
-				Phase{Name: "infra", Run: infra.Instantiate},
-				Phase{Name: "inventory", Run: infra.Inventory}),
-			Rollback: p.hooked(w, "instantiate_rollback",
-				Phase{Name: "rollback_infra", Run: infra.Terminate}),
-			Completed:  instantiated,
-			RolledBack: notInstantiated,
-		}, nil
+		plan.Processing = p.hooked(w, name, Phase{Name: "infra", Run: infra.Instantiate}, Phase{Name: "inventory", Run: inventory})
+		plan.Rollback = p.hooked(w, name+"_rollback", Phase{Name: "rollback_infra", Run: infra.Terminate})
+		plan.Completed, plan.RolledBack = instantiated, notInstantiated
 	case sol.LcmOperationTerminate:
-		return &Plan{
-			Starting:   []Phase{grant},
-			Processing: p.hooked(w, "terminate", Phase{Name: "infra", Run: infra.Terminate}),
-			Completed:  notInstantiated,
-		}, nil
-	default:
-		return nil, Errorf(CodeUnprocessable, "operation %s is not supported", w.Op.Type)
+		plan.Processing = p.hooked(w, name, Phase{Name: "infra", Run: infra.Terminate})
+		plan.Completed = notInstantiated
+	default: // whether there is a way back is the state machine's business
+		plan.Processing = p.hooked(w, name, Phase{Name: "infra", Run: infra.Change}, Phase{Name: "inventory", Run: inventory})
+		plan.Rollback = p.hooked(w, name+"_rollback", Phase{Name: "rollback_infra", Run: infra.Restore}, Phase{Name: "rollback_inventory", Run: inventory})
+		plan.Completed, plan.RolledBack = changed, restored
 	}
+	return plan, nil
 }
 
 // infra finds the driver of the instance's VIM.
@@ -124,19 +157,15 @@ func (p *Planner) grant(ctx context.Context, w *Work) error {
 	return nil
 }
 
-// instantiated ends a successful instantiation.
-func instantiated(w *Work) { w.Instance.State = sol.InstantiationStateInstantiated }
-
-// notInstantiated ends a termination or a rolled back instantiation: the VIM holds nothing any more.
-func notInstantiated(w *Work) {
-	w.Instance.State = sol.InstantiationStateNotInstantiated
-	for _, r := range w.Instance.Inventory {
-		if r.VNFC != "" && !slices.Contains(w.effects.ForgetVNFCs, r.VNFC) {
-			w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, r.VNFC)
-		}
+// modify is the one phase of a MODIFY_INFO: the instance is stored with the tick.
+func modify(_ context.Context, w *Work) error {
+	model := w.VNFD
+	if w.Op.VnfPkgID == "" {
+		model = nil
 	}
-	w.Instance.Instantiated = nil
-	w.Instance.Inventory = nil
-	w.Instance.VimConnections = nil
-	w.Instance.HoldsResources = false
+	bad, err := patch(w.Instance, w.Op.Params, model, w.Op.VnfPkgID)
+	if err != nil {
+		return err
+	}
+	return Unprocessable(bad...)
 }

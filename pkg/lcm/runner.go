@@ -1,6 +1,7 @@
 package lcm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,34 +89,70 @@ func (r *Runner) work(ctx context.Context, op *Operation, i *Instance) (*Work, e
 		Log:   r.Log.With("op_id", op.ID, "vnf_instance_id", op.InstanceID, "operation", string(op.Type)),
 		claim: Claim{OperationID: op.ID, InstanceID: op.InstanceID, Epoch: op.Epoch},
 	}
-	var err error
-	if w.VNFD, err = r.Packages.ModelOf(ctx, i.VnfPkgID); err != nil {
-		return w, err
-	}
-	if w.Package, err = r.Packages.Files(ctx, i.VnfPkgID); err != nil {
-		return w, err
-	}
-	id, err := flavourID(op, i)
+	now, former, err := sides(op, i)
 	if err != nil {
 		return w, err
 	}
-	if w.Flavour = w.VNFD.Flavour(id); w.Flavour == nil {
-		return w, Errorf(CodeUnprocessable, "the VNFD %s has no flavour %q", i.VnfdID, id)
+	o, err := r.origin(ctx, now, op.Type)
+	if err != nil {
+		return w, err
 	}
-	return w, nil
+	w.VNFD, w.Flavour, w.Package = o.VNFD, o.Flavour, o.Package
+	if former != nil {
+		w.Former, err = r.origin(ctx, *former, op.Type)
+	}
+	return w, err
 }
 
-// flavourID is the deployment flavour an operation works on.
-func flavourID(op *Operation, i *Instance) (string, error) {
+// side names what an instance is made from before or after an operation.
+type side struct{ vnfPkgID, flavourID string }
+
+// sides says what an operation works with now, and what is on its other side where that differs.
+func sides(op *Operation, i *Instance) (now side, former *side, err error) {
 	if op.Type == sol.LcmOperationInstantiate {
 		var req sol.InstantiateVnfRequest
 		if err := json.Unmarshal(op.Params, &req); err != nil {
-			return "", fmt.Errorf("decode the operation's request: %w", err)
+			return side{}, nil, fmt.Errorf("decode the operation's request: %w", err)
 		}
-		return req.FlavourID, nil
+		return side{i.VnfPkgID, req.FlavourID}, nil, nil
 	}
-	if i.Instantiated == nil {
-		return "", Errorf(CodeConflict, "the instance has no record of an instantiation")
+	if op.Before != nil {
+		i = op.Before
 	}
-	return i.Instantiated.FlavourID, nil
+	before := side{vnfPkgID: i.VnfPkgID}
+	if i.Instantiated != nil {
+		before.flavourID = i.Instantiated.FlavourID
+	}
+	after := before
+	if op.Scope != nil {
+		after.flavourID = op.Scope.Flavour
+	}
+	after.vnfPkgID = cmp.Or(op.VnfPkgID, after.vnfPkgID)
+	switch {
+	case after == before:
+		return before, nil, nil
+	case op.State == sol.LcmOperationStateRollingBack:
+		return before, &after, nil
+	}
+	return after, &before, nil
+}
+
+// origin loads one side. Only MODIFY_INFO does without a flavour, of an instance that is not instantiated.
+func (r *Runner) origin(ctx context.Context, s side, t sol.LcmOperationType) (*Origin, error) {
+	model, err := r.Packages.ModelOf(ctx, s.vnfPkgID)
+	if err != nil {
+		return nil, err
+	}
+	o := &Origin{VNFD: model}
+	if o.Package, err = r.Packages.Files(ctx, s.vnfPkgID); err != nil {
+		return nil, err
+	}
+	o.Flavour = model.Flavour(s.flavourID)
+	switch {
+	case o.Flavour != nil || s.flavourID == "" && t == sol.LcmOperationModifyInfo:
+		return o, nil
+	case s.flavourID == "":
+		return nil, Errorf(CodeConflict, "the instance has no record of an instantiation")
+	}
+	return nil, Errorf(CodeUnprocessable, "the VNFD %s has no flavour %q", model.ID, s.flavourID)
 }

@@ -23,9 +23,13 @@ type Store interface {
 	// with ifVersion it is CodePrecondition when the version differs.
 	DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []Message) error
 
+	// HoldInstance locks the instance, refuses with CodeConflict when an operation is active, calls change, and stores the instance as that
+	// left it. No operation is admitted meanwhile: change MUST be bounded.
+	HoldInstance(ctx context.Context, id string, change func(*Instance) error) error
+
 	// Admit locks the instance, calls check on it in the transaction, refuses with CodeConflict when an
-	// operation is active, and stores the operation, its message, its job and the instance as check left
-	// it: all or nothing.
+	// operation is active, and stores the operation as it is then, its message, its job and the instance as check left
+	// it: all or nothing. check may be called again.
 	Admit(ctx context.Context, op *Operation, m []Message, check func(*Instance) error) error
 	// Operation returns CodeNotFound when there is none.
 	Operation(ctx context.Context, id string) (*Operation, error)
@@ -60,7 +64,8 @@ type Query struct {
 	// States limits operations to these states.
 	States []sol.LcmOperationStateType
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
-	// Extensions, Instantiated and Inventory; of operations Params, Error, ResourceChanges and ChangedInfo.
+	// Extensions, Instantiated, Inventory, Params and FormerVims; of operations Params, Error, ResourceChanges, ChangedInfo,
+	// ChangedExtConnectivity and Modifications.
 	Brief bool
 }
 

@@ -67,7 +67,11 @@ func (t *tick) run(ctx context.Context) (time.Duration, bool, error) {
 				return 0, false, err
 			}
 		}
-		err := t.call(ctx, phases[at])
+		run := phases[at].Run
+		if t.op.Cancel != "" {
+			run = t.halt
+		}
+		err := t.call(ctx, Phase{phases[at].Name, run})
 		switch after, why, waiting := Waiting(ctx, err); {
 		case errors.Is(err, ErrFenced):
 			return 0, false, err
@@ -80,6 +84,8 @@ func (t *tick) run(ctx context.Context) (time.Duration, bool, error) {
 			if err != nil || !again || after > t.tune.InlineWait || !sleep(ctx, after) {
 				return after, again, err
 			}
+		case t.op.Cancel != "":
+			return t.end(ctx, EventCancelled, t.cancelled())
 		default:
 			last := at == len(phases)-1
 			t.finish()
@@ -133,14 +139,20 @@ func (t *tick) leave(ctx context.Context) (done bool, err error) {
 		return false, err
 	case sol.LcmOperationStateProcessing:
 		if t.plan.Completed != nil {
-			t.plan.Completed(t.work)
+			if err := t.plan.Completed(t.work); err != nil {
+				_, _, err = t.end(ctx, EventFailed, err)
+				return true, err
+			}
 		}
 		t.op.Error = nil
 		_, _, err := t.move(ctx, EventCompleted)
 		return true, err
 	case sol.LcmOperationStateRollingBack:
 		if t.plan.RolledBack != nil {
-			t.plan.RolledBack(t.work)
+			if err := t.plan.RolledBack(t.work); err != nil {
+				_, _, err = t.end(ctx, EventFailed, err)
+				return true, err
+			}
 		}
 		_, _, err := t.move(ctx, EventRolledBack)
 		return true, err
@@ -187,18 +199,75 @@ func (t *tick) failed(ctx context.Context, err error) (after time.Duration, agai
 	return after, true, t.commit(context.WithoutCancel(ctx))
 }
 
-// end fails the operation for good.
+// end gives the operation up: it failed for good, or has come to rest after a cancel.
 func (t *tick) end(ctx context.Context, ev Event, err error) (time.Duration, bool, error) {
+	if err := t.observe(ctx); err != nil {
+		return 0, false, err
+	}
 	t.op.Error = FailureOf(err, t.op.Phase)
 	t.op.Waiting = ""
 	if t.rec != nil {
 		t.rec.State, t.rec.Finished, t.rec.Error, t.rec.Detail = PhaseFailed, t.Clock.Now(), t.op.Error, ""
-		t.rec.Attempts++
+		if ev == EventFailed {
+			t.rec.Attempts++
+		}
 	}
-	if t.op.State == sol.LcmOperationStateStarting && t.op.Type == sol.LcmOperationInstantiate && !t.instance.HoldsResources {
-		t.instance.VimConnections = nil
+	if t.op.State == sol.LcmOperationStateStarting {
+		t.unstart()
 	}
 	return t.move(context.WithoutCancel(ctx), ev)
+}
+
+// unstart takes back what the admission did to the instance.
+func (t *tick) unstart() {
+	switch before := t.op.Before; {
+	case before != nil:
+		t.instance.VimConnections = before.VimConnections
+	case t.op.Type == sol.LcmOperationInstantiate && !t.instance.HoldsResources:
+		t.instance.VimConnections, t.instance.Params = nil, nil
+	}
+}
+
+// observeTime bounds the look at what is there after a failure.
+const observeTime = 20 * time.Second
+
+// observe makes the instance say what is really there, if that can be told: an operation that is given up may have done a part of its work. Only
+// ErrFenced is returned. It is best effort, and not done when this node stops.
+func (t *tick) observe(ctx context.Context) error {
+	stopping := ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTickBudget)
+	looked := t.op.Phase == "" || t.op.Phase == "inventory" || t.op.Phase == "rollback_inventory"
+	if t.op.State == sol.LcmOperationStateStarting || t.op.Before == nil || t.plan == nil || t.plan.Observe == nil || looked || stopping {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), observeTime)
+	defer cancel()
+	instance, op, effects := *t.instance, *t.op, t.work.effects
+	err := t.call(ctx, Phase{t.op.Phase, t.plan.Observe})
+	if err == nil || errors.Is(err, ErrFenced) {
+		return err
+	}
+	t.Log.InfoContext(ctx, "no inventory after the failure", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "error", err)
+	*t.instance, *t.op, t.work.effects = instance, op, effects
+	return nil
+}
+
+// halt takes the place of the phase of an operation that is to be cancelled. Before PROCESSING there is nothing to end.
+func (t *tick) halt(ctx context.Context, w *Work) error {
+	if t.op.State == sol.LcmOperationStateStarting || t.plan.Halt == nil {
+		return nil
+	}
+	return t.plan.Halt(ctx, w)
+}
+
+// cancelled is the reason of a cancelled operation.
+func (t *tick) cancelled() error {
+	e := &Error{
+		Code: CodeConflict, Title: "Cancelled", Detail: fmt.Sprintf("Cancelled by the user (%s) in phase %q", t.op.Cancel, t.op.Phase),
+	}
+	if t.op.State == sol.LcmOperationStateStarting {
+		return e
+	}
+	return e.WithHint("retry it to go on where it stopped, roll it back, or mark it failed")
 }
 
 // move applies an event of the state machine and commits it with its notification.
@@ -207,9 +276,10 @@ func (t *tick) move(ctx context.Context, ev Event) (time.Duration, bool, error) 
 	if err != nil {
 		return 0, false, err
 	}
-	if ev == EventFailed {
+	if ev == EventFailed || ev == EventCancelled {
 		t.op.FailedIn = t.op.State
 	}
+	t.op.Cancel = ""
 	if ev == EventGranted && t.op.Type == sol.LcmOperationInstantiate {
 		t.instance.HoldsResources = true // committed before the first of them is made
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -111,7 +110,7 @@ func (s *Store) DeleteInstance(ctx context.Context, id string, ifVersion *int64,
 			return orNotFound(err, "VNF instance", id)
 		}
 		if ifVersion != nil && *ifVersion != r.Version {
-			return changed("VNF instance", id)
+			return lcm.Changed("VNF instance", id)
 		}
 		if err := s.noActive(ctx, tx, id); err != nil {
 			return err
@@ -132,14 +131,6 @@ func (s *Store) DeleteInstance(ctx context.Context, id string, ifVersion *int64,
 	})
 }
 
-// changed is the answer to an If-Match that does not match.
-func changed(kind, id string) *lcm.Error {
-	return &lcm.Error{
-		Code: lcm.CodePrecondition, Title: "Changed meanwhile",
-		Detail: fmt.Sprintf("%s %s has been changed since the version that If-Match names", kind, id), Hint: "read it again and decide anew",
-	}
-}
-
 // noActive returns CodeConflict, naming the operation in the way, when one holds the instance. The caller has locked the instance,
 // and whoever makes an operation active does so too, so that the answer stays true.
 func (s *Store) noActive(ctx context.Context, tx pgx.Tx, instanceID string) error {
@@ -153,13 +144,31 @@ func (s *Store) noActive(ctx context.Context, tx pgx.Tx, instanceID string) erro
 	if err != nil || len(ops) == 0 {
 		return err
 	}
-	op := ops[0]
-	hint := "wait until it has ended"
-	if op.State == string(sol.LcmOperationStateFailedTemp) {
-		hint = "retry it, roll it back or mark it failed first"
+	return lcm.InTheWay(ops[0].ID, sol.LcmOperationType(ops[0].Type), sol.LcmOperationStateType(ops[0].State))
+}
+
+// HoldInstance implements lcm.Store.
+func (s *Store) HoldInstance(ctx context.Context, id string, change func(*lcm.Instance) error) error {
+	if !known(id) {
+		return notFound("VNF instance", id)
 	}
-	return (&lcm.Error{
-		Code: lcm.CodeConflict, Title: "Operation in the way",
-		Detail: fmt.Sprintf("operation %s (%s) of this VNF instance is %s", op.ID, op.Type, op.State),
-	}).WithHint(hint)
+	return s.inTx(ctx, "hold instance", func(tx pgx.Tx) error {
+		i, err := s.instance(ctx, tx, id, "FOR NO KEY UPDATE")
+		if err != nil {
+			return err
+		}
+		if err := s.noActive(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := change(i); err != nil {
+			return err
+		}
+		r, err := s.encodeInstance(i)
+		if err != nil {
+			return err
+		}
+		b := &pgx.Batch{}
+		queueInstance(b, r)
+		return tx.SendBatch(ctx, b).Close()
+	})
 }

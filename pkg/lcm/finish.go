@@ -1,0 +1,128 @@
+package lcm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// givenPairs are the members of a request that become attributes of the instance once the operation has succeeded.
+type givenPairs struct {
+	Extensions             sol.KeyValuePairs `json:"extensions"`
+	ConfigurableProperties sol.KeyValuePairs `json:"vnfConfigurableProperties"`
+	AdditionalParams       sol.KeyValuePairs `json:"additionalParams"`
+}
+
+func (w *Work) given() (givenPairs, error) {
+	var g givenPairs
+	if err := json.Unmarshal(w.Op.Params, &g); err != nil {
+		return g, fmt.Errorf("decode the operation's request: %w", err)
+	}
+	return g, nil
+}
+
+// instantiated ends a successful instantiation.
+func instantiated(w *Work) error {
+	g, err := w.given()
+	if err != nil {
+		return err
+	}
+	i := w.Instance
+	i.State = sol.InstantiationStateInstantiated
+	i.Extensions = mergePairs(i.Extensions, g.Extensions)
+	i.ConfigurableProperties = mergePairs(i.ConfigurableProperties, g.ConfigurableProperties)
+	i.FormerVims = nil
+	return nil
+}
+
+// changed ends a successful change of an instance: what the request brought holds from now on.
+func changed(w *Work) error {
+	i, before := w.Instance, w.Op.Before
+	if before == nil {
+		return nil
+	}
+	switch w.Op.Type {
+	case sol.LcmOperationChangeFlavour, sol.LcmOperationChangeVnfpkg:
+		g, err := w.given()
+		if err != nil {
+			return err
+		}
+		i.Params = mergePairs(i.Params, remembered(g.AdditionalParams))
+		i.Extensions = mergePairs(i.Extensions, g.Extensions)
+		i.ConfigurableProperties = mergePairs(i.ConfigurableProperties, g.ConfigurableProperties)
+	default:
+	}
+	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
+		setPackage(i, w.VNFD, w.Op.VnfPkgID)
+		w.Op.Modifications = orNil(changedPackage(before, i))
+	}
+	w.Op.ChangedInfo = changedInfo(before, i)
+	return nil
+}
+
+// modified ends a MODIFY_INFO.
+func modified(w *Work) error {
+	if w.Op.Before == nil {
+		return nil
+	}
+	info := sol.VnfInfoModifications{}
+	if c := changedInfo(w.Op.Before, w.Instance); c != nil {
+		info = *c
+	}
+	p := changedPackage(w.Op.Before, w.Instance)
+	info.VnfdID, info.VnfProvider, info.VnfProductName = p.VnfdID, p.VnfProvider, p.VnfProductName
+	info.VnfSoftwareVersion, info.VnfdVersion = p.VnfSoftwareVersion, p.VnfdVersion
+	w.Op.ChangedInfo = orNil(info)
+	return nil
+}
+
+// unmodified ends the rollback of a MODIFY_INFO.
+func unmodified(w *Work) error {
+	before := w.Op.Before
+	if before == nil {
+		return nil
+	}
+	i := *before
+	i.Version, i.Updated = w.Instance.Version, w.Instance.Updated
+	*w.Instance = i
+	w.Op.ChangedInfo = nil
+	return nil
+}
+
+// restored ends the rollback of any other change.
+func restored(w *Work) error {
+	if w.Op.Before != nil {
+		w.Instance.VimConnections = w.Op.Before.VimConnections
+	}
+	return nil
+}
+
+// notInstantiated ends a termination or a rolled back instantiation: the VIM holds nothing any more.
+func notInstantiated(w *Work) error {
+	for _, r := range w.Instance.Inventory {
+		w.forget(r.VNFC)
+	}
+	w.Instance.release()
+	return nil
+}
+
+// release makes the instance one that has nothing in its VIM.
+func (i *Instance) release() {
+	i.State = sol.InstantiationStateNotInstantiated
+	if former := maps.Clone(i.VimConnections); len(former) > 0 {
+		maps.DeleteFunc(former, func(_ string, c sol.VimConnectionInfo) bool { return c.Extra[ExtraOwner] != nil })
+		i.FormerVims = former
+	}
+	i.Instantiated, i.Inventory, i.VimConnections, i.Params = nil, nil, nil, nil
+	i.HoldsResources = false
+}
+
+// forget lets go of what is remembered of a VNFC's machine when the tick commits.
+func (w *Work) forget(vnfc string) {
+	if vnfc != "" && !slices.Contains(w.effects.ForgetVNFCs, vnfc) {
+		w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, vnfc)
+	}
+}

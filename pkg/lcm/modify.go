@@ -1,0 +1,195 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// Modify admits a MODIFY_INFO operation (SOL003 clause 5.4.3.3.4). raw is the JSON merge patch (RFC 7396); ifVersion is the version that
+// If-Match names, and CodePrecondition the answer when the instance has another.
+func (s *Service) Modify(ctx context.Context, id string, req sol.VnfInfoModificationRequest, raw json.RawMessage, ifVersion *int64) (*Operation, error) {
+	return s.submit(ctx, id, modifyTask(req, raw, ifVersion))
+}
+
+func modifyTask(req sol.VnfInfoModificationRequest, raw json.RawMessage, ifVersion *int64) task {
+	given, gone := connectionsOf(raw)
+	return task{
+		kind: sol.LcmOperationModifyInfo, raw: raw, conns: given, vnfdID: req.VnfdID, pkgID: req.VnfPkgID,
+		decide: func(d *draft) error {
+			if ifVersion != nil && *ifVersion != d.instance.Version {
+				return Changed("VNF instance", d.instance.ID)
+			}
+			if d.next != nil && d.nextID == d.instance.VnfPkgID {
+				d.next, d.nextID = nil, "" // it has that package
+			}
+			if d.next != nil && d.present.Flavour != nil {
+				if d.next.Flavour = d.next.VNFD.Flavour(d.present.Flavour.ID); d.next.Flavour == nil {
+					d.refuse("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", d.present.Flavour.ID, flavourIDs(d.next.VNFD))
+				}
+			}
+			if len(given)+len(gone) > 0 {
+				if err := d.modifyConnections(gone); err != nil {
+					return err
+				}
+			}
+			patched := *d.instance
+			bad, err := patch(&patched, raw, nil, "")
+			d.bad = append(d.bad, bad...)
+			return err
+		},
+	}
+}
+
+// connectionsOf takes the VIM connections of a patch apart: those that it gives, and the keys of those that it takes away.
+func connectionsOf(raw json.RawMessage) (given map[string]sol.VimConnectionInfo, gone []string) {
+	var body struct {
+		Connections map[string]*sol.VimConnectionInfo `json:"vimConnectionInfo"`
+	}
+	_ = json.Unmarshal(raw, &body) // what is malformed is found by patch
+	given = map[string]sol.VimConnectionInfo{}
+	for key, c := range body.Connections {
+		if c == nil {
+			gone = append(gone, key)
+		} else {
+			given[key] = *c
+		}
+	}
+	return given, gone
+}
+
+// modifyConnections takes VIM connections away and checks what is left. They belong to an instantiation.
+func (d *draft) modifyConnections(gone []string) error {
+	const at = "/vimConnectionInfo"
+	if d.instance.State != sol.InstantiationStateInstantiated {
+		return pointAt(Errorf(CodeConflict, "VNF instance %s is NOT_INSTANTIATED and has no VIM connections", d.instance.ID).
+			WithHint("give them with the instantiation"), at)
+	}
+	conns := maps.Clone(d.instance.VimConnections)
+	for _, key := range gone {
+		delete(conns, key)
+	}
+	d.instance.VimConnections = conns
+	key, vim, ok := PrimaryVim(conns)
+	if !ok {
+		d.refuse(at, "would leave the VNF without a connection to its VIM")
+	} else if _, ok := d.infras.Infra(vim.VimType); !ok {
+		d.refuse(at+"/"+Escape(key)+"/vimType", "vimType %q is not supported", vim.VimType)
+	}
+	return nil
+}
+
+// patch applies the body of a MODIFY_INFO to an instance, but for its VIM connections, and says what is wrong with it. model and pkgID are of
+// the package that it changes to, nil for none.
+func patch(i *Instance, raw json.RawMessage, model *vnfd.VNFD, pkgID string) ([]InvalidParam, error) {
+	var body map[string]any
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return nil, Errorf(CodeInvalid, "the body is no JSON object: %w", err)
+	}
+	var bad []InvalidParam
+	for name, to := range map[string]*string{"vnfInstanceName": &i.Name, "vnfInstanceDescription": &i.Description} {
+		if v, ok := body[name]; ok {
+			*to, _ = v.(string) // null is no name
+		}
+	}
+	for name, to := range map[string]*sol.KeyValuePairs{
+		"metadata": &i.Metadata, "extensions": &i.Extensions, "vnfConfigurableProperties": &i.ConfigurableProperties,
+	} {
+		if v, ok := body[name]; ok {
+			merged, _ := MergePatch(map[string]any(*to), v).(map[string]any)
+			*to = mergePairs(nil, merged)
+		}
+	}
+	if _, ok := body["metadata"]; ok {
+		bad = badMapping(i.Metadata)
+	}
+	more, err := patchVNFCs(i, raw)
+	if model != nil {
+		setPackage(i, model, pkgID)
+	}
+	return append(bad, more...), err
+}
+
+// patchVNFCs applies vnfcInfoModifications.
+func patchVNFCs(i *Instance, raw json.RawMessage) ([]InvalidParam, error) {
+	var body struct {
+		Modifications []sol.VnfcInfoModifications `json:"vnfcInfoModifications"`
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return nil, Errorf(CodeInvalid, "the body is malformed: %w", err)
+	}
+	if len(body.Modifications) == 0 {
+		return nil, nil
+	}
+	info := sol.InstantiatedVnfInfo{}
+	if i.Instantiated != nil {
+		info = *i.Instantiated
+		info.VnfcInfo = slices.Clone(info.VnfcInfo)
+	}
+	var bad []InvalidParam
+	for n, m := range body.Modifications {
+		at := slices.IndexFunc(info.VnfcInfo, func(c sol.VnfcInfo) bool { return c.ID == m.ID })
+		if at < 0 {
+			bad = append(bad, InvalidParam{
+				fmt.Sprintf("/vnfcInfoModifications/%d/id", n),
+				fmt.Sprintf("the VNF has no VNFC %q; it has %s", m.ID, listed(info.VnfcInfo, func(c sol.VnfcInfo) string { return c.ID })),
+			})
+			continue
+		}
+		c := &info.VnfcInfo[at]
+		c.VnfcConfigurableProperties = mergePairs(c.VnfcConfigurableProperties, m.VnfcConfigurableProperties)
+	}
+	if i.Instantiated != nil {
+		i.Instantiated = &info
+	}
+	return bad, nil
+}
+
+// setPackage makes a package the instance's.
+func setPackage(i *Instance, model *vnfd.VNFD, pkgID string) {
+	i.VnfdID, i.VnfPkgID = model.ID, pkgID
+	i.Provider, i.ProductName = model.Provider, model.ProductName
+	i.SoftwareVersion, i.VnfdVersion = model.SoftwareVersion, model.Version
+}
+
+// mapping is the member of an instance's metadata that gives VNFCs their ids: for each VDU the ids by index.
+const mapping = "VDU_VNFc_mapping"
+
+// badMapping checks it, if the metadata has it.
+func badMapping(metadata sol.KeyValuePairs) []InvalidParam {
+	v, ok := metadata[mapping]
+	if !ok {
+		return nil
+	}
+	const at = "/metadata/" + mapping
+	vdus, ok := v.(map[string]any)
+	if !ok {
+		return []InvalidParam{{at, "is not an object with a list of VNFC ids for each VDU"}}
+	}
+	var bad []InvalidParam
+	owner := map[string]string{}
+	for _, vdu := range sortedKeys(vdus) {
+		here := at + "/" + Escape(vdu)
+		ids, ok := vdus[vdu].([]any)
+		if !ok {
+			bad = append(bad, InvalidParam{here, "is not a list"})
+		}
+		for n, e := range ids {
+			id, ok := e.(string)
+			switch other, taken := owner[id]; {
+			case !ok || id == "":
+				bad = append(bad, InvalidParam{fmt.Sprintf("%s/%d", here, n), "is not a VNFC id"})
+			case taken:
+				bad = append(bad, InvalidParam{fmt.Sprintf("%s/%d", here, n), fmt.Sprintf("%q is listed twice, for %s and %s", id, other, vdu)})
+			default:
+				owner[id] = vdu
+			}
+		}
+	}
+	return bad
+}

@@ -1,0 +1,104 @@
+package lcm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// settle completes what an infra driver's inventory has seen with what only the domain knows: scale levels, and which VNFCs are started.
+// had is the record from before this inventory.
+func (w *Work) settle(had *sol.InstantiatedVnfInfo) error {
+	i := w.Instance.Instantiated
+	if i == nil {
+		return nil
+	}
+	levels, err := w.scaleLevels()
+	if err != nil {
+		return err
+	}
+	i.ScaleStatus, i.MaxScaleLevels = nil, nil
+	for _, a := range w.Flavour.Aspects {
+		i.ScaleStatus = append(i.ScaleStatus, sol.ScaleInfo{AspectID: a.ID, ScaleLevel: levels[a.ID]})
+		i.MaxScaleLevels = append(i.MaxScaleLevels, sol.ScaleInfo{AspectID: a.ID, ScaleLevel: a.MaxScaleLevel})
+	}
+	w.settleStates()
+	w.forgetReplaced(had)
+	return nil
+}
+
+// scaleLevels are those of the numbers of VNFCs that there are.
+func (w *Work) scaleLevels() (map[string]int, error) {
+	if w.Op.Type == sol.LcmOperationInstantiate {
+		var req sol.InstantiateVnfRequest
+		if err := json.Unmarshal(w.Op.Params, &req); err != nil {
+			return nil, fmt.Errorf("decode the operation's request: %w", err)
+		}
+		return levelOf(w.Flavour, w.Flavour.Level(req.InstantiationLevelID)), nil
+	}
+	if w.Op.Before == nil {
+		return scaleLevels(w.Instance.Instantiated), nil
+	}
+	if w.Op.Scope == nil {
+		return scaleLevels(w.Op.Before.Instantiated), nil
+	}
+	from, to := stay(w.Op.Before.Instantiated, ""), w.Op.Scope
+	if w.Op.State == sol.LcmOperationStateRollingBack {
+		from, to = to, from
+	}
+	now := countVNFCs(w.Instance.Instantiated)
+	switch {
+	case !scales(w.Op.Type) || equalCounts(now, to.Counts):
+		return to.ScaleLevels, nil
+	case equalCounts(now, from.Counts):
+		return from.ScaleLevels, nil
+	}
+	return reached(w.Flavour, from, to, now), nil
+}
+
+// equalCounts compares numbers of VNFCs; a VDU that is absent has none.
+func equalCounts(a, b map[string]int) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	none := func(_ string, n int) bool { return n == 0 }
+	maps.DeleteFunc(a, none)
+	maps.DeleteFunc(b, none)
+	return maps.Equal(a, b)
+}
+
+// settleStates sets which VNFCs are started. Only OPERATE changes that of a machine, and there the driver has looked; a new machine is started.
+func (w *Work) settleStates() {
+	i := w.Instance.Instantiated
+	stopped := len(i.VnfcInfo) > 0
+	for n := range i.VnfcInfo {
+		c := &i.VnfcInfo[n]
+		if w.Op.Before != nil && (w.Op.Type != sol.LcmOperationOperate || c.VnfcState == "") {
+			if old, _, ok := w.Op.Before.VNFC(c.ID); ok && old.VnfcResourceInfoID == c.VnfcResourceInfoID {
+				c.VnfcState = old.VnfcState
+			}
+		}
+		if c.VnfcState == "" {
+			c.VnfcState = sol.VnfOperationalStateStarted
+		}
+		stopped = stopped && c.VnfcState == sol.VnfOperationalStateStopped
+	}
+	i.VnfState = sol.VnfOperationalStateStarted
+	if stopped {
+		i.VnfState = sol.VnfOperationalStateStopped
+	}
+}
+
+// forgetReplaced lets go of the machines that are not those of their VNFCs any more.
+func (w *Work) forgetReplaced(had *sol.InstantiatedVnfInfo) {
+	if had == nil {
+		return
+	}
+	for _, old := range had.VnfcInfo {
+		same := func(c sol.VnfcInfo) bool { return c.ID == old.ID && c.VnfcResourceInfoID == old.VnfcResourceInfoID }
+		if !slices.ContainsFunc(w.Instance.Instantiated.VnfcInfo, same) {
+			w.forget(old.ID)
+		}
+	}
+}
