@@ -2,10 +2,127 @@ package openstack
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-func (j *job) changeConnectivity(context.Context) error {
-	return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", j.w.Op.Type)
+// changeConnectivity connects the VNF as the request says. Only the CP part of nfv changes: a connection point on another network gets another port,
+// one with other addresses keeps its port, and the servers stay.
+func (j *job) changeConnectivity(ctx context.Context) error {
+	return j.stackUpdated(ctx, j.stackName(), j.goalStack, nil)
+}
+
+// reconnected adds to what an operation decides anew the connection points of links that have gone to another network, although the request does not
+// name them.
+func reconnected(fresh userdata.Fresh, before, after []sol.ExtVirtualLinkData) userdata.Fresh {
+	return func(kind, name, leaf string) bool {
+		if fresh(kind, name, leaf) {
+			return true
+		}
+		if kind != "CP" || leaf != "network" && leaf != "fixed_ips" && leaf != "port" {
+			return false
+		}
+		node, index := name, -1
+		if m := trailingIndex.FindStringSubmatch(name); m != nil {
+			if i, err := strconv.Atoi(m[2]); err == nil {
+				node, index = m[1], i
+			}
+		}
+		was, had := userdata.Find(before, node, index)
+		is, has := userdata.Find(after, node, index)
+		return had && has && before[was.Link].ResourceID != after[is.Link].ResourceID
+	}
+}
+
+// badConnectivity finds what the request asks for and would not come about.
+func (d *Driver) badConnectivity(r lcm.Request) ([]lcm.InvalidParam, error) {
+	g, err := d.goalOf(planned(r))
+	if err != nil {
+		return nil, nil //nolint:nilerr // whoever assembles the stack reports it
+	}
+	b, err := d.templates.Load(g.files, g.flavour.ID)
+	if err != nil {
+		return nil, nil //nolint:nilerr // likewise
+	}
+	var req wishes
+	if err := json.Unmarshal(r.Params, &req); err != nil {
+		return nil, fmt.Errorf("decode the request: %w", err)
+	}
+	asked := map[string]bool{}
+	for _, p := range b.Template.Params() {
+		if len(p) < 3 || p[0] != "CP" {
+			continue
+		}
+		if name, ok := p[1].(string); ok && (p[2] == "network" || p[2] == "port") {
+			asked[name] = true
+		}
+	}
+	var bad []lcm.InvalidParam
+	for n, l := range req.ExtVirtualLinks {
+		for m, cp := range l.ExtCps {
+			at := fmt.Sprintf("/extVirtualLinks/%d/extCps/%d", n, m)
+			c := g.flavour.CP(cp.CpdID)
+			if c == nil { // reported by the domain
+				continue
+			}
+			if !asked[cp.CpdID] {
+				bad = append(bad, lcm.InvalidParam{Pointer: at + "/cpdId", Detail: fmt.Sprintf(
+					"%s cannot be connected to another link: the package's template does not take its network from nfv.CP.%s", cp.CpdID, cp.CpdID,
+				)})
+			}
+			bad = append(bad, badPorts(g, l, cp, at)...)
+			bad = append(bad, unusedConfigs(g, cp, max(g.counts[c.VDU], 1), at)...)
+		}
+	}
+	return bad, nil
+}
+
+// badPorts finds link ports that a connection point names and its link does not have.
+func badPorts(g goal, l sol.ExtVirtualLinkData, cp sol.VnfExtCpData, at string) []lcm.InvalidParam {
+	if i := slices.IndexFunc(g.ext, func(o sol.ExtVirtualLinkData) bool { return o.ID == l.ID }); i >= 0 {
+		l = g.ext[i]
+	}
+	var bad []lcm.InvalidParam
+	for _, key := range slices.Sorted(maps.Keys(cp.CpConfig)) {
+		if port := cp.CpConfig[key].LinkPortID; port != "" && givenPort(l, cp.CpConfig[key]) == "" {
+			bad = append(bad, lcm.InvalidParam{
+				Pointer: at + "/cpConfig/" + lcm.Escape(key) + "/linkPortId",
+				Detail:  fmt.Sprintf("the link %s has no extLinkPorts entry with the id %q", l.ID, port),
+			})
+		}
+	}
+	return bad
+}
+
+// unusedConfigs finds configurations that the request adds to a connection point of which the VNF has no instance for them: whoever gives a
+// new key for a VNFC that has one under another key means to replace it, and would wonder why nothing happens.
+func unusedConfigs(g goal, cp sol.VnfExtCpData, instances int, at string) []lcm.InvalidParam {
+	used := map[string]bool{}
+	for i := range instances {
+		if p, ok := userdata.Find(g.ext, cp.CpdID, i); ok {
+			used[p.Key] = true
+		}
+	}
+	var bad []lcm.InvalidParam
+	for _, key := range slices.Sorted(maps.Keys(cp.CpConfig)) {
+		c := cp.CpConfig[key]
+		deleted := c.ParentCpConfigID == "" && c.LinkPortID == "" && len(c.CpProtocolData) == 0
+		if used[key] || deleted {
+			continue
+		}
+		bad = append(bad, lcm.InvalidParam{
+			Pointer: at + "/cpConfig/" + lcm.Escape(key),
+			Detail: fmt.Sprintf("%s has %d instances, which have the configurations %s; give this one under one of these keys, or set the one that it replaces to null",
+				cp.CpdID, instances, strings.Join(slices.Sorted(maps.Keys(used)), ", ")),
+		})
+	}
+	return bad
 }

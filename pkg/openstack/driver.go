@@ -36,6 +36,8 @@ type Config struct {
 	// NodeAlive tells whether another node of this VNFM runs, so that its uploads are left alone and a dead
 	// node's are done again at once. nil: an upload of another node counts as dead when it has said nothing for a minute.
 	NodeAlive func(ctx context.Context, node string) bool
+	// PublicURL is where clients reach our API, for the links in requests to coordination servers; without a slash at the end.
+	PublicURL string
 	// WrapTransport puts a layer around every HTTP call, e.g. for metrics; may be nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }

@@ -103,15 +103,19 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 		return goal{}, err
 	}
 	g.remembered, _ = w.Instance.Params["nfv"].(map[string]any)
-	g.ext = mergeLinks(g.ext, req.ExtVirtualLinks)
+	before := g.ext
+	g.ext = mergeLinks(before, req.ExtVirtualLinks)
 	g.managed = mergeManaged(g.managed, req.ExtManagedVirtualLinks)
 	after, _ := origins(w)
 	g.flavour, g.files, g.named = after.Flavour, after.Package, flavourMember[w.Op.Type]
 	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
 		g.counts = w.Op.Scope.Counts
 	}
-	g.fresh = freshOf(w.Op.Type, req)
-	return g, nil
+	g.fresh = reconnected(freshOf(w.Op.Type, req), before, g.ext)
+	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
+		g.fresh, err = freshPackage(g, w.Op.Params)
+	}
+	return g, err
 }
 
 // flavourMember is the member of a request that decides on the templates.

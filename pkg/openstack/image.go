@@ -2,6 +2,8 @@ package openstack
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/http"
@@ -61,11 +63,36 @@ func (j *job) taggedImages(ctx context.Context) ([]image, error) {
 	return all, nil
 }
 
+// contentTag tells an image of the instance by what it is made from. Packages have images of the same name with other content: without a
+// checksum every VNFD's is another.
+func contentTag(img *vnfd.SwImage, vnfdID string) string {
+	if img.ChecksumHash != "" {
+		vnfdID = ""
+	}
+	h := sha256.New()
+	for _, part := range []string{img.Name, img.ChecksumAlgorithm, img.ChecksumHash, img.DiskFormat, img.ContainerFormat, vnfdID} {
+		_, _ = fmt.Fprintf(h, "%d %s ", len(part), part)
+	}
+	_, _ = fmt.Fprintf(h, "%d %d", img.MinDiskBytes, img.MinRAMBytes)
+	return "gybe-image-" + hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// is says whether an image of the instance is the one of the package with this content tag.
+func (i image) is(tag string) bool { return slices.Contains(i.Tags, tag) }
+
+// tagOf is the content tag of an image of the package.
+func (j *job) tagOf(img *vnfd.SwImage) string { return contentTag(img, j.w.VNFD.ID) }
+
 // provideImages uploads the images of the package that the grant does not name, and puts their ids into the grant.
 func (j *job) provideImages(ctx context.Context) error {
+	return j.provide(ctx, packaged(j.w.Flavour))
+}
+
+// provide does it for some of them.
+func (j *job) provide(ctx context.Context, nodes []imageNode) error {
 	var missing []imageNode
 	todo := map[string]*vnfd.SwImage{}
-	for _, n := range packaged(j.w.Flavour) {
+	for _, n := range nodes {
 		if j.w.Op.Grant == nil || j.w.Op.Grant.Images[n.node] == "" {
 			missing = append(missing, n)
 			todo[n.image.Name] = n.image
@@ -94,7 +121,7 @@ func (j *job) provideImages(ctx context.Context) error {
 	}
 	for i, name := range names { // steps that were done before this tick
 		if ids[i] == "" {
-			if ids[i], err = j.recordedImage(name, found); err != nil {
+			if ids[i], err = j.recordedImage(todo[name], found); err != nil {
 				return err
 			}
 		}
@@ -114,18 +141,18 @@ func (j *job) provideImages(ctx context.Context) error {
 }
 
 // recordedImage finds the image of a step that an earlier tick finished.
-func (j *job) recordedImage(name string, found func() ([]image, error)) (string, error) {
+func (j *job) recordedImage(img *vnfd.SwImage, found func() ([]image, error)) (string, error) {
 	all, err := found()
 	if err != nil {
 		return "", err
 	}
 	for _, i := range all {
-		if i.Name == name && i.Status == active {
+		if i.is(j.tagOf(img)) && i.Status == active {
 			return i.ID, nil
 		}
 	}
-	return "", lcm.Errorf(lcm.CodeUpstream, "the image %s was uploaded to %s and is not there any more", name, j.conn.base).
-		WithHint("roll the operation back and instantiate again")
+	return "", lcm.Errorf(lcm.CodeUpstream, "the image %s was uploaded to %s and is not there any more", img.Name, j.conn.base).
+		WithHint("roll the operation back and start it again")
 }
 
 // uploading is the checkpoint of the step that uploads an image.
@@ -159,7 +186,7 @@ func (j *job) imageUploaded(ctx context.Context, s *lcm.Step, img *vnfd.SwImage,
 		return "", err
 	}
 	for _, i := range all {
-		if i.Name == img.Name && i.Status == active {
+		if i.is(j.tagOf(img)) && i.Status == active {
 			return i.ID, nil
 		}
 	}
@@ -167,7 +194,7 @@ func (j *job) imageUploaded(ctx context.Context, s *lcm.Step, img *vnfd.SwImage,
 		return "", lcm.Wait(3*time.Second, fmt.Sprintf("node %s is uploading image %s", cp.Node, img.Name))
 	}
 	for _, i := range all { // half of what a dead predecessor wanted to make
-		if i.Name == img.Name {
+		if i.is(j.tagOf(img)) {
 			if err := j.deleteImage(ctx, i.ID); err != nil {
 				return "", err
 			}
@@ -232,10 +259,10 @@ func (j *job) ownUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, cp 
 	return cp.ID, nil
 }
 
-// createImage makes the record of an image, private and tagged with the instance, before its data.
+// createImage makes the record of an image, private and tagged with the instance and its content, before its data.
 func (j *job) createImage(ctx context.Context, img *vnfd.SwImage) (string, error) {
 	body := map[string]any{
-		"name": img.Name, "visibility": "private", "tags": []string{j.w.Instance.ID},
+		"name": img.Name, "visibility": "private", "tags": []string{j.w.Instance.ID, j.tagOf(img)},
 		"disk_format": first(img.DiskFormat, "qcow2"), "container_format": first(img.ContainerFormat, "bare"),
 		"min_disk": roundUp(img.MinDiskBytes, 1_000_000_000, 1<<30), "min_ram": roundUp(img.MinRAMBytes, 1_000_000, 1<<20),
 	}

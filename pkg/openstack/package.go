@@ -2,14 +2,277 @@ package openstack
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
-func (j *job) changePackage(context.Context) error {
-	return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", j.w.Op.Type)
+// A change of package is a rolling update: unit by unit the stack becomes what the new package says, one update of Heat each, and after each the
+// coordination server is asked whether to go on; a last update brings what belongs to no unit. A rollback goes back through the units in the
+// opposite order. The units are the VNFCs: the VDUs in the order of vdu_params (or of the VNFD), the VNFCs of a VDU in that of vnfcInfo, the
+// highest index first. VNFCs that share a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
+
+// changePackage brings the instance to the new package.
+func (j *job) changePackage(ctx context.Context) error {
+	p, err := packageParamsOf(j.w.Op.Params)
+	if err != nil {
+		return err
+	}
+	if err := j.provide(ctx, changedImages(j.w, p)); err != nil {
+		return err
+	}
+	r, err := j.rollout(j.w, p)
+	if err != nil {
+		return err
+	}
+	for i, u := range r.units {
+		if err := j.rolled(ctx, r, i, i+1, "package"); err != nil {
+			return err
+		}
+		if err := j.coordinated(ctx, u, u.params.New, false); err != nil {
+			return err
+		}
+	}
+	if err := j.stackUpdated(ctx, j.stackName(), j.noted(r, r.next, "package-all"), nil); err != nil {
+		return err
+	}
+	return j.pruned(ctx, r.next)
 }
 
-func (j *job) restorePackage(context.Context) error {
-	return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", j.w.Op.Type)
+// restorePackage brings the instance back to the package that it had.
+func (j *job) restorePackage(ctx context.Context) error {
+	p, err := packageParamsOf(j.w.Op.Params)
+	if err != nil {
+		return err
+	}
+	r, err := j.rollout(j.w, p)
+	if err != nil {
+		return err
+	}
+	st, err := j.presentStack(ctx)
+	if err != nil {
+		return err
+	}
+	from := j.progress(st, len(r.units))
+	if from == 0 {
+		err = j.stackUpdated(ctx, j.stackName(), j.noted(r, r.old, "rollback-all"), nil)
+	}
+	for i := from - 1; i >= 0 && err == nil; i-- {
+		if err = j.rolled(ctx, r, i, i, "rollback"); err == nil {
+			err = j.coordinated(ctx, r.units[i], r.units[i].params.Old, true)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return j.pruned(ctx, r.old)
+}
+
+// rollout is what a change of package goes through.
+type rollout struct {
+	goal      goal
+	old, next *userdata.Stack
+	mix       *userdata.Mix
+	units     []unit
+}
+
+// unit is what is changed by one update.
+type unit struct {
+	params vduParams
+	// name is that of the template's resource or, for VNFCs that share some, of the VDU.
+	name string
+	// vnfcs are the vnfcInfo ids that its VNFCs had before the operation.
+	vnfcs []string
+	// resources are the top-level resources of the template.
+	resources []string
+}
+
+// rollout computes the two ends and the units between. It depends on the operation alone, not on how far it is.
+func (d *Driver) rollout(w *lcm.Work, p packageParams) (*rollout, error) {
+	g, err := d.goalOf(w)
+	if err != nil {
+		return nil, err
+	}
+	r := rollout{goal: g}
+	if r.next, err = d.build(g); err != nil {
+		return nil, err
+	}
+	former, err := d.formerGoal(w)
+	if err != nil {
+		return nil, err
+	}
+	if r.old, err = d.build(former); err != nil {
+		return nil, err
+	}
+	if r.mix, err = userdata.NewMix(r.old, r.next); err != nil {
+		return nil, g.packageFault(err)
+	}
+	before := w.Instance
+	if w.Op.Before != nil {
+		before = w.Op.Before
+	}
+	for _, t := range p.targets(g.flavour) {
+		r.units = append(r.units, r.unitsOf(before, t)...)
+	}
+	return &r, nil
+}
+
+// unitsOf are the units of a VDU.
+func (r *rollout) unitsOf(before *lcm.Instance, t vduParams) []unit {
+	var out []unit
+	shared := unit{params: t, name: t.VDU}
+	for _, c := range before.Instantiated.VnfcInfo {
+		if c.VduID != t.VDU {
+			continue
+		}
+		_, res, _ := before.VNFC(c.ID)
+		index, numbered := res.Metadata["vdu_idx"].(float64)
+		name := fmt.Sprintf("%s-%d", t.VDU, int(index))
+		if !numbered || !r.mix.Has(name) {
+			shared.vnfcs = append(shared.vnfcs, c.ID)
+			continue
+		}
+		out = append(out, unit{params: t, name: name, vnfcs: []string{c.ID}, resources: []string{name}})
+	}
+	if len(shared.vnfcs) > 0 {
+		shared.resources = r.mix.Holding(t.VDU)
+		out = append(out, shared)
+	}
+	return out
+}
+
+// stack is the stack in which the first n units are new.
+func (r *rollout) stack(n int) (*userdata.Stack, error) {
+	var resources []string
+	for _, u := range r.units[:n] {
+		resources = append(resources, u.resources...)
+	}
+	return r.mix.Stack(resources)
+}
+
+// rolled updates the stack to the state in which the first n units are new: unit i is the one that changes.
+func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) error {
+	u := r.units[i]
+	target := fmt.Sprintf("%s (%d of %d)", u.name, i+1, len(r.units))
+	return j.stackUpdated(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
+		s, err := r.stack(n)
+		if err != nil {
+			return nil, err
+		}
+		return j.noted(r, s, fmt.Sprintf("%s-%d-of-%d", way, n, len(r.units)))(ctx)
+	}, func(context.Context) error {
+		if r.mix.Remade(u.resources) { // other machines, with host keys of their own
+			j.w.ForgetVNFCs(u.vnfcs...)
+		}
+		return nil
+	})
+}
+
+// noted is a stack as it is sent: with the note by which a rollback finds out how far the operation came, and with its VNFCs in the zones to
+// which an earlier update of the operation had to move them.
+func (j *job) noted(r *rollout, s *userdata.Stack, note string) wanted {
+	return func(ctx context.Context) (*userdata.Stack, error) {
+		st, err := j.presentStack(ctx)
+		if err != nil {
+			return nil, err
+		}
+		now, _, err := j.stackParameters(ctx, st, r.goal)
+		if err != nil {
+			return nil, err
+		}
+		c := *s
+		c.Note = note
+		moved := map[string]any{}
+		for key, zone := range zonesIn(s.NFV) {
+			if is := zonesIn(now)[key]; is != "" && is != zone && zone == zonesIn(r.old.NFV)[key] {
+				moved[key] = map[string]any{"locationConstraints": is}
+			}
+		}
+		c.NFV, _ = lcm.MergePatch(s.NFV, map[string]any{"VDU": moved}).(map[string]any)
+		return &c, nil
+	}
+}
+
+// zonesIn are the zones in nfv, by the names below nfv.VDU.
+func zonesIn(nfv map[string]any) map[string]string {
+	out := map[string]string{}
+	vdus, _ := nfv["VDU"].(map[string]any)
+	for key, e := range vdus {
+		leaves, _ := e.(map[string]any)
+		if zone, ok := leaves["locationConstraints"].(string); ok {
+			out[key] = zone
+		}
+	}
+	return out
+}
+
+// progress says how many units may be new, wholly or in part: what the note of the stack's last update says, if that was this operation's.
+func (j *job) progress(st *stack, units int) int {
+	if !slices.Contains(st.Tags, j.w.Op.ID) {
+		return 0
+	}
+	for _, tag := range st.Tags {
+		var n, of int
+		if tag == "package-all" {
+			return units
+		}
+		if _, err := fmt.Sscanf(tag, "package-%d-of-%d", &n, &of); err == nil {
+			return min(n, units)
+		}
+		if _, err := fmt.Sscanf(tag, "rollback-%d-of-%d", &n, &of); err == nil {
+			return min(n+1, units)
+		}
+	}
+	return 0
+}
+
+// freshPackage says which leaves a change of package decides anew for VNFCs that are there: what the VDUs that are changed are made from, and
+// what the VNFCs of others have not had; beside those of connection points.
+func freshPackage(g goal, params json.RawMessage) (userdata.Fresh, error) {
+	p, err := packageParamsOf(params)
+	if err != nil {
+		return nil, err
+	}
+	cps := g.fresh
+	held, _ := g.nfv["VDU"].(map[string]any)
+	return func(kind, name, leaf string) bool {
+		if kind != "VDU" {
+			return cps(kind, name, leaf)
+		}
+		if leaf != "computeFlavourId" && leaf != "vcImageId" {
+			return false
+		}
+		leaves, _ := held[name].(map[string]any)
+		if _, has := leaves[leaf]; !has {
+			return true
+		}
+		m := trailingIndex.FindStringSubmatch(name)
+		return p.targeted(g.flavour, name) || m != nil && p.targeted(g.flavour, m[1])
+	}, nil
+}
+
+// badPackage finds what is wrong with how the package is to be changed.
+func (d *Driver) badPackage(r lcm.Request) ([]lcm.InvalidParam, error) {
+	p, err := packageParamsOf(r.Params)
+	if err != nil {
+		return nil, nil //nolint:nilerr // whoever assembles the stack reports it
+	}
+	bad := p.check()
+	g, err := d.goalOf(planned(r))
+	if err != nil {
+		return bad, nil //nolint:nilerr // likewise
+	}
+	former, err := d.formerGoal(planned(r))
+	if err != nil {
+		return nil, err
+	}
+	if g.class != former.class {
+		bad = append(bad, lcm.InvalidParam{Pointer: "/additionalParams/lcm-operation-user-data-class", Detail: fmt.Sprintf(
+			"the VNF was made with %s; a change of the package cannot go from there to %s", former.class, g.class,
+		)})
+	}
+	return bad, nil
 }

@@ -62,6 +62,9 @@ func (j *job) body(st *userdata.Stack, token string) map[string]any {
 	if token != "" {
 		tags += "," + token
 	}
+	if st.Note != "" {
+		tags += "," + st.Note
+	}
 	return map[string]any{
 		"template": st.Template, "files": st.Files, "parameters": st.Parameters(),
 		"timeout_mins": max(int(j.cfg.StackTimeout/time.Minute), 1), "disable_rollback": true, "tags": tags,

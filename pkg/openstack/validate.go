@@ -31,7 +31,23 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 		}
 		bad = append(bad, more...)
 	}
-	return lcm.Unprocessable(bad...)
+	more, err := d.badChange(r)
+	if err != nil {
+		return err
+	}
+	return lcm.Unprocessable(append(bad, more...)...)
+}
+
+// badChange finds what is wrong with a request beside the stack that it leads to.
+func (d *Driver) badChange(r lcm.Request) ([]lcm.InvalidParam, error) {
+	switch r.Type {
+	case sol.LcmOperationChangeExtConn:
+		return d.badConnectivity(r)
+	case sol.LcmOperationChangeVnfpkg:
+		return d.badPackage(r)
+	default:
+		return nil, nil
+	}
 }
 
 // assembles says what keeps the stack of a request from being assembled.

@@ -107,10 +107,12 @@ func (t *Template) Has(resource string) bool { return slices.Contains(t.Resource
 
 // Params lists the paths below the parameter nfv that the template asks for, each once, in the order they are met. An item is
 // a string, or an int for the index of a list. Paths that are themselves computed are left out.
-func (t *Template) Params() [][]any {
+func (t *Template) Params() [][]any { return params(t.root) }
+
+func params(top *yaml.Node) [][]any {
 	var out [][]any
 	seen := map[string]bool{}
-	walk(t.root, func(n *yaml.Node) {
+	walk(top, func(n *yaml.Node) {
 		arg := function(n, "get_param")
 		if arg == nil || arg.Kind != yaml.SequenceNode || len(arg.Content) < 2 || arg.Content[0].Value != "nfv" {
 			return
@@ -137,9 +139,11 @@ func (t *Template) Params() [][]any {
 }
 
 // nestedTypes lists the resource types that are file names, also those of group members.
-func (t *Template) nestedTypes() []string {
+func (t *Template) nestedTypes() []string { return nestedTypes(field(t.root, "resources")) }
+
+func nestedTypes(top *yaml.Node) []string {
 	var out []string
-	walk(field(t.root, "resources"), func(n *yaml.Node) {
+	walk(top, func(n *yaml.Node) {
 		v := field(n, "type")
 		if v != nil && v.Kind == yaml.ScalarNode && isYAML(v.Value) && !slices.Contains(out, v.Value) {
 			out = append(out, v.Value)

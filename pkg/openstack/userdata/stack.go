@@ -40,6 +40,8 @@ type Stack struct {
 	Files    map[string]string
 	// NFV is the value of the parameter nfv. A leaf that the template asks for and nobody gave a value is nil.
 	NFV map[string]any
+	// Note is one more tag of the stack, without a comma and of at most 80 characters; "" for none.
+	Note string
 }
 
 // Parameters is the parameters member of Heat's request.

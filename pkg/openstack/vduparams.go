@@ -1,0 +1,178 @@
+package openstack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/coordination"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// packageParams are the additionalParams of CHANGE_VNFPKG that say how it is done. They hold for one operation only.
+type packageParams struct {
+	// VDUs are those whose VNFCs are changed, in this order; nil means all, in the order of the VNFD.
+	VDUs []vduParams `json:"vdu_params"`
+	// CoordinateNew and CoordinateOld name Python scripts of the package, which are not run.
+	CoordinateNew string `json:"lcm-operation-coordinate-new-vnf"`
+	CoordinateOld string `json:"lcm-operation-coordinate-old-vnf"`
+}
+
+// vduParams is an entry of vdu_params.
+type vduParams struct {
+	VDU string `json:"vdu_id"`
+	// New and Old are about a VNFC that has just been changed, or changed back.
+	New *vnfcParams `json:"new_vnfc_param"`
+	Old *vnfcParams `json:"old_vnfc_param"`
+}
+
+// vnfcParams says whom to ask when a VNFC has been changed, before the next one is.
+type vnfcParams struct {
+	// CP is the connection point or floating address of the VNFC whose address takes the place of a host that Endpoint lacks.
+	CP string `json:"cp_name"`
+	// Endpoint is the coordination server's URL. Where it has no host, or {ip}, the address of CP is meant.
+	Endpoint       string             `json:"endpoint"`
+	Authentication *coordination.Auth `json:"authentication"`
+	// Timeout bounds a coordination, in seconds; a number or its text.
+	Timeout any `json:"timeout"`
+	// Action is the coordinationActionName; default defaultAction.
+	Action string `json:"coordinationActionName"`
+	// Input is added to inputParams.
+	Input sol.KeyValuePairs `json:"inputParams"`
+	// Certificate is what the server's certificate is trusted by, beside the system's authorities (PEM).
+	Certificate string `json:"trustedCertificate"`
+}
+
+// Defaults of vnfcParams.
+const (
+	coordinationTimeout = time.Hour
+	defaultAction       = "change_vnfpkg"
+)
+
+// ipPlaceholder stands in an endpoint for the address of the VNFC.
+const ipPlaceholder = "{ip}"
+
+// packageParamsOf reads a request's parameters. The error points at what cannot be read.
+func packageParamsOf(raw json.RawMessage) (packageParams, error) {
+	var req struct {
+		AdditionalParams packageParams `json:"additionalParams"`
+	}
+	err := json.Unmarshal(raw, &req)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return packageParams{}, lcm.Unprocessable(lcm.InvalidParam{
+			Pointer: "/" + strings.ReplaceAll(wrong.Field, ".", "/"), Detail: "a JSON " + wrong.Value + " cannot be used here",
+		})
+	}
+	if err != nil {
+		return packageParams{}, lcm.Errorf(lcm.CodeInvalid, "the request cannot be decoded: %w", err)
+	}
+	return req.AdditionalParams, nil
+}
+
+// targets lists the VDUs to change, in order.
+func (p packageParams) targets(f *vnfd.Flavour) []vduParams {
+	if p.VDUs != nil {
+		return p.VDUs
+	}
+	var out []vduParams
+	for _, v := range f.VDUs {
+		out = append(out, vduParams{VDU: v.Name})
+	}
+	return out
+}
+
+// targeted says whether a node, a VDU or a storage, is changed.
+func (p packageParams) targeted(f *vnfd.Flavour, node string) bool {
+	return slices.ContainsFunc(p.targets(f), func(t vduParams) bool {
+		v := f.VDU(t.VDU)
+		return t.VDU == node || v != nil && slices.Contains(v.Storages, node)
+	})
+}
+
+// check finds what is wrong with the parameters; the domain has looked at the names of the VDUs.
+func (p packageParams) check() []lcm.InvalidParam {
+	const at = "/additionalParams/"
+	var bad []lcm.InvalidParam
+	report := func(pointer, format string, args ...any) {
+		bad = append(bad, lcm.InvalidParam{Pointer: at + pointer, Detail: fmt.Sprintf(format, args...)})
+	}
+	if p.VDUs == nil {
+		for member, script := range map[string]string{"lcm-operation-coordinate-new-vnf": p.CoordinateNew, "lcm-operation-coordinate-old-vnf": p.CoordinateOld} {
+			if script != "" {
+				report(member, "the Python script is not run; give vdu_params with the endpoint of the coordination server instead")
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for i, v := range p.VDUs {
+		where := fmt.Sprintf("vdu_params/%d/", i)
+		if seen[v.VDU] {
+			report(where+"vdu_id", "%s is listed twice", v.VDU)
+		}
+		seen[v.VDU] = true
+		bad = append(bad, v.New.check(at+where+"new_vnfc_param", p.CoordinateNew)...)
+		bad = append(bad, v.Old.check(at+where+"old_vnfc_param", p.CoordinateOld)...)
+	}
+	return bad
+}
+
+// check finds what is wrong with the parameters at pointer; script is the one that the request names for them.
+func (p *vnfcParams) check(pointer, script string) []lcm.InvalidParam {
+	var bad []lcm.InvalidParam
+	report := func(member, format string, args ...any) {
+		bad = append(bad, lcm.InvalidParam{Pointer: pointer + "/" + member, Detail: fmt.Sprintf(format, args...)})
+	}
+	if p == nil || p.Endpoint == "" {
+		if script != "" {
+			report("endpoint", "is missing: the Python script %s is not run; the coordination server that it would ask is asked directly (SOL002 clause 10)", script)
+		}
+		return bad
+	}
+	if u, err := url.Parse(strings.ReplaceAll(p.Endpoint, ipPlaceholder, "192.0.2.1")); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		report("endpoint", "is not an http or https URL")
+	} else if p.needsAddress() && p.CP == "" {
+		report("cp_name", "is missing: the endpoint needs the address of the VNFC")
+	}
+	if _, err := p.timeout(); err != nil {
+		report("timeout", "%v", err)
+	}
+	if p.Authentication != nil {
+		bad = append(bad, p.Authentication.Check(pointer+"/authentication")...)
+	}
+	if p.Certificate != "" && !validPEM([]byte(p.Certificate)) {
+		report("trustedCertificate", "is not a certificate in PEM form")
+	}
+	return bad
+}
+
+// needsAddress says whether the endpoint lacks a host.
+func (p *vnfcParams) needsAddress() bool {
+	if strings.Contains(p.Endpoint, ipPlaceholder) {
+		return true
+	}
+	u, err := url.Parse(p.Endpoint)
+	return err == nil && u.Hostname() == ""
+}
+
+// timeout is how long a coordination may take.
+func (p *vnfcParams) timeout() (time.Duration, error) {
+	seconds, ok := p.Timeout.(float64)
+	if s, text := p.Timeout.(string); text {
+		n, err := strconv.ParseFloat(s, 64)
+		seconds, ok = n, err == nil
+	}
+	switch {
+	case p.Timeout == nil:
+		return coordinationTimeout, nil
+	case !ok || seconds < 1 || seconds > (7*24*time.Hour).Seconds():
+		return 0, errors.New("has to be a number of seconds, 1 to 604800")
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
