@@ -3,9 +3,12 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"net/http"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
@@ -20,13 +23,13 @@ func (j *job) stackFailure(ctx context.Context, action string, st *stack) *lcm.E
 	}
 	for _, r := range culprits(all) {
 		reason := tidy(r.Reason)
+		if strings.Contains(detail, bare(reason)) { // the stack repeats what its resource says, with a longer path
+			reason = ""
+		}
 		if f := j.serverFault(ctx, r); f != "" && !strings.Contains(reason, f) && !strings.Contains(detail, f) {
 			reason = strings.TrimPrefix(reason+"; Nova: "+f, "; ")
 		}
-		if reason == "" || strings.Contains(detail, reason) {
-			continue
-		}
-		detail += fmt.Sprintf("; %s (%s%s): %s", pathOf(r, all), r.Type, prefixed(" ", r.PhysicalID), reason)
+		detail += fmt.Sprintf("; %s (%s%s)%s", pathOf(r, all), r.Type, prefixed(" ", r.PhysicalID), prefixed(": ", reason))
 	}
 	e := &lcm.Error{Code: lcm.CodeUpstream, Title: "Stack " + action + " failed", Detail: detail, Hint: hint(detail)}
 	if quotaText.MatchString(detail) {
@@ -36,6 +39,45 @@ func (j *job) stackFailure(ctx context.Context, action string, st *stack) *lcm.E
 		e.Hint = "remove the cause in the VIM and retry the operation, or roll it back"
 	}
 	return e
+}
+
+// reasonPath is how Heat begins a reason: with what it did and the way to the resource.
+var reasonPath = regexp.MustCompile(`^(Resource \w+ failed: )?(\w+: )?resources\.[^ :]+: `)
+
+// bare is a reason without where it arose.
+func bare(reason string) string { return reasonPath.ReplaceAllString(reason, "") }
+
+// doubts remembers failures that were seen once. A failure is believed at the second look: one that Heat is about to take back, or that another
+// node's update has already overtaken, is none. It is safe for concurrent use.
+type doubts struct {
+	mu   sync.Mutex
+	seen map[string]time.Time
+}
+
+// Times of a doubt: how long after the first look the second one counts, and when a first look is forgotten.
+const (
+	doubtPause = 300 * time.Millisecond
+	doubtAge   = 10 * time.Minute
+)
+
+// confirmed returns nil when the failure of a stack has been seen before, and a wait when this is the first time.
+func (j *job) confirmed(st *stack) error {
+	d := &j.doubts
+	now := j.w.Clock.Now()
+	key := strings.Join(append([]string{st.ID, st.Status, j.w.Op.ID}, st.Tags...), " ")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.seen, func(_ string, at time.Time) bool { return now.Sub(at) > doubtAge })
+	if at, ok := d.seen[key]; ok && now.Sub(at) >= doubtPause {
+		delete(d.seen, key)
+		return nil
+	} else if !ok {
+		if d.seen == nil {
+			d.seen = map[string]time.Time{}
+		}
+		d.seen[key] = now
+	}
+	return lcm.Wait(doubtPause, "stack "+st.Status+", looking again")
 }
 
 // culprits are the failed resources where a failure began, at most three: not the stacks around them, and not those that were
@@ -88,19 +130,13 @@ func prefixed(prefix, s string) string {
 
 // serverFault asks Nova why a server failed.
 func (j *job) serverFault(ctx context.Context, r resource) string {
-	if r.Type != "OS::Nova::Server" || r.PhysicalID == "" {
+	if r.Type != typeServer || r.PhysicalID == "" {
 		return ""
 	}
-	var out struct {
-		Server struct {
-			Fault struct {
-				Message string `json:"message"`
-			} `json:"fault"`
-		} `json:"server"`
-	}
-	err := j.do(ctx, call{what: "read server " + r.PhysicalID, service: nova, method: http.MethodGet, path: "/servers/" + segment(r.PhysicalID), out: &out})
+	sv, err := j.readServer(ctx, r.PhysicalID)
 	if err != nil {
 		j.w.Log.WarnContext(ctx, "fault of a server is not known", "server", r.PhysicalID, "error", err)
+		return ""
 	}
-	return tidy(out.Server.Fault.Message)
+	return tidy(sv.Fault.Message)
 }

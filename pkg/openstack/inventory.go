@@ -48,7 +48,9 @@ func (d *Driver) Inventory(ctx context.Context, w *lcm.Work) error {
 
 // expected says whether the phase under way begins where the resources are as they should be: then a stack that is not there is an error,
 // and not what a failure has left.
-func expected(w *lcm.Work) bool { return strings.HasSuffix(w.Op.Phase, "inventory") || w.Op.Phase == "" }
+func expected(w *lcm.Work) bool {
+	return strings.HasSuffix(w.Op.Phase, "inventory") || w.Op.Phase == ""
+}
 
 // sight is all that was read from the VIM for one inventory.
 type sight struct {

@@ -28,7 +28,7 @@ func (b *builder) levels() map[string]int {
 	for _, c := range b.vnfcs {
 		there[c.vdu.Name]++
 	}
-	if s := b.w.Op.Scope; s != nil && s.ScaleLevels != nil && b.arrived() && b.w.Op.State != sol.LcmOperationStateRollingBack && maps.Equal(there, present(s.Counts))  {
+	if s := b.w.Op.Scope; s != nil && s.ScaleLevels != nil && b.arrived() && b.w.Op.State != sol.LcmOperationStateRollingBack && maps.Equal(there, present(s.Counts)) {
 		return s.ScaleLevels
 	}
 	out := map[string]int{}

@@ -135,6 +135,7 @@ type session struct {
 	projectID string
 	services  map[service]string
 	versions  microversions
+	doubts    doubts
 
 	mu      sync.Mutex
 	token   string    // the token that renewAt belongs to

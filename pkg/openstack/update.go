@@ -46,6 +46,9 @@ func (j *job) nextEffort(z zoneChoice) effort {
 // afterFailure is what the step does about a stack that failed in this try of the operation: one more update when other zones may have
 // room, or else the error.
 func (j *job) afterFailure(ctx context.Context, s *lcm.Step, action string, st *stack, e effort, want wanted) (effort, error) {
+	if err := j.confirmed(st); err != nil {
+		return e, err
+	}
 	failure := j.stackFailure(ctx, action, st)
 	sent, err := want.in(ctx, e.Zones)
 	if err != nil {
