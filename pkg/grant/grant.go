@@ -14,8 +14,8 @@ import (
 
 // Local is a grantor that allows everything at once.
 type Local struct {
-	// Zones are the zones of the VIM that VNFCs may go to. A VDU gets the first, unless the VNFD's placement rules say otherwise; with none the
-	// VIM chooses.
+	// Zones are the zones of the VIM that VNFCs may go to. A VDU gets the first, unless the VNFD's placement rules say otherwise, and may go to
+	// the others when that has no room; with none the VIM chooses.
 	Zones []string
 }
 
@@ -28,6 +28,7 @@ func (l Local) Grant(_ context.Context, w *lcm.Work) (*lcm.Grant, error) {
 	if len(l.Zones) == 0 || w.Flavour == nil {
 		return g, nil
 	}
+	g.OtherZones = l.Zones
 	added, err := w.Additions()
 	if err != nil || len(added) == 0 {
 		return g, err

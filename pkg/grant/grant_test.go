@@ -51,6 +51,7 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, uuid.Validate(g.ID))
 			require.Equal(t, tt.want, g.Zones)
+			require.Equal(t, tt.zones, g.OtherZones, "a zone that has no room must not be the end")
 		})
 	}
 }
