@@ -213,3 +213,20 @@ outputs:
 	change(t, u, http.MethodPatch, "rg", id, map[string]any{"parameters": map[string]any{"n": 1}}, "UPDATE_COMPLETE")
 	require.Equal(t, "sg0", c.State()["servers"][0].Name)
 }
+
+func TestNestedTemplateMayChangeItsName(t *testing.T) {
+	t.Parallel()
+	_, u := start(t)
+	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())
+	waitStack(t, u, id, "CREATE_COMPLETE")
+	before := resources(t, u, "vnf", id, 2)
+
+	top := strings.ReplaceAll(workersTop, "type: worker.yaml", "type: worker.2.yaml")
+	require.NotEqual(t, workersTop, top)
+	change(t, u, http.MethodPatch, "vnf", id, map[string]any{"template": top, "files": map[string]string{"worker.2.yaml": workerFile}}, "UPDATE_COMPLETE")
+	after := resources(t, u, "vnf", id, 2)
+	require.Equal(t, "worker.2.yaml", after["worker-0"].Type)
+	for name, r := range before {
+		require.Equal(t, r.PhysicalID, after[name].PhysicalID, name)
+	}
+}

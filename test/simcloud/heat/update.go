@@ -63,6 +63,9 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 		typ = def.Type
 	}
 	fresh := r.Action == "INIT"
+	if !fresh && isTemplate(r.Type) && isTemplate(typ) {
+		r.Type = typ // Heat takes every nested template for the same type of resource
+	}
 	replace := !fresh && (r.Type != typ || k != r.kind && !k.nested || s.unhealthy(r))
 	var p props
 	var diff []string
