@@ -68,13 +68,14 @@ func equalCounts(a, b map[string]int) bool {
 	return maps.Equal(a, b)
 }
 
-// settleStates sets which VNFCs are started. Only OPERATE changes that of a machine, and there the driver has looked; a new machine is started.
+// settleStates sets which VNFCs are started. What the driver has seen holds; where it has not looked, a machine is what it was, and a new one is
+// started.
 func (w *Work) settleStates() {
 	i := w.Instance.Instantiated
 	stopped := len(i.VnfcInfo) > 0
 	for n := range i.VnfcInfo {
 		c := &i.VnfcInfo[n]
-		if w.Op.Before != nil && (w.Op.Type != sol.LcmOperationOperate || c.VnfcState == "") {
+		if w.Op.Before != nil && c.VnfcState == "" {
 			if old, _, ok := w.Op.Before.VNFC(c.ID); ok && old.VnfcResourceInfoID == c.VnfcResourceInfoID {
 				c.VnfcState = old.VnfcState
 			}
