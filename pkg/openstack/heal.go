@@ -40,9 +40,6 @@ func (j *job) heal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range sick {
-		j.w.ForgetVNFCs(p.vnfc)
-	}
 	if _, err := j.goalStack(ctx); err != nil { // before anything is lost
 		return err
 	}
@@ -69,11 +66,6 @@ func (j *job) heal(ctx context.Context) error {
 
 // healWhole deletes the stack and makes it anew, from the values that held.
 func (j *job) healWhole(ctx context.Context) error {
-	if b := j.w.Op.Before; b != nil && b.Instantiated != nil {
-		for _, c := range b.Instantiated.VnfcInfo {
-			j.w.ForgetVNFCs(c.ID)
-		}
-	}
 	if _, err := j.goalStack(ctx); err != nil { // before anything is lost
 		return err
 	}
@@ -141,20 +133,24 @@ func (j *job) serverDeleted(ctx context.Context, p patient) error {
 			return err
 		}
 		now := j.w.Clock.Now()
-		if asked := cp.Try == j.w.Op.Tries && !cp.Since.IsZero(); asked {
-			if elapsed := now.Sub(cp.Since); elapsed <= j.cfg.ServerTimeout {
-				return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, sv))
+		if cp.Try != j.w.Op.Tries || cp.Since.IsZero() {
+			cp = removal{Try: j.w.Op.Tries, Since: now}
+			if err := s.Save(ctx, cp); err != nil {
+				return err
 			}
-			return j.stuck(p.vnfc, sv, "is not deleted", now.Sub(cp.Since))
 		}
-		if err := s.Save(ctx, removal{Try: j.w.Op.Tries, Since: now}); err != nil {
-			return err
+		elapsed := now.Sub(cp.Since)
+		if elapsed > j.cfg.ServerTimeout {
+			return j.stuck(p.vnfc, sv, "is not deleted", elapsed)
+		}
+		if sv.Task == "deleting" {
+			return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: server %s", p.vnfc, sv))
 		}
 		err = j.do(ctx, call{what: "delete server " + p.server, service: nova, method: http.MethodDelete, path: "/servers/" + segment(p.server)})
 		if err != nil && !notFound(err) {
 			return err
 		}
-		return lcm.Wait(pace(0), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, p.server))
+		return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, p.server))
 	})
 }
 

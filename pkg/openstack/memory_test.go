@@ -25,6 +25,8 @@ type memory struct {
 	phases   map[string]lcm.PhaseRecord
 	steps    []lcm.StepRecord
 	writes   int
+	// forgotten are the VNFCs whose host keys went.
+	forgotten []string
 	// dieAt is the write at which the node dies, dieAfter that it dies after it is done; 0 = never.
 	dieAt    int
 	dieAfter bool
@@ -116,6 +118,7 @@ func (m *memory) CommitTick(_ context.Context, c lcm.Claim, t lcm.Tick) error {
 		if t.Instance != nil {
 			m.instance = copied(*t.Instance)
 		}
+		m.forgotten = append(m.forgotten, t.Effects.ForgetVNFCs...)
 		for _, p := range t.Phases {
 			m.phases[p.Name] = p
 		}
