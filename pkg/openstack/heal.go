@@ -130,7 +130,7 @@ func (j *job) serverDeleted(ctx context.Context, p patient) error {
 			return nil
 		}
 		if err != nil {
-			return err
+			return about(p.vnfc, err)
 		}
 		now := j.w.Clock.Now()
 		if cp.Try != j.w.Op.Tries || cp.Since.IsZero() {
@@ -148,7 +148,7 @@ func (j *job) serverDeleted(ctx context.Context, p patient) error {
 		}
 		err = j.do(ctx, call{what: "delete server " + p.server, service: nova, method: http.MethodDelete, path: "/servers/" + segment(p.server)})
 		if err != nil && !notFound(err) {
-			return err
+			return about(p.vnfc, err)
 		}
 		return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, p.server))
 	})

@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -96,7 +97,7 @@ func (j *job) serverReached(ctx context.Context, s *lcm.Step, vnfc, id, to strin
 		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: the server %s is not in the VIM any more", vnfc, id).WithHint("heal the VNFC, then retry the operation")
 	}
 	if err != nil {
-		return err
+		return about(vnfc, err)
 	}
 	now := j.w.Clock.Now()
 	if cp.Try != j.w.Op.Tries || cp.Since.IsZero() {
@@ -134,9 +135,20 @@ func (j *job) serverReached(ctx context.Context, s *lcm.Step, vnfc, id, to strin
 			return err
 		}
 	} else if err != nil {
-		return err
+		return about(vnfc, err)
 	}
 	return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: %s of server %s", vnfc, action, id))
+}
+
+// about says in a failure which VNFC it is about.
+func about(vnfc string, err error) error {
+	e, ok := errors.AsType[*lcm.Error](err)
+	if !ok {
+		return err
+	}
+	named := *e
+	named.Detail = "VNFC " + vnfc + ": " + e.Detail
+	return &named
 }
 
 // serverState is what Nova says about the state of a server.
