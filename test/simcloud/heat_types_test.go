@@ -100,7 +100,8 @@ func TestEveryResourceType(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "10.9.0.77", r.Attributes["fixed_ips"].([]any)[0].(map[string]any)["ip_address"])
 
-	change(t, u, http.MethodPatch, "all", id, map[string]any{"parameters": map[string]any{"big": true}}, "UPDATE_FAILED")
+	change(t, u, http.MethodPatch, "all", id, map[string]any{"parameters": map[string]any{"big": true}}, "UPDATE_COMPLETE") // a volume grows while it is in use
+	change(t, u, http.MethodPatch, "all", id, map[string]any{"parameters": map[string]any{"big": false}}, "UPDATE_FAILED")   // and does not shrink
 	require.NoError(t, stacks.Delete(t.Context(), u.heat, "all", id).ExtractErr())
 	eventually(t, "nothing left", func() bool { return len(c.State().Since(before)) == 0 })
 }

@@ -202,6 +202,11 @@ func (s *Service) Extend(v *Volume, size int) error {
 	if v.Status != "available" {
 		return badRequest("Invalid volume: Volume %s status must be '('available',)' to extend, currently %s.", v.ID, v.Status)
 	}
+	return s.Grow(v, size)
+}
+
+// Grow extends a volume whatever its status: Heat detaches one that is in use for the moment.
+func (s *Service) Grow(v *Volume, size int) error {
 	if size <= v.Size {
 		return badRequest("Invalid input received: New size for extend must be greater than current size. (current: %d, extended: %d).", v.Size, size)
 	}

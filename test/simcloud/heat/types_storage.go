@@ -36,7 +36,13 @@ func (s *Service) volume() *kind {
 				for _, name := range diff {
 					switch name {
 					case "size":
-						if err := s.cinder.Extend(v, j.p.number("size", v.Size)); err != nil {
+						if j.p.number("size", v.Size) < v.Size {
+							return failf("NotSupported", "Shrinking volume is not supported.")
+						}
+						if j.p.number("size", v.Size) == v.Size {
+							continue
+						}
+						if err := s.cinder.Grow(v, j.p.number("size", v.Size)); err != nil {
 							return err //nolint:wrapcheck // mapped by kind
 						}
 					case "name":
