@@ -45,22 +45,31 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingHappens(t *testing.T) {
 		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":3}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its highest is 3: 3 more is too many"},
 		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":9223372036854775807}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "highest is 3"},
 		{"SCALE", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":2}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its lowest is 0: 2 less is too many"},
-		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"refuse":1,"driver":"bad"}}`, lcm.CodeUnprocessable,
-			[]string{"/additionalParams/driver", "/additionalParams/refuse"}, "is not wanted"},
+		{
+			"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"refuse":1,"driver":"bad"}}`, lcm.CodeUnprocessable,
+			[]string{"/additionalParams/driver", "/additionalParams/refuse"},
+			"is not wanted",
+		},
 
 		{"SCALE_TO_LEVEL", `{}`, lcm.CodeUnprocessable, []string{""}, "either instantiationLevelId or scaleInfo"},
 		{"SCALE_TO_LEVEL", `{"scaleInfo":[]}`, lcm.CodeUnprocessable, []string{""}, "either instantiationLevelId or scaleInfo"},
 		{"SCALE_TO_LEVEL", `{"instantiationLevelId":"big","scaleInfo":[{"aspectId":"workers","scaleLevel":1}]}`, lcm.CodeUnprocessable, []string{"/scaleInfo"}, "one of them"},
 		{"SCALE_TO_LEVEL", `{"instantiationLevelId":"x"}`, lcm.CodeUnprocessable, []string{"/instantiationLevelId"}, "it has default, small, big"},
-		{"SCALE_TO_LEVEL", `{"scaleInfo":[{"aspectId":"workers","scaleLevel":4},{"aspectId":"x","scaleLevel":1},{"aspectId":"workers","scaleLevel":-1}]}`, lcm.CodeUnprocessable,
-			[]string{"/scaleInfo/0/scaleLevel", "/scaleInfo/1/aspectId", "/scaleInfo/2/scaleLevel"}, "has the scale levels 0 to 3, and is at 1"},
+		{
+			"SCALE_TO_LEVEL", `{"scaleInfo":[{"aspectId":"workers","scaleLevel":4},{"aspectId":"x","scaleLevel":1},{"aspectId":"workers","scaleLevel":-1}]}`, lcm.CodeUnprocessable,
+			[]string{"/scaleInfo/0/scaleLevel", "/scaleInfo/1/aspectId", "/scaleInfo/2/scaleLevel"},
+			"has the scale levels 0 to 3, and is at 1",
+		},
 		{"SCALE_TO_LEVEL", `{"scaleInfo":[{"aspectId":"workers","scaleLevel":2},{"aspectId":"workers","scaleLevel":3}]}`, lcm.CodeUnprocessable, []string{"/scaleInfo/1/aspectId"}, "twice"},
 
 		{"CHANGE_FLAVOUR", `{"newFlavourId":"x"}`, lcm.CodeUnprocessable, []string{"/newFlavourId"}, "it has simple, complex"},
 		{"CHANGE_FLAVOUR", `{"newFlavourId":"simple"}`, lcm.CodeUnprocessable, []string{"/newFlavourId"}, "already"},
-		{"CHANGE_FLAVOUR", `{"newFlavourId":"complex","instantiationLevelId":"big","extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[{"cpdId":"x"}]}],` +
-			`"extManagedVirtualLinks":[{"id":"m","vnfVirtualLinkDescId":"y","resourceId":"n"}]}`, lcm.CodeUnprocessable,
-			[]string{"/extManagedVirtualLinks/0/vnfVirtualLinkDescId", "/extVirtualLinks/0/extCps/0/cpdId", "/instantiationLevelId"}, ""},
+		{
+			"CHANGE_FLAVOUR", `{"newFlavourId":"complex","instantiationLevelId":"big","extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[{"cpdId":"x"}]}],` +
+				`"extManagedVirtualLinks":[{"id":"m","vnfVirtualLinkDescId":"y","resourceId":"n"}]}`, lcm.CodeUnprocessable,
+			[]string{"/extManagedVirtualLinks/0/vnfVirtualLinkDescId", "/extVirtualLinks/0/extCps/0/cpdId", "/instantiationLevelId"},
+			"",
+		},
 
 		{"HEAL", `{"vnfcInstanceId":["` + vnfc + `","nobody"],"additionalParams":{"all":"yes"}}`, lcm.CodeUnprocessable, []string{"/additionalParams/all", "/vnfcInstanceId/1"}, "nobody"},
 		{"OPERATE", `{"changeStateTo":"STARTED"}`, lcm.CodeConflict, nil, "already STARTED"},
@@ -69,22 +78,34 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingHappens(t *testing.T) {
 
 		{"CHANGE_EXT_CONN", `{"extVirtualLinks":[]}`, lcm.CodeUnprocessable, []string{"/extVirtualLinks"}, "empty"},
 		{"CHANGE_EXT_CONN", `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[{"cpdId":"x"}]}]}`, lcm.CodeUnprocessable, []string{"/extVirtualLinks/0/extCps/0/cpdId"}, ""},
-		{"CHANGE_EXT_CONN", `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[]}],"vimConnectionInfo":{"vim1":{"vimType":"x"}}}`, lcm.CodeUnprocessable,
-			[]string{"/vimConnectionInfo/vim1/vimType"}, "not supported"},
+		{
+			"CHANGE_EXT_CONN", `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[]}],"vimConnectionInfo":{"vim1":{"vimType":"x"}}}`, lcm.CodeUnprocessable,
+			[]string{"/vimConnectionInfo/vim1/vimType"},
+			"not supported",
+		},
 
 		{"CHANGE_VNFPKG", `{"vnfdId":"unknown"}`, lcm.CodeUnprocessable, []string{"/vnfdId"}, "no onboarded package"},
 		{"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.ClusterID + `"}`, lcm.CodeUnprocessable, []string{"/vnfdId"}, "already"},
-		{"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.NextID + `","additionalParams":{"upgrade_type":"BlueGreen","vdu_params":[{"vdu_id":"x"},{"a":1}]}}`, lcm.CodeUnprocessable,
-			[]string{"/additionalParams/upgrade_type", "/additionalParams/vdu_params/0/vdu_id", "/additionalParams/vdu_params/1/vdu_id"}, `is not "RollingUpdate"`},
+		{
+			"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.NextID + `","additionalParams":{"upgrade_type":"BlueGreen","vdu_params":[{"vdu_id":"x"},{"a":1}]}}`, lcm.CodeUnprocessable,
+			[]string{"/additionalParams/upgrade_type", "/additionalParams/vdu_params/0/vdu_id", "/additionalParams/vdu_params/1/vdu_id"},
+			`is not "RollingUpdate"`,
+		},
 		{"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.NextID + `","additionalParams":{"vdu_params":{}}}`, lcm.CodeUnprocessable, []string{"/additionalParams/vdu_params"}, ""},
 
 		{"MODIFY_INFO", `{"vnfdId":"unknown"}`, lcm.CodeUnprocessable, []string{"/vnfdId"}, ""},
 		{"MODIFY_INFO", `{"vnfdId":"` + apitest.VnfdID + `","vnfPkgId":"` + apitest.VnfPkgID + `x"}`, lcm.CodeUnprocessable, []string{"/vnfPkgId"}, ""},
-		{"MODIFY_INFO", `{"vnfcInfoModifications":[{"id":"` + vnfc + `","vnfcConfigurableProperties":{}},{"id":"x","vnfcConfigurableProperties":{}}]}`, lcm.CodeUnprocessable,
-			[]string{"/vnfcInfoModifications/1/id"}, vnfc},
+		{
+			"MODIFY_INFO", `{"vnfcInfoModifications":[{"id":"` + vnfc + `","vnfcConfigurableProperties":{}},{"id":"x","vnfcConfigurableProperties":{}}]}`, lcm.CodeUnprocessable,
+			[]string{"/vnfcInfoModifications/1/id"},
+			vnfc,
+		},
 		{"MODIFY_INFO", `{"vimConnectionInfo":{"vim1":null}}`, lcm.CodeUnprocessable, []string{"/vimConnectionInfo"}, "without a connection"},
-		{"MODIFY_INFO", `{"metadata":{"VDU_VNFc_mapping":{"a":["x","y","x"],"b":"c","d":[1,"y"]}}}`, lcm.CodeUnprocessable,
-			[]string{"/metadata/VDU_VNFc_mapping/a/2", "/metadata/VDU_VNFc_mapping/b", "/metadata/VDU_VNFc_mapping/d/0", "/metadata/VDU_VNFc_mapping/d/1"}, ""},
+		{
+			"MODIFY_INFO", `{"metadata":{"VDU_VNFc_mapping":{"a":["x","y","x"],"b":"c","d":[1,"y"]}}}`, lcm.CodeUnprocessable,
+			[]string{"/metadata/VDU_VNFc_mapping/a/2", "/metadata/VDU_VNFc_mapping/b", "/metadata/VDU_VNFc_mapping/d/0", "/metadata/VDU_VNFc_mapping/d/1"},
+			"",
+		},
 		{"MODIFY_INFO", `{"metadata":{"VDU_VNFc_mapping":[]}}`, lcm.CodeUnprocessable, []string{"/metadata/VDU_VNFc_mapping"}, ""},
 	} {
 		before := w.instance()

@@ -27,11 +27,14 @@ type Service struct {
 const DefaultDeadline = 2 * time.Hour
 
 // CreateInstance makes a VNF instance resource in NOT_INSTANTIATED (SOL003 clause 5.4.2.3.1). It returns
-// CodeUnprocessable when no enabled package has the vnfdId.
+// CodeUnprocessable when no enabled package has the vnfdId, or the metadata gives VNFCs ids that cannot be.
 func (s *Service) CreateInstance(ctx context.Context, req sol.CreateVnfRequest) (*Instance, error) {
 	model, pkgID, err := s.Packages.Model(ctx, req.VnfdID)
 	if err != nil {
 		return nil, pointAt(err, "/vnfdId")
+	}
+	if err := Unprocessable(badMapping(req.Metadata)...); err != nil {
+		return nil, err
 	}
 	now := s.Clock.Now()
 	i := &Instance{

@@ -19,7 +19,12 @@ var events = []lcm.Event{
 	lcm.EventCancelled, lcm.EventRetry, lcm.EventRollback, lcm.EventFail, lcm.EventCancel,
 }
 
-// Every pair of state and event is decided here, so that a change of the table is a decision and not an accident.
+var operations = []sol.LcmOperationType{
+	sol.LcmOperationInstantiate, sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeFlavour, sol.LcmOperationTerminate,
+	sol.LcmOperationHeal, sol.LcmOperationOperate, sol.LcmOperationChangeExtConn, sol.LcmOperationModifyInfo, sol.LcmOperationChangeVnfpkg,
+}
+
+// Every triple of operation, state and event is decided here, so that a change of the table is a decision and not an accident.
 func TestOperationNeverTakesATransitionTheStandardForbids(t *testing.T) {
 	t.Parallel()
 	want := map[sol.LcmOperationStateType]map[lcm.Event]sol.LcmOperationStateType{
@@ -28,17 +33,41 @@ func TestOperationNeverTakesATransitionTheStandardForbids(t *testing.T) {
 		"FAILED_TEMP":  {"retry": "PROCESSING", "rollback": "ROLLING_BACK", "fail": "FAILED"},
 		"ROLLING_BACK": {"rolled_back": "ROLLED_BACK", "failed": "FAILED_TEMP", "cancel": "ROLLING_BACK", "cancelled": "FAILED_TEMP"},
 	}
-	for _, s := range states {
-		for _, e := range events {
-			to, err := lcm.Next(&lcm.Operation{Type: sol.LcmOperationInstantiate, State: s}, e)
-			if w, ok := want[s][e]; ok {
-				require.NoError(t, err, "%s in %s", e, s)
-				require.Equal(t, w, to, "%s in %s", e, s)
-				continue
+	removes := &lcm.Scope{Remove: []string{"workerNode-1"}}
+	noWayBack := map[sol.LcmOperationType]bool{sol.LcmOperationTerminate: true, sol.LcmOperationHeal: true}
+	noWayBackOfLess := map[sol.LcmOperationType]bool{sol.LcmOperationScale: true, sol.LcmOperationScaleToLevel: true}
+	pairs := 0
+	for _, o := range operations {
+		for _, s := range states {
+			for _, e := range events {
+				for _, scope := range []*lcm.Scope{nil, {}, removes} {
+					to, err := lcm.Next(&lcm.Operation{Type: o, State: s, Scope: scope}, e)
+					w, ok := want[s][e]
+					if e == lcm.EventRollback && (noWayBack[o] || noWayBackOfLess[o] && scope == removes) {
+						ok = false
+					}
+					pairs++
+					if ok {
+						require.NoError(t, err, "%s: %s in %s", o, e, s)
+						require.Equal(t, w, to, "%s: %s in %s", o, e, s)
+						continue
+					}
+					require.Error(t, err, "%s: %s in %s", o, e, s)
+					require.Equal(t, lcm.CodeConflict, lcm.AsError(err).Code)
+				}
 			}
-			require.Error(t, err, "%s in %s", e, s)
-			require.Equal(t, lcm.CodeConflict, lcm.AsError(err).Code)
 		}
+	}
+	require.Equal(t, 10*7*9*3, pairs)
+}
+
+func TestACancelCanOnlyBecomeMoreForceful(t *testing.T) {
+	t.Parallel()
+	for mode, possible := range map[sol.CancelModeType]bool{"": true, sol.CancelModeGraceful: true, sol.CancelModeForceful: false} {
+		op := &lcm.Operation{Type: sol.LcmOperationHeal, State: sol.LcmOperationStateProcessing, Cancel: mode}
+		_, err := lcm.Next(op, lcm.EventCancel)
+		require.Equal(t, possible, err == nil, "%s", mode)
+		require.Equal(t, possible, len(lcm.Allowed(op)) == 1)
 	}
 }
 
