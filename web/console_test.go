@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var pages = map[string]string{
 	"instances": "/ui/", "instance": "/ui/instances/" + cluster, "instance-idle": "/ui/instances/" + idle,
 	"operation": "/ui/operations/" + running, "operation-failed": "/ui/operations/" + failed, "operation-ended": "/ui/operations/" + finished,
+	"operation-scaling": "/ui/operations/" + scaling, "operation-healed": "/ui/operations/" + healed, "operation-modified": "/ui/operations/" + modified,
 	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused, "nodes": "/ui/nodes",
 }
 

@@ -43,7 +43,7 @@ type operationRow struct {
 }
 
 func operationRowOf(op *lcm.Operation, now time.Time) *operationRow {
-	r := &operationRow{ID: op.ID, Name: words(op.Type), State: op.State, Automatic: op.Automatic, Started: op.Started}
+	r := &operationRow{ID: op.ID, Name: operationName(op.Type), State: op.State, Automatic: op.Automatic, Started: op.Started}
 	if lcm.Running(op.State) {
 		r.Phase, r.Took = op.Phase, took(now.Sub(op.Started).Truncate(time.Second))
 	} else {

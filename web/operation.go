@@ -26,9 +26,16 @@ type operationData struct {
 	Error                              *failureData
 	// Choices are what a user can decide now.
 	Choices []string
-	Params  string
-	Ticks   []tick
-	Phases  []*phaseData
+	// Cancel says how the operation is being cancelled, "" when it is not; Cancellable that it can be, or be forced.
+	Cancel      string
+	Cancellable bool
+	Params      string
+	// Scope says what it is to do, Changes and Attributes what it has done.
+	Scope      []pair
+	Changes    []changeRow
+	Attributes []pair
+	Ticks      []tick
+	Phases     []*phaseData
 }
 
 type failureData struct {
@@ -120,7 +127,7 @@ func (c *console) operation(ctx context.Context, a ask) (view, error) {
 // timeline arranges the phases and steps of an operation on one axis of time.
 func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, steps []lcm.StepRecord, now time.Time) *operationData {
 	d := &operationData{
-		ID: op.ID, Name: words(op.Type), InstanceName: short(op.InstanceID), State: op.State, Automatic: op.Automatic,
+		ID: op.ID, Name: operationName(op.Type), InstanceName: short(op.InstanceID), State: op.State, Automatic: op.Automatic,
 		Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node, Error: failureOf(op.Error, nil), Params: document(op.Params),
 	}
 	running := lcm.Running(op.State)
@@ -140,8 +147,16 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 		names = vnfcNames(inst)
 	}
 	for _, ev := range lcm.Allowed(op) {
-		d.Choices = append(d.Choices, string(ev))
+		if ev == lcm.EventCancel {
+			d.Cancellable = true
+		} else {
+			d.Choices = append(d.Choices, string(ev))
+		}
 	}
+	if op.Cancel != "" {
+		d.Cancel = strings.ToLower(string(op.Cancel))
+	}
+	d.Scope, d.Changes, d.Attributes = scopeOf(op, names), changesOf(op, names), attributesOf(op)
 	ax := axis{from: op.Started, to: later(end, op.Started.Add(time.Second))}
 	ax.marks = ax.ticks()
 	d.Elapsed, d.Ticks = took(end.Sub(op.Started)), ax.marks
@@ -216,6 +231,9 @@ func (d *operationData) summary(op *lcm.Operation, done, steps int) string {
 	case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
 		if op.Phase != "" {
 			text += ", phase " + op.Phase
+		}
+		if op.Cancel != "" {
+			text += ", being cancelled"
 		}
 	}
 	if steps > 0 {

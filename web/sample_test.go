@@ -31,6 +31,10 @@ const (
 	running  = "11111111-aaaa-4bbb-8ccc-000000000001"
 	failed   = "22222222-aaaa-4bbb-8ccc-000000000002"
 	finished = "33333333-aaaa-4bbb-8ccc-000000000003"
+	scaling  = "66666666-aaaa-4bbb-8ccc-000000000006"
+	healed   = "77777777-aaaa-4bbb-8ccc-000000000007"
+	modified = "88888888-aaaa-4bbb-8ccc-000000000008"
+	site     = "e5d2c0b1-3c4d-4e5f-8a6b-7c8d9e0f5a55"
 	good     = "44444444-aaaa-4bbb-8ccc-000000000004"
 	refused  = "55555555-aaaa-4bbb-8ccc-000000000005"
 	secret   = "devstack-s3cret"
@@ -210,6 +214,7 @@ func sample() *world {
 		},
 	}
 	w.progress(c)
+	w.grow(instance(site, "site-cluster"))
 	w.packages = samplePackages()
 	w.nodes = []wire.Node{
 		{ID: "7c1f", Name: "gybe-a", Address: "http://10.0.0.11:9890", Version: "0.1.0", Started: began.Add(-3 * time.Hour), Seen: now.Add(-4 * time.Second), Running: 1},

@@ -56,6 +56,19 @@ func words[S ~string](code S) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// operationName is an operation's name for people.
+func operationName(t sol.LcmOperationType) string {
+	switch t { //nolint:exhaustive // the others are words
+	case sol.LcmOperationChangeExtConn:
+		return "Change external connectivity"
+	case sol.LcmOperationChangeVnfpkg:
+		return "Change package"
+	case sol.LcmOperationModifyInfo:
+		return "Modify information"
+	}
+	return words(t)
+}
+
 // stamp is a time for people and machines.
 type stamp struct{ ISO, Text string }
 

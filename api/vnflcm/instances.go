@@ -32,7 +32,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	r.Note(slog.String("vnf_instance_id", i.ID))
 	w.Header().Set("Location", r.Public(instancePath(i.ID)))
 	frame.SetValidators(w, i.Version, i.Updated)
-	return frame.WriteJSON(w, http.StatusCreated, a.instance(r, i))
+	return frame.WriteJSON(w, http.StatusCreated, a.instance(r.Context(), i, r.Public))
 }
 
 func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
@@ -48,7 +48,7 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if frame.NotModified(w, r, i.Version, i.Updated) {
 		return nil
 	}
-	return frame.WriteJSON(w, http.StatusOK, a.instance(r, i))
+	return frame.WriteJSON(w, http.StatusOK, a.instance(r.Context(), i, r.Public))
 }
 
 func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
@@ -62,7 +62,7 @@ func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 			}
 			out := make([]sol.VnfInstance, len(is))
 			for n, i := range is {
-				out[n] = a.instance(r, i)
+				out[n] = a.instance(ctx, i, r.Public)
 			}
 			return out, nil
 		},

@@ -1,7 +1,8 @@
 package vnflcm
 
 import (
-	"github.com/gybe-nfv/gybe/api/frame"
+	"context"
+
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -11,14 +12,14 @@ func instancePath(id string) string  { return Prefix + "/vnf_instances/" + id }
 func operationPath(id string) string { return Prefix + "/vnf_lcm_op_occs/" + id }
 
 // instance makes the resource that clients see: without secrets, with the links of its state.
-func (a *API) instance(r *frame.Request, i *lcm.Instance) sol.VnfInstance {
+func (a *API) instance(ctx context.Context, i *lcm.Instance, public func(string) string) sol.VnfInstance {
 	out := sol.VnfInstance{
 		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description,
 		VnfdID: i.VnfdID, VnfProvider: i.Provider, VnfProductName: i.ProductName,
 		VnfSoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion,
 		VnfConfigurableProperties: i.ConfigurableProperties, VimConnectionInfo: i.VimConnections,
 		InstantiationState: i.State, Metadata: i.Metadata, Extensions: i.Extensions,
-		Links: a.links(r.Context(), i, r.Public(instancePath(i.ID))),
+		Links: a.links(ctx, i, public(instancePath(i.ID))),
 	}
 	if i.State == sol.InstantiationStateInstantiated {
 		out.InstantiatedVnfInfo = i.Instantiated
