@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // currentLinks are the external virtual links that an instance has, as a request would give them.
@@ -116,4 +117,18 @@ func attach(l *sol.ExtVirtualLinkData, given sol.ExtVirtualLinkData) {
 			l.ExtCps = slices.Delete(l.ExtCps, at, at+1)
 		}
 	}
+}
+
+// linksOf leaves out what a flavour has no connection point or virtual link for.
+func linksOf(f *vnfd.Flavour, ext []sol.ExtVirtualLinkData, managed []sol.ExtManagedVirtualLinkData) ([]sol.ExtVirtualLinkData, []sol.ExtManagedVirtualLinkData) {
+	var links []sol.ExtVirtualLinkData
+	for _, l := range ext {
+		l.ExtCps = slices.DeleteFunc(slices.Clone(l.ExtCps), func(c sol.VnfExtCpData) bool { return f.CP(c.CpdID) == nil })
+		if len(l.ExtCps) > 0 {
+			links = append(links, l)
+		}
+	}
+	return links, slices.DeleteFunc(slices.Clone(managed), func(l sol.ExtManagedVirtualLinkData) bool {
+		return !slices.ContainsFunc(f.VLs, func(v vnfd.VL) bool { return v.Name == l.VnfVirtualLinkDescID })
+	})
 }

@@ -19,8 +19,9 @@ import (
 // goal is what a stack is assembled from.
 type goal struct {
 	flavour *vnfd.Flavour
-	files   fs.FS  // the package
-	named   string // pointer to the member of the request that names the package's flavour; "" = none does
+	former  *vnfd.Flavour // that the VNFCs which are there belong to; nil when it is flavour
+	files   fs.FS         // the package
+	named   string        // pointer to the member of the request that names the package's flavour; "" = none does
 	class   userdata.Class
 	// counts is the number of VNFCs by VDU that there shall be, had the number that there are already.
 	counts, had map[string]int
@@ -31,6 +32,7 @@ type goal struct {
 	// the nfv that the user gave with earlier operations.
 	nfv, remembered map[string]any
 	fresh           userdata.Fresh
+	renew           string // the operation whose changes to the members of groups are to be undone
 	// patches are the additionalParams of the request, then those of the grant; their nfv wins over everything.
 	patches []sol.KeyValuePairs
 	grant   lcm.Grant
@@ -45,7 +47,7 @@ func (d *Driver) build(g goal) (*userdata.Stack, error) {
 	}
 	st, bad, err := userdata.Assemble(userdata.Input{
 		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
-		Had: g.had, Held: g.nfv, Remembered: g.remembered, Fresh: g.fresh, Patches: g.patches,
+		Former: g.former, Had: g.had, Held: g.nfv, Remembered: g.remembered, Fresh: g.fresh, Renew: g.renew, Patches: g.patches,
 	})
 	if err != nil {
 		return nil, g.packageFault(err)
@@ -107,6 +109,10 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	g.ext = mergeLinks(before, req.ExtVirtualLinks)
 	g.managed = mergeManaged(g.managed, req.ExtManagedVirtualLinks)
 	after, _ := origins(w)
+	if after.Flavour != g.flavour {
+		g.former = g.flavour
+		g.ext, g.managed = linksOf(after.Flavour, g.ext, g.managed)
+	}
 	g.flavour, g.files, g.named = after.Flavour, after.Package, flavourMember[w.Op.Type]
 	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
 		g.counts = w.Op.Scope.Counts

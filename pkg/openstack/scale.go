@@ -21,7 +21,13 @@ func (j *job) scale(ctx context.Context) error {
 }
 
 // restoreStack brings the stack back to what it was before the operation.
-func (j *job) restoreStack(ctx context.Context) error { return j.resized(ctx, j.formerGoal, nil) }
+func (j *job) restoreStack(ctx context.Context) error {
+	return j.resized(ctx, func(w *lcm.Work) (goal, error) {
+		g, err := j.formerGoal(w)
+		g.renew = w.Op.ID
+		return g, err
+	}, nil)
+}
 
 // removed are the VNFCs that the operation takes away.
 func removed(w *lcm.Work) []string {

@@ -53,7 +53,27 @@ func (g *Group) Resize(count int) {
 		*size = n
 		return
 	}
-	g.props.Content = append(g.props.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: g.sizeName}, &n)
+	g.props.Content = append(g.props.Content, scalar(g.sizeName), &n)
+}
+
+// Renew makes Heat give all members of its scaling groups their definition again, by a word in the metadata of the definition. Without a difference from
+// the last update that succeeded Heat would leave members as an update that failed has made them.
+func (t *Template) Renew(word string) {
+	for _, r := range pairs(field(t.root, "resources")) {
+		if text(field(r, "type")) != "OS::Heat::AutoScalingGroup" {
+			continue
+		}
+		member := field(field(r, "properties"), "resource")
+		if member == nil || member.Kind != yaml.MappingNode {
+			continue
+		}
+		meta := field(member, "metadata")
+		if meta == nil || meta.Kind != yaml.MappingNode {
+			meta = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			member.Content = append(member.Content, scalar("metadata"), meta)
+		}
+		meta.Content = append(meta.Content, scalar("gybe.renewed"), scalar(word))
+	}
 }
 
 func text(n *yaml.Node) string {

@@ -43,7 +43,7 @@ func lasting(in Input, nfv map[string]any) map[string]any {
 		}
 		entries := make(map[string]any, len(names))
 		for name, value := range names {
-			if in.Class == Standard && gone(in, name) {
+			if gone(in, name) {
 				continue
 			}
 			leaves, ok := value.(map[string]any)
@@ -55,7 +55,9 @@ func lasting(in Input, nfv map[string]any) map[string]any {
 			maps.DeleteFunc(leaves, func(leaf string, _ any) bool {
 				return leaf == capacity || in.Fresh != nil && in.Fresh(kind, name, leaf)
 			})
-			entries[name] = leaves
+			if len(leaves) > 0 {
+				entries[name] = leaves
+			}
 		}
 		out[kind] = entries
 	}
@@ -65,7 +67,11 @@ func lasting(in Input, nfv map[string]any) map[string]any {
 // gone says whether the entry belongs to a VNFC that is not there (any more).
 func gone(in Input, name string) bool {
 	vdu, index := vnfc(in.Flavour, name)
-	return index >= 0 && index >= in.Counts[vdu]
+	if vdu == "" && in.Former != nil {
+		former, _ := vnfc(in.Former, name)
+		return former != ""
+	}
+	return in.Class == Standard && index >= 0 && index >= in.Counts[vdu]
 }
 
 // stays says whether the entry belongs to a VNFC that was there before, or to a whole VDU that has had some.

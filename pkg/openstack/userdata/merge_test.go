@@ -10,6 +10,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 func object(t *testing.T, text string) map[string]any {
@@ -28,6 +29,15 @@ func later(t *testing.T) userdata.Input {
 	in.Held, _ = object(t, captured)["nfv"].(map[string]any)
 	in.Remembered = object(t, `{"VDU": {"VDU1-0": {"name": "VDU1-a-001"}}}`)
 	return in
+}
+
+// without is a bundle without one resource of its template.
+func without(t *testing.T, b *hot.Bundle, resource string) *hot.Bundle {
+	t.Helper()
+	out := *b
+	out.Template = b.Template.Clone()
+	out.Template.Expand(resource, 0)
+	return &out
 }
 
 // leaves reads one entry of nfv.
@@ -119,6 +129,13 @@ func TestWhatHolds(t *testing.T) {
 		},
 		"and those of its storages": {
 			func(_ *testing.T, in *userdata.Input) { in.Counts["VDU2"] = 0 }, "VDU", "VDU2-VirtualStorage-0", `null`,
+		},
+		"and those of a VDU that another flavour has not": {
+			func(_ *testing.T, in *userdata.Input) {
+				in.Former, in.Flavour = in.Flavour, &vnfd.Flavour{VDUs: in.Flavour.VDUs[:1], CPs: in.Flavour.CPs[:1]}
+				in.HOT = without(t, in.HOT, "VDU2")
+			},
+			"CP", "VDU2_CP1-0", `null`,
 		},
 		"what the operation decides anew": {
 			func(t *testing.T, in *userdata.Input) {

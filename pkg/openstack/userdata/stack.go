@@ -21,10 +21,13 @@ type Input struct {
 	Managed []sol.ExtManagedVirtualLinkData
 	// Grant is what was allowed; its Images hold the ids of uploaded images too. The zero value allows everything.
 	Grant lcm.Grant
-	// Had is the number of VNFCs by VDU that are there already, Held the nfv that they were made from, Remembered the nfv that the user gave
-	// with earlier operations. All are nil for a new stack.
+	// Former is the flavour that the VNFCs which are there belong to, nil when it is Flavour. Had is their number by VDU, Held the nfv that they
+	// were made from, Remembered the nfv that the user gave with earlier operations; all are nil for a new stack.
+	Former           *vnfd.Flavour
 	Had              map[string]int
 	Held, Remembered map[string]any
+	// Renew is not "" when members of groups may not be as the stack's last update that succeeded has made them: see hot.Template.Renew.
+	Renew string
 	// Fresh says which leaves the operation decides anew, although there are values that hold; nil means none. desired_capacity always is.
 	Fresh Fresh
 	// Patches are the additionalParams of the request and of the grant; their nfv is merged last, in this order.
@@ -57,6 +60,9 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 		}
 	} else if err := resize(t, in); err != nil {
 		return nil, nil, err
+	}
+	if in.Renew != "" {
+		t.Renew(in.Renew)
 	}
 	for _, vl := range in.Managed {
 		t.UseNetwork(vl.VnfVirtualLinkDescID, vl.ResourceID)

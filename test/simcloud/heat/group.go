@@ -138,9 +138,9 @@ func (s *Service) autoScalingGroup() *kind {
 		create: func(ctx context.Context, j job) error {
 			return s.createNested(ctx, j.r, s.scaled(j, s.desired(j.p, j.p.number("min_size", 0))), nil)
 		},
-		update: func(ctx context.Context, j job, changed []string) error {
+		update: func(ctx context.Context, j job, _ []string) error { // also what signals have made of it goes back to the template's size
 			size := j.p.number("desired_capacity", 0)
-			if !slices.Contains(changed, "desired_capacity") && j.r.nested != nil {
+			if !j.p.has("desired_capacity") && j.r.nested != nil {
 				s.world.Lock()
 				size = len(j.r.nested.resources)
 				s.world.Unlock()
