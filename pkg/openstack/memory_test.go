@@ -25,6 +25,7 @@ type memory struct {
 	phases   map[string]lcm.PhaseRecord
 	steps    []lcm.StepRecord
 	writes   int
+	logs     map[int64]string // of steps
 	// forgotten are the VNFCs whose host keys went.
 	forgotten []string
 	// dieAt is the write at which the node dies, dieAfter that it dies after it is done; 0 = never.
@@ -157,8 +158,22 @@ func (m *memory) EndStep(_ context.Context, c lcm.Claim, id int64, state lcm.Ste
 	})
 }
 
-func (m *memory) AppendLog(_ context.Context, c lcm.Claim, _ int64, _ []lcm.LogLine) error {
-	return m.write(c, func() {})
+func (m *memory) AppendLog(_ context.Context, c lcm.Claim, id int64, lines []lcm.LogLine) error {
+	return m.write(c, func() {
+		if m.logs == nil {
+			m.logs = map[int64]string{}
+		}
+		for _, l := range lines {
+			m.logs[id] += l.Text + "\n"
+		}
+	})
+}
+
+// logOf is what a step has logged.
+func (m *memory) logOf(id int64) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.logs[id]
 }
 
 // step returns the newest step with this name.

@@ -56,7 +56,16 @@ const networkID = "bbc012e1-6619-4fe6-aaac-0668a4974313"
 // mixed instantiates the mixed package at a level.
 func (w *world) mixed(level string) {
 	w.t.Helper()
+	w.mixedWith(level, nil)
+}
+
+// mixedWith does so with an nfv of the user's.
+func (w *world) mixedWith(level string, nfv map[string]any) {
+	w.t.Helper()
 	params := map[string]any{"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData"}
+	if nfv != nil {
+		params["nfv"] = nfv
+	}
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
 		"flavourId": "default", "instantiationLevelId": level, "additionalParams": params,
 		"extVirtualLinks": []any{map[string]any{
