@@ -11,7 +11,7 @@ import (
 )
 
 // removalTime bounds the removal of leftovers: whoever asked for it waits for the answer.
-const removalTime = 45 * time.Second
+const removalTime = 30 * time.Second
 
 // RemoveLeftovers implements lcm.Infra. It looks anew first: only what is an extra at this moment is deleted.
 func (d *Driver) RemoveLeftovers(ctx context.Context, i *lcm.Instance, extra []lcm.Leftover) ([]lcm.Leftover, error) {
