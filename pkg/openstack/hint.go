@@ -71,6 +71,10 @@ var hints = []struct {
 		"create the volume type in the VIM, or name another one in the package's templates",
 	},
 	{
+		regexp.MustCompile(`(?i)shrinking volume`),
+		"Heat makes no volume smaller: mark the operation failed and heal the VNFC with additionalParams.all, which makes its volume anew and empty, or go to a package with a volume as large",
+	},
+	{
 		regexp.MustCompile(`(?i)invalid volume|volume .{0,120}(status must be|in-use|in error)|went to status error.{0,40}volume|volume .{0,80}did not finish being created`),
 		"the volume is not in a state for this: look at it in Cinder, detach it or reset its state, then retry",
 	},

@@ -81,6 +81,10 @@ func (t tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.w.mu.Lock()
 	t.w.calls = append(t.w.calls, r.Method+" "+r.URL.Path)
 	dies := len(t.w.calls) == t.w.dieAtCall
+	if r.Method != http.MethodGet {
+		t.w.changes++
+		dies = dies || t.w.changes == t.w.dieAtChange
+	}
 	t.w.mu.Unlock()
 	if !dies {
 		return t.next.RoundTrip(r)
@@ -99,6 +103,7 @@ type world struct {
 	t      testing.TB
 	cloud  *simcloud.Cloud
 	pkg    onePackage
+	pkgs   lcm.Packages // takes the place of pkg where there are several
 	store  *memory
 	cfg    openstack.Config
 	zones  []string
@@ -108,7 +113,9 @@ type world struct {
 
 	mu           sync.Mutex
 	calls        []string
+	changes      int // calls that are not GET
 	dieAtCall    int
+	dieAtChange  int
 	dieAfterCall bool
 }
 
@@ -191,8 +198,12 @@ func (w *world) node() (*openstack.Driver, *lcm.Runner) {
 	}
 	d := openstack.New(w.cfg, log)
 	w.store.clock = w.clock
+	var pkgs lcm.Packages = w.pkg
+	if w.pkgs != nil {
+		pkgs = w.pkgs
+	}
 	return d, &lcm.Runner{
-		Store: w.store, Packages: w.pkg, Clock: w.clock, Log: log, Node: "node-1", Tuning: w.retry,
+		Store: w.store, Packages: pkgs, Clock: w.clock, Log: log, Node: "node-1", Tuning: w.retry,
 		Planner: &lcm.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grant.Local{Zones: w.zones}},
 	}
 }
@@ -244,7 +255,7 @@ func (w *world) failed() *lcm.Failure {
 func (w *world) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.calls, w.dieAtCall = nil, 0
+	w.calls, w.changes, w.dieAtCall, w.dieAtChange = nil, 0, 0, 0
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	w.store.writes, w.store.dieAt = 0, 0

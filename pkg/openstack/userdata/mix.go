@@ -178,7 +178,7 @@ func valueAt(nfv map[string]any, p []string) any {
 	return at
 }
 
-// put sets a value, nil removes it.
+// put sets a value; nil says that the template asks for one that nobody gives, which is not the same to Heat as none at all.
 func put(nfv map[string]any, p []string, value any) {
 	for _, k := range p[:len(p)-1] {
 		m, ok := nfv[k].(map[string]any)
@@ -188,11 +188,7 @@ func put(nfv map[string]any, p []string, value any) {
 		}
 		nfv = m
 	}
-	if last := p[len(p)-1]; value == nil {
-		delete(nfv, last)
-	} else {
-		nfv[last] = value
-	}
+	nfv[p[len(p)-1]] = value
 }
 
 // copied copies maps all the way down; other values are never changed.
