@@ -142,6 +142,10 @@ func mergeConnections(have, given map[string]sol.VimConnectionInfo) (map[string]
 	}
 	for key, c := range given {
 		old, ok := have[key]
+		c.VimType = cmp.Or(c.VimType, old.VimType) // a merge patch names only what changes
+		if c.VimType == "" {
+			return nil, Unprocessable(InvalidParam{"/vimConnectionInfo/" + Escape(key) + "/vimType", "is needed for a new connection"})
+		}
 		if !ok || c.VimID != "" {
 			out[key] = c
 			continue
