@@ -2,9 +2,7 @@ package openstack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
-	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -133,25 +130,3 @@ func (j *job) settle(err error) error {
 
 // stackName is how an instance's stack is called and found.
 func (j *job) stackName() string { return "vnf-" + j.w.Instance.ID }
-
-// assemble makes the stack of the operation's goal, with its request read as that of an instantiation.
-func (d *Driver) assemble(w *lcm.Work) (*userdata.Stack, sol.InstantiateVnfRequest, error) {
-	var req sol.InstantiateVnfRequest
-	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
-		return nil, req, fmt.Errorf("decode the request: %w", err)
-	}
-	g, err := d.goalOf(w)
-	if err != nil {
-		return nil, req, err
-	}
-	st, err := d.build(g)
-	return st, req, err
-}
-
-// packageFault makes the user's error of a fault in the package's templates.
-func packageFault(err error) error {
-	if e, ok := errors.AsType[*hot.Error](err); ok {
-		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/flavourId", Detail: "the package cannot be used with this flavour: " + e.Error()})
-	}
-	return err
-}
