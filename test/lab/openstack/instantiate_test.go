@@ -159,8 +159,19 @@ func TestGrantedZoneIsWhereServersAre(t *testing.T) {
 	w.down(id)
 }
 
-// A zone without room is left for another one that the grant allows: az2 has one small host.
+// A zone without room is left for another one that the grant allows: the host of az2 cannot take a large server.
 func TestZoneWithoutRoomIsLeft(t *testing.T) {
+	w := start(t, 1, "GYBE_GRANT_ZONES=az2,az1")
+	req := w.standard("smallest")
+	req.AdditionalParams["nfv"] = map[string]any{"VDU": map[string]any{"VDU1-0": map[string]any{"computeFlavourId": "m1.large"}}}
+	id := w.up(w.onboard("standard"), req)
+	c := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo[0]
+	require.Equal(t, "az1", c.ZoneID)
+	w.down(id)
+}
+
+// Three VNFCs that have to be on hosts of their own fill the one host of az2 and the two of az1.
+func TestVNFCsApartFillTwoZones(t *testing.T) {
 	w := start(t, 1, "GYBE_GRANT_ZONES=az2,az1")
 	id := w.up(w.onboard("standard"), w.standard("largest"))
 	zones := map[string]int{}
@@ -169,7 +180,7 @@ func TestZoneWithoutRoomIsLeft(t *testing.T) {
 			zones[c.ZoneID]++
 		}
 	}
-	require.Equal(t, map[string]int{"az2": 1, "az1": 2}, zones, "the server group lets one host have one of them")
+	require.Equal(t, map[string]int{"az2": 1, "az1": 2}, zones)
 	w.down(id)
 }
 

@@ -206,7 +206,7 @@ func (c *cloud) clear(t *testing.T, instance string) {
 func (c *cloud) create(t *testing.T, s *gophercloud.ServiceClient, path, key string, body map[string]any) string {
 	t.Helper()
 	var out map[string]object
-	_, err := s.Post(t.Context(), s.ServiceURL(path), map[string]any{key: body}, &out, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}})
+	_, err := s.Post(t.Context(), s.ServiceURL(path), map[string]any{key: body}, &out, ok)
 	require.NoError(t, err)
 	id := out[key].text("id")
 	t.Cleanup(func() { c.remove(t, s, path+"/"+id) })

@@ -1,8 +1,14 @@
 package openstack_test
 
 import (
+	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -77,4 +83,14 @@ func (w *world) groups(flavour, level string) sol.InstantiateVnfRequest {
 			link("link2", net1, map[string]sol.IpAddressData{"VDU2_CP1": dynamic("")}),
 		},
 	}
+}
+
+// ok accepts the answers of services that change something.
+var ok = &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}}
+
+func encode(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	return raw
 }

@@ -136,9 +136,7 @@ func (w *world) create(vnfd string) string {
 // instantiate starts an instantiation.
 func (w *world) instantiate(id string, req sol.InstantiateVnfRequest) string {
 	w.t.Helper()
-	raw, err := json.Marshal(req)
-	require.NoError(w.t, err)
-	op, err := w.api.Instantiate(w.t.Context(), id, raw)
+	op, err := w.api.Instantiate(w.t.Context(), id, encode(w.t, req))
 	require.NoError(w.t, err)
 	return op
 }

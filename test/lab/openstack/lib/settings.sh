@@ -5,7 +5,7 @@
 
 LAB_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 LAB_STATE=${GYBE_LAB_STATE:-$(cd "$LAB_HOME/../../.." && pwd)/.dev/lab/openstack}
-LAB_KEPT=(ADDR COMPUTES ZONES CAPACITY TOKEN_SECONDS VIRT VIRT_PATH DEBUG
+LAB_KEPT=(ADDR COMPUTES ZONES CAPACITY TOKEN_SECONDS HEAT_RETRIES VIRT VIRT_PATH DEBUG
   PORT_KEYSTONE PORT_PLACEMENT PORT_GLANCE PORT_NEUTRON PORT_NOVA PORT_HEAT PORT_HEAT_CFN PORT_CINDER PORT_RABBIT PORT_RABBIT_DIST PORT_EPMD)
 
 setting() { # NAME default
@@ -30,6 +30,7 @@ setting COMPUTES "cmp1 cmp2 cmp3 cmp4 cmp5 cmp6"
 setting ZONES "az1=cmp4,cmp5 az2=cmp6"      # hosts that are in none of these are in the default zone, "nova"
 setting CAPACITY "cmp6=4:4096:100"          # host=vCPU:MiB:GiB; other hosts hold more than any test asks for
 setting TOKEN_SECONDS 86400                 # how long a Keystone token is good
+setting HEAT_RETRIES 1                      # how often Heat makes a failed server anew; its own default is 5
 setting VIRT labvirt.Driver                 # Nova's compute driver: a module below nova.virt, plugins/ or VIRT_PATH
 setting VIRT_PATH ""                        # one more folder to look for it
 setting DEBUG false

@@ -1,0 +1,153 @@
+package openstack_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+// killOwner kills the node that works on an operation as kill -9 does, some time after the operation began. What it asked of OpenStack
+// goes on. The API of the world is that of a living node afterwards, and the killed one is started again.
+func (w *world) killOwner(op string, after time.Duration) {
+	w.t.Helper()
+	began := time.Now()
+	var owner string
+	w.until("somebody works on it", func() bool {
+		require.NoError(w.t, w.pool.QueryRow(w.t.Context(), "SELECT coalesce(node, '') FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(&owner))
+		return owner != "" || !busy(w.operation(op))
+	})
+	pause(w.t.Context(), after-time.Since(began))
+	if !busy(w.operation(op)) {
+		w.t.Log("it has ended before the kill")
+		return
+	}
+	var dead *stack.Node
+	for _, n := range w.nodes {
+		if n.ID == owner {
+			dead = n
+		}
+	}
+	require.NotNil(w.t, dead, "node %s", owner)
+	dead.Kill()
+	w.t.Logf("%s killed %.1f s after the request", owner, time.Since(began).Seconds())
+	for _, n := range w.nodes {
+		if n != dead {
+			var err error
+			w.api, err = client.New(n.URL, nil)
+			require.NoError(w.t, err)
+		}
+	}
+	require.NoError(w.t, dead.Start(w.t.Context()))
+}
+
+func busy(o *sol.VnfLcmOpOcc) bool {
+	switch o.OperationState {
+	case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
+		return true
+	default:
+		return false
+	}
+}
+
+// moments are when nodes are killed: when the stack is about to be made, while it is, and near the end.
+var moments = []time.Duration{0, 400 * time.Millisecond, 2500 * time.Millisecond, 6 * time.Second}
+
+// A node that dies in the middle of instantiation or termination leaves no second stack, no orphan, and nobody has to do anything.
+func TestInstantiateAndTerminateSurviveDeadNodes(t *testing.T) {
+	w := start(t, 2)
+	vnfd := w.onboard("standard")
+	for _, after := range moments {
+		t.Run(after.String(), func(t *testing.T) {
+			w := w.in(t)
+			id := w.create(vnfd)
+			op := w.instantiate(id, w.standard("volumes"))
+			w.killOwner(op, after)
+			w.completed(op)
+			require.Equal(t, map[string]int{"VDU1": 1, "VDU2": 1}, vnfcs(w.instance(id)))
+			stacks, err := list(t.Context(), w.cloud.heat, "stacks?name=vnf-"+id, "stacks")
+			require.NoError(t, err)
+			require.Len(t, stacks, 1)
+			op = w.terminate(id)
+			w.killOwner(op, after)
+			w.completed(op)
+			w.discard(id)
+		})
+	}
+}
+
+// A node that dies while it rolls back is no reason to leave anything.
+func TestRollbackSurvivesADeadNode(t *testing.T) {
+	w := start(t, 2)
+	id := w.create(w.onboard("standard"))
+	op := w.instantiate(id, nfv(w.standard("volumes"), "VDU1-0", map[string]any{"computeFlavourId": "m1.huge"}))
+	w.failed(op, "No valid host")
+	require.NoError(t, w.api.Rollback(t.Context(), op))
+	w.killOwner(op, 500*time.Millisecond)
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
+	w.discard(id)
+}
+
+// Heat that is killed in the middle of a creation says so when it is back; a retry brings the instance up.
+func TestHeatKilledWhileItCreates(t *testing.T) {
+	w := start(t, 1)
+	id := w.create(w.onboard("standard"))
+	op := w.instantiate(id, w.standard("volumes"))
+	w.until("Heat has begun", func() bool { return w.cloud.stack(t, id) != nil })
+	pause(t.Context(), time.Second)
+	w.lab.service(t, nil, "kill", "heat-engine")
+	t.Cleanup(func() { w.lab.service(t, nil, "start", "heat-engine") })
+	pause(t.Context(), 2*time.Second)
+	w.lab.service(t, nil, "start", "heat-engine")
+	if o := w.resting(op); o.OperationState == sol.LcmOperationStateFailedTemp {
+		t.Logf("error: %s", o.Error.Detail)
+		w.retried(op)
+	} else {
+		require.Equal(t, sol.LcmOperationStateCompleted, o.OperationState)
+	}
+	require.Equal(t, map[string]int{"VDU1": 1, "VDU2": 1}, vnfcs(w.instance(id)))
+	w.down(id)
+}
+
+// Heat that is killed in the middle of a deletion does not leave the VNF half deleted.
+func TestHeatKilledWhileItDeletes(t *testing.T) {
+	w := start(t, 1)
+	id := w.up(w.onboard("standard"), w.standard("volumes"))
+	op := w.terminate(id)
+	w.until("Heat has begun", func() bool {
+		s := w.cloud.stack(t, id)
+		return s == nil || s.text("stack_status") == "DELETE_IN_PROGRESS"
+	})
+	w.lab.service(t, nil, "kill", "heat-engine")
+	t.Cleanup(func() { w.lab.service(t, nil, "start", "heat-engine") })
+	pause(t.Context(), 2*time.Second)
+	w.lab.service(t, nil, "start", "heat-engine")
+	if o := w.resting(op); o.OperationState == sol.LcmOperationStateFailedTemp {
+		t.Logf("error: %s", o.Error.Detail)
+		w.retried(op)
+	} else {
+		require.Equal(t, sol.LcmOperationStateCompleted, o.OperationState)
+	}
+	w.discard(id)
+}
+
+// Tokens that are good for a shorter time than an operation takes are renewed in the middle of it.
+func TestTokenThatExpiresInTheMiddleIsRenewed(t *testing.T) {
+	w := start(t, 1)
+	vnfd := w.onboard("standard")
+	w.lab.service(t, []string{"GYBE_LAB_TOKEN_SECONDS=6"}, "restart", "keystone")
+	long := func() { w.lab.service(t, nil, "restart", "keystone") }
+	t.Cleanup(long)
+	id := w.create(vnfd)
+	op := w.instantiate(id, w.standard("largest"))
+	o := w.completed(op)
+	require.Greater(t, o.StateEnteredTime.Sub(o.StartTime), 6*time.Second, "the operation was too quick for the token to expire")
+	pause(t.Context(), 7*time.Second)
+	w.completed(w.terminate(id))
+	long()
+	w.discard(id)
+}
