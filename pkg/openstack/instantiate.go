@@ -59,6 +59,8 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 		return j.vanished(name, cp)
 	case st == nil:
 		return j.startStack(ctx, s, name, cp.Zones)
+	case !j.belongs(st):
+		return j.inTheWay(st)
 	case st.deleting():
 		return lcm.Wait(pace(j.w.Clock.Now().Sub(cp.Since)), "waiting until the previous stack "+name+" is deleted")
 	case !j.ours(st) || st.ID == cp.Doomed:
@@ -70,13 +72,18 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 		}
 		retried = false
 	}
+	stuck := j.stuckStack(st, cp.effort)
 	switch {
+	case stuck && !retried:
+		return j.overdue(st)
+	case stuck:
+		return j.repair(ctx, s, st, creation{ID: st.ID, effort: j.nextEffort(cp.Zones.again())})
 	case st.inProgress():
 		return j.underWay(ctx, st, true, cp.Since)
 	case st.complete():
 		s.Detail(strings.TrimSuffix("stack "+st.ref()+", "+cp.Zones.String(), ", "))
 		return nil
-	case retried && st.Status == "CREATE_FAILED":
+	case retried && cp.Token == "" && st.Status != "DELETE_FAILED":
 		return j.repair(ctx, s, st, creation{ID: st.ID, effort: j.nextEffort(cp.Zones.again())})
 	case retried:
 		return j.replace(ctx, s, st, cp)
@@ -89,9 +96,18 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 	return j.repair(ctx, s, st, cp)
 }
 
-// ours says whether this operation made the stack. One that an earlier operation left behind may differ in everything; a VIM that
-// does not tell tags gets the benefit of the doubt.
-func (j *job) ours(st *stack) bool { return len(st.Tags) == 0 || slices.Contains(st.Tags, j.w.Op.ID) }
+// ours says whether this operation made the stack. One that an earlier operation left behind may differ in everything.
+func (j *job) ours(st *stack) bool { return slices.Contains(st.Tags, j.w.Op.ID) }
+
+// belongs says whether the stack is the instance's. Every stack that was ever made for it carries its tag.
+func (j *job) belongs(st *stack) bool { return slices.Contains(st.Tags, j.w.Instance.ID) }
+
+// inTheWay reports a stack of somebody else's that has the name of ours. It is not touched.
+func (j *job) inTheWay(st *stack) error {
+	return lcm.Errorf(lcm.CodeUpstream, "a stack with the name of the instance's, %s, is in project %s already, %s, and it is not the instance's: it does not carry its tag",
+		st.ref(), first(j.conn.project, j.project), st.Status).
+		WithHint("find out whose stack it is and delete it, then retry the operation; a rollback leaves it alone")
+}
 
 func (j *job) startStack(ctx context.Context, s *lcm.Step, name string, zones zoneChoice) error {
 	desired, err := wanted(j.goalStack).in(ctx, zones)

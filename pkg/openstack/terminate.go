@@ -155,7 +155,8 @@ func (j *job) sameProject(cp deletion) error {
 		j.stackName(), was, j.vim, is, j.conn.base).WithHint("correct the instance's VIM connection and retry the operation")
 }
 
-// instanceStacks finds every stack of the instance: by name, by tag, and by the id of the last inventory.
+// instanceStacks finds every stack of the instance: by tag, and by the id of the last inventory. The name is asked for, too, because
+// lists by tag may lag behind; a stack that has nothing but the name is somebody else's.
 func (j *job) instanceStacks(ctx context.Context, name string) ([]stack, error) {
 	queries := []url.Values{{"name": {name}}, {"tags": {j.w.Instance.ID}}}
 	id := j.recordedStack()
@@ -170,7 +171,7 @@ func (j *job) instanceStacks(ctx context.Context, name string) ([]stack, error) 
 	})
 	var out []stack
 	for _, st := range slices.Concat(results...) {
-		mine := st.Name == name || id != "" && st.ID == id || slices.Contains(st.Tags, j.w.Instance.ID)
+		mine := id != "" && st.ID == id || j.belongs(&st)
 		known := slices.ContainsFunc(out, func(o stack) bool { return o.ID == st.ID })
 		if mine && !known && st.Status != "DELETE_COMPLETE" {
 			out = append(out, st)
