@@ -206,12 +206,3 @@ func (j *job) goalStack(context.Context) (*userdata.Stack, error) {
 	}
 	return j.build(g)
 }
-
-// formerStack is the stack as it was before the operation.
-func (j *job) formerStack(context.Context) (*userdata.Stack, error) {
-	g, err := j.formerGoal(j.w)
-	if err != nil {
-		return nil, err
-	}
-	return j.build(g)
-}

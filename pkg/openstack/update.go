@@ -80,8 +80,11 @@ func (j *job) stackUpdated(ctx context.Context, target string, want wanted, befo
 			return err
 		}
 		sent, retried := e.sentTo(st), e.Try != j.w.Op.Tries
+		stuck := sent && j.stuckStack(st, e)
 		switch {
-		case st.inProgress():
+		case stuck && !retried:
+			return j.overdue(st)
+		case st.inProgress() && !stuck:
 			return j.underWay(ctx, st, sent, e.Since)
 		case sent && st.complete():
 			s.Detail(strings.TrimSuffix("stack "+st.ref()+", "+e.Zones.String(), ", "))
@@ -100,6 +103,23 @@ func (j *job) stackUpdated(ctx context.Context, target string, want wanted, befo
 		}
 		return j.update(ctx, st, e, want, before)
 	})
+}
+
+// overrun is how much longer than its own limit Heat may be under way before it is believed to have forgotten the stack, as it does when its engine dies.
+const overrun = 5 * time.Minute
+
+// stuckStack says whether an update is under way for longer than Heat's limit for it.
+func (j *job) stuckStack(st *stack, e effort) bool {
+	return st.inProgress() && !e.Since.IsZero() && j.w.Clock.Now().Sub(e.Since) > j.cfg.StackTimeout+overrun
+}
+
+// overdue is the failure of a stack that is stuck. A retry sends the update again, and Heat begins anew.
+func (j *job) overdue(st *stack) error {
+	return &lcm.Error{
+		Code: lcm.CodeTimeout, Title: "Stack is stuck",
+		Detail: fmt.Sprintf("stack %s is %s for longer than the %s that Heat may take; it seems that Heat does not work on it any more", st.ref(), st.Status, j.cfg.StackTimeout),
+		Hint:   "check that Heat's engines run and retry the operation, or roll it back",
+	}
 }
 
 // sentTo says whether the update has reached the stack.

@@ -54,19 +54,6 @@ func (p Place) port(links []sol.ExtVirtualLinkData) string {
 	return ""
 }
 
-// ExtCP finds the external virtual link that connects a CP of the VNFD: indexes into links and its extCps.
-func ExtCP(links []sol.ExtVirtualLinkData, cpd string) (link, cp int, ok bool) {
-	at, ok := Find(links, cpd, 0)
-	return at.Link, at.CP, ok
-}
-
-// Config returns the cpConfig entry for the CP of the VNFC with this index (-1 counts as 0). With several entries each VNFC has its own, in
-// the natural order of their keys, and the last is shared by those that are left; the key is "" when there is no entry.
-func Config(data sol.VnfExtCpData, index int) (string, sol.VnfExtCpConfig) {
-	at, _ := Find([]sol.ExtVirtualLinkData{{ExtCps: []sol.VnfExtCpData{data}}}, data.CpdID, index)
-	return at.Key, at.Config
-}
-
 // natural orders names so that a-2 comes before a-10.
 func natural(a, b string) int {
 	x, i := split(strings.ReplaceAll(a, "_", "-"))
