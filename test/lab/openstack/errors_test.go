@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -18,7 +19,7 @@ func nfv(req sol.InstantiateVnfRequest, name string, values map[string]any) sol.
 // What OpenStack refuses is told in its own words, with what can be done; a rollback leaves nothing.
 func TestInstantiationThatOpenStackRefusesIsExplainedAndRolledBack(t *testing.T) {
 	w := start(t, 1)
-	vnfd := w.onboard("plain")
+	vnfd := w.vnfd("plain")
 	const nowhere = "5e1f3c1e-0000-4000-8000-000000000000"
 	for _, tt := range []struct {
 		name  string
@@ -53,40 +54,48 @@ func TestInstantiationThatOpenStackRefusesIsExplainedAndRolledBack(t *testing.T)
 	}
 }
 
+// project is the id of the project in which the instances are.
+func (w *world) project() string {
+	w.t.Helper()
+	return w.cloud.get(w.t, w.cloud.neutron, "networks/"+w.cloud.network(w.t, "net1"), "network").text("project_id")
+}
+
+// instanceQuota bounds the number of servers of the project; -1 is no bound.
+func (w *world) instanceQuota(limit int) {
+	w.t.Helper()
+	project := w.project()
+	_, err := w.cloud.nova.Put(context.WithoutCancel(w.t.Context()), w.cloud.nova.ServiceURL("os-quota-sets", project), map[string]any{"quota_set": map[string]any{"instances": limit}}, nil, ok)
+	require.NoError(w.t, err)
+}
+
+// portQuota bounds the number of ports of the project; -1 is no bound.
+func (w *world) portQuota(limit int) {
+	w.t.Helper()
+	project := w.project()
+	_, err := w.cloud.neutron.Put(context.WithoutCancel(w.t.Context()), w.cloud.neutron.ServiceURL("quotas", project), map[string]any{"quota": map[string]any{"port": limit}}, nil, ok)
+	require.NoError(w.t, err)
+}
+
 // A quota that is used up is told as such; when there is more, a retry brings the instance up.
 func TestQuotaThatIsUsedUpIsExplainedAndRetried(t *testing.T) {
 	w := start(t, 1)
-	vnfd := w.onboard("plain")
-	project := w.cloud.network(t, "net1")
-	project = w.cloud.get(t, w.cloud.neutron, "networks/"+project, "network").text("project_id")
+	vnfd := w.vnfd("plain")
 	for _, tt := range []struct {
 		name string
 		set  func(w *world, limit int)
 		word string
 	}{
-		{"instances", func(w *world, limit int) {
-			_, err := w.cloud.nova.Put(w.t.Context(), w.cloud.nova.ServiceURL("os-quota-sets", project), map[string]any{"quota_set": map[string]any{"instances": limit}}, nil, ok)
-			require.NoError(w.t, err)
-		}, "Quota exceeded for instances"},
-		{"ports", func(w *world, limit int) {
-			_, err := w.cloud.neutron.Put(w.t.Context(), w.cloud.neutron.ServiceURL("quotas", project), map[string]any{"quota": map[string]any{"port": limit}}, nil, ok)
-			require.NoError(w.t, err)
-		}, "Quota exceeded for resources: ['port']"},
+		{"instances", (*world).instanceQuota, "Quota exceeded for instances"},
+		{"ports", (*world).portQuota, "Quota exceeded for resources: ['port']"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := w.in(t)
 			tt.set(w, 0)
-			restored := false
-			defer func() {
-				if !restored {
-					tt.set(w, -1)
-				}
-			}()
+			t.Cleanup(func() { tt.set(w, -1) })
 			id := w.create(vnfd)
 			op := w.instantiate(id, w.plain())
 			w.failed(op, tt.word)
 			tt.set(w, -1)
-			restored = true
 			w.retried(op)
 			w.down(id)
 		})
@@ -100,7 +109,7 @@ func TestAddressInUseIsExplainedAndRetried(t *testing.T) {
 	port := w.cloud.create(t, w.cloud.neutron, "ports", "port", map[string]any{
 		"network_id": net1, "name": "in the way", "fixed_ips": []any{map[string]any{"ip_address": "10.10.1.77", "subnet_id": subnet}},
 	})
-	id := w.create(w.onboard("standard"))
+	id := w.create(w.vnfd("standard"))
 	op := w.instantiate(id, w.standard("volumes"))
 	w.failed(op, "10.10.1.77")
 	w.cloud.remove(t, w.cloud.neutron, "ports/"+port)
@@ -112,7 +121,7 @@ func TestAddressInUseIsExplainedAndRetried(t *testing.T) {
 // A stack of that name that is not ours is neither taken nor touched.
 func TestStackInTheWayIsLeftAlone(t *testing.T) {
 	w := start(t, 1)
-	id := w.create(w.onboard("plain"))
+	id := w.create(w.vnfd("plain"))
 	*w.instances = (*w.instances)[:0] // this stack is the test's, and goes with it
 	var made map[string]object
 	_, err := w.cloud.heat.Post(t.Context(), w.cloud.heat.ServiceURL("stacks"), map[string]any{
@@ -135,7 +144,7 @@ func TestStackInTheWayIsLeftAlone(t *testing.T) {
 // A server that never comes is given up when the stack's time is over; nothing waits for ever.
 func TestCreationThatTakesTooLongIsGivenUp(t *testing.T) {
 	w := start(t, 1, "GYBE_OPENSTACK_STACK_TIMEOUT=1m")
-	vnfd := w.onboard("plain")
+	vnfd := w.vnfd("plain")
 	w.lab.service(t, nil, "stop", "nova-compute")
 	up := func() { w.lab.service(t, nil, "start", "nova-compute") }
 	t.Cleanup(up)
@@ -151,7 +160,7 @@ func TestCreationThatTakesTooLongIsGivenUp(t *testing.T) {
 // Credentials that Keystone refuses, and a Keystone that is not there, are told as such, and nothing is made.
 func TestCloudThatCannotBeEnteredIsExplained(t *testing.T) {
 	w := start(t, 1, "GYBE_ENGINE_RETRIES=2")
-	vnfd := w.onboard("plain")
+	vnfd := w.vnfd("plain")
 	for _, tt := range []struct {
 		name   string
 		change func(v *sol.VimConnectionInfo)
@@ -159,7 +168,7 @@ func TestCloudThatCannotBeEnteredIsExplained(t *testing.T) {
 	}{
 		{"wrong password", func(v *sol.VimConnectionInfo) { v.AccessInfo["password"] = "wrong" }, "401"},
 		{"no such project", func(v *sol.VimConnectionInfo) { v.AccessInfo["project"] = "nowhere" }, "401"},
-		{"nobody listens", func(v *sol.VimConnectionInfo) { v.InterfaceInfo["endpoint"] = "http://127.0.0.1:1/v3" }, "refused"},
+		{"nobody listens", func(v *sol.VimConnectionInfo) { v.InterfaceInfo["endpoint"] = "http://127.0.0.1:1/v3" }, "refuses"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := w.in(t)
@@ -171,7 +180,10 @@ func TestCloudThatCannotBeEnteredIsExplained(t *testing.T) {
 			o := w.failed(op)
 			require.Regexp(t, tt.word, o.Error.Detail)
 			require.NotContains(t, o.Error.Detail, w.lab.vars["OS_PASSWORD"])
-			w.rolledBack(op)
+			// Nobody can look whether something is there, so that a rollback cannot promise anything; the user may.
+			require.NoError(t, w.api.Rollback(t.Context(), op))
+			w.failed(op)
+			require.NoError(t, w.api.Fail(t.Context(), op))
 			w.discard(id)
 		})
 	}

@@ -21,7 +21,7 @@ func vnfcs(i *sol.VnfInstance) map[string]int {
 // Smoke: the least that must work wherever this repository is checked.
 func TestSmokeInstantiateAndTerminate(t *testing.T) {
 	w := start(t, 1)
-	id := w.up(w.onboard("plain"), w.plain())
+	id := w.up(w.vnfd("plain"), w.plain())
 	i := w.instance(id)
 	require.Equal(t, map[string]int{"VDU1": 1}, vnfcs(i))
 	server := w.cloud.get(t, w.cloud.nova, "servers/"+i.InstantiatedVnfInfo.VnfcResourceInfo[0].ComputeResource.ResourceID, "server")
@@ -33,7 +33,7 @@ func TestSmokeInstantiateAndTerminate(t *testing.T) {
 // Everything that a package of one stack per VNFC can ask for is made, and the inventory says what OpenStack says.
 func TestStandardUserDataMakesWhatThePackageAsksFor(t *testing.T) {
 	w := start(t, 1)
-	id := w.up(w.onboard("standard"), w.standard("largest"))
+	id := w.up(w.vnfd("standard"), w.standard("largest"))
 	i := w.instance(id)
 	require.Equal(t, map[string]int{"VDU1": 3, "VDU2": 1}, vnfcs(i))
 
@@ -91,7 +91,7 @@ func TestExternallyManagedLinkIsUsedAndStays(t *testing.T) {
 	w.before = w.cloud.look(t)
 	req := w.standard("smallest")
 	req.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{{ID: "managed1", VnfVirtualLinkDescID: "internalVL1", ResourceID: network}}
-	id := w.up(w.onboard("standard"), req)
+	id := w.up(w.vnfd("standard"), req)
 	ports, err := list(t.Context(), w.cloud.neutron, "ports?network_id="+network, "ports")
 	require.NoError(t, err)
 	servers := 0
@@ -114,7 +114,7 @@ func TestLinkPortOfTheConsumerIsUsedAndStays(t *testing.T) {
 	l := link("link1", net0, map[string]sol.IpAddressData{"VDU1_CP1": dynamic("")})
 	l.ExtLinkPorts = []sol.ExtLinkPortData{{ID: "port1", ResourceHandle: sol.ResourceHandle{ResourceID: port}}}
 	l.ExtCps[0].CpConfig["VDU1_CP1"] = sol.VnfExtCpConfig{LinkPortID: "port1"}
-	id := w.up(w.onboard("standard"), sol.InstantiateVnfRequest{
+	id := w.up(w.vnfd("standard"), sol.InstantiateVnfRequest{
 		FlavourID: "ports", VimConnectionInfo: w.lab.vim(), AdditionalParams: userData(), ExtVirtualLinks: []sol.ExtVirtualLinkData{l},
 	})
 	server := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo[0].ComputeResource.ResourceID
@@ -125,7 +125,7 @@ func TestLinkPortOfTheConsumerIsUsedAndStays(t *testing.T) {
 // Groups of Heat: members are found, and the machine beside them.
 func TestDefaultUserDataMakesGroups(t *testing.T) {
 	w := start(t, 1)
-	vnfd := w.onboard("groups")
+	vnfd := w.vnfd("groups")
 	for _, flavour := range []string{"simple", "policies"} {
 		t.Run(flavour, func(t *testing.T) {
 			w := w.in(t)
@@ -150,7 +150,7 @@ func TestDefaultUserDataMakesGroups(t *testing.T) {
 // Zones that the grant names are where the servers are.
 func TestGrantedZoneIsWhereServersAre(t *testing.T) {
 	w := start(t, 1, "GYBE_GRANT_ZONES=az1")
-	id := w.up(w.onboard("standard"), w.standard("smallest"))
+	id := w.up(w.vnfd("standard"), w.standard("smallest"))
 	c := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo[0]
 	require.Equal(t, "az1", c.ZoneID)
 	server := w.cloud.get(t, w.cloud.nova, "servers/"+c.ComputeResource.ResourceID, "server")
@@ -164,7 +164,7 @@ func TestZoneWithoutRoomIsLeft(t *testing.T) {
 	w := start(t, 1, "GYBE_GRANT_ZONES=az2,az1")
 	req := w.standard("smallest")
 	req.AdditionalParams["nfv"] = map[string]any{"VDU": map[string]any{"VDU1-0": map[string]any{"computeFlavourId": "m1.large"}}}
-	id := w.up(w.onboard("standard"), req)
+	id := w.up(w.vnfd("standard"), req)
 	c := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo[0]
 	require.Equal(t, "az1", c.ZoneID)
 	w.down(id)
@@ -173,7 +173,7 @@ func TestZoneWithoutRoomIsLeft(t *testing.T) {
 // Three VNFCs that have to be on hosts of their own fill the one host of az2 and the two of az1.
 func TestVNFCsApartFillTwoZones(t *testing.T) {
 	w := start(t, 1, "GYBE_GRANT_ZONES=az2,az1")
-	id := w.up(w.onboard("standard"), w.standard("largest"))
+	id := w.up(w.vnfd("standard"), w.standard("largest"))
 	zones := map[string]int{}
 	for _, c := range w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo {
 		if c.VduID == "VDU1" {
@@ -187,7 +187,7 @@ func TestVNFCsApartFillTwoZones(t *testing.T) {
 // GRACEFUL leaves the VNF its time before anything is deleted.
 func TestGracefulTerminationWaits(t *testing.T) {
 	w := start(t, 1)
-	id := w.up(w.onboard("plain"), w.plain())
+	id := w.up(w.vnfd("plain"), w.plain())
 	op, err := w.api.Terminate(t.Context(), id, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: 6})
 	require.NoError(t, err)
 	began := time.Now()
@@ -202,7 +202,7 @@ func TestGracefulTerminationWaits(t *testing.T) {
 // An image that is in the package is in Glance as long as the instance is there.
 func TestImageOfThePackageComesAndGoes(t *testing.T) {
 	w := start(t, 1)
-	id := w.up(w.onboard("standard-2"), w.standard("smallest"))
+	id := w.up(w.vnfd("standard-2"), w.standard("smallest"))
 	images, err := list(t.Context(), w.cloud.glance, "images?tag="+id, "images")
 	require.NoError(t, err)
 	require.Len(t, images, 1)

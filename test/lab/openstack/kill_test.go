@@ -60,7 +60,7 @@ var moments = []time.Duration{0, 400 * time.Millisecond, 2500 * time.Millisecond
 // A node that dies in the middle of instantiation or termination leaves no second stack, no orphan, and nobody has to do anything.
 func TestInstantiateAndTerminateSurviveDeadNodes(t *testing.T) {
 	w := start(t, 2)
-	vnfd := w.onboard("standard")
+	vnfd := w.vnfd("standard")
 	for _, after := range moments {
 		t.Run(after.String(), func(t *testing.T) {
 			w := w.in(t)
@@ -80,10 +80,48 @@ func TestInstantiateAndTerminateSurviveDeadNodes(t *testing.T) {
 	}
 }
 
+// Every operation on an instance survives the node that works on it.
+func TestChangesSurviveDeadNodes(t *testing.T) {
+	w := start(t, 2)
+	next := w.vnfd("standard-2")
+	id := w.up(w.vnfd("standard"), w.standard("volumes"))
+	for _, tt := range []struct {
+		name string
+		typ  sol.LcmOperationType
+		body func(w *world) any
+		want map[string]int
+	}{
+		{"scale out", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeOut, 1) }, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"heal one", sol.LcmOperationHeal, func(w *world) any {
+			return sol.HealVnfRequest{VnfcInstanceID: []string{of(w.instance(id), "VDU2")[0].vnfc}, AdditionalParams: sol.KeyValuePairs{"all": true}}
+		}, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"stop", sol.LcmOperationOperate, func(*world) any { return sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped} }, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"start", sol.LcmOperationOperate, func(*world) any { return sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted} }, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"other address", sol.LcmOperationChangeExtConn, func(w *world) any { return w.reconnected("10.10.1.78") }, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"other package", sol.LcmOperationChangeVnfpkg, func(*world) any { return nextVersion(next) }, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"level", sol.LcmOperationScaleToLevel, func(*world) any { return sol.ScaleVnfToLevelRequest{InstantiationLevelID: "smallest"} }, map[string]int{"VDU1": 1}},
+		{"scale out again", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeOut, 2) }, map[string]int{"VDU1": 3}},
+		{"scale in", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeIn, 2) }, map[string]int{"VDU1": 1}},
+		{"heal all anew", sol.LcmOperationHeal, func(*world) any { return sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}} }, map[string]int{"VDU1": 1}},
+		{"other flavour", sol.LcmOperationChangeFlavour, func(w *world) any { return w.largeFlavour() }, map[string]int{"VDU1": 1, "VDU3": 1}},
+		{"name", sol.LcmOperationModifyInfo, func(*world) any { return map[string]any{"vnfInstanceName": "another"} }, map[string]int{"VDU1": 1, "VDU3": 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := *w
+			w.t = t
+			op := w.begin(id, tt.typ, tt.body(&w))
+			w.killOwner(op, 1500*time.Millisecond)
+			w.completed(op)
+			require.Equal(t, tt.want, vnfcs(w.instance(id)))
+		})
+	}
+	w.down(id)
+}
+
 // A node that dies while it rolls back is no reason to leave anything.
 func TestRollbackSurvivesADeadNode(t *testing.T) {
 	w := start(t, 2)
-	id := w.create(w.onboard("standard"))
+	id := w.create(w.vnfd("standard"))
 	op := w.instantiate(id, nfv(w.standard("volumes"), "VDU1-0", map[string]any{"computeFlavourId": "m1.huge"}))
 	w.failed(op, "No valid host")
 	require.NoError(t, w.api.Rollback(t.Context(), op))
@@ -95,7 +133,7 @@ func TestRollbackSurvivesADeadNode(t *testing.T) {
 // Heat that is killed in the middle of a creation says so when it is back; a retry brings the instance up.
 func TestHeatKilledWhileItCreates(t *testing.T) {
 	w := start(t, 1)
-	id := w.create(w.onboard("standard"))
+	id := w.create(w.vnfd("standard"))
 	op := w.instantiate(id, w.standard("volumes"))
 	w.until("Heat has begun", func() bool { return w.cloud.stack(t, id) != nil })
 	pause(t.Context(), time.Second)
@@ -116,7 +154,7 @@ func TestHeatKilledWhileItCreates(t *testing.T) {
 // Heat that is killed in the middle of a deletion does not leave the VNF half deleted.
 func TestHeatKilledWhileItDeletes(t *testing.T) {
 	w := start(t, 1)
-	id := w.up(w.onboard("standard"), w.standard("volumes"))
+	id := w.up(w.vnfd("standard"), w.standard("volumes"))
 	op := w.terminate(id)
 	w.until("Heat has begun", func() bool {
 		s := w.cloud.stack(t, id)
@@ -138,7 +176,7 @@ func TestHeatKilledWhileItDeletes(t *testing.T) {
 // Tokens that are good for a shorter time than an operation takes are renewed in the middle of it.
 func TestTokenThatExpiresInTheMiddleIsRenewed(t *testing.T) {
 	w := start(t, 1)
-	vnfd := w.onboard("standard")
+	vnfd := w.vnfd("standard")
 	w.lab.service(t, []string{"GYBE_LAB_TOKEN_SECONDS=6"}, "restart", "keystone")
 	long := func() { w.lab.service(t, nil, "restart", "keystone") }
 	t.Cleanup(long)

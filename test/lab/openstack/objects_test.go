@@ -103,7 +103,9 @@ func (c *cloud) everything(ctx context.Context) (everything, error) {
 		}
 		for _, o := range objects {
 			text := strings.TrimSpace(o.text("name") + o.text("stack_name") + o.text("floating_ip_address") + " " + o.text("status") + o.text("stack_status"))
-			all[k.kind+" "+o.text("id")] = text
+			if o.text("stack_status") != "DELETE_COMPLETE" { // listed for a moment after its deletion
+				all[k.kind+" "+o.text("id")] = text
+			}
 		}
 	}
 	// Each project gets a security group "default" when it first uses Neutron.
@@ -150,7 +152,7 @@ func (c *cloud) stack(t *testing.T, instance string) object {
 func (c *cloud) get(t *testing.T, s *gophercloud.ServiceClient, path, key string) object {
 	t.Helper()
 	var body map[string]any
-	_, err := s.Get(t.Context(), s.ServiceURL(path), &body, nil)
+	_, err := s.Get(context.WithoutCancel(t.Context()), s.ServiceURL(path), &body, nil)
 	require.NoError(t, err)
 	o, ok := body[key].(map[string]any)
 	require.True(t, ok, "%s has no %s", path, key)
@@ -160,7 +162,7 @@ func (c *cloud) get(t *testing.T, s *gophercloud.ServiceClient, path, key string
 // named is the id of the object of that name.
 func (c *cloud) named(t *testing.T, s *gophercloud.ServiceClient, path, key, name string) string {
 	t.Helper()
-	objects, err := list(t.Context(), s, path, key)
+	objects, err := list(context.WithoutCancel(t.Context()), s, path, key)
 	require.NoError(t, err)
 	for _, o := range objects {
 		if o.text("name") == name {
@@ -202,13 +204,20 @@ func (c *cloud) clear(t *testing.T, instance string) {
 	}
 }
 
-// create makes something and returns its id; it goes with the test.
+// create makes something and returns its id; it goes with the test. key is the member of the request and the answer; Glance has none.
 func (c *cloud) create(t *testing.T, s *gophercloud.ServiceClient, path, key string, body map[string]any) string {
 	t.Helper()
-	var out map[string]object
-	_, err := s.Post(t.Context(), s.ServiceURL(path), map[string]any{key: body}, &out, ok)
+	in := body
+	if key != "" {
+		in = map[string]any{key: body}
+	}
+	var out map[string]any
+	_, err := s.Post(t.Context(), s.ServiceURL(path), in, &out, ok)
 	require.NoError(t, err)
-	id := out[key].text("id")
+	if key != "" {
+		out, _ = out[key].(map[string]any)
+	}
+	id := object(out).text("id")
 	t.Cleanup(func() { c.remove(t, s, path+"/"+id) })
 	return id
 }

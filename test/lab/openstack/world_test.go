@@ -37,13 +37,14 @@ type world struct {
 	nodes     []*stack.Node
 	api       *client.Client // of the first node
 	instances *[]string
+	vnfds     map[string]string // by the name of their package
 }
 
 // start starts nodes; env is added to their environment.
 func start(t *testing.T, nodes int, env ...string) *world {
 	t.Helper()
 	l := running(t)
-	w := &world{t: t, lab: l, database: devpg.TestURL(t), data: t.TempDir(), instances: &[]string{}}
+	w := &world{t: t, lab: l, database: devpg.TestURL(t), data: t.TempDir(), instances: &[]string{}, vnfds: map[string]string{}}
 	w.pool = devpg.Pool(t, w.database)
 	w.cloud = l.connect(t, l.vars["OS_USERNAME"], l.vars["OS_PROJECT_NAME"])
 	w.before = w.cloud.look(t)
@@ -110,9 +111,12 @@ func (w *world) in(t *testing.T) *world {
 
 var archives sync.Map
 
-// onboard makes a package of test/packages usable and returns its vnfdId.
-func (w *world) onboard(name string) string {
+// vnfd makes a package of test/packages usable, unless it is, and returns its vnfdId.
+func (w *world) vnfd(name string) string {
 	w.t.Helper()
+	if id, done := w.vnfds[name]; done {
+		return id
+	}
 	built, _ := archives.LoadOrStore(name, sync.OnceValues(func() (string, error) {
 		file := filepath.Join(made, name+".zip")
 		return file, stack.BuildPackage(w.t.Context(), filepath.Join("../../packages", name), file)
@@ -121,6 +125,7 @@ func (w *world) onboard(name string) string {
 	require.NoError(w.t, err)
 	vnfd, err := stack.Onboard(w.t.Context(), w.api, file)
 	require.NoError(w.t, err)
+	w.vnfds[name] = vnfd
 	return vnfd
 }
 
