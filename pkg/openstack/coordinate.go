@@ -15,8 +15,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// coordinationCall is how long a coordination server has for one answer.
-const coordinationCall = 30 * time.Second
+// longestCall is how long a coordination server has for one answer, unless RequestTimeout gives it less.
+const longestCall = 30 * time.Second
 
 // enquiry is the checkpoint of the step that asks a coordination server about one VNFC.
 type enquiry struct {
@@ -80,7 +80,7 @@ func (j *job) coordinate(ctx context.Context, s *lcm.Step, u unit, id string, p 
 		return lcm.Wait(wait, "coordination about "+who+": the server wants to be asked later")
 	}
 	// Nobody knows what becomes of a question whose answer is not waited for: it is asked in a tick that has the time.
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < coordinationCall {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < j.callTime() {
 		return lcm.Wait(3*time.Second, "coordination about "+who)
 	}
 	is, err := j.present(ctx, id)
@@ -105,9 +105,11 @@ func (j *job) coordinate(ctx context.Context, s *lcm.Step, u unit, id string, p 
 	return j.answered(ctx, s, cp, a, who)
 }
 
+func (j *job) callTime() time.Duration { return min(longestCall, j.cfg.RequestTimeout) }
+
 // ask makes the one call that is due.
 func (j *job) ask(ctx context.Context, client *coordination.Client, cp enquiry, is *vnfc, p *vnfcParams, back bool) (coordination.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, coordinationCall)
+	ctx, cancel := context.WithTimeout(ctx, j.callTime())
 	defer cancel()
 	if cp.Location != "" {
 		return client.Look(ctx, cp.Location)
