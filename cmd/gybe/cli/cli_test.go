@@ -52,6 +52,7 @@ func params(t *testing.T, dir string, vars map[string]string) testscript.Params 
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root)
+			e.Setenv("TZ", "UTC")
 			for name, value := range vars {
 				e.Setenv(name, value)
 			}

@@ -10,15 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/app"
+	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/apitest"
 	"github.com/gybe-nfv/gybe/test/devpg"
 )
 
-// TestCommands runs the commands against a whole node whose VIM does what a script says.
-func TestCommands(t *testing.T) {
-	t.Parallel()
+// serve starts a whole node whose VIM does what a script says, and returns the parameters of scripts that use it.
+func serve(t *testing.T, dir string) testscript.Params {
+	t.Helper()
 	vim := &apitest.VIM{}
 	cfg := config.Default()
 	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen = devpg.TestURL(t), "127.0.0.1:0", ""
@@ -37,21 +38,61 @@ func TestCommands(t *testing.T) {
 	})
 	<-node.Ready()
 
-	p := params(t, "server", map[string]string{
+	p := params(t, dir, map[string]string{
 		"GYBE_ENDPOINT": node.URL(), "DATABASE": cfg.DatabaseURL,
-		"VNFD": "7f9d0a2e-3c51-4b0e-9c6f-1f2b8d1f0a11", // of test/packages/plain
+		"VNFD":     "7f9d0a2e-3c51-4b0e-9c6f-1f2b8d1f0a11", // of test/packages/plain
+		"STANDARD": "0c3f8b1e-5d0f-4a55-8f0f-6a1f3f0c5d01", // of test/packages/standard
 	})
 	p.Cmds["vim"] = func(ts *testscript.TestScript, _ bool, args []string) {
+		none := lcm.Errorf(lcm.CodeUpstream, "No valid host was found").WithHint("add a compute host")
 		switch args[0] {
 		case "fails":
-			vim.Fail(lcm.Errorf(lcm.CodeUpstream, "No valid host was found").WithHint("add a compute host"))
+			vim.Fail(none)
+		case "halfway":
+			vim.FailHalfway(none)
+		case "blind":
+			vim.FailInventory(none)
+		case "holds":
+			vim.Hold(true)
 		case "works":
 			vim.Fail(nil)
+			vim.FailInventory(nil)
+			vim.Hold(false)
+		default:
+			ts.Fatalf("vim %s", args[0])
 		}
 	}
 	// id remembers the id in the output of the last command: id NAME
 	p.Cmds["id"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv(args[0], idOf(ts.ReadFile("stdout")))
 	}
+	// becomes waits until an operation is in a state: becomes OPERATION STATE
+	p.Cmds["becomes"] = func(ts *testscript.TestScript, _ bool, args []string) {
+		c, err := client.New(node.URL(), nil)
+		ts.Check(err)
+		for last := time.Now().Add(20 * time.Second); ; {
+			op, err := c.Operation(ctx, args[0])
+			ts.Check(err)
+			if string(op.OperationState) == args[1] {
+				return
+			}
+			if time.Now().After(last) {
+				ts.Fatalf("%s is %s", args[0], op.OperationState)
+			}
+			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // nothing tells
+		}
+	}
+	return p
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	p := serve(t, "server")
+	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
+}
+
+func TestCommandsOfTasks(t *testing.T) {
+	t.Parallel()
+	p := serve(t, "tasks")
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
 }

@@ -140,8 +140,8 @@ func (v *view) end(op *sol.VnfLcmOpOcc) {
 	if op.Error.Hint != "" {
 		printline(v.out, "  hint: "+op.Error.Hint)
 	}
-	if op.OperationState == sol.LcmOperationStateFailedTemp {
-		printf(v.out, "  next: gybe op retry|rollback|fail %s\n", op.ID)
+	if next := choices(op.Links); next != "" {
+		printf(v.out, "  next: gybe op %s %s\n", strings.ReplaceAll(next, ", ", "|"), op.ID)
 	}
 }
 
