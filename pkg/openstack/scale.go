@@ -57,8 +57,8 @@ func (j *job) resized(ctx context.Context, want func(*lcm.Work) (goal, error), r
 		})
 }
 
-// shrinkGroups marks the members that AutoScalingGroups have to lose as unhealthy: Heat takes such members first when a group gets smaller, and the
-// oldest ones otherwise.
+// shrinkGroups sees to it that AutoScalingGroups lose the right members when they get smaller: Heat takes away those that have failed first, and
+// then the oldest. So the members that are to go are marked as failed, and those that have failed and are to stay no longer are.
 func (j *job) shrinkGroups(ctx context.Context, g goal, remove []string) error {
 	all, err := j.resources(ctx)
 	if err != nil {
@@ -70,16 +70,40 @@ func (j *job) shrinkGroups(ctx context.Context, g goal, remove []string) error {
 		}
 		members := slices.DeleteFunc(slices.Clone(all), func(r resource) bool { return r.owner().ID != group.PhysicalID })
 		vdu := vduOf(g, members, all)
-		if vdu == "" {
+		surplus := len(members) - g.counts[vdu]
+		if vdu == "" || surplus <= 0 {
 			continue
 		}
-		for _, m := range losers(members, len(members)-g.counts[vdu], j.before(), remove) {
-			if err := j.mark(ctx, m, "goes with operation "+j.w.Op.ID); err != nil {
+		goes, stays := losers(members, surplus, j.before(), remove)
+		for _, m := range goes {
+			if m.failed() {
+				continue
+			}
+			if err := j.mark(ctx, m, true, "goes with operation "+j.w.Op.ID); err != nil {
+				return err
+			}
+		}
+		for _, m := range stays {
+			if !m.failed() {
+				continue
+			}
+			if err := j.spare(ctx, m); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// spare makes a failed resource count as a good one; what is wrong inside is put right by the next update that changes its definition.
+func (j *job) spare(ctx context.Context, r resource) error {
+	why := "stays with operation " + j.w.Op.ID
+	if r.Status != "CHECK_FAILED" { // Heat takes back only what was marked
+		if err := j.mark(ctx, r, true, why); err != nil {
+			return err
+		}
+	}
+	return j.mark(ctx, r, false, why)
 }
 
 // vduOf is the VDU whose servers the members of a group have.
@@ -93,9 +117,9 @@ func vduOf(g goal, members, all []resource) string {
 	return ""
 }
 
-// losers chooses the members that a group has to lose, besides those that have failed and go anyway: first the VNFCs of remove in their
-// order, then members that the instance did not have before, the youngest first.
-func losers(members []resource, surplus int, before *lcm.Instance, remove []string) []resource {
+// losers chooses the members that a group has to lose, and those that stay: first the VNFCs of remove go, in their order, then members that the instance
+// did not have before, those that failed and then the youngest first.
+func losers(members []resource, surplus int, before *lcm.Instance, remove []string) (goes, stays []resource) {
 	vnfcs := map[string]string{} // vnfcInfo id by the member's name
 	if before.Instantiated != nil {
 		for _, c := range before.Instantiated.VnfcInfo {
@@ -105,24 +129,22 @@ func losers(members []resource, surplus int, before *lcm.Instance, remove []stri
 			}
 		}
 	}
-	var out []resource
-	for _, m := range members {
-		id, known := vnfcs[m.Name]
-		switch {
-		case strings.HasSuffix(m.Status, "_FAILED"):
-			surplus--
-		case !known || slices.Contains(remove, id):
-			out = append(out, m)
-		}
-	}
 	rank := func(m resource) int {
-		if at := slices.Index(remove, vnfcs[m.Name]); at >= 0 {
+		id, known := vnfcs[m.Name]
+		at := slices.Index(remove, id)
+		switch {
+		case known && at >= 0:
 			return at
+		case known: // only if there are not enough others
+			return len(remove) + 2
+		case m.failed():
+			return len(remove)
 		}
-		return len(remove)
+		return len(remove) + 1
 	}
+	out := slices.Clone(members)
 	slices.SortStableFunc(out, func(a, b resource) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.created().Compare(a.created()), strings.Compare(a.Name, b.Name))
 	})
-	return out[:max(min(surplus, len(out)), 0)]
+	return out[:surplus], out[surplus:]
 }

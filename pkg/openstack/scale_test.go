@@ -208,6 +208,19 @@ func TestScaleInTakesTheChosen(t *testing.T) {
 	require.Equal(t, sorted(stay), w.liveServers())
 }
 
+// TestScaleInSparesTheSick: a member that has failed is not taken away in the place of the one that the scope names.
+func TestScaleInSparesTheSick(t *testing.T) {
+	t.Parallel()
+	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kinds[1])
+	all := w.store.instance.Instantiated.VnfcInfo
+	_, sick, _ := w.store.instance.VNFC(all[1].ID)
+	w.patch(fmt.Sprintf("/stacks/%s/resources/%s", sick.Metadata["parent_stack_id"], sick.Metadata["parent_resource_name"]), map[string]any{"mark_unhealthy": true})
+	w.scale(sol.ScaleTypeIn, kinds[1].counts(1))
+	require.Equal(t, []string{all[0].ID}, w.store.op.Scope.Remove)
+	w.completed()
+	require.Equal(t, []string{all[1].VnfcResourceInfoID}, w.liveServers())
+}
+
 // TestScaleSurvivesDeath: a node dies at every call to the cloud and at every write, before and after it is done. Nothing is made twice, nothing
 // too much is taken away.
 func TestScaleSurvivesDeath(t *testing.T) {
@@ -333,6 +346,21 @@ func TestScaleOfAStackThatIsGone(t *testing.T) {
 	require.Contains(t, f.Detail, w.stackName())
 	tops, _ := w.stacks()
 	require.Zero(t, tops)
+}
+
+// TestScaleOfAStackOfOthers: a stack that somebody else has put in the place of the instance's is not overwritten.
+func TestScaleOfAStackOfOthers(t *testing.T) {
+	t.Parallel()
+	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kinds[1])
+	own := fmt.Sprint(w.store.instance.Instantiated.Metadata["stack_id"])
+	w.patch("/stacks/"+w.stackName()+"/"+own, map[string]any{"tags": "theirs"})
+	w.scale(sol.ScaleTypeOut, kinds[1].counts(3))
+	w.completed()
+	w.patch("/stacks/"+w.stackName()+"/"+own, map[string]any{"tags": "theirs"})
+	w.scale(sol.ScaleTypeOut, kinds[1].counts(4))
+	w.store.op.Before.Instantiated.Metadata["stack_id"] = "another"
+	require.Contains(t, w.failed().Detail, "it is not the instance's")
+	require.Len(t, w.liveServers(), 3, "the tags are theirs, and so is the stack")
 }
 
 // TestScaleOutFails: the reason reaches the user from where it began. A retry makes what is missing, a rollback takes away what

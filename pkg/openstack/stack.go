@@ -148,6 +148,8 @@ func (r resource) owner() stack {
 	return stack{ID: path.Base(u.Path), Name: path.Base(path.Dir(u.Path))}
 }
 
+func (r resource) failed() bool { return strings.HasSuffix(r.Status, "_FAILED") }
+
 // container says whether the resource is itself a stack: a nested template or a group.
 func (r resource) container() bool {
 	return strings.HasSuffix(r.Type, ".yaml") || strings.HasSuffix(r.Type, ".yml") ||

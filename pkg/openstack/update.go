@@ -139,7 +139,16 @@ func (j *job) presentStack(ctx context.Context) (*stack, error) {
 			Hint:   "mark the operation failed and heal the whole VNF with additionalParams.all, or terminate it",
 		}
 	}
+	if !j.belongs(st) && !j.known(st) {
+		return nil, j.inTheWay(st)
+	}
 	return st, nil
+}
+
+// known says whether the stack is the one that the instance was last seen with, whatever has become of its tags.
+func (j *job) known(st *stack) bool {
+	i := j.before().Instantiated
+	return i != nil && i.Metadata["stack_id"] == st.ID
 }
 
 // update sends the stack to Heat. A reply that is lost does not matter: the next look finds the token.
@@ -163,13 +172,14 @@ func (j *job) update(ctx context.Context, st *stack, e effort, want wanted, befo
 	return lcm.Wait(pace(0), "stack UPDATE_IN_PROGRESS")
 }
 
-// mark tells Heat that a resource is broken: the next update replaces it, or takes it away before others. One that is gone is as good.
-func (j *job) mark(ctx context.Context, r resource, why string) error {
+// mark tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or taken away before others. One that is gone
+// is as good.
+func (j *job) mark(ctx context.Context, r resource, unhealthy bool, why string) error {
 	in := r.owner()
 	err := j.do(ctx, call{
-		what: "mark " + r.Name + " of stack " + in.Name + " unhealthy", service: heat, method: http.MethodPatch,
+		what: "mark " + r.Name + " of stack " + in.Name, service: heat, method: http.MethodPatch,
 		path: "/stacks/" + segment(in.Name) + "/" + segment(in.ID) + "/resources/" + segment(r.Name),
-		in:   map[string]any{"mark_unhealthy": true, "resource_status_reason": why},
+		in:   map[string]any{"mark_unhealthy": unhealthy, "resource_status_reason": why},
 	})
 	if conflict(err) { // Heat still works in this nested stack, after an update that was cancelled
 		return lcm.Wait(time.Second, "stack "+in.Name+" is busy")
