@@ -122,7 +122,7 @@ func newRolling(tb testing.TB, cloud *simcloud.Cloud) *world {
 	w.pkgs, w.pkg = all, all["pkg-1"]
 	w.store.instance.VnfdID = w.pkg.model.ID
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
-		"flavourId": "default", "additionalParams": standardUserData, "extVirtualLinks": []any{link("ext-0", simcloud.Net0, "VDU1_CP1", "VDU1_CP2", "VDU2_CP1")},
+		"flavourId": "default", "additionalParams": standardUserData, "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1", "VDU1_CP2", "VDU2_CP1")},
 	})
 	w.store.instance.Params = standardUserData
 	w.completed()

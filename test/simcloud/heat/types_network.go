@@ -181,7 +181,9 @@ func (s *Service) portSpec(j job, diff []string) (neutron.PortSpec, error) {
 			}
 			ips = append(ips, one)
 		}
-		spec.FixedIPs = &ips
+		if len(ips) > 0 { // with an empty list Neutron chooses, and a port keeps what it has
+			spec.FixedIPs = &ips
+		}
 	}
 	if j.p.flag("no_fixed_ips", false) {
 		spec.FixedIPs = &[]neutron.IPSpec{}
