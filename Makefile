@@ -6,7 +6,7 @@ PKGS  ?= ./...
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test test-race lint bench fmt tools verify clean lab-up lab-down test-lab-openstack
+.PHONY: help demo run build test test-race lint bench fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ lab-down: ## stop it; WIPE=1 removes its state too
 
 test-lab-openstack: lab-up ## every operation on the real OpenStack; RUN=pattern selects tests
 	GYBE_LAB_OPENRC=$(GYBE_LAB_STATE)/openrc $(GO) test -count=1 -v -timeout 90m $(if $(RUN),-run '$(RUN)',) ./$(LAB)/...
+
+test-lab-smoke: ## the least of it, on a lab that is started for it and removed
+	GYBE_LAB_STATE=$(CURDIR)/.dev/lab/smoke $(LAB)/smoke.sh
 
 bench: build ## measure requests, operations, memory and start, side by side
 	@$(GO) run ./test/bench

@@ -18,18 +18,6 @@ func vnfcs(i *sol.VnfInstance) map[string]int {
 	return n
 }
 
-// Smoke: the least that must work wherever this repository is checked.
-func TestSmokeInstantiateAndTerminate(t *testing.T) {
-	w := start(t, 1)
-	id := w.up(w.vnfd("plain"), w.plain())
-	i := w.instance(id)
-	require.Equal(t, map[string]int{"VDU1": 1}, vnfcs(i))
-	server := w.cloud.get(t, w.cloud.nova, "servers/"+i.InstantiatedVnfInfo.VnfcResourceInfo[0].ComputeResource.ResourceID, "server")
-	require.Equal(t, "ACTIVE", server.text("status"))
-	require.Equal(t, "CREATE_COMPLETE", w.cloud.stack(t, id).text("stack_status"))
-	w.down(id)
-}
-
 // Everything that a package of one stack per VNFC can ask for is made, and the inventory says what OpenStack says.
 func TestStandardUserDataMakesWhatThePackageAsksFor(t *testing.T) {
 	w := start(t, 1)
