@@ -193,3 +193,17 @@ type ahead time.Duration
 
 // Now implements lcm.Clock.
 func (a ahead) Now() time.Time { return lcm.SystemClock{}.Now().Add(time.Duration(a)) }
+
+func TestAModificationCanBeCancelledWithoutTheVIM(t *testing.T) {
+	t.Parallel()
+	w := running(t)
+	before := w.instance()
+	op, err := w.do(sol.LcmOperationModifyInfo, `{"vnfInstanceName":"x","vimConnectionInfo":{"vim2":{"vimType":"OTHER"}}}`)
+	require.NoError(t, err)
+	w.cancel(op, sol.CancelModeForceful)
+	require.Equal(t, sol.LcmOperationStateFailedTemp, w.Work(t, op.ID))
+	require.NotContains(t, w.VIM.Calls(), "halt FORCEFUL")
+	w.steered(op, lcm.EventRollback, sol.LcmOperationStateRolledBack)
+	require.Equal(t, before.VimConnections, w.instance().VimConnections)
+	require.Equal(t, "n", w.instance().Name)
+}

@@ -227,6 +227,18 @@ func TestAfterAFailureTheInstanceSaysWhatIsThere(t *testing.T) {
 	require.Contains(t, op.Error.Detail, "away")
 }
 
+func TestConnectionsOfAnOperationThatIsTakenBackAreTakenBackToo(t *testing.T) {
+	t.Parallel()
+	w := running(t)
+	before := w.instance().VimConnections
+	w.VIM.Fail(boom)
+	op := w.failed(sol.LcmOperationChangeExtConn, `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[]}],"vimConnectionInfo":{"vim1":{"vimType":"TEST","extra":{"x":1}}}}`)
+	require.NotEqual(t, before, w.instance().VimConnections)
+	w.VIM.Fail(nil)
+	w.steered(op, lcm.EventRollback, sol.LcmOperationStateRolledBack)
+	require.Equal(t, before, w.instance().VimConnections)
+}
+
 func TestScaleInCannotBeTakenBack(t *testing.T) {
 	t.Parallel()
 	w := running(t)
@@ -254,4 +266,42 @@ func TestARefusedGrantLeavesTheInstanceAsItWas(t *testing.T) {
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.Work(t, op.ID))
 	require.Nil(t, w.instance().Params)
 	require.Nil(t, w.instance().VimConnections)
+}
+
+func TestOnlyTheKeysOfMachinesThatAreGoneAreForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.done(sol.LcmOperationModifyInfo, `{"metadata":{"other":1}}`)
+	w.instantiate()
+	for _, id := range w.vnfcs("") {
+		_, err := w.Pool.Exec(t.Context(), "INSERT INTO ssh_host_key (vnfc_id, algorithm, key, source) VALUES ($1, 'a', 'k', 's')", id)
+		require.NoError(t, err)
+	}
+	known := func() (ids []string) {
+		require.NoError(t, w.Pool.QueryRow(t.Context(), "SELECT coalesce(array_agg(vnfc_id), '{}') FROM ssh_host_key").Scan(&ids))
+		return ids
+	}
+	all := w.vnfcs("")
+	w.done(sol.LcmOperationScale, tasks[sol.LcmOperationScale])
+	require.ElementsMatch(t, all, known())
+	healed := w.vnfcs("masterNode")
+	w.done(sol.LcmOperationHeal, `{"vnfcInstanceId":["`+healed[0]+`"]}`)
+	require.NotContains(t, known(), healed[0])
+	require.Len(t, known(), 2)
+	w.done(sol.LcmOperationTerminate, tasks[sol.LcmOperationTerminate])
+	require.Empty(t, known())
+}
+
+func TestParametersOfTheInstantiationNeedNotBeRepeated(t *testing.T) {
+	t.Parallel()
+	w := running(t)
+	_, err := w.do(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"driver":"bad"}}`)
+	require.Equal(t, []string{"/additionalParams/driver"}, pointers(err))
+	w.done(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"here":1,"nested":{"username":"root"}}}`)
+	op := w.held(sol.LcmOperationScale, `{"type":"SCALE_IN","aspectId":"workers","additionalParams":{"nested":{"username":"root"}}}`)
+	c, err := w.Store.Claim(t.Context(), op.ID, "n")
+	require.NoError(t, err)
+	params, err := (&lcm.Work{Op: c.Op, Instance: c.Instance}).Params()
+	require.NoError(t, err)
+	require.Equal(t, sol.KeyValuePairs{"nested": map[string]any{"username": "root", "password": apitest.Password}}, params)
 }

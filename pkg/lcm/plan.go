@@ -74,13 +74,7 @@ func (p *Planner) Plan(w *Work) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	inventory := func(ctx context.Context, w *Work) error {
-		had := w.Instance.Instantiated
-		if err := infra.Inventory(ctx, w); err != nil {
-			return err
-		}
-		return w.settle(had)
-	}
+	inventory := func(ctx context.Context, w *Work) error { return takeInventory(ctx, infra, w) }
 	plan := &Plan{
 		Starting: []Phase{{Name: "grant", Run: p.grant}},
 		Observe:  inventory,
@@ -100,6 +94,23 @@ func (p *Planner) Plan(w *Work) (*Plan, error) {
 		plan.Completed, plan.RolledBack = changed, restored
 	}
 	return plan, nil
+}
+
+// takeInventory reads what is there and completes it. What is half read is not kept.
+func takeInventory(ctx context.Context, infra Infra, w *Work) error {
+	instance, op := *w.Instance, *w.Op
+	complete := false
+	defer func() {
+		if !complete {
+			*w.Instance, *w.Op = instance, op
+		}
+	}()
+	err := infra.Inventory(ctx, w)
+	if err == nil {
+		err = w.settle(instance.Instantiated)
+	}
+	complete = err == nil
+	return err
 }
 
 // infra finds the driver of the instance's VIM.

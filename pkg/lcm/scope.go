@@ -100,6 +100,12 @@ func levelOf(f *vnfd.Flavour, l *vnfd.InstantiationLevel) map[string]int {
 // reached is the scale level of every aspect of an instance that was on the way from one scope to another and has these numbers of VNFCs now:
 // of an aspect that was to change, the highest level all of whose VNFCs are there.
 func reached(f *vnfd.Flavour, from, to *Scope, now map[string]int) map[string]int {
+	if equalCounts(now, to.Counts) {
+		return to.ScaleLevels
+	}
+	if equalCounts(now, from.Counts) {
+		return from.ScaleLevels
+	}
 	complete := func(a *vnfd.ScalingAspect, low, level int) bool {
 		for vdu, n := range steps(a, low, level) {
 			if min(from.Counts[vdu], to.Counts[vdu])+n > now[vdu] {

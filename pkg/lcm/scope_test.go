@@ -87,6 +87,8 @@ func TestTheLevelReachedIsTheHighestThatIsComplete(t *testing.T) {
 		{scope(2, 0, 3, 2), scope(0, 0, 1, 0), 3, 1, 1, 0}, // on the way down
 		{scope(2, 0, 3, 2), scope(0, 0, 1, 0), 1, 0, 0, 0},
 		{scope(2, 1, 3, 3), scope(2, 1, 3, 3), 1, 1, 2, 1}, // no level was to change
+		{scope(0, 1, 1, 1), scope(2, 0, 3, 2), 1, 1, 0, 1}, // nothing has happened yet
+		{scope(0, 1, 1, 1), scope(2, 0, 3, 2), 3, 2, 2, 0}, // everything has
 		{scope(2, 0, 3, 2), scope(3, 1, 3, 4), 3, 2, 2, 0},
 	} {
 		got := reached(uneven, tt.from, tt.to, counts(tt.a, tt.b))

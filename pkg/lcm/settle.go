@@ -49,14 +49,10 @@ func (w *Work) scaleLevels() (map[string]int, error) {
 	if w.Op.State == sol.LcmOperationStateRollingBack {
 		from, to = to, from
 	}
-	now := countVNFCs(w.Instance.Instantiated)
-	switch {
-	case !scales(w.Op.Type) || equalCounts(now, to.Counts):
+	if !scales(w.Op.Type) {
 		return to.ScaleLevels, nil
-	case equalCounts(now, from.Counts):
-		return from.ScaleLevels, nil
 	}
-	return reached(w.Flavour, from, to, now), nil
+	return reached(w.Flavour, from, to, countVNFCs(w.Instance.Instantiated)), nil
 }
 
 // equalCounts compares numbers of VNFCs; a VDU that is absent has none.

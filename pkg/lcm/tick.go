@@ -241,13 +241,11 @@ func (t *tick) observe(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), observeTime)
 	defer cancel()
-	instance, op, effects := *t.instance, *t.op, t.work.effects
 	err := t.call(ctx, Phase{t.op.Phase, t.plan.Observe})
 	if err == nil || errors.Is(err, ErrFenced) {
 		return err
 	}
 	t.Log.InfoContext(ctx, "no inventory after the failure", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "error", err)
-	*t.instance, *t.op, t.work.effects = instance, op, effects
 	return nil
 }
 

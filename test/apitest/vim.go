@@ -190,12 +190,13 @@ func (v *VIM) Restore(_ context.Context, w *lcm.Work) error {
 
 func vnfcID(s server) string { return s.vdu + "-" + s.id }
 
-// Inventory implements lcm.Infra.
+// Inventory implements lcm.Infra. It looks whether servers run only for OPERATE.
 func (v *VIM) Inventory(_ context.Context, w *lcm.Work) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls = append(v.calls, "inventory")
 	if v.blind != nil {
+		w.Instance.Instantiated, w.Instance.Inventory = &sol.InstantiatedVnfInfo{}, nil // it had begun
 		return v.blind
 	}
 	info := &sol.InstantiatedVnfInfo{FlavourID: w.Flavour.ID}
@@ -206,7 +207,11 @@ func (v *VIM) Inventory(_ context.Context, w *lcm.Work) error {
 				continue
 			}
 			info.VnfcResourceInfo = append(info.VnfcResourceInfo, sol.VnfcResourceInfo{ID: s.id, VduID: s.vdu, ComputeResource: handle(s.id)})
-			info.VnfcInfo = append(info.VnfcInfo, sol.VnfcInfo{ID: vnfcID(s), VduID: s.vdu, VnfcResourceInfoID: s.id, VnfcState: s.state})
+			c := sol.VnfcInfo{ID: vnfcID(s), VduID: s.vdu, VnfcResourceInfoID: s.id}
+			if w.Op.Type == sol.LcmOperationOperate {
+				c.VnfcState = s.state
+			}
+			info.VnfcInfo = append(info.VnfcInfo, c)
 			w.Instance.Inventory = append(w.Instance.Inventory, lcm.Resource{Name: s.vdu, Type: "OS::Nova::Server", ID: s.id, VNFC: vnfcID(s), VDU: s.vdu, Index: s.index})
 		}
 	}
