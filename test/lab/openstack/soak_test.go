@@ -63,7 +63,7 @@ func (s *soaked) next(r *rand.Rand, w *world) (sol.LcmOperationType, any, func()
 }
 
 // Many operations of every kind on ten instances, three at a time, leave nothing behind.
-// LAB_SOAK is the number of operations; 0 leaves the test out.
+// LAB_SOAK is the number of operations, 100 when it is not set; 0 leaves the test out.
 func TestSoakLeavesNothing(t *testing.T) {
 	operations := 100
 	if s := os.Getenv("LAB_SOAK"); s != "" {
