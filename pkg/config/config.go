@@ -96,6 +96,9 @@ type Grant struct {
 type OpenStack struct {
 	StackTimeout   time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"`     // given to Heat with a stack
 	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of the login that checks a VIM when it is registered
+	// CloudsFile is a clouds.yaml on this node, with a secure.yaml beside it if there is one: VIM connections may then name a cloud of it
+	// (accessInfo.cloud) instead of credentials, and whoever may give a VIM connection may use them. Empty allows none.
+	CloudsFile string `yaml:"clouds_file" env:"CLOUDS_FILE"`
 }
 
 // SSH tunes the access to nodes.

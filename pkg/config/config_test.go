@@ -113,6 +113,7 @@ func TestMistakesAreErrors(t *testing.T) {
 			},
 		},
 		{name: "public URL with a query", set: []string{"public_url=http://h/?a=b"}, want: []string{"public_url:"}},
+		{name: "clouds.yaml that is not there", set: []string{"openstack.clouds_file=/nope"}, want: []string{"openstack.clouds_file:", "/nope"}},
 		{name: "certificate that is not there", set: []string{"tls.cert_file=/nope", "tls.key_file=/nope"}, want: []string{"tls:", "/nope"}},
 	}
 	for _, tt := range tests {

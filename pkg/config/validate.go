@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -116,6 +117,11 @@ func (c *Config) Validate() error {
 	for _, z := range c.Grant.Zones {
 		if strings.TrimSpace(z) == "" {
 			wrong("grant.zones", "holds an empty name")
+		}
+	}
+	if f := c.OpenStack.CloudsFile; f != "" {
+		if info, err := os.Stat(f); err != nil || info.IsDir() {
+			wrong("openstack.clouds_file", "%s is not a file that can be read", f)
 		}
 	}
 	oneOf(wrong, "ssh.host_key_policy", c.SSH.HostKeyPolicy, HostKeyPin, HostKeyInsecure)

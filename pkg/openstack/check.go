@@ -95,6 +95,9 @@ func (c *checker) stack(ctx context.Context) error {
 		c.add(lcm.CheckWarning, subject, "", "it is not in the VIM any more")
 	case st == nil:
 		c.add(lcm.CheckFailed, subject, "heal the whole VNF with additionalParams.all, or terminate it", "it is not in the VIM any more")
+	case fresh && !c.belongs(st):
+		e := lcm.AsError(c.inTheWay(st))
+		c.add(lcm.CheckFailed, subject, e.Hint, "%s", e.Detail)
 	case fresh:
 		c.add(lcm.CheckWarning, subject, "look at the instance's leftovers", "there is one of this name, %s; it is deleted first", st.Status)
 	case st.inProgress():

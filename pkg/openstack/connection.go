@@ -21,8 +21,10 @@ type connection struct {
 	username, userID, userDomain, userDomainID         string
 	project, projectID, projectDomain, projectDomainID string
 	region, password                                   string
-	cas                                                []string // PEM
-	skipVerify, skipHostname                           bool
+	// An application credential logs in to its own project, without any other names.
+	appID, appName, appSecret string
+	cas                       []string // PEM
+	skipVerify, skipHostname  bool
 }
 
 // parseConnection reads the connection with this key. It reports everything that is missing or wrong, with pointers into the request.
@@ -41,6 +43,12 @@ func parseConnection(key string, v sol.VimConnectionInfo) (connection, []lcm.Inv
 	c.project, c.projectID = p.text(a, "project", "projectName"), p.text(a, "projectId")
 	c.projectDomain, c.projectDomainID = p.text(a, "projectDomain", "projectDomainName"), p.text(a, "projectDomainId")
 	c.region, c.password = p.text(a, "region", "regionName"), p.text(a, "password")
+	c.appID, c.appName = p.text(a, "applicationCredentialId"), p.text(a, "applicationCredentialName")
+	c.appSecret = p.text(a, "applicationCredentialSecret")
+	if c.appID != "" || c.appName != "" {
+		c.application(&p)
+		return c, p.bad
+	}
 	if c.username == "" && c.userID == "" {
 		p.report("/accessInfo/username", "is missing")
 	}
@@ -59,11 +67,24 @@ func parseConnection(key string, v sol.VimConnectionInfo) (connection, []lcm.Inv
 	return c, p.bad
 }
 
+// application checks a connection with an application credential; one that is named needs its user.
+func (c *connection) application(p *connParser) {
+	if c.appSecret == "" {
+		p.report("/accessInfo/applicationCredentialSecret", "is missing")
+	}
+	if c.appID == "" && c.username == "" && c.userID == "" {
+		p.report("/accessInfo/username", "is missing: an application credential is known by its id, or by its name and its user")
+	}
+	if c.appID == "" && c.userID == "" && c.userDomain == "" && c.userDomainID == "" {
+		c.userDomain = "Default"
+	}
+}
+
 // identity is the same for two connections that may share a session.
 func (c connection) identity() [sha256.Size]byte {
 	return sha256.Sum256([]byte(fmt.Sprintf("%q", []string{
 		c.base, c.username, c.userID, c.userDomain, c.userDomainID, c.project, c.projectID, c.projectDomain, c.projectDomainID,
-		c.region, c.password, strings.Join(c.cas, "\n"), strconv.FormatBool(c.skipVerify), strconv.FormatBool(c.skipHostname),
+		c.region, c.password, c.appID, c.appName, c.appSecret, strings.Join(c.cas, "\n"), strconv.FormatBool(c.skipVerify), strconv.FormatBool(c.skipHostname),
 	})))
 }
 

@@ -35,6 +35,8 @@ type Config struct {
 	NodeAlive func(ctx context.Context, node string) bool
 	// PublicURL is where clients reach our API, for the links in requests to coordination servers; without a slash at the end.
 	PublicURL string
+	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. "" allows none.
+	CloudsFile string
 	// WrapTransport puts a layer around every HTTP call, e.g. for metrics; may be nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
@@ -93,7 +95,7 @@ func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo)
 
 // connect returns the session for a connection.
 func (d *Driver) connect(ctx context.Context, key string, v sol.VimConnectionInfo) (*session, error) {
-	c, bad := parseConnection(key, v)
+	c, bad := d.connection(key, v)
 	if err := lcm.Unprocessable(bad...); err != nil {
 		return nil, err
 	}

@@ -100,16 +100,15 @@ func (b *builder) handle(r resource) sol.ResourceHandle {
 	return sol.ResourceHandle{VimConnectionID: b.vim, ResourceID: r.PhysicalID, VimLevelResourceType: r.Type}
 }
 
-// info makes InstantiatedVnfInfo (SOL003 clause 5.5.2.2).
+// info makes InstantiatedVnfInfo (SOL003 clause 5.5.2.2), but for the scale levels, which are not in the VIM, and the state of the VNF.
 func (b *builder) info() *sol.InstantiatedVnfInfo {
-	out := &sol.InstantiatedVnfInfo{VnfState: sol.VnfOperationalStateStarted, FlavourID: b.flavour().ID}
+	out := &sol.InstantiatedVnfInfo{FlavourID: b.flavour().ID}
 	if old := b.was.info; old != nil {
-		out.VnfState, out.LocalizationLanguage, out.MonitoringParameters = old.VnfState, old.LocalizationLanguage, old.MonitoringParameters
+		out.LocalizationLanguage, out.MonitoringParameters = old.LocalizationLanguage, old.MonitoringParameters
 	} else {
 		out.LocalizationLanguage = b.request().LocalizationLanguage
 	}
 	out.Metadata = b.metadata()
-	out.ScaleStatus, out.MaxScaleLevels = b.scaleStatus()
 	for i := range b.vnfcs {
 		c := &b.vnfcs[i]
 		out.VnfcResourceInfo = append(out.VnfcResourceInfo, b.vnfcResource(c))
@@ -133,12 +132,6 @@ func (b *builder) info() *sol.InstantiatedVnfInfo {
 		out.ExtManagedVirtualLinkInfo = append(out.ExtManagedVirtualLinkInfo, b.managedLink(l))
 	}
 	out.VnfVirtualLinkResourceInfo = b.internalLinks()
-	if b.w.Op.Type == sol.LcmOperationOperate && len(out.VnfcInfo) > 0 {
-		out.VnfState = sol.VnfOperationalStateStopped
-		if slices.ContainsFunc(out.VnfcInfo, func(c sol.VnfcInfo) bool { return c.VnfcState == sol.VnfOperationalStateStarted }) {
-			out.VnfState = sol.VnfOperationalStateStarted
-		}
-	}
 	return out
 }
 

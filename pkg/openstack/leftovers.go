@@ -42,8 +42,10 @@ type audit struct {
 type object struct {
 	lcm.Leftover
 	tags  []string
-	stack stack  // of a stack
-	owner string // of a nested stack: the one around it
+	stack stack // of a stack
+	// nested says of a stack that another one was around it, owner is the id of that one as long as it is there.
+	nested bool
+	owner  string
 }
 
 // carries says whether a name is the instance's: "vnf-<instance id>", alone or with something behind a dash.
@@ -57,6 +59,8 @@ func (a *audit) recognise(o object) string {
 	switch {
 	case slices.Contains(o.tags, a.instance.ID):
 		return "it has the tag " + a.instance.ID
+	case o.Type == typeStack && !o.nested: // every stack that was ever made for an instance has its tag
+		return ""
 	case a.carries(o.Name):
 		return "its name begins with vnf-" + a.instance.ID
 	case o.Type == typeServer:

@@ -101,6 +101,7 @@ func TestLeftovers(t *testing.T) {
 	o.named("/network/v2.0/security-groups", "security_group", mine, nil)
 	o.named("/compute/v2.1/os-server-groups", "server_group", mine+"-group", map[string]any{"policies": []any{"affinity"}})
 	o.do(http.MethodPost, "/image/v2/images", "", map[string]any{"name": "half an image", "tags": []any{id}, "disk_format": "raw", "container_format": "bare"})
+	o.do(http.MethodPost, "/orchestration/v1/"+cloud.ProjectID()+"/stacks", "stack", map[string]any{"stack_name": mine + "-theirs", "template": "heat_template_version: 2013-05-23"})
 	o.named("/network/v2.0/ports", "port", mine+"x", map[string]any{"network_id": net}) // another name, if only by a letter
 	o.named(project+cloud.ProjectID()+"/volumes", "volume", "backup of "+mine, map[string]any{"size": 1})
 
@@ -133,8 +134,9 @@ func TestLeftovers(t *testing.T) {
 	w.terminate()
 	w.completed()
 	since := cloud.State().Since(before)
-	require.Len(t, since, 1, since)
-	require.Contains(t, since[0], "backup of "+mine)
+	require.Len(t, since, 2, since)
+	require.Contains(t, since[0]+since[1], mine+"-theirs", "a stack without the instance's tag is somebody else's")
+	require.Contains(t, since[0]+since[1], "backup of "+mine)
 }
 
 // TestLeftoversOfAStackThatNobodyKnows: a failed instantiation that was given up leaves a whole stack; it goes as one, also when its deletion fails at first.

@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -161,6 +162,18 @@ func (ss *sessions) authenticate(ctx context.Context, c connection) (*session, e
 	s.provider.IdentityBase = c.base + "/"
 	s.provider.HTTPClient = http.Client{Transport: s.rt, Timeout: ss.timeout}
 	s.provider.UserAgent.Prepend("gybe")
+	opts := c.login()
+	if err := gopenstack.AuthenticateV3(ctx, s.provider, opts, gophercloud.EndpointOpts{}); err != nil {
+		return nil, fault(ctx, callInfo{what: "log in as " + c.user(), service: keystone, url: c.base + "/v3/auth/tokens"}, err)
+	}
+	if err := s.readToken(); err != nil {
+		return nil, lcm.Errorf(lcm.CodeUpstream, "Keystone at %s answered with a token that cannot be read: %w", c.base, err)
+	}
+	return s, nil
+}
+
+// login is what Keystone is told.
+func (c connection) login() *gophercloud.AuthOptions {
 	opts := &gophercloud.AuthOptions{
 		IdentityEndpoint: c.base + "/", Username: c.username, UserID: c.userID, Password: c.password, AllowReauth: true,
 		DomainName: c.userDomain, DomainID: c.userDomainID, Scope: &gophercloud.AuthScope{ProjectID: c.projectID},
@@ -171,22 +184,27 @@ func (ss *sessions) authenticate(ctx context.Context, c connection) (*session, e
 	if c.userID != "" {
 		opts.Username, opts.DomainName, opts.DomainID = "", "", ""
 	}
+	if c.appSecret != "" {
+		opts.ApplicationCredentialID, opts.ApplicationCredentialName, opts.ApplicationCredentialSecret = c.appID, c.appName, c.appSecret
+		opts.Scope, opts.Password = nil, ""
+		if c.appID != "" {
+			opts.ApplicationCredentialName, opts.Username, opts.UserID, opts.DomainName, opts.DomainID = "", "", "", "", ""
+		}
+		return opts
+	}
 	if c.projectID == "" {
 		opts.Scope.ProjectName, opts.Scope.DomainID = c.project, c.projectDomainID
 		if c.projectDomainID == "" {
 			opts.Scope.DomainName = c.projectDomain
 		}
 	}
-	if err := gopenstack.AuthenticateV3(ctx, s.provider, opts, gophercloud.EndpointOpts{}); err != nil {
-		return nil, fault(ctx, callInfo{what: "log in as " + c.user(), service: keystone, url: c.base + "/v3/auth/tokens"}, err)
-	}
-	if err := s.readToken(); err != nil {
-		return nil, lcm.Errorf(lcm.CodeUpstream, "Keystone at %s answered with a token that cannot be read: %w", c.base, err)
-	}
-	return s, nil
+	return opts
 }
 
-func (c connection) user() string { return first(c.username, c.userID) }
+// user tells who logs in.
+func (c connection) user() string {
+	return cmp.Or(c.username, c.userID, "application credential "+c.appID)
+}
 
 func first(a, b string) string {
 	if a != "" {

@@ -48,7 +48,7 @@ func TestOneLogin(t *testing.T) {
 	withStacks(s)
 	d := testDriver(t, Config{})
 	var wg sync.WaitGroup
-	errs := make([]error, 40)
+	errs := make([]error, 50)
 	for i := range errs {
 		wg.Go(func() {
 			c, err := d.connect(t.Context(), fmt.Sprint("key", i), s.vim())
@@ -187,6 +187,8 @@ func TestCatalogue(t *testing.T) {
 		{neutron, "http://h:9696/v2.0", "http://h:9696/v2.0"},
 		{neutron, "http://h/networking", "http://h/networking/v2.0"},
 		{glance, "http://h/image", "http://h/image/v2"},
+		{cinder, "http://h/volume/v3/p1", "http://h/volume/v3/p1"},
+		{cinder, "http://h:8776", "http://h:8776/v3/p1"},
 		{glance, "http://h:9292/v2", "http://h:9292/v2"},
 	} {
 		require.Equal(t, tt.want, tt.svc.base(tt.url, "p1"), tt.url)

@@ -212,7 +212,7 @@ func (j *job) allStacks(ctx context.Context) ([]object, error) {
 	known := map[string]bool{}
 	err := eachPage(ctx, j.session, heat, "stacks", "/stacks", url.Values{"show_nested": {"true"}}, surveyPages, func(l listed) (string, bool) {
 		s := stack{ID: l.ID, Name: l.StackName, Status: l.StackStatus, Reason: l.Reason, Tags: l.Tags}
-		out = append(out, object{Leftover: lcm.Leftover{Type: typeStack, ID: s.ID, Name: s.Name, Status: s.Status}, tags: s.Tags, stack: s, owner: l.Parent})
+		out = append(out, object{Leftover: lcm.Leftover{Type: typeStack, ID: s.ID, Name: s.Name, Status: s.Status}, tags: s.Tags, stack: s, nested: l.Parent != "", owner: l.Parent})
 		known[s.ID] = true
 		return l.ID, true
 	})

@@ -19,7 +19,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	}
 	var bad []lcm.InvalidParam
 	if key, v, ok := lcm.PrimaryVim(r.Instance.VimConnections); ok {
-		_, bad = parseConnection(key, v)
+		_, bad = d.connection(key, v)
 	}
 	if at, ok := flavourMember[r.Type]; ok {
 		bad = append(bad, images(r.Flavour, at)...)
@@ -57,6 +57,9 @@ func (d *Driver) assembles(r lcm.Request) ([]lcm.InvalidParam, error) {
 		_, err = d.build(g)
 	}
 	if e, ok := errors.AsType[*lcm.Error](err); ok && len(e.Params) > 0 {
+		if e.Params, err = asGiven(g.ext, r.Params, e.Params); err != nil {
+			return nil, err
+		}
 		// A level that there is not is reported by the domain.
 		return slices.DeleteFunc(e.Params, func(p lcm.InvalidParam) bool { return p.Pointer == "/instantiationLevelId" }), nil
 	}
