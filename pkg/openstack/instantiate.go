@@ -65,12 +65,11 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 		return lcm.Wait(pace(j.w.Clock.Now().Sub(cp.Since)), "waiting until the previous stack "+name+" is deleted")
 	case !j.ours(st) || st.ID == cp.Doomed:
 		return j.replace(ctx, s, st, cp)
-	case cp.ID != st.ID: // a dead predecessor made it
-		cp = creation{ID: st.ID, effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now(), Zones: cp.Zones}}
+	case cp.ID != st.ID: // made by a node that died, or was told to stop, before it could say so
+		cp = creation{ID: st.ID, effort: effort{Try: cp.Try, Since: j.w.Clock.Now(), Zones: cp.Zones}}
 		if err := s.Save(ctx, cp); err != nil {
 			return err
 		}
-		retried = false
 	}
 	stuck := j.stuckStack(st, cp.effort)
 	switch {
@@ -104,14 +103,21 @@ func (j *job) belongs(st *stack) bool { return slices.Contains(st.Tags, j.w.Inst
 
 // inTheWay reports a stack of somebody else's that has the name of ours. It is not touched.
 func (j *job) inTheWay(st *stack) error {
-	return lcm.Errorf(lcm.CodeUpstream, "a stack with the name of the instance's, %s, is in project %s already, %s, and it is not the instance's: it does not carry its tag",
-		st.ref(), first(j.conn.project, j.project), st.Status).
-		WithHint("find out whose stack it is and delete it, then retry the operation; a rollback leaves it alone")
+	return &lcm.Error{
+		Code: lcm.CodeUpstream, Title: "Stack in the way",
+		Detail: fmt.Sprintf("the stack %s, %s in project %s, has the name of the instance's stack and is not the instance's: it does not carry its tag",
+			st.ref(), st.Status, first(j.conn.project, j.project)),
+		Hint: "find out whose stack it is and delete it, then retry the operation; a rollback leaves it alone",
+	}
 }
 
 func (j *job) startStack(ctx context.Context, s *lcm.Step, name string, zones zoneChoice) error {
 	desired, err := wanted(j.goalStack).in(ctx, zones)
 	if err != nil {
+		return err
+	}
+	// Whoever finds the stack without its id in the checkpoint has to know whose try made it.
+	if err := s.Save(ctx, creation{effort: effort{Try: j.w.Op.Tries, Since: j.w.Clock.Now(), Zones: zones}}); err != nil {
 		return err
 	}
 	id, err := j.createStack(ctx, name, desired)
