@@ -162,6 +162,20 @@ func TestCancelWhileTheStackIsUpdated(t *testing.T) {
 	}
 }
 
+// TestCancelledCreationFails: a creation that fails while its cancellation waits for it is no failure of the retry, which repairs it.
+func TestCancelledCreationFails(t *testing.T) {
+	t.Parallel()
+	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
+	rule := w.cloud.AddFault(simcloud.Fault{Kind: "fail_resource", ResourceName: "VDU1", Action: "create", Reason: "disk on fire"})
+	w.cancelled(sol.CancelModeGraceful, creating)
+	w.mixed("one")
+	require.Equal(t, sol.LcmOperationStateFailedTemp, w.rest())
+	require.Contains(t, w.store.op.Error.Detail, "Cancelled by the user")
+	require.True(t, w.cloud.Faults().Remove(rule))
+	w.steer(lcm.EventRetry)
+	w.completed()
+}
+
 // TestHeatRefusesToStopACreation: a Heat that cannot leave a stack half made deletes it; a retry makes it anew.
 func TestHeatRefusesToStopACreation(t *testing.T) {
 	t.Parallel()

@@ -84,10 +84,8 @@ func (j *job) otherZone(
 	if limit == 0 {
 		limit = len(zones)
 	}
-	why := ""
-	if c.Rounds >= limit {
-		why = fmt.Sprintf("zones were chosen anew %d times", c.Rounds)
-	} else {
+	why := fmt.Sprintf("zones were chosen anew %d times", c.Rounds)
+	if c.Rounds < limit {
 		why = r.choose()
 	}
 	if why != "" {
