@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,4 +126,35 @@ func unusedConfigs(g goal, cp sol.VnfExtCpData, instances int, at string) []lcm.
 		})
 	}
 	return bad
+}
+
+// inLinks is a pointer to something of a connection point of an external virtual link.
+var inLinks = regexp.MustCompile(`^/extVirtualLinks/(\d+)/extCps/(\d+)(/.*)$`)
+
+// asGiven makes pointers into the links that hold point into those of the request, or to all of them where the request does not have the link.
+func asGiven(holds []sol.ExtVirtualLinkData, params json.RawMessage, bad []lcm.InvalidParam) ([]lcm.InvalidParam, error) {
+	var req wishes
+	if err := json.Unmarshal(params, &req); err != nil {
+		return nil, fmt.Errorf("decode the request: %w", err)
+	}
+	out := slices.Clone(bad)
+	for i, b := range out {
+		m := inLinks.FindStringSubmatch(b.Pointer)
+		if m == nil {
+			continue
+		}
+		link, _ := strconv.Atoi(m[1])
+		cp, _ := strconv.Atoi(m[2])
+		if link >= len(holds) || cp >= len(holds[link].ExtCps) {
+			continue
+		}
+		out[i].Pointer = "/extVirtualLinks"
+		for n, l := range req.ExtVirtualLinks {
+			at := slices.IndexFunc(l.ExtCps, func(c sol.VnfExtCpData) bool { return c.CpdID == holds[link].ExtCps[cp].CpdID })
+			if l.ID == holds[link].ID && at >= 0 {
+				out[i].Pointer = fmt.Sprintf("/extVirtualLinks/%d/extCps/%d%s", n, at, m[3])
+			}
+		}
+	}
+	return out, nil
 }
