@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
@@ -101,7 +102,7 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	if err != nil {
 		return goal{}, err
 	}
-	if g.class, err = classOf(params); err != nil {
+	if g.class, err = classAfter(w.Op.Type, params, g.class); err != nil {
 		return goal{}, err
 	}
 	g.remembered, _ = w.Instance.Params["nfv"].(map[string]any)
@@ -157,6 +158,9 @@ func (d *Driver) formerGoal(w *lcm.Work) (goal, error) {
 	if err != nil {
 		return goal{}, err
 	}
+	if _, named := before.Params[userdata.ParamClass]; !named && numbered(i) {
+		class = userdata.Standard
+	}
 	had := map[string]int{}
 	for _, r := range i.VnfcResourceInfo {
 		had[r.VduID]++
@@ -183,6 +187,26 @@ func origins(w *lcm.Work) (after, before lcm.Origin) {
 func classOf(params sol.KeyValuePairs) (userdata.Class, error) {
 	class, bad := userdata.Select(params)
 	return class, lcm.Unprocessable(bad...)
+}
+
+// numbered says whether the VNFCs of an instance have indexes of their own, as only one class gives them.
+func numbered(i *sol.InstantiatedVnfInfo) bool {
+	return slices.ContainsFunc(i.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.Metadata["vdu_idx"] != nil })
+}
+
+// classAfter is the class that an operation assembles with. Only one that exchanges the templates can change it: resources would get other names, and Heat would
+// make everything anew.
+func classAfter(t sol.LcmOperationType, params sol.KeyValuePairs, has userdata.Class) (userdata.Class, error) {
+	class, err := classOf(params)
+	if _, named := params[userdata.ParamClass]; err == nil && !named {
+		return has, nil
+	}
+	if err == nil && class != has && t != sol.LcmOperationChangeFlavour && t != sol.LcmOperationChangeVnfpkg {
+		err = lcm.Unprocessable(lcm.InvalidParam{
+			Pointer: "/additionalParams/" + userdata.ParamClass, Detail: fmt.Sprintf("is %s, and the VNF was made with %s", class, has),
+		})
+	}
+	return class, err
 }
 
 // freshOf says which leaves an operation decides anew for VNFCs that are there.

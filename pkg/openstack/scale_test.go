@@ -359,7 +359,7 @@ func TestScaleOfAStackOfOthers(t *testing.T) {
 	w.patch("/stacks/"+w.stackName()+"/"+own, map[string]any{"tags": "theirs"})
 	w.scale(sol.ScaleTypeOut, kinds[1].counts(4))
 	w.store.op.Before.Instantiated.Metadata["stack_id"] = "another"
-	require.Contains(t, w.failed().Detail, "it is not the instance's")
+	require.Contains(t, w.failed().Detail, "does not carry its tag")
 	require.Len(t, w.liveServers(), 3, "the tags are theirs, and so is the stack")
 }
 

@@ -21,14 +21,15 @@ const (
 // The members of additionalParams that choose the class. The file is not read, because the classes are built in, but a
 // request has to name both or none.
 const (
-	paramFile  = "lcm-operation-user-data"
-	paramClass = "lcm-operation-user-data-class"
+	paramFile = "lcm-operation-user-data"
+	// ParamClass names the class.
+	ParamClass = "lcm-operation-user-data-class"
 )
 
 // Select finds the class that a request's additionalParams choose: Default when they choose none.
 func Select(params sol.KeyValuePairs) (Class, []lcm.InvalidParam) {
 	file, hasFile := params[paramFile]
-	name, hasClass := params[paramClass]
+	name, hasClass := params[ParamClass]
 	var bad []lcm.InvalidParam
 	report := func(member, format string, args ...any) {
 		bad = append(bad, lcm.InvalidParam{Pointer: "/additionalParams/" + member, Detail: fmt.Sprintf(format, args...)})
@@ -37,10 +38,10 @@ func Select(params sol.KeyValuePairs) (Class, []lcm.InvalidParam) {
 	case !hasFile && !hasClass:
 		return Default, nil
 	case !hasClass:
-		report(paramClass, "is missing: %s and %s go together", paramFile, paramClass)
+		report(ParamClass, "is missing: %s and %s go together", paramFile, ParamClass)
 		return "", bad
 	case !hasFile:
-		report(paramFile, "is missing: %s and %s go together", paramFile, paramClass)
+		report(paramFile, "is missing: %s and %s go together", paramFile, ParamClass)
 	}
 	if s, ok := file.(string); hasFile && (!ok || s == "") {
 		report(paramFile, "is not the path of a file")
@@ -48,7 +49,7 @@ func Select(params sol.KeyValuePairs) (Class, []lcm.InvalidParam) {
 	s, _ := name.(string)
 	c := Class(s)
 	if c != Standard && c != Default {
-		report(paramClass, "is not a class that is built in; these are: %s, %s", Standard, Default)
+		report(ParamClass, "is not a class that is built in; these are: %s, %s", Standard, Default)
 	}
 	return c, bad
 }
