@@ -124,16 +124,15 @@ func (f *filler) cps(nfv map[string]any) {
 		if list, ok := want.([]any); ok {
 			e.leaves["fixed_ips"] = f.fixedIPs(e.name, index, list, at)
 		} else if asked && want == nil { // the template takes the list as it is
-			if ips := f.fixedIPs(e.name, index, nil, at); len(ips) > 0 {
-				e.leaves["fixed_ips"] = ips
-			}
+			e.leaves["fixed_ips"] = f.fixedIPs(e.name, index, nil, at)
 		}
 	}
 }
 
-// noAddresses empties the list of addresses of a CP for which the request has none.
+// noAddresses empties the list of addresses of a CP for which the request has none: no value at all would be an object to Heat, and no list.
 func (f *filler) noAddresses(e entry) {
-	if _, ok := e.leaves["fixed_ips"].([]any); ok {
+	list, asked := e.leaves["fixed_ips"]
+	if _, ok := list.([]any); ok || asked && list == nil {
 		e.leaves["fixed_ips"] = []any{}
 	}
 }
