@@ -31,7 +31,7 @@ func newDrivers(a *App) *drivers {
 	d.openstack = openstack.New(openstack.Config{
 		StackTimeout: a.cfg.OpenStack.StackTimeout, RequestTimeout: a.cfg.OpenStack.RequestTimeout, NodeAlive: alive(a.store),
 		CloudsFile: a.cfg.OpenStack.CloudsFile,
-		PublicURL: a.publicURL,
+		PublicURL:  a.publicURL,
 	}, a.log)
 	d.infras[openstack.VimType] = d.openstack
 	var keys remote.HostKeyStore = pinned{a.store}

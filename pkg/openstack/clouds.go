@@ -136,7 +136,7 @@ func (d *Driver) cloud(name string) (sol.VimConnectionInfo, error) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(filepath.Dir(d.cfg.CloudsFile), file)
 		}
-		pem, err := os.ReadFile(file) //nolint:gosec // the operator's file names it
+		pem, err := os.ReadFile(file)
 		if err != nil {
 			return v, fmt.Errorf("the cacert of the cloud %s cannot be read", name)
 		}

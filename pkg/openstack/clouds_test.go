@@ -3,6 +3,7 @@ package openstack
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,9 +28,7 @@ func cloudsFileWith(t *testing.T, clouds, secure string) string {
 
 func named(cloud string, more sol.KeyValuePairs) sol.VimConnectionInfo {
 	v := sol.VimConnectionInfo{VimType: VimType, AccessInfo: sol.KeyValuePairs{"cloud": cloud}}
-	for k, x := range more {
-		v.AccessInfo[k] = x
-	}
+	maps.Copy(v.AccessInfo, more)
 	return v
 }
 

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -50,9 +51,7 @@ func (o *outsider) do(method, path, member string, body any) string {
 func (o *outsider) named(kind, member, name string, more map[string]any) string {
 	o.t.Helper()
 	object := map[string]any{"name": name}
-	for k, v := range more {
-		object[k] = v
-	}
+	maps.Copy(object, more)
 	return o.do(http.MethodPost, kind, member, map[string]any{member: object})
 }
 

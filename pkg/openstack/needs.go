@@ -31,7 +31,7 @@ var neutronQuota = map[string]string{
 	"OS::Neutron::SecurityGroup": "security_group",
 }
 
-func needsOf(f *vnfd.Flavour, p *plan) needs {
+func needsOf(p *plan) needs {
 	n := needs{groups: map[string]int{}, networking: map[string]int{}}
 	for _, e := range p.made {
 		n.take(e, p.freed)

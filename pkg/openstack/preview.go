@@ -64,6 +64,7 @@ func (j *job) planOf(r lcm.Request) (*plan, error) {
 		return p, nil
 	case sol.LcmOperationOperate:
 		return p, p.operate(r)
+	default: // the others change the stack
 	}
 	after, err := j.elements(j.goalOf)
 	if err != nil {

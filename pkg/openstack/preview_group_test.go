@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
@@ -37,5 +38,21 @@ func TestPlanOfAChangeOfFlavour(t *testing.T) {
 	require.Equal(t, []string{"Nova::Server VDU1-0"}, plannedNames(p.Change))
 	require.Contains(t, p.Change[0].Detail, "flavor: m1.tiny becomes m1.small")
 	require.Contains(t, plannedNames(p.Add), "Nova::Server VDU2-0")
+	require.True(t, p.Possible, p.Checks)
+}
+
+// TestPlanOfAChangeOfPackage: what the new package has and the old one has not, VNFC by VNFC.
+func TestPlanOfAChangeOfPackage(t *testing.T) {
+	t.Parallel()
+	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
+	w.upgrade(nil)
+	p := w.preview()
+	require.Equal(t, []string{"Nova::Server VDU4-0"}, plannedNames(p.Add))
+	require.Equal(t, []string{"Nova::Server VDU3-0"}, plannedNames(p.Remove))
+	require.Equal(t, []string{"Nova::Server VDU1-0", "Nova::Server VDU1-1", "Nova::Server VDU2-0"}, plannedNames(p.Change))
+	require.Empty(t, p.Replace)
+	require.Contains(t, p.Change[0].Detail, "flavor: m1.tiny becomes m1.small; image: ")
+	require.Contains(t, p.Change[0].Detail, `metadata: nothing becomes {"generation":"two"}`)
+	require.Contains(t, checksIn(p, lcm.CheckOK), "image app")
 	require.True(t, p.Possible, p.Checks)
 }

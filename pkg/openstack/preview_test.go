@@ -35,6 +35,10 @@ func (w *world) preview() *lcm.Preview {
 		r.Flavour = w.pkg.model.Flavour(op.Scope.Flavour)
 		r.Former = &lcm.Origin{VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID), Package: w.pkg.files}
 	}
+	if all, ok := w.pkgs.(packages); ok && op.VnfPkgID != "" {
+		next := all[op.VnfPkgID]
+		r.VNFD, r.Flavour, r.Package = next.model, next.model.Flavour(op.Scope.Flavour), next.files
+	}
 	d, _ := w.node()
 	defer d.Close()
 	before := w.cloud.State()

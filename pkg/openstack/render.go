@@ -120,7 +120,7 @@ func (r *renderer) nested(e element, path string) (bool, error) {
 func (r *renderer) placed(level []element, path string, member *ordinal) []element {
 	vdu := belonging(r.flavour, level)
 	index, numbered := 0, false
-	for _, around := range strings.Split(path, "/") {
+	for around := range strings.SplitSeq(path, "/") {
 		m := trailingIndex.FindStringSubmatch(around)
 		if m != nil && r.flavour.VDU(m[1]) != nil && (vdu == "" || vdu == m[1]) {
 			vdu, index, numbered = m[1], number(m[2], 0), true

@@ -152,12 +152,13 @@ func eachPage[T any](
 		if err != nil {
 			return fault(ctx, callInfo{"list " + kind, svc, path}, err)
 		}
-		last, more := "", false
+		last := ""
 		for _, o := range objects {
-			last, more = visit(o)
+			id, more := visit(o)
 			if !more {
 				return nil
 			}
+			last = id
 		}
 		if last == "" || len(objects) < perPage && !hasNext(page[kind+"_links"]) { // a service may give less than it was asked for
 			return nil

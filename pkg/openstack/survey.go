@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -162,9 +163,7 @@ func (j *job) listKind(ctx context.Context, k kind) ([]object, error) {
 		return l.ID, true
 	}
 	q := url.Values{}
-	for name, v := range k.query {
-		q[name] = v
-	}
+	maps.Copy(q, k.query)
 	if k.service == neutron && j.projectID != "" { // an administrator sees everybody's
 		q.Set("project_id", j.projectID)
 	}
