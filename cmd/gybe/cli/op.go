@@ -120,12 +120,18 @@ func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *wire.Progress)
 	if len(p.Phases) == 0 {
 		return
 	}
+	unsaid := func(d string) string {
+		if d == oneLine(failure) {
+			return "" // it is said above
+		}
+		return d
+	}
 	t := table{head: []string{"", "PHASE", "STEP", "STATE", "TOOK", "DETAIL"}}
 	for _, ph := range p.Phases {
-		t.add(since(op.StartTime, ph.Started), ph.Name, "", ph.State, took(ph.Started, ph.Finished), detail(ph.Detail, ph.Error))
+		t.add(since(op.StartTime, ph.Started), ph.Name, "", ph.State, took(ph.Started, ph.Finished), unsaid(detail(ph.Detail, ph.Error)))
 		for _, s := range p.Steps {
 			if s.Phase == ph.Name {
-				t.add(since(op.StartTime, s.Started), "", stepName(s.Name, s.Target), stepState(s.State), took(s.Started, s.Finished), detail(s.Detail, s.Error))
+				t.add(since(op.StartTime, s.Started), "", stepName(s.Name, s.Target), stepState(s.State), took(s.Started, s.Finished), unsaid(detail(s.Detail, s.Error)))
 			}
 		}
 	}

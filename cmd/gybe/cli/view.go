@@ -22,6 +22,8 @@ type view struct {
 	shown  map[string]string // what was shown last, by thing
 	// failures holds the number of the attempt that failed last, by step.
 	failures map[int64]int
+	// failure is why a step failed last: its phase need not say it again.
+	failure string
 }
 
 // begin names the operation.
@@ -67,6 +69,9 @@ func (v *view) phase(at time.Time, p wire.Phase) {
 	switch p.State {
 	case "DONE", "FAILED":
 		at = p.Finished
+		if d == v.failure {
+			d = ""
+		}
 		d = strings.TrimSpace(took(p.Started, p.Finished) + "  " + d)
 	case "RUNNING":
 		at = p.Started
@@ -77,10 +82,10 @@ func (v *view) phase(at time.Time, p wire.Phase) {
 
 func (v *view) step(at time.Time, s wire.Step) {
 	failures := v.failures[s.ID]
-	if s.State == "FAILED" {
-		v.failures[s.ID] = s.Attempts
-	}
 	d := detail(s.Detail, s.Error)
+	if s.State == "FAILED" {
+		v.failures[s.ID], v.failure = s.Attempts, d
+	}
 	if failures > 0 && s.State == "OPEN" && s.Detail == "" {
 		d = "" // the error of the attempt before
 	}
