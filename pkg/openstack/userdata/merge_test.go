@@ -106,6 +106,7 @@ func TestWhatHolds(t *testing.T) {
 		},
 		"a name that was given in advance": {
 			func(t *testing.T, in *userdata.Input) {
+				t.Helper()
 				in.Counts["VDU1"] = 2
 				in.Remembered = object(t, `{"VDU": {"VDU1-1": {"name": "second"}}}`)
 			},
@@ -113,12 +114,14 @@ func TestWhatHolds(t *testing.T) {
 		},
 		"what was given at first does not undo a later change": {
 			func(t *testing.T, in *userdata.Input) {
+				t.Helper()
 				in.Remembered = object(t, `{"VDU": {"VDU1-0": {"name": "first"}}}`)
 			},
 			"VDU", "VDU1-0", `{"computeFlavourId": "m1.tiny", "vcImageId": "cirros-0.5.2-x86_64-disk", "locationConstraints": "nova", "name": "VDU1-a-001"}`,
 		},
 		"a VNFC that goes takes its values along": {
 			func(t *testing.T, in *userdata.Input) {
+				t.Helper()
 				in.Counts["VDU1"] = 0
 				in.Remembered = object(t, `{"VDU": {"VDU1-0": {"name": "first"}}}`)
 			},
@@ -131,7 +134,8 @@ func TestWhatHolds(t *testing.T) {
 			func(_ *testing.T, in *userdata.Input) { in.Counts["VDU2"] = 0 }, "VDU", "VDU2-VirtualStorage-0", `null`,
 		},
 		"and those of a VDU that another flavour has not": {
-			func(_ *testing.T, in *userdata.Input) {
+			func(t *testing.T, in *userdata.Input) {
+				t.Helper()
 				in.Former, in.Flavour = in.Flavour, &vnfd.Flavour{VDUs: in.Flavour.VDUs[:1], CPs: in.Flavour.CPs[:1]}
 				in.HOT = without(t, in.HOT, "VDU2")
 			},
@@ -139,6 +143,7 @@ func TestWhatHolds(t *testing.T) {
 		},
 		"what the operation decides anew": {
 			func(t *testing.T, in *userdata.Input) {
+				t.Helper()
 				in.Grant.Flavours = map[string]string{"VDU1": "m1.large"}
 				in.Remembered = object(t, `{"VDU": {"VDU1-0": {"computeFlavourId": "m1.old"}}}`)
 				in.Fresh = func(kind, _, leaf string) bool { return kind == "VDU" && leaf == "computeFlavourId" }
@@ -161,6 +166,7 @@ func TestWhatHolds(t *testing.T) {
 		},
 		"the request beats all, the grant the request": {
 			func(t *testing.T, in *userdata.Input) {
+				t.Helper()
 				in.Patches = []sol.KeyValuePairs{
 					{"nfv": object(t, `{"VDU": {"VDU1-0": {"name": "asked", "vcImageId": "asked"}}}`)}, {"nfv": object(t, `{"VDU": {"VDU1-0": {"name": "granted"}}}`)},
 				}
@@ -196,8 +202,7 @@ func TestNothingChanges(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, bad)
 		require.Equal(t, first.Template, again.Template)
-		require.JSONEq(t, captured, nfv(t, &userdata.Stack{NFV: userdata.Compact(again.NFV)}))
-		require.Equal(t, nfv(t, again), nfv(t, again))
+		require.Equal(t, nfv(t, first), nfv(t, again))
 	}
 }
 
