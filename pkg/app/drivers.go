@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"maps"
+	"regexp"
 
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
@@ -28,11 +29,7 @@ func newDrivers(a *App) *drivers {
 	if d.infras == nil {
 		d.infras = map[string]lcm.Infra{}
 	}
-	d.openstack = openstack.New(openstack.Config{
-		StackTimeout: a.cfg.OpenStack.StackTimeout, RequestTimeout: a.cfg.OpenStack.RequestTimeout, NodeAlive: alive(a.store),
-		CloudsFile: a.cfg.OpenStack.CloudsFile,
-		PublicURL:  a.publicURL,
-	}, a.log)
+	d.openstack = openstack.New(cloudConfig(a), a.log)
 	d.infras[openstack.VimType] = d.openstack
 	var keys remote.HostKeyStore = pinned{a.store}
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
@@ -45,6 +42,19 @@ func newDrivers(a *App) *drivers {
 		}),
 	}
 	return d
+}
+
+// cloudConfig makes the OpenStack driver's settings of the node's.
+func cloudConfig(a *App) openstack.Config {
+	set := a.cfg.OpenStack
+	c := openstack.Config{
+		StackTimeout: set.StackTimeout, RequestTimeout: set.RequestTimeout, ServerTimeout: set.ServerTimeout, GracefulTimeout: set.GracefulTimeout,
+		ZoneRetries: set.ZoneRetries, CloudsFile: set.CloudsFile, PublicURL: a.publicURL, NodeAlive: alive(a.store),
+	}
+	if set.NoRoom != "" {
+		c.NoRoom = regexp.MustCompile(set.NoRoom) // the configuration is valid
+	}
+	return c
 }
 
 // Infra implements lcm.Infras.

@@ -95,7 +95,15 @@ type Grant struct {
 // OpenStack tunes the OpenStack driver.
 type OpenStack struct {
 	StackTimeout   time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"`     // given to Heat with a stack
-	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of the login that checks a VIM when it is registered
+	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of one call with its answer, uploads excepted
+	ServerTimeout  time.Duration `yaml:"server_timeout" env:"SERVER_TIMEOUT"`   // how long Nova may take to start, stop or delete a server
+	// GracefulTimeout is the wait before a GRACEFUL termination that names none.
+	GracefulTimeout time.Duration `yaml:"graceful_timeout" env:"GRACEFUL_TIMEOUT"`
+	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones of grant.zones: 0 = as often as there are zones,
+	// -1 = never.
+	ZoneRetries int `yaml:"zone_retries" env:"ZONE_RETRIES"`
+	// NoRoom is a regular expression that recognises in Heat's and Nova's words that a zone has no room. Empty means what they say as they come.
+	NoRoom string `yaml:"no_room" env:"NO_ROOM"`
 	// CloudsFile is a clouds.yaml on this node, with a secure.yaml beside it if there is one: VIM connections may then name a cloud of it
 	// (accessInfo.cloud) instead of credentials, and whoever may give a VIM connection may use them. Empty allows none.
 	CloudsFile string `yaml:"clouds_file" env:"CLOUDS_FILE"`
@@ -132,7 +140,9 @@ func Default() Config {
 			Body: 4 * MiB, PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000,
 			PageSize: 200, Header: 64 * KiB, EventStreams: 1000,
 		},
-		OpenStack: OpenStack{StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute},
+		OpenStack: OpenStack{
+			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute, GracefulTimeout: 10 * time.Second,
+		},
 		SSH: SSH{
 			Port: 22, ConnectTimeout: 10 * time.Second, CommandTimeout: time.Minute, HostKeyPolicy: HostKeyPin,
 		},

@@ -68,6 +68,7 @@ func (c *Config) Validate() error {
 		{"limits.package_files", c.Limits.PackageFiles, 1, 10_000_000},
 		{"limits.page_size", c.Limits.PageSize, 1, 10_000},
 		{"limits.event_streams", c.Limits.EventStreams, 0, 100_000},
+		{"openstack.zone_retries", c.OpenStack.ZoneRetries, -1, 1000},
 		{"ssh.port", c.SSH.Port, 1, 65535},
 	} {
 		if n.value < n.from || n.value > n.to {
@@ -90,6 +91,8 @@ func (c *Config) Validate() error {
 		{"deadlines.terminate", c.Deadlines.Terminate, time.Second, 30 * 24 * time.Hour, true},
 		{"openstack.stack_timeout", c.OpenStack.StackTimeout, time.Minute, 30 * 24 * time.Hour, false},
 		{"openstack.request_timeout", c.OpenStack.RequestTimeout, time.Second, time.Hour, false},
+		{"openstack.server_timeout", c.OpenStack.ServerTimeout, time.Second, 24 * time.Hour, false},
+		{"openstack.graceful_timeout", c.OpenStack.GracefulTimeout, time.Second, 24 * time.Hour, false},
 		{"ssh.connect_timeout", c.SSH.ConnectTimeout, 100 * time.Millisecond, time.Hour, false},
 		{"ssh.command_timeout", c.SSH.CommandTimeout, 100 * time.Millisecond, 24 * time.Hour, false},
 	} {
@@ -118,6 +121,9 @@ func (c *Config) Validate() error {
 		if strings.TrimSpace(z) == "" {
 			wrong("grant.zones", "holds an empty name")
 		}
+	}
+	if _, err := regexp.Compile(c.OpenStack.NoRoom); err != nil {
+		wrong("openstack.no_room", "is not a regular expression: %v", err)
 	}
 	if f := c.OpenStack.CloudsFile; f != "" {
 		if info, err := os.Stat(f); err != nil || info.IsDir() {
