@@ -40,6 +40,9 @@ type creation struct {
 // maxDeletes is how often a stack whose deletion fails is deleted again before the failure is reported.
 const maxDeletes = 3
 
+// unlisted is how long Heat's list may lack a stack that Heat has just accepted, where its API has several databases.
+const unlisted = 3 * time.Second
+
 // stackCreated is one look at the stack, and what follows from it. It is done when the stack is complete.
 //
 // A stack whose creation failed stays as it is until the user decides. A retry repairs it: Heat replaces what failed and keeps
@@ -55,6 +58,8 @@ func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error 
 	}
 	retried := cp.Try != j.w.Op.Tries
 	switch {
+	case st == nil && cp.ID != "" && !retried && j.w.Clock.Now().Sub(cp.Since) < unlisted:
+		return lcm.Wait(pace(j.w.Clock.Now().Sub(cp.Since)), "stack "+name+" is not listed yet")
 	case st == nil && cp.ID != "" && !retried:
 		return j.vanished(name, cp)
 	case st == nil:
