@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
@@ -29,14 +28,14 @@ func (j *job) changePackage(ctx context.Context) error {
 		return err
 	}
 	for i, u := range r.units {
-		if err := j.rolled(ctx, r, i, i+1, "package"); err != nil {
+		if err := j.rolled(ctx, r, i, i+1, wayOn); err != nil {
 			return err
 		}
 		if err := j.coordinated(ctx, u, u.params.New, false); err != nil {
 			return err
 		}
 	}
-	if err := j.stackUpdated(ctx, j.stackName(), j.noted(r, r.next, "package-all"), nil); err != nil {
+	if err := j.stackUpdated(ctx, j.stackName(), j.noted(r, r.next, note{way: wayOn, n: len(r.units) + 1}), nil); err != nil {
 		return err
 	}
 	return j.pruned(ctx, r.next)
@@ -56,17 +55,25 @@ func (j *job) restorePackage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	from := j.progress(st, len(r.units))
+	was := noteOf(st, j.w.Op.ID)
+	if r.shrunk, err = j.madeAnew(ctx, st, was); err != nil {
+		return err
+	}
+	way := wayBack
+	if was.way == wayAnew || len(r.shrunk) > 0 {
+		way = wayAnew
+	}
+	from := was.progress(len(r.units))
 	if from == 0 {
-		err = j.stackUpdated(ctx, j.stackName(), j.noted(r, r.old, "rollback-all"), nil)
+		err = j.stackUpdated(ctx, j.stackName(), j.noted(r, r.old, note{way: wayNone}), nil)
 	}
 	for i := from - 1; i >= 0 && err == nil; i-- {
-		if err = j.rolled(ctx, r, i, i, "rollback"); err == nil {
+		if err = j.rolled(ctx, r, i, i, way); err == nil {
 			err = j.coordinated(ctx, r.units[i], r.units[i].params.Old, true)
 		}
 	}
 	if err != nil {
-		return err
+		return smallerAgain(err, way)
 	}
 	return j.pruned(ctx, r.old)
 }
@@ -77,6 +84,8 @@ type rollout struct {
 	old, next *userdata.Stack
 	mix       *userdata.Mix
 	units     []unit
+	// shrunk are what a rollback makes anew, because it cannot be made smaller.
+	shrunk []patient
 }
 
 // unit is what is changed by one update.
@@ -157,23 +166,27 @@ func (r *rollout) stack(n int) (*userdata.Stack, error) {
 func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) error {
 	u := r.units[i]
 	target := fmt.Sprintf("%s (%d of %d)", u.name, i+1, len(r.units))
+	if len(r.shrunk) > 0 {
+		target += ", anew"
+	}
 	return j.stackUpdated(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
 		s, err := r.stack(n)
 		if err != nil {
 			return nil, err
 		}
-		return j.noted(r, s, fmt.Sprintf("%s-%d-of-%d", way, n, len(r.units)))(ctx)
-	}, func(context.Context) error {
-		if r.mix.Remade(u.resources) { // other machines, with host keys of their own
+		return j.noted(r, s, note{way: way, n: n})(ctx)
+	}, func(ctx context.Context) error {
+		if r.mix.Remade(u.resources) || len(r.shrunk) > 0 { // other machines, with host keys of their own
 			j.w.ForgetVNFCs(u.vnfcs...)
 		}
-		return nil
+		return j.markUnhealthy(ctx, r.shrunk)
 	})
 }
 
 // noted is a stack as it is sent: with the note by which a rollback finds out how far the operation came, and with its VNFCs in the zones to
 // which an earlier update of the operation had to move them.
-func (j *job) noted(r *rollout, s *userdata.Stack, note string) wanted {
+func (j *job) noted(r *rollout, s *userdata.Stack, n note) wanted {
+	n.try = j.w.Op.Tries
 	return func(ctx context.Context) (*userdata.Stack, error) {
 		st, err := j.presentStack(ctx)
 		if err != nil {
@@ -184,7 +197,7 @@ func (j *job) noted(r *rollout, s *userdata.Stack, note string) wanted {
 			return nil, err
 		}
 		c := *s
-		c.Note = note
+		c.Note = n.String()
 		moved := map[string]any{}
 		for key, zone := range zonesIn(s.NFV) {
 			if is := zonesIn(now)[key]; is != "" && is != zone && zone == zonesIn(r.old.NFV)[key] {
@@ -207,26 +220,6 @@ func zonesIn(nfv map[string]any) map[string]string {
 		}
 	}
 	return out
-}
-
-// progress says how many units may be new, wholly or in part: what the note of the stack's last update says, if that was this operation's.
-func (j *job) progress(st *stack, units int) int {
-	if !slices.Contains(st.Tags, j.w.Op.ID) {
-		return 0
-	}
-	for _, tag := range st.Tags {
-		var n, of int
-		if tag == "package-all" {
-			return units
-		}
-		if _, err := fmt.Sscanf(tag, "package-%d-of-%d", &n, &of); err == nil {
-			return min(n, units)
-		}
-		if _, err := fmt.Sscanf(tag, "rollback-%d-of-%d", &n, &of); err == nil {
-			return min(n+1, units)
-		}
-	}
-	return 0
 }
 
 // freshPackage says which leaves a change of package decides anew for VNFCs that are there: what the VDUs that are changed are made from, and

@@ -392,20 +392,48 @@ func (w *world) asBefore(before lcm.Instance) {
 	require.Equal(w.t, before.Instantiated.VnfcResourceInfo, is.Instantiated.VnfcResourceInfo)
 }
 
-// TestPackageThatGrewAVolume: Heat makes no volume smaller; the user learns what to do instead.
-func TestPackageThatGrewAVolume(t *testing.T) {
+// TestPackageThatGrew: what cannot be made smaller stops a rollback; the user learns that the next one makes it anew, and it does, for all VNFCs.
+func TestPackageThatGrew(t *testing.T) {
 	t.Parallel()
-	cloud := simcloud.StartTest(t, simcloud.Options{})
-	w := newRolling(t, cloud)
-	w.pkgs = rolling(2)
-	rule := cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"})
-	w.upgrade(nil)
-	w.failed()
-	cloud.Faults().Remove(rule)
-	w.steer(lcm.EventRollback)
-	f := w.failed()
-	require.Contains(t, f.Detail, "Shrinking volume is not supported")
-	require.Contains(t, f.Hint, "heal")
+	const flavour = "BadRequest: Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is 1073741824 bytes"
+	for _, disk := range []string{"volume", "disks"} {
+		t.Run(disk, func(t *testing.T) {
+			t.Parallel()
+			cloud := simcloud.StartTest(t, simcloud.Options{})
+			w := newRolling(t, cloud)
+			before := copied(w.store.instance)
+			servers, ports, volumes := w.ids("OS::Nova::Server"), w.ids("OS::Neutron::Port"), w.ids("OS::Cinder::Volume")
+			if disk == "volume" {
+				w.pkgs = rolling(2)
+			}
+			rule := cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"})
+			w.upgrade(nil)
+			w.failed()
+			cloud.Faults().Remove(rule)
+			want := "Shrinking volume is not supported"
+			if disk != "volume" {
+				want = "Flavor's disk is smaller"
+				cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update", Reason: flavour})
+			}
+			w.steer(lcm.EventRollback)
+			f := w.failed()
+			require.Contains(t, f.Detail, want)
+			require.Contains(t, f.Hint, "made anew, without what is stored on it")
+			w.reset()
+			w.steer(lcm.EventRollback)
+			require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+			require.Equal(t, "m1.tiny m1.tiny m1.tiny", w.flavours())
+			require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
+			require.Empty(t, differing(ports, w.ids("OS::Neutron::Port")))
+			if disk == "volume" {
+				require.Equal(t, []string{"VDU2-0 VDU2"}, differing(servers, w.ids("OS::Nova::Server")))
+				require.Equal(t, []string{"VDU2-0 VDU2-Storage"}, differing(volumes, w.ids("OS::Cinder::Volume")))
+			} else {
+				require.Equal(t, []string{"VDU1-0 VDU1", "VDU1-1 VDU1"}, differing(servers, w.ids("OS::Nova::Server")))
+				require.Empty(t, differing(volumes, w.ids("OS::Cinder::Volume")))
+			}
+		})
+	}
 }
 
 // TestPackageIsRolledBackFromTheEnd: also when only the last update failed, and when the rollback itself fails in between.

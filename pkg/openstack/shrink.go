@@ -1,0 +1,66 @@
+package openstack
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// Nova gives no server a flavour with a smaller disk, and Heat makes no volume smaller. A rollback to a package with less room fails there, and
+// says so; the next attempt, which the user decides on knowing that, makes these servers and volumes anew.
+
+// smaller is what they say to that.
+var smaller = regexp.MustCompile(`(?i)flavor'?s disk is smaller than|shrinking volume`)
+
+// smallerAgain tells the user of such a failure what the next rollback does, and goes on where the user knows.
+func smallerAgain(err error, way string) error {
+	if _, _, waiting := lcm.Waiting(context.Background(), err); waiting {
+		return err
+	}
+	e := lcm.AsError(err)
+	switch {
+	case e == nil || !smaller.MatchString(e.Detail):
+		return err
+	case way == wayAnew:
+		return lcm.Wait(time.Second, "what cannot be made smaller is made anew")
+	}
+	return e.WithHint("nothing is made smaller in place: roll the operation back or retry it once more, and what cannot be made smaller is made anew, without what is stored on it")
+}
+
+// madeAnew finds, after an earlier try that failed there, what cannot be made smaller, and deletes the servers among it: their ports and volumes
+// have to be free for those that take their place.
+func (j *job) madeAnew(ctx context.Context, st *stack, was note) ([]patient, error) {
+	if !st.failed() || was.way != wayAnew && (was.way != wayBack || was.try == j.w.Op.Tries) {
+		return nil, nil
+	}
+	all, err := j.listResources(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	t := newTree(st, all)
+	var out []patient
+	for _, r := range all {
+		if !strings.HasSuffix(r.Status, "_FAILED") || !smaller.MatchString(r.Reason) || r.Type != typeServer && r.Type != typeVolume {
+			continue
+		}
+		p := patient{vnfc: r.Name + " " + r.PhysicalID, server: r.PhysicalID}
+		if r.Type == typeVolume {
+			p.server, p.volumes = "", []string{r.PhysicalID}
+			for _, o := range t.in[r.owner().ID] {
+				if o.Type == typeServer {
+					p.server = o.PhysicalID
+				}
+			}
+		}
+		if p.server != "" {
+			if err := j.serverDeleted(ctx, p); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
