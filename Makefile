@@ -6,7 +6,7 @@ PKGS  ?= ./...
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test test-race lint bench fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke
+.PHONY: help demo run build test test-race lint bench bench-lab fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ test-lab-smoke: ## the least of it, on a lab that is started for it and removed
 
 bench: build ## measure requests, operations, memory and start, side by side
 	@$(GO) run ./test/bench
+
+bench-lab: build lab-up ## measure on the real OpenStack how much longer every operation takes than Heat
+	@. $(GYBE_LAB_STATE)/openrc && $(GO) run ./test/bench -lab
 
 lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, and a check of go.mod
 	$(BIN)/golangci-lint run ./...

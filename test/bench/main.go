@@ -20,12 +20,19 @@ import (
 
 func main() {
 	b := bench{onboarded: map[string]string{}}
-	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, cluster (default all)")
+	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, tour, crowd, cluster (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
+	lab := flag.Bool("lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead")
+	flag.IntVar(&b.tourists, "tours", 3, "instances that go through every operation of -lab, one after the other")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := b.run(ctx)
+	err := b.inFolder(func(dir string) error {
+		if *lab {
+			return b.lab(ctx, dir)
+		}
+		return b.run(ctx, dir)
+	})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -37,6 +44,8 @@ type bench struct {
 	only, bin string
 	parallel  int
 	made      int
+	tourists  int
+	touring   string // the instance of the present tour
 	stack     *stack.Stack
 	node      *stack.Node
 	api       *client.Client
@@ -48,7 +57,8 @@ func (b *bench) wants(section string) bool {
 	return b.only == "" || strings.Contains(","+b.only+",", ","+section+",")
 }
 
-func (b *bench) run(ctx context.Context) (err error) {
+// inFolder measures with a folder that is removed afterwards, and prints the outcome.
+func (b *bench) inFolder(measure func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "gybe-bench")
 	if err != nil {
 		return err
@@ -57,9 +67,16 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
+	if err := measure(dir); err != nil {
+		return err
+	}
+	return b.print()
+}
+
+func (b *bench) run(ctx context.Context, dir string) (err error) {
 	b.stack, err = stack.Start(ctx, stack.Options{
 		Dir: dir, Bin: b.bin, Nodes: 1, SSHPort: 2223, SimArgs: []string{"--large-networks"},
-		Env: []string{"GYBE_LIMITS_PAGE_SIZE=100"},
+		Env: []string{"GYBE_LIMITS_PAGE_SIZE=100", "GYBE_GRANT_ZONES=nova"},
 	})
 	if err != nil {
 		return err
@@ -85,7 +102,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	for _, s := range []struct {
 		name string
 		run  func(context.Context, string) error
-	}{{"requests", b.requests}, {"operations", b.operations}, {"cluster", b.cluster}} {
+	}{{"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"crowd", b.crowd}, {"cluster", b.cluster}} {
 		if !b.wants(s.name) {
 			continue
 		}
@@ -93,7 +110,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return b.print()
+	return nil
 }
 
 // restart measures a start on a migrated database.
