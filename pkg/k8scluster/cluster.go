@@ -43,6 +43,18 @@ type cluster struct {
 
 func (c *cluster) nodes() []node { return slices.Concat(c.masters, c.workers) }
 
+// pick returns the nodes of VNFCs, in the order of the cluster's, and the others.
+func pick(nodes []node, vnfcs []string) (picked, others []node) {
+	for _, n := range nodes {
+		if slices.Contains(vnfcs, n.vnfc) {
+			picked = append(picked, n)
+		} else {
+			others = append(others, n)
+		}
+	}
+	return picked, others
+}
+
 func (c *cluster) ha() bool { return len(c.masters) > 1 }
 
 // endpoint is the URL of the API server as the VNFM and the users of the cluster reach it.

@@ -89,13 +89,26 @@ func New(o Options) *Driver {
 	return &Driver{o: o}
 }
 
-// Run is a tick of a hook.
+// Run is a tick of a hook. A hook at which the cluster needs nothing is done at once.
 func (d *Driver) Run(ctx context.Context, hook string, w *lcm.Work) error {
 	switch hook {
 	case "instantiate_end":
 		return d.instantiateEnd(ctx, w)
 	case "terminate_end":
 		w.RemoveVim(VimID(w.Instance.ID))
+		return nil
+	case "scale_start", "scale_to_level_start":
+		return d.scaleStart(ctx, w)
+	case "scale_end", "scale_to_level_end":
+		return d.scaleEnd(ctx, w)
+	case "scale_rollback_start", "scale_to_level_rollback_start":
+		return d.scaleRollbackStart(ctx, w)
+	case "heal_start":
+		return d.healStart(ctx, w)
+	case "heal_end":
+		return d.healEnd(ctx, w)
+	case "instantiate_start", "terminate_start", "instantiate_rollback_start", "instantiate_rollback_end",
+		"scale_rollback_end", "scale_to_level_rollback_end":
 		return nil
 	}
 	return lcm.Errorf(lcm.CodeUnprocessable, "the mgmt driver %s does nothing at %s yet", Name, hook)

@@ -349,6 +349,6 @@ func TestTerminateForgetsTheCluster(t *testing.T) {
 
 func TestUnknownHookIsRefused(t *testing.T) {
 	t.Parallel()
-	err := k8scluster.New(k8scluster.Options{}).Run(t.Context(), "heal_start", &lcm.Work{})
+	err := k8scluster.New(k8scluster.Options{}).Run(t.Context(), "operate_start", &lcm.Work{})
 	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
 }

@@ -34,10 +34,24 @@ func (in *installer) finish(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := in.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error { return in.waitReady(ctx, s, api) }); err != nil {
+	if err := in.welcome(ctx, api, in.c.nodes()); err != nil {
 		return err
 	}
-	for _, n := range in.c.nodes() {
+	token, ca, err := api.AccountToken(ctx)
+	if err != nil {
+		return err
+	}
+	in.publish(kubernetes.Access{Endpoint: in.c.endpoint(), CA: ca, Token: token})
+	in.tidy(ctx)
+	return nil
+}
+
+// welcome waits until nodes are Ready and labels them.
+func (in *installer) welcome(ctx context.Context, api *kubernetes.Client, nodes []node) error {
+	if err := in.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error { return in.waitReady(ctx, s, api, nodes) }); err != nil {
+		return err
+	}
+	for _, n := range nodes {
 		if n.host == "" {
 			continue // the VIM tells hosts only to administrators
 		}
@@ -48,12 +62,6 @@ func (in *installer) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	token, ca, err := api.AccountToken(ctx)
-	if err != nil {
-		return err
-	}
-	in.publish(kubernetes.Access{Endpoint: in.c.endpoint(), CA: ca, Token: token})
-	in.tidy(ctx)
 	return nil
 }
 
@@ -98,11 +106,14 @@ func connectionKey(name string, conns map[string]sol.VimConnectionInfo) string {
 	}
 }
 
-// api makes a client of the new cluster with the administrator's credentials, which are read from the first master and not kept.
-// Where the cluster's address does not lead to the VNFM, it goes through the first master.
+// api makes a client of the cluster with the administrator's credentials, which are read from a master and not kept. Where the cluster's
+// address does not lead to the VNFM, it goes through that master.
 func (in *installer) api(ctx context.Context) (*kubernetes.Client, func(), error) {
-	m := in.c.masters[0]
 	const doing = "read the cluster's credentials"
+	m, err := in.lead()
+	if err != nil {
+		return nil, nil, err
+	}
 	c, release, err := in.d.o.Connect(ctx, m.target)
 	if err != nil {
 		return nil, nil, nodeError(m, doing, err)
@@ -117,7 +128,7 @@ func (in *installer) api(ctx context.Context) (*kubernetes.Client, func(), error
 	var client *kubernetes.Client
 	cfg, err := kubernetes.AdminConfig(raw)
 	if err == nil {
-		client, err = kubernetes.New(in.way(cfg, c))
+		client, err = kubernetes.New(in.way(cfg, c, m))
 	}
 	if err != nil {
 		release()
@@ -126,11 +137,11 @@ func (in *installer) api(ctx context.Context) (*kubernetes.Client, func(), error
 	return client, func() { client.Close(); release() }, nil
 }
 
-// way reaches the API server at the cluster's address, or, where that does not lead to the VNFM, through the first master. The
+// way reaches the API server at the cluster's address, or, where that does not lead to the VNFM, through a master. The
 // certificate is checked for the address that kubeadm has put into it.
-func (in *installer) way(cfg *rest.Config, c Connection) *rest.Config {
+func (in *installer) way(cfg *rest.Config, c Connection, m node) *rest.Config {
 	cfg.Host = in.c.endpoint()
-	inside := net.JoinHostPort(in.c.masters[0].ip, "6443")
+	inside := net.JoinHostPort(m.ip, "6443")
 	var tunnel atomic.Bool
 	return kubernetes.Through(cfg, in.c.ip, func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if !tunnel.Load() {
@@ -147,8 +158,8 @@ func (in *installer) way(cfg *rest.Config, c Connection) *rest.Config {
 	})
 }
 
-// waitReady waits until every node of the cluster is Ready.
-func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes.Client) error {
+// waitReady waits until nodes are Ready.
+func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes.Client, want []node) error {
 	pause := backoff{first: 100 * time.Millisecond, longest: time.Second}
 	said := ""
 	for {
@@ -156,12 +167,12 @@ func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes
 		if err != nil {
 			return err
 		}
-		missing := in.missing(nodes)
+		missing := missing(want, nodes)
 		if len(missing) == 0 {
-			s.Detail(fmt.Sprintf("%d nodes are Ready", len(in.c.nodes())))
+			s.Detail(fmt.Sprintf("%d nodes are Ready", len(want)))
 			return nil
 		}
-		why := fmt.Sprintf("%d of %d nodes are Ready; %s", len(in.c.nodes())-len(missing), len(in.c.nodes()), strings.Join(missing, "; "))
+		why := fmt.Sprintf("%d of %d nodes are Ready; %s", len(want)-len(missing), len(want), strings.Join(missing, "; "))
 		if why != said {
 			said = why
 			s.Logf(ctx, why)
@@ -182,9 +193,9 @@ func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes
 }
 
 // missing lists the nodes that are not there or not Ready, with the reason.
-func (in *installer) missing(nodes []kubernetes.Node) []string {
+func missing(wanted []node, nodes []kubernetes.Node) []string {
 	var out []string
-	for _, want := range in.c.nodes() {
+	for _, want := range wanted {
 		i := slices.IndexFunc(nodes, func(n kubernetes.Node) bool { return n.Name == want.name })
 		switch {
 		case i < 0:

@@ -2,10 +2,12 @@ package k8scluster
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -20,6 +22,8 @@ const ParamKey = "k8s_cluster_installation_param"
 const (
 	defaultPodCIDR     = "10.0.0.0/8"
 	defaultServiceCIDR = "10.96.0.0/12"
+
+	defaultDrainTimeout = 5 * time.Minute
 )
 
 // params is k8s_cluster_installation_param, checked.
@@ -34,6 +38,8 @@ type params struct {
 	clusterCP         string // resource whose address is the cluster's
 	clusterFIP        string // floating IP of it; may be empty
 	proxy             proxy
+	// drainTimeout is how long the pods of a node that leaves may take to be evicted.
+	drainTimeout time.Duration
 }
 
 // login says which machines play a role and how to get in.
@@ -196,8 +202,26 @@ func parse(additional sol.KeyValuePairs) (params, []lcm.InvalidParam) {
 	if m, ok := root.object("proxy", false); ok {
 		p.proxy = m.proxy()
 	}
+	p.drainTimeout = root.seconds("drain_timeout", defaultDrainTimeout)
 	return p, r.bad
 }
+
+// seconds returns a whole number of seconds, or def.
+func (g group) seconds(member string, def time.Duration) time.Duration {
+	v, ok := g.m[member]
+	if !ok || v == nil {
+		return def
+	}
+	n, ok := v.(float64)
+	if !ok || n != math.Trunc(n) || n < 0 || n > maxSeconds {
+		g.fail(member, fmt.Sprintf("%s is not a whole number of seconds between 0 and %d.", member, maxSeconds))
+		return def
+	}
+	return time.Duration(n) * time.Second
+}
+
+// maxSeconds is the longest time that a parameter can ask for: a day.
+const maxSeconds = 86400
 
 func (g group) login() login {
 	l := login{vdu: g.must("vdu_id"), sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"), privateKey: g.text("private_key")}

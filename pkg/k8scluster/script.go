@@ -23,6 +23,7 @@ const (
 	phaseInit    = "init"
 	phaseJoin    = "join"
 	phaseTokens  = "tokens"
+	phaseRefresh = "refresh"
 )
 
 const (
@@ -40,15 +41,18 @@ type installer struct {
 	script  []byte
 	slots   chan struct{}
 	secrets func() (joinSecrets, error) // made at most once per tick
+	// lead finds the master through which the cluster is reached, at most once per tick.
+	lead func() (node, error)
 }
 
-// joinSecrets is what a node needs to join. It is never stored: whoever needs it has the first master make a new one.
+// joinSecrets is what a node needs to join. It is never stored: whoever needs it has a master make a new one.
 type joinSecrets struct {
 	token, caHash, certKey string
 }
 
-func (d *Driver) installer(ctx context.Context, w *lcm.Work) (*installer, error) {
-	additional, err := w.Op.AdditionalParams()
+// installer makes the installer for the instance as it is now. The cluster is never reached through the nodes of the VNFCs that avoid names.
+func (d *Driver) installer(ctx context.Context, w *lcm.Work, avoid ...string) (*installer, error) {
+	additional, err := w.Params()
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +74,7 @@ func (d *Driver) installer(ctx context.Context, w *lcm.Work) (*installer, error)
 	}
 	in := &installer{d: d, w: w, p: p, c: c, script: script, slots: make(chan struct{}, d.o.Parallel)}
 	in.secrets = sync.OnceValues(func() (joinSecrets, error) { return in.makeSecrets(ctx) })
+	in.lead = sync.OnceValues(func() (node, error) { return in.living(ctx, avoid) })
 	return in, nil
 }
 
@@ -179,10 +184,13 @@ func (in *installer) noProxy() string {
 	return strings.Join(list, ",")
 }
 
-// makeSecrets has the first master make a bootstrap token and upload the certificates under a new key.
+// makeSecrets has a master make a bootstrap token and upload the certificates under a new key.
 func (in *installer) makeSecrets(ctx context.Context) (joinSecrets, error) {
-	m := in.c.masters[0]
 	const doing = "make a join token"
+	m, err := in.lead()
+	if err != nil {
+		return joinSecrets{}, err
+	}
 	c, release, err := in.d.o.Connect(ctx, m.target)
 	if err != nil {
 		return joinSecrets{}, nodeError(m, doing, err)

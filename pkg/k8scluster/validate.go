@@ -7,23 +7,30 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
+// needsParams are the operations that work on nodes. The others take no parameters: forgetting the cluster needs none.
+var needsParams = map[sol.LcmOperationType]bool{
+	sol.LcmOperationInstantiate: true, sol.LcmOperationScale: true, sol.LcmOperationScaleToLevel: true, sol.LcmOperationHeal: true,
+}
+
 // Validate checks the parameters of an operation against the flavour, its templates and the package's files, and reports
 // everything that is wrong at once.
 func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
-	if r.Type == sol.LcmOperationTerminate {
-		return nil // forgetting the cluster takes no parameters
+	if !needsParams[r.Type] {
+		return nil
 	}
 	p, bad := parse(r.AdditionalParams)
 	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: bad}
 	if err := c.check(p); err != nil {
 		return err
 	}
+	c.masters(p)
 	return lcm.Unprocessable(c.bad...)
 }
 
@@ -73,9 +80,48 @@ func (c *checker) check(p params) error {
 	return nil
 }
 
+// masters refuses what would leave the cluster without its masters, or with another number of them.
+func (c *checker) masters(p params) {
+	if c.Scope == nil || c.Instance.Instantiated == nil {
+		return
+	}
+	report := func(pointer, format string, args ...any) {
+		c.bad = append(c.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	}
+	var masters, touched int
+	for _, v := range c.Instance.Instantiated.VnfcInfo {
+		if v.VduID != p.master.vdu {
+			continue
+		}
+		masters++
+		if slices.Contains(c.Scope.VNFCs, v.ID) || slices.Contains(c.Scope.Remove, v.ID) {
+			touched++
+		}
+	}
+	var req struct {
+		VNFCs []string `json:"vnfcInstanceId"`
+	}
+	_ = json.Unmarshal(c.Params, &req) // it has been decoded before
+	switch {
+	case c.Type == sol.LcmOperationHeal && len(req.VNFCs) > 0 && masters > 0 && touched == masters:
+		if masters == 1 {
+			report("/vnfcInstanceId", "The number of Master-Nodes is 1 or less: the only master cannot be healed alone; leave vnfcInstanceId out to heal the whole cluster.")
+			return
+		}
+		report("/vnfcInstanceId", "Not all MasterNodes can be heal targets: leave vnfcInstanceId out to heal the whole cluster.")
+	case c.Type == sol.LcmOperationScale && (c.Scope.Add[p.master.vdu] > 0 || touched > 0):
+		report("/aspectId", "masters cannot be scaled: only aspects of %s can.", p.worker.vdu)
+	case c.Type == sol.LcmOperationScaleToLevel && (c.Scope.Add[p.master.vdu] > 0 || touched > 0):
+		report("", "masters cannot be scaled: the level would change the number of %s.", p.master.vdu)
+	}
+}
+
 // counts are the numbers of VNFCs that the operation starts with; nil when the request names no level that there is, which is
 // reported elsewhere.
 func (c *checker) counts() (map[string]int, error) {
+	if c.Scope != nil && c.Scope.Counts != nil {
+		return c.Scope.Counts, nil
+	}
 	var req struct {
 		Level string `json:"instantiationLevelId"`
 	}

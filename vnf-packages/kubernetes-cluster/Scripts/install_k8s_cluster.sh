@@ -741,14 +741,19 @@ insist() {
 
 # publish: new secrets to join with, into the result file or, as a whole run does, to standard output. Nothing is printed otherwise.
 publish() {
-  local token hash key='' out=$GYBE_RESULT_FILE
+  local token hash config key='' out=$GYBE_RESULT_FILE
   # These go through the cluster's address, where HAProxy may still be finding out which master answers.
   poll 60 endpoint_ready || die_for_now "nobody answers on https://$ENDPOINT"
   token=$(insist kubeadm token create --ttl 2h) || die_for_now "kubeadm token create: $(why)"
   hash=$(openssl x509 -pubkey -noout -in /etc/kubernetes/pki/ca.crt | openssl pkey -pubin -outform der | openssl dgst -sha256 -hex | awk '{ print $NF }')
   if [ "${#hash}" -ne 64 ]; then die "the hash of /etc/kubernetes/pki/ca.crt cannot be computed"; fi
   if [ -n "$HA" ]; then
-    key=$(insist kubeadm init phase upload-certs --upload-certs --config "$STATE/init.yaml" | awk 'NF { k = $1 } END { print k }') ||
+    config=$STATE/init.yaml
+    if [ ! -e "$config" ]; then # another master has initialised the cluster
+      config=$WORK/init.yaml
+      init_config | put 0600 "$config"
+    fi
+    key=$(insist kubeadm init phase upload-certs --upload-certs --config "$config" | awk 'NF { k = $1 } END { print k }') ||
       die_for_now "kubeadm init phase upload-certs: $(why)"
     if [[ ! $key =~ ^[0-9a-f]{64}$ ]]; then die "kubeadm init phase upload-certs printed no certificate key"; fi
   fi

@@ -1,0 +1,136 @@
+package k8scluster
+
+import (
+	"context"
+
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+const titleRefresh = "refresh node"
+
+// scaleStart empties the workers that a scaling in takes away, takes them out of the cluster, and has the other nodes forget them.
+func (d *Driver) scaleStart(ctx context.Context, w *lcm.Work) error {
+	if w.Op.Scope == nil || len(w.Op.Scope.Remove) == 0 {
+		return nil
+	}
+	in, err := d.installer(ctx, w, w.Op.Scope.Remove...)
+	if err != nil {
+		return err
+	}
+	leaving, stay := pick(in.c.workers, w.Op.Scope.Remove)
+	if len(leaving) == 0 {
+		return nil
+	}
+	if err := in.withAPI(ctx, func(api *kubernetes.Client) error { return in.leave(ctx, api, leaving) }); err != nil {
+		return err
+	}
+	in.c.workers = stay
+	return in.refresh(ctx, in.c.nodes())
+}
+
+// scaleEnd makes nodes of the machines that a scaling out has added.
+func (d *Driver) scaleEnd(ctx context.Context, w *lcm.Work) error {
+	added := fresh(w)
+	if len(added) == 0 {
+		return nil
+	}
+	in, err := d.installer(ctx, w, added...)
+	if err != nil {
+		return err
+	}
+	return in.extend(ctx, added)
+}
+
+// scaleRollbackStart takes the nodes out of the cluster whose machines the rollback takes away. They may have joined, or not.
+func (d *Driver) scaleRollbackStart(ctx context.Context, w *lcm.Work) error {
+	added := fresh(w)
+	if len(added) == 0 {
+		return nil
+	}
+	in, err := d.installer(ctx, w, added...)
+	if err != nil {
+		return err
+	}
+	leaving, stay := pick(in.c.workers, added)
+	if err := in.withAPI(ctx, func(api *kubernetes.Client) error { return in.leave(ctx, api, leaving) }); err != nil {
+		return err
+	}
+	in.c.workers = stay
+	return in.refresh(ctx, in.c.nodes())
+}
+
+// extend makes nodes of the machines of VNFCs: all are prepared and join at the same time, masters one after the other. The nodes that were there
+// learn of them meanwhile.
+func (in *installer) extend(ctx context.Context, vnfcs []string) error {
+	masters, others := pick(in.c.masters, vnfcs)
+	workers, rest := pick(in.c.workers, vnfcs)
+	lanes := []func(context.Context) error{
+		func(ctx context.Context) error { return in.refresh(ctx, append(others, rest...)) },
+		func(ctx context.Context) error { return in.joinMasters(ctx, masters) },
+	}
+	for _, n := range workers {
+		lanes = append(lanes, func(ctx context.Context) error {
+			return in.bounded(ctx, func() error {
+				if err := in.step(ctx, titlePrepare, phasePrepare, n); err != nil {
+					return err
+				}
+				return in.step(ctx, titleJoin, phaseJoin, n)
+			})
+		})
+	}
+	if err := together(ctx, lanes); err != nil {
+		return err
+	}
+	err := in.withAPI(ctx, func(api *kubernetes.Client) error { return in.welcome(ctx, api, append(masters, workers...)) })
+	if err != nil {
+		return err
+	}
+	in.tidy(ctx)
+	return nil
+}
+
+// joinMasters prepares masters at the same time and lets them join one after the other: etcd takes one new member at a time.
+func (in *installer) joinMasters(ctx context.Context, masters []node) error {
+	err := lcm.Each(ctx, 0, masters, func(ctx context.Context, n node) error { return in.step(ctx, titlePrepare, phasePrepare, n) })
+	for _, n := range masters {
+		if err == nil {
+			err = in.step(ctx, titleJoin, phaseJoin, n)
+		}
+	}
+	return err
+}
+
+// refresh brings the hosts files, and the masters' load balancers, up to date with the nodes that there are.
+func (in *installer) refresh(ctx context.Context, nodes []node) error {
+	return lcm.Each(ctx, in.d.o.Parallel, nodes, func(ctx context.Context, n node) error { return in.step(ctx, titleRefresh, phaseRefresh, n) })
+}
+
+// withAPI calls fn with a client of the cluster.
+func (in *installer) withAPI(ctx context.Context, fn func(*kubernetes.Client) error) error {
+	api, closeAPI, err := in.api(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAPI()
+	return fn(api)
+}
+
+// fresh lists the VNFCs whose machines were not there before the operation, also when they have taken the ids of others.
+func fresh(w *lcm.Work) []string {
+	had := map[string]bool{}
+	if b := w.Op.Before; b != nil && b.Instantiated != nil {
+		for _, r := range b.Instantiated.VnfcResourceInfo {
+			had[r.ComputeResource.ResourceID] = true
+		}
+	}
+	var out []string
+	if i := w.Instance.Instantiated; i != nil {
+		for _, c := range i.VnfcInfo {
+			if _, r, ok := w.Instance.VNFC(c.ID); ok && !had[r.ComputeResource.ResourceID] {
+				out = append(out, c.ID)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package e2e_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine"
+)
+
+// task starts a task of an instance.
+func (w *world) task(id string, o sol.LcmOperationType, body map[string]any) string {
+	w.t.Helper()
+	op, err := w.api.Start(w.t.Context(), id, o, body)
+	require.NoError(w.t, err)
+	return op
+}
+
+// members checks that the cluster has just these many nodes, all Ready, and returns their names.
+func (w *world) members(id string, masters, workers int) []string {
+	w.t.Helper()
+	var names []string
+	list, err := nodes(w.t, w.ready(id))
+	require.NoError(w.t, err)
+	isMaster := func(n corev1.Node) bool { _, ok := n.Labels["node-role.kubernetes.io/control-plane"]; return ok }
+	have := 0
+	for _, n := range list {
+		names = append(names, n.Name)
+		if isMaster(n) {
+			have++
+		}
+		require.Contains(w.t, n.Labels, "CIS-node", n.Name)
+	}
+	require.Equal(w.t, masters, have, "%v", names)
+	require.Len(w.t, names, masters+workers)
+	return names
+}
+
+// machineOf is the server of the n-th VNFC of a VDU, with its vnfcInfo id.
+func (w *world) machineOf(id, vdu string, n int) (server, vnfc string) {
+	w.t.Helper()
+	i, err := w.api.Instance(w.t.Context(), id)
+	require.NoError(w.t, err)
+	var of []sol.VnfcInfo
+	for _, c := range i.InstantiatedVnfInfo.VnfcInfo {
+		if c.VduID == vdu {
+			of = append(of, c)
+		}
+	}
+	slices.Reverse(of)
+	for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
+		if r.ID == of[n].VnfcResourceInfoID {
+			return r.ComputeResource.ResourceID, of[n].ID
+		}
+	}
+	w.t.Fatal("the VNFC has no server")
+	return "", ""
+}
+
+// A cluster grows, shrinks and gets back what it loses, with parameters that are given once.
+func TestClusterIsScaledAndHealed(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("complex")))
+	small := w.members(id, 3, 2)
+
+	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2}))
+	w.members(id, 3, 4)
+	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_IN", "aspectId": "workerNode_scale", "numberOfSteps": 2}))
+	require.ElementsMatch(t, small, w.members(id, 3, 2))
+
+	dead, worker := w.machineOf(id, "workerNode", 0)
+	fleet.PowerOff(dead)
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{worker}}))
+	w.members(id, 3, 2)
+
+	for _, n := range []int{0, 2} { // the first is the one that everything went through
+		dead, master := w.machineOf(id, "masterNode", n)
+		fleet.PowerOff(dead)
+		w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{master}}))
+		w.members(id, 3, 2)
+	}
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"all": true}}))
+	w.members(id, 3, 2)
+	w.completed(w.terminate(id))
+	w.gone()
+}
+
+// A scaling out that fails half-way is rolled back: no node is left in the cluster whose machine is gone.
+func TestClusterForgetsNodesWhoseMachinesAreRolledBack(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("simple")))
+	names := w.members(id, 1, 2)
+	fleet.Fail("", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
+	op := w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"})
+	require.Contains(t, w.failed(op).Error.Detail, "the disk is full")
+	require.NoError(t, w.api.Rollback(t.Context(), op))
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
+	fleet.ClearFailures("")
+	require.ElementsMatch(t, names, w.members(id, 1, 2))
+	w.completed(w.terminate(id))
+	w.gone()
+}
