@@ -65,7 +65,7 @@ func running(t *testing.T) *lab {
 	raw, err := os.ReadFile(openrc)
 	require.NoError(t, err, "the lab is not there: make lab-up")
 	l := &lab{vars: map[string]string{}, state: filepath.Dir(openrc)}
-	for _, word := range strings.Fields(string(raw)) {
+	for word := range strings.FieldsSeq(string(raw)) {
 		if name, value, ok := strings.Cut(word, "="); ok {
 			l.vars[name] = strings.Trim(value, `'"`)
 		}

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -190,9 +191,7 @@ func TestHealOfOneVNFC(t *testing.T) {
 				w.cloud.remove(t, w.cloud.nova, "servers/"+sick.server)
 			}
 			params := userData()
-			for k, v := range tt.params {
-				params[k] = v
-			}
+			maps.Copy(params, tt.params)
 			w.run(id, sol.LcmOperationHeal, sol.HealVnfRequest{VnfcInstanceID: []string{sick.vnfc}, AdditionalParams: params})
 			after := w.instance(id)
 			require.Equal(t, vnfcs(before), vnfcs(after))

@@ -127,22 +127,29 @@ func (w *world) soak(t *testing.T, s *soaked, r *rand.Rand, n int, done func(str
 	defer cancel()
 	typ, body, then := s.next(r, w)
 	op, err := w.api.Start(ctx, s.id, typ, body)
-	if !assert.NoError(t, err, "operation %d, %s", n, typ) {
+	var o *sol.VnfLcmOpOcc
+	if err == nil {
+		o, err = awaitRest(ctx, w.api, op)
+	}
+	if err != nil {
+		t.Errorf("operation %d, %s of %s: %v", n, typ, s.id, err)
 		return
 	}
-	o, err := awaitRest(ctx, w.api, op)
-	if !assert.NoError(t, err, "operation %d, %s", n, typ) {
-		return
-	}
-	if !assert.Equal(t, sol.LcmOperationStateCompleted, o.OperationState, "operation %d, %s of %s: %+v", n, typ, s.id, o.Error) {
+	if o.OperationState != sol.LcmOperationStateCompleted {
+		t.Errorf("operation %d, %s of %s is %s: %+v", n, typ, s.id, o.OperationState, o.Error)
 		return
 	}
 	then()
 	done(string(typ))
-	i, err := w.api.Instance(ctx, s.id)
-	if assert.NoError(t, err) && s.up {
-		assert.Len(t, i.InstantiatedVnfInfo.VnfcInfo, s.level+1, "operation %d, %s of %s", n, typ, s.id)
+	if !s.up {
+		return
 	}
+	i, err := w.api.Instance(ctx, s.id)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	assert.Len(t, i.InstantiatedVnfInfo.VnfcInfo, s.level+1, "operation %d, %s of %s", n, typ, s.id)
 }
 
 // awaitRest waits until an operation ends or needs its user.
