@@ -101,8 +101,8 @@ func connect(ctx context.Context) (place, *gophercloud.ServiceClient, error) {
 	var nets struct {
 		Networks []struct{ ID, Name string }
 	}
-	if _, err := neutron.Get(ctx, neutron.ServiceURL("networks"), &nets, nil); err != nil {
-		return place{}, nil, fmt.Errorf("list networks: %w", err)
+	if err := get(ctx, neutron, neutron.ServiceURL("networks"), &nets); err != nil {
+		return place{}, nil, err
 	}
 	p := place{
 		vim: sol.VimConnectionInfo{
@@ -126,6 +126,15 @@ func connect(ctx context.Context) (place, *gophercloud.ServiceClient, error) {
 		return place{}, nil, errors.New("the cloud has no networks net0 and net1; start the lab of test/lab/openstack")
 	}
 	return p, heat, nil
+}
+
+// get reads a resource of a service.
+func get(ctx context.Context, s *gophercloud.ServiceClient, url string, out any) error {
+	res, err := s.Get(ctx, url, out, nil) //nolint:bodyclose // it is, once it has been decoded into out
+	if err != nil {
+		return fmt.Errorf("GET %s: %w", url, err)
+	}
+	return res.Body.Close()
 }
 
 // watch sums up how long Heat works on a stack.
@@ -153,8 +162,7 @@ func watchStack(ctx context.Context, heat *gophercloud.ServiceClient, name strin
 					Status string `json:"stack_status"`
 				}
 			}
-			if _, err := heat.Get(ctx, heat.ServiceURL("stacks")+"?name="+name, &body, nil); err != nil {
-				w.err = fmt.Errorf("look at stack %s: %w", name, err)
+			if w.err = get(ctx, heat, heat.ServiceURL("stacks")+"?name="+name, &body); w.err != nil {
 				return
 			}
 			working := len(body.Stacks) > 0 && strings.HasSuffix(body.Stacks[0].Status, "_IN_PROGRESS")

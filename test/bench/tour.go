@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -247,14 +249,14 @@ func (b *bench) calls(ctx context.Context) (map[string]int, error) {
 // counts tells the calls to each service of one of n runs.
 func counts(calls map[string]int, n int) string {
 	var total int
-	text := ""
+	var parts []string
 	for _, s := range services {
 		total += calls[s]
 		if calls[s] > 0 {
-			text += fmt.Sprintf(" %s %.3g", s, float64(calls[s])/float64(n))
+			parts = append(parts, fmt.Sprintf("%s %.3g", s, float64(calls[s])/float64(n)))
 		}
 	}
-	return fmt.Sprintf("%.3g calls:%s", float64(total)/float64(n), text)
+	return strings.TrimSuffix(fmt.Sprintf("%.3g calls: %s", float64(total)/float64(n), strings.Join(parts, ", ")), ": ")
 }
 
 // crowd measures scaling and healing of many instances at once.
@@ -325,7 +327,7 @@ func (b *bench) crowd(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		b.row(s.name+", all at once", fmt.Sprint(many), fmt.Sprintf("%.2f s for all, %s CPU each", wall.Seconds(), ms((after.CPU-before.CPU)/many)), counts(calls, many))
+		b.row(s.name+", all at once", strconv.Itoa(many), fmt.Sprintf("%.2f s for all, %s CPU each", wall.Seconds(), ms((after.CPU-before.CPU)/many)), counts(calls, many))
 	}
 	return nil
 }
