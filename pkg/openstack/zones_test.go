@@ -88,7 +88,7 @@ func TestZoneReselectionEnds(t *testing.T) {
 		{"it is switched off", []string{"z1", "z2"}, func(w *world) { w.cfg.ZoneRetries = -1 }, nil, ""},
 		{"the words are not those that count", []string{"z1", "z2"}, func(w *world) { w.cfg.NoRoom = regexp.MustCompile("disk on fire") }, nil, ""},
 		{"it was tried often enough", []string{"z1", "z2", "z3"}, func(w *world) {
-			w.cloud.SetHosts([]simcloud.Host{{Name: "cmp1", Zone: "z1", Disabled: true}, {Name: "cmp2", Zone: "z2", Disabled: true}, {Name: "cmp3", Zone: "z3", Disabled: true}})
+			w.cloud.SetHosts([]simcloud.Host{{Name: "cmp1", Zone: "z1", MemoryMB: 1}, {Name: "cmp2", Zone: "z2", MemoryMB: 1}, {Name: "cmp3", Zone: "z3", MemoryMB: 1}})
 			w.cfg.ZoneRetries = 1
 		}, nil, "zones were chosen anew 1 times"},
 		{"all zones were tried", []string{"z1", "z2"}, func(w *world) {

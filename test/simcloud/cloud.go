@@ -2,6 +2,7 @@ package simcloud
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,6 +40,8 @@ type Cloud struct {
 	projects []*keystone.Project
 	users    []*keystone.User
 
+	authority *authority // nil without TLS
+
 	server *http.Server
 	served chan struct{}
 	// parent is the context that background work of every epoch lives in.
@@ -63,6 +66,15 @@ func Start(ctx context.Context, opts Options) (*Cloud, error) {
 		return nil, fmt.Errorf("listen for the cloud's services: %w", err)
 	}
 	c.url = "http://" + ln.Addr().String()
+	if opts.TLS {
+		if c.authority, err = newAuthority(ln.Addr()); err != nil {
+			_ = ln.Close()
+			c.closeBlock()
+			return nil, err
+		}
+		c.url = "https://" + ln.Addr().String()
+		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{c.authority.server}, MinVersion: tls.VersionTLS12})
+	}
 	if opts.PublicURL != "" {
 		c.url = opts.PublicURL
 	}
@@ -98,11 +110,19 @@ func (c *Cloud) build(ctx context.Context) {
 	c.cinder = cinder.New(w, c.glance)
 	c.nova = nova.New(w, c.neutron, c.glance, c.cinder)
 	c.heat = heat.New(w, c.nova, c.neutron, c.cinder, c.glance)
-	c.heat.Minute = c.opts.HeatMinute
-	c.identities()
-	c.keystone = keystone.New(w, keystone.Config{
-		Region: Region, TokenTTL: c.opts.TokenTTL, Projects: c.projects, Users: c.users, Catalog: c.catalog(),
-	})
+	c.heat.Minute, c.heat.Retry = c.opts.HeatMinute, c.opts.HeatRetry
+	if c.opts.HeatRPCTimeout > 0 {
+		c.heat.RPCTimeout = c.opts.HeatRPCTimeout
+	}
+	if home := c.opts.Home; home != nil {
+		c.projects, c.users, c.keystone = home.projects, home.users, home.keystone
+		c.keystone.Join(c.opts.Region, c.catalog())
+	} else {
+		c.identities()
+		c.keystone = keystone.New(w, keystone.Config{
+			Region: c.opts.Region, TokenTTL: c.opts.TokenTTL, Projects: c.projects, Users: c.users, Catalog: c.catalog(),
+		})
+	}
 	w.Faults.OnExpireTokens = c.keystone.ExpireAll
 	c.tellFleet(nil)
 }
@@ -114,7 +134,9 @@ func (c *Cloud) routes() http.Handler {
 			Service: service, Prefix: prefix, Mux: mux, World: c.world, Calls: c.calls, Authenticate: c.keystone.Authenticate,
 		})
 	}
-	api("keystone", "/identity", c.keystone.Register)
+	if c.opts.Home == nil {
+		api("keystone", "/identity", c.keystone.Register)
+	}
 	api("heat", "/orchestration", c.heat.Register)
 	api("heat", "/orchestration-cfn", c.heat.RegisterSignals)
 	api("nova", "/compute", c.nova.Register)
@@ -129,7 +151,24 @@ func (c *Cloud) routes() http.Handler {
 func (c *Cloud) URL() string { return c.url }
 
 // AuthURL is where to log in.
-func (c *Cloud) AuthURL() string { return c.url + "/identity/v3" }
+func (c *Cloud) AuthURL() string {
+	if c.opts.Home != nil {
+		return c.opts.Home.AuthURL()
+	}
+	return c.url + "/identity/v3"
+}
+
+// Region is the region that the services are in.
+func (c *Cloud) Region() string { return c.opts.Region }
+
+// SetHeatEngine freezes ("frozen"), kills ("killed") or starts ("running") the engine behind Heat's API. A frozen one goes
+// on where it was when it runs again; a killed one has forgotten what it was doing, and stacks stay in progress. Until it
+// runs again, calls to Heat wait and are answered 500 after Options.HeatRPCTimeout. It panics on another state.
+func (c *Cloud) SetHeatEngine(state string) {
+	if err := c.heat.SetEngine(state); err != nil {
+		panic(err)
+	}
+}
 
 // Net0ID is the id of the tenant network net0.
 func (c *Cloud) Net0ID() string { return net0ID }
@@ -199,6 +238,7 @@ func (c *Cloud) SetTokenTTL(d time.Duration) { c.keystone.SetTTL(d) }
 // projects and networks. Tokens stay valid.
 func (c *Cloud) Reset() error {
 	c.world.Faults.Clear()
+	_ = c.heat.SetEngine(heat.EngineRunning) // a state there is
 	c.world.StopWork(c.parent)
 	c.removeMachines()
 	c.world.Lock()
@@ -222,7 +262,11 @@ func (c *Cloud) removeMachines() {
 // Close ends the services, the background work and the machines, and gives the block back.
 func (c *Cloud) Close() {
 	c.closed.Do(func() {
+		if c.opts.Home != nil {
+			c.keystone.Leave(c.opts.Region)
+		}
 		c.world.Faults.Clear()
+		_ = c.heat.SetEngine(heat.EngineRunning) // a state there is
 		_ = c.server.Close()
 		<-c.served
 		ended, cancel := context.WithCancelCause(c.parent)

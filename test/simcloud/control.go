@@ -29,14 +29,16 @@ type Info struct {
 	Subnet0ID     string `json:"subnet0_id"`
 	PublicID      string `json:"public_id"`
 	Block         string `json:"block"`
+	// CA is the authority's certificate in PEM; empty without TLS.
+	CA string `json:"ca,omitempty"`
 }
 
 // Info returns what somebody needs to use the cloud.
 func (c *Cloud) Info() Info {
 	return Info{
-		URL: c.url, AuthURL: c.AuthURL(), Region: Region, Username: Username, Password: Password, Project: Project,
+		URL: c.url, AuthURL: c.AuthURL(), Region: c.opts.Region, Username: Username, Password: Password, Project: Project,
 		ProjectID: c.ProjectID(), ProjectDomain: Domain, UserDomain: Domain, Net0ID: net0ID, Subnet0ID: subnet0ID,
-		PublicID: publicID, Block: c.block.Prefix().String(),
+		PublicID: publicID, Block: c.block.Prefix().String(), CA: string(c.CA()),
 	}
 }
 
@@ -158,6 +160,18 @@ func (c *Cloud) controlSettings(handle func(string, controlHandler)) {
 			return 0, nil, err
 		}
 		return http.StatusNoContent, nil, c.SetQuota(r.PathValue("service"), limits)
+	})
+	handle("GET /sim/heat/engine", func(*http.Request, []byte) (int, any, error) {
+		return http.StatusOK, rest.Obj{"state": c.heat.Engine()}, nil
+	})
+	handle("PUT /sim/heat/engine", func(_ *http.Request, body []byte) (int, any, error) {
+		var e struct {
+			State string `json:"state"`
+		}
+		if err := strict(body, &e); err != nil {
+			return 0, nil, err
+		}
+		return http.StatusNoContent, nil, c.heat.SetEngine(e.State)
 	})
 	handle("GET /sim/hosts", func(*http.Request, []byte) (int, any, error) { return http.StatusOK, rest.Obj{"hosts": c.Hosts()}, nil })
 	handle("PUT /sim/hosts", func(_ *http.Request, body []byte) (int, any, error) {

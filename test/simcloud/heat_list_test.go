@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stacks"
 	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stacktemplates"
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,9 @@ func TestStackListFilters(t *testing.T) {
 func TestLookupRedirects(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
+	opts := c.AuthOptions()
+	opts.Username, opts.Scope = OtherUsername, &gophercloud.AuthScope{ProjectName: OtherProject, DomainName: Domain}
+	stranger := loginAs(t, c, opts)
 	id := createStack(t, u, "here", "heat_template_version: rocky", nil, nil)
 	base := c.URL() + "/orchestration/v1/" + c.ProjectID() + "/stacks/"
 	status, header, _ := call(t, "GET", base+"here", u.Token(), "")
@@ -50,7 +54,7 @@ func TestLookupRedirects(t *testing.T) {
 	require.Equal(t, base+"here/"+id+"/resources?nested_depth=2", header.Get("Location"))
 	status, _, _ = call(t, "GET", base+"other/"+id, u.Token(), "")
 	require.Equal(t, http.StatusNotFound, status, "name and id must belong together")
-	status, _, _ = call(t, "GET", c.URL()+"/orchestration/v1/0123/stacks", u.Token(), "")
+	status, _, _ = call(t, "GET", c.URL()+"/orchestration/v1/0123/stacks", stranger.Token(), "")
 	require.Equal(t, http.StatusForbidden, status, "another project's path")
 }
 

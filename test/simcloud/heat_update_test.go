@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
@@ -11,6 +12,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stacks"
 	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stacktemplates"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
 // change sends a PATCH (existing) or PUT and waits for its end.
@@ -145,6 +148,7 @@ func TestAutoScalingGroup(t *testing.T) {
 	waitStack(t, u, id, "CREATE_COMPLETE")
 	require.Len(t, c.State()["servers"], 1)
 	first := c.State()["servers"][0].ID
+	require.NoError(t, sim.Sleep(t.Context(), time.Second)) // ages count in seconds
 	change(t, u, http.MethodPatch, "asg", id, map[string]any{"parameters": map[string]any{"n": 3}}, "UPDATE_COMPLETE")
 	require.Len(t, c.State()["servers"], 3)
 	st, err := stacks.Get(t.Context(), u.heat, "asg", id).Extract()

@@ -44,6 +44,13 @@ type (
 type Options struct {
 	// Addr is where the services listen; default 127.0.0.1 with a free port.
 	Addr string
+	// TLS serves https with a certificate of an authority of the cloud's own, Cloud.CA.
+	TLS bool
+	// Region is the region that the services are in; default RegionOne.
+	Region string
+	// Home is a cloud whose identity service this one shares: it becomes another region of that one, with servers,
+	// networks, images and stacks of its own, and the same projects, users and tokens. Close it before its home.
+	Home *Cloud
 	// PublicURL is the root of the URLs in catalog and links, without a trailing slash; default http://<addr>. Set it
 	// to put something between client and cloud.
 	PublicURL string
@@ -58,8 +65,15 @@ type Options struct {
 	TokenTTL time.Duration
 	// Timing is how long things take; default no time.
 	Timing Timing
-	// HeatMinute is how long a minute of a stack's timeout_mins lasts; default one minute.
+	// HeatMinute is how long a minute of a stack's timeout_mins, or of the waits of Heat's test resource, lasts; default
+	// one minute.
 	HeatMinute time.Duration
+	// HeatRetry is the unit of the pauses between the attempts of Heat at what a service has refused for a conflict, or
+	// what has gone to ERROR: 2, 4, 8, 16 and 32 of it; a real Heat takes a second. Default no pause.
+	HeatRetry time.Duration
+	// HeatRPCTimeout is how long Heat's API waits for an engine that does not run before it answers 500; default one
+	// minute.
+	HeatRPCTimeout time.Duration
 	// LargeNetworks gives net0 and public 16,000 addresses each instead of 250, for load tests.
 	LargeNetworks bool
 	// Images are names of images that exist from the start, besides the usual ones.
@@ -71,6 +85,9 @@ type Options struct {
 func (o *Options) defaults() {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:0"
+	}
+	if o.Region == "" {
+		o.Region = Region
 	}
 	if o.TokenTTL == 0 {
 		o.TokenTTL = time.Hour

@@ -46,6 +46,7 @@ func bootServer(t *testing.T, u *user, name string, change func(*servers.CreateO
 	list, err := images.ExtractImages(img)
 	require.NoError(t, err)
 	opts := servers.CreateOpts{Name: name, ImageRef: list[0].ID, FlavorRef: "1", Metadata: map[string]string{"k": "v"}, UserData: []byte("#!/bin/sh\n")}
+	opts.Networks = []servers.Network{{UUID: net0ID}}
 	if change != nil {
 		change(&opts)
 	}

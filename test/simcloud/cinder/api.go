@@ -4,15 +4,16 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
 // Register adds the service's routes.
 func (s *Service) Register(a *rest.API) {
-	a.WriteError = writeError
+	a.WriteError, a.Before, a.Header = writeError, checkVersion, writeVersion
 	version := rest.Obj{
-		"id": "v3.0", "status": "CURRENT", "version": "3.71", "min_version": "3.0", "updated": "2022-03-30T00:00:00Z",
+		"id": "v3.0", "status": "CURRENT", "version": "3." + strconv.Itoa(maxMinor), "min_version": "3.0", "updated": "2022-03-30T00:00:00Z",
 		"links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v3/"}},
 	}
 	a.HandlePublic("GET /{$}", func(*rest.Call) (int, any, error) {
@@ -67,6 +68,11 @@ func (s *Service) Register(a *rest.API) {
 func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 	q := c.Query
 	all := c.Admin && rest.Bool(q.Get("all_tenants"))
+	for key := range q {
+		if !slices.Contains(filters, key) { // nothing has it
+			return http.StatusOK, rest.Obj{"volumes": []rest.Obj{}}, nil
+		}
+	}
 	found := s.Volumes.Filter(func(v *Volume) bool {
 		return (all || v.Project == c.ProjectID) && rest.OneOf(q, "name", v.Name) && rest.OneOf(q, "status", v.Status) &&
 			rest.OneOf(q, "project_id", v.Project) && rest.OneOf(q, "bootable", strconv.FormatBool(v.Bootable))
@@ -89,6 +95,42 @@ func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 		out["volumes_links"] = []rest.Obj{{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID)}}
 	}
 	return http.StatusOK, out, nil
+}
+
+// filters are what a list of volumes can be asked for.
+var filters = []string{
+	"all_tenants", "project_id", "name", "status", "bootable", "metadata", "migration_status", "availability_zone", "group_id", "size", "id",
+	"created_at", "updated_at", "limit", "marker", "offset", "sort", "sort_key", "sort_dir", "with_count",
+}
+
+const (
+	maxMinor      = 70
+	versionHeader = "OpenStack-API-Version"
+)
+
+// checkVersion refuses a microversion that the service does not have.
+func checkVersion(r *http.Request) error {
+	v, ok := strings.CutPrefix(r.Header.Get(versionHeader), "volume ")
+	if !ok || v == "latest" {
+		return nil
+	}
+	major, minor, _ := strings.Cut(v, ".")
+	if n, err := strconv.Atoi(minor); err == nil && major == "3" && n <= maxMinor {
+		return nil
+	}
+	return rest.Errorf(http.StatusNotAcceptable, "computeFault", "Version %s is not supported by the API. Minimum is 3.0 and maximum is 3.%d.", v, maxMinor)
+}
+
+func writeVersion(w http.ResponseWriter, r *http.Request) {
+	v, ok := strings.CutPrefix(r.Header.Get(versionHeader), "volume ")
+	if !ok {
+		v = "3.0"
+	}
+	if v == "latest" {
+		v = "3." + strconv.Itoa(maxMinor)
+	}
+	w.Header().Set(versionHeader, "volume "+v)
+	w.Header().Set("Vary", versionHeader)
 }
 
 func (s *Service) create(c *rest.Call) (int, any, error) {
@@ -247,7 +289,7 @@ func typeView(name string) rest.Obj {
 	return rest.Obj{"id": name, "name": name, "is_public": true, "description": nil, "extra_specs": rest.Obj{}, "os-volume-type-access:is_public": true}
 }
 
-func writeError(w http.ResponseWriter, e *rest.Error) {
+func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	kind := e.Kind
 	switch {
 	case e.Status == http.StatusRequestEntityTooLarge:
@@ -264,5 +306,9 @@ func writeError(w http.ResponseWriter, e *rest.Error) {
 	case e.Status >= http.StatusInternalServerError:
 		kind = "computeFault"
 	}
-	rest.WriteJSON(w, e.Status, rest.Obj{kind: rest.Obj{"code": e.Status, "message": e.Message}})
+	details := rest.Obj{"code": e.Status, "message": e.Message}
+	if kind == "overLimit" {
+		details["retryAfter"] = "0"
+	}
+	rest.WriteJSON(w, e.Status, rest.Obj{kind: details})
 }

@@ -135,7 +135,7 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 	if v.Zone == "" {
 		v.Zone = "nova"
 	}
-	if err := s.room(c.ProjectID, v.Size, true); err != nil {
+	if err := s.room(c.ProjectID, v.Type, v.Size, true); err != nil {
 		return nil, err
 	}
 	v.Created = s.world.Now()
@@ -189,6 +189,20 @@ func (s *Service) Attach(v *Volume, server, device, host string) error {
 	return nil
 }
 
+// AttachmentID is the id of a volume's attachment to a server.
+func (s *Service) AttachmentID(volume, server string) string {
+	v := s.Volumes.Get(volume)
+	if v == nil {
+		return ""
+	}
+	for _, a := range v.Attachments {
+		if a.ServerID == server {
+			return a.ID
+		}
+	}
+	return ""
+}
+
 // Detach frees a volume from a server.
 func (s *Service) Detach(v *Volume, server string) {
 	v.Attachments = slices.DeleteFunc(v.Attachments, func(a Attachment) bool { return a.ServerID == server })
@@ -210,7 +224,7 @@ func (s *Service) Grow(v *Volume, size int) error {
 	if size <= v.Size {
 		return badRequest("Invalid input received: New size for extend must be greater than current size. (current: %d, extended: %d).", v.Size, size)
 	}
-	if err := s.room(v.Project, size-v.Size, false); err != nil {
+	if err := s.room(v.Project, v.Type, size-v.Size, false); err != nil {
 		return err
 	}
 	v.Size, v.Updated = size, s.world.Now()
@@ -224,17 +238,26 @@ func (s *Service) Usage(project string) map[string]int {
 		if v.Project == project {
 			use["volumes"]++
 			use["gigabytes"] += v.Size
+			use["volumes_"+v.Type]++
+			use["gigabytes_"+v.Type] += v.Size
 		}
 	}
 	return use
 }
 
-var quotaNames = []string{"volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes", "per_volume_gigabytes", "groups"}
+// quotaNames are the names of all quotas; some there are for every type.
+func (s *Service) quotaNames() []string {
+	out := []string{"volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes", "per_volume_gigabytes", "groups"}
+	for _, t := range s.Types {
+		out = append(out, "volumes_"+t, "gigabytes_"+t, "snapshots_"+t)
+	}
+	return out
+}
 
 // SetQuota sets limits of a project; -1 is no limit, which is also the default.
 func (s *Service) SetQuota(project string, limits map[string]int) error {
 	for name := range limits {
-		if !slices.Contains(quotaNames, name) {
+		if !slices.Contains(s.quotaNames(), name) {
 			return badRequest("Bad key(s) in quota set: %s", name)
 		}
 	}
@@ -248,23 +271,26 @@ func (s *Service) SetQuota(project string, limits map[string]int) error {
 // Quota returns the limits of a project.
 func (s *Service) Quota(project string) map[string]int {
 	out := map[string]int{}
-	for _, n := range quotaNames {
+	for _, n := range s.quotaNames() {
 		out[n] = -1
 	}
 	maps.Copy(out, s.quotas[project])
 	return out
 }
 
-func (s *Service) room(project string, size int, another bool) error {
+// room refuses what would go over a quota, in all or of the type.
+func (s *Service) room(project, typ string, size int, another bool) error {
 	q, use := s.Quota(project), s.Usage(project)
-	if n := q["volumes"]; another && n >= 0 && use["volumes"]+1 > n {
-		return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
-			"VolumeLimitExceeded: Maximum number of volumes allowed (%d) exceeded for quota 'volumes'.", n)
-	}
-	if n := q["gigabytes"]; n >= 0 && use["gigabytes"]+size > n {
-		return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
-			"VolumeSizeExceedsAvailableQuota: Requested volume or snapshot exceeds allowed gigabytes quota. Requested %dG, quota is %dG and %dG has been consumed.",
-			size, n, use["gigabytes"])
+	for _, suffix := range []string{"", "_" + typ} {
+		if n := q["volumes"+suffix]; another && n >= 0 && use["volumes"+suffix]+1 > n {
+			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
+				"VolumeLimitExceeded: Maximum number of volumes allowed (%d) exceeded for quota 'volumes%s'.", n, suffix)
+		}
+		if n := q["gigabytes"+suffix]; n >= 0 && use["gigabytes"+suffix]+size > n {
+			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
+				"VolumeSizeExceedsAvailableQuota: Requested volume or snapshot exceeds allowed gigabytes%s quota. Requested %dG, quota is %dG and %dG has been consumed.",
+				suffix, size, n, use["gigabytes"+suffix])
+		}
 	}
 	return nil
 }

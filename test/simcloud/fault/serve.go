@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"crypto/tls"
 	"io"
 	"maps"
 	"net"
@@ -109,10 +110,14 @@ func hangUp(w http.ResponseWriter, reset bool) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok && reset {
+	raw := conn
+	if t, ok := conn.(*tls.Conn); ok {
+		raw = t.NetConn()
+	}
+	if tcp, ok := raw.(*net.TCPConn); ok && reset {
 		_ = tcp.SetLinger(0)
 	}
-	_ = conn.Close()
+	_ = raw.Close()
 }
 
 func orInt(v, def int) int {

@@ -18,7 +18,7 @@ import (
 
 // Register adds the service's routes.
 func (s *Service) Register(a *rest.API) {
-	a.WriteError = writeError
+	a.WriteError, a.Unauthorized = writeError, unauthorized
 	versions := func(*rest.Call) (int, any, error) {
 		return http.StatusMultipleChoices, rest.Obj{"versions": []rest.Obj{{
 			"id": "v2.16", "status": "CURRENT", "links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2/"}},
@@ -185,9 +185,19 @@ func (s *Service) startUpload(c rest.Caller, id string) error {
 	return nil
 }
 
-// writeError writes the HTML page that the service answers with.
-func writeError(w http.ResponseWriter, e *rest.Error) {
+// unauthorized is the answer without a valid token; this service writes it itself.
+func unauthorized(w http.ResponseWriter, r *http.Request) {
+	writeError(w, r, rest.Errorf(http.StatusUnauthorized, "Unauthorized", "This server could not verify that you are authorized to access the document you requested. "+
+		"Either you supplied the wrong credentials (e.g., bad password), or your browser does not understand how to supply the credentials required."))
+}
+
+// writeError writes an error: in JSON for those who ask for it, otherwise as an HTML page.
+func writeError(w http.ResponseWriter, r *http.Request, e *rest.Error) {
 	title := strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)
+	if strings.Contains(r.Header.Get("Accept"), "json") {
+		rest.WriteJSON(w, e.Status, rest.Obj{"message": e.Message + "<br /><br />\n\n\n", "code": title, "title": http.StatusText(e.Status)})
+		return
+	}
 	body := "<html>\n <head>\n  <title>" + title + "</title>\n </head>\n <body>\n  <h1>" + title + "</h1>\n  " +
 		html.EscapeString(e.Message) + "<br /><br />\n\n\n </body>\n</html>"
 	w.Header().Set("Content-Type", "text/html; charset=UTF-8")

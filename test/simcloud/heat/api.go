@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
@@ -13,7 +15,7 @@ import (
 
 // Register adds the service's routes.
 func (s *Service) Register(a *rest.API) {
-	a.WriteError = writeError
+	a.WriteError, a.Before = writeError, s.answerable
 	a.HandlePublic("GET /{$}", func(*rest.Call) (int, any, error) {
 		return http.StatusMultipleChoices, rest.Obj{"versions": []rest.Obj{{
 			"id": "v1.0", "status": "CURRENT", "links": []rest.Obj{link("self", s.world.BaseURL+a.Prefix+"/v1/")},
@@ -22,7 +24,7 @@ func (s *Service) Register(a *rest.API) {
 	handle := func(pattern string, h rest.Handler) {
 		method, path, _ := strings.Cut(pattern, " ")
 		a.Handle(method+" /v1/{project}"+path, func(c *rest.Call) (int, any, error) {
-			if c.Path("project") != c.ProjectID {
+			if c.Path("project") != c.ProjectID && !c.Admin {
 				return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", "You are not authorized to use %s.", "global_index")
 			}
 			return h(c)
@@ -108,6 +110,9 @@ func (s *Service) lookup(sub string) rest.Handler {
 
 func (s *Service) list(c *rest.Call) (int, any, error) {
 	q := c.Query
+	if err := checkList(q); err != nil {
+		return 0, nil, err
+	}
 	nested, deleted := rest.Bool(q.Get("show_nested")), rest.Bool(q.Get("show_deleted"))
 	all := s.Stacks.All()
 	if deleted {
@@ -124,6 +129,9 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 	}
 	slices.Reverse(found) // newest first
 	sortStacks(found, q.Get("sort_keys"), q.Get("sort_dir"))
+	if m := q.Get("marker"); !slices.ContainsFunc(found, func(st *Stack) bool { return st.ID == m }) {
+		q.Del("marker") // an unknown one is ignored
+	}
 	page, more, err := rest.Page(found, q, func(st *Stack) string { return st.ID })
 	if err != nil {
 		return 0, nil, err
@@ -183,7 +191,7 @@ func (s *Service) request(c *rest.Call) (Request, error) {
 		Clear            []string          `json:"clear_parameters"`
 		TimeoutMins      any               `json:"timeout_mins"`
 		DisableRollback  any               `json:"disable_rollback"`
-		Tags             *string           `json:"tags"`
+		Tags             any               `json:"tags"`
 	}
 	var req Request
 	if err := json.Unmarshal(c.Body, &body); err != nil {
@@ -215,7 +223,7 @@ func (s *Service) request(c *rest.Call) (Request, error) {
 		n, err := hot.Number(hot.FromJSON(body.TimeoutMins))
 		mins, whole := n.(int)
 		if err != nil || !whole {
-			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is allowed for timeout_mins: %v", body.TimeoutMins)
+			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'.")
 		}
 		req.TimeoutMins = &mins
 	}
@@ -227,11 +235,48 @@ func (s *Service) request(c *rest.Call) (Request, error) {
 		v := b == true
 		req.DisableRollback = &v
 	}
-	if body.Tags != nil {
-		tags := strings.FieldsFunc(*body.Tags, func(r rune) bool { return r == ',' })
-		req.Tags = &tags
+	req.Tags, err = requestTags(body.Tags)
+	return req, err
+}
+
+// requestTags splits the text that tags come as.
+func requestTags(v any) (*[]string, error) {
+	text, ok := v.(string)
+	switch {
+	case v == nil:
+		return nil, nil
+	case !ok:
+		return nil, rest.Errorf(http.StatusBadRequest, "AttributeError", "")
 	}
-	return req, nil
+	tags := strings.Split(text, ",")
+	for _, t := range tags {
+		const longest = 80
+		if utf8.RuneCountInString(t) > longest {
+			return nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Invalid tag, %q is longer than %d characters", t, longest)
+		}
+	}
+	return &tags, nil
+}
+
+// checkList refuses the questions that a list of stacks cannot answer.
+func checkList(q url.Values) error {
+	for _, name := range []string{"show_nested", "show_deleted", "show_hidden", "global_tenant", "with_count"} {
+		if v := strings.ToLower(q.Get(name)); q.Has(name) && v != "true" && v != "false" {
+			return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q, acceptable values are: true, false", q.Get(name), name)
+		}
+	}
+	if l := q.Get("limit"); l != "" {
+		if _, err := strconv.Atoi(l); err != nil {
+			return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is acceptable by 'limit'.")
+		}
+	}
+	if q.Has("tags") || q.Has("tags_any") || q.Has("not_tags") || q.Has("not_tags_any") {
+		if slices.ContainsFunc([]string{"name", "status", "action", "id"}, q.Has) {
+			// an error of the real service in the release that the contract was checked with
+			return rest.Errorf(http.StatusInternalServerError, "RemoteError", "")
+		}
+	}
+	return nil
 }
 
 func requestEnvironment(v any, names []string, files map[string]string) (environment, error) {

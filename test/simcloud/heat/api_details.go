@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
 // registrar registers a route below a stack's page; deleted tells whether it also serves deleted stacks.
@@ -91,10 +93,14 @@ func (s *Service) action(c *rest.Call, st *Stack) (int, any, error) {
 	for name := range req {
 		switch {
 		case name == "cancel_update" || name == "cancel_without_rollback":
-			if st.Action != "UPDATE" || !busy {
-				return 0, nil, rest.Errorf(http.StatusBadRequest, "NotSupported", "Cancelling update when stack is ('%s', '%s') is not supported.", st.Action, st.Status)
+			if !busy || st.Action != "UPDATE" && (st.Action != "CREATE" || name == "cancel_update") {
+				return 0, nil, rest.Errorf(http.StatusBadRequest, "NotSupported", "Cancelling update when stack is %s is not supported.", st.state())
 			}
-			st.running.cancel(errCancelled)
+			if name == "cancel_update" {
+				s.rollbackUpdate(st, st.before)
+			} else {
+				s.cancelUpdate(st)
+			}
 		case busy:
 			return 0, nil, rest.Errorf(http.StatusConflict, "ActionInProgress", "Stack %s already has an action (%s) in progress.", st.Name, st.Action)
 		case name == "check":
@@ -106,37 +112,45 @@ func (s *Service) action(c *rest.Call, st *Stack) (int, any, error) {
 			return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Invalid action %s", name)
 		}
 	}
-	return http.StatusAccepted, nil, nil
+	return http.StatusOK, json.RawMessage("null"), nil
 }
 
 // check looks whether the servers and volumes of a stack and its nested stacks are still there and well.
 func (s *Service) check(st *Stack) error {
 	s.world.Lock()
 	defer s.world.Unlock()
-	var bad error
+	var bad []string
 	for _, r := range listed(st, maxDepth) {
-		var err error
+		var err *failure
 		switch r.Type {
 		case "OS::Nova::Server":
 			srv := s.nova.Servers.Get(r.ID)
 			if srv == nil {
-				err = failf("NotFound", "Instance %s could not be found. (HTTP 404)", r.ID)
+				err = failf("NotFound", "Instance %s could not be found. (HTTP 404) (Request-ID: req-%s)", r.ID, sim.NewID())
 			} else if srv.Status != "ACTIVE" {
 				err = failf("Error", "'CHECK': expected '['ACTIVE']', got '%s'", srv.Status)
 			}
 		case "OS::Cinder::Volume":
 			if s.cinder.Volumes.Get(r.ID) == nil {
-				err = failf("NotFound", "Volume %s could not be found. (HTTP 404)", r.ID)
+				err = failf("NotFound", "Volume %s could not be found. (HTTP 404) (Request-ID: req-%s)", r.ID, sim.NewID())
 			}
 		default:
 			continue
 		}
 		if err != nil {
-			bad = asFailure(err).at(r.stack, r.Name)
-			s.setResource(r, "CHECK", statusFailed, bad.Error())
+			err = err.at(r.stack, r.Name)
+			s.setResource(r, "CHECK", statusFailed, err.Error())
+			for up := r.stack.parent; up != nil; up = up.stack.parent {
+				err = err.at(up.stack, up.Name)
+				s.setResource(up, "CHECK", statusFailed, err.Error())
+			}
+			bad = append(bad, "'"+err.Error()+"'")
 			continue
 		}
 		s.setResource(r, "CHECK", statusComplete, "state changed")
 	}
-	return bad
+	if bad != nil {
+		return failf("", "[%s]", strings.Join(bad, ", "))
+	}
+	return nil
 }

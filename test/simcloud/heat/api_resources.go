@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
 func (s *Service) registerResources(stack registrar) {
-	stack("GET /resources", false, func(c *rest.Call, st *Stack) (int, any, error) {
+	stack("GET /resources", true, func(c *rest.Call, st *Stack) (int, any, error) {
 		depth := 0
 		if d := c.Query.Get("nested_depth"); d != "" {
 			n, err := strconv.Atoi(d)
@@ -78,7 +79,13 @@ func (s *Service) markUnhealthy(c *rest.Call, r *Resource) (int, any, error) {
 	}
 	mark, ok := req.Mark.(bool)
 	if text, isText := req.Mark.(string); isText {
-		mark, ok = rest.Bool(text), true
+		if text = strings.ToLower(text); text != "true" && text != "false" {
+			return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q, acceptable values are: true, false", req.Mark, "mark_unhealthy")
+		}
+		mark, ok = text == "true", true
+	}
+	if r.Status == statusProgress {
+		return 0, nil, rest.Errorf(http.StatusConflict, "ActionInProgress", "Stack %s already has an action (%s) in progress.", r.stack.Name, r.stack.Action)
 	}
 	if !ok {
 		return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Missing mandatory (%s) key from mark unhealthy request", "mark_unhealthy")
@@ -87,6 +94,7 @@ func (s *Service) markUnhealthy(c *rest.Call, r *Resource) (int, any, error) {
 		req.Reason = "state changed by resource_mark_unhealthy api"
 	}
 	switch {
+	case mark && r.Action == "DELETE":
 	case mark:
 		s.setResource(r, "CHECK", statusFailed, req.Reason)
 	case r.Action == "CHECK" && r.Status == statusFailed:

@@ -4,49 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
 const (
 	statusProgress = "IN_PROGRESS"
 	statusComplete = "COMPLETE"
 	statusFailed   = "FAILED"
+
+	// retries is how often what a conflict or a bad state has failed is tried again.
+	retries = 5
 )
 
-// start begins an action of a stack in the background; the action before it is interrupted first. Lock held.
+// start begins an action of a stack in the background. What was under way ends first, but for a deletion, which
+// interrupts it. Lock held.
 func (s *Service) start(st *Stack, action string, run func(ctx context.Context) error, end func(err error)) {
 	prev := st.running
 	ctx, cancel := context.WithCancelCause(s.world.Context())
-	cur := &running{cancel: cancel, done: make(chan struct{})}
+	cur := &running{cancel: cancel, done: make(chan struct{}), superseded: make(chan struct{})}
 	st.running = cur
+	if prev != nil {
+		prev.supersede(action == "DELETE" || action == "ROLLBACK" && st.Action == "CREATE")
+	}
 	s.setStack(st, action, statusProgress, "Stack "+action+" started")
+	minutes := st.TimeoutMins
 	s.world.Go(func(context.Context) {
-		ctx := ctx
+		ctx := context.WithValue(ctx, runKey{}, cur)
 		defer close(cur.done)
 		defer cancel(nil)
-		if prev != nil {
-			prev.cancel(errPreempted)
-			<-prev.done
-		}
-		if st.TimeoutMins > 0 {
+		if minutes > 0 {
 			var stop context.CancelFunc
-			ctx, stop = context.WithTimeoutCause(ctx, time.Duration(st.TimeoutMins)*s.Minute, errTimedOut)
+			ctx, stop = context.WithTimeoutCause(ctx, time.Duration(minutes)*s.Minute, errTimedOut)
 			defer stop()
 		}
-		err := run(ctx)
+		err := prev.wait(ctx)
+		if err == nil {
+			err = run(ctx)
+		}
 		if err == nil {
 			_, err = s.work(ctx, fault.Work{Stack: st.Name, Action: lower(action)})
 		}
-		s.world.Lock()
-		defer s.world.Unlock()
-		if st.running == cur && !errors.Is(err, errPreempted) {
-			end(err)
-		}
+		s.settle(st, cur, err, end)
+		cur.stragglers.Wait()
 	})
+}
+
+// settle sets how an action has ended, unless somebody else has taken the stack since.
+func (s *Service) settle(st *Stack, cur *running, err error, end func(err error)) {
+	s.engine.gate()
+	s.world.Lock()
+	defer s.world.Unlock()
+	if st.running == cur && !cur.cancelled.Load() && !errors.Is(err, errPreempted) && !errors.Is(err, errKilled) {
+		end(err)
+	}
 }
 
 // finish sets the end state of an action.
@@ -60,61 +74,12 @@ func (s *Service) finish(st *Stack, action string, err error) {
 
 func reasonOf(action string, err error) string {
 	if errors.Is(err, errTimedOut) {
-		return map[string]string{"CREATE": "Create", "UPDATE": "Update", "DELETE": "Delete", "ROLLBACK": "Rollback"}[action] + " timed out"
+		return errTimedOut.Error()
 	}
-	if errors.Is(err, errCancelled) {
-		return errCancelled.Error()
+	if f, ok := errors.AsType[*failure](err); ok && f.action != "" {
+		action = f.action
 	}
 	return fmt.Sprintf("Resource %s failed: %v", action, err)
-}
-
-// graph runs do for every node once all its needs are done; the first failure interrupts the others.
-func graph(ctx context.Context, needs map[string][]string, do func(ctx context.Context, name string) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	done := make(map[string]chan struct{}, len(needs))
-	for name := range needs {
-		done[name] = make(chan struct{})
-	}
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		first error
-	)
-	for name, before := range needs {
-		wg.Go(func() {
-			for _, b := range before {
-				if ch, ok := done[b]; ok {
-					select {
-					case <-ch:
-					case <-ctx.Done():
-						return
-					}
-				}
-			}
-			if ctx.Err() != nil {
-				return
-			}
-			if err := do(ctx, name); err != nil {
-				mu.Lock()
-				if first == nil {
-					first = err
-				}
-				mu.Unlock()
-				cancel(errSibling)
-				return
-			}
-			close(done[name])
-		})
-	}
-	wg.Wait()
-	if first == nil {
-		first = context.Cause(ctx) // interrupted before anything could fail
-	}
-	if cause := context.Cause(ctx); errors.Is(cause, errTimedOut) || errors.Is(cause, errPreempted) || errors.Is(cause, errCancelled) {
-		first = cause
-	}
-	return first
 }
 
 // newResource puts a resource of the template into the stack.
@@ -149,8 +114,55 @@ func (s *Service) runCreate(ctx context.Context, st *Stack) error {
 	})
 }
 
-// createResource makes one resource.
+// createResource makes one resource. After a conflict, or when what was made is in error, it deletes what there is and
+// tries again; the first failure is the one that is told.
 func (s *Service) createResource(ctx context.Context, r *Resource) error {
+	first := s.createOnce(ctx, r)
+	err := first
+	for attempt := 1; attempt <= retries && again(err); attempt++ {
+		s.world.Lock()
+		r.retrying = true
+		s.world.Unlock()
+		if err := s.act(ctx, r, "DELETE", func(ctx context.Context) error { return s.delete(ctx, r) }); err != nil {
+			return first
+		}
+		if err := s.pause(ctx, attempt); err != nil {
+			return err
+		}
+		s.world.Lock()
+		r.retrying = false
+		s.world.Unlock()
+		if err = s.createOnce(ctx, r); err == nil {
+			return nil
+		}
+	}
+	return first
+}
+
+// pause waits before an attempt. An action that has been superseded makes none.
+func (s *Service) pause(ctx context.Context, attempt int) error {
+	run := runOf(ctx)
+	if run.isSuperseded() {
+		return errPreempted
+	}
+	t := time.NewTimer(s.Retry << attempt)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-run.superseded:
+		return errPreempted
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func again(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.again
+}
+
+func (s *Service) createOnce(ctx context.Context, r *Resource) error {
 	return s.act(ctx, r, "CREATE", func(ctx context.Context) error {
 		s.world.Lock()
 		p, err := s.resolve(r.stack, r.def, false)
@@ -179,6 +191,7 @@ func (s *Service) takeTime(ctx context.Context, r *Resource, action string) erro
 
 // act runs one action of a resource with its states, events and faults.
 func (s *Service) act(ctx context.Context, r *Resource, action string, do func(ctx context.Context) error) error {
+	s.engine.gate()
 	s.world.Lock()
 	s.setResource(r, action, statusProgress, "state changed")
 	s.world.Unlock()
@@ -195,19 +208,48 @@ func (s *Service) act(ctx context.Context, r *Resource, action string, do func(c
 	if err == nil {
 		err = do(ctx)
 	}
+	s.engine.gate()
 	s.world.Lock()
 	defer s.world.Unlock()
+	return s.ended(ctx, r, action, err)
+}
+
+// ended sets the state of a resource after an action, and returns its failure.
+func (s *Service) ended(ctx context.Context, r *Resource, action string, err error) error {
+	cause := context.Cause(ctx)
 	switch {
 	case err == nil:
 		s.setResource(r, action, statusComplete, "state changed")
 		return nil
-	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
-		s.setResource(r, action, statusFailed, action+" aborted")
+	case errors.Is(cause, errKilled) || errors.Is(err, errPreempted) && cause == nil:
+		return err // it stays in progress
+	case r.kind.nested && runOf(ctx).cancelled.Load():
+		return err // its state is that of the cancelled stack
+	case cause != nil && errors.Is(err, cause):
+		reason := action + " aborted"
+		if errors.Is(cause, errTimedOut) && r.stack.parent == nil && r.kind.nested {
+			reason = r.abortedByTimeout(action)
+		}
+		s.setResource(r, action, statusFailed, reason)
 		return err
 	}
-	f := asFailure(err).at(r.stack, r.Name)
+	f := asFailure(err).in(r, action)
+	if r.data["fail_with"] != nil {
+		f.again = false // it was told to fail
+	}
 	s.setResource(r, action, statusFailed, f.Error())
 	return f
+}
+
+func (r *Resource) abortedByTimeout(action string) string {
+	class, own := "TemplateResource", ""
+	if !isTemplate(r.Type) {
+		class = r.Type[len("OS::Heat::"):]
+	}
+	if action != "CREATE" {
+		own = " [" + r.ID + "]"
+	}
+	return fmt.Sprintf("%s aborted (Task %s from %s %q%s Stack %q [%s] Timed out)", action, lower(action), class, r.Name, own, r.stack.Name, r.stack.ID)
 }
 
 // runDelete deletes resources, each after those that need it.
@@ -233,20 +275,58 @@ func (s *Service) runDelete(ctx context.Context, victims []*Resource) error {
 	return graph(ctx, needs, func(ctx context.Context, k string) error { return s.removeResource(ctx, byKey[k]) })
 }
 
-// removeResource deletes one resource.
+// removeResource deletes one resource; a conflict is waited for a while.
 func (s *Service) removeResource(ctx context.Context, r *Resource) error {
 	if r.Action == "INIT" || r.Action == "DELETE" && r.Status == statusComplete {
 		return nil
 	}
 	return s.act(ctx, r, "DELETE", func(ctx context.Context) error {
-		if r.def.DeletionPolicy == "Retain" || r.kind.remove == nil {
-			return nil
+		err := s.delete(ctx, r)
+		for attempt := 1; attempt <= retries && err != nil && ctx.Err() == nil && asFailure(err).again; attempt++ {
+			if err := s.pause(ctx, attempt); err != nil {
+				return err
+			}
+			err = s.delete(ctx, r)
 		}
-		if err := s.takeTime(ctx, r, "delete"); err != nil {
-			return err
-		}
-		return r.kind.remove(ctx, job{s, r.stack.Caller, r, r.props})
+		return err
 	})
+}
+
+func (s *Service) delete(ctx context.Context, r *Resource) error {
+	if r.def.DeletionPolicy == "Retain" || r.kind.remove == nil {
+		return nil
+	}
+	if err := s.takeTime(ctx, r, "delete"); err != nil {
+		return err
+	}
+	return r.kind.remove(ctx, job{s, r.stack.Caller, r, r.props})
+}
+
+// work applies the fault rules for a piece of engine work: delays and hangs, and the reason of a failure.
+func (s *Service) work(ctx context.Context, w fault.Work) (reason string, err error) {
+	for _, r := range s.world.Faults.Work(w) {
+		switch r.Kind {
+		case fault.DelayResource:
+			if err := sim.Sleep(ctx, time.Duration(r.Delay)); err != nil {
+				return "", err //nolint:wrapcheck // the context's cause
+			}
+		case fault.HangResource, fault.HangStack:
+			select {
+			case <-r.Released():
+			case <-runOf(ctx).superseded:
+				return "", errPreempted
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		case fault.FailResource:
+			if r.Reason == "" {
+				return "Injected failure", nil
+			}
+			return r.Reason, nil
+		default: // the others are faults of calls
+		}
+	}
+	return "", nil
 }
 
 func lower(action string) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
@@ -45,7 +46,7 @@ func ordered(st *Stack) []*Resource {
 		if errX == nil && errY == nil {
 			return x - y
 		}
-		return a.Created.Compare(b.Created)
+		return a.Created.Truncate(time.Second).Compare(b.Created.Truncate(time.Second)) // as exact as it is kept
 	})
 	return out
 }
@@ -148,13 +149,13 @@ func (s *Service) autoScalingGroup() *kind {
 			}
 			return s.updateNested(ctx, j.r, s.scaled(j, size), nil)
 		},
-		check: func(r *Resource, p props) error {
+		check: func(_ rest.Caller, r *Resource, p props) error {
 			lo, hi := p.number("min_size", 0), p.number("max_size", 0)
 			if lo > hi {
-				return propError(r.Name, "", "MinSize can not be greater than MaxSize")
+				return &hot.Error{Kind: "StackValidationFailed", Message: "MinSize can not be greater than MaxSize"}
 			}
 			if n := p.number("desired_capacity", lo); n < lo || n > hi {
-				return propError(r.Name, "", "DesiredCapacity must be between MinSize and MaxSize")
+				return &hot.Error{Kind: "StackValidationFailed", Message: "DesiredCapacity must be between MinSize and MaxSize"}
 			}
 			return nil
 		},
@@ -202,15 +203,19 @@ func (s *Service) scalingPolicy() *kind {
 	url := func(r *Resource) string {
 		return s.world.BaseURL + "/orchestration-cfn/v1/signal/" + r.stack.ID + "/" + r.Name
 	}
+	signal := func(r *Resource) string { return s.stackURL(r.stack) + "/resources/" + r.Name + "/signal" }
 	return &kind{
 		props: schema("adjustment_type:s!~ auto_scaling_group_id:s! cooldown:n~ min_adjustment_step:n~ scaling_adjustment:n!~"),
 		create: func(_ context.Context, j job) error {
 			return s.withLock(func() error { j.r.ID = url(j.r); return nil })
 		},
 		attr: func(r *Resource, name string, path []any) (any, []any, bool) {
-			return url(r), path, name == "alarm_url" || name == "signal_url"
+			if name == "signal_url" {
+				return signal(r), path, true
+			}
+			return url(r), path, name == "alarm_url"
 		},
-		show:   func(r *Resource) map[string]any { return map[string]any{"alarm_url": url(r), "signal_url": url(r)} },
+		show:   func(r *Resource) map[string]any { return map[string]any{"alarm_url": url(r), "signal_url": signal(r)} },
 		update: func(context.Context, job, []string) error { return nil },
 	}
 }
@@ -219,6 +224,22 @@ func (s *Service) withLock(f func() error) error {
 	s.world.Lock()
 	defer s.world.Unlock()
 	return f()
+}
+
+// adjusted is the size that a policy wants for a group of size now.
+func adjusted(policy props, now int) int {
+	n := policy.number("scaling_adjustment", 0)
+	switch policy.text("adjustment_type") {
+	case "exact_capacity":
+		return n
+	case "percent_change_in_capacity":
+		const all = 100
+		if by := now * n / all; by != 0 {
+			return now + by
+		}
+		return now + min(max(n, -1), 1) // at least one
+	}
+	return now + n
 }
 
 // Signal delivers a signal to a resource; a scaling policy then resizes its group in the background. Lock held.
@@ -230,17 +251,17 @@ func (s *Service) Signal(r *Resource) error {
 		if g.Type != "OS::Heat::AutoScalingGroup" || g.ID != r.props.text("auto_scaling_group_id") || g.nested == nil {
 			continue
 		}
-		now, n := len(g.nested.resources), r.props.number("scaling_adjustment", 0)
-		switch r.props.text("adjustment_type") {
-		case "exact_capacity":
-			now = n
-		case "percent_change_in_capacity":
-			now += now * n / 100
-		default:
-			now += n
-		}
-		size := min(max(now, g.props.number("min_size", 0)), g.props.number("max_size", now))
 		child := g.nested
+		if child.Status == statusProgress || g.Status == statusProgress || s.world.Now().Before(g.quiet) {
+			return nil // lost, and nobody is told
+		}
+		now := len(child.resources)
+		size := adjusted(r.props, now)
+		size = min(max(size, g.props.number("min_size", 0)), g.props.number("max_size", size))
+		if size == now {
+			return nil
+		}
+		g.quiet = s.world.Now().Add(time.Duration(r.props.number("cooldown", 0)) * time.Second)
 		s.start(child, "UPDATE", func(ctx context.Context) error {
 			next := snapshot(child)
 			next.parent, next.tmpl = child.parent, s.scaled(job{s, child.Caller, g, g.props}, size)

@@ -3,7 +3,6 @@
 package heat
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/cinder"
-	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 	"github.com/gybe-nfv/gybe/test/simcloud/glance"
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
 	"github.com/gybe-nfv/gybe/test/simcloud/neutron"
@@ -39,11 +37,17 @@ type Service struct {
 
 	// Minute is how long a minute of timeout_mins lasts.
 	Minute time.Duration
+	// Retry is the unit of the pauses between attempts at what a conflict has failed.
+	Retry time.Duration
+	// RPCTimeout is how long the API waits for the engine.
+	RPCTimeout time.Duration
+
+	engine engine
 }
 
 // New returns an empty service.
 func New(w *sim.World, n *nova.Service, net *neutron.Service, v *cinder.Service, i *glance.Service) *Service {
-	s := &Service{world: w, nova: n, neutron: net, cinder: v, glance: i, templates: map[string]*hot.Template{}, Minute: time.Minute}
+	s := &Service{world: w, nova: n, neutron: net, cinder: v, glance: i, templates: map[string]*hot.Template{}, Minute: time.Minute, RPCTimeout: time.Minute}
 	s.kinds = s.allKinds()
 	return s
 }
@@ -80,6 +84,8 @@ type Stack struct {
 	events          []event
 	conditions      map[string]bool
 	running         *running
+	// before is what the update in progress, or the last one, has replaced.
+	before *Stack
 }
 
 // Resource is one resource of a stack.
@@ -97,6 +103,10 @@ type Resource struct {
 	nested         *Stack
 	data           map[string]any
 	requires       []string
+	// retrying tells that a failed attempt has been deleted and another one will come.
+	retrying bool
+	// quiet is until when signals to a group are ignored.
+	quiet time.Time
 }
 
 type event struct {
@@ -104,31 +114,30 @@ type event struct {
 	at                                                   time.Time
 }
 
-// running is the background action of a stack.
-type running struct {
-	cancel context.CancelCauseFunc
-	done   chan struct{}
-}
-
 var (
 	errPreempted = errors.New("another action of the stack began")
-	errTimedOut  = errors.New("timed out")
-	errSibling   = errors.New("another resource failed")
-	errCancelled = errors.New("Stack UPDATE cancelled")
+	errTimedOut  = errors.New("Timed out") //nolint:staticcheck // the real service's text
+	errKilled    = errors.New("the engine died")
+	errCancelled = errors.New("the action was cancelled")
 )
 
-// failure is why a resource failed: the exception, where, and its text.
+// failure is why a resource failed: the exception (none for a refused template), where, and its text.
 type failure struct {
 	kind, message string
 	path          []string
+	// action is what the resource was at.
+	action string
+	// again tells that the service tries again.
+	again bool
 }
 
 // Error writes the failure as the service does in reasons.
 func (f *failure) Error() string {
-	if len(f.path) == 0 {
-		return f.kind + ": " + f.message
+	parts := []string{strings.Join(f.path, "."), f.message}
+	if f.kind != "" {
+		parts = append([]string{f.kind}, parts...)
 	}
-	return f.kind + ": " + strings.Join(f.path, ".") + ": " + f.message
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ": ")
 }
 
 func failf(kind, format string, args ...any) *failure {
@@ -141,7 +150,19 @@ func (f *failure) at(st *Stack, name string) *failure {
 	if st.parent != nil && st.parent.kind.indexed {
 		step = "resources[" + name + "]"
 	}
-	return &failure{kind: f.kind, message: f.message, path: append([]string{step}, f.path...)}
+	return &failure{kind: f.kind, message: f.message, path: append([]string{step}, f.path...), action: f.action}
+}
+
+// in says that the failure happened in an action of a resource. A nested stack that failed in another action than its
+// own resource's is told about with all of its reason.
+func (f *failure) in(r *Resource, action string) *failure {
+	retry := f.again && !r.kind.nested
+	if f.action != "" && f.action != action {
+		f = &failure{message: "Resource " + f.action + " failed: " + f.Error()}
+	}
+	f = f.at(r.stack, r.Name)
+	f.action, f.again = action, retry
+	return f
 }
 
 // asFailure turns the error of another service, or of the template language, into a failure.
@@ -150,6 +171,9 @@ func asFailure(err error) *failure {
 		return f
 	}
 	if h, ok := errors.AsType[*hot.Error](err); ok {
+		if h.Kind == "StackValidationFailed" {
+			return &failure{message: h.Message}
+		}
 		return &failure{kind: h.Kind, message: h.Message}
 	}
 	if e, ok := errors.AsType[*rest.Error](err); ok {
@@ -159,13 +183,30 @@ func asFailure(err error) *failure {
 			if e.Kind == "overLimit" {
 				kind = "OverLimit"
 			}
-			return failf(kind, "%s (HTTP %d) (Request-ID: req-%s)", e.Message, e.Status, sim.NewID())
+			f := failf(kind, "%s (HTTP %d) (Request-ID: req-%s)", e.Message, e.Status, sim.NewID())
+			f.again = e.Status == http.StatusConflict
+			return f
 		case "EntityNotFound", "EntityMatchNotFound", "EntityUniqueMatchNotFound":
 			return failf(e.Kind, "%s", e.Message)
 		}
-		return failf(e.Kind+"Client", "%s\nNeutron server returns request_ids: ['req-%s']", e.Message, sim.NewID())
+		f := failf(neutronException(e), "%s\nNeutron server returns request_ids: ['req-%s']", e.Message, sim.NewID())
+		f.again = e.Status == http.StatusConflict && e.Kind != "OverQuota"
+		return f
 	}
 	return failf("Error", "%v", err)
+}
+
+// neutronExceptions are those that the client of the network service knows by name.
+var neutronExceptions = []string{
+	"NetworkNotFound", "PortNotFound", "StateInvalid", "NetworkInUse", "PortInUse", "IpAddressInUse", "IpAddressAlreadyAllocated",
+	"InvalidIpForNetwork", "InvalidIpForSubnet", "OverQuota", "IpAddressGenerationFailure", "MacAddressInUse", "ExternalIpAddressExhausted",
+}
+
+func neutronException(e *rest.Error) string {
+	if slices.Contains(neutronExceptions, e.Kind) {
+		return e.Kind + "Client"
+	}
+	return strings.ReplaceAll(http.StatusText(e.Status), " ", "")
 }
 
 // template parses a text once and shares the result.
@@ -210,31 +251,6 @@ func (s *Service) setStack(st *Stack, action, status, reason string) {
 func (s *Service) setResource(r *Resource, action, status, reason string) {
 	r.Action, r.Status, r.Reason, r.Updated = action, status, reason, s.world.Now()
 	s.note(r.stack, r, action, status, reason)
-}
-
-// work applies the fault rules for a piece of engine work: delays and hangs, and the reason of a failure.
-func (s *Service) work(ctx context.Context, w fault.Work) (reason string, err error) {
-	for _, r := range s.world.Faults.Work(w) {
-		switch r.Kind {
-		case fault.DelayResource:
-			if err := sim.Sleep(ctx, time.Duration(r.Delay)); err != nil {
-				return "", err //nolint:wrapcheck // the context's cause
-			}
-		case fault.HangResource, fault.HangStack:
-			select {
-			case <-r.Released():
-			case <-ctx.Done():
-				return "", context.Cause(ctx)
-			}
-		case fault.FailResource:
-			if r.Reason == "" {
-				return "Injected failure", nil
-			}
-			return r.Reason, nil
-		default: // the others are faults of calls
-		}
-	}
-	return "", nil
 }
 
 // live finds a top stack, or any stack, of a project by name.

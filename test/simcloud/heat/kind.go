@@ -30,7 +30,10 @@ type kind struct {
 	// nested kinds are stacks; indexed ones number their members.
 	nested, indexed bool
 	// check refuses properties before anything is made. With the lock held.
-	check func(r *Resource, p props) error
+	check func(c rest.Caller, r *Resource, p props) error
+	// well tells whether what failed is well in its service all the same, so that it need not be replaced; nil for never.
+	// With the lock held.
+	well func(r *Resource) bool
 	// ownTime kinds take their time inside another service.
 	ownTime bool
 }
@@ -178,7 +181,7 @@ func (s *Service) checkValues(c rest.Caller, r *Resource, p props) error {
 		}
 	}
 	if r.kind.check != nil {
-		return r.kind.check(r, p)
+		return r.kind.check(c, r, p)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package heat
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
@@ -31,10 +32,19 @@ func (s *Service) createNested(ctx context.Context, r *Resource, tmpl *hot.Templ
 		return err
 	}
 	err = s.runCreate(ctx, child)
-	s.world.Lock()
-	s.finish(child, "CREATE", err)
-	s.world.Unlock()
+	s.finishNested(ctx, child, "CREATE", err)
 	return err
+}
+
+// finishNested sets the end state of a nested stack, unless the action that it is part of has no say any more.
+func (s *Service) finishNested(ctx context.Context, child *Stack, action string, err error) {
+	s.engine.gate()
+	s.world.Lock()
+	defer s.world.Unlock()
+	if runOf(ctx).cancelled.Load() || errors.Is(err, errKilled) || errors.Is(err, errPreempted) && ctx.Err() == nil {
+		return
+	}
+	s.finish(child, action, err)
 }
 
 // ready gives a nested stack its parameters and checks its values.
@@ -76,13 +86,13 @@ func (s *Service) updateNested(ctx context.Context, r *Resource, tmpl *hot.Templ
 		return err
 	}
 	if own != nil { // something was asked of the nested stack itself
-		own.cancel(errPreempted)
-		<-own.done
+		own.supersede(false)
+		if err := own.wait(ctx); err != nil {
+			return err
+		}
 	}
 	err = s.runUpdate(ctx, child, next)
-	s.world.Lock()
-	s.finish(child, "UPDATE", err)
-	s.world.Unlock()
+	s.finishNested(ctx, child, "UPDATE", err)
 	return err
 }
 
@@ -97,14 +107,14 @@ func (s *Service) removeNested(ctx context.Context, j job) error {
 	s.setStack(child, "DELETE", statusProgress, "Stack DELETE started")
 	s.world.Unlock()
 	if own != nil {
-		own.cancel(errPreempted)
+		own.supersede(true)
 		<-own.done
 	}
 	err := s.runDelete(ctx, s.all(child))
-	s.world.Lock()
-	defer s.world.Unlock()
-	s.finish(child, "DELETE", err)
+	s.finishNested(ctx, child, "DELETE", err)
 	if err == nil {
+		s.world.Lock()
+		defer s.world.Unlock()
 		s.forget(child)
 	}
 	return err

@@ -2,7 +2,6 @@ package heat
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -203,9 +202,10 @@ func (s *Service) Update(st *Stack, req Request) error {
 	}
 	s.applyOptions(st, req)
 	old := snapshot(st)
+	st.before = old
 	s.startUpdate(st, next, func(err error) {
 		s.finish(st, "UPDATE", err)
-		if err != nil && !st.disableRollback && !errors.Is(err, errPreempted) {
+		if err != nil && !st.disableRollback {
 			s.rollbackUpdate(st, old)
 		}
 	})

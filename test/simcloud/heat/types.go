@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
@@ -125,29 +126,42 @@ func (s *Service) none() *kind {
 	}
 }
 
+// effort waits as long as a test resource says that an action takes.
+func effort(ctx context.Context, j job, action string) error {
+	seconds := j.p.number("wait_secs", 0)
+	if m := j.p.mapping("action_wait_secs"); m.has(action) {
+		seconds = m.number(action, 0)
+	}
+	const perMinute = 60
+	return sim.Sleep(ctx, time.Duration(seconds)*j.s.Minute/perMinute) //nolint:wrapcheck // the context's cause
+}
+
 // testResource is the service's own resource for tests: it waits, fails and replaces as told.
 func (s *Service) testResource() *kind {
 	return &kind{
 		props: schema("value:s~ fail:b~ update_replace:b~ wait_secs:n~ action_wait_secs:m~ constraint_prop_secs:n~ attr_wait_secs:n~ client_name:s entity_name:s"),
 		create: func(ctx context.Context, j job) error {
-			seconds := j.p.number("wait_secs", 0)
-			if m := j.p.mapping("action_wait_secs"); m.has("create") {
-				seconds = m.number("create", 0)
-			}
-			if err := sim.Sleep(ctx, time.Duration(seconds)*time.Second); err != nil {
-				return err //nolint:wrapcheck // the context's cause
+			if err := effort(ctx, j, "create"); err != nil {
+				return err
 			}
 			if j.p.flag("fail", false) {
 				return failf("ValueError", "Test Resource failed %s", j.r.Name)
 			}
 			return s.withLock(func() error { j.r.ID = physicalName(j.r); return nil })
 		},
-		update: func(_ context.Context, j job, _ []string) error {
+		update: func(ctx context.Context, j job, diff []string) error {
+			if !slices.Contains(diff, "value") {
+				return nil
+			}
+			if err := effort(ctx, j, "update"); err != nil {
+				return err
+			}
 			if j.p.flag("fail", false) {
-				return failf("Exception", "Test Resource failed %s", j.r.Name)
+				return failf("ValueError", "Test Resource failed %s", j.r.Name)
 			}
 			return nil
 		},
+		remove: func(ctx context.Context, j job) error { return effort(ctx, j, "delete") },
 		attr: func(r *Resource, name string, path []any) (any, []any, bool) {
 			return hot.Text(r.props["value"]), path, name == "output"
 		},

@@ -29,6 +29,12 @@ func (s *Service) simple(propSchema string, create func(j job) (string, error), 
 			})
 		},
 	}
+	if show != nil {
+		k.well = func(r *Resource) bool {
+			v := show(r)
+			return v["id"] == r.ID && v["status"] != "ERROR"
+		}
+	}
 	if update != nil {
 		k.update = func(_ context.Context, j job, diff []string) error {
 			return s.withLock(func() error { return update(j, diff) })

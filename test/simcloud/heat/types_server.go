@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
 	"github.com/gybe-nfv/gybe/test/simcloud/neutron"
 	"github.com/gybe-nfv/gybe/test/simcloud/nova"
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
 const maxServerName = 53
@@ -20,7 +22,11 @@ func (s *Service) server() *kind {
 			block_device_mapping_v2:l security_groups:l config_drive:b admin_pass:s~ tags:l~ reservation_id:s personality:m
 			flavor_update_policy:s~ image_update_policy:s~ software_config_transport:s~ diskConfig:s deployment_swift_data:m~`),
 		ownTime: true,
-		create:  s.createServer, remove: s.removeServer, update: s.updateServer,
+		well: func(r *Resource) bool {
+			srv := s.nova.Servers.Get(r.ID)
+			return srv != nil && srv.Status != "ERROR"
+		},
+		create: s.createServer, remove: s.removeServer, update: s.updateServer,
 		beforeReplace: func(ctx context.Context, j job) { // the replacement gets the ports that belong to the template
 			s.world.Lock()
 			srv := s.nova.Servers.Get(j.r.ID)
@@ -36,8 +42,21 @@ func (s *Service) server() *kind {
 				s.nova.SyncAddresses(ctx, srv)
 			}
 		},
-		show: s.showServer,
+		show:  s.showServer,
+		check: s.checkServer,
 	}
+}
+
+// checkServer refuses ports that do not exist.
+func (s *Service) checkServer(c rest.Caller, r *Resource, p props) error {
+	for i, n := range p.maps("networks") {
+		if port := n.text("port"); port != "" {
+			if err := s.constraint(c, "neutron.port", port); err != nil {
+				return propError(r.Name, fmt.Sprintf("networks[%d].port", i), "Error validating value '%s': %s", port, err)
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Service) createServer(ctx context.Context, j job) error {
@@ -67,7 +86,9 @@ func serverFailure(srv *nova.Server) error {
 	if srv.Fault != nil {
 		message, code = srv.Fault.Message, hot.Text(srv.Fault.Code)
 	}
-	return failf("ResourceInError", `Went to status ERROR due to "Message: %s, Code: %s"`, message, code)
+	f := failf("ResourceInError", `Went to status ERROR due to "Message: %s, Code: %s"`, message, code)
+	f.again = true
+	return f
 }
 
 func (s *Service) serverSpec(j job) (nova.Spec, error) {
@@ -214,43 +235,51 @@ func (s *Service) removeServer(ctx context.Context, j job) error {
 func (s *Service) updateServer(ctx context.Context, j job, diff []string) error {
 	s.world.Lock()
 	srv, err := s.nova.Server(j.c, j.r.ID)
-	if err == nil {
-		err = s.changeServer(j, srv, diff)
-	}
 	s.world.Unlock()
 	if err != nil {
 		return err //nolint:wrapcheck // mapped by kind
 	}
-	if err := wait(ctx, srv.Settled); err != nil {
-		return err
+	for _, name := range diff {
+		s.world.Lock()
+		err := s.changeServer(j, srv, name)
+		settled := srv.Settled
+		s.world.Unlock()
+		if err != nil {
+			return err
+		}
+		if err := wait(ctx, settled); err != nil {
+			return err
+		}
+	}
+	s.world.Lock()
+	stuck := slices.Contains(diff, "flavor") && srv.Status != "ERROR" && srv.Flavor.Name != j.p.text("flavor") && srv.Flavor.ID != j.p.text("flavor")
+	s.world.Unlock()
+	if stuck { // no host could take it: the server is as it was, and the service waits for a change that never comes
+		<-ctx.Done()
+		return context.Cause(ctx)
 	}
 	return s.withLock(func() error { return serverFailure(srv) })
 }
 
-func (s *Service) changeServer(j job, srv *nova.Server, diff []string) error {
-	for _, name := range diff {
-		var err error
-		switch name {
-		case "name":
-			srv.Name = j.p.text("name")
-		case "metadata":
-			srv.Metadata = metadata(j.p.mapping("metadata"))
-		case "tags":
-			srv.Tags = j.p.strings("tags")
-		case "flavor":
-			err = s.nova.Resize(srv, j.p.text("flavor"))
-		case "image":
-			img, e := s.glance.Find(j.c, j.p.text("image"))
-			if e != nil {
-				return e //nolint:wrapcheck // mapped by kind
-			}
-			err = s.nova.Rebuild(j.c, srv, img.ID)
-		case "networks":
-			err = s.changeNetworks(j, srv)
-		}
+// changeServer begins the change of one property.
+func (s *Service) changeServer(j job, srv *nova.Server, name string) error {
+	switch name {
+	case "name":
+		srv.Name = j.p.text("name")
+	case "metadata":
+		srv.Metadata = metadata(j.p.mapping("metadata"))
+	case "tags":
+		srv.Tags = j.p.strings("tags")
+	case "flavor":
+		return s.nova.Resize(srv, j.p.text("flavor")) //nolint:wrapcheck // mapped by kind
+	case "image":
+		img, err := s.glance.Find(j.c, j.p.text("image"))
 		if err != nil {
 			return err //nolint:wrapcheck // mapped by kind
 		}
+		return s.nova.Rebuild(j.c, srv, img.ID) //nolint:wrapcheck // mapped by kind
+	case "networks":
+		return s.changeNetworks(j, srv)
 	}
 	return nil
 }

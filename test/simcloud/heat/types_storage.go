@@ -13,7 +13,11 @@ func (s *Service) volume() *kind {
 		props: schema(`size:n~ name:s~ description:s~ image:s=glance.image imageRef:s=glance.image volume_type:s=cinder.vtype
 			availability_zone:s metadata:m~ snapshot_id:s source_volid:s=cinder.volume backup_id:s scheduler_hints:m read_only:b~ multiattach:b`),
 		ownTime: true,
-		create:  s.createVolume,
+		well: func(r *Resource) bool {
+			v := s.cinder.Volumes.Get(r.ID)
+			return v != nil && v.Status != "error" && v.Status != "deleting"
+		},
+		create: s.createVolume,
 		remove: func(ctx context.Context, j job) error {
 			s.world.Lock()
 			v := s.cinder.Volumes.Get(j.r.ID)

@@ -79,7 +79,9 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 	s.world.Unlock()
 	switch {
 	case err != nil:
-		return asFailure(err).at(st, def.Name)
+		s.world.Lock()
+		defer s.world.Unlock()
+		return s.ended(ctx, r, "UPDATE", err)
 	case fresh:
 		s.world.Lock()
 		r.def, r.requires = def, def.Requires()
@@ -91,6 +93,12 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 		s.world.Lock()
 		r.def, r.requires = def, def.Requires()
 		s.world.Unlock()
+		return nil
+	case len(diff) == 0 && !k.nested:
+		s.world.Lock()
+		defer s.world.Unlock()
+		r.def, r.requires = def, def.Requires()
+		s.setResource(r, "UPDATE", statusComplete, "Update status to COMPLETE for FAILED resource neither update nor replace.")
 		return nil
 	}
 	return s.act(ctx, r, "UPDATE", func(ctx context.Context) error {
@@ -109,18 +117,21 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 	})
 }
 
-// unhealthy resources are replaced: those marked so, and those that never came to be.
+// unhealthy resources are replaced: those marked so, and those that have failed and are not well in their service.
 func (s *Service) unhealthy(r *Resource) bool {
-	if r.Status != statusFailed && r.Status != statusProgress {
-		return r.Action == "DELETE"
-	}
-	switch r.Action {
-	case "CHECK", "DELETE":
+	switch {
+	case r.Action == "DELETE":
 		return true
-	case "CREATE":
-		return !r.kind.nested || r.nested == nil
+	case r.Status == statusComplete:
+		return false
+	case r.Action == "CHECK":
+		return true
+	case r.kind.nested:
+		return r.nested == nil
+	case r.ID == "" || r.kind.well == nil:
+		return true
 	}
-	return false
+	return !r.kind.well(r)
 }
 
 // replace makes a new resource of the same name; the old one is deleted at the end of the update.

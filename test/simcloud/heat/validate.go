@@ -3,6 +3,8 @@ package heat
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
@@ -56,6 +58,11 @@ func (s *Service) validateResource(st *Stack, def *hot.Resource, depth int, valu
 	case isTemplate(typ):
 		return s.validateNested(st, def, typ, p, depth)
 	case k.nested:
+		if k.check != nil && values {
+			if err := k.check(st.Caller, &Resource{Name: def.Name, kind: k}, p); err != nil {
+				return err
+			}
+		}
 		return s.validateGroup(st, def, depth)
 	case !values:
 		return nil
@@ -98,6 +105,10 @@ func (s *Service) validateNested(st *Stack, def *hot.Resource, typ string, p pro
 	}
 	child := &Stack{Name: st.Name, Caller: st.Caller, tmpl: tmpl, files: st.files, env: st.env, params: params}
 	if err := s.validate(child, depth+1, false); err != nil {
+		const property = "Property error: resources."
+		if h, ok := errors.AsType[*hot.Error](err); ok && strings.HasPrefix(h.Message, property) {
+			return &hot.Error{Kind: h.Kind, Message: property + def.Name + "<" + typ + ">.resources." + strings.TrimPrefix(h.Message, property)}
+		}
 		return &hot.Error{Kind: "StackValidationFailed", Message: "Failed to validate: resources." + def.Name + ": " + err.Error()}
 	}
 	return nil
@@ -145,10 +156,13 @@ func (s *Service) nestedTemplate(st *Stack, name string) (*hot.Template, error) 
 	return t, nil
 }
 
+// propertyForm is the start of a property error, which the API writes with more colons than the engine.
+var propertyForm = regexp.MustCompile(`^Property error: (resources\.\S+): `)
+
 // asAnswer turns an engine error into an HTTP answer.
 func asAnswer(err error) error {
 	if h, ok := errors.AsType[*hot.Error](err); ok {
-		return rest.Errorf(400, h.Kind, "%s", h.Message)
+		return rest.Errorf(400, h.Kind, "%s", propertyForm.ReplaceAllString(h.Message, "Property error: : $1: : "))
 	}
 	return err
 }

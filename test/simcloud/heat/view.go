@@ -37,7 +37,7 @@ func (s *Service) summary(st *Stack) rest.Obj {
 	if st.parent != nil {
 		v["parent"] = st.parent.stack.ID
 	}
-	if len(st.Tags) > 0 {
+	if st.Tags != nil {
 		v["tags"] = rest.Strings(st.Tags)
 	}
 	return v
@@ -52,6 +52,7 @@ func (s *Service) view(st *Stack, outputs bool) rest.Obj {
 			params[name] = p.Show(value)
 		}
 	}
+	v["tags"] = rest.Strings(st.Tags)
 	v["parameters"], v["capabilities"], v["notification_topics"] = params, []string{}, []string{}
 	v["disable_rollback"], v["timeout_mins"], v["template_description"] = st.disableRollback, st.TimeoutMins, st.Description
 	if outputs {
@@ -109,7 +110,7 @@ func (s *Service) resourceView(r *Resource) rest.Obj {
 func listed(st *Stack, depth int) []*Resource {
 	var out []*Resource
 	for _, name := range sortedKeys(st.resources) {
-		if r := st.resources[name]; r.Action != "DELETE" || r.Status != statusComplete {
+		if r := st.resources[name]; r.Action != "DELETE" || r.Status != statusComplete || r.retrying {
 			out = append(out, r)
 		}
 	}
@@ -135,7 +136,7 @@ func (s *Service) eventView(st *Stack, e event) rest.Obj {
 }
 
 // writeError writes an error in the service's form.
-func writeError(w http.ResponseWriter, e *rest.Error) {
+func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	explanation := map[int]string{
 		http.StatusBadRequest:          "The server could not comply with the request since it is either malformed or otherwise incorrect.",
 		http.StatusForbidden:           "Access was denied to this resource.",
@@ -147,8 +148,12 @@ func writeError(w http.ResponseWriter, e *rest.Error) {
 	if explanation == "" {
 		explanation = http.StatusText(e.Status)
 	}
+	details := rest.Obj{"traceback": nil, "type": e.Kind}
+	if e.Message != "" {
+		details["message"] = e.Message
+	}
 	rest.WriteJSON(w, e.Status, rest.Obj{
 		"explanation": explanation, "code": e.Status, "title": http.StatusText(e.Status),
-		"error": rest.Obj{"message": e.Message, "traceback": nil, "type": e.Kind},
+		"error": details,
 	})
 }

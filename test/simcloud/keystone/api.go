@@ -26,6 +26,8 @@ func (s *Service) Register(a *rest.API) {
 	a.Handle("GET /v3/auth/tokens", s.getToken)
 	a.Handle("DELETE /v3/auth/tokens", s.deleteToken)
 	a.Handle("GET /v3/auth/catalog", func(c *rest.Call) (int, any, error) {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
 		return http.StatusOK, rest.Obj{"catalog": s.catalogView(c.ProjectID), "links": rest.Obj{}}, nil
 	})
 	a.Handle("GET /v3/auth/projects", s.ownProjects)
@@ -33,10 +35,16 @@ func (s *Service) Register(a *rest.API) {
 	a.Handle("GET /v3/projects", s.listProjects)
 	a.Handle("GET /v3/projects/{id}", s.getProject)
 	a.Handle("GET /v3/regions", func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{"regions": []rest.Obj{{
-			"id": s.region, "description": "", "parent_region_id": nil,
-			"links": rest.Obj{"self": s.world.BaseURL + a.Prefix + "/v3/regions/" + s.region},
-		}}, "links": rest.Obj{}}, nil
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		out := []rest.Obj{}
+		for _, r := range s.regions {
+			out = append(out, rest.Obj{
+				"id": r.name, "description": "", "parent_region_id": nil,
+				"links": rest.Obj{"self": s.world.BaseURL + a.Prefix + "/v3/regions/" + r.name},
+			})
+		}
+		return http.StatusOK, rest.Obj{"regions": out, "links": rest.Obj{}}, nil
 	})
 	a.HandleNotFound("The resource could not be found.")
 }
@@ -91,7 +99,7 @@ func forbidden(action string) error {
 	return rest.Errorf(http.StatusForbidden, "Forbidden", "You are not authorized to perform the requested action: %s.", action)
 }
 
-func writeError(w http.ResponseWriter, e *rest.Error) {
+func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Keystone uri="/identity"`)
 	}

@@ -175,16 +175,26 @@ func (s *Service) tokenView(t *token, noCatalog bool) rest.Obj {
 }
 
 func (s *Service) catalogView(project string) []rest.Obj {
-	out := make([]rest.Obj, 0, len(s.catalog))
-	for _, e := range s.catalog {
-		url := strings.ReplaceAll(e.URL, "{project}", project)
+	own := s.regions[0]
+	out := make([]rest.Obj, 0, len(own.catalog))
+	for _, service := range own.catalog {
 		var endpoints []rest.Obj
-		for _, iface := range []string{"public", "internal", "admin"} {
-			endpoints = append(endpoints, rest.Obj{
-				"id": stableID(e.Name, iface), "interface": iface, "region": s.region, "region_id": s.region, "url": url,
-			})
+		for _, r := range s.regions {
+			i := slices.IndexFunc(r.catalog, func(e Endpoint) bool { return e.Type == service.Type })
+			if i < 0 {
+				if service.Type != "identity" {
+					continue
+				}
+				r.catalog, i = []Endpoint{service}, 0 // one for all regions
+			}
+			url := strings.ReplaceAll(r.catalog[i].URL, "{project}", project)
+			for _, iface := range []string{"public", "internal", "admin"} {
+				endpoints = append(endpoints, rest.Obj{
+					"id": stableID(service.Name, r.name, iface), "interface": iface, "region": r.name, "region_id": r.name, "url": url,
+				})
+			}
 		}
-		out = append(out, rest.Obj{"id": stableID("service", e.Name), "type": e.Type, "name": e.Name, "endpoints": endpoints})
+		out = append(out, rest.Obj{"id": stableID("service", service.Name), "type": service.Type, "name": service.Name, "endpoints": endpoints})
 	}
 	return out
 }

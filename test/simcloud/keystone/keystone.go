@@ -51,15 +51,21 @@ type token struct {
 
 // Service is the identity service of one cloud. It has its own lock, since every call of every service asks it.
 type Service struct {
-	world   *sim.World
-	region  string
-	catalog []Endpoint
+	world *sim.World
+	// regions are those that share the service, its own first.
+	regions []region
 
 	mu       sync.RWMutex
 	ttl      time.Duration
 	projects []*Project
 	users    []*User
 	tokens   map[string]*token
+}
+
+// region is where services are.
+type region struct {
+	name    string
+	catalog []Endpoint
 }
 
 // Config is what the service starts with.
@@ -74,9 +80,23 @@ type Config struct {
 // New returns the service.
 func New(w *sim.World, c Config) *Service {
 	return &Service{
-		world: w, region: c.Region, catalog: c.Catalog, ttl: c.TokenTTL,
+		world: w, regions: []region{{c.Region, c.Catalog}}, ttl: c.TokenTTL,
 		projects: c.Projects, users: c.Users, tokens: map[string]*token{},
 	}
+}
+
+// Join adds a region with its services, but for the identity service, to the catalog.
+func (s *Service) Join(name string, catalog []Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.regions = append(s.regions, region{name, slices.DeleteFunc(catalog, func(e Endpoint) bool { return e.Type == "identity" })})
+}
+
+// Leave takes a region that has joined out of the catalog.
+func (s *Service) Leave(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.regions = append(s.regions[:1:1], slices.DeleteFunc(s.regions[1:], func(r region) bool { return r.name == name })...)
 }
 
 // Authenticate returns the caller behind a valid, project-scoped token.

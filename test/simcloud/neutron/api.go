@@ -3,6 +3,7 @@ package neutron
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -196,6 +197,9 @@ func register[T any](s *Service, a *rest.API, k kind[T]) {
 
 func listOf[T any](s *Service, c *rest.Call, k kind[T], plural string) (int, any, error) {
 	q := c.Query
+	if bad := unknownFilters(q, k.view(new(T))); len(bad) > 0 {
+		return 0, nil, badRequest("HTTPBadRequest", "['%s'] is invalid attribute for filtering", strings.Join(bad, "', '"))
+	}
 	views := []rest.Obj{}
 	for _, v := range k.list() {
 		b := k.base(v)
@@ -220,6 +224,21 @@ func listOf[T any](s *Service, c *rest.Call, k kind[T], plural string) (int, any
 		out[plural+"_links"] = []rest.Obj{{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, id)}}
 	}
 	return http.StatusOK, out, nil
+}
+
+// unknownFilters are the members of a query that the objects do not have.
+func unknownFilters(q url.Values, example rest.Obj) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(q)) {
+		switch key {
+		case "limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags", "not-tags-any":
+			continue
+		}
+		if _, ok := example[key]; !ok {
+			out = append(out, key)
+		}
+	}
+	return out
 }
 
 // matches applies the remaining query members as filters on the view.
@@ -295,6 +314,6 @@ func with[S, T any](b json.RawMessage, f func(S) (*T, error)) (*T, error) {
 	return f(spec)
 }
 
-func writeError(w http.ResponseWriter, e *rest.Error) {
+func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	rest.WriteJSON(w, e.Status, rest.Obj{"NeutronError": rest.Obj{"type": e.Kind, "message": e.Message, "detail": e.Detail}})
 }

@@ -53,7 +53,7 @@ func (s *Service) extensions(*rest.Call) (int, any, error) {
 	out := []rest.Obj{}
 	for _, alias := range []string{
 		"router", "external-net", "security-group", "quotas", "quota_details", "standard-attr-tag", "allowed-address-pairs",
-		"binding", "port-security", "standard-attr-timestamp", "standard-attr-revisions", "net-mtu", "fip-port-details",
+		"binding", "port-security", "standard-attr-timestamp", "standard-attr-revisions", "net-mtu", "fip-port-details", "filter-validation",
 	} {
 		out = append(out, rest.Obj{"alias": alias, "name": alias, "description": "", "links": []string{}, "updated": "2015-01-01T10:00:00-00:00"})
 	}

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
@@ -15,9 +18,9 @@ import (
 
 // Register adds the service's routes.
 func (s *Service) Register(a *rest.API) {
-	a.WriteError, a.Header = writeError, writeVersion
+	a.WriteError, a.Header, a.Before = writeError, writeVersion, checkVersion
 	version := rest.Obj{
-		"id": "v2.1", "status": "CURRENT", "version": "2.96", "min_version": "2.1", "updated": "2013-07-23T11:33:21Z",
+		"id": "v2.1", "status": "CURRENT", "version": "2." + strconv.Itoa(maxMinor), "min_version": "2.1", "updated": "2013-07-23T11:33:21Z",
 		"links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2.1/"}},
 	}
 	a.HandlePublic("GET /{$}", func(*rest.Call) (int, any, error) {
@@ -59,14 +62,25 @@ func (s *Service) Register(a *rest.API) {
 
 func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 	q := c.Query
+	named, since, err := s.listQuery(c)
+	if err != nil {
+		return 0, nil, err
+	}
 	all := c.Admin && (rest.Bool(q.Get("all_tenants")) || q.Has("all_tenants") && q.Get("all_tenants") == "")
-	found := s.Servers.Filter(func(srv *Server) bool {
-		return (all || srv.Project == c.ProjectID) && strings.Contains(srv.Name, strings.Trim(q.Get("name"), "^$")) &&
+	servers := s.Servers.All()
+	if !since.IsZero() || c.Admin && rest.Bool(q.Get("deleted")) {
+		servers = append(s.deleted.All(), servers...)
+	}
+	var found []*Server
+	for _, srv := range servers {
+		if (all || srv.Project == c.ProjectID) && named.MatchString(srv.Name) && !srv.Updated.Before(since) &&
 			(q.Get("status") == "" || strings.EqualFold(q.Get("status"), srv.Status)) && rest.OneOf(q, "image", srv.ImageID) &&
 			rest.OneOf(q, "flavor", srv.Flavor.ID) && rest.OneOf(q, "host", srv.Host) && rest.OneOf(q, "uuid", srv.ID) &&
 			rest.OneOf(q, "availability_zone", srv.Zone) && (!all || rest.OneOf(q, "project_id", srv.Project)) &&
-			rest.TagsMatch(srv.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any"))
-	})
+			rest.TagsMatch(srv.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any")) {
+			found = append(found, srv)
+		}
+	}
 	slices.Reverse(found) // newest first
 	page, more, err := rest.Page(found, q, func(srv *Server) string { return srv.ID })
 	if err != nil {
@@ -85,6 +99,32 @@ func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 		out["servers_links"] = []rest.Obj{{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID)}}
 	}
 	return http.StatusOK, out, nil
+}
+
+// filters are what a list of servers can be asked for.
+var filters = []string{
+	"all_tenants", "changes-since", "changes-before", "name", "status", "image", "flavor", "host", "uuid", "availability_zone", "project_id",
+	"tenant_id", "user_id", "tags", "tags-any", "not-tags", "not-tags-any", "limit", "marker", "sort_key", "sort_dir", "deleted", "ip", "ip6",
+	"hostname", "vm_state", "task_state", "power_state", "description", "locked", "key_name", "config_drive", "node", "reservation_id",
+}
+
+// listQuery reads the pattern of the names and the time of changes that a list asks for.
+func (s *Service) listQuery(c *rest.Call) (named *regexp.Regexp, since time.Time, err error) {
+	const strict = 75
+	for key := range c.Query {
+		if minor(c.R) >= strict && !slices.Contains(filters, key) && !strings.HasPrefix(key, "_") {
+			return nil, since, badRequest("'%s' does not match any of the regexes: '^_'", key)
+		}
+	}
+	if named, err = regexp.Compile(c.Query.Get("name")); err != nil {
+		return nil, since, badRequest("Invalid input for query parameters name. Value: %s. Invalid regular expression", c.Query.Get("name"))
+	}
+	if v := c.Query.Get("changes-since"); v != "" {
+		if since, err = time.Parse(time.RFC3339, v); err != nil {
+			return nil, since, badRequest("Invalid input for query parameters changes-since. Value: %s. '%s' is not a 'date-time'", v, v)
+		}
+	}
+	return named, since, nil
 }
 
 func (s *Service) create(c *rest.Call) (int, any, error) {

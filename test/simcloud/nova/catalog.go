@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
 // registerCatalog adds flavors, server groups, key pairs, zones, hosts and hypervisors.
@@ -21,7 +22,7 @@ func (s *Service) registerCatalog(a *rest.API) {
 			out := []rest.Obj{}
 			for _, f := range page {
 				if detail {
-					out = append(out, s.flavorView(f))
+					out = append(out, s.flavorView(f, minor(c.R)))
 				} else {
 					out = append(out, rest.Obj{"id": f.ID, "name": f.Name, "links": s.links("flavors", f.ID)})
 				}
@@ -31,30 +32,42 @@ func (s *Service) registerCatalog(a *rest.API) {
 	}
 	a.Handle("GET /v2.1/flavors", flavors(false))
 	a.Handle("GET /v2.1/flavors/detail", flavors(true))
-	flavor := func(h func(f *Flavor) any) rest.Handler {
+	a.Handle("POST /v2.1/flavors", s.createFlavor)
+	a.Handle("DELETE /v2.1/flavors/{id}", func(c *rest.Call) (int, any, error) {
+		if s.Flavors.Get(c.Path("id")) == nil {
+			return 0, nil, notFound("Flavor %s could not be found.", c.Path("id"))
+		}
+		s.Flavors.Delete(c.Path("id"))
+		return http.StatusAccepted, nil, nil
+	})
+	flavor := func(h func(f *Flavor, minor int) any) rest.Handler {
 		return func(c *rest.Call) (int, any, error) {
 			f := s.Flavors.Get(c.Path("id"))
 			if f == nil {
 				return 0, nil, notFound("Flavor %s could not be found.", c.Path("id"))
 			}
-			return http.StatusOK, h(f), nil
+			return http.StatusOK, h(f, minor(c.R)), nil
 		}
 	}
-	a.Handle("GET /v2.1/flavors/{id}", flavor(func(f *Flavor) any { return rest.Obj{"flavor": s.flavorView(f)} }))
-	a.Handle("GET /v2.1/flavors/{id}/os-extra_specs", flavor(func(f *Flavor) any { return rest.Obj{"extra_specs": specsOf(f)} }))
+	a.Handle("GET /v2.1/flavors/{id}", flavor(func(f *Flavor, minor int) any { return rest.Obj{"flavor": s.flavorView(f, minor)} }))
+	a.Handle("GET /v2.1/flavors/{id}/os-extra_specs", flavor(func(f *Flavor, _ int) any { return rest.Obj{"extra_specs": specsOf(f)} }))
 	s.registerGroups(a)
 	s.registerKeys(a)
 	zones := func(detail bool) rest.Handler {
 		return func(*rest.Call) (int, any, error) {
 			out := []rest.Obj{}
+			if detail {
+				out = append(out, rest.Obj{"zoneName": "internal", "zoneState": rest.Obj{"available": true}, "hosts": rest.Obj{}})
+			}
 			for _, z := range s.Zones() {
-				hosts := rest.Obj{}
+				hosts, available := rest.Obj{}, false
 				for _, h := range s.Hosts {
 					if h.Zone == z {
+						available = available || !h.Disabled
 						hosts[h.Name] = rest.Obj{"nova-compute": rest.Obj{"active": true, "available": !h.Disabled, "updated_at": nil}}
 					}
 				}
-				v := rest.Obj{"zoneName": z, "zoneState": rest.Obj{"available": true}, "hosts": nil}
+				v := rest.Obj{"zoneName": z, "zoneState": rest.Obj{"available": available}, "hosts": nil}
 				if detail {
 					v["hosts"] = hosts
 				}
@@ -89,6 +102,29 @@ func (s *Service) registerCatalog(a *rest.API) {
 	}
 	a.Handle("GET /v2.1/os-hypervisors", hypervisors)
 	a.Handle("GET /v2.1/os-hypervisors/detail", hypervisors)
+}
+
+func (s *Service) createFlavor(c *rest.Call) (int, any, error) {
+	if !c.Admin {
+		return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden", "Policy doesn't allow os_compute_api:os-flavor-manage:create to be performed.")
+	}
+	var req struct {
+		F struct {
+			Name  string `json:"name"`
+			VCPUs int    `json:"vcpus"`
+			RAM   int    `json:"ram"`
+			Disk  int    `json:"disk"`
+		} `json:"flavor"`
+	}
+	if err := c.Decode(&req); err != nil {
+		return 0, nil, err
+	}
+	if _, err := s.FindFlavor(req.F.Name); err == nil {
+		return 0, nil, conflict("Flavor with name %s already exists.", req.F.Name)
+	}
+	f := &Flavor{ID: sim.NewID(), Name: req.F.Name, VCPUs: req.F.VCPUs, RAM: req.F.RAM, Disk: req.F.Disk}
+	s.Flavors.Add(f.ID, f)
+	return http.StatusOK, rest.Obj{"flavor": s.flavorView(f, minor(c.R))}, nil
 }
 
 func (s *Service) registerGroups(a *rest.API) {

@@ -195,7 +195,7 @@ func (s *Service) disks(c rest.Caller, spec Spec) ([]BlockDevice, error) {
 				return nil, badRequest("Block Device Mapping is Invalid: failed to get volume %s.", d.UUID)
 			}
 			if v.Status != "available" {
-				return nil, badRequest("Invalid volume: volume %s status must be 'available' or 'in-use'. Currently in '%s' status", v.ID, v.Status)
+				return nil, badRequest("Invalid volume: Invalid input received: Invalid volume: Volume %s status must be available or downloading to reserve, but the current status is %s. (HTTP 400) (Request-ID: req-%s)", v.ID, v.Status, sim.NewID())
 			}
 			out = append(out, d)
 		case "image", "blank":
@@ -233,7 +233,7 @@ func (s *Service) build(ctx context.Context, c rest.Caller, srv *Server, refs []
 	srv.TaskState = ""
 	if err != nil {
 		srv.Status, srv.VMState = "ERROR", "error"
-		srv.Fault = &Fault{Code: http.StatusInternalServerError, Message: err.Error(), At: s.world.Now()}
+		srv.Fault = &Fault{Code: http.StatusInternalServerError, Message: err.Error(), Details: "Traceback (most recent call last):\n  (simulated)\n" + err.Error(), At: s.world.Now()}
 		return
 	}
 	srv.Status, srv.VMState, srv.PowerState, srv.Launched = "ACTIVE", "active", 1, s.world.Now()
@@ -251,8 +251,11 @@ func (s *Service) place(c rest.Caller, srv *Server, refs []NetworkRef, disks []B
 	if srv.deleting {
 		return nil
 	}
-	h := s.schedule(srv)
-	if h == nil {
+	h, fits := s.schedule(srv, srv)
+	switch {
+	case !fits:
+		return rest.Errorf(http.StatusInternalServerError, "NoValidHost", "No valid host was found. ")
+	case h == nil:
 		return rest.Errorf(http.StatusInternalServerError, "NoValidHost", "No valid host was found. There are not enough hosts available.")
 	}
 	srv.Host, srv.Zone, srv.TaskState = h.Name, h.Zone, "spawning"

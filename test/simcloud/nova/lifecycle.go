@@ -33,10 +33,22 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 		for _, v := range slices.Clone(srv.Volumes) {
 			s.releaseVolume(srv, v)
 		}
-		s.Servers.Delete(srv.ID)
+		s.forget(srv)
 		close(srv.Gone)
 	})
 	return nil
+}
+
+// forget keeps a server that has gone for lists of changes.
+func (s *Service) forget(srv *Server) {
+	const many = 2000
+	s.Servers.Delete(srv.ID)
+	srv.Status, srv.VMState, srv.TaskState, srv.PowerState = "DELETED", "deleted", "", 0
+	s.touch(srv)
+	s.deleted.Add(srv.ID, srv)
+	if s.deleted.Len() > many {
+		s.deleted.Delete(s.deleted.All()[0].ID)
+	}
 }
 
 // unplug gives a port back: an owned one is deleted, another one only unbound.
@@ -133,7 +145,8 @@ func (s *Service) Rebuild(c rest.Caller, srv *Server, image string) error {
 	return nil
 }
 
-// Resize changes a server's flavor and confirms it at once.
+// Resize changes a server's flavor and confirms it at once. Where no host can take it, the server goes back to what it
+// was and nothing tells why.
 func (s *Service) Resize(srv *Server, flavor string) error {
 	f, err := s.FindFlavor(flavor)
 	if err != nil {
@@ -142,8 +155,18 @@ func (s *Service) Resize(srv *Server, flavor string) error {
 	if srv.Status != "ACTIVE" && srv.Status != "SHUTOFF" {
 		return s.wrongState(srv, "resize")
 	}
-	srv.Flavor = f
-	s.transition(srv, "resize_finish", s.world.Fleet.Reboot, func() { srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1 })
+	status, act := srv.Status, s.world.Fleet.Reboot
+	srv.Status = "RESIZE"
+	h, _ := s.schedule(&Server{Flavor: f, GroupID: srv.GroupID, zoneWish: srv.zoneWish}, srv)
+	if h == nil {
+		act = func(string) {}
+	}
+	s.transition(srv, "resize_prep", act, func() {
+		srv.Status = status
+		if h != nil {
+			srv.Flavor, srv.Status, srv.VMState, srv.PowerState = f, "ACTIVE", "active", 1
+		}
+	})
 	return nil
 }
 

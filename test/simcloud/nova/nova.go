@@ -107,6 +107,8 @@ type Service struct {
 	Flavors  sim.Table[Flavor]
 	KeyPairs sim.Table[KeyPair]
 	Hosts    []*Host
+	// deleted are the last servers that have gone, for lists of changes.
+	deleted sim.Table[Server]
 
 	quotas map[string]map[string]int
 	// AdminUser and AdminPassword are the login of every image.
@@ -123,6 +125,7 @@ func New(w *sim.World, n *neutron.Service, i *glance.Service, v *cinder.Service)
 // Reset forgets everything; the caller has stopped background work and deletes the machines itself.
 func (s *Service) Reset() {
 	s.Servers.Clear()
+	s.deleted.Clear()
 	s.Groups.Clear()
 	s.Flavors.Clear()
 	s.KeyPairs.Clear()

@@ -1,6 +1,7 @@
 package nova
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
@@ -23,8 +24,8 @@ func (s *Service) CreateGroup(c rest.Caller, name, policy string, maxPerHost int
 	if !slices.Contains(policies, policy) {
 		return nil, badRequest("Invalid input for field/attribute policies. Value: %s. '%s' is not one of %v", policy, policy, policies)
 	}
-	if err := s.room(c.ProjectID, map[string]int{"server_groups": 1}); err != nil {
-		return nil, err
+	if s.room(c.ProjectID, map[string]int{"server_groups": 1}) != nil {
+		return nil, rest.Errorf(http.StatusForbidden, "forbidden", "Quota exceeded, too many server groups.")
 	}
 	g := &Group{ID: sim.NewID(), Name: name, Project: c.ProjectID, UserID: c.UserID, Policy: policy, MaxPerHost: maxPerHost}
 	s.Groups.Add(g.ID, g)
@@ -45,12 +46,18 @@ func (s *Service) Members(group string) []*Server {
 	return s.Servers.Filter(func(srv *Server) bool { return srv.GroupID == group })
 }
 
+// What a host without limits has for one server.
+const (
+	mostVCPUs    = 1000
+	mostMemoryMB = 800 << 10
+)
+
 // schedule picks the host for a server: of the hosts that its zone, its group's policy and the room allow, the one
-// with the fewest servers. nil means there is none.
-func (s *Service) schedule(srv *Server) *Host {
+// with the fewest servers, not counting the server self. nil means there is none; fits tells whether any host has room.
+func (s *Service) schedule(srv, self *Server) (best *Host, fits bool) {
 	load, cpus, ram := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, o := range s.Servers.All() {
-		if o.Host != "" {
+		if o.Host != "" && o != self {
 			load[o.Host]++
 			cpus[o.Host] += o.Flavor.VCPUs
 			ram[o.Host] += o.Flavor.RAM
@@ -60,16 +67,19 @@ func (s *Service) schedule(srv *Server) *Host {
 	group := s.Groups.Get(srv.GroupID)
 	if group != nil {
 		for _, m := range s.Members(group.ID) {
-			if m != srv && m.Host != "" {
+			if m != self && m.Host != "" {
 				together[m.Host]++
 			}
 		}
 	}
-	var best *Host
 	bestScore := 0
 	for _, h := range s.Hosts {
-		if h.Disabled || srv.zoneWish != "" && h.Zone != srv.zoneWish || srv.hostWish != "" && h.Name != srv.hostWish ||
-			h.VCPUs > 0 && cpus[h.Name]+srv.Flavor.VCPUs > h.VCPUs || h.MemoryMB > 0 && ram[h.Name]+srv.Flavor.RAM > h.MemoryMB {
+		if srv.Flavor.VCPUs > mostVCPUs || srv.Flavor.RAM > mostMemoryMB || h.VCPUs > 0 && cpus[h.Name]+srv.Flavor.VCPUs > h.VCPUs ||
+			h.MemoryMB > 0 && ram[h.Name]+srv.Flavor.RAM > h.MemoryMB {
+			continue
+		}
+		fits = true
+		if h.Disabled || srv.zoneWish != "" && h.Zone != srv.zoneWish || srv.hostWish != "" && h.Name != srv.hostWish {
 			continue
 		}
 		score := load[h.Name]
@@ -94,5 +104,5 @@ func (s *Service) schedule(srv *Server) *Host {
 			best, bestScore = h, score
 		}
 	}
-	return best
+	return best, fits
 }

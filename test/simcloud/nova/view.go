@@ -13,7 +13,7 @@ import (
 
 const (
 	timeForm   = "2006-01-02T15:04:05Z"
-	maxMinor   = 96
+	maxMinor   = 93
 	headerOld  = "X-OpenStack-Nova-API-Version"
 	headerNew  = "OpenStack-API-Version"
 	usageForm  = "2006-01-02T15:04:05.000000"
@@ -35,6 +35,18 @@ func minor(r *http.Request) int {
 		return 1
 	}
 	return n
+}
+
+// checkVersion refuses a microversion that the service does not have.
+func checkVersion(r *http.Request) error {
+	v := r.Header.Get(headerOld)
+	if n, ok := strings.CutPrefix(r.Header.Get(headerNew), "compute "); ok {
+		v = n
+	}
+	if m := minor(r); v == "" || v == "latest" || strings.HasPrefix(v, "2.") && m >= 1 && m <= maxMinor {
+		return nil
+	}
+	return rest.Errorf(http.StatusNotAcceptable, "computeFault", "Version %s is not supported by the API. Minimum is 2.1 and maximum is 2.%d.", v, maxMinor)
 }
 
 func writeVersion(w http.ResponseWriter, r *http.Request) {
@@ -143,6 +155,12 @@ func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
 	if minor >= 9 {
 		v["locked"] = false
 	}
+	if minor >= 73 {
+		v["locked_reason"] = nil
+	}
+	if minor >= 63 {
+		v["trusted_image_certificates"] = nil
+	}
 	if minor >= 19 {
 		v["description"] = rest.OrNil(srv.Description)
 	}
@@ -164,6 +182,9 @@ func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
 func (s *Service) adminView(v rest.Obj, srv *Server, minor int) {
 	v["OS-EXT-SRV-ATTR:host"], v["OS-EXT-SRV-ATTR:hypervisor_hostname"] = rest.OrNil(srv.Host), rest.OrNil(srv.Host)
 	v["OS-EXT-SRV-ATTR:instance_name"] = "instance-" + srv.ID[:8]
+	if minor >= 16 {
+		v["host_status"] = "UP"
+	}
 	if minor >= adminMinor {
 		v["OS-EXT-SRV-ATTR:hostname"], v["OS-EXT-SRV-ATTR:reservation_id"] = srv.Hostname, "r-"+srv.ID[:8]
 		v["OS-EXT-SRV-ATTR:launch_index"], v["OS-EXT-SRV-ATTR:kernel_id"], v["OS-EXT-SRV-ATTR:ramdisk_id"] = 0, "", ""
@@ -186,12 +207,22 @@ func specsOf(f *Flavor) rest.Obj {
 	return out
 }
 
-func (s *Service) flavorView(f *Flavor) rest.Obj {
-	return rest.Obj{
+func (s *Service) flavorView(f *Flavor, minor int) rest.Obj {
+	v := rest.Obj{
 		"id": f.ID, "name": f.Name, "vcpus": f.VCPUs, "ram": f.RAM, "disk": f.Disk, "swap": "", "rxtx_factor": 1.0,
 		"OS-FLV-EXT-DATA:ephemeral": 0, "OS-FLV-DISABLED:disabled": false, "os-flavor-access:is_public": true,
 		"links": s.links("flavors", f.ID),
 	}
+	if minor >= 55 {
+		v["description"] = nil
+	}
+	if minor >= 61 {
+		v["extra_specs"] = specsOf(f)
+	}
+	if minor >= 75 {
+		v["swap"] = 0
+	}
+	return v
 }
 
 func (s *Service) groupView(g *Group, minor int) rest.Obj {
@@ -216,7 +247,7 @@ func (s *Service) groupView(g *Group, minor int) rest.Obj {
 }
 
 // writeError writes {"<kind>": {"code": …, "message": …}}.
-func writeError(w http.ResponseWriter, e *rest.Error) {
+func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	kind := map[int]string{
 		http.StatusBadRequest: "badRequest", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden",
 		http.StatusNotFound: "itemNotFound", http.StatusMethodNotAllowed: "badMethod", http.StatusConflict: "conflictingRequest",

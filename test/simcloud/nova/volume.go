@@ -110,8 +110,21 @@ func (s *Service) DetachVolume(srv *Server, volume string) error {
 
 func (s *Service) registerVolumes(a *rest.API) {
 	const path = "/v2.1/servers/{id}/os-volume_attachments"
-	view := func(srv *Server, v VolumeRef) rest.Obj {
-		return rest.Obj{"id": v.ID, "volumeId": v.ID, "serverId": srv.ID, "device": v.Device, "delete_on_termination": v.DeleteOnTermination, "tag": nil}
+	view := func(c *rest.Call, srv *Server, v VolumeRef) rest.Obj {
+		out := rest.Obj{"volumeId": v.ID, "serverId": srv.ID, "device": v.Device}
+		m := minor(c.R)
+		if m >= 70 {
+			out["tag"] = nil
+		}
+		if m >= 79 {
+			out["delete_on_termination"] = v.DeleteOnTermination
+		}
+		if m < 89 {
+			out["id"] = v.ID
+			return out
+		}
+		out["attachment_id"], out["bdm_uuid"] = s.volumes.AttachmentID(v.ID, srv.ID), v.ID
+		return out
 	}
 	a.Handle("GET "+path, func(c *rest.Call) (int, any, error) {
 		srv, err := s.Server(c.Caller, c.Path("id"))
@@ -120,7 +133,7 @@ func (s *Service) registerVolumes(a *rest.API) {
 		}
 		out := []rest.Obj{}
 		for _, v := range srv.Volumes {
-			out = append(out, view(srv, v))
+			out = append(out, view(c, srv, v))
 		}
 		return http.StatusOK, rest.Obj{"volumeAttachments": out}, nil
 	})
@@ -142,7 +155,7 @@ func (s *Service) registerVolumes(a *rest.API) {
 		if err != nil {
 			return 0, nil, err
 		}
-		return http.StatusOK, rest.Obj{"volumeAttachment": view(srv, ref)}, nil
+		return http.StatusOK, rest.Obj{"volumeAttachment": view(c, srv, ref)}, nil
 	})
 	a.Handle("GET "+path+"/{volume}", func(c *rest.Call) (int, any, error) {
 		srv, err := s.Server(c.Caller, c.Path("id"))
@@ -151,7 +164,7 @@ func (s *Service) registerVolumes(a *rest.API) {
 		}
 		for _, v := range srv.Volumes {
 			if v.ID == c.Path("volume") {
-				return http.StatusOK, rest.Obj{"volumeAttachment": view(srv, v)}, nil
+				return http.StatusOK, rest.Obj{"volumeAttachment": view(c, srv, v)}, nil
 			}
 		}
 		return 0, nil, notFound("volume_id not found: %s", c.Path("volume"))

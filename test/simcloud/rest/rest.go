@@ -64,7 +64,12 @@ type API struct {
 	// Authenticate finds the caller of a token.
 	Authenticate func(token string) (Caller, bool)
 	// WriteError writes an error in the form of the service.
-	WriteError func(w http.ResponseWriter, e *Error)
+	WriteError func(w http.ResponseWriter, r *http.Request, e *Error)
+	// Unauthorized answers a call without a valid token, after the header that names the identity service is set; nil for
+	// the answer of the token middleware.
+	Unauthorized http.HandlerFunc
+	// Before is asked before every call, without the lock; an error is the answer.
+	Before func(r *http.Request) error
 	// Header is called before every answer, for headers such as microversions.
 	Header func(w http.ResponseWriter, r *http.Request)
 }
@@ -108,14 +113,14 @@ func (a *API) HandleRaw(pattern string, h Handler) {
 			return
 		}
 		c := &Call{Caller: caller, R: r, W: w, Query: r.URL.Query(), Token: r.Header.Get("X-Auth-Token")}
-		a.reply(w)(h(c))
+		a.reply(w, r)(h(c))
 	})
 }
 
 // HandleNotFound answers whatever no route of the service matches.
 func (a *API) HandleNotFound(message string) {
-	a.route("/", func(w http.ResponseWriter, _ *http.Request) {
-		a.WriteError(w, Errorf(http.StatusNotFound, "NotFound", "%s", message))
+	a.route("/", func(w http.ResponseWriter, r *http.Request) {
+		a.WriteError(w, r, Errorf(http.StatusNotFound, "NotFound", "%s", message))
 	})
 }
 
@@ -133,15 +138,29 @@ func (a *API) route(pattern string, next http.HandlerFunc) {
 			a.Header(w, r)
 		}
 		a.World.Faults.Serve(w, r, a.Service, func(w http.ResponseWriter, status int, message string) {
-			a.WriteError(w, &Error{Status: status, Kind: kindOf(status), Message: message})
+			if status == http.StatusUnauthorized {
+				a.unauthorized(w, r)
+				return
+			}
+			a.WriteError(w, r, &Error{Status: status, Kind: kindOf(status), Message: message})
 		}, next)
 	})
+}
+
+// unauthorized answers a call without a valid token.
+func (a *API) unauthorized(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", `Keystone uri="`+a.World.BaseURL+`/identity"`)
+	if a.Unauthorized != nil {
+		a.Unauthorized(w, r)
+		return
+	}
+	WriteUnauthorized(w)
 }
 
 func (a *API) caller(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 	caller, ok := a.Authenticate(r.Header.Get("X-Auth-Token"))
 	if !ok {
-		WriteUnauthorized(w, a.World.BaseURL)
+		a.unauthorized(w, r)
 	}
 	return caller, ok
 }
@@ -149,11 +168,17 @@ func (a *API) caller(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 func (a *API) serve(w http.ResponseWriter, r *http.Request, caller Caller, h Handler) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		a.WriteError(w, Errorf(http.StatusRequestEntityTooLarge, "RequestTooLarge", "Request is too large."))
+		a.WriteError(w, r, Errorf(http.StatusRequestEntityTooLarge, "RequestTooLarge", "Request is too large."))
 		return
 	}
 	c := &Call{Caller: caller, R: r, W: w, Body: body, Query: r.URL.Query(), Token: r.Header.Get("X-Auth-Token")}
-	a.reply(w)(a.locked(c, h))
+	if a.Before != nil {
+		if err := a.Before(r); err != nil {
+			a.reply(w, r)(0, nil, err)
+			return
+		}
+	}
+	a.reply(w, r)(a.locked(c, h))
 }
 
 func (a *API) locked(c *Call, h Handler) (int, any, error) {
@@ -162,14 +187,14 @@ func (a *API) locked(c *Call, h Handler) (int, any, error) {
 	return h(c)
 }
 
-func (a *API) reply(w http.ResponseWriter) func(status int, v any, err error) {
+func (a *API) reply(w http.ResponseWriter, r *http.Request) func(status int, v any, err error) {
 	return func(status int, v any, err error) {
 		if err != nil {
 			e := &Error{}
 			if !errors.As(err, &e) {
 				e = Errorf(http.StatusInternalServerError, "InternalServerError", "%v", err)
 			}
-			a.WriteError(w, e)
+			a.WriteError(w, r, e)
 			return
 		}
 		WriteJSON(w, status, v)
@@ -201,9 +226,8 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(buf.Bytes())
 }
 
-// WriteUnauthorized answers as the token middleware before every service does.
-func WriteUnauthorized(w http.ResponseWriter, baseURL string) {
-	w.Header().Set("WWW-Authenticate", `Keystone uri="`+baseURL+`/identity"`)
+// WriteUnauthorized answers as the token middleware before most services does.
+func WriteUnauthorized(w http.ResponseWriter) {
 	WriteJSON(w, http.StatusUnauthorized, Obj{"error": Obj{
 		"code": http.StatusUnauthorized, "title": "Unauthorized",
 		"message": "The request you have made requires authentication.",

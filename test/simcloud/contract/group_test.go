@@ -1,0 +1,176 @@
+package contract
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const scaled = hot + `
+parameters:
+  n: {type: number, default: 3}
+resources:
+  G:
+    type: OS::Heat::AutoScalingGroup
+    properties: {min_size: 1, max_size: 4, desired_capacity: {get_param: n}, resource: {type: member.yaml}}
+  OUT: {type: OS::Heat::ScalingPolicy, properties: {scaling_adjustment: 1, adjustment_type: change_in_capacity, auto_scaling_group_id: {get_resource: G}}}
+  IN: {type: OS::Heat::ScalingPolicy, properties: {scaling_adjustment: -1, adjustment_type: change_in_capacity, auto_scaling_group_id: {get_resource: G}}}
+`
+
+const member = hot + `
+resources:
+  CP: {type: OS::Neutron::Port, properties: {network: net0}}
+  X: {type: OS::Neutron::Port, properties: {network: net0}}
+`
+
+// members are the names of the members of the group, in order.
+func (s *stack) members() []string {
+	s.c.t.Helper()
+	var out []string
+	for name := range s.resources() {
+		if m, ok := strings.CutPrefix(name, "G/"); ok {
+			out = append(out, m)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func without(list []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(x string) bool { return x == name })
+}
+
+func TestScalingGroup(t *testing.T) {
+	t.Parallel()
+	c := connect(t, "scaling group")
+	s := c.create("group", obj{"template": scaled, "files": obj{"member.yaml": member}}, "CREATE_COMPLETE")
+	a, first := s.resources(), s.members()
+	require.Len(t, first, 3)
+	c.like("members have names of chance", `^[a-z0-9]{12}$`, first[0])
+	c.same("their type is the file's name", "member.yaml", a["G/"+first[0]].typ)
+	c.like("their stacks are called by the group's stack, themselves and chance", `^/stacks/`+s.name+`-G-[a-z0-9]{12}-`+first[0]+`-[a-z0-9]{12}/`, a["G/"+first[0]].nestedPath)
+	c.same("a member belongs to the group's stack", a["G"].nestedPath, a["G/"+first[0]].stackPath)
+
+	b := s.heal(first[1] + "/X")
+	c.fact("a marked resource of a member is replaced in its place", a[first[1]+"/X"].id != b[first[1]+"/X"].id)
+	c.same("the member is the same", a["G/"+first[1]].id+a[first[1]+"/CP"].id, b["G/"+first[1]].id+b[first[1]+"/CP"].id)
+	d := s.heal("G/" + first[1])
+	c.fact("a marked member is replaced with everything in it, under its name", b["G/"+first[1]].id != d["G/"+first[1]].id && b[first[1]+"/CP"].id != d[first[1]+"/CP"].id)
+	c.same("the others are untouched", b["G/"+first[0]].id+b["G/"+first[2]].id, d["G/"+first[0]].id+d["G/"+first[2]].id)
+
+	s.update(obj{"parameters": obj{"n": 2}}, "UPDATE_COMPLETE")
+	c.same("of members of one age the first by name goes; the one made anew is the youngest", without(first, first[0]), s.members())
+	c.idle(time.Second) // ages count in seconds
+	s.update(obj{"parameters": obj{"n": 4}}, "UPDATE_COMPLETE")
+	four := s.members()
+	require.Len(t, four, 4)
+	var young string
+	for _, m := range four {
+		if !slices.Contains(first, m) {
+			young = m
+		}
+	}
+	have := s.resources()
+	require.Equal(t, http.StatusOK, s.mark(have["G/"+young], young).status)
+	s.update(obj{"parameters": obj{"n": 3}}, "UPDATE_COMPLETE")
+	c.same("a marked member goes before older ones, and nothing else happens", without(four, young), s.members())
+	for _, m := range without(four, young) {
+		c.same("a member that stays is untouched", have["G/"+m].id+have[m+"/X"].id, s.resources()["G/"+m].id+s.resources()[m+"/X"].id)
+	}
+	for _, n := range []int{0, 5} {
+		c.refuses("a size out of bounds is refused", http.StatusBadRequest, "StackValidationFailed", `DesiredCapacity must be between MinSize and MaxSize$`, s.patch(obj{"parameters": obj{"n": n}}))
+	}
+	c.same("a refused update leaves the stack", "UPDATE_COMPLETE", s.status())
+}
+
+func TestScalingPolicy(t *testing.T) {
+	t.Parallel()
+	c := connectWith(t, "scaling policy", slow)
+	s := c.create("policy", obj{"template": scaled, "files": obj{"member.yaml": member}, "parameters": obj{"n": 1}}, "CREATE_COMPLETE")
+	signal := func(name string) reply {
+		return c.call(http.MethodPost, "heat", s.path()+"/resources/"+name+"/signal", nil)
+	}
+	group := func() string {
+		return c.call(http.MethodGet, "heat", s.resources()["G"].nestedPath, nil).str("stack", "stack_status")
+	}
+	grows := func(n int) {
+		c.eventually("the group has changed", func() bool { return len(s.members()) == n && !strings.HasSuffix(group(), "IN_PROGRESS") })
+		if c.sim == nil {
+			c.idle(1500 * time.Millisecond) // Heat holds its note that the group is being scaled a moment longer
+		}
+	}
+	old := s.members()
+	c.idle(time.Second) // ages count in seconds
+	r := signal("OUT")
+	c.fact("a signal is answered 200 with null", r.status == http.StatusOK && r.body == nil && r.text != "", r.status, r.text)
+	grows(2)
+	c.same("the group has one more, and its stack was updated", "UPDATE_COMPLETE", group())
+	c.same("the top stack is as it was", "CREATE_COMPLETE", s.status())
+	signal("IN")
+	grows(1)
+	c.fact("the oldest has gone", !slices.Contains(s.members(), old[0]), s.members(), old)
+	c.answers("a signal beyond the bound is answered 200", http.StatusOK, signal("IN"))
+	c.idle(c.moment())
+	c.same("and nothing happens", 1, len(s.members()))
+	signal("OUT")
+	grows(2)
+	s.update(nil, "UPDATE_COMPLETE")
+	c.same("an update with nothing takes the group back to the size in the template", 1, len(s.members()))
+	s.patch(obj{"parameters": obj{"n": 2}})
+	c.idle(c.moment() / 3)
+	c.answers("a signal while the group is being updated is answered 200", http.StatusOK, signal("OUT"))
+	s.await("UPDATE_COMPLETE")
+	c.idle(c.moment())
+	c.same("and is lost", 2, len(s.members()))
+	r = c.call(http.MethodGet, "heat", s.path()+"/resources/OUT", nil)
+	c.like("a policy shows where to signal it", `/stacks/`+s.name+`/`+s.id+`/resources/OUT/signal$`, r.str("resource", "attributes", "signal_url"))
+}
+
+// moment is how long the cloud needs for something that may, or should not, happen.
+func (c *cloud) moment() time.Duration {
+	if c.sim == nil {
+		return 3 * time.Second
+	}
+	return 300 * time.Millisecond
+}
+
+func TestResourceGroupAndAntiAffinity(t *testing.T) {
+	t.Parallel()
+	c := connect(t, "anti-affinity")
+	s := c.create("affinity", obj{"template": hot + `
+resources:
+  grp: {type: OS::Nova::ServerGroup, properties: {policies: [anti-affinity]}}
+  G:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def:
+        type: OS::Nova::Server
+        properties:
+          name: contract-%index%
+          flavor: m1.tiny
+          image: cirros-0.5.2-x86_64-disk
+          networks: [{network: net0}]
+          scheduler_hints: {group: {get_resource: grp}}
+`}, "CREATE_COMPLETE")
+	have := s.resources()
+	c.same("members of a resource group are numbered", []string{"0", "1"}, s.members())
+	one, two := c.server(have["G/0"].id), c.server(have["G/1"].id)
+	c.same("%index% is the number", []string{"contract-0", "contract-1"}, []string{one.str("server", "name"), two.str("server", "name")})
+	c.fact("members of the server group are on different hosts", one.str("server", "OS-EXT-SRV-ATTR:host") != two.str("server", "OS-EXT-SRV-ATTR:host"))
+	c.same("a server shows its group", []any{have["grp"].id}, one.get("server", "server_groups"))
+	r := c.call(http.MethodGet, "nova", "/os-server-groups/"+have["grp"].id, nil)
+	in := []string{}
+	for _, m := range r.list("server_group", "members") {
+		in = append(in, m.(string))
+	}
+	slices.Sort(in)
+	want := []string{have["G/0"].id, have["G/1"].id}
+	slices.Sort(want)
+	c.same("the server group lists its members", want, in)
+	c.fact("it shows its policy and no rules", r.str("server_group", "policy") == "anti-affinity" && len(r.get("server_group", "rules").(obj)) == 0, r.text)
+}
