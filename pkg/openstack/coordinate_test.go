@@ -210,10 +210,15 @@ func TestCoordinationServerIsBroken(t *testing.T) {
 		"does not understand": {func(_ *world, c *coordinator) { c.answer = status(http.StatusUnprocessableEntity) }, "422 Unprocessable Entity, not here"},
 		"is on fire":          {func(_ *world, c *coordinator) { c.answer = status(http.StatusInternalServerError) }, "500 Internal Server Error, not here"},
 		"sends us elsewhere": {func(_ *world, c *coordinator) {
-			c.answer = func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://thief.invalid/", 307) }
+			c.answer = func(_ int, w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://thief.invalid/", http.StatusTemporaryRedirect)
+			}
 		}, "307 Temporary Redirect"},
 		"answers with nonsense": {func(_ *world, c *coordinator) {
-			c.answer = func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); _, _ = w.Write([]byte("yes")) }
+			c.answer = func(_ int, w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusCreated)
+				_, _ = w.Write([]byte("yes"))
+			}
 		}, "no coordinationResult: yes"},
 		"accepts without a word": {func(_ *world, c *coordinator) { c.answer = status(http.StatusAccepted) }, "no usable Location"},
 	} {

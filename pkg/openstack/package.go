@@ -73,7 +73,7 @@ func (j *job) restorePackage(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return smallerAgain(err, way)
+		return smallerAgain(ctx, err, way)
 	}
 	return j.pruned(ctx, r.old)
 }

@@ -34,8 +34,10 @@ func (p packages) Model(_ context.Context, vnfdID string) (*vnfd.VNFD, string, e
 	}
 	return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "no such package")
 }
+
 func (p packages) ModelOf(_ context.Context, id string) (*vnfd.VNFD, error) { return p[id].model, nil }
-func (p packages) Files(_ context.Context, id string) (fs.FS, error)        { return p[id].files, nil }
+
+func (p packages) Files(_ context.Context, id string) (fs.FS, error) { return p[id].files, nil }
 
 const (
 	rollTop = `heat_template_version: 2018-08-31

@@ -73,14 +73,18 @@ func TestPackageChangeIsRefused(t *testing.T) {
 		"no time":                    {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http://em", "timeout": 0})}, map[string]string{at + "timeout": "seconds"}},
 		"words for a time":           {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http://em", "timeout": "soon"})}, map[string]string{at + "timeout": "seconds"}},
 		"a certificate that is none": {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "https://em", "trustedCertificate": "x"})}, map[string]string{at + "trustedCertificate": "PEM"}},
-		"unknown authentication": {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "https://em", "authentication": map[string]any{"authType": []any{"TLS_CERT"}}})},
-			map[string]string{at + "authentication/authType": "BASIC"}},
-		"half an authentication": {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "https://em", "authentication": map[string]any{"authType": []any{"OAUTH2_CLIENT_CREDENTIALS"}}})},
+		"unknown authentication": {
+			map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "https://em", "authentication": map[string]any{"authType": []any{"TLS_CERT"}}})},
+			map[string]string{at + "authentication/authType": "BASIC"},
+		},
+		"half an authentication": {
+			map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "https://em", "authentication": map[string]any{"authType": []any{"OAUTH2_CLIENT_CREDENTIALS"}}})},
 			map[string]string{
 				at + "authentication/paramsOauth2ClientCredentials/clientId":       "missing",
 				at + "authentication/paramsOauth2ClientCredentials/clientPassword": "missing",
 				at + "authentication/paramsOauth2ClientCredentials/tokenEndpoint":  "URL",
-			}},
+			},
+		},
 		"a VDU twice":     {map[string]any{"vdu_params": append(vdu(nil), vdu(nil)...)}, map[string]string{"/additionalParams/vdu_params/1/vdu_id": "twice"}},
 		"of another type": {map[string]any{"vdu_params": vdu("em")}, map[string]string{"/additionalParams/vdu_params/new_vnfc_param": "string"}},
 		"another class": {map[string]any{"lcm-operation-user-data": "x", "lcm-operation-user-data-class": "DefaultUserData"}, map[string]string{

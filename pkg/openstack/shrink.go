@@ -16,8 +16,8 @@ import (
 var smaller = regexp.MustCompile(`(?i)flavor'?s disk is smaller than|shrinking volume`)
 
 // smallerAgain tells the user of such a failure what the next rollback does, and goes on where the user knows.
-func smallerAgain(err error, way string) error {
-	if _, _, waiting := lcm.Waiting(context.Background(), err); waiting {
+func smallerAgain(ctx context.Context, err error, way string) error {
+	if _, _, waiting := lcm.Waiting(ctx, err); waiting {
 		return err
 	}
 	e := lcm.AsError(err)

@@ -95,17 +95,17 @@ func (a Auth) token(ctx context.Context, client *http.Client) (string, error) {
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
 	req.SetBasicAuth(url.QueryEscape(p.ClientID), url.QueryEscape(p.ClientPassword))
-	res, raw, err := send(client, req)
+	res, err := send(client, req)
 	if err != nil {
 		return "", err
 	}
-	if res.StatusCode != http.StatusOK {
-		return "", refusal(http.MethodPost, req.URL, res, raw)
+	if res.code != http.StatusOK {
+		return "", refusal(http.MethodPost, req.URL, res)
 	}
 	var out struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := json.Unmarshal(raw, &out); err != nil || out.AccessToken == "" {
+	if err := json.Unmarshal(res.body, &out); err != nil || out.AccessToken == "" {
 		return "", failure(fmt.Sprintf("POST %s: the answer has no access_token", req.URL.Redacted()))
 	}
 	return out.AccessToken, nil

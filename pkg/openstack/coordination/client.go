@@ -85,20 +85,20 @@ func (c *Client) Begin(ctx context.Context, r Request, key string) (Answer, erro
 		return Answer{}, fmt.Errorf("encode the coordination request: %w", err)
 	}
 	target := c.Endpoint.JoinPath("lcmcoord/v1/coordinations")
-	res, raw, err := c.call(ctx, http.MethodPost, target, body, map[string]string{"Idempotency-Key": key})
+	res, err := c.call(ctx, http.MethodPost, target, body, map[string]string{"Idempotency-Key": key})
 	if err != nil {
 		return Answer{}, err
 	}
-	switch res.StatusCode {
+	switch res.code {
 	case http.StatusCreated, http.StatusOK:
-		return decided(target, raw)
+		return decided(target, res.body)
 	case http.StatusAccepted:
-		at, err := c.locate(target, res.Header.Get("Location"))
-		return Answer{Location: at, Delay: delay(res)}, err
+		at, err := c.locate(target, res.header.Get("Location"))
+		return Answer{Location: at, Delay: res.delay()}, err
 	case http.StatusServiceUnavailable, http.StatusConflict, http.StatusTooManyRequests:
-		return Answer{Delay: delay(res), Detail: problem(res, raw)}, nil
+		return Answer{Delay: res.delay(), Detail: res.problem()}, nil
 	}
-	return Answer{}, refusal(http.MethodPost, target, res, raw)
+	return Answer{}, refusal(http.MethodPost, target, res)
 }
 
 // Look asks for the result of the coordination at a Location that Begin returned. A CodeNotFound error says that the server does not know it (any more).
@@ -108,17 +108,17 @@ func (c *Client) Look(ctx context.Context, location string) (Answer, error) {
 		return Answer{}, fmt.Errorf("parse the location of a coordination: %w", err)
 	}
 	target.User = c.Endpoint.User
-	res, raw, err := c.call(ctx, http.MethodGet, target, nil, nil)
+	res, err := c.call(ctx, http.MethodGet, target, nil, nil)
 	if err != nil {
 		return Answer{}, err
 	}
-	switch res.StatusCode {
+	switch res.code {
 	case http.StatusOK:
-		return decided(target, raw)
+		return decided(target, res.body)
 	case http.StatusAccepted, http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		return Answer{Location: location, Delay: delay(res), Detail: problem(res, raw)}, nil
+		return Answer{Location: location, Delay: res.delay(), Detail: res.problem()}, nil
 	}
-	return Answer{}, refusal(http.MethodGet, target, res, raw)
+	return Answer{}, refusal(http.MethodGet, target, res)
 }
 
 // locate resolves the Location of a coordination. Credentials go to no other host than the one they are for: a Location elsewhere, as a
@@ -136,13 +136,13 @@ func (c *Client) locate(collection *url.URL, location string) (string, error) {
 }
 
 // call makes one call. Its error is a Transient one where the server did not answer.
-func (c *Client) call(ctx context.Context, method string, target *url.URL, body []byte, header map[string]string) (*http.Response, []byte, error) {
+func (c *Client) call(ctx context.Context, method string, target *url.URL, body []byte, header map[string]string) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s %s: %w", method, target.Redacted(), err)
+		return reply{}, fmt.Errorf("%s %s: %w", method, target.Redacted(), err)
 	}
 	if err := c.Auth.apply(ctx, c.HTTP, req); err != nil {
-		return nil, nil, err
+		return reply{}, err
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Version", apiVersion)
@@ -156,19 +156,27 @@ func (c *Client) call(ctx context.Context, method string, target *url.URL, body 
 	return send(c.HTTP, req)
 }
 
+// reply is a server's answer, read to its end.
+type reply struct {
+	code   int
+	status string // with its text
+	header http.Header
+	body   []byte
+}
+
 // send makes a call and reads the answer.
-func send(client *http.Client, req *http.Request) (*http.Response, []byte, error) {
+func send(client *http.Client, req *http.Request) (reply, error) {
 	what := req.Method + " " + req.URL.Redacted()
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, nil, unreachable(what, err)
+		return reply{}, unreachable(what, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return nil, nil, unreachable(what, err)
+		return reply{}, unreachable(what, err)
 	}
-	return res, raw, nil
+	return reply{code: res.StatusCode, status: res.Status, header: res.Header, body: raw}, nil
 }
 
 // decided reads LcmCoord.
@@ -195,8 +203,8 @@ func decided(target *url.URL, raw []byte) (Answer, error) {
 }
 
 // delay is Retry-After, in seconds or as a date.
-func delay(res *http.Response) time.Duration {
-	text := res.Header.Get("Retry-After")
+func (r reply) delay() time.Duration {
+	text := r.header.Get("Retry-After")
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 		return min(time.Duration(min(n, int(maxDelay/time.Second)))*time.Second, maxDelay)
 	}
@@ -207,18 +215,18 @@ func delay(res *http.Response) time.Duration {
 }
 
 // problem is the server's own text of an answer that is no result.
-func problem(res *http.Response, raw []byte) string {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return res.Status
+func (r reply) problem() string {
+	if len(bytes.TrimSpace(r.body)) == 0 {
+		return r.status
 	}
 	var p struct {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
 	}
-	if json.Unmarshal(raw, &p) == nil && p.Title+p.Detail != "" {
-		return res.Status + ", " + strings.Trim(p.Title+": "+p.Detail, ": ")
+	if json.Unmarshal(r.body, &p) == nil && p.Title+p.Detail != "" {
+		return r.status + ", " + strings.Trim(p.Title+": "+p.Detail, ": ")
 	}
-	return res.Status + ", " + excerpt(raw)
+	return r.status + ", " + excerpt(r.body)
 }
 
 // excerpt is the beginning of a text in one line.
@@ -232,16 +240,16 @@ func excerpt(raw []byte) string {
 }
 
 // refusal is the error of an answer that the interface has no use for.
-func refusal(method string, target *url.URL, res *http.Response, raw []byte) error {
-	e := failure(fmt.Sprintf("%s %s: %s", method, target.Redacted(), problem(res, raw)))
+func refusal(method string, target *url.URL, res reply) error {
+	e := failure(fmt.Sprintf("%s %s: %s", method, target.Redacted(), res.problem()))
 	switch {
-	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
+	case res.code == http.StatusUnauthorized || res.code == http.StatusForbidden:
 		e.Hint = "correct the authentication of the coordination server in vdu_params, with another operation after a rollback"
-	case res.StatusCode == http.StatusNotFound:
+	case res.code == http.StatusNotFound:
 		e.Code = lcm.CodeNotFound
-	case res.StatusCode >= http.StatusInternalServerError:
+	case res.code >= http.StatusInternalServerError:
 		e.Class = lcm.Transient
-		e.RetryAfter = delay(res)
+		e.RetryAfter = res.delay()
 	}
 	return e
 }

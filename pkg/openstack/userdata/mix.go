@@ -145,7 +145,7 @@ func (m *Mix) Stack(resources []string) (*Stack, error) {
 	nfv := copied(m.old.NFV)
 	for _, p := range inside {
 		l := leaf(p)
-		if key := strings.Join(l, "\x00"); len(l) > 0 && !(shared[key] && valueAt(nfv, l) != nil) {
+		if held := shared[strings.Join(l, "\x00")] && valueAt(nfv, l) != nil; len(l) > 0 && !held {
 			put(nfv, l, valueAt(m.next.NFV, l))
 		}
 	}
