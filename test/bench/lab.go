@@ -130,7 +130,7 @@ func connect(ctx context.Context) (place, *gophercloud.ServiceClient, error) {
 
 // get reads a resource of a service.
 func get(ctx context.Context, s *gophercloud.ServiceClient, url string, out any) error {
-	res, err := s.Get(ctx, url, out, nil) //nolint:bodyclose // it is, once it has been decoded into out
+	res, err := s.Get(ctx, url, out, nil)
 	if err != nil {
 		return fmt.Errorf("GET %s: %w", url, err)
 	}
