@@ -11,14 +11,27 @@ const titleRefresh = "refresh node"
 
 // scaleStart empties the workers that a scaling in takes away, takes them out of the cluster, and has the other nodes forget them.
 func (d *Driver) scaleStart(ctx context.Context, w *lcm.Work) error {
-	if w.Op.Scope == nil || len(w.Op.Scope.Remove) == 0 {
+	if w.Op.Scope == nil {
 		return nil
 	}
-	in, err := d.installer(ctx, w, w.Op.Scope.Remove...)
+	return d.shrink(ctx, w, w.Op.Scope.Remove)
+}
+
+// scaleRollbackStart does the same with the nodes whose machines the rollback of a scaling out takes away. They may have joined, or not.
+func (d *Driver) scaleRollbackStart(ctx context.Context, w *lcm.Work) error {
+	return d.shrink(ctx, w, fresh(w))
+}
+
+// shrink takes the workers of VNFCs out of the cluster.
+func (d *Driver) shrink(ctx context.Context, w *lcm.Work, vnfcs []string) error {
+	if len(vnfcs) == 0 {
+		return nil
+	}
+	in, err := d.installer(ctx, w, vnfcs...)
 	if err != nil {
 		return err
 	}
-	leaving, stay := pick(in.c.workers, w.Op.Scope.Remove)
+	leaving, stay := pick(in.c.workers, vnfcs)
 	if len(leaving) == 0 {
 		return nil
 	}
@@ -40,24 +53,6 @@ func (d *Driver) scaleEnd(ctx context.Context, w *lcm.Work) error {
 		return err
 	}
 	return in.extend(ctx, added)
-}
-
-// scaleRollbackStart takes the nodes out of the cluster whose machines the rollback takes away. They may have joined, or not.
-func (d *Driver) scaleRollbackStart(ctx context.Context, w *lcm.Work) error {
-	added := fresh(w)
-	if len(added) == 0 {
-		return nil
-	}
-	in, err := d.installer(ctx, w, added...)
-	if err != nil {
-		return err
-	}
-	leaving, stay := pick(in.c.workers, added)
-	if err := in.withAPI(ctx, func(api *kubernetes.Client) error { return in.leave(ctx, api, leaving) }); err != nil {
-		return err
-	}
-	in.c.workers = stay
-	return in.refresh(ctx, in.c.nodes())
 }
 
 // extend makes nodes of the machines of VNFCs: all are prepared and join at the same time, masters one after the other. The nodes that were there

@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -182,23 +183,11 @@ type imageSize struct {
 
 // zones looks whether servers can go where they shall.
 func (c *checker) zones(ctx context.Context) error {
-	var out struct {
-		Zones []struct {
-			Name  string `json:"zoneName"`
-			State struct {
-				Available bool `json:"available"`
-			} `json:"zoneState"`
-		} `json:"availabilityZoneInfo"`
-	}
-	if err := c.do(ctx, call{what: "list zones", service: nova, method: http.MethodGet, path: "/os-availability-zone", out: &out}); err != nil {
+	available, err := c.listZones(ctx)
+	if err != nil {
 		return err
 	}
-	var names []string
-	available := map[string]bool{}
-	for _, z := range out.Zones {
-		names = append(names, z.Name)
-		available[z.Name] = z.State.Available
-	}
+	names := slices.Sorted(maps.Keys(available))
 	for _, z := range c.need.zones {
 		zone, _, _ := strings.Cut(z, ":") // zone:host
 		switch ok, known := available[zone]; {

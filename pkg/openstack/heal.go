@@ -168,19 +168,7 @@ func (j *job) markUnhealthy(ctx context.Context, sick []patient) error {
 		if r.Status == "CHECK_FAILED" {
 			return nil // marked already
 		}
-		owner := r.owner()
-		err := j.do(ctx, call{
-			what: "mark " + r.Name + " of stack " + owner.Name + " unhealthy", service: heat, method: http.MethodPatch,
-			path: "/stacks/" + segment(owner.Name) + "/" + segment(owner.ID) + "/resources/" + segment(r.Name),
-			in:   map[string]any{"mark_unhealthy": true, "resource_status_reason": "healed by operation " + j.w.Op.ID},
-		})
-		if conflict(err) { // Heat still works in this nested stack, after an update that was cancelled
-			return lcm.Wait(time.Second, "stack "+owner.Name+" is busy")
-		}
-		if notFound(err) { // replaced, or its stack is gone: the update makes it anew
-			return nil
-		}
-		return err
+		return j.mark(ctx, r, true, "healed by operation "+j.w.Op.ID)
 	})
 }
 

@@ -142,6 +142,12 @@ func zoneOf(s *userdata.Stack, key string) (zone string, asked bool) {
 
 // availableZones are those of allowed that Nova has and that are up, in the order of allowed.
 func (j *job) availableZones(ctx context.Context, allowed []string) ([]string, error) {
+	up, err := j.listZones(ctx)
+	return slices.DeleteFunc(slices.Clone(allowed), func(z string) bool { return !up[z] }), err
+}
+
+// listZones asks Nova for its availability zones; the values say whether they are up.
+func (s *session) listZones(ctx context.Context) (map[string]bool, error) {
 	var out struct {
 		Zones []struct {
 			Name  string `json:"zoneName"`
@@ -150,12 +156,12 @@ func (j *job) availableZones(ctx context.Context, allowed []string) ([]string, e
 			} `json:"zoneState"`
 		} `json:"availabilityZoneInfo"`
 	}
-	err := j.do(ctx, call{what: "list availability zones", service: nova, method: http.MethodGet, path: "/os-availability-zone", out: &out})
+	err := s.do(ctx, call{what: "list availability zones", service: nova, method: http.MethodGet, path: "/os-availability-zone", out: &out})
 	up := map[string]bool{}
 	for _, z := range out.Zones {
 		up[z.Name] = z.State.Available
 	}
-	return slices.DeleteFunc(slices.Clone(allowed), func(z string) bool { return !up[z] }), err
+	return up, err
 }
 
 // reselection is one decision about zones.
