@@ -22,10 +22,11 @@ const (
 	wayOn   = "package"
 	wayBack = "rollback"
 	wayNone = "rollback-whole" // no unit was new
-	wayAnew = "rollback-anew"  // what cannot be made smaller is made anew
+	wayTold = "rollback-told"  // the user knows that what cannot be made smaller is made anew
+	wayAnew = "rollback-anew"  // and so it is
 )
 
-var noteText = regexp.MustCompile(`^(package|rollback|rollback-whole|rollback-anew)-(\d+)-try-(\d+)$`)
+var noteText = regexp.MustCompile(`^(package|rollback|rollback-whole|rollback-told|rollback-anew)-(\d+)-try-(\d+)$`)
 
 // String is the tag.
 func (n note) String() string { return fmt.Sprintf("%s-%d-try-%d", n.way, n.n, n.try) }
@@ -51,8 +52,16 @@ func (n note) progress(units int) int {
 	switch n.way {
 	case wayOn:
 		return min(n.n, units)
-	case wayBack, wayAnew:
+	case wayBack, wayTold, wayAnew:
 		return min(n.n+1, units)
 	}
 	return 0
+}
+
+// back is how a rollback goes on from there.
+func (n note) back() string {
+	if n.way == wayTold || n.way == wayAnew {
+		return n.way
+	}
+	return wayBack
 }

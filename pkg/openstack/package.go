@@ -56,26 +56,49 @@ func (j *job) restorePackage(ctx context.Context) error {
 		return err
 	}
 	was := noteOf(st, j.w.Op.ID)
-	if r.shrunk, err = j.madeAnew(ctx, st, was); err != nil {
-		return err
+	from, way := was.progress(len(r.units)), was.back()
+	if st.failed() && way == wayBack && was.try != j.w.Op.Tries { // the user has been told why it failed, and goes on
+		if r.shrunk, err = j.madeAnew(ctx); err != nil {
+			return err
+		}
+		if len(r.shrunk) > 0 {
+			way = wayAnew
+		}
 	}
-	way := wayBack
-	if was.way == wayAnew || len(r.shrunk) > 0 {
-		way = wayAnew
-	}
-	from := was.progress(len(r.units))
 	if from == 0 {
 		err = j.stackUpdated(ctx, j.stackName(), j.noted(r, r.old, note{way: wayNone}), nil)
 	}
 	for i := from - 1; i >= 0 && err == nil; i-- {
-		if err = j.rolled(ctx, r, i, i, way); err == nil {
+		if way, err = j.rolledBack(ctx, r, i, way); err == nil {
 			err = j.coordinated(ctx, r.units[i], r.units[i].params.Old, true)
 		}
 	}
 	if err != nil {
-		return smallerAgain(ctx, err, way)
+		return err
 	}
 	return j.pruned(ctx, r.old)
+}
+
+// rolledBack takes unit i back, and returns the way of the next one.
+func (j *job) rolledBack(ctx context.Context, r *rollout, i int, way string) (next string, err error) {
+	err = j.rolled(ctx, r, i, i, way)
+	if way == wayTold && toShrink(ctx, err) {
+		if r.shrunk, err = j.madeAnew(ctx); err != nil {
+			return way, err
+		}
+		way = wayAnew
+		err = j.rolled(ctx, r, i, i, way)
+	}
+	if err != nil {
+		if way == wayBack && toShrink(ctx, err) {
+			err = lcm.AsError(err).WithHint("nothing is made smaller in place: roll the operation back or retry it once more, and what cannot be made smaller is made anew, without what is stored on it")
+		}
+		return way, err
+	}
+	if way == wayAnew {
+		way, r.shrunk = wayTold, nil
+	}
+	return way, nil
 }
 
 // rollout is what a change of package goes through.
@@ -166,7 +189,7 @@ func (r *rollout) stack(n int) (*userdata.Stack, error) {
 func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) error {
 	u := r.units[i]
 	target := fmt.Sprintf("%s (%d of %d)", u.name, i+1, len(r.units))
-	if len(r.shrunk) > 0 {
+	if way == wayAnew {
 		target += ", anew"
 	}
 	return j.stackUpdated(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
@@ -176,7 +199,7 @@ func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) erro
 		}
 		return j.noted(r, s, note{way: way, n: n})(ctx)
 	}, func(ctx context.Context) error {
-		if r.mix.Remade(u.resources) || len(r.shrunk) > 0 { // other machines, with host keys of their own
+		if r.mix.Remade(u.resources) || way == wayAnew { // other machines, with host keys of their own
 			j.w.ForgetVNFCs(u.vnfcs...)
 		}
 		return j.markUnhealthy(ctx, r.shrunk)

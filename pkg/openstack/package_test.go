@@ -68,7 +68,7 @@ resources:
 	rollVDU2 = `heat_template_version: 2018-08-31
 parameters: {flavor: {type: string}, image: {type: string}, net: {type: string}}
 resources:
-  VDU2: {type: 'OS::Nova::Server', properties: {flavor: {get_param: flavor}, block_device_mapping_v2: [{volume_id: {get_resource: VDU2-Storage}}], networks: [{port: {get_resource: VDU2_CP1}}]}}
+  VDU2: {type: 'OS::Nova::Server', properties: {flavor: {get_param: flavor}, image: cirros-0.5.2-x86_64-disk, block_device_mapping_v2: [{volume_id: {get_resource: VDU2-Storage}, boot_index: -1, device_name: vdb}], networks: [{port: {get_resource: VDU2_CP1}}]}}
   VDU2-Storage: {type: 'OS::Cinder::Volume', properties: {size: 1, image: {get_param: image}}}
   VDU2_CP1: {type: 'OS::Neutron::Port', properties: {network: {get_param: net}}}
 `
@@ -425,6 +425,9 @@ func TestPackageThatGrew(t *testing.T) {
 			w.steer(lcm.EventRollback)
 			require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
 			require.Equal(t, "m1.tiny m1.tiny m1.tiny", w.flavours())
+			for _, s := range w.store.steps {
+				require.NotEqual(t, lcm.StepOpen, s.State, "%s %s", s.Name, s.Target)
+			}
 			require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
 			require.Empty(t, differing(ports, w.ids("OS::Neutron::Port")))
 			if disk == "volume" {
@@ -518,6 +521,45 @@ func TestPackageWithDeaths(t *testing.T) {
 				require.Greater(t, n, 5)
 			})
 		}
+	}
+}
+
+// TestPackageThatGrewWithDeaths: also while what cannot be made smaller is made anew.
+func TestPackageThatGrewWithDeaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tens of upgrades")
+	}
+	t.Parallel()
+	for name, plan := range map[string]func(*world, int){
+		"before a change":       func(w *world, n int) { w.dieAtChange = n },
+		"after a change's call": func(w *world, n int) { w.dieAtChange, w.dieAfterCall = n, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := 1; ; n++ {
+				cloud := simcloud.StartTest(t, simcloud.Options{})
+				w := newRolling(t, cloud)
+				before, ports := copied(w.store.instance), w.ids("OS::Neutron::Port")
+				w.pkgs = rolling(2)
+				rule := cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"})
+				w.upgrade(nil)
+				w.failed()
+				cloud.Faults().Remove(rule)
+				w.steer(lcm.EventRollback)
+				w.failed()
+				w.reset()
+				w.steer(lcm.EventRollback)
+				plan(w, n)
+				require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+				require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
+				require.Empty(t, differing(ports, w.ids("OS::Neutron::Port")))
+				require.Len(t, w.store.instance.Instantiated.VirtualStorageResourceInfo, 1)
+				if w.deaths == 0 {
+					require.Greater(t, n, 5)
+					return
+				}
+			}
+		})
 	}
 }
 

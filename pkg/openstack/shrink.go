@@ -4,7 +4,6 @@ import (
 	"context"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
@@ -15,26 +14,21 @@ import (
 // smaller is what they say to that.
 var smaller = regexp.MustCompile(`(?i)flavor'?s disk is smaller than|shrinking volume`)
 
-// smallerAgain tells the user of such a failure what the next rollback does, and goes on where the user knows.
-func smallerAgain(ctx context.Context, err error, way string) error {
+// toShrink says whether that is why an update failed.
+func toShrink(ctx context.Context, err error) bool {
 	if _, _, waiting := lcm.Waiting(ctx, err); waiting {
-		return err
+		return false
 	}
 	e := lcm.AsError(err)
-	switch {
-	case e == nil || !smaller.MatchString(e.Detail):
-		return err
-	case way == wayAnew:
-		return lcm.Wait(time.Second, "what cannot be made smaller is made anew")
-	}
-	return e.WithHint("nothing is made smaller in place: roll the operation back or retry it once more, and what cannot be made smaller is made anew, without what is stored on it")
+	return e != nil && smaller.MatchString(e.Detail)
 }
 
-// madeAnew finds, after an earlier try that failed there, what cannot be made smaller, and deletes the servers among it: their ports and volumes
-// have to be free for those that take their place.
-func (j *job) madeAnew(ctx context.Context, st *stack, was note) ([]patient, error) {
-	if !st.failed() || was.way != wayAnew && (was.way != wayBack || was.try == j.w.Op.Tries) {
-		return nil, nil
+// madeAnew finds what could not be made smaller, and deletes the servers among it: their ports and volumes have to be free for those that take
+// their place.
+func (j *job) madeAnew(ctx context.Context) ([]patient, error) {
+	st, err := j.presentStack(ctx)
+	if err != nil {
+		return nil, err
 	}
 	all, err := j.listResources(ctx, st)
 	if err != nil {
