@@ -179,6 +179,18 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 	return nil
 }
 
+// Reserve keeps an available volume for a server that is to be built.
+func (s *Service) Reserve(id string) { s.swap(id, "available", "reserved") }
+
+// Unreserve gives it back.
+func (s *Service) Unreserve(id string) { s.swap(id, "reserved", "available") }
+
+func (s *Service) swap(id, from, to string) {
+	if v := s.Volumes.Get(id); v != nil && v.Status == from {
+		v.Status, v.Updated = to, s.world.Now()
+	}
+}
+
 // Attach marks a volume as used by a server.
 func (s *Service) Attach(v *Volume, server, device, host string) error {
 	if v.Status != "available" && v.Status != "reserved" {

@@ -47,6 +47,26 @@ func TestNoHost(t *testing.T) {
 	c.answers("a delete ends it", http.StatusNotFound, c.server(after["VDU-0/VDU"].id))
 }
 
+func TestVolumeOfAServerThatFailed(t *testing.T) {
+	t.Parallel()
+	c := connect(t, "volume of a server that failed")
+	c.withHuge()
+	s := c.create("reserved", obj{"template": single, "files": obj{"VDU.yaml": unitWithVolume}, "parameters": obj{"flavor": huge}}, "CREATE_FAILED")
+	have := s.resources()
+	v := c.volume(have["VDU-0/VOL"].id)
+	c.fact("the volume of a server in ERROR that was never on a host is reserved and attached to nothing", v.str("volume", "status") == "reserved" && len(v.list("volume", "attachments")) == 0, v.text)
+	r := s.update(obj{"parameters": obj{"flavor": "m1.tiny"}}, "UPDATE_FAILED")
+	c.like("an update cannot make another server while the volume is reserved",
+		`^Resource UPDATE failed: resources\.VDU-0: Resource CREATE failed: BadRequest: resources\.VDU: Invalid volume: Invalid input received: Invalid volume: Volume `+
+			have["VDU-0/VOL"].id+` status must be available or downloading to reserve, but the current status is reserved\. \(HTTP 400\)`, r.str("stack", "stack_status_reason"))
+	c.answers("the server in ERROR is deleted through Nova", http.StatusNoContent, c.call(http.MethodDelete, "nova", "/servers/"+have["VDU-0/VDU"].id, nil))
+	c.eventually("the volume is available", func() bool { return c.volume(have["VDU-0/VOL"].id).str("volume", "status") == "available" })
+	s.update(nil, "UPDATE_COMPLETE")
+	after := s.resources()
+	c.same("then an update makes a server with the same volume and port", []any{have["VDU-0/VOL"].id, have["VDU-0/CP"].id, after["VDU-0/VDU"].id},
+		[]any{after["VDU-0/VOL"].id, after["VDU-0/CP"].id, c.volume(after["VDU-0/VOL"].id).get("volume", "attachments", 0, "server_id")})
+}
+
 func TestFailuresAtOnce(t *testing.T) {
 	t.Parallel()
 	c := connect(t, "failures at once")

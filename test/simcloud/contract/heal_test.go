@@ -52,12 +52,16 @@ func TestMarkUnhealthy(t *testing.T) {
 	s.await("UPDATE_COMPLETE")
 }
 
+// unitWithVolume is unit with a server that boots from a volume.
+var unitWithVolume = strings.NewReplacer(
+	"      image: {get_param: image}", "      block_device_mapping_v2: [{volume_id: {get_resource: VOL}, boot_index: 0}]",
+	"  CP:\n", "  VOL: {type: OS::Cinder::Volume, properties: {size: 1, image: {get_param: image}}}\n  CP:\n",
+).Replace(unit)
+
 func TestMarkUnhealthyWithAVolume(t *testing.T) {
 	t.Parallel()
 	c := connect(t, "mark unhealthy with a volume")
-	file := strings.Replace(unit, "      image: {get_param: image}", "      block_device_mapping_v2: [{volume_id: {get_resource: VOL}, boot_index: 0}]", 1)
-	file = strings.Replace(file, "  CP:", "  VOL: {type: OS::Cinder::Volume, properties: {size: 1, image: {get_param: image}}}\n  CP:", 1)
-	s := c.create("volume", obj{"template": single, "files": obj{"VDU.yaml": file}}, "CREATE_COMPLETE")
+	s := c.create("volume", obj{"template": single, "files": obj{"VDU.yaml": unitWithVolume}}, "CREATE_COMPLETE")
 	a := s.resources()
 	s.mark(a["VDU-0/VDU"], "VDU")
 	r := s.update(nil, "UPDATE_FAILED")

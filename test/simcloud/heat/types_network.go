@@ -127,7 +127,7 @@ func (s *Service) subnet() *kind {
 }
 
 func (s *Service) port() *kind {
-	return s.simple(
+	k := s.simple(
 		`name:s~ network:s=neutron.network network_id:s=neutron.network fixed_ips:l~ security_groups:l~ allowed_address_pairs:l~
 		admin_state_up:b~ mac_address:s~ device_id:s~ device_owner:s~ port_security_enabled:b~ binding:vnic_type:s~ value_specs:m~
 		replacement_policy:s~ qos_policy:s~ dns_name:s~ tags:l~ propagate_uplink_status:b~ no_fixed_ips:b~`,
@@ -160,6 +160,13 @@ func (s *Service) port() *kind {
 		func(j job) error { return s.neutron.DeletePort(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
 		func(r *Resource) map[string]any { return s.neutron.ViewPort(r.ID) },
 	)
+	k.beforeReplace = func(_ context.Context, j job) { // its addresses are free for the replacement
+		_ = s.withLock(func() error {
+			_, err := s.neutron.UpdatePort(j.c, j.r.ID, neutron.PortSpec{FixedIPs: &[]neutron.IPSpec{}})
+			return err //nolint:wrapcheck // a port that is gone has none
+		})
+	}
+	return k
 }
 
 // portSpec translates the properties: all of them, or for an update (diff not nil) those that changed.

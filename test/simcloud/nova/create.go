@@ -82,6 +82,12 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, d := range disks {
+		if d.SourceType == "volume" {
+			s.volumes.Reserve(d.UUID)
+			srv.reserved = append(srv.reserved, d.UUID)
+		}
+	}
 	s.Servers.Add(srv.ID, srv)
 	s.world.Go(func(ctx context.Context) { s.build(ctx, c, srv, refs, disks) })
 	return srv, nil

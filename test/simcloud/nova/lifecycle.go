@@ -33,6 +33,9 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 		for _, v := range slices.Clone(srv.Volumes) {
 			s.releaseVolume(srv, v)
 		}
+		for _, v := range srv.reserved {
+			s.volumes.Unreserve(v)
+		}
 		s.forget(srv)
 		close(srv.Gone)
 	})

@@ -48,6 +48,7 @@ type Server struct {
 	Host, Zone       string
 	Ports            []PortRef
 	Volumes          []VolumeRef
+	reserved         []string // volumes that a build has still to attach
 	Metadata         map[string]string
 	Tags             []string
 	KeyName          string

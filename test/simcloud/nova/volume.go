@@ -58,6 +58,7 @@ func (s *Service) attach(srv *Server, v *cinder.Volume, device string, root, del
 	if err := s.volumes.Attach(v, srv.ID, device, srv.Host); err != nil {
 		return err //nolint:wrapcheck // a service's own error
 	}
+	srv.reserved = slices.DeleteFunc(srv.reserved, func(id string) bool { return id == v.ID })
 	srv.Volumes = append(srv.Volumes, VolumeRef{ID: v.ID, Device: device, DeleteOnTermination: deleteToo})
 	return nil
 }
