@@ -103,7 +103,11 @@ func TestProgressTellsPhasesStepsAndOutput(t *testing.T) {
 	require.Equal(t, "the first line", p.Lines[0].Text)
 	require.Equal(t, p.Steps[0].ID, p.Lines[0].StepID)
 
-	p = apitest.JSON[wire.Progress](t, b.Do(t, "GET", path+"?limit=10&since="+strings.ReplaceAll(p.Next, "+", "%2B"), nil))
+	next := path + "?limit=10&since=" + strings.ReplaceAll(p.Next, "+", "%2B")
+	require.Eventually(t, func() bool {
+		p = apitest.JSON[wire.Progress](t, b.Do(t, "GET", next, nil))
+		return len(p.Lines) > 0
+	}, 20*time.Second, 5*time.Millisecond)
 	require.Len(t, p.Lines, 1)
 	require.Equal(t, "the second line", p.Lines[0].Text)
 

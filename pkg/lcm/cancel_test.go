@@ -29,13 +29,19 @@ func (w *world) held(t sol.LcmOperationType, body string) *lcm.Operation {
 	return w.operation(op.ID)
 }
 
-// tick works for a moment.
+// tick works until the operation waits for something; on a slow machine that takes more than one tick.
 func (w *world) tick(id string) {
 	w.t.Helper()
 	w.Runner.Tuning.TickBudget = 50 * time.Millisecond
-	_, again, err := w.Runner.Advance(w.t.Context(), id)
-	require.NoError(w.t, err)
-	require.True(w.t, again)
+	require.Eventually(w.t, func() bool {
+		_, again, err := w.Runner.Advance(w.t.Context(), id)
+		if err != nil { // the time was over in the middle of a transaction, and the engine would come back
+			require.Equal(w.t, lcm.Transient, lcm.AsError(err).Class)
+			return false
+		}
+		require.True(w.t, again)
+		return w.operation(id).Waiting != ""
+	}, 20*time.Second, time.Millisecond)
 }
 
 func (w *world) cancel(op *lcm.Operation, mode sol.CancelModeType) *lcm.Operation {
