@@ -28,7 +28,7 @@ func kubeScheduler()     { serve(scheduler.NewSchedulerCommand()) }
 
 func serve(c *cobra.Command) { os.Exit(cli.Run(c)) }
 
-func runKubeadm() { kubeadmerrors.CheckErr(kubeadm.Run()) }
+func runKubeadm() { kubeadmerrors.HandleError(kubeadm.Run()) }
 
 func runKubectl() {
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {

@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# Machines. The folder STATE/hosts/NAME is one: its disk, its address, its console, and the process that keeps it running. It is
+# there from add to remove; its processes and its network are there while it is switched on.
+
+folder() { printf '%s/hosts/%s' "$STATE" "$1"; }
+running() { [ -e "$CGROUP/$1/cgroup.procs" ] && [ -n "$(cat "$CGROUP/$1/cgroup.procs")" ]; }
+
+# add NAME ADDRESS
+machine_add() {
+  local name=$1 address=$2 dir
+  dir=$(folder "$name")
+  if [ ! -e "$dir/address" ]; then
+    mkdir -p "$dir"/{disk/etc/ssh,work,root,data}
+    chmod 0755 "$dir/disk" "$dir/disk/etc" "$dir/disk/etc/ssh"
+    ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$dir/disk/etc/ssh/ssh_host_ed25519_key" <<<y >/dev/null
+    printf '%s\n' "$name" >"$dir/disk/etc/hostname"
+    printf '127.0.0.1 localhost\n%s %s\n' "$address" "$name" >"$dir/disk/etc/hosts"
+    printf '%s' "$address" >"$dir/address"
+  fi
+  machine_on "$name"
+}
+
+machine_on() {
+  local name=$1 dir address
+  dir=$(folder "$name")
+  [ -e "$dir/address" ] || die "there is no host $name"
+  if running "$name"; then return 0; fi
+  address=$(cat "$dir/address")
+  machine_off "$name"
+  mkdir -p "$CGROUP/$name"
+  setsid "$HOSTS_HOME/lib/run.sh" "$name" >>"$dir/console" 2>&1 </dev/null 9>&- &
+  local tries
+  for tries in $(seq 200); do
+    if ip netns exec "$NET" bash -c "exec 3<>/dev/tcp/$address/22" 2>/dev/null; then return 0; fi
+    sleep 0.05
+  done
+  tail -n 5 "$dir/console" >&2
+  die "host $name does not answer on $address:22 after $tries tries"
+}
+
+# off NAME: as pulling the plug. Everything in the cgroup ends with one write.
+machine_off() {
+  local cgroup=$CGROUP/$1 i
+  if [ -e "$cgroup/cgroup.kill" ]; then
+    echo 1 >"$cgroup/cgroup.kill"
+    for i in $(seq 200); do
+      find "$cgroup" -depth -type d -exec rmdir {} + 2>/dev/null || true
+      if [ ! -d "$cgroup" ]; then break; fi
+      sleep 0.02
+    done
+  fi
+  unplug "$1"
+}
+
+machine_remove() {
+  local i
+  machine_off "$1"
+  for i in $(seq 20); do # the kernel may still be unmounting
+    if rm -rf "${STATE:?}/hosts/$1" 2>/dev/null; then return 0; fi
+    sleep 0.05
+  done
+  die "the files of host $1 cannot be removed after $i tries"
+}
+
+machine_list() {
+  local dir name
+  for dir in "$STATE"/hosts/*/; do
+    [ -e "$dir/address" ] || continue
+    name=$(basename "$dir")
+    printf '%s %s %s\n' "$name" "$(cat "$dir/address")" "$(running "$name" && echo on || echo off)"
+  done
+}

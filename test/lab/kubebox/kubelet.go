@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/component-base/version"
+	"k8s.io/component-helpers/apimachinery/lease"
+	"k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap"
+	"k8s.io/utils/clock"
+)
+
+// kubelet is the stand-in. Real are: TLS bootstrap with a join token, the node's own credential and everything done with it (Node,
+// Lease, mirror Pods), static pods, which run as processes instead of in containers, and exec. Other pods only get a status.
+type kubelet struct {
+	name, ip             string
+	kubeconfig, joinconf string
+	pods                 staticPods
+	client               kubernetes.Interface
+	log                  *slog.Logger
+}
+
+const (
+	manifestDir = "/etc/kubernetes/manifests"
+	pkiDir      = "/var/lib/kubelet/pki"
+	cniDir      = "/etc/cni/net.d"
+	tick        = time.Second
+)
+
+func runKubelet() {
+	host, err := os.Hostname()
+	must(err)
+	k := kubelet{log: slog.New(slog.NewTextHandler(os.Stdout, nil))}
+	flags := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
+	flags.ParseErrorsAllowlist.UnknownFlags = true // the real one has two hundred more
+	flags.StringVar(&k.name, "hostname-override", host, "")
+	flags.StringVar(&k.ip, "node-ip", "", "")
+	flags.StringVar(&k.kubeconfig, "kubeconfig", "/etc/kubernetes/kubelet.conf", "")
+	flags.StringVar(&k.joinconf, "bootstrap-kubeconfig", "/etc/kubernetes/bootstrap-kubelet.conf", "")
+	ask := flags.Bool("version", false, "")
+	must(flags.Parse(os.Args[1:]))
+	if *ask {
+		fmt.Println("Kubernetes", version.Get().GitVersion)
+		return
+	}
+	if k.ip == "" {
+		k.ip, err = defaultAddress()
+		must(err)
+	}
+	k.run(context.Background())
+}
+
+// run never returns. Whatever fails is tried again a second later, as kubelets do.
+func (k *kubelet) run(ctx context.Context) {
+	go func() { // kubeadm waits for it
+		must(http.ListenAndServe("127.0.0.1:10248", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })))
+	}()
+	k.pods = staticPods{dir: manifestDir, log: k.log, running: map[string]*staticPod{}}
+	var node *corev1.Node
+	for ; ; time.Sleep(tick) {
+		k.pods.sync(ctx)
+		if k.client == nil {
+			config, err := k.credential(ctx)
+			if err != nil {
+				k.log.Error("credential", "err", err)
+			}
+			if config == nil {
+				continue
+			}
+			k.client = kubernetes.NewForConfigOrDie(config)
+		}
+		if node == nil {
+			var err error
+			if node, err = k.register(ctx); err != nil {
+				k.log.Error("register", "err", err)
+				continue
+			}
+			go lease.NewController(clock.RealClock{}, k.client, k.name, 40, nil, 10*time.Second, k.name, corev1.NamespaceNodeLease,
+				lease.SetNodeOwnerFunc(ctx, k.client, k.name)).Run(ctx)
+			go k.serve()
+		}
+		if err := k.heartbeat(ctx); err != nil {
+			k.log.Error("status of the node", "err", err)
+		}
+		if err := k.syncPods(ctx, node); err != nil {
+			k.log.Error("pods", "err", err)
+		}
+	}
+}
+
+// credential is nil as long as kubeadm has given none.
+func (k *kubelet) credential(ctx context.Context) (*rest.Config, error) {
+	if _, err := os.Stat(k.kubeconfig); err != nil {
+		if _, err := os.Stat(k.joinconf); err != nil {
+			return nil, nil //nolint:nilnil // there is none and that is no error
+		}
+		if err := bootstrap.LoadClientCert(ctx, k.kubeconfig, k.joinconf, pkiDir, types.NodeName(k.name)); err != nil {
+			return nil, err
+		}
+	}
+	return clientcmd.BuildConfigFromFlags("", k.kubeconfig)
+}
+
+// networked says whether a network plugin has configured this node: without one it does not become Ready.
+func networked() bool {
+	found, _ := filepath.Glob(cniDir + "/*.conf*")
+	return len(found) > 0
+}
+
+// defaultAddress is the address from which this machine reaches others. No packet is sent.
+func defaultAddress() (string, error) {
+	c, err := net.Dial("udp", "192.0.2.1:9")
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	return c.LocalAddr().(*net.UDPAddr).IP.String(), nil
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+var now = metav1.Now
