@@ -91,7 +91,7 @@ func (j *job) rolledBack(ctx context.Context, r *rollout, i int, way string) (ne
 	}
 	if err != nil {
 		if way == wayBack && toShrink(ctx, err) {
-			err = lcm.AsError(err).WithHint("nothing is made smaller in place: roll the operation back or retry it once more, and what cannot be made smaller is made anew, without what is stored on it")
+			err = lcm.AsError(err).WithHint("nothing is made smaller in place: roll the operation back once more, and what cannot be made smaller is made anew, without what is stored on it")
 		}
 		return way, err
 	}
@@ -201,6 +201,9 @@ func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) erro
 	}, func(ctx context.Context) error {
 		if r.mix.Remade(u.resources) || way == wayAnew { // other machines, with host keys of their own
 			j.w.ForgetVNFCs(u.vnfcs...)
+		}
+		if len(r.shrunk) == 0 {
+			return nil
 		}
 		return j.markUnhealthy(ctx, r.shrunk)
 	})
