@@ -6,10 +6,10 @@ PKGS  ?= ./...
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test test-race lint bench bench-lab fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke
+.PHONY: help demo run build test test-race lint bench bench-lab fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s lab-k8s-down
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## compile gybe and simcloud into ./bin
 	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/...
@@ -40,6 +40,13 @@ test-lab-openstack: lab-up ## every operation on the real OpenStack; RUN=pattern
 
 test-lab-smoke: ## the least of it, on a lab that is started for it and removed
 	GYBE_LAB_STATE=$(CURDIR)/.dev/lab/smoke $(LAB)/smoke.sh
+
+test-lab-k8s: ## the real kubeadm on hosts of the real OpenStack; RUN=pattern selects tests (root, Debian 12)
+	@test/lab/k8s/lab.sh up
+	test/lab/k8s/lab.sh test $(if $(RUN),-run '$(RUN)',)
+
+lab-k8s-down: ## remove what test-lab-k8s has started
+	@test/lab/k8s/lab.sh down
 
 bench: build ## measure requests, operations, memory and start, side by side
 	@$(GO) run ./test/bench

@@ -1,0 +1,49 @@
+"""Nova's compute driver of this lab: a server is a test host (test/lab/hosts) at the address of its port.
+
+Hosts have one interface; a server's first fixed address is theirs. Floating addresses are routed by labnet, which is told by Neutron.
+"""
+import os
+
+from nova import exception
+from nova.virt import labvirt
+from oslo_concurrency import processutils
+from oslo_log import log
+
+LOG = log.getLogger(__name__)
+TOOL = os.environ['GYBE_HOSTS_TOOL']
+
+
+def hosts(*args):
+    try:
+        out, _ = processutils.execute(TOOL, *args)
+    except processutils.ProcessExecutionError as e:
+        raise exception.NovaException('%s: %s' % (' '.join(args), e.stderr.strip()))
+    return out
+
+
+class Driver(labvirt.Driver):
+    def spawn(self, context, instance, image_meta, injected_files, admin_password, allocations, network_info=None,
+              block_device_info=None, power_on=True, accel_info=None):
+        super().spawn(context, instance, image_meta, injected_files, admin_password, allocations, network_info,
+                      block_device_info, power_on, accel_info)
+        address = next((ip['address'] for vif in network_info or [] for ip in vif.fixed_ips() if ip['version'] == 4), None)
+        if address is None:
+            LOG.warning('server %s has no address: no host is made for it', instance.uuid)
+            return
+        hosts('add', instance.uuid, address)
+
+    def destroy(self, context, instance, network_info, *args, **kwargs):
+        hosts('remove', instance.uuid)
+        super().destroy(context, instance, network_info, *args, **kwargs)
+
+    def power_off(self, instance, timeout=0, retry_interval=0):
+        hosts('off', instance.uuid)
+        super().power_off(instance, timeout, retry_interval)
+
+    def power_on(self, context, instance, network_info, *args, **kwargs):
+        hosts('on', instance.uuid)
+        super().power_on(context, instance, network_info, *args, **kwargs)
+
+    def reboot(self, context, instance, network_info, reboot_type, *args, **kwargs):
+        hosts('reset', instance.uuid)
+        super().reboot(context, instance, network_info, reboot_type, *args, **kwargs)

@@ -1,0 +1,152 @@
+package k8s_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+const (
+	pkgDir   = "../../../vnf-packages/kubernetes-cluster"
+	patience = 25 * time.Minute // for one operation, on two cores that run the cloud and the cluster as well
+)
+
+// world is a compiled gybe in front of the lab's OpenStack, with the sample package onboarded.
+type world struct {
+	t       *testing.T
+	flavour string
+	api     *client.Client
+	vnfd    string
+	log     string
+}
+
+func start(t *testing.T, flavour string) *world {
+	t.Helper()
+	if lab == "" {
+		t.Skipf("%s names no running lab: no cluster is made by the real kubeadm; `make test-lab-k8s` does (root, Debian 12)", envLab)
+	}
+	w := &world{t: t, flavour: flavour}
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "gybe"), "./cmd/gybe")
+	build.Dir = "../../.."
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	w.log = filepath.Join(dir, "gybe.log")
+	log, err := os.Create(w.log)
+	require.NoError(t, err)
+	n, err := stack.StartNode(t.Context(), stack.NodeOptions{
+		Bin: dir, ID: "node-1", Database: devpg.TestURL(t), Data: filepath.Join(dir, "content"), SSHPort: 22, Log: log,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		n.Kill()
+		_ = log.Close()
+		if t.Failed() {
+			raw, _ := os.ReadFile(w.log)
+			lines := strings.Split(string(raw), "\n")
+			t.Logf("the end of gybe's log:\n%s", strings.Join(lines[max(0, len(lines)-60):], "\n"))
+		}
+	})
+	w.api, err = client.New(n.URL, nil)
+	require.NoError(t, err)
+	archive := filepath.Join(dir, "package.zip")
+	require.NoError(t, stack.BuildPackage(t.Context(), pkgDir, archive))
+	w.vnfd, err = stack.Onboard(t.Context(), w.api, archive)
+	require.NoError(t, err)
+	return w
+}
+
+// request is the sample's parameter file, for this cloud and this Kubernetes.
+func (w *world) request() json.RawMessage {
+	w.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(pkgDir, "params", w.flavour+"_kubernetes_param_file_v2.json"))
+	require.NoError(w.t, err)
+	var req sol.InstantiateVnfRequest
+	require.NoError(w.t, json.Unmarshal(raw, &req))
+	vim := req.VimConnectionInfo["vim1"]
+	vim.InterfaceInfo = sol.KeyValuePairs{"endpoint": "http://127.0.0.1:5000/v3"}
+	req.VimConnectionInfo["vim1"] = vim
+	net0 := w.openstack("network", "show", "net0", "-f", "value", "-c", "id")
+	for i := range req.ExtVirtualLinks {
+		req.ExtVirtualLinks[i].ResourceID = net0
+	}
+	params := req.AdditionalParams["k8s_cluster_installation_param"].(map[string]any)
+	version := w.kubebox("kubeadm", "version", "-o", "short")
+	params["kubernetes_version"] = strings.TrimPrefix(version, "v")
+	raw, err = json.Marshal(req)
+	require.NoError(w.t, err)
+	return raw
+}
+
+// openstack asks the cloud behind Gybe's back.
+func (w *world) openstack(args ...string) string {
+	w.t.Helper()
+	return w.run("bash", append([]string{"-c", `. "$0"/openstack/openrc && PATH=/usr/bin:$PATH exec openstack "$@"`, lab}, args...)...)
+}
+
+func (w *world) kubebox(args ...string) string {
+	w.t.Helper()
+	return w.run(kubebox, args...)
+}
+
+func (w *world) run(program string, args ...string) string {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
+	defer cancel()
+	var errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	require.NoError(w.t, err, "%s %s: %s", program, strings.Join(args, " "), errs.String())
+	return strings.TrimSpace(string(out))
+}
+
+// completed waits for an operation, which must succeed, and notes the time it took under a title.
+func (w *world) completed(title, op string, err error) {
+	w.t.Helper()
+	require.NoError(w.t, err)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	took, err := stack.Await(ctx, w.api, op)
+	w.steps(op)
+	require.NoError(w.t, err)
+	spent.add(w.flavour, title, took[0])
+}
+
+// steps notes the time of every step of an operation, and of the phase in which the machines are made.
+func (w *world) steps(op string) {
+	w.t.Helper()
+	p, err := w.api.Progress(w.t.Context(), op, "", 0)
+	require.NoError(w.t, err)
+	for _, f := range p.Phases {
+		if !f.Finished.IsZero() {
+			spent.add(w.flavour, "    phase "+f.Name, f.Finished.Sub(f.Started))
+		}
+	}
+	for _, s := range p.Steps {
+		if !s.Finished.IsZero() {
+			spent.add(w.flavour, "        "+s.Name+" "+s.Target, s.Finished.Sub(s.Started))
+		}
+	}
+}
+
+// pause waits; polling needs no more.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
