@@ -44,6 +44,8 @@ type world struct {
 	log    *buffer // all that the node logs, debug level included
 	seen   *buffer // all that the API answered
 	stop   func()
+	// requests are those for the package standard; only startStandard sets them.
+	requests stack.Requests
 }
 
 // start starts a node in front of a cloud. change may be nil.
