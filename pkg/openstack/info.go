@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -158,7 +159,20 @@ func (b *builder) metadata() sol.KeyValuePairs {
 		}
 		return m
 	}
-	return sol.KeyValuePairs{"stack_id": b.seen.stack.ID, "nfv": b.seen.nfv, "tenant": b.seen.project}
+	return sol.KeyValuePairs{"stack_id": b.seen.stack.ID, "nfv": b.values(), "tenant": b.seen.project}
+}
+
+// values are the stack's nfv, with what held for VNFCs that a failed operation has left where they were: the next operation would make them anew without.
+func (b *builder) values() map[string]any {
+	if b.was.info == nil || b.goal.class != userdata.Standard {
+		return b.seen.nfv
+	}
+	before, _ := b.was.info.Metadata["nfv"].(map[string]any)
+	there := map[string]int{}
+	for _, c := range b.vnfcs {
+		there[c.vdu.Name]++
+	}
+	return userdata.Left(b.flavour(), b.seen.nfv, before, there)
 }
 
 // storages are the volumes of a VNFC by the names that the VNFD has for them: those of the stack, then those that Nova has made for the

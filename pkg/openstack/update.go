@@ -157,6 +157,9 @@ func (j *job) update(ctx context.Context, st *stack, e effort, want wanted, befo
 	if err != nil {
 		return err
 	}
+	if err := j.failedServersDeleted(ctx, st); err != nil {
+		return err
+	}
 	if before != nil {
 		err = before(ctx)
 	}
@@ -170,6 +173,34 @@ func (j *job) update(ctx context.Context, st *stack, e effort, want wanted, befo
 		return err
 	}
 	return lcm.Wait(pace(0), "stack UPDATE_IN_PROGRESS")
+}
+
+// failedServersDeleted deletes the servers of a failed stack that Nova could not make. Heat would make others in their place first, and that fails as long as
+// the volumes of a server that never ran, its place in a group or its part of a quota are taken.
+func (j *job) failedServersDeleted(ctx context.Context, st *stack) error {
+	if !st.failed() {
+		return nil
+	}
+	all, err := j.listResources(ctx, st)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(r resource) bool {
+		return r.Type != typeServer || r.Status != "CREATE_FAILED" || r.PhysicalID == ""
+	})
+	return lcm.Each(ctx, 8, all, func(ctx context.Context, r resource) error {
+		sv, err := j.readServer(ctx, r.PhysicalID)
+		if notFound(err) || err == nil && sv.Status != "ERROR" {
+			return nil
+		}
+		if err == nil && sv.Task != "deleting" {
+			err = j.do(ctx, call{what: "delete server " + sv.ID, service: nova, method: http.MethodDelete, path: "/servers/" + segment(sv.ID)})
+		}
+		if err != nil && !notFound(err) {
+			return err
+		}
+		return lcm.Wait(pace(0), "deleting server "+r.PhysicalID+", which could not be made")
+	})
 }
 
 // mark tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or taken away before others. One that is gone

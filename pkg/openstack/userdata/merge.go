@@ -80,6 +80,27 @@ func stays(in Input, name string) bool {
 	return max(index, 0) < in.Had[vdu]
 }
 
+// Left adds to the values that a stack has now those that held before for VNFCs that are still there, which the stack was to lose and has failed to. there
+// counts the VNFCs of the flavour's VDUs.
+func Left(f *vnfd.Flavour, now, before map[string]any, there map[string]int) map[string]any {
+	out := maps.Clone(now)
+	for _, kind := range []string{"VDU", "CP"} {
+		names, ok := now[kind].(map[string]any)
+		if !ok {
+			continue
+		}
+		names = maps.Clone(names)
+		for _, e := range entries(before, kind) {
+			vdu, index := vnfc(f, e.name)
+			if _, ok := names[e.name]; !ok && index >= 0 && index < there[vdu] {
+				names[e.name] = e.leaves
+			}
+		}
+		out[kind] = names
+	}
+	return out
+}
+
 // vnfc is the VNFC that an entry belongs to: its VDU and its index, -1 when the entry is for all of the VDU.
 func vnfc(f *vnfd.Flavour, name string) (vdu string, index int) {
 	if vdu := owner(f, name); vdu != "" {
