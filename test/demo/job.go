@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
@@ -64,6 +67,32 @@ func (d *demo) job(ctx context.Context) error {
 		return err
 	}
 	if err := d.gybe(ctx, "vnf", "show", d.vnf); err != nil {
+		return err
+	}
+	if err := d.cluster(ctx); err != nil {
+		return err
+	}
+	return d.life(ctx)
+}
+
+// life is what happens to a cluster later: it grows, and a worker that is sick is replaced.
+func (d *demo) life(ctx context.Context) error {
+	if err := d.gybe(ctx, "vnf", "scale", d.vnf, "--aspect", "workerNode_scale", "--out", "1", "--watch"); err != nil {
+		return err
+	}
+	raw, err := d.output(ctx, "vnf", "show", d.vnf, "-o", "json")
+	if err != nil {
+		return err
+	}
+	var shown sol.VnfInstance
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		return fmt.Errorf("read the instance: %w", err)
+	}
+	at := slices.IndexFunc(shown.InstantiatedVnfInfo.VnfcInfo, func(c sol.VnfcInfo) bool { return c.VduID == "workerNode" })
+	if at < 0 {
+		return errors.New("the cluster has no worker")
+	}
+	if err := d.gybe(ctx, "vnf", "heal", d.vnf, shown.InstantiatedVnfInfo.VnfcInfo[at].ID, "--watch"); err != nil {
 		return err
 	}
 	return d.cluster(ctx)
