@@ -262,7 +262,7 @@ func (b *bench) slow(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		b.row("instantiate, slow cloud", fmt.Sprintf("server needs %.0f s", server.Seconds()), fmt.Sprintf("added %s", ms(took[0]-server)), counts(calls, 1))
+		b.row("instantiate, slow cloud", fmt.Sprintf("server needs %.0f s", server.Seconds()), "added "+ms(took[0]-server), counts(calls, 1))
 	}
 	return timing(0)
 }
