@@ -22,6 +22,7 @@ image_up() {
   image_users
   image_settings
   image_archive
+  printf '%s' "$KUBEBOX" >"$STATE/kubebox"
   printf '%s' "$want" >"$IMAGE/.made-of"
 }
 
