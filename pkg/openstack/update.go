@@ -228,7 +228,7 @@ func (j *job) underWay(ctx context.Context, st *stack, ours bool, since time.Tim
 	switch {
 	case !ours:
 		return lcm.Wait(max(wait, 500*time.Millisecond), "waiting for an earlier action: stack "+st.Status)
-	case wait < time.Second:
+	case wait < 2*time.Second:
 		return lcm.Wait(wait, "stack "+st.Status)
 	}
 	all, err := j.listResources(ctx, st)
