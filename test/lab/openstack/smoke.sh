@@ -23,4 +23,4 @@ finish() {
 trap finish EXIT
 
 "${inside[@]}" ./up.sh
-GYBE_LAB_OPENRC=$GYBE_LAB_STATE/openrc "${inside[@]}" "$go" test -count=1 -v -timeout 10m -run '^TestSmoke' .
+GYBE_LAB_OPENRC=$GYBE_LAB_STATE/openrc "${inside[@]}" "$go" test -count=1 -v -timeout 15m -run '^TestSmoke' .

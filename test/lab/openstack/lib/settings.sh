@@ -46,7 +46,7 @@ setting PORT_RABBIT 15673
 setting PORT_RABBIT_DIST 15674
 setting PORT_EPMD 14369
 setting CACHE "${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gybe-lab" # migrated databases and unpacked files; "" keeps none
-setting START_SECONDS 240                   # a start that takes longer hangs: it is stopped and tried once more
+setting START_SECONDS 300                   # a start that takes longer hangs: it is stopped and tried once more
 
 # Every password of the lab. Nothing in it listens beyond this machine.
 LAB_PASSWORD=devstack

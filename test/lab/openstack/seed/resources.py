@@ -37,8 +37,9 @@ def networks():
     ensure(*EXTERNAL, dhcp=False, is_router_external=True, provider_network_type='flat', provider_physical_network='public')
     for net in NETWORKS:
         ensure(*net, dhcp=True, is_shared=True)
-    if not list(cloud.network.routers(name='router0')):
-        router = cloud.network.create_router(name='router0', external_gateway_info={'network_id': nets['public'].id})
+    router = next(cloud.network.routers(name='router0'), None) or cloud.network.create_router(
+        name='router0', external_gateway_info={'network_id': nets['public'].id})
+    if not list(cloud.network.ports(device_id=router.id, network_id=nets['net0'].id)):
         cloud.network.add_interface_to_router(router, subnet_id=subnets['subnet0'].id)
 
 
