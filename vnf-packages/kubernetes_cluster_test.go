@@ -35,10 +35,11 @@ var update = flag.Bool("update", false, "write the list of files into TOSCA.meta
 func TestKubernetesClusterImageChecksum(t *testing.T) {
 	sum := sha512.Sum512(readFile(t, imageFile))
 	checksum := regexp.MustCompile(`(algorithm: sha-512\n\s+hash: )[0-9a-f]+`)
-	for _, flavour := range []string{"simple", "complex"} {
+	for _, flavour := range []string{"simple", "complex", "podaffinity", "storage"} {
 		name := "Definitions/kubernetes_df_" + flavour + ".yaml"
 		old := readFile(t, name)
-		require.Len(t, checksum.FindAll(old, -1), 2, "%s: one image checksum per VDU", name)
+		vdus := bytes.Count(old, []byte("type: tosca.nodes.nfv.Vdu.Compute"))
+		require.Len(t, checksum.FindAll(old, -1), vdus, "%s: one image checksum per VDU", name)
 		check(t, name, checksum.ReplaceAll(old, []byte("${1}"+hex.EncodeToString(sum[:]))))
 	}
 }
@@ -88,7 +89,7 @@ func readFile(t *testing.T, name string) []byte {
 // The parameter files are what users send unchanged but for the names of their environment.
 func TestKubernetesClusterParameterFiles(t *testing.T) {
 	t.Parallel()
-	for _, flavour := range []string{"simple", "complex"} {
+	for _, flavour := range []string{"simple", "complex", "podaffinity", "storage"} {
 		t.Run(flavour, func(t *testing.T) {
 			t.Parallel()
 			var p struct {
@@ -217,13 +218,17 @@ func TestKubernetesClusterIsAGoodPackage(t *testing.T) {
 	v := res.VNFD
 	require.Equal(t, "d34ac189-5376-493f-828f-224dd5fe7393", v.ID)
 	require.Equal(t, []string{"Company", "Sample VNF", "1.0", "1.0"}, []string{v.Provider, v.ProductName, v.SoftwareVersion, v.Version})
-	for flavour, masters := range map[string]int{"simple": 1, "complex": 3} {
+	for flavour, masters := range map[string]int{"simple": 1, "complex": 3, "podaffinity": 3, "storage": 1} {
 		f := v.Flavour(flavour)
 		require.NotNil(t, f)
 		for level, workers := range map[string]int{"": 2, "instantiation_level_1": 2, "instantiation_level_2": 4} {
 			counts, ok := f.Counts(level)
 			require.True(t, ok)
-			require.Equal(t, map[string]int{"masterNode": masters, "workerNode": workers}, counts)
+			want := map[string]int{"masterNode": masters, "workerNode": workers}
+			if flavour == "storage" {
+				want["storage_server"] = 1
+			}
+			require.Equal(t, want, counts)
 		}
 		require.Equal(t, 2, f.Aspect("workerNode_scale").MaxScaleLevel)
 		require.Equal(t, "masterNode-image", f.VDU("masterNode").Image.Name)

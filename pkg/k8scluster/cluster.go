@@ -27,6 +27,7 @@ type node struct {
 	name   string // in the cluster, also the host name
 	ip     string // address by which the nodes reach each other
 	host   string // compute host, "" when the VIM does not tell
+	zone   string // availability zone, likewise
 	target remote.Target
 }
 
@@ -36,6 +37,7 @@ func (n node) String() string { return n.name + " (" + n.ip + ")" }
 // cluster is what the machines shall become.
 type cluster struct {
 	masters, workers []node
+	storage          node   // zero when there is none; no node of the cluster
 	ip               string // the cluster's address inside
 	external         string // the one by which it is reached from outside; may be the same
 	port             int    // of the API server at these addresses
@@ -93,6 +95,11 @@ func resolve(i *lcm.Instance, p params, sshPort int) (*cluster, error) {
 	}
 	if len(c.masters) == 0 {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no machine of the VDU %s to be a master", p.master.vdu)
+	}
+	if p.storage != nil {
+		if c.storage, err = inv.server(p.storage, sshPort); err != nil {
+			return nil, err
+		}
 	}
 	if c.ha() {
 		c.port = 16443
@@ -156,7 +163,7 @@ func (inv inventory) nodes(role string, l login, sshPort int) ([]node, error) {
 				return nil, lcm.Errorf(lcm.CodeUnprocessable, "VNFC %s has no resource %s", s.VNFC, what)
 			}
 		}
-		n := node{vnfc: s.VNFC, role: role, ip: fixed(nic), host: s.Host}
+		n := node{vnfc: s.VNFC, role: role, ip: fixed(nic), host: s.Host, zone: s.Zone}
 		addr := floating(ssh)
 		if addr == "" {
 			addr = fixed(ssh)

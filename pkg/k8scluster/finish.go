@@ -18,9 +18,6 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// hostLabel tells workloads on which compute host a node runs, so that they can keep apart (topologyKey).
-const hostLabel = "CIS-node"
-
 // finish waits for the nodes, labels them, and makes the cluster known.
 func (in *installer) finish(ctx context.Context) error {
 	api, closeAPI, err := in.api(ctx)
@@ -37,6 +34,9 @@ func (in *installer) finish(ctx context.Context) error {
 	if err := in.welcome(ctx, api, in.c.nodes()); err != nil {
 		return err
 	}
+	if err := in.register(ctx, api); err != nil {
+		return err
+	}
 	token, ca, err := api.AccountToken(ctx)
 	if err != nil {
 		return err
@@ -51,18 +51,7 @@ func (in *installer) welcome(ctx context.Context, api *kubernetes.Client, nodes 
 	if err := in.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error { return in.waitReady(ctx, s, api, nodes) }); err != nil {
 		return err
 	}
-	for _, n := range nodes {
-		if n.host == "" {
-			continue // the VIM tells hosts only to administrators
-		}
-		if err := in.w.Step(ctx, titleLabel, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
-			s.Detail(n.name + " " + hostLabel + "=" + n.host)
-			return api.Label(ctx, n.name, map[string]string{hostLabel: n.host})
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return in.label(ctx, api, nodes)
 }
 
 // publish makes the cluster a VIM of its own and a connection of the instance. Both are committed with the end of the phase, so

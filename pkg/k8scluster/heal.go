@@ -23,6 +23,11 @@ func (d *Driver) healStart(ctx context.Context, w *lcm.Work) error {
 	masters, _ := pick(in.c.masters, w.Op.Scope.VNFCs)
 	workers, _ := pick(in.c.workers, w.Op.Scope.VNFCs)
 	return in.withAPI(ctx, func(api *kubernetes.Client) error {
+		if in.storageAmong(w.Op.Scope.VNFCs) {
+			if err := in.release(ctx, api); err != nil {
+				return err
+			}
+		}
 		for _, m := range masters {
 			if err := in.forgetMember(ctx, m); err != nil {
 				return err

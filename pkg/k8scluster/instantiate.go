@@ -76,7 +76,7 @@ func (in *installer) install(ctx context.Context) error {
 			return in.bounded(ctx, func() error { return in.step(ctx, titleJoin, phaseJoin, n) })
 		})
 	}
-	return together(ctx, lanes)
+	return together(ctx, append(lanes, in.serveStorage))
 }
 
 // errSibling ends the lanes beside one that has failed.
@@ -101,9 +101,17 @@ func together(ctx context.Context, lanes []func(context.Context) error) error {
 
 func (in *installer) prepare(ctx context.Context, n node) error {
 	if n.vnfc == in.c.masters[0].vnfc { // everybody waits for this one
-		return in.step(ctx, titlePrepare, phasePrepare, n)
+		return in.ready(ctx, n)
 	}
-	return in.bounded(ctx, func() error { return in.step(ctx, titlePrepare, phasePrepare, n) })
+	return in.bounded(ctx, func() error { return in.ready(ctx, n) })
+}
+
+// ready does all that a machine needs before it becomes a node.
+func (in *installer) ready(ctx context.Context, n node) error {
+	if err := in.step(ctx, titlePrepare, phasePrepare, n); err != nil {
+		return err
+	}
+	return in.client(ctx, n)
 }
 
 // bounded runs fn when a slot is free.

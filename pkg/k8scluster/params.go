@@ -1,6 +1,7 @@
 package k8scluster
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // ParamKey is the member of additionalParams that the driver reads.
@@ -40,6 +42,9 @@ type params struct {
 	proxy             proxy
 	// drainTimeout is how long the pods of a node that leaves may take to be evicted.
 	drainTimeout time.Duration
+	// storage is nil when the cluster has no storage server; manifests are the volumes that it offers.
+	storage   *storage
+	manifests []volumeManifest
 }
 
 // login says which machines play a role and how to get in.
@@ -49,6 +54,8 @@ type login struct {
 
 type proxy struct {
 	http, https, no string
+	// nodes is k8s_node_cidr with its addresses.
+	nodes []string
 }
 
 var (
@@ -59,7 +66,7 @@ var (
 
 // laterParams are parameters of other drivers for Kubernetes clusters. Leaving them out in silence would build another cluster
 // than was asked for.
-var laterParams = []string{"helm_installation_script_path", "private_registry_connection_info", "storage_server", "pv_registration_params"}
+var laterParams = []string{"helm_installation_script_path", "private_registry_connection_info"}
 
 // reader walks the parameters and gathers everything that is wrong.
 type reader struct {
@@ -133,10 +140,15 @@ func (g group) cidr(member, def string) string {
 		return def
 	}
 	p, err := netip.ParsePrefix(s)
-	if err != nil || !p.Addr().Is4() || p != p.Masked() {
-		g.fail(member, fmt.Sprintf("%s %s %q is not an IPv4 network such as %s.", g.name, member, s, def))
+	_, older := g.m["aspect_id"]
+	if err == nil && older {
+		p = p.Masked() // the examples of that dialect have host bits
 	}
-	return s
+	if err != nil || !p.Addr().Is4() || p != p.Masked() {
+		g.fail(member, fmt.Sprintf("%s %s %q is not an IPv4 network such as %s.", g.name, member, s, cmp.Or(def, "192.0.2.0/24")))
+		return s
+	}
+	return p.String()
 }
 
 // apart refuses networks that no cluster can work with: they overlap, or one is nearly all addresses there are. The two
@@ -166,10 +178,11 @@ func (g group) matching(member string, form *regexp.Regexp, like string) string 
 	return s
 }
 
-// parse reads the parameters of a request; it looks at nothing else.
-func parse(additional sol.KeyValuePairs) (params, []lcm.InvalidParam) {
+// parse reads the parameters of a request for a flavour; it looks at nothing else.
+func parse(additional sol.KeyValuePairs, f *vnfd.Flavour) (params, []lcm.InvalidParam) {
 	r := &reader{}
-	root, ok := group{r: r, name: "additionalParams", pointer: "/additionalParams", m: additional}.object(ParamKey, true)
+	top := group{r: r, name: "additionalParams", pointer: "/additionalParams", m: additional}
+	root, ok := top.object(ParamKey, true)
 	if !ok {
 		return params{}, r.bad
 	}
@@ -191,16 +204,22 @@ func parse(additional sol.KeyValuePairs) (params, []lcm.InvalidParam) {
 		}
 	}
 	if m, ok := root.object("master_node", true); ok {
-		p.master = m.login()
+		p.master = top.override("master_node", m.login(f))
 		p.podCIDR, p.serviceCIDR = m.cidr("pod_cidr", defaultPodCIDR), m.cidr("cluster_cidr", defaultServiceCIDR)
 		m.apart(p.podCIDR, p.serviceCIDR)
 		p.clusterCP, p.clusterFIP = m.must("cluster_cp_name"), m.text("cluster_fip_name")
 	}
 	if m, ok := root.object("worker_node", true); ok {
-		p.worker = m.login()
+		p.worker = top.override("worker_node", m.login(f))
 	}
 	if m, ok := root.object("proxy", false); ok {
 		p.proxy = m.proxy()
+	}
+	if m, ok := root.object("storage_server", false); ok {
+		p.storage = m.storage(f)
+	}
+	if p.manifests = root.manifests(); len(p.manifests) > 0 && p.storage == nil {
+		root.fail("storage_server", "storage_server is not defined in additionalParams: pv_registration_params needs it.")
 	}
 	p.drainTimeout = root.seconds("drain_timeout", defaultDrainTimeout)
 	return p, r.bad
@@ -223,8 +242,9 @@ func (g group) seconds(member string, def time.Duration) time.Duration {
 // maxSeconds is the longest time that a parameter can ask for: a day.
 const maxSeconds = 86400
 
-func (g group) login() login {
-	l := login{vdu: g.must("vdu_id"), sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"), privateKey: g.text("private_key")}
+func (g group) login(f *vnfd.Flavour) login {
+	l := login{sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"), privateKey: g.text("private_key")}
+	l.vdu = g.vdu(f, l.nicCP)
 	if l.username != "" && !userText.MatchString(l.username) {
 		g.fail("username", fmt.Sprintf("%s username %q is not a user name.", g.name, l.username))
 	}
@@ -250,7 +270,7 @@ func (g group) proxy() proxy {
 		}
 	}
 	if cidr := g.cidr("k8s_node_cidr", ""); cidr != "" {
-		p.no = strings.Trim(p.no+","+cidr, ",")
+		p.nodes = addresses(cidr)
 	}
 	if strings.ContainsAny(p.no, "\"\\ \n") {
 		g.fail("no_proxy", "proxy no_proxy is not a list of names and networks separated by commas.")

@@ -67,17 +67,26 @@ func (in *installer) extend(ctx context.Context, vnfcs []string) error {
 	for _, n := range workers {
 		lanes = append(lanes, func(ctx context.Context) error {
 			return in.bounded(ctx, func() error {
-				if err := in.step(ctx, titlePrepare, phasePrepare, n); err != nil {
+				if err := in.ready(ctx, n); err != nil {
 					return err
 				}
 				return in.step(ctx, titleJoin, phaseJoin, n)
 			})
 		})
 	}
+	storage := in.storageAmong(vnfcs)
+	if storage {
+		lanes = append(lanes, in.serveStorage)
+	}
 	if err := together(ctx, lanes); err != nil {
 		return err
 	}
-	err := in.withAPI(ctx, func(api *kubernetes.Client) error { return in.welcome(ctx, api, append(masters, workers...)) })
+	err := in.withAPI(ctx, func(api *kubernetes.Client) error {
+		if err := in.welcome(ctx, api, append(masters, workers...)); err != nil || !storage {
+			return err
+		}
+		return in.register(ctx, api)
+	})
 	if err != nil {
 		return err
 	}
@@ -87,7 +96,7 @@ func (in *installer) extend(ctx context.Context, vnfcs []string) error {
 
 // joinMasters prepares masters at the same time and lets them join one after the other: etcd takes one new member at a time.
 func (in *installer) joinMasters(ctx context.Context, masters []node) error {
-	err := lcm.Each(ctx, 0, masters, func(ctx context.Context, n node) error { return in.step(ctx, titlePrepare, phasePrepare, n) })
+	err := lcm.Each(ctx, 0, masters, func(ctx context.Context, n node) error { return in.ready(ctx, n) })
 	for _, n := range masters {
 		if err == nil {
 			err = in.step(ctx, titleJoin, phaseJoin, n)

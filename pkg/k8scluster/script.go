@@ -56,7 +56,7 @@ func (d *Driver) installer(ctx context.Context, w *lcm.Work, avoid ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	p, bad := parse(additional)
+	p, bad := parse(additional, w.Flavour)
 	if len(bad) > 0 {
 		return nil, lcm.Unprocessable(bad...)
 	}
@@ -84,10 +84,7 @@ func (in *installer) step(ctx context.Context, title, phase string, n node) erro
 		r := &scriptRun{
 			d: in.d, s: s, n: n, doing: title, clock: in.w.Clock, round: in.w.Op.StateEntered,
 			id:      func(try int) string { return in.runID(n, phase, try) },
-			secrets: []string{in.p.proxy.http, in.p.proxy.https},
-		}
-		if n.target.Password != n.target.User { // a password that everybody knows would only hide the user's name
-			r.secrets = append(r.secrets, n.target.Password)
+			secrets: in.hidden(n),
 		}
 		r.job = func(_ context.Context, id string) (remote.Job, error) {
 			var js joinSecrets
@@ -174,12 +171,22 @@ func (in *installer) noProxy() string {
 	if in.p.proxy.http == "" && in.p.proxy.https == "" {
 		return ""
 	}
-	list := []string{}
+	list, listed := []string{}, map[string]bool{}
 	if in.p.proxy.no != "" {
 		list = append(list, in.p.proxy.no)
 	}
+	subnet := in.p.proxy.nodes
+	if len(subnet) == 0 { // nodes that come later are most likely there too
+		subnet = addresses(in.c.masters[0].ip + "/24")
+	}
+	for _, a := range subnet {
+		listed[a] = true
+	}
+	list = append(list, subnet...)
 	for _, n := range in.c.nodes() {
-		list = append(list, n.ip)
+		if !listed[n.ip] {
+			list = append(list, n.ip)
+		}
 	}
 	return strings.Join(list, ",")
 }

@@ -25,7 +25,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	if !needsParams[r.Type] {
 		return nil
 	}
-	p, bad := parse(r.AdditionalParams)
+	p, bad := parse(r.AdditionalParams, r.Flavour)
 	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: bad}
 	if err := c.check(p); err != nil {
 		return err
@@ -72,12 +72,40 @@ func (c *checker) check(p params) error {
 	if p.master.vdu != "" && p.master.vdu == p.worker.vdu {
 		c.fail("worker_node/vdu_id", "masters and workers are different VDUs, both are %q.", p.worker.vdu)
 	}
+	c.storage(names, p)
 	c.known(names, "master_node/cluster_cp_name", p.clusterCP)
 	c.known(names, "master_node/cluster_fip_name", p.clusterFIP)
 	if p.clusterCP != "" && p.clusterCP == p.master.nicCP && counts[p.master.vdu] > 1 {
 		c.fail("master_node/cluster_cp_name", "with %d masters it names the port of their common virtual address, not %q, which each of them has.", counts[p.master.vdu], p.clusterCP)
 	}
 	return nil
+}
+
+// storage checks the storage server and its volumes against the flavour, the templates and the package's files.
+func (c *checker) storage(names map[string]bool, p params) {
+	if s := p.storage; s != nil {
+		if s.vdu != "" && c.Flavour.VDU(s.vdu) == nil {
+			c.fail("storage_server/vdu_id", "flavour %s has no VDU %q.", c.Flavour.ID, s.vdu)
+		}
+		if s.vdu != "" && (s.vdu == p.master.vdu || s.vdu == p.worker.vdu) {
+			c.fail("storage_server/vdu_id", "the storage server is a VDU of its own, not %q.", s.vdu)
+		}
+		c.known(names, "storage_server/ssh_cp_name", s.sshCP)
+		c.known(names, "storage_server/nic_cp_name", s.nicCP)
+		for i, v := range s.volumes {
+			c.known(names, fmt.Sprintf("storage_server/cinder_volume_setup_params/%d/volume_resource_id", i), v.volume)
+		}
+	}
+	for i, m := range p.manifests {
+		member := fmt.Sprintf("pv_registration_params/%d/", i)
+		c.known(names, member+"nfs_server_cp", m.cp)
+		if m.file == "" {
+			continue
+		}
+		if _, err := readVolumes(c.Package, m.file); err != nil {
+			c.fail(member+"pv_manifest_file_path", "The pv_manifest_file_path in the additionalParams is invalid: %v.", err)
+		}
+	}
 }
 
 // masters refuses what would leave the cluster without its masters, or with another number of them.
@@ -96,6 +124,14 @@ func (c *checker) masters(p params) {
 		masters++
 		if slices.Contains(c.Scope.VNFCs, v.ID) || slices.Contains(c.Scope.Remove, v.ID) {
 			touched++
+		}
+	}
+	if p.storage != nil && c.Type != sol.LcmOperationHeal {
+		gone := slices.ContainsFunc(c.Instance.Instantiated.VnfcInfo, func(v sol.VnfcInfo) bool {
+			return v.VduID == p.storage.vdu && slices.Contains(c.Scope.Remove, v.ID)
+		})
+		if gone || c.Scope.Add[p.storage.vdu] > 0 {
+			report(map[sol.LcmOperationType]string{sol.LcmOperationScale: "/aspectId"}[c.Type], "the storage server %s cannot be scaled.", p.storage.vdu)
 		}
 	}
 	var req struct {

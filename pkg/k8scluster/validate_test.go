@@ -104,7 +104,7 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 		{"proxy without a scheme", func(p map[string]any) { p["proxy"] = map[string]any{"http_proxy": "192.0.2.1:3128"} }, map[string]string{"/proxy/http_proxy": "is not a URL"}},
 		{"proxy with a quote", func(p map[string]any) { p["proxy"] = map[string]any{"https_proxy": `http://a"b:1`} }, map[string]string{"/proxy/https_proxy": "is not a URL"}},
 		{"odd version", func(p map[string]any) { p["kubernetes_version"] = "latest" }, map[string]string{"/kubernetes_version": "1.34 or 1.34.2"}},
-		{"storage server", func(p map[string]any) { p["storage_server"] = map[string]any{"ssh_cp_name": "x"} }, map[string]string{"/storage_server": "is not supported"}},
+		{"later parameter", func(p map[string]any) { p["private_registry_connection_info"] = []any{} }, map[string]string{"/private_registry_connection_info": "is not supported"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
@@ -41,8 +43,23 @@ func (o *OS) mount(_ context.Context, p *process.Proc) int {
 		p.Errorf("mount: %s: must be superuser to use mount.\n", args[len(args)-1])
 		return 32
 	}
-	if len(args) == 1 {
+	if slices.Contains(p.Args, "-a") {
+		o.mountAll()
 		return 0
+	}
+	if len(args) == 1 {
+		e, ok := o.fstab(args[0])
+		if !ok {
+			p.Errorf("mount: %s: can't find in /etc/fstab.\n", args[0])
+			return 32
+		}
+		args, kind = []string{e.dev, e.dir}, e.kind
+	}
+	if id, ok := strings.CutPrefix(args[0], "UUID="); ok {
+		if args[0] = o.byUUID(id); args[0] == "" {
+			p.Errorf("mount: %s: can't find UUID=%s.\n", args[1], id)
+			return 32
+		}
 	}
 	if i, err := p.FS().Stat(p.Abs(args[1])); err != nil || !i.IsDir() {
 		p.Errorf("mount: %s: mount point does not exist.\n", args[1])
@@ -65,6 +82,57 @@ func (o *OS) mount(_ context.Context, p *process.Proc) int {
 	return 0
 }
 
+// fstab finds the entry of a device or directory in /etc/fstab.
+func (o *OS) fstab(name string) (mount, bool) {
+	for _, m := range o.fstabs() {
+		if m.dir == name || m.dev == name {
+			return m, true
+		}
+	}
+	return mount{}, false
+}
+
+func (o *OS) fstabs() []mount {
+	b, _ := o.root().ReadFile("/etc/fstab")
+	var out []mount
+	for l := range strings.Lines(string(b)) {
+		if f := strings.Fields(l); len(f) > 2 && !strings.HasPrefix(f[0], "#") {
+			out = append(out, mount{f[0], f[1], f[2]})
+		}
+	}
+	return out
+}
+
+// byUUID is the disk whose file system has that UUID, "" when there is none.
+func (o *OS) byUUID(id string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, d := range o.disks {
+		if d.uuid == id && id != "" {
+			return d.Device
+		}
+	}
+	return ""
+}
+
+// mountAll mounts what /etc/fstab names by UUID and is not mounted, as the boot does.
+func (o *OS) mountAll() {
+	for _, m := range o.fstabs() {
+		id, ok := strings.CutPrefix(m.dev, "UUID=")
+		if !ok {
+			continue
+		}
+		if m.dev = o.byUUID(id); m.dev == "" {
+			continue
+		}
+		o.mu.Lock()
+		if !slices.ContainsFunc(o.mounts, func(x mount) bool { return x.dir == m.dir }) {
+			o.mounts = append(o.mounts, m)
+		}
+		o.mu.Unlock()
+	}
+}
+
 func (o *OS) umount(_ context.Context, p *process.Proc) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -82,6 +150,10 @@ func (o *OS) findmnt(_ context.Context, p *process.Proc) int {
 	name := p.Args[len(p.Args)-1]
 	for _, m := range append(o.mounted(), mount{"/dev/vda1", "/", "ext4"}) {
 		if m.dir == name || m.dev == name || len(p.Args) == 1 {
+			if i := slices.Index(p.Args, "SOURCE"); i > 0 {
+				p.Printf("%s\n", m.dev)
+				return 0
+			}
 			p.Printf("%s %s %s rw,relatime\n", m.dir, m.dev, m.kind)
 			return 0
 		}
@@ -108,7 +180,13 @@ func (o *OS) mountpoint(_ context.Context, p *process.Proc) int {
 
 // AttachDisk makes a volume appear as a block device.
 func (o *OS) AttachDisk(d Disk) {
+	if !strings.HasPrefix(d.Device, "/") {
+		d.Device = "/dev/" + d.Device // requests may name the disk without its folder
+	}
 	o.mu.Lock()
+	if i := slices.IndexFunc(o.disks, func(x Disk) bool { return x.Device == d.Device && x.SizeGB == d.SizeGB }); i >= 0 {
+		d.fs, d.uuid = o.disks[i].fs, o.disks[i].uuid // the machine is switched on again
+	}
 	o.disks = append(slices.DeleteFunc(o.disks, func(x Disk) bool { return x.Device == d.Device }), d)
 	o.mu.Unlock()
 	o.Sys.FS.Block(d.Device)
@@ -149,10 +227,18 @@ func (o *OS) blkid(_ context.Context, p *process.Proc) int {
 	defer o.mu.Unlock()
 	status := 2
 	for _, d := range o.disks {
-		if (len(p.Args) == 1 || slices.Contains(p.Args, d.Device)) && d.fs != "" {
-			p.Printf("%s: TYPE=\"%s\"\n", d.Device, d.fs)
-			status = 0
+		if d.fs == "" || len(p.Args) > 1 && !slices.Contains(p.Args, d.Device) {
+			continue
 		}
+		if i := slices.Index(p.Args, "-s"); i > 0 && slices.Contains(p.Args, "value") {
+			if v := map[string]string{"TYPE": d.fs, "UUID": d.uuid}[p.Args[i+1]]; v != "" {
+				p.Printf("%s\n", v)
+				status = 0
+			}
+			continue
+		}
+		p.Printf("%s: UUID=\"%s\" TYPE=\"%s\"\n", d.Device, d.uuid, d.fs)
+		status = 0
 	}
 	return status
 }
@@ -174,7 +260,7 @@ func (o *OS) mkfs(_ context.Context, p *process.Proc) int {
 	defer o.mu.Unlock()
 	for i := range o.disks {
 		if slices.Contains(p.Args, o.disks[i].Device) {
-			o.disks[i].fs = kind
+			o.disks[i].fs, o.disks[i].uuid = kind, uuid.NewString()
 			p.Printf("Creating filesystem with 262144 4k blocks and 65536 inodes\nWriting superblocks and filesystem accounting information: done\n")
 			return 0
 		}

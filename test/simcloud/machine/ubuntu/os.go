@@ -55,6 +55,7 @@ type Disk struct {
 	Device string
 	SizeGB int
 	fs     string
+	uuid   string // of the file system
 }
 
 // New makes the system of a machine that has never been switched on. hostname is its first name; user with password
@@ -142,6 +143,7 @@ func (o *OS) Boot(ctx context.Context) {
 	}
 	o.loadModules()
 	o.loadSysctl()
+	o.mountAll()
 	o.log("[    0.000000] Linux version 5.15.0-107-generic (buildd@lcy02) #117-Ubuntu SMP")
 	o.mu.Lock()
 	names := slices.Collect(maps.Keys(o.units))
