@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,7 +91,7 @@ func (k *kubelet) run(ctx context.Context) {
 				continue
 			}
 			go lease.NewController(clock.RealClock{}, k.client, k.name, 40, nil, 10*time.Second, k.name, corev1.NamespaceNodeLease,
-				lease.SetNodeOwnerFunc(ctx, k.client, k.name)).Run(ctx)
+				ownedBy(node)).Run(ctx)
 			go k.serve()
 		}
 		if err := k.heartbeat(ctx); err != nil {
@@ -99,6 +100,14 @@ func (k *kubelet) run(ctx context.Context) {
 		if err := k.syncPods(ctx, node); err != nil {
 			k.log.Error("pods", "err", err)
 		}
+	}
+}
+
+// ownedBy lets a Lease go with its Node.
+func ownedBy(n *corev1.Node) lease.ProcessLeaseFunc {
+	return func(l *coordinationv1.Lease) error {
+		l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}}
+		return nil
 	}
 }
 
