@@ -48,6 +48,12 @@ func fault(ctx context.Context, c callInfo, err error) error {
 	}
 	if re, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
 		err = re.ErrReauth // the reason that counts: the first refusal was only an old token
+		c.service = keystone
+		if at, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
+			c.url = at.URL
+		} else if at, ok := errors.AsType[*url.Error](err); ok {
+			c.url = at.URL
+		}
 	}
 	if res, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
 		return refusal(c, res)

@@ -125,6 +125,9 @@ func (j *job) serverDeleted(ctx context.Context, p patient) error {
 			return fmt.Errorf("read the step's checkpoint: %w", err)
 		}
 		sv, err := j.readServer(ctx, p.server)
+		if notFound(err) { // believed at the second look: this step is not repeated, and a server that is there has the volumes
+			sv, err = j.readServer(ctx, p.server)
+		}
 		if notFound(err) || err == nil && strings.HasSuffix(sv.Status, "DELETED") {
 			s.Detail("server " + p.server + " is gone")
 			return nil
