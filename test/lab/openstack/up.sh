@@ -21,12 +21,16 @@ unpack_files
 check_ports
 keep_settings
 
+limit=$LAB_START_SECONDS
+# Migrations are as long as the machine is slow, and never hang.
+[ -e "$LAB_DATA/migrated" ] || limit=$((3 * limit))
+
 for attempt in 1 2; do
-  if timeout --foreground -k 10 "$LAB_START_SECONDS" lib/start.sh; then
+  if timeout --foreground -k 10 "$limit" lib/start.sh; then
     say "ready: . $LAB_STATE/openrc"
     exit 0
   fi
-  echo "lab: start $attempt failed or took longer than ${LAB_START_SECONDS}s; logs are kept in $LAB_STATE/failed-$attempt" >&2
+  echo "lab: start $attempt failed or took longer than ${limit}s; logs are kept in $LAB_STATE/failed-$attempt" >&2
   rm -rf "$LAB_STATE/failed-$attempt" && cp -r "$LAB_LOG" "$LAB_STATE/failed-$attempt"
   lib/stop.sh
 done

@@ -20,15 +20,17 @@ cache_file() {
   } | sha256sum | { read -r sum _ && echo "$LAB_CACHE/database-${sum:0:16}.tar"; }
 }
 
-# create_database fills an empty data directory, from the cache when it can.
+# create_database fills the data directory, from the cache when it can. A migration that was cut off cannot be continued: it begins anew.
 create_database() {
-  [ ! -d "$LAB_DATA/mysql/mysql" ] || return 0
+  [ ! -e "$LAB_DATA/migrated" ] || return 0
+  halt KILL mysql
+  rm -rf "$LAB_DATA/mysql" "$LAB_DATA/identity" "$LAB_DATA/seeded"
   if [ -n "$LAB_CACHE" ] && [ -e "$(cache_file)" ]; then
     tar -C "$LAB_DATA" -xf "$(cache_file)"
     say "database taken from $(cache_file)"
     return
   fi
-  rm -rf "$LAB_DATA/mysql" && mkdir -p "$LAB_DATA/mysql"
+  mkdir -p "$LAB_DATA/mysql"
   mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$LAB_DATA/mysql" --auth-root-authentication-method=normal \
     --skip-test-db >"$LAB_LOG/mysql-install.out" 2>&1 || die "mariadb-install-db failed: $LAB_LOG/mysql-install.out"
 }
