@@ -31,7 +31,7 @@ func readVolumes(pkg fs.FS, file string) ([]*corev1.PersistentVolume, error) {
 		return nil, err
 	}
 	var out []*corev1.PersistentVolume
-	for _, doc := range strings.Split("\n"+string(raw), "\n---") {
+	for doc := range strings.SplitSeq("\n"+string(raw), "\n---") {
 		var v corev1.PersistentVolume
 		if err := yaml.UnmarshalStrict([]byte(doc), &v); err != nil {
 			return nil, fmt.Errorf("%q is not a manifest of a PersistentVolume: %w", file, err)

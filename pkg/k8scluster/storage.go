@@ -2,6 +2,7 @@ package k8scluster
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -79,9 +80,7 @@ func (g group) storage(f *vnfd.Flavour) *storage {
 	s := &storage{}
 	if _, ok := g.m["nic_cp_name"]; !ok { // the parameter came later
 		m := map[string]any{"nic_cp_name": g.m["ssh_cp_name"]}
-		for k, v := range g.m {
-			m[k] = v
-		}
+		maps.Copy(m, g.m)
 		s.login = group{r: g.r, name: g.name, pointer: g.pointer, m: m}.login(f)
 	} else {
 		s.login = g.login(f)
