@@ -85,11 +85,12 @@ func (k *kubelet) run(ctx context.Context) {
 			k.client = kubernetes.NewForConfigOrDie(config)
 		}
 		if node == nil {
-			var err error
-			if node, err = k.register(ctx); err != nil {
+			n, err := k.register(ctx) // not nil even when it fails
+			if err != nil {
 				k.log.Error("register", "err", err)
 				continue
 			}
+			node = n
 			go lease.NewController(clock.RealClock{}, k.client, k.name, 40, nil, 10*time.Second, k.name, corev1.NamespaceNodeLease,
 				ownedBy(node)).Run(ctx)
 			go k.serve()
