@@ -230,29 +230,31 @@ func TestDeathInAnyRollbackGivesBackWhatWasThere(t *testing.T) {
 // A user cancels an operation that does not come on, and a node dies meanwhile: it stops all the same, and a retry completes it.
 func TestDeathInACancelIsSurvived(t *testing.T) {
 	t.Parallel()
-	for _, c := range changes()[:1] {
-		d := newWard(t)
-		for n, died := 1, true; died; n += stride() {
-			i := d.up(c.level)
-			rule := d.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create"})
-			op := d.started(c, i)
-			require.Eventually(t, func() bool { r, _ := d.cloud.Faults().Get(rule); return r.Fired > 0 }, 20*time.Second, 5*time.Millisecond)
-			died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, sol.LcmOperationStateFailedTemp, func(api *client.Client) error {
-				return api.Cancel(t.Context(), op, sol.CancelModeForceful)
-			})
-			d.cloud.Faults().Clear()
-			d.rests(d.node.api, op, sol.LcmOperationStateFailedTemp)
-			o, err := d.node.api.Operation(t.Context(), op)
-			require.NoError(t, err)
-			require.Contains(t, o.Error.Detail, "ancelled")
-			require.NoError(t, d.node.api.Retry(t.Context(), op))
-			d.completed(d.node.api, op, 30*time.Second)
-			require.ElementsMatch(t, slices.Collect(maps.Values(servers(d.instance(i.ID)))), d.running())
-			d.down(i.ID)
-		}
-		t.Logf("%d deaths", d.deaths)
-		require.Positive(t, d.deaths)
+	c, d := changes()[0], newWard(t)
+	for n, died := 1, true; died; n += stride() {
+		i := d.up(c.level)
+		rule := d.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create"})
+		op := d.started(c, i)
+		require.Eventually(t, func() bool { r, _ := d.cloud.Faults().Get(rule); return r.Fired > 0 }, 20*time.Second, 5*time.Millisecond)
+		died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, sol.LcmOperationStateFailedTemp, func(api *client.Client) error {
+			err := api.Cancel(t.Context(), op, sol.CancelModeForceful)
+			if err == nil {
+				d.cloud.Faults().Clear() // else the halt waits half a minute for what Heat does not let go of
+			}
+			return err
+		})
+		d.cloud.Faults().Clear()
+		d.rests(d.node.api, op, sol.LcmOperationStateFailedTemp)
+		o, err := d.node.api.Operation(t.Context(), op)
+		require.NoError(t, err)
+		require.Contains(t, o.Error.Detail, "ancelled")
+		require.NoError(t, d.node.api.Retry(t.Context(), op))
+		d.completed(d.node.api, op, 30*time.Second)
+		require.ElementsMatch(t, slices.Collect(maps.Values(servers(d.instance(i.ID)))), d.running())
+		d.down(i.ID)
 	}
+	t.Logf("%d deaths", d.deaths)
+	require.Positive(t, d.deaths)
 }
 
 // started starts an operation that no node dies of.
