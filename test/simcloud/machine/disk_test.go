@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
@@ -28,4 +29,16 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	require.Contains(t, out, "makes a file system")
 	require.NotContains(t, ok(t, c, run), "makes a file system", "what is there stays")
 	require.Contains(t, ok(t, c, "sudo exportfs; cat /etc/fstab /etc/exports; findmnt -n -o SOURCE /volume"), "/volume/nfs/pv1")
+
+	ok(t, c, "sudo touch /volume/nfs/pv1/kept; sudo chmod 666 /volume/nfs/pv1/kept")
+	f.Reboot("a")
+	require.Eventually(t, func() bool {
+		c, err := ssh.Dial("tcp", netip.AddrPortFrom(at(205), f.SSHPort()).String(), config("ubuntu"))
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}, 20*time.Second, 10*time.Millisecond)
+	again := dial(t, at(205), f.SSHPort())
+	require.Contains(t, ok(t, again, "findmnt -n -o SOURCE /volume; ls /volume/nfs/pv1"), "kept")
 }
