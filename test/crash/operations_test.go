@@ -3,6 +3,7 @@ package crash_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -114,7 +115,7 @@ func (d *ward) effects(op string) map[string]int {
 	d.t.Helper()
 	out := map[string]int{}
 	for _, c := range d.cloud.Calls() {
-		if c.Service == "heat" && c.Method != "GET" && c.Method != "HEAD" {
+		if c.Service == "heat" && c.Method != http.MethodGet && c.Method != http.MethodHead {
 			out[c.Method+" "+c.Route.Route] = c.Count
 		}
 	}
