@@ -188,7 +188,7 @@ func (c *cloud) eventually(what string, ok func() bool) {
 	c.t.Helper()
 	patience, pause := 10*time.Second, time.Millisecond
 	if c.sim == nil {
-		patience, pause = 4*time.Minute, 300*time.Millisecond
+		patience, pause = 10*time.Minute, 300*time.Millisecond
 	}
 	end := time.Now().Add(patience)
 	for !ok() {

@@ -130,7 +130,8 @@ resources:
 // failing is a stack of which one resource fails while others are being made.
 const failing = hot + `
 resources:
-  BAD: {type: OS::Heat::TestResource, properties: {value: x, fail: true, action_wait_secs: {create: 1}}}
+  BEGIN: {type: OS::Heat::TestResource, properties: {value: x}}
+  BAD: {type: OS::Heat::TestResource, depends_on: BEGIN, properties: {value: x, fail: true, action_wait_secs: {create: 3}}}
   LONG: {type: OS::Heat::TestResource, properties: {value: x, action_wait_secs: {create: 10}}}
   AFTER: {type: OS::Heat::TestResource, depends_on: LONG, properties: {value: x}}
   N: {type: inner.yaml}

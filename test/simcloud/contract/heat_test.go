@@ -103,21 +103,23 @@ func (s *stack) action(name string) reply {
 	return s.c.call(http.MethodPost, "heat", s.path()+"/actions", obj{name: nil})
 }
 
-// remove deletes the stack and waits until its page says so.
+// remove deletes the stack and waits until its page says so. Heat does not try again when another service has a hiccup: a
+// stack that will not go is told of and left behind.
 func (s *stack) remove() {
-	r := s.c.call(http.MethodDelete, "heat", s.path(), nil)
-	if r.status == http.StatusNotFound {
-		return
-	}
-	require.Equal(s.c.t, http.StatusNoContent, r.status, r.text)
-	for range 3 {
-		if r = s.settle(); r.str("stack", "stack_status") != "DELETE_FAILED" {
-			break
+	s.c.t.Helper()
+	const attempts = 5
+	for range attempts {
+		r := s.c.call(http.MethodDelete, "heat", s.path(), nil)
+		if r.status == http.StatusNotFound {
+			return
 		}
-		s.c.t.Log(r.str("stack", "stack_status_reason")) // Heat does not try again when another service has a hiccup
-		s.c.call(http.MethodDelete, "heat", s.path(), nil)
+		require.Equal(s.c.t, http.StatusNoContent, r.status, r.text)
+		if r = s.settle(); r.str("stack", "stack_status") == "DELETE_COMPLETE" {
+			return
+		}
+		s.c.t.Log(r.str("stack", "stack_status_reason"))
 	}
-	s.await("DELETE_COMPLETE")
+	s.c.t.Log("left behind: " + s.path())
 }
 
 // resources are the stack's and its nested stacks' resources: by name, those of nested ones after their parent's name.
