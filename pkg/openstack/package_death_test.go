@@ -93,6 +93,9 @@ func TestPackageThatGrewWithDeaths(t *testing.T) {
 				w.upgrade(nil)
 				w.failed()
 				cloud.Faults().Remove(rule)
+				cloud.AddFault(simcloud.Fault{
+					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update", Reason: "Flavor's disk is smaller than the image",
+				})
 				w.steer(lcm.EventRollback)
 				w.failed()
 				w.reset()

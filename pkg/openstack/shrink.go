@@ -37,7 +37,9 @@ func (j *job) madeAnew(ctx context.Context) ([]patient, error) {
 	t := newTree(st, all)
 	var out []patient
 	for _, r := range all {
-		if !strings.HasSuffix(r.Status, "_FAILED") || !smaller.MatchString(r.Reason) || r.Type != typeServer && r.Type != typeVolume {
+		// What a predecessor has marked for the next update has the operation in its reason.
+		stuck := strings.HasSuffix(r.Status, "_FAILED") && (smaller.MatchString(r.Reason) || strings.Contains(r.Reason, j.w.Op.ID))
+		if !stuck || r.Type != typeServer && r.Type != typeVolume {
 			continue
 		}
 		p := patient{vnfc: r.Name + " " + r.PhysicalID, server: r.PhysicalID}
