@@ -3,6 +3,7 @@
 # there from add to remove; its processes and its network are there while it is switched on.
 
 folder() { printf '%s/hosts/%s' "$STATE" "$1"; }
+# shellcheck disable=SC2153 # settings.sh sets CGROUP
 running() { [ -e "$CGROUP/$1/cgroup.procs" ] && [ -n "$(cat "$CGROUP/$1/cgroup.procs")" ]; }
 
 # add NAME ADDRESS

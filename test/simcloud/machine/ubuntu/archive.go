@@ -79,7 +79,7 @@ var ubuntuArchive = index(
 	pkg{name: "ipvsadm", versions: []string{"1:1.31-1build2"}, files: []string{"/usr/sbin/ipvsadm"}},
 	pkg{name: "nfs-common", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/showmount", "/usr/sbin/mount.nfs"}},
 	pkg{
-		name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"}, depends: []string{"nfs-common"}, //nolint:misspell // the program is called that
+		name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"}, depends: []string{"nfs-common"},
 		units: map[string]string{"nfs-server": fmt.Sprintf(oneshotUnit, "NFS server and services"), "nfs-kernel-server": fmt.Sprintf(oneshotUnit, "NFS server and services")},
 		conf:  map[string]string{"/etc/exports": "# /etc/exports: the access control list for filesystems which may be exported\n"}, start: true,
 	},

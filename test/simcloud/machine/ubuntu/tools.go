@@ -41,7 +41,7 @@ func (o *OS) builtin() {
 		},
 		"useradd": o.useradd, "adduser": o.useradd, "usermod": o.usermod, "groupadd": o.groupadd, "chpasswd": o.chpasswd, "passwd": nop,
 		"ss": o.ss, "netstat": o.ss, "nc": o.nc, "ping": o.ping, "dmesg": nop, "logger": nop, "host": o.ping, "conntrack": nop,
-		"exportfs":  o.nfsExports, //nolint:misspell // the program is called that
+		"exportfs":  o.nfsExports,
 		"showmount": o.nfsExports,
 	})
 	for _, n := range []string{
