@@ -72,6 +72,9 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	if text != "" {
 		e.Detail += ": " + text
 	}
+	if c.service == keystone { // its 404 says nothing of what was asked for: nothing is taken for gone because nobody could log in
+		e.Cause = errors.New(status)
+	}
 	switch status := res.Actual; {
 	case status == http.StatusUnauthorized:
 		e.Class, e.Title = lcm.Auth, "VIM authentication failed"

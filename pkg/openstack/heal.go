@@ -54,14 +54,14 @@ func (j *job) heal(ctx context.Context) error {
 		if err := j.stackUpdated(ctx, target, j.goalStack, func(ctx context.Context) error { return j.markUnhealthy(ctx, sick) }); err != nil {
 			return err
 		}
-		left, err := j.unhealed(ctx, sick)
-		if err != nil || len(left) == 0 {
+		left, whole, err := j.unhealed(ctx, sick)
+		if err != nil || len(left) == 0 && whole {
 			return err
 		}
 		sick = left
 	}
-	return lcm.Errorf(lcm.CodeUpstream, "Heat has updated the stack %s %d times and not replaced the server %s of the VNFC %s",
-		j.stackName(), maxHeals, sick[0].server, sick[0].vnfc).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
+	return lcm.Errorf(lcm.CodeUpstream, "Heat has updated the stack %s %d times and not replaced all of the %d VNFCs",
+		j.stackName(), maxHeals, len(scope.VNFCs)).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
 }
 
 // healWhole deletes the stack and makes it anew, from the values that held.
@@ -186,10 +186,15 @@ func (p patient) in(all []resource) []resource {
 	return out
 }
 
-// unhealed lists the patients of whom the stack still has something.
-func (j *job) unhealed(ctx context.Context, sick []patient) ([]patient, error) {
-	all, err := j.resources(ctx)
-	return slices.DeleteFunc(slices.Clone(sick), func(p patient) bool { return len(p.in(all)) == 0 }), err
+// unhealed lists the patients of whom the stack still has something. whole says that the stack is complete: an update that failed has taken away what was
+// sick, and not made the rest.
+func (j *job) unhealed(ctx context.Context, sick []patient) (left []patient, whole bool, err error) {
+	st, err := j.findStack(ctx, j.stackName())
+	if err != nil || st == nil {
+		return sick, false, err
+	}
+	all, err := j.listResources(ctx, st)
+	return slices.DeleteFunc(slices.Clone(sick), func(p patient) bool { return len(p.in(all)) == 0 }), st.complete(), err
 }
 
 // resources lists all that the instance's stack has; nothing when there is no stack.

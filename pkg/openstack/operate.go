@@ -94,7 +94,7 @@ func (j *job) serverReached(ctx context.Context, s *lcm.Step, vnfc, id, to strin
 	}
 	sv, err := j.readServer(ctx, id)
 	if notFound(err) {
-		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: the server %s is not in the VIM any more", vnfc, id).WithHint("heal the VNFC, then retry the operation")
+		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: Nova says that the server %s is not in the VIM any more", vnfc, id).WithHint("heal the VNFC, then retry the operation")
 	}
 	if err != nil {
 		return about(vnfc, err)

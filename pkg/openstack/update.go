@@ -203,8 +203,8 @@ func (j *job) failedServersDeleted(ctx context.Context, st *stack) error {
 	})
 }
 
-// mark tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or taken away before others. One that is gone
-// is as good.
+// mark tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or taken away before others. One that is gone is
+// a reason to look again.
 func (j *job) mark(ctx context.Context, r resource, unhealthy bool, why string) error {
 	in := r.owner()
 	err := j.do(ctx, call{
@@ -215,8 +215,10 @@ func (j *job) mark(ctx context.Context, r resource, unhealthy bool, why string) 
 	if conflict(err) { // Heat still works in this nested stack, after an update that was cancelled
 		return lcm.Wait(time.Second, "stack "+in.Name+" is busy")
 	}
-	if notFound(err) {
-		return nil
+	if notFound(err) { // it has been replaced since it was listed; the next list tells
+		again := *lcm.AsError(err)
+		again.Class = lcm.Transient
+		return &again
 	}
 	return err
 }

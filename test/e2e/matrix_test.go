@@ -236,6 +236,12 @@ func (l *lane) try(ctx context.Context, c cell) error {
 		if err == nil {
 			_, err = l.rested(ctx, op, end)
 		}
+		if err != nil && end == sol.LcmOperationStateRolledBack && strings.Contains(err.Error(), "Shrinking volume") {
+			// What cannot be made smaller is made anew when the user, who has been told, asks again.
+			if err = l.api.Rollback(ctx, op); err == nil {
+				_, err = l.rested(ctx, op, end)
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("after the failure %q: %w", o.Error.Detail, err)
 		}
@@ -278,7 +284,7 @@ func (l *lane) result(ctx context.Context, o operation, before *sol.VnfInstance,
 	}
 	if end == sol.LcmOperationStateRolledBack {
 		was, is := look(before), look(after)
-		if o.typ == sol.LcmOperationChangeFlavour { // VDU2 was gone already when the operation failed
+		if o.typ == sol.LcmOperationChangeFlavour || o.typ == sol.LcmOperationChangeVnfpkg { // VDU2 was gone already, or is made anew with its volume
 			delete(was, "vnfcs")
 			delete(is, "vnfcs")
 		}
