@@ -96,6 +96,9 @@ func (j *job) stackHalted(ctx context.Context, s *lcm.Step, mode sol.CancelModeT
 			return nil
 		}
 		return j.settled(ctx, s, st, elapsed)
+	case mode == sol.CancelModeForceful && st.deleting():
+		s.Detail("stack " + st.ref() + " is being deleted, which cannot be stopped; a retry asks for it again")
+		return nil
 	case mode != sol.CancelModeForceful || st.Status != "CREATE_IN_PROGRESS" && st.Status != "UPDATE_IN_PROGRESS":
 	case !cp.Asked:
 		return j.stopStack(ctx, s, st, cp)

@@ -81,6 +81,14 @@ type deletion struct {
 	Since time.Time `json:"since"`
 	// Tries counts the deletions that were asked for.
 	Tries int `json:"tries"`
+	// Try is the operation's try that they belong to.
+	Try int `json:"try,omitempty"`
+}
+
+// forgotten says whether Heat is to be asked again although it says that it deletes: an engine that died has left the stack as it is, and no other
+// one goes on with it. Asked again, Heat begins anew. That is when the user has retried, or after longer than Heat takes for anything.
+func (j *job) forgotten(cp deletion) bool {
+	return cp.Tries > 0 && (cp.Try != j.w.Op.Tries || j.w.Clock.Now().Sub(cp.Since) > j.cfg.StackTimeout+overrun)
 }
 
 // stackDeleted is one look at the instance's stacks, and what follows from it. It is done when there is none.
@@ -89,8 +97,11 @@ func (j *job) stackDeleted(ctx context.Context, s *lcm.Step, name string) error 
 	if _, err := s.Load(&cp); err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
 	}
-	now := j.w.Clock.Now()
-	if cp.Tries > 0 { // under way: the name is enough until it is gone
+	now, again := j.w.Clock.Now(), j.forgotten(cp)
+	if cp.Try != j.w.Op.Tries {
+		cp = deletion{Try: j.w.Op.Tries}
+	}
+	if cp.Tries > 0 && !again { // under way: the name is enough until it is gone
 		st, err := j.findStack(ctx, name)
 		if err != nil {
 			return err
@@ -110,13 +121,13 @@ func (j *job) stackDeleted(ctx context.Context, s *lcm.Step, name string) error 
 		s.Detail("no stack is left")
 		return nil
 	}
-	if !slices.ContainsFunc(left, func(st stack) bool { return !st.deleting() }) {
+	if !again && !slices.ContainsFunc(left, func(st stack) bool { return !st.deleting() }) {
 		return lcm.Wait(pace(now.Sub(cp.Since)), "stack "+left[0].Status)
 	}
 	if cp.Tries >= maxDeletes {
 		if i := slices.IndexFunc(left, func(st stack) bool { return st.Status == "DELETE_FAILED" }); i >= 0 {
 			failure := j.stackFailure(ctx, "delete", &left[i])
-			if err := s.Save(ctx, deletion{}); err != nil { // a retry tries as often again
+			if err := s.Save(ctx, deletion{Try: cp.Try}); err != nil { // a retry tries as often again
 				return err
 			}
 			return failure
@@ -126,11 +137,11 @@ func (j *job) stackDeleted(ctx context.Context, s *lcm.Step, name string) error 
 	if pause := cp.Since.Add(time.Duration(cp.Tries) * deletePause).Sub(now); pause > 0 {
 		return lcm.Wait(pause, "stack "+left[0].Status+", deleting it again")
 	}
-	if err := s.Save(ctx, deletion{Since: now, Tries: cp.Tries + 1}); err != nil {
+	if err := s.Save(ctx, deletion{Since: now, Tries: cp.Tries + 1, Try: cp.Try}); err != nil {
 		return err
 	}
 	for _, st := range left {
-		if st.deleting() {
+		if st.deleting() && !again {
 			continue
 		}
 		if err := j.deleteStack(ctx, &st); err != nil {

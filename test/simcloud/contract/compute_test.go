@@ -86,7 +86,7 @@ func (c *cloud) interfaces(id string) {
 	port := r.str("interfaceAttachments", 0, "port_id")
 	c.same("a server lists its ports", "ACTIVE", r.str("interfaceAttachments", 0, "port_state"))
 	p := c.port(port)
-	c.fact("a port of a server names it, its zone and its host", p.str("port", "device_id") == id && p.str("port", "device_owner") == "compute:nova" &&
+	c.fact("a port of a server names it, its zone and its host", p.str("port", "device_id") == id && p.str("port", "device_owner") == "compute:"+c.server(id).str("server", "OS-EXT-AZ:availability_zone") &&
 		p.str("port", "binding:host_id") != "" && p.str("port", "status") == "ACTIVE", p.text)
 }
 

@@ -78,8 +78,7 @@ func TestUpdateOfAServer(t *testing.T) {
 	srv = c.server(vdu)
 	c.same("another image rebuilds the server, which keeps its id", []any{id, "ACTIVE", s.resources()["VDU-0/VDU"].id},
 		[]any{srv.str("server", "image", "id"), srv.str("server", "status"), vdu})
-	zone := srv.str("server", "OS-EXT-AZ:availability_zone")
-	c.same("a server shows its zone", "nova", zone)
+	c.like("a server shows its zone", `^\w+$`, srv.str("server", "OS-EXT-AZ:availability_zone"))
 }
 
 func TestUpdateSupersedes(t *testing.T) {
