@@ -189,14 +189,13 @@ func (c *cloud) clear(t *testing.T, instance string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	defer cancel()
-	for ; ctx.Err() == nil; pause(ctx, time.Second) {
+	for ; ctx.Err() == nil; pause(ctx, 5*time.Second) {
 		stacks, err := list(ctx, c.heat, "stacks?name=vnf-"+instance, "stacks")
 		if err != nil || len(stacks) == 0 {
 			break
 		}
-		if s := stacks[0]; s.text("stack_status") != "DELETE_IN_PROGRESS" {
-			_, _ = c.heat.Delete(ctx, c.heat.ServiceURL("stacks", s.text("stack_name"), s.text("id")), nil)
-		}
+		// Also when it is being deleted: Heat may have forgotten it.
+		_, _ = c.heat.Delete(ctx, c.heat.ServiceURL("stacks", stacks[0].text("stack_name"), stacks[0].text("id")), nil)
 	}
 	images, _ := list(ctx, c.glance, "images?tag="+instance, "images")
 	for _, i := range images {
