@@ -24,9 +24,10 @@ const (
 	wayNone = "rollback-whole" // no unit was new
 	wayTold = "rollback-told"  // the user knows that what cannot be made smaller is made anew
 	wayAnew = "rollback-anew"  // and so it is
+	wayDisk = "rollback-disk"  // servers are made anew that lose what is on their disk in any case
 )
 
-var noteText = regexp.MustCompile(`^(package|rollback|rollback-whole|rollback-told|rollback-anew)-(\d+)-try-(\d+)$`)
+var noteText = regexp.MustCompile(`^(package|rollback|rollback-whole|rollback-told|rollback-anew|rollback-disk)-(\d+)-try-(\d+)$`)
 
 // String is the tag.
 func (n note) String() string { return fmt.Sprintf("%s-%d-try-%d", n.way, n.n, n.try) }
@@ -52,7 +53,7 @@ func (n note) progress(units int) int {
 	switch n.way {
 	case wayOn:
 		return min(n.n, units)
-	case wayBack, wayTold, wayAnew:
+	case wayBack, wayTold, wayAnew, wayDisk:
 		return min(n.n+1, units)
 	}
 	return 0
@@ -60,7 +61,7 @@ func (n note) progress(units int) int {
 
 // back is how a rollback goes on from there.
 func (n note) back() string {
-	if n.way == wayTold || n.way == wayAnew {
+	if n.way == wayTold || n.way == wayAnew || n.way == wayDisk {
 		return n.way
 	}
 	return wayBack

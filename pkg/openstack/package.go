@@ -82,21 +82,25 @@ func (j *job) restorePackage(ctx context.Context) error {
 // rolledBack takes unit i back, and returns the way of the next one.
 func (j *job) rolledBack(ctx context.Context, r *rollout, i int, way string) (next string, err error) {
 	err = j.rolled(ctx, r, i, i, way)
-	if way == wayTold && toShrink(ctx, err) {
+	if again := r.anew(r.units[i], way, shrinking(ctx, err)); again != "" {
 		if r.shrunk, err = j.madeAnew(ctx); err != nil {
 			return way, err
 		}
-		way = wayAnew
+		way = again
 		err = j.rolled(ctx, r, i, i, way)
 	}
 	if err != nil {
-		if way == wayBack && toShrink(ctx, err) {
+		if way == wayBack && shrinking(ctx, err) != "" {
 			err = lcm.AsError(err).WithHint("nothing is made smaller in place: roll the operation back once more, and what cannot be made smaller is made anew, without what is stored on it")
 		}
 		return way, err
 	}
-	if way == wayAnew {
-		way, r.shrunk = wayTold, nil
+	r.shrunk = nil
+	switch way {
+	case wayAnew:
+		return wayTold, nil
+	case wayDisk:
+		return wayBack, nil
 	}
 	return way, nil
 }
@@ -189,7 +193,8 @@ func (r *rollout) stack(n int) (*userdata.Stack, error) {
 func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) error {
 	u := r.units[i]
 	target := fmt.Sprintf("%s (%d of %d)", u.name, i+1, len(r.units))
-	if way == wayAnew {
+	anew := way == wayAnew || way == wayDisk
+	if anew {
 		target += ", anew"
 	}
 	return j.stackUpdated(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
@@ -199,7 +204,7 @@ func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) erro
 		}
 		return j.noted(r, s, note{way: way, n: n})(ctx)
 	}, func(ctx context.Context) error {
-		if r.mix.Remade(u.resources) || way == wayAnew { // other machines, with host keys of their own
+		if anew || r.mix.Remade(u.resources) { // other machines, with host keys of their own
 			j.w.ForgetVNFCs(u.vnfcs...)
 		}
 		if len(r.shrunk) == 0 {
