@@ -15,8 +15,8 @@ import (
 // quick is a simulated cloud whose seconds are short for Heat's test resources.
 var quick = simcloud.Options{HeatMinute: 6 * time.Second}
 
-// timed is a simulated cloud whose minutes are short for stacks, and which takes its time between attempts.
-var timed = simcloud.Options{HeatMinute: 500 * time.Millisecond, HeatRetry: 100 * time.Millisecond}
+// timed is one whose minutes are short.
+var timed = simcloud.Options{HeatMinute: 500 * time.Millisecond}
 
 func TestServers(t *testing.T) {
 	t.Parallel()

@@ -160,18 +160,28 @@ func TestFailureStopsNothing(t *testing.T) {
 	c.same("an update keeps what is there and makes the rest", []string{have["LONG"].id, have["N"].id, "CREATE_COMPLETE"}, []string{after["LONG"].id, after["N"].id, after["AFTER"].status})
 }
 
+// endless is a stack whose create takes longer than it may.
+const endless = hot + `
+parameters: {w: {type: number, default: 300}}
+resources:
+  N: {type: endless.yaml, properties: {w: {get_param: w}}}
+`
+
+const endlessFile = hot + `
+parameters: {w: {type: number}}
+resources:
+  R: {type: OS::Heat::TestResource, properties: {value: x, wait_secs: {get_param: w}}}
+`
+
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	c := connectWith(t, "timeout", timed)
-	c.withHuge()
-	body := one()
-	body["parameters"], body["timeout_mins"] = obj{"flavor": huge}, 1
-	s := c.begin("timeout", body)
+	s := c.begin("timeout", obj{"template": endless, "files": obj{"endless.yaml": endlessFile}, "timeout_mins": 1})
 	r := s.await("CREATE_FAILED")
 	c.same("a create that takes too long fails in two words", "Timed out", r.str("stack", "stack_status_reason"))
 	have := s.resources()
-	c.same("the nested stack's resource is aborted", "CREATE_FAILED", have["VDU-0"].status)
-	c.like("and says why", `^CREATE aborted \(Task create from TemplateResource "VDU-0" Stack "`+s.name+`" \[`+s.id+`\] Timed out\)$`, have["VDU-0"].reason)
-	s.update(obj{"parameters": obj{"flavor": "m1.tiny"}, "timeout_mins": 10}, "UPDATE_COMPLETE")
-	c.same("an update repairs it", "ACTIVE", c.server(s.resources()["VDU-0/VDU"].id).str("server", "status"))
+	c.same("the nested stack's resource is aborted", "CREATE_FAILED", have["N"].status)
+	c.like("and says why", `^CREATE aborted \(Task create from TemplateResource "N" Stack "`+s.name+`" \[`+s.id+`\] Timed out\)$`, have["N"].reason)
+	s.update(obj{"parameters": obj{"w": 0}, "timeout_mins": 10}, "UPDATE_COMPLETE")
+	c.same("an update repairs it", "CREATE_COMPLETE", s.resources()["N/R"].status)
 }
