@@ -19,8 +19,8 @@ import (
 )
 
 func main() {
-	b := bench{onboarded: map[string]string{}}
-	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, tour, crowd, cluster (default all)")
+	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
+	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, tour, crowd, cluster, fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
 	lab := flag.Bool("lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead")
@@ -51,6 +51,7 @@ type bench struct {
 	api       *client.Client
 	rows      [][]string
 	onboarded map[string]string // vnfdId by source tree
+	clusters  map[int]built     // by number of nodes
 }
 
 func (b *bench) wants(section string) bool {
@@ -102,7 +103,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 	for _, s := range []struct {
 		name string
 		run  func(context.Context, string) error
-	}{{"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"crowd", b.crowd}, {"cluster", b.cluster}} {
+	}{{"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"slow", b.slow}, {"crowd", b.crowd}, {"cluster", b.cluster}, {"fleet", b.fleet}} {
 		if !b.wants(s.name) {
 			continue
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
@@ -226,45 +225,7 @@ func (b *bench) tours(ctx context.Context, dir string) error {
 		slices.Sort(a.took)
 		b.row(s.name, fmt.Sprintf("%d tours", n), fmt.Sprintf("median %s, worst %s, %s CPU", ms(a.took[n/2]), ms(a.took[n-1]), ms(a.cpu/n)), counts(a.calls, n))
 	}
-	return b.slow(ctx, dir)
-}
-
-// slow counts the calls of an instantiation in a cloud that needs some time: most are looks at the stack.
-func (b *bench) slow(ctx context.Context, dir string) error {
-	vnfd, err := b.upload(ctx, dir, plain)
-	if err != nil {
-		return err
-	}
-	params, err := json.Marshal(stack.PlainParams("default", "", b.stack.Sim))
-	if err != nil {
-		return err
-	}
-	timing := func(server time.Duration) error {
-		create := map[string]simcloud.Duration{"OS::Nova::Server": simcloud.Duration(server)}
-		return b.stack.Control(ctx, http.MethodPatch, "/sim/timing", simcloud.Timing{Create: create}, nil)
-	}
-	for _, server := range []time.Duration{5 * time.Second, 20 * time.Second} {
-		if err := timing(server); err != nil {
-			return err
-		}
-		if err := b.stack.Control(ctx, http.MethodDelete, "/sim/calls", nil, nil); err != nil {
-			return err
-		}
-		ops, err := b.instantiate(ctx, vnfd, params, 1)
-		if err != nil {
-			return err
-		}
-		took, err := stack.Await(ctx, b.api, ops...)
-		if err != nil {
-			return err
-		}
-		calls, err := b.calls(ctx)
-		if err != nil {
-			return err
-		}
-		b.row("instantiate, slow cloud", fmt.Sprintf("server needs %.0f s", server.Seconds()), "added "+ms(took[0]-server), counts(calls, 1))
-	}
-	return timing(0)
+	return nil
 }
 
 // calls are those made to each service since they were last forgotten.
