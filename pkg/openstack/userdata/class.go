@@ -18,6 +18,9 @@ const (
 	Default Class = "DefaultUserData"
 )
 
+// aliases are classes that came with packages of other VNFMs and do what one of ours does.
+var aliases = map[Class]Class{"KubernetesClusterUserData": Default}
+
 // The members of additionalParams that choose the class. The file is not read, because the classes are built in, but a
 // request has to name both or none.
 const (
@@ -48,6 +51,9 @@ func Select(params sol.KeyValuePairs) (Class, []lcm.InvalidParam) {
 	}
 	s, _ := name.(string)
 	c := Class(s)
+	if a, ok := aliases[c]; ok {
+		c = a
+	}
 	if c != Standard && c != Default {
 		report(ParamClass, "is not a class that is built in; these are: %s, %s", Standard, Default)
 	}

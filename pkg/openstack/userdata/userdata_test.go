@@ -275,6 +275,7 @@ func TestSelect(t *testing.T) {
 	}{
 		"none":          {nil, userdata.Default, nil},
 		"standard":      {sol.KeyValuePairs{file: "./UserData/x.py", class: "StandardUserData"}, userdata.Standard, nil},
+		"v1 clusters":   {sol.KeyValuePairs{file: "x.py", class: "KubernetesClusterUserData"}, userdata.Default, nil},
 		"default named": {sol.KeyValuePairs{file: "x.py", class: "DefaultUserData"}, userdata.Default, nil},
 		"only the file": {sol.KeyValuePairs{file: "x.py"}, "", []string{"/additionalParams/" + class}},
 		"only a class":  {sol.KeyValuePairs{class: "StandardUserData"}, "StandardUserData", []string{"/additionalParams/" + file}},

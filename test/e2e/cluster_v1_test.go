@@ -1,0 +1,121 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+// v1Source is the package in the layout that users of older VNFMs have.
+const v1Source = "../../vnf-packages/kubernetes-cluster-v1"
+
+// v1File reads a parameter file of that package.
+func v1File(t *testing.T, file string) map[string]any {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var p map[string]any
+	require.NoError(t, json.Unmarshal(raw, &p))
+	return p
+}
+
+func v1Params(t *testing.T, name string) map[string]any {
+	t.Helper()
+	return v1File(t, filepath.Join(v1Source, "params", name+".json"))
+}
+
+// clusterV1 is a parameter file of that package, with the names of this cloud in it.
+func (w *world) clusterV1(flavour string) map[string]any {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), flavour+".json")
+	require.NoError(w.t, stack.LocalParams(filepath.Join(v1Source, "params", flavour+"_kubernetes_param_file.json"), file, w.cloud.Info()))
+	return v1File(w.t, file)
+}
+
+// Users of older VNFMs keep their packages and their requests: groups that Heat scales, aspects in place of VDUs, parameters given once.
+func TestClusterOfTheOlderLayoutLivesItsWholeLife(t *testing.T) {
+	t.Parallel()
+	for flavour, masters := range map[string]int{"simple": 1, "complex": 3, "podaffinity": 3} {
+		t.Run(flavour, func(t *testing.T) {
+			t.Parallel()
+			w, fleet := withMachines(t, nil)
+			id := w.create(w.onboard(v1Source))
+			w.completed(w.instantiate(id, w.clusterV1(flavour)))
+			small := w.members(id, masters, 2)
+
+			w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_out")))
+			w.members(id, masters, 3)
+			w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_in")))
+			require.ElementsMatch(t, small, w.members(id, masters, 2))
+
+			dead, worker := w.machineOf(id, "workerNode", 0)
+			fleet.PowerOff(dead)
+			heal := v1Params(t, "heal_node")
+			heal["vnfcInstanceId"] = []string{worker}
+			w.completed(w.task(id, sol.LcmOperationHeal, heal))
+			w.members(id, masters, 2)
+			if masters > 1 {
+				dead, master := w.machineOf(id, "masterNode", 0)
+				fleet.PowerOff(dead)
+				heal["vnfcInstanceId"] = []string{master}
+				w.completed(w.task(id, sol.LcmOperationHeal, heal))
+				w.members(id, masters, 2)
+			}
+			w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_out_new_login")))
+			w.members(id, masters, 3)
+			w.completed(w.task(id, sol.LcmOperationHeal, v1Params(t, "heal_cluster")))
+			w.members(id, masters, 3)
+			w.completed(w.task(id, sol.LcmOperationTerminate, v1Params(t, "terminate")))
+			w.gone()
+		})
+	}
+}
+
+// The volumes of a storage server that is no member of a group are registered, and are there again when it has been healed.
+func TestClusterOfTheOlderLayoutHasPersistentVolumes(t *testing.T) {
+	t.Parallel()
+	w, _ := withMachines(t, nil)
+	id := w.create(w.onboard(v1Source))
+	w.completed(w.instantiate(id, w.clusterV1("storage")))
+	registered := func() {
+		volumes := w.volumes(w.clientset(id))
+		require.Len(t, volumes, 3)
+		for name, v := range volumes {
+			require.Equal(t, corev1.VolumeAvailable, v.Status.Phase, name)
+			require.NotContains(t, []string{"", "192.0.2.1"}, v.Spec.NFS.Server, "the one in the manifest")
+		}
+	}
+	registered()
+	server, vnfc := w.machineOf(id, "storage_server", 0)
+	heal := v1Params(t, "heal_node")
+	heal["vnfcInstanceId"] = []string{vnfc}
+	w.completed(w.task(id, sol.LcmOperationHeal, heal))
+	healed, _ := w.machineOf(id, "storage_server", 0)
+	require.NotEqual(t, server, healed)
+	registered()
+	w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_out")))
+	registered()
+	w.completed(w.task(id, sol.LcmOperationTerminate, v1Params(t, "terminate")))
+	w.gone()
+}
+
+// clientset is a client of a cluster, from its kubeconfig.
+func (w *world) clientset(id string) kubernetes.Interface {
+	w.t.Helper()
+	raw, err := w.api.Kubeconfig(w.t.Context(), id)
+	require.NoError(w.t, err)
+	cfg, err := clientcmd.RESTConfigFromKubeConfig(raw)
+	require.NoError(w.t, err)
+	c, err := kubernetes.NewForConfig(cfg)
+	require.NoError(w.t, err)
+	return c
+}
