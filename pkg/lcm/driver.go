@@ -32,9 +32,8 @@ type Infra interface {
 	// Validate checks the request against the package without asking the VIM; it returns a
 	// CodeUnprocessable error with a pointer for everything that is wrong.
 	Validate(ctx context.Context, r Request) error
-	// Instantiate makes all VIM resources of the instance. It MUST adopt what a dead predecessor
-	// made, and MUST NOT do anything that can fail between creating the primary resource and
-	// recording its id.
+	// Instantiate makes all VIM resources of the instance. It MUST call Work.Hold before it makes the first, MUST adopt what a dead
+	// predecessor made, and MUST NOT do anything that can fail between creating the primary resource and recording its id.
 	Instantiate(ctx context.Context, w *Work) error
 	// Change carries out any other operation on an instantiated VNF: SCALE, SCALE_TO_LEVEL, CHANGE_FLAVOUR, HEAL, OPERATE,
 	// CHANGE_EXT_CONN and CHANGE_VNFPKG. What it has to reach is in Work.Op.Scope and the request; where it started is Work.Op.Before.

@@ -83,7 +83,7 @@ func (p *Planner) Plan(w *Work) (*Plan, error) {
 	switch w.Op.Type {
 	case sol.LcmOperationInstantiate:
 		plan.Processing = p.hooked(w, name, Phase{Name: "infra", Run: infra.Instantiate}, Phase{Name: "inventory", Run: inventory})
-		plan.Rollback = p.hooked(w, name+"_rollback", Phase{Name: "rollback_infra", Run: infra.Terminate})
+		plan.Rollback = p.hooked(w, name+"_rollback", Phase{Name: "rollback_infra", Run: unmade(infra)})
 		plan.Completed, plan.RolledBack = instantiated, notInstantiated
 	case sol.LcmOperationTerminate:
 		plan.Processing = p.hooked(w, name, Phase{Name: "infra", Run: infra.Terminate})
@@ -94,6 +94,16 @@ func (p *Planner) Plan(w *Work) (*Plan, error) {
 		plan.Completed, plan.RolledBack = changed, restored
 	}
 	return plan, nil
+}
+
+// unmade takes back an instantiation. When nothing was ever made the VIM is not asked: it may be one that nobody can enter.
+func unmade(infra Infra) func(context.Context, *Work) error {
+	return func(ctx context.Context, w *Work) error {
+		if !w.Instance.HoldsResources {
+			return nil
+		}
+		return infra.Terminate(ctx, w)
+	}
 }
 
 // takeInventory reads what is there and completes it. What is half read is not kept.

@@ -32,6 +32,7 @@ func (t *tick) run(ctx context.Context) (time.Duration, bool, error) {
 	defer cancel()
 	var err error
 	t.work, err = t.Runner.work(ctx, t.op, t.instance)
+	t.work.commit = func(ctx context.Context) error { return t.commit(ctx) }
 	if err == nil {
 		t.plan, err = t.Planner.Plan(t.work)
 	}
@@ -278,9 +279,6 @@ func (t *tick) move(ctx context.Context, ev Event) (time.Duration, bool, error) 
 		t.op.FailedIn = t.op.State
 	}
 	t.op.Cancel = ""
-	if ev == EventGranted && t.op.Type == sol.LcmOperationInstantiate {
-		t.instance.HoldsResources = true // committed before the first of them is made
-	}
 	t.op.State, t.op.StateEntered, t.op.Waiting = to, t.Clock.Now(), ""
 	switch {
 	case to == sol.LcmOperationStateFailedTemp: // Phase shows where, and a retry goes on there

@@ -36,6 +36,7 @@ type Work struct {
 	phase   string
 	journal Journal
 	effects Effects
+	commit  func(context.Context) error
 }
 
 // Origin is what the resources of an instance are made from.
@@ -74,6 +75,16 @@ func (w *Work) ForgetVNFCs(ids ...string) {
 			w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, id)
 		}
 	}
+}
+
+// Hold records, before it returns, that the VIM may hold resources of the instance from now on. An Infra calls it, outside of steps, once it is
+// known in the VIM and before it makes the first resource: an instance that never got so far is rolled back and deleted without asking the VIM.
+func (w *Work) Hold(ctx context.Context) error {
+	if w.Instance.HoldsResources {
+		return nil
+	}
+	w.Instance.HoldsResources = true
+	return w.commit(ctx)
 }
 
 // Params returns the additionalParams that hold for the operation: those that the instance remembers, with the request's over them.

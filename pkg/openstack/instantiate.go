@@ -16,6 +16,9 @@ func (d *Driver) Instantiate(ctx context.Context, w *lcm.Work) error {
 	if err != nil {
 		return err
 	}
+	if err := w.Hold(ctx); err != nil {
+		return err
+	}
 	if err := j.settle(j.provideImages(ctx)); err != nil {
 		return err
 	}
@@ -49,8 +52,12 @@ const unlisted = 3 * time.Second
 // the rest. When that fails too, the next retry deletes it and makes a new one.
 func (j *job) stackCreated(ctx context.Context, s *lcm.Step, name string) error {
 	var cp creation
-	if _, err := s.Load(&cp); err != nil {
+	begun, err := s.Load(&cp)
+	if err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
+	}
+	if !begun { // as a rule there is none; if there is, Heat says so
+		return j.startStack(ctx, s, name, cp.Zones)
 	}
 	st, err := j.findStack(ctx, name)
 	if err != nil {

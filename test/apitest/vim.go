@@ -85,6 +85,9 @@ func (v *VIM) Validate(_ context.Context, r lcm.Request) error {
 
 // Instantiate implements lcm.Infra.
 func (v *VIM) Instantiate(ctx context.Context, w *lcm.Work) error {
+	if err := w.Hold(ctx); err != nil {
+		return err
+	}
 	return w.Step(ctx, "create stack", "vnf-"+w.Instance.ID, func(ctx context.Context, s *lcm.Step) error {
 		s.Logf(ctx, "the first line")
 		s.Logf(ctx, "the second line")

@@ -101,6 +101,30 @@ func TestFailLeavesTheRestAndTheNextInstantiationReplacesIt(t *testing.T) {
 	require.NoError(t, w.api.DeleteInstance(t.Context(), id))
 }
 
+// A cloud that nobody can enter has made nothing, so that neither a rollback nor the deletion of the instance needs it.
+func TestCloudThatCannotBeEnteredHoldsNoInstanceCaptive(t *testing.T) {
+	t.Parallel()
+	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)
+	vnfd := w.onboard(plainSource)
+	for name, steer := range map[string]func(op string) error{
+		"rolled back": func(op string) error { return w.api.Rollback(t.Context(), op) },
+		"given up":    func(op string) error { return w.api.Fail(t.Context(), op) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			params := w.plain("default")
+			for _, v := range params["vimConnectionInfo"].(map[string]any) {
+				v.(sol.VimConnectionInfo).AccessInfo["password"] = "wrong"
+			}
+			id := w.create(vnfd)
+			o := w.failed(w.instantiate(id, params))
+			require.Contains(t, o.Error.Detail, "401")
+			require.NoError(t, steer(o.ID))
+			require.Contains(t, []sol.LcmOperationStateType{sol.LcmOperationStateRolledBack, sol.LcmOperationStateFailed}, w.resting(o.ID).OperationState)
+			require.NoError(t, w.api.DeleteInstance(t.Context(), id))
+		})
+	}
+}
+
 // A VIM that is away for a moment costs time and nothing else, and everybody can see it.
 func TestVIMThatIsAwayForAMomentIsWaitedForVisibly(t *testing.T) {
 	t.Parallel()
