@@ -1,13 +1,16 @@
 package crash_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
 // clusterDeaths are the places in the making of a cluster where a node dies: both sides of every boundary between phases, and in
@@ -78,6 +81,112 @@ func TestDeathWhileAClusterIsMade(t *testing.T) {
 			}
 			t.Logf("%d deaths in %s; the next node was ready after %s and had finished %s later on average",
 				l.deaths, time.Since(began).Round(time.Millisecond), avg(l.ready), avg(l.rest))
+		})
+	}
+}
+
+// fading is a cluster whose nodes of the VNFM die while it changes.
+type fading struct {
+	*lane
+	fleet *machine.Fleet
+}
+
+// scaled is a scaling of the workers by two.
+func (f *fading) scaled(typ sol.ScaleType) task {
+	return f.asks(sol.LcmOperationScale, func(*client.Client, string) any {
+		return sol.ScaleVnfRequest{Type: typ, AspectID: "workerNode_scale", NumberOfSteps: 2}
+	})
+}
+
+// healed is a heal of the first VNFC of a VDU; its machine is dead, or as well as ever.
+func (f *fading) healed(vdu string, dead bool) task {
+	return f.asks(sol.LcmOperationHeal, func(api *client.Client, instance string) any {
+		i, err := api.Instance(f.t.Context(), instance)
+		require.NoError(f.t, err)
+		r := i.InstantiatedVnfInfo.VnfcResourceInfo[slices.IndexFunc(i.InstantiatedVnfInfo.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.VduID == vdu })]
+		if dead {
+			f.fleet.PowerOff(r.ComputeResource.ResourceID)
+		}
+		v := slices.IndexFunc(i.InstantiatedVnfInfo.VnfcInfo, func(v sol.VnfcInfo) bool { return v.VnfcResourceInfoID == r.ID })
+		return sol.HealVnfRequest{VnfcInstanceID: []string{i.InstantiatedVnfInfo.VnfcInfo[v].ID}}
+	})
+}
+
+// rebuilt is a heal of everything.
+func (f *fading) rebuilt() task {
+	return f.asks(sol.LcmOperationHeal, func(*client.Client, string) any {
+		return sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}
+	})
+}
+
+func (f *fading) asks(typ sol.LcmOperationType, body func(*client.Client, string) any) task {
+	return func(api *client.Client, instance string) (string, error) {
+		return api.Start(f.t.Context(), instance, typ, body(api, instance))
+	}
+}
+
+// A node dies while a cluster grows, shrinks or is healed, at a write of any kind. The next goes on: no machine joins twice, nothing that
+// was done to one is done again, etcd counts every master once.
+func TestDeathWhileAClusterChanges(t *testing.T) {
+	t.Parallel()
+	scale := []string{"grant", "scale_start", "infra", "inventory", "scale_end"}
+	heal := []string{"grant", "heal_start", "infra", "inventory", "heal_end"}
+	for _, tt := range []struct {
+		name, flavour string
+		jobs          func(f *fading) []*job
+	}{
+		{"workers come and go", "simple", func(f *fading) []*job {
+			return []*job{
+				{typ: sol.LcmOperationScale, do: f.scaled(sol.ScaleTypeOut), phases: scale},
+				{typ: sol.LcmOperationScale, do: f.scaled(sol.ScaleTypeIn), phases: scale},
+			}
+		}},
+		{"a worker is healed", "simple", func(f *fading) []*job {
+			return []*job{
+				{typ: sol.LcmOperationHeal, do: f.healed("workerNode", true), phases: heal},
+				{typ: sol.LcmOperationHeal, do: f.healed("workerNode", false), phases: heal},
+			}
+		}},
+		{"a master is healed", "complex", func(f *fading) []*job {
+			return []*job{{typ: sol.LcmOperationHeal, do: f.healed("masterNode", true), phases: heal}}
+		}},
+		{"the storage server is healed", "storage", func(f *fading) []*job {
+			return []*job{{typ: sol.LcmOperationHeal, do: f.healed("storage_server", false), phases: heal}}
+		}},
+		{"everything is healed", "storage", func(f *fading) []*job {
+			return []*job{{typ: sol.LcmOperationHeal, do: f.rebuilt(), phases: heal}}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			database := devpg.TestURL(t)
+			cloud, fleet := startMachines(t)
+			w := newWorld(t, cloud, database, devpg.Pool(t, database))
+			f := &fading{&lane{world: w, node: spawn(t, database, w.data)}, fleet}
+			id := w.create(f.node.api, w.onboard(f.node.api, clusterSource))
+			f.run(&job{typ: sol.LcmOperationInstantiate, do: w.instantiate(w.cluster(tt.flavour)), phases: []string{"grant", "infra", "inventory", "instantiate_end"}, survived: true}, id, death{})
+			w.healthy(f.node.api, fleet, id)
+
+			jobs := tt.jobs(f)
+			every := stride()
+			if testing.Short() {
+				every *= 4
+			}
+			for n := 1; slices.ContainsFunc(jobs, func(j *job) bool { return !j.survived }); n += every {
+				for _, j := range jobs {
+					f.run(j, id, death{Nth: (n + 1) / 2, After: n%2 == 0})
+					w.oneStack(id)
+					w.healthy(f.node.api, fleet, id)
+					w.changedOnce(f.node.api, fleet, id, f.newest(f.node.api, id, j.typ))
+				}
+			}
+			t.Logf("%d deaths; the next node had finished %s later on average", f.deaths, avg(f.rest))
+			require.Positive(t, f.deaths)
+			op, err := w.terminate()(f.node.api, id)
+			require.NoError(t, err)
+			w.completed(f.node.api, op, 30*time.Second)
+			w.gone()
+			require.Empty(t, fleet.Snapshot())
 		})
 	}
 }

@@ -84,6 +84,7 @@ func (l *lane) run(j *job, instance string, d death) {
 	if j.survived {
 		d = death{}
 	}
+	last := l.newest(l.node.api, instance, j.typ)
 	require.True(l.t, l.node.arm(d))
 	op, err := j.do(l.node.api, instance)
 	at := fmt.Sprintf("%s, death %+v", j.typ, d)
@@ -99,7 +100,7 @@ func (l *lane) run(j *job, instance string, d death) {
 		if op == "" {
 			op = l.newest(l.node.api, instance, j.typ)
 		}
-		if op == "" { // it died before anything was written: its user asks again
+		if op == last { // it died before anything was written: its user asks again
 			require.False(l.t, d.After, at)
 			op, err = j.do(l.node.api, instance)
 			require.NoError(l.t, err, at)
@@ -131,7 +132,7 @@ func (l *lane) await(op string) {
 			require.ErrorAs(l.t, err, &away)
 			continue
 		}
-		if o.OperationState == sol.LcmOperationStateCompleted {
+		if o.OperationState == sol.LcmOperationStateCompleted || o.OperationState == sol.LcmOperationStateFailedTemp {
 			return
 		}
 	}
