@@ -11,7 +11,54 @@ import (
 )
 
 // The parameters have two dialects. One names the machines of a role by vdu_id, the other, that of older requests, by aspect_id: the scaling
-// aspect that the VNFD has for them. aspect_id may be left out there; then the VDU is the one that nic_cp_name belongs to.
+// aspect that the VNFD has for them. aspect_id may be left out for one of them; then the VDU is the one that nic_cp_name belongs to.
+
+// olderPodCIDR is the network of pods when a request of the older dialect names none.
+const olderPodCIDR = "192.168.0.0/16"
+
+// older says whether the parameters are of the older dialect: a role has an aspect_id, and none a vdu_id.
+func (g group) older() bool {
+	found := false
+	for _, role := range []string{"master_node", "worker_node"} {
+		m, _ := group{r: &reader{}, m: g.m}.object(role, false)
+		if v, ok := m.m["vdu_id"]; ok && v != nil {
+			return false
+		}
+		_, ok := m.m["aspect_id"]
+		found = found || ok
+	}
+	return found
+}
+
+// missing reports a member that may not be missing, in the words that the dialect's users know.
+func (g group) missing(member string) {
+	switch {
+	case g.r.older:
+		g.fail(member, fmt.Sprintf("The %s in the additionalParams does not exist.", member))
+	case g.name == "":
+		g.fail(member, member+" is not defined in additionalParams.")
+	default:
+		g.fail(member, fmt.Sprintf("%s %s is not defined in additionalParams.", g.name, member))
+	}
+}
+
+// invalid reports a member with a value that cannot be.
+func (g group) invalid(member, why string) {
+	if g.r.older {
+		g.fail(member, fmt.Sprintf("The %s in the additionalParams is invalid: %s", member, why))
+		return
+	}
+	g.fail(member, fmt.Sprintf("%s %s %s", g.name, member, why))
+}
+
+// noScript reports that there is no installation script, as every dialect does.
+func (g group) noScript() {
+	if g.r.older {
+		g.missing("script_path")
+		return
+	}
+	g.fail("script_path", "The script_path in the additionalParams is invalid.")
+}
 
 // vdu finds the VDU whose machines play the role.
 func (g group) vdu(f *vnfd.Flavour, nicCP string) string {

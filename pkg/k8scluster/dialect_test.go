@@ -50,11 +50,75 @@ func TestAspectsSayWhichMachinesAreMeant(t *testing.T) {
 
 	a := aspectParams()
 	install, _ := a[ParamKey].(map[string]any)
-	delete(install["master_node"].(map[string]any), "aspect_id") //nolint:forcetypeassert // made above
+	master, _ := install["master_node"].(map[string]any)
+	delete(master, "aspect_id")
+	delete(master, "pod_cidr")
 	p, bad = parse(a, aspectFlavour())
-	require.Equal(t, "masterNode", p.master.vdu)
+	require.Empty(t, bad)
+	require.Equal(t, []string{"masterNode", "192.168.0.0/16"}, []string{p.master.vdu, p.podCIDR}, "the network that is usual there")
+
+	worker, _ := install["worker_node"].(map[string]any)
+	delete(worker, "aspect_id")
+	master["pod_cidr"] = "192.168.3.0/16"
+	_, bad = parse(a, aspectFlavour())
 	require.Len(t, bad, 1, "only that dialect has host bits")
 	require.Contains(t, bad[0].Pointer, "/master_node/pod_cidr")
+}
+
+// Users who know the older driver's words find them again, with the place in the request.
+func TestMissingParametersAreToldInTheWordsOfTheirDialect(t *testing.T) {
+	t.Parallel()
+	const base = "/additionalParams/" + ParamKey
+	for name, tt := range map[string]struct {
+		spoil func(install, master, worker map[string]any)
+		want  map[string]string
+	}{
+		"nodes": {func(_, m, w map[string]any) {
+			for _, member := range []string{"username", "ssh_cp_name", "cluster_cp_name"} {
+				delete(m, member)
+			}
+			w["password"] = ""
+		}, map[string]string{
+			"/master_node/username":        "The username in the additionalParams does not exist.",
+			"/master_node/ssh_cp_name":     "The ssh_cp_name in the additionalParams does not exist.",
+			"/master_node/cluster_cp_name": "The cluster_cp_name in the additionalParams does not exist.",
+			"/worker_node/password":        "The password in the additionalParams does not exist.",
+		}},
+		"script":  {func(i, _, _ map[string]any) { delete(i, "script_path") }, map[string]string{"/script_path": "The script_path in the additionalParams does not exist."}},
+		"masters": {func(i, _, _ map[string]any) { delete(i, "master_node") }, map[string]string{"/master_node": "The master_node in the additionalParams does not exist."}},
+		"networks": {func(_, m, _ map[string]any) { m["pod_cidr"], m["cluster_cidr"] = "many", "10.0.0.0/33" }, map[string]string{
+			"/master_node/pod_cidr":     `The pod_cidr in the additionalParams is invalid: "many" is not an IPv4 network such as 192.168.0.0/16.`,
+			"/master_node/cluster_cidr": `The cluster_cidr in the additionalParams is invalid: "10.0.0.0/33" is not an IPv4 network such as 10.96.0.0/12.`,
+		}},
+		"storage": {func(i, _, _ map[string]any) {
+			i["storage_server"] = map[string]any{
+				"ssh_cp_name": "storage_server_CP", "vdu_id": "workerNode", "username": "ubuntu",
+				"cinder_volume_setup_params": []any{map[string]any{"mount_to": "/volume"}}, "nfs_server_setup_params": []any{map[string]any{"export_dir": "/volume/nfs"}},
+			}
+			i["pv_registration_params"] = []any{map[string]any{}}
+		}, map[string]string{
+			"/storage_server/password":                                        "The password in the additionalParams does not exist.",
+			"/storage_server/cinder_volume_setup_params/0/volume_resource_id": "The volume_resource_id in the additionalParams does not exist.",
+			"/storage_server/nfs_server_setup_params/0/export_to":             "The export_to in the additionalParams does not exist.",
+			"/pv_registration_params/0/pv_manifest_file_path":                 "The pv_manifest_file_path in the additionalParams does not exist.",
+			"/pv_registration_params/0/nfs_server_cp":                         "The nfs_server_cp in the additionalParams does not exist.",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := aspectParams()
+			install, _ := a[ParamKey].(map[string]any)
+			master, _ := install["master_node"].(map[string]any)
+			worker, _ := install["worker_node"].(map[string]any)
+			tt.spoil(install, master, worker)
+			_, bad := parse(a, aspectFlavour())
+			got := map[string]string{}
+			for _, b := range bad {
+				got[strings.TrimPrefix(b.Pointer, base)] = b.Detail
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
 }
 
 func TestAspectsThatSayNothingAreRefused(t *testing.T) {

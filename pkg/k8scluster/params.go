@@ -71,6 +71,8 @@ var laterParams = []string{"helm_installation_script_path", "private_registry_co
 // reader walks the parameters and gathers everything that is wrong.
 type reader struct {
 	bad []lcm.InvalidParam
+	// older says that the request is of the older dialect.
+	older bool
 }
 
 // group is one JSON object of the parameters.
@@ -106,7 +108,7 @@ func (g group) text(member string) string {
 func (g group) must(member string) string {
 	s := g.text(member)
 	if v, ok := g.m[member]; (!ok || v == nil || v == "") && s == "" {
-		g.fail(member, fmt.Sprintf("%s %s is not defined in additionalParams.", g.name, member))
+		g.missing(member)
 	}
 	return s
 }
@@ -117,7 +119,7 @@ func (g group) object(member string, required bool) (group, bool) {
 	v, ok := g.m[member]
 	if !ok || v == nil {
 		if required {
-			sub.fail("", member+" is not defined in additionalParams.")
+			group{r: g.r, pointer: g.pointer}.missing(member)
 		}
 		return sub, false
 	}
@@ -140,12 +142,11 @@ func (g group) cidr(member, def string) string {
 		return def
 	}
 	p, err := netip.ParsePrefix(s)
-	_, older := g.m["aspect_id"]
-	if err == nil && older {
+	if err == nil && g.r.older {
 		p = p.Masked() // the examples of that dialect have host bits
 	}
 	if err != nil || !p.Addr().Is4() || p != p.Masked() {
-		g.fail(member, fmt.Sprintf("%s %s %q is not an IPv4 network such as %s.", g.name, member, s, cmp.Or(def, "192.0.2.0/24")))
+		g.invalid(member, fmt.Sprintf("%q is not an IPv4 network such as %s.", s, cmp.Or(def, "192.0.2.0/24")))
 		return s
 	}
 	return p.String()
@@ -186,6 +187,10 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour) (params, []lcm.Invalid
 	if !ok {
 		return params{}, r.bad
 	}
+	podCIDR := defaultPodCIDR
+	if r.older = root.older(); r.older {
+		podCIDR = olderPodCIDR
+	}
 	p := params{
 		script:            strings.TrimPrefix(root.text("script_path"), "./"),
 		vimName:           root.text("vim_name"),
@@ -193,7 +198,7 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour) (params, []lcm.Invalid
 		ciliumVersion:     root.matching("cilium_version", ciliumText, "1.18.4"),
 	}
 	if p.script == "" {
-		root.fail("script_path", "The script_path in the additionalParams is invalid.")
+		root.noScript()
 	}
 	if len(p.vimName) > 255 || strings.ContainsFunc(p.vimName, func(c rune) bool { return c < ' ' }) {
 		root.fail("vim_name", "vim_name is longer than 255 bytes or has control characters.")
@@ -205,7 +210,7 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour) (params, []lcm.Invalid
 	}
 	if m, ok := root.object("master_node", true); ok {
 		p.master = top.override("master_node", m.login(f))
-		p.podCIDR, p.serviceCIDR = m.cidr("pod_cidr", defaultPodCIDR), m.cidr("cluster_cidr", defaultServiceCIDR)
+		p.podCIDR, p.serviceCIDR = m.cidr("pod_cidr", podCIDR), m.cidr("cluster_cidr", defaultServiceCIDR)
 		m.apart(p.podCIDR, p.serviceCIDR)
 		p.clusterCP, p.clusterFIP = m.must("cluster_cp_name"), m.text("cluster_fip_name")
 	}

@@ -50,7 +50,7 @@ func (g group) list(member string, required bool) []group {
 	case ok && v != nil && !isList:
 		g.fail(member, fmt.Sprintf("%s %s is not a list.", g.name, member))
 	case required && len(items) == 0:
-		g.fail(member, fmt.Sprintf("%s %s is not defined in additionalParams.", g.name, member))
+		g.missing(member)
 	}
 	var out []group
 	for i, item := range items {
