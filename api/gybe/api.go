@@ -29,6 +29,8 @@ type API struct {
 	Kubeconfig func(c sol.VimConnectionInfo, cluster string) ([]byte, error)
 	// KubernetesType is the vimType of connections that Kubeconfig understands.
 	KubernetesType string
+	// Clusters answers for instances that are Kubernetes clusters.
+	Clusters Clusters
 	// Streams bounds the followers of the feed at the same time.
 	Streams int
 	// Stopping is closed when the server stops: event streams end then.
@@ -70,6 +72,12 @@ func (a *API) Mount(f *frame.Frame) {
 		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.kubeconfig,
 			Produces: []string{"application/yaml", "text/plain"}, Query: []string{},
+		},
+		{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/nodes", Handle: a.clusterNodes, Produces: frame.JSON, Query: []string{}},
+		{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/ssh_hosts", Handle: a.sshHosts, Produces: frame.JSON, Query: []string{}},
+		{
+			Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}/ssh_hosts/{vnfcInstanceId}/host_key",
+			Handle: a.forgetHostKey, Query: []string{},
 		},
 		{
 			Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/progress", Handle: a.progress,

@@ -31,11 +31,12 @@ type bundle struct {
 	client   *client.Client
 	stopping chan struct{}
 	notReady error
+	clusters *fixed
 }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	b := &bundle{Domain: apitest.NewDomain(t), stopping: make(chan struct{})}
+	b := &bundle{Domain: apitest.NewDomain(t), stopping: make(chan struct{}), clusters: &fixed{}}
 	feed := store.NewFeed(b.Store)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -54,6 +55,7 @@ func setup(t *testing.T) *bundle {
 			return a.Kubeconfig(cluster)
 		},
 		KubernetesType: kubernetes.VimType,
+		Clusters:       b.clusters,
 		Ready:          func(context.Context) error { return b.notReady },
 	}).Mount)
 	var err error

@@ -2,9 +2,8 @@ package gybe
 
 import (
 	"cmp"
-	"maps"
+	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/gybe-nfv/gybe/api/frame"
@@ -21,7 +20,7 @@ func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	conn, ok := a.cluster(i)
+	conn, ok := i.OwnVim(a.KubernetesType)
 	if !ok {
 		return a.noCluster(i)
 	}
@@ -29,6 +28,7 @@ func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
+	r.Note(slog.String("handed_out", "administrator's token of the cluster")) // the log is where it can be seen who had it
 	h := w.Header()
 	h.Set("Content-Type", "application/yaml")
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
@@ -36,17 +36,6 @@ func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(raw)
 	return nil
-}
-
-// cluster finds the connection to the Kubernetes cluster that the instance itself is.
-func (a *API) cluster(i *lcm.Instance) (sol.VimConnectionInfo, bool) {
-	for _, key := range slices.Sorted(maps.Keys(i.VimConnections)) {
-		c := i.VimConnections[key]
-		if owner, _ := c.Extra[lcm.ExtraOwner].(string); owner == i.ID && c.VimType == a.KubernetesType {
-			return c, true
-		}
-	}
-	return sol.VimConnectionInfo{}, false
 }
 
 // noCluster says why there is no kubeconfig: not yet, or never.

@@ -19,6 +19,7 @@ type drivers struct {
 	infras    map[string]lcm.Infra // by vimType
 	mgmt      mgmt.Registry
 	openstack *openstack.Driver
+	cluster   *k8scluster.Driver
 	machines  *remote.Pool
 }
 
@@ -36,11 +37,10 @@ func newDrivers(a *App) *drivers {
 		keys = anyKey{}
 	}
 	d.machines = remote.NewPool(remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout}, 0)
-	d.mgmt = mgmt.Registry{
-		k8scluster.Name: k8scluster.New(k8scluster.Options{
-			Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout, Log: a.log,
-		}),
-	}
+	d.cluster = k8scluster.New(k8scluster.Options{
+		Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout, Log: a.log,
+	})
+	d.mgmt = mgmt.Registry{k8scluster.Name: d.cluster}
 	return d
 }
 

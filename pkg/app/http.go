@@ -72,7 +72,8 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	(&vims.API{Store: a.store, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
 	(&gybe.API{
 		Service: a.service, Store: a.store, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
-		Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
+		Clusters: clusters{a.drivers.cluster, a.packages, a.store},
+		Streams:  a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}).Mount(a.frame)
 	a.server = &http.Server{
 		Handler: a.withConsole(a.frame), ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),

@@ -27,6 +27,30 @@ func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, err
 	return raw, nil
 }
 
+// Cluster lists the machines of an instance that is a Kubernetes cluster, with what the cluster says about its nodes.
+func (c *Client) Cluster(ctx context.Context, instanceID string) (*wire.Cluster, error) {
+	var out wire.Cluster
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/nodes"}, &out)
+	return &out, err
+}
+
+// SSHHosts lists how the machines of an instance that is a Kubernetes cluster are reached over SSH.
+func (c *Client) SSHHosts(ctx context.Context, instanceID string) ([]wire.SSHHost, error) {
+	var out []wire.SSHHost
+	_, err := c.call(ctx, request{method: http.MethodGet, path: sshHosts(instanceID)}, &out)
+	return out, err
+}
+
+// ForgetHostKey makes the next login to the machine of a VNFC pin its host key anew.
+func (c *Client) ForgetHostKey(ctx context.Context, instanceID, vnfc string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: sshHosts(instanceID) + "/" + url.PathEscape(vnfc) + "/host_key"}, nil)
+	return err
+}
+
+func sshHosts(instanceID string) string {
+	return "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/ssh_hosts"
+}
+
 // Progress reads how far an operation is, with at most lines lines of output after the cursor since; "" is
 // the beginning.
 func (c *Client) Progress(ctx context.Context, opID, since string, lines int) (*wire.Progress, error) {

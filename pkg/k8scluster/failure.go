@@ -21,7 +21,7 @@ func nodeError(n node, doing string, err error) error {
 		e.Class = lcm.Auth
 		e.Hint = "check username, password or private_key of the node in " + ParamKey + "; the image must allow this way of logging in"
 	case remote.KindHostKey:
-		e.Hint = "if the machine was rebuilt on purpose, let the VNFM forget its key; if not, find out what answers at this address"
+		e.Hint = "if the machine was rebuilt on purpose, let its key be forgotten: gybe vnf ssh-hosts INSTANCE --forget " + n.vnfc + "; if not, find out what answers at this address"
 	case remote.KindTimeout, remote.KindUnreachable, remote.KindRefused:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
 		e.Hint = "check that the machine has booted, and that routers, floating IPs and security groups let the VNFM reach its SSH port"

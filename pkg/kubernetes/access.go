@@ -60,8 +60,8 @@ func FromVim(c sol.VimConnectionInfo) (Access, error) {
 func (a Access) Kubeconfig(cluster string) ([]byte, error) {
 	out, err := clientcmd.Write(api.Config{
 		Clusters:       map[string]*api.Cluster{cluster: {Server: a.Endpoint, CertificateAuthorityData: a.CA}},
-		AuthInfos:      map[string]*api.AuthInfo{ServiceAccount: {Token: a.Token}},
-		Contexts:       map[string]*api.Context{cluster: {Cluster: cluster, AuthInfo: ServiceAccount}},
+		AuthInfos:      map[string]*api.AuthInfo{userOf(cluster): {Token: a.Token}},
+		Contexts:       map[string]*api.Context{cluster: {Cluster: cluster, AuthInfo: userOf(cluster)}},
 		CurrentContext: cluster,
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -69,14 +71,28 @@ func (c *Client) Evict(ctx context.Context, p Pod) (refused string, err error) {
 		return "", err
 	}
 	err = c.rest.Post().AbsPath("/api/v1/namespaces", p.Namespace, "pods", p.Name, "eviction").
-		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+		SetHeader("Content-Type", "application/json").Body(body).
+		MaxRetries(0). // the caller has other pods to ask, and a time limit
+		Do(ctx).Error()
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another pod of the same name
 		return "", nil
 	case apierrors.IsTooManyRequests(err):
-		return err.Error(), nil
+		return whole(err), nil
 	}
 	return "", c.failed("evict pod "+p.String(), err)
+}
+
+// whole is what an API server says with its causes: for an eviction these name the disruption budget and count its pods.
+func whole(err error) string {
+	words := []string{err.Error()}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			words = append(words, cause.Message)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // DeleteNode removes a node from the cluster; one that is not there is as good.

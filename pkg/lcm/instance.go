@@ -128,5 +128,16 @@ func PrimaryVim(conns map[string]sol.VimConnectionInfo) (string, sol.VimConnecti
 	return "", sol.VimConnectionInfo{}, false
 }
 
+// OwnVim returns the connection to the VIM of a type that the instance itself has made; false when there is none.
+func (i *Instance) OwnVim(vimType string) (sol.VimConnectionInfo, bool) {
+	for _, k := range slices.Sorted(maps.Keys(i.VimConnections)) {
+		c := i.VimConnections[k]
+		if owner, _ := c.Extra[ExtraOwner].(string); owner == i.ID && c.VimType == vimType {
+			return c, true
+		}
+	}
+	return sol.VimConnectionInfo{}, false
+}
+
 // ExtraOwner is the key in VimConnectionInfo.extra that marks a VIM made by a VNF instance; its value is the instance id.
 const ExtraOwner = "gybe.vnfInstanceId"

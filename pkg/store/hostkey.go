@@ -22,6 +22,24 @@ func (s *Store) LookupHostKey(ctx context.Context, vnfc string) (*HostKey, error
 	return k, fault("look up host key", err)
 }
 
+// HostKeys returns the keys that are pinned for VNFCs, by VNFC; those without one are absent.
+func (s *Store) HostKeys(ctx context.Context, vnfcs []string) (map[string]HostKey, error) {
+	type row struct {
+		VNFC      string `db:"vnfc_id"`
+		Algorithm string `db:"algorithm"`
+		Key       []byte `db:"key"`
+	}
+	rows, err := all[row](s.pool.Query(ctx, "SELECT vnfc_id, algorithm, key FROM ssh_host_key WHERE vnfc_id = ANY($1)", vnfcs))
+	if err != nil {
+		return nil, fault("read host keys", err)
+	}
+	out := map[string]HostKey{}
+	for _, r := range rows {
+		out[r.VNFC] = HostKey{Type: r.Algorithm, Key: r.Key}
+	}
+	return out, nil
+}
+
 // PinHostKey records a key as that of a VNFC unless one is recorded already, and returns the recorded one: of several
 // callers at once all get the same. source says where the key comes from ("first use", "console").
 func (s *Store) PinHostKey(ctx context.Context, vnfc string, k HostKey, source string) (HostKey, error) {

@@ -17,7 +17,7 @@ func (a *app) vnfCommand() *cobra.Command {
 		Use: "vnf", Short: "VNF instances and their lifecycle",
 		Long: "VNF instances and their lifecycle. An instance can be named by id, by the beginning of its id, or by name.",
 	}
-	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfKubeconfig(), a.vnfLeftovers(),
+	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfNodes(), a.vnfKubeconfig(), a.vnfSSHHosts(), a.vnfLeftovers(),
 		a.vnfInstantiate(), a.vnfScale(), a.vnfScaleToLevel(), a.vnfChangeFlavour(), a.vnfHeal(), a.vnfOperate(),
 		a.vnfChangeExtConn(), a.vnfChangePackage(), a.vnfModify(), a.vnfTerminate())
 	return cmd
@@ -136,30 +136,6 @@ func (a *app) vnfDelete() *cobra.Command {
 	cmd := &cobra.Command{Use: "delete INSTANCE", Short: "Delete a VNF instance that has no resources", Args: cobra.ExactArgs(1)}
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
 		return c.DeleteInstance(ctx, id)
-	})
-}
-
-func (a *app) vnfKubeconfig() *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
-		Use: "kubeconfig INSTANCE", Short: "Get the kubeconfig of the cluster that a VNF instance is", Args: cobra.ExactArgs(1),
-		Long: "Get the kubeconfig of the cluster that a VNF instance is. Whoever has it can do everything in the cluster.",
-	}
-	cmd.Flags().StringVarP(&file, "file", "f", "", "write it to this file, readable by you only, instead of standard output")
-	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
-		raw, err := c.Kubeconfig(ctx, id)
-		if err != nil {
-			return err
-		}
-		if file == "" {
-			_, err = a.env.Stdout.Write(raw)
-			return err
-		}
-		if err := os.WriteFile(file, raw, 0o600); err != nil {
-			return err
-		}
-		printf(a.env.Stderr, "kubectl --kubeconfig %s get nodes\n", file)
-		return os.Chmod(file, 0o600) // it may have been there with other rights
 	})
 }
 

@@ -42,15 +42,7 @@ made anew. --all goes further: of the VNFCs, their storages as well; of the VNF,
 		return nil
 	}}
 	cmd = a.taskCommand(t)
-	first, more := cmd.ValidArgsFunction, a.ofInstance(func(i *sol.VnfInstance, given []string) []cobra.Completion {
-		var out []cobra.Completion
-		for _, c := range vnfcs(i) {
-			if !slices.Contains(given, c.ID) {
-				out = append(out, cobra.CompletionWithDesc(c.ID, c.VduID))
-			}
-		}
-		return out
-	})
+	first, more := cmd.ValidArgsFunction, a.ofInstance(otherVNFCs)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return first(cmd, args, typed)
@@ -58,6 +50,17 @@ made anew. --all goes further: of the VNFCs, their storages as well; of the VNF,
 		return more(cmd, args, typed)
 	}
 	return cmd
+}
+
+// otherVNFCs offers the VNFCs that are not given yet to the shell.
+func otherVNFCs(i *sol.VnfInstance, given []string) []cobra.Completion {
+	var out []cobra.Completion
+	for _, c := range vnfcs(i) {
+		if !slices.Contains(given, c.ID) {
+			out = append(out, cobra.CompletionWithDesc(c.ID, c.VduID))
+		}
+	}
+	return out
 }
 
 func vnfcs(i *sol.VnfInstance) []sol.VnfcInfo {

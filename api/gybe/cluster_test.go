@@ -1,0 +1,69 @@
+package gybe_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// fixed answers for any instance with everything that there is to say.
+type fixed struct{ forgotten []string }
+
+func (*fixed) Cluster(context.Context, *lcm.Instance) (*wire.Cluster, error) {
+	return &wire.Cluster{Endpoint: "https://10.0.0.1:6443", Problem: "the cluster sleeps", Nodes: []wire.ClusterNode{
+		{VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", State: wire.NodeUnknown, ComputeHost: "c", Zone: "z"},
+		{Name: "worker2", Role: "worker", State: wire.NodeNotReady, Reason: "tired", Version: "v1.34.2"},
+	}}, nil
+}
+
+func (*fixed) SSHHosts(context.Context, *lcm.Instance) ([]wire.SSHHost, error) {
+	return []wire.SSHHost{{
+		VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", Port: 22, User: "ubuntu",
+		HostKey: &wire.HostKey{Type: "ssh-ed25519", Key: "AAAA", Fingerprint: "SHA256:x"},
+	}}, nil
+}
+
+func (f *fixed) ForgetHostKey(_ context.Context, vnfc string) error {
+	f.forgotten = append(f.forgotten, vnfc)
+	return nil
+}
+
+// What the API says of clusters is what its document promises and what the client reads.
+func TestClusterIsToldOverTheAPI(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	below := func(id string) string { return "/gybe/v1/vnf_instances/" + id }
+	instance, op := b.operation(t)
+	for _, path := range []string{"/nodes", "/ssh_hosts"} {
+		require.Equal(t, 404, b.Do(t, "GET", below(uuid.NewString())+path, nil).Status)
+		require.Equal(t, 409, b.Do(t, "GET", below(instance)+path, nil).Status, "there are no machines yet")
+	}
+	b.Work(t, op.ID)
+	require.Equal(t, 200, b.Do(t, "GET", below(instance)+"/nodes", nil).Status)
+	require.Equal(t, 200, b.Do(t, "GET", below(instance)+"/ssh_hosts", nil).Status)
+
+	want, _ := b.clusters.Cluster(t.Context(), nil)
+	got, err := b.client.Cluster(t.Context(), instance)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	hosts, _ := b.clusters.SSHHosts(t.Context(), nil)
+	told, err := b.client.SSHHosts(t.Context(), instance)
+	require.NoError(t, err)
+	require.Equal(t, hosts, told)
+
+	var e *client.Error
+	require.ErrorAs(t, b.client.ForgetHostKey(t.Context(), instance, "nobody"), &e)
+	require.Equal(t, 404, e.Status())
+	require.Empty(t, b.clusters.forgotten)
+	i, err := b.Store.Instance(t.Context(), instance)
+	require.NoError(t, err)
+	vnfc := i.Instantiated.VnfcInfo[0].ID
+	require.NoError(t, b.client.ForgetHostKey(t.Context(), instance, vnfc))
+	require.Equal(t, []string{vnfc}, b.clusters.forgotten)
+}

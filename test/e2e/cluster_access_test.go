@@ -1,0 +1,201 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// gybe runs a command line against the world and returns what it wrote, with its exit code.
+func (w *world) gybe(args ...string) (stdout, stderr string, code int) {
+	w.t.Helper()
+	var out, failure bytes.Buffer
+	code = cli.Run(context.WithoutCancel(w.t.Context()), args, cli.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &failure, Environ: []string{"GYBE_ENDPOINT=" + w.node.URL()}, Version: "e2e",
+	})
+	return out.String(), failure.String(), code
+}
+
+// told is what a command that must succeed writes.
+func (w *world) told(args ...string) string {
+	w.t.Helper()
+	stdout, stderr, code := w.gybe(args...)
+	require.Zero(w.t, code, "%v: %s", args, stderr)
+	return stdout
+}
+
+// An operator finds the nodes of a cluster and sees what is wrong with one, also when the cluster does not answer at all.
+func TestOperatorSeesTheNodesOfACluster(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	_, stderr, code := w.gybe("vnf", "nodes", id)
+	require.Equal(t, cli.ExitConflict, code)
+	require.Contains(t, stderr, "no machines")
+	w.completed(w.instantiate(id, w.cluster("complex")))
+
+	c, err := w.api.Cluster(t.Context(), id)
+	require.NoError(t, err)
+	require.Empty(t, c.Problem)
+	require.Equal(t, []string{"master", "master", "master", "worker", "worker"}, roles(c))
+	for _, n := range c.Nodes {
+		require.Equal(t, wire.NodeReady, n.State, n.Name)
+		require.NotEmpty(t, n.Version)
+		require.True(t, strings.HasPrefix(n.VnfcInstanceID, n.VduID+"-"), "%+v", n)
+		require.True(t, strings.HasSuffix(n.Address, "."+strings.TrimPrefix(n.Name, n.Role)), "%+v", n)
+	}
+	table := w.told("vnf", "nodes", id)
+	require.Regexp(t, `(?m)^NODE +ROLE +STATE +VERSION +ADDRESS +VNFC`, table)
+	require.Regexp(t, `(?m)^master\d+ +master +READY +v1\.`, table)
+	var shown wire.Cluster
+	require.NoError(t, json.Unmarshal([]byte(w.told("vnf", "nodes", id, "-o", "json")), &shown))
+	require.Len(t, shown.Nodes, 5)
+
+	// Workers and masters that are dead are there, and said to be.
+	worker, vnfc := w.machineOf(id, "workerNode", 0)
+	fleet.PowerOff(worker)
+	require.Eventually(t, func() bool {
+		c, err := w.api.Cluster(t.Context(), id)
+		require.NoError(t, err)
+		return slices.ContainsFunc(c.Nodes, func(n wire.ClusterNode) bool {
+			return n.VnfcInstanceID == vnfc && n.State == wire.NodeNotReady && n.Reason != ""
+		})
+	}, 30*time.Second, 50*time.Millisecond)
+	for n := range 3 {
+		master, _ := w.machineOf(id, "masterNode", n)
+		fleet.PowerOff(master)
+	}
+	stdout, stderr, code := w.gybe("vnf", "nodes", id)
+	require.Equal(t, cli.ExitUnreachable, code)
+	require.Equal(t, 5, strings.Count(stdout, "UNKNOWN"), stdout)
+	require.Contains(t, stderr, "the cluster did not tell about its nodes")
+	w.completed(w.terminate(id))
+	w.gone()
+}
+
+func roles(c *wire.Cluster) []string {
+	var out []string
+	for _, n := range c.Nodes {
+		out = append(out, n.Role)
+	}
+	return out
+}
+
+// The kubeconfig joins those that an operator has already, harms none of them, and follows the cluster when that is built anew.
+func TestKubeconfigJoinsTheOnesThatAreThere(t *testing.T) {
+	t.Parallel()
+	w, _ := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("simple")))
+	file := filepath.Join(t.TempDir(), "config")
+	const other = `{"apiVersion":"v1","kind":"Config","current-context":"mine","clusters":[{"name":"mine","cluster":{"server":"https://mine"}}],` +
+		`"users":[{"name":"me","user":{"token":"t"}}],"contexts":[{"name":"mine","context":{"cluster":"mine","user":"me"}}]}`
+	require.NoError(t, os.WriteFile(file, []byte(other), 0o600))
+	_, stderr, code := w.gybe("vnf", "kubeconfig", id, "--merge", "-f", file, "--context", "mine")
+	require.Equal(t, cli.ExitRejected, code)
+	require.Contains(t, stderr, `context "mine" of another user`)
+	for range 2 { // the second time replaces the first
+		w.told("vnf", "kubeconfig", id, "--merge", "-f", file)
+	}
+	cfg, err := clientcmd.LoadFromFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "mine", cfg.CurrentContext)
+	require.Len(t, cfg.Contexts, 2)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	before := cfg.AuthInfos["gybe@v2-kubernetes-sample"].Token
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"all": true}}))
+	w.told("vnf", "kubeconfig", id, "--merge", "-f", file)
+	client, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: file}, &clientcmd.ConfigOverrides{CurrentContext: "v2-kubernetes-sample"}).ClientConfig()
+	require.NoError(t, err)
+	require.NotEqual(t, before, client.BearerToken)
+	list, err := nodes(t, client)
+	require.NoError(t, err)
+	require.Len(t, list, 3)
+	require.Contains(t, w.log.String(), `"handed_out":"administrator's token of the cluster"`, "who had it can be seen")
+}
+
+// A machine that shows another host key than at the first login is not believed, and nothing secret is sent to it, until its operator says that it was
+// rebuilt on purpose.
+func TestChangedHostKeyIsRefusedUntilItIsForgotten(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("simple")))
+	hosts, err := w.api.SSHHosts(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, hosts, 3)
+	for _, h := range hosts {
+		require.NotNil(t, h.HostKey, h.Name)
+		raw, err := base64.StdEncoding.DecodeString(h.HostKey.Key)
+		require.NoError(t, err)
+		m := fleet.Machine(h.VnfcInstanceID[len(h.VduID)+1:])
+		require.True(t, slices.ContainsFunc(m.HostKeys(), func(k ssh.PublicKey) bool {
+			return bytes.Equal(k.Marshal(), raw) && ssh.FingerprintSHA256(k) == h.HostKey.Fingerprint
+		}), "it is the key that the machine has")
+		require.Equal(t, sshPort, h.Port)
+		require.Equal(t, "ubuntu", h.User)
+	}
+	config := w.told("vnf", "ssh-hosts", id)
+	require.Equal(t, 3, strings.Count(config, "\nHost "), config)
+	require.Contains(t, config, "Host "+hosts[0].Name+".v2-kubernetes-sample\n")
+	require.Contains(t, w.told("vnf", "ssh-hosts", id, "--known-hosts"), fmt.Sprintf("]:%d ", sshPort)+hosts[0].HostKey.Type+" "+hosts[0].HostKey.Key+"\n")
+
+	require.Contains(t, w.ssh(config, hosts[0].Name+".v2-kubernetes-sample"), "Permission denied", "it is believed, and refuses whoever has no password")
+
+	// Something else answers at the address of the worker that the next operation has to refresh.
+	server, vnfc := w.machineOf(id, "workerNode", 0)
+	was := slices.IndexFunc(hosts, func(h wire.SSHHost) bool { return h.VnfcInstanceID == vnfc })
+	fleet.ChangeHostKeys(server)
+	fleet.Reboot(server) // connections that were open are not
+	op := w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"})
+	o := w.failed(op)
+	require.Contains(t, w.ssh(config, hosts[was].Name+".v2-kubernetes-sample"), "Host key verification failed")
+	seen := fleet.Machine(server).HostKeys()
+	require.Contains(t, o.Error.Detail, "the host key of "+vnfc+" has changed: pinned "+hosts[was].HostKey.Fingerprint)
+	require.True(t, slices.ContainsFunc(seen, func(k ssh.PublicKey) bool { return strings.Contains(o.Error.Detail, ssh.FingerprintSHA256(k)) }), o.Error.Detail)
+	require.Contains(t, o.Error.Hint, "--forget")
+
+	_, _, code := w.gybe("vnf", "ssh-hosts", id, "--forget", "nobody")
+	require.Equal(t, cli.ExitNotFound, code)
+	w.told("vnf", "ssh-hosts", id, "--forget", vnfc)
+	require.Contains(t, w.told("vnf", "ssh-hosts", id), "no host key is pinned")
+	require.NoError(t, w.api.Retry(t.Context(), op))
+	w.completed(op)
+	hosts, err = w.api.SSHHosts(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, hosts, 4)
+	for _, h := range hosts {
+		require.NotNil(t, h.HostKey)
+	}
+}
+
+// ssh tries to log in with OpenSSH and nothing but a configuration, and returns what it says.
+func (w *world) ssh(config, host string) string {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "config")
+	require.NoError(w.t, os.WriteFile(file, []byte(config), 0o600))
+	out, err := exec.CommandContext(w.t.Context(), "ssh", "-F", file, "-o", "BatchMode=yes", host, "true").CombinedOutput()
+	require.Error(w.t, err)
+	return string(out)
+}
