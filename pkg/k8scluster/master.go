@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,7 +99,13 @@ func (in *installer) etcd(ctx context.Context, m node, command string) ([]byte, 
 		return c.Output(ctx, fmt.Sprintf(etcdctl, m.name, command), nil, 64<<10)
 	})
 	if err != nil {
-		return nil, nodeError(m, doing, err)
+		exit := remote.KindOf(err) == remote.KindExit
+		err = nodeError(m, doing, err)
+		if e, ok := errors.AsType[*lcm.Error](err); ok && exit {
+			// Where a master has just died, the cluster's address moves and etcd elects a leader.
+			e.Class, e.Hint = lcm.Transient, "etcd needs most of its members, and the API server one that answers"
+		}
+		return nil, err
 	}
 	return out, nil
 }

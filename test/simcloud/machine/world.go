@@ -79,3 +79,14 @@ func (w *world) install(m *Machine, o *ubuntu.OS) {
 
 // Clusters lists the Kubernetes clusters that machines of the fleet have made.
 func (f *Fleet) Clusters() []*kubeapi.Cluster { return f.world.reg.Clusters() }
+
+// APIAway takes the API server of a master away while the machine goes on (true), or gives it back (false).
+func (f *Fleet) APIAway(id string, yes bool) {
+	m := f.Machine(id)
+	f.world.mu.Lock()
+	n := f.world.nodes[m]
+	f.world.mu.Unlock()
+	if n != nil {
+		n.APIAway(yes)
+	}
+}

@@ -697,14 +697,14 @@ kubeadm_join() {
       return 0
     fi
   fi
-  for try in 1 2; do
+  for try in 1 2 3; do
     if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ] || [ -e /etc/kubernetes/pki/ca.crt ]; then leave_cluster; fi
     join_config | put 0600 "$WORK/join.yaml"
     if run kubeadm join --config "$WORK/join.yaml"; then
       touch "$STATE/join.done"
       return 0
     fi
-    say "attempt $try of 2 to join did not succeed"
+    say "attempt $try of 3 to join did not succeed"
     # kubeadm may have given up on a kubelet that came up after all.
     if [ -e /etc/kubernetes/kubelet.conf ] && poll 20 join_complete; then
       touch "$STATE/join.done"

@@ -35,6 +35,7 @@ usage: install_k8s_cluster.sh -m IP[,IP...] -i IP [-a CIDR] [-p CIDR] [-t TOKEN 
 Environment:
   GYBE_PHASE          all (default), or one part: prepare, init, join; tokens: print new secrets for joining;
                       refresh: bring /etc/hosts and the load balancer up to date after the nodes changed;
+                      upgrade: bring the Kubernetes of this node, which should be drained, to K8S_VERSION; the first of -m first of all;
                       check: only look at the arguments, touch nothing
   GYBE_SECRETS_FILE   file (mode 0600) with lines JOIN_TOKEN=, CA_CERT_HASH=, CERTIFICATE_KEY=, VRRP_AUTH=; keeps secrets
                       out of the process list. The same names in the environment work too
@@ -333,29 +334,49 @@ base_packages() {
   apt_install ca-certificates curl gpg conntrack socat
 }
 
+# is_wanted VERSION: v1.34.2 is what K8S_VERSION asks for.
+is_wanted() { case ${1#v} in "$K8S_VERSION" | "$K8S_VERSION".*) ;; *) return 1 ;; esac }
+
 kubernetes_installed() {
   local v
   if ! has kubeadm || ! has kubelet || ! has kubectl; then return 1; fi
   v=$(kubeadm version -o short) || return 1
-  case ${v#v} in "$K8S_VERSION" | "$K8S_VERSION".*) ;; *) return 1 ;; esac
+  is_wanted "$v" || return 1
   case $(kubelet --version) in *" $v") return 0 ;; *) return 1 ;; esac
 }
 
+# kubernetes_repository lets apt know the packages of the minor that is wanted.
+kubernetes_repository() {
+  local key=/etc/apt/keyrings/kubernetes-apt-keyring.gpg repo=https://pkgs.k8s.io/core:/stable:/v$K8S_MINOR/deb
+  if [ -e "$WORK/repository" ]; then return 0; fi
+  fetch "$repo/Release.key" "$WORK/release.key"
+  gpg --batch --yes --dearmor -o "$WORK/release.gpg" "$WORK/release.key" || die "the signing key of $repo is not usable"
+  put 0644 "$key" <"$WORK/release.gpg"
+  echo "deb [signed-by=$key] $repo/ /" | put 0644 /etc/apt/sources.list.d/kubernetes.list
+  apt_update
+  touch "$WORK/repository"
+}
+
+# package_version WANTED: the newest package of kubeadm that is 1.34 or 1.34.2; kubelet and kubectl have the same versions.
+package_version() {
+  local version
+  version=$(apt-cache madison kubeadm | awk -F'|' -v want="$1" '
+    { gsub(/ /, "", $2); v = $2; sub(/-.*/, "", v) } !best && (v == want || index(v, want ".") == 1) { best = $2 } END { print best }')
+  if [ -z "$version" ]; then die "the repository of Kubernetes $K8S_MINOR has no kubeadm $1"; fi
+  echo "$version"
+}
+
+hold_packages() { apt-mark hold kubelet kubeadm kubectl >/dev/null || say "warning: apt-mark hold did not work"; }
+
 kubernetes_packages() {
-  local key=/etc/apt/keyrings/kubernetes-apt-keyring.gpg repo=https://pkgs.k8s.io/core:/stable:/v$K8S_MINOR/deb version
+  local version
   if ! kubernetes_installed; then
-    fetch "$repo/Release.key" "$WORK/release.key"
-    gpg --batch --yes --dearmor -o "$WORK/release.gpg" "$WORK/release.key" || die "the signing key of $repo is not usable"
-    put 0644 "$key" <"$WORK/release.gpg"
-    echo "deb [signed-by=$key] $repo/ /" | put 0644 /etc/apt/sources.list.d/kubernetes.list
-    apt_update
-    version=$(apt-cache madison kubeadm | awk -F'|' -v want="$K8S_VERSION" '
-      { gsub(/ /, "", $2); v = $2; sub(/-.*/, "", v) } !best && (v == want || index(v, want ".") == 1) { best = $2 } END { print best }')
-    if [ -z "$version" ]; then die "$repo has no kubeadm $K8S_VERSION"; fi
+    kubernetes_repository
+    version=$(package_version "$K8S_VERSION")
     apt_install "kubelet=$version" "kubeadm=$version" "kubectl=$version"
     if ! kubernetes_installed; then die "kubeadm $version is installed but reports $(kubeadm version -o short)"; fi
   fi
-  apt-mark hold kubelet kubeadm kubectl >/dev/null || say "warning: apt-mark hold did not work"
+  hold_packages
 }
 
 runtime_answers() { systemctl is-active --quiet containerd && [ -e /run/containerd/containerd.sock ]; }
@@ -676,14 +697,14 @@ kubeadm_join() {
       return 0
     fi
   fi
-  for try in 1 2; do
+  for try in 1 2 3; do
     if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ] || [ -e /etc/kubernetes/pki/ca.crt ]; then leave_cluster; fi
     join_config | put 0600 "$WORK/join.yaml"
     if run kubeadm join --config "$WORK/join.yaml"; then
       touch "$STATE/join.done"
       return 0
     fi
-    say "attempt $try of 2 to join did not succeed"
+    say "attempt $try of 3 to join did not succeed"
     # kubeadm may have given up on a kubelet that came up after all.
     if [ -e /etc/kubernetes/kubelet.conf ] && poll 20 join_complete; then
       touch "$STATE/join.done"
@@ -772,6 +793,59 @@ publish() {
   cat /etc/kubernetes/pki/ca.crt
 }
 
+# --- upgrade --------------------------------------------------------------------------------------------------------------------
+
+upgrade_kubeadm() {
+  local version
+  if [ ! -e /etc/kubernetes/kubelet.conf ]; then die "this machine is no node of a cluster"; fi
+  await_kubeadm
+  if is_wanted "$(kubeadm version -o short)"; then return 0; fi
+  kubernetes_repository
+  version=$(package_version "$K8S_VERSION")
+  apt_install "kubeadm=$version"
+  if ! is_wanted "$(kubeadm version -o short)"; then die "kubeadm $version is installed but reports $(kubeadm version -o short)"; fi
+}
+
+# kubeadm_upgrade: the first master takes the cluster to the new version, all others follow. kubeadm does only what is missing, so
+# it is run again when it was interrupted or met an API server that was just being replaced.
+kubeadm_upgrade() {
+  local try words=node
+  if [ "$ROLE" = master ] && [ "$MASTER_INDEX" = 0 ]; then words="apply --yes $(kubeadm version -o short)"; fi
+  for try in 1 2; do
+    # shellcheck disable=SC2086 # words
+    if run kubeadm upgrade $words; then return 0; fi
+    say "attempt $try of 2 to upgrade did not succeed"
+    poll 180 endpoint_ready || die_for_now "nobody answers on https://$ENDPOINT"
+  done
+  kubelet_says
+  die "$(why)"
+}
+
+# node_upgraded: the cluster knows this node with the version of the installed kubeadm.
+node_upgraded() {
+  local v
+  v=$(kubectl --kubeconfig /etc/kubernetes/kubelet.conf --request-timeout 10s get node "$NODE_NAME" -o 'jsonpath={.status.nodeInfo.kubeletVersion}') || return 1
+  [ "$v" = "$(kubeadm version -o short)" ] || return 1
+  [ "$ROLE" = worker ] || api_ready
+}
+
+upgrade_kubelet() {
+  local v version
+  v=$(kubeadm version -o short)
+  if [ "$(kubelet --version)" != "Kubernetes $v" ]; then
+    kubernetes_repository
+    version=$(package_version "${v#v}")
+    apt_install "kubelet=$version" "kubectl=$version"
+  fi
+  hold_packages
+  if ! node_upgraded >/dev/null 2>&1; then
+    systemctl daemon-reload
+    systemctl restart kubelet || die "systemctl restart kubelet"
+  fi
+}
+
+wait_upgraded() { poll 300 node_upgraded || { kubelet_says; die "the cluster does not know node $NODE_NAME as $(kubeadm version -o short) after 300 s"; }; }
+
 # --- phases -----------------------------------------------------------------------------------------------------------------------
 
 prepare() {
@@ -810,6 +884,17 @@ join() {
 refresh() {
   step hosts write_hosts
   if [ "$ROLE" = master ] && [ -n "$HA" ]; then step load-balancer load_balancer; fi
+}
+
+upgrade() {
+  step cluster-address wait_endpoint 180 endpoint_ready
+  step kubeadm-package upgrade_kubeadm
+  if [ "$ROLE" = master ]; then step images pull_images; fi
+  step kubeadm-upgrade kubeadm_upgrade
+  step kubelet-package upgrade_kubelet
+  step node-version wait_upgraded
+  if [ "$ROLE" = master ]; then step kubeconfig user_kubeconfig; fi
+  step cluster-answers wait_endpoint 180 endpoint_ready
 }
 
 mark_installed() { touch /tmp/installed; }
@@ -857,6 +942,7 @@ main() {
       ;;
     tokens) step secrets publish ;;
     refresh) refresh ;;
+    upgrade) upgrade ;;
     all)
       prepare
       if [ -n "$JOIN_TOKEN" ]; then
@@ -903,13 +989,13 @@ case ${1:-} in
 esac
 
 case $GYBE_PHASE in
-  all | prepare | init | join | tokens | refresh) ;;
+  all | prepare | init | join | tokens | refresh | upgrade) ;;
   check)
     trap on_exit EXIT
     main "$@"
     exit 0
     ;;
-  *) die "GYBE_PHASE is all, prepare, init, join, tokens, refresh or check, not $GYBE_PHASE" ;;
+  *) die "GYBE_PHASE is all, prepare, init, join, tokens, refresh, upgrade or check, not $GYBE_PHASE" ;;
 esac
 
 # As another user than root: the same again through sudo, with the variables that a caller may set.

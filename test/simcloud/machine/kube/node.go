@@ -37,6 +37,7 @@ type Node struct {
 	mu      sync.Mutex
 	wake    chan struct{} // closed and replaced when the network of the machine has changed
 	control map[string]*process.Proc
+	away    bool // its API server does not come up
 }
 
 // NewNode gives a machine its Kubernetes programs.
@@ -56,6 +57,19 @@ func (n *Node) Changed() {
 	defer n.mu.Unlock()
 	close(n.wake)
 	n.wake = make(chan struct{})
+}
+
+// APIAway ends the machine's API server as a crash does and keeps it from coming up again (true), or lets the kubelet start it (false).
+func (n *Node) APIAway(yes bool) {
+	n.mu.Lock()
+	n.away = yes
+	p := n.control["kube-apiserver"]
+	n.mu.Unlock()
+	if yes && p != nil {
+		p.Signal(process.SIGKILL)
+		<-p.Done()
+	}
+	n.Changed()
 }
 
 func (n *Node) changed() <-chan struct{} {
@@ -108,7 +122,7 @@ func (n *Node) startControl(ctx context.Context) {
 	}
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		n.mu.Lock()
-		running := n.control[name] != nil
+		running := n.control[name] != nil || n.away && name == "kube-apiserver"
 		n.mu.Unlock()
 		if !running && n.exists(manifestDir+name+".yaml") {
 			n.startPod(ctx, c, name)

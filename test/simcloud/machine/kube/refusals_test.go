@@ -106,7 +106,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	l.Fleet.Fail("w", machine.Failure{Command: "kubeadm join", Exit: 1, Stderr: "error execution phase preflight: i/o timeout", Times: 1})
 	out = l.ok("w", "GYBE_PHASE=join "+join)
 	require.Contains(t, out, "removing what an unfinished attempt left on this node")
-	require.Contains(t, out, "attempt 1 of 2 to join did not succeed")
+	require.Contains(t, out, "attempt 1 of 3 to join did not succeed")
 	c := l.client("m")
 	require.Eventually(t, func() bool {
 		got, err := nodes(t.Context(), c)
