@@ -1,23 +1,19 @@
 package k8s_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Masters and workers are the VDUs of the sample package.
+// Masters, workers and the storage server are the VDUs of the sample package.
 const (
 	masters = "masterNode"
 	workers = "workerNode"
+	server  = "storage_server"
 	aspect  = "workerNode_scale"
 )
 
@@ -25,29 +21,61 @@ const (
 func TestSimple(t *testing.T) {
 	w := start(t, "simple")
 	id := w.up()
-	w.ready(id)
-	w.scaleOutAndIn(id)
-	w.heal(id, workers)
+	w.scale(id, sol.ScaleTypeOut, 1)
+	w.scale(id, sol.ScaleTypeIn, 1)
+	w.heal(id, w.vnfcs(id, workers)[0])
 	w.down(id)
 }
 
-// TestComplex: whoever makes a cluster with three masters wants it to answer at one address, also when a master has been lost.
+// TestComplex: whoever makes a cluster with three masters wants it to answer at one address, also when a master has been lost, and to get
+// back what it loses, the whole of it at the worst.
 func TestComplex(t *testing.T) {
 	w := start(t, "complex")
 	id := w.up()
-	w.ready(id)
-	w.scaleOutAndIn(id)
-	w.heal(id, workers)
-	w.heal(id, masters)
+	w.etcd(id)
+	w.scale(id, sol.ScaleTypeOut, 1)
+	w.scale(id, sol.ScaleTypeIn, 1)
+	w.scale(id, sol.ScaleTypeOut, 2)
+	w.scale(id, sol.ScaleTypeIn, 2)
+
+	w.heal(id, w.vnfcs(id, workers)[0])
+	dead := w.vnfcs(id, workers)[0]
+	w.run(hosts, "off", dead.server)
+	w.heal(id, dead)
+
+	holder := w.holder(id)
+	w.run(hosts, "off", holder.server)
+	w.answers(id, "the API after the loss of the master with the address")
+	w.heal(id, holder)
+	w.etcd(id)
+
+	old := w.kubeconfigText(id)
+	w.healAll(id)
+	require.NotEqual(t, old, w.kubeconfigText(id), "a new cluster has credentials of its own")
+	w.etcd(id)
 	w.down(id)
 }
 
+// TestPodAffinity: whoever spreads pods over compute hosts and zones needs nodes that say where they run, at any time.
+func TestPodAffinity(t *testing.T) {
+	w := start(t, "podaffinity")
+	id := w.up()
+	w.placed(id)
+	w.scale(id, sol.ScaleTypeOut, 1)
+	w.placed(id)
+	w.heal(id, w.vnfcs(id, workers)[0])
+	w.placed(id)
+	w.down(id)
+}
+
+// up makes the cluster, with the least that its flavour allows.
 func (w *world) up() string {
 	w.t.Helper()
 	i, err := w.api.CreateInstance(w.t.Context(), sol.CreateVnfRequest{VnfdID: w.vnfd, VnfInstanceName: w.t.Name()})
 	require.NoError(w.t, err)
 	op, err := w.api.Instantiate(w.t.Context(), i.ID, w.request())
 	w.completed("instantiate", op, err)
+	w.ready(i.ID)
 	return i.ID
 }
 
@@ -56,83 +84,54 @@ func (w *world) down(id string) {
 	op, err := w.api.Terminate(w.t.Context(), id, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
 	w.completed("terminate", op, err)
 	require.NoError(w.t, w.api.DeleteInstance(w.t.Context(), id))
+	require.Empty(w.t, w.run(hosts, "list"), "hosts are left over")
 }
 
-func (w *world) scaleOutAndIn(id string) {
+func (w *world) scale(id string, kind sol.ScaleType, by int) {
 	w.t.Helper()
-	for _, kind := range []sol.ScaleType{sol.ScaleTypeOut, sol.ScaleTypeIn} {
-		op, err := w.api.Scale(w.t.Context(), id, sol.ScaleVnfRequest{Type: kind, AspectID: aspect})
-		w.completed(string(kind), op, err)
-		w.ready(id)
+	op, err := w.api.Scale(w.t.Context(), id, sol.ScaleVnfRequest{Type: kind, AspectID: aspect, NumberOfSteps: by})
+	title := "scale out by "
+	if kind == sol.ScaleTypeIn {
+		title = "scale in by "
 	}
-}
-
-// heal replaces the first VNFC of a VDU.
-func (w *world) heal(id, vdu string) {
-	w.t.Helper()
-	i, err := w.api.Instance(w.t.Context(), id)
-	require.NoError(w.t, err)
-	infos := i.InstantiatedVnfInfo.VnfcInfo
-	at := slices.IndexFunc(infos, func(v sol.VnfcInfo) bool { return v.VduID == vdu })
-	require.GreaterOrEqual(w.t, at, 0)
-	op, err := w.api.Heal(w.t.Context(), id, sol.HealVnfRequest{VnfcInstanceID: []string{infos[at].ID}})
-	w.completed("heal a "+vdu, op, err)
+	w.completed(title+string(rune('0'+by)), op, err)
 	w.ready(id)
 }
 
-// ready wants as many Ready nodes in the cluster as the instance has VNFCs, each of its own role and address, asked at the cluster's
-// address with the certificate of its administrator.
-func (w *world) ready(id string) {
+// heal replaces one VNFC, which is another machine afterwards.
+func (w *world) heal(id string, c vnfc) {
+	w.t.Helper()
+	op, err := w.api.Heal(w.t.Context(), id, sol.HealVnfRequest{VnfcInstanceID: []string{c.id}})
+	w.completed("heal a "+c.vdu, op, err)
+	require.NotContains(w.t, w.vnfcs(id, c.vdu), c)
+	w.ready(id)
+}
+
+func (w *world) healAll(id string) {
+	w.t.Helper()
+	op, err := w.api.Heal(w.t.Context(), id, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}})
+	w.completed("heal all", op, err)
+	w.ready(id)
+}
+
+// vnfc is a VNFC with its server.
+type vnfc struct{ id, vdu, server string }
+
+// vnfcs lists an instance's VNFCs of a VDU.
+func (w *world) vnfcs(id, vdu string) []vnfc {
 	w.t.Helper()
 	i, err := w.api.Instance(w.t.Context(), id)
 	require.NoError(w.t, err)
-	want := map[string]int{}
-	for _, v := range i.InstantiatedVnfInfo.VnfcInfo {
-		want[v.VduID]++
-	}
-	got := map[string]int{}
-	began := time.Now()
-	for ; time.Since(began) < 3*time.Minute; pause(w.t.Context(), time.Second) {
-		if got = w.nodes(); got[masters] == want[masters] && got[workers] == want[workers] && got[""] == 0 {
-			return
+	info := i.InstantiatedVnfInfo
+	var out []vnfc
+	for _, c := range info.VnfcInfo {
+		if c.VduID != vdu {
+			continue
 		}
+		at := slices.IndexFunc(info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.ID == c.VnfcResourceInfoID })
+		require.GreaterOrEqual(w.t, at, 0)
+		out = append(out, vnfc{id: c.ID, vdu: vdu, server: info.VnfcResourceInfo[at].ComputeResource.ResourceID})
 	}
-	require.Equal(w.t, want, got, "Ready nodes by role; \"\" are the ones that are not Ready")
-}
-
-// nodes counts the cluster's nodes by role.
-func (w *world) nodes() map[string]int {
-	w.t.Helper()
-	found, err := filepath.Glob(filepath.Join(lab, "hosts", "hosts", "*", "data", "etc", "kubernetes", "admin.conf"))
-	require.NoError(w.t, err)
-	require.NotEmpty(w.t, found, "no host holds the file of a cluster's administrator")
-	raw, err := os.ReadFile(found[0])
-	require.NoError(w.t, err)
-	if w.flavour == "complex" {
-		require.Contains(w.t, string(raw), ":16443", "the cluster is not asked through its virtual address")
-	}
-	var list struct {
-		Items []struct {
-			Metadata struct{ Labels map[string]string }
-			Status   struct {
-				Conditions []struct{ Type, Status string }
-			}
-		}
-	}
-	out := w.kubebox("kubectl", "--kubeconfig", found[0], "--request-timeout", "20s", "get", "nodes", "-o", "json")
-	require.NoError(w.t, json.NewDecoder(strings.NewReader(out)).Decode(&list))
-	count := map[string]int{}
-	for _, n := range list.Items {
-		role := workers
-		if _, ok := n.Metadata.Labels["node-role.kubernetes.io/control-plane"]; ok {
-			role = masters
-		}
-		for _, c := range n.Status.Conditions {
-			if c.Type == "Ready" && c.Status != "True" {
-				role = ""
-			}
-		}
-		count[role]++
-	}
-	return count
+	require.NotEmpty(w.t, out, vdu)
+	return out
 }

@@ -3,6 +3,7 @@
 #
 #   lab.sh up              start it, or what of it does not run
 #   lab.sh test [ARG...]   run the tests in its network; ARGs are go test's
+#   lab.sh smoke           a lab of its own, the smoke tests in it, and nothing of it left
 #   lab.sh run COMMAND...  run a command there
 #   lab.sh down            remove all of it
 set -euo pipefail
@@ -15,15 +16,24 @@ export GYBE_HOSTS_STATE=$state/hosts GYBE_HOSTS_NET=${GYBE_HOSTS_NET:-gybe-k8s} 
 export GYBE_LAB_STATE=$state/openstack GYBE_LAB_VIRT=labhosts.Driver GYBE_LAB_VIRT_PATH=$PWD/nova LAB_FLOAT="$GYBE_HOSTS_TOOL float"
 
 inside() { ip netns exec "$GYBE_HOSTS_NET" "$@"; }
-kubebox() { (cd ../kubebox && PATH=$(dirname "$go"):$PATH ./build.sh); }
+# kubebox [previous] [cached]: see build.sh there.
+kubebox() { PATH=$(dirname "$go"):$PATH ../kubebox/build.sh "$@"; }
+up() {
+  ../openstack/up.sh install
+  "$GYBE_HOSTS_TOOL" up
+  inside "$root/test/lab/openstack/up.sh"
+}
+down() {
+  ../openstack/down.sh wipe
+  "$GYBE_HOSTS_TOOL" down
+}
+tests() { GYBE_LAB_K8S=$state inside "$go" test -count=1 -v "$@" .; }
 
 case ${1-} in
   up)
-    GYBE_LAB_KUBEBOX=$(kubebox)
+    GYBE_LAB_KUBEBOX="$(kubebox) $(kubebox previous)"
     export GYBE_LAB_KUBEBOX
-    ../openstack/up.sh install
-    "$GYBE_HOSTS_TOOL" up
-    inside "$root/test/lab/openstack/up.sh"
+    up
     ;;
   run)
     shift
@@ -31,14 +41,18 @@ case ${1-} in
     ;;
   test)
     shift
+    GYBE_LAB_KUBEBOX="$(kubebox) $(kubebox previous)"
+    export GYBE_LAB_KUBEBOX
+    tests -timeout 90m "$@"
+    ;;
+  smoke)
     GYBE_LAB_KUBEBOX=$(kubebox)
     export GYBE_LAB_KUBEBOX
-    GYBE_LAB_K8S=$state inside "$go" test -count=1 -v -timeout 90m "$@" .
+    trap 'down || true' EXIT
+    up
+    tests -timeout 15m -run '^TestSimple$'
     ;;
-  down)
-    ../openstack/down.sh wipe
-    "$GYBE_HOSTS_TOOL" down
-    ;;
+  down) down ;;
   *)
     sed -n 's/^#   //p' "$0" >&2
     exit 2

@@ -10,14 +10,21 @@ import (
 // envLab names the state directory of a lab that lab.sh has started.
 const envLab = "GYBE_LAB_K8S"
 
-// lab is where the running lab keeps its things, "" without one; kubebox is the program with kubectl in it.
-var lab, kubebox string
+// lab is where the running lab keeps its things, "" without one. kubeboxes are the programs with kubectl and kubeadm in them, the newest
+// first. hosts is the tool that makes the hosts, with its settings.
+var (
+	lab       string
+	kubeboxes []string
+	hosts     string
+	settings  []string
+)
 
 func TestMain(m *testing.M) {
-	lab, kubebox = os.Getenv(envLab), os.Getenv("GYBE_LAB_KUBEBOX")
+	lab, kubeboxes, hosts = os.Getenv(envLab), strings.Fields(os.Getenv("GYBE_LAB_KUBEBOX")), os.Getenv("GYBE_HOSTS_TOOL")
 	// Gybe would wonder about variables with its prefix that are no settings of its own.
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GYBE_") {
+			settings = append(settings, v)
 			_ = os.Unsetenv(name)
 		}
 	}

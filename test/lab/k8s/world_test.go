@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,8 @@ type world struct {
 	api     *client.Client
 	vnfd    string
 	log     string
+	dir     string
+	kubebox string // of the version to install
 }
 
 func start(t *testing.T, flavour string) *world {
@@ -39,8 +42,8 @@ func start(t *testing.T, flavour string) *world {
 	if lab == "" {
 		t.Skipf("%s names no running lab: no cluster is made by the real kubeadm; `make test-lab-k8s` does (root, Debian 12)", envLab)
 	}
-	w := &world{t: t, flavour: flavour}
 	dir := t.TempDir()
+	w := &world{t: t, flavour: flavour, dir: dir, kubebox: kubeboxes[0]}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "gybe"), "./cmd/gybe")
 	build.Dir = "../../.."
 	out, err := build.CombinedOutput()
@@ -85,51 +88,92 @@ func (w *world) request() json.RawMessage {
 		req.ExtVirtualLinks[i].ResourceID = net0
 	}
 	params := req.AdditionalParams["k8s_cluster_installation_param"].(map[string]any)
-	version := w.kubebox("kubeadm", "version", "-o", "short")
-	params["kubernetes_version"] = strings.TrimPrefix(version, "v")
+	params["kubernetes_version"] = strings.TrimPrefix(w.run(w.kubebox, "kubeadm", "version", "-o", "short"), "v")
 	raw, err = json.Marshal(req)
 	require.NoError(w.t, err)
 	return raw
 }
 
 // openstack asks the cloud behind Gybe's back.
-func (w *world) openstack(args ...string) string {
+func (w *world) openstack(args ...string) string { return w.cloud("openrc", args) }
+
+// admin asks it as its administrator, who sees on which hosts servers run.
+func (w *world) admin(args ...string) string { return w.cloud("adminrc", args) }
+
+func (w *world) cloud(rc string, args []string) string {
 	w.t.Helper()
-	return w.run("bash", append([]string{"-c", `. "$0"/openstack/openrc && PATH=/usr/bin:$PATH exec openstack "$@"`, lab}, args...)...)
+	const script = `. "$0" && PATH=/usr/bin:$PATH exec openstack "$@"`
+	return w.run("bash", append([]string{"-c", script, filepath.Join(lab, "openstack", rc)}, args...)...)
 }
 
-func (w *world) kubebox(args ...string) string {
+// host runs a command on a server's console.
+func (w *world) host(server string, argv ...string) string {
 	w.t.Helper()
-	return w.run(kubebox, args...)
+	return w.run(hosts, append([]string{"run", server}, argv...)...)
+}
+
+// kubectl asks a cluster as its user does: with what Gybe gives out.
+func (w *world) kubectl(id string, args ...string) string {
+	w.t.Helper()
+	out, err := w.output(kubeboxes[0], append([]string{"kubectl", "--kubeconfig", w.kubeconfig(id), "--request-timeout", "10s"}, args...)...)
+	require.NoError(w.t, err)
+	return out
+}
+
+func (w *world) kubeconfig(id string) string {
+	w.t.Helper()
+	raw, err := w.api.Kubeconfig(w.t.Context(), id)
+	require.NoError(w.t, err)
+	if w.flavour != "simple" && w.flavour != "storage" {
+		require.Contains(w.t, string(raw), ":16443", "the cluster is not asked through its virtual address")
+	}
+	file := filepath.Join(w.dir, "kubeconfig")
+	require.NoError(w.t, os.WriteFile(file, raw, 0o600))
+	return file
 }
 
 func (w *world) run(program string, args ...string) string {
 	w.t.Helper()
+	out, err := w.output(program, args...)
+	require.NoError(w.t, err)
+	return out
+}
+
+func (w *world) output(program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), settings...)
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
-	require.NoError(w.t, err, "%s %s: %s", program, strings.Join(args, " "), errs.String())
-	return strings.TrimSpace(string(out))
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, errs.String())
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // completed waits for an operation, which must succeed, and notes the time it took under a title.
 func (w *world) completed(title, op string, err error) {
 	w.t.Helper()
 	require.NoError(w.t, err)
-	var o *sol.VnfLcmOpOcc
-	for began := time.Now(); time.Since(began) < patience; pause(w.t.Context(), 500*time.Millisecond) {
-		o, err = w.api.Operation(w.t.Context(), op)
-		require.NoError(w.t, err)
-		if s := o.OperationState; s != sol.LcmOperationStateStarting && s != sol.LcmOperationStateProcessing && s != sol.LcmOperationStateRollingBack {
-			break
-		}
-	}
+	o := w.ended(op)
 	w.steps(op)
 	require.Equal(w.t, sol.LcmOperationStateCompleted, o.OperationState, "%s: %+v", title, o.Error)
 	spent.add(w.flavour, title, o.StateEnteredTime.Sub(o.StartTime))
+}
+
+// ended waits until an operation does nothing by itself any more.
+func (w *world) ended(op string) *sol.VnfLcmOpOcc {
+	w.t.Helper()
+	for began := time.Now(); ; pause(w.t.Context(), 500*time.Millisecond) {
+		o, err := w.api.Operation(w.t.Context(), op)
+		require.NoError(w.t, err)
+		if s := o.OperationState; s != sol.LcmOperationStateStarting && s != sol.LcmOperationStateProcessing && s != sol.LcmOperationStateRollingBack {
+			return o
+		}
+		require.Less(w.t, time.Since(began), patience, "the operation takes too long")
+	}
 }
 
 // steps notes the time of every step of an operation, and of the phase in which the machines are made.

@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 . ./settings.sh
 . ./network.sh
+. ./disk.sh
 dir=$STATE/hosts/$1 cgroup=$2 root=$STATE/hosts/$1/root
 plug "$1" "$(cat "$dir/address")"
 hostname "$(cat "$dir/disk/etc/hostname")"
@@ -29,6 +30,7 @@ mkdir "$root/dev/pts" "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
+disks "$1" | while read -r volume name; do disk_plug "$root/dev" "$volume" "$name"; done
 
 # Nothing of what people keep on this machine is seen; what is kept over a reboot lies in FOLDER/data, not in an overlay, which
 # etcd does not like.
@@ -44,8 +46,10 @@ chmod 0755 "$root/run"
 chown 20001:20001 "$root/home/ubuntu"
 mkdir -p "$root/run/sshd" "$root/run/haproxy" "$root/var/lib/haproxy"
 if [ -n "$KUBEBOX" ]; then
-  mount --bind "$KUBEBOX" "$root/usr/lib/machine/kubebox"
-  mount -o remount,bind,ro "$root/usr/lib/machine/kubebox"
+  while read -r version file; do
+    mount --bind "$file" "$root/usr/lib/machine/kubernetes/$version"
+    mount -o remount,bind,ro "$root/usr/lib/machine/kubernetes/$version"
+  done <"$STATE/kubebox"
 fi
 mkdir -p "$root/run/outside"
 cd "$root"

@@ -4,6 +4,8 @@
 PACKAGES_BASE=(openssh-server openssh-sftp-server libwrap0)
 PACKAGES_HAPROXY=(haproxy libopentracing1 libopentracing-c-wrapper0)
 PACKAGES_KEEPALIVED=(keepalived libnftnl11 libnl-genl-3-200 libpci3 libsnmp40 libsnmp-base)
+PACKAGES_NFS=(nfs-ganesha nfs-ganesha-vfs libntirpc4.3 liburcu8 libwbclient0 libnfsidmap1 rpcbind nfs-common)
+PACKAGES_NFS_CLIENT=(nfs-common libnfs13 libnfs-utils)
 
 image_up() {
   local want
@@ -15,14 +17,13 @@ image_up() {
   done
   rm -rf "$IMAGE"
   mkdir -p "$IMAGE"/{etc/ssh,etc/sudoers.d,home/ubuntu,usr/local/bin,usr/local/libexec,usr/lib/machine/units,usr/share/archive}
-  download "${PACKAGES_BASE[@]}" "${PACKAGES_HAPROXY[@]}" "${PACKAGES_KEEPALIVED[@]}"
+  download "${PACKAGES_BASE[@]}" "${PACKAGES_HAPROXY[@]}" "${PACKAGES_KEEPALIVED[@]}" "${PACKAGES_NFS[@]}" "${PACKAGES_NFS_CLIENT[@]}"
   unpack "$IMAGE" "${PACKAGES_BASE[@]}"
   install -m 0755 "$HOSTS_HOME"/image/bin/* "$IMAGE/usr/local/bin/"
   install -m 0755 "$HOSTS_HOME"/image/machine/* "$IMAGE/usr/lib/machine/"
   image_users
   image_settings
   image_archive
-  printf '%s' "$KUBEBOX" >"$STATE/kubebox"
   printf '%s' "$want" >"$IMAGE/.made-of"
 }
 
@@ -51,11 +52,12 @@ unpack() {
 
 # image_users: none of this machine's passwords, and the users that the packages' scripts would make.
 image_users() {
-  local e=$IMAGE/etc taken='^(ubuntu|sshd|haproxy):'
+  local e=$IMAGE/etc taken='^(ubuntu|sshd|haproxy|_rpc):'
   {
     grep -vE "$taken" /etc/passwd
     echo 'sshd:x:299:65534::/run/sshd:/usr/sbin/nologin'
     echo 'haproxy:x:298:298::/var/lib/haproxy:/usr/sbin/nologin'
+    echo '_rpc:x:297:65534::/run/rpcbind:/usr/sbin/nologin'
     echo 'ubuntu:x:20001:20001::/home/ubuntu:/bin/bash'
   } >"$e/passwd"
   { grep -vE "$taken" /etc/group; printf 'ubuntu:x:20001:\nhaproxy:x:298:\n'; } >"$e/group"
@@ -72,23 +74,36 @@ image_settings() {
     'Subsystem sftp internal-sftp' 'PidFile none' 'MaxStartups 100' >"$e/ssh/sshd_config"
   # No names but those in /etc/hosts: sudo would wait for an answer.
   : >"$e/resolv.conf"
+  : >"$e/fstab"
   printf 'passwd: files\ngroup: files\nshadow: files\nhosts: files\n' >"$e/nsswitch.conf"
   echo 'cpuset cpu io memory hugetlb pids' >"$IMAGE/usr/lib/machine/cgroup.controllers" # kubeadm looks for them
   chmod 0755 "$IMAGE" "$e" "$IMAGE/home"
 }
 
-# image_archive: packages as folders. Those of Kubernetes are links to kubebox.
+# image_archive: packages as folders. Those of Kubernetes have the version in the name, and are links to kubebox.
 image_archive() {
-  local a=$IMAGE/usr/share/archive p program
-  mkdir -p "$a"/{haproxy,keepalived,containerd,kubelet,kubeadm,kubectl}/usr/{local/bin,lib/machine/units}
+  local a=$IMAGE/usr/share/archive box version p program newest='' programs=$IMAGE/usr/lib/machine/kubernetes
+  mkdir -p "$a"/{haproxy,keepalived,containerd,nfs-kernel-server,nfs-common}/usr/{local/bin,lib/machine/units} "$programs"
   unpack "$a/haproxy" "${PACKAGES_HAPROXY[@]}"
   unpack "$a/keepalived" "${PACKAGES_KEEPALIVED[@]}"
-  for p in haproxy keepalived containerd kubelet; do install -m 0755 "$HOSTS_HOME/image/units/$p" "$a/$p/usr/lib/machine/units/"; done
-  if [ -z "$KUBEBOX" ]; then return 0; fi
-  : >"$IMAGE/usr/lib/machine/kubebox" # mounted over
-  chmod 0755 "$IMAGE/usr/lib/machine/kubebox"
-  for p in containerd kubelet kubeadm kubectl; do ln -s /usr/lib/machine/kubebox "$a/$p/usr/local/bin/$p"; done
-  # What would come in container images.
-  for program in etcd etcdctl kube-apiserver kube-controller-manager kube-scheduler; do ln -s /usr/lib/machine/kubebox "$a/containerd/usr/local/bin/$program"; done
-  "$KUBEBOX" kubeadm version -o short >"$IMAGE/usr/lib/machine/kubernetes-version"
+  unpack "$a/nfs-kernel-server" "${PACKAGES_NFS[@]}"
+  unpack "$a/nfs-common" "${PACKAGES_NFS_CLIENT[@]}"
+  for p in haproxy keepalived containerd; do install -m 0755 "$HOSTS_HOME/image/units/$p" "$a/$p/usr/lib/machine/units/"; done
+  install -m 0755 "$HOSTS_HOME"/image/units/{nfs-kernel-server,rpcbind} "$a/nfs-kernel-server/usr/lib/machine/units/"
+  install -m 0755 "$HOSTS_HOME/image/machine/exportfs" "$a/nfs-kernel-server/usr/local/bin/"
+  : >"$STATE/kubebox"
+  for box in $KUBEBOX; do
+    version=$("$box" kubeadm version -o short)
+    printf '%s %s\n' "$version" "$box" >>"$STATE/kubebox"
+    install -m 0755 /dev/null "$programs/$version" # mounted over
+    for p in kubelet kubeadm kubectl; do
+      mkdir -p "$a/$p=${version#v}-1.1"/usr/{local/bin,lib/machine/units}
+      ln -s "/usr/lib/machine/kubernetes/$version" "$a/$p=${version#v}-1.1/usr/local/bin/$p"
+    done
+    install -m 0755 "$HOSTS_HOME/image/units/kubelet" "$a/kubelet=${version#v}-1.1/usr/lib/machine/units/"
+    newest=${newest:-$version}
+  done
+  if [ -z "$newest" ]; then return 0; fi
+  # etcdctl would come in a container image.
+  for program in containerd etcdctl; do ln -s "/usr/lib/machine/kubernetes/$newest" "$a/containerd/usr/local/bin/$program"; done
 }

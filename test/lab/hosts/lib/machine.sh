@@ -6,6 +6,23 @@ folder() { printf '%s/hosts/%s' "$STATE" "$1"; }
 # shellcheck disable=SC2153 # settings.sh sets CGROUP
 running() { [ -e "$CGROUP/$1/cgroup.procs" ] && [ -n "$(cat "$CGROUP/$1/cgroup.procs")" ]; }
 
+# machine_process NAME: one of its processes, as this machine numbers them; "" when it is off.
+machine_process() {
+  local p one=''
+  while read -r p; do
+    if [ "$(readlink "/proc/$p/ns/pid")" != "$(readlink /proc/self/ns/pid)" ]; then one=$p; fi
+  done < <(cat "$CGROUP/$1/cgroup.procs" 2>/dev/null)
+  printf '%s' "$one"
+}
+
+machine_run() {
+  local p
+  p=$(machine_process "$1")
+  [ -n "$p" ] || die "host $1 is not on"
+  shift
+  exec nsenter -t "$p" -m -u -i -n -p -r -w env -i PATH="$PATH" "$@"
+}
+
 # add NAME ADDRESS
 machine_add() {
   local name=$1 address=$2 dir
@@ -54,8 +71,9 @@ machine_off() {
 }
 
 machine_remove() {
-  local i
+  local i volume
   machine_off "$1"
+  disks "$1" | while read -r volume _; do disk_free "$volume"; done
   for i in $(seq 20); do # the kernel may still be unmounting
     if rm -rf "${STATE:?}/hosts/$1" 2>/dev/null; then return 0; fi
     sleep 0.05

@@ -4,8 +4,9 @@
 HOSTS_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 STATE=${GYBE_HOSTS_STATE:-$(cd "$HOSTS_HOME/../../.." && pwd)/.dev/lab/hosts}
 NET=${GYBE_HOSTS_NET:-gybe-hosts}           # the network namespace with the bridge
-# The programs of a Kubernetes node, as they were when the image was made; "" for hosts that become none.
-KUBEBOX=${GYBE_LAB_KUBEBOX:-$(cat "$STATE/kubebox" 2>/dev/null || true)}
+# The programs of a Kubernetes node, a file for each version, the newest first; "" for hosts that become none. What the image was
+# made with counts where nothing is said.
+KUBEBOX=${GYBE_LAB_KUBEBOX:-$(cut -s -d' ' -f2 "$STATE/kubebox" 2>/dev/null || true)}
 CACHE=${GYBE_LAB_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gybe-lab}
 GATEWAY=10.10.0.1 PREFIX=24                 # the lab OpenStack's net0
 FLOATING=172.24.4.0/24                      # and its public

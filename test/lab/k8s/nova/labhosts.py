@@ -31,6 +31,16 @@ class Driver(labvirt.Driver):
             LOG.warning('server %s has no address: no host is made for it', instance.uuid)
             return
         hosts('add', instance.uuid, address)
+        for disk in (block_device_info or {}).get('block_device_mapping') or []:
+            self.attach_volume(context, disk['connection_info'], instance, disk['mount_device'])
+
+    def attach_volume(self, context, connection_info, instance, mountpoint, *args, **kwargs):
+        super().attach_volume(context, connection_info, instance, mountpoint, *args, **kwargs)
+        hosts('disk', instance.uuid, connection_info['data']['volume_id'], mountpoint)
+
+    def detach_volume(self, context, connection_info, instance, mountpoint, *args, **kwargs):
+        hosts('undisk', instance.uuid, connection_info['data']['volume_id'])
+        super().detach_volume(context, connection_info, instance, mountpoint, *args, **kwargs)
 
     def destroy(self, context, instance, network_info, *args, **kwargs):
         hosts('remove', instance.uuid)
