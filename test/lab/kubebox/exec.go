@@ -11,7 +11,6 @@ import (
 	"time"
 
 	certutil "k8s.io/client-go/util/cert"
-	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
 )
 
@@ -24,13 +23,13 @@ func (k *kubelet) serve() {
 	must(err)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
-		o, err := remotecommand.NewOptions(r)
+		o, err := execOptions(r)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		remotecommand.ServeExec(w, r, onNode{}, r.PathValue("pod"), "", r.PathValue("container"), r.URL.Query()["command"], o,
-			time.Hour, 30*time.Second, remotecommand.SupportedStreamingProtocols)
+		serveExec(w, r, onNode{}, r.PathValue("pod"), "", r.PathValue("container"), r.URL.Query()["command"], o,
+			time.Hour, 30*time.Second, execProtocols)
 	})
 	s := http.Server{Addr: net.JoinHostPort(k.ip, "10250"), Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}}
 	must(s.ListenAndServeTLS("", ""))
@@ -38,8 +37,8 @@ func (k *kubelet) serve() {
 
 type onNode struct{}
 
-func (onNode) ExecInContainer(ctx context.Context, _, _, _ string, argv []string, in io.Reader, out, errOut io.WriteCloser, _ bool,
-	_ <-chan remotecommand.TerminalSize, _ time.Duration,
+func (onNode) ExecInContainer(ctx context.Context, _ string, _ podUID, _ string, argv []string, in io.Reader, out, errOut io.WriteCloser, _ bool,
+	_ <-chan terminalSize, _ time.Duration,
 ) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if out != nil {

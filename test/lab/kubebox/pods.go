@@ -62,7 +62,12 @@ func (k *kubelet) settle(ctx context.Context, p *corev1.Pod) error {
 	if !p.Spec.HostNetwork && !networked() {
 		return nil // no sandbox without a network
 	}
-	p.Status.Phase, p.Status.HostIP, p.Status.PodIP = corev1.PodRunning, k.ip, k.ip
+	// Work that ends has ended at once: kubeadm starts a Job to see whether the cluster is well.
+	phase := corev1.PodRunning
+	if p.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+		phase = corev1.PodSucceeded
+	}
+	p.Status.Phase, p.Status.HostIP, p.Status.PodIP = phase, k.ip, k.ip
 	if !p.Spec.HostNetwork {
 		p.Status.PodIP = podAddress(p)
 	}
@@ -77,10 +82,13 @@ func (k *kubelet) settle(ctx context.Context, p *corev1.Pod) error {
 	}
 	p.Status.ContainerStatuses = nil
 	yes := true
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}}
+	if phase == corev1.PodSucceeded {
+		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: started, FinishedAt: started}}
+	}
 	for _, c := range p.Spec.Containers {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + string(p.UID), Ready: true, Started: &yes,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}},
+			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + string(p.UID), Ready: true, Started: &yes, State: state,
 		})
 	}
 	_, err := k.client.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{})

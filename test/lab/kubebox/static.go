@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -17,8 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// staticPods are the pods of a folder of manifests. Each container's command runs as a process: its program is a link to this one,
-// and what it mounts from the node lies at the same paths.
+// staticPods are the pods of a folder of manifests. Each container's command runs as a process, and what it mounts from the node
+// lies at the same paths.
 type staticPods struct {
 	dir     string
 	log     *slog.Logger
@@ -87,13 +90,29 @@ func process(ctx context.Context, c corev1.Container) error {
 		return err
 	}
 	defer out.Close()
-	argv := append(append([]string{}, c.Command...), c.Args...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	argv := slices.Concat(c.Command, c.Args)
+	cmd := exec.CommandContext(ctx, imageFile(c.Image, self), argv[1:]...)
+	cmd.Args[0] = argv[0]
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd.Run()
+}
+
+// imageDir has a file like this program for every version of Kubernetes that a node may run.
+const imageDir = "/usr/lib/machine/kubernetes"
+
+// imageFile is the program in an image: of the version that its tag names, and for etcd, which has versions of its own, self.
+func imageFile(image, self string) string {
+	if _, tag, ok := strings.Cut(path.Base(image), ":v"); ok {
+		return filepath.Join(imageDir, "v"+tag)
+	}
+	return self
 }
 
 // mirror is the Pod by which the API shows a static pod.
