@@ -78,6 +78,9 @@ type Node struct {
 	InternalIP   string
 	ControlPlane bool
 	Labels       map[string]string
+	Annotations  map[string]string
+	// Closed says that the node takes no new pods (cordoned).
+	Closed bool
 }
 
 // Nodes lists the nodes of the cluster.
@@ -100,7 +103,7 @@ func nodeOf(n *corev1.Node) Node {
 	_, master := n.Labels[controlPlaneLabel]
 	out := Node{
 		Name: n.Name, Reason: "it has not reported yet", Version: n.Status.NodeInfo.KubeletVersion,
-		ControlPlane: master, Labels: n.Labels,
+		ControlPlane: master, Labels: n.Labels, Annotations: n.Annotations, Closed: n.Spec.Unschedulable,
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {

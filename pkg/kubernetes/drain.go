@@ -18,6 +18,8 @@ type Pod struct {
 	Namespace, Name string
 	// Leaving says that it has been evicted and has not ended yet.
 	Leaving bool
+	// Bare says that it has no controller: once evicted, nobody starts it again.
+	Bare bool
 	uid     types.UID
 }
 
@@ -53,7 +55,7 @@ func (c *Client) Occupants(ctx context.Context, node string) ([]Pod, error) {
 		if static || owner != nil && owner.Kind == "DaemonSet" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		out = append(out, Pod{Namespace: p.Namespace, Name: p.Name, Leaving: p.DeletionTimestamp != nil, uid: p.UID})
+		out = append(out, Pod{Namespace: p.Namespace, Name: p.Name, Leaving: p.DeletionTimestamp != nil, Bare: owner == nil, uid: p.UID})
 	}
 	return out, nil
 }

@@ -150,6 +150,9 @@ func (c *Cluster) Quorum() bool { return c.quorum() }
 // AddNode implies). A node that exists is registered anew, with its old uid.
 func (c *Cluster) AddNode(n NodeSpec) { c.addNode(n) }
 
+// SetStaticPods gives the control plane on a master the images of another version, as kubeadm upgrade does.
+func (c *Cluster) SetStaticPods(node, version string) { c.setStaticPods(node, version) }
+
 // SetNodeReady says whether the kubelet of a node answers. When it does not, the Ready condition becomes Unknown with
 // reason NodeStatusUnknown, "Kubelet stopped posting node status." when reason is empty; otherwise False with reason as message.
 // False when there is no such node.

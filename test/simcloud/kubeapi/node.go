@@ -269,6 +269,15 @@ func (c *Cluster) staticPods(n NodeSpec) {
 	}
 }
 
+func (c *Cluster) setStaticPods(node, version string) {
+	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		_, _ = c.store.Update(c.kind("Pod"), "kube-system", name+"-"+node, false, false, func(o Object) (Object, error) {
+			Set(o, []any{Object{"name": name, "image": "registry.k8s.io/" + name + ":" + version}}, "spec", "containers")
+			return o, nil
+		})
+	}
+}
+
 // owner makes the reference to a controlling owner.
 func owner(o Object) any {
 	return Object{

@@ -212,7 +212,7 @@ func (f *faults) before(ctx context.Context, id string, p *process.Proc) (int, b
 }
 
 func ownTime(text string) bool {
-	return begins(text, "kubeadm join") || begins(text, "kubeadm init") && !begins(text, "kubeadm init phase")
+	return begins(text, "kubeadm join") || begins(text, "kubeadm upgrade") || begins(text, "kubeadm init") && !begins(text, "kubeadm init phase")
 }
 
 func (f *faults) play(ctx context.Context, p *process.Proc, x *Failure) int {

@@ -16,10 +16,10 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
 )
 
-const kubeadmSwitches = "upload-certs control-plane print-join-command force f skip-token-print skip-certificate-key-print dry-run discovery-token-unsafe-skip-ca-verification cleanup-tmp-dir help h"
+const kubeadmSwitches = "upload-certs control-plane print-join-command force f skip-token-print skip-certificate-key-print dry-run yes y discovery-token-unsafe-skip-ca-verification cleanup-tmp-dir help h"
 
 func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
-	f := parseFlags(p.Args[1:], kubeadmSwitches, map[string]string{"f": "force", "o": "output", "v": "v"})
+	f := parseFlags(p.Args[1:], kubeadmSwitches, map[string]string{"f": "force", "o": "output", "v": "v", "y": "yes"})
 	verb := ""
 	if len(f.args) > 0 {
 		verb = f.args[0]
@@ -55,8 +55,7 @@ func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
 			return 0
 		}
 	case "upgrade":
-		p.Errorf("upgrade is not simulated\n")
-		return 1
+		return n.upgrade(ctx, p, f)
 	}
 	p.Errorf("Error: unknown command \"%s\" for \"kubeadm\"\n", verb)
 	return 1

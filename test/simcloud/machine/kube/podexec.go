@@ -95,11 +95,17 @@ func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
 		}
 		return errors.New("{\"level\":\"warn\",\"msg\":\"retrying of unary invoker failed\",\"error\":\"rpc error: code = NotFound desc = etcdserver: member not found\"}\nError: etcdserver: member not found\ncommand terminated with exit code 1")
 	case "endpoint health", "endpoint status":
-		if !cl.Quorum() {
-			return errors.New("Error: unhealthy cluster\ncommand terminated with exit code 1")
-		}
+		sick := !cl.Quorum()
 		for _, m := range cl.Members() {
-			k.p.Printf("https://%s:2379 is healthy: successfully committed proposal: took = 5ms\n", m.Name)
+			if m.Up && cl.Quorum() {
+				k.p.Printf("https://%s:2379 is healthy: successfully committed proposal: took = 5ms\n", m.Name)
+				continue
+			}
+			sick = true
+			k.p.Errorf("https://%s:2379 is unhealthy: failed to commit proposal: context deadline exceeded\n", m.Name)
+		}
+		if sick {
+			return errors.New("Error: unhealthy cluster\ncommand terminated with exit code 1")
 		}
 	default:
 		return fmt.Errorf("Error: unknown command %q for \"etcdctl\"\ncommand terminated with exit code 1", cmd)

@@ -1,0 +1,162 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+)
+
+// upgrade is kubeadm upgrade apply and kubeadm upgrade node. kubelet is not their business.
+func (n *Node) upgrade(ctx context.Context, p *process.Proc, f flagSet) int {
+	verb := ""
+	if len(f.args) > 1 {
+		verb = f.args[1]
+	}
+	if verb != "apply" && verb != "node" {
+		return fatal(p, "unknown command %q for \"kubeadm upgrade\"", verb)
+	}
+	if p.Cred.UID != 0 {
+		c := &checks{}
+		privileged(p, c)
+		c.report(p, nil)
+		return 2
+	}
+	p.Printf("[upgrade] Reading configuration from the \"kubeadm-config\" ConfigMap in namespace \"kube-system\"...\n")
+	conf := adminConf
+	if verb == "node" && !n.exists(adminConf) {
+		conf = kubeletConf
+	}
+	cl, c, err := n.access(ctx, p, flagSet{vals: map[string][]string{"kubeconfig": {conf}}})
+	if err != nil {
+		return fatal(p, "[upgrade/init config] FATAL: %v", err)
+	}
+	defer c.close()
+	version, err := clusterVersion(cl)
+	if err != nil {
+		return fatal(p, "[upgrade/init config] FATAL: %v", err)
+	}
+	p.Printf("[upgrade/preflight] Running preflight checks\n")
+	if err := healthy(cl); err != nil {
+		return fatal(p, "[preflight] Some fatal errors occurred:\n\t[ERROR ControlPlaneNodesReady]: %v", err)
+	}
+	if verb == "apply" {
+		if len(f.args) < 3 {
+			return fatal(p, "missing one or more required arguments. Required arguments: [version]")
+		}
+		want := "v" + strings.TrimPrefix(f.args[2], "v")
+		if why := n.policy(version, want); why != "" {
+			return fatal(p, "[upgrade/version] FATAL: the --version argument is invalid due to these fatal errors:\n\n\t- %s\n\nPlease fix the misalignments highlighted above and try upgrading again", why)
+		}
+		if !f.on("yes") {
+			p.Printf("[upgrade] Are you sure you want to proceed? [y/N]: ")
+			if b, _ := p.ReadFile("-"); !strings.HasPrefix(strings.ToLower(strings.TrimSpace(string(b))), "y") {
+				return fatal(p, "won't proceed; the user didn't answer (Y|y) in order to continue")
+			}
+		}
+		version = want
+	} else if minor(version) != minor(n.version("kubeadm")) {
+		return fatal(p, "the cluster has Kubernetes %s, and this kubeadm is %s", version, n.version("kubeadm"))
+	}
+	if n.wait(ctx, "kubeadm upgrade") != nil {
+		return 1
+	}
+	if n.exists(manifestDir + "kube-apiserver.yaml") {
+		if st := n.replaceControl(ctx, p, cl, version); st != 0 {
+			return st
+		}
+	}
+	if verb == "apply" {
+		if err := setClusterVersion(cl, version); err != nil {
+			return fatal(p, "error execution phase upload-config: %v", err)
+		}
+		p.Printf("\n[upgrade] SUCCESS! A control plane node of your cluster was upgraded to \"%s\".\n\n[upgrade] Now please proceed with upgrading the rest of the nodes by following the right order.\n", version)
+		return 0
+	}
+	p.Printf("[upgrade] Backing up kubelet config file\n[kubelet-start] Writing kubelet configuration to file %q\n[upgrade] The configuration for this node was successfully updated!\n", kubeletConfig)
+	return 0
+}
+
+// policy is what forbids a version, in kubeadm's words.
+func (n *Node) policy(have, want string) string {
+	kubeadm := n.version("kubeadm")
+	switch {
+	case minor(want) > minor(kubeadm):
+		return fmt.Sprintf("Specified version to upgrade to %q is higher than the kubeadm version %q. Upgrade kubeadm first using the tool you used to install kubeadm", want, kubeadm)
+	case minor(want) > minor(have)+1:
+		return fmt.Sprintf("Specified version to upgrade to %q is too high; kubeadm can upgrade only 1 minor version at a time", want)
+	case minor(want) < minor(have):
+		return fmt.Sprintf("Specified version to downgrade to %q is too low; kubeadm can downgrade only 1 minor version at a time", want)
+	}
+	return ""
+}
+
+// healthy wants all masters Ready, as kubeadm's preflight check does.
+func healthy(cl *kubeapi.Cluster) error {
+	r, _ := cl.Find("nodes")
+	for _, name := range cl.Nodes() {
+		o, err := cl.Store().Get(r, "", name)
+		if err != nil {
+			return err
+		}
+		if kubeapi.At(o, "metadata", "labels", "node-role.kubernetes.io/control-plane") != nil && !cl.NodeReady(name) {
+			return fmt.Errorf("there are NotReady control-planes in the cluster: [%s]", name)
+		}
+	}
+	return nil
+}
+
+// replaceControl exchanges the control plane of this machine, one program after the other, as kubelet does when a manifest changes.
+func (n *Node) replaceControl(ctx context.Context, p *process.Proc, cl *kubeapi.Cluster, version string) int {
+	p.Printf("[upgrade/staticpods] Writing new Static Pod manifests to %q\n", strings.TrimSuffix(manifestDir, "/"))
+	if !strings.Contains(string(n.read(manifestDir+"kube-apiserver.yaml")), ":"+version+"\n") {
+		n.manifests(version)
+		n.stopControl()
+		n.startControl(context.WithoutCancel(ctx))
+	}
+	admin, err := loadConfig(n.read(adminConf))
+	if err == nil {
+		admin.server = "https://" + net.JoinHostPort(n.os.Net.Primary().String(), "6443")
+		err = n.answers(ctx, p, admin, "/readyz")
+	}
+	if err != nil {
+		return fatal(p, "[upgrade/apply] FATAL: couldn't upgrade control plane. kubeadm has tried to recover everything into the earlier state. Errors faced: %v", err)
+	}
+	cl.SetStaticPods(strings.ToLower(n.os.Sys.Hostname()), version)
+	p.Printf("[upgrade/staticpods] Component \"kube-apiserver\" upgraded successfully!\n")
+	return 0
+}
+
+// clusterVersion is the version that kubeadm keeps in its ConfigMap.
+func clusterVersion(cl *kubeapi.Cluster) (string, error) {
+	r, _ := cl.Find("configmaps")
+	o, err := cl.Store().Get(r, "kube-system", configMap)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(kubeapi.String(o, "data", "ClusterConfiguration")) {
+		if v, ok := strings.CutPrefix(line, "kubernetesVersion:"); ok {
+			return strings.Trim(strings.TrimSpace(v), `"`), nil
+		}
+	}
+	return "", fmt.Errorf("the ConfigMap %s names no version", configMap)
+}
+
+func setClusterVersion(cl *kubeapi.Cluster, version string) error {
+	r, _ := cl.Find("configmaps")
+	_, err := cl.Store().Update(r, "kube-system", configMap, false, false, func(o kubeapi.Object) (kubeapi.Object, error) {
+		var out strings.Builder
+		for line := range strings.Lines(kubeapi.String(o, "data", "ClusterConfiguration")) {
+			if strings.HasPrefix(line, "kubernetesVersion:") {
+				line = "kubernetesVersion: " + version + "\n"
+			}
+			out.WriteString(line)
+		}
+		kubeapi.Set(o, out.String(), "data", "ClusterConfiguration")
+		return o, nil
+	})
+	return err
+}
