@@ -6,7 +6,7 @@ PKGS  ?= ./...
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test test-race lint bench bench-lab fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s lab-k8s-down
+.PHONY: help demo run build test test-race lint bench bench-lab fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test-lab-smoke: ## the least of it, on a lab that is started for it and removed
 test-lab-k8s: ## the real kubeadm on hosts of the real OpenStack; RUN=pattern selects tests (root, Debian 12)
 	@test/lab/k8s/lab.sh up
 	test/lab/k8s/lab.sh test $(if $(RUN),-run '$(RUN)',)
+
+test-lab-k8s-smoke: ## a small cluster, scaled and healed, on a lab that is started for it and removed
+	GYBE_K8S_STATE=$(CURDIR)/.dev/lab/k8s-smoke GYBE_HOSTS_NET=gybe-k8s-smoke test/lab/k8s/lab.sh smoke
 
 lab-k8s-down: ## remove what test-lab-k8s has started
 	@test/lab/k8s/lab.sh down
