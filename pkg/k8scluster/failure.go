@@ -67,6 +67,8 @@ var (
 	password  = regexp.MustCompile(`(?i)\b(password|passwd)(\s*[:=]\s*)\S+`)
 	joinToken = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
 	certKey   = regexp.MustCompile(`(--certificate-key[= ]+)[0-9a-f]+`)
+	longHex   = regexp.MustCompile(`(sha256:)?\b[0-9a-f]{64}\b`) // a certificate key, unless it is said to be a digest
+	jwt       = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 )
 
 // mask hides what a script, which may be the user's own, should not have printed.
@@ -79,5 +81,12 @@ func mask(line string, secrets []string) string {
 	line = labelled.ReplaceAllString(line, "$1$2***")
 	line = password.ReplaceAllString(line, "$1$2***")
 	line = joinToken.ReplaceAllString(line, "***")
-	return certKey.ReplaceAllString(line, "$1***")
+	line = certKey.ReplaceAllString(line, "$1***")
+	line = jwt.ReplaceAllString(line, "***")
+	return longHex.ReplaceAllStringFunc(line, func(hex string) string {
+		if strings.HasPrefix(hex, "sha256:") {
+			return hex
+		}
+		return "***"
+	})
 }

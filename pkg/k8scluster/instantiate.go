@@ -32,6 +32,9 @@ func (d *Driver) instantiateEnd(ctx context.Context, w *lcm.Work) error {
 
 // install runs the script on all nodes, everything at the same time that can be.
 func (in *installer) install(ctx context.Context) error {
+	if in.foreign {
+		return in.installForeign(ctx)
+	}
 	prepared := map[string]*gate{}
 	for _, n := range in.c.nodes() {
 		prepared[n.vnfc] = newGate(n.name + " to be prepared")

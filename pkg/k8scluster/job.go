@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +53,8 @@ type scriptRun struct {
 	clock   lcm.Clock
 	// round is when the operation entered its state: it changes when a user retries.
 	round time.Time
+	// once says that a run that vanished may not be started again unless a user asks for it.
+	once bool
 
 	cp checkpoint
 }
@@ -83,6 +87,8 @@ func (r *scriptRun) follow(ctx context.Context) error {
 				return err
 			}
 			continue
+		case err == nil && r.once:
+			return r.cutOff(ctx, st)
 		case err == nil: // lost or absent: the machine went down with it
 			if err := r.restart(ctx); err != nil {
 				return err
@@ -220,8 +226,14 @@ func (r *scriptRun) lastWords(ctx context.Context) []string {
 			words = append(words, mask(line, r.secrets))
 		}
 	}
+	if said := slices.DeleteFunc(slices.Clone(words), traced.MatchString); len(said) > 0 {
+		return said
+	}
 	return words
 }
+
+// traced is a line of a shell that shows what it does (set -o xtrace).
+var traced = regexp.MustCompile(`^\++ `)
 
 // restart begins a new run in place of one that is gone.
 func (r *scriptRun) restart(ctx context.Context) error {

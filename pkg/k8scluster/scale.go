@@ -58,6 +58,7 @@ func (d *Driver) scaleEnd(ctx context.Context, w *lcm.Work) error {
 // extend makes nodes of the machines of VNFCs: all are prepared and join at the same time, masters one after the other. The nodes that were there
 // learn of them meanwhile.
 func (in *installer) extend(ctx context.Context, vnfcs []string) error {
+	in.late = vnfcs
 	masters, others := pick(in.c.masters, vnfcs)
 	workers, rest := pick(in.c.workers, vnfcs)
 	lanes := []func(context.Context) error{

@@ -1,7 +1,6 @@
 package k8scluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +42,9 @@ type installer struct {
 	secrets func() (joinSecrets, error) // made at most once per tick
 	// lead finds the master through which the cluster is reached, at most once per tick.
 	lead func() (node, error)
+	// foreign says that the script knows no phases; late are the VNFCs that come to a cluster that is there.
+	foreign bool
+	late    []string
 }
 
 // joinSecrets is what a node needs to join. It is never stored: whoever needs it has a master make a new one.
@@ -64,35 +66,46 @@ func (d *Driver) installer(ctx context.Context, w *lcm.Work, avoid ...string) (*
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "The script_path in the additionalParams is invalid: %w.", err)
 	}
-	if !bytes.Contains(script, []byte("GYBE_PHASE")) {
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the script %s does not know the variable GYBE_PHASE, so its work cannot be divided", p.script).
-			WithHint("take the script of the sample package as a base; its options are those of other VNFMs' scripts")
-	}
 	c, err := resolve(w.Instance, p, d.o.SSHPort)
 	if err != nil {
 		return nil, err
 	}
 	in := &installer{d: d, w: w, p: p, c: c, script: script, slots: make(chan struct{}, d.o.Parallel)}
-	in.secrets = sync.OnceValues(func() (joinSecrets, error) { return in.makeSecrets(ctx) })
+	if in.foreign = !phased(script); in.foreign {
+		if err := in.unique(); err != nil {
+			return nil, err
+		}
+	}
+	fetch := in.makeSecrets
+	if in.foreign {
+		fetch = in.foreignSecrets
+	}
+	in.secrets = sync.OnceValues(func() (joinSecrets, error) { return fetch(ctx) })
 	in.lead = sync.OnceValues(func() (node, error) { return in.living(ctx, avoid) })
 	return in, nil
 }
 
 // step runs one phase of the script on a node as a durable step.
 func (in *installer) step(ctx context.Context, title, phase string, n node) error {
+	if in.foreign && phase == phasePrepare { // part of the rest
+		return nil
+	}
 	return in.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
 		r := &scriptRun{
 			d: in.d, s: s, n: n, doing: title, clock: in.w.Clock, round: in.w.Op.StateEntered,
 			id:      func(try int) string { return in.runID(n, phase, try) },
-			secrets: in.hidden(n),
+			secrets: in.hidden(n), once: in.foreign && phase != phaseRefresh,
 		}
-		r.job = func(_ context.Context, id string) (remote.Job, error) {
+		r.job = func(ctx context.Context, id string) (remote.Job, error) {
 			var js joinSecrets
 			if phase == phaseJoin {
 				var err error
 				if js, err = in.secrets(); err != nil {
 					return remote.Job{}, err
 				}
+			}
+			if in.foreign {
+				return in.foreignJob(ctx, n, phase, id, r.cp.Try, js)
 			}
 			return in.job(n, phase, id, js), nil
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -118,4 +119,59 @@ func (w *world) clientset(id string) kubernetes.Interface {
 	c, err := kubernetes.NewForConfig(cfg)
 	require.NoError(w.t, err)
 	return c
+}
+
+// older copies the package with an installation script of the older kind in it, which change may spoil.
+func older(t *testing.T, change func(script string) string) string {
+	t.Helper()
+	// The name is that of the archive, too.
+	dir := filepath.Join(t.TempDir(), strings.NewReplacer("/", "-").Replace(t.Name()))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(v1Source)))
+	script, err := os.ReadFile("testdata/older_install.sh")
+	require.NoError(t, err)
+	text := string(script)
+	if change != nil {
+		text = change(text)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "install_k8s_cluster.sh"), []byte(text), 0o600))
+	return dir
+}
+
+// Users who have changed their installation script keep it: it is run on each node as the older VNFM ran it.
+func TestClusterOfAnOlderScriptLivesItsWholeLife(t *testing.T) {
+	t.Parallel()
+	for flavour, masters := range map[string]int{"simple": 1, "complex": 3} {
+		t.Run(flavour, func(t *testing.T) {
+			t.Parallel()
+			w, fleet := withMachines(t, nil)
+			id := w.create(w.onboard(older(t, nil)))
+			params := w.clusterV1(flavour)
+			delete(at(t, params, "additionalParams", "k8s_cluster_installation_param"), "proxy")
+			op := w.instantiate(id, params)
+			w.completed(op)
+			small := w.members(id, masters, 2)
+			for _, l := range w.progress(op).Lines {
+				require.NotRegexp(t, `\b[a-z0-9]{6}\.[a-z0-9]{16}\b`, l.Text, "a token in the log")
+			}
+
+			w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_out")))
+			w.members(id, masters, 3)
+			w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_in")))
+			require.ElementsMatch(t, small, w.members(id, masters, 2))
+			dead, worker := w.machineOf(id, "workerNode", 0)
+			fleet.PowerOff(dead)
+			w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{worker}}))
+			w.members(id, masters, 2)
+			if masters > 1 { // the one that initialised the cluster
+				dead, master := w.machineOf(id, "masterNode", 0)
+				fleet.PowerOff(dead)
+				w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{master}}))
+				w.members(id, masters, 2)
+			}
+			w.completed(w.task(id, sol.LcmOperationHeal, v1Params(t, "heal_cluster")))
+			w.members(id, masters, 2)
+			w.completed(w.terminate(id))
+			w.gone()
+		})
+	}
 }
