@@ -2,7 +2,7 @@
 # Machines to log in to, made of namespaces. As root; README.md explains them.
 #
 #   hosts.sh up                      the network and the image
-#   hosts.sh add NAME ADDRESS        a machine, switched on        (each command can be repeated)
+#   hosts.sh add NAME ADDRESS [KEY...]    a machine, switched on; public keys to log in with      (each command can be repeated)
 #   hosts.sh on | off | reset NAME   its power switch
 #   hosts.sh remove NAME
 #   hosts.sh run NAME COMMAND...     as root on its console
@@ -44,7 +44,7 @@ down() {
 [ "${1-}" = up ] || CGROUP=$CGROUP/$NET
 case ${1-} in
   up) up ;;
-  add) machine_add "$2" "$3" ;;
+  add) machine_add "${@:2}" ;;
   on | off | remove) "machine_$1" "$2" ;;
   reset) machine_off "$2" && machine_on "$2" ;;
   run) machine_run "${@:2}" ;;

@@ -56,9 +56,11 @@ func TestComplex(t *testing.T) {
 	w.down(id)
 }
 
-// TestPodAffinity: whoever spreads pods over compute hosts and zones needs nodes that say where they run, at any time.
+// TestPodAffinity: whoever spreads pods over compute hosts and zones needs nodes that say where they run, at any time. No machine has a
+// password that would be known.
 func TestPodAffinity(t *testing.T) {
 	w := start(t, "podaffinity")
+	w.keys = true
 	id := w.up()
 	w.placed(id)
 	w.scale(id, sol.ScaleTypeOut, 1)

@@ -35,6 +35,7 @@ type world struct {
 	log     string
 	dir     string
 	kubebox string // of the version to install
+	keys    bool   // no password: Gybe makes a pair of keys
 }
 
 func start(t *testing.T, flavour string) *world {
@@ -88,6 +89,10 @@ func (w *world) request() json.RawMessage {
 		req.ExtVirtualLinks[i].ResourceID = net0
 	}
 	params := req.AdditionalParams["k8s_cluster_installation_param"].(map[string]any)
+	if w.keys {
+		delete(params["master_node"].(map[string]any), "password")
+		delete(params["worker_node"].(map[string]any), "password")
+	}
 	params["kubernetes_version"] = strings.TrimPrefix(w.run(w.kubebox, "kubeadm", "version", "-o", "short"), "v")
 	raw, err = json.Marshal(req)
 	require.NoError(w.t, err)

@@ -23,9 +23,10 @@ machine_run() {
   exec nsenter -t "$p" -m -u -i -n -p -r -w env -i PATH="$PATH" "$@"
 }
 
-# add NAME ADDRESS
+# add NAME ADDRESS [KEY...]
 machine_add() {
   local name=$1 address=$2 dir
+  shift 2
   dir=$(folder "$name")
   if [ ! -e "$dir/address" ]; then
     mkdir -p "$dir"/{disk/etc/ssh,work,root,data}
@@ -33,6 +34,10 @@ machine_add() {
     ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$dir/disk/etc/ssh/ssh_host_ed25519_key" <<<y >/dev/null
     printf '%s\n' "$name" >"$dir/disk/etc/hostname"
     printf '127.0.0.1 localhost\n%s %s\n' "$address" "$name" >"$dir/disk/etc/hosts"
+    if [ $# -gt 0 ]; then
+      install -d -m 0700 -o 20001 -g 20001 "$dir/data/home/ubuntu" "$dir/data/home/ubuntu/.ssh"
+      printf '%s\n' "$@" >"$dir/data/home/ubuntu/.ssh/authorized_keys"
+    fi
     printf '%s' "$address" >"$dir/address"
   fi
   machine_on "$name"

@@ -1,9 +1,11 @@
 """Nova's compute driver of this lab: a server is a test host (test/lab/hosts) at the address of its port.
 
-Hosts have one interface; a server's first fixed address is theirs. Floating addresses are routed by labnet, which is told by Neutron.
+Hosts have one interface; a server's first fixed address is theirs. Of its user data they take keys to log in with. Floating addresses are routed by labnet, which is told by Neutron.
 """
+import base64
 import os
 
+import yaml
 from nova import exception
 from nova.virt import labvirt
 from oslo_concurrency import processutils
@@ -30,7 +32,9 @@ class Driver(labvirt.Driver):
         if address is None:
             LOG.warning('server %s has no address: no host is made for it', instance.uuid)
             return
-        hosts('add', instance.uuid, address)
+        data = yaml.safe_load(base64.b64decode(instance.user_data)) if instance.user_data else None
+        keys = (data.get('ssh_authorized_keys') or []) if isinstance(data, dict) else []
+        hosts('add', instance.uuid, address, *filter(None, keys))
         for disk in (block_device_info or {}).get('block_device_mapping') or []:
             self.attach_volume(context, disk['connection_info'], instance, disk['mount_device'])
 
