@@ -107,8 +107,14 @@ func (d *Driver) Run(ctx context.Context, hook string, w *lcm.Work) error {
 		return d.healStart(ctx, w)
 	case "heal_end":
 		return d.healEnd(ctx, w)
+	case "change_current_package_start":
+		return d.packageStart(ctx, w)
+	case "change_current_package_end":
+		return d.packageEnd(ctx, w)
+	case "change_current_package_rollback_start":
+		return d.packageRollbackStart(ctx, w)
 	case "instantiate_start", "terminate_start", "instantiate_rollback_start", "instantiate_rollback_end",
-		"scale_rollback_end", "scale_to_level_rollback_end":
+		"scale_rollback_end", "scale_to_level_rollback_end", "change_current_package_rollback_end":
 		return nil
 	}
 	return lcm.Errorf(lcm.CodeUnprocessable, "the mgmt driver %s does nothing at %s yet", Name, hook)

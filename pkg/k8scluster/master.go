@@ -61,7 +61,7 @@ func (in *installer) reach(ctx context.Context, m node) error {
 // etcdctl is how a member of etcd is talked to: in its pod, through the API server, so that nothing has to be installed on the master.
 const etcdctl = "sudo -n kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout 30s -n kube-system exec etcd-%s -- " +
 	"etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt" +
-	" --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key member %s"
+	" --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key %s"
 
 // forgetMember takes a master's member out of etcd, so that its loss no longer counts against the majority and its successor may come.
 func (in *installer) forgetMember(ctx context.Context, gone node) error {
@@ -70,7 +70,7 @@ func (in *installer) forgetMember(ctx context.Context, gone node) error {
 		if err != nil {
 			return err
 		}
-		out, err := in.etcd(ctx, m, "list")
+		out, err := in.etcd(ctx, m, "member list")
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (in *installer) forgetMember(ctx context.Context, gone node) error {
 			s.Detail(gone.name + " is no member of etcd")
 			return nil
 		}
-		if _, err := in.etcd(ctx, m, "remove "+id); err != nil {
+		if _, err := in.etcd(ctx, m, "member remove "+id); err != nil {
 			return err
 		}
 		s.Detail(fmt.Sprintf("member %s of %s", id, gone.name))
@@ -87,7 +87,7 @@ func (in *installer) forgetMember(ctx context.Context, gone node) error {
 	})
 }
 
-// etcd runs one command about etcd's members on a master.
+// etcd runs one command of etcdctl on a master.
 func (in *installer) etcd(ctx context.Context, m node, command string) ([]byte, error) {
 	const doing = "talk to etcd"
 	c, release, err := in.d.o.Connect(ctx, m.target)

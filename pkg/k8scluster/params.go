@@ -42,6 +42,8 @@ type params struct {
 	proxy             proxy
 	// drainTimeout is how long the pods of a node that leaves may take to be evicted.
 	drainTimeout time.Duration
+	// upgradeBatch is how many workers an upgrade of Kubernetes may take out of service at the same time; 0 = the driver decides.
+	upgradeBatch int
 	// storage is nil when the cluster has no storage server; manifests are the volumes that it offers.
 	storage   *storage
 	manifests []volumeManifest
@@ -226,6 +228,7 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour) (params, []lcm.Invalid
 	if p.manifests = root.manifests(); len(p.manifests) > 0 && p.storage == nil {
 		root.fail("storage_server", "storage_server is not defined in additionalParams: pv_registration_params needs it.")
 	}
+	p.upgradeBatch = root.batch("upgrade_batch")
 	p.drainTimeout = root.seconds("drain_timeout", defaultDrainTimeout)
 	return p, r.bad
 }

@@ -23,6 +23,7 @@ const (
 	phaseJoin    = "join"
 	phaseTokens  = "tokens"
 	phaseRefresh = "refresh"
+	phaseUpgrade = "upgrade"
 )
 
 const (
@@ -90,27 +91,30 @@ func (in *installer) step(ctx context.Context, title, phase string, n node) erro
 	if in.foreign && phase == phasePrepare { // part of the rest
 		return nil
 	}
-	return in.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		r := &scriptRun{
-			d: in.d, s: s, n: n, doing: title, clock: in.w.Clock, round: in.w.Op.StateEntered,
-			id:      func(try int) string { return in.runID(n, phase, try) },
-			secrets: in.hidden(n), once: in.foreign && phase != phaseRefresh,
-		}
-		r.job = func(ctx context.Context, id string) (remote.Job, error) {
-			var js joinSecrets
-			if phase == phaseJoin {
-				var err error
-				if js, err = in.secrets(); err != nil {
-					return remote.Job{}, err
-				}
+	return in.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error { return in.run(title, phase, n, s).follow(ctx) })
+}
+
+// run is a run of one phase of the script on a node, in a step.
+func (in *installer) run(title, phase string, n node, s *lcm.Step) *scriptRun {
+	r := &scriptRun{
+		d: in.d, s: s, n: n, doing: title, clock: in.w.Clock, round: in.w.Op.StateEntered,
+		id:      func(try int) string { return in.runID(n, phase, try) },
+		secrets: in.hidden(n), once: in.foreign && phase != phaseRefresh,
+	}
+	r.job = func(ctx context.Context, id string) (remote.Job, error) {
+		var js joinSecrets
+		if phase == phaseJoin {
+			var err error
+			if js, err = in.secrets(); err != nil {
+				return remote.Job{}, err
 			}
-			if in.foreign {
-				return in.foreignJob(ctx, n, phase, id, r.cp.Try, js)
-			}
-			return in.job(n, phase, id, js), nil
 		}
-		return r.follow(ctx)
-	})
+		if in.foreign {
+			return in.foreignJob(ctx, n, phase, id, r.cp.Try, js)
+		}
+		return in.job(n, phase, id, js), nil
+	}
+	return r
 }
 
 // prefix begins the ids of all runs of the operation's pass on all nodes.

@@ -17,6 +17,7 @@ import (
 // needsParams are the operations that work on nodes. The others take no parameters: forgetting the cluster needs none.
 var needsParams = map[sol.LcmOperationType]bool{
 	sol.LcmOperationInstantiate: true, sol.LcmOperationScale: true, sol.LcmOperationScaleToLevel: true, sol.LcmOperationHeal: true,
+	sol.LcmOperationChangeVnfpkg: true,
 }
 
 // Validate checks the parameters of an operation against the flavour, its templates and the package's files, and reports
@@ -31,6 +32,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 		return err
 	}
 	c.masters(p)
+	c.upgrade(p)
 	return lcm.Unprocessable(c.bad...)
 }
 
