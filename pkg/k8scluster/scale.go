@@ -2,6 +2,9 @@ package k8scluster
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -106,9 +109,49 @@ func (in *installer) joinMasters(ctx context.Context, masters []node) error {
 	return err
 }
 
-// refresh brings the hosts files, and the masters' load balancers, up to date with the nodes that there are.
+// refresh brings the hosts files, and the masters' load balancers, up to date with the nodes that there are. A node that is dead is left out: it
+// needs to be healed itself, and must not keep the others from being healed or scaled.
 func (in *installer) refresh(ctx context.Context, nodes []node) error {
-	return lcm.Each(ctx, in.d.o.Parallel, nodes, func(ctx context.Context, n node) error { return in.step(ctx, titleRefresh, phaseRefresh, n) })
+	return lcm.Each(ctx, in.d.o.Parallel, nodes, func(ctx context.Context, n node) error {
+		if in.foreign {
+			return in.step(ctx, titleRefresh, phaseRefresh, n)
+		}
+		return in.w.Step(ctx, titleRefresh, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+			if why := in.dead(ctx, n); why != "" {
+				s.Detail(n.String() + " is left out, it is dead: " + why)
+				return nil
+			}
+			return in.run(titleRefresh, phaseRefresh, n, s).follow(ctx)
+		})
+	})
+}
+
+// graceTimeout is how long to wait for the cluster to notice that a node is dead; it takes 50 s by default.
+const graceTimeout = 2 * time.Minute
+
+// dead says why a node is given up: it cannot be reached, and the cluster does not hear of it either. "" means that it lives, or that nobody knows.
+func (in *installer) dead(ctx context.Context, n node) string {
+	pause, began := backoff{first: 250 * time.Millisecond, longest: 2 * time.Second}, in.w.Clock.Now()
+	for {
+		err := in.reach(ctx, n)
+		if e, ok := errors.AsType[*lcm.Error](nodeError(n, "", err)); err == nil || !ok || e.Class != lcm.Transient {
+			return ""
+		}
+		why := ""
+		asked := in.withAPI(ctx, func(api *kubernetes.Client) error {
+			all, err := api.Nodes(ctx)
+			if err == nil {
+				why = strings.Join(missing([]node{n}, all), "")
+			}
+			return err
+		})
+		if asked != nil || why != "" {
+			return why
+		}
+		if in.w.Clock.Now().Sub(began) > graceTimeout || pause.wait(ctx) != nil {
+			return ""
+		}
+	}
 }
 
 // withAPI calls fn with a client of the cluster.
