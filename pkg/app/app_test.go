@@ -16,8 +16,11 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
 func settings(t *testing.T, database string) config.Config {
@@ -104,6 +107,20 @@ func TestANodeStartsServesAndStops(t *testing.T) {
 	_, err = net.Dial("tcp", n.Addr())
 	require.Error(t, err)
 	goleak.VerifyNone(t, before, goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
+}
+
+// TestCallsToVimsAreMeasured: who watches a node sees how often and how fast the services of its VIMs answer.
+func TestCallsToVimsAreMeasured(t *testing.T) {
+	t.Parallel()
+	cloud := simcloud.StartTest(t, simcloud.Options{})
+	n, c, _ := start(t, settings(t, devpg.TestURL(t)))
+	_, err := c.CreateVim(t.Context(), wire.Vim{
+		Type: "openstack", AuthURL: cloud.AuthURL(), VimProject: sol.KeyValuePairs{"name": simcloud.Project},
+		AuthCred: sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password},
+	})
+	require.NoError(t, err)
+	_, text := get(t, "http://"+n.DebugAddr()+"/metrics")
+	require.Contains(t, text, `gybe_vim_request_duration_seconds_count{method="POST",service="keystone",status="2xx"} 1`)
 }
 
 func TestNodesShareADatabase(t *testing.T) {

@@ -50,6 +50,7 @@ func cloudConfig(a *App) openstack.Config {
 	c := openstack.Config{
 		StackTimeout: set.StackTimeout, RequestTimeout: set.RequestTimeout, ServerTimeout: set.ServerTimeout, GracefulTimeout: set.GracefulTimeout,
 		ZoneRetries: set.ZoneRetries, CloudsFile: set.CloudsFile, PublicURL: a.publicURL, NodeAlive: alive(a.store),
+		Observe: a.metrics.VimRequest,
 	}
 	if set.NoRoom != "" {
 		c.NoRoom = regexp.MustCompile(set.NoRoom) // the configuration is valid

@@ -37,7 +37,7 @@ func (s *session) exchange(ctx context.Context, c call, target string, header ma
 	if err := s.renew(ctx); err != nil {
 		return err
 	}
-	res, err := s.provider.Request(ctx, c.method, target, &gophercloud.RequestOpts{
+	res, err := s.provider.Request(calling(ctx, c.service), c.method, target, &gophercloud.RequestOpts{
 		JSONBody: c.in, JSONResponse: c.out, MoreHeaders: header, OkCodes: []int{200, 201, 202, 204},
 	})
 	if res != nil {

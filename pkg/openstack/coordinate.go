@@ -91,7 +91,7 @@ func (j *job) coordinate(ctx context.Context, s *lcm.Step, u unit, id string, p 
 	if err != nil {
 		return err
 	}
-	a, err := j.ask(ctx, client, cp, is, p, back)
+	a, err := j.ask(calling(ctx, coordinating), client, cp, is, p, back)
 	if e := lcm.AsError(err); e != nil {
 		if cp.Location != "" && e.Code == lcm.CodeNotFound {
 			cp.Over = true
@@ -234,6 +234,7 @@ func (j *job) coordinator(ctx context.Context, c *vnfc, p *vnfcParams) (*coordin
 	if j.cfg.WrapTransport != nil {
 		rt = j.cfg.WrapTransport(rt)
 	}
+	rt = observe(rt, j.cfg.Observe)
 	client := &coordination.Client{HTTP: &http.Client{
 		Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // credentials go nowhere else
 	}, Endpoint: u}

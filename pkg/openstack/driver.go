@@ -37,7 +37,9 @@ type Config struct {
 	PublicURL string
 	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. "" allows none.
 	CloudsFile string
-	// WrapTransport puts a layer around every HTTP call, e.g. for metrics; may be nil.
+	// Observe is told of every call, for metrics; may be nil.
+	Observe Observe
+	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
 
@@ -67,7 +69,7 @@ func New(cfg Config, log *slog.Logger) *Driver {
 	if cfg.NoRoom == nil {
 		cfg.NoRoom = noRoom
 	}
-	d := &Driver{cfg: cfg, log: log, sessions: sessions{wrap: cfg.WrapTransport, timeout: cfg.RequestTimeout}}
+	d := &Driver{cfg: cfg, log: log, sessions: sessions{wrap: cfg.WrapTransport, tell: cfg.Observe, timeout: cfg.RequestTimeout}}
 	d.uploads.stall = cfg.UploadStall
 	return d
 }

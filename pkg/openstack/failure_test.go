@@ -81,7 +81,7 @@ func TestCloudHasABadMinute(t *testing.T) {
 		"Nova throttles":                     {{Kind: fault.Status, Service: "nova", Method: "GET", Status: 429, Header: map[string]string{"Retry-After": "1"}, Count: 1}},
 		"connections break":                  {{Kind: fault.Reset, Service: "neutron", Method: "GET", Count: 2}},
 		"an answer breaks off":               {{Kind: fault.Truncate, Service: "heat", Method: "GET", Path: "/resources$", Count: 1}},
-		"a new stack is not listed yet":      {{Kind: fault.Status, Service: "heat", Method: "GET", Path: "/stacks$", Status: 200, Body: `{"stacks": []}`, Nth: 2, Count: 3}},
+		"a new stack is not listed yet":      {{Kind: fault.Status, Service: "heat", Method: "GET", Path: "/stacks$", Status: 200, Body: `{"stacks": []}`, Count: 3}},
 		"the reply to the create is lost":    {{Kind: fault.DropReply, Service: "heat", Method: "POST", Path: "/stacks$", Count: 1}},
 		"the reply to an image is lost":      {{Kind: fault.DropReply, Service: "glance", Method: "POST", Count: 1}},
 		"the reply to image data is lost":    {{Kind: fault.DropReply, Service: "glance", Method: "PUT", Count: 1}},

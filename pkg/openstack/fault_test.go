@@ -251,6 +251,29 @@ func TestPace(t *testing.T) {
 	require.Equal(t, 5*time.Millisecond, pace(-time.Hour), "a clock that was set back")
 }
 
+// TestPaceIsCheaperThanALookEveryFiveSeconds: however long a stack takes, it costs the VIM no more calls, and is seen sooner on average.
+func TestPaceIsCheaperThanALookEveryFiveSeconds(t *testing.T) {
+	t.Parallel()
+	const (
+		ours   = 6 // beside looks: create, and the inventory
+		theirs = 8 // beside a look and a login for each
+	)
+	for takes := 2 * time.Second; takes < 10*time.Minute; takes += 100 * time.Millisecond {
+		looks, at := 1, pace(0)
+		for at < takes {
+			at += pace(at)
+			looks++
+		}
+		counts := 0
+		if takes > countFrom {
+			counts = int((takes-countFrom)/countEvery) + 1
+		}
+		require.LessOrEqual(t, ours+looks+counts, theirs+2*(int((takes-1)/(5*time.Second))+2), "%s", takes)
+		require.Less(t, pace(takes)/2, 2500*time.Millisecond, "%s", takes)
+	}
+	require.LessOrEqual(t, pace(20*time.Second)/2, 1250*time.Millisecond)
+}
+
 func TestRoundUp(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ n, gib int64 }{{0, 0}, {2_000_000_000, 2}, {2 << 30, 2}, {1, 1}, {1_500_000_000, 2}, {40 << 30, 40}} {

@@ -29,11 +29,10 @@ type goal struct {
 	// ext and managed are the virtual links that hold.
 	ext     []sol.ExtVirtualLinkData
 	managed []sol.ExtManagedVirtualLinkData
-	// nfv is what the VNFCs that are there were made from; it wins over what is computed but for the leaves that fresh names. remembered is
-	// the nfv that the user gave with earlier operations.
-	nfv, remembered map[string]any
-	fresh           userdata.Fresh
-	renew           string // the operation whose changes to the members of groups are to be undone
+	// nfv is what the VNFCs that are there were made from; it wins over what is computed but for the leaves that fresh names.
+	nfv   map[string]any
+	fresh userdata.Fresh
+	renew string // the operation whose changes to the members of groups are to be undone
 	// patches are the additionalParams of the request, then those of the grant; their nfv wins over everything.
 	patches []sol.KeyValuePairs
 	grant   lcm.Grant
@@ -48,7 +47,7 @@ func (d *Driver) build(g goal) (*userdata.Stack, error) {
 	}
 	st, bad, err := userdata.Assemble(userdata.Input{
 		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
-		Former: g.former, Had: g.had, Held: g.nfv, Remembered: g.remembered, Fresh: g.fresh, Renew: g.renew, Patches: g.patches,
+		Former: g.former, Had: g.had, Held: g.nfv, Fresh: g.fresh, Renew: g.renew, Patches: g.patches,
 	})
 	if err != nil {
 		return nil, g.packageFault(err)
@@ -105,7 +104,6 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	if g.class, err = classAfter(w.Op.Type, params, g.class); err != nil {
 		return goal{}, err
 	}
-	g.remembered, _ = w.Instance.Params["nfv"].(map[string]any)
 	before := g.ext
 	g.ext = mergeLinks(before, req.ExtVirtualLinks)
 	g.managed = mergeManaged(g.managed, req.ExtManagedVirtualLinks)

@@ -233,7 +233,7 @@ func (j *job) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage) (
 	}
 	u := j.uploads.start(ctx, j.session, id, img.Name, f)
 	if !u.within(ctx, atOnce) {
-		return "", lcm.Wait(pace(atOnce), "uploading image "+img.Name)
+		return "", lcm.Wait(atOnce, "uploading image "+img.Name)
 	}
 	j.uploads.forget(id)
 	return id, u.err
@@ -250,7 +250,7 @@ func (j *job) ownUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, cp 
 				return "", err
 			}
 		}
-		return "", lcm.Wait(min(pace(now.Sub(cp.Since)), time.Second), fmt.Sprintf("uploading image %s, %s", img.Name, u.progress()))
+		return "", lcm.Wait(min(max(now.Sub(cp.Since)/2, atOnce), time.Second), fmt.Sprintf("uploading image %s, %s", img.Name, u.progress()))
 	}
 	j.uploads.forget(cp.ID)
 	if err != nil {

@@ -19,6 +19,9 @@ const (
 	cinder   service = "Cinder"
 )
 
+// coordinating stands in metrics for the coordination servers of VNFs, which are no part of the VIM.
+const coordinating service = "coordination"
+
 // serviceTypes maps the types of a catalogue, official and historical, to services.
 var serviceTypes = map[string]service{
 	"orchestration": heat,
@@ -50,7 +53,7 @@ func (s service) base(url, projectID string) string {
 		if !versioned.MatchString(path.Base(url)) && !versioned.MatchString(path.Base(path.Dir(url))) {
 			return url + "/v3/" + projectID
 		}
-	case keystone: // the connection says where it is
+	case keystone, coordinating: // others say where these are
 	case nova:
 		if !versioned.MatchString(path.Base(url)) && !versioned.MatchString(path.Base(path.Dir(url))) {
 			return url + "/v2.1"

@@ -26,6 +26,7 @@ const (
 // sessions keeps one authenticated session per VIM identity. It is safe for concurrent use.
 type sessions struct {
 	wrap    func(http.RoundTripper) http.RoundTripper // may be nil
+	tell    Observe                                   // may be nil
 	timeout time.Duration                             // of one call
 
 	mu   sync.Mutex
@@ -154,7 +155,7 @@ func (ss *sessions) authenticate(ctx context.Context, c connection) (*session, e
 	if ss.wrap != nil {
 		s.rt = ss.wrap(s.rt)
 	}
-	s.rt = bounded{s.rt}
+	s.rt = bounded{observe(s.rt, ss.tell)}
 	s.provider, err = gopenstack.NewClient(c.base + "/")
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", c.base, err)

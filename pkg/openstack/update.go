@@ -223,15 +223,24 @@ func (j *job) mark(ctx context.Context, r resource, unhealthy bool, why string) 
 	return err
 }
 
-// underWay waits for Heat and says how far it is; the resources are only counted when that is a small part of the work.
+// From countFrom on the resources of a stack are counted, and again every countEvery: more often would be no small part of the calls.
+const (
+	countFrom  = 30 * time.Second
+	countEvery = 15 * time.Second
+)
+
+// underWay waits for Heat and says how far it is.
 func (j *job) underWay(ctx context.Context, st *stack, ours bool, since time.Time) error {
 	elapsed := j.w.Clock.Now().Sub(since)
 	wait := pace(elapsed)
+	is := "stack " + st.Status
 	switch {
 	case !ours:
-		return lcm.Wait(max(wait, 500*time.Millisecond), "waiting for an earlier action: stack "+st.Status)
-	case wait < 2*time.Second:
-		return lcm.Wait(wait, "stack "+st.Status)
+		return lcm.Wait(max(wait, 500*time.Millisecond), "waiting for an earlier action: "+is)
+	case elapsed < countFrom:
+		return lcm.Wait(wait, is)
+	case elapsed/countEvery == (elapsed-wait)/countEvery && strings.HasPrefix(j.w.Op.Waiting, is+", "): // what was counted last still says enough
+		return lcm.Wait(wait, j.w.Op.Waiting)
 	}
 	all, err := j.listResources(ctx, st)
 	if err != nil {
@@ -247,5 +256,5 @@ func (j *job) underWay(ctx context.Context, st *stack, ours bool, since time.Tim
 			done++
 		}
 	}
-	return lcm.Wait(wait, fmt.Sprintf("stack %s, %d of %d resources complete", st.Status, done, total))
+	return lcm.Wait(wait, fmt.Sprintf("%s, %d of %d resources complete", is, done, total))
 }

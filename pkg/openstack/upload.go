@@ -138,7 +138,7 @@ func (us *uploads) send(ctx context.Context, s *session, image, name string, f i
 	flow := time.AfterFunc(us.stall, func() { u.cancel(errStalled) })
 	defer flow.Stop()
 	body := &counted{r: f, u: u, alive: func() { flow.Reset(us.stall) }}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, info.url, body)
+	req, err := http.NewRequestWithContext(calling(ctx, glance), http.MethodPut, info.url, body)
 	if err != nil {
 		return fmt.Errorf("upload image %s: %w", name, err)
 	}

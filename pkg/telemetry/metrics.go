@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,6 +17,7 @@ import (
 type Metrics struct {
 	registry   *prometheus.Registry
 	requests   *prometheus.HistogramVec
+	vims       *prometheus.HistogramVec
 	ticks      *prometheus.HistogramVec
 	phases     *prometheus.HistogramVec
 	operations *prometheus.HistogramVec
@@ -23,9 +25,10 @@ type Metrics struct {
 
 var _ lcm.Observer = (*Metrics)(nil)
 
-// Buckets of durations in seconds. Requests take milliseconds, phases up to hours.
+// Buckets of durations in seconds. Requests take milliseconds, those to a VIM up to a minute and uploads longer, phases up to hours.
 var (
 	requestBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+	vimBuckets     = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 	phaseBuckets   = []float64{.005, .025, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 )
 
@@ -36,6 +39,9 @@ func New(version string) *Metrics {
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gybe_http_request_duration_seconds", Help: "Time to answer HTTP requests.", Buckets: requestBuckets,
 		}, []string{"method", "route", "status"}),
+		vims: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gybe_vim_request_duration_seconds", Help: "Time until the services of VIMs answer requests.", Buckets: vimBuckets,
+		}, []string{"service", "method", "status"}),
 		ticks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gybe_tick_duration_seconds", Help: "Time of ticks: one piece of work on an operation.", Buckets: phaseBuckets,
 		}, []string{"outcome"}),
@@ -49,7 +55,7 @@ func New(version string) *Metrics {
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gybe_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.ticks, m.phases, m.operations, build,
+	m.registry.MustRegister(m.requests, m.vims, m.ticks, m.phases, m.operations, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -57,15 +63,28 @@ func New(version string) *Metrics {
 // methods keeps the number of series bounded whatever clients send.
 var methods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
 
+func bounded(method string) string {
+	if methods[method] {
+		return method
+	}
+	return "other"
+}
+
 // Request observes an answered HTTP request; route is the pattern, "" for an unknown path.
 func (m *Metrics) Request(method, route string, status int, took time.Duration) {
-	if !methods[method] {
-		method = "other"
-	}
 	if route == "" {
 		route = "unknown"
 	}
-	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+	m.requests.WithLabelValues(bounded(method), route, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// VimRequest observes a request to a service of a VIM; status 0 means that no answer came. Services are few, of statuses only the class is kept.
+func (m *Metrics) VimRequest(service, method string, status int, took time.Duration) {
+	class := "none"
+	if status > 0 {
+		class = strconv.Itoa(status/100) + "xx"
+	}
+	m.vims.WithLabelValues(strings.ToLower(service), bounded(method), class).Observe(took.Seconds())
 }
 
 // Tick observes one tick of the engine.

@@ -35,6 +35,10 @@ func TestMetricsShowWhatHappened(t *testing.T) {
 	m := telemetry.New("v1")
 	m.Request("GET", "/vnflcm/v2/vnf_instances", 200, time.Millisecond)
 	m.Request("FROB", "", 404, time.Millisecond)
+	m.VimRequest("Heat", "GET", 200, 20*time.Millisecond)
+	m.VimRequest("Heat", "GET", 204, time.Second)
+	m.VimRequest("Nova", "FROB", 409, time.Second)
+	m.VimRequest("Keystone", "POST", 0, time.Second)
 	m.Tick(time.Second, nil)
 	m.Tick(time.Second, errors.New("x"))
 	m.PhaseEnded(sol.LcmOperationInstantiate, "infra", true, time.Second)
@@ -48,6 +52,10 @@ func TestMetricsShowWhatHappened(t *testing.T) {
 		`gybe_build_info{version="v1"} 1`,
 		`gybe_http_request_duration_seconds_count{method="GET",route="/vnflcm/v2/vnf_instances",status="200"} 1`,
 		`gybe_http_request_duration_seconds_count{method="other",route="unknown",status="404"} 1`,
+		`gybe_vim_request_duration_seconds_count{method="GET",service="heat",status="2xx"} 2`,
+		`gybe_vim_request_duration_seconds_bucket{method="GET",service="heat",status="2xx",le="0.025"} 1`,
+		`gybe_vim_request_duration_seconds_count{method="other",service="nova",status="4xx"} 1`,
+		`gybe_vim_request_duration_seconds_count{method="POST",service="keystone",status="none"} 1`,
 		`gybe_tick_duration_seconds_count{outcome="error"} 1`,
 		`gybe_phase_duration_seconds_count{operation="INSTANTIATE",outcome="failed",phase="infra"} 1`,
 		`gybe_operation_duration_seconds_count{operation="INSTANTIATE",state="COMPLETED"} 1`,

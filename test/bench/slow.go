@@ -64,7 +64,7 @@ func (b *bench) slow(ctx context.Context, dir string) error {
 	return timing(0)
 }
 
-// spread instantiates VNFs whose servers need about the same time, evenly spread over an eighth of it. It returns what was added to each, and
+// spread instantiates VNFs whose servers need about the same time, evenly spread over a quarter of it. It returns what was added to each, and
 // all calls.
 func (b *bench) spread(
 	ctx context.Context, vnfd string, params json.RawMessage, server time.Duration, timing func(time.Duration) error,
@@ -72,11 +72,11 @@ func (b *bench) spread(
 	if err := b.stack.Control(ctx, http.MethodDelete, "/sim/calls", nil, nil); err != nil {
 		return nil, nil, err
 	}
-	const n = 12
+	const n = 16
 	var ops []string
 	var needs []time.Duration
 	for i := range n {
-		need := server - server/16 + server*time.Duration(i)/(8*n)
+		need := server - server/8 + server*time.Duration(i)/(4*n)
 		if err := timing(need); err != nil {
 			return nil, nil, err
 		}

@@ -10,12 +10,10 @@
 //
 //  1. computed: flavours and images from the grant, else those of the VDU's other VNFCs, else from the VNFD; zones from the grant, of the VNFC before
 //     those of the VDU; network, fixed_ips and port of a connection point from the external virtual links; desired_capacity from the number of VNFCs;
-//  2. the nfv that the user gave with earlier operations;
-//  3. what the stack has: a VNFC that is there keeps its values, and stays without one that it did not have. Left out are the leaves that the operation
+//  2. what the stack has: a VNFC that is there keeps its values, and stays without one that it did not have. Left out are the leaves that the operation
 //     decides anew (Fresh), desired_capacity, and those of VNFCs that go;
-//  4. the nfv of the request, then that of the grant.
-//
-// 2 and 4 are JSON merge patches: they can add what nobody else knows (names, properties of the package's own) and, with null, take away.
+//  3. the nfv of the request, then that of the grant, as JSON merge patches: they can add what nobody else knows (names, properties of the package's
+//     own) and, with null, take away.
 //
 // A port that the consumer made (linkPortId) is given to templates that ask for the leaf port of the connection point; others make a port
 // of their own, as they always did.

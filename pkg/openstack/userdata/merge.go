@@ -14,9 +14,7 @@ func values(in Input, nfv map[string]any) (map[string]any, []lcm.InvalidParam) {
 	f := filler{in: in, held: kept, used: map[string]string{}}
 	f.vdus(nfv)
 	f.cps(nfv)
-	for _, older := range []map[string]any{lasting(in, in.Remembered), kept} {
-		nfv, _ = lcm.MergePatch(nfv, older).(map[string]any)
-	}
+	nfv, _ = lcm.MergePatch(nfv, kept).(map[string]any)
 	bad := f.bad
 	for _, params := range in.Patches {
 		patch, ok := params["nfv"]
