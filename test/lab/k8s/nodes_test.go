@@ -123,7 +123,7 @@ func (w *world) placed(id string) {
 		ID, Host string
 		Zone     string `json:"Availability Zone"`
 	}
-	list := w.admin("server", "list", "--all-projects", "--long", "-f", "json", "-c", "ID", "-c", "Host", "-c", "Availability Zone")
+	list := w.admin("server", "list", "--all-projects", "-f", "json", "-c", "ID", "-c", "Host", "-c", "Availability Zone")
 	require.NoError(w.t, json.Unmarshal([]byte(list), &servers))
 	where, seen := map[string]string{}, map[string]bool{}
 	for _, vdu := range []string{masters, workers} {
