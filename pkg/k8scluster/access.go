@@ -56,7 +56,7 @@ func (d *Driver) Machines(i *lcm.Instance, f *vnfd.Flavour) ([]Machine, error) {
 
 // known reads the cluster from what the instance remembers.
 func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *cluster, error) {
-	p, bad := parse(i.Params, f)
+	p, bad := parse(i.Params, f, i.SSHKey)
 	err := lcm.Unprocessable(bad...)
 	var c *cluster
 	if err == nil {

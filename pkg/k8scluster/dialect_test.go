@@ -41,7 +41,7 @@ func aspectParams() sol.KeyValuePairs {
 // Requests that were written for the older driver work as they are.
 func TestAspectsSayWhichMachinesAreMeant(t *testing.T) {
 	t.Parallel()
-	p, bad := parse(aspectParams(), aspectFlavour())
+	p, bad := parse(aspectParams(), aspectFlavour(), nil)
 	require.Empty(t, bad)
 	require.Equal(t, []string{"masterNode", "workerNode"}, []string{p.master.vdu, p.worker.vdu})
 	require.Equal(t, "192.168.0.0/16", p.podCIDR, "the host bits that the examples have are harmless")
@@ -53,14 +53,14 @@ func TestAspectsSayWhichMachinesAreMeant(t *testing.T) {
 	master, _ := install["master_node"].(map[string]any)
 	delete(master, "aspect_id")
 	delete(master, "pod_cidr")
-	p, bad = parse(a, aspectFlavour())
+	p, bad = parse(a, aspectFlavour(), nil)
 	require.Empty(t, bad)
 	require.Equal(t, []string{"masterNode", "192.168.0.0/16"}, []string{p.master.vdu, p.podCIDR}, "the network that is usual there")
 
 	worker, _ := install["worker_node"].(map[string]any)
 	delete(worker, "aspect_id")
 	master["pod_cidr"] = "192.168.3.0/16"
-	_, bad = parse(a, aspectFlavour())
+	_, bad = parse(a, aspectFlavour(), nil)
 	require.Len(t, bad, 1, "only that dialect has host bits")
 	require.Contains(t, bad[0].Pointer, "/master_node/pod_cidr")
 }
@@ -111,7 +111,7 @@ func TestMissingParametersAreToldInTheWordsOfTheirDialect(t *testing.T) {
 			master, _ := install["master_node"].(map[string]any)
 			worker, _ := install["worker_node"].(map[string]any)
 			tt.spoil(install, master, worker)
-			_, bad := parse(a, aspectFlavour())
+			_, bad := parse(a, aspectFlavour(), nil)
 			got := map[string]string{}
 			for _, b := range bad {
 				got[strings.TrimPrefix(b.Pointer, base)] = b.Detail
@@ -128,7 +128,7 @@ func TestAspectsThatSayNothingAreRefused(t *testing.T) {
 		install, _ := a[ParamKey].(map[string]any)
 		w, _ := install["worker_node"].(map[string]any)
 		w["aspect_id"], w["nic_cp_name"] = aspect, "port"
-		_, bad := parse(a, aspectFlavour())
+		_, bad := parse(a, aspectFlavour(), nil)
 		require.Len(t, bad, 1)
 		require.Equal(t, "/additionalParams/"+ParamKey+"/worker_node/aspect_id", bad[0].Pointer)
 		require.Contains(t, bad[0].Detail, want)
@@ -140,11 +140,11 @@ func TestLaterRequestsNameNewLogins(t *testing.T) {
 	t.Parallel()
 	a := aspectParams()
 	a["master_node_username"], a["master_node_password"], a["worker_node_password"] = "admin", "new", "newer"
-	p, bad := parse(a, aspectFlavour())
+	p, bad := parse(a, aspectFlavour(), nil)
 	require.Empty(t, bad)
 	require.Equal(t, []string{"admin", "new", "ubuntu", "newer"}, []string{p.master.username, p.master.password, p.worker.username, p.worker.password})
 	a["master_node_username"], a["worker_node_password"] = "a;b", "a\nb"
-	_, bad = parse(a, aspectFlavour())
+	_, bad = parse(a, aspectFlavour(), nil)
 	require.Equal(t, []lcm.InvalidParam{
 		{Pointer: "/additionalParams/master_node_username", Detail: `master_node_username "a;b" is not a user name.`},
 		{Pointer: "/additionalParams/worker_node_password", Detail: "worker_node_password has a line break, which no login takes."},

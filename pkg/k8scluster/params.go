@@ -52,6 +52,8 @@ type params struct {
 // login says which machines play a role and how to get in.
 type login struct {
 	vdu, sshCP, nicCP, username, password, privateKey string
+	// keyed says that nobody gave a password or a private_key: privateKey is the instance's own.
+	keyed bool
 }
 
 type proxy struct {
@@ -75,6 +77,7 @@ type reader struct {
 	bad []lcm.InvalidParam
 	// older says that the request is of the older dialect.
 	older bool
+	key   *lcm.SSHKey // see parse
 }
 
 // group is one JSON object of the parameters.
@@ -181,9 +184,10 @@ func (g group) matching(member string, form *regexp.Regexp, like string) string 
 	return s
 }
 
-// parse reads the parameters of a request for a flavour; it looks at nothing else.
-func parse(additional sol.KeyValuePairs, f *vnfd.Flavour) (params, []lcm.InvalidParam) {
-	r := &reader{}
+// parse reads the parameters of a request for a flavour; it looks at nothing else. key is the instance's own, by which roles are logged in to for
+// which the parameters have no other way; without it they have to have one.
+func parse(additional sol.KeyValuePairs, f *vnfd.Flavour, key *lcm.SSHKey) (params, []lcm.InvalidParam) {
+	r := &reader{key: key}
 	top := group{r: r, name: "additionalParams", pointer: "/additionalParams", m: additional}
 	root, ok := top.object(ParamKey, true)
 	if !ok {
@@ -259,11 +263,17 @@ func (g group) login(f *vnfd.Flavour) login {
 	if strings.ContainsAny(g.text("password"), "\r\n\x00") {
 		g.fail("password", g.name+" password has a line break, which no login takes.")
 	}
+	l.password = g.text("password")
 	if l.privateKey == "" {
-		l.password = g.must("password")
+		switch {
+		case l.password != "":
+		case g.r.key != nil:
+			l.privateKey, l.keyed = g.r.key.Private, true
+		default:
+			l.password = g.must("password")
+		}
 		return l
 	}
-	l.password = g.text("password")
 	if _, err := ssh.ParsePrivateKey([]byte(l.privateKey)); err != nil {
 		g.fail("private_key", g.name+" private_key is not a private key without a passphrase.") // the parser's words may quote it
 	}

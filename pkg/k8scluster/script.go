@@ -59,7 +59,7 @@ func (d *Driver) installer(ctx context.Context, w *lcm.Work, avoid ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	p, bad := parse(additional, w.Flavour)
+	p, bad := parse(additional, w.Flavour, w.Instance.SSHKey)
 	if len(bad) > 0 {
 		return nil, lcm.Unprocessable(bad...)
 	}

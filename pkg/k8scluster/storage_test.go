@@ -26,7 +26,7 @@ func TestBadStorageParametersAreRefusedWithPointers(t *testing.T) {
 		"nfs_server_setup_params", []any{entry("export_dir", "relative", "export_to", "10.0.0.0/8; rm")},
 	)
 	install["pv_registration_params"] = []any{entry("nfs_server_cp", "storage_server_CP")}
-	p, bad := parse(a, aspectFlavour())
+	p, bad := parse(a, aspectFlavour(), nil)
 	got := map[string]bool{}
 	for _, b := range bad {
 		got[b.Pointer[len("/additionalParams/"+ParamKey):]] = true
@@ -43,7 +43,7 @@ func TestBadStorageParametersAreRefusedWithPointers(t *testing.T) {
 	require.Equal(t, "storage_server_CP", p.storage.nicCP, "the older parameters have only one")
 
 	delete(install, "storage_server")
-	_, bad = parse(a, aspectFlavour())
+	_, bad = parse(a, aspectFlavour(), nil)
 	require.Contains(t, bad[len(bad)-1].Detail, "pv_registration_params needs it")
 }
 

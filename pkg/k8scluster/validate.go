@@ -26,7 +26,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	if !needsParams[r.Type] {
 		return nil
 	}
-	p, bad := parse(r.AdditionalParams, r.Flavour)
+	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
 	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: bad}
 	if err := c.check(p); err != nil {
 		return err

@@ -80,13 +80,11 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 				"/master_node/ssh_cp_name":     "master_node ssh_cp_name is not defined in additionalParams.",
 				"/master_node/nic_cp_name":     "master_node nic_cp_name is not defined in additionalParams.",
 				"/master_node/username":        "master_node username is not defined in additionalParams.",
-				"/master_node/password":        "master_node password is not defined in additionalParams.",
 				"/master_node/cluster_cp_name": "master_node cluster_cp_name is not defined in additionalParams.",
 				"/worker_node/vdu_id":          "worker_node vdu_id is not defined in additionalParams.",
 				"/worker_node/ssh_cp_name":     "worker_node ssh_cp_name is not defined in additionalParams.",
 				"/worker_node/nic_cp_name":     "worker_node nic_cp_name is not defined in additionalParams.",
 				"/worker_node/username":        "worker_node username is not defined in additionalParams.",
-				"/worker_node/password":        "worker_node password is not defined in additionalParams.",
 			},
 		},
 		{"pod network with host bits", func(p map[string]any) { in(p, "master_node")["pod_cidr"] = "10.200.0.1/16" }, map[string]string{"/master_node/pod_cidr": "is not an IPv4 network"}},
@@ -104,7 +102,28 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 		{"proxy without a scheme", func(p map[string]any) { p["proxy"] = map[string]any{"http_proxy": "192.0.2.1:3128"} }, map[string]string{"/proxy/http_proxy": "is not a URL"}},
 		{"proxy with a quote", func(p map[string]any) { p["proxy"] = map[string]any{"https_proxy": `http://a"b:1`} }, map[string]string{"/proxy/https_proxy": "is not a URL"}},
 		{"odd version", func(p map[string]any) { p["kubernetes_version"] = "latest" }, map[string]string{"/kubernetes_version": "1.34 or 1.34.2"}},
-		{"later parameter", func(p map[string]any) { p["private_registry_connection_info"] = []any{} }, map[string]string{"/private_registry_connection_info": "is not supported"}},
+		{"Helm's script is not in the package", func(p map[string]any) { p["helm_installation_script_path"] = "Scripts/helm.sh" }, map[string]string{
+			"/helm_installation_script_path": `The helm_installation_script_path in the additionalParams is invalid: the package has no file "Scripts/helm.sh".`,
+		}},
+		{"registries that cannot be", func(p map[string]any) {
+			p["private_registry_connection_info"] = []any{
+				map[string]any{},
+				map[string]any{"connection_type": "2", "server": "http://192.0.2.1", "username": "user", "hosts_string": "registry.example.com"},
+				map[string]any{"connection_type": 1.0, "server": "192.0.2.1:5000", "certificate_path": "Files/ca.crt", "password": "pw"},
+				map[string]any{"connection_type": "1", "server": "192.0.2.1:5000", "certificate_path": "Scripts/install_k8s_cluster.sh"},
+			}
+		}, map[string]string{
+			"/private_registry_connection_info/0/server":           "private_registry_connection_info server is not defined in additionalParams.",
+			"/private_registry_connection_info/0/connection_type":  "private_registry_connection_info connection_type is not defined in additionalParams.",
+			"/private_registry_connection_info/1/connection_type":  `it is "0" for HTTP or "1" for HTTPS.`,
+			"/private_registry_connection_info/1/server":           `"http://192.0.2.1" is not a name`,
+			"/private_registry_connection_info/1/password":         "is not defined",
+			"/private_registry_connection_info/1/hosts_string":     "is not a line for /etc/hosts",
+			"/private_registry_connection_info/2/username":         "is not defined",
+			"/private_registry_connection_info/2/certificate_path": `The certificate_path(path:Files/ca.crt) in the additionalParams is invalid: the package has no file "Files/ca.crt".`,
+			"/private_registry_connection_info/3/server":           "twice",
+			"/private_registry_connection_info/3/certificate_path": "it is not a certificate in PEM",
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -71,22 +71,35 @@ func (s *Service) askDrivers(ctx context.Context, d *draft) ([]InvalidParam, err
 	if r.Flavour == nil {
 		return bad, nil
 	}
-	asked := map[string]bool{}
-	for _, hook := range []string{hooks[d.kind] + "_start", hooks[d.kind] + "_end"} {
-		impl, ok := r.Flavour.LCM[hook]
-		if !ok || asked[impl.Name] {
-			continue
-		}
-		asked[impl.Name] = true
-		driver, err := s.Mgmt.Driver(impl)
-		if err != nil {
-			return nil, err
-		}
+	drivers, err := s.mgmtDrivers(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, driver := range drivers {
 		if err := takeParams(&bad, driver.Validate(ctx, r)); err != nil {
 			return nil, err
 		}
 	}
 	return bad, nil
+}
+
+// mgmtDrivers are the mgmt drivers of the hooks of a request's operation, each once.
+func (s *Service) mgmtDrivers(r Request) ([]MgmtDriver, error) {
+	var out []MgmtDriver
+	found := map[string]bool{}
+	for _, hook := range []string{hooks[r.Type] + "_start", hooks[r.Type] + "_end"} {
+		impl, ok := r.Flavour.LCM[hook]
+		if !ok || found[impl.Name] {
+			continue
+		}
+		found[impl.Name] = true
+		driver, err := s.Mgmt.Driver(impl)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, driver)
+	}
+	return out, nil
 }
 
 // infra finds the driver of the instance's VIM.

@@ -219,7 +219,10 @@ func (s *Service) decide(ctx context.Context, d *draft, i *Instance) error {
 	if err != nil {
 		return err
 	}
-	return Unprocessable(append(d.bad, more...)...)
+	if bad := append(d.bad, more...); len(bad) > 0 {
+		return Unprocessable(bad...)
+	}
+	return s.makeKey(d)
 }
 
 // isInstantiated returns CodeConflict for an instance that is not.

@@ -116,7 +116,7 @@ func (i *Instance) release() {
 		maps.DeleteFunc(former, func(_ string, c sol.VimConnectionInfo) bool { return c.Extra[ExtraOwner] != nil })
 		i.FormerVims = former
 	}
-	i.Instantiated, i.Inventory, i.VimConnections, i.Params = nil, nil, nil, nil
+	i.Instantiated, i.Inventory, i.VimConnections, i.Params, i.SSHKey = nil, nil, nil, nil, nil
 	i.HoldsResources = false
 }
 

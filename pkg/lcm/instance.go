@@ -39,6 +39,10 @@ type Instance struct {
 	// FormerVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found; encrypted at rest, never shown.
 	FormerVims map[string]sol.VimConnectionInfo
 
+	// SSHKey was made for the instance's machines because nobody gave a way to log in; nil for most instances, and while there are no machines.
+	// Encrypted at rest, its private part never shown.
+	SSHKey *SSHKey
+
 	// HoldsResources says that the VIM may hold resources of the instance: set before an instantiation makes
 	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool

@@ -64,7 +64,7 @@ type Query struct {
 	// States limits operations to these states.
 	States []sol.LcmOperationStateType
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
-	// Extensions, Instantiated, Inventory, Params and FormerVims; of operations Params, Error, ResourceChanges, ChangedInfo,
+	// Extensions, Instantiated, Inventory, Params, FormerVims and SSHKey; of operations Params, Error, ResourceChanges, ChangedInfo,
 	// ChangedExtConnectivity and Modifications.
 	Brief bool
 }

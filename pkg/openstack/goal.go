@@ -36,6 +36,9 @@ type goal struct {
 	// patches are the additionalParams of the request, then those of the grant; their nfv wins over everything.
 	patches []sol.KeyValuePairs
 	grant   lcm.Grant
+	// publicKey is that of the instance's key; "" when it has none. It never changes while there are machines: other user data would have Heat
+	// replace them.
+	publicKey string
 }
 
 // build assembles the stack of a goal: the same goal gives the same stack. The error is a CodeUnprocessable one, with pointers
@@ -48,6 +51,7 @@ func (d *Driver) build(g goal) (*userdata.Stack, error) {
 	st, bad, err := userdata.Assemble(userdata.Input{
 		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
 		Former: g.former, Had: g.had, Held: g.nfv, Fresh: g.fresh, Renew: g.renew, Patches: g.patches,
+		PublicKey: g.publicKey,
 	})
 	if err != nil {
 		return nil, g.packageFault(err)
@@ -140,7 +144,7 @@ func newGoal(w *lcm.Work, req wishes) (goal, error) {
 	}
 	return goal{
 		flavour: w.Flavour, files: w.Package, named: flavourMember[w.Op.Type], class: class, counts: counts,
-		ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks,
+		ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks, publicKey: publicKey(w.Instance),
 	}, nil
 }
 
@@ -166,8 +170,15 @@ func (d *Driver) formerGoal(w *lcm.Work) (goal, error) {
 	nfv, _ := i.Metadata["nfv"].(map[string]any)
 	return goal{
 		flavour: from.Flavour, files: from.Package, class: class, counts: had, had: maps.Clone(had), nfv: nfv,
-		ext: currentLinks(i), managed: currentManaged(i),
+		ext: currentLinks(i), managed: currentManaged(i), publicKey: publicKey(w.Instance),
 	}, nil
+}
+
+func publicKey(i *lcm.Instance) string {
+	if i.SSHKey == nil {
+		return ""
+	}
+	return i.SSHKey.Public
 }
 
 // origins are what the instance is made from after the operation and before it.

@@ -21,11 +21,11 @@ func (s *Store) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Mes
 	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
 		b.Queue(`INSERT INTO vnf_instance (id, version, created, updated, name, description, vnfd_id, vnf_pkg_id, provider,
 				product_name, software_version, vnfd_version, state, holds_resources, vim_connections,
-				configurable_properties, metadata, extensions, instantiated, inventory, params, former_vims, fingerprint)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+				configurable_properties, metadata, extensions, instantiated, inventory, params, former_vims, fingerprint, ssh_key)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
 			r.ID, r.Version, r.Created, r.Updated, r.Name, r.Description, r.VnfdID, r.VnfPkgID, r.Provider,
 			r.ProductName, r.SoftwareVersion, r.VnfdVersion, r.State, r.HoldsResources, r.VimConnections,
-			r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory, r.Params, r.FormerVims, r.fingerprint)
+			r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory, r.Params, r.FormerVims, r.fingerprint, r.SSHKey)
 		queueEvent(b, KindInstanceCreated, r.ID, "", stateBody(r.State))
 		queueMessages(b, m)
 	})

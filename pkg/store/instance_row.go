@@ -35,6 +35,7 @@ type instanceRow struct {
 	Inventory              []byte    `db:"inventory"`
 	Params                 []byte    `db:"params"`
 	FormerVims             []byte    `db:"former_vims"`
+	SSHKey                 []byte    `db:"ssh_key"`
 
 	fingerprint []byte
 }
@@ -43,11 +44,11 @@ const (
 	instanceSmall = `i.id, i.version, i.created, i.updated, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 		i.product_name, i.software_version, i.vnfd_version, i.state, i.holds_resources, `
 	instanceColumns = instanceSmall + `i.vim_connections, i.configurable_properties, i.metadata, i.extensions, i.instantiated, i.inventory,
-		i.params, i.former_vims`
+		i.params, i.former_vims, i.ssh_key`
 	// instanceBrief leaves out what is large or sealed (lcm.Query.Brief).
 	instanceBrief = instanceSmall + `NULL::bytea AS vim_connections, NULL::jsonb AS configurable_properties, NULL::jsonb AS metadata,
 		NULL::jsonb AS extensions, NULL::jsonb AS instantiated, NULL::jsonb AS inventory,
-		NULL::bytea AS params, NULL::bytea AS former_vims`
+		NULL::bytea AS params, NULL::bytea AS former_vims, NULL::bytea AS ssh_key`
 )
 
 // encodeInstance makes the row of an instance, its secrets sealed.
@@ -57,8 +58,8 @@ func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {
 		VnfdID: i.VnfdID, VnfPkgID: i.VnfPkgID, Provider: i.Provider, ProductName: i.ProductName,
 		SoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion, State: string(i.State), HoldsResources: i.HoldsResources,
 	}
-	var vims, params, former []byte
-	var errs [8]error
+	var vims, params, former, key []byte
+	var errs [9]error
 	if i.VimConnections != nil {
 		vims, errs[0] = json.Marshal(i.VimConnections)
 	}
@@ -67,6 +68,9 @@ func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {
 	}
 	if i.FormerVims != nil {
 		former, errs[7] = json.Marshal(i.FormerVims)
+	}
+	if i.SSHKey != nil {
+		key, errs[8] = json.Marshal(i.SSHKey)
 	}
 	r.ConfigurableProperties, errs[1] = jsonb(i.ConfigurableProperties)
 	r.Metadata, errs[2] = jsonb(i.Metadata)
@@ -77,11 +81,15 @@ func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {
 		return nil, err
 	}
 	var all bytes.Buffer
-	for _, part := range [][]byte{
+	parts := [][]byte{
 		[]byte(r.Name), []byte(r.Description), []byte(r.VnfdID), []byte(r.VnfPkgID), []byte(r.Provider), []byte(r.ProductName),
 		[]byte(r.SoftwareVersion), []byte(r.VnfdVersion), []byte(r.State), boolByte(r.HoldsResources), vims,
 		r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory, params, former,
-	} {
+	}
+	if key != nil { // those that have none keep the fingerprints that they have
+		parts = append(parts, key)
+	}
+	for _, part := range parts {
 		_ = binary.Write(&all, binary.BigEndian, uint64(len(part))) // a Buffer takes everything
 		all.Write(part)
 	}
@@ -89,6 +97,7 @@ func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {
 	r.VimConnections = s.seal("vnf_instance", "vim_connections", i.ID, vims)
 	r.Params = s.seal("vnf_instance", "params", i.ID, params)
 	r.FormerVims = s.seal("vnf_instance", "former_vims", i.ID, former)
+	r.SSHKey = s.seal("vnf_instance", "ssh_key", i.ID, key)
 	return r, nil
 }
 
@@ -109,13 +118,15 @@ func (s *Store) decodeInstance(r *instanceRow) (*lcm.Instance, error) {
 	vims, errVims := s.open("vnf_instance", "vim_connections", r.ID, r.VimConnections)
 	params, errParams := s.open("vnf_instance", "params", r.ID, r.Params)
 	former, errFormer := s.open("vnf_instance", "former_vims", r.ID, r.FormerVims)
-	if err := errors.Join(errVims, errParams, errFormer); err != nil {
+	key, errKey := s.open("vnf_instance", "ssh_key", r.ID, r.SSHKey)
+	if err := errors.Join(errVims, errParams, errFormer, errKey); err != nil {
 		return nil, err
 	}
 	return i, errors.Join(
 		decode(vims, &i.VimConnections),
 		decode(params, &i.Params),
 		decode(former, &i.FormerVims),
+		decode(key, &i.SSHKey),
 		decode(r.ConfigurableProperties, &i.ConfigurableProperties),
 		decode(r.Metadata, &i.Metadata),
 		decode(r.Extensions, &i.Extensions),

@@ -57,6 +57,7 @@ var sealedColumns = [][3]string{
 	{"vnf_instance", "vim_connections", "id"},
 	{"vnf_instance", "params", "id"},
 	{"vnf_instance", "former_vims", "id"},
+	{"vnf_instance", "ssh_key", "id"},
 	{"vnf_lcm_op_occ", "params", "id"},
 	{"vnf_lcm_op_occ", "changed_info", "id"},
 	{"vnf_lcm_op_occ", "before", "id"},

@@ -143,10 +143,10 @@ func queueInstance(b *pgx.Batch, r *instanceRow) {
 	b.Queue(`WITH u AS (UPDATE vnf_instance SET version = version + 1, updated = now(), name = $2, description = $3, vnfd_id = $4, vnf_pkg_id = $5,
 				provider = $6, product_name = $7, software_version = $8, vnfd_version = $9, state = $10, holds_resources = $11,
 				vim_connections = $12, configurable_properties = $13, metadata = $14, extensions = $15, instantiated = $16,
-				inventory = $17, params = $18, former_vims = $19, fingerprint = $20
+				inventory = $17, params = $18, former_vims = $19, fingerprint = $20, ssh_key = $22
 			WHERE id = $1 AND fingerprint <> $20 RETURNING id)
 		INSERT INTO event (kind, instance_id, body) SELECT '`+KindInstanceUpdated+`', id, $21 FROM u`,
 		r.ID, r.Name, r.Description, r.VnfdID, r.VnfPkgID, r.Provider, r.ProductName, r.SoftwareVersion, r.VnfdVersion, r.State,
 		r.HoldsResources, r.VimConnections, r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory,
-		r.Params, r.FormerVims, r.fingerprint, stateBody(r.State))
+		r.Params, r.FormerVims, r.fingerprint, stateBody(r.State), r.SSHKey)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,14 @@ import (
 
 	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
 	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine"
+	"github.com/gybe-nfv/gybe/test/simcloud/machines"
 )
 
 // gybe runs a command line against the world and returns what it wrote, with its exit code.
@@ -198,4 +206,95 @@ func (w *world) ssh(config, host string) string {
 	out, err := exec.CommandContext(w.t.Context(), "ssh", "-F", file, "-o", "BatchMode=yes", host, "true").CombinedOutput()
 	require.Error(w.t, err)
 	return string(out)
+}
+
+// withoutLogins is the parameter file without any way to log in to the machines.
+func (w *world) withoutLogins(flavour string) map[string]any {
+	w.t.Helper()
+	p := w.cluster(flavour)
+	for _, role := range []string{"master_node", "worker_node", "storage_server"} {
+		if m, ok := at(w.t, p, "additionalParams", "k8s_cluster_installation_param")[role].(map[string]any); ok {
+			delete(m, "password")
+		}
+	}
+	return p
+}
+
+// keyOf reads the key pair that Gybe has made for an instance from the database, with the key file in a node's data directory.
+func (w *world) keyOf(id, data string) *lcm.SSHKey {
+	w.t.Helper()
+	ring, err := secret.LoadOrCreate(filepath.Join(data, "secret.key"))
+	require.NoError(w.t, err)
+	s, err := store.New(w.t.Context(), w.pool, ring, nil, slog.New(slog.DiscardHandler))
+	require.NoError(w.t, err)
+	i, err := s.Instance(w.t.Context(), id)
+	require.NoError(w.t, err)
+	return i.SSHKey
+}
+
+// servers lists the servers of an instance.
+func (w *world) servers(id string) []string {
+	w.t.Helper()
+	i, err := w.api.Instance(w.t.Context(), id)
+	require.NoError(w.t, err)
+	var out []string
+	for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
+		out = append(out, r.ComputeResource.ResourceID)
+	}
+	return out
+}
+
+// Who gives no way to log in gets machines with a key of their own: those of the beginning, those that come later, and those that replace others. Nobody sees
+// the private part, and it is gone with the cluster.
+func TestClusterWithoutPasswordsHasAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
+	t.Cleanup(fleet.Close)
+	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{machines.Adapter{Fleet: fleet}}})
+	var data string
+	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.withoutLogins("complex")))
+	w.members(id, 3, 2)
+	key := w.keyOf(id, data)
+	require.NotNil(t, key)
+	servers := w.servers(id)
+
+	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))
+	w.members(id, 3, 3)
+	require.Subset(t, w.servers(id), servers, "an update leaves the others as they are")
+	for _, vdu := range []string{"workerNode", "masterNode"} {
+		dead, vnfc := w.machineOf(id, vdu, 0)
+		fleet.PowerOff(dead)
+		w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{vnfc}}))
+		w.members(id, 3, 3)
+	}
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"all": true}}))
+	w.members(id, 3, 3)
+	require.Equal(t, key, w.keyOf(id, data))
+	w.told("vnf", "nodes", id)
+	w.askEverything(id)
+	op := w.terminate(id)
+	w.completed(op)
+	w.gone()
+	require.Nil(t, w.keyOf(id, data))
+
+	w.completed(w.instantiate(id, w.withoutLogins("storage")))
+	second := w.keyOf(id, data)
+	require.NotEqual(t, key.Public, second.Public, "another life has another key")
+	w.stop()
+	places := map[string]string{"answers": w.seen.String(), "log": w.log.String()}
+	for table, rows := range w.tables() {
+		places["table "+table] = rows
+	}
+	require.Contains(t, places["log"], op)
+	for place, text := range places {
+		require.NotContains(t, text, "PRIVATE KEY", place)
+		for _, k := range []*lcm.SSHKey{key, second} {
+			lines := strings.Split(strings.TrimSpace(k.Private), "\n")
+			for _, line := range lines[2 : len(lines)-1] { // all keys begin alike
+				require.NotContains(t, text, line, place)
+			}
+		}
+	}
 }

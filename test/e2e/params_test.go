@@ -46,11 +46,11 @@ func TestWrongParametersAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"no workers":             {func(p object) { delete(install(p), "worker_node") }, all("/worker_node"), "worker_node is not defined in additionalParams."},
 		"nothing about masters": {
 			func(p object) { clear(master(p)) },
-			all("/master_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username", "password", "cluster_cp_name"), "master_node vdu_id is not defined in additionalParams.",
+			all("/master_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username", "cluster_cp_name"), "master_node vdu_id is not defined in additionalParams.",
 		},
 		"nothing about workers": {
 			func(p object) { clear(worker(p)) },
-			all("/worker_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username", "password"), "worker_node password is not defined in additionalParams.",
+			all("/worker_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username"), "worker_node username is not defined in additionalParams.",
 		},
 		"pod network":            {func(p object) { master(p)["pod_cidr"] = "10.200.0.0/99" }, all("/master_node/pod_cidr"), "10.200.0.0/99"},
 		"service network":        {func(p object) { master(p)["cluster_cidr"] = "many" }, all("/master_node/cluster_cidr"), "many"},
@@ -73,10 +73,10 @@ func TestWrongParametersAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"several at once": {
 			func(p object) {
 				delete(install(p), "script_path")
-				delete(worker(p), "password")
+				delete(worker(p), "username")
 				p["instantiationLevelId"] = "level_9"
 			},
-			append(all("", "/script_path", "/worker_node/password"), "/instantiationLevelId"), "level_9",
+			append(all("", "/script_path", "/worker_node/username"), "/instantiationLevelId"), "level_9",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package userdata
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 )
 
@@ -153,7 +155,11 @@ func (m *Mix) Stack(resources []string) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the template: %w", err)
 	}
-	return &Stack{Template: text, Files: m.files, NFV: nfv}, nil
+	s := &Stack{Template: text, Files: m.files, NFV: nfv}
+	if t.Declares(lcm.ParamPublicKey) {
+		s.PublicKey = cmp.Or(m.next.PublicKey, m.old.PublicKey)
+	}
+	return s, nil
 }
 
 // leaf is the part of a path below nfv that has one value for one thing: kind, name and leaf.

@@ -32,6 +32,8 @@ type Input struct {
 	Fresh Fresh
 	// Patches are the additionalParams of the request and of the grant; their nfv is merged last, in this order.
 	Patches []sol.KeyValuePairs
+	// PublicKey is what machines take as the public part of the instance's key; "" for none.
+	PublicKey string
 }
 
 // Fresh says whether a leaf of nfv is decided anew: kind is VDU or CP, name has the VNFC's index where there is one.
@@ -45,10 +47,18 @@ type Stack struct {
 	NFV map[string]any
 	// Note is one more tag of the stack, without a comma and of at most 80 characters; "" for none.
 	Note string
+	// PublicKey is the value of lcm.ParamPublicKey; nil when the template does not declare it.
+	PublicKey *string
 }
 
 // Parameters is the parameters member of Heat's request.
-func (s *Stack) Parameters() map[string]any { return map[string]any{"nfv": s.NFV} }
+func (s *Stack) Parameters() map[string]any {
+	p := map[string]any{"nfv": s.NFV}
+	if s.PublicKey != nil {
+		p[lcm.ParamPublicKey] = *s.PublicKey
+	}
+	return p
+}
 
 // Assemble makes the stack. The invalid params say what keeps it from working and where in the request it can be put right; an
 // error is a fault of the package (*hot.Error).
@@ -77,7 +87,11 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode %s: %w", in.HOT.Path, err)
 	}
-	return &Stack{Template: text, Files: in.HOT.Files, NFV: nfv}, bad, nil
+	s := &Stack{Template: text, Files: in.HOT.Files, NFV: nfv}
+	if t.Declares(lcm.ParamPublicKey) {
+		s.PublicKey = &in.PublicKey
+	}
+	return s, bad, nil
 }
 
 // expand makes one resource per VNFC.
