@@ -41,7 +41,7 @@ func upgradeBegun(op *lcm.Operation) bool {
 
 // undo opens the nodes that the operation has closed, and returns those that it has upgraded.
 func (d *Driver) undo(ctx context.Context, w *lcm.Work) (upgraded []string, err error) {
-	p, bad := parse(w.Instance.Params, w.Flavour)
+	p, bad := parse(w.Instance.Params, w.Flavour, w.Instance.SSHKey)
 	if len(bad) > 0 {
 		return nil, lcm.Unprocessable(bad...)
 	}

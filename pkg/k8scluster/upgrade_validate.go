@@ -130,7 +130,7 @@ func (c *checker) reachable(p params) {
 	if !bytes.Contains(script, []byte(phaseUpgrade)) || !phased(script) {
 		c.fail("script_path", "the script %s does not know the phase %s.", p.script, phaseUpgrade)
 	}
-	former, _ := parse(c.Instance.Params, c.Former.Flavour)
+	former, _ := parse(c.Instance.Params, c.Former.Flavour, c.Instance.SSHKey)
 	script, _ = readScript(c.Former.Package, former.script)
 	from, ok := targetVersion(former.kubernetesVersion, script)
 	if why := unreachable(from, to); ok && why != "" {
