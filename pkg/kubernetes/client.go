@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 
@@ -26,9 +27,9 @@ const requestTimeout = 15 * time.Second
 
 // Client is a client of one API server.
 type Client struct {
-	rest *rest.RESTClient
-	http *http.Client
-	host string
+	rest  *rest.RESTClient
+	conns *connections
+	host  string
 }
 
 // New makes a client. It does not connect.
@@ -41,6 +42,11 @@ func New(cfg *rest.Config) (*Client, error) {
 	c.QPS = -1 // a handful of calls per operation need no brake
 	c.WarningHandler = rest.NoWarnings{}
 	c.UserAgent = "gybe"
+	conns := &connections{dial: c.Dial, open: map[*connection]struct{}{}}
+	if conns.dial == nil {
+		conns.dial = (&net.Dialer{}).DialContext
+	}
+	c.Dial = conns.dialContext
 	h, err := rest.HTTPClientFor(c)
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUpstream, "the credentials of the cluster %s cannot be used: %w", cfg.Host, err)
@@ -49,7 +55,7 @@ func New(cfg *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUpstream, "the address of the cluster %s cannot be used: %w", cfg.Host, err)
 	}
-	return &Client{rest: r, http: h, host: cfg.Host}, nil
+	return &Client{rest: r, conns: conns, host: cfg.Host}, nil
 }
 
 var codecs = func() serializer.CodecFactory {
@@ -60,8 +66,8 @@ var codecs = func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }()
 
-// Close gives the client's idle connections back.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Close ends the client's connections. Calls that are under way, and later ones, fail.
+func (c *Client) Close() { c.conns.close() }
 
 // Ready asks whether the API server is ready to serve (GET /readyz).
 func (c *Client) Ready(ctx context.Context) error {
