@@ -31,6 +31,9 @@ func (in *installer) finish(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	if err := in.equip(ctx, in.c.nodes()); err != nil {
+		return err
+	}
 	if err := in.welcome(ctx, api, in.c.nodes()); err != nil {
 		return err
 	}
@@ -65,6 +68,7 @@ func (in *installer) publish(a kubernetes.Access) {
 	conn := a.Vim()
 	conn.VimID = VimID(i.ID)
 	conn.Extra = sol.KeyValuePairs{lcm.ExtraOwner: i.ID}
+	in.helmInfo(&conn)
 	now := in.w.Clock.Now()
 	in.w.RegisterVim(lcm.Vim{
 		ID: conn.VimID, Name: name, Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID, Connection: conn, Created: now, Updated: now,

@@ -124,6 +124,7 @@ func (in *installer) exports(n node) string {
 	if no := in.noProxy(); no != "" {
 		vars["no_proxy"] = strings.Join([]string{no, in.p.podCIDR, in.p.serviceCIDR, "127.0.0.1", "localhost", in.c.ip}, ",")
 	}
+	vars["HTTP_PRIVATE_REGISTRIES"] = in.p.plainRegistries()
 	if n.role == roleWorker {
 		vars["ha_flag"] = "False"
 		if in.c.ha() {
@@ -193,16 +194,7 @@ func (in *installer) certificateKey(ctx context.Context) (string, error) {
 
 // ask runs a short command on a node for its output.
 func (in *installer) ask(ctx context.Context, n node, doing, command string) ([]byte, error) {
-	c, release, err := in.d.o.Connect(ctx, n.target)
-	if err != nil {
-		return nil, nodeError(n, doing, err)
-	}
-	defer release()
-	out, err := short(ctx, in.d, func(ctx context.Context) ([]byte, error) { return c.Output(ctx, command, nil, 256<<10) })
-	if err != nil {
-		return nil, nodeError(n, doing, err)
-	}
-	return out, nil
+	return in.tell(ctx, n, doing, command, nil, 256<<10)
 }
 
 var (

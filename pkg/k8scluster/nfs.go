@@ -51,12 +51,7 @@ func (in *installer) storageStep(ctx context.Context, title, phase string, n nod
 			secrets: in.hidden(n),
 		}
 		r.job = func(_ context.Context, id string) (remote.Job, error) {
-			vars := map[string]string{"GYBE_PHASE": phase}
-			for name, value := range map[string]string{"http_proxy": in.p.proxy.http, "https_proxy": in.p.proxy.https, "no_proxy": in.noProxy()} {
-				if value != "" {
-					vars[name] = value
-				}
-			}
+			vars := env(in.proxies(), map[string]string{"GYBE_PHASE": phase})
 			return remote.Job{
 				RunID: id, Env: env(vars, more), Command: "bash ./storage.sh",
 				Files: []remote.File{{Name: "storage.sh", Mode: 0o700, Content: storageScript}},
@@ -71,6 +66,9 @@ func (in *installer) hidden(n node) []string {
 	secrets := []string{in.p.proxy.http, in.p.proxy.https}
 	if n.target.Password != n.target.User { // a password that everybody knows would only hide the user's name
 		secrets = append(secrets, n.target.Password)
+	}
+	for _, r := range in.p.registries {
+		secrets = append(secrets, r.password)
 	}
 	return secrets
 }

@@ -47,6 +47,9 @@ type params struct {
 	// storage is nil when the cluster has no storage server; manifests are the volumes that it offers.
 	storage   *storage
 	manifests []volumeManifest
+	// helm is the path of the script that installs Helm on masters; "" = none.
+	helm       string
+	registries []registry
 }
 
 // login says which machines play a role and how to get in.
@@ -67,10 +70,6 @@ var (
 	ciliumText  = regexp.MustCompile(`^v?1\.[0-9]{1,3}\.[0-9]{1,3}$`)
 	userText    = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
 )
-
-// laterParams are parameters of other drivers for Kubernetes clusters. Leaving them out in silence would build another cluster
-// than was asked for.
-var laterParams = []string{"helm_installation_script_path", "private_registry_connection_info"}
 
 // reader walks the parameters and gathers everything that is wrong.
 type reader struct {
@@ -209,11 +208,7 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour, key *lcm.SSHKey) (para
 	if len(p.vimName) > 255 || strings.ContainsFunc(p.vimName, func(c rune) bool { return c < ' ' }) {
 		root.fail("vim_name", "vim_name is longer than 255 bytes or has control characters.")
 	}
-	for _, name := range laterParams {
-		if v, ok := root.m[name]; ok && v != nil {
-			root.fail(name, name+" is not supported by this driver yet.")
-		}
-	}
+	p.helm, p.registries = strings.TrimPrefix(root.text("helm_installation_script_path"), "./"), root.registries()
 	if m, ok := root.object("master_node", true); ok {
 		p.master = top.override("master_node", m.login(f))
 		p.podCIDR, p.serviceCIDR = m.cidr("pod_cidr", podCIDR), m.cidr("cluster_cidr", defaultServiceCIDR)

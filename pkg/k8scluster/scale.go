@@ -3,6 +3,7 @@ package k8scluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,8 +86,14 @@ func (in *installer) extend(ctx context.Context, vnfcs []string) error {
 	if err := together(ctx, lanes); err != nil {
 		return err
 	}
+	if err := in.equip(ctx, slices.Concat(masters, workers)); err != nil {
+		return err
+	}
 	err := in.withAPI(ctx, func(api *kubernetes.Client) error {
-		if err := in.welcome(ctx, api, append(masters, workers...)); err != nil || !storage {
+		if err := in.welcome(ctx, api, append(masters, workers...)); err != nil {
+			return err
+		}
+		if err := in.republish(ctx, api, masters); err != nil || !storage {
 			return err
 		}
 		return in.register(ctx, api)
@@ -113,9 +120,6 @@ func (in *installer) joinMasters(ctx context.Context, masters []node) error {
 // needs to be healed itself, and must not keep the others from being healed or scaled.
 func (in *installer) refresh(ctx context.Context, nodes []node) error {
 	return lcm.Each(ctx, in.d.o.Parallel, nodes, func(ctx context.Context, n node) error {
-		if in.foreign {
-			return in.step(ctx, titleRefresh, phaseRefresh, n)
-		}
 		return in.w.Step(ctx, titleRefresh, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
 			if why := in.dead(ctx, n); why != "" {
 				s.Detail(n.String() + " is left out, it is dead: " + why)

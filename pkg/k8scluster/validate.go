@@ -75,6 +75,7 @@ func (c *checker) check(p params) error {
 		c.fail("worker_node/vdu_id", "masters and workers are different VDUs, both are %q.", p.worker.vdu)
 	}
 	c.storage(names, p)
+	c.extras(p)
 	c.known(names, "master_node/cluster_cp_name", p.clusterCP)
 	c.known(names, "master_node/cluster_fip_name", p.clusterFIP)
 	if p.clusterCP != "" && p.clusterCP == p.master.nicCP && counts[p.master.vdu] > 1 {

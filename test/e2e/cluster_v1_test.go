@@ -121,12 +121,18 @@ func (w *world) clientset(id string) kubernetes.Interface {
 	return c
 }
 
+// copyV1 copies the package, to be changed. The name is that of the archive, too.
+func copyV1(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.ReplaceAll(t.Name(), "/", "-"))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(v1Source)))
+	return dir
+}
+
 // older copies the package with an installation script of the older kind in it, which change may spoil.
 func older(t *testing.T, change func(script string) string) string {
 	t.Helper()
-	// The name is that of the archive, too.
-	dir := filepath.Join(t.TempDir(), strings.NewReplacer("/", "-").Replace(t.Name()))
-	require.NoError(t, os.CopyFS(dir, os.DirFS(v1Source)))
+	dir := copyV1(t)
 	script, err := os.ReadFile("testdata/older_install.sh")
 	require.NoError(t, err)
 	text := string(script)

@@ -381,13 +381,15 @@ kubernetes_packages() {
 
 runtime_answers() { systemctl is-active --quiet containerd && [ -e /run/containerd/containerd.sock ]; }
 
-# container_runtime: containerd with the systemd cgroup driver and the pause image that this kubeadm expects.
+# container_runtime: containerd with the systemd cgroup driver, the pause image that this kubeadm expects, and a place for what it is to
+# know of registries.
 container_runtime() {
   local pause
   if ! has containerd; then apt_install containerd; fi
   pause=$(kubeadm config images list --kubernetes-version "$(kubeadm version -o short)" 2>/dev/null | awk '/\/pause:/ { p = $1 } END { print p }')
   containerd config default >"$WORK/containerd.toml" || die "containerd config default"
   sed -E -e 's/SystemdCgroup = false/SystemdCgroup = true/' \
+    -e "s#^([[:space:]]*config_path = )(''|\"\")#\\1\"/etc/containerd/certs.d\"#" \
     -e "s#^([[:space:]]*(sandbox_image|sandbox) = )['\"].*['\"]#\\1\"${pause:-registry.k8s.io/pause:3.10}\"#" "$WORK/containerd.toml" |
     put 0644 /etc/containerd/config.toml
   systemctl enable containerd >/dev/null 2>&1 || die "systemctl enable containerd"

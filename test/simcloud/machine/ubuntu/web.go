@@ -192,8 +192,17 @@ func (o *OS) curl(ctx context.Context, p *process.Proc) int {
 		case "o":
 			out = v
 		case "H":
-			name, val, _ := strings.Cut(v, ":")
-			r.header.Add(strings.TrimSpace(name), strings.TrimSpace(val))
+			if f, ok := strings.CutPrefix(v, "@"); ok {
+				b, err := p.ReadFile(f)
+				if err != nil {
+					return false
+				}
+				v = string(b)
+			}
+			for l := range strings.Lines(v) {
+				name, val, _ := strings.Cut(l, ":")
+				r.header.Add(strings.TrimSpace(name), strings.TrimSpace(val))
+			}
 		case "X":
 			r.method = v
 		case "d":
