@@ -178,17 +178,16 @@ func (inv inventory) nodes(role string, l login, sshPort int) ([]node, error) {
 	return out, nil
 }
 
-// rename gives nodes of a role whose addresses end alike (in different subnets) the whole address as a name.
+// rename gives a node whose address ends like that of one before it (in another subnet) the whole address as a name. The one before keeps its own:
+// it has joined under it, perhaps long ago.
 func rename(c *cluster) {
 	for _, role := range [][]node{c.masters, c.workers} {
-		seen := map[string]int{}
-		for _, n := range role {
-			seen[n.name]++
-		}
+		taken := map[string]bool{}
 		for i := range role {
-			if seen[role[i].name] > 1 {
+			if taken[role[i].name] {
 				role[i].name = role[i].role + "-" + strings.ReplaceAll(role[i].ip, ".", "-")
 			}
+			taken[role[i].name] = true
 		}
 	}
 }

@@ -48,12 +48,16 @@ func TestResolveFindsNodesAndTheirNames(t *testing.T) {
 	require.Equal(t, "https://172.24.0.5:6443", c.endpoint())
 }
 
-// Two nodes of one name would be one node to Kubernetes.
-func TestNodesWhoseAddressesEndAlikeGetLongNames(t *testing.T) {
+// Two nodes of one name would be one node to Kubernetes, and a node that changed its name would be a stranger to its cluster.
+func TestNodesWhoseAddressesEndAlikeHaveNamesThatLast(t *testing.T) {
 	t.Parallel()
-	c, err := resolve(&lcm.Instance{Inventory: testInventory([]string{"10.10.0.5"}, []string{"10.10.0.9", "10.10.1.9", "10.10.1.5"})}, testParams(), 22)
-	require.NoError(t, err)
-	require.Equal(t, []string{"worker-10-10-0-9=10.10.0.9=172.24.0.9", "worker-10-10-1-9=10.10.1.9=172.24.1.9", "worker5=10.10.1.5=172.24.1.5"}, names(c.workers))
+	workers := []string{"10.10.0.9", "10.10.1.5", "10.10.1.9"}
+	want := []string{"worker9=10.10.0.9=172.24.0.9", "worker5=10.10.1.5=172.24.1.5", "worker-10-10-1-9=10.10.1.9=172.24.1.9"}
+	for n := range workers { // one comes after the other
+		c, err := resolve(&lcm.Instance{Inventory: testInventory([]string{"10.10.0.5"}, workers[:n+1])}, testParams(), 22)
+		require.NoError(t, err)
+		require.Equal(t, want[:n+1], names(c.workers))
+	}
 }
 
 func TestResolveSaysWhatIsMissing(t *testing.T) {
