@@ -134,3 +134,41 @@ func TestRefusals(t *testing.T) {
 }
 
 const nobody = "11111111-2222-3333-4444-555555555555"
+
+// nulls hands null to parameters of every type.
+const nulls = hot + `
+resources:
+  N:
+    type: N.yaml
+    properties: {text: null, number: null, flag: null, list: null, object: null, named: null}
+outputs:
+  all: {value: {get_attr: [N, all]}}`
+
+const nullable = hot + `
+parameters:
+  text: {type: string}
+  number: {type: number}
+  flag: {type: boolean}
+  list: {type: comma_delimited_list}
+  object: {type: json}
+  named: {type: string, default: name}
+resources:
+  V: {type: "OS::Heat::Value", properties: {value: {get_param: text}}}
+outputs:
+  all:
+    value:
+      - {get_param: text}
+      - {get_param: number}
+      - {get_param: flag}
+      - {get_param: list}
+      - {get_param: object}
+      - {get_param: named}`
+
+// TestNull: gybe gives null where nobody has given a value, as for a zone.
+func TestNull(t *testing.T) {
+	t.Parallel()
+	c := connect(t, "null")
+	s := c.create("null", obj{"template": nulls, "files": obj{"N.yaml": nullable}}, "CREATE_COMPLETE")
+	c.same("null is the empty value of a nested parameter, whatever its type and default", []any{"", 0.0, false, []any{}, obj{}, ""},
+		s.show().get("stack", "outputs", 0, "output_value"))
+}

@@ -356,7 +356,7 @@ func (s *Service) validateTemplate(c *rest.Call) (int, any, error) {
 		if p.Label != "" {
 			v["Label"] = p.Label
 		}
-		given[name] = placeholder(p.Type)
+		given[name] = empty(p.Type)
 		if p.HasDefault {
 			v["Default"], given[name] = p.Default, p.Default
 		}

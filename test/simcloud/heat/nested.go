@@ -3,6 +3,7 @@ package heat
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
@@ -129,14 +130,14 @@ func (s *Service) templateKind() *kind {
 			if err != nil {
 				return err
 			}
-			return s.createNested(ctx, j.r, tmpl, j.p)
+			return s.createNested(ctx, j.r, tmpl, assigned(tmpl, j))
 		},
 		update: func(ctx context.Context, j job, _ []string) error {
 			tmpl, err := s.fileOf(j.r)
 			if err != nil {
 				return err
 			}
-			return s.updateNested(ctx, j.r, tmpl, j.p)
+			return s.updateNested(ctx, j.r, tmpl, assigned(tmpl, j))
 		},
 		remove: s.removeNested,
 		ref: func(r *Resource) any {
@@ -156,6 +157,17 @@ func (s *Service) templateKind() *kind {
 			return out
 		},
 	}
+}
+
+// assigned makes parameters of properties: null is the empty value of a parameter's type, whatever its default is.
+func assigned(tmpl *hot.Template, j job) map[string]any {
+	out := maps.Clone(j.p)
+	for name, par := range tmpl.Parameters {
+		if _, given := j.r.def.Properties[name]; given && out[name] == nil {
+			out[name] = empty(par.Type)
+		}
+	}
+	return out
 }
 
 func (s *Service) fileOf(r *Resource) (*hot.Template, error) {

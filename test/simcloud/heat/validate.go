@@ -93,8 +93,8 @@ func (s *Service) validateNested(st *Stack, def *hot.Resource, typ string, p pro
 		switch {
 		case known:
 			params[name] = v
-		case given: // depends on resources
-			params[name] = placeholder(par.Type)
+		case given: // null, or it depends on resources
+			params[name] = empty(par.Type)
 		case par.HasDefault:
 			params[name] = par.Default
 		case st.env.defaults[name] != nil:
@@ -128,7 +128,8 @@ func (s *Service) validateGroup(st *Stack, def *hot.Resource, depth int) error {
 	return s.validateResource(st, inner, depth+1, false)
 }
 
-func placeholder(typ string) any {
+// empty is the empty value of a type of parameters.
+func empty(typ string) any {
 	switch typ {
 	case hot.TypeNumber:
 		return 0
