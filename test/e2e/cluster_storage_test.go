@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
 // volumes are the persistent volumes of a cluster, with the address of their server, by name.
@@ -78,6 +81,7 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 	w.completed(op)
 	healed, _ := w.machineOf(id, "storage_server", 0)
 	require.NotEqual(t, server, healed)
+	require.Zero(t, fleet.Count(healed, "mkfs.ext4"), "what is on the volume stays")
 	require.Len(t, w.volumes(c), 2)
 	for _, v := range w.volumes(c) {
 		require.Equal(t, corev1.VolumeAvailable, v.Status.Phase)
@@ -86,6 +90,54 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))
 	worker, _ := w.machineOf(id, "workerNode", 2)
 	require.Equal(t, 1, fleet.Count(worker, "apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold --no-install-recommends install nfs-common"), "new nodes can mount as well")
+	w.completed(w.terminate(id))
+	w.gone()
+}
+
+// A storage server that is dead is healed like one that lives, comes up again by itself after a reboot, and a cluster that is healed as a whole
+// gets its volumes back.
+func TestPersistentVolumesComeBackWhateverIsHealed(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("storage")))
+	available := func() (server string) {
+		server, _ = w.machineOf(id, "storage_server", 0)
+		raw, err := fleet.Machine(server).FS().ReadFile("/etc/exports")
+		require.NoError(t, err)
+		require.Len(t, fleet.Clusters(), 1)
+		require.Len(t, fleet.Clusters()[0].Nodes(), 3)
+		addresses := fleet.Machine(server).Addresses()
+		list := w.volumes(w.kube(id))
+		require.Len(t, list, 2)
+		for name, v := range list {
+			require.Equal(t, corev1.VolumeAvailable, v.Status.Phase, name)
+			require.Contains(t, addresses, v.Spec.NFS.Server, name)
+			require.Contains(t, string(raw), v.Spec.NFS.Path+" ", name)
+		}
+		return server
+	}
+	first := available()
+
+	_, vnfc := w.machineOf(id, "storage_server", 0)
+	require.NoError(t, fleet.Unreachable(first, true))
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{vnfc}}))
+	second := available()
+	require.NotEqual(t, first, second)
+
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"all": true}}))
+	third := available()
+	require.NotEqual(t, second, third)
+	require.Equal(t, 1, fleet.Count(third, "mkfs.ext4"), "the volume is a new one")
+	for _, vdu := range []string{"masterNode", "workerNode"} {
+		server, _ := w.machineOf(id, vdu, 0)
+		require.True(t, slices.ContainsFunc(fleet.Journal(server), func(e machine.Entry) bool {
+			return e.Kind == "exec" && e.Exit == 0 && strings.HasSuffix(e.Line, " install nfs-common")
+		}), "%s can mount", vdu)
+	}
+
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{})) // every VNFC, volumes stay
+	require.Zero(t, fleet.Count(available(), "mkfs.ext4"))
 	w.completed(w.terminate(id))
 	w.gone()
 }

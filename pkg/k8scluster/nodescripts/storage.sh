@@ -39,7 +39,7 @@ apt_install() {
 installed() { [ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null || true)" = "install ok installed" ]; }
 
 # find_disk VOLUME DEVICE: the disk whose serial number is the volume's id. The device that the VIM names is a wish that guests need
-# not follow, so it comes second.
+# not follow, so it comes second, and is not taken when its serial number says that it is another volume.
 find_disk() {
   local id=$1 device=$2 name
   for name in "virtio-${id:0:20}" "scsi-0QEMU_QEMU_HARDDISK_$id" "scsi-0QEMU_QEMU_HARDDISK_${id:0:20}"; do
@@ -49,6 +49,9 @@ find_disk() {
     fi
   done
   if [ "$device" != "-" ] && [ -b "$device" ]; then
+    for name in /dev/disk/by-id/virtio-* /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_*; do
+      if [ "$(readlink -f "$name")" = "$device" ]; then return 1; fi
+    done
     echo "$device"
     return 0
   fi

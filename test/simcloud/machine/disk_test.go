@@ -3,6 +3,7 @@ package machine_test
 import (
 	"net/netip"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,4 +42,49 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 	again := dial(t, at(205), f.SSHPort())
 	require.Contains(t, ok(t, again, "findmnt -n -o SOURCE /volume; ls /volume/nfs/pv1"), "kept")
+}
+
+// What is on a volume stays: also when the disk has another name than the VIM says, and when another machine takes it over. A disk with
+// partitions is somebody's, even if no file system is seen on it.
+func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {
+	t.Parallel()
+	const volume, foreign = "5b3ff765-7a9f-447a-a06d-444e963b74c9", "aa11f765-7a9f-447a-a06d-444e963b74c9"
+	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})
+	script, err := os.ReadFile("../../../pkg/k8scluster/nodescripts/storage.sh")
+	require.NoError(t, err)
+	boot := func(id string, host byte) *ssh.Client {
+		require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: id, Name: id, FixedIPs: []netip.Addr{at(host)}, FloatingIPs: []netip.Addr{at(host + 100)}, VCPUs: 2, MemoryMB: 4096}))
+		c := dial(t, at(host+100), f.SSHPort())
+		ok(t, c, "cat >/tmp/storage.sh <<'GYBE'\n"+string(script)+"GYBE\n")
+		return c
+	}
+	run := func(volume string) string {
+		return "export GYBE_PHASE=server GYBE_VOLUMES='" + volume + " /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 20 bash /tmp/storage.sh"
+	}
+	one := boot("one", 5)
+	f.AttachDisk("one", machine.Disk{VolumeID: volume, Device: "vdc", SizeGB: 10})
+	require.Contains(t, ok(t, one, run(volume)), "/dev/vdc) is mounted at /volume")
+	uuid := ok(t, one, "sudo blkid -p -o value -s UUID /dev/vdc")
+	f.Delete("one")
+
+	two := boot("two", 6)
+	f.AttachDisk("two", machine.Disk{VolumeID: volume, Device: "vdb", SizeGB: 10})
+	require.NotContains(t, ok(t, two, run(volume)), "makes a file system")
+	require.Equal(t, uuid, ok(t, two, "sudo blkid -p -o value -s UUID /dev/vdb"))
+	require.Contains(t, ok(t, two, "cat /etc/fstab"), "UUID="+strings.TrimSpace(uuid)+" /volume auto defaults,nofail 0 2")
+
+	three := boot("three", 7)
+	f.AttachDisk("three", machine.Disk{VolumeID: foreign, Device: "vdb", SizeGB: 10})
+	ok(t, three, "sudo parted -s /dev/vdb mklabel gpt")
+	out, status := sh(t, three, run(foreign))
+	require.Equal(t, 1, status)
+	require.Contains(t, out, "volume "+foreign+" (/dev/vdb) has a partition table: it is not blank and is not formatted")
+	require.Zero(t, f.Count("three", "mkfs.ext4"))
+
+	four := boot("four", 8)
+	f.AttachDisk("four", machine.Disk{VolumeID: foreign[1:], Device: "vdb", SizeGB: 10})
+	out, status = sh(t, four, strings.Replace(run(volume), "timeout 20 ", "", 1))
+	require.Equal(t, 1, status)
+	require.Contains(t, out, "volume "+volume+" is not attached")
+	require.Zero(t, f.Count("four", "mkfs.ext4"), "the disk that is there is another volume")
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
 )
 
 // Options are the settings of a fleet; the zero value works.
@@ -45,6 +46,7 @@ type Fleet struct {
 
 	mu       sync.Mutex
 	machines map[string]*Machine
+	volumes  map[string]*ubuntu.Volume // what is on them, by id
 	closed   bool
 }
 
@@ -56,7 +58,7 @@ func NewFleet(ctx context.Context, o Options) *Fleet {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Fleet{clock: process.NewClock(o.Speed), port: o.SSHPort, log: o.Logger, machines: map[string]*Machine{}}
+	f := &Fleet{clock: process.NewClock(o.Speed), port: o.SSHPort, log: o.Logger, machines: map[string]*Machine{}, volumes: map[string]*ubuntu.Volume{}}
 	f.ctx, f.stop = context.WithCancel(ctx)
 	f.faults.init(f.clock)
 	f.SetDelays(o.Delays)
@@ -186,6 +188,20 @@ func (f *Fleet) RemoveAddress(id string, a Address) {
 	if m := f.Machine(id); m != nil {
 		m.removeAddress(a)
 	}
+}
+
+// disk is a volume as a machine sees it, with what other machines have left on it.
+func (f *Fleet) disk(d Disk) ubuntu.Disk {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v := f.volumes[d.VolumeID]
+	if v == nil {
+		v = &ubuntu.Volume{ID: d.VolumeID}
+		if d.VolumeID != "" {
+			f.volumes[d.VolumeID] = v
+		}
+	}
+	return ubuntu.Disk{Device: d.Device, SizeGB: d.SizeGB, Volume: v}
 }
 
 // AttachDisk makes a volume appear in a machine.

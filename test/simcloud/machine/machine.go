@@ -223,7 +223,7 @@ func (m *Machine) build() *ubuntu.OS {
 	o.Add(map[string]process.Program{"sshd": m.sshd})
 	m.f.world.install(m, o)
 	for _, d := range m.disks {
-		o.AttachDisk(ubuntu.Disk{Device: d.Device, SizeGB: d.SizeGB})
+		o.AttachDisk(m.f.disk(d))
 	}
 	for _, k := range m.hostKeys() {
 		name := "/etc/ssh/ssh_host_" + map[string]string{ssh.KeyAlgoED25519: "ed25519", ssh.KeyAlgoECDSA256: "ecdsa"}[k.PublicKey().Type()] + "_key.pub"
@@ -390,7 +390,7 @@ func (m *Machine) attach(d Disk) {
 	o := m.os
 	m.mu.Unlock()
 	if o != nil {
-		o.AttachDisk(ubuntu.Disk{Device: d.Device, SizeGB: d.SizeGB})
+		o.AttachDisk(m.f.disk(d))
 	}
 }
 

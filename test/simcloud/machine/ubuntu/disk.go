@@ -73,7 +73,7 @@ func (o *OS) mount(_ context.Context, p *process.Proc) int {
 			p.Errorf("mount: %s: special device %s does not exist.\n", args[1], args[0])
 			return 32
 		}
-		if o.disks[i].fs == "" {
+		if o.disks[i].Volume.fs == "" {
 			p.Errorf("mount: %s: wrong fs type, bad option, bad superblock on %s, missing codepage or helper program, or other error.\n", args[1], args[0])
 			return 32
 		}
@@ -108,7 +108,7 @@ func (o *OS) byUUID(id string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, d := range o.disks {
-		if d.uuid == id && id != "" {
+		if d.Volume.uuid == id && id != "" {
 			return d.Device
 		}
 	}
@@ -184,20 +184,43 @@ func (o *OS) AttachDisk(d Disk) {
 		d.Device = "/dev/" + d.Device // requests may name the disk without its folder
 	}
 	o.mu.Lock()
-	if i := slices.IndexFunc(o.disks, func(x Disk) bool { return x.Device == d.Device && x.SizeGB == d.SizeGB }); i >= 0 {
-		d.fs, d.uuid = o.disks[i].fs, o.disks[i].uuid // the machine is switched on again
+	if d.Volume == nil {
+		d.Volume = &Volume{}
 	}
 	o.disks = append(slices.DeleteFunc(o.disks, func(x Disk) bool { return x.Device == d.Device }), d)
 	o.mu.Unlock()
 	o.Sys.FS.Block(d.Device)
+	if name := d.byID(); name != "" {
+		_ = o.root().MkdirAll(path.Dir(name), 0o755)
+		_ = o.root().Symlink("../../"+path.Base(d.Device), name)
+	}
+}
+
+// byID is the link by which guests find a disk of KVM: its serial number is cut to 20 characters.
+func (d Disk) byID() string {
+	if d.Volume.ID == "" {
+		return ""
+	}
+	return "/dev/disk/by-id/virtio-" + d.Volume.ID[:min(20, len(d.Volume.ID))]
 }
 
 // DetachDisk takes a block device away.
 func (o *OS) DetachDisk(device string) {
+	if !strings.HasPrefix(device, "/") {
+		device = "/dev/" + device
+	}
+	var links []string
 	o.mu.Lock()
-	o.disks = slices.DeleteFunc(o.disks, func(d Disk) bool { return d.Device == device })
+	o.disks = slices.DeleteFunc(o.disks, func(d Disk) bool {
+		if d.Device == device {
+			links = append(links, d.byID())
+		}
+		return d.Device == device
+	})
 	o.mu.Unlock()
-	_ = o.root().Remove(device)
+	for _, name := range append(links, device) {
+		_ = o.root().Remove(name)
+	}
 }
 
 func (o *OS) lsblk(_ context.Context, p *process.Proc) int {
@@ -227,17 +250,21 @@ func (o *OS) blkid(_ context.Context, p *process.Proc) int {
 	defer o.mu.Unlock()
 	status := 2
 	for _, d := range o.disks {
-		if d.fs == "" || len(p.Args) > 1 && !slices.Contains(p.Args, d.Device) {
+		if d.Volume.fs == "" && d.Volume.table == "" || len(p.Args) > 1 && !slices.Contains(p.Args, d.Device) {
 			continue
 		}
 		if i := slices.Index(p.Args, "-s"); i > 0 && slices.Contains(p.Args, "value") {
-			if v := map[string]string{"TYPE": d.fs, "UUID": d.uuid}[p.Args[i+1]]; v != "" {
+			status = 0 // something is known of it, if not this
+			if v := map[string]string{"TYPE": d.Volume.fs, "UUID": d.Volume.uuid, "PTTYPE": d.Volume.table}[p.Args[i+1]]; v != "" {
 				p.Printf("%s\n", v)
-				status = 0
 			}
 			continue
 		}
-		p.Printf("%s: UUID=\"%s\" TYPE=\"%s\"\n", d.Device, d.uuid, d.fs)
+		if d.Volume.table != "" {
+			p.Printf("%s: PTTYPE=\"%s\"\n", d.Device, d.Volume.table)
+		} else {
+			p.Printf("%s: UUID=\"%s\" TYPE=\"%s\"\n", d.Device, d.Volume.uuid, d.Volume.fs)
+		}
 		status = 0
 	}
 	return status
@@ -260,12 +287,30 @@ func (o *OS) mkfs(_ context.Context, p *process.Proc) int {
 	defer o.mu.Unlock()
 	for i := range o.disks {
 		if slices.Contains(p.Args, o.disks[i].Device) {
-			o.disks[i].fs, o.disks[i].uuid = kind, uuid.NewString()
+			v := o.disks[i].Volume
+			v.fs, v.uuid, v.table = kind, uuid.NewString(), ""
 			p.Printf("Creating filesystem with 262144 4k blocks and 65536 inodes\nWriting superblocks and filesystem accounting information: done\n")
 			return 0
 		}
 	}
 	return p.Errorf("The file %s does not exist and no size was specified.\n", p.Args[len(p.Args)-1])
+}
+
+// parted knows how to write a partition table: parted -s DEVICE mklabel gpt.
+func (o *OS) parted(_ context.Context, p *process.Proc) int {
+	at := slices.Index(p.Args, "mklabel")
+	if needRoot(p) || at < 2 || at+1 >= len(p.Args) {
+		return p.Errorf("Error: this parted knows -s DEVICE mklabel KIND as root\n")
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, d := range o.disks {
+		if d.Device == p.Args[at-1] {
+			d.Volume.fs, d.Volume.uuid, d.Volume.table = "", "", p.Args[at+1]
+			return 0
+		}
+	}
+	return p.Errorf("Error: Could not stat device %s - No such file or directory.\n", p.Args[at-1])
 }
 
 func (o *OS) nfsExports(_ context.Context, p *process.Proc) int {

@@ -36,7 +36,7 @@ esac
 // sbin are the programs that live in /usr/sbin rather than /usr/bin.
 var sbin = map[string]bool{
 	"modprobe": true, "sysctl": true, "swapoff": true, "swapon": true, "ip": false, "useradd": true, "usermod": true, "chpasswd": true,
-	"lsmod": true, "mkfs": true, "mkfs.ext4": true, "mkfs.xfs": true, "blkid": true, "update-ca-certificates": true, "locale-gen": true,
+	"lsmod": true, "mkfs": true, "mkfs.ext4": true, "mkfs.xfs": true, "blkid": true, "parted": true, "update-ca-certificates": true, "locale-gen": true,
 	"reboot": true, "poweroff": true, "shutdown": true, "iptables": true, "ufw": true, "sshd": true, "ldconfig": true, "visudo": true,
 	"userdel": true, "groupadd": true, "depmod": true, "arp": true, "ethtool": true, "adduser": true, "halt": true,
 }

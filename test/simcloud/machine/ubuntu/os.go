@@ -54,8 +54,17 @@ type OS struct {
 type Disk struct {
 	Device string
 	SizeGB int
-	fs     string
-	uuid   string // of the file system
+	// Volume is what is on it, which it keeps when it is attached to another machine; nil: blank.
+	Volume *Volume
+}
+
+// Volume is the content of a block device. Only the machine that it is attached to may touch it.
+type Volume struct {
+	// ID is the disk's serial number, by which guests find it; may be empty.
+	ID    string
+	fs    string
+	uuid  string // of the file system
+	table string // kind of the partition table
 }
 
 // New makes the system of a machine that has never been switched on. hostname is its first name; user with password

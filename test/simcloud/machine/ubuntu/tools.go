@@ -13,7 +13,7 @@ import (
 var baseImage = []string{
 	"bash", "sh", "dash", "rbash", "systemctl", "service", "journalctl", "hostnamectl", "apt-get", "apt", "apt-cache", "apt-mark", "apt-key",
 	"dpkg", "dpkg-query", "add-apt-repository", "modprobe", "lsmod", "depmod", "sysctl", "swapoff", "swapon", "ip", "curl", "wget", "gpg", "openssl",
-	"lsb_release", "update-alternatives", "mount", "umount", "findmnt", "mountpoint", "lsblk", "blkid", "mkfs", "mkfs.ext4", "mkfs.xfs", "cloud-init",
+	"lsb_release", "update-alternatives", "mount", "umount", "findmnt", "mountpoint", "lsblk", "blkid", "parted", "mkfs", "mkfs.ext4", "mkfs.xfs", "cloud-init",
 	"timedatectl", "resolvectl", "loginctl", "systemd-detect-virt", "update-ca-certificates", "locale-gen", "reboot", "poweroff", "shutdown", "halt",
 	"useradd", "adduser", "usermod", "userdel", "groupadd", "chpasswd", "passwd", "iptables", "iptables-save", "ufw", "ss", "nc", "ping", "sshd", "logger",
 	"dmesg", "lscpu", "visudo", "ldconfig", "systemd-analyze", "crontab", "wait-for-it", "busctl", "ssh-keygen", "host", "nslookup", "dig", "man",
@@ -28,7 +28,7 @@ func (o *OS) builtin() {
 		"apt-get": o.aptGet, "apt": o.aptGet, "apt-cache": o.aptCache, "apt-mark": o.aptMark, "apt-key": o.aptKey, "dpkg": o.runDpkg, "dpkg-query": o.dpkgQuery,
 		"add-apt-repository": o.addAptRepository, "modprobe": o.modprobeCmd, "lsmod": o.lsmod, "sysctl": o.sysctl, "swapoff": o.swapoff, "swapon": o.swapon,
 		"ip": o.ip, "curl": o.curl, "wget": o.wget, "gpg": gpg, "openssl": openssl, "lsb_release": lsbRelease, "mount": o.mount, "umount": o.umount,
-		"findmnt": o.findmnt, "mountpoint": o.mountpoint, "lsblk": o.lsblk, "blkid": o.blkid, "mkfs": o.mkfs, "mkfs.ext4": o.mkfs, "mkfs.xfs": o.mkfs,
+		"findmnt": o.findmnt, "mountpoint": o.mountpoint, "lsblk": o.lsblk, "blkid": o.blkid, "parted": o.parted, "mkfs": o.mkfs, "mkfs.ext4": o.mkfs, "mkfs.xfs": o.mkfs,
 		"cloud-init": o.cloudInit, "timedatectl": nop, "resolvectl": nop, "loginctl": nop, "systemd-detect-virt": func(_ context.Context, p *process.Proc) int {
 			p.Printf("kvm\n")
 			return 0
