@@ -59,7 +59,7 @@ bench-lab: build lab-up ## measure on the real OpenStack how much longer every o
 
 lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, and a check of go.mod
 	$(BIN)/golangci-lint run ./...
-	@if command -v shellcheck >/dev/null; then git ls-files '*.sh' .ci/run | xargs shellcheck; else echo "shellcheck is not installed: scripts are NOT checked"; fi
+	@if command -v shellcheck >/dev/null; then { git ls-files '*.sh'; git ls-files | xargs awk 'FNR == 1 && /^#!.*sh$$/ { print FILENAME } { nextfile }'; } | sort -u | xargs shellcheck; else echo "shellcheck is not installed: scripts are NOT checked"; fi
 
 fmt: $(BIN)/golangci-lint ## format the tree
 	$(BIN)/golangci-lint fmt ./...

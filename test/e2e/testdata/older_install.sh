@@ -64,6 +64,7 @@ has_address() { ip -4 -o addr show | grep -q " $1/"; }
 
 if [ "$MODE" = worker ]; then
   port=6443
+  # shellcheck disable=SC2154 # ha_flag comes from the environment
   [ "$ha_flag" != False ] && port=16443
   prepare "worker${WORKER##*.}"
   sudo kubeadm join "$CLUSTER:$port" --token "$TOKEN" --discovery-token-ca-cert-hash "sha256:$HASH" || fail "The node does not join."
