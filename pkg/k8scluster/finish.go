@@ -40,11 +40,9 @@ func (in *installer) finish(ctx context.Context) error {
 	if err := in.register(ctx, api); err != nil {
 		return err
 	}
-	token, ca, err := api.AccountToken(ctx)
-	if err != nil {
+	if err := in.announce(ctx, api); err != nil {
 		return err
 	}
-	in.publish(kubernetes.Access{Endpoint: in.c.endpoint(), CA: ca, Token: token})
 	in.tidy(ctx)
 	return nil
 }
@@ -55,6 +53,20 @@ func (in *installer) welcome(ctx context.Context, api *kubernetes.Client, nodes 
 		return err
 	}
 	return in.label(ctx, api, nodes)
+}
+
+// announce makes the cluster known by the account that was made for that.
+func (in *installer) announce(ctx context.Context, api *kubernetes.Client) error {
+	token, ca, err := api.AccountToken(ctx)
+	if err != nil {
+		return err
+	}
+	a := kubernetes.Access{Endpoint: in.c.endpoint(), CA: ca, Token: token}
+	if in.foreign && in.c.external != in.c.ip {
+		a.ServerName = in.c.ip // older scripts have no other address put into the certificate
+	}
+	in.publish(a)
+	return nil
 }
 
 // publish makes the cluster a VIM of its own and a connection of the instance. Both are committed with the end of the phase, so

@@ -73,10 +73,14 @@ func (m *machines) complex() *lcm.Instance {
 	return i
 }
 
-func (m *machines) driver() *k8scluster.Driver {
+func (m *machines) driver() *k8scluster.Driver { return m.driverWith(k8scluster.Options{}) }
+
+// driverWith is the same with options of its own.
+func (m *machines) driverWith(o k8scluster.Options) *k8scluster.Driver {
 	pool := remote.NewPool(remote.Options{HostKeys: &m.keys}, 0)
 	m.t.Cleanup(pool.Close)
-	return k8scluster.New(k8scluster.Options{Connect: k8scluster.Pooled(pool), SSHPort: int(m.fleet.SSHPort())})
+	o.Connect, o.SSHPort = k8scluster.Pooled(pool), int(m.fleet.SSHPort())
+	return k8scluster.New(o)
 }
 
 // pinned keeps host keys in memory.

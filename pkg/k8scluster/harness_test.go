@@ -48,7 +48,10 @@ func model() *vnfd.VNFD {
 			VDUs:         []vnfd.VDU{{Name: "masterNode", MinInstances: masters}, {Name: "workerNode", MinInstances: 2}},
 			Levels:       []vnfd.InstantiationLevel{{ID: "instantiation_level_1", VDUs: map[string]int{"masterNode": masters, "workerNode": 2}}},
 			DefaultLevel: "instantiation_level_1",
-			LCM:          map[string]vnfd.Implementation{"instantiate_end": impl, "terminate_end": impl},
+			LCM: map[string]vnfd.Implementation{
+				"instantiate_end": impl, "terminate_end": impl,
+				"change_current_package_start": impl, "change_current_package_end": impl, "change_current_package_rollback_start": impl,
+			},
 		}
 	}
 	return &vnfd.VNFD{ID: "d34ac189-5376-493f-828f-224dd5fe7393", Flavours: []vnfd.Flavour{flavour("simple", 1), flavour("complex", 3)}}
@@ -70,6 +73,7 @@ type store struct {
 	writes int
 	dieAt  int // number of the write at which the node dies; 0 = never
 	died   context.CancelFunc
+	files  fs.FS // of the package, in place of those of the sample package
 }
 
 var errDead = errors.New("the node is dead")
@@ -237,7 +241,8 @@ func (s *store) allLogs() string {
 	return b.String()
 }
 
-type packages struct{}
+// packages has one package; files replaces its files.
+type packages struct{ files fs.FS }
 
 func (packages) Model(context.Context, string) (*vnfd.VNFD, string, error) {
 	return model(), "pkg", nil
@@ -245,7 +250,14 @@ func (packages) Model(context.Context, string) (*vnfd.VNFD, string, error) {
 
 // ModelOf gives the same model.
 func (packages) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return model(), nil }
-func (packages) Files(context.Context, string) (fs.FS, error)        { return packageFS, nil }
+
+// Files are those of the sample package, or others.
+func (p packages) Files(context.Context, string) (fs.FS, error) {
+	if p.files != nil {
+		return p.files, nil
+	}
+	return packageFS, nil
+}
 
 // infra has nothing to do: the machines are there. What it does not implement is not called.
 type infra struct{ driver }
@@ -256,6 +268,8 @@ func (infra) Infra(string) (lcm.Infra, bool)                       { return infr
 func (infra) Validate(context.Context, lcm.Request) error          { return nil }
 func (infra) Instantiate(context.Context, *lcm.Work) error         { return nil }
 func (infra) Inventory(context.Context, *lcm.Work) error           { return nil }
+func (infra) Change(context.Context, *lcm.Work) error              { return nil }
+func (infra) Restore(context.Context, *lcm.Work) error             { return nil }
 func (infra) Terminate(context.Context, *lcm.Work) error           { return nil }
 func (infra) Grant(context.Context, *lcm.Work) (*lcm.Grant, error) { return &lcm.Grant{ID: "g"}, nil }
 
@@ -268,7 +282,7 @@ func advance(t *testing.T, s *store, newDriver func() *k8scluster.Driver, tune l
 		s.died = cancel
 		s.mu.Unlock()
 		r := &lcm.Runner{
-			Store: s, Packages: packages{}, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler), Node: fmt.Sprintf("node-%d", n), Tuning: tune,
+			Store: s, Packages: packages{s.files}, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler), Node: fmt.Sprintf("node-%d", n), Tuning: tune,
 			Planner: &lcm.Planner{Infras: infra{}, Mgmt: mgmt.Registry{k8scluster.Name: newDriver()}, Grantor: infra{}},
 		}
 		after, again, err := r.Advance(ctx, opID)

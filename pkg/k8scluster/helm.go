@@ -141,10 +141,5 @@ func (in *installer) republish(ctx context.Context, api *kubernetes.Client, mast
 	if in.p.helm == "" || len(masters) == 0 {
 		return nil
 	}
-	token, ca, err := api.AccountToken(ctx)
-	if err != nil {
-		return err
-	}
-	in.publish(kubernetes.Access{Endpoint: in.c.endpoint(), CA: ca, Token: token})
-	return nil
+	return in.announce(ctx, api)
 }

@@ -21,6 +21,8 @@ const (
 	InterfaceEndpoint = "endpoint"     // interfaceInfo: URL of the API server
 	InterfaceCA       = "ssl_ca_cert"  // interfaceInfo: PEM certificates of the cluster's CA
 	AccessToken       = "bearer_token" // accessInfo
+	// InterfaceServerName is what the API server's certificate is checked for when it is not the host of the endpoint; interfaceInfo.
+	InterfaceServerName = "tls_server_name"
 )
 
 // Access is how to reach an API server and log in with a token.
@@ -28,6 +30,8 @@ type Access struct {
 	Endpoint string // https://host:port
 	CA       []byte // PEM; empty means the system's
 	Token    string
+	// ServerName is what the server's certificate is checked for; empty means the host of Endpoint.
+	ServerName string
 }
 
 // Vim returns a as the connection information of a VIM (SOL003 VimConnectionInfo).
@@ -40,6 +44,9 @@ func (a Access) Vim() sol.VimConnectionInfo {
 	if len(a.CA) > 0 {
 		c.InterfaceInfo[InterfaceCA] = string(a.CA)
 	}
+	if a.ServerName != "" {
+		c.InterfaceInfo[InterfaceServerName] = a.ServerName
+	}
 	return c
 }
 
@@ -49,7 +56,10 @@ func FromVim(c sol.VimConnectionInfo) (Access, error) {
 		s, _ := m[name].(string)
 		return s
 	}
-	a := Access{Endpoint: text(c.InterfaceInfo, InterfaceEndpoint), CA: []byte(text(c.InterfaceInfo, InterfaceCA)), Token: text(c.AccessInfo, AccessToken)}
+	a := Access{
+		Endpoint: text(c.InterfaceInfo, InterfaceEndpoint), CA: []byte(text(c.InterfaceInfo, InterfaceCA)), Token: text(c.AccessInfo, AccessToken),
+		ServerName: text(c.InterfaceInfo, InterfaceServerName),
+	}
 	if c.VimType != VimType || a.Endpoint == "" || a.Token == "" {
 		return Access{}, lcm.Errorf(lcm.CodeUnprocessable, "the VIM connection is not one of a Kubernetes cluster with endpoint and %s", AccessToken)
 	}
@@ -59,7 +69,7 @@ func FromVim(c sol.VimConnectionInfo) (Access, error) {
 // Kubeconfig returns a kubeconfig file for kubectl; cluster names it. It holds the token.
 func (a Access) Kubeconfig(cluster string) ([]byte, error) {
 	out, err := clientcmd.Write(api.Config{
-		Clusters:       map[string]*api.Cluster{cluster: {Server: a.Endpoint, CertificateAuthorityData: a.CA}},
+		Clusters:       map[string]*api.Cluster{cluster: {Server: a.Endpoint, CertificateAuthorityData: a.CA, TLSServerName: a.ServerName}},
 		AuthInfos:      map[string]*api.AuthInfo{userOf(cluster): {Token: a.Token}},
 		Contexts:       map[string]*api.Context{cluster: {Cluster: cluster, AuthInfo: userOf(cluster)}},
 		CurrentContext: cluster,
@@ -72,7 +82,7 @@ func (a Access) Kubeconfig(cluster string) ([]byte, error) {
 
 // Config returns the configuration of a client.
 func (a Access) Config() *rest.Config {
-	return &rest.Config{Host: a.Endpoint, BearerToken: a.Token, TLSClientConfig: rest.TLSClientConfig{CAData: a.CA}}
+	return &rest.Config{Host: a.Endpoint, BearerToken: a.Token, TLSClientConfig: rest.TLSClientConfig{CAData: a.CA, ServerName: a.ServerName}}
 }
 
 // AdminConfig makes the configuration of a client from a kubeconfig file such as kubeadm's admin.conf, and returns the CA it

@@ -178,7 +178,7 @@ func TestForgedServerIsNotTrusted(t *testing.T) {
 
 func TestAccessSurvivesTheVimRegistryAndKubeconfig(t *testing.T) {
 	t.Parallel()
-	a := kubernetes.Access{Endpoint: "https://192.0.2.1:16443", CA: []byte("-----BEGIN CERTIFICATE-----\n"), Token: "t"}
+	a := kubernetes.Access{Endpoint: "https://192.0.2.1:16443", CA: []byte("-----BEGIN CERTIFICATE-----\n"), Token: "t", ServerName: "10.0.0.5"}
 	back, err := kubernetes.FromVim(a.Vim())
 	require.NoError(t, err)
 	require.Equal(t, a, back)
@@ -191,6 +191,7 @@ func TestAccessSurvivesTheVimRegistryAndKubeconfig(t *testing.T) {
 	require.Equal(t, a.Endpoint, cfg.Host)
 	require.Equal(t, "t", cfg.BearerToken)
 	require.Equal(t, a.CA, cfg.CAData)
+	require.Equal(t, a.ServerName, cfg.ServerName)
 
 	_, err = kubernetes.FromVim(sol.VimConnectionInfo{VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3"})
 	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)

@@ -1,0 +1,114 @@
+package k8scluster_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// olderPackage is a package whose installation script knows no phases.
+func olderPackage(t *testing.T) fs.FS {
+	t.Helper()
+	script, err := os.ReadFile("../../test/e2e/testdata/older_install.sh")
+	require.NoError(t, err)
+	return fstest.MapFS{"Scripts/install_k8s_cluster.sh": {Data: script}}
+}
+
+// older starts the instantiation of three masters and two workers by such a script.
+func older(t *testing.T, m *machines, files fs.FS) *store {
+	t.Helper()
+	s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), m.complex())
+	s.files = files
+	return s
+}
+
+// onceOlder checks that the script has been run once on every machine.
+func (m *machines) onceOlder() {
+	m.t.Helper()
+	require.Equal(m.t, 1, m.fleet.Count("masterNode-11", "kubeadm init --pod-network-cidr=10.200.0.0/16"))
+	require.Equal(m.t, 0, m.fleet.Count("masterNode-11", "kubeadm join"))
+	for _, vnfc := range []string{"masterNode-12", "masterNode-13", "workerNode-21", "workerNode-22"} {
+		require.Equal(m.t, 1, m.fleet.Count(vnfc, "kubeadm join"), vnfc)
+	}
+	for _, vnfc := range []string{"masterNode-11", "masterNode-12", "masterNode-13", "workerNode-21", "workerNode-22"} {
+		require.Equal(m.t, 1, m.fleet.Count(vnfc, "swapoff"), vnfc)
+	}
+}
+
+// A script that knows nothing of the VNFM must not be run twice on a machine, whenever the VNFM dies.
+func TestOlderScriptIsRunOnceWhereverANodeDies(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("SKIPPED: takes a cluster per death")
+	}
+	for _, at := range []int{0, 4, 9, 16, 24, 33, 42} {
+		t.Run(fmt.Sprint("write ", at), func(t *testing.T) {
+			t.Parallel()
+			m := newMachines(t)
+			s := older(t, m, olderPackage(t))
+			s.dieAt = at
+			advance(t, s, m.driver, lcm.Tuning{})
+			m.built(s)
+			m.onceOlder()
+		})
+	}
+}
+
+// Nobody knows how far such a script has come when its machine goes down: its user is asked, and not another run tried in silence.
+func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	s := older(t, m, olderPackage(t))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for t.Context().Err() == nil && m.fleet.Count("workerNode-21", "swapoff") == 0 {
+			time.Sleep(time.Millisecond) //nolint:forbidigo // watches a journal
+		}
+		m.fleet.Reboot("workerNode-21")
+	}()
+	advance(t, s, m.driver, lcm.Tuning{})
+	<-done
+	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
+	require.Regexp(t, `node on node worker21 of VNFC workerNode-21: .*(did not come to its end|went down while the script was at work)`, s.op.Error.Detail)
+	require.Equal(t, 1, m.fleet.Count("workerNode-21", "swapoff"), "not run again")
+
+	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now() // as a retry does
+	s.op.Tries++
+	advance(t, s, m.driver, lcm.Tuning{})
+	m.built(s)
+	require.Equal(t, 2, m.fleet.Count("workerNode-21", "swapoff"))
+	require.Equal(t, 1, m.fleet.Count("masterNode-12", "kubeadm join"), "the others were done")
+}
+
+// Older scripts end well whatever they did; the step says which machine is no node, and not the wait for all of them much later.
+func TestOlderScriptThatMakesNoNodeIsFoundOutAtOnce(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	s := older(t, m, fstest.MapFS{"Scripts/install_k8s_cluster.sh": {Data: []byte("#!/bin/bash\necho nothing to do\nexit 0\n")}})
+	advance(t, s, m.driver, lcm.Tuning{})
+	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
+	require.Contains(t, s.op.Error.Detail, "initialise cluster on node master11 of VNFC masterNode-11")
+	require.Contains(t, s.op.Error.Detail, "there is no /etc/kubernetes/admin.conf")
+}
+
+// The scripts run as root, or near to it, on every node.
+func TestNodeScriptsAreSound(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("shellcheck"); err != nil {
+		t.Skip("SKIPPED: shellcheck is not installed")
+	}
+	for _, name := range []string{"foreign.sh", "registry.sh"} {
+		out, err := exec.CommandContext(t.Context(), "shellcheck", "nodescripts/"+name).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+}
