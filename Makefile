@@ -51,8 +51,8 @@ test-lab-k8s-smoke: ## a small cluster, scaled and healed, on a lab that is star
 lab-k8s-down: ## remove what test-lab-k8s has started
 	@test/lab/k8s/lab.sh down
 
-bench: build ## measure requests, operations, memory and start, side by side
-	@$(GO) run ./test/bench
+bench: build ## measure requests, operations, clusters, memory and start, side by side; ONLY=cluster,fleet selects parts
+	@$(GO) run ./test/bench $(if $(ONLY),-only '$(ONLY)',)
 
 bench-lab: build lab-up ## measure on the real OpenStack how much longer every operation takes than Heat
 	@. $(GYBE_LAB_STATE)/openrc && $(GO) run ./test/bench -lab
