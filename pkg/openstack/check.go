@@ -34,6 +34,7 @@ func (c *checker) add(state lcm.CheckState, subject, hint, format string, args .
 // checks looks up what the plan needs, everything at the same time. A check that the VIM does not allow, or not now, is a warning.
 func (j *job) checks(ctx context.Context, p *plan) ([]lcm.Check, error) {
 	c := &checker{job: j, plan: p, need: needsOf(p)}
+	c.gaps()
 	all := []struct {
 		subject string
 		needed  bool

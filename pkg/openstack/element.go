@@ -82,21 +82,20 @@ func find(list []element, key string) *element {
 	return &list[at]
 }
 
-// elements lists the resources of the stack of a goal.
-func (j *job) elements(want func(*lcm.Work) (goal, error)) ([]element, error) {
+// elements lists the resources of the stack of a goal; nfv is what they are made from.
+func (j *job) elements(want func(*lcm.Work) (goal, error)) (list []element, nfv map[string]any, err error) {
 	g, err := want(j.w)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	st, err := j.build(g)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := renderer{files: st.Files, flavour: g.flavour}
-	if err := r.template(st.Template, map[string]any{"nfv": plain(st.NFV)}, "", nil); err != nil {
-		return nil, err
-	}
-	return r.out, nil
+	nfv = plain(st.NFV)
+	err = r.template(st.Template, map[string]any{"nfv": nfv}, "", nil)
+	return r.out, nfv, err
 }
 
 // inventory finds the records of a stack's resources.

@@ -40,6 +40,7 @@ type plan struct {
 	changed      []pair[element]
 	// after is the whole stack as it would be.
 	after []element
+	nfv   map[string]any // what it is made from
 	// freed says that what is replaced goes before its successor comes.
 	freed bool
 	own   map[string]bool // ids of what the instance has
@@ -66,14 +67,14 @@ func (j *job) planOf(r lcm.Request) (*plan, error) {
 		return p, p.operate(r)
 	default: // the others change the stack
 	}
-	after, err := j.elements(j.goalOf)
+	after, nfv, err := j.elements(j.goalOf)
 	if err != nil {
 		return nil, err
 	}
-	p.after = after
+	p.after, p.nfv = after, nfv
 	var before []element
 	if r.Type != sol.LcmOperationInstantiate {
-		if before, err = j.elements(j.formerGoal); err != nil {
+		if before, _, err = j.elements(j.formerGoal); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,9 @@
 package openstack_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -238,3 +240,37 @@ resources:
       network: { get_param: [ nfv, CP, VDU1_CP1, network ] }
       fixed_ips: [ { ip_address: { get_param: [ nfv, CP, VDU1_CP1, fixed_ips, 0, ip_address ] } } ]
 `)}}
+
+// TestPlanSaysWhatNobodyGives: a value that the template asks for and that neither package nor request has is told before Heat fails, or takes
+// nothing for it.
+func TestPlanSaysWhatNobodyGives(t *testing.T) {
+	t.Parallel()
+	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
+	greeting := fstest.MapFS{}
+	for _, name := range []string{"BaseHOT/default/top.yaml", "BaseHOT/default/nested/VDU1.yaml", "BaseHOT/default/nested/VDU2.yaml"} {
+		text, err := fs.ReadFile(w.pkg.files, name)
+		require.NoError(t, err)
+		text = bytes.Replace(text, []byte("[ { network: net0 } ]"), []byte("[ { network: net0 } ]\n      user_data: { get_param: [ nfv, VDU, VDU3, greeting ] }"), 1)
+		greeting[name] = &fstest.MapFile{Data: text}
+	}
+	w.pkg.files = greeting
+	vdus := w.pkg.model.Flavours[0].VDUs
+	vdus[0].ComputeFlavour, vdus[2].Image = "", nil
+	w.mixed("two")
+	p := w.preview()
+	require.False(t, p.Possible)
+	require.Equal(t, []string{"flavor of VDU1-0", "flavor of VDU1-1", "image of VDU3-0"}, checksIn(p, lcm.CheckFailed))
+	require.Contains(t, p.Checks[0].Detail, "nobody gives a value to nfv.VDU.VDU1-0.computeFlavourId")
+	require.Equal(t, "give it in additionalParams.nfv", p.Checks[0].Hint)
+	require.Contains(t, checksIn(p, lcm.CheckWarning), "value of nfv.VDU.VDU3-0.greeting")
+
+	w.mixedWith("two", map[string]any{"VDU": map[string]any{
+		"VDU1-0": map[string]any{"computeFlavourId": "m1.tiny"}, "VDU1-1": map[string]any{"computeFlavourId": "m1.tiny"},
+		"VDU3-0": map[string]any{"vcImageId": "cirros-0.5.2-x86_64-disk", "greeting": "hello"},
+	}})
+	p = w.preview()
+	require.True(t, p.Possible, p.Checks)
+	require.Empty(t, checksIn(p, lcm.CheckWarning))
+	require.Contains(t, checksIn(p, lcm.CheckOK), "zone of VDU1-0, VDU1-1", "a zone may be left to Nova")
+	w.completed()
+}

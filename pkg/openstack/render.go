@@ -52,7 +52,7 @@ func (r *renderer) template(text string, params map[string]any, path string, mem
 	values := map[string]any{}
 	for name, p := range doc.Parameters {
 		values[name] = p.Default
-		if v, ok := params[name]; ok && v != nil {
+		if v, ok := params[name]; ok { // null is an empty value, whatever the default is
 			values[name] = v
 		}
 	}
