@@ -75,7 +75,9 @@ func takesKey(pkg fs.FS, f *vnfd.Flavour) bool {
 	if err != nil {
 		return false
 	}
-	at := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(path.Ext(e.Name()))) })
+	at := slices.IndexFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(path.Ext(e.Name())))
+	})
 	if at < 0 {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -219,7 +220,7 @@ func (s *Service) decide(ctx context.Context, d *draft, i *Instance) error {
 	if err != nil {
 		return err
 	}
-	if bad := append(d.bad, more...); len(bad) > 0 {
+	if bad := slices.Concat(d.bad, more); len(bad) > 0 {
 		return Unprocessable(bad...)
 	}
 	return s.makeKey(d)

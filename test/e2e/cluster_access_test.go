@@ -3,8 +3,11 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"os"
@@ -297,4 +300,50 @@ func TestClusterWithoutPasswordsHasAKeyOfItsOwn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// entered are machines that let one key in and no password.
+type entered struct {
+	machines.Adapter
+	public string
+}
+
+// Boot implements simcloud.Machines.
+func (e entered) Boot(ctx context.Context, m simcloud.Machine) error {
+	m.AdminPassword, m.PublicKey = nodePassword, e.public
+	return e.Adapter.Boot(ctx, m)
+}
+
+// Who gives a private key needs no password, for any role and in any operation; a password that a later request brings does no harm.
+func TestClusterIsEnteredWithAPrivateKey(t *testing.T) {
+	t.Parallel()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	block, err := ssh.MarshalPrivateKey(private, "")
+	require.NoError(t, err)
+	line, err := ssh.NewPublicKey(public)
+	require.NoError(t, err)
+	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
+	t.Cleanup(fleet.Close)
+	cloud := simcloud.StartTest(t, simcloud.Options{Machines: entered{machines.Adapter{Fleet: fleet}, string(ssh.MarshalAuthorizedKey(line))}})
+	var data string
+	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
+	params := w.withoutLogins("storage")
+	for _, role := range []string{"master_node", "worker_node", "storage_server"} {
+		at(t, params, "additionalParams", "k8s_cluster_installation_param", role)["private_key"] = string(pem.EncodeToMemory(block))
+	}
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, params))
+	require.Nil(t, w.keyOf(id, data), "no other key is made")
+	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{
+		"type": "SCALE_OUT", "aspectId": "workerNode_scale", "additionalParams": map[string]any{"worker_node_password": wrongPassword},
+	}))
+	c, err := w.api.Cluster(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, []string{"master", "worker", "worker", "worker", "storage"}, roles(c))
+	for _, n := range c.Nodes {
+		require.Equal(t, map[bool]string{true: wire.NodeNone, false: wire.NodeReady}[n.Role == "storage"], n.State)
+	}
+	w.completed(w.terminate(id))
+	w.gone()
 }

@@ -106,7 +106,9 @@ func (t *Template) Resources() []string {
 func (t *Template) Has(resource string) bool { return slices.Contains(t.Resources(), resource) }
 
 // Declares says whether the template has a parameter of this name.
-func (t *Template) Declares(parameter string) bool { return field(field(t.root, "parameters"), parameter) != nil }
+func (t *Template) Declares(parameter string) bool {
+	return field(field(t.root, "parameters"), parameter) != nil
+}
 
 // Params lists the paths below the parameter nfv that the template asks for, each once, in the order they are met. An item is
 // a string, or an int for the index of a list. Paths that are themselves computed are left out.
