@@ -180,14 +180,15 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 			n.reg.report(n.os.Sys.Clock, cluster, name, false)
 		}
 	}()
-	ready := false
+	ready, changed := false, n.changed()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-		case <-n.changed():
+		case <-changed:
 		}
+		changed = n.changed() // before looking, so that no change is missed
 		n.startControl(ctx)
 		pause := max(n.os.Sys.Clock.Real(time.Second), retryEvery)
 		switch cut := n.os.Net.IsCut(); {

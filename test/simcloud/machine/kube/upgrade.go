@@ -109,13 +109,12 @@ func healthy(cl *kubeapi.Cluster) error {
 	return nil
 }
 
-// replaceControl exchanges the control plane of this machine, one program after the other, as kubelet does when a manifest changes.
+// replaceControl exchanges the control plane of this machine.
 func (n *Node) replaceControl(ctx context.Context, p *process.Proc, cl *kubeapi.Cluster, version string) int {
 	p.Printf("[upgrade/staticpods] Writing new Static Pod manifests to %q\n", strings.TrimSuffix(manifestDir, "/"))
 	if !strings.Contains(string(n.read(manifestDir+"kube-apiserver.yaml")), ":"+version+"\n") {
 		n.manifests(version)
-		n.stopControl()
-		n.startControl(context.WithoutCancel(ctx))
+		n.stopControl() // kubelet starts it again
 	}
 	admin, err := loadConfig(n.read(adminConf))
 	if err == nil {
