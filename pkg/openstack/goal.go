@@ -223,7 +223,7 @@ func freshOf(t sol.LcmOperationType, req wishes) userdata.Fresh {
 	return func(kind, name, leaf string) bool {
 		switch kind {
 		case "VDU":
-			return t == sol.LcmOperationChangeFlavour && (leaf == "computeFlavourId" || leaf == "vcImageId")
+			return t == sol.LcmOperationChangeFlavour && (userdata.IsLeaf(leaf, userdata.LeafFlavour) || userdata.IsLeaf(leaf, userdata.LeafImage))
 		case "CP":
 			return (leaf == "network" || leaf == "fixed_ips" || leaf == "port") && userdata.Names(req.ExtVirtualLinks, name)
 		}

@@ -266,7 +266,7 @@ func freshPackage(g goal, params json.RawMessage) (userdata.Fresh, error) {
 		if kind != "VDU" {
 			return cps(kind, name, leaf)
 		}
-		if leaf != "computeFlavourId" && leaf != "vcImageId" {
+		if !userdata.IsLeaf(leaf, userdata.LeafFlavour) && !userdata.IsLeaf(leaf, userdata.LeafImage) {
 			return false
 		}
 		leaves, _ := held[name].(map[string]any)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
 // Nova gives no server a flavour with a smaller disk, and Heat makes no volume smaller. A server that gets another image loses what is on its disk in
@@ -48,7 +49,7 @@ func (r *rollout) anew(u unit, way, what string) string {
 func imageIn(nfv map[string]any, name string) string {
 	vdus, _ := nfv["VDU"].(map[string]any)
 	leaves, _ := vdus[name].(map[string]any)
-	image, _ := leaves["vcImageId"].(string)
+	image, _ := userdata.ValueOf(leaves, userdata.LeafImage)
 	return image
 }
 

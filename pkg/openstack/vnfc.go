@@ -3,6 +3,7 @@ package openstack
 import (
 	"slices"
 
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -48,20 +49,20 @@ func (b *builder) vnfcMetadata(c *vnfc) sol.KeyValuePairs {
 	// made copies what nfv says, unless an update has only begun: then the server is still made from what it was.
 	made := func(member, key, name string, same bool) {
 		e, _ := vdus[key].(map[string]any)
-		s, ok := e[name].(string)
+		s, ok := userdata.ValueOf(e, name)
 		if before, had := b.was.metadata(c.server.PhysicalID)[member]; had && same {
 			m[member] = before
 		} else if ok {
 			m[member] = s
 		}
 	}
-	made("flavor", c.vduKey(), "computeFlavourId", old.Flavour != "" && old.Flavour == is.flavour())
+	made("flavor", c.vduKey(), userdata.LeafFlavour, old.Flavour != "" && old.Flavour == is.flavour())
 	suffix := c.vduKey()[len(c.vdu.Name):]
-	made("image-"+c.vdu.Name+suffix, c.vdu.Name+suffix, "vcImageId", old.Image != "" && old.Image == is.Image.ID)
+	made("image-"+c.vdu.Name+suffix, c.vdu.Name+suffix, userdata.LeafImage, old.Image != "" && old.Image == is.Image.ID)
 	stored := b.storages(c)
 	for _, node := range c.vdu.Storages {
 		same := slices.ContainsFunc(stored, func(r resource) bool { return r.Name == node && b.was.resource(r.PhysicalID).ID != "" })
-		made("image-"+node+suffix, node+suffix, "vcImageId", same)
+		made("image-"+node+suffix, node+suffix, userdata.LeafImage, same)
 	}
 	made("zone", c.vduKey(), "locationConstraints", old.ID != "") // a server never moves to another zone by itself
 	return m

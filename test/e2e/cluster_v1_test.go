@@ -181,3 +181,58 @@ func TestClusterOfAnOlderScriptLivesItsWholeLife(t *testing.T) {
 		})
 	}
 }
+
+// A package as it was made for an older VNFM: its templates ask for flavours and images by other names, its driver is an artifact in Python that
+// nobody runs, and the VNFD could scale masters.
+func TestPackageOfAnOlderVNFMIsUsedAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := copyV1(t)
+	change := func(name string, pairs ...string) {
+		file := filepath.Join(dir, name)
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		text := strings.NewReplacer(pairs...).Replace(string(raw))
+		require.NotEqual(t, string(raw), text)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	change("BaseHOT/complex/complex_hot_top.yaml", "computeFlavourId", "flavor", "vcImageId", "image",
+		"network: { get_param: [ nfv, CP, masterNode_CP1, network ] }\n\noutputs", "network: net0\n\noutputs")
+	change("Definitions/sample_kubernetes_df_complex.yaml",
+		"          min_ram: 0 GB\n", "",
+		"max_scale_level: 0\n", "max_scale_level: 2\n              step_deltas: [ delta_1 ]\n",
+		"    - workerNode_initial_delta:", `    - masterNode_scaling_deltas:
+        type: tosca.policies.nfv.VduScalingAspectDeltas
+        properties:
+          aspect: master_instance
+          deltas:
+            delta_1:
+              number_of_instances: 1
+        targets: [ masterNode ]
+
+    - workerNode_initial_delta:`,
+		"max_number_of_instances: 3", "max_number_of_instances: 5",
+		"    masterNode:\n      type", `      artifacts:
+        mgmt-drivers-kubernetes:
+          description: Management driver for kubernetes cluster
+          type: tosca.artifacts.Implementation.Python
+          file: Scripts/kubernetes_mgmt.py
+
+    masterNode:
+      type`)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "kubernetes_mgmt.py"), []byte("raise SystemExit('nobody runs this')\n"), 0o600))
+
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(dir))
+	w.completed(w.instantiate(id, w.clusterV1("complex")))
+	w.members(id, 3, 2)
+	_, err := w.api.Start(t.Context(), id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "master_instance"})
+	require.ErrorContains(t, err, "masters cannot be scaled")
+	w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_out")))
+	w.members(id, 3, 3)
+	dead, worker := w.machineOf(id, "workerNode", 0)
+	fleet.PowerOff(dead)
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{worker}}))
+	w.members(id, 3, 3)
+	w.completed(w.terminate(id))
+	w.gone()
+}

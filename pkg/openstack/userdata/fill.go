@@ -47,14 +47,16 @@ func (f *filler) vdus(nfv map[string]any) {
 			name, _ = split(name)
 		}
 		if v := f.in.Flavour.VDU(name); v != nil {
-			set(e.leaves, "computeFlavourId", cmp.Or(f.in.Grant.Flavours[name], f.sibling(e.name, "computeFlavourId"), v.ComputeFlavour))
-			set(e.leaves, "vcImageId", f.image(e.name, name, v.Image))
+			for _, leaf := range Leaves(LeafFlavour) {
+				set(e.leaves, leaf, cmp.Or(f.in.Grant.Flavours[name], f.sibling(e.name, leaf), v.ComputeFlavour))
+			}
+			f.images(e, name, v.Image)
 			set(e.leaves, "locationConstraints", cmp.Or(f.in.Grant.Zones[e.name], f.in.Grant.Zones[name]))
 			if _, asked := e.leaves[capacity]; asked {
 				e.leaves[capacity] = f.in.Counts[name]
 			}
 		} else if s := f.storage(name); s != nil {
-			set(e.leaves, "vcImageId", f.image(e.name, name, s.Image))
+			f.images(e, name, s.Image)
 		}
 		f.leave(e)
 	}
@@ -97,12 +99,15 @@ func (f *filler) storage(name string) *vnfd.Storage {
 	return nil
 }
 
-func (f *filler) image(name, node string, img *vnfd.SwImage) string {
+// images fills the leaves that name the image of a node.
+func (f *filler) images(e entry, node string, img *vnfd.SwImage) {
 	named := ""
 	if img != nil {
 		named = img.Name
 	}
-	return cmp.Or(f.in.Grant.Images[node], f.sibling(name, "vcImageId"), named)
+	for _, leaf := range Leaves(LeafImage) {
+		set(e.leaves, leaf, cmp.Or(f.in.Grant.Images[node], f.sibling(e.name, leaf), named))
+	}
 }
 
 // cps fills nfv.CP from the external virtual links.

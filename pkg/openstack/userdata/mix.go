@@ -109,7 +109,7 @@ func (m *Mix) Remade(resources []string) bool {
 	return slices.ContainsFunc(resources, func(r string) bool { return !m.top.Same(m.oldTop, r) }) ||
 		slices.ContainsFunc(inside, func(p []any) bool {
 			l := leaf(p)
-			return len(l) > 0 && l[len(l)-1] == "vcImageId" && !reflect.DeepEqual(valueAt(m.old.NFV, l), valueAt(m.next.NFV, l))
+			return len(l) > 0 && IsLeaf(l[len(l)-1], LeafImage) && !reflect.DeepEqual(valueAt(m.old.NFV, l), valueAt(m.next.NFV, l))
 		})
 }
 
