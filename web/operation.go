@@ -128,7 +128,7 @@ func (c *console) operation(ctx context.Context, a ask) (view, error) {
 func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, steps []lcm.StepRecord, now time.Time) *operationData {
 	d := &operationData{
 		ID: op.ID, Name: operationName(op.Type), InstanceName: short(op.InstanceID), State: op.State, Automatic: op.Automatic,
-		Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node, Error: failureOf(op.Error, nil), Params: document(op.Params),
+		Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node, Error: failureOf(op.Reason(), nil), Params: document(op.Params),
 	}
 	running := lcm.Running(op.State)
 	end := now

@@ -249,7 +249,7 @@ func (s *Service) busy(ctx context.Context, instanceID string) error {
 func InTheWay(opID string, t sol.LcmOperationType, state sol.LcmOperationStateType) *Error {
 	hint := "wait until it has ended, or cancel it"
 	if state == sol.LcmOperationStateFailedTemp {
-		hint = "retry it, roll it back or mark it failed first"
+		hint = WaysOut(&Operation{Type: t, State: sol.LcmOperationStateProcessing}) + " first"
 	}
 	return &Error{
 		Code: CodeConflict, Title: "Operation in the way", Hint: hint,

@@ -71,7 +71,7 @@ func (f *Failure) Problem(op *Operation) *sol.ProblemDetails {
 		return nil
 	}
 	p := &sol.ProblemDetails{
-		Title: f.Title, Status: f.Status, Detail: f.Detail, Hint: f.Hint,
+		Title: f.Title, Status: f.Status, Detail: f.Detail, Hint: op.Reason().Hint,
 		VnfInstanceID: op.InstanceID, VnfLcmOpOccID: op.ID,
 	}
 	for _, ip := range f.Params {

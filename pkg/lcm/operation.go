@@ -96,6 +96,18 @@ func FailureOf(err error, phase string) *Failure {
 	return &Failure{Status: e.Status(), Title: e.Title, Detail: e.Detail, Hint: e.Hint, Phase: phase, Params: e.Params}
 }
 
+// Reason is why the operation has failed, as users see it. The hint says what to do about the operation, so it is left out where nothing can be done:
+// while it goes on, and when it has ended but for one that came to nothing before it began, whose request may be sent again.
+func (o *Operation) Reason() *Failure {
+	began := o.State != sol.LcmOperationStateRolledBack || o.FailedIn != sol.LcmOperationStateStarting
+	if o.Error == nil || o.State == sol.LcmOperationStateFailedTemp || !began {
+		return o.Error
+	}
+	out := *o.Error
+	out.Hint = ""
+	return &out
+}
+
 // Active says whether the operation still holds its instance: at most one per instance does.
 // FAILED_TEMP counts, as the standard forbids another operation until it is resolved.
 func Active(s sol.LcmOperationStateType) bool {

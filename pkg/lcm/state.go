@@ -2,6 +2,7 @@ package lcm
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -88,6 +89,24 @@ func Next(op *Operation, e Event) (sol.LcmOperationStateType, error) {
 // scales says whether the operation changes the number of VNFCs.
 func scales(t sol.LcmOperationType) bool {
 	return t == sol.LcmOperationScale || t == sol.LcmOperationScaleToLevel
+}
+
+// WaysOut says in words what a user can do about an operation that fails or is cancelled now, as the state machine has it; "" for one that then
+// ends by itself.
+func WaysOut(op *Operation) string {
+	then := *op
+	then.Cancel = ""
+	then.State, _ = Next(op, EventFailed)
+	words := map[Event]string{EventRetry: "retry the operation", EventRollback: "roll it back", EventFail: "mark it failed"}
+	var ways []string
+	for _, e := range Allowed(&then) {
+		ways = append(ways, words[e])
+	}
+	if len(ways) < 2 {
+		return strings.Join(ways, "")
+	}
+	last := len(ways) - 1
+	return strings.Join(ways[:last], ", ") + " or " + ways[last]
 }
 
 // Allowed lists the user's events that are possible now, in the order of UserEvents.

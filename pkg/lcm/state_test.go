@@ -97,3 +97,36 @@ func TestEveryStateThatHoldsAnInstanceCanBeLeft(t *testing.T) {
 func failed(t sol.LcmOperationType) *lcm.Operation {
 	return &lcm.Operation{Type: t, State: sol.LcmOperationStateFailedTemp}
 }
+
+// TestHintsOfferOnlyWhatIsPossible: what a hint says can be done about an operation is what the state machine allows then.
+func TestHintsOfferOnlyWhatIsPossible(t *testing.T) {
+	t.Parallel()
+	removes := &lcm.Scope{Remove: []string{"workerNode-1"}}
+	for _, tt := range []struct {
+		op   lcm.Operation
+		want string
+	}{
+		{lcm.Operation{Type: sol.LcmOperationScale, State: sol.LcmOperationStateProcessing}, "retry the operation, roll it back or mark it failed"},
+		{lcm.Operation{Type: sol.LcmOperationScale, State: sol.LcmOperationStateProcessing, Scope: removes}, "retry the operation or mark it failed"},
+		{lcm.Operation{Type: sol.LcmOperationHeal, State: sol.LcmOperationStateProcessing, Cancel: sol.CancelModeForceful}, "retry the operation or mark it failed"},
+		{lcm.Operation{Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateRollingBack}, "retry the operation, roll it back or mark it failed"},
+		{lcm.Operation{Type: sol.LcmOperationScale, State: sol.LcmOperationStateStarting}, ""},
+	} {
+		require.Equal(t, tt.want, lcm.WaysOut(&tt.op), tt.op)
+	}
+}
+
+// TestHintsGoWhenNothingCanBeDone: an operation that has ended, or goes on again, does not tell its user to retry it.
+func TestHintsGoWhenNothingCanBeDone(t *testing.T) {
+	t.Parallel()
+	op := failed(sol.LcmOperationScale)
+	op.FailedIn, op.Error = sol.LcmOperationStateProcessing, &lcm.Failure{Detail: "no room", Hint: "add a host, then retry"}
+	for _, s := range states {
+		op.State = s
+		require.Equal(t, "no room", op.Reason().Detail)
+		require.Equal(t, s == sol.LcmOperationStateFailedTemp, op.Reason().Hint != "", s)
+		require.Equal(t, op.Reason().Hint, op.Error.Problem(op).Hint)
+	}
+	op.State, op.FailedIn = sol.LcmOperationStateRolledBack, sol.LcmOperationStateStarting
+	require.NotEmpty(t, op.Reason().Hint, "it never began: the request may be sent again")
+}

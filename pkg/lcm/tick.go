@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -260,13 +261,10 @@ func (t *tick) halt(ctx context.Context, w *Work) error {
 
 // cancelled is the reason of a cancelled operation.
 func (t *tick) cancelled() error {
-	e := &Error{
+	return &Error{
 		Code: CodeConflict, Title: "Cancelled", Detail: fmt.Sprintf("Cancelled by the user (%s) in phase %q", t.op.Cancel, t.op.Phase),
+		Hint: WaysOut(t.op),
 	}
-	if t.op.State == sol.LcmOperationStateStarting {
-		return e
-	}
-	return e.WithHint("retry it to go on where it stopped, roll it back, or mark it failed")
 }
 
 // move applies an event of the state machine and commits it with its notification.
@@ -330,7 +328,7 @@ func (t *tick) overdue() error {
 	}
 	return Errorf(CodeTimeout, "the operation was not done by its deadline %s in phase %q; last: %s",
 		t.op.Deadline.Format(time.RFC3339), t.op.Phase, what).
-		WithHint("look at the phase's steps, remove the cause and retry the operation, or roll it back")
+		WithHint(strings.TrimSuffix("look at the phase's steps and remove the cause; "+WaysOut(t.op), "; "))
 }
 
 // sleep waits for d and reports whether ctx still lives.

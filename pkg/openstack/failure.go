@@ -36,7 +36,7 @@ func (j *job) stackFailure(ctx context.Context, action string, st *stack) *lcm.E
 		e.Class = lcm.Quota
 	}
 	if e.Hint == "" {
-		e.Hint = "remove the cause in the VIM and retry the operation, or roll it back"
+		e.Hint = "remove the cause in the VIM; " + lcm.WaysOut(j.w.Op)
 	}
 	return e
 }

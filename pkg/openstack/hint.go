@@ -92,7 +92,7 @@ var hints = []struct {
 	},
 	{
 		regexp.MustCompile(`(?i)(create|update|delete|rollback) cancelled`),
-		"somebody cancelled the action in the VIM; retry the operation, or roll it back",
+		"somebody cancelled the action in the VIM: find out why, then retry the operation",
 	},
 	{
 		regexp.MustCompile(`(?i)timed out|timeout`),

@@ -76,8 +76,11 @@ func (j *job) look(ctx context.Context, g goal) (*sight, error) {
 		if !expected(j.w) {
 			return out, nil
 		}
-		return nil, lcm.Errorf(lcm.CodeUpstream, "the stack %s is not in the VIM %s any more", name, j.conn.base).
-			WithHint("roll the operation back, or retry it after the stack has been restored")
+		hint := lostHint
+		if j.w.Op.Type == sol.LcmOperationInstantiate {
+			hint = "roll the operation back and send it again"
+		}
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the stack %s is not in the VIM %s any more", name, j.conn.base).WithHint(hint)
 	}
 	var created time.Time
 	err = parallel(ctx,

@@ -118,12 +118,15 @@ func (j *job) overdue(st *stack) error {
 	return &lcm.Error{
 		Code: lcm.CodeTimeout, Title: "Stack is stuck",
 		Detail: fmt.Sprintf("stack %s is %s for longer than the %s that Heat may take; it seems that Heat does not work on it any more", st.ref(), st.Status, j.cfg.StackTimeout),
-		Hint:   "check that Heat's engines run and retry the operation, or roll it back",
+		Hint:   "check that Heat's engines run; " + lcm.WaysOut(j.w.Op),
 	}
 }
 
 // sentTo says whether the update has reached the stack.
 func (e effort) sentTo(st *stack) bool { return e.Token != "" && slices.Contains(st.Tags, e.Token) }
+
+// lostHint is what helps an instance whose stack somebody has deleted.
+const lostHint = "mark the operation failed and heal the whole VNF with additionalParams.all, or terminate it"
 
 // presentStack finds the instance's stack; it is an error when there is none.
 func (j *job) presentStack(ctx context.Context) (*stack, error) {
@@ -136,7 +139,7 @@ func (j *job) presentStack(ctx context.Context) (*stack, error) {
 		return nil, &lcm.Error{
 			Code: lcm.CodeUpstream, Title: "Stack not found",
 			Detail: fmt.Sprintf("the stack %s is not in the VIM %s any more", name, j.conn.base),
-			Hint:   "mark the operation failed and heal the whole VNF with additionalParams.all, or terminate it",
+			Hint:   lostHint,
 		}
 	}
 	if !j.belongs(st) && !j.known(st) {
