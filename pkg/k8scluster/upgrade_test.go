@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,9 +46,7 @@ func newGrown(t *testing.T) *grown {
 func (g *grown) change(version string, more map[string]any) *store {
 	g.t.Helper()
 	param := map[string]any{"kubernetes_version": version}
-	for k, v := range more {
-		param[k] = v
-	}
+	maps.Copy(param, more)
 	body, err := json.Marshal(map[string]any{"vnfdId": "next", "additionalParams": map[string]any{k8scluster.ParamKey: param}})
 	require.NoError(g.t, err)
 	s := newStore(g.t, sol.LcmOperationChangeVnfpkg, body, g.instance)
@@ -76,9 +75,8 @@ func retry(s *store, back bool) {
 // nodes are the nodes as the API has them, by name.
 func (g *grown) nodes() map[string]kubernetes.Node {
 	g.t.Helper()
-	a, err := kubernetes.FromVim(g.instance.VimConnections[slices.DeleteFunc(keys(g.instance.VimConnections), func(k string) bool {
-		return g.instance.VimConnections[k].VimType != kubernetes.VimType
-	})[0]])
+	conns := slices.Collect(maps.Values(g.instance.VimConnections))
+	a, err := kubernetes.FromVim(conns[slices.IndexFunc(conns, func(c sol.VimConnectionInfo) bool { return c.VimType == kubernetes.VimType })])
 	require.NoError(g.t, err)
 	c, err := kubernetes.New(a.Config())
 	require.NoError(g.t, err)
@@ -88,14 +86,6 @@ func (g *grown) nodes() map[string]kubernetes.Node {
 	out := map[string]kubernetes.Node{}
 	for _, n := range list {
 		out[n.Name] = n
-	}
-	return out
-}
-
-func keys[V any](m map[string]V) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
 	}
 	return out
 }

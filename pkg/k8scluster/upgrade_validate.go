@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -76,6 +77,9 @@ func (c *checker) sameMachines(vdu string) {
 				refuse("/vnfdId", "the storage %s of %s is another in this package: its machines would be made anew. %s", name, vdu, keep)
 			}
 		}
+	}
+	if by := remadeBy(vdu, c.Flavour.ID, c.Package, c.Former.Package); len(by) > 0 {
+		refuse("/vnfdId", "the templates of this package give %s another %s: its machines would be made anew. %s", vdu, strings.Join(by, ", "), keep)
 	}
 	var req struct {
 		Additional struct {

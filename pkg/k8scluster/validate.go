@@ -207,9 +207,22 @@ var hotKey = regexp.MustCompile(`(?m)^[ ]+["']?([A-Za-z0-9_.-]+)["']?[ ]*:`)
 // hotNames gathers the keys of the flavour's templates; nil when there are none.
 func hotNames(pkg fs.FS, flavour string) map[string]bool {
 	var names map[string]bool
+	eachTemplate(pkg, flavour, func(text []byte) {
+		if names == nil {
+			names = map[string]bool{}
+		}
+		for _, m := range hotKey.FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+	})
+	return names
+}
+
+// eachTemplate calls fn for the flavour's templates.
+func eachTemplate(pkg fs.FS, flavour string, fn func(text []byte)) {
 	root := path.Join("BaseHOT", flavour)
 	if !fs.ValidPath(root) {
-		return nil
+		return
 	}
 	_ = fs.WalkDir(pkg, root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -225,13 +238,7 @@ func hotNames(pkg fs.FS, flavour string) map[string]bool {
 		if err != nil {
 			return nil //nolint:nilerr // as above
 		}
-		if names == nil {
-			names = map[string]bool{}
-		}
-		for _, m := range hotKey.FindAllSubmatch(text, -1) {
-			names[string(m[1])] = true
-		}
+		fn(text)
 		return nil
 	})
-	return names
 }

@@ -20,7 +20,7 @@ type Pod struct {
 	Leaving bool
 	// Bare says that it has no controller: once evicted, nobody starts it again.
 	Bare bool
-	uid     types.UID
+	uid  types.UID
 }
 
 // String is how kubectl names it.

@@ -124,7 +124,7 @@ func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, pods.Items, 3)
 
-	// What comes later has the new version, and the next step of two minors is one too many.
+	// What comes later has the new version.
 	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))
 	only(t, w.versions(id), "v1.35.4")
 	w.completed(w.terminate(id))
@@ -153,6 +153,7 @@ func TestUpgradesThatCannotEndWellAreRefused(t *testing.T) {
 	next := w.release(nextCluster, "1.35")
 	far := w.release("d34ac189-5376-493f-828f-224dd5fe7395", "1.36")
 	image := w.release("d34ac189-5376-493f-828f-224dd5fe7396", "1.35", "name: workerNode-image", "name: workerNode-image-2")
+	template := w.release("d34ac189-5376-493f-828f-224dd5fe7397", "1.35", "      name: workerNode\n      image:", "      name: workerNode\n      config_drive: true\n      image:")
 	for _, c := range []struct {
 		name, vnfd, version string
 		batch               any
@@ -162,6 +163,7 @@ func TestUpgradesThatCannotEndWellAreRefused(t *testing.T) {
 		{name: "two minors in the request", vnfd: next, version: "1.36.1", pointer: version, detail: "1.36.1 is 2 minor versions newer"},
 		{name: "older", vnfd: next, version: "1.33", pointer: version, detail: "no way back"},
 		{name: "another image", vnfd: image, pointer: "/vnfdId", detail: "the image of workerNode is another"},
+		{name: "another server", vnfd: template, pointer: "/vnfdId", detail: "give workerNode another config_drive"},
 		{name: "no batch", vnfd: next, batch: 0, pointer: "/additionalParams/k8s_cluster_installation_param/upgrade_batch", detail: "between 1 and 1000"},
 	} {
 		param := map[string]any{}

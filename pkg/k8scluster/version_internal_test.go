@@ -1,0 +1,88 @@
+package k8scluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// A wrong answer would take a cluster to a version from which it does not come back.
+func TestVersionsThatCanBeReached(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to  string
+		reachable bool
+	}{
+		{"1.34", "1.34", true},
+		{"1.34", "1.35", true},
+		{"v1.34.3", "1.35.0", true},
+		{"1.34", "1.34.2", true}, // which patch 1.34 was, only the nodes know
+		{"1.34.3", "1.34", true},
+		{"1.34.2", "1.34.3", true},
+		{"1.34.3", "1.34.2", false},
+		{"1.34", "1.33", false},
+		{"1.34.1", "1.33.9", false},
+		{"1.34", "1.36", false},
+		{"1.9", "1.10", true},
+	} {
+		from, ok := parseVersion(c.from)
+		require.True(t, ok, c.from)
+		to, ok := parseVersion(c.to)
+		require.True(t, ok, c.to)
+		require.Equal(t, c.reachable, unreachable(from, to) == "", "%s to %s: %s", from, to, unreachable(from, to))
+	}
+	for _, none := range []string{"", "2.0", "1", "1.x", "1.34.2.1"} {
+		_, ok := parseVersion(none)
+		require.False(t, ok, none)
+	}
+}
+
+// A minor asks for any of its patches; a node that has one is left alone.
+func TestVersionTakesItsPatches(t *testing.T) {
+	t.Parallel()
+	is := func(text string) version {
+		v, ok := parseVersion(text)
+		require.True(t, ok, text)
+		return v
+	}
+	require.True(t, is("1.34").takes(is("v1.34.7")))
+	require.True(t, is("1.34.7").takes(is("v1.34.7-rc.1+build")))
+	require.False(t, is("1.34.7").takes(is("v1.34.8")))
+	require.False(t, is("1.34").takes(is("v1.35.0")))
+	require.Equal(t, "1.34 1.34.7", is("v1.34").String()+" "+is("v1.34.7").String())
+}
+
+// The version that a package installs is read from its script, however it is quoted.
+func TestScriptNamesItsVersion(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"K8S_VERSION=${K8S_VERSION:-1.34}", `export K8S_VERSION="${K8S_VERSION:-v1.34}"`, `A=b K8S_VERSION=${K8S_VERSION:-'1.34'} C=d`} {
+		v, ok := scriptVersion([]byte("#!/bin/bash\n" + line + "\n"))
+		require.True(t, ok, line)
+		require.Equal(t, version{34, -1}, v)
+	}
+	_, ok := scriptVersion([]byte("apt-get install kubeadm"))
+	require.False(t, ok)
+}
+
+// An image that the VIM would take for another makes all machines anew.
+func TestImagesThatAreTheSameForTheVIM(t *testing.T) {
+	t.Parallel()
+	of := func(change func(*vnfd.SwImage)) *vnfd.SwImage {
+		i := &vnfd.SwImage{Name: "ubuntu", File: "Files/a.img", ChecksumHash: "ab", DiskFormat: "qcow2", Version: "1"}
+		if change != nil {
+			change(i)
+		}
+		return i
+	}
+	require.True(t, sameImage(nil, nil))
+	require.False(t, sameImage(nil, of(nil)))
+	require.True(t, sameImage(of(nil), of(func(i *vnfd.SwImage) { i.File, i.Version = "Files/b.img", "2" })))
+	require.False(t, sameImage(of(nil), of(func(i *vnfd.SwImage) { i.ChecksumHash = "cd" })))
+	require.False(t, sameImage(of(nil), of(func(i *vnfd.SwImage) { i.Name = "debian" })))
+	unknown := of(func(i *vnfd.SwImage) { i.ChecksumHash = "" })
+	require.False(t, sameImage(unknown, unknown), "without a checksum every package's is another")
+	inVIM := of(func(i *vnfd.SwImage) { i.File, i.ChecksumHash = "", "" })
+	require.True(t, sameImage(inVIM, inVIM))
+}
