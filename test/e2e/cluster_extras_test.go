@@ -152,6 +152,12 @@ func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 		require.Contains(t, read(server, "/home/ubuntu/repos"), `"name":"stable"`)
 	}
 	require.Equal(t, 3, healed)
+	before := helm["masternode_ip"]
+	vims, err = w.api.Vims(t.Context())
+	require.NoError(t, err)
+	helm, _ = vims[0].Extra["helm_info"].(map[string]any)
+	require.Len(t, helm["masternode_ip"], 3)
+	require.NotEqual(t, before, helm["masternode_ip"], "the healed master has another address")
 
 	for _, text := range []string{w.log.String(), w.seen.String()} {
 		for _, s := range []string{secret, login, "pw-5531"} {

@@ -113,7 +113,7 @@ check() {
     realm=$(sed -n 's/.*realm="\([^"]*\)".*/\1/p' <<<"$challenge")
     service=$(sed -n 's/.*service="\([^"]*\)".*/\1/p' <<<"$challenge")
     if [ -n "$realm" ]; then
-      answer=$(ask "$realm?service=$service" "${args[@]}") || die_for_now "the registry $server has its tokens from $realm, which does not answer: $(tail -n 1 "$WORK/why")"
+      answer=$(ask "$realm?service=$service" "${args[@]}") || answer=$(ask "$realm?service=$service" -H "@$WORK/login") || die_for_now "the registry $server has its tokens from $realm, which does not answer: $(tail -n 1 "$WORK/why")"
       code=$(status "$answer")
     fi
   fi
@@ -151,5 +151,7 @@ log_in
 # The kubelet logs in with what is here, whatever runs the containers. Scripts for Docker make it a link to Docker's own.
 if [ -s "$HERE/logins" ] && [ ! -L /var/lib/kubelet/config.json ]; then
   (umask 077 && put 0600 /var/lib/kubelet/config.json <"$HERE/config.json") || true
+  chmod 0600 /var/lib/kubelet/config.json
+  if ! cmp -s "$HERE/config.json" /var/lib/kubelet/config.json; then die "cannot write /var/lib/kubelet/config.json"; fi
 fi
 say "done"
