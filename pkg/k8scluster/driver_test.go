@@ -277,7 +277,7 @@ func TestFailuresAreExplained(t *testing.T) {
 			},
 			within: time.Minute,
 			detail: []string{"worker22", "SHA256:old", "SHA256:new"},
-			hint:   "forget its key",
+			hint:   "ssh-hosts INSTANCE --forget ",
 		},
 		{
 			name: "machine that never boots",

@@ -302,6 +302,34 @@ func TestClusterWithoutPasswordsHasAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
+// A cluster that could not be made keeps its key: what is left of it can be entered by the next attempt. Looking at what would be done makes none.
+func TestTheKeyOutlivesAFailure(t *testing.T) {
+	t.Parallel()
+	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
+	t.Cleanup(fleet.Close)
+	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{machines.Adapter{Fleet: fleet}}})
+	var data string
+	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
+	id := w.create(w.onboard(clusterSource))
+	_, err := w.api.Plan(t.Context(), wire.PlanRequest{
+		VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.withoutLogins("simple")),
+	})
+	require.NoError(t, err)
+	require.Nil(t, w.keyOf(id, data))
+	fleet.Fail("", machine.Failure{Command: "kubeadm init", Stderr: "error execution phase preflight: no"})
+	op := w.instantiate(id, w.withoutLogins("simple"))
+	w.failed(op)
+	key := w.keyOf(id, data)
+	require.NotNil(t, key)
+	require.NoError(t, w.api.Fail(t.Context(), op))
+	fleet.ClearFailures("")
+	op = w.instantiate(id, w.withoutLogins("simple"))
+	w.completed(op)
+	require.Equal(t, key, w.keyOf(id, data))
+	w.completed(w.terminate(id))
+	w.gone()
+}
+
 // entered are machines that let one key in and no password.
 type entered struct {
 	machines.Adapter
