@@ -185,7 +185,8 @@ func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes
 				return err
 			}
 		}
-		if in.w.Clock.Now().Sub(s.Started()) > in.d.o.ReadyTimeout {
+		now := in.w.Clock.Now()
+		if now.Sub(s.Started()) > in.d.o.ReadyTimeout && now.Sub(in.w.Op.StateEntered) > in.d.o.ReadyTimeout {
 			return &lcm.Error{
 				Code: lcm.CodeTimeout, Title: "Cluster not ready", Detail: fmt.Sprintf("after %s only %s", in.d.o.ReadyTimeout, why),
 				Hint: "kubectl describe node and the kubelet's log on the node tell more",

@@ -262,9 +262,11 @@ func (r *scriptRun) next(ctx context.Context) error {
 // when it is not.
 func (r *scriptRun) patient(err error) error {
 	now := r.clock.Now()
-	since := func(t time.Time) time.Duration {
-		if t.Before(r.s.Started()) {
-			t = r.s.Started()
+	since := func(t time.Time) time.Duration { // a retry is as patient as the first try was
+		for _, begun := range []time.Time{r.s.Started(), r.round} {
+			if t.Before(begun) {
+				t = begun
+			}
 		}
 		return now.Sub(t)
 	}

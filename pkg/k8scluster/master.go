@@ -103,7 +103,7 @@ func (in *installer) etcd(ctx context.Context, m node, command string) ([]byte, 
 		err = nodeError(m, doing, err)
 		if e, ok := errors.AsType[*lcm.Error](err); ok && exit {
 			// Where a master has just died, the cluster's address moves and etcd elects a leader.
-			e.Class, e.Hint = lcm.Transient, "etcd needs most of its members, and the API server one that answers"
+			e.Class, e.Hint = lcm.Transient, "etcd needs most of its members; when most masters are lost only a heal of the whole VNF helps: leave vnfcInstanceId out"
 		}
 		return nil, err
 	}

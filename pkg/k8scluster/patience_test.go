@@ -1,0 +1,62 @@
+package k8scluster_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/remote"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// A user who retries gets the whole patience again: what he has put right may need as long as it did in the beginning.
+func TestRetryIsAsPatientAsTheFirstTry(t *testing.T) {
+	t.Parallel()
+	refused := func(kind remote.Kind) func(c *cloud, up time.Time) {
+		return func(c *cloud, up time.Time) {
+			c.machine("workerNode22").refuse = func() error {
+				if time.Now().Before(up) {
+					return &remote.Error{Kind: kind, Op: "connect", Err: errors.New("not yet")}
+				}
+				return nil
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		spoil func(c *cloud, up time.Time)
+		first time.Duration // how long the first try is patient
+	}{
+		"a machine that boots":        {refused(remote.KindRefused), 10 * time.Minute},
+		"a password that is set late": {refused(remote.KindAuth), time.Minute},
+		"a node that becomes Ready late": {func(c *cloud, up time.Time) {
+			c.stuck = "worker22"
+			time.AfterFunc(time.Until(up), func() {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.stuck = ""
+			})
+		}, 15 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCloud(t)
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
+				began := time.Now()
+				tt.spoil(c, began.Add(24*time.Hour))
+				advance(t, s, c.driver, lcm.Tuning{})
+				require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
+				require.GreaterOrEqual(t, time.Since(began), tt.first)
+
+				tt.spoil(c, time.Now().Add(tt.first*3/4))
+				s.op.State, s.op.FailedIn, s.op.StateEntered = sol.LcmOperationStateProcessing, sol.LcmOperationStateProcessing, time.Now()
+				advance(t, s, c.driver, lcm.Tuning{})
+				c.built(t, s)
+			})
+		})
+	}
+}
