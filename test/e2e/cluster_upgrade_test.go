@@ -22,14 +22,23 @@ import (
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
-const nextCluster = "d34ac189-5376-493f-828f-224dd5fe7394"
+const (
+	thisCluster = "d34ac189-5376-493f-828f-224dd5fe7393"
+	nextCluster = "d34ac189-5376-493f-828f-224dd5fe7394"
+)
 
 // release onboards the cluster package in another version: with that vnfdId, and a script that installs that Kubernetes.
 func (w *world) release(vnfd, kubernetes string, edit ...string) string {
 	w.t.Helper()
+	return w.releaseOf(clusterSource, kubernetes, append([]string{thisCluster, vnfd}, edit...)...)
+}
+
+// releaseOf does it with any source tree; edit are pairs of old and new texts.
+func (w *world) releaseOf(source, kubernetes string, edit ...string) string {
+	w.t.Helper()
 	dir := filepath.Join(w.t.TempDir(), "release")
-	require.NoError(w.t, os.CopyFS(dir, os.DirFS(clusterSource)))
-	words := append([]string{"d34ac189-5376-493f-828f-224dd5fe7393", vnfd, "K8S_VERSION=${K8S_VERSION:-1.34}", "K8S_VERSION=${K8S_VERSION:-" + kubernetes + "}"}, edit...)
+	require.NoError(w.t, os.CopyFS(dir, os.DirFS(source)))
+	words := append([]string{"K8S_VERSION=${K8S_VERSION:-1.34}", "K8S_VERSION=${K8S_VERSION:-" + kubernetes + "}"}, edit...)
 	require.NoError(w.t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(name, ".img") {
 			return err
@@ -219,4 +228,22 @@ func TestUpgradeOfNothingIsRolledBack(t *testing.T) {
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
 	only(t, w.versions(id), "v1.34.3")
 	require.Equal(t, old, w.instance(id).VnfdID)
+}
+
+// Packages of the older layout, whose servers are members of Heat's groups, are upgraded as well.
+func TestClusterOfTheOlderLayoutIsUpgraded(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(v1Source))
+	w.completed(w.instantiate(id, w.clusterV1("simple")))
+	before := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo
+	next := w.releaseOf(v1Source, "1.35", "b1db0ce7-ebca-1fb7-95ed-4840d70a1163", "b1db0ce7-ebca-1fb7-95ed-4840d70a1164")
+	w.completed(w.task(id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": next}))
+	only(t, w.versions(id), "v1.35.4")
+	for i, r := range w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo {
+		require.Equal(t, before[i].ComputeResource, r.ComputeResource, "the machines are the same")
+		require.Equal(t, 1, fleet.Count(r.ComputeResource.ResourceID, "kubeadm upgrade"))
+	}
+	w.completed(w.terminate(id))
+	w.gone()
 }
