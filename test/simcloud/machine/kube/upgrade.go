@@ -58,8 +58,8 @@ func (n *Node) upgrade(ctx context.Context, p *process.Proc, f flagSet) int {
 			}
 		}
 		version = want
-	} else if minor(version) != minor(n.version("kubeadm")) {
-		return fatal(p, "the cluster has Kubernetes %s, and this kubeadm is %s", version, n.version("kubeadm"))
+	} else if d := minor(n.version("kubeadm")) - minor(version); d < 0 || d > 1 {
+		return fatal(p, "[upgrade/init config] FATAL: this version of kubeadm only supports deploying clusters with the control plane version >= 1.%d.0. Current version: %s", minor(n.version("kubeadm"))-1, version)
 	}
 	if n.wait(ctx, "kubeadm upgrade") != nil {
 		return 1
