@@ -13,6 +13,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
 // olderPackage is a package whose installation script knows no phases.
@@ -88,6 +89,23 @@ func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
 	m.built(s)
 	require.Equal(t, 2, m.fleet.Count("workerNode-21", "swapoff"))
 	require.Equal(t, 1, m.fleet.Count("masterNode-12", "kubeadm join"), "the others were done")
+}
+
+// A script that failed after its node had joined is not run again by a retry: it would fail at what it has done already.
+func TestOlderScriptIsNotRunAgainOnANodeOfTheCluster(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	s := older(t, m, olderPackage(t))
+	m.fleet.Fail("workerNode-22", simmachine.Failure{Command: "kubeadm join", After: true, Stderr: "the connection was lost at the end"})
+	advance(t, s, m.driver, lcm.Tuning{})
+	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
+	require.Contains(t, s.op.Error.Detail, "install node on node worker22 of VNFC workerNode-22: Install Failed! The node does not join.")
+	m.fleet.ClearFailures("")
+	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now()
+	s.op.Tries++
+	advance(t, s, m.driver, lcm.Tuning{})
+	m.built(s)
+	require.Equal(t, 1, m.fleet.Count("workerNode-22", "swapoff"))
 }
 
 // Older scripts end well whatever they did; the step says which machine is no node, and not the wait for all of them much later.

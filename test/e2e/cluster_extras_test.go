@@ -167,4 +167,3 @@ func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 	w.completed(w.terminate(id))
 	w.gone()
 }
-

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
@@ -172,13 +175,29 @@ func TestClusterOfAnOlderScriptLivesItsWholeLife(t *testing.T) {
 				dead, master := w.machineOf(id, "masterNode", 0)
 				fleet.PowerOff(dead)
 				w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{master}}))
-				w.members(id, masters, 2)
+				w.balancedOlder(fleet, id, w.members(id, masters, 2))
 			}
 			w.completed(w.task(id, sol.LcmOperationHeal, v1Params(t, "heal_cluster")))
 			w.members(id, masters, 2)
 			w.completed(w.terminate(id))
 			w.gone()
 		})
+	}
+}
+
+// balancedOlder checks that every master's HAProxy knows the masters that there are, and no others.
+func (w *world) balancedOlder(fleet *machine.Fleet, id string, members []string) {
+	w.t.Helper()
+	servers := regexp.MustCompile(`(?m)^    server  (master\d+)  [\d.]+:6443 check$`)
+	for n := range 3 {
+		server, _ := w.machineOf(id, "masterNode", n)
+		raw, err := fleet.Machine(server).FS().ReadFile("/etc/haproxy/haproxy.cfg")
+		require.NoError(w.t, err)
+		var known []string
+		for _, m := range servers.FindAllStringSubmatch(string(raw), -1) {
+			known = append(known, m[1])
+		}
+		require.ElementsMatch(w.t, slices.DeleteFunc(slices.Clone(members), func(n string) bool { return !strings.HasPrefix(n, "master") }), known, "%s", raw)
 	}
 }
 
