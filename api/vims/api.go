@@ -88,7 +88,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	v.Created, v.Updated = now, now
 	if a.Check != nil {
 		if err := a.Check(r.Context(), v); err != nil {
-			return err
+			return located(err, v.Name)
 		}
 	}
 	if err := a.Store.SaveVim(r.Context(), v); err != nil {

@@ -2,8 +2,12 @@ package vims
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -29,28 +33,29 @@ func read(in wire.Vim) (lcm.Vim, error) {
 	v := lcm.Vim{
 		ID: id, Name: cmp.Or(in.Name, in.Type+"-"+id[:8]), Description: in.Description, Default: in.IsDefault,
 		Connection: sol.VimConnectionInfo{
-			VimID: id, InterfaceInfo: sol.KeyValuePairs{"endpoint": in.AuthURL}, AccessInfo: sol.KeyValuePairs{}, Extra: in.Extra,
+			VimID: id, InterfaceInfo: sol.KeyValuePairs{}, AccessInfo: sol.KeyValuePairs{}, Extra: in.Extra,
 		},
 	}
 	c := &v.Connection
+	set(c.InterfaceInfo, "endpoint", in.AuthURL)
 	cred := texts{from: in.AuthCred, at: "/vim/auth_cred/"}
+	named := ""
+	if in.Type == openstack {
+		named = cred.get(cloud)
+	}
+	if in.AuthURL == "" && named == "" {
+		cred.bad = append(cred.bad, lcm.InvalidParam{Pointer: "/vim/auth_url", Detail: "is missing"})
+	}
 	switch in.Type {
 	case openstack:
 		c.VimType = openstackType
-		project := texts{from: in.VimProject, at: "/vim/vim_project/"}
-		set(c.AccessInfo, "username", cred.want("username"))
-		set(c.AccessInfo, "password", cred.want("password"))
-		set(c.AccessInfo, "userDomain", cmp.Or(cred.get("user_domain_name"), "Default"))
-		set(c.AccessInfo, "project", project.want("name"))
-		set(c.AccessInfo, "projectDomain", cmp.Or(project.get("project_domain_name"), "Default"))
 		set(c.AccessInfo, "region", region(in.PlacementAttr))
-		if verify := cred.get("cert_verify"); verify != "" {
-			if on, err := strconv.ParseBool(verify); err == nil && !on {
-				c.InterfaceInfo["skipCertificateVerification"] = true
-				c.InterfaceInfo["skipCertificateHostnameCheck"] = true
-			}
+		if named != "" {
+			set(c.AccessInfo, cloud, named)
+			cred.bad = append(cred.bad, besideCloud(in)...)
+			break
 		}
-		cred.bad = append(cred.bad, project.bad...)
+		login(c, &cred, in.VimProject)
 	case kubernetes:
 		c.VimType = kubernetesType
 		set(c.InterfaceInfo, "ssl_ca_cert", cred.get("ssl_ca_cert"))
@@ -62,6 +67,75 @@ func read(in wire.Vim) (lcm.Vim, error) {
 		}
 	}
 	return v, lcm.Unprocessable(cred.bad...)
+}
+
+// cloud is the credential that names an entry of the operator's clouds.yaml, in place of all others.
+const cloud = "cloud"
+
+// besideCloud reports what cannot be said beside the name of a cloud.
+func besideCloud(in wire.Vim) []lcm.InvalidParam {
+	var bad []lcm.InvalidParam
+	report := func(pointer string) {
+		bad = append(bad, lcm.InvalidParam{Pointer: pointer, Detail: "goes with no cloud: it comes from the operator's clouds.yaml"})
+	}
+	if in.AuthURL != "" {
+		report("/vim/auth_url")
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.AuthCred)) {
+		if name != cloud {
+			report("/vim/auth_cred/" + lcm.Escape(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.VimProject)) {
+		report("/vim/vim_project/" + lcm.Escape(name))
+	}
+	return bad
+}
+
+// login reads how to log in to Keystone: as a user of a project, or with an application credential, which has its own project.
+func login(c *sol.VimConnectionInfo, cred *texts, projectOf sol.KeyValuePairs) {
+	set(c.InterfaceInfo, "trustedCertificates", cred.get("ssl_ca_cert"))
+	if verify := cred.get("cert_verify"); verify != "" {
+		if on, err := strconv.ParseBool(verify); err == nil && !on {
+			c.InterfaceInfo["skipCertificateVerification"] = true
+			c.InterfaceInfo["skipCertificateHostnameCheck"] = true
+		}
+	}
+	if id := cred.get("application_credential_id"); id != "" {
+		set(c.AccessInfo, "applicationCredentialId", id)
+		set(c.AccessInfo, "applicationCredentialSecret", cred.want("application_credential_secret"))
+		return
+	}
+	project := texts{from: projectOf, at: "/vim/vim_project/"}
+	set(c.AccessInfo, "username", cred.want("username"))
+	set(c.AccessInfo, "password", cred.want("password"))
+	set(c.AccessInfo, "userDomain", cmp.Or(cred.get("user_domain_name"), "Default"))
+	set(c.AccessInfo, "project", project.want("name"))
+	set(c.AccessInfo, "projectDomain", cmp.Or(project.get("project_domain_name"), "Default"))
+	cred.bad = append(cred.bad, project.bad...)
+}
+
+// inRequest says where the members of a VimConnectionInfo come from in a registration.
+var inRequest = map[string]string{
+	"/interfaceInfo/endpoint": "/vim/auth_url", "/interfaceInfo/trustedCertificates": "/vim/auth_cred/ssl_ca_cert", "/accessInfo/cloud": "/vim/auth_cred/cloud",
+	"/accessInfo/region": "/vim/placement_attr/regions",
+}
+
+// located points an error about a connection, whose key is the VIM's name, into the registration.
+func located(err error, key string) error {
+	e, ok := errors.AsType[*lcm.Error](err)
+	if !ok || len(e.Params) == 0 {
+		return err
+	}
+	out := *e
+	out.Params = slices.Clone(e.Params)
+	for i, p := range out.Params {
+		member := strings.TrimPrefix(p.Pointer, "/vimConnectionInfo/"+lcm.Escape(key))
+		if at, known := inRequest[member]; known {
+			out.Params[i].Pointer = at
+		}
+	}
+	return &out
 }
 
 // present shows a VIM without its secrets.
@@ -86,17 +160,26 @@ func present(v *lcm.Vim) wire.Vim {
 		return out
 	}
 	out.Type = openstack
-	set(out.AuthCred, "username", text(c.AccessInfo, "username"))
-	out.AuthCred["password"] = hidden
-	set(out.AuthCred, "user_domain_name", text(c.AccessInfo, "userDomain"))
+	if r := text(c.AccessInfo, "region"); r != "" {
+		out.PlacementAttr = sol.KeyValuePairs{"regions": []string{r}}
+	}
+	if name := text(c.AccessInfo, cloud); name != "" {
+		out.AuthCred[cloud] = name
+		return out
+	}
+	if id := text(c.AccessInfo, "applicationCredentialId"); id != "" {
+		out.AuthCred["application_credential_id"], out.AuthCred["application_credential_secret"] = id, hidden
+	} else {
+		set(out.AuthCred, "username", text(c.AccessInfo, "username"))
+		out.AuthCred["password"] = hidden
+		set(out.AuthCred, "user_domain_name", text(c.AccessInfo, "userDomain"))
+	}
+	set(out.AuthCred, "ssl_ca_cert", text(c.InterfaceInfo, "trustedCertificates"))
 	skip, _ := c.InterfaceInfo["skipCertificateVerification"].(bool)
 	out.AuthCred["cert_verify"] = map[bool]string{true: "False", false: "True"}[skip]
 	out.AuthCred["auth_url"] = out.AuthURL
 	set(out.VimProject, "name", text(c.AccessInfo, "project"))
 	set(out.VimProject, "project_domain_name", text(c.AccessInfo, "projectDomain"))
-	if r := text(c.AccessInfo, "region"); r != "" {
-		out.PlacementAttr = sol.KeyValuePairs{"regions": []string{r}}
-	}
 	return out
 }
 

@@ -98,6 +98,12 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 			[]string{"/vim/auth_cred/password", "/vim/auth_cred/username", "/vim/vim_project/name"},
 		},
 		{"credentials of another type", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{"username":1,"password":"x"},"vim_project":{"name":"n"}}}`, 422, []string{"/vim/auth_cred/username"}},
+		{"nowhere", `{"vim":{"type":"openstack","auth_cred":{"username":"u","password":"x"},"vim_project":{"name":"n"}}}`, 422, []string{"/vim/auth_url"}},
+		{"half an application credential", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{"application_credential_id":"i"}}}`, 422, []string{"/vim/auth_cred/application_credential_secret"}},
+		{
+			"a cloud and more", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{"cloud":"prod","username":"u"},"vim_project":{"name":"n"}}}`, 422,
+			[]string{"/vim/auth_cred/username", "/vim/auth_url", "/vim/vim_project/name"},
+		},
 		{"no token", `{"vim":{"type":"kubernetes","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422, []string{"/vim/auth_cred"}},
 	}
 	for _, tt := range tests {
@@ -119,6 +125,61 @@ func TestAVimThatDoesNotLetUsInIsNotRegistered(t *testing.T) {
 	b.check = func(lcm.Vim) error { return lcm.Errorf(lcm.CodeUpstream, "Keystone said 401") }
 	require.Equal(t, 502, b.Do(t, "POST", "/v1.0/vims", openstack).Status)
 	require.Empty(t, apitest.JSON[wire.VimList](t, b.Do(t, "GET", "/v1.0/vims", nil)).Vims)
+}
+
+// TestWaysToRegisterAnOpenStack: with a certificate authority of its own, an application credential, or as the operator's clouds.yaml has it.
+func TestWaysToRegisterAnOpenStack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, tt := range map[string]struct {
+		body               string
+		interfaces, access sol.KeyValuePairs
+		shown              sol.KeyValuePairs
+	}{
+		"CA": {
+			`{"name":"a","type":"openstack","auth_url":"https://k","auth_cred":{"username":"u","password":"correct-horse-battery","ssl_ca_cert":"PEM"},"vim_project":{"name":"n"}}`,
+			sol.KeyValuePairs{"endpoint": "https://k", "trustedCertificates": "PEM"},
+			sol.KeyValuePairs{"username": "u", "password": apitest.Password, "userDomain": "Default", "project": "n", "projectDomain": "Default"},
+			sol.KeyValuePairs{"username": "u", "password": "***", "user_domain_name": "Default", "ssl_ca_cert": "PEM", "cert_verify": "True", "auth_url": "https://k"},
+		},
+		"application credential": {
+			`{"name":"b","type":"openstack","auth_url":"https://k","auth_cred":{"application_credential_id":"i","application_credential_secret":"correct-horse-battery"}}`,
+			sol.KeyValuePairs{"endpoint": "https://k"},
+			sol.KeyValuePairs{"applicationCredentialId": "i", "applicationCredentialSecret": apitest.Password},
+			sol.KeyValuePairs{"application_credential_id": "i", "application_credential_secret": "***", "cert_verify": "True", "auth_url": "https://k"},
+		},
+		"cloud": {
+			`{"name":"c","type":"openstack","auth_cred":{"cloud":"prod"},"placement_attr":{"regions":["two"]}}`,
+			nil,
+			sol.KeyValuePairs{"cloud": "prod", "region": "two"},
+			sol.KeyValuePairs{"cloud": "prod"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := b.Do(t, "POST", "/v1.0/vims", `{"vim":`+tt.body+`}`)
+			require.Equal(t, 201, a.Status, string(a.Body))
+			require.NotContains(t, string(a.Body), apitest.Password)
+			v := apitest.JSON[wire.VimBody](t, a).Vim
+			require.Equal(t, tt.shown, v.AuthCred)
+			kept, err := b.Store.Vim(t.Context(), v.ID)
+			require.NoError(t, err)
+			require.Equal(t, tt.interfaces, kept.Connection.InterfaceInfo)
+			require.Equal(t, tt.access, kept.Connection.AccessInfo)
+		})
+	}
+}
+
+// TestWhatTheDriverRefusesIsPointedAt: the driver knows a connection, the user the registration.
+func TestWhatTheDriverRefusesIsPointedAt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.check = func(v lcm.Vim) error {
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + v.Name + "/interfaceInfo/trustedCertificates", Detail: "is not a PEM certificate"})
+	}
+	a := b.Do(t, "POST", "/v1.0/vims", openstack)
+	require.Equal(t, 422, a.Status)
+	require.Equal(t, []string{"/vim/auth_cred/ssl_ca_cert"}, a.Pointers())
 }
 
 func TestTheClusterOfAnInstanceStays(t *testing.T) {

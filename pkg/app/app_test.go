@@ -3,11 +3,14 @@ package app_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -121,6 +124,38 @@ func TestCallsToVimsAreMeasured(t *testing.T) {
 	require.NoError(t, err)
 	_, text := get(t, "http://"+n.DebugAddr()+"/metrics")
 	require.Contains(t, text, `gybe_vim_request_duration_seconds_count{method="POST",service="keystone",status="2xx"} 1`)
+}
+
+// TestAVimIsRegisteredWithItsOwnAuthority: a cloud whose certificate nobody else trusts, described in full or in the operator's clouds.yaml.
+func TestAVimIsRegisteredWithItsOwnAuthority(t *testing.T) {
+	t.Parallel()
+	cloud := simcloud.StartTest(t, simcloud.Options{TLS: true})
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ca.pem"), cloud.CA(), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "clouds.yaml"), fmt.Appendf(nil, `clouds:
+  prod:
+    auth: {auth_url: %q, username: %s, password: %s, project_name: %s, user_domain_name: %s, project_domain_name: %s}
+    cacert: ca.pem
+`, cloud.AuthURL(), simcloud.Username, simcloud.Password, simcloud.Project, simcloud.Domain, simcloud.Domain), 0o600))
+	cfg := settings(t, devpg.TestURL(t))
+	cfg.OpenStack.CloudsFile = filepath.Join(dir, "clouds.yaml")
+	_, c, _ := start(t, cfg)
+	register := func(name, url string, cred, project sol.KeyValuePairs) error {
+		_, err := c.CreateVim(t.Context(), wire.Vim{Name: name, Type: "openstack", AuthURL: url, AuthCred: cred, VimProject: project})
+		return err
+	}
+	user := sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password}
+	project := sol.KeyValuePairs{"name": simcloud.Project}
+	require.ErrorContains(t, register("untrusted", cloud.AuthURL(), user, project), "certificate")
+	user["ssl_ca_cert"] = "nonsense"
+	require.ErrorContains(t, register("nonsense", cloud.AuthURL(), user, project), "/vim/auth_cred/ssl_ca_cert")
+	user["ssl_ca_cert"] = string(cloud.CA())
+	require.NoError(t, register("trusted", cloud.AuthURL(), user, project))
+	require.NoError(t, register("by name", "", sol.KeyValuePairs{"cloud": "prod"}, sol.KeyValuePairs{}))
+	require.ErrorContains(t, register("unknown", "", sol.KeyValuePairs{"cloud": "none"}, sol.KeyValuePairs{}), "/vim/auth_cred/cloud")
+	vims, err := c.Vims(t.Context())
+	require.NoError(t, err)
+	require.Len(t, vims, 2)
 }
 
 func TestNodesShareADatabase(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 func (a *app) vimCommand() *cobra.Command {
@@ -75,33 +77,77 @@ func (a *app) vimTable(w io.Writer, v *wire.Vim) {
 
 func (a *app) vimRegister() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "register VIM.json", Short: "Register a VIM", Args: cobra.ExactArgs(1),
-		Long: `Register a VIM. The file is the body of the request, {"vim": {…}}, or what is in it; - reads standard input.`,
+		Use: "register [VIM.json]", Short: "Register a VIM", Args: cobra.MaximumNArgs(1),
+		Long: `Register a VIM. The file is the body of the request, {"vim": {…}}, or what is in it; - reads standard input. Flags go before what
+the file says. With --cloud no file is needed: the node's own clouds.yaml (openstack.clouds_file) says how to log in.`,
+		Example: `  gybe vim register vim.json --ca-cert ca.pem --default
+  gybe vim register --cloud prod --region east --name prod-east`,
 	}
+	var name, cloud, region, ca string
+	var isDefault bool
+	flags := cmd.Flags()
+	flags.StringVar(&name, "name", "", "name of the VIM")
+	flags.StringVar(&cloud, "cloud", "", "cloud of the node's clouds.yaml to log in to")
+	flags.StringVar(&region, "region", "", "region of the services; register one VIM for each")
+	flags.StringVar(&ca, "ca-cert", "", "file with the PEM of the authority that has signed the VIM's certificates")
+	flags.BoolVar(&isDefault, "default", false, "use it for VNFs whose request names no VIM")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		raw, err := a.readFile(args[0])
+		v, err := a.vimOf(args)
 		if err != nil {
 			return err
 		}
-		var body wire.VimBody
-		err = json.Unmarshal(raw, &body)
-		if err == nil && body.Vim.Type == "" {
-			err = json.Unmarshal(raw, &body.Vim)
+		v.Name, v.IsDefault = cmp.Or(name, v.Name), v.IsDefault || isDefault
+		if cloud != "" {
+			v.Type, v.AuthCred["cloud"] = "openstack", cloud
 		}
-		if err != nil {
-			return failWith(ExitRejected, "%s is not a VIM in JSON: %w", args[0], err)
+		if region != "" {
+			v.PlacementAttr = sol.KeyValuePairs{"regions": []string{region}}
+		}
+		if ca != "" {
+			pem, err := a.readFile(ca)
+			if err != nil {
+				return err
+			}
+			v.AuthCred["ssl_ca_cert"] = string(pem)
+		}
+		if len(args) == 0 && cloud == "" {
+			return failWith(ExitUsage, "name a file that describes the VIM, or --cloud")
 		}
 		c, err := a.client()
 		if err != nil {
 			return err
 		}
-		v, err := c.CreateVim(cmd.Context(), body.Vim)
+		made, err := c.CreateVim(cmd.Context(), v)
 		if err != nil {
 			return err
 		}
-		return a.show(v, func(w io.Writer) { a.vimTable(w, v) })
+		return a.show(made, func(w io.Writer) { a.vimTable(w, made) })
 	}
 	return cmd
+}
+
+// vimOf reads a VIM from the file that the arguments name; without one it is empty.
+func (a *app) vimOf(args []string) (wire.Vim, error) {
+	var body wire.VimBody
+	if len(args) > 0 {
+		raw, err := a.readFile(args[0])
+		if err != nil {
+			return wire.Vim{}, err
+		}
+		err = json.Unmarshal(raw, &body)
+		if err == nil && body.Vim.Type == "" {
+			err = json.Unmarshal(raw, &body.Vim)
+		}
+		if err != nil {
+			return wire.Vim{}, failWith(ExitRejected, "%s is not a VIM in JSON: %w", args[0], err)
+		}
+	}
+	for _, m := range []*sol.KeyValuePairs{&body.Vim.AuthCred, &body.Vim.VimProject} {
+		if *m == nil {
+			*m = sol.KeyValuePairs{}
+		}
+	}
+	return body.Vim, nil
 }
 
 func (a *app) vimDelete() *cobra.Command {
