@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -203,4 +204,40 @@ func TestDeathWhileAClusterChanges(t *testing.T) {
 			require.Empty(t, fleet.Snapshot())
 		})
 	}
+}
+
+// A scaling out fails when its machines have been prepared, its user rolls it back, and a node dies meanwhile: the cluster is what it was, and
+// knows nothing of nodes whose machines are gone.
+func TestDeathWhileAClusterIsRolledBack(t *testing.T) {
+	t.Parallel()
+	database := devpg.TestURL(t)
+	cloud, fleet := startMachines(t)
+	d := &ward{world: newWorld(t, cloud, database, devpg.Pool(t, database))}
+	d.spawn()
+	id := d.create(d.node.api, d.onboard(d.node.api, clusterSource))
+	op, err := d.instantiate(d.cluster("simple"))(d.node.api, id)
+	require.NoError(t, err)
+	d.completed(d.node.api, op, 30*time.Second)
+	before := servers(d.instance(id))
+	every := stride()
+	if testing.Short() {
+		every *= 4
+	}
+	for n, died := 1, true; died; n += every {
+		fleet.Fail("", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
+		op, err := d.node.api.Start(t.Context(), id, sol.LcmOperationScale, sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "workerNode_scale", NumberOfSteps: 2})
+		require.NoError(t, err)
+		d.rests(d.node.api, op, sol.LcmOperationStateFailedTemp)
+		fleet.ClearFailures("")
+		died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, sol.LcmOperationStateRolledBack, func(api *client.Client) error {
+			return api.Rollback(t.Context(), op)
+		})
+		d.rests(d.node.api, op, sol.LcmOperationStateRolledBack)
+		d.healthy(d.node.api, fleet, id)
+		require.Equal(t, before, servers(d.instance(id)))
+		require.ElementsMatch(t, slices.Collect(maps.Values(before)), d.running())
+	}
+	t.Logf("%d deaths", d.deaths)
+	require.Positive(t, d.deaths)
+	d.down(id)
 }
