@@ -398,6 +398,74 @@ func TestHealThatFailsIsRetriedWhereItFailed(t *testing.T) {
 	w.gone()
 }
 
+// New machines do not let anybody in for a while, each in its own way. The operation says whom it waits for, and goes on by itself.
+func TestNewNodesThatDoNotLetInAtFirstAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort, Delays: map[string]time.Duration{"boot": 500 * time.Millisecond}})
+	w := start(t, cloud, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("simple")))
+	scale := func() string { return w.task(id, sol.LcmOperationScale, scaled(sol.ScaleTypeOut, 1)) }
+	heal := func() string {
+		dead, vnfc := w.machineOf(id, "workerNode", 0)
+		fleet.PowerOff(dead)
+		return w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{vnfc}})
+	}
+	for _, tt := range []struct {
+		begin func() string
+		fault machine.SSHFault
+		says  string
+	}{
+		{scale, machine.SSHFault{Refuse: true}, "connection refused"},
+		{heal, machine.SSHFault{RejectLogins: -1}, "unable to authenticate"},
+	} {
+		known := fleet.Snapshot()
+		op := tt.begin()
+		fresh := ""
+		require.Eventually(t, func() bool {
+			for server := range fleet.Snapshot() {
+				if _, old := known[server]; !old {
+					fresh = server
+				}
+			}
+			return fresh != ""
+		}, 20*time.Second, time.Millisecond)
+		fleet.DisturbSSH(fresh, tt.fault)
+		w.said(op, "waits for SSH on ubuntu@", tt.says)
+		fleet.DisturbSSH(fresh, machine.SSHFault{})
+		w.completed(op)
+		require.Equal(t, 1, startsOf(fleet, fresh, "prepare"))
+		require.Equal(t, 1, startsOf(fleet, fresh, "join"))
+	}
+	w.members(id, 1, 3)
+	w.completed(w.terminate(id))
+	w.gone()
+}
+
+// Most masters are lost, and with them etcd: what is left cannot be healed one by one, and says so. The whole VNF can.
+func TestClusterThatHasLostMostMastersIsHealedAsAWhole(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("complex")))
+	var lost []string
+	for n := range 2 {
+		server, vnfc := w.machineOf(id, "masterNode", n)
+		fleet.PowerOff(server)
+		lost = append(lost, vnfc)
+	}
+	op := w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": lost})
+	e := w.failed(op).Error
+	require.Contains(t, e.Detail, "talk to etcd on node master")
+	require.Contains(t, e.Hint, "heal of the whole VNF")
+	require.NoError(t, w.api.Fail(t.Context(), op))
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{}))
+	w.members(id, 3, 2)
+	w.balanced(id, fleet)
+	w.completed(w.terminate(id))
+	w.gone()
+}
+
 // What would cost the cluster its control plane is refused before anything is touched.
 func TestHealsThatWouldLoseTheControlPlaneAreRefused(t *testing.T) {
 	t.Parallel()
