@@ -80,7 +80,7 @@ func TestRealProgramsTakeWhatTheScriptsWrite(t *testing.T) {
 			device := regexp.MustCompile(`(?m)^  interface (\S+)$`).FindSubmatch(raw)
 			require.NotNil(t, device)
 			script := rewritten(t, m, check)
-			require.NoError(t, os.Chmod(script, 0o755)) //nolint:gosec // it is a program
+			require.NoError(t, os.Chmod(script, 0o755))
 			checked(t, keepalived, "-t", "-f", rewritten(t, m, name, "interface "+string(device[1])+"\n", "interface "+local(t)+"\n", check, script))
 			checked(t, "bash", "-n", script)
 		}
