@@ -121,6 +121,8 @@ func classify(err error) Kind {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
 		return KindClosed
+	case strings.HasSuffix(err.Error(), "in response to channel open: <nil>"): // the connection went while x/crypto waited for the answer
+		return KindClosed
 	case strings.Contains(err.Error(), "unable to authenticate"): // x/crypto has no type for it on the client's side
 		return KindAuth
 	}
