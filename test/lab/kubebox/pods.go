@@ -51,13 +51,13 @@ func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 
 // settle gives a pod the status of one that runs.
 func (k *kubelet) settle(ctx context.Context, p *corev1.Pod) error {
-	if p.Status.Phase != corev1.PodPending && p.Status.Phase != "" {
-		return nil
-	}
-	if p.Labels["k8s-app"] == "cilium" {
+	if p.Labels["k8s-app"] == "cilium" && !networked() { // a pod of the node that had this name before may be said to run
 		if err := configureNetwork(); err != nil {
 			return err
 		}
+	}
+	if p.Status.Phase != corev1.PodPending && p.Status.Phase != "" {
+		return nil
 	}
 	if !p.Spec.HostNetwork && !networked() {
 		return nil // no sandbox without a network
