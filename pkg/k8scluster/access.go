@@ -3,6 +3,7 @@ package k8scluster
 import (
 	"context"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
@@ -91,9 +92,12 @@ const directTimeout = 3 * time.Second
 
 // route makes connections to a cluster's API server.
 type route struct {
-	d        *Driver
-	c        *cluster
+	d *Driver
+	c *cluster
+
+	mu       sync.Mutex // connections are made beside the request that asked for them, and may be there after its end
 	releases []func()
+	closed   bool
 }
 
 func (r *route) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -111,7 +115,7 @@ func (r *route) dial(ctx context.Context, network, addr string) (net.Conn, error
 		if err != nil {
 			continue // the first reason is the one that matters
 		}
-		r.releases = append(r.releases, release)
+		r.keep(release)
 		if conn, err := c.DialContext(ctx, network, net.JoinHostPort(m.ip, "6443")); err == nil {
 			return conn, nil
 		}
@@ -119,8 +123,22 @@ func (r *route) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return nil, first
 }
 
-// close lets go of the masters; connections that are open then end.
+// keep holds a master until close.
+func (r *route) keep(release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		release()
+		return
+	}
+	r.releases = append(r.releases, release)
+}
+
+// close lets go of the masters.
 func (r *route) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
 	for _, release := range r.releases {
 		release()
 	}
