@@ -44,10 +44,13 @@ func (d *Driver) packageEnd(ctx context.Context, w *lcm.Work) error {
 				Hint:   "mark the operation failed and heal these VNFCs; a package that upgrades a cluster keeps its machines",
 			}
 		}
+		// Machines that got another flavour have been restarted, and may have been moved.
+		if err := u.w.Step(ctx, titleCheck, "", func(ctx context.Context, s *lcm.Step) error { return u.wait(ctx, s, u.d.o.ReadyTimeout) }); err != nil {
+			return err
+		}
 		if err := u.rollOut(ctx); err != nil {
 			return err
 		}
-		// Machines that got another flavour may have been moved.
 		if err := u.welcome(ctx, u.api, u.c.nodes()); err != nil {
 			return err
 		}

@@ -148,8 +148,7 @@ func reopen(ctx context.Context, api *kubernetes.Client, n kubernetes.Node) erro
 
 // check wants a cluster that can lose a node for a while, with versions from which the wanted one can be reached.
 func (u *upgrade) check(ctx context.Context, s *lcm.Step) error {
-	err := u.await(ctx, s, u.d.o.CommandTimeout, "the cluster is not healthy", "heal the nodes that are not Ready first, and retry the operation", u.unhealthy)
-	if err != nil {
+	if err := u.wait(ctx, s, checkTimes*u.d.o.CommandTimeout); err != nil {
 		return err
 	}
 	st, err := u.state(ctx)
@@ -176,6 +175,14 @@ func (u *upgrade) check(ctx context.Context, s *lcm.Step) error {
 	return nil
 }
 
+// checkTimes is how many times CommandTimeout a cluster gets to become healthy before its machines are touched.
+const checkTimes = 3
+
+// wait waits until the cluster is healthy.
+func (u *upgrade) wait(ctx context.Context, s *lcm.Step, limit time.Duration) error {
+	return u.await(ctx, s, limit, "the cluster is not healthy", "roll the operation back and heal the nodes that are not Ready, or mend them and retry it", u.unhealthy)
+}
+
 // unreachable says why one version cannot be reached from another; "" when it can.
 func unreachable(from, to version) string {
 	switch {
@@ -187,17 +194,30 @@ func unreachable(from, to version) string {
 	return ""
 }
 
-// unhealthy says what is wrong with the cluster: the API server at the cluster's address, the nodes, etcd.
+// unhealthy says what is wrong with the cluster: the API server at the cluster's address, the nodes, etcd. A node that the operation has begun
+// to upgrade may be down: that is what the operation goes on with.
 func (u *upgrade) unhealthy(ctx context.Context) (string, error) {
 	if err := u.api.Ready(ctx); err != nil {
 		return "", err
 	}
-	nodes, err := u.api.Nodes(ctx)
+	st, err := u.state(ctx)
 	if err != nil {
 		return "", err
 	}
-	if why := missing(u.c.nodes(), nodes); len(why) > 0 {
-		return strings.Join(why, "; "), nil
+	etcd := true
+	var down []string
+	for _, n := range u.c.nodes() {
+		why := missing([]node{n}, st.nodes)
+		switch {
+		case len(why) == 0:
+		case strings.HasPrefix(st.of(n).Annotations[upgradeFrom], u.w.Op.ID+" "):
+			etcd = etcd && n.role != roleMaster
+		default:
+			down = append(down, why...)
+		}
+	}
+	if len(down) > 0 || !etcd {
+		return strings.Join(down, "; "), nil
 	}
 	return "", u.etcdHealthy(ctx)
 }

@@ -148,9 +148,9 @@ func TestUpgradeIsDoneOnceWhereverANodeDies(t *testing.T) {
 	require.Equal(t, 1, g.fleet.Count("masterNode-11", "kubeadm upgrade apply"))
 	writes := s.writes
 	t.Logf("an upgrade has %d writes", writes)
-	step := 4 // a cluster per death
+	step := 8 // a cluster per death
 	if testing.Short() {
-		step = 16
+		step = 29
 	}
 	for at := 1; at <= writes; at += step {
 		t.Run(fmt.Sprint("write ", at), func(t *testing.T) {
@@ -321,11 +321,11 @@ func TestUpgradeLooksAtTheClusterFirst(t *testing.T) {
 	g.fleet.PowerOff("workerNode-22")
 	require.Eventually(t, func() bool { return !g.cluster.NodeReady("worker22") }, 20*time.Second, 50*time.Millisecond)
 	s := g.change("1.35", nil)
-	impatient := func() *k8scluster.Driver { return g.driverWith(k8scluster.Options{CommandTimeout: 2 * time.Second}) }
+	impatient := func() *k8scluster.Driver { return g.driverWith(k8scluster.Options{CommandTimeout: time.Second}) }
 	advance(t, s, impatient, lcm.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "worker22")
-	require.Contains(t, s.op.Error.Hint, "heal the nodes")
+	require.Contains(t, s.op.Error.Hint, "heal the nodes that are not Ready")
 	require.Equal(t, each(0), g.upgrades())
 }
 
