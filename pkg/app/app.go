@@ -201,7 +201,7 @@ func (a *App) Run(ctx context.Context) error {
 	if a.debug != nil {
 		part("debug", a.serveDebug)
 	}
-	go a.preload(ctx)
+	all.Go(func() error { a.preload(ctx); return nil })
 	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL, "debug", a.DebugAddr())
 	err := all.Wait()
 	a.log.InfoContext(ctx, "gybe has stopped")
