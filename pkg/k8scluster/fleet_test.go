@@ -31,9 +31,16 @@ type machines struct {
 // newMachines takes a loopback network that no other test has.
 func newMachines(t *testing.T) *machines {
 	t.Helper()
+	return newMachinesAt(t, 20)
+}
+
+// newMachinesAt is the same with machines whose clocks are that many times as fast as ours. A slower one costs less CPU: balancers and scripts
+// look at each other all the time.
+func newMachinesAt(t *testing.T, speed float64) *machines {
+	t.Helper()
 	block, err := simcloud.ReserveBlock(t.Context())
 	require.NoError(t, err)
-	f := simmachine.NewFleet(t.Context(), simmachine.Options{Speed: 20})
+	f := simmachine.NewFleet(t.Context(), simmachine.Options{Speed: speed})
 	t.Cleanup(func() {
 		f.Close()
 		_ = block.Close()

@@ -30,7 +30,7 @@ type grown struct {
 
 func newGrown(t *testing.T) *grown {
 	t.Helper()
-	m := newMachines(t)
+	m := newMachinesAt(t, 8)
 	s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), m.complex())
 	advance(t, s, m.driver, lcm.Tuning{})
 	m.built(s)
