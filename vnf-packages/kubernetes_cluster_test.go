@@ -3,88 +3,23 @@ package vnfpackages_test
 
 import (
 	"bytes"
-	"crypto/sha512"
-	"encoding/hex"
 	"encoding/json"
-	"flag"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/gybe-nfv/gybe/pkg/csar"
-	"github.com/gybe-nfv/gybe/pkg/tosca"
 )
 
-const (
-	kubernetesCluster = "kubernetes-cluster"
-	metaFile          = "TOSCA-Metadata/TOSCA.meta"
-	imageFile         = "Files/images/ubuntu-22.04-server-cloudimg-amd64.img"
-)
+const kubernetesCluster = "kubernetes-cluster"
 
-var update = flag.Bool("update", false, "write the list of files into TOSCA.meta and the image's checksum into the VNFD")
+var cluster = sample{dir: kubernetesCluster, prefix: "kubernetes_"}
 
-// An image that is not what the VNFD says is refused at upload.
-func TestKubernetesClusterImageChecksum(t *testing.T) {
-	sum := sha512.Sum512(readFile(t, imageFile))
-	checksum := regexp.MustCompile(`(algorithm: sha-512\n\s+hash: )[0-9a-f]+`)
-	for _, flavour := range []string{"simple", "complex", "podaffinity", "storage"} {
-		name := "Definitions/kubernetes_df_" + flavour + ".yaml"
-		old := readFile(t, name)
-		vdus := bytes.Count(old, []byte("type: tosca.nodes.nfv.Vdu.Compute"))
-		require.Len(t, checksum.FindAll(old, -1), vdus, "%s: one image checksum per VDU", name)
-		check(t, name, checksum.ReplaceAll(old, []byte("${1}"+hex.EncodeToString(sum[:]))))
-	}
-}
+func TestKubernetesClusterImageChecksum(t *testing.T) { cluster.imageChecksums(t) }
 
-// A file that TOSCA.meta does not list has no checksum in the package. Building fills the checksums in.
-func TestKubernetesClusterMetaListsEveryFile(t *testing.T) {
-	var b bytes.Buffer
-	b.WriteString("TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-by: Gybe\nEntry-Definitions: Definitions/kubernetes_top.vnfd.yaml\n")
-	err := fs.WalkDir(os.DirFS(kubernetesCluster), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || name == metaFile {
-			return err
-		}
-		fmt.Fprintf(&b, "\nName: %s\nContent-Type: %s\n", name, contentType(t, name))
-		return nil
-	})
-	require.NoError(t, err)
-	check(t, metaFile, b.Bytes())
-}
-
-func contentType(t *testing.T, name string) string {
-	t.Helper()
-	known := map[string]string{
-		".yaml": "application/x-iso9066-yaml", ".json": "application/json", ".sh": "application/x-sh", ".py": "application/x-python",
-		".img": "application/x-iso9066-image", ".md": "text/markdown",
-	}
-	ct, ok := known[path.Ext(name)]
-	require.True(t, ok, "%s: no content type known for it", name)
-	return ct
-}
-
-func check(t *testing.T, name string, want []byte) {
-	t.Helper()
-	if *update {
-		require.NoError(t, os.WriteFile(filepath.Join(kubernetesCluster, name), want, 0o644))
-		return
-	}
-	require.Equal(t, string(want), string(readFile(t, name)), "%s is out of date; run this test with -update", name)
-}
-
-func readFile(t *testing.T, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(kubernetesCluster, name))
-	require.NoError(t, err)
-	return b
-}
+func TestKubernetesClusterMetaListsEveryFile(t *testing.T) { cluster.metaListsEveryFile(t) }
 
 // The parameter files are what users send unchanged but for the names of their environment.
 func TestKubernetesClusterParameterFiles(t *testing.T) {
@@ -100,7 +35,7 @@ func TestKubernetesClusterParameterFiles(t *testing.T) {
 					Install map[string]any `json:"k8s_cluster_installation_param"`
 				} `json:"additionalParams"`
 			}
-			dec := json.NewDecoder(bytes.NewReader(readFile(t, "params/"+flavour+"_kubernetes_param_file_v2.json")))
+			dec := json.NewDecoder(bytes.NewReader(cluster.read(t, "params/"+flavour+"_kubernetes_param_file_v2.json")))
 			require.NoError(t, dec.Decode(&p))
 			require.Equal(t, flavour, p.FlavourID)
 			require.Equal(t, "StandardUserData", p.AdditionalParams.Class)
@@ -116,7 +51,7 @@ func TestKubernetesClusterParameterFiles(t *testing.T) {
 // Glance and Nova refuse a broken image; the placeholder must be a real, if empty, one.
 func TestKubernetesClusterImageIsQcow2(t *testing.T) {
 	t.Parallel()
-	img := readFile(t, imageFile)
+	img := cluster.read(t, imageFile)
 	require.True(t, bytes.HasPrefix(img, []byte("QFI\xfb\x00\x00\x00\x02")))
 }
 
@@ -140,7 +75,7 @@ func TestInstallScriptIsSound(t *testing.T) {
 func TestInstallScriptTracesNothing(t *testing.T) {
 	t.Parallel()
 
-	for i, line := range strings.Split(string(readFile(t, "Scripts/install_k8s_cluster.sh")), "\n") {
+	for i, line := range strings.Split(string(cluster.read(t, "Scripts/install_k8s_cluster.sh")), "\n") {
 		require.NotRegexp(t, `^\s*set\s.*(-x|xtrace)`, line, "line %d", i+1)
 	}
 }
@@ -204,18 +139,7 @@ func TestInstallScriptRefusesBadArguments(t *testing.T) {
 // What the product makes of the package: it builds, passes every check of an upload, and says what its users rely on.
 func TestKubernetesClusterIsAGoodPackage(t *testing.T) {
 	t.Parallel()
-	root, err := os.OpenRoot(kubernetesCluster)
-	require.NoError(t, err)
-	defer root.Close()
-	var archive bytes.Buffer
-	_, err = csar.Build(t.Context(), root, &archive, csar.DefaultLimits())
-	require.NoError(t, err)
-	_, err = csar.Open(bytes.NewReader(archive.Bytes()), int64(archive.Len()), csar.DefaultLimits())
-	require.NoError(t, err)
-
-	res, err := tosca.Parse(os.DirFS(kubernetesCluster), tosca.Options{Entry: "Definitions/kubernetes_top.vnfd.yaml"})
-	require.NoError(t, err)
-	v := res.VNFD
+	v := cluster.good(t)
 	require.Equal(t, "d34ac189-5376-493f-828f-224dd5fe7393", v.ID)
 	require.Equal(t, []string{"Company", "Sample VNF", "1.0", "1.0"}, []string{v.Provider, v.ProductName, v.SoftwareVersion, v.Version})
 	for flavour, masters := range map[string]int{"simple": 1, "complex": 3, "podaffinity": 3, "storage": 1} {
