@@ -32,7 +32,7 @@ func (w *world) held(t sol.LcmOperationType, body string) *lcm.Operation {
 // tick works until the operation waits for something; on a slow machine that takes more than one tick.
 func (w *world) tick(id string) {
 	w.t.Helper()
-	w.Runner.Tuning.TickBudget = 50 * time.Millisecond
+	w.Runner.Tuning.TickBudget = 500 * time.Millisecond
 	require.Eventually(w.t, func() bool {
 		_, again, err := w.Runner.Advance(w.t.Context(), id)
 		if err != nil { // the time was over in the middle of a transaction, and the engine would come back
