@@ -97,7 +97,8 @@ func TestMissingParametersAreToldInTheWordsOfTheirDialect(t *testing.T) {
 			}
 			i["pv_registration_params"] = []any{map[string]any{}}
 		}, map[string]string{
-			"/storage_server/password":                                        "The password in the additionalParams does not exist.",
+			"/storage_server/password": "The password in the additionalParams does not exist.",
+
 			"/storage_server/cinder_volume_setup_params/0/volume_resource_id": "The volume_resource_id in the additionalParams does not exist.",
 			"/storage_server/nfs_server_setup_params/0/export_to":             "The export_to in the additionalParams does not exist.",
 			"/pv_registration_params/0/pv_manifest_file_path":                 "The pv_manifest_file_path in the additionalParams does not exist.",
