@@ -54,8 +54,8 @@ lab-k8s-down: ## remove what test-lab-k8s has started
 bench: build ## measure requests, operations, clusters, memory and start, side by side; ONLY=cluster,fleet selects parts
 	@$(GO) run ./test/bench $(if $(ONLY),-only '$(ONLY)',)
 
-bench-lab: build lab-up ## measure on the real OpenStack how much longer every operation takes than Heat
-	@. $(GYBE_LAB_STATE)/openrc && $(GO) run ./test/bench -lab
+bench-lab: build lab-up ## measure on the real OpenStack how much longer operations take than Heat, one after the other and 50 at once; ONLY=tour,crowd
+	@. $(GYBE_LAB_STATE)/openrc && $(GO) run ./test/bench -lab $(if $(ONLY),-only '$(ONLY)',)
 
 lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, and a check of go.mod
 	$(BIN)/golangci-lint run ./...

@@ -19,8 +19,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
-// lab measures on a real OpenStack, which the variables OS_* name, how much longer an operation takes than Heat does. It expects the networks
-// net0 and net1, the image and the flavors of test/lab/openstack.
+// lab measures on a real OpenStack, which the variables OS_* name, how much longer operations take than Heat does: one after the other, and
+// those of many instances at once. It expects the networks net0 and net1, the image and the flavors of test/lab/openstack.
 func (b *bench) lab(ctx context.Context, dir string) (err error) {
 	p, heat, err := connect(ctx)
 	if err != nil {
@@ -36,8 +36,13 @@ func (b *bench) lab(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer log.Close()
+	metrics, err := stack.FreePort(ctx)
+	if err != nil {
+		return err
+	}
 	b.node, err = stack.StartNode(ctx, stack.NodeOptions{
 		Bin: b.bin, ID: "node-1", Database: db.URL(), Data: filepath.Join(dir, "content"), SSHPort: 22, Log: log,
+		Env: []string{"GYBE_DEBUG_LISTEN=127.0.0.1:" + metrics},
 	})
 	if err != nil {
 		return err
@@ -46,6 +51,21 @@ func (b *bench) lab(ctx context.Context, dir string) (err error) {
 	if b.api, err = client.New(b.node.URL, nil); err != nil {
 		return err
 	}
+	if b.wants("tour") {
+		if err := b.toursInLab(ctx, dir, p, heat); err != nil {
+			return err
+		}
+	}
+	if !b.wants("crowd") {
+		return nil
+	}
+	calls := &meter{url: "http://127.0.0.1:" + metrics + "/metrics"}
+	work := &heatWork{heat: heat, ids: map[string]string{}}
+	return b.together(ctx, dir, surroundings{place: p, calls: calls.calls, heat: work.since})
+}
+
+// toursInLab takes instances through every operation, one after the other.
+func (b *bench) toursInLab(ctx context.Context, dir string, p place, heat *gophercloud.ServiceClient) error {
 	ours, theirs := map[string][]time.Duration{}, map[string][]time.Duration{}
 	for number := range b.tourists {
 		err := b.around(ctx, dir, p, number, func(s stop, run func(context.Context) (time.Duration, error)) error {

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -257,77 +255,4 @@ func counts(calls map[string]int, n int) string {
 		}
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%.3g calls: %s", float64(total)/float64(n), strings.Join(parts, ", ")), ": ")
-}
-
-// crowd measures scaling and healing of many instances at once.
-func (b *bench) crowd(ctx context.Context, dir string) error {
-	vnfd, err := b.upload(ctx, dir, plain)
-	if err != nil {
-		return err
-	}
-	params, err := json.Marshal(stack.PlainParams("default", "", b.stack.Sim))
-	if err != nil {
-		return err
-	}
-	const many = 50
-	ids := make([]string, many)
-	for i := range ids {
-		made, err := b.api.CreateInstance(ctx, sol.CreateVnfRequest{VnfdID: vnfd})
-		if err != nil {
-			return err
-		}
-		ids[i] = made.ID
-	}
-	for _, s := range []struct {
-		name string
-		op   sol.LcmOperationType
-		body func(id string) (any, error)
-	}{
-		{"instantiate", sol.LcmOperationInstantiate, func(string) (any, error) { return json.RawMessage(params), nil }},
-		{"scale out", sol.LcmOperationScale, func(string) (any, error) {
-			return sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "VDU1_scale"}, nil
-		}},
-		{"heal one VNFC", sol.LcmOperationHeal, func(id string) (any, error) {
-			vnfc, err := b.vnfc(ctx, id, "VDU1")
-			return sol.HealVnfRequest{VnfcInstanceID: []string{vnfc}}, err
-		}},
-		{"terminate", sol.LcmOperationTerminate, func(string) (any, error) {
-			return sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful}, nil
-		}},
-	} {
-		bodies := make([]any, many)
-		for i, id := range ids {
-			if bodies[i], err = s.body(id); err != nil {
-				return err
-			}
-		}
-		if err := b.stack.Control(ctx, http.MethodDelete, "/sim/calls", nil, nil); err != nil {
-			return err
-		}
-		before, err := b.node.Usage()
-		if err != nil {
-			return err
-		}
-		began := time.Now()
-		ops := make([]string, many)
-		for i, id := range ids {
-			if ops[i], err = b.api.Start(ctx, id, s.op, bodies[i]); err != nil {
-				return err
-			}
-		}
-		if _, err := stack.Await(ctx, b.api, ops...); err != nil {
-			return err
-		}
-		wall := time.Since(began)
-		after, err := b.node.Usage()
-		if err != nil {
-			return err
-		}
-		calls, err := b.calls(ctx)
-		if err != nil {
-			return err
-		}
-		b.row(s.name+", all at once", strconv.Itoa(many), fmt.Sprintf("%.2f s for all, %s CPU each", wall.Seconds(), ms((after.CPU-before.CPU)/many)), counts(calls, many))
-	}
-	return nil
 }

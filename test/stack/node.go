@@ -46,7 +46,7 @@ type Node struct {
 // StartNode starts a node and returns when it is ready.
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Listen == "" {
-		port, err := freePort(ctx)
+		port, err := FreePort(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -106,8 +106,8 @@ func waitReady(ctx context.Context, p *Process, url string) error {
 	}
 }
 
-// freePort asks the kernel for a port that is free now.
-func freePort(ctx context.Context) (string, error) {
+// FreePort asks the kernel for a port that is free now.
+func FreePort(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
