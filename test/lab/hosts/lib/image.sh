@@ -80,6 +80,17 @@ image_settings() {
   chmod 0755 "$IMAGE" "$e" "$IMAGE/home"
 }
 
+# image_hide: what can be installed is not there yet, although this machine may have it. A device 0/0 hides a file of a lower layer.
+image_hide() {
+  local program
+  while read -r program; do
+    if [ -e "$program" ] && [ ! -e "$IMAGE$program" ]; then
+      mkdir -p "$(dirname "$IMAGE$program")"
+      mknod "$IMAGE$program" c 0 0
+    fi
+  done < <(cd "$IMAGE/usr/share/archive" && find . -path './*/usr/*bin/*' | sed 's|^\./[^/]*||' && echo /usr/sbin/exportfs)
+}
+
 # image_archive: packages as folders. Those of Kubernetes have the version in the name, and are links to kubebox.
 image_archive() {
   local a=$IMAGE/usr/share/archive box version p program newest='' programs=$IMAGE/usr/lib/machine/kubernetes
@@ -91,6 +102,7 @@ image_archive() {
   for p in haproxy keepalived containerd; do install -m 0755 "$HOSTS_HOME/image/units/$p" "$a/$p/usr/lib/machine/units/"; done
   install -m 0755 "$HOSTS_HOME"/image/units/{nfs-kernel-server,rpcbind} "$a/nfs-kernel-server/usr/lib/machine/units/"
   install -m 0755 "$HOSTS_HOME/image/machine/exportfs" "$a/nfs-kernel-server/usr/local/bin/"
+  image_hide
   : >"$STATE/kubebox"
   for box in $KUBEBOX; do
     version=$("$box" kubeadm version -o short)
