@@ -105,7 +105,8 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	if err != nil {
 		return goal{}, err
 	}
-	if g.class, err = classAfter(w.Op.Type, params, g.class); err != nil {
+	had := g.class
+	if g.class, err = classAfter(w.Op.Type, params, had); err != nil {
 		return goal{}, err
 	}
 	before := g.ext
@@ -123,6 +124,9 @@ func (d *Driver) goalOf(w *lcm.Work) (goal, error) {
 	g.fresh = reconnected(freshOf(w.Op.Type, req), before, g.ext)
 	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
 		g.fresh, err = freshPackage(g, w.Op.Params)
+	}
+	if g.class != had || w.Op.Scope != nil && w.Op.Scope.Whole { // every server is another one afterwards
+		g.fresh = regrouped(g.fresh)
 	}
 	return g, err
 }
@@ -228,6 +232,13 @@ func freshOf(t sol.LcmOperationType, req wishes) userdata.Fresh {
 			return (leaf == "network" || leaf == "fixed_ips" || leaf == "port") && userdata.Names(req.ExtVirtualLinks, name)
 		}
 		return false
+	}
+}
+
+// regrouped adds the server groups to what an operation decides anew.
+func regrouped(fresh userdata.Fresh) userdata.Fresh {
+	return func(kind, name, leaf string) bool {
+		return kind == "VDU" && leaf == userdata.LeafServerGroup || fresh(kind, name, leaf)
 	}
 }
 

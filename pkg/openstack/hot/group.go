@@ -31,7 +31,7 @@ func (b *Bundle) Group(t *Template, vdu string) *Group {
 			continue
 		}
 		props := field(r, "properties")
-		if !slices.Contains(b.servers[text(field(field(props, kind.member), "type"))], vdu) {
+		if !slices.Contains(serversOf(b.nested[text(field(field(props, kind.member), "type"))]), vdu) {
 			continue
 		}
 		return &Group{Name: name.Value, Min: number(field(props, "min_size")), Max: number(field(props, "max_size")), props: props, sizeName: kind.size}
@@ -90,11 +90,16 @@ func number(n *yaml.Node) int {
 	return -1
 }
 
-// serversOf lists the servers of a template by name.
+const typeServer = "OS::Nova::Server"
+
+// serversOf lists the servers of a template by name; nil has none.
 func serversOf(t *Template) []string {
+	if t == nil {
+		return nil
+	}
 	var out []string
 	for name, r := range pairs(field(t.root, "resources")) {
-		if text(field(r, "type")) == "OS::Nova::Server" {
+		if text(field(r, "type")) == typeServer {
 			out = append(out, name.Value)
 		}
 	}

@@ -29,7 +29,7 @@ type Bundle struct {
 	// Files holds the nested templates by bare file name, as they are in the package.
 	Files map[string]string
 
-	servers map[string][]string // names of the servers by file
+	nested map[string]*Template // Files, parsed; never edited
 }
 
 // Cache keeps parsed bundles by the content of their files. Its zero value is ready; it is safe for
@@ -189,13 +189,13 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	return b, nil
 }
 
-// parse checks all templates: the top one becomes a tree, the nested ones only have to be templates themselves.
+// parse checks all templates and makes trees of them.
 func (s *source) parse() (*Bundle, error) {
 	top, err := Parse(s.path, s.top)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bundle{Path: s.path, Template: top, Files: s.files, servers: map[string][]string{}}
+	b := &Bundle{Path: s.path, Template: top, Files: s.files, nested: map[string]*Template{}}
 	if err := s.complete(s.path, top); err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (s *source) parse() (*Bundle, error) {
 		if err := s.complete(name, t); err != nil {
 			return nil, err
 		}
-		b.servers[n] = serversOf(t)
+		b.nested[n] = t
 	}
 	return b, nil
 }

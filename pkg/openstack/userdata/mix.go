@@ -2,11 +2,8 @@ package userdata
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,11 +64,6 @@ func NewMix(old, next *Stack) (*Mix, error) {
 // they refer to.
 func newNames(old, next map[string]string, parsed map[string]*hot.Template) map[string]string {
 	names := map[string]string{}
-	rename := func(name string) {
-		sum := sha256.Sum256([]byte(next[name]))
-		ext := path.Ext(name)
-		names[name] = strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
-	}
 	for again := true; again; {
 		again = false
 		for name, text := range next {
@@ -80,7 +72,7 @@ func newNames(old, next map[string]string, parsed map[string]*hot.Template) map[
 				continue
 			}
 			if was != text || slices.ContainsFunc(parsed[name].Nested(), func(n string) bool { return names[n] != "" }) {
-				rename(name)
+				names[name] = hot.NameFor(name, text)
 				again = true
 			}
 		}
@@ -151,6 +143,7 @@ func (m *Mix) Stack(resources []string) (*Stack, error) {
 			put(nfv, l, valueAt(m.next.NFV, l))
 		}
 	}
+	m.regroup(nfv, grafted)
 	text, err := t.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("encode the template: %w", err)

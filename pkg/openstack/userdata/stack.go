@@ -83,11 +83,15 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 		)}
 	}
 	nfv, bad := values(in, skeleton(t.Params()))
+	nfv, files, err := grouped(in, t, nfv)
+	if err != nil {
+		return nil, nil, err
+	}
 	text, err := t.Encode()
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode %s: %w", in.HOT.Path, err)
 	}
-	s := &Stack{Template: text, Files: in.HOT.Files, NFV: nfv}
+	s := &Stack{Template: text, Files: files, NFV: nfv}
 	if t.Declares(lcm.ParamPublicKey) {
 		s.PublicKey = &in.PublicKey
 	}
