@@ -440,8 +440,8 @@ defaults
   log global
   option tcplog
   option dontlognull
-  retries 2
-  option redispatch
+  retries 3
+  option redispatch 1
   timeout connect 1s
   timeout client 10m
   timeout server 10m
