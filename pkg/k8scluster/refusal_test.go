@@ -64,6 +64,7 @@ func TestOperationsThatWouldBreakTheClusterAreRefused(t *testing.T) {
 		"heal of the whole VNF":       {"simple", sol.LcmOperationHeal, vnfcs("masterNode-0", "workerNode-0", "workerNode-1"), `{}`, "", ""},
 		"heal with everything anew":   {"simple", sol.LcmOperationHeal, lcm.Scope{Whole: true}, `{"additionalParams":{"all":true}}`, "", ""},
 		"workers to a smaller level":  {"simple", sol.LcmOperationScaleToLevel, lcm.Scope{Remove: []string{"workerNode-1"}}, `{}`, "", ""},
+		"another flavour":             {"complex", sol.LcmOperationChangeFlavour, lcm.Scope{Remove: []string{"masterNode-1", "masterNode-2"}}, `{}`, "/newFlavourId", "a cluster keeps its flavour"},
 		"nothing at all of a scaling": {"simple", sol.LcmOperationScale, lcm.Scope{}, `{}`, "", ""},
 	}
 	for name, tt := range tests {

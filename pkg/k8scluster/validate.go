@@ -23,6 +23,9 @@ var needsParams = map[sol.LcmOperationType]bool{
 // Validate checks the parameters of an operation against the flavour, its templates and the package's files, and reports
 // everything that is wrong at once.
 func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
+	if r.Type == sol.LcmOperationChangeFlavour {
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/newFlavourId", Detail: "a cluster keeps its flavour: another one would take machines from under its nodes. Scale it, or make another instance of that flavour."})
+	}
 	if !needsParams[r.Type] {
 		return nil
 	}

@@ -2,6 +2,7 @@ package lcm_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 	"github.com/gybe-nfv/gybe/test/apitest"
 )
 
@@ -243,4 +245,21 @@ func TestSecretsOfTheRequestStaySealed(t *testing.T) {
 	require.NoError(t, w.Pool.QueryRow(t.Context(), "SELECT string_agg(body::text, ' ') FROM outbox WHERE op_id = $1", op.ID).Scan(&body))
 	require.Contains(t, body, "changedInfo")
 	require.NotContains(t, body, apitest.Password)
+}
+
+// A VNFD without hooks at a change of the flavour does not keep from asking those who have built something on the machines that would go: a
+// cluster of three masters became one master without anybody saying a word.
+func TestAnotherFlavourIsAskedOfTheDriversThatBuiltTheVNF(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	model, _, err := w.Packages.Model(t.Context(), apitest.ClusterID)
+	require.NoError(t, err)
+	for _, f := range model.Flavours {
+		maps.DeleteFunc(f.LCM, func(hook string, _ vnfd.Implementation) bool { return strings.HasPrefix(hook, "change_flavour") })
+	}
+	w.instantiate()
+	_, err = w.do(sol.LcmOperationChangeFlavour, `{"newFlavourId":"complex","additionalParams":{"driver":"bad"}}`)
+	require.Equal(t, []string{"/additionalParams/driver"}, pointers(err))
+	_, err = w.do(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"driver":"good"}}`)
+	require.NoError(t, err)
 }

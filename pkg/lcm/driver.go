@@ -127,6 +127,7 @@ type Infras interface {
 type MgmtDriver interface {
 	// Validate checks the request's parameters for all hooks of the operation; it is pure and quick and
 	// returns a CodeUnprocessable error with a pointer (below /additionalParams) for everything that is wrong.
+	// A change of the flavour is shown to every driver of the present one, whether it has a hook there or not.
 	Validate(ctx context.Context, r Request) error
 	// Run is a tick of the hook, e.g. "instantiate_end"; same contract as Phase.Run.
 	Run(ctx context.Context, hook string, w *Work) error
