@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
 const scaled = hot + `
@@ -173,4 +175,56 @@ resources:
 	slices.Sort(want)
 	c.same("the server group lists its members", want, in)
 	c.fact("it shows its policy and no rules", r.str("server_group", "policy") == "anti-affinity" && len(r.get("server_group", "rules").(obj)) == 0, r.text)
+}
+
+const softGroups = hot + `
+resources:
+  apart: {type: OS::Nova::ServerGroup, properties: {policies: [soft-anti-affinity]}}
+  near: {type: OS::Nova::ServerGroup, properties: {policies: [soft-affinity]}}
+  X:
+    type: OS::Nova::Server
+    properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, networks: [{network: net0}], HINTS}
+  G:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 4
+      resource_def:
+        type: OS::Nova::Server
+        properties:
+          flavor: m1.tiny
+          image: cirros-0.5.2-x86_64-disk
+          availability_zone: nova
+          networks: [{network: net0}]
+          scheduler_hints: {group: {get_resource: apart}}
+`
+
+func TestSoftServerGroups(t *testing.T) {
+	t.Parallel()
+	c := connectWith(t, "soft server groups", simcloud.Options{Hosts: []simcloud.Host{{Name: "cmp1", Zone: "nova"}, {Name: "cmp2", Zone: "nova"}, {Name: "cmp3", Zone: "nova"}}})
+	group := func(id string) (policy string, members []string) {
+		r := c.call(http.MethodGet, "nova", "/os-server-groups/"+id, nil)
+		for _, m := range r.list("server_group", "members") {
+			members = append(members, m.(string))
+		}
+		slices.Sort(members)
+		return r.str("server_group", "policy"), members
+	}
+	template := func(hints string) obj { return obj{"template": strings.Replace(softGroups, "HINTS", hints, 1)} }
+	s := c.create("soft", template("scheduler_hints: {group: {get_resource: near}}"), "CREATE_COMPLETE")
+	have := s.resources()
+	c.same("a soft-anti-affinity group with more servers than hosts places all", []string{"0", "1", "2", "3"}, s.members())
+	want := []string{have["G/0"].id, have["G/1"].id, have["G/2"].id, have["G/3"].id}
+	slices.Sort(want)
+	policy, members := group(have["apart"].id)
+	c.same("it lists them as its members", want, members)
+	c.same("it shows its policy", "soft-anti-affinity", policy)
+	policy, members = group(have["near"].id)
+	c.same("a soft-affinity group shows its policy and its one member", []string{"soft-affinity", have["X"].id}, append([]string{policy}, members...))
+
+	s.update(template("metadata: {a: b}"), "UPDATE_COMPLETE")
+	after := s.resources()
+	c.fact("a server whose scheduler hints are taken away is made anew", have["X"].id != after["X"].id)
+	c.same("the groups and their other members stay", []string{have["apart"].id, have["near"].id, have["G/0"].id}, []string{after["apart"].id, after["near"].id, after["G/0"].id})
+	_, members = group(have["near"].id)
+	c.same("a server that is gone is no member any more", 0, len(members))
 }

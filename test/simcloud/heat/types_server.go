@@ -17,7 +17,7 @@ const maxServerName = 53
 
 func (s *Service) server() *kind {
 	return &kind{
-		props: schema(`name:s~ image:s~=glance.image flavor:s!~=nova.flavor networks:l~ availability_zone:s scheduler_hints:m~
+		props: schema(`name:s~ image:s~=glance.image flavor:s!~=nova.flavor networks:l~ availability_zone:s scheduler_hints:m
 			metadata:m~ user_data:* user_data_format:s user_data_update_policy:s~ key_name:s=nova.keypair block_device_mapping:l
 			block_device_mapping_v2:l security_groups:l config_drive:b admin_pass:s~ tags:l~ reservation_id:s personality:m
 			flavor_update_policy:s~ image_update_policy:s~ software_config_transport:s~ diskConfig:s deployment_swift_data:m~`),
