@@ -263,3 +263,29 @@ func TestAnotherFlavourIsAskedOfTheDriversThatBuiltTheVNF(t *testing.T) {
 	_, err = w.do(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"driver":"good"}}`)
 	require.NoError(t, err)
 }
+
+// A second request to terminate is not answered with the advice to instantiate first.
+func TestTerminateOfNothingSaysThatThereIsNothingToTerminate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := w.do(sol.LcmOperationTerminate, tasks[sol.LcmOperationTerminate])
+	require.Equal(t, lcm.CodeConflict, lcm.AsError(err).Code)
+	require.Contains(t, lcm.AsError(err).Hint, "nothing to terminate")
+	_, err = w.do(sol.LcmOperationHeal, `{}`)
+	require.Equal(t, "instantiate it first", lcm.AsError(err).Hint)
+}
+
+// Credentials are those of the request, so a retry has no others: who only retries never gets in.
+func TestRefusedCredentialsSayThatARetryHasNoOthers(t *testing.T) {
+	t.Parallel()
+	w := running(t)
+	w.VIM.Fail(&lcm.Error{Code: lcm.CodeUpstream, Class: lcm.Auth, Title: "Login refused", Hint: "check the password"})
+	for task, ways := range map[sol.LcmOperationType]string{
+		sol.LcmOperationScale: "roll it back or mark it failed, and send another", sol.LcmOperationHeal: "mark it failed, and send another",
+	} {
+		op := w.failed(task, tasks[task])
+		require.Equal(t, "check the password; a retry of the operation logs in with the same ones: if the request has them wrong, "+ways, op.Error.Hint)
+		_, err := w.Service.Steer(t.Context(), op.ID, lcm.EventFail)
+		require.NoError(t, err)
+	}
+}

@@ -113,6 +113,9 @@ func (s *Service) mgmtDrivers(r Request) ([]MgmtDriver, error) {
 	return out, nil
 }
 
+// badVimType says what requests for another interface, which has it as "openstack", have to say here.
+const badVimType = "vimType %q is not supported; that of OpenStack is ETSINFV.OPENSTACK_KEYSTONE.V_3"
+
 // infra finds the driver of the instance's VIM.
 func (s *Service) infra(i *Instance) (Infra, error) {
 	key, vim, ok := PrimaryVim(i.VimConnections)
@@ -122,7 +125,7 @@ func (s *Service) infra(i *Instance) (Infra, error) {
 	}
 	infra, ok := s.Infras.Infra(vim.VimType)
 	if !ok {
-		return nil, Unprocessable(InvalidParam{"/vimConnectionInfo/" + Escape(key) + "/vimType", fmt.Sprintf("vimType %q is not supported", vim.VimType)})
+		return nil, Unprocessable(InvalidParam{"/vimConnectionInfo/" + Escape(key) + "/vimType", fmt.Sprintf(badVimType, vim.VimType)})
 	}
 	return infra, nil
 }

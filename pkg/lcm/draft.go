@@ -197,6 +197,9 @@ func (s *Service) decide(ctx context.Context, d *draft, i *Instance) error {
 	}
 	if d.kind != sol.LcmOperationInstantiate && d.kind != sol.LcmOperationModifyInfo {
 		if err := isInstantiated(i); err != nil {
+			if d.kind == sol.LcmOperationTerminate {
+				err = err.WithHint("there is nothing to terminate; what is not needed any more can be deleted")
+			}
 			return err
 		}
 		if d.present.Flavour == nil {
@@ -227,7 +230,7 @@ func (s *Service) decide(ctx context.Context, d *draft, i *Instance) error {
 }
 
 // isInstantiated returns CodeConflict for an instance that is not.
-func isInstantiated(i *Instance) error {
+func isInstantiated(i *Instance) *Error {
 	if i.State != sol.InstantiationStateInstantiated || i.Instantiated == nil {
 		return Errorf(CodeConflict, "VNF instance %s is NOT_INSTANTIATED", i.ID).WithHint("instantiate it first")
 	}

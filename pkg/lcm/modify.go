@@ -79,7 +79,7 @@ func (d *draft) modifyConnections(gone []string) error {
 	if !ok {
 		d.refuse(at, "would leave the VNF without a connection to its VIM")
 	} else if _, ok := d.infras.Infra(vim.VimType); !ok {
-		d.refuse(at+"/"+Escape(key)+"/vimType", "vimType %q is not supported", vim.VimType)
+		d.refuse(at+"/"+Escape(key)+"/vimType", badVimType, vim.VimType)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (p *Planner) infra(i *Instance) (Infra, error) {
 	}
 	d, ok := p.Infras.Infra(vim.VimType)
 	if !ok {
-		return nil, Errorf(CodeUnprocessable, "vimType %q is not supported", vim.VimType)
+		return nil, Errorf(CodeUnprocessable, badVimType, vim.VimType)
 	}
 	return d, nil
 }

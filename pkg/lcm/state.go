@@ -93,14 +93,19 @@ func scales(t sol.LcmOperationType) bool {
 
 // WaysOut says in words what a user can do about an operation that fails or is cancelled now, as the state machine has it; "" for one that then
 // ends by itself.
-func WaysOut(op *Operation) string {
+func WaysOut(op *Operation) string { return waysOut(op) }
+
+// waysOut leaves some of them out.
+func waysOut(op *Operation, but ...Event) string {
 	then := *op
 	then.Cancel = ""
 	then.State, _ = Next(op, EventFailed)
 	words := map[Event]string{EventRetry: "retry the operation", EventRollback: "roll it back", EventFail: "mark it failed"}
 	var ways []string
 	for _, e := range Allowed(&then) {
-		ways = append(ways, words[e])
+		if !slices.Contains(but, e) {
+			ways = append(ways, words[e])
+		}
 	}
 	if len(ways) < 2 {
 		return strings.Join(ways, "")

@@ -207,6 +207,10 @@ func (t *tick) end(ctx context.Context, ev Event, err error) (time.Duration, boo
 		return 0, false, err
 	}
 	t.op.Error = FailureOf(err, t.op.Phase)
+	if AsError(err).Class == Auth && t.op.State == sol.LcmOperationStateProcessing {
+		t.op.Error.Hint = strings.TrimPrefix(t.op.Error.Hint+"; a retry of the operation logs in with the same ones: if the request has them wrong, "+
+			waysOut(t.op, EventRetry)+", and send another", "; ")
+	}
 	t.op.Waiting = ""
 	if t.rec != nil {
 		t.rec.State, t.rec.Finished, t.rec.Error, t.rec.Detail = PhaseFailed, t.Clock.Now(), t.op.Error, ""
