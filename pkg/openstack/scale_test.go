@@ -298,6 +298,35 @@ func TestScaleInABadMinute(t *testing.T) {
 	}
 }
 
+// TestUpdateThatHeatGotTwice: when a request seems lost and is sent again, Heat may have got both, and cancel in the middle what the first has begun.
+// The user, who has cancelled nothing, is not asked to retry. When the request was sent once somebody else has cancelled, and that is said.
+func TestUpdateThatHeatGotTwice(t *testing.T) {
+	t.Parallel()
+	cancelled := simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Count: 1, Reason: "Stack UPDATE cancelled",
+	}
+	for _, k := range kinds[:2] {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			w := running(t, simcloud.StartTest(t, simcloud.Options{}), k)
+			n := len(w.liveServers())
+			lost := w.cloud.AddFault(simcloud.Fault{Kind: fault.Status, Service: "heat", Method: "PATCH", Status: 409, Count: 1})
+			rule := w.cloud.AddFault(cancelled)
+			w.scale(sol.ScaleTypeOut, k.counts(3))
+			w.completed()
+			require.Len(t, w.liveServers(), n+1)
+			for _, r := range w.cloud.Faults().List() {
+				require.Positive(t, r.Fired, "the fault has to happen")
+			}
+			require.True(t, w.cloud.Faults().Remove(lost) && w.cloud.Faults().Remove(rule))
+
+			w.cloud.AddFault(cancelled)
+			w.scale(sol.ScaleTypeOut, k.counts(4))
+			require.Contains(t, w.failed().Hint, "somebody cancelled")
+		})
+	}
+}
+
 // TestScaleWaitsForOthers: an update that somebody else has begun is not overtaken, and not taken for ours.
 func TestScaleWaitsForOthers(t *testing.T) {
 	t.Parallel()

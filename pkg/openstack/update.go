@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,19 @@ type effort struct {
 	Try int `json:"try,omitempty"`
 	// Since is when it was sent; it sets the pace of looking.
 	Since time.Time `json:"since,omitzero"`
+	// Twice is set before it is sent again, because nothing was seen of it: Heat may yet have got it twice.
+	Twice bool `json:"twice,omitempty"`
 	// Zones are those that were chosen because the granted ones had no room.
 	Zones zoneChoice `json:"zones,omitzero"`
+}
+
+// cutOff is what Heat says of an update of a nested stack that another update of the stack around it has overtaken.
+var cutOff = regexp.MustCompile(`(?i)update cancelled`)
+
+// overtaken says whether the stack has failed only because Heat had the same update twice: the second cancels what the first does in nested
+// stacks, which now and then is taken for a failure of the second. One more update finds nothing under way.
+func (e effort) overtaken(st *stack) bool {
+	return e.Twice && st.failed() && cutOff.MatchString(st.Reason)
 }
 
 // wanted makes the stack that a step leads to; it is called anew for every request.
@@ -91,15 +103,18 @@ func (j *job) stackUpdated(ctx context.Context, target string, want wanted, befo
 			return nil
 		case retried:
 			e = j.nextEffort(e.Zones.again())
+		case sent && e.overtaken(st):
+			e = j.nextEffort(e.Zones)
 		case sent:
 			if e, err = j.afterFailure(ctx, s, "update", st, e, want); err != nil {
 				return err
 			}
 		}
-		if retried || sent {
-			if err := s.Save(ctx, e); err != nil {
-				return err
-			}
+		if !retried && !sent {
+			e.Twice = true
+		}
+		if err := s.Save(ctx, e); err != nil {
+			return err
 		}
 		return j.update(ctx, st, e, want, before)
 	})

@@ -81,6 +81,18 @@ func TestUpdateOfAServer(t *testing.T) {
 	c.like("a server shows its zone", `^\w+$`, srv.str("server", "OS-EXT-AZ:availability_zone"))
 }
 
+// overtake waits for an update that has overtaken another action. The real Heat now and then takes what it cancels in a nested stack for a failure;
+// then the same update, once more, has to succeed.
+func (s *stack) overtake(again obj) reply {
+	s.c.t.Helper()
+	r := s.settle()
+	if r.str("stack", "stack_status") == "UPDATE_COMPLETE" {
+		return r
+	}
+	s.c.like("an update that has overtaken another fails for that reason only", "(UPDATE|CREATE) cancelled$", r.str("stack", "stack_status_reason"))
+	return s.update(again, "UPDATE_COMPLETE")
+}
+
 func TestUpdateSupersedes(t *testing.T) {
 	t.Parallel()
 	c := connectWith(t, "update in progress", slow)
@@ -88,14 +100,14 @@ func TestUpdateSupersedes(t *testing.T) {
 	r := s.patch(obj{"tags": "second"})
 	c.answers("an update of a stack that is being created is accepted", http.StatusAccepted, r)
 	c.same("the stack is being updated at once", "UPDATE_IN_PROGRESS", s.status())
-	s.await("UPDATE_COMPLETE")
+	s.overtake(obj{"tags": "second"})
 	have := s.resources()
 	c.same("everything is there once", 3, len(have))
 	c.same("the server is active", "ACTIVE", c.server(have["VDU-0/VDU"].id).str("server", "status"))
 	c.answers("an update of one that is being updated is accepted", http.StatusAccepted, s.patch(obj{"template": double}))
 	r = s.patch(obj{"template": single, "tags": "third"})
 	c.answers("and again", http.StatusAccepted, r)
-	r = s.await("UPDATE_COMPLETE")
+	r = s.overtake(obj{"template": single, "tags": "third"})
 	c.same("the last one counts", []any{3, []any{"third"}}, []any{len(s.resources()), r.get("stack", "tags")})
 	c.same("and what it keeps is what was there", have["VDU-0/VDU"].id, s.resources()["VDU-0/VDU"].id)
 }
