@@ -30,7 +30,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 		return nil
 	}
 	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
-	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: bad}
+	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: append(bad, misspelt(r.Params)...)}
 	if err := c.check(p); err != nil {
 		return err
 	}

@@ -102,6 +102,21 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 		{"proxy without a scheme", func(p map[string]any) { p["proxy"] = map[string]any{"http_proxy": "192.0.2.1:3128"} }, map[string]string{"/proxy/http_proxy": "is not a URL"}},
 		{"proxy with a quote", func(p map[string]any) { p["proxy"] = map[string]any{"https_proxy": `http://a"b:1`} }, map[string]string{"/proxy/https_proxy": "is not a URL"}},
 		{"odd version", func(p map[string]any) { p["kubernetes_version"] = "latest" }, map[string]string{"/kubernetes_version": "1.34 or 1.34.2"}},
+		{"misspelt members", func(p map[string]any) {
+			m := in(p, "master_node")
+			m["pod_cird"], m["clusterCidr"] = m["pod_cidr"], "10.96.0.0/16"
+			delete(m, "pod_cidr")
+			p["kubernets_version"] = "1.34"
+			p["proxi"] = map[string]any{"http_proxy": "http://192.0.2.1:3128"}
+			p["pv_registration_params"] = []any{}
+			p["private_registry_connection_info"] = []any{map[string]any{"connection_type": "0", "server": "192.0.2.1", "host_string": "192.0.2.1 r"}}
+		}, map[string]string{
+			"/master_node/pod_cird":    `master_node has no member "pod_cird"; did you mean pod_cidr?`,
+			"/master_node/clusterCidr": "did you mean cluster_cidr?",
+			"/kubernets_version":       `k8s_cluster_installation_param has no member "kubernets_version"; did you mean kubernetes_version?`,
+			"/proxi":                   "did you mean proxy?",
+			"/private_registry_connection_info/0/host_string": "did you mean hosts_string?",
+		}},
 		{"Helm's script is not in the package", func(p map[string]any) { p["helm_installation_script_path"] = "Scripts/helm.sh" }, map[string]string{
 			"/helm_installation_script_path": `The helm_installation_script_path in the additionalParams is invalid: the package has no file "Scripts/helm.sh".`,
 		}},
@@ -142,6 +157,18 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 			require.NotContains(t, err.Error(), "-----BEGIN")
 		})
 	}
+}
+
+// Requests that have been written for another VNFM may say more than this one reads, and the names of two members may be near each other.
+func TestMembersThatNobodyKnowsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, validate(t, "complex", packageFS, func(p map[string]any) {
+		p["comment"], p["site"], p["helm"] = "ours", map[string]any{"pod_cird": 1}, true
+		in(p, "master_node")["pod_cidr2"] = "10.0.0.0/24" // pod_cidr is there
+		in(p, "worker_node")["pod_cidr"] = "10.0.0.0/24"
+		in(p, "worker_node")["usr"] = "x" // username is there
+		in(p, "worker_node")["pasword"] = nil
+	}))
 }
 
 // Packages without a base HOT of the flavour are the infra driver's to refuse, with one clear error and not five odd ones.
