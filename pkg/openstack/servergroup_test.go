@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/tosca"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
@@ -242,5 +245,52 @@ func TestServerGroupsAreRolledBack(t *testing.T) {
 			require.Empty(t, differing(servers, w.ids("OS::Nova::Server")))
 			require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
 		})
+	}
+}
+
+// TestServerGroupsOfAnotherFlavour: a server that stays in the VNF stays in its group, and new ones follow the new flavour's rules; where another class makes
+// every server anew, all do.
+func TestServerGroupsOfAnotherFlavour(t *testing.T) {
+	t.Parallel()
+	begin := func() *world {
+		w := newWorld(t, threeHosts(t))
+		w.pkg = twoFlavours()
+		w.pkg.model.Flavours[0].Placement, w.pkg.model.Flavours[1].Placement = []vnfd.PlacementRule{apart}, []vnfd.PlacementRule{near}
+		w.admit(sol.LcmOperationInstantiate, map[string]any{"flavourId": "small", "additionalParams": standardUserData, "extVirtualLinks": w.links("VDU1_CP1")})
+		w.completed()
+		w.store.instance.Params = standardUserData
+		require.Equal(t, []string{"soft-anti-affinity: VDU1-0 on 1 hosts"}, w.serverGroups())
+		return w
+	}
+	w := begin()
+	first := w.ids("OS::Nova::Server")
+	w.toFlavour("big", map[string]int{"VDU1": 2, "VDU2": 1})
+	w.completed()
+	w.stillHas(first)
+	require.Equal(t, []string{"soft-affinity: VDU1-1 VDU2-0 on 1 hosts", "soft-anti-affinity: VDU1-0 on 1 hosts"}, w.serverGroups())
+
+	w = begin()
+	w.resize(sol.LcmOperationChangeFlavour, "big", map[string]int{"VDU1": 1, "VDU2": 1}, map[string]any{
+		"newFlavourId": "big", "extVirtualLinks": w.links("VDU1_CP1", "VDU2_CP1"),
+		"additionalParams": map[string]any{"lcm-operation-user-data": "x.py", "lcm-operation-user-data-class": "DefaultUserData"},
+	})
+	w.completed()
+	require.Equal(t, []string{"soft-affinity: VDU1-0 VDU2-0 on 1 hosts"}, w.serverGroups())
+}
+
+// TestServerGroupsOfAPackage: a rule as package authors write it.
+func TestServerGroupsOfAPackage(t *testing.T) {
+	t.Parallel()
+	files := os.DirFS(filepath.Join("..", "..", "test", "packages", "apart"))
+	res, err := tosca.Parse(files, tosca.Options{Entry: "Definitions/apart_top.vnfd.yaml"})
+	require.NoError(t, err)
+	for flavour, params := range map[string]map[string]any{"default": standardUserData, "groups": nil} {
+		w := newWorld(t, threeHosts(t))
+		w.pkg = onePackage{res.VNFD, files}
+		w.admit(sol.LcmOperationInstantiate, map[string]any{
+			"flavourId": flavour, "instantiationLevelId": "instantiation_level_2", "additionalParams": params, "extVirtualLinks": w.links("VDU1_CP1"),
+		})
+		w.completed()
+		require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 on 3 hosts"}, w.serverGroups())
 	}
 }

@@ -15,6 +15,9 @@
 //  3. the nfv of the request, then that of the grant, as JSON merge patches: they can add what nobody else knows (names, properties of the package's
 //     own) and, with null, take away.
 //
+// One leaf is not the template's: LeafServerGroup remembers in which server group a VNFC was made. From it, and for new VNFCs from the VNFD's rules of scope
+// nfvi_node, follow the groups and scheduler_hints that are added to the template and to copies of nested ones. A server that is there never changes its group.
+//
 // A port that the consumer made (linkPortId) is given to templates that ask for the leaf port of the connection point; others make a port
 // of their own, as they always did.
 package userdata

@@ -128,13 +128,18 @@ func plainName(rule string) string {
 	return name[:min(len(name), longest)]
 }
 
-// several says whether there can be more than one VNFC of the VDUs among the targets of a rule.
+// several says whether there can be more than one VNFC of the VDUs among the targets of a rule. Packages in use have levels that go beyond what
+// their VDUs allow.
 func several(f *vnfd.Flavour, targets []string) bool {
 	most := 0
 	for _, target := range targets {
-		if v := f.VDU(target); v != nil && v.MaxInstances == 1 {
+		v := f.VDU(target)
+		switch {
+		case v == nil:
+		case v.MaxInstances == 1 && v.InitialInstances <= 1 &&
+			!slices.ContainsFunc(f.Levels, func(l vnfd.InstantiationLevel) bool { return l.VDUs[target] > 1 }):
 			most++
-		} else if v != nil {
+		default:
 			most += 2
 		}
 	}

@@ -125,6 +125,10 @@ func TestWhichServerGroup(t *testing.T) {
 		"a rule about links":        {[]vnfd.PlacementRule{anti("a", "internalVL1", "VDU9")}, nil, no},
 		"a rule of another scope":   {[]vnfd.PlacementRule{{Name: "a", Anti: true, Scope: "zone", Targets: []string{"VDU1"}}}, nil, no},
 		"a VNFD that bounds no VDU": {[]vnfd.PlacementRule{anti("a", "VDU2")}, func(in *userdata.Input) { in.Flavour.VDUs[1].MaxInstances = 0 }, map[string]string{"VDU2-0": "a_soft-anti-affinity"}},
+		"a level beyond the VDU's bound": {
+			[]vnfd.PlacementRule{anti("a", "VDU2")}, func(in *userdata.Input) { in.Flavour.Levels = []vnfd.InstantiationLevel{{VDUs: map[string]int{"VDU2": 2}}} },
+			map[string]string{"VDU2-0": "a_soft-anti-affinity"},
+		},
 		"a name that Heat does not take": {
 			[]vnfd.PlacementRule{anti("a/b c", "VDU2", "VDU9"), anti("a_b c", "VDU1")}, func(in *userdata.Input) { in.Flavour.VDUs[1].MaxInstances = 2 },
 			map[string]string{"VDU1-0": "_a_b_c_soft-anti-affinity", "VDU1-1": "_a_b_c_soft-anti-affinity", "VDU2-0": "a_b_c_soft-anti-affinity"},
