@@ -110,37 +110,46 @@ func TestWhichServerGroup(t *testing.T) {
 		want   map[string]string
 	}{
 		"the first anti-affinity rule": {
-			[]vnfd.PlacementRule{affine("a", "VDU1"), anti("b", "VDU1"), anti("c", "VDU1")}, nil,
+			[]vnfd.PlacementRule{affine("a", "VDU1"), anti("b", "VDU1"), anti("c", "VDU1")},
+			nil,
 			map[string]string{"VDU1-0": "b_soft-anti-affinity", "VDU1-1": "b_soft-anti-affinity"},
 		},
 		"one for several VDUs": {
-			[]vnfd.PlacementRule{affine("a", "VDU2", "internalVL1", "VDU1")}, nil,
+			[]vnfd.PlacementRule{affine("a", "VDU2", "internalVL1", "VDU1")},
+			nil,
 			map[string]string{"VDU1-0": "a_soft-affinity", "VDU1-1": "a_soft-affinity", "VDU2-0": "a_soft-affinity"},
 		},
-		"a rule about one VNFC":     {[]vnfd.PlacementRule{anti("a", "VDU2"), affine("b", "VDU2")}, nil, no},
+		"a rule about one VNFC": {[]vnfd.PlacementRule{anti("a", "VDU2"), affine("b", "VDU2")}, nil, no},
 		"a rule that is left with one VNFC": {
-			[]vnfd.PlacementRule{affine("a", "VDU1", "VDU2"), anti("b", "VDU1")}, nil,
+			[]vnfd.PlacementRule{affine("a", "VDU1", "VDU2"), anti("b", "VDU1")},
+			nil,
 			map[string]string{"VDU1-0": "b_soft-anti-affinity", "VDU1-1": "b_soft-anti-affinity"},
 		},
 		"a rule about links":        {[]vnfd.PlacementRule{anti("a", "internalVL1", "VDU9")}, nil, no},
 		"a rule of another scope":   {[]vnfd.PlacementRule{{Name: "a", Anti: true, Scope: "zone", Targets: []string{"VDU1"}}}, nil, no},
 		"a VNFD that bounds no VDU": {[]vnfd.PlacementRule{anti("a", "VDU2")}, func(in *userdata.Input) { in.Flavour.VDUs[1].MaxInstances = 0 }, map[string]string{"VDU2-0": "a_soft-anti-affinity"}},
 		"a level beyond the VDU's bound": {
-			[]vnfd.PlacementRule{anti("a", "VDU2")}, func(in *userdata.Input) { in.Flavour.Levels = []vnfd.InstantiationLevel{{VDUs: map[string]int{"VDU2": 2}}} },
+			[]vnfd.PlacementRule{anti("a", "VDU2")},
+			func(in *userdata.Input) {
+				in.Flavour.Levels = []vnfd.InstantiationLevel{{VDUs: map[string]int{"VDU2": 2}}}
+			},
 			map[string]string{"VDU2-0": "a_soft-anti-affinity"},
 		},
 		"a name that Heat does not take": {
-			[]vnfd.PlacementRule{anti("a/b c", "VDU2", "VDU9"), anti("a_b c", "VDU1")}, func(in *userdata.Input) { in.Flavour.VDUs[1].MaxInstances = 2 },
+			[]vnfd.PlacementRule{anti("a/b c", "VDU2", "VDU9"), anti("a_b c", "VDU1")},
+			func(in *userdata.Input) { in.Flavour.VDUs[1].MaxInstances = 2 },
 			map[string]string{"VDU1-0": "_a_b_c_soft-anti-affinity", "VDU1-1": "_a_b_c_soft-anti-affinity", "VDU2-0": "a_b_c_soft-anti-affinity"},
 		},
 		"a VNFC that the request wants in none": {
-			[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) {
+			[]vnfd.PlacementRule{anti("a", "VDU1")},
+			func(in *userdata.Input) {
 				in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{"VDU": map[string]any{"VDU1-1": map[string]any{userdata.LeafServerGroup: nil}}}}}
 			},
 			map[string]string{"VDU1-0": "a_soft-anti-affinity"},
 		},
 		"no other than that of the rule": {
-			[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) {
+			[]vnfd.PlacementRule{anti("a", "VDU1")},
+			func(in *userdata.Input) {
 				in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{"VDU": map[string]any{
 					"VDU1-0": map[string]any{userdata.LeafServerGroup: "b_soft-affinity"}, "VDU2-0": map[string]any{userdata.LeafServerGroup: "c_soft-affinity"},
 				}}}}
