@@ -180,8 +180,7 @@ func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes
 		why := fmt.Sprintf("%d of %d nodes are Ready; %s", len(want)-len(missing), len(want), strings.Join(missing, "; "))
 		if why != said {
 			said = why
-			s.Logf(ctx, why)
-			if err := s.Flush(ctx); err != nil {
+			if err := s.Waits(ctx, why); err != nil {
 				return err
 			}
 		}

@@ -68,6 +68,7 @@ type store struct {
 	phase  *lcm.PhaseRecord
 	steps  map[string]*lcm.StepRecord
 	logs   map[string][]string
+	told   []string // what open steps have said, in this order
 	vims   map[string]lcm.Vim
 	next   int64
 	writes int
@@ -191,6 +192,9 @@ func (s *store) EndStep(_ context.Context, c lcm.Claim, id int64, state lcm.Step
 	}
 	r := s.step(id)
 	r.State, r.Detail, r.Error = state, detail, f
+	if state == lcm.StepOpen && detail != "" {
+		s.told = append(s.told, r.Name+" "+r.Target+": "+detail)
+	}
 	return nil
 }
 

@@ -57,6 +57,8 @@ type scriptRun struct {
 	once bool
 
 	cp checkpoint
+	// said is what the step waits for, as it has been told.
+	said string
 }
 
 // follow starts the run or finds it on the node, and follows it to its end, whatever happens to connections and machines on the
@@ -71,7 +73,6 @@ func (r *scriptRun) follow(ctx context.Context) error {
 		}
 	}
 	patience := backoff{first: 250 * time.Millisecond, longest: 2 * time.Second}
-	said := ""
 	for {
 		st, err := r.attend(ctx)
 		switch {
@@ -100,10 +101,9 @@ func (r *scriptRun) follow(ctx context.Context) error {
 		if fatal := r.patient(err); fatal != nil {
 			return fatal
 		}
-		if why := fmt.Sprintf("waits for SSH on %s: %v", r.n.target, cause(err)); why != said {
-			said = why
-			r.s.Logf(ctx, why)
-			if err := errors.Join(r.s.Flush(ctx), r.s.Save(ctx, r.cp)); err != nil {
+		if why := fmt.Sprintf("waits for SSH on %s: %v", r.n.target, cause(err)); why != r.said {
+			r.said = why
+			if err := errors.Join(r.s.Waits(ctx, why), r.s.Save(ctx, r.cp)); err != nil {
 				return err
 			}
 		}
@@ -141,6 +141,12 @@ func (r *scriptRun) attend(ctx context.Context) (remote.Status, error) {
 			st, _, err := c.StartOrAdopt(ctx, job)
 			return st, err
 		}); err != nil {
+			return st, err
+		}
+	}
+	if r.said != "" {
+		r.said = ""
+		if err := r.s.Tell(ctx, r.n.String()+" answers"); err != nil {
 			return st, err
 		}
 	}

@@ -88,8 +88,7 @@ func (in *installer) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Cli
 		}
 		if why != said {
 			said = why
-			s.Logf(ctx, "waits for "+why)
-			if err := s.Flush(ctx); err != nil {
+			if err := s.Waits(ctx, n.name+": waits for "+why); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package k8scluster_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,4 +60,32 @@ func TestRetryIsAsPatientAsTheFirstTry(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who watches an operation sees which machine it waits for, and why, while it does: not only when its patience is at an end.
+func TestStepsSayWhatTheyWaitForWhileTheyDo(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
+		up := time.Now().Add(time.Minute)
+		c.machine("workerNode22").refuse = func() error {
+			if time.Now().Before(up) {
+				return &remote.Error{Kind: remote.KindRefused, Op: "connect", Err: errors.New("connection refused")}
+			}
+			return nil
+		}
+		c.stuck = "worker21"
+		time.AfterFunc(5*time.Minute, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.stuck = ""
+		})
+		advance(t, s, c.driver, lcm.Tuning{})
+		c.built(t, s)
+		all := strings.Join(s.told, "\n")
+		require.Regexp(t, `prepare node workerNode-00000022\S*: waits for SSH on ubuntu@172.24.4.22:2222: connection refused\n`+
+			`(.*\n)*prepare node workerNode-00000022\S*: worker22 \(\S+\) answers`, all)
+		require.Contains(t, all, "wait for nodes : 4 of 5 nodes are Ready; worker21: ")
+	})
 }

@@ -171,7 +171,7 @@ func inUse(ctx context.Context, api *kubernetes.Client, names []string) ([]strin
 // untilVolumes looks again and again until there is nothing to wait for.
 func (in *installer) untilVolumes(ctx context.Context, s *lcm.Step, look func() (string, error), title, hint string) error {
 	pause := backoff{first: 100 * time.Millisecond, longest: 2 * time.Second}
-	began := in.w.Clock.Now()
+	began, said := in.w.Clock.Now(), ""
 	for {
 		why, err := look()
 		if err != nil || why == "" {
@@ -180,7 +180,12 @@ func (in *installer) untilVolumes(ctx context.Context, s *lcm.Step, look func() 
 		if in.w.Clock.Now().Sub(began) > volumeTimeout {
 			return &lcm.Error{Code: lcm.CodeTimeout, Title: title, Detail: fmt.Sprintf("after %s %s", volumeTimeout, why), Hint: hint}
 		}
-		s.Logf(ctx, "waits: "+why)
+		if why != said {
+			said = why
+			if err := s.Waits(ctx, "waits: "+why); err != nil {
+				return err
+			}
+		}
 		if err := pause.wait(ctx); err != nil {
 			return lcm.Wait(0, why)
 		}

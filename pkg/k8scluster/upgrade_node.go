@@ -281,8 +281,7 @@ func (u *upgrade) await(ctx context.Context, s *lcm.Step, limit time.Duration, t
 		}
 		if why != said {
 			said = why
-			s.Logf(ctx, "waits: "+why)
-			if err := s.Flush(ctx); err != nil {
+			if err := s.Waits(ctx, "waits: "+why); err != nil {
 				return err
 			}
 		}

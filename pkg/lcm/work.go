@@ -260,6 +260,17 @@ func (s *Step) Logf(ctx context.Context, line string) {
 	}
 }
 
+// Tell stores the words of a step that is under way, and stays so: whoever watches sees them now.
+func (s *Step) Tell(ctx context.Context, text string) error {
+	return s.w.journal.EndStep(ctx, s.w.claim, s.rec.ID, StepOpen, text, nil)
+}
+
+// Waits tells what a step that stays under way waits for, in its log, too.
+func (s *Step) Waits(ctx context.Context, why string) error {
+	s.Logf(ctx, why)
+	return errors.Join(s.Flush(ctx), s.Tell(ctx, why))
+}
+
 // Flush writes what Logf has gathered; a follower of a quiet log calls it now and then.
 func (s *Step) Flush(ctx context.Context) error { return s.flush(ctx) }
 
