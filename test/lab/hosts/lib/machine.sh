@@ -54,7 +54,7 @@ machine_on() {
   setsid "$HOSTS_HOME/lib/run.sh" "$name" >>"$dir/console" 2>&1 </dev/null 9>&- &
   local tries
   for tries in $(seq 200); do
-    if ip netns exec "$NET" bash -c "exec 3<>/dev/tcp/$address/22" 2>/dev/null; then return 0; fi
+    if timeout 2 ip netns exec "$NET" bash -c "exec 3<>/dev/tcp/$address/22" 2>/dev/null; then return 0; fi
     sleep 0.05
   done
   tail -n 5 "$dir/console" >&2

@@ -20,10 +20,14 @@ network_down() {
 # mounted inside "ip netns exec", where OpenStack's services run, nobody else sees. Whatever arrives for a floating address is the
 # host's own: who gets it is decided by the route on the other side, so it may also lead to an address that moves between hosts. The price:
 # a host cannot reach the floating addresses of others.
+#
+# An address keeps its MAC, as that of a Neutron port does when its server is replaced: others would go on sending to the one they remember.
 plug() {
+  local octets
+  IFS=. read -ra octets <<<"$2"
   unplug "$1"
   ip link set lo up
-  ip link add eth0 type veth peer name "$(cable "$1")" netns "$NET"
+  ip link add eth0 address "$(printf '02:00:%02x:%02x:%02x:%02x' "${octets[@]}")" type veth peer name "$(cable "$1")" netns "$NET"
   ip -n "$NET" link set "$(cable "$1")" master bridge up
   ip address add "$2/$PREFIX" dev eth0
   ip link set eth0 up
