@@ -56,6 +56,17 @@ func TestComplex(t *testing.T) {
 	w.down(id)
 }
 
+// TestScaleOutByTen: whoever adds ten workers at once does not wait ten times as long as for one. How long it takes is among the times.
+func TestScaleOutByTen(t *testing.T) {
+	w := start(t, "simple")
+	w.vnfd = w.variant("d34ac189-5376-493f-828f-224dd5fe7395", "max_scale_level: 2", "max_scale_level: 11", "max_number_of_instances: 4", "max_number_of_instances: 13")
+	id := w.up()
+	w.scale(id, sol.ScaleTypeOut, 1)
+	w.scale(id, sol.ScaleTypeOut, 10)
+	w.scale(id, sol.ScaleTypeIn, 10)
+	w.down(id)
+}
+
 // TestPodAffinity: whoever spreads pods over compute hosts and zones needs nodes that say where they run, at any time. No machine has a
 // password that would be known.
 func TestPodAffinity(t *testing.T) {

@@ -1,7 +1,6 @@
 package k8s_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -83,10 +82,14 @@ func (w *world) address(c vnfc) string {
 }
 
 // nextPackage onboards the sample package as another one.
-func (w *world) nextPackage() string {
+func (w *world) nextPackage() string { return w.variant("d34ac189-5376-493f-828f-224dd5fe7394") }
+
+// variant onboards the sample package as another one, with pairs of old and new texts in its definitions.
+func (w *world) variant(vnfd string, replace ...string) string {
 	w.t.Helper()
-	const own, other = "d34ac189-5376-493f-828f-224dd5fe7393", "d34ac189-5376-493f-828f-224dd5fe7394"
-	dir := filepath.Join(w.dir, "next")
+	const own = "d34ac189-5376-493f-828f-224dd5fe7393"
+	change := strings.NewReplacer(append(replace, own, vnfd)...)
+	dir := filepath.Join(w.dir, vnfd)
 	require.NoError(w.t, os.CopyFS(dir, os.DirFS(pkgDir)))
 	require.NoError(w.t, filepath.WalkDir(filepath.Join(dir, "Definitions"), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -96,13 +99,13 @@ func (w *world) nextPackage() string {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(file, bytes.ReplaceAll(raw, []byte(own), []byte(other)), 0o600)
+		return os.WriteFile(file, []byte(change.Replace(string(raw))), 0o600)
 	}))
-	archive := filepath.Join(w.dir, "next.zip")
-	require.NoError(w.t, stack.BuildPackage(w.t.Context(), dir, archive))
-	vnfd, err := stack.Onboard(w.t.Context(), w.api, archive)
+	require.NoError(w.t, stack.BuildPackage(w.t.Context(), dir, dir+".zip"))
+	got, err := stack.Onboard(w.t.Context(), w.api, dir+".zip")
 	require.NoError(w.t, err)
-	return vnfd
+	require.Equal(w.t, vnfd, got)
+	return got
 }
 
 // watch asks the cluster's API again and again while fn runs, and returns the longest time in which it gave no answer.
