@@ -172,10 +172,7 @@ func (a *app) opSteer(verb, short string, do func(*client.Client, context.Contex
 		if err := do(c, ctx, id); err != nil {
 			return err
 		}
-		if w.watch || w.wait {
-			return a.follow(ctx, c, w, id)
-		}
-		return nil
+		return a.started(ctx, c, w, id)
 	})
 }
 
@@ -196,10 +193,7 @@ A cancelled operation ends as ROLLED_BACK when nothing had been made yet, else a
 		if err := c.Cancel(ctx, id, mode); err != nil {
 			return err
 		}
-		if w.watch || w.wait {
-			return a.follow(ctx, c, w, id)
-		}
-		return nil
+		return a.started(ctx, c, w, id)
 	})
 }
 

@@ -64,6 +64,9 @@ shown and the resource stays; --id uploads a better archive to it.`,
 			return usagef("%s", err)
 		}
 		defer func() { _ = f.Close() }() // only read
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return usagef("%s is a directory; gybe package build %s -o FILE.zip makes a package of it", f.Name(), f.Name())
+		}
 		c, err := a.client()
 		if err != nil {
 			return err
@@ -91,10 +94,9 @@ func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref stri
 			return nil, err
 		}
 	}
-	again := fmt.Sprintf("correct it and run: gybe package upload --id %s %s\nor forget it: gybe package delete %s", id, f.Name(), id)
+	again := fmt.Sprintf("  correct it and run: gybe package upload --id %s %s\n  or forget it: gybe package delete %s", id, f.Name(), id)
 	if err := c.UploadPackage(ctx, id, f); err != nil {
-		printline(a.env.Stderr, again)
-		return nil, err
+		return nil, fmt.Errorf("%w\n%s", err, again)
 	}
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		p, err := c.Package(ctx, id)
@@ -105,8 +107,7 @@ func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref stri
 		case sol.PackageOnboardingStateOnboarded:
 			return p, nil
 		case sol.PackageOnboardingStateCreated, sol.PackageOnboardingStateError:
-			printline(a.env.Stderr, again)
-			return nil, refused(p)
+			return nil, fmt.Errorf("%w\n%s", refused(p), again)
 		case sol.PackageOnboardingStateUploading, sol.PackageOnboardingStateProcessing:
 		}
 		if err := pause(ctx, wait); err != nil {

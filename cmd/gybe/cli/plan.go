@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/client/wire"
@@ -12,6 +14,13 @@ import (
 // showPlan shows what an operation would do. When the VIM cannot do it, that is an error.
 func (a *app) showPlan(ctx context.Context, c *client.Client, req wire.PlanRequest) error {
 	p, err := c.Plan(ctx, req)
+	if answer, ok := errors.AsType[*client.Error](err); ok {
+		for n, bad := range answer.Problem.InvalidParams { // the user has written what is inside params
+			if rest, ok := strings.CutPrefix(bad.Pointer, "/params"); ok {
+				answer.Problem.InvalidParams[n].Pointer = rest
+			}
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -93,10 +93,14 @@ func things[T any](in []T, of func(*T) thing) []thing {
 	return out
 }
 
-// complete offers ids to the shell for a command's first argument.
+// complete offers things to the shell for a command's first argument: by name, or by id those without a name of their own. Files come
+// after it where the command takes more.
 func (a *app) complete(list func(*client.Client) func(context.Context) ([]thing, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
+			if cmd.ValidateArgs(append(args, typed)) != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		c, err := a.client()
@@ -107,9 +111,17 @@ func (a *app) complete(list func(*client.Client) func(context.Context) ([]thing,
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		called := map[string]int{}
+		for _, t := range all {
+			called[t.name]++
+		}
 		var out []cobra.Completion
 		for _, t := range all {
-			if strings.HasPrefix(t.id, typed) {
+			own := t.name != "" && called[t.name] == 1 && uuid.Validate(t.name) != nil
+			switch {
+			case own && strings.HasPrefix(t.name, typed):
+				out = append(out, cobra.CompletionWithDesc(t.name, t.info))
+			case strings.HasPrefix(t.id, typed) && (typed != "" || !own):
 				out = append(out, cobra.CompletionWithDesc(t.id, t.info))
 			}
 		}

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -42,6 +42,8 @@ type asked struct {
 	body body
 	// instance reads the instance.
 	instance func() (*sol.VnfInstance, error)
+	// hosts reads the machines of a cluster.
+	hosts func() ([]wire.SSHHost, error)
 }
 
 // taskCommand completes a command that starts an operation: -f, --plan and --watch work the same for all of them.
@@ -77,14 +79,18 @@ func (a *app) taskCommand(t *task) *cobra.Command {
 
 // request makes the body of a request from a file, arguments and flags.
 func (a *app) request(ctx context.Context, c *client.Client, t *task, id string, rest []string) (json.RawMessage, error) {
-	in := &asked{id: id, args: rest, body: body{}, instance: func() (*sol.VnfInstance, error) { return c.Instance(ctx, id) }}
+	in := &asked{
+		id: id, args: rest, body: body{},
+		instance: func() (*sol.VnfInstance, error) { return c.Instance(ctx, id) },
+		hosts:    func() ([]wire.SSHHost, error) { return c.SSHHosts(ctx, id) },
+	}
 	if t.file != "" {
 		raw, err := a.readFile(t.file)
 		if err != nil {
 			return nil, err
 		}
 		if in.body, err = parseBody(raw); err != nil {
-			return nil, failWith(ExitRejected, "%s is not a JSON object: %w", t.file, err)
+			return nil, failWith(ExitRejected, "%s is not a JSON object: %w", cmp.Or(strings.TrimPrefix(t.file, "-"), "standard input"), err)
 		}
 	}
 	if err := t.fill(in); err != nil {
@@ -96,15 +102,28 @@ func (a *app) request(ctx context.Context, c *client.Client, t *task, id string,
 // body is a request under construction.
 type body map[string]any
 
+// parseBody reads a file's body; its errors are for the person who wrote the file.
 func parseBody(raw []byte) (body, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+			before := raw[:min(max(wrong.Offset-1, 0), int64(len(raw)))]
+			line := bytes.Count(before, []byte("\n")) + 1
+			return nil, fmt.Errorf("line %d, column %d: %w", line, len(before)-bytes.LastIndexByte(before, '\n'), err)
+		}
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(whole))
 	dec.UseNumber() // numbers stay as they were written
 	var b body
 	if err := dec.Decode(&b); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, fmt.Errorf("it is a JSON %s", wrong.Value)
+		}
 		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("it goes on at offset %d, after its end", dec.InputOffset())
 	}
 	if b == nil {
 		return nil, errors.New("it is null")

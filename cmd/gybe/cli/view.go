@@ -22,6 +22,8 @@ type view struct {
 	shown  map[string]string // what was shown last, by thing
 	// failures holds the number of the attempt that failed last, by step.
 	failures map[int64]int
+	// phaseWide and stepWide are the widths of two columns, which grow with what is in them.
+	phaseWide, stepWide int
 	// failure is why a step failed last: its phase need not say it again.
 	failure string
 }
@@ -48,9 +50,9 @@ func (v *view) row(at time.Time, phase, step, state, rest string) {
 	if v.silent {
 		return
 	}
-	const wide = 18
+	v.phaseWide, v.stepWide = max(v.phaseWide, 18, len(phase)), max(v.stepWide, 34, len(step))
 	padding := strings.Repeat(" ", max(0, 8-len(state)))
-	line := fmt.Sprintf("%8s  %-*s  %-34s  %s%s  %s", since(v.start, at), wide, phase, step, v.paint(state), padding, rest)
+	line := fmt.Sprintf("%8s  %-*s  %-*s  %s%s  %s", since(v.start, at), v.phaseWide, phase, v.stepWide, step, v.paint(state), padding, rest)
 	printline(v.out, strings.TrimRight(line, " "))
 }
 

@@ -6,14 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 func (a *app) vnfHeal() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "heal INSTANCE [VNFC...]", Short: "Repair a VNF, or some of its VNFCs", Args: cobra.MinimumNArgs(1),
-		Long: `Repair a VNF, or some of its VNFCs, which can be named by the beginning of their id. Without any, all VNFCs are
-made anew. --all goes further: of the VNFCs, their storages as well; of the VNF, everything is deleted first.`,
+		Long: `Repair a VNF, or some of its VNFCs, which can be named by the beginning of their id, and in a cluster by the name of
+their node. Without any, all VNFCs are made anew. --all goes further: of the VNFCs, their storages as well; of the VNF, everything is deleted first.`,
 		Example: "  gybe vnf heal web VDU1-3f2a --watch\n  gybe vnf heal web --all --plan",
 	}
 	all := cmd.Flags().Bool("all", false, "storages as well, or the whole VNF from the ground up")
@@ -32,7 +33,7 @@ made anew. --all goes further: of the VNFCs, their storages as well; of the VNF,
 		}
 		var ids []string
 		for _, ref := range t.args {
-			id, err := vnfc(i, ref)
+			id, err := vnfc(i, ref, t.hosts)
 			if err != nil {
 				return err
 			}
@@ -70,9 +71,9 @@ func vnfcs(i *sol.VnfInstance) []sol.VnfcInfo {
 	return i.InstantiatedVnfInfo.VnfcInfo
 }
 
-// vnfc finds the VNFC that ref names by id, the beginning of it, or the id of its server. What names none is left to the
-// server to explain.
-func vnfc(i *sol.VnfInstance, ref string) (string, error) {
+// vnfc finds the VNFC that ref names by id, the beginning of it, the id of its server, or, in a cluster, the name of its node. What names none
+// is left to the server to explain.
+func vnfc(i *sol.VnfInstance, ref string, hosts func() ([]wire.SSHHost, error)) (string, error) {
 	var found []string
 	for _, c := range vnfcs(i) {
 		if c.ID == ref || c.VnfcResourceInfoID == ref {
@@ -80,6 +81,14 @@ func vnfc(i *sol.VnfInstance, ref string) (string, error) {
 		}
 		if strings.HasPrefix(c.ID, ref) {
 			found = append(found, c.ID)
+		}
+	}
+	if len(found) == 0 {
+		known, _ := hosts() // a VNF that is no cluster has none
+		for _, h := range known {
+			if h.Name == ref {
+				found = append(found, h.VnfcInstanceID)
+			}
 		}
 	}
 	switch len(found) {

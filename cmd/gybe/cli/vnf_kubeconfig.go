@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
@@ -45,6 +46,13 @@ context with the name of the instance, or that of --context. What else is in the
 		raw, used, err := kubernetes.MergeKubeconfig(old, raw, *name)
 		if err != nil {
 			return failWith(ExitRejected, "%s: %w", cmp.Or(target, "kubeconfig"), err)
+		}
+		if target == "" && a.output == "json" { // kubectl takes either; a file keeps the form that it usually has
+			var doc any
+			if err := yaml.Load(raw, &doc); err != nil {
+				return err
+			}
+			return a.show(doc, nil)
 		}
 		if target == "" {
 			_, err = a.env.Stdout.Write(raw)

@@ -14,12 +14,21 @@ import (
 
 // instanceTable shows an instance to a person: what it is, then its parts as tables.
 func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance) {
-	fields(w, a.paint,
+	pairs := []string{
 		"id", i.ID, "name", i.VnfInstanceName, "description", i.VnfInstanceDescription,
 		"state", string(i.InstantiationState),
-		"product", strings.TrimSpace(i.VnfProvider+" "+i.VnfProductName+" "+i.VnfSoftwareVersion),
-		"vnfd", i.VnfdID+" version "+i.VnfdVersion,
-		"metadata", compact(i.Metadata), "extensions", compact(i.Extensions), "properties", compact(i.VnfConfigurableProperties))
+		"product", strings.TrimSpace(i.VnfProvider + " " + i.VnfProductName + " " + i.VnfSoftwareVersion),
+		"vnfd", i.VnfdID + " version " + i.VnfdVersion,
+		"metadata", compact(i.Metadata), "extensions", compact(i.Extensions), "properties", compact(i.VnfConfigurableProperties),
+	}
+	if info := i.InstantiatedVnfInfo; info != nil {
+		var scale []string
+		for _, s := range info.ScaleStatus {
+			scale = append(scale, s.AspectID+": "+scaleText(s, info.MaxScaleLevels))
+		}
+		pairs = append(pairs, "flavour", info.FlavourID, "vnf state", string(info.VnfState), "scale", strings.Join(scale, ", "))
+	}
+	fields(w, a.paint, pairs...)
 	if info := i.InstantiatedVnfInfo; info != nil {
 		a.instantiatedTable(w, info)
 	}
@@ -35,11 +44,6 @@ func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance) {
 }
 
 func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
-	var scale []string
-	for _, s := range info.ScaleStatus {
-		scale = append(scale, s.AspectID+": "+scaleText(s, info.MaxScaleLevels))
-	}
-	fields(w, a.paint, "flavour", info.FlavourID, "vnf state", string(info.VnfState), "scale", strings.Join(scale, ", "))
 	if len(info.VnfcResourceInfo) > 0 {
 		t := table{head: []string{"VNFC", "VDU", "STATE", "SERVER", "FLAVOR", "ZONE"}}
 		for _, r := range info.VnfcResourceInfo {

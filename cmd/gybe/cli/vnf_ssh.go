@@ -37,7 +37,7 @@ pinned for it (OpenSSH 8.5 or later):
 			return err
 		}
 		if *forget != "" {
-			ref, err := vnfc(i, *forget)
+			ref, err := vnfc(i, *forget, func() ([]wire.SSHHost, error) { return c.SSHHosts(ctx, id) })
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ func (a *app) addWatch(cmd *cobra.Command) *watch {
 	return w
 }
 
-// started tells about an operation that was just accepted, or stays with it.
+// started tells about an operation that was just accepted, or steered, or stays with it.
 func (a *app) started(ctx context.Context, c *client.Client, w *watch, id string) error {
 	if w.watch || w.wait {
 		return a.follow(ctx, c, w, id)
@@ -50,7 +50,9 @@ func (a *app) started(ctx context.Context, c *client.Client, w *watch, id string
 		return a.show(op, nil)
 	}
 	printf(a.env.Stdout, "operation %s (%s) is %s\n", op.ID, op.Operation, op.OperationState)
-	printf(a.env.Stderr, "follow it with: gybe op watch %s\n", op.ID)
+	if running(op.OperationState) {
+		printf(a.env.Stderr, "follow it with: gybe op watch %s\n", op.ID)
+	}
 	return nil
 }
 

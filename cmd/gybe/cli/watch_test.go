@@ -172,3 +172,33 @@ func TestStatesAreColouredOnATerminalOnly(t *testing.T) {
 		require.Equal(t, tt.want, strings.Contains(stdout.String(), "\x1b[32mCOMPLETED\x1b[0m"), "%+v", tt)
 	}
 }
+
+// Long names of phases and steps do not push the states of the lines below them out of their column.
+func TestColumnsOfAWatchGrow(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	s.done.Store(true)
+	s.HandleFunc("GET /gybe/v1/vnf_lcm_op_occs/"+opID+"/progress", func(w http.ResponseWriter, _ *http.Request) {
+		const phase = "change_current_package_end"
+		_ = json.NewEncoder(w).Encode(wire.Progress{
+			Phases: []wire.Phase{{Name: phase, State: "DONE", Started: begun, Finished: begun}},
+			Steps: []wire.Step{
+				{ID: 1, Phase: phase, Name: "initialise the whole cluster", Target: "masterNode-" + opID, State: "DONE", Started: begun, Finished: begun},
+				{ID: 2, Phase: phase, Name: "wait for nodes", State: "DONE", Started: begun, Finished: begun},
+			},
+		})
+	})
+	_, out := s.run(t, "op", "watch", opID)
+	column := 0
+	for line := range strings.Lines(out) {
+		if at := strings.Index(line, "DONE"); at > 0 && column > 0 {
+			require.Equal(t, column, at, out)
+		} else if at > 0 {
+			column = at
+			if !strings.Contains(line, "initialise") {
+				column = 0 // the first line does not know of the others
+			}
+		}
+	}
+	require.Positive(t, column)
+}
