@@ -164,7 +164,7 @@ func (g *grouper) groupOf(vdu, key string) string {
 	switch {
 	case g.asked[key] || g.asked[vdu]:
 		return ""
-	case stays(g.in, key) && !g.renews(key):
+	case g.there(key) && !g.renews(key):
 		return g.held(key)
 	case declined(g.in.Patches, key):
 		return ""
@@ -181,6 +181,11 @@ func (g *grouper) decides(vdu string) int {
 		}
 	}
 	return at
+}
+
+// there says whether a key has VNFCs already. One that has values of its own counts even if not as many were found: a failure may have taken one before it.
+func (g *grouper) there(key string) bool {
+	return stays(g.in, key) || g.in.Class == Standard && valueAt(g.in.Held, []string{"VDU", key}) != nil
 }
 
 // ruled is the group that the rules have for new VNFCs of a VDU; "" for none.

@@ -212,6 +212,9 @@ func TestServerGroupThatHolds(t *testing.T) {
 		"the request says otherwise": {[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) {
 			in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{"VDU": map[string]any{"VDU1-0": map[string]any{userdata.LeafServerGroup: nil}}}}}
 		}, spread},
+		"one before it was lost": {nil, func(in *userdata.Input) {
+			in.Flavour.Placement, in.Had = []vnfd.PlacementRule{anti("a", "VDU1")}, map[string]int{"VDU1": 1, "VDU2": 1}
+		}, map[string]string{}},
 		"everything is made anew": {nil, func(in *userdata.Input) {
 			in.Flavour.Placement = []vnfd.PlacementRule{anti("a", "VDU1")}
 			in.Fresh = func(kind, _, leaf string) bool { return kind == "VDU" && leaf == userdata.LeafServerGroup }
