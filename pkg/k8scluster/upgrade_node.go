@@ -158,8 +158,7 @@ func (u *upgrade) check(ctx context.Context, s *lcm.Step) error {
 	todo := 0
 	for _, n := range u.c.nodes() {
 		for what, is := range st.versions(n) {
-			v, ok := parseVersion(is)
-			if bad := unreachable(v, u.want); !ok || bad != "" {
+			if bad := obstacle(is, u.want); bad != "" {
 				return &lcm.Error{
 					Code: lcm.CodeConflict, Title: "Version cannot be reached",
 					Detail: fmt.Sprintf("the %s of node %s is %s: %s", what, n.name, orNone(is), bad),
@@ -181,6 +180,15 @@ const checkTimes = 3
 // wait waits until the cluster is healthy.
 func (u *upgrade) wait(ctx context.Context, s *lcm.Step, limit time.Duration) error {
 	return u.await(ctx, s, limit, "the cluster is not healthy", "roll the operation back and heal the nodes that are not Ready, or mend them and retry it", u.unhealthy)
+}
+
+// obstacle says why a version cannot be reached from what a node has, as it has told; "" when it can.
+func obstacle(is string, want version) string {
+	v, ok := parseVersion(is)
+	if !ok {
+		return "nobody can tell whether " + want.String() + " can be reached from there"
+	}
+	return unreachable(v, want)
 }
 
 // unreachable says why one version cannot be reached from another; "" when it can.

@@ -86,3 +86,18 @@ func TestImagesThatAreTheSameForTheVIM(t *testing.T) {
 	inVIM := of(func(i *vnfd.SwImage) { i.File, i.ChecksumHash = "", "" })
 	require.True(t, sameImage(inVIM, inVIM))
 }
+
+// A node that does not tell its version stops an upgrade with a reason, not with an empty one.
+func TestEveryObstacleToAnUpgradeHasWords(t *testing.T) {
+	t.Parallel()
+	for is, why := range map[string]string{
+		"":        "nobody can tell whether 1.35 can be reached from there",
+		"unknown": "nobody can tell whether 1.35 can be reached from there",
+		"v1.33.2": "1.35 is 2 minor versions newer, and kubeadm goes one at a time",
+		"v1.36.1": "1.35 is older, and Kubernetes has no way back",
+		"v1.34.9": "",
+		"v1.35.0": "",
+	} {
+		require.Equal(t, why, obstacle(is, version{35, -1}), is)
+	}
+}
