@@ -87,6 +87,19 @@ func TestComplexClusterTakesItsCriticalPath(t *testing.T) {
 	})
 }
 
+// Fifty nodes are not labelled one after the other.
+func TestNodesAreLabelledAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.crowd = &crowd{want: 5, full: make(chan struct{})}
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
+		advance(t, s, c.driver, lcm.Tuning{})
+		c.built(t, s)
+	})
+	require.False(t, c.crowd.tired.Load())
+}
+
 func TestSimpleClusterIsReachedAtItsMaster(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)

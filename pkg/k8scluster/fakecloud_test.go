@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,27 @@ type cloud struct {
 	direct   bool // the API can be reached without a tunnel
 	tunnels  int
 	stuck    string // a node that never becomes Ready
+	// crowd, if set, holds every labelling up until that of all others has begun, too.
+	crowd *crowd
+}
+
+// crowd lets nobody through before all are there.
+type crowd struct {
+	want  int32
+	came  atomic.Int32
+	full  chan struct{}
+	tired atomic.Bool // somebody waited in vain
+}
+
+func (c *crowd) join() {
+	if c.came.Add(1) == c.want {
+		close(c.full)
+	}
+	select {
+	case <-c.full:
+	case <-time.After(10 * time.Second):
+		c.tired.Store(true)
+	}
 }
 
 type machine struct {
@@ -380,6 +402,9 @@ func (m *machine) Output(_ context.Context, command string, _ io.Reader, _ int) 
 
 // serve is the cluster's API.
 func (c *cloud) serve(w http.ResponseWriter, r *http.Request) {
+	if c.crowd != nil && r.Method == http.MethodPatch {
+		c.crowd.join()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")

@@ -48,12 +48,12 @@ func labelValue(name string) string {
 
 // label writes onto nodes where they run.
 func (in *installer) label(ctx context.Context, api *kubernetes.Client, nodes []node) error {
-	for _, n := range nodes {
+	return lcm.Each(ctx, in.d.o.Parallel, nodes, func(ctx context.Context, n node) error {
 		labels := n.labels()
 		if len(labels) == 0 {
-			continue
+			return nil
 		}
-		if err := in.w.Step(ctx, titleLabel, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		return in.w.Step(ctx, titleLabel, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
 			var words []string
 			for k, v := range labels {
 				words = append(words, k+"="+v)
@@ -61,9 +61,6 @@ func (in *installer) label(ctx context.Context, api *kubernetes.Client, nodes []
 			slices.Sort(words)
 			s.Detail(n.name + " " + strings.Join(words, " "))
 			return api.Label(ctx, n.name, labels)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+		})
+	})
 }

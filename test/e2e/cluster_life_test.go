@@ -2,11 +2,14 @@ package e2e_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
@@ -104,6 +107,41 @@ func TestClusterForgetsNodesWhoseMachinesAreRolledBack(t *testing.T) {
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
 	fleet.ClearFailures("")
 	require.ElementsMatch(t, names, w.members(id, 1, 2))
+	w.completed(w.terminate(id))
+	w.gone()
+}
+
+// Machines that had become nodes already when the scaling out failed are nodes no more when it is rolled back, and their pods are elsewhere.
+func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
+	t.Parallel()
+	w, fleet := withMachines(t, nil)
+	id := w.create(w.onboard(clusterSource))
+	w.completed(w.instantiate(id, w.cluster("simple")))
+	names, cfg := w.members(id, 1, 2), w.ready(id)
+	had := fleet.Snapshot()
+	op := w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2})
+	unlucky := ""
+	require.Eventually(t, func() bool {
+		for server := range fleet.Snapshot() {
+			if _, old := had[server]; !old {
+				unlucky = server
+			}
+		}
+		return unlucky != ""
+	}, 20*time.Second, time.Millisecond)
+	fleet.Fail(unlucky, machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
+	require.Contains(t, w.failed(op).Error.Detail, "the disk is full")
+	require.Eventually(t, func() bool {
+		list, err := nodes(t, cfg)
+		return err == nil && len(list) == 4
+	}, 20*time.Second, 20*time.Millisecond, "the other has joined")
+	require.NoError(t, w.api.Rollback(t.Context(), op))
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
+	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s wire.Step) bool { return s.Name == "drain node" && strings.HasSuffix(s.Detail, " is empty") }),
+		"who is Ready is drained first")
+	require.ElementsMatch(t, names, w.members(id, 1, 2))
+	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))
+	w.members(id, 1, 3)
 	w.completed(w.terminate(id))
 	w.gone()
 }
