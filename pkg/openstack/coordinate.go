@@ -35,7 +35,7 @@ type enquiry struct {
 
 // coordinated asks the coordination server, if p names one, for every VNFC of a unit whether the operation may go on, one after the other.
 func (j *job) coordinated(ctx context.Context, u unit, p *vnfcParams, back bool) error {
-	if p == nil || p.Endpoint == "" {
+	if !p.coordinates() {
 		return nil
 	}
 	for _, id := range u.vnfcs {

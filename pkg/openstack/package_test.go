@@ -344,6 +344,35 @@ func TestPackageOfSomeVDUs(t *testing.T) {
 	require.Equal(t, 2, w.updates())
 }
 
+// TestPackageThatDiffersInOneVDU: VNFCs that are the same in both packages are no work for Heat, and keep their servers and their host keys.
+func TestPackageThatDiffersInOneVDU(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		vdu2    string
+		updates int
+	}{"none": {"m1.tiny", 1}, "VDU2": {"m1.small", 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
+			all := rolling(1)
+			next := rolling(1)["pkg-1"]
+			next.model.ID, next.model.Version = "vnfd-2", "2.0"
+			next.model.Flavours[0].VDUs[1].ComputeFlavour = tt.vdu2
+			all["pkg-2"] = next
+			w.pkgs = all
+			servers := w.ids("OS::Nova::Server")
+			w.upgrade(nil)
+			w.store.op.Scope.Counts = map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}
+			w.completed()
+			require.Equal(t, "vnfd-2", w.store.instance.VnfdID)
+			require.Equal(t, "m1.tiny m1.tiny "+tt.vdu2, w.flavours())
+			require.Empty(t, differing(servers, w.ids("OS::Nova::Server")))
+			require.NotSubset(t, w.store.forgotten, w.vnfcs("VDU1"))
+			require.Equal(t, tt.updates, w.updates())
+		})
+	}
+}
+
 // TestPackageFailsHalfWay: a retry goes on with the VNFC that failed; a rollback takes back, in the opposite order, those that were changed, and no others.
 func TestPackageFailsHalfWay(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,9 @@ type vnfcParams struct {
 	Certificate string `json:"trustedCertificate"`
 }
 
+// coordinates says whether anybody is to be asked; nil asks nobody.
+func (p *vnfcParams) coordinates() bool { return p != nil && p.Endpoint != "" }
+
 // Defaults of vnfcParams.
 const (
 	coordinationTimeout = time.Hour

@@ -94,6 +94,15 @@ func (m *Mix) Holding(vdu string) []string {
 	return out
 }
 
+// Untouched says whether these top-level resources are the same to Heat in both packages: definitions, nested templates and values.
+func (m *Mix) Untouched(resources []string) bool {
+	inside, _ := m.top.Split(resources)
+	return !slices.ContainsFunc(resources, func(r string) bool { return !m.top.Same(m.oldTop, r) }) &&
+		!slices.ContainsFunc(inside, func(p []any) bool {
+			return !reflect.DeepEqual(valueAt(m.old.NFV, leaf(p)), valueAt(m.next.NFV, leaf(p)))
+		})
+}
+
 // Remade says whether the servers in these top-level resources may be others afterwards, or the same with another image: they are defined
 // differently, or one of their images differs.
 func (m *Mix) Remade(resources []string) bool {

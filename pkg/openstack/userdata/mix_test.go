@@ -82,6 +82,23 @@ func TestMix(t *testing.T) {
 	require.True(t, m.Remade([]string{"VDU2_group"}), "its image differs")
 }
 
+// TestUntouched: what is the same to Heat in both packages needs no update; the smallest difference does.
+func TestUntouched(t *testing.T) {
+	t.Parallel()
+	old, next := ends()
+	m, err := userdata.NewMix(old, next)
+	require.NoError(t, err)
+	require.False(t, m.Untouched([]string{"VDU1-0"}), "a nested template below its own differs")
+	require.False(t, m.Untouched([]string{"VDU2_group"}), "a value differs")
+	require.False(t, m.Untouched([]string{"VDU3"}), "it is in neither")
+
+	next.Files, next.NFV = old.Files, old.NFV
+	m, err = userdata.NewMix(old, next)
+	require.NoError(t, err)
+	require.True(t, m.Untouched([]string{"VDU1-0", "VDU1-1"}))
+	require.True(t, m.Untouched([]string{"VDU2_group"}))
+}
+
 // TestAsked: values that no template asks for any more keep nothing alive.
 func TestAsked(t *testing.T) {
 	t.Parallel()
