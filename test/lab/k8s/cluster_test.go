@@ -2,6 +2,7 @@ package k8s_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,7 +108,7 @@ func (w *world) scale(id string, kind sol.ScaleType, by int) {
 	if kind == sol.ScaleTypeIn {
 		title = "scale in by "
 	}
-	w.completed(title+string(rune('0'+by)), op, err)
+	w.completed(title+strconv.Itoa(by), op, err)
 	w.ready(id)
 }
 
