@@ -189,13 +189,14 @@ look`)
 	}
 	st, err = c.shell(ctx, j.RunID, look+`umask 077
 setsid --fork flock -n -o "$d/lock" bash "$d/run" >>"$d/log" 2>&1 </dev/null
-for i in 1 2 3 4 5 6 7 8 9 10; do
-  if [ -d "$d/started" ]; then break; fi
+i=0
+while [ ! -d "$d/started" ] && [ $i -lt 200 ]; do
+  i=$((i + 1))
   sleep 0.1
 done
 look`)
 	if err == nil && st.State == Absent {
-		err = &Error{Kind: KindProtocol, Op: "start job " + j.RunID, Target: c.target.String(), Err: errors.New("it did not begin within a second")}
+		err = &Error{Kind: KindProtocol, Op: "start job " + j.RunID, Target: c.target.String(), Err: errors.New("it did not begin within 20 seconds")}
 	}
 	return st, false, err
 }

@@ -62,6 +62,18 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	require.Equal(t, remote.Absent, st.State)
 }
 
+// A machine that has just booted has a lot to do: a job that begins late has begun.
+func TestJobOnABusyMachineMayBeginLate(t *testing.T) {
+	busy := filepath.Join(t.TempDir(), "busy")
+	require.NoError(t, os.WriteFile(busy, []byte(`case "$0" in */run) sleep 2 ;; esac`), 0o600))
+	t.Setenv("BASH_ENV", busy)
+	c := dial(t, newServer(t))
+	st, adopted, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: newRunID(t), Command: "exit 3"})
+	require.NoError(t, err)
+	require.False(t, adopted)
+	require.Contains(t, []remote.State{remote.Running, remote.Exited}, st.State)
+}
+
 // A node that is killed, its replacement, and a paused one that wakes up all start the same job: the machine must do it once.
 func TestJobStartedByManyRunsOnce(t *testing.T) {
 	t.Parallel()
