@@ -192,7 +192,7 @@ func (s *store) EndStep(_ context.Context, c lcm.Claim, id int64, state lcm.Step
 	}
 	r := s.step(id)
 	r.State, r.Detail, r.Error = state, detail, f
-	if state == lcm.StepOpen && detail != "" {
+	if state == lcm.StepOpen {
 		s.told = append(s.told, r.Name+" "+r.Target+": "+detail)
 	}
 	return nil

@@ -57,8 +57,6 @@ type scriptRun struct {
 	once bool
 
 	cp checkpoint
-	// said is what the step waits for, as it has been told.
-	said string
 }
 
 // follow starts the run or finds it on the node, and follows it to its end, whatever happens to connections and machines on the
@@ -101,14 +99,13 @@ func (r *scriptRun) follow(ctx context.Context) error {
 		if fatal := r.patient(err); fatal != nil {
 			return fatal
 		}
-		if why := fmt.Sprintf("waits for SSH on %s: %v", r.n.target, cause(err)); why != r.said {
-			r.said = why
+		if why := fmt.Sprintf("waits for SSH on %s: %v", r.n.target, cause(err)); why != r.s.Told() {
 			if err := errors.Join(r.s.Waits(ctx, why), r.s.Save(ctx, r.cp)); err != nil {
 				return err
 			}
 		}
 		if err := patience.wait(ctx); err != nil {
-			return err
+			return lcm.Wait(0, r.s.Told())
 		}
 	}
 }
@@ -144,9 +141,8 @@ func (r *scriptRun) attend(ctx context.Context) (remote.Status, error) {
 			return st, err
 		}
 	}
-	if r.said != "" {
-		r.said = ""
-		if err := r.s.Tell(ctx, r.n.String()+" answers"); err != nil {
+	if answers := r.n.String() + " answers"; r.s.Told() != "" && r.s.Told() != answers { // it does not wait any more
+		if err := r.s.Tell(ctx, answers); err != nil {
 			return st, err
 		}
 	}

@@ -86,6 +86,7 @@ func TestStepsSayWhatTheyWaitForWhileTheyDo(t *testing.T) {
 		all := strings.Join(s.told, "\n")
 		require.Regexp(t, `prepare node workerNode-00000022\S*: waits for SSH on ubuntu@172.24.4.22:2222: connection refused\n`+
 			`(.*\n)*prepare node workerNode-00000022\S*: worker22 \(\S+\) answers`, all)
+		require.NotRegexp(t, `prepare node workerNode-00000022\S*: \n`, all, "its words last from tick to tick")
 		require.Contains(t, all, "wait for nodes : 4 of 5 nodes are Ready; worker21: ")
 	})
 }

@@ -273,6 +273,13 @@ func TestTerminateOfNothingSaysThatThereIsNothingToTerminate(t *testing.T) {
 	require.Contains(t, lcm.AsError(err).Hint, "nothing to terminate")
 	_, err = w.do(sol.LcmOperationHeal, `{}`)
 	require.Equal(t, "instantiate it first", lcm.AsError(err).Hint)
+
+	w.VIM.Fail(boom)
+	op := w.failed(sol.LcmOperationInstantiate, string(encode(t, apitest.Params())))
+	_, err = w.Service.Steer(t.Context(), op.ID, lcm.EventFail)
+	require.NoError(t, err)
+	_, err = w.do(sol.LcmOperationTerminate, tasks[sol.LcmOperationTerminate])
+	require.Contains(t, lcm.AsError(err).Hint, "look at its leftovers")
 }
 
 // Credentials are those of the request, so a retry has no others: who only retries never gets in.

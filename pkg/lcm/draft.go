@@ -199,6 +199,9 @@ func (s *Service) decide(ctx context.Context, d *draft, i *Instance) error {
 		if err := isInstantiated(i); err != nil {
 			if d.kind == sol.LcmOperationTerminate {
 				err = err.WithHint("there is nothing to terminate; what is not needed any more can be deleted")
+				if i.HoldsResources {
+					err = err.WithHint("a failed instantiation has left something in the VIM: look at its leftovers and remove them, or instantiate it again first")
+				}
 			}
 			return err
 		}

@@ -1,6 +1,7 @@
 package lcm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,13 +135,13 @@ func (w *Work) Step(ctx context.Context, name, target string, fn func(context.Co
 	if rec.State == StepDone {
 		return nil
 	}
-	s := &Step{rec: rec, w: w}
+	s := &Step{rec: rec, w: w, told: rec.Detail}
 	err = fn(ctx, s)
 	if flushErr := s.flush(ctx); err == nil || errors.Is(flushErr, ErrFenced) {
 		err = errors.Join(err, flushErr)
 	}
 	if _, why, waiting := Waiting(ctx, err); waiting {
-		return errors.Join(err, w.journal.EndStep(context.WithoutCancel(ctx), w.claim, rec.ID, StepOpen, why, nil))
+		return errors.Join(err, w.journal.EndStep(context.WithoutCancel(ctx), w.claim, rec.ID, StepOpen, cmp.Or(why, s.told), nil))
 	}
 	if err != nil {
 		if errors.Is(err, ErrFenced) {
@@ -201,6 +202,7 @@ type Step struct {
 	rec    StepRecord
 	w      *Work
 	detail string
+	told   string // by Tell, or what an earlier tick waited for
 
 	mu      sync.Mutex
 	lines   []LogLine
@@ -262,8 +264,12 @@ func (s *Step) Logf(ctx context.Context, line string) {
 
 // Tell stores the words of a step that is under way, and stays so: whoever watches sees them now.
 func (s *Step) Tell(ctx context.Context, text string) error {
+	s.told = text
 	return s.w.journal.EndStep(ctx, s.w.claim, s.rec.ID, StepOpen, text, nil)
 }
+
+// Told is what the step says to those who watch it, also since an earlier tick.
+func (s *Step) Told() string { return s.told }
 
 // Waits tells what a step that stays under way waits for, in its log, too.
 func (s *Step) Waits(ctx context.Context, why string) error {
