@@ -120,6 +120,19 @@ func (d *Driver) Run(ctx context.Context, hook string, w *lcm.Work) error {
 	return lcm.Errorf(lcm.CodeUnprocessable, "the mgmt driver %s does nothing at %s yet", Name, hook)
 }
 
+var _ lcm.Keeper = (*Driver)(nil)
+
+// Keeps says at which hooks a cluster has to be looked after, whatever its VNFD says: packages that were made for older VNFMs know nothing of
+// rollbacks and levels, and machines must not be taken from under nodes. Only a package that asks for it is upgraded.
+func (*Driver) Keeps(hook string) bool {
+	switch hook {
+	case "scale_start", "scale_end", "scale_rollback_start", "scale_to_level_start", "scale_to_level_end", "scale_to_level_rollback_start",
+		"heal_start", "heal_end", "terminate_end":
+		return true
+	}
+	return false
+}
+
 // vimSpace makes the ids of the VIMs that instances become.
 var vimSpace = uuid.MustParse("0b6c3f0e-7a3e-4b53-9d43-5b1a3f3a6f0d")
 

@@ -30,8 +30,8 @@ func (g group) batch(member string) int {
 	return int(n)
 }
 
-// upgrade checks a change of the package: the cluster keeps its machines, and gets a version that can be reached.
-func (c *checker) upgrade(p params) {
+// upgrade checks a change of the package: the cluster keeps its machines, and, where the package upgrades it, gets a version that can be reached.
+func (c *checker) upgrade(p params, version bool) {
 	if c.Type != sol.LcmOperationChangeVnfpkg || c.Former == nil || c.Former.Flavour == nil || c.Scope == nil || c.Instance.Instantiated == nil {
 		return
 	}
@@ -44,7 +44,9 @@ func (c *checker) upgrade(p params) {
 			c.sameMachines(vdu)
 		}
 	}
-	c.reachable(p)
+	if version {
+		c.reachable(p)
+	}
 }
 
 // sameMachines refuses a package with which the machines of a VDU would come, go or be made anew.

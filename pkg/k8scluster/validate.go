@@ -30,12 +30,17 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 		return nil
 	}
 	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
+	if r.Type == sol.LcmOperationChangeVnfpkg && r.Flavour.LCM["change_current_package_end"].Name != Name {
+		c := checker{Request: r} // nobody upgrades the cluster, and it keeps its machines all the same
+		c.upgrade(p, false)
+		return lcm.Unprocessable(c.bad...)
+	}
 	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: append(bad, misspelt(r.Params)...)}
 	if err := c.check(p); err != nil {
 		return err
 	}
 	c.masters(p)
-	c.upgrade(p)
+	c.upgrade(p, true)
 	return lcm.Unprocessable(c.bad...)
 }
 

@@ -83,16 +83,16 @@ func (s *Service) askDrivers(ctx context.Context, d *draft) ([]InvalidParam, err
 	return bad, nil
 }
 
-// mgmtDrivers are the mgmt drivers of the hooks of a request's operation, each once. Another flavour concerns all that work for the present one,
-// also those without a hook there: what they have built might not outlive it.
+// mgmtDrivers are the mgmt drivers of the hooks of a request's operation, each once. Another flavour or package concerns all that work for the
+// present one, also those without a hook there: what they have built might not outlive it.
 func (s *Service) mgmtDrivers(r Request) ([]MgmtDriver, error) {
 	var impls []vnfd.Implementation
 	for _, hook := range []string{hooks[r.Type] + "_start", hooks[r.Type] + "_end"} {
-		if impl, ok := r.Flavour.LCM[hook]; ok {
+		if impl, ok := implementation(s.Mgmt, r.Flavour, hook); ok {
 			impls = append(impls, impl)
 		}
 	}
-	if r.Type == sol.LcmOperationChangeFlavour && r.Former != nil && r.Former.Flavour != nil {
+	if (r.Type == sol.LcmOperationChangeFlavour || r.Type == sol.LcmOperationChangeVnfpkg) && r.Former != nil && r.Former.Flavour != nil {
 		for _, hook := range slices.Sorted(maps.Keys(r.Former.Flavour.LCM)) {
 			impls = append(impls, r.Former.Flavour.LCM[hook])
 		}

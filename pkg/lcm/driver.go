@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -127,10 +129,34 @@ type Infras interface {
 type MgmtDriver interface {
 	// Validate checks the request's parameters for all hooks of the operation; it is pure and quick and
 	// returns a CodeUnprocessable error with a pointer (below /additionalParams) for everything that is wrong.
-	// A change of the flavour is shown to every driver of the present one, whether it has a hook there or not.
+	// A change of the flavour or of the package is shown to every driver of the present one, whether it has a hook there or not.
 	Validate(ctx context.Context, r Request) error
 	// Run is a tick of the hook, e.g. "instantiate_end"; same contract as Phase.Run.
 	Run(ctx context.Context, hook string, w *Work) error
+}
+
+// Keeper is a MgmtDriver whose work other operations would spoil if it took no part in them. Once a VNFD names it at any hook, it is called at those
+// that it keeps as well, unless the VNFD names somebody else there: packages that were made for other VNFMs do not know of all operations.
+type Keeper interface {
+	MgmtDriver
+	Keeps(hook string) bool
+}
+
+// implementation finds who is called at a hook.
+func implementation(drivers MgmtDrivers, f *vnfd.Flavour, hook string) (vnfd.Implementation, bool) {
+	if impl, ok := f.LCM[hook]; ok {
+		return impl, true
+	}
+	for _, other := range slices.Sorted(maps.Keys(f.LCM)) {
+		d, err := drivers.Driver(f.LCM[other])
+		if err != nil {
+			continue // reported where it is called
+		}
+		if k, ok := d.(Keeper); ok && k.Keeps(hook) {
+			return f.LCM[other], true
+		}
+	}
+	return vnfd.Implementation{}, false
 }
 
 // MgmtDrivers finds a mgmt driver for an LCM interface implementation.

@@ -153,7 +153,7 @@ func (p *Planner) hook(w *Work, hook string) (Phase, bool) {
 	if w.Flavour == nil {
 		return Phase{}, false
 	}
-	impl, ok := w.Flavour.LCM[hook]
+	impl, ok := implementation(p.Mgmt, w.Flavour, hook)
 	if !ok {
 		return Phase{}, false
 	}
