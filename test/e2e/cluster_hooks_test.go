@@ -25,7 +25,9 @@ func TestClusterWhosePackageKnowsFewHooksIsLookedAfter(t *testing.T) {
 	id := w.create(thisCluster)
 	w.completed(w.instantiate(id, w.cluster("simple")))
 	small := w.members(id, 1, 2)
-	level := func(id string) map[string]any { return map[string]any{"instantiationLevelId": "instantiation_level_" + id} }
+	level := func(id string) map[string]any {
+		return map[string]any{"instantiationLevelId": "instantiation_level_" + id}
+	}
 	w.completed(w.task(id, sol.LcmOperationScaleToLevel, level("2")))
 	w.members(id, 1, 4)
 	w.completed(w.task(id, sol.LcmOperationScaleToLevel, level("1")))
