@@ -350,7 +350,8 @@ func TestPackageThatDiffersInOneVDU(t *testing.T) {
 	for name, tt := range map[string]struct {
 		vdu2    string
 		updates int
-	}{"none": {"m1.tiny", 1}, "VDU2": {"m1.small", 2}} {
+		planned []string
+	}{"none": {"m1.tiny", 1, []string{}}, "VDU2": {"m1.small", 2, []string{"Nova::Server VDU2-0"}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -363,6 +364,8 @@ func TestPackageThatDiffersInOneVDU(t *testing.T) {
 			servers := w.ids("OS::Nova::Server")
 			w.upgrade(nil)
 			w.store.op.Scope.Counts = map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}
+			p := w.preview()
+			require.Equal(t, tt.planned, plannedNames(slices.Concat(p.Add, p.Remove, p.Replace, p.Change)), "the image of the package is there already")
 			w.completed()
 			require.Equal(t, "vnfd-2", w.store.instance.VnfdID)
 			require.Equal(t, "m1.tiny m1.tiny "+tt.vdu2, w.flavours())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
@@ -19,6 +20,38 @@ func changedImages(w *lcm.Work, p packageParams) []imageNode {
 		}
 		return slices.ContainsFunc(before.Flavour.VDUs, func(v vnfd.VDU) bool { return v.Name == n.node || slices.Contains(v.Storages, n.node) })
 	})
+}
+
+// haveImages puts those of the package's images into the grant that the instance has already: with them nothing is uploaded, and its servers do not
+// change because of it.
+func (j *job) haveImages(ctx context.Context) error {
+	var nodes []imageNode
+	switch j.w.Op.Type {
+	case sol.LcmOperationChangeVnfpkg:
+		p, err := packageParamsOf(j.w.Op.Params)
+		if err != nil {
+			return err
+		}
+		nodes = changedImages(j.w, p)
+	case sol.LcmOperationChangeFlavour:
+		nodes = packaged(j.w.Flavour)
+	default: // VNFCs that are there keep theirs
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	all, err := j.taggedImages(ctx)
+	if err != nil {
+		return err
+	}
+	granted := map[string]string{}
+	for _, n := range nodes {
+		if at := slices.IndexFunc(all, func(i image) bool { return i.Status == active && i.is(j.tagOf(n.image)) }); at >= 0 {
+			granted[n.node] = all[at].ID
+		}
+	}
+	j.w.Op.Grant = &lcm.Grant{Images: granted}
+	return nil
 }
 
 // pruned deletes the images of the instance that neither the stack nor the package that holds now has a use for. That one cannot be deleted is no reason

@@ -19,6 +19,9 @@ func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := j.haveImages(ctx); err != nil {
+		return nil, j.settle(err)
+	}
 	p, err := j.planOf(r)
 	if err != nil {
 		return nil, err
