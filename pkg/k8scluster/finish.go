@@ -49,6 +49,9 @@ func (in *installer) finish(ctx context.Context) error {
 
 // welcome waits until nodes are Ready and labels them.
 func (in *installer) welcome(ctx context.Context, api *kubernetes.Client, nodes []node) error {
+	if len(nodes) == 0 { // no machine is new that is a node of the cluster
+		return nil
+	}
 	if err := in.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error { return in.waitReady(ctx, s, api, nodes) }); err != nil {
 		return err
 	}

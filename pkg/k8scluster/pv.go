@@ -95,7 +95,7 @@ func (in *installer) register(ctx context.Context, api *kubernetes.Client) error
 					return "", err
 				}
 				if p := now.Status.Phase; p != corev1.VolumeAvailable && p != corev1.VolumeBound {
-					waits = append(waits, fmt.Sprintf("%s is %s %s", v.Name, p, now.Status.Message))
+					waits = append(waits, strings.TrimSpace(fmt.Sprintf("%s is %s %s", v.Name, p, now.Status.Message)))
 				}
 			}
 			return strings.Join(waits, "; "), nil
