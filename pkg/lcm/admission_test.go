@@ -285,14 +285,21 @@ func TestTerminateOfNothingSaysThatThereIsNothingToTerminate(t *testing.T) {
 // Credentials are those of the request, so a retry has no others: who only retries never gets in.
 func TestRefusedCredentialsSayThatARetryHasNoOthers(t *testing.T) {
 	t.Parallel()
-	w := running(t)
-	w.VIM.Fail(&lcm.Error{Code: lcm.CodeUpstream, Class: lcm.Auth, Title: "Login refused", Hint: "check the password"})
-	for task, ways := range map[sol.LcmOperationType]string{
-		sol.LcmOperationScale: "roll it back or mark it failed, and send another", sol.LcmOperationHeal: "mark it failed, and send another",
-	} {
-		op := w.failed(task, tasks[task])
-		require.Equal(t, "check the password; a retry of the operation logs in with the same ones: if the request has them wrong, "+ways, op.Error.Hint)
-		_, err := w.Service.Steer(t.Context(), op.ID, lcm.EventFail)
-		require.NoError(t, err)
-	}
+	w := newWorld(t)
+	refused := &lcm.Error{Code: lcm.CodeUpstream, Class: lcm.Auth, Title: "Login refused", Hint: "check the password"}
+	w.VIM.Fail(refused)
+	op := w.failed(sol.LcmOperationInstantiate, string(encode(t, apitest.Params())))
+	require.Equal(t, "check the password; a retry of the operation logs in with the same ones: if the request has them wrong, roll it back or mark it failed, and send another",
+		op.Error.Hint)
+	_, err := w.Service.Steer(t.Context(), op.ID, lcm.EventFail)
+	require.NoError(t, err)
+
+	w.VIM.Fail(nil)
+	w.instantiate()
+	w.VIM.Fail(refused)
+	op = w.failed(sol.LcmOperationScale, tasks[sol.LcmOperationScale])
+	const others = "check the password; retry and rollback log in with the same ones: if the VNF has them wrong, mark the operation failed, then modify"
+	require.Contains(t, op.Error.Hint, others)
+	op = w.steered(op, lcm.EventRollback, sol.LcmOperationStateFailedTemp)
+	require.Contains(t, op.Error.Hint, others)
 }

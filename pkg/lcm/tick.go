@@ -207,9 +207,8 @@ func (t *tick) end(ctx context.Context, ev Event, err error) (time.Duration, boo
 		return 0, false, err
 	}
 	t.op.Error = FailureOf(err, t.op.Phase)
-	if AsError(err).Class == Auth && t.op.State == sol.LcmOperationStateProcessing {
-		t.op.Error.Hint = strings.TrimPrefix(t.op.Error.Hint+"; a retry of the operation logs in with the same ones: if the request has them wrong, "+
-			waysOut(t.op, EventRetry)+", and send another", "; ")
+	if AsError(err).Class == Auth && t.op.State != sol.LcmOperationStateStarting {
+		t.op.Error.Hint = strings.TrimPrefix(t.op.Error.Hint+"; "+sameLogins(t.op), "; ")
 	}
 	t.op.Waiting = ""
 	if t.rec != nil {
@@ -253,6 +252,15 @@ func (t *tick) observe(ctx context.Context) error {
 	}
 	t.Log.InfoContext(ctx, "no inventory after the failure", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "error", err)
 	return nil
+}
+
+// sameLogins says what to do when credentials were refused: neither a retry nor a rollback has others.
+func sameLogins(op *Operation) string {
+	if op.Type == sol.LcmOperationInstantiate {
+		return "a retry of the operation logs in with the same ones: if the request has them wrong, " + waysOut(op, EventRetry) + ", and send another"
+	}
+	return "retry and rollback log in with the same ones: if the VNF has them wrong, mark the operation failed, then modify the VNF's vimConnectionInfo, " +
+		"or name other logins of nodes in the next request"
 }
 
 // halt takes the place of the phase of an operation that is to be cancelled. Before PROCESSING there is nothing to end.
