@@ -16,6 +16,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/web"
 )
 
@@ -60,6 +61,15 @@ func TestEveryPageShowsWhatItDid(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), content(t, rec), "%s: go test ./web -update, then look at the difference", name)
 	}
+}
+
+// That an instantiated VNF "may" hold something in the VIM would only make its user wonder.
+func TestOnlyWhatIsNotInstantiatedSaysWhatItMayHold(t *testing.T) {
+	t.Parallel()
+	w := sample()
+	require.Contains(t, content(t, get(t, web.Handler(w.deps()), "/ui/instances/"+cluster)), "the VIM may hold some")
+	w.instances[0].State = sol.InstantiationStateInstantiated
+	require.NotContains(t, content(t, get(t, web.Handler(w.deps()), "/ui/instances/"+cluster)), "VIM resources")
 }
 
 func TestNoPageRunsOrLoadsWhatIsNotOurs(t *testing.T) {

@@ -125,7 +125,10 @@ func (d *demo) needPostgres(ctx context.Context) error {
 
 // urls tells what is up and what to try.
 func (d *demo) urls() {
-	u := d.node.URL
+	u, bin := d.node.URL, d.bin
+	if abs, err := filepath.Abs(bin); err == nil {
+		bin = abs
+	}
 	d.say("everything is up; Ctrl-C stops it all")
 	fmt.Fprintf(d.out, `
   console           %s/ui/
@@ -134,14 +137,16 @@ func (d *demo) urls() {
   logs              %s
 
   in another terminal:
-    export GYBE_ENDPOINT=%s PATH=$PWD/%s:$PATH
+    export GYBE_ENDPOINT=%s PATH=%s:$PATH
     gybe vnf list
-`, u, u, d.stack.Sim.URL, d.dir, u, d.bin)
+`, u, u, d.stack.Sim.URL, d.dir, u, bin)
 	if d.vnf != "" {
-		fmt.Fprintf(d.out, `    gybe vnf show %s
-    gybe vnf kubeconfig %s
-    gybe vnf terminate %s --watch
-`, d.vnf, d.vnf, d.vnf)
+		fmt.Fprint(d.out, `    gybe vnf show demo
+    gybe vnf nodes demo
+    gybe vnf kubeconfig demo --file demo.kubeconfig
+    gybe vnf scale demo --in 1 --watch
+    gybe vnf terminate demo --watch
+`)
 	}
 }
 

@@ -88,7 +88,11 @@ func replaceFile(name string, raw []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
-		return err
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			err = failed.Err // the name that it tells is one that nobody has given
+		}
+		return usagef("%s cannot be written: %s", name, err)
 	}
 	_, err = f.Write(raw) // the file is 0600
 	if err = errors.Join(err, f.Close()); err == nil {
