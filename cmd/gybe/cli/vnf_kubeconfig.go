@@ -88,8 +88,7 @@ func replaceFile(name string, raw []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
-		var failed *fs.PathError
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
 			err = failed.Err // the name that it tells is one that nobody has given
 		}
 		return usagef("%s cannot be written: %s", name, err)
