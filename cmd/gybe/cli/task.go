@@ -89,8 +89,12 @@ func (a *app) request(ctx context.Context, c *client.Client, t *task, id string,
 		if err != nil {
 			return nil, err
 		}
+		name := cmp.Or(strings.TrimPrefix(t.file, "-"), "standard input")
 		if in.body, err = parseBody(raw); err != nil {
-			return nil, failWith(ExitRejected, "%s is not a JSON object: %w", cmp.Or(strings.TrimPrefix(t.file, "-"), "standard input"), err)
+			return nil, failWith(ExitRejected, "%s is not a JSON object: %w", name, err)
+		}
+		if err := in.body.misspelt(t.op); err != nil {
+			return nil, failWith(ExitRejected, "%s: %w", name, err)
 		}
 	}
 	if err := t.fill(in); err != nil {
