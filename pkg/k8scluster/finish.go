@@ -177,6 +177,10 @@ func (in *installer) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes
 		}
 		missing := missing(want, nodes)
 		if len(missing) == 0 {
+			if len(want) == 1 {
+				s.Detail(want[0].name + " is Ready")
+				return nil
+			}
 			s.Detail(fmt.Sprintf("%d nodes are Ready", len(want)))
 			return nil
 		}
