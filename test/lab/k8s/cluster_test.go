@@ -15,7 +15,6 @@ const (
 	masters = "masterNode"
 	workers = "workerNode"
 	server  = "storage_server"
-	aspect  = "workerNode_scale"
 )
 
 // TestSimple: whoever makes a small cluster wants every node in it, more of them and fewer, and a broken worker replaced.
@@ -53,6 +52,23 @@ func TestComplex(t *testing.T) {
 	old := w.kubeconfigText(id)
 	w.healAll(id)
 	require.NotEqual(t, old, w.kubeconfigText(id), "a new cluster has credentials of its own")
+	w.etcd(id)
+	w.down(id)
+}
+
+// TestOlderLayout: whoever comes with the package and the parameter files that they have, where Heat scales groups, gets the same cluster, and gets
+// back what it loses.
+func TestOlderLayout(t *testing.T) {
+	w := startOlder(t, "complex")
+	id := w.up()
+	w.etcd(id)
+	w.scale(id, sol.ScaleTypeOut, 1)
+	w.scale(id, sol.ScaleTypeIn, 1)
+	w.heal(id, w.vnfcs(id, workers)[0])
+	holder := w.holder(id)
+	w.run(hosts, "off", holder.server)
+	w.answers(id, "older layout: the API after the loss of the master with the address")
+	w.heal(id, holder)
 	w.etcd(id)
 	w.down(id)
 }
@@ -103,7 +119,7 @@ func (w *world) down(id string) {
 
 func (w *world) scale(id string, kind sol.ScaleType, by int) {
 	w.t.Helper()
-	op, err := w.api.Scale(w.t.Context(), id, sol.ScaleVnfRequest{Type: kind, AspectID: aspect, NumberOfSteps: by})
+	op, err := w.api.Scale(w.t.Context(), id, sol.ScaleVnfRequest{Type: kind, AspectID: w.workers, NumberOfSteps: by})
 	title := "scale out by "
 	if kind == sol.ScaleTypeIn {
 		title = "scale in by "

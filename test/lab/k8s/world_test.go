@@ -23,7 +23,8 @@ import (
 
 const (
 	pkgDir   = "../../../vnf-packages/kubernetes-cluster"
-	patience = 25 * time.Minute // for one operation, on two cores that run the cloud and the cluster as well
+	olderDir = "../../../vnf-packages/kubernetes-cluster-v1" // in the layout of older VNFMs
+	patience = 25 * time.Minute                              // for one operation, on two cores that run the cloud and the cluster as well
 )
 
 // world is a compiled gybe in front of the lab's OpenStack, with the sample package onboarded.
@@ -36,9 +37,26 @@ type world struct {
 	dir     string
 	kubebox string // of the version to install
 	keys    bool   // no password: Gybe makes a pair of keys
+	params  string // the package's parameter file for the flavour
+	workers string // the aspect of the workers
 }
 
 func start(t *testing.T, flavour string) *world {
+	t.Helper()
+	w := startWith(t, flavour, pkgDir)
+	w.params, w.workers = filepath.Join(pkgDir, "params", flavour+"_kubernetes_param_file_v2.json"), "workerNode_scale"
+	return w
+}
+
+// startOlder is start for the package in the older layout.
+func startOlder(t *testing.T, flavour string) *world {
+	t.Helper()
+	w := startWith(t, flavour, olderDir)
+	w.params, w.workers = filepath.Join(olderDir, "params", flavour+"_kubernetes_param_file.json"), "worker_instance"
+	return w
+}
+
+func startWith(t *testing.T, flavour, pkg string) *world {
 	t.Helper()
 	if lab == "" {
 		t.Skipf("%s names no running lab: no cluster is made by the real kubeadm; `make test-lab-k8s` does (root, Debian 12)", envLab)
@@ -68,7 +86,7 @@ func start(t *testing.T, flavour string) *world {
 	w.api, err = client.New(n.URL, nil)
 	require.NoError(t, err)
 	archive := filepath.Join(dir, "package.zip")
-	require.NoError(t, stack.BuildPackage(t.Context(), pkgDir, archive))
+	require.NoError(t, stack.BuildPackage(t.Context(), pkg, archive))
 	w.vnfd, err = stack.Onboard(t.Context(), w.api, archive)
 	require.NoError(t, err)
 	return w
@@ -77,12 +95,12 @@ func start(t *testing.T, flavour string) *world {
 // request is the sample's parameter file, for this cloud and this Kubernetes.
 func (w *world) request() json.RawMessage {
 	w.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(pkgDir, "params", w.flavour+"_kubernetes_param_file_v2.json"))
+	raw, err := os.ReadFile(w.params)
 	require.NoError(w.t, err)
 	var req sol.InstantiateVnfRequest
 	require.NoError(w.t, json.Unmarshal(raw, &req))
 	vim := req.VimConnectionInfo["vim1"]
-	vim.InterfaceInfo = sol.KeyValuePairs{"endpoint": "http://127.0.0.1:5000/v3"}
+	vim.VimID, vim.InterfaceInfo = "", sol.KeyValuePairs{"endpoint": "http://127.0.0.1:5000/v3"}
 	req.VimConnectionInfo["vim1"] = vim
 	net0 := w.openstack("network", "show", "net0", "-f", "value", "-c", "id")
 	for i := range req.ExtVirtualLinks {
@@ -93,6 +111,7 @@ func (w *world) request() json.RawMessage {
 		delete(params["master_node"].(map[string]any), "password")
 		delete(params["worker_node"].(map[string]any), "password")
 	}
+	delete(params, "proxy") // there is none here
 	params["kubernetes_version"] = strings.TrimPrefix(w.run(w.kubebox, "kubeadm", "version", "-o", "short"), "v")
 	raw, err = json.Marshal(req)
 	require.NoError(w.t, err)
