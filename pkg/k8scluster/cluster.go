@@ -34,6 +34,14 @@ type node struct {
 // String names the node for people.
 func (n node) String() string { return n.name + " (" + n.ip + ")" }
 
+// during says what was done to the node, or on it, when something failed.
+func (n node) during(doing string) string {
+	if !strings.HasSuffix(doing, " node") { // "prepare node" has the word
+		doing += " on node"
+	}
+	return doing + " " + n.name + " of VNFC " + n.vnfc
+}
+
 // cluster is what the machines shall become.
 type cluster struct {
 	masters, workers []node

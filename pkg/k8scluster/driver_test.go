@@ -271,7 +271,7 @@ func TestFailuresAreExplained(t *testing.T) {
 			name:   "script",
 			spoil:  func(c *cloud) { c.machine("workerNode22").failing["prepare"] = 1 },
 			within: time.Minute,
-			detail: []string{"prepare node on node worker22 of VNFC workerNode-00000022", "install_k8s_cluster: error: prepare: the mirror is on fire (exit status 1)"},
+			detail: []string{"prepare node worker22 of VNFC workerNode-00000022", "install_k8s_cluster: error: prepare: the mirror is on fire (exit status 1)"},
 			hint:   "retry the operation",
 		},
 		{

@@ -14,7 +14,7 @@ import (
 func nodeError(n node, doing string, err error) error {
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Node failed", Cause: err,
-		Detail: fmt.Sprintf("%s on node %s of VNFC %s at %s: %v", doing, n.name, n.vnfc, n.target, cause(err)),
+		Detail: fmt.Sprintf("%s at %s: %v", n.during(doing), n.target, cause(err)),
 	}
 	switch remote.KindOf(err) {
 	case remote.KindAuth:
@@ -53,7 +53,7 @@ func scriptError(n node, doing string, code int, words []string) error {
 	}
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Node installation failed",
-		Detail: fmt.Sprintf("%s on node %s of VNFC %s: %s", doing, n.name, n.vnfc, why),
+		Detail: fmt.Sprintf("%s: %s", n.during(doing), why),
 		Hint:   "the log of the step has the script's output; remove the cause and retry the operation, it goes on where it failed",
 	}
 	if code == tempFail {

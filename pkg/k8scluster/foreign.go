@@ -243,7 +243,7 @@ func (r *scriptRun) cutOff(ctx context.Context, st remote.Status) error {
 	}
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Node installation cut off",
-		Detail: fmt.Sprintf("%s on node %s of VNFC %s: the package's script did not come to its end: %s", r.doing, r.n.name, r.n.vnfc, how),
+		Detail: fmt.Sprintf("%s: the package's script did not come to its end: %s", r.n.during(r.doing), how),
 		Hint: "the script cannot say whether it may be run again on what it has left; retry the operation only if it may; " +
 			"a node that has joined meanwhile is left alone",
 	}

@@ -80,7 +80,7 @@ func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
 	advance(t, s, m.driver, lcm.Tuning{})
 	<-done
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-	require.Regexp(t, `node on node worker21 of VNFC workerNode-21: .*(did not come to its end|went down while the script was at work)`, s.op.Error.Detail)
+	require.Regexp(t, `install node worker21 of VNFC workerNode-21: .*(did not come to its end|went down while the script was at work)`, s.op.Error.Detail)
 	require.Equal(t, 1, m.fleet.Count("workerNode-21", "swapoff"), "not run again")
 
 	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now() // as a retry does
@@ -99,7 +99,7 @@ func TestOlderScriptIsNotRunAgainOnANodeOfTheCluster(t *testing.T) {
 	m.fleet.Fail("workerNode-22", simmachine.Failure{Command: "kubeadm join", After: true, Stderr: "the connection was lost at the end"})
 	advance(t, s, m.driver, lcm.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-	require.Contains(t, s.op.Error.Detail, "install node on node worker22 of VNFC workerNode-22: Install Failed! The node does not join.")
+	require.Contains(t, s.op.Error.Detail, "install node worker22 of VNFC workerNode-22: Install Failed! The node does not join.")
 	m.fleet.ClearFailures("")
 	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now()
 	s.op.Tries++

@@ -246,7 +246,7 @@ func (r *scriptRun) restart(ctx context.Context) error {
 		}
 		return &lcm.Error{
 			Code: lcm.CodeUpstream, Title: "Node failed",
-			Detail: fmt.Sprintf("%s on node %s of VNFC %s: the script vanished %d times before it had ended", r.doing, r.n.name, r.n.vnfc, r.cp.Try),
+			Detail: fmt.Sprintf("%s: the script vanished %d times before it had ended", r.n.during(r.doing), r.cp.Try),
 			Hint:   "the machine seems to go down again and again; look at its console log",
 		}
 	}

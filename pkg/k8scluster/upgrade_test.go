@@ -177,7 +177,7 @@ func TestMasterThatFailsToUpgradeIsTheOneThatIsRetried(t *testing.T) {
 	s := g.change("1.35", nil)
 	advance(t, s, g.driver, lcm.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-	require.Contains(t, s.op.Error.Detail, "upgrade node on node master12 of VNFC masterNode-12")
+	require.Contains(t, s.op.Error.Detail, "upgrade node master12 of VNFC masterNode-12")
 	require.Contains(t, s.op.Error.Detail, "no space left on device")
 	nodes := g.nodes()
 	require.Equal(t, "v1.35.4", nodes["master11"].Version)
