@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -12,6 +13,9 @@ import (
 
 // nodeError turns a failure of package remote into the product's error, in words about the node.
 func nodeError(n node, doing string, err error) error {
+	if exit, ok := errors.AsType[*remote.ExitError](err); ok { // kubeadm's last line says nothing
+		exit.Stderr = slices.DeleteFunc(exit.Stderr, func(line string) bool { return strings.Contains(line, "stack trace of this error") })
+	}
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Node failed", Cause: err,
 		Detail: fmt.Sprintf("%s at %s: %v", n.during(doing), n.target, cause(err)),

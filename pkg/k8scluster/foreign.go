@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/remote"
@@ -157,7 +158,7 @@ func (in *installer) foreignSecrets(ctx context.Context) (joinSecrets, error) {
 		}
 	}
 	var js joinSecrets
-	token, err := in.ask(ctx, m, "make a join token", "sudo -n kubeadm token create")
+	token, err := in.insist(ctx, m, "make a join token", "sudo -n kubeadm token create")
 	if err != nil {
 		return joinSecrets{}, err
 	}
@@ -181,7 +182,7 @@ func (in *installer) certificateKey(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := in.ask(ctx, m, "upload the certificates", "sudo -n kubeadm init phase upload-certs --upload-certs")
+	out, err := in.insist(ctx, m, "upload the certificates", "sudo -n kubeadm init phase upload-certs --upload-certs")
 	if err != nil {
 		return "", err
 	}
@@ -190,6 +191,22 @@ func (in *installer) certificateKey(ctx context.Context) (string, error) {
 		return "", lcm.Errorf(lcm.CodeUpstream, "kubeadm init phase upload-certs on node %s printed no certificate key", m.name)
 	}
 	return keys[len(keys)-1], nil
+}
+
+// insist is ask for what asks the API server in turn, which may be away for some seconds: a master was lost, the virtual address moves, a load balancer
+// reads its new configuration.
+func (in *installer) insist(ctx context.Context, n node, doing, command string) ([]byte, error) {
+	const attempts = 6 // about half a minute
+	pause := backoff{first: time.Second, longest: 8 * time.Second}
+	for attempt := 1; ; attempt++ {
+		out, err := in.ask(ctx, n, doing, command)
+		if err == nil || attempt == attempts || lcm.AsError(err).Class == lcm.Auth {
+			return out, err
+		}
+		if err := pause.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // ask runs a short command on a node for its output.

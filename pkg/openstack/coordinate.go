@@ -187,7 +187,7 @@ func (j *job) present(ctx context.Context, id string) (*vnfc, error) {
 	_, was, _ := j.before().VNFC(id)
 	index, numbered := was.Metadata["vdu_idx"].(float64)
 	member, _ := was.Metadata["parent_resource_name"].(string)
-	found := newTree(st, all).vnfcs(j.w.Flavour, vnfcIDs(j.w.Instance))
+	found := newTree(st, all).vnfcs(j.w.Flavour, j.w.Instance)
 	at := slices.IndexFunc(found, func(c vnfc) bool {
 		switch {
 		case c.vdu.Name != was.VduID:

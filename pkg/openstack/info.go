@@ -61,7 +61,7 @@ func (b *builder) vnfcsOf(f *vnfd.Flavour) []vnfc {
 			}
 		}
 	}
-	return b.seen.tree.vnfcs(both, vnfcIDs(b.w.Instance))
+	return b.seen.tree.vnfcs(both, b.w.Instance)
 }
 
 // there says whether a server counts: one that Nova does not have does only if Heat believes in it, because it can then be healed.

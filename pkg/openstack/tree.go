@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -95,7 +96,8 @@ var trailingIndex = regexp.MustCompile(`^(.+)-(\d+)$`)
 
 // vnfcs finds the VNFCs of the flavour: servers with the name of a VDU. They are sorted as scaling in takes them away: the highest index
 // first, then the youngest.
-func (t tree) vnfcs(f *vnfd.Flavour, ids map[string][]string) []vnfc {
+func (t tree) vnfcs(f *vnfd.Flavour, i *lcm.Instance) []vnfc {
+	ids, younger := vnfcIDs(i), youngerOf(i)
 	var out []vnfc
 	for i := range f.VDUs {
 		v := &f.VDUs[i]
@@ -108,7 +110,7 @@ func (t tree) vnfcs(f *vnfd.Flavour, ids map[string][]string) []vnfc {
 				of = append(of, c)
 			}
 		}
-		age(of)
+		age(of, younger)
 		for k := range of {
 			c := &of[k]
 			c.id = v.Name + "-" + c.server.PhysicalID
@@ -122,12 +124,27 @@ func (t tree) vnfcs(f *vnfd.Flavour, ids map[string][]string) []vnfc {
 		if a.numbered && b.numbered && a.index != b.index {
 			return b.index - a.index
 		}
-		if c := b.server.created().Compare(a.server.created()); c != 0 {
-			return c
-		}
-		return strings.Compare(a.server.PhysicalID, b.server.PhysicalID)
+		return younger(a.server, b.server)
 	})
 	return out
+}
+
+// youngerOf compares servers, the younger first. Heat tells their age in seconds; of those that are of one second, new ones are younger than those that
+// the instance had, which keep their order.
+func youngerOf(i *lcm.Instance) func(a, b resource) int {
+	known := map[string]int{}
+	if i.Instantiated != nil {
+		for at, c := range i.Instantiated.VnfcInfo {
+			if _, r, ok := i.VNFC(c.ID); ok {
+				known[r.ComputeResource.ResourceID] = at + 1
+			}
+		}
+	}
+	return func(a, b resource) int {
+		return cmp.Or(
+			b.created().Compare(a.created()), cmp.Compare(known[a.PhysicalID], known[b.PhysicalID]), strings.Compare(a.PhysicalID, b.PhysicalID),
+		)
+	}
 }
 
 func (t tree) vnfcOf(v *vnfd.VDU, r resource) (vnfc, bool) {
@@ -144,13 +161,8 @@ func (t tree) vnfcOf(v *vnfd.VDU, r resource) (vnfc, bool) {
 }
 
 // age numbers VNFCs without an index of their own, the oldest first.
-func age(of []vnfc) {
-	slices.SortStableFunc(of, func(a, b vnfc) int {
-		if c := a.server.created().Compare(b.server.created()); c != 0 {
-			return c
-		}
-		return strings.Compare(a.server.PhysicalID, b.server.PhysicalID)
-	})
+func age(of []vnfc, younger func(a, b resource) int) {
+	slices.SortStableFunc(of, func(a, b vnfc) int { return younger(b.server, a.server) })
 	n := 0
 	for i := range of {
 		if !of[i].numbered {
