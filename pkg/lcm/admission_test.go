@@ -5,8 +5,10 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -183,29 +185,28 @@ func TestOfManyScaleOutsAtOnceExactlyOneIsAccepted(t *testing.T) {
 func TestTheScopeIsDecidedOnTheInstanceAsItIs(t *testing.T) {
 	t.Parallel()
 	w := running(t)
-	var mu sync.Mutex
-	accepted, refused := 0, 0
+	var accepted, refused atomic.Int32
 	var wg sync.WaitGroup
 	for range 4 {
-		wg.Go(func() {
-			for range 6 {
+		wg.Go(func() { // until there is no level left
+			for t.Context().Err() == nil {
 				op, err := w.do(sol.LcmOperationScale, tasks[sol.LcmOperationScale])
 				if err == nil {
+					accepted.Add(1)
 					w.Work(t, op.ID)
+					continue
 				}
-				mu.Lock()
-				if err == nil {
-					accepted++
-				} else if lcm.AsError(err).Code == lcm.CodeUnprocessable {
-					refused++
+				if code := lcm.AsError(err).Code; code != lcm.CodeConflict { // another operation is under way
+					assert.Equal(t, lcm.CodeUnprocessable, code, "%v", err)
+					refused.Add(1)
+					return
 				}
-				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	require.Equal(t, 2, accepted, "from level 1 to the highest, 3")
-	require.Positive(t, refused)
+	require.EqualValues(t, 2, accepted.Load(), "from level 1 to the highest, 3")
+	require.EqualValues(t, 4, refused.Load())
 	require.Equal(t, 3, w.level("workers"))
 	require.Len(t, w.vnfcs("workerNode"), 4)
 }
