@@ -32,7 +32,9 @@ class Driver(labvirt.Driver):
         if address is None:
             LOG.warning('server %s has no address: no host is made for it', instance.uuid)
             return
-        data = yaml.safe_load(base64.b64decode(instance.user_data)) if instance.user_data else None
+        # Heat's default user data has many parts, none of which is for a host like these.
+        text = base64.b64decode(instance.user_data or '')
+        data = yaml.safe_load(text) if text.startswith(b'#cloud-config') else None
         keys = (data.get('ssh_authorized_keys') or []) if isinstance(data, dict) else []
         hosts('add', instance.uuid, address, *filter(None, keys))
         for disk in (block_device_info or {}).get('block_device_mapping') or []:
