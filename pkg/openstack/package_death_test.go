@@ -113,3 +113,52 @@ func TestPackageThatGrewWithDeaths(t *testing.T) {
 		})
 	}
 }
+
+// TestPackageThatDiffersInOneVDUWithDeaths: VNFCs that need no update of their own are neither lost nor touched, forth and back.
+func TestPackageThatDiffersInOneVDUWithDeaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tens of upgrades")
+	}
+	t.Parallel()
+	for _, rollback := range []bool{false, true} {
+		for name, plan := range map[string]func(*world, int){
+			"before a write":        func(w *world, n int) { w.store.dieAt = n },
+			"after a change's call": func(w *world, n int) { w.dieAtChange, w.dieAfterCall = n, true },
+		} {
+			t.Run(fmt.Sprintf("%s/rollback %t", name, rollback), func(t *testing.T) {
+				t.Parallel()
+				for n := 1; ; n++ {
+					cloud := simcloud.StartTest(t, simcloud.Options{})
+					w := newRolling(t, cloud)
+					before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
+					if rollback {
+						cloud.AddFault(simcloud.Fault{
+							Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU2", Action: "update", Reason: "no valid host was found", Count: 1,
+						})
+					}
+					w.upgradeVDU2("m1.small")
+					if rollback {
+						w.failed()
+						w.reset()
+						w.steer(lcm.EventRollback)
+					}
+					plan(w, n)
+					if rollback {
+						require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+						require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
+						require.Equal(t, "m1.tiny m1.tiny m1.tiny", w.flavours())
+					} else {
+						w.completed()
+						require.Equal(t, "m1.tiny m1.tiny m1.small", w.flavours())
+					}
+					require.Empty(t, differing(servers, w.ids("OS::Nova::Server")))
+					require.NotSubset(t, w.store.forgotten, w.vnfcs("VDU1"))
+					if w.deaths == 0 {
+						require.Greater(t, n, 1)
+						return
+					}
+				}
+			})
+		}
+	}
+}

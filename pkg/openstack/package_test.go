@@ -344,6 +344,19 @@ func TestPackageOfSomeVDUs(t *testing.T) {
 	require.Equal(t, 2, w.updates())
 }
 
+// upgradeVDU2 changes to a package in which VDU2 may have another flavour, and all else is the same.
+func (w *world) upgradeVDU2(flavour string) {
+	w.t.Helper()
+	all := rolling(1)
+	next := rolling(1)["pkg-1"]
+	next.model.ID, next.model.Version = "vnfd-2", "2.0"
+	next.model.Flavours[0].VDUs[1].ComputeFlavour = flavour
+	all["pkg-2"] = next
+	w.pkgs = all
+	w.upgrade(nil)
+	w.store.op.Scope.Counts = map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}
+}
+
 // TestPackageThatDiffersInOneVDU: VNFCs that are the same in both packages are no work for Heat, and keep their servers and their host keys.
 func TestPackageThatDiffersInOneVDU(t *testing.T) {
 	t.Parallel()
@@ -355,15 +368,8 @@ func TestPackageThatDiffersInOneVDU(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
-			all := rolling(1)
-			next := rolling(1)["pkg-1"]
-			next.model.ID, next.model.Version = "vnfd-2", "2.0"
-			next.model.Flavours[0].VDUs[1].ComputeFlavour = tt.vdu2
-			all["pkg-2"] = next
-			w.pkgs = all
 			servers := w.ids("OS::Nova::Server")
-			w.upgrade(nil)
-			w.store.op.Scope.Counts = map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}
+			w.upgradeVDU2(tt.vdu2)
 			p := w.preview()
 			require.Equal(t, tt.planned, plannedNames(slices.Concat(p.Add, p.Remove, p.Replace, p.Change)), "the image of the package is there already")
 			w.completed()

@@ -110,11 +110,11 @@ func (j *job) stackUpdated(ctx context.Context, target string, want wanted, befo
 				return err
 			}
 		}
-		if !retried && !sent {
-			e.Twice = true
-		}
-		if err := s.Save(ctx, e); err != nil {
-			return err
+		if again := !retried && !sent; !again || !e.Twice {
+			e.Twice = again
+			if err := s.Save(ctx, e); err != nil {
+				return err
+			}
 		}
 		return j.update(ctx, st, e, want, before)
 	})
