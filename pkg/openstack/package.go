@@ -11,8 +11,9 @@ import (
 
 // A change of package is a rolling update: unit by unit the stack becomes what the new package says, one update of Heat each, and after each the
 // coordination server is asked whether to go on; a last update brings what belongs to no unit. A rollback goes back through the units in the
-// opposite order. A unit that is the same in both packages, and about which nobody is asked, needs no update of its own. The units are the VNFCs: the VDUs in the order of vdu_params (or of the VNFD), the VNFCs of a VDU in that of vnfcInfo, the
-// highest index first. VNFCs that share a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
+// opposite order. A unit that is the same in both packages, and about which nobody is asked, needs no update of its own. The units are the
+// VNFCs: the VDUs in the order of vdu_params (or of the VNFD), the VNFCs of a VDU in that of vnfcInfo, the highest index first. VNFCs that share
+// a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
 
 // changePackage brings the instance to the new package.
 func (j *job) changePackage(ctx context.Context) error {

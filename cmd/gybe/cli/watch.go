@@ -72,7 +72,7 @@ func (a *app) follow(ctx context.Context, c *client.Client, w *watch, id string)
 		op, err = a.untilRest(ctx, c, v, id)
 		if ctx.Err() != nil {
 			printf(a.env.Stderr, "the operation goes on; follow it with: gybe op watch %s\n", id)
-			return ctx.Err()
+			return &toldError{ctx.Err()}
 		}
 		if err != nil {
 			return err
