@@ -130,6 +130,107 @@ func TestScalingPolicy(t *testing.T) {
 	c.same("and is lost", 2, len(s.members()))
 	r = c.call(http.MethodGet, "heat", s.path()+"/resources/OUT", nil)
 	c.like("a policy shows where to signal it", `/stacks/`+s.name+`/`+s.id+`/resources/OUT/signal$`, r.str("resource", "attributes", "signal_url"))
+
+	// What follows a signal is told by the group's own stack, and an update that says the same size finds nothing to do.
+	two := s.members()
+	signal("OUT")
+	grows(3)
+	three, members := s.resources(), s.members()
+	s.update(obj{"parameters": obj{"n": 3}}, "UPDATE_COMPLETE")
+	c.same("an update to the size that a signal has made touches no member", idsOf(three, members), idsOf(s.resources(), s.members()))
+	require.Equal(t, http.StatusOK, s.mark(three["G/"+members[1]], members[1]).status)
+	signal("OUT")
+	c.eventually("the group has changed", func() bool { return s.resources()["G/"+members[1]].id != three["G/"+members[1]].id && group() == "UPDATE_COMPLETE" })
+	c.same("a signal does not count a failed member: one more is none more, and it is made anew", members, s.members())
+	young := slices.DeleteFunc(slices.Clone(members), func(m string) bool { return slices.Contains(two, m) })
+	require.Len(t, young, 1)
+	if c.sim == nil {
+		c.idle(1500 * time.Millisecond)
+	}
+	require.Equal(t, http.StatusOK, s.mark(three["G/"+young[0]], young[0]).status)
+	signal("IN")
+	grows(1)
+	c.fact("one fewer are two fewer, the failed one among them", !slices.Contains(s.members(), young[0]), s.members(), young)
+}
+
+const signalled = hot + `
+parameters:
+  n: {type: number, default: 0}
+  fail: {type: boolean, default: true}
+  wait: {type: number, default: 0}
+resources:
+  G:
+    type: OS::Heat::AutoScalingGroup
+    properties:
+      min_size: 0
+      max_size: 4
+      desired_capacity: {get_param: n}
+      resource: {type: member.yaml, properties: {fail: {get_param: fail}, wait: {get_param: wait}}}
+  OUT: {type: OS::Heat::ScalingPolicy, properties: {scaling_adjustment: 1, adjustment_type: change_in_capacity, auto_scaling_group_id: {get_resource: G}}}
+  RARE: {type: OS::Heat::ScalingPolicy, properties: {scaling_adjustment: 1, adjustment_type: change_in_capacity, auto_scaling_group_id: {get_resource: G}, cooldown: 60}}
+`
+
+const signalledMember = hot + `
+parameters: {fail: {type: boolean}, wait: {type: number}}
+resources:
+  R: {type: OS::Heat::TestResource, properties: {fail: {get_param: fail}, action_wait_secs: {create: {get_param: wait}}}}
+  Q: {type: OS::Heat::TestResource, depends_on: R}
+`
+
+func TestSignalsThatFail(t *testing.T) {
+	t.Parallel()
+	c := connectWith(t, "signals that fail", quick)
+	s := c.create("signals", obj{"template": signalled, "files": obj{"member.yaml": signalledMember}}, "CREATE_COMPLETE")
+	group := func(part string) string {
+		return c.call(http.MethodGet, "heat", s.resources()["G"].nestedPath, nil).str("stack", part)
+	}
+	signal := func(name string, want string) {
+		t.Helper()
+		c.answers("a signal is answered 200", http.StatusOK, c.call(http.MethodPost, "heat", s.path()+"/resources/"+name+"/signal", nil))
+		if want != "" {
+			c.eventually("the group is "+want, func() bool { return group("stack_status") == want })
+			if c.sim == nil {
+				c.idle(1500 * time.Millisecond)
+			}
+		}
+	}
+	signal("OUT", "UPDATE_FAILED")
+	c.same("a member that cannot be made fails the group's stack, counts as a member, and leaves the top stack as it was",
+		[]any{1, "CREATE_FAILED", "CREATE_COMPLETE"}, []any{len(s.members()), s.resources()["G/"+s.members()[0]].status, s.status()})
+	c.like("the group's stack says why", `^Resource CREATE failed: ValueError: resources\.[a-z0-9]{12}\.resources\.R: Test Resource failed `, group("stack_status_reason"))
+	s.update(obj{"parameters": obj{"n": 1}}, "UPDATE_FAILED")
+	s.update(obj{"parameters": obj{"n": 1, "fail": false}}, "UPDATE_COMPLETE")
+	c.same("an update to that size makes it anew", []any{1, true}, []any{len(s.members()), strings.HasSuffix(s.resources()["G/"+s.members()[0]].status, "E_COMPLETE")})
+
+	s.update(obj{"parameters": obj{"n": 1, "wait": 4}}, "UPDATE_COMPLETE")
+	signal("OUT", "UPDATE_IN_PROGRESS")
+	c.eventually("the member is being made", func() bool {
+		return slices.ContainsFunc(s.members(), func(m string) bool { return s.resources()[m+"/R"].status == "CREATE_IN_PROGRESS" })
+	})
+	c.answers("the group's stack can be told to stop", http.StatusOK, c.call(http.MethodPost, "heat", s.resources()["G"].nestedPath+"/actions", obj{"cancel_without_rollback": nil}))
+	c.eventually("it stops", func() bool { return group("stack_status") == "UPDATE_FAILED" })
+	c.same("it says that it was cancelled, and the top stack is as it was", []string{"Stack UPDATE cancelled", "UPDATE_COMPLETE"}, []string{group("stack_status_reason"), s.status()})
+	c.eventually("nothing is under way", s.quiet)
+	s.update(obj{"parameters": obj{"n": 2, "wait": 0}}, "UPDATE_COMPLETE")
+	c.same("an update to the size makes what is missing", 2, len(s.members()))
+
+	if c.sim == nil {
+		c.idle(1500 * time.Millisecond)
+	}
+	signal("RARE", "UPDATE_COMPLETE")
+	c.eventually("the signal is obeyed", func() bool { return len(s.members()) == 3 })
+	signal("OUT", "")
+	c.idle(c.moment())
+	c.same("in the cooldown of a policy its group ignores signals, also those of other policies", 3, len(s.members()))
+}
+
+// idsOf are the physical ids of members and of what is in them.
+func idsOf(all map[string]resource, members []string) []string {
+	var out []string
+	for _, m := range members {
+		out = append(out, all["G/"+m].id, all[m+"/X"].id, all[m+"/CP"].id)
+	}
+	return out
 }
 
 // moment is how long the cloud needs for something that may, or should not, happen.

@@ -255,7 +255,10 @@ func (s *Service) Signal(r *Resource) error {
 		if child.Status == statusProgress || g.Status == statusProgress || s.world.Now().Before(g.quiet) {
 			return nil // lost, and nobody is told
 		}
-		now := len(child.resources)
+		now := 0 // those that have failed do not count, but go first
+		for _, m := range child.resources {
+			now += 1 - btoi(m.Status == statusFailed)
+		}
 		size := adjusted(r.props, now)
 		size = min(max(size, g.props.number("min_size", 0)), g.props.number("max_size", size))
 		if size == now {
