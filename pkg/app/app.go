@@ -21,6 +21,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/engine"
 	"github.com/gybe-nfv/gybe/pkg/grant"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/script"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/pkg/telemetry"
@@ -55,6 +56,7 @@ type App struct {
 	feed     *store.Feed
 	packages *vnfpkg.Service
 	engine   *engine.Engine
+	scripts  *script.Runner // nil when scripts of packages are not run
 	drivers  *drivers
 	service  *lcm.Service
 
@@ -83,6 +85,11 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	ring, err := secret.LoadOrCreate(cfg.SecretKeyFile())
 	if err != nil {
 		return nil, fmt.Errorf("secrets.key_file: %w", err)
+	}
+	if set := cfg.Scripts; set.Python != "" {
+		if a.scripts, err = script.New(ctx, script.Options{Python: set.Python, Sandbox: set.Sandbox, Log: a.log}); err != nil {
+			return nil, err
+		}
 	}
 	if err := a.openListeners(ctx); err != nil {
 		return nil, err
@@ -245,6 +252,10 @@ func (a *App) Close() {
 	if a.drivers != nil {
 		a.drivers.close()
 		a.drivers = nil
+	}
+	if a.scripts != nil {
+		a.scripts.Close()
+		a.scripts = nil
 	}
 	if a.content != nil {
 		_ = a.content.Close() // a directory handle

@@ -52,6 +52,9 @@ func cloudConfig(a *App) openstack.Config {
 		ZoneRetries: set.ZoneRetries, CloudsFile: set.CloudsFile, PublicURL: a.publicURL, NodeAlive: alive(a.store),
 		Observe: a.metrics.VimRequest,
 	}
+	if a.scripts != nil {
+		c.Scripts = a.scripts
+	}
 	if set.NoRoom != "" {
 		c.NoRoom = regexp.MustCompile(set.NoRoom) // the configuration is valid
 	}

@@ -30,6 +30,7 @@ type Config struct {
 	Grant     Grant     `yaml:"grant" envPrefix:"GRANT_"`
 	OpenStack OpenStack `yaml:"openstack" envPrefix:"OPENSTACK_"`
 	SSH       SSH       `yaml:"ssh" envPrefix:"SSH_"`
+	Scripts   Scripts   `yaml:"scripts" envPrefix:"SCRIPTS_"`
 }
 
 // Log says what is logged and how.
@@ -123,6 +124,20 @@ const (
 	HostKeyInsecure = "insecure" // any key is accepted
 )
 
+// Values of Scripts.Sandbox.
+const (
+	SandboxBwrap = "bwrap" // bubblewrap
+	SandboxNone  = "none"  // no confinement
+)
+
+// Scripts says whether Python scripts of packages are run on this node, and how. All nodes of one database need the same.
+type Scripts struct {
+	// Python is the path or name of the interpreter. Empty means that scripts are not run.
+	Python string `yaml:"python" env:"PYTHON"`
+	// Sandbox is bwrap, or none for scripts that may do what the user that they run as may.
+	Sandbox string `yaml:"sandbox" env:"SANDBOX"`
+}
+
 // Default returns the configuration of a node for which nothing is set.
 func Default() Config {
 	return Config{
@@ -146,5 +161,6 @@ func Default() Config {
 		SSH: SSH{
 			Port: 22, ConnectTimeout: 10 * time.Second, CommandTimeout: time.Minute, HostKeyPolicy: HostKeyPin,
 		},
+		Scripts: Scripts{Sandbox: SandboxBwrap},
 	}
 }

@@ -47,7 +47,7 @@ limits:
 `)
 	cfg, _, err := config.Load(config.Source{
 		File: path,
-		Env:  []string{"GYBE_SSH_PORT=2", "GYBE_LISTEN=10.0.0.2:2", "GYBE_GRANT_ZONES=b,c", "GYBE_LIMITS_BODY=2MiB"},
+		Env:  []string{"GYBE_SSH_PORT=2", "GYBE_LISTEN=10.0.0.2:2", "GYBE_GRANT_ZONES=b,c", "GYBE_LIMITS_BODY=2MiB", "GYBE_SCRIPTS_PYTHON=python3", "GYBE_SCRIPTS_SANDBOX=none"},
 		Set:  []string{"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "engine.tick_budget=3s"},
 	})
 	require.NoError(t, err)
@@ -60,6 +60,7 @@ limits:
 	require.Equal(t, config.Size(1_000_000_000), cfg.Limits.PackageSize)
 	require.Equal(t, 3*time.Second, cfg.Engine.TickBudget)
 	require.Empty(t, cfg.DebugListen)
+	require.Equal(t, config.Scripts{Python: "python3", Sandbox: config.SandboxNone}, cfg.Scripts)
 
 	cfg, _, err = config.Load(config.Source{File: path, Set: []string{"grant.zones=x,y", "node_id=123"}})
 	require.NoError(t, err)
@@ -104,12 +105,12 @@ func TestMistakesAreErrors(t *testing.T) {
 			name: "everything at once",
 			set: []string{
 				"listen=nowhere", "public_url=ftp://x", "debug_listen=0.0.0.0:1", "data_dir=", "node_id=a b", "log.level=loud",
-				"log.format=xml", "tls.cert_file=x", "ssh.port=0", "ssh.host_key_policy=maybe", "engine.max_workers=0",
+				"log.format=xml", "tls.cert_file=x", "ssh.port=0", "ssh.host_key_policy=maybe", "scripts.sandbox=chroot", "engine.max_workers=0",
 				"deadlines.default=1ms", "limits.body=1", "database_url=",
 			},
 			want: []string{
 				"database_url:", "listen:", "public_url:", "debug_listen:", "data_dir:", "node_id:", "log.level:", "log.format:",
-				"tls.key_file:", "ssh.port:", "ssh.host_key_policy:", "engine.max_workers:", "deadlines.default:", "limits.body:",
+				"tls.key_file:", "ssh.port:", "ssh.host_key_policy:", "scripts.sandbox:", "engine.max_workers:", "deadlines.default:", "limits.body:",
 			},
 		},
 		{name: "public URL with a query", set: []string{"public_url=http://h/?a=b"}, want: []string{"public_url:"}},

@@ -131,6 +131,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	oneOf(wrong, "ssh.host_key_policy", c.SSH.HostKeyPolicy, HostKeyPin, HostKeyInsecure)
+	oneOf(wrong, "scripts.sandbox", c.Scripts.Sandbox, SandboxBwrap, SandboxNone)
 	return errors.Join(bad...)
 }
 

@@ -33,7 +33,8 @@ type enquiry struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// coordinated asks the coordination server, if p names one, for every VNFC of a unit whether the operation may go on, one after the other.
+// coordinated finds out for every VNFC of a unit, one after the other, whether the operation may go on: by the package's script if the request
+// names one and scripts are run here, otherwise from the coordination server that p names, if any.
 func (j *job) coordinated(ctx context.Context, u unit, p *vnfcParams, back bool) error {
 	if !p.coordinates() {
 		return nil
@@ -43,7 +44,12 @@ func (j *job) coordinated(ctx context.Context, u unit, p *vnfcParams, back bool)
 		if len(u.vnfcs) > 1 {
 			target = id
 		}
-		err := j.w.Step(ctx, "coordinate", target, func(ctx context.Context, s *lcm.Step) error { return j.coordinate(ctx, s, u, id, p, back) })
+		err := j.w.Step(ctx, "coordinate", target, func(ctx context.Context, s *lcm.Step) error {
+			if p.script != "" && (j.cfg.Scripts != nil || p.Endpoint == "") {
+				return j.runScript(ctx, s, u, id, p, back)
+			}
+			return j.coordinate(ctx, s, u, id, p, back)
+		})
 		if err != nil {
 			return err
 		}
@@ -116,17 +122,23 @@ func (j *job) ask(ctx context.Context, client *coordination.Client, cp enquiry, 
 	}
 	op := j.w.Op
 	input, _ := lcm.MergePatch(map[string]any{"vnfcInstanceIds": []any{is.id}, "isRollback": back}, map[string]any(p.Input)).(map[string]any)
+	return client.Begin(ctx, j.coordinationRequest(p, input), fmt.Sprintf("%s/%d/%s/%d", op.ID, op.Run, is.vduKey(), cp.Round))
+}
+
+// coordinationRequest is LcmCoordRequest of the operation.
+func (j *job) coordinationRequest(p *vnfcParams, input sol.KeyValuePairs) coordination.Request {
+	op := j.w.Op
 	action := p.Action
 	if action == "" {
 		action = defaultAction
 	}
-	return client.Begin(ctx, coordination.Request{
+	return coordination.Request{
 		VnfInstanceID: op.InstanceID, VnfLcmOpOccID: op.ID, LcmOperationType: op.Type, CoordinationActionName: action, InputParams: input,
 		Links: coordination.Links{
 			VnfLcmOpOcc: sol.Link{Href: j.cfg.PublicURL + "/vnflcm/v2/vnf_lcm_op_occs/" + op.ID},
 			VnfInstance: sol.Link{Href: j.cfg.PublicURL + "/vnflcm/v2/vnf_instances/" + op.InstanceID},
 		},
-	}, fmt.Sprintf("%s/%d/%s/%d", op.ID, op.Run, is.vduKey(), cp.Round))
+	}
 }
 
 // answered decides on an answer and keeps what has to be kept.

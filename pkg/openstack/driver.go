@@ -37,6 +37,8 @@ type Config struct {
 	PublicURL string
 	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. "" allows none.
 	CloudsFile string
+	// Scripts runs the coordination scripts of packages; nil = they are not run.
+	Scripts ScriptRunner
 	// Observe is told of every call, for metrics; may be nil.
 	Observe Observe
 	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be nil.

@@ -24,6 +24,9 @@ func (d *Driver) Halt(ctx context.Context, w *lcm.Work, mode sol.CancelModeType)
 		if err := j.uploadsHalted(ctx, mode); err != nil {
 			return err
 		}
+		if err := j.scriptsHalted(mode); err != nil {
+			return err
+		}
 		if err := j.stackHalted(ctx, s, mode); err != nil {
 			return err
 		}

@@ -288,7 +288,7 @@ func (d *Driver) badPackage(r lcm.Request) ([]lcm.InvalidParam, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // whoever assembles the stack reports it
 	}
-	bad := p.check()
+	bad := p.check(r, d.cfg.Scripts != nil)
 	g, err := d.goalOf(planned(r))
 	if err != nil {
 		return bad, nil //nolint:nilerr // likewise

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +22,8 @@ import (
 type packageParams struct {
 	// VDUs are those whose VNFCs are changed, in this order; nil means all, in the order of the VNFD.
 	VDUs []vduParams `json:"vdu_params"`
-	// CoordinateNew and CoordinateOld name Python scripts of the package, which are not run.
+	// CoordinateNew and CoordinateOld name Python scripts of the packages that are run, where the operator wants it, for each VNFC that has been
+	// changed, or changed back.
 	CoordinateNew string `json:"lcm-operation-coordinate-new-vnf"`
 	CoordinateOld string `json:"lcm-operation-coordinate-old-vnf"`
 }
@@ -33,9 +36,11 @@ type vduParams struct {
 	Old *vnfcParams `json:"old_vnfc_param"`
 }
 
-// vnfcParams says whom to ask when a VNFC has been changed, before the next one is.
+// vnfcParams says whom to ask when a VNFC has been changed, before the next one is. A script gets them as they are in the request, with
+// members that are not here.
 type vnfcParams struct {
-	// CP is the connection point or floating address of the VNFC whose address takes the place of a host that Endpoint lacks.
+	// CP is the connection point or floating address of the VNFC whose address takes the place of a host that Endpoint lacks, and is told to a
+	// script.
 	CP string `json:"cp_name"`
 	// Endpoint is the coordination server's URL. Where it has no host, or {ip}, the address of CP is meant.
 	Endpoint       string             `json:"endpoint"`
@@ -48,10 +53,13 @@ type vnfcParams struct {
 	Input sol.KeyValuePairs `json:"inputParams"`
 	// Certificate is what the server's certificate is trusted by, beside the system's authorities (PEM).
 	Certificate string `json:"trustedCertificate"`
+
+	// script is the one that the request names for these parameters; "" for none.
+	script string
 }
 
-// coordinates says whether anybody is to be asked; nil asks nobody.
-func (p *vnfcParams) coordinates() bool { return p != nil && p.Endpoint != "" }
+// coordinates says whether anybody is to be asked, or a script to be run; nil asks nobody.
+func (p *vnfcParams) coordinates() bool { return p != nil && (p.Endpoint != "" || p.script != "") }
 
 // Defaults of vnfcParams.
 const (
@@ -76,7 +84,16 @@ func packageParamsOf(raw json.RawMessage) (packageParams, error) {
 	if err != nil {
 		return packageParams{}, lcm.Errorf(lcm.CodeInvalid, "the request cannot be decoded: %w", err)
 	}
-	return req.AdditionalParams, nil
+	p := req.AdditionalParams
+	for _, v := range p.VDUs {
+		if v.New != nil {
+			v.New.script = p.CoordinateNew
+		}
+		if v.Old != nil {
+			v.Old.script = p.CoordinateOld
+		}
+	}
+	return p, nil
 }
 
 // targets lists the VDUs to change, in order.
@@ -99,18 +116,45 @@ func (p packageParams) targeted(f *vnfd.Flavour, node string) bool {
 	})
 }
 
-// check finds what is wrong with the parameters; the domain has looked at the names of the VDUs.
-func (p packageParams) check() []lcm.InvalidParam {
+// coordinationScript is a script of a request: the member that names it, the one of vdu_params that it is given, and the package that has to
+// have it.
+type coordinationScript struct {
+	member, param, script string
+	pkg                   fs.FS
+}
+
+func (p packageParams) scripts(r lcm.Request) []coordinationScript {
+	var former fs.FS
+	if r.Former != nil {
+		former = r.Former.Package
+	}
+	return []coordinationScript{
+		{"lcm-operation-coordinate-new-vnf", "new_vnfc_param", p.CoordinateNew, r.Package},
+		{"lcm-operation-coordinate-old-vnf", "old_vnfc_param", p.CoordinateOld, former},
+	}
+}
+
+// check finds what is wrong with the parameters; the domain has looked at the names of the VDUs. run says whether scripts are run.
+func (p packageParams) check(r lcm.Request, run bool) []lcm.InvalidParam {
 	const at = "/additionalParams/"
 	var bad []lcm.InvalidParam
 	report := func(pointer, format string, args ...any) {
 		bad = append(bad, lcm.InvalidParam{Pointer: at + pointer, Detail: fmt.Sprintf(format, args...)})
 	}
-	if p.VDUs == nil {
-		for member, script := range map[string]string{"lcm-operation-coordinate-new-vnf": p.CoordinateNew, "lcm-operation-coordinate-old-vnf": p.CoordinateOld} {
-			if script != "" {
-				report(member, "the Python script is not run; give vdu_params with the endpoint of the coordination server instead")
+	told := false
+	for _, c := range p.scripts(r) {
+		switch {
+		case c.script == "":
+		case run:
+			if why := missingScript(c.pkg, c.script); why != "" {
+				report(c.member, "%s", why)
 			}
+			if p.VDUs == nil && !told {
+				told = true
+				report("vdu_params", "is missing: the script %s is run for each VNFC with the %s of its VDU, which has to have cp_name", c.script, c.param)
+			}
+		case p.VDUs == nil:
+			report(c.member, "the Python script is not run; give vdu_params with the endpoint of the coordination server instead, or have the operator switch scripts on (scripts.python)")
 		}
 	}
 	seen := map[string]bool{}
@@ -120,37 +164,65 @@ func (p packageParams) check() []lcm.InvalidParam {
 			report(where+"vdu_id", "%s is listed twice", v.VDU)
 		}
 		seen[v.VDU] = true
-		bad = append(bad, v.New.check(at+where+"new_vnfc_param", p.CoordinateNew)...)
-		bad = append(bad, v.Old.check(at+where+"old_vnfc_param", p.CoordinateOld)...)
+		bad = append(bad, v.New.check(at+where+"new_vnfc_param", p.CoordinateNew, run)...)
+		bad = append(bad, v.Old.check(at+where+"old_vnfc_param", p.CoordinateOld, run)...)
 	}
 	return bad
 }
 
+// missingScript says why a package cannot give a script; "" when it can.
+func missingScript(pkg fs.FS, script string) string {
+	name := path.Clean(script)
+	if !fs.ValidPath(name) || name == "." {
+		return fmt.Sprintf("%s is not a path within the package", script)
+	}
+	if pkg == nil {
+		return ""
+	}
+	if info, err := fs.Stat(pkg, name); err != nil || !info.Mode().IsRegular() {
+		return "the package has no script " + name
+	}
+	return ""
+}
+
 // check finds what is wrong with the parameters at pointer; script is the one that the request names for them.
-func (p *vnfcParams) check(pointer, script string) []lcm.InvalidParam {
+func (p *vnfcParams) check(pointer, script string, run bool) []lcm.InvalidParam {
 	var bad []lcm.InvalidParam
 	report := func(member, format string, args ...any) {
-		bad = append(bad, lcm.InvalidParam{Pointer: pointer + "/" + member, Detail: fmt.Sprintf(format, args...)})
+		bad = append(bad, lcm.InvalidParam{Pointer: pointer + member, Detail: fmt.Sprintf(format, args...)})
+	}
+	if script != "" && run {
+		if p == nil {
+			report("", "is missing: the script %s needs it, with cp_name", script)
+			return bad
+		}
+		if p.CP == "" {
+			report("/cp_name", "is missing: the script %s is told the address of the VNFC", script)
+		}
+		if _, err := p.timeout(); err != nil {
+			report("/timeout", "%v", err)
+		}
+		return bad // the rest is the script's to judge
 	}
 	if p == nil || p.Endpoint == "" {
 		if script != "" {
-			report("endpoint", "is missing: the Python script %s is not run; the coordination server that it would ask is asked directly (SOL002 clause 10)", script)
+			report("/endpoint", "is missing: the Python script %s is not run; the coordination server that it would ask is asked directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)", script)
 		}
 		return bad
 	}
 	if u, err := url.Parse(strings.ReplaceAll(p.Endpoint, ipPlaceholder, "192.0.2.1")); err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		report("endpoint", "is not an http or https URL")
+		report("/endpoint", "is not an http or https URL")
 	} else if p.needsAddress() && p.CP == "" {
-		report("cp_name", "is missing: the endpoint needs the address of the VNFC")
+		report("/cp_name", "is missing: the endpoint needs the address of the VNFC")
 	}
 	if _, err := p.timeout(); err != nil {
-		report("timeout", "%v", err)
+		report("/timeout", "%v", err)
 	}
 	if p.Authentication != nil {
 		bad = append(bad, p.Authentication.Check(pointer+"/authentication")...)
 	}
 	if p.Certificate != "" && !validPEM([]byte(p.Certificate)) {
-		report("trustedCertificate", "is not a certificate in PEM form")
+		report("/trustedCertificate", "is not a certificate in PEM form")
 	}
 	return bad
 }

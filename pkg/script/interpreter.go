@@ -1,0 +1,63 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// interpreter is what a Python says about itself.
+type interpreter struct {
+	path string
+	// dirs are where it and its modules are; the last interpreter of a chain of virtual environments included.
+	dirs []string
+}
+
+// about makes an interpreter tell.
+const about = `import json, sys
+print(json.dumps([list(sys.version_info[:2]), sys.executable, [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]]))`
+
+// look asks an interpreter about itself.
+func look(ctx context.Context, name string) (interpreter, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return interpreter{}, fmt.Errorf("there is no interpreter %s: %w", name, err)
+	}
+	cmd := exec.CommandContext(ctx, path, "-I", "-c", about) //nolint:gosec // the operator's choice
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return interpreter{}, fmt.Errorf("%s does not run: %w: %s", path, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	var version []int
+	var i interpreter
+	if err := json.Unmarshal(out, &[]any{&version, &i.path, &i.dirs}); err != nil || len(version) != 2 {
+		return interpreter{}, fmt.Errorf("%s is no Python: %q", path, out)
+	}
+	if slices.Compare(version, []int{3, 8}) < 0 {
+		return interpreter{}, fmt.Errorf("%s is Python %d.%d; 3.8 is the oldest that can be used", path, version[0], version[1])
+	}
+	slices.Sort(i.dirs)
+	i.dirs = slices.Compact(i.dirs)
+	if !filepath.IsAbs(i.path) || slices.Contains(i.dirs, "/") || slices.ContainsFunc(i.dirs, func(d string) bool { return !filepath.IsAbs(d) }) {
+		return interpreter{}, errors.New(path + " does not say where it is installed")
+	}
+	return i, nil
+}
+
+// searchPath is PATH of scripts.
+func (i interpreter) searchPath() string {
+	const usual = "/usr/local/bin:/usr/bin:/bin"
+	dir := filepath.Dir(i.path)
+	if slices.Contains(strings.Split(usual, ":"), dir) {
+		return usual
+	}
+	return dir + ":" + usual
+}

@@ -1,0 +1,192 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// The limits of a script and everything that it starts, by the names of setrlimit: one file's size, one process's memory, and in a sandbox,
+// where nobody else's are counted, the number of processes and threads. There are no core dumps.
+const (
+	limitFile      = 256 << 20
+	limitMemory    = 2 << 30
+	limitProcesses = 512
+)
+
+// lastWords is how long the output of a script that is over is waited for: whoever has left the process group can hold it open.
+const lastWords = 5 * time.Second
+
+// task is what start.py is told on standard input.
+type task struct {
+	Package string         `json:"package"`
+	Script  string         `json:"script"`
+	Limits  map[string]int `json:"limits"`
+	Input   any            `json:"input"`
+
+	input any // Input as the script sees it
+	raw   []byte
+}
+
+// task makes the order for one run.
+func (r *Runner) task(dir *workdir, name string, input any) (task, error) {
+	t := task{Package: dir.path(packageDir), Script: name, Input: input, Limits: map[string]int{"CORE": 0, "FSIZE": limitFile, "AS": limitMemory}}
+	if r.opts.Sandbox == Bwrap {
+		t.Package, t.Limits["NPROC"] = sandboxPackage, limitProcesses
+	}
+	var err error
+	if t.raw, err = json.Marshal(t); err != nil {
+		return t, fmt.Errorf("encode the input of a script: %w", err)
+	}
+	var back task
+	dec := json.NewDecoder(bytes.NewReader(t.raw))
+	dec.UseNumber()
+	if err := dec.Decode(&back); err != nil {
+		return t, fmt.Errorf("decode the input of a script: %w", err)
+	}
+	t.input = back.Input
+	return t, nil
+}
+
+// command is the process of a run: nothing of our environment, and as an ordinary user.
+func (r *Runner) command(dir *workdir, t task) func(context.Context) *exec.Cmd {
+	home, starter := dir.path(homeDir), dir.path(starterFile)
+	var argv []string
+	if r.opts.Sandbox == Bwrap {
+		home, starter = "/tmp", sandboxStarter
+		argv = r.bwrap.argv(r.python, dir)
+	}
+	// -I: nothing but the standard paths; -u: lines as they are written; -B: no files beside the modules.
+	argv = append(argv, r.python.path, "-I", "-u", "-B", starter)
+	return func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // the operator's interpreter, our own arguments
+		cmd.Dir = "/"
+		cmd.Env = []string{"PATH=" + r.python.searchPath(), "LANG=C.UTF-8", "HOME=" + home, "TMPDIR=" + home}
+		cmd.Stdin = bytes.NewReader(t.raw)
+		cmd.SysProcAttr = attributes()
+		cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+		cmd.WaitDelay = lastWords
+		return cmd
+	}
+}
+
+// run is one script under way, or just over.
+type run struct {
+	script  string
+	started time.Time
+	timeout time.Duration
+	cancel  context.CancelCauseFunc
+	abandon *time.Timer
+	out     *output
+
+	done chan struct{}
+	err  error // valid when done is closed
+}
+
+func (n *run) over() bool {
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// execute runs the process to its end, and everything that it has started.
+func (n *run) execute(ctx context.Context, command func(context.Context) *exec.Cmd, t task) error {
+	// A child dies with the thread that started it (PR_SET_PDEATHSIG): this thread must not do so before the end.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ctx, cancel := context.WithTimeoutCause(ctx, n.timeout, context.DeadlineExceeded)
+	defer cancel()
+	cmd := command(ctx)
+	read := make(chan struct{}, 2)
+	var ends []*os.File
+	pipe := func(into io.Writer) (*os.File, error) {
+		from, to, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		ends = append(ends, from)
+		go func() {
+			_, _ = io.Copy(into, from) // until all who can write are gone, or the deadline
+			_ = from.Close()
+			read <- struct{}{}
+		}()
+		return to, nil
+	}
+	stdout, err := pipe(n.out.stdout)
+	if err != nil {
+		return n.notStarted(err)
+	}
+	stderr, err := pipe(n.out.stderr)
+	if err != nil {
+		_ = stdout.Close()
+		<-read
+		return n.notStarted(err)
+	}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	started := cmd.Start()
+	_, _ = stdout.Close(), stderr.Close() // the child has its own
+	if started == nil {
+		err = cmd.Wait()
+		_ = killGroup(cmd.Process.Pid) // what it has left behind; nothing, as a rule
+	}
+	for _, e := range ends {
+		_ = e.SetReadDeadline(time.Now().Add(lastWords)) // pipes can
+	}
+	for range ends {
+		<-read
+	}
+	n.out.end()
+	switch cause := context.Cause(ctx); {
+	case started != nil:
+		return n.notStarted(started)
+	case err == nil:
+		return nil
+	case errors.Is(cause, errStopped):
+		return errStopped
+	case cause != nil:
+		return n.late()
+	}
+	return n.failed(err)
+}
+
+func (n *run) notStarted(err error) error {
+	return lcm.Errorf(lcm.CodeUnavailable, "the script %s cannot be started: %w", n.script, err).AsTransient()
+}
+
+func (n *run) late() error {
+	return lcm.Errorf(lcm.CodeTimeout, "%s", n.withWords(fmt.Sprintf("the script %s has not ended within %s", n.script, n.timeout)))
+}
+
+// missing finds what an import did not find.
+var missing = regexp.MustCompile(`ModuleNotFoundError: No module named '([^']+)'`)
+
+// failed explains an exit status that is not 0, or a signal.
+func (n *run) failed(err error) error {
+	how := err.Error()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		how = exit.ProcessState.String()
+	}
+	e := lcm.Errorf(lcm.CodeUpstream, "%s", n.withWords(fmt.Sprintf("the script %s ended with %s", n.script, how)))
+	if m := missing.FindStringSubmatch(n.out.words()); m != nil {
+		return e.WithHint(fmt.Sprintf("the interpreter of scripts.python lacks the module %s: install it there, then retry the operation", m[1]))
+	}
+	return e
+}
+
+func (n *run) withWords(text string) string {
+	return strings.TrimSuffix(text+": "+n.out.words(), ": ")
+}

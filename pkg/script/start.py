@@ -1,0 +1,55 @@
+"""Runs one script of a VNF package as its interpreter would: python3 <package>/<script>, with a pickle of the input on standard input.
+
+Standard library only, Python 3.8 or newer. What to do comes as JSON on standard input: {"package", "script", "limits", "input"}.
+"""
+
+import json
+import os
+import pickle
+import resource
+import runpy
+import sys
+import traceback
+
+
+def limit(limits):
+    """Lower the limits of this process and of all that it starts; what is lower already stays."""
+    for name, value in limits.items():
+        kind = getattr(resource, "RLIMIT_" + name)
+        hard = resource.getrlimit(kind)[1]
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def feed(data):
+    """Put data in the place of standard input, for Python and below it. It is never on a disk."""
+    fd = os.memfd_create("input")
+    with open(fd, "wb", closefd=False) as f:
+        f.write(data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    os.dup2(fd, 0)
+    os.close(fd)
+    sys.stdin = open(0, closefd=False)
+
+
+def main():
+    task = json.load(sys.stdin.buffer)
+    limit(task["limits"])
+    feed(pickle.dumps(task["input"]))
+    path = os.path.join(task["package"], task["script"])
+    sys.argv = [path]
+    sys.path.insert(0, os.path.dirname(path))
+    os.chdir(task["package"])
+    task.clear()
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except Exception as e:  # as the interpreter shows it, without our own frames
+        frames = e.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename != path:
+            frames = frames.tb_next
+        traceback.print_exception(type(e), e, frames)
+        sys.exit(1)
+
+
+main()

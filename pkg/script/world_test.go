@@ -1,0 +1,89 @@
+package script_test
+
+import (
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/script"
+)
+
+// python is the interpreter of the tests: the system's, because others may be where only root looks.
+const python = "/usr/bin/python3"
+
+// options make a runner that unpacks into a directory of the test. They skip the test where there is no interpreter or no sandbox.
+func options(t *testing.T, sandbox string) script.Options {
+	t.Helper()
+	if _, err := os.Stat(python); err != nil {
+		t.Skipf("NOT RUN: scripts of packages are not tested here, because there is no %s (apt-get install python3)", python)
+	}
+	if _, err := exec.LookPath("bwrap"); sandbox == script.Bwrap && err != nil {
+		t.Skip("NOT RUN: scripts of packages are not tested in their sandbox here, because there is no bwrap (apt-get install bubblewrap)")
+	}
+	dir, err := os.MkdirTemp("", "gybe-test-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755)) // scripts of a Gybe that runs as root are nobody's
+	t.Cleanup(func() {
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left, "every run removes its directory")
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	return script.Options{Python: python, Sandbox: sandbox, Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+}
+
+func start(t *testing.T, opts script.Options) *script.Runner {
+	t.Helper()
+	r, err := script.New(t.Context(), opts)
+	if err != nil && opts.Sandbox == script.Bwrap && strings.Contains(err.Error(), "bwrap: ") && os.Getenv("GYBE_TEST_SANDBOX") == "" {
+		t.Skipf("NOT RUN: scripts of packages are not tested in their sandbox here: this machine allows none: %v", err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// both runs a test with each sandbox.
+func both(t *testing.T, test func(t *testing.T, r *script.Runner)) {
+	t.Helper()
+	for _, sandbox := range []string{script.Bwrap, script.None} {
+		t.Run(sandbox, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t, options(t, sandbox)))
+		})
+	}
+}
+
+// pack is a package with one script.
+func pack(text string) fstest.MapFS {
+	return fstest.MapFS{"Scripts/x.py": {Data: []byte(text)}}
+}
+
+const limit = time.Minute
+
+// run runs a script to its end.
+func run(t *testing.T, r *script.Runner, text string, input any) ([]string, error) {
+	t.Helper()
+	require.NoError(t, r.Start(t.Context(), t.Name(), pack(text), "./Scripts/x.py", input, limit))
+	return outcome(t, r, t.Name())
+}
+
+// outcome waits for the end of a run.
+func outcome(t *testing.T, r *script.Runner, key string) (lines []string, err error) {
+	t.Helper()
+	known, over, err := r.Follow(t.Context(), key, limit, func(l string) { lines = append(lines, l) })
+	require.True(t, known)
+	require.True(t, over)
+	r.Stop(key)
+	if err != nil {
+		require.IsType(t, &lcm.Error{}, err)
+	}
+	return lines, err
+}
