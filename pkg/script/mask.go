@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -37,11 +38,13 @@ func newMasks(secrets []string) masks {
 		}
 	}
 	for _, s := range secrets {
-		quoted, _ := json.Marshal(s)
 		add(base64.StdEncoding.EncodeToString([]byte(s)))
 		add(url.QueryEscape(s))
 		add(url.PathEscape(s))
-		add(strings.Trim(string(quoted), `"`))
+		add(strings.ReplaceAll(url.PathEscape(s), "%2F", "/"))
+		for _, quoted := range []string{strconv.Quote(s), strconv.QuoteToASCII(s)} { // as JSON has it
+			add(quoted[1 : len(quoted)-1])
+		}
 		for l := range strings.Lines(s) { // as the output is read
 			add(strings.TrimRight(l, "\r\n"))
 		}
