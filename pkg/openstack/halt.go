@@ -92,7 +92,16 @@ func (j *job) stackHalted(ctx context.Context, s *lcm.Step, mode sol.CancelModeT
 		}
 	}
 	elapsed := now.Sub(cp.Since)
+	signals, busy, err := j.signalledGroups(ctx, st)
+	if err != nil {
+		return err
+	}
+	if busy != nil { // such a group is changed while the stack around it is at rest
+		st = busy
+	}
 	switch {
+	case signals && !st.inProgress() && elapsed < restBetween:
+		return lcm.Wait(restBetween, "looking whether Heat obeys a signal")
 	case !st.inProgress():
 		s.Detail("stack " + st.ref() + " is " + st.Status)
 		if !cp.Asked {

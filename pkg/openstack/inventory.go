@@ -87,6 +87,7 @@ func (j *job) look(ctx context.Context, g goal) (*sight, error) {
 		func(ctx context.Context) error {
 			all, err := j.listResources(ctx, st)
 			out.tree = newTree(st, all)
+			out.tree.oldestFirst = j.signalledVDUs(g)
 			return early(err)
 		},
 		func(ctx context.Context) (err error) {

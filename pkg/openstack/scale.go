@@ -17,6 +17,13 @@ func (j *job) scale(ctx context.Context) error {
 			return err
 		}
 	}
+	g, err := j.goalOf(j.w)
+	if err != nil {
+		return err
+	}
+	if err := j.signalled(ctx, g, removed(j.w)); err != nil {
+		return err
+	}
 	return j.resized(ctx, j.goalOf, removed(j.w))
 }
 

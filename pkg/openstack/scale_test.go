@@ -76,10 +76,24 @@ var kinds = []kind{
 		w.store.instance.Params = params
 	}, func(n int) map[string]int { return map[string]int{"masterNode": 1, "workerNode": n} }},
 	{"groups", "VDU1", func(w *world) { w.grouped(groupTop) }, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
+	{"groups with policies", "VDU1", func(w *world) { w.grouped(signalledTop) }, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
 	{"groups of a fixed size", "VDU1", func(w *world) {
-		w.grouped(strings.Replace(groupTop, "{ get_param: [ nfv, VDU, VDU1, desired_capacity ] }", "1", 1))
+		w.grouped(fixedTop)
 	}, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
 }
+
+// fixedTop is groupTop with a group whose size no parameter decides, signalledTop has policies for it.
+var (
+	fixedTop     = strings.Replace(groupTop, "{ get_param: [ nfv, VDU, VDU1, desired_capacity ] }", "1", 1)
+	signalledTop = fixedTop + `
+  VDU1_scale_out:
+    type: OS::Heat::ScalingPolicy
+    properties: { auto_scaling_group_id: { get_resource: VDU1_group }, adjustment_type: change_in_capacity, scaling_adjustment: 1 }
+  VDU1_scale_in:
+    type: OS::Heat::ScalingPolicy
+    properties: { auto_scaling_group_id: { get_resource: VDU1_group }, adjustment_type: change_in_capacity, scaling_adjustment: -1 }
+`
+)
 
 // groupPackage is a package for DefaultUserData, with this template for two VNFCs in a group.
 func groupPackage(top string) onePackage {
@@ -225,7 +239,7 @@ func TestScaleInSparesTheSick(t *testing.T) {
 // too much is taken away.
 func TestScaleSurvivesDeath(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds[:2] {
+	for _, k := range kinds[:3] {
 		for place, die := range map[string]func(w *world, n int, after bool){
 			"call":  func(w *world, n int, after bool) { w.dieAtCall, w.dieAfterCall = n, after },
 			"write": func(w *world, n int, after bool) { w.store.dieAt, w.store.dieAfter = n, after },
@@ -234,6 +248,7 @@ func TestScaleSurvivesDeath(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s, done %t", k.name, place, after), func(t *testing.T) {
 					t.Parallel()
 					w := running(t, simcloud.StartTest(t, simcloud.Options{}), k)
+					w.clock, w.retry.InlineWait = fastClock{time.Now()}, time.Millisecond
 					others := w.liveServers()
 					deaths := 0
 					for n, alive := 1, 0; alive < 2; n++ {
@@ -278,7 +293,7 @@ func TestScaleInABadMinute(t *testing.T) {
 		"tokens expire at the update":     {Kind: fault.ExpireTokens, Service: "heat", Method: "PATCH", Count: 1},
 		"a proxy answers in HTML":         {Kind: fault.HTML, Service: "heat", Count: 2},
 	} {
-		for _, k := range kinds[:2] {
+		for _, k := range kinds[:3] {
 			t.Run(name+", "+k.name, func(t *testing.T) {
 				t.Parallel()
 				w := running(t, simcloud.StartTest(t, simcloud.Options{}), k)

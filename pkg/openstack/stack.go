@@ -55,6 +55,18 @@ func (j *job) listStacks(ctx context.Context, what string, q url.Values) ([]stac
 	return out.Stacks, err
 }
 
+// readStack reads a stack that the list of stacks does not show, because it is nested in another. The error is CodeNotFound when it is not there.
+func (j *job) readStack(ctx context.Context, s stack) (*stack, error) {
+	var out struct {
+		Stack stack `json:"stack"`
+	}
+	err := j.do(ctx, call{
+		what: "read stack " + s.Name, service: heat, method: http.MethodGet,
+		path: "/stacks/" + segment(s.Name) + "/" + segment(s.ID) + "?resolve_outputs=false", out: &out,
+	})
+	return &out.Stack, err
+}
+
 // body is what Heat is given to create or update a stack. The tags say whose it is: the instance's, changed last by which operation, with
 // which of its updates.
 func (j *job) body(st *userdata.Stack, token string) map[string]any {
@@ -136,8 +148,13 @@ func (j *job) listResources(ctx context.Context, s *stack) ([]resource, error) {
 }
 
 // owner is the stack that the resource is in.
-func (r resource) owner() stack {
-	at := slices.IndexFunc(r.Links, func(l link) bool { return l.Rel == "stack" })
+func (r resource) owner() stack { return r.linked("stack") }
+
+// nested is the stack that the resource stands for; its zero value when it stands for none.
+func (r resource) nested() stack { return r.linked("nested") }
+
+func (r resource) linked(rel string) stack {
+	at := slices.IndexFunc(r.Links, func(l link) bool { return l.Rel == rel })
 	if at < 0 {
 		return stack{}
 	}

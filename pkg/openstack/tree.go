@@ -20,6 +20,8 @@ type tree struct {
 	byID map[string]resource // by physical id
 	in   map[string][]resource
 	top  string // id of the top stack
+	// oldestFirst are the VDUs of which scaling in takes away the oldest VNFC, because Heat chooses.
+	oldestFirst map[string]bool
 }
 
 func newTree(top *stack, all []resource) tree {
@@ -95,7 +97,7 @@ func (r resource) created() time.Time {
 var trailingIndex = regexp.MustCompile(`^(.+)-(\d+)$`)
 
 // vnfcs finds the VNFCs of the flavour: servers with the name of a VDU. They are sorted as scaling in takes them away: the highest index
-// first, then the youngest.
+// first, then the youngest, or the oldest where Heat chooses.
 func (t tree) vnfcs(f *vnfd.Flavour, i *lcm.Instance) []vnfc {
 	ids, younger := vnfcIDs(i), youngerOf(i)
 	var out []vnfc
@@ -126,7 +128,25 @@ func (t tree) vnfcs(f *vnfd.Flavour, i *lcm.Instance) []vnfc {
 		}
 		return younger(a.server, b.server)
 	})
+	for vdu := range t.oldestFirst {
+		t.inHeatsOrder(out, vdu)
+	}
 	return out
+}
+
+// inHeatsOrder sorts the VNFCs of a VDU, in the places that they have among the others, as Heat takes members of a group away.
+func (t tree) inHeatsOrder(all []vnfc, vdu string) {
+	var of []vnfc
+	var places []int
+	for at, c := range all {
+		if c.vdu.Name == vdu && !c.numbered {
+			of, places = append(of, c), append(places, at)
+		}
+	}
+	slices.SortStableFunc(of, func(a, b vnfc) int { return firstToGo(a.parent, b.parent) })
+	for n, at := range places {
+		all[at] = of[n]
+	}
 }
 
 // youngerOf compares servers, the younger first. Heat tells their age in seconds; of those that are of one second, new ones are younger than those that
