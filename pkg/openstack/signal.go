@@ -95,7 +95,7 @@ func (j *job) signal(ctx context.Context, s *lcm.Step, p hot.Policy, size int, r
 	now := j.w.Clock.Now()
 	since := now.Sub(cp.Since)
 	has := fmt.Sprintf("group %s has %d of %d members", p.Group, len(members), size)
-	why := ""
+	var why string
 	switch {
 	case top.inProgress() || group.inProgress():
 		if cp.Sent == 0 || since < j.cfg.StackTimeout+overrun {
