@@ -17,7 +17,7 @@ import (
 // refused are the pointers, with their texts, for which the driver refuses a request on the instance.
 func (w *world) refused(t *testing.T, typ sol.LcmOperationType, to string, params map[string]any) map[string]string {
 	t.Helper()
-	d := openstack.New(openstack.Config{}, slog.New(slog.DiscardHandler))
+	d := openstack.New(openstack.Config{Scripts: w.cfg.Scripts}, slog.New(slog.DiscardHandler))
 	defer d.Close()
 	raw, err := json.Marshal(params)
 	require.NoError(t, err)
@@ -61,12 +61,12 @@ func TestPackageChangeIsRefused(t *testing.T) {
 			"authentication": map[string]any{"authType": []any{"BASIC"}, "paramsBasic": map[string]any{"userName": "u", "password": "p"}},
 		})}, map[string]string{}},
 		"a script": {map[string]any{"lcm-operation-coordinate-new-vnf": "./Scripts/c.py"}, map[string]string{
-			"/additionalParams/lcm-operation-coordinate-new-vnf": "is not run",
+			"/additionalParams/lcm-operation-coordinate-new-vnf": "have the operator switch scripts on (scripts.python)",
 		}},
 		"a script and SSH": {map[string]any{
 			"lcm-operation-coordinate-new-vnf": "./Scripts/c.py", "lcm-operation-coordinate-old-vnf": "./Scripts/d.py",
 			"vdu_params": vdu(map[string]any{"cp_name": "VDU1_CP1", "username": "u", "password": "p"}),
-		}, map[string]string{at + "endpoint": "./Scripts/c.py is not run", "/additionalParams/vdu_params/0/old_vnfc_param/endpoint": "./Scripts/d.py is not run"}},
+		}, map[string]string{at + "endpoint": "./Scripts/c.py is not run", "/additionalParams/vdu_params/0/old_vnfc_param/endpoint": "./Scripts/d.py is not run; the coordination server that it would ask is asked directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)"}},
 		"an endpoint that is none":   {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "ftp://em"})}, map[string]string{at + "endpoint": "http"}},
 		"nobody to ask":              {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http://{ip}/"})}, map[string]string{at + "cp_name": "address of the VNFC"}},
 		"no host":                    {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http:///x"})}, map[string]string{at + "cp_name": "address of the VNFC"}},
@@ -89,6 +89,65 @@ func TestPackageChangeIsRefused(t *testing.T) {
 		"of another type": {map[string]any{"vdu_params": vdu("em")}, map[string]string{"/additionalParams/vdu_params/new_vnfc_param": "string"}},
 		"another class": {map[string]any{"lcm-operation-user-data": "x", "lcm-operation-user-data-class": "DefaultUserData"}, map[string]string{
 			"/additionalParams/lcm-operation-user-data-class": "made with StandardUserData",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := w.refused(t, sol.LcmOperationChangeVnfpkg, "pkg-2", map[string]any{"vnfdId": "vnfd-2", "additionalParams": tt.params})
+			require.Len(t, got, len(tt.want), "%v", got)
+			for pointer, text := range tt.want {
+				require.Contains(t, got[pointer], text, pointer)
+			}
+		})
+	}
+}
+
+// TestPackageScriptIsRefused: where scripts are run, a script that cannot be is refused before anything is touched, with the member to correct.
+func TestPackageScriptIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
+	w.cfg.Scripts = struct{ openstack.ScriptRunner }{} // nothing is run at the admission
+	all := rolling(1)
+	for id, name := range map[string]string{"pkg-1": "Scripts/old.py", "pkg-2": "Scripts/new.py"} {
+		files, _ := all[id].files.(fstest.MapFS)
+		files[name] = &fstest.MapFile{Data: []byte("pass")}
+	}
+	w.pkgs = all
+	const (
+		coordinateNew, coordinateOld = "lcm-operation-coordinate-new-vnf", "lcm-operation-coordinate-old-vnf"
+		first                        = "/additionalParams/vdu_params/0/"
+	)
+	both := func(param any) []any {
+		return []any{map[string]any{"vdu_id": "VDU1", "new_vnfc_param": param, "old_vnfc_param": param}}
+	}
+	forward := func(param any) []any { return []any{map[string]any{"vdu_id": "VDU1", "new_vnfc_param": param}} }
+	good := map[string]any{"cp_name": "VDU1_CP1", "timeout": 30, "anything": []any{1}, "endpoint": "of another kind", "trustedCertificate": "too"}
+	for name, tt := range map[string]struct {
+		params map[string]any
+		want   map[string]string
+	}{
+		"both":                         {map[string]any{coordinateNew: "./Scripts/new.py", coordinateOld: "Scripts/old.py", "vdu_params": both(good)}, map[string]string{}},
+		"only forward":                 {map[string]any{coordinateNew: "./Scripts/new.py", "vdu_params": forward(good)}, map[string]string{}},
+		"no script asks the server":    {map[string]any{"vdu_params": both(map[string]any{"endpoint": "https://em"})}, map[string]string{}},
+		"no script and a wrong server": {map[string]any{"vdu_params": forward(map[string]any{"endpoint": "ftp://em"})}, map[string]string{first + "new_vnfc_param/endpoint": "http"}},
+		"in the other package": {map[string]any{coordinateNew: "Scripts/old.py", coordinateOld: "Scripts/new.py", "vdu_params": both(good)}, map[string]string{
+			"/additionalParams/" + coordinateNew: "the package has no script Scripts/old.py", "/additionalParams/" + coordinateOld: "the package has no script Scripts/new.py",
+		}},
+		"a folder":     {map[string]any{coordinateNew: "Scripts", "vdu_params": forward(good)}, map[string]string{"/additionalParams/" + coordinateNew: "no script"}},
+		"outside":      {map[string]any{coordinateNew: "../new.py", "vdu_params": forward(good)}, map[string]string{"/additionalParams/" + coordinateNew: "not a path within the package"}},
+		"from the top": {map[string]any{coordinateNew: "/Scripts/new.py", "vdu_params": forward(good)}, map[string]string{"/additionalParams/" + coordinateNew: "not a path within the package"}},
+		"nobody to run it for": {map[string]any{coordinateNew: "Scripts/new.py", coordinateOld: "Scripts/old.py"}, map[string]string{
+			"/additionalParams/vdu_params": "is missing: the script Scripts/new.py is run for each VNFC",
+		}},
+		"nothing to tell it": {
+			map[string]any{coordinateNew: "Scripts/new.py", coordinateOld: "Scripts/old.py", "vdu_params": forward(good)},
+			map[string]string{first + "old_vnfc_param": "is missing: the script Scripts/old.py needs it"},
+		},
+		"no address": {map[string]any{coordinateNew: "Scripts/new.py", "vdu_params": both(map[string]any{"username": "u"})}, map[string]string{
+			first + "new_vnfc_param/cp_name": "the script Scripts/new.py is told the address",
+		}},
+		"no time": {map[string]any{coordinateNew: "Scripts/new.py", "vdu_params": both(map[string]any{"cp_name": "VDU1_CP1", "timeout": "soon"})}, map[string]string{
+			first + "new_vnfc_param/timeout": "seconds",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,16 +100,18 @@ func (t tap) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // world is one instance, its operations, and the nodes that work on them one after another.
 type world struct {
-	t      testing.TB
-	cloud  *simcloud.Cloud
-	pkg    onePackage
-	pkgs   lcm.Packages // takes the place of pkg where there are several
-	store  *memory
-	cfg    openstack.Config
-	zones  []string
-	retry  lcm.Tuning
-	clock  lcm.Clock
-	deaths int
+	t     testing.TB
+	cloud *simcloud.Cloud
+	pkg   onePackage
+	pkgs  lcm.Packages // takes the place of pkg where there are several
+	store *memory
+	cfg   openstack.Config
+	zones []string
+	retry lcm.Tuning
+	clock lcm.Clock
+	// scripts makes what runs the scripts of the next node, if any, after the death of the last; nil = scripts are not run.
+	scripts func() openstack.ScriptRunner
+	deaths  int
 
 	mu           sync.Mutex
 	calls        []string
@@ -195,6 +197,9 @@ func (w *world) node() (*openstack.Driver, *lcm.Runner) {
 	log := slog.New(slog.DiscardHandler)
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(w.t.Output(), nil))
+	}
+	if w.scripts != nil {
+		w.cfg.Scripts = w.scripts()
 	}
 	d := openstack.New(w.cfg, log)
 	w.store.clock = w.clock
