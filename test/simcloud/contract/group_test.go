@@ -140,7 +140,9 @@ func TestScalingPolicy(t *testing.T) {
 	c.same("an update to the size that a signal has made touches no member", idsOf(three, members), idsOf(s.resources(), s.members()))
 	require.Equal(t, http.StatusOK, s.mark(three["G/"+members[1]], members[1]).status)
 	signal("OUT")
-	c.eventually("the group has changed", func() bool { return s.resources()["G/"+members[1]].id != three["G/"+members[1]].id && group() == "UPDATE_COMPLETE" })
+	c.eventually("the group has changed", func() bool {
+		return s.resources()["G/"+members[1]].id != three["G/"+members[1]].id && group() == "UPDATE_COMPLETE"
+	})
 	c.same("a signal does not count a failed member: one more is none more, and it is made anew", members, s.members())
 	young := slices.DeleteFunc(slices.Clone(members), func(m string) bool { return slices.Contains(two, m) })
 	require.Len(t, young, 1)
@@ -184,7 +186,7 @@ func TestSignalsThatFail(t *testing.T) {
 	group := func(part string) string {
 		return c.call(http.MethodGet, "heat", s.resources()["G"].nestedPath, nil).str("stack", part)
 	}
-	signal := func(name string, want string) {
+	signal := func(name, want string) {
 		t.Helper()
 		c.answers("a signal is answered 200", http.StatusOK, c.call(http.MethodPost, "heat", s.path()+"/resources/"+name+"/signal", nil))
 		if want != "" {
