@@ -47,7 +47,7 @@ type Instance struct {
 	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool
 	// Instantiated is nil until the first instantiation finishes its inventory. Its VNFCs are listed in the order in which scaling in takes
-	// them away: those of a VDU with the highest index first.
+	// them away: those of a VDU with the highest index first, or as the VIM takes them.
 	Instantiated *sol.InstantiatedVnfInfo
 	// Inventory is what the VIM had at the last inventory, richer than Instantiated: mgmt drivers
 	// find node addresses, hosts and zones here.
