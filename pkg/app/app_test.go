@@ -56,6 +56,15 @@ func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop 
 	return n, c, stop
 }
 
+// TestScriptsThatCannotBeRun: a node that is told to run scripts of packages, and cannot, does not start; its operator learns why.
+func TestScriptsThatCannotBeRun(t *testing.T) {
+	t.Parallel()
+	cfg := settings(t, "postgres://nobody@127.0.0.1:1/none")
+	cfg.Scripts.Python = "/does/not/exist"
+	_, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "scripts.python: there is no interpreter /does/not/exist")
+}
+
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)

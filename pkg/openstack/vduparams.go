@@ -174,7 +174,7 @@ func (p packageParams) check(r lcm.Request, run bool) []lcm.InvalidParam {
 func missingScript(pkg fs.FS, script string) string {
 	name := path.Clean(script)
 	if !fs.ValidPath(name) || name == "." {
-		return fmt.Sprintf("%s is not a path within the package", script)
+		return script + " is not a path within the package"
 	}
 	if pkg == nil {
 		return ""

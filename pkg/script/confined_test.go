@@ -14,10 +14,7 @@ import (
 func TestScriptIsConfined(t *testing.T) {
 	t.Setenv("GYBE_DATABASE_URL", "postgres://gybe:geheim@db/gybe") // not parallel
 	opts := options(t, script.Bwrap)
-	data, err := os.MkdirTemp("", "gybe-data-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(data)) })
-	require.NoError(t, os.Chmod(data, 0o755))
+	data := open(t)
 	require.NoError(t, os.WriteFile(filepath.Join(data, "secret.key"), []byte("key"), 0o644))
 	lines, err := run(t, start(t, opts), `
 import os, pickle, socket, subprocess, sys
@@ -85,13 +82,10 @@ else:
 func TestScriptsInAVirtualEnvironment(t *testing.T) {
 	t.Parallel()
 	opts := options(t, script.Bwrap)
-	venv, err := os.MkdirTemp("", "gybe-venv-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(venv)) })
+	venv := open(t)
 	site := filepath.Join(venv, "lib", "python3", "site-packages")
 	require.NoError(t, os.MkdirAll(site, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(venv, "bin"), 0o755))
-	require.NoError(t, os.Chmod(venv, 0o755))
 	// What python3 -m venv makes, without the package that it needs in Debian.
 	require.NoError(t, os.WriteFile(filepath.Join(venv, "pyvenv.cfg"), []byte("home = /usr/bin\ninclude-system-site-packages = false\n"), 0o644))
 	require.NoError(t, os.Symlink(python, filepath.Join(venv, "bin", "python3")))

@@ -104,7 +104,7 @@ func (n *run) over() bool {
 }
 
 // execute runs the process to its end, and everything that it has started.
-func (n *run) execute(ctx context.Context, command func(context.Context) *exec.Cmd, t task) error {
+func (n *run) execute(ctx context.Context, command func(context.Context) *exec.Cmd) error {
 	// A child dies with the thread that started it (PR_SET_PDEATHSIG): this thread must not do so before the end.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -137,7 +137,9 @@ func (r *Runner) begin(ctx context.Context, key string, dir *workdir, name strin
 	}
 	n := &run{script: name, started: time.Now(), timeout: timeout, cancel: cancel, out: newOutput(secretsOf(t.input)), done: make(chan struct{})}
 	n.abandon = time.AfterFunc(r.opts.Abandon, func() {
-		r.opts.Log.Warn("nobody asks about a script any more", "script", name, "key", key)
+		if !n.over() {
+			r.opts.Log.WarnContext(ctx, "a script is killed that nobody asks about any more", "script", name, "key", key)
+		}
 		r.drop(key, n)
 	})
 	r.runs[key] = n
@@ -145,7 +147,7 @@ func (r *Runner) begin(ctx context.Context, key string, dir *workdir, name strin
 		defer close(n.done)
 		defer cancel(nil)
 		defer dir.remove(r.opts.Log)
-		n.err = n.execute(ctx, r.command(dir, t), t)
+		n.err = n.execute(ctx, r.command(dir, t))
 	})
 	return nil
 }

@@ -39,7 +39,7 @@ func findSandbox(ctx context.Context) (sandbox, error) {
 	if err != nil {
 		return sandbox{}, fmt.Errorf("scripts are run in bubblewrap, which is not there; install it, or set scripts.sandbox to none if scripts of packages may do what gybe may: %w", err)
 	}
-	help, err := exec.CommandContext(ctx, path, "--help").CombinedOutput()
+	help, err := exec.CommandContext(ctx, path, "--help").CombinedOutput() //nolint:gosec // found in our PATH
 	if err != nil {
 		return sandbox{}, fmt.Errorf("%s --help: %w: %s", path, err, bytes.TrimSpace(help))
 	}

@@ -32,7 +32,7 @@ func asWhom() string {
 
 // killGroup kills a process and all that have stayed in its group.
 func killGroup(pid int) error {
-	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH { //nolint:errorlint // a bare number of the system
+	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 		return err
 	}
 	return nil

@@ -1,9 +1,11 @@
 package script_test
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -28,6 +30,15 @@ var allowed = sync.OnceValues(func() ([]byte, error) {
 	return cmd.CombinedOutput()
 })
 
+// open is a directory that everybody can look into: scripts of a Gybe that runs as root are nobody's.
+func open(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	require.NoError(t, os.Chmod(dir, 0o755))
+	return dir
+}
+
 // options make a runner that unpacks into a directory of the test. They skip the test where there is no interpreter or no sandbox.
 func options(t *testing.T, sandbox string) script.Options {
 	t.Helper()
@@ -42,14 +53,11 @@ func options(t *testing.T, sandbox string) script.Options {
 			t.Skipf("NOT RUN: scripts of packages are not tested in their sandbox here, because this machine allows none: %v: %s", err, out)
 		}
 	}
-	dir, err := os.MkdirTemp("", "gybe-test-")
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) // scripts of a Gybe that runs as root are nobody's
+	dir := open(t)
 	t.Cleanup(func() {
 		left, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, left, "every run removes its directory")
-		require.NoError(t, os.RemoveAll(dir))
 	})
 	return script.Options{Python: python, Sandbox: sandbox, Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 }
@@ -95,7 +103,8 @@ func outcome(t *testing.T, r *script.Runner, key string) (lines []string, err er
 	require.True(t, over)
 	r.Stop(key)
 	if err != nil {
-		require.IsType(t, &lcm.Error{}, err)
+		e, ok := errors.AsType[*lcm.Error](err)
+		require.True(t, ok, "%T: %v", err, e)
 	}
 	return lines, err
 }
