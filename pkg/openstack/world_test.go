@@ -266,7 +266,11 @@ func (w *world) reset() {
 	w.store.writes, w.store.dieAt = 0, 0
 }
 
-func (w *world) stackName() string { return "vnf-" + w.store.instance.ID }
+func (w *world) stackName() string {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	return "vnf-" + w.store.instance.ID
+}
 
 // fastClock runs a hundred times as fast as time.
 type fastClock struct{ start time.Time }

@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -117,4 +118,21 @@ func TestUnusableInterpreter(t *testing.T) {
 	_, err = script.New(t.Context(), opts)
 	require.ErrorContains(t, err, "cannot run a script (scripts.sandbox: bwrap")
 	require.ErrorContains(t, err, "No permissions to create new namespace")
+}
+
+// TestOlderSandbox: a bubblewrap that lacks the newest options confines as well.
+func TestOlderSandbox(t *testing.T) {
+	opts := options(t, script.Bwrap)
+	real, err := exec.LookPath("bwrap")
+	require.NoError(t, err)
+	bin := open(t)
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "bwrap"), []byte(`#!/bin/sh
+[ "$1" = --help ] && exit 0
+for word; do case $word in --disable-userns | --size) echo "bwrap: Unknown option $word" >&2; exit 1;; esac; done
+exec `+real+` "$@"
+`), 0o755))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH")) // not parallel
+	lines, err := run(t, start(t, opts), "import os; print(os.getuid(), os.listdir('/tmp'), os.path.exists('/root'))", nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"65534 [] False"}, lines)
 }
