@@ -5,12 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -21,11 +17,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/script"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/sandbox"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
-
-// systemPython is the interpreter of the tests: others may be where only root looks.
-const systemPython = "/usr/bin/python3"
 
 // asks is a coordination script: it tells the endpoint what it was given, and ends as that says.
 const asks = `
@@ -42,32 +36,18 @@ if said != "CONTINUE":
 os._exit(0)
 `
 
-// sandboxed says whether an ordinary user can have a sandbox here.
-var sandboxed = sync.OnceValue(func() error {
-	cmd := exec.Command("bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true")
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	}
-	return cmd.Run()
-})
-
 // runner runs scripts; the test is skipped where that is not possible.
-func runner(t *testing.T, sandbox string) *script.Runner {
+func runner(t *testing.T, kind string) *script.Runner {
 	t.Helper()
-	if _, err := os.Stat(systemPython); err != nil {
-		t.Skipf("NOT RUN: scripts of packages are not tested here, because there is no %s (apt-get install python3)", systemPython)
-	}
-	if err := sandboxed(); sandbox == script.Bwrap && err != nil {
-		t.Skipf("NOT RUN: scripts of packages are not tested in their sandbox here (apt-get install bubblewrap): %v", err)
-	}
-	r, err := script.New(t.Context(), script.Options{Python: systemPython, Sandbox: sandbox, Log: slog.New(slog.DiscardHandler)})
+	python := sandbox.Python(t, kind == script.Bwrap)
+	r, err := script.New(t.Context(), script.Options{Python: python, Sandbox: kind, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	return r
 }
 
 // scripted is a rolling world whose packages have scripts and whose nodes run them; each node has a runner of its own, which dies with it.
-func scripted(t *testing.T, sandbox, text string) (*world, *coordinator) {
+func scripted(t *testing.T, kind, text string) (*world, *coordinator) {
 	t.Helper()
 	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
 	all := rolling(1)
@@ -81,7 +61,7 @@ func scripted(t *testing.T, sandbox, text string) (*world, *coordinator) {
 		if last != nil {
 			last.Close()
 		}
-		last = runner(t, sandbox)
+		last = runner(t, kind)
 		return last
 	}
 	c := newCoordinator(t, w)

@@ -89,7 +89,7 @@ func TestScriptsInAVirtualEnvironment(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(venv, "bin"), 0o755))
 	// What python3 -m venv makes, without the package that it needs in Debian.
 	require.NoError(t, os.WriteFile(filepath.Join(venv, "pyvenv.cfg"), []byte("home = /usr/bin\ninclude-system-site-packages = false\n"), 0o644))
-	require.NoError(t, os.Symlink(python, filepath.Join(venv, "bin", "python3")))
+	require.NoError(t, os.Symlink(opts.Python, filepath.Join(venv, "bin", "python3")))
 	opts.Python = filepath.Join(venv, "bin", "python3")
 	lines, err := run(t, start(t, opts), "import os, sys; print(sys.prefix, sys.executable, os.environ['PATH'])", nil)
 	require.NoError(t, err)
@@ -99,6 +99,7 @@ func TestScriptsInAVirtualEnvironment(t *testing.T) {
 // TestUnusableInterpreter: an operator who sets something else than an interpreter and a sandbox learns it at the start, not in an upgrade.
 func TestUnusableInterpreter(t *testing.T) {
 	opts := options(t, script.Bwrap)
+	usable := opts.Python
 	for name, want := range map[string]string{
 		"/does/not/exist": "scripts.python: there is no interpreter /does/not/exist", "nosuchpython": "there is no interpreter nosuchpython",
 		"/bin/true": "is no Python", "/bin/false": "does not run",
@@ -107,7 +108,7 @@ func TestUnusableInterpreter(t *testing.T) {
 		_, err := script.New(t.Context(), opts)
 		require.ErrorContains(t, err, want)
 	}
-	opts.Python = python
+	opts.Python = usable
 	t.Setenv("PATH", "/does/not/exist") // not parallel
 	_, err := script.New(t.Context(), opts)
 	require.ErrorContains(t, err, "scripts.sandbox: scripts are run in bubblewrap, which is not there")

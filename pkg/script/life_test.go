@@ -224,6 +224,7 @@ print("third")
 // variables by which the test's own program becomes a node that runs a script.
 const (
 	nodeDir     = "GYBE_TEST_NODE_DIR"
+	nodePython  = "GYBE_TEST_NODE_PYTHON"
 	nodeSandbox = "GYBE_TEST_NODE_SANDBOX"
 	nodePort    = "GYBE_TEST_NODE_PORT"
 )
@@ -238,7 +239,7 @@ time.sleep(1000)
 // node runs a family, or a single script, until it is killed.
 func node() int {
 	ctx := context.Background()
-	r, err := script.New(ctx, script.Options{Python: python, Sandbox: os.Getenv(nodeSandbox), Dir: os.Getenv(nodeDir), Log: slog.New(slog.DiscardHandler)})
+	r, err := script.New(ctx, script.Options{Python: os.Getenv(nodePython), Sandbox: os.Getenv(nodeSandbox), Dir: os.Getenv(nodeDir), Log: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		var p int
 		_, _ = fmt.Sscan(os.Getenv(nodePort), &p)
@@ -268,7 +269,7 @@ func TestNodeIsKilled(t *testing.T) {
 			self, err := os.Executable()
 			require.NoError(t, err)
 			cmd := exec.Command(self)
-			cmd.Env = append(os.Environ(), nodeDir+"="+opts.Dir, nodeSandbox+"="+sandbox, fmt.Sprintf("%s=%v", nodePort, port(l)["port"]))
+			cmd.Env = append(os.Environ(), nodeDir+"="+opts.Dir, nodePython+"="+opts.Python, nodeSandbox+"="+sandbox, fmt.Sprintf("%s=%v", nodePort, port(l)["port"]))
 			out, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())

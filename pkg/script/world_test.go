@@ -4,10 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
-	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -16,19 +13,8 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/script"
+	"github.com/gybe-nfv/gybe/test/sandbox"
 )
-
-// python is the interpreter of the tests: the system's, because others may be where only root looks.
-const python = "/usr/bin/python3"
-
-// allowed says whether an ordinary user can have a sandbox at all.
-var allowed = sync.OnceValues(func() ([]byte, error) {
-	cmd := exec.Command("bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true")
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	}
-	return cmd.CombinedOutput()
-})
 
 // open is a directory that everybody can look into: scripts of a Gybe that runs as root are nobody's.
 func open(t *testing.T) string {
@@ -40,26 +26,16 @@ func open(t *testing.T) string {
 }
 
 // options make a runner that unpacks into a directory of the test. They skip the test where there is no interpreter or no sandbox.
-func options(t *testing.T, sandbox string) script.Options {
+func options(t *testing.T, kind string) script.Options {
 	t.Helper()
-	if _, err := os.Stat(python); err != nil {
-		t.Skipf("NOT RUN: scripts of packages are not tested here, because there is no %s (apt-get install python3)", python)
-	}
-	if sandbox == script.Bwrap {
-		if _, err := exec.LookPath("bwrap"); err != nil {
-			t.Skip("NOT RUN: scripts of packages are not tested in their sandbox here, because there is no bwrap (apt-get install bubblewrap)")
-		}
-		if out, err := allowed(); err != nil {
-			t.Skipf("NOT RUN: scripts of packages are not tested in their sandbox here, because this machine allows none: %v: %s", err, out)
-		}
-	}
+	python := sandbox.Python(t, kind == script.Bwrap)
 	dir := open(t)
 	t.Cleanup(func() {
 		left, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, left, "every run removes its directory")
 	})
-	return script.Options{Python: python, Sandbox: sandbox, Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	return script.Options{Python: python, Sandbox: kind, Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 }
 
 func start(t *testing.T, opts script.Options) *script.Runner {
@@ -73,10 +49,10 @@ func start(t *testing.T, opts script.Options) *script.Runner {
 // both runs a test with each sandbox.
 func both(t *testing.T, test func(t *testing.T, r *script.Runner)) {
 	t.Helper()
-	for _, sandbox := range []string{script.Bwrap, script.None} {
-		t.Run(sandbox, func(t *testing.T) {
+	for _, kind := range []string{script.Bwrap, script.None} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			test(t, start(t, options(t, sandbox)))
+			test(t, start(t, options(t, kind)))
 		})
 	}
 }
