@@ -175,7 +175,7 @@ func (r *Runner) drop(key string, n *run) {
 }
 
 // Follow hands over the lines that the script has written since the last call, masked and without line ends, and waits until the run is over,
-// or for a time, or until ctx ends. known is false when this process has no such run, or no longer. err is the outcome of a run that is over:
+// or for a time, at most half of Options.Abandon, or until ctx ends. known is false when this process has no such run, or no longer. err is the outcome of a run that is over:
 // nil when the script has succeeded, otherwise an *lcm.Error of CodeUpstream or CodeTimeout with the script's words. The outcome can be asked
 // for again, until Stop or until nobody has asked for a while.
 func (r *Runner) Follow(ctx context.Context, key string, wait time.Duration, line func(string)) (known, over bool, err error) {
@@ -183,7 +183,7 @@ func (r *Runner) Follow(ctx context.Context, key string, wait time.Duration, lin
 	if n == nil {
 		return false, false, nil
 	}
-	t := time.NewTimer(wait)
+	t := time.NewTimer(min(wait, r.opts.Abandon/2)) // who waits here has asked
 	defer t.Stop()
 	for {
 		select {
