@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -112,7 +113,6 @@ func (c *errand) start(ctx context.Context, u unit, id string, back bool) error 
 	if end := j.w.Op.Deadline; !end.IsZero() { // nobody waits for longer
 		limit = max(min(limit, end.Sub(now)), time.Second)
 	}
-	j.cfg.Scripts.Stop(j.scriptsKey()) // of an earlier try or run, which nobody waits for any more
 	c.cp = scripting{Node: j.w.Op.Node, Process: j.uploads.id(), Beat: now, Try: j.w.Op.Tries, Starts: c.cp.Starts + 1}
 	if err := c.s.Save(ctx, c.cp); err != nil {
 		return err
@@ -120,7 +120,14 @@ func (c *errand) start(ctx context.Context, u unit, id string, back bool) error 
 	if c.cp.Starts > 1 {
 		c.s.Logf(ctx, fmt.Sprintf("the %s is started again", c.what()))
 	}
+	j.cfg.Scripts.Stop(j.scriptsKey()) // of an earlier try or run, which nobody waits for any more
 	if err := j.cfg.Scripts.Start(ctx, c.key, j.w.Package, c.params.script, input, limit); err != nil {
+		return err
+	}
+	if err := c.s.Tell(ctx, c.what()); err != nil {
+		if errors.Is(err, lcm.ErrFenced) { // cancelled between the checkpoint and the start
+			j.cfg.Scripts.Stop(c.key)
+		}
 		return err
 	}
 	if known, err := c.follow(ctx); known {

@@ -3,6 +3,7 @@ package openstack_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -438,4 +439,44 @@ func TestPackageScriptOnANodeWithoutThem(t *testing.T) {
 	w.scripts = scripts
 	w.steer(lcm.EventRollback)
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+}
+
+// meddler lets something happen when a script has just been started.
+type meddler struct {
+	*script.Runner
+	then func()
+}
+
+// Start implements openstack.ScriptRunner.
+func (m meddler) Start(ctx context.Context, key string, pkg fs.FS, path string, input any, timeout time.Duration) error {
+	err := m.Runner.Start(ctx, key, pkg, path, input, timeout)
+	m.then()
+	return err
+}
+
+// TestPackageScriptIsCancelledAsItStarts: a cancel that found no script yet is no reason for one to run on.
+func TestPackageScriptIsCancelledAsItStarts(t *testing.T) {
+	t.Parallel()
+	w, c := scripted(t, script.Bwrap, "import time; time.sleep(1000)")
+	r := runner(t, script.Bwrap)
+	w.scripts = func() openstack.ScriptRunner {
+		return meddler{r, func() {
+			w.store.mu.Lock()
+			defer w.store.mu.Unlock()
+			w.store.op.Cancel = sol.CancelModeForceful
+			w.store.op.Epoch++
+		}}
+	}
+	d, node := w.node()
+	defer d.Close()
+	w.upgrade(c.scripts("VDU2"))
+	for w.store.op.Cancel == "" {
+		_, _, err := node.Advance(t.Context(), w.store.op.ID)
+		require.NoError(t, err)
+	}
+	require.Empty(t, r.Running(""))
+	for lcm.Running(w.store.op.State) {
+		w.turns(nil, node)
+	}
+	require.Contains(t, w.store.op.Error.Detail, "Cancelled by the user")
 }
