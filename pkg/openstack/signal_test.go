@@ -197,17 +197,23 @@ func TestSignalledMemberFails(t *testing.T) {
 			require.Equal(t, "Stack update failed", f.Title)
 			require.Contains(t, f.Detail, "No valid host was found")
 			require.True(t, w.cloud.Faults().Remove(rule))
-			w.steer(then)
-			if then == lcm.EventRetry {
-				w.completed()
-				require.Len(t, w.liveServers(), 4)
-				require.Subset(t, w.liveServers(), first)
-				return
-			}
-			require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
-			require.Equal(t, first, w.liveServers())
+			w.steered(then, first, 4)
 		})
 	}
+}
+
+// steered retries an operation, after which there are size servers, or rolls it back to the servers that there were.
+func (w *world) steered(then lcm.Event, were []string, size int) {
+	w.t.Helper()
+	w.steer(then)
+	if then == lcm.EventRetry {
+		w.completed()
+		require.Len(w.t, w.liveServers(), size)
+		require.Subset(w.t, w.liveServers(), were)
+		return
+	}
+	require.Equal(w.t, sol.LcmOperationStateRolledBack, w.rest(), "%+v", w.store.op.Error)
+	require.Equal(w.t, were, w.liveServers())
 }
 
 // TestCancelWhileAGroupIsScaled: the stack around the group is at rest, the group is not. Gracefully it is waited for, forcefully stopped; nothing is under way
@@ -231,15 +237,7 @@ func TestCancelWhileAGroupIsScaled(t *testing.T) {
 				for _, n := range names {
 					require.False(t, strings.HasSuffix(n, "_IN_PROGRESS"), names)
 				}
-				w.steer(then)
-				if then == lcm.EventRetry {
-					w.completed()
-					require.Len(t, w.liveServers(), 3)
-					require.Subset(t, w.liveServers(), first)
-					return
-				}
-				require.Equal(t, sol.LcmOperationStateRolledBack, w.rest(), "%+v", w.store.op.Error)
-				require.Equal(t, first, w.liveServers())
+				w.steered(then, first, 3)
 			})
 		}
 	}
