@@ -147,7 +147,7 @@ func TestSignalsInABadMinute(t *testing.T) {
 			t.Run(call+", "+name, func(t *testing.T) {
 				t.Parallel()
 				w := signalledWorld(t, signalledTop)
-				w.cfg.RequestTimeout = 200 * time.Millisecond
+				w.cfg.RequestTimeout = time.Second
 				rule := rule
 				rule.Service, rule.Method, rule.Path, rule.Nth, rule.Count = "heat", site.Method, site.Path, site.Nth, 1
 				w.cloud.AddFault(rule)
