@@ -59,7 +59,7 @@ func (a *API) plan(w http.ResponseWriter, r *frame.Request) error {
 	}
 	return frame.WriteJSON(w, http.StatusOK, wire.Preview{
 		Operation: p.Operation, Add: list(p.Add), Remove: list(p.Remove), Replace: list(p.Replace), Change: list(p.Change),
-		Checks: list(p.Checks), Possible: p.Possible,
+		Work: list(p.Work), Checks: list(p.Checks), Possible: p.Possible,
 	})
 }
 

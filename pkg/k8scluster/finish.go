@@ -1,6 +1,7 @@
 package k8scluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -72,27 +73,26 @@ func (in *installer) announce(ctx context.Context, api *kubernetes.Client) error
 	return nil
 }
 
+// vimName is the name of the VIM that the cluster of an instance is registered as.
+func vimName(p params, instance string) string { return cmp.Or(p.vimName, "kubernetes_vim_"+instance) }
+
 // publish makes the cluster a VIM of its own and a connection of the instance. Both are committed with the end of the phase, so
 // it is done again by every tick that comes here.
 func (in *installer) publish(a kubernetes.Access) {
 	i := in.w.Instance
-	name := in.p.vimName
-	if name == "" {
-		name = "kubernetes_vim_" + i.ID
-	}
 	conn := a.Vim()
 	conn.VimID = VimID(i.ID)
 	conn.Extra = sol.KeyValuePairs{lcm.ExtraOwner: i.ID}
 	in.helmInfo(&conn)
 	now := in.w.Clock.Now()
 	in.w.RegisterVim(lcm.Vim{
-		ID: conn.VimID, Name: name, Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID, Connection: conn, Created: now, Updated: now,
+		ID: conn.VimID, Name: vimName(in.p, i.ID), Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID, Connection: conn, Created: now, Updated: now,
 	})
 	conns := maps.Clone(i.VimConnections)
 	if conns == nil {
 		conns = map[string]sol.VimConnectionInfo{}
 	}
-	conns[connectionKey(name, conns)] = conn
+	conns[connectionKey(vimName(in.p, i.ID), conns)] = conn
 	i.VimConnections = conns
 }
 

@@ -1,6 +1,7 @@
 package k8scluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -61,19 +62,15 @@ func (d *Driver) healEnd(ctx context.Context, w *lcm.Work) error {
 
 // rebuilds says that the operation's heal leaves no master of the cluster.
 func (in *installer) rebuilds() bool {
-	scope := in.w.Op.Scope
+	return mastersLost(cmp.Or(in.w.Op.Before, &lcm.Instance{}), in.w.Op.Scope, in.p.master.vdu)
+}
+
+// mastersLost says that a heal of this scope leaves an instance no master.
+func mastersLost(i *lcm.Instance, scope *lcm.Scope, masters string) bool {
 	if scope.Whole {
 		return true
 	}
-	before := in.w.Op.Before
-	if before == nil || before.Instantiated == nil {
-		return false
-	}
-	return !slices.ContainsFunc(before.Instantiated.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool {
-		if r.VduID != in.p.master.vdu {
-			return false
-		}
-		i := slices.IndexFunc(before.Instantiated.VnfcInfo, func(c sol.VnfcInfo) bool { return c.VnfcResourceInfoID == r.ID })
-		return i >= 0 && !slices.Contains(scope.VNFCs, before.Instantiated.VnfcInfo[i].ID)
+	return i.Instantiated != nil && !slices.ContainsFunc(i.Instantiated.VnfcInfo, func(c sol.VnfcInfo) bool {
+		return c.VduID == masters && !slices.Contains(scope.VNFCs, c.ID)
 	})
 }

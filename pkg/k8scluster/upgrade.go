@@ -92,7 +92,7 @@ func (u *upgrade) rollOut(ctx context.Context) error {
 			u.want = v
 		}
 	}
-	for batch := range slices.Chunk(u.c.workers, u.batch()) {
+	for batch := range slices.Chunk(u.c.workers, u.p.batchOf(len(u.c.workers))) {
 		if err := lcm.Each(ctx, 0, batch, u.node); err != nil {
 			return err
 		}
@@ -100,12 +100,12 @@ func (u *upgrade) rollOut(ctx context.Context) error {
 	return nil
 }
 
-// batch is how many workers are upgraded at the same time: as many as the request says, or a tenth of them.
-func (u *upgrade) batch() int {
-	if n := u.p.upgradeBatch; n > 0 {
-		return n
+// batchOf is how many of so many workers are upgraded at the same time: as many as the request says, or a tenth of them.
+func (p params) batchOf(workers int) int {
+	if p.upgradeBatch > 0 {
+		return p.upgradeBatch
 	}
-	return max(1, len(u.c.workers)/10)
+	return max(1, workers/10)
 }
 
 // node upgrades one node.

@@ -67,6 +67,8 @@ type Preview struct {
 	Remove  []PlannedResource `json:"remove"`
 	Replace []PlannedResource `json:"replace"`
 	Change  []PlannedResource `json:"change"`
+	// Work is what the mgmt drivers would do, in the order of their hooks.
+	Work []PlannedWork `json:"work"`
 	// Checks are what was asked of the VIM, the failed ones first.
 	Checks []Check `json:"checks"`
 	// Possible is false when a check failed.
@@ -82,6 +84,13 @@ type PlannedResource struct {
 	ID   string `json:"resourceId,omitempty"` // in the VIM, of one that exists
 	// Detail says in words what changes, or why.
 	Detail string `json:"detail,omitempty"`
+}
+
+// PlannedWork is a thing that a mgmt driver would do.
+type PlannedWork struct {
+	Hook   string `json:"hook"`   // e.g. "scale_end"
+	Driver string `json:"driver"` // the name that the VNFD has for it
+	Detail string `json:"detail"` // in words
 }
 
 // CheckState is the outcome of a Check.
@@ -140,6 +149,13 @@ type MgmtDriver interface {
 type Keeper interface {
 	MgmtDriver
 	Keeps(hook string) bool
+}
+
+// Foreteller is a MgmtDriver that can say what it would do.
+type Foreteller interface {
+	MgmtDriver
+	// Foretell says in words what a hook of a valid request would do, one line for each thing; nil when it would do nothing. It looks at nothing outside.
+	Foretell(hook string, r Request) []string
 }
 
 // implementation finds who is called at a hook.

@@ -28,14 +28,38 @@ func (s *Service) Plan(ctx context.Context, id string, t sol.LcmOperationType, r
 	if t == sol.LcmOperationModifyInfo { // concerns nothing in the VIM
 		return &Preview{
 			Operation: t, Possible: true,
-			Add: []PlannedResource{}, Remove: []PlannedResource{}, Replace: []PlannedResource{}, Change: []PlannedResource{}, Checks: []Check{},
+			Add: []PlannedResource{}, Remove: []PlannedResource{}, Replace: []PlannedResource{}, Change: []PlannedResource{},
+			Work: []PlannedWork{}, Checks: []Check{},
 		}, nil
 	}
 	infra, err := s.infra(r.Instance)
 	if err != nil {
 		return nil, err
 	}
-	return infra.Preview(ctx, r)
+	p, err := infra.Preview(ctx, r)
+	if err == nil {
+		p.Work = s.foretold(r)
+	}
+	return p, err
+}
+
+// foretold is what the mgmt drivers say that they would do.
+func (s *Service) foretold(r Request) []PlannedWork {
+	var out []PlannedWork
+	for _, hook := range []string{hooks[r.Type] + "_start", hooks[r.Type] + "_end"} {
+		impl, ok := implementation(s.Mgmt, r.Flavour, hook)
+		if !ok {
+			continue
+		}
+		if driver, err := s.Mgmt.Driver(impl); err == nil { // or it was refused before
+			if f, ok := driver.(Foreteller); ok {
+				for _, detail := range f.Foretell(hook, r) {
+					out = append(out, PlannedWork{hook, impl.Name, detail})
+				}
+			}
+		}
+	}
+	return out
 }
 
 // taskOf makes the task of a request body.

@@ -68,17 +68,33 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(clusterSource))
-	w.completed(w.instantiate(id, w.cluster("complex")))
+	params := w.cluster("complex")
+	w.foretold(id, sol.LcmOperationInstantiate, params,
+		"instantiate_end: Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
+		"instantiate_end: the masters share the address of vip_CP", "instantiate_end: the cluster is registered as the VIM kubernetes_vim_"+id)
+	w.completed(w.instantiate(id, params))
 	small := w.members(id, 3, 2)
 
-	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2}))
+	out := map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2}
+	w.foretold(id, sol.LcmOperationScale, out, "scale_end: 2 new workers get Kubernetes 1.34 and join the cluster")
+	w.completed(w.task(id, sol.LcmOperationScale, out))
 	w.members(id, 3, 4)
-	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_IN", "aspectId": "workerNode_scale", "numberOfSteps": 2}))
+	_, first := w.machineOf(id, "workerNode", 3)
+	_, second := w.machineOf(id, "workerNode", 2)
+	in := map[string]any{"type": "SCALE_IN", "aspectId": "workerNode_scale", "numberOfSteps": 2}
+	w.foretold(id, sol.LcmOperationScale, in,
+		"scale_start: the node of worker "+first+" is drained, for at most 5m0s, and leaves the cluster",
+		"scale_start: the node of worker "+second+" is drained, for at most 5m0s, and leaves the cluster")
+	w.completed(w.task(id, sol.LcmOperationScale, in))
 	require.ElementsMatch(t, small, w.members(id, 3, 2))
 
 	dead, worker := w.machineOf(id, "workerNode", 0)
 	fleet.PowerOff(dead)
-	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{worker}}))
+	heal := map[string]any{"vnfcInstanceId": []string{worker}}
+	w.foretold(id, sol.LcmOperationHeal, heal,
+		"heal_start: the node of worker "+worker+" is drained, for at most 5m0s, if it answers, and leaves the cluster",
+		"heal_end: the new machine of worker "+worker+" joins the cluster with Kubernetes 1.34")
+	w.completed(w.task(id, sol.LcmOperationHeal, heal))
 	w.members(id, 3, 2)
 
 	for _, n := range []int{0, 2} { // the first is the one that everything went through
@@ -87,10 +103,27 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 		w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{master}}))
 		w.members(id, 3, 2)
 	}
-	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"all": true}}))
+	whole := map[string]any{"additionalParams": map[string]any{"all": true}}
+	w.foretold(id, sol.LcmOperationHeal, whole,
+		"heal_end: a new cluster of Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
+		"heal_end: the masters share the address of vip_CP", "heal_end: the cluster is registered as the VIM kubernetes_vim_"+id)
+	w.completed(w.task(id, sol.LcmOperationHeal, whole))
 	w.members(id, 3, 2)
 	w.completed(w.terminate(id))
 	w.gone()
+}
+
+// foretold wants a plan to say this of the mgmt driver's work, hook by hook.
+func (w *world) foretold(id string, o sol.LcmOperationType, body map[string]any, want ...string) {
+	w.t.Helper()
+	p, err := w.api.Plan(w.t.Context(), wire.PlanRequest{VnfInstanceID: id, Operation: o, Params: encode(w.t, body)})
+	require.NoError(w.t, err)
+	var said []string
+	for _, l := range p.Work {
+		require.Equal(w.t, "mgmt-drivers-kubernetes", l.Driver)
+		said = append(said, l.Hook+": "+l.Detail)
+	}
+	require.Equal(w.t, want, said)
 }
 
 // A scaling out that fails half-way is rolled back: no node is left in the cluster whose machine is gone.

@@ -109,7 +109,11 @@ func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 	before := w.instance(id)
 	api := w.workload(id)
 
-	op := w.task(id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": w.release(nextCluster, "1.35")})
+	change := map[string]any{"vnfdId": w.release(nextCluster, "1.35")}
+	w.foretold(id, sol.LcmOperationChangeVnfpkg, change,
+		"change_current_package_end: Kubernetes goes from 1.34 to 1.35, by Scripts/install_k8s_cluster.sh",
+		"change_current_package_end: master by master, then 1 worker at a time; each node is drained before, for at most 5m0s")
+	op := w.task(id, sol.LcmOperationChangeVnfpkg, change)
 	o := w.completed(op)
 	require.NotNil(t, o.ModificationsTriggeredByVnfPkgChange)
 	only(t, w.versions(id), "v1.35.4")

@@ -53,6 +53,14 @@ func (a *app) planTable(w io.Writer, p *wire.Preview) {
 		printline(w)
 		t.write(w, a.paint)
 	}
+	if len(p.Work) > 0 {
+		t := table{head: []string{"HOOK", "WORK"}}
+		for _, l := range p.Work {
+			t.add(l.Hook, oneLine(l.Detail))
+		}
+		printline(w)
+		t.write(w, a.paint)
+	}
 	if len(p.Checks) > 0 {
 		t := table{head: []string{"CHECK", "SUBJECT", "DETAIL"}}
 		for _, c := range p.Checks {

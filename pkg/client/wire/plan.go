@@ -21,6 +21,8 @@ type (
 	Preview = lcm.Preview
 	// PlannedResource is one resource of a Preview.
 	PlannedResource = lcm.PlannedResource
+	// PlannedWork is a thing that a mgmt driver would do.
+	PlannedWork = lcm.PlannedWork
 	// Check is one thing that a Preview has looked up in the VIM.
 	Check = lcm.Check
 	// Leftovers are the differences between an instance's inventory and its VIM.
