@@ -85,12 +85,12 @@ func (f foreteller) join() []string {
 	return []string{many(n, "new worker") + " get Kubernetes " + f.version() + " and join the cluster"}
 }
 
-// nodes has a line for each of the VNFCs that is a node; format takes its role and id.
+// nodes has a line for each of the VNFCs that is a node; format takes its id.
 func (f foreteller) nodes(vnfcs []string, format string) []string {
 	var out []string
 	for _, id := range vnfcs {
-		if role := f.role(id); role != "" {
-			out = append(out, fmt.Sprintf(format, role+" "+id))
+		if f.role(id) != "" {
+			out = append(out, fmt.Sprintf(format, id))
 		}
 	}
 	return out

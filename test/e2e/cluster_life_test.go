@@ -83,8 +83,8 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	_, second := w.machineOf(id, "workerNode", 2)
 	in := map[string]any{"type": "SCALE_IN", "aspectId": "workerNode_scale", "numberOfSteps": 2}
 	w.foretold(id, sol.LcmOperationScale, in,
-		"scale_start: the node of worker "+first+" is drained, for at most 5m0s, and leaves the cluster",
-		"scale_start: the node of worker "+second+" is drained, for at most 5m0s, and leaves the cluster")
+		"scale_start: the node of "+first+" is drained, for at most 5m0s, and leaves the cluster",
+		"scale_start: the node of "+second+" is drained, for at most 5m0s, and leaves the cluster")
 	w.completed(w.task(id, sol.LcmOperationScale, in))
 	require.ElementsMatch(t, small, w.members(id, 3, 2))
 
@@ -92,8 +92,8 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	fleet.PowerOff(dead)
 	heal := map[string]any{"vnfcInstanceId": []string{worker}}
 	w.foretold(id, sol.LcmOperationHeal, heal,
-		"heal_start: the node of worker "+worker+" is drained, for at most 5m0s, if it answers, and leaves the cluster",
-		"heal_end: the new machine of worker "+worker+" joins the cluster with Kubernetes 1.34")
+		"heal_start: the node of "+worker+" is drained, for at most 5m0s, if it answers, and leaves the cluster",
+		"heal_end: the new machine of "+worker+" joins the cluster with Kubernetes 1.34")
 	w.completed(w.task(id, sol.LcmOperationHeal, heal))
 	w.members(id, 3, 2)
 
