@@ -79,10 +79,13 @@ func (f foreteller) install(what string) []string {
 // join is about machines that become nodes.
 func (f foreteller) join() []string {
 	n := f.Scope.Add[f.p.worker.vdu]
-	if n == 0 {
+	switch n {
+	case 0:
 		return nil
+	case 1:
+		return []string{"Kubernetes " + f.version() + " is installed on 1 new worker, which joins the cluster"}
 	}
-	return []string{many(n, "new worker") + " get Kubernetes " + f.version() + " and join the cluster"}
+	return []string{"Kubernetes " + f.version() + " is installed on " + many(n, "new worker") + ", which join the cluster"}
 }
 
 // nodes has a line for each of the VNFCs that is a node; format takes its id.

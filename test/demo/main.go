@@ -47,6 +47,7 @@ type demo struct {
 	stack              *stack.Stack
 	node               *stack.Node
 	vnf, pkg, paramsAt string
+	lock               *os.File // held for as long as the process lives
 }
 
 // run does everything; what it started ends with it.
@@ -97,11 +98,32 @@ func (d *demo) empty() error {
 		}
 	}
 	d.dir = abs
+	if err := d.alone(); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(abs); err != nil {
 		return err
 	}
 	// PostgreSQL may run as another user, which has to reach its folder.
 	return os.MkdirAll(abs, 0o755)
+}
+
+// alone keeps a second demo from taking the database from under one that is up.
+func (d *demo) alone() error {
+	lock := d.dir + ".lock"
+	if err := os.MkdirAll(filepath.Dir(lock), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(lock, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close() // nothing was written
+		return fmt.Errorf("a demo is up in %s already; end it with Ctrl-C, or give this one a folder of its own with --dir", d.dir)
+	}
+	d.lock = f
+	return nil
 }
 
 // needPostgres installs PostgreSQL when there is none and we may; otherwise the error says how.

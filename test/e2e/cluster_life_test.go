@@ -76,7 +76,7 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	small := w.members(id, 3, 2)
 
 	out := map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2}
-	w.foretold(id, sol.LcmOperationScale, out, "scale_end: 2 new workers get Kubernetes 1.34 and join the cluster")
+	w.foretold(id, sol.LcmOperationScale, out, "scale_end: Kubernetes 1.34 is installed on 2 new workers, which join the cluster")
 	w.completed(w.task(id, sol.LcmOperationScale, out))
 	w.members(id, 3, 4)
 	_, first := w.machineOf(id, "workerNode", 3)
