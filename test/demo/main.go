@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,22 +19,33 @@ import (
 )
 
 func main() {
-	var d demo
-	flag.BoolVar(&d.once, "once", false, "terminate the cluster at the end, stop everything and exit")
-	flag.BoolVar(&d.idle, "idle", false, "only start everything; run no job")
-	flag.StringVar(&d.flavour, "flavour", "complex", "deployment flavour: simple or complex")
-	flag.StringVar(&d.timing, "timing", defaultTiming, "how long things take in the simulated cloud, as JSON")
-	flag.StringVar(&d.dir, "dir", ".dev/demo", "folder for data and logs; emptied at the start")
-	flag.StringVar(&d.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
-	flag.Parse()
-	d.out = os.Stdout
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	err := d.run(ctx)
+	code := start(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
-	if err != nil && ctx.Err() == nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
+	os.Exit(code)
+}
+
+// start runs the demo and returns the exit code: 1 when it failed, unless somebody has ended it.
+func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	d := demo{out: stdout}
+	f := flag.NewFlagSet("demo", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.BoolVar(&d.once, "once", false, "terminate the cluster at the end, stop everything and exit")
+	f.BoolVar(&d.idle, "idle", false, "only start everything; run no job")
+	f.StringVar(&d.flavour, "flavour", "complex", "deployment flavour: simple or complex")
+	f.StringVar(&d.timing, "timing", defaultTiming, "how long things take in the simulated cloud, as JSON")
+	f.StringVar(&d.dir, "dir", ".dev/demo", "folder for data and logs; emptied at the start")
+	f.StringVar(&d.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		return 2
 	}
+	if err := d.run(ctx); err != nil && ctx.Err() == nil {
+		_, _ = fmt.Fprintln(stderr, "demo:", err)
+		return 1
+	}
+	return 0
 }
 
 // defaultTiming is long enough to watch and short enough to wait for.
