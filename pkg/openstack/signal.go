@@ -27,7 +27,8 @@ type signalling struct {
 	Size  int       `json:"size"`  // members when the last signal was sent
 	Since time.Time `json:"since"` // when that was
 	Sent  int       `json:"sent"`  // signals, the last included
-	Seen  time.Time `json:"seen,omitzero"`
+	// Seen is when the last signal was first seen to be obeyed.
+	Seen time.Time `json:"seen,omitzero"`
 }
 
 const (
@@ -125,7 +126,9 @@ func (j *job) signal(ctx context.Context, s *lcm.Step, p hot.Policy, size int, r
 		if err := s.Save(ctx, cp); err != nil {
 			return err
 		}
-		return lcm.Wait(restBetween, has)
+	}
+	if rest := restBetween - now.Sub(cp.Seen); cp.Sent > 0 && rest > 0 {
+		return lcm.Wait(rest, has)
 	}
 	if err := s.Save(ctx, signalling{Try: j.w.Op.Tries, Size: len(members), Since: now, Sent: cp.Sent + 1}); err != nil {
 		return err
