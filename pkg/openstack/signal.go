@@ -200,15 +200,17 @@ func memberNames(i *lcm.Instance, vnfcs []string) map[string]bool {
 	return out
 }
 
-// signalledVDUs are the VDUs whose groups are scaled in by signals.
+// signalledVDUs are the VDUs whose groups are scaled in by signals. Those whose VNFCs have names of the user's are not: names go by index, and each would pass on to
+// another VNFC when the oldest goes.
 func (j *job) signalledVDUs(g goal) map[string]bool {
 	out := map[string]bool{}
 	b, err := j.templates.Load(g.files, g.flavour.ID)
 	if err != nil || g.class == userdata.Standard { // a package without templates has no groups
 		return out
 	}
+	named := vnfcIDs(j.w.Instance)
 	for _, v := range g.flavour.VDUs {
-		if b.Policy(v.Name, -1) != nil {
+		if len(named[v.Name]) == 0 && b.Policy(v.Name, -1) != nil {
 			out[v.Name] = true
 		}
 	}

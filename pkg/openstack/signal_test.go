@@ -254,3 +254,50 @@ func TestScaleWithOtherValues(t *testing.T) {
 	require.Zero(t, w.signals("VDU1_scale_out"))
 	require.Len(t, w.liveServers(), 3)
 }
+
+// TestVNFCsKeepTheirNames: names that the user chose for VNFCs stay with them, whoever comes and goes.
+func TestVNFCsKeepTheirNames(t *testing.T) {
+	t.Parallel()
+	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kind{vdu: "VDU1", start: func(w *world) {
+		w.store.instance.Metadata = map[string]any{"VDU_VNFc_mapping": map[string]any{"VDU1": []any{"one", "two", "three", "four"}}}
+		w.grouped(signalledTop)
+	}})
+	w.clock, w.retry.InlineWait = fastClock{time.Now()}, time.Millisecond
+	was := map[string]string{"one": w.serverOf("one"), "two": w.serverOf("two")}
+	for _, n := range []int{4, 3, 4, 2, 3} {
+		w.scaleTo(n)
+		w.completed()
+		require.Len(t, w.liveServers(), n)
+		require.Equal(t, was, map[string]string{"one": w.serverOf("one"), "two": w.serverOf("two")})
+	}
+}
+
+// TestIndexesAreKept: a VNFC that stays has the place among the others that it had, at every look, also when all were made in the same second.
+func TestIndexesAreKept(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds[1:] {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			w := running(t, simcloud.StartTest(t, simcloud.Options{}), k)
+			w.clock, w.retry.InlineWait = fastClock{time.Now()}, time.Millisecond
+			places := func() []string {
+				out := make([]string, len(w.liveServers()))
+				for _, r := range w.store.instance.Inventory {
+					if r.Type == "OS::Nova::Server" {
+						out[r.Index] = r.ID
+					}
+				}
+				return out
+			}
+			before := places()
+			for _, n := range []int{4, 5, 3, 2, 4} {
+				w.scale(map[bool]sol.ScaleType{true: sol.ScaleTypeOut, false: sol.ScaleTypeIn}[n > len(before)], k.counts(n))
+				w.completed()
+				after := places()
+				stay := slices.DeleteFunc(slices.Clone(before), func(id string) bool { return !slices.Contains(after, id) })
+				require.Equal(t, stay, after[:len(stay)])
+				before = after
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -150,20 +151,22 @@ func (t tree) inHeatsOrder(all []vnfc, vdu string) {
 }
 
 // youngerOf compares servers, the younger first. Heat tells their age in seconds; of those that are of one second, new ones are younger than those that
-// the instance had, which keep their order.
+// the instance had, which keep their indexes.
 func youngerOf(i *lcm.Instance) func(a, b resource) int {
 	known := map[string]int{}
-	if i.Instantiated != nil {
-		for at, c := range i.Instantiated.VnfcInfo {
-			if _, r, ok := i.VNFC(c.ID); ok {
-				known[r.ComputeResource.ResourceID] = at + 1
-			}
+	for _, r := range i.Inventory {
+		if r.Type == typeServer {
+			known[r.ID] = r.Index
 		}
 	}
+	place := func(r resource) int {
+		if index, ok := known[r.PhysicalID]; ok {
+			return index
+		}
+		return math.MaxInt
+	}
 	return func(a, b resource) int {
-		return cmp.Or(
-			b.created().Compare(a.created()), cmp.Compare(known[a.PhysicalID], known[b.PhysicalID]), strings.Compare(a.PhysicalID, b.PhysicalID),
-		)
+		return cmp.Or(b.created().Compare(a.created()), cmp.Compare(place(b), place(a)), strings.Compare(a.PhysicalID, b.PhysicalID))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
@@ -19,10 +18,9 @@ func TestNewVNFCsAreTheYoungest(t *testing.T) {
 	}
 	const before, now = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
 	f := &vnfd.Flavour{VDUs: []vnfd.VDU{{Name: "VDU1"}}}
-	i := &lcm.Instance{Instantiated: &sol.InstantiatedVnfInfo{}}
-	for _, id := range []string{"c", "a", "d"} { // the youngest first
-		i.Instantiated.VnfcInfo = append(i.Instantiated.VnfcInfo, sol.VnfcInfo{ID: "VDU1-" + id, VduID: "VDU1", VnfcResourceInfoID: id})
-		i.Instantiated.VnfcResourceInfo = append(i.Instantiated.VnfcResourceInfo, sol.VnfcResourceInfo{ID: id, VduID: "VDU1", ComputeResource: sol.ResourceHandle{ResourceID: id}})
+	i := &lcm.Instance{}
+	for index, id := range []string{"d", "a", "c"} {
+		i.Inventory = append(i.Inventory, lcm.Resource{Type: typeServer, ID: id, VDU: "VDU1", Index: index})
 	}
 	all := []resource{server("a", now), server("b", now), server("c", now), server("d", before), server("e", now)}
 	var ids []string
