@@ -137,6 +137,11 @@ func (j *job) signal(ctx context.Context, s *lcm.Step, p hot.Policy, size int, r
 		what: "signal " + p.Name + " of stack " + top.Name, service: heat, method: http.MethodPost,
 		path: "/stacks/" + segment(top.Name) + "/" + segment(top.ID) + "/resources/" + segment(p.Name) + "/signal",
 	})
+	if refused(err) || notFound(err) || conflict(err) { // the role may not signal, or somebody has taken the policy away: no retry would help
+		s.Logf(ctx, lcm.AsError(err).Detail)
+		s.Detail(has + "; the rest is for the update: Heat refuses the signal to " + p.Name)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
