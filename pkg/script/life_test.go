@@ -149,7 +149,7 @@ func TestScriptIsStopped(t *testing.T) {
 		require.NoError(t, err)
 		followed := make(chan bool, 1)
 		go func() {
-			known, _, _ := r.Follow(context.Background(), "op-2/1/a", limit, func(string) {})
+			known, _, _ := r.Follow(t.Context(), "op-2/1/a", limit, func(string) {})
 			followed <- known
 		}()
 		r.Close()
