@@ -1,4 +1,4 @@
-# Builds the static gybe binary and puts it alone into an image that runs as nobody.
+# Builds the static gybe binary. The image contains only this binary and runs as an unprivileged user.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -1,4 +1,4 @@
-# Everything a developer or operator types; `make help` lists it.
+# The commands of developers and operators; `make help` lists them.
 SHELL := /bin/bash
 GO    ?= go
 BIN   := bin
@@ -14,10 +14,10 @@ help: ## list the targets
 build: ## compile gybe and simcloud into ./bin
 	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/...
 
-demo: build ## run the main job on a simulated cloud and leave it up; ONCE=1 ends with its termination
+demo: build ## create a cluster on a simulated cloud and keep it; ONCE=1 also terminates it
 	@$(GO) run ./test/demo $(if $(ONCE),--once,)
 
-run: build ## start gybe with a private PostgreSQL and the simulated cloud, without running the job
+run: build ## start gybe with a private PostgreSQL and the simulated cloud, without a cluster
 	@$(GO) run ./test/demo --idle
 
 test: ## every test that needs no root and no extra package but PostgreSQL
@@ -38,27 +38,29 @@ lab-down: ## stop it; WIPE=1 removes its state too
 test-lab-openstack: lab-up ## every operation on the real OpenStack; RUN=pattern selects tests
 	GYBE_LAB_OPENRC=$(GYBE_LAB_STATE)/openrc $(GO) test -count=1 -v -timeout 90m $(if $(RUN),-run '$(RUN)',) ./$(LAB)/...
 
-test-lab-smoke: ## the least of it, on a lab that is started for it and removed
+test-lab-smoke: ## the most important operations, on a temporary lab
 	GYBE_LAB_STATE=$(CURDIR)/.dev/lab/smoke $(LAB)/smoke.sh
 
 test-lab-k8s: ## the real kubeadm on hosts of the real OpenStack; RUN=pattern selects tests (root, Debian 12)
 	@test/lab/k8s/lab.sh up
 	test/lab/k8s/lab.sh test $(if $(RUN),-run '$(RUN)',)
 
-test-lab-k8s-smoke: ## a small cluster, scaled and healed, on a lab that is started for it and removed
+test-lab-k8s-smoke: ## a small cluster, scaled and healed, on a temporary lab
 	GYBE_K8S_STATE=$(CURDIR)/.dev/lab/k8s-smoke GYBE_HOSTS_NET=gybe-k8s-smoke test/lab/k8s/lab.sh smoke
 
-lab-k8s-down: ## remove what test-lab-k8s has started
+lab-k8s-down: ## remove the lab of test-lab-k8s
 	@test/lab/k8s/lab.sh down
 
 bench: build ## measure requests, operations, clusters, memory and start, side by side; ONLY=cluster,fleet selects parts
 	@$(GO) run ./test/bench $(if $(ONLY),-only '$(ONLY)',)
 
-bench-lab: build lab-up ## measure on the real OpenStack how much longer operations take than Heat, one after the other and 50 at once; ONLY=tour,crowd
+bench-lab: build lab-up ## measure on the real OpenStack the time that operations add to Heat's, one after the other and 50 at once; ONLY=tour,crowd
 	@. $(GYBE_LAB_STATE)/openrc && $(GO) run ./test/bench -lab $(if $(ONLY),-only '$(ONLY)',)
 
-lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, and a check of go.mod
+lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, and removed words (docs/words.txt)
+	$(GO) run ./test/words
 	$(BIN)/golangci-lint run ./...
+	@if git grep -n '"OS::' -- '*.go' ':!pkg/openstack' ':!test' ':!cmd/simcloud' ':!*_test.go'; then echo "resource types of Heat belong in pkg/openstack; use lcm.Resource.Kind"; exit 1; fi
 	@if command -v shellcheck >/dev/null; then { git ls-files '*.sh'; git ls-files | xargs awk 'FNR == 1 && /^#!.*sh$$/ { print FILENAME } { nextfile }'; } | sort -u | xargs shellcheck; else echo "shellcheck is not installed: scripts are NOT checked"; fi
 
 fmt: $(BIN)/golangci-lint ## format the tree
@@ -73,10 +75,10 @@ $(BIN)/golangci-lint: tools.versions
 	module=$$(awk '$$1=="golangci-lint"{print $$2}' tools.versions); \
 	GOFLAGS= GOBIN=$(CURDIR)/$(BIN) $(GO) install "$$module@$$version" && touch $@
 
-verify: ## what must be true of a commit besides tests: tidy module, formatted tree, vetted code
+verify: ## check that the module is tidy, the tree formatted and the code vetted
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 
-clean: lab-down ## remove what was built, the private database and the lab
+clean: lab-down ## remove binaries, the private database and the lab
 	rm -rf $(BIN) .dev

@@ -30,9 +30,9 @@ func TestNodesThatStartAtOnceMigrateOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, head, at)
 	require.Positive(t, head)
-	var applied int64
-	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM goose_db_version WHERE version_id > 0").Scan(&applied))
-	require.Equal(t, head, applied)
+	var applied, different int64
+	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0").Scan(&applied, &different))
+	require.Equal(t, different, applied, "no step is applied twice")
 
 	began := time.Now()
 	require.NoError(t, migrations.Up(t.Context(), pool))
@@ -61,7 +61,7 @@ func TestAHalfMigratedDatabaseIsFinished(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), pool))
 	// A node died after River's tables were made and before anything was recorded.
 	_, err := pool.Exec(t.Context(), `DROP TABLE vnf_instance, vnf_lcm_op_occ, lcm_op_phase, lcm_op_step, event, outbox, subscription, vim,
-		ssh_host_key, node, secret_check, vnf_package, vnf_package_model, goose_db_version CASCADE; DROP FUNCTION gybe_fence, gybe_event_notify`)
+		ssh_host_key, node, secret_check, vnf_package, vnf_package_model, goose_db_version CASCADE; DROP FUNCTION gybe_fence`)
 	require.NoError(t, err)
 	require.NoError(t, migrations.Up(t.Context(), pool))
 }

@@ -123,7 +123,8 @@ func (f *flat) take(s *openapi3.Schema) {
 	if s.Items != nil {
 		f.items = s.Items.Value
 	}
-	if v := s.AdditionalProperties.Schema; v != nil && v.Value != nil && (len(v.Value.Properties) > 0 || len(v.Value.AllOf) > 0) {
+	if v := s.AdditionalProperties.Schema; v != nil && v.Value != nil &&
+		(len(v.Value.Properties) > 0 || len(v.Value.AllOf) > 0) {
 		f.values = v.Value
 	}
 	for _, parts := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf} {
@@ -139,9 +140,10 @@ func (f *flat) take(s *openapi3.Schema) {
 }
 
 func onlyRequired(s *openapi3.Schema) bool {
-	return len(s.Properties) == 0 && s.Items == nil && len(s.Enum) == 0 && len(s.Type.Slice()) == 0 && !slices.ContainsFunc(
-		slices.Concat(s.AllOf, s.AnyOf, s.OneOf), func(r *openapi3.SchemaRef) bool { return !onlyRequired(r.Value) },
-	)
+	return len(s.Properties) == 0 && s.Items == nil && len(s.Enum) == 0 && len(s.Type.Slice()) == 0 &&
+		!slices.ContainsFunc(
+			slices.Concat(s.AllOf, s.AnyOf, s.OneOf), func(r *openapi3.SchemaRef) bool { return !onlyRequired(r.Value) },
+		)
 }
 
 // deviation is a difference that is known and meant.

@@ -36,9 +36,21 @@ var vnfLcmDeviations = append(append([]deviation{
 	{"instantiatedVnfInfo/vnfVirtualLinkResourceInfo", "extra attribute", whyInline},
 	{"changedInfo/vnfcInfoModifications", "extra attribute", whySol002},
 	{"PATCH /vnf_instances/{vnfInstanceId} request/vnfcInfoModifications", "extra attribute", whySol002},
-	{"PATCH /vnf_instances/{vnfInstanceId} request/vnfdId", "extra attribute", "the standard's text of v3.3.1 has vnfdId; vnfPkgId is its predecessor"},
-	{"PATCH /vnf_instances/{vnfInstanceId} request/vimConnectionInfo{}/vimType", "should be required", "a merge patch names only what changes"},
-	{"PATCH /vnf_instances/{vnfInstanceId} 202", "missing body", "the standard's text has none: the operation has the changes"},
+	{
+		"PATCH /vnf_instances/{vnfInstanceId} request/vnfdId",
+		"extra attribute",
+		"the standard's text of v3.3.1 has vnfdId; vnfPkgId is its predecessor",
+	},
+	{
+		"PATCH /vnf_instances/{vnfInstanceId} request/vimConnectionInfo{}/vimType",
+		"should be required",
+		"a merge patch names only what changes",
+	},
+	{
+		"PATCH /vnf_instances/{vnfInstanceId} 202",
+		"missing body",
+		"the standard's text has none: the operation has the changes",
+	},
 	{"POST /vnf_instances/{vnfInstanceId}/heal request/healScript", "extra attribute", whySol002},
 	{"POST /vnf_instances/{vnfInstanceId}/heal request/vnfcInstanceId", "extra attribute", whySol002},
 	{"GET /vnf_lcm_op_occs 200", "type array should be object", "the published document forgets that a list is an array"},
@@ -59,7 +71,11 @@ var vnfPkgmSol003Deviations = append([]deviation{
 }, problemDeviations("onboardingFailureDetails")...)
 
 var vnfPkgmSol005Deviations = append([]deviation{
-	{"compatibleSpecificationVersions", "type array should be string", "the attribute has cardinality 0..N in the standard's text"},
+	{
+		"compatibleSpecificationVersions",
+		"type array should be string",
+		"the attribute has cardinality 0..N in the standard's text",
+	},
 	{"_links/vnfd", "should be required", "there is no VNFD before a package is onboarded"},
 	{"softwareImages[]/imagePath", "should be required", whyOneOf},
 }, problemDeviations("onboardingFailureDetails")...)
@@ -81,7 +97,11 @@ var wireTypeDeviations = []deviation{
 }
 
 var otherTypeDeviations = append([]deviation{
-	{"GrantRequest/operation", "extra value MODIFY_INFO", "modifying information needs no grant; the Go type is that of all operations"},
+	{
+		"GrantRequest/operation",
+		"extra value MODIFY_INFO",
+		"modifying information needs no grant; the Go type is that of all operations",
+	},
 	{"authentication/authType[]", "extra value OAUTH2_CLIENT_CERT", whyCert},
 	{"authentication/paramsOauth2ClientCert", "extra attribute", whyCert},
 	{"UploadVnfPackageFromUriRequest/userName", "extra attribute", whyUpload},

@@ -23,7 +23,11 @@ func published(t *testing.T, file string) *openapi3.T {
 	}
 	path := filepath.Join(dir, file)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED: OUR API IS NOT COMPARED WITH THE STANDARD: the ETSI document %s is not at hand; set GYBE_ETSI_DIR to the folder that holds them (%v)", file, err)
+		t.Skipf(
+			"SKIPPED: OUR API IS NOT COMPARED WITH THE STANDARD: the ETSI document %s is not at hand; set GYBE_ETSI_DIR to the folder that holds them (%v)",
+			file,
+			err,
+		)
 	}
 	loader := openapi3.NewLoader()
 	loader.IsExternalRefsAllowed = true
@@ -167,7 +171,12 @@ func TestVnfPkgmFollowsTheStandard(t *testing.T) {
 	explain(t, c.findings, vnfPkgmSol003Deviations)
 
 	c = &comparison{}
-	c.paths(t, ours, producing, func(method, path string) bool { return method == http.MethodGet && inSol003(method, path) })
+	c.paths(
+		t,
+		ours,
+		producing,
+		func(method, path string) bool { return method == http.MethodGet && inSol003(method, path) },
+	)
 	item := producing.Paths.Value("/vnf_packages/{vnfPkgId}").Get
 	c.operation(t, "GET /vnf_packages/{vnfPkgId}", ours.Paths.Value("/vnf_packages/{vnfPkgId}").Get, item)
 	explain(t, c.findings, vnfPkgmSol005Deviations)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,32 +56,74 @@ func TestKubernetesClusterImageIsQcow2(t *testing.T) {
 	require.True(t, bytes.HasPrefix(img, []byte("QFI\xfb\x00\x00\x00\x02")))
 }
 
+const installScript = "kubernetes-cluster/Scripts/install_k8s_cluster.sh"
+
 // The script runs as root on every node.
 func TestInstallScriptIsSound(t *testing.T) {
 	t.Parallel()
-	script := filepath.Join(kubernetesCluster, "Scripts", "install_k8s_cluster.sh")
-	for _, tool := range [][]string{{"bash", "-n", script}, {"shellcheck", script}} {
+	parts := []string{installScript}
+	parts = append(parts, libraryFiles(t)...)
+	for _, tool := range [][]string{{"bash", "-n"}, {"shellcheck", "-x", "-a"}} {
 		t.Run(tool[0], func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(tool[0]); err != nil {
-				t.Skipf("SKIPPED: %s is not installed, so %s was not checked with it", tool[0], script)
+				t.Skipf("SKIPPED: %s is not installed, so %s was not checked with it", tool[0], installScript)
 			}
-			out, err := exec.CommandContext(t.Context(), tool[0], tool[1:]...).CombinedOutput()
-			require.NoError(t, err, string(out))
+			for _, part := range parts {
+				if tool[0] == "shellcheck" && part != installScript {
+					continue // it follows the main script into its library
+				}
+				out, err := exec.CommandContext(t.Context(), tool[0], append(tool[1:], part)...).CombinedOutput()
+				require.NoError(t, err, string(out))
+			}
 		})
 	}
 }
 
-// Whoever reads the log of a node must not find a secret in it.
-func TestInstallScriptTracesNothing(t *testing.T) {
-	t.Parallel()
+// libraryFiles are the parts of the script's library.
+func libraryFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("kubernetes-cluster/Scripts/lib/*.sh")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
 
-	for i, line := range strings.Split(string(cluster.read(t, "Scripts/install_k8s_cluster.sh")), "\n") {
-		require.NotRegexp(t, `^\s*set\s.*(-x|xtrace)`, line, "line %d", i+1)
+// A part that the main script does not load would be copied to every node for nothing, and would not be checked.
+func TestInstallScriptLoadsItsWholeLibrary(t *testing.T) {
+	t.Parallel()
+	script := string(cluster.read(t, "Scripts/install_k8s_cluster.sh"))
+	for _, file := range libraryFiles(t) {
+		require.Contains(t, script, `. "$HERE/lib/`+filepath.Base(file)+`"`)
+	}
+	require.Less(t, strings.Count(script, "\n"), 200, "the work belongs into the library")
+}
+
+// The manifest and the script name the same versions: one is for the VNFM, the other for a run by hand.
+func TestInstallScriptHasTheVersionsOfItsManifest(t *testing.T) {
+	t.Parallel()
+	manifest := string(cluster.read(t, "Scripts/install_k8s_cluster.yaml"))
+	script := string(cluster.read(t, "Scripts/install_k8s_cluster.sh"))
+	for member, variable := range map[string]string{"kubernetes_version": "DEFAULT_K8S_VERSION", "cilium_version": "DEFAULT_CILIUM_VERSION"} {
+		version := regexp.MustCompile(`(?m)^` + member + `: "(.+)"$`).FindStringSubmatch(manifest)
+		require.NotNil(t, version, member)
+		require.Contains(t, script, variable+"="+version[1])
 	}
 }
 
-// What a caller writes right is accepted.
+// The log of a node must not contain secrets.
+func TestInstallScriptTracesNothing(t *testing.T) {
+	t.Parallel()
+	for _, file := range append(libraryFiles(t), installScript) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for i, line := range strings.Split(string(text), "\n") {
+			require.NotRegexp(t, `^\s*set\s.*(-x|xtrace)`, line, "%s line %d", file, i+1)
+		}
+	}
+}
+
+// Valid arguments are accepted.
 func TestInstallScriptAcceptsTheUsualArguments(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -90,7 +133,7 @@ func TestInstallScriptAcceptsTheUsualArguments(t *testing.T) {
 		{"-w", "198.51.100.2", "-i", "198.51.100.1", "-t", "abcdef.0123456789abcdef", "-s", "sha256:00"},
 		{"-d", "-o", "-m", "198.51.100.2", "-i", "198.51.100.2", "-a", "10.96.0.0/12", "-p", "10.200.0.0/16"},
 	} {
-		cmd := exec.CommandContext(t.Context(), "bash", append([]string{"kubernetes-cluster/Scripts/install_k8s_cluster.sh"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), "bash", append([]string{installScript}, args...)...)
 		cmd.Env = append(os.Environ(), "GYBE_PHASE=check", "NODE_IP=198.51.100.2")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
@@ -114,6 +157,7 @@ func TestInstallScriptRefusesBadArguments(t *testing.T) {
 		{"not an address", "-w: there is not an IPv4 address", nil, []string{"-w", "there", "-i", "198.51.100.1"}},
 		{"unknown option", "unknown option", nil, []string{"-z"}},
 		{"unknown phase", "GYBE_PHASE is", []string{"GYBE_PHASE=later"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
+		{"CLI without a checksum", "needs its checksum in CILIUM_CLI_SHA256", []string{"CILIUM_CLI_VERSION=v0.19.0"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
 		{"old version", "1.31 is the oldest", []string{"K8S_VERSION=1.26"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
 		{"bad name", "is not a host name", []string{"NODE_NAME=a b"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
 		{"machine is none of the masters", "is an address of this machine", nil, []string{"-m", "198.51.100.1,198.51.100.2", "-i", "198.51.100.9"}},
@@ -121,8 +165,7 @@ func TestInstallScriptRefusesBadArguments(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			script := filepath.Join(kubernetesCluster, "Scripts", "install_k8s_cluster.sh")
-			cmd := exec.CommandContext(t.Context(), "bash", append([]string{script}, tt.args...)...)
+			cmd := exec.CommandContext(t.Context(), "bash", append([]string{installScript}, tt.args...)...)
 			// Phase check, so that a test that fails does not turn this machine into a node.
 			cmd.Env = append(append(os.Environ(), "GYBE_PHASE=check"), tt.env...)
 			var stderr bytes.Buffer

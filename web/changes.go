@@ -25,14 +25,14 @@ func scopeOf(op *lcm.Operation, names map[string]string) []pair {
 		}
 	}
 	if s.Whole {
-		add("Makes anew", "the whole VNF: everything is deleted first")
+		add("Recreates", "the whole VNF; everything is deleted first")
 	}
 	add("Works on", namesOf(s.VNFCs, names))
 	add("Adds", counted(s.Add))
 	add("Removes", namesOf(s.Remove, names))
-	add("Flavour afterwards", s.Flavour)
-	add("Scale levels afterwards", counted(s.ScaleLevels))
-	add("VNFCs afterwards", counted(s.Counts))
+	add("Resulting flavour", s.Flavour)
+	add("Resulting scale levels", counted(s.ScaleLevels))
+	add("Resulting VNFCs", counted(s.Counts))
 	return out
 }
 

@@ -11,10 +11,14 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 //go:embed assets templates
@@ -24,7 +28,8 @@ var files embed.FS
 type console struct {
 	Deps
 	templates *template.Template
-	assets    http.Handler
+	// prefix is the path of the public URL, "" or e.g. "/nfv": links begin with it, requests do not.
+	prefix string
 	// build names the assets' content, so that browsers may keep them for ever.
 	build string
 	slots chan struct{}
@@ -38,9 +43,9 @@ type screen struct {
 	load     func(c *console, ctx context.Context, a ask) (view, error)
 	// concerns selects the events after which the page may look different, nil when it follows none; kinds are
 	// prefixes of their kinds. Output is followed apart from them.
-	concerns func(id string) FeedQuery
+	concerns func(id string) gybeapi.FeedQuery
 	kinds    []string
-	// pace is how long the page stands still at least after a change.
+	// pace is the shortest time between two updates of the page.
 	pace time.Duration
 	// output says that the page shows the output of the operation's steps.
 	output bool
@@ -63,7 +68,7 @@ type view struct {
 }
 
 var screens = []screen{
-	{path: "{$}", section: "instances", template: "instances", load: (*console).instances, concerns: everything, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second},
+	{path: "", section: "instances", template: "instances", load: (*console).instances, concerns: everything, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second},
 	{path: "instances/{id}", section: "instances", template: "instance", load: (*console).instance, concerns: ofInstance, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second},
 	{path: "operations/{id}", section: "instances", template: "operation", load: (*console).operation, concerns: ofOperation, kinds: []string{"op."}, pace: 200 * time.Millisecond, output: true},
 	{path: "packages", section: "packages", template: "packages", load: (*console).packages, concerns: everything, kinds: []string{"package.", "instance."}, pace: time.Second},
@@ -71,44 +76,61 @@ var screens = []screen{
 	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes},
 }
 
-func everything(string) FeedQuery     { return FeedQuery{} }
-func ofInstance(id string) FeedQuery  { return FeedQuery{InstanceID: id} }
-func ofOperation(id string) FeedQuery { return FeedQuery{OpID: id} }
+func everything(string) gybeapi.FeedQuery     { return gybeapi.FeedQuery{} }
+func ofInstance(id string) gybeapi.FeedQuery  { return gybeapi.FeedQuery{InstanceID: id} }
+func ofOperation(id string) gybeapi.FeedQuery { return gybeapi.FeedQuery{OpID: id} }
 
-// Handler serves the console. Requests have paths below /ui/, whatever Prefix is. It panics only when the embedded
-// templates are broken, which a test would tell.
-func Handler(d Deps) http.Handler {
+// Path is where the console is, below the path of the public URL.
+const Path = "/ui"
+
+// Mount adds the console to a frame. It panics only when the embedded templates are broken, which a test would show.
+func Mount(f *frame.Frame, d Deps) {
 	if d.Clock == nil {
 		d.Clock = lcm.SystemClock{}
 	}
 	c := &console{Deps: d, slots: make(chan struct{}, cmp.Or(d.Streams, 100)), build: buildOf(files)}
+	if u, err := url.Parse(f.URL("")); err == nil {
+		c.prefix = strings.TrimRight(u.Path, "/")
+	}
 	c.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"ui":     func(elem ...string) string { return c.Prefix + "/ui/" + join(elem) },
-		"api":    func(elem ...string) string { return c.Prefix + "/" + join(elem) },
-		"asset":  func(name string) string { return c.Prefix + "/ui/assets/" + c.build + "/" + name },
+		"ui":     func(elem ...string) string { return c.prefix + Path + "/" + join(elem) },
+		"api":    func(elem ...string) string { return c.prefix + "/" + join(elem) },
+		"asset":  func(name string) string { return c.prefix + Path + "/assets/" + c.build + "/" + name },
 		"state":  badgeOf,
 		"stamp":  stampOf,
 		"plural": plural,
 		"short":  short,
 		"brief":  func(id string) string { return cut(id, 9) },
 	}).ParseFS(files, "templates/*.html"))
-	assets, err := fs.Sub(files, "assets")
-	if err != nil {
-		panic(err) // the directory is embedded
-	}
-	c.assets = http.FileServerFS(assets)
 
-	mux := http.NewServeMux()
+	api := frame.API{Prefix: Path, Header: headers, Problem: c.problem}
 	for _, s := range screens {
-		mux.Handle("GET /ui/"+s.path, c.wrap("/ui/"+s.path, c.page(s)))
-		stream := "/ui/events/" + s.path
-		mux.Handle("GET "+stream, c.wrap(stream, c.stream(s)))
+		api.Routes = append(api.Routes,
+			frame.Route{Method: http.MethodGet, Path: "/" + s.path, Handle: c.page(s)},
+			frame.Route{Method: http.MethodGet, Path: "/events/" + s.path, Handle: c.stream(s)})
 	}
-	mux.Handle("GET /ui/assets/{build}/{name}", c.wrap("/ui/assets", c.asset))
-	mux.Handle("/ui/", c.wrap("/ui/", func(w http.ResponseWriter, r *http.Request) {
-		c.problem(w, r, lcm.Errorf(lcm.CodeNotFound, "the console has no page %s", short(r.URL.Path)))
-	}))
-	return mux
+	api.Routes = append(api.Routes, frame.Route{
+		Method: http.MethodGet, Path: "/assets/{build}/{name}", Handle: c.asset, Public: true, Quiet: true,
+	})
+	f.Mount(api)
+
+	enter := func(w http.ResponseWriter, r *frame.Request) error {
+		http.Redirect(w, r.Request, c.prefix+Path+"/", http.StatusFound)
+		return nil
+	}
+	f.Mount(frame.API{Routes: []frame.Route{
+		{Method: http.MethodGet, Path: "/", Handle: enter, Public: true, Quiet: true},
+		{Method: http.MethodGet, Path: Path, Handle: enter, Public: true, Quiet: true},
+	}})
+}
+
+// headers are set in all answers. The policy allows what the console itself serves and nothing else.
+var headers = http.Header{
+	"Content-Security-Policy":      {"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"},
+	"X-Content-Type-Options":       {"nosniff"},
+	"Referrer-Policy":              {"same-origin"},
+	"Cross-Origin-Opener-Policy":   {"same-origin"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
 }
 
 // join makes a path of elements, each escaped.
@@ -145,71 +167,72 @@ type page struct {
 }
 
 // page answers with a whole page.
-func (c *console) page(s screen) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		a := ask{id: r.PathValue("id"), after: r.URL.Query().Get("after")}
+func (c *console) page(s screen) frame.Handler {
+	return func(w http.ResponseWriter, r *frame.Request) error {
+		a := ask{id: r.Param("id"), after: r.QueryValues().Get("after")}
+
 		var log *output
-		var err error
 		if s.output { // before the view: what comes after it is in the stream
+			var err error
 			if log, err = c.history(r.Context(), a.id); err != nil {
-				c.problem(w, r, err)
-				return
+				return err
 			}
 		}
 		v, err := s.load(c, r.Context(), a)
 		if err != nil {
-			c.problem(w, r, err)
-			return
+			return err
 		}
+
 		p := page{Title: v.Title, Section: s.section}
 		if log != nil {
 			log.attach(v.Data)
 		}
 		if !v.still {
-			q := url.Values{}
-			if a.after != "" {
-				q.Set("after", a.after)
-			}
-			if log != nil {
-				q.Set("log", log.next)
-			}
-			p.Stream = c.Prefix + "/ui/events" + strings.TrimPrefix(r.URL.EscapedPath(), "/ui")
-			if len(q) > 0 {
-				p.Stream += "?" + q.Encode()
-			}
+			p.Stream = c.streamOf(r, a, log)
 		}
-		c.write(w, r, http.StatusOK, p, s.template, v.Data)
+		return c.write(w, http.StatusOK, p, s.template, v.Data)
 	}
 }
 
-// problem answers with an error.
-func (c *console) problem(w http.ResponseWriter, r *http.Request, err error) {
-	e := lcm.AsError(err)
-	if e.Code == lcm.CodeInternal || e.Code == lcm.CodeUnavailable {
-		c.Log.ErrorContext(r.Context(), "console page not shown", "path", r.URL.Path, "error", err, "cause", e.Cause)
+// streamOf is where the changes of the page that r asks for come from.
+func (c *console) streamOf(r *frame.Request, a ask, log *output) string {
+	q := url.Values{}
+	if a.after != "" {
+		q.Set("after", a.after)
 	}
-	title := http.StatusText(e.Status())
-	c.write(w, r, e.Status(), page{Title: title}, "problem", problem{Title: cmp.Or(e.Title, title), Detail: e.Detail, Hint: e.Hint})
+	if log != nil {
+		q.Set("log", log.next)
+	}
+	stream := c.prefix + Path + "/events" + strings.TrimPrefix(r.URL.EscapedPath(), Path)
+	if len(q) > 0 {
+		stream += "?" + q.Encode()
+	}
+	return stream
+}
+
+// problem shows an error as a page.
+func (c *console) problem(w http.ResponseWriter, _ *frame.Request, p *sol.ProblemDetails) error {
+	return c.write(w, p.Status, page{Title: http.StatusText(p.Status)}, "problem", problem{Title: p.Title, Detail: p.Detail, Hint: p.Hint})
 }
 
 type problem struct{ Title, Detail, Hint string }
 
-func (c *console) write(w http.ResponseWriter, r *http.Request, status int, p page, name string, data any) {
+func (c *console) write(w http.ResponseWriter, status int, p page, name string, data any) error {
 	var out bytes.Buffer
 	body, err := c.fragment(name, data)
-	if err == nil {
-		p.Body = body
-		err = c.templates.ExecuteTemplate(&out, "layout", p)
-	}
 	if err != nil {
-		c.Log.ErrorContext(r.Context(), "console template failed", "template", name, "error", err)
-		http.Error(w, "the page cannot be shown; the log has the cause", http.StatusInternalServerError)
-		return
+		return err
 	}
+	p.Body = body
+	if err := c.templates.ExecuteTemplate(&out, "layout", p); err != nil {
+		return err
+	}
+
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(out.Bytes()) // whoever asked has gone
+	_, _ = w.Write(out.Bytes()) // an error means that the client is gone
+	return nil
 }
 
 // fragment renders a template on its own.
@@ -219,51 +242,15 @@ func (c *console) fragment(name string, data any) (template.HTML, error) {
 	return template.HTML(out.String()), err //nolint:gosec // html/template has just escaped it
 }
 
-func (c *console) asset(w http.ResponseWriter, r *http.Request) {
-	if r.PathValue("build") == c.build {
+func (c *console) asset(w http.ResponseWriter, r *frame.Request) error {
+	name := r.Param("name")
+	raw, err := fs.ReadFile(files, path.Join("assets", name))
+	if err != nil || name != path.Base(name) {
+		return lcm.Errorf(lcm.CodeNotFound, "the console has no file %s", short(name))
+	}
+	if r.Param("build") == c.build {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	r2 := r.Clone(r.Context())
-	r2.URL.Path = r.PathValue("name")
-	c.assets.ServeHTTP(w, r2)
+	http.ServeContent(w, r.Request, name, time.Time{}, bytes.NewReader(raw))
+	return nil
 }
-
-// policy allows what the console itself serves and nothing else.
-const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
-
-// wrap sets what all answers have in common and tells of each.
-func (c *console) wrap(route string, next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
-		next(rec, r)
-		took := time.Since(began)
-		if c.Observe != nil {
-			c.Observe(r.Method, route, rec.status, took)
-		}
-		if route != "/ui/assets" {
-			c.Log.InfoContext(r.Context(), "console", "method", r.Method, "route", route, "path", r.URL.Path, "status", rec.status, "took", took)
-		}
-	}
-}
-
-// recorder remembers the status.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(status int) {
-	r.status = status
-	r.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

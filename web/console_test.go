@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,16 +12,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/web"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // pages are all kinds of pages.
 var pages = map[string]string{
@@ -28,6 +31,13 @@ var pages = map[string]string{
 	"operation": "/ui/operations/" + running, "operation-failed": "/ui/operations/" + failed, "operation-ended": "/ui/operations/" + finished,
 	"operation-scaling": "/ui/operations/" + scaling, "operation-healed": "/ui/operations/" + healed, "operation-modified": "/ui/operations/" + modified,
 	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused, "nodes": "/ui/nodes",
+}
+
+// handler serves the console at a public URL; "" is the root of a host.
+func handler(d web.Deps, publicURL ...string) http.Handler {
+	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler), PublicURL: strings.Join(publicURL, "")})
+	web.Mount(f, d)
+	return f
 }
 
 func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
@@ -49,7 +59,7 @@ func content(t *testing.T, rec *httptest.ResponseRecorder) string {
 
 func TestEveryPageShowsWhatItDid(t *testing.T) {
 	t.Parallel()
-	h := web.Handler(sample().deps())
+	h := handler(sample().deps())
 	for name, path := range pages {
 		rec := get(t, h, path)
 		require.Equal(t, http.StatusOK, rec.Code, name)
@@ -67,14 +77,14 @@ func TestEveryPageShowsWhatItDid(t *testing.T) {
 func TestOnlyWhatIsNotInstantiatedSaysWhatItMayHold(t *testing.T) {
 	t.Parallel()
 	w := sample()
-	require.Contains(t, content(t, get(t, web.Handler(w.deps()), "/ui/instances/"+cluster)), "the VIM may hold some")
+	require.Contains(t, content(t, get(t, handler(w.deps()), "/ui/instances/"+cluster)), "the VIM may hold some")
 	w.instances[0].State = sol.InstantiationStateInstantiated
-	require.NotContains(t, content(t, get(t, web.Handler(w.deps()), "/ui/instances/"+cluster)), "VIM resources")
+	require.NotContains(t, content(t, get(t, handler(w.deps()), "/ui/instances/"+cluster)), "VIM resources")
 }
 
 func TestNoPageRunsOrLoadsWhatIsNotOurs(t *testing.T) {
 	t.Parallel()
-	h := web.Handler(sample().deps())
+	h := handler(sample().deps())
 	foreign := regexp.MustCompile(`(?i)(?:src|href)="(?:[a-z]+:)?//|<script[^>]*>[^<]|\sstyle=|\son[a-z]+=|<style|javascript:`)
 	asset := regexp.MustCompile(`(?:src|href)="(/ui/assets/[^"]+)"`)
 	for name, path := range pages {
@@ -94,7 +104,7 @@ func TestNoPageRunsOrLoadsWhatIsNotOurs(t *testing.T) {
 
 func TestNoPageShowsASecret(t *testing.T) {
 	t.Parallel()
-	h := web.Handler(sample().deps())
+	h := handler(sample().deps())
 	for name, path := range pages {
 		require.NotContains(t, get(t, h, path).Body.String(), secret, name)
 	}
@@ -112,7 +122,7 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	w.ops[1].Error.Detail = evil
 	w.packages[1].Failure.Detail = evil
 	w.nodes[0].Address = evil
-	h := web.Handler(w.deps())
+	h := handler(w.deps())
 	for name, path := range pages {
 		require.NotContains(t, get(t, h, path).Body.String(), "<script>alert", name)
 	}
@@ -123,7 +133,7 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 
 func TestEveryStateHasAWordAndAShape(t *testing.T) {
 	t.Parallel()
-	h := web.Handler(sample().deps())
+	h := handler(sample().deps())
 	badge := regexp.MustCompile(`<span class="badge [a-z]+" title="[A-Z_]+"><svg class="shape"[^>]*aria-hidden="true">\s*<[^/].*?</svg>[A-Z][A-Za-z ,]+</span>`)
 	for name, path := range pages {
 		body := strings.ReplaceAll(get(t, h, path).Body.String(), "\n", "")
@@ -133,10 +143,12 @@ func TestEveryStateHasAWordAndAShape(t *testing.T) {
 
 func TestPagesThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	h := web.Handler(sample().deps())
-	for _, path := range []string{"/ui/instances/nope", "/ui/operations/nope", "/ui/packages/nope", "/ui/nothing", "/ui/assets/x/nothing.js"} {
+	h := handler(sample().deps())
+	for _, path := range []string{"/ui/instances/nope", "/ui/operations/nope", "/ui/packages/nope", "/ui/nothing", "/ui/assets/x/nothing.js", "/ui/assets/x/%ff", "/ui/assets/x/%2e%2e%2ftemplates%2flayout.html"} {
 		rec := get(t, h, path)
 		require.Equal(t, http.StatusNotFound, rec.Code, path)
+		require.Contains(t, rec.Body.String(), "<h1>Not Found</h1>", path)
+		require.Contains(t, rec.Header().Get("Content-Security-Policy"), "default-src 'self'", path)
 	}
 	require.Contains(t, get(t, h, "/ui/instances/nope").Body.String(), "there is no VNF instance nope")
 }
@@ -145,20 +157,18 @@ func TestADatabaseThatIsAwayIsSaidWithoutItsWords(t *testing.T) {
 	t.Parallel()
 	w := sample()
 	w.down = lcm.Errorf(lcm.CodeUnavailable, "the database does not answer").WithHint("try again soon")
-	rec := get(t, web.Handler(w.deps()), "/ui/")
+	rec := get(t, handler(w.deps()), "/ui/")
 	require.Equal(t, http.StatusServiceUnavailable, rec.Code)
 	require.Contains(t, rec.Body.String(), "try again soon")
 	w.down = errors.New("dial tcp 10.0.0.9: password=" + secret)
-	rec = get(t, web.Handler(w.deps()), "/ui/")
+	rec = get(t, handler(w.deps()), "/ui/")
 	require.Equal(t, http.StatusInternalServerError, rec.Code)
 	require.NotContains(t, rec.Body.String(), secret)
 }
 
 func TestLinksHaveThePrefixOfThePublicURL(t *testing.T) {
 	t.Parallel()
-	d := sample().deps()
-	d.Prefix = "/nfv"
-	body := get(t, web.Handler(d), pages["instance"]).Body.String()
+	body := get(t, handler(sample().deps(), "https://nfv.example/nfv"), pages["instance"]).Body.String()
 	require.NotRegexp(t, `(?:href|src|connect)="/(?:ui|gybe)`, body)
 	require.Contains(t, body, `hx-sse:connect="/nfv/ui/events/instances/`+cluster+`"`)
 	require.Contains(t, body, `href="/nfv/gybe/v1/vnf_instances/`+cluster+`/kubeconfig"`)
@@ -171,7 +181,7 @@ func TestListsHavePages(t *testing.T) {
 	for n := range 205 {
 		w.instances = append(w.instances, &lcm.Instance{ID: fmt.Sprintf("i-%03d", n), Name: fmt.Sprintf("name-%03d", n)})
 	}
-	h := web.Handler(w.deps())
+	h := handler(w.deps())
 	next := regexp.MustCompile(`href="(\?after=[^"]+)" rel="next"`)
 	seen, path := 0, "/ui/"
 	for range 3 {
@@ -193,11 +203,11 @@ func TestOnlyTheEndOfLongOutputIsShown(t *testing.T) {
 	w := sample()
 	w.lines[running] = nil
 	for n := range 5000 {
-		l := wire.Line{}
+		l := gybeapi.Line{}
 		l.StepID, l.Text = 5, fmt.Sprintf("line-%04d.", n)
 		w.lines[running] = append(w.lines[running], l)
 	}
-	body := get(t, web.Handler(w.deps()), pages["operation"]).Body.String()
+	body := get(t, handler(w.deps()), pages["operation"]).Body.String()
 	require.Contains(t, body, "4800 older lines are not shown")
 	require.Contains(t, body, "line-4800.")
 	require.NotContains(t, body, "line-4799.")
@@ -206,7 +216,44 @@ func TestOnlyTheEndOfLongOutputIsShown(t *testing.T) {
 
 func TestAnEndedOperationIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	h := web.Handler(sample().deps())
+	h := handler(sample().deps())
 	require.NotContains(t, get(t, h, pages["operation-ended"]).Body.String(), "hx-sse:connect")
-	require.Contains(t, get(t, h, pages["operation-failed"]).Body.String(), "hx-sse:connect", "somebody may retry it")
+	require.Contains(t, get(t, h, pages["operation-failed"]).Body.String(), "hx-sse:connect", "a user may retry it")
+}
+
+// TestTheConsoleIsServedByTheFrame: authentication, the log line and the metrics are those of the API.
+func TestTheConsoleIsServedByTheFrame(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	var observed []string
+	f := frame.New(frame.Options{
+		Log: slog.New(slog.NewTextHandler(&log, nil)), Auth: refusing{},
+		Observe: func(_, route string, status int, _ time.Duration) {
+			observed = append(observed, fmt.Sprint(route, " ", status))
+		},
+	})
+	web.Mount(f, sample().deps())
+
+	for _, path := range []string{"/ui/", "/ui/instances/" + cluster, "/ui/events/nodes"} {
+		rec := get(t, f, path)
+		require.Equal(t, http.StatusUnauthorized, rec.Code, path)
+		require.Contains(t, rec.Body.String(), "who are you", path)
+		require.NotContains(t, rec.Body.String(), "core-cluster", path)
+		require.NotEmpty(t, rec.Header().Get("X-Request-Id"))
+		require.NotEmpty(t, rec.Header().Get("WWW-Authenticate"))
+	}
+	require.Equal(t, []string{"/ui/ 401", "/ui/instances/{id} 401", "/ui/events/nodes 401"}, observed)
+	require.Equal(t, 3, strings.Count(log.String(), "msg=request"), "one line for each request")
+
+	for path, location := range map[string]string{"/": "/ui/", "/ui": "/ui/"} {
+		rec := get(t, f, path)
+		require.Equal(t, http.StatusFound, rec.Code)
+		require.Equal(t, location, rec.Header().Get("Location"))
+	}
+}
+
+type refusing struct{}
+
+func (refusing) Authenticate(*http.Request) (frame.Principal, error) {
+	return frame.Principal{}, lcm.Errorf(lcm.CodeUnauthorized, "who are you?")
 }

@@ -225,7 +225,7 @@ func (d *operationData) phaseOf(s lcm.StepRecord, phases []lcm.PhaseRecord) *pha
 // summary is what a screen reader says when it changes, so it has no times.
 func (d *operationData) summary(op *lcm.Operation, done, steps int) string {
 	text := fmt.Sprintf("%s is %s", d.Name, strings.ToLower(words(op.State)))
-	switch op.State { //nolint:exhaustive // the others need no more words
+	switch op.State { //nolint:exhaustive // the others need no further words
 	case sol.LcmOperationStateFailedTemp:
 		text = d.Name + " has failed and needs a decision"
 	case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:

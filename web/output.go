@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
@@ -38,7 +38,7 @@ type output struct {
 // line is a line of output.
 type line struct{ Time, ISO, Text string }
 
-func lineOf(l wire.Line) line {
+func lineOf(l gybeapi.Line) line {
 	t := l.Time.UTC()
 	return line{Time: t.Format("15:04:05"), ISO: t.Format(time.RFC3339Nano), Text: plain(l.Text)}
 }
@@ -154,7 +154,7 @@ func (f *follow) sendOutput(ctx context.Context, v view) (_ view, ok bool) {
 }
 
 // gains sorts lines by step. unknown says that a line belongs to a step that d does not have; it is left out.
-func (d *operationData) gains(lines []wire.Line) (out []*gain, unknown bool) {
+func (d *operationData) gains(lines []gybeapi.Line) (out []*gain, unknown bool) {
 	steps, by := map[int64]*stepData{}, map[int64]*gain{}
 	for s := range d.steps() {
 		steps[s.ID] = s

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
@@ -78,7 +78,7 @@ func (c *console) pkg(ctx context.Context, a ask) (view, error) {
 
 // nodeData is a node on the screen of nodes.
 type nodeData struct {
-	wire.Node
+	gybeapi.Node
 	State string
 }
 

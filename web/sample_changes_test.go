@@ -8,7 +8,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// grow adds an instance that was modified, healed and is being scaled, which somebody has asked to cancel.
+// grow adds an instance that was modified, healed and is being scaled, which a user has cancelled.
 func (w *world) grow(i *lcm.Instance) {
 	deploy(i)
 	i.State = sol.InstantiationStateInstantiated

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -47,18 +47,18 @@ type world struct {
 	ops       []*lcm.Operation
 	phases    map[string][]lcm.PhaseRecord
 	steps     map[string][]lcm.StepRecord
-	lines     map[string][]wire.Line
+	lines     map[string][]gybeapi.Line
 	packages  []*vnfpkg.Package
-	nodes     []wire.Node
+	nodes     []gybeapi.Node
 	down      error // what reads fail with
-	followers []chan []wire.Event
+	followers []chan []gybeapi.Event
 	at        func() time.Time
 }
 
 func (w *world) deps() web.Deps {
 	return web.Deps{
 		Instances: w, Operations: w, Packages: packages{w}, Feed: w, Log: slog.New(slog.DiscardHandler), Clock: w,
-		Nodes: func(context.Context) ([]wire.Node, error) { return w.nodes, nil },
+		Nodes: func(context.Context) ([]gybeapi.Node, error) { return w.nodes, nil },
 	}
 }
 
@@ -70,7 +70,7 @@ func (w *world) change(kind string, do func()) {
 	defer w.mu.Unlock()
 	do()
 	for _, f := range w.followers {
-		f <- []wire.Event{{Kind: kind}}
+		f <- []gybeapi.Event{{Kind: kind}}
 	}
 }
 
@@ -136,17 +136,17 @@ func (w *world) Progress(_ context.Context, id string) ([]lcm.PhaseRecord, []lcm
 	return slices.Clone(w.phases[id]), slices.Clone(w.steps[id]), w.down
 }
 
-func (w *world) Follow(web.FeedQuery) (web.Follower, error) {
+func (w *world) Follow(context.Context, gybeapi.FeedQuery) (gybeapi.Follower, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f := make(chan []wire.Event, 100)
+	f := make(chan []gybeapi.Event, 100)
 	w.followers = append(w.followers, f)
 	return follower(f), nil
 }
 
-type follower chan []wire.Event
+type follower chan []gybeapi.Event
 
-func (f follower) Next(ctx context.Context) ([]wire.Event, error) {
+func (f follower) Next(ctx context.Context) ([]gybeapi.Event, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -156,7 +156,7 @@ func (f follower) Next(ctx context.Context) ([]wire.Event, error) {
 }
 
 // Log has the number of lines read as its cursor.
-func (w *world) Log(_ context.Context, op, after string, limit int) ([]wire.Line, string, error) {
+func (w *world) Log(_ context.Context, op, after string, limit int) ([]gybeapi.Line, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	from, err := strconv.Atoi(cmp.Or(after, "0"))
@@ -182,7 +182,7 @@ func (p packages) List(_ context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, er
 func sample() *world {
 	w := &world{
 		at:     func() time.Time { return now },
-		phases: map[string][]lcm.PhaseRecord{}, steps: map[string][]lcm.StepRecord{}, lines: map[string][]wire.Line{},
+		phases: map[string][]lcm.PhaseRecord{}, steps: map[string][]lcm.StepRecord{}, lines: map[string][]gybeapi.Line{},
 	}
 	instance := func(id, name string) *lcm.Instance {
 		return &lcm.Instance{
@@ -216,7 +216,7 @@ func sample() *world {
 	w.progress(c)
 	w.grow(instance(site, "site-cluster"))
 	w.packages = samplePackages()
-	w.nodes = []wire.Node{
+	w.nodes = []gybeapi.Node{
 		{ID: "7c1f", Name: "gybe-a", Address: "http://10.0.0.11:9890", Version: "0.1.0", Started: began.Add(-3 * time.Hour), Seen: now.Add(-4 * time.Second), Running: 1},
 		{ID: "8d20", Name: "gybe-b", Address: "http://10.0.0.12:9890", Version: "0.1.0", Started: began.Add(-3 * time.Hour), Seen: now.Add(-50 * time.Second)},
 		{ID: "9e31", Name: "gybe-c", Address: "http://10.0.0.13:9890", Version: "0.1.0", Started: began.Add(-5 * time.Hour), Seen: began, Ended: began.Add(time.Second)},
@@ -265,12 +265,12 @@ func deploy(i *lcm.Instance) {
 		link := &info.ExtVirtualLinkInfo[of-1]
 		link.ExtLinkPorts = append(link.ExtLinkPorts, sol.ExtLinkPortInfo{ID: portID})
 		i.Inventory = append(i.Inventory,
-			lcm.Resource{Name: vdu, Type: "OS::Nova::Server", ID: server, VNFC: id, VDU: vdu, Index: n, Host: fmt.Sprintf("compute-%d", n+1), Zone: "nova"},
-			lcm.Resource{Name: vdu + "_CP1", Type: "OS::Neutron::Port", ID: portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: ip, Network: net0}}},
-			lcm.Resource{Name: vdu + "_CP1_floating_ip", Type: "OS::Neutron::FloatingIP", ID: "f" + portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: fmt.Sprintf("172.24.4.%d", 60+10*of+n), Network: "public", Floating: true}}})
+			lcm.Resource{Name: vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", ID: server, VNFC: id, VDU: vdu, Index: n, Host: fmt.Sprintf("compute-%d", n+1), Zone: "nova"},
+			lcm.Resource{Name: vdu + "_CP1", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: ip, Network: net0}}},
+			lcm.Resource{Name: vdu + "_CP1_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", ID: "f" + portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: fmt.Sprintf("172.24.4.%d", 60+10*of+n), Network: "public", Floating: true}}})
 		if vdu == "workerNode" {
 			res.VnfcCpInfo = append(res.VnfcCpInfo, sol.VnfcCpInfo{ID: vdu + "_CP2-" + server, CpdID: vdu + "_CP2", VnfLinkPortID: "s-" + portID})
-			i.Inventory = append(i.Inventory, lcm.Resource{Name: vdu + "_CP2", Type: "OS::Neutron::Port", ID: "s-" + portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: fmt.Sprintf("192.168.7.%d", 11+n), Network: storage}}})
+			i.Inventory = append(i.Inventory, lcm.Resource{Name: vdu + "_CP2", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: "s-" + portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: fmt.Sprintf("192.168.7.%d", 11+n), Network: storage}}})
 			l := &info.VnfVirtualLinkResourceInfo[0]
 			l.VnfLinkPorts = append(l.VnfLinkPorts, sol.VnfLinkPortInfo{ID: "s-" + portID})
 		}
@@ -284,8 +284,8 @@ func deploy(i *lcm.Instance) {
 		add("workerNode", n, 2)
 	}
 	i.Inventory = append(i.Inventory,
-		lcm.Resource{Name: "vip_CP", Type: "OS::Neutron::Port", ID: "vip-port", Addresses: []lcm.Address{{IP: "10.10.0.5", Network: net0}}},
-		lcm.Resource{Name: "vip_CP_floating_ip", Type: "OS::Neutron::FloatingIP", ID: "vip-fip", Addresses: []lcm.Address{{IP: "172.24.4.50", Network: "public", Floating: true}}})
+		lcm.Resource{Name: "vip_CP", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: "vip-port", Addresses: []lcm.Address{{IP: "10.10.0.5", Network: net0}}},
+		lcm.Resource{Name: "vip_CP_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", ID: "vip-fip", Addresses: []lcm.Address{{IP: "172.24.4.50", Network: "public", Floating: true}}})
 	i.Instantiated = info
 	i.VimConnections["kubernetes_vim"] = sol.VimConnectionInfo{
 		VimType: "ETSINFV.KUBERNETES.V_1", InterfaceInfo: sol.KeyValuePairs{"endpoint": "https://172.24.4.50:16443"},
@@ -309,7 +309,7 @@ func (w *world) progress(i *lcm.Instance) {
 		id := int64(len(w.steps[op]) + 1)
 		w.steps[op] = append(w.steps[op], lcm.StepRecord{ID: id, Phase: phase, Name: name, Target: target, State: state, Attempts: 1, Started: at(from), Finished: until(to), Detail: detail})
 		for n, l := range lines {
-			w.lines[op] = append(w.lines[op], wire.Line{StepID: id, Time: at(from + float64(n)*1.7), Text: l})
+			w.lines[op] = append(w.lines[op], gybeapi.Line{StepID: id, Time: at(from + float64(n)*1.7), Text: l})
 		}
 	}
 	stack := "vnf-" + cluster

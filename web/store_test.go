@@ -12,9 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/api/gybe"
 	"github.com/gybe-nfv/gybe/pkg/app"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -24,32 +23,25 @@ import (
 
 var _ web.Packages = (*vnfpkg.Service)(nil)
 
-// realFeed is the event feed of a node.
-type realFeed struct{ app.Feed }
-
-func (f realFeed) Follow(q web.FeedQuery) (web.Follower, error) {
-	return f.Feed.Follow(gybe.FeedQuery(q))
-}
-
 // TestTheConsoleOverARealDatabase follows an operation while it is worked on.
 func TestTheConsoleOverARealDatabase(t *testing.T) {
 	t.Parallel()
 	d := apitest.NewDomain(t)
-	feed := store.NewFeed(d.Store)
+	feed := store.NewFeed(d.Store.Store)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
-	server := httptest.NewServer(web.Handler(web.Deps{
-		Instances: d.Store, Operations: d.Store, Packages: packages{sample()}, Feed: realFeed{app.Feed{Store: d.Store, Feed: feed}},
-		Nodes: func(context.Context) ([]wire.Node, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler),
+	server := httptest.NewServer(handler(web.Deps{
+		Instances: d.Service, Operations: d.Service, Packages: packages{sample()}, Feed: app.Feed{Store: d.Store.Store, Feed: feed},
+		Nodes: func(context.Context) ([]gybeapi.Node, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 
 	i, err := d.Service.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "first"})
 	require.NoError(t, err)
-	op, err := d.Service.Instantiate(t.Context(), i.ID, apitest.Params(), []byte(`{"flavourId":"simple"}`))
+	op, err := d.Submit(t, i.ID, sol.LcmOperationInstantiate, apitest.Params())
 	require.NoError(t, err)
 
 	stream := open(t, server.URL+"/ui/events/operations/"+op.ID)

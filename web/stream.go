@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
@@ -20,7 +21,7 @@ const (
 	heartbeat = 15 * time.Second
 	// patience is how long a browser may take to accept what is written.
 	patience = 10 * time.Second
-	// again is how soon the page is made anew when the feed or the database is away: it is polled then.
+	// again is the interval of polling while the feed or the database is unavailable.
 	again = time.Second
 	// grace is how long a stream goes on after the end of an operation: the last lines of output show up once no
 	// older transaction runs any more.
@@ -28,29 +29,26 @@ const (
 )
 
 // stream sends a screen's fragment at once and whenever it has changed, until nothing can change any more.
-func (c *console) stream(s screen) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (c *console) stream(s screen) frame.Handler {
+	return func(w http.ResponseWriter, r *frame.Request) error {
 		select {
 		case c.slots <- struct{}{}:
 			defer func() { <-c.slots }()
 		default:
-			w.Header().Set("Retry-After", "10")
-			http.Error(w, "too many pages are followed on this node", http.StatusServiceUnavailable)
-			return
+			return &lcm.Error{Code: lcm.CodeUnavailable, Detail: "too many pages are followed on this node", RetryAfter: 10 * time.Second}
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		a := ask{id: r.PathValue("id"), after: r.URL.Query().Get("after")}
+		a := ask{id: r.Param("id"), after: r.QueryValues().Get("after")}
 		bells, wait, err := c.follow(ctx, s, a.id)
 		if err != nil {
-			http.Error(w, lcm.AsError(err).Error(), lcm.AsError(err).Status())
-			return
+			return err
 		}
 		defer wait()
 		defer cancel() // before wait
 		f := &follow{console: c, screen: s, ask: a, out: &sender{w: w, control: http.NewResponseController(w)}, bells: bells}
 		if s.output {
-			f.log = &output{op: a.id, next: r.URL.Query().Get("log"), sent: map[int64]int{}}
+			f.log = &output{op: a.id, next: r.QueryValues().Get("log"), sent: map[int64]int{}}
 			if last := r.Header.Get("Last-Event-ID"); last != "" {
 				f.log.next = last
 			}
@@ -61,9 +59,10 @@ func (c *console) stream(s screen) http.HandlerFunc {
 		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 		w.WriteHeader(http.StatusOK)
 		if r.Method == http.MethodHead || !f.out.write("retry: 1000\n\n") {
-			return
+			return nil
 		}
 		f.run(ctx)
+		return nil
 	}
 }
 
@@ -83,7 +82,7 @@ func (c *console) follow(ctx context.Context, s screen, id string) (b bells, wai
 	if s.concerns == nil {
 		return b, func() {}, nil
 	}
-	follower, err := c.Feed.Follow(s.concerns(id))
+	follower, err := c.Feed.Follow(ctx, s.concerns(id))
 	if err != nil {
 		return b, nil, err
 	}
@@ -95,12 +94,12 @@ func (c *console) follow(ctx context.Context, s screen, id string) (b bells, wai
 				return
 			}
 			if err != nil {
-				ring(b.change) // nobody knows what has happened
+				ring(b.change) // the changes are unknown
 			}
 			for _, e := range events {
 				if slices.ContainsFunc(s.kinds, func(k string) bool { return strings.HasPrefix(e.Kind, k) }) {
 					ring(b.change)
-				} else if s.output && e.Kind == wire.KindLog {
+				} else if s.output && e.Kind == gybeapi.KindLog {
 					ring(b.lines)
 				}
 			}
@@ -162,7 +161,7 @@ func (f *follow) run(ctx context.Context) {
 	}
 }
 
-// send makes the view anew and sends what has changed, with the output that is new. ok is false when the stream has
+// send renders the view again and sends the changes, with new output. ok is false when the stream has
 // ended; while the database is away there is nothing to send, and it is tried again soon.
 func (f *follow) send(ctx context.Context) (v view, ok bool) {
 	v, ok = f.sendView(ctx)
@@ -176,7 +175,7 @@ func (f *follow) sendView(ctx context.Context) (v view, ok bool) {
 	name := f.screen.template
 	v, err := f.screen.load(f.console, ctx, f.ask)
 	if e, is := errors.AsType[*lcm.Error](err); is && e.Code == lcm.CodeNotFound {
-		// It was deleted while somebody looked at it.
+		// It was deleted while a client followed it.
 		v, err, name, f.log = view{Data: problem{Title: "Gone", Detail: e.Detail}, still: true}, nil, "problem", nil
 	}
 	html := ""

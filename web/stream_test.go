@@ -14,10 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/web"
 )
 
 // event is one server-sent event.
@@ -112,15 +111,15 @@ func bubble(t *testing.T, test func(t *testing.T, w *world, h http.Handler)) {
 		w := sample()
 		start := time.Now()
 		w.at = func() time.Time { return now.Add(time.Since(start)) }
-		test(t, w, web.Handler(w.deps()))
+		test(t, w, handler(w.deps()))
 	})
 }
 
 const operationEvents = "/ui/events/operations/" + running
 
 func say(w *world, step int64, text string) {
-	w.change(wire.KindLog, func() {
-		w.lines[running] = append(w.lines[running], wire.Line{StepID: step, Time: w.Now(), Text: text})
+	w.change(gybeapi.KindLog, func() {
+		w.lines[running] = append(w.lines[running], gybeapi.Line{StepID: step, Time: w.Now(), Text: text})
 	})
 }
 
@@ -145,9 +144,9 @@ func TestAnOperationIsFollowedToItsEnd(t *testing.T) {
 
 		require.NotEmpty(t, b.got(3*time.Second), "the bars grow by themselves")
 
-		w.change(wire.KindOperationState, func() {
+		w.change(gybeapi.KindOperationState, func() {
 			w.ops[2].State, w.ops[2].StateEntered = sol.LcmOperationStateCompleted, w.Now()
-			w.lines[running] = append(w.lines[running], wire.Line{StepID: 8, Text: "the last line"})
+			w.lines[running] = append(w.lines[running], gybeapi.Line{StepID: 8, Text: "the last line"})
 		})
 		ev = b.got(time.Minute)
 		require.Contains(t, ev[0].data, "Instantiate is completed")
@@ -164,7 +163,7 @@ func TestABrowserThatComesBackMissesNothingAndSeesNothingTwice(t *testing.T) {
 		say(w, 6, "earlier")
 		b.got(time.Second)
 		b.leave()
-		say(w, 6, "meanwhile")
+		say(w, 6, "in between")
 		b = follow(t, h, operationEvents+"?log=35", "36")
 		say(w, 6, "after")
 		all := ""
@@ -174,20 +173,20 @@ func TestABrowserThatComesBackMissesNothingAndSeesNothingTwice(t *testing.T) {
 			}
 		}
 		require.NotContains(t, all, "earlier")
-		require.Equal(t, 1, strings.Count(all, "meanwhile</p>"))
+		require.Equal(t, 1, strings.Count(all, "in between</p>"))
 		require.Equal(t, 1, strings.Count(all, "after</p>"))
 		b.leave()
 	})
 }
 
-func TestLinesOfANewStepFindTheirPlace(t *testing.T) {
+func TestLinesOfNewStepsFindTheirPlace(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, w *world, h http.Handler) { //nolint:thelper // it is the test
 		b := follow(t, h, operationEvents+"?log=35", "")
 		b.got(0)
-		w.change(wire.KindLog, func() {
+		w.change(gybeapi.KindLog, func() {
 			w.steps[running] = append(w.steps[running], lcm.StepRecord{ID: 99, Phase: "instantiate_end", Name: "join node", State: lcm.StepOpen, Started: w.Now()})
-			w.lines[running] = append(w.lines[running], wire.Line{StepID: 99, Text: "joined"})
+			w.lines[running] = append(w.lines[running], gybeapi.Line{StepID: 99, Text: "joined"})
 		})
 		place, lines := -1, -1
 		for n, e := range b.got(time.Second) {
@@ -209,16 +208,16 @@ func TestAPageThatGainsTooMuchOutputMakesRoom(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, h http.Handler) { //nolint:thelper // it is the test
 		b := follow(t, h, operationEvents+"?log=35", "")
 		b.got(0)
-		w.change(wire.KindLog, func() {
+		w.change(gybeapi.KindLog, func() {
 			for range 2500 {
-				w.lines[running] = append(w.lines[running], wire.Line{StepID: 6, Text: "x"})
+				w.lines[running] = append(w.lines[running], gybeapi.Line{StepID: 6, Text: "x"})
 			}
 		})
 		all := ""
 		for _, e := range b.got(time.Second) {
 			all += e.data
 		}
-		require.Equal(t, 1, strings.Count(all, `hx-swap="innerHTML"><p class="dim">Older lines made room`))
+		require.Equal(t, 1, strings.Count(all, `hx-swap="innerHTML"><p class="dim">Older lines are not shown`))
 		b.leave()
 	})
 }
@@ -228,9 +227,9 @@ func TestTheListOfInstancesIsFollowed(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, h http.Handler) { //nolint:thelper // it is the test
 		b := follow(t, h, "/ui/events/", "")
 		require.Len(t, b.got(0), 1)
-		w.change(wire.KindLog, func() {})
+		w.change(gybeapi.KindLog, func() {})
 		require.Empty(t, b.got(10*time.Second), "output does not show there")
-		w.change(wire.KindInstanceUpdated, func() { w.instances[0].State = sol.InstantiationStateInstantiated })
+		w.change(gybeapi.KindInstanceUpdated, func() { w.instances[0].State = sol.InstantiationStateInstantiated })
 		ev := b.got(2 * time.Second)
 		require.Len(t, ev, 1)
 		require.Contains(t, ev[0].data, `title="INSTANTIATED"`)
@@ -243,7 +242,7 @@ func TestADatabaseThatComesBackIsSeen(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, h http.Handler) { //nolint:thelper // it is the test
 		b := follow(t, h, "/ui/events/", "")
 		b.got(0)
-		w.change(wire.KindInstanceUpdated, func() { w.down = errors.New("away") })
+		w.change(gybeapi.KindInstanceUpdated, func() { w.down = errors.New("away") })
 		require.Empty(t, b.got(5*time.Second))
 		w.mu.Lock()
 		w.down, w.instances = nil, w.instances[:1]
@@ -253,12 +252,12 @@ func TestADatabaseThatComesBackIsSeen(t *testing.T) {
 	})
 }
 
-func TestAnInstanceThatIsDeletedWhileSomebodyLooks(t *testing.T) {
+func TestStreamOfAnInstanceThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, w *world, h http.Handler) { //nolint:thelper // it is the test
 		b := follow(t, h, "/ui/events/instances/"+idle, "")
 		b.got(0)
-		w.change(wire.KindInstanceDeleted, func() { w.instances = w.instances[:1] })
+		w.change(gybeapi.KindInstanceDeleted, func() { w.instances = w.instances[:1] })
 		ev := b.got(2 * time.Second)
 		require.Contains(t, ev[0].data, "<h1>Gone</h1>")
 		require.Equal(t, "done", ev[1].name)
@@ -272,7 +271,7 @@ func TestStreamsAreBoundedAndEndWithTheServer(t *testing.T) {
 		d := w.deps()
 		stop := make(chan struct{})
 		d.Streams, d.Stopping = 1, stop
-		h := web.Handler(d)
+		h := handler(d)
 		b := follow(t, h, "/ui/events/nodes", "")
 		require.Len(t, b.got(0), 1)
 		rec := httptest.NewRecorder()

@@ -82,11 +82,6 @@ func vnfcNames(i *lcm.Instance) map[string]string {
 	return out
 }
 
-const (
-	typeServer = "OS::Nova::Server"
-	typePort   = "OS::Neutron::Port"
-)
-
 // topologyOf arranges what is known of an instance: SOL003's description for the structure, the inventory for what
 // the VIM says of it. The instance is instantiated.
 func topologyOf(i *lcm.Instance) *topology {
@@ -116,7 +111,7 @@ func topologyOf(i *lcm.Instance) *topology {
 		for _, r := range i.Inventory {
 			switch {
 			case r.VNFC != c.ID:
-			case r.Type == typeServer:
+			case r.Kind == lcm.KindCompute:
 				v.Host, v.Zone, v.index = r.Host, cmp.Or(r.Zone, v.Zone), r.Index
 			default:
 				for _, a := range r.Addresses {
@@ -141,7 +136,7 @@ func topologyOf(i *lcm.Instance) *topology {
 	}
 	slices.SortStableFunc(t.Groups, func(a, b group) int { return cmp.Compare(a.VDU, b.VDU) })
 	for _, r := range i.Inventory {
-		if r.VNFC == "" && len(r.Addresses) > 0 && r.Type != typeServer {
+		if r.VNFC == "" && len(r.Addresses) > 0 && r.Kind != lcm.KindCompute {
 			t.Shared = append(t.Shared, t.resource(r))
 		}
 	}
@@ -186,7 +181,7 @@ func (t *topology) port(i *lcm.Instance, cp sol.VnfcCpInfo, vnfcID string) port 
 	}
 	network := ""
 	for _, r := range i.Inventory {
-		if r.Type == typePort && r.VNFC == vnfcID && (r.ID == p.ID || p.ID == "" && r.Name == cp.CpdID) {
+		if r.Kind == lcm.KindPort && r.VNFC == vnfcID && (r.ID == p.ID || p.ID == "" && r.Name == cp.CpdID) {
 			seen := t.resource(r)
 			p.ID, p.IPs = r.ID, seen.IPs
 			network = networkOf(r)

@@ -1,21 +1,20 @@
 package frame
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
 
 // Principal is who a request comes from.
-type Principal struct {
-	// Subject names the user or client; empty when nobody had to say.
-	Subject string
-	// Project is what its resources belong to; empty means the one project of an installation without any.
-	Project string
-}
+type Principal = lcm.Principal
 
 // Authenticator finds out who sends a request, or refuses it with CodeUnauthorized or CodeForbidden.
 type Authenticator interface {
 	Authenticate(r *http.Request) (Principal, error)
 }
 
-// NoAuth lets everybody in, as an installation behind an authenticating proxy wants it.
+// NoAuth accepts every request, for an installation behind an authenticating proxy.
 type NoAuth struct{}
 
 // Authenticate implements Authenticator.

@@ -16,27 +16,30 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// readBody reads a body up to the limit.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// readBody reads a body up to the limit. Its bytes count in the budget until release is called, also after an error.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, b *budget) (raw []byte, release func(), err error) {
 	if r.ContentLength > limit {
-		// The rest is not worth reading.
-		w.Header().Set("Connection", "close")
-		return nil, tooLarge(&http.MaxBytesError{Limit: limit})
+		w.Header().Set("Connection", "close") // instead of reading the rest
+		return nil, func() {}, tooLarge(&http.MaxBytesError{Limit: limit})
 	}
+
+	body := b.reader(http.MaxBytesReader(w, r.Body, limit))
 	var buf bytes.Buffer
-	if r.ContentLength > 0 {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+	buf.Grow(firstSize(r) + bytes.MinRead)
+	if _, err := buf.ReadFrom(body); err != nil {
+		w.Header().Set("Connection", "close")
+		return nil, body.release, tooLarge(err)
 	}
-	if _, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
-		return nil, tooLarge(err)
-	}
-	return buf.Bytes(), nil
+	return buf.Bytes(), body.release, nil
 }
 
 // tooLarge turns the errors of reading a body into ours; io.EOF and nil stay.
 func tooLarge(err error) error {
 	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
+	}
+	if e, ok := errors.AsType[*lcm.Error](err); ok {
+		return e
 	}
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return lcm.Errorf(lcm.CodeTooLarge, "the body is larger than %d bytes", e.Limit)
@@ -62,7 +65,7 @@ func validateBody(raw []byte, schema *openapi3.Schema) error {
 		return unreadable(raw, err)
 	}
 	if end := dec.InputOffset(); len(bytes.TrimLeft(raw[end:], " \t\r\n")) > 0 {
-		return lcm.Errorf(lcm.CodeInvalid, "the body goes on after its JSON value at %s", position(raw, int(end)))
+		return lcm.Errorf(lcm.CodeInvalid, "there is more text after the JSON value at %s", position(raw, int(end)))
 	}
 	var bad []lcm.InvalidParam
 	if bytes.Contains(raw, []byte(`\u0000`)) {
@@ -118,7 +121,7 @@ func firstInvalidUTF8(raw []byte) int {
 }
 
 // maxDepth bounds the nesting of a body. What we keep of it is nested deeper in our answers, and the JSON parsers of
-// clients give up at their own limits: one such body would make a list unreadable for everybody.
+// clients give up at their own limits: one such body would make a list unreadable for all clients.
 const maxDepth = 100
 
 // tooDeep returns where a text that may be JSON is nested deeper than maxDepth, or -1.

@@ -23,7 +23,7 @@ type endpoint struct {
 	frame    *Frame
 	route    string // prefix and path, for logs and metrics
 	versions []version.Version
-	// schema of the JSON body; nil when there is none. It is looked up at the first use, because reading
+	// schema of the JSON body; may be nil. It is looked up at the first use, because reading
 	// the documents takes a good part of a start.
 	schema func() (*openapi3.Schema, error)
 }
@@ -73,11 +73,13 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 		}
 		w.Header().Set(version.Header, v)
 	}
-	p, err := e.frame.opts.Auth.Authenticate(r.Request)
-	if err != nil {
-		return err
+	if !e.Public {
+		p, err := e.frame.opts.Auth.Authenticate(r.Request)
+		if err != nil {
+			return err
+		}
+		r.Principal = p
 	}
-	r.Principal = p
 	if e.Produces != nil && !accepts(r.Header.Values("Accept"), e.Produces) {
 		return lcm.Errorf(lcm.CodeNotAcceptable, "the answer is %s, which the Accept header does not allow", strings.Join(e.Produces, " or "))
 	}
@@ -85,7 +87,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 		return err
 	}
 	if len(e.Consumes) > 0 {
-		if err := e.body(w, r); err != nil {
+		release, err := e.body(w, r)
+		defer release()
+		if err != nil {
 			return err
 		}
 	}
@@ -121,38 +125,40 @@ func (e *endpoint) query(r *Request) error {
 	return nil
 }
 
-// body checks the body's type and, unless the handler streams it, reads and validates it.
-func (e *endpoint) body(w http.ResponseWriter, r *Request) error {
+// body checks the body's type and, unless the handler streams it, reads and validates it. release MUST be
+// called when the body is no longer needed.
+func (e *endpoint) body(w http.ResponseWriter, r *Request) (release func(), err error) {
+	release = func() {}
 	empty := r.ContentLength == 0 && len(r.TransferEncoding) == 0
 	if empty && e.BodyOptional {
-		return nil
+		return release, nil
 	}
 	if !empty && !consumes(r.Header.Get("Content-Type"), e.Consumes) {
-		return lcm.Errorf(lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s", r.Header.Get("Content-Type"), strings.Join(e.Consumes, " or "))
+		return release, lcm.Errorf(lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s", r.Header.Get("Content-Type"), strings.Join(e.Consumes, " or "))
 	}
 	if c := r.Header.Get("Content-Encoding"); !empty && c != "" && !strings.EqualFold(c, "identity") {
-		return lcm.Errorf(lcm.CodeUnsupportedType, "the body has the Content-Encoding %.40q, but it is read as it is", c).WithHint("send it without a Content-Encoding")
+		return release, lcm.Errorf(lcm.CodeUnsupportedType, "the body has the Content-Encoding %.40q, but only identity is supported", c).WithHint("send it without a Content-Encoding")
 	}
 	if e.Stream {
-		return nil
+		return release, nil
 	}
-	raw, err := readBody(w, r.Request, e.frame.opts.MaxBody)
+	raw, release, err := readBody(w, r.Request, e.frame.opts.MaxBody, &e.frame.bodies)
 	if err != nil {
-		return err
+		return release, err
 	}
 	if len(raw) == 0 {
 		if e.BodyOptional {
-			return nil
+			return release, nil
 		}
-		return lcm.Errorf(lcm.CodeInvalid, "the request has no body").WithHint("send a JSON object")
+		return release, lcm.Errorf(lcm.CodeInvalid, "the request has no body").WithHint("send a JSON object")
 	}
 	schema, err := e.schema()
 	if err != nil {
-		return err
+		return release, err
 	}
 	if err := validateBody(raw, schema); err != nil {
-		return err
+		return release, err
 	}
 	r.Raw = raw
-	return nil
+	return release, nil
 }

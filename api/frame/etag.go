@@ -51,14 +51,14 @@ func (r *Request) Precondition(version int64, modified time.Time) error {
 			return nil
 		}
 		return lcm.Errorf(lcm.CodePrecondition, "the resource is at version %s, which If-Match does not name", ETag(version)).
-			WithHint("read it again and decide anew")
+			WithHint("read the resource again and retry")
 	}
 	// A date that cannot be read is no condition.
 	if since, err := http.ParseTime(r.Header.Get("If-Unmodified-Since")); err != nil || !modified.Truncate(time.Second).After(since) {
 		return nil //nolint:nilerr // see above
 	}
 	return lcm.Errorf(lcm.CodePrecondition, "the resource was changed at %s", modified.UTC().Format(http.TimeFormat)).
-		WithHint("read it again and decide anew")
+		WithHint("read the resource again and retry")
 }
 
 // listed says whether an entity tag is in a list of them; "*" stands for any. Weak tags count only

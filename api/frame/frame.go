@@ -2,6 +2,7 @@ package frame
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/paging"
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
@@ -21,13 +23,16 @@ type Options struct {
 	PublicURL string
 	// MaxBody bounds JSON bodies, in bytes; 0 means 1 MiB.
 	MaxBody int64
+	// BodyBudget bounds the bytes of large JSON bodies that are in memory at the same time; 0 means 64 MiB. A request
+	// that exceeds it is answered with 503 and Retry-After.
+	BodyBudget int64
 	// PageSize bounds the elements of one page of a list; 0 means 200.
 	PageSize int
 	// Markers signs paging markers.
 	Markers *paging.Signer
-	// Auth decides who may do what; nil lets everybody in.
+	// Auth authenticates and authorises requests; nil accepts all.
 	Auth Authenticator
-	// Observe is told of every answered request, for metrics; may be nil.
+	// Observe is called for every answered request, for metrics; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 }
 
@@ -38,17 +43,24 @@ type Frame struct {
 	prefixes []mounted
 	handlers map[string]http.HandlerFunc // by pattern
 	schemas  []func() (*openapi3.Schema, error)
+	bodies   budget
 }
 
+// mounted is what all answers below a prefix have in common.
 type mounted struct {
 	prefix  string
 	version string
+	header  http.Header
+	problem func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error
 }
 
 // New returns a Frame without APIs: it answers 404 to everything.
 func New(opts Options) *Frame {
 	if opts.MaxBody == 0 {
 		opts.MaxBody = 1 << 20
+	}
+	if opts.BodyBudget == 0 {
+		opts.BodyBudget = max(bodyBudget, opts.MaxBody)
 	}
 	if opts.PageSize == 0 {
 		opts.PageSize = 200
@@ -57,7 +69,7 @@ func New(opts Options) *Frame {
 		opts.Auth = NoAuth{}
 	}
 	opts.PublicURL = strings.TrimRight(opts.PublicURL, "/")
-	f := &Frame{opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{}}
+	f := &Frame{opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{}, bodies: budget{limit: opts.BodyBudget}}
 	f.mux.NotFound(f.serve(nil, nil))
 	f.mux.MethodNotAllowed(f.unknownMethod)
 	return f
@@ -67,12 +79,16 @@ func New(opts Options) *Frame {
 type API struct {
 	// Prefix of all its paths, e.g. /vnflcm/v2.
 	Prefix string
-	// Versions it serves, the current one last. An API without any knows no Version header.
+	// Versions it serves, the current one last. An API without any ignores the Version header.
 	Versions []version.Version
 	// Document holds the schemas of its request bodies; may be nil when no route has one.
 	Document *Document
 	// Routes of the API.
 	Routes []Route
+	// Header is set in all answers below the prefix, also in errors.
+	Header http.Header
+	// Problem shows an error to the client; nil answers with application/problem+json. The status is not written yet.
+	Problem func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error
 }
 
 // Route is one method of one resource.
@@ -98,6 +114,8 @@ type Route struct {
 	Query []string
 	// AnyVersion switches the Version header check off for this route.
 	AnyVersion bool
+	// Public switches authentication off for this route.
+	Public bool
 	// Quiet logs the request at debug level.
 	Quiet bool
 }
@@ -114,7 +132,7 @@ var Patches = []string{"application/merge-patch+json", "application/json"}
 
 // Mount adds an API.
 func (f *Frame) Mount(a API) {
-	m := mounted{prefix: a.Prefix}
+	m := mounted{prefix: a.Prefix, header: a.Header, problem: a.Problem}
 	if n := len(a.Versions); n > 0 {
 		m.version = a.Versions[n-1].String()
 	}
@@ -158,8 +176,12 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 		if at == nil {
 			at = f.mountedAt(hr.URL.Path)
 		}
-		if at != nil && at.version != "" {
-			rw.Header().Set(version.Header, at.version)
+		if at != nil {
+			maps.Copy(rw.Header(), at.header)
+			r.problem = at.problem
+			if at.version != "" {
+				rw.Header().Set(version.Header, at.version)
+			}
 		}
 		if res == nil {
 			r.fail(rw, lcm.Errorf(lcm.CodeNotFound, "there is no resource at %s", hr.URL.Path))

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -219,7 +218,7 @@ func TestEveryKindOfErrorIsAProblem(t *testing.T) {
 		{name: "no body", method: "POST", path: "/things/v2/things", status: 400, detail: "no body"},
 		{name: "not JSON", method: "POST", path: "/things/v2/things", body: "{\n \"a\": b}", status: 400, detail: "line 2, column 7"},
 		{name: "cut off", method: "POST", path: "/things/v2/things", body: `{"name":`, status: 400, detail: "ends too early"},
-		{name: "two values", method: "POST", path: "/things/v2/things", body: good + " {}", status: 400, detail: "goes on"},
+		{name: "two values", method: "POST", path: "/things/v2/things", body: good + " {}", status: 400, detail: "more text after"},
 		{name: "not UTF-8", method: "POST", path: "/things/v2/things", body: "{\"name\":\"\xff\"}", status: 400, detail: "UTF-8"},
 		{name: "NUL", method: "POST", path: "/things/v2/things", body: `{"name":"\u0000","kind":"A"}`, status: 400, pointers: []string{"/name"}},
 		{name: "not an object", method: "POST", path: "/things/v2/things", body: `[]`, status: 400, detail: "the body: value must be", pointers: []string{""}},
@@ -275,7 +274,7 @@ func TestErrorsOfHandlersBecomeProblems(t *testing.T) {
 		{"conflict", lcm.Errorf(lcm.CodeConflict, "it is busy").WithHint("wait"), 409, "it is busy", ""},
 		{"wrapped", fmt.Errorf("while doing: %w", lcm.Errorf(lcm.CodeNotFound, "gone")), 404, "gone", ""},
 		{"unavailable", &lcm.Error{Code: lcm.CodeUnavailable, Detail: "later", RetryAfter: 1500 * time.Millisecond, Cause: secret}, 503, "later", "2"},
-		{"unknown", secret, 500, "fault of its own", ""},
+		{"unknown", secret, 500, "internal error of gybe", ""},
 		{"unauthorized", &lcm.Error{Code: lcm.CodeUnauthorized}, 401, "Unauthorized", ""},
 		{"range", lcm.Errorf(lcm.CodeRange, "no such bytes"), 416, "no such bytes", ""},
 	}
@@ -300,7 +299,67 @@ func TestErrorsOfHandlersBecomeProblems(t *testing.T) {
 	}
 }
 
-func TestAPanicIsOneFailedRequestAndNoMore(t *testing.T) {
+// TestPublicRoutesNeedNoLogin: probes, for example; all others do.
+func TestPublicRoutesNeedNoLogin(t *testing.T) {
+	t.Parallel()
+	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler), Auth: locked{}})
+	fine := func(w http.ResponseWriter, _ *frame.Request) error { return frame.NoContent(w) }
+	f.Mount(frame.API{Routes: []frame.Route{
+		{Method: "GET", Path: "/probe", Handle: fine, Public: true}, {Method: "GET", Path: "/data", Handle: fine},
+	}})
+	for path, status := range map[string]int{"/probe": 204, "/data": 401} {
+		rec := httptest.NewRecorder()
+		f.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+		require.Equal(t, status, rec.Code, path)
+	}
+}
+
+type locked struct{}
+
+func (locked) Authenticate(*http.Request) (frame.Principal, error) {
+	return frame.Principal{}, lcm.Errorf(lcm.CodeUnauthorized, "log in first")
+}
+
+// TestAnAPIShowsItsErrors in its own form and with its own headers, also those of paths that it does not have.
+func TestAnAPIShowsItsErrors(t *testing.T) {
+	t.Parallel()
+	var broken error
+	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
+	f.Mount(frame.API{
+		Prefix: "/text", Header: http.Header{"X-Kind": {"text"}},
+		Problem: func(w http.ResponseWriter, _ *frame.Request, p *sol.ProblemDetails) error {
+			if broken == nil {
+				w.Header().Set("Content-Type", "text/plain")
+				w.WriteHeader(p.Status)
+				fmt.Fprint(w, "sorry: ", p.Detail)
+			}
+			return broken
+		},
+		Routes: []frame.Route{{Method: "GET", Path: "/fail", Handle: func(http.ResponseWriter, *frame.Request) error {
+			return lcm.Errorf(lcm.CodeConflict, "no")
+		}}},
+	})
+	get := func(path string) *httptest.ResponseRecorder {
+		rec := httptest.NewRecorder()
+		f.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+		return rec
+	}
+	for path, status := range map[string]int{"/text/fail": 409, "/text/nowhere": 404} {
+		rec := get(path)
+		require.Equal(t, status, rec.Code)
+		require.Equal(t, "text/plain", rec.Header().Get("Content-Type"))
+		require.Equal(t, "text", rec.Header().Get("X-Kind"))
+		require.Contains(t, rec.Body.String(), "sorry: ")
+	}
+	require.Equal(t, frame.ProblemType, get("/nowhere").Header().Get("Content-Type"))
+
+	broken = errors.New("the template is broken")
+	rec := get("/text/fail")
+	require.Equal(t, 409, rec.Code)
+	require.Equal(t, frame.ProblemType, rec.Header().Get("Content-Type"))
+}
+
+func TestAPanicFailsOnlyItsRequest(t *testing.T) {
 	t.Parallel()
 	b := serve(t,
 		frame.Route{Method: "GET", Path: "/panic", Handle: func(http.ResponseWriter, *frame.Request) error { panic("oh no") }},
@@ -518,41 +577,4 @@ func TestOneLogLinePerRequestWithoutItsQuery(t *testing.T) {
 	require.Equal(t, "/things/v2/things", line["path"])
 	require.EqualValues(t, 200, line["status"])
 	require.NotContains(t, lines[0], "geheim")
-}
-
-func TestPreloadFindsBodiesWithoutASchema(t *testing.T) {
-	t.Parallel()
-	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
-	f.Mount(frame.API{Prefix: "/x", Routes: []frame.Route{{Method: "POST", Path: "/y", Consumes: frame.JSON}}})
-	require.ErrorContains(t, f.Preload(), "POST /x/y")
-}
-
-func FuzzValidateBody(f *testing.F) {
-	b := serve(f)
-	for _, s := range []string{`{}`, `{"name":"a","kind":"A"}`, `[`, `{"parts":[{}]}`, "\xff", `{"a":"\u0000"}`, `{"address":{"v4":1}}`} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, body string) {
-		if len(body) > 900 {
-			return
-		}
-		a := b.do(t, "POST", "/things/v2/things", body)
-		require.True(t, slices.Contains([]int{201, 400}, a.StatusCode), "%d %s", a.StatusCode, a.body)
-	})
-}
-
-func BenchmarkGet(b *testing.B) {
-	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
-	f.Mount(frame.API{
-		Prefix: "/things/v2", Versions: []version.Version{version.MustParse("2.0.0")},
-		Routes: []frame.Route{{Method: "GET", Path: "/things/{id}", Produces: frame.JSON, Handle: func(w http.ResponseWriter, _ *frame.Request) error {
-			return frame.WriteJSON(w, 200, thing{"x"})
-		}}},
-	})
-	req := httptest.NewRequest(http.MethodGet, "/things/v2/things/1", http.NoBody)
-	req.Header.Set("Version", "2.0.0")
-	b.ReportAllocs()
-	for b.Loop() {
-		f.ServeHTTP(httptest.NewRecorder(), req)
-	}
 }

@@ -49,7 +49,7 @@ func (l List[T]) Serve(w http.ResponseWriter, r *Request) error {
 		return lcm.Errorf(lcm.CodeInvalid, "%s", err)
 	}
 	if len(q["filter"]) > 1 {
-		return lcm.Errorf(lcm.CodeInvalid, "the filter is there %d times", len(q["filter"])).WithHint("join expressions with ;")
+		return lcm.Errorf(lcm.CodeInvalid, "the filter is given %d times", len(q["filter"])).WithHint("join expressions with ;")
 	}
 	selection, err := l.Selectors.Parse(q)
 	if err != nil {
@@ -80,7 +80,7 @@ func (l List[T]) Serve(w http.ResponseWriter, r *Request) error {
 	return writeList(w, page)
 }
 
-// page fetches until it has size resources that match, or there are none left.
+// page fetches until it has size resources that match, or has read all.
 func (l List[T]) page(ctx context.Context, q Fetch, size int) (page []T, more bool, err error) {
 	page = make([]T, 0, min(size, 64))
 	for {

@@ -37,7 +37,19 @@ func (r *Request) fail(w *recorder, err error) {
 	if e.Code == lcm.CodeUnauthorized && h.Get("WWW-Authenticate") == "" {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
-	if err := write(w, e.Status(), ProblemType, ProblemOf(e)); err != nil {
+	p := ProblemOf(e)
+	if r.problem != nil {
+		err := r.problem(w, r, p)
+		if err == nil {
+			return
+		}
+		r.err = errors.Join(r.err, err)
+		if w.code != 0 {
+			r.cut = true
+			return
+		}
+	}
+	if err := write(w, e.Status(), ProblemType, p); err != nil {
 		r.err = errors.Join(r.err, err)
 	}
 }
@@ -80,7 +92,7 @@ func write(w http.ResponseWriter, status int, media string, v any) error {
 	h.Set("Content-Type", media)
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
 	w.WriteHeader(status)
-	_, _ = w.Write(raw) // a client that no longer listens is nobody's fault
+	_, _ = w.Write(raw) // an error means that the client is gone
 	return nil
 }
 

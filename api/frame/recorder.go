@@ -114,7 +114,7 @@ type Body struct {
 
 // Read implements io.Reader. A body over the limit is a CodeTooLarge error.
 func (b *Body) Read(p []byte) (int, error) {
-	// The deadline for writing runs from the begin of the request, too. Neither is supported by test recorders.
+	// The deadline for writing runs from the start of the request, too. Neither is supported by test recorders.
 	_ = b.control.SetReadDeadline(time.Now().Add(b.idle))
 	_ = b.control.SetWriteDeadline(time.Now().Add(b.idle + digest))
 	n, err := b.src.Read(p)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // headerRequestID carries the id that a request has in the log.
@@ -26,19 +27,20 @@ type Request struct {
 	*http.Request
 	// ID is the request's id: the client's X-Request-Id or a new one.
 	ID string
-	// Raw is the JSON body, valid against the document; nil when there is none.
+	// Raw is the JSON body, valid against the document; nil without a body.
 	Raw json.RawMessage
 	// Principal is who sent it.
 	Principal Principal
 
-	frame *Frame
-	route string
-	query url.Values
-	began time.Time
-	attrs []slog.Attr
-	quiet bool
-	cut   bool // the answer broke off
-	err   error
+	frame   *Frame
+	route   string
+	problem func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error // may be nil
+	query   url.Values
+	began   time.Time
+	attrs   []slog.Attr
+	quiet   bool
+	cut     bool // the answer broke off
+	err     error
 }
 
 // Param returns a part of the path by name, percent-decoded; "*" is the rest of the path.
@@ -76,10 +78,15 @@ func (r *Request) Public(path string) string { return r.frame.URL(path) }
 // Decode decodes the validated body into a T.
 func Decode[T any](r *Request) (T, error) {
 	var v T
-	if err := json.Unmarshal(r.Raw, &v); err != nil {
-		return v, unreadable(r.Raw, err)
+	return v, r.Decode(&v)
+}
+
+// Decode decodes the validated body into v, a pointer.
+func (r *Request) Decode(v any) error {
+	if err := json.Unmarshal(r.Raw, v); err != nil {
+		return unreadable(r.Raw, err)
 	}
-	return v, nil
+	return nil
 }
 
 // requestID takes the client's id over when it is short and plain, and makes one otherwise.

@@ -9,8 +9,9 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -19,12 +20,10 @@ const Prefix = "/gybe/v1"
 
 // API serves the interface.
 type API struct {
-	Service *lcm.Service
-	// Store answers what only reads.
-	Store lcm.Store
-	Feed  Feed
+	Services *admission.Services
+	Feed     gybeapi.Feed
 	// Nodes lists the gybe processes that share the database.
-	Nodes func(context.Context) ([]wire.Node, error)
+	Nodes func(context.Context) ([]gybeapi.Node, error)
 	// Kubeconfig makes a kubeconfig from the connection to a Kubernetes cluster; cluster names it.
 	Kubeconfig func(c sol.VimConnectionInfo, cluster string) ([]byte, error)
 	// KubernetesType is the vimType of connections that Kubeconfig understands.
@@ -37,29 +36,6 @@ type API struct {
 	Stopping <-chan struct{}
 	// Ready says whether the node can serve now; the error says why not.
 	Ready func(context.Context) error
-}
-
-// Feed is the event feed.
-type Feed interface {
-	// Follow begins to follow; CodeInvalid when the cursor is none.
-	Follow(q FeedQuery) (Follower, error)
-	// Log reads at most limit lines of output of an operation after a cursor ("" = the beginning), and returns the
-	// cursor to go on with.
-	Log(ctx context.Context, opID, after string, limit int) (lines []wire.Line, next string, err error)
-}
-
-// FeedQuery says what a follower wants to see. Empty fields do not restrict.
-type FeedQuery struct {
-	After      string // cursor of the last event that is known; "" = from now on
-	InstanceID string
-	OpID       string
-	PackageID  string
-}
-
-// Follower is one reader of the feed.
-type Follower interface {
-	// Next waits for the next events, at least one. After an error it may be called again and goes on without a gap.
-	Next(ctx context.Context) ([]wire.Event, error)
 }
 
 // Mount adds the interface to a frame.
@@ -91,8 +67,8 @@ func (a *API) Mount(f *frame.Frame) {
 		{Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON, Query: []string{}},
 	}})
 	f.Mount(frame.API{Routes: []frame.Route{
-		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Quiet: true},
-		{Method: http.MethodGet, Path: "/readyz", Handle: a.ready, Quiet: true},
+		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Public: true, Quiet: true},
+		{Method: http.MethodGet, Path: "/readyz", Handle: a.ready, Public: true, Quiet: true},
 	}})
 }
 
@@ -102,7 +78,7 @@ func (a *API) nodes(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	if nodes == nil {
-		nodes = []wire.Node{}
+		nodes = []gybeapi.Node{}
 	}
 	return frame.WriteJSON(w, http.StatusOK, nodes)
 }

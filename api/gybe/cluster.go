@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/api/frame"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
 // Clusters knows the VNF instances that are Kubernetes clusters. Its methods return CodeNotFound for an instance that is none.
 type Clusters interface {
-	// Cluster lists machines and nodes; a cluster that does not answer is no error but the Problem of the answer.
-	Cluster(ctx context.Context, i *lcm.Instance) (*wire.Cluster, error)
+	// Cluster lists machines and nodes; if the cluster does not answer, Problem has the reason and the call succeeds.
+	Cluster(ctx context.Context, i *lcm.Instance) (*gybeapi.Cluster, error)
 	// SSHHosts lists the machines with their pinned host keys.
-	SSHHosts(ctx context.Context, i *lcm.Instance) ([]wire.SSHHost, error)
+	SSHHosts(ctx context.Context, i *lcm.Instance) ([]gybeapi.SSHHost, error)
 	// ForgetHostKey lets the next login pin a new key of a VNFC's machine.
 	ForgetHostKey(ctx context.Context, vnfc string) error
 }
@@ -74,7 +74,7 @@ func (a *API) withMachines(r *frame.Request) (*lcm.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, err := a.Store.Instance(r.Context(), id)
+	i, err := a.Services.In(r.Principal).Instance(r.Context(), id)
 	if err == nil && i.Instantiated == nil {
 		err = lcm.Errorf(lcm.CodeConflict, "VNF instance %s is %s; it has no machines yet", i.ID, i.State).
 			WithHint("instantiate it, or wait until its machines have been made")

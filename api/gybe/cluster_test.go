@@ -8,24 +8,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
 // fixed answers for any instance with everything that there is to say.
 type fixed struct{ forgotten []string }
 
-func (*fixed) Cluster(context.Context, *lcm.Instance) (*wire.Cluster, error) {
-	return &wire.Cluster{Endpoint: "https://10.0.0.1:6443", Problem: "the cluster sleeps", Nodes: []wire.ClusterNode{
-		{VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", State: wire.NodeUnknown, ComputeHost: "c", Zone: "z"},
-		{Name: "worker2", Role: "worker", State: wire.NodeNotReady, Reason: "tired", Version: "v1.34.2"},
+func (*fixed) Cluster(context.Context, *lcm.Instance) (*gybeapi.Cluster, error) {
+	return &gybeapi.Cluster{Endpoint: "https://10.0.0.1:6443", Problem: "the cluster sleeps", Nodes: []gybeapi.ClusterNode{
+		{VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", State: gybeapi.NodeUnknown, ComputeHost: "c", Zone: "z"},
+		{Name: "worker2", Role: "worker", State: gybeapi.NodeNotReady, Reason: "tired", Version: "v1.34.2"},
 	}}, nil
 }
 
-func (*fixed) SSHHosts(context.Context, *lcm.Instance) ([]wire.SSHHost, error) {
-	return []wire.SSHHost{{
+func (*fixed) SSHHosts(context.Context, *lcm.Instance) ([]gybeapi.SSHHost, error) {
+	return []gybeapi.SSHHost{{
 		VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", Port: 22, User: "ubuntu",
-		HostKey: &wire.HostKey{Type: "ssh-ed25519", Key: "AAAA", Fingerprint: "SHA256:x"},
+		HostKey: &gybeapi.HostKey{Type: "ssh-ed25519", Key: "AAAA", Fingerprint: "SHA256:x"},
 	}}, nil
 }
 
@@ -35,7 +35,7 @@ func (f *fixed) ForgetHostKey(_ context.Context, vnfc string) error {
 }
 
 // What the API says of clusters is what its document promises and what the client reads.
-func TestClusterIsToldOverTheAPI(t *testing.T) {
+func TestClusterListsMachinesAndNodes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	below := func(id string) string { return "/gybe/v1/vnf_instances/" + id }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/api/frame"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
@@ -28,7 +28,7 @@ const (
 // events serves the feed as server-sent events.
 func (a *API) events(slots chan struct{}) frame.Handler {
 	return func(w http.ResponseWriter, r *frame.Request) error {
-		q := FeedQuery{
+		q := gybeapi.FeedQuery{
 			After: r.QueryValues().Get("since"), InstanceID: r.QueryValues().Get("vnfInstanceId"),
 			OpID: r.QueryValues().Get("vnfLcmOpOccId"), PackageID: r.QueryValues().Get("vnfPkgId"),
 		}
@@ -40,7 +40,7 @@ func (a *API) events(slots chan struct{}) frame.Handler {
 		if last := r.Header.Get("Last-Event-ID"); last != "" {
 			q.After = last
 		}
-		follower, err := a.Feed.Follow(q)
+		follower, err := a.Feed.Follow(r.Context(), q)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (a *API) events(slots chan struct{}) frame.Handler {
 }
 
 // pump writes events until the client or the server goes.
-func (a *API) pump(ctx context.Context, s *stream, follower Follower) {
+func (a *API) pump(ctx context.Context, s *stream, follower gybeapi.Follower) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if a.Stopping != nil {
@@ -119,7 +119,7 @@ type stream struct {
 	buf     bytes.Buffer
 }
 
-func (s *stream) events(events []wire.Event) bool {
+func (s *stream) events(events []gybeapi.Event) bool {
 	s.buf.Reset()
 	for _, e := range events {
 		data, err := json.Marshal(e)

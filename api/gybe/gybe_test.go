@@ -17,7 +17,7 @@ import (
 	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -37,15 +37,15 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{Domain: apitest.NewDomain(t), stopping: make(chan struct{}), clusters: &fixed{}}
-	feed := store.NewFeed(b.Store)
+	feed := store.NewFeed(b.Store.Store)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	b.Server = apitest.Serve(t, (&gybe.API{
-		Service: b.Service, Store: b.Store, Feed: app.Feed{Store: b.Store, Feed: feed}, Streams: 2, Stopping: b.stopping,
-		Nodes: func(context.Context) ([]wire.Node, error) {
-			return []wire.Node{{ID: "n-1", Name: "n", Started: time.Now().UTC(), Seen: time.Now().UTC()}}, nil
+		Services: b.Services, Feed: app.Feed{Store: b.Store.Store, Feed: feed}, Streams: 2, Stopping: b.stopping,
+		Nodes: func(context.Context) ([]gybeapi.Node, error) {
+			return []gybeapi.Node{{ID: "n-1", Name: "n", Started: time.Now().UTC(), Seen: time.Now().UTC()}}, nil
 		},
 		Kubeconfig: func(c sol.VimConnectionInfo, cluster string) ([]byte, error) {
 			a, err := kubernetes.FromVim(c)
@@ -69,8 +69,7 @@ func (b *bundle) operation(t *testing.T) (instance string, op *lcm.Operation) {
 	t.Helper()
 	i, err := b.Service.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "n"})
 	require.NoError(t, err)
-	params := apitest.Params()
-	op, err = b.Service.Instantiate(t.Context(), i.ID, params, []byte(`{"flavourId":"simple"}`))
+	op, err = b.Submit(t, i.ID, sol.LcmOperationInstantiate, apitest.Params())
 	require.NoError(t, err)
 	return i.ID, op
 }
@@ -81,13 +80,13 @@ func TestProgressTellsPhasesStepsAndOutput(t *testing.T) {
 	instance, op := b.operation(t)
 	path := "/gybe/v1/vnf_lcm_op_occs/" + op.ID + "/progress"
 
-	p := apitest.JSON[wire.Progress](t, b.Do(t, "GET", path, nil, "Version", ""))
+	p := apitest.JSON[gybeapi.Progress](t, b.Do(t, "GET", path, nil, "Version", ""))
 	require.Equal(t, sol.LcmOperationStateStarting, p.OperationState)
 	require.Empty(t, p.Phases)
 
 	b.Work(t, op.ID)
 	require.Eventually(t, func() bool { // output shows up when nothing older is still being written
-		p = apitest.JSON[wire.Progress](t, b.Do(t, "GET", path+"?limit=1", nil))
+		p = apitest.JSON[gybeapi.Progress](t, b.Do(t, "GET", path+"?limit=1", nil))
 		return len(p.Lines) > 0
 	}, 20*time.Second, 5*time.Millisecond)
 	require.Equal(t, sol.LcmOperationStateCompleted, p.OperationState)
@@ -107,7 +106,7 @@ func TestProgressTellsPhasesStepsAndOutput(t *testing.T) {
 
 	next := path + "?limit=10&since=" + strings.ReplaceAll(p.Next, "+", "%2B")
 	require.Eventually(t, func() bool {
-		p = apitest.JSON[wire.Progress](t, b.Do(t, "GET", next, nil))
+		p = apitest.JSON[gybeapi.Progress](t, b.Do(t, "GET", next, nil))
 		return len(p.Lines) > 0
 	}, 20*time.Second, 5*time.Millisecond)
 	require.Len(t, p.Lines, 1)
@@ -126,7 +125,7 @@ func TestAFailureIsInTheProgress(t *testing.T) {
 	_, op := b.operation(t)
 	b.VIM.Fail(lcm.Errorf(lcm.CodeUpstream, "no valid host").WithHint("add one"))
 	b.Work(t, op.ID)
-	p := apitest.JSON[wire.Progress](t, b.Do(t, "GET", "/gybe/v1/vnf_lcm_op_occs/"+op.ID+"/progress", nil))
+	p := apitest.JSON[gybeapi.Progress](t, b.Do(t, "GET", "/gybe/v1/vnf_lcm_op_occs/"+op.ID+"/progress", nil))
 	require.Equal(t, sol.LcmOperationStateFailedTemp, p.OperationState)
 	require.Equal(t, "infra", p.Phase)
 	require.Equal(t, "add one", p.Error.Hint)
@@ -158,14 +157,14 @@ func TestEventsAreFollowedAndReplayed(t *testing.T) {
 		if len(kinds) == 1 {
 			close(started) // the past was replayed, what follows is live
 		}
-		if e.Kind == wire.KindOperationState && strings.Contains(string(e.Body), "COMPLETED") {
+		if e.Kind == gybeapi.KindOperationState && strings.Contains(string(e.Body), "COMPLETED") {
 			break
 		}
 	}
-	require.Equal(t, wire.KindOperationState, kinds[0])
-	require.Contains(t, kinds, wire.KindPhase)
-	require.Contains(t, kinds, wire.KindStep)
-	require.Contains(t, kinds, wire.KindLog)
+	require.Equal(t, gybeapi.KindOperationState, kinds[0])
+	require.Contains(t, kinds, gybeapi.KindPhase)
+	require.Contains(t, kinds, gybeapi.KindStep)
+	require.Contains(t, kinds, gybeapi.KindLog)
 
 	// A client that comes back misses nothing and gets nothing twice.
 	var again []string
@@ -238,7 +237,7 @@ func TestTheKubeconfigOfACluster(t *testing.T) {
 
 	instance, op := b.operation(t)
 	a := b.Do(t, "GET", path(instance), nil)
-	require.Equal(t, 409, a.Status, "there is none yet")
+	require.Equal(t, 409, a.Status, "it has no cluster yet")
 	require.Contains(t, a.Problem.Detail, "NOT_INSTANTIATED")
 
 	b.Work(t, op.ID)
@@ -266,7 +265,7 @@ func TestTheKubeconfigOfACluster(t *testing.T) {
 func TestNodesAndHealth(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	nodes := apitest.JSON[[]wire.Node](t, b.Do(t, "GET", "/gybe/v1/nodes", nil))
+	nodes := apitest.JSON[[]gybeapi.Node](t, b.Do(t, "GET", "/gybe/v1/nodes", nil))
 	require.Equal(t, "n", nodes[0].Name)
 	require.Equal(t, 200, b.Do(t, "GET", "/healthz", nil, "Version", "").Status)
 	require.Equal(t, 200, b.Do(t, "GET", "/readyz", nil, "Version", "").Status)

@@ -16,7 +16,7 @@ func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	i, err := a.Store.Instance(r.Context(), id)
+	i, err := a.Services.In(r.Principal).Instance(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/yaml")
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
-	h.Set("Cache-Control", "no-store") // whoever has it can do everything in the cluster
+	h.Set("Cache-Control", "no-store") // it gives full access to the cluster
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(raw)
 	return nil

@@ -10,9 +10,8 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // lifecycle holds the schemas of the requests that can be planned.
@@ -24,16 +23,8 @@ const instancePath = "/vnf_instances/{vnfInstanceId}"
 // vimPatience bounds how long a VIM may be asked for one answer: the server cuts a request that lasts longer than a minute.
 const vimPatience = 45 * time.Second
 
-// plannable are the paths of the requests that can be planned, below instancePath.
-var plannable = map[sol.LcmOperationType]string{
-	sol.LcmOperationInstantiate: "/instantiate", sol.LcmOperationScale: "/scale", sol.LcmOperationScaleToLevel: "/scale_to_level",
-	sol.LcmOperationChangeFlavour: "/change_flavour", sol.LcmOperationTerminate: "/terminate", sol.LcmOperationHeal: "/heal",
-	sol.LcmOperationOperate: "/operate", sol.LcmOperationChangeExtConn: "/change_ext_conn", sol.LcmOperationChangeVnfpkg: "/change_vnfpkg",
-	sol.LcmOperationModifyInfo: "",
-}
-
 func (a *API) plan(w http.ResponseWriter, r *frame.Request) error {
-	req, err := frame.Decode[wire.PlanRequest](r)
+	req, err := frame.Decode[gybeapi.PlanRequest](r)
 	if err != nil {
 		return err
 	}
@@ -44,23 +35,28 @@ func (a *API) plan(w http.ResponseWriter, r *frame.Request) error {
 	if len(req.Params) == 0 {
 		req.Params = []byte("{}")
 	}
-	method := http.MethodPost
-	if req.Operation == sol.LcmOperationModifyInfo {
-		method = http.MethodPatch
+	kind, err := lcm.OperationKindOf(req.Operation)
+	if err != nil {
+		return lcm.PointAt(err, "/operation")
 	}
-	if err := lifecycle.CheckBody(method, "", instancePath+plannable[req.Operation], req.Params); err != nil {
+	path := instancePath
+	if kind.Path != "" {
+		path += "/" + kind.Path
+	}
+	if err := lifecycle.CheckBody(kind.Method(), "", path, req.Params); err != nil {
+		return belowParams(err)
+	}
+	task, err := lcm.ParseTask(kind.Type, req.Params)
+	if err != nil {
 		return belowParams(err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), vimPatience)
 	defer cancel()
-	p, err := a.Service.Plan(ctx, req.VnfInstanceID, req.Operation, req.Params)
+	p, err := a.Services.In(r.Principal).Preview(ctx, req.VnfInstanceID, task)
 	if err != nil {
 		return belowParams(err)
 	}
-	return frame.WriteJSON(w, http.StatusOK, wire.Preview{
-		Operation: p.Operation, Add: list(p.Add), Remove: list(p.Remove), Replace: list(p.Replace), Change: list(p.Change),
-		Work: list(p.Work), Checks: list(p.Checks), Possible: p.Possible,
-	})
+	return frame.WriteJSON(w, http.StatusOK, previewOf(p))
 }
 
 // belowParams makes the pointers of an error, which lead into the task's body, lead into the body that it came in.
@@ -85,11 +81,11 @@ func (a *API) leftovers(w http.ResponseWriter, r *frame.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), vimPatience)
 	defer cancel()
-	l, err := a.Service.Leftovers(ctx, id)
+	l, err := a.Services.In(r.Principal).Leftovers(ctx, id)
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, wire.Leftovers{Extra: list(l.Extra), Missing: list(l.Missing)})
+	return frame.WriteJSON(w, http.StatusOK, gybeapi.Leftovers{Extra: each(l.Extra, leftoverOf), Missing: each(l.Missing, leftoverOf)})
 }
 
 func (a *API) removeLeftovers(w http.ResponseWriter, r *frame.Request) error {
@@ -99,11 +95,11 @@ func (a *API) removeLeftovers(w http.ResponseWriter, r *frame.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), vimPatience)
 	defer cancel()
-	removed, left, err := a.Service.RemoveLeftovers(ctx, id)
+	removed, left, err := a.Services.In(r.Principal).RemoveLeftovers(ctx, id)
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, wire.RemovedLeftovers{Removed: list(removed), Left: list(left)})
+	return frame.WriteJSON(w, http.StatusOK, gybeapi.RemovedLeftovers{Removed: each(removed, leftoverOf), Left: each(left, leftoverOf)})
 }
 
 // instanceID reads the instance id of the path.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/apitest"
@@ -21,9 +21,7 @@ func (b *bundle) cluster(t *testing.T, instantiated bool) string {
 	i, err := b.Service.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: apitest.ClusterID, VnfInstanceName: "c"})
 	require.NoError(t, err)
 	if instantiated {
-		raw, err := json.Marshal(apitest.Params())
-		require.NoError(t, err)
-		op, err := b.Service.Instantiate(t.Context(), i.ID, apitest.Params(), raw)
+		op, err := b.Submit(t, i.ID, sol.LcmOperationInstantiate, apitest.Params())
 		require.NoError(t, err)
 		require.Equal(t, sol.LcmOperationStateCompleted, b.Work(t, op.ID))
 	}
@@ -38,14 +36,14 @@ func TestAPlanSaysWhatAnOperationWouldDoAndDoesNothing(t *testing.T) {
 	require.NoError(t, err)
 	asked := b.VIM.Calls()
 
-	p := apitest.JSON[wire.Preview](t, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"SCALE","params":{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":2}}`, "Version", ""))
+	p := apitest.JSON[gybeapi.Preview](t, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"SCALE","params":{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":2}}`, "Version", ""))
 	require.Equal(t, sol.LcmOperationScale, p.Operation)
 	require.True(t, p.Possible)
 	require.Len(t, p.Add, 2)
 	require.Equal(t, "workerNode", p.Add[0].VDU)
 	require.Empty(t, p.Remove)
 
-	p = apitest.JSON[wire.Preview](t, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"SCALE_TO_LEVEL","params":{"instantiationLevelId":"small"}}`))
+	p = apitest.JSON[gybeapi.Preview](t, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"SCALE_TO_LEVEL","params":{"instantiationLevelId":"small"}}`))
 	require.Len(t, p.Remove, 1)
 
 	for op, params := range map[string]string{
@@ -62,7 +60,7 @@ func TestAPlanSaysWhatAnOperationWouldDoAndDoesNothing(t *testing.T) {
 	fresh := b.cluster(t, false)
 	raw, err := json.Marshal(apitest.Params())
 	require.NoError(t, err)
-	a := b.Do(t, "POST", plan, wire.PlanRequest{VnfInstanceID: fresh, Operation: sol.LcmOperationInstantiate, Params: raw})
+	a := b.Do(t, "POST", plan, gybeapi.PlanRequest{VnfInstanceID: fresh, Operation: sol.LcmOperationInstantiate, Params: raw})
 	require.Equal(t, 200, a.Status, string(a.Body))
 	require.NotContains(t, string(a.Body), apitest.Password)
 	require.NotContains(t, b.Log.String(), apitest.Password)
@@ -80,7 +78,7 @@ func TestAPlanRefusesWhatTheTaskRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	up, fresh, busy := b.cluster(t, true), b.cluster(t, false), b.cluster(t, true)
-	_, err := b.Service.Heal(t.Context(), busy, sol.HealVnfRequest{}, json.RawMessage(`{}`))
+	_, err := b.Submit(t, busy, sol.LcmOperationHeal, sol.HealVnfRequest{})
 	require.NoError(t, err)
 	body := func(id, op, params string) string {
 		return `{"vnfInstanceId":"` + id + `","operation":"` + op + `","params":` + params + `}`
@@ -100,7 +98,7 @@ func TestAPlanRefusesWhatTheTaskRefuses(t *testing.T) {
 		"params that cannot work":     {body(up, "SCALE", `{"type":"SCALE_OUT","aspectId":"nope"}`), 422, []string{"/params/aspectId"}},
 		"what the driver refuses":     {body(up, "HEAL", `{"additionalParams":{"refuse":1}}`), 422, []string{"/params/additionalParams/refuse"}},
 		"the wrong state":             {body(fresh, "HEAL", `{}`), 409, nil},
-		"an operation in the way":     {body(busy, "HEAL", `{}`), 409, nil},
+		"another active operation":    {body(busy, "HEAL", `{}`), 409, nil},
 	} {
 		a := b.Do(t, "POST", plan, tt.body)
 		require.Equal(t, tt.status, a.Status, "%s: %s", name, a.Body)
@@ -121,7 +119,7 @@ func TestAPlanRefusesWhatTheTaskRefuses(t *testing.T) {
 	require.Contains(t, a.Problem.Detail, "Keystone")
 }
 
-func TestLeftoversAreToldAndRemoved(t *testing.T) {
+func TestLeftoversAreListedAndRemoved(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.cluster(t, true)
@@ -134,18 +132,17 @@ func TestLeftoversAreToldAndRemoved(t *testing.T) {
 	// A scaling that breaks off, and cannot even look at what it has made, leaves something behind.
 	b.VIM.FailHalfway(lcm.Errorf(lcm.CodeUpstream, "no room"))
 	b.VIM.FailInventory(lcm.Errorf(lcm.CodeUpstream, "no answer"))
-	raw := json.RawMessage(`{"type":"SCALE_OUT","aspectId":"workers"}`)
-	op, err := b.Service.Scale(t.Context(), id, sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "workers"}, raw)
+	op, err := b.Submit(t, id, sol.LcmOperationScale, sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "workers"})
 	require.NoError(t, err)
 	require.Equal(t, sol.LcmOperationStateFailedTemp, b.Work(t, op.ID))
 	b.VIM.Fail(nil)
 	b.VIM.FailInventory(nil)
 
-	l := apitest.JSON[wire.Leftovers](t, b.Do(t, "GET", path, nil))
+	l := apitest.JSON[gybeapi.Leftovers](t, b.Do(t, "GET", path, nil))
 	require.Len(t, l.Extra, 1)
 	require.Equal(t, "OS::Nova::Server", l.Extra[0].Type)
 	a = b.Do(t, "DELETE", path, nil)
-	require.Equal(t, 409, a.Status, "while an operation is active, nobody knows what is left over")
+	require.Equal(t, 409, a.Status, "while an operation is active, leftovers are unknown")
 	require.Contains(t, a.Problem.Detail, op.ID)
 
 	_, err = b.Service.Steer(t.Context(), op.ID, lcm.EventFail)
@@ -153,7 +150,7 @@ func TestLeftoversAreToldAndRemoved(t *testing.T) {
 	b.VIM.Fail(lcm.Errorf(lcm.CodeUpstream, "in use"))
 	require.Equal(t, 502, b.Do(t, "DELETE", path, nil).Status)
 	b.VIM.Fail(nil)
-	r := apitest.JSON[wire.RemovedLeftovers](t, b.Do(t, "DELETE", path, nil))
+	r := apitest.JSON[gybeapi.RemovedLeftovers](t, b.Do(t, "DELETE", path, nil))
 	require.Equal(t, l.Extra, r.Removed)
 	require.Empty(t, r.Left)
 	a = b.Do(t, "DELETE", path, nil)

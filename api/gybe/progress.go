@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/gybe-nfv/gybe/api/frame"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
@@ -25,11 +25,11 @@ func (a *API) progress(w http.ResponseWriter, r *frame.Request) error {
 			return lcm.Errorf(lcm.CodeInvalid, "limit is %.20q; it is a number from 0 to %d", text, maxLines)
 		}
 	}
-	op, err := a.Store.Operation(r.Context(), id)
+	op, err := a.Services.In(r.Principal).Operation(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	phases, steps, err := a.Store.Progress(r.Context(), id)
+	phases, steps, err := a.Services.In(r.Principal).Progress(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -45,21 +45,21 @@ func (a *API) progress(w http.ResponseWriter, r *frame.Request) error {
 	return frame.WriteJSON(w, http.StatusOK, p)
 }
 
-func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord) wire.Progress {
-	p := wire.Progress{
+func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord) gybeapi.Progress {
+	p := gybeapi.Progress{
 		VnfLcmOpOccID: op.ID, VnfInstanceID: op.InstanceID, Operation: op.Type, OperationState: op.State,
 		StateEnteredTime: op.StateEntered.UTC(), StartTime: op.Started.UTC(), Deadline: op.Deadline.UTC(),
 		Phase: op.Phase, Waiting: op.Waiting, Node: op.Node, Error: op.Error.Problem(op),
-		Phases: make([]wire.Phase, 0, len(phases)), Steps: make([]wire.Step, 0, len(steps)), Lines: []wire.Line{},
+		Phases: make([]gybeapi.Phase, 0, len(phases)), Steps: make([]gybeapi.Step, 0, len(steps)), Lines: []gybeapi.Line{},
 	}
 	for _, r := range phases {
-		p.Phases = append(p.Phases, wire.Phase{
+		p.Phases = append(p.Phases, gybeapi.Phase{
 			Run: r.Run, Name: r.Name, State: string(r.State), Attempts: r.Attempts, Started: r.Started, Finished: r.Finished,
 			Detail: r.Detail, Error: failure(r.Error),
 		})
 	}
 	for _, r := range steps {
-		p.Steps = append(p.Steps, wire.Step{
+		p.Steps = append(p.Steps, gybeapi.Step{
 			ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: string(r.State), Attempts: r.Attempts,
 			Started: r.Started, Finished: r.Finished, Detail: r.Detail, Error: failure(r.Error),
 		})
@@ -67,9 +67,9 @@ func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord
 	return p
 }
 
-func failure(f *lcm.Failure) *wire.Failure {
+func failure(f *lcm.Failure) *gybeapi.Failure {
 	if f == nil {
 		return nil
 	}
-	return &wire.Failure{Status: f.Status, Title: f.Title, Detail: f.Detail, Hint: f.Hint, Phase: f.Phase}
+	return &gybeapi.Failure{Status: f.Status, Title: f.Title, Detail: f.Detail, Hint: f.Hint, Phase: f.Phase}
 }

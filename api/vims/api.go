@@ -10,8 +10,9 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 )
 
 // Prefix of the interface's paths.
@@ -19,8 +20,8 @@ const Prefix = "/v1.0"
 
 // API serves the registry.
 type API struct {
-	Store lcm.Store
-	Clock lcm.Clock
+	Services *admission.Services
+	Clock    lcm.Clock
 	// Check logs in to a VIM that is to be registered; nil leaves that out.
 	Check func(context.Context, lcm.Vim) error
 }
@@ -30,7 +31,7 @@ func (a *API) Mount(f *frame.Frame) {
 	api := frame.API{Prefix: Prefix, Document: frame.Served(openapi.VimsV1)}
 	for _, suffix := range []string{"", ".json"} { // some clients name the format
 		api.Routes = append(api.Routes,
-			frame.Route{Method: http.MethodGet, Path: "/vims" + suffix, Handle: a.list, Produces: frame.JSON},
+			frame.Route{Method: http.MethodGet, Path: "/vims" + suffix, Handle: a.list, Produces: frame.JSON, Query: listParams},
 			frame.Route{Method: http.MethodPost, Path: "/vims" + suffix, Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON, Schema: "/vims"},
 		)
 	}
@@ -52,15 +53,28 @@ func vimID(r *frame.Request) (string, error) {
 }
 
 func (a *API) list(w http.ResponseWriter, r *frame.Request) error {
-	vims, err := a.Store.Vims(r.Context())
+	vims, err := a.Services.In(r.Principal).Vims(r.Context())
 	if err != nil {
 		return err
 	}
-	out := wire.VimList{Vims: make([]wire.Vim, len(vims))}
+	out := []any{}
 	for i := range vims {
-		out.Vims[i] = present(&vims[i])
+		v := present(&vims[i])
+		ok, err := matches(r, &v)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+
+		selected, err := selectFields(r, v)
+		if err != nil {
+			return err
+		}
+		out = append(out, selected)
 	}
-	return frame.WriteJSON(w, http.StatusOK, out)
+	return frame.WriteJSON(w, http.StatusOK, map[string]any{"vims": out})
 }
 
 func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
@@ -68,15 +82,15 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.Store.Vim(r.Context(), id)
+	v, err := a.Services.In(r.Principal).Vim(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, wire.VimBody{Vim: present(v)})
+	return frame.WriteJSON(w, http.StatusOK, gybeapi.VimBody{Vim: present(v)})
 }
 
 func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
-	body, err := frame.Decode[wire.VimBody](r)
+	body, err := frame.Decode[gybeapi.VimBody](r)
 	if err != nil {
 		return err
 	}
@@ -91,12 +105,12 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 			return located(err, v.Name)
 		}
 	}
-	if err := a.Store.SaveVim(r.Context(), v); err != nil {
+	if err := a.Services.In(r.Principal).SaveVim(r.Context(), v); err != nil {
 		return err
 	}
 	r.Note(slog.String("vim_id", v.ID))
 	w.Header().Set("Location", r.Public(Prefix+"/vims/"+v.ID))
-	return frame.WriteJSON(w, http.StatusCreated, wire.VimBody{Vim: present(&v)})
+	return frame.WriteJSON(w, http.StatusCreated, gybeapi.VimBody{Vim: present(&v)})
 }
 
 func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
@@ -104,15 +118,7 @@ func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.Store.Vim(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	if v.Owner != "" {
-		return lcm.Errorf(lcm.CodeConflict, "VIM %s is the cluster that VNF instance %s is", v.Name, v.Owner).
-			WithHint("it is forgotten when that instance is terminated")
-	}
-	if err := a.Store.DeleteVim(r.Context(), id); err != nil {
+	if err := a.Services.In(r.Principal).DeleteVim(r.Context(), id); err != nil {
 		return err
 	}
 	return frame.NoContent(w)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -28,7 +28,7 @@ const (
 const hidden = "***"
 
 // read makes a VIM with a new id from a request.
-func read(in wire.Vim) (lcm.Vim, error) {
+func read(in gybeapi.Vim) (lcm.Vim, error) {
 	id := uuid.NewString()
 	v := lcm.Vim{
 		ID: id, Name: cmp.Or(in.Name, in.Type+"-"+id[:8]), Description: in.Description, Default: in.IsDefault,
@@ -73,10 +73,10 @@ func read(in wire.Vim) (lcm.Vim, error) {
 const cloud = "cloud"
 
 // besideCloud reports what cannot be said beside the name of a cloud.
-func besideCloud(in wire.Vim) []lcm.InvalidParam {
+func besideCloud(in gybeapi.Vim) []lcm.InvalidParam {
 	var bad []lcm.InvalidParam
 	report := func(pointer string) {
-		bad = append(bad, lcm.InvalidParam{Pointer: pointer, Detail: "goes with no cloud: it comes from the operator's clouds.yaml"})
+		bad = append(bad, lcm.InvalidParam{Pointer: pointer, Detail: "cannot be given together with cloud: it comes from the operator's clouds.yaml"})
 	}
 	if in.AuthURL != "" {
 		report("/vim/auth_url")
@@ -139,13 +139,13 @@ func located(err error, key string) error {
 }
 
 // present shows a VIM without its secrets.
-func present(v *lcm.Vim) wire.Vim {
+func present(v *lcm.Vim) gybeapi.Vim {
 	c := &v.Connection
 	text := func(m sol.KeyValuePairs, name string) string {
 		s, _ := m[name].(string)
 		return s
 	}
-	out := wire.Vim{
+	out := gybeapi.Vim{
 		ID: v.ID, Name: v.Name, Description: v.Description, AuthURL: text(c.InterfaceInfo, "endpoint"), IsDefault: v.Default,
 		AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{}, Extra: c.Extra.Redacted(), Status: "ACTIVE",
 		CreatedAt: v.Created.Format("2006-01-02 15:04:05"), UpdatedAt: v.Updated.Format("2006-01-02 15:04:05"),

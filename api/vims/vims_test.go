@@ -2,13 +2,15 @@ package vims_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/api/vims"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/apitest"
@@ -32,7 +34,7 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{Domain: apitest.NewDomain(t), check: func(lcm.Vim) error { return nil }}
 	b.Server = apitest.Serve(t, (&vims.API{
-		Store: b.Store, Clock: lcm.SystemClock{}, Check: func(_ context.Context, v lcm.Vim) error { return b.check(v) },
+		Services: b.Services, Clock: lcm.SystemClock{}, Check: func(_ context.Context, v lcm.Vim) error { return b.check(v) },
 	}).Mount)
 	return b
 }
@@ -43,7 +45,7 @@ func TestAVimIsRegisteredUsedAndForgotten(t *testing.T) {
 	a := b.Do(t, "POST", "/v1.0/vims", openstack, "Version", "")
 	require.Equal(t, 201, a.Status, string(a.Body))
 	require.NotContains(t, string(a.Body), apitest.Password)
-	v := apitest.JSON[wire.VimBody](t, a).Vim
+	v := apitest.JSON[gybeapi.VimBody](t, a).Vim
 	require.Equal(t, v.ID, a.LocationID(t))
 	require.Equal(t, "openstack", v.Type)
 	require.Equal(t, "***", v.AuthCred["password"])
@@ -67,20 +69,76 @@ func TestAVimIsRegisteredUsedAndForgotten(t *testing.T) {
 	a = b.Do(t, "POST", "/v1.0/vims.json", kubernetes)
 	require.Equal(t, 201, a.Status, string(a.Body))
 	require.NotContains(t, string(a.Body), apitest.Password)
-	k := apitest.JSON[wire.VimBody](t, a).Vim
+	k := apitest.JSON[gybeapi.VimBody](t, a).Vim
 	require.Equal(t, "***", k.AuthCred["bearer_token"])
 	require.NotEmpty(t, k.Name)
 
 	for _, path := range []string{"/v1.0/vims", "/v1.0/vims.json"} {
 		a = b.Do(t, "GET", path, nil)
 		require.Equal(t, 200, a.Status)
-		require.Len(t, apitest.JSON[wire.VimList](t, a).Vims, 2)
+		require.Len(t, apitest.JSON[gybeapi.VimList](t, a).Vims, 2)
 		require.NotContains(t, string(a.Body), apitest.Password)
 	}
-	require.Equal(t, v, apitest.JSON[wire.VimBody](t, b.Do(t, "GET", "/v1.0/vims/"+v.ID+".json", nil)).Vim)
+	require.Equal(t, v, apitest.JSON[gybeapi.VimBody](t, b.Do(t, "GET", "/v1.0/vims/"+v.ID+".json", nil)).Vim)
 	require.Equal(t, 204, b.Do(t, "DELETE", "/v1.0/vims/"+v.ID, nil).Status)
 	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/"+v.ID, nil).Status)
 	require.Equal(t, 404, b.Do(t, "DELETE", "/v1.0/vims/"+v.ID, nil).Status)
+}
+
+// TestListsAreFiltered with the parameters that python-tackerclient sends to find a VIM by id or name. It deletes the
+// only element of the answer: a parameter that is ignored deletes another VIM than the one that was named.
+func TestListsAreFiltered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	register := func(body string) string {
+		a := b.Do(t, "POST", "/v1.0/vims", body)
+		require.Equal(t, 201, a.Status, string(a.Body))
+		return apitest.JSON[gybeapi.VimBody](t, a).Vim.ID
+	}
+	cloud := register(openstack)
+	other := register(strings.Replace(kubernetes, `"vim":{`, `"vim":{"name":"other",`, 1))
+	both := []string{cloud, other}
+	slices.Sort(both)
+
+	for _, tt := range []struct {
+		query string
+		ids   []string
+	}{
+		{"name=NOSUCH&fields=id", nil},
+		{"name=cloud&fields=id", []string{cloud}},
+		{"name=Cloud", nil},
+		{"id=" + other + "&fields=id", []string{other}},
+		{"id=" + uuid.NewString() + "&fields=id", nil},
+		{"name=cloud&id=" + other, nil},
+		{"name=cloud&name=other", both},
+		{"is_default=True", []string{cloud}},
+		{"is_default=false", []string{other}},
+		{"type=kubernetes&status=ACTIVE", []string{other}},
+		{"name=", nil},
+		{"", both},
+	} {
+		for _, path := range []string{"/v1.0/vims?", "/v1.0/vims.json?"} {
+			a := b.Do(t, "GET", path+tt.query, nil)
+			require.Equal(t, 200, a.Status, string(a.Body))
+			var ids []string
+			for _, v := range apitest.JSON[gybeapi.VimList](t, a).Vims {
+				ids = append(ids, v.ID)
+			}
+			slices.Sort(ids)
+			require.Equal(t, tt.ids, ids, tt.query)
+			if strings.Contains(tt.query, "fields=id") {
+				require.NotContains(t, string(a.Body), "auth_cred")
+			}
+		}
+	}
+
+	for query, detail := range map[string]string{
+		"nam=cloud": `"nam" is not a query parameter`, "is_default=perhaps": "is_default=perhaps",
+	} {
+		a := b.Do(t, "GET", "/v1.0/vims?"+query, nil)
+		require.Equal(t, 400, a.Status)
+		require.Contains(t, a.Problem.Detail, detail)
+	}
 }
 
 func TestRegistrationsThatCannotWork(t *testing.T) {
@@ -124,7 +182,7 @@ func TestAVimThatDoesNotLetUsInIsNotRegistered(t *testing.T) {
 	b := setup(t)
 	b.check = func(lcm.Vim) error { return lcm.Errorf(lcm.CodeUpstream, "Keystone said 401") }
 	require.Equal(t, 502, b.Do(t, "POST", "/v1.0/vims", openstack).Status)
-	require.Empty(t, apitest.JSON[wire.VimList](t, b.Do(t, "GET", "/v1.0/vims", nil)).Vims)
+	require.Empty(t, apitest.JSON[gybeapi.VimList](t, b.Do(t, "GET", "/v1.0/vims", nil)).Vims)
 }
 
 // TestWaysToRegisterAnOpenStack: with a certificate authority of its own, an application credential, or as the operator's clouds.yaml has it.
@@ -160,7 +218,7 @@ func TestWaysToRegisterAnOpenStack(t *testing.T) {
 			a := b.Do(t, "POST", "/v1.0/vims", `{"vim":`+tt.body+`}`)
 			require.Equal(t, 201, a.Status, string(a.Body))
 			require.NotContains(t, string(a.Body), apitest.Password)
-			v := apitest.JSON[wire.VimBody](t, a).Vim
+			v := apitest.JSON[gybeapi.VimBody](t, a).Vim
 			require.Equal(t, tt.shown, v.AuthCred)
 			kept, err := b.Store.Vim(t.Context(), v.ID)
 			require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
 
@@ -18,9 +19,7 @@ const served = "2.0.0"
 
 // API serves the interface.
 type API struct {
-	Service *lcm.Service
-	// Store answers what only reads.
-	Store lcm.Store
+	Services *admission.Services
 
 	known sync.Map // abilities by package id
 }
@@ -35,28 +34,18 @@ func (a *API) Mount(f *frame.Frame) {
 	f.Mount(frame.API{Prefix: "/vnflcm", Versions: versions, Routes: []frame.Route{apiVersions}})
 	f.Mount(frame.API{
 		Prefix: Prefix, Versions: versions, Document: frame.Served(openapi.VnfLcmV2),
-		Routes: []frame.Route{
+		Routes: append(a.tasks(), []frame.Route{
 			apiVersions,
 			{Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON, Query: frame.ListParams},
 			{Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON},
 			{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.get, Produces: frame.JSON},
 			{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.delete},
-			{Method: http.MethodPatch, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.modify, Consumes: frame.Patches},
-			task("instantiate", a.Service.Instantiate),
-			task("terminate", a.Service.Terminate),
-			task("scale", a.Service.Scale),
-			task("scale_to_level", a.Service.ScaleToLevel),
-			task("change_flavour", a.Service.ChangeFlavour),
-			task("heal", a.Service.Heal),
-			task("operate", a.Service.Operate),
-			task("change_ext_conn", a.Service.ChangeExtConn),
-			task("change_vnfpkg", a.Service.ChangePackage),
 			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs", Handle: a.listOperations, Produces: frame.JSON, Query: frame.ListParams},
 			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}", Handle: a.operation, Produces: frame.JSON},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry", Handle: a.steer(lcm.EventRetry)},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback", Handle: a.steer(lcm.EventRollback)},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/fail", Handle: a.fail, Produces: frame.JSON},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel", Handle: a.cancel, Consumes: frame.JSON},
-		},
+		}...),
 	})
 }

@@ -2,7 +2,6 @@ package vnflcm
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -25,7 +24,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	i, err := a.Service.CreateInstance(r.Context(), req)
+	i, err := a.Services.In(r.Principal).CreateInstance(r.Context(), req)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	i, err := a.Store.Instance(r.Context(), id)
+	i, err := a.Services.In(r.Principal).Instance(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -56,7 +55,7 @@ func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 		Path: Prefix + "/vnf_instances", Selectors: selector.VnfInstances,
 		ID: func(i *sol.VnfInstance) string { return i.ID },
 		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfInstance, error) {
-			is, err := a.Store.Instances(ctx, lcm.Query{After: q.After, Limit: q.Limit, Brief: brief(q, selector.VnfInstances.ExcludedByDefault())})
+			is, err := a.Services.In(r.Principal).Instances(ctx, lcm.Query{After: q.After, Limit: q.Limit, Brief: brief(q, selector.VnfInstances.ExcludedByDefault())})
 			if err != nil {
 				return nil, err
 			}
@@ -81,27 +80,10 @@ func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteInstance(r.Context(), id, ifVersion); err != nil {
+	if err := a.Services.In(r.Principal).DeleteInstance(r.Context(), id, ifVersion); err != nil {
 		return err
 	}
 	return frame.NoContent(w)
-}
-
-func (a *API) modify(w http.ResponseWriter, r *frame.Request) error {
-	id, err := instanceID(r)
-	if err != nil {
-		return err
-	}
-	req, err := frame.Decode[sol.VnfInfoModificationRequest](r)
-	if err != nil {
-		return err
-	}
-	ifVersion, err := a.condition(r, id)
-	if err != nil {
-		return err
-	}
-	op, err := a.Service.Modify(r.Context(), id, req, r.Raw, ifVersion)
-	return admitted(w, r, op, err)
 }
 
 // condition is the version that the instance has to have still, nil when the request does not depend on it.
@@ -109,7 +91,7 @@ func (a *API) condition(r *frame.Request, id string) (*int64, error) {
 	if !r.Conditional() {
 		return nil, nil
 	}
-	i, err := a.Store.Instance(r.Context(), id)
+	i, err := a.Services.In(r.Principal).Instance(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -119,22 +101,40 @@ func (a *API) condition(r *frame.Request, id string) (*int64, error) {
 	return &i.Version, nil
 }
 
-// task is the route of a task of a VNF instance, which starts an operation.
-func task[T any](name string, start func(ctx context.Context, id string, req T, raw json.RawMessage) (*lcm.Operation, error)) frame.Route {
-	return frame.Route{
-		Method: http.MethodPost, Path: "/vnf_instances/{vnfInstanceId}/" + name, Consumes: frame.JSON,
-		Handle: func(w http.ResponseWriter, r *frame.Request) error {
-			id, err := instanceID(r)
-			if err != nil {
+// tasks are the routes that start operations, one for each kind.
+func (a *API) tasks() []frame.Route {
+	var out []frame.Route
+	for _, k := range lcm.OperationKinds() {
+		route := frame.Route{Method: k.Method(), Path: "/vnf_instances/{vnfInstanceId}", Handle: a.submit(k), Consumes: frame.Patches}
+		if k.Path != "" {
+			route.Path, route.Consumes = route.Path+"/"+k.Path, frame.JSON
+		}
+		out = append(out, route)
+	}
+	return out
+}
+
+// submit starts an operation of a kind.
+func (a *API) submit(k *lcm.OperationKind) frame.Handler {
+	return func(w http.ResponseWriter, r *frame.Request) error {
+		id, err := instanceID(r)
+		if err != nil {
+			return err
+		}
+		if err := r.Decode(k.Request()); err != nil {
+			return err
+		}
+		task, err := lcm.ParseTask(k.Type, r.Raw)
+		if err != nil {
+			return err
+		}
+		if k.Path == "" { // only the instance itself has a version
+			if task.IfVersion, err = a.condition(r, id); err != nil {
 				return err
 			}
-			req, err := frame.Decode[T](r)
-			if err != nil {
-				return err
-			}
-			op, err := start(r.Context(), id, req, r.Raw)
-			return admitted(w, r, op, err)
-		},
+		}
+		op, err := a.Services.In(r.Principal).Submit(r.Context(), id, task)
+		return admitted(w, r, op, err)
 	}
 }
 

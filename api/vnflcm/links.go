@@ -8,63 +8,73 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// abilities are the tasks that not every VNF has: its VNFD decides.
-type abilities struct {
-	scale, toLevel, changeFlavour bool
-	// flavours says it for one deployment flavour each; nil below the top.
-	flavours map[string]abilities
-}
-
-func abilitiesOf(v *vnfd.VNFD) abilities {
-	all := abilities{changeFlavour: len(v.Flavours) > 1, flavours: map[string]abilities{}}
-	for _, f := range v.Flavours {
-		one := abilities{scale: len(f.Aspects) > 0, toLevel: len(f.Aspects) > 0 || len(f.Levels) > 1, changeFlavour: all.changeFlavour}
-		all.flavours[f.ID] = one
-		all.scale, all.toLevel = all.scale || one.scale, all.toLevel || one.toLevel
+// model returns the VNFD of an instance, nil when it cannot be read now.
+func (a *API) model(ctx context.Context, i *lcm.Instance) *vnfd.VNFD {
+	model, err := a.Services.Packages.ModelOf(ctx, i.VnfPkgID)
+	if err != nil {
+		return nil
 	}
-	return all
+	return model
 }
 
-// abilitiesOf returns what the VNFD of the instance allows; everything when the VNFD cannot be read now. The flavour of an
-// instance is not loaded for a list: what any flavour can is said then.
-func (a *API) abilitiesOf(ctx context.Context, i *lcm.Instance) abilities {
-	var of abilities
+// offers returns the kinds of operations that a VNF of an instance's package has, for each of its flavours and for any.
+func (a *API) offers(ctx context.Context, i *lcm.Instance) offers {
 	if known, ok := a.known.Load(i.VnfPkgID); ok {
-		of, _ = known.(abilities)
-	} else {
-		model, err := a.Service.Packages.ModelOf(ctx, i.VnfPkgID)
-		if err != nil {
-			return abilities{scale: true, toLevel: true, changeFlavour: true}
+		o, _ := known.(offers)
+		return o
+	}
+	model := a.model(ctx, i)
+	if model == nil {
+		return nil
+	}
+	o := offersOf(model)
+	a.known.Store(i.VnfPkgID, o) // the content of a package never changes
+	return o
+}
+
+// offers holds the kinds of operations of a VNF by deployment flavour; "" is any flavour.
+type offers map[string][]*lcm.OperationKind
+
+func offersOf(v *vnfd.VNFD) offers {
+	out := offers{"": offered(v, v.Flavours)}
+	for n, f := range v.Flavours {
+		out[f.ID] = offered(v, v.Flavours[n:n+1])
+	}
+	return out
+}
+
+func offered(v *vnfd.VNFD, of []vnfd.Flavour) []*lcm.OperationKind {
+	var out []*lcm.OperationKind
+	for _, k := range lcm.OperationKinds() {
+		if k.Offered == nil || k.Offered(v, of) {
+			out = append(out, k)
 		}
-		of = abilitiesOf(model)
-		a.known.Store(i.VnfPkgID, of) // the content of a package never changes
+	}
+	return out
+}
+
+// kinds returns the kinds of operations that the VNFD of the instance allows; all when the VNFD cannot be read now. A list does not load the
+// flavour of an instance: the kinds are those of any flavour then.
+func (a *API) kinds(ctx context.Context, i *lcm.Instance) []*lcm.OperationKind {
+	o := a.offers(ctx, i)
+	if o == nil {
+		return lcm.OperationKinds()
 	}
 	if i.Instantiated != nil {
-		if f, ok := of.flavours[i.Instantiated.FlavourID]; ok {
-			return f
+		if of, ok := o[i.Instantiated.FlavourID]; ok {
+			return of
 		}
 	}
-	return of
+	return o[""]
 }
 
 // links names the tasks that are possible in the instance's state.
 func (a *API) links(ctx context.Context, i *lcm.Instance, self string) *sol.VnfInstanceLinks {
-	task := func(name string) *sol.Link { return &sol.Link{Href: self + "/" + name} }
 	out := &sol.VnfInstanceLinks{Self: sol.Link{Href: self}}
-	if i.State == sol.InstantiationStateNotInstantiated {
-		out.Instantiate = task("instantiate")
-		return out
-	}
-	out.Terminate, out.Heal, out.Operate, out.ChangeExtConn = task("terminate"), task("heal"), task("operate"), task("change_ext_conn")
-	can := a.abilitiesOf(ctx, i)
-	if can.scale {
-		out.Scale = task("scale")
-	}
-	if can.toLevel {
-		out.ScaleToLevel = task("scale_to_level")
-	}
-	if can.changeFlavour {
-		out.ChangeFlavour = task("change_flavour")
+	for _, k := range a.kinds(ctx, i) {
+		if k.Link != nil && (k.Requires == "" || k.Requires == i.State) {
+			k.Link(out, &sol.Link{Href: self + "/" + k.Path})
+		}
 	}
 	return out
 }

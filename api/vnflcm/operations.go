@@ -26,7 +26,7 @@ func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	op, err := a.Store.Operation(r.Context(), id)
+	op, err := a.Services.In(r.Principal).Operation(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
 		Path: Prefix + "/vnf_lcm_op_occs", Selectors: selector.VnfLcmOpOccs,
 		ID: func(o *sol.VnfLcmOpOcc) string { return o.ID },
 		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfLcmOpOcc, error) {
-			ops, err := a.Store.Operations(ctx, operationQuery(q))
+			ops, err := a.Services.In(r.Principal).Operations(ctx, operationQuery(q))
 			if err != nil {
 				return nil, err
 			}
@@ -79,7 +79,7 @@ func (a *API) steer(ev lcm.Event) frame.Handler {
 		if err != nil {
 			return err
 		}
-		if _, err := a.Service.Steer(r.Context(), id, ev); err != nil {
+		if _, err := a.Services.In(r.Principal).Steer(r.Context(), id, ev); err != nil {
 			return err
 		}
 		return frame.Accepted(w, "")
@@ -92,7 +92,7 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	op, err := a.Service.Steer(r.Context(), id, lcm.EventFail)
+	op, err := a.Services.In(r.Principal).Steer(r.Context(), id, lcm.EventFail)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *API) cancel(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Service.Cancel(r.Context(), id, req.CancelMode); err != nil {
+	if _, err := a.Services.In(r.Principal).Cancel(r.Context(), id, req.CancelMode); err != nil {
 		return err
 	}
 	return frame.Accepted(w, "")

@@ -279,7 +279,7 @@ func TestTasksThatCannotWork(t *testing.T) {
 		require.Contains(t, a.Problem.Detail, "NOT_INSTANTIATED", task)
 		a = b.Do(t, "POST", at(busy), body)
 		require.Equal(t, 409, a.Status, task)
-		require.Contains(t, a.Problem.Detail, op.ID, "%s: the operation in the way is named", task)
+		require.Contains(t, a.Problem.Detail, op.ID, "%s: the active operation is named", task)
 		require.Equal(t, 404, b.Do(t, "POST", at(uuid.NewString()), body).Status, task)
 		require.Equal(t, 404, b.Do(t, "POST", at("x"), body).Status, task)
 		require.Equal(t, 400, b.Do(t, "POST", at(up), "").Status, task)
@@ -332,7 +332,7 @@ func TestTasksThatCannotWork(t *testing.T) {
 		{"modify to an unknown package", up, "", `{"vnfdId":"nope"}`, 422, "nope", []string{"/vnfdId"}},
 		{"modify an unknown VNFC", up, "", `{"vnfcInfoModifications":[{"id":"x","vnfcConfigurableProperties":{}}]}`, 422, "no VNFC", []string{"/vnfcInfoModifications/0/id"}},
 		{"modify with what is no text", up, "", `{"vnfInstanceName":5,"metadata":[]}`, 400, "string", []string{"/metadata", "/vnfInstanceName"}},
-		{"modify with an operation in the way", busy, "", `{"vnfInstanceName":"x"}`, 409, op.ID, nil},
+		{"modify with another active operation", busy, "", `{"vnfInstanceName":"x"}`, 409, op.ID, nil},
 		{"modify what is not there", uuid.NewString(), "", `{}`, 404, "", nil},
 	}
 	for _, tt := range tests {
@@ -369,7 +369,7 @@ func TestTheWorkOfATaskIsTakenUpAgainOrUndone(t *testing.T) {
 	}
 	out := `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":2}`
 	op := fails(out)
-	require.Len(t, op.ResourceChanges.AffectedVnfcs, 1, "what is there is told after a failure, too")
+	require.Len(t, op.ResourceChanges.AffectedVnfcs, 1, "resource changes are reported after a failure, too")
 	require.NotNil(t, op.Links.Rollback)
 	require.Equal(t, 202, b.Do(t, "POST", operations+"/"+op.ID+"/rollback", nil).Status)
 	require.Equal(t, sol.LcmOperationStateRollingBack, b.show(t, op.ID).OperationState)
@@ -377,7 +377,7 @@ func TestTheWorkOfATaskIsTakenUpAgainOrUndone(t *testing.T) {
 	require.Equal(t, map[string]int{"masterNode": 1, "workerNode": 2}, count(b.read(t, id)))
 
 	op = fails(`{"type":"SCALE_IN","aspectId":"workers"}`)
-	require.Nil(t, op.Links.Rollback, "what was taken away cannot be had back")
+	require.Nil(t, op.Links.Rollback, "removed VNFCs cannot be restored")
 	a := b.Do(t, "POST", operations+"/"+op.ID+"/rollback", nil)
 	require.Equal(t, 409, a.Status)
 	require.Contains(t, a.Problem.Detail, "rolled back")

@@ -30,7 +30,7 @@ type bundle struct {
 func setup(tb testing.TB) *bundle {
 	tb.Helper()
 	d := apitest.NewDomain(tb)
-	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Service: d.Service, Store: d.Store}).Mount)}
+	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Services: d.Services}).Mount)}
 }
 
 func (b *bundle) create(tb testing.TB) string {
@@ -193,7 +193,7 @@ func TestRequestsThatCannotWork(t *testing.T) {
 			[]string{"/flavourId"},
 		},
 		{
-			"instantiate with unknown names, all told at once", "POST", instances + "/" + fresh + "/instantiate",
+			"instantiate with unknown names, all reported together", "POST", instances + "/" + fresh + "/instantiate",
 			with(func(p *sol.InstantiateVnfRequest) {
 				p.InstantiationLevelID = "max"
 				p.ExtVirtualLinks = []sol.ExtVirtualLinkData{{ID: "l", ResourceID: "r", ExtCps: []sol.VnfExtCpData{{CpdID: "CP9", CpConfig: map[string]sol.VnfExtCpConfig{"a": {LinkPortID: "p"}}}}}}
@@ -216,8 +216,8 @@ func TestRequestsThatCannotWork(t *testing.T) {
 		{"terminate what is not there", "POST", instances + "/" + fresh + "/terminate", `{"terminationType":"FORCEFUL"}`, 409, "NOT_INSTANTIATED", nil},
 		{"terminate in no known way", "POST", instances + "/" + up + "/terminate", `{"terminationType":"SOFTLY"}`, 400, "FORCEFUL", []string{"/terminationType"}},
 		{"terminate with a negative timeout", "POST", instances + "/" + up + "/terminate", `{"terminationType":"GRACEFUL","gracefulTerminationTimeout":-1}`, 400, "", []string{"/gracefulTerminationTimeout"}},
-		{"an operation in the way", "POST", instances + "/" + busy + "/instantiate", apitest.Params(), 409, "FAILED_TEMP", nil},
-		{"delete with an operation in the way", "DELETE", instances + "/" + busy, nil, 409, "FAILED_TEMP", nil},
+		{"another active operation", "POST", instances + "/" + busy + "/instantiate", apitest.Params(), 409, "FAILED_TEMP", nil},
+		{"delete with another active operation", "DELETE", instances + "/" + busy, nil, 409, "FAILED_TEMP", nil},
 		{"delete what is instantiated", "DELETE", instances + "/" + up, nil, 409, "INSTANTIATED", nil},
 		{"unknown operation", "GET", operations + "/" + none, nil, 404, none, nil},
 		{"retry of an unknown operation", "POST", operations + "/" + none + "/retry", nil, 404, none, nil},

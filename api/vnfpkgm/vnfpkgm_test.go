@@ -58,7 +58,7 @@ func (b *bundle) create(t *testing.T) string {
 func (b *bundle) upload(t *testing.T, id string, archive []byte) apitest.Answer {
 	t.Helper()
 	a := b.Do(t, "PUT", packages+"/"+id+"/package_content", archive, "Content-Type", "application/zip", "Accept", "application/zip", "Version", "")
-	require.NoError(t, b.service.Onboard(t.Context(), id)) // what the job does; nothing when there is none
+	require.NoError(t, b.service.Onboard(t.Context(), id)) // the work of the job, if there is a job
 	return a
 }
 
@@ -191,7 +191,7 @@ func TestContentIsServedWholeAndInParts(t *testing.T) {
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))
 	id := b.create(t)
 	path := packages + "/" + id + "/package_content"
-	require.Equal(t, 409, b.Do(t, "GET", path, nil, "Accept", "application/zip").Status, "there is none yet")
+	require.Equal(t, 409, b.Do(t, "GET", path, nil, "Accept", "application/zip").Status, "it has no content yet")
 	b.upload(t, id, archive)
 
 	whole := b.Do(t, "GET", path, nil, "Accept", "application/zip")

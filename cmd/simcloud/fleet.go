@@ -10,7 +10,6 @@ import (
 
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
-	"github.com/gybe-nfv/gybe/test/simcloud/machines"
 )
 
 // machineFlags say what is inside the servers.
@@ -42,5 +41,5 @@ func (m *machineFlags) fleet(ctx context.Context, log *slog.Logger) (simcloud.Ma
 		return nil, func() {}
 	}
 	f := machine.NewFleet(ctx, machine.Options{SSHPort: uint16(m.sshPort), Speed: m.speed, Logger: log})
-	return machines.Adapter{Fleet: f}, f.Close
+	return f, f.Close
 }

@@ -1,5 +1,5 @@
-// Command simcloud runs the simulated OpenStack cloud until it is told to stop. When the cloud is ready, it prints one
-// line of JSON that says where it is and how to log in.
+// Command simcloud runs the simulated OpenStack cloud until a signal stops it. When the cloud is ready, it prints one
+// line of JSON with its URLs and credentials.
 package main
 
 import (

@@ -21,6 +21,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/engine"
 	"github.com/gybe-nfv/gybe/pkg/grant"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/script"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/store"
@@ -35,8 +37,10 @@ type Options struct {
 	Version string
 	// Infras are drivers by vimType beside the built-in ones, for tests.
 	Infras map[string]lcm.Infra
-	// WrapStore puts a layer around what the domain stores, for tests that let a node die at a certain write; may be nil.
-	WrapStore func(lcm.Store) lcm.Store
+	// WrapStores and WrapLedger put a layer around the two sides of the store, for tests that let a node die at a certain write; they may
+	// be nil.
+	WrapStores func(lcm.Stores) lcm.Stores
+	WrapLedger func(lcm.Ledger) lcm.Ledger
 }
 
 // App is one node.
@@ -58,7 +62,7 @@ type App struct {
 	engine   *engine.Engine
 	scripts  *script.Runner // nil when scripts of packages are not run
 	drivers  *drivers
-	service  *lcm.Service
+	services *admission.Services
 
 	frame    *frame.Frame
 	server   *http.Server
@@ -138,24 +142,31 @@ func (a *App) openPackages() error {
 func (a *App) openDomain(queue *engine.Queue) {
 	clock := lcm.SystemClock{}
 	a.drivers = newDrivers(a)
-	var st lcm.Store = a.store
-	if a.opts.WrapStore != nil {
-		st = a.opts.WrapStore(st)
+	var stores lcm.Stores = a.store
+	if a.opts.WrapStores != nil {
+		stores = a.opts.WrapStores(stores)
 	}
-	a.service = &lcm.Service{
-		Store: st, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock, Deadline: a.cfg.Deadline,
+	var ledger lcm.Ledger = a.store
+	if a.opts.WrapLedger != nil {
+		ledger = a.opts.WrapLedger(ledger)
 	}
-	runner := &lcm.Runner{
-		Store: st, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
-		Planner: &lcm.Planner{Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grant.Local{Zones: a.cfg.Grant.Zones}},
-		Tuning: lcm.Tuning{
+	a.services = &admission.Services{
+		Stores: stores, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock, Deadline: a.cfg.Deadline,
+	}
+	runner := &execution.Runner{
+		Store: ledger, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
+		Planner: &execution.Planner{Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grant.Local{Zones: a.cfg.Grant.Zones}},
+		Tuning: execution.Tuning{
 			TickBudget: a.cfg.Engine.TickBudget, InlineWait: a.cfg.Engine.InlineWait,
 			RetryBase: a.cfg.Engine.RetryBase, RetryMax: a.cfg.Engine.RetryMax, Retries: a.cfg.Engine.Retries,
 		},
 	}
 	a.engine = engine.New(engine.Config{
-		Pool: a.pool, Queue: queue, Advancer: measured{runner, a.metrics}, Onboarder: a.packages, Log: a.log,
-		Name: a.cfg.NodeID, Address: a.publicURL, Version: a.opts.Version, MaxWorkers: a.cfg.Engine.MaxWorkers,
+		Pool: a.pool, Queue: queue, Log: a.log, Name: a.cfg.NodeID, Address: a.publicURL, Version: a.opts.Version,
+		Kinds: []engine.Kind{
+			{Kind: store.OperationJobs, Run: a.measured(runner.Advance), Workers: a.cfg.Engine.MaxWorkers},
+			{Kind: store.PackageJobs, Run: onboarding(a.packages), Workers: maxOnboards, Timeout: onboardTimeout},
+		},
 	})
 }
 
@@ -196,7 +207,7 @@ func (a *App) Run(ctx context.Context) error {
 				a.log.ErrorContext(ctx, "part of the node failed", "part", name, "error", err)
 				err = fmt.Errorf("%s: %w", name, err)
 			}
-			cancel() // one part without the others is no node
+			cancel() // a node needs all its parts
 			return err
 		})
 	}
@@ -222,19 +233,23 @@ func (a *App) preload(ctx context.Context) {
 	}
 }
 
-// prune deletes old events now and then; every node does.
+// prune deletes old events and messages now and then; every node does.
 func (a *App) prune(ctx context.Context) error {
 	const batch, every = 10_000, time.Hour
 	for {
-		n, err := a.store.PruneEvents(ctx, a.cfg.Database.KeepEvents, batch)
 		pause := every
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			a.log.WarnContext(ctx, "old events not deleted yet", "error", err)
-		case n == batch:
-			pause = time.Second
+		for what, prune := range map[string]func(context.Context, time.Duration, int) (int64, error){
+			"events": a.store.PruneEvents, "messages": a.store.PruneMessages,
+		} {
+			n, err := prune(ctx, a.cfg.Database.KeepEvents, batch)
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case err != nil:
+				a.log.WarnContext(ctx, "old rows are not deleted yet", "rows", what, "error", err)
+			case n == batch:
+				pause = time.Second
+			}
 		}
 		if !sleep(ctx, pause) {
 			return context.Cause(ctx)

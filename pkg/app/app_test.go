@@ -19,8 +19,8 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/simcloud"
@@ -56,13 +56,13 @@ func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop 
 	return n, c, stop
 }
 
-// TestScriptsThatCannotBeRun: a node that is told to run scripts of packages, and cannot, does not start; its operator learns why.
+// TestScriptsThatCannotBeRun: a node that is configured to run scripts of packages, and cannot, does not start and reports the reason.
 func TestScriptsThatCannotBeRun(t *testing.T) {
 	t.Parallel()
-	cfg := settings(t, "postgres://nobody@127.0.0.1:1/none")
+	cfg := settings(t, "postgres://user@127.0.0.1:1/none")
 	cfg.Scripts.Python = "/does/not/exist"
 	_, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler)})
-	require.ErrorContains(t, err, "scripts.python: there is no interpreter /does/not/exist")
+	require.ErrorContains(t, err, "scripts.python: interpreter /does/not/exist")
 }
 
 func get(t *testing.T, url string) (int, string) {
@@ -126,7 +126,7 @@ func TestCallsToVimsAreMeasured(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
 	n, c, _ := start(t, settings(t, devpg.TestURL(t)))
-	_, err := c.CreateVim(t.Context(), wire.Vim{
+	_, err := c.CreateVim(t.Context(), gybeapi.Vim{
 		Type: "openstack", AuthURL: cloud.AuthURL(), VimProject: sol.KeyValuePairs{"name": simcloud.Project},
 		AuthCred: sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password},
 	})
@@ -135,7 +135,7 @@ func TestCallsToVimsAreMeasured(t *testing.T) {
 	require.Contains(t, text, `gybe_vim_request_duration_seconds_count{method="POST",service="keystone",status="2xx"} 1`)
 }
 
-// TestAVimIsRegisteredWithItsOwnAuthority: a cloud whose certificate nobody else trusts, described in full or in the operator's clouds.yaml.
+// TestAVimIsRegisteredWithItsOwnAuthority: a cloud with a private CA, described in full or in the operator's clouds.yaml.
 func TestAVimIsRegisteredWithItsOwnAuthority(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{TLS: true})
@@ -150,7 +150,7 @@ func TestAVimIsRegisteredWithItsOwnAuthority(t *testing.T) {
 	cfg.OpenStack.CloudsFile = filepath.Join(dir, "clouds.yaml")
 	_, c, _ := start(t, cfg)
 	register := func(name, url string, cred, project sol.KeyValuePairs) error {
-		_, err := c.CreateVim(t.Context(), wire.Vim{Name: name, Type: "openstack", AuthURL: url, AuthCred: cred, VimProject: project})
+		_, err := c.CreateVim(t.Context(), gybeapi.Vim{Name: name, Type: "openstack", AuthURL: url, AuthCred: cred, VimProject: project})
 		return err
 	}
 	user := sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password}
@@ -230,7 +230,7 @@ func TestWhatCannotStartSaysSo(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatComesBackNeedsNobody(t *testing.T) {
+func TestNodeRecoversWhenTheDatabaseReturns(t *testing.T) {
 	t.Parallel()
 	pg, err := devpg.Start(t.Context(), devpg.Options{Private: true, Unsafe: true})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -37,7 +37,7 @@ func (c clusters) flavour(ctx context.Context, i *lcm.Instance) (*vnfd.Flavour, 
 }
 
 // Cluster implements gybe.Clusters.
-func (c clusters) Cluster(ctx context.Context, i *lcm.Instance) (*wire.Cluster, error) {
+func (c clusters) Cluster(ctx context.Context, i *lcm.Instance) (*gybeapi.Cluster, error) {
 	f, err := c.flavour(ctx, i)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (c clusters) Cluster(ctx context.Context, i *lcm.Instance) (*wire.Cluster, 
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.Cluster{}
+	out := &gybeapi.Cluster{}
 	conn, ok := i.OwnVim(kubernetes.VimType)
 	if !ok {
 		out.Problem = "the cluster is not complete yet"
@@ -67,26 +67,26 @@ func (c clusters) Cluster(ctx context.Context, i *lcm.Instance) (*wire.Cluster, 
 }
 
 // merged puts what the cluster says beside the machines; told is false when it did not answer.
-func merged(machines []k8scluster.Machine, nodes []kubernetes.Node, told bool) []wire.ClusterNode {
-	var out []wire.ClusterNode
+func merged(machines []k8scluster.Machine, nodes []kubernetes.Node, told bool) []gybeapi.ClusterNode {
+	var out []gybeapi.ClusterNode
 	for _, m := range machines {
-		n := wire.ClusterNode{
-			VnfcInstanceID: m.VNFC, VduID: m.VDU, Name: m.Name, Role: m.Role, Address: m.IP, ComputeHost: m.Host, Zone: m.Zone, State: wire.NodeUnknown,
+		n := gybeapi.ClusterNode{
+			VnfcInstanceID: m.VNFC, VduID: m.VDU, Name: m.Name, Role: m.Role, Address: m.IP, ComputeHost: m.Host, Zone: m.Zone, State: gybeapi.NodeUnknown,
 		}
 		at := slices.IndexFunc(nodes, func(k kubernetes.Node) bool { return k.Name == m.Name })
 		switch {
 		case m.Role == k8scluster.RoleStorage:
-			n.State = wire.NodeNone
+			n.State = gybeapi.NodeNone
 		case at >= 0:
 			n.State, n.Reason, n.Version = stateOf(nodes[at])
 			nodes = slices.Delete(nodes, at, at+1)
 		case told:
-			n.State = wire.NodeAbsent
+			n.State = gybeapi.NodeAbsent
 		}
 		out = append(out, n)
 	}
 	for _, k := range nodes {
-		n := wire.ClusterNode{Name: k.Name, Role: "worker", Address: k.InternalIP, Zone: k.Labels["topology.kubernetes.io/zone"]}
+		n := gybeapi.ClusterNode{Name: k.Name, Role: "worker", Address: k.InternalIP, Zone: k.Labels["topology.kubernetes.io/zone"]}
 		if k.ControlPlane {
 			n.Role = "master"
 		}
@@ -98,13 +98,13 @@ func merged(machines []k8scluster.Machine, nodes []kubernetes.Node, told bool) [
 
 func stateOf(k kubernetes.Node) (state, reason, version string) {
 	if k.Ready {
-		return wire.NodeReady, "", k.Version
+		return gybeapi.NodeReady, "", k.Version
 	}
-	return wire.NodeNotReady, k.Reason, k.Version
+	return gybeapi.NodeNotReady, k.Reason, k.Version
 }
 
 // SSHHosts implements gybe.Clusters.
-func (c clusters) SSHHosts(ctx context.Context, i *lcm.Instance) ([]wire.SSHHost, error) {
+func (c clusters) SSHHosts(ctx context.Context, i *lcm.Instance) ([]gybeapi.SSHHost, error) {
 	f, err := c.flavour(ctx, i)
 	if err != nil {
 		return nil, err
@@ -121,9 +121,9 @@ func (c clusters) SSHHosts(ctx context.Context, i *lcm.Instance) ([]wire.SSHHost
 	if err != nil {
 		return nil, err
 	}
-	var out []wire.SSHHost
+	var out []gybeapi.SSHHost
 	for _, m := range machines {
-		h := wire.SSHHost{
+		h := gybeapi.SSHHost{
 			VnfcInstanceID: m.VNFC, VduID: m.VDU, Name: m.Name, Role: m.Role, Address: m.SSHAddress, Port: cmp.Or(m.SSHPort, 22), User: m.User,
 		}
 		if k, ok := keys[m.VNFC]; ok {
@@ -136,12 +136,12 @@ func (c clusters) SSHHosts(ctx context.Context, i *lcm.Instance) ([]wire.SSHHost
 	return out, nil
 }
 
-func shown(k store.HostKey) (*wire.HostKey, error) {
+func shown(k store.HostKey) (*gybeapi.HostKey, error) {
 	pub, err := ssh.ParsePublicKey(k.Key)
 	if err != nil {
 		return nil, err
 	}
-	return &wire.HostKey{Type: k.Type, Key: base64.StdEncoding.EncodeToString(k.Key), Fingerprint: ssh.FingerprintSHA256(pub)}, nil
+	return &gybeapi.HostKey{Type: k.Type, Key: base64.StdEncoding.EncodeToString(k.Key), Fingerprint: ssh.FingerprintSHA256(pub)}, nil
 }
 
 // ForgetHostKey implements gybe.Clusters.

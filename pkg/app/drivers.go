@@ -72,7 +72,7 @@ func (d *drivers) close() {
 	d.machines.Close()
 }
 
-// alive says whether a node of this name runs; when nobody knows, it does.
+// alive reports whether a node of this name runs; it is true if that is unknown.
 func alive(s *store.Store) func(ctx context.Context, node string) bool {
 	return func(ctx context.Context, node string) bool {
 		list, err := s.Nodes(ctx)

@@ -3,8 +3,7 @@ package app
 import (
 	"context"
 
-	"github.com/gybe-nfv/gybe/api/gybe"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
@@ -14,10 +13,10 @@ type Feed struct {
 	Feed  *store.Feed
 }
 
-var _ gybe.Feed = Feed{}
+var _ gybeapi.Feed = Feed{}
 
-// Follow implements gybe.Feed.
-func (f Feed) Follow(q gybe.FeedQuery) (gybe.Follower, error) {
+// Follow implements gybeapi.Feed.
+func (f Feed) Follow(ctx context.Context, q gybeapi.FeedQuery) (gybeapi.Follower, error) {
 	fq := store.FeedQuery{InstanceID: q.InstanceID, OpID: q.OpID, PackageID: q.PackageID}
 	if q.After != "" {
 		c, err := store.ParseCursor(q.After)
@@ -26,20 +25,20 @@ func (f Feed) Follow(q gybe.FeedQuery) (gybe.Follower, error) {
 		}
 		fq.After = &c
 	}
-	return follower{f.Feed.Follow(fq)}, nil
+	return follower{f.Feed.Follow(ctx, fq)}, nil
 }
 
 type follower struct{ *store.Follower }
 
-// Next implements gybe.Follower.
-func (f follower) Next(ctx context.Context) ([]wire.Event, error) {
+// Next implements gybeapi.Follower.
+func (f follower) Next(ctx context.Context) ([]gybeapi.Event, error) {
 	events, err := f.Follower.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]wire.Event, len(events))
+	out := make([]gybeapi.Event, len(events))
 	for i, e := range events {
-		out[i] = wire.Event{
+		out[i] = gybeapi.Event{
 			Cursor: e.Cursor.String(), Time: e.Time, Kind: e.Kind, VnfInstanceID: e.InstanceID, VnfLcmOpOccID: e.OpID,
 			VnfPkgID: e.PackageID, Body: e.Body,
 		}
@@ -47,29 +46,29 @@ func (f follower) Next(ctx context.Context) ([]wire.Event, error) {
 	return out, nil
 }
 
-// Log implements gybe.Feed.
-func (f Feed) Log(ctx context.Context, opID, after string, limit int) ([]wire.Line, string, error) {
+// Log implements gybeapi.Feed.
+func (f Feed) Log(ctx context.Context, opID, after string, limit int) ([]gybeapi.Line, string, error) {
 	logged, next, err := f.Store.OperationLog(ctx, opID, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	lines := make([]wire.Line, len(logged))
+	lines := make([]gybeapi.Line, len(logged))
 	for i, l := range logged {
-		lines[i] = wire.Line{StepID: l.Step, Time: l.Time, Text: l.Text}
+		lines[i] = gybeapi.Line{StepID: l.Step, Time: l.Time, Text: l.Text}
 	}
 	return lines, next, nil
 }
 
 // nodes lists the nodes in the shape that the HTTP interface serves.
-func nodes(s *store.Store) func(context.Context) ([]wire.Node, error) {
-	return func(ctx context.Context) ([]wire.Node, error) {
+func nodes(s *store.Store) func(context.Context) ([]gybeapi.Node, error) {
+	return func(ctx context.Context) ([]gybeapi.Node, error) {
 		list, err := s.Nodes(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out := make([]wire.Node, len(list))
+		out := make([]gybeapi.Node, len(list))
 		for i, n := range list {
-			out[i] = wire.Node{
+			out[i] = gybeapi.Node{
 				ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, Started: n.Started, Seen: n.Seen, Running: n.Running,
 			}
 			if n.Ended != nil {

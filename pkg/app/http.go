@@ -22,6 +22,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/paging"
+	"github.com/gybe-nfv/gybe/web"
 )
 
 // openListeners takes the addresses, so that a node that cannot have them fails at once.
@@ -67,16 +68,21 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Log: a.log, PublicURL: a.publicURL, MaxBody: int64(a.cfg.Limits.Body), PageSize: a.cfg.Limits.PageSize,
 		Markers: markers, Observe: a.metrics.Request,
 	})
-	(&vnflcm.API{Service: a.service, Store: a.store}).Mount(a.frame)
+	(&vnflcm.API{Services: a.services}).Mount(a.frame)
 	(&vnfpkgm.API{Service: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
-	(&vims.API{Store: a.store, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
+	(&vims.API{Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
 	(&gybe.API{
-		Service: a.service, Store: a.store, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
+		Services: a.services, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
 		Clusters: clusters{a.drivers.cluster, a.packages, a.store},
 		Streams:  a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}).Mount(a.frame)
+	console := a.services.In(lcm.Principal{}) // the console has no users of its own yet
+	web.Mount(a.frame, web.Deps{
+		Instances: console, Operations: console, Packages: a.packages, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store),
+		Log: a.log, Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping,
+	})
 	a.server = &http.Server{
-		Handler: a.withConsole(a.frame), ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		Handler: a.frame, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		MaxHeaderBytes: int(a.cfg.Limits.Header),
 		// For requests and answers of ordinary size. Uploads, downloads and event streams set deadlines of their own.
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout, IdleTimeout: 2 * time.Minute,

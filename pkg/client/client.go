@@ -14,20 +14,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gybe-nfv/gybe/pkg/redirect"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
 
-// DefaultEndpoint is where a gybe listens for which nothing is configured.
+// DefaultEndpoint is the address of a gybe with the default configuration.
 const DefaultEndpoint = "http://127.0.0.1:9890"
 
-// lcmVersion is the version of the VNF LCM interface that this client speaks.
+// lcmVersion is the version of the VNF LCM interface that this client uses.
 const lcmVersion = "2.0.0"
 
-// maxAnswer bounds what is read of an answer that is kept in memory.
+// maxAnswer limits the size of a response that is kept in memory.
 const maxAnswer = 256 << 20
 
-// Client talks to one gybe. It is safe for concurrent use.
+// Client is a client of one gybe. It is safe for concurrent use.
 type Client struct {
 	base      string
 	http      *http.Client
@@ -41,7 +42,7 @@ func New(endpoint string, hc *http.Client) (*Client, error) {
 		return nil, fmt.Errorf("%q is not an endpoint such as %s", endpoint, DefaultEndpoint)
 	}
 	if hc == nil {
-		hc = &http.Client{Transport: transport()}
+		hc = &http.Client{Transport: transport(), CheckRedirect: redirect.SameServer} // bodies hold credentials of VIMs
 	}
 	return &Client{base: strings.TrimRight(endpoint, "/"), http: hc, userAgent: "gybe"}, nil
 }
@@ -95,9 +96,9 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		return nil, err
 	}
 	if body != nil {
-		req.Header.Set("Content-Type", or(r.media, "application/json"))
+		req.Header.Set("Content-Type", withDefault(r.media, "application/json"))
 	}
-	req.Header.Set("Accept", or(r.accept, "application/json")+", application/problem+json;q=0.9")
+	req.Header.Set("Accept", withDefault(r.accept, "application/json")+", application/problem+json;q=0.9")
 	req.Header.Set(version.Header, lcmVersion)
 	req.Header.Set("User-Agent", c.userAgent)
 	for name, value := range r.headers {
@@ -111,8 +112,8 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		return nil, &Unreachable{Endpoint: c.base, Err: err}
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode != http.StatusNotModified {
-		defer drop(resp.Body)
-		return nil, problem(r, resp)
+		defer closeBody(resp.Body)
+		return nil, responseError(r, resp)
 	}
 	return resp, nil
 }
@@ -123,7 +124,7 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 	if err != nil {
 		return nil, err
 	}
-	defer drop(resp.Body)
+	defer closeBody(resp.Body)
 	if out == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 		return resp.Header, nil
@@ -133,7 +134,7 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 			return nil, ctx.Err()
 		}
 		err = fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
-		if brokeOff(err) {
+		if isConnectionLost(err) {
 			return nil, &Unreachable{Endpoint: c.base, Err: err}
 		}
 		return nil, err
@@ -141,8 +142,8 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 	return resp.Header, nil
 }
 
-// brokeOff reports whether reading an answer ended because the server or the network went away.
-func brokeOff(err error) bool {
+// isConnectionLost reports whether reading an answer ended because the server or the network went away.
+func isConnectionLost(err error) bool {
 	_, broken := errors.AsType[net.Error](err)
 	return broken || errors.Is(err, io.ErrUnexpectedEOF)
 }
@@ -199,8 +200,8 @@ func locationID(h http.Header) (string, error) {
 	return u.Path[strings.LastIndex(u.Path, "/")+1:], nil
 }
 
-// drop closes a body that has been read as far as it matters.
-func drop(body io.Closer) { _ = body.Close() }
+// closeBody closes a body whose rest does not matter.
+func closeBody(body io.Closer) { _ = body.Close() }
 
 func encode(v any) ([]byte, error) {
 	switch v := v.(type) {
@@ -212,15 +213,15 @@ func encode(v any) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-func or(s, otherwise string) string {
+func withDefault(s, otherwise string) string {
 	if s == "" {
 		return otherwise
 	}
 	return s
 }
 
-// problem makes the error of an answer that is not a success.
-func problem(r request, resp *http.Response) error {
+// responseError returns the error of a response that is not a success.
+func responseError(r request, resp *http.Response) error {
 	e := &Error{Method: r.method, Path: r.path, Problem: sol.ProblemDetails{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}}
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

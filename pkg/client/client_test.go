@@ -9,13 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -34,6 +35,20 @@ func TestEndpointsAreChecked(t *testing.T) {
 		_, err := client.New(bad, nil)
 		require.Error(t, err, bad)
 	}
+}
+
+// TestCredentialsOfVIMsDoNotFollowRedirects: a 307 repeats the body.
+func TestCredentialsOfVIMsDoNotFollowRedirects(t *testing.T) {
+	t.Parallel()
+	var stolen atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Add(1) }))
+	t.Cleanup(other.Close)
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/stolen", http.StatusTemporaryRedirect)
+	})
+	_, err := c.CreateVim(t.Context(), gybeapi.Vim{AuthCred: sol.KeyValuePairs{"password": "correct-horse-battery"}})
+	require.ErrorContains(t, err, "redirects to "+other.URL+"/stolen")
+	require.Zero(t, stolen.Load())
 }
 
 func TestListsFollowLinksOfAnotherPublicURL(t *testing.T) {
@@ -169,7 +184,7 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 	require.NoError(t, c.Cancel(ctx, "o", sol.CancelModeForceful))
 	require.Equal(t, seen{"POST", "/vnflcm/v2/vnf_lcm_op_occs/o/cancel", "application/json", accept, `{"cancelMode":"FORCEFUL"}`}, got)
 
-	_, err = c.Plan(ctx, wire.PlanRequest{VnfInstanceID: "i", Operation: sol.LcmOperationHeal})
+	_, err = c.Plan(ctx, gybeapi.PlanRequest{VnfInstanceID: "i", Operation: sol.LcmOperationHeal})
 	require.NoError(t, err)
 	require.Equal(t, seen{"POST", "/gybe/v1/plan", "application/json", accept, `{"vnfInstanceId":"i","operation":"HEAL"}`}, got)
 	_, err = c.Leftovers(ctx, "i")
@@ -224,7 +239,7 @@ func TestTheEventFeedIsRead(t *testing.T) {
 	require.ErrorAs(t, last, &u, "a stream that ends is a connection that broke")
 
 	for e := range c.Events(t.Context(), client.EventQuery{OpID: "op", After: "5-6"}) {
-		require.Equal(t, wire.KindOperationState, e.Kind)
+		require.Equal(t, gybeapi.KindOperationState, e.Kind)
 		break // the reader has enough
 	}
 }

@@ -1,5 +1,5 @@
 // Package client is the Go client of gybe's HTTP interfaces: SOL003 VNF lifecycle and package management,
 // and what is gybe's own. The command line is built on it.
 //
-// An answer that is a ProblemDetails becomes an *Error, a server that cannot be reached an *Unreachable.
+// A response with ProblemDetails is returned as an *Error, an unreachable server as an *Unreachable.
 package client

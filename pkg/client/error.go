@@ -9,14 +9,14 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Error is an answer that is not a success.
+// Error is a response that is not a success.
 type Error struct {
 	Method  string
 	Path    string
 	Problem sol.ProblemDetails
 }
 
-// Error shows what the server said, with everything that is wrong and what to do about it.
+// Error returns the server's text, with all invalid parameters and the hint.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", e.Problem.Status, cmp.Or(e.Problem.Title, http.StatusText(e.Problem.Status)))
@@ -45,7 +45,7 @@ type Unreachable struct {
 
 // Error implements error.
 func (e *Unreachable) Error() string {
-	return fmt.Sprintf("gybe at %s cannot be reached: %v", e.Endpoint, e.Err)
+	return fmt.Sprintf("no Gybe server can be reached at %s: %v", e.Endpoint, e.Err)
 }
 
 // Unwrap gives the cause.

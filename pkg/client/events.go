@@ -13,21 +13,21 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 )
 
 // EventQuery selects events.
 type EventQuery struct {
 	InstanceID string // of one VNF instance only
 	OpID       string // of one operation only
-	// After is the cursor of the last event that is known; FromStart is all that there is, "" means from now on.
+	// After is the cursor of the last known event; FromStart means all events, "" means from now on.
 	After string
 }
 
 // FromStart is the cursor before the first event.
 const FromStart = "0-0"
 
-// Silence is how long an event stream may be silent before it is taken for dead; the server sends a heartbeat
+// Silence is the time without data after which an event stream counts as dead; the server sends a heartbeat
 // more than twice in this time.
 const Silence = 40 * time.Second
 
@@ -35,9 +35,9 @@ const Silence = 40 * time.Second
 const maxEvent = 4 << 20
 
 // Events follows the event feed until ctx ends, the server closes the stream or the connection breaks; in
-// the latter cases the last value is an error, and the caller may go on with the cursor of the last event.
-func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[wire.Event, error] {
-	return func(yield func(wire.Event, error) bool) {
+// the latter cases the last value is an error, and the caller can continue with the cursor of the last event.
+func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[gybeapi.Event, error] {
+	return func(yield func(gybeapi.Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		v := url.Values{}
@@ -48,14 +48,14 @@ func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[wire.Event,
 		}
 		resp, err := c.do(ctx, request{method: http.MethodGet, path: "/gybe/v1/events", query: v, accept: "text/event-stream"})
 		if err != nil {
-			yield(wire.Event{}, err)
+			yield(gybeapi.Event{}, err)
 			return
 		}
-		defer drop(resp.Body)
+		defer closeBody(resp.Body)
 		watchdog := time.AfterFunc(Silence, func() { cancel(errSilent) })
 		defer watchdog.Stop()
 		err = readStream(resp.Body, func() { watchdog.Reset(Silence) }, func(data []byte) (bool, error) {
-			var e wire.Event
+			var e gybeapi.Event
 			if err := json.Unmarshal(data, &e); err != nil {
 				return false, fmt.Errorf("decode an event: %w", err)
 			}
@@ -64,11 +64,11 @@ func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[wire.Event,
 		switch {
 		case errors.Is(err, errStop):
 		case errors.Is(context.Cause(ctx), errSilent):
-			yield(wire.Event{}, &Unreachable{Endpoint: c.base, Err: errSilent})
+			yield(gybeapi.Event{}, &Unreachable{Endpoint: c.base, Err: errSilent})
 		case ctx.Err() != nil:
-			yield(wire.Event{}, ctx.Err())
+			yield(gybeapi.Event{}, ctx.Err())
 		default:
-			yield(wire.Event{}, &Unreachable{Endpoint: c.base, Err: err})
+			yield(gybeapi.Event{}, &Unreachable{Endpoint: c.base, Err: err})
 		}
 	}
 }

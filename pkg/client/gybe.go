@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 )
 
-// Kubeconfig returns the kubeconfig of the cluster that an instance is.
+// Kubeconfig returns the kubeconfig of an instance's cluster.
 func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, error) {
 	resp, err := c.do(ctx, request{
 		method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/kubeconfig", accept: "application/yaml",
@@ -19,7 +19,7 @@ func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	defer drop(resp.Body)
+	defer closeBody(resp.Body)
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
@@ -28,20 +28,20 @@ func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, err
 }
 
 // Cluster lists the machines of an instance that is a Kubernetes cluster, with what the cluster says about its nodes.
-func (c *Client) Cluster(ctx context.Context, instanceID string) (*wire.Cluster, error) {
-	var out wire.Cluster
+func (c *Client) Cluster(ctx context.Context, instanceID string) (*gybeapi.Cluster, error) {
+	var out gybeapi.Cluster
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/nodes"}, &out)
 	return &out, err
 }
 
 // SSHHosts lists how the machines of an instance that is a Kubernetes cluster are reached over SSH.
-func (c *Client) SSHHosts(ctx context.Context, instanceID string) ([]wire.SSHHost, error) {
-	var out []wire.SSHHost
+func (c *Client) SSHHosts(ctx context.Context, instanceID string) ([]gybeapi.SSHHost, error) {
+	var out []gybeapi.SSHHost
 	_, err := c.call(ctx, request{method: http.MethodGet, path: sshHosts(instanceID)}, &out)
 	return out, err
 }
 
-// ForgetHostKey makes the next login to the machine of a VNFC pin its host key anew.
+// ForgetHostKey deletes the pinned host key of a VNFC's machine; the next login pins the current one.
 func (c *Client) ForgetHostKey(ctx context.Context, instanceID, vnfc string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: sshHosts(instanceID) + "/" + url.PathEscape(vnfc) + "/host_key"}, nil)
 	return err
@@ -53,33 +53,33 @@ func sshHosts(instanceID string) string {
 
 // Progress reads how far an operation is, with at most lines lines of output after the cursor since; "" is
 // the beginning.
-func (c *Client) Progress(ctx context.Context, opID, since string, lines int) (*wire.Progress, error) {
+func (c *Client) Progress(ctx context.Context, opID, since string, lines int) (*gybeapi.Progress, error) {
 	q := url.Values{"limit": {strconv.Itoa(lines)}}
 	if since != "" {
 		q.Set("since", since)
 	}
-	var out wire.Progress
+	var out gybeapi.Progress
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_lcm_op_occs/" + url.PathEscape(opID) + "/progress", query: q}, &out)
 	return &out, err
 }
 
-// Plan says what an operation would do to a VNF instance and whether its VIM can do it; nothing is changed.
-func (c *Client) Plan(ctx context.Context, req wire.PlanRequest) (*wire.Preview, error) {
-	var out wire.Preview
+// Plan returns the effects of an operation on a VNF instance and whether its VIM can perform it; it changes nothing.
+func (c *Client) Plan(ctx context.Context, req gybeapi.PlanRequest) (*gybeapi.Preview, error) {
+	var out gybeapi.Preview
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/gybe/v1/plan", body: req}, &out)
 	return &out, err
 }
 
 // Leftovers compares an instance's inventory with its VIM.
-func (c *Client) Leftovers(ctx context.Context, instanceID string) (*wire.Leftovers, error) {
-	var out wire.Leftovers
+func (c *Client) Leftovers(ctx context.Context, instanceID string) (*gybeapi.Leftovers, error) {
+	var out gybeapi.Leftovers
 	_, err := c.call(ctx, request{method: http.MethodGet, path: leftovers(instanceID)}, &out)
 	return &out, err
 }
 
-// RemoveLeftovers deletes from the VIM what belongs to the instance and is not in its inventory.
-func (c *Client) RemoveLeftovers(ctx context.Context, instanceID string) (*wire.RemovedLeftovers, error) {
-	var out wire.RemovedLeftovers
+// RemoveLeftovers deletes resources from the VIM that belong to the instance and are not in its inventory.
+func (c *Client) RemoveLeftovers(ctx context.Context, instanceID string) (*gybeapi.RemovedLeftovers, error) {
+	var out gybeapi.RemovedLeftovers
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: leftovers(instanceID)}, &out)
 	return &out, err
 }
@@ -89,34 +89,34 @@ func leftovers(instanceID string) string {
 }
 
 // Nodes lists the gybe processes that share the database.
-func (c *Client) Nodes(ctx context.Context) ([]wire.Node, error) {
-	var out []wire.Node
+func (c *Client) Nodes(ctx context.Context) ([]gybeapi.Node, error) {
+	var out []gybeapi.Node
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/nodes"}, &out)
 	return out, err
 }
 
 // Vims lists the registered VIMs.
-func (c *Client) Vims(ctx context.Context) ([]wire.Vim, error) {
-	var out wire.VimList
+func (c *Client) Vims(ctx context.Context) ([]gybeapi.Vim, error) {
+	var out gybeapi.VimList
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/v1.0/vims"}, &out)
 	return out.Vims, err
 }
 
 // Vim reads one registered VIM.
-func (c *Client) Vim(ctx context.Context, id string) (*wire.Vim, error) {
-	var out wire.VimBody
+func (c *Client) Vim(ctx context.Context, id string) (*gybeapi.Vim, error) {
+	var out gybeapi.VimBody
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/v1.0/vims/" + url.PathEscape(id)}, &out)
 	return &out.Vim, err
 }
 
 // CreateVim registers a VIM.
-func (c *Client) CreateVim(ctx context.Context, v wire.Vim) (*wire.Vim, error) {
-	var out wire.VimBody
-	_, err := c.call(ctx, request{method: http.MethodPost, path: "/v1.0/vims", body: wire.VimBody{Vim: v}}, &out)
+func (c *Client) CreateVim(ctx context.Context, v gybeapi.Vim) (*gybeapi.Vim, error) {
+	var out gybeapi.VimBody
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/v1.0/vims", body: gybeapi.VimBody{Vim: v}}, &out)
 	return &out.Vim, err
 }
 
-// DeleteVim forgets a VIM.
+// DeleteVim unregisters a VIM.
 func (c *Client) DeleteVim(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: "/v1.0/vims/" + url.PathEscape(id)}, nil)
 	return err

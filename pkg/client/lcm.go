@@ -14,7 +14,7 @@ const (
 	operations = "/vnflcm/v2/vnf_lcm_op_occs"
 )
 
-// CreateInstance makes a VNF instance resource.
+// CreateInstance creates a VNF instance resource.
 func (c *Client) CreateInstance(ctx context.Context, req sol.CreateVnfRequest) (*sol.VnfInstance, error) {
 	var out sol.VnfInstance
 	_, err := c.call(ctx, request{method: http.MethodPost, path: instances, body: req}, &out)
@@ -62,16 +62,18 @@ func (c *Client) Operation(ctx context.Context, id string) (*sol.VnfLcmOpOcc, er
 	return &out, err
 }
 
-// Retry goes on with an operation in FAILED_TEMP.
-func (c *Client) Retry(ctx context.Context, id string) error { return c.steer(ctx, id, "retry") }
+// Retry continues an operation in FAILED_TEMP.
+func (c *Client) Retry(ctx context.Context, id string) error { return c.control(ctx, id, "retry") }
 
 // Rollback undoes an operation in FAILED_TEMP.
-func (c *Client) Rollback(ctx context.Context, id string) error { return c.steer(ctx, id, "rollback") }
+func (c *Client) Rollback(ctx context.Context, id string) error {
+	return c.control(ctx, id, "rollback")
+}
 
-// Fail gives an operation in FAILED_TEMP up.
-func (c *Client) Fail(ctx context.Context, id string) error { return c.steer(ctx, id, "fail") }
+// Fail marks an operation in FAILED_TEMP as failed.
+func (c *Client) Fail(ctx context.Context, id string) error { return c.control(ctx, id, "fail") }
 
-func (c *Client) steer(ctx context.Context, id, task string) error {
+func (c *Client) control(ctx context.Context, id, task string) error {
 	_, err := c.call(ctx, request{method: http.MethodPost, path: operations + "/" + url.PathEscape(id) + "/" + task}, nil)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 
 const packages = "/vnfpkgm/v1/vnf_packages"
 
-// CreatePackage makes a package resource without content.
+// CreatePackage creates a package resource without content.
 func (c *Client) CreatePackage(ctx context.Context, req sol.CreateVnfPkgInfoRequest) (*sol.VnfPkgInfo, error) {
 	var out sol.VnfPkgInfo
 	_, err := c.call(ctx, request{method: http.MethodPost, path: packages, body: req}, &out)

@@ -6,33 +6,21 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
-
-// tasks are the resources that start operations, by operation; MODIFY_INFO is a PATCH of the instance itself.
-var tasks = map[sol.LcmOperationType]string{
-	sol.LcmOperationInstantiate:   "instantiate",
-	sol.LcmOperationScale:         "scale",
-	sol.LcmOperationScaleToLevel:  "scale_to_level",
-	sol.LcmOperationChangeFlavour: "change_flavour",
-	sol.LcmOperationTerminate:     "terminate",
-	sol.LcmOperationHeal:          "heal",
-	sol.LcmOperationOperate:       "operate",
-	sol.LcmOperationChangeExtConn: "change_ext_conn",
-	sol.LcmOperationChangeVnfpkg:  "change_vnfpkg",
-}
 
 // Start starts an operation on a VNF instance and returns the id of the operation occurrence. body is the request's:
 // one of the types of package sol, or a json.RawMessage, which is sent as it is.
 func (c *Client) Start(ctx context.Context, id string, t sol.LcmOperationType, body any) (string, error) {
-	if t == sol.LcmOperationModifyInfo {
+	kind, err := lcm.OperationKindOf(t)
+	if err != nil {
+		return "", fmt.Errorf("no request starts %s: %w", t, err)
+	}
+	if kind.Path == "" {
 		return c.Modify(ctx, id, body, "")
 	}
-	task, ok := tasks[t]
-	if !ok {
-		return "", fmt.Errorf("there is no request that starts %s", t)
-	}
-	h, err := c.call(ctx, request{method: http.MethodPost, path: instances + "/" + url.PathEscape(id) + "/" + task, body: body}, nil)
+	h, err := c.call(ctx, request{method: http.MethodPost, path: instances + "/" + url.PathEscape(id) + "/" + kind.Path, body: body}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -74,8 +62,8 @@ func (c *Client) ChangePackage(ctx context.Context, id string, req sol.ChangeCur
 	return c.Start(ctx, id, sol.LcmOperationChangeVnfpkg, req)
 }
 
-// Modify starts a change of an instance's attributes by a merge patch (RFC 7396) and returns the id of the operation. With
-// an etag, it is refused when the instance is at another version.
+// Modify starts a change of an instance's attributes by a merge patch (RFC 7396) and returns the id of the operation.
+// With an etag, it is refused when the instance is at another version.
 func (c *Client) Modify(ctx context.Context, id string, patch any, etag string) (string, error) {
 	r := request{method: http.MethodPatch, path: instances + "/" + url.PathEscape(id), body: patch, media: "application/merge-patch+json"}
 	if etag != "" {
@@ -88,7 +76,7 @@ func (c *Client) Modify(ctx context.Context, id string, patch any, etag string) 
 	return locationID(h)
 }
 
-// Cancel stops an operation that is under way. It goes on being cancelled when Cancel returns.
+// Cancel requests the cancellation of a running operation. It does not wait for its end.
 func (c *Client) Cancel(ctx context.Context, id string, mode sol.CancelModeType) error {
 	_, err := c.call(ctx, request{
 		method: http.MethodPost, path: operations + "/" + url.PathEscape(id) + "/cancel", body: sol.CancelMode{CancelMode: mode},

@@ -10,10 +10,10 @@ type Config struct {
 	DatabaseURL string `yaml:"database_url" env:"DATABASE_URL"`
 	// Listen is the host:port of the API; port 0 takes a free one.
 	Listen string `yaml:"listen" env:"LISTEN"`
-	// PublicURL is how clients reach the API, with the prefix of a reverse proxy if there is one. Every
-	// Location and _links is made from it. Empty means what Listen says.
+	// PublicURL is the URL by which clients reach the API, with the prefix of a reverse proxy if there is one. Every
+	// Location and _links starts with it. Empty means the address of Listen.
 	PublicURL string `yaml:"public_url" env:"PUBLIC_URL"`
-	// DebugListen is the loopback host:port of /metrics and pprof; empty switches them off.
+	// DebugListen is the loopback host:port of /metrics and pprof; empty disables them.
 	DebugListen string `yaml:"debug_listen" env:"DEBUG_LISTEN"`
 	// DataDir is the directory of the content store. All nodes of one database need the same content.
 	DataDir string `yaml:"data_dir" env:"DATA_DIR"`
@@ -33,7 +33,7 @@ type Config struct {
 	Scripts   Scripts   `yaml:"scripts" envPrefix:"SCRIPTS_"`
 }
 
-// Log says what is logged and how.
+// Log configures logging.
 type Log struct {
 	Level  string `yaml:"level" env:"LEVEL"`   // debug, info, warn or error
 	Format string `yaml:"format" env:"FORMAT"` // text or json
@@ -49,28 +49,28 @@ type TLS struct {
 type Database struct {
 	// MaxConns bounds the connections of this node; 0 means 20.
 	MaxConns int `yaml:"max_conns" env:"MAX_CONNS"`
-	// KeepEvents is how long the event feed, with the output of steps, is kept.
+	// KeepEvents is the time that the event feed, with the output of steps, and the notifications of the outbox are kept.
 	KeepEvents time.Duration `yaml:"keep_events" env:"KEEP_EVENTS"`
 }
 
 // Engine tunes the work on operations; a zero means the default of the engine.
 type Engine struct {
 	MaxWorkers int           `yaml:"max_workers" env:"MAX_WORKERS"` // ticks at the same time on this node
-	TickBudget time.Duration `yaml:"tick_budget" env:"TICK_BUDGET"` // how long one tick may work
+	TickBudget time.Duration `yaml:"tick_budget" env:"TICK_BUDGET"` // longest time of one tick
 	InlineWait time.Duration `yaml:"inline_wait" env:"INLINE_WAIT"` // waits up to this stay in the tick
 	RetryBase  time.Duration `yaml:"retry_base" env:"RETRY_BASE"`   // first backoff of a transient failure
 	RetryMax   time.Duration `yaml:"retry_max" env:"RETRY_MAX"`     // longest backoff
 	Retries    int           `yaml:"retries" env:"RETRIES"`         // consecutive transient failures before a phase fails
 }
 
-// Deadlines bound how long operations may take.
+// Deadlines limit the duration of operations.
 type Deadlines struct {
 	Default     time.Duration `yaml:"default" env:"DEFAULT"`
 	Instantiate time.Duration `yaml:"instantiate" env:"INSTANTIATE"` // 0 = default
 	Terminate   time.Duration `yaml:"terminate" env:"TERMINATE"`     // 0 = default
 }
 
-// Limits bound what a client may send and get.
+// Limits limit requests and responses.
 type Limits struct {
 	Body            Size `yaml:"body" env:"BODY"`                         // a request body that is not a package
 	PackageSize     Size `yaml:"package_size" env:"PACKAGE_SIZE"`         // a package archive
@@ -81,32 +81,34 @@ type Limits struct {
 	EventStreams    int  `yaml:"event_streams" env:"EVENT_STREAMS"`       // followers of the event feed at the same time
 }
 
-// Secrets says where the keys are that encrypt credentials in the database.
+// Secrets locates the keys that encrypt credentials in the database.
 type Secrets struct {
 	// KeyFile holds the key ring; all nodes of one database need the same. Empty means secret.key in
-	// data_dir, which is made at the first start.
+	// data_dir, which is created at the first start.
 	KeyFile string `yaml:"key_file" env:"KEY_FILE"`
 }
 
-// Grant tunes the local grantor, which decides when there is no NFVO.
+// Grant tunes the local grantor, which grants operations without an NFVO.
 type Grant struct {
-	Zones []string `yaml:"zones" env:"ZONES"` // availability zones that VNFCs may be placed in; empty = the VIM decides
+	Zones []string `yaml:"zones" env:"ZONES"` // availability zones for VNFCs; empty = the VIM decides
 }
 
 // OpenStack tunes the OpenStack driver.
 type OpenStack struct {
-	StackTimeout   time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"`     // given to Heat with a stack
-	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of one call with its answer, uploads excepted
-	ServerTimeout  time.Duration `yaml:"server_timeout" env:"SERVER_TIMEOUT"`   // how long Nova may take to start, stop or delete a server
+	StackTimeout   time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"`     // sent to Heat with a stack
+	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of one call with its response, except uploads
+	ServerTimeout  time.Duration `yaml:"server_timeout" env:"SERVER_TIMEOUT"`   // for Nova to start, stop or delete a server
 	// GracefulTimeout is the wait before a GRACEFUL termination that names none.
 	GracefulTimeout time.Duration `yaml:"graceful_timeout" env:"GRACEFUL_TIMEOUT"`
-	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones of grant.zones: 0 = as often as there are zones,
-	// -1 = never.
+	// ZoneRetries is how often an operation selects other zones of grant.zones when a zone has no room:
+	// 0 = as often as there are zones, -1 = never.
 	ZoneRetries int `yaml:"zone_retries" env:"ZONE_RETRIES"`
-	// NoRoom is a regular expression that recognises in Heat's and Nova's words that a zone has no room. Empty means what they say as they come.
+	// NoRoom is a regular expression for the error texts of Heat and Nova which mean that a zone has no room. Empty
+	// means their usual texts.
 	NoRoom string `yaml:"no_room" env:"NO_ROOM"`
-	// CloudsFile is a clouds.yaml on this node, with a secure.yaml beside it if there is one: VIM connections may then name a cloud of it
-	// (accessInfo.cloud) instead of credentials, and whoever may give a VIM connection may use them. Empty allows none.
+	// CloudsFile is a clouds.yaml on this node, with an optional secure.yaml beside it. VIM connections may then name a
+	// cloud of it (accessInfo.cloud) instead of credentials, so every client that may set a VIM connection may use its
+	// clouds. Empty allows none.
 	CloudsFile string `yaml:"clouds_file" env:"CLOUDS_FILE"`
 }
 
@@ -130,15 +132,15 @@ const (
 	SandboxNone  = "none"  // no confinement
 )
 
-// Scripts says whether Python scripts of packages are run on this node, and how. All nodes of one database need the same.
+// Scripts configures Python scripts of packages on this node. All nodes of one database need the same values.
 type Scripts struct {
 	// Python is the path or name of the interpreter. Empty means that scripts are not run.
 	Python string `yaml:"python" env:"PYTHON"`
-	// Sandbox is bwrap, or none for scripts that may do what the user that they run as may.
+	// Sandbox is bwrap, or none: then scripts have all rights of the user that they run as.
 	Sandbox string `yaml:"sandbox" env:"SANDBOX"`
 }
 
-// Default returns the configuration of a node for which nothing is set.
+// Default returns the default configuration of a node.
 func Default() Config {
 	return Config{
 		Listen:      "127.0.0.1:9890",

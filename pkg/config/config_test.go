@@ -47,8 +47,15 @@ limits:
 `)
 	cfg, _, err := config.Load(config.Source{
 		File: path,
-		Env:  []string{"GYBE_SSH_PORT=2", "GYBE_LISTEN=10.0.0.2:2", "GYBE_GRANT_ZONES=b,c", "GYBE_LIMITS_BODY=2MiB", "GYBE_SCRIPTS_PYTHON=python3", "GYBE_SCRIPTS_SANDBOX=none"},
-		Set:  []string{"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "engine.tick_budget=3s"},
+		Env: []string{
+			"GYBE_SSH_PORT=2",
+			"GYBE_LISTEN=10.0.0.2:2",
+			"GYBE_GRANT_ZONES=b,c",
+			"GYBE_LIMITS_BODY=2MiB",
+			"GYBE_SCRIPTS_PYTHON=python3",
+			"GYBE_SCRIPTS_SANDBOX=none",
+		},
+		Set: []string{"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "engine.tick_budget=3s"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, "postgres://file@h/db", cfg.DatabaseURL)
@@ -89,9 +96,13 @@ func TestMistakesAreErrors(t *testing.T) {
 		set  []string
 		want []string
 	}{
-		{name: "unknown key", file: "database_urll: x\n", want: []string{"line 1: there is no setting \"database_urll\""}},
-		{name: "unknown nested key", file: "ssh:\n  prot: 22\n", want: []string{"line 2: there is no setting \"prot\""}},
-		{name: "two unknown keys", file: "prot: 22\nhots: x\n", want: []string{`line 1: there is no setting "prot"; line 2: there is no setting "hots"`}},
+		{name: "unknown key", file: "database_urll: x\n", want: []string{"line 1: unknown setting \"database_urll\""}},
+		{name: "unknown nested key", file: "ssh:\n  prot: 22\n", want: []string{"line 2: unknown setting \"prot\""}},
+		{
+			name: "two unknown keys",
+			file: "prot: 22\nhots: x\n",
+			want: []string{`line 1: unknown setting "prot"; line 2: unknown setting "hots"`},
+		},
 		{name: "duplicate key", file: "listen: a:1\nlisten: b:1\n", want: []string{"listen"}},
 		{name: "second document", file: "listen: a:1\n---\nlisten: b:1\n", want: []string{"document"}},
 		{name: "not yaml", file: "listen: [", want: []string{"L2"}},
@@ -114,8 +125,16 @@ func TestMistakesAreErrors(t *testing.T) {
 			},
 		},
 		{name: "public URL with a query", set: []string{"public_url=http://h/?a=b"}, want: []string{"public_url:"}},
-		{name: "clouds.yaml that is not there", set: []string{"openstack.clouds_file=/nope"}, want: []string{"openstack.clouds_file:", "/nope"}},
-		{name: "certificate that is not there", set: []string{"tls.cert_file=/nope", "tls.key_file=/nope"}, want: []string{"tls:", "/nope"}},
+		{
+			name: "clouds.yaml that is not there",
+			set:  []string{"openstack.clouds_file=/nope"},
+			want: []string{"openstack.clouds_file:", "/nope"},
+		},
+		{
+			name: "certificate that is not there",
+			set:  []string{"tls.cert_file=/nope", "tls.key_file=/nope"},
+			want: []string{"tls:", "/nope"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package config is the configuration of a gybe node: a struct with defaults, filled from a YAML file,
-// then from GYBE_… environment variables, then from what the command line sets. Each later source wins
-// over the earlier ones.
+// then from GYBE_… environment variables, then from flags of the command line. Each later source takes
+// precedence over the earlier ones.
 //
-// Reading is strict. A key that does not exist is an error with its line, not a setting that silently
-// does nothing, and Validate reports everything that is wrong at once.
+// Reading is strict. An unknown key is an error with its line, and is not silently ignored. Validate reports all
+// errors together.
 package config

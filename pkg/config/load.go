@@ -16,14 +16,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Prefix is what the names of all environment variables start with.
+// Prefix is the start of the names of all environment variables.
 const Prefix = "GYBE_"
 
 // FileVariable names the environment variable with the path of the configuration file.
 const FileVariable = Prefix + "CONFIG"
 
-// others are variables with our prefix that are not settings of a node.
-var others = []string{FileVariable, Prefix + "ENDPOINT", Prefix + "OUTPUT", Prefix + "ETSI_DIR"}
+// otherVariables are variables with our prefix that are not settings of a node.
+var otherVariables = []string{FileVariable, Prefix + "ENDPOINT", Prefix + "OUTPUT", Prefix + "ETSI_DIR"}
 
 // maxFile bounds a configuration file in bytes.
 const maxFile = 1 << 20
@@ -36,9 +36,9 @@ type Source struct {
 	Set []string
 }
 
-// Load reads a configuration over the defaults and validates it. The returned warnings are about
-// things that are probably mistakes, such as an unknown GYBE_ variable. When err is not nil, it lists
-// everything that is wrong, and the configuration holds what could be read.
+// Load reads a configuration over the defaults and validates it. The warnings report probable mistakes, such as an
+// unknown GYBE_ variable. If err is not nil, it lists all errors, and the configuration has the values that could be
+// read.
 func Load(src Source) (cfg Config, warnings []string, err error) {
 	cfg = Default()
 	var bad []error
@@ -48,7 +48,7 @@ func Load(src Source) (cfg Config, warnings []string, err error) {
 	warnings, err = readEnv(&cfg, src.Env)
 	bad = append(bad, err)
 	for _, s := range src.Set {
-		bad = append(bad, set(&cfg, s))
+		bad = append(bad, applySetting(&cfg, s))
 	}
 	if err := errors.Join(bad...); err != nil {
 		return cfg, warnings, err
@@ -86,7 +86,7 @@ func decode(raw []byte, cfg *Config) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		return readable(err)
+		return rewriteForUsers(err)
 	}
 	if err := loader.Load(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return errors.New("more than one document")
@@ -94,19 +94,19 @@ func decode(raw []byte, cfg *Config) error {
 	return nil
 }
 
-// unknownKey is how the decoder says that there is no such setting; the name of the Go type means nothing to a user.
+// unknownKey matches the decoder's text for an unknown setting; the name of the Go type means nothing to a user.
 var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+?(;|$)`)
 
-// readable puts the decoder's errors into the words of a user.
-func readable(err error) error {
+// rewriteForUsers rewrites the decoder's errors for users.
+func rewriteForUsers(err error) error {
 	if _, ok := errors.AsType[*yaml.LoadErrors](err); !ok {
 		return err
 	}
 	text := strings.TrimPrefix(err.Error(), "yaml: construct errors: ")
-	return errors.New(unknownKey.ReplaceAllString(text, `there is no setting "$1"$2`))
+	return errors.New(unknownKey.ReplaceAllString(text, `unknown setting "$1"$2`))
 }
 
-// readEnv applies GYBE_ variables and warns about those that mean nothing.
+// readEnv applies GYBE_ variables and warns about unknown ones.
 func readEnv(cfg *Config, environ []string) ([]string, error) {
 	vars := map[string]string{}
 	for _, kv := range environ {
@@ -125,7 +125,7 @@ func readEnv(cfg *Config, environ []string) ([]string, error) {
 	}
 	var warnings []string
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
-		if !slices.Contains(others, name) {
+		if !slices.Contains(otherVariables, name) {
 			warnings = append(warnings, fmt.Sprintf("environment variable %s is not a setting of gybe", name))
 		}
 	}
@@ -135,8 +135,8 @@ func readEnv(cfg *Config, environ []string) ([]string, error) {
 	return warnings, clearEmpty(cfg, vars)
 }
 
-// clearEmpty empties the texts and lists whose variable is there but empty, which the parser leaves alone. Numbers have
-// no empty value and keep theirs.
+// clearEmpty clears texts and lists whose variable is set but empty; the parser does not do this. Numbers have no empty
+// value and keep theirs.
 func clearEmpty(cfg *Config, vars map[string]string) error {
 	for _, key := range Keys() {
 		value, ok := vars[variable(key)]
@@ -144,7 +144,7 @@ func clearEmpty(cfg *Config, vars map[string]string) error {
 		if !ok || value != "" || kind != reflect.String && kind != reflect.Slice {
 			continue
 		}
-		if err := set(cfg, key+"="); err != nil {
+		if err := applySetting(cfg, key+"="); err != nil {
 			return err
 		}
 	}
@@ -156,8 +156,8 @@ func variable(key string) string {
 	return Prefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// set applies one key=value of the command line, by way of the same strict decoder as the file.
-func set(cfg *Config, assignment string) error {
+// applySetting applies one key=value of the command line with the same strict decoder as the file.
+func applySetting(cfg *Config, assignment string) error {
 	key, value, ok := strings.Cut(assignment, "=")
 	if !ok || key == "" {
 		return fmt.Errorf("%q is not key=value", assignment)
@@ -188,7 +188,7 @@ func set(cfg *Config, assignment string) error {
 	return nil
 }
 
-// kindOf finds the kind of the setting that a path of yaml names leads to.
+// kindOf returns the kind of the setting at a path of yaml names.
 func kindOf(t reflect.Type, path []string) (reflect.Kind, bool) {
 	if len(path) == 0 {
 		return t.Kind(), true

@@ -14,13 +14,13 @@ const masked = "xxxxx" // as url.URL.Redacted writes it
 // keyPassword finds the password in a key=value connection string.
 var keyPassword = regexp.MustCompile(`(?i)\b((?:ssl)?password)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)`)
 
-// Masked returns a copy without secrets, fit to be shown and logged.
+// Masked returns a copy without secrets, which can be shown and logged.
 func (c Config) Masked() Config {
 	c.DatabaseURL = MaskURL(c.DatabaseURL)
 	return c
 }
 
-// YAML writes the configuration as a file that Load reads. It is the caller's choice to mask it first.
+// YAML writes the configuration as a file that Load reads. It does not mask secrets; see Masked.
 func (c Config) YAML() ([]byte, error) {
 	out, err := yaml.Dump(c)
 	if err != nil {
@@ -29,8 +29,7 @@ func (c Config) YAML() ([]byte, error) {
 	return out, nil
 }
 
-// MaskURL hides the password of a connection string, a URL or key=value pairs. What looks like a URL but
-// cannot be read is hidden as a whole.
+// MaskURL hides the password of a connection string, a URL or key=value pairs. An invalid URL is hidden as a whole.
 func MaskURL(s string) string {
 	if s == "" {
 		return ""

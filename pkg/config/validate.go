@@ -20,43 +20,43 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// nodeID is what a node may be called: it appears in logs, tables and URLs.
+// nodeID matches valid names of a node: they appear in logs, tables and URLs.
 var nodeID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// Validate returns everything that is wrong, one error per setting, joined; nil when a node can start with it.
-// Files and the database are not opened, except for the TLS certificate.
+// Validate returns all errors joined, one per setting; nil if a node can start with the configuration. It does not open
+// files or the database, except for the TLS certificate.
 func (c *Config) Validate() error {
 	var bad []error
-	wrong := func(key, format string, args ...any) {
+	report := func(key, format string, args ...any) {
 		bad = append(bad, fmt.Errorf("%s: %w", key, fmt.Errorf(format, args...)))
 	}
 	if c.DatabaseURL == "" {
-		wrong("database_url", "is not set; give the connection string of PostgreSQL, e.g. postgres://gybe@localhost/gybe")
+		report("database_url", "is not set; use the connection string of PostgreSQL, e.g. postgres://gybe@localhost/gybe")
 	}
-	if err := hostPort(c.Listen); err != nil {
-		wrong("listen", "%w", err)
+	if err := checkHostPort(c.Listen); err != nil {
+		report("listen", "%w", err)
 	}
 	if c.PublicURL != "" {
-		if err := publicURL(c.PublicURL); err != nil {
-			wrong("public_url", "%w", err)
+		if err := checkPublicURL(c.PublicURL); err != nil {
+			report("public_url", "%w", err)
 		}
 	}
 	if c.DebugListen != "" {
-		if err := loopback(c.DebugListen); err != nil {
-			wrong("debug_listen", "%w", err)
+		if err := checkLoopback(c.DebugListen); err != nil {
+			report("debug_listen", "%w", err)
 		}
 	}
 	if c.DataDir == "" {
-		wrong("data_dir", "is not set; name a directory for package content")
+		report("data_dir", "is not set; use a directory for package content")
 	}
 	if c.NodeID != "" && !nodeID.MatchString(c.NodeID) {
-		wrong("node_id", "%q may have letters, digits, '.', '_' and '-', at most 63", c.NodeID)
+		report("node_id", "%q may have letters, digits, '.', '_' and '-', at most 63", c.NodeID)
 	}
 	if _, err := c.Log.SlogLevel(); err != nil {
-		wrong("log.level", "%w", err)
+		report("log.level", "%w", err)
 	}
-	oneOf(wrong, "log.format", c.Log.Format, "text", "json")
-	c.validateTLS(wrong)
+	checkOneOf(report, "log.format", c.Log.Format, "text", "json")
+	c.validateTLS(report)
 	for _, n := range []struct {
 		key      string
 		value    int
@@ -72,7 +72,7 @@ func (c *Config) Validate() error {
 		{"ssh.port", c.SSH.Port, 1, 65535},
 	} {
 		if n.value < n.from || n.value > n.to {
-			wrong(n.key, "%d is not between %d and %d", n.value, n.from, n.to)
+			report(n.key, "%d is not between %d and %d", n.value, n.from, n.to)
 		}
 	}
 	for _, d := range []struct {
@@ -100,7 +100,7 @@ func (c *Config) Validate() error {
 			continue
 		}
 		if d.value < d.from || d.value > d.to {
-			wrong(d.key, "%s is not between %s and %s", d.value, d.from, d.to)
+			report(d.key, "%s is not between %s and %s", d.value, d.from, d.to)
 		}
 	}
 	for _, s := range []struct {
@@ -114,49 +114,49 @@ func (c *Config) Validate() error {
 		{"limits.package_unpacked", c.Limits.PackageUnpacked, KiB},
 	} {
 		if s.size < s.from {
-			wrong(s.key, "%s is less than %s", s.size, s.from)
+			report(s.key, "%s is less than %s", s.size, s.from)
 		}
 	}
 	for _, z := range c.Grant.Zones {
 		if strings.TrimSpace(z) == "" {
-			wrong("grant.zones", "holds an empty name")
+			report("grant.zones", "holds an empty name")
 		}
 	}
 	if _, err := regexp.Compile(c.OpenStack.NoRoom); err != nil {
-		wrong("openstack.no_room", "is not a regular expression: %v", err)
+		report("openstack.no_room", "is not a regular expression: %v", err)
 	}
 	if f := c.OpenStack.CloudsFile; f != "" {
 		if info, err := os.Stat(f); err != nil || info.IsDir() {
-			wrong("openstack.clouds_file", "%s is not a file that can be read", f)
+			report("openstack.clouds_file", "%s is not a readable file", f)
 		}
 	}
-	oneOf(wrong, "ssh.host_key_policy", c.SSH.HostKeyPolicy, HostKeyPin, HostKeyInsecure)
-	oneOf(wrong, "scripts.sandbox", c.Scripts.Sandbox, SandboxBwrap, SandboxNone)
+	checkOneOf(report, "ssh.host_key_policy", c.SSH.HostKeyPolicy, HostKeyPin, HostKeyInsecure)
+	checkOneOf(report, "scripts.sandbox", c.Scripts.Sandbox, SandboxBwrap, SandboxNone)
 	return errors.Join(bad...)
 }
 
-func (c *Config) validateTLS(wrong func(key, format string, args ...any)) {
+func (c *Config) validateTLS(report func(key, format string, args ...any)) {
 	switch {
 	case c.TLS.CertFile == "" && c.TLS.KeyFile == "":
 	case c.TLS.CertFile == "":
-		wrong("tls.cert_file", "is not set, but tls.key_file is")
+		report("tls.cert_file", "is not set, but tls.key_file is")
 	case c.TLS.KeyFile == "":
-		wrong("tls.key_file", "is not set, but tls.cert_file is")
+		report("tls.key_file", "is not set, but tls.cert_file is")
 	default:
 		if _, err := tls.LoadX509KeyPair(c.TLS.CertFile, c.TLS.KeyFile); err != nil {
-			wrong("tls", "%w", err)
+			report("tls", "%w", err)
 		}
 	}
 }
 
-// SlogLevel returns the level to log from.
+// SlogLevel returns the lowest level that is logged.
 func (l Log) SlogLevel() (slog.Level, error) {
 	var level slog.Level
 	switch strings.ToLower(l.Level) {
 	case "debug", "info", "warn", "error":
 		return level, level.UnmarshalText([]byte(l.Level))
 	}
-	return level, fmt.Errorf("%q is none of debug, info, warn, error", l.Level)
+	return level, fmt.Errorf("%q is not one of debug, info, warn, error", l.Level)
 }
 
 // SecretKeyFile is the path of the key ring.
@@ -164,7 +164,7 @@ func (c *Config) SecretKeyFile() string {
 	return cmp.Or(c.Secrets.KeyFile, filepath.Join(c.DataDir, "secret.key"))
 }
 
-// Deadline is how long an operation of a type may take.
+// Deadline returns the longest duration of an operation of this type.
 func (c *Config) Deadline(t sol.LcmOperationType) time.Duration {
 	var own time.Duration
 	switch t {
@@ -177,14 +177,14 @@ func (c *Config) Deadline(t sol.LcmOperationType) time.Duration {
 	return cmp.Or(own, c.Deadlines.Default)
 }
 
-func oneOf(wrong func(key, format string, args ...any), key, value string, allowed ...string) {
+func checkOneOf(report func(key, format string, args ...any), key, value string, allowed ...string) {
 	if slices.Contains(allowed, value) {
 		return
 	}
-	wrong(key, "%q is none of %s", value, strings.Join(allowed, ", "))
+	report(key, "%q is not one of %s", value, strings.Join(allowed, ", "))
 }
 
-func hostPort(s string) error {
+func checkHostPort(s string) error {
 	_, port, err := net.SplitHostPort(s)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port", s)
@@ -195,19 +195,19 @@ func hostPort(s string) error {
 	return nil
 }
 
-// loopback demands an address that only this machine can reach.
-func loopback(s string) error {
-	if err := hostPort(s); err != nil {
+// checkLoopback accepts only addresses of this machine.
+func checkLoopback(s string) error {
+	if err := checkHostPort(s); err != nil {
 		return err
 	}
 	host, _, _ := net.SplitHostPort(s)
 	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return fmt.Errorf("%q is not a loopback address; what it serves is not for the network", host)
+		return fmt.Errorf("%q is not a loopback address; metrics and profiles must not be served to the network", host)
 	}
 	return nil
 }
 
-func publicURL(s string) error {
+func checkPublicURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:

@@ -23,7 +23,7 @@ func (b *Blob) Size() int64 { return b.size }
 // ModTime is when this copy was stored.
 func (b *Blob) ModTime() time.Time { return b.time }
 
-// Open opens a blob for reading; the error is fs.ErrNotExist where the store has none of this digest. The blob
+// Open opens a blob for reading; the error is fs.ErrNotExist if the store has no blob with this digest. The blob
 // stays readable after a Delete.
 func (s *Store) Open(d Digest) (*Blob, error) {
 	if err := d.check(); err != nil {
@@ -40,13 +40,13 @@ func (s *Store) Open(d Digest) (*Blob, error) {
 	return &Blob{File: f, size: info.Size(), time: info.ModTime()}, nil
 }
 
-// Delete removes a blob and its tree; what is not there is no error. The caller must know that nobody needs the
-// digest any more and that nobody can begin to need it before Delete returns.
+// Delete removes a blob and its tree; a missing one is not an error. The caller must know that the digest is no longer
+// used, and that no new use of it can start before Delete returns.
 func (s *Store) Delete(d Digest) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	// The tree goes first: with the blob gone and the tree left, nothing would ever come back for the tree.
+	// The tree goes first: with the blob gone, no later call would remove the tree.
 	if err := s.deleteTree(d); err != nil {
 		return fmt.Errorf("delete extracted files: %w", err)
 	}
@@ -56,8 +56,8 @@ func (s *Store) Delete(d Digest) error {
 	return nil
 }
 
-// All yields the digests in the store that were stored before the given time, so that a caller can look for blobs
-// that nobody refers to. It ends early with an error as its last element.
+// All yields the digests in the store that were stored before the given time, so that a caller can find blobs without
+// a reference. If it fails, an error is its last element.
 func (s *Store) All(ctx context.Context, before time.Time) iter.Seq2[Digest, error] {
 	return func(yield func(Digest, error) bool) {
 		err := fs.WalkDir(s.root.FS(), blobs, func(_ string, entry fs.DirEntry, err error) error {

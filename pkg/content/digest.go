@@ -12,7 +12,7 @@ const Algorithm = "sha512"
 // Digest names a blob: the SHA-512 of its bytes as 128 lower-case hexadecimal digits.
 type Digest string
 
-// ParseDigest returns text as a Digest, or an error when it is not one. Only a parsed digest is safe in a path.
+// ParseDigest returns text as a Digest, or an error if it is not valid. Only a parsed digest is safe in a path.
 func ParseDigest(text string) (Digest, error) {
 	if len(text) != 2*sha512.Size {
 		return "", fmt.Errorf("digest of %d characters, want %d", len(text), 2*sha512.Size)
@@ -28,11 +28,11 @@ func ParseDigest(text string) (Digest, error) {
 // digestOf is the digest of a finished SHA-512 sum.
 func digestOf(sum []byte) Digest { return Digest(hex.EncodeToString(sum)) }
 
-// path is where an object of this kind and name lives, from the store's root. Two digits of fan-out keep
+// path returns the path of an object of this kind, from the store's root. Two digits of fan-out keep
 // directories small with any number of packages.
 func (d Digest) path(kind string) string { return kind + "/" + string(d[:2]) + "/" + string(d) }
 
-// check refuses a Digest that was made by conversion rather than by ParseDigest.
+// check rejects a Digest that was created by conversion and is not valid.
 func (d Digest) check() error {
 	_, err := ParseDigest(string(d))
 	return err

@@ -8,11 +8,11 @@
 //	trees/ab/ab12…/     its files
 //	tmp/                work in progress: uploads, extractions, removals
 //
-// Everything is made in tmp and appears under its final name by one rename, after its bytes have reached the disk.
+// Everything is created in tmp and gets its final name by one rename, after its bytes have reached the disk.
 // A process that is killed at any line therefore leaves at most an entry in tmp, which [Store.Sweep] of any process
-// removes once its maker is gone. Several processes may use one directory, also over a network file system that
-// supports flock.
+// removes once the process that created it is gone. Several processes may use one directory, also over a network file
+// system that supports flock.
 //
-// All access goes through [os.Root]: no name, whoever chose it, reaches a file outside the directory. The package
-// knows nothing of archives or databases; who may still need a blob is for the caller to know.
+// All access goes through [os.Root]: no name, not even one from a client, reaches a file outside the directory. The
+// package does not know archives or databases; the caller knows which blobs are still needed.
 package content

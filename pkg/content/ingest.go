@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// LimitError says that the bytes offered were more than the caller allows.
+// LimitError reports that the content has more bytes than the caller allows.
 type LimitError struct {
 	// Limit is the number of bytes allowed.
 	Limit int64
@@ -20,8 +20,8 @@ func (e *LimitError) Error() string { return fmt.Sprintf("content is larger than
 
 // Staged is a blob whose bytes are on disk but which has no name yet. Call exactly one of Publish and Discard.
 //
-// The step between exists so that the caller can record that it needs the digest before the blob appears; else a
-// deletion of the same content at that moment could take it away again.
+// Between Stage and Publish the caller can record that it needs the digest. Otherwise a concurrent deletion of the
+// same content could remove the new blob.
 type Staged struct {
 	// Digest and Size (bytes) are of the whole content.
 	Digest Digest
@@ -32,9 +32,9 @@ type Staged struct {
 	name  string
 }
 
-// Stage reads r to its end into the store. It holds a buffer in memory, never the content. It stops with a
-// *LimitError after limit bytes (0 or less: no limit), with ctx's cause when ctx ends, and with r's own error; in
-// each case nothing is left behind.
+// Stage reads r to its end into the store. It holds a buffer in memory, never the whole content. It fails with a
+// *LimitError after limit bytes (0 or less: no limit), with ctx's cause when ctx ends, and with r's own error. In
+// each case it removes the bytes that it has written.
 func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64) (*Staged, error) {
 	name := temp("upload")
 	f, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, filePerm)
@@ -65,8 +65,8 @@ func (t *Staged) fill(ctx context.Context, r io.Reader, limit int64) error {
 	return nil
 }
 
-// Publish gives the blob its name. Publishing content that is there already replaces it by the same bytes, so that
-// a blob that the file system has damaged is healed by uploading it again.
+// Publish gives the blob its name. Publishing existing content replaces it by the same bytes, so that uploading a
+// blob again repairs a file that the file system has damaged.
 func (t *Staged) Publish() error {
 	if err := t.store.publish(t.name, t.Digest.path(blobs)); err != nil {
 		return fmt.Errorf("publish content: %w", errors.Join(err, t.Discard()))
@@ -79,7 +79,7 @@ func (t *Staged) Discard() error {
 	return errors.Join(t.store.root.Remove(t.name), t.file.Close())
 }
 
-// Ingest is Stage and Publish in one call, for callers that need nothing in between.
+// Ingest is Stage and Publish in one call.
 func (s *Store) Ingest(ctx context.Context, r io.Reader, limit int64) (Digest, int64, error) {
 	staged, err := s.Stage(ctx, r, limit)
 	if err != nil {

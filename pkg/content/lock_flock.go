@@ -9,7 +9,7 @@ import (
 )
 
 // tryLock takes the advisory lock of an open file or directory without waiting and reports whether it got it. The
-// lock ends with the descriptor, also when the process is killed: it says that the maker of an entry is alive.
+// lock ends with the descriptor, also when the process is killed. It shows that the process of an entry is alive.
 func tryLock(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -25,7 +25,7 @@ type Store struct {
 	root *os.Root
 }
 
-// Open opens the store in dir and creates what is missing of it.
+// Open opens the store in dir and creates missing directories.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, dirPerm); err != nil { //nolint:gosec // the directory that the operator configured
 		return nil, fmt.Errorf("create content directory: %w", err)
@@ -45,7 +45,7 @@ func Open(dir string) (*Store, error) {
 // Close releases the directory. Blobs and trees that are open stay usable.
 func (s *Store) Close() error { return s.root.Close() }
 
-// temp returns a name in tmp that nobody else uses.
+// temp returns a unique name in tmp.
 func temp(kind string) string { return path.Join(tmp, kind+"-"+rand.Text()) }
 
 // publish renames from to the final name to and makes the new name durable.
@@ -66,7 +66,7 @@ func (s *Store) syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	// Some file systems cannot sync a directory; there the rename is as durable as they make it.
+	// Some file systems cannot sync a directory; there the rename is as durable as the file system allows.
 	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return errors.Join(err, d.Close())
 	}

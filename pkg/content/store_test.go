@@ -164,7 +164,7 @@ func TestDeletedContentIsGoneButReadersKeepIt(t *testing.T) {
 	require.NoError(t, err)
 
 	require.NoError(t, s.Delete(d))
-	require.NoError(t, s.Delete(d), "deleting again is no error")
+	require.NoError(t, s.Delete(d), "deleting again succeeds")
 	_, err = s.Open(d)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = s.Tree(d)

@@ -12,8 +12,8 @@ import (
 // minAge protects the instant between creating an entry in tmp and locking it.
 const minAge = time.Minute
 
-// Sweep removes from tmp what processes that are gone have left there, and returns how many entries that were.
-// What a living process works on is locked and stays. Run it at start and now and then.
+// Sweep removes entries of dead processes from tmp, and returns their number. Entries of living processes are locked
+// and stay. Call it at the start and periodically.
 func (s *Store) Sweep(ctx context.Context) (int, error) { return s.sweep(ctx, minAge) }
 
 func (s *Store) sweep(ctx context.Context, age time.Duration) (int, error) {
@@ -27,7 +27,7 @@ func (s *Store) sweep(ctx context.Context, age time.Duration) (int, error) {
 			return removed, context.Cause(ctx)
 		}
 		ok, err := s.sweepOne(path.Join(tmp, e.Name()), age)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // not there any more: its maker has finished
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // its process has finished it
 			return removed, fmt.Errorf("remove unfinished content: %w", err)
 		}
 		if ok {

@@ -13,16 +13,16 @@ type Tree struct {
 	root *os.Root
 }
 
-// FS is the tree as a file system; no name reaches outside of it.
+// FS returns the tree as a file system; no name reaches a file outside.
 func (t *Tree) FS() fs.FS { return t.root.FS() }
 
-// Root gives the tree's directory to code that wants more than fs.FS. Its files must not be changed.
+// Root returns the tree's directory, for code that needs more than fs.FS. Its files must not be changed.
 func (t *Tree) Root() *os.Root { return t.root }
 
 // Close releases the directory.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// Tree opens the extracted files of an archive; the error is fs.ErrNotExist when it has not been extracted.
+// Tree opens the extracted files of an archive; the error is fs.ErrNotExist if it has not been extracted.
 func (s *Store) Tree(d Digest) (*Tree, error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -34,9 +34,9 @@ func (s *Store) Tree(d Digest) (*Tree, error) {
 	return &Tree{root: root}, nil
 }
 
-// Files gives the extracted files of an archive as a file system that holds nothing open and so needs no closing; the
-// error is fs.ErrNotExist when it has not been extracted. No name reaches outside of the tree. Files that it opens are
-// *os.File.
+// Files returns the extracted files of an archive as a file system without open handles, which needs no closing; the
+// error is fs.ErrNotExist if the archive has not been extracted. No name reaches a file outside the tree. The files
+// that it opens are *os.File.
 func (s *Store) Files(d Digest) (fs.FS, error) {
 	tree, err := s.Tree(d)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) Files(d Digest) (fs.FS, error) {
 	return files{store: s, digest: d}, tree.Close()
 }
 
-// files opens the tree anew for every access.
+// files opens the tree again for every access.
 type files struct {
 	store  *Store
 	digest Digest
@@ -68,10 +68,14 @@ func (f files) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// Extract makes the tree of d, unless it is there already, and opens it. fill writes the files into an empty
-// directory that no one else sees; it must sync them, and an error of it discards them. When two processes extract
-// the same archive at once, one tree stays.
-func (s *Store) Extract(ctx context.Context, d Digest, fill func(ctx context.Context, dst *os.Root) error) (*Tree, error) {
+// Extract creates the tree of d, unless it exists, and opens it. fill writes the files into an empty private
+// directory. It must sync them; its error discards them. If two processes extract the same archive at the same time,
+// one tree stays.
+func (s *Store) Extract(
+	ctx context.Context,
+	d Digest,
+	fill func(ctx context.Context, dst *os.Root) error,
+) (*Tree, error) {
 	if tree, err := s.Tree(d); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return tree, err
 	}
@@ -85,7 +89,7 @@ func (s *Store) Extract(ctx context.Context, d Digest, fill func(ctx context.Con
 	err := s.publish(name, d.path(trees))
 	if err != nil {
 		err = errors.Join(err, s.root.RemoveAll(name))
-		// Another process was faster: its tree has the same files.
+		// Another process was faster. Its tree has the same files.
 		if !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("publish extracted files: %w", err)
 		}
@@ -109,7 +113,7 @@ func (s *Store) fillTree(ctx context.Context, name string, fill func(context.Con
 	return errors.Join(fill(ctx, dst), dst.Close())
 }
 
-// deleteTree moves the tree out of sight before it removes its files, so that no reader meets half a tree.
+// deleteTree renames the tree before it removes the files, so that no reader finds an incomplete tree.
 func (s *Store) deleteTree(d Digest) error {
 	name := temp("removed")
 	err := s.root.Rename(d.path(trees), name)

@@ -127,7 +127,7 @@ func TestTwoProcessesExtractingTheSameArchiveEndWithOneTree(t *testing.T) {
 	require.Empty(t, tmpEntries(t, one))
 }
 
-func TestSweepRemovesOnlyWhatNobodyWorksOn(t *testing.T) {
+func TestSweepRemovesOnlyEntriesOfDeadProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, other := open(t, dir), open(t, dir)

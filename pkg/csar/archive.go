@@ -49,10 +49,11 @@ func Open(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	return a, nil
 }
 
-// Info returns what the metadata say.
+// Info returns the content of the metadata.
 func (a *Archive) Info() Info { return a.info }
 
-// FS gives the regular files by path; it has no directories. Reading through it is not counted: bound every read.
+// FS returns the regular files by path; it has no directories. Reads are not counted, so callers must limit every read.
+// A damaged file is a *Rejection.
 func (a *Archive) FS() fs.FS { return onlyFiles{a} }
 
 type onlyFiles struct{ a *Archive }
@@ -61,7 +62,34 @@ func (o onlyFiles) Open(name string) (fs.File, error) {
 	if !o.a.Has(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return o.a.fsys.Open(name)
+	f, err := o.a.fsys.Open(name)
+	if err != nil {
+		return nil, readError(name, err)
+	}
+	return checked{f, name}, nil
+}
+
+// checked reports damage of the archive and errors of the machine separately, like broken.
+type checked struct {
+	fs.File
+	name string
+}
+
+// Read implements io.Reader.
+func (c checked) Read(p []byte) (int, error) {
+	n, err := c.File.Read(p)
+	if err == nil || err == io.EOF { //nolint:errorlint // fs.File returns it bare at the end
+		return n, err
+	}
+	return n, readError(c.name, err)
+}
+
+// Close implements io.Closer.
+func (c checked) Close() error {
+	if err := c.File.Close(); err != nil {
+		return readError(c.name, err)
+	}
+	return nil
 }
 
 // Names lists the files, sorted.
@@ -73,7 +101,7 @@ func (a *Archive) Names() []string {
 	return names
 }
 
-// Has says whether the package has a regular file of this path.
+// Has reports whether the package has a regular file with this path.
 func (a *Archive) Has(name string) bool {
 	_, ok := a.index[name]
 	return ok
@@ -92,11 +120,11 @@ func (a *Archive) sort() {
 func (a *Archive) readText(name string) ([]byte, error) {
 	rc, err := a.files[a.index[name]].open()
 	if err != nil {
-		return nil, broken(name, err)
+		return nil, readError(name, err)
 	}
 	data, err := io.ReadAll(io.LimitReader(rc, a.lim.TextBytes+1))
 	if err := errors.Join(err, rc.Close()); err != nil {
-		return nil, broken(name, err)
+		return nil, readError(name, err)
 	}
 	if int64(len(data)) > a.lim.TextBytes {
 		return nil, reject(TooLarge, name, fmt.Sprintf("the file is larger than %d bytes, the limit for files that are parsed", a.lim.TextBytes), "")
@@ -104,7 +132,7 @@ func (a *Archive) readText(name string) ([]byte, error) {
 	return data, nil
 }
 
-// names finds two entries for one file.
+// names detects two entries for one file.
 type names struct {
 	files map[string]string // by folded name
 	dirs  map[string]bool   // every directory, also those that only a path implies
@@ -120,7 +148,7 @@ func (n *names) add(name string, dir bool) *Rejection {
 	fold := strings.ToLower(name)
 	if other, ok := n.files[fold]; ok {
 		if other == name {
-			return reject(Duplicate, name, "the archive has two entries of this name", "write the archive anew instead of adding to it")
+			return reject(Duplicate, name, "the archive has two entries of this name", "recreate the archive instead of adding to it")
 		}
 		return reject(Duplicate, name, "the name differs from "+printable(other)+" only in upper and lower case", "")
 	}
@@ -135,7 +163,7 @@ func (n *names) addDir(name string) {
 	}
 }
 
-// conflict finds a name that is a file and a directory.
+// conflict reports a name that is a file and a directory.
 func (n *names) conflict() *Rejection {
 	for _, name := range n.files {
 		if n.dirs[name] {
@@ -145,10 +173,10 @@ func (n *names) conflict() *Rejection {
 	return nil
 }
 
-// broken tells a damaged archive from a machine that cannot read it.
-func broken(name string, err error) error {
+// readError returns a Rejection for a damaged archive, and other errors for a machine that cannot read it.
+func readError(name string, err error) error {
 	if isCorrupt(err) {
-		return reject(Corrupt, name, "the archive is damaged here: "+err.Error(), "upload it again, or write it anew")
+		return reject(Corrupt, name, "the archive is damaged here: "+err.Error(), "upload it again, or recreate it")
 	}
 	if errors.Is(err, zip.ErrAlgorithm) {
 		return reject(BadCompression, name, "the entry's compression is not supported", "use deflate or no compression")

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Build writes the package in a source folder to w. The same folder gives the same bytes: files are sorted and carry
-// no times of their own. For every file that TOSCA.meta or an unsigned manifest lists, the hash is computed and
-// written into the packed copy of that file, with the algorithm that the entry asks for or SHA-256. The folder is not
-// changed. A *Rejection says why the folder is no package.
+// Build writes the package in a source folder to w. The same folder gives the same bytes: files are sorted and have a
+// constant time. For every file that TOSCA.meta or an unsigned manifest lists, Build computes the hash and writes it
+// into the packed copy of that metadata file, with the algorithm of the entry or SHA-256. The folder is not changed. A
+// *Rejection says why the folder is not a package.
 func Build(ctx context.Context, root *os.Root, w io.Writer, lim Limits) (*Report, error) {
 	a, err := OpenDir(root, lim)
 	if err != nil {
@@ -42,7 +42,7 @@ func Build(ctx context.Context, root *os.Root, w io.Writer, lim Limits) (*Report
 	return report, nil
 }
 
-// withHashes returns the content of the metadata files as they go into the archive.
+// withHashes returns the content of the metadata files for the archive.
 func (a *Archive) withHashes(report *Report) (map[string][]byte, error) {
 	// One of the two may list the other, which then has to be finished first.
 	order := []string{MetaPath, a.info.Manifest}
@@ -83,8 +83,7 @@ func sumOf(algorithm string, data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// fillHashes puts Algorithm and Hash lines at the end of each block whose first line hash knows, in the place of
-// those that are there.
+// fillHashes replaces the Algorithm and Hash lines at the end of each block whose first line hash knows.
 func fillHashes(data []byte, hash func(line int) (algorithm, sum string, ok bool)) []byte {
 	var (
 		out     bytes.Buffer
@@ -120,7 +119,7 @@ func pack(ctx context.Context, z *zip.Writer, f file, content []byte) (err error
 	h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: epoch}
 	h.SetMode(0o644)
 	if isImage(Listed{Path: f.name}) {
-		h.Method = zip.Store // compressed already, or so sparse that the reader would take it for a bomb
+		h.Method = zip.Store // already compressed, or so sparse that the reader would reject it as a decompression bomb
 	}
 	w, err := z.CreateHeader(h)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The names under which checksums are reported (SOL003 Checksum.algorithm, SOL004).
+// The standard names of hash algorithms (SOL003 Checksum.algorithm, SOL004).
 const (
 	SHA224 = "SHA-224"
 	SHA256 = "SHA-256"
@@ -20,7 +20,7 @@ const (
 const algorithms = "SHA-224, SHA-256, SHA-384 and SHA-512"
 
 // Algorithm returns the standard name of a hash algorithm for any of the spellings in use ("sha256", "SHA-256",
-// "Sha_256", "SHA2-256"), and false for one that is unknown or too weak to prove anything.
+// "Sha_256", "SHA2-256"), and false for one that is unknown or too weak.
 func Algorithm(name string) (string, bool) {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "", "/", "").Replace(strings.ToLower(strings.TrimSpace(name)))
 	switch plain {
@@ -49,7 +49,7 @@ func newHash(algorithm string) hash.Hash {
 	}
 }
 
-// parseSum returns a checksum in lower case, or what is wrong with it.
+// parseSum returns a checksum in lower case, or the reason why it is invalid.
 func parseSum(algorithm, text string) (sum, problem string) {
 	sum = strings.ToLower(strings.TrimSpace(text))
 	want := 2 * newHash(algorithm).Size()

@@ -11,19 +11,24 @@ import (
 	"strings"
 )
 
-// IgnorePath is an optional file in the root of a source folder: patterns, one a line, of what does not belong in the
-// package. A pattern is a path from the root or, without a slash, a name anywhere; * and ? match as in a shell; a
-// directory that matches is left out with all it holds.
+// IgnorePath is an optional file in the root of a source folder: patterns, one per line, of files that do not belong in
+// the package. A pattern is a path from the root or, without a slash, a name anywhere; * and ? match as in a shell. A
+// directory that matches is left out with its content.
 const IgnorePath = ".csarignore"
 
-// always is what editors and systems leave behind.
-var always = []string{".git", ".gitignore", ".gitattributes", ".DS_Store", "__MACOSX", "Thumbs.db", "*~", ".*.swp", "__pycache__", IgnorePath}
+// alwaysIgnored are patterns for files of editors and operating systems.
+var alwaysIgnored = []string{
+	".git", ".gitignore", ".gitattributes", ".DS_Store", "__MACOSX", "Thumbs.db", "*~", ".*.swp", "__pycache__", IgnorePath, IncludePath,
+}
 
 // OpenDir reads a source folder as if it were an archive. TOSCA.meta need not have hashes, and the ones it has are not
 // compared: Build computes them.
 func OpenDir(root *os.Root, lim Limits) (*Archive, error) {
 	a := &Archive{fsys: root.FS(), lim: lim}
 	if err := a.addDir(root); err != nil {
+		return nil, err
+	}
+	if err := a.include(root); err != nil {
 		return nil, err
 	}
 	a.sort()
@@ -75,7 +80,7 @@ func (a *Archive) addDir(root *os.Root) error {
 type ignore []string
 
 func readIgnore(root *os.Root) (ignore, error) {
-	patterns := ignore(always)
+	patterns := ignore(alwaysIgnored)
 	data, err := root.ReadFile(IgnorePath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return patterns, nil
@@ -90,7 +95,7 @@ func readIgnore(root *os.Root) (ignore, error) {
 			continue
 		}
 		if _, err := path.Match(p, ""); err != nil {
-			return nil, at(IgnorePath, n, "the pattern "+printable(quote(p))+" is malformed")
+			return nil, metadataError(IgnorePath, n, "the pattern "+printable(quote(p))+" is malformed")
 		}
 		patterns = append(patterns, p)
 	}

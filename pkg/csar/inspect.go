@@ -9,18 +9,18 @@ import (
 // MetaPath is where TOSCA.meta is in a package.
 const MetaPath = "TOSCA-Metadata/TOSCA.meta"
 
-// Info is what the metadata of a package say, checked against its directory.
+// Info is the content of a package's metadata, checked against its directory.
 type Info struct {
 	// Entry is the path of the main VNFD file; it exists.
 	Entry string
 	// OtherDefinitions are definition files that TOSCA.meta names beside the entry; they exist.
 	OtherDefinitions []string
-	// HasMeta says that TOSCA.meta exists; Manifest is the path of the .mf file, "" when there is none.
+	// HasMeta means that TOSCA.meta exists; Manifest is the path of the .mf file, "" if it does not exist.
 	HasMeta  bool
 	Manifest string
-	// Certificate is the path of the signing certificate that TOSCA.meta names, "" when there is none.
+	// Certificate is the path of the signing certificate that TOSCA.meta names, "" for none.
 	Certificate string
-	// Signed says that the manifest carries a signature. Signatures are not verified.
+	// Signed means that the manifest has a signature. Signatures are not verified.
 	Signed bool
 	// CompatibleVersions are the SOL004 versions that the manifest claims.
 	CompatibleVersions []string
@@ -28,7 +28,7 @@ type Info struct {
 	declared []declared
 }
 
-// declared is what one metadata file says of one file.
+// declared is an entry of a metadata file for one file.
 type declared struct {
 	Listed
 	name      string // clean path; it exists
@@ -37,11 +37,11 @@ type declared struct {
 	from      string // the metadata file
 }
 
-// mode says how strict the metadata are read.
+// mode is how strictly the metadata are checked.
 type mode int
 
 const (
-	strict mode = iota // an archive: what is declared must hold
+	strict mode = iota // an archive: declared hashes must be correct
 	source             // a folder: build computes the hashes of TOSCA.meta
 )
 
@@ -129,18 +129,18 @@ func (a *Archive) findDefinitions(info *Info, meta *Meta) error {
 		return reject(NoDefinitions, MetaPath, "the key Entry-Definitions is missing", "add \"Entry-Definitions: <path of the main VNFD file>\" to its first block")
 	}
 	var err error
-	if info.Entry, err = a.named("Entry-Definitions", meta.EntryDefinitions); err != nil {
+	if info.Entry, err = a.checkNamedPath("Entry-Definitions", meta.EntryDefinitions); err != nil {
 		return err
 	}
 	for _, other := range meta.OtherDefinitions {
-		name, err := a.named("Other-Definitions", other)
+		name, err := a.checkNamedPath("Other-Definitions", other)
 		if err != nil {
 			return err
 		}
 		info.OtherDefinitions = append(info.OtherDefinitions, name)
 	}
 	if meta.Certificate != "" {
-		info.Certificate, err = a.named("ETSI-Entry-Certificate", meta.Certificate)
+		info.Certificate, err = a.checkNamedPath("ETSI-Entry-Certificate", meta.Certificate)
 	}
 	return err
 }
@@ -157,15 +157,15 @@ func (a *Archive) rootDefinition() (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", reject(NoDefinitions, "", "the package has neither "+MetaPath+" nor a YAML file in its root, so it has no VNFD", a.guessLayout())
+		return "", reject(NoDefinitions, "", "the package has neither "+MetaPath+" nor a YAML file in its root, so it has no VNFD", a.layoutHint())
 	default:
 		return "", reject(NoDefinitions, "", fmt.Sprintf("the package has no %s, and %d YAML files in its root: %s", MetaPath, len(found), strings.Join(found, ", ")),
 			"add "+MetaPath+" with the key Entry-Definitions")
 	}
 }
 
-// guessLayout tells a user who packed the wrong thing what happened.
-func (a *Archive) guessLayout() string {
+// layoutHint returns a hint for a package with a wrong layout.
+func (a *Archive) layoutHint() string {
 	for _, f := range a.files {
 		if dir, ok := strings.CutSuffix(f.name, "/"+MetaPath); ok {
 			return "the package is inside the directory " + printable(dir) + ": pack the directory's content, not the directory"
@@ -181,7 +181,7 @@ func (a *Archive) guessLayout() string {
 
 func (a *Archive) findManifest(info *Info, meta *Meta) error {
 	if meta.Manifest != "" {
-		name, err := a.named("ETSI-Entry-Manifest", meta.Manifest)
+		name, err := a.checkNamedPath("ETSI-Entry-Manifest", meta.Manifest)
 		if err != nil {
 			return err
 		}
@@ -200,8 +200,8 @@ func (a *Archive) findManifest(info *Info, meta *Meta) error {
 	return nil
 }
 
-// named checks a path that a key of TOSCA.meta holds.
-func (a *Archive) named(key, value string) (string, error) {
+// checkNamedPath checks a path in a key of TOSCA.meta.
+func (a *Archive) checkNamedPath(key, value string) (string, error) {
 	name, problem := cleanName(value, a.lim)
 	if problem != "" {
 		return "", reject(UnsafeName, MetaPath, key+" is "+printable(quote(value))+": "+problem, "")
@@ -212,7 +212,7 @@ func (a *Archive) named(key, value string) (string, error) {
 	return name, nil
 }
 
-// check makes a declaration out of what a metadata file lists.
+// check checks an entry of a metadata file and returns it as a declaration.
 func (a *Archive) check(l Listed, from string, mayLackHash bool) (declared, error) {
 	fail := func(reason Reason, detail, hint string) (declared, error) {
 		return declared{}, &Rejection{Reason: reason, File: from, Line: l.Line, Detail: detail, Hint: hint}
@@ -232,7 +232,7 @@ func (a *Archive) check(l Listed, from string, mayLackHash bool) (declared, erro
 	switch {
 	case mayLackHash && l.Algorithm == "", l.Hash == "" && l.Algorithm == "" && isImage(l):
 		return d, nil
-	case mayLackHash: // build computes the hash with the algorithm that is asked for
+	case mayLackHash: // build computes the hash with this algorithm
 	case l.Hash == "" || l.Algorithm == "":
 		missing := "Algorithm and Hash"
 		if l.Algorithm != "" {
@@ -259,7 +259,7 @@ func isYAML(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// isImage recognises disk images, whose hash packages in use leave out.
+// isImage recognises disk images, which existing packages list without a hash.
 func isImage(l Listed) bool {
 	switch strings.ToLower(path.Ext(l.Path)) {
 	case ".img", ".qcow2", ".raw", ".iso", ".vmdk", ".vdi", ".vhd", ".vhdx", ".ova":

@@ -1,6 +1,6 @@
 package csar
 
-// Limits bound what an archive may make us do. Sizes are bytes as counted, never as headers claim.
+// Limits limit the work for an archive. Sizes are counted bytes, not those that headers claim.
 type Limits struct {
 	// Entries is the number of files and directories.
 	Entries int
@@ -9,8 +9,8 @@ type Limits struct {
 	FileBytes  int64
 	// TextBytes is the size of one file that is parsed: TOSCA.meta, manifest, VNFD.
 	TextBytes int64
-	// Ratio is how many times its compressed size a file, or the whole archive, may have; it is looked at once
-	// RatioFrom bytes have come out.
+	// Ratio is the highest ratio of decompressed to compressed size of a file, or the whole archive. It is checked
+	// after RatioFrom bytes.
 	Ratio     int64
 	RatioFrom int64
 	// Depth is the number of directories above a file, NameBytes the length of its path.
@@ -18,7 +18,7 @@ type Limits struct {
 	NameBytes int
 }
 
-// DefaultLimits suit packages that carry disk images.
+// DefaultLimits returns limits for packages with disk images.
 func DefaultLimits() Limits {
 	return Limits{
 		Entries:    50_000,

@@ -8,7 +8,7 @@ type Manifest struct {
 	Metadata map[string]string
 	// Listed are the files that have a Source entry.
 	Listed []Listed
-	// Signed says that a CMS signature follows. It is not verified.
+	// Signed means that a CMS signature follows. It is not verified.
 	Signed bool
 }
 
@@ -44,7 +44,7 @@ func ParseManifest(data []byte, file string) (*Manifest, error) {
 		}
 		key, value, ok := strings.Cut(strings.TrimPrefix(text, "- "), ":")
 		if !ok {
-			return at(file, line, "expected \"key: value\", found "+printable(quote(text)))
+			return metadataError(file, line, "expected \"key: value\", found "+printable(quote(text)))
 		}
 		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
 		switch {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Meta is TOSCA-Metadata/TOSCA.meta: what the keys of block 0 say, and the blocks that name files.
+// Meta is TOSCA-Metadata/TOSCA.meta: the keys of block 0, and the blocks that name files.
 type Meta struct {
 	// EntryDefinitions is the path of the main VNFD file; OtherDefinitions are further definition files.
 	EntryDefinitions string
@@ -29,8 +29,8 @@ type Listed struct {
 	Line        int    // where its Name or Source is
 }
 
-// ParseMeta reads TOSCA.meta: blocks of "Key: value" lines with empty lines between them. It tolerates what is met
-// in practice: CRLF, a byte order mark, keys in any case, comments, and blocks that no empty line divides.
+// ParseMeta reads TOSCA.meta: blocks of "Key: value" lines with empty lines between them. It accepts variants that
+// occur in practice: CRLF, a byte order mark, keys in any case, comments, and blocks that no empty line divides.
 func ParseMeta(data []byte) (*Meta, error) {
 	m := &Meta{}
 	var cur *Listed
@@ -40,7 +40,7 @@ func ParseMeta(data []byte) (*Meta, error) {
 		}
 		key, value, ok := strings.Cut(text, ":")
 		if !ok {
-			return at(MetaPath, line, "expected \"Key: value\", found "+printable(quote(text)))
+			return metadataError(MetaPath, line, "expected \"Key: value\", found "+printable(quote(text)))
 		}
 		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
 		if key == "name" {
@@ -79,7 +79,7 @@ func (m *Meta) set(key, value string, line int) *Rejection {
 		m.OtherDefinitions = append(m.OtherDefinitions, strings.Fields(value)...)
 	case dst == nil:
 	case *dst != "" && *dst != value:
-		return at(MetaPath, line, "the key "+printable(quote(key))+" is given twice with different values")
+		return metadataError(MetaPath, line, "the key "+printable(quote(key))+" is given twice with different values")
 	default:
 		*dst = value
 	}
@@ -92,14 +92,14 @@ func (l *Listed) set(file, key, value string, line int) *Rejection {
 	switch {
 	case dst == nil:
 	case *dst != "" && *dst != value:
-		return at(file, line, "the key "+printable(quote(key))+" is given twice for "+printable(l.Path))
+		return metadataError(file, line, "the key "+printable(quote(key))+" is given twice for "+printable(l.Path))
 	default:
 		*dst = value
 	}
 	return nil
 }
 
-func at(file string, line int, detail string) *Rejection {
+func metadataError(file string, line int, detail string) *Rejection {
 	return &Rejection{Reason: BadMetadata, File: file, Line: line, Detail: detail}
 }
 
@@ -111,13 +111,13 @@ const maxLine = 16 << 10 // bytes; a path and a hash need far less
 func eachLine(data []byte, file string, f func(line int, text string) *Rejection) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {
-		return at(file, 0, "the file is not UTF-8 text")
+		return metadataError(file, 0, "the file is not UTF-8 text")
 	}
 	n := 0
 	for raw := range bytes.Lines(data) {
 		n++
 		if len(raw) > maxLine {
-			return at(file, n, "the line is too long")
+			return metadataError(file, n, "the line is too long")
 		}
 		text := strings.TrimSpace(string(raw))
 		if strings.HasPrefix(text, "#") {

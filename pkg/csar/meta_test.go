@@ -84,7 +84,7 @@ func TestMetadataDefectsAreRejectedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestUsersWhoPackedTheWrongThingAreTold(t *testing.T) {
+func TestOpenOfAWrongLayoutGivesAHint(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		entries []entry

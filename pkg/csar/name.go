@@ -11,8 +11,8 @@ import (
 
 const maxElement = 255 // bytes of one path element that every file system takes
 
-// cleanName checks a path as an archive or its metadata spells it, and returns it from the package root, without
-// leading "./" and trailing slash. The second result says what is wrong with it, "" when it is fine.
+// cleanName checks a path of an archive or its metadata, and returns it from the package root, without
+// leading "./" and trailing slash. The second result is the reason why it is invalid, "" if it is valid.
 func cleanName(name string, lim Limits) (clean, problem string) {
 	switch {
 	case name == "":
@@ -56,7 +56,7 @@ func cleanName(name string, lim Limits) (clean, problem string) {
 	return name, ""
 }
 
-// printable makes any string fit for an error message.
+// printable shortens and escapes a string for an error message.
 func printable(name string) string {
 	const keep = 200
 	if len(name) > keep {

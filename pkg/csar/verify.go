@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// Artifact is a file that the metadata list, with a checksum that its content was found to have.
+// Artifact is a file that the metadata list, with its verified checksum.
 type Artifact struct {
 	Path        string
 	ContentType string
@@ -31,7 +31,7 @@ type Sum struct {
 	Algorithm string // standard name
 }
 
-// Report is what reading a whole package has shown.
+// Report is the result of reading a whole package.
 type Report struct {
 	// Artifacts in the order in which the metadata list them.
 	Artifacts []Artifact
@@ -58,10 +58,10 @@ func (a *Archive) Verify(ctx context.Context, dst *os.Root, also ...Sum) (*Repor
 			return nil, err
 		}
 	}
-	return v.report, v.judge()
+	return v.report, v.compareChecksums()
 }
 
-// sumAlgorithm is the declared algorithm, or the one that stands in for a declaration without hash.
+// sumAlgorithm returns the declared algorithm, or the default for a declaration without hash.
 func (d declared) sumAlgorithm() string {
 	if d.algorithm == "" {
 		return SHA256
@@ -88,7 +88,7 @@ func (v *verifier) add(name, algorithm string) {
 func (v *verifier) file(f file) (err error) {
 	rc, err := f.open()
 	if err != nil {
-		return broken(f.name, err)
+		return readError(f.name, err)
 	}
 	defer func() { err = errors.Join(err, rc.Close()) }()
 
@@ -111,7 +111,7 @@ func (v *verifier) file(f file) (err error) {
 		err = errors.Join(err, out.Sync(), out.Close())
 	}
 	if err != nil {
-		return broken(f.name, err)
+		return readError(f.name, err)
 	}
 	v.report.Files++
 	if len(sums) > 0 {
@@ -142,7 +142,7 @@ func (v *verifier) create(name string) (*os.File, error) {
 	return out, nil
 }
 
-// meter counts the bytes that really come out of a file, and ends at the limits.
+// meter counts the decompressed bytes of a file, and fails at the limits.
 type meter struct {
 	v *verifier
 	f file
@@ -157,13 +157,13 @@ func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	m.n += int64(n)
 	m.v.report.Bytes += int64(n)
-	if over := m.over(); over != nil {
+	if over := m.checkLimits(); over != nil {
 		return 0, over
 	}
 	return n, err
 }
 
-func (m *meter) over() error {
+func (m *meter) checkLimits() error {
 	lim, total := m.v.a.lim, m.v.report.Bytes
 	switch {
 	case m.n > lim.FileBytes:
@@ -179,8 +179,8 @@ func (m *meter) over() error {
 	return nil
 }
 
-// judge compares the declared checksums and lists the artifacts.
-func (v *verifier) judge() error {
+// compareChecksums compares the declared checksums and returns the artifacts.
+func (v *verifier) compareChecksums() error {
 	seen := map[string]bool{}
 	for _, d := range v.a.info.declared {
 		found := v.report.Sums[Sum{d.name, d.sumAlgorithm()}]
@@ -204,18 +204,21 @@ func (v *verifier) judge() error {
 
 // fileOf opens a file of a folder.
 func fileOf(root *os.Root, name string) file {
-	return file{name: name, open: func() (io.ReadCloser, error) {
-		f, err := root.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		info, err := f.Stat()
-		if err == nil && !info.Mode().IsRegular() {
-			err = fs.ErrInvalid
-		}
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		return f, nil
-	}}
+	return file{name: name, open: func() (io.ReadCloser, error) { return openRegular(root, name) }}
+}
+
+// openRegular opens a file and refuses anything else.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

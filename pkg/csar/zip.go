@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// openZip loads the zip directory. The directory is read through a meter, because archive/zip believes the bytes
-// rather than the number of entries that the archive claims, and keeps every entry in memory.
+// openZip loads the zip directory. It limits the bytes of the directory, because archive/zip ignores the number of
+// entries that the archive claims, and keeps every entry in memory.
 func openZip(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
 	m := &meteredReaderAt{r: r, left: lim.directoryBytes()}
 	z, err := zip.NewReader(m, size)
 	switch {
 	case m.over:
-		return nil, tooMany(lim)
+		return nil, tooManyEntries(lim)
 	case err == nil || errors.Is(err, zip.ErrInsecurePath): // names are judged below, one by one
 	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, reject(NotZip, "", "the content is not a zip archive", "upload the package as one .zip or .csar file")
@@ -25,13 +25,13 @@ func openZip(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
 		return nil, fmt.Errorf("read zip directory: %w", err)
 	}
 	if len(z.File) > lim.Entries {
-		return nil, tooMany(lim)
+		return nil, tooManyEntries(lim)
 	}
 	m.off = true
 	return z, nil
 }
 
-func tooMany(lim Limits) *Rejection {
+func tooManyEntries(lim Limits) *Rejection {
 	return reject(TooManyEntries, "", fmt.Sprintf("the archive has more than %d entries", lim.Entries), "")
 }
 
@@ -46,6 +46,9 @@ type meteredReaderAt struct {
 var errMeter = errors.New("zip directory over limit")
 
 func (m *meteredReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 { // a damaged directory leads there; an *os.File would report an error of the machine
+		return 0, zip.ErrFormat
+	}
 	if m.off {
 		return m.r.ReadAt(p, off)
 	}
@@ -108,7 +111,7 @@ func checkEntry(f *zip.File) error {
 	return nil
 }
 
-// checkOverlap finds entries that share bytes of the archive, by which a small archive becomes endless output.
+// checkOverlap finds entries that share bytes of the archive, with which a small archive produces endless output.
 func checkOverlap(z *zip.Reader) error {
 	type span struct {
 		name       string
@@ -118,7 +121,7 @@ func checkOverlap(z *zip.Reader) error {
 	for _, f := range z.File {
 		start, err := f.DataOffset()
 		if err != nil {
-			return broken(f.Name, err)
+			return readError(f.Name, err)
 		}
 		size := int64(f.CompressedSize64)
 		if size < 0 || start+size < start {
@@ -130,13 +133,13 @@ func checkOverlap(z *zip.Reader) error {
 	const header = 30 // bytes that precede the data of the next entry
 	for i := 1; i < len(spans); i++ {
 		if spans[i-1].end > spans[i].start-header {
-			return reject(Bomb, spans[i].name, "the entry shares its bytes with "+printable(spans[i-1].name), "write the archive anew")
+			return reject(Bomb, spans[i].name, "the entry shares its bytes with "+printable(spans[i-1].name), "recreate the archive")
 		}
 	}
 	return nil
 }
 
-// isCorrupt says whether a read error is the archive's own fault.
+// isCorrupt reports whether a read error is caused by the archive.
 func isCorrupt(err error) bool {
 	var flateErr flate.CorruptInputError
 	return errors.As(err, &flateErr) || errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) ||

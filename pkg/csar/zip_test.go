@@ -146,7 +146,7 @@ func many(n int) []entry {
 	return entries
 }
 
-// patchMethod sets the compression method of the last entry to one that nobody knows.
+// patchMethod sets the compression method of the last entry to an unknown one.
 func patchMethod(data []byte) []byte {
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
 	binary.LittleEndian.PutUint16(data[at+10:], 99)

@@ -56,7 +56,7 @@ func child(url string) error {
 	}
 	return engine.New(engine.Config{
 		Pool: pool, Queue: queue, Name: "child", Log: logger(), StopTimeout: 5 * time.Second,
-		Advancer: &script{store: st, node: "child", steps: 3, hold: hold},
+		Kinds: (&script{store: st, node: "child", steps: 3, hold: hold}).kinds(200),
 	}).Run(ctx)
 }
 

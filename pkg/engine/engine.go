@@ -10,27 +10,28 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gybe-nfv/gybe/pkg/job"
 )
 
-// Advancer works on an operation for one tick. again says that it wants to be called again after that time; an
-// error says that the tick could not be accounted for, and is tried again soon.
-type Advancer interface {
-	Advance(ctx context.Context, opID string) (after time.Duration, again bool, err error)
-}
-
-// Onboarder works on the content of a VNF package until it is onboarded or refused, both of which are no error. It
-// is called again after an error, and after its node died.
-type Onboarder interface {
-	Onboard(ctx context.Context, packageID string) error
+// Kind is a kind of jobs that the engine runs.
+type Kind struct {
+	job.Kind
+	// Run works on a row. again says that it is to be called again after that time. An error says that the outcome could not be
+	// stored; Run is called again soon, also after the node has died.
+	Run func(ctx context.Context, id string) (after time.Duration, again bool, err error)
+	// Workers is how many jobs of the kind this node runs at a time.
+	Workers int
+	// Timeout bounds one call of Run; 0 is a minute.
+	Timeout time.Duration
 }
 
 // Config says how a node works.
 type Config struct {
-	Pool      *pgxpool.Pool
-	Queue     *Queue
-	Advancer  Advancer
-	Onboarder Onboarder // nil: this node onboards no packages
-	Log       *slog.Logger
+	Pool  *pgxpool.Pool
+	Queue *Queue
+	Kinds []Kind // what this node runs; it leaves other jobs to other nodes
+	Log   *slog.Logger
 
 	// Name is the node's name as operations and users see it. Each run of it gets its own id, so that two processes
 	// of one name do not disturb each other.
@@ -38,7 +39,6 @@ type Config struct {
 	Address string // where its API listens, for the list of nodes
 	Version string
 
-	MaxWorkers  int           // ticks at once; default 200
 	Heartbeat   time.Duration // how often nodes look after each other; default 500 ms
 	StopTimeout time.Duration // how long a stop waits for ticks to end; default 10 s
 
@@ -56,9 +56,6 @@ func (c Config) withDefaults() Config {
 	def(&c.Heartbeat, 500*time.Millisecond)
 	def(&c.StopTimeout, 10*time.Second)
 	def(&c.FrozenAfter, 30*time.Second)
-	if c.MaxWorkers == 0 {
-		c.MaxWorkers = 200
-	}
 	return c
 }
 
@@ -69,6 +66,8 @@ type Engine struct {
 	log   *slog.Logger
 	clock *clock
 	ready chan struct{}
+
+	listener *localListener
 
 	mu         sync.Mutex
 	registered bool
@@ -83,7 +82,7 @@ func New(cfg Config) *Engine {
 	id := cfg.Name + "-" + uuid.NewString()[:8]
 	return &Engine{
 		cfg: cfg, id: id, log: cfg.Log.With("node", id), clock: &clock{}, ready: make(chan struct{}),
-		ticks: map[int64]context.CancelCauseFunc{}, suspects: map[int64]time.Time{},
+		listener: newLocalListener(), ticks: map[int64]context.CancelCauseFunc{}, suspects: map[int64]time.Time{},
 	}
 }
 
@@ -111,7 +110,7 @@ func (e *Engine) Busy() int {
 var errLost = errors.New("the node lost its database session")
 
 // Run works until ctx ends, then cancels the ticks, gives their jobs back and returns. The error is nil after an
-// orderly stop. The database may come and go meanwhile.
+// orderly stop. The database may be unavailable in between.
 func (e *Engine) Run(ctx context.Context) error {
 	// The node must stay registered until its jobs are back.
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,6 +118,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	var guard sync.WaitGroup
 	guard.Go(func() { e.keepAlive(alive) })
 
+	defer e.cfg.Queue.attach(e)()
 	stop, err := e.startRiver(ctx)
 	if err == nil {
 		<-ctx.Done()

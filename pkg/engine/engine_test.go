@@ -36,9 +36,9 @@ func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, nil))
 }
 
-// script is an Advancer that takes its operation through a number of steps.
+// script runs jobs: it takes its operation through a number of steps.
 type script struct {
-	store *store.Store
+	store *store.Records
 	node  string
 	steps int
 	hold  time.Duration // how long a step takes
@@ -47,6 +47,10 @@ type script struct {
 	calls  atomic.Int64
 	faults atomic.Int64              // how many calls fail as if the database were away
 	last   func(ctx context.Context) // called before the last tick returns
+}
+
+func (s *script) kinds(workers int) []engine.Kind {
+	return []engine.Kind{{Kind: store.OperationJobs, Run: s.Advance, Workers: workers}}
 }
 
 func (s *script) Advance(ctx context.Context, opID string) (time.Duration, bool, error) {
@@ -98,12 +102,12 @@ func (s *script) advance(ctx context.Context, opID string) (time.Duration, bool,
 // node is an engine with its store.
 type node struct {
 	*engine.Engine
-	store *store.Store
+	store *store.Records
 	work  *script
 	stop  func() error
 }
 
-func openStore(ctx context.Context, pool *pgxpool.Pool) (*store.Store, *engine.Queue, error) {
+func openStore(ctx context.Context, pool *pgxpool.Pool) (*store.Records, *engine.Queue, error) {
 	ring, err := secret.Parse([]byte(testKey))
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +117,10 @@ func openStore(ctx context.Context, pool *pgxpool.Pool) (*store.Store, *engine.Q
 		return nil, nil, err
 	}
 	st, err := store.New(ctx, pool, ring, queue, logger())
-	return st, queue, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return st.Of(lcm.Principal{}), queue, nil
 }
 
 // start runs a node in this process until the test ends or stop is called.
@@ -122,7 +129,7 @@ func start(tb testing.TB, pool *pgxpool.Pool, name string, work *script, change 
 	st, queue, err := openStore(tb.Context(), pool)
 	require.NoError(tb, err)
 	work.store, work.node = st, name
-	cfg := engine.Config{Pool: pool, Queue: queue, Advancer: work, Log: logger(), Name: name, Heartbeat: 250 * time.Millisecond, StopTimeout: 5 * time.Second}
+	cfg := engine.Config{Pool: pool, Queue: queue, Kinds: work.kinds(200), Log: logger(), Name: name, Heartbeat: 250 * time.Millisecond, StopTimeout: 5 * time.Second}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -140,7 +147,7 @@ func start(tb testing.TB, pool *pgxpool.Pool, name string, work *script, change 
 	return &node{e, st, work, stop}
 }
 
-func admit(tb testing.TB, st *store.Store) string {
+func admit(tb testing.TB, st *store.Records) string {
 	tb.Helper()
 	now := lcm.SystemClock{}.Now()
 	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled}
@@ -156,7 +163,7 @@ func admit(tb testing.TB, st *store.Store) string {
 }
 
 // completed waits until operations are done and returns the nodes that did their steps.
-func completed(tb testing.TB, st *store.Store, within time.Duration, ops ...string) map[string]int {
+func completed(tb testing.TB, st *store.Records, within time.Duration, ops ...string) map[string]int {
 	tb.Helper()
 	nodes := map[string]int{}
 	deadline := time.Now().Add(within)
@@ -229,12 +236,12 @@ func TestAJobThatIsNotTheOperationsDoesNothing(t *testing.T) {
 	op := admit(t, st)
 	for range 5 { // left over from whatever accident
 		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-			_, err := queue.EnqueueAdvance(t.Context(), tx, op)
+			_, err := queue.Add(t.Context(), tx, store.OperationJobs, op)
 			return err
 		}))
 	}
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		_, err := queue.EnqueueAdvance(t.Context(), tx, uuid.NewString())
+		_, err := queue.Add(t.Context(), tx, store.OperationJobs, uuid.NewString())
 		return err
 	}))
 	n := start(t, pool, "a", &script{steps: 3, yield: true})
@@ -274,7 +281,7 @@ func TestAJobWhoseFetchWasLostIsFound(t *testing.T) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(t.Context()) }()
-	// Nobody can fetch while this transaction holds the table; when it ends the database says that the node has the job.
+	// No node can fetch while this transaction holds the table; after it the database shows that the node has the job.
 	_, err = tx.Exec(t.Context(), "LOCK TABLE river_job IN ACCESS EXCLUSIVE MODE")
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `WITH p AS (INSERT INTO vnf_package (id, onboarding_state, operational_state) VALUES (gen_random_uuid(), 'ONBOARDED', 'ENABLED') RETURNING id)
@@ -365,7 +372,7 @@ func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
 	pool := devpg.Pool(t, server.URL())
 	require.NoError(t, migrate(t, pool))
-	few := func(c *engine.Config) { c.MaxWorkers = 5 } // so that each has some of the ten
+	few := func(c *engine.Config) { c.Kinds[0].Workers = 5 } // so that each has some of the ten
 	a := start(t, pool, "a", &script{steps: 40, hold: 150 * time.Millisecond, yield: true}, few)
 	start(t, devpg.Pool(t, server.URL()), "b", &script{steps: 40, hold: 150 * time.Millisecond}, few)
 	var ops []string

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/job"
 )
 
 // lockClass is the first half of the advisory lock of a node; the second is node.num.
@@ -52,7 +54,7 @@ func (e *Engine) live(ctx context.Context) error {
 	tick := time.NewTicker(e.cfg.Heartbeat)
 	defer tick.Stop()
 	for {
-		if err := e.beat(ctx, conn, num); err != nil && ctx.Err() == nil {
+		if err := e.heartbeat(ctx, conn, num); err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -80,7 +82,7 @@ func (e *Engine) session(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(dialCtx, cfg)
 }
 
-// register writes the node's row and takes its lock in one transaction, so that nobody sees the one without the
+// register writes the node's row and takes its lock in one transaction, so that no node sees the one without the
 // other. Jobs from before, which this process has given up, are removed.
 func (e *Engine) register(ctx context.Context, conn *pgx.Conn) (num int32, err error) {
 	regCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -100,16 +102,16 @@ func (e *Engine) register(ctx context.Context, conn *pgx.Conn) (num int32, err e
 	return num, err
 }
 
-// beat is what a node does all the time, normally in one round trip: show that it lives, look for the dead, and see that
+// heartbeat is what a node does all the time, normally in one round trip: show that it lives, look for the dead, and see that
 // everything under way has a job.
-func (e *Engine) beat(ctx context.Context, conn *pgx.Conn, num int32) error {
+func (e *Engine) heartbeat(ctx context.Context, conn *pgx.Conn, num int32) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	before := time.Now()
 	var now time.Time
 	var dead, orphaned bool
 	var own []int64
-	jobless := make([]bool, len(workingTables))
+	missing := make([]bool, len(e.cfg.Kinds))
 	flag := func(to *bool) func(pgx.Row) error { return func(row pgx.Row) error { return row.Scan(to) } }
 	b := &pgx.Batch{}
 	b.Queue("UPDATE node SET seen = now() WHERE num = $1 AND ended IS NULL RETURNING clock_timestamp()", num).QueryRow(func(row pgx.Row) error {
@@ -127,34 +129,35 @@ func (e *Engine) beat(ctx context.Context, conn *pgx.Conn, num int32) error {
 		own, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
-	for n, w := range workingTables {
-		b.Queue("SELECT EXISTS (" + w.jobless + ")").QueryRow(flag(&jobless[n]))
+	for n, k := range e.cfg.Kinds {
+		b.Queue("SELECT EXISTS (" + jobless(k.Kind) + ")").QueryRow(flag(&missing[n]))
 	}
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("heartbeat: %w", err) // no row: somebody declared us dead
+		return fmt.Errorf("heartbeat: %w", err) // no row: another node declared this one dead
 	}
 	e.clock.measured(before, now, time.Now())
 	if dead || orphaned {
-		if err := e.bury(ctx, conn, num); err != nil {
+		if err := e.removeDeadNodes(ctx, conn, num); err != nil {
 			return err
 		}
 	}
-	if err := e.disown(ctx, conn, own); err != nil {
+	if err := e.removeLostJobs(ctx, conn, own); err != nil {
 		return err
 	}
-	for n, w := range workingTables {
-		if !jobless[n] && !dead && !orphaned {
+	for n, k := range e.cfg.Kinds {
+		if !missing[n] && !dead && !orphaned {
 			continue
 		}
-		if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return e.adopt(ctx, tx, w) }); err != nil {
-			return fmt.Errorf("give jobs to %s: %w", w.table, err)
+		if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return e.addMissingJobs(ctx, tx, k.Kind) }); err != nil {
+			return fmt.Errorf("add jobs to %s: %w", k.Table, err)
 		}
+		e.cfg.Queue.Added(k.Kind)
 	}
 	return nil
 }
 
-// bury marks nodes whose lock is free as ended and takes their jobs away.
-func (e *Engine) bury(ctx context.Context, conn *pgx.Conn, num int32) error {
+// removeDeadNodes marks nodes whose lock is free as ended and takes their jobs away.
+func (e *Engine) removeDeadNodes(ctx context.Context, conn *pgx.Conn, num int32) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `WITH others AS MATERIALIZED (SELECT num FROM node WHERE ended IS NULL AND num <> $2),
 			gone AS MATERIALIZED (SELECT num FROM others WHERE pg_try_advisory_xact_lock($1, num))
@@ -180,10 +183,10 @@ func (e *Engine) bury(ctx context.Context, conn *pgx.Conn, num int32) error {
 	})
 }
 
-// disown removes jobs that the database says this node runs, and that it has not been running for some seconds: the answer to
+// removeLostJobs removes jobs that the database says this node runs, and that it has not been running for some seconds: the answer to
 // a fetch was lost, or their outcome could not be stored.
-func (e *Engine) disown(ctx context.Context, conn *pgx.Conn, own []int64) error {
-	lost := e.suspect(own, time.Now())
+func (e *Engine) removeLostJobs(ctx context.Context, conn *pgx.Conn, own []int64) error {
+	lost := e.lostJobs(own, time.Now())
 	if len(lost) == 0 {
 		return nil
 	}
@@ -194,8 +197,8 @@ func (e *Engine) disown(ctx context.Context, conn *pgx.Conn, own []int64) error 
 // lostAfter is how long a job may stand as ours before or after we work on it.
 const lostAfter = 5 * time.Second
 
-// suspect notes which of the jobs are not worked on here, and returns those for which that has been so for too long.
-func (e *Engine) suspect(ids []int64, now time.Time) (lost []int64) {
+// lostJobs notes which of the jobs are not worked on here, and returns those for which that has been so for too long.
+func (e *Engine) lostJobs(ids []int64, now time.Time) (lost []int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	still := make(map[int64]time.Time, len(ids))
@@ -217,10 +220,10 @@ func (e *Engine) suspect(ids []int64, now time.Time) (lost []int64) {
 	return lost
 }
 
-// adopt gives a job to everything that is under way and has none: its node died, its job was given up, or a fetch was
-// half lost. Rows that somebody works on at this moment are left to the next beat.
-func (e *Engine) adopt(ctx context.Context, tx pgx.Tx, w working) error {
-	rows, err := tx.Query(ctx, w.jobless+" LIMIT 500 FOR NO KEY UPDATE OF t SKIP LOCKED")
+// addMissingJobs adds a job to every row that must have one and does not: its node died, its job was given up, or a fetch was
+// half lost. Rows that are locked now are left to the next heartbeat.
+func (e *Engine) addMissingJobs(ctx context.Context, tx pgx.Tx, k job.Kind) error {
+	rows, err := tx.Query(ctx, jobless(k)+" LIMIT 500 FOR NO KEY UPDATE OF t SKIP LOCKED")
 	if err != nil {
 		return err
 	}
@@ -229,16 +232,16 @@ func (e *Engine) adopt(ctx context.Context, tx pgx.Tx, w working) error {
 		return err
 	}
 	for _, id := range ids {
-		job, err := w.enqueue(e.cfg.Queue, ctx, tx, id)
+		added, err := e.cfg.Queue.Add(ctx, tx, k, id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "UPDATE "+w.table+" SET job_id = $2 WHERE id = $1", id, job); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE "+k.Table+" SET job_id = $2 WHERE id = $1", id, added); err != nil {
 			return err
 		}
 	}
 	if len(ids) > 0 {
-		e.log.InfoContext(ctx, "gave new jobs", "table", w.table, "ids", ids)
+		e.log.InfoContext(ctx, "added missing jobs", "table", k.Table, "ids", ids)
 	}
 	return nil
 }

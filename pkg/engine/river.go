@@ -2,11 +2,14 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,67 +17,85 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
-)
 
-// The queues. Onboarding reads and hashes whole archives and must not take the places of ticks.
-const (
-	queueAdvance = river.QueueDefault
-	queueOnboard = "onboard"
+	"github.com/gybe-nfv/gybe/pkg/job"
 )
 
 const (
-	jobTimeout     = 60 * time.Second // of a tick, which ends itself well before
-	rescueAfter    = 90 * time.Second // second net: a tick that ignored its timeout
-	onboardTimeout = 30 * time.Minute
-	maxOnboards    = 4
+	jobTimeout  = 60 * time.Second // of kinds that name none
+	rescueAfter = 90 * time.Second // second net: a job that ignored its timeout
 )
 
-// advanceArgs is a tick of an operation. Uniqueness is not River's business: see the package comment.
-type advanceArgs struct {
-	OpID string `json:"op_id"`
+// args are the arguments of a job: the id of its row. Uniqueness is not River's business: see the package comment.
+type args struct {
+	kind job.Kind
+	id   string
 }
 
 // Kind is the job kind's name in the database.
-func (advanceArgs) Kind() string { return "lcm.advance" }
+func (a args) Kind() string { return a.kind.Name }
 
-// onboardArgs is the onboarding of a package's content.
-type onboardArgs struct {
-	PackageID string `json:"package_id"`
+// MarshalJSON writes the id under the name that its kind has for it.
+func (a args) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]string{a.kind.Arg: a.id}) }
+
+// UnmarshalJSON reads the only value.
+func (a *args) UnmarshalJSON(raw []byte) error {
+	var body map[string]string
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return err
+	}
+	for _, id := range body {
+		a.id = id
+	}
+	return nil
 }
 
-// Kind is the job kind's name in the database.
-func (onboardArgs) Kind() string { return "vnfpkg.onboard" }
+// Queue adds jobs. It implements the store's Queue.
+type Queue struct {
+	client *river.Client[pgx.Tx]
 
-// Queue adds jobs. It implements the store's Enqueuer.
-type Queue struct{ client *river.Client[pgx.Tx] }
+	mu      sync.Mutex
+	engines []*Engine // of this process, which take jobs now
+}
 
-// NewQueue makes a queue that adds jobs for whatever node.
+// NewQueue makes a queue that adds jobs for all nodes.
 func NewQueue(pool *pgxpool.Pool, log *slog.Logger) (*Queue, error) {
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(log), FetchCooldown: fetchCooldown})
+	client, err := river.NewClient(silentDriver{riverpgxv5.New(pool)}, &river.Config{Logger: quiet(log), FetchCooldown: fetchCooldown})
 	if err != nil {
 		return nil, fmt.Errorf("make job queue: %w", err)
 	}
-	return &Queue{client}, nil
+	return &Queue{client: client}, nil
 }
 
-// EnqueueAdvance adds a tick of an operation. The caller MUST write the job's id into the operation's job_id in the
-// same transaction.
-func (q *Queue) EnqueueAdvance(ctx context.Context, tx pgx.Tx, opID string) (int64, error) {
-	return q.insert(ctx, tx, advanceArgs{OpID: opID}, queueAdvance)
-}
-
-// EnqueueOnboard adds the onboarding of a package. The caller MUST write the job's id into the package's job_id in
-// the same transaction.
-func (q *Queue) EnqueueOnboard(ctx context.Context, tx pgx.Tx, packageID string) (int64, error) {
-	return q.insert(ctx, tx, onboardArgs{PackageID: packageID}, queueOnboard)
-}
-
-func (q *Queue) insert(ctx context.Context, tx pgx.Tx, args river.JobArgs, queue string) (int64, error) {
-	res, err := q.client.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: queue, MaxAttempts: math.MaxInt16})
+// Add adds a job for a row and returns its id. The caller MUST write the job's id into the row's job_id in the same transaction, and
+// call Added when it is committed.
+func (q *Queue) Add(ctx context.Context, tx pgx.Tx, kind job.Kind, id string) (int64, error) {
+	res, err := q.client.InsertTx(ctx, tx, args{kind, id}, &river.InsertOpts{Queue: kind.Queue, MaxAttempts: math.MaxInt16})
 	if err != nil {
-		return 0, fmt.Errorf("enqueue %s: %w", args.Kind(), err)
+		return 0, fmt.Errorf("add a job %s: %w", kind.Name, err)
 	}
 	return res.Job.ID, nil
+}
+
+// Added makes this node look for jobs of a kind now. The other nodes look a few times a second.
+func (q *Queue) Added(kind job.Kind) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.engines {
+		e.listener.wake(kind.Queue)
+	}
+}
+
+// attach lets jobs that are added here wake an engine, until detach is called.
+func (q *Queue) attach(e *Engine) (detach func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.engines = append(q.engines, e)
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.engines = slices.DeleteFunc(q.engines, func(other *Engine) bool { return other == e })
+	}
 }
 
 // With River's defaults a job waits up to a second when many are added at once.
@@ -86,13 +107,14 @@ const (
 // startRiver starts to take jobs. stop cancels what runs and waits until its outcome is stored.
 func (e *Engine) startRiver(ctx context.Context) (stop func(context.Context) error, err error) {
 	workers := river.NewWorkers()
-	queues := map[string]river.QueueConfig{queueAdvance: {MaxWorkers: e.cfg.MaxWorkers}}
-	river.AddWorker(workers, &advanceWorker{engine: e})
-	if e.cfg.Onboarder != nil {
-		river.AddWorker(workers, &onboardWorker{engine: e})
-		queues[queueOnboard] = river.QueueConfig{MaxWorkers: maxOnboards}
+	queues := map[string]river.QueueConfig{}
+	for _, k := range e.cfg.Kinds {
+		river.AddWorkerArgs(workers, args{kind: k.Kind}, &worker{engine: e, kind: k})
+		q := queues[k.Queue]
+		q.MaxWorkers += k.Workers
+		queues[k.Queue] = q
 	}
-	client, err := river.NewClient(riverpgxv5.New(e.cfg.Pool), &river.Config{
+	client, err := river.NewClient(localDriver{riverpgxv5.New(e.cfg.Pool), e.listener}, &river.Config{
 		ID: e.id, Logger: quiet(e.log), Workers: workers, Queues: queues,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll, FetchOnlyKnownKinds: true,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
@@ -118,92 +140,44 @@ func (e *Engine) startRiver(ctx context.Context) (stop func(context.Context) err
 	}
 }
 
-// quiet drops River's own chatter: what matters is logged here.
-func quiet(log *slog.Logger) *slog.Logger {
-	return slog.New(atLeast{log.Handler(), slog.LevelWarn}).With("component", "river")
-}
-
-// atLeast is a slog.Handler with a raised level.
-type atLeast struct {
-	slog.Handler
-	level slog.Level
-}
-
-// Enabled implements slog.Handler.
-func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= h.level && h.Handler.Enabled(ctx, l)
-}
-
-// WithAttrs implements slog.Handler.
-func (h atLeast) WithAttrs(a []slog.Attr) slog.Handler {
-	return atLeast{h.Handler.WithAttrs(a), h.level}
-}
-
-// WithGroup implements slog.Handler.
-func (h atLeast) WithGroup(name string) slog.Handler {
-	return atLeast{h.Handler.WithGroup(name), h.level}
-}
-
-// advanceWorker runs ticks.
-type advanceWorker struct {
-	river.WorkerDefaults[advanceArgs]
+// worker runs the jobs of a kind.
+type worker struct {
+	river.WorkerDefaults[args]
 	engine *Engine
+	kind   Kind
 }
 
-// Work runs one tick of an operation, if this job is the one that may.
-func (w *advanceWorker) Work(ctx context.Context, job *river.Job[advanceArgs]) error {
-	return w.engine.work(ctx, job.JobRow, "vnf_lcm_op_occ", job.Args.OpID, func(ctx context.Context) (time.Duration, bool, error) {
-		return w.engine.cfg.Advancer.Advance(ctx, job.Args.OpID)
-	})
+// Work runs a job if it is the one that may work on its row.
+func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
+	return w.engine.work(ctx, j.JobRow, w.kind, j.Args.id)
 }
 
-// NextRetry paces the repetition of ticks that failed for the database's sake.
-func (w *advanceWorker) NextRetry(job *river.Job[advanceArgs]) time.Time {
-	return w.engine.nextRetry(job.Attempt)
-}
+// Timeout bounds one run.
+func (w *worker) Timeout(*river.Job[args]) time.Duration { return w.kind.Timeout }
 
-// onboardWorker onboards packages.
-type onboardWorker struct {
-	river.WorkerDefaults[onboardArgs]
-	engine *Engine
-}
+// NextRetry paces the repetition of jobs that failed.
+func (w *worker) NextRetry(j *river.Job[args]) time.Time { return w.engine.nextRetry(j.Attempt) }
 
-// Work onboards a package, if this job is the one that may.
-func (w *onboardWorker) Work(ctx context.Context, job *river.Job[onboardArgs]) error {
-	return w.engine.work(ctx, job.JobRow, "vnf_package", job.Args.PackageID, func(ctx context.Context) (time.Duration, bool, error) {
-		err := w.engine.cfg.Onboarder.Onboard(ctx, job.Args.PackageID)
-		return 0, ctx.Err() != nil && err != nil, err
-	})
-}
-
-// Timeout is long: an archive can be of any size, and a dead node is noticed anyway.
-func (w *onboardWorker) Timeout(*river.Job[onboardArgs]) time.Duration { return onboardTimeout }
-
-// NextRetry paces the repetition.
-func (w *onboardWorker) NextRetry(job *river.Job[onboardArgs]) time.Time {
-	return w.engine.nextRetry(job.Attempt)
-}
-
-// work runs fn if the node is registered and the row names this job.
-func (e *Engine) work(ctx context.Context, job *rivertype.JobRow, table, id string, fn func(context.Context) (time.Duration, bool, error)) error {
-	tick, end, ok := e.begin(ctx, job.ID)
+// work runs a job if the node is registered and the row names it.
+func (e *Engine) work(ctx context.Context, row *rivertype.JobRow, kind Kind, id string) error {
+	tick, end, ok := e.begin(ctx, row.ID)
 	defer end()
 	if !ok {
 		return river.JobSnooze(e.cfg.Heartbeat)
 	}
 	var mine bool
-	err := e.cfg.Pool.QueryRow(tick, "SELECT job_id IS NOT DISTINCT FROM $2 FROM "+table+" WHERE id = $1", id, job.ID).Scan(&mine)
+	err := e.cfg.Pool.QueryRow(tick, "SELECT job_id IS NOT DISTINCT FROM $2 FROM "+kind.Table+" WHERE id = $1", id, row.ID).Scan(&mine)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows), err == nil && !mine:
-		return nil // the thing is gone, or another job has taken over
+		return nil // the row is gone, or another job has taken over
 	case err != nil && tick.Err() == nil:
-		return fmt.Errorf("look up job %d: %w", job.ID, err)
+		return fmt.Errorf("look up job %d: %w", row.ID, err)
 	case err != nil:
 		return river.JobSnooze(0)
 	}
-	after, again, err := fn(tick)
+	after, again, err := kind.Run(tick, id)
 	switch {
-	case (err != nil || again) && tick.Err() != nil: // we stop or were cut off: somebody else goes on at once
+	case (err != nil || again) && tick.Err() != nil: // we stop or were cut off: another node goes on
 		return river.JobSnooze(0)
 	case err != nil:
 		return err
@@ -220,7 +194,7 @@ func (e *Engine) nextRetry(attempt int) time.Time {
 	return e.clock.Now().Add(d + rand.N(d/4)) //nolint:gosec // jitter
 }
 
-// stuck is told of a tick that ignores its cancelled context. Its place is given to another; the tick is fenced.
+// stuck is called for a tick that ignores its cancelled context. Another tick gets its place; the tick is fenced.
 func (e *Engine) stuck(ctx context.Context, p river.JobStuckHandlerParams) river.JobStuckHandlerResult {
 	e.log.ErrorContext(ctx, "job does not end although its time is over", "job", p.ID, "kind", p.Kind, "stuck_jobs", p.TotalStuckJobs)
 	return river.JobStuckHandlerResult{AddWorkerSlot: true}
@@ -267,18 +241,23 @@ func (e *Engine) removeOwn(ctx context.Context, tx pgx.Tx, ids []int64) error {
 	return err
 }
 
-// working is a table whose rows have jobs.
-type working struct {
-	table string
-	// jobless selects the rows that must have a job and do not.
-	jobless string
-	enqueue func(q *Queue, ctx context.Context, tx pgx.Tx, id string) (int64, error)
+// jobless selects the rows of a kind that must have a job and do not have one. The condition is a subquery for each row, because
+// PostgreSQL makes a join with all jobs of NOT EXISTS, also with the many that are done.
+func jobless(k job.Kind) string {
+	return "SELECT t.id::text FROM " + k.Table + " t WHERE " + k.Due + ` AND (SELECT j.state IN ('available', 'pending', 'running', 'retryable', 'scheduled')
+		FROM river_job j WHERE j.id = t.job_id) IS NOT TRUE`
 }
 
-var workingTables = []working{
-	{"vnf_lcm_op_occ", "SELECT t.id::text FROM vnf_lcm_op_occ t WHERE t.state IN ('STARTING', 'PROCESSING', 'ROLLING_BACK')" + withoutJob, (*Queue).EnqueueAdvance},
-	{"vnf_package", "SELECT t.id::text FROM vnf_package t WHERE t.onboarding_state = 'PROCESSING'" + withoutJob, (*Queue).EnqueueOnboard},
+// OpenJobs counts the jobs of all nodes that are not done, by state.
+func OpenJobs(ctx context.Context, pool *pgxpool.Pool) (map[string]float64, error) {
+	rows, err := pool.Query(ctx, `SELECT state::text, count(*)::float8 FROM river_job
+		WHERE state IN ('available', 'retryable', 'running', 'scheduled', 'discarded') GROUP BY state`)
+	if err != nil {
+		return nil, fmt.Errorf("count jobs: %w", err)
+	}
+	out := map[string]float64{}
+	var state string
+	var n float64
+	_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error { out[state] = n; return nil })
+	return out, err
 }
-
-const withoutJob = ` AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = t.job_id
-	AND j.state IN ('available', 'pending', 'running', 'retryable', 'scheduled'))`

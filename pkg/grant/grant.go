@@ -1,4 +1,4 @@
-// Package grant decides on the grant of lifecycle operations where no NFVO is asked (SOL003 clause 9): everything is allowed.
+// Package grant grants lifecycle operations without an NFVO (SOL003 clause 9). It allows everything.
 package grant
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Local is a grantor that allows everything at once.
+// Local is a grantor that allows everything immediately.
 type Local struct {
-	// Zones are the zones of the VIM that VNFCs may go to. A VDU gets the first, unless the VNFD's placement rules say otherwise, and may go to
-	// the others when that has no room; with none the VIM chooses.
+	// Zones are the zones of the VIM that VNFCs may use. A VDU gets the first, unless the VNFD has other placement rules,
+	// and the others if that has no room. Without zones the VIM selects one.
 	Zones []string
 }
 
 var _ lcm.Grantor = Local{}
 
-// Grant implements lcm.Grantor. It never waits and never refuses. VNFCs that an anti-affinity rule of scope zone keeps apart are spread over
-// the zones, those there already taken into account; with more VNFCs than zones the zones are filled evenly.
+// Grant implements lcm.Grantor. It never waits and never rejects. VNFCs with an anti-affinity rule of scope zone are
+// spread evenly over the zones; existing VNFCs are counted.
 func (l Local) Grant(_ context.Context, w *lcm.Work) (*lcm.Grant, error) {
 	g := &lcm.Grant{ID: uuid.NewString()}
 	if len(l.Zones) == 0 || w.Flavour == nil {
@@ -74,7 +74,7 @@ func (l Local) leastUsed(used []place, vdus []string) string {
 	return slices.MinFunc(l.Zones, func(a, b string) int { return count[a] - count[b] })
 }
 
-// keptApart lists the VDUs whose VNFCs may not share a zone with each other and those of vdu; nil when there is no such rule.
+// keptApart lists the VDUs whose VNFCs may not share a zone with each other and those of vdu; nil without such a rule.
 func keptApart(f *vnfd.Flavour, vdu string) []string {
 	var out []string
 	for _, r := range f.Placement {

@@ -19,7 +19,10 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 	apart := []vnfd.PlacementRule{{Anti: true, Scope: "zone", Targets: []string{"masterNode"}}}
 	together := []vnfd.PlacementRule{{Anti: true, Scope: "zone", Targets: []string{"masterNode", "workerNode"}}}
 	instantiate := &lcm.Operation{Type: sol.LcmOperationInstantiate, Params: json.RawMessage(`{}`)}
-	scaleOut := &lcm.Operation{Type: sol.LcmOperationScale, Scope: &lcm.Scope{Counts: map[string]int{"masterNode": 5, "workerNode": 2}, Add: map[string]int{"masterNode": 2}}}
+	scaleOut := &lcm.Operation{
+		Type:  sol.LcmOperationScale,
+		Scope: &lcm.Scope{Counts: map[string]int{"masterNode": 5, "workerNode": 2}, Add: map[string]int{"masterNode": 2}},
+	}
 	there := []lcm.Resource{
 		{VNFC: "a", VDU: "masterNode", Zone: "az1"},
 		{VNFC: "a", VDU: "masterNode"},
@@ -63,7 +66,11 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := &lcm.Work{Op: tt.op, Instance: &lcm.Instance{Inventory: tt.inventory}, Flavour: &vnfd.Flavour{VDUs: vdus, Placement: tt.rules}}
+			w := &lcm.Work{
+				Op:       tt.op,
+				Instance: &lcm.Instance{Inventory: tt.inventory},
+				Flavour:  &vnfd.Flavour{VDUs: vdus, Placement: tt.rules},
+			}
 			g, err := grant.Local{Zones: tt.zones}.Grant(t.Context(), w)
 			require.NoError(t, err)
 			require.NoError(t, uuid.Validate(g.ID))

@@ -11,13 +11,13 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Machine is a machine of a cluster as its operator finds it.
+// Machine is a machine of a cluster, for its operator.
 type Machine struct {
 	VNFC, VDU string
 	Role      string // master, worker or storage
 	Name      string // of the host, and of the node in the cluster
 	IP        string // by which the nodes reach each other
-	Host      string // compute host, "" where the VIM does not tell
+	Host      string // compute host, "" where the VIM does not show it
 	Zone      string
 	// SSHAddress, SSHPort and User are how the driver logs in.
 	SSHAddress string
@@ -28,13 +28,13 @@ type Machine struct {
 // RoleStorage is the role of a machine that is not to be a node.
 const RoleStorage = roleStorage
 
-// Implements says whether a flavour leaves the making of the cluster to this driver.
+// Implements says whether this driver makes the clusters of a flavour.
 func Implements(f *vnfd.Flavour) bool { return f.LCM["instantiate_end"].Name == Name }
 
-// Machines lists the machines that the instance's inventory has, masters first. CodeConflict when inventory and parameters do not fit together,
-// as they may while an operation is under way.
+// Machines lists the machines of the instance's inventory, masters first. CodeConflict when inventory and parameters do not match, which is
+// possible while an operation runs.
 func (d *Driver) Machines(i *lcm.Instance, f *vnfd.Flavour) ([]Machine, error) {
-	p, c, err := d.known(i, f)
+	p, t, err := d.known(i, f)
 	if err != nil {
 		return nil, err
 	}
@@ -47,39 +47,39 @@ func (d *Driver) Machines(i *lcm.Instance, f *vnfd.Flavour) ([]Machine, error) {
 			})
 		}
 	}
-	add(p.master.vdu, c.masters...)
-	add(p.worker.vdu, c.workers...)
+	add(p.master.vdu, t.masters...)
+	add(p.worker.vdu, t.workers...)
 	if p.storage != nil {
-		add(p.storage.vdu, c.storage)
+		add(p.storage.vdu, t.storage)
 	}
 	return out, nil
 }
 
-// known reads the cluster from what the instance remembers.
-func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *cluster, error) {
+// known finds the machines by the parameters that the instance remembers.
+func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, error) {
 	p, bad := parse(i.Params, f, i.SSHKey)
 	err := lcm.Unprocessable(bad...)
-	var c *cluster
+	var t *topology
 	if err == nil {
-		c, err = resolve(i, p, d.o.SSHPort)
+		t, err = resolve(i, p, d.o.SSHPort)
 	}
 	if err != nil {
-		e := lcm.Errorf(lcm.CodeConflict, "the machines of VNF instance %s cannot be told now: %s", i.ID, lcm.AsError(err).Detail)
-		return p, nil, e.WithHint("look again when the operation under way has ended")
+		e := lcm.Errorf(lcm.CodeConflict, "the machines of VNF instance %s are not known now: %s", i.ID, lcm.AsError(err).Detail)
+		return p, nil, e.WithHint("ask again when the running operation has ended")
 	}
-	return p, c, nil
+	return p, t, nil
 }
 
-// Nodes asks the cluster that the instance is for its nodes, with the account that it was registered with. Where the cluster's address does not lead
-// here, it asks through a master.
+// Nodes asks the instance's cluster for its nodes, with the account that it was registered with. Where the cluster's address cannot be reached
+// from here, it asks through a master.
 func (d *Driver) Nodes(ctx context.Context, i *lcm.Instance, f *vnfd.Flavour, access kubernetes.Access) ([]kubernetes.Node, error) {
-	_, c, err := d.known(i, f)
+	_, t, err := d.known(i, f)
 	if err != nil {
 		return nil, err
 	}
-	r := route{d: d, c: c}
+	r := route{d: d, t: t}
 	defer r.close()
-	api, err := kubernetes.New(kubernetes.Through(access.Config(), c.ip, r.dial))
+	api, err := kubernetes.New(kubernetes.Through(access.Config(), t.internal, r.dial))
 	if err != nil {
 		return nil, err
 	}
@@ -87,15 +87,15 @@ func (d *Driver) Nodes(ctx context.Context, i *lcm.Instance, f *vnfd.Flavour, ac
 	return api.Nodes(ctx)
 }
 
-// directTimeout bounds the try to reach the cluster at its own address.
+// directTimeout bounds the attempt to reach the cluster at its own address.
 const directTimeout = 3 * time.Second
 
 // route makes connections to a cluster's API server.
 type route struct {
 	d *Driver
-	c *cluster
+	t *topology
 
-	mu       sync.Mutex // connections are made beside the request that asked for them, and may be there after its end
+	mu       sync.Mutex // a connection may be made after the request that asked for it has ended
 	releases []func()
 	closed   bool
 }
@@ -107,16 +107,16 @@ func (r *route) dial(ctx context.Context, network, addr string) (net.Conn, error
 	if first == nil {
 		return conn, nil
 	}
-	for _, m := range r.c.masters {
+	for _, m := range r.t.masters {
 		if ctx.Err() != nil {
 			break
 		}
 		c, release, err := r.d.o.Connect(ctx, m.target)
 		if err != nil {
-			continue // the first reason is the one that matters
+			continue // the error of the direct attempt is reported
 		}
 		r.keep(release)
-		if conn, err := c.DialContext(ctx, network, net.JoinHostPort(m.ip, "6443")); err == nil {
+		if conn, err := c.DialContext(ctx, network, net.JoinHostPort(m.ip, serverPort)); err == nil {
 			return conn, nil
 		}
 	}
@@ -134,7 +134,7 @@ func (r *route) keep(release func()) {
 	r.releases = append(r.releases, release)
 }
 
-// close lets go of the masters.
+// close releases the masters.
 func (r *route) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

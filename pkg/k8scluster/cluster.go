@@ -1,222 +1,174 @@
 package k8scluster
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
+	"errors"
+	"fmt"
 	"net"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
+	"k8s.io/client-go/rest"
+
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-const (
-	roleMaster = "master"
-	roleWorker = "worker"
+const titleReady = "wait for nodes"
 
-	serverType = "OS::Nova::Server"
-)
-
-// node is one machine of the cluster.
-type node struct {
-	vnfc   string // vnfcInfo id
-	role   string
-	name   string // in the cluster, also the host name
-	ip     string // address by which the nodes reach each other
-	host   string // compute host, "" when the VIM does not tell
-	zone   string // availability zone, likewise
-	target remote.Target
+// Cluster is the work on a cluster that exists: its nodes, its etcd and its API, through a master that answers. It does not know which
+// Installer has made the nodes.
+type Cluster struct {
+	*session
+	// serverName is the name in the API server's certificate where that is not the endpoint's external address.
+	serverName string
 }
 
-// String names the node for people.
-func (n node) String() string { return n.name + " (" + n.ip + ")" }
-
-// during says what was done to the node, or on it, when something failed.
-func (n node) during(doing string) string {
-	if !strings.HasSuffix(doing, " node") { // "prepare node" has the word
-		doing += " on node"
+// withAPI calls fn with a client of the cluster.
+func (c *Cluster) withAPI(ctx context.Context, fn func(*kubernetes.Client) error) error {
+	api, closeAPI, err := c.api(ctx)
+	if err != nil {
+		return err
 	}
-	return doing + " " + n.name + " of VNFC " + n.vnfc
+	defer closeAPI()
+	return fn(api)
 }
 
-// cluster is what the machines shall become.
-type cluster struct {
-	masters, workers []node
-	storage          node   // zero when there is none; no node of the cluster
-	ip               string // the cluster's address inside
-	external         string // the one by which it is reached from outside; may be the same
-	port             int    // of the API server at these addresses
+// api makes a client with the administrator's credentials, which are read from a master and not kept. Where the cluster's address cannot be
+// reached from here, the client goes through that master.
+func (c *Cluster) api(ctx context.Context) (*kubernetes.Client, func(), error) {
+	const doing = "read the cluster's credentials"
+	m, err := c.master()
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, release, err := c.o.Connect(ctx, m.target)
+	if err != nil {
+		return nil, nil, nodeError(m, doing, err)
+	}
+	raw, err := short(ctx, c.o, func(ctx context.Context) ([]byte, error) {
+		return conn.Output(ctx, "sudo -n cat /etc/kubernetes/admin.conf", nil, 256<<10)
+	})
+	if err != nil {
+		release()
+		return nil, nil, nodeError(m, doing, err)
+	}
+	var client *kubernetes.Client
+	cfg, err := kubernetes.AdminConfig(raw)
+	if err == nil {
+		client, err = kubernetes.New(c.route(cfg, conn, m))
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return client, func() { client.Close(); release() }, nil
 }
 
-func (c *cluster) nodes() []node { return slices.Concat(c.masters, c.workers) }
-
-// pick returns the nodes of VNFCs, in the order of the cluster's, and the others.
-func pick(nodes []node, vnfcs []string) (picked, others []node) {
-	for _, n := range nodes {
-		if slices.Contains(vnfcs, n.vnfc) {
-			picked = append(picked, n)
-		} else {
-			others = append(others, n)
-		}
-	}
-	return picked, others
-}
-
-func (c *cluster) ha() bool { return len(c.masters) > 1 }
-
-// endpoint is the URL of the API server as the VNFM and the users of the cluster reach it.
-func (c *cluster) endpoint() string { return "https://" + c.externalAddr() }
-
-func (c *cluster) externalAddr() string { return net.JoinHostPort(c.external, strconv.Itoa(c.port)) }
-
-// masterIPs lists the masters' addresses, the first master's first.
-func (c *cluster) masterIPs() string {
-	ips := make([]string, len(c.masters))
-	for i, m := range c.masters {
-		ips[i] = m.ip
-	}
-	return strings.Join(ips, ",")
-}
-
-// hosts lists "address name" of every node.
-func (c *cluster) hosts() string {
-	var lines []string
-	for _, n := range c.nodes() {
-		lines = append(lines, n.ip+" "+n.name)
-	}
-	return strings.Join(lines, ",")
-}
-
-// resolve finds the machines of the roles in the instance's inventory.
-func resolve(i *lcm.Instance, p params, sshPort int) (*cluster, error) {
-	inv := inventory(i.Inventory)
-	c := &cluster{port: 6443}
-	var err error
-	if c.masters, err = inv.nodes(roleMaster, p.master, sshPort); err != nil {
-		return nil, err
-	}
-	if c.workers, err = inv.nodes(roleWorker, p.worker, sshPort); err != nil {
-		return nil, err
-	}
-	if len(c.masters) == 0 {
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no machine of the VDU %s to be a master", p.master.vdu)
-	}
-	if p.storage != nil {
-		if c.storage, err = inv.server(p.storage, sshPort); err != nil {
-			return nil, err
-		}
-	}
-	if c.ha() {
-		c.port = 16443
-	}
-	rename(c)
-	// The cluster's address belongs to the whole VNF, or, with one master, to that master.
-	res := inv.find(p.clusterCP, "")
-	if res == nil && !c.ha() {
-		res = inv.find(p.clusterCP, c.masters[0].vnfc)
-	}
-	if res == nil {
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the stack has no resource %s (cluster_cp_name) of its own", p.clusterCP)
-	}
-	if c.ip = fixed(res); c.ip == "" {
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the resource %s (cluster_cp_name) has no IPv4 address", p.clusterCP)
-	}
-	c.external = c.ip
-	switch {
-	case p.clusterFIP != "":
-		fip := inv.find(p.clusterFIP, "")
-		if fip == nil && !c.ha() {
-			fip = inv.find(p.clusterFIP, c.masters[0].vnfc)
-		}
-		if fip == nil || floating(fip) == "" {
-			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the stack has no floating IP %s (cluster_fip_name)", p.clusterFIP)
-		}
-		c.external = floating(fip)
-	case !c.ha() && c.ip == c.masters[0].ip:
-		c.external = c.masters[0].target.Host // the way that is known to work from here
-	}
-	return c, nil
-}
-
-// inventory is the VIM's resources.
-type inventory []lcm.Resource
-
-// find returns the resource of that name of a VNFC, or, with an empty vnfc, of the whole VNF.
-func (inv inventory) find(name, vnfc string) *lcm.Resource {
-	for i := range inv {
-		if inv[i].Name == name && inv[i].VNFC == vnfc {
-			return &inv[i]
-		}
-	}
-	return nil
-}
-
-// nodes lists the machines of a role in the order of their index.
-func (inv inventory) nodes(role string, l login, sshPort int) ([]node, error) {
-	var servers []lcm.Resource
-	for _, r := range inv {
-		if r.VDU == l.vdu && r.Type == serverType && r.VNFC != "" {
-			servers = append(servers, r)
-		}
-	}
-	slices.SortFunc(servers, func(a, b lcm.Resource) int { return a.Index - b.Index })
-	var out []node
-	for _, s := range servers {
-		nic, ssh := inv.find(l.nicCP, s.VNFC), inv.find(l.sshCP, s.VNFC)
-		for what, r := range map[string]*lcm.Resource{l.nicCP + " (nic_cp_name)": nic, l.sshCP + " (ssh_cp_name)": ssh} {
-			if r == nil {
-				return nil, lcm.Errorf(lcm.CodeUnprocessable, "VNFC %s has no resource %s", s.VNFC, what)
+// route reaches the API server at the cluster's address, or, when that fails, through a master. The certificate is checked for the address
+// that kubeadm has put into it.
+func (c *Cluster) route(cfg *rest.Config, conn Connection, m node) *rest.Config {
+	cfg.Host = c.t.url()
+	inside := net.JoinHostPort(m.ip, serverPort)
+	var tunnel atomic.Bool
+	return kubernetes.Through(cfg, c.t.internal, func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if !tunnel.Load() {
+			direct, cancel := context.WithTimeout(ctx, directTimeout)
+			defer cancel()
+			out, err := c.o.Dial(direct, network, addr)
+			if err == nil || ctx.Err() != nil {
+				return out, err
 			}
+			c.w.Log.InfoContext(ctx, "the cluster's address cannot be reached from here, going through a master", "address", addr, "error", err)
+			tunnel.Store(true)
 		}
-		n := node{vnfc: s.VNFC, role: role, ip: fixed(nic), host: s.Host, zone: s.Zone}
-		addr := floating(ssh)
-		if addr == "" {
-			addr = fixed(ssh)
-		}
-		if n.ip == "" || addr == "" {
-			return nil, lcm.Errorf(lcm.CodeUnprocessable, "VNFC %s has no IPv4 address at %s or %s", s.VNFC, l.nicCP, l.sshCP)
-		}
-		n.name = role + n.ip[strings.LastIndexByte(n.ip, '.')+1:]
-		n.target = remote.Target{VNFC: s.VNFC, Host: addr, Port: sshPort, User: l.username, Password: l.password, PrivateKey: []byte(l.privateKey)}
-		out = append(out, n)
-	}
-	return out, nil
+		return conn.DialContext(ctx, network, inside)
+	})
 }
 
-// rename gives a node whose address ends like that of one before it (in another subnet) the whole address as a name. The one before keeps its own:
-// it has joined under it, perhaps long ago.
-func rename(c *cluster) {
-	for _, role := range [][]node{c.masters, c.workers} {
-		taken := map[string]bool{}
-		for i := range role {
-			if taken[role[i].name] {
-				role[i].name = role[i].role + "-" + strings.ReplaceAll(role[i].ip, ".", "-")
+// waitReadyAndLabel waits until nodes are Ready and labels them.
+func (c *Cluster) waitReadyAndLabel(ctx context.Context, api *kubernetes.Client, nodes []node) error {
+	if len(nodes) == 0 { // only machines that are not nodes are new
+		return nil
+	}
+	if err := c.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error { return c.waitReady(ctx, s, api, nodes) }); err != nil {
+		return err
+	}
+	return c.label(ctx, api, nodes)
+}
+
+// waitReady waits until nodes are Ready.
+func (c *Cluster) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes.Client, want []node) error {
+	w := waiting{first: 100 * time.Millisecond, longest: time.Second}
+	return w.until(ctx, s, func(ctx context.Context) (string, error) {
+		nodes, err := api.Nodes(ctx)
+		if err != nil {
+			return "", err
+		}
+		reasons := notReady(want, nodes)
+		switch {
+		case len(reasons) > 0:
+			return fmt.Sprintf("%d of %d nodes are Ready; %s", len(want)-len(reasons), len(want), strings.Join(reasons, "; ")), nil
+		case len(want) == 1:
+			s.Detail(want[0].name + " is Ready")
+		default:
+			s.Detail(fmt.Sprintf("%d nodes are Ready", len(want)))
+		}
+		return "", nil
+	}, func(why string) error {
+		now := c.w.Clock.Now()
+		if now.Sub(s.Started()) <= c.o.ReadyTimeout || now.Sub(c.w.Op.StateEntered) <= c.o.ReadyTimeout {
+			return nil
+		}
+		return &lcm.Error{
+			Code: lcm.CodeTimeout, Title: "Cluster not ready", Detail: fmt.Sprintf("after %s only %s", c.o.ReadyTimeout, why),
+			Hint: "see kubectl describe node and the kubelet's log on the node",
+		}
+	})
+}
+
+// notReady lists the nodes that are not in the cluster or not Ready, with the reason.
+func notReady(want []node, nodes []kubernetes.Node) []string {
+	var out []string
+	for _, w := range want {
+		i := slices.IndexFunc(nodes, func(n kubernetes.Node) bool { return n.Name == w.name })
+		switch {
+		case i < 0:
+			out = append(out, w.name+": not in the cluster yet")
+		case !nodes[i].Ready:
+			out = append(out, w.name+": "+nodes[i].Reason)
+		}
+	}
+	return out
+}
+
+// failureTimeout is how long to wait for the cluster to notice that a node has failed. It takes 50 s by default.
+const failureTimeout = 2 * time.Minute
+
+// unreachable says why a node is left out: it cannot be reached, and the cluster does not see it as Ready either. "" means that the node works,
+// or that this cannot be found out.
+func (c *Cluster) unreachable(ctx context.Context, n node) string {
+	pause, began := backoff{first: 250 * time.Millisecond, longest: 2 * time.Second}, c.w.Clock.Now()
+	for {
+		err := c.reach(ctx, n)
+		if e, ok := errors.AsType[*lcm.Error](nodeError(n, "", err)); err == nil || !ok || e.Class != lcm.Transient {
+			return ""
+		}
+		why := ""
+		asked := c.withAPI(ctx, func(api *kubernetes.Client) error {
+			all, err := api.Nodes(ctx)
+			if err == nil {
+				why = strings.Join(notReady([]node{n}, all), "")
 			}
-			taken[role[i].name] = true
+			return err
+		})
+		if asked != nil || why != "" {
+			return why
+		}
+		if c.w.Clock.Now().Sub(began) > failureTimeout || pause.wait(ctx) != nil {
+			return ""
 		}
 	}
-}
-
-func fixed(r *lcm.Resource) string    { return address(r, false) }
-func floating(r *lcm.Resource) string { return address(r, true) }
-
-// address is the resource's first IPv4 address of that kind.
-func address(r *lcm.Resource, floating bool) string {
-	for _, a := range r.Addresses {
-		if ip, err := netip.ParseAddr(a.IP); err == nil && ip.Is4() && a.Floating == floating {
-			return a.IP
-		}
-	}
-	return ""
-}
-
-// vrrpAuth is the password that the masters' keepalived share. VRRP sends it in clear, so it keeps nobody out: it only makes sure
-// that two clusters in one network never take each other's messages for their own. That needs no secret, only a value that is the
-// same for all masters whoever computes it.
-func vrrpAuth(instanceID string) string {
-	sum := sha256.Sum256([]byte("keepalived of " + instanceID))
-	return hex.EncodeToString(sum[:])[:8]
 }

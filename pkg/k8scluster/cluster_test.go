@@ -17,7 +17,7 @@ func testInventory(masters, workers []string) []lcm.Resource {
 		for n, ip := range ips {
 			vnfc := vdu + "-" + ip
 			inv = append(inv,
-				lcm.Resource{Name: vdu, Type: serverType, VNFC: vnfc, VDU: vdu, Index: n},
+				lcm.Resource{Name: vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", VNFC: vnfc, VDU: vdu, Index: n},
 				lcm.Resource{Name: vdu + "_CP1", VNFC: vnfc, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: "fd00::1"}, {IP: ip}, {IP: "172.24." + ip[len("10.10."):], Floating: true}}})
 		}
 	}
@@ -44,8 +44,8 @@ func TestResolveFindsNodesAndTheirNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"master5=10.10.0.5=172.24.0.5"}, names(c.masters))
 	require.Equal(t, []string{"worker9=10.10.0.9=172.24.0.9", "worker30=10.10.0.30=172.24.0.30"}, names(c.workers))
-	require.Equal(t, "10.10.0.5", c.ip)
-	require.Equal(t, "https://172.24.0.5:6443", c.endpoint())
+	require.Equal(t, "10.10.0.5", c.internal)
+	require.Equal(t, "https://172.24.0.5:6443", c.url())
 }
 
 // Two nodes of one name would be one node to Kubernetes, and a node that changed its name would be a stranger to its cluster.
@@ -63,7 +63,7 @@ func TestNodesWhoseAddressesEndAlikeHaveNamesThatLast(t *testing.T) {
 func TestResolveSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	inv := testInventory([]string{"10.10.0.5", "10.10.0.6"}, []string{"10.10.0.9"})
-	vip := lcm.Resource{Name: "vip_CP", Type: "OS::Neutron::Port", Addresses: []lcm.Address{{IP: "10.10.0.100"}}}
+	vip := lcm.Resource{Name: "vip_CP", Kind: lcm.KindPort, Type: "OS::Neutron::Port", Addresses: []lcm.Address{{IP: "10.10.0.100"}}}
 	tests := []struct {
 		name   string
 		change func(p *params)
@@ -91,7 +91,7 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 	p.clusterCP = "vip_CP"
 	c, err := resolve(&lcm.Instance{Inventory: slices.Concat(inv, []lcm.Resource{vip})}, p, 22)
 	require.NoError(t, err)
-	require.Equal(t, "https://10.10.0.100:16443", c.endpoint())
+	require.Equal(t, "https://10.10.0.100:16443", c.url())
 	require.Equal(t, "10.10.0.5,10.10.0.6", c.masterIPs())
 }
 

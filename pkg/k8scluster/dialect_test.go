@@ -65,8 +65,8 @@ func TestAspectsSayWhichMachinesAreMeant(t *testing.T) {
 	require.Contains(t, bad[0].Pointer, "/master_node/pod_cidr")
 }
 
-// Users who know the older driver's words find them again, with the place in the request.
-func TestMissingParametersAreToldInTheWordsOfTheirDialect(t *testing.T) {
+// Messages have the wording of the older driver, and the place in the request.
+func TestMissingParametersAreReportedInTheWordsOfTheirDialect(t *testing.T) {
 	t.Parallel()
 	const base = "/additionalParams/" + ParamKey
 	for name, tt := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -78,7 +79,7 @@ func TestComplexClusterTakesItsCriticalPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
 		began := time.Now()
-		advance(t, s, c.driver, lcm.Tuning{})
+		advance(t, s, c.driver, execution.Tuning{})
 		c.built(t, s)
 		require.Equal(t, complexRuns, c.runs())
 		require.Less(t, time.Since(began), 70*time.Second*105/100)
@@ -94,7 +95,7 @@ func TestNodesAreLabelledAtTheSameTime(t *testing.T) {
 	c.crowd = &crowd{want: 5, full: make(chan struct{})}
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
-		advance(t, s, c.driver, lcm.Tuning{})
+		advance(t, s, c.driver, execution.Tuning{})
 		c.built(t, s)
 	})
 	require.False(t, c.crowd.tired.Load())
@@ -117,7 +118,7 @@ func TestSimpleClusterIsReachedAtItsMaster(t *testing.T) {
 				}
 			}
 		}()
-		advance(t, s, c.driver, lcm.Tuning{})
+		advance(t, s, c.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 		conn := s.instance(t).VimConnections["kubernetes_vim"]
 		require.Equal(t, "https://172.24.4.11:6443", conn.InterfaceInfo["endpoint"])
@@ -135,7 +136,7 @@ func TestClusterIsFinishedWhereverANodeDies(t *testing.T) {
 	total := 0
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
-		advance(t, s, c.driver, lcm.Tuning{})
+		advance(t, s, c.driver, execution.Tuning{})
 		total = s.writes
 	})
 	require.Greater(t, total, 40)
@@ -145,7 +146,7 @@ func TestClusterIsFinishedWhereverANodeDies(t *testing.T) {
 			s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
 			s.dieAt = at
 			began := time.Now()
-			advance(t, s, c.driver, lcm.Tuning{})
+			advance(t, s, c.driver, execution.Tuning{})
 			c.built(t, s)
 			require.Equal(t, complexRuns, c.runs(), "death at write %d", at)
 			require.Less(t, time.Since(began), 75*time.Second, "death at write %d", at)
@@ -161,7 +162,7 @@ func TestClusterIsBuiltInManyTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
 		began := time.Now()
-		advance(t, s, c.driver, lcm.Tuning{TickBudget: 3 * time.Second})
+		advance(t, s, c.driver, execution.Tuning{TickBudget: 3 * time.Second})
 		c.built(t, s)
 		require.Equal(t, complexRuns, c.runs())
 		require.Less(t, time.Since(began), 75*time.Second)
@@ -240,7 +241,7 @@ func TestWorkGoesOnOverBadConnections(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
 				tt.spoil(c)
-				advance(t, s, c.driver, lcm.Tuning{})
+				advance(t, s, c.driver, execution.Tuning{})
 				c.built(t, s)
 				want := append(slices.Clone(complexRuns), tt.runs...)
 				slices.Sort(want)
@@ -317,7 +318,7 @@ func TestFailuresAreExplained(t *testing.T) {
 				s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
 				tt.spoil(c)
 				began := time.Now()
-				advance(t, s, c.driver, lcm.Tuning{})
+				advance(t, s, c.driver, execution.Tuning{})
 				require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 				require.LessOrEqual(t, time.Since(began), tt.within)
 				for _, d := range tt.detail {
@@ -338,10 +339,10 @@ func TestRetryGoesOnWhereItFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
 		c.machine("masterNode12").failing["join"] = 1
-		advance(t, s, c.driver, lcm.Tuning{})
+		advance(t, s, c.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 		s.op.State, s.op.FailedIn = sol.LcmOperationStateProcessing, sol.LcmOperationStateProcessing
-		advance(t, s, c.driver, lcm.Tuning{})
+		advance(t, s, c.driver, execution.Tuning{})
 		c.built(t, s)
 		want := append(slices.Clone(complexRuns), "master12 join")
 		slices.Sort(want)
@@ -355,7 +356,7 @@ func TestTerminateForgetsTheCluster(t *testing.T) {
 	s := newStore(t, sol.LcmOperationTerminate, []byte(`{"terminationType":"FORCEFUL"}`), i)
 	s.vims[k8scluster.VimID(instanceID)] = lcm.Vim{ID: k8scluster.VimID(instanceID)}
 	s.vims["other"] = lcm.Vim{ID: "other"}
-	advance(t, s, func() *k8scluster.Driver { return k8scluster.New(k8scluster.Options{}) }, lcm.Tuning{})
+	advance(t, s, func() *k8scluster.Driver { return k8scluster.New(k8scluster.Options{}) }, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 	require.Equal(t, map[string]lcm.Vim{"other": {ID: "other"}}, s.vims)
 }

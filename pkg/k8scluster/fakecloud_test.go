@@ -55,12 +55,12 @@ type cloud struct {
 	crowd *crowd
 }
 
-// crowd lets nobody through before all are there.
+// crowd blocks each caller until all have arrived.
 type crowd struct {
 	want  int32
 	came  atomic.Int32
 	full  chan struct{}
-	tired atomic.Bool // somebody waited in vain
+	tired atomic.Bool // a caller waited until its timeout
 }
 
 func (c *crowd) join() {
@@ -132,9 +132,9 @@ func (c *cloud) instance(masters, workers int) *lcm.Instance {
 		m := &machine{c: c, vnfc: vnfc, addr: fmt.Sprintf("172.24.4.%d", octet), jobs: map[string]*job{}, failing: map[string]int{}, cut: map[string]int{}, reboots: map[string]int{}}
 		c.machines[vnfc] = m
 		i.Inventory = append(i.Inventory,
-			lcm.Resource{Name: vdu, Type: "OS::Nova::Server", VNFC: vnfc, VDU: vdu, Index: index, Host: fmt.Sprintf("compute%d", index)},
-			lcm.Resource{Name: vdu + "_CP1", Type: "OS::Neutron::Port", VNFC: vnfc, VDU: vdu, Index: index, Addresses: []lcm.Address{{IP: fmt.Sprintf("10.10.0.%d", octet)}}},
-			lcm.Resource{Name: vdu + "_CP1_floating_ip", Type: "OS::Neutron::FloatingIP", VNFC: vnfc, VDU: vdu, Index: index, Addresses: []lcm.Address{{IP: m.addr, Floating: true}}})
+			lcm.Resource{Name: vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", VNFC: vnfc, VDU: vdu, Index: index, Host: fmt.Sprintf("compute%d", index)},
+			lcm.Resource{Name: vdu + "_CP1", Kind: lcm.KindPort, Type: "OS::Neutron::Port", VNFC: vnfc, VDU: vdu, Index: index, Addresses: []lcm.Address{{IP: fmt.Sprintf("10.10.0.%d", octet)}}},
+			lcm.Resource{Name: vdu + "_CP1_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", VNFC: vnfc, VDU: vdu, Index: index, Addresses: []lcm.Address{{IP: m.addr, Floating: true}}})
 	}
 	for n := range workers {
 		add("workerNode", n, 21+n)
@@ -144,8 +144,8 @@ func (c *cloud) instance(masters, workers int) *lcm.Instance {
 	}
 	if masters > 1 {
 		i.Inventory = append(i.Inventory,
-			lcm.Resource{Name: "vip_CP", Type: "OS::Neutron::Port", Addresses: []lcm.Address{{IP: "10.10.0.100"}, {IP: "172.24.4.100", Floating: true}}},
-			lcm.Resource{Name: "vip_CP_floating_ip", Type: "OS::Neutron::FloatingIP", Addresses: []lcm.Address{{IP: "172.24.4.100", Floating: true}}})
+			lcm.Resource{Name: "vip_CP", Kind: lcm.KindPort, Type: "OS::Neutron::Port", Addresses: []lcm.Address{{IP: "10.10.0.100"}, {IP: "172.24.4.100", Floating: true}}},
+			lcm.Resource{Name: "vip_CP_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", Addresses: []lcm.Address{{IP: "172.24.4.100", Floating: true}}})
 	}
 	return i
 }

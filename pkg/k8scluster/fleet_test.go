@@ -14,6 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
@@ -69,7 +70,7 @@ func (m *machines) complex() *lcm.Instance {
 			}
 			require.NoError(m.t, m.fleet.Boot(m.t.Context(), spec))
 			i.Inventory = append(i.Inventory,
-				lcm.Resource{Name: s.vdu, Type: "OS::Nova::Server", VNFC: id, VDU: s.vdu, Index: int(n), Host: spec.Host},
+				lcm.Resource{Name: s.vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", VNFC: id, VDU: s.vdu, Index: int(n), Host: spec.Host},
 				lcm.Resource{Name: s.vdu + "_CP1", VNFC: id, VDU: s.vdu, Index: int(n), Addresses: []lcm.Address{{IP: m.block.Addr(10, host).String()}}},
 				lcm.Resource{Name: s.vdu + "_CP1_floating_ip", VNFC: id, VDU: s.vdu, Index: int(n), Addresses: []lcm.Address{{IP: m.block.Addr(20, host).String(), Floating: true}}})
 		}
@@ -167,7 +168,7 @@ func TestSimulatedMachinesBecomeACluster(t *testing.T) {
 	m := newMachines(t)
 	s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), m.complex())
 	began := time.Now()
-	advance(t, s, m.driver, lcm.Tuning{})
+	advance(t, s, m.driver, execution.Tuning{})
 	m.built(s)
 	m.once()
 	t.Logf("built in %s with %d writes", time.Since(began), s.writes)
@@ -185,7 +186,7 @@ func TestSimulatedMachinesAreWorkedOnOnceWhereverANodeDies(t *testing.T) {
 			m := newMachines(t)
 			s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), m.complex())
 			s.dieAt = at
-			advance(t, s, m.driver, lcm.Tuning{})
+			advance(t, s, m.driver, execution.Tuning{})
 			m.built(s)
 			m.once()
 		})
@@ -205,7 +206,7 @@ func TestSimulatedMachineThatRebootsIsFinished(t *testing.T) {
 		}
 		m.fleet.Reboot("workerNode-21")
 	}()
-	advance(t, s, m.driver, lcm.Tuning{})
+	advance(t, s, m.driver, execution.Tuning{})
 	<-done
 	m.built(s)
 	require.Equal(t, 1, m.fleet.Count("workerNode-22", "kubeadm join"))

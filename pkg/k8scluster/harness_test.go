@@ -19,6 +19,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/mgmt"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -57,11 +58,9 @@ func model() *vnfd.VNFD {
 	return &vnfd.VNFD{ID: "d34ac189-5376-493f-828f-224dd5fe7393", Flavours: []vnfd.Flavour{flavour("simple", 1), flavour("complex", 3)}}
 }
 
-// store is as much of lcm.Store as a Runner needs, in memory. It can die at a chosen write, as a killed node does: nothing of
+// store is an lcm.Ledger in memory. It can die at a chosen write, as a killed node does: nothing of
 // that epoch is written any more.
 type store struct {
-	lcm.Store // the rest is not called
-
 	mu     sync.Mutex
 	op     lcm.Operation
 	inst   []byte // the instance as JSON, so that nothing is shared
@@ -278,16 +277,16 @@ func (infra) Terminate(context.Context, *lcm.Work) error           { return nil 
 func (infra) Grant(context.Context, *lcm.Work) (*lcm.Grant, error) { return &lcm.Grant{ID: "g"}, nil }
 
 // advance lets nodes work on the operation until it has ended; every death is followed by another node.
-func advance(t *testing.T, s *store, newDriver func() *k8scluster.Driver, tune lcm.Tuning) {
+func advance(t *testing.T, s *store, newDriver func() *k8scluster.Driver, tune execution.Tuning) {
 	t.Helper()
 	for n := range 1000 {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.mu.Lock()
 		s.died = cancel
 		s.mu.Unlock()
-		r := &lcm.Runner{
+		r := &execution.Runner{
 			Store: s, Packages: packages{s.files}, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler), Node: fmt.Sprintf("node-%d", n), Tuning: tune,
-			Planner: &lcm.Planner{Infras: infra{}, Mgmt: mgmt.Registry{k8scluster.Name: newDriver()}, Grantor: infra{}},
+			Planner: &execution.Planner{Infras: infra{}, Mgmt: mgmt.Registry{k8scluster.Name: newDriver()}, Grantor: infra{}},
 		}
 		after, again, err := r.Advance(ctx, opID)
 		dead := ctx.Err() != nil

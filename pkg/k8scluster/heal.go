@@ -10,59 +10,59 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// healStart takes the nodes that are to be healed out of the cluster: pods of workers that still live move away, the etcd members of masters
-// go. When no master stays, the cluster goes with them and is built anew.
+// healStart takes the nodes that a heal replaces out of the cluster: workers that still work are drained, the etcd members of masters are
+// removed. When no master stays, the cluster is lost with its masters and healEnd builds a new one.
 func (d *Driver) healStart(ctx context.Context, w *lcm.Work) error {
-	in, err := d.installer(ctx, w, w.Op.Scope.VNFCs...)
+	op, err := d.begin(ctx, w, nil, w.Op.Scope.VNFCs)
 	if err != nil {
 		return err
 	}
-	if in.rebuilds() {
+	if op.rebuilds() {
 		w.RemoveVim(VimID(w.Instance.ID))
 		return nil
 	}
-	masters, _ := pick(in.c.masters, w.Op.Scope.VNFCs)
-	workers, _ := pick(in.c.workers, w.Op.Scope.VNFCs)
-	return in.withAPI(ctx, func(api *kubernetes.Client) error {
-		if in.storageAmong(w.Op.Scope.VNFCs) {
-			if err := in.release(ctx, api); err != nil {
+	masters, _ := pick(op.t.masters, w.Op.Scope.VNFCs)
+	workers, _ := pick(op.t.workers, w.Op.Scope.VNFCs)
+	return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error {
+		if op.nfs.among(w.Op.Scope.VNFCs) {
+			if err := op.nfs.release(ctx, api); err != nil {
 				return err
 			}
 		}
 		for _, m := range masters {
-			if err := in.forgetMember(ctx, m); err != nil {
+			if err := op.cluster.removeMember(ctx, m); err != nil {
 				return err
 			}
-			if err := in.remove(ctx, api, m); err != nil {
+			if err := op.cluster.remove(ctx, api, m); err != nil {
 				return err
 			}
 		}
 		if len(workers) == 0 {
 			return nil
 		}
-		return in.leave(ctx, api, workers)
+		return op.cluster.leave(ctx, api, workers)
 	})
 }
 
 // healEnd makes nodes of the new machines.
 func (d *Driver) healEnd(ctx context.Context, w *lcm.Work) error {
-	healed := fresh(w)
-	in, err := d.installer(ctx, w, healed...)
+	healed := newVNFCs(w)
+	op, err := d.begin(ctx, w, healed, healed)
 	if err != nil {
 		return err
 	}
-	if in.rebuilds() {
+	if op.rebuilds() {
 		return d.instantiateEnd(ctx, w)
 	}
 	if len(healed) == 0 {
 		return nil
 	}
-	return in.extend(ctx, healed)
+	return op.extend(ctx, healed)
 }
 
 // rebuilds says that the operation's heal leaves no master of the cluster.
-func (in *installer) rebuilds() bool {
-	return mastersLost(cmp.Or(in.w.Op.Before, &lcm.Instance{}), in.w.Op.Scope, in.p.master.vdu)
+func (op *operation) rebuilds() bool {
+	return mastersLost(cmp.Or(op.w.Op.Before, &lcm.Instance{}), op.w.Op.Scope, op.p.master.vdu)
 }
 
 // mastersLost says that a heal of this scope leaves an instance no master.

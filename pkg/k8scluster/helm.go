@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -19,7 +18,7 @@ const (
 	titleCharts  = "restore Helm's charts"
 	phaseHelm    = "helm"
 	helmScript   = "install_helm.sh"
-	helmChartDir = "var/tacker/helm" // where charts lie on masters, below /
+	helmChartDir = "var/tacker/helm" // the charts' directory on masters, below /
 	maxCharts    = 64 << 20
 )
 
@@ -29,46 +28,36 @@ const (
 	accessPassword = "masternode_password" // accessInfo
 )
 
-// installHelm runs the package's script for Helm on a master. A master that comes to a cluster gets the repositories and charts that the others
-// have.
-func (in *installer) installHelm(ctx context.Context, n node) error {
-	if in.p.helm == "" || n.role != roleMaster {
+// installHelm runs the package's script for Helm on a master. A master that joins an existing cluster gets the repositories and charts of the
+// other masters.
+func (x addons) installHelm(ctx context.Context, n node) error {
+	if x.p.helm == "" || n.role != roleMaster {
 		return nil
 	}
-	script, err := readScript(in.w.Package, in.p.helm)
+	script, err := readScript(x.w.Package, x.p.helm)
 	if err != nil {
 		return lcm.Errorf(lcm.CodeUnprocessable, "The helm_installation_script_path in the additionalParams is invalid: %w.", err)
 	}
-	err = in.w.Step(ctx, titleHelm, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		r := &scriptRun{
-			d: in.d, s: s, n: n, doing: titleHelm, clock: in.w.Clock, round: in.w.Op.StateEntered,
-			id:      func(try int) string { return in.runID(n, phaseHelm, try) },
-			secrets: in.hidden(n),
-		}
-		r.job = func(_ context.Context, id string) (remote.Job, error) {
-			return remote.Job{
-				RunID: id, Env: in.proxies(), Files: []remote.File{{Name: helmScript, Mode: 0o700, Content: script}},
-				// From /tmp and the home directory, where older VNFMs run it.
-				Command: "umask 022; install -m 0755 ./" + helmScript + " /tmp/" + helmScript + " && cd && bash /tmp/" + helmScript + " || exit $?\n" +
-					"PATH=$PATH:/usr/local/bin; command -v helm >/dev/null || { echo 'the script ended as if all were well, but there is no helm'; exit 1; }",
-			}, nil
-		}
-		return r.follow(ctx)
+	err = x.runScript(ctx, titleHelm, phaseHelm, n, remote.Job{
+		Env: x.proxyVars(), Files: []remote.File{{Name: helmScript, Mode: 0o700, Content: script}},
+		// From /tmp and the home directory, where older VNFMs run it.
+		Command: "umask 022; install -m 0755 ./" + helmScript + " /tmp/" + helmScript + " && cd && bash /tmp/" + helmScript + " || exit $?\n" +
+			"PATH=$PATH:/usr/local/bin; command -v helm >/dev/null || { echo 'the script succeeded, but helm was not found'; exit 1; }",
 	})
-	if err != nil || !slices.Contains(in.late, n.vnfc) {
+	if err != nil || !slices.Contains(x.late, n.vnfc) {
 		return err
 	}
-	return in.restoreCharts(ctx, n)
+	return x.restoreCharts(ctx, n)
 }
 
-// restoreCharts copies Helm's repositories and charts from a living master.
-func (in *installer) restoreCharts(ctx context.Context, n node) error {
-	return in.w.Step(ctx, titleCharts, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		from, err := in.lead()
+// restoreCharts copies Helm's repositories and charts from a master that answers.
+func (x addons) restoreCharts(ctx context.Context, n node) error {
+	return x.w.Step(ctx, titleCharts, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		from, err := x.master()
 		if err != nil {
 			return err
 		}
-		out, err := in.tell(ctx, from, titleCharts, "PATH=$PATH:/usr/local/bin; helm repo list -o json 2>/dev/null || true", nil, 1<<20)
+		out, err := x.output(ctx, from, titleCharts, "PATH=$PATH:/usr/local/bin; helm repo list -o json 2>/dev/null || true", nil, 1<<20)
 		if err != nil {
 			return err
 		}
@@ -87,16 +76,16 @@ func (in *installer) restoreCharts(ctx context.Context, n node) error {
 			names = append(names, r.Name)
 		}
 		if len(repos) > 0 {
-			if _, err := in.tell(ctx, n, titleCharts, "bash -s", []byte(script.String()), 1<<20); err != nil {
+			if _, err := x.output(ctx, n, titleCharts, "bash -s", []byte(script.String()), 1<<20); err != nil {
 				return err
 			}
 		}
-		charts, err := in.tell(ctx, from, titleCharts, "if [ -d /"+helmChartDir+" ]; then sudo -n tar -C / -czf - "+helmChartDir+"; fi", nil, maxCharts)
+		charts, err := x.output(ctx, from, titleCharts, "if [ -d /"+helmChartDir+" ]; then sudo -n tar -C / -czf - "+helmChartDir+"; fi", nil, maxCharts)
 		if err != nil {
 			return err
 		}
 		if len(charts) > 0 {
-			if _, err := in.tell(ctx, n, titleCharts, "sudo -n tar -C / -xzf -", charts, 1<<20); err != nil {
+			if _, err := x.output(ctx, n, titleCharts, "sudo -n tar -C / -xzf -", charts, 1<<20); err != nil {
 				return err
 			}
 		}
@@ -105,41 +94,17 @@ func (in *installer) restoreCharts(ctx context.Context, n node) error {
 	})
 }
 
-// tell runs a command on a node with standard input.
-func (in *installer) tell(ctx context.Context, n node, doing, command string, stdin []byte, limit int) ([]byte, error) {
-	c, release, err := in.d.o.Connect(ctx, n.target)
-	if err != nil {
-		return nil, nodeError(n, doing, err)
-	}
-	defer release()
-	out, err := short(ctx, in.d, func(ctx context.Context) ([]byte, error) {
-		return c.Output(ctx, command, bytes.NewReader(stdin), limit)
-	})
-	if err != nil {
-		return nil, nodeError(n, doing, err)
-	}
-	return out, nil
-}
-
-// helmInfo adds to the cluster's connection where Helm can be used. The password goes where passwords go.
-func (in *installer) helmInfo(conn *sol.VimConnectionInfo) {
-	if in.p.helm == "" {
+// addHelm adds to the cluster's connection where Helm can be used. The password goes where passwords go.
+func (s *session) addHelm(conn *sol.VimConnectionInfo) {
+	if s.p.helm == "" {
 		return
 	}
 	var ips []any
-	for _, m := range in.c.masters {
+	for _, m := range s.t.masters {
 		ips = append(ips, m.target.Host)
 	}
-	conn.Extra[extraHelm] = map[string]any{"masternode_ip": ips, "masternode_username": in.p.master.username}
-	if in.p.master.password != "" {
-		conn.AccessInfo[accessPassword] = in.p.master.password
+	conn.Extra[extraHelm] = map[string]any{"masternode_ip": ips, "masternode_username": s.p.master.username}
+	if s.p.master.password != "" {
+		conn.AccessInfo[accessPassword] = s.p.master.password
 	}
-}
-
-// republish tells of masters that have changed, where somebody looks for them.
-func (in *installer) republish(ctx context.Context, api *kubernetes.Client, masters []node) error {
-	if in.p.helm == "" || len(masters) == 0 {
-		return nil
-	}
-	return in.announce(ctx, api)
 }

@@ -2,156 +2,74 @@ package k8scluster
 
 import (
 	"context"
-	"errors"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// The titles of the steps, as users see them.
-const (
-	titlePrepare = "prepare node"
-	titleInit    = "initialise cluster"
-	titleJoin    = "join node"
-	titleAccount = "make account"
-	titleReady   = "wait for nodes"
-	titleLabel   = "label node"
-)
-
-// instantiateEnd builds the cluster. It is straight-line code over durable steps: a step that is done returns at once, so every
-// tick runs through it from the beginning and comes to where the last one stopped.
+// instantiateEnd builds the cluster.
 func (d *Driver) instantiateEnd(ctx context.Context, w *lcm.Work) error {
-	in, err := d.installer(ctx, w)
+	op, err := d.begin(ctx, w, nil, nil)
 	if err != nil {
 		return err
 	}
-	if err := in.install(ctx); err != nil {
+	if err := op.build(ctx); err != nil {
 		return err
 	}
-	return in.finish(ctx)
+	return op.finish(ctx)
 }
 
-// install runs the script on all nodes, everything at the same time that can be.
-func (in *installer) install(ctx context.Context) error {
-	if in.foreign {
-		return in.installForeign(ctx)
-	}
+// build makes all machines the nodes of a new cluster, with as much as possible at the same time.
+func (op *operation) build(ctx context.Context) error {
 	prepared := map[string]*gate{}
-	for _, n := range in.c.nodes() {
+	for _, n := range op.t.masters[1:] {
 		prepared[n.vnfc] = newGate(n.name + " to be prepared")
 	}
-	initialised := newGate("the cluster to be initialised")
-
-	first := in.c.masters[0]
+	joinable := newGate("the cluster to be initialised")
 	lanes := []func(context.Context) error{
-		// The masters one after the other: etcd takes one new member at a time.
-		func(ctx context.Context) error {
-			err := in.prepare(ctx, first)
-			if err == nil {
-				err = in.step(ctx, titleInit, phaseInit, first)
-			}
-			initialised.open(err)
-			for _, m := range in.c.masters[1:] {
-				if err == nil {
-					err = prepared[m.vnfc].pass(ctx)
-				}
-				if err == nil {
-					err = in.step(ctx, titleJoin, phaseJoin, m)
-				}
-			}
-			return err
-		},
+		func(ctx context.Context) error { return op.buildMasters(ctx, prepared, joinable) },
 	}
-	for _, m := range in.c.masters[1:] {
+	for _, m := range op.t.masters[1:] {
 		lanes = append(lanes, func(ctx context.Context) error {
-			err := in.prepare(ctx, m)
+			err := op.bounded(ctx, func() error { return op.makeReady(ctx, m) })
 			prepared[m.vnfc].open(err)
 			return err
 		})
 	}
-	for _, n := range in.c.workers {
+	for _, n := range op.t.workers {
 		lanes = append(lanes, func(ctx context.Context) error {
-			if err := in.prepare(ctx, n); err != nil {
+			if err := op.bounded(ctx, func() error { return op.makeReady(ctx, n) }); err != nil {
 				return err
 			}
-			if err := initialised.pass(ctx); err != nil {
+			if err := joinable.pass(ctx); err != nil {
 				return err
 			}
-			return in.bounded(ctx, func() error { return in.step(ctx, titleJoin, phaseJoin, n) })
+			return op.bounded(ctx, func() error { return op.Join(ctx, n) })
 		})
 	}
-	return together(ctx, append(lanes, in.serveStorage))
+	return together(ctx, append(lanes, op.nfs.serve))
 }
 
-// errSibling ends the lanes beside one that has failed.
-var errSibling = errors.New("another node failed")
-
-// together runs lanes at the same time. When one fails the others stop following their nodes, so that the failure is dealt with
-// now and not when the last of them is done; the work on the nodes goes on and is found again by a retry.
-func together(ctx context.Context, lanes []func(context.Context) error) error {
-	inner, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	return lcm.Each(ctx, 0, lanes, func(_ context.Context, lane func(context.Context) error) error {
-		err := lane(inner)
-		if after, why, waiting := lcm.Waiting(inner, err); waiting {
-			return lcm.Wait(after, why)
+// buildMasters makes the first master a cluster, and lets the others join one after the other: etcd takes one new member at a time. It opens
+// joinable when workers may join.
+func (op *operation) buildMasters(ctx context.Context, prepared map[string]*gate, joinable *gate) error {
+	first := op.t.masters[0]
+	err := op.makeReady(ctx, first) // every other node waits for this one, so it does not wait for a slot
+	if err == nil {
+		err = op.Init(ctx, first)
+	}
+	if !op.Traits().mastersFirst {
+		joinable.open(err)
+	}
+	for _, m := range op.t.masters[1:] {
+		if err == nil {
+			err = prepared[m.vnfc].pass(ctx)
 		}
-		if err != nil {
-			stop(errSibling)
+		if err == nil {
+			err = op.Join(ctx, m)
 		}
-		return err
-	})
-}
-
-func (in *installer) prepare(ctx context.Context, n node) error {
-	if n.vnfc == in.c.masters[0].vnfc { // everybody waits for this one
-		return in.ready(ctx, n)
 	}
-	return in.bounded(ctx, func() error { return in.ready(ctx, n) })
-}
-
-// ready does all that a machine needs before it becomes a node.
-func (in *installer) ready(ctx context.Context, n node) error {
-	if err := in.step(ctx, titlePrepare, phasePrepare, n); err != nil {
-		return err
+	if op.Traits().mastersFirst {
+		joinable.open(err)
 	}
-	return in.client(ctx, n)
-}
-
-// bounded runs fn when a slot is free.
-func (in *installer) bounded(ctx context.Context, fn func() error) error {
-	select {
-	case in.slots <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-in.slots }()
-	return fn()
-}
-
-// gate lets lanes wait for something that another lane does.
-type gate struct {
-	what   string
-	opened chan struct{}
-	ok     bool
-}
-
-func newGate(what string) *gate { return &gate{what: what, opened: make(chan struct{})} }
-
-// open lets the others go on, or, with an error, tells them that there is nothing to go on with. It is called once.
-func (g *gate) open(err error) {
-	g.ok = err == nil
-	close(g.opened)
-}
-
-// pass waits for the gate. When the other lane did not get there it returns a wait: what happened is that lane's to report.
-func (g *gate) pass(ctx context.Context) error {
-	select {
-	case <-g.opened:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if !g.ok {
-		return lcm.Wait(0, "waits for "+g.what)
-	}
-	return nil
+	return err
 }

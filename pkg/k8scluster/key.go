@@ -5,17 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"fmt"
-	"io/fs"
-	"path"
-	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
 	"golang.org/x/crypto/ssh"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // A role for which the request has neither a password nor a private_key is logged in to with a key pair of the instance's own, if the package's
@@ -52,7 +47,7 @@ func (d *Driver) NewKey(r lcm.Request) (*lcm.SSHKey, error) {
 // can be none, because the machines would not have it.
 func loginKey(r lcm.Request) *lcm.SSHKey {
 	switch {
-	case !takesKey(r.Package, r.Flavour):
+	case !r.Declares(lcm.ParamPublicKey):
 		return nil
 	case r.Instance.SSHKey == nil && r.Type == sol.LcmOperationInstantiate:
 		return &lcm.SSHKey{}
@@ -63,38 +58,4 @@ func loginKey(r lcm.Request) *lcm.SSHKey {
 // keyed says whether the key is needed.
 func (p params) keyed() bool {
 	return p.master.keyed || p.worker.keyed || p.storage != nil && p.storage.keyed
-}
-
-// takesKey says whether the template of a flavour declares the parameter for the key. A template that is none is the infra driver's to report.
-func takesKey(pkg fs.FS, f *vnfd.Flavour) bool {
-	dir := path.Join("BaseHOT", f.ID)
-	if !fs.ValidPath(dir) {
-		return false
-	}
-	entries, err := fs.ReadDir(pkg, dir) // in order
-	if err != nil {
-		return false
-	}
-	at := slices.IndexFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(path.Ext(e.Name())))
-	})
-	if at < 0 {
-		return false
-	}
-	name := path.Join(dir, entries[at].Name())
-	if info, err := entries[at].Info(); err != nil || info.Size() > maxTemplate {
-		return false
-	}
-	raw, err := fs.ReadFile(pkg, name)
-	if err != nil {
-		return false
-	}
-	var top struct {
-		Parameters map[string]any `yaml:"parameters"`
-	}
-	if yaml.Unmarshal(raw, &top) != nil {
-		return false
-	}
-	_, declared := top.Parameters[lcm.ParamPublicKey]
-	return declared
 }

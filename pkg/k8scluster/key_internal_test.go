@@ -2,6 +2,7 @@ package k8scluster
 
 import (
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -27,21 +29,30 @@ func bare(t *testing.T, roles ...string) sol.KeyValuePairs {
 	return a
 }
 
+// withTemplates adds the answers of the real infra driver.
+func withTemplates(t *testing.T, r lcm.Request) lcm.Request {
+	t.Helper()
+	d := openstack.New(openstack.Config{}, slog.New(slog.DiscardHandler))
+	t.Cleanup(d.Close)
+	r.Templates = d.Templates(r)
+	return r
+}
+
 func template(parameters string) fs.FS {
 	return fstest.MapFS{
 		"BaseHOT/simple/a_top.yaml":      {Data: []byte("heat_template_version: 2013-05-23\nparameters:\n  nfv: {type: json}\n" + parameters)},
-		"BaseHOT/simple/nested/one.yaml": {Data: []byte("parameters:\n  ssh_public_key: {type: string}\n")},
+		"BaseHOT/simple/nested/one.yaml": {Data: []byte("heat_template_version: 2013-05-23\nparameters:\n  ssh_public_key: {type: string}\n")},
 	}
 }
 
-// Who leaves the password out and has a package that cannot put a key into machines is told so before there are machines that nobody can enter.
+// A request without a password is rejected, before machines are created, when the package cannot put a key into them.
 func TestOnlyAPackageThatTakesTheKeyGetsOne(t *testing.T) {
 	t.Parallel()
 	d := New(Options{})
 	request := func(pkg fs.FS, a sol.KeyValuePairs) lcm.Request {
-		return lcm.Request{
+		return withTemplates(t, lcm.Request{
 			Type: sol.LcmOperationInstantiate, Instance: &lcm.Instance{ID: "11111111-1111-4111-8111-111111111111"}, Flavour: aspectFlavour(), Package: pkg, AdditionalParams: a,
-		}
+		})
 	}
 	takes := template("  ssh_public_key: {type: string, default: ''}\n")
 	k, err := d.NewKey(request(takes, aspectParams()))
@@ -66,21 +77,21 @@ func TestOnlyAPackageThatTakesTheKeyGetsOne(t *testing.T) {
 	}
 }
 
-// A change to a package that does not take the key would make machines that nobody can enter.
+// A change to a package that does not take the key would create machines that accept no login.
 func TestTheKeyIsNotLostWithAChangeOfThePackage(t *testing.T) {
 	t.Parallel()
 	r := lcm.Request{
 		Type: sol.LcmOperationChangeVnfpkg, Instance: &lcm.Instance{SSHKey: &lcm.SSHKey{Private: "k"}}, Flavour: aspectFlavour(), Package: template(""),
 		AdditionalParams: bare(t, "master_node"),
 	}
-	require.Nil(t, loginKey(r))
+	require.Nil(t, loginKey(withTemplates(t, r)))
 	r.Package = os.DirFS("../../vnf-packages/kubernetes-cluster")
 	for _, id := range []string{"simple", "complex", "podaffinity", "storage"} {
 		r.Flavour.ID = id
-		require.Equal(t, r.Instance.SSHKey, loginKey(r), id)
+		require.Equal(t, r.Instance.SSHKey, loginKey(withTemplates(t, r)), id)
 	}
 	r.Instance.SSHKey = nil
-	require.Nil(t, loginKey(r), "only an instantiation makes one")
+	require.Nil(t, loginKey(withTemplates(t, r)), "only an instantiation makes one")
 }
 
 // Each role is logged in to as its parameters say, with what later requests bring.

@@ -9,6 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
+const titleLabel = "label node"
+
 // Labels of nodes by which workloads keep apart or stay together (topologyKey).
 const (
 	hostLabel = "CIS-node"           // the compute host
@@ -17,7 +19,7 @@ const (
 	topologyLabel = "topology.kubernetes.io/zone"
 )
 
-// labels are what is known of where the node runs. The VIM tells hosts only to administrators.
+// labels say where the node runs. The VIM shows compute hosts only to administrators.
 func (n node) labels() map[string]string {
 	out := map[string]string{}
 	if v := labelValue(n.host); v != "" {
@@ -32,7 +34,7 @@ func (n node) labels() map[string]string {
 // maxLabel is the longest value of a label that Kubernetes takes.
 const maxLabel = 63
 
-// labelValue makes a name of the VIM fit for a label: names of zones may have blanks.
+// labelValue turns a name of the VIM into a value for a label: names of zones may contain spaces.
 func labelValue(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
@@ -46,14 +48,14 @@ func labelValue(name string) string {
 	return strings.Trim(name, "-_.")
 }
 
-// label writes onto nodes where they run.
-func (in *installer) label(ctx context.Context, api *kubernetes.Client, nodes []node) error {
-	return lcm.Each(ctx, in.d.o.Parallel, nodes, func(ctx context.Context, n node) error {
+// label labels nodes with the place where they run.
+func (c *Cluster) label(ctx context.Context, api *kubernetes.Client, nodes []node) error {
+	return lcm.Each(ctx, c.o.Parallel, nodes, func(ctx context.Context, n node) error {
 		labels := n.labels()
 		if len(labels) == 0 {
 			return nil
 		}
-		return in.w.Step(ctx, titleLabel, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		return c.w.Step(ctx, titleLabel, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
 			var words []string
 			for k, v := range labels {
 				words = append(words, k+"="+v)

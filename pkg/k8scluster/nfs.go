@@ -3,13 +3,16 @@ package k8scluster
 import (
 	"context"
 	_ "embed"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// storageScript is the work on the storage server and on those who mount from it. Packages do not have it: older ones could not.
+// storageScript is the work on the storage server and on its clients. Packages do not contain it, so that older packages work, too.
 //
 //go:embed nodescripts/storage.sh
 var storageScript []byte
@@ -22,58 +25,80 @@ const (
 	phaseClient = "client"
 )
 
-// serveStorage makes file systems on the volumes that are blank, mounts and exports them.
-func (in *installer) serveStorage(ctx context.Context) error {
-	if in.p.storage == nil {
+// nfs is the work for the storage server: its volumes and exports, its clients, and the PersistentVolumes in the cluster. A cluster without a
+// storage server needs none of it.
+type nfs struct{ *session }
+
+// serve makes file systems on blank volumes, mounts and exports them.
+func (x nfs) serve(ctx context.Context) error {
+	if x.p.storage == nil {
 		return nil
 	}
-	disks, err := inventory(in.w.Instance.Inventory).disks(in.p.storage, in.c.storage)
+	disks, err := inventory(x.w.Instance.Inventory).disks(x.p.storage, x.t.storage)
 	if err != nil {
 		return err
 	}
-	return in.storageStep(ctx, titleStorage, phaseServer, in.c.storage, map[string]string{"GYBE_VOLUMES": disks, "GYBE_EXPORTS": in.p.storage.lines()})
+	return x.run(ctx, titleStorage, phaseServer, x.t.storage, map[string]string{"GYBE_VOLUMES": disks, "GYBE_EXPORTS": x.p.storage.lines()})
 }
 
 // client makes a node able to mount from the storage server.
-func (in *installer) client(ctx context.Context, n node) error {
-	if in.p.storage == nil {
+func (x nfs) client(ctx context.Context, n node) error {
+	if x.p.storage == nil {
 		return nil
 	}
-	return in.storageStep(ctx, titleClient, phaseClient, n, nil)
+	return x.run(ctx, titleClient, phaseClient, n, nil)
 }
 
-// storageStep runs the storage script on a machine as a durable step.
-func (in *installer) storageStep(ctx context.Context, title, phase string, n node, more map[string]string) error {
-	return in.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		r := &scriptRun{
-			d: in.d, s: s, n: n, doing: title, clock: in.w.Clock, round: in.w.Op.StateEntered,
-			id:      func(try int) string { return in.runID(n, phase, try) },
-			secrets: in.hidden(n),
-		}
-		r.job = func(_ context.Context, id string) (remote.Job, error) {
-			vars := env(in.proxies(), map[string]string{"GYBE_PHASE": phase})
-			return remote.Job{
-				RunID: id, Env: env(vars, more), Command: "bash ./storage.sh",
-				Files: []remote.File{{Name: "storage.sh", Mode: 0o700, Content: storageScript}},
-			}, nil
-		}
-		return r.follow(ctx)
+// run runs the storage script on a machine as a durable step.
+func (x nfs) run(ctx context.Context, title, phase string, n node, vars map[string]string) error {
+	env := x.proxyVars()
+	maps.Copy(env, vars)
+	env["GYBE_PHASE"] = phase
+	return x.runScript(ctx, title, phase, n, remote.Job{
+		Env: env, Command: "bash ./storage.sh", Files: append(library("base.sh", "packages.sh"), remote.File{Name: "storage.sh", Mode: 0o700, Content: storageScript}),
 	})
 }
 
-// hidden are the words that must not be in the log of a run on a node.
-func (in *installer) hidden(n node) []string {
-	secrets := []string{in.p.proxy.http, in.p.proxy.https}
-	if n.target.Password != n.target.User { // a password that everybody knows would only hide the user's name
-		secrets = append(secrets, n.target.Password)
-	}
-	for _, r := range in.p.registries {
-		secrets = append(secrets, r.password)
-	}
-	return secrets
+// among says whether the storage server is one of the VNFCs.
+func (x nfs) among(vnfcs []string) bool {
+	return x.p.storage != nil && slices.Contains(vnfcs, x.t.storage.vnfc)
 }
 
-// storageAmong says whether the storage server is one of the VNFCs.
-func (in *installer) storageAmong(vnfcs []string) bool {
-	return in.p.storage != nil && slices.Contains(vnfcs, in.c.storage.vnfc)
+// server finds the storage server in the inventory.
+func (inv inventory) server(s *storage, sshPort int) (node, error) {
+	nodes, err := inv.nodes(roleStorage, s.login, sshPort)
+	if err != nil {
+		return node{}, err
+	}
+	if len(nodes) != 1 {
+		return node{}, lcm.Errorf(lcm.CodeUnprocessable, "the instance has %d machines of the VDU %s; there must be one storage server", len(nodes), s.vdu)
+	}
+	return nodes[0], nil
+}
+
+// disks are the lines by which the script knows which volume to mount where.
+func (inv inventory) disks(s *storage, server node) (string, error) {
+	var lines strings.Builder
+	for _, v := range s.volumes {
+		r := inv.own(v.volume, server.vnfc)
+		if r == nil || r.ID == "" {
+			return "", lcm.Errorf(lcm.CodeUnprocessable, "the stack has no volume %s (volume_resource_id)", v.volume)
+		}
+		device := r.Device
+		if device == "" {
+			device = "-"
+		} else if !strings.HasPrefix(device, "/") {
+			device = "/dev/" + device
+		}
+		fmt.Fprintf(&lines, "%s %s %s\n", r.ID, device, v.dir)
+	}
+	return lines.String(), nil
+}
+
+// own finds a resource of a VNFC, or one of the whole VNF.
+func (inv inventory) own(name, vnfc string) *lcm.Resource {
+	if r := inv.find(name, vnfc); r != nil {
+		return r
+	}
+	return inv.find(name, "")
 }

@@ -55,7 +55,7 @@ type params struct {
 // login says which machines play a role and how to get in.
 type login struct {
 	vdu, sshCP, nicCP, username, password, privateKey string
-	// keyed says that nobody gave a password or a private_key: privateKey is the instance's own.
+	// keyed says that the request has neither a password nor a private_key: privateKey is the instance's own.
 	keyed bool
 }
 

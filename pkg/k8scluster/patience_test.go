@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -49,13 +49,13 @@ func TestRetryIsAsPatientAsTheFirstTry(t *testing.T) {
 				s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), c.instance(3, 2))
 				began := time.Now()
 				tt.spoil(c, began.Add(24*time.Hour))
-				advance(t, s, c.driver, lcm.Tuning{})
+				advance(t, s, c.driver, execution.Tuning{})
 				require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 				require.GreaterOrEqual(t, time.Since(began), tt.first)
 
 				tt.spoil(c, time.Now().Add(tt.first*3/4))
 				s.op.State, s.op.FailedIn, s.op.StateEntered = sol.LcmOperationStateProcessing, sol.LcmOperationStateProcessing, time.Now()
-				advance(t, s, c.driver, lcm.Tuning{})
+				advance(t, s, c.driver, execution.Tuning{})
 				c.built(t, s)
 			})
 		})
@@ -81,7 +81,7 @@ func TestStepsSayWhatTheyWaitForWhileTheyDo(t *testing.T) {
 			defer c.mu.Unlock()
 			c.stuck = ""
 		})
-		advance(t, s, c.driver, lcm.Tuning{})
+		advance(t, s, c.driver, execution.Tuning{})
 		c.built(t, s)
 		all := strings.Join(s.told, "\n")
 		require.Regexp(t, `prepare node workerNode-00000022\S*: waits for SSH on ubuntu@172.24.4.22:2222: connection refused\n`+

@@ -51,15 +51,15 @@ func readVolumes(pkg fs.FS, file string) ([]*corev1.PersistentVolume, error) {
 }
 
 // persistent reads all volumes that the parameters name, with the address of their NFS server set.
-func (in *installer) persistent() ([]*corev1.PersistentVolume, error) {
+func (x nfs) persistent() ([]*corev1.PersistentVolume, error) {
 	var out []*corev1.PersistentVolume
-	inv := inventory(in.w.Instance.Inventory)
-	for _, m := range in.p.manifests {
-		list, err := readVolumes(in.w.Package, m.file)
+	inv := inventory(x.w.Instance.Inventory)
+	for _, m := range x.p.manifests {
+		list, err := readVolumes(x.w.Package, m.file)
 		if err != nil {
 			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the pv_manifest_file_path in the additionalParams is invalid: %w", err)
 		}
-		r := inv.own(m.cp, in.c.storage.vnfc)
+		r := inv.own(m.cp, x.t.storage.vnfc)
 		if r == nil || fixed(r) == "" {
 			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the stack has no port %s (nfs_server_cp) with an IPv4 address", m.cp)
 		}
@@ -72,22 +72,22 @@ func (in *installer) persistent() ([]*corev1.PersistentVolume, error) {
 }
 
 // register makes the volumes known to the cluster and waits until each is Available, or in use already.
-func (in *installer) register(ctx context.Context, api *kubernetes.Client) error {
-	if len(in.p.manifests) == 0 {
+func (x nfs) register(ctx context.Context, api *kubernetes.Client) error {
+	if len(x.p.manifests) == 0 {
 		return nil
 	}
-	volumes, err := in.persistent()
+	volumes, err := x.persistent()
 	if err != nil {
 		return err
 	}
-	return in.w.Step(ctx, titleRegister, "", func(ctx context.Context, s *lcm.Step) error {
+	return x.w.Step(ctx, titleRegister, "", func(ctx context.Context, s *lcm.Step) error {
 		var names []string
 		for _, v := range volumes {
 			names = append(names, v.Name)
 			s.Logf(ctx, fmt.Sprintf("%s: %s:%s", v.Name, v.Spec.NFS.Server, v.Spec.NFS.Path))
 		}
 		s.Detail(strings.Join(names, ", "))
-		return in.untilVolumes(ctx, s, func() (string, error) {
+		return x.untilVolumes(ctx, s, func(ctx context.Context) (string, error) {
 			var waits []string
 			for _, v := range volumes {
 				now, err := api.ApplyVolume(ctx, v)
@@ -99,15 +99,15 @@ func (in *installer) register(ctx context.Context, api *kubernetes.Client) error
 				}
 			}
 			return strings.Join(waits, "; "), nil
-		}, "PersistentVolume not available", "kubectl describe pv tells more")
+		}, "PersistentVolume not available", "see kubectl describe pv")
 	})
 }
 
-// release takes the volumes out of the cluster, because their server is about to go. It refuses when one of them is in use.
-func (in *installer) release(ctx context.Context, api *kubernetes.Client) error {
+// release deletes the volumes from the cluster, because their server is about to be replaced. It refuses when one of them is in use.
+func (x nfs) release(ctx context.Context, api *kubernetes.Client) error {
 	var names []string
-	for _, m := range in.p.manifests {
-		list, err := readVolumes(in.w.Package, m.file)
+	for _, m := range x.p.manifests {
+		list, err := readVolumes(x.w.Package, m.file)
 		if err != nil {
 			return lcm.Errorf(lcm.CodeUnprocessable, "the pv_manifest_file_path in the additionalParams is invalid: %w", err)
 		}
@@ -118,7 +118,7 @@ func (in *installer) release(ctx context.Context, api *kubernetes.Client) error 
 	if len(names) == 0 {
 		return nil
 	}
-	return in.w.Step(ctx, titleRelease, "", func(ctx context.Context, s *lcm.Step) error {
+	return x.w.Step(ctx, titleRelease, "", func(ctx context.Context, s *lcm.Step) error {
 		used, err := inUse(ctx, api, names)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (in *installer) release(ctx context.Context, api *kubernetes.Client) error 
 				return err
 			}
 		}
-		return in.untilVolumes(ctx, s, func() (string, error) {
+		return x.untilVolumes(ctx, s, func(ctx context.Context) (string, error) {
 			for _, name := range names {
 				switch _, err := api.Volume(ctx, name); {
 				case err == nil:
@@ -146,7 +146,7 @@ func (in *installer) release(ctx context.Context, api *kubernetes.Client) error 
 				}
 			}
 			return "", nil
-		}, "PersistentVolume not deleted", "kubectl describe pv tells which finalizers it waits for")
+		}, "PersistentVolume not deleted", "kubectl describe pv shows the finalizers that it waits for")
 	})
 }
 
@@ -168,26 +168,13 @@ func inUse(ctx context.Context, api *kubernetes.Client, names []string) ([]strin
 	return slices.Compact(out), nil
 }
 
-// untilVolumes looks again and again until there is nothing to wait for.
-func (in *installer) untilVolumes(ctx context.Context, s *lcm.Step, look func() (string, error), title, hint string) error {
-	pause := backoff{first: 100 * time.Millisecond, longest: 2 * time.Second}
-	began, said := in.w.Clock.Now(), ""
-	for {
-		why, err := look()
-		if err != nil || why == "" {
-			return err
+// untilVolumes waits for the cluster, for at most volumeTimeout.
+func (x nfs) untilVolumes(ctx context.Context, s *lcm.Step, look func(context.Context) (string, error), title, hint string) error {
+	w, began := waiting{first: 100 * time.Millisecond, longest: 2 * time.Second, prefix: "waits: "}, x.w.Clock.Now()
+	return w.until(ctx, s, look, func(why string) error {
+		if x.w.Clock.Now().Sub(began) <= volumeTimeout {
+			return nil
 		}
-		if in.w.Clock.Now().Sub(began) > volumeTimeout {
-			return &lcm.Error{Code: lcm.CodeTimeout, Title: title, Detail: fmt.Sprintf("after %s %s", volumeTimeout, why), Hint: hint}
-		}
-		if why != said {
-			said = why
-			if err := s.Waits(ctx, "waits: "+why); err != nil {
-				return err
-			}
-		}
-		if err := pause.wait(ctx); err != nil {
-			return lcm.Wait(0, why)
-		}
-	}
+		return &lcm.Error{Code: lcm.CodeTimeout, Title: title, Detail: fmt.Sprintf("after %s %s", volumeTimeout, why), Hint: hint}
+	})
 }

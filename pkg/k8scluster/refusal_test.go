@@ -34,10 +34,10 @@ func TestOperationsThatWouldBreakTheClusterAreRefused(t *testing.T) {
 			}
 		}
 		s.Counts = map[string]int{"masterNode": masters, "workerNode": 2}
-		return k8scluster.New(k8scluster.Options{}).Validate(t.Context(), lcm.Request{
+		return k8scluster.New(k8scluster.Options{}).Validate(t.Context(), withTemplates(t, lcm.Request{
 			Type: typ, Instance: &lcm.Instance{Instantiated: info}, VNFD: model(), Flavour: &f, Package: packageFS,
 			Params: json.RawMessage(body), AdditionalParams: req.AdditionalParams, Scope: &s,
-		})
+		}))
 	}
 	const all = `{"vnfcInstanceId":["x"]}` // the scope has the VNFCs that it stands for
 	vnfcs := func(ids ...string) lcm.Scope { return lcm.Scope{VNFCs: ids} }
@@ -62,7 +62,7 @@ func TestOperationsThatWouldBreakTheClusterAreRefused(t *testing.T) {
 		"heal of a worker":            {"simple", sol.LcmOperationHeal, vnfcs("workerNode-1"), all, "", ""},
 		"heal of the storage server":  {"storage", sol.LcmOperationHeal, vnfcs("storage_server-0"), all, "", ""},
 		"heal of the whole VNF":       {"simple", sol.LcmOperationHeal, vnfcs("masterNode-0", "workerNode-0", "workerNode-1"), `{}`, "", ""},
-		"heal with everything anew":   {"simple", sol.LcmOperationHeal, lcm.Scope{Whole: true}, `{"additionalParams":{"all":true}}`, "", ""},
+		"heal of the whole stack":     {"simple", sol.LcmOperationHeal, lcm.Scope{Whole: true}, `{"additionalParams":{"all":true}}`, "", ""},
 		"workers to a smaller level":  {"simple", sol.LcmOperationScaleToLevel, lcm.Scope{Remove: []string{"workerNode-1"}}, `{}`, "", ""},
 		"another flavour":             {"complex", sol.LcmOperationChangeFlavour, lcm.Scope{Remove: []string{"masterNode-1", "masterNode-2"}}, `{}`, "/newFlavourId", "a cluster keeps its flavour"},
 		"nothing at all of a scaling": {"simple", sol.LcmOperationScale, lcm.Scope{}, `{}`, "", ""},

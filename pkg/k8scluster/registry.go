@@ -18,7 +18,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// registryScript lets a node pull images from private registries. Packages do not have it: older ones could not.
+// registryScript lets a node pull images from private registries. Packages do not contain it, so that older packages work, too.
 //
 //go:embed nodescripts/registry.sh
 var registryScript []byte
@@ -75,7 +75,7 @@ func (g group) registries() []registry {
 			e.missing("username")
 		}
 		if strings.ContainsFunc(r.username+r.password, func(c rune) bool { return c < ' ' }) || strings.Contains(r.username, ":") {
-			e.fail("username", "username or password of a registry have characters that no registry takes.")
+			e.fail("username", "username or password of a registry have characters that are not allowed there.")
 		}
 		if r.hosts != "" && !isHostsLine(r.hosts) {
 			e.invalid("hosts_string", fmt.Sprintf("%q is not a line for /etc/hosts, such as 192.0.2.10 registry.example.com.", r.hosts))
@@ -140,65 +140,47 @@ func certificates(raw []byte) error {
 	return nil
 }
 
-// equip gives nodes that are in the cluster what else was asked for: registries on all, Helm on masters.
-func (in *installer) equip(ctx context.Context, nodes []node) error {
-	return lcm.Each(ctx, in.d.o.Parallel, nodes, func(ctx context.Context, n node) error {
-		if err := in.connectRegistries(ctx, n); err != nil {
+// addons is what nodes get beside Kubernetes: private registries on all nodes, Helm on masters.
+type addons struct{ *session }
+
+// install gives nodes that are in the cluster their add-ons.
+func (x addons) install(ctx context.Context, nodes []node) error {
+	return lcm.Each(ctx, x.o.Parallel, nodes, func(ctx context.Context, n node) error {
+		if err := x.connectRegistries(ctx, n); err != nil {
 			return err
 		}
-		return in.installHelm(ctx, n)
+		return x.installHelm(ctx, n)
 	})
 }
 
-// connectRegistries lets a node pull from the private registries, and makes sure that they take its login.
-func (in *installer) connectRegistries(ctx context.Context, n node) error {
-	if len(in.p.registries) == 0 {
+// connectRegistries lets a node pull from the private registries, and makes sure that they accept its login.
+func (x addons) connectRegistries(ctx context.Context, n node) error {
+	if len(x.p.registries) == 0 {
 		return nil
 	}
-	files, err := in.registryFiles()
+	files, err := x.registryFiles()
 	if err != nil {
 		return err
 	}
-	return in.w.Step(ctx, titleRegistry, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		r := &scriptRun{
-			d: in.d, s: s, n: n, doing: titleRegistry, clock: in.w.Clock, round: in.w.Op.StateEntered,
-			id:      func(try int) string { return in.runID(n, phaseRegistry, try) },
-			secrets: in.hidden(n),
-		}
-		r.job = func(_ context.Context, id string) (remote.Job, error) {
-			return remote.Job{RunID: id, Env: in.proxies(), Command: "bash ./registry.sh", Files: files}, nil
-		}
-		return r.follow(ctx)
-	})
-}
-
-// proxies are the variables by which programs on nodes find the proxy.
-func (in *installer) proxies() map[string]string {
-	vars := map[string]string{}
-	for name, value := range map[string]string{"http_proxy": in.p.proxy.http, "https_proxy": in.p.proxy.https, "no_proxy": in.noProxy()} {
-		if value != "" {
-			vars[name] = value
-		}
-	}
-	return vars
+	return x.runScript(ctx, titleRegistry, phaseRegistry, n, remote.Job{Env: x.proxyVars(), Command: "bash ./registry.sh", Files: files})
 }
 
 // registryFiles are the files that the script needs. Logins are in files that are removed when it has ended.
-func (in *installer) registryFiles() ([]remote.File, error) {
-	files := []remote.File{{Name: "registry.sh", Mode: 0o700, Content: registryScript}}
+func (x addons) registryFiles() ([]remote.File, error) {
+	files := append(library("base.sh"), remote.File{Name: "registry.sh", Mode: 0o700, Content: registryScript})
 	var servers, hosts, logins strings.Builder
 	type auth struct {
 		Auth string `json:"auth"`
 	}
 	auths := map[string]auth{}
 	b64 := base64.StdEncoding.EncodeToString
-	for i, r := range in.p.registries {
+	for i, r := range x.p.registries {
 		scheme, ca := "http", "-"
 		if r.tls {
 			scheme = "https"
 		}
 		if r.tls && r.certificate != "" {
-			raw, err := readScript(in.w.Package, r.certificate)
+			raw, err := readScript(x.w.Package, r.certificate)
 			if err != nil {
 				return nil, lcm.Errorf(lcm.CodeUnprocessable, "The certificate_path(path:%s) in the additionalParams is invalid: %w.", r.certificate, err)
 			}
@@ -230,7 +212,7 @@ func (in *installer) registryFiles() ([]remote.File, error) {
 	), nil
 }
 
-// plainRegistries lists the registries without TLS as installation scripts for Docker want them in HTTP_PRIVATE_REGISTRIES.
+// plainRegistries lists the registries without TLS in the form of HTTP_PRIVATE_REGISTRIES, which installation scripts for Docker read.
 func (p params) plainRegistries() string {
 	var out []string
 	for _, r := range p.registries {

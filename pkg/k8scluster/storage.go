@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
@@ -39,7 +38,7 @@ var (
 	networkText = regexp.MustCompile(`^[A-Za-z0-9*][A-Za-z0-9.*:/_-]*$`)
 )
 
-// systemDirs are no places to mount a volume at: it would hide the system.
+// systemDirs are not allowed as mount points: a volume there would hide the system.
 var systemDirs = []string{"bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var", "home"}
 
 // list returns the objects of a member that is a list; an empty list is missing.
@@ -118,45 +117,6 @@ func (g group) manifests() []volumeManifest {
 }
 
 const roleStorage = "storage"
-
-// server finds the storage server in the inventory.
-func (inv inventory) server(s *storage, sshPort int) (node, error) {
-	nodes, err := inv.nodes(roleStorage, s.login, sshPort)
-	if err != nil {
-		return node{}, err
-	}
-	if len(nodes) != 1 {
-		return node{}, lcm.Errorf(lcm.CodeUnprocessable, "the instance has %d machines of the VDU %s, the storage server is one", len(nodes), s.vdu)
-	}
-	return nodes[0], nil
-}
-
-// disks are the lines that tell the storage server which volumes it has to mount where.
-func (inv inventory) disks(s *storage, server node) (string, error) {
-	var lines strings.Builder
-	for _, v := range s.volumes {
-		r := inv.own(v.volume, server.vnfc)
-		if r == nil || r.ID == "" {
-			return "", lcm.Errorf(lcm.CodeUnprocessable, "the stack has no volume %s (volume_resource_id)", v.volume)
-		}
-		device := r.Device
-		if device == "" {
-			device = "-"
-		} else if !strings.HasPrefix(device, "/") {
-			device = "/dev/" + device
-		}
-		fmt.Fprintf(&lines, "%s %s %s\n", r.ID, device, v.dir)
-	}
-	return lines.String(), nil
-}
-
-// own finds a resource of a VNFC, or one of the whole VNF.
-func (inv inventory) own(name, vnfc string) *lcm.Resource {
-	if r := inv.find(name, vnfc); r != nil {
-		return r
-	}
-	return inv.find(name, "")
-}
 
 // lines are the exports for the script.
 func (s *storage) lines() string {

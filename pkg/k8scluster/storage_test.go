@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever misspells the storage server learns where, before anything is created.
+// Invalid parameters of the storage server are reported with their place, before anything is created.
 func TestBadStorageParametersAreRefusedWithPointers(t *testing.T) {
 	t.Parallel()
 	entry := func(kv ...any) map[string]any {

@@ -16,6 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
@@ -32,7 +33,7 @@ func newGrown(t *testing.T) *grown {
 	t.Helper()
 	m := newMachinesAt(t, 8)
 	s := newStore(t, sol.LcmOperationInstantiate, paramFile(t, "complex"), m.complex())
-	advance(t, s, m.driver, lcm.Tuning{})
+	advance(t, s, m.driver, execution.Tuning{})
 	m.built(s)
 	g := &grown{machines: m, instance: s.instance(t), cluster: m.fleet.Clusters()[0]}
 	var req sol.InstantiateVnfRequest
@@ -141,7 +142,7 @@ func TestUpgradeIsDoneOnceWhereverANodeDies(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
 	s := g.change("1.35", nil)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v\n%s", s.op.Error, s.allLogs())
 	g.all("v1.35.4")
 	require.Equal(t, each(1), g.upgrades())
@@ -158,7 +159,7 @@ func TestUpgradeIsDoneOnceWhereverANodeDies(t *testing.T) {
 			g := newGrown(t)
 			s := g.change("1.35", nil)
 			s.dieAt = at
-			advance(t, s, g.driver, lcm.Tuning{})
+			advance(t, s, g.driver, execution.Tuning{})
 			require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v\n%s", s.op.Error, s.allLogs())
 			g.all("v1.35.4")
 			require.Equal(t, each(1), g.upgrades())
@@ -175,7 +176,7 @@ func TestMasterThatFailsToUpgradeIsTheOneThatIsRetried(t *testing.T) {
 	g := newGrown(t)
 	g.fleet.Fail("masterNode-12", simmachine.Failure{Command: "kubeadm upgrade node", Stderr: "error execution phase control-plane: no space left on device", Times: 2})
 	s := g.change("1.35", nil)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "upgrade node master12 of VNFC masterNode-12")
 	require.Contains(t, s.op.Error.Detail, "no space left on device")
@@ -184,7 +185,7 @@ func TestMasterThatFailsToUpgradeIsTheOneThatIsRetried(t *testing.T) {
 	require.True(t, nodes["master12"].Closed, "it may be half upgraded")
 	require.Equal(t, "v1.34.3", nodes["master13"].Version)
 	retry(s, false)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 	g.all("v1.35.4")
 	require.Equal(t, each(1), g.upgrades())
@@ -196,18 +197,18 @@ func TestUpgradedNodesAreNotTakenBack(t *testing.T) {
 	g := newGrown(t)
 	g.fleet.Fail("workerNode-22", simmachine.Failure{Command: "kubeadm upgrade node", Stderr: "error: no", Times: 2})
 	s := g.change("1.35", nil)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	for range 2 {
 		retry(s, true)
-		advance(t, s, g.driver, lcm.Tuning{})
+		advance(t, s, g.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 		require.Contains(t, s.op.Error.Detail, "master11 has v1.35.4 and had v1.34.3")
 		require.NotContains(t, s.op.Error.Detail, "worker22")
 		require.Contains(t, s.op.Error.Hint, "retry the operation")
 	}
 	retry(s, false)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 	g.all("v1.35.4")
 	require.Equal(t, each(1), g.upgrades())
@@ -231,11 +232,11 @@ func TestRollbackBeforeTheUpgradeOpensTheNodes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	g.fleet.Fail("masterNode-11", simmachine.Failure{Command: "kubeadm upgrade", Stderr: "error: no"})
 	s := g.change("1.35", nil)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.True(t, g.nodes()["master11"].Closed)
 	retry(s, true)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
 	for name, n := range g.nodes() {
 		require.Equal(t, "v1.34.3", n.Version, name)
@@ -250,7 +251,7 @@ func TestUpgradeKeepsANodeClosed(t *testing.T) {
 	status, _ := g.cluster.Do(t.Context(), kubeapi.Admin, http.MethodPatch, "/api/v1/nodes/worker22", "application/merge-patch+json", []byte(`{"spec":{"unschedulable":true}}`))
 	require.Equal(t, http.StatusOK, status)
 	s := g.change("1.35.1", map[string]any{"upgrade_batch": 2})
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 	for name, n := range g.nodes() {
 		require.Equal(t, "v1.35.1", n.Version, name)
@@ -258,37 +259,37 @@ func TestUpgradeKeepsANodeClosed(t *testing.T) {
 	}
 }
 
-// A disruption budget that lets no pod go stops the upgrade in time, says which pods are in the way, and does not stop it any more once it is relaxed.
+// A disruption budget that allows no eviction stops the upgrade after the timeout, and the error names the pods. A relaxed budget lets it continue.
 func TestUpgradeRespectsDisruptionBudgets(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
 	g.apply(guarded)
 	g.apply(budget(2))
-	s := g.change("1.35", map[string]any{"drain_timeout": 1})
-	advance(t, s, g.driver, lcm.Tuning{})
+	s := g.change("1.35", map[string]any{"drain_timeout": 5}) // enough for the pods that may go, on a busy machine
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "node worker2")
-	require.Contains(t, s.op.Error.Detail, "still has pods after 1s")
+	require.Contains(t, s.op.Error.Detail, "still has pods after 5s")
 	require.Contains(t, s.op.Error.Detail, "default/web-")
 	require.Equal(t, 0, g.upgrades()["workerNode-21"]+g.upgrades()["workerNode-22"])
 	g.apply(budget(1))
 	s.mu.Lock()
-	s.op.Params = []byte(strings.Replace(string(s.op.Params), `"drain_timeout":1`, `"drain_timeout":60`, 1))
+	s.op.Params = []byte(strings.Replace(string(s.op.Params), `"drain_timeout":5`, `"drain_timeout":60`, 1))
 	s.mu.Unlock()
 	retry(s, false)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 	g.all("v1.35.4")
 	require.Equal(t, each(1), g.upgrades())
 }
 
-// A pod that nobody would start again is not evicted.
-func TestUpgradeEvictsNoPodThatNobodyStartsAgain(t *testing.T) {
+// A pod without a controller is not evicted, because it would not be started again.
+func TestUpgradeEvictsNoPodWithoutAController(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
 	g.apply(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"alone"},"spec":{"nodeName":"worker21","containers":[{"name":"web","image":"web:1"}]}}`)
 	s := g.change("1.35", nil)
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "default/alone")
 	require.False(t, g.nodes()["worker21"].Closed)
@@ -296,24 +297,24 @@ func TestUpgradeEvictsNoPodThatNobodyStartsAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-// Versions that cannot be reached, and a cluster that is not well, are told before any machine is touched.
+// Versions that cannot be reached, and a cluster that is not healthy, are reported before any machine is changed.
 func TestUpgradeLooksAtTheClusterFirst(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
 	for version, why := range map[string]string{"1.36": "1.36 is 2 minor versions newer", "1.34.2": "1.34.2 is older", "1.33": "1.33 is older"} {
 		s := g.change(version, nil)
-		advance(t, s, g.driver, lcm.Tuning{})
+		advance(t, s, g.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 		require.Equal(t, "change_current_package_start", s.op.Error.Phase)
 		require.Contains(t, s.op.Error.Detail, why)
 		retry(s, true)
-		advance(t, s, g.driver, lcm.Tuning{})
+		advance(t, s, g.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
 	}
 	require.Equal(t, each(0), g.upgrades())
 	for _, version := range []string{"1.34", "1.34.3"} { // nothing to do
 		s := g.change(version, nil)
-		advance(t, s, g.driver, lcm.Tuning{})
+		advance(t, s, g.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 	}
 	require.Equal(t, each(0), g.upgrades())
@@ -322,7 +323,7 @@ func TestUpgradeLooksAtTheClusterFirst(t *testing.T) {
 	require.Eventually(t, func() bool { return !g.cluster.NodeReady("worker22") }, 20*time.Second, 50*time.Millisecond)
 	s := g.change("1.35", nil)
 	impatient := func() *k8scluster.Driver { return g.driverWith(k8scluster.Options{CommandTimeout: time.Second}) }
-	advance(t, s, impatient, lcm.Tuning{})
+	advance(t, s, impatient, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "worker22")
 	require.Contains(t, s.op.Error.Hint, "heal the nodes that are not Ready")
@@ -335,7 +336,7 @@ func TestPatchUpgradeAndOneVersionForAll(t *testing.T) {
 	g := newGrown(t)
 	for _, version := range []string{"1.35.1", "1.35.2"} {
 		s := g.change(version, nil)
-		advance(t, s, g.driver, lcm.Tuning{})
+		advance(t, s, g.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v\n%s", s.op.Error, s.allLogs())
 		g.all("v" + version)
 	}
@@ -363,7 +364,7 @@ func TestUpgradeWaitsForTheAPI(t *testing.T) {
 			g.fleet.APIAway(m, false)
 		}
 	}()
-	advance(t, s, g.driver, lcm.Tuning{})
+	advance(t, s, g.driver, execution.Tuning{})
 	cancel()
 	<-done
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v\n%s", s.op.Error, s.allLogs())

@@ -1,7 +1,6 @@
 package k8scluster
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -49,7 +48,7 @@ func (c *checker) upgrade(p params, version bool) {
 	}
 }
 
-// sameMachines refuses a package with which the machines of a VDU would come, go or be made anew.
+// sameMachines refuses a package with which the machines of a VDU would be added, removed or replaced.
 func (c *checker) sameMachines(vdu string) {
 	refuse := func(pointer, format string, args ...any) {
 		c.bad = append(c.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
@@ -72,16 +71,16 @@ func (c *checker) sameMachines(vdu string) {
 	}
 	if is, had := c.Flavour.VDU(vdu), c.Former.Flavour.VDU(vdu); touched && is != nil && had != nil {
 		if !sameImage(is.Image, had.Image) {
-			refuse("/vnfdId", "the image of %s is another in this package: its machines would be made anew. %s", vdu, keep)
+			refuse("/vnfdId", "the image of %s is another in this package: its machines would be replaced. %s", vdu, keep)
 		}
 		for _, name := range is.Storages {
 			if i, h := storageOf(c.Flavour, name), storageOf(c.Former.Flavour, name); i != nil && (h == nil || !sameImage(i.Image, h.Image)) {
-				refuse("/vnfdId", "the storage %s of %s is another in this package: its machines would be made anew. %s", name, vdu, keep)
+				refuse("/vnfdId", "the storage %s of %s is another in this package: its machines would be replaced. %s", name, vdu, keep)
 			}
 		}
 	}
-	if by := remadeBy(vdu, c.Flavour.ID, c.Package, c.Former.Package); len(by) > 0 {
-		refuse("/vnfdId", "the templates of this package give %s another %s: its machines would be made anew. %s", vdu, strings.Join(by, ", "), keep)
+	if by := c.Replaces(vdu); len(by) > 0 {
+		refuse("/vnfdId", "the templates of this package give %s another %s: its machines would be replaced. %s", vdu, strings.Join(by, ", "), keep)
 	}
 	var req struct {
 		Additional struct {
@@ -90,9 +89,9 @@ func (c *checker) sameMachines(vdu string) {
 			} `json:"nfv"`
 		} `json:"additionalParams"`
 	}
-	_ = json.Unmarshal(c.Params, &req) // whoever assembles the templates reports it
+	_ = json.Unmarshal(c.Params, &req) // the infra driver reports it
 	if _, ok := req.Additional.NFV.VDU[vdu]["vcImageId"]; ok {
-		refuse("/additionalParams/nfv/VDU/"+lcm.Escape(vdu)+"/vcImageId", "another image makes the machines of %s anew. %s", vdu, keep)
+		refuse("/additionalParams/nfv/VDU/"+lcm.Escape(vdu)+"/vcImageId", "another image replaces the machines of %s. %s", vdu, keep)
 	}
 }
 
@@ -121,25 +120,25 @@ func storageOf(f *vnfd.Flavour, name string) *vnfd.Storage {
 	return nil
 }
 
-// reachable refuses a version that cannot be reached from the one that the VNF was given. What its nodes really have is looked at when the
+// reachable refuses a version that cannot be reached from the version that the VNF should have. The versions of its nodes are checked when the
 // operation begins.
 func (c *checker) reachable(p params) {
-	script, err := readScript(c.Package, p.script)
+	script, err := loadScript(c.Package, p.script)
 	if err != nil {
 		return // reported already
 	}
 	to, ok := targetVersion(p.kubernetesVersion, script)
 	if !ok {
-		c.fail("kubernetes_version", "kubernetes_version is not defined in additionalParams, and the script %s names none either.", p.script)
+		c.fail("kubernetes_version", "kubernetes_version is not defined in additionalParams, and the script %s names no version either.", p.script)
 		return
 	}
-	if !bytes.Contains(script, []byte(phaseUpgrade)) || !phased(script) {
-		c.fail("script_path", "the script %s does not know the phase %s.", p.script, phaseUpgrade)
+	if !script.has(phaseUpgrade) {
+		c.fail("script_path", "the script %s does not have the phase %s.", p.script, phaseUpgrade)
 	}
-	former, _ := parse(c.Instance.Params, c.Former.Flavour, c.Instance.SSHKey)
-	script, _ = readScript(c.Former.Package, former.script)
-	from, ok := targetVersion(former.kubernetesVersion, script)
-	if why := unreachable(from, to); ok && why != "" {
+	previous, _ := parse(c.Instance.Params, c.Former.Flavour, c.Instance.SSHKey)
+	script, _ = loadScript(c.Former.Package, previous.script)
+	from, ok := targetVersion(previous.kubernetesVersion, script)
+	if why := notReachable(from, to); ok && why != "" {
 		if p.kubernetesVersion != "" {
 			c.fail("kubernetes_version", "the VNF has Kubernetes %s: %s.", from, why)
 			return

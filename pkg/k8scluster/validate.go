@@ -4,11 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"path"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -31,11 +27,11 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	}
 	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
 	if r.Type == sol.LcmOperationChangeVnfpkg && r.Flavour.LCM["change_current_package_end"].Name != Name {
-		c := checker{Request: r} // nobody upgrades the cluster, and it keeps its machines all the same
+		c := checker{Request: r} // the cluster is not upgraded, but must keep its machines
 		c.upgrade(p, false)
 		return lcm.Unprocessable(c.bad...)
 	}
-	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: append(bad, misspelt(r.Params)...)}
+	c := checker{Request: r, base: "/additionalParams/" + ParamKey, bad: append(bad, misspelled(r.Params)...)}
 	if err := c.check(p); err != nil {
 		return err
 	}
@@ -57,7 +53,7 @@ func (c *checker) fail(member, format string, args ...any) {
 
 func (c *checker) check(p params) error {
 	if p.script != "" {
-		if _, err := readScript(c.Package, p.script); err != nil {
+		if _, err := loadScript(c.Package, p.script); err != nil {
 			c.fail("script_path", "The script_path in the additionalParams is invalid: %v.", err)
 		}
 	}
@@ -65,7 +61,13 @@ func (c *checker) check(p params) error {
 	if err != nil {
 		return err
 	}
-	names := hotNames(c.Package, c.Flavour.ID)
+	var names map[string]bool
+	if list := c.Resources(); list != nil {
+		names = map[string]bool{}
+		for _, name := range list {
+			names[name] = true
+		}
+	}
 	for _, node := range []struct {
 		name string
 		l    login
@@ -184,69 +186,6 @@ func (c *checker) counts() (map[string]int, error) {
 // known checks that the templates have a resource of that name. nil names means that there are no templates to look into.
 func (c *checker) known(names map[string]bool, member, name string) {
 	if name != "" && names != nil && !names[name] {
-		c.fail(member, "no template below BaseHOT/%s has a resource %q.", c.Flavour.ID, name)
+		c.fail(member, "no template of the flavour %s has a resource %q.", c.Flavour.ID, name)
 	}
-}
-
-const (
-	maxScript   = 1 << 20
-	maxTemplate = 1 << 20
-)
-
-// readScript reads the installation script from the package.
-func readScript(pkg fs.FS, name string) ([]byte, error) {
-	clean := path.Clean(name)
-	if !fs.ValidPath(clean) {
-		return nil, fmt.Errorf("%q is not a path in the package", name)
-	}
-	info, err := fs.Stat(pkg, clean)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the package has no file %q", clean)
-	}
-	if info.Size() > maxScript {
-		return nil, fmt.Errorf("%q is longer than %d bytes", clean, maxScript)
-	}
-	return fs.ReadFile(pkg, clean)
-}
-
-// hotKey matches a line that can name a resource. That it also matches properties makes the check weaker, never wrong.
-var hotKey = regexp.MustCompile(`(?m)^[ ]+["']?([A-Za-z0-9_.-]+)["']?[ ]*:`)
-
-// hotNames gathers the keys of the flavour's templates; nil when there are none.
-func hotNames(pkg fs.FS, flavour string) map[string]bool {
-	var names map[string]bool
-	eachTemplate(pkg, flavour, func(text []byte) {
-		if names == nil {
-			names = map[string]bool{}
-		}
-		for _, m := range hotKey.FindAllSubmatch(text, -1) {
-			names[string(m[1])] = true
-		}
-	})
-	return names
-}
-
-// eachTemplate calls fn for the flavour's templates.
-func eachTemplate(pkg fs.FS, flavour string, fn func(text []byte)) {
-	root := path.Join("BaseHOT", flavour)
-	if !fs.ValidPath(root) {
-		return
-	}
-	_ = fs.WalkDir(pkg, root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return fs.SkipAll // no templates, or unreadable ones: the infra driver's to report
-		}
-		if ext := path.Ext(name); d.IsDir() || !strings.EqualFold(ext, ".yaml") && !strings.EqualFold(ext, ".yml") {
-			return nil
-		}
-		if info, err := d.Info(); err != nil || info.Size() > maxTemplate {
-			return nil //nolint:nilerr // as above
-		}
-		text, err := fs.ReadFile(pkg, name)
-		if err != nil {
-			return nil //nolint:nilerr // as above
-		}
-		fn(text)
-		return nil
-	})
 }

@@ -3,6 +3,7 @@ package k8scluster_test
 import (
 	"encoding/json"
 	"io/fs"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -32,9 +34,18 @@ func validate(t *testing.T, flavour string, pkg fs.FS, change func(install map[s
 	raw, err := json.Marshal(req)
 	require.NoError(t, err)
 	m := model()
-	return k8scluster.New(k8scluster.Options{}).Validate(t.Context(), lcm.Request{
+	return k8scluster.New(k8scluster.Options{}).Validate(t.Context(), withTemplates(t, lcm.Request{
 		Type: sol.LcmOperationInstantiate, Instance: &lcm.Instance{}, VNFD: m, Flavour: m.Flavour(flavour), Package: pkg, Params: raw, AdditionalParams: additional,
-	})
+	}))
+}
+
+// withTemplates adds the answers of the real infra driver.
+func withTemplates(t *testing.T, r lcm.Request) lcm.Request {
+	t.Helper()
+	d := openstack.New(openstack.Config{}, slog.New(slog.DiscardHandler))
+	t.Cleanup(d.Close)
+	r.Templates = d.Templates(r)
+	return r
 }
 
 func in(m map[string]any, name string) map[string]any {
@@ -91,8 +102,8 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 		{"service network is a word", func(p map[string]any) { in(p, "master_node")["cluster_cidr"] = "many" }, map[string]string{"/master_node/cluster_cidr": "is not an IPv4 network"}},
 		{"unknown VDU", func(p map[string]any) { in(p, "worker_node")["vdu_id"] = "workerNodes" }, map[string]string{"/worker_node/vdu_id": `has no VDU "workerNodes"`}},
 		{"one VDU for both", func(p map[string]any) { in(p, "worker_node")["vdu_id"] = "masterNode" }, map[string]string{"/worker_node/vdu_id": "different VDUs"}},
-		{"misspelt resource", func(p map[string]any) { in(p, "worker_node")["ssh_cp_name"] = "workerNode_CP1_floatingip" }, map[string]string{"/worker_node/ssh_cp_name": `no template below BaseHOT/complex has a resource "workerNode_CP1_floatingip"`}},
-		{"misspelt cluster address", func(p map[string]any) { in(p, "master_node")["cluster_fip_name"] = "vip" }, map[string]string{"/master_node/cluster_fip_name": `"vip"`}},
+		{"misspelled resource", func(p map[string]any) { in(p, "worker_node")["ssh_cp_name"] = "workerNode_CP1_floatingip" }, map[string]string{"/worker_node/ssh_cp_name": `no template of the flavour complex has a resource "workerNode_CP1_floatingip"`}},
+		{"misspelled cluster address", func(p map[string]any) { in(p, "master_node")["cluster_fip_name"] = "vip" }, map[string]string{"/master_node/cluster_fip_name": `"vip"`}},
 		{"masters' own port as the common address", func(p map[string]any) { in(p, "master_node")["cluster_cp_name"] = "masterNode_CP1" }, map[string]string{"/master_node/cluster_cp_name": "with 3 masters"}},
 		{"user name that is a command", func(p map[string]any) { in(p, "master_node")["username"] = "a;b" }, map[string]string{"/master_node/username": "is not a user name"}},
 		{"every address for pods", func(p map[string]any) { in(p, "master_node")["pod_cidr"] = "0.0.0.0/0" }, map[string]string{"/master_node/pod_cidr": "too large"}},
@@ -102,7 +113,7 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 		{"proxy without a scheme", func(p map[string]any) { p["proxy"] = map[string]any{"http_proxy": "192.0.2.1:3128"} }, map[string]string{"/proxy/http_proxy": "is not a URL"}},
 		{"proxy with a quote", func(p map[string]any) { p["proxy"] = map[string]any{"https_proxy": `http://a"b:1`} }, map[string]string{"/proxy/https_proxy": "is not a URL"}},
 		{"odd version", func(p map[string]any) { p["kubernetes_version"] = "latest" }, map[string]string{"/kubernetes_version": "1.34 or 1.34.2"}},
-		{"misspelt members", func(p map[string]any) {
+		{"misspelled members", func(p map[string]any) {
 			m := in(p, "master_node")
 			m["pod_cird"], m["clusterCidr"] = m["pod_cidr"], "10.96.0.0/16"
 			delete(m, "pod_cidr")
@@ -159,8 +170,8 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 	}
 }
 
-// Requests that have been written for another VNFM may say more than this one reads, and the names of two members may be near each other.
-func TestMembersThatNobodyKnowsAreLeftAlone(t *testing.T) {
+// Requests that were written for another VNFM may have more members, and two members may have similar names.
+func TestUnknownMembersAreIgnored(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, validate(t, "complex", packageFS, func(p map[string]any) {
 		p["comment"], p["site"], p["helm"] = "ours", map[string]any{"pod_cird": 1}, true

@@ -9,11 +9,7 @@ import (
 // version is a version of Kubernetes, or, with a patch below zero, all those of a minor. The major is 1.
 type version struct{ minor, patch int }
 
-var (
-	versionParts = regexp.MustCompile(`^v?1\.([0-9]{1,3})(?:\.([0-9]{1,3}))?(?:[-+].*)?$`)
-	// scriptDefault is where an installation script names the version that it installs when it is told none.
-	scriptDefault = regexp.MustCompile(`K8S_VERSION=["']?\$\{K8S_VERSION:-["']?(v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?)["']?\}`)
-)
+var versionParts = regexp.MustCompile(`^v?1\.([0-9]{1,3})(?:\.([0-9]{1,3}))?(?:[-+].*)?$`)
 
 func parseVersion(text string) (version, bool) {
 	m := versionParts.FindStringSubmatch(text)
@@ -28,21 +24,12 @@ func parseVersion(text string) (version, bool) {
 	return v, true
 }
 
-// scriptVersion is the version that a script installs when it is told none.
-func scriptVersion(script []byte) (version, bool) {
-	m := scriptDefault.FindSubmatch(script)
-	if m == nil {
-		return version{}, false
-	}
-	return parseVersion(string(m[1]))
-}
-
-// targetVersion is the version that parameters and script lead to.
-func targetVersion(parameter string, script []byte) (version, bool) {
+// targetVersion is the version that results from the parameter and the script.
+func targetVersion(parameter string, script installScript) (version, bool) {
 	if parameter != "" {
 		return parseVersion(parameter)
 	}
-	return scriptVersion(script)
+	return parseVersion(script.kubernetes)
 }
 
 // String is how the script's K8S_VERSION has it: 1.34 or 1.34.2.

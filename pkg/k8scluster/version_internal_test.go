@@ -31,7 +31,7 @@ func TestVersionsThatCanBeReached(t *testing.T) {
 		require.True(t, ok, c.from)
 		to, ok := parseVersion(c.to)
 		require.True(t, ok, c.to)
-		require.Equal(t, c.reachable, unreachable(from, to) == "", "%s to %s: %s", from, to, unreachable(from, to))
+		require.Equal(t, c.reachable, notReachable(from, to) == "", "%s to %s: %s", from, to, notReachable(from, to))
 	}
 	for _, none := range []string{"", "2.0", "1", "1.x", "1.34.2.1"} {
 		_, ok := parseVersion(none)
@@ -54,19 +54,7 @@ func TestVersionTakesItsPatches(t *testing.T) {
 	require.Equal(t, "1.34 1.34.7", is("v1.34").String()+" "+is("v1.34.7").String())
 }
 
-// The version that a package installs is read from its script, however it is quoted.
-func TestScriptNamesItsVersion(t *testing.T) {
-	t.Parallel()
-	for _, line := range []string{"K8S_VERSION=${K8S_VERSION:-1.34}", `export K8S_VERSION="${K8S_VERSION:-v1.34}"`, `A=b K8S_VERSION=${K8S_VERSION:-'1.34'} C=d`} {
-		v, ok := scriptVersion([]byte("#!/bin/bash\n" + line + "\n"))
-		require.True(t, ok, line)
-		require.Equal(t, version{34, -1}, v)
-	}
-	_, ok := scriptVersion([]byte("apt-get install kubeadm"))
-	require.False(t, ok)
-}
-
-// An image that the VIM would take for another makes all machines anew.
+// A different image recreates all machines.
 func TestImagesThatAreTheSameForTheVIM(t *testing.T) {
 	t.Parallel()
 	of := func(change func(*vnfd.SwImage)) *vnfd.SwImage {
@@ -87,17 +75,17 @@ func TestImagesThatAreTheSameForTheVIM(t *testing.T) {
 	require.True(t, sameImage(inVIM, inVIM))
 }
 
-// A node that does not tell its version stops an upgrade with a reason, not with an empty one.
-func TestEveryObstacleToAnUpgradeHasWords(t *testing.T) {
+// A node that does not report its version stops an upgrade with a reason, not with an empty one.
+func TestEveryVersionSkewHasAReason(t *testing.T) {
 	t.Parallel()
 	for is, why := range map[string]string{
-		"":        "nobody can tell whether 1.35 can be reached from there",
-		"unknown": "nobody can tell whether 1.35 can be reached from there",
+		"":        "it is not known whether 1.35 can be reached from there",
+		"unknown": "it is not known whether 1.35 can be reached from there",
 		"v1.33.2": "1.35 is 2 minor versions newer, and kubeadm goes one at a time",
-		"v1.36.1": "1.35 is older, and Kubernetes has no way back",
+		"v1.36.1": "1.35 is older, and Kubernetes cannot be downgraded",
 		"v1.34.9": "",
 		"v1.35.0": "",
 	} {
-		require.Equal(t, why, obstacle(is, version{35, -1}), is)
+		require.Equal(t, why, versionSkew(is, version{35, -1}), is)
 	}
 }

@@ -21,16 +21,17 @@ const (
 	InterfaceEndpoint = "endpoint"     // interfaceInfo: URL of the API server
 	InterfaceCA       = "ssl_ca_cert"  // interfaceInfo: PEM certificates of the cluster's CA
 	AccessToken       = "bearer_token" // accessInfo
-	// InterfaceServerName is what the API server's certificate is checked for when it is not the host of the endpoint; interfaceInfo.
+	// InterfaceServerName is the name in the API server's certificate if it is not the host of the endpoint;
+	// interfaceInfo.
 	InterfaceServerName = "tls_server_name"
 )
 
-// Access is how to reach an API server and log in with a token.
+// Access has the address of an API server and a token.
 type Access struct {
 	Endpoint string // https://host:port
 	CA       []byte // PEM; empty means the system's
 	Token    string
-	// ServerName is what the server's certificate is checked for; empty means the host of Endpoint.
+	// ServerName is the expected name in the server's certificate; empty means the host of Endpoint.
 	ServerName string
 }
 
@@ -50,7 +51,7 @@ func (a Access) Vim() sol.VimConnectionInfo {
 	return c
 }
 
-// FromVim is the reverse of Vim. CodeUnprocessable when the connection is not one of a Kubernetes cluster with a token.
+// FromVim is the reverse of Vim. CodeUnprocessable if the connection is not one of a Kubernetes cluster with a token.
 func FromVim(c sol.VimConnectionInfo) (Access, error) {
 	text := func(m sol.KeyValuePairs, name string) string {
 		s, _ := m[name].(string)
@@ -75,7 +76,7 @@ func (a Access) Kubeconfig(cluster string) ([]byte, error) {
 		CurrentContext: cluster,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write a kubeconfig: %w", err)
+		return nil, fmt.Errorf("encode a kubeconfig: %w", err)
 	}
 	return out, nil
 }
@@ -85,8 +86,8 @@ func (a Access) Config() *rest.Config {
 	return &rest.Config{Host: a.Endpoint, BearerToken: a.Token, TLSClientConfig: rest.TLSClientConfig{CAData: a.CA, ServerName: a.ServerName}}
 }
 
-// AdminConfig makes the configuration of a client from a kubeconfig file such as kubeadm's admin.conf, and returns the CA it
-// names. Files and programs that a kubeconfig may point to are not followed: it comes from a node.
+// AdminConfig returns the configuration of a client from a kubeconfig file such as kubeadm's admin.conf. It ignores
+// files and programs that a kubeconfig may refer to, because the file comes from a node.
 func AdminConfig(kubeconfig []byte) (*rest.Config, error) {
 	raw, err := clientcmd.Load(kubeconfig)
 	if err != nil {
@@ -105,8 +106,8 @@ func AdminConfig(kubeconfig []byte) (*rest.Config, error) {
 	}, nil
 }
 
-// Through returns cfg with another way to the same API server: connections are made by dial, whatever address they ask for, and
-// the server's certificate is still checked for serverName.
+// Through returns cfg with another route to the same API server: dial opens all connections, for any address, and the
+// server's certificate is still verified for serverName.
 func Through(cfg *rest.Config, serverName string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *rest.Config {
 	out := rest.CopyConfig(cfg)
 	out.Dial = dial

@@ -13,8 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// The account that Gybe keeps in a cluster it has built. A service account of its own can be seen, audited and revoked by the
-// cluster's operator, which the certificate of admin.conf cannot: that one is valid until the CA is replaced.
+// The account of Gybe in its clusters. The cluster's operator can inspect, audit and revoke a service account. The
+// certificate of admin.conf cannot be revoked: it is valid until the CA is replaced.
 const (
 	ServiceAccount = "gybe"
 	accountNS      = "kube-system"
@@ -22,8 +22,8 @@ const (
 	bindingName    = "gybe-cluster-admin"
 )
 
-// EnsureAccount makes the service account, binds it to cluster-admin, and has a token that does not expire made for it. What
-// exists already is left as it is.
+// EnsureAccount creates the service account, binds it to cluster-admin, and requests a token without expiry. It does
+// not change existing objects.
 func (c *Client) EnsureAccount(ctx context.Context) error {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Namespace: accountNS, Labels: map[string]string{"app.kubernetes.io/managed-by": "gybe"}}
@@ -46,32 +46,32 @@ func (c *Client) EnsureAccount(ctx context.Context) error {
 	} {
 		err := c.rest.Post().AbsPath(o.path).Body(o.obj).Do(ctx).Error()
 		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return c.failed("make the account "+ServiceAccount, err)
+			return c.requestError("create the account "+ServiceAccount, err)
 		}
 	}
 	return nil
 }
 
-// tokenEvery is how often the token is looked for, tokenWait how long.
+// tokenEvery is the interval of polls for the token, tokenWait their total time.
 const (
 	tokenEvery = 100 * time.Millisecond
 	tokenWait  = 30 * time.Second
 )
 
-// AccountToken returns the token of the account that EnsureAccount made, and the cluster's CA; the cluster needs a moment to
-// make the token.
+// AccountToken returns the token of the account of EnsureAccount, and the cluster's CA. It waits until the cluster has
+// created the token.
 func (c *Client) AccountToken(ctx context.Context) (token string, ca []byte, err error) {
 	deadline := time.Now().Add(tokenWait)
 	for {
 		var secret corev1.Secret
 		if err := c.rest.Get().AbsPath("/api/v1/namespaces", accountNS, "secrets", tokenSecret).Do(ctx).Into(&secret); err != nil {
-			return "", nil, c.failed("read the token of the account "+ServiceAccount, err)
+			return "", nil, c.requestError("read the token of the account "+ServiceAccount, err)
 		}
 		if t := secret.Data[corev1.ServiceAccountTokenKey]; len(t) > 0 {
 			return string(t), secret.Data[corev1.ServiceAccountRootCAKey], nil
 		}
 		if time.Now().After(deadline) {
-			return "", nil, lcm.Errorf(lcm.CodeUpstream, "cluster %s made no token for the account %s within %s", c.host, ServiceAccount, tokenWait).AsTransient()
+			return "", nil, lcm.Errorf(lcm.CodeUpstream, "cluster %s has not created a token for the account %s within %s", c.host, ServiceAccount, tokenWait).AsTransient()
 		}
 		timer := time.NewTimer(tokenEvery)
 		select {

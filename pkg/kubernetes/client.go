@@ -20,9 +20,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/redirect"
 )
 
-// requestTimeout bounds one call of the API server.
+// requestTimeout limits one call of the API server.
 const requestTimeout = 15 * time.Second
 
 // Client is a client of one API server.
@@ -32,14 +33,14 @@ type Client struct {
 	host  string
 }
 
-// New makes a client. It does not connect.
+// New returns a client. It does not connect.
 func New(cfg *rest.Config) (*Client, error) {
 	c := rest.CopyConfig(cfg)
 	c.ContentType = runtime.ContentTypeJSON
 	c.GroupVersion = &schema.GroupVersion{Version: "v1"}
 	c.NegotiatedSerializer = codecs.WithoutConversion()
 	c.Timeout = requestTimeout
-	c.QPS = -1 // a handful of calls per operation need no brake
+	c.QPS = -1 // no rate limit: there are only a few calls per operation
 	c.WarningHandler = rest.NoWarnings{}
 	c.UserAgent = "gybe"
 	conns := &connections{dial: c.Dial, open: map[*connection]struct{}{}}
@@ -51,6 +52,7 @@ func New(cfg *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUpstream, "the credentials of the cluster %s cannot be used: %w", cfg.Host, err)
 	}
+	h.CheckRedirect = redirect.SameServer // client-go adds the token to every request, also to redirected ones
 	r, err := rest.RESTClientForConfigAndClient(c, h)
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUpstream, "the address of the cluster %s cannot be used: %w", cfg.Host, err)
@@ -66,26 +68,26 @@ var codecs = func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }()
 
-// Close ends the client's connections. Calls that are under way, and later ones, fail.
+// Close ends the client's connections. Running and later calls fail.
 func (c *Client) Close() { c.conns.close() }
 
 // Ready asks whether the API server is ready to serve (GET /readyz).
 func (c *Client) Ready(ctx context.Context) error {
-	return c.failed("ask the cluster whether it is ready", c.rest.Get().AbsPath("/readyz").Do(ctx).Error())
+	return c.requestError("ask the cluster whether it is ready", c.rest.Get().AbsPath("/readyz").Do(ctx).Error())
 }
 
 // Node is a node of a cluster.
 type Node struct {
 	Name    string
 	Ready   bool
-	Reason  string // why it is not Ready, in the kubelet's words
+	Reason  string // why it is not Ready, as the kubelet reports it
 	Version string // of the kubelet
 	// InternalIP is the address by which the cluster knows the node.
 	InternalIP   string
 	ControlPlane bool
 	Labels       map[string]string
 	Annotations  map[string]string
-	// Closed says that the node takes no new pods (cordoned).
+	// Closed means that the node accepts no new pods (cordoned).
 	Closed bool
 }
 
@@ -93,7 +95,7 @@ type Node struct {
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	var list corev1.NodeList
 	if err := c.rest.Get().AbsPath("/api/v1/nodes").Do(ctx).Into(&list); err != nil {
-		return nil, c.failed("list the nodes", err)
+		return nil, c.requestError("list the nodes", err)
 	}
 	out := make([]Node, 0, len(list.Items))
 	for i := range list.Items {
@@ -137,11 +139,11 @@ func (c *Client) Label(ctx context.Context, node string, labels map[string]strin
 		return err
 	}
 	err = c.rest.Patch(types.MergePatchType).AbsPath("/api/v1/nodes", node).Body(patch).Do(ctx).Error()
-	return c.failed("label node "+node, err)
+	return c.requestError("label node "+node, err)
 }
 
-// failed says what was tried, in the API server's own words, and whether trying again may help.
-func (c *Client) failed(what string, err error) error {
+// requestError returns the error of a request, with the API server's text and a class for retries.
+func (c *Client) requestError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -149,7 +151,10 @@ func (c *Client) failed(what string, err error) error {
 	e.Title, e.Cause = "Kubernetes API failed", err
 	var status apierrors.APIStatus
 	answered := errors.As(err, &status)
+	var redirected *redirect.Error
 	switch {
+	case errors.As(err, &redirected):
+		e.Title, e.Hint = "Kubernetes API redirects to another server", "the token is not sent there; check the address of the cluster"
 	case !answered:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
 	case apierrors.IsNotFound(err):

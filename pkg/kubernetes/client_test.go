@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,6 +103,22 @@ func client(t *testing.T, a *api, token string) *kubernetes.Client {
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// TestTokensDoNotFollowRedirects: client-go adds the token to every request, also to one for another host.
+func TestTokensDoNotFollowRedirects(t *testing.T) {
+	t.Parallel()
+	var stolen atomic.Int32
+	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Add(1) }))
+	t.Cleanup(other.Close)
+	a := newAPI(t)
+	a.Config.Handler = http.RedirectHandler(other.URL+"/stolen", http.StatusTemporaryRedirect)
+	err := client(t, a, "good").Ready(t.Context())
+	require.Zero(t, stolen.Load())
+	e := lcm.AsError(err)
+	require.Equal(t, lcm.Permanent, e.Class)
+	require.Contains(t, e.Detail, a.URL+"/readyz redirects to "+other.URL+"/stolen")
+	require.NotEmpty(t, e.Hint)
 }
 
 func TestNodesSayWhyTheyAreNotReady(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// connections are those that a client has made and not ended. client-go hides its transport behind others, so that
-// http.Client.CloseIdleConnections does not reach it, and what is dialled for a request that no longer needs it is idle only later.
+// connections are the open connections of a client. client-go wraps its transport, so that
+// http.Client.CloseIdleConnections has no effect on it. A connection that is dialled for a cancelled request becomes
+// idle only later.
 type connections struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -17,7 +18,7 @@ type connections struct {
 	closed bool
 }
 
-// connection tells its list that it has ended.
+// connection removes itself from its list when it ends.
 type connection struct {
 	net.Conn
 	of *connections
@@ -48,13 +49,13 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// close ends all of them, and those that are being made.
+// close ends all connections, and those that are being dialled.
 func (c *connections) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
 	for conn := range c.open {
-		_ = conn.Conn.Close() // nobody reads from it any more
+		_ = conn.Conn.Close() // no longer used
 	}
 	clear(c.open)
 }

@@ -25,7 +25,8 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// A VNFM that builds clusters all day would otherwise keep connections, through machines that may be gone, for a minute and a half each.
+// A VNFM that builds clusters all day would otherwise keep connections, through machines that may be gone, for a minute
+// and a half each.
 func TestClosedClientKeepsNoConnection(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)

@@ -1,6 +1,6 @@
-// Package kubernetes talks to Kubernetes API servers: the nodes of a cluster that a mgmt driver builds, the credentials that
-// are kept of it, and the kubeconfig its users get.
+// Package kubernetes is a client of Kubernetes API servers: nodes of the clusters that a mgmt driver creates, stored
+// credentials, and kubeconfig files for users.
 //
-// It uses client-go's REST client with only the API groups it needs; the complete clientset would more than double what an idle
-// node of Gybe keeps in memory. Errors are *lcm.Error with the class that decides about trying again.
+// It uses client-go's REST client with only the API groups it needs; the complete clientset would more than double the
+// memory of an idle node. Errors are *lcm.Error with a class for retries.
 package kubernetes

@@ -13,20 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is a pod that keeps a node from being empty.
+// Pod is a pod on a node that has to be drained.
 type Pod struct {
 	Namespace, Name string
-	// Leaving says that it has been evicted and has not ended yet.
+	// Leaving means that it has been evicted and has not ended yet.
 	Leaving bool
-	// Bare says that it has no controller: once evicted, nobody starts it again.
+	// Bare means that it has no controller, so it is not started again after an eviction.
 	Bare bool
 	uid  types.UID
 }
 
-// String is how kubectl names it.
+// String returns its name in the form of kubectl.
 func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 
-// Cordon keeps new pods off a node. A node that is not there needs no cordon.
+// Cordon prevents new pods on a node. It succeeds if the node does not exist.
 func (c *Client) Cordon(ctx context.Context, node string) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"unschedulable": true}})
 	if err != nil {
@@ -36,16 +36,16 @@ func (c *Client) Cordon(ctx context.Context, node string) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return c.failed("cordon node "+node, err)
+	return c.requestError("cordon node "+node, err)
 }
 
-// Occupants lists the pods that have to leave a node before it goes: not those of daemon sets, nor static ones, which belong to the node,
-// nor those that have ended.
+// Occupants lists the pods that have to leave a node before it is removed: without pods of daemon sets, static pods,
+// and pods that have ended.
 func (c *Client) Occupants(ctx context.Context, node string) ([]Pod, error) {
 	var list corev1.PodList
 	err := c.rest.Get().AbsPath("/api/v1/pods").Param("fieldSelector", "spec.nodeName="+node).Do(ctx).Into(&list)
 	if err != nil {
-		return nil, c.failed("list the pods of node "+node, err)
+		return nil, c.requestError("list the pods of node "+node, err)
 	}
 	var out []Pod
 	for i := range list.Items {
@@ -60,8 +60,8 @@ func (c *Client) Occupants(ctx context.Context, node string) ([]Pod, error) {
 	return out, nil
 }
 
-// Evict asks a pod to leave its node (policy/v1 Eviction). refused holds the API server's words when a disruption budget forbids it for now;
-// a pod that is gone is as good.
+// Evict evicts a pod (policy/v1 Eviction). refused has the API server's text if a disruption budget does not allow the
+// eviction now. It succeeds if the pod does not exist.
 func (c *Client) Evict(ctx context.Context, p Pod) (refused string, err error) {
 	e := &policyv1.Eviction{
 		TypeMeta:      metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "Eviction"},
@@ -80,13 +80,14 @@ func (c *Client) Evict(ctx context.Context, p Pod) (refused string, err error) {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another pod of the same name
 		return "", nil
 	case apierrors.IsTooManyRequests(err):
-		return whole(err), nil
+		return fullErrorText(err), nil
 	}
-	return "", c.failed("evict pod "+p.String(), err)
+	return "", c.requestError("evict pod "+p.String(), err)
 }
 
-// whole is what an API server says with its causes: for an eviction these name the disruption budget and count its pods.
-func whole(err error) string {
+// fullErrorText returns the text of an API server's error with its causes: for an eviction the disruption budget and
+// its pods.
+func fullErrorText(err error) string {
 	words := []string{err.Error()}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -97,11 +98,11 @@ func whole(err error) string {
 	return strings.Join(words, " ")
 }
 
-// DeleteNode removes a node from the cluster; one that is not there is as good.
+// DeleteNode removes a node from the cluster. It succeeds if the node does not exist.
 func (c *Client) DeleteNode(ctx context.Context, node string) error {
 	err := c.rest.Delete().AbsPath("/api/v1/nodes", node).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return c.failed("delete node "+node, err)
+	return c.requestError("delete node "+node, err)
 }

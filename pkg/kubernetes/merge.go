@@ -7,9 +7,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// MergeKubeconfig adds what Access.Kubeconfig wrote to a kubeconfig file, which may be empty, and returns the file and the name of the new
-// context: name, or, where that is empty, the cluster's own. An earlier version of the same context is replaced; a context of that name that is
-// somebody else's is an error. The file's current context stays unless it has none.
+// MergeKubeconfig adds the result of Access.Kubeconfig to a kubeconfig file, which may be empty. It returns the file
+// and the name of the new context: name, or the cluster's own if name is empty. An earlier version of the same context
+// is replaced; a context of that name with another user is an error. The file's current context does not change, unless
+// it has none.
 func MergeKubeconfig(file, own []byte, name string) (merged []byte, context string, err error) {
 	more, err := clientcmd.Load(own)
 	if err != nil {
@@ -28,16 +29,16 @@ func MergeKubeconfig(file, own []byte, name string) (merged []byte, context stri
 	}
 	user := userOf(name)
 	if was := into.Contexts[name]; was != nil && was.AuthInfo != user {
-		return nil, "", fmt.Errorf("it has a context %q of another user, %q; give the new one another name (--context)", name, was.AuthInfo)
+		return nil, "", fmt.Errorf("it has a context %q of another user, %q; use another name for the new one (--context)", name, was.AuthInfo)
 	}
 	if was := into.Contexts[name]; was == nil && into.Clusters[name] != nil {
-		return nil, "", fmt.Errorf("it has another cluster %q; give the new one another name (--context)", name)
+		return nil, "", fmt.Errorf("it has another cluster %q; use another name for the new one (--context)", name)
 	}
 	into.Clusters[name], into.AuthInfos[user] = more.Clusters[ctx.Cluster], more.AuthInfos[ctx.AuthInfo]
 	renamed := *ctx
 	renamed.Cluster, renamed.AuthInfo = name, user
 	if was := into.Contexts[name]; was != nil {
-		renamed.Namespace = was.Namespace // chosen by whoever uses it
+		renamed.Namespace = was.Namespace // the user's choice
 	}
 	into.Contexts[name] = &renamed
 	if into.CurrentContext == "" {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Mark sets annotations of a node; an empty value removes one. In the same change the node is closed for new pods (closed true), opened
-// (false) or left as it is (nil). CodeNotFound when the cluster has no such node.
+// Mark sets annotations of a node; an empty value removes one. In the same change the node is cordoned (closed true),
+// uncordoned (false) or not changed (nil). CodeNotFound if the cluster does not have the node.
 func (c *Client) Mark(ctx context.Context, node string, annotations map[string]string, closed *bool) error {
 	values := map[string]any{}
 	for k, v := range annotations {
@@ -27,15 +27,15 @@ func (c *Client) Mark(ctx context.Context, node string, annotations map[string]s
 		return err
 	}
 	err = c.rest.Patch(types.MergePatchType).AbsPath("/api/v1/nodes", node).Body(body).Do(ctx).Error()
-	return c.failed("mark node "+node, err)
+	return c.requestError("mark node "+node, err)
 }
 
-// ControlPlane says which version of the API server runs on which node ("v1.34.2"), by the images of the static pods that kubeadm makes.
+// ControlPlane returns the version of the API server on each node ("v1.34.2"), by the images of kubeadm's static pods.
 func (c *Client) ControlPlane(ctx context.Context) (map[string]string, error) {
 	var list corev1.PodList
 	err := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system/pods").Param("labelSelector", "component=kube-apiserver").Do(ctx).Into(&list)
 	if err != nil {
-		return nil, c.failed("list the API servers", err)
+		return nil, c.requestError("list the API servers", err)
 	}
 	out := map[string]string{}
 	for i := range list.Items {

@@ -12,11 +12,11 @@ import (
 
 const volumesPath = "/api/v1/persistentvolumes"
 
-// ErrNoVolume says that there is no such PersistentVolume.
-var ErrNoVolume = errors.New("no such PersistentVolume")
+// ErrNoVolume reports that a PersistentVolume does not exist.
+var ErrNoVolume = errors.New("the PersistentVolume does not exist")
 
-// ApplyVolume makes a PersistentVolume, or brings it to what is wanted (server-side apply), and returns it as it is now. Where an NFS
-// volume lies cannot be changed: the API server refuses that with 422.
+// ApplyVolume creates or changes a PersistentVolume (server-side apply) and returns it. The server and path of an NFS
+// volume cannot be changed: the API server rejects that with 422.
 func (c *Client) ApplyVolume(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *Client) ApplyVolume(ctx context.Context, v *corev1.PersistentVolume) (*
 	}
 	var got corev1.PersistentVolume
 	err = c.rest.Patch(types.ApplyPatchType).AbsPath(volumesPath, v.Name).Param("fieldManager", "gybe").Param("force", "true").Body(body).Do(ctx).Into(&got)
-	return &got, c.failed("register PersistentVolume "+v.Name, err)
+	return &got, c.requestError("register PersistentVolume "+v.Name, err)
 }
 
 // Volume returns a PersistentVolume, or ErrNoVolume.
@@ -34,14 +34,14 @@ func (c *Client) Volume(ctx context.Context, name string) (*corev1.PersistentVol
 	if apierrors.IsNotFound(err) {
 		return nil, ErrNoVolume
 	}
-	return &got, c.failed("look at PersistentVolume "+name, err)
+	return &got, c.requestError("read PersistentVolume "+name, err)
 }
 
-// DeleteVolume asks for the end of a PersistentVolume. One that is not there needs none.
+// DeleteVolume deletes a PersistentVolume. It succeeds if the volume does not exist.
 func (c *Client) DeleteVolume(ctx context.Context, name string) error {
 	err := c.rest.Delete().AbsPath(volumesPath, name).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return c.failed("delete PersistentVolume "+name, err)
+	return c.requestError("delete PersistentVolume "+name, err)
 }

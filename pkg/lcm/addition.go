@@ -13,7 +13,7 @@ type Addition struct{ First, Count int }
 // Additions lists the VNFCs that the operation makes, by VDU.
 func (w *Work) Additions() (map[string]Addition, error) {
 	out := map[string]Addition{}
-	if w.Op.Type == sol.LcmOperationInstantiate {
+	if w.Op.Kind().Instantiates() {
 		var req sol.InstantiateVnfRequest
 		if err := json.Unmarshal(w.Op.Params, &req); err != nil {
 			return nil, fmt.Errorf("decode the operation's request: %w", err)

@@ -121,7 +121,7 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingHappens(t *testing.T) {
 		require.Contains(t, e.Detail, tt.detail)
 		require.Equal(t, before, w.instance(), "nothing changes")
 
-		_, planned := w.Service.Plan(t.Context(), w.id, tt.task, []byte(tt.body))
+		_, planned := w.preview(tt.task, tt.body)
 		require.Equal(t, err, planned, "the plan is refused as the task is")
 	}
 	ops, err := w.Store.Operations(t.Context(), lcm.Query{InstanceID: w.id})
@@ -144,7 +144,7 @@ func TestNothingButInstantiationWorksOnWhatIsNotInstantiated(t *testing.T) {
 	require.Equal(t, "other", w.instance().Name)
 }
 
-func TestWhatIsInTheWayIsNamed(t *testing.T) {
+func TestConflictNamesTheActiveOperation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op, err := w.do(sol.LcmOperationInstantiate, string(encode(t, apitest.Params())))
@@ -153,7 +153,7 @@ func TestWhatIsInTheWayIsNamed(t *testing.T) {
 		_, err := w.do(task, body)
 		require.Equal(t, lcm.CodeConflict, lcm.AsError(err).Code)
 		require.Contains(t, lcm.AsError(err).Detail, op.ID, "%s", task)
-		_, err = w.Service.Plan(t.Context(), w.id, task, []byte(body))
+		_, err = w.preview(task, body)
 		require.Contains(t, lcm.AsError(err).Detail, op.ID, "%s", task)
 	}
 	_, _, err = w.Service.RemoveLeftovers(t.Context(), w.id)
@@ -216,7 +216,7 @@ func TestAPlanChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
 	w := running(t)
 	before := w.instance()
 	for task, body := range tasks {
-		p, err := w.Service.Plan(t.Context(), w.id, task, []byte(body))
+		p, err := w.preview(task, body)
 		require.NoError(t, err, "%s", task)
 		require.Equal(t, task, p.Operation)
 		require.True(t, p.Possible)
@@ -224,9 +224,9 @@ func TestAPlanChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
 		require.Len(t, p.Add, adds[task], "%s", task)
 	}
 	require.Equal(t, before, w.instance())
-	_, err := w.Service.Plan(t.Context(), w.id, "SCALE", []byte(`{"type":3}`))
+	_, err := w.preview("SCALE", `{"type":3}`)
 	require.Equal(t, lcm.CodeInvalid, lcm.AsError(err).Code)
-	_, err = w.Service.Plan(t.Context(), w.id, "CREATE_SNAPSHOT", []byte(`{}`))
+	_, err = w.preview("CREATE_SNAPSHOT", `{}`)
 	require.Equal(t, []string{"/operation"}, pointers(err))
 }
 
@@ -249,7 +249,7 @@ func TestSecretsOfTheRequestStaySealed(t *testing.T) {
 }
 
 // A VNFD without hooks at a change of the flavour does not keep from asking those who have built something on the machines that would go: a
-// cluster of three masters became one master without anybody saying a word.
+// cluster of three masters became one master without a warning.
 func TestAnotherFlavourIsAskedOfTheDriversThatBuiltTheVNF(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/apitest"
 )
@@ -126,7 +127,7 @@ func TestARollbackCanBeCancelledToo(t *testing.T) {
 	require.Len(t, w.vnfcs("workerNode"), 2)
 }
 
-func TestNobodyCancelsWhatIsNotRunning(t *testing.T) {
+func TestCancelOfAnOperationAtRestIsRejected(t *testing.T) {
 	t.Parallel()
 	w := running(t)
 	op := w.done(sol.LcmOperationHeal, `{}`)
@@ -148,7 +149,7 @@ func TestACancelStopsTheNodeThatIsWorking(t *testing.T) {
 	w.VIM.Hold(false)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	other := *w.Runner
-	other.Planner = &lcm.Planner{Infras: slow{w.VIM, entered, leave}, Mgmt: w.Runner.Planner.Mgmt, Grantor: w.Runner.Planner.Grantor}
+	other.Planner = &execution.Planner{Infras: slow{w.VIM, entered, leave}, Mgmt: w.Runner.Planner.Mgmt, Grantor: w.Runner.Planner.Grantor}
 	done := make(chan error)
 	go func() {
 		_, _, err := other.Advance(t.Context(), op.ID)

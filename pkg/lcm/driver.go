@@ -25,6 +25,8 @@ type Request struct {
 	AdditionalParams sol.KeyValuePairs
 	// Scope is what the operation is to do to the VNFCs; nil for INSTANTIATE, TERMINATE and MODIFY_INFO.
 	Scope *Scope
+	// Templates are the infra driver's answers about the package's templates; nil when there are none.
+	Templates Templates
 }
 
 // Infra drives one kind of VIM. Those of its methods that take a Work are ticks of a phase: they observe, then
@@ -77,7 +79,7 @@ type Preview struct {
 
 // PlannedResource is one resource of a Preview.
 type PlannedResource struct {
-	Type string `json:"type"`            // the VIM's name for the kind, e.g. OS::Nova::Server
+	Type string `json:"type"`            // the VIM's name for the kind of resource
 	Name string `json:"name"`            // name in the template, with the VNFC's index
 	VDU  string `json:"vduId,omitempty"` // of a VNFC and what belongs to it
 	VNFC string `json:"vnfcInstanceId,omitempty"`
@@ -121,7 +123,7 @@ type Leftovers struct {
 
 // Leftover is a resource that is on one side only.
 type Leftover struct {
-	Type   string `json:"type"` // e.g. OS::Nova::Server, OS::Heat::Stack, OS::Glance::Image
+	Type   string `json:"type"` // the VIM's name for the kind of resource
 	ID     string `json:"id"`
 	Name   string `json:"name,omitempty"`
 	Status string `json:"status,omitempty"` // the VIM's word
@@ -145,21 +147,21 @@ type MgmtDriver interface {
 }
 
 // Keeper is a MgmtDriver whose work other operations would spoil if it took no part in them. Once a VNFD names it at any hook, it is called at those
-// that it keeps as well, unless the VNFD names somebody else there: packages that were made for other VNFMs do not know of all operations.
+// that it keeps as well, unless the VNFD names another driver there: packages for other VNFMs do not name all operations.
 type Keeper interface {
 	MgmtDriver
 	Keeps(hook string) bool
 }
 
-// Foreteller is a MgmtDriver that can say what it would do.
-type Foreteller interface {
+// Previewer is a MgmtDriver that can describe the effects of its hooks.
+type Previewer interface {
 	MgmtDriver
-	// Foretell says in words what a hook of a valid request would do, one line for each thing; nil when it would do nothing. It looks at nothing outside.
-	Foretell(hook string, r Request) []string
+	// Preview describes what a hook of a valid request would do, one line for each effect; nil without effect. It does not contact the VIM or a node.
+	Preview(hook string, r Request) []string
 }
 
-// implementation finds who is called at a hook.
-func implementation(drivers MgmtDrivers, f *vnfd.Flavour, hook string) (vnfd.Implementation, bool) {
+// FindHook finds the implementation that is called at a hook.
+func FindHook(drivers MgmtDrivers, f *vnfd.Flavour, hook string) (vnfd.Implementation, bool) {
 	if impl, ok := f.LCM[hook]; ok {
 		return impl, true
 	}
@@ -191,7 +193,7 @@ type Packages interface {
 	// Model returns the VNFD and package id of the ONBOARDED package with this vnfdId: a
 	// CodeUnprocessable error when there is none or it is not ENABLED. It never parses YAML.
 	Model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error)
-	// ModelOf returns the VNFD of the package of an existing instance, also when it is DISABLED meanwhile: that
+	// ModelOf returns the VNFD of the package of an existing instance, also if it has been DISABLED: that
 	// forbids new instances, not the work on old ones.
 	ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, error)
 	// Files returns the content of a package, rooted at the archive's root.

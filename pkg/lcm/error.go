@@ -110,8 +110,8 @@ func (e *Error) WithHint(hint string) *Error {
 // Changed is the answer to an If-Match that does not match.
 func Changed(kind, id string) *Error {
 	return &Error{
-		Code: CodePrecondition, Title: "Changed meanwhile",
-		Detail: fmt.Sprintf("%s %s has been changed since the version that If-Match names", kind, id), Hint: "read it again and decide anew",
+		Code: CodePrecondition, Title: "Resource has changed",
+		Detail: fmt.Sprintf("%s %s has been changed since the version that If-Match names", kind, id), Hint: "read it again and retry",
 	}
 }
 
@@ -137,10 +137,10 @@ func AsError(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return &Error{Code: CodeUnavailable, Class: Transient, Detail: "the work was interrupted", Cause: err}
 	}
-	return &Error{Code: CodeInternal, Title: "Internal error", Detail: "gybe met a fault of its own; the log has the cause", Cause: err}
+	return &Error{Code: CodeInternal, Title: "Internal error", Detail: "internal error of gybe; the log has the cause", Cause: err}
 }
 
-// ErrFenced is returned by every fenced write once another node owns the operation. Whoever
+// ErrFenced is returned by every fenced write once another node owns the operation. A node that
 // gets it MUST stop at once and write nothing more.
 var ErrFenced = errors.New("another node owns this operation")
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -44,8 +43,7 @@ func changed(w *Work) error {
 	if before == nil {
 		return nil
 	}
-	switch w.Op.Type {
-	case sol.LcmOperationChangeFlavour, sol.LcmOperationChangeVnfpkg:
+	if w.Op.Kind().NewRevision {
 		g, err := w.given()
 		if err != nil {
 			return err
@@ -53,9 +51,8 @@ func changed(w *Work) error {
 		i.Params = mergePairs(i.Params, remembered(g.AdditionalParams))
 		i.Extensions = mergePairs(i.Extensions, g.Extensions)
 		i.ConfigurableProperties = mergePairs(i.ConfigurableProperties, g.ConfigurableProperties)
-	default:
 	}
-	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
+	if w.Op.VnfPkgID != "" {
 		setPackage(i, w.VNFD, w.Op.VnfPkgID)
 		w.Op.Modifications = orNil(changedPackage(before, i))
 	}
@@ -103,26 +100,19 @@ func restored(w *Work) error {
 // notInstantiated ends a termination or a rolled back instantiation: the VIM holds nothing any more.
 func notInstantiated(w *Work) error {
 	for _, r := range w.Instance.Inventory {
-		w.forget(r.VNFC)
+		w.ForgetVNFCs(r.VNFC)
 	}
-	w.Instance.release()
+	w.Instance.Release()
 	return nil
 }
 
-// release makes the instance one that has nothing in its VIM.
-func (i *Instance) release() {
+// Release makes the instance one that has nothing in its VIM.
+func (i *Instance) Release() {
 	i.State = sol.InstantiationStateNotInstantiated
 	if former := maps.Clone(i.VimConnections); len(former) > 0 {
 		maps.DeleteFunc(former, func(_ string, c sol.VimConnectionInfo) bool { return c.Extra[ExtraOwner] != nil })
 		i.FormerVims = former
 	}
 	i.Instantiated, i.Inventory, i.VimConnections, i.Params, i.SSHKey = nil, nil, nil, nil, nil
-	i.HoldsResources = false
-}
-
-// forget lets go of what is remembered of a VNFC's machine when the tick commits.
-func (w *Work) forget(vnfc string) {
-	if vnfc != "" && !slices.Contains(w.effects.ForgetVNFCs, vnfc) {
-		w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, vnfc)
-	}
+	i.HoldsResources, i.Unobserved = false, ""
 }

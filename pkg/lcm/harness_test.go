@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/apitest"
 )
@@ -45,7 +46,7 @@ func running(t *testing.T) *world {
 
 func (w *world) instantiate() {
 	w.t.Helper()
-	op, err := w.Service.Instantiate(w.t.Context(), w.id, apitest.Params(), encode(w.t, apitest.Params()))
+	op, err := w.do(sol.LcmOperationInstantiate, string(encode(w.t, apitest.Params())))
 	require.NoError(w.t, err)
 	require.Equal(w.t, sol.LcmOperationStateCompleted, w.Work(w.t, op.ID))
 }
@@ -119,43 +120,21 @@ func (w *world) level(aspect string) int {
 	return -1
 }
 
-func send(ctx context.Context, s *lcm.Service, id string, t sol.LcmOperationType, raw []byte) (*lcm.Operation, error) {
-	switch t {
-	case sol.LcmOperationInstantiate:
-		return with(raw, func(r sol.InstantiateVnfRequest) (*lcm.Operation, error) { return s.Instantiate(ctx, id, r, raw) })
-	case sol.LcmOperationTerminate:
-		return with(raw, func(r sol.TerminateVnfRequest) (*lcm.Operation, error) { return s.Terminate(ctx, id, r, raw) })
-	case sol.LcmOperationScale:
-		return with(raw, func(r sol.ScaleVnfRequest) (*lcm.Operation, error) { return s.Scale(ctx, id, r, raw) })
-	case sol.LcmOperationScaleToLevel:
-		return with(raw, func(r sol.ScaleVnfToLevelRequest) (*lcm.Operation, error) { return s.ScaleToLevel(ctx, id, r, raw) })
-	case sol.LcmOperationChangeFlavour:
-		return with(raw, func(r sol.ChangeVnfFlavourRequest) (*lcm.Operation, error) { return s.ChangeFlavour(ctx, id, r, raw) })
-	case sol.LcmOperationHeal:
-		return with(raw, func(r sol.HealVnfRequest) (*lcm.Operation, error) { return s.Heal(ctx, id, r, raw) })
-	case sol.LcmOperationOperate:
-		return with(raw, func(r sol.OperateVnfRequest) (*lcm.Operation, error) { return s.Operate(ctx, id, r, raw) })
-	case sol.LcmOperationChangeExtConn:
-		return with(raw, func(r sol.ChangeExtVnfConnectivityRequest) (*lcm.Operation, error) {
-			return s.ChangeExtConn(ctx, id, r, raw)
-		})
-	case sol.LcmOperationChangeVnfpkg:
-		return with(raw, func(r sol.ChangeCurrentVnfPkgRequest) (*lcm.Operation, error) {
-			return s.ChangePackage(ctx, id, r, raw)
-		})
-	case sol.LcmOperationModifyInfo:
-		return with(raw, func(r sol.VnfInfoModificationRequest) (*lcm.Operation, error) { return s.Modify(ctx, id, r, raw, nil) })
-	default:
-		panic("no task for " + t)
-	}
-}
-
-func with[T any](raw []byte, f func(T) (*lcm.Operation, error)) (*lcm.Operation, error) {
-	var req T
-	if err := json.Unmarshal(raw, &req); err != nil {
+func send(ctx context.Context, s *admission.Service, id string, t sol.LcmOperationType, raw []byte) (*lcm.Operation, error) {
+	task, err := lcm.ParseTask(t, raw)
+	if err != nil {
 		return nil, err
 	}
-	return f(req)
+	return s.Submit(ctx, id, task)
+}
+
+// preview asks what a task with this body would do.
+func (w *world) preview(t sol.LcmOperationType, body string) (*lcm.Preview, error) {
+	task, err := lcm.ParseTask(t, []byte(body))
+	if err != nil {
+		return nil, err
+	}
+	return w.Service.Preview(w.t.Context(), w.id, task)
 }
 
 func encode(t *testing.T, v any) []byte {

@@ -1,6 +1,7 @@
 package lcm
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -39,13 +40,16 @@ type Instance struct {
 	// FormerVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found; encrypted at rest, never shown.
 	FormerVims map[string]sol.VimConnectionInfo
 
-	// SSHKey was made for the instance's machines because nobody gave a way to log in; nil for most instances, and while there are no machines.
+	// SSHKey was created for the instance's machines because the request has no credentials; nil for most instances, and while there are no machines.
 	// Encrypted at rest, its private part never shown.
 	SSHKey *SSHKey
 
 	// HoldsResources says that the VIM may hold resources of the instance: set before an instantiation makes
 	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool
+	// Unobserved is the id of the operation that ended without an inventory, "" when there is none: Instantiated and Inventory may be out of
+	// date. The next admission that depends on them repeats the inventory.
+	Unobserved string
 	// Instantiated is nil until the first instantiation finishes its inventory. Its VNFCs are listed in the order in which scaling in takes
 	// them away: those of a VDU with the highest index first, or as the VIM takes them.
 	Instantiated *sol.InstantiatedVnfInfo
@@ -76,8 +80,10 @@ func (i *Instance) VNFC(id string) (sol.VnfcInfo, sol.VnfcResourceInfo, bool) {
 type Resource struct {
 	// Name is the resource's name in the template (a VDU, CP, storage or link name, or any other HOT name).
 	Name string `json:"name"`
-	Type string `json:"type"` // e.g. OS::Nova::Server
-	ID   string `json:"id"`   // id in the VIM
+	// Kind says what it is in terms that all VIMs share, Type in the VIM's own. The infra driver sets both.
+	Kind Kind   `json:"kind,omitempty"`
+	Type string `json:"type"`
+	ID   string `json:"id"` // id in the VIM
 	// VNFC is the vnfcInfo id of the VNFC it belongs to; empty for a resource of the whole VNF.
 	VNFC string `json:"vnfc,omitempty"`
 	// VDU and Index place the VNFC: the Index-th VNFC (from 0) of the VDU.
@@ -145,3 +151,8 @@ func (i *Instance) OwnVim(vimType string) (sol.VimConnectionInfo, bool) {
 
 // ExtraOwner is the key in VimConnectionInfo.extra that marks a VIM made by a VNF instance; its value is the instance id.
 const ExtraOwner = "gybe.vnfInstanceId"
+
+// UnsupportedVim is the answer to a vimType without a driver. It names the one of OpenStack, which requests for other interfaces call "openstack".
+func UnsupportedVim(vimType string) string {
+	return fmt.Sprintf("vimType %q is not supported; that of OpenStack is ETSINFV.OPENSTACK_KEYSTONE.V_3", vimType)
+}

@@ -2,40 +2,61 @@ package lcm
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Instantiate admits an INSTANTIATE operation (SOL003 clause 5.4.4). raw is the request body as sent.
-// Everything that can be known to be wrong is refused here, before anything is created.
-func (s *Service) Instantiate(ctx context.Context, id string, req sol.InstantiateVnfRequest, raw json.RawMessage) (*Operation, error) {
-	return s.submit(ctx, id, instantiateTask(req, raw))
+func init() {
+	RegisterOperation(OperationKind{
+		Type: sol.LcmOperationInstantiate, Path: "instantiate", Hook: "instantiate", Requires: sol.InstantiationStateNotInstantiated,
+		VIM: true, NeedsGrant: true, CanRollBack: true,
+		Body: sol.InstantiateVnfRequest{}, Decode: decodes(instantiateTask), Phases: instantiatePhases,
+		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Instantiate = link },
+	})
 }
 
-func instantiateTask(req sol.InstantiateVnfRequest, raw json.RawMessage) task {
-	return task{kind: sol.LcmOperationInstantiate, raw: raw, conns: req.VimConnectionInfo, decide: func(d *draft) error {
-		if d.instance.State == sol.InstantiationStateInstantiated {
-			return Errorf(CodeConflict, "VNF instance %s is already INSTANTIATED", d.instance.ID).
+func instantiatePhases(infra Infra) Phases {
+	return Phases{
+		Processing: []Phase{{Name: "infra", Run: infra.Instantiate}, {Name: PhaseInventory, Run: inventoryWith(infra)}},
+		Rollback:   []Phase{{Name: "rollback_infra", Run: undoInstantiate(infra)}},
+		Completed:  instantiated, RolledBack: notInstantiated,
+	}
+}
+
+// undoInstantiate takes an instantiation back. When no resource was ever created the VIM is not asked: it may reject every login.
+func undoInstantiate(infra Infra) func(context.Context, *Work) error {
+	return func(ctx context.Context, w *Work) error {
+		if !w.Instance.HoldsResources {
+			return nil
+		}
+		return infra.Terminate(ctx, w)
+	}
+}
+
+// instantiateTask is SOL003 clause 5.4.4. Everything that can be known to be wrong is rejected here, before anything is created.
+func instantiateTask(req sol.InstantiateVnfRequest) Task {
+	return Task{Connections: req.VimConnectionInfo, Decide: func(a *Admission) error {
+		if a.Instance.State == sol.InstantiationStateInstantiated {
+			return Errorf(CodeConflict, "VNF instance %s is already INSTANTIATED", a.Instance.ID).
 				WithHint("terminate it first, or create another instance")
 		}
-		d.instance.VimConnections = d.completed
-		own, err := decodeParams(d.raw)
+		a.Instance.VimConnections = a.Connections
+		own, err := decodeParams(a.Task.Raw)
 		if err != nil {
 			return err
 		}
-		d.instance.Params = remembered(own)
-		f := d.present.VNFD.Flavour(req.FlavourID)
-		d.present.Flavour = f
+		a.Instance.Params = remembered(own)
+		f := a.Present.VNFD.Flavour(req.FlavourID)
+		a.Present.Flavour = f
 		if f == nil {
-			d.refuse("/flavourId", "the VNFD has no flavour %q; it has %s", req.FlavourID, flavourIDs(d.present.VNFD))
+			a.Reject("/flavourId", "the VNFD has no flavour %q; it has %s", req.FlavourID, flavourIDs(a.Present.VNFD))
 			return nil
 		}
 		if _, ok := f.Counts(req.InstantiationLevelID); !ok {
-			d.refuse("/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID)
+			a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID)
 		}
-		d.bad = append(d.bad, badLinks(f, req.ExtVirtualLinks, req.ExtManagedVirtualLinks)...)
+		a.Bad = append(a.Bad, badLinks(f, req.ExtVirtualLinks, req.ExtManagedVirtualLinks)...)
 		return nil
 	}}
 }
@@ -56,13 +77,4 @@ func remembered(own sol.KeyValuePairs) sol.KeyValuePairs {
 		delete(out, k)
 	}
 	return out
-}
-
-// Terminate admits a TERMINATE operation (SOL003 clause 5.4.8).
-func (s *Service) Terminate(ctx context.Context, id string, _ sol.TerminateVnfRequest, raw json.RawMessage) (*Operation, error) {
-	return s.submit(ctx, id, terminateTask(raw))
-}
-
-func terminateTask(raw json.RawMessage) task {
-	return task{kind: sol.LcmOperationTerminate, raw: raw, decide: func(*draft) error { return nil }}
 }

@@ -1,9 +1,5 @@
 package lcm
 
-import (
-	"github.com/gybe-nfv/gybe/pkg/sol"
-)
-
 // ParamPublicKey is the parameter by which the template of a package takes the public part of the instance's SSHKey. An infra driver gives it to
 // every template that declares it, an empty text for an instance without a key; how it gets into the machines is the template's business.
 const ParamPublicKey = "ssh_public_key"
@@ -21,30 +17,4 @@ type SSHKey struct {
 type KeyMaker interface {
 	// NewKey makes the key pair for a valid INSTANTIATE request; nil when the request says how to log in.
 	NewKey(r Request) (*SSHKey, error)
-}
-
-// makeKey gives an instance the key pair that its mgmt drivers need. It is stored with the admission of the instantiation, so there is none
-// without the operation and none twice, and the same holds for whatever comes later until the instance is terminated.
-func (s *Service) makeKey(d *draft) error {
-	if d.kind != sol.LcmOperationInstantiate || d.instance.SSHKey != nil {
-		return nil
-	}
-	r, err := d.request()
-	if err != nil {
-		return err
-	}
-	drivers, err := s.mgmtDrivers(r)
-	if err != nil {
-		return err
-	}
-	for _, driver := range drivers {
-		maker, ok := driver.(KeyMaker)
-		if !ok {
-			continue
-		}
-		if d.instance.SSHKey, err = maker.NewKey(r); err != nil || d.instance.SSHKey != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,8 +1,6 @@
 package lcm
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 
@@ -35,25 +33,6 @@ func mergePairs(target, patch sol.KeyValuePairs) sol.KeyValuePairs {
 		return nil
 	}
 	return merged
-}
-
-// mergeTyped does the same with values of any type that is an object in JSON.
-func mergeTyped[T any](target, patch T) (out T, err error) {
-	var objects [2]any
-	for n, v := range []T{target, patch} {
-		raw, err := json.Marshal(v)
-		if err == nil {
-			err = json.Unmarshal(raw, &objects[n])
-		}
-		if err != nil {
-			return out, fmt.Errorf("merge %T: %w", v, err)
-		}
-	}
-	raw, err := json.Marshal(MergePatch(objects[0], objects[1]))
-	if err == nil {
-		err = json.Unmarshal(raw, &out)
-	}
-	return out, err
 }
 
 // difference is the smallest merge patch that makes b out of a; nil when they are equal. What b lacks is null in it.

@@ -11,39 +11,72 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Modify admits a MODIFY_INFO operation (SOL003 clause 5.4.3.3.4). raw is the JSON merge patch (RFC 7396); ifVersion is the version that
-// If-Match names, and CodePrecondition the answer when the instance has another.
-func (s *Service) Modify(ctx context.Context, id string, req sol.VnfInfoModificationRequest, raw json.RawMessage, ifVersion *int64) (*Operation, error) {
-	return s.submit(ctx, id, modifyTask(req, raw, ifVersion))
+func init() {
+	RegisterOperation(OperationKind{
+		Type: sol.LcmOperationModifyInfo, Hook: "modify_information", CanRollBack: true,
+		Body: sol.VnfInfoModificationRequest{}, Decode: decodeModify, Phases: modifyPhases,
+	})
 }
 
-func modifyTask(req sol.VnfInfoModificationRequest, raw json.RawMessage, ifVersion *int64) task {
-	given, gone := connectionsOf(raw)
-	return task{
-		kind: sol.LcmOperationModifyInfo, raw: raw, conns: given, vnfdID: req.VnfdID, pkgID: req.VnfPkgID,
-		decide: func(d *draft) error {
-			if ifVersion != nil && *ifVersion != d.instance.Version {
-				return Changed("VNF instance", d.instance.ID)
-			}
-			if d.next != nil && d.nextID == d.instance.VnfPkgID {
-				d.next, d.nextID = nil, "" // it has that package
-			}
-			if d.next != nil && d.present.Flavour != nil {
-				if d.next.Flavour = d.next.VNFD.Flavour(d.present.Flavour.ID); d.next.Flavour == nil {
-					d.refuse("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", d.present.Flavour.ID, flavourIDs(d.next.VNFD))
-				}
-			}
-			if len(given)+len(gone) > 0 {
-				if err := d.modifyConnections(gone); err != nil {
+func modifyPhases(Infra) Phases {
+	return Phases{
+		Processing: []Phase{{Name: "modify", Run: modify}},
+		Rollback:   []Phase{{Name: "rollback_modify", Run: func(context.Context, *Work) error { return nil }}},
+		Completed:  modified, RolledBack: unmodified,
+	}
+}
+
+// modify is the one phase of a MODIFY_INFO: the instance is stored with the tick.
+func modify(_ context.Context, w *Work) error {
+	model := w.VNFD
+	if w.Op.VnfPkgID == "" {
+		model = nil
+	}
+	bad, err := patch(w.Instance, w.Op.Params, model, w.Op.VnfPkgID)
+	if err != nil {
+		return err
+	}
+	return Unprocessable(bad...)
+}
+
+// decodeModify is SOL003 clause 5.4.3.3.4. raw is a JSON merge patch (RFC 7396).
+func decodeModify(raw json.RawMessage) (Task, error) {
+	return decodes(func(req sol.VnfInfoModificationRequest) Task {
+		given, gone := connectionsOf(raw)
+		return Task{
+			Connections: given, VnfdID: req.VnfdID, VnfPkgID: req.VnfPkgID,
+			Decide: func(a *Admission) error {
+				if err := a.modifyRevision(); err != nil {
 					return err
 				}
-			}
-			patched := *d.instance
-			bad, err := patch(&patched, raw, nil, "")
-			d.bad = append(d.bad, bad...)
-			return err
-		},
+				if len(given)+len(gone) > 0 {
+					if err := a.modifyConnections(gone); err != nil {
+						return err
+					}
+				}
+				patched := *a.Instance
+				bad, err := patch(&patched, raw, nil, "")
+				a.Bad = append(a.Bad, bad...)
+				return err
+			},
+		}
+	})(raw)
+}
+
+// modifyRevision checks the version that the request depends on, and the package that the instance is to change to.
+func (a *Admission) modifyRevision() error {
+	if v := a.Task.IfVersion; v != nil && *v != a.Instance.Version {
+		return Changed("VNF instance", a.Instance.ID)
 	}
+	if a.Next != nil && a.NextPkgID == a.Instance.VnfPkgID {
+		a.Next, a.NextPkgID = nil, "" // it has that package
+	}
+	if a.Next != nil && a.Present.Flavour != nil {
+		if a.Next.Flavour = a.Next.VNFD.Flavour(a.Present.Flavour.ID); a.Next.Flavour == nil {
+			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID, flavourIDs(a.Next.VNFD))
+		}
+	}
+	return nil
 }
 
 // connectionsOf takes the VIM connections of a patch apart: those that it gives, and the keys of those that it takes away.
@@ -64,22 +97,22 @@ func connectionsOf(raw json.RawMessage) (given map[string]sol.VimConnectionInfo,
 }
 
 // modifyConnections takes VIM connections away and checks what is left. They belong to an instantiation.
-func (d *draft) modifyConnections(gone []string) error {
+func (a *Admission) modifyConnections(gone []string) error {
 	const at = "/vimConnectionInfo"
-	if d.instance.State != sol.InstantiationStateInstantiated {
-		return pointAt(Errorf(CodeConflict, "VNF instance %s is NOT_INSTANTIATED and has no VIM connections", d.instance.ID).
+	if a.Instance.State != sol.InstantiationStateInstantiated {
+		return PointAt(Errorf(CodeConflict, "VNF instance %s is NOT_INSTANTIATED and has no VIM connections", a.Instance.ID).
 			WithHint("give them with the instantiation"), at)
 	}
-	conns := maps.Clone(d.instance.VimConnections)
+	conns := maps.Clone(a.Instance.VimConnections)
 	for _, key := range gone {
 		delete(conns, key)
 	}
-	d.instance.VimConnections = conns
+	a.Instance.VimConnections = conns
 	key, vim, ok := PrimaryVim(conns)
 	if !ok {
-		d.refuse(at, "would leave the VNF without a connection to its VIM")
-	} else if _, ok := d.infras.Infra(vim.VimType); !ok {
-		d.refuse(at+"/"+Escape(key)+"/vimType", badVimType, vim.VimType)
+		a.Reject(at, "would leave the VNF without a connection to its VIM")
+	} else if _, ok := a.Infras.Infra(vim.VimType); !ok {
+		a.Reject(at+"/"+Escape(key)+"/vimType", "%s", UnsupportedVim(vim.VimType))
 	}
 	return nil
 }
@@ -94,7 +127,7 @@ func patch(i *Instance, raw json.RawMessage, model *vnfd.VNFD, pkgID string) ([]
 	var bad []InvalidParam
 	for name, to := range map[string]*string{"vnfInstanceName": &i.Name, "vnfInstanceDescription": &i.Description} {
 		if v, ok := body[name]; ok {
-			*to, _ = v.(string) // null is no name
+			*to, _ = v.(string) // null is not a valid name
 		}
 	}
 	for name, to := range map[string]*sol.KeyValuePairs{
@@ -106,7 +139,7 @@ func patch(i *Instance, raw json.RawMessage, model *vnfd.VNFD, pkgID string) ([]
 		}
 	}
 	if _, ok := body["metadata"]; ok {
-		bad = badMapping(i.Metadata)
+		bad = CheckMetadata(i.Metadata)
 	}
 	more, err := patchVNFCs(i, raw)
 	if model != nil {
@@ -160,8 +193,8 @@ func setPackage(i *Instance, model *vnfd.VNFD, pkgID string) {
 // mapping is the member of an instance's metadata that gives VNFCs their ids: for each VDU the ids by index.
 const mapping = "VDU_VNFc_mapping"
 
-// badMapping checks it, if the metadata has it.
-func badMapping(metadata sol.KeyValuePairs) []InvalidParam {
+// CheckMetadata checks VDU_VNFc_mapping, if the metadata has it.
+func CheckMetadata(metadata sol.KeyValuePairs) []InvalidParam {
 	v, ok := metadata[mapping]
 	if !ok {
 		return nil

@@ -23,7 +23,7 @@ func TestAModificationMergesAsTheRFCSaysAndTellsExactlyWhatChanged(t *testing.T)
 		Extensions: sol.KeyValuePairs{"e": []any{1.0}}, VnfConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": true},
 	}, op.ChangedInfo)
 	require.Equal(t, []string{"modify_information_start 1.0 3", "modify_information_end 1.0 3"}, w.Hooks.Take())
-	require.Nil(t, op.Grant, "nobody has to allow it")
+	require.Nil(t, op.Grant, "it needs no grant")
 
 	op = w.done(sol.LcmOperationModifyInfo, `{"vnfInstanceName":null,"metadata":{"a":{"b":null,"d":3},"same":1},"extensions":null}`)
 	i = w.instance()
@@ -79,12 +79,15 @@ func TestTheProductOfAnInstanceCanBeChanged(t *testing.T) {
 	require.Equal(t, []string{"/vnfdId"}, pointers(err))
 }
 
-func TestAModificationOfWhatHasChangedMeanwhileIsRefused(t *testing.T) {
+func TestModifyWithAnOldVersionIsRejected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	version := w.instance().Version
 	modify := func(v int64) (*lcm.Operation, error) {
-		return w.Service.Modify(t.Context(), w.id, sol.VnfInfoModificationRequest{}, []byte(`{"vnfInstanceName":"x"}`), &v)
+		task, err := lcm.ParseTask(sol.LcmOperationModifyInfo, []byte(`{"vnfInstanceName":"x"}`))
+		require.NoError(t, err)
+		task.IfVersion = &v
+		return w.Service.Submit(t.Context(), w.id, task)
 	}
 	_, err := modify(version + 1)
 	require.Equal(t, 412, lcm.AsError(err).Status())

@@ -16,8 +16,8 @@ const (
 	KindDeletion  = "VnfIdentifierDeletionNotification"
 )
 
-// stateMessage makes the outbox message of an operation's new state (SOL003 clause 5.5.2.17).
-func stateMessage(op *Operation, c Clock) (Message, error) {
+// StateMessage makes the outbox message of an operation's new state (SOL003 clause 5.5.2.17).
+func StateMessage(op *Operation, c Clock) (Message, error) {
 	status := sol.NotificationStatusStart
 	switch op.State {
 	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack:
@@ -49,9 +49,14 @@ func stateMessage(op *Operation, c Clock) (Message, error) {
 	return message(n.ID, KindOperation, op.InstanceID, op.ID, c, n)
 }
 
-// identifierMessage makes the outbox message of a created or deleted instance (SOL003 clauses 5.5.2.18 and 5.5.2.19).
-func identifierMessage(kind, instanceID string, c Clock) (Message, error) {
+// IdentifierMessage makes the outbox message of a created or deleted instance (SOL003 clauses 5.5.2.18 and 5.5.2.19).
+func IdentifierMessage(kind, instanceID string, c Clock) (Message, error) {
 	id := uuid.NewString()
+	if kind == KindDeletion {
+		return message(id, kind, instanceID, "", c, sol.VnfIdentifierDeletionNotification{
+			ID: id, NotificationType: sol.NotificationType(kind), TimeStamp: c.Now(), VnfInstanceID: instanceID,
+		})
+	}
 	return message(id, kind, instanceID, "", c, sol.VnfIdentifierCreationNotification{
 		ID: id, NotificationType: sol.NotificationType(kind), TimeStamp: c.Now(), VnfInstanceID: instanceID,
 	})

@@ -2,6 +2,8 @@ package lcm
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -32,7 +34,7 @@ type Operation struct {
 	// Tries counts how often the user has set it going: 1 at admission, one more with every retry and rollback. A driver that
 	// finds a failure of an earlier try begins again; one of this try it reports.
 	Tries int
-	// Cancel is the mode in which the user has asked to cancel it; "" when nobody has, and again once it is cancelled.
+	// Cancel is the mode in which the user has asked to cancel it; "" without a request, and again after it is cancelled.
 	Cancel sol.CancelModeType
 	// Epoch is the fence: it grows with every claim.
 	Epoch int64
@@ -63,6 +65,9 @@ type Operation struct {
 	Modifications *sol.ModificationsTriggeredByVnfPkgChange
 }
 
+// Kind returns the operation's row in the table of operations.
+func (o *Operation) Kind() *OperationKind { return kindOf(o.Type) }
+
 // Scope is what an operation is to do to the VNFCs of an instance.
 type Scope struct {
 	// Flavour is the deployment flavour that holds afterwards.
@@ -76,7 +81,7 @@ type Scope struct {
 	Remove []string `json:"remove,omitempty"`
 	// VNFCs holds the vnfcInfo ids that HEAL, OPERATE and CHANGE_VNFPKG are about.
 	VNFCs []string `json:"vnfcs,omitempty"`
-	// Whole says that a HEAL deletes everything and makes it anew.
+	// Whole means that a HEAL deletes and recreates everything.
 	Whole bool `json:"whole,omitempty"`
 }
 
@@ -110,19 +115,10 @@ func (o *Operation) Reason() *Failure {
 
 // Active says whether the operation still holds its instance: at most one per instance does.
 // FAILED_TEMP counts, as the standard forbids another operation until it is resolved.
-func Active(s sol.LcmOperationStateType) bool {
-	switch s {
-	case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack, sol.LcmOperationStateFailedTemp:
-		return true
-	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack:
-	}
-	return false
-}
+func Active(s sol.LcmOperationStateType) bool { return slices.Contains(ActiveStates, s) }
 
 // Running says whether a node has work to do for an operation in this state.
-func Running(s sol.LcmOperationStateType) bool {
-	return Active(s) && s != sol.LcmOperationStateFailedTemp
-}
+func Running(s sol.LcmOperationStateType) bool { return slices.Contains(RunningStates, s) }
 
 // Grant is what the NFVO (or the local grantor) allowed: where VNFCs go and which VIM assets they use.
 type Grant struct {
@@ -137,4 +133,18 @@ type Grant struct {
 	Flavours map[string]string `json:"flavours,omitempty"`
 	// AdditionalParams are merged into nfv after those of the request.
 	AdditionalParams sol.KeyValuePairs `json:"additionalParams,omitempty"`
+}
+
+// AdditionalParams returns the additionalParams of the operation's request.
+func (o *Operation) AdditionalParams() (sol.KeyValuePairs, error) { return decodeParams(o.Params) }
+
+// decodeParams decodes the additionalParams of any request body.
+func decodeParams(raw json.RawMessage) (sol.KeyValuePairs, error) {
+	var body struct {
+		AdditionalParams sol.KeyValuePairs `json:"additionalParams"`
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return nil, fmt.Errorf("decode additionalParams: %w", err)
+	}
+	return body.AdditionalParams, nil
 }

@@ -42,7 +42,7 @@ func Waiting(ctx context.Context, err error) (after time.Duration, why string, o
 	return 0, "", false
 }
 
-// certain says that err would be a failure also if the time had not run out: whoever made it knows that trying
+// certain reports that err would be a failure also without a timeout: the code that created it knows that trying
 // again does not help, and it does not come from the end of a context.
 func certain(err error) bool {
 	e, ok := errors.AsType[*Error](err)
@@ -70,6 +70,11 @@ func Each[T any](ctx context.Context, limit int, items []T, fn func(context.Cont
 	for range items {
 		<-done
 	}
+	return merge(ctx, errs)
+}
+
+// merge returns the one error of several that decides: fenced beats failed beats waiting beats done.
+func merge(ctx context.Context, errs []error) error {
 	var wait *waitError
 	var failure error
 	for _, err := range errs {
@@ -89,11 +94,8 @@ func Each[T any](ctx context.Context, limit int, items []T, fn func(context.Cont
 			failure = err
 		}
 	}
-	if failure != nil {
-		return failure
-	}
-	if wait != nil {
+	if failure == nil && wait != nil {
 		return wait
 	}
-	return nil
+	return failure
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -131,7 +132,7 @@ func (p packages) Model(context.Context, string) (*vnfd.VNFD, string, error) { r
 func TestOnlyWhatIsWrongWithARequestIsBlamedOnItsMembers(t *testing.T) {
 	t.Parallel()
 	create := func(err error) *lcm.Error {
-		_, err = (&lcm.Service{Packages: packages{err: err}}).CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: "x"})
+		_, err = (&admission.Service{Services: &admission.Services{Packages: packages{err: err}}}).CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: "x"})
 		return lcm.AsError(err)
 	}
 	wrong := create(lcm.Errorf(lcm.CodeUnprocessable, "no such package"))

@@ -2,130 +2,151 @@ package lcm
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Scale admits a SCALE operation (SOL003 clause 5.4.5).
-func (s *Service) Scale(ctx context.Context, id string, req sol.ScaleVnfRequest, raw json.RawMessage) (*Operation, error) {
-	return s.submit(ctx, id, scaleTask(req, raw))
+func init() {
+	RegisterOperation(OperationKind{
+		Type: sol.LcmOperationScale, Path: "scale", Hook: "scale", Requires: sol.InstantiationStateInstantiated,
+		VIM: true, NeedsGrant: true, CanRollBack: true, Scales: true,
+		Body: sol.ScaleVnfRequest{}, Decode: decodes(scaleTask), Phases: changePhases,
+		Link:    func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Scale = link },
+		Offered: hasAspects,
+	})
+	RegisterOperation(OperationKind{
+		Type: sol.LcmOperationScaleToLevel, Path: "scale_to_level", Hook: "scale_to_level", Requires: sol.InstantiationStateInstantiated,
+		VIM: true, NeedsGrant: true, CanRollBack: true, Scales: true,
+		Body: sol.ScaleVnfToLevelRequest{}, Decode: decodes(scaleToLevelTask), Phases: changePhases,
+		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.ScaleToLevel = link },
+		Offered: func(_ *vnfd.VNFD, of []vnfd.Flavour) bool {
+			for _, f := range of {
+				if len(f.Aspects) > 0 || len(f.Levels) > 1 {
+					return true
+				}
+			}
+			return false
+		},
+	})
 }
 
-func scaleTask(req sol.ScaleVnfRequest, raw json.RawMessage) task {
-	return task{kind: sol.LcmOperationScale, raw: raw, decide: func(d *draft) error {
-		f, i := d.present.Flavour, d.instance.Instantiated
+func hasAspects(_ *vnfd.VNFD, of []vnfd.Flavour) bool {
+	for _, f := range of {
+		if len(f.Aspects) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// scaleTask is SOL003 clause 5.4.5.
+func scaleTask(req sol.ScaleVnfRequest) Task {
+	return Task{Decide: func(a *Admission) error {
+		f := a.Present.Flavour
 		if req.Type != sol.ScaleTypeOut && req.Type != sol.ScaleTypeIn {
-			d.refuse("/type", "is neither %s nor %s", sol.ScaleTypeOut, sol.ScaleTypeIn)
+			a.Reject("/type", "is neither %s nor %s", sol.ScaleTypeOut, sol.ScaleTypeIn)
 		}
 		n := cmp.Or(req.NumberOfSteps, 1)
 		if n < 0 {
-			d.refuse("/numberOfSteps", "is below 1")
+			a.Reject("/numberOfSteps", "is below 1")
 		}
-		a := f.Aspect(req.AspectID)
-		if a == nil {
-			d.refuse("/aspectId", "%s", unknownAspect(f, req.AspectID))
+		aspect := f.Aspect(req.AspectID)
+		if aspect == nil {
+			a.Reject("/aspectId", "%s", unknownAspect(f, req.AspectID))
 		}
-		if len(d.bad) > 0 {
+		if len(a.Bad) > 0 {
 			return nil
 		}
-		at := "/numberOfSteps"
+		pointer := "/numberOfSteps"
 		if req.NumberOfSteps == 0 {
-			at = "/type"
+			pointer = "/type"
 		}
-		levels, counts := scaleLevels(i), countVNFCs(i)
-		from := levels[a.ID]
-		to := from - n
-		switch {
-		case req.Type == sol.ScaleTypeOut && n > a.MaxScaleLevel-from:
-			d.refuse(at, "the aspect %s is at scale level %d and its highest is %d: %d more is too many", a.ID, from, a.MaxScaleLevel, n)
-			return nil
-		case req.Type == sol.ScaleTypeIn && n > from:
-			d.refuse(at, "the aspect %s is at scale level %d and its lowest is 0: %d less is too many", a.ID, from, n)
-			return nil
-		case req.Type == sol.ScaleTypeOut:
-			to = from + n
-		}
-		levels[a.ID] = to
-		d.resize(f, change(counts, steps(a, from, to)), levels, at)
+		a.scaleBySteps(aspect, req.Type, n, pointer)
 		return nil
 	}}
 }
 
-// ScaleToLevel admits a SCALE_TO_LEVEL operation (SOL003 clause 5.4.6).
-func (s *Service) ScaleToLevel(ctx context.Context, id string, req sol.ScaleVnfToLevelRequest, raw json.RawMessage) (*Operation, error) {
-	return s.submit(ctx, id, levelTask(req, raw))
+// scaleBySteps sets the scope to n more or fewer steps of an aspect.
+func (a *Admission) scaleBySteps(aspect *vnfd.ScalingAspect, direction sol.ScaleType, n int, pointer string) {
+	f, i := a.Present.Flavour, a.Instance.Instantiated
+	levels, counts := scaleLevels(i), countVNFCs(i)
+	from, out := levels[aspect.ID], direction == sol.ScaleTypeOut
+	to := from - n
+	if out {
+		to = from + n
+	}
+	switch { // n may be any number, so that a sum could overflow
+	case out && n > aspect.MaxScaleLevel-from:
+		a.Reject(pointer, "the aspect %s is at scale level %d and its highest is %d: %d more is too many", aspect.ID, from, aspect.MaxScaleLevel, n)
+	case !out && n > from:
+		a.Reject(pointer, "the aspect %s is at scale level %d and its lowest is 0: %d less is too many", aspect.ID, from, n)
+	default:
+		counts = scaledCounts(f, aspect, to, levels, counts)
+		levels[aspect.ID] = to
+		a.resize(counts, levels, pointer)
+	}
 }
 
-func levelTask(req sol.ScaleVnfToLevelRequest, raw json.RawMessage) task {
-	return task{kind: sol.LcmOperationScaleToLevel, raw: raw, decide: func(d *draft) error {
-		f := d.present.Flavour
+// scaleToLevelTask is SOL003 clause 5.4.6.
+func scaleToLevelTask(req sol.ScaleVnfToLevelRequest) Task {
+	return Task{Decide: func(a *Admission) error {
+		f := a.Present.Flavour
 		switch {
 		case req.InstantiationLevelID != "" && req.ScaleInfo != nil:
-			d.refuse("/scaleInfo", "is given besides instantiationLevelId; one of them is needed")
+			a.Reject("/scaleInfo", "is given besides instantiationLevelId; one of them is needed")
 		case req.InstantiationLevelID != "":
 			counts, ok := f.Counts(req.InstantiationLevelID)
 			if !ok {
-				d.refuse("/instantiationLevelId", "flavour %s has no instantiation level %q; it has %s", f.ID, req.InstantiationLevelID,
+				a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q; it has %s", f.ID, req.InstantiationLevelID,
 					listed(f.Levels, func(l vnfd.InstantiationLevel) string { return l.ID }))
 				return nil
 			}
-			d.resize(f, counts, levelOf(f, f.Level(req.InstantiationLevelID)), "/instantiationLevelId")
+			a.resize(counts, levelOf(f, f.Level(req.InstantiationLevelID)), "/instantiationLevelId")
 		case len(req.ScaleInfo) == 0:
-			d.refuse("", "needs either instantiationLevelId or scaleInfo")
+			a.Reject("", "needs either instantiationLevelId or scaleInfo")
 		default:
-			d.scaleInfo(f, req.ScaleInfo)
+			a.scaleToInfo(req.ScaleInfo)
 		}
 		return nil
 	}}
 }
 
-// scaleInfo brings aspects to given levels; the others stay.
-func (d *draft) scaleInfo(f *vnfd.Flavour, infos []sol.ScaleInfo) {
-	levels, counts := scaleLevels(d.instance.Instantiated), countVNFCs(d.instance.Instantiated)
+// scaleToInfo brings aspects to given levels; the others stay.
+func (a *Admission) scaleToInfo(infos []sol.ScaleInfo) {
+	f := a.Present.Flavour
+	levels, counts := scaleLevels(a.Instance.Instantiated), countVNFCs(a.Instance.Instantiated)
 	seen := map[string]bool{}
 	for n, info := range infos {
 		at := fmt.Sprintf("/scaleInfo/%d", n)
-		a := f.Aspect(info.AspectID)
+		aspect := f.Aspect(info.AspectID)
 		switch {
-		case a == nil:
-			d.refuse(at+"/aspectId", "%s", unknownAspect(f, info.AspectID))
-		case seen[a.ID]:
-			d.refuse(at+"/aspectId", "the aspect %s is listed twice", a.ID)
-		case info.ScaleLevel < 0 || info.ScaleLevel > a.MaxScaleLevel:
-			d.refuse(at+"/scaleLevel", "the aspect %s has the scale levels 0 to %d, and is at %d", a.ID, a.MaxScaleLevel, levels[a.ID])
+		case aspect == nil:
+			a.Reject(at+"/aspectId", "%s", unknownAspect(f, info.AspectID))
+		case seen[aspect.ID]:
+			a.Reject(at+"/aspectId", "the aspect %s is listed twice", aspect.ID)
+		case info.ScaleLevel < 0 || info.ScaleLevel > aspect.MaxScaleLevel:
+			a.Reject(at+"/scaleLevel", "the aspect %s has the scale levels 0 to %d, and is at %d", aspect.ID, aspect.MaxScaleLevel, levels[aspect.ID])
 		default:
-			counts = change(counts, steps(a, levels[a.ID], info.ScaleLevel))
-			levels[a.ID] = info.ScaleLevel
-			seen[a.ID] = true
+			counts = scaledCounts(f, aspect, info.ScaleLevel, levels, counts)
+			levels[aspect.ID] = info.ScaleLevel
+			seen[aspect.ID] = true
 		}
 	}
-	if len(d.bad) == 0 {
-		d.resize(f, counts, levels, "/scaleInfo")
+	if len(a.Bad) == 0 {
+		a.resize(counts, levels, "/scaleInfo")
 	}
 }
 
 // resize sets the scope to these numbers of VNFCs, if the VDUs' profiles allow them.
-func (d *draft) resize(f *vnfd.Flavour, counts, levels map[string]int, pointer string) {
-	i := d.instance.Instantiated
+func (a *Admission) resize(counts, levels map[string]int, pointer string) {
+	f, i := a.Present.Flavour, a.Instance.Instantiated
 	if bad := outOfBounds(f, countVNFCs(i), counts, pointer); len(bad) > 0 {
-		d.bad = append(d.bad, bad...)
+		a.Bad = append(a.Bad, bad...)
 		return
 	}
-	d.scope = scopeTo(i, f, counts, levels)
-}
-
-// change adds deltas to numbers of VNFCs.
-func change(counts, deltas map[string]int) map[string]int {
-	out := maps.Clone(counts)
-	for vdu, n := range deltas {
-		out[vdu] += n
-	}
-	return out
+	a.Scope = scopeTo(i, f, counts, levels)
 }
 
 func unknownAspect(f *vnfd.Flavour, id string) string {

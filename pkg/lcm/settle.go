@@ -3,7 +3,6 @@ package lcm
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -30,38 +29,40 @@ func (w *Work) settle(had *sol.InstantiatedVnfInfo) error {
 	return nil
 }
 
-// scaleLevels are those of the numbers of VNFCs that there are.
+// scaleLevels is the scale level of every aspect for the VNFCs that the inventory found.
 func (w *Work) scaleLevels() (map[string]int, error) {
-	if w.Op.Type == sol.LcmOperationInstantiate {
+	if w.Op.Kind().Instantiates() {
 		var req sol.InstantiateVnfRequest
 		if err := json.Unmarshal(w.Op.Params, &req); err != nil {
 			return nil, fmt.Errorf("decode the operation's request: %w", err)
 		}
 		return levelOf(w.Flavour, w.Flavour.Level(req.InstantiationLevelID)), nil
 	}
-	if w.Op.Before == nil {
-		return scaleLevels(w.Instance.Instantiated), nil
+	now := countVNFCs(w.Instance.Instantiated)
+	levels := w.knownLevels(now)
+	// While an operation is not done, an old VNFC can be there beside its replacement.
+	if w.phase == PhaseInventory || w.phase == PhaseRollbackInventory {
+		levels = raisedLevels(w.Flavour, levels, now)
 	}
-	if w.Op.Scope == nil {
-		return scaleLevels(w.Op.Before.Instantiated), nil
+	return levels, nil
+}
+
+// knownLevels is the scale levels that the operation leads to, or has reached.
+func (w *Work) knownLevels(now map[string]int) map[string]int {
+	switch {
+	case w.Op.Before == nil:
+		return scaleLevels(w.Instance.Instantiated)
+	case w.Op.Scope == nil:
+		return scaleLevels(w.Op.Before.Instantiated)
 	}
 	from, to := stay(w.Op.Before.Instantiated, ""), w.Op.Scope
 	if w.Op.State == sol.LcmOperationStateRollingBack {
 		from, to = to, from
 	}
-	if !scales(w.Op.Type) {
-		return to.ScaleLevels, nil
+	if !w.Op.Kind().Scales {
+		return to.ScaleLevels
 	}
-	return reached(w.Flavour, from, to, countVNFCs(w.Instance.Instantiated)), nil
-}
-
-// equalCounts compares numbers of VNFCs; a VDU that is absent has none.
-func equalCounts(a, b map[string]int) bool {
-	a, b = maps.Clone(a), maps.Clone(b)
-	none := func(_ string, n int) bool { return n == 0 }
-	maps.DeleteFunc(a, none)
-	maps.DeleteFunc(b, none)
-	return maps.Equal(a, b)
+	return reached(w.Flavour, from, to, now)
 }
 
 // settleStates sets which VNFCs are started. What the driver has seen holds; where it has not looked, a machine is what it was, and a new one is
@@ -95,7 +96,7 @@ func (w *Work) forgetReplaced(had *sol.InstantiatedVnfInfo) {
 	for _, old := range had.VnfcInfo {
 		same := func(c sol.VnfcInfo) bool { return c.ID == old.ID && c.VnfcResourceInfoID == old.VnfcResourceInfoID }
 		if !slices.ContainsFunc(w.Instance.Instantiated.VnfcInfo, same) {
-			w.forget(old.ID)
+			w.ForgetVNFCs(old.ID)
 		}
 	}
 }

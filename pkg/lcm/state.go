@@ -27,20 +27,20 @@ const (
 // UserEvents lists the events that a user can cause.
 var UserEvents = []Event{EventRetry, EventRollback, EventFail, EventCancel}
 
+// RunningStates are the states in which the engine works on an operation.
+var RunningStates = []sol.LcmOperationStateType{sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack}
+
+// ActiveStates are the states in which an operation holds its instance: no other operation of it can start.
+var ActiveStates = append(slices.Clone(RunningStates), sol.LcmOperationStateFailedTemp)
+
+// FinalStates are the states that an operation does not leave.
+var FinalStates = []sol.LcmOperationStateType{sol.LcmOperationStateCompleted, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack}
+
 // transition is one row of the state machine.
 type transition struct {
 	from  sol.LcmOperationStateType
 	event Event
 	to    sol.LcmOperationStateType
-	// only limits the row to these operations; nil is every operation.
-	only []sol.LcmOperationType
-}
-
-// rollbackable lists the operations that a rollback exists for. Those that take something away for good are not among them: what was
-// terminated, healed or scaled in cannot be had back. Next makes the exception for scaling in.
-var rollbackable = []sol.LcmOperationType{
-	sol.LcmOperationInstantiate, sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeFlavour,
-	sol.LcmOperationOperate, sol.LcmOperationChangeExtConn, sol.LcmOperationChangeVnfpkg, sol.LcmOperationModifyInfo,
 }
 
 // transitions is the whole state machine of VNF LCM operations (SOL003 clause 5.6.2.2): what is not here is forbidden.
@@ -57,7 +57,7 @@ var transitions = []transition{
 	{from: sol.LcmOperationStateProcessing, event: EventCancelled, to: sol.LcmOperationStateFailedTemp},
 
 	{from: sol.LcmOperationStateFailedTemp, event: EventRetry, to: sol.LcmOperationStateProcessing},
-	{from: sol.LcmOperationStateFailedTemp, event: EventRollback, to: sol.LcmOperationStateRollingBack, only: rollbackable},
+	{from: sol.LcmOperationStateFailedTemp, event: EventRollback, to: sol.LcmOperationStateRollingBack},
 	{from: sol.LcmOperationStateFailedTemp, event: EventFail, to: sol.LcmOperationStateFailed},
 
 	{from: sol.LcmOperationStateRollingBack, event: EventRolledBack, to: sol.LcmOperationStateRolledBack},
@@ -72,31 +72,22 @@ func Next(op *Operation, e Event) (sol.LcmOperationStateType, error) {
 	if at < 0 {
 		return "", Errorf(CodeConflict, "the operation is %s; %s is not possible in this state", op.State, e)
 	}
-	t := transitions[at]
-	if t.only != nil && !slices.Contains(t.only, op.Type) {
+	if e == EventRollback && !op.Kind().CanRollBack {
 		return "", Errorf(CodeConflict, "%s is not possible for a %s operation", e, op.Type).WithHint("retry it, or mark it failed")
 	}
-	if e == EventRollback && op.Scope != nil && len(op.Scope.Remove) > 0 && scales(op.Type) {
+	if e == EventRollback && op.Scope != nil && len(op.Scope.Remove) > 0 && op.Kind().Scales {
 		return "", Errorf(CodeConflict, "a %s operation that takes VNFCs away cannot be rolled back: what they held is lost", op.Type).
 			WithHint("retry it, or mark it failed")
 	}
 	if e == EventCancel && op.Cancel == sol.CancelModeForceful {
 		return "", Errorf(CodeConflict, "the operation is being cancelled already")
 	}
-	return t.to, nil
+	return transitions[at].to, nil
 }
 
-// scales says whether the operation changes the number of VNFCs.
-func scales(t sol.LcmOperationType) bool {
-	return t == sol.LcmOperationScale || t == sol.LcmOperationScaleToLevel
-}
-
-// WaysOut says in words what a user can do about an operation that fails or is cancelled now, as the state machine has it; "" for one that then
-// ends by itself.
-func WaysOut(op *Operation) string { return waysOut(op) }
-
-// waysOut leaves some of them out.
-func waysOut(op *Operation, but ...Event) string {
+// WaysOut says in words what a user can do about an operation that fails or is cancelled now, as the state machine has it, without the given
+// events; "" for one that then ends by itself.
+func WaysOut(op *Operation, but ...Event) string {
 	then := *op
 	then.Cancel = ""
 	then.State, _ = Next(op, EventFailed)

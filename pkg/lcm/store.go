@@ -8,11 +8,26 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Store keeps instances, operations and what happens to them. Every method is one transaction that also
-// writes the event rows of the change; methods that change an operation's state write its notification too.
-type Store interface {
-	Journal
+// DefaultProject is the project of resources of an installation without projects.
+const DefaultProject = "default"
 
+// Principal is who asks, and for which project.
+type Principal struct {
+	// Subject names the user or client; empty when nothing asked for a name.
+	Subject string
+	// Project is the project of the resources that the principal sees and creates; empty is DefaultProject.
+	Project string
+}
+
+// Stores gives each principal its Records. The request side has no other way to the store.
+type Stores interface {
+	In(p Principal) Records
+}
+
+// Records is the request side of the store: the instances, operations and VIMs of a project. Every method is one transaction that also
+// writes the event rows of the change; methods that change an operation's state write its notification too. What belongs to another
+// project does not exist.
+type Records interface {
 	// InsertInstance stores a new instance, with its outbox message.
 	InsertInstance(ctx context.Context, i *Instance, m []Message) error
 	// Instance returns CodeNotFound when there is none.
@@ -24,8 +39,9 @@ type Store interface {
 	DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []Message) error
 
 	// HoldInstance locks the instance, refuses with CodeConflict when an operation is active, calls change, and stores the instance as that
-	// left it. No operation is admitted meanwhile: change MUST be bounded.
-	HoldInstance(ctx context.Context, id string, change func(*Instance) error) error
+	// left it. change returns the vnfcInfo ids of VNFCs whose machines are gone, so that their host keys are forgotten. No operation is
+	// admitted in the meantime: change MUST be bounded.
+	HoldInstance(ctx context.Context, id string, change func(*Instance) (gone []string, err error)) error
 
 	// Admit locks the instance, calls check on it in the transaction, refuses with CodeConflict when an
 	// operation is active, and stores the operation as it is then, its message, its job and the instance as check left
@@ -37,16 +53,10 @@ type Store interface {
 	Operations(ctx context.Context, q Query) ([]*Operation, error)
 	// Steer applies a user's event: in one transaction it locks the operation, calls change, which sets the new
 	// state and returns the messages, stores it with a job when it is Running, and bumps the epoch so that
-	// whoever still works on it is fenced.
+	// a node that still works on it is fenced.
 	Steer(ctx context.Context, id string, change func(*Operation) ([]Message, error)) (*Operation, error)
 	// Progress returns the phases and steps of an operation in the order they began.
 	Progress(ctx context.Context, opID string) ([]PhaseRecord, []StepRecord, error)
-
-	// Claim makes node the owner of a Running operation: epoch + 1. CodeNotFound when it is gone; nil when
-	// it is not Running.
-	Claim(ctx context.Context, opID, node string) (*Claimed, error)
-	// CommitTick stores the outcome of a tick, fenced by c.
-	CommitTick(ctx context.Context, c Claim, t Tick) error
 
 	// Vims lists registered VIMs by name; Vim finds one by id or returns CodeNotFound.
 	Vims(ctx context.Context) ([]Vim, error)
@@ -54,6 +64,17 @@ type Store interface {
 	// SaveVim inserts or replaces by id; CodeConflict when the name is another's.
 	SaveVim(ctx context.Context, v Vim) error
 	DeleteVim(ctx context.Context, id string) error
+}
+
+// Ledger is the engine side of the store: it knows all projects, and every write is fenced by a claim.
+type Ledger interface {
+	Journal
+
+	// Claim makes node the owner of a Running operation: epoch + 1. CodeNotFound when it is gone; nil when
+	// it is not Running.
+	Claim(ctx context.Context, opID, node string) (*Claimed, error)
+	// CommitTick stores the outcome of a tick, fenced by c.
+	CommitTick(ctx context.Context, c Claim, t Tick) error
 }
 
 // Query bounds a list.

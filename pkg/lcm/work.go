@@ -40,6 +40,39 @@ type Work struct {
 	commit  func(context.Context) error
 }
 
+// WorkInput is what a Work is made from. Journal, Claim and Commit are absent where nothing but an inventory is taken.
+type WorkInput struct {
+	Op       *Operation
+	Instance *Instance
+	Packages Packages
+	Clock    Clock
+	Log      *slog.Logger
+	Journal  Journal
+	Claim    Claim
+	// Commit stores the operation and the instance as they are, fenced.
+	Commit func(context.Context) error
+}
+
+// NewWork makes the Work of an operation; the error says why the operation cannot go on.
+func NewWork(ctx context.Context, in WorkInput) (*Work, error) {
+	w := &Work{
+		Op: in.Op, Instance: in.Instance, Clock: in.Clock, Log: in.Log, journal: in.Journal, claim: in.Claim, commit: in.Commit, phase: in.Op.Phase,
+	}
+	if err := w.load(ctx, in.Packages); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// EnterPhase names the phase that the following steps belong to.
+func (w *Work) EnterPhase(name string) { w.phase = name }
+
+// Effects are the changes of other records that the next commit stores.
+func (w *Work) Effects() Effects { return w.effects }
+
+// ClearEffects forgets them once they are stored.
+func (w *Work) ClearEffects() { w.effects = Effects{} }
+
 // Origin is what the resources of an instance are made from.
 type Origin struct {
 	VNFD    *vnfd.VNFD
@@ -72,7 +105,7 @@ func (w *Work) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.Re
 // ForgetVNFCs drops what is remembered of VNFCs (host keys) when the tick commits, because their machines are gone or are about to go.
 func (w *Work) ForgetVNFCs(ids ...string) {
 	for _, id := range ids {
-		if !slices.Contains(w.effects.ForgetVNFCs, id) {
+		if id != "" && !slices.Contains(w.effects.ForgetVNFCs, id) {
 			w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, id)
 		}
 	}
@@ -173,7 +206,7 @@ type StepRecord struct {
 	Attempts   int
 	Started    time.Time
 	Finished   time.Time // zero while open
-	Detail     string    // what the step has to say for itself, or what it waits for
+	Detail     string    // the last status of the step, or the reason of its wait
 	Checkpoint json.RawMessage
 	Error      *Failure
 }
@@ -262,7 +295,7 @@ func (s *Step) Logf(ctx context.Context, line string) {
 	}
 }
 
-// Tell stores the words of a step that is under way, and stays so: whoever watches sees them now.
+// Tell stores the status of a running step, so that followers see it immediately.
 func (s *Step) Tell(ctx context.Context, text string) error {
 	s.told = text
 	return s.w.journal.EndStep(ctx, s.w.claim, s.rec.ID, StepOpen, text, nil)

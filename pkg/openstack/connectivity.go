@@ -18,10 +18,10 @@ import (
 // changeConnectivity connects the VNF as the request says. Only the CP part of nfv changes: a connection point on another network gets another port,
 // one with other addresses keeps its port, and the servers stay.
 func (j *job) changeConnectivity(ctx context.Context) error {
-	return j.stackUpdated(ctx, j.stackName(), j.goalStack, nil)
+	return j.stack.Update(ctx, j.stack.Name(), j.desired, nil)
 }
 
-// reconnected adds to what an operation decides anew the connection points of links that have gone to another network, although the request does not
+// reconnected adds to the leaves that an operation decides again the connection points of links that have gone to another network, although the request does not
 // name them.
 func reconnected(fresh userdata.Fresh, before, after []sol.ExtVirtualLinkData) userdata.Fresh {
 	return func(kind, name, leaf string) bool {
@@ -31,12 +31,7 @@ func reconnected(fresh userdata.Fresh, before, after []sol.ExtVirtualLinkData) u
 		if kind != "CP" || leaf != "network" && leaf != "fixed_ips" && leaf != "port" {
 			return false
 		}
-		node, index := name, -1
-		if m := trailingIndex.FindStringSubmatch(name); m != nil {
-			if i, err := strconv.Atoi(m[2]); err == nil {
-				node, index = m[1], i
-			}
-		}
+		node, index, _ := userdata.SplitIndex(name)
 		was, had := userdata.Find(before, node, index)
 		is, has := userdata.Find(after, node, index)
 		return had && has && before[was.Link].ResourceID != after[is.Link].ResourceID
@@ -45,15 +40,15 @@ func reconnected(fresh userdata.Fresh, before, after []sol.ExtVirtualLinkData) u
 
 // badConnectivity finds what the request asks for and would not come about.
 func (d *Driver) badConnectivity(r lcm.Request) ([]lcm.InvalidParam, error) {
-	g, err := d.goalOf(planned(r))
+	g, err := d.desiredOf(planned(r))
 	if err != nil {
-		return nil, nil //nolint:nilerr // whoever assembles the stack reports it
+		return nil, nil //nolint:nilerr // the assembly of the stack reports it
 	}
 	b, err := d.templates.Load(g.files, g.flavour.ID)
 	if err != nil {
 		return nil, nil //nolint:nilerr // likewise
 	}
-	var req wishes
+	var req connections
 	if err := json.Unmarshal(r.Params, &req); err != nil {
 		return nil, fmt.Errorf("decode the request: %w", err)
 	}
@@ -87,13 +82,13 @@ func (d *Driver) badConnectivity(r lcm.Request) ([]lcm.InvalidParam, error) {
 }
 
 // badPorts finds link ports that a connection point names and its link does not have.
-func badPorts(g goal, l sol.ExtVirtualLinkData, cp sol.VnfExtCpData, at string) []lcm.InvalidParam {
+func badPorts(g desired, l sol.ExtVirtualLinkData, cp sol.VnfExtCpData, at string) []lcm.InvalidParam {
 	if i := slices.IndexFunc(g.ext, func(o sol.ExtVirtualLinkData) bool { return o.ID == l.ID }); i >= 0 {
 		l = g.ext[i]
 	}
 	var bad []lcm.InvalidParam
 	for _, key := range slices.Sorted(maps.Keys(cp.CpConfig)) {
-		if port := cp.CpConfig[key].LinkPortID; port != "" && givenPort(l, cp.CpConfig[key]) == "" {
+		if port := cp.CpConfig[key].LinkPortID; port != "" && userdata.GivenPort(l, cp.CpConfig[key]) == "" {
 			bad = append(bad, lcm.InvalidParam{
 				Pointer: at + "/cpConfig/" + lcm.Escape(key) + "/linkPortId",
 				Detail:  fmt.Sprintf("the link %s has no extLinkPorts entry with the id %q", l.ID, port),
@@ -103,9 +98,9 @@ func badPorts(g goal, l sol.ExtVirtualLinkData, cp sol.VnfExtCpData, at string) 
 	return bad
 }
 
-// unusedConfigs finds configurations that the request adds to a connection point of which the VNF has no instance for them: whoever gives a
+// unusedConfigs finds configurations that the request adds to a connection point of which the VNF has no instance for them: a user that gives a
 // new key for a VNFC that has one under another key means to replace it, and would wonder why nothing happens.
-func unusedConfigs(g goal, cp sol.VnfExtCpData, instances int, at string) []lcm.InvalidParam {
+func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []lcm.InvalidParam {
 	used := map[string]bool{}
 	for i := range instances {
 		if p, ok := userdata.Find(g.ext, cp.CpdID, i); ok {
@@ -133,7 +128,7 @@ var inLinks = regexp.MustCompile(`^/extVirtualLinks/(\d+)/extCps/(\d+)(/.*)$`)
 
 // asGiven makes pointers into the links that hold point into those of the request, or to all of them where the request does not have the link.
 func asGiven(holds []sol.ExtVirtualLinkData, params json.RawMessage, bad []lcm.InvalidParam) ([]lcm.InvalidParam, error) {
-	var req wishes
+	var req connections
 	if err := json.Unmarshal(params, &req); err != nil {
 		return nil, fmt.Errorf("decode the request: %w", err)
 	}

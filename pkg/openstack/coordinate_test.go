@@ -115,7 +115,7 @@ func TestCoordinationServersTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestCoordinationSaysNo: the server's reason is the operation's, a retry asks anew, and a rollback asks whether it may go back.
+// TestCoordinationSaysNo: the server's reason is the operation's, a retry asks again, and a rollback asks for permission, too.
 func TestCoordinationSaysNo(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{"ABORT", "CANCELLED", "SOMETHING_NEW"} {
@@ -260,7 +260,7 @@ func TestCoordinationServerWantsToKnowUs(t *testing.T) {
 		}, "Bearer t0ken", true},
 		"oauth refused": {func(tokens string) map[string]any {
 			return map[string]any{"authType": []any{"OAUTH2_CLIENT_CREDENTIALS"}, "paramsOauth2ClientCredentials": map[string]any{
-				"clientId": "somebody", "clientPassword": secret, "tokenEndpoint": tokens,
+				"clientId": "client", "clientPassword": secret, "tokenEndpoint": tokens,
 			}}
 		}, "Bearer t0ken", false},
 	} {
@@ -304,7 +304,7 @@ func TestCoordinationServerWantsToKnowUs(t *testing.T) {
 	}
 }
 
-// TestCoordinationServerIsVerified: a certificate that nobody trusts ends the operation at once; the request can bring what it is trusted by.
+// TestCoordinationServerIsVerified: an untrusted certificate fails the operation immediately; the request can contain the CA.
 func TestCoordinationServerIsVerified(t *testing.T) {
 	t.Parallel()
 	w, _, params := hurried(t)

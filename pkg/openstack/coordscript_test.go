@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/script"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -158,7 +159,7 @@ func TestPackageScriptIsRun(t *testing.T) {
 	w.unseen(scriptPassword)
 }
 
-// TestPackageScriptOfAVNFCThatStays: a package that differs in nothing for a VNFC is no reason to leave its script out.
+// TestPackageScriptOfAVNFCThatStays: the script of a VNFC also runs if the package does not change the VNFC.
 func TestPackageScriptOfAVNFCThatStays(t *testing.T) {
 	t.Parallel()
 	w, c := scripted(t, script.None, asks)
@@ -362,7 +363,7 @@ func TestPackageScriptAmongNodes(t *testing.T) {
 			var dead atomic.Bool
 			w.cfg.NodeAlive = func(_ context.Context, node string) bool { return node != "a" || !dead.Load() }
 			runners := map[string]*script.Runner{}
-			nodes := map[string]*lcm.Runner{}
+			nodes := map[string]*execution.Runner{}
 			w.scripts = nil
 			for _, name := range []string{"a", "b"} {
 				runners[name] = runner(t, script.None)
@@ -454,7 +455,7 @@ func (m meddler) Start(ctx context.Context, key string, pkg fs.FS, path string, 
 	return err
 }
 
-// TestPackageScriptIsCancelledAsItStarts: a cancel that found no script yet is no reason for one to run on.
+// TestPackageScriptIsCancelledAsItStarts: a script that starts during a cancel does not continue.
 func TestPackageScriptIsCancelledAsItStarts(t *testing.T) {
 	t.Parallel()
 	w, c := scripted(t, script.Bwrap, "import time; time.sleep(1000)")

@@ -9,13 +9,21 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
+	"github.com/gybe-nfv/gybe/pkg/openstack/coordination"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
+	"github.com/gybe-nfv/gybe/pkg/openstack/images"
+	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
+// VimType is the type of VIM that the driver serves.
+const VimType = cloud.VimType
+
 // Config tunes the driver; the zero value of a field means its default.
 type Config struct {
-	// StackTimeout is how long Heat may work on a stack, in whole minutes; default 60 minutes.
+	// StackTimeout is how long Heat may work on a stack, in whole minutes; default 30 minutes.
 	StackTimeout time.Duration
 	// RequestTimeout bounds one call with its answer, uploads excepted; default 60 seconds.
 	RequestTimeout time.Duration
@@ -39,19 +47,23 @@ type Config struct {
 	CloudsFile string
 	// Scripts runs the coordination scripts of packages; nil = they are not run.
 	Scripts ScriptRunner
-	// Observe is told of every call, for metrics; may be nil.
-	Observe Observe
+	// Observe receives every call, for metrics; may be nil.
+	Observe cloud.Observe
 	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
+
+// ScriptRunner runs Python scripts of packages.
+type ScriptRunner = coordination.ScriptRunner
 
 // Driver implements lcm.Infra for OpenStack. It is safe for concurrent use.
 type Driver struct {
 	cfg       Config
 	log       *slog.Logger
 	templates hot.Cache
-	sessions  sessions
-	uploads   uploads
+	vims      *cloud.Pool
+	uploads   *images.Uploads
+	doubts    stack.Doubts
 }
 
 var _ lcm.Infra = (*Driver)(nil)
@@ -63,55 +75,48 @@ func New(cfg Config, log *slog.Logger) *Driver {
 			*d = v
 		}
 	}
-	def(&cfg.StackTimeout, time.Hour)
+	def(&cfg.StackTimeout, 30*time.Minute)
 	def(&cfg.RequestTimeout, time.Minute)
 	def(&cfg.ServerTimeout, 5*time.Minute)
 	def(&cfg.GracefulTimeout, 10*time.Second)
 	def(&cfg.UploadStall, 5*time.Minute)
 	if cfg.NoRoom == nil {
-		cfg.NoRoom = noRoom
+		cfg.NoRoom = stack.NoRoom
 	}
-	d := &Driver{cfg: cfg, log: log, sessions: sessions{wrap: cfg.WrapTransport, tell: cfg.Observe, timeout: cfg.RequestTimeout}}
-	d.uploads.stall = cfg.UploadStall
+	d := &Driver{cfg: cfg, log: log, vims: cloud.NewPool(cfg.vims(), log), uploads: images.NewUploads(cfg.UploadStall)}
 	return d
 }
 
 // Close stops uploads that are under way and closes idle connections.
 func (d *Driver) Close() {
-	d.uploads.close()
-	d.sessions.close()
+	d.uploads.Close()
+	d.vims.Close()
 }
 
 // Check logs in to the VIM and finds the services that the driver needs. It serves the registration of a VIM; the error
 // is a CodeUnprocessable one with pointers below /vimConnectionInfo/<key> when the connection is incomplete.
 func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo) error {
-	s, err := d.connect(ctx, key, v)
+	c, err := d.vims.Connect(ctx, key, v)
 	if err != nil {
 		return err
 	}
-	for _, svc := range []service{heat, nova, neutron, glance} {
-		if _, err := s.base(svc); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.Check()
 }
 
-// connect returns the session for a connection.
-func (d *Driver) connect(ctx context.Context, key string, v sol.VimConnectionInfo) (*session, error) {
-	c, bad := d.connection(key, v)
-	if err := lcm.Unprocessable(bad...); err != nil {
-		return nil, err
-	}
-	return d.sessions.get(ctx, c)
+// vims are the settings that the clients of VIMs have.
+func (cfg Config) vims() cloud.Config {
+	return cloud.Config{CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Observe: cfg.Observe, WrapTransport: cfg.WrapTransport}
 }
 
-// job is one tick's work on an instance, with the session to its VIM.
+// job is one tick's work on an instance, with the client of its VIM.
 type job struct {
 	*Driver
-	*session
-	w   *lcm.Work
-	vim string // key of the connection in vimConnectionInfo
+	cloud *cloud.Client
+	w     *lcm.Work
+	vim   string // key of the connection in vimConnectionInfo
+
+	stack     *stack.Worker
+	assembled func() (*userdata.Stack, error) // the stack that the operation leads to
 }
 
 func (d *Driver) begin(ctx context.Context, w *lcm.Work) (*job, error) {
@@ -119,20 +124,21 @@ func (d *Driver) begin(ctx context.Context, w *lcm.Work) (*job, error) {
 	if !ok {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VIM connection")
 	}
-	s, err := d.connect(ctx, key, v)
+	c, err := d.vims.Connect(ctx, key, v)
 	if err != nil {
 		return nil, err
 	}
-	return &job{Driver: d, session: s, w: w, vim: key}, nil
+	tuning := stack.Config{Timeout: d.cfg.StackTimeout, ZoneRetries: d.cfg.ZoneRetries, NoRoom: d.cfg.NoRoom}
+	return &job{
+		Driver: d, cloud: c, w: w, vim: key,
+		stack: &stack.Worker{Config: tuning, Cloud: c, Work: w, Vim: key, Doubts: &d.doubts},
+	}, nil
 }
 
 // settle looks at the outcome of a tick: credentials that were refused are not kept for the next one.
 func (j *job) settle(err error) error {
 	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Class == lcm.Auth {
-		j.sessions.drop(j.conn)
+		j.vims.Drop(j.cloud)
 	}
 	return err
 }
-
-// stackName is how an instance's stack is called and found.
-func (j *job) stackName() string { return "vnf-" + j.w.Instance.ID }

@@ -203,7 +203,7 @@ func TestStackOfAnEarlierOperation(t *testing.T) {
 	require.Empty(t, cloud.State().Since(before))
 }
 
-// TestStackVanishes: somebody deletes the stack while it is being created.
+// TestStackVanishes: another client deletes the stack during its creation.
 func TestStackVanishes(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})

@@ -8,5 +8,9 @@ func (j *job) changeFlavour(ctx context.Context) error {
 	if err := j.provideImages(ctx); err != nil {
 		return err
 	}
-	return j.resized(ctx, j.goalOf, removed(j.w))
+	g, err := j.desiredOf(j.w)
+	if err != nil {
+		return err
+	}
+	return j.resize(ctx, g, victims(j.w))
 }

@@ -176,7 +176,7 @@ func TestCancelledCreationFails(t *testing.T) {
 	w.completed()
 }
 
-// TestHeatRefusesToStopACreation: a Heat that cannot leave a stack half made deletes it; a retry makes it anew.
+// TestHeatRefusesToStopACreation: a Heat that cannot keep an incomplete stack deletes it; a retry recreates it.
 func TestHeatRefusesToStopACreation(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})

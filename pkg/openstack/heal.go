@@ -3,16 +3,16 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// patient is what HEAL replaces for one VNFC, as it was before the operation. Ids of the VIM say what is done already: they never come back.
-type patient struct {
+// replacement is the server and the volumes that HEAL replaces for one VNFC, as they were before the operation. Ids of the VIM say what is done already: they never come back.
+type replacement struct {
 	vnfc   string // vnfcInfo id
 	server string
 	// volumes go with the server; they are empty when the storages stay.
@@ -23,7 +23,7 @@ type patient struct {
 const maxHeals = 3
 
 // heal replaces the servers of the operation's VNFCs, and their storages when additionalParams.all says so; the ports stay. The whole VNF is
-// deleted and made anew.
+// deleted and created again.
 //
 // The sick servers are deleted in Nova first. Heat on its own makes the new one before it deletes the old one, and that fails in
 // the cases that a heal is for: the host is dead and does not let go of the port, a volume stays and is in use, an anti-affinity group or
@@ -36,63 +36,61 @@ func (j *job) heal(ctx context.Context) error {
 	if scope.Whole {
 		return j.healWhole(ctx)
 	}
-	sick, err := j.patients(scope.VNFCs)
+	sick, err := j.replacements(scope.VNFCs)
 	if err != nil {
 		return err
 	}
-	if _, err := j.goalStack(ctx); err != nil { // before anything is lost
+	if _, err := j.desired(ctx); err != nil { // before anything is lost
 		return err
 	}
 	if err := lcm.Each(ctx, 8, sick, j.serverDeleted); err != nil {
 		return err
 	}
 	for round := range maxHeals {
-		target := j.stackName()
+		target := j.stack.Name()
 		if round > 0 {
 			target += fmt.Sprintf(" (%d)", round+1)
 		}
-		if err := j.stackUpdated(ctx, target, j.goalStack, func(ctx context.Context) error { return j.markUnhealthy(ctx, sick) }); err != nil {
+		if err := j.stack.Update(ctx, target, j.desired, func(ctx context.Context) error { return j.markUnhealthy(ctx, sick) }); err != nil {
 			return err
 		}
-		left, whole, err := j.unhealed(ctx, sick)
+		left, whole, err := j.pending(ctx, sick)
 		if err != nil || len(left) == 0 && whole {
 			return err
 		}
 		sick = left
 	}
 	return lcm.Errorf(lcm.CodeUpstream, "Heat has updated the stack %s %d times and not replaced all of the %d VNFCs",
-		j.stackName(), maxHeals, len(scope.VNFCs)).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
+		j.stack.Name(), maxHeals, len(scope.VNFCs)).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
 }
 
-// healWhole deletes the stack and makes it anew, from the values that held.
+// healWhole deletes the stack and creates it again, from the values that held.
 func (j *job) healWhole(ctx context.Context) error {
-	if _, err := j.goalStack(ctx); err != nil { // before anything is lost
+	if _, err := j.desired(ctx); err != nil { // before anything is lost
 		return err
 	}
-	name := j.stackName()
-	err := j.w.Step(ctx, "delete stack", name, func(ctx context.Context, s *lcm.Step) error { return j.stackDeleted(ctx, s, name) })
-	if err != nil {
+	if err := j.stack.Delete(ctx); err != nil {
 		return err
 	}
-	return j.w.Step(ctx, "create stack", name, func(ctx context.Context, s *lcm.Step) error { return j.stackCreated(ctx, s, name) })
+	return j.stack.Create(ctx, j.desired)
 }
 
-// patients finds what is to be replaced for the VNFCs.
-func (j *job) patients(vnfcs []string) ([]patient, error) {
+// replacements finds the servers and volumes to replace for the VNFCs.
+func (j *job) replacements(vnfcs []string) ([]replacement, error) {
 	params, err := j.w.Op.AdditionalParams()
 	if err != nil {
 		return nil, err
 	}
 	all, _ := params["all"].(bool)
-	var out []patient
+	var out []replacement
 	for _, id := range vnfcs {
-		_, res, ok := j.before().VNFC(id)
+		_, res, ok := j.stack.Before().VNFC(id)
 		if !ok {
 			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VNFC %s", id)
 		}
-		p := patient{vnfc: id, server: res.ComputeResource.ResourceID}
+		p := replacement{vnfc: id, server: res.ComputeResource.ResourceID}
 		if all {
-			for _, s := range j.before().Instantiated.VirtualStorageResourceInfo {
+			for _, s := range j.stack.Before().Instantiated.VirtualStorageResourceInfo {
 				if slices.Contains(res.StorageResourceIds, s.ID) {
 					p.volumes = append(p.volumes, s.StorageResource.ResourceID)
 				}
@@ -103,32 +101,24 @@ func (j *job) patients(vnfcs []string) ([]patient, error) {
 	return out, nil
 }
 
-// before is the instance as the operation found it.
-func (j *job) before() *lcm.Instance {
-	if b := j.w.Op.Before; b != nil {
-		return b
-	}
-	return j.w.Instance
-}
-
-// removal is the checkpoint of the step that deletes a sick server.
-type removal struct {
+// deletion is the checkpoint of the step that deletes a sick server.
+type deletion struct {
 	Try   int       `json:"try,omitempty"` // of the operation
 	Since time.Time `json:"since,omitzero"`
 }
 
-// serverDeleted deletes the server of a patient in Nova, as a step.
-func (j *job) serverDeleted(ctx context.Context, p patient) error {
+// serverDeleted deletes the server of a replacement in Nova, as a step.
+func (j *job) serverDeleted(ctx context.Context, p replacement) error {
 	return j.w.Step(ctx, "delete server", p.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		var cp removal
+		var cp deletion
 		if _, err := s.Load(&cp); err != nil {
 			return fmt.Errorf("read the step's checkpoint: %w", err)
 		}
-		sv, err := j.readServer(ctx, p.server)
-		if notFound(err) { // believed at the second look: this step is not repeated, and a server that is there has the volumes
-			sv, err = j.readServer(ctx, p.server)
+		sv, err := j.cloud.ReadServer(ctx, p.server)
+		if cloud.NotFound(err) { // believed at the second look: this step is not repeated, and a server that is there has the volumes
+			sv, err = j.cloud.ReadServer(ctx, p.server)
 		}
-		if notFound(err) || err == nil && strings.HasSuffix(sv.Status, "DELETED") {
+		if cloud.NotFound(err) || err == nil && strings.HasSuffix(sv.Status, "DELETED") {
 			s.Detail("server " + p.server + " is gone")
 			return nil
 		}
@@ -137,71 +127,62 @@ func (j *job) serverDeleted(ctx context.Context, p patient) error {
 		}
 		now := j.w.Clock.Now()
 		if cp.Try != j.w.Op.Tries || cp.Since.IsZero() {
-			cp = removal{Try: j.w.Op.Tries, Since: now}
+			cp = deletion{Try: j.w.Op.Tries, Since: now}
 			if err := s.Save(ctx, cp); err != nil {
 				return err
 			}
 		}
 		elapsed := now.Sub(cp.Since)
 		if elapsed > j.cfg.ServerTimeout {
-			return j.stuck(p.vnfc, sv, "is not deleted", elapsed)
+			return j.serverStuck(p.vnfc, sv, "is not deleted", elapsed)
 		}
 		if sv.Task == "deleting" {
-			return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: server %s", p.vnfc, sv))
+			return lcm.Wait(cloud.Pace(elapsed), fmt.Sprintf("VNFC %s: server %s", p.vnfc, sv))
 		}
-		err = j.do(ctx, call{what: "delete server " + p.server, service: nova, method: http.MethodDelete, path: "/servers/" + segment(p.server)})
-		if err != nil && !notFound(err) {
+		err = j.cloud.DeleteServer(ctx, p.server)
+		if err != nil && !cloud.NotFound(err) {
 			return about(p.vnfc, err)
 		}
-		return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, p.server))
+		return lcm.Wait(cloud.Pace(elapsed), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, p.server))
 	})
 }
 
 // markUnhealthy tells Heat which resources to replace with the next update. What is not there any more has been replaced by an earlier one.
-func (j *job) markUnhealthy(ctx context.Context, sick []patient) error {
-	all, err := j.resources(ctx)
+func (j *job) markUnhealthy(ctx context.Context, sick []replacement) error {
+	all, err := j.stack.Resources(ctx)
 	if err != nil {
 		return err
 	}
-	var marks []resource
+	var marks []cloud.Resource
 	for _, p := range sick {
 		marks = append(marks, p.in(all)...)
 	}
-	return lcm.Each(ctx, 8, marks, func(ctx context.Context, r resource) error {
+	return lcm.Each(ctx, 8, marks, func(ctx context.Context, r cloud.Resource) error {
 		if r.Status == "CHECK_FAILED" {
 			return nil // marked already
 		}
-		return j.mark(ctx, r, true, "healed by operation "+j.w.Op.ID)
+		return j.stack.Mark(ctx, r, true, "healed by operation "+j.w.Op.ID)
 	})
 }
 
-// in lists the resources of a patient that a stack still has.
-func (p patient) in(all []resource) []resource {
-	var out []resource
+// in lists the resources of a replacement that a stack still has.
+func (p replacement) in(all []cloud.Resource) []cloud.Resource {
+	var out []cloud.Resource
 	for _, r := range all {
-		if r.PhysicalID != "" && (r.Type == typeServer && r.PhysicalID == p.server || slices.Contains(p.volumes, r.PhysicalID)) {
+		if r.PhysicalID != "" && (r.Type == cloud.TypeServer && r.PhysicalID == p.server || slices.Contains(p.volumes, r.PhysicalID)) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// unhealed lists the patients of whom the stack still has something. whole says that the stack is complete: an update that failed has taken away what was
+// pending lists the replacements of which the stack still has a resource. whole says that the stack is complete: an update that failed has taken away what was
 // sick, and not made the rest.
-func (j *job) unhealed(ctx context.Context, sick []patient) (left []patient, whole bool, err error) {
-	st, err := j.findStack(ctx, j.stackName())
+func (j *job) pending(ctx context.Context, sick []replacement) (left []replacement, whole bool, err error) {
+	st, err := j.stack.Find(ctx)
 	if err != nil || st == nil {
 		return sick, false, err
 	}
-	all, err := j.listResources(ctx, st)
-	return slices.DeleteFunc(slices.Clone(sick), func(p patient) bool { return len(p.in(all)) == 0 }), st.complete(), err
-}
-
-// resources lists all that the instance's stack has; nothing when there is no stack.
-func (j *job) resources(ctx context.Context) ([]resource, error) {
-	st, err := j.findStack(ctx, j.stackName())
-	if err != nil || st == nil {
-		return nil, err
-	}
-	return j.listResources(ctx, st)
+	all, err := j.cloud.ListResources(ctx, st)
+	return slices.DeleteFunc(slices.Clone(sick), func(p replacement) bool { return len(p.in(all)) == 0 }), st.Complete(), err
 }

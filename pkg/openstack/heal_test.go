@@ -35,7 +35,7 @@ func TestHealOneVNFC(t *testing.T) {
 		{"with a volume that stays", "VDU2", nil, healthy, nil},
 		{"with its volume", "VDU2", sol.KeyValuePairs{"all": true}, healthy, []string{"VDU2-0 VDU2-VirtualStorage"}},
 		{"without a stack of its own", "VDU3", nil, healthy, nil},
-		{"that somebody deleted", "VDU2", nil, deleted, nil},
+		{"that another client deleted", "VDU2", nil, deleted, nil},
 		{"in ERROR", "VDU1", nil, func(w *world, server string) {
 			w.ask("compute", http.MethodPost, "/servers/"+server+"/action", map[string]any{"os-resetState": map[string]any{"state": "error"}})
 		}, nil},
@@ -191,7 +191,7 @@ func TestHealOfWhatFailedBefore(t *testing.T) {
 	require.NotEqual(t, sick, w.vnfc("VDU1", 0))
 }
 
-// TestHealWhole: everything is made anew from the values that held, whatever happens on the way.
+// TestHealWhole: everything is recreated from the previous values, also after failures.
 func TestHealWhole(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
@@ -226,7 +226,7 @@ func TestHealWhole(t *testing.T) {
 	require.Empty(t, cloud.State().Since(before))
 }
 
-// TestHealFindsNoStack: without a stack there is nothing to heal, and the user is told what helps.
+// TestHealFindsNoStack: without a stack a heal fails with a hint.
 func TestHealFindsNoStack(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))

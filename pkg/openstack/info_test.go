@@ -16,8 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
+	"github.com/gybe-nfv/gybe/test/stubcloud"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -38,7 +40,7 @@ func goldenJSON(t *testing.T, name string, v any) {
 // scene is a stack as Heat, Nova and Neutron tell of it.
 type scene struct {
 	t         *testing.T
-	stub      *stub
+	stub      *stubcloud.Cloud
 	resources []any
 	servers   []any
 	ports     []any
@@ -51,11 +53,11 @@ const top = "vnf-inst/top-id"
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, stub: newStub(t), nfv: "{}"}
+	s := &scene{t: t, stub: stubcloud.New(t), nfv: "{}"}
 	reply := func(pattern, key string, v func() any) {
-		s.stub.routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			s.stub.mu.Lock()
-			defer s.stub.mu.Unlock()
+		s.stub.Routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			s.stub.Mu.Lock()
+			defer s.stub.Mu.Unlock()
 			s.asked = append(s.asked, r.Method+" "+r.URL.String())
 			_ = json.NewEncoder(w).Encode(map[string]any{key: v()})
 		})
@@ -85,9 +87,9 @@ func (s *scene) add(stackRef, name, typ, id, created string) {
 
 // node adds a server with its port and floating address to a stack.
 func (s *scene) node(ref, vdu, id, created string, n int) {
-	s.add(ref, vdu, typeServer, id, created)
-	s.add(ref, vdu+"_CP1", typePort, "port-"+id, created)
-	s.add(ref, vdu+"_CP1_floating_ip", typeFloat, "fip-"+id, created)
+	s.add(ref, vdu, cloud.TypeServer, id, created)
+	s.add(ref, vdu+"_CP1", cloud.TypePort, "port-"+id, created)
+	s.add(ref, vdu+"_CP1_floating_ip", cloud.TypeFloatingIP, "fip-"+id, created)
 	fixed, public := fmt.Sprintf("10.10.0.%d", n), fmt.Sprintf("172.24.4.%d", n)
 	s.servers = append(s.servers, map[string]any{
 		"id": id, "OS-EXT-AZ:availability_zone": "nova", "OS-EXT-SRV-ATTR:host": fmt.Sprintf("compute%d", n%3),
@@ -109,7 +111,7 @@ func (s *scene) work(f *vnfd.Flavour, request, hotTop string) *lcm.Work {
 	return &lcm.Work{
 		Op: &lcm.Operation{ID: "op", Type: sol.LcmOperationInstantiate, Params: json.RawMessage(request), Grant: &lcm.Grant{}},
 		Instance: &lcm.Instance{
-			ID: "inst", VimConnections: map[string]sol.VimConnectionInfo{"vim1": s.stub.vim()},
+			ID: "inst", VimConnections: map[string]sol.VimConnectionInfo{"vim1": s.stub.Vim()},
 		},
 		Flavour: f, Package: files, Log: slog.New(slog.DiscardHandler), Clock: lcm.SystemClock{},
 	}
@@ -152,8 +154,8 @@ func TestInventoryOfACluster(t *testing.T) {
 	s.add(top, "masterNode-0", "complex_nested_master.yaml", "m0-stack", "2026-04-17T02:03:11Z")
 	s.add(top, "masterNode-1", "complex_nested_master.yaml", "m1-stack", "2026-04-17T02:03:11Z")
 	s.add(top, "workerNode-0", "complex_nested_worker.yaml", "w0-stack", "2026-04-17T02:03:11Z")
-	s.add(top, "vip_CP", typePort, "vip-port", "2026-04-17T02:03:11Z")
-	s.add(top, "vip_CP_floating_ip", typeFloat, "vip-fip", "2026-04-17T02:03:11Z")
+	s.add(top, "vip_CP", cloud.TypePort, "vip-port", "2026-04-17T02:03:11Z")
+	s.add(top, "vip_CP_floating_ip", cloud.TypeFloatingIP, "vip-fip", "2026-04-17T02:03:11Z")
 	s.add(top, "worker_group", "OS::Nova::ServerGroup", "group", "2026-04-17T02:03:11Z")
 	s.ports = append(s.ports, map[string]any{
 		"id": "vip-port", "network_id": "net0-id", "mac_address": "fa:16:3e:00:00:09",
@@ -202,20 +204,20 @@ func TestInventoryOfAFlatStack(t *testing.T) {
 	s := newScene(t)
 	s.nfv = "******" // a hidden parameter
 	const born = "2026-04-17T02:03:11Z"
-	s.add(top, "VDU1", typeServer, "server-1", born)
-	s.add(top, "VDU2", typeServer, "server-2", born)
-	s.add(top, "VDU1_CP1", typePort, "port-1", born)
-	s.add(top, "VDU1_CP2", typePort, "port-2", born)
-	s.add(top, "VDU2_CP1", typePort, "port-3", born)
-	s.add(top, "VDU2-VirtualStorage", typeVolume, "volume-1", born)
-	s.add(top, "internalVL1", typeNet, "net-1", born)
+	s.add(top, "VDU1", cloud.TypeServer, "server-1", born)
+	s.add(top, "VDU2", cloud.TypeServer, "server-2", born)
+	s.add(top, "VDU1_CP1", cloud.TypePort, "port-1", born)
+	s.add(top, "VDU1_CP2", cloud.TypePort, "port-2", born)
+	s.add(top, "VDU2_CP1", cloud.TypePort, "port-3", born)
+	s.add(top, "VDU2-VirtualStorage", cloud.TypeVolume, "volume-1", born)
+	s.add(top, "internalVL1", cloud.TypeNetwork, "net-1", born)
 	s.add(top, "never", "OS::Heat::RandomString", "", born)
 	for i, p := range []string{"port-1", "port-2", "port-3"} {
 		s.ports = append(s.ports, map[string]any{"id": p, "network_id": "n", "mac_address": "m", "fixed_ips": []any{
 			map[string]any{"ip_address": fmt.Sprintf("10.0.0.%d", i), "subnet_id": "s"}, map[string]any{"ip_address": fmt.Sprintf("fd00::%d", i), "subnet_id": "s6"},
 		}})
 	}
-	s.stub.routes.HandleFunc("GET /compute/v2.1/servers/{id}", func(w http.ResponseWriter, r *http.Request) {
+	s.stub.Routes.HandleFunc("GET /compute/v2.1/servers/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("id") == "server-2" { // gone behind Heat's back
 			w.WriteHeader(http.StatusNotFound)
 			return
@@ -246,11 +248,11 @@ func TestInventoryOfAFlatStack(t *testing.T) {
 	goldenJSON(t, "flat.inventory.json", w.Instance.Inventory)
 }
 
-// TestInventoryWithoutStack: somebody deleted the stack between two phases.
+// TestInventoryWithoutStack: another client deleted the stack between two phases.
 func TestInventoryWithoutStack(t *testing.T) {
 	t.Parallel()
-	s := newStub(t)
-	withStacks(s)
+	s := stubcloud.New(t)
+	s.Routes.HandleFunc("GET /heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"stacks": []}`)) })
 	sc := &scene{t: t, stub: s}
 	w := sc.work(clusterFlavour(), twoLinks, clusterHOT)
 	e := asError(t, testDriver(t, Config{}).Inventory(t.Context(), w))

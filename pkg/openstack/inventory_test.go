@@ -16,7 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// inventory reads the instance's resources anew, as in an operation that has just failed.
+// inventory reads the instance's resources again, as in an operation that has just failed.
 func (w *world) inventory() *lcm.Work {
 	w.t.Helper()
 	d, _ := w.node()
@@ -116,7 +116,7 @@ func TestHalfMade(t *testing.T) {
 	require.Empty(t, w.store.op.ChangedExtConnectivity)
 }
 
-// TestHalfMoved: connection points that an operation moves are told on the link that they are on, wherever it stopped.
+// TestHalfMoved: connection points that an operation moves are reported on their current link, wherever it stopped.
 func TestHalfMoved(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -144,7 +144,7 @@ func TestHalfMoved(t *testing.T) {
 	require.Equal(t, 1, on["ext-2"], "one has moved: %v", on)
 }
 
-// TestServerIsGone: a VNFC whose server somebody deleted is still there to be healed, and does not count as working.
+// TestServerIsGone: a VNFC whose server was deleted by another client can still be healed, and does not count as working.
 func TestServerIsGone(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -182,7 +182,10 @@ func TestStackIsGone(t *testing.T) {
 	w.call("DELETE", "/stacks/"+w.stackName()+"/"+stack.(string))
 	require.Eventually(t, func() bool { tops, _ := w.stacks(); return tops == 0 }, 5*time.Second, 10*time.Millisecond)
 	is := w.inventory()
-	require.Empty(t, is.Instance.Instantiated.VnfcInfo)
+	require.Len(t, is.Instance.Instantiated.VnfcInfo, 4, "a heal of the whole VNF needs them")
+	for _, c := range is.Instance.Instantiated.VnfcInfo {
+		require.Equal(t, sol.VnfOperationalStateStopped, c.VnfcState)
+	}
 	require.Equal(t, stack, is.Instance.Instantiated.Metadata["stack_id"])
 	require.Len(t, is.Op.ResourceChanges.AffectedVnfcs, 4)
 	require.True(t, strings.HasPrefix(changesIn(is.Op.ResourceChanges)[0], "REMOVED"))

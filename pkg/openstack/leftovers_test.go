@@ -17,7 +17,7 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// outsider is somebody who works on the cloud beside us.
+// outsider is another client of the cloud.
 type outsider struct {
 	t        *testing.T
 	cloud    *simcloud.Cloud
@@ -134,12 +134,12 @@ func TestLeftovers(t *testing.T) {
 	w.completed()
 	since := cloud.State().Since(before)
 	require.Len(t, since, 2, since)
-	require.Contains(t, since[0]+since[1], mine+"-theirs", "a stack without the instance's tag is somebody else's")
+	require.Contains(t, since[0]+since[1], mine+"-theirs", "a stack without the instance's tag is not ours")
 	require.Contains(t, since[0]+since[1], "backup of "+mine)
 }
 
-// TestLeftoversOfAStackThatNobodyKnows: a failed instantiation that was given up leaves a whole stack; it goes as one, also when its deletion fails at first.
-func TestLeftoversOfAStackThatNobodyKnows(t *testing.T) {
+// TestLeftoversOfAStackOfAFailedInstantiation: a failed instantiation that was given up leaves a whole stack; it goes as one, also when its deletion fails at first.
+func TestLeftoversOfAStackOfAFailedInstantiation(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
 	before := cloud.State()
@@ -160,7 +160,7 @@ func TestLeftoversOfAStackThatNobodyKnows(t *testing.T) {
 	require.Empty(t, cloud.State().Since(before))
 }
 
-// TestMissing: what somebody has deleted behind our back is told.
+// TestMissing: resources that another client has deleted are reported.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})

@@ -14,11 +14,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// memory is the part of lcm.Store that a Runner needs, in memory and with the same fence. A death is a call after
+// memory is an lcm.Ledger in memory, with the same fence. A death is a call after
 // which nothing more is written by the node that made it.
 type memory struct {
-	lcm.Store // the methods that no tick calls
-
 	mu       sync.Mutex
 	op       lcm.Operation
 	instance lcm.Instance

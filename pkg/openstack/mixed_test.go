@@ -59,7 +59,7 @@ func (w *world) mixed(level string) {
 	w.mixedWith(level, nil)
 }
 
-// mixedWith does so with an nfv of the user's.
+// mixedWith does so with an nfv of the request.
 func (w *world) mixedWith(level string, nfv map[string]any) {
 	w.t.Helper()
 	params := map[string]any{"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData"}

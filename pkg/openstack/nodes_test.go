@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -19,14 +19,14 @@ import (
 )
 
 // named is a node with a name of its own.
-func (w *world) named(name string) (*openstack.Driver, *lcm.Runner) {
+func (w *world) named(name string) (*openstack.Driver, *execution.Runner) {
 	d, r := w.node()
 	r.Node = name
 	return d, r
 }
 
 // turns lets nodes work in turn until the operation ends or stop says so.
-func (w *world) turns(stop func() bool, nodes ...*lcm.Runner) {
+func (w *world) turns(stop func() bool, nodes ...*execution.Runner) {
 	w.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for i := 0; time.Now().Before(deadline); i++ {

@@ -5,18 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
+	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-)
-
-// The states of a server that OPERATE leads to, in Nova's words.
-const (
-	serverActive  = "ACTIVE"
-	serverStopped = "SHUTOFF"
-	serverError   = "ERROR"
 )
 
 // operate starts or stops the servers of the operation's VNFCs.
@@ -25,46 +19,46 @@ func (j *job) operate(ctx context.Context) error {
 	if err := json.Unmarshal(j.w.Op.Params, &req); err != nil {
 		return fmt.Errorf("decode the request: %w", err)
 	}
-	want := serverActive
+	want := cloud.ServerActive
 	if req.ChangeStateTo == sol.VnfOperationalStateStopped {
-		want = serverStopped
+		want = cloud.ServerStopped
 		if req.StopType == sol.StopTypeGraceful {
-			if err := j.waited(ctx, j.w, "graceful stop", req.GracefulStopTimeout); err != nil {
+			if err := j.waitGracefully(ctx, j.w, "graceful stop", req.GracefulStopTimeout); err != nil {
 				return err
 			}
 		}
 	}
-	return j.operated(ctx, func(sol.VnfcInfo) string { return want })
+	return j.setStates(ctx, func(sol.VnfcInfo) string { return want })
 }
 
 // restoreOperate gives every server of the operation the state back that it had.
 func (j *job) restoreOperate(ctx context.Context) error {
-	return j.operated(ctx, func(c sol.VnfcInfo) string {
+	return j.setStates(ctx, func(c sol.VnfcInfo) string {
 		if c.VnfcState == sol.VnfOperationalStateStopped {
-			return serverStopped
+			return cloud.ServerStopped
 		}
-		return serverActive
+		return cloud.ServerActive
 	})
 }
 
-// operated brings the servers of the operation's VNFCs to the states that want says.
-func (j *job) operated(ctx context.Context, want func(sol.VnfcInfo) string) error {
+// setStates brings the servers of the operation's VNFCs to the states that want says.
+func (j *job) setStates(ctx context.Context, want func(sol.VnfcInfo) string) error {
 	scope := j.w.Op.Scope
 	if scope == nil {
 		return lcm.Errorf(lcm.CodeInternal, "the operation %s does not say which VNFCs it is about", j.w.Op.ID)
 	}
 	return lcm.Each(ctx, 8, scope.VNFCs, func(ctx context.Context, id string) error {
-		c, res, ok := j.before().VNFC(id)
+		c, res, ok := j.stack.Before().VNFC(id)
 		if !ok {
 			return lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VNFC %s", id)
 		}
 		to := want(c)
 		name := "start server"
-		if to == serverStopped {
+		if to == cloud.ServerStopped {
 			name = "stop server"
 		}
 		return j.w.Step(ctx, name, id, func(ctx context.Context, s *lcm.Step) error {
-			return j.serverReached(ctx, s, id, res.ComputeResource.ResourceID, to)
+			return j.reachState(ctx, s, id, res.ComputeResource.ResourceID, to)
 		})
 	})
 }
@@ -86,14 +80,14 @@ const maxRefusals = 3
 // askAgain is how long a server may stay as it is although Nova has said yes, or no because of its state, before Nova is asked again.
 const askAgain = 5 * time.Second
 
-// serverReached is one look at a server, and what follows from it. It is done when the server has the state to.
-func (j *job) serverReached(ctx context.Context, s *lcm.Step, vnfc, id, to string) error {
+// reachState observes a server, and asks Nova for the state to or waits for it. It is done when the server has that state.
+func (j *job) reachState(ctx context.Context, s *lcm.Step, vnfc, id, to string) error {
 	var cp transition
 	if _, err := s.Load(&cp); err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
 	}
-	sv, err := j.readServer(ctx, id)
-	if notFound(err) {
+	sv, err := j.cloud.ReadServer(ctx, id)
+	if cloud.NotFound(err) {
 		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: Nova says that the server %s is not in the VIM any more", vnfc, id).WithHint("heal the VNFC, then retry the operation")
 	}
 	if err != nil {
@@ -107,29 +101,33 @@ func (j *job) serverReached(ctx context.Context, s *lcm.Step, vnfc, id, to strin
 		}
 	}
 	elapsed := now.Sub(cp.Since)
-	switch asked := !cp.Asked.IsZero(); {
+	asked := !cp.Asked.IsZero()
+	failed := asked && sv.Status == cloud.ServerError && sv.Task == "" && now.Sub(cp.Asked) > askAgain // not one that is about to change
+	switch {
 	case sv.Status == to && sv.Task == "":
 		s.Detail("server " + id + " is " + to)
 		return nil
-	case elapsed > j.cfg.ServerTimeout, cp.Refusals >= maxRefusals,
-		asked && sv.Status == serverError && sv.Task == "" && now.Sub(cp.Asked) > askAgain: // not one that is about to change
-		return j.stuck(vnfc, sv, "does not become "+to+prefixed("; ", cp.Refusal), elapsed)
+	case elapsed > j.cfg.ServerTimeout, cp.Refusals >= maxRefusals, failed:
+		return j.serverStuck(vnfc, sv, "does not become "+to+stack.Prefixed("; ", cp.Refusal), elapsed)
 	case sv.Task != "", asked && now.Sub(cp.Asked) <= askAgain:
-		return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: server %s", vnfc, sv))
+		return lcm.Wait(cloud.Pace(elapsed), fmt.Sprintf("VNFC %s: server %s", vnfc, sv))
 	}
 	cp.Asked = now
+	return j.requestState(ctx, s, cp, vnfc, id, to)
+}
+
+// requestState asks Nova to bring a server to the state to.
+func (j *job) requestState(ctx context.Context, s *lcm.Step, cp transition, vnfc, id, to string) error {
 	if err := s.Save(ctx, cp); err != nil {
 		return err
 	}
-	action := "os-start"
-	if to == serverStopped {
-		action = "os-stop"
+	action, request := "os-start", j.cloud.StartServer
+	if to == cloud.ServerStopped {
+		action, request = "os-stop", j.cloud.StopServer
 	}
-	err = j.do(ctx, call{
-		what: action + " of server " + id, service: nova, method: http.MethodPost, path: "/servers/" + segment(id) + "/action",
-		in: map[string]any{action: nil},
-	})
-	if conflict(err) { // not in the server's present state, which may be one that passes
+
+	err := request(ctx, id)
+	if cloud.Conflict(err) { // not in the server's present state, which may be one that passes
 		cp.Refusal, cp.Refusals = lcm.AsError(err).Detail, cp.Refusals+1
 		if err := s.Save(ctx, cp); err != nil {
 			return err
@@ -137,7 +135,7 @@ func (j *job) serverReached(ctx context.Context, s *lcm.Step, vnfc, id, to strin
 	} else if err != nil {
 		return about(vnfc, err)
 	}
-	return lcm.Wait(pace(elapsed), fmt.Sprintf("VNFC %s: %s of server %s", vnfc, action, id))
+	return lcm.Wait(cloud.Pace(cp.Asked.Sub(cp.Since)), fmt.Sprintf("VNFC %s: %s of server %s", vnfc, action, id))
 }
 
 // about says in a failure which VNFC it is about.
@@ -151,46 +149,15 @@ func about(vnfc string, err error) error {
 	return &named
 }
 
-// serverState is what Nova says about the state of a server.
-type serverState struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
-	Task   string `json:"OS-EXT-STS:task_state"`
-	Host   string `json:"OS-EXT-SRV-ATTR:host"` // administrators only
-	Fault  struct {
-		Message string `json:"message"`
-	} `json:"fault"`
-}
-
-// String tells the state to the user.
-func (s *serverState) String() string {
-	out := s.ID + " is " + s.Status
-	if s.Task != "" {
-		out += ", " + s.Task
-	}
-	if s.Fault.Message != "" && s.Status == serverError {
-		out += ": " + tidy(s.Fault.Message)
-	}
-	return out
-}
-
-func (j *job) readServer(ctx context.Context, id string) (*serverState, error) {
-	var out struct {
-		Server serverState `json:"server"`
-	}
-	err := j.do(ctx, call{what: "read server " + id, service: nova, method: http.MethodGet, path: "/servers/" + segment(id), out: &out})
-	return &out.Server, err
-}
-
-// stuck is the failure of a server that does not get where it shall.
-func (j *job) stuck(vnfc string, sv *serverState, what string, elapsed time.Duration) *lcm.Error {
+// serverStuck is the failure of a server that does not reach its state.
+func (j *job) serverStuck(vnfc string, sv *cloud.ServerState, what string, elapsed time.Duration) *lcm.Error {
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Server does not follow",
 		Detail: fmt.Sprintf("VNFC %s: server %s; it %s, after %s", vnfc, sv, what, elapsed.Round(time.Second)),
-		Hint: "look at the compute service" + prefixed(" on ", sv.Host) + " and at the server's actions in Nova; a hard reboot may help, or a heal of the VNFC " +
+		Hint: "look at the compute service" + stack.Prefixed(" on ", sv.Host) + " and at the server's actions in Nova; a hard reboot may help, or a heal of the VNFC " +
 			"once the operation is at its end; then retry it",
 	}
-	if h := hint(sv.Fault.Message); h != "" {
+	if h := cloud.Hint(sv.Fault.Message); h != "" {
 		e.Hint = h
 	}
 	return e

@@ -6,22 +6,24 @@ import (
 	"fmt"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/coordination"
+	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
 // A change of package is a rolling update: unit by unit the stack becomes what the new package says, one update of Heat each, and after each the
 // coordination server is asked whether to go on; a last update brings what belongs to no unit. A rollback goes back through the units in the
-// opposite order. A unit that is the same in both packages, and about which nobody is asked, needs no update of its own. The units are the
+// opposite order. A unit that is the same in both packages, and needs no coordination, needs no update of its own. The units are the
 // VNFCs: the VDUs in the order of vdu_params (or of the VNFD), the VNFCs of a VDU in that of vnfcInfo, the highest index first. VNFCs that share
 // a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
 
 // changePackage brings the instance to the new package.
 func (j *job) changePackage(ctx context.Context) error {
-	p, err := packageParamsOf(j.w.Op.Params)
+	p, err := coordination.ParamsOf(j.w.Op.Params)
 	if err != nil {
 		return err
 	}
-	if err := j.provide(ctx, changedImages(j.w, p)); err != nil {
+	if err := j.images().Provide(ctx, changedImages(j.w, p)); err != nil {
 		return err
 	}
 	r, err := j.rollout(j.w, p)
@@ -29,25 +31,25 @@ func (j *job) changePackage(ctx context.Context) error {
 		return err
 	}
 	for i, u := range r.units {
-		if r.mix.Untouched(u.resources) && !u.params.New.coordinates() { // the last update says so much to Heat as one of its own would
+		if r.mix.Untouched(u.resources) && !u.params.New.Coordinates() { // the last update says so much to Heat as one of its own would
 			continue
 		}
-		if err := j.rolled(ctx, r, i, i+1, wayOn); err != nil {
+		if err := j.updateUnit(ctx, r, i, i+1, modeChange); err != nil {
 			return err
 		}
-		if err := j.coordinated(ctx, u, u.params.New, false); err != nil {
+		if err := j.coordinator().Coordinate(ctx, u.coordinated(), u.params.New, false); err != nil {
 			return err
 		}
 	}
-	if err := j.stackUpdated(ctx, j.stackName(), j.noted(r, r.next, note{way: wayOn, n: len(r.units) + 1}), nil); err != nil {
+	if err := j.stack.Update(ctx, j.stack.Name(), j.marked(r, r.next, marker{mode: modeChange, units: len(r.units) + 1}), nil); err != nil {
 		return err
 	}
-	return j.pruned(ctx, r.next)
+	return j.images().Prune(ctx, r.next)
 }
 
 // restorePackage brings the instance back to the package that it had.
 func (j *job) restorePackage(ctx context.Context) error {
-	p, err := packageParamsOf(j.w.Op.Params)
+	p, err := coordination.ParamsOf(j.w.Op.Params)
 	if err != nil {
 		return err
 	}
@@ -55,92 +57,104 @@ func (j *job) restorePackage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st, err := j.presentStack(ctx)
+	st, err := j.stack.Present(ctx)
 	if err != nil {
 		return err
 	}
-	was := noteOf(st, j.w.Op.ID)
+	was := markerOf(st, j.w.Op.ID)
 	from, way := was.progress(len(r.units)), was.back()
-	if st.failed() && way == wayBack && was.try != j.w.Op.Tries { // the user has been told why it failed, and goes on
-		if r.shrunk, err = j.madeAnew(ctx); err != nil {
+	if st.Failed() && way == modeRollback && was.try != j.w.Op.Tries { // the user knows why it failed, and goes on
+		if r.recreate, err = j.recreated(ctx); err != nil {
 			return err
 		}
-		if len(r.shrunk) > 0 {
-			way = wayAnew
+		if len(r.recreate) > 0 {
+			way = modeRecreate
 		}
 	}
 	if from == 0 {
-		err = j.stackUpdated(ctx, j.stackName(), j.noted(r, r.old, note{way: wayNone}), nil)
+		err = j.stack.Update(ctx, j.stack.Name(), j.marked(r, r.old, marker{mode: modeUndo}), nil)
 	}
 	for i := from - 1; i >= 0 && err == nil; i-- {
-		if way, err = j.rolledBack(ctx, r, i, way); err == nil {
-			err = j.coordinated(ctx, r.units[i], r.units[i].params.Old, true)
+		if way, err = j.revertUnit(ctx, r, i, way); err == nil {
+			err = j.coordinator().Coordinate(ctx, r.units[i].coordinated(), r.units[i].params.Old, true)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return j.pruned(ctx, r.old)
+	return j.images().Prune(ctx, r.old)
 }
 
-// rolledBack takes unit i back, and returns the way of the next one.
-func (j *job) rolledBack(ctx context.Context, r *rollout, i int, way string) (next string, err error) {
-	err = j.rolled(ctx, r, i, i, way)
-	if again := r.anew(r.units[i], way, shrinking(ctx, err)); again != "" {
-		if r.shrunk, err = j.madeAnew(ctx); err != nil {
+// revertUnit takes unit i back, and returns the way of the next one.
+func (j *job) revertUnit(ctx context.Context, r *rollout, i int, way string) (next string, err error) {
+	err = j.updateUnit(ctx, r, i, i, way)
+	if again := r.recreateMode(r.units[i], way, shrinking(ctx, err)); again != "" {
+		if r.recreate, err = j.recreated(ctx); err != nil {
 			return way, err
 		}
 		way = again
-		err = j.rolled(ctx, r, i, i, way)
+		err = j.updateUnit(ctx, r, i, i, way)
 	}
 	if err != nil {
-		if way == wayBack && shrinking(ctx, err) != "" {
-			err = lcm.AsError(err).WithHint("nothing is made smaller in place: roll the operation back once more, and what cannot be made smaller is made anew, without what is stored on it")
+		if way == modeRollback && shrinking(ctx, err) != "" {
+			err = lcm.AsError(err).WithHint("no resource shrinks in place: roll the operation back once more, and resources that cannot shrink are recreated, without the data on them")
 		}
 		return way, err
 	}
-	r.shrunk = nil
+	r.recreate = nil
 	switch way {
-	case wayAnew:
-		return wayTold, nil
-	case wayDisk:
-		return wayBack, nil
+	case modeRecreate:
+		return modeAnnounced, nil
+	case modeRecreateDisk:
+		return modeRollback, nil
 	}
 	return way, nil
 }
 
 // rollout is what a change of package goes through.
 type rollout struct {
-	goal      goal
+	desired   desired
 	old, next *userdata.Stack
 	mix       *userdata.Mix
 	units     []unit
-	// shrunk are what a rollback makes anew, because it cannot be made smaller.
-	shrunk []patient
+	// recreate are the resources that a rollback recreates because they cannot shrink.
+	recreate []replacement
 }
 
 // unit is what is changed by one update.
 type unit struct {
-	params vduParams
+	params coordination.VDUParams
 	// name is that of the template's resource or, for VNFCs that share some, of the VDU.
-	name string
+	Name string
 	// vnfcs are the vnfcInfo ids that its VNFCs had before the operation.
-	vnfcs []string
+	VNFCs []string
 	// resources are the top-level resources of the template.
 	resources []string
 }
 
+// coordinated is the unit as it is coordinated.
+func (u unit) coordinated() coordination.Unit {
+	return coordination.Unit{Name: u.Name, VDU: u.params.VDU, VNFCs: u.VNFCs}
+}
+
+func (j *job) coordinator() *coordination.Coordinator {
+	return &coordination.Coordinator{
+		Cloud: j.cloud, Work: j.w, Stack: j.stack, Scripts: j.cfg.Scripts, Process: j.uploads.ID(), NodeAlive: j.cfg.NodeAlive,
+		PublicURL: j.cfg.PublicURL, CallTimeout: j.cfg.RequestTimeout, Transport: j.cfg.vims().Transport,
+	}
+}
+
 // rollout computes the two ends and the units between. It depends on the operation alone, not on how far it is.
-func (d *Driver) rollout(w *lcm.Work, p packageParams) (*rollout, error) {
-	g, err := d.goalOf(w)
+func (d *Driver) rollout(w *lcm.Work, p coordination.Params) (*rollout, error) {
+	g, err := d.desiredOf(w)
 	if err != nil {
 		return nil, err
 	}
-	r := rollout{goal: g}
+	r := rollout{desired: g}
 	if r.next, err = d.build(g); err != nil {
 		return nil, err
 	}
-	former, err := d.formerGoal(w)
+	former, err := d.previousOf(w)
 	if err != nil {
 		return nil, err
 	}
@@ -154,16 +168,16 @@ func (d *Driver) rollout(w *lcm.Work, p packageParams) (*rollout, error) {
 	if w.Op.Before != nil {
 		before = w.Op.Before
 	}
-	for _, t := range p.targets(g.flavour) {
+	for _, t := range p.Targets(g.flavour) {
 		r.units = append(r.units, r.unitsOf(before, t)...)
 	}
 	return &r, nil
 }
 
 // unitsOf are the units of a VDU.
-func (r *rollout) unitsOf(before *lcm.Instance, t vduParams) []unit {
+func (r *rollout) unitsOf(before *lcm.Instance, t coordination.VDUParams) []unit {
 	var out []unit
-	shared := unit{params: t, name: t.VDU}
+	shared := unit{params: t, Name: t.VDU}
 	for _, c := range before.Instantiated.VnfcInfo {
 		if c.VduID != t.VDU {
 			continue
@@ -172,20 +186,20 @@ func (r *rollout) unitsOf(before *lcm.Instance, t vduParams) []unit {
 		index, numbered := res.Metadata["vdu_idx"].(float64)
 		name := fmt.Sprintf("%s-%d", t.VDU, int(index))
 		if !numbered || !r.mix.Has(name) {
-			shared.vnfcs = append(shared.vnfcs, c.ID)
+			shared.VNFCs = append(shared.VNFCs, c.ID)
 			continue
 		}
-		out = append(out, unit{params: t, name: name, vnfcs: []string{c.ID}, resources: []string{name}})
+		out = append(out, unit{params: t, Name: name, VNFCs: []string{c.ID}, resources: []string{name}})
 	}
-	if len(shared.vnfcs) > 0 {
+	if len(shared.VNFCs) > 0 {
 		shared.resources = r.mix.Holding(t.VDU)
 		out = append(out, shared)
 	}
 	return out
 }
 
-// stack is the stack in which the first n units are new.
-func (r *rollout) stack(n int) (*userdata.Stack, error) {
+// mixed is the stack in which the first n units are new.
+func (r *rollout) mixed(n int) (*userdata.Stack, error) {
 	var resources []string
 	for _, u := range r.units[:n] {
 		resources = append(resources, u.resources...)
@@ -193,41 +207,41 @@ func (r *rollout) stack(n int) (*userdata.Stack, error) {
 	return r.mix.Stack(resources)
 }
 
-// rolled updates the stack to the state in which the first n units are new: unit i is the one that changes.
-func (j *job) rolled(ctx context.Context, r *rollout, i, n int, way string) error {
+// updateUnit updates the stack to the state in which the first n units are new: unit i is the one that changes.
+func (j *job) updateUnit(ctx context.Context, r *rollout, i, n int, mode string) error {
 	u := r.units[i]
-	target := fmt.Sprintf("%s (%d of %d)", u.name, i+1, len(r.units))
-	anew := way == wayAnew || way == wayDisk
-	if anew {
+	target := fmt.Sprintf("%s (%d of %d)", u.Name, i+1, len(r.units))
+	recreates := mode == modeRecreate || mode == modeRecreateDisk
+	if recreates {
 		target += ", anew"
 	}
-	return j.stackUpdated(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
-		s, err := r.stack(n)
+	return j.stack.Update(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
+		s, err := r.mixed(n)
 		if err != nil {
 			return nil, err
 		}
-		return j.noted(r, s, note{way: way, n: n})(ctx)
+		return j.marked(r, s, marker{mode: mode, units: n})(ctx)
 	}, func(ctx context.Context) error {
-		if anew || r.mix.Remade(u.resources) { // other machines, with host keys of their own
-			j.w.ForgetVNFCs(u.vnfcs...)
+		if recreates || r.mix.Remade(u.resources) { // other machines, with host keys of their own
+			j.w.ForgetVNFCs(u.VNFCs...)
 		}
-		if len(r.shrunk) == 0 {
+		if len(r.recreate) == 0 {
 			return nil
 		}
-		return j.markUnhealthy(ctx, r.shrunk)
+		return j.markUnhealthy(ctx, r.recreate)
 	})
 }
 
-// noted is a stack as it is sent: with the note by which a rollback finds out how far the operation came, and with its VNFCs in the zones to
+// marked is a stack as it is sent: with the note by which a rollback finds out how far the operation came, and with its VNFCs in the zones to
 // which an earlier update of the operation had to move them.
-func (j *job) noted(r *rollout, s *userdata.Stack, n note) wanted {
+func (j *job) marked(r *rollout, s *userdata.Stack, n marker) stack.Desired {
 	n.try = j.w.Op.Tries
 	return func(ctx context.Context) (*userdata.Stack, error) {
-		st, err := j.presentStack(ctx)
+		st, err := j.stack.Present(ctx)
 		if err != nil {
 			return nil, err
 		}
-		now, _, err := j.stackParameters(ctx, st, r.goal)
+		now, _, err := j.stackParameters(ctx, st, r.desired)
 		if err != nil {
 			return nil, err
 		}
@@ -257,14 +271,14 @@ func zonesIn(nfv map[string]any) map[string]string {
 	return out
 }
 
-// freshPackage says which leaves a change of package decides anew for VNFCs that are there: what the VDUs that are changed are made from, and
+// overridableByPackage says which leaves a change of package decides again for existing VNFCs: what the VDUs that are changed are made from, and
 // what the VNFCs of others have not had; beside those of connection points.
-func freshPackage(g goal, params json.RawMessage) (userdata.Fresh, error) {
-	p, err := packageParamsOf(params)
+func overridableByPackage(g desired, params json.RawMessage) (userdata.Fresh, error) {
+	p, err := coordination.ParamsOf(params)
 	if err != nil {
 		return nil, err
 	}
-	cps := g.fresh
+	cps := g.overridable
 	held, _ := g.nfv["VDU"].(map[string]any)
 	return func(kind, name, leaf string) bool {
 		if kind != "VDU" {
@@ -277,23 +291,23 @@ func freshPackage(g goal, params json.RawMessage) (userdata.Fresh, error) {
 		if _, has := leaves[leaf]; !has {
 			return true
 		}
-		m := trailingIndex.FindStringSubmatch(name)
-		return p.targeted(g.flavour, name) || m != nil && p.targeted(g.flavour, m[1])
+		node, _, _ := userdata.SplitIndex(name)
+		return p.Targeted(g.flavour, name) || p.Targeted(g.flavour, node)
 	}, nil
 }
 
 // badPackage finds what is wrong with how the package is to be changed.
 func (d *Driver) badPackage(r lcm.Request) ([]lcm.InvalidParam, error) {
-	p, err := packageParamsOf(r.Params)
+	p, err := coordination.ParamsOf(r.Params)
 	if err != nil {
-		return nil, nil //nolint:nilerr // whoever assembles the stack reports it
+		return nil, nil //nolint:nilerr // the assembly of the stack reports it
 	}
-	bad := p.check(r, d.cfg.Scripts != nil)
-	g, err := d.goalOf(planned(r))
+	bad := p.Check(r, d.cfg.Scripts != nil)
+	g, err := d.desiredOf(planned(r))
 	if err != nil {
 		return bad, nil //nolint:nilerr // likewise
 	}
-	former, err := d.formerGoal(planned(r))
+	former, err := d.previousOf(planned(r))
 	if err != nil {
 		return nil, err
 	}

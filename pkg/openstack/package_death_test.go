@@ -72,7 +72,7 @@ func TestPackageWithDeaths(t *testing.T) {
 	}
 }
 
-// TestPackageThatGrewWithDeaths: also while what cannot be made smaller is made anew.
+// TestPackageThatGrewWithDeaths: also while resources that cannot shrink are recreated.
 func TestPackageThatGrewWithDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tens of upgrades")

@@ -406,7 +406,7 @@ func TestPackageFailsHalfWay(t *testing.T) {
 			w.steer(then)
 			if then == lcm.EventRetry {
 				w.completed()
-				require.Equal(t, []string{"VDU2", "VDU1", "VDU1"}, c.about(), "nobody is asked twice")
+				require.Equal(t, []string{"VDU2", "VDU1", "VDU1"}, c.about(), "no VNFC is coordinated twice")
 				require.Equal(t, "m1.small m1.small m1.small", w.flavours())
 				require.Equal(t, 3, w.updates())
 				return
@@ -432,8 +432,8 @@ func (w *world) asBefore(before lcm.Instance) {
 	require.Equal(w.t, before.Instantiated.VnfcResourceInfo, is.Instantiated.VnfcResourceInfo)
 }
 
-// TestPackageThatGrew: what cannot be made smaller does not keep a rollback from its end. Servers whose disk gets another image are made anew at once;
-// before anything else is lost the user is told, and the next rollback makes it anew.
+// TestPackageThatGrew: resources that cannot shrink do not prevent a rollback. Servers whose disk gets another image are recreated immediately;
+// other losses are reported to the user first, and the next rollback recreates the resources.
 func TestPackageThatGrew(t *testing.T) {
 	t.Parallel()
 	const flavour = "BadRequest: Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is 1073741824 bytes"
@@ -467,7 +467,7 @@ func TestPackageThatGrew(t *testing.T) {
 			if tt.told != "" {
 				f := w.failed()
 				require.Contains(t, f.Detail, tt.told)
-				require.Contains(t, f.Hint, "made anew, without what is stored on it")
+				require.Contains(t, f.Hint, "recreated, without the data on them")
 				w.reset()
 				w.steer(lcm.EventRollback)
 			}
@@ -537,7 +537,7 @@ func TestPackageInABadMinute(t *testing.T) {
 	}
 }
 
-// TestOldImageInUse: an image that cannot be deleted yet is no reason to fail an upgrade that is done.
+// TestOldImageInUse: an image that cannot be deleted yet does not fail a completed upgrade.
 func TestOldImageInUse(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})

@@ -68,7 +68,7 @@ func TestPackageChangeIsRefused(t *testing.T) {
 			"vdu_params": vdu(map[string]any{"cp_name": "VDU1_CP1", "username": "u", "password": "p"}),
 		}, map[string]string{at + "endpoint": "./Scripts/c.py is not run", "/additionalParams/vdu_params/0/old_vnfc_param/endpoint": "./Scripts/d.py is not run; the coordination server that it would ask is asked directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)"}},
 		"an endpoint that is none":   {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "ftp://em"})}, map[string]string{at + "endpoint": "http"}},
-		"nobody to ask":              {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http://{ip}/"})}, map[string]string{at + "cp_name": "address of the VNFC"}},
+		"no server to ask":           {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http://{ip}/"})}, map[string]string{at + "cp_name": "address of the VNFC"}},
 		"no host":                    {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http:///x"})}, map[string]string{at + "cp_name": "address of the VNFC"}},
 		"no time":                    {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http://em", "timeout": 0})}, map[string]string{at + "timeout": "seconds"}},
 		"words for a time":           {map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "http://em", "timeout": "soon"})}, map[string]string{at + "timeout": "seconds"}},
@@ -136,7 +136,7 @@ func TestPackageScriptIsRefused(t *testing.T) {
 		"a folder":     {map[string]any{coordinateNew: "Scripts", "vdu_params": forward(good)}, map[string]string{"/additionalParams/" + coordinateNew: "no script"}},
 		"outside":      {map[string]any{coordinateNew: "../new.py", "vdu_params": forward(good)}, map[string]string{"/additionalParams/" + coordinateNew: "not a path within the package"}},
 		"from the top": {map[string]any{coordinateNew: "/Scripts/new.py", "vdu_params": forward(good)}, map[string]string{"/additionalParams/" + coordinateNew: "not a path within the package"}},
-		"nobody to run it for": {map[string]any{coordinateNew: "Scripts/new.py", coordinateOld: "Scripts/old.py"}, map[string]string{
+		"no VNFC to run it for": {map[string]any{coordinateNew: "Scripts/new.py", coordinateOld: "Scripts/old.py"}, map[string]string{
 			"/additionalParams/vdu_params": "is missing: the script Scripts/new.py is run for each VNFC",
 		}},
 		"nothing to tell it": {
@@ -144,7 +144,7 @@ func TestPackageScriptIsRefused(t *testing.T) {
 			map[string]string{first + "old_vnfc_param": "is missing: the script Scripts/old.py needs it"},
 		},
 		"no address": {map[string]any{coordinateNew: "Scripts/new.py", "vdu_params": both(map[string]any{"username": "u"})}, map[string]string{
-			first + "new_vnfc_param/cp_name": "the script Scripts/new.py is told the address",
+			first + "new_vnfc_param/cp_name": "the script Scripts/new.py receives the address",
 		}},
 		"no time": {map[string]any{coordinateNew: "Scripts/new.py", "vdu_params": both(map[string]any{"cp_name": "VDU1_CP1", "timeout": "soon"})}, map[string]string{
 			first + "new_vnfc_param/timeout": "seconds",

@@ -93,7 +93,7 @@ func TestPlanOfAnInstantiation(t *testing.T) {
 	require.Zero(t, tops)
 }
 
-// TestPlanSaysWhatIsMissing: everything that the cloud lacks is told at once, with what to do.
+// TestPlanSaysWhatIsMissing: everything that the cloud lacks is reported together, with hints.
 func TestPlanSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -120,7 +120,7 @@ func TestPlanSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, "4 needed, 0 of 3 are in use", p.Checks[at].Detail)
 }
 
-// TestPlanWithoutAnswers: a cloud that does not let us look is no reason to say no.
+// TestPlanWithoutAnswers: a failed query of the cloud does not fail the plan.
 func TestPlanWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -241,9 +241,9 @@ resources:
       fixed_ips: [ { ip_address: { get_param: [ nfv, CP, VDU1_CP1, fixed_ips, 0, ip_address ] } } ]
 `)}}
 
-// TestPlanSaysWhatNobodyGives: a value that the template asks for and that neither package nor request has is told before Heat fails, or takes
-// nothing for it.
-func TestPlanSaysWhatNobodyGives(t *testing.T) {
+// TestPlanNamesMissingValues: a value that the template reads and that neither package nor request has is reported before Heat fails, or uses
+// an empty one.
+func TestPlanNamesMissingValues(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
 	greeting := fstest.MapFS{}
@@ -260,7 +260,7 @@ func TestPlanSaysWhatNobodyGives(t *testing.T) {
 	p := w.preview()
 	require.False(t, p.Possible)
 	require.Equal(t, []string{"flavor of VDU1-0", "flavor of VDU1-1", "image of VDU3-0"}, checksIn(p, lcm.CheckFailed))
-	require.Contains(t, p.Checks[0].Detail, "nobody gives a value to nfv.VDU.VDU1-0.computeFlavourId")
+	require.Contains(t, p.Checks[0].Detail, "there is no value for nfv.VDU.VDU1-0.computeFlavourId")
 	require.Equal(t, "give it in additionalParams.nfv", p.Checks[0].Hint)
 	require.Contains(t, checksIn(p, lcm.CheckWarning), "value of nfv.VDU.VDU3-0.greeting")
 

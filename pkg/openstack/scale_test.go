@@ -314,7 +314,7 @@ func TestScaleInABadMinute(t *testing.T) {
 }
 
 // TestUpdateThatHeatGotTwice: when a request seems lost and is sent again, Heat may have got both, and cancel in the middle what the first has begun.
-// The user, who has cancelled nothing, is not asked to retry. When the request was sent once somebody else has cancelled, and that is said.
+// The user, who has cancelled nothing, is not asked to retry. When the request was sent once another client has cancelled, and the hint says that.
 func TestUpdateThatHeatGotTwice(t *testing.T) {
 	t.Parallel()
 	cancelled := simcloud.Fault{
@@ -337,12 +337,12 @@ func TestUpdateThatHeatGotTwice(t *testing.T) {
 
 			w.cloud.AddFault(cancelled)
 			w.scale(sol.ScaleTypeOut, k.counts(4))
-			require.Contains(t, w.failed().Hint, "somebody cancelled")
+			require.Contains(t, w.failed().Hint, "the action was cancelled")
 		})
 	}
 }
 
-// TestScaleWaitsForOthers: an update that somebody else has begun is not overtaken, and not taken for ours.
+// TestScaleWaitsForOthers: an update of another client is neither superseded nor adopted.
 func TestScaleWaitsForOthers(t *testing.T) {
 	t.Parallel()
 	w := running(t, simcloud.StartTest(t, simcloud.Options{Timing: simcloud.Timing{Create: map[string]simcloud.Duration{
@@ -392,7 +392,7 @@ func TestScaleOfAStackThatIsGone(t *testing.T) {
 	require.Zero(t, tops)
 }
 
-// TestScaleOfAStackOfOthers: a stack that somebody else has put in the place of the instance's is not overwritten.
+// TestScaleOfAStackOfOthers: a stack of another client with the instance's name is not overwritten.
 func TestScaleOfAStackOfOthers(t *testing.T) {
 	t.Parallel()
 	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kinds[1])

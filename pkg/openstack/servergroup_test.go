@@ -145,8 +145,8 @@ func (w *world) repackaged() {
 	w.store.op.VnfPkgID = "pkg-2"
 }
 
-// TestServerGroups: a VNFD's rule for hosts holds as far as there are hosts, from the instantiation on; no operation makes a server anew because of it, whatever
-// later packages say, and at the end nothing is left.
+// TestServerGroups: a VNFD's rule for hosts applies from the instantiation on, while there are enough hosts; no
+// operation recreates a server because of it, whatever later packages say, and at the end nothing is left.
 func TestServerGroups(t *testing.T) {
 	t.Parallel()
 	for _, p := range bothPlaced {
@@ -176,7 +176,7 @@ func TestServerGroups(t *testing.T) {
 			require.Empty(t, w.preview().Replace)
 			w.completed()
 			require.Equal(t, "vnfd-2", w.store.instance.VnfdID)
-			require.Empty(t, differing(servers, w.ids("OS::Nova::Server")), "another rule makes no server anew")
+			require.Empty(t, differing(servers, w.ids("OS::Nova::Server")), "another rule recreates no server")
 			require.Empty(t, differing(groups, w.ids("OS::Nova::ServerGroup")))
 			require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 on 3 hosts"}, w.serverGroups())
 
@@ -190,7 +190,7 @@ func TestServerGroups(t *testing.T) {
 			}
 			w.change(sol.LcmOperationHeal, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}, lcm.Scope{Flavour: "default", Whole: true, VNFCs: w.all()})
 			w.completed()
-			require.Equal(t, []string{"soft-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 VDU1-4 VDU2-0 on 1 hosts"}, w.serverGroups(), "what is made anew follows the rules that hold")
+			require.Equal(t, []string{"soft-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 VDU1-4 VDU2-0 on 1 hosts"}, w.serverGroups(), "recreated servers follow the current rules")
 			require.Empty(t, w.leftovers().Extra)
 			w.terminate()
 			w.completed()
@@ -199,7 +199,8 @@ func TestServerGroups(t *testing.T) {
 	}
 }
 
-// TestServerGroupsOfOlderInstances: servers that were made before there were groups stay as they are, in every operation.
+// TestServerGroupsOfOlderInstances: servers that were made before there were groups stay as they are, in every
+// operation.
 func TestServerGroupsOfOlderInstances(t *testing.T) {
 	t.Parallel()
 	for _, p := range bothPlaced {
@@ -207,7 +208,7 @@ func TestServerGroupsOfOlderInstances(t *testing.T) {
 			t.Parallel()
 			w := p.place(t, threeHosts(t), packages{"pkg-1": p.pkg("vnfd-1", "m1.tiny"), "pkg-2": p.pkg("vnfd-2", "m1.small", apart)})
 			w.completed()
-			w.pkgs.(packages)["pkg-1"].model.Flavours[0].Placement = []vnfd.PlacementRule{apart} // the rule that nobody looked at
+			w.pkgs.(packages)["pkg-1"].model.Flavours[0].Placement = []vnfd.PlacementRule{apart} // the rule that was not used
 			servers := w.ids("OS::Nova::Server")
 			w.repackaged()
 			w.completed()
@@ -248,8 +249,8 @@ func TestServerGroupsAreRolledBack(t *testing.T) {
 	}
 }
 
-// TestServerGroupsOfAnotherFlavour: a server that stays in the VNF stays in its group, and new ones follow the new flavour's rules; where another class makes
-// every server anew, all do.
+// TestServerGroupsOfAnotherFlavour: a server that stays in the VNF stays in its group, and new ones follow the new
+// flavour's rules; where another class recreates every server, all do.
 func TestServerGroupsOfAnotherFlavour(t *testing.T) {
 	t.Parallel()
 	begin := func() *world {

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
+	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
 // Nova gives no server a flavour with a smaller disk, and Heat makes no volume smaller. A server that gets another image loses what is on its disk in
-// any case, so that a rollback makes it anew. For others, and for volumes, the rollback fails there and says so; the next attempt, which the user decides
-// on knowing that, makes them anew too.
+// any case, so that a rollback recreates it. For others, and for volumes, the rollback fails there and says so; the next attempt, which the user decides
+// on knowing that, recreates them too.
 
 // smaller is what they say to that.
 var smaller = regexp.MustCompile(`(?i)flavor'?s disk is smaller than|(shrinking volume)`)
@@ -32,15 +34,15 @@ func shrinking(ctx context.Context, err error) string {
 	return "disk"
 }
 
-// anew is the way in which a unit is taken back whose update has failed because something would become smaller; "" when the user has to decide.
-func (r *rollout) anew(u unit, way, what string) string {
+// recreateMode is the mode in which a unit is taken back whose update has failed because something would become smaller; "" when the user has to decide.
+func (r *rollout) recreateMode(u unit, way, what string) string {
 	switch {
 	case what == "":
 		return ""
-	case way == wayTold:
-		return wayAnew
-	case way == wayBack && what == "disk" && imageIn(r.old.NFV, u.name) != imageIn(r.next.NFV, u.name):
-		return wayDisk
+	case way == modeAnnounced:
+		return modeRecreate
+	case way == modeRollback && what == "disk" && imageIn(r.old.NFV, u.Name) != imageIn(r.next.NFV, u.Name):
+		return modeRecreateDisk
 	}
 	return ""
 }
@@ -53,30 +55,30 @@ func imageIn(nfv map[string]any, name string) string {
 	return image
 }
 
-// madeAnew finds what could not be made smaller, and deletes the servers among it: their ports and volumes have to be free for those that take
+// recreated finds the resources that could not shrink, and deletes the servers among them: their ports and volumes have to be free for those that take
 // their place.
-func (j *job) madeAnew(ctx context.Context) ([]patient, error) {
-	st, err := j.presentStack(ctx)
+func (j *job) recreated(ctx context.Context) ([]replacement, error) {
+	st, err := j.stack.Present(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := j.listResources(ctx, st)
+	all, err := j.cloud.ListResources(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	t := newTree(st, all)
-	var out []patient
+	t := inventory.NewTree(st, all)
+	var out []replacement
 	for _, r := range all {
 		// What a predecessor has marked for the next update has the operation in its reason.
 		stuck := strings.HasSuffix(r.Status, "_FAILED") && (smaller.MatchString(r.Reason) || strings.Contains(r.Reason, j.w.Op.ID))
-		if !stuck || r.Type != typeServer && r.Type != typeVolume {
+		if !stuck || r.Type != cloud.TypeServer && r.Type != cloud.TypeVolume {
 			continue
 		}
-		p := patient{vnfc: r.Name + " " + r.PhysicalID, server: r.PhysicalID}
-		if r.Type == typeVolume {
+		p := replacement{vnfc: r.Name + " " + r.PhysicalID, server: r.PhysicalID}
+		if r.Type == cloud.TypeVolume {
 			p.server, p.volumes = "", []string{r.PhysicalID}
-			for _, o := range t.in[r.owner().ID] {
-				if o.Type == typeServer {
+			for _, o := range t.In[r.Owner().ID] {
+				if o.Type == cloud.TypeServer {
 					p.server = o.PhysicalID
 				}
 			}

@@ -126,7 +126,7 @@ func TestSignalsThatAreIgnored(t *testing.T) {
 	require.Len(t, w.liveServers(), 5)
 }
 
-// TestSignalsInABadMinute: whatever happens to a call around a signal, it is not sent again for the same step, because nobody knows whether it has arrived. What passes by
+// TestSignalsInABadMinute: whatever happens to a call around a signal, it is not sent again for the same step, because it may have arrived. What passes by
 // itself does not reach the user, nor does a Heat that refuses the signal; of anything else a retry is enough. There are as many VNFCs as were asked for, and those that were there stay.
 func TestSignalsInABadMinute(t *testing.T) {
 	t.Parallel()
@@ -258,7 +258,7 @@ func TestScaleWithOtherValues(t *testing.T) {
 	require.Len(t, w.liveServers(), 3)
 }
 
-// TestVNFCsKeepTheirNames: names that the user chose for VNFCs stay with them, whoever comes and goes.
+// TestVNFCsKeepTheirNames: VNFCs keep the names that the user chose when others are added or removed.
 func TestVNFCsKeepTheirNames(t *testing.T) {
 	t.Parallel()
 	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kind{vdu: "VDU1", start: func(w *world) {

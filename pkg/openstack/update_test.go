@@ -12,8 +12,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// TestRetryOfACreation: the first retry keeps what is good and makes what is missing; when that fails as well, the next one makes everything
-// anew. The user is told about each failure once, and nothing is left over.
+// TestRetryOfACreation: the first retry keeps good resources and creates missing ones; if it fails as well, the next
+// one recreates everything. Each failure is reported once, and nothing is left over.
 func TestRetryOfACreation(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
@@ -33,7 +33,7 @@ func TestRetryOfACreation(t *testing.T) {
 
 	w.steer(lcm.EventRetry)
 	w.completed()
-	require.NotEqual(t, stack, w.topStack(), "the stack is made anew")
+	require.NotEqual(t, stack, w.topStack(), "the stack is recreated")
 	tops, names := w.stacks()
 	require.Equal(t, 1, tops, names)
 	require.Len(t, w.liveServers(), 3)
@@ -85,8 +85,8 @@ type hastyClock struct{ start time.Time }
 
 func (c hastyClock) Now() time.Time { return c.start.Add(1000 * time.Since(c.start)) }
 
-// TestHeatForgetsAStack: an engine of Heat that died leaves its stack in progress for ever. The operation does not wait for ever, and a retry makes
-// Heat begin again.
+// TestHeatForgetsAStack: an engine of Heat that died leaves its stack in progress for ever. The operation does not wait
+// for ever, and a retry makes Heat begin again.
 func TestHeatForgetsAStack(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []sol.LcmOperationType{sol.LcmOperationInstantiate, sol.LcmOperationScale} {

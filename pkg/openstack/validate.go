@@ -3,12 +3,11 @@ package openstack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/images"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // Validate implements lcm.Infra: it assembles the stack as far as that is possible before the grant, and looks at the
@@ -19,10 +18,10 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	}
 	var bad []lcm.InvalidParam
 	if key, v, ok := lcm.PrimaryVim(r.Instance.VimConnections); ok {
-		_, bad = d.connection(key, v)
+		bad = d.vims.Validate(key, v)
 	}
 	if at, ok := flavourMember[r.Type]; ok {
-		bad = append(bad, images(r.Flavour, at)...)
+		bad = append(bad, images.Ambiguous(r.Flavour, at)...)
 	}
 	if r.Type != sol.LcmOperationModifyInfo && r.Type != sol.LcmOperationOperate {
 		more, err := d.assembles(r)
@@ -52,7 +51,7 @@ func (d *Driver) badChange(r lcm.Request) ([]lcm.InvalidParam, error) {
 
 // assembles says what keeps the stack of a request from being assembled.
 func (d *Driver) assembles(r lcm.Request) ([]lcm.InvalidParam, error) {
-	g, err := d.goalOf(planned(r))
+	g, err := d.desiredOf(planned(r))
 	if err == nil {
 		_, err = d.build(g)
 	}
@@ -74,41 +73,4 @@ func planned(r lcm.Request) *lcm.Work {
 		},
 		Instance: r.Instance, VNFD: r.VNFD, Flavour: r.Flavour, Package: r.Package, Former: r.Former,
 	}
-}
-
-// images checks that an image name stands for one file only, because images are found again by name.
-func images(f *vnfd.Flavour, at string) []lcm.InvalidParam {
-	files := map[string]string{}
-	var bad []lcm.InvalidParam
-	for _, n := range packaged(f) {
-		if other, ok := files[n.image.Name]; ok && other != n.image.File {
-			bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: fmt.Sprintf(
-				"the package cannot be used with this flavour: the software image %q stands for %s and for %s", n.image.Name, other, n.image.File,
-			)})
-		}
-		files[n.image.Name] = n.image.File
-	}
-	return bad
-}
-
-// imageNode is a node of the VNFD whose image is in the package.
-type imageNode struct {
-	node  string
-	image *vnfd.SwImage
-}
-
-// packaged lists the images that have to be uploaded, in the order of the VNFD.
-func packaged(f *vnfd.Flavour) []imageNode {
-	var out []imageNode
-	for _, v := range f.VDUs {
-		if v.Image != nil && v.Image.File != "" {
-			out = append(out, imageNode{v.Name, v.Image})
-		}
-	}
-	for _, s := range f.Storages {
-		if s.Image != nil && s.Image.File != "" {
-			out = append(out, imageNode{s.Name, s.Image})
-		}
-	}
-	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
+	"github.com/gybe-nfv/gybe/test/stubcloud"
 )
 
 // asked is the request of the sample cluster as a JSON object, for tests that spoil it.
@@ -70,7 +71,7 @@ func TestValidate(t *testing.T) {
 			r := lcm.Request{
 				Type: sol.LcmOperationInstantiate, Flavour: f,
 				Package:  os.DirFS(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster")),
-				Instance: &lcm.Instance{VimConnections: map[string]sol.VimConnectionInfo{"vim1": vimAt("http://localhost/identity/v3")}},
+				Instance: &lcm.Instance{VimConnections: map[string]sol.VimConnectionInfo{"vim1": stubcloud.VimAt("http://localhost/identity/v3")}},
 			}
 			tt.spoil(req, &r)
 			if r.Params == nil {
@@ -103,7 +104,7 @@ func BenchmarkValidate(b *testing.B) {
 	r := lcm.Request{
 		Type: sol.LcmOperationInstantiate, Flavour: clusterFlavour(), Params: raw,
 		Package:  os.DirFS(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster")),
-		Instance: &lcm.Instance{VimConnections: map[string]sol.VimConnectionInfo{"vim1": vimAt("http://localhost/identity/v3")}},
+		Instance: &lcm.Instance{VimConnections: map[string]sol.VimConnectionInfo{"vim1": stubcloud.VimAt("http://localhost/identity/v3")}},
 	}
 	for b.Loop() {
 		if err := d.Validate(b.Context(), r); err != nil {

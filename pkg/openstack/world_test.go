@@ -21,6 +21,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/grant"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/tosca"
@@ -76,7 +77,7 @@ type tap struct {
 // RoundTrip implements http.RoundTripper.
 func (t tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.w.store.isDead() {
-		return nil, errors.New("a dead node calls nobody")
+		return nil, errors.New("a dead node sends no requests")
 	}
 	t.w.mu.Lock()
 	t.w.calls = append(t.w.calls, r.Method+" "+r.URL.Path)
@@ -107,7 +108,7 @@ type world struct {
 	store *memory
 	cfg   openstack.Config
 	zones []string
-	retry lcm.Tuning
+	retry execution.Tuning
 	clock lcm.Clock
 	// scripts makes what runs the scripts of the next node, if any, after the death of the last; nil = scripts are not run.
 	scripts func() openstack.ScriptRunner
@@ -127,7 +128,7 @@ func newWorld(tb testing.TB, cloud *simcloud.Cloud) *world {
 	require.NoError(tb, err)
 	w := &world{
 		t: tb, cloud: cloud, pkg: pkg, store: &memory{}, clock: lcm.SystemClock{},
-		retry: lcm.Tuning{RetryBase: time.Millisecond, RetryMax: 10 * time.Millisecond, Retries: 4},
+		retry: execution.Tuning{RetryBase: time.Millisecond, RetryMax: 10 * time.Millisecond, Retries: 4},
 	}
 	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return tap{next, w} }
 	w.store.instance = lcm.Instance{
@@ -193,7 +194,7 @@ func (w *world) steer(ev lcm.Event) {
 }
 
 // node is a VNFM process: a driver and a runner of its own.
-func (w *world) node() (*openstack.Driver, *lcm.Runner) {
+func (w *world) node() (*openstack.Driver, *execution.Runner) {
 	log := slog.New(slog.DiscardHandler)
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(w.t.Output(), nil))
@@ -207,9 +208,9 @@ func (w *world) node() (*openstack.Driver, *lcm.Runner) {
 	if w.pkgs != nil {
 		pkgs = w.pkgs
 	}
-	return d, &lcm.Runner{
+	return d, &execution.Runner{
 		Store: w.store, Packages: pkgs, Clock: w.clock, Log: log, Node: "node-1", Tuning: w.retry,
-		Planner: &lcm.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grant.Local{Zones: w.zones}},
+		Planner: &execution.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grant.Local{Zones: w.zones}},
 	}
 }
 

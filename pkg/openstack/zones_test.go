@@ -48,7 +48,7 @@ func (w *world) level(id string, count int) {
 	f.Levels = append(f.Levels, vnfd.InstantiationLevel{ID: id, VDUs: map[string]int{"VDU1": count}})
 }
 
-// TestZoneWithoutRoom: a VNFC that finds no room goes to the next zone that the grant allows, one that has room stays, and everybody can see it.
+// TestZoneWithoutRoom: a VNFC that finds no room goes to the next zone that the grant allows, one that has room stays, and the step reports it.
 func TestZoneWithoutRoom(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, zoned()))
@@ -90,7 +90,7 @@ func TestZoneReselectionEnds(t *testing.T) {
 		{"it was tried often enough", []string{"z1", "z2", "z3"}, func(w *world) {
 			w.cloud.SetHosts([]simcloud.Host{{Name: "cmp1", Zone: "z1", MemoryMB: 1}, {Name: "cmp2", Zone: "z2", MemoryMB: 1}, {Name: "cmp3", Zone: "z3", MemoryMB: 1}})
 			w.cfg.ZoneRetries = 1
-		}, nil, "zones were chosen anew 1 times"},
+		}, nil, "zones were chosen 1 times"},
 		{"all zones were tried", []string{"z1", "z2"}, func(w *world) {
 			w.cloud.SetHosts([]simcloud.Host{{Name: "cmp1", Zone: "z1", VCPUs: 1}, {Name: "cmp2", Zone: "z2", Disabled: true}, {Name: "cmp3", Zone: "z3"}})
 		}, nil, "no other zone is tried"},
@@ -142,7 +142,7 @@ func TestZonesTogether(t *testing.T) {
 	require.Equal(t, []string{"z2", "z2"}, w.zonesOf())
 }
 
-// TestHealInAnotherZone: a VNFC whose zone is full meanwhile is healed elsewhere; those that run stay.
+// TestHealInAnotherZone: a VNFC whose zone has become full is healed in another zone; those that run stay.
 func TestHealInAnotherZone(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{Hosts: []simcloud.Host{{Name: "cmp1", Zone: "z1"}, {Name: "cmp2", Zone: "z2"}}})

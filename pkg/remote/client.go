@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Target is a machine and how to log in to it.
+// Target is a machine with the credentials for the login.
 type Target struct {
 	VNFC     string // id of the VNFC the machine belongs to; its host key is pinned under it
 	Host     string // IP address
@@ -38,7 +38,7 @@ func (t Target) same(o Target) bool {
 	return t.String() == o.String() && t.VNFC == o.VNFC && t.Password == o.Password && string(t.PrivateKey) == string(o.PrivateKey)
 }
 
-// Options are what every connection needs. The zero values of the durations mean the defaults.
+// Options apply to all connections. The zero values of the durations mean the defaults.
 type Options struct {
 	HostKeys HostKeyStore // required
 	// ConnectTimeout bounds TCP connect and SSH handshake together; 15 s.
@@ -71,8 +71,8 @@ type Client struct {
 	once   sync.Once
 }
 
-// Dial connects and logs in. When ctx ends it returns the context's cause; other errors are *Error of KindRefused, KindTimeout, KindUnreachable, KindClosed, KindAuth, KindHostKey or
-// KindProtocol.
+// Dial connects and logs in. When ctx ends it returns the context's cause; other errors are *Error of KindRefused,
+// KindTimeout, KindUnreachable, KindClosed, KindAuth, KindHostKey or KindProtocol.
 func Dial(ctx context.Context, t Target, o Options) (*Client, error) {
 	o = o.withDefaults()
 	fail := func(err error) error { return &Error{Kind: classify(err), Op: "connect", Target: t.String(), Err: err} }
@@ -97,7 +97,7 @@ func Dial(ctx context.Context, t Target, o Options) (*Client, error) {
 		return nil, context.Cause(caller)
 	}
 	if err != nil {
-		if changed := keyTypeChanged(ctx, t, o, v, err); changed != nil {
+		if changed := explainKeyMismatch(ctx, t, o, v, err); changed != nil {
 			err = changed
 		}
 		return nil, fail(err)
@@ -124,7 +124,7 @@ func handshake(ctx context.Context, t Target, o Options, cfg *ssh.ClientConfig) 
 	}
 	if err != nil {
 		_ = raw.Close()
-		if ctx.Err() != nil { // the closed socket is only how the end of time looks from inside
+		if ctx.Err() != nil { // the socket is closed because ctx has ended
 			err = errors.Join(ctx.Err(), err)
 		}
 		return nil, err
@@ -132,9 +132,9 @@ func handshake(ctx context.Context, t Target, o Options, cfg *ssh.ClientConfig) 
 	return ssh.NewClient(conn, chans, reqs), nil
 }
 
-// keyTypeChanged: with a pinned key only its type is offered, so a machine without such a key fails in negotiation. A second
-// handshake, given up as soon as the key is seen, finds out what it has instead.
-func keyTypeChanged(ctx context.Context, t Target, o Options, v *verifier, err error) error {
+// explainKeyMismatch explains a failed negotiation: with a pinned key only its type is offered, so a machine without
+// such a key fails. A second handshake, which ends as soon as the key is received, returns the current key.
+func explainKeyMismatch(ctx context.Context, t Target, o Options, v *verifier, err error) error {
 	if _, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err); !ok || v.pinned == nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func authMethods(t Target) ([]ssh.AuthMethod, error) {
 	return auth, nil
 }
 
-// keepAlive closes a connection whose other end has gone without a word.
+// keepAlive closes a connection whose other end no longer answers.
 func (c *Client) keepAlive(every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -209,30 +209,30 @@ func (c *Client) keepAlive(every time.Duration) {
 	}
 }
 
-// Target returns whom the client is connected to.
+// Target returns the target of the connection.
 func (c *Client) Target() Target { return c.target }
 
-// Done is closed when the connection has ended, for whatever reason.
+// Done is closed when the connection has ended for any reason.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Close ends the connection and everything that runs over it; jobs on the machine go on.
+// Close ends the connection and everything that uses it; jobs on the machine continue.
 func (c *Client) Close() error {
 	var err error
 	c.once.Do(func() { err = c.conn.Close() })
 	return err
 }
 
-// DialContext opens a TCP connection from the machine, so that what only it can reach can be reached through it.
+// DialContext opens a TCP connection from the machine, to addresses that only the machine can reach.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := c.conn.DialContext(ctx, network, addr)
 	if err != nil {
-		return nil, c.failed("connect to "+addr, err)
+		return nil, c.wrapError("connect to "+addr, err)
 	}
 	return conn, nil
 }
 
-// failed wraps err for this connection; once the connection is gone, that is the reason of whatever failed.
-func (c *Client) failed(op string, err error) error {
+// wrapError wraps err for this connection; after the connection is lost, that loss is the reason of all failures.
+func (c *Client) wrapError(op string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}

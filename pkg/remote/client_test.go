@@ -42,7 +42,8 @@ func TestDialLogsInWithPasswordOrKey(t *testing.T) {
 	}
 }
 
-// The caller retries a machine that is still booting and gives up on a wrong password; it must be able to tell them apart.
+// The caller retries a machine that is still booting and gives up on a wrong password; it must be able to tell them
+// apart.
 func TestDialSaysWhatKindOfFailureItWas(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -63,7 +64,7 @@ func TestDialSaysWhatKindOfFailureItWas(t *testing.T) {
 		{"wrong password", func(t *remote.Target) { t.Password = "wrong" }, remote.KindAuth, false},
 		{"no credentials", func(t *remote.Target) { t.Password = "" }, remote.KindAuth, false},
 		{"broken key", func(t *remote.Target) { t.PrivateKey = []byte("not a key") }, remote.KindAuth, false},
-		{"nobody listens", func(t *remote.Target) { t.Port = goneAddr.Port }, remote.KindRefused, true},
+		{"no server listens", func(t *remote.Target) { t.Port = goneAddr.Port }, remote.KindRefused, true},
 		{"no answer", func(t *remote.Target) { t.Port = deaf.addr.Port }, remote.KindTimeout, true},
 		{"no such name", func(t *remote.Target) { t.Host = "no-such-host.invalid" }, remote.KindUnreachable, true},
 	}
@@ -94,7 +95,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	require.Empty(t, remote.KindOf(err))
 }
 
-// Somebody who takes over a node's address must not get the cluster's secrets.
+// A machine that takes over a node's address must not get the cluster's secrets.
 func TestChangedHostKeyIsRefusedWithBothFingerprints(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

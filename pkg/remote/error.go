@@ -18,18 +18,18 @@ type Kind string
 
 // The kinds of an Error.
 const (
-	KindAuth        Kind = "auth"        // the machine refused user, password or key
-	KindRefused     Kind = "refused"     // the address answers, nobody listens on the port
+	KindAuth        Kind = "auth"        // the machine rejected user, password or key
+	KindRefused     Kind = "refused"     // the address answers, no server listens on the port
 	KindTimeout     Kind = "timeout"     // no answer in time
 	KindUnreachable Kind = "unreachable" // no route, or no such name
 	KindHostKey     Kind = "host key"    // the machine has another key than the one pinned for it
 	KindClosed      Kind = "closed"      // the connection was lost
 	KindExit        Kind = "exit"        // a command ended with a status other than 0
-	KindFile        Kind = "file"        // a file operation was refused
-	KindProtocol    Kind = "protocol"    // the two sides do not understand each other
+	KindFile        Kind = "file"        // a file operation failed on the machine
+	KindProtocol    Kind = "protocol"    // the other side violates the protocol
 )
 
-// Error is every failure of this package.
+// Error is the type of all failures of this package.
 type Error struct {
 	Kind   Kind
 	Op     string // what was tried: "dial", "run", "upload /path", …
@@ -37,14 +37,14 @@ type Error struct {
 	Err    error
 }
 
-// Error tells what was tried where, and why it failed.
+// Error returns operation, target and cause.
 func (e *Error) Error() string { return fmt.Sprintf("%s on %s: %v", e.Op, e.Target, e.Err) }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Temporary reports whether the same call may succeed later without anybody changing anything: the machine was not reachable
-// or the connection broke. A machine that is still booting looks like this.
+// Temporary reports whether the same call may succeed later without a change: the machine was not reachable or the
+// connection broke. A machine that is still booting looks like this.
 func (e *Error) Temporary() bool {
 	switch e.Kind {
 	case KindRefused, KindTimeout, KindUnreachable, KindClosed:
@@ -94,7 +94,7 @@ func (e *HostKeyError) Error() string {
 	return fmt.Sprintf("the host key of %s has changed: pinned %s, seen %s; another machine may be answering at its address", e.VNFC, e.Pinned, e.Seen)
 }
 
-// classify turns what the network and x/crypto report into a kind.
+// classify returns the kind of an error of the network or x/crypto.
 func classify(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -13,8 +13,8 @@ import (
 	"github.com/pkg/sftp"
 )
 
-// Upload writes a file: complete under its name or not at all. It is written beside its place with the given mode from the first
-// byte on and then renamed.
+// Upload writes a file completely or not at all. It writes a temporary file with the given mode in the same directory
+// and renames it.
 func (c *Client) Upload(ctx context.Context, name string, mode fs.FileMode, content io.Reader) error {
 	return c.withSFTP(ctx, "upload "+name, func(s *sftp.Client) error { return upload(s, name, mode, content) })
 }
@@ -72,20 +72,20 @@ func (c *Client) withSFTP(ctx context.Context, op string, fn func(*sftp.Client) 
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return c.fileFailed(op, err)
+		return c.wrapFileError(op, err)
 	}
 	return nil
 }
 
-// fileFailed wraps the error of a file operation.
-func (c *Client) fileFailed(op string, err error) error {
+// wrapFileError wraps the error of a file operation.
+func (c *Client) wrapFileError(op string, err error) error {
 	if _, ok := errors.AsType[*sftp.StatusError](err); ok || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist) {
 		return &Error{Kind: KindFile, Op: op, Target: c.target.String(), Err: err}
 	}
 	if errors.Is(err, sftp.ErrSSHFxConnectionLost) || errors.Is(err, sftp.ErrSSHFxNoConnection) {
 		return &Error{Kind: KindClosed, Op: op, Target: c.target.String(), Err: err}
 	}
-	e := c.failed(op, err)
+	e := c.wrapError(op, err)
 	if KindOf(e) == KindProtocol {
 		return &Error{Kind: KindFile, Op: op, Target: c.target.String(), Err: err}
 	}
@@ -105,7 +105,7 @@ func (c *Client) sftp(ctx context.Context) (*sftp.Client, func(), error) {
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
-		return nil, nil, c.failed("open SFTP", err)
+		return nil, nil, c.wrapError("open SFTP", err)
 	}
 	in, err := s.StdinPipe()
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *Client) sftp(ctx context.Context) (*sftp.Client, func(), error) {
 		return giveUp(err)
 	}
 	if err := s.RequestSubsystem("sftp"); err != nil {
-		return giveUp(fmt.Errorf("the machine offers no SFTP: %w", err))
+		return giveUp(fmt.Errorf("the machine does not offer SFTP: %w", err))
 	}
 	client, err := sftp.NewClientPipe(out, in)
 	if err != nil {
@@ -132,7 +132,8 @@ func (c *Client) sftp(ctx context.Context) (*sftp.Client, func(), error) {
 // graceful is how long a cancelled command has to end before the whole connection is closed.
 const graceful = 2 * time.Second
 
-// awaitOrClose waits for a cancelled command; a machine that does not let go loses the connection, which ends everything.
+// awaitOrClose waits for a cancelled command. If it does not end in time, it closes the connection, which ends
+// everything.
 func (c *Client) awaitOrClose(ended <-chan struct{}) {
 	timer := time.NewTimer(graceful)
 	defer timer.Stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/pkg/sftp"
 )
 
-// How often Follow looks: soon after something happened, then less often. Liveness needs a process on the machine, so it is
-// asked only while the log is silent.
+// How often Follow polls: soon after new output, then less often. The check for liveness starts a process on the
+// machine, so it runs only while there is no output.
 const (
 	pollFirst   = 20 * time.Millisecond
 	pollLongest = 250 * time.Millisecond
@@ -22,9 +22,10 @@ const (
 	chunk       = 32 << 10
 )
 
-// Follow hands out the lines of a job's log from byte offset on, as they come, until the job has ended (Exited), is gone (Lost,
-// Absent), or ctx ends: then the state is Running and the error the context's cause. next is the offset after the line: whoever
-// goes on from there gets each line once. Follow starts nothing; it can be called by several at once.
+// Follow passes the lines of a job's log from byte offset on to line, until the job has ended (Exited), is gone (Lost,
+// Absent), or ctx ends: then the state is Running and the error the context's cause. next is the offset after the line:
+// a caller that continues there gets each line once. Follow starts nothing; several callers can use it at the same
+// time.
 func (c *Client) Follow(ctx context.Context, id string, offset int64, line func(text string, next int64)) (Status, error) {
 	st := Status{State: Running, Offset: offset}
 	if err := validID(id); err != nil {
@@ -39,10 +40,10 @@ func (c *Client) Follow(ctx context.Context, id string, offset int64, line func(
 	defer f.close()
 	wait, asked := pollFirst, time.Now()
 	for {
-		news, done, err := f.look()
+		news, done, err := f.poll()
 		st.Offset = f.at
 		if err != nil {
-			return st, f.failed(ctx, err)
+			return st, f.wrapError(ctx, err)
 		}
 		if done != nil {
 			st.State, st.Code = Exited, *done
@@ -54,11 +55,11 @@ func (c *Client) Follow(ctx context.Context, id string, offset int64, line func(
 			asked = time.Now()
 			now, err := c.Status(ctx, id)
 			if err != nil {
-				return st, f.failed(ctx, err)
+				return st, f.wrapError(ctx, err)
 			}
 			if now.State == Lost || now.State == Absent {
-				_, _, _ = f.look() // its last words
-				f.finish()
+				_, _, _ = f.poll() // its last output
+				f.emitRest()
 				st.State, st.Offset = now.State, f.at
 				return st, nil
 			}
@@ -83,16 +84,16 @@ type follower struct {
 	sftp *sftp.Client
 	id   string
 	log  *sftp.File
-	at   int64  // offset after the last line handed out
+	at   int64  // offset after the last line that was passed on
 	rest []byte // what has been read beyond it: the beginning of a line
 	skip int64  // bytes of the current line that were dropped because it is too long
 	line func(string, int64)
 	buf  [chunk]byte
 }
 
-// look reads what is new; done is the exit status once the job has ended and everything has been read.
-func (f *follower) look() (news bool, done *int, err error) {
-	// The status is looked for before the log is read: what the job wrote is then complete.
+// poll reads new output; done is the exit status after the job has ended and all output was read.
+func (f *follower) poll() (news bool, done *int, err error) {
+	// The status is read before the log, so that the log of an ended job is complete.
 	rc, err := f.status()
 	if err != nil {
 		return false, nil, err
@@ -108,7 +109,7 @@ func (f *follower) look() (news bool, done *int, err error) {
 	}
 	for f.log != nil {
 		n, err := f.log.ReadAt(f.buf[:], f.at+f.skip+int64(len(f.rest)))
-		f.take(f.buf[:n])
+		f.splitLines(f.buf[:n])
 		news = news || n > 0
 		if errors.Is(err, io.EOF) || err == nil && n == 0 {
 			break
@@ -118,12 +119,12 @@ func (f *follower) look() (news bool, done *int, err error) {
 		}
 	}
 	if rc != nil {
-		f.finish()
+		f.emitRest()
 	}
 	return news, rc, nil
 }
 
-// status reads the exit status, nil while there is none.
+// status reads the exit status; nil while the job runs.
 func (f *follower) status() (*int, error) {
 	file, err := f.sftp.Open(Dir(f.id) + "/rc")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,8 +145,8 @@ func (f *follower) status() (*int, error) {
 	return &code, nil
 }
 
-// take splits what was read into lines. Offsets count every byte of the log, also those of a line that is cut.
-func (f *follower) take(p []byte) {
+// splitLines splits new output into lines. Offsets count every byte of the log, also the dropped bytes of long lines.
+func (f *follower) splitLines(p []byte) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')
 		part := p
@@ -158,14 +159,14 @@ func (f *follower) take(p []byte) {
 		if end < 0 {
 			return
 		}
-		f.hand(1)
+		f.emitLine(1)
 		p = p[end+1:]
 	}
 }
 
-// hand hands out the gathered line; end is the length of its line end.
-func (f *follower) hand(end int64) {
-	text := clean(f.rest)
+// emitLine passes on the current line; end is the length of its line end.
+func (f *follower) emitLine(end int64) {
+	text := cleanText(f.rest)
 	if f.skip > 0 {
 		text += cut
 	}
@@ -176,10 +177,10 @@ func (f *follower) hand(end int64) {
 	}
 }
 
-// finish hands out a last line without an end.
-func (f *follower) finish() {
+// emitRest passes on a last line without a line end.
+func (f *follower) emitRest() {
 	if len(f.rest) > 0 {
-		f.hand(0)
+		f.emitLine(0)
 	}
 }
 
@@ -189,9 +190,9 @@ func (f *follower) close() {
 	}
 }
 
-func (f *follower) failed(ctx context.Context, err error) error {
+func (f *follower) wrapError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return f.c.fileFailed("follow job "+f.id, err)
+	return f.c.wrapFileError("follow job "+f.id, err)
 }

@@ -28,12 +28,12 @@ func (k HostKey) Fingerprint() string {
 type HostKeyStore interface {
 	// Lookup returns the pinned key, or nil when none is pinned.
 	Lookup(ctx context.Context, vnfc string) (*HostKey, error)
-	// Pin records k when no key is pinned yet, and returns the key that is pinned afterwards: of several callers at once,
-	// on whatever nodes, all get the same one.
+	// Pin stores k if no key is pinned yet, and returns the key that is pinned afterwards: concurrent callers, also on
+	// different nodes, all get the same key.
 	Pin(ctx context.Context, vnfc string, k HostKey) (HostKey, error)
 }
 
-// errPeek ends a handshake whose only purpose was to see the machine's key.
+// errPeek ends a handshake that was started only to read the machine's key.
 var errPeek = errors.New("only looking at the host key")
 
 // algorithmsOf lists the signature algorithms that prove possession of a key of this type.

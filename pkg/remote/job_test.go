@@ -44,7 +44,7 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 
-	// Whoever comes later finds the same end, and all lines.
+	// A later caller gets the same end, and all lines.
 	st, adopted, err = c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: "echo never"})
 	require.NoError(t, err)
 	require.True(t, adopted)
@@ -74,7 +74,8 @@ func TestJobOnABusyMachineMayBeginLate(t *testing.T) {
 	require.Contains(t, []remote.State{remote.Running, remote.Exited}, st.State)
 }
 
-// A node that is killed, its replacement, and a paused one that wakes up all start the same job: the machine must do it once.
+// A node that is killed, its replacement, and a paused one that wakes up all start the same job: the machine must do it
+// once.
 func TestJobStartedByManyRunsOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -237,7 +238,7 @@ func TestJobRefusesWhatWouldEscapeItsDirectory(t *testing.T) {
 		"variable":      {RunID: "x", Env: map[string]string{"A=B;C": ""}},
 	} {
 		_, _, err := c.StartOrAdopt(t.Context(), j)
-		require.ErrorContains(t, err, "possible", name)
+		require.ErrorContains(t, err, "invalid", name)
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine is the number of bytes at which an output line is cut; what follows up to the line's end is dropped.
+// MaxLine is the number of bytes at which an output line is cut; the rest of the line is dropped.
 const MaxLine = 4096
 
 // cut marks a line that was longer.
 const cut = "…"
 
-// splitter makes clean lines of a stream of bytes. It keeps at most MaxLine bytes.
+// splitter splits a stream of bytes into clean lines. It keeps at most MaxLine bytes.
 type splitter struct {
 	line func(string)
 	buf  []byte
@@ -42,10 +42,10 @@ func (s *splitter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// flush hands on what is gathered; an unfinished line only if there is something in it.
+// flush passes on the current line; an unfinished line only if it is not empty.
 func (s *splitter) flush(finished bool) {
 	if finished || len(s.buf) > 0 {
-		text := clean(s.buf)
+		text := cleanText(s.buf)
 		if s.over {
 			text += cut
 		}
@@ -56,9 +56,10 @@ func (s *splitter) flush(finished bool) {
 	s.buf, s.over = s.buf[:0], false
 }
 
-// clean makes text of a line that can be stored and shown: valid UTF-8, no control characters (a terminal would obey them and
-// PostgreSQL refuses NUL). Of a line that overwrites itself with carriage returns, as progress bars do, the last state remains.
-func clean(line []byte) string {
+// cleanText returns a line as text that can be stored and shown: valid UTF-8 without control characters (a terminal
+// would interpret them, and PostgreSQL rejects NUL). Of a line with carriage returns, as in progress bars, the last
+// state is kept.
+func cleanText(line []byte) string {
 	line = bytes.TrimRight(line, "\r")
 	if i := bytes.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
@@ -72,7 +73,7 @@ func clean(line []byte) string {
 	}, text)
 }
 
-// tail remembers the last lines.
+// tail keeps the last lines.
 type tail struct {
 	lines []string
 	max   int

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Pool shares one connection per VNFC. A connection that nobody uses is closed after a while. The zero value is not usable;
-// NewPool makes one.
+// Pool shares one connection per VNFC. It closes idle connections after some time. The zero value is not usable; use
+// NewPool.
 type Pool struct {
 	opts Options
 	idle time.Duration
@@ -26,7 +26,7 @@ type pooled struct {
 	timer  *time.Timer // closes the connection when it has been idle for long
 }
 
-// NewPool makes a pool whose connections are closed after they have been idle for so long; 0 means one minute.
+// NewPool returns a pool that closes connections after this idle time; 0 means one minute.
 func NewPool(o Options, idle time.Duration) *Pool {
 	if idle <= 0 {
 		idle = time.Minute
@@ -34,13 +34,13 @@ func NewPool(o Options, idle time.Duration) *Pool {
 	return &Pool{opts: o, idle: idle, conns: map[string]*pooled{}}
 }
 
-// Get returns the connection to a VNFC's machine, which it makes when there is none or when address or credentials have
-// changed. The caller calls release once when it is done with it, and never closes the client itself. Errors are those of Dial.
+// Get returns the connection to a VNFC's machine. It connects if there is no connection, or if address or credentials
+// have changed. The caller calls release once after use, and never closes the client itself. Errors are those of Dial.
 func (p *Pool) Get(ctx context.Context, t Target) (c *Client, release func(), err error) {
 	p.mu.Lock()
 	e := p.conns[t.VNFC]
-	if e != nil && (!e.target.same(t) || e.broken()) {
-		p.drop(t.VNFC, e)
+	if e != nil && (!e.target.same(t) || e.isBroken()) {
+		p.dropConnection(t.VNFC, e)
 		e = nil
 	}
 	dial := e == nil
@@ -66,11 +66,11 @@ func (p *Pool) Get(ctx context.Context, t Target) (c *Client, release func(), er
 	}
 	if e.err != nil {
 		p.mu.Lock()
-		p.drop(t.VNFC, e)
+		p.dropConnection(t.VNFC, e)
 		p.mu.Unlock()
 		p.release(t.VNFC, e)
 		if !dial && ctx.Err() == nil && KindOf(e.err) == "" {
-			// The one who dialled gave up for reasons of its own (its context ended); that is not our failure.
+			// The context of the caller that dialled has ended; this caller dials again.
 			return p.Get(ctx, t)
 		}
 		return nil, nil, e.err
@@ -78,7 +78,7 @@ func (p *Pool) Get(ctx context.Context, t Target) (c *Client, release func(), er
 	return e.client, sync.OnceFunc(func() { p.release(t.VNFC, e) }), nil
 }
 
-func (e *pooled) broken() bool {
+func (e *pooled) isBroken() bool {
 	select {
 	case <-e.dialed:
 	default:
@@ -95,8 +95,9 @@ func (e *pooled) broken() bool {
 	}
 }
 
-// drop takes a connection out of the pool; it is closed when its last user lets go. The lock is held.
-func (p *Pool) drop(key string, e *pooled) {
+// dropConnection removes a connection from the pool; it is closed when its last user releases it. The caller holds the
+// lock.
+func (p *Pool) dropConnection(key string, e *pooled) {
 	if p.conns[key] == e {
 		delete(p.conns, key)
 	}
@@ -120,12 +121,12 @@ func (p *Pool) release(key string, e *pooled) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if e.users == 0 {
-			p.drop(key, e)
+			p.dropConnection(key, e)
 		}
 	})
 }
 
-// Close closes all idle connections, and the others when their users let go of them. The pool may still be used: each
+// Close closes all idle connections, and the others when their users release them. The pool may still be used: each
 // connection is then closed after its use.
 func (p *Pool) Close() {
 	p.mu.Lock()
@@ -135,6 +136,6 @@ func (p *Pool) Close() {
 		if e.timer != nil {
 			e.timer.Stop()
 		}
-		p.drop(key, e)
+		p.dropConnection(key, e)
 	}
 }

@@ -13,17 +13,17 @@ import (
 // RunOptions says where a command's input comes from and its output goes.
 type RunOptions struct {
 	Stdin io.Reader
-	// Stdout and Stderr get each line as it comes: without its end, valid UTF-8 without control characters, at most MaxLine
-	// bytes. They are called from one goroutine each, never after Run has returned. Either may be nil.
+	// Stdout and Stderr get each line as it comes: without its end, valid UTF-8 without control characters, at most
+	// MaxLine bytes. They are called from one goroutine each, never after Run has returned. Either may be nil.
 	Stdout, Stderr func(line string)
 }
 
 // keptStderr is the number of lines of standard error that an ExitError shows.
 const keptStderr = 10
 
-// Run runs a shell command and waits for its end. A status other than 0 is an *Error of KindExit with an *ExitError as its cause.
-// When ctx ends, the command is sent SIGKILL, its channel is closed, and the context's cause is returned; a machine that does not
-// answer by then loses the whole connection.
+// Run runs a shell command and waits for its end. A status other than 0 is an *Error of KindExit with an *ExitError as
+// its cause. When ctx ends, the command is sent SIGKILL, its channel is closed, and the context's cause is returned; a
+// machine that does not answer by then loses the whole connection.
 func (c *Client) Run(ctx context.Context, command string, o RunOptions) error {
 	last := &tail{max: keptStderr}
 	stdout := &splitter{line: o.Stdout}
@@ -98,7 +98,7 @@ func (c *Client) exec(ctx context.Context, command string, stdin io.Reader, stdo
 	if _, ok := errors.AsType[*ssh.ExitMissingError](err); ok {
 		return &Error{Kind: KindClosed, Op: "run", Target: c.target.String(), Err: errors.New("the machine closed the connection before the command's end")}
 	}
-	return c.failed("run", err)
+	return c.wrapError("run", err)
 }
 
 // session opens a channel; a machine that does not answer cannot hold the caller longer than ctx.
@@ -115,7 +115,7 @@ func (c *Client) session(ctx context.Context) (*ssh.Session, error) {
 	select {
 	case r := <-opened:
 		if r.err != nil {
-			return nil, c.failed("open a session", r.err)
+			return nil, c.wrapError("open a session", r.err)
 		}
 		return r.s, nil
 	case <-ctx.Done():

@@ -123,7 +123,7 @@ func TestUploadIsAllOrNothing(t *testing.T) {
 
 type failingReader struct{}
 
-func (failingReader) Read([]byte) (int, error) { return 0, errors.New("no more") }
+func (failingReader) Read([]byte) (int, error) { return 0, errors.New("broken input") }
 
 func TestReadFileRefuses(t *testing.T) {
 	t.Parallel()

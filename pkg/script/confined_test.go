@@ -11,7 +11,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/script"
 )
 
-// TestScriptIsConfined: in the sandbox a script of a package sees nothing of this machine but what it needs, and changes nothing.
+// TestScriptIsConfined: in the sandbox a script sees only the files that it needs, and cannot change them.
 func TestScriptIsConfined(t *testing.T) {
 	t.Setenv("GYBE_DATABASE_URL", "postgres://gybe:geheim@db/gybe") // not parallel
 	opts := options(t, script.Bwrap)
@@ -54,14 +54,18 @@ print(len(socket.getaddrinfo("localhost", 80)) > 0, os.path.exists(ssl.get_defau
 	for _, l := range lines {
 		require.NotContains(t, l, "ALLOWED")
 	}
-	require.Contains(t, lines, "['HOME', 'LANG', 'PATH', 'PWD', 'TMPDIR'] 65534 65534 ['0000000000000000', '0000000000000000', '1']")
+	require.Contains(
+		t,
+		lines,
+		"['HOME', 'LANG', 'PATH', 'PWD', 'TMPDIR'] 65534 65534 ['0000000000000000', '0000000000000000', '1']",
+	)
 	require.Contains(t, lines, "others: []")
 	require.Contains(t, lines, "namespace: True")
 	require.Contains(t, lines, "x ['own'] /tmp /package")
 	require.Equal(t, "True True", lines[len(lines)-1])
 }
 
-// TestScriptIsNeverRoot: without a sandbox, too, a script has none of our environment, and no more rights than an ordinary user.
+// TestScriptIsNeverRoot: also without a sandbox, a script has an empty environment and the rights of an ordinary user.
 func TestScriptIsNeverRoot(t *testing.T) {
 	t.Setenv("GYBE_DATABASE_URL", "postgres://gybe:geheim@db/gybe") // not parallel
 	lines, err := run(t, start(t, options(t, script.None)), `
@@ -88,7 +92,14 @@ func TestScriptsInAVirtualEnvironment(t *testing.T) {
 	require.NoError(t, os.MkdirAll(site, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(venv, "bin"), 0o755))
 	// What python3 -m venv makes, without the package that it needs in Debian.
-	require.NoError(t, os.WriteFile(filepath.Join(venv, "pyvenv.cfg"), []byte("home = /usr/bin\ninclude-system-site-packages = false\n"), 0o644))
+	require.NoError(
+		t,
+		os.WriteFile(
+			filepath.Join(venv, "pyvenv.cfg"),
+			[]byte("home = /usr/bin\ninclude-system-site-packages = false\n"),
+			0o644,
+		),
+	)
 	require.NoError(t, os.Symlink(opts.Python, filepath.Join(venv, "bin", "python3")))
 	opts.Python = filepath.Join(venv, "bin", "python3")
 	lines, err := run(t, start(t, opts), "import os, sys; print(sys.prefix, sys.executable, os.environ['PATH'])", nil)
@@ -96,13 +107,13 @@ func TestScriptsInAVirtualEnvironment(t *testing.T) {
 	require.Equal(t, []string{venv + " " + opts.Python + " " + venv + "/bin:/usr/local/bin:/usr/bin:/bin"}, lines)
 }
 
-// TestUnusableInterpreter: an operator who sets something else than an interpreter and a sandbox learns it at the start, not in an upgrade.
+// TestUnusableInterpreter: a wrong interpreter or sandbox is reported at the start, not during an upgrade.
 func TestUnusableInterpreter(t *testing.T) {
 	opts := options(t, script.Bwrap)
 	usable := opts.Python
 	for name, want := range map[string]string{
-		"/does/not/exist": "scripts.python: there is no interpreter /does/not/exist", "nosuchpython": "there is no interpreter nosuchpython",
-		"/bin/true": "is no Python", "/bin/false": "does not run",
+		"/does/not/exist": "scripts.python: interpreter /does/not/exist not found", "nosuchpython": "interpreter nosuchpython not found",
+		"/bin/true": "is not Python", "/bin/false": "does not run",
 	} {
 		opts.Python = name
 		_, err := script.New(t.Context(), opts)
@@ -111,9 +122,18 @@ func TestUnusableInterpreter(t *testing.T) {
 	opts.Python = usable
 	t.Setenv("PATH", "/does/not/exist") // not parallel
 	_, err := script.New(t.Context(), opts)
-	require.ErrorContains(t, err, "scripts.sandbox: scripts are run in bubblewrap, which is not there")
+	require.ErrorContains(t, err, "scripts.sandbox: scripts run in bubblewrap, which was not found")
 	bin := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "bwrap"), []byte("#!/bin/sh\n[ \"$1\" = --help ] && exit 0\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"), 0o755))
+	require.NoError(
+		t,
+		os.WriteFile(
+			filepath.Join(bin, "bwrap"),
+			[]byte(
+				"#!/bin/sh\n[ \"$1\" = --help ] && exit 0\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n",
+			),
+			0o755,
+		),
+	)
 	require.NoError(t, os.Chmod(filepath.Dir(bin), 0o755))
 	t.Setenv("PATH", bin)
 	_, err = script.New(t.Context(), opts)

@@ -11,7 +11,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/script"
 )
 
-// TestScriptEnds: however a script ends, its user learns whether it has succeeded, and if not, in its own words why.
+// TestScriptEnds: the user learns whether a script has succeeded, and reads its last output if not.
 func TestScriptEnds(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -19,18 +19,34 @@ func TestScriptEnds(t *testing.T) {
 		want   []string // none = success
 		hint   string
 	}{
-		"at its end":       {"pass", nil, ""},
-		"by an exit":       {"import sys; sys.exit()", nil, ""},
-		"by a hard exit":   {"import os; os._exit(0)", nil, ""},
-		"by another exit":  {"import os, sys; sys.stderr.write('no room\\n'); os._exit(1)", []string{"exit status 1", "no room"}, ""},
-		"by status 3":      {"import sys; print('only this'); sys.exit(3)", []string{"exit status 3", "only this"}, ""},
-		"by a text":        {"import sys; sys.exit('not now')", []string{"exit status 1", "not now"}, ""},
-		"by an exception":  {"def f():\n    raise ValueError('bad value')\nf()", []string{"exit status 1", "Traceback", "line 3, in <module>", "ValueError: bad value"}, ""},
+		"at its end":     {"pass", nil, ""},
+		"by an exit":     {"import sys; sys.exit()", nil, ""},
+		"by a hard exit": {"import os; os._exit(0)", nil, ""},
+		"by another exit": {
+			"import os, sys; sys.stderr.write('no room\\n'); os._exit(1)",
+			[]string{"exit status 1", "no room"},
+			"",
+		},
+		"by status 3": {"import sys; print('only this'); sys.exit(3)", []string{"exit status 3", "only this"}, ""},
+		"by a text":   {"import sys; sys.exit('not now')", []string{"exit status 1", "not now"}, ""},
+		"by an exception": {
+			"def f():\n    raise ValueError('bad value')\nf()",
+			[]string{"exit status 1", "Traceback", "line 3, in <module>", "ValueError: bad value"},
+			"",
+		},
 		"before it begins": {"def f(:", []string{"exit status 1", "SyntaxError"}, ""},
-		"by an import":     {"from tacker.common import x", []string{"ModuleNotFoundError"}, "the interpreter of scripts.python lacks the module tacker"},
-		"without a line":   {"import sys; sys.stderr.write('broken off'); sys.exit(1)", []string{"broken off"}, ""},
-		"by its memory":    {"x = b'x' * (4 << 30)", []string{"MemoryError"}, ""},
-		"by a large file":  {"f = open('/tmp/x', 'wb')\nfor _ in range(300): f.write(b'x' * (1 << 20))", []string{"exit status 1", "Error"}, ""},
+		"by an import": {
+			"from tacker.common import x",
+			[]string{"ModuleNotFoundError"},
+			"the interpreter of scripts.python lacks the module tacker",
+		},
+		"without a line": {"import sys; sys.stderr.write('broken off'); sys.exit(1)", []string{"broken off"}, ""},
+		"by its memory":  {"x = b'x' * (4 << 30)", []string{"MemoryError"}, ""},
+		"by a large file": {
+			"f = open('/tmp/x', 'wb')\nfor _ in range(300): f.write(b'x' * (1 << 20))",
+			[]string{"exit status 1", "Error"},
+			"",
+		},
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +74,7 @@ func TestScriptEnds(t *testing.T) {
 	}
 }
 
-// TestScriptThatDoesNotStart: what no run can mend is said at once.
+// TestScriptThatDoesNotStart: errors that a new run cannot correct are reported immediately.
 func TestScriptThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	r := start(t, options(t, script.None))
@@ -77,7 +93,7 @@ func TestScriptThatDoesNotStart(t *testing.T) {
 	require.False(t, known)
 }
 
-// TestPackageTooLargeForAScript: it is refused instead of filling the disk.
+// TestPackageTooLargeForAScript: it is rejected instead of filling the disk.
 func TestPackageTooLargeForAScript(t *testing.T) {
 	t.Parallel()
 	r := start(t, options(t, script.None))
@@ -89,8 +105,9 @@ func TestPackageTooLargeForAScript(t *testing.T) {
 	require.ErrorContains(t, r.Start(t.Context(), "k", files, "Scripts/x.py", nil, limit), "256 MiB")
 }
 
-// TestScriptTalks: a megabyte here or there is no reason to fill the memory, the database or an answer; the end is what matters.
-func TestScriptTalks(t *testing.T) {
+// TestScriptWithLargeOutput: large output does not fill the memory, the database or a response; its last lines are
+// kept.
+func TestScriptWithLargeOutput(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"lines":    "for i in range(100000): print('x' * 100)",
@@ -118,13 +135,15 @@ func TestScriptTalks(t *testing.T) {
 	}
 }
 
-// TestScriptTellsSecrets: what the request calls a secret is not shown, in whichever form a script prints it.
-func TestScriptTellsSecrets(t *testing.T) {
+// TestScriptPrintsSecrets: secrets of the request are masked in the output, in any encoding.
+func TestScriptPrintsSecrets(t *testing.T) {
 	t.Parallel()
 	const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END PRIVATE KEY-----\n"
 	input := map[string]any{
 		"username": "admin", "password": `pä55"w/rd`, "endpoint": "https://user:in-the-url@em/", "pin_secret": 123456789012, "short": map[string]any{"password": "abc"},
-		"authentication": map[string]any{"paramsOauth2ClientCredentials": map[string]any{"clientPassword": "oauth-s3cret"}}, "key": key,
+		"authentication": map[string]any{
+			"paramsOauth2ClientCredentials": map[string]any{"clientPassword": "oauth-s3cret"},
+		}, "key": key,
 	}
 	both(t, func(t *testing.T, r *script.Runner) {
 		t.Helper()

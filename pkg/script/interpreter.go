@@ -12,24 +12,24 @@ import (
 	"strings"
 )
 
-// interpreter is what a Python says about itself.
+// interpreter describes a Python interpreter.
 type interpreter struct {
 	path string
-	// dirs are where it and its modules are; the last interpreter of a chain of virtual environments included.
+	// dirs are the directories of the interpreter and its modules, with those of the base of a virtual environment.
 	dirs []string
 }
 
-// about makes an interpreter tell.
-const about = `import json, sys
+// describeProgram is a program that prints version, path and directories of its interpreter.
+const describeProgram = `import json, sys
 print(json.dumps([list(sys.version_info[:2]), sys.executable, [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]]))`
 
-// look asks an interpreter about itself.
-func look(ctx context.Context, name string) (interpreter, error) {
+// inspectInterpreter finds an interpreter and runs it to describe it.
+func inspectInterpreter(ctx context.Context, name string) (interpreter, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return interpreter{}, fmt.Errorf("there is no interpreter %s: %w", name, err)
+		return interpreter{}, fmt.Errorf("interpreter %s not found: %w", name, err)
 	}
-	cmd := exec.CommandContext(ctx, path, "-I", "-c", about) //nolint:gosec // the operator's choice
+	cmd := exec.CommandContext(ctx, path, "-I", "-c", describeProgram) //nolint:gosec // the operator's choice
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -39,20 +39,21 @@ func look(ctx context.Context, name string) (interpreter, error) {
 	var version []int
 	var i interpreter
 	if err := json.Unmarshal(out, &[]any{&version, &i.path, &i.dirs}); err != nil || len(version) != 2 {
-		return interpreter{}, fmt.Errorf("%s is no Python: %q", path, out)
+		return interpreter{}, fmt.Errorf("%s is not Python: %q", path, out)
 	}
 	if slices.Compare(version, []int{3, 8}) < 0 {
-		return interpreter{}, fmt.Errorf("%s is Python %d.%d; 3.8 is the oldest that can be used", path, version[0], version[1])
+		return interpreter{}, fmt.Errorf("%s is Python %d.%d; 3.8 or newer is required", path, version[0], version[1])
 	}
 	slices.Sort(i.dirs)
 	i.dirs = slices.Compact(i.dirs)
-	if !filepath.IsAbs(i.path) || slices.Contains(i.dirs, "/") || slices.ContainsFunc(i.dirs, func(d string) bool { return !filepath.IsAbs(d) }) {
-		return interpreter{}, errors.New(path + " does not say where it is installed")
+	if !filepath.IsAbs(i.path) || slices.Contains(i.dirs, "/") ||
+		slices.ContainsFunc(i.dirs, func(d string) bool { return !filepath.IsAbs(d) }) {
+		return interpreter{}, errors.New(path + " does not report where it is installed")
 	}
 	return i, nil
 }
 
-// searchPath is PATH of scripts.
+// searchPath returns PATH for scripts.
 func (i interpreter) searchPath() string {
 	const usual = "/usr/local/bin:/usr/bin:/bin"
 	dir := filepath.Dir(i.path)

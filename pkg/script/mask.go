@@ -13,25 +13,25 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// stars stand for a secret.
-const stars = "***"
+// hidden replace a secret.
+const hidden = "***"
 
-// credential finds what is in an Authorization header.
+// credential matches the value of an Authorization header.
 var credential = regexp.MustCompile(`(?i)\b(basic|bearer) +[A-Za-z0-9._~+/=-]{6,}`)
 
-// masks hide secrets in text.
+// masks are the texts and patterns that are hidden in output.
 type masks struct {
 	secrets []string // the longest first, because one may be part of another
 	short   []*regexp.Regexp
 }
 
-// newMasks makes them of the secrets, and of the forms in which they are usually written.
+// newMasks returns masks for the secrets and their usual encodings.
 func newMasks(secrets []string) masks {
 	var m masks
 	add := func(s string) {
 		switch {
 		case strings.TrimSpace(s) == "" || slices.Contains(m.secrets, s):
-		case len(s) < 4: // anywhere in a word it would hide everything
+		case len(s) < 4: // as a part of words it would hide too much
 			m.short = append(m.short, regexp.MustCompile(`(^|\W)`+regexp.QuoteMeta(s)+`($|\W)`))
 		default:
 			m.secrets = append(m.secrets, s)
@@ -42,10 +42,10 @@ func newMasks(secrets []string) masks {
 		add(url.QueryEscape(s))
 		add(url.PathEscape(s))
 		add(strings.ReplaceAll(url.PathEscape(s), "%2F", "/"))
-		for _, quoted := range []string{strconv.Quote(s), strconv.QuoteToASCII(s)} { // as JSON has it
+		for _, quoted := range []string{strconv.Quote(s), strconv.QuoteToASCII(s)} { // as in JSON
 			add(quoted[1 : len(quoted)-1])
 		}
-		for l := range strings.Lines(s) { // as the output is read
+		for l := range strings.Lines(s) { // output is masked line by line
 			add(strings.TrimRight(l, "\r\n"))
 		}
 	}
@@ -53,18 +53,18 @@ func newMasks(secrets []string) masks {
 	return m
 }
 
-// hide masks the secrets in a line.
+// hide replaces the secrets in a line.
 func (m masks) hide(line string) string {
 	for _, s := range m.secrets {
-		line = strings.ReplaceAll(line, s, stars)
+		line = strings.ReplaceAll(line, s, hidden)
 	}
 	for _, s := range m.short {
-		line = s.ReplaceAllString(line, "${1}"+stars+"${2}")
+		line = s.ReplaceAllString(line, "${1}"+hidden+"${2}")
 	}
-	return credential.ReplaceAllString(line, "$1 "+stars)
+	return credential.ReplaceAllString(line, "$1 "+hidden)
 }
 
-// secretsOf finds the secrets in a script's input: what is in members whose names stand for secrets, passwords of URLs, and private keys.
+// secretsOf finds the secrets in a script's input: members with names of secrets, passwords in URLs, and private keys.
 func secretsOf(input any) []string {
 	var out []string
 	var walk func(v any, secret bool)

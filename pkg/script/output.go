@@ -7,35 +7,36 @@ import (
 	"unicode"
 )
 
-// Bounds of what is kept of a script's output, in bytes.
+// Limits of the stored output of a script, in bytes.
 const (
-	maxLine    = 4096        // of a line; the rest of it is left out
-	maxRaw     = 2 * maxLine // of a line before it is masked
-	maxPending = 64 << 10    // of lines that nobody has asked for; the oldest are left out
-	maxHanded  = 1 << 20     // of lines of one run
-	maxTail    = 32 << 10    // of the last lines of each stream
-	maxWords   = 2000        // of the last lines in an error
+	maxLine      = 4096        // of a line; the rest is dropped
+	maxRaw       = 2 * maxLine // of a line before it is masked
+	maxPending   = 64 << 10    // of lines that wait for Follow; the oldest are dropped
+	maxOutput    = 1 << 20     // of lines of one run
+	maxTail      = 32 << 10    // of the last lines of each stream
+	maxErrorText = 2000        // of the last lines in an error
 )
 
-// output gathers what a script writes: lines for whoever follows it, and the last ones for its failure.
+// output collects the lines of a script for Follow, and the last ones for an error.
 type output struct {
 	masks          masks
-	more           chan struct{} // lines have come
+	newLines       chan struct{} // new lines are pending
 	stdout, stderr *stream
 
 	mu      sync.Mutex
 	pending lines
-	dropped int // lines that were pending for too long
-	handed  int // bytes
+	dropped int // pending lines that were dropped
+	written int // bytes
+	last    string
 }
 
 func newOutput(secrets []string) *output {
-	o := &output{masks: newMasks(secrets), more: make(chan struct{}, 1)}
+	o := &output{masks: newMasks(secrets), newLines: make(chan struct{}, 1)}
 	o.stdout, o.stderr = &stream{out: o}, &stream{out: o}
 	return o
 }
 
-// stream is one of the two, cut into lines.
+// stream is standard output or standard error, split into lines.
 type stream struct {
 	out  *output
 	line []byte
@@ -46,7 +47,7 @@ type stream struct {
 func (s *stream) Write(p []byte) (int, error) {
 	for _, b := range p {
 		switch {
-		case b == '\n' || b == '\r': // the latter by those who show progress
+		case b == '\n' || b == '\r': // the latter in progress displays
 			s.flush()
 		case len(s.line) < maxRaw:
 			s.line = append(s.line, b)
@@ -57,7 +58,7 @@ func (s *stream) Write(p []byte) (int, error) {
 
 // flush ends a line.
 func (s *stream) flush() {
-	text := s.out.masks.hide(plain(string(s.line)))
+	text := s.out.masks.hide(printable(string(s.line)))
 	s.line = s.line[:0]
 	if len(text) > maxLine {
 		text = strings.ToValidUTF8(text[:maxLine], "")
@@ -69,21 +70,22 @@ func (s *stream) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.tail.add(text, maxTail)
-	if o.handed > maxHanded {
+	o.last = text
+	if o.written > maxOutput {
 		return
 	}
-	if o.handed += len(text); o.handed > maxHanded {
-		text = fmt.Sprintf("(the script writes more than %d KiB; the rest is left out here)", maxHanded>>10)
+	if o.written += len(text); o.written > maxOutput {
+		text = fmt.Sprintf("(the script writes more than %d KiB; the rest is not shown)", maxOutput>>10)
 	}
 	o.dropped += o.pending.add(text, maxPending)
 	select {
-	case o.more <- struct{}{}:
+	case o.newLines <- struct{}{}:
 	default:
 	}
 }
 
-// plain is text that can be stored and shown anywhere.
-func plain(s string) string {
+// printable removes control characters and invalid UTF-8.
+func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && unicode.IsControl(r) {
 			return -1
@@ -92,28 +94,35 @@ func plain(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// end closes lines that have no line end.
-func (o *output) end() {
+// flush flushes last lines without a line end.
+func (o *output) flush() {
 	o.stdout.flush()
 	o.stderr.flush()
 }
 
-// take hands over what is pending.
-func (o *output) take(line func(string)) {
+// takeLines passes the pending lines to line.
+func (o *output) takeLines(line func(string)) {
 	o.mu.Lock()
 	texts, dropped := o.pending.texts, o.dropped
 	o.pending, o.dropped = lines{}, 0
 	o.mu.Unlock()
 	if dropped > 0 {
-		line(fmt.Sprintf("(%d lines are left out)", dropped))
+		line(fmt.Sprintf("(%d lines are not shown)", dropped))
 	}
 	for _, l := range texts {
 		line(l)
 	}
 }
 
-// words are the last lines of standard error, or of standard output when that is empty.
-func (o *output) words() string {
+// lastLine returns the newest line of both streams.
+func (o *output) lastLine() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
+}
+
+// lastOutput returns the last lines of standard error, or of standard output if that is empty.
+func (o *output) lastOutput() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	last := o.stderr.tail.texts
@@ -121,19 +130,19 @@ func (o *output) words() string {
 		last = o.stdout.tail.texts
 	}
 	text := strings.Join(last, "\n")
-	if len(text) > maxWords {
-		text = "…" + strings.ToValidUTF8(text[len(text)-maxWords:], "")
+	if len(text) > maxErrorText {
+		text = "…" + strings.ToValidUTF8(text[len(text)-maxErrorText:], "")
 	}
 	return text
 }
 
-// lines are the last ones of many.
+// lines are the last lines of a stream.
 type lines struct {
 	texts []string
 	size  int
 }
 
-// add appends a line and returns how many of the oldest had to go for it.
+// add appends a line, removes the oldest lines above the limit, and returns their number.
 func (l *lines) add(text string, limit int) (gone int) {
 	l.texts = append(l.texts, text)
 	l.size += len(text)

@@ -1,4 +1,4 @@
-"""Tells whether scripts can be run here; Gybe runs it when it starts."""
+"""Tests whether scripts can run on this node. Gybe runs it when it starts."""
 
 import pickle
 import sys

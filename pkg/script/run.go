@@ -17,31 +17,38 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// The limits of a script and everything that it starts, by the names of setrlimit: one file's size, one process's memory, and in a sandbox,
-// where nobody else's are counted, the number of processes and threads. There are no core dumps.
+// The limits of a script and its child processes, by the names of setrlimit: size of one file, memory of one process,
+// and in a sandbox the number of processes and threads. Without a sandbox the processes of other programs would be
+// counted, too. Core dumps are off.
 const (
 	limitFile      = 256 << 20
 	limitMemory    = 2 << 30
 	limitProcesses = 512
 )
 
-// lastWords is how long the output of a script that is over is waited for: whoever has left the process group can hold it open.
-const lastWords = 5 * time.Second
+// outputGrace is the time to wait for the last output of a script that has ended: a process that has left the process
+// group can keep it open.
+const outputGrace = 5 * time.Second
 
-// task is what start.py is told on standard input.
+// task is the input of start.py.
 type task struct {
 	Package string         `json:"package"`
 	Script  string         `json:"script"`
 	Limits  map[string]int `json:"limits"`
 	Input   any            `json:"input"`
 
-	input any // Input as the script sees it
+	input any // Input after encoding and decoding, as the script sees it
 	raw   []byte
 }
 
-// task makes the order for one run.
+// task returns the input of start.py for one run.
 func (r *Runner) task(dir *workdir, name string, input any) (task, error) {
-	t := task{Package: dir.path(packageDir), Script: name, Input: input, Limits: map[string]int{"CORE": 0, "FSIZE": limitFile, "AS": limitMemory}}
+	t := task{
+		Package: dir.path(packageDir),
+		Script:  name,
+		Input:   input,
+		Limits:  map[string]int{"CORE": 0, "FSIZE": limitFile, "AS": limitMemory},
+	}
 	if r.opts.Sandbox == Bwrap {
 		t.Package, t.Limits["NPROC"] = sandboxPackage, limitProcesses
 	}
@@ -59,7 +66,7 @@ func (r *Runner) task(dir *workdir, name string, input any) (task, error) {
 	return t, nil
 }
 
-// command is the process of a run: nothing of our environment, and as an ordinary user.
+// command returns the command of a run: with an empty environment, as an ordinary user.
 func (r *Runner) command(dir *workdir, t task) func(context.Context) *exec.Cmd {
 	home, starter := dir.path(homeDir), dir.path(starterFile)
 	var argv []string
@@ -67,7 +74,7 @@ func (r *Runner) command(dir *workdir, t task) func(context.Context) *exec.Cmd {
 		home, starter = "/tmp", sandboxStarter
 		argv = r.bwrap.argv(r.python, dir)
 	}
-	// -I: nothing but the standard paths; -u: lines as they are written; -B: no files beside the modules.
+	// -I: only the standard paths; -u: no buffering of output; -B: no files beside the modules.
 	argv = append(argv, r.python.path, "-I", "-u", "-B", starter)
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // the operator's interpreter, our own arguments
@@ -76,12 +83,12 @@ func (r *Runner) command(dir *workdir, t task) func(context.Context) *exec.Cmd {
 		cmd.Stdin = bytes.NewReader(t.raw)
 		cmd.SysProcAttr = attributes()
 		cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
-		cmd.WaitDelay = lastWords
+		cmd.WaitDelay = outputGrace
 		return cmd
 	}
 }
 
-// run is one script under way, or just over.
+// run is a script that runs or has ended.
 type run struct {
 	script  string
 	started time.Time
@@ -94,7 +101,7 @@ type run struct {
 	err  error // valid when done is closed
 }
 
-func (n *run) over() bool {
+func (n *run) isOver() bool {
 	select {
 	case <-n.done:
 		return true
@@ -103,9 +110,9 @@ func (n *run) over() bool {
 	}
 }
 
-// execute runs the process to its end, and everything that it has started.
+// execute runs the process and its child processes to their end.
 func (n *run) execute(ctx context.Context, command func(context.Context) *exec.Cmd) error {
-	// A child dies with the thread that started it (PR_SET_PDEATHSIG): this thread must not do so before the end.
+	// A child dies with the thread that started it (PR_SET_PDEATHSIG), so this thread must live until the end.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ctx, cancel := context.WithTimeoutCause(ctx, n.timeout, context.DeadlineExceeded)
@@ -120,7 +127,7 @@ func (n *run) execute(ctx context.Context, command func(context.Context) *exec.C
 		}
 		ends = append(ends, from)
 		go func() {
-			_, _ = io.Copy(into, from) // until all who can write are gone, or the deadline
+			_, _ = io.Copy(into, from) // until all writers have ended, or the deadline
 			_ = from.Close()
 			read <- struct{}{}
 		}()
@@ -128,65 +135,74 @@ func (n *run) execute(ctx context.Context, command func(context.Context) *exec.C
 	}
 	stdout, err := pipe(n.out.stdout)
 	if err != nil {
-		return n.notStarted(err)
+		return n.startError(err)
 	}
 	stderr, err := pipe(n.out.stderr)
 	if err != nil {
 		_ = stdout.Close()
 		<-read
-		return n.notStarted(err)
+		return n.startError(err)
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	started := cmd.Start()
 	_, _ = stdout.Close(), stderr.Close() // the child has its own
 	if started == nil {
 		err = cmd.Wait()
-		_ = killGroup(cmd.Process.Pid) // what it has left behind; nothing, as a rule
+		_ = killGroup(cmd.Process.Pid) // remaining child processes; usually none
 	}
 	for _, e := range ends {
-		_ = e.SetReadDeadline(time.Now().Add(lastWords)) // pipes can
+		_ = e.SetReadDeadline(time.Now().Add(outputGrace)) // pipes support deadlines
 	}
 	for range ends {
 		<-read
 	}
-	n.out.end()
+	n.out.flush()
 	switch cause := context.Cause(ctx); {
 	case started != nil:
-		return n.notStarted(started)
+		return n.startError(started)
 	case err == nil:
 		return nil
 	case errors.Is(cause, errStopped):
 		return errStopped
 	case cause != nil:
-		return n.late()
+		return n.timeoutError()
 	}
-	return n.failed(err)
+	return n.exitError(err)
 }
 
-func (n *run) notStarted(err error) error {
+func (n *run) startError(err error) error {
 	return lcm.Errorf(lcm.CodeUnavailable, "the script %s cannot be started: %w", n.script, err).AsTransient()
 }
 
-func (n *run) late() error {
-	return lcm.Errorf(lcm.CodeTimeout, "%s", n.withWords(fmt.Sprintf("the script %s has not ended within %s", n.script, n.timeout)))
+func (n *run) timeoutError() error {
+	return lcm.Errorf(
+		lcm.CodeTimeout,
+		"%s",
+		n.withOutput(fmt.Sprintf("the script %s has not ended within %s", n.script, n.timeout)),
+	)
 }
 
-// missing finds what an import did not find.
-var missing = regexp.MustCompile(`ModuleNotFoundError: No module named '([^']+)'`)
+// missingModule matches the error of a failed import.
+var missingModule = regexp.MustCompile(`ModuleNotFoundError: No module named '([^']+)'`)
 
-// failed explains an exit status that is not 0, or a signal.
-func (n *run) failed(err error) error {
+// exitError explains an exit status that is not 0, or a signal.
+func (n *run) exitError(err error) error {
 	how := err.Error()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		how = exit.ProcessState.String()
 	}
-	e := lcm.Errorf(lcm.CodeUpstream, "%s", n.withWords(fmt.Sprintf("the script %s ended with %s", n.script, how)))
-	if m := missing.FindStringSubmatch(n.out.words()); m != nil {
-		return e.WithHint(fmt.Sprintf("the interpreter of scripts.python lacks the module %s: install it there, then retry the operation", m[1]))
+	e := lcm.Errorf(lcm.CodeUpstream, "%s", n.withOutput(fmt.Sprintf("the script %s ended with %s", n.script, how)))
+	if m := missingModule.FindStringSubmatch(n.out.lastOutput()); m != nil {
+		return e.WithHint(
+			fmt.Sprintf(
+				"the interpreter of scripts.python lacks the module %s: install it there, then retry the operation",
+				m[1],
+			),
+		)
 	}
 	return e
 }
 
-func (n *run) withWords(text string) string {
-	return strings.TrimSuffix(text+": "+n.out.words(), ": ")
+func (n *run) withOutput(text string) string {
+	return strings.TrimSuffix(text+": "+n.out.lastOutput(), ": ")
 }

@@ -18,7 +18,7 @@ import (
 // The sandboxes.
 const (
 	Bwrap = "bwrap" // bubblewrap: a script sees its package, the interpreter and the network
-	None  = "none"  // no confinement: a script can do what the user that it runs as can do
+	None  = "none"  // no confinement: a script has all rights of the user that it runs as
 )
 
 // Options of a Runner.
@@ -27,9 +27,9 @@ type Options struct {
 	Python string
 	// Sandbox is Bwrap or None.
 	Sandbox string
-	// Dir is where packages are unpacked; "" = the system's directory for temporary files.
+	// Dir is the directory in which packages are unpacked; "" = the system's directory for temporary files.
 	Dir string
-	// Abandon is how long nobody may ask about a run before it is killed and forgotten; default 2 minutes.
+	// Abandon is the time after which a run that is not polled is killed and removed; default 2 minutes.
 	Abandon time.Duration
 	Log     *slog.Logger
 }
@@ -47,13 +47,13 @@ type Runner struct {
 }
 
 //go:embed start.py probe.py
-var own embed.FS
+var ownScripts embed.FS
 
-// probeTime bounds the look at the interpreter, and the script by which New tries it.
+// probeTime limits the check of the interpreter in New.
 const probeTime = 30 * time.Second
 
-// New looks at the interpreter and the sandbox, and runs a script of its own in them: the error says what is not usable. The caller must Close
-// the Runner.
+// New checks the interpreter and the sandbox, and runs its own script in them. The error says which of them cannot be
+// used. The caller must Close the Runner.
 func New(ctx context.Context, opts Options) (*Runner, error) {
 	if opts.Abandon <= 0 {
 		opts.Abandon = 2 * time.Minute
@@ -62,7 +62,7 @@ func New(ctx context.Context, opts Options) (*Runner, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var err error
-	if r.python, err = look(ctx, opts.Python); err != nil {
+	if r.python, err = inspectInterpreter(ctx, opts.Python); err != nil {
 		return nil, fmt.Errorf("scripts.python: %w", err)
 	}
 	if opts.Sandbox == Bwrap {
@@ -73,15 +73,21 @@ func New(ctx context.Context, opts Options) (*Runner, error) {
 	r.sweep(ctx)
 	if err := r.probe(ctx); err != nil {
 		r.Close()
-		return nil, fmt.Errorf("scripts.python: %s cannot run a script (scripts.sandbox: %s, %s): %w", r.python.path, opts.Sandbox, asWhom(), err)
+		return nil, fmt.Errorf(
+			"scripts.python: %s cannot run a script (scripts.sandbox: %s, %s): %w",
+			r.python.path,
+			opts.Sandbox,
+			describeScriptUser(),
+			err,
+		)
 	}
 	return r, nil
 }
 
-// probe runs our own script as any other.
+// probe runs our own script like a script of a package.
 func (r *Runner) probe(ctx context.Context) error {
 	const key = "probe"
-	if err := r.Start(ctx, key, own, "probe.py", map[string]any{"ready": true}, probeTime); err != nil {
+	if err := r.Start(ctx, key, ownScripts, "probe.py", map[string]any{"ready": true}, probeTime); err != nil {
 		return err
 	}
 	defer r.Stop(key)
@@ -91,8 +97,8 @@ func (r *Runner) probe(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Local is the path of a script within its package, as io/fs wants it: requests write ./Scripts/x.py as well. "" means that the path does not
-// stay in the package.
+// Local returns the path of a script within its package in the form of io/fs; requests may also contain
+// ./Scripts/x.py. "" means that the path is outside the package.
 func Local(p string) string {
 	if clean := path.Clean(p); fs.ValidPath(clean) && clean != "." {
 		return clean
@@ -100,11 +106,20 @@ func Local(p string) string {
 	return ""
 }
 
-// Start begins a run in the background, under a key that no run has. It unpacks the package and returns; the run goes on after ctx ends, for at
-// most timeout. input is whatever encoding/json can write; the script finds a pickle of it on standard input.
+// Start unpacks the package, starts a run in the background under an unused key, and returns. The run continues after
+// ctx ends, for at most timeout. input is any value that encoding/json can write; the script reads a pickle of it from
+// standard input.
 //
-// The errors are *lcm.Error: CodeUnprocessable when there is no such script, a transient one when this node cannot start it now.
-func (r *Runner) Start(ctx context.Context, key string, pkg fs.FS, script string, input any, timeout time.Duration) error {
+// The errors are *lcm.Error: CodeUnprocessable if the script does not exist, a transient one if this node cannot start
+// it now.
+func (r *Runner) Start(
+	ctx context.Context,
+	key string,
+	pkg fs.FS,
+	script string,
+	input any,
+	timeout time.Duration,
+) error {
 	name := Local(script)
 	if info, err := fs.Stat(pkg, name); name == "" || err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
 		return lcm.Errorf(lcm.CodeUnprocessable, "the package has no script %s", script)
@@ -115,7 +130,7 @@ func (r *Runner) Start(ctx context.Context, key string, pkg fs.FS, script string
 	}
 	t, err := r.task(dir, name, input)
 	if err == nil {
-		err = r.begin(ctx, key, dir, name, t, timeout)
+		err = r.startRun(ctx, key, dir, name, t, timeout)
 	}
 	if err != nil {
 		dir.remove(r.opts.Log)
@@ -126,21 +141,36 @@ func (r *Runner) Start(ctx context.Context, key string, pkg fs.FS, script string
 
 var errStopped = errors.New("the script was stopped")
 
-// begin starts the goroutine of a run.
-func (r *Runner) begin(ctx context.Context, key string, dir *workdir, name string, t task, timeout time.Duration) error {
+// startRun registers a run and starts its goroutine.
+func (r *Runner) startRun(
+	ctx context.Context,
+	key string,
+	dir *workdir,
+	name string,
+	t task,
+	timeout time.Duration,
+) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.runs[key]; ok || r.closed {
 		cancel(nil)
-		return lcm.Errorf(lcm.CodeUnavailable, "the script %s cannot be started: the node is stopping, or another run is not over", name).AsTransient()
+		return lcm.Errorf(lcm.CodeUnavailable, "the script %s cannot be started: the node is stopping, or another run is not over", name).
+			AsTransient()
 	}
-	n := &run{script: name, started: time.Now(), timeout: timeout, cancel: cancel, out: newOutput(secretsOf(t.input)), done: make(chan struct{})}
+	n := &run{
+		script:  name,
+		started: time.Now(),
+		timeout: timeout,
+		cancel:  cancel,
+		out:     newOutput(secretsOf(t.input)),
+		done:    make(chan struct{}),
+	}
 	n.abandon = time.AfterFunc(r.opts.Abandon, func() {
-		if !n.over() {
-			r.opts.Log.WarnContext(ctx, "a script is killed that nobody asks about any more", "script", name, "key", key)
+		if !n.isOver() {
+			r.opts.Log.WarnContext(ctx, "killing a script that is no longer polled", "script", name, "key", key)
 		}
-		r.drop(key, n)
+		r.dropRun(key, n)
 	})
 	r.runs[key] = n
 	r.wg.Go(func() {
@@ -152,8 +182,8 @@ func (r *Runner) begin(ctx context.Context, key string, dir *workdir, name strin
 	return nil
 }
 
-// get finds a run, which somebody has now asked about.
-func (r *Runner) get(key string) *run {
+// touchRun returns a run and restarts its Abandon timer.
+func (r *Runner) touchRun(key string) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.runs[key]
@@ -163,8 +193,8 @@ func (r *Runner) get(key string) *run {
 	return n
 }
 
-// drop kills a run and forgets it.
-func (r *Runner) drop(key string, n *run) {
+// dropRun kills a run and removes it.
+func (r *Runner) dropRun(key string, n *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n.abandon.Stop()
@@ -174,24 +204,31 @@ func (r *Runner) drop(key string, n *run) {
 	}
 }
 
-// Follow hands over the lines that the script has written since the last call, masked and without line ends, and waits until the run is over,
-// or for a time, at most half of Options.Abandon, or until ctx ends. known is false when this process has no such run, or no longer. err is the outcome of a run that is over:
-// nil when the script has succeeded, otherwise an *lcm.Error of CodeUpstream or CodeTimeout with the script's words. The outcome can be asked
-// for again, until Stop or until nobody has asked for a while.
-func (r *Runner) Follow(ctx context.Context, key string, wait time.Duration, line func(string)) (known, over bool, err error) {
-	n := r.get(key)
+// Follow passes the lines that the script has written since the last call to line, masked and without line ends. It
+// returns when the run is over, when ctx ends, or after wait, at most half of Options.Abandon.
+//
+// known is false if this process has no run with the key, or no longer. err is the outcome of a run that is over: nil
+// if the script has succeeded, otherwise an *lcm.Error of CodeUpstream or CodeTimeout with the script's last output.
+// The outcome stays available until Stop, or until the run has not been polled for Options.Abandon.
+func (r *Runner) Follow(
+	ctx context.Context,
+	key string,
+	wait time.Duration,
+	line func(string),
+) (known, over bool, err error) {
+	n := r.touchRun(key)
 	if n == nil {
 		return false, false, nil
 	}
-	t := time.NewTimer(min(wait, r.opts.Abandon/2)) // who waits here has asked
+	t := time.NewTimer(min(wait, r.opts.Abandon/2)) // get has restarted the Abandon timer
 	defer t.Stop()
 	for {
 		select {
 		case <-n.done:
-			n.out.take(line)
+			n.out.takeLines(line)
 			return !errors.Is(n.err, errStopped), true, n.err
-		case <-n.out.more:
-			n.out.take(line)
+		case <-n.out.newLines:
+			n.out.takeLines(line)
 		case <-t.C:
 			return true, false, nil
 		case <-ctx.Done():
@@ -200,27 +237,37 @@ func (r *Runner) Follow(ctx context.Context, key string, wait time.Duration, lin
 	}
 }
 
-// Running names the script that runs under a key with this beginning, "" when none does. It counts as asking.
+// LastLine returns the newest line that the run with the key has written, masked, also if Follow has passed it before.
+// It is "" if this process has no such run, or if the run has written nothing. It counts as polling.
+func (r *Runner) LastLine(key string) string {
+	n := r.touchRun(key)
+	if n == nil {
+		return ""
+	}
+	return n.out.lastLine()
+}
+
+// Running returns the name of the script that runs under a key with this prefix, "" if none runs. It counts as polling.
 func (r *Runner) Running(prefix string) string {
-	for _, key := range r.under(prefix) {
-		if n := r.get(key); n != nil && !n.over() {
+	for _, key := range r.keysWithPrefix(prefix) {
+		if n := r.touchRun(key); n != nil && !n.isOver() {
 			return fmt.Sprintf("%s, for %s", n.script, time.Since(n.started).Round(time.Second))
 		}
 	}
 	return ""
 }
 
-// Stop kills the runs whose keys have this beginning, waits for their end, and forgets them.
+// Stop kills the runs whose keys have this prefix, waits for their end, and removes them.
 func (r *Runner) Stop(prefix string) {
-	for _, key := range r.under(prefix) {
-		if n := r.get(key); n != nil {
-			r.drop(key, n)
+	for _, key := range r.keysWithPrefix(prefix) {
+		if n := r.touchRun(key); n != nil {
+			r.dropRun(key, n)
 			<-n.done
 		}
 	}
 }
 
-func (r *Runner) under(prefix string) []string {
+func (r *Runner) keysWithPrefix(prefix string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []string
@@ -238,5 +285,5 @@ func (r *Runner) Close() {
 	r.closed = true
 	r.mu.Unlock()
 	r.Stop("")
-	r.wg.Wait() // those that nobody asked about, too
+	r.wg.Wait() // runs that were dropped, too
 }

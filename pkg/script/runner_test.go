@@ -9,7 +9,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/script"
 )
 
-// TestScriptGetsItsInput: as a pickle, as those that were written for another VNFM read it, with every member; and it finds the files of its package.
+// TestScriptGetsItsInput: a script for Tacker reads a pickle with every member, and finds the files of its package.
 func TestScriptGetsItsInput(t *testing.T) {
 	t.Parallel()
 	const text = `
@@ -24,7 +24,9 @@ os._exit(0)
 	both(t, func(t *testing.T, r *script.Runner) {
 		t.Helper()
 		require.NoError(t, r.Start(t.Context(), "k", fstest.MapFS{
-			"Scripts/x.py": {Data: []byte(text)}, "Scripts/beside.py": {Data: []byte("word = 'found'")}, "Files/data.txt": {Data: []byte("data")},
+			"Scripts/x.py": {
+				Data: []byte(text),
+			}, "Scripts/beside.py": {Data: []byte("word = 'found'")}, "Files/data.txt": {Data: []byte("data")},
 			"Files/image": {Data: make([]byte, 16<<20+1)},
 		}, "./Scripts/x.py", map[string]any{"é": "ü", "n": 1, "flag": true, "big": 1<<60 + 1, "none": nil, "list": []string{"a"}}, limit))
 		lines, err := outcome(t, r, "k")

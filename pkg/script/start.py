@@ -1,6 +1,6 @@
 """Runs one script of a VNF package as its interpreter would: python3 <package>/<script>, with a pickle of the input on standard input.
 
-Standard library only, Python 3.8 or newer. What to do comes as JSON on standard input: {"package", "script", "limits", "input"}.
+Standard library only, Python 3.8 or newer. The task is JSON on standard input: {"package", "script", "limits", "input"}.
 """
 
 import json
@@ -13,7 +13,7 @@ import traceback
 
 
 def limit(limits):
-    """Lower the limits of this process and of all that it starts; what is lower already stays."""
+    """Lower the limits of this process and its child processes; lower limits are kept."""
     for name, value in limits.items():
         kind = getattr(resource, "RLIMIT_" + name)
         hard = resource.getrlimit(kind)[1]
@@ -23,7 +23,7 @@ def limit(limits):
 
 
 def feed(data):
-    """Put data in the place of standard input, for Python and below it. It is never on a disk."""
+    """Replace standard input by data, for Python and for the file descriptor. The data is never on a disk."""
     fd = os.memfd_create("input")
     with open(fd, "wb", closefd=False) as f:
         f.write(data)
@@ -44,7 +44,7 @@ def main():
     task.clear()
     try:
         runpy.run_path(path, run_name="__main__")
-    except Exception as e:  # as the interpreter shows it, without our own frames
+    except Exception as e:  # print it like the interpreter, without our own frames
         frames = e.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename != path:
             frames = frames.tb_next

@@ -5,32 +5,32 @@ import (
 	"syscall"
 )
 
-// attributes of a script's process: a group of its own, dead when we are, and never root.
+// attributes returns those of a script's process: its own process group, killed with this process, and never root.
 func attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() == 0 {
-		a.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		a.Credential = &syscall.Credential{Uid: unprivilegedID, Gid: unprivilegedID}
 	}
 	return a
 }
 
-// give hands a directory to whom scripts run as.
-func give(path string) error {
+// chownToScriptUser changes the owner of a directory to the user of scripts.
+func chownToScriptUser(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	return os.Chown(path, nobody, nobody)
+	return os.Chown(path, unprivilegedID, unprivilegedID)
 }
 
-// asWhom tells the operator whose rights count.
-func asWhom() string {
+// describeScriptUser describes the user of scripts for an error message.
+func describeScriptUser() string {
 	if os.Geteuid() == 0 {
-		return "as nobody, because gybe runs as root"
+		return "as an unprivileged user, because gybe runs as root"
 	}
 	return "as the user of gybe"
 }
 
-// killGroup kills a process and all that have stayed in its group.
+// killGroup kills a process group.
 func killGroup(pid int) error {
 	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 		return err
@@ -38,7 +38,7 @@ func killGroup(pid int) error {
 	return nil
 }
 
-// hold locks a directory until the file is closed or its process is dead; false when another holds it.
-func hold(f *os.File) bool {
+// tryLock locks a directory until the file is closed or its process is dead; false if another process holds the lock.
+func tryLock(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

@@ -12,10 +12,10 @@ var errLinux = errors.New("scripts are run on Linux only")
 
 func attributes() *syscall.SysProcAttr { return nil }
 
-func give(string) error { return errLinux }
+func chownToScriptUser(string) error { return errLinux }
 
-func asWhom() string { return errLinux.Error() }
+func describeScriptUser() string { return errLinux.Error() }
 
 func killGroup(int) error { return errLinux }
 
-func hold(*os.File) bool { return false }
+func tryLock(*os.File) bool { return false }

@@ -14,13 +14,13 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// What of a package is unpacked for a run, in bytes: larger files are images, and no script needs them.
+// Limits of the unpacked files of a package, in bytes. Larger files are images, which scripts do not need.
 const (
 	maxFile  = 16 << 20
 	maxTotal = 256 << 20
 )
 
-// The parts of a directory that is made for a run.
+// The parts of the directory of a run.
 const (
 	pattern     = "gybe-script-*"
 	packageDir  = "package"
@@ -28,10 +28,10 @@ const (
 	starterFile = "start.py"
 )
 
-// workdir is the directory of one run. Only the user that the script runs as gets in.
+// workdir is the directory of one run. Only the user that the script runs as has access.
 type workdir struct {
 	dir  string
-	lock *os.File // tells other processes that somebody needs the directory
+	lock *os.File // shows other processes that the directory is in use
 }
 
 func (w *workdir) path(part string) string { return filepath.Join(w.dir, part) }
@@ -39,13 +39,13 @@ func (w *workdir) path(part string) string { return filepath.Join(w.dir, part) }
 // remove deletes the directory.
 func (w *workdir) remove(log *slog.Logger) {
 	if err := os.RemoveAll(w.dir); err != nil {
-		log.Warn("the directory of a script is not removed", "dir", w.dir, "error", err)
+		log.Warn("cannot remove the directory of a script", "dir", w.dir, "error", err)
 	}
 	_ = w.lock.Close() // was never written
 }
 
-// unpack makes the directory of a run: the package without images, our starter, and a home. Its files are not the script's to change, where
-// that is another user.
+// unpack creates the directory of a run: the package without images, our starter, and a home. If the script runs as
+// another user, it cannot change these files.
 func unpack(ctx context.Context, base string, pkg fs.FS) (_ *workdir, err error) {
 	defer func() {
 		if _, ok := errors.AsType[*lcm.Error](err); err != nil && !ok {
@@ -59,10 +59,10 @@ func unpack(ctx context.Context, base string, pkg fs.FS) (_ *workdir, err error)
 	root, err := os.OpenRoot(dir)
 	if err == nil {
 		defer func() { _ = root.Close() }() // only a handle
-		err = fill(ctx, root, pkg)
+		err = writePackage(ctx, root, pkg)
 	}
 	if err == nil {
-		err = errors.Join(give(dir), give(filepath.Join(dir, homeDir)))
+		err = errors.Join(chownToScriptUser(dir), chownToScriptUser(filepath.Join(dir, homeDir)))
 	}
 	var lock *os.File
 	if err == nil {
@@ -71,13 +71,13 @@ func unpack(ctx context.Context, base string, pkg fs.FS) (_ *workdir, err error)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	hold(lock)
+	tryLock(lock)
 	return &workdir{dir: dir, lock: lock}, nil
 }
 
-// fill writes the files. Links and whatever else is no plain file are left out.
-func fill(ctx context.Context, root *os.Root, pkg fs.FS) error {
-	starter, err := own.ReadFile(starterFile)
+// writePackage writes the regular files of a package. It skips links and other special files.
+func writePackage(ctx context.Context, root *os.Root, pkg fs.FS) error {
+	starter, err := ownScripts.ReadFile(starterFile)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func fill(ctx context.Context, root *os.Root, pkg fs.FS) error {
 		}
 		at := filepath.Join(packageDir, filepath.FromSlash(name))
 		if d.IsDir() {
-			return errors.Join(root.Mkdir(at, 0o755), root.Chmod(at, 0o755)) // whatever our umask is
+			return errors.Join(root.Mkdir(at, 0o755), root.Chmod(at, 0o755)) // independent of the umask
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -104,7 +104,11 @@ func fill(ctx context.Context, root *os.Root, pkg fs.FS) error {
 			return nil
 		}
 		if total += info.Size(); total > maxTotal {
-			return lcm.Errorf(lcm.CodeUnprocessable, "the files of the package have more than %d MiB without its images: too much to unpack for a script", maxTotal>>20)
+			return lcm.Errorf(
+				lcm.CodeUnprocessable,
+				"the files of the package have more than %d MiB without its images: too much to unpack for a script",
+				maxTotal>>20,
+			)
 		}
 		return copyFile(root, at, pkg, name, info)
 	})
@@ -132,10 +136,10 @@ func copyFile(root *os.Root, at string, pkg fs.FS, name string, info fs.FileInfo
 	return errors.Join(err, to.Chmod(mode))
 }
 
-// sweepAge spares directories that are just being made.
-const sweepAge = time.Minute
+// minSweepAge protects directories that are being created.
+const minSweepAge = time.Minute
 
-// sweep removes what dead processes have left.
+// sweep removes the directories of dead processes.
 func (r *Runner) sweep(ctx context.Context) {
 	base := r.opts.Dir
 	if base == "" {
@@ -143,15 +147,15 @@ func (r *Runner) sweep(ctx context.Context) {
 	}
 	found, err := filepath.Glob(filepath.Join(base, pattern))
 	if err != nil {
-		return // a bad pattern, which ours is not
+		return // the pattern is constant and valid
 	}
 	for _, dir := range found {
 		f, err := os.Open(dir)
 		if err != nil {
 			continue // another user's
 		}
-		if info, err := f.Stat(); err == nil && info.IsDir() && time.Since(info.ModTime()) > sweepAge && hold(f) {
-			r.opts.Log.InfoContext(ctx, "removes what a dead process has left", "dir", dir)
+		if info, err := f.Stat(); err == nil && info.IsDir() && time.Since(info.ModTime()) > minSweepAge && tryLock(f) {
+			r.opts.Log.InfoContext(ctx, "removing the directory of a dead process", "dir", dir)
 			(&workdir{dir: dir, lock: f}).remove(r.opts.Log)
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/test/sandbox"
 )
 
-// open is a directory that everybody can look into: scripts of a Gybe that runs as root are nobody's.
+// open returns a directory that all users can read: if Gybe runs as root, scripts run as an unprivileged user.
 func open(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +25,8 @@ func open(t *testing.T) string {
 	return dir
 }
 
-// options make a runner that unpacks into a directory of the test. They skip the test where there is no interpreter or no sandbox.
+// options returns those of a runner that unpacks into a directory of the test. It skips the test without an interpreter
+// or a sandbox.
 func options(t *testing.T, kind string) script.Options {
 	t.Helper()
 	python := sandbox.Python(t, kind == script.Bwrap)

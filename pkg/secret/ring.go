@@ -1,4 +1,4 @@
-// Package secret seals the secrets that the database keeps: authenticated encryption with a ring of keys
+// Package secret seals the secrets in the database: authenticated encryption with a ring of keys
 // that can be rotated while nodes run.
 package secret
 
@@ -24,13 +24,13 @@ import (
 // KeySize is the length of a key in bytes.
 const KeySize = chacha20poly1305.KeySize
 
-// ErrUnknownKey says that data was sealed with a key that the ring does not hold.
+// ErrUnknownKey reports that data was sealed with a key that the ring does not hold.
 var ErrUnknownKey = errors.New("sealed with a key that is not in the key file")
 
-// ErrBroken says that sealed data is damaged, was moved to another place, or belongs to another key of the same id.
+// ErrBroken reports that sealed data is damaged, was moved to another place, or belongs to another key of the same id.
 var ErrBroken = errors.New("sealed data does not open")
 
-// Ring holds the keys of an installation. The first seals; all of them open. It is safe for concurrent use.
+// Ring holds the keys of an installation. The first one seals, all of them open. It is safe for concurrent use.
 type Ring struct {
 	ids   []string
 	aeads map[string]cipher.AEAD
@@ -39,8 +39,9 @@ type Ring struct {
 
 var idRule = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,32}$`)
 
-// Parse reads a key file: one `id base64key` per line, the primary key first; empty lines and lines that begin with # are skipped.
-// A key is 32 random bytes. To rotate, put a new key in front, restart the nodes, reencrypt, and remove the old key.
+// Parse reads a key file: one `id base64key` per line, the primary key first; empty lines and lines that begin with #
+// are skipped. A key is 32 random bytes. To rotate, put a new key in front, restart the nodes, reencrypt, and remove
+// the old key.
 func Parse(text []byte) (*Ring, error) {
 	r := &Ring{aeads: map[string]cipher.AEAD{}}
 	n := 0
@@ -52,7 +53,10 @@ func Parse(text []byte) (*Ring, error) {
 		}
 		id, enc, ok := strings.Cut(line, " ")
 		if !ok || !idRule.MatchString(id) {
-			return nil, fmt.Errorf("key file line %d: want `id base64key`, the id of letters, digits, dot, dash and underscore", n)
+			return nil, fmt.Errorf(
+				"key file line %d: want `id base64key`, the id of letters, digits, dot, dash and underscore",
+				n,
+			)
 		}
 		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(enc))
 		if err != nil || len(key) != KeySize {
@@ -98,28 +102,30 @@ func Load(path string) (*Ring, error) {
 	return r, nil
 }
 
-// LoadOrCreate reads the key file at path, or makes one with a new key, readable by its owner only. Nodes
-// that start at once on the same file end up with the same key.
+// LoadOrCreate reads the key file at path, or creates one with a new key, readable by its owner only. Nodes that
+// start on the same file at the same time get the same key.
 func LoadOrCreate(path string) (*Ring, error) {
 	r, err := Load(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the key file: %w", err)
+		return nil, fmt.Errorf("create the key file: %w", err)
 	}
-	// Complete before it gets its name, so that nobody reads half a key; a link never replaces.
+	// The file is complete before it gets its name, so that no reader gets half a key. Link never replaces a file.
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600, O_EXCL
 	if err != nil {
-		return nil, fmt.Errorf("make the key file: %w", err)
+		return nil, fmt.Errorf("create the key file: %w", err)
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.WriteString("# Keys of Gybe's database. Whoever loses this file loses the stored credentials.\n" + Generate() + "\n")
+	_, err = tmp.WriteString(
+		"# Keys of Gybe's database. Without this file the stored credentials are lost.\n" + Generate() + "\n",
+	)
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return nil, fmt.Errorf("make the key file: %w", err)
+		return nil, fmt.Errorf("create the key file: %w", err)
 	}
 	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make the key file: %w", err)
+		return nil, fmt.Errorf("create the key file: %w", err)
 	}
 	return Load(path)
 }
@@ -137,10 +143,11 @@ func (r *Ring) Primary() string { return r.ids[0] }
 // Has reports whether the ring holds a key.
 func (r *Ring) Has(id string) bool { return slices.Contains(r.ids, id) }
 
-// Format of sealed data: one byte of version, one of the key id's length, the key id, the nonce, the ciphertext with its tag.
+// Format of sealed data: one byte of version, one of the key id's length, the key id, the nonce, the ciphertext with
+// its tag.
 const version = 1
 
-// Seal encrypts plain. place says where the result is kept (table, column, row); it is not in the result, but
+// Seal encrypts plain. place names where the result is stored (table, column, row). It is not part of the result, but
 // Open fails with any other, so that sealed data cannot be moved. A nil plain stays nil.
 func (r *Ring) Seal(plain []byte, place string) []byte {
 	if plain == nil {
@@ -156,7 +163,7 @@ func (r *Ring) Seal(plain []byte, place string) []byte {
 	return aead.Seal(out, out[head:], plain, []byte(place))
 }
 
-// Open decrypts what Seal made for the same place. Errors are ErrUnknownKey and ErrBroken; nil stays nil.
+// Open decrypts the result of Seal for the same place. Errors are ErrUnknownKey and ErrBroken; nil stays nil.
 func (r *Ring) Open(sealed []byte, place string) ([]byte, error) {
 	if sealed == nil {
 		return nil, nil
@@ -174,12 +181,12 @@ func (r *Ring) Open(sealed []byte, place string) ([]byte, error) {
 	}
 	plain, err := aead.Open([]byte{}, rest[:aead.NonceSize()], rest[aead.NonceSize():], []byte(place))
 	if err != nil {
-		return nil, ErrBroken // the library's text says nothing more
+		return nil, ErrBroken // the library's text adds nothing
 	}
 	return plain, nil
 }
 
-// KeyOf returns the id of the key that sealed data needs; false when it is not sealed data.
+// KeyOf returns the id of the key that sealed data needs; false if it is not sealed data.
 func KeyOf(sealed []byte) (string, bool) {
 	id, _, ok := split(sealed)
 	return id, ok
@@ -193,8 +200,8 @@ func split(sealed []byte) (id string, rest []byte, ok bool) {
 	return string(sealed[2:n]), sealed[n:], true
 }
 
-// Fingerprint says whether two texts are the same without telling anything about them to whoever lacks the keys.
-// It changes when the primary key does.
+// Fingerprint is the same for equal texts, and reveals nothing about them to a reader without the keys. It changes
+// with the primary key.
 func (r *Ring) Fingerprint(text []byte) []byte {
 	h := hmac.New(sha256.New, r.mac)
 	h.Write(text)

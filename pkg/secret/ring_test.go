@@ -26,7 +26,11 @@ func TestSealedDataOpensOnlyInItsPlaceWithItsKey(t *testing.T) {
 	r := ring(t, a)
 	sealed := r.Seal([]byte("devstack"), "vim/connection/1")
 	require.NotContains(t, string(sealed), "devstack")
-	require.False(t, bytes.Equal(sealed, r.Seal([]byte("devstack"), "vim/connection/1")), "equal secrets must not look equal")
+	require.False(
+		t,
+		bytes.Equal(sealed, r.Seal([]byte("devstack"), "vim/connection/1")),
+		"equal secrets must not look equal",
+	)
 
 	plain, err := r.Open(sealed, "vim/connection/1")
 	require.NoError(t, err)

@@ -31,13 +31,13 @@ type IpAddressInfo struct {
 	SubnetID     string          `json:"subnetId,omitempty"`
 }
 
-// CpProtocolData is the wanted protocol configuration of a connection point.
+// CpProtocolData is the requested protocol configuration of a connection point.
 type CpProtocolData struct {
 	LayerProtocol  LayerProtocol              `json:"layerProtocol"`
 	IpOverEthernet *IpOverEthernetAddressData `json:"ipOverEthernet,omitempty"`
 }
 
-// IpOverEthernetAddressData is the wanted addressing of a connection point: a
+// IpOverEthernetAddressData is the requested addressing of a connection point: a
 // MAC address, IP addresses, or both.
 type IpOverEthernetAddressData struct {
 	MacAddress     string          `json:"macAddress,omitempty"`
@@ -86,8 +86,8 @@ type ExtLinkPortData struct {
 	ResourceHandle ResourceHandle `json:"resourceHandle"`
 }
 
-// ExtManagedVirtualLinkData is an internal virtual link that somebody else has
-// created and manages.
+// ExtManagedVirtualLinkData is an internal virtual link that is created and
+// managed outside of the VNFM.
 type ExtManagedVirtualLinkData struct {
 	ID                   string `json:"id"`
 	VnfVirtualLinkDescID string `json:"vnfVirtualLinkDescId"`

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Redacted returns a copy without secrets, for everything that leaves the
-// product: members of accessInfo, interfaceInfo and extra whose names stand for
-// secrets are dropped, at any depth.
+// Redacted returns a copy without secrets, for all output of the product. It
+// drops members of accessInfo, interfaceInfo and extra whose names mark them as
+// secrets, at any depth.
 func (v VimConnectionInfo) Redacted() VimConnectionInfo {
 	v.InterfaceInfo = v.InterfaceInfo.Redacted()
 	v.AccessInfo = v.AccessInfo.Redacted()
@@ -17,7 +17,7 @@ func (v VimConnectionInfo) Redacted() VimConnectionInfo {
 	return v
 }
 
-// Redacted returns a deep copy without members whose names stand for secrets.
+// Redacted returns a deep copy without members whose names mark them as secrets.
 // The passwords of URLs with user information are dropped as well.
 func (kv KeyValuePairs) Redacted() KeyValuePairs {
 	if kv == nil {
@@ -26,8 +26,8 @@ func (kv KeyValuePairs) Redacted() KeyValuePairs {
 	return redactMap(kv)
 }
 
-// Redacted returns a copy whose VIM connections and driver metadata, which hold
-// what was given in additionalParams, carry no secrets.
+// Redacted returns a copy without the secrets in VIM connections and in driver
+// metadata, which contains additionalParams.
 func (v VnfInstance) Redacted() VnfInstance {
 	v.VimConnectionInfo = redactConnections(v.VimConnectionInfo)
 	if v.InstantiatedVnfInfo != nil && v.InstantiatedVnfInfo.Metadata != nil {
@@ -38,8 +38,8 @@ func (v VnfInstance) Redacted() VnfInstance {
 	return v
 }
 
-// Redacted returns a copy whose operationParams and changed VIM connections
-// carry no secrets.
+// Redacted returns a copy without the secrets in operationParams and changed VIM
+// connections.
 func (o VnfLcmOpOcc) Redacted() VnfLcmOpOcc {
 	o.OperationParams = RedactOperationParams(o.OperationParams)
 	if o.ChangedInfo != nil {
@@ -62,8 +62,8 @@ func redactConnections(in map[string]VimConnectionInfo) map[string]VimConnection
 }
 
 // RedactOperationParams returns the request body of an operation without
-// members whose names stand for secrets, at any depth. What is not JSON is
-// dropped completely (nil), because nobody can say what it contains.
+// members whose names mark them as secrets, at any depth. A body that is not
+// JSON is dropped completely (nil), because its content is unknown.
 func RedactOperationParams(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func redactMap(in map[string]any) map[string]any {
 	return out
 }
 
-// canHoldSecret spares switches such as "passwordAuthentication": true.
+// canHoldSecret is false for switches such as "passwordAuthentication": true.
 func canHoldSecret(value any) bool {
 	switch value.(type) {
 	case bool, nil:
@@ -123,7 +123,7 @@ func canHoldSecret(value any) bool {
 	}
 }
 
-// redactText drops the password of a URL such as http://user:pw@proxy:3128, and
+// redactText drops the password of a URL such as http://user:pw@proxy:3128, and all
 // private keys whatever member they are in.
 func redactText(s string) string {
 	if strings.Contains(s, "PRIVATE KEY-----") {
@@ -133,14 +133,14 @@ func redactText(s string) string {
 	if !isURL {
 		return s
 	}
-	// By hand, because a password that breaks the URL syntax is one, too.
+	// url.Parse would fail for a password with invalid characters.
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
 		end = len(rest)
 	}
 	at := strings.LastIndexByte(rest[:end], '@')
 	if at < 0 {
-		// A password may itself contain a slash; what looks like host:port does not.
+		// The slash may be part of a password, unless the text before it is host:port.
 		_, port, hasPort := strings.Cut(rest[:end], ":")
 		if at = strings.LastIndexByte(rest, '@'); at < 0 || !hasPort || strings.Trim(port, "0123456789") == "" {
 			return s

@@ -89,17 +89,26 @@ func TestIsSecretName(t *testing.T) {
 func TestRedactedLeavesTheOriginalAlone(t *testing.T) {
 	t.Parallel()
 	inst := sol.VnfInstance{
-		VimConnectionInfo: map[string]sol.VimConnectionInfo{"v": {VimType: "T", AccessInfo: sol.KeyValuePairs{"password": "x", "username": "u"}}},
+		VimConnectionInfo: map[string]sol.VimConnectionInfo{
+			"v": {VimType: "T", AccessInfo: sol.KeyValuePairs{"password": "x", "username": "u"}},
+		},
 		InstantiatedVnfInfo: &sol.InstantiatedVnfInfo{Metadata: sol.KeyValuePairs{
 			"stack_id": "s", "nfv": map[string]any{"VDU": map[string]any{"a": map[string]any{"admin_password": "x"}}},
 		}},
 	}
 	clean := inst.Redacted()
 	require.Equal(t, sol.KeyValuePairs{"username": "u"}, clean.VimConnectionInfo["v"].AccessInfo)
-	require.Equal(t, sol.KeyValuePairs{"stack_id": "s", "nfv": map[string]any{"VDU": map[string]any{"a": map[string]any{}}}},
-		clean.InstantiatedVnfInfo.Metadata)
+	require.Equal(
+		t,
+		sol.KeyValuePairs{"stack_id": "s", "nfv": map[string]any{"VDU": map[string]any{"a": map[string]any{}}}},
+		clean.InstantiatedVnfInfo.Metadata,
+	)
 	require.Equal(t, "x", inst.VimConnectionInfo["v"].AccessInfo["password"])
-	require.Contains(t, inst.InstantiatedVnfInfo.Metadata["nfv"].(map[string]any)["VDU"].(map[string]any)["a"], "admin_password")
+	require.Contains(
+		t,
+		inst.InstantiatedVnfInfo.Metadata["nfv"].(map[string]any)["VDU"].(map[string]any)["a"],
+		"admin_password",
+	)
 
 	op := sol.VnfLcmOpOcc{
 		OperationParams: json.RawMessage(`{"password":"x"}`),

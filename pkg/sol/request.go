@@ -97,9 +97,9 @@ type ChangeCurrentVnfPkgRequest struct {
 }
 
 // VnfInfoModificationRequest is the body of PATCH on a VNF instance, a JSON
-// merge patch (RFC 7396). The typed form is for reading; whoever applies the
-// patch MUST work on the raw body, because a member that is null (delete) and an
-// absent one look the same here.
+// merge patch (RFC 7396). The typed form is for reading. Code that applies the
+// patch MUST use the raw body, because this type does not distinguish a member
+// that is null (delete) from an absent one.
 type VnfInfoModificationRequest struct {
 	VnfInstanceName           *string                      `json:"vnfInstanceName,omitempty"`
 	VnfInstanceDescription    *string                      `json:"vnfInstanceDescription,omitempty"`

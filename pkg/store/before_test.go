@@ -28,7 +28,7 @@ func (b *bundle) change(tb testing.TB, newPkg string) (*lcm.Instance, *lcm.Opera
 	return i, op
 }
 
-func TestWhatWasDecidedAtAdmissionReachesWhoeverWorksOnIt(t *testing.T) {
+func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	i, op := b.change(t, "")
@@ -139,26 +139,29 @@ func TestAnInstanceThatIsHeldTakesNoOperation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	i := b.newInstance(t)
+	operationID := uuid.NewString()
 	inside, admitted := make(chan struct{}), make(chan error, 1)
 	go func() {
 		<-inside
 		admitted <- b.Admit(t.Context(), newOperation(i.ID), nil, ok)
 	}()
-	require.NoError(t, b.HoldInstance(t.Context(), i.ID, func(locked *lcm.Instance) error {
+	require.NoError(t, b.HoldInstance(t.Context(), i.ID, func(locked *lcm.Instance) ([]string, error) {
 		close(inside)
 		select {
 		case err := <-admitted:
-			t.Errorf("admitted meanwhile: %v", err)
+			t.Errorf("admitted before the other one ended: %v", err)
 		case <-time.After(100 * time.Millisecond):
 		}
-		locked.HoldsResources = true
-		return nil
+		locked.HoldsResources, locked.Unobserved = true, operationID
+		return []string{"vnfc-1"}, nil
 	}))
 	require.NoError(t, <-admitted)
 	got, err := b.Instance(t.Context(), i.ID)
 	require.NoError(t, err)
 	require.True(t, got.HoldsResources)
-	requireCode(t, lcm.CodeConflict, b.HoldInstance(t.Context(), i.ID, ok))
-	requireCode(t, lcm.CodeNotFound, b.HoldInstance(t.Context(), uuid.NewString(), ok))
-	requireCode(t, lcm.CodeNotFound, b.HoldInstance(t.Context(), "x", ok))
+	require.Equal(t, operationID, got.Unobserved)
+	same := func(*lcm.Instance) ([]string, error) { return nil, nil }
+	requireCode(t, lcm.CodeConflict, b.HoldInstance(t.Context(), i.ID, same))
+	requireCode(t, lcm.CodeNotFound, b.HoldInstance(t.Context(), uuid.NewString(), same))
+	requireCode(t, lcm.CodeNotFound, b.HoldInstance(t.Context(), "x", same))
 }

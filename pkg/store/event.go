@@ -14,7 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Kinds of events, with their bodies. Whoever needs more than the body reads the thing itself.
+// Kinds of events, with their bodies. A follower that needs more than the body reads the resource itself.
 const (
 	KindInstanceCreated = "instance.created" // {"state"}
 	KindInstanceUpdated = "instance.updated" // {"state"}
@@ -101,12 +101,16 @@ type EventQuery struct {
 const maxEvents = 1000
 
 // Events reads the feed in its order. It returns only what can have nothing new before it: an event shows up once no
-// older transaction runs any more, normally within milliseconds.
+// older transaction of this database runs any more, normally within milliseconds.
 func (s *Store) Events(ctx context.Context, q EventQuery) ([]Event, error) {
 	if q.OpID != "" && !known(q.OpID) {
 		return nil, notFound("operation", q.OpID)
 	}
-	ev, _, err := s.events(ctx, s.pool, q)
+	both, err := readHorizons(ctx, s.pool)
+	if err != nil {
+		return nil, err
+	}
+	ev, _, err := s.events(ctx, s.pool, q, both.database)
 	return ev, err
 }
 
@@ -121,15 +125,20 @@ type eventRow struct {
 	Body       []byte    `db:"body"`
 }
 
-// events reads the feed; held says that committed events wait for an older transaction to end.
-func (s *Store) events(ctx context.Context, q querier, eq EventQuery) (out []Event, held bool, err error) {
+// events reads the feed below a horizon, 0 = that of the query's snapshot. held says that committed events wait for an older
+// transaction to end.
+func (s *Store) events(ctx context.Context, q querier, eq EventQuery, below horizon) (out []Event, held bool, err error) {
 	n := eq.Limit
 	if n <= 0 || n > maxEvents {
 		n = maxEvents
 	}
 	after := strconv.FormatUint(eq.After.Tx, 10)
+	limit := "pg_snapshot_xmin(pg_current_snapshot())"
+	if below > 0 {
+		limit = "'" + below.String() + "'::xid8"
+	}
 	const columns = "SELECT tx, seq, time, kind, instance_id, op_id, package_id, body FROM event "
-	const settled = "(tx, seq) > ($1::text::xid8, $2) AND tx < pg_snapshot_xmin(pg_current_snapshot()) "
+	settled := "(tx, seq) > ($1::text::xid8, $2) AND tx < " + limit + " "
 	var rows []eventRow
 	if eq.OpID != "" {
 		rows, err = all[eventRow](q.Query(ctx, columns+"WHERE "+settled+"AND op_id = $4 ORDER BY tx, seq LIMIT $3", after, eq.After.Seq, n, eq.OpID))
@@ -137,7 +146,7 @@ func (s *Store) events(ctx context.Context, q querier, eq EventQuery) (out []Eve
 		rows, err = all[eventRow](q.Query(ctx, columns+"WHERE "+settled+"ORDER BY tx, seq LIMIT $3", after, eq.After.Seq, n))
 	}
 	if err == nil && len(rows) < n {
-		held, err = value[bool](q.Query(ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= pg_snapshot_xmin(pg_current_snapshot()) AND (tx, seq) > ($1::text::xid8, $2))", after, eq.After.Seq))
+		held, err = value[bool](q.Query(ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= "+limit+" AND (tx, seq) > ($1::text::xid8, $2))", after, eq.After.Seq))
 	}
 	if err != nil {
 		return nil, false, fault("read events", err)
@@ -169,7 +178,11 @@ func (s *Store) lastEvent(ctx context.Context, q querier) (Cursor, error) {
 		Tx  uint64 `db:"tx"`
 		Seq int64  `db:"seq"`
 	}
-	r, err := one[row](q.Query(ctx, "SELECT tx, seq FROM event WHERE tx < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY tx DESC, seq DESC LIMIT 1"))
+	both, err := readHorizons(ctx, q)
+	if err != nil {
+		return Cursor{}, err
+	}
+	r, err := one[row](q.Query(ctx, "SELECT tx, seq FROM event WHERE tx < $1::text::xid8 ORDER BY tx DESC, seq DESC LIMIT 1", both.database.String()))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Cursor{}, nil
 	}
@@ -184,7 +197,7 @@ func (s *Store) PruneEvents(ctx context.Context, age time.Duration, limit int) (
 }
 
 // rebaseEvents repairs the order after a database was restored into another cluster, whose transaction ids are lower
-// than those that the events carry: without it nobody would see new events.
+// than those that the events carry: without it no follower would see new events.
 func (s *Store) rebaseEvents(ctx context.Context) error {
 	tag, err := s.pool.Exec(ctx, "UPDATE event SET tx = '3' WHERE tx > pg_snapshot_xmax(pg_current_snapshot())")
 	if err == nil && tag.RowsAffected() > 0 {
@@ -215,12 +228,4 @@ func operationBody(op *lcm.Operation) []byte {
 		return stateBody(string(op.State)) // strings and numbers always encode
 	}
 	return body
-}
-
-// queueMessages adds notifications to the outbox.
-func queueMessages(b *pgx.Batch, m []lcm.Message) {
-	for _, msg := range m {
-		b.Queue("INSERT INTO outbox (id, kind, instance_id, op_id, time, body) VALUES ($1, $2, $3, $4, $5, $6)",
-			msg.ID, msg.Kind, maybe(msg.InstanceID), maybe(msg.OperationID), msg.Time, noNUL(msg.Body))
-	}
 }

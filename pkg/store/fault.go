@@ -23,7 +23,7 @@ const (
 	stateFenced        = "GY001" // raised by gybe_fence
 )
 
-// retryAfter is what clients are told to wait while the database is away.
+// retryAfter is the time that clients have to wait while the database is away.
 const retryAfter = 2 * time.Second
 
 // fault makes the error of a failed transaction what its receivers expect: lcm.ErrFenced and *lcm.Error stay, a

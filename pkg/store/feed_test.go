@@ -95,7 +95,9 @@ func TestFollowersSeeEveryEventOnceWhateverTheOrderOfCommits(t *testing.T) {
 	const total = writers * each * 4 / 5
 	seen := make([][]store.Event, readers)
 	for n := range readers {
-		wg.Go(func() { seen[n] = read(ctx, t, feed.Follow(store.FeedQuery{After: &store.Cursor{}}), total) })
+		wg.Go(func() {
+			seen[n] = read(ctx, t, feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}}), total)
+		})
 	}
 	wg.Wait()
 	require.Len(t, written, total)
@@ -111,7 +113,7 @@ func TestFollowersSeeEveryEventOnceWhateverTheOrderOfCommits(t *testing.T) {
 	// Who comes later, with any cursor, gets exactly the rest, from the database or from memory.
 	for _, at := range []int{0, 1, total / 2, total - 1} {
 		for _, f := range []*store.Feed{feed, b.runFeed(t)} {
-			got := read(ctx, t, f.Follow(store.FeedQuery{After: &seen[0][at].Cursor}), total-at-1)
+			got := read(ctx, t, f.Follow(t.Context(), store.FeedQuery{After: &seen[0][at].Cursor}), total-at-1)
 			require.Equal(t, seen[0][at+1:], append([]store.Event{}, got...), "from %d", at)
 		}
 	}
@@ -131,23 +133,23 @@ func TestAFollowerSeesOnlyWhatItAskedFor(t *testing.T) {
 	require.NoError(t, b.AppendLog(t.Context(), cl, s.ID, []lcm.LogLine{{Time: now(), Text: "hello"}}))
 	require.NoError(t, b.EndStep(t.Context(), cl, s.ID, lcm.StepDone, "done", nil))
 
-	ofOp := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, OpID: op.ID}), 4)
+	ofOp := read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &start, OpID: op.ID}), 4)
 	require.Equal(t, []string{store.KindOperationState, store.KindStep, store.KindLog, store.KindStep}, kinds(ofOp))
 	entered, err := json.Marshal(op.StateEntered)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"operation":"INSTANTIATE","state":"STARTING","run":0,"entered":`+string(entered)+`}`, string(ofOp[0].Body))
 	require.Contains(t, string(ofOp[2].Body), `"hello"`)
 	require.Contains(t, string(ofOp[2].Body), `"create stack"`)
-	ofInstance := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, InstanceID: i.ID}), 5)
+	ofInstance := read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &start, InstanceID: i.ID}), 5)
 	require.Equal(t, store.KindInstanceCreated, ofInstance[0].Kind)
-	logs := read(t.Context(), t, feed.Follow(store.FeedQuery{After: &start, Kinds: []string{store.KindLog}}), 1)
+	logs := read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &start, Kinds: []string{store.KindLog}}), 1)
 	require.Equal(t, op.ID, logs[0].OpID)
 
 	all, err := b.Events(t.Context(), store.EventQuery{OpID: op.ID, Limit: 2})
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 
-	fresh := feed.Follow(store.FeedQuery{})
+	fresh := feed.Follow(t.Context(), store.FeedQuery{})
 	_, later := b.admit(t)
 	got := read(t.Context(), t, fresh, 3)
 	require.Equal(t, later.ID, got[2].OpID, "without a cursor only what comes from now on")
@@ -166,7 +168,7 @@ func TestTheFeedSurvivesTheLossOfItsConnection(t *testing.T) {
 	b := setup(t)
 	feed := b.runFeed(t)
 	pkg := b.newPackage(t)
-	w := feed.Follow(store.FeedQuery{After: &store.Cursor{}})
+	w := feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}})
 	read(t.Context(), t, w, 1)
 	for range 3 {
 		_, err := b.pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%event%'")
@@ -190,7 +192,7 @@ func TestEventsArriveAtOnce(t *testing.T) {
 	b := setup(t)
 	feed := b.runFeed(t)
 	pkg := b.newPackage(t)
-	w := feed.Follow(store.FeedQuery{After: &store.Cursor{}})
+	w := feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}})
 	read(t.Context(), t, w, 1)
 	best := time.Minute // other tests' transactions in the same server can hold events back
 	for range 20 {
@@ -225,7 +227,7 @@ func TestEventsOfARestoredDatabaseComeBeforeNewOnes(t *testing.T) {
 	b = on(t, b.pool, b.ring)
 	b.newInstance(t)
 	feed := b.runFeed(t)
-	require.Len(t, read(t.Context(), t, feed.Follow(store.FeedQuery{After: &store.Cursor{}}), 4), 4)
+	require.Len(t, read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}}), 4), 4)
 }
 
 func TestACursorIsReadAsItIsWritten(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// InsertInstance implements lcm.Store.
-func (s *Store) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Message) error {
-	r, err := s.encodeInstance(i)
+// InsertInstance implements lcm.Records.
+func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Message) error {
+	r, err := instances.encode(s.Store, i, instances.every)
 	if err != nil {
 		return err
 	}
@@ -19,14 +19,8 @@ func (s *Store) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Mes
 		return noPackage(i.VnfPkgID)
 	}
 	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
-		b.Queue(`INSERT INTO vnf_instance (id, version, created, updated, name, description, vnfd_id, vnf_pkg_id, provider,
-				product_name, software_version, vnfd_version, state, holds_resources, vim_connections,
-				configurable_properties, metadata, extensions, instantiated, inventory, params, former_vims, fingerprint, ssh_key)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
-			r.ID, r.Version, r.Created, r.Updated, r.Name, r.Description, r.VnfdID, r.VnfPkgID, r.Provider,
-			r.ProductName, r.SoftwareVersion, r.VnfdVersion, r.State, r.HoldsResources, r.VimConnections,
-			r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory, r.Params, r.FormerVims, r.fingerprint, r.SSHKey)
-		queueEvent(b, KindInstanceCreated, r.ID, "", stateBody(r.State))
+		b.Queue(instances.insert("fingerprint", "project"), append(r.values, r.fingerprint, s.project)...)
+		queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
 		queueMessages(b, m)
 	})
 	if refers(err, "vnf_instance_pkg") {
@@ -40,8 +34,8 @@ func noPackage(id string) *lcm.Error {
 	return lcm.Errorf(lcm.CodeUnprocessable, "the VNF package %s does not exist any more", id)
 }
 
-// Instance implements lcm.Store.
-func (s *Store) Instance(ctx context.Context, id string) (*lcm.Instance, error) {
+// Instance implements lcm.Records.
+func (s *Records) Instance(ctx context.Context, id string) (*lcm.Instance, error) {
 	if !known(id) {
 		return nil, notFound("VNF instance", id)
 	}
@@ -55,16 +49,14 @@ type querier interface {
 }
 
 // instance reads one, with a lock clause such as FOR UPDATE; CodeNotFound when there is none.
-func (s *Store) instance(ctx context.Context, q querier, id, lock string) (*lcm.Instance, error) {
-	r, err := one[instanceRow](q.Query(ctx, "SELECT "+instanceColumns+" FROM vnf_instance i WHERE i.id = $1 "+lock, id))
-	if err != nil {
-		return nil, orNotFound(err, "VNF instance", id)
-	}
-	return s.decodeInstance(&r)
+func (s *Records) instance(ctx context.Context, q querier, id, lock string) (*lcm.Instance, error) {
+	rows, err := q.Query(ctx, "SELECT "+instances.list(instanceColumns)+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 "+lock, id, s.project)
+	i, err := instances.one(s.Store, instanceColumns, rows, err)
+	return i, orNotFound(err, "VNF instance", id)
 }
 
-// Instances implements lcm.Store.
-func (s *Store) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, error) {
+// Instances implements lcm.Records.
+func (s *Records) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, error) {
 	if q.After != "" && !known(q.After) {
 		return nil, nil
 	}
@@ -72,18 +64,10 @@ func (s *Store) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, er
 	if q.Brief {
 		columns = instanceBrief
 	}
-	rows, err := all[instanceRow](s.pool.Query(ctx, "SELECT "+columns+` FROM vnf_instance i
-		WHERE $1::uuid IS NULL OR i.id > $1 ORDER BY i.id LIMIT $2`, maybe(q.After), limit(q.Limit)))
-	if err != nil {
-		return nil, fault("list instances", err)
-	}
-	out := make([]*lcm.Instance, len(rows))
-	for n := range rows {
-		if out[n], err = s.decodeInstance(&rows[n]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	rows, err := s.pool.Query(ctx, "SELECT "+instances.list(columns)+` FROM vnf_instance i
+		WHERE ($1::uuid IS NULL OR i.id > $1) AND i.project = $3 ORDER BY i.id LIMIT $2`, maybe(q.After), limit(q.Limit), s.project)
+	out, err := instances.collect(s.Store, columns, rows, err)
+	return out, fault("list instances", err)
 }
 
 // limit makes 0 the NULL that LIMIT takes for no limit.
@@ -94,8 +78,8 @@ func limit(n int) *int {
 	return &n
 }
 
-// DeleteInstance implements lcm.Store.
-func (s *Store) DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []lcm.Message) error {
+// DeleteInstance implements lcm.Records.
+func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []lcm.Message) error {
 	if !known(id) {
 		return notFound("VNF instance", id)
 	}
@@ -105,7 +89,7 @@ func (s *Store) DeleteInstance(ctx context.Context, id string, ifVersion *int64,
 			State   string `db:"state"`
 			Holds   bool   `db:"holds_resources"`
 		}
-		r, err := one[row](tx.Query(ctx, "SELECT version, state, holds_resources FROM vnf_instance WHERE id = $1 FOR UPDATE", id))
+		r, err := one[row](tx.Query(ctx, "SELECT version, state, holds_resources FROM vnf_instance WHERE id = $1 AND project = $2 FOR UPDATE", id, s.project))
 		if err != nil {
 			return orNotFound(err, "VNF instance", id)
 		}
@@ -123,16 +107,16 @@ func (s *Store) DeleteInstance(ctx context.Context, id string, ifVersion *int64,
 				WithHint("look at its leftovers and remove them, or instantiate and terminate it")
 		}
 		b := &pgx.Batch{}
+		queueMessages(b, m)
 		b.Queue("DELETE FROM vnf_instance WHERE id = $1", id)
 		b.Queue("DELETE FROM vim WHERE owner = $1", id)
 		queueEvent(b, KindInstanceDeleted, id, "", []byte(`{}`))
-		queueMessages(b, m)
 		return tx.SendBatch(ctx, b).Close()
 	})
 }
 
-// noActive returns CodeConflict, naming the operation in the way, when one holds the instance. The caller has locked the instance,
-// and whoever makes an operation active does so too, so that the answer stays true.
+// noActive returns CodeConflict, naming the active operation of the instance, if there is one. The caller has locked the instance,
+// and so has every transaction that makes an operation active, so the answer stays true.
 func (s *Store) noActive(ctx context.Context, tx pgx.Tx, instanceID string) error {
 	type row struct {
 		ID    string `db:"id"`
@@ -140,15 +124,15 @@ func (s *Store) noActive(ctx context.Context, tx pgx.Tx, instanceID string) erro
 		State string `db:"state"`
 	}
 	ops, err := all[row](tx.Query(ctx, `SELECT id, type, state FROM vnf_lcm_op_occ
-		WHERE instance_id = $1 AND state IN ('STARTING', 'PROCESSING', 'ROLLING_BACK', 'FAILED_TEMP')`, instanceID))
+		WHERE instance_id = $1 AND state IN `+active, instanceID))
 	if err != nil || len(ops) == 0 {
 		return err
 	}
-	return lcm.InTheWay(ops[0].ID, sol.LcmOperationType(ops[0].Type), sol.LcmOperationStateType(ops[0].State))
+	return lcm.ActiveConflict(ops[0].ID, sol.LcmOperationType(ops[0].Type), sol.LcmOperationStateType(ops[0].State))
 }
 
-// HoldInstance implements lcm.Store.
-func (s *Store) HoldInstance(ctx context.Context, id string, change func(*lcm.Instance) error) error {
+// HoldInstance implements lcm.Records.
+func (s *Records) HoldInstance(ctx context.Context, id string, change func(*lcm.Instance) ([]string, error)) error {
 	if !known(id) {
 		return notFound("VNF instance", id)
 	}
@@ -160,15 +144,17 @@ func (s *Store) HoldInstance(ctx context.Context, id string, change func(*lcm.In
 		if err := s.noActive(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := change(i); err != nil {
+		gone, err := change(i)
+		if err != nil {
 			return err
 		}
-		r, err := s.encodeInstance(i)
+		r, err := instances.encode(s.Store, i, instances.every)
 		if err != nil {
 			return err
 		}
 		b := &pgx.Batch{}
-		queueInstance(b, r)
+		queueInstance(b, i, r)
+		queueHostKeyRemoval(b, gone)
 		return tx.SendBatch(ctx, b).Close()
 	})
 }

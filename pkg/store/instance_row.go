@@ -1,136 +1,102 @@
 package store
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// instanceRow is a row of vnf_instance.
-type instanceRow struct {
-	ID                     string    `db:"id"`
-	Version                int64     `db:"version"`
-	Created                time.Time `db:"created"`
-	Updated                time.Time `db:"updated"`
-	Name                   string    `db:"name"`
-	Description            string    `db:"description"`
-	VnfdID                 string    `db:"vnfd_id"`
-	VnfPkgID               string    `db:"vnf_pkg_id"`
-	Provider               string    `db:"provider"`
-	ProductName            string    `db:"product_name"`
-	SoftwareVersion        string    `db:"software_version"`
-	VnfdVersion            string    `db:"vnfd_version"`
-	State                  string    `db:"state"`
-	HoldsResources         bool      `db:"holds_resources"`
-	VimConnections         []byte    `db:"vim_connections"`
-	ConfigurableProperties []byte    `db:"configurable_properties"`
-	Metadata               []byte    `db:"metadata"`
-	Extensions             []byte    `db:"extensions"`
-	Instantiated           []byte    `db:"instantiated"`
-	Inventory              []byte    `db:"inventory"`
-	Params                 []byte    `db:"params"`
-	FormerVims             []byte    `db:"former_vims"`
-	SSHKey                 []byte    `db:"ssh_key"`
-
-	fingerprint []byte
+// instances describes vnf_instance. The order of the columns is that of the parts of the fingerprint: new columns go to the end and are
+// optional.
+var instances = table[lcm.Instance]{
+	name: "vnf_instance", alias: "i", id: func(i *lcm.Instance) string { return i.ID },
+	columns: []column[lcm.Instance]{
+		text("id", func(i *lcm.Instance) *string { return &i.ID }, fixed, unhashed),
+		scalar("version", func(i *lcm.Instance) *int64 { return &i.Version }, fixed, unhashed),
+		instant("created", func(i *lcm.Instance) *time.Time { return &i.Created }, fixed),
+		instant("updated", func(i *lcm.Instance) *time.Time { return &i.Updated }, fixed),
+		text("name", func(i *lcm.Instance) *string { return &i.Name }),
+		text("description", func(i *lcm.Instance) *string { return &i.Description }),
+		text("vnfd_id", func(i *lcm.Instance) *string { return &i.VnfdID }),
+		text("vnf_pkg_id", func(i *lcm.Instance) *string { return &i.VnfPkgID }),
+		text("provider", func(i *lcm.Instance) *string { return &i.Provider }),
+		text("product_name", func(i *lcm.Instance) *string { return &i.ProductName }),
+		text("software_version", func(i *lcm.Instance) *string { return &i.SoftwareVersion }),
+		text("vnfd_version", func(i *lcm.Instance) *string { return &i.VnfdVersion }),
+		text("state", func(i *lcm.Instance) *sol.InstantiationState { return &i.State }),
+		scalar("holds_resources", func(i *lcm.Instance) *bool { return &i.HoldsResources }),
+		sealedDocument("vim_connections", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.VimConnections }),
+		document("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.ConfigurableProperties }, large),
+		document("metadata", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Metadata }, large),
+		document("extensions", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Extensions }, large),
+		document("instantiated", func(i *lcm.Instance) **sol.InstantiatedVnfInfo { return &i.Instantiated }, large),
+		document("inventory", func(i *lcm.Instance) *[]lcm.Resource { return &i.Inventory }, large),
+		sealedDocument("params", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Params }),
+		sealedDocument("former_vims", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.FormerVims }),
+		sealedDocument("ssh_key", func(i *lcm.Instance) **lcm.SSHKey { return &i.SSHKey }, optional),
+		maybeText("unobserved", func(i *lcm.Instance) *string { return &i.Unobserved }, optional),
+	},
 }
 
-const (
-	instanceSmall = `i.id, i.version, i.created, i.updated, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
-		i.product_name, i.software_version, i.vnfd_version, i.state, i.holds_resources, `
-	instanceColumns = instanceSmall + `i.vim_connections, i.configurable_properties, i.metadata, i.extensions, i.instantiated, i.inventory,
-		i.params, i.former_vims, i.ssh_key`
+var (
+	instanceColumns = instances.selected()
 	// instanceBrief leaves out what is large or sealed (lcm.Query.Brief).
-	instanceBrief = instanceSmall + `NULL::bytea AS vim_connections, NULL::jsonb AS configurable_properties, NULL::jsonb AS metadata,
-		NULL::jsonb AS extensions, NULL::jsonb AS instantiated, NULL::jsonb AS inventory,
-		NULL::bytea AS params, NULL::bytea AS former_vims, NULL::bytea AS ssh_key`
+	instanceBrief = instances.selected(large)
 )
 
-// encodeInstance makes the row of an instance, its secrets sealed.
-func (s *Store) encodeInstance(i *lcm.Instance) (*instanceRow, error) {
-	r := &instanceRow{
-		ID: i.ID, Version: i.Version, Created: i.Created, Updated: i.Updated, Name: clean(i.Name), Description: clean(i.Description),
-		VnfdID: i.VnfdID, VnfPkgID: i.VnfPkgID, Provider: i.Provider, ProductName: i.ProductName,
-		SoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion, State: string(i.State), HoldsResources: i.HoldsResources,
-	}
-	var vims, params, former, key []byte
-	var errs [9]error
-	if i.VimConnections != nil {
-		vims, errs[0] = json.Marshal(i.VimConnections)
-	}
-	if i.Params != nil {
-		params, errs[6] = json.Marshal(i.Params)
-	}
-	if i.FormerVims != nil {
-		former, errs[7] = json.Marshal(i.FormerVims)
-	}
-	if i.SSHKey != nil {
-		key, errs[8] = json.Marshal(i.SSHKey)
-	}
-	r.ConfigurableProperties, errs[1] = jsonb(i.ConfigurableProperties)
-	r.Metadata, errs[2] = jsonb(i.Metadata)
-	r.Extensions, errs[3] = jsonb(i.Extensions)
-	r.Instantiated, errs[4] = jsonb(i.Instantiated)
-	r.Inventory, errs[5] = jsonb(i.Inventory)
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, err
-	}
-	var all bytes.Buffer
-	parts := [][]byte{
-		[]byte(r.Name), []byte(r.Description), []byte(r.VnfdID), []byte(r.VnfPkgID), []byte(r.Provider), []byte(r.ProductName),
-		[]byte(r.SoftwareVersion), []byte(r.VnfdVersion), []byte(r.State), boolByte(r.HoldsResources), vims,
-		r.ConfigurableProperties, r.Metadata, r.Extensions, r.Instantiated, r.Inventory, params, former,
-	}
-	if key != nil { // those that have none keep the fingerprints that they have
-		parts = append(parts, key)
-	}
-	for _, part := range parts {
-		_ = binary.Write(&all, binary.BigEndian, uint64(len(part))) // a Buffer takes everything
-		all.Write(part)
-	}
-	r.fingerprint = s.ring.Fingerprint(all.Bytes())
-	r.VimConnections = s.seal("vnf_instance", "vim_connections", i.ID, vims)
-	r.Params = s.seal("vnf_instance", "params", i.ID, params)
-	r.FormerVims = s.seal("vnf_instance", "former_vims", i.ID, former)
-	r.SSHKey = s.seal("vnf_instance", "ssh_key", i.ID, key)
-	return r, nil
+// operations describes vnf_lcm_op_occ. job_id is not part of it: only the engine reads it.
+var operations = table[lcm.Operation]{
+	name: "vnf_lcm_op_occ", alias: "o", id: func(o *lcm.Operation) string { return o.ID },
+	columns: []column[lcm.Operation]{
+		text("id", func(o *lcm.Operation) *string { return &o.ID }, fixed),
+		text("instance_id", func(o *lcm.Operation) *string { return &o.InstanceID }, fixed),
+		text("type", func(o *lcm.Operation) *sol.LcmOperationType { return &o.Type }, fixed),
+		text("state", func(o *lcm.Operation) *sol.LcmOperationStateType { return &o.State }),
+		instant("state_entered", func(o *lcm.Operation) *time.Time { return &o.StateEntered }),
+		instant("started", func(o *lcm.Operation) *time.Time { return &o.Started }, fixed),
+		instant("updated", func(o *lcm.Operation) *time.Time { return &o.Updated }, fixed),
+		scalar("version", func(o *lcm.Operation) *int64 { return &o.Version }, fixed),
+		scalar("automatic", func(o *lcm.Operation) *bool { return &o.Automatic }),
+		sealedRaw("params", func(o *lcm.Operation) *json.RawMessage { return &o.Params }, fixed),
+		text("phase", func(o *lcm.Operation) *string { return &o.Phase }),
+		scalar("run", func(o *lcm.Operation) *int { return &o.Run }),
+		text("failed_in", func(o *lcm.Operation) *sol.LcmOperationStateType { return &o.FailedIn }),
+		scalar("epoch", func(o *lcm.Operation) *int64 { return &o.Epoch }, fixed),
+		text("node", func(o *lcm.Operation) *string { return &o.Node }, fixed),
+		text("waiting", func(o *lcm.Operation) *string { return &o.Waiting }),
+		instant("deadline", func(o *lcm.Operation) *time.Time { return &o.Deadline }),
+		document("granted", func(o *lcm.Operation) **lcm.Grant { return &o.Grant }),
+		document("error", func(o *lcm.Operation) **lcm.Failure { return &o.Error }, large),
+		document("resource_changes", func(o *lcm.Operation) **sol.ResourceChanges { return &o.ResourceChanges }, large),
+		sealedDocument("changed_info", func(o *lcm.Operation) **sol.VnfInfoModifications { return &o.ChangedInfo }),
+		scalar("tries", func(o *lcm.Operation) *int { return &o.Tries }),
+		text("cancel", func(o *lcm.Operation) *sol.CancelModeType { return &o.Cancel }),
+		document("scope", func(o *lcm.Operation) **lcm.Scope { return &o.Scope }, fixed),
+		sealedDocument("before", func(o *lcm.Operation) **lcm.Instance { return &o.Before }, fixed, claimOnly),
+		document("changed_ext_connectivity", func(o *lcm.Operation) *[]sol.ExtVirtualLinkInfo { return &o.ChangedExtConnectivity }, large),
+		sealedDocument("modifications", func(o *lcm.Operation) **sol.ModificationsTriggeredByVnfPkgChange { return &o.Modifications }),
+		maybeText("new_pkg_id", func(o *lcm.Operation) *string { return &o.VnfPkgID }, fixed),
+		oldPackage,
+	},
 }
 
-func boolByte(b bool) []byte {
-	if b {
-		return []byte{1}
-	}
-	return []byte{0}
+// oldPackage is the package that an operation moves its instance away from. It keeps the package while the operation is active.
+var oldPackage = column[lcm.Operation]{
+	name: "old_pkg_id", traits: fixed | writeOnly,
+	encode: func(o *lcm.Operation) (any, error) {
+		if o.Before == nil || o.VnfPkgID == "" {
+			return nil, nil
+		}
+		return o.Before.VnfPkgID, nil
+	},
 }
 
-// decodeInstance is the reverse of encodeInstance.
-func (s *Store) decodeInstance(r *instanceRow) (*lcm.Instance, error) {
-	i := &lcm.Instance{
-		ID: r.ID, Version: r.Version, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Name: r.Name, Description: r.Description,
-		VnfdID: r.VnfdID, VnfPkgID: r.VnfPkgID, Provider: r.Provider, ProductName: r.ProductName,
-		SoftwareVersion: r.SoftwareVersion, VnfdVersion: r.VnfdVersion, State: sol.InstantiationState(r.State), HoldsResources: r.HoldsResources,
-	}
-	vims, errVims := s.open("vnf_instance", "vim_connections", r.ID, r.VimConnections)
-	params, errParams := s.open("vnf_instance", "params", r.ID, r.Params)
-	former, errFormer := s.open("vnf_instance", "former_vims", r.ID, r.FormerVims)
-	key, errKey := s.open("vnf_instance", "ssh_key", r.ID, r.SSHKey)
-	if err := errors.Join(errVims, errParams, errFormer, errKey); err != nil {
-		return nil, err
-	}
-	return i, errors.Join(
-		decode(vims, &i.VimConnections),
-		decode(params, &i.Params),
-		decode(former, &i.FormerVims),
-		decode(key, &i.SSHKey),
-		decode(r.ConfigurableProperties, &i.ConfigurableProperties),
-		decode(r.Metadata, &i.Metadata),
-		decode(r.Extensions, &i.Extensions),
-		decode(r.Instantiated, &i.Instantiated),
-		decode(r.Inventory, &i.Inventory),
-	)
-}
+var (
+	operationColumns = operations.selected(claimOnly)
+	// operationBrief leaves out what is large or sealed (lcm.Query.Brief).
+	operationBrief = operations.selected(large, claimOnly)
+	// operationClaimed is what a node needs to work on an operation.
+	operationClaimed = operations.selected()
+)

@@ -15,6 +15,12 @@ import (
 // other steps that run in parallel, and no row at all when the claim is outdated. All of it is one statement.
 const fenced = `WITH op AS (SELECT id, run, instance_id FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
 
+// progress is fenced for a record whose loss is harmless: the commit does not wait for the disk. When the database server loses its
+// power, the records of the last moments can be missing. Then the step is repeated, as after the death of a node before the record. The
+// death of a node or of PostgreSQL's processes alone loses nothing.
+const progress = `WITH op AS (SELECT id, run, instance_id, set_config('synchronous_commit', 'off', true)
+	FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
+
 // stepEvent writes the event of the step in the CTE s.
 const stepEvent = `told AS (INSERT INTO event (kind, instance_id, op_id, body)
 	SELECT '` + KindStep + `', op.instance_id, op.id, jsonb_strip_nulls(jsonb_build_object('id', s.id, 'run', s.run, 'phase', s.phase, 'name', s.name,
@@ -56,8 +62,8 @@ func orFenced(what string, err error) error {
 	return fault(what, err)
 }
 
-// retried runs a single statement again when PostgreSQL gave it up.
-func retried[T any](fn func() (T, error)) (T, error) {
+// retried runs a single statement again when PostgreSQL gave it up, and announces its event.
+func retried[T any](s *Store, fn func() (T, error)) (T, error) {
 	var v T
 	var err error
 	for range tries {
@@ -65,13 +71,16 @@ func retried[T any](fn func() (T, error)) (T, error) {
 			break
 		}
 	}
+	if err == nil {
+		s.announce()
+	}
 	return v, err
 }
 
 // BeginStep implements lcm.Journal.
 func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (lcm.StepRecord, error) {
-	r, err := retried(func() (stepRow, error) {
-		return one[stepRow](s.pool.Query(ctx, fenced+`s AS (
+	r, err := retried(s, func() (stepRow, error) {
+		return one[stepRow](s.pool.Query(ctx, progress+`s AS (
 				INSERT INTO lcm_op_step AS old (op_id, run, phase, name, target, state, attempts, started)
 				SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op
 				ON CONFLICT (op_id, run, phase, name, target) DO UPDATE SET
@@ -89,7 +98,7 @@ func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target 
 
 // SaveStep implements lcm.Journal. It writes no event: a checkpoint is nobody's business.
 func (s *Store) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
-	_, err := retried(func() (int64, error) {
+	_, err := retried(s, func() (int64, error) {
 		return value[int64](s.pool.Query(ctx, fenced+`s AS (
 				UPDATE lcm_op_step SET checkpoint = $4 FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.id)
 			SELECT id FROM s`, c.OperationID, c.Epoch, id, noNUL(checkpoint)))
@@ -103,8 +112,8 @@ func (s *Store) EndStep(ctx context.Context, c lcm.Claim, id int64, state lcm.St
 	if err != nil {
 		return err
 	}
-	_, err = retried(func() (int64, error) {
-		return value[int64](s.pool.Query(ctx, fenced+`s AS (
+	_, err = retried(s, func() (int64, error) {
+		return value[int64](s.pool.Query(ctx, progress+`s AS (
 				UPDATE lcm_op_step SET state = $4, detail = $5, error = $6, finished = CASE $4 WHEN 'OPEN' THEN NULL ELSE now() END
 				FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.*), `+stepEvent+"SELECT id FROM s",
 			c.OperationID, c.Epoch, id, string(state), clean(detail), fail))
@@ -125,8 +134,8 @@ func (s *Store) AppendLog(ctx context.Context, c lcm.Claim, id int64, lines []lc
 	if err != nil {
 		return err
 	}
-	_, err = retried(func() (int64, error) {
-		return value[int64](s.pool.Query(ctx, fenced+`s AS (SELECT s.id, s.phase, s.name, s.target FROM lcm_op_step s, op WHERE s.id = $3 AND s.op_id = op.id),
+	_, err = retried(s, func() (int64, error) {
+		return value[int64](s.pool.Query(ctx, progress+`s AS (SELECT s.id, s.phase, s.name, s.target FROM lcm_op_step s, op WHERE s.id = $3 AND s.op_id = op.id),
 			told AS (INSERT INTO event (kind, instance_id, op_id, body)
 				SELECT '`+KindLog+`', op.instance_id, op.id, jsonb_build_object('step', s.id, 'phase', s.phase, 'name', s.name, 'target', s.target, 'lines', $4::jsonb)
 				FROM s, op)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -53,18 +54,10 @@ func (s *Store) checkKeys(ctx context.Context) error {
 }
 
 // sealedColumns lists everything that is sealed: table, column, key.
-var sealedColumns = [][3]string{
-	{"vnf_instance", "vim_connections", "id"},
-	{"vnf_instance", "params", "id"},
-	{"vnf_instance", "former_vims", "id"},
-	{"vnf_instance", "ssh_key", "id"},
-	{"vnf_lcm_op_occ", "params", "id"},
-	{"vnf_lcm_op_occ", "changed_info", "id"},
-	{"vnf_lcm_op_occ", "before", "id"},
-	{"vnf_lcm_op_occ", "modifications", "id"},
+var sealedColumns = slices.Concat(instances.sealedColumns(), operations.sealedColumns(), [][3]string{
 	{"vim", "connection", "id"},
 	{"subscription", "auth", "id"},
-}
+})
 
 // Reencrypt seals everything with the ring's primary key that is sealed with another, and then forgets the other
 // keys, so that they can be removed from the key file. It returns the number of values it changed. Nodes may go

@@ -23,7 +23,7 @@ type Node struct {
 func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := all[Node](s.pool.Query(ctx, `SELECT n.id, n.name, n.address, n.version, n.started, n.seen, n.ended,
 			(SELECT count(*) FROM vnf_lcm_op_occ o WHERE o.node = n.name AND n.ended IS NULL
-				AND o.state IN ('STARTING', 'PROCESSING', 'ROLLING_BACK')) AS running
+				AND o.state IN `+running+`) AS running
 		FROM node n WHERE n.ended IS NULL OR n.ended > now() - interval '1 hour' ORDER BY n.started, n.id`))
 	for i := range nodes {
 		nodes[i].Started, nodes[i].Seen = nodes[i].Started.UTC(), nodes[i].Seen.UTC()

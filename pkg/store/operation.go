@@ -8,10 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Operation implements lcm.Store.
-func (s *Store) Operation(ctx context.Context, id string) (*lcm.Operation, error) {
+// Operation implements lcm.Records.
+func (s *Records) Operation(ctx context.Context, id string) (*lcm.Operation, error) {
 	if !known(id) {
 		return nil, notFound("operation", id)
 	}
@@ -19,21 +20,19 @@ func (s *Store) Operation(ctx context.Context, id string) (*lcm.Operation, error
 	return o, fault("read operation", err)
 }
 
-func (s *Store) operation(ctx context.Context, q querier, id, lock string) (*lcm.Operation, error) {
-	r, err := one[operationRow](q.Query(ctx, "SELECT "+operationColumns+" FROM vnf_lcm_op_occ o WHERE o.id = $1 "+lock, id))
-	if err != nil {
-		return nil, orNotFound(err, "operation", id)
-	}
-	return s.decodeOperation(&r)
+func (s *Records) operation(ctx context.Context, q querier, id, lock string) (*lcm.Operation, error) {
+	rows, err := q.Query(ctx, "SELECT "+operations.list(operationColumns)+" FROM vnf_lcm_op_occ o WHERE o.id = $1 AND o.project = $2 "+lock, id, s.project)
+	o, err := operations.one(s.Store, operationColumns, rows, err)
+	return o, orNotFound(err, "operation", id)
 }
 
-// Operations implements lcm.Store: oldest first, by start and id.
-func (s *Store) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, error) {
+// Operations implements lcm.Records: oldest first, by start and id.
+func (s *Records) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, error) {
 	if q.After != "" && !known(q.After) || q.InstanceID != "" && !known(q.InstanceID) {
 		return nil, nil
 	}
 	// One statement per kind of list: each has its index, and the plan does not depend on the arguments.
-	where, args := "true", []any{limit(q.Limit)}
+	where, args := "o.project = $2", []any{limit(q.Limit), s.project}
 	arg := func(v any) string {
 		args = append(args, v)
 		return "$" + string('0'+rune(len(args)))
@@ -51,22 +50,14 @@ func (s *Store) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, 
 	if q.Brief {
 		columns = operationBrief
 	}
-	rows, err := all[operationRow](s.pool.Query(ctx, "SELECT "+columns+
-		" FROM vnf_lcm_op_occ o WHERE "+where+" ORDER BY o.started, o.id LIMIT $1", args...))
-	if err != nil {
-		return nil, fault("list operations", err)
-	}
-	out := make([]*lcm.Operation, len(rows))
-	for n := range rows {
-		if out[n], err = s.decodeOperation(&rows[n]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	rows, err := s.pool.Query(ctx, "SELECT "+operations.list(columns)+
+		" FROM vnf_lcm_op_occ o WHERE "+where+" ORDER BY o.started, o.id LIMIT $1", args...)
+	out, err := operations.collect(s.Store, columns, rows, err)
+	return out, fault("list operations", err)
 }
 
-// Admit implements lcm.Store.
-func (s *Store) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, check func(*lcm.Instance) error) error {
+// Admit implements lcm.Records.
+func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, check func(*lcm.Instance) error) error {
 	if !known(op.InstanceID) {
 		return notFound("VNF instance", op.InstanceID)
 	}
@@ -81,34 +72,33 @@ func (s *Store) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, c
 		if err := check(i); err != nil {
 			return err
 		}
-		r, err := s.encodeOperation(op, true)
+		r, err := operations.encode(s.Store, op, operations.every)
 		if err != nil {
 			return err
 		}
-		ir, err := s.encodeInstance(i)
+		ir, err := instances.encode(s.Store, i, instances.every)
 		if err != nil {
 			return err
 		}
-		job, err := s.jobs.EnqueueAdvance(ctx, tx, op.ID)
+		job, err := s.jobs.Add(ctx, tx, OperationJobs, op.ID)
 		if err != nil {
 			return err
 		}
 		b := &pgx.Batch{}
-		b.Queue(`INSERT INTO vnf_lcm_op_occ (id, instance_id, type, state, state_entered, started, updated, version, automatic,
-				params, deadline, granted, changed_info, job_id, tries, scope, before, new_pkg_id, old_pkg_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-			r.ID, r.InstanceID, r.Type, r.State, r.StateEntered, r.Started, r.Updated, r.Version, r.Automatic,
-			r.Params, r.Deadline, r.Granted, r.ChangedInfo, job, r.Tries, r.Scope, r.Before, r.NewPkgID, r.oldPkgID)
-		queueInstance(b, ir)
-		queueEvent(b, KindOperationState, r.InstanceID, r.ID, operationBody(op))
+		b.Queue(operations.insert("job_id", "project"), append(r.values, job, s.project)...)
+		queueInstance(b, i, ir)
+		queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
 		queueMessages(b, m)
 		return tx.SendBatch(ctx, b).Close()
 	})
+	if err == nil {
+		s.jobs.Added(OperationJobs)
+	}
 	if refers(err, "vnf_lcm_op_occ_new_pkg") {
 		return noPackage(op.VnfPkgID)
 	}
 	if violates(err, "vnf_lcm_op_occ_active") {
-		// Cannot happen while everybody locks the instance first; the index is the second net.
+		// Cannot happen while every transaction locks the instance first; the index makes sure.
 		return lcm.Errorf(lcm.CodeConflict, "another operation of VNF instance %s was accepted at the same time", op.InstanceID)
 	}
 	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Code == lcm.CodeUnavailable && s.admitted(ctx, op.ID) {
@@ -126,8 +116,8 @@ func (s *Store) admitted(ctx context.Context, id string) bool {
 	return err == nil && there
 }
 
-// Steer implements lcm.Store.
-func (s *Store) Steer(ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error)) (*lcm.Operation, error) {
+// Steer implements lcm.Records.
+func (s *Records) Steer(ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error)) (*lcm.Operation, error) {
 	if !known(id) {
 		return nil, notFound("operation", id)
 	}
@@ -141,34 +131,63 @@ func (s *Store) Steer(ctx context.Context, id string, change func(*lcm.Operation
 		if err != nil {
 			return err
 		}
-		r, err := s.encodeOperation(op, false)
+		r, err := operations.encode(s.Store, op, operations.changing)
 		if err != nil {
 			return err
 		}
 		var job *int64
 		if lcm.Running(op.State) {
-			n, err := s.jobs.EnqueueAdvance(ctx, tx, id)
+			n, err := s.jobs.Add(ctx, tx, OperationJobs, id)
 			if err != nil {
 				return err
 			}
 			job = &n
 		}
 		b := &pgx.Batch{}
-		b.Queue(`UPDATE vnf_lcm_op_occ SET epoch = epoch + 1, version = version + 1, updated = now(), state = $2, state_entered = $3,
-				phase = $4, run = $5, failed_in = $6, waiting = $7, deadline = $8, error = $9, job_id = $10,
-				tries = $11, cancel = $12, `+ending("$2")+`
+		b.Queue(`UPDATE vnf_lcm_op_occ SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, `+ending("$2")+`,
+				`+operations.set(4)+`
 			WHERE id = $1 RETURNING epoch, version, updated`,
-			r.ID, r.State, r.StateEntered, r.Phase, r.Run, r.FailedIn, r.Waiting, r.Deadline, r.Error, job,
-			r.Tries, r.Cancel).QueryRow(func(row pgx.Row) error {
+			append([]any{op.ID, string(op.State), job}, operations.changes(r)...)...).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&op.Epoch, &op.Version, &op.Updated)
 		})
-		queueEvent(b, KindOperationState, r.InstanceID, r.ID, operationBody(op))
+		queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
 		queueMessages(b, m)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
 		return nil, err
 	}
+	if lcm.Running(op.State) {
+		s.jobs.Added(OperationJobs)
+	}
 	op.Updated = op.Updated.UTC()
 	return op, nil
+}
+
+// CountActive counts the operations that hold an instance, by state.
+func (s *Store) CountActive(ctx context.Context) (map[string]float64, error) {
+	type row struct {
+		State string  `db:"state"`
+		Count float64 `db:"count"`
+	}
+	rows, err := all[row](s.pool.Query(ctx, "SELECT state, count(*)::float8 AS count FROM vnf_lcm_op_occ WHERE state IN "+active+" GROUP BY state"))
+	if err != nil {
+		return nil, fault("count operations", err)
+	}
+	out := make(map[string]float64, len(rows))
+	for _, r := range rows {
+		out[r.State] = r.Count
+	}
+	return out, nil
+}
+
+func states(in []sol.LcmOperationStateType) []string {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]string, len(in))
+	for n, s := range in {
+		out[n] = string(s)
+	}
+	return out
 }

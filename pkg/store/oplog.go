@@ -15,7 +15,11 @@ type LoggedLine struct {
 }
 
 // OperationLog reads at most limit (at least 1) lines of output of an operation's steps, in order, after a cursor ("" = the beginning), and
-// returns the cursor to go on with. CodeInvalid when after is no cursor. Lines are gone when their events are pruned.
+// returns the cursor to go on with. CodeInvalid when after is not a cursor. Lines are gone when their events are pruned.
+//
+// Of an operation that runs, it returns lines below the horizon, because parallel steps commit in any order. An operation at rest has all of its
+// lines: every line was committed before the state was, because a node writes it while it holds the operation's row (see progress), and lines of
+// a later run come after them. So no other transaction delays the lines that explain why an operation has ended.
 func (s *Store) OperationLog(ctx context.Context, opID, after string, limit int) ([]LoggedLine, string, error) {
 	if !known(opID) {
 		return nil, "", notFound("operation", opID)
@@ -28,13 +32,18 @@ func (s *Store) OperationLog(ctx context.Context, opID, after string, limit int)
 			return nil, "", err
 		}
 	}
+	both, err := readHorizons(ctx, s.pool)
+	if err != nil {
+		return nil, "", err
+	}
 	limit = max(limit, 1)
 	const page = 100
 	var out []LoggedLine
 	for {
 		rows, err := all[eventRow](s.pool.Query(ctx, `SELECT tx, seq, time, kind, instance_id, op_id, package_id, body FROM event
-			WHERE op_id = $1 AND kind = '`+KindLog+`' AND (tx, seq) > ($2::text::xid8, $3) AND tx < pg_snapshot_xmin(pg_current_snapshot())
-			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1)))
+			WHERE op_id = $1 AND kind = '`+KindLog+`' AND (tx, seq) > ($2::text::xid8, $3) 
+			AND (tx < $5::text::xid8 OR EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND state NOT IN `+running+`))
+			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1), both.database.String()))
 		if err != nil {
 			return nil, "", fault("read the log", err)
 		}

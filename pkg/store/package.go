@@ -162,6 +162,9 @@ func (s *Store) UpdatePackage(ctx context.Context, id string, change func(p *vnf
 	if err != nil {
 		return nil, err
 	}
+	if p.OnboardingState == sol.PackageOnboardingStateProcessing {
+		s.jobs.Added(PackageJobs)
+	}
 	return p, nil
 }
 
@@ -191,7 +194,7 @@ func (s *Store) updatePackage(ctx context.Context, tx pgx.Tx, id string, change 
 	begins := p.OnboardingState == sol.PackageOnboardingStateProcessing && old.OnboardingState != p.OnboardingState
 	var job *int64
 	if begins {
-		n, err := s.jobs.EnqueueOnboard(ctx, tx, id)
+		n, err := s.jobs.Add(ctx, tx, PackageJobs, id)
 		if err != nil {
 			return nil, err
 		}

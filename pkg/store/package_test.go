@@ -109,7 +109,7 @@ func TestPackagesTellTheirStates(t *testing.T) {
 	id := b.newPackage(t)
 	_, err = b.DeletePackage(context.WithoutCancel(t.Context()), id, func(*vnfpkg.Package) error { return nil })
 	require.NoError(t, err)
-	events := read(t.Context(), t, feed.Follow(feedOfPackage(start, id)), 2)
+	events := read(t.Context(), t, feed.Follow(t.Context(), feedOfPackage(start, id)), 2)
 	require.Equal(t, []string{"package.state", "package.deleted"}, kinds(events))
 	require.JSONEq(t, `{"onboardingState":"CREATED","operationalState":"DISABLED","usageState":"NOT_IN_USE"}`, string(events[0].Body))
 }

@@ -57,16 +57,16 @@ func queuePhase(b *pgx.Batch, instanceID string, r phaseRow) {
 		r.OpID, r.Run, r.Name, r.State, r.Attempts, r.Failing, r.Started, r.Finished, r.Detail, r.Error, instanceID)
 }
 
-// Progress implements lcm.Store. An operation with several runs (after a rollback or the retry of one) has the phases of all of them.
-func (s *Store) Progress(ctx context.Context, opID string) ([]lcm.PhaseRecord, []lcm.StepRecord, error) {
+// Progress implements lcm.Records. An operation with several runs (after a rollback or the retry of one) has the phases of all of them.
+func (s *Records) Progress(ctx context.Context, opID string) ([]lcm.PhaseRecord, []lcm.StepRecord, error) {
 	if !known(opID) {
 		return nil, nil, notFound("operation", opID)
 	}
 	var phaseRows []phaseRow
 	var stepRows []stepRow
 	var exists bool
-	err := s.pipeline(ctx, "read progress", func(b *pgx.Batch) {
-		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1)", opID).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
+	err := s.read(ctx, "read progress", func(b *pgx.Batch) {
+		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND project = $2)", opID, s.project).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
 		b.Queue("SELECT "+phaseColumns+" FROM lcm_op_phase p WHERE p.op_id = $1 ORDER BY p.seq", opID).Query(collect(&phaseRows))
 		b.Queue("SELECT "+stepColumns+" FROM lcm_op_step s WHERE s.op_id = $1 ORDER BY s.id", opID).Query(collect(&stepRows))
 	})

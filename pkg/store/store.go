@@ -5,35 +5,67 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/gybe-nfv/gybe/pkg/job"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/secret"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Enqueuer adds jobs of the engine in a transaction of the store. Both methods return the job's id.
-type Enqueuer interface {
-	EnqueueAdvance(ctx context.Context, tx pgx.Tx, opID string) (int64, error)
-	EnqueueOnboard(ctx context.Context, tx pgx.Tx, packageID string) (int64, error)
+// Queue adds jobs of the engine.
+type Queue interface {
+	// Add adds a job for a row in a transaction of the store, and returns the job's id.
+	Add(ctx context.Context, tx pgx.Tx, kind job.Kind, id string) (int64, error)
+	// Added is called when a transaction with new jobs of a kind has been committed.
+	Added(kind job.Kind)
+}
+
+// The kinds of jobs of the store's tables.
+var (
+	// OperationJobs advance operations until they rest.
+	OperationJobs = job.Kind{Name: "lcm.advance", Queue: "default", Arg: "op_id", Table: "vnf_lcm_op_occ", Due: "t.state IN " + running}
+	// PackageJobs onboard packages. They read and hash whole archives and must not take the places of operations.
+	PackageJobs = job.Kind{
+		Name: "vnfpkg.onboard", Queue: "onboard", Arg: "package_id", Table: "vnf_package",
+		Due: "t.onboarding_state = '" + string(sol.PackageOnboardingStateProcessing) + "'",
+	}
+)
+
+// The states of operations as SQL lists.
+var (
+	running = sqlList(lcm.RunningStates)
+	active  = sqlList(lcm.ActiveStates)
+	final   = sqlList(lcm.FinalStates)
+)
+
+// sqlList makes the list of an IN operator. The values are constants of the program.
+func sqlList[T ~string](values []T) string {
+	quoted := make([]string, len(values))
+	for n, v := range values {
+		quoted[n] = "'" + string(v) + "'"
+	}
+	return "(" + strings.Join(quoted, ", ") + ")"
 }
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
 	pool *pgxpool.Pool
 	ring *secret.Ring
-	jobs Enqueuer
+	jobs Queue
 	log  *slog.Logger
-}
 
-var _ lcm.Store = (*Store)(nil)
+	committed chan struct{} // holds a value when events were committed and not yet announced
+}
 
 // New makes the store of a migrated database. It fails when the ring cannot open what the database holds: then
 // this node has another key file than the others.
-func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Enqueuer, log *slog.Logger) (*Store, error) {
-	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log}
+func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Queue, log *slog.Logger) (*Store, error) {
+	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log, committed: make(chan struct{}, 1)}
 	if err := s.checkKeys(ctx); err != nil {
 		return nil, err
 	}
@@ -59,12 +91,24 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx pgx.Tx) error)
 			break
 		}
 	}
+	if err == nil {
+		s.announce()
+	}
 	return fault(what, err)
 }
 
-// pipeline sends the statements that build queues in one round trip; they are one transaction. Results MUST be used only
-// after it returned nil, as the commit may fail. build may be called again.
+// pipeline sends the statements that build queues in one round trip, as read does, and announces the events among them.
 func (s *Store) pipeline(ctx context.Context, what string, build func(b *pgx.Batch)) error {
+	err := s.read(ctx, what, build)
+	if err == nil {
+		s.announce()
+	}
+	return err
+}
+
+// read sends the statements that build queues in one round trip; they are one transaction. Results MUST be used only
+// after it returned nil, as the commit may fail. build may be called again.
+func (s *Store) read(ctx context.Context, what string, build func(b *pgx.Batch)) error {
 	var err error
 	for range tries {
 		b := &pgx.Batch{}

@@ -24,9 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bundle is a store on its own database.
+// bundle is a store on its own database, as the default project sees it.
 type bundle struct {
-	*store.Store
+	*store.Records
 	pool *pgxpool.Pool
 	ring *secret.Ring
 }
@@ -44,7 +44,7 @@ func on(tb testing.TB, pool *pgxpool.Pool, ring *secret.Ring) *bundle {
 	require.NoError(tb, err)
 	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
 	require.NoError(tb, err)
-	return &bundle{s, pool, ring}
+	return &bundle{s.Of(lcm.Principal{}), pool, ring}
 }
 
 func newRing(tb testing.TB, lines ...string) *secret.Ring {
@@ -80,7 +80,7 @@ func (b *bundle) newInstance(tb testing.TB) *lcm.Instance {
 		FormerVims:     map[string]sol.VimConnectionInfo{"old": connection()},
 		Params:         sol.KeyValuePairs{"k8s": map[string]any{"password": password}},
 		Metadata:       sol.KeyValuePairs{"zone": "a", "n": 1.5}, Extensions: sol.KeyValuePairs{"e": true}, ConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": false},
-		Inventory: []lcm.Resource{{Name: "masterNode", Type: "OS::Nova::Server", ID: "1", Addresses: []lcm.Address{{IP: "10.0.0.1", Floating: true}}}},
+		Inventory: []lcm.Resource{{Name: "masterNode", Kind: lcm.KindCompute, Type: "OS::Nova::Server", ID: "1", Addresses: []lcm.Address{{IP: "10.0.0.1", Floating: true}}}},
 	}
 	require.NoError(tb, b.InsertInstance(tb.Context(), i, []lcm.Message{message(i.ID, "")}))
 	return i
@@ -341,7 +341,7 @@ func TestASteeredOperationGetsAJobAndANewEpoch(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM vnf_lcm_op_occ WHERE job_id IS NULL"), "no job for an operation that has ended")
-	require.NoError(t, b.Admit(t.Context(), newOperation(i.ID), nil, ok), "an ended operation is not in the way")
+	require.NoError(t, b.Admit(t.Context(), newOperation(i.ID), nil, ok), "an ended operation is not active")
 }
 
 func TestANodeThatLostItsClaimCannotWrite(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
@@ -49,9 +50,9 @@ func (s *Store) decodeVim(r *vimRow) (lcm.Vim, error) {
 	return v, decode(raw, &v.Connection)
 }
 
-// Vims implements lcm.Store.
-func (s *Store) Vims(ctx context.Context) ([]lcm.Vim, error) {
-	rows, err := all[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v ORDER BY v.name"))
+// Vims implements lcm.Records.
+func (s *Records) Vims(ctx context.Context) ([]lcm.Vim, error) {
+	rows, err := all[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.project = $1 ORDER BY v.name", s.project))
 	if err != nil {
 		return nil, fault("list VIMs", err)
 	}
@@ -64,12 +65,12 @@ func (s *Store) Vims(ctx context.Context) ([]lcm.Vim, error) {
 	return out, nil
 }
 
-// Vim implements lcm.Store.
-func (s *Store) Vim(ctx context.Context, id string) (*lcm.Vim, error) {
+// Vim implements lcm.Records.
+func (s *Records) Vim(ctx context.Context, id string) (*lcm.Vim, error) {
 	if !known(id) {
 		return nil, notFound("VIM", id)
 	}
-	r, err := one[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.id = $1", id))
+	r, err := one[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.id = $1 AND v.project = $2", id, s.project))
 	if err != nil {
 		return nil, fault("read VIM", orNotFound(err, "VIM", id))
 	}
@@ -77,8 +78,8 @@ func (s *Store) Vim(ctx context.Context, id string) (*lcm.Vim, error) {
 	return &v, err
 }
 
-// SaveVim implements lcm.Store. A new default takes the place of the old one.
-func (s *Store) SaveVim(ctx context.Context, v lcm.Vim) error {
+// SaveVim implements lcm.Records. A new default takes the place of the old one.
+func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 	r, err := s.encodeVim(v)
 	if err != nil {
 		return err
@@ -89,16 +90,22 @@ func (s *Store) SaveVim(ctx context.Context, v lcm.Vim) error {
 			if _, err := tx.Exec(ctx, "LOCK TABLE vim IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, "UPDATE vim SET is_default = false, version = version + 1, updated = now() WHERE is_default AND id <> $1", v.ID); err != nil {
+			if _, err := tx.Exec(ctx, "UPDATE vim SET is_default = false, version = version + 1, updated = now() WHERE is_default AND id <> $1 AND project = $2", v.ID, s.project); err != nil {
 				return err
 			}
 		}
 		b := &pgx.Batch{}
-		b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection, project)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 			ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, updated = $3, name = $4, description = $5, owner = $6, type = $7,
-				is_default = $8, connection = $9`,
-			r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.IsDefault, r.Connection)
+				is_default = $8, connection = $9 WHERE vim.project = $10`,
+			r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.IsDefault, r.Connection, s.project).
+			Exec(func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() == 0 { // the id is that of a VIM of another project
+					return notFound("VIM", v.ID)
+				}
+				return nil
+			})
 		queueEvent(b, KindVim, textOf(r.Owner), "", vimBody(r))
 		return tx.SendBatch(ctx, b).Close()
 	})
@@ -108,11 +115,13 @@ func (s *Store) SaveVim(ctx context.Context, v lcm.Vim) error {
 	return err
 }
 
-// queueVim registers a VIM within a tick, which must not fail for a name: if another VIM has it, the id is appended.
+// queueVim registers a VIM within a tick, in the project of the instance that owns it. The tick must not fail for a name: if another VIM
+// of the project has it, the id is appended.
 func queueVim(b *pgx.Batch, r vimRow) {
-	b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection)
-		VALUES ($1, $2, $3, CASE WHEN EXISTS (SELECT FROM vim WHERE name = $4 AND id <> $1) THEN $4 || '-' || $1::text ELSE $4 END,
-			$5, $6, $7, false, $8)
+	b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection, project)
+		SELECT $1, $2, $3, CASE WHEN EXISTS (SELECT FROM vim WHERE name = $4 AND id <> $1 AND project = p.name) THEN $4 || '-' || $1::text ELSE $4 END,
+			$5, $6, $7, false, $8, p.name
+		FROM (SELECT coalesce((SELECT project FROM vnf_instance WHERE id = $6), '`+lcm.DefaultProject+`') AS name) p
 		ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, updated = excluded.updated, name = excluded.name,
 			description = excluded.description, owner = excluded.owner, type = excluded.type, connection = excluded.connection`,
 		r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.Connection)
@@ -127,14 +136,14 @@ func vimBody(r vimRow) []byte {
 	return body
 }
 
-// DeleteVim implements lcm.Store.
-func (s *Store) DeleteVim(ctx context.Context, id string) error {
+// DeleteVim implements lcm.Records.
+func (s *Records) DeleteVim(ctx context.Context, id string) error {
 	if !known(id) {
 		return notFound("VIM", id)
 	}
 	var gone []string
 	err := s.pipeline(ctx, "delete VIM", func(b *pgx.Batch) {
-		queueVimRemoval(b, id).Query(func(rows pgx.Rows) error {
+		queueVimRemoval(b, id, s.project).Query(func(rows pgx.Rows) error {
 			var err error
 			gone, err = pgx.CollectRows(rows, pgx.RowTo[string])
 			return err
@@ -146,9 +155,9 @@ func (s *Store) DeleteVim(ctx context.Context, id string) error {
 	return err
 }
 
-// queueVimRemoval deletes a VIM with its event, and returns the id if it was there.
-func queueVimRemoval(b *pgx.Batch, id string) *pgx.QueuedQuery {
-	return b.Queue(`WITH gone AS (DELETE FROM vim WHERE id = $1 RETURNING id, owner),
+// queueVimRemoval deletes a VIM of a project ("" = of any) with its event, and returns the id if it was there.
+func queueVimRemoval(b *pgx.Batch, id, project string) *pgx.QueuedQuery {
+	return b.Queue(`WITH gone AS (DELETE FROM vim WHERE id = $1 AND ($2 = '' OR project = $2) RETURNING id, owner),
 		told AS (INSERT INTO event (kind, instance_id, body) SELECT '`+KindVimDeleted+`', owner, jsonb_build_object('id', id) FROM gone)
-		SELECT id::text FROM gone`, id)
+		SELECT id::text FROM gone`, id, project)
 }

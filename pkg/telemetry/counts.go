@@ -7,15 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// scrapeTimeout bounds the database queries of one scrape.
+// scrapeTimeout limits the database queries of one scrape.
 const scrapeTimeout = 2 * time.Second
 
-// Counts asks for numbers that only the database knows. It is called once per scrape and returns values
-// by one label.
+// Counts reads numbers from the database. It is called once per scrape and returns values by one label.
 type Counts func(ctx context.Context) (map[string]float64, error)
 
-// Count adds a gauge with one label whose values are read at every scrape. When they cannot be read, the
-// scrape leaves it out and says so to the one who scrapes.
+// Count adds a gauge with one label whose values are read at every scrape. If they cannot be read, the scrape omits
+// the gauge and reports the error.
 func (m *Metrics) Count(name, help, label string, read Counts) {
 	m.registry.MustRegister(&counter{desc: prometheus.NewDesc(name, help, []string{label}, nil), read: read})
 }
@@ -45,8 +44,8 @@ func (c *counter) Collect(ch chan<- prometheus.Metric) {
 // PoolStat is the state of the database connection pool.
 type PoolStat struct {
 	Max, Total, Acquired, Idle int32
-	// AcquireCount and AcquireTime tell how often connections were taken and how long that took in all;
-	// EmptyCount how often none was idle.
+	// AcquireCount and AcquireTime are the number of acquired connections and the total time of their acquisition;
+	// EmptyCount is how often no connection was idle.
 	AcquireCount, EmptyCount int64
 	AcquireTime              time.Duration
 }
@@ -54,16 +53,36 @@ type PoolStat struct {
 // Pool adds the metrics of the database connection pool.
 func (m *Metrics) Pool(read func() PoolStat) {
 	gauge := func(name, help string, value func(PoolStat) float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(read()) }))
+		m.registry.MustRegister(
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(read()) }),
+		)
 	}
 	count := func(name, help string, value func(PoolStat) float64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(read()) }))
+		m.registry.MustRegister(
+			prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(read()) }),
+		)
 	}
-	gauge("gybe_db_connections_max", "Most connections to the database.", func(s PoolStat) float64 { return float64(s.Max) })
+	gauge(
+		"gybe_db_connections_max",
+		"Most connections to the database.",
+		func(s PoolStat) float64 { return float64(s.Max) },
+	)
 	gauge("gybe_db_connections", "Open connections to the database.", func(s PoolStat) float64 { return float64(s.Total) })
 	gauge("gybe_db_connections_in_use", "Connections in use.", func(s PoolStat) float64 { return float64(s.Acquired) })
 	gauge("gybe_db_connections_idle", "Connections not in use.", func(s PoolStat) float64 { return float64(s.Idle) })
-	count("gybe_db_acquire_total", "Connections taken from the pool.", func(s PoolStat) float64 { return float64(s.AcquireCount) })
-	count("gybe_db_acquire_empty_total", "Connections taken when none was idle.", func(s PoolStat) float64 { return float64(s.EmptyCount) })
-	count("gybe_db_acquire_seconds_total", "Time spent taking connections.", func(s PoolStat) float64 { return s.AcquireTime.Seconds() })
+	count(
+		"gybe_db_acquire_total",
+		"Connections taken from the pool.",
+		func(s PoolStat) float64 { return float64(s.AcquireCount) },
+	)
+	count(
+		"gybe_db_acquire_empty_total",
+		"Connections taken when none was idle.",
+		func(s PoolStat) float64 { return float64(s.EmptyCount) },
+	)
+	count(
+		"gybe_db_acquire_seconds_total",
+		"Time spent taking connections.",
+		func(s PoolStat) float64 { return s.AcquireTime.Seconds() },
+	)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Handler serves /metrics and /debug/pprof/. It belongs on a loopback listener: profiles show what is in
+// Handler serves /metrics and /debug/pprof/. It must be served on a loopback listener only, because profiles show
 // memory.
 func (m *Metrics) Handler() http.Handler {
 	mux := http.NewServeMux()

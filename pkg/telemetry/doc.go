@@ -1,3 +1,3 @@
-// Package telemetry makes the logger and the metrics of a node, and serves what only its operator may
-// see: /metrics and pprof, on a listener of their own.
+// Package telemetry creates the logger and the metrics of a node, and serves /metrics and pprof to its operator on a
+// separate listener.
 package telemetry

@@ -8,12 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Metrics are the metrics of a node, in a registry of their own. It observes HTTP requests and, as an
-// lcm.Observer, operations.
+// Metrics are the metrics of a node, in a separate registry. It observes HTTP requests and, as an
+// execution.Observer, operations.
 type Metrics struct {
 	registry   *prometheus.Registry
 	requests   *prometheus.HistogramVec
@@ -23,9 +23,10 @@ type Metrics struct {
 	operations *prometheus.HistogramVec
 }
 
-var _ lcm.Observer = (*Metrics)(nil)
+var _ execution.Observer = (*Metrics)(nil)
 
-// Buckets of durations in seconds. Requests take milliseconds, those to a VIM up to a minute and uploads longer, phases up to hours.
+// Buckets of durations in seconds. Requests take milliseconds, those to a VIM up to a minute and uploads longer, phases
+// up to hours.
 var (
 	requestBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	vimBuckets     = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
@@ -43,25 +44,33 @@ func New(version string) *Metrics {
 			Name: "gybe_vim_request_duration_seconds", Help: "Time until the services of VIMs answer requests.", Buckets: vimBuckets,
 		}, []string{"service", "method", "status"}),
 		ticks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "gybe_tick_duration_seconds", Help: "Time of ticks: one piece of work on an operation.", Buckets: phaseBuckets,
+			Name: "gybe_tick_duration_seconds", Help: "Time of ticks; a tick is one pass of work on an operation.", Buckets: phaseBuckets,
 		}, []string{"outcome"}),
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "gybe_phase_duration_seconds", Help: "Time from the begin of a phase to its end, waits included.", Buckets: phaseBuckets,
+			Name: "gybe_phase_duration_seconds", Help: "Time from start to end of a phase, including waits.", Buckets: phaseBuckets,
 		}, []string{"operation", "phase", "outcome"}),
 		operations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gybe_operation_duration_seconds", Help: "Time from the request to the end of operations.", Buckets: phaseBuckets,
 		}, []string{"operation", "state"}),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "gybe_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "gybe_build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(m.requests, m.vims, m.ticks, m.phases, m.operations, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// methods keeps the number of series bounded whatever clients send.
-var methods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
+// methods limits the number of series: unknown methods count as "other".
+var methods = map[string]bool{
+	"GET":     true,
+	"HEAD":    true,
+	"POST":    true,
+	"PUT":     true,
+	"PATCH":   true,
+	"DELETE":  true,
+	"OPTIONS": true,
+}
 
 func bounded(method string) string {
 	if methods[method] {
@@ -78,7 +87,8 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 	m.requests.WithLabelValues(bounded(method), route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-// VimRequest observes a request to a service of a VIM; status 0 means that no answer came. Services are few, of statuses only the class is kept.
+// VimRequest observes a request to a service of a VIM; status 0 means no response. The metric has only the class of the
+// status, to limit the number of series.
 func (m *Metrics) VimRequest(service, method string, status int, took time.Duration) {
 	class := "none"
 	if status > 0 {
@@ -96,7 +106,7 @@ func (m *Metrics) Tick(took time.Duration, err error) {
 	m.ticks.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// PhaseEnded implements lcm.Observer.
+// PhaseEnded implements execution.Observer.
 func (m *Metrics) PhaseEnded(op sol.LcmOperationType, phase string, failed bool, took time.Duration) {
 	outcome := "done"
 	if failed {
@@ -105,7 +115,7 @@ func (m *Metrics) PhaseEnded(op sol.LcmOperationType, phase string, failed bool,
 	m.phases.WithLabelValues(string(op), phase, outcome).Observe(took.Seconds())
 }
 
-// OperationEnded implements lcm.Observer.
+// OperationEnded implements execution.Observer.
 func (m *Metrics) OperationEnded(op sol.LcmOperationType, state sol.LcmOperationStateType, took time.Duration) {
 	m.operations.WithLabelValues(string(op), string(state)).Observe(took.Seconds())
 }

@@ -116,7 +116,7 @@ func (r *flavourReader) imageChecksum(img *vnfd.SwImage, v value) {
 	img.ChecksumAlgorithm = normalAlgorithm(r.resolve(r.t, v.get("algorithm")).text())
 }
 
-// normalAlgorithm spells sha512, SHA-512 and the like in one way.
+// normalAlgorithm returns one spelling for sha512, SHA-512 and similar names.
 func normalAlgorithm(name string) string {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 	if digits, ok := strings.CutPrefix(plain, "sha"); ok {

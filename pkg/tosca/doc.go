@@ -7,7 +7,7 @@
 // Values are taken from the YAML text itself, not from decoded Go values, because a version such as 1.10 would not
 // survive as a number.
 //
-// The input is hostile until shown otherwise: files, values, nesting and alias expansion are bounded by [Limits], and
-// only files of the package are opened. Every defect is an [*Error] with file, line and what to do; as many as can be
-// found at once are returned together as [Errors].
+// The input is not trusted: files, values, nesting and alias expansion are limited by [Limits], and only files of the
+// package are opened. Every defect is an [*Error] with file, line and a hint. All defects that one pass finds are
+// returned together as [Errors].
 package tosca

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// document is one YAML file, checked to be safe to walk: no alias leads back to itself, and all expansions together
+// document is one YAML file that is safe to walk: no alias contains itself, and all expansions together
 // stay within the limits.
 type document struct {
 	path string
@@ -33,7 +33,7 @@ type pair struct {
 	value value
 }
 
-// budget is what is left of Limits while files are read.
+// budget is the unused part of Limits while files are read.
 type budget struct {
 	lim    Limits
 	values int
@@ -55,7 +55,7 @@ func (b *budget) read(fsys fs.FS, path string) ([]byte, error) {
 	return data, nil
 }
 
-// parse makes a document of a file's content. Errors are *Error.
+// parse parses a file's content. Errors are *Error.
 func (b *budget) parse(path string, data []byte) (*document, error) {
 	fail := func(reason Reason, what, hint string) (*document, error) {
 		return nil, &Error{Reason: reason, File: path, What: what, Hint: hint}
@@ -83,7 +83,7 @@ func (b *budget) parse(path string, data []byte) (*document, error) {
 		return fail(Syntax, "the file has more than one YAML document", "remove the --- lines between them")
 	}
 	if root.Kind != yaml.DocumentNode || len(root.Content) != 1 || deref(root.Content[0]).Kind != yaml.MappingNode {
-		return fail(Syntax, "the file is no YAML mapping", "a TOSCA file begins with tosca_definitions_version")
+		return fail(Syntax, "the file is not a YAML mapping", "a TOSCA file starts with tosca_definitions_version")
 	}
 	d := &document{path: path, maps: map[*yaml.Node]*mapping{}}
 	d.root = value{doc: d, node: root.Content[0]}
@@ -128,7 +128,7 @@ func syntaxError(path string, err error, lim Limits) error {
 	return e
 }
 
-// checker walks a document once, as aliases expand, and finds what would make later walks unsafe.
+// checker walks a document once, with aliases expanded, and finds values that would make later walks unsafe.
 type checker struct {
 	doc   *document
 	left  int
@@ -136,7 +136,7 @@ type checker struct {
 	seen  map[*yaml.Node]extent
 }
 
-// extent is how large a subtree is once its aliases are expanded; the zero value marks one that is being walked.
+// extent is the size of a subtree with expanded aliases; the zero value marks one that is being walked.
 type extent struct{ values, height int }
 
 func (c *checker) node(n *yaml.Node) (extent, error) {
@@ -189,7 +189,7 @@ func (c *checker) keys(n *yaml.Node) error {
 			return c.fail(k, Syntax, "a key is not a plain value")
 		}
 		if line, ok := seen[k.Value]; ok {
-			return c.fail(n.Content[i], DuplicateKey, fmt.Sprintf("the key %q is there already, in line %d", k.Value, line))
+			return c.fail(n.Content[i], DuplicateKey, fmt.Sprintf("the key %q already exists in line %d", k.Value, line))
 		}
 		seen[k.Value] = n.Content[i].Line
 		if k.Value == mergeKey {

@@ -10,14 +10,14 @@ type Reason string
 
 // The reasons of an Error.
 const (
-	Syntax           Reason = "yaml_syntax"       // not YAML, or not the structure that TOSCA wants
+	Syntax           Reason = "yaml_syntax"       // not YAML, or not the structure of TOSCA
 	TooLarge         Reason = "too_large"         // a limit on size or number
 	TooDeep          Reason = "too_deep"          // nested too deeply
-	AliasBomb        Reason = "alias_bomb"        // YAML aliases that expand beyond reason, or for ever
+	AliasBomb        Reason = "alias_bomb"        // YAML aliases that expand too far, or endlessly
 	DuplicateKey     Reason = "duplicate_key"     // a mapping has a key twice
 	MissingFile      Reason = "missing_file"      // an imported file is not in the package
 	ImportOutside    Reason = "import_outside"    // an import leads out of the package
-	ImportURL        Reason = "import_url"        // an import of something on the network that is not built in
+	ImportURL        Reason = "import_url"        // an import from the network that is not built in
 	ImportCycle      Reason = "import_cycle"      // files that import each other
 	NoVNFD           Reason = "no_vnfd"           // no file declares a deployment flavour
 	DuplicateFlavour Reason = "duplicate_flavour" // several VNFDs for a flavour
@@ -35,18 +35,18 @@ const (
 	DuplicateImage   Reason = "duplicate_image"  // two software images for one node
 )
 
-// Error is one defect of a descriptor. Its text is for the person who wrote the descriptor.
+// Error is one defect of a descriptor. Its text is for the author of the descriptor.
 type Error struct {
 	Reason Reason
 	// File is the path in the package; Line and Column are 0 when the defect is in the file as a whole.
 	File         string
 	Line, Column int
-	// What says what is wrong; Hint, which may be empty, what to do about it.
+	// What describes the defect; Hint, which may be empty, says how to correct it.
 	What string
 	Hint string
 }
 
-// Error is the place and what is wrong, without the hint.
+// Error returns the place and the defect, without the hint.
 func (e *Error) Error() string {
 	if e.File == "" {
 		return e.What
@@ -58,10 +58,10 @@ func (e *Error) Error() string {
 	return place + ": " + e.What
 }
 
-// Errors are the defects found in one go, in the order of the files. It is never empty.
+// Errors are the defects found in one pass, in the order of the files. It is never empty.
 type Errors []*Error
 
-// Error lists the defects, one a line.
+// Error lists the defects, one per line.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, one := range e {
@@ -79,7 +79,7 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// maxErrors bounds how many defects are reported at once.
+// maxErrors limits the number of reported defects.
 const maxErrors = 20
 
 // problems collects defects while a descriptor is read.
@@ -87,7 +87,7 @@ type problems struct {
 	list Errors
 }
 
-// add keeps a defect, unless the same place was complained about already or there are too many.
+// add stores a defect, unless the same place has one already or there are too many.
 func (p *problems) add(e *Error) {
 	if len(p.list) >= maxErrors {
 		return

@@ -8,13 +8,13 @@ import (
 )
 
 // etsiFile matches the names under which ETSI has published SOL001's type definitions, and those that packages in use
-// gave to their copies: etsi_nfv_sol001_vnfd_types.yaml, etsi_nfv_sol001_vnfd_2_5_1_types.yaml and the like.
+// gave to their copies: etsi_nfv_sol001_vnfd_types.yaml, etsi_nfv_sol001_vnfd_2_5_1_types.yaml and similar names.
 var etsiFile = regexp.MustCompile(`^etsi_nfv_sol001_(common|vnfd|pnfd|nsd)(_v?[0-9]+([_.][0-9]+)*)?_types?(_v?[0-9]+([_.][0-9]+)*)?\.ya?ml$`)
 
-// isETSIName says whether a path's last element names one of those files.
+// isETSIName reports whether a path's last element names one of those files.
 func isETSIName(name string) bool { return etsiFile.MatchString(strings.ToLower(path.Base(name))) }
 
-// isETSIURL says whether a URL is where ETSI publishes them, in any version and by either scheme. It is only
+// isETSIURL reports whether ETSI publishes them at a URL, in any version and by either scheme. It is only
 // recognised, never opened.
 func isETSIURL(text string) bool {
 	u, err := url.Parse(text)
@@ -24,7 +24,7 @@ func isETSIURL(text string) bool {
 	return strings.Contains(strings.ToLower(u.Path), "sol001") && isETSIName(u.Path)
 }
 
-// root is what every type is derived from in the end.
+// root is the common root of all types.
 const rootType = "tosca.entity.Root"
 
 // Types of SOL001 that the VNFM acts on.
@@ -92,7 +92,7 @@ var builtin = map[string]string{
 	policyVLData:                 "tosca.policies.Root",
 	policyAffinity:               "tosca.policies.Placement",
 	policyAnti:                   "tosca.policies.Placement",
-	// These say nothing that the VNFM acts on.
+	// The VNFM does not use these.
 	policyPrefix + "VirtualLinkBitrateInitialDelta":      "tosca.policies.Root",
 	policyPrefix + "VirtualLinkProtocolDataInitialDelta": "tosca.policies.Root",
 	policyPrefix + "VipCpInitialDelta":                   "tosca.policies.Root",

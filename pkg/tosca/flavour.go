@@ -4,7 +4,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// flavourReader reads one flavour. Its index says which names are of which kind.
+// flavourReader reads one flavour. Its index has the kind of each name.
 type flavourReader struct {
 	*parser
 	t *template
@@ -34,8 +34,8 @@ func (p *parser) flavour(t *template) vnfd.Flavour {
 	return *r.f
 }
 
-// all returns the nodes of these types, and complains about more than limit.
-func (r *flavourReader) all(what string, limit int, types ...string) []*node {
+// nodesOf returns the nodes of these types, and reports more than limit.
+func (r *flavourReader) nodesOf(what string, limit int, types ...string) []*node {
 	nodes := r.ofType(r.t, types...)
 	if len(nodes) > limit {
 		r.add(nodes[limit].fail(TooLarge, "", "the flavour %q has more than %d %s", r.f.ID, limit, what))
@@ -44,7 +44,7 @@ func (r *flavourReader) all(what string, limit int, types ...string) []*node {
 	return nodes
 }
 
-// number reads a whole number of at most high; it is def when it is absent.
+// number reads a whole number of at most high; an absent one is def.
 func (p *parser) number(v value, what string, def, high int) int {
 	if !v.ok() {
 		return def
@@ -61,7 +61,7 @@ func (p *parser) number(v value, what string, def, high int) int {
 	return n
 }
 
-// size reads a size in bytes; it is 0 when it is absent.
+// size reads a size in bytes; an absent one is 0.
 func (p *parser) size(v value, what string) int64 {
 	if !v.ok() {
 		return 0
@@ -89,7 +89,7 @@ func (p *parser) texts(v value) []string {
 }
 
 func (r *flavourReader) vls() {
-	for _, n := range r.all("virtual links", maxNodes, typeVL) {
+	for _, n := range r.nodesOf("virtual links", maxNodes, typeVL) {
 		vl := vnfd.VL{Name: n.name, LayerProtocols: r.texts(r.property(n, "connectivity_type", "layer_protocols"))}
 		for _, data := range r.entries(r.property(n, "vl_profile", "virtual_link_protocol_data")) {
 			l3 := data.get("l3_protocol_data")
@@ -121,7 +121,7 @@ func (r *flavourReader) entries(v value) []value {
 }
 
 func (r *flavourReader) storages() {
-	for _, n := range r.all("storages", maxNodes, typeBlock, typeObject, typeFile, typeStorage) {
+	for _, n := range r.nodesOf("storages", maxNodes, typeBlock, typeObject, typeFile, typeStorage) {
 		s := vnfd.Storage{Name: n.name, Type: "BLOCK"}
 		size := r.property(n, "virtual_block_storage_data", "size_of_storage")
 		switch {
@@ -139,7 +139,7 @@ func (r *flavourReader) storages() {
 }
 
 func (r *flavourReader) vdus() {
-	for _, n := range r.all("VDUs", maxVDUs, typeVDU, typeContainer) {
+	for _, n := range r.nodesOf("VDUs", maxVDUs, typeVDU, typeContainer) {
 		v := vnfd.VDU{
 			Name: n.name, DisplayName: r.property(n, "name").text(), Description: r.property(n, "description").text(),
 			ComputeFlavour:     r.computeFlavour(n),
@@ -187,7 +187,7 @@ func (r *flavourReader) cps() {
 			}
 		}
 	}
-	for _, n := range r.all("connection points", maxNodes, typeVduCp, typeExtCp) {
+	for _, n := range r.nodesOf("connection points", maxNodes, typeVduCp, typeExtCp) {
 		cp := vnfd.CP{
 			Name: n.name, External: exposed[n.name],
 			Order:          r.number(r.property(n, "order"), "order", 0, 1<<20),

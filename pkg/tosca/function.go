@@ -56,7 +56,7 @@ func (p *parser) getInput(t *template, arg value) value {
 		p.add(items[0].fail(UnknownInput, "declare it under topology_template.inputs", "the input %q is not declared", items[0].text()))
 		return value{}
 	}
-	return follow(in.get("default"), items[1:])
+	return valueAt(in.get("default"), items[1:])
 }
 
 // getProperty is a property of a node of the same file: [node, property, keys inside of it…]. SELF and the other
@@ -75,7 +75,7 @@ func (p *parser) getProperty(t *template, arg value) value {
 	if !v.ok() {
 		v = p.typeDefault(n.typ, []string{key})
 	}
-	return follow(v, items[2:])
+	return valueAt(v, items[2:])
 }
 
 // concat joins texts. It is absent unless all of them are there.
@@ -106,8 +106,8 @@ func (p *parser) resolveOnce(t *template, v value) value {
 	return result
 }
 
-// follow goes into a value by keys and list indexes.
-func follow(v value, keys []value) value {
+// valueAt goes into a value by keys and list indexes.
+func valueAt(v value, keys []value) value {
 	for _, k := range keys {
 		if i, ok := k.number(); ok && v.isList() {
 			items := v.items()

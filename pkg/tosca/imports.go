@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// files reads a VNFD's files: the main file and everything that it imports from the package.
+// files reads a VNFD's files: the main file and all its imports from the package.
 type files struct {
 	budget
 	*problems
@@ -17,7 +17,7 @@ type files struct {
 	docs  []*document // in the order of imports, the main file first
 	read  []string    // paths of all files, also those that add no document
 	stack []string    // files whose imports are being read
-	fault error       // the machine's, not the descriptor's
+	fault error       // an error of the machine, not of the descriptor
 }
 
 // load reads a file and what it imports, unless that was done already. A defect is added to the problems; only an
@@ -33,7 +33,7 @@ func (f *files) load(name string) error {
 	f.read = append(f.read, name)
 	d, err := f.open(name)
 	if defect := (*Error)(nil); errors.As(err, &defect) {
-		if !isETSIName(name) { // its types are built in, the copy may be as it likes
+		if !isETSIName(name) { // its types are built in, so the content of the copy does not matter
 			f.add(defect)
 		}
 		return nil
@@ -131,8 +131,8 @@ func (f *files) target(d *document, file value) (string, *Error) {
 	return "", file.fail(MissingFile, "add the file to the package", "the imported file %q is not in the package", clip(text))
 }
 
-// locate finds a file that a document names by a path from itself or from the package's root; both are in use. It
-// returns "" when there is none, and whether the path could only be outside of the package.
+// locate finds a file that a document names by a path from itself or from the package's root; packages use both. It
+// returns "" if the file does not exist, and whether the path can only be outside of the package.
 func (f *files) locate(d *document, file string) (name string, outside bool) {
 	outside = true
 	for _, candidate := range []string{path.Join(path.Dir(d.path), file), path.Clean(file)} {
@@ -147,7 +147,7 @@ func (f *files) locate(d *document, file string) (name string, outside bool) {
 	return "", outside
 }
 
-// exists says whether the package has a regular file of this path.
+// exists reports whether the package has a regular file with this path.
 func (f *files) exists(name string) bool {
 	file, err := f.fsys.Open(name)
 	if err != nil {

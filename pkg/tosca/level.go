@@ -141,9 +141,9 @@ func (l *levels) derive() {
 	}
 }
 
-// oddCounts warns of levels whose counts the VDUs' profiles do not allow. Packages in use have such levels, and
+// warnOfCounts warns of levels whose counts the VDUs' profiles do not allow. Packages in use have such levels, and
 // managers follow the levels.
-func (l *levels) oddCounts() {
+func (l *levels) warnOfCounts() {
 	for _, level := range l.f.Levels {
 		for _, v := range l.f.VDUs {
 			if n, ok := level.VDUs[v.Name]; ok && (n < v.MinInstances || n > v.MaxInstances) {

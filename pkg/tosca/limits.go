@@ -1,6 +1,6 @@
 package tosca
 
-// Limits bound what a descriptor may make us do.
+// Limits limit the work for a descriptor.
 type Limits struct {
 	// FileBytes is the size of one file, Files their number.
 	FileBytes int64
@@ -16,7 +16,7 @@ func DefaultLimits() Limits {
 	return Limits{FileBytes: 4 << 20, Files: 100, Values: 250_000, Depth: 64}
 }
 
-// Bounds on the model, which a few lines of YAML could otherwise make enormous.
+// Limits of the model, which a few lines of YAML could otherwise make very large.
 const (
 	maxFlavours   = 64
 	maxNodes      = 1000 // nodes of one kind in a flavour

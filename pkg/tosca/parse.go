@@ -12,11 +12,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Options say where a descriptor is.
+// Options name the files of a descriptor.
 type Options struct {
 	// Entry is the path of the main file.
 	Entry string
-	// Others are further definition files that belong to the descriptor though nothing imports them.
+	// Others are further definition files of the descriptor that are not imported.
 	Others []string
 	// Names are the files of the package; they only serve to give better hints.
 	Names []string
@@ -24,12 +24,12 @@ type Options struct {
 	Limits Limits
 }
 
-// Result is what a descriptor says.
+// Result is the content of a descriptor.
 type Result struct {
 	VNFD *vnfd.VNFD
 	// Files are the paths of the files that make up the descriptor, the main file first.
 	Files []string
-	// Warnings name what is odd but harmless.
+	// Warnings name unusual but harmless values.
 	Warnings []string
 }
 
@@ -50,14 +50,14 @@ func Parse(fsys fs.FS, opts Options) (*Result, error) {
 	return result, err
 }
 
-// parser holds what is known of one descriptor while it is read.
+// parser holds the state of reading one descriptor.
 type parser struct {
 	*files
 	types    *typeset
 	warnings []string
 }
 
-// warn keeps what is odd but harmless.
+// warn stores a harmless defect.
 func (p *parser) warn(e *Error) {
 	if len(p.warnings) < maxErrors {
 		p.warnings = append(p.warnings, e.Error())
@@ -82,7 +82,7 @@ func (p *parser) parse(opts Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	if len(p.list) > 0 { // what follows would only complain about what the broken files define
+	if len(p.list) > 0 { // later checks would only report missing definitions of the broken files
 		return nil, p.done()
 	}
 	for _, d := range p.docs {
@@ -103,7 +103,7 @@ func (p *parser) parse(opts Options) (*Result, error) {
 		model.Flavours = append(model.Flavours, p.flavour(t))
 	}
 	if len(model.Flavours) == 0 && len(p.list) == 0 {
-		p.add(p.noFlavour(opts))
+		p.add(p.noFlavourError(opts))
 	}
 	if err := p.done(); err != nil {
 		return nil, err
@@ -111,10 +111,10 @@ func (p *parser) parse(opts Options) (*Result, error) {
 	return &Result{VNFD: model, Files: p.read, Warnings: p.warnings}, nil
 }
 
-// noFlavour explains why a package has no VNFD.
-func (p *parser) noFlavour(opts Options) *Error {
+// noFlavourError explains why a package has no VNFD.
+func (p *parser) noFlavourError(opts Options) *Error {
 	e := &Error{
-		Reason: NoVNFD, File: opts.Entry, What: "neither this file nor what it imports declares a deployment flavour of a VNF",
+		Reason: NoVNFD, File: opts.Entry, What: "neither this file nor its imports declare a deployment flavour of a VNF",
 		Hint: "a flavour is a file with substitution_mappings of a node type derived from " + typeVNF + " and the property flavour_id",
 	}
 	for _, name := range opts.Names {

@@ -13,7 +13,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-var update = flag.Bool("update", false, "write golden files anew")
+var update = flag.Bool("update", false, "rewrite golden files")
 
 const cluster = "testdata/cluster"
 

@@ -14,7 +14,7 @@ type policy struct {
 
 func (p policy) property(path ...string) value { return p.value.get("properties").path(path...) }
 
-// policies reads everything that a flavour's policies say.
+// policies reads a flavour's policies.
 func (r *flavourReader) policies() {
 	all := r.readPolicies()
 	of := func(typ string) []policy {
@@ -32,7 +32,7 @@ func (r *flavourReader) policies() {
 	s.deltas(of(policyDeltas))
 	s.steps()
 	for _, p := range append(of(policyVLRate), of(policyVLData)...) {
-		s.aspect(p) // complains about unknown aspects
+		s.aspect(p) // reports unknown aspects
 		r.vduOrVL(p, false)
 	}
 	l := &levels{flavourReader: r}
@@ -43,7 +43,7 @@ func (r *flavourReader) policies() {
 		r.vduOrVL(p, false)
 	}
 	l.derive()
-	l.oddCounts()
+	l.warnOfCounts()
 	r.placement(append(of(policyAffinity), of(policyAnti)...))
 }
 
@@ -111,12 +111,12 @@ func (r *flavourReader) placement(rules []policy) {
 			case isGroup:
 				rule.Groups = append(rule.Groups, to.text())
 				for _, m := range members {
-					rule.Targets = appendNew(rule.Targets, m)
+					rule.Targets = appendUnique(rule.Targets, m)
 				}
 			case r.placeable(to.text()):
-				rule.Targets = appendNew(rule.Targets, to.text())
+				rule.Targets = appendUnique(rule.Targets, to.text())
 			default:
-				r.add(to.fail(UnknownNode, "", "the policy %s targets %q, which is no VDU, virtual link or placement group", p.key, clip(to.text())))
+				r.add(to.fail(UnknownNode, "", "the policy %s targets %q, which is not a VDU, virtual link or placement group", p.key, clip(to.text())))
 			}
 		}
 		r.f.Placement = append(r.f.Placement, rule)
@@ -133,22 +133,22 @@ func (r *flavourReader) groups() map[string][]string {
 		groups[g.key] = nil
 		for _, m := range g.value.get("members").items() {
 			if !r.placeable(m.text()) {
-				r.add(m.fail(UnknownNode, "", "the group %s has the member %q, which is no VDU or virtual link", g.key, clip(m.text())))
+				r.add(m.fail(UnknownNode, "", "the group %s has the member %q, which is not a VDU or virtual link", g.key, clip(m.text())))
 				continue
 			}
-			groups[g.key] = appendNew(groups[g.key], m.text())
+			groups[g.key] = appendUnique(groups[g.key], m.text())
 		}
 	}
 	return groups
 }
 
-// placeable says whether a name is a VDU or a virtual link.
+// placeable reports whether a name is a VDU or a virtual link.
 func (r *flavourReader) placeable(name string) bool {
 	n := r.t.byName[name]
 	return n != nil && (r.types.is(n.typ, typeVDU) || r.types.is(n.typ, typeContainer) || r.types.is(n.typ, typeVL))
 }
 
-func appendNew(list []string, s string) []string {
+func appendUnique(list []string, s string) []string {
 	if slices.Contains(list, s) {
 		return list
 	}

@@ -156,7 +156,7 @@ func (p *parser) resolvePath(t *template, v value, path []string) value {
 }
 
 // requirements returns the targets of a requirement of a node: "name" or {node: name}. A requirement without a target
-// is left to whoever connects it.
+// is decided when it is connected.
 func (p *parser) requirements(n *node, name string) []value {
 	var targets []value
 	for _, r := range n.value.get("requirements").pairs() {

@@ -7,9 +7,9 @@ import (
 
 // typeset knows the types of SOL001 and those that the package defines.
 type typeset struct {
-	defs map[string]value // definitions in files of the package, also copies of built-in ones
-	keys map[string]pair  // where each is defined
-	all  []string         // in the order of the files
+	defs    map[string]value // definitions in files of the package, also copies of built-in ones
+	keys    map[string]pair  // where each is defined
+	nodesOf []string         // in the order of the files
 }
 
 // maxDerived bounds how long a chain of derived types may be.
@@ -31,7 +31,7 @@ func (t *typeset) addFile(d *document, p *problems) {
 				continue
 			}
 			t.defs[def.key], t.keys[def.key] = def.value, def
-			t.all = append(t.all, def.key)
+			t.nodesOf = append(t.nodesOf, def.key)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func (t *typeset) parent(name string) (string, bool) {
 
 // check finds types that are derived from nothing known, or from themselves.
 func (t *typeset) check(p *problems) {
-	for _, name := range t.all {
+	for _, name := range t.nodesOf {
 		from := t.defs[name].get("derived_from")
 		parent := from.text()
 		if parent == "" || isTosca(name) {

@@ -54,7 +54,7 @@ func (s *Service) Content(ctx context.Context, id string) (*File, error) {
 	}
 	blob, err := s.content.Open(d)
 	if err != nil {
-		return nil, gone(p, err)
+		return nil, contentLostError(p, err)
 	}
 	return &File{ReadSeekCloser: blob, Name: p.ID + ".zip", Size: blob.Size(), ModTime: p.Updated, Hash: p.Content.Digest}, nil
 }
@@ -73,7 +73,7 @@ func (s *Service) Artifact(ctx context.Context, id, path string) (*File, error) 
 	}
 	fsys, err := s.files(ctx, p.Content.Digest)
 	if err != nil {
-		return nil, gone(p, err)
+		return nil, contentLostError(p, err)
 	}
 	return openFile(fsys, path, sum.Hash)
 }
@@ -94,8 +94,8 @@ func openFile(fsys fs.FS, path, hash string) (*File, error) {
 	return &File{ReadSeekCloser: seeker, Name: info.Name(), Size: info.Size(), ModTime: info.ModTime(), Hash: hash}, nil
 }
 
-// gone explains a content store that does not have what the database says it has.
-func gone(p *Package, err error) error {
+// contentLostError explains a content store that does not have what the database says it has.
+func contentLostError(p *Package, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (s *Service) VNFD(ctx context.Context, id string) (*Document, error) {
 	}
 	fsys, err := s.files(ctx, p.Content.Digest)
 	if err != nil {
-		return nil, gone(p, err)
+		return nil, contentLostError(p, err)
 	}
 	d := &Document{fsys: fsys, files: slices.Clone(p.Onboarded.VnfdFiles)}
 	if len(d.files) == 1 {

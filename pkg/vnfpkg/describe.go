@@ -10,7 +10,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// describe is what users are told of a package's content (SOL005 VnfPkgInfo).
+// describe returns the public description of a package's content (SOL005 VnfPkgInfo).
 func (c *Contents) describe(now time.Time) *Onboarded {
 	o := &Onboarded{
 		Provider: c.VNFD.Provider, ProductName: c.VNFD.ProductName, SoftwareVersion: c.VNFD.SoftwareVersion,
@@ -57,7 +57,7 @@ func (c *Contents) image(node string, img *vnfd.SwImage, now time.Time) *sol.Vnf
 	}
 	return &sol.VnfPackageSoftwareImageInfo{
 		ID: node, Name: img.Name, Provider: img.Provider, Version: img.Version, Checksum: sum, CreatedAt: now,
-		// The VNFD has the VIM's spelling, the interface has its own.
+		// The VNFD has the VIM's spelling, the interface another.
 		ContainerFormat: strings.ToUpper(img.ContainerFormat), DiskFormat: strings.ToUpper(img.DiskFormat),
 		MinDisk: img.MinDiskBytes, MinRam: img.MinRAMBytes, Size: img.SizeBytes, ImagePath: img.File,
 	}

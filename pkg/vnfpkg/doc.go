@@ -9,13 +9,13 @@
 //	   ▲                    │                             │
 //	   └──── interrupted ───┴────────── refused ──────────┘
 //
-// Every arrow is one transaction that checks the state it starts from. Whoever is killed on the way is followed up: an
-// upload holds a lease that its process renews, and when it ends any node returns the package to CREATED; the job of a
-// package in PROCESSING is part of the transaction that began it, is given to another node when its own dies, and
-// starts over from the stored archive.
+// Every arrow is one transaction that checks the state it starts from. A process can be killed at any point. An upload
+// has a lease that its process renews; when the lease ends, any node returns the package to CREATED. The job of a
+// package in PROCESSING is created in the transaction of that state. If its node dies, another node gets the job and
+// starts again from the stored archive.
 //
-// An archive is kept as long as a package row refers to it by its digest. The row refers to it before the archive gets
-// its name and until after it has lost it, so no crash can leave a package whose content is missing.
+// An archive is kept while a package row refers to its digest. The row refers to it from before the archive gets its
+// name until after the archive is deleted, so no crash can leave a package without its content.
 //
 // The VNFD is parsed once, while onboarding. Its model is stored under the digest and kept in memory, so that no other
 // request parses YAML.

@@ -14,9 +14,9 @@ import (
 
 const rejected = "The VNF package was rejected"
 
-// rejection turns what is wrong with a package into what its owner reads, or nil for an error that is not the
+// rejectionFailure converts a defect of a package to the failure that its owner reads; nil for an error that is not the
 // package's.
-func rejection(err error) *sol.ProblemDetails {
+func rejectionFailure(err error) *sol.ProblemDetails {
 	var (
 		archive *csar.Rejection
 		defects tosca.Errors
@@ -49,19 +49,19 @@ func problem(detail, hint string, tooLarge bool) *sol.ProblemDetails {
 	return p
 }
 
-// errContentLost says that an archive that a package refers to is not in the content store: somebody has removed it,
-// or the nodes do not share one store.
+// errContentLost reports that the archive of a package is not in the content store: it was removed, or the nodes do not
+// share one store.
 var errContentLost = errors.New("the content of the package is not in the content store of this node")
 
-func lost(err error) error {
+func asContentLost(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(errContentLost, err)
 	}
 	return err
 }
 
-// taken is the failure of a package whose VNFD is onboarded already.
-func taken(vnfdID, other string) *sol.ProblemDetails {
+// vnfdTakenFailure is the failure of a package whose VNFD is already onboarded.
+func vnfdTakenFailure(vnfdID, other string) *sol.ProblemDetails {
 	detail := "the VNFD " + vnfdID + " is onboarded already"
 	if other != "" {
 		detail += ", with the package " + other
@@ -72,7 +72,7 @@ func taken(vnfdID, other string) *sol.ProblemDetails {
 	}
 }
 
-// interrupted is the failure of an upload that did not reach its end.
-func interrupted(detail string) *sol.ProblemDetails {
+// interruptedFailure is the failure of an incomplete upload.
+func interruptedFailure(detail string) *sol.ProblemDetails {
 	return &sol.ProblemDetails{Title: "The upload was interrupted", Status: http.StatusInternalServerError, Detail: detail, Hint: "upload the package again"}
 }

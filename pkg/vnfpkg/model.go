@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/singleflight"
@@ -17,8 +18,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// modelFormat is the version of vnfd.VNFD's structure and of how it is read. Raise it when either changes: models of
-// packages onboarded before are then made again when they are first needed.
+// modelFormat is the version of vnfd.VNFD's structure and of the code that reads it. Raise it when either changes:
+// models of existing packages are then recreated when they are needed first.
 const modelFormat = 1
 
 // Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId, or CodeUnprocessable. The
@@ -26,8 +27,7 @@ const modelFormat = 1
 func (s *Service) Model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error) {
 	p, err := s.store.OnboardedPackage(ctx, vnfdID)
 	if isNotFound(err) {
-		return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "there is no onboarded VNF package with the vnfdId %q", clip(vnfdID)).
-			WithHint("upload the package first; its onboardingState must be ONBOARDED")
+		return nil, "", s.unknownVNFD(ctx, vnfdID)
 	}
 	if err != nil {
 		return nil, "", err
@@ -37,6 +37,40 @@ func (s *Service) Model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string,
 	}
 	model, err := s.modelOf(ctx, p)
 	return model, p.ID, err
+}
+
+// maxOffered bounds the vnfdIds that an error lists.
+const maxOffered = 10
+
+// unknownVNFD is the error for a vnfdId that no onboarded package has. Its hint lists those that exist, or gives the
+// vnfdId of the package whose id was given instead.
+func (s *Service) unknownVNFD(ctx context.Context, vnfdID string) error {
+	e := lcm.Errorf(lcm.CodeUnprocessable, "no onboarded VNF package has the vnfdId %q", clip(vnfdID))
+	if p, err := s.store.Package(ctx, vnfdID); err == nil {
+		e = lcm.Errorf(lcm.CodeUnprocessable, "%q is the id of a VNF package, not a vnfdId", clip(vnfdID))
+		if p.OnboardingState == sol.PackageOnboardingStateOnboarded {
+			return e.WithHint("the vnfdId of this package is " + clip(p.VnfdID))
+		}
+		return e.WithHint(fmt.Sprintf("the package is %s; it has a vnfdId when it is ONBOARDED", p.OnboardingState))
+	}
+
+	all, err := s.store.Packages(ctx, Query{Limit: 20 * maxOffered})
+	if err != nil {
+		return e.WithHint("upload the package first; its onboardingState must be ONBOARDED")
+	}
+	var offered []string
+	for _, p := range all {
+		if p.OnboardingState == sol.PackageOnboardingStateOnboarded && p.Onboarded != nil {
+			offered = append(offered, fmt.Sprintf("%s (%s)", clip(p.VnfdID), clip(p.Onboarded.ProductName)))
+		}
+	}
+	switch {
+	case len(offered) == 0:
+		return e.WithHint("upload the package first; no package is ONBOARDED")
+	case len(offered) > maxOffered:
+		offered = append(offered[:maxOffered], "…")
+	}
+	return e.WithHint("upload the package first, or use one of " + strings.Join(offered, ", "))
 }
 
 // ModelOf returns the VNFD of an onboarded package, also when it is DISABLED: instances that exist outlive that. The
@@ -59,7 +93,7 @@ func (s *Service) modelOf(ctx context.Context, p *Package) (*vnfd.VNFD, error) {
 	})
 }
 
-// loadModel reads the stored model, or makes it again from the archive where there is none of this format.
+// loadModel reads the stored model, or recreates it from the archive if no model of this format exists.
 func (s *Service) loadModel(ctx context.Context, digest string) (json.RawMessage, error) {
 	data, err := s.store.PackageModel(ctx, ModelKey{Digest: digest, Format: modelFormat})
 	if !isNotFound(err) {
@@ -90,7 +124,7 @@ func (s *Service) Files(ctx context.Context, vnfPkgID string) (fs.FS, error) {
 		return nil, err
 	}
 	fsys, err := s.files(ctx, p.Content.Digest)
-	return fsys, gone(p, err)
+	return fsys, contentLostError(p, err)
 }
 
 // modelCache keeps models by digest, those used last, within a number of bytes of JSON.

@@ -16,9 +16,9 @@ import (
 )
 
 // Onboard reads and checks the content of a package in PROCESSING and makes it ONBOARDED, or CREATED with the reason.
-// It is the work of the job "vnfpkg.onboard". It may be called any number of times, by several nodes at once and after
-// a crash at any line; a package in another state is left alone. An error is the machine's or the database's, and
-// means that it must be called again.
+// It is the work of the job "vnfpkg.onboard". It may be called any number of times, by several nodes at the same time
+// and after a crash at any line; a package in another state is left alone. An error is the machine's or the database's,
+// and means that it must be called again; after maxAttempts the package is CREATED with the last error.
 func (s *Service) Onboard(ctx context.Context, id string) error {
 	p, err := s.store.Package(ctx, id)
 	if err != nil || p.OnboardingState != sol.PackageOnboardingStateProcessing || p.Content == nil {
@@ -27,16 +27,25 @@ func (s *Service) Onboard(ctx context.Context, id string) error {
 		}
 		return err
 	}
+	p, exhausted, err := s.beginAttempt(ctx, p)
+	if err != nil || p == nil {
+		return err
+	}
+	if exhausted {
+		return s.rejectPackage(ctx, p, exhaustedFailure(p.Failure))
+	}
+
 	contents, err := s.read(ctx, p.Content.Digest)
-	if why := rejection(err); why != nil {
-		return s.refuse(ctx, p, why)
+	if why := rejectionFailure(err); why != nil {
+		return s.rejectPackage(ctx, p, why)
 	}
 	if err != nil {
-		return fmt.Errorf("onboard package %s: %w", id, err)
+		return s.retryLater(ctx, p, err.Error(), err)
 	}
-	// Before the state: a model that is there for no package is harmless, a package without model is slow.
+
+	// Before the state: a model without a package is harmless, a package without a model is slow.
 	if err := s.saveModel(ctx, p.Content.Digest, contents.VNFD); err != nil {
-		return fmt.Errorf("onboard package %s: %w", id, err)
+		return s.retryLater(ctx, p, "the VNFD could not be stored", err)
 	}
 	_, err = s.store.UpdatePackage(ctx, id, func(q *Package, now time.Time) error {
 		if err := q.processes(p.Content.Digest); err != nil {
@@ -56,9 +65,9 @@ func (s *Service) Onboard(ctx context.Context, id string) error {
 		if o, err := s.store.OnboardedPackage(ctx, contents.VNFD.ID); err == nil {
 			other = o.ID
 		}
-		return s.refuse(ctx, p, taken(contents.VNFD.ID, other))
+		return s.rejectPackage(ctx, p, vnfdTakenFailure(contents.VNFD.ID, other))
 	}
-	return outdated(err)
+	return ignoreOutdated(err)
 }
 
 // errOutdated ends the work of a node on a package that another has finished.
@@ -71,25 +80,25 @@ func (p *Package) processes(digest string) error {
 	return nil
 }
 
-// outdated makes nothing of the discovery that there is nothing to do any more.
-func outdated(err error) error {
+// ignoreOutdated ignores errOutdated: another node has finished the work.
+func ignoreOutdated(err error) error {
 	if errors.Is(err, errOutdated) || isNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// refuse returns a package to CREATED.
-func (s *Service) refuse(ctx context.Context, p *Package, why *sol.ProblemDetails) error {
+// rejectPackage returns a package to CREATED with a failure.
+func (s *Service) rejectPackage(ctx context.Context, p *Package, why *sol.ProblemDetails) error {
 	_, err := s.store.UpdatePackage(ctx, p.ID, func(q *Package, _ time.Time) error {
 		if err := q.processes(p.Content.Digest); err != nil {
 			return err
 		}
-		q.OnboardingState, q.Content, q.Failure = sol.PackageOnboardingStateCreated, nil, why
+		q.OnboardingState, q.Content, q.Onboarded, q.Failure = sol.PackageOnboardingStateCreated, nil, nil, why
 		return nil
 	})
 	if err != nil {
-		return outdated(err)
+		return ignoreOutdated(err)
 	}
 	s.log.WarnContext(ctx, "package refused", "package", p.ID, "detail", why.Detail)
 	s.release(ctx, p.Content)
@@ -126,7 +135,7 @@ func (s *Service) withArchive(digest string, do func(content.Digest, *csar.Archi
 	}
 	blob, err := s.content.Open(d)
 	if err != nil {
-		return lost(err)
+		return asContentLost(err)
 	}
 	defer func() { _ = blob.Close() }() // only read
 	a, err := csar.Open(blob, blob.Size(), s.limits.Archive)

@@ -8,7 +8,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Package is a VNF package resource (SOL005 VnfPkgInfo) with what only we keep.
+// Package is a VNF package resource (SOL005 VnfPkgInfo) with internal values.
 type Package struct {
 	ID      string // UUID
 	Version int64  // grows with every change that users can see; the ETag
@@ -23,19 +23,19 @@ type Package struct {
 
 	// Upload is set while the package is UPLOADING.
 	Upload *Upload
-	// Content is the archive that the package needs: from before it is published until the package lets go of it.
+	// Content is the archive that the package needs: from before it is published until the package releases it.
 	Content *Content
 	// VnfdID is set while the package is ONBOARDED; no two such packages have the same.
 	VnfdID string
-	// Onboarded is what is known of the content while the package is ONBOARDED.
+	// Onboarded describes the content while the package is ONBOARDED, and counts the attempts while it is PROCESSING.
 	Onboarded *Onboarded
-	// Failure says why the content that was uploaded last was refused.
+	// Failure is the reason why the last content was rejected, or why the last attempt to onboard it failed.
 	Failure *sol.ProblemDetails
 }
 
 // Upload is an upload in progress.
 type Upload struct {
-	// Token tells this upload from a later one to the same package.
+	// Token distinguishes this upload from a later one to the same package.
 	Token string
 	// LeaseUntil is when the upload counts as abandoned unless it is renewed before.
 	LeaseUntil time.Time
@@ -49,7 +49,7 @@ type Content struct {
 	Size int64 `json:"size"`
 }
 
-// Onboarded is what the content of an onboarded package was found to be.
+// Onboarded describes the content of an onboarded package.
 type Onboarded struct {
 	Provider        string   `json:"provider"`
 	ProductName     string   `json:"productName"`
@@ -62,8 +62,11 @@ type Onboarded struct {
 	VnfdFiles []string                          `json:"vnfdFiles"`
 	Images    []sol.VnfPackageSoftwareImageInfo `json:"images,omitempty"`
 	Artifacts []sol.VnfPackageArtifactInfo      `json:"artifacts,omitempty"`
-	// Warnings name what is odd but harmless in the package.
+	// Warnings name unusual but harmless values in the package.
 	Warnings []string `json:"warnings,omitempty"`
+	// Attempts counts the attempts to onboard the package while it is PROCESSING; it is the only value that is set
+	// then.
+	Attempts int `json:"attempts,omitempty"`
 }
 
 // Info is the package as its users see it, without links.

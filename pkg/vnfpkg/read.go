@@ -13,7 +13,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Limits bound what a package may make us do.
+// Limits limit the work for a package.
 type Limits struct {
 	// ArchiveBytes is the size of an archive as it is uploaded.
 	ArchiveBytes int64
@@ -21,21 +21,21 @@ type Limits struct {
 	VNFD         tosca.Limits
 }
 
-// DefaultLimits suit packages that carry disk images.
+// DefaultLimits returns limits for packages with disk images.
 func DefaultLimits() Limits {
 	return Limits{ArchiveBytes: 10 << 30, Archive: csar.DefaultLimits(), VNFD: tosca.DefaultLimits()}
 }
 
-// Contents is what a valid package holds.
+// Contents is the content of a valid package.
 type Contents struct {
 	VNFD *vnfd.VNFD
 	// VnfdFiles are the paths of the files that make up the VNFD, the main file first.
 	VnfdFiles []string
-	// Info is what the package's metadata say.
+	// Info is the content of the package's metadata.
 	Info csar.Info
-	// Report is what reading all files has shown.
+	// Report is the result of reading all files.
 	Report *csar.Report
-	// Warnings name what is odd but harmless.
+	// Warnings name unusual but harmless values.
 	Warnings []string
 }
 
@@ -45,7 +45,7 @@ type parsed struct {
 	vnfd    *tosca.Result
 }
 
-// parse reads the VNFD of an archive. What is wrong with the package is a *csar.Rejection or tosca.Errors.
+// parse reads the VNFD of an archive. A defect of the package is a *csar.Rejection or tosca.Errors.
 func parse(a *csar.Archive, lim tosca.Limits) (*parsed, error) {
 	info := a.Info()
 	result, err := tosca.Parse(a.FS(), tosca.Options{Entry: info.Entry, Others: info.OtherDefinitions, Names: a.Names(), Limits: lim})
@@ -151,8 +151,8 @@ func readAll(ctx context.Context, a *csar.Archive, lim Limits) (*Contents, error
 	return p.verify(ctx, nil)
 }
 
-// Build makes an archive of the package in a source folder and checks it as onboarding would. The file at out appears
-// only if all went well, and replaces one that is there.
+// Build creates an archive of the package in a source folder and checks it like onboarding. It writes the file at out
+// only if there was no error, and replaces an existing one.
 func Build(ctx context.Context, dir, out string, lim Limits) (*Contents, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

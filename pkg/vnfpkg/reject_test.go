@@ -3,8 +3,12 @@ package vnfpkg_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +16,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/csar"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/tosca"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
 )
@@ -50,6 +55,55 @@ func with(t *testing.T, h *zip.FileHeader, body string) []byte {
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
 	return buf.Bytes()
+}
+
+// damaged is the small package with the first byte of a file's data changed in the archive.
+func damaged(t *testing.T, name string, method uint16) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for file, body := range vnfpkgtest.Files("vnfd-1") {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: file, Method: method})
+		require.NoError(t, err)
+		_, err = w.Write([]byte(body))
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+
+	data := buf.Bytes()
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	i := slices.IndexFunc(r.File, func(f *zip.File) bool { return f.Name == name })
+	require.GreaterOrEqual(t, i, 0)
+	at, err := r.File[i].DataOffset()
+	require.NoError(t, err)
+	data[at] ^= 0xff
+	return data
+}
+
+// TestDamageAnywhereIsARejection changes every byte of an archive in turn. An error that is not the package's fault
+// would make the onboarding try again.
+func TestDamageAnywhereIsARejection(t *testing.T) {
+	t.Parallel()
+	good := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
+	file := filepath.Join(t.TempDir(), "damaged.zip")
+	rejected := 0
+	for at := range good {
+		data := bytes.Clone(good)
+		data[at] ^= 1
+		require.NoError(t, os.WriteFile(file, data, 0o600))
+
+		_, err := vnfpkg.Validate(t.Context(), file, vnfpkg.DefaultLimits())
+		var archive *csar.Rejection
+		var vnfd tosca.Errors
+		if err != nil && !errors.As(err, &archive) && !errors.As(err, &vnfd) {
+			t.Fatalf("byte %d of %d: %v", at, len(good), err)
+		}
+		if err != nil {
+			rejected++
+		}
+	}
+	require.Greater(t, rejected, len(good)/2)
 }
 
 func symlink() *zip.FileHeader {
@@ -102,7 +156,7 @@ func TestEveryKindOfBadPackageIsRefusedReadablyAndCanBeReplaced(t *testing.T) {
 		"unknown algorithm": {packed(func(f map[string]string) { f[csar.MetaPath] = strings.Replace(f[csar.MetaPath], "SHA-256", "MD5", 1) }), 422, `"MD5"`},
 		"missing file":      {packed(func(f map[string]string) { delete(f, "Scripts/run.sh") }), 422, "Scripts/run.sh: the file is not in the package"},
 		"no VNFD file":      {packed(func(f map[string]string) { delete(f, "Definitions/vnfd.yaml") }), 422, "Entry-Definitions"},
-		"no VNFD":           {packed(func(f map[string]string) { f["Definitions/vnfd.yaml"] = "a: b\n" }), 422, "declares a deployment flavour"},
+		"no VNFD":           {packed(func(f map[string]string) { f["Definitions/vnfd.yaml"] = "a: b\n" }), 422, "declare a deployment flavour"},
 		"several VNFDs for a flavour": {packed(func(f map[string]string) {
 			f["Definitions/vnfd.yaml"] = strings.Replace(f["Definitions/vnfd.yaml"], "imports:\n", "imports: \n  - more.yaml\n", 1)
 			f["Definitions/more.yaml"] = moreFlavours
@@ -112,7 +166,11 @@ func TestEveryKindOfBadPackageIsRefusedReadablyAndCanBeReplaced(t *testing.T) {
 		"no descriptor_id":                 {vnfdWith(t, "        descriptor_id: vnfd-1\n", ""), 422, "no descriptor_id"},
 		"image that is not in the package": {packed(func(f map[string]string) { delete(f, "Files/images/node.img") }), 422, `"../Files/images/node.img" of the artifact sw_image is not in the package`},
 		"import from the network":          {vnfdWith(t, "https://forge.etsi.org/rep/nfv", "http://169.254.169.254"), 422, "is not in the package"},
-		"unknown VDU":                      {vnfdWith(t, "virtual_binding: node", "virtual_binding: nobody"), 422, `Definitions/vnfd.yaml:35: virtual_binding of the node port names "nobody"`},
+		"damaged VNFD, wrong checksum":     {damaged(t, "Definitions/vnfd.yaml", zip.Store), 422, "Definitions/vnfd.yaml: the archive is damaged here: zip: checksum error"},
+		"damaged VNFD, bad compression":    {damaged(t, "Definitions/vnfd.yaml", zip.Deflate), 422, "Definitions/vnfd.yaml: the archive is damaged here: flate: corrupt input"},
+		"damaged TOSCA.meta":               {damaged(t, csar.MetaPath, zip.Store), 422, csar.MetaPath + ": the archive is damaged here: zip: checksum error"},
+		"damaged artifact":                 {damaged(t, "Scripts/run.sh", zip.Store), 422, "Scripts/run.sh: the archive is damaged here: zip: checksum error"},
+		"unknown VDU":                      {vnfdWith(t, "virtual_binding: node", "virtual_binding: missing"), 422, `Definitions/vnfd.yaml:35: virtual_binding of the node port names "missing"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

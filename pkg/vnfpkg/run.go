@@ -9,13 +9,12 @@ import (
 const (
 	recoverEvery = 5 * time.Second
 	sweepEvery   = time.Hour
-	// orphanAge spares the database questions about content that has just come. It protects nothing: what is needed
-	// has a reference before it has a name.
+	// orphanAge avoids queries for new content. It protects nothing: content gets its reference before its name.
 	orphanAge = time.Hour
 )
 
-// Run looks after what dead processes have left, until ctx ends: it takes packages back from uploads that are over,
-// and removes content that nobody needs. Every node runs it; they do not disturb each other.
+// Run cleans up after dead processes until ctx ends: it resets packages of abandoned uploads and removes unused
+// content. Every node runs it; concurrent runs do no harm.
 func (s *Service) Run(ctx context.Context) error {
 	var swept time.Time
 	for {
@@ -36,7 +35,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Recover returns packages to CREATED whose upload has not renewed its lease: its process is gone or cut off.
+// Recover returns packages to CREATED whose upload has not renewed its lease: its process is dead or disconnected.
 func (s *Service) Recover(ctx context.Context) error {
 	ids, err := s.store.ExpiredUploads(ctx)
 	if err != nil {
@@ -44,13 +43,13 @@ func (s *Service) Recover(ctx context.Context) error {
 	}
 	for _, id := range ids {
 		s.log.InfoContext(ctx, "taking package back from an abandoned upload", "package", id)
-		s.undoUpload(ctx, id, interrupted("the server that took the content stopped before all of it had arrived"), (*Package).abandoned)
+		s.undoUpload(ctx, id, interruptedFailure("the server that took the content stopped before all of it had arrived"), (*Package).abandoned)
 	}
 	return nil
 }
 
-// Sweep removes what is in the content store for no package: remains of killed processes, and archives whose package
-// was deleted by a process that died before it could remove them.
+// Sweep removes content without a package: files of killed processes, and archives of packages that were deleted by a
+// process that died before it could remove the archive.
 func (s *Service) Sweep(ctx context.Context) error {
 	if _, err := s.content.Sweep(ctx); err != nil {
 		return err

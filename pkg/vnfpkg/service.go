@@ -41,7 +41,7 @@ type Service struct {
 	parsing sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
 }
 
-// New makes a Service. Run it as well, in the background.
+// New creates a Service. The caller also has to run Run in the background.
 func New(o Options) *Service {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits()
@@ -55,7 +55,7 @@ func New(o Options) *Service {
 	return &Service{store: o.Store, content: o.Content, log: o.Log, limits: o.Limits, lease: o.Lease, models: newModelCache(o.ModelBytes)}
 }
 
-// Create makes a package without content (SOL005 clause 9.4.2.3.1).
+// Create creates a package without content (SOL005 clause 9.4.2.3.1).
 func (s *Service) Create(ctx context.Context, userDefinedData sol.KeyValuePairs) (*Package, error) {
 	p := &Package{
 		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled,
@@ -83,7 +83,7 @@ func (s *Service) List(ctx context.Context, q Query) ([]*Package, error) {
 // the package has another.
 func (s *Service) Update(ctx context.Context, id string, m sol.VnfPkgInfoModifications, ifVersion *int64) (*Package, sol.VnfPkgInfoModifications, error) {
 	if m.OperationalState == "" && m.UserDefinedData == nil {
-		return nil, m, lcm.Errorf(lcm.CodeInvalid, "nothing to change: give operationalState, userDefinedData or both")
+		return nil, m, lcm.Errorf(lcm.CodeInvalid, "nothing to change: set operationalState, userDefinedData or both")
 	}
 	p, err := s.store.UpdatePackage(ctx, id, func(p *Package, _ time.Time) error {
 		if err := checkVersion(p, ifVersion); err != nil {
@@ -120,7 +120,7 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 	p, err := s.store.DeletePackage(ctx, id, func(p *Package) error {
 		switch {
 		case p.UsageState == sol.PackageUsageStateInUse:
-			return conflict(p, "it is IN_USE").WithHint("delete the VNF instances that were made of it first")
+			return conflict(p, "it is IN_USE").WithHint("delete the VNF instances that use it first")
 		case p.OperationalState == sol.PackageOperationalStateEnabled:
 			return conflict(p, "it is ENABLED").WithHint("disable it first")
 		case p.OnboardingState == sol.PackageOnboardingStateUploading, p.OnboardingState == sol.PackageOnboardingStateProcessing:
@@ -135,7 +135,7 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 	return nil
 }
 
-// release lets go of an archive that a package does not need any more. What fails here is done by Run later.
+// release removes an archive that a package no longer needs. If this fails, Run removes it later.
 func (s *Service) release(ctx context.Context, c *Content) {
 	if c == nil {
 		return
@@ -186,7 +186,7 @@ func mergePatch(target, patch any) any {
 
 func randomText() string { return rand.Text() }
 
-// isNotFound says whether an error is lcm's CodeNotFound.
+// isNotFound reports whether an error is lcm's CodeNotFound.
 func isNotFound(err error) bool {
 	e, ok := errors.AsType[*lcm.Error](err)
 	return ok && e.Code == lcm.CodeNotFound

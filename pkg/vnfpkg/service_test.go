@@ -149,7 +149,7 @@ func TestPackageIsCreatedUploadedAndOnboarded(t *testing.T) {
 		}},
 	}, info)
 	require.NoError(t, b.Onboard(t.Context(), id), "a job that runs again does nothing")
-	require.Equal(t, int64(5), b.get(t, id).Version)
+	require.Equal(t, int64(6), b.get(t, id).Version)
 }
 
 func TestEnablingAndDisabling(t *testing.T) {

@@ -30,12 +30,12 @@ type Store interface {
 	//   - fails with ErrVnfdTaken when another ONBOARDED package has the VnfdID,
 	//   - writes an event when one of the three states changed.
 	UpdatePackage(ctx context.Context, id string, change func(p *Package, now time.Time) error) (*Package, error)
-	// DeletePackage locks the package, so that no instance can begin to refer to it, deletes it unless check refuses, and
-	// returns what it was. It is CodeConflict when an instance refers to it, whatever check says.
+	// DeletePackage locks the package, so that no instance can begin to refer to it, deletes it unless check refuses,
+	// and returns what it was. It is CodeConflict when an instance refers to it, whatever check says.
 	DeletePackage(ctx context.Context, id string, check func(p *Package) error) (*Package, error)
 
-	// RenewUpload moves the lease of an upload to now + lease; ErrUploadLost when the package is not UPLOADING with this
-	// token. It changes nothing that users see, so Version stays.
+	// RenewUpload moves the lease of an upload to now + lease; ErrUploadLost when the package is not UPLOADING with
+	// this token. It changes nothing that users see, so Version stays.
 	RenewUpload(ctx context.Context, id, token string, lease time.Duration) error
 	// ExpiredUploads lists the ids of packages whose upload's lease is over.
 	ExpiredUploads(ctx context.Context) ([]string, error)
@@ -46,9 +46,9 @@ type Store interface {
 	// PackageModel returns a model, or CodeNotFound.
 	PackageModel(ctx context.Context, key ModelKey) (json.RawMessage, error)
 
-	// ReleaseContent takes the digest's lock, and unless a package of any state refers to the digest, deletes its models
-	// and calls remove. No package can begin to refer to the digest before remove has returned. It says whether remove
-	// was called; an error of remove undoes the deletion of the models.
+	// ReleaseContent takes the digest's lock, and unless a package of any state refers to the digest, deletes its
+	// models and calls remove. No package can begin to refer to the digest before remove has returned. It says whether
+	// remove was called; an error of remove undoes the deletion of the models.
 	ReleaseContent(ctx context.Context, digest string, remove func() error) (bool, error)
 }
 

@@ -41,14 +41,14 @@ func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 	defer cancel()
 	why := &sol.ProblemDetails{Title: e.Title, Status: e.Status(), Detail: e.Detail, Hint: e.Hint}
 	s.undoUpload(ctx, id, why, func(p *Package, _ time.Time) error { return p.owns(token) })
-	if s.wentOn(ctx, id, digest) {
+	if s.uploadIsCommitted(ctx, id, digest) {
 		return nil
 	}
 	return e
 }
 
-// wentOn says whether a package is beyond its upload: the last transaction was committed, only its answer was lost.
-func (s *Service) wentOn(ctx context.Context, id, digest string) bool {
+// uploadIsCommitted reports whether the last transaction of an upload was committed and only its response was lost.
+func (s *Service) uploadIsCommitted(ctx context.Context, id, digest string) bool {
 	p, err := s.store.Package(ctx, id)
 	return err == nil && digest != "" && p.Content != nil && p.Content.Digest == digest &&
 		(p.OnboardingState == sol.PackageOnboardingStateProcessing || p.OnboardingState == sol.PackageOnboardingStateOnboarded)
@@ -66,7 +66,7 @@ func (s *Service) upload(ctx context.Context, id, token string, r io.Reader) (st
 		return "", err
 	}
 	digest := string(staged.Digest)
-	// First the reference, then the archive: whoever deletes the same content meanwhile sees that it is needed.
+	// First the reference, then the archive: a concurrent deletion of the same content sees that it is needed.
 	if _, err := s.store.UpdatePackage(ctx, id, func(p *Package, _ time.Time) error {
 		p.Content = &Content{Digest: digest, Size: staged.Size}
 		return p.owns(token)
@@ -167,7 +167,7 @@ func uploadError(err error) *lcm.Error {
 	case errors.As(err, &body):
 		return &lcm.Error{Code: lcm.CodeTooLarge, Title: "The VNF package is too large", Detail: (&content.LimitError{Limit: body.Limit}).Error(), Cause: err}
 	case errors.Is(err, ErrUploadLost):
-		return &lcm.Error{Code: lcm.CodeConflict, Title: "The upload was given up", Detail: "the upload stood still for so long that its package was taken back", Hint: again, Cause: err}
+		return &lcm.Error{Code: lcm.CodeConflict, Title: "The upload timed out", Detail: "the upload made no progress for so long that it was cancelled", Hint: again, Cause: err}
 	case errors.As(err, &disk):
 		return &lcm.Error{Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "The VNF package cannot be stored", Detail: "the content store does not take it now; the log has the cause", Hint: again, Cause: err}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

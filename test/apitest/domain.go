@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"encoding/json"
 	"log/slog"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/engine"
 	"github.com/gybe-nfv/gybe/pkg/grant"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
+	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/mgmt"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -28,10 +31,11 @@ const Password = "correct-horse-battery"
 // Domain is the domain on its own database, with a VIM that does what a test says. Operations are not worked on
 // until Work is called.
 type Domain struct {
-	Store    *store.Store
+	Store    *store.Records // of the default project
 	Pool     *pgxpool.Pool
-	Service  *lcm.Service
-	Runner   *lcm.Runner
+	Services *admission.Services
+	Service  *admission.Service // of the default project
+	Runner   *execution.Runner
 	Packages *Packages
 	VIM      *VIM
 	// Hooks is the mgmt driver of the packages that Cluster makes.
@@ -50,19 +54,32 @@ func NewDomain(tb testing.TB) *Domain {
 	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
 	require.NoError(tb, err)
 	d := &Domain{
-		Store: s, Pool: pool, VIM: &VIM{}, Hooks: &Recorder{fail: map[string]error{}},
+		Store: s.Of(lcm.Principal{}), Pool: pool, VIM: &VIM{}, Hooks: &Recorder{fail: map[string]error{}},
 		Packages: &Packages{models: map[string]*vnfd.VNFD{}, disabled: map[string]bool{}},
 	}
 	d.Add(tb, VnfPkgID, sample())
 	d.Add(tb, clusterPkgID, Cluster(ClusterID, "1.0"))
 	d.Add(tb, nextPkgID, Cluster(NextID, "2.0"))
 	clock, pkgs, drivers := lcm.SystemClock{}, d.Packages, mgmt.Registry{"recorder": d.Hooks}
-	d.Service = &lcm.Service{Store: s, Packages: pkgs, Infras: d.VIM, Mgmt: drivers, Clock: clock}
-	d.Runner = &lcm.Runner{
-		Store: s, Packages: pkgs, Planner: &lcm.Planner{Infras: d.VIM, Mgmt: drivers, Grantor: grant.Local{}},
-		Clock: clock, Log: quiet, Node: "test", Tuning: lcm.Tuning{RetryBase: time.Millisecond, Retries: 2},
+	d.Services = &admission.Services{Stores: s, Packages: pkgs, Infras: d.VIM, Mgmt: drivers, Clock: clock}
+	d.Service = d.Services.In(lcm.Principal{})
+	d.Runner = &execution.Runner{
+		Store: s, Packages: pkgs, Planner: &execution.Planner{Infras: d.VIM, Mgmt: drivers, Grantor: grant.Local{}},
+		Clock: clock, Log: quiet, Node: "test", Tuning: execution.Tuning{RetryBase: time.Millisecond, Retries: 2},
 	}
 	return d
+}
+
+// Submit submits a task with this body.
+func (d *Domain) Submit(tb testing.TB, id string, t sol.LcmOperationType, body any) (*lcm.Operation, error) {
+	tb.Helper()
+	raw, err := json.Marshal(body)
+	require.NoError(tb, err)
+	task, err := lcm.ParseTask(t, raw)
+	if err != nil {
+		return nil, err
+	}
+	return d.Service.Submit(tb.Context(), id, task)
 }
 
 // Work advances an operation until it rests, and returns its state.

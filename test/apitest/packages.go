@@ -109,11 +109,9 @@ func Cluster(id, version string) *vnfd.VNFD {
 		Levels:  []vnfd.InstantiationLevel{level("default", 1, 1), level("small", 0, 1), level("big", 3, 1)}, DefaultLevel: "default",
 		LCM: map[string]vnfd.Implementation{},
 	}
-	for _, op := range []string{
-		"instantiate", "terminate", "scale", "scale_to_level", "change_flavour", "heal", "operate", "change_external_connectivity", "change_current_package", "modify_information",
-	} {
+	for _, k := range lcm.OperationKinds() {
 		for _, hook := range []string{"_start", "_end", "_rollback_start", "_rollback_end"} {
-			simple.LCM[op+hook] = vnfd.Implementation{Name: "recorder"}
+			simple.LCM[k.Hook+hook] = vnfd.Implementation{Name: "recorder"}
 		}
 	}
 	big := simple

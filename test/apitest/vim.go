@@ -47,7 +47,7 @@ func (v *VIM) Hold(on bool) { v.set(func() { v.held = on }) }
 // HoldHalt makes Halt wait.
 func (v *VIM) HoldHalt(on bool) { v.set(func() { v.halting = on }) }
 
-// Calls lists what was asked of the VIM: the method, the operation and its phase's wish.
+// Calls lists the calls of the VIM: the method, the operation and its phase.
 func (v *VIM) Calls() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -215,7 +215,7 @@ func (v *VIM) Inventory(_ context.Context, w *lcm.Work) error {
 				c.VnfcState = s.state
 			}
 			info.VnfcInfo = append(info.VnfcInfo, c)
-			w.Instance.Inventory = append(w.Instance.Inventory, lcm.Resource{Name: s.vdu, Type: "OS::Nova::Server", ID: s.id, VNFC: vnfcID(s), VDU: s.vdu, Index: s.index})
+			w.Instance.Inventory = append(w.Instance.Inventory, lcm.Resource{Name: s.vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", ID: s.id, VNFC: vnfcID(s), VDU: s.vdu, Index: s.index})
 		}
 	}
 	w.Instance.Instantiated = info

@@ -15,8 +15,8 @@ import (
 )
 
 // The times of the nodes' work, and what the cluster of three masters and two workers cannot do without: preparation of
-// all nodes, the first master, and two masters that join one after the other. Workers join beside the second master. A worker that comes
-// later only has to be prepared and to join.
+// all nodes, the first master, and two masters that join one after the other. Workers join beside the second master. A
+// worker that comes later only has to be prepared and to join.
 const (
 	prepare       = 30 * time.Second
 	initTime      = 20 * time.Second
@@ -51,12 +51,20 @@ func (b *bench) cluster(ctx context.Context, dir string) error {
 	var first time.Duration
 	for _, workers := range []int{1, 10} {
 		c, err := b.spend(ctx, func() (string, error) {
-			return b.api.Scale(ctx, b.clusters[fewest].id, sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "workerNode_scale", NumberOfSteps: workers})
+			return b.api.Scale(
+				ctx,
+				b.clusters[fewest].id,
+				sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "workerNode_scale", NumberOfSteps: workers},
+			)
 		})
 		if err != nil {
 			return fmt.Errorf("scale out by %d: %w", workers, err)
 		}
-		note := fmt.Sprintf("%.3f of the critical path %.0f s", c.took.Seconds()/criticalScale.Seconds(), criticalScale.Seconds())
+		note := fmt.Sprintf(
+			"%.3f of the critical path %.0f s",
+			c.took.Seconds()/criticalScale.Seconds(),
+			criticalScale.Seconds(),
+		)
 		if first == 0 {
 			first = c.took
 		} else {
@@ -78,7 +86,11 @@ func (b *bench) fleet(ctx context.Context, dir string) error {
 		note := "memory at most " + mib(c.peak)
 		if i > 0 {
 			more := nodes - sizes[i-1]
-			note += fmt.Sprintf("; each node more: %s CPU, %s", ms((c.cpu-last.cpu)/time.Duration(more)), mib((c.peak-c.rss-last.peak+last.rss)/int64(more)))
+			note += fmt.Sprintf(
+				"; each node more: %s CPU, %s",
+				ms((c.cpu-last.cpu)/time.Duration(more)),
+				mib((c.peak-c.rss-last.peak+last.rss)/int64(more)),
+			)
 		}
 		last = c
 		b.row(fmt.Sprintf("cluster of %d nodes", nodes), fmt.Sprintf("%.1f s", c.took.Seconds()),
@@ -181,8 +193,8 @@ func (b *bench) spend(ctx context.Context, start func() (string, error)) (cost, 
 // level is the instantiation level of roomy that has so many nodes.
 func level(nodes int) string { return fmt.Sprintf("nodes_%d", nodes) }
 
-// roomy makes a copy of the cluster's package with a level for each of the sizes, and room to scale out. Its workers may share compute hosts,
-// of which the simulated cloud has few.
+// roomy makes a copy of the cluster's package with a level for each of the sizes, and room to scale out. Its workers
+// may share compute hosts, of which the simulated cloud has few.
 func roomy(dir string) (string, error) {
 	const definition, template = "Definitions/kubernetes_df_complex.yaml", "BaseHOT/complex/complex_hot_top.yaml"
 	copied := filepath.Join(dir, "roomy")
@@ -194,15 +206,28 @@ func roomy(dir string) (string, error) {
 	}
 	var aspects, masterLevels, workerLevels strings.Builder
 	for _, n := range sizes {
-		fmt.Fprintf(&aspects, "            %s: { description: of the bench, scale_info: { workerNode_scale: { scale_level: %d } } }\n", level(n), n-fewest)
+		fmt.Fprintf(
+			&aspects,
+			"            %s: { description: of the bench, scale_info: { workerNode_scale: { scale_level: %d } } }\n",
+			level(n),
+			n-fewest,
+		)
 		fmt.Fprintf(&masterLevels, "            %s: { number_of_instances: %d }\n", level(n), masters)
 		fmt.Fprintf(&workerLevels, "            %s: { number_of_instances: %d }\n", level(n), n-masters)
 	}
-	err := edit(filepath.Join(copied, definition),
-		"max_scale_level: 2", "max_scale_level: 50", "max_number_of_instances: 4", "max_number_of_instances: 52",
-		"          default_level: instantiation_level_1\n", aspects.String()+"          default_level: instantiation_level_1\n",
-		"              number_of_instances: 3\n        targets: [ masterNode ]\n\n    - workerNode_inst", "              number_of_instances: 3\n"+masterLevels.String()+"        targets: [ masterNode ]\n\n    - workerNode_inst",
-		"              number_of_instances: 4\n", "              number_of_instances: 4\n"+workerLevels.String())
+	err := edit(
+		filepath.Join(copied, definition),
+		"max_scale_level: 2",
+		"max_scale_level: 50",
+		"max_number_of_instances: 4",
+		"max_number_of_instances: 52",
+		"          default_level: instantiation_level_1\n",
+		aspects.String()+"          default_level: instantiation_level_1\n",
+		"              number_of_instances: 3\n        targets: [ masterNode ]\n\n    - workerNode_inst",
+		"              number_of_instances: 3\n"+masterLevels.String()+"        targets: [ masterNode ]\n\n    - workerNode_inst",
+		"              number_of_instances: 4\n",
+		"              number_of_instances: 4\n"+workerLevels.String(),
+	)
 	if err != nil {
 		return "", err
 	}

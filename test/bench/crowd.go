@@ -100,7 +100,14 @@ func (b *bench) together(ctx context.Context, dir string, s surroundings) error 
 }
 
 // allAtOnce starts an operation of every instance and waits for all.
-func (b *bench) allAtOnce(ctx context.Context, s surroundings, name string, op sol.LcmOperationType, ids []string, bodies []any) error {
+func (b *bench) allAtOnce(
+	ctx context.Context,
+	s surroundings,
+	name string,
+	op sol.LcmOperationType,
+	ids []string,
+	bodies []any,
+) error {
 	if _, err := s.calls(ctx); err != nil {
 		return err
 	}
@@ -139,7 +146,12 @@ func (b *bench) allAtOnce(ctx context.Context, s surroundings, name string, op s
 			whole, own = whole+took[i], own+busy
 		}
 		n := float64(len(ids))
-		note = fmt.Sprintf("mean %.1f s, of which Heat %.1f s, added %.1f s; ", whole.Seconds()/n, own.Seconds()/n, (whole-own).Seconds()/n) + note
+		note = fmt.Sprintf(
+			"mean %.1f s, of which Heat %.1f s, added %.1f s; ",
+			whole.Seconds()/n,
+			own.Seconds()/n,
+			(whole-own).Seconds()/n,
+		) + note
 	}
 	b.row(name+", all at once", strconv.Itoa(len(ids)),
 		fmt.Sprintf("%.2f s for all, %s CPU each", wall.Seconds(), ms((after.CPU-before.CPU)/time.Duration(len(ids)))), note)
@@ -186,7 +198,8 @@ func (m *meter) calls(ctx context.Context) (map[string]int, error) {
 	return since, lines.Err()
 }
 
-// heatWork reads from Heat's events how long it worked on stacks, to the second. The stacks are not looked at while it works.
+// heatWork reads from Heat's events how long it worked on stacks, to the second. The stacks are not looked at while it
+// works.
 type heatWork struct {
 	heat *gophercloud.ServiceClient
 	ids  map[string]string // of stacks by name: one that is deleted is only found by its id

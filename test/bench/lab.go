@@ -19,8 +19,9 @@ import (
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
-// lab measures on a real OpenStack, which the variables OS_* name, how much longer operations take than Heat does: one after the other, and
-// those of many instances at once. It expects the networks net0 and net1, the image and the flavors of test/lab/openstack.
+// lab measures on a real OpenStack, which the variables OS_* name, how much longer operations take than Heat does: one
+// after the other, and those of many instances at once. It expects the networks net0 and net1, the image and the
+// flavors of test/lab/openstack.
 func (b *bench) lab(ctx context.Context, dir string) (err error) {
 	p, heat, err := connect(ctx)
 	if err != nil {
@@ -64,12 +65,12 @@ func (b *bench) lab(ctx context.Context, dir string) (err error) {
 	return b.together(ctx, dir, surroundings{place: p, calls: calls.calls, heat: work.since})
 }
 
-// toursInLab takes instances through every operation, one after the other.
+// toursInLab runs every operation on instances, one after the other.
 func (b *bench) toursInLab(ctx context.Context, dir string, p place, heat *gophercloud.ServiceClient) error {
 	ours, theirs := map[string][]time.Duration{}, map[string][]time.Duration{}
-	for number := range b.tourists {
+	for number := range b.instances {
 		err := b.around(ctx, dir, p, number, func(s stop, run func(context.Context) (time.Duration, error)) error {
-			w := watchStack(ctx, heat, "vnf-"+b.touring)
+			w := watchStack(ctx, heat, "vnf-"+b.current)
 			took, err := run(ctx)
 			busy := w.stop()
 			if err != nil {
@@ -85,7 +86,12 @@ func (b *bench) toursInLab(ctx context.Context, dir string, p place, heat *gophe
 	}
 	for _, s := range stops {
 		took, busy := median(ours[s.name]), median(theirs[s.name])
-		b.row(s.name, fmt.Sprintf("%d tours", b.tourists), fmt.Sprintf("%.2f s", took.Seconds()), fmt.Sprintf("Heat %.2f s, added %.2f s", busy.Seconds(), (took-busy).Seconds()))
+		b.row(
+			s.name,
+			fmt.Sprintf("%d tours", b.instances),
+			fmt.Sprintf("%.2f s", took.Seconds()),
+			fmt.Sprintf("Heat %.2f s, added %.2f s", busy.Seconds(), (took-busy).Seconds()),
+		)
 	}
 	return nil
 }
@@ -99,7 +105,9 @@ func median(d []time.Duration) time.Duration {
 func connect(ctx context.Context) (place, *gophercloud.ServiceClient, error) {
 	env := os.Getenv
 	opts := gophercloud.AuthOptions{
-		IdentityEndpoint: env("OS_AUTH_URL"), Username: env("OS_USERNAME"), Password: env("OS_PASSWORD"), TenantName: env("OS_PROJECT_NAME"),
+		IdentityEndpoint: env(
+			"OS_AUTH_URL",
+		), Username: env("OS_USERNAME"), Password: env("OS_PASSWORD"), TenantName: env("OS_PROJECT_NAME"),
 		DomainID: "default", AllowReauth: true,
 	}
 	if opts.IdentityEndpoint == "" {

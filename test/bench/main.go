@@ -20,11 +20,11 @@ import (
 
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
-	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, tour, crowd, cluster, fleet (default all)")
+	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, tour, slow, crowd, nodes, cluster, fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
 	lab := flag.Bool("lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead")
-	flag.IntVar(&b.tourists, "tours", 3, "instances that go through every operation of -lab, one after the other")
+	flag.IntVar(&b.instances, "tours", 3, "instances that run every operation of -lab, one after the other")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := b.inFolder(func(dir string) error {
@@ -44,8 +44,8 @@ type bench struct {
 	only, bin string
 	parallel  int
 	made      int
-	tourists  int
-	touring   string // the instance of the present tour
+	instances int
+	current   string // the instance of the current tour
 	stack     *stack.Stack
 	node      *stack.Node
 	api       *client.Client
@@ -103,7 +103,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 	for _, s := range []struct {
 		name string
 		run  func(context.Context, string) error
-	}{{"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"slow", b.slow}, {"crowd", b.crowd}, {"cluster", b.cluster}, {"fleet", b.fleet}} {
+	}{{"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"slow", b.slow}, {"crowd", b.crowd}, {"nodes", b.nodes}, {"cluster", b.cluster}, {"fleet", b.fleet}} {
 		if !b.wants(s.name) {
 			continue
 		}

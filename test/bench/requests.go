@@ -113,6 +113,16 @@ func (b *bench) measure(ctx context.Context, what, with, note string, n, c int, 
 		return err
 	}
 	cpu := (after.CPU - before.CPU) / time.Duration(n)
-	b.row(what, with, fmt.Sprintf("%s CPU, %s wall, %.0f/s", ms(cpu), ms(wall*time.Duration(c)/time.Duration(n)), float64(n)/wall.Seconds()), note)
+	b.row(
+		what,
+		with,
+		fmt.Sprintf(
+			"%s CPU, %s wall, %.0f/s",
+			ms(cpu),
+			ms(wall*time.Duration(c)/time.Duration(n)),
+			float64(n)/wall.Seconds(),
+		),
+		note,
+	)
 	return nil
 }

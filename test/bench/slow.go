@@ -15,7 +15,8 @@ import (
 // slowness is a cloud whose servers need some time.
 type slowness struct {
 	server time.Duration
-	// anchor is what the same takes with Tacker, by its known sequence: a look every 5 s, and a login before every call to Heat.
+	// anchor is what the same takes with Tacker, by its known sequence: a look every 5 s, and a login before every call
+	// to Heat.
 	anchor string
 }
 
@@ -26,8 +27,9 @@ var slownesses = []slowness{
 	{60 * time.Second, "Tacker 34 to 36 calls, adds 2.5 s on average"},
 }
 
-// slow counts the calls of an instantiation in a cloud that needs some time, most of which are looks at the stack, and measures how long a
-// stack that is complete is not seen. That depends on when it is complete between two looks, so the servers need a little less and a little more.
+// slow counts the calls of an instantiation in a cloud that needs some time, most of which are looks at the stack, and
+// measures how long a stack that is complete is not seen. That depends on when it is complete between two looks, so the
+// servers need a little less and a little more.
 func (b *bench) slow(ctx context.Context, dir string) error {
 	vnfd, err := b.upload(ctx, dir, plain)
 	if err != nil {
@@ -58,14 +60,23 @@ func (b *bench) slow(ctx context.Context, dir string) error {
 		for _, a := range added {
 			sum += a
 		}
-		b.row("instantiate, slow cloud", fmt.Sprintf("server needs %.0f s", s.server.Seconds()),
-			fmt.Sprintf("added %.2f s on average, %.2f s at most; %s", sum.Seconds()/float64(len(added)), slices.Max(added).Seconds(), counts(calls, len(added))), s.anchor)
+		b.row(
+			"instantiate, slow cloud",
+			fmt.Sprintf("server needs %.0f s", s.server.Seconds()),
+			fmt.Sprintf(
+				"added %.2f s on average, %.2f s at most; %s",
+				sum.Seconds()/float64(len(added)),
+				slices.Max(added).Seconds(),
+				counts(calls, len(added)),
+			),
+			s.anchor,
+		)
 	}
 	return timing(0)
 }
 
-// spread instantiates VNFs whose servers need about the same time, evenly spread over a quarter of it. It returns what was added to each, and
-// all calls.
+// spread instantiates VNFs whose servers need about the same time, evenly spread over a quarter of it. It returns what
+// was added to each, and all calls.
 func (b *bench) spread(
 	ctx context.Context, vnfd string, params json.RawMessage, server time.Duration, timing func(time.Duration) error,
 ) ([]time.Duration, map[string]int, error) {

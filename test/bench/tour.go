@@ -22,7 +22,8 @@ const (
 // place is the cloud that a tour is made in.
 type place struct {
 	vim sol.VimConnectionInfo
-	// net0 and net1 are networks; a router leads from net0 to the external one. address is a free address of net1, another one for every tour.
+	// net0 and net1 are networks; a router leads from net0 to the external one. address is a free address of net1,
+	// another one for every tour.
 	net0, net1 string
 	address    func(tour int) string
 }
@@ -81,18 +82,34 @@ var stops = []stop{
 		return sol.HealVnfRequest{VnfcInstanceID: []string{id}}, err
 	}},
 	{"scale in", sol.LcmOperationScale, always(sol.ScaleVnfRequest{Type: sol.ScaleTypeIn, AspectID: "VDU1_scale"})},
-	{"stop", sol.LcmOperationOperate, always(sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful})},
+	{
+		"stop",
+		sol.LcmOperationOperate,
+		always(sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful}),
+	},
 	{"start", sol.LcmOperationOperate, always(sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted})},
 	{"change_ext_conn", sol.LcmOperationChangeExtConn, func(_ context.Context, t *tour) (any, error) {
 		return sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{
-			link("link2", t.net1, "VDU2_CP1", sol.IpAddressData{Type: sol.IPAddressTypeIPv4, FixedAddresses: []string{t.address(t.number)}}),
+			link(
+				"link2",
+				t.net1,
+				"VDU2_CP1",
+				sol.IpAddressData{Type: sol.IPAddressTypeIPv4, FixedAddresses: []string{t.address(t.number)}},
+			),
 		}}, nil
 	}},
 	{"change_vnfpkg", sol.LcmOperationChangeVnfpkg, func(_ context.Context, t *tour) (any, error) {
-		return sol.ChangeCurrentVnfPkgRequest{VnfdID: t.newer, AdditionalParams: sol.KeyValuePairs{"upgrade_type": "RollingUpdate"}}, nil
+		return sol.ChangeCurrentVnfPkgRequest{
+			VnfdID:           t.newer,
+			AdditionalParams: sol.KeyValuePairs{"upgrade_type": "RollingUpdate"},
+		}, nil
 	}},
 	{"change_flavour", sol.LcmOperationChangeFlavour, always(sol.ChangeVnfFlavourRequest{NewFlavourID: "large"})},
-	{"terminate", sol.LcmOperationTerminate, always(sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})},
+	{
+		"terminate",
+		sol.LcmOperationTerminate,
+		always(sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful}),
+	},
 }
 
 // vnfc is a VNFC of a VDU.
@@ -110,7 +127,10 @@ func (b *bench) vnfc(ctx context.Context, id, vdu string) (string, error) {
 }
 
 func userData() sol.KeyValuePairs {
-	return sol.KeyValuePairs{"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData"}
+	return sol.KeyValuePairs{
+		"lcm-operation-user-data":       "./UserData/userdata_standard.py",
+		"lcm-operation-user-data-class": "StandardUserData",
+	}
 }
 
 // link connects a CP to a network.
@@ -123,7 +143,13 @@ func link(id, network, cpd string, address sol.IpAddressData) sol.ExtVirtualLink
 }
 
 // around makes one tour and calls at for every stop: at starts the operation with the function that it is given.
-func (b *bench) around(ctx context.Context, dir string, p place, number int, at func(s stop, run func(context.Context) (time.Duration, error)) error) error {
+func (b *bench) around(
+	ctx context.Context,
+	dir string,
+	p place,
+	number int,
+	at func(s stop, run func(context.Context) (time.Duration, error)) error,
+) error {
 	t := &tour{bench: b, place: p, number: number}
 	var err error
 	if t.vnfd, err = b.upload(ctx, dir, standard); err != nil {
@@ -137,7 +163,7 @@ func (b *bench) around(ctx context.Context, dir string, p place, number int, at 
 		return err
 	}
 	t.id = i.ID
-	b.touring = i.ID
+	b.current = i.ID
 	for _, s := range stops {
 		err := at(s, func(ctx context.Context) (time.Duration, error) {
 			body, err := s.body(ctx, t)
@@ -221,7 +247,12 @@ func (b *bench) tours(ctx context.Context, dir string) error {
 	for _, s := range stops {
 		a := accounts[s.name]
 		slices.Sort(a.took)
-		b.row(s.name, fmt.Sprintf("%d tours", n), fmt.Sprintf("median %s, worst %s, %s CPU", ms(a.took[n/2]), ms(a.took[n-1]), ms(a.cpu/n)), counts(a.calls, n))
+		b.row(
+			s.name,
+			fmt.Sprintf("%d tours", n),
+			fmt.Sprintf("median %s, worst %s, %s CPU", ms(a.took[n/2]), ms(a.took[n-1]), ms(a.cpu/n)),
+			counts(a.calls, n),
+		)
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ type real struct {
 	api *client.Client
 }
 
-// serve starts a node of a world; it ends with the test.
-func (w *world) serve(name string) *real {
+// serve starts a node of a world, with settings in its environment; it ends with the test.
+func (w *world) serve(name string, env ...string) *real {
 	w.t.Helper()
 	bin, err := binaries()
 	require.NoError(w.t, err)
@@ -56,7 +56,7 @@ func (w *world) serve(name string) *real {
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = log.Close() })
 	n, err := stack.StartNode(w.t.Context(), stack.NodeOptions{
-		Bin: bin, ID: name, Database: w.database, Data: filepath.Join(w.data, "content"), SSHPort: sshPort, Log: log,
+		Bin: bin, ID: name, Database: w.database, Data: filepath.Join(w.data, "content"), SSHPort: sshPort, Log: log, Env: env,
 	})
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { n.Kill() })
@@ -80,7 +80,10 @@ type pair struct {
 	worst time.Duration
 }
 
-func (w *world) pair() *pair { return &pair{world: w, a: w.serve("one"), b: w.serve("two")} }
+func (w *world) pair(env ...string) *pair {
+	w.t.Helper()
+	return &pair{world: w, a: w.serve("one", env...), b: w.serve("two", env...)}
+}
 
 // owner is the node that works on an operation, and the other one.
 func (p *pair) owner(op string) (owner, other *real) {
@@ -89,14 +92,14 @@ func (p *pair) owner(op string) (owner, other *real) {
 	require.Eventually(p.t, func() bool {
 		name = p.column("SELECT node FROM vnf_lcm_op_occ WHERE id = $1", op)[0]
 		return name != ""
-	}, 5*time.Second, time.Millisecond, "nobody works on it")
+	}, patience, interval, "no node works on it")
 	if name == p.a.ID {
 		return p.a, p.b
 	}
 	return p.b, p.a
 }
 
-// resumed waits until an operation is claimed anew after its node has died, and returns how long after that moment it was. Both
+// resumed waits until an operation is claimed again after its node has died, and returns how long after that moment it was. Both
 // times are the database's. It is negative when the operation had ended all the same: what the dead node had sent last took effect.
 func (w *world) resumed(op string, died time.Time, epoch int64) time.Duration {
 	w.t.Helper()
@@ -112,7 +115,7 @@ func (w *world) resumed(op string, died time.Time, epoch int64) time.Duration {
 			return true
 		}
 		return newest > epoch
-	}, 60*time.Second, 3*time.Millisecond, "nobody goes on")
+	}, patience, interval, "no node goes on")
 	return at.Sub(died)
 }
 

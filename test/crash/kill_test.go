@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/simcloud"
@@ -22,7 +22,7 @@ type moment struct {
 }
 
 // seen reports whether an event is the moment.
-func (m moment) seen(e wire.Event) bool {
+func (m moment) seen(e gybeapi.Event) bool {
 	if e.Kind != m.kind {
 		return false
 	}
@@ -36,15 +36,15 @@ func (m moment) seen(e wire.Event) bool {
 // watch follows an operation's events until the moment comes; false when the operation comes to rest before.
 func (w *world) watch(api *client.Client, op string, m moment) bool {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	for e, err := range api.Events(ctx, client.EventQuery{OpID: op, After: client.FromStart}) {
 		require.NoError(w.t, err)
 		if m.seen(e) {
 			return true
 		}
-		var s wire.OperationState
-		if e.Kind == wire.KindOperationState && json.Unmarshal(e.Body, &s) == nil && s.State == sol.LcmOperationStateCompleted {
+		var s gybeapi.OperationState
+		if e.Kind == gybeapi.KindOperationState && json.Unmarshal(e.Body, &s) == nil && s.State == sol.LcmOperationStateCompleted {
 			return false
 		}
 	}
@@ -62,9 +62,10 @@ func slow() simcloud.Timing {
 }
 
 const (
-	// promised is how soon somebody goes on after a kill, and bound what this test insists on wherever it runs.
+	// promised is how soon a node goes on after a kill. bound is the limit of the tests, which holds on a busy machine as well: it is less than the
+	// time after which a node counts as dead that does not answer (half a minute).
 	promised = 3 * time.Second
-	bound    = 10 * time.Second
+	bound    = 20 * time.Second
 )
 
 // kill -9 at the begin of every phase and in the middle of every long step of a cluster's life: the other node goes on.
@@ -77,18 +78,18 @@ func TestKillAtEveryPhase(t *testing.T) {
 	p := w.pair()
 	vnfd := w.onboard(p.a.api, clusterSource)
 	moments := []moment{
-		{wire.KindPhase, "grant"},
-		{wire.KindPhase, "infra"},
-		{wire.KindPhase, "inventory"},
-		{wire.KindPhase, "instantiate_end"},
-		{wire.KindLog, "prepare node"},
-		{wire.KindStep, "initialise cluster"},
-		{wire.KindLog, "initialise cluster"},
-		{wire.KindStep, "join node"},
-		{wire.KindLog, "join node"},
-		{wire.KindStep, "wait for nodes"},
+		{gybeapi.KindPhase, "grant"},
+		{gybeapi.KindPhase, "infra"},
+		{gybeapi.KindPhase, "inventory"},
+		{gybeapi.KindPhase, "instantiate_end"},
+		{gybeapi.KindLog, "prepare node"},
+		{gybeapi.KindStep, "initialise cluster"},
+		{gybeapi.KindLog, "initialise cluster"},
+		{gybeapi.KindStep, "join node"},
+		{gybeapi.KindLog, "join node"},
+		{gybeapi.KindStep, "wait for nodes"},
 	}
-	ends := []moment{{wire.KindPhase, "grant"}, {wire.KindPhase, "infra"}, {wire.KindStep, "delete stack"}, {wire.KindPhase, "terminate_end"}}
+	ends := []moment{{gybeapi.KindPhase, "grant"}, {gybeapi.KindPhase, "infra"}, {gybeapi.KindStep, "delete stack"}, {gybeapi.KindPhase, "terminate_end"}}
 	if testing.Short() {
 		moments, ends = moments[:5], ends[:2]
 	}
@@ -102,7 +103,7 @@ func TestKillAtEveryPhase(t *testing.T) {
 		} else {
 			op, err := w.terminate()(p.b.api, id)
 			require.NoError(t, err)
-			w.completed(p.b.api, op, 30*time.Second)
+			w.completed(p.b.api, op)
 		}
 		w.gone()
 	}
@@ -118,13 +119,13 @@ func TestKillWhileAHighlyAvailableClusterIsMade(t *testing.T) {
 	cloud.MergeTiming(slow())
 	p := w.pair()
 	vnfd := w.onboard(p.a.api, clusterSource)
-	for _, m := range []moment{{wire.KindLog, "initialise cluster"}, {wire.KindStep, "join node"}, {wire.KindLog, "join node"}} {
+	for _, m := range []moment{{gybeapi.KindLog, "initialise cluster"}, {gybeapi.KindStep, "join node"}, {gybeapi.KindLog, "join node"}} {
 		id := w.create(p.a.api, vnfd)
 		p.killed(w.instantiate(w.cluster("complex")), id, m, "grant", "infra", "inventory", "instantiate_end")
 		w.installedOnce(p.a.api, fleet, id)
 		op, err := w.terminate()(p.b.api, id)
 		require.NoError(t, err)
-		w.completed(p.b.api, op, 30*time.Second)
+		w.completed(p.b.api, op)
 		w.gone()
 	}
 	t.Logf("at worst it was claimed again after %s", p.worst.Round(time.Millisecond))
@@ -153,7 +154,7 @@ func (p *pair) killed(do task, id string, m moment, phases ...string) {
 		return
 	}
 	began := time.Now()
-	w.completed(other.api, op, 60*time.Second)
+	w.completed(other.api, op)
 	t.Logf("%-8s %-20s killed: claimed again after %s, done %s later", m.kind, m.name, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	p.worst = max(p.worst, took)
 	require.Less(t, took, bound)
@@ -170,7 +171,7 @@ func TestTheSameNodeGoesOn(t *testing.T) {
 	cloud.MergeTiming(slow())
 	n := w.serve("alone")
 	vnfd := w.onboard(n.api, clusterSource)
-	for _, m := range []moment{{wire.KindStep, "create stack"}, {wire.KindLog, "prepare node"}, {wire.KindStep, "join node"}} {
+	for _, m := range []moment{{gybeapi.KindStep, "create stack"}, {gybeapi.KindLog, "prepare node"}, {gybeapi.KindStep, "join node"}} {
 		id := w.create(n.api, vnfd)
 		op, err := w.instantiate(w.cluster("simple"))(n.api, id)
 		require.NoError(t, err)
@@ -181,12 +182,12 @@ func TestTheSameNodeGoesOn(t *testing.T) {
 		took := w.resumed(op, died, epoch)
 		t.Logf("%-8s %-20s killed: ready again after %s, claimed again after %s", m.kind, m.name, n.Ready.Round(time.Millisecond), took.Round(time.Millisecond))
 		require.Less(t, took, bound)
-		w.completed(n.api, op, 60*time.Second)
+		w.completed(n.api, op)
 		w.once(op, "grant", "infra", "inventory", "instantiate_end")
 		w.installedOnce(n.api, fleet, id)
 		op, err = w.terminate()(n.api, id)
 		require.NoError(t, err)
-		w.completed(n.api, op, 30*time.Second)
+		w.completed(n.api, op)
 		w.gone()
 	}
 }

@@ -14,15 +14,13 @@ import (
 type death struct {
 	Nth   int  `json:"nth"`
 	After bool `json:"after"`
-	// Method is that of lcm.Store, Step the name of the step or phase that it is about; "" fits all.
+	// Method is that of lcm.Records or lcm.Ledger, Step the name of the step or phase that it is about; "" fits all.
 	Method string `json:"method,omitempty"`
 	Step   string `json:"step,omitempty"`
 }
 
-// mortal is a store whose node dies as by kill -9: in the middle of whatever else it does.
+// mortal lets its node die at a write to the store, as by kill -9: in the middle of whatever else it does.
 type mortal struct {
-	lcm.Store
-
 	mu    sync.Mutex
 	death death // Nth 0: it lives
 	count int
@@ -72,38 +70,58 @@ func (m *mortal) name(id int64) string {
 	return m.names[id]
 }
 
-// Admit implements lcm.Store.
-func (m *mortal) Admit(ctx context.Context, op *lcm.Operation, msg []lcm.Message, check func(*lcm.Instance) error) error {
-	return m.write("Admit", "", func() error { return m.Store.Admit(ctx, op, msg, check) })
+// mortalStores is the request side of the store of a mortal node.
+type mortalStores struct {
+	lcm.Stores
+	*mortal
 }
 
-// Steer implements lcm.Store.
-func (m *mortal) Steer(ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error)) (op *lcm.Operation, err error) {
+// In implements lcm.Stores.
+func (m mortalStores) In(p lcm.Principal) lcm.Records { return mortalRecords{m.Stores.In(p), m.mortal} }
+
+type mortalRecords struct {
+	lcm.Records
+	*mortal
+}
+
+// mortalLedger is the engine side.
+type mortalLedger struct {
+	lcm.Ledger
+	*mortal
+}
+
+// Admit implements lcm.Records.
+func (m mortalRecords) Admit(ctx context.Context, op *lcm.Operation, msg []lcm.Message, check func(*lcm.Instance) error) error {
+	return m.write("Admit", "", func() error { return m.Records.Admit(ctx, op, msg, check) })
+}
+
+// Steer implements lcm.Records.
+func (m mortalRecords) Steer(ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error)) (op *lcm.Operation, err error) {
 	err = m.write("Steer", "", func() error {
-		op, err = m.Store.Steer(ctx, id, change)
+		op, err = m.Records.Steer(ctx, id, change)
 		return err
 	})
 	return op, err
 }
 
-// Claim implements lcm.Store.
-func (m *mortal) Claim(ctx context.Context, opID, node string) (c *lcm.Claimed, err error) {
+// Claim implements lcm.Ledger.
+func (m mortalLedger) Claim(ctx context.Context, opID, node string) (c *lcm.Claimed, err error) {
 	err = m.write("Claim", "", func() error {
-		c, err = m.Store.Claim(ctx, opID, node)
+		c, err = m.Ledger.Claim(ctx, opID, node)
 		return err
 	})
 	return c, err
 }
 
-// CommitTick implements lcm.Store. The step is the phase that the operation is in.
-func (m *mortal) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
-	return m.write("CommitTick", t.Op.Phase, func() error { return m.Store.CommitTick(ctx, c, t) })
+// CommitTick implements lcm.Ledger. The step is the phase that the operation is in.
+func (m mortalLedger) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
+	return m.write("CommitTick", t.Op.Phase, func() error { return m.Ledger.CommitTick(ctx, c, t) })
 }
 
-// BeginStep implements lcm.Store.
-func (m *mortal) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (rec lcm.StepRecord, err error) {
+// BeginStep implements lcm.Ledger.
+func (m mortalLedger) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (rec lcm.StepRecord, err error) {
 	err = m.write("BeginStep", name, func() error {
-		rec, err = m.Store.BeginStep(ctx, c, phase, name, target)
+		rec, err = m.Ledger.BeginStep(ctx, c, phase, name, target)
 		m.mu.Lock()
 		m.names[rec.ID] = name
 		m.mu.Unlock()
@@ -112,17 +130,17 @@ func (m *mortal) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target
 	return rec, err
 }
 
-// SaveStep implements lcm.Store.
-func (m *mortal) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
-	return m.write("SaveStep", m.name(id), func() error { return m.Store.SaveStep(ctx, c, id, checkpoint) })
+// SaveStep implements lcm.Ledger.
+func (m mortalLedger) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
+	return m.write("SaveStep", m.name(id), func() error { return m.Ledger.SaveStep(ctx, c, id, checkpoint) })
 }
 
-// EndStep implements lcm.Store.
-func (m *mortal) EndStep(ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, f *lcm.Failure) error {
-	return m.write("EndStep", m.name(id), func() error { return m.Store.EndStep(ctx, c, id, state, detail, f) })
+// EndStep implements lcm.Ledger.
+func (m mortalLedger) EndStep(ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, f *lcm.Failure) error {
+	return m.write("EndStep", m.name(id), func() error { return m.Ledger.EndStep(ctx, c, id, state, detail, f) })
 }
 
-// AppendLog implements lcm.Store.
-func (m *mortal) AppendLog(ctx context.Context, c lcm.Claim, id int64, lines []lcm.LogLine) error {
-	return m.write("AppendLog", m.name(id), func() error { return m.Store.AppendLog(ctx, c, id, lines) })
+// AppendLog implements lcm.Ledger.
+func (m mortalLedger) AppendLog(ctx context.Context, c lcm.Claim, id int64, lines []lcm.LogLine) error {
+	return m.write("AppendLog", m.name(id), func() error { return m.Ledger.AppendLog(ctx, c, id, lines) })
 }

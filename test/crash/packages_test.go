@@ -39,7 +39,7 @@ func (w *world) onboarded(api *client.Client, id string) {
 		p, err = api.Package(w.t.Context(), id)
 		require.NoError(w.t, err)
 		return p.OnboardingState == sol.PackageOnboardingStateOnboarded || p.OnboardingFailureDetails != nil
-	}, 30*time.Second, 5*time.Millisecond)
+	}, patience, interval)
 	require.Equal(w.t, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.OnboardingFailureDetails)
 }
 
@@ -54,9 +54,9 @@ func TestKillWhileAPackageIsRead(t *testing.T) {
 	archive := heavy("heavy", 96<<20)
 	answered := make(chan error, 1)
 	go func() { answered <- a.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)) }()
-	require.Eventually(t, func() bool { return w.state(p.ID) == "PROCESSING" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return w.state(p.ID) == "PROCESSING" }, patience, time.Millisecond)
 	a.Kill()
-	<-answered // it may or may not have been told
+	<-answered // it may or may not have been answered
 	require.Equal(t, "PROCESSING", w.state(p.ID), "the test has to hit it")
 	b := w.serve("two")
 	began := time.Now()
@@ -83,12 +83,12 @@ func TestKillWhileAPackageIsReceived(t *testing.T) {
 	go func() { answered <- a.api.UploadPackage(t.Context(), p.ID, half) }()
 	_, err = more.Write(archive[:len(archive)/2])
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return w.state(p.ID) == "UPLOADING" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return w.state(p.ID) == "UPLOADING" }, patience, interval)
 	a.Kill()
 	require.NoError(t, more.CloseWithError(io.ErrUnexpectedEOF))
 	require.Error(t, <-answered)
 	began := time.Now()
-	require.Eventually(t, func() bool { return w.state(p.ID) == "CREATED" }, 90*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return w.state(p.ID) == "CREATED" }, patience, interval)
 	t.Logf("the package can be uploaded again %s after the kill", time.Since(began).Round(time.Millisecond))
 	require.NoError(t, b.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)))
 	w.onboarded(b.api, p.ID)

@@ -80,7 +80,7 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 					w.oneStack(id)
 					op, err := w.terminate()(node.api, id)
 					require.NoError(t, err)
-					w.completed(node.api, op, 15*time.Second)
+					w.completed(node.api, op)
 				}
 				w.gone()
 				require.NoError(t, node.api.DeleteInstance(t.Context(), id))
@@ -98,7 +98,7 @@ func (w *world) reached(api *client.Client, op string, s sol.LcmOperationStateTy
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(3 * time.Millisecond)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			o, err := api.Operation(w.t.Context(), op)
@@ -111,7 +111,7 @@ func (w *world) reached(api *client.Client, op string, s sol.LcmOperationStateTy
 	return done
 }
 
-// rests waits until an operation is in a state in which nobody works on it, and wants it to be this one.
+// rests waits until an operation is in a state in which no node works on it, and requires this state.
 func (w *world) rests(api *client.Client, op string, want sol.LcmOperationStateType) {
 	w.t.Helper()
 	var o *sol.VnfLcmOpOcc
@@ -125,6 +125,6 @@ func (w *world) rests(api *client.Client, op string, want sol.LcmOperationStateT
 		default:
 			return true
 		}
-	}, 30*time.Second, 5*time.Millisecond)
+	}, patience, interval)
 	require.Equal(w.t, want, o.OperationState, "%+v", o.Error)
 }

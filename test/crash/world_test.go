@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stack"
@@ -108,12 +107,19 @@ func (w *world) newest(api *client.Client, instance string, typ sol.LcmOperation
 	return ops[len(ops)-1].ID
 }
 
+// Waits of the tests. A test waits for a condition; patience only ends a test whose condition never becomes true, also on a busy machine. A look
+// costs the node a request and the database a query.
+const (
+	interval = 25 * time.Millisecond
+	patience = 5 * time.Minute
+)
+
 // completed waits until an operation has ended well.
-func (w *world) completed(api *client.Client, op string, within time.Duration) {
+func (w *world) completed(api *client.Client, op string) {
 	w.t.Helper()
 	var o *sol.VnfLcmOpOcc
-	deadline := time.Now().Add(within)
-	for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
+	deadline := time.Now().Add(patience)
+	for tick := time.NewTicker(interval); ; <-tick.C {
 		var err error
 		o, err = api.Operation(w.t.Context(), op)
 		var away *client.Unreachable
@@ -131,14 +137,7 @@ func (w *world) completed(api *client.Client, op string, within time.Duration) {
 	require.Equal(w.t, sol.LcmOperationStateCompleted, o.OperationState, "%+v", o.Error)
 }
 
-func (w *world) progress(api *client.Client, op string) *wire.Progress {
-	w.t.Helper()
-	p, err := api.Progress(w.t.Context(), op, "", 0)
-	require.NoError(w.t, err)
-	return p
-}
-
-// once checks that a completed operation has the same history as one that nobody disturbed: each state, phase and step once.
+// once checks that a completed operation has the same history as an uninterrupted one: each state, phase and step once.
 func (w *world) once(op string, phases ...string) {
 	w.t.Helper()
 	rows, err := w.pool.Query(w.t.Context(), "SELECT body FROM outbox WHERE op_id = $1 ORDER BY seq", op)

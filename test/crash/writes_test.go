@@ -15,7 +15,7 @@ import (
 )
 
 // A node dies at every single write of an instantiation and of a termination, just before it is made and just after it is
-// durable. The node that comes next goes on, and nobody can see in the end that anything happened.
+// durable. The next node continues, and the final state shows no trace of the crash.
 func TestDeathAtEveryWriteIsSurvived(t *testing.T) {
 	t.Parallel()
 	every := 1
@@ -105,12 +105,12 @@ func (l *lane) run(j *job, instance string, d death) {
 			op, err = j.do(l.node.api, instance)
 			require.NoError(l.t, err, at)
 		}
-		l.completed(l.node.api, op, 15*time.Second)
+		l.completed(l.node.api, op)
 		l.rest = append(l.rest, time.Since(began))
 	} else {
 		require.NoError(l.t, err, at)
 		j.survived = true
-		l.completed(l.node.api, op, time.Second)
+		l.completed(l.node.api, op)
 	}
 	l.once(op, j.phases...)
 }
@@ -118,7 +118,7 @@ func (l *lane) run(j *job, instance string, d death) {
 // await waits until the node is dead or the operation has ended.
 func (l *lane) await(op string) {
 	l.t.Helper()
-	tick := time.NewTicker(3 * time.Millisecond)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {

@@ -88,7 +88,10 @@ func (d *demo) life(ctx context.Context) error {
 	if err := json.Unmarshal(raw, &shown); err != nil {
 		return fmt.Errorf("read the instance: %w", err)
 	}
-	at := slices.IndexFunc(shown.InstantiatedVnfInfo.VnfcInfo, func(c sol.VnfcInfo) bool { return c.VduID == "workerNode" })
+	at := slices.IndexFunc(
+		shown.InstantiatedVnfInfo.VnfcInfo,
+		func(c sol.VnfcInfo) bool { return c.VduID == "workerNode" },
+	)
 	if at < 0 {
 		return errors.New("the cluster has no worker")
 	}
@@ -139,7 +142,16 @@ func (d *demo) cluster(ctx context.Context) error {
 				address = a.Address
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, ready, role, n.Status.NodeInfo.KubeletVersion, address, n.Labels["CIS-node"])
+		fmt.Fprintf(
+			w,
+			"%s\t%s\t%s\t%s\t%s\t%s\n",
+			n.Name,
+			ready,
+			role,
+			n.Status.NodeInfo.KubeletVersion,
+			address,
+			n.Labels["CIS-node"],
+		)
 		if ready != string(corev1.ConditionTrue) {
 			err = errors.Join(err, fmt.Errorf("node %s is not Ready", n.Name))
 		}

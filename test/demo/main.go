@@ -25,7 +25,7 @@ func main() {
 	os.Exit(code)
 }
 
-// start runs the demo and returns the exit code: 1 when it failed, unless somebody has ended it.
+// start runs the demo and returns the exit code: 1 if it failed, but not if the user has stopped it.
 func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	d := demo{out: stdout}
 	f := flag.NewFlagSet("demo", flag.ContinueOnError)
@@ -98,7 +98,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// empty makes the demo's folder anew. The name is checked because it is about to be deleted.
+// empty recreates the demo's folder. It checks the name because it deletes the folder first.
 func (d *demo) empty() error {
 	abs, err := filepath.Abs(d.dir)
 	if err != nil {
@@ -132,13 +132,16 @@ func (d *demo) alone() error {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close() // nothing was written
-		return fmt.Errorf("a demo is up in %s already; end it with Ctrl-C, or give this one a folder of its own with --dir", d.dir)
+		return fmt.Errorf(
+			"a demo is up in %s already; end it with Ctrl-C, or give this one a folder of its own with --dir",
+			d.dir,
+		)
 	}
 	d.lock = f
 	return nil
 }
 
-// needPostgres installs PostgreSQL when there is none and we may; otherwise the error says how.
+// needPostgres installs PostgreSQL if it is missing and we are root; otherwise the error says how to install it.
 func (d *demo) needPostgres(ctx context.Context) error {
 	if os.Getenv(devpg.EnvURL) != "" {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDemoThatCannotStartSaysSo: whoever has ten minutes must not look at an empty terminal, nor lose a folder, nor the demo that is up.
+// TestDemoThatCannotStartSaysSo: a new user sees an error instead of an empty terminal, and loses no folder and no
+// running demo.
 func TestDemoThatCannotStartSaysSo(t *testing.T) {
 	t.Parallel()
 	own := filepath.Join(t.TempDir(), "precious")

@@ -95,7 +95,8 @@ var templateOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	var there bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil || there {
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil ||
+		there {
 		return name, err
 	}
 	// Made under another name first: a template that exists is complete.
@@ -120,7 +121,7 @@ func migrate(ctx context.Context, dbURL string) error {
 	return migrations.Up(ctx, pool)
 }
 
-// exec1 runs one statement on its own connection. A template that somebody else just looks at is retried.
+// exec1 runs one statement on its own connection. It retries while another connection uses the template.
 func exec1(ctx context.Context, dbURL, sql string) error {
 	conn, err := pgx.Connect(ctx, dbURL)
 	if err != nil {

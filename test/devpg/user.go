@@ -5,7 +5,6 @@ package devpg
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -19,7 +18,8 @@ func otherUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
-	for _, name := range []string{"postgres", "nobody"} {
+	names := []string{"postgres", "nobody"}
+	for _, name := range names {
 		u, err := user.Lookup(name)
 		if err != nil {
 			continue
@@ -30,13 +30,13 @@ func otherUser() (*syscall.Credential, error) {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 		}
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it")
+	return nil, fmt.Errorf("PostgreSQL does not run as root, and none of the users %v exists", names)
 }
 
 // maxSocketDir leaves room for the socket's name in the 104 bytes (macOS; 108 on Linux) of a socket path.
 const maxSocketDir = 104 - len("/.s.PGSQL.5432.lock") - 1
 
-// makeDir makes the server's folder, owned by the server's user and closed to everybody else.
+// makeDir creates the server's folder, which only the server's user can access.
 func (s *Server) makeDir() error {
 	dir := s.opts.Dir
 	if dir == "" {
@@ -78,7 +78,7 @@ func (s *Server) makeDir() error {
 	return ours(dir, owner)
 }
 
-// ours refuses a folder that somebody else prepared for us in a shared place.
+// ours rejects a folder that another user has created in a shared place.
 func ours(dir string, owner int) error {
 	st, err := os.Lstat(dir)
 	if err != nil {

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,15 +18,13 @@ func (w *world) cancelled(o operation, mode sol.CancelModeType) (before *sol.Vnf
 	if o.typ == sol.LcmOperationChangeVnfpkg {
 		action = "update"
 	}
-	rule := w.cloud.AddFault(simcloud.Fault{
-		Kind: fault.DelayResource, ResourceType: "OS::Nova::Server", Action: action, Delay: simcloud.Duration(500 * time.Millisecond),
-	})
+	rule := w.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: action})
 	op = w.begin(o, before)
-	require.Eventually(w.t, func() bool { r, _ := w.cloud.Faults().Get(rule); return r.Fired > 0 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(w.t, func() bool { r, _ := w.cloud.Faults().Get(rule); return r.Fired > 0 }, patience, interval)
 	require.NoError(w.t, w.api.Cancel(w.t.Context(), op, mode))
+	w.cloud.Faults().Clear() // the VIM goes on after the cancel, however late that came
 	occ := w.failed(op)
 	require.Contains(w.t, occ.Error.Detail, "ancelled")
-	w.cloud.Faults().Clear()
 	return before, op
 }
 
@@ -81,13 +78,12 @@ func TestCancelledOperationGoesOnOrBack(t *testing.T) {
 // A change that hangs in the VIM ends by its deadline; when the VIM comes on again, a retry completes it.
 func TestDeadlineEndsAChangeThatHangs(t *testing.T) {
 	t.Parallel()
-	w := startStandard(t, func(c *configuration) {
-		c.Deadlines.Default, c.Deadlines.Instantiate, c.Deadlines.Terminate = 2*time.Second, time.Hour, time.Hour
-	})
+	w := startStandard(t, nil)
 	o := standardOperations()[0]
 	before := w.standard(o)
 	w.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create"})
 	op := w.begin(o, before)
+	w.passDeadline(op, "UPDATE_IN_PROGRESS")
 	occ := w.failed(op)
 	require.Equal(t, 504, occ.Error.Status)
 	require.Contains(t, occ.Error.Detail, "UPDATE_IN_PROGRESS", "it says what it was waiting for")

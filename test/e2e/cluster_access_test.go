@@ -23,15 +23,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
-	"github.com/gybe-nfv/gybe/test/simcloud/machines"
 )
 
 // gybe runs a command line against the world and returns what it wrote, with its exit code.
@@ -67,7 +66,7 @@ func TestOperatorSeesTheNodesOfACluster(t *testing.T) {
 	require.Empty(t, c.Problem)
 	require.Equal(t, []string{"master", "master", "master", "worker", "worker"}, roles(c))
 	for _, n := range c.Nodes {
-		require.Equal(t, wire.NodeReady, n.State, n.Name)
+		require.Equal(t, gybeapi.NodeReady, n.State, n.Name)
 		require.NotEmpty(t, n.Version)
 		require.True(t, strings.HasPrefix(n.VnfcInstanceID, n.VduID+"-"), "%+v", n)
 		require.True(t, strings.HasSuffix(n.Address, "."+strings.TrimPrefix(n.Name, n.Role)), "%+v", n)
@@ -75,7 +74,7 @@ func TestOperatorSeesTheNodesOfACluster(t *testing.T) {
 	table := w.told("vnf", "nodes", id)
 	require.Regexp(t, `(?m)^NODE +ROLE +STATE +VERSION +ADDRESS +VNFC`, table)
 	require.Regexp(t, `(?m)^master\d+ +master +READY +v1\.`, table)
-	var shown wire.Cluster
+	var shown gybeapi.Cluster
 	require.NoError(t, json.Unmarshal([]byte(w.told("vnf", "nodes", id, "-o", "json")), &shown))
 	require.Len(t, shown.Nodes, 5)
 
@@ -85,10 +84,10 @@ func TestOperatorSeesTheNodesOfACluster(t *testing.T) {
 	require.Eventually(t, func() bool {
 		c, err := w.api.Cluster(t.Context(), id)
 		require.NoError(t, err)
-		return slices.ContainsFunc(c.Nodes, func(n wire.ClusterNode) bool {
-			return n.VnfcInstanceID == vnfc && n.State == wire.NodeNotReady && n.Reason != ""
+		return slices.ContainsFunc(c.Nodes, func(n gybeapi.ClusterNode) bool {
+			return n.VnfcInstanceID == vnfc && n.State == gybeapi.NodeNotReady && n.Reason != ""
 		})
-	}, 30*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	for n := range 3 {
 		master, _ := w.machineOf(id, "masterNode", n)
 		fleet.PowerOff(master)
@@ -101,7 +100,7 @@ func TestOperatorSeesTheNodesOfACluster(t *testing.T) {
 	w.gone()
 }
 
-func roles(c *wire.Cluster) []string {
+func roles(c *gybeapi.Cluster) []string {
 	var out []string
 	for _, n := range c.Nodes {
 		out = append(out, n.Role)
@@ -176,7 +175,7 @@ func TestChangedHostKeyIsRefusedUntilItIsForgotten(t *testing.T) {
 
 	// Something else answers at the address of the worker that the next operation has to refresh.
 	server, vnfc := w.machineOf(id, "workerNode", 0)
-	was := slices.IndexFunc(hosts, func(h wire.SSHHost) bool { return h.VnfcInstanceID == vnfc })
+	was := slices.IndexFunc(hosts, func(h gybeapi.SSHHost) bool { return h.VnfcInstanceID == vnfc })
 	fleet.ChangeHostKeys(server)
 	fleet.Reboot(server) // connections that were open are not
 	op := w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"})
@@ -230,7 +229,7 @@ func (w *world) keyOf(id, data string) *lcm.SSHKey {
 	require.NoError(w.t, err)
 	s, err := store.New(w.t.Context(), w.pool, ring, nil, slog.New(slog.DiscardHandler))
 	require.NoError(w.t, err)
-	i, err := s.Instance(w.t.Context(), id)
+	i, err := s.In(lcm.Principal{}).Instance(w.t.Context(), id)
 	require.NoError(w.t, err)
 	return i.SSHKey
 }
@@ -253,7 +252,7 @@ func TestClusterWithoutPasswordsHasAKeyOfItsOwn(t *testing.T) {
 	t.Parallel()
 	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
 	t.Cleanup(fleet.Close)
-	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{machines.Adapter{Fleet: fleet}}})
+	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{fleet}})
 	var data string
 	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
 	id := w.create(w.onboard(clusterSource))
@@ -307,11 +306,11 @@ func TestTheKeyOutlivesAFailure(t *testing.T) {
 	t.Parallel()
 	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
 	t.Cleanup(fleet.Close)
-	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{machines.Adapter{Fleet: fleet}}})
+	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{fleet}})
 	var data string
 	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
 	id := w.create(w.onboard(clusterSource))
-	_, err := w.api.Plan(t.Context(), wire.PlanRequest{
+	_, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{
 		VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.withoutLogins("simple")),
 	})
 	require.NoError(t, err)
@@ -332,14 +331,14 @@ func TestTheKeyOutlivesAFailure(t *testing.T) {
 
 // entered are machines that let one key in and no password.
 type entered struct {
-	machines.Adapter
+	*machine.Fleet
 	public string
 }
 
 // Boot implements simcloud.Machines.
 func (e entered) Boot(ctx context.Context, m simcloud.Machine) error {
 	m.AdminPassword, m.PublicKey = nodePassword, e.public
-	return e.Adapter.Boot(ctx, m)
+	return e.Fleet.Boot(ctx, m)
 }
 
 // Who gives a private key needs no password, for any role and in any operation; a password that a later request brings does no harm.
@@ -353,7 +352,7 @@ func TestClusterIsEnteredWithAPrivateKey(t *testing.T) {
 	require.NoError(t, err)
 	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
 	t.Cleanup(fleet.Close)
-	cloud := simcloud.StartTest(t, simcloud.Options{Machines: entered{machines.Adapter{Fleet: fleet}, string(ssh.MarshalAuthorizedKey(line))}})
+	cloud := simcloud.StartTest(t, simcloud.Options{Machines: entered{fleet, string(ssh.MarshalAuthorizedKey(line))}})
 	var data string
 	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
 	params := w.withoutLogins("storage")
@@ -370,7 +369,7 @@ func TestClusterIsEnteredWithAPrivateKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"master", "worker", "worker", "worker", "storage"}, roles(c))
 	for _, n := range c.Nodes {
-		require.Equal(t, map[bool]string{true: wire.NodeNone, false: wire.NodeReady}[n.Role == "storage"], n.State)
+		require.Equal(t, map[bool]string{true: gybeapi.NodeNone, false: gybeapi.NodeReady}[n.Role == "storage"], n.State)
 	}
 	w.completed(w.terminate(id))
 	w.gone()

@@ -159,7 +159,7 @@ func realKubeadm(t *testing.T) string {
 // joinConfig is what the script writes for kubeadm join: no machine keeps that, so its functions are called here.
 func joinConfig(t *testing.T, role string) string {
 	t.Helper()
-	script, err := os.ReadFile(filepath.Join(clusterSource, "Scripts", "install_k8s_cluster.sh"))
+	script, err := os.ReadFile(filepath.Join(clusterSource, "Scripts", "lib", "kubeadm.sh"))
 	require.NoError(t, err)
 	functions := regexp.MustCompile(`(?ms)^(node_registration|join_config)\(\) \{$.*?^\}$`).FindAll(script, -1)
 	require.Len(t, functions, 2)

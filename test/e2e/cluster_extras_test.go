@@ -74,6 +74,7 @@ func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 	named := "example.com:" + port // a name that the certificate has
 
 	dir := copyV1(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "Scripts"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "install_helm.sh"), []byte(installHelm), 0o600))
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Files", "registry-ca.crt"), ca, 0o600))

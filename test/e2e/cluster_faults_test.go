@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
@@ -74,10 +74,10 @@ func pods(t *testing.T, c kubernetes.Interface) map[string][]string {
 func (w *world) said(op string, words ...string) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
-		return slices.ContainsFunc(w.progress(op).Lines, func(l wire.Line) bool {
+		return slices.ContainsFunc(w.progress(op).Lines, func(l gybeapi.Line) bool {
 			return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(l.Text, word) })
 		})
-	}, 30*time.Second, 10*time.Millisecond, "%v", words)
+	}, patience, 10*time.Millisecond, "%v", words)
 }
 
 // A budget that never lets go holds a scaling in up for as long as its user wants, not longer; he learns which pods of which budget it was,
@@ -159,7 +159,7 @@ func TestAPIServerThatIsAwayForAWhileIsWaitedFor(t *testing.T) {
 	}
 	back := func() { time.AfterFunc(20*second, func() { away(false) }) }
 	waits := func(op string) {
-		require.Eventually(t, func() bool { return strings.Contains(w.progress(op).Waiting, "failed, next in") }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(w.progress(op).Waiting, "failed, next in") }, patience, time.Millisecond)
 	}
 	// When a node joins.
 	fleet.SetDelays(map[string]time.Duration{"kubeadm join": 300 * time.Millisecond})
@@ -180,7 +180,7 @@ func TestAPIServerThatIsAwayForAWhileIsWaitedFor(t *testing.T) {
 	back()
 	require.Eventually(t, func() bool {
 		return c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer", metav1.DeleteOptions{}) == nil
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	w.completed(op)
 	w.members(id, 3, 2)
 
@@ -251,7 +251,7 @@ func TestNewNodeThatRebootsWhileItIsPreparedIsFinished(t *testing.T) {
 				}
 			}
 			return fresh != ""
-		}, 20*time.Second, time.Millisecond)
+		}, patience, time.Millisecond)
 		fleet.Reboot(fresh)
 		w.completed(op)
 		require.Equal(t, 2, startsOf(fleet, fresh, "prepare"))
@@ -294,7 +294,7 @@ func TestDeadNodesKeepNobodyFromHealingOthers(t *testing.T) {
 	fleet.PowerOff(server)
 	op := w.task(id, sol.LcmOperationScale, scaled(sol.ScaleTypeOut, 1))
 	w.completed(op)
-	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s wire.Step) bool { return strings.Contains(s.Detail, "left out, it is dead") }))
+	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s gybeapi.Step) bool { return strings.Contains(s.Detail, "left out, it has failed") }))
 	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{other}}))
 	w.members(id, 3, 3)
 	w.balanced(id, fleet)
@@ -429,7 +429,7 @@ func TestNewNodesThatDoNotLetInAtFirstAreWaitedFor(t *testing.T) {
 				}
 			}
 			return fresh != ""
-		}, 20*time.Second, time.Millisecond)
+		}, patience, time.Millisecond)
 		fleet.DisturbSSH(fresh, tt.fault)
 		w.said(op, "waits for SSH on ubuntu@", tt.says)
 		fleet.DisturbSSH(fresh, machine.SSHFault{})
@@ -456,7 +456,7 @@ func TestClusterThatHasLostMostMastersIsHealedAsAWhole(t *testing.T) {
 	}
 	op := w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": lost})
 	e := w.failed(op).Error
-	require.Contains(t, e.Detail, "talk to etcd on node master")
+	require.Contains(t, e.Detail, "run etcdctl on node master")
 	require.Contains(t, e.Hint, "heal of the whole VNF")
 	require.NoError(t, w.api.Fail(t.Context(), op))
 	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{}))

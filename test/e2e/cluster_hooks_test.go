@@ -43,7 +43,7 @@ func TestClusterWhosePackageKnowsFewHooksIsLookedAfter(t *testing.T) {
 
 	w.release(nextCluster, "1.34", append(few, "name: workerNode-image", "name: workerNode-image-2")...)
 	_, err := w.api.Start(t.Context(), id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": nextCluster})
-	require.ErrorContains(t, err, "the image of workerNode is another in this package: its machines would be made anew.")
+	require.ErrorContains(t, err, "the image of workerNode is another in this package: its machines would be replaced.")
 	_, err = w.api.Start(t.Context(), id, sol.LcmOperationChangeFlavour, map[string]any{"newFlavourId": "complex"})
 	require.ErrorContains(t, err, "a cluster keeps its flavour")
 	w.completed(w.terminate(id))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
@@ -116,7 +116,7 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 // foretold wants a plan to say this of the mgmt driver's work, hook by hook.
 func (w *world) foretold(id string, o sol.LcmOperationType, body map[string]any, want ...string) {
 	w.t.Helper()
-	p, err := w.api.Plan(w.t.Context(), wire.PlanRequest{VnfInstanceID: id, Operation: o, Params: encode(w.t, body)})
+	p, err := w.api.Plan(w.t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: o, Params: encode(w.t, body)})
 	require.NoError(w.t, err)
 	var said []string
 	for _, l := range p.Work {
@@ -161,16 +161,16 @@ func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
 			}
 		}
 		return unlucky != ""
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	fleet.Fail(unlucky, machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
 	require.Contains(t, w.failed(op).Error.Detail, "the disk is full")
 	require.Eventually(t, func() bool {
 		list, err := nodes(t, cfg)
 		return err == nil && len(list) == 4
-	}, 20*time.Second, 20*time.Millisecond, "the other has joined")
+	}, patience, 20*time.Millisecond, "the other has joined")
 	require.NoError(t, w.api.Rollback(t.Context(), op))
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
-	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s wire.Step) bool { return s.Name == "drain node" && strings.HasSuffix(s.Detail, " is empty") }),
+	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s gybeapi.Step) bool { return s.Name == "drain node" && strings.HasSuffix(s.Detail, " is empty") }),
 		"who is Ready is drained first")
 	require.ElementsMatch(t, names, w.members(id, 1, 2))
 	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))

@@ -61,7 +61,7 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 	require.Eventually(t, func() bool {
 		v := w.volumes(c)
 		return v["nfs-pv1"].Status.Phase == corev1.VolumeBound || v["nfs-pv2"].Status.Phase == corev1.VolumeBound
-	}, 30*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 
 	heal := map[string]any{"vnfcInstanceId": []string{vnfc}}
 	op := w.task(id, sol.LcmOperationHeal, heal)
@@ -76,7 +76,7 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 			}
 		}
 		return true
-	}, 30*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	require.NoError(t, w.api.Retry(t.Context(), op))
 	w.completed(op)
 	healed, _ := w.machineOf(id, "storage_server", 0)
@@ -89,7 +89,7 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 
 	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))
 	worker, _ := w.machineOf(id, "workerNode", 2)
-	require.Equal(t, 1, fleet.Count(worker, "apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold --no-install-recommends install nfs-common"), "new nodes can mount as well")
+	require.Equal(t, 1, fleet.Count(worker, "apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold --allow-change-held-packages --no-install-recommends install nfs-common"), "new nodes can mount as well")
 	w.completed(w.terminate(id))
 	w.gone()
 }

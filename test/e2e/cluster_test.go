@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
@@ -52,7 +52,7 @@ func TestNodeThatFailsIsToldInItsOwnWordsAndRetried(t *testing.T) {
 }
 
 // done counts the steps of a name that are done.
-func done(p *wire.Progress, name string) int {
+func done(p *gybeapi.Progress, name string) int {
 	n := 0
 	for _, s := range p.Steps {
 		if s.Name == name && s.State == "DONE" {
@@ -93,10 +93,10 @@ func TestNodesThatRefuseTheLoginAreNamedWhileTheyAreWaitedFor(t *testing.T) {
 	at(t, params, "additionalParams", "k8s_cluster_installation_param", "worker_node")["username"] = "nobody"
 	op := w.instantiate(id, params)
 	require.Eventually(t, func() bool {
-		return slices.ContainsFunc(w.progress(op).Lines, func(l wire.Line) bool {
+		return slices.ContainsFunc(w.progress(op).Lines, func(l gybeapi.Line) bool {
 			return strings.Contains(l.Text, "waits for SSH on nobody@") && strings.Contains(l.Text, "unable to authenticate")
 		})
-	}, 30*time.Second, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 }
 
 // Users instantiate more than once from the same parameter file, which may name the cluster. Both clusters are there, under names

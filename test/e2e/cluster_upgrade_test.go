@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 	"github.com/gybe-nfv/gybe/test/stack"
@@ -36,10 +36,12 @@ func (w *world) release(vnfd, kubernetes string, edit ...string) string {
 // releaseOf does it with any source tree; edit are pairs of old and new texts.
 func (w *world) releaseOf(source, kubernetes string, edit ...string) string {
 	w.t.Helper()
-	dir := filepath.Join(w.t.TempDir(), "release")
+	parent := w.t.TempDir()
+	dir := filepath.Join(parent, "release")
 	require.NoError(w.t, os.CopyFS(dir, os.DirFS(source)))
-	words := append([]string{"K8S_VERSION=${K8S_VERSION:-1.34}", "K8S_VERSION=${K8S_VERSION:-" + kubernetes + "}"}, edit...)
-	require.NoError(w.t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+	require.NoError(w.t, os.CopyFS(filepath.Join(parent, filepath.Base(clusterSource)), os.DirFS(clusterSource))) // whose script others take
+	words := append([]string{`kubernetes_version: "1.34"`, `kubernetes_version: "` + kubernetes + `"`}, edit...)
+	require.NoError(w.t, filepath.WalkDir(parent, func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(name, ".img") {
 			return err
 		}
@@ -145,7 +147,7 @@ func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 }
 
 // upgraded lists the roles of the nodes in the order in which their upgrades began.
-func upgraded(p *wire.Progress) []string {
+func upgraded(p *gybeapi.Progress) []string {
 	var out []string
 	for _, s := range p.Steps {
 		if s.Name == "upgrade node" {
@@ -174,7 +176,7 @@ func TestUpgradesThatCannotEndWellAreRefused(t *testing.T) {
 	}{
 		{name: "two minors in the package", vnfd: far, pointer: "/vnfdId", detail: "1.36 is 2 minor versions newer"},
 		{name: "two minors in the request", vnfd: next, version: "1.36.1", pointer: version, detail: "1.36.1 is 2 minor versions newer"},
-		{name: "older", vnfd: next, version: "1.33", pointer: version, detail: "no way back"},
+		{name: "older", vnfd: next, version: "1.33", pointer: version, detail: "cannot be downgraded"},
 		{name: "another image", vnfd: image, pointer: "/vnfdId", detail: "the image of workerNode is another"},
 		{name: "another server", vnfd: template, pointer: "/vnfdId", detail: "give workerNode another config_drive"},
 		{name: "no batch", vnfd: next, batch: 0, pointer: "/additionalParams/k8s_cluster_installation_param/upgrade_batch", detail: "between 1 and 1000"},

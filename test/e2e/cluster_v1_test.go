@@ -151,24 +151,35 @@ func (w *world) clientset(id string) kubernetes.Interface {
 	return c
 }
 
-// copyV1 copies the package, to be changed. The name is that of the archive, too.
+// copyV1 copies the package, and the one that it takes its script from, to be changed. The name is that of the archive, too.
 func copyV1(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), strings.ReplaceAll(t.Name(), "/", "-"))
+	parent := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(parent, filepath.Base(clusterSource)), os.DirFS(clusterSource)))
+	dir := filepath.Join(parent, strings.ReplaceAll(t.Name(), "/", "-"))
 	require.NoError(t, os.CopyFS(dir, os.DirFS(v1Source)))
 	return dir
 }
 
-// older copies the package with an installation script of the older kind in it, which change may spoil.
+// older copies the package with a legacy installation script in it, which change may edit: the script of the sample goes, with its manifest and
+// its library.
 func older(t *testing.T, change func(script string) string) string {
 	t.Helper()
 	dir := copyV1(t)
+	require.NoError(t, os.Remove(filepath.Join(dir, ".csarinclude")))
+	meta := filepath.Join(dir, "TOSCA-Metadata", "TOSCA.meta")
+	raw, err := os.ReadFile(meta)
+	require.NoError(t, err)
+	listed := regexp.MustCompile(`Name: Scripts/(lib/.*|install_k8s_cluster\.yaml)\nContent-Type: .*\n\n`).ReplaceAll(raw, nil)
+	require.NoError(t, os.WriteFile(meta, listed, 0o600))
+
 	script, err := os.ReadFile("testdata/older_install.sh")
 	require.NoError(t, err)
 	text := string(script)
 	if change != nil {
 		text = change(text)
 	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "Scripts"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "install_k8s_cluster.sh"), []byte(text), 0o600))
 	return dir
 }
@@ -262,6 +273,7 @@ func TestPackageOfAnOlderVNFMIsUsedAsItIs(t *testing.T) {
 
     masterNode:
       type`)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "Scripts"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "kubernetes_mgmt.py"), []byte("raise SystemExit('nobody runs this')\n"), 0o600))
 
 	w, fleet := withMachines(t, nil)

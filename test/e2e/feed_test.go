@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -23,20 +22,20 @@ func decode(t *testing.T, raw []byte, v any) {
 }
 
 // events reads the feed of an operation that is at rest, from its beginning to its last state.
-func (w *world) events(op string) []wire.Event {
+func (w *world) events(op string) []gybeapi.Event {
 	w.t.Helper()
 	o, err := w.api.Operation(w.t.Context(), op)
 	require.NoError(w.t, err)
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	var out []wire.Event
+	var out []gybeapi.Event
 	for e, err := range w.api.Events(ctx, client.EventQuery{OpID: op, After: client.FromStart}) {
 		require.NoError(w.t, err)
 		out = append(out, e)
-		if e.Kind != wire.KindOperationState {
+		if e.Kind != gybeapi.KindOperationState {
 			continue
 		}
-		var s wire.OperationState
+		var s gybeapi.OperationState
 		decode(w.t, e.Body, &s)
 		if s.State == o.OperationState && s.Entered.Equal(o.StateEnteredTime) {
 			return out

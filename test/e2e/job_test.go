@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
@@ -166,18 +166,18 @@ func (w *world) history(op string, masters, workers int) {
 	var output int
 	for _, e := range events {
 		switch e.Kind {
-		case wire.KindOperationState:
-			var s wire.OperationState
+		case gybeapi.KindOperationState:
+			var s gybeapi.OperationState
 			decode(t, e.Body, &s)
 			states = append(states, string(s.State))
-		case wire.KindPhase:
-			var ph wire.Phase
+		case gybeapi.KindPhase:
+			var ph gybeapi.Phase
 			decode(t, e.Body, &ph)
 			if ph.State == "DONE" {
 				ended = append(ended, ph.Name)
 			}
-		case wire.KindLog:
-			var l wire.Log
+		case gybeapi.KindLog:
+			var l gybeapi.Log
 			decode(t, e.Body, &l)
 			output += len(l.Lines)
 		}

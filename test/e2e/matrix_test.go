@@ -123,9 +123,9 @@ func (l *lane) begun(ctx context.Context, o operation, i *sol.VnfInstance) (stri
 
 // rested waits until an operation rests, which has to be in one of the states.
 func (l *lane) rested(ctx context.Context, op string, want ...sol.LcmOperationStateType) (*sol.VnfLcmOpOcc, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		o, err := l.api.Operation(ctx, op)

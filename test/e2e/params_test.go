@@ -55,7 +55,7 @@ func TestWrongParametersAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"pod network":            {func(p object) { master(p)["pod_cidr"] = "10.200.0.0/99" }, all("/master_node/pod_cidr"), "10.200.0.0/99"},
 		"service network":        {func(p object) { master(p)["cluster_cidr"] = "many" }, all("/master_node/cluster_cidr"), "many"},
 		"VDU that is not there":  {func(p object) { worker(p)["vdu_id"] = "workers" }, all("/worker_node/vdu_id"), `no VDU "workers"`},
-		"port that is not there": {func(p object) { worker(p)["nic_cp_name"] = "eth0" }, all("/worker_node/nic_cp_name"), `no template below BaseHOT/complex has a resource "eth0"`},
+		"port that is not there": {func(p object) { worker(p)["nic_cp_name"] = "eth0" }, all("/worker_node/nic_cp_name"), `no template of the flavour complex has a resource "eth0"`},
 		"address of one master":  {func(p object) { master(p)["cluster_cp_name"] = "masterNode_CP1" }, all("/master_node/cluster_cp_name"), "with 3 masters"},
 		"flavour":                {func(p object) { p["flavourId"] = "huge" }, []string{"/flavourId"}, `"huge"; it has simple, complex`},
 		"level":                  {func(p object) { p["instantiationLevelId"] = "level_9" }, []string{"/instantiationLevelId"}, `"level_9"`},

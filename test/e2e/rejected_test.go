@@ -113,7 +113,7 @@ func TestEveryKindOfRejectedPackage(t *testing.T) {
 		},
 		"missing file": {func(v string) []byte { return changed(v, func(f map[string]string) { delete(f, "Scripts/run.sh") }) }, 422, "Scripts/run.sh: the file is not in the package"},
 		"no VNFD file": {func(v string) []byte { return changed(v, func(f map[string]string) { delete(f, vnfdFile) }) }, 422, "Entry-Definitions"},
-		"no VNFD":      {func(v string) []byte { return changed(v, func(f map[string]string) { f[vnfdFile] = "a: b\n" }) }, 422, "declares a deployment flavour"},
+		"no VNFD":      {func(v string) []byte { return changed(v, func(f map[string]string) { f[vnfdFile] = "a: b\n" }) }, 422, "declare a deployment flavour"},
 		"not YAML":     {func(v string) []byte { return changed(v, func(f map[string]string) { f[vnfdFile] += "\n\t}{\n" }) }, 422, vnfdFile},
 		"several VNFDs for a flavour": {
 			func(v string) []byte {
@@ -180,6 +180,6 @@ func (w *world) processed(id string) *sol.VnfPkgInfo {
 		p, err = w.api.Package(w.t.Context(), id)
 		require.NoError(w.t, err)
 		return p.OnboardingState == sol.PackageOnboardingStateOnboarded || p.OnboardingFailureDetails != nil
-	}, 20*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 	return p
 }

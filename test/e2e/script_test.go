@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/sandbox"
 	"github.com/gybe-nfv/gybe/test/stack"
@@ -85,7 +85,7 @@ func TestScriptsOfAPackage(t *testing.T) {
 	next := upgrade("./Scripts/coordinate.py", "yes")
 	raw, err := json.Marshal(next)
 	require.NoError(t, err)
-	plan, err := w.api.Plan(t.Context(), wire.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeVnfpkg, Params: raw})
+	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeVnfpkg, Params: raw})
 	require.NoError(t, err)
 	require.True(t, plan.Possible, "%+v", plan)
 	op, err = w.api.Start(t.Context(), id, sol.LcmOperationChangeVnfpkg, next)

@@ -22,12 +22,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
-	"github.com/gybe-nfv/gybe/test/simcloud/machines"
 )
 
 const (
@@ -37,12 +36,12 @@ const (
 )
 
 // locked are machines with a password of their own.
-type locked struct{ machines.Adapter }
+type locked struct{ *machine.Fleet }
 
 // Boot implements simcloud.Machines.
 func (l locked) Boot(ctx context.Context, m simcloud.Machine) error {
 	m.AdminPassword = nodePassword
-	return l.Adapter.Boot(ctx, m)
+	return l.Fleet.Boot(ctx, m)
 }
 
 // Nothing secret that Gybe is given or makes can be read again: not in an answer, a log, an event, a notification, or a row of the
@@ -51,13 +50,13 @@ func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
 	t.Cleanup(fleet.Close)
-	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{machines.Adapter{Fleet: fleet}}})
+	cloud := simcloud.StartTest(t, simcloud.Options{Machines: locked{fleet}})
 	var data string
 	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
 	vnfd := w.onboard(clusterSource)
 
 	// A VIM that somebody registers, and one whose password is wrong.
-	_, err := w.api.CreateVim(t.Context(), wire.Vim{
+	_, err := w.api.CreateVim(t.Context(), gybeapi.Vim{
 		Name: "wrong", Type: "openstack", AuthURL: cloud.AuthURL(), VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
 		AuthCred: sol.KeyValuePairs{"username": simcloud.Username, "password": vimPassword, "user_domain_name": simcloud.Domain, "cert_verify": "True"},
 	})

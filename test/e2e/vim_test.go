@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
@@ -14,7 +14,7 @@ import (
 func TestRegisteredVIMIsUsed(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)
-	vim, err := w.api.CreateVim(t.Context(), wire.Vim{
+	vim, err := w.api.CreateVim(t.Context(), gybeapi.Vim{
 		Name: "openstack1", Type: "openstack", AuthURL: w.cloud.AuthURL(), IsDefault: true,
 		VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
 		AuthCred:   sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password, "user_domain_name": simcloud.Domain, "cert_verify": "True"},

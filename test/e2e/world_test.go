@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -20,10 +21,11 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/parallel"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
@@ -111,6 +113,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	archives.dir = dir
+	debug.SetGCPercent(300) // tests have little memory alive, and CPU is what limits them
+	parallel.Allow()
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
@@ -180,11 +184,17 @@ func (w *world) cluster(flavour string) map[string]any {
 	return p
 }
 
+// Waits of the tests. A test waits for a condition; patience only ends a test whose condition never becomes true, also on a busy machine. A look
+// costs the node a request and the database a query.
+const (
+	interval = 25 * time.Millisecond
+	patience = 5 * time.Minute
+)
+
 // resting is how an operation ended, or stopped for its user to decide.
 func (w *world) resting(op string) *sol.VnfLcmOpOcc {
 	w.t.Helper()
-	const patience = 60 * time.Second
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for began := time.Now(); time.Since(began) < patience; <-tick.C {
 		o, err := w.api.Operation(w.t.Context(), op)
@@ -234,7 +244,7 @@ func (w *world) failed(op string) *sol.VnfLcmOpOcc {
 	return o
 }
 
-func (w *world) progress(op string) *wire.Progress {
+func (w *world) progress(op string) *gybeapi.Progress {
 	w.t.Helper()
 	p, err := w.api.Progress(w.t.Context(), op, "", 10_000)
 	require.NoError(w.t, err)
@@ -268,7 +278,7 @@ func at(t *testing.T, v any, path ...string) map[string]any {
 }
 
 // phases joins the names of phases, and shows the state of those that are not done.
-func phases(list []wire.Phase) string {
+func phases(list []gybeapi.Phase) string {
 	var out []string
 	for _, p := range list {
 		name := p.Name

@@ -10,26 +10,49 @@ import (
 	"testing"
 )
 
-// python is the system's interpreter: others may be where only root looks, and scripts of a Gybe that runs as root are nobody's.
+// python is the system's interpreter: others may be where only root looks, and scripts of a Gybe that runs as root are
+// nobody's.
 const python = "/usr/bin/python3"
 
 // allowed says whether an ordinary user can have a sandbox.
 var allowed = sync.OnceValues(func() ([]byte, error) {
-	cmd := exec.CommandContext(context.Background(), "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true")
+	cmd := exec.CommandContext(
+		context.Background(),
+		"bwrap",
+		"--unshare-user",
+		"--unshare-pid",
+		"--ro-bind",
+		"/",
+		"/",
+		"--proc",
+		"/proc",
+		"--dev",
+		"/dev",
+		"true",
+	)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
 	return cmd.CombinedOutput()
 })
 
-// Python is an interpreter. It skips the test, so that nobody can miss it, where there is none, or no sandbox for it if one is wanted.
+// Python returns an interpreter. Without one, or without a sandbox if it is required, the test is skipped with a
+// visible message.
 func Python(tb testing.TB, sandboxed bool) string {
 	tb.Helper()
 	if err := exec.CommandContext(tb.Context(), python, "-c", "import json, pickle, runpy").Run(); err != nil {
-		tb.Skipf("!!!! SKIPPED: no usable %s on this machine, so nobody has checked how scripts of packages are run: %v; apt-get install python3", python, err)
+		tb.Skipf(
+			"!!!! SKIPPED: no usable %s on this machine, so running scripts of packages was not tested: %v; apt-get install python3",
+			python,
+			err,
+		)
 	}
 	if out, err := allowed(); sandboxed && err != nil {
-		tb.Skipf("!!!! SKIPPED: no sandbox on this machine, so nobody has checked how scripts of packages are confined: %v: %s; apt-get install bubblewrap", err, out)
+		tb.Skipf(
+			"!!!! SKIPPED: no sandbox on this machine, so the sandbox of scripts was not tested: %v: %s; apt-get install bubblewrap",
+			err,
+			out,
+		)
 	}
 	return python
 }

@@ -11,8 +11,6 @@ type (
 	Disk = fleet.Disk
 	// Address is an address gained or lost by a running machine.
 	Address = fleet.Address
-	// AddressKind says how an address reaches a machine.
-	AddressKind = fleet.AddressKind
 	// Machines plays the inside of the servers.
 	Machines = fleet.Machines
 	// MachineControl is the optional part that the control API uses.

@@ -57,7 +57,7 @@ func Run(ctx context.Context, args []string, env Env) int {
 	if err == nil {
 		return ExitOK
 	}
-	if _, told := errors.AsType[*toldError](err); !told {
+	if _, told := errors.AsType[*reportedError](err); !told {
 		printline(env.Stderr, "gybe: "+err.Error())
 	}
 	return exitCode(err)
@@ -67,7 +67,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gybe",
 		Short: "A VNF manager: from a VNF package and a parameter file to a running network function",
-		Long: `gybe is a VNF manager that speaks ETSI NFV-SOL 003, and the command line to it.
+		Long: `gybe is a VNF manager that implements ETSI NFV-SOL 003, and its command line.
 
 "gybe serve" runs a node of it. All other commands talk to one, at --endpoint or GYBE_ENDPOINT.`,
 		SilenceErrors: true,
@@ -76,7 +76,7 @@ func (a *app) root() *cobra.Command {
 		Args:          cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(formats, a.output) {
-				return usagef("--output is %q; it can be %s", a.output, strings.Join(formats, ", "))
+				return usagef("--output is %q; use one of %s", a.output, strings.Join(formats, ", "))
 			}
 			if err := cmd.ValidateFlagGroups(); err != nil {
 				return usagef("%s", err)

@@ -70,7 +70,7 @@ func (a *app) load(s *settings) (config.Config, error) {
 	}
 	if err != nil {
 		lines := strings.Split(err.Error(), "\n")
-		return cfg, &codeError{ExitUsage, fmt.Errorf("the configuration is wrong:\n  %s", strings.Join(lines, "\n  "))}
+		return cfg, &codeError{ExitUsage, fmt.Errorf("the configuration is invalid:\n  %s", strings.Join(lines, "\n  "))}
 	}
 	return cfg, nil
 }
@@ -84,8 +84,8 @@ func (a *app) logger(cfg config.Config) *slog.Logger {
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check and show the configuration of a node",
-		Long: `Settings come from a YAML file (--config, GYBE_CONFIG), then from GYBE_… environment variables, then from flags;
-the later win. The variable of a key is its upper-case name with _ for dots: ssh.port is GYBE_SSH_PORT.`,
+		Long: `Settings come from a YAML file (--config, GYBE_CONFIG), then from GYBE_… environment variables, then from flags.
+Each takes precedence over the earlier ones. The variable of a key is its upper-case name with _ for dots: ssh.port is GYBE_SSH_PORT.`,
 	}
 	check := &cobra.Command{
 		Use: "check [FILE]", Short: "Check the configuration without starting anything", Args: cobra.MaximumNArgs(1),
@@ -95,17 +95,17 @@ the later win. The variable of a key is its upper-case name with _ for dots: ssh
 	check.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			if s.file != "" {
-				return usagef("a configuration file is given twice, as %s and with --config", args[0])
+				return usagef("two configuration files: %s and that of --config", args[0])
 			}
 			s.file = args[0]
 		}
 		if _, err := a.load(s); err != nil {
 			return err
 		}
-		printline(a.env.Stdout, "the configuration is good")
+		printline(a.env.Stdout, "the configuration is valid")
 		return nil
 	}
-	show := &cobra.Command{Use: "print", Short: "Show the settings in force, without secrets, as a configuration file"}
+	show := &cobra.Command{Use: "print", Short: "Show the effective settings, without secrets, as a configuration file"}
 	p := addSettings(show)
 	show.RunE = func(*cobra.Command, []string) error {
 		cfg, err := a.load(p)
@@ -126,8 +126,8 @@ the later win. The variable of a key is its upper-case name with _ for dots: ssh
 
 func (a *app) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "migrate", Short: "Bring the database to the schema of this version",
-		Long: `Bring the database to the schema of this version. "gybe serve" does it as well when it starts; any number may do
+		Use: "migrate", Short: "Migrate the database to the schema of this version",
+		Long: `Migrate the database to the schema of this version. "gybe serve" does this, too, when it starts. Several nodes can do
 it at the same time.`,
 	}
 	s := addSettings(cmd)
@@ -166,6 +166,6 @@ func (a *app) migrate(ctx context.Context, cfg config.Config) error {
 			printf(w, "the database is at version %d already\n", after)
 			return
 		}
-		printf(w, "the database went from version %d to %d\n", before, after)
+		printf(w, "the database was migrated from version %d to %d\n", before, after)
 	})
 }

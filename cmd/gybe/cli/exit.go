@@ -14,13 +14,13 @@ import (
 // Exit codes.
 const (
 	ExitOK          = 0   // done
-	ExitFailed      = 1   // failed in a way that has no code of its own
-	ExitUsage       = 2   // the command line is wrong
-	ExitOperation   = 3   // it was started, but what was started failed
-	ExitNotFound    = 4   // there is no such thing
-	ExitConflict    = 5   // the state of the thing forbids it
-	ExitUnreachable = 6   // no gybe answers at the endpoint, or it cannot work now
-	ExitRejected    = 7   // the request, file or package is wrong in itself
+	ExitFailed      = 1   // any other failure
+	ExitUsage       = 2   // invalid command line
+	ExitOperation   = 3   // started, but the operation or onboarding failed
+	ExitNotFound    = 4   // not found
+	ExitConflict    = 5   // the current state does not allow it
+	ExitUnreachable = 6   // no Gybe server at the endpoint, or it is unavailable
+	ExitRejected    = 7   // invalid request, file or package
 	ExitImpossible  = 8   // --plan: the VIM cannot do it now
 	ExitInterrupted = 130 // interrupted by a signal
 )
@@ -28,18 +28,18 @@ const (
 const exitCodes = `Exit codes of gybe:
 
   0    done
-  1    failed in a way that has no code of its own
-  2    the command line is wrong
-  3    it was started, but what was started failed (operation, onboarding)
-  4    there is no such thing
-  5    the state of the thing forbids it (409, 412)
-  6    no gybe answers at the endpoint, or it cannot work now
-  7    the request, file or package is wrong in itself (400, 422)
-  8    --plan: the VIM cannot do it now
-  130  interrupted by a signal; what was started goes on`
+  1    any other failure
+  2    invalid command line
+  3    the operation or onboarding was started, but failed
+  4    not found
+  5    not possible in the current state of the resource (409, 412)
+  6    no gybe server at the endpoint, or it is unavailable
+  7    the request, file or package is invalid (400, 422)
+  8    --plan: not possible in the VIM now
+  130  interrupted by a signal; a started operation continues`
 
 func exitCodesTopic() *cobra.Command {
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes}
+	return &cobra.Command{Use: "exit-codes", Short: "Meaning of the exit codes", Long: exitCodes}
 }
 
 // usageError is a wrong command line.
@@ -62,11 +62,11 @@ func failWith(code int, format string, args ...any) error {
 	return &codeError{code, fmt.Errorf(format, args...)}
 }
 
-// toldError is one that the user has been told about already.
-type toldError struct{ err error }
+// reportedError is one that was already reported to the user.
+type reportedError struct{ err error }
 
-func (e *toldError) Error() string { return e.err.Error() }
-func (e *toldError) Unwrap() error { return e.err }
+func (e *reportedError) Error() string { return e.err.Error() }
+func (e *reportedError) Unwrap() error { return e.err }
 
 // exitCode maps an error to an exit code.
 func exitCode(err error) int {

@@ -18,7 +18,7 @@ import (
 //go:embed testdata/answers/*.json
 var answers embed.FS
 
-// TestTables holds what people see to files, on answers that are always the same. UPDATE_SCRIPTS=1 writes them anew.
+// TestTables compares the output for constant responses with golden files. UPDATE_SCRIPTS=1 rewrites them.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	var asked sync.Map // "METHOD path body" of every request

@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 )
 
 func (a *app) vnfLeftovers() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "leftovers INSTANCE", Short: "Show where a VNF instance and its VIM disagree", Args: cobra.ExactArgs(1),
-		Long: `Show where the inventory of a VNF instance and its VIM disagree: what carries the instance's name or tag in the VIM and
-is not in the inventory, and the reverse. --delete removes the former from the VIM; nothing else is touched.`,
+		Use: "leftovers INSTANCE", Short: "Show differences between a VNF instance and its VIM", Args: cobra.ExactArgs(1),
+		Long: `Show differences between the inventory of a VNF instance and its VIM: resources in the VIM with the instance's name or tag
+that are not in the inventory, and the reverse. --delete removes the former from the VIM and changes nothing else.`,
 	}
-	remove := cmd.Flags().Bool("delete", false, "delete what is in the VIM only")
-	yes := cmd.Flags().BoolP("yes", "y", false, "with --delete, do not ask")
+	remove := cmd.Flags().Bool("delete", false, "delete resources that are only in the VIM")
+	yes := cmd.Flags().BoolP("yes", "y", false, "with --delete, do not ask for confirmation")
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
 		if *yes && !*remove {
 			return usagef("--yes needs --delete")
@@ -53,7 +53,7 @@ func (a *app) confirm(question string) error {
 	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
 	if errors.Is(err, io.EOF) && answer == "" {
 		printline(a.env.Stderr)
-		return usagef("nobody has confirmed; give --yes where nobody can be asked")
+		return usagef("confirmation required; use --yes in scripts")
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -72,7 +72,7 @@ func (a *app) removeLeftovers(ctx context.Context, c *client.Client, id string) 
 	}
 	if err := a.show(out, func(w io.Writer) {
 		if len(out.Removed)+len(out.Left) == 0 {
-			printline(w, "There was nothing to delete.")
+			printline(w, "Nothing to delete.")
 			return
 		}
 		t := leftovers()
@@ -88,9 +88,9 @@ func (a *app) removeLeftovers(ctx context.Context, c *client.Client, id string) 
 	return nil
 }
 
-func (a *app) leftoversTable(w io.Writer, l *wire.Leftovers) {
+func (a *app) leftoversTable(w io.Writer, l *gybeapi.Leftovers) {
 	if len(l.Extra)+len(l.Missing) == 0 {
-		printline(w, "The inventory and the VIM agree.")
+		printline(w, "No differences.")
 		return
 	}
 	t := leftovers()
@@ -101,7 +101,7 @@ func (a *app) leftoversTable(w io.Writer, l *wire.Leftovers) {
 
 func leftovers() table { return table{head: []string{"", "TYPE", "NAME", "ID", "STATUS", "WHY"}} }
 
-func addLeftovers(t *table, where string, of []wire.Leftover) {
+func addLeftovers(t *table, where string, of []gybeapi.Leftover) {
 	for _, l := range of {
 		t.add(where, l.Type, l.Name, l.ID, l.Status, oneLine(l.Why))
 	}

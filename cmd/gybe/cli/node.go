@@ -8,8 +8,8 @@ import (
 )
 
 func (a *app) nodeCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "node", Short: "The gybe nodes that share the database"}
-	list := &cobra.Command{Use: "list", Short: "List the nodes that live, and those that ended lately"}
+	cmd := &cobra.Command{Use: "node", Short: "Nodes of gybe that share the database"}
+	list := &cobra.Command{Use: "list", Short: "List live and recently stopped nodes"}
 	list.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := a.client()
 		if err != nil {

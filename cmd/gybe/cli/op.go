@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -19,9 +19,9 @@ func (a *app) opCommand() *cobra.Command {
 		Long: "Lifecycle operations. An operation can be named by id or by the beginning of its id.",
 	}
 	cmd.AddCommand(a.opList(), a.opShow(), a.opWatch(), a.opCancel(),
-		a.opSteer("retry", "Go on with an operation that failed temporarily", (*client.Client).Retry),
-		a.opSteer("rollback", "Undo an operation that failed temporarily", (*client.Client).Rollback),
-		a.opSteer("fail", "Give up an operation that failed temporarily; its resources stay", (*client.Client).Fail))
+		a.opSteer("retry", "Retry an operation that failed temporarily", (*client.Client).Retry),
+		a.opSteer("rollback", "Roll back an operation that failed temporarily", (*client.Client).Rollback),
+		a.opSteer("fail", "Mark an operation as failed; its resources stay", (*client.Client).Fail))
 	return cmd
 }
 
@@ -47,7 +47,7 @@ func (a *app) opList() *cobra.Command {
 	var filter, instance string
 	cmd := &cobra.Command{Use: "list", Short: "List operations, oldest first"}
 	cmd.Flags().StringVar(&filter, "filter", "", "attribute filter, e.g. (eq,operationState,FAILED_TEMP)")
-	cmd.Flags().StringVar(&instance, "instance", "", "only those of this VNF instance")
+	cmd.Flags().StringVar(&instance, "instance", "", "only operations of this VNF instance")
 	_ = cmd.RegisterFlagCompletionFunc("instance", a.complete(instanceThings)) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := a.client()
@@ -99,7 +99,7 @@ func (a *app) opShow() *cobra.Command {
 }
 
 // operationTable shows an operation to a person.
-func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *wire.Progress) {
+func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *gybeapi.Progress) {
 	failure, hint := "", ""
 	if op.Error != nil {
 		failure, hint = problemText(op.Error), op.Error.Hint
@@ -178,11 +178,11 @@ func (a *app) opSteer(verb, short string, do func(*client.Client, context.Contex
 
 func (a *app) opCancel() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cancel OPERATION", Short: "Stop an operation that is under way",
-		Long: `Stop an operation that is under way. What the VIM is doing for it is waited for; with --force the VIM is told to stop, too.
-A cancelled operation ends as ROLLED_BACK when nothing had been made yet, else as FAILED_TEMP: retry it, roll it back or fail it.`,
+		Use: "cancel OPERATION", Short: "Cancel a running operation",
+		Long: `Cancel a running operation. gybe waits until the VIM has finished its current work; with --force it stops the VIM, too.
+A cancelled operation ends as ROLLED_BACK if nothing was created yet, else as FAILED_TEMP: retry it, roll it back or fail it.`,
 	}
-	force := cmd.Flags().Bool("force", false, "do not wait for what is under way in the VIM")
+	force := cmd.Flags().Bool("force", false, "stop the VIM instead of waiting for it")
 	w := a.addWatch(cmd)
 	w.goals = []sol.LcmOperationStateType{sol.LcmOperationStateFailedTemp, sol.LcmOperationStateRolledBack}
 	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {

@@ -66,7 +66,7 @@ func (a *app) changesTable(w io.Writer, op *sol.VnfLcmOpOcc) {
 	}
 }
 
-// listed is a name with ids, "" when there are none; a following one is set off.
+// listed is a name with ids, "" without ids; a following one is set off.
 func listed(name string, ids []string) string {
 	if len(ids) == 0 {
 		return ""

@@ -19,7 +19,7 @@ func (a *app) packageCommand() *cobra.Command {
 		Long: "VNF packages. A package can be named by id, by the beginning of its id, or by its vnfdId.",
 	}
 	cmd.AddCommand(a.packageBuild(), a.packageValidate(), a.packageUpload(), a.packageList(), a.packageShow(),
-		a.packageState("enable", "Allow instances of a package", sol.PackageOperationalStateEnabled),
+		a.packageState("enable", "Allow new instances of a package", sol.PackageOperationalStateEnabled),
 		a.packageState("disable", "Forbid new instances of a package", sol.PackageOperationalStateDisabled),
 		a.packageDelete())
 	return cmd
@@ -34,7 +34,7 @@ func (a *app) onPackage(cmd *cobra.Command, run func(ctx context.Context, c *cli
 		if err != nil {
 			return err
 		}
-		id, err := pick(cmd.Context(), "package", args[0], packageThings(c))
+		id, err := pickPackage(cmd.Context(), c, args[0])
 		if err != nil {
 			return err
 		}
@@ -47,12 +47,12 @@ func (a *app) packageUpload() *cobra.Command {
 	var id string
 	var data []string
 	cmd := &cobra.Command{
-		Use: "upload FILE.zip", Short: "Onboard a package: make its resource, upload it and wait until it is checked",
-		Long: `Onboard a package: make its resource, upload it and wait until it is checked. When it is refused, the reason is
-shown and the resource stays; --id uploads a better archive to it.`,
+		Use: "upload FILE.zip", Short: "Onboard a package: create its resource, upload it and wait until it is checked",
+		Long: `Onboard a package: create its resource, upload it and wait until it is checked. If it is rejected, the reason is
+shown and the resource stays; --id uploads a corrected archive to it.`,
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&id, "id", "", "upload to this package instead of making a new one")
+	cmd.Flags().StringVar(&id, "id", "", "upload to this package instead of creating a new one")
 	cmd.Flags().StringArrayVar(&data, "user-data", nil, "userDefinedData as key=value; can be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		user, err := keyValues("--user-data", data)
@@ -65,7 +65,7 @@ shown and the resource stays; --id uploads a better archive to it.`,
 		}
 		defer func() { _ = f.Close() }() // only read
 		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return usagef("%s is a directory; gybe package build %s -o FILE.zip makes a package of it", f.Name(), f.Name())
+			return usagef("%s is a directory; create a package with gybe package build %s -o FILE.zip", f.Name(), f.Name())
 		}
 		c, err := a.client()
 		if err != nil {
@@ -90,11 +90,11 @@ func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref stri
 		id = p.ID
 	} else {
 		var err error
-		if id, err = pick(ctx, "package", ref, packageThings(c)); err != nil {
+		if id, err = pickPackage(ctx, c, ref); err != nil {
 			return nil, err
 		}
 	}
-	again := fmt.Sprintf("  correct it and run: gybe package upload --id %s %s\n  or forget it: gybe package delete %s", id, f.Name(), id)
+	again := fmt.Sprintf("  correct it and run: gybe package upload --id %s %s\n  or delete it: gybe package delete %s", id, f.Name(), id)
 	if err := c.UploadPackage(ctx, id, f); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, again)
 	}
@@ -202,7 +202,7 @@ func (a *app) packageState(verb, short string, state sol.PackageOperationalState
 func (a *app) packageDelete() *cobra.Command {
 	var disable bool
 	cmd := &cobra.Command{Use: "delete PACKAGE", Short: "Delete a package that is disabled and not in use"}
-	cmd.Flags().BoolVar(&disable, "disable", false, "disable it first if it is enabled")
+	cmd.Flags().BoolVar(&disable, "disable", false, "disable the package first if it is enabled")
 	return a.onPackage(cmd, func(ctx context.Context, c *client.Client, id string) error {
 		if disable {
 			p, err := c.Package(ctx, id)

@@ -21,12 +21,13 @@ func (a *app) packageBuild() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use: "build FOLDER", Short: "Pack a source folder into a package archive",
-		Long: `Pack a source folder into a package archive, after checking it as the server would. Checksums are computed and put
-into TOSCA.meta. The same folder gives the same bytes. .csarignore names files to leave out.`,
+		Long: `Pack a source folder into a package archive, after the server's checks. Checksums are computed and written
+to TOSCA.meta. The same folder gives the same bytes. .csarignore names files to leave out, .csarinclude files to take
+from other source folders beside this one, as FOLDER/PATH.`,
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVarP(&out, "file", "f", "", "archive to write; default is the folder's name with .zip")
-	// -o means the output file here, as with compilers; tables and JSON are of no use for archives.
+	cmd.Flags().StringVarP(&out, "file", "f", "", "archive to write; default: the folder's name with .zip")
+	// -o means the output file here, as with compilers; tables and JSON make no sense for archives.
 	cmd.Flags().StringVarP(&out, "output", "o", "", "same as --file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if out == "" {
@@ -53,7 +54,7 @@ into TOSCA.meta. The same folder gives the same bytes. .csarignore names files t
 
 func (a *app) packageValidate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "validate FILE|FOLDER", Short: "Check a package archive or source folder as the server would", Args: cobra.ExactArgs(1),
+		Use: "validate FILE|FOLDER", Short: "Check a package archive or source folder like the server", Args: cobra.ExactArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil {
@@ -79,7 +80,7 @@ func badPackage(name string, err error) error {
 		return failWith(ExitRejected, "%s: %s", name, text)
 	}
 	if errs, ok := errors.AsType[tosca.Errors](err); ok {
-		return failWith(ExitRejected, "%s: the VNFD is wrong:\n  %s", name, strings.ReplaceAll(errs.Error(), "\n", "\n  "))
+		return failWith(ExitRejected, "%s: the VNFD is invalid:\n  %s", name, strings.ReplaceAll(errs.Error(), "\n", "\n  "))
 	}
 	return err
 }

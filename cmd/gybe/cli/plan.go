@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 )
 
 // showPlan shows what an operation would do. When the VIM cannot do it, that is an error.
-func (a *app) showPlan(ctx context.Context, c *client.Client, req wire.PlanRequest) error {
+func (a *app) showPlan(ctx context.Context, c *client.Client, req gybeapi.PlanRequest) error {
 	p, err := c.Plan(ctx, req)
 	if answer, ok := errors.AsType[*client.Error](err); ok {
 		for n, bad := range answer.Problem.InvalidParams { // the user has written what is inside params
@@ -30,16 +30,16 @@ func (a *app) showPlan(ctx context.Context, c *client.Client, req wire.PlanReque
 	if p.Possible {
 		return nil
 	}
-	return &codeError{ExitImpossible, &toldError{fmt.Errorf("%s is not possible", p.Operation)}}
+	return &codeError{ExitImpossible, &reportedError{fmt.Errorf("%s is not possible", p.Operation)}}
 }
 
 // planTable shows a plan to a person: the resources by what would happen to them, then the checks.
-func (a *app) planTable(w io.Writer, p *wire.Preview) {
+func (a *app) planTable(w io.Writer, p *gybeapi.Preview) {
 	printf(w, "%s: %d to add, %d to remove, %d to replace, %d to change\n", p.Operation, len(p.Add), len(p.Remove), len(p.Replace), len(p.Change))
 	t := table{head: []string{"ACTION", "TYPE", "NAME", "VNFC", "RESOURCE", "DETAIL"}}
 	for _, part := range []struct {
 		action    string
-		resources []wire.PlannedResource
+		resources []gybeapi.PlannedResource
 	}{{"add", p.Add}, {"remove", p.Remove}, {"replace", p.Replace}, {"change", p.Change}} {
 		for _, r := range part.resources {
 			of := stepName("", r.VNFC)
@@ -64,7 +64,7 @@ func (a *app) planTable(w io.Writer, p *wire.Preview) {
 	if len(p.Checks) > 0 {
 		t := table{head: []string{"CHECK", "SUBJECT", "DETAIL"}}
 		for _, c := range p.Checks {
-			t.add(string(c.State), c.Subject, oneLine(c.Detail))
+			t.add(c.State, c.Subject, oneLine(c.Detail))
 			if c.Hint != "" {
 				t.add("", "", "hint: "+oneLine(c.Hint))
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -48,7 +48,21 @@ func pick(ctx context.Context, kind, ref string, list func(context.Context) ([]t
 	case 1:
 		return found[0], nil
 	}
-	return "", usagef("%q names %d of them: %s", ref, len(found), strings.Join(found, ", "))
+	return "", usagef("%q is ambiguous, %d match: %s", ref, len(found), strings.Join(found, ", "))
+}
+
+// pickPackage finds the package that ref names. A full UUID can be its id or its vnfdId, which usually is a UUID, too.
+func pickPackage(ctx context.Context, c *client.Client, ref string) (string, error) {
+	if len(ref) == 36 && uuid.Validate(ref) == nil {
+		named, err := c.Packages(ctx, "(eq,vnfdId,"+ref+")", false)
+		if err != nil {
+			return "", err
+		}
+		if len(named) == 1 {
+			return named[0].ID, nil
+		}
+	}
+	return pick(ctx, "package", ref, packageThings(c))
 }
 
 func instanceThings(c *client.Client) func(context.Context) ([]thing, error) {
@@ -81,7 +95,7 @@ func packageThings(c *client.Client) func(context.Context) ([]thing, error) {
 func vimThings(c *client.Client) func(context.Context) ([]thing, error) {
 	return func(ctx context.Context) ([]thing, error) {
 		vs, err := c.Vims(ctx)
-		return things(vs, func(v *wire.Vim) thing { return thing{v.ID, v.Name, v.Name} }), err
+		return things(vs, func(v *gybeapi.Vim) thing { return thing{v.ID, v.Name, v.Name} }), err
 	}
 }
 

@@ -15,7 +15,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run a node",
 		Long: `Run a node until it gets SIGINT or SIGTERM. Any number of nodes may share one database, one content store and one key
-file; they share the work and take over from each other. The database is migrated first. The log goes to standard error.`,
+file; they share the work and take over the work of failed nodes. The database is migrated first. The log goes to standard error.`,
 	}
 	s := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -37,7 +37,7 @@ func startError(err error) error {
 	var listen *net.OpError
 	switch {
 	case errors.As(err, &listen) && listen.Op == "listen":
-		return fmt.Errorf("%w\n  hint: another process has the address; set listen or debug_listen", err)
+		return fmt.Errorf("%w\n  hint: another process uses the address; set listen or debug_listen", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w\n  hint: set data_dir to a directory that this user may write", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -40,17 +40,18 @@ type asked struct {
 	id   string
 	args []string // those after the instance
 	body body
+	plan bool // the request is not carried out
 	// instance reads the instance.
 	instance func() (*sol.VnfInstance, error)
 	// hosts reads the machines of a cluster.
-	hosts func() ([]wire.SSHHost, error)
+	hosts func() ([]gybeapi.SSHHost, error)
 }
 
 // taskCommand completes a command that starts an operation: -f, --plan and --watch work the same for all of them.
 func (a *app) taskCommand(t *task) *cobra.Command {
 	f := t.cmd.Flags()
-	f.StringVarP(&t.file, "file", "f", "", "body of the request as SOL003 defines it, a JSON file or - for standard input; flags win over it")
-	f.BoolVar(&t.plan, "plan", false, "show what it would do and whether the VIM can do it, and do nothing")
+	f.StringVarP(&t.file, "file", "f", "", "body of the request as defined by SOL003, a JSON file or - for standard input; flags take precedence")
+	f.BoolVar(&t.plan, "plan", false, "show the effects and whether the VIM can perform them, without changing anything")
 	t.watch = a.addWatch(t.cmd)
 	cmd := a.onInstance(t.cmd, func(ctx context.Context, c *client.Client, id string, rest []string) error {
 		raw, err := a.request(ctx, c, t, id, rest)
@@ -58,7 +59,7 @@ func (a *app) taskCommand(t *task) *cobra.Command {
 			return err
 		}
 		if t.plan {
-			return a.showPlan(ctx, c, wire.PlanRequest{VnfInstanceID: id, Operation: t.op, Params: raw})
+			return a.showPlan(ctx, c, gybeapi.PlanRequest{VnfInstanceID: id, Operation: t.op, Params: raw})
 		}
 		var op string
 		if t.start != nil {
@@ -80,9 +81,9 @@ func (a *app) taskCommand(t *task) *cobra.Command {
 // request makes the body of a request from a file, arguments and flags.
 func (a *app) request(ctx context.Context, c *client.Client, t *task, id string, rest []string) (json.RawMessage, error) {
 	in := &asked{
-		id: id, args: rest, body: body{},
+		id: id, args: rest, body: body{}, plan: t.plan,
 		instance: func() (*sol.VnfInstance, error) { return c.Instance(ctx, id) },
-		hosts:    func() ([]wire.SSHHost, error) { return c.SSHHosts(ctx, id) },
+		hosts:    func() ([]gybeapi.SSHHost, error) { return c.SSHHosts(ctx, id) },
 	}
 	if t.file != "" {
 		raw, err := a.readFile(t.file)
@@ -93,7 +94,7 @@ func (a *app) request(ctx context.Context, c *client.Client, t *task, id string,
 		if in.body, err = parseBody(raw); err != nil {
 			return nil, failWith(ExitRejected, "%s is not a JSON object: %w", name, err)
 		}
-		if err := in.body.misspelt(t.op); err != nil {
+		if err := in.body.checkSpelling(t.op); err != nil {
 			return nil, failWith(ExitRejected, "%s: %w", name, err)
 		}
 	}

@@ -9,29 +9,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// requests are the bodies of the tasks.
-var requests = map[sol.LcmOperationType]any{
-	sol.LcmOperationInstantiate:   sol.InstantiateVnfRequest{},
-	sol.LcmOperationTerminate:     sol.TerminateVnfRequest{},
-	sol.LcmOperationScale:         sol.ScaleVnfRequest{},
-	sol.LcmOperationScaleToLevel:  sol.ScaleVnfToLevelRequest{},
-	sol.LcmOperationChangeFlavour: sol.ChangeVnfFlavourRequest{},
-	sol.LcmOperationHeal:          sol.HealVnfRequest{},
-	sol.LcmOperationOperate:       sol.OperateVnfRequest{},
-	sol.LcmOperationChangeExtConn: sol.ChangeExtVnfConnectivityRequest{},
-	sol.LcmOperationChangeVnfpkg:  sol.ChangeCurrentVnfPkgRequest{},
-	sol.LcmOperationModifyInfo:    sol.VnfInfoModificationRequest{},
-}
-
-// misspelt complains about a member that is nearly one of the request: the server takes members that it does not know, as the standard wants
-// it, and would do without what was meant.
-func (b body) misspelt(op sol.LcmOperationType) error {
-	speller := &cobra.Command{SuggestionsMinimumDistance: 2} // it has to spell commands, too
+// checkSpelling rejects a member that is similar to one of the request: the server ignores unknown members, as the standard
+// requires, and would ignore a misspelled one, too.
+func (b body) checkSpelling(op sol.LcmOperationType) error {
+	kind, err := lcm.OperationKindOf(op)
+	if err != nil {
+		return err
+	}
+	speller := &cobra.Command{SuggestionsMinimumDistance: 2} // it suggests names of commands
 	members := map[string]bool{}
-	for f := range reflect.TypeOf(requests[op]).Fields() {
+	for f := range reflect.TypeOf(kind.Body).Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		members[name] = true
 		if _, ok := b[name]; !ok {
@@ -40,7 +31,7 @@ func (b body) misspelt(op sol.LcmOperationType) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		for _, meant := range speller.SuggestionsFor(name) {
-			if !members[name] && len(name)+speller.SuggestionsMinimumDistance >= len(meant) { // it also finds what begins alike
+			if !members[name] && len(name)+speller.SuggestionsMinimumDistance >= len(meant) { // it also suggests names with the same prefix
 				return fmt.Errorf("the request has no member %q; did you mean %s?", name, meant)
 			}
 		}

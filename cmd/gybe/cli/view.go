@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // view shows an operation as it goes on, one line per change: seconds since its start, phase, step, state and
-// how long it took. It can be told the same thing twice and shows it once.
+// how long it took. It shows repeated input only once.
 type view struct {
 	out    io.Writer
 	paint  func(string) string
@@ -62,7 +62,7 @@ func (v *view) state(at time.Time, s sol.LcmOperationStateType) {
 	}
 }
 
-func (v *view) phase(at time.Time, p wire.Phase) {
+func (v *view) phase(at time.Time, p gybeapi.Phase) {
 	key := fmt.Sprintf("phase %d %s", p.Run, p.Name)
 	d := detail(p.Detail, p.Error)
 	if !v.changed(key, p.State+d) {
@@ -82,7 +82,7 @@ func (v *view) phase(at time.Time, p wire.Phase) {
 	v.row(at, p.Name, "", p.State, d)
 }
 
-func (v *view) step(at time.Time, s wire.Step) {
+func (v *view) step(at time.Time, s gybeapi.Step) {
 	failures := v.failures[s.ID]
 	d := detail(s.Detail, s.Error)
 	if s.State == "FAILED" {
@@ -91,7 +91,7 @@ func (v *view) step(at time.Time, s wire.Step) {
 	if failures > 0 && s.State == "OPEN" && s.Detail == "" {
 		d = "" // the error of the attempt before
 	}
-	// A step is entered anew whenever its operation goes on; only after a failure is that another attempt.
+	// A step is entered again whenever its operation continues; only after a failure this is another attempt.
 	if !v.changed(fmt.Sprintf("step %d", s.ID), fmt.Sprintf("%s %d %s", s.State, failures, d)) {
 		return
 	}
@@ -116,14 +116,14 @@ func (v *view) line(at time.Time, phase, step, text string) {
 }
 
 // progress shows what is new in a snapshot.
-func (v *view) progress(p *wire.Progress) {
-	steps := map[int64]wire.Step{}
+func (v *view) progress(p *gybeapi.Progress) {
+	steps := map[int64]gybeapi.Step{}
 	for _, s := range p.Steps {
 		steps[s.ID] = s
 	}
 	for _, ph := range p.Phases {
 		if ph.State == "DONE" || ph.State == "FAILED" {
-			v.phase(ph.Started, wire.Phase{Run: ph.Run, Name: ph.Name, State: "RUNNING", Started: ph.Started})
+			v.phase(ph.Started, gybeapi.Phase{Run: ph.Run, Name: ph.Name, State: "RUNNING", Started: ph.Started})
 		}
 		for _, s := range p.Steps {
 			if s.Phase == ph.Name && s.Run == ph.Run {
@@ -169,7 +169,7 @@ func stepState(s string) string {
 }
 
 // detail is what a phase or step says for itself, or why it failed.
-func detail(text string, f *wire.Failure) string {
+func detail(text string, f *gybeapi.Failure) string {
 	if text != "" || f == nil {
 		return oneLine(text)
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 func (a *app) vimCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "vim", Short: "Registered VIMs",
-		Long: "Registered VIMs: those that an operator named, and clusters that VNF instances made. One can be named by id or name.",
+		Long: "Registered VIMs: those of an operator, and clusters of VNF instances. A VIM can be named by id or name.",
 	}
 	cmd.AddCommand(a.vimList(), a.vimShow(), a.vimRegister(), a.vimDelete())
 	return cmd
@@ -70,7 +70,7 @@ func (a *app) vimShow() *cobra.Command {
 	})
 }
 
-func (a *app) vimTable(w io.Writer, v *wire.Vim) {
+func (a *app) vimTable(w io.Writer, v *gybeapi.Vim) {
 	fields(w, a.paint, "id", v.ID, "name", v.Name, "description", v.Description, "type", v.Type, "endpoint", v.AuthURL,
 		"credentials", compact(v.AuthCred), "project", compact(v.VimProject), "default", strconv.FormatBool(v.IsDefault), "extra", compact(v.Extra))
 }
@@ -89,8 +89,8 @@ the file says. With --cloud no file is needed: the node's own clouds.yaml (opens
 	flags.StringVar(&name, "name", "", "name of the VIM")
 	flags.StringVar(&cloud, "cloud", "", "cloud of the node's clouds.yaml to log in to")
 	flags.StringVar(&region, "region", "", "region of the services; register one VIM for each")
-	flags.StringVar(&ca, "ca-cert", "", "file with the PEM of the authority that has signed the VIM's certificates")
-	flags.BoolVar(&isDefault, "default", false, "use it for VNFs whose request names no VIM")
+	flags.StringVar(&ca, "ca-cert", "", "PEM file with the CA of the VIM's certificates")
+	flags.BoolVar(&isDefault, "default", false, "use it for VNFs whose request does not name a VIM")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v, err := a.vimOf(args)
 		if err != nil {
@@ -127,19 +127,19 @@ the file says. With --cloud no file is needed: the node's own clouds.yaml (opens
 }
 
 // vimOf reads a VIM from the file that the arguments name; without one it is empty.
-func (a *app) vimOf(args []string) (wire.Vim, error) {
-	var body wire.VimBody
+func (a *app) vimOf(args []string) (gybeapi.Vim, error) {
+	var body gybeapi.VimBody
 	if len(args) > 0 {
 		raw, err := a.readFile(args[0])
 		if err != nil {
-			return wire.Vim{}, err
+			return gybeapi.Vim{}, err
 		}
 		err = json.Unmarshal(raw, &body)
 		if err == nil && body.Vim.Type == "" {
 			err = json.Unmarshal(raw, &body.Vim)
 		}
 		if err != nil {
-			return wire.Vim{}, failWith(ExitRejected, "%s is not a VIM in JSON: %w", args[0], err)
+			return gybeapi.Vim{}, failWith(ExitRejected, "%s is not a VIM in JSON: %w", args[0], err)
 		}
 	}
 	for _, m := range []*sol.KeyValuePairs{&body.Vim.AuthCred, &body.Vim.VimProject} {
@@ -151,7 +151,7 @@ func (a *app) vimOf(args []string) (wire.Vim, error) {
 }
 
 func (a *app) vimDelete() *cobra.Command {
-	return a.onVim(&cobra.Command{Use: "delete VIM", Short: "Forget a VIM"}, func(ctx context.Context, c *client.Client, id string) error {
+	return a.onVim(&cobra.Command{Use: "delete VIM", Short: "Unregister a VIM"}, func(ctx context.Context, c *client.Client, id string) error {
 		return c.DeleteVim(ctx, id)
 	})
 }

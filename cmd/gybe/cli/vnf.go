@@ -43,7 +43,7 @@ func (a *app) onInstance(cmd *cobra.Command, run func(ctx context.Context, c *cl
 func (a *app) vnfCreate() *cobra.Command {
 	var req sol.CreateVnfRequest
 	var metadata []string
-	cmd := &cobra.Command{Use: "create VNFD_ID", Short: "Make a VNF instance of an onboarded package", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "create VNFD_ID", Short: "Create a VNF instance from an onboarded package", Args: cobra.ExactArgs(1)}
 	cmd.Flags().StringVar(&req.VnfInstanceName, "name", "", "name of the instance")
 	cmd.Flags().StringVar(&req.VnfInstanceDescription, "description", "", "description of the instance")
 	cmd.Flags().StringArrayVar(&metadata, "metadata", nil, "metadata as key=value; can be repeated")

@@ -6,26 +6,33 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 func (a *app) vnfHeal() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "heal INSTANCE [VNFC...]", Short: "Repair a VNF, or some of its VNFCs", Args: cobra.MinimumNArgs(1),
-		Long: `Repair a VNF, or some of its VNFCs, which can be named by the beginning of their id, and in a cluster by the name of
-their node. Without any, all VNFCs are made anew. --all goes further: of the VNFCs, their storages as well; of the VNF, everything is deleted first.`,
-		Example: "  gybe vnf heal web VDU1-3f2a --watch\n  gybe vnf heal web --all --plan",
+		Long: `Repair VNFCs of a VNF: they are deleted and recreated. A VNFC is named by id, by the beginning of its id, or in a cluster by
+the name of its node. With --all their storages are recreated, too.
+
+--whole instead of VNFCs recreates all VNFCs of the VNF; a Kubernetes cluster is then a new one, and what it held is lost. With
+--whole --all the whole stack is deleted first.`,
+		Example: "  gybe vnf heal web VDU1-3f2a --watch\n  gybe vnf heal web --whole --plan",
 	}
-	all := cmd.Flags().Bool("all", false, "storages as well, or the whole VNF from the ground up")
-	cause := cmd.Flags().String("cause", "", "why it is healed, for the record")
+	all := cmd.Flags().Bool("all", false, "recreate storages, too; with --whole, delete the whole stack first")
+	whole := cmd.Flags().Bool("whole", false, "recreate all VNFCs of the VNF")
+	cause := cmd.Flags().String("cause", "", "reason of the heal, for the record")
 	t := &task{op: sol.LcmOperationHeal, cmd: cmd, fill: func(t *asked) error {
 		if cmd.Flags().Changed("all") {
 			t.body.below("additionalParams")["all"] = *all
 		}
 		t.body.put(cmd, "cause", "cause", *cause)
 		if len(t.args) == 0 {
-			return nil
+			return checkWhole(t, *whole)
+		}
+		if *whole {
+			return usagef("name VNFCs or use --whole, not both")
 		}
 		i, err := t.instance()
 		if err != nil {
@@ -53,6 +60,18 @@ their node. Without any, all VNFCs are made anew. --all goes further: of the VNF
 	return cmd
 }
 
+// checkWhole refuses to heal the whole VNF because an argument was forgotten: the machines of all VNFCs would be lost.
+func checkWhole(t *asked, whole bool) error {
+	list, _ := t.body["vnfcInstanceId"].([]any) // of a file
+	switch {
+	case len(list) > 0 && whole:
+		return usagef("the file names VNFCs: omit --whole")
+	case len(list) > 0 || whole || t.plan:
+		return nil
+	}
+	return usagef("no VNFC is named: name VNFCs, or use --whole to recreate all of them; --plan shows the effects")
+}
+
 // otherVNFCs offers the VNFCs that are not given yet to the shell.
 func otherVNFCs(i *sol.VnfInstance, given []string) []cobra.Completion {
 	var out []cobra.Completion
@@ -73,7 +92,7 @@ func vnfcs(i *sol.VnfInstance) []sol.VnfcInfo {
 
 // vnfc finds the VNFC that ref names by id, the beginning of it, the id of its server, or, in a cluster, the name of its node. What names none
 // is left to the server to explain.
-func vnfc(i *sol.VnfInstance, ref string, hosts func() ([]wire.SSHHost, error)) (string, error) {
+func vnfc(i *sol.VnfInstance, ref string, hosts func() ([]gybeapi.SSHHost, error)) (string, error) {
 	var found []string
 	for _, c := range vnfcs(i) {
 		if c.ID == ref || c.VnfcResourceInfoID == ref {
@@ -97,5 +116,5 @@ func vnfc(i *sol.VnfInstance, ref string, hosts func() ([]wire.SSHHost, error)) 
 	case 1:
 		return found[0], nil
 	}
-	return "", usagef("%q names %d VNFCs: %s", ref, len(found), strings.Join(found, ", "))
+	return "", usagef("%q is ambiguous, %d VNFCs match: %s", ref, len(found), strings.Join(found, ", "))
 }

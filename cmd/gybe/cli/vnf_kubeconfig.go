@@ -17,14 +17,14 @@ import (
 
 func (a *app) vnfKubeconfig() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "kubeconfig INSTANCE", Short: "Get the kubeconfig of the cluster that a VNF instance is", Args: cobra.ExactArgs(1),
-		Long: `Get the kubeconfig of the cluster that a VNF instance is. Whoever has it can do everything in the cluster; the node's log tells who got it.
+		Use: "kubeconfig INSTANCE", Short: "Get the kubeconfig of a VNF instance's cluster", Args: cobra.ExactArgs(1),
+		Long: `Get the kubeconfig of a VNF instance's cluster. It gives full access to the cluster. The node's log records every download.
 
 --merge adds the cluster to the kubeconfig that kubectl uses (the first file of KUBECONFIG, or ~/.kube/config), or to that of --file, as a
-context with the name of the instance, or that of --context. What else is in the file stays as it is, the current context too unless there is none.`,
+context with the name of the instance, or that of --context. The rest of the file does not change, nor does the current context if it is set.`,
 	}
 	file := cmd.Flags().StringP("file", "f", "", "write to this file, readable by you only, instead of standard output")
-	merge := cmd.Flags().Bool("merge", false, "add it to what the file has already")
+	merge := cmd.Flags().Bool("merge", false, "add it to the existing content of the file")
 	name := cmd.Flags().String("context", "", "name of the cluster and its context in the file")
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
 		raw, err := c.Kubeconfig(ctx, id)
@@ -75,7 +75,7 @@ func (a *app) kubeconfigFile() (string, error) {
 	}
 	home := a.env.get("HOME")
 	if home == "" {
-		return "", usagef("neither KUBECONFIG nor HOME is set; name the file with --file")
+		return "", usagef("neither KUBECONFIG nor HOME is set; use --file")
 	}
 	dir := filepath.Join(home, ".kube")
 	return filepath.Join(dir, "config"), os.MkdirAll(dir, 0o700)
@@ -89,7 +89,7 @@ func replaceFile(name string, raw []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		if failed, ok := errors.AsType[*fs.PathError](err); ok {
-			err = failed.Err // the name that it tells is one that nobody has given
+			err = failed.Err // its name is that of a temporary file
 		}
 		return usagef("%s cannot be written: %s", name, err)
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 )
 
 func (a *app) vnfNodes() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "nodes INSTANCE", Short: "Show the nodes of the cluster that a VNF instance is", Args: cobra.ExactArgs(1),
-		Long: `Show the machines of a VNF instance that is a Kubernetes cluster, and what the cluster says about its nodes at this moment.
+		Use: "nodes INSTANCE", Short: "Show the nodes of a VNF instance's cluster", Args: cobra.ExactArgs(1),
+		Long: `Show the machines of a VNF instance that is a Kubernetes cluster, and the current state of its nodes in the cluster.
 When the cluster does not answer the machines are shown all the same, and the exit code says that it could not be reached.
 
 A node that is ABSENT has a machine and is not in the cluster; one without a VNFC is in the cluster and no machine of the instance.`,
@@ -33,11 +33,11 @@ A node that is ABSENT has a machine and is not in the cluster; one without a VNF
 	})
 }
 
-func (a *app) nodesTable(w io.Writer, c *wire.Cluster) {
+func (a *app) nodesTable(w io.Writer, c *gybeapi.Cluster) {
 	t := table{head: []string{"NODE", "ROLE", "STATE", "VERSION", "ADDRESS", "VNFC", "HOST", "ZONE", "REASON"}}
 	for _, n := range c.Nodes {
 		state := n.State
-		if state == wire.NodeNone {
+		if state == gybeapi.NodeNone {
 			state = "-"
 		}
 		t.add(n.Name, n.Role, state, n.Version, n.Address, n.VnfcInstanceID, n.ComputeHost, n.Zone, oneLine(n.Reason))

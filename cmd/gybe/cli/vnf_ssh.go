@@ -11,24 +11,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 )
 
 func (a *app) vnfSSHHosts() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ssh-hosts INSTANCE", Short: "Show how the machines of a cluster are reached over SSH, with their host keys", Args: cobra.ExactArgs(1),
-		Long: `Show how the machines of a VNF instance that is a Kubernetes cluster are reached over SSH.
+		Use: "ssh-hosts INSTANCE", Short: "Show SSH addresses and host keys of a cluster's machines", Args: cobra.ExactArgs(1),
+		Long: `Show SSH addresses and host keys of the machines of a VNF instance that is a Kubernetes cluster.
 
-Without --output it is a part for ssh_config, in which each machine is called NODE.INSTANCE and is believed only with the host key that Gybe has
-pinned for it (OpenSSH 8.5 or later):
+Without --output the result is a section for ssh_config. Each machine is called NODE.INSTANCE, and only the host key that Gybe has pinned for it
+is accepted (OpenSSH 8.5 or later):
 
   gybe vnf ssh-hosts demo > demo.ssh && ssh -F demo.ssh master10.demo
 
---known-hosts writes lines for known_hosts instead. How to log in (a password, a key) is not shown: Gybe gives no credentials of machines away.`,
+--known-hosts writes lines for known_hosts instead. Credentials (a password, a key) are not shown: Gybe does not hand out credentials of machines.`,
 	}
 	known := cmd.Flags().Bool("known-hosts", false, "write lines for known_hosts")
 	identity := cmd.Flags().String("identity", "", "private key file to name in the result")
-	forget := cmd.Flags().String("forget", "", "forget the host key of this VNFC: its machine was rebuilt on purpose")
+	forget := cmd.Flags().String("forget", "", "delete the pinned host key of this VNFC, whose machine was rebuilt on purpose")
 	_ = cmd.RegisterFlagCompletionFunc("forget", a.ofInstance(otherVNFCs)) // the flag exists
 	cmd.MarkFlagsMutuallyExclusive("known-hosts", "identity", "forget")
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
@@ -37,7 +37,7 @@ pinned for it (OpenSSH 8.5 or later):
 			return err
 		}
 		if *forget != "" {
-			ref, err := vnfc(i, *forget, func() ([]wire.SSHHost, error) { return c.SSHHosts(ctx, id) })
+			ref, err := vnfc(i, *forget, func() ([]gybeapi.SSHHost, error) { return c.SSHHosts(ctx, id) })
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func domain(instance string) string {
 }
 
 // sshConfig writes a part of an ssh_config file.
-func sshConfig(w io.Writer, domain string, hosts []wire.SSHHost, identity string) {
+func sshConfig(w io.Writer, domain string, hosts []gybeapi.SSHHost, identity string) {
 	for n, h := range hosts {
 		if n > 0 {
 			printline(w)
@@ -77,7 +77,7 @@ func sshConfig(w io.Writer, domain string, hosts []wire.SSHHost, identity string
 			printf(w, "  IdentityFile \"%s\"\n  IdentitiesOnly yes\n", identity)
 		}
 		if h.HostKey == nil {
-			printline(w, "  # no host key is pinned: nobody has logged in yet")
+			printline(w, "  # no host key is pinned before the first login")
 			continue
 		}
 		printf(w, "  # %s\n  HostKeyAlias %s\n  StrictHostKeyChecking yes\n  UserKnownHostsFile none\n  GlobalKnownHostsFile none\n", h.HostKey.Fingerprint, alias)
@@ -95,7 +95,7 @@ func algorithms(keyType string) string {
 }
 
 // knownHosts writes lines of a known_hosts file.
-func knownHosts(w io.Writer, hosts []wire.SSHHost) {
+func knownHosts(w io.Writer, hosts []gybeapi.SSHHost) {
 	for _, h := range hosts {
 		if h.HostKey == nil {
 			continue

@@ -16,8 +16,8 @@ import (
 func (a *app) vnfInstantiate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "instantiate INSTANCE [PARAMS.json]", Short: "Create the resources of a VNF instance",
-		Long: `Create the resources of a VNF instance. PARAMS.json is the body of the request as SOL003 defines it
-(InstantiateVnfRequest); - reads it from standard input. Without a file, --flavour says it all.`,
+		Long: `Create the resources of a VNF instance. PARAMS.json is the body of the request as defined by SOL003
+(InstantiateVnfRequest); - reads it from standard input. Without a file, --flavour is sufficient.`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	flavour := cmd.Flags().String("flavour", "", "deployment flavour")
@@ -27,7 +27,7 @@ func (a *app) vnfInstantiate() *cobra.Command {
 		in.body.put(cmd, "flavour", "flavourId", *flavour)
 		in.body.put(cmd, "level", "instantiationLevelId", *level)
 		if t.file == "" && *flavour == "" {
-			return usagef("give a parameter file or --flavour")
+			return usagef("name a parameter file or use --flavour")
 		}
 		return nil
 	}
@@ -36,7 +36,7 @@ func (a *app) vnfInstantiate() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 2 {
 			if t.file != "" {
-				return usagef("there are two parameter files, %s and %s", t.file, args[1])
+				return usagef("two parameter files: %s and %s", t.file, args[1])
 			}
 			t.file = args[1]
 		}
@@ -47,8 +47,8 @@ func (a *app) vnfInstantiate() *cobra.Command {
 
 func (a *app) vnfTerminate() *cobra.Command {
 	cmd := &cobra.Command{Use: "terminate INSTANCE", Short: "Delete the resources of a VNF instance", Args: cobra.ExactArgs(1)}
-	graceful := cmd.Flags().Duration("graceful", 0, "take the VNF out of service first, which may last so long, e.g. 30s")
-	remove := cmd.Flags().Bool("delete", false, "delete the instance as well when it is terminated; implies --wait")
+	graceful := cmd.Flags().Duration("graceful", 0, "take the VNF out of service first, with this timeout, e.g. 30s")
+	remove := cmd.Flags().Bool("delete", false, "also delete the instance after the termination; implies --wait")
 	t := &task{op: sol.LcmOperationTerminate, cmd: cmd}
 	t.fill = func(in *asked) error {
 		if _, ok := in.body["terminationType"]; !ok {
@@ -78,10 +78,10 @@ func gracefully(b body, cmd *cobra.Command, d time.Duration, kind, timeout strin
 
 func (a *app) vnfScale() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "scale INSTANCE", Short: "Add or remove instances of what a scaling aspect covers", Args: cobra.ExactArgs(1),
+		Use: "scale INSTANCE", Short: "Add or remove VNFCs of a scaling aspect", Args: cobra.ExactArgs(1),
 		Example: "  gybe vnf scale web --aspect workers --out 2 --watch\n  gybe vnf scale web --in 1 --plan",
 	}
-	aspect := cmd.Flags().String("aspect", "", "scaling aspect; can be left out when the VNF has one only")
+	aspect := cmd.Flags().String("aspect", "", "scaling aspect; optional if the VNF has only one")
 	out := cmd.Flags().Int("out", 1, "number of steps to add")
 	in := cmd.Flags().Int("in", 1, "number of steps to remove")
 	cmd.MarkFlagsMutuallyExclusive("out", "in")
@@ -96,7 +96,7 @@ func (a *app) vnfScale() *cobra.Command {
 			t.body.put(cmd, flag, "numberOfSteps", dir.steps)
 		}
 		if t.body["type"] == nil {
-			return usagef("give --out or --in, with the number of steps")
+			return usagef("use --out or --in with the number of steps")
 		}
 		if t.body["aspectId"] != nil {
 			return nil
@@ -118,13 +118,13 @@ func (a *app) vnfScale() *cobra.Command {
 		case 1:
 			return nil
 		}
-		return usagef("say which --aspect: %s", names(levels))
+		return usagef("use --aspect with one of: %s", names(levels))
 	}})
 }
 
 func (a *app) vnfScaleToLevel() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "scale-to-level INSTANCE", Short: "Bring scaling aspects to given levels", Args: cobra.ExactArgs(1),
+		Use: "scale-to-level INSTANCE", Short: "Scale to given levels", Args: cobra.ExactArgs(1),
 		Example: "  gybe vnf scale-to-level web --level big\n  gybe vnf scale-to-level web --aspect workers=3 --watch",
 	}
 	level := cmd.Flags().String("level", "", "instantiation level of the VNFD")
@@ -150,7 +150,7 @@ func (a *app) vnfScaleToLevel() *cobra.Command {
 			t.body["scaleInfo"] = infos
 		}
 		if t.body["scaleInfo"] == nil && t.body["instantiationLevelId"] == nil {
-			return usagef("give --level or --aspect")
+			return usagef("use --level or --aspect")
 		}
 		return nil
 	}})
@@ -163,11 +163,11 @@ func (a *app) vnfChangeFlavour() *cobra.Command {
 	return a.taskCommand(&task{op: sol.LcmOperationChangeFlavour, cmd: cmd, fill: func(t *asked) error {
 		t.body.put(cmd, "flavour", "newFlavourId", *flavour)
 		t.body.put(cmd, "level", "instantiationLevelId", *level)
-		return t.needs("newFlavourId", "give the new --flavour")
+		return t.needs("newFlavourId", "use --flavour")
 	}})
 }
 
-// needs complains when nobody has said a member.
+// needs reports a missing member.
 func (t *asked) needs(member, text string) error {
 	if t.body[member] == nil {
 		return usagef("%s", text)
@@ -182,7 +182,7 @@ func (a *app) vnfOperate() *cobra.Command {
 	}
 	start := cmd.Flags().Bool("start", false, "start it")
 	stop := cmd.Flags().Bool("stop", false, "stop it")
-	graceful := cmd.Flags().Duration("graceful", 0, "with --stop, take the VNF out of service first, which may last so long, e.g. 30s")
+	graceful := cmd.Flags().Duration("graceful", 0, "with --stop, take the VNF out of service first, with this timeout, e.g. 30s")
 	cmd.MarkFlagsMutuallyExclusive("start", "stop")
 	cmd.MarkFlagsMutuallyExclusive("start", "graceful")
 	return a.taskCommand(&task{op: sol.LcmOperationOperate, cmd: cmd, fill: func(t *asked) error {
@@ -195,7 +195,7 @@ func (a *app) vnfOperate() *cobra.Command {
 		if err := gracefully(t.body, cmd, *graceful, "stopType", "gracefulStopTimeout"); err != nil {
 			return err
 		}
-		return t.needs("changeStateTo", "give --start or --stop")
+		return t.needs("changeStateTo", "use --start or --stop")
 	}})
 }
 
@@ -207,7 +207,7 @@ func (a *app) vnfChangeExtConn() *cobra.Command {
 	}
 	return a.taskCommand(&task{op: sol.LcmOperationChangeExtConn, cmd: cmd, fill: func(t *asked) error {
 		if !cmd.Flags().Changed("file") {
-			return usagef("give a parameter file with -f")
+			return usagef("name a parameter file with -f")
 		}
 		return nil
 	}})
@@ -218,24 +218,24 @@ func (a *app) vnfChangePackage() *cobra.Command {
 		Use: "change-package INSTANCE", Short: "Move a VNF to another package", Args: cobra.ExactArgs(1),
 		Long: "Move a VNF to another package. The file is a ChangeCurrentVnfPkgRequest of SOL003.",
 	}
-	vnfd := cmd.Flags().String("vnfd", "", "VNFD id of the package to move to")
+	vnfd := cmd.Flags().String("vnfd", "", "vnfdId of the new package")
 	_ = cmd.RegisterFlagCompletionFunc("vnfd", a.completeVNFD) // the flag exists
 	return a.taskCommand(&task{op: sol.LcmOperationChangeVnfpkg, cmd: cmd, fill: func(t *asked) error {
 		t.body.put(cmd, "vnfd", "vnfdId", *vnfd)
-		return t.needs("vnfdId", "say with --vnfd where to move it")
+		return t.needs("vnfdId", "give the target with --vnfd")
 	}})
 }
 
 func (a *app) vnfModify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "modify INSTANCE", Short: "Change attributes of a VNF instance", Args: cobra.ExactArgs(1),
-		Long:    "Change attributes of a VNF instance. The file is a merge patch: what it does not name stays, null removes.",
+		Long:    "Change attributes of a VNF instance. The file is a merge patch: members that it does not contain are not changed, null removes.",
 		Example: "  gybe vnf modify web --name shop --metadata tier=2 --metadata owner-",
 	}
 	name := cmd.Flags().String("name", "", "new name")
 	description := cmd.Flags().String("description", "", "new description")
-	vnfd := cmd.Flags().String("vnfd", "", "VNFD id of another package; nothing but the instance's attributes changes")
-	etag := cmd.Flags().String("if-match", "", "do it only if the instance still has this ETag")
+	vnfd := cmd.Flags().String("vnfd", "", "vnfdId of another package; only the attributes of the instance change")
+	etag := cmd.Flags().String("if-match", "", "only if the instance still has this ETag")
 	_ = cmd.RegisterFlagCompletionFunc("vnfd", a.completeVNFD) // the flag exists
 	maps := map[string]string{"metadata": "metadata", "extension": "extensions", "property": "vnfConfigurableProperties"}
 	values := map[string]*[]string{}
@@ -256,7 +256,7 @@ func (a *app) vnfModify() *cobra.Command {
 			}
 		}
 		if len(in.body) == 0 && t.file == "" {
-			return usagef("say what to change, with flags or a file")
+			return usagef("nothing to change: use flags or a file")
 		}
 		return nil
 	}

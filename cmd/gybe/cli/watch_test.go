@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -60,7 +60,7 @@ func (s *server) run(t *testing.T, args ...string) (code int, out string) {
 
 func event(cursor, kind string, body any) string {
 	raw, _ := json.Marshal(body)
-	e, _ := json.Marshal(wire.Event{Cursor: cursor, Time: begun, Kind: kind, VnfLcmOpOccID: opID, Body: raw})
+	e, _ := json.Marshal(gybeapi.Event{Cursor: cursor, Time: begun, Kind: kind, VnfLcmOpOccID: opID, Body: raw})
 	return fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", cursor, kind, e)
 }
 
@@ -73,17 +73,17 @@ func TestWatchGoesOnWhereTheConnectionBroke(t *testing.T) {
 		switch connections.Add(1) {
 		case 1:
 			assert.Equal(t, "0-0", since)
-			fmt.Fprint(w, event("1-1", wire.KindPhase, wire.Phase{Name: "infra", State: "RUNNING", Started: begun}))
-			fmt.Fprint(w, event("1-2", wire.KindStep, wire.Step{ID: 1, Phase: "infra", Name: "create stack", Target: "vnf-" + opID, State: "OPEN", Attempts: 1, Started: begun}))
+			fmt.Fprint(w, event("1-1", gybeapi.KindPhase, gybeapi.Phase{Name: "infra", State: "RUNNING", Started: begun}))
+			fmt.Fprint(w, event("1-2", gybeapi.KindStep, gybeapi.Step{ID: 1, Phase: "infra", Name: "create stack", Target: "vnf-" + opID, State: "OPEN", Attempts: 1, Started: begun}))
 		case 2:
 			assert.Equal(t, "1-2", since, "nothing is lost and nothing comes twice")
 			s.done.Store(true)
-			fmt.Fprint(w, event("2-1", wire.KindLog, map[string]any{
+			fmt.Fprint(w, event("2-1", gybeapi.KindLog, map[string]any{
 				"step": 1, "phase": "infra", "name": "create stack", "target": "vnf-" + opID, "lines": []map[string]any{{"time": begun.Add(time.Second), "text": "hello"}},
 			}))
-			fmt.Fprint(w, event("2-2", wire.KindStep, wire.Step{ID: 1, Phase: "infra", Name: "create stack", Target: "vnf-" + opID, State: "DONE", Attempts: 1, Started: begun, Finished: begun.Add(4100 * time.Millisecond)}))
-			fmt.Fprint(w, event("2-3", wire.KindPhase, wire.Phase{Name: "infra", State: "DONE", Started: begun, Finished: begun.Add(12300 * time.Millisecond)}))
-			fmt.Fprint(w, event("2-4", wire.KindOperationState, wire.OperationState{State: sol.LcmOperationStateCompleted, Entered: begun.Add(12500 * time.Millisecond)}))
+			fmt.Fprint(w, event("2-2", gybeapi.KindStep, gybeapi.Step{ID: 1, Phase: "infra", Name: "create stack", Target: "vnf-" + opID, State: "DONE", Attempts: 1, Started: begun, Finished: begun.Add(4100 * time.Millisecond)}))
+			fmt.Fprint(w, event("2-3", gybeapi.KindPhase, gybeapi.Phase{Name: "infra", State: "DONE", Started: begun, Finished: begun.Add(12300 * time.Millisecond)}))
+			fmt.Fprint(w, event("2-4", gybeapi.KindOperationState, gybeapi.OperationState{State: sol.LcmOperationStateCompleted, Entered: begun.Add(12500 * time.Millisecond)}))
 			if f, ok := w.(http.Flusher); ok {
 				f.Flush()
 			}
@@ -108,13 +108,13 @@ func TestWatchPollsAServerWithoutAFeed(t *testing.T) {
 	s := newServer()
 	var polls atomic.Int32
 	s.HandleFunc("GET /gybe/v1/vnf_lcm_op_occs/"+opID+"/progress", func(w http.ResponseWriter, r *http.Request) {
-		p := wire.Progress{
+		p := gybeapi.Progress{
 			Next:   "c1",
-			Phases: []wire.Phase{{Name: "infra", State: "RUNNING", Started: begun}},
-			Steps:  []wire.Step{{ID: 1, Phase: "infra", Name: "create stack", State: "OPEN", Attempts: 1, Started: begun}},
+			Phases: []gybeapi.Phase{{Name: "infra", State: "RUNNING", Started: begun}},
+			Steps:  []gybeapi.Step{{ID: 1, Phase: "infra", Name: "create stack", State: "OPEN", Attempts: 1, Started: begun}},
 		}
 		if polls.Add(1) == 1 {
-			p.Lines = []wire.Line{{StepID: 1, Time: begun, Text: "hello"}}
+			p.Lines = []gybeapi.Line{{StepID: 1, Time: begun, Text: "hello"}}
 		} else {
 			assert.Equal(t, "c1", r.URL.Query().Get("since"))
 			p.Phases[0].State, p.Phases[0].Finished = "DONE", begun.Add(2*time.Second)
@@ -126,6 +126,32 @@ func TestWatchPollsAServerWithoutAFeed(t *testing.T) {
 	code, out := s.run(t, "op", "watch", opID, "--logs")
 	require.Equal(t, cli.ExitOK, code)
 	for _, once := range []string{"create stack                        RUNNING", "create stack | hello", "create stack                        DONE      1.0s", "DONE      2.0s", "INSTANTIATE COMPLETED after 12.5s"} {
+		require.Equal(t, 1, strings.Count(out, once), "%s\n%s", once, out)
+	}
+}
+
+// TestWatchDoesNotDependOnTheFeed has a feed that sends nothing, because a transaction holds it up.
+func TestWatchDoesNotDependOnTheFeed(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	s.HandleFunc("GET /gybe/v1/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+		s.done.Store(true)
+		<-r.Context().Done()
+	})
+	s.HandleFunc("GET /gybe/v1/vnf_lcm_op_occs/"+opID+"/progress", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(gybeapi.Progress{
+			Phases: []gybeapi.Phase{{Name: "infra", State: "DONE", Started: begun, Finished: begun.Add(2 * time.Second)}},
+			Steps:  []gybeapi.Step{{ID: 1, Phase: "infra", Name: "create stack", State: "DONE", Attempts: 1, Started: begun, Finished: begun.Add(time.Second)}},
+			Lines:  []gybeapi.Line{{StepID: 1, Time: begun, Text: "hello"}},
+		})
+	})
+	code, out := s.run(t, "op", "watch", opID, "--logs")
+	require.Equal(t, cli.ExitOK, code)
+	for _, once := range []string{"create stack | hello", "create stack                        DONE      1.0s", "DONE      2.0s", "INSTANTIATE COMPLETED after 12.5s"} {
 		require.Equal(t, 1, strings.Count(out, once), "%s\n%s", once, out)
 	}
 }
@@ -180,9 +206,9 @@ func TestColumnsOfAWatchGrow(t *testing.T) {
 	s.done.Store(true)
 	s.HandleFunc("GET /gybe/v1/vnf_lcm_op_occs/"+opID+"/progress", func(w http.ResponseWriter, _ *http.Request) {
 		const phase = "change_current_package_end"
-		_ = json.NewEncoder(w).Encode(wire.Progress{
-			Phases: []wire.Phase{{Name: phase, State: "DONE", Started: begun, Finished: begun}},
-			Steps: []wire.Step{
+		_ = json.NewEncoder(w).Encode(gybeapi.Progress{
+			Phases: []gybeapi.Phase{{Name: phase, State: "DONE", Started: begun, Finished: begun}},
+			Steps: []gybeapi.Step{
 				{ID: 1, Phase: phase, Name: "initialise the whole cluster", Target: "masterNode-" + opID, State: "DONE", Started: begun, Finished: begun},
 				{ID: 2, Phase: phase, Name: "wait for nodes", State: "DONE", Started: begun, Finished: begun},
 			},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Lets a node of a Kubernetes cluster pull images from private registries, with containerd or with Docker, and makes sure that each
-# registry answers and takes the login. It can be run again at any time. Files beside it:
+# registry answers and accepts the login. It can be run again at any time. Files beside it:
 #
 #   servers      lines of "http|https <host[:port]> <file with the CA's certificate, or ->"
 #   hosts        lines for /etc/hosts
@@ -11,19 +11,9 @@
 set -euo pipefail
 
 readonly PROG=registry
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
-umask 022
-
-say() { echo "$PROG: $*"; }
-die() { die_with 1 "$@"; }
-# die_for_now: what failed depends on others, so the same run may succeed later.
-die_for_now() { die_with 75 "$@"; }
-die_with() {
-  local status=$1
-  shift
-  echo "$PROG: error: $*" >&2
-  exit "$status"
-}
+HERE=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=../../../vnf-packages/kubernetes-cluster/Scripts/lib/base.sh
+. "$HERE/lib/base.sh"
 
 if [ "$(id -u)" != 0 ]; then
   keep=http_proxy,https_proxy,no_proxy
@@ -31,33 +21,10 @@ if [ "$(id -u)" != 0 ]; then
   exec sudo -n --preserve-env="$keep" bash "$0"
 fi
 
-HERE=$(cd "$(dirname "$0")" && pwd)
 WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+trap on_exit EXIT
 
-has() { command -v "$1" >/dev/null 2>&1; }
-
-# put MODE FILE: standard input becomes the file's content when it differs; fails when there is nothing to do.
-put() {
-  cat >"$WORK/new"
-  if cmp -s "$WORK/new" "$2"; then return 1; fi
-  mkdir -p "$(dirname "$2")"
-  # Where /etc/hosts is a mount of its own it cannot be replaced, only filled.
-  if [ -e "$2" ]; then cat "$WORK/new" >"$2"; else install -m "$1" "$WORK/new" "$2"; fi
-}
-
-write_hosts() {
-  {
-    awk '/^# BEGIN registries$/ { skip = 1 } !skip { print } /^# END registries$/ { skip = 0 }' /etc/hosts
-    if [ -s "$HERE/hosts" ]; then
-      echo '# BEGIN registries'
-      cat "$HERE/hosts"
-      echo '# END registries'
-    fi
-  } | put 0644 /etc/hosts || true
-}
-
-# config_path: containerd has to be told where it finds what it is to know of registries.
+# config_path: containerd reads the settings of registries from this directory.
 config_path() {
   local conf=/etc/containerd/config.toml table='plugins."io.containerd.grpc.v1.cri".registry'
   if ! has containerd || [ ! -e "$conf" ]; then return 0; fi
@@ -68,20 +35,21 @@ config_path() {
   else
     { cat "$conf" && printf '\n[%s]\n  config_path = "/etc/containerd/certs.d"\n' "$table"; } >"$WORK/containerd.toml"
   fi
-  if put 0644 "$conf" <"$WORK/containerd.toml"; then systemctl restart containerd || die "containerd does not start with $conf"; fi
+  put 0644 "$conf" <"$WORK/containerd.toml"
+  if changed; then systemctl restart containerd || die "containerd does not start with $conf"; fi
 }
 
 # set_up SCHEME SERVER CA
 set_up() {
   local scheme=$1 server=$2 ca=$3 dir=/etc/containerd/certs.d/$2
   if [ "$ca" != - ]; then
-    put 0644 "$dir/ca.crt" <"$HERE/$ca" || true
-    if has docker; then put 0644 "/etc/docker/certs.d/$server/ca.crt" <"$HERE/$ca" || true; fi
+    put 0644 "$dir/ca.crt" <"$HERE/$ca"
+    if has docker; then put 0644 "/etc/docker/certs.d/$server/ca.crt" <"$HERE/$ca"; fi
   fi
   {
     printf 'server = "%s://%s"\n\n[host."%s://%s"]\n  capabilities = ["pull", "resolve"]\n' "$scheme" "$server" "$scheme" "$server"
     if [ "$ca" != - ]; then printf '  ca = "%s/ca.crt"\n' "$dir"; fi
-  } | put 0644 "$dir/hosts.toml" || true
+  } | put 0644 "$dir/hosts.toml"
 }
 
 # ask URL [CURL OPTION...]: the answer's head and body. The login is in a file, where no list of processes shows it.
@@ -92,11 +60,11 @@ ask() {
 }
 status() { awk 'NR == 1 { print $2 }' <<<"$1"; }
 
-# check SCHEME SERVER CA: the registry answers, and takes the login if there is one.
+# check SCHEME SERVER CA: the registry answers, and accepts the login if there is one.
 check() {
   local scheme=$1 server=$2 ca=$3 login='' answer challenge realm service code args=()
   if ! has curl; then
-    say "$server is not asked: there is no curl"
+    say "$server is not checked: curl is not installed"
     return 0
   fi
   if [ "$ca" != - ]; then args+=(--cacert "$HERE/$ca"); fi
@@ -108,12 +76,13 @@ check() {
   answer=$(ask "$scheme://$server/v2/" "${args[@]}") || die_for_now "the registry $server does not answer: $(tail -n 1 "$WORK/why")"
   code=$(status "$answer")
   if [ "$code" = 401 ] && [ -n "$login" ]; then
-    # It may want a token, which another server gives to those who log in there.
+    # It may require a token, which another server issues after a login.
     challenge=$(tr -d '\r' <<<"$answer" | grep -i '^www-authenticate: *bearer' || true)
     realm=$(sed -n 's/.*realm="\([^"]*\)".*/\1/p' <<<"$challenge")
     service=$(sed -n 's/.*service="\([^"]*\)".*/\1/p' <<<"$challenge")
     if [ -n "$realm" ]; then
-      answer=$(ask "$realm?service=$service" "${args[@]}") || answer=$(ask "$realm?service=$service" -H "@$WORK/login") || die_for_now "the registry $server has its tokens from $realm, which does not answer: $(tail -n 1 "$WORK/why")"
+      answer=$(ask "$realm?service=$service" "${args[@]}") || answer=$(ask "$realm?service=$service" -H "@$WORK/login") ||
+        die_for_now "$realm, which issues the tokens for the registry $server, does not answer: $(tail -n 1 "$WORK/why")"
       code=$(status "$answer")
     fi
   fi
@@ -121,13 +90,13 @@ check() {
   200) say "the registry $server answers" ;;
   401)
     if [ -n "$login" ]; then die "the registry $server refuses the login"; fi
-    say "the registry $server wants a login for some of its images"
+    say "the registry $server requires a login for some of its images"
     ;;
   *) die_for_now "the registry $server answers with status $code" ;;
   esac
 }
 
-# log_in: Docker keeps logins of its own.
+# log_in: Docker stores logins itself.
 log_in() {
   local server login
   if ! has docker; then return 0; fi
@@ -139,7 +108,7 @@ log_in() {
   done <"$HERE/logins"
 }
 
-write_hosts
+put_block registries /etc/hosts <"$HERE/hosts"
 while read -r scheme server ca; do
   if [ -n "$server" ]; then set_up "$scheme" "$server" "$ca" </dev/null; fi
 done <"$HERE/servers"
@@ -148,9 +117,9 @@ while read -r scheme server ca; do
   if [ -n "$server" ]; then check "$scheme" "$server" "$ca" </dev/null; fi
 done <"$HERE/servers"
 log_in
-# The kubelet logs in with what is here, whatever runs the containers. Scripts for Docker make it a link to Docker's own.
+# The kubelet logs in with this file, with every container runtime. Scripts for Docker make it a link to Docker's file.
 if [ -s "$HERE/logins" ] && [ ! -L /var/lib/kubelet/config.json ]; then
-  (umask 077 && put 0600 /var/lib/kubelet/config.json <"$HERE/config.json") || true
+  put 0600 /var/lib/kubelet/config.json <"$HERE/config.json"
   chmod 0600 /var/lib/kubelet/config.json
   if ! cmp -s "$HERE/config.json" /var/lib/kubelet/config.json; then die "cannot write /var/lib/kubelet/config.json"; fi
 fi

@@ -7,39 +7,18 @@
 #   GYBE_EXPORTS   lines of "<directory> <network>"
 #   http_proxy, https_proxy, no_proxy
 #
-# It can be run again at any time: every step looks first and does only what is missing. A volume that holds anything is never
-# formatted.
+# It can be run again at any time: every step looks first and does only what is missing. A volume that is not blank is never formatted.
 set -euo pipefail
 
 readonly PROG=storage
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export DEBIAN_FRONTEND=noninteractive LC_ALL=C
-umask 022
+HERE=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=../../../vnf-packages/kubernetes-cluster/Scripts/lib/base.sh
+. "$HERE/lib/base.sh"
+# shellcheck source=../../../vnf-packages/kubernetes-cluster/Scripts/lib/packages.sh
+. "$HERE/lib/packages.sh"
 
-say() { echo "$PROG: $*"; }
-die() {
-  echo "$PROG: error: $*" >&2
-  exit 1
-}
-
-# apt_install PACKAGE: mirrors are away now and then.
-apt_install() {
-  local try
-  for try in 1 2 3; do
-    if apt-get -q -o DPkg::Lock::Timeout=300 update &&
-      apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold --no-install-recommends install "$1"; then
-      return 0
-    fi
-    say "apt-get install $1 failed ($try of 3)"
-    sleep $((try * 5))
-  done
-  die "apt-get install $1 does not work"
-}
-
-installed() { [ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null || true)" = "install ok installed" ]; }
-
-# find_disk VOLUME DEVICE: the disk whose serial number is the volume's id. The device that the VIM names is a wish that guests need
-# not follow, so it comes second, and is not taken when its serial number says that it is another volume.
+# find_disk VOLUME DEVICE: the disk whose serial number is the volume's id. Guests may use another device than the VIM names, so the device
+# comes second, and is not used when its serial number shows that it is another volume.
 find_disk() {
   local id=$1 device=$2 name
   for name in "virtio-${id:0:20}" "scsi-0QEMU_QEMU_HARDDISK_$id" "scsi-0QEMU_QEMU_HARDDISK_${id:0:20}"; do
@@ -63,12 +42,12 @@ set_up_volume() {
   local id=$1 device=$2 dir=$3 disk='' kind uuid source try status=0
   for try in $(seq 60); do
     if disk=$(find_disk "$id" "$device"); then break; fi
-    if [ "$try" = 1 ]; then say "waits for volume $id"; fi
+    if [ "$try" = 1 ]; then say "waiting for volume $id"; fi
     sleep 1
   done
   if [ -z "$disk" ]; then die "volume $id is not attached: there is no disk with its id, nor a device $device"; fi
 
-  # Exit status 2 is "nothing found", but also "not readable": that must not be taken for blank.
+  # Exit status 2 is "nothing found", but also "not readable", which must not count as blank.
   dd if="$disk" of=/dev/null bs=4096 count=1 2>/dev/null || die "volume $id ($disk) cannot be read"
   kind=$(blkid -p -o value -s TYPE "$disk") || status=$?
   if [ -z "$kind" ]; then
@@ -84,9 +63,7 @@ set_up_volume() {
 
   mkdir -p "$dir"
   if ! grep -q "^UUID=$uuid $dir " /etc/fstab; then
-    { awk -v dir="$dir" '$2 != dir' /etc/fstab && echo "UUID=$uuid $dir auto defaults,nofail 0 2"; } >"$WORK/fstab"
-    cp "$WORK/fstab" /etc/fstab.gybe
-    mv /etc/fstab.gybe /etc/fstab
+    { awk -v dir="$dir" '$2 != dir' /etc/fstab && echo "UUID=$uuid $dir auto defaults,nofail 0 2"; } | put 0644 /etc/fstab
   fi
   if ! mountpoint -q "$dir"; then mount "$dir" || die "mount $dir failed"; fi
   source=$(findmnt -n -o SOURCE "$dir" || true)
@@ -94,24 +71,25 @@ set_up_volume() {
   say "volume $id ($disk) is mounted at $dir"
 }
 
+# old_block FILE: removes the block that earlier versions of this script have written with other marks.
+old_block() {
+  if [ ! -e "$1" ]; then return 0; fi
+  awk '/^# begin gybe$/ { skip = 1 } !skip { print } /^# end gybe$/ { skip = 0 }' "$1" | put 0644 "$1"
+}
+
 set_up_exports() {
   local dir network
-  if ! installed nfs-kernel-server; then apt_install nfs-kernel-server; fi
-  { awk '/^# begin gybe$/ { ours = 1 } !ours { print } /^# end gybe$/ { ours = 0 }' /etc/exports 2>/dev/null || true; } >"$WORK/exports"
-  {
-    echo '# begin gybe'
-    while read -r dir network; do
-      if [ -n "$dir" ]; then echo "$dir $network(rw,sync,no_subtree_check,insecure,all_squash)"; fi
-    done <<<"$GYBE_EXPORTS"
-    echo '# end gybe'
-  } >>"$WORK/exports"
+  if ! package_installed nfs-kernel-server; then install_packages nfs-kernel-server; fi
+  while read -r dir network; do
+    if [ -n "$dir" ]; then echo "$dir $network(rw,sync,no_subtree_check,insecure,all_squash)"; fi
+  done <<<"$GYBE_EXPORTS" >"$WORK/exports"
   while read -r dir network; do
     if [ -z "$dir" ]; then continue; fi
     mkdir -p "$dir"
     chown nobody:nogroup "$dir"
   done <<<"$GYBE_EXPORTS"
-  cp "$WORK/exports" /etc/exports.gybe
-  mv /etc/exports.gybe /etc/exports
+  old_block /etc/exports
+  put_block gybe /etc/exports <"$WORK/exports"
   systemctl enable nfs-kernel-server >/dev/null 2>&1 || true
   systemctl start nfs-kernel-server || die "the NFS server does not start"
   exportfs -ra || die "exportfs -ra failed"
@@ -131,7 +109,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+trap on_exit EXIT
 
 case ${GYBE_PHASE:-} in
 server)
@@ -141,7 +119,7 @@ server)
   set_up_exports
   ;;
 client)
-  if ! installed nfs-common; then apt_install nfs-common; fi
+  if ! package_installed nfs-common; then install_packages nfs-common; fi
   ;;
 *) die "GYBE_PHASE is ${GYBE_PHASE:-not set}, not server or client" ;;
 esac

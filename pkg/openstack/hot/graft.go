@@ -45,7 +45,7 @@ func (t *Template) complete(from *Template) {
 	}
 }
 
-// section is a top-level mapping of the template, which is made when there is none.
+// section is a top-level mapping of the template, which is added when it is missing.
 func (t *Template) section(name string) *yaml.Node {
 	if s := field(t.root, name); s != nil && s.Kind == yaml.MappingNode {
 		return s

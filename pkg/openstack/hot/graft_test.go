@@ -38,7 +38,7 @@ resources:
   group: {type: 'OS::Nova::ServerGroup', properties: {policies: [anti-affinity]}}
   net: {type: 'OS::Neutron::Net', properties: {name: {get_param: [nfv, VL, net, name]}}}
   wire: {type: 'OS::Neutron::Subnet', properties: {network: {get_resource: net}}}
-  lonely: {type: 'OS::Neutron::Net'}
+  single: {type: 'OS::Neutron::Net'}
 `
 
 func parsed(t *testing.T, text string) *hot.Template {
@@ -60,7 +60,7 @@ func TestGraft(t *testing.T) {
 	require.True(t, mix.Same(parsed(t, graftOld), "VDU1-1"))
 	require.True(t, mix.Same(parsed(t, graftOld), "group"), "what the old template has stays as it is")
 	require.False(t, mix.Same(next, "group"))
-	require.False(t, mix.Same(next, "lonely"))
+	require.False(t, mix.Same(next, "single"))
 	text, err := mix.Encode()
 	require.NoError(t, err)
 	require.Contains(t, text, "heat_template_version: wallaby")

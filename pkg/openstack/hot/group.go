@@ -39,7 +39,7 @@ func (b *Bundle) Group(t *Template, vdu string) *Group {
 	return nil
 }
 
-// Resize sets the number of members, unless the template takes it from nfv, where it is set by whoever fills the parameters.
+// Resize sets the number of members, unless the template takes it from nfv, where the assembly of the parameters sets it.
 func (g *Group) Resize(count int) {
 	size := field(g.props, g.sizeName)
 	if arg := function(size, "get_param"); arg != nil && len(arg.Content) > 1 && arg.Content[0].Value == "nfv" {

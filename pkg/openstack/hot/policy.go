@@ -13,7 +13,7 @@ type Policy struct {
 }
 
 // Policy finds the policy by which the group of a VDU is scaled by so many members: out where it is positive, else in. Of several it is the one that needs the fewest
-// signals. nil when there is none, and for a group whose size the template takes from a parameter: such a group is scaled by whoever fills the parameter.
+// signals. nil when there is none, and for a group whose size the template takes from a parameter: such a group is scaled by the parameter.
 func (b *Bundle) Policy(vdu string, by int) *Policy {
 	g := b.Group(b.Template, vdu)
 	if g == nil {

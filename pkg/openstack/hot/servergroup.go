@@ -108,7 +108,7 @@ func (j *Joiner) copy(file, vdu string, within []string) (joined, error) {
 	return c, nil
 }
 
-// NameFor is the name for another version of a nested template: it follows from its content, so that everybody who makes this version gives it this name.
+// NameFor is the name for another version of a nested template: it follows from its content, so that every assembly gives this version the same name.
 func NameFor(file, content string) string {
 	sum := sha256.Sum256([]byte(content))
 	ext := path.Ext(file)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,4 +156,28 @@ func nestedTypes(top *yaml.Node) []string {
 		}
 	})
 	return out
+}
+
+// All lists the bundle's templates, the top one first; none for a nil bundle.
+func (b *Bundle) All() []*Template {
+	if b == nil {
+		return nil
+	}
+	out := []*Template{b.Template}
+	for _, name := range slices.Sorted(maps.Keys(b.nested)) {
+		out = append(out, b.nested[name])
+	}
+	return out
+}
+
+// Properties returns the type and the properties of a resource as plain values; an empty type when the template does not have it.
+func (t *Template) Properties(resource string) (typ string, props map[string]any) {
+	n := field(field(t.root, "resources"), resource)
+	if kind := field(n, "type"); kind != nil {
+		typ = kind.Value
+	}
+	if p := field(n, "properties"); p != nil {
+		_ = p.Decode(&props) // not a map: Heat refuses it
+	}
+	return typ, props
 }

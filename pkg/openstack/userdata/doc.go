@@ -2,7 +2,7 @@
 // files and the parameter nfv. It has the two classes that packages in use rely on, built in: StandardUserData (one resource
 // per VNFC, named <VDU>-<index>) and DefaultUserData (groups with desired_capacity).
 //
-// Assembly is a pure function of its input: whoever takes over an operation assembles the same stack, to the byte.
+// Assembly is a pure function of its input: a node that takes over an operation assembles the same stack, to the byte.
 //
 // # Values
 //
@@ -11,8 +11,8 @@
 //  1. computed: flavours and images from the grant, else those of the VDU's other VNFCs, else from the VNFD; zones from the grant, of the VNFC before
 //     those of the VDU; network, fixed_ips and port of a connection point from the external virtual links; desired_capacity from the number of VNFCs;
 //  2. what the stack has: a VNFC that is there keeps its values, and stays without one that it did not have. Left out are the leaves that the operation
-//     decides anew (Fresh), desired_capacity, and those of VNFCs that go;
-//  3. the nfv of the request, then that of the grant, as JSON merge patches: they can add what nobody else knows (names, properties of the package's
+//     decides again (Fresh), desired_capacity, and those of VNFCs that go;
+//  3. the nfv of the request, then that of the grant, as JSON merge patches: they can add what is not known otherwise (names, properties of the package's
 //     own) and, with null, take away.
 //
 // One leaf is not the template's: LeafServerGroup remembers in which server group a VNFC was made. From it, and for new VNFCs from the VNFD's rules of scope

@@ -12,7 +12,7 @@ import (
 type Place struct {
 	// Link and CP are indexes into the links and the extCps of that link.
 	Link, CP int
-	// Key and Config are the cpConfig entry; Key is "" when there is none.
+	// Key and Config are the cpConfig entry; Key is "" when it is missing.
 	Key    string
 	Config sol.VnfExtCpConfig
 }

@@ -22,7 +22,7 @@ type filler struct {
 	bad  []lcm.InvalidParam
 }
 
-// split takes the index off a name such as VDU1_CP1-0; the index is -1 when there is none.
+// split takes the index off a name such as VDU1_CP1-0; the index is -1 when it has none.
 func split(name string) (string, int) {
 	if at := strings.LastIndexByte(name, '-'); at > 0 {
 		if i, err := strconv.Atoi(name[at+1:]); err == nil && i >= 0 {
@@ -62,7 +62,7 @@ func (f *filler) vdus(nfv map[string]any) {
 	}
 }
 
-// leave takes back what was given to a VNFC that has been without: it would be made anew in another place because of an operation that does not concern it.
+// leave takes back what was given to a VNFC that has been without: it would be recreated in another place because of an operation that does not concern it.
 func (f *filler) leave(e entry) {
 	if !stays(f.in, e.name) {
 		return

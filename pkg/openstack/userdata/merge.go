@@ -31,7 +31,7 @@ func values(in Input, nfv map[string]any) (map[string]any, []lcm.InvalidParam) {
 	return nfv, append(bad, unconnected(nfv)...)
 }
 
-// lasting copies nfv without what does not outlast the operation: the entries of VNFCs that go, and leaves that are decided anew.
+// lasting copies nfv without what does not outlast the operation: the entries of VNFCs that go, and leaves that are decided again.
 func lasting(in Input, nfv map[string]any) map[string]any {
 	out := maps.Clone(nfv)
 	for kind, value := range nfv {
@@ -111,7 +111,7 @@ func vnfc(f *vnfd.Flavour, name string) (vdu string, index int) {
 	return "", -1
 }
 
-// owner is the VDU that a node belongs to: a VDU itself, its storages and connection points. "" when there is none.
+// owner is the VDU that a node belongs to: a VDU itself, its storages and connection points. "" when it is missing.
 func owner(f *vnfd.Flavour, node string) string {
 	for _, v := range f.VDUs {
 		if v.Name == node || slices.Contains(v.Storages, node) {

@@ -121,7 +121,7 @@ func TestWhatHolds(t *testing.T) {
 			},
 			"CP", "VDU2_CP1-0", `null`,
 		},
-		"what the operation decides anew": {
+		"what the operation decides again": {
 			func(_ *testing.T, in *userdata.Input) {
 				in.Grant.Flavours = map[string]string{"VDU1": "m1.large"}
 				in.Fresh = func(kind, _, leaf string) bool { return kind == "VDU" && leaf == "computeFlavourId" }

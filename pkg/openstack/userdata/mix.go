@@ -186,7 +186,7 @@ func valueAt(nfv map[string]any, p []string) any {
 	return at
 }
 
-// put sets a value; nil says that the template asks for one that nobody gives, which is not the same to Heat as none at all.
+// put sets a value; nil says that the template asks for one that is not given, which Heat distinguishes from no entry.
 func put(nfv map[string]any, p []string, value any) {
 	for _, k := range p[:len(p)-1] {
 		m, ok := nfv[k].(map[string]any)

@@ -14,7 +14,7 @@ import (
 // ends with the policy. No template asks for it; the scheduler_hints of the servers follow from it.
 const LeafServerGroup = "serverGroup"
 
-// The policies of server groups. Rules of a VNFD are wishes to Nova: see ADR 014.
+// The policies of server groups. Rules of a VNFD are preferences for Nova: see ADR 014.
 const (
 	policyApart    = "soft-anti-affinity"
 	policyTogether = "soft-affinity"
@@ -34,7 +34,7 @@ func policyOf(group string) string {
 type grouper struct {
 	in    Input
 	rules []vnfd.PlacementRule
-	// names are those of the rules' groups, for VNFCs that are the first of theirs.
+	// names has the groups of the rules, for VNFCs that are the first of their group.
 	names []string
 	asked map[string]bool // keys of nfv.VDU whose LeafServerGroup is the template's own
 }
@@ -159,7 +159,7 @@ func (g *grouper) keys(vdu string) []string {
 }
 
 // groupOf is the group for a key; "" for none. A VNFC that is there keeps what it was made with, because Nova takes no server into a group, or
-// out of one, later: Heat would make it anew.
+// out of one, later: Heat would recreate it.
 func (g *grouper) groupOf(vdu, key string) string {
 	switch {
 	case g.asked[key] || g.asked[vdu]:
@@ -218,7 +218,7 @@ func (g *grouper) held(key string) string {
 	return group
 }
 
-// renews says whether the operation makes the VNFCs of a key anew anyway.
+// renews says whether the operation recreates the VNFCs of a key anyway.
 func (g *grouper) renews(key string) bool {
 	return g.in.Fresh != nil && g.in.Fresh("VDU", key, LeafServerGroup)
 }

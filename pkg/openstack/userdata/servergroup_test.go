@@ -96,7 +96,7 @@ func TestServerGroups(t *testing.T) {
 				golden(t, name+"."+strings.Split(file, ".")[0]+".yaml", text)
 			}
 		}
-		require.Equal(t, s, assembled(t, in), "whoever takes over assembles the same")
+		require.Equal(t, s, assembled(t, in), "another node assembles the same")
 	}
 }
 
@@ -215,7 +215,7 @@ func TestServerGroupThatHolds(t *testing.T) {
 		"one before it was lost": {nil, func(in *userdata.Input) {
 			in.Flavour.Placement, in.Had = []vnfd.PlacementRule{anti("a", "VDU1")}, map[string]int{"VDU1": 1, "VDU2": 1}
 		}, map[string]string{}},
-		"everything is made anew": {nil, func(in *userdata.Input) {
+		"everything is recreated": {nil, func(in *userdata.Input) {
 			in.Flavour.Placement = []vnfd.PlacementRule{anti("a", "VDU1")}
 			in.Fresh = func(kind, _, leaf string) bool { return kind == "VDU" && leaf == userdata.LeafServerGroup }
 		}, spread},
@@ -292,8 +292,8 @@ func TestServerGroupOfAGroup(t *testing.T) {
 	require.Equal(t, map[string]string{"VDU1": "a_soft-anti-affinity"}, memory(assembled(t, in)))
 }
 
-// TestServerGroupInTheWay: a later package whose template has something by the name of a group that servers are in is refused, not mistaken.
-func TestServerGroupInTheWay(t *testing.T) {
+// TestServerGroupWithATakenName: a later package whose template has something by the name of a group that servers are in is refused, not mistaken.
+func TestServerGroupWithATakenName(t *testing.T) {
 	t.Parallel()
 	in := next(t, ruled(t, anti("a", "VDU1")))
 	text, err := in.HOT.Template.Encode()

@@ -68,7 +68,7 @@ type entry struct {
 	leaves map[string]any
 }
 
-// unconnected finds the connection points whose network nobody gave.
+// unconnected finds the connection points whose network is not given.
 func unconnected(nfv map[string]any) []lcm.InvalidParam {
 	var bad []lcm.InvalidParam
 	for _, cp := range entries(nfv, "CP") {

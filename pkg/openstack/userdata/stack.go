@@ -28,7 +28,7 @@ type Input struct {
 	Held   map[string]any
 	// Renew is not "" when members of groups may not be as the stack's last update that succeeded has made them: see hot.Template.Renew.
 	Renew string
-	// Fresh says which leaves the operation decides anew, although there are values that hold; nil means none. desired_capacity always is.
+	// Fresh says which leaves the operation decides again, although there are values that hold; nil means none. desired_capacity always is.
 	Fresh Fresh
 	// Patches are the additionalParams of the request and of the grant; their nfv is merged last, in this order.
 	Patches []sol.KeyValuePairs
@@ -36,14 +36,14 @@ type Input struct {
 	PublicKey string
 }
 
-// Fresh says whether a leaf of nfv is decided anew: kind is VDU or CP, name has the VNFC's index where there is one.
+// Fresh says whether a leaf of nfv is decided again: kind is VDU or CP, name has the VNFC's index where there is one.
 type Fresh func(kind, name, leaf string) bool
 
 // Stack is what Heat is given.
 type Stack struct {
 	Template string
 	Files    map[string]string
-	// NFV is the value of the parameter nfv. A leaf that the template asks for and nobody gave a value is nil.
+	// NFV is the value of the parameter nfv. A leaf that the template asks for and that has no value is nil.
 	NFV map[string]any
 	// Note is one more tag of the stack, without a comma and of at most 80 characters; "" for none.
 	Note string

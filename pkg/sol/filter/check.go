@@ -10,7 +10,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/internal/wiretype"
 )
 
-// AttributeError says that a filter does not fit the resource it is used on; the
+// AttributeError reports that a filter does not fit the resource it is used on; the
 // answer is 400.
 type AttributeError struct {
 	// Path is the attribute as the user wrote it.
@@ -25,9 +25,9 @@ func (e *AttributeError) Error() string {
 }
 
 // ParseFor parses a filter and checks it against the resource type T: every
-// attribute exists and has a simple value, and every value of the filter can be
-// read as one of the attribute's type. Without that check a misspelt attribute
-// would look like an empty list. Errors are *SyntaxError or *AttributeError.
+// attribute exists and has a simple value, and every value of the filter has the
+// attribute's type. Without this check a misspelled attribute would return an
+// empty list. Errors are *SyntaxError or *AttributeError.
 func ParseFor[T any](text string) (Filter, error) {
 	f, err := Parse(text)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f Filter) checkExpr(e Expr, t reflect.Type) error {
 	return nil
 }
 
-// unreadable returns what the value should have been, or nothing.
+// unreadable returns the expected type of an invalid value, or "".
 func unreadable(kind wiretype.Kind, value string) string {
 	switch kind {
 	case wiretype.KindBool:
@@ -89,12 +89,12 @@ func unreadable(kind wiretype.Kind, value string) string {
 		if _, err := time.Parse(time.RFC3339, value); err != nil {
 			return "a time such as 2026-01-02T03:04:05Z"
 		}
-	default: // any text will do
+	default: // any text is valid
 	}
 	return ""
 }
 
-// resolve returns the kind of the attribute that the path leads to.
+// resolve returns the kind of the attribute at the path.
 func (f Filter) resolve(e Expr, t reflect.Type) (wiretype.Kind, error) {
 	for i, seg := range e.Path {
 		kind, elem := throughLists(t)

@@ -1,5 +1,5 @@
 // Package filter implements attribute-based filters of SOL013 §5.2: a parser
-// that yields a small syntax tree, a check of that tree against the Go type that
+// that returns a small syntax tree, a check of that tree against the Go type that
 // is served, and an evaluation over decoded JSON.
 //
 //	filter=(eq,instantiationState,INSTANTIATED);(in,vnfdId,a,b)
@@ -43,7 +43,7 @@ func (o Op) Ordered() bool {
 	return o == Gt || o == Lt || o == Gte || o == Lte
 }
 
-// Segment is one step of an attribute path: a name, or @key, which stands for
+// Segment is one step of an attribute path: a name, or @key, which means
 // the key of a map's entry.
 type Segment struct {
 	Name string
@@ -66,9 +66,9 @@ type Filter struct {
 	Exprs []Expr
 }
 
-// SyntaxError says what is wrong with a filter; the answer is 400.
+// SyntaxError reports a filter with invalid syntax; the answer is 400.
 type SyntaxError struct {
-	// Offset is the byte in the filter where the problem was seen.
+	// Offset is the byte in the filter where the problem was found.
 	Offset int
 	// Reason is a sentence for the user.
 	Reason string
@@ -79,10 +79,10 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("filter, character %d: %s", e.Offset+1, e.Reason)
 }
 
-// Split takes the expressions on attributes that the caller has as columns out
-// of the filter, to be pushed into a query, and returns the rest, to be
-// evaluated on the documents. Because expressions are a conjunction of
-// single-valued attributes, that changes nothing. columns lists single-valued
+// Split separates the expressions on attributes that the caller has as columns,
+// for use in a query, from the rest, which has to be evaluated on the documents.
+// The expressions are a conjunction on single-valued attributes, so the result is
+// the same. columns lists single-valued
 // top-level attributes; expressions with cont and ncont always stay in the rest.
 func (f Filter) Split(columns ...string) (pushed []Expr, rest Filter) {
 	for _, e := range f.Exprs {

@@ -22,13 +22,19 @@ func TestParse(t *testing.T) {
 	}{
 		{in: "", want: nil},
 		{in: "(eq,id,1)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("id")}, Values: []string{"1"}}}},
-		{in: "(in,a/b,x,y z,';')", want: []filter.Expr{{Op: filter.In, Path: filter.Path{name("a"), name("b")}, Values: []string{"x", "y z", ";"}}}},
+		{
+			in:   "(in,a/b,x,y z,';')",
+			want: []filter.Expr{{Op: filter.In, Path: filter.Path{name("a"), name("b")}, Values: []string{"x", "y z", ";"}}},
+		},
 		{in: "(gte,n,3);(cont,s,'it''s (so), you')", want: []filter.Expr{
 			{Op: filter.Gte, Path: filter.Path{name("n")}, Values: []string{"3"}},
 			{Op: filter.Cont, Path: filter.Path{name("s")}, Values: []string{"it's (so), you"}},
 		}},
 		{in: "(eq,m/@key,k)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("m"), key}, Values: []string{"k"}}}},
-		{in: "(eq,a~1b~0c~ad~be,v)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a/b~c,d@e")}, Values: []string{"v"}}}},
+		{
+			in:   "(eq,a~1b~0c~ad~be,v)",
+			want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a/b~c,d@e")}, Values: []string{"v"}}},
+		},
 		{in: "(eq,a,'')", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a")}, Values: []string{""}}}},
 		{in: "(eq,a,(x)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a")}, Values: []string{"(x"}}}},
 		{in: "(eq,a,wörld)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a")}, Values: []string{"wörld"}}}},

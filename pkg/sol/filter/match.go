@@ -18,7 +18,7 @@ import (
 //
 // An attribute that is absent or null satisfies no expression, not even neq. On
 // an array, all expressions whose paths lead through it must hold for the same
-// element. When expressions use @key on a map, they and those that go on from
+// element. When expressions use @key on a map, they and the other expressions on
 // the same map must hold for the same entry.
 func (f Filter) Match(resource any) bool {
 	terms := make([]term, 0, len(f.Exprs))
@@ -28,7 +28,7 @@ func (f Filter) Match(resource any) bool {
 	return match(resource, terms)
 }
 
-// term is an expression with what is left of its path at some node.
+// term is an expression with the rest of its path at a node.
 type term struct {
 	path Path
 	expr *Expr
@@ -92,7 +92,7 @@ func matchObject(object map[string]any, terms []term) bool {
 	if byKey {
 		return matchEntry(object, terms)
 	}
-	// Expressions that go on through the same member belong together, so that an
+	// Expressions on the same member belong together, so that an
 	// array below it is searched for one element that satisfies all of them.
 	for i, t := range terms {
 		name := t.path[0].Name
@@ -219,7 +219,7 @@ func order(have any, value string) (int, bool) {
 	}
 }
 
-// maxNumber bounds the text of a number; more digits than this compare equal
+// maxNumber limits the text of a number; more digits than this compare equal
 // anyway at the precision used.
 const maxNumber = 40
 

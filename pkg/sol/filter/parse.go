@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Limits on what a client may ask. They are far above real use and keep the work
-// for one request bounded.
+// Limits of a filter. They are far above real use and limit the work for one
+// request.
 const (
 	MaxLength = 8 << 10
 	MaxExprs  = 32
@@ -15,14 +15,17 @@ const (
 	MaxDepth  = 16
 )
 
-// Parse reads a filter, after the percent decoding of the query string. An empty
+// Parse parses a filter, after the percent decoding of the query string. An empty
 // text is the filter that matches everything. The error is a *SyntaxError.
 func Parse(text string) (Filter, error) {
 	if text == "" {
 		return Filter{}, nil
 	}
 	if len(text) > MaxLength {
-		return Filter{}, &SyntaxError{Offset: MaxLength, Reason: fmt.Sprintf("the filter is longer than %d characters", MaxLength)}
+		return Filter{}, &SyntaxError{
+			Offset: MaxLength,
+			Reason: fmt.Sprintf("the filter is longer than %d characters", MaxLength),
+		}
 	}
 	p := &parser{text: text}
 	f := Filter{}
@@ -188,11 +191,11 @@ func (p *parser) quoted() (string, error) {
 		if !p.take('\'') {
 			return b.String(), nil
 		}
-		b.WriteByte('\'') // two quotes stand for one
+		b.WriteByte('\'') // two quotes mean one
 	}
 }
 
-// until takes the text up to one of the given characters or the end.
+// until reads the text up to one of the given characters or the end.
 func (p *parser) until(stop string) string {
 	rest := p.text[p.pos:]
 	n := strings.IndexAny(rest, stop)

@@ -1,9 +1,9 @@
-// Package paging makes and reads the opaque markers of SOL013 paging.
+// Package paging creates and reads the opaque markers of SOL013 paging.
 //
-// A marker says after which element of the sorted list the next page starts. It
-// is stateless: any node, also after a restart, can go on. It is signed together
-// with the query it belongs to, so a marker that was changed, or is used with
-// another filter, is refused instead of answering something wrong.
+// A marker names the element of the sorted list after which the next page
+// starts. It is stateless: any node, also after a restart, can continue. It is
+// signed together with its query, so a marker that was changed, or is used with
+// another filter, is rejected instead of returning wrong elements.
 package paging
 
 import (
@@ -23,13 +23,13 @@ const Param = "nextpage_opaque_marker"
 const (
 	formatVersion = 1
 	macLength     = 16
-	// maxLength bounds what is decoded; it holds a sort key of several hundred
+	// maxLength limits the length of a marker; it holds a sort key of several hundred
 	// bytes.
 	maxLength = 2048
 	minKey    = 16
 )
 
-// ErrInvalid says that a marker was not made here for this query; 400.
+// ErrInvalid reports a marker that was not created for this query; 400.
 var ErrInvalid = errors.New("the paging marker is not valid for this query")
 
 // Marker is a position in a list that is sorted by a key and, within equal keys,
@@ -42,7 +42,7 @@ type Marker struct {
 	ID string
 }
 
-// Signer makes and reads markers. It is safe for concurrent use.
+// Signer creates and reads markers. It is safe for concurrent use.
 type Signer struct {
 	keys [][]byte
 }
@@ -65,7 +65,7 @@ func NewSigner(keys ...[]byte) (*Signer, error) {
 	return s, nil
 }
 
-// Encode makes a marker for the query that binding describes; see Binding.
+// Encode creates a marker for the query that binding describes; see Binding.
 func (s *Signer) Encode(m Marker, binding string) string {
 	payload := []byte{formatVersion}
 	payload = binary.AppendUvarint(payload, uint64(len(m.SortKey)))
@@ -74,8 +74,8 @@ func (s *Signer) Encode(m Marker, binding string) string {
 	return base64.RawURLEncoding.EncodeToString(append(payload, mac(s.keys[0], payload, binding)...))
 }
 
-// Decode reads a marker. The error is ErrInvalid, without saying why: there is
-// nothing that a client could repair in an opaque value.
+// Decode reads a marker. The error is ErrInvalid without a reason, because a
+// client cannot repair an opaque value.
 func (s *Signer) Decode(text, binding string) (Marker, error) {
 	if text == "" || len(text) > maxLength {
 		return Marker{}, ErrInvalid
@@ -108,7 +108,7 @@ func (s *Signer) verify(payload, sum []byte, binding string) bool {
 
 func mac(key, payload []byte, binding string) []byte {
 	h := hmac.New(sha256.New, key)
-	// The length in front keeps payload and binding from running into each other.
+	// The length separates payload and binding.
 	h.Write(binary.AppendUvarint(nil, uint64(len(payload))))
 	h.Write(payload)
 	h.Write([]byte(binding))

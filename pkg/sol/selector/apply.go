@@ -11,8 +11,8 @@ import (
 var rawType = reflect.TypeFor[json.RawMessage]()
 
 // keep removes from v what the tree does not list, except mandatory attributes.
-// v is settable; what lies behind pointers, slices and maps is copied before it
-// is changed.
+// v is settable; targets of pointers, slices and maps are copied before they are
+// changed.
 func keep(v reflect.Value, t *tree) {
 	if t.leaf() {
 		return
@@ -84,7 +84,7 @@ func drop(v reflect.Value, t *tree) {
 	}
 }
 
-// descend copies what a pointer, slice or interface holds and changes the copy.
+// descend copies the content of a pointer, slice or interface and changes the copy.
 func descend(v reflect.Value, change func(reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -120,7 +120,7 @@ func changed(v reflect.Value, change func(reflect.Value)) reflect.Value {
 	return copied
 }
 
-// rewriteRaw changes raw JSON; what cannot be read stays as it is.
+// rewriteRaw changes raw JSON; invalid JSON is not changed.
 func rewriteRaw(v reflect.Value, change func(any) any) {
 	dec := json.NewDecoder(bytes.NewReader(v.Bytes()))
 	dec.UseNumber()

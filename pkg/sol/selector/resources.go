@@ -5,10 +5,22 @@ import "github.com/gybe-nfv/gybe/pkg/sol"
 // The lists of SOL003 and SOL005 with their default exclusions.
 var (
 	// VnfInstances selects attributes of VNF instances.
-	VnfInstances = New[sol.VnfInstance]("vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions")
+	VnfInstances = New[sol.VnfInstance](
+		"vnfConfigurableProperties",
+		"vimConnectionInfo",
+		"instantiatedVnfInfo",
+		"metadata",
+		"extensions",
+	)
 	// VnfLcmOpOccs selects attributes of operation occurrences.
 	VnfLcmOpOccs = New[sol.VnfLcmOpOcc]("operationParams", "error", "resourceChanges", "changedInfo",
 		"changedExtConnectivity", "modificationsTriggeredByVnfPkgChange")
 	// VnfPkgInfos selects attributes of VNF packages.
-	VnfPkgInfos = New[sol.VnfPkgInfo]("softwareImages", "additionalArtifacts", "userDefinedData", "checksum", "onboardingFailureDetails")
+	VnfPkgInfos = New[sol.VnfPkgInfo](
+		"softwareImages",
+		"additionalArtifacts",
+		"userDefinedData",
+		"checksum",
+		"onboardingFailureDetails",
+	)
 )

@@ -2,7 +2,7 @@
 // attributes of the resources of a list are returned.
 //
 // A selection works on the typed value before it is encoded, so that attributes
-// nobody asked for cost nothing.
+// that are not selected cost nothing.
 package selector
 
 import (
@@ -23,13 +23,13 @@ const (
 	ParamExcludeDefault = "exclude_default"
 )
 
-// Limits on what a client may ask.
+// Limits of a selector.
 const (
 	maxPaths = 128
 	maxDepth = 16
 )
 
-// Error says what is wrong with a selector; the answer is 400.
+// Error reports an invalid selector; the answer is 400.
 type Error struct {
 	// Param is the name of the query parameter.
 	Param string
@@ -42,15 +42,15 @@ func (e *Error) Error() string {
 	return e.Param + ": " + e.Reason
 }
 
-// Spec knows the attributes of a resource type T and which of them are left out
-// when a client does not say what it wants.
+// Spec knows the attributes of a resource type T, and which of them are excluded
+// by default.
 type Spec[T any] struct {
 	defaults *tree
 	names    []string
 }
 
 // New returns the Spec of a resource with the attributes that are excluded by
-// default. It panics when T has no such attribute, because both are constants.
+// default. It panics if T does not have such an attribute, because both are constants.
 func New[T any](excludedByDefault ...string) Spec[T] {
 	t := &tree{}
 	for _, name := range excludedByDefault {
@@ -63,21 +63,20 @@ func New[T any](excludedByDefault ...string) Spec[T] {
 	return Spec[T]{defaults: t, names: excludedByDefault}
 }
 
-// ExcludedByDefault returns the attributes that are left out by default.
+// ExcludedByDefault returns the attributes that are excluded by default.
 func (s Spec[T]) ExcludedByDefault() []string { return slices.Clone(s.names) }
 
-// Selection says what to keep of resources of type T. The zero value keeps
+// Selection lists the attributes to keep of resources of type T. The zero value keeps
 // everything.
 type Selection[T any] struct {
-	// keep lists what stays besides mandatory attributes; nil keeps everything.
+	// keep lists attributes to keep besides mandatory ones; nil keeps everything.
 	keep *tree
-	// drop lists what goes; nil drops nothing. Together with keep, what keep
-	// lists stays.
+	// drop lists attributes to drop; nil drops nothing. keep takes precedence.
 	drop *tree
 }
 
-// Parse reads the selector parameters of a query. Without any, attributes that
-// are excluded by default are left out. Allowed are one of the four parameters,
+// Parse parses the selector parameters of a query. Without any, attributes that
+// are excluded by default are dropped. Allowed are one of the four parameters,
 // or fields together with exclude_default. The error is an *Error.
 func (s Spec[T]) Parse(query url.Values) (Selection[T], error) {
 	all, err := flag(query, ParamAllFields)
@@ -114,9 +113,9 @@ func (s Spec[T]) Parse(query url.Values) (Selection[T], error) {
 	}
 }
 
-// Apply returns the resource with only what is selected. Mandatory attributes,
-// those that are always written, stay in any case. The given value is not
-// changed, but the result shares what was kept whole.
+// Apply returns the resource with the selected attributes only. Mandatory
+// attributes, which are always written, are kept in any case. The given value is
+// not changed, but the result shares parts with it.
 func (sel Selection[T]) Apply(resource T) T {
 	v := reflect.ValueOf(&resource).Elem()
 	switch {
@@ -129,7 +128,7 @@ func (sel Selection[T]) Apply(resource T) T {
 }
 
 // Wants reports whether a top-level attribute can be part of the result, so that
-// a store need not load what will be dropped.
+// a store need not load attributes that will be dropped.
 func (sel Selection[T]) Wants(attribute string) bool {
 	if sel.keep != nil {
 		return sel.keep.at(attribute) != nil

@@ -28,7 +28,12 @@ func instance() sol.VnfInstance {
 			FlavourID: "simple", VnfState: sol.VnfOperationalStateStarted,
 			ScaleStatus: []sol.ScaleInfo{{AspectID: "asp", ScaleLevel: 1}},
 			VnfcResourceInfo: []sol.VnfcResourceInfo{
-				{ID: "r1", VduID: "v1", ZoneID: "z", ComputeResource: sol.ResourceHandle{ResourceID: "s1", VimConnectionID: "vim1"}},
+				{
+					ID:              "r1",
+					VduID:           "v1",
+					ZoneID:          "z",
+					ComputeResource: sol.ResourceHandle{ResourceID: "s1", VimConnectionID: "vim1"},
+				},
 				{ID: "r2", VduID: "v2", ZoneID: "z", Metadata: sol.KeyValuePairs{"k": map[string]any{"deep": 1.0, "er": 2.0}}},
 			},
 		},
@@ -55,14 +60,20 @@ func TestSelect(t *testing.T) {
 		{"fields=metadata/n/o,metadata/zzz", `{` + mandatory + `,"metadata":{"n":{"o":"2"}}}`},
 		{"fields=metadata/m,metadata", `{` + mandatory + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}}`},
 		{"fields=metadata,metadata/m", `{` + mandatory + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}}`},
-		{"fields=vimConnectionInfo/vim1/extra", `{` + mandatory + `,"vimConnectionInfo":{"vim1":{"vimType":"T","extra":{"x":1}}}}`},
+		{
+			"fields=vimConnectionInfo/vim1/extra",
+			`{` + mandatory + `,"vimConnectionInfo":{"vim1":{"vimType":"T","extra":{"x":1}}}}`,
+		},
 		{
 			"fields=instantiatedVnfInfo/vnfcResourceInfo/zoneId",
 			`{` + mandatory + `,"instantiatedVnfInfo":{"flavourId":"simple","vnfState":"STARTED","vnfcResourceInfo":[` +
 				`{"id":"r1","vduId":"v1","zoneId":"z","computeResource":{"resourceId":"s1","vimConnectionId":"vim1"}},` +
 				`{"id":"r2","vduId":"v2","zoneId":"z","computeResource":{"resourceId":""}}]}}`,
 		},
-		{"fields=metadata/m&exclude_default", `{` + mandatory + name + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}` + links + `}`},
+		{
+			"fields=metadata/m&exclude_default",
+			`{` + mandatory + name + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}` + links + `}`,
+		},
 		{
 			"exclude_fields=vnfInstanceName,instantiatedVnfInfo/vnfcResourceInfo/metadata/k/deep,instantiatedVnfInfo/scaleStatus,vimConnectionInfo/vim1,metadata/n/o,vnfConfigurableProperties,_links",
 			`{` + mandatory + `,"vimConnectionInfo":{"vim2":{"vimType":"T"}},"metadata":{"m":"1","n":{"p":"3"}},` +
@@ -70,7 +81,10 @@ func TestSelect(t *testing.T) {
 				`{"id":"r1","vduId":"v1","zoneId":"z","computeResource":{"resourceId":"s1","vimConnectionId":"vim1"}},` +
 				`{"id":"r2","vduId":"v2","zoneId":"z","computeResource":{"resourceId":""},"metadata":{"k":{"er":2}}}]}}`,
 		},
-		{"exclude_fields=id,vnfConfigurableProperties,vimConnectionInfo,instantiatedVnfInfo,metadata", `{` + mandatory + name + links + `}`},
+		{
+			"exclude_fields=id,vnfConfigurableProperties,vimConnectionInfo,instantiatedVnfInfo,metadata",
+			`{` + mandatory + name + links + `}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.query, func(t *testing.T) {
@@ -90,14 +104,23 @@ func TestSelect(t *testing.T) {
 
 func TestSelectInsideRawJSON(t *testing.T) {
 	t.Parallel()
-	op := sol.VnfLcmOpOcc{ID: "o", StartTime: time.Unix(0, 0), OperationParams: json.RawMessage(`{"flavourId":"f","additionalParams":{"a":1,"b":2}}`)}
+	op := sol.VnfLcmOpOcc{
+		ID:              "o",
+		StartTime:       time.Unix(0, 0),
+		OperationParams: json.RawMessage(`{"flavourId":"f","additionalParams":{"a":1,"b":2}}`),
+	}
 	sel, err := selector.VnfLcmOpOccs.Parse(url.Values{"fields": {"operationParams/additionalParams/a"}})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"additionalParams":{"a":1}}`, string(sel.Apply(op).OperationParams))
 	sel, err = selector.VnfLcmOpOccs.Parse(url.Values{"exclude_fields": {"operationParams/additionalParams/a"}})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"flavourId":"f","additionalParams":{"b":2}}`, string(sel.Apply(op).OperationParams))
-	require.JSONEq(t, `{"flavourId":"f","additionalParams":{"a":1,"b":2}}`, string(op.OperationParams), "selecting must not change the stored resource")
+	require.JSONEq(
+		t,
+		`{"flavourId":"f","additionalParams":{"a":1,"b":2}}`,
+		string(op.OperationParams),
+		"selecting must not change the stored resource",
+	)
 }
 
 func TestSelectorIsRefused(t *testing.T) {

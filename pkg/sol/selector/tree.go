@@ -2,8 +2,8 @@ package selector
 
 import "maps"
 
-// tree is a set of attribute paths. A node without children stands for the
-// whole attribute.
+// tree is a set of attribute paths. A node without children means the whole
+// attribute.
 type tree struct {
 	children map[string]*tree
 }
@@ -17,12 +17,12 @@ func (t *tree) at(name string) *tree {
 	return t.children[name]
 }
 
-// add puts a path into the set. A path covers everything below it, so the
-// shorter one of a and a/b wins, in whatever order they come.
+// add adds a path to the set. A path covers everything below it, so of a and a/b
+// the set keeps a, independent of their order.
 func (t *tree) add(path []string) {
 	for i, name := range path {
 		if i > 0 && t.leaf() {
-			return // a shorter path is there already
+			return // the set has a shorter path
 		}
 		if t.children == nil {
 			t.children = map[string]*tree{}
@@ -46,9 +46,8 @@ func chain(path []string) *tree {
 	return t
 }
 
-// without returns the set of top-level attributes that are not touched by the
-// other set. An attribute that is asked for in part stays whole: a superset of
-// what was asked for is better than half of it.
+// without returns the top-level attributes of the set that the other set does not
+// contain. An attribute that the other set contains only in part is kept whole.
 func (t *tree) without(other *tree) *tree {
 	rest := &tree{children: maps.Clone(t.children)}
 	for name := range other.children {

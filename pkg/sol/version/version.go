@@ -1,5 +1,5 @@
-// Package version reads the Version header of SOL013 and decides which version
-// of an API answers a request.
+// Package version parses the Version header of SOL013 and selects the version
+// of an API that answers a request.
 package version
 
 import (
@@ -12,23 +12,23 @@ import (
 // Header is the name of the HTTP header in requests and responses.
 const Header = "Version"
 
-// maxLength bounds a header value; real ones are about 10 bytes.
+// maxLength limits a header value; real ones have about 10 bytes.
 const maxLength = 256
 
 // Version is an API version identifier: MAJOR.MINOR.PATCH with an optional
 // implementation part, e.g. 2.0.0-impl:example.com:product:1.
 type Version struct {
 	Major, Minor, Patch uint
-	// Impl is what follows "-impl:", empty when there is no such part.
+	// Impl is the text after "-impl:", empty without such a part.
 	Impl string
 }
 
 var (
-	// ErrMissing says that the header is absent or empty; the answer is 400.
+	// ErrMissing reports that the header is absent or empty; the answer is 400.
 	ErrMissing = errors.New("the Version header is missing")
-	// ErrMalformed says that the header does not follow the grammar; 400.
+	// ErrMalformed reports that the header does not follow the grammar; 400.
 	ErrMalformed = errors.New("the Version header is malformed")
-	// ErrUnsupported says that no such version is served here; 406.
+	// ErrUnsupported reports that the version is not served; 406.
 	ErrUnsupported = errors.New("the version is not supported")
 )
 
@@ -45,7 +45,11 @@ func Parse(s string) (Version, error) {
 	if hasImpl {
 		name, ok := strings.CutPrefix(impl, "impl:")
 		if !ok || !validImpl(name) {
-			return Version{}, fmt.Errorf("%w: after MAJOR.MINOR.PATCH only -impl:<name> may follow, not %.40q", ErrMalformed, "-"+impl)
+			return Version{}, fmt.Errorf(
+				"%w: after MAJOR.MINOR.PATCH only -impl:<name> may follow, not %.40q",
+				ErrMalformed,
+				"-"+impl,
+			)
 		}
 		v.Impl = name
 	}
@@ -90,7 +94,7 @@ func (v Version) Core() string {
 
 // Negotiate reads a request's header and returns the supported version that it
 // names. The implementation part of the request does not take part in the
-// comparison: it says who made the client. Errors match ErrMissing,
+// comparison: it describes the client. Errors match ErrMissing,
 // ErrMalformed or ErrUnsupported.
 func Negotiate(header string, supported ...Version) (Version, error) {
 	wanted, err := Parse(header)
@@ -104,7 +108,12 @@ func Negotiate(header string, supported ...Version) (Version, error) {
 		}
 		names = append(names, s.String())
 	}
-	return Version{}, fmt.Errorf("%w: %s was asked for, %s can be served", ErrUnsupported, wanted.Core(), strings.Join(names, ", "))
+	return Version{}, fmt.Errorf(
+		"%w: %s was asked for, %s can be served",
+		ErrUnsupported,
+		wanted.Core(),
+		strings.Join(names, ", "),
+	)
 }
 
 func number(s string) (uint, bool) {

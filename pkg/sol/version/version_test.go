@@ -56,7 +56,7 @@ func TestNegotiatePicksTheNamedVersion(t *testing.T) {
 	t.Parallel()
 	served := []version.Version{version.MustParse("1.3.0"), version.MustParse("2.0.0")}
 
-	got, err := version.Negotiate("2.0.0-impl:anybody:1", served...)
+	got, err := version.Negotiate("2.0.0-impl:vendor:1", served...)
 	require.NoError(t, err)
 	require.Equal(t, "2.0.0", got.String())
 

@@ -17,7 +17,7 @@ const (
 	server  = "storage_server"
 )
 
-// TestSimple: whoever makes a small cluster wants every node in it, more of them and fewer, and a broken worker replaced.
+// TestSimple: a small cluster has all its nodes, scales out and in, and a heal replaces a worker.
 func TestSimple(t *testing.T) {
 	w := start(t, "simple")
 	id := w.up()
@@ -27,8 +27,8 @@ func TestSimple(t *testing.T) {
 	w.down(id)
 }
 
-// TestComplex: whoever makes a cluster with three masters wants it to answer at one address, also when a master has been lost, and to get
-// back what it loses, the whole of it at the worst.
+// TestComplex: a cluster with three masters answers at one address, also after the loss of a master. A heal restores
+// nodes, and the whole cluster.
 func TestComplex(t *testing.T) {
 	w := start(t, "complex")
 	id := w.up()
@@ -56,8 +56,8 @@ func TestComplex(t *testing.T) {
 	w.down(id)
 }
 
-// TestOlderLayout: whoever comes with the package and the parameter files that they have, where Heat scales groups, gets the same cluster, and gets
-// back what it loses.
+// TestOlderLayout: a package of the older layout, with groups of Heat, gives the same cluster with its own parameter
+// files. A heal restores nodes.
 func TestOlderLayout(t *testing.T) {
 	w := startOlder(t, "complex")
 	id := w.up()
@@ -73,7 +73,7 @@ func TestOlderLayout(t *testing.T) {
 	w.down(id)
 }
 
-// TestScaleOutByTen: whoever adds ten workers at once does not wait ten times as long as for one. How long it takes is among the times.
+// TestScaleOutByTen: adding ten workers does not take ten times as long as adding one. The printed times contain both.
 func TestScaleOutByTen(t *testing.T) {
 	w := start(t, "simple")
 	w.vnfd = w.variant("d34ac189-5376-493f-828f-224dd5fe7395", "max_scale_level: 2", "max_scale_level: 11", "max_number_of_instances: 4", "max_number_of_instances: 13")
@@ -84,8 +84,8 @@ func TestScaleOutByTen(t *testing.T) {
 	w.down(id)
 }
 
-// TestPodAffinity: whoever spreads pods over compute hosts and zones needs nodes that say where they run, at any time. No machine has a
-// password that would be known.
+// TestPodAffinity: labels of the nodes show compute host and zone after every operation, so that pods can be spread.
+// The machines have no known password.
 func TestPodAffinity(t *testing.T) {
 	w := start(t, "podaffinity")
 	w.keys = true

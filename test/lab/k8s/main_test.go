@@ -10,8 +10,8 @@ import (
 // envLab names the state directory of a lab that lab.sh has started.
 const envLab = "GYBE_LAB_K8S"
 
-// lab is where the running lab keeps its things, "" without one. kubeboxes are the programs with kubectl and kubeadm in them, the newest
-// first. hosts is the tool that makes the hosts, with its settings.
+// lab is where the running lab keeps its things, "" without one. kubeboxes are the programs with kubectl and kubeadm in
+// them, the newest first. hosts is the tool that makes the hosts, with its settings.
 var (
 	lab       string
 	kubeboxes []string

@@ -75,7 +75,7 @@ func (w *world) kubeconfigText(id string) string {
 	return string(raw)
 }
 
-// etcd wants every master to be a started member of etcd, and nobody else.
+// etcd checks that the started members of etcd are exactly the masters.
 func (w *world) etcd(id string) {
 	w.t.Helper()
 	list := w.vnfcs(id, masters)
@@ -97,8 +97,8 @@ func (w *world) holder(id string) vnfc {
 	return list[i]
 }
 
-// answers notes how long it takes until the API server answers again, and until it does so time after time: what is on its way to the lost master
-// when HAProxy takes it out of the backend is cut off.
+// answers notes how long it takes until the API server answers again, and until it does so time after time: what is on
+// its way to the lost master when HAProxy takes it out of the backend is cut off.
 func (w *world) answers(id, title string) {
 	w.t.Helper()
 	config := w.kubeconfig(id)
@@ -121,7 +121,8 @@ func (w *world) answers(id, title string) {
 	spent.add(w.flavour, title+", ten in a row", time.Since(began))
 }
 
-// placed wants every node to say on which compute host and in which zone it runs, as OpenStack's administrator knows it.
+// placed wants every node to say on which compute host and in which zone it runs, as OpenStack's administrator knows
+// it.
 func (w *world) placed(id string) {
 	w.t.Helper()
 	var servers []struct {

@@ -24,8 +24,8 @@ spec:
   resources: {requests: {storage: 1Gi}}
 `
 
-// TestStorage: whoever asks for persistent volumes wants to claim them, and to read and write on them from any node; and nobody wants
-// them taken away while they are in use.
+// TestStorage: persistent volumes can be claimed, read and written from any node, and are not removed while they are in
+// use.
 func TestStorage(t *testing.T) {
 	w := start(t, "storage")
 	id := w.up()

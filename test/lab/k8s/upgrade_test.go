@@ -16,12 +16,11 @@ import (
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
-// TestUpgrade: whoever goes on to the next Kubernetes wants every node to have it, and the cluster, and what runs on it, to be there all
-// the time.
+// TestUpgrade: an upgrade to the next Kubernetes upgrades every node, and the cluster and its pods stay available.
 func TestUpgrade(t *testing.T) {
 	w := start(t, "complex")
 	if len(kubeboxes) < 2 {
-		t.Skip("there is one version of Kubernetes only; GYBE_LAB_KUBEBOX names several")
+		t.Skip("there is only one version of Kubernetes; GYBE_LAB_KUBEBOX can name several")
 	}
 	old, now := version(w, kubeboxes[1]), version(w, kubeboxes[0])
 	w.kubebox = kubeboxes[1]

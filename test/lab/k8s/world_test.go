@@ -111,7 +111,7 @@ func (w *world) request() json.RawMessage {
 		delete(params["master_node"].(map[string]any), "password")
 		delete(params["worker_node"].(map[string]any), "password")
 	}
-	delete(params, "proxy") // there is none here
+	delete(params, "proxy") // the lab has no proxy
 	params["kubernetes_version"] = strings.TrimPrefix(w.run(w.kubebox, "kubeadm", "version", "-o", "short"), "v")
 	raw, err = json.Marshal(req)
 	require.NoError(w.t, err)
@@ -217,7 +217,7 @@ func (w *world) steps(op string) {
 	}
 }
 
-// pause waits; polling needs no more.
+// pause waits between two polls.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -14,8 +14,8 @@ import (
 	utilexec "k8s.io/utils/exec"
 )
 
-// serve answers kubectl exec on port 10250: the command runs on the node itself. It asks nobody who they are: this is for networks
-// that end on one machine.
+// serve answers kubectl exec on port 10250: the command runs on the node itself. It does not authenticate: this is
+// for networks that end on one machine.
 func (k *kubelet) serve() {
 	crt, key, err := certutil.GenerateSelfSignedCertKey(k.name, []net.IP{net.ParseIP(k.ip)}, nil)
 	must(err)

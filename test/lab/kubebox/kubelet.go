@@ -25,8 +25,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// kubelet is the stand-in. Real are: TLS bootstrap with a join token, the node's own credential and everything done with it (Node,
-// Lease, mirror Pods), static pods, which run as processes instead of in containers, and exec. Other pods only get a status.
+// kubelet is the stand-in. Real are: TLS bootstrap with a join token, the node's own credential and everything done
+// with it (Node, Lease, mirror Pods), static pods, which run as processes instead of in containers, and exec. Other
+// pods only get a status.
 type kubelet struct {
 	name, ip             string
 	kubeconfig, joinconf string
@@ -116,7 +117,7 @@ func ownedBy(n *corev1.Node) lease.ProcessLeaseFunc {
 func (k *kubelet) credential(ctx context.Context) (*rest.Config, error) {
 	if _, err := os.Stat(k.kubeconfig); err != nil {
 		if _, err := os.Stat(k.joinconf); err != nil {
-			return nil, nil //nolint:nilnil // there is none and that is no error
+			return nil, nil //nolint:nilnil // a missing one is not an error
 		}
 		if err := bootstrap.LoadClientCert(ctx, k.kubeconfig, k.joinconf, pkiDir, types.NodeName(k.name)); err != nil {
 			return nil, err

@@ -1,6 +1,6 @@
-// Command kubebox is every program that a node of a Kubernetes cluster needs, in one file: kubeadm, kubectl, etcd, etcdctl and the
-// control plane are the real ones; kubelet and containerd are stand-ins that run no containers. It is called by the names of the
-// programs, through links.
+// Command kubebox is every program that a node of a Kubernetes cluster needs, in one file: kubeadm, kubectl, etcd,
+// etcdctl and the control plane are the real ones; kubelet and containerd are stand-ins that run no containers. It is
+// called by the names of the programs, through links.
 package main
 
 import (

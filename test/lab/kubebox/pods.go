@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// syncPods brings the mirror Pods up to date and says of all others that they run, or lets them go when they are being deleted.
+// syncPods brings the mirror Pods up to date and says of all others that they run, or lets them go when they are being
+// deleted.
 func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 	list, err := k.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + k.name})
 	if err != nil {
@@ -103,7 +104,7 @@ func configureNetwork() error {
 	return os.WriteFile(cniDir+"/05-cilium.conflist", []byte(`{"cniVersion": "0.3.1", "name": "cilium", "plugins": [{"type": "cilium-cni"}]}`+"\n"), 0o600)
 }
 
-// podAddress is made up: nobody listens there.
+// podAddress returns an invented address; no server listens there.
 func podAddress(p *corev1.Pod) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(strings.Join([]string{p.Namespace, p.Name, string(p.UID)}, "/")))

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// staticPods are the pods of a folder of manifests. Each container's command runs as a process, and what it mounts from the node
-// lies at the same paths.
+// staticPods are the pods of a folder of manifests. Each container's command runs as a process, and what it mounts from
+// the node lies at the same paths.
 type staticPods struct {
 	dir     string
 	log     *slog.Logger
@@ -107,7 +107,8 @@ func process(ctx context.Context, c corev1.Container) error {
 // imageDir has a file like this program for every version of Kubernetes that a node may run.
 const imageDir = "/usr/lib/machine/kubernetes"
 
-// imageFile is the program in an image: of the version that its tag names, and for etcd, which has versions of its own, self.
+// imageFile is the program in an image: of the version that its tag names, and for etcd, which has versions of its own,
+// self.
 func imageFile(image, self string) string {
 	if _, tag, ok := strings.Cut(path.Base(image), ":v"); ok {
 		return filepath.Join(imageDir, "v"+tag)

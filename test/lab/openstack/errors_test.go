@@ -16,7 +16,7 @@ func nfv(req sol.InstantiateVnfRequest, name string, values map[string]any) sol.
 	return req
 }
 
-// What OpenStack refuses is told in its own words, with what can be done; a rollback leaves nothing.
+// An error of OpenStack is reported with OpenStack's text and a hint; a rollback leaves nothing.
 func TestInstantiationThatOpenStackRefusesIsExplainedAndRolledBack(t *testing.T) {
 	w := start(t, 1)
 	vnfd := w.vnfd("plain")
@@ -76,7 +76,7 @@ func (w *world) portQuota(limit int) {
 	require.NoError(w.t, err)
 }
 
-// A quota that is used up is told as such; when there is more, a retry brings the instance up.
+// An exceeded quota is reported; after it was raised, a retry completes the instantiation.
 func TestQuotaThatIsUsedUpIsExplainedAndRetried(t *testing.T) {
 	w := start(t, 1)
 	vnfd := w.vnfd("plain")
@@ -102,12 +102,12 @@ func TestQuotaThatIsUsedUpIsExplainedAndRetried(t *testing.T) {
 	}
 }
 
-// An address that somebody has is told with the address; when it is free, a retry brings the instance up.
+// An address in use is reported with the address; when it is free, a retry completes the instantiation.
 func TestAddressInUseIsExplainedAndRetried(t *testing.T) {
 	w := start(t, 1)
 	subnet, net1 := w.cloud.subnet(t, "subnet1"), w.cloud.network(t, "net1")
 	port := w.cloud.create(t, w.cloud.neutron, "ports", "port", map[string]any{
-		"network_id": net1, "name": "in the way", "fixed_ips": []any{map[string]any{"ip_address": "10.10.1.77", "subnet_id": subnet}},
+		"network_id": net1, "name": "occupied", "fixed_ips": []any{map[string]any{"ip_address": "10.10.1.77", "subnet_id": subnet}},
 	})
 	id := w.create(w.vnfd("standard"))
 	op := w.instantiate(id, w.standard("volumes"))
@@ -119,7 +119,7 @@ func TestAddressInUseIsExplainedAndRetried(t *testing.T) {
 }
 
 // A stack of that name that is not ours is neither taken nor touched.
-func TestStackInTheWayIsLeftAlone(t *testing.T) {
+func TestStackOfTheSameNameIsNotTouched(t *testing.T) {
 	w := start(t, 1)
 	id := w.create(w.vnfd("plain"))
 	*w.instances = (*w.instances)[:0] // this stack is the test's, and goes with it
@@ -157,7 +157,7 @@ func TestCreationThatTakesTooLongIsGivenUp(t *testing.T) {
 	w.discard(id)
 }
 
-// Credentials that Keystone refuses, and a Keystone that is not there, are told as such, and nothing is made.
+// Rejected credentials and an unreachable Keystone are reported, and nothing is created.
 func TestCloudThatCannotBeEnteredIsExplained(t *testing.T) {
 	w := start(t, 1, "GYBE_ENGINE_RETRIES=2")
 	vnfd := w.vnfd("plain")
@@ -168,7 +168,7 @@ func TestCloudThatCannotBeEnteredIsExplained(t *testing.T) {
 	}{
 		{"wrong password", func(v *sol.VimConnectionInfo) { v.AccessInfo["password"] = "wrong" }, "401"},
 		{"no such project", func(v *sol.VimConnectionInfo) { v.AccessInfo["project"] = "nowhere" }, "401"},
-		{"nobody listens", func(v *sol.VimConnectionInfo) { v.InterfaceInfo["endpoint"] = "http://127.0.0.1:1/v3" }, "refuses"},
+		{"no server listens", func(v *sol.VimConnectionInfo) { v.InterfaceInfo["endpoint"] = "http://127.0.0.1:1/v3" }, "refuses"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := w.in(t)

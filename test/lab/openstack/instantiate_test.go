@@ -71,10 +71,10 @@ func TestStandardUserDataMakesWhatThePackageAsksFor(t *testing.T) {
 	w.down(id)
 }
 
-// A network of somebody else's in the place of the internal one is used, and stays when the VNF goes.
+// An external network is used instead of the internal one, and stays when the VNF is terminated.
 func TestExternallyManagedLinkIsUsedAndStays(t *testing.T) {
 	w := start(t, 1)
-	network := w.cloud.create(t, w.cloud.neutron, "networks", "network", map[string]any{"name": "managed by somebody else"})
+	network := w.cloud.create(t, w.cloud.neutron, "networks", "network", map[string]any{"name": "managed externally"})
 	w.cloud.create(t, w.cloud.neutron, "subnets", "subnet", map[string]any{"network_id": network, "cidr": "192.168.60.0/24", "ip_version": 4})
 	w.before = w.cloud.look(t)
 	req := w.standard("smallest")

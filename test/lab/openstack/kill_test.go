@@ -12,13 +12,14 @@ import (
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
-// killOwner kills the node that works on an operation as kill -9 does, some time after the operation began. What it asked of OpenStack
-// goes on. The API of the world is that of a living node afterwards, and the killed one is started again.
+// killOwner kills the node that works on an operation as kill -9 does, some time after the operation began. What it
+// asked of OpenStack goes on. The API of the world is that of a living node afterwards, and the killed one is started
+// again.
 func (w *world) killOwner(op string, after time.Duration) {
 	w.t.Helper()
 	began := time.Now()
 	var owner string
-	w.until("somebody works on it", func() bool {
+	w.until("a node works on it", func() bool {
 		require.NoError(w.t, w.pool.QueryRow(w.t.Context(), "SELECT coalesce(node, '') FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(&owner))
 		return owner != "" || !busy(w.operation(op))
 	})
@@ -58,7 +59,8 @@ func busy(o *sol.VnfLcmOpOcc) bool {
 // moments are when nodes are killed: when the stack is about to be made, while it is, and near the end.
 var moments = []time.Duration{0, 400 * time.Millisecond, 2500 * time.Millisecond, 6 * time.Second}
 
-// A node that dies in the middle of instantiation or termination leaves no second stack, no orphan, and nobody has to do anything.
+// A node that dies during instantiation or termination leaves no second stack and no orphan, and no user has to
+// do anything.
 func TestInstantiateAndTerminateSurviveDeadNodes(t *testing.T) {
 	w := start(t, 2)
 	vnfd := w.vnfd("standard")
@@ -103,7 +105,7 @@ func TestChangesSurviveDeadNodes(t *testing.T) {
 		{"level", sol.LcmOperationScaleToLevel, func(*world) any { return sol.ScaleVnfToLevelRequest{InstantiationLevelID: "smallest"} }, map[string]int{"VDU1": 1}},
 		{"scale out again", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeOut, 2) }, map[string]int{"VDU1": 3}},
 		{"scale in", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeIn, 2) }, map[string]int{"VDU1": 1}},
-		{"heal all anew", sol.LcmOperationHeal, func(*world) any { return sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}} }, map[string]int{"VDU1": 1}},
+		{"heal all, recreated", sol.LcmOperationHeal, func(*world) any { return sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}} }, map[string]int{"VDU1": 1}},
 		{"other flavour", sol.LcmOperationChangeFlavour, func(w *world) any { return w.largeFlavour() }, map[string]int{"VDU1": 1, "VDU3": 1}},
 		{"name", sol.LcmOperationModifyInfo, func(*world) any { return map[string]any{"vnfInstanceName": "another"} }, map[string]int{"VDU1": 1, "VDU3": 1}},
 	} {
@@ -119,7 +121,7 @@ func TestChangesSurviveDeadNodes(t *testing.T) {
 	w.down(id)
 }
 
-// A node that dies while it rolls back is no reason to leave anything.
+// After the death of a node during a rollback nothing is left behind.
 func TestRollbackSurvivesADeadNode(t *testing.T) {
 	w := start(t, 2)
 	id := w.create(w.vnfd("standard"))
@@ -140,8 +142,9 @@ func (w *world) killHeat() {
 	w.lab.service(w.t, nil, "start", "heat-engine")
 }
 
-// forgotten sees an operation through on which Heat may not work any more: an engine that was killed leaves its stacks IN_PROGRESS, and none
-// takes them over. Whoever does not want to wait until the stack's time is over cancels the operation and retries it.
+// forgotten sees an operation through on which Heat may not work any more: an engine that was killed leaves its stacks
+// IN_PROGRESS, and none takes them over. A user who does not want to wait for the stack's timeout cancels the
+// operation and retries it.
 func (w *world) forgotten(op string) {
 	w.t.Helper()
 	const heatsChance = 30 * time.Second
@@ -156,7 +159,7 @@ func (w *world) forgotten(op string) {
 	w.completed(op)
 }
 
-// Heat that is killed while it creates is no reason to begin from nothing.
+// If Heat is killed during a creation, the work does not start from nothing.
 func TestHeatKilledWhileItCreates(t *testing.T) {
 	w := start(t, 1)
 	id := w.create(w.vnfd("standard"))
@@ -171,7 +174,8 @@ func TestHeatKilledWhileItCreates(t *testing.T) {
 	w.discardLeftovers(id)
 }
 
-// discardLeftovers deletes an instance after what Heat has lost: something that it had just asked for when it was killed is in no stack.
+// discardLeftovers deletes an instance after what Heat has lost: something that it had just asked for when it was
+// killed is in no stack.
 func (w *world) discardLeftovers(id string) {
 	w.t.Helper()
 	l, err := w.api.RemoveLeftovers(w.t.Context(), id)
@@ -203,8 +207,8 @@ func TestHeatKilledWhileItChangesAndDeletes(t *testing.T) {
 	w.discardLeftovers(id)
 }
 
-// Tokens that are good for a shorter time than an operation takes are renewed in the middle of it. Heat passes tokens on to other services, too:
-// much shorter, and it is Heat that fails.
+// Tokens that are good for a shorter time than an operation takes are renewed in the middle of it. Heat passes tokens
+// on to other services, too: much shorter, and it is Heat that fails.
 func TestTokenThatExpiresInTheMiddleIsRenewed(t *testing.T) {
 	const seconds = 20
 	w := start(t, 1)

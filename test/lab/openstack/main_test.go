@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EnvOpenrc names the file with the credentials of a running lab. Only that is asked for, not OS_AUTH_URL, which may belong to
-// a cloud that somebody works on.
+// EnvOpenrc names the file with the credentials of a running lab. Only that is asked for, not OS_AUTH_URL, which may
+// belong to a cloud that is used for other work.
 const EnvOpenrc = "GYBE_LAB_OPENRC"
 
 // made is where all tests together keep what is built once; openrc is the file of the lab.

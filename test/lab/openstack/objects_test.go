@@ -137,7 +137,7 @@ func (c *cloud) look(t *testing.T) everything {
 	return all
 }
 
-// stack finds the top stack of an instance; nil when there is none.
+// stack finds the top stack of an instance; nil if it does not exist.
 func (c *cloud) stack(t *testing.T, instance string) object {
 	t.Helper()
 	stacks, err := list(t.Context(), c.heat, "stacks?name=vnf-"+instance, "stacks")
@@ -203,7 +203,8 @@ func (c *cloud) clear(t *testing.T, instance string) {
 	}
 }
 
-// create makes something and returns its id; it goes with the test. key is the member of the request and the answer; Glance has none.
+// create makes something and returns its id; it goes with the test. key is the member of the request and the answer;
+// Glance has none.
 func (c *cloud) create(t *testing.T, s *gophercloud.ServiceClient, path, key string, body map[string]any) string {
 	t.Helper()
 	in := body

@@ -92,7 +92,8 @@ func scale(typ sol.ScaleType, steps int) sol.ScaleVnfRequest {
 	return sol.ScaleVnfRequest{Type: typ, AspectID: "VDU1_scale", NumberOfSteps: steps}
 }
 
-// Steps out and in: what was there stays as it is, the highest index goes first, and no level beyond the VNFD's is accepted.
+// Steps out and in: what was there stays as it is, the highest index goes first, and no level beyond the VNFD's is
+// accepted.
 func TestScale(t *testing.T) {
 	w := start(t, 1)
 	for _, tt := range []struct {
@@ -212,7 +213,7 @@ func TestHealOfOneVNFC(t *testing.T) {
 	w.down(id)
 }
 
-// Heal of the whole VNF gives every VNFC another server; with all it is made anew from nothing.
+// Heal of the whole VNF gives every VNFC another server; with all the stack is recreated.
 func TestHealOfTheWholeVNF(t *testing.T) {
 	w := start(t, 1)
 	for _, pkg := range []string{"standard", "groups"} {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -13,13 +13,13 @@ import (
 func TestPlanChangesNothing(t *testing.T) {
 	w := start(t, 1)
 	id := w.create(w.vnfd("standard"))
-	p, err := w.api.Plan(t.Context(), wire.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.standard("volumes"))})
+	p, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.standard("volumes"))})
 	require.NoError(t, err)
 	t.Logf("%s", encode(t, p))
 	require.Empty(t, w.cloud.look(t).since(w.before))
 	w.completed(w.instantiate(id, w.standard("volumes")))
 	before := w.cloud.look(t)
-	p, err = w.api.Plan(t.Context(), wire.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationScale, Params: encode(t, scale(sol.ScaleTypeOut, 2))})
+	p, err = w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationScale, Params: encode(t, scale(sol.ScaleTypeOut, 2))})
 	require.NoError(t, err)
 	t.Logf("%s", encode(t, p))
 	require.Empty(t, w.cloud.look(t).since(before))

@@ -49,8 +49,8 @@ func (w *world) said(op, end string) []string {
 	return out
 }
 
-// The scripts of a package are run for each VNFC that is changed, with the address that it has, again when the node is killed that ran them,
-// and for those that are changed back.
+// The scripts of a package are run for each VNFC that is changed, with the address that it has, again when the node is
+// killed that ran them, and for those that are changed back.
 func TestCoordinationScripts(t *testing.T) {
 	python := sandbox.Python(t, true)
 	w := start(t, 2, "GYBE_SCRIPTS_PYTHON="+python)

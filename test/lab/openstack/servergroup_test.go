@@ -9,7 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// memberships are the members of the server group of an instance, as the administrator sees it, and the hosts that they are on.
+// memberships are the members of the server group of an instance, as the administrator sees it, and the hosts that they
+// are on.
 func (w *world) memberships(id string) (policy string, members, hosts []string) {
 	w.t.Helper()
 	groups, err := list(w.t.Context(), w.cloud.nova, "os-server-groups?all_projects=1", "server_groups")
@@ -28,8 +29,8 @@ func (w *world) memberships(id string) (policy string, members, hosts []string) 
 	return groups[0].text("policy"), members, slices.Compact(hosts)
 }
 
-// A rule of the VNFD for hosts, about which the templates say nothing, is a server group: VNFCs come one after the other, because Nova does not
-// promise more for a soft policy when several come at once.
+// A rule of the VNFD for hosts, about which the templates say nothing, is a server group: VNFCs come one after the
+// other, because Nova does not promise more for a soft policy when several come at once.
 func TestServersAreApartWhenTheVNFDSaysSo(t *testing.T) {
 	w := start(t, 1)
 	vnfd := w.vnfd("apart")

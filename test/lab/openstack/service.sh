@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One daemon of the lab, alone:  service.sh start|stop|kill|restart|status NAME...
-# A start writes the configuration anew: GYBE_LAB_TOKEN_SECONDS=20 service.sh restart keystone makes tokens short-lived until
+# A start rewrites the configuration: GYBE_LAB_TOKEN_SECONDS=20 service.sh restart keystone makes tokens short-lived until
 # the next restart without it.
 set -euo pipefail
 cd "$(dirname "$0")"

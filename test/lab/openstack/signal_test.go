@@ -9,7 +9,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// signals are what the steps of an operation that signal scaling policies have to say, by policy.
+// signals returns the last texts of the steps that signal scaling policies, by policy.
 func (w *world) signals(op string) map[string]string {
 	w.t.Helper()
 	p, err := w.api.Progress(w.t.Context(), op, "", 0)
@@ -23,7 +23,8 @@ func (w *world) signals(op string) map[string]string {
 	return out
 }
 
-// A group with policies is scaled by signals that Heat obeys; whatever happens in between, nothing is made or taken twice, and what is there is what the instance says.
+// A group with policies is scaled by signals that Heat obeys; whatever happens in between, nothing is made or taken
+// twice, and what is there is what the instance says.
 func TestScaleBySignals(t *testing.T) {
 	w := start(t, 2)
 	id := w.up(w.vnfd("groups"), w.groups("policies", "smallest"))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/client/wire"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -26,7 +26,7 @@ func TestSmokeInstantiateAndTerminate(t *testing.T) {
 func TestSmokeEachOperation(t *testing.T) {
 	w := start(t, 1)
 	id := w.create(w.vnfd("plain"))
-	_, err := w.api.Plan(t.Context(), wire.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.plain())})
+	_, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.plain())})
 	require.NoError(t, err)
 	w.clean()
 	op := w.instantiate(id, w.plain())

@@ -175,7 +175,8 @@ func (w *world) discard(id string) {
 	w.clean()
 }
 
-// clean wants the cloud to hold what it held before. Heat and Nova say that something is deleted a moment before it is gone.
+// clean wants the cloud to hold what it held before. Heat and Nova say that something is deleted a moment before it is
+// gone.
 func (w *world) clean() {
 	w.t.Helper()
 	var left []string

@@ -194,6 +194,10 @@ func (c call) list() error {
 		}
 		items = append(items, o)
 	}
+	if c.wantsTable() {
+		writeJSON(c.w, http.StatusOK, c.table(meta, items...))
+		return nil
+	}
 	writeJSON(c.w, http.StatusOK, map[string]any{"kind": c.res.Kind + "List", "apiVersion": c.res.APIVersion(), "metadata": meta, "items": items})
 	return nil
 }
@@ -204,7 +208,13 @@ func (c call) get() error {
 		return err
 	}
 	switch c.sub {
-	case "", "status":
+	case "":
+		if c.wantsTable() {
+			writeJSON(c.w, http.StatusOK, c.table(nil, o))
+			return nil
+		}
+		writeJSON(c.w, http.StatusOK, o)
+	case "status":
 		writeJSON(c.w, http.StatusOK, o)
 	case "scale":
 		writeJSON(c.w, http.StatusOK, scaleOf(o))

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -60,12 +61,24 @@ func put(t *testing.T, c *ssh.Client, name string, data []byte) {
 	require.NoError(t, f.Close())
 }
 
-// installer is the script of the sample package.
-func installer(t *testing.T) []byte {
+const scripts = "../../../vnf-packages/kubernetes-cluster/Scripts"
+
+// putScript uploads a script as /tmp/NAME, and the library of the sample package's script beside it.
+func putScript(t *testing.T, c *ssh.Client, name, source string) {
 	t.Helper()
-	b, err := os.ReadFile("../../../vnf-packages/kubernetes-cluster/Scripts/install_k8s_cluster.sh")
+	files, err := filepath.Glob(scripts + "/lib/*.sh")
 	require.NoError(t, err)
-	return b
+	require.NotEmpty(t, files)
+	ok(t, c, "mkdir -p /tmp/lib")
+	for _, file := range append(files, source) {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		to := "/tmp/lib/" + filepath.Base(file)
+		if file == source {
+			to = "/tmp/" + name
+		}
+		put(t, c, to, b)
+	}
 }
 
 // values reads key=value lines.
@@ -82,7 +95,6 @@ func values(text string) map[string]string {
 // build turns machines into a cluster with the package's script, as the management driver does.
 func build(t *testing.T, at func(byte) netip.Addr, m, w []*box) {
 	t.Helper()
-	script := installer(t)
 	var ips, hosts []string
 	for _, b := range m {
 		ips = append(ips, b.ip.String())
@@ -109,7 +121,7 @@ func build(t *testing.T, at func(byte) netip.Addr, m, w []*box) {
 	var wg sync.WaitGroup
 	for _, b := range append(append([]*box{}, m...), w...) {
 		ok(t, b.c, "mkdir -p /tmp/r")
-		put(t, b.c, "/tmp/install.sh", script)
+		putScript(t, b.c, "install.sh", scripts+"/install_k8s_cluster.sh")
 		wg.Go(func() { phase(b, "prepare", "") })
 	}
 	wg.Wait()
@@ -185,8 +197,9 @@ func TestClusterFromScript(t *testing.T) {
 		return len(n) == 5 && n["master10"] && n["master11"] && n["master12"] && n["worker30"] && n["worker31"]
 	}, 10*time.Second, 20*time.Millisecond)
 	require.NoError(t, clientVersion(clientFor(t, m[0], net.JoinHostPort(at(200).String(), "16443"))), "the floating address of the VIP is in the certificate")
-	ok(t, m[0].c, "kubectl label nodes worker30 CIS-node=compute1; cilium status --wait")
-	require.Equal(t, "worker30\n", ok(t, m[1].c, "kubectl get nodes -l CIS-node=compute1 --no-headers | awk '{print $1}'"))
+	columns := strings.Fields(ok(t, m[1].c, "kubectl get nodes -l '!node-role.kubernetes.io/control-plane' | head -2"))
+	require.Equal(t, []string{"NAME", "STATUS", "ROLES", "AGE", "VERSION", "worker30", "Ready", "<none>"}, columns[:8])
+	require.Regexp(t, `^NAME +READY +STATUS +RESTARTS +AGE\n.* 1/1 +Running +0 `, ok(t, m[1].c, "kubectl get pods -n kube-system"))
 	for _, b := range append(m, w...) {
 		n := 0
 		for _, e := range f.Journal(b.id) {

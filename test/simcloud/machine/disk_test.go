@@ -2,7 +2,6 @@ package machine_test
 
 import (
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +18,8 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})
 	require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: "a", Name: "vm-a", FixedIPs: []netip.Addr{at(5)}, FloatingIPs: []netip.Addr{at(205)}, VCPUs: 2, MemoryMB: 4096}))
 	f.AttachDisk("a", machine.Disk{VolumeID: "5b3ff765-7a9f-447a-a06d-444e963b74c9", Device: "vdb", SizeGB: 10})
-	script, err := os.ReadFile("../../../pkg/k8scluster/nodescripts/storage.sh")
-	require.NoError(t, err)
 	c := dial(t, at(205), f.SSHPort())
-	ok(t, c, "cat >/tmp/storage.sh <<'GYBE'\n"+string(script)+"GYBE\n")
+	putScript(t, c, "storage.sh", "../../../pkg/k8scluster/nodescripts/storage.sh")
 	run := "export GYBE_PHASE=server GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 20 bash /tmp/storage.sh"
 	done := time.AfterFunc(25*time.Second, func() { _ = c.Close() })
 	out := ok(t, c, run)
@@ -50,12 +47,10 @@ func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {
 	t.Parallel()
 	const volume, foreign = "5b3ff765-7a9f-447a-a06d-444e963b74c9", "aa11f765-7a9f-447a-a06d-444e963b74c9"
 	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})
-	script, err := os.ReadFile("../../../pkg/k8scluster/nodescripts/storage.sh")
-	require.NoError(t, err)
 	boot := func(id string, host byte) *ssh.Client {
 		require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: id, Name: id, FixedIPs: []netip.Addr{at(host)}, FloatingIPs: []netip.Addr{at(host + 100)}, VCPUs: 2, MemoryMB: 4096}))
 		c := dial(t, at(host+100), f.SSHPort())
-		ok(t, c, "cat >/tmp/storage.sh <<'GYBE'\n"+string(script)+"GYBE\n")
+		putScript(t, c, "storage.sh", "../../../pkg/k8scluster/nodescripts/storage.sh")
 		return c
 	}
 	run := func(volume string) string {

@@ -80,6 +80,9 @@ func (m *Machine) Addresses() []string { return m.net.Addresses() }
 // FS is the machine's disk as root sees it.
 func (m *Machine) FS() memfs.View { return m.system().Sys.FS.As(memfs.Root) }
 
+// Programs lists the programs that the machine can run.
+func (m *Machine) Programs() []string { return m.system().Programs() }
+
 // Processes lists the command lines of the running processes by pid.
 func (m *Machine) Processes() map[int]string {
 	out := map[int]string{}

@@ -58,11 +58,12 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, "xterm C\n/dev/pts/0\n", string(out))
 
 	s = open()
-	require.NoError(t, s.Start("trap 'echo caught; exit 9' TERM; touch /tmp/up; while :; do sleep 0.1; done"))
+	require.NoError(t, s.Start("trap 'echo caught >/tmp/caught' EXIT; touch /tmp/up; while :; do sleep 0.1; done"))
 	require.Eventually(t, func() bool { _, err := sh2(c, "test -e /tmp/up"); return err == nil }, 5*time.Second, 10*time.Millisecond)
 	require.NoError(t, s.Signal(ssh.SIGTERM))
 	require.ErrorAs(t, s.Wait(), &exit)
-	require.Equal(t, 9, exit.ExitStatus())
+	require.Equal(t, 143, exit.ExitStatus())
+	require.Equal(t, "caught\n", ok(t, c, "cat /tmp/caught"))
 
 	s = open()
 	require.NoError(t, s.Start("kill -9 $$"))

@@ -1,5 +1,5 @@
-// Package wiretype looks at Go structs as their JSON attributes, so that filters
-// and selectors can be checked against the types that are really served.
+// Package wiretype describes Go structs as their JSON attributes, so that filters
+// and selectors can be checked against the served types.
 package wiretype
 
 import (
@@ -17,7 +17,7 @@ type Field struct {
 	Name string
 	// Index is the field's index in the struct.
 	Index int
-	// Required says that the attribute is always written (no omitempty).
+	// Required means that the attribute is always written (no omitempty).
 	Required bool
 	// Type is the field's Go type.
 	Type reflect.Type
@@ -59,7 +59,7 @@ func Names(t reflect.Type) []string {
 	return names
 }
 
-// Kind classifies a type by how it looks in JSON.
+// Kind classifies a type by its JSON form.
 type Kind int
 
 // Values of Kind.
@@ -73,7 +73,7 @@ const (
 	KindTime
 	// KindObject is a struct with known attributes.
 	KindObject
-	// KindMap is a JSON object with keys chosen by somebody else.
+	// KindMap is a JSON object with arbitrary keys.
 	KindMap
 	// KindList is a JSON array.
 	KindList

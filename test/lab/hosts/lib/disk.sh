@@ -19,7 +19,7 @@ disk_plug() {
   ln -sfn "../../$name" "$dev/disk/by-id/virtio-${volume:0:20}"
 }
 
-# disk_free VOLUME: nobody has it any more.
+# disk_free VOLUME: detaches it from all hosts.
 disk_free() {
   local loop
   loop=$(disk_loop "$1")

@@ -17,7 +17,7 @@ network_down() {
 }
 
 # plug NAME ADDRESS, in the host's own network namespace, connects it. The namespace has no name: names are mounts, and what is
-# mounted inside "ip netns exec", where OpenStack's services run, nobody else sees. Whatever arrives for a floating address is the
+# mounted inside "ip netns exec", where OpenStack's services run, is not visible elsewhere. Whatever arrives for a floating address is the
 # host's own: who gets it is decided by the route on the other side, so it may also lead to an address that moves between hosts. The price:
 # a host cannot reach the floating addresses of others.
 #

@@ -18,5 +18,5 @@ die() {
   printf 'hosts: %s\n' "$*" >&2
   exit 1
 }
-# cable: an interface has no more than 15 characters.
+# cable: the name of an interface has at most 15 characters.
 cable() { printf 'h%s' "$(printf %s "$1" | md5sum | cut -c1-12)"; }

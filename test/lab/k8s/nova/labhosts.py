@@ -1,6 +1,6 @@
 """Nova's compute driver of this lab: a server is a test host (test/lab/hosts) at the address of its port.
 
-Hosts have one interface; a server's first fixed address is theirs. Of its user data they take keys to log in with. Floating addresses are routed by labnet, which is told by Neutron.
+Hosts have one interface; a server's first fixed address is theirs. Of its user data they take keys to log in with. labnet, which Neutron calls, routes floating addresses.
 """
 import base64
 import os

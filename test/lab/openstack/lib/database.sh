@@ -20,7 +20,7 @@ cache_file() {
   } | sha256sum | { read -r sum _ && echo "$LAB_CACHE/database-${sum:0:16}.tar"; }
 }
 
-# create_database fills the data directory, from the cache when it can. A migration that was cut off cannot be continued: it begins anew.
+# create_database fills the data directory, from the cache when it can. An interrupted migration cannot be continued: it starts again.
 create_database() {
   [ ! -e "$LAB_DATA/migrated" ] || return 0
   halt KILL mysql

@@ -37,7 +37,7 @@ halt() { # SIGNAL NAME... ends daemons side by side; what is left after ten seco
 
 open_port() { (exec 3<>"/dev/tcp/$LAB_ADDR/$1") 2>/dev/null; }
 
-# own_port refuses to start a daemon on a port that somebody else has.
+# own_port fails if another process uses the port of a daemon.
 own_port() { # NAME PORT SETTING
   if ! alive "$1" && open_port "$2"; then
     die "port $2, for $1, is taken: $(ss -Hltnp "sport = :$2" 2>/dev/null | awk '{print $4, $6; exit}'). Stop that, set GYBE_LAB_$3, or run the lab in a network namespace"

@@ -75,7 +75,7 @@ start_service() {
     cinder-api) python_service cinder-api cinder.cmd.api cinder ;;
     cinder-scheduler) python_service cinder-scheduler cinder.cmd.scheduler cinder ;;
     cinder-volume) python_service cinder-volume cinder.cmd.volume cinder ;;
-    # Not heat-all, which does not end when it is told to.
+    # Not heat-all, which does not end on SIGTERM.
     heat-engine) python_service heat-engine labheat heat ;;
     heat-api) python_service heat-api heat.cmd.api heat ;;
     *) die "there is no service $1; there are ${LAB_INFRASTRUCTURE[*]} ${LAB_SERVICES[*]}" ;;

@@ -30,7 +30,7 @@ setting COMPUTES "cmp1 cmp2 cmp3 cmp4 cmp5 cmp6"
 setting ZONES "az1=cmp4,cmp5 az2=cmp6"      # hosts that are in none of these are in the default zone, "nova"
 setting CAPACITY "cmp6=4:4096:100"          # host=vCPU:MiB:GiB; other hosts hold more than any test asks for
 setting TOKEN_SECONDS 86400                 # how long a Keystone token is good
-setting HEAT_RETRIES 1                      # how often Heat makes a failed server anew; its own default is 5
+setting HEAT_RETRIES 1                      # how often Heat recreates a failed server; its own default is 5
 setting VIRT labvirt.Driver                 # Nova's compute driver: a module below nova.virt, plugins/ or VIRT_PATH
 setting VIRT_PATH ""                        # one more folder to look for it
 setting DEBUG false

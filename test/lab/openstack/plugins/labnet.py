@@ -45,5 +45,5 @@ class MechanismDriver(api.MechanismDriver):
                 now = l3.get_floatingip(admin, floating_ip)
                 processutils.execute(*ROUTE, now['floating_ip_address'], now['fixed_ip_address'] or '')
             l3.update_floatingip_status(admin, floating_ip, status)
-        except Exception as e:  # deleted meanwhile: an agent would report nothing either
+        except Exception as e:  # deleted in between: an agent would report nothing either
             LOG.debug('floating IP %s: %s', floating_ip, e)

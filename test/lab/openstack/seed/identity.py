@@ -13,7 +13,7 @@ CATALOG = (  # type, name, port, path
     ('network', 'neutron', 'NEUTRON', ''),
     ('volumev3', 'cinder', 'CINDER', '/v3/%(project_id)s'),
     ('orchestration', 'heat', 'HEAT', '/v1/%(project_id)s'),
-    # Nobody listens there, but Heat puts its address into the user data of servers.
+    # No server listens there, but Heat puts its address into the user data of servers.
     ('cloudformation', 'heat-cfn', 'HEAT_CFN', '/v1'),
 )
 

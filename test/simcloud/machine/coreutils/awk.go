@@ -19,16 +19,16 @@ import (
 // awk runs GoAWK. Input files are read as one stream (FILENAME stays empty), output may go to files of the machine;
 // commands and getline from files are refused.
 func awk(ctx context.Context, p *process.Proc) int {
-	f, ok := options(p, true, "F:v:f:W:", "field-separator:=F", "assign:=v", "file:=f", "version=version", "posix=posix")
+	f, ok := p.Options(true, "F:v:f:W:", "field-separator:=F", "assign:=v", "file:=f", "version=version", "posix=posix")
 	if !ok {
 		return 2
 	}
-	if f.has("version") {
+	if f.Has("version") {
 		p.Printf("mawk 1.3.4 20200120\n")
 		return 0
 	}
 	var files strings.Builder
-	for _, n := range f.vals["f"] {
+	for _, n := range f.Vals["f"] {
 		b, err := readAll(p, n)
 		if err != nil {
 			p.Errorf("awk: cannot open %s (%s)\n", n, process.Reason(err))
@@ -37,12 +37,12 @@ func awk(ctx context.Context, p *process.Proc) int {
 		files.Write(append(b, '\n'))
 	}
 	src := files.String()
-	if !f.has("f") {
-		if len(f.args) == 0 {
+	if !f.Has("f") {
+		if len(f.Args) == 0 {
 			p.Errorf("usage: awk [-F fs][-v var=value][prog | -f progfile][file ...]\n")
 			return 2
 		}
-		src, f.args = f.args[0], f.args[1:]
+		src, f.Args = f.Args[0], f.Args[1:]
 	}
 	out := &awkOutput{p: p, open: map[string]*process.FD{}}
 	defer out.close()
@@ -53,21 +53,21 @@ func awk(ctx context.Context, p *process.Proc) int {
 		return 2
 	}
 	vars := []string{}
-	if f.has("F") {
-		fs := f.val("F")
+	if f.Has("F") {
+		fs := f.Val("F")
 		if fs == "t" {
 			fs = "\t"
 		}
 		vars = append(vars, "FS", unescapeFS(fs))
 	}
-	for _, v := range f.vals["v"] {
+	for _, v := range f.Vals["v"] {
 		name, value, _ := strings.Cut(v, "=")
 		vars = append(vars, name, unescapeFS(value))
 	}
 	var in []io.Reader
 	var dones []func()
 	status := 0
-	for _, n := range f.args {
+	for _, n := range f.Args {
 		if name, value, ok := strings.Cut(n, "="); ok && !strings.Contains(name, "/") && len(in) == 0 {
 			vars = append(vars, name, value)
 			continue

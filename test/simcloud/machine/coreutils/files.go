@@ -1,199 +1,162 @@
 package coreutils
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
-	"syscall"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
-// target says where a source goes: into the directory dst, or to dst itself.
-func target(p *process.Proc, src, dst string, noDir bool) string {
-	if i, err := p.FS().Stat(p.Abs(dst)); err == nil && i.IsDir() && !noDir {
-		return path.Join(dst, path.Base(src))
+// moves splits the operands of cp, mv and install into pairs of source and destination.
+func moves(p *process.Proc, f *process.Flags) (pairs [][2]string, ok bool) {
+	if len(f.Args) < 2 {
+		p.Errorf("%s: missing destination file operand after '%s'\n", p.Name(), strings.Join(f.Args, " "))
+		return nil, false
 	}
-	return dst
-}
-
-// operands splits the operands of cp, mv, ln and install into sources and destination.
-func operands(p *process.Proc, f *flags) (src []string, dst string, ok bool) {
-	if f.has("t") {
-		return f.args, f.val("t"), len(f.args) > 0
+	src, dst := f.Args[:len(f.Args)-1], f.Args[len(f.Args)-1]
+	i, err := p.FS().Stat(p.Abs(dst))
+	into := err == nil && i.IsDir()
+	if len(src) > 1 && !into {
+		p.Errorf("%s: target '%s' is not a directory\n", p.Name(), dst)
+		return nil, false
 	}
-	if len(f.args) == 0 {
-		p.Errorf("%s: missing file operand\n", p.Name())
-		return nil, "", false
-	}
-	if len(f.args) == 1 {
-		p.Errorf("%s: missing destination file operand after '%s'\n", p.Name(), f.args[0])
-		return nil, "", false
-	}
-	src, dst = f.args[:len(f.args)-1], f.args[len(f.args)-1]
-	if len(src) > 1 {
-		if i, err := p.FS().Stat(p.Abs(dst)); err != nil || !i.IsDir() {
-			p.Errorf("%s: target '%s' is not a directory\n", p.Name(), dst)
-			return nil, "", false
+	for _, s := range src {
+		to := dst
+		if into {
+			to = path.Join(dst, path.Base(s))
 		}
+		pairs = append(pairs, [2]string{s, to})
 	}
-	return src, dst, true
+	return pairs, true
 }
 
 func cp(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "rRafpnuvTt:dLPsli", "recursive=r", "archive=a", "force=f", "preserve?=p", "no-clobber=n", "update=u", "verbose=v",
-		"no-target-directory=T", "target-directory:=t", "no-dereference=P", "no-preserve:=np", "parents=parents", "remove-destination=rd")
+	f, ok := p.Options(false, "rf", "recursive=r", "force=f")
 	if !ok {
 		return 1
 	}
-	src, dst, ok := operands(p, f)
+	pairs, ok := moves(p, f)
 	if !ok {
 		return 1
 	}
-	c := copier{p: p, deep: f.has("r") || f.has("R") || f.has("a"), keep: f.has("p") || f.has("a"), links: f.has("a") || f.has("d") || f.has("P"), f: f}
 	status := 0
-	for _, s := range src {
-		to := target(p, s, dst, f.has("T"))
-		if f.has("n") {
-			if _, err := p.FS().Lstat(p.Abs(to)); err == nil {
-				continue
-			}
-		}
-		status = max(status, c.copy(s, to))
+	for _, m := range pairs {
+		status = max(status, copyTree(p, m[0], m[1], f.Has("r")))
 	}
 	return status
 }
 
-type copier struct {
-	p                 *process.Proc
-	deep, keep, links bool
-	f                 *flags
-}
-
-func (c copier) copy(src, dst string) int {
-	p, v := c.p, c.p.FS()
-	i, err := v.Lstat(p.Abs(src))
-	if err == nil && i.Mode()&fs.ModeSymlink != 0 && !c.links {
-		i, err = v.Stat(p.Abs(src))
-	}
-	if err != nil {
-		return p.Errorf("cp: cannot stat '%s': %s\n", src, process.Reason(err))
-	}
+func copyTree(p *process.Proc, src, dst string, deep bool) int {
+	v := p.FS()
+	i, err := v.Stat(p.Abs(src))
 	switch {
-	case i.Mode()&fs.ModeSymlink != 0:
-		to, _ := v.Readlink(p.Abs(src))
-		_ = v.Remove(p.Abs(dst))
-		err = v.Symlink(to, p.Abs(dst))
-	case i.IsDir():
-		if !c.deep {
-			return p.Errorf("cp: -r not specified; omitting directory '%s'\n", src)
-		}
-		if err = v.Mkdir(p.Abs(dst), i.Mode().Perm()&^p.Umask|0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			break
-		}
-		list, rerr := v.ReadDir(p.Abs(src))
-		if rerr != nil {
-			return p.Errorf("cp: cannot access '%s': %s\n", src, process.Reason(rerr))
-		}
-		status := 0
-		for _, e := range list {
-			status = max(status, c.copy(path.Join(src, e.Name()), path.Join(dst, e.Name())))
-		}
-		c.attributes(i, dst)
-		return status
-	default:
-		var b []byte
-		if b, err = p.ReadFile(src); err != nil {
+	case err != nil:
+		return p.Errorf("cp: cannot stat '%s': %s\n", src, process.Reason(err))
+	case !i.IsDir():
+		b, err := p.ReadFile(src)
+		if err != nil {
 			return p.Errorf("cp: cannot open '%s' for reading: %s\n", src, process.Reason(err))
 		}
-		if d, serr := v.Stat(p.Abs(dst)); serr == nil && d.Ino() == i.Ino() {
-			return p.Errorf("cp: '%s' and '%s' are the same file\n", src, dst)
+		if err := p.WriteFile(dst, b, i.Mode().Perm()); err != nil {
+			return p.Errorf("cp: cannot create regular file '%s': %s\n", dst, process.Reason(err))
 		}
-		err = p.WriteFile(dst, b, i.Mode().Perm())
-		if err != nil && c.f.has("f") && v.Remove(p.Abs(dst)) == nil {
-			err = p.WriteFile(dst, b, i.Mode().Perm())
-		}
+		return 0
+	case !deep:
+		return p.Errorf("cp: -r not specified; omitting directory '%s'\n", src)
 	}
+	if err := v.Mkdir(p.Abs(dst), i.Mode().Perm()&^p.Umask|0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return p.Errorf("cp: cannot create directory '%s': %s\n", dst, process.Reason(err))
+	}
+	list, err := v.ReadDir(p.Abs(src))
 	if err != nil {
-		return p.Errorf("cp: cannot create regular file '%s': %s\n", dst, process.Reason(err))
+		return p.Errorf("cp: cannot access '%s': %s\n", src, process.Reason(err))
 	}
-	c.attributes(i, dst)
-	if c.f.has("v") {
-		p.Printf("'%s' -> '%s'\n", src, dst)
+	status := 0
+	for _, e := range list {
+		status = max(status, copyTree(p, path.Join(src, e.Name()), path.Join(dst, e.Name()), true))
+	}
+	return status
+}
+
+func mv(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "f", "force=f")
+	if !ok {
+		return 1
+	}
+	pairs, ok := moves(p, f)
+	if !ok {
+		return 1
+	}
+	status := 0
+	for _, m := range pairs {
+		if _, err := p.FS().Lstat(p.Abs(m[0])); err != nil {
+			status = p.Errorf("mv: cannot stat '%s': %s\n", m[0], process.Reason(err))
+		} else if err := p.FS().Rename(p.Abs(m[0]), p.Abs(m[1])); err != nil {
+			status = p.Errorf("mv: cannot move '%s' to '%s': %s\n", m[0], m[1], process.Reason(err))
+		}
+	}
+	return status
+}
+
+func install(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "m:", "mode:=m")
+	if !ok {
+		return 1
+	}
+	mode := fs.FileMode(0o755)
+	if m := f.Val("m"); m != "" {
+		if mode, ok = parseMode(m, 0); !ok {
+			return p.Errorf("install: invalid mode ‘%s’\n", m)
+		}
+	}
+	pairs, ok := moves(p, f)
+	if !ok {
+		return 1
+	}
+	for _, m := range pairs {
+		b, err := p.ReadFile(m[0])
+		if err != nil {
+			return p.Errorf("install: cannot stat '%s': %s\n", m[0], process.Reason(err))
+		}
+		_ = p.FS().Remove(p.Abs(m[1]))
+		if err := p.FS().WriteFile(p.Abs(m[1]), b, 0o600); err != nil {
+			return p.Errorf("install: cannot create regular file '%s': %s\n", m[1], process.Reason(err))
+		}
+		_ = p.FS().Chmod(p.Abs(m[1]), mode)
 	}
 	return 0
 }
 
-func (c copier) attributes(i memfs.Info, dst string) {
-	if !c.keep || i.Mode()&fs.ModeSymlink != 0 {
-		return
-	}
-	v, name := c.p.FS(), c.p.Abs(dst)
-	_ = v.Chmod(name, i.Mode())
-	_ = v.Chown(name, int(i.Uid()), int(i.Gid()))
-	_ = v.Chtimes(name, i.ModTime())
-}
-
-func mv(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "fnuvTt:ib", "force=f", "no-clobber=n", "verbose=v", "no-target-directory=T", "target-directory:=t", "backup?=b")
-	if !ok {
-		return 1
-	}
-	src, dst, ok := operands(p, f)
-	if !ok {
-		return 1
-	}
-	status := 0
-	for _, s := range src {
-		to := target(p, s, dst, f.has("T"))
-		if f.has("n") {
-			if _, err := p.FS().Lstat(p.Abs(to)); err == nil {
-				continue
-			}
-		}
-		if _, err := p.FS().Lstat(p.Abs(s)); err != nil {
-			status = p.Errorf("mv: cannot stat '%s': %s\n", s, process.Reason(err))
-			continue
-		}
-		if err := p.FS().Rename(p.Abs(s), p.Abs(to)); err != nil {
-			status = p.Errorf("mv: cannot move '%s' to '%s': %s\n", s, to, process.Reason(err))
-		} else if f.has("v") {
-			p.Printf("renamed '%s' -> '%s'\n", s, to)
-		}
-	}
-	return status
-}
-
 func rm(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "rRfvdiI", "recursive=r", "force=f", "verbose=v", "dir=d", "preserve-root=pr", "one-file-system=ofs")
+	f, ok := p.Options(false, "rf", "recursive=r", "force=f")
 	if !ok {
 		return 1
 	}
-	if len(f.args) == 0 && !f.has("f") {
+	if len(f.Args) == 0 && !f.Has("f") {
 		return p.Errorf("rm: missing operand\n")
 	}
 	status := 0
-	for _, n := range f.args {
+	for _, n := range f.Args {
 		i, err := p.FS().Lstat(p.Abs(n))
-		if err != nil {
-			if !f.has("f") || !errors.Is(err, fs.ErrNotExist) {
-				status = p.Errorf("rm: cannot remove '%s': %s\n", n, process.Reason(err))
-			}
+		switch {
+		case err != nil && f.Has("f") && errors.Is(err, fs.ErrNotExist):
 			continue
-		}
-		if i.IsDir() && !f.has("r") && !f.has("R") && !f.has("d") {
+		case err != nil:
+		case i.IsDir() && !f.Has("r"):
 			status = p.Errorf("rm: cannot remove '%s': Is a directory\n", n)
 			continue
-		}
-		if path.Clean(p.Abs(n)) == "/" {
+		case path.Clean(p.Abs(n)) == "/":
 			return p.Errorf("rm: it is dangerous to operate recursively on '/'\n")
-		}
-		if f.has("r") || f.has("R") {
+		case f.Has("r"):
 			err = p.FS().RemoveAll(strings.TrimRight(p.Abs(n), "/"))
-		} else {
+		default:
 			err = p.FS().Remove(p.Abs(n))
 		}
 		if err != nil {
@@ -204,93 +167,198 @@ func rm(_ context.Context, p *process.Proc) int {
 }
 
 func mkdir(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "pm:vZ", "parents=p", "mode:=m", "verbose=v")
+	f, ok := p.Options(false, "pm:", "parents=p", "mode:=m")
 	if !ok {
 		return 1
 	}
-	if len(f.args) == 0 {
+	if len(f.Args) == 0 {
 		return p.Errorf("mkdir: missing operand\n")
 	}
+	mode, make := fs.FileMode(0o777)&^p.Umask, p.FS().Mkdir
+	if m := f.Val("m"); m != "" {
+		if mode, ok = parseMode(m, fs.ModeDir|0o777); !ok {
+			return p.Errorf("mkdir: invalid mode ‘%s’\n", m)
+		}
+	}
+	if f.Has("p") {
+		make = p.FS().MkdirAll
+	}
 	status := 0
-	for _, n := range f.args {
-		abs := p.Abs(n)
-		_, had := p.FS().Stat(abs)
-		var err error
-		if f.has("p") {
-			err = p.FS().MkdirAll(path.Clean(abs), 0o777&^p.Umask)
-		} else {
-			err = p.FS().Mkdir(abs, 0o777&^p.Umask)
+	for _, n := range f.Args {
+		if err := make(path.Clean(p.Abs(n)), mode); err != nil {
+			status = p.Errorf("mkdir: cannot create directory ‘%s’: %s\n", n, process.Reason(err))
+		}
+	}
+	return status
+}
+
+func touch(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "")
+	if !ok {
+		return 1
+	}
+	status := 0
+	for _, n := range f.Args {
+		_, err := p.FS().Stat(p.Abs(n))
+		if err != nil {
+			err = p.WriteFile(n, nil, 0o666)
+		} else if err = p.FS().Chtimes(p.Abs(n), p.Sys.Clock.Now()); err != nil && p.FS().Access(p.Abs(n), memfs.Write) == nil {
+			err = nil
 		}
 		if err != nil {
-			status = p.Errorf("mkdir: cannot create directory ‘%s’: %s\n", n, process.Reason(err))
+			status = p.Errorf("touch: cannot touch '%s': %s\n", n, process.Reason(err))
+		}
+	}
+	return status
+}
+
+func mktemp(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "d", "directory=d")
+	if !ok {
+		return 1
+	}
+	template := "/tmp/tmp.XXXXXXXXXX"
+	if len(f.Args) > 0 {
+		template = f.Args[0]
+	}
+	stem := strings.TrimRight(template, "X")
+	if len(template)-len(stem) < 3 {
+		return p.Errorf("mktemp: too few X's in template ‘%s’\n", template)
+	}
+	name := stem + rand.Text()[:min(len(template)-len(stem), 20)]
+	var err error
+	if f.Has("d") {
+		err = p.FS().Mkdir(p.Abs(name), 0o700)
+	} else if fd, oerr := p.Open(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); oerr == nil {
+		fd.Close()
+	} else {
+		err = oerr
+	}
+	if err != nil {
+		return p.Errorf("mktemp: failed to create ‘%s’: %s\n", template, process.Reason(err))
+	}
+	p.Printf("%s\n", name)
+	return 0
+}
+
+func cmpFiles(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "s", "silent=s")
+	if !ok || len(f.Args) != 2 {
+		return 2
+	}
+	var data [2][]byte
+	for i, name := range f.Args {
+		b, err := readAll(p, name)
+		if err != nil {
+			if !f.Has("s") {
+				fail(p, name, err)
+			}
+			return 2
+		}
+		data[i] = b
+	}
+	if bytes.Equal(data[0], data[1]) {
+		return 0
+	}
+	if !f.Has("s") {
+		p.Printf("%s %s differ\n", f.Args[0], f.Args[1])
+	}
+	return 1
+}
+
+// dd copies blocks from a file to standard output or another file.
+func dd(_ context.Context, p *process.Proc) int {
+	opt := map[string]string{"bs": "512", "count": "1048576", "of": "/dev/stdout"}
+	for _, a := range p.Args[1:] {
+		k, v, _ := strings.Cut(a, "=")
+		opt[k] = v
+	}
+	bs, ok := atoi(opt["bs"])
+	count, good := atoi(opt["count"])
+	if !ok || !good {
+		return p.Errorf("dd: invalid number\n")
+	}
+	r, done, err := open(p, opt["if"])
+	if err != nil {
+		return p.Errorf("dd: failed to open '%s': %s\n", opt["if"], process.Reason(err))
+	}
+	defer done()
+	b := make([]byte, min(bs*count, 64<<20))
+	n, _ := r.Read(b)
+	if err := p.WriteFile(opt["of"], b[:n], 0o666); err != nil {
+		return p.Errorf("dd: failed to open '%s': %s\n", opt["of"], process.Reason(err))
+	}
+	return 0
+}
+
+func readlink(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "f", "canonicalize=f")
+	if !ok {
+		return 1
+	}
+	read := p.FS().Readlink
+	if f.Has("f") {
+		read = p.FS().Real
+	}
+	status := 0
+	for _, n := range f.Args {
+		if out, err := read(p.Abs(n)); err != nil {
+			status = 1
+		} else {
+			p.Printf("%s\n", out)
+		}
+	}
+	return status
+}
+
+func ls(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "la1")
+	if !ok {
+		return 2
+	}
+	if len(f.Args) == 0 {
+		f.Args = []string{"."}
+	}
+	status := 0
+	for _, n := range f.Args {
+		i, err := p.FS().Lstat(p.Abs(n))
+		if err != nil {
+			p.Errorf("ls: cannot access '%s': %s\n", n, process.Reason(err))
+			status = 2
 			continue
 		}
-		if m := f.val("m"); m != "" && (had != nil || !f.has("p")) {
-			mode, ok := parseMode(m, fs.ModeDir|0o777)
-			if !ok {
-				return p.Errorf("mkdir: invalid mode ‘%s’\n", m)
-			}
-			_ = p.FS().Chmod(abs, mode)
+		if !i.IsDir() {
+			listed(p, f, n, i)
+			continue
 		}
-	}
-	return status
-}
-
-func rmdir(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "pv", "parents=p", "ignore-fail-on-non-empty=i")
-	if !ok {
-		return 1
-	}
-	status := 0
-	for _, n := range f.args {
-		i, err := p.FS().Lstat(p.Abs(n))
-		if err == nil && !i.IsDir() {
-			err = syscall.ENOTDIR
-		}
-		if err == nil {
-			err = p.FS().Remove(p.Abs(n))
-		}
-		if err != nil && !f.has("i") {
-			status = p.Errorf("rmdir: failed to remove '%s': %s\n", n, process.Reason(err))
-		}
-	}
-	return status
-}
-
-func ln(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "sfnvTt:r", "symbolic=s", "force=f", "no-dereference=n", "verbose=v", "no-target-directory=T", "relative=r")
-	if !ok {
-		return 1
-	}
-	if len(f.args) == 1 {
-		f.args = append(f.args, ".")
-	}
-	src, dst, ok := operands(p, f)
-	if !ok {
-		return 1
-	}
-	status := 0
-	for _, s := range src {
-		to := dst
-		link := false
-		if i, err := p.FS().Lstat(p.Abs(dst)); err == nil {
-			link = i.Mode()&fs.ModeSymlink != 0
-		}
-		if !f.has("n") || !link {
-			to = target(p, s, dst, f.has("T"))
-		}
-		if f.has("f") {
-			_ = p.FS().Remove(p.Abs(to))
-		}
-		var err error
-		if f.has("s") {
-			err = p.FS().Symlink(s, p.Abs(to))
-		} else {
-			err = p.FS().Link(p.Abs(s), p.Abs(to))
-		}
+		list, err := p.FS().ReadDir(p.Abs(n))
 		if err != nil {
-			status = p.Errorf("ln: failed to create link '%s': %s\n", to, process.Reason(err))
+			p.Errorf("ls: cannot open directory '%s': %s\n", n, process.Reason(err))
+			status = 2
+		}
+		for _, e := range list {
+			if i, err := p.FS().Lstat(p.Abs(path.Join(n, e.Name()))); err == nil && (e.Name()[0] != '.' || f.Has("a")) {
+				listed(p, f, e.Name(), i)
+			}
 		}
 	}
 	return status
+}
+
+func listed(p *process.Proc, f *process.Flags, name string, i memfs.Info) {
+	if f.Has("l") {
+		p.Printf("%s %d %s %s %5d %s ", i.Mode(), i.Links(), p.Sys.UserName(int(i.Uid())), p.Sys.GroupName(int(i.Gid())), i.Size(),
+			i.ModTime().UTC().Format("Jan _2 15:04"))
+	}
+	p.Printf("%s\n", name)
+}
+
+func dirname(_ context.Context, p *process.Proc) int {
+	for _, n := range p.Args[1:] {
+		if n = strings.TrimRight(n, "/"); n == "" {
+			n = "/"
+		}
+		p.Printf("%s\n", path.Dir(n))
+	}
+	return 0
 }

@@ -12,83 +12,41 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
-// parseMode applies a mode of chmod, octal or symbolic, to old.
+// parseMode applies a mode of chmod to old: octal, or one change such as u+x or a=r.
 func parseMode(t string, old fs.FileMode) (fs.FileMode, bool) {
-	special := func(n uint64) fs.FileMode {
+	if n, err := strconv.ParseUint(t, 8, 32); err == nil {
 		m := fs.FileMode(n & 0o777)
 		if n&0o1000 != 0 {
 			m |= fs.ModeSticky
 		}
-		if n&0o2000 != 0 {
-			m |= fs.ModeSetgid
-		}
-		if n&0o4000 != 0 {
-			m |= fs.ModeSetuid
-		}
-		return m
+		return m, n <= 0o1777
 	}
-	if n, err := strconv.ParseUint(t, 8, 32); err == nil {
-		return special(n), n <= 0o7777
+	at := strings.IndexAny(t, "+-=")
+	if at < 0 || strings.Trim(t[:at], "ugoa") != "" || strings.Trim(t[at+1:], "rwx") != "" {
+		return 0, false
 	}
-	mode := old
-	for part := range strings.SplitSeq(t, ",") {
-		at := strings.IndexAny(part, "+-=")
-		if at < 0 {
-			return 0, false
-		}
-		who := part[:at]
-		if strings.Trim(who, "ugoa") != "" {
-			return 0, false
-		}
-		if who == "" || strings.Contains(who, "a") {
-			who = "ugo"
-		}
-		var bits fs.FileMode
-		for _, c := range part[at+1:] {
-			switch c {
-			case 'r':
-				bits |= 4
-			case 'w':
-				bits |= 2
-			case 'x':
-				bits |= 1
-			case 'X':
-				if old.IsDir() || old&0o111 != 0 {
-					bits |= 1
-				}
-			case 't', 's':
-			default:
-				return 0, false
-			}
-		}
-		for _, w := range who {
-			shift := map[rune]int{'u': 6, 'g': 3, 'o': 0}[w]
-			switch part[at] {
-			case '+':
-				mode |= bits << shift
-			case '-':
-				mode &^= bits << shift
-			case '=':
-				mode = mode&^(7<<shift) | bits<<shift
-			}
-		}
-		if strings.Contains(part[at:], "t") {
-			if part[at] == '-' {
-				mode &^= fs.ModeSticky
-			} else {
-				mode |= fs.ModeSticky
-			}
-		}
+	var mask, bits fs.FileMode
+	for _, c := range t[at+1:] {
+		bits |= map[rune]fs.FileMode{'r': 0o444, 'w': 0o222, 'x': 0o111}[c]
 	}
-	return mode, true
+	for _, w := range t[:at] {
+		mask |= map[rune]fs.FileMode{'u': 0o700, 'g': 0o070, 'o': 0o007, 'a': 0o777}[w]
+	}
+	if at == 0 {
+		mask = 0o777
+	}
+	switch t[at] {
+	case '+':
+		return old | bits&mask, true
+	case '-':
+		return old &^ (bits & mask), true
+	}
+	return old&^mask | bits&mask, true
 }
 
 // tree calls do for name and, with deep, everything below.
 func tree(p *process.Proc, name string, deep bool, do func(name string, i memfs.Info) error) int {
-	i, err := p.FS().Lstat(p.Abs(name))
-	if err == nil && i.Mode()&fs.ModeSymlink != 0 && !deep {
-		i, err = p.FS().Stat(p.Abs(name))
-	}
+	i, err := p.FS().Stat(p.Abs(name))
 	if err != nil {
 		return p.Errorf("%s: cannot access '%s': %s\n", p.Name(), name, process.Reason(err))
 	}
@@ -99,125 +57,106 @@ func tree(p *process.Proc, name string, deep bool, do func(name string, i memfs.
 			status = max(status, tree(p, path.Join(name, e.Name()), true, do))
 		}
 	}
-	if i.Mode()&fs.ModeSymlink != 0 {
-		return status
-	}
 	if err := do(name, i); err != nil {
-		status = 1
+		status = p.Errorf("%s: changing '%s': %s\n", p.Name(), name, process.Reason(err))
 	}
 	return status
 }
 
 func chmod(_ context.Context, p *process.Proc) int {
 	// A mode may look like an option: -x, -w.
-	args := p.Args[1:]
-	deep, quiet, mode, ref := false, false, "", ""
-	var names []string
-	for i, a := range args {
-		switch {
-		case a == "-R" || a == "--recursive":
-			deep = true
-		case a == "-f" || a == "-v" || a == "-c" || a == "--":
-			quiet = quiet || a == "-f"
-		case strings.HasPrefix(a, "--reference="):
-			ref = a[len("--reference="):]
-			mode = "ref"
-		case mode == "":
-			mode = a
-		default:
-			names = append(names, args[i])
-		}
+	args, deep := p.Args[1:], false
+	if len(args) > 0 && args[0] == "-R" {
+		args, deep = args[1:], true
 	}
-	if len(names) == 0 {
+	if len(args) < 2 {
 		return p.Errorf("chmod: missing operand\n")
 	}
-	var like fs.FileMode
-	if ref != "" {
-		i, err := p.FS().Stat(p.Abs(ref))
-		if err != nil {
-			return fail(p, ref, err)
-		}
-		like = i.Mode()
-	}
 	status := 0
-	for _, n := range names {
-		st := tree(p, n, deep, func(name string, i memfs.Info) error {
-			m, ok := like, true
-			if ref == "" {
-				m, ok = parseMode(mode, i.Mode())
-			}
+	for _, n := range args[1:] {
+		status = max(status, tree(p, n, deep, func(name string, i memfs.Info) error {
+			m, ok := parseMode(args[0], i.Mode())
 			if !ok {
-				p.Errorf("chmod: invalid mode: ‘%s’\n", mode)
-				return errors.New("mode")
+				return errors.New("invalid mode: ‘" + args[0] + "’")
 			}
-			if err := p.FS().Chmod(p.Abs(name), m); err != nil {
-				p.Errorf("chmod: changing permissions of '%s': %s\n", name, process.Reason(err))
-				return err
-			}
-			return nil
-		})
-		status = max(status, st)
+			return p.FS().Chmod(p.Abs(name), m)
+		}))
 	}
 	return status
 }
 
 func chown(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "RfvchLP", "recursive=R", "reference:=ref", "no-dereference=h", "silent=f", "verbose=v")
+	f, ok := p.Options(false, "R", "recursive=R", "reference:=ref")
 	if !ok {
 		return 1
 	}
 	uid, gid := -1, -1
-	names := f.args
-	if r := f.val("ref"); r != "" {
+	names := f.Args
+	if r := f.Val("ref"); r != "" {
 		i, err := p.FS().Stat(p.Abs(r))
 		if err != nil {
-			return p.Errorf("%s: failed to get attributes of '%s': %s\n", p.Name(), r, process.Reason(err))
+			return p.Errorf("chown: failed to get attributes of '%s': %s\n", r, process.Reason(err))
 		}
 		uid, gid = int(i.Uid()), int(i.Gid())
 	} else {
 		if len(names) < 2 {
-			return p.Errorf("%s: missing operand\n", p.Name())
+			return p.Errorf("chown: missing operand\n")
 		}
-		spec := names[0]
+		if uid, gid, ok = owner(p, names[0]); !ok {
+			return p.Errorf("chown: invalid user: ‘%s’\n", names[0])
+		}
 		names = names[1:]
-		user, group, colon := strings.Cut(strings.Replace(spec, ".", ":", 1), ":")
-		if p.Name() == "chgrp" {
-			user, group, colon = "", spec, true
-		}
-		if user != "" {
-			a, ok := p.Sys.Account(user)
-			if ok {
-				uid = a.Cred.UID
-				if colon && group == "" {
-					gid = a.Cred.GID
-				}
-			} else if n, err := strconv.Atoi(user); err == nil {
-				uid = n
-			} else {
-				return p.Errorf("%s: invalid user: ‘%s’\n", p.Name(), spec)
-			}
-		}
-		if group != "" {
-			g, ok := p.Sys.Group(group)
-			if !ok {
-				n, err := strconv.Atoi(group)
-				if err != nil {
-					return p.Errorf("%s: invalid group: ‘%s’\n", p.Name(), spec)
-				}
-				g = n
-			}
-			gid = g
-		}
 	}
 	status := 0
 	for _, n := range names {
-		status = max(status, tree(p, n, f.has("R"), func(name string, _ memfs.Info) error {
-			err := p.FS().Chown(p.Abs(name), uid, gid)
-			if err != nil {
-				p.Errorf("%s: changing ownership of '%s': %s\n", p.Name(), name, process.Reason(err))
-			}
-			return err
-		}))
+		status = max(status, tree(p, n, f.Has("R"), func(name string, _ memfs.Info) error { return p.FS().Chown(p.Abs(name), uid, gid) }))
+	}
+	return status
+}
+
+// owner reads USER, USER:GROUP, USER: (the user's group) or :GROUP, by name or number; -1 means unchanged.
+func owner(p *process.Proc, spec string) (uid, gid int, ok bool) {
+	user, group, colon := strings.Cut(spec, ":")
+	uid, gid = -1, -1
+	if user != "" {
+		a, known := p.Sys.Account(user)
+		if !known {
+			return 0, 0, false
+		}
+		if uid = a.Cred.UID; colon && group == "" {
+			gid = a.Cred.GID
+		}
+	}
+	if group != "" {
+		if gid, ok = p.Sys.Group(group); !ok {
+			return 0, 0, false
+		}
+	}
+	return uid, gid, true
+}
+
+// stat prints what the format of -c names.
+func stat(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "c:", "format:=c")
+	if !ok || !f.Has("c") {
+		return p.Errorf("stat: only -c is simulated\n")
+	}
+	status := 0
+	for _, n := range f.Args {
+		i, err := p.FS().Lstat(p.Abs(n))
+		if err != nil {
+			status = p.Errorf("stat: cannot statx '%s': %s\n", n, process.Reason(err))
+			continue
+		}
+		mode := uint64(i.Mode().Perm())
+		if i.Mode()&fs.ModeSticky != 0 {
+			mode |= 0o1000
+		}
+		p.Printf("%s\n", strings.NewReplacer(
+			"%n", n, "%s", strconv.FormatInt(i.Size(), 10), "%a", strconv.FormatUint(mode, 8), "%u", strconv.Itoa(int(i.Uid())),
+			"%g", strconv.Itoa(int(i.Gid())), "%U", p.Sys.UserName(int(i.Uid())), "%G", p.Sys.GroupName(int(i.Gid())),
+			"%Y", strconv.FormatInt(i.ModTime().Unix(), 10),
+		).Replace(f.Val("c")))
 	}
 	return status
 }

@@ -1,70 +1,37 @@
 package coreutils
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"fmt"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
 func cat(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "nbsAEtTvuei", "number=n", "show-all=A", "squeeze-blank=s")
+	f, ok := p.Options(false, "")
 	if !ok {
 		return 1
 	}
 	out := p.Out()
-	if !f.has("n") && !f.has("s") && !f.has("A") && !f.has("E") && !f.has("T") {
-		return each(p, f.args, func(_ string, r io.Reader) error {
-			_, err := io.Copy(out, struct{ io.Reader }{r})
-			return err
-		})
-	}
-	w, n, blank := output(p), 0, false
-	st := each(p, f.args, func(_ string, r io.Reader) error {
-		return lines(r, func(l string, ended bool) bool {
-			if f.has("s") && l == "" && blank {
-				return true
-			}
-			blank = l == ""
-			if n++; f.has("n") {
-				_, _ = fmt.Fprintf(w, "%6d\t", n)
-			}
-			if f.has("A") || f.has("T") {
-				l = strings.ReplaceAll(l, "\t", "^I")
-			}
-			_, _ = w.WriteString(l)
-			if f.has("A") || f.has("E") {
-				_ = w.WriteByte('$')
-			}
-			if ended {
-				_ = w.WriteByte('\n')
-			}
-			return true
-		})
+	return each(p, f.Args, func(_ string, r io.Reader) error {
+		_, err := io.Copy(out, struct{ io.Reader }{r})
+		return err
 	})
-	return flush(w, st)
 }
 
 // oldCount turns head -5 and tail -5 into -n 5.
 func oldCount(p *process.Proc) {
 	for i, a := range p.Args {
-		if i > 0 && (p.Args[i-1] == "-n" || p.Args[i-1] == "-c") {
-			continue
-		}
-		if i > 0 && len(a) > 1 && (a[0] == '-' || a[0] == '+' && p.Name() == "tail") && strings.Trim(a[1:], "0123456789") == "" {
-			n := a[1:]
-			if a[0] == '+' {
-				n = a
-			}
-			p.Args = slices.Concat(p.Args[:i], []string{"-n" + n}, p.Args[i+1:])
+		if i > 0 && len(a) > 1 && a[0] == '-' && p.Args[i-1] != "-n" && p.Args[i-1] != "-c" && strings.Trim(a[1:], "0123456789") == "" {
+			p.Args = slices.Concat(p.Args[:i], []string{"-n" + a[1:]}, p.Args[i+1:])
 			return
 		}
 	}
@@ -72,38 +39,13 @@ func oldCount(p *process.Proc) {
 
 func head(_ context.Context, p *process.Proc) int {
 	oldCount(p)
-	f, ok := options(p, false, "n:c:qvz", "lines:=n", "bytes:=c", "quiet=q")
+	f, ok := p.Options(false, "n:", "lines:=n")
 	if !ok {
 		return 1
 	}
 	w := output(p)
-	st := each(p, f.args, func(name string, r io.Reader) error {
-		if len(f.args) > 1 && !f.has("q") {
-			_, _ = fmt.Fprintf(w, "==> %s <==\n", name)
-		}
-		if f.has("c") {
-			n, err := size(f.val("c"))
-			if err != nil {
-				return err
-			}
-			_, err = io.CopyN(w, r, n)
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return err
-		}
-		n := f.num("n", 10)
-		if n < 0 {
-			var all []string
-			err := lines(r, func(l string, _ bool) bool { all = append(all, l); return true })
-			for _, l := range all[:max(0, len(all)+n)] {
-				_, _ = w.WriteString(l + "\n")
-			}
-			return err
-		}
-		if n == 0 {
-			return nil
-		}
+	st := each(p, f.Args, func(_ string, r io.Reader) error {
+		n := f.Num("n", 10)
 		return lines(r, func(l string, ended bool) bool {
 			_, _ = w.WriteString(l)
 			if ended {
@@ -116,249 +58,68 @@ func head(_ context.Context, p *process.Proc) int {
 	return flush(w, st)
 }
 
-// size parses 10, 4k, 1M.
-func size(t string) (int64, error) {
-	mult := int64(1)
-	t = strings.TrimSuffix(strings.TrimSuffix(t, "B"), "i")
-	if t != "" {
-		switch t[len(t)-1] {
-		case 'k', 'K':
-			mult = 1 << 10
-		case 'm', 'M':
-			mult = 1 << 20
-		case 'g', 'G':
-			mult = 1 << 30
-		case 'b':
-			mult = 512
-		}
-		if mult > 1 {
-			t = t[:len(t)-1]
-		}
-	}
-	n, err := strconv.ParseInt(t, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("invalid number: ‘%s’", t)
-	}
-	return n * mult, nil
-}
-
-// followEvery is how often tail -f looks for more, in real time.
-const followEvery = 20 * time.Millisecond
-
-func tail(ctx context.Context, p *process.Proc) int {
+func tail(_ context.Context, p *process.Proc) int {
 	oldCount(p)
-	f, ok := options(p, false, "n:c:fFqvs:z", "lines:=n", "bytes:=c", "follow?=f", "retry=F", "quiet=q", "pid:=pid", "sleep-interval:=s")
+	f, ok := p.Options(false, "n:c:", "lines:=n", "bytes:=c")
 	if !ok {
 		return 1
 	}
-	out := p.Out()
-	st := each(p, f.args, func(name string, r io.Reader) error {
-		if len(f.args) > 1 && !f.has("q") {
-			_, _ = fmt.Fprintf(out, "==> %s <==\n", name)
-		}
+	return each(p, f.Args, func(_ string, r io.Reader) error {
 		data, err := io.ReadAll(r)
 		if err != nil {
 			return err
 		}
-		if _, err := out.Write(ending(data, f)); err != nil {
-			return err
-		}
-		return nil
+		_, err = p.Out().Write(ending(data, f))
+		return err
 	})
-	if st != 0 || !f.has("f") && !f.has("F") || len(f.args) != 1 {
-		return st
-	}
-	return follow(ctx, p, f, out)
 }
 
 // ending is the part of data that tail prints.
-func ending(data []byte, f *flags) []byte {
-	if c := f.val("c"); c != "" {
-		n, err := size(strings.TrimPrefix(c, "+"))
-		if err != nil {
-			return nil
-		}
-		total := int64(len(data))
-		if c[0] == '+' {
-			return data[min(max(n-1, 0), total):]
-		}
-		return data[max(total-max(n, -n), 0):]
+func ending(data []byte, f *process.Flags) []byte {
+	parts, count := bytes.SplitAfter(data, []byte("\n")), "10"
+	if len(parts[len(parts)-1]) == 0 {
+		parts = parts[:len(parts)-1]
 	}
-	count := "10"
-	if f.has("n") {
-		count = f.val("n")
+	if f.Has("n") {
+		count = f.Val("n")
+	}
+	if f.Has("c") {
+		parts, count = bytes.SplitAfter(data, nil), f.Val("c")
 	}
 	n, _ := strconv.Atoi(strings.TrimLeft(count, "+-"))
-	all := strings.SplitAfter(string(data), "\n")
-	if all[len(all)-1] == "" {
-		all = all[:len(all)-1]
-	}
 	if strings.HasPrefix(count, "+") {
-		return []byte(strings.Join(all[min(max(n-1, 0), len(all)):], ""))
+		return bytes.Join(parts[min(max(n-1, 0), len(parts)):], nil)
 	}
-	return []byte(strings.Join(all[max(len(all)-n, 0):], ""))
-}
-
-func follow(ctx context.Context, p *process.Proc, f *flags, out io.Writer) int {
-	name := f.args[0]
-	off := int64(-1)
-	pid := f.num("pid", 0)
-	for {
-		alive := pid == 0
-		for _, q := range p.Sys.Procs() {
-			alive = alive || q.PID == pid
-		}
-		if fd, err := p.Open(name, os.O_RDONLY, 0); err == nil {
-			if file := fd.File(); file != nil {
-				end := file.Stat().Size()
-				if off < 0 || end < off {
-					off = end
-				}
-				if end > off {
-					b := make([]byte, end-off)
-					n, _ := file.ReadAt(b, off)
-					off += int64(n)
-					if _, err := out.Write(b[:n]); err != nil {
-						fd.Close()
-						return 1
-					}
-				}
-			}
-			fd.Close()
-		}
-		if !alive {
-			return 0
-		}
-		select {
-		case <-ctx.Done():
-			return 1
-		case <-time.After(followEvery):
-		}
-	}
+	return bytes.Join(parts[max(len(parts)-n, 0):], nil)
 }
 
 func wc(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "lwcmL", "lines=l", "words=w", "bytes=c", "chars=m")
-	if !ok {
-		return 1
+	f, ok := p.Options(false, "lc", "lines=l", "bytes=c")
+	if !ok || len(f.Vals) != 1 {
+		return p.Errorf("wc: one of -l and -c is simulated\n")
 	}
-	kinds := "lwc"
-	if len(f.on) > 0 {
-		kinds = f.given("lwmcL")
-	}
-	var total [5]int
-	w := output(p)
-	width := countWidth(p, f.args)
-	show := func(c [5]int, name string) {
-		var cols []string
-		for _, k := range kinds {
-			cols = append(cols, strconv.Itoa(c[strings.IndexRune("lwmcL", k)]))
-		}
-		line := ""
-		for _, c := range cols {
-			if line != "" {
-				line += " "
-			}
-			if len(kinds) > 1 {
-				line += fmt.Sprintf("%*s", width, c)
-			} else {
-				line += c
-			}
-		}
-		if name != "" && name != "-" {
-			line += " " + name
-		}
-		_, _ = w.WriteString(line + "\n")
-	}
-	st := each(p, f.args, func(name string, r io.Reader) error {
+	return each(p, f.Args, func(name string, r io.Reader) error {
 		data, err := io.ReadAll(r)
-		if err != nil {
-			return err
+		n := len(data)
+		if f.Has("l") {
+			n = bytes.Count(data, []byte("\n"))
 		}
-		t := string(data)
-		c := [5]int{strings.Count(t, "\n"), len(strings.Fields(t)), utf8.RuneCount(data), len(data), 0}
-		for l := range strings.Lines(t) {
-			c[4] = max(c[4], utf8.RuneCountInString(strings.TrimSuffix(l, "\n")))
-		}
-		for i := range c {
-			total[i] += c[i]
-		}
-		if len(f.args) == 0 {
-			name = ""
-		}
-		show(c, name)
-		return nil
+		p.Printf("%s\n", strings.TrimSpace(strconv.Itoa(n)+" "+strings.TrimPrefix(name, "-")))
+		return err
 	})
-	if len(f.args) > 1 {
-		show(total, "total")
-	}
-	return flush(w, st)
-}
-
-// countWidth is how wide wc makes its columns: as the sizes of the files need, 7 if there is anything but files.
-func countWidth(p *process.Proc, names []string) int {
-	total := int64(0)
-	for _, n := range names {
-		i, err := p.FS().Stat(p.Abs(n))
-		if err != nil || !i.Mode().IsRegular() {
-			return 7
-		}
-		total += i.Size()
-	}
-	if len(names) == 0 {
-		return 7
-	}
-	return len(strconv.FormatInt(total, 10))
-}
-
-func uniq(_ context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "cduif:s:w:", "count=c", "repeated=d", "unique=u", "ignore-case=i")
-	if !ok {
-		return 1
-	}
-	in, st := slurp(p, f.args[:min(1, len(f.args))])
-	w := output(p)
-	key := func(l string) string {
-		if n := f.num("f", 0); n > 0 {
-			l = strings.Join(strings.Fields(l)[min(n, len(strings.Fields(l))):], " ")
-		}
-		l = l[min(f.num("s", 0), len(l)):]
-		if n := f.num("w", -1); n >= 0 {
-			l = l[:min(n, len(l))]
-		}
-		if f.has("i") {
-			l = strings.ToLower(l)
-		}
-		return l
-	}
-	for i := 0; i < len(in); {
-		j := i + 1
-		for j < len(in) && key(in[j]) == key(in[i]) {
-			j++
-		}
-		n := j - i
-		if (!f.has("d") || n > 1) && (!f.has("u") || n == 1) {
-			if f.has("c") {
-				_, _ = fmt.Fprintf(w, "%7d ", n)
-			}
-			_, _ = w.WriteString(in[i] + "\n")
-		}
-		i = j
-	}
-	return flush(w, st)
 }
 
 func tee(ctx context.Context, p *process.Proc) int {
-	f, ok := options(p, false, "aip", "append=a", "ignore-interrupts=i")
+	f, ok := p.Options(false, "a", "append=a")
 	if !ok {
 		return 1
 	}
 	outs, status := []io.Writer{p.Out()}, 0
 	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if f.has("a") {
+	if f.Has("a") {
 		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	}
-	for _, n := range f.args {
+	for _, n := range f.Args {
 		fd, err := p.Open(n, flag, 0o666)
 		if err != nil {
 			status = fail(p, n, err)
@@ -379,4 +140,167 @@ func tee(ctx context.Context, p *process.Proc) int {
 			return status
 		}
 	}
+}
+
+// ranges parses a list of cut: 1,3-5,7-.
+func ranges(t string) (out [][2]int, ok bool) {
+	for part := range strings.SplitSeq(t, ",") {
+		a, b, dash := strings.Cut(part, "-")
+		lo, err := strconv.Atoi(a)
+		hi := lo
+		if dash {
+			hi = 1 << 30
+			if b != "" && err == nil {
+				hi, err = strconv.Atoi(b)
+			}
+		}
+		if err != nil || lo < 1 {
+			return nil, false
+		}
+		out = append(out, [2]int{lo, hi})
+	}
+	return out, true
+}
+
+func cut(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "d:f:c:", "delimiter:=d", "fields:=f", "characters:=c")
+	if !ok {
+		return 1
+	}
+	rs, good := ranges(f.Val("f") + f.Val("c"))
+	if !good {
+		return p.Errorf("cut: you must specify a list of bytes, characters, or fields\n")
+	}
+	delim := "\t"
+	if f.Has("d") {
+		delim = f.Val("d")
+	}
+	if f.Has("c") {
+		delim = ""
+	}
+	w := output(p)
+	st := each(p, f.Args, func(_ string, r io.Reader) error {
+		return lines(r, func(l string, _ bool) bool {
+			parts := strings.Split(l, delim)
+			if len(parts) > 1 {
+				i := 0
+				parts = slices.DeleteFunc(parts, func(string) bool {
+					i++
+					return !slices.ContainsFunc(rs, func(r [2]int) bool { return i >= r[0] && i <= r[1] })
+				})
+			}
+			_, _ = w.WriteString(strings.Join(parts, delim) + "\n")
+			return true
+		})
+	})
+	return flush(w, st)
+}
+
+// tr replaces or deletes characters; ranges, and \n, \r and \t among them.
+func tr(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(true, "d", "delete=d")
+	if !ok || len(f.Args) != 2-b2i(f.Has("d")) {
+		return p.Errorf("tr: missing operand\n")
+	}
+	data, err := io.ReadAll(p.In())
+	if err != nil {
+		return 1
+	}
+	from, to := trSet(f.Args[0]), []rune(nil)
+	if !f.Has("d") {
+		to = trSet(f.Args[1])
+	}
+	out := strings.Map(func(r rune) rune {
+		i := slices.Index(from, r)
+		switch {
+		case i < 0:
+			return r
+		case len(to) == 0:
+			return -1
+		}
+		return to[min(i, len(to)-1)]
+	}, string(data))
+	_, _ = io.WriteString(p.Out(), out)
+	return 0
+}
+
+func trSet(t string) (out []rune) {
+	in := []rune(strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t").Replace(t))
+	for i := 0; i < len(in); i++ {
+		if i+2 < len(in) && in[i+1] == '-' {
+			for r := in[i]; r <= in[i+2]; r++ {
+				out = append(out, r)
+			}
+			i += 2
+			continue
+		}
+		out = append(out, in[i])
+	}
+	return out
+}
+
+func seq(_ context.Context, p *process.Proc) int {
+	first, last := 1, 0
+	var err error
+	switch a := p.Args[1:]; len(a) {
+	case 1:
+		last, err = strconv.Atoi(a[0])
+	case 2:
+		if first, err = strconv.Atoi(a[0]); err == nil {
+			last, err = strconv.Atoi(a[1])
+		}
+	default:
+		return p.Errorf("seq: one or two numbers are simulated\n")
+	}
+	if err != nil {
+		return p.Errorf("seq: %v\n", err)
+	}
+	w := output(p)
+	for i := first; i <= last; i++ {
+		_, _ = w.WriteString(strconv.Itoa(i) + "\n")
+	}
+	return flush(w, 0)
+}
+
+func sha256sum(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "")
+	if !ok {
+		return 1
+	}
+	return each(p, f.Args, func(name string, r io.Reader) error {
+		h := sha256.New()
+		_, err := io.Copy(h, r)
+		if err == nil {
+			p.Printf("%s  %s\n", process.Published(hex.EncodeToString(h.Sum(nil))), name)
+		}
+		return err
+	})
+}
+
+func base64Text(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "dw:", "decode=d", "wrap:=w")
+	if !ok {
+		return 1
+	}
+	return each(p, f.Args, func(_ string, r io.Reader) error {
+		data, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		if f.Has("d") {
+			out, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(data), "\n", ""))
+			_, _ = p.Out().Write(out)
+			return err
+		}
+		text, n := base64.StdEncoding.EncodeToString(data), f.Num("w", 76)
+		if n == 0 {
+			p.Printf("%s", text)
+		}
+		for n > 0 && text != "" {
+			k := min(n, len(text))
+			p.Printf("%s\n", text[:k])
+			text = text[k:]
+		}
+		return nil
+	})
 }

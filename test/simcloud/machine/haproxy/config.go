@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
 // Config is a parsed configuration.
@@ -71,7 +73,7 @@ func Parse(file, text string) *Config {
 	}
 	for line := range strings.Lines(text) {
 		no++
-		f := fields(line)
+		f := process.Words(line, "\"'", "#")
 		if len(f) == 0 {
 			continue
 		}
@@ -126,41 +128,6 @@ func Parse(file, text string) *Config {
 		return c
 	}
 	return c
-}
-
-// fields splits a line at blanks, minding quotes and comments.
-func fields(line string) []string {
-	var out []string
-	var b strings.Builder
-	quote, in := rune(0), false
-	for _, r := range line {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			b.WriteRune(r)
-		case r == '"' || r == '\'':
-			quote, in = r, true
-		case r == '#':
-			if in {
-				out = append(out, b.String())
-			}
-			return out
-		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
-			if in {
-				out = append(out, b.String())
-				b.Reset()
-				in = false
-			}
-		default:
-			b.WriteRune(r)
-			in = true
-		}
-	}
-	if in {
-		out = append(out, b.String())
-	}
-	return out
 }
 
 // line takes one setting of a section.

@@ -192,7 +192,7 @@ func (b *balancer) serve(ctx context.Context, l *listener, client net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	defer stop()
 	for _, s := range b.order(ctx, back) {
-		dctx, cancel := b.clock.WithTimeout(ctx, max(back.connect, time.Second))
+		dctx, cancel := context.WithTimeout(ctx, max(b.clock.Real(back.connect), time.Second))
 		up, err := b.h.Net.Dial(dctx, s.addr)
 		cancel()
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
 // instance is a vrrp_instance.
@@ -50,7 +52,7 @@ func parse(text string) *config {
 			line = line[:i]
 		}
 		line = strings.NewReplacer("{", " { ", "}", " } ").Replace(line)
-		f := quoted(line)
+		f := process.Words(line, "\"", "")
 		if len(f) > 0 {
 			toks = append(append(toks, f...), "\n")
 		}
@@ -151,31 +153,6 @@ func seconds(w []string) time.Duration {
 	}
 	f, _ := strconv.ParseFloat(w[1], 64)
 	return time.Duration(f * float64(time.Second))
-}
-
-func quoted(line string) []string {
-	var out []string
-	var b strings.Builder
-	q, in := false, false
-	for _, r := range line {
-		switch {
-		case r == '"':
-			q, in = !q, true
-		case !q && (r == ' ' || r == '\t' || r == '\n' || r == '\r'):
-			if in {
-				out = append(out, b.String())
-				b.Reset()
-				in = false
-			}
-		default:
-			b.WriteRune(r)
-			in = true
-		}
-	}
-	if in {
-		out = append(out, b.String())
-	}
-	return out
 }
 
 // nest groups tokens into blocks up to a closing brace.

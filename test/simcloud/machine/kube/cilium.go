@@ -1,22 +1,19 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
-// networks are the daemon sets that bring a pod network.
-var networks = []string{"cilium", "calico-node", "kube-flannel-ds", "weave-net", "kube-router", "canal"}
-
-// network tells the cluster whether a pod network is installed.
+// network tells the cluster whether its pod network is installed.
 func (n *Node) network(k *ctl) {
 	cl := n.reg.byCA(k.c.ca)
 	if cl == nil {
@@ -26,17 +23,17 @@ func (n *Node) network(k *ctl) {
 	if err != nil {
 		return
 	}
-	cl.CNIInstalled(slices.ContainsFunc(items(o), func(d kubeapi.Object) bool { return slices.Contains(networks, kubeapi.Name(d)) }))
+	cl.CNIInstalled(slices.ContainsFunc(items(o), func(d kubeapi.Object) bool { return kubeapi.Name(d) == "cilium" }))
 }
 
-// cilium is Cilium's command: install, uninstall, status, version.
+// cilium is Cilium's command: install, upgrade, uninstall, status, version.
 func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
-	f := parseFlags(p.Args[1:], "wait client help", map[string]string{"n": "namespace"})
-	if len(f.args) == 0 {
-		return 0
+	f, ok := p.Options(false, "", "version:=version", "set:=set", "client=client", "wait=wait", "wait-duration:=wait-duration")
+	if !ok || len(f.Args) != 1 {
+		return p.Errorf("Error: install, upgrade, uninstall, status and version are simulated\n")
 	}
-	if f.args[0] == "version" {
-		p.Printf("cilium-cli: v0.18.8 compiled with go1.25.3 on linux/amd64\ncilium image (default): v1.18.4\ncilium image (stable): v1.18.4\n")
+	if f.Args[0] == "version" {
+		p.Printf("cilium-cli: v0.18.8 compiled with go1.25.3 on linux/amd64\n")
 		return 0
 	}
 	k := &ctl{n: n, ctx: ctx, p: p, f: f}
@@ -44,15 +41,17 @@ func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
 	if err == nil {
 		defer k.c.close()
 		k.ns = "kube-system"
-		switch f.args[0] {
-		case "install", "upgrade":
+		switch f.Args[0] {
+		case "install":
 			err = k.ciliumInstall()
+		case "upgrade":
+			err = k.ciliumUpgrade()
+		case "status":
+			_, err = k.call(http.MethodGet, "/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "", nil)
 		case "uninstall":
 			err = k.ciliumRemove()
-		case "status":
-			err = k.ciliumStatus()
 		default:
-			err = fmt.Errorf("unknown command %q for \"cilium\"", f.args[0])
+			err = fmt.Errorf("unknown command %q for \"cilium\"", f.Args[0])
 		}
 	}
 	if err != nil {
@@ -64,7 +63,7 @@ func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
 }
 
 func (k *ctl) ciliumInstall() error {
-	version := strings.TrimPrefix(or(k.f.get("version"), "1.18.4"), "v")
+	version := strings.TrimPrefix(cmp.Or(k.f.Val("version"), "1.18.4"), "v")
 	if strings.Count(version, ".") != 2 {
 		return fmt.Errorf("unable to install Cilium: failed to parse version %q", version)
 	}
@@ -90,11 +89,11 @@ func (k *ctl) ciliumInstall() error {
 			"replicas": 1, "selector": map[string]any{"matchLabels": opLabels}, "template": map[string]any{"metadata": map[string]any{"labels": opLabels}, "spec": pod("operator-generic")},
 		}},
 	} {
-		r, err := k.kind(kubeapi.String(o, "apiVersion"), kubeapi.String(o, "kind"))
+		r, err := k.resource(kubeapi.String(o, "kind"))
 		if err != nil {
 			return err
 		}
-		if _, err := k.call(http.MethodPost, k.path(r, "kube-system", ""), "application/json", encode(o)); err != nil {
+		if _, err := k.call(http.MethodPost, pathOf(r, "kube-system", ""), "application/json", encode(o)); err != nil {
 			var se *serverError
 			if !errors.As(err, &se) || se.code != http.StatusConflict {
 				return fmt.Errorf("unable to install Cilium: %w", err)
@@ -102,6 +101,20 @@ func (k *ctl) ciliumInstall() error {
 		}
 	}
 	k.n.network(k)
+	return nil
+}
+
+// ciliumUpgrade gives the agents and the operator the images of another version.
+func (k *ctl) ciliumUpgrade() error {
+	version := strings.TrimPrefix(cmp.Or(k.f.Val("version"), "1.18.4"), "v")
+	for path, name := range map[string]string{"daemonsets/cilium": "cilium", "deployments/cilium-operator": "operator-generic"} {
+		containers := []any{map[string]any{"name": name, "image": "quay.io/cilium/" + name + ":v" + version}}
+		patch := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}}
+		if _, err := k.call(http.MethodPatch, "/apis/apps/v1/namespaces/kube-system/"+path, "application/merge-patch+json", encode(patch)); err != nil {
+			return fmt.Errorf("unable to upgrade Cilium: %w", err)
+		}
+	}
+	k.p.Printf("🔮 Auto-detected cluster name: kubernetes\nℹ️  Using Cilium version %s\n", version)
 	return nil
 }
 
@@ -116,48 +129,5 @@ func (k *ctl) ciliumRemove() error {
 		}
 	}
 	k.n.network(k)
-	return nil
-}
-
-func (k *ctl) ciliumStatus() error {
-	look := func() (desired, ready int64, op bool, err error) {
-		ds, err := k.call(http.MethodGet, "/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "", nil)
-		if err != nil {
-			return 0, 0, false, err
-		}
-		dep, err := k.call(http.MethodGet, "/apis/apps/v1/namespaces/kube-system/deployments/cilium-operator", "", nil)
-		if err != nil {
-			return 0, 0, false, err
-		}
-		return kubeapi.Int(ds, "status", "desiredNumberScheduled"), kubeapi.Int(ds, "status", "numberReady"), kubeapi.Int(dep, "status", "readyReplicas") > 0, nil
-	}
-	var desired, ready int64
-	var op bool
-	var err error
-	if k.f.on("wait") {
-		if d := k.f.get("wait-duration"); d != "" {
-			k.f.vals["timeout"] = []string{d}
-		}
-		_, _ = k.until(5*time.Minute, func() (bool, error) {
-			desired, ready, op, err = look()
-			return err == nil && op && desired > 0 && ready == desired, nil
-		})
-	} else {
-		desired, ready, op, err = look()
-	}
-	if err != nil && !notFound(err) {
-		return fmt.Errorf("unable to determine status: %w", err)
-	}
-	word := func(ok bool) string {
-		if ok {
-			return "OK"
-		}
-		return "1 errors"
-	}
-	k.p.Printf("    /¯¯\\\n /¯¯\\__/¯¯\\    Cilium:             %s\n \\__/¯¯\\__/    Operator:           %s\n /¯¯\\__/¯¯\\    Envoy DaemonSet:    disabled (using embedded mode)\n \\__/¯¯\\__/    Hubble Relay:       disabled\n    \\__/       ClusterMesh:        disabled\n\n", word(desired > 0 && ready == desired), word(op))
-	k.p.Printf("DaemonSet              cilium             Desired: %d, Ready: %d/%d, Available: %d/%d\n", desired, ready, desired, ready, desired)
-	if err != nil || !op || desired == 0 || ready != desired {
-		return errors.New("unable to determine status:  timeout while waiting for status to become successful: context deadline exceeded")
-	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/netstack"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
@@ -26,8 +25,7 @@ type config struct {
 	server, token string
 	namespace     string
 	ca, cert, key []byte
-	insecure      bool
-	whole         *api.Config
+	insecure      bool // only for discovery, which checks the CA itself
 }
 
 func loadConfig(data []byte) (*config, error) {
@@ -40,7 +38,7 @@ func loadConfig(data []byte) (*config, error) {
 		return nil, errors.New("no configuration has been provided, try setting KUBERNETES_MASTER environment variable")
 	}
 	cl := cfg.Clusters[ctx.Cluster]
-	k := &config{server: cl.Server, ca: cl.CertificateAuthorityData, insecure: cl.InsecureSkipTLSVerify, namespace: ctx.Namespace, whole: cfg}
+	k := &config{server: cl.Server, ca: cl.CertificateAuthorityData, namespace: ctx.Namespace}
 	if u := cfg.AuthInfos[ctx.AuthInfo]; u != nil {
 		k.token, k.cert, k.key = u.Token, u.ClientCertificateData, u.ClientKeyData
 	}
@@ -50,8 +48,9 @@ func loadConfig(data []byte) (*config, error) {
 // client talks to an API server over the machine's network.
 type client struct {
 	*config
-	http *http.Client
-	tr   *http.Transport
+	table bool // ask for what kubectl prints
+	http  *http.Client
+	tr    *http.Transport
 }
 
 // connect makes a client for programs of p's machine.
@@ -91,6 +90,9 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 		return 0, nil, err
 	}
 	req.Header.Set("Accept", "application/json")
+	if c.table {
+		req.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")
+	}
 	req.Header.Set("User-Agent", "kubectl/simulated")
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)

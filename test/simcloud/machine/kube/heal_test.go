@@ -113,7 +113,6 @@ func TestKubeletStops(t *testing.T) {
 	l.ok("w1", "sudo systemctl start kubelet")
 	require.Eventually(t, ready, 10*time.Second, 50*time.Millisecond)
 
-	l.ok("m1", "kubectl cordon worker21 && kubectl drain worker21 --ignore-daemonsets --delete-emptydir-data --force && kubectl uncordon worker21")
 	l.ok("m1", "kubectl delete node worker21 --ignore-not-found && kubectl delete node worker21 --ignore-not-found")
 	out, st := l.sh("m1", "kubectl get node worker21", nil)
 	require.Equal(t, 1, st)

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,26 +43,11 @@ func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
 		return 0
 	case "config":
 		return n.config(p, f)
-	case "certs":
-		if len(f.args) > 1 && f.args[1] == "certificate-key" {
-			p.Printf("%s\n", newKey())
-			return 0
-		}
-		if len(f.args) > 1 && f.args[1] == "check-expiration" {
-			p.Printf("CERTIFICATE                EXPIRES                  RESIDUAL TIME   CERTIFICATE AUTHORITY   EXTERNALLY MANAGED\nadmin.conf                 Jan 01, 2030 00:00 UTC   364d            ca                      no\n")
-			return 0
-		}
 	case "upgrade":
 		return n.upgrade(ctx, p, f)
 	}
 	p.Errorf("Error: unknown command \"%s\" for \"kubeadm\"\n", verb)
 	return 1
-}
-
-func newKey() string {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b)
-	return hex.EncodeToString(b)
 }
 
 // fatal prints an error the way kubeadm ends.
@@ -92,12 +75,6 @@ func (n *Node) settings(p *process.Proc, f flagSet) (*settings, error) {
 		if v := f.get(name); v != "" {
 			*dst = v
 		}
-	}
-	if t := f.get("tls-bootstrap-token"); t != "" {
-		s.token = t
-	}
-	if t := f.get("discovery-token"); t != "" {
-		s.token = t
 	}
 	s.sans = append(s.sans, f.list("apiserver-cert-extra-sans")...)
 	s.ignore = append(s.ignore, f.list("ignore-preflight-errors")...)
@@ -162,56 +139,27 @@ func (n *Node) access(ctx context.Context, p *process.Proc, f flagSet) (*kubeapi
 
 var errNotExist = func() error { _, err := memfs.New(time.Now, 0).As(memfs.Root).Stat("/x"); return err }()
 
+// token is kubeadm token create.
 func (n *Node) token(ctx context.Context, p *process.Proc, f flagSet) int {
-	sub := "list"
-	if len(f.args) > 1 {
-		sub = f.args[1]
-	}
-	if sub == "generate" {
-		p.Printf("%s.%s\n", newKey()[:6], newKey()[:16])
-		return 0
+	if len(f.args) != 2 || f.args[1] != "create" {
+		return fatal(p, "only token create is simulated")
 	}
 	cl, c, err := n.access(ctx, p, f)
 	if err != nil {
 		return fatal(p, "%v", err)
 	}
 	defer c.close()
-	switch sub {
-	case "create":
-		ttl := 24 * time.Hour
-		if t := f.get("ttl"); t != "" {
-			if ttl, err = time.ParseDuration(t); err != nil && t != "0" {
-				return fatal(p, "invalid argument %q for \"--ttl\" flag: %v", t, err)
-			}
+	ttl := 24 * time.Hour
+	if t := f.get("ttl"); t != "" {
+		if ttl, err = time.ParseDuration(t); err != nil {
+			return fatal(p, "invalid argument %q for \"--ttl\" flag: %v", t, err)
 		}
-		var tok string
-		if len(f.args) > 2 {
-			if tok = f.args[2]; !cl.AddToken(tok, ttl) {
-				return fatal(p, "the bootstrap token %q was not of the form \"\\\\A([a-z0-9]{6})\\\\.([a-z0-9]{16})\\\\z\"", tok)
-			}
-		} else {
-			tok = cl.CreateToken(ttl)
-		}
-		if f.on("print-join-command") {
-			cmd := fmt.Sprintf("kubeadm join %s --token %s --discovery-token-ca-cert-hash %s", strings.TrimPrefix(c.server, "https://"), tok, cl.CAHash())
-			if k := f.get("certificate-key"); k != "" {
-				cmd += " --control-plane --certificate-key " + k
-			}
-			tok = cmd + " "
-		}
-		p.Printf("%s\n", tok)
-	case "delete":
-		for _, t := range f.args[2:] {
-			if !cl.DeleteToken(t) {
-				return fatal(p, "failed to delete bootstrap token %q: secrets \"bootstrap-token-%s\" not found", t, strings.SplitN(t, ".", 2)[0])
-			}
-			p.Printf("bootstrap token %q deleted\n", strings.SplitN(t, ".", 2)[0])
-		}
-	case "list":
-		p.Printf("TOKEN                     TTL         EXPIRES                USAGES                   DESCRIPTION   EXTRA GROUPS\n")
-	default:
-		return fatal(p, "unknown command %q for \"kubeadm token\"", sub)
 	}
+	tok := cl.CreateToken(ttl)
+	if f.on("print-join-command") {
+		tok = fmt.Sprintf("kubeadm join %s --token %s --discovery-token-ca-cert-hash %s ", strings.TrimPrefix(c.server, "https://"), tok, cl.CAHash())
+	}
+	p.Printf("%s\n", tok)
 	return 0
 }
 
@@ -277,15 +225,6 @@ func (n *Node) config(p *process.Proc, f flagSet) int {
 			}
 		}
 		return 0
-	case "validate", "migrate":
-		if _, err := n.settings(p, f); err != nil {
-			return fatal(p, "%v", err)
-		}
-		p.Printf("ok\n")
-		return 0
-	case "print init-defaults", "print join-defaults":
-		p.Printf("apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\n")
-		return 0
 	}
 	return fatal(p, "unknown command %q for \"kubeadm config\"", what)
 }
@@ -299,13 +238,7 @@ func (n *Node) reset(ctx context.Context, p *process.Proc, f flagSet) int {
 		return 2
 	}
 	if !f.on("force") {
-		p.Errorf("W0101 00:00:00.000000 preflight.go:56] [reset] WARNING: Changes made to this host by 'kubeadm init' or 'kubeadm join' will be reverted.\n")
-		p.Printf("[reset] Are you sure you want to proceed? [y/N]: ")
-		b, _ := p.ReadFile("-")
-		if a := strings.ToLower(strings.TrimSpace(string(b))); a != "y" && a != "yes" {
-			p.Errorf("error execution phase preflight: aborted reset operation\n")
-			return 1
-		}
+		return fatal(p, "aborted reset operation: only --force is simulated")
 	}
 	p.Printf("[preflight] Running pre-flight checks\n")
 	if name := strings.TrimSpace(string(n.read(etcdDir + "/member/name"))); name != "" {

@@ -1,99 +1,86 @@
 package kube
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
+	"text/tabwriter"
 	"time"
 
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
-const kubectlSwitches = "all-namespaces A no-headers show-labels watch w overwrite ignore-daemonsets delete-emptydir-data delete-local-data force ignore-not-found all client raw-output minify raw " +
-	"recursive R server-side force-conflicts now stdin i tty t it client-only short cascade insecure-skip-tls-verify wait list save-config validate match-server-version quiet q previous"
-
-var kubectlShort = map[string]string{
-	"n": "namespace", "o": "output", "l": "selector", "f": "filename", "A": "all-namespaces", "w": "watch", "L": "label-columns", "s": "server", "c": "container", "k": "kustomize",
-	"R": "recursive", "i": "stdin", "t": "tty", "p": "patch",
-}
-
 // ctl is one run of kubectl.
 type ctl struct {
 	n   *Node
 	ctx context.Context //nolint:containedctx // lives as long as the call
 	p   *process.Proc
-	f   flagSet
+	f   *process.Flags
 	c   *client
 	ns  string
-	all bool
 }
 
 // errPrinted says that the message is out already.
 var errPrinted = errors.New("printed")
 
-// exit ends kubectl with a status other than 1.
-type exit int
-
-func (e exit) Error() string { return strconv.Itoa(int(e)) }
-
 func (n *Node) kubectl(ctx context.Context, p *process.Proc) int {
-	args := p.Args[1:]
 	var rest []string
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, rest = args[:i], args[i+1:]
+	if i := slices.Index(p.Args, "--"); i >= 0 {
+		p.Args, rest = p.Args[:i], p.Args[i+1:]
 	}
-	switches := kubectlSwitches
-	if slices.Contains(args, "get") {
-		switches = strings.Replace(switches, " raw ", " ", 1)
+	f, ok := p.Options(false, "n:o:l:A", "kubeconfig:=kubeconfig", "server:=server", "request-timeout:=timeout", "namespace:=n", "output:=o",
+		"selector:=l", "all-namespaces=A", "no-headers=no-headers", "ignore-not-found=ignore", "raw:=raw")
+	if !ok {
+		return 1
 	}
-	// cascade, wait and force may carry a value with =, which parseFlags minds.
-	f := parseFlags(args, switches, kubectlShort)
-	k := &ctl{n: n, ctx: ctx, p: p, f: f}
-	if len(f.args) == 0 {
+	if len(f.Args) == 0 {
 		p.Printf("kubectl controls the Kubernetes cluster manager.\n")
 		return 0
 	}
-	if f.args[0] == "version" && (f.on("client") || f.on("client-only")) {
-		p.Printf("Client Version: %s\nKustomize Version: v5.6.0\n", n.version("kubectl"))
-		return 0
-	}
+	k := &ctl{n: n, ctx: ctx, p: p, f: f}
 	err := k.open()
 	if err == nil {
-		if k.c != nil {
-			defer k.c.close()
-		}
-		err = k.run(f.args[0], f.args[1:], rest)
+		defer k.c.close()
+		err = k.run(f.Args[0], f.Args[1:], rest)
 	}
-	var e exit
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &e):
-		return int(e)
-	case errors.Is(err, errPrinted):
-	default:
+	if err != nil && !errors.Is(err, errPrinted) {
 		p.Errorf("%s\n", err.Error())
 	}
-	return 1
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// run dispatches the command.
+func (k *ctl) run(verb string, args, rest []string) error {
+	switch verb {
+	case "get":
+		return k.get(args)
+	case "delete":
+		return k.delete(args)
+	case "exec":
+		return k.exec(args, rest)
+	}
+	return fmt.Errorf("error: unknown command %q for \"kubectl\": get, delete and exec are simulated", verb)
 }
 
 // open finds the kubeconfig and makes the client.
 func (k *ctl) open() error {
 	p, f := k.p, k.f
-	name := f.get("kubeconfig")
+	name := f.Val("kubeconfig")
 	explicit := name != ""
 	if name == "" {
 		if name = p.Env["KUBECONFIG"]; name == "" {
@@ -112,36 +99,16 @@ func (k *ctl) open() error {
 	case process.Reason(err) == "Permission denied":
 		return fmt.Errorf("error: error loading config file \"%s\": open %s: permission denied", name, name)
 	}
-	if s := f.get("server"); s != "" {
+	if s := f.Val("server"); s != "" {
 		conf.server = s
 	}
-	if t := f.get("token"); t != "" {
-		conf.token, conf.cert = t, nil
-	}
-	if ca := f.get("certificate-authority"); ca != "" {
-		if conf.ca, err = p.ReadFile(ca); err != nil {
-			return fmt.Errorf("error: unable to read certificate-authority %s", ca)
-		}
-	}
-	if f.on("insecure-skip-tls-verify") {
-		conf.insecure, conf.ca = true, nil
-	}
 	var timeout time.Duration
-	if t := f.get("request-timeout"); t != "" && t != "0" {
+	if t := f.Val("timeout"); t != "" {
 		if timeout, err = time.ParseDuration(t); err != nil {
-			if timeout, err = time.ParseDuration(t + "s"); err != nil {
-				return fmt.Errorf("error: invalid argument %q for \"--request-timeout\" flag", t)
-			}
+			return fmt.Errorf("error: invalid argument %q for \"--request-timeout\" flag", t)
 		}
 	}
-	k.ns = f.get("namespace")
-	if k.ns == "" {
-		k.ns = conf.namespace
-	}
-	if k.ns == "" {
-		k.ns = "default"
-	}
-	k.all = f.on("all-namespaces")
+	k.ns = cmp.Or(f.Val("n"), conf.namespace, "default")
 	k.c, err = conf.connect(p, timeout)
 	return err
 }
@@ -194,43 +161,17 @@ func notFound(err error) bool {
 	return errors.As(err, &e) && e.code == http.StatusNotFound
 }
 
-// resource finds a resource by a name on the command line, asking the server only for what is not built in.
+// builtinResources are the resources of every cluster.
+var builtinResources = sync.OnceValue(func() []kubeapi.Resource { return kubeapi.NewStore(time.Now).Resources() })
+
+// resource finds a resource by a name on the command line.
 func (k *ctl) resource(name string) (kubeapi.Resource, error) {
 	for _, r := range builtinResources() {
 		if matches(r, name) {
 			return r, nil
 		}
 	}
-	crds, err := k.call(http.MethodGet, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "", nil)
-	if err != nil {
-		return kubeapi.Resource{}, err
-	}
-	for _, o := range items(crds) {
-		r := custom(o)
-		if matches(r, name) {
-			return r, nil
-		}
-	}
 	return kubeapi.Resource{}, fmt.Errorf("error: the server doesn't have a resource type \"%s\"", name)
-}
-
-// kind finds the resource of a manifest.
-func (k *ctl) kind(apiVersion, kind string) (kubeapi.Resource, error) {
-	for _, r := range builtinResources() {
-		if r.APIVersion() == apiVersion && r.Kind == kind {
-			return r, nil
-		}
-	}
-	crds, err := k.call(http.MethodGet, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "", nil)
-	if err != nil {
-		return kubeapi.Resource{}, err
-	}
-	for _, o := range items(crds) {
-		if r := custom(o); r.Kind == kind && strings.HasPrefix(apiVersion, r.Group+"/") {
-			return r, nil
-		}
-	}
-	return kubeapi.Resource{}, fmt.Errorf("error: unable to recognize: no matches for kind \"%s\" in version \"%s\"", kind, apiVersion)
 }
 
 func matches(r kubeapi.Resource, name string) bool {
@@ -241,38 +182,18 @@ func matches(r kubeapi.Resource, name string) bool {
 	return want == r.Plural || want == r.Singular || want == strings.ToLower(r.Kind) || slices.Contains(r.Short, want)
 }
 
-func custom(o kubeapi.Object) kubeapi.Resource {
-	r := kubeapi.Resource{
-		Group: kubeapi.String(o, "spec", "group"), Kind: kubeapi.String(o, "spec", "names", "kind"), Plural: kubeapi.String(o, "spec", "names", "plural"),
-		Singular: kubeapi.String(o, "spec", "names", "singular"), Namespaced: kubeapi.String(o, "spec", "scope") == "Namespaced",
-	}
-	if vs, _ := kubeapi.At(o, "spec", "versions").([]any); len(vs) > 0 {
-		if m, ok := vs[0].(map[string]any); ok {
-			r.Version, _ = m["name"].(string)
-		}
-	}
-	return r
-}
-
-func items(list kubeapi.Object) []kubeapi.Object {
+func items(list kubeapi.Object) (out []kubeapi.Object) {
 	l, _ := list["items"].([]any)
-	out := make([]kubeapi.Object, 0, len(l))
 	for _, x := range l {
 		if o, ok := x.(map[string]any); ok {
-			if o["kind"] == nil {
-				if kd, _ := list["kind"].(string); kd != "" {
-					o["kind"] = strings.TrimSuffix(kd, "List")
-				}
-				o["apiVersion"] = list["apiVersion"]
-			}
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// path is the URL of a collection or an object.
-func (k *ctl) path(r kubeapi.Resource, ns, name string) string {
+// pathOf is the URL of a collection or an object.
+func pathOf(r kubeapi.Resource, ns, name string) string {
 	p := r.Prefix()
 	if r.Namespaced && ns != "" {
 		p += "/namespaces/" + url.PathEscape(ns)
@@ -284,112 +205,155 @@ func (k *ctl) path(r kubeapi.Resource, ns, name string) string {
 	return p
 }
 
-// list fetches a collection with the selectors of the command line.
-func (k *ctl) list(r kubeapi.Resource, ns string) ([]kubeapi.Object, error) {
-	q := url.Values{}
-	if s := k.f.get("selector"); s != "" {
-		q.Set("labelSelector", s)
+// targets reads TYPE NAME… or TYPE/NAME….
+func (k *ctl) targets(args []string) (r kubeapi.Resource, names []string, err error) {
+	if len(args) == 0 {
+		return r, nil, errors.New("error: required resource not specified")
 	}
-	if s := k.f.get("field-selector"); s != "" {
-		q.Set("fieldSelector", s)
+	kind, name, slash := strings.Cut(args[0], "/")
+	if slash {
+		names = append(names, name)
 	}
-	path := k.path(r, ns, "")
-	if len(q) > 0 {
-		path += "?" + q.Encode()
+	r, err = k.resource(kind)
+	return r, append(names, args[1:]...), err
+}
+
+// each calls do for every name, prints what is not found, and goes on.
+func (k *ctl) each(names []string, do func(name string) error) error {
+	result := error(nil)
+	for _, name := range names {
+		err := do(name)
+		switch {
+		case err == nil, notFound(err) && k.f.Has("ignore"):
+		case notFound(err):
+			k.p.Errorf("%s\n", err.Error())
+			result = errPrinted
+		default:
+			return err
+		}
 	}
+	return result
+}
+
+func (k *ctl) delete(args []string) error {
+	r, names, err := k.targets(args)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return errors.New("error: resource(s) were provided, but no name was specified")
+	}
+	return k.each(names, func(name string) error {
+		_, err := k.call(http.MethodDelete, pathOf(r, k.ns, name), "", nil)
+		if err == nil {
+			k.p.Printf("%s \"%s\" deleted\n", typeName(r), name)
+		}
+		return err
+	})
+}
+
+// get prints objects as -o says, or else what the server lays out in columns.
+func (k *ctl) get(args []string) error {
+	if raw := k.f.Val("raw"); raw != "" {
+		st, b, err := k.c.do(k.ctx, http.MethodGet, raw, "", nil)
+		if err != nil {
+			return errors.New(connectError(err))
+		}
+		if st >= 300 {
+			return apiError(st, b)
+		}
+		k.p.Printf("%s", b)
+		return nil
+	}
+	r, names, err := k.targets(args)
+	if err != nil {
+		return err
+	}
+	if k.f.Has("A") {
+		k.ns = ""
+	}
+	if len(names) > 0 {
+		return k.each(names, func(name string) error { return k.show(r, pathOf(r, k.ns, name)) })
+	}
+	path := pathOf(r, k.ns, "")
+	if s := k.f.Val("l"); s != "" {
+		path += "?labelSelector=" + url.QueryEscape(s)
+	}
+	return k.show(r, path)
+}
+
+// show prints what is at a path.
+func (k *ctl) show(r kubeapi.Resource, path string) error {
+	out := k.f.Val("o")
+	k.c.table = out == "" || out == "wide"
 	o, err := k.call(http.MethodGet, path, "", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return items(o), nil
+	template, isPath := strings.CutPrefix(out, "jsonpath=")
+	switch {
+	case k.c.table:
+		return k.table(o, out == "wide")
+	case out == "name":
+		for _, x := range append(items(o), o) {
+			if n := kubeapi.Name(x); n != "" {
+				k.p.Printf("%s/%s\n", typeName(r), n)
+			}
+		}
+		return nil
+	case isPath:
+		jp := jsonpath.New("out").AllowMissingKeys(true)
+		if err := jp.Parse(template); err != nil {
+			return fmt.Errorf("error: error parsing jsonpath %s, %w", template, err)
+		}
+		return jp.Execute(k.p.Out(), o)
+	case out == "yaml":
+		b, err := yaml.Marshal(o)
+		k.p.Printf("%s", b)
+		return err
+	case out == "json":
+		b, err := json.MarshalIndent(o, "", "    ")
+		k.p.Printf("%s\n", b)
+		return err
+	}
+	return fmt.Errorf("error: unable to match a printer suitable for the output format %q, allowed formats are: json,jsonpath,name,wide,yaml", out)
 }
 
-// target is an object named on the command line.
-type target struct {
-	res  kubeapi.Resource
-	name string
+// table prints the columns that the server sends.
+func (k *ctl) table(o kubeapi.Object, wide bool) error {
+	var t metav1.Table
+	if err := json.Unmarshal(encode(o), &t); err != nil {
+		return fmt.Errorf("error: cannot read the answer: %w", err)
+	}
+	if len(t.Rows) == 0 {
+		k.p.Errorf("No resources found\n")
+		return nil
+	}
+	w := tabwriter.NewWriter(k.p.Out(), 0, 8, 3, ' ', 0)
+	line := func(cell func(i int) string) {
+		var cells []string
+		for i, c := range t.ColumnDefinitions {
+			if wide || c.Priority == 0 {
+				cells = append(cells, cell(i))
+			}
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	if !k.f.Has("no-headers") {
+		line(func(i int) string { return strings.ToUpper(t.ColumnDefinitions[i].Name) })
+	}
+	for _, row := range t.Rows {
+		line(func(i int) string { return fmt.Sprint(row.Cells[i]) })
+	}
+	return w.Flush()
 }
 
-// targets reads TYPE NAME…, TYPE/NAME… or TYPE (with a selector or --all).
-func (k *ctl) targets(args []string) (kubeapi.Resource, []target, error) {
-	if len(args) == 0 {
-		return kubeapi.Resource{}, nil, errors.New("error: You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list of supported resources.\n\nerror: required resource not specified")
+// typeName is how kubectl names a resource in its messages: "deployment.apps", "node".
+func typeName(r kubeapi.Resource) string {
+	if r.Group == "" {
+		return r.Singular
 	}
-	if strings.Contains(args[0], "/") {
-		var out []target
-		for _, a := range args {
-			kind, name, _ := strings.Cut(a, "/")
-			r, err := k.resource(kind)
-			if err != nil {
-				return r, nil, err
-			}
-			out = append(out, target{r, name})
-		}
-		return out[0].res, out, nil
-	}
-	r, err := k.resource(args[0])
-	if err != nil {
-		return r, nil, err
-	}
-	var out []target
-	for _, a := range args[1:] {
-		out = append(out, target{r, a})
-	}
-	return r, out, nil
-}
-
-// manifests reads the files of -f: YAML or JSON, several documents, lists taken apart.
-func (k *ctl) manifests() ([]kubeapi.Object, error) {
-	var out []kubeapi.Object
-	for _, name := range k.f.list("filename") {
-		data, err := k.manifest(name)
-		if err != nil {
-			return nil, err
-		}
-		d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-		for {
-			var o kubeapi.Object
-			if err := d.Decode(&o); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				return nil, fmt.Errorf("error: error parsing %s: %w", name, err)
-			}
-			if len(o) == 0 {
-				continue
-			}
-			if o["kind"] == nil {
-				return nil, fmt.Errorf("error: error validating \"%s\": error validating data: kind not set; if you choose to ignore these errors, turn validation off with --validate=false", name)
-			}
-			if l, ok := o["items"].([]any); ok && strings.HasSuffix(fmt.Sprint(o["kind"]), "List") {
-				for _, x := range l {
-					if m, ok := x.(map[string]any); ok {
-						out = append(out, m)
-					}
-				}
-				continue
-			}
-			out = append(out, o)
-		}
-	}
-	if len(k.f.list("filename")) == 0 {
-		return nil, errors.New("error: must specify one of -f and -k")
-	}
-	return out, nil
-}
-
-func (k *ctl) manifest(name string) ([]byte, error) {
-	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
-		b, err := k.n.os.Fetch(k.ctx, k.p, name)
-		if err != nil {
-			return nil, fmt.Errorf("error: unable to read URL \"%s\", %w", name, err)
-		}
-		return b, nil
-	}
-	b, err := k.p.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("error: the path \"%s\" does not exist", name)
-	}
-	return b, nil
+	return r.Singular + "." + r.Group
 }
 
 func encode(o any) []byte {
@@ -398,122 +362,4 @@ func encode(o any) []byte {
 		return []byte("{}")
 	}
 	return b
-}
-
-func toYAML(o any) string {
-	b, err := yaml.Marshal(o)
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}
-
-// run dispatches the command.
-func (k *ctl) run(verb string, args, rest []string) error {
-	switch verb {
-	case "get":
-		return k.get(args)
-	case "describe":
-		return k.describe(args)
-	case "apply", "create", "replace":
-		return k.create(verb, args)
-	case "delete":
-		return k.delete(args)
-	case "label", "annotate":
-		return k.mark(verb, args)
-	case "taint":
-		return k.taint(args)
-	case "cordon", "uncordon":
-		return k.cordon(args, verb == "cordon")
-	case "drain":
-		return k.drain(args)
-	case "patch":
-		return k.patch(args)
-	case "scale":
-		return k.scale(args)
-	case "wait":
-		return k.wait(args)
-	case "rollout":
-		return k.rollout(args)
-	case "exec":
-		return k.exec(args, rest)
-	case "logs":
-		return k.logs(args)
-	case "cluster-info":
-		if _, err := k.call(http.MethodGet, "/version", "", nil); err != nil {
-			return err
-		}
-		k.p.Printf("Kubernetes control plane is running at %s\nCoreDNS is running at %s/api/v1/namespaces/kube-system/services/kube-dns:dns/proxy\n", k.c.server, k.c.server)
-		return nil
-	case "version":
-		k.p.Printf("Client Version: %s\nKustomize Version: v5.6.0\n", k.n.version("kubectl"))
-		o, err := k.call(http.MethodGet, "/version", "", nil)
-		if err != nil {
-			return err
-		}
-		k.p.Printf("Server Version: %v\n", o["gitVersion"])
-		return nil
-	case "config":
-		return k.config(args)
-	case "api-resources":
-		for _, r := range builtinResources() {
-			k.p.Printf("%-36s %-12s %-34s %-8v %s\n", r.Plural, strings.Join(r.Short, ","), r.APIVersion(), r.Namespaced, r.Kind)
-		}
-		return nil
-	case "auth":
-		return k.canI(args)
-	case "completion", "options", "help":
-		return nil
-	}
-	return fmt.Errorf("error: unknown command %q for \"kubectl\"", verb)
-}
-
-func (k *ctl) config(args []string) error {
-	cfg := k.c.whole
-	sub := ""
-	if len(args) > 0 {
-		sub = args[0]
-	}
-	switch {
-	case cfg == nil:
-		k.p.Printf("apiVersion: v1\nclusters: null\ncontexts: null\ncurrent-context: \"\"\nkind: Config\npreferences: {}\nusers: null\n")
-	case sub == "current-context":
-		k.p.Printf("%s\n", cfg.CurrentContext)
-	case sub == "get-contexts":
-		for _, n := range slices.Sorted(maps.Keys(cfg.Contexts)) {
-			k.p.Printf("*         %s   %s   %s\n", n, cfg.Contexts[n].Cluster, cfg.Contexts[n].AuthInfo)
-		}
-	case sub == "view":
-		text := fmt.Sprintf("apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: DATA+OMITTED\n    server: %s\n  name: %s\ncurrent-context: %s\nkind: Config\n", k.c.server, cfg.Contexts[cfg.CurrentContext].Cluster, cfg.CurrentContext)
-		if o := k.f.get("output"); strings.HasPrefix(o, "jsonpath") {
-			return k.jsonpath(o, map[string]any{"clusters": []any{map[string]any{"name": cfg.Contexts[cfg.CurrentContext].Cluster, "cluster": map[string]any{"server": k.c.server}}}, "current-context": cfg.CurrentContext})
-		}
-		k.p.Printf("%s", text)
-	case sub == "use-context" || sub == "set-context" || sub == "set-cluster" || sub == "set-credentials":
-		k.p.Printf("done.\n")
-	}
-	return nil
-}
-
-func (k *ctl) canI(args []string) error {
-	if len(args) < 3 || args[0] != "can-i" {
-		return errors.New("error: you must specify two or three arguments: verb, resource, and optional resourceName")
-	}
-	r, err := k.resource(args[2])
-	if err != nil {
-		return err
-	}
-	o, err := k.call(http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "application/json", encode(map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-		"spec": map[string]any{"resourceAttributes": map[string]any{"verb": args[1], "resource": r.Plural, "group": r.Group, "namespace": k.ns}},
-	}))
-	if err != nil {
-		return err
-	}
-	if kubeapi.At(o, "status", "allowed") == true {
-		k.p.Printf("yes\n")
-		return nil
-	}
-	k.p.Printf("no\n")
-	return exit(1)
 }

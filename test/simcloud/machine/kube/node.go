@@ -43,10 +43,8 @@ type Node struct {
 // NewNode gives a machine its Kubernetes programs.
 func NewNode(o *ubuntu.OS, r *Registry) *Node {
 	n := &Node{os: o, reg: r, wake: make(chan struct{}), control: map[string]*process.Proc{}}
-	nop := func(context.Context, *process.Proc) int { return 0 }
 	o.Add(map[string]process.Program{
-		"containerd": n.containerd, "ctr": n.crictl, "crictl": n.crictl, "kubelet": n.kubelet, "kubeadm": n.kubeadm, "kubectl": n.kubectl, "cilium": n.cilium,
-		"hubble": nop,
+		"containerd": n.containerd, "kubelet": n.kubelet, "kubeadm": n.kubeadm, "kubectl": n.kubectl, "cilium": n.cilium,
 	})
 	return n
 }

@@ -10,75 +10,26 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 )
 
-func (k *ctl) logs(args []string) error {
-	if len(args) == 0 {
-		return errors.New("error: expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'")
-	}
-	st, b, err := k.c.do(k.ctx, http.MethodGet, "/api/v1/namespaces/"+url.PathEscape(k.ns)+"/pods/"+url.PathEscape(strings.TrimPrefix(args[0], "pod/"))+"/log", "", nil)
-	if err != nil {
-		return errors.New(connectError(err))
-	}
-	if st >= 300 {
-		return apiError(st, b)
-	}
-	k.p.Printf("%s", b)
-	return nil
-}
-
-// exec knows one program in pods: etcdctl in the etcd pods, given as arguments or, with sh, on standard input.
+// exec knows one program in pods: etcdctl in the etcd pods.
 func (k *ctl) exec(args, rest []string) error {
-	if len(args) == 0 {
+	if len(args) != 1 {
 		return errors.New("error: pod, type/name or --filename must be specified")
 	}
-	pod := strings.TrimPrefix(args[0], "pod/")
-	o, err := k.call(http.MethodGet, "/api/v1/namespaces/"+url.PathEscape(k.ns)+"/pods/"+url.PathEscape(pod), "", nil)
+	o, err := k.call(http.MethodGet, "/api/v1/namespaces/"+url.PathEscape(k.ns)+"/pods/"+url.PathEscape(args[0]), "", nil)
 	if err != nil {
 		return err
 	}
-	if len(rest) == 0 {
-		rest = args[1:]
-	}
-	if !strings.HasPrefix(kubeapi.Name(o), "etcd-") {
+	if !strings.HasPrefix(kubeapi.Name(o), "etcd-") || len(rest) == 0 || rest[0] != "etcdctl" {
 		return fmt.Errorf("error: Internal error occurred: error executing command in container: exec: %q: executable file not found in $PATH", strings.Join(rest, " "))
 	}
 	cl := k.n.reg.byCA(k.c.ca)
 	if cl == nil {
 		return errors.New("error: unable to upgrade connection: the cluster is gone")
 	}
-	lines := [][]string{rest}
-	if len(rest) > 0 && (rest[0] == "sh" || rest[0] == "/bin/sh" || rest[0] == "bash") {
-		var text string
-		if len(rest) > 2 && rest[1] == "-c" {
-			text = rest[2]
-		} else {
-			b, err := k.p.ReadFile("-")
-			if err != nil {
-				return err
-			}
-			text = string(b)
-		}
-		lines = nil
-		for l := range strings.Lines(text) {
-			if f := strings.Fields(l); len(f) > 0 {
-				lines = append(lines, f)
-			}
-		}
-	}
-	for _, l := range lines {
-		if err := k.etcdctl(cl, l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return k.etcdctl(cl, rest)
 }
 
 func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
-	for len(words) > 0 && strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "-") {
-		words = words[1:]
-	}
-	if len(words) == 0 || words[0] != "etcdctl" {
-		return fmt.Errorf("sh: %s: not found\ncommand terminated with exit code 127", strings.Join(words, " "))
-	}
 	f := parseFlags(words[1:], "cluster", map[string]string{"w": "write-out"})
 	switch cmd := strings.Join(f.args[:min(2, len(f.args))], " "); cmd {
 	case "member list":
@@ -94,7 +45,7 @@ func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
 			}
 		}
 		return errors.New("{\"level\":\"warn\",\"msg\":\"retrying of unary invoker failed\",\"error\":\"rpc error: code = NotFound desc = etcdserver: member not found\"}\nError: etcdserver: member not found\ncommand terminated with exit code 1")
-	case "endpoint health", "endpoint status":
+	case "endpoint health":
 		sick := !cl.Quorum()
 		for _, m := range cl.Members() {
 			if m.Up && cl.Quorum() {

@@ -65,16 +65,12 @@ func (n *Node) common(c *checks, name string) {
 	if n.os.SwapOn() {
 		c.warn("Swap", "swap is supported for cgroup v2 only. The kubelet must be properly configured to use swap. Please refer to https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory, or disable swap on the node")
 	}
-	for _, tool := range []string{"crictl", "conntrack", "iptables", "mount"} {
+	for _, tool := range []string{"conntrack", "mount"} {
 		if !n.inPath(tool) {
-			if tool == "crictl" {
-				c.warn("FileExisting-crictl", "crictl not found in system path")
-			} else {
-				c.fail("FileExisting-"+tool, "%s not found in system path", tool)
-			}
+			c.fail("FileExisting-"+tool, "%s not found in system path", tool)
 		}
 	}
-	for _, tool := range []string{"socat", "ethtool"} {
+	for _, tool := range []string{"socat"} {
 		if !n.inPath(tool) {
 			c.warn("FileExisting-"+tool, "%s not found in system path", tool)
 		}

@@ -87,26 +87,6 @@ func criDisabled(conf string) bool {
 	return false
 }
 
-// crictl and ctr list nothing, if the runtime answers.
-func (n *Node) crictl(_ context.Context, p *process.Proc) int {
-	if why := n.criProblem(); why != "" {
-		return p.Errorf("FATA[0000] validate service connection: %s\n", why)
-	}
-	f := parseFlags(p.Args[1:], "quiet q all a", map[string]string{"r": "runtime-endpoint", "n": "namespace"})
-	if len(f.args) == 0 {
-		return 0
-	}
-	switch f.args[0] {
-	case "version":
-		p.Printf("Version:  0.1.0\nRuntimeName:  containerd\nRuntimeVersion:  v1.7.12\nRuntimeApiVersion:  v1\n")
-	case "info":
-		p.Printf("{\"status\": {\"conditions\": [{\"type\": \"RuntimeReady\", \"status\": true}]}}\n")
-	case "ps", "pods", "images", "img":
-		p.Printf("CONTAINER           IMAGE               CREATED             STATE               NAME\n")
-	}
-	return 0
-}
-
 // kubelet is the node agent.
 func (n *Node) kubelet(ctx context.Context, p *process.Proc) int {
 	f := parseFlags(p.Args[1:], "version help", nil)

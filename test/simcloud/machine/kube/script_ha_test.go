@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -97,13 +98,21 @@ func (l *lab) ok(id, cmd string) string {
 	return out
 }
 
-// install uploads the script of the sample package.
+// install uploads the script of the sample package with its library.
 func (l *lab) install(id string) {
 	l.Helper()
-	b, err := os.ReadFile("../../../../vnf-packages/kubernetes-cluster/Scripts/install_k8s_cluster.sh")
+	const scripts = "../../../../vnf-packages/kubernetes-cluster/Scripts"
+	l.ok(id, "mkdir -p /tmp/lib")
+	files, err := filepath.Glob(scripts + "/lib/*.sh")
 	require.NoError(l, err)
-	out, st := l.sh(id, "cat >/tmp/install_k8s_cluster.sh", bytes.NewReader(b))
-	require.Zero(l, st, out)
+	for _, file := range append(files, scripts+"/install_k8s_cluster.sh") {
+		b, err := os.ReadFile(file)
+		require.NoError(l, err)
+		to, err := filepath.Rel(scripts, file)
+		require.NoError(l, err)
+		out, st := l.sh(id, "cat >/tmp/"+to, bytes.NewReader(b))
+		require.Zero(l, st, out)
+	}
 }
 
 // secrets are what init hands to those who join.

@@ -23,15 +23,6 @@ var latest = map[string]int{
 	"1.28": 15, "1.29": 15, "1.30": 14, "1.31": 14, "1.32": 10, "1.33": 6, "1.34": 3, "1.35": 4, "1.36": 4, "1.37": 2,
 }
 
-// LatestKubernetes is the newest patch version of a minor ("1.34" → "1.34.3"), "" if there is none.
-func LatestKubernetes(minor string) string {
-	n, ok := latest[strings.TrimPrefix(minor, "v")]
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("%s.%d", strings.TrimPrefix(minor, "v"), n)
-}
-
 const kubeletUnit = "[Unit]\nDescription=kubelet: The Kubernetes Node Agent\nDocumentation=https://kubernetes.io/docs/\nStartLimitIntervalSec=0\n" +
 	"[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\nRestartSec=10" + installable
 
@@ -52,17 +43,15 @@ const haproxyConf = "global\n\tlog /dev/log\tlocal0\n\tchroot /var/lib/haproxy\n
 const keepalivedUnit = "[Unit]\nDescription=Keepalive Daemon (LVS and VRRP)\nConditionFileNotEmpty=/etc/keepalived/keepalived.conf\n[Service]\nType=notify\n" +
 	"ExecStart=/usr/sbin/keepalived --dont-fork\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure" + installable
 
-const idleUnit = "[Unit]\nDescription=%s\n[Service]\nExecStart=/usr/bin/sleep infinity\nExecReload=/usr/bin/true" + installable
-
 const oneshotUnit = "[Unit]\nDescription=%s\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/true\nExecReload=/usr/bin/true" + installable
 
 // ubuntuArchive is what the distribution's own archive holds.
 var ubuntuArchive = index(
 	pkg{
-		name: "containerd", versions: []string{"1.7.12-0ubuntu2~22.04.1", "1.5.9-0ubuntu3"}, files: []string{"containerd", "ctr", "containerd-shim-runc-v2"}, depends: []string{"runc"},
+		name: "containerd", versions: []string{"1.7.12-0ubuntu2~22.04.1", "1.5.9-0ubuntu3"}, files: []string{"containerd"}, depends: []string{"runc"},
 		units: map[string]string{"containerd": containerdUnit}, start: true,
 	},
-	pkg{name: "runc", versions: []string{"1.1.12-0ubuntu2~22.04.1"}, files: []string{"/usr/sbin/runc"}},
+	pkg{name: "runc", versions: []string{"1.1.12-0ubuntu2~22.04.1"}},
 	pkg{
 		name: "haproxy", versions: []string{"2.4.24-0ubuntu0.22.04.1"}, files: []string{"/usr/sbin/haproxy"}, units: map[string]string{"haproxy": haproxyUnit},
 		conf: map[string]string{"/etc/haproxy/haproxy.cfg": haproxyConf, "/etc/default/haproxy": "# Defaults file for HAProxy\n"}, start: true,
@@ -73,31 +62,12 @@ var ubuntuArchive = index(
 	},
 	pkg{name: "conntrack", versions: []string{"1:1.4.6-2build2"}, files: []string{"/usr/sbin/conntrack"}},
 	pkg{name: "socat", versions: []string{"1.7.4.1-3ubuntu4"}, files: []string{"socat"}},
-	pkg{name: "ebtables", versions: []string{"2.0.11-4build2"}, files: []string{"/usr/sbin/ebtables"}},
-	pkg{name: "ethtool", versions: []string{"1:5.16-1ubuntu0.1"}, files: []string{"/usr/sbin/ethtool"}},
-	pkg{name: "ipset", versions: []string{"7.15-1build1"}, files: []string{"/usr/sbin/ipset"}},
-	pkg{name: "ipvsadm", versions: []string{"1:1.31-1build2"}, files: []string{"/usr/sbin/ipvsadm"}},
-	pkg{name: "nfs-common", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/showmount", "/usr/sbin/mount.nfs"}},
+	pkg{name: "nfs-common", versions: []string{"1:2.6.1-1ubuntu1.2"}},
 	pkg{
 		name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"}, depends: []string{"nfs-common"},
 		units: map[string]string{"nfs-server": fmt.Sprintf(oneshotUnit, "NFS server and services"), "nfs-kernel-server": fmt.Sprintf(oneshotUnit, "NFS server and services")},
 		conf:  map[string]string{"/etc/exports": "# /etc/exports: the access control list for filesystems which may be exported\n"}, start: true,
 	},
-	pkg{name: "jq", versions: []string{"1.6-2.1ubuntu3"}},
-	pkg{name: "net-tools", versions: []string{"1.60+git20181103.0eebece-1ubuntu5"}, files: []string{"netstat", "ifconfig"}},
-	pkg{name: "sshpass", versions: []string{"1.09-1"}},
-	pkg{name: "psmisc", versions: []string{"23.4-2build3"}},
-	pkg{name: "bash-completion", versions: []string{"1:2.11-5ubuntu1"}},
-	pkg{name: "lvm2", versions: []string{"2.03.11-2.1ubuntu4"}},
-	pkg{name: "xfsprogs", versions: []string{"5.13.0-1ubuntu2"}},
-	pkg{name: "chrony", versions: []string{"4.2-2ubuntu2"}, units: map[string]string{"chrony": fmt.Sprintf(idleUnit, "chrony, an NTP client/server")}, start: true},
-	pkg{name: "nginx", versions: []string{"1.18.0-6ubuntu14.4"}, units: map[string]string{"nginx": fmt.Sprintf(idleUnit, "A high performance web server")}, start: true},
-	pkg{name: "docker.io", versions: []string{"24.0.7-0ubuntu2~22.04.1"}, depends: []string{"containerd"}, units: map[string]string{"docker": fmt.Sprintf(idleUnit, "Docker Application Container Engine")}, start: true},
-	pkg{name: "python3", versions: []string{"3.10.6-1~22.04"}},
-	pkg{name: "unzip", versions: []string{"6.0-26ubuntu3.2"}},
-	pkg{name: "git", versions: []string{"1:2.34.1-1ubuntu1.10"}},
-	pkg{name: "vim", versions: []string{"2:8.2.3995-1ubuntu2.16"}},
-	pkg{name: "cloud-init", versions: []string{"24.1.3-0ubuntu1~22.04.1"}},
 )
 
 func index(l ...pkg) map[string]pkg {
@@ -128,19 +98,10 @@ func kubernetesArchive(minor string) map[string]pkg {
 			conf: map[string]string{"/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf": kubeadmDropIn},
 		},
 		pkg{name: "kubectl", versions: vs, files: []string{"kubectl"}},
-		pkg{name: "cri-tools", versions: []string{minor + ".0-1.1"}, files: []string{"crictl"}},
-		pkg{name: "kubernetes-cni", versions: []string{"1.7.1-1.1"}, files: []string{"/opt/cni/bin/loopback", "/opt/cni/bin/bridge"}},
+		pkg{name: "cri-tools", versions: []string{minor + ".0-1.1"}},
+		pkg{name: "kubernetes-cni", versions: []string{"1.7.1-1.1"}},
 	)
 }
-
-var dockerArchive = index(
-	pkg{
-		name: "containerd.io", versions: []string{"1.7.28-1~ubuntu.22.04~jammy", "1.6.33-1"}, files: []string{"containerd", "ctr", "runc", "containerd-shim-runc-v2"},
-		units: map[string]string{"containerd": containerdUnit}, conf: map[string]string{"/etc/containerd/config.toml": "disabled_plugins = [\"cri\"]\n"}, start: true,
-	},
-	pkg{name: "docker-ce", versions: []string{"5:28.5.1-1~ubuntu.22.04~jammy"}, depends: []string{"containerd.io"}, units: map[string]string{"docker": fmt.Sprintf(idleUnit, "Docker Application Container Engine")}, start: true},
-	pkg{name: "docker-ce-cli", versions: []string{"5:28.5.1-1~ubuntu.22.04~jammy"}},
-)
 
 // source is one line of sources.list.
 type source struct {
@@ -149,7 +110,7 @@ type source struct {
 	trusted    bool
 }
 
-// sources reads /etc/apt/sources.list and sources.list.d, both formats.
+// sources reads /etc/apt/sources.list and sources.list.d.
 func (o *OS) sources() []source {
 	v := o.root()
 	names := []string{"/etc/apt/sources.list"}
@@ -163,24 +124,9 @@ func (o *OS) sources() []source {
 		if err != nil {
 			continue
 		}
-		switch {
-		case strings.HasSuffix(n, ".sources"):
-			for block := range strings.SplitSeq(string(b), "\n\n") {
-				f := map[string]string{}
-				for line := range strings.Lines(block) {
-					if k, v, ok := strings.Cut(line, ":"); ok {
-						f[strings.ToLower(strings.TrimSpace(k))] = strings.TrimSpace(v)
-					}
-				}
-				if f["uris"] != "" && f["enabled"] != "no" {
-					out = append(out, source{url: f["uris"], suite: f["suites"], signedBy: f["signed-by"], trusted: f["trusted"] == "yes"})
-				}
-			}
-		case strings.HasSuffix(n, ".list"):
-			for line := range strings.Lines(string(b)) {
-				if s, ok := parseSource(line); ok {
-					out = append(out, s)
-				}
+		for line := range strings.Lines(string(b)) {
+			if s, ok := parseSource(line); ok {
+				out = append(out, s)
 			}
 		}
 	}
@@ -232,8 +178,6 @@ func (s source) archive() (pkgs map[string]pkg, known bool) {
 			return nil, true
 		}
 		return kubernetesArchive(minor), true
-	case host == "download.docker.com":
-		return dockerArchive, true
 	}
 	return nil, false
 }
@@ -349,4 +293,13 @@ func cutLast(name string) (dir, base string, ok bool) {
 		return "", name, false
 	}
 	return name[:i], name[i+1:], true
+}
+
+// LatestKubernetes is the newest patch version of a minor ("1.34" → "1.34.3"), "" if there is none.
+func LatestKubernetes(minor string) string {
+	n, ok := latest[minor]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d", minor, n)
 }

@@ -19,66 +19,37 @@ func (o *OS) mounted() []mount {
 	return slices.Clone(o.mounts)
 }
 
+// mount mounts what /etc/fstab names for a directory.
 func (o *OS) mount(_ context.Context, p *process.Proc) int {
-	var args []string
-	kind := "ext4"
-	for i := 1; i < len(p.Args); i++ {
-		switch a := p.Args[i]; {
-		case a == "-t" || a == "-o":
-			if i++; a == "-t" && i < len(p.Args) {
-				kind = p.Args[i]
-			}
-		case strings.HasPrefix(a, "-"):
-		default:
-			args = append(args, a)
-		}
-	}
-	if len(args) == 0 {
-		for _, m := range o.mounted() {
-			p.Printf("%s on %s type %s (rw,relatime)\n", m.dev, m.dir, m.kind)
-		}
-		return 0
-	}
-	if needRoot(p) {
-		p.Errorf("mount: %s: must be superuser to use mount.\n", args[len(args)-1])
+	fail := func(format string, a ...any) int {
+		p.Errorf("mount: "+format+"\n", a...)
 		return 32
 	}
-	if slices.Contains(p.Args, "-a") {
-		o.mountAll()
-		return 0
+	if needRoot(p) || len(p.Args) != 2 {
+		return fail("a directory of /etc/fstab is simulated, as root")
 	}
-	if len(args) == 1 {
-		e, ok := o.fstab(args[0])
-		if !ok {
-			p.Errorf("mount: %s: can't find in /etc/fstab.\n", args[0])
-			return 32
-		}
-		args, kind = []string{e.dev, e.dir}, e.kind
+	m, ok := o.fstab(p.Args[1])
+	if !ok {
+		return fail("%s: can't find in /etc/fstab.", p.Args[1])
 	}
-	if id, ok := strings.CutPrefix(args[0], "UUID="); ok {
-		if args[0] = o.byUUID(id); args[0] == "" {
-			p.Errorf("mount: %s: can't find UUID=%s.\n", args[1], id)
-			return 32
+	if id, ok := strings.CutPrefix(m.dev, "UUID="); ok {
+		if m.dev = o.byUUID(id); m.dev == "" {
+			return fail("%s: can't find UUID=%s.", m.dir, id)
 		}
 	}
-	if i, err := p.FS().Stat(p.Abs(args[1])); err != nil || !i.IsDir() {
-		p.Errorf("mount: %s: mount point does not exist.\n", args[1])
-		return 32
+	if i, err := p.FS().Stat(m.dir); err != nil || !i.IsDir() {
+		return fail("%s: mount point does not exist.", m.dir)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if strings.HasPrefix(args[0], "/dev/") && kind != "tmpfs" {
-		i := slices.IndexFunc(o.disks, func(d Disk) bool { return d.Device == args[0] })
-		if i < 0 {
-			p.Errorf("mount: %s: special device %s does not exist.\n", args[1], args[0])
-			return 32
-		}
-		if o.disks[i].Volume.fs == "" {
-			p.Errorf("mount: %s: wrong fs type, bad option, bad superblock on %s, missing codepage or helper program, or other error.\n", args[1], args[0])
-			return 32
-		}
+	i := slices.IndexFunc(o.disks, func(d Disk) bool { return d.Device == m.dev })
+	if i < 0 {
+		return fail("%s: special device %s does not exist.", m.dir, m.dev)
 	}
-	o.mounts = append(o.mounts, mount{args[0], args[1], kind})
+	if o.disks[i].Volume.fs == "" {
+		return fail("%s: wrong fs type, bad option, bad superblock on %s, missing codepage or helper program, or other error.", m.dir, m.dev)
+	}
+	o.mounts = append(o.mounts, m)
 	return 0
 }
 
@@ -133,28 +104,15 @@ func (o *OS) mountAll() {
 	}
 }
 
-func (o *OS) umount(_ context.Context, p *process.Proc) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	name := p.Args[len(p.Args)-1]
-	n := len(o.mounts)
-	o.mounts = slices.DeleteFunc(o.mounts, func(m mount) bool { return m.dir == name || m.dev == name })
-	if len(o.mounts) == n {
-		p.Errorf("umount: %s: not mounted.\n", name)
-		return 32
-	}
-	return 0
-}
-
+// findmnt prints the device that is mounted at a directory.
 func (o *OS) findmnt(_ context.Context, p *process.Proc) int {
-	name := p.Args[len(p.Args)-1]
-	for _, m := range append(o.mounted(), mount{"/dev/vda1", "/", "ext4"}) {
-		if m.dir == name || m.dev == name || len(p.Args) == 1 {
-			if i := slices.Index(p.Args, "SOURCE"); i > 0 {
-				p.Printf("%s\n", m.dev)
-				return 0
-			}
-			p.Printf("%s %s %s rw,relatime\n", m.dir, m.dev, m.kind)
+	f, ok := p.Options(false, "no:")
+	if !ok || f.Val("o") != "SOURCE" || len(f.Args) != 1 {
+		return p.Errorf("findmnt: -n -o SOURCE DIRECTORY is simulated\n")
+	}
+	for _, m := range o.mounted() {
+		if m.dir == f.Args[0] {
+			p.Printf("%s\n", m.dev)
 			return 0
 		}
 	}
@@ -163,19 +121,11 @@ func (o *OS) findmnt(_ context.Context, p *process.Proc) int {
 
 func (o *OS) mountpoint(_ context.Context, p *process.Proc) int {
 	name := p.Args[len(p.Args)-1]
-	quiet := slices.Contains(p.Args, "-q")
-	for _, m := range append(o.mounted(), mount{"/dev/vda1", "/", "ext4"}) {
-		if m.dir == path.Clean(name) {
-			if !quiet {
-				p.Printf("%s is a mountpoint\n", name)
-			}
-			return 0
-		}
+	is := slices.ContainsFunc(o.mounted(), func(m mount) bool { return m.dir == path.Clean(name) })
+	if !slices.Contains(p.Args, "-q") {
+		p.Printf("%s is %sa mountpoint\n", name, map[bool]string{false: "not "}[is])
 	}
-	if !quiet {
-		p.Printf("%s is not a mountpoint\n", name)
-	}
-	return 32
+	return 32 * b2i(!is)
 }
 
 // AttachDisk makes a volume appear as a block device.
@@ -223,77 +173,41 @@ func (o *OS) DetachDisk(device string) {
 	}
 }
 
-func (o *OS) lsblk(_ context.Context, p *process.Proc) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	plain := slices.Contains(p.Args, "-n") || slices.ContainsFunc(p.Args, func(a string) bool {
-		return strings.HasPrefix(a, "-") && strings.Contains(a, "n") && !strings.HasPrefix(a, "--")
-	})
-	if !plain {
-		p.Printf("NAME   MAJ:MIN RM SIZE RO TYPE MOUNTPOINTS\n")
-	}
-	p.Printf("vda    252:0    0  %dG  0 disk \n└─vda1 252:1    0  %dG  0 part /\n", max(o.hw.DiskGB, 1), max(o.hw.DiskGB, 1))
-	for i, d := range o.disks {
-		at := ""
-		for _, m := range o.mounts {
-			if m.dev == d.Device {
-				at = m.dir
-			}
-		}
-		p.Printf("%-6s 252:%d    0  %dG  0 disk %s\n", path.Base(d.Device), 16*(i+1), d.SizeGB, at)
-	}
-	return 0
-}
-
+// blkid prints one value of a disk: blkid -p -o value -s TYPE DEVICE.
 func (o *OS) blkid(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "po:s:")
+	if !ok || f.Val("o") != "value" || len(f.Args) != 1 {
+		return p.Errorf("blkid: -p -o value -s NAME DEVICE is simulated\n")
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	status := 2
 	for _, d := range o.disks {
-		if d.Volume.fs == "" && d.Volume.table == "" || len(p.Args) > 1 && !slices.Contains(p.Args, d.Device) {
+		if d.Device != f.Args[0] || d.Volume.fs == "" && d.Volume.table == "" {
 			continue
 		}
-		if i := slices.Index(p.Args, "-s"); i > 0 && slices.Contains(p.Args, "value") {
-			status = 0 // something is known of it, if not this
-			if v := map[string]string{"TYPE": d.Volume.fs, "UUID": d.Volume.uuid, "PTTYPE": d.Volume.table}[p.Args[i+1]]; v != "" {
-				p.Printf("%s\n", v)
-			}
-			continue
+		if v := map[string]string{"TYPE": d.Volume.fs, "UUID": d.Volume.uuid, "PTTYPE": d.Volume.table}[f.Val("s")]; v != "" {
+			p.Printf("%s\n", v)
 		}
-		if d.Volume.table != "" {
-			p.Printf("%s: PTTYPE=\"%s\"\n", d.Device, d.Volume.table)
-		} else {
-			p.Printf("%s: UUID=\"%s\" TYPE=\"%s\"\n", d.Device, d.Volume.uuid, d.Volume.fs)
-		}
-		status = 0
+		return 0
 	}
-	return status
+	return 2
 }
 
+// mkfs is mkfs.ext4 -q DEVICE.
 func (o *OS) mkfs(_ context.Context, p *process.Proc) int {
+	device := p.Args[len(p.Args)-1]
 	if needRoot(p) {
-		return p.Errorf("Could not open: Permission denied\n")
-	}
-	kind := "ext4"
-	if _, k, ok := strings.Cut(p.Name(), "."); ok {
-		kind = k
-	}
-	for i, a := range p.Args {
-		if a == "-t" && i+1 < len(p.Args) {
-			kind = p.Args[i+1]
-		}
+		return p.Errorf("Could not open %s: Permission denied\n", device)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i := range o.disks {
-		if slices.Contains(p.Args, o.disks[i].Device) {
-			v := o.disks[i].Volume
-			v.fs, v.uuid, v.table = kind, uuid.NewString(), ""
-			p.Printf("Creating filesystem with 262144 4k blocks and 65536 inodes\nWriting superblocks and filesystem accounting information: done\n")
+	for _, d := range o.disks {
+		if d.Device == device {
+			d.Volume.fs, d.Volume.uuid, d.Volume.table = "ext4", uuid.NewString(), ""
 			return 0
 		}
 	}
-	return p.Errorf("The file %s does not exist and no size was specified.\n", p.Args[len(p.Args)-1])
+	return p.Errorf("The file %s does not exist and no size was specified.\n", device)
 }
 
 // parted knows how to write a partition table: parted -s DEVICE mklabel gpt.
@@ -315,7 +229,7 @@ func (o *OS) parted(_ context.Context, p *process.Proc) int {
 
 func (o *OS) nfsExports(_ context.Context, p *process.Proc) int {
 	b, _ := o.root().ReadFile("/etc/exports")
-	if slices.Contains(p.Args, "-ra") || slices.Contains(p.Args, "-r") {
+	if slices.Contains(p.Args, "-ra") {
 		return 0
 	}
 	for l := range strings.Lines(string(b)) {

@@ -35,10 +35,7 @@ esac
 
 // sbin are the programs that live in /usr/sbin rather than /usr/bin.
 var sbin = map[string]bool{
-	"modprobe": true, "sysctl": true, "swapoff": true, "swapon": true, "ip": false, "useradd": true, "usermod": true, "chpasswd": true,
-	"lsmod": true, "mkfs": true, "mkfs.ext4": true, "mkfs.xfs": true, "blkid": true, "parted": true, "update-ca-certificates": true, "locale-gen": true,
-	"reboot": true, "poweroff": true, "shutdown": true, "iptables": true, "ufw": true, "sshd": true, "ldconfig": true, "visudo": true,
-	"userdel": true, "groupadd": true, "depmod": true, "arp": true, "ethtool": true, "adduser": true, "halt": true,
+	"modprobe": true, "sysctl": true, "swapoff": true, "mkfs.ext4": true, "blkid": true, "parted": true, "reboot": true, "sshd": true,
 }
 
 // image fills the disk with what a cloud image has after cloud-init's first boot.
@@ -109,18 +106,17 @@ func (o *OS) image(user, publicKey string) {
 	}
 	_ = v.Chmod(home, 0o750)
 
-	names := slices.Concat(slices.Collect(maps.Keys(coreutils.Programs)), baseImage)
-	for _, n := range names {
+	o.builtin()
+	for _, n := range slices.Concat(slices.Collect(maps.Keys(coreutils.Programs)), slices.Collect(maps.Keys(o.programs)), []string{"sshd"}) {
 		o.AddFile(n)
 	}
-	_ = v.Symlink("mawk", "/usr/bin/nawk")
-	_ = v.WriteFile("/usr/lib/cloud-init.stub", nil, 0o644)
+	o.packaged()
 	o.proc()
 	for name, text := range baseUnits {
 		put("/usr/lib/systemd/system/"+name+".service", text, 0o644)
 		o.loadUnit(name)
 	}
-	for _, n := range []string{"ssh", "systemd-resolved", "cron", "rsyslog", "systemd-timesyncd"} {
+	for _, n := range []string{"ssh", "systemd-resolved", "cron", "rsyslog"} {
 		o.enable(n)
 	}
 	maps.Copy(o.pkgs, map[string]string{

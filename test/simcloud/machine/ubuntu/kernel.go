@@ -97,7 +97,8 @@ func (o *OS) sysctlFile(key string) {
 		v, _ := o.kernel.get(key)
 		return []byte(v + "\n")
 	}, func(b []byte) error {
-		if !o.kernel.set(key, strings.TrimSpace(string(b))) {
+		// A shell may write the end of the line by itself.
+		if v := strings.TrimSpace(string(b)); v != "" && !o.kernel.set(key, v) {
 			return syscall.EINVAL
 		}
 		return nil
@@ -180,173 +181,75 @@ func (o *OS) confLines(dir, file string) func(func(string) bool) {
 }
 
 func (o *OS) modprobeCmd(_ context.Context, p *process.Proc) int {
-	if needRoot(p) {
-		return p.Errorf("modprobe: ERROR: could not insert '%s': Operation not permitted\n", p.Args[len(p.Args)-1])
-	}
-	all, remove, status := false, false, 0
-	for i, a := range p.Args[1:] {
-		switch {
-		case a == "-a" || a == "--all":
-			all = true
-		case a == "-r":
-			remove = true
-		case strings.HasPrefix(a, "-"):
-		case i > 0 && !all && strings.Contains(a, "="):
-		default:
-			if remove {
-				o.kernel.mu.Lock()
-				delete(o.kernel.modules, a)
-				o.kernel.mu.Unlock()
-			} else if !o.modprobe(a) {
-				status = p.Errorf("modprobe: FATAL: Module %s not found in directory /lib/modules/5.15.0-107-generic\n", a)
-			}
+	status := 0
+	for _, name := range p.Args[1:] {
+		if needRoot(p) {
+			return p.Errorf("modprobe: ERROR: could not insert '%s': Operation not permitted\n", name)
+		}
+		if !o.modprobe(name) {
+			status = p.Errorf("modprobe: FATAL: Module %s not found in directory /lib/modules/5.15.0-107-generic\n", name)
 		}
 	}
 	return status
-}
-
-func (o *OS) lsmod(_ context.Context, p *process.Proc) int {
-	p.Printf("Module                  Size  Used by\n")
-	for _, m := range o.kernel.loaded() {
-		p.Printf("%-22s 16384  0\n", m)
-	}
-	return 0
 }
 
 func (o *OS) swapoff(_ context.Context, p *process.Proc) int {
-	if needRoot(p) {
-		return p.Errorf("swapoff: Not superuser.\n")
+	if needRoot(p) || len(p.Args) != 2 || p.Args[1] != "-a" {
+		return p.Errorf("swapoff: -a is simulated, as root\n")
 	}
 	o.kernel.mu.Lock()
 	defer o.kernel.mu.Unlock()
-	if slices.Contains(p.Args, "-a") || slices.Contains(p.Args, "--all") {
-		o.kernel.swap = nil
-		return 0
-	}
-	for _, a := range p.Args[1:] {
-		i := slices.Index(o.kernel.swap, a)
-		if i < 0 {
-			p.Errorf("swapoff: %s: swapoff failed: Invalid argument\n", a)
-			return 4
-		}
-		o.kernel.swap = slices.Delete(o.kernel.swap, i, i+1)
-	}
+	o.kernel.swap = nil
 	return 0
 }
 
-func (o *OS) swapon(_ context.Context, p *process.Proc) int {
-	show := len(p.Args) == 1
-	for _, a := range p.Args[1:] {
-		switch {
-		case a == "-s" || a == "--show" || strings.HasPrefix(a, "--"):
-			show = true
-		case a == "-a":
-		default:
-			o.kernel.mu.Lock()
-			o.kernel.swap = append(o.kernel.swap, a)
-			o.kernel.mu.Unlock()
-		}
-	}
-	if show {
-		for i, s := range o.kernel.swaps() {
-			if i == 0 && !slices.Contains(p.Args, "--noheadings") {
-				p.Printf("NAME      TYPE SIZE USED PRIO\n")
-			}
-			p.Printf("%s file   2G   0B   -2\n", s)
-		}
-	}
-	return 0
-}
-
+// sysctl shows settings, sets them with -w, and with -p takes them from files.
 func (o *OS) sysctl(_ context.Context, p *process.Proc) int {
-	names, quiet, write, load, system, status := []string{}, false, false, false, false, 0
-	bare := false
-	files := []string{}
-	for _, a := range p.Args[1:] {
-		switch {
-		case a == "--system":
-			system = true
-		case a == "-p" || a == "--load":
-			load = true
-		case strings.HasPrefix(a, "-p") && len(a) > 2:
-			load, files = true, append(files, a[2:])
-		case a == "-a":
-		case strings.HasPrefix(a, "--"):
-			quiet = quiet || a == "--quiet"
-			write = write || a == "--write"
-			bare = bare || a == "--values"
-		case strings.HasPrefix(a, "-"):
-			quiet = quiet || strings.Contains(a, "q")
-			write = write || strings.Contains(a, "w")
-			bare = bare || strings.Contains(a, "n")
-			load = load || strings.Contains(a, "p")
-		default:
-			names = append(names, a)
-		}
+	f, ok := p.Options(false, "qnwp", "quiet=q", "write=w", "load=p")
+	if !ok {
+		return 1
 	}
-	apply := func(k, v string) {
-		k, v = strings.ReplaceAll(strings.TrimSpace(k), "/", "."), strings.TrimSpace(v)
-		if _, ok := o.kernel.get(k); !ok {
-			p.Errorf("sysctl: cannot stat %s: No such file or directory\n", sysctlPath(k))
-			status = 255
-			return
-		}
-		if needRoot(p) {
-			p.Errorf("sysctl: permission denied on key \"%s\"\n", k)
-			status = 255
-			return
-		}
-		o.kernel.set(k, v)
-		if !quiet {
-			p.Printf("%s = %s\n", k, v)
-		}
-	}
-	if system {
-		for line := range o.confLines("/etc/sysctl.d", "/etc/sysctl.conf") {
-			if k, v, ok := strings.Cut(line, "="); ok {
-				apply(k, v)
-			}
-		}
-		return status
-	}
-	if load {
-		if files = append(files, names...); len(files) == 0 {
-			files = []string{"/etc/sysctl.conf"}
-		}
-		for _, f := range files {
-			b, err := p.ReadFile(f)
+	status := 0
+	for _, n := range f.Args {
+		lines := []string{n}
+		if f.Has("p") {
+			b, err := p.ReadFile(n)
 			if err != nil {
-				p.Errorf("sysctl: cannot open \"%s\": %s\n", f, process.Reason(err))
-				status = 255
-				continue
+				p.Errorf("sysctl: cannot open \"%s\": %s\n", n, process.Reason(err))
+				return 255
 			}
-			for line := range strings.Lines(string(b)) {
-				line = strings.TrimSpace(line)
-				if k, v, ok := strings.Cut(line, "="); ok && line[0] != '#' && line[0] != ';' {
-					apply(k, v)
-				}
+			lines = strings.Split(strings.TrimSpace(string(b)), "\n")
+		}
+		for _, l := range lines {
+			if l = strings.TrimSpace(l); l != "" && l[0] != '#' {
+				status = max(status, o.oneSetting(p, f, l))
 			}
-		}
-		return status
-	}
-	for _, n := range names {
-		if k, v, ok := strings.Cut(n, "="); ok {
-			apply(k, v)
-			continue
-		}
-		n = strings.ReplaceAll(n, "/", ".")
-		v, ok := o.kernel.get(n)
-		if !ok {
-			p.Errorf("sysctl: cannot stat %s: No such file or directory\n", sysctlPath(n))
-			status = 255
-			continue
-		}
-		if bare {
-			p.Printf("%s\n", v)
-		} else {
-			p.Printf("%s = %s\n", n, v)
 		}
 	}
-	_ = write
 	return status
+}
+
+func (o *OS) oneSetting(p *process.Proc, f *process.Flags, line string) int {
+	key, value, set := strings.Cut(line, "=")
+	key = strings.TrimSpace(key)
+	old, known := o.kernel.get(key)
+	switch {
+	case !known:
+		p.Errorf("sysctl: cannot stat %s: No such file or directory\n", sysctlPath(key))
+		return 255
+	case set && needRoot(p):
+		p.Errorf("sysctl: permission denied on key \"%s\"\n", key)
+		return 255
+	case set:
+		old = strings.TrimSpace(value)
+		o.kernel.set(key, old)
+	}
+	switch {
+	case f.Has("q"):
+	case f.Has("n"):
+		p.Printf("%s\n", old)
+	default:
+		p.Printf("%s = %s\n", key, old)
+	}
+	return 0
 }

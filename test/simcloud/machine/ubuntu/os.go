@@ -80,7 +80,6 @@ func New(clock *process.Clock, net *netstack.Stack, hw Hardware, hostname, user,
 	}
 	net.Hosts = o.hosts
 	o.kernel.init()
-	o.builtin()
 	o.image(user, publicKey)
 	return o
 }
@@ -93,6 +92,13 @@ func (o *OS) hostname() string {
 
 // Add registers programs; files that run them come with packages, or with AddFile.
 func (o *OS) Add(progs map[string]process.Program) { maps.Copy(o.programs, progs) }
+
+// Programs lists the programs that the machine can run, once the packages that bring them are installed.
+func (o *OS) Programs() []string {
+	names := maps.Clone(coreutils.Programs)
+	maps.Copy(names, o.programs)
+	return slices.Sorted(maps.Keys(names))
+}
 
 func (o *OS) lookup(name string) process.Program {
 	if p, ok := o.programs[name]; ok {

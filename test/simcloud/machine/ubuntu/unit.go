@@ -33,6 +33,20 @@ type unit struct {
 	since    time.Time
 	starts   []time.Time
 	ready    chan struct{}
+
+	// job has a place for one start, stop or restart. As in systemd, a unit has one at a time; otherwise two of them could each start a main
+	// process, and the one that is not recorded keeps the unit's ports.
+	job chan struct{}
+}
+
+// acquire waits until the unit has no other job.
+func (u *unit) acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case u.job <- struct{}{}:
+		return func() { <-u.job }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // Unit states as systemctl shows them.
@@ -120,7 +134,7 @@ func (o *OS) obtain(name string) *unit {
 	defer o.mu.Unlock()
 	u := o.units[name]
 	if u == nil {
-		u = &unit{name: name}
+		u = &unit{name: name, job: make(chan struct{}, 1)}
 		u.reset()
 		o.units[name] = u
 	}
@@ -185,13 +199,12 @@ func (o *OS) enabled(name string) bool {
 	return err == nil
 }
 
-func (o *OS) enable(name string) bool {
+func (o *OS) enable(name string) {
 	if o.enabled(name) {
-		return false
+		return
 	}
 	_ = o.root().MkdirAll(path.Dir(wants(name)), 0o755)
 	_ = o.root().Symlink("/usr/lib/systemd/system/"+name+".service", wants(name))
-	return true
 }
 
 // StartUnit starts a service and waits until it is up. It is no error if a condition of the unit is not met, or if it
@@ -216,9 +229,26 @@ func (o *OS) StartUnit(ctx context.Context, name string) error {
 			o.mu.Lock()
 		}
 	}
+	o.mu.Unlock()
+
+	release, err := u.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return o.activate(ctx, u)
+}
+
+// activate starts a unit that is not active yet. The caller holds the unit's job.
+func (o *OS) activate(ctx context.Context, u *unit) error {
+	o.mu.Lock()
+	if u.state == active {
+		o.mu.Unlock()
+		return nil
+	}
 	if !o.conditions(u) {
 		o.mu.Unlock()
-		o.note(name, "systemd[1]: Condition check resulted in "+u.get("Unit.Description")+" being skipped.")
+		o.note(u.name, "systemd[1]: Condition check resulted in "+u.get("Unit.Description")+" being skipped.")
 		return nil
 	}
 	if u.get("Unit.StartLimitIntervalSec") != "0" {
@@ -277,6 +307,11 @@ func (o *OS) unitFailed(u *unit, status int) {
 	o.mu.Lock()
 	u.state, u.sub, u.exit, u.since = failed, "failed", status, o.Sys.Clock.Now()
 	o.mu.Unlock()
+	o.noteFailure(u, status)
+}
+
+// noteFailure writes to the journal that the unit's main process has failed.
+func (o *OS) noteFailure(u *unit, status int) {
 	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Main process exited, code=exited, status=%d/FAILURE", u.name, status))
 	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Failed with result 'exit-code'.", u.name))
 }
@@ -286,7 +321,7 @@ func (o *OS) unitProc(u *unit, line string) (*process.Proc, process.Program, err
 	root, _ := o.Sys.Account("root")
 	env := map[string]string{}
 	for _, e := range u.vals("Service.Environment") {
-		for _, kv := range splitWords(e) {
+		for _, kv := range process.Words(e, "\"'", "") {
 			k, v, _ := strings.Cut(kv, "=")
 			env[k] = v
 		}
@@ -301,7 +336,7 @@ func (o *OS) unitProc(u *unit, line string) (*process.Proc, process.Program, err
 		}
 	}
 	var args []string
-	for _, w := range splitWords(strings.TrimLeft(line, "-@+!:")) {
+	for _, w := range process.Words(strings.TrimLeft(line, "-@+!:"), "\"'", "") {
 		if name, ok := strings.CutPrefix(w, "$"); ok && !strings.HasPrefix(name, "{") {
 			args = append(args, strings.Fields(env[name])...)
 			continue
@@ -338,35 +373,6 @@ func (o *OS) unitProc(u *unit, line string) (*process.Proc, process.Program, err
 	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Failed to locate executable %s: %s", u.name, args[0], process.Reason(err)))
 	p.Start(func(context.Context, *process.Proc) int { return 203 })
 	return nil, nil, err
-}
-
-func splitWords(t string) []string {
-	var out []string
-	var b strings.Builder
-	quote, in := rune(0), false
-	for _, r := range t {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			b.WriteRune(r)
-		case r == '"' || r == '\'':
-			quote, in = r, true
-		case r == ' ' || r == '\t':
-			if in {
-				out = append(out, b.String())
-				b.Reset()
-				in = false
-			}
-		default:
-			b.WriteRune(r)
-			in = true
-		}
-	}
-	if in {
-		out = append(out, b.String())
-	}
-	return out
 }
 
 func (o *OS) runUnit(ctx context.Context, u *unit, line string) int {
@@ -436,18 +442,29 @@ func (o *OS) watch(ctx context.Context, u *unit, p *process.Proc) {
 		o.mu.Unlock()
 		return
 	}
-	u.proc = nil
-	stopping, restart := u.stopping, u.get("Service.Restart")
-	o.mu.Unlock()
-	if stopping || st == 0 {
-		o.setState(u, inactive, "dead")
-	} else {
-		o.unitFailed(u, st)
+	// The new state is set together with the end of the process, so that it cannot replace the state of a later start.
+	failure := !u.stopping && st != 0
+	restart := u.get("Service.Restart")
+	again := !u.stopping && restart != "" && restart != "no" && (restart != "on-failure" || st != 0)
+	u.proc, u.exit, u.since = nil, 0, o.Sys.Clock.Now()
+	switch {
+	case again:
+		u.state, u.sub = activating, "auto-restart"
+	case failure:
+		u.state, u.sub = failed, "failed"
+	default:
+		u.state, u.sub = inactive, "dead"
 	}
-	if stopping || restart == "" || restart == "no" || restart == "on-failure" && st == 0 {
+	if failure {
+		u.exit = st
+	}
+	o.mu.Unlock()
+	if failure {
+		o.noteFailure(u, st)
+	}
+	if !again {
 		return
 	}
-	o.setState(u, activating, "auto-restart")
 	wait := 100 * time.Millisecond
 	if s, err := strconv.ParseFloat(strings.TrimSuffix(u.get("Service.RestartSec"), "s"), 64); err == nil {
 		wait = time.Duration(s * float64(time.Second))
@@ -460,14 +477,16 @@ func (o *OS) watch(ctx context.Context, u *unit, p *process.Proc) {
 	case <-ctx.Done():
 		return
 	}
-	o.mu.Lock()
-	again := u.sub == "auto-restart"
-	if again {
-		u.state = inactive
+	release, err := u.acquire(ctx)
+	if err != nil {
+		return
 	}
+	defer release()
+	o.mu.Lock()
+	again = u.sub == "auto-restart" // no command has stopped or started the unit since
 	o.mu.Unlock()
 	if again {
-		_ = o.StartUnit(ctx, u.name)
+		_ = o.activate(ctx, u)
 	}
 }
 
@@ -477,6 +496,20 @@ func (o *OS) StopUnit(ctx context.Context, name string) error {
 	if u == nil {
 		return errNoUnit
 	}
+	// A start that waits for its process to become ready ends with the process.
+	o.mu.Lock()
+	signalled := u.proc
+	u.stopping = true
+	o.mu.Unlock()
+	if signalled != nil {
+		signalled.Signal(process.SIGTERM)
+	}
+
+	release, err := u.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	o.mu.Lock()
 	p := u.proc
 	u.stopping = true
@@ -486,13 +519,21 @@ func (o *OS) StopUnit(ctx context.Context, name string) error {
 		return nil
 	}
 	o.mu.Unlock()
-	p.Signal(process.SIGTERM)
+	if p != signalled {
+		p.Signal(process.SIGTERM)
+	}
 	limit := time.NewTimer(max(o.Sys.Clock.Real(90*time.Second), time.Second))
 	defer limit.Stop()
 	select {
 	case <-p.Done():
 	case <-limit.C:
 		p.Signal(process.SIGKILL)
+		// Its ports are free only when it has ended.
+		select {
+		case <-p.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

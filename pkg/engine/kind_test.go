@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/engine"
+	"github.com/gybe-nfv/gybe/pkg/job"
+	"github.com/gybe-nfv/gybe/test/devpg"
+)
+
+// TestAThirdKindNeedsOnlyItsDescription runs jobs of a table that neither the store nor the engine knows.
+func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	_, err := pool.Exec(t.Context(), "CREATE TABLE delivery (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), job_id bigint, sent boolean NOT NULL DEFAULT false)")
+	require.NoError(t, err)
+	deliveries := job.Kind{Name: "notify.deliver", Queue: "notify", Arg: "id", Table: "delivery", Due: "NOT t.sent"}
+	var calls atomic.Int64
+	deliver := func(ctx context.Context, id string) (time.Duration, bool, error) {
+		if calls.Add(1) == 1 {
+			return time.Millisecond, true, nil
+		}
+		_, err := pool.Exec(ctx, "UPDATE delivery SET sent = true, job_id = NULL WHERE id = $1", id)
+		return 0, false, err
+	}
+	st, queue, err := openStore(t.Context(), pool)
+	require.NoError(t, err)
+	work := &script{steps: 1}
+	n := start(t, pool, "a", work, func(c *engine.Config) {
+		c.Queue, c.Kinds = queue, append(c.Kinds, engine.Kind{Kind: deliveries, Run: deliver, Workers: 2})
+	})
+
+	// One row gets its job in its transaction, the other one from the engine.
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		var id string
+		if err := tx.QueryRow(t.Context(), "INSERT INTO delivery DEFAULT VALUES RETURNING id").Scan(&id); err != nil {
+			return err
+		}
+		added, err := queue.Add(t.Context(), tx, deliveries, id)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(t.Context(), "UPDATE delivery SET job_id = $2 WHERE id = $1", id, added)
+		return err
+	}))
+	queue.Added(deliveries)
+	_, err = pool.Exec(t.Context(), "INSERT INTO delivery DEFAULT VALUES")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM delivery WHERE sent") == 2 }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, int64(3), calls.Load(), "one call more for the row that wanted to be called again")
+	completed(t, st, 20*time.Second, admit(t, n.store))
+}
+
+// TestTheArgumentsOfJobsStayReadable checks the form that nodes of other releases read.
+func TestTheArgumentsOfJobsStayReadable(t *testing.T) {
+	t.Parallel()
+	pool := devpg.New(t)
+	st, _, err := openStore(t.Context(), pool)
+	require.NoError(t, err)
+	op := admit(t, st)
+	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM river_job WHERE kind = 'lcm.advance' AND queue = 'default' AND args = jsonb_build_object('op_id', $1::text)", op))
+}

@@ -1,0 +1,169 @@
+// Package gybeapi holds the JSON types of Gybe's own interfaces: /gybe/v1 and the VIM registry.
+// The server writes them and the client reads them; those of the standard are in package sol.
+package gybeapi
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Progress says how far an operation is.
+type Progress struct {
+	VnfLcmOpOccID    string                    `json:"vnfLcmOpOccId"`
+	VnfInstanceID    string                    `json:"vnfInstanceId"`
+	Operation        sol.LcmOperationType      `json:"operation"`
+	OperationState   sol.LcmOperationStateType `json:"operationState"`
+	StateEnteredTime time.Time                 `json:"stateEnteredTime,omitzero"`
+	StartTime        time.Time                 `json:"startTime"`
+	// Deadline is when the operation fails if it has not finished.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Phase is the one under way, Waiting what it waits for.
+	Phase   string              `json:"phase,omitempty"`
+	Waiting string              `json:"waiting,omitempty"`
+	Node    string              `json:"node,omitempty"`
+	Error   *sol.ProblemDetails `json:"error,omitempty"`
+	// Phases and Steps are in the order they began.
+	Phases []Phase `json:"phases"`
+	Steps  []Step  `json:"steps"`
+	// Lines is the output of the steps after the cursor that was asked for; Next is the cursor to ask with next.
+	Lines []Line `json:"lines"`
+	Next  string `json:"next"`
+}
+
+// Phase is a stage of an operation.
+type Phase struct {
+	// Run numbers the passes over the phases, from 0; a rollback begins a new one.
+	Run      int       `json:"run,omitempty"`
+	Name     string    `json:"name"`
+	State    string    `json:"state"` // RUNNING, WAITING, DONE or FAILED
+	Attempts int       `json:"attempts"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished,omitzero"`
+	Detail   string    `json:"detail,omitempty"`
+	Error    *Failure  `json:"error,omitempty"`
+}
+
+// Step is a part of a phase that is done once, on one target.
+type Step struct {
+	ID       int64     `json:"id"`
+	Run      int       `json:"run,omitempty"`
+	Phase    string    `json:"phase"`
+	Name     string    `json:"name"`
+	Target   string    `json:"target,omitempty"`
+	State    string    `json:"state"` // OPEN, DONE or FAILED
+	Attempts int       `json:"attempts"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished,omitzero"`
+	Detail   string    `json:"detail,omitempty"`
+	Error    *Failure  `json:"error,omitempty"`
+}
+
+// Line is one line of a step's output.
+type Line struct {
+	StepID int64     `json:"stepId"`
+	Time   time.Time `json:"time"`
+	Text   string    `json:"text"`
+}
+
+// Kinds of events, with the type of their body where there is one here.
+const (
+	KindInstanceCreated = "instance.created"
+	KindInstanceUpdated = "instance.updated"
+	KindInstanceDeleted = "instance.deleted"
+	KindOperationState  = "op.state" // OperationState
+	KindPhase           = "op.phase" // Phase
+	KindStep            = "op.step"  // Step
+	KindLog             = "step.log" // Log
+	KindPackage         = "package.state"
+	KindPackageDeleted  = "package.deleted"
+	KindVim             = "vim.updated"
+	KindVimDeleted      = "vim.deleted"
+)
+
+// Event is something that changed, as the event feed tells it.
+type Event struct {
+	// Cursor is the event's place in the feed and its id in the stream; a follower that comes back goes on after it.
+	Cursor        string          `json:"cursor"`
+	Time          time.Time       `json:"time"`
+	Kind          string          `json:"kind"`
+	VnfInstanceID string          `json:"vnfInstanceId,omitempty"`
+	VnfLcmOpOccID string          `json:"vnfLcmOpOccId,omitempty"`
+	VnfPkgID      string          `json:"vnfPkgId,omitempty"`
+	Body          json.RawMessage `json:"body"`
+}
+
+// OperationState is the body of KindOperationState.
+type OperationState struct {
+	Operation sol.LcmOperationType      `json:"operation"`
+	State     sol.LcmOperationStateType `json:"state"`
+	// Entered is the stateEnteredTime of the operation in this state.
+	Entered time.Time `json:"entered"`
+	Run     int       `json:"run,omitempty"`
+	Error   *Failure  `json:"error,omitempty"`
+}
+
+// Failure is why an operation, phase or step failed.
+type Failure struct {
+	Status int    `json:"status"`
+	Title  string `json:"title,omitempty"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+	Phase  string `json:"phase,omitempty"`
+}
+
+// Log is the body of KindLog: some lines of one step.
+type Log struct {
+	Step   int64  `json:"step"`
+	Phase  string `json:"phase"`
+	Name   string `json:"name"`
+	Target string `json:"target"`
+	Lines  []struct {
+		Time time.Time `json:"time"`
+		Text string    `json:"text"`
+	} `json:"lines"`
+}
+
+// Node is a gybe process that shares the database.
+type Node struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Address string    `json:"address,omitempty"`
+	Version string    `json:"version,omitempty"`
+	Started time.Time `json:"started"`
+	// Seen is when it last showed that it is alive.
+	Seen time.Time `json:"seen"`
+	// Ended is when it stopped or was found dead; zero while it lives.
+	Ended time.Time `json:"ended,omitzero"`
+	// Running is the number of operations it works on.
+	Running int `json:"running"`
+}
+
+// Vim is a registered VIM. In answers, what is secret in AuthCred is ***.
+type Vim struct {
+	ID            string            `json:"id,omitempty"`
+	Name          string            `json:"name"`
+	Description   string            `json:"description,omitempty"`
+	Type          string            `json:"type"` // openstack or kubernetes
+	AuthURL       string            `json:"auth_url"`
+	AuthCred      sol.KeyValuePairs `json:"auth_cred"`
+	VimProject    sol.KeyValuePairs `json:"vim_project"`
+	IsDefault     bool              `json:"is_default"`
+	PlacementAttr sol.KeyValuePairs `json:"placement_attr,omitempty"`
+	Extra         sol.KeyValuePairs `json:"extra,omitempty"`
+	Status        string            `json:"status,omitempty"`
+	TenantID      string            `json:"tenant_id,omitempty"`
+	CreatedAt     string            `json:"created_at,omitempty"`
+	UpdatedAt     string            `json:"updated_at,omitempty"`
+}
+
+// VimBody is a request or answer about one VIM.
+type VimBody struct {
+	Vim Vim `json:"vim"`
+}
+
+// VimList is the answer to a list of VIMs.
+type VimList struct {
+	Vims []Vim `json:"vims"`
+}

@@ -1,0 +1,128 @@
+package k8scluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+const (
+	titleCordon = "cordon nodes"
+	titleDrain  = "drain node"
+	titleRemove = "remove node"
+)
+
+// leave takes nodes out of the cluster: first all of them stop getting new pods, then each is drained and removed.
+func (c *Cluster) leave(ctx context.Context, api *kubernetes.Client, leaving []node) error {
+	err := c.w.Step(ctx, titleCordon, "", func(ctx context.Context, s *lcm.Step) error {
+		s.Detail(list(leaving))
+		return lcm.Each(ctx, 0, leaving, func(ctx context.Context, n node) error { return api.Cordon(ctx, n.name) })
+	})
+	if err != nil {
+		return err
+	}
+	return lcm.Each(ctx, c.o.Parallel, leaving, func(ctx context.Context, n node) error {
+		if err := c.w.Step(ctx, titleDrain, n.vnfc, func(ctx context.Context, s *lcm.Step) error { return c.drain(ctx, s, api, n) }); err != nil {
+			return err
+		}
+		return c.remove(ctx, api, n)
+	})
+}
+
+// remove deletes a node from the cluster.
+func (c *Cluster) remove(ctx context.Context, api *kubernetes.Client, n node) error {
+	return c.w.Step(ctx, titleRemove, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		s.Detail(n.String())
+		return api.DeleteNode(ctx, n.name)
+	})
+}
+
+// draining is the checkpoint of the step that drains a node.
+type draining struct {
+	Try   int       `json:"try"` // of the operation
+	Since time.Time `json:"since"`
+}
+
+// drain evicts the pods of a node and waits until they have gone. A node that is not Ready is not drained: nothing would end its pods, and they
+// are lost with the node.
+func (c *Cluster) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Client, n node) error {
+	var cp draining
+	if _, err := s.Load(&cp); err != nil {
+		return fmt.Errorf("read the step's checkpoint: %w", err)
+	}
+	if cp.Try != c.w.Op.Tries {
+		cp = draining{Try: c.w.Op.Tries, Since: c.w.Clock.Now()}
+		if err := s.Save(ctx, cp); err != nil {
+			return err
+		}
+	}
+	w := waiting{first: 100 * time.Millisecond, longest: time.Second, prefix: n.name + ": waits for "}
+	return w.until(ctx, s, func(ctx context.Context) (string, error) {
+		all, err := api.Nodes(ctx)
+		if err != nil {
+			return "", err
+		}
+		if why := notReady([]node{n}, all); len(why) > 0 {
+			s.Detail("not drained: " + why[0])
+			return "", nil
+		}
+		why, err := evict(ctx, api, n)
+		if err == nil && why == "" {
+			s.Detail(n.String() + " is empty")
+		}
+		return why, err
+	}, func(why string) error {
+		if c.w.Clock.Now().Sub(cp.Since) < c.p.drainTimeout {
+			return nil
+		}
+		return &lcm.Error{
+			Code: lcm.CodeTimeout, Title: "Node not drained",
+			Detail: fmt.Sprintf("node %s of VNFC %s still has pods after %s: %s", n.name, n.vnfc, c.p.drainTimeout, why),
+			Hint:   "delete or move these pods, or relax their disruption budgets, and retry the operation; " + ParamKey + ".drain_timeout sets the time",
+		}
+	})
+}
+
+// maxNamed is how many pods a message names.
+const maxNamed = 5
+
+// evict asks every pod of a node to go and lists those that are still there, "" when there are none.
+func evict(ctx context.Context, api *kubernetes.Client, n node) (string, error) {
+	pods, err := api.Occupants(ctx, n.name)
+	if err != nil || len(pods) == 0 {
+		return "", err
+	}
+	var words []string
+	for i, p := range pods {
+		why := "is ending"
+		if !p.Leaving {
+			refused, err := api.Evict(ctx, p)
+			if err != nil {
+				return "", err
+			}
+			if refused != "" {
+				why = refused
+			}
+		}
+		if i < maxNamed {
+			words = append(words, p.String()+": "+why)
+		}
+	}
+	if more := len(pods) - maxNamed; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, "; "), nil
+}
+
+// list names nodes for people.
+func list(nodes []node) string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, n.String())
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,139 @@
+package k8scluster
+
+import (
+	"fmt"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+var _ lcm.Previewer = (*Driver)(nil)
+
+// Preview implements lcm.Previewer.
+func (d *Driver) Preview(hook string, r lcm.Request) []string {
+	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
+	if len(bad) > 0 && needsParams[r.Type] {
+		return nil
+	}
+	f := preview{Request: r, p: p}
+	switch hook {
+	case "instantiate_end":
+		return f.install("Kubernetes")
+	case "scale_start", "scale_to_level_start":
+		return f.nodes(r.Scope.Remove, "the node of %s is drained, for at most "+p.drainTimeout.String()+", and leaves the cluster")
+	case "scale_end", "scale_to_level_end":
+		return f.join()
+	case "heal_start":
+		if !mastersLost(r.Instance, r.Scope, p.master.vdu) {
+			return f.nodes(r.Scope.VNFCs, "the node of %s is drained, for at most "+p.drainTimeout.String()+", if it answers, and leaves the cluster")
+		}
+	case "heal_end":
+		if mastersLost(r.Instance, r.Scope, p.master.vdu) {
+			return f.install("a new cluster of Kubernetes")
+		}
+		return f.nodes(r.Scope.VNFCs, "the new machine of %s joins the cluster with Kubernetes "+f.version())
+	case "change_current_package_end":
+		return f.upgrade()
+	case "terminate_end":
+		return []string{"the cluster is registered no more as a VIM"}
+	}
+	return nil
+}
+
+// preview describes the effects of an operation on a cluster.
+type preview struct {
+	lcm.Request
+	p params
+}
+
+// version is the version that new nodes get, in words.
+func (f preview) version() string {
+	script, err := loadScript(f.Package, f.p.script)
+	if v, ok := targetVersion(f.p.kubernetesVersion, script); err == nil && ok {
+		return v.String()
+	}
+	return "of the script " + f.p.script
+}
+
+// install is about a cluster from nothing.
+func (f preview) install(what string) []string {
+	c := checker{Request: f.Request}
+	counts, err := c.counts()
+	if err != nil {
+		return nil
+	}
+	out := []string{fmt.Sprintf("%s %s is installed by %s on %s and %s", what, f.version(), f.p.script,
+		many(counts[f.p.master.vdu], "master"), many(counts[f.p.worker.vdu], "worker"))}
+	if n := counts[f.p.master.vdu]; n > 1 {
+		out = append(out, "the masters share the address of "+f.p.clusterCP)
+	}
+	if s := f.p.storage; s != nil {
+		out = append(out, fmt.Sprintf("%s of %s are exported by NFS", many(len(s.volumes), "volume"), s.vdu))
+	}
+	if f.p.helm != "" {
+		out = append(out, "Helm is installed on the masters by "+f.p.helm)
+	}
+	return append(out, "the cluster is registered as the VIM "+vimName(f.p, f.Instance.ID))
+}
+
+// join is about machines that become nodes.
+func (f preview) join() []string {
+	n := f.Scope.Add[f.p.worker.vdu]
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return []string{"Kubernetes " + f.version() + " is installed on 1 new worker, which joins the cluster"}
+	}
+	return []string{"Kubernetes " + f.version() + " is installed on " + many(n, "new worker") + ", which join the cluster"}
+}
+
+// nodes has a line for each of the VNFCs that is a node; format takes its id.
+func (f preview) nodes(vnfcs []string, format string) []string {
+	var out []string
+	for _, id := range vnfcs {
+		if f.role(id) != "" {
+			out = append(out, fmt.Sprintf(format, id))
+		}
+	}
+	return out
+}
+
+// role is what a VNFC is in the cluster; "" when it is not a node.
+func (f preview) role(vnfc string) string {
+	_, res, ok := f.Instance.VNFC(vnfc)
+	switch {
+	case ok && res.VduID == f.p.master.vdu:
+		return "master"
+	case ok && res.VduID == f.p.worker.vdu:
+		return "worker"
+	}
+	return ""
+}
+
+// upgrade is about another version.
+func (f preview) upgrade() []string {
+	if f.Former == nil || f.Type != sol.LcmOperationChangeVnfpkg {
+		return nil
+	}
+	former, _ := parse(f.Instance.Params, f.Former.Flavour, f.Instance.SSHKey)
+	from := preview{Request: lcm.Request{Package: f.Former.Package}, p: former}.version()
+	workers := 0
+	for _, v := range f.Instance.Instantiated.VnfcInfo {
+		if f.role(v.ID) == "worker" {
+			workers++
+		}
+	}
+	return []string{
+		fmt.Sprintf("Kubernetes goes from %s to %s, by %s", from, f.version(), f.p.script),
+		"master by master, then " + many(f.p.batchOf(workers), "worker") + " at a time; each node is drained before, for at most " + f.p.drainTimeout.String(),
+	}
+}
+
+// many is a number of things.
+func many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,140 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// gather reads what decisions on a task need besides the instance, so that nothing has to be waited for while the instance is locked.
+func (s *Service) gather(ctx context.Context, i *lcm.Instance, t lcm.Task) (lcm.Admission, error) {
+	a := lcm.Admission{Task: t, Infras: s.Infras}
+	var err error
+	if a.Present, err = s.origin(ctx, i.VnfPkgID); err != nil {
+		return a, err
+	}
+	if t.VnfdID != "" || t.VnfPkgID != "" {
+		if a.Next, a.NextPkgID, err = s.newOrigin(ctx, t); err != nil {
+			return a, err
+		}
+	}
+	if len(t.Connections) > 0 || t.Kind.Instantiates() {
+		a.Connections, err = s.connections(ctx, t.Connections)
+	}
+	return a, err
+}
+
+func (s *Service) origin(ctx context.Context, pkgID string) (lcm.Origin, error) {
+	model, err := s.Packages.ModelOf(ctx, pkgID)
+	if err != nil {
+		return lcm.Origin{}, err
+	}
+	files, err := s.Packages.Files(ctx, pkgID)
+	return lcm.Origin{VNFD: model, Package: files}, err
+}
+
+// newOrigin finds the package that a task names; it has to be enabled.
+func (s *Service) newOrigin(ctx context.Context, t lcm.Task) (*lcm.Origin, string, error) {
+	vnfdID, at := t.VnfdID, "/vnfdId"
+	if vnfdID == "" {
+		at = "/vnfPkgId"
+		model, err := s.Packages.ModelOf(ctx, t.VnfPkgID)
+		if err != nil {
+			return nil, "", lcm.PointAt(err, at)
+		}
+		vnfdID = model.ID
+	}
+	_, pkgID, err := s.Packages.Model(ctx, vnfdID)
+	if err != nil {
+		return nil, "", lcm.PointAt(err, at)
+	}
+	if t.VnfPkgID != "" && t.VnfPkgID != pkgID {
+		return nil, "", lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vnfPkgId", Detail: fmt.Sprintf("is not the package of the vnfdId %q", vnfdID)})
+	}
+	o, err := s.origin(ctx, pkgID)
+	return &o, pkgID, err
+}
+
+// connections completes the request's VIM connections from the registry: an entry that only names a
+// registered vimId, and the default VIM when none is given.
+func (s *Service) connections(ctx context.Context, given map[string]sol.VimConnectionInfo) (map[string]sol.VimConnectionInfo, error) {
+	if len(given) == 0 {
+		return s.defaultConnection(ctx)
+	}
+	out := maps.Clone(given)
+	for k, c := range given {
+		if c.VimID == "" || len(c.AccessInfo) > 0 && len(c.InterfaceInfo) > 0 {
+			continue
+		}
+		v, err := s.Store.Vim(ctx, c.VimID)
+		if err != nil {
+			return nil, lcm.PointAt(err, "/vimConnectionInfo/"+lcm.Escape(k)+"/vimId")
+		}
+		out[k] = v.Connection
+	}
+	return out, nil
+}
+
+// defaultConnection is the connection to the default VIM; nil when there is none.
+func (s *Service) defaultConnection(ctx context.Context) (map[string]sol.VimConnectionInfo, error) {
+	vims, err := s.Store.Vims(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range vims {
+		if v.Default {
+			return map[string]sol.VimConnectionInfo{"default": v.Connection}, nil
+		}
+	}
+	return nil, nil
+}
+
+// mergeConnections puts a request's VIM connections over those of the instance (RFC 7396). A connection of the registry replaces the whole one
+// of the same key.
+func mergeConnections(have, given map[string]sol.VimConnectionInfo) (map[string]sol.VimConnectionInfo, error) {
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string]sol.VimConnectionInfo{}
+	}
+	for key, c := range given {
+		old, ok := have[key]
+		c.VimType = cmp.Or(c.VimType, old.VimType) // a merge patch names only what changes
+		if c.VimType == "" {
+			return nil, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/vimType", Detail: "is needed for a new connection"})
+		}
+		if !ok || c.VimID != "" {
+			out[key] = c
+			continue
+		}
+		merged, err := mergeTyped(old, c)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = merged
+	}
+	return out, nil
+}
+
+// mergeTyped applies a merge patch to a value of any type that is an object in JSON.
+func mergeTyped[T any](target, patch T) (out T, err error) {
+	var objects [2]any
+	for n, v := range []T{target, patch} {
+		raw, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(raw, &objects[n])
+		}
+		if err != nil {
+			return out, fmt.Errorf("merge %T: %w", v, err)
+		}
+	}
+	raw, err := json.Marshal(lcm.MergePatch(objects[0], objects[1]))
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	return out, err
+}

@@ -1,0 +1,83 @@
+package admission
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// Leftovers compares what the instance should have in its VIM with what is there under its name or tag. An instance that is not
+// instantiated should have nothing.
+func (s *Service) Leftovers(ctx context.Context, id string) (*lcm.Leftovers, error) {
+	i, err := s.Store.Instance(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	infra, seen, err := s.leftoverTarget(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return infra.Leftovers(ctx, seen)
+}
+
+// RemoveLeftovers removes what Leftovers reports as extra, and says what is still there and why. It returns CodeConflict while an operation is
+// active, and none is admitted in the meantime. An instance that is NOT_INSTANTIATED holds no resources any more when nothing is left.
+func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left []lcm.Leftover, err error) {
+	err = s.Store.HoldInstance(ctx, id, func(i *lcm.Instance) ([]string, error) {
+		infra, seen, err := s.leftoverTarget(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		found, err := infra.Leftovers(ctx, seen)
+		if err != nil {
+			return nil, err
+		}
+		left = nil
+		if len(found.Extra) > 0 {
+			if left, err = infra.RemoveLeftovers(ctx, seen, found.Extra); err != nil {
+				return nil, err
+			}
+		}
+		removed = slices.DeleteFunc(slices.Clone(found.Extra), func(e lcm.Leftover) bool {
+			return slices.ContainsFunc(left, func(l lcm.Leftover) bool { return l.Type == e.Type && l.ID == e.ID })
+		})
+		if i.State == sol.InstantiationStateNotInstantiated && len(left) == 0 {
+			i.Release()
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return removed, left, nil
+}
+
+// leftoverTarget is the instance whose leftovers are looked for: with the connections of the last instantiation, or else the default VIM, when it has
+// none now.
+func (s *Service) leftoverTarget(ctx context.Context, i *lcm.Instance) (lcm.Infra, *lcm.Instance, error) {
+	seen := *i
+	if seen.State == sol.InstantiationStateNotInstantiated {
+		seen.Instantiated, seen.Inventory = nil, nil
+	}
+	for _, conns := range []map[string]sol.VimConnectionInfo{i.VimConnections, i.FormerVims} {
+		if _, _, ok := lcm.PrimaryVim(conns); ok {
+			seen.VimConnections = maps.Clone(conns)
+			infra, err := s.infra(&seen)
+			return infra, &seen, err
+		}
+	}
+	conns, err := s.connections(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(conns) == 0 {
+		return nil, nil, lcm.Errorf(lcm.CodeConflict, "VNF instance %s has never had a VIM, and no default VIM is registered", i.ID).
+			WithHint("register the VIM as the default one to look for leftovers there")
+	}
+	seen.VimConnections = conns
+	infra, err := s.infra(&seen)
+	return infra, &seen, err
+}

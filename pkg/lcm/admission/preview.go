@@ -1,0 +1,60 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// Preview says what an operation with this request would do, and whether the VIM can do it. It rejects what Submit would reject, in the same
+// words, and changes nothing in the VIM.
+func (s *Service) Preview(ctx context.Context, id string, t lcm.Task) (*lcm.Preview, error) {
+	c, err := s.check(ctx, id, t)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.busy(ctx, id); err != nil {
+		return nil, err
+	}
+	r, err := s.request(c.decision)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Kind.VIM {
+		return &lcm.Preview{
+			Operation: t.Kind.Type, Possible: true,
+			Add: []lcm.PlannedResource{}, Remove: []lcm.PlannedResource{}, Replace: []lcm.PlannedResource{}, Change: []lcm.PlannedResource{},
+			Work: []lcm.PlannedWork{}, Checks: []lcm.Check{},
+		}, nil
+	}
+	infra, err := s.infra(r.Instance)
+	if err != nil {
+		return nil, err
+	}
+	p, err := infra.Preview(ctx, r)
+	if err == nil {
+		p.Work = s.previewWork(t.Kind, r)
+	}
+	return p, err
+}
+
+// previewWork lists what the mgmt drivers say that they would do.
+func (s *Service) previewWork(kind *lcm.OperationKind, r lcm.Request) []lcm.PlannedWork {
+	var out []lcm.PlannedWork
+	for _, hook := range kind.Hooks() {
+		impl, ok := lcm.FindHook(s.Mgmt, r.Flavour, hook)
+		if !ok {
+			continue
+		}
+		driver, err := s.Mgmt.Driver(impl)
+		if err != nil {
+			continue // the admission has rejected it
+		}
+		if f, ok := driver.(lcm.Previewer); ok {
+			for _, detail := range f.Preview(hook, r) {
+				out = append(out, lcm.PlannedWork{Hook: hook, Driver: impl.Name, Detail: detail})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
+
+// Instance reads a VNF instance; CodeNotFound when the project does not have it.
+func (s *Service) Instance(ctx context.Context, id string) (*lcm.Instance, error) {
+	return s.Store.Instance(ctx, id)
+}
+
+// Instances lists VNF instances in the order of their ids.
+func (s *Service) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, error) {
+	return s.Store.Instances(ctx, q)
+}
+
+// Operation reads an operation; CodeNotFound when the project does not have it.
+func (s *Service) Operation(ctx context.Context, id string) (*lcm.Operation, error) {
+	return s.Store.Operation(ctx, id)
+}
+
+// Operations lists operations, the oldest first.
+func (s *Service) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, error) {
+	return s.Store.Operations(ctx, q)
+}
+
+// Progress returns the phases and steps of an operation in the order they began.
+func (s *Service) Progress(ctx context.Context, opID string) ([]lcm.PhaseRecord, []lcm.StepRecord, error) {
+	return s.Store.Progress(ctx, opID)
+}
+
+// Vims lists the registered VIMs by name.
+func (s *Service) Vims(ctx context.Context) ([]lcm.Vim, error) { return s.Store.Vims(ctx) }
+
+// Vim reads a registered VIM; CodeNotFound when the project does not have it.
+func (s *Service) Vim(ctx context.Context, id string) (*lcm.Vim, error) { return s.Store.Vim(ctx, id) }
+
+// SaveVim registers a VIM, or replaces the one with its id; CodeConflict when another VIM has the name.
+func (s *Service) SaveVim(ctx context.Context, v lcm.Vim) error { return s.Store.SaveVim(ctx, v) }
+
+// DeleteVim forgets a registered VIM. CodeConflict when it is the cluster of a VNF instance: that instance registered it.
+func (s *Service) DeleteVim(ctx context.Context, id string) error {
+	v, err := s.Store.Vim(ctx, id)
+	if err != nil {
+		return err
+	}
+	if v.Owner != "" {
+		return lcm.Errorf(lcm.CodeConflict, "VIM %s is the cluster of VNF instance %s", v.Name, v.Owner).
+			WithHint("it is unregistered when that instance is terminated")
+	}
+	return s.Store.DeleteVim(ctx, id)
+}

@@ -1,0 +1,274 @@
+package openstack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
+	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// desired is the state that a stack is assembled from.
+type desired struct {
+	flavour  *vnfd.Flavour
+	previous *vnfd.Flavour // that the VNFCs which are there belong to; nil when it is flavour
+	files    fs.FS         // the package
+	pointer  string        // pointer to the member of the request that names the package's flavour; "" = none does
+	class    userdata.Class
+	// counts is the number of VNFCs by VDU that there shall be, had the number that there are already.
+	counts, existing map[string]int
+	// ext and managed are the virtual links that hold.
+	ext     []sol.ExtVirtualLinkData
+	managed []sol.ExtManagedVirtualLinkData
+	// nfv is what the VNFCs that are there were made from; it wins over what is computed but for the leaves that fresh names.
+	nfv         map[string]any
+	overridable userdata.Fresh
+	renew       string // the operation whose changes to the members of groups are to be undone
+	// patches are the additionalParams of the request, then those of the grant; their nfv wins over everything.
+	patches []sol.KeyValuePairs
+	grant   lcm.Grant
+	// publicKey is that of the instance's key; "" when it has none. It never changes while there are machines: other user data would have Heat
+	// replace them.
+	publicKey string
+}
+
+// build assembles the stack of a desired state: the same state gives the same stack. The error is a CodeUnprocessable one, with pointers
+// where the request is to blame.
+func (d *Driver) build(g desired) (*userdata.Stack, error) {
+	b, err := d.templates.Load(g.files, g.flavour.ID)
+	if err != nil {
+		return nil, g.packageFault(err)
+	}
+	st, bad, err := userdata.Assemble(userdata.Input{
+		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
+		Former: g.previous, Had: g.existing, Held: g.nfv, Fresh: g.overridable, Renew: g.renew, Patches: g.patches,
+		PublicKey: g.publicKey,
+	})
+	if err != nil {
+		return nil, g.packageFault(err)
+	}
+	if err := lcm.Unprocessable(bad...); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// packageFault makes the user's error of a fault in the package's templates.
+func (g desired) packageFault(err error) error {
+	if e, ok := errors.AsType[*hot.Error](err); ok {
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: g.pointer, Detail: fmt.Sprintf("the package cannot be used with flavour %s: %s", g.flavour.ID, e.Error())})
+	}
+	return err
+}
+
+// connections are the members of a request that say what the VNF is connected to; every operation that has them spells them alike.
+type connections struct {
+	InstantiationLevelID   string                          `json:"instantiationLevelId"`
+	ExtVirtualLinks        []sol.ExtVirtualLinkData        `json:"extVirtualLinks"`
+	ExtManagedVirtualLinks []sol.ExtManagedVirtualLinkData `json:"extManagedVirtualLinks"`
+	AdditionalParams       sol.KeyValuePairs               `json:"additionalParams"`
+}
+
+// desiredOf is the desired state of the operation.
+func (d *Driver) desiredOf(w *lcm.Work) (desired, error) {
+	var req connections
+	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
+		return desired{}, fmt.Errorf("decode the request: %w", err)
+	}
+	var g desired
+	var err error
+	if w.Op.Type == sol.LcmOperationInstantiate {
+		g, err = initial(w, req)
+	} else {
+		g, err = d.previousOf(w)
+	}
+	if err != nil {
+		return desired{}, err
+	}
+	if w.Op.Grant != nil {
+		g.grant = *w.Op.Grant
+	}
+	g.patches = []sol.KeyValuePairs{req.AdditionalParams, g.grant.AdditionalParams}
+	if w.Op.Type == sol.LcmOperationInstantiate {
+		return g, nil
+	}
+	params, err := w.Params()
+	if err != nil {
+		return desired{}, err
+	}
+	had := g.class
+	if g.class, err = classAfter(w.Op.Type, params, had); err != nil {
+		return desired{}, err
+	}
+	before := g.ext
+	g.ext = userdata.MergeLinks(before, req.ExtVirtualLinks)
+	g.managed = userdata.MergeManaged(g.managed, req.ExtManagedVirtualLinks)
+	after, _ := origins(w)
+	if after.Flavour != g.flavour {
+		g.previous = g.flavour
+		g.ext, g.managed = userdata.LinksOf(after.Flavour, g.ext, g.managed)
+	}
+	g.flavour, g.files, g.pointer = after.Flavour, after.Package, flavourMember[w.Op.Type]
+	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
+		g.counts = w.Op.Scope.Counts
+	}
+	g.overridable = reconnected(overridableBy(w.Op.Type, req), before, g.ext)
+	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
+		g.overridable, err = overridableByPackage(g, w.Op.Params)
+	}
+	if g.class != had || w.Op.Scope != nil && w.Op.Scope.Whole { // every server is another one afterwards
+		g.overridable = regrouped(g.overridable)
+	}
+	return g, err
+}
+
+// flavourMember is the member of a request that decides on the templates.
+var flavourMember = map[sol.LcmOperationType]string{
+	sol.LcmOperationInstantiate: "/flavourId", sol.LcmOperationChangeFlavour: "/newFlavourId", sol.LcmOperationChangeVnfpkg: "/vnfdId",
+}
+
+// initial is the desired state of an instantiation, without the grant.
+func initial(w *lcm.Work, req connections) (desired, error) {
+	class, err := classOf(req.AdditionalParams)
+	if err != nil {
+		return desired{}, err
+	}
+	counts, ok := w.Flavour.Counts(req.InstantiationLevelID)
+	if !ok {
+		return desired{}, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID)})
+	}
+	return desired{
+		flavour: w.Flavour, files: w.Package, pointer: flavourMember[w.Op.Type], class: class, counts: counts,
+		ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks, publicKey: publicKey(w.Instance),
+	}, nil
+}
+
+// previousOf is the state before the operation, to which a rollback leads back.
+func (d *Driver) previousOf(w *lcm.Work) (desired, error) {
+	before := cmp.Or(w.Op.Before, w.Instance)
+	i := before.Instantiated
+	if i == nil {
+		return desired{}, lcm.Errorf(lcm.CodeConflict, "the instance is not instantiated")
+	}
+	_, from := origins(w)
+	class, err := classOf(before.Params)
+	if err != nil {
+		return desired{}, err
+	}
+	if _, named := before.Params[userdata.ParamClass]; !named && numbered(i) {
+		class = userdata.Standard
+	}
+	had := map[string]int{}
+	for _, r := range i.VnfcResourceInfo {
+		had[r.VduID]++
+	}
+	nfv, _ := i.Metadata["nfv"].(map[string]any)
+	return desired{
+		flavour: from.Flavour, files: from.Package, class: class, counts: had, existing: maps.Clone(had), nfv: nfv,
+		ext: userdata.CurrentLinks(i), managed: userdata.CurrentManaged(i), publicKey: publicKey(w.Instance),
+	}, nil
+}
+
+func publicKey(i *lcm.Instance) string {
+	if i.SSHKey == nil {
+		return ""
+	}
+	return i.SSHKey.Public
+}
+
+// origins are what the instance is made from after the operation and before it.
+func origins(w *lcm.Work) (after, before lcm.Origin) {
+	after = lcm.Origin{VNFD: w.VNFD, Flavour: w.Flavour, Package: w.Package}
+	switch {
+	case w.Former == nil:
+		return after, after
+	case w.Op.State == sol.LcmOperationStateRollingBack:
+		return *w.Former, after
+	}
+	return after, *w.Former
+}
+
+func classOf(params sol.KeyValuePairs) (userdata.Class, error) {
+	class, bad := userdata.Select(params)
+	return class, lcm.Unprocessable(bad...)
+}
+
+// numbered says whether the VNFCs of an instance have indexes of their own, as only one class gives them.
+func numbered(i *sol.InstantiatedVnfInfo) bool {
+	return slices.ContainsFunc(i.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.Metadata["vdu_idx"] != nil })
+}
+
+// classAfter is the class that an operation assembles with. Only one that exchanges the templates can change it: resources would get other names, and Heat would
+// recreate everything.
+func classAfter(t sol.LcmOperationType, params sol.KeyValuePairs, has userdata.Class) (userdata.Class, error) {
+	class, err := classOf(params)
+	if _, named := params[userdata.ParamClass]; err == nil && !named {
+		return has, nil
+	}
+	if err == nil && class != has && t != sol.LcmOperationChangeFlavour && t != sol.LcmOperationChangeVnfpkg {
+		err = lcm.Unprocessable(lcm.InvalidParam{
+			Pointer: "/additionalParams/" + userdata.ParamClass, Detail: fmt.Sprintf("is %s, and the VNF was made with %s", class, has),
+		})
+	}
+	return class, err
+}
+
+// overridableBy says which leaves an operation decides again for existing VNFCs.
+func overridableBy(t sol.LcmOperationType, req connections) userdata.Fresh {
+	return func(kind, name, leaf string) bool {
+		switch kind {
+		case "VDU":
+			return t == sol.LcmOperationChangeFlavour && (userdata.IsLeaf(leaf, userdata.LeafFlavour) || userdata.IsLeaf(leaf, userdata.LeafImage))
+		case "CP":
+			return (leaf == "network" || leaf == "fixed_ips" || leaf == "port") && userdata.Names(req.ExtVirtualLinks, name)
+		}
+		return false
+	}
+}
+
+// regrouped adds the server groups to the leaves that an operation decides again.
+func regrouped(fresh userdata.Fresh) userdata.Fresh {
+	return func(kind, name, leaf string) bool {
+		return kind == "VDU" && leaf == userdata.LeafServerGroup || fresh(kind, name, leaf)
+	}
+}
+
+// desired returns the stack that the operation leads to. It is assembled once per tick, when a request needs it.
+func (j *job) desired(context.Context) (*userdata.Stack, error) {
+	if j.assembled == nil {
+		j.assembled = sync.OnceValues(func() (*userdata.Stack, error) {
+			g, err := j.desiredOf(j.w)
+			if err != nil {
+				return nil, err
+			}
+			return j.build(g)
+		})
+	}
+	return copied(j.assembled())
+}
+
+// built returns the stack of a desired state.
+func (j *job) built(g desired) stack.Desired {
+	assembled := sync.OnceValues(func() (*userdata.Stack, error) { return j.build(g) })
+	return func(context.Context) (*userdata.Stack, error) { return copied(assembled()) }
+}
+
+// copied is a copy of a stack: its sender may choose other zones in it.
+func copied(s *userdata.Stack, err error) (*userdata.Stack, error) {
+	if err != nil {
+		return nil, err
+	}
+	c := *s
+	return &c, nil
+}

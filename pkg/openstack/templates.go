@@ -1,0 +1,21 @@
+package openstack
+
+import (
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/preview"
+)
+
+var _ lcm.TemplateReader = (*Driver)(nil)
+
+// Templates implements lcm.TemplateReader.
+func (d *Driver) Templates(r lcm.Request) lcm.Templates {
+	t := preview.Templates{}
+	if r.Package == nil || r.Flavour == nil {
+		return t
+	}
+	t.Now, _ = d.templates.Load(r.Package, r.Flavour.ID) // Validate reports templates that cannot be read
+	if r.Former != nil && r.Former.Flavour != nil && r.Former.Package != nil {
+		t.Previous, _ = d.templates.Load(r.Former.Package, r.Former.Flavour.ID)
+	}
+	return t
+}

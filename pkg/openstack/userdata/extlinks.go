@@ -1,0 +1,162 @@
+package userdata
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
+)
+
+// CurrentLinks are the external virtual links that an instance has, as a request would give them.
+func CurrentLinks(i *sol.InstantiatedVnfInfo) []sol.ExtVirtualLinkData {
+	var out []sol.ExtVirtualLinkData
+	for _, l := range i.ExtVirtualLinkInfo {
+		d := sol.ExtVirtualLinkData{
+			ID: l.ID, VimConnectionID: l.ResourceHandle.VimConnectionID, ResourceProviderID: l.ResourceHandle.ResourceProviderID,
+			ResourceID: l.ResourceHandle.ResourceID, ExtCps: l.CurrentVnfExtCpData,
+		}
+		for _, p := range l.ExtLinkPorts {
+			d.ExtLinkPorts = append(d.ExtLinkPorts, sol.ExtLinkPortData{ID: p.ID, ResourceHandle: p.ResourceHandle})
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// CurrentManaged are the externally managed virtual links that an instance has.
+func CurrentManaged(i *sol.InstantiatedVnfInfo) []sol.ExtManagedVirtualLinkData {
+	var out []sol.ExtManagedVirtualLinkData
+	for _, l := range i.ExtManagedVirtualLinkInfo {
+		out = append(out, sol.ExtManagedVirtualLinkData{
+			ID: l.ID, VnfVirtualLinkDescID: l.VnfVirtualLinkDescID, VimConnectionID: l.NetworkResource.VimConnectionID,
+			ResourceProviderID: l.NetworkResource.ResourceProviderID, ResourceID: l.NetworkResource.ResourceID,
+			ExtManagedMultisiteVirtualLinkID: l.ExtManagedMultisiteVirtualLinkID,
+		})
+	}
+	return out
+}
+
+// MergeManaged puts given links in the place of those for the same internal link.
+func MergeManaged(current, given []sol.ExtManagedVirtualLinkData) []sol.ExtManagedVirtualLinkData {
+	out := slices.Clone(current)
+	for _, g := range given {
+		at := slices.IndexFunc(out, func(l sol.ExtManagedVirtualLinkData) bool { return l.VnfVirtualLinkDescID == g.VnfVirtualLinkDescID })
+		if at < 0 {
+			out = append(out, g)
+		} else {
+			out[at] = g
+		}
+	}
+	return out
+}
+
+// MergeLinks is what holds when given is applied to current (SOL003 ChangeExtVnfConnectivityRequest): links are distinguished by id, connection
+// points by cpdId and the key of their cpConfig. A connection point that is given with a link leaves the one it was in; a configuration that
+// is null goes; a link without connection points goes.
+func MergeLinks(current, given []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkData {
+	out := make([]sol.ExtVirtualLinkData, 0, len(current)+len(given))
+	for _, l := range current {
+		l.ExtCps = slices.Clone(l.ExtCps)
+		for i := range l.ExtCps {
+			l.ExtCps[i].CpConfig = maps.Clone(l.ExtCps[i].CpConfig)
+		}
+		out = append(out, l)
+	}
+	for _, g := range given {
+		for _, cp := range g.ExtCps {
+			detach(out, cp)
+		}
+	}
+	for _, g := range given {
+		at := slices.IndexFunc(out, func(l sol.ExtVirtualLinkData) bool { return l.ID == g.ID })
+		if at < 0 {
+			out = append(out, sol.ExtVirtualLinkData{ID: g.ID})
+			at = len(out) - 1
+		}
+		attach(&out[at], g)
+	}
+	return slices.DeleteFunc(out, func(l sol.ExtVirtualLinkData) bool { return len(l.ExtCps) == 0 })
+}
+
+// detach takes a connection point out of the links: the configurations that are given, or all when none is.
+func detach(links []sol.ExtVirtualLinkData, cp sol.VnfExtCpData) {
+	for i := range links {
+		links[i].ExtCps = slices.DeleteFunc(links[i].ExtCps, func(c sol.VnfExtCpData) bool {
+			if c.CpdID != cp.CpdID {
+				return false
+			}
+			for k := range cp.CpConfig {
+				delete(c.CpConfig, k)
+			}
+			return len(c.CpConfig) == 0 || len(cp.CpConfig) == 0
+		})
+	}
+}
+
+// attach puts the given connection points into a link.
+func attach(l *sol.ExtVirtualLinkData, given sol.ExtVirtualLinkData) {
+	l.VimConnectionID, l.ResourceProviderID, l.ResourceID = given.VimConnectionID, given.ResourceProviderID, given.ResourceID
+	for _, p := range given.ExtLinkPorts {
+		l.ExtLinkPorts = slices.DeleteFunc(slices.Clone(l.ExtLinkPorts), func(o sol.ExtLinkPortData) bool { return o.ID == p.ID })
+		l.ExtLinkPorts = append(l.ExtLinkPorts, p)
+	}
+	for _, cp := range given.ExtCps {
+		at := slices.IndexFunc(l.ExtCps, func(c sol.VnfExtCpData) bool { return c.CpdID == cp.CpdID })
+		if at < 0 {
+			l.ExtCps = append(l.ExtCps, sol.VnfExtCpData{CpdID: cp.CpdID, CpConfig: map[string]sol.VnfExtCpConfig{}})
+			at = len(l.ExtCps) - 1
+		}
+		for k, c := range cp.CpConfig {
+			if c.ParentCpConfigID == "" && c.LinkPortID == "" && len(c.CpProtocolData) == 0 { // null: it is to go
+				continue
+			}
+			l.ExtCps[at].CpConfig[k] = c
+		}
+		if len(cp.CpConfig) > 0 && len(l.ExtCps[at].CpConfig) == 0 {
+			l.ExtCps = slices.Delete(l.ExtCps, at, at+1)
+		}
+	}
+}
+
+// LinksOf leaves out what a flavour has no connection point or virtual link for.
+func LinksOf(f *vnfd.Flavour, ext []sol.ExtVirtualLinkData, managed []sol.ExtManagedVirtualLinkData) ([]sol.ExtVirtualLinkData, []sol.ExtManagedVirtualLinkData) {
+	var links []sol.ExtVirtualLinkData
+	for _, l := range ext {
+		l.ExtCps = slices.DeleteFunc(slices.Clone(l.ExtCps), func(c sol.VnfExtCpData) bool { return f.CP(c.CpdID) == nil })
+		if len(l.ExtCps) > 0 {
+			links = append(links, l)
+		}
+	}
+	return links, slices.DeleteFunc(slices.Clone(managed), func(l sol.ExtManagedVirtualLinkData) bool {
+		return !slices.ContainsFunc(f.VLs, func(v vnfd.VL) bool { return v.Name == l.VnfVirtualLinkDescID })
+	})
+}
+
+// GivenPorts lists the ports that the consumer made for external connection points of the VNF.
+func GivenPorts(links []sol.ExtVirtualLinkData) []string {
+	var out []string
+	for _, l := range links {
+		for _, cp := range l.ExtCps {
+			for _, c := range cp.CpConfig {
+				if id := GivenPort(l, c); id != "" {
+					out = append(out, id)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// GivenPort is the port behind a linkPortId, "" when the configuration has none.
+func GivenPort(l sol.ExtVirtualLinkData, c sol.VnfExtCpConfig) string {
+	if c.LinkPortID == "" {
+		return ""
+	}
+	for _, p := range l.ExtLinkPorts {
+		if p.ID == c.LinkPortID {
+			return p.ResourceHandle.ResourceID
+		}
+	}
+	return ""
+}

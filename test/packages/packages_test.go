@@ -1,0 +1,89 @@
+// Package packages_test checks the packages of this folder and the sample packages.
+package packages_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
+)
+
+// sources are the folders of packages that Gybe and Tacker must accept.
+func sources(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, pattern := range []string{"*/TOSCA-Metadata", "../../vnf-packages/*/TOSCA-Metadata"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, dir := range found {
+			out = append(out, filepath.Dir(dir))
+		}
+	}
+	require.GreaterOrEqual(t, len(out), 7)
+	return out
+}
+
+func TestPackagesAreValid(t *testing.T) {
+	t.Parallel()
+	for _, dir := range sources(t) {
+		_, err := vnfpkg.Build(t.Context(), dir, filepath.Join(t.TempDir(), "package.zip"), vnfpkg.DefaultLimits())
+		require.NoError(t, err, dir)
+	}
+}
+
+// TestRequirementsOfNodeTypesAreOptional: the node template of the main file meets none, as flavours map them. TOSCA's
+// default for occurrences is [1, 1], and Tacker's parser insists on it.
+func TestRequirementsOfNodeTypesAreOptional(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, dir := range sources(t) {
+		files, err := filepath.Glob(filepath.Join(dir, "Definitions", "*.yaml"))
+		require.NoError(t, err)
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var d struct {
+				NodeTypes map[string]struct {
+					Requirements []map[string]struct {
+						Occurrences []int `yaml:"occurrences"`
+					} `yaml:"requirements"`
+				} `yaml:"node_types"`
+			}
+			require.NoError(t, yaml.Load(raw, &d), file)
+			for _, typ := range d.NodeTypes {
+				for _, requirement := range typ.Requirements {
+					for name, r := range requirement {
+						checked++
+						require.Equal(t, []int{0, 1}, r.Occurrences, "%s: requirement %s", file, name)
+					}
+				}
+			}
+		}
+	}
+	require.Positive(t, checked)
+}
+
+// wholeList matches a get_param of all addresses of a connection point; Tacker fills only single members of the list.
+var wholeList = regexp.MustCompile(`get_param: *\[ *nfv *, *CP *, *\w+ *, *fixed_ips *\]`)
+
+func TestTemplatesReadAddressesOneByOne(t *testing.T) {
+	t.Parallel()
+	for _, dir := range sources(t) {
+		err := filepath.WalkDir(filepath.Join(dir, "BaseHOT"), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			require.NotRegexp(t, wholeList, string(raw), path)
+			return err
+		})
+		require.NoError(t, err)
+	}
+}
