@@ -104,6 +104,7 @@ type child struct {
 	cmd   *exec.Cmd
 	api   *client.Client
 	in    io.WriteCloser
+	out   *os.File
 	lines *bufio.Reader
 	dead  chan struct{}
 	log   string
@@ -130,21 +131,34 @@ func spawn(t *testing.T, database, data string, env ...string) *child {
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	c.in, err = c.cmd.StdinPipe()
 	require.NoError(t, err)
-	out, err := c.cmd.StdoutPipe()
+	var childOut *os.File
+	c.out, childOut, err = os.Pipe()
 	require.NoError(t, err)
-	c.lines = bufio.NewReader(out)
-	require.NoError(t, c.cmd.Start())
-	t.Cleanup(c.kill)
-	url, err := c.lines.ReadString('\n')
-	require.NoError(t, err, "the node does not start: %s", c.words())
-	c.api, err = client.New(strings.TrimSpace(url), nil)
+	t.Cleanup(func() { _ = c.out.Close() }) // only its descriptor matters
+	c.lines = bufio.NewReader(c.out)
+	c.cmd.Stdout = childOut
+	err = c.cmd.Start()
+	require.NoError(t, childOut.Close())
 	require.NoError(t, err)
 	go func() {
 		_ = c.cmd.Wait() // it is killed
 		close(c.dead)
 	}()
+	t.Cleanup(c.kill)
+	url, err := c.line()
+	require.NoError(t, err, "the node does not start: %s", c.words())
+	c.api, err = client.New(strings.TrimSpace(url), nil)
+	require.NoError(t, err)
 	c.ready = time.Since(began)
 	return c
+}
+
+// line reads a line that the node prints. It waits no longer than patience.
+func (c *child) line() (string, error) {
+	if err := c.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return "", err
+	}
+	return c.lines.ReadString('\n')
 }
 
 // arm plans its death; false when it has died already.
@@ -155,7 +169,8 @@ func (c *child) arm(d death) bool {
 	if _, err = c.in.Write(append(raw, '\n')); err != nil {
 		return false
 	}
-	line, err := c.lines.ReadString('\n')
+	line, err := c.line()
+	require.NotErrorIs(c.t, err, os.ErrDeadlineExceeded, "the node neither answers nor dies: %s", c.words())
 	if err != nil {
 		return false
 	}

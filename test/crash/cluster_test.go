@@ -228,7 +228,7 @@ func TestDeathWhileAClusterIsRolledBack(t *testing.T) {
 		require.NoError(t, err)
 		d.rests(d.node.api, op, sol.LcmOperationStateFailedTemp)
 		fleet.ClearFailures("")
-		died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, sol.LcmOperationStateRolledBack, func(api *client.Client) error {
+		died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, func(api *client.Client) error {
 			return api.Rollback(t.Context(), op)
 		})
 		d.rests(d.node.api, op, sol.LcmOperationStateRolledBack)

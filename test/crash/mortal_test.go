@@ -31,11 +31,14 @@ type mortal struct {
 // arm plans the death and counts from here. It does not return when the last death that was planned is about to come.
 func (m *mortal) arm(d death) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.dying {
+	dying := m.dying
+	if !dying {
+		m.death, m.count = d, 0
+	}
+	m.mu.Unlock() // the write that the node dies of may need it
+	if dying {
 		select {}
 	}
-	m.death, m.count = d, 0
 }
 
 // write makes one write, unless it is the last thing that this process does.

@@ -140,7 +140,7 @@ func (d *ward) begun(c change, i *sol.VnfInstance, at death) (op string, died bo
 	if err == nil {
 		select {
 		case <-d.node.dead:
-		case <-d.reached(d.node.api, op, sol.LcmOperationStateCompleted):
+		case <-d.rested(d.node.api, op):
 		}
 	}
 	died = d.alive()
@@ -227,7 +227,7 @@ func TestDeathInAnyRollbackGivesBackWhatWasThere(t *testing.T) {
 				op := d.started(c, i)
 				d.rests(d.node.api, op, sol.LcmOperationStateFailedTemp)
 				d.cloud.ResetCalls()
-				died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, sol.LcmOperationStateRolledBack, func(api *client.Client) error {
+				died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, func(api *client.Client) error {
 					return api.Rollback(t.Context(), op)
 				})
 				d.rests(d.node.api, op, sol.LcmOperationStateRolledBack)
@@ -250,7 +250,7 @@ func TestDeathInACancelIsSurvived(t *testing.T) {
 		rule := d.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create"})
 		op := d.started(c, i)
 		require.Eventually(t, func() bool { r, _ := d.cloud.Faults().Get(rule); return r.Fired > 0 }, patience, interval)
-		died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, sol.LcmOperationStateFailedTemp, func(api *client.Client) error {
+		died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, func(api *client.Client) error {
 			err := api.Cancel(t.Context(), op, sol.CancelModeForceful)
 			if err == nil {
 				d.cloud.Faults().Clear() // else the halt waits half a minute for what Heat does not let go of
@@ -280,7 +280,7 @@ func (d *ward) started(c change, i *sol.VnfInstance) string {
 }
 
 // steered lets the user decide about an operation while a node dies; the decision is repeated if it was not stored.
-func (d *ward) steered(op string, at death, end sol.LcmOperationStateType, decide func(*client.Client) error) (died bool) {
+func (d *ward) steered(op string, at death, decide func(*client.Client) error) (died bool) {
 	d.t.Helper()
 	before, err := d.node.api.Operation(d.t.Context(), op)
 	require.NoError(d.t, err)
@@ -289,7 +289,7 @@ func (d *ward) steered(op string, at death, end sol.LcmOperationStateType, decid
 	if unanswered == nil {
 		select {
 		case <-d.node.dead:
-		case <-d.reached(d.node.api, op, end):
+		case <-d.rested(d.node.api, op):
 		}
 	}
 	if died = d.alive(); !died {

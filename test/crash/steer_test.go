@@ -56,7 +56,7 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 				if err == nil {
 					select {
 					case <-node.dead:
-					case <-w.reached(node.api, op, tt.end):
+					case <-w.rested(node.api, op):
 					}
 				}
 				if node.arm(death{}) {
@@ -93,19 +93,23 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 	}
 }
 
-// reached is closed when an operation is in a state, or its node does not answer any more.
-func (w *world) reached(api *client.Client, op string, s sol.LcmOperationStateType) <-chan struct{} {
+// atRest says whether no node works on an operation in a state.
+func atRest(s sol.LcmOperationStateType) bool {
+	return s != sol.LcmOperationStateStarting && s != sol.LcmOperationStateProcessing && s != sol.LcmOperationStateRollingBack
+}
+
+// rested is closed when no node works on an operation, when its node does not answer, or after patience.
+func (w *world) rested(api *client.Client, op string) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
-		for {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
 			o, err := api.Operation(w.t.Context(), op)
-			if err != nil || o.OperationState == s {
+			if err != nil || atRest(o.OperationState) {
 				return
 			}
-			<-tick.C
 		}
 	}()
 	return done
@@ -119,12 +123,7 @@ func (w *world) rests(api *client.Client, op string, want sol.LcmOperationStateT
 		var err error
 		o, err = api.Operation(w.t.Context(), op)
 		require.NoError(w.t, err)
-		switch o.OperationState {
-		case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
-			return false
-		default:
-			return true
-		}
+		return atRest(o.OperationState)
 	}, patience, interval)
 	require.Equal(w.t, want, o.OperationState, "%+v", o.Error)
 }
