@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -272,12 +273,12 @@ func TestListsUseTheirIndexes(t *testing.T) {
 		require.Less(t, time.Since(began), 250*time.Millisecond)
 		began = time.Now()
 	}
-	rows, err := b.pool.Query(t.Context(), `EXPLAIN SELECT id FROM vnf_lcm_op_occ o WHERE (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a
-		WHERE a.id = '`+middle+`') ORDER BY o.started, o.id LIMIT 100`)
+	rows, err := b.pool.Query(t.Context(), `EXPLAIN SELECT id FROM vnf_lcm_op_occ o WHERE o.project = 'default' AND (o.started, o.id) > (SELECT a.started, a.id
+		FROM vnf_lcm_op_occ a WHERE a.id = '`+middle+`') ORDER BY o.started, o.id LIMIT 100`)
 	require.NoError(t, err)
 	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
-	require.Contains(t, plan[len(plan)-1]+plan[1], "Index")
+	require.Contains(t, strings.Join(plan, "\n"), "Scan using vnf_lcm_op_occ_order")
 	t.Log(plan)
 }
 
