@@ -29,7 +29,7 @@ type Machine struct {
 const RoleStorage = roleStorage
 
 // Implements says whether this driver makes the clusters of a flavour.
-func Implements(f *vnfd.Flavour) bool { return f.LCM["instantiate_end"].Name == Name }
+func Implements(f *vnfd.Flavour) bool { return f.LCM[string(lcm.HookInstantiateEnd)].Name == Name }
 
 // Machines lists the machines of the instance's inventory, masters first. CodeConflict when inventory and parameters do not match, which is
 // possible while an operation runs.

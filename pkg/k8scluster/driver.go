@@ -58,7 +58,8 @@ func Pooled(p *remote.Pool) func(context.Context, remote.Target) (Connection, fu
 
 // Driver implements lcm.MgmtDriver.
 type Driver struct {
-	o Options
+	o     Options
+	hooks []lcm.HookHandler
 }
 
 var _ lcm.MgmtDriver = (*Driver)(nil)
@@ -86,51 +87,9 @@ func New(o Options) *Driver {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Driver{o: o}
-}
-
-// Run is a tick of a hook. A hook at which the cluster needs nothing is done at once.
-func (d *Driver) Run(ctx context.Context, hook string, w *lcm.Work) error {
-	switch hook {
-	case "instantiate_end":
-		return d.instantiateEnd(ctx, w)
-	case "terminate_end":
-		w.RemoveVim(VimID(w.Instance.ID))
-		return nil
-	case "scale_start", "scale_to_level_start":
-		return d.scaleStart(ctx, w)
-	case "scale_end", "scale_to_level_end":
-		return d.scaleEnd(ctx, w)
-	case "scale_rollback_start", "scale_to_level_rollback_start":
-		return d.scaleRollbackStart(ctx, w)
-	case "heal_start":
-		return d.healStart(ctx, w)
-	case "heal_end":
-		return d.healEnd(ctx, w)
-	case "change_current_package_start":
-		return d.packageStart(ctx, w)
-	case "change_current_package_end":
-		return d.packageEnd(ctx, w)
-	case "change_current_package_rollback_start":
-		return d.packageRollbackStart(ctx, w)
-	case "instantiate_start", "terminate_start", "instantiate_rollback_start", "instantiate_rollback_end",
-		"scale_rollback_end", "scale_to_level_rollback_end", "change_current_package_rollback_end":
-		return nil
-	}
-	return lcm.Errorf(lcm.CodeUnprocessable, "the mgmt driver %s does nothing at %s yet", Name, hook)
-}
-
-var _ lcm.Keeper = (*Driver)(nil)
-
-// Keeps says at which hooks a cluster has to be looked after, whatever its VNFD says: packages that were made for older VNFMs know nothing of
-// rollbacks and levels, and machines must not be taken from under nodes. Only a package that asks for it is upgraded.
-func (*Driver) Keeps(hook string) bool {
-	switch hook {
-	case "scale_start", "scale_end", "scale_rollback_start", "scale_to_level_start", "scale_to_level_end", "scale_to_level_rollback_start",
-		"heal_start", "heal_end", "terminate_end":
-		return true
-	}
-	return false
+	d := &Driver{o: o}
+	d.hooks = d.hookHandlers()
+	return d
 }
 
 // vimSpace makes the ids of the VIMs that instances become.

@@ -15,8 +15,10 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
+	"github.com/gybe-nfv/gybe/pkg/mgmt"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 func vim1() map[string]sol.VimConnectionInfo {
@@ -361,8 +363,22 @@ func TestTerminateForgetsTheCluster(t *testing.T) {
 	require.Equal(t, map[string]lcm.Vim{"other": {ID: "other"}}, s.vims)
 }
 
-func TestUnknownHookIsRefused(t *testing.T) {
+// A package that names the driver at a hook which needs a cluster's protection, and one that names it nowhere else, get what they ask for.
+func TestHooksThatTheDriverHandles(t *testing.T) {
 	t.Parallel()
-	err := k8scluster.New(k8scluster.Options{}).Run(t.Context(), "operate_start", &lcm.Work{})
+	drivers, impl := mgmt.Registry{k8scluster.Name: k8scluster.New(k8scluster.Options{})}, vnfd.Implementation{Name: k8scluster.Name}
+
+	_, _, err := lcm.FindHandler(drivers, impl, lcm.HookOperateStart)
 	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
+	require.EqualError(t, err, "the mgmt driver mgmt-drivers-kubernetes does nothing at operate_start yet")
+
+	_, h, err := lcm.FindHandler(drivers, impl, lcm.HookTerminateStart)
+	require.NoError(t, err, "packages for other VNFMs name this hook")
+	require.Nil(t, h.Run)
+
+	f := &vnfd.Flavour{LCM: map[string]vnfd.Implementation{string(lcm.HookInstantiateEnd): impl}}
+	_, ok := lcm.FindHook(drivers, f, lcm.HookHealStart)
+	require.True(t, ok, "a heal must not take machines from under the nodes")
+	_, ok = lcm.FindHook(drivers, f, lcm.HookChangeVnfpkgEnd)
+	require.False(t, ok, "only a package that asks for it is upgraded")
 }

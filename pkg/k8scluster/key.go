@@ -16,10 +16,8 @@ import (
 // A role for which the request has neither a password nor a private_key is logged in to with a key pair of the instance's own, if the package's
 // template takes it (lcm.ParamPublicKey). The pair is made when the instantiation is admitted, and is the same until the instance is terminated.
 
-var _ lcm.KeyMaker = (*Driver)(nil)
-
-// NewKey implements lcm.KeyMaker.
-func (d *Driver) NewKey(r lcm.Request) (*lcm.SSHKey, error) {
+// newKey creates the key pair of an instance; nil when every role has credentials in the request.
+func newKey(r lcm.Request) (*lcm.SSHKey, error) {
 	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
 	if len(bad) > 0 || !p.keyed() {
 		return nil, lcm.Unprocessable(bad...)

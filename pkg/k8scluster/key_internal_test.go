@@ -48,17 +48,16 @@ func template(parameters string) fs.FS {
 // A request without a password is rejected, before machines are created, when the package cannot put a key into them.
 func TestOnlyAPackageThatTakesTheKeyGetsOne(t *testing.T) {
 	t.Parallel()
-	d := New(Options{})
 	request := func(pkg fs.FS, a sol.KeyValuePairs) lcm.Request {
 		return withTemplates(t, lcm.Request{
 			Type: sol.LcmOperationInstantiate, Instance: &lcm.Instance{ID: "11111111-1111-4111-8111-111111111111"}, Flavour: aspectFlavour(), Package: pkg, AdditionalParams: a,
 		})
 	}
 	takes := template("  ssh_public_key: {type: string, default: ''}\n")
-	k, err := d.NewKey(request(takes, aspectParams()))
+	k, err := newKey(request(takes, aspectParams()))
 	require.NoError(t, err)
 	require.Nil(t, k, "all roles have a password")
-	k, err = d.NewKey(request(takes, bare(t, "worker_node")))
+	k, err = newKey(request(takes, bare(t, "worker_node")))
 	require.NoError(t, err)
 	signer, err := ssh.ParsePrivateKey([]byte(k.Private))
 	require.NoError(t, err)
@@ -71,7 +70,7 @@ func TestOnlyAPackageThatTakesTheKeyGetsOne(t *testing.T) {
 	require.Empty(t, strings.Trim(k.Public, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 +-./=@_"))
 
 	for _, pkg := range []fs.FS{template(""), template("  SSH_public_key: {type: string}\n"), template("  ]"), fstest.MapFS{}} {
-		_, err = d.NewKey(request(pkg, bare(t, "master_node", "worker_node")))
+		_, err = newKey(request(pkg, bare(t, "master_node", "worker_node")))
 		require.ErrorContains(t, err, "/additionalParams/"+ParamKey+"/master_node/password: The password in the additionalParams does not exist.")
 		require.ErrorContains(t, err, "/worker_node/password")
 	}

@@ -7,37 +7,15 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-var _ lcm.Previewer = (*Driver)(nil)
-
-// Preview implements lcm.Previewer.
-func (d *Driver) Preview(hook string, r lcm.Request) []string {
-	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
-	if len(bad) > 0 && needsParams[r.Type] {
-		return nil
-	}
-	f := preview{Request: r, p: p}
-	switch hook {
-	case "instantiate_end":
-		return f.install("Kubernetes")
-	case "scale_start", "scale_to_level_start":
-		return f.nodes(r.Scope.Remove, "the node of %s is drained, for at most "+p.drainTimeout.String()+", and leaves the cluster")
-	case "scale_end", "scale_to_level_end":
-		return f.join()
-	case "heal_start":
-		if !mastersLost(r.Instance, r.Scope, p.master.vdu) {
-			return f.nodes(r.Scope.VNFCs, "the node of %s is drained, for at most "+p.drainTimeout.String()+", if it answers, and leaves the cluster")
+// previews makes a HookHandler.Preview. A request whose parameters are not valid has no preview; the admission reports why.
+func previews(describe func(f preview) []string) func(lcm.Request) []string {
+	return func(r lcm.Request) []string {
+		p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
+		if len(bad) > 0 && needsParams[r.Type] {
+			return nil
 		}
-	case "heal_end":
-		if mastersLost(r.Instance, r.Scope, p.master.vdu) {
-			return f.install("a new cluster of Kubernetes")
-		}
-		return f.nodes(r.Scope.VNFCs, "the new machine of %s joins the cluster with Kubernetes "+f.version())
-	case "change_current_package_end":
-		return f.upgrade()
-	case "terminate_end":
-		return []string{"the cluster is registered no more as a VIM"}
+		return describe(preview{Request: r, p: p})
 	}
-	return nil
 }
 
 // preview describes the effects of an operation on a cluster.
@@ -54,6 +32,33 @@ func (f preview) version() string {
 	}
 	return "of the script " + f.p.script
 }
+
+// instantiate is about the first cluster of an instance.
+func (f preview) instantiate() []string { return f.install("Kubernetes") }
+
+// leave is about the nodes that a scale in removes.
+func (f preview) leave() []string {
+	return f.nodes(f.Scope.Remove, "the node of %s is drained, for at most "+f.p.drainTimeout.String()+", and leaves the cluster")
+}
+
+// healLeave is about the nodes that a heal recreates. A cluster that has lost its masters is not left but replaced.
+func (f preview) healLeave() []string {
+	if mastersLost(f.Instance, f.Scope, f.p.master.vdu) {
+		return nil
+	}
+	return f.nodes(f.Scope.VNFCs, "the node of %s is drained, for at most "+f.p.drainTimeout.String()+", if it answers, and leaves the cluster")
+}
+
+// healJoin is about the machines that a heal has recreated.
+func (f preview) healJoin() []string {
+	if mastersLost(f.Instance, f.Scope, f.p.master.vdu) {
+		return f.install("a new cluster of Kubernetes")
+	}
+	return f.nodes(f.Scope.VNFCs, "the new machine of %s joins the cluster with Kubernetes "+f.version())
+}
+
+// unregister is about the end of a cluster.
+func (preview) unregister() []string { return []string{"the cluster is registered no more as a VIM"} }
 
 // install is about a cluster from nothing.
 func (f preview) install(what string) []string {

@@ -35,7 +35,11 @@ func (d *Driver) packageRollbackStart(ctx context.Context, w *lcm.Work) error {
 
 // upgradeBegun says whether nodes may have been upgraded: the operation failed there, or while the rollback checked it.
 func upgradeBegun(op *lcm.Operation) bool {
-	return op.Error != nil && (op.Error.Phase == "change_current_package_end" || op.Error.Phase == "change_current_package_rollback_start")
+	if op.Error == nil {
+		return false
+	}
+	at := lcm.Hook(op.Error.Phase)
+	return at == lcm.HookChangeVnfpkgEnd || at == lcm.HookChangeVnfpkgRollbackStart
 }
 
 // undo opens the nodes that the operation has closed, and returns those that it has upgraded.

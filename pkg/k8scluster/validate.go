@@ -26,7 +26,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 		return nil
 	}
 	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
-	if r.Type == sol.LcmOperationChangeVnfpkg && r.Flavour.LCM["change_current_package_end"].Name != Name {
+	if r.Type == sol.LcmOperationChangeVnfpkg && r.Flavour.LCM[string(lcm.HookChangeVnfpkgEnd)].Name != Name {
 		c := checker{Request: r} // the cluster is not upgraded, but must keep its machines
 		c.upgrade(p, false)
 		return lcm.Unprocessable(c.bad...)

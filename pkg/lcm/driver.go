@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
-	"maps"
-	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -59,6 +57,8 @@ type Infra interface {
 	// RemoveLeftovers deletes resources that Leftovers has reported as Extra, in the order of their dependencies, and returns
 	// those that are still there with the reason. Anything that does not carry the instance's name or tag is left alone.
 	RemoveLeftovers(ctx context.Context, i *Instance, extra []Leftover) ([]Leftover, error)
+	// Templates answers questions about the templates of a request's flavour; nil for a VIM without templates. The VIM is not asked.
+	Templates(r Request) Templates
 }
 
 // Preview is what an operation would do (the answer of POST /gybe/v1/plan).
@@ -90,7 +90,7 @@ type PlannedResource struct {
 
 // PlannedWork is a thing that a mgmt driver would do.
 type PlannedWork struct {
-	Hook   string `json:"hook"`   // e.g. "scale_end"
+	Hook   Hook   `json:"hook"`
 	Driver string `json:"driver"` // the name that the VNFD has for it
 	Detail string `json:"detail"` // in words
 }
@@ -134,52 +134,6 @@ type Leftover struct {
 // Infras finds the Infra for a vimType such as ETSINFV.OPENSTACK_KEYSTONE.V_3.
 type Infras interface {
 	Infra(vimType string) (Infra, bool)
-}
-
-// MgmtDriver does the work before or after a lifecycle operation that the VIM cannot do.
-type MgmtDriver interface {
-	// Validate checks the request's parameters for all hooks of the operation; it is pure and quick and
-	// returns a CodeUnprocessable error with a pointer (below /additionalParams) for everything that is wrong.
-	// A change of the flavour or of the package is shown to every driver of the present one, whether it has a hook there or not.
-	Validate(ctx context.Context, r Request) error
-	// Run is a tick of the hook, e.g. "instantiate_end"; same contract as Phase.Run.
-	Run(ctx context.Context, hook string, w *Work) error
-}
-
-// Keeper is a MgmtDriver whose work other operations would spoil if it took no part in them. Once a VNFD names it at any hook, it is called at those
-// that it keeps as well, unless the VNFD names another driver there: packages for other VNFMs do not name all operations.
-type Keeper interface {
-	MgmtDriver
-	Keeps(hook string) bool
-}
-
-// Previewer is a MgmtDriver that can describe the effects of its hooks.
-type Previewer interface {
-	MgmtDriver
-	// Preview describes what a hook of a valid request would do, one line for each effect; nil without effect. It does not contact the VIM or a node.
-	Preview(hook string, r Request) []string
-}
-
-// FindHook finds the implementation that is called at a hook.
-func FindHook(drivers MgmtDrivers, f *vnfd.Flavour, hook string) (vnfd.Implementation, bool) {
-	if impl, ok := f.LCM[hook]; ok {
-		return impl, true
-	}
-	for _, other := range slices.Sorted(maps.Keys(f.LCM)) {
-		d, err := drivers.Driver(f.LCM[other])
-		if err != nil {
-			continue // reported where it is called
-		}
-		if k, ok := d.(Keeper); ok && k.Keeps(hook) {
-			return f.LCM[other], true
-		}
-	}
-	return vnfd.Implementation{}, false
-}
-
-// MgmtDrivers finds a mgmt driver for an LCM interface implementation.
-type MgmtDrivers interface {
-	Driver(impl vnfd.Implementation) (MgmtDriver, error)
 }
 
 // Grantor asks for, or decides on, the grant of an operation (SOL003 clause 9).

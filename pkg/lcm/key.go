@@ -12,9 +12,3 @@ type SSHKey struct {
 	// Private is a PEM or OpenSSH private key without a passphrase.
 	Private string `json:"private"`
 }
-
-// KeyMaker is a MgmtDriver that may need a key pair to log in to machines.
-type KeyMaker interface {
-	// NewKey makes the key pair for a valid INSTANTIATE request; nil when the request says how to log in.
-	NewKey(r Request) (*SSHKey, error)
-}

@@ -68,8 +68,15 @@ func (k *OperationKind) Method() string {
 	return "POST"
 }
 
-// Hooks lists the hooks that run before and after the operation.
-func (k *OperationKind) Hooks() []string { return []string{k.Hook + "_start", k.Hook + "_end"} }
+// Hooks returns the hooks that run before and after the operation.
+func (k *OperationKind) Hooks() (start, end Hook) {
+	return Hook(k.Hook + "_start"), Hook(k.Hook + "_end")
+}
+
+// RollbackHooks returns the hooks that run before and after the operation's rollback.
+func (k *OperationKind) RollbackHooks() (start, end Hook) {
+	return Hook(k.Hook + "_rollback_start"), Hook(k.Hook + "_rollback_end")
+}
 
 // Request returns a pointer to a new value of the request's type.
 func (k *OperationKind) Request() any { return reflect.New(reflect.TypeOf(k.Body)).Interface() }

@@ -11,13 +11,6 @@ type Templates interface {
 	Declares(parameter string) bool
 }
 
-// TemplateReader is an Infra whose VIM makes resources from templates in the package.
-type TemplateReader interface {
-	Infra
-	// Templates reads those of a request. The VIM is not asked.
-	Templates(r Request) Templates
-}
-
 // Resources lists the names that resources can have in the inventory; nil when they are not known.
 func (r Request) Resources() []string {
 	if r.Templates == nil {

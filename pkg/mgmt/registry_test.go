@@ -13,8 +13,8 @@ import (
 
 type nothing struct{}
 
-func (nothing) Validate(context.Context, lcm.Request) error  { return nil }
-func (nothing) Run(context.Context, string, *lcm.Work) error { return nil }
+func (nothing) Validate(context.Context, lcm.Request) error { return nil }
+func (nothing) Hooks() []lcm.HookHandler                    { return nil }
 
 func TestDriverIsFoundByTheNameTheVNFDGives(t *testing.T) {
 	t.Parallel()

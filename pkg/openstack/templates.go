@@ -5,9 +5,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/preview"
 )
 
-var _ lcm.TemplateReader = (*Driver)(nil)
-
-// Templates implements lcm.TemplateReader.
+// Templates implements lcm.Infra.
 func (d *Driver) Templates(r lcm.Request) lcm.Templates {
 	t := preview.Templates{}
 	if r.Package == nil || r.Flavour == nil {

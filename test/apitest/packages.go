@@ -110,8 +110,8 @@ func Cluster(id, version string) *vnfd.VNFD {
 		LCM: map[string]vnfd.Implementation{},
 	}
 	for _, k := range lcm.OperationKinds() {
-		for _, hook := range []string{"_start", "_end", "_rollback_start", "_rollback_end"} {
-			simple.LCM[k.Hook+hook] = vnfd.Implementation{Name: "recorder"}
+		for _, hook := range hooksOf(k) {
+			simple.LCM[string(hook)] = vnfd.Implementation{Name: "recorder"}
 		}
 	}
 	big := simple
@@ -158,8 +158,26 @@ func (*Recorder) Validate(_ context.Context, r lcm.Request) error {
 	return nil
 }
 
-// Run implements lcm.MgmtDriver.
-func (r *Recorder) Run(_ context.Context, hook string, w *lcm.Work) error {
+// Hooks implements lcm.MgmtDriver: the recorder handles every hook.
+func (r *Recorder) Hooks() []lcm.HookHandler {
+	var out []lcm.HookHandler
+	for _, k := range lcm.OperationKinds() {
+		for _, hook := range hooksOf(k) {
+			run := func(_ context.Context, w *lcm.Work) error { return r.record(hook, w) }
+			out = append(out, lcm.HookHandler{Hook: hook, Run: run})
+		}
+	}
+	return out
+}
+
+// hooksOf lists the hooks of an operation and of its rollback.
+func hooksOf(k *lcm.OperationKind) []lcm.Hook {
+	start, end := k.Hooks()
+	back, backEnd := k.RollbackHooks()
+	return []lcm.Hook{start, end, back, backEnd}
+}
+
+func (r *Recorder) record(hook lcm.Hook, w *lcm.Work) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -167,5 +185,5 @@ func (r *Recorder) Run(_ context.Context, hook string, w *lcm.Work) error {
 		n = len(w.Instance.Instantiated.VnfcInfo)
 	}
 	r.hooks = append(r.hooks, fmt.Sprintf("%s %s %d", hook, w.VNFD.Version, n))
-	return r.fail[hook]
+	return r.fail[string(hook)]
 }

@@ -322,3 +322,6 @@ func (v *VIM) RemoveLeftovers(_ context.Context, i *lcm.Instance, extra []lcm.Le
 	})
 	return nil, nil
 }
+
+// Templates implements lcm.Infra.
+func (*VIM) Templates(lcm.Request) lcm.Templates { return nil }

@@ -1,13 +1,13 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // askDrivers lets the infra driver and the mgmt drivers of the operation's hooks check the request.
@@ -55,38 +55,69 @@ func (s *Service) request(a *lcm.Admission) (lcm.Request, error) {
 	if err != nil {
 		return r, nil //nolint:nilerr // reported where the driver is needed
 	}
-	if reader, ok := infra.(lcm.TemplateReader); ok {
-		r.Templates = reader.Templates(r)
-	}
+	r.Templates = infra.Templates(r)
 	return r, nil
 }
 
-// mgmtDrivers are the mgmt drivers of the hooks of a request's operation, each once. A new revision concerns all drivers of the present one,
-// also those without a hook there: what they have built might not survive it.
+// boundHook is a hook of an operation with the mgmt driver that handles it.
+type boundHook struct {
+	name    string // of the driver in the VNFD
+	driver  lcm.MgmtDriver
+	handler lcm.HookHandler
+}
+
+// hooks returns the hooks at which a request's operation calls mgmt drivers. The error is about a hook without a driver
+// that handles it.
+func (s *Service) hooks(kind *lcm.OperationKind, r lcm.Request) (out []boundHook, failure error) {
+	start, end := kind.Hooks()
+	for _, hook := range []lcm.Hook{start, end} {
+		impl, ok := lcm.FindHook(s.Mgmt, r.Flavour, hook)
+		if !ok {
+			continue
+		}
+		driver, handler, err := lcm.FindHandler(s.Mgmt, impl, hook)
+		if err != nil {
+			failure = cmp.Or(failure, err)
+			continue
+		}
+		out = append(out, boundHook{impl.Name, driver, handler})
+	}
+	return out, failure
+}
+
+// mgmtDrivers are the mgmt drivers of the hooks of a request's operation, each once. A new revision concerns all
+// drivers of the present one, also those without a hook there: what they have built might not survive it.
 func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) ([]lcm.MgmtDriver, error) {
-	var impls []vnfd.Implementation
-	for _, hook := range kind.Hooks() {
-		if impl, ok := lcm.FindHook(s.Mgmt, r.Flavour, hook); ok {
-			impls = append(impls, impl)
-		}
-	}
-	if kind.NewRevision && r.Former != nil && r.Former.Flavour != nil {
-		for _, hook := range slices.Sorted(maps.Keys(r.Former.Flavour.LCM)) {
-			impls = append(impls, r.Former.Flavour.LCM[hook])
-		}
-	}
 	var out []lcm.MgmtDriver
 	found := map[string]bool{}
-	for _, impl := range impls {
+	add := func(name string, driver lcm.MgmtDriver) {
+		if !found[name] {
+			found[name] = true
+			out = append(out, driver)
+		}
+	}
+
+	hooks, err := s.hooks(kind, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hooks {
+		add(h.name, h.driver)
+	}
+	if !kind.NewRevision || r.Former == nil || r.Former.Flavour == nil {
+		return out, nil
+	}
+
+	for _, hook := range slices.Sorted(maps.Keys(r.Former.Flavour.LCM)) {
+		impl := r.Former.Flavour.LCM[hook]
 		if found[impl.Name] {
 			continue
 		}
-		found[impl.Name] = true
 		driver, err := s.Mgmt.Driver(impl)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, driver)
+		add(impl.Name, driver)
 	}
 	return out, nil
 }
@@ -105,8 +136,9 @@ func (s *Service) infra(i *lcm.Instance) (lcm.Infra, error) {
 	return infra, nil
 }
 
-// makeKey gives an instance the key pair that its mgmt drivers need. It is stored with the admission of the instantiation, so there is none
-// without the operation and none twice, and it is valid until the instance is terminated.
+// makeKey gives an instance the key pair that its mgmt drivers need. It is stored with the admission of the
+// instantiation, so there is none without the operation and none twice, and it is valid until the instance is
+// terminated.
 func (s *Service) makeKey(a *lcm.Admission) error {
 	if !a.Task.Kind.Instantiates() || a.Instance.SSHKey != nil {
 		return nil
@@ -115,16 +147,15 @@ func (s *Service) makeKey(a *lcm.Admission) error {
 	if err != nil {
 		return err
 	}
-	drivers, err := s.mgmtDrivers(a.Task.Kind, r)
+	hooks, err := s.hooks(a.Task.Kind, r)
 	if err != nil {
 		return err
 	}
-	for _, driver := range drivers {
-		maker, ok := driver.(lcm.KeyMaker)
-		if !ok {
+	for _, h := range hooks {
+		if h.handler.NewKey == nil {
 			continue
 		}
-		if a.Instance.SSHKey, err = maker.NewKey(r); err != nil || a.Instance.SSHKey != nil {
+		if a.Instance.SSHKey, err = h.handler.NewKey(r); err != nil || a.Instance.SSHKey != nil {
 			return err
 		}
 	}

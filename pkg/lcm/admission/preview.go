@@ -41,19 +41,13 @@ func (s *Service) Preview(ctx context.Context, id string, t lcm.Task) (*lcm.Prev
 // previewWork lists what the mgmt drivers say that they would do.
 func (s *Service) previewWork(kind *lcm.OperationKind, r lcm.Request) []lcm.PlannedWork {
 	var out []lcm.PlannedWork
-	for _, hook := range kind.Hooks() {
-		impl, ok := lcm.FindHook(s.Mgmt, r.Flavour, hook)
-		if !ok {
+	hooks, _ := s.hooks(kind, r) // the admission has rejected a hook without a driver
+	for _, h := range hooks {
+		if h.handler.Preview == nil {
 			continue
 		}
-		driver, err := s.Mgmt.Driver(impl)
-		if err != nil {
-			continue // the admission has rejected it
-		}
-		if f, ok := driver.(lcm.Previewer); ok {
-			for _, detail := range f.Preview(hook, r) {
-				out = append(out, lcm.PlannedWork{Hook: hook, Driver: impl.Name, Detail: detail})
-			}
+		for _, detail := range h.handler.Preview(r) {
+			out = append(out, lcm.PlannedWork{Hook: h.handler.Hook, Driver: h.name, Detail: detail})
 		}
 	}
 	return out

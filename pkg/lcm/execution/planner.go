@@ -56,9 +56,11 @@ func (p *Planner) plan(w *lcm.Work) (*plan, error) {
 		out.starting = []lcm.Phase{{Name: "grant", Run: p.grant}}
 	}
 	out.Phases = kind.Phases(infra)
-	out.Processing = p.hooked(w, kind.Hook, out.Processing)
+	start, end := kind.Hooks()
+	out.Processing = p.addHooks(w, start, out.Processing, end)
 	if len(out.Rollback) > 0 {
-		out.Rollback = p.hooked(w, kind.Hook+"_rollback", out.Rollback)
+		start, end = kind.RollbackHooks()
+		out.Rollback = p.addHooks(w, start, out.Rollback, end)
 	}
 	return out, nil
 }
@@ -76,20 +78,20 @@ func (p *Planner) infra(i *lcm.Instance) (lcm.Infra, error) {
 	return d, nil
 }
 
-// hooked puts the mgmt hooks <op>_start and <op>_end around phases, where the VNFD implements them.
-func (p *Planner) hooked(w *lcm.Work, op string, phases []lcm.Phase) []lcm.Phase {
+// addHooks puts mgmt hooks around phases, where the VNFD or its driver asks for them.
+func (p *Planner) addHooks(w *lcm.Work, start lcm.Hook, phases []lcm.Phase, end lcm.Hook) []lcm.Phase {
 	var out []lcm.Phase
-	if ph, ok := p.hook(w, op+"_start"); ok {
+	if ph, ok := p.hook(w, start); ok {
 		out = append(out, ph)
 	}
 	out = append(out, phases...)
-	if ph, ok := p.hook(w, op+"_end"); ok {
+	if ph, ok := p.hook(w, end); ok {
 		out = append(out, ph)
 	}
 	return out
 }
 
-func (p *Planner) hook(w *lcm.Work, hook string) (lcm.Phase, bool) {
+func (p *Planner) hook(w *lcm.Work, hook lcm.Hook) (lcm.Phase, bool) {
 	if w.Flavour == nil {
 		return lcm.Phase{}, false
 	}
@@ -97,12 +99,12 @@ func (p *Planner) hook(w *lcm.Work, hook string) (lcm.Phase, bool) {
 	if !ok {
 		return lcm.Phase{}, false
 	}
-	return lcm.Phase{Name: hook, Run: func(ctx context.Context, w *lcm.Work) error {
-		d, err := p.Mgmt.Driver(impl)
-		if err != nil {
+	return lcm.Phase{Name: string(hook), Run: func(ctx context.Context, w *lcm.Work) error {
+		_, handler, err := lcm.FindHandler(p.Mgmt, impl, hook)
+		if err != nil || handler.Run == nil {
 			return err
 		}
-		return d.Run(ctx, hook, w)
+		return handler.Run(ctx, w)
 	}}, true
 }
 
