@@ -34,17 +34,26 @@ type Records interface {
 	Instance(ctx context.Context, id string) (*Instance, error)
 	// Instances lists in order of id.
 	Instances(ctx context.Context, q Query) ([]*Instance, error)
-	// DeleteInstance deletes one that is NOT_INSTANTIATED and has no active operation, else CodeConflict;
+	// DeleteInstance deletes one that is NOT_INSTANTIATED and has no active operation or lease, else CodeConflict;
 	// with ifVersion it is CodePrecondition when the version differs.
 	DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []Message) error
 
-	// HoldInstance locks the instance, refuses with CodeConflict when an operation is active, calls change, and stores the instance as that
-	// left it. change returns the vnfcInfo ids of VNFCs whose machines are gone, so that their host keys are forgotten. No operation is
-	// admitted in the meantime: change MUST be bounded.
-	HoldInstance(ctx context.Context, id string, change func(*Instance) (gone []string, err error)) error
+	// UpdateInstance locks the instance, refuses with CodeConflict when an operation or a lease is active, calls change, and stores the
+	// instance as that left it. change returns the vnfcInfo ids of VNFCs whose machines are gone, so that their host keys are forgotten.
+	// change MUST NOT call the VIM: it runs in a transaction.
+	UpdateInstance(ctx context.Context, id string, change func(*Instance) (gone []string, err error)) error
+
+	// Lease gives the caller the right to work on an instance without an operation. purpose says what for, to a request that is refused
+	// because of it. It returns CodeConflict when an operation or another lease is active.
+	Lease(ctx context.Context, id, purpose string) (*Lease, error)
+	// RenewLease lets a lease last LeaseTime from now; CodeConflict when it has expired.
+	RenewLease(ctx context.Context, l *Lease) error
+	// EndLease ends a lease and stores the instance as change leaves it; nil changes nothing. It returns CodeConflict, and stores nothing,
+	// when the lease has expired.
+	EndLease(ctx context.Context, l *Lease, change func(*Instance)) error
 
 	// Admit locks the instance, calls check on it in the transaction, refuses with CodeConflict when an
-	// operation is active, and stores the operation as it is then, its message, its job and the instance as check left
+	// operation or a lease is active, and stores the operation as it is then, its message, its job and the instance as check left
 	// it: all or nothing. check may be called again.
 	Admit(ctx context.Context, op *Operation, m []Message, check func(*Instance) error) error
 	// Operation returns CodeNotFound when there is none.

@@ -56,7 +56,7 @@ func TestMissedInventoryIsRepeatedByARetry(t *testing.T) {
 // misplace sets the recorded scale level of the workers, as releases did that did not recompute it.
 func (w *world) misplace(level int) {
 	w.t.Helper()
-	require.NoError(w.t, w.Store.HoldInstance(w.t.Context(), w.id, func(i *lcm.Instance) ([]string, error) {
+	require.NoError(w.t, w.Store.UpdateInstance(w.t.Context(), w.id, func(i *lcm.Instance) ([]string, error) {
 		i.Instantiated.ScaleStatus = []sol.ScaleInfo{{AspectID: "workers", ScaleLevel: level}}
 		return nil, nil
 	}))

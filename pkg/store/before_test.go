@@ -145,7 +145,7 @@ func TestAnInstanceThatIsHeldTakesNoOperation(t *testing.T) {
 		<-inside
 		admitted <- b.Admit(t.Context(), newOperation(i.ID), nil, ok)
 	}()
-	require.NoError(t, b.HoldInstance(t.Context(), i.ID, func(locked *lcm.Instance) ([]string, error) {
+	require.NoError(t, b.UpdateInstance(t.Context(), i.ID, func(locked *lcm.Instance) ([]string, error) {
 		close(inside)
 		select {
 		case err := <-admitted:
@@ -161,7 +161,7 @@ func TestAnInstanceThatIsHeldTakesNoOperation(t *testing.T) {
 	require.True(t, got.HoldsResources)
 	require.Equal(t, operationID, got.Unobserved)
 	same := func(*lcm.Instance) ([]string, error) { return nil, nil }
-	requireCode(t, lcm.CodeConflict, b.HoldInstance(t.Context(), i.ID, same))
-	requireCode(t, lcm.CodeNotFound, b.HoldInstance(t.Context(), uuid.NewString(), same))
-	requireCode(t, lcm.CodeNotFound, b.HoldInstance(t.Context(), "x", same))
+	requireCode(t, lcm.CodeConflict, b.UpdateInstance(t.Context(), i.ID, same))
+	requireCode(t, lcm.CodeNotFound, b.UpdateInstance(t.Context(), uuid.NewString(), same))
+	requireCode(t, lcm.CodeNotFound, b.UpdateInstance(t.Context(), "x", same))
 }

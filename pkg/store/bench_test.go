@@ -103,7 +103,7 @@ func (b *bundle) large(tb testing.TB) *lcm.Instance {
 			i.Inventory = append(i.Inventory, lcm.Resource{Name: "workerNode", Type: t, ID: id, VNFC: "workerNode-" + id, VDU: "workerNode", Index: n})
 		}
 	}
-	require.NoError(tb, b.HoldInstance(tb.Context(), i.ID, func(locked *lcm.Instance) ([]string, error) {
+	require.NoError(tb, b.UpdateInstance(tb.Context(), i.ID, func(locked *lcm.Instance) ([]string, error) {
 		locked.Instantiated, locked.Inventory = i.Instantiated, i.Inventory
 		return nil, nil
 	}))

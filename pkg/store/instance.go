@@ -96,7 +96,7 @@ func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int6
 		if ifVersion != nil && *ifVersion != r.Version {
 			return lcm.Changed("VNF instance", id)
 		}
-		if err := s.noActive(ctx, tx, id); err != nil {
+		if err := s.requireFree(ctx, tx, id); err != nil {
 			return err
 		}
 		if r.State != string(sol.InstantiationStateNotInstantiated) {
@@ -115,46 +115,35 @@ func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int6
 	})
 }
 
-// noActive returns CodeConflict, naming the active operation of the instance, if there is one. The caller has locked the instance,
-// and so has every transaction that makes an operation active, so the answer stays true.
-func (s *Store) noActive(ctx context.Context, tx pgx.Tx, instanceID string) error {
-	type row struct {
-		ID    string `db:"id"`
-		Type  string `db:"type"`
-		State string `db:"state"`
-	}
-	ops, err := all[row](tx.Query(ctx, `SELECT id, type, state FROM vnf_lcm_op_occ
-		WHERE instance_id = $1 AND state IN `+active, instanceID))
-	if err != nil || len(ops) == 0 {
-		return err
-	}
-	return lcm.ActiveConflict(ops[0].ID, sol.LcmOperationType(ops[0].Type), sol.LcmOperationStateType(ops[0].State))
-}
-
-// HoldInstance implements lcm.Records.
-func (s *Records) HoldInstance(ctx context.Context, id string, change func(*lcm.Instance) ([]string, error)) error {
+// UpdateInstance implements lcm.Records.
+func (s *Records) UpdateInstance(ctx context.Context, id string, change func(*lcm.Instance) ([]string, error)) error {
 	if !known(id) {
 		return notFound("VNF instance", id)
 	}
-	return s.inTx(ctx, "hold instance", func(tx pgx.Tx) error {
+	return s.inTx(ctx, "update instance", func(tx pgx.Tx) error {
 		i, err := s.instance(ctx, tx, id, "FOR NO KEY UPDATE")
 		if err != nil {
 			return err
 		}
-		if err := s.noActive(ctx, tx, id); err != nil {
+		if err := s.requireFree(ctx, tx, id); err != nil {
 			return err
 		}
 		gone, err := change(i)
 		if err != nil {
 			return err
 		}
-		r, err := instances.encode(s.Store, i, instances.every)
-		if err != nil {
-			return err
-		}
-		b := &pgx.Batch{}
-		queueInstance(b, i, r)
-		queueHostKeyRemoval(b, gone)
-		return tx.SendBatch(ctx, b).Close()
+		return s.storeInstance(ctx, tx, i, gone)
 	})
+}
+
+// storeInstance writes an instance that tx has locked, and removes the host keys of VNFCs whose machines are gone.
+func (s *Store) storeInstance(ctx context.Context, tx pgx.Tx, i *lcm.Instance, gone []string) error {
+	r, err := instances.encode(s, i, instances.every)
+	if err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	queueInstance(b, i, r)
+	queueHostKeyRemoval(b, gone)
+	return tx.SendBatch(ctx, b).Close()
 }

@@ -66,7 +66,7 @@ func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message,
 		if err != nil {
 			return err
 		}
-		if err := s.noActive(ctx, tx, i.ID); err != nil {
+		if err := s.requireFree(ctx, tx, i.ID); err != nil {
 			return err
 		}
 		if err := check(i); err != nil {

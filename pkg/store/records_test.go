@@ -24,10 +24,14 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"instance":        func() error { _, err := other.Instance(t.Context(), i.ID); return err },
 		"delete instance": func() error { return other.DeleteInstance(t.Context(), i.ID, nil, nil) },
-		"hold instance":   func() error { return other.HoldInstance(t.Context(), i.ID, change) },
-		"admit":           func() error { return other.Admit(t.Context(), newOperation(i.ID), nil, ok) },
-		"operation":       func() error { _, err := other.Operation(t.Context(), op.ID); return err },
-		"progress":        func() error { _, _, err := other.Progress(t.Context(), op.ID); return err },
+		"update instance": func() error { return other.UpdateInstance(t.Context(), i.ID, change) },
+		"lease":           func() error { _, err := other.Lease(t.Context(), i.ID, "x"); return err },
+		"end lease": func() error {
+			return other.EndLease(t.Context(), &lcm.Lease{Token: uuid.NewString(), Instance: i}, nil)
+		},
+		"admit":     func() error { return other.Admit(t.Context(), newOperation(i.ID), nil, ok) },
+		"operation": func() error { _, err := other.Operation(t.Context(), op.ID); return err },
+		"progress":  func() error { _, _, err := other.Progress(t.Context(), op.ID); return err },
 		"steer": func() error {
 			_, err := other.Steer(t.Context(), op.ID, func(*lcm.Operation) ([]lcm.Message, error) { return nil, nil })
 			return err

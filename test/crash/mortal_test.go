@@ -107,6 +107,20 @@ func (m mortalRecords) Steer(ctx context.Context, id string, change func(*lcm.Op
 	return op, err
 }
 
+// Lease implements lcm.Records.
+func (m mortalRecords) Lease(ctx context.Context, id, purpose string) (l *lcm.Lease, err error) {
+	err = m.write("Lease", "", func() error {
+		l, err = m.Records.Lease(ctx, id, purpose)
+		return err
+	})
+	return l, err
+}
+
+// EndLease implements lcm.Records.
+func (m mortalRecords) EndLease(ctx context.Context, l *lcm.Lease, change func(*lcm.Instance)) error {
+	return m.write("EndLease", "", func() error { return m.Records.EndLease(ctx, l, change) })
+}
+
 // Claim implements lcm.Ledger.
 func (m mortalLedger) Claim(ctx context.Context, opID, node string) (c *lcm.Claimed, err error) {
 	err = m.write("Claim", "", func() error {

@@ -23,10 +23,11 @@ func (s *Service) Leftovers(ctx context.Context, id string) (*lcm.Leftovers, err
 	return infra.Leftovers(ctx, seen)
 }
 
-// RemoveLeftovers removes what Leftovers reports as extra, and says what is still there and why. It returns CodeConflict while an operation is
-// active, and none is admitted in the meantime. An instance that is NOT_INSTANTIATED holds no resources any more when nothing is left.
+// RemoveLeftovers removes what Leftovers reports as extra, and returns what it removed and what remains, with the reasons. It holds a
+// lease during this time: it returns CodeConflict while an operation is active, and no operation is admitted until it ends. An instance
+// that is NOT_INSTANTIATED does not hold resources any more when nothing remains.
 func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left []lcm.Leftover, err error) {
-	err = s.Store.HoldInstance(ctx, id, func(i *lcm.Instance) ([]string, error) {
+	err = s.underLease(ctx, id, "it removes leftovers from the VIM", func(ctx context.Context, i *lcm.Instance) (func(*lcm.Instance), error) {
 		infra, seen, err := s.leftoverTarget(ctx, i)
 		if err != nil {
 			return nil, err
@@ -35,7 +36,6 @@ func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left
 		if err != nil {
 			return nil, err
 		}
-		left = nil
 		if len(found.Extra) > 0 {
 			if left, err = infra.RemoveLeftovers(ctx, seen, found.Extra); err != nil {
 				return nil, err
@@ -45,9 +45,9 @@ func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left
 			return slices.ContainsFunc(left, func(l lcm.Leftover) bool { return l.Type == e.Type && l.ID == e.ID })
 		})
 		if i.State == sol.InstantiationStateNotInstantiated && len(left) == 0 {
-			i.Release()
+			return (*lcm.Instance).Release, nil
 		}
-		return nil, nil
+		return nil, nil //nolint:nilnil // the contract: nothing to change
 	})
 	if err != nil {
 		return nil, nil, err

@@ -28,7 +28,7 @@ func (s *Service) reobserve(ctx context.Context, i *lcm.Instance, t lcm.Task) (*
 		}
 		return nil, &e
 	}
-	err = s.Store.HoldInstance(ctx, i.ID, func(locked *lcm.Instance) ([]string, error) {
+	err = s.Store.UpdateInstance(ctx, i.ID, func(locked *lcm.Instance) ([]string, error) {
 		if locked.Version == i.Version {
 			locked.Instantiated, locked.Inventory, locked.Unobserved = w.Instance.Instantiated, w.Instance.Inventory, ""
 			return w.Effects().ForgetVNFCs, nil
