@@ -69,18 +69,20 @@ func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
 	s := older(t, m, olderPackage(t))
-	done := make(chan struct{})
+	stopped, rebooted := make(chan struct{}), make(chan struct{})
+	m.fleet.Fail("workerNode-21", simmachine.Failure{Command: "modprobe", Hang: true, Times: 1, Notify: func() { close(stopped) }})
 	go func() {
-		defer close(done)
-		for t.Context().Err() == nil && m.fleet.Count("workerNode-21", "swapoff") == 0 {
-			time.Sleep(time.Millisecond) //nolint:forbidigo // watches a journal
+		defer close(rebooted)
+		select {
+		case <-stopped:
+			m.fleet.Reboot("workerNode-21")
+		case <-t.Context().Done():
 		}
-		m.fleet.Reboot("workerNode-21")
 	}()
 	advance(t, s, m.driver, execution.Tuning{})
-	<-done
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Regexp(t, `install node worker21 of VNFC workerNode-21: .*(did not reach its end|rebooted while the script was running)`, s.op.Error.Detail)
+	<-rebooted
 	require.Equal(t, 1, m.fleet.Count("workerNode-21", "swapoff"), "not run again")
 
 	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now() // as a retry does

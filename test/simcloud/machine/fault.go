@@ -26,6 +26,8 @@ type Failure struct {
 	Hang bool
 	// Delay is how long it takes until it fails, in simulated time.
 	Delay time.Duration
+	// Notify, if not nil, is called each time that the failure is about to take effect, before Delay.
+	Notify func()
 }
 
 // SSHFault disturbs a machine's SSH server.
@@ -216,6 +218,9 @@ func ownTime(text string) bool {
 }
 
 func (f *faults) play(ctx context.Context, p *process.Proc, x *Failure) int {
+	if x.Notify != nil {
+		x.Notify()
+	}
 	if f.fclock.Sleep(ctx, x.Delay) != nil {
 		return 1
 	}
