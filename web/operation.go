@@ -192,9 +192,9 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 			done++
 		case lcm.StepOpen:
 			if !running {
-				sd.State = "UNFINISHED"
+				sd.State = string(lcm.StepUnfinished) // of an earlier release
 			}
-		case lcm.StepFailed:
+		case lcm.StepFailed, lcm.StepUnfinished:
 		}
 		sd.Bar = ax.span(s.Started, s.Finished, sd.State)
 		pd.Steps = append(pd.Steps, sd)

@@ -19,7 +19,7 @@ func TestEveryStateIsKnown(t *testing.T) {
 		sol.InstantiationStateInstantiated, sol.InstantiationStateNotInstantiated, sol.VnfOperationalStateStarted, sol.VnfOperationalStateStopped,
 		sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp,
 		sol.LcmOperationStateFailed, sol.LcmOperationStateRollingBack, sol.LcmOperationStateRolledBack,
-		lcm.PhaseRunning, lcm.PhaseWaiting, lcm.PhaseDone, lcm.PhaseFailed, lcm.StepOpen, lcm.StepDone, lcm.StepFailed,
+		lcm.PhaseRunning, lcm.PhaseWaiting, lcm.PhaseDone, lcm.PhaseFailed, lcm.StepOpen, lcm.StepUnfinished, lcm.StepDone, lcm.StepFailed,
 		sol.PackageOnboardingStateCreated, sol.PackageOnboardingStateUploading, sol.PackageOnboardingStateProcessing,
 		sol.PackageOnboardingStateOnboarded, sol.PackageOnboardingStateError, sol.PackageOperationalStateEnabled,
 		sol.PackageOperationalStateDisabled, sol.PackageUsageStateInUse, sol.PackageUsageStateNotInUse,

@@ -52,7 +52,7 @@ type Step struct {
 	Phase    string    `json:"phase"`
 	Name     string    `json:"name"`
 	Target   string    `json:"target,omitempty"`
-	State    string    `json:"state"` // OPEN, DONE or FAILED
+	State    string    `json:"state"` // OPEN, UNFINISHED, DONE or FAILED
 	Attempts int       `json:"attempts"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"`

@@ -190,9 +190,10 @@ type StepState string
 
 // The states of a step.
 const (
-	StepOpen   StepState = "OPEN"   // under way, or waiting
-	StepFailed StepState = "FAILED" // its last attempt failed; it may be tried again
-	StepDone   StepState = "DONE"
+	StepOpen       StepState = "OPEN"       // under way, or waiting
+	StepUnfinished StepState = "UNFINISHED" // its operation came to rest before it ended; a retry continues it
+	StepFailed     StepState = "FAILED"     // its last attempt failed; it may be tried again
+	StepDone       StepState = "DONE"
 )
 
 // StepRecord is the durable record of a step.
@@ -205,7 +206,7 @@ type StepRecord struct {
 	State      StepState
 	Attempts   int
 	Started    time.Time
-	Finished   time.Time // zero while open
+	Finished   time.Time // zero while open; of an unfinished step, when its operation came to rest
 	Detail     string    // the last status of the step, or the reason of its wait
 	Checkpoint json.RawMessage
 	Error      *Failure
@@ -220,7 +221,7 @@ type LogLine struct {
 // Journal keeps steps. Every method is fenced by the claim and returns ErrFenced when it is outdated.
 type Journal interface {
 	// BeginStep finds or creates the step. It counts an attempt for a new step and after a failure; going on
-	// with one that was open, after a wait or the death of a node, is the same attempt.
+	// with one that was open or unfinished, after a wait, a cancel or the death of a node, is the same attempt.
 	BeginStep(ctx context.Context, c Claim, phase, name, target string) (StepRecord, error)
 	// SaveStep stores the checkpoint of an open step.
 	SaveStep(ctx context.Context, c Claim, id int64, checkpoint json.RawMessage) error

@@ -96,6 +96,13 @@ func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target 
 	return r.record()
 }
 
+// queueUnfinishedSteps marks the steps that are open when an operation comes to rest, with their events.
+func queueUnfinishedSteps(b *pgx.Batch, opID string) {
+	b.Queue(`WITH op AS (SELECT id, instance_id FROM vnf_lcm_op_occ WHERE id = $1), s AS (
+			UPDATE lcm_op_step SET state = 'UNFINISHED', finished = now() FROM op
+			WHERE lcm_op_step.op_id = op.id AND lcm_op_step.state = 'OPEN' RETURNING lcm_op_step.*), `+stepEvent+"SELECT count(*) FROM s", opID)
+}
+
 // SaveStep implements lcm.Journal. It writes no event: a checkpoint is nobody's business.
 func (s *Store) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
 	_, err := retried(s, func() (int64, error) {

@@ -144,6 +144,9 @@ func (s *Records) Steer(ctx context.Context, id string, change func(*lcm.Operati
 			job = &n
 		}
 		b := &pgx.Batch{}
+		if !lcm.Running(op.State) {
+			queueUnfinishedSteps(b, id) // none is open, unless a node of an earlier release has left it
+		}
 		b.Queue(`UPDATE vnf_lcm_op_occ SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, `+ending("$2")+`,
 				`+operations.set(4)+`
 			WHERE id = $1 RETURNING epoch, version, updated`,

@@ -99,6 +99,9 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 		for _, p := range phases {
 			queuePhase(b, t.Op.InstanceID, p)
 		}
+		if !lcm.Running(t.Op.State) {
+			queueUnfinishedSteps(b, c.OperationID)
+		}
 		b.Queue(`WITH old AS (SELECT id, state FROM vnf_lcm_op_occ WHERE id = $1),
 			told AS (INSERT INTO event (kind, instance_id, op_id, body)
 				SELECT '`+KindOperationState+`', $3, old.id, $4 FROM old WHERE old.state <> $2)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
@@ -25,6 +26,9 @@ func (w *world) cancelled(o operation, mode sol.CancelModeType) (before *sol.Vnf
 	w.cloud.Faults().Clear() // the VIM goes on after the cancel, however late that came
 	occ := w.failed(op)
 	require.Contains(w.t, occ.Error.Detail, "ancelled")
+	for _, s := range w.progress(op).Steps {
+		require.NotEqual(w.t, string(lcm.StepOpen), s.State, "%s %s: no node works on a step of an operation at rest", s.Name, s.Target)
+	}
 	return before, op
 }
 
