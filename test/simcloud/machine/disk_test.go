@@ -20,7 +20,7 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	f.AttachDisk("a", machine.Disk{VolumeID: "5b3ff765-7a9f-447a-a06d-444e963b74c9", Device: "vdb", SizeGB: 10})
 	c := dial(t, at(205), f.SSHPort())
 	putScript(t, c, "storage.sh", "../../../pkg/k8scluster/nodescripts/storage.sh")
-	run := "export GYBE_PHASE=server GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 20 bash /tmp/storage.sh"
+	run := "export GYBE_PHASE=server GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
 	done := time.AfterFunc(25*time.Second, func() { _ = c.Close() })
 	out := ok(t, c, run)
 	done.Stop()
@@ -54,7 +54,7 @@ func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {
 		return c
 	}
 	run := func(volume string) string {
-		return "export GYBE_PHASE=server GYBE_VOLUMES='" + volume + " /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 20 bash /tmp/storage.sh"
+		return "export GYBE_PHASE=server GYBE_VOLUMES='" + volume + " /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
 	}
 	one := boot("one", 5)
 	f.AttachDisk("one", machine.Disk{VolumeID: volume, Device: "vdc", SizeGB: 10})
@@ -78,7 +78,7 @@ func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {
 
 	four := boot("four", 8)
 	f.AttachDisk("four", machine.Disk{VolumeID: foreign[1:], Device: "vdb", SizeGB: 10})
-	out, status = sh(t, four, strings.Replace(run(volume), "timeout 20 ", "", 1))
+	out, status = sh(t, four, strings.Replace(run(volume), "timeout 6000 ", "", 1))
 	require.Equal(t, 1, status)
 	require.Contains(t, out, "volume "+volume+" is not attached")
 	require.Zero(t, f.Count("four", "mkfs.ext4"), "the disk that is there is another volume")

@@ -10,18 +10,26 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
-// kind is one collection of the API.
-type kind[T any] struct {
+// object is a row of a collection.
+type object[T any] interface {
+	*T
+	common() *base
+}
+
+// kind is one collection of the API. T is its rows, and S the body of a create or update.
+type kind[T, S any] struct {
 	plural, single string
-	list           func() []*T
-	visible        func(c rest.Caller, v *T) bool
+	rows           *sim.Table[T]
 	get            func(c rest.Caller, id string) (*T, error)
-	create, update func(c rest.Caller, id string, body json.RawMessage) (*T, error)
+	create         func(c rest.Caller, spec S) (*T, error)
+	update         func(c rest.Caller, id string, spec S) (*T, error)
 	remove         func(c rest.Caller, id string) error
 	view           func(v *T) rest.Obj
-	base           func(v *T) *base
+	// ensure, if not nil, creates the rows that every project has.
+	ensure func(project string)
 }
 
 // Register adds the service's routes.
@@ -37,86 +45,38 @@ func (s *Service) Register(a *rest.API) {
 	a.Handle("GET /v2.0/extensions", s.extensions)
 	a.Handle("GET /v2.0/extensions.json", s.extensions)
 
-	register(s, a, kind[Network]{
-		plural: "networks", single: "network", list: s.Networks.All, get: s.Network, remove: s.DeleteNetwork,
-		visible: func(c rest.Caller, n *Network) bool { _, err := s.Network(c, n.ID); return err == nil },
-		create: func(c rest.Caller, _ string, b json.RawMessage) (*Network, error) {
-			return with(b, func(spec NetworkSpec) (*Network, error) { return s.CreateNetwork(c, spec) })
-		},
-		update: func(c rest.Caller, id string, b json.RawMessage) (*Network, error) {
-			return with(b, func(spec NetworkSpec) (*Network, error) { return s.UpdateNetwork(c, id, spec) })
-		},
-		view: s.networkView, base: func(n *Network) *base { return &n.base },
+	register(s, a, kind[Network, NetworkSpec]{
+		plural: "networks", single: "network", rows: &s.Networks, view: s.networkView,
+		get: s.Network, create: s.CreateNetwork, update: s.UpdateNetwork, remove: s.DeleteNetwork,
 	})
-	register(s, a, kind[Subnet]{
-		plural: "subnets", single: "subnet", list: s.Subnets.All, get: s.Subnet, remove: s.DeleteSubnet,
-		visible: func(c rest.Caller, n *Subnet) bool { _, err := s.Subnet(c, n.ID); return err == nil },
-		create: func(c rest.Caller, _ string, b json.RawMessage) (*Subnet, error) {
-			return with(b, func(spec SubnetSpec) (*Subnet, error) { return s.CreateSubnet(c, spec) })
-		},
-		update: func(c rest.Caller, id string, b json.RawMessage) (*Subnet, error) {
-			return with(b, func(spec SubnetSpec) (*Subnet, error) { return s.UpdateSubnet(c, id, spec) })
-		},
-		view: (*Subnet).view, base: func(n *Subnet) *base { return &n.base },
+	register(s, a, kind[Subnet, SubnetSpec]{
+		plural: "subnets", single: "subnet", rows: &s.Subnets, view: (*Subnet).view,
+		get: s.Subnet, create: s.CreateSubnet, update: s.UpdateSubnet, remove: s.DeleteSubnet,
 	})
-	register(s, a, kind[Port]{
-		plural: "ports", single: "port", list: s.Ports.All, get: s.Port, remove: s.DeletePort,
-		visible: func(c rest.Caller, p *Port) bool { return c.Admin || p.Project == c.ProjectID },
-		create: func(c rest.Caller, _ string, b json.RawMessage) (*Port, error) {
-			return with(b, func(spec PortSpec) (*Port, error) { return s.CreatePort(c, spec) })
-		},
-		update: func(c rest.Caller, id string, b json.RawMessage) (*Port, error) {
-			return with(b, func(spec PortSpec) (*Port, error) { return s.UpdatePort(c, id, spec) })
-		},
-		view: s.portView, base: func(p *Port) *base { return &p.base },
+	register(s, a, kind[Port, PortSpec]{
+		plural: "ports", single: "port", rows: &s.Ports, view: s.portView,
+		get: s.Port, create: s.CreatePort, update: s.UpdatePort, remove: s.DeletePort,
 	})
-	register(s, a, kind[FloatingIP]{
-		plural: "floatingips", single: "floatingip", list: s.FloatingIPs.All, get: s.FloatingIP, remove: s.DeleteFloatingIP,
-		visible: func(c rest.Caller, f *FloatingIP) bool { return c.Admin || f.Project == c.ProjectID },
-		create: func(c rest.Caller, _ string, b json.RawMessage) (*FloatingIP, error) {
-			return with(b, func(spec FloatingSpec) (*FloatingIP, error) { return s.CreateFloatingIP(c, spec) })
-		},
-		update: func(c rest.Caller, id string, b json.RawMessage) (*FloatingIP, error) {
-			return with(b, func(spec FloatingSpec) (*FloatingIP, error) { return s.UpdateFloatingIP(c, id, spec) })
-		},
-		view: s.floatingView, base: func(f *FloatingIP) *base { return &f.base },
+	register(s, a, kind[FloatingIP, FloatingSpec]{
+		plural: "floatingips", single: "floatingip", rows: &s.FloatingIPs, view: s.floatingView,
+		get: s.FloatingIP, create: s.CreateFloatingIP, update: s.UpdateFloatingIP, remove: s.DeleteFloatingIP,
 	})
-	s.registerRouters(a)
-	s.registerGroups(a)
+	register(s, a, kind[Router, RouterSpec]{
+		plural: "routers", single: "router", rows: &s.Routers, view: s.routerView,
+		get: s.Router, create: s.CreateRouter, update: s.UpdateRouter, remove: s.DeleteRouter,
+	})
+	register(s, a, kind[SecurityGroup, GroupSpec]{
+		plural: "security-groups", single: "security_group", rows: &s.Groups, view: s.groupView,
+		get: s.Group, create: s.CreateGroup, update: s.UpdateGroup, remove: s.DeleteGroup,
+		ensure: func(project string) { s.DefaultGroup(project) },
+	})
+	a.Handle("PUT /v2.0/routers/{id}/{action}", s.routerInterface)
+	s.registerRules(a)
 	s.registerQuotas(a)
 	a.HandleNotFound("The resource could not be found.")
 }
 
-func (s *Service) registerRouters(a *rest.API) {
-	register(s, a, kind[Router]{
-		plural: "routers", single: "router", list: s.Routers.All, get: s.Router, remove: s.DeleteRouter,
-		visible: func(c rest.Caller, r *Router) bool { return c.Admin || r.Project == c.ProjectID },
-		create: func(c rest.Caller, _ string, b json.RawMessage) (*Router, error) {
-			return with(b, func(spec RouterSpec) (*Router, error) { return s.CreateRouter(c, spec) })
-		},
-		update: func(c rest.Caller, id string, b json.RawMessage) (*Router, error) {
-			return with(b, func(spec RouterSpec) (*Router, error) { return s.UpdateRouter(c, id, spec) })
-		},
-		view: s.routerView, base: func(r *Router) *base { return &r.base },
-	})
-	a.Handle("PUT /v2.0/routers/{id}/{action}", s.routerInterface)
-}
-
-func (s *Service) registerGroups(a *rest.API) {
-	register(s, a, kind[SecurityGroup]{
-		plural: "security-groups", single: "security_group", list: s.Groups.All, get: s.Group, remove: s.DeleteGroup,
-		visible: func(c rest.Caller, g *SecurityGroup) bool {
-			s.DefaultGroup(c.ProjectID)
-			return c.Admin || g.Project == c.ProjectID
-		},
-		create: func(c rest.Caller, _ string, b json.RawMessage) (*SecurityGroup, error) {
-			return with(b, func(spec GroupSpec) (*SecurityGroup, error) { return s.CreateGroup(c, spec) })
-		},
-		update: func(c rest.Caller, id string, b json.RawMessage) (*SecurityGroup, error) {
-			return with(b, func(spec GroupSpec) (*SecurityGroup, error) { return s.UpdateGroup(c, id, spec) })
-		},
-		view: s.groupView, base: func(g *SecurityGroup) *base { return &g.base },
-	})
+func (s *Service) registerRules(a *rest.API) {
 	a.Handle("GET /v2.0/security-group-rules", func(c *rest.Call) (int, any, error) {
 		out := []rest.Obj{}
 		for _, g := range s.Groups.All() {
@@ -156,21 +116,24 @@ func (s *Service) registerGroups(a *rest.API) {
 	})
 }
 
-func register[T any](s *Service, a *rest.API, k kind[T]) {
+func register[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
 	collection, member := "/v2.0/"+k.plural, "/v2.0/"+k.plural+"/{id}"
-	plural := strings.ReplaceAll(k.plural, "-", "_")
-	a.Handle("GET "+collection, func(c *rest.Call) (int, any, error) { return listOf(s, c, k, plural) })
-	a.Handle("POST "+collection, func(c *rest.Call) (int, any, error) {
-		body, err := unwrap(c, k.single)
-		if err != nil {
-			return 0, nil, err
+	write := func(status int, do func(c *rest.Call, spec S) (*T, error)) func(*rest.Call) (int, any, error) {
+		return func(c *rest.Call) (int, any, error) {
+			spec, err := unwrap[S](c, k.single)
+			if err != nil {
+				return 0, nil, err
+			}
+			v, err := do(c, spec)
+			if err != nil {
+				return 0, nil, err
+			}
+			return status, rest.Obj{k.single: k.view(v)}, nil
 		}
-		v, err := k.create(c.Caller, "", body)
-		if err != nil {
-			return 0, nil, err
-		}
-		return http.StatusCreated, rest.Obj{k.single: k.view(v)}, nil
-	})
+	}
+	a.Handle("GET "+collection, func(c *rest.Call) (int, any, error) { return listOf[T, S, P](s, c, k) })
+	a.Handle("POST "+collection, write(http.StatusCreated, func(c *rest.Call, spec S) (*T, error) { return k.create(c.Caller, spec) }))
+	a.Handle("PUT "+member, write(http.StatusOK, func(c *rest.Call, spec S) (*T, error) { return k.update(c.Caller, c.Path("id"), spec) }))
 	a.Handle("GET "+member, func(c *rest.Call) (int, any, error) {
 		v, err := k.get(c.Caller, c.Path("id"))
 		if err != nil {
@@ -178,32 +141,25 @@ func register[T any](s *Service, a *rest.API, k kind[T]) {
 		}
 		return http.StatusOK, rest.Obj{k.single: only(k.view(v), c.Query["fields"])}, nil
 	})
-	a.Handle("PUT "+member, func(c *rest.Call) (int, any, error) {
-		body, err := unwrap(c, k.single)
-		if err != nil {
-			return 0, nil, err
-		}
-		v, err := k.update(c.Caller, c.Path("id"), body)
-		if err != nil {
-			return 0, nil, err
-		}
-		return http.StatusOK, rest.Obj{k.single: k.view(v)}, nil
-	})
 	a.Handle("DELETE "+member, func(c *rest.Call) (int, any, error) {
 		return http.StatusNoContent, nil, k.remove(c.Caller, c.Path("id"))
 	})
-	registerTags(s, a, k)
+	registerTags[T, S, P](s, a, k)
 }
 
-func listOf[T any](s *Service, c *rest.Call, k kind[T], plural string) (int, any, error) {
+func listOf[T, S any, P object[T]](s *Service, c *rest.Call, k kind[T, S]) (int, any, error) {
 	q := c.Query
 	if bad := unknownFilters(q, k.view(new(T))); len(bad) > 0 {
 		return 0, nil, badRequest("HTTPBadRequest", "['%s'] is invalid attribute for filtering", strings.Join(bad, "', '"))
 	}
+	if k.ensure != nil {
+		k.ensure(c.ProjectID)
+	}
+	plural := strings.ReplaceAll(k.plural, "-", "_")
 	views := []rest.Obj{}
-	for _, v := range k.list() {
-		b := k.base(v)
-		if !k.visible(c.Caller, v) || !rest.OneOf(q, "id", b.ID) || !rest.OneOf(q, "name", b.Name) ||
+	for _, v := range k.rows.All() {
+		b := P(v).common()
+		if _, err := k.get(c.Caller, b.ID); err != nil || !rest.OneOf(q, "id", b.ID) || !rest.OneOf(q, "name", b.Name) ||
 			!rest.TagsMatch(b.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any")) {
 			continue
 		}
@@ -294,24 +250,19 @@ func only(v rest.Obj, fields []string) rest.Obj {
 	return out
 }
 
-func unwrap(c *rest.Call, name string) (json.RawMessage, error) {
+func unwrap[S any](c *rest.Call, name string) (spec S, err error) {
 	var body map[string]json.RawMessage
 	if err := c.Decode(&body); err != nil {
-		return nil, err
+		return spec, err
 	}
 	b, ok := body[name]
 	if !ok {
-		return nil, badRequest("HTTPBadRequest", "Unable to find '%s' in request body", name)
+		return spec, badRequest("HTTPBadRequest", "Unable to find '%s' in request body", name)
 	}
-	return b, nil
-}
-
-func with[S, T any](b json.RawMessage, f func(S) (*T, error)) (*T, error) {
-	var spec S
 	if err := json.Unmarshal(b, &spec); err != nil {
-		return nil, badRequest("HTTPBadRequest", "Invalid input: %v", err)
+		return spec, badRequest("HTTPBadRequest", "Invalid input: %v", err)
 	}
-	return f(spec)
+	return spec, nil
 }
 
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {

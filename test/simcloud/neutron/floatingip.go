@@ -75,11 +75,7 @@ func (s *Service) UpdateFloatingIP(c rest.Caller, id string, spec FloatingSpec) 
 
 // FloatingIP finds a floating IP of the caller's project.
 func (s *Service) FloatingIP(c rest.Caller, id string) (*FloatingIP, error) {
-	f := s.FloatingIPs.Get(id)
-	if f == nil || !c.Admin && f.Project != c.ProjectID {
-		return nil, notFound("FloatingIPNotFound", "Floating IP %s could not be found", id)
-	}
-	return f, nil
+	return own(&s.FloatingIPs, c, id, "FloatingIPNotFound", "Floating IP %s could not be found")
 }
 
 // DeleteFloatingIP gives a public address back.

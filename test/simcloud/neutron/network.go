@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
 // NetworkSpec is the body of a network create or update; nil members were not given.
@@ -85,39 +86,31 @@ func (s *Service) DeleteNetwork(c rest.Caller, id string) error {
 
 // FindNetwork resolves a name or id as clients and the orchestration service do.
 func (s *Service) FindNetwork(c rest.Caller, nameOrID string) (*Network, error) {
-	return findOne("network", nameOrID, s.Networks.Get, s.Networks.Filter(func(n *Network) bool {
-		_, err := s.Network(c, n.ID)
-		return err == nil && n.Name == nameOrID
-	}))
+	return findOne("network", nameOrID, &s.Networks, func(n *Network) bool { _, err := s.Network(c, n.ID); return err == nil })
 }
 
 // FindSubnet resolves a name or id.
 func (s *Service) FindSubnet(c rest.Caller, nameOrID string) (*Subnet, error) {
-	return findOne("subnet", nameOrID, s.Subnets.Get, s.Subnets.Filter(func(n *Subnet) bool {
-		_, err := s.Network(c, n.NetworkID)
-		return err == nil && n.Name == nameOrID
-	}))
+	return findOne("subnet", nameOrID, &s.Subnets, func(n *Subnet) bool { _, err := s.Subnet(c, n.ID); return err == nil })
 }
 
 // FindPort resolves a name or id.
 func (s *Service) FindPort(c rest.Caller, nameOrID string) (*Port, error) {
-	return findOne("port", nameOrID, s.Ports.Get, s.Ports.Filter(func(p *Port) bool {
-		return p.Name == nameOrID && (c.Admin || p.Project == c.ProjectID)
-	}))
+	return findOne("port", nameOrID, &s.Ports, func(p *Port) bool { _, err := s.Port(c, p.ID); return err == nil })
 }
 
 // FindGroup resolves a security group's name or id within the caller's project.
 func (s *Service) FindGroup(c rest.Caller, nameOrID string) (*SecurityGroup, error) {
 	s.DefaultGroup(c.ProjectID)
-	return findOne("security_group", nameOrID, s.Groups.Get, s.Groups.Filter(func(g *SecurityGroup) bool {
-		return g.Name == nameOrID && g.Project == c.ProjectID
-	}))
+	return findOne("security_group", nameOrID, &s.Groups, func(g *SecurityGroup) bool { return g.Project == c.ProjectID })
 }
 
-func findOne[T any](kind, nameOrID string, byID func(string) *T, byName []*T) (*T, error) {
-	if v := byID(nameOrID); v != nil {
+// findOne finds a row by its id, or the only visible one with a name.
+func findOne[T any, P object[T]](kind, nameOrID string, rows *sim.Table[T], visible func(*T) bool) (*T, error) {
+	if v := rows.Get(nameOrID); v != nil {
 		return v, nil
 	}
+	byName := rows.Filter(func(v *T) bool { return P(v).common().Name == nameOrID && visible(v) })
 	switch len(byName) {
 	case 1:
 		return byName[0], nil

@@ -124,6 +124,8 @@ func (s *Service) touch(b *base) {
 	b.Revision++
 }
 
+func (b *base) common() *base { return b }
+
 func (b *base) view() rest.Obj {
 	const form = "2006-01-02T15:04:05Z"
 	return rest.Obj{
@@ -131,6 +133,15 @@ func (b *base) view() rest.Obj {
 		"tags": rest.Strings(b.Tags), "revision_number": b.Revision,
 		"created_at": b.Created.Format(form), "updated_at": b.Updated.Format(form),
 	}
+}
+
+// own finds a row of the caller's project. kind and format are those of the error when it does not exist.
+func own[T any, P object[T]](rows *sim.Table[T], c rest.Caller, id, kind, format string) (*T, error) {
+	v := rows.Get(id)
+	if v == nil || !c.Admin && P(v).common().Project != c.ProjectID {
+		return nil, notFound(kind, format, id)
+	}
+	return v, nil
 }
 
 func notFound(kind, format, id string) *rest.Error {

@@ -115,11 +115,7 @@ func (s *Service) UpdatePort(c rest.Caller, id string, spec PortSpec) (*Port, er
 
 // Port finds a port of the caller's project.
 func (s *Service) Port(c rest.Caller, id string) (*Port, error) {
-	p := s.Ports.Get(id)
-	if p == nil || !c.Admin && p.Project != c.ProjectID {
-		return nil, notFound("PortNotFound", "Port %s could not be found.", id)
-	}
-	return p, nil
+	return own(&s.Ports, c, id, "PortNotFound", "Port %s could not be found.")
 }
 
 // DeletePort deletes a port, gives back its addresses and leaves floating IPs without one.

@@ -73,11 +73,7 @@ func (s *Service) setGateway(c rest.Caller, r *Router, spec RouterSpec) error {
 
 // Router finds a router of the caller's project.
 func (s *Service) Router(c rest.Caller, id string) (*Router, error) {
-	r := s.Routers.Get(id)
-	if r == nil || !c.Admin && r.Project != c.ProjectID {
-		return nil, notFound("RouterNotFound", "Router %s could not be found", id)
-	}
-	return r, nil
+	return own(&s.Routers, c, id, "RouterNotFound", "Router %s could not be found")
 }
 
 // DeleteRouter deletes a router without interfaces.

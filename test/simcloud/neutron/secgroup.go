@@ -82,11 +82,7 @@ func (s *Service) UpdateGroup(c rest.Caller, id string, spec GroupSpec) (*Securi
 
 // Group finds a security group of the caller's project.
 func (s *Service) Group(c rest.Caller, id string) (*SecurityGroup, error) {
-	g := s.Groups.Get(id)
-	if g == nil || !c.Admin && g.Project != c.ProjectID {
-		return nil, notFound("SecurityGroupNotFound", "Security group %s does not exist", id)
-	}
-	return g, nil
+	return own(&s.Groups, c, id, "SecurityGroupNotFound", "Security group %s does not exist")
 }
 
 // DeleteGroup deletes a group that no port uses.

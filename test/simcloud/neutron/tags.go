@@ -7,48 +7,34 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
-func registerTags[T any](s *Service, a *rest.API, k kind[T]) {
+func registerTags[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
 	path := "/v2.0/" + k.plural + "/{id}/tags"
-	find := func(c *rest.Call) (*base, error) {
-		v, err := k.get(c.Caller, c.Path("id"))
-		if err != nil {
-			return nil, err
-		}
-		return k.base(v), nil
+	handle := func(method, path string, do func(c *rest.Call, b *base) (int, any, error)) {
+		a.Handle(method+" "+path, func(c *rest.Call) (int, any, error) {
+			v, err := k.get(c.Caller, c.Path("id"))
+			if err != nil {
+				return 0, nil, err
+			}
+			return do(c, P(v).common())
+		})
 	}
-	a.Handle("GET "+path, func(c *rest.Call) (int, any, error) {
-		b, err := find(c)
-		if err != nil {
-			return 0, nil, err
-		}
+	handle("GET", path, func(_ *rest.Call, b *base) (int, any, error) {
 		return http.StatusOK, rest.Obj{"tags": rest.Strings(b.Tags)}, nil
 	})
-	a.Handle("PUT "+path, func(c *rest.Call) (int, any, error) { return s.replaceTags(c, find) })
-	a.Handle("DELETE "+path, func(c *rest.Call) (int, any, error) {
-		b, err := find(c)
-		if err != nil {
-			return 0, nil, err
-		}
+	handle("PUT", path, s.replaceTags)
+	handle("DELETE", path, func(_ *rest.Call, b *base) (int, any, error) {
 		b.Tags = nil
 		s.touch(b)
 		return http.StatusNoContent, nil, nil
 	})
-	a.Handle("PUT "+path+"/{tag}", func(c *rest.Call) (int, any, error) {
-		b, err := find(c)
-		if err != nil {
-			return 0, nil, err
-		}
+	handle("PUT", path+"/{tag}", func(c *rest.Call, b *base) (int, any, error) {
 		if t := c.Path("tag"); !slices.Contains(b.Tags, t) {
 			b.Tags = append(b.Tags, t)
 			s.touch(b)
 		}
 		return http.StatusCreated, nil, nil
 	})
-	a.Handle("DELETE "+path+"/{tag}", func(c *rest.Call) (int, any, error) {
-		b, err := find(c)
-		if err != nil {
-			return 0, nil, err
-		}
+	handle("DELETE", path+"/{tag}", func(c *rest.Call, b *base) (int, any, error) {
 		i := slices.Index(b.Tags, c.Path("tag"))
 		if i < 0 {
 			return 0, nil, notFound("TagNotFound", "Tag %s could not be found.", c.Path("tag"))
@@ -59,11 +45,7 @@ func registerTags[T any](s *Service, a *rest.API, k kind[T]) {
 	})
 }
 
-func (s *Service) replaceTags(c *rest.Call, find func(*rest.Call) (*base, error)) (int, any, error) {
-	b, err := find(c)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *Service) replaceTags(c *rest.Call, b *base) (int, any, error) {
 	var req struct {
 		Tags []string `json:"tags"`
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 // init makes this machine the first master of a new cluster.
-func (n *Node) init(ctx context.Context, p *process.Proc, f flagSet) int {
+func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int {
 	s, err := n.settings(p, f)
 	if err == nil {
 		err = s.validate()
@@ -97,11 +97,11 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f flagSet) int {
 	}
 	p.Printf("[mark-control-plane] Marking the node %s as control-plane by adding the labels: [node-role.kubernetes.io/control-plane node.kubernetes.io/exclude-from-external-load-balancers]\n", s.nodeName)
 	token := n.firstToken(cl, s)
-	if !f.on("skip-token-print") {
+	if !f.On("skip-token-print") {
 		p.Printf("[bootstrap-token] Using token: %s\n", token)
 	}
 	p.Printf("[addons] Applied essential addon: CoreDNS\n[addons] Applied essential addon: kube-proxy\n\nYour Kubernetes control-plane has initialized successfully!\n")
-	if !f.on("skip-token-print") {
+	if !f.On("skip-token-print") {
 		join := fmt.Sprintf("kubeadm join %s --token %s \\\n\t--discovery-token-ca-cert-hash %s", endpoint, token, cl.CAHash())
 		if s.uploadCerts {
 			p.Printf("\nYou can now join any number of control-plane nodes running the following command on each as root:\n\n  %s \\\n\t--control-plane --certificate-key %s\n", join, s.certKey)
@@ -310,7 +310,7 @@ func message(body []byte) string {
 }
 
 // join makes this machine a node of an existing cluster.
-func (n *Node) join(ctx context.Context, p *process.Proc, f flagSet) int {
+func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int {
 	s, err := n.settings(p, f)
 	if err != nil {
 		p.Errorf("%v\nTo see the stack trace of this error execute with --v=5 or higher\n", err)

@@ -14,17 +14,28 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
 )
 
-const kubeadmSwitches = "upload-certs control-plane print-join-command force f skip-token-print skip-certificate-key-print dry-run yes y discovery-token-unsafe-skip-ca-verification cleanup-tmp-dir help h"
+// kubeadmOptions are those of all commands of kubeadm that are simulated. Options of real ones that change nothing here are accepted.
+var kubeadmOptions = []string{
+	"apiserver-advertise-address:=apiserver-advertise-address", "apiserver-cert-extra-sans:=apiserver-cert-extra-sans", "certificate-key:=certificate-key",
+	"config:=config", "control-plane=control-plane", "control-plane-endpoint:=control-plane-endpoint", "cri-socket:=cri-socket",
+	"discovery-token-ca-cert-hash:=discovery-token-ca-cert-hash", "discovery-token-unsafe-skip-ca-verification=discovery-token-unsafe-skip-ca-verification",
+	"force=f", "ignore-preflight-errors:=ignore-preflight-errors", "kubeconfig:=kubeconfig", "kubernetes-version:=kubernetes-version",
+	"node-name:=node-name", "output:=o", "pod-network-cidr:=pod-network-cidr", "print-join-command=print-join-command", "service-cidr:=service-cidr",
+	"skip-phases:=skip-phases", "skip-token-print=skip-token-print", "token:=token", "ttl:=ttl", "upload-certs=upload-certs", "v:=v", "yes=y",
+}
 
 func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
-	f := parseFlags(p.Args[1:], kubeadmSwitches, map[string]string{"f": "force", "o": "output", "v": "v", "y": "yes"})
+	f, ok := p.Options(false, "fo:v:y", kubeadmOptions...)
+	if !ok {
+		return 1
+	}
 	verb := ""
-	if len(f.args) > 0 {
-		verb = f.args[0]
+	if len(f.Args) > 0 {
+		verb = f.Args[0]
 	}
 	switch verb {
 	case "init":
-		if len(f.args) > 1 && f.args[1] == "phase" {
+		if len(f.Args) > 1 && f.Args[1] == "phase" {
 			return n.phase(ctx, p, f)
 		}
 		return n.init(ctx, p, f)
@@ -35,7 +46,7 @@ func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
 	case "token":
 		return n.token(ctx, p, f)
 	case "version":
-		if v := n.version("kubeadm"); f.get("output") == "short" {
+		if v := n.version("kubeadm"); f.Val("o") == "short" {
 			p.Printf("%s\n", v)
 		} else {
 			p.Printf("kubeadm version: &version.Info{Major:\"1\", Minor:\"%d\", GitVersion:\"%s\", Platform:\"linux/amd64\"}\n", minor(v), v)
@@ -57,9 +68,9 @@ func fatal(p *process.Proc, format string, a ...any) int {
 }
 
 // settings reads the flags and the file of --config.
-func (n *Node) settings(p *process.Proc, f flagSet) (*settings, error) {
+func (n *Node) settings(p *process.Proc, f *process.Flags) (*settings, error) {
 	s := &settings{serviceSubnet: "10.96.0.0/12", bindPort: 6443, clusterName: "kubernetes", nodeName: strings.ToLower(n.os.Sys.Hostname())}
-	if name := f.get("config"); name != "" {
+	if name := f.Val("config"); name != "" {
 		b, err := p.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("unable to read config from %q : open %s: %s", name, name, strings.ToLower(process.Reason(err)))
@@ -72,19 +83,19 @@ func (n *Node) settings(p *process.Proc, f flagSet) (*settings, error) {
 		&s.nodeName: "node-name", &s.advertise: "apiserver-advertise-address", &s.endpoint: "control-plane-endpoint", &s.version: "kubernetes-version",
 		&s.podSubnet: "pod-network-cidr", &s.serviceSubnet: "service-cidr", &s.certKey: "certificate-key", &s.criSocket: "cri-socket", &s.token: "token",
 	} {
-		if v := f.get(name); v != "" {
+		if v := f.Val(name); v != "" {
 			*dst = v
 		}
 	}
-	s.sans = append(s.sans, f.list("apiserver-cert-extra-sans")...)
-	s.ignore = append(s.ignore, f.list("ignore-preflight-errors")...)
-	s.skipPhases = append(s.skipPhases, f.list("skip-phases")...)
-	s.hashes = append(s.hashes, f.vals["discovery-token-ca-cert-hash"]...)
-	s.unsafe = s.unsafe || f.on("discovery-token-unsafe-skip-ca-verification")
-	s.controlPlane = s.controlPlane || f.on("control-plane")
-	s.uploadCerts = f.on("upload-certs")
-	if len(f.args) > 1 && f.args[0] == "join" {
-		s.server = f.args[1]
+	s.sans = append(s.sans, f.List("apiserver-cert-extra-sans")...)
+	s.ignore = append(s.ignore, f.List("ignore-preflight-errors")...)
+	s.skipPhases = append(s.skipPhases, f.List("skip-phases")...)
+	s.hashes = append(s.hashes, f.Vals["discovery-token-ca-cert-hash"]...)
+	s.unsafe = s.unsafe || f.On("discovery-token-unsafe-skip-ca-verification")
+	s.controlPlane = s.controlPlane || f.On("control-plane")
+	s.uploadCerts = f.On("upload-certs")
+	if len(f.Args) > 1 && f.Args[0] == "join" {
+		s.server = f.Args[1]
 	}
 	if s.advertise == "" {
 		s.advertise = n.os.Net.Primary().String()
@@ -93,9 +104,9 @@ func (n *Node) settings(p *process.Proc, f flagSet) (*settings, error) {
 }
 
 // access finds a kubeconfig that kubeadm may use, the cluster behind it, and makes sure that the API server answers.
-func (n *Node) access(ctx context.Context, p *process.Proc, f flagSet) (*kubeapi.Cluster, *client, error) {
-	names := []string{f.get("kubeconfig")}
-	if names[0] == "" {
+func (n *Node) access(ctx context.Context, p *process.Proc, kubeconfig string) (*kubeapi.Cluster, *client, error) {
+	names := []string{kubeconfig}
+	if kubeconfig == "" {
 		names = []string{p.Env["KUBECONFIG"], adminConf, p.Env["HOME"] + "/.kube/config"}
 	}
 	var last error
@@ -140,23 +151,23 @@ func (n *Node) access(ctx context.Context, p *process.Proc, f flagSet) (*kubeapi
 var errNotExist = func() error { _, err := memfs.New(time.Now, 0).As(memfs.Root).Stat("/x"); return err }()
 
 // token is kubeadm token create.
-func (n *Node) token(ctx context.Context, p *process.Proc, f flagSet) int {
-	if len(f.args) != 2 || f.args[1] != "create" {
+func (n *Node) token(ctx context.Context, p *process.Proc, f *process.Flags) int {
+	if len(f.Args) != 2 || f.Args[1] != "create" {
 		return fatal(p, "only token create is simulated")
 	}
-	cl, c, err := n.access(ctx, p, f)
+	cl, c, err := n.access(ctx, p, f.Val("kubeconfig"))
 	if err != nil {
 		return fatal(p, "%v", err)
 	}
 	defer c.close()
 	ttl := 24 * time.Hour
-	if t := f.get("ttl"); t != "" {
+	if t := f.Val("ttl"); t != "" {
 		if ttl, err = time.ParseDuration(t); err != nil {
 			return fatal(p, "invalid argument %q for \"--ttl\" flag: %v", t, err)
 		}
 	}
 	tok := cl.CreateToken(ttl)
-	if f.on("print-join-command") {
+	if f.On("print-join-command") {
 		tok = fmt.Sprintf("kubeadm join %s --token %s --discovery-token-ca-cert-hash %s ", strings.TrimPrefix(c.server, "https://"), tok, cl.CAHash())
 	}
 	p.Printf("%s\n", tok)
@@ -164,10 +175,10 @@ func (n *Node) token(ctx context.Context, p *process.Proc, f flagSet) int {
 }
 
 // phase runs the phases that scripts call by themselves.
-func (n *Node) phase(ctx context.Context, p *process.Proc, f flagSet) int {
+func (n *Node) phase(ctx context.Context, p *process.Proc, f *process.Flags) int {
 	name := ""
-	if len(f.args) > 2 {
-		name = f.args[2]
+	if len(f.Args) > 2 {
+		name = f.Args[2]
 	}
 	if name != "upload-certs" {
 		return fatal(p, "phase %q is not simulated", name)
@@ -179,7 +190,7 @@ func (n *Node) phase(ctx context.Context, p *process.Proc, f flagSet) int {
 	if err != nil {
 		return fatal(p, "%v", err)
 	}
-	cl, c, err := n.access(ctx, p, f)
+	cl, c, err := n.access(ctx, p, f.Val("kubeconfig"))
 	if err != nil {
 		return fatal(p, "error execution phase upload-certs: error uploading certs: error creating token: %v", err)
 	}
@@ -193,9 +204,9 @@ func (n *Node) phase(ctx context.Context, p *process.Proc, f flagSet) int {
 	return 0
 }
 
-func (n *Node) config(p *process.Proc, f flagSet) int {
-	what := strings.Join(f.args[1:], " ")
-	v := f.get("kubernetes-version")
+func (n *Node) config(p *process.Proc, f *process.Flags) int {
+	what := strings.Join(f.Args[1:], " ")
+	v := f.Val("kubernetes-version")
 	if v == "" {
 		v = n.version("kubeadm")
 	}
@@ -230,19 +241,19 @@ func (n *Node) config(p *process.Proc, f flagSet) int {
 }
 
 // reset removes what init or join has left on the machine.
-func (n *Node) reset(ctx context.Context, p *process.Proc, f flagSet) int {
+func (n *Node) reset(ctx context.Context, p *process.Proc, f *process.Flags) int {
 	if p.Cred.UID != 0 {
 		c := &checks{}
 		privileged(p, c)
 		c.report(p, nil)
 		return 2
 	}
-	if !f.on("force") {
+	if !f.On("f") {
 		return fatal(p, "aborted reset operation: only --force is simulated")
 	}
 	p.Printf("[preflight] Running pre-flight checks\n")
 	if name := strings.TrimSpace(string(n.read(etcdDir + "/member/name"))); name != "" {
-		if cl, c, err := n.access(ctx, p, flagSet{vals: map[string][]string{"kubeconfig": {adminConf}}}); err == nil {
+		if cl, c, err := n.access(ctx, p, adminConf); err == nil {
 			if len(cl.Members()) > 1 {
 				cl.RemoveMember(name)
 			}

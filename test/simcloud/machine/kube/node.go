@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 
@@ -266,67 +265,4 @@ type handed struct {
 func (h *handed) Close() error {
 	h.once.Do(func() { close(h.closed) })
 	return h.Conn.Close()
-}
-
-// flagSet are parsed command line options in the style of cobra.
-type flagSet struct {
-	vals map[string][]string
-	args []string
-}
-
-// parseFlags reads --name=value, --name value and the short forms given; switches take no value.
-func parseFlags(args []string, switches string, short map[string]string) flagSet {
-	f := flagSet{vals: map[string][]string{}}
-	isSwitch := func(n string) bool { return slices.Contains(strings.Fields(switches), n) }
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		if a == "--" {
-			f.args = append(f.args, args[i:]...)
-			break
-		}
-		if len(a) < 2 || a[0] != '-' {
-			f.args = append(f.args, a)
-			continue
-		}
-		name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		if !strings.HasPrefix(a, "--") {
-			if long, ok := short[name]; ok {
-				name = long
-			} else if long, ok := short[name[:1]]; ok {
-				name, value, has = long, strings.TrimPrefix(a[2:], "="), true
-			}
-		}
-		switch {
-		case has:
-		case isSwitch(name):
-			value = "true"
-		case i+1 < len(args):
-			i++
-			value = args[i]
-		}
-		f.vals[name] = append(f.vals[name], value)
-	}
-	return f
-}
-
-func (f flagSet) get(name string) string {
-	if v := f.vals[name]; len(v) > 0 {
-		return v[len(v)-1]
-	}
-	return ""
-}
-
-func (f flagSet) on(name string) bool { return f.get(name) != "" && f.get(name) != "false" }
-
-// list splits comma separated values.
-func (f flagSet) list(name string) []string {
-	var out []string
-	for _, v := range f.vals[name] {
-		for x := range strings.SplitSeq(v, ",") {
-			if x != "" {
-				out = append(out, x)
-			}
-		}
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
 // exec knows one program in pods: etcdctl in the etcd pods.
@@ -30,15 +31,18 @@ func (k *ctl) exec(args, rest []string) error {
 }
 
 func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
-	f := parseFlags(words[1:], "cluster", map[string]string{"w": "write-out"})
-	switch cmd := strings.Join(f.args[:min(2, len(f.args))], " "); cmd {
+	f, err := process.ParseOptions(words[1:], false, "w:", "cacert:=cacert", "cert:=cert", "cluster=cluster", "endpoints:=endpoints", "key:=key", "write-out:=w")
+	if err != nil {
+		return fmt.Errorf("Error: %w\ncommand terminated with exit code 128", err)
+	}
+	switch cmd := strings.Join(f.Args[:min(2, len(f.Args))], " "); cmd {
 	case "member list":
 		for _, m := range cl.Members() {
 			k.p.Printf("%s, started, %s, https://%s:2380, https://%s:2379, false\n", m.ID, m.Name, m.Name, m.Name)
 		}
 	case "member remove":
 		for _, m := range cl.Members() {
-			if len(f.args) > 2 && m.ID == f.args[2] {
+			if len(f.Args) > 2 && m.ID == f.Args[2] {
 				cl.RemoveMember(m.Name)
 				k.p.Printf("Member %s removed from cluster %s\n", m.ID, cl.CAHash()[7:23])
 				return nil

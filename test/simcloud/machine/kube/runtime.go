@@ -89,8 +89,13 @@ func criDisabled(conf string) bool {
 
 // kubelet is the node agent.
 func (n *Node) kubelet(ctx context.Context, p *process.Proc) int {
-	f := parseFlags(p.Args[1:], "version help", nil)
-	if f.on("version") {
+	f, ok := p.Options(true, "v:", "bootstrap-kubeconfig:=bootstrap-kubeconfig", "config:=config", "container-runtime-endpoint:=container-runtime-endpoint",
+		"hostname-override:=hostname-override", "kubeconfig:=kubeconfig", "node-ip:=node-ip", "node-labels:=node-labels",
+		"pod-infra-container-image:=pod-infra-container-image", "version=version", "v:=v")
+	if !ok {
+		return 1
+	}
+	if f.On("version") {
 		p.Printf("Kubernetes %s\n", n.version("kubelet"))
 		return 0
 	}
@@ -126,10 +131,10 @@ func (n *Node) kubelet(ctx context.Context, p *process.Proc) int {
 	}
 	n.os.Ready(p)
 	name := strings.ToLower(n.os.Sys.Hostname())
-	if h := f.get("hostname-override"); h != "" {
+	if h := f.Val("hostname-override"); h != "" {
 		name = h
 	}
-	ip := f.get("node-ip")
+	ip := f.Val("node-ip")
 	if ip == "" {
 		ip = n.os.Net.Primary().String()
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // upgrade is kubeadm upgrade apply and kubeadm upgrade node. kubelet is not their business.
-func (n *Node) upgrade(ctx context.Context, p *process.Proc, f flagSet) int {
+func (n *Node) upgrade(ctx context.Context, p *process.Proc, f *process.Flags) int {
 	verb := ""
-	if len(f.args) > 1 {
-		verb = f.args[1]
+	if len(f.Args) > 1 {
+		verb = f.Args[1]
 	}
 	if verb != "apply" && verb != "node" {
 		return fatal(p, "unknown command %q for \"kubeadm upgrade\"", verb)
@@ -30,7 +30,7 @@ func (n *Node) upgrade(ctx context.Context, p *process.Proc, f flagSet) int {
 	if verb == "node" && !n.exists(adminConf) {
 		conf = kubeletConf
 	}
-	cl, c, err := n.access(ctx, p, flagSet{vals: map[string][]string{"kubeconfig": {conf}}})
+	cl, c, err := n.access(ctx, p, conf)
 	if err != nil {
 		return fatal(p, "[upgrade/init config] FATAL: %v", err)
 	}
@@ -44,14 +44,14 @@ func (n *Node) upgrade(ctx context.Context, p *process.Proc, f flagSet) int {
 		return fatal(p, "[preflight] Some fatal errors occurred:\n\t[ERROR ControlPlaneNodesReady]: %v", err)
 	}
 	if verb == "apply" {
-		if len(f.args) < 3 {
+		if len(f.Args) < 3 {
 			return fatal(p, "missing one or more required arguments. Required arguments: [version]")
 		}
-		want := "v" + strings.TrimPrefix(f.args[2], "v")
+		want := "v" + strings.TrimPrefix(f.Args[2], "v")
 		if why := n.policy(version, want); why != "" {
 			return fatal(p, "[upgrade/version] FATAL: the --version argument is invalid due to these fatal errors:\n\n\t- %s\n\nPlease fix the misalignments highlighted above and try upgrading again", why)
 		}
-		if !f.on("yes") {
+		if !f.On("y") {
 			p.Printf("[upgrade] Are you sure you want to proceed? [y/N]: ")
 			if b, _ := p.ReadFile("-"); !strings.HasPrefix(strings.ToLower(strings.TrimSpace(string(b))), "y") {
 				return fatal(p, "won't proceed; the user didn't answer (Y|y) in order to continue")

@@ -105,15 +105,13 @@ func (sc *script) adapt(root syntax.Node) (err error) {
 	return err
 }
 
-// connect turns ": </dev/tcp/HOST/PORT" and "exec 3<>/dev/tcp/HOST/PORT", of which scripts use only the exit status, into a command.
+// connect turns ": </dev/tcp/HOST/PORT", of which scripts use only the exit status, into a command.
 func connect(st *syntax.Stmt) {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) != 1 || len(st.Redirs) != 1 {
 		return
 	}
-	switch form := call.Args[0].Lit() + st.Redirs[0].Op.String(); form {
-	case ":<", "exec<>":
-	default:
+	if call.Args[0].Lit() != ":" || st.Redirs[0].Op != syntax.RdrIn {
 		return
 	}
 	target := st.Redirs[0].Word
