@@ -140,7 +140,7 @@ func TestLeftoversAreListedAndRemoved(t *testing.T) {
 
 	l := apitest.JSON[gybeapi.Leftovers](t, b.Do(t, "GET", path, nil))
 	require.Len(t, l.Extra, 1)
-	require.Equal(t, "OS::Nova::Server", l.Extra[0].Type)
+	require.Equal(t, "TEST::Machine", l.Extra[0].Type)
 	a = b.Do(t, "DELETE", path, nil)
 	require.Equal(t, 409, a.Status, "while an operation is active, leftovers are unknown")
 	require.Contains(t, a.Problem.Detail, op.ID)

@@ -133,15 +133,20 @@ func newWorld(tb testing.TB, cloud *simcloud.Cloud) *world {
 	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return tap{next, w} }
 	w.store.instance = lcm.Instance{
 		ID: uuid.NewString(), VnfdID: pkg.model.ID, VnfPkgID: "pkg-1", HoldsResources: true,
-		VimConnections: map[string]sol.VimConnectionInfo{"vim1": {
-			VimType: openstack.VimType, InterfaceInfo: sol.KeyValuePairs{"endpoint": cloud.AuthURL()},
-			AccessInfo: sol.KeyValuePairs{
-				"username": simcloud.Username, "password": simcloud.Password, "project": simcloud.Project, "region": simcloud.Region,
-				"userDomain": simcloud.Domain, "projectDomain": simcloud.Domain,
-			},
-		}},
+		VimConnections: connectionTo(cloud),
 	}
 	return w
+}
+
+// connectionTo is the vimConnectionInfo of a cloud.
+func connectionTo(cloud *simcloud.Cloud) map[string]sol.VimConnectionInfo {
+	return map[string]sol.VimConnectionInfo{"vim1": {
+		VimType: openstack.VimType, InterfaceInfo: sol.KeyValuePairs{"endpoint": cloud.AuthURL()},
+		AccessInfo: sol.KeyValuePairs{
+			"username": simcloud.Username, "password": simcloud.Password, "project": simcloud.Project,
+			"region": simcloud.Region, "userDomain": simcloud.Domain, "projectDomain": simcloud.Domain,
+		},
+	}}
 }
 
 // admit puts a new operation in the place of the last.
@@ -157,13 +162,19 @@ func (w *world) admit(typ sol.LcmOperationType, params any) {
 	}
 }
 
+// parameterFile is that of the sample.
+func parameterFile(tb testing.TB, flavour string) []byte {
+	tb.Helper()
+	raw, err := os.ReadFile(filepath.Join(packageRoot, "params", flavour+"_kubernetes_param_file_v2.json"))
+	require.NoError(tb, err)
+	return raw
+}
+
 // request is the sample's parameter file.
 func (w *world) request(flavour string) map[string]any {
 	w.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(packageRoot, "params", flavour+"_kubernetes_param_file_v2.json"))
-	require.NoError(w.t, err)
 	var out map[string]any
-	require.NoError(w.t, json.Unmarshal(raw, &out))
+	require.NoError(w.t, json.Unmarshal(parameterFile(w.t, flavour), &out))
 	return out
 }
 

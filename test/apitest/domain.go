@@ -54,7 +54,7 @@ func NewDomain(tb testing.TB) *Domain {
 	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
 	require.NoError(tb, err)
 	d := &Domain{
-		Store: s.Of(lcm.Principal{}), Pool: pool, VIM: &VIM{}, Hooks: &Recorder{fail: map[string]error{}},
+		Store: s.Of(lcm.Principal{}), Pool: pool, VIM: NewVIM(), Hooks: &Recorder{fail: map[string]error{}},
 		Packages: &Packages{models: map[string]*vnfd.VNFD{}, disabled: map[string]bool{}},
 	}
 	d.Add(tb, VnfPkgID, sample())

@@ -20,7 +20,7 @@ import (
 // serve starts a whole node whose VIM does what a script says, and returns the parameters of scripts that use it.
 func serve(t *testing.T, dir string) testscript.Params {
 	t.Helper()
-	vim := &apitest.VIM{}
+	vim := apitest.NewVIM()
 	cfg := config.Default()
 	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen = devpg.TestURL(t), "127.0.0.1:0", ""
 	cfg.DataDir, cfg.NodeID = t.TempDir(), "node-1"

@@ -1,0 +1,111 @@
+package openstack_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/infratest"
+	"github.com/gybe-nfv/gybe/pkg/openstack"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/simcloud/fault"
+)
+
+// contractCloud is a simulated cloud as the contract sees it.
+type contractCloud struct {
+	*outsider
+	refusal string // id of the fault
+}
+
+// nodeTransport passes a node's calls to the cloud.
+type nodeTransport struct {
+	node *infratest.Node
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t nodeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var res *http.Response
+	changes := r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/auth/tokens")
+	err := t.node.Call(changes, func() (err error) {
+		res, err = t.next.RoundTrip(r)
+		return err
+	})
+	if err != nil && res != nil {
+		_ = res.Body.Close()
+		return nil, err
+	}
+	return res, err
+}
+
+func (c *contractCloud) Infra(node *infratest.Node) lcm.Infra {
+	wrap := func(next http.RoundTripper) http.RoundTripper { return nodeTransport{node, next} }
+	d := openstack.New(openstack.Config{WrapTransport: wrap}, slog.New(slog.DiscardHandler))
+	c.t.Cleanup(d.Close)
+	return d
+}
+
+func (c *contractCloud) Connections() map[string]sol.VimConnectionInfo { return connectionTo(c.cloud) }
+
+func (c *contractCloud) Contents() []infratest.Content {
+	out := []infratest.Content{}
+	for kind, list := range c.cloud.State() {
+		for _, o := range list {
+			out = append(out, infratest.Content{Kind: kind, ID: o.ID})
+		}
+	}
+	return out
+}
+
+func (c *contractCloud) Busy() bool {
+	for _, s := range c.cloud.State()["stacks"] {
+		if strings.HasSuffix(s.Status, "_IN_PROGRESS") {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *contractCloud) Lose(machine lcm.Resource) {
+	c.do(http.MethodDelete, "/compute/v2.1/servers/"+machine.ID, "", nil)
+}
+
+func (c *contractCloud) Leave(instanceID string) string {
+	return c.named("/network/v2.0/security-groups", "security_group", "vnf-"+instanceID+"-forgotten", nil)
+}
+
+func (c *contractCloud) Refuse(text string) string {
+	if text == "" {
+		require.True(c.t, c.cloud.Faults().Remove(c.refusal))
+		return ""
+	}
+	c.refusal = c.cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "masterNode",
+		Action: "create", Reason: text,
+	})
+	return "masterNode"
+}
+
+func (c *contractCloud) Slow(d time.Duration) { slowServers(c.cloud, d) }
+
+// TestDriverFulfilsTheContract: the domain expects of every infra driver what infratest.Contract tests.
+func TestDriverFulfilsTheContract(t *testing.T) {
+	t.Parallel()
+	pkg, err := samplePackage()
+	require.NoError(t, err)
+	var request sol.InstantiateVnfRequest
+	require.NoError(t, json.Unmarshal(parameterFile(t, "simple"), &request))
+	infratest.Contract(t, infratest.Harness{
+		VNFD: pkg.model, Files: pkg.files, Request: request, Aspect: "workerNode_scale",
+		New: func(t *testing.T) infratest.VIM {
+			return &contractCloud{outsider: newOutsider(t, simcloud.StartTest(t, simcloud.Options{}))}
+		},
+	})
+}
