@@ -1,20 +1,21 @@
 -- +goose Up
--- The public JSON of instances and operations is stored with the row, masked and without links. It is valid while rendered_version is the
+-- The public JSON of instances and operations is stored with the row, masked and without links. The parts that are made from sealed columns are
+-- sealed, too: a secret that its name does not show is not readable in the database either. The JSON is valid while rendered_version is the
 -- row's version and rendered_format is the format of the program; a reader renders it again otherwise. Rows from before, and those that a
 -- node of the release before has written, are rendered when they are read.
 SET LOCAL lock_timeout = '5s';
 
 ALTER TABLE vnf_instance
     ADD COLUMN rendered_brief   text, -- what lists contain by default
-    ADD COLUMN rendered_details text, -- the other attributes
+    ADD COLUMN rendered_details bytea, -- sealed; the other attributes
     ADD COLUMN rendered_flavour text, -- the deployment flavour, on which links depend
     ADD COLUMN rendered_version bigint,
     ADD COLUMN rendered_format  integer;
 
 ALTER TABLE vnf_lcm_op_occ
     ADD COLUMN rendered_brief   text,
-    ADD COLUMN rendered_params  text, -- operationParams; they do not change
-    ADD COLUMN rendered_details text, -- the other attributes
+    ADD COLUMN rendered_params  bytea, -- sealed; operationParams, which do not change
+    ADD COLUMN rendered_details bytea, -- sealed; the other attributes
     ADD COLUMN rendered_events  text, -- what a user can do with the operation, on which links depend
     ADD COLUMN rendered_version bigint,
     ADD COLUMN rendered_format  integer;

@@ -21,6 +21,11 @@ func SetValidators(w http.ResponseWriter, version int64, modified time.Time) {
 	}
 }
 
+// ConditionalGet says whether the client has a version of the resource already.
+func (r *Request) ConditionalGet() bool {
+	return r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != ""
+}
+
 // NotModified answers 304 when If-None-Match or If-Modified-Since says that the client has this version.
 // SetValidators comes first.
 func NotModified(w http.ResponseWriter, r *Request, version int64, modified time.Time) bool {

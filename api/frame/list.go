@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -37,47 +38,66 @@ type Fetch struct {
 	Limit int
 	// Filter lets the store answer simple expressions itself; it need not.
 	Filter filter.Filter
-	// Wants says whether a top-level attribute is needed, in the answer or for the filter.
-	Wants func(attribute string) bool
 }
 
 // Serve answers with one page.
 func (l List[T]) Serve(w http.ResponseWriter, r *Request) error {
-	q := r.QueryValues()
-	f, err := filter.ParseFor[T](q.Get("filter"))
+	q, err := parseList(r, l.Path, l.Selectors)
 	if err != nil {
-		return lcm.Errorf(lcm.CodeInvalid, "%s", err)
+		return err
 	}
-	if len(q["filter"]) > 1 {
-		return lcm.Errorf(lcm.CodeInvalid, "the filter is given %d times", len(q["filter"])).WithHint("join expressions with ;")
-	}
-	selection, err := l.Selectors.Parse(q)
-	if err != nil {
-		return lcm.Errorf(lcm.CodeInvalid, "%s", err)
-	}
-	binding := paging.Binding(l.Path, q)
-	after := ""
-	if text, ok := q[paging.Param]; ok {
-		m, err := r.frame.opts.Markers.Decode(text[0], binding)
-		if err != nil {
-			return lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint("follow the links as they are, or start again without a marker")
-		}
-		after = m.ID
-	}
-	size := r.frame.opts.PageSize
-	fetch := Fetch{After: after, Limit: size + 1, Filter: f, Wants: func(a string) bool { return selection.Wants(a) || names(f, a) }}
-	page, more, err := l.page(r.Context(), fetch, size)
+	page, more, err := l.page(r.Context(), Fetch{After: q.after, Limit: q.size + 1, Filter: q.filter}, q.size)
 	if err != nil {
 		return err
 	}
 	if more {
-		marker := r.frame.opts.Markers.Encode(paging.Marker{ID: l.ID(&page[len(page)-1])}, binding)
-		w.Header().Set("Link", paging.Link(r.Public(l.Path), q, marker))
+		q.linkNext(w, r, l.ID(&page[len(page)-1]))
 	}
 	for i := range page {
-		page[i] = selection.Apply(page[i])
+		page[i] = q.selection.Apply(page[i])
 	}
 	return writeList(w, page)
+}
+
+// listQuery is the query of a list of T.
+type listQuery[T any] struct {
+	path      string
+	values    url.Values
+	filter    filter.Filter
+	selection selector.Selection[T]
+	after     string // id
+	size      int
+}
+
+// parseList reads the query parameters of a list.
+func parseList[T any](r *Request, path string, selectors selector.Spec[T]) (*listQuery[T], error) {
+	values := r.QueryValues()
+	f, err := filter.ParseFor[T](values.Get("filter"))
+	if err != nil {
+		return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err)
+	}
+	if len(values["filter"]) > 1 {
+		return nil, lcm.Errorf(lcm.CodeInvalid, "the filter is given %d times", len(values["filter"])).WithHint("join expressions with ;")
+	}
+	selection, err := selectors.Parse(values)
+	if err != nil {
+		return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err)
+	}
+	q := &listQuery[T]{path: path, values: values, filter: f, selection: selection, size: r.frame.opts.PageSize}
+	if text, ok := values[paging.Param]; ok {
+		m, err := r.frame.opts.Markers.Decode(text[0], paging.Binding(path, values))
+		if err != nil {
+			return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint("follow the links as they are, or start again without a marker")
+		}
+		q.after = m.ID
+	}
+	return q, nil
+}
+
+// linkNext adds the link to the page that begins after a resource.
+func (q *listQuery[T]) linkNext(w http.ResponseWriter, r *Request, last string) {
+	marker := r.frame.opts.Markers.Encode(paging.Marker{ID: last}, paging.Binding(q.path, q.values))
+	w.Header().Set("Link", paging.Link(r.Public(q.path), q.values, marker))
 }
 
 // page fetches until it has size resources that match, or has read all.
@@ -117,6 +137,11 @@ func matches(f filter.Filter, v any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return matchesJSON(f, raw)
+}
+
+// matchesJSON evaluates the filter on a resource that is encoded.
+func matchesJSON(f filter.Filter, raw []byte) (bool, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var decoded any
@@ -124,16 +149,6 @@ func matches(f filter.Filter, v any) (bool, error) {
 		return false, err
 	}
 	return f.Match(decoded), nil
-}
-
-// names says whether a filter looks at a top-level attribute.
-func names(f filter.Filter, attribute string) bool {
-	for _, e := range f.Exprs {
-		if len(e.Path) > 0 && e.Path[0].Name == attribute {
-			return true
-		}
-	}
-	return false
 }
 
 // writeList answers with a JSON array, one element a line.

@@ -21,7 +21,8 @@ const served = "2.0.0"
 type API struct {
 	Services *admission.Services
 
-	known sync.Map // abilities by package id
+	known sync.Map // offers by package id
+	links sync.Map // link templates by linksKey or the events of an operation
 }
 
 // Mount adds the interface to a frame.

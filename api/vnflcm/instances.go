@@ -4,10 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
 )
@@ -29,9 +29,13 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	r.Note(slog.String("vnf_instance_id", i.ID))
+	d, err := render.Instance(i)
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Location", r.Public(instancePath(i.ID)))
 	frame.SetValidators(w, i.Version, i.Updated)
-	return frame.WriteJSON(w, http.StatusCreated, a.instance(r.Context(), i, r.Public))
+	return frame.WriteResource(w, http.StatusCreated, a.instance(r.Context(), d, r.Public))
 }
 
 func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
@@ -39,37 +43,47 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	i, err := a.Services.In(r.Principal).Instance(r.Context(), id)
+	s := a.Services.In(r.Principal)
+	if same, err := notModified(w, r, id, s.InstanceValidator); same || err != nil {
+		return err
+	}
+	d, err := s.InstanceDocument(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	frame.SetValidators(w, i.Version, i.Updated)
-	if frame.NotModified(w, r, i.Version, i.Updated) {
-		return nil
+	frame.SetValidators(w, d.Version, d.Updated)
+	return frame.WriteResource(w, http.StatusOK, a.instance(r.Context(), d, r.Public))
+}
+
+// notModified answers a conditional GET with 304 if the client has the resource. It reads only the version.
+func notModified(w http.ResponseWriter, r *frame.Request, id string, read func(context.Context, string) (lcm.Validator, error)) (bool, error) {
+	if !r.ConditionalGet() {
+		return false, nil
 	}
-	return frame.WriteJSON(w, http.StatusOK, a.instance(r.Context(), i, r.Public))
+	v, err := read(r.Context(), id)
+	if err != nil {
+		return false, err
+	}
+	frame.SetValidators(w, v.Version, v.Updated)
+	return frame.NotModified(w, r, v.Version, v.Updated), nil
 }
 
 func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
-	return frame.List[sol.VnfInstance]{
-		Path: Prefix + "/vnf_instances", Selectors: selector.VnfInstances,
-		ID: func(i *sol.VnfInstance) string { return i.ID },
-		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfInstance, error) {
-			is, err := a.Services.In(r.Principal).Instances(ctx, lcm.Query{After: q.After, Limit: q.Limit, Brief: brief(q, selector.VnfInstances.ExcludedByDefault())})
+	return frame.Resources[sol.VnfInstance]{
+		Path: Prefix + "/vnf_instances", Selectors: selector.VnfInstances, Query: instanceQuery,
+		Fetch: func(ctx context.Context, q lcm.Query) ([]frame.Resource, error) {
+			ds, err := a.Services.In(r.Principal).InstanceDocuments(ctx, q)
 			if err != nil {
 				return nil, err
 			}
-			out := make([]sol.VnfInstance, len(is))
-			for n, i := range is {
-				out[n] = a.instance(ctx, i, r.Public)
+			out := make([]frame.Resource, len(ds))
+			for n, d := range ds {
+				out[n] = a.instance(ctx, d, r.Public)
 			}
 			return out, nil
 		},
 	}.Serve(w, r)
 }
-
-// brief says that nothing is wanted of what lists leave out by default, so that the store need not load it.
-func brief(q frame.Fetch, attributes []string) bool { return !slices.ContainsFunc(attributes, q.Wants) }
 
 func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	id, err := instanceID(r)
@@ -91,14 +105,14 @@ func (a *API) condition(r *frame.Request, id string) (*int64, error) {
 	if !r.Conditional() {
 		return nil, nil
 	}
-	i, err := a.Services.In(r.Principal).Instance(r.Context(), id)
+	v, err := a.Services.In(r.Principal).InstanceValidator(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Precondition(i.Version, i.Updated); err != nil {
+	if err := r.Precondition(v.Version, v.Updated); err != nil {
 		return nil, err
 	}
-	return &i.Version, nil
+	return &v.Version, nil
 }
 
 // tasks are the routes that start operations, one for each kind.

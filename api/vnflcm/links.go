@@ -2,33 +2,27 @@ package vnflcm
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// model returns the VNFD of an instance, nil when it cannot be read now.
-func (a *API) model(ctx context.Context, i *lcm.Instance) *vnfd.VNFD {
-	model, err := a.Services.Packages.ModelOf(ctx, i.VnfPkgID)
-	if err != nil {
-		return nil
-	}
-	return model
-}
-
-// offers returns the kinds of operations that a VNF of an instance's package has, for each of its flavours and for any.
-func (a *API) offers(ctx context.Context, i *lcm.Instance) offers {
-	if known, ok := a.known.Load(i.VnfPkgID); ok {
+// offers returns the kinds of operations that a VNF of a package has, for each of its flavours and for any; nil when the VNFD cannot be read
+// now.
+func (a *API) offers(ctx context.Context, vnfPkgID string) offers {
+	if known, ok := a.known.Load(vnfPkgID); ok {
 		o, _ := known.(offers)
 		return o
 	}
-	model := a.model(ctx, i)
-	if model == nil {
+	model, err := a.Services.Packages.ModelOf(ctx, vnfPkgID)
+	if err != nil {
 		return nil
 	}
 	o := offersOf(model)
-	a.known.Store(i.VnfPkgID, o) // the content of a package never changes
+	a.known.Store(vnfPkgID, o) // the content of a package never changes
 	return o
 }
 
@@ -53,28 +47,129 @@ func offered(v *vnfd.VNFD, of []vnfd.Flavour) []*lcm.OperationKind {
 	return out
 }
 
-// kinds returns the kinds of operations that the VNFD of the instance allows; all when the VNFD cannot be read now. A list does not load the
-// flavour of an instance: the kinds are those of any flavour then.
-func (a *API) kinds(ctx context.Context, i *lcm.Instance) []*lcm.OperationKind {
-	o := a.offers(ctx, i)
+// kinds returns the kinds of operations that the VNFD of the instance allows. known is false when the VNFD cannot be read now; then it returns
+// all.
+func (a *API) kinds(ctx context.Context, d *lcm.InstanceDocument) (kinds []*lcm.OperationKind, known bool) {
+	o := a.offers(ctx, d.VnfPkgID)
 	if o == nil {
-		return lcm.OperationKinds()
+		return lcm.OperationKinds(), false
 	}
-	if i.Instantiated != nil {
-		if of, ok := o[i.Instantiated.FlavourID]; ok {
-			return of
-		}
+	if of, ok := o[d.FlavourID]; ok {
+		return of, true
 	}
-	return o[""]
+	return o[""], true
 }
 
-// links names the tasks that are possible in the instance's state.
-func (a *API) links(ctx context.Context, i *lcm.Instance, self string) *sol.VnfInstanceLinks {
-	out := &sol.VnfInstanceLinks{Self: sol.Link{Href: self}}
-	for _, k := range a.kinds(ctx, i) {
-		if k.Link != nil && (k.Requires == "" || k.Requires == i.State) {
-			k.Link(out, &sol.Link{Href: self + "/" + k.Path})
+// linksKey is what the links of an instance depend on, besides its id.
+type linksKey struct {
+	vnfPkgID, flavourID string
+	state               sol.InstantiationState
+}
+
+// instanceLinks names the tasks that are possible in the instance's state.
+func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) linkTemplate {
+	key := linksKey{d.VnfPkgID, d.FlavourID, d.State}
+	if t, ok := a.links.Load(key); ok {
+		out, _ := t.(linkTemplate)
+		return out
+	}
+	links := &sol.VnfInstanceLinks{Self: sol.Link{Href: selfPlace}}
+	kinds, known := a.kinds(ctx, d)
+	for _, k := range kinds {
+		if k.Link != nil && (k.Requires == "" || k.Requires == d.State) {
+			k.Link(links, &sol.Link{Href: selfPlace + "/" + k.Path})
+		}
+	}
+	out := newLinkTemplate(links)
+	if known {
+		a.links.Store(key, out)
+	}
+	return out
+}
+
+// operationLinks names the tasks that are possible in the operation's state.
+func (a *API) operationLinks(d *lcm.OperationDocument) linkTemplate {
+	if t, ok := a.links.Load(d.Events); ok {
+		out, _ := t.(linkTemplate)
+		return out
+	}
+	links := &sol.VnfLcmOpOccLinks{Self: sol.Link{Href: selfPlace}, VnfInstance: sol.Link{Href: instancePlace}}
+	for name := range strings.FieldsSeq(d.Events) {
+		link := &sol.Link{Href: selfPlace + "/" + name}
+		switch lcm.Event(name) { //nolint:exhaustive // the others are not the user's
+		case lcm.EventRetry:
+			links.Retry = link
+		case lcm.EventRollback:
+			links.Rollback = link
+		case lcm.EventFail:
+			links.Fail = link
+		case lcm.EventCancel:
+			links.Cancel = link
+		}
+	}
+	out := newLinkTemplate(links)
+	a.links.Store(d.Events, out)
+	return out
+}
+
+// The places of URLs in a template.
+const (
+	selfPlace     = "{self}"
+	instancePlace = "{instance}"
+)
+
+// linkTemplate is the JSON of links, cut at the places of the URLs: those of the instance divide it into elements, those of the resource itself
+// divide the elements.
+type linkTemplate [][]string
+
+func newLinkTemplate(links any) linkTemplate {
+	raw, err := json.Marshal(links)
+	if err != nil {
+		return linkTemplate{{"{}"}} // texts always encode
+	}
+	var out linkTemplate
+	for part := range strings.SplitSeq(string(raw), instancePlace) {
+		out = append(out, strings.Split(part, selfPlace))
+	}
+	return out
+}
+
+// expand makes the JSON of the links of one resource.
+func (t linkTemplate) expand(self, instance string) []byte {
+	self, instance = escape(self), escape(instance)
+	size := 0
+	for _, part := range t {
+		size += len(instance)
+		for _, text := range part {
+			size += len(self) + len(text)
+		}
+	}
+	out := make([]byte, 0, size)
+	for n, part := range t {
+		if n > 0 {
+			out = append(out, instance...)
+		}
+		for m, text := range part {
+			if m > 0 {
+				out = append(out, self...)
+			}
+			out = append(out, text...)
 		}
 	}
 	return out
+}
+
+// escape makes a URL the content of a JSON string. Most need nothing.
+func escape(url string) string {
+	for n := range len(url) {
+		switch c := url[n]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			raw, err := json.Marshal(url)
+			if err != nil {
+				return url // texts always encode
+			}
+			return string(raw[1 : len(raw)-1])
+		}
+	}
+	return url
 }

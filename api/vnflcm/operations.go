@@ -5,12 +5,10 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/google/uuid"
-
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/pkg/sol/filter"
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
 )
 
@@ -26,50 +24,33 @@ func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	op, err := a.Services.In(r.Principal).Operation(r.Context(), id)
+	s := a.Services.In(r.Principal)
+	if same, err := notModified(w, r, id, s.OperationValidator); same || err != nil {
+		return err
+	}
+	d, err := s.OperationDocument(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	frame.SetValidators(w, op.Version, op.Updated)
-	if frame.NotModified(w, r, op.Version, op.Updated) {
-		return nil
-	}
-	return frame.WriteJSON(w, http.StatusOK, presentOperation(op, r.Public))
+	frame.SetValidators(w, d.Version, d.Updated)
+	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d, r.Public))
 }
 
 func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
-	return frame.List[sol.VnfLcmOpOcc]{
-		Path: Prefix + "/vnf_lcm_op_occs", Selectors: selector.VnfLcmOpOccs,
-		ID: func(o *sol.VnfLcmOpOcc) string { return o.ID },
-		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfLcmOpOcc, error) {
-			ops, err := a.Services.In(r.Principal).Operations(ctx, operationQuery(q))
+	return frame.Resources[sol.VnfLcmOpOcc]{
+		Path: Prefix + "/vnf_lcm_op_occs", Selectors: selector.VnfLcmOpOccs, Query: operationQuery,
+		Fetch: func(ctx context.Context, q lcm.Query) ([]frame.Resource, error) {
+			ds, err := a.Services.In(r.Principal).OperationDocuments(ctx, q)
 			if err != nil {
 				return nil, err
 			}
-			out := make([]sol.VnfLcmOpOcc, len(ops))
-			for n, op := range ops {
-				out[n] = presentOperation(op, r.Public)
+			out := make([]frame.Resource, len(ds))
+			for n, d := range ds {
+				out[n] = a.presentOperation(d, r.Public)
 			}
 			return out, nil
 		},
 	}.Serve(w, r)
-}
-
-// operationQuery lets the store answer what it has an index for; the filter is applied again to the rest.
-func operationQuery(q frame.Fetch) lcm.Query {
-	out := lcm.Query{After: q.After, Limit: q.Limit, Brief: brief(q, selector.VnfLcmOpOccs.ExcludedByDefault())}
-	for _, e := range q.Filter.Exprs {
-		name, _ := e.Attribute()
-		switch {
-		case name == "vnfInstanceId" && e.Op == filter.Eq && out.InstanceID == "" && uuid.Validate(e.Values[0]) == nil:
-			out.InstanceID = e.Values[0]
-		case name == "operationState" && (e.Op == filter.Eq || e.Op == filter.In) && out.States == nil:
-			for _, v := range e.Values {
-				out.States = append(out.States, sol.LcmOperationStateType(v))
-			}
-		}
-	}
-	return out
 }
 
 // steer serves retry and rollback: 202 without a body.
@@ -96,7 +77,11 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, presentOperation(op, r.Public))
+	d, err := render.Operation(op)
+	if err != nil {
+		return err
+	}
+	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d, r.Public))
 }
 
 // cancel serves the cancel task: 202 without a body. The operation says when it is cancelled.

@@ -34,6 +34,10 @@ type Records interface {
 	Instance(ctx context.Context, id string) (*Instance, error)
 	// Instances lists in order of id.
 	Instances(ctx context.Context, q Query) ([]*Instance, error)
+	// InstanceDocument and InstanceDocuments return the same as clients see it; InstanceValidator only the version.
+	InstanceDocument(ctx context.Context, id string) (*InstanceDocument, error)
+	InstanceDocuments(ctx context.Context, q Query) ([]*InstanceDocument, error)
+	InstanceValidator(ctx context.Context, id string) (Validator, error)
 	// DeleteInstance deletes one that is NOT_INSTANTIATED and has no active operation or lease, else CodeConflict;
 	// with ifVersion it is CodePrecondition when the version differs.
 	DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []Message) error
@@ -60,6 +64,10 @@ type Records interface {
 	Operation(ctx context.Context, id string) (*Operation, error)
 	// Operations lists, newest last.
 	Operations(ctx context.Context, q Query) ([]*Operation, error)
+	// OperationDocument and OperationDocuments return the same as clients see it; OperationValidator only the version.
+	OperationDocument(ctx context.Context, id string) (*OperationDocument, error)
+	OperationDocuments(ctx context.Context, q Query) ([]*OperationDocument, error)
+	OperationValidator(ctx context.Context, id string) (Validator, error)
 	// Steer applies a user's event: in one transaction it locks the operation, calls change, which sets the new
 	// state and returns the messages, stores it with a job when it is Running, and bumps the epoch so that
 	// a node that still works on it is fenced.
@@ -93,6 +101,9 @@ type Query struct {
 	InstanceID string // operations of one instance only
 	// States limits operations to these states.
 	States []sol.LcmOperationStateType
+	// Names, VnfdIDs and InstantiationStates limit instances to these values; nil does not.
+	Names, VnfdIDs      []string
+	InstantiationStates []sol.InstantiationState
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
 	// Extensions, Instantiated, Inventory, Params, FormerVims and SSHKey; of operations Params, Error, ResourceChanges, ChangedInfo,
 	// ChangedExtConnectivity and Modifications.

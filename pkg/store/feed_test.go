@@ -247,6 +247,7 @@ func TestACursorIsReadAsItIsWritten(t *testing.T) {
 func TestListsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.raw = true
 	// 100 000 finished operations of 10 000 instances, in short transactions: a long one would hold up the feeds of
 	// all databases of the server.
 	var err error

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,17 +58,52 @@ func (s *Records) instance(ctx context.Context, q querier, id, lock string) (*lc
 
 // Instances implements lcm.Records.
 func (s *Records) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, error) {
-	if q.After != "" && !known(q.After) {
-		return nil, nil
-	}
 	columns := instanceColumns
 	if q.Brief {
 		columns = instanceBrief
 	}
-	rows, err := s.pool.Query(ctx, "SELECT "+instances.list(columns)+` FROM vnf_instance i
-		WHERE ($1::uuid IS NULL OR i.id > $1) AND i.project = $3 ORDER BY i.id LIMIT $2`, maybe(q.After), limit(q.Limit), s.project)
+	c, ok := s.instanceList(q)
+	if !ok {
+		return nil, nil
+	}
+	rows, err := s.pool.Query(ctx, "SELECT "+instances.list(columns)+c.from, c.args...)
 	out, err := instances.collect(s.Store, columns, rows, err)
 	return out, fault("list instances", err)
+}
+
+// listClause is a list without its columns.
+type listClause struct {
+	from string
+	args []any
+}
+
+// place adds an argument and returns its placeholder.
+func (c *listClause) place(v any) string {
+	c.args = append(c.args, v)
+	return "$" + strconv.Itoa(len(c.args))
+}
+
+// instanceList makes the list of a query; false when nothing can match.
+func (s *Records) instanceList(q lcm.Query) (listClause, bool) {
+	if q.After != "" && !known(q.After) {
+		return listClause{}, false
+	}
+	var c listClause
+	c.from = " FROM vnf_instance i WHERE i.project = " + c.place(s.project)
+	if q.After != "" {
+		c.from += " AND i.id > " + c.place(q.After)
+	}
+	if q.Names != nil {
+		c.from += " AND i.name = ANY(" + c.place(q.Names) + ")"
+	}
+	if q.VnfdIDs != nil {
+		c.from += " AND i.vnfd_id = ANY(" + c.place(q.VnfdIDs) + ")"
+	}
+	if q.InstantiationStates != nil {
+		c.from += " AND i.state = ANY(" + c.place(texts(q.InstantiationStates)) + ")"
+	}
+	c.from += " ORDER BY i.id LIMIT " + c.place(limit(q.Limit))
+	return c, true
 }
 
 // limit makes 0 the NULL that LIMIT takes for no limit.

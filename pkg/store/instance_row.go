@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -12,6 +13,7 @@ import (
 // optional.
 var instances = table[lcm.Instance]{
 	name: "vnf_instance", alias: "i", id: func(i *lcm.Instance) string { return i.ID },
+	valid: "rendered_version = i.version + 1",
 	columns: []column[lcm.Instance]{
 		text("id", func(i *lcm.Instance) *string { return &i.ID }, fixed, unhashed),
 		scalar("version", func(i *lcm.Instance) *int64 { return &i.Version }, fixed, unhashed),
@@ -37,6 +39,11 @@ var instances = table[lcm.Instance]{
 		sealedDocument("former_vims", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.FormerVims }),
 		sealedDocument("ssh_key", func(i *lcm.Instance) **lcm.SSHKey { return &i.SSHKey }, optional),
 		maybeText("unobserved", func(i *lcm.Instance) *string { return &i.Unobserved }, optional),
+		renderedJSON("rendered_brief", render.InstanceBrief),
+		renderedJSON("rendered_details", render.InstanceDetails, sealed),
+		renderedText("rendered_flavour", render.Flavour),
+		renderedVersion(func(i *lcm.Instance) int64 { return i.Version }),
+		renderedFormat[lcm.Instance](),
 	},
 }
 
@@ -49,6 +56,8 @@ var (
 // operations describes vnf_lcm_op_occ. job_id is not part of it: only the engine reads it.
 var operations = table[lcm.Operation]{
 	name: "vnf_lcm_op_occ", alias: "o", id: func(o *lcm.Operation) string { return o.ID },
+	// Not all rendered columns are written again, so a row that was not valid stays so.
+	valid: "rendered_version = CASE WHEN o.rendered_format = " + format + " THEN o.rendered_version + 1 END",
 	columns: []column[lcm.Operation]{
 		text("id", func(o *lcm.Operation) *string { return &o.ID }, fixed),
 		text("instance_id", func(o *lcm.Operation) *string { return &o.InstanceID }, fixed),
@@ -79,6 +88,12 @@ var operations = table[lcm.Operation]{
 		sealedDocument("modifications", func(o *lcm.Operation) **sol.ModificationsTriggeredByVnfPkgChange { return &o.Modifications }),
 		maybeText("new_pkg_id", func(o *lcm.Operation) *string { return &o.VnfPkgID }, fixed),
 		oldPackage,
+		renderedJSON("rendered_brief", render.OperationBrief),
+		renderedJSON("rendered_params", render.OperationParams, fixed, sealed),
+		renderedJSON("rendered_details", render.OperationDetails, sealed),
+		renderedText("rendered_events", render.Events),
+		renderedVersion(func(o *lcm.Operation) int64 { return o.Version }),
+		renderedFormat[lcm.Operation](fixed),
 	},
 }
 

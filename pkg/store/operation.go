@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // Operation implements lcm.Records.
@@ -28,32 +27,38 @@ func (s *Records) operation(ctx context.Context, q querier, id, lock string) (*l
 
 // Operations implements lcm.Records: oldest first, by start and id.
 func (s *Records) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, error) {
-	if q.After != "" && !known(q.After) || q.InstanceID != "" && !known(q.InstanceID) {
-		return nil, nil
-	}
-	// One statement per kind of list: each has its index, and the plan does not depend on the arguments.
-	where, args := "o.project = $2", []any{limit(q.Limit), s.project}
-	arg := func(v any) string {
-		args = append(args, v)
-		return "$" + string('0'+rune(len(args)))
-	}
-	if q.After != "" {
-		where += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a WHERE a.id = " + arg(q.After) + ")"
-	}
-	if q.InstanceID != "" {
-		where += " AND o.instance_id = " + arg(q.InstanceID)
-	}
-	if len(q.States) > 0 {
-		where += " AND o.state = ANY(" + arg(states(q.States)) + ")"
-	}
 	columns := operationColumns
 	if q.Brief {
 		columns = operationBrief
 	}
-	rows, err := s.pool.Query(ctx, "SELECT "+operations.list(columns)+
-		" FROM vnf_lcm_op_occ o WHERE "+where+" ORDER BY o.started, o.id LIMIT $1", args...)
+	c, ok := s.operationList(q)
+	if !ok {
+		return nil, nil
+	}
+	rows, err := s.pool.Query(ctx, "SELECT "+operations.list(columns)+c.from, c.args...)
 	out, err := operations.collect(s.Store, columns, rows, err)
 	return out, fault("list operations", err)
+}
+
+// operationList makes the list of a query; false when nothing can match. It is one statement per kind of list: each has its index, and the
+// plan does not depend on the arguments.
+func (s *Records) operationList(q lcm.Query) (listClause, bool) {
+	if q.After != "" && !known(q.After) || q.InstanceID != "" && !known(q.InstanceID) {
+		return listClause{}, false
+	}
+	var c listClause
+	c.from = " FROM vnf_lcm_op_occ o WHERE o.project = " + c.place(s.project)
+	if q.After != "" {
+		c.from += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a WHERE a.id = " + c.place(q.After) + ")"
+	}
+	if q.InstanceID != "" {
+		c.from += " AND o.instance_id = " + c.place(q.InstanceID)
+	}
+	if len(q.States) > 0 {
+		c.from += " AND o.state = ANY(" + c.place(texts(q.States)) + ")"
+	}
+	c.from += " ORDER BY o.started, o.id LIMIT " + c.place(limit(q.Limit))
+	return c, true
 }
 
 // Admit implements lcm.Records.
@@ -147,7 +152,7 @@ func (s *Records) Steer(ctx context.Context, id string, change func(*lcm.Operati
 		if !lcm.Running(op.State) {
 			queueUnfinishedSteps(b, id) // none is open, unless a node of an earlier release has left it
 		}
-		b.Queue(`UPDATE vnf_lcm_op_occ SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, `+ending("$2")+`,
+		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, `+ending("$2")+`,
 				`+operations.set(4)+`
 			WHERE id = $1 RETURNING epoch, version, updated`,
 			append([]any{op.ID, string(op.State), job}, operations.changes(r)...)...).QueryRow(func(row pgx.Row) error {
@@ -184,10 +189,8 @@ func (s *Store) CountActive(ctx context.Context) (map[string]float64, error) {
 	return out, nil
 }
 
-func states(in []sol.LcmOperationStateType) []string {
-	if len(in) == 0 {
-		return nil
-	}
+// texts converts values of a named type.
+func texts[T ~string](in []T) []string {
 	out := make([]string, len(in))
 	for n, s := range in {
 		out[n] = string(s)

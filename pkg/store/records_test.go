@@ -18,7 +18,7 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 	vim := lcm.Vim{ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cloud", Default: true, Connection: connection()}
 	require.NoError(t, ours.SaveVim(t.Context(), vim))
 
-	other := &bundle{ours.Of(lcm.Principal{Project: "other"}), ours.pool, ours.ring}
+	other := &bundle{Records: ours.Of(lcm.Principal{Project: "other"}), pool: ours.pool, ring: ours.ring}
 	theirs := other.newInstance(t)
 	change := func(*lcm.Instance) ([]string, error) { return nil, nil }
 	for name, call := range map[string]func() error{
@@ -36,8 +36,12 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 			_, err := other.Steer(t.Context(), op.ID, func(*lcm.Operation) ([]lcm.Message, error) { return nil, nil })
 			return err
 		},
-		"VIM":        func() error { _, err := other.Vim(t.Context(), vim.ID); return err },
-		"delete VIM": func() error { return other.DeleteVim(t.Context(), vim.ID) },
+		"instance document":   func() error { _, err := other.InstanceDocument(t.Context(), i.ID); return err },
+		"instance validator":  func() error { _, err := other.InstanceValidator(t.Context(), i.ID); return err },
+		"operation document":  func() error { _, err := other.OperationDocument(t.Context(), op.ID); return err },
+		"operation validator": func() error { _, err := other.OperationValidator(t.Context(), op.ID); return err },
+		"VIM":                 func() error { _, err := other.Vim(t.Context(), vim.ID); return err },
+		"delete VIM":          func() error { return other.DeleteVim(t.Context(), vim.ID) },
 	} {
 		t.Log(name)
 		requireCode(t, lcm.CodeNotFound, call())
@@ -46,6 +50,13 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, theirs.ID, list[0].ID)
+	documents, err := other.InstanceDocuments(t.Context(), lcm.Query{})
+	require.NoError(t, err)
+	require.Len(t, documents, 1)
+	require.Equal(t, theirs.ID, documents[0].ID)
+	none, err := other.OperationDocuments(t.Context(), lcm.Query{InstanceID: i.ID})
+	require.NoError(t, err)
+	require.Empty(t, none)
 	operations, err := other.Operations(t.Context(), lcm.Query{States: lcm.ActiveStates, InstanceID: i.ID})
 	require.NoError(t, err)
 	require.Empty(t, operations)

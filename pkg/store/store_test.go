@@ -20,6 +20,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/rendered"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,6 +30,8 @@ type bundle struct {
 	*store.Records
 	pool *pgxpool.Pool
 	ring *secret.Ring
+	// raw says that the test writes rows itself, so that their JSON is not valid.
+	raw bool
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -44,7 +47,13 @@ func on(tb testing.TB, pool *pgxpool.Pool, ring *secret.Ring) *bundle {
 	require.NoError(tb, err)
 	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
 	require.NoError(tb, err)
-	return &bundle{s.Of(lcm.Principal{}), pool, ring}
+	b := &bundle{Records: s.Of(lcm.Principal{}), pool: pool, ring: ring}
+	tb.Cleanup(func() {
+		if !b.raw && !tb.Failed() {
+			rendered.Check(tb, s, pool)
+		}
+	})
+	return b
 }
 
 func newRing(tb testing.TB, lines ...string) *secret.Ring {
@@ -385,6 +394,7 @@ func TestANodeThatLostItsClaimCannotWrite(t *testing.T) {
 func TestAClaimSeesWhatATickCommitsAtTheSameMoment(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.raw = true
 	_, op := b.admit(t)
 	c, cl := b.claim(t, op.ID, "n1")
 	c.Instance.Name = "from the tick"

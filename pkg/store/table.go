@@ -13,6 +13,8 @@ type table[T any] struct {
 	alias   string
 	id      func(*T) string
 	columns []column[T]
+	// valid is the assignment of an UPDATE that keeps rendered_version correct (see rendered_row.go). It names the row by the alias.
+	valid string
 }
 
 // column describes a column and the part of T that it keeps.
@@ -38,6 +40,7 @@ const (
 	unhashed                    // no part of the fingerprint
 	claimOnly                   // only claims read it
 	writeOnly                   // never read
+	rendered                    // made by package render
 )
 
 func (t trait) has(other trait) bool { return t&other != 0 }

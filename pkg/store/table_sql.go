@@ -156,13 +156,16 @@ func (t *table[T]) changing(c column[T]) bool { return !c.traits.has(fixed) }
 // every are all columns.
 func (t *table[T]) every(column[T]) bool { return true }
 
-// set is the list of assignments of an UPDATE. Their values start at the argument with the number first.
+// set is the list of assignments of an UPDATE that gives the table its alias. Their values start at the argument with the number first.
 func (t *table[T]) set(first int) string {
 	var out []string
 	for _, c := range t.columns {
 		if t.changing(c) {
 			out = append(out, c.name+" = $"+strconv.Itoa(first+len(out)))
 		}
+	}
+	if t.valid != "" {
+		out = append(out, t.valid)
 	}
 	return strings.Join(out, ", ")
 }

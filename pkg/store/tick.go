@@ -21,7 +21,9 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 	var phase []phaseRow
 	var exists bool
 	err := s.read(ctx, "claim operation", func(b *pgx.Batch) {
-		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = o.epoch + 1, node = $2, updated = now(), version = o.version + 1
+		// Nothing that is rendered changes.
+		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = o.epoch + 1, node = $2, updated = now(), version = o.version + 1,
+				rendered_version = o.rendered_version + 1
 			WHERE o.id = $1 AND o.state IN `+running+` RETURNING `+operations.list(operationClaimed), opID, node).
 			Query(func(rows pgx.Rows) (err error) {
 				op, err = operations.collect(s, operationClaimed, rows, nil)
@@ -149,7 +151,7 @@ func ending(state string) string {
 
 // queueInstance stores an instance if it differs from what is stored, with its event.
 func queueInstance(b *pgx.Batch, i *lcm.Instance, r encoded) {
-	b.Queue(`WITH u AS (UPDATE vnf_instance SET version = version + 1, updated = now(), fingerprint = $2, `+instances.set(4)+`
+	b.Queue(`WITH u AS (UPDATE vnf_instance i SET version = version + 1, updated = now(), fingerprint = $2, `+instances.set(4)+`
 			WHERE id = $1 AND fingerprint <> $2 RETURNING id)
 		INSERT INTO event (kind, instance_id, body) SELECT '`+KindInstanceUpdated+`', id, $3 FROM u`,
 		append([]any{i.ID, r.fingerprint, stateBody(string(i.State))}, instances.changes(r)...)...)

@@ -20,6 +20,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/rendered"
 )
 
 // VimType of the VIM that VIM stands for.
@@ -67,6 +68,7 @@ func NewDomain(tb testing.TB) *Domain {
 		Store: s, Packages: pkgs, Planner: &execution.Planner{Infras: d.VIM, Mgmt: drivers, Grantor: grant.Local{}},
 		Clock: clock, Log: quiet, Node: "test", Tuning: execution.Tuning{RetryBase: time.Millisecond, Retries: 2},
 	}
+	tb.Cleanup(func() { rendered.Check(tb, s, pool) })
 	return d
 }
 

@@ -23,9 +23,12 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/parallel"
+	"github.com/gybe-nfv/gybe/test/rendered"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
@@ -63,6 +66,7 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	if change != nil {
 		change(&cfg)
 	}
+	t.Cleanup(func() { w.checkRendered(cfg.SecretKeyFile()) }) // when the node has stopped, and before its folder is removed
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	w.node, err = app.New(t.Context(), cfg, app.Options{Log: log, Version: "e2e"})
@@ -79,6 +83,18 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	w.api, err = client.New(w.node.URL(), &http.Client{Transport: recorder{w.seen}})
 	require.NoError(t, err)
 	return w
+}
+
+// checkRendered compares the JSON that is stored with instances and operations with their rows.
+func (w *world) checkRendered(keyFile string) {
+	if w.t.Failed() {
+		return
+	}
+	ring, err := secret.LoadOrCreate(keyFile)
+	require.NoError(w.t, err)
+	s, err := store.New(context.WithoutCancel(w.t.Context()), w.pool, ring, nil, slog.New(slog.DiscardHandler))
+	require.NoError(w.t, err)
+	rendered.Check(w.t, s, w.pool)
 }
 
 // buffer gathers text from many goroutines.

@@ -16,6 +16,21 @@ func (s *Service) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, 
 	return s.Store.Instances(ctx, q)
 }
 
+// InstanceDocument reads a VNF instance as clients see it; CodeNotFound when the project does not have it.
+func (s *Service) InstanceDocument(ctx context.Context, id string) (*lcm.InstanceDocument, error) {
+	return s.Store.InstanceDocument(ctx, id)
+}
+
+// InstanceDocuments lists VNF instances as clients see them, in the order of their ids.
+func (s *Service) InstanceDocuments(ctx context.Context, q lcm.Query) ([]*lcm.InstanceDocument, error) {
+	return s.Store.InstanceDocuments(ctx, q)
+}
+
+// InstanceValidator reads the version of a VNF instance; CodeNotFound when the project does not have it.
+func (s *Service) InstanceValidator(ctx context.Context, id string) (lcm.Validator, error) {
+	return s.Store.InstanceValidator(ctx, id)
+}
+
 // Operation reads an operation; CodeNotFound when the project does not have it.
 func (s *Service) Operation(ctx context.Context, id string) (*lcm.Operation, error) {
 	return s.Store.Operation(ctx, id)
@@ -24,6 +39,21 @@ func (s *Service) Operation(ctx context.Context, id string) (*lcm.Operation, err
 // Operations lists operations, the oldest first.
 func (s *Service) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, error) {
 	return s.Store.Operations(ctx, q)
+}
+
+// OperationDocument reads an operation as clients see it; CodeNotFound when the project does not have it.
+func (s *Service) OperationDocument(ctx context.Context, id string) (*lcm.OperationDocument, error) {
+	return s.Store.OperationDocument(ctx, id)
+}
+
+// OperationDocuments lists operations as clients see them, the oldest first.
+func (s *Service) OperationDocuments(ctx context.Context, q lcm.Query) ([]*lcm.OperationDocument, error) {
+	return s.Store.OperationDocuments(ctx, q)
+}
+
+// OperationValidator reads the version of an operation; CodeNotFound when the project does not have it.
+func (s *Service) OperationValidator(ctx context.Context, id string) (lcm.Validator, error) {
+	return s.Store.OperationValidator(ctx, id)
 }
 
 // Progress returns the phases and steps of an operation in the order they began.

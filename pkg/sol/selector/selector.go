@@ -127,6 +127,12 @@ func (sel Selection[T]) Apply(resource T) T {
 	return resource
 }
 
+// Whole reports whether the selection keeps everything.
+func (sel Selection[T]) Whole() bool { return sel.keep == nil && sel.drop == nil }
+
+// IsDefault reports whether a selection drops what is excluded by default and nothing else.
+func (s Spec[T]) IsDefault(sel Selection[T]) bool { return sel.keep == nil && sel.drop == s.defaults }
+
 // Wants reports whether a top-level attribute can be part of the result, so that
 // a store need not load attributes that will be dropped.
 func (sel Selection[T]) Wants(attribute string) bool {

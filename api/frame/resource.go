@@ -1,0 +1,192 @@
+package frame
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol/filter"
+	"github.com/gybe-nfv/gybe/pkg/sol/selector"
+)
+
+// Resource is a stored resource with its links.
+type Resource struct {
+	*lcm.Document
+	// Links is the value of _links.
+	Links []byte
+}
+
+// linksMember is the only attribute that is not stored.
+const linksMember = "_links"
+
+// size is the length of what appendTo adds.
+func (d Resource) size() int {
+	n := len(d.Brief)
+	if len(d.Details) > 0 {
+		n += len(d.Details) - len("{}") + len(",")
+	}
+	if len(d.Links) > 0 {
+		n += len(`,"`+linksMember+`":`) + len(d.Links)
+	}
+	return n
+}
+
+// appendTo adds the resource to buf, as one JSON object.
+func (d Resource) appendTo(buf []byte) []byte {
+	buf = append(buf, d.Brief[:len(d.Brief)-1]...)
+	if len(d.Details) > 0 {
+		buf = append(buf, ',')
+		buf = append(buf, d.Details[1:len(d.Details)-1]...)
+	}
+	if len(d.Links) > 0 {
+		buf = append(buf, `,"`+linksMember+`":`...)
+		buf = append(buf, d.Links...)
+	}
+	return append(buf, '}')
+}
+
+// WriteResource answers with a stored resource. Nothing of it is decoded.
+func WriteResource(w http.ResponseWriter, status int, d Resource) error {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(d.size()+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(d.appendTo(make([]byte, 0, d.size()+1)), '\n')) // an error means that the client is gone
+	return nil
+}
+
+// Resources serves a list of stored resources with attribute filter, attribute selectors and paging (SOL013 clauses 5.2 to 5.4). T is the type
+// of the resources. Their JSON is decoded only for a filter that the store does not evaluate, and for a selection that drops other attributes
+// than the default.
+type Resources[T any] struct {
+	// Path of the list, e.g. /vnflcm/v2/vnf_instances.
+	Path string
+	// Selectors knows what is left out by default, and so is not in lcm.Document.Brief.
+	Selectors selector.Spec[T]
+	// Query makes a query of the expressions that the store evaluates, and returns the others.
+	Query func(f filter.Filter) (lcm.Query, filter.Filter)
+	// Fetch returns the resources of a query, in the order of the list.
+	Fetch func(ctx context.Context, q lcm.Query) ([]Resource, error)
+}
+
+// Serve answers with one page.
+func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
+	q, err := parseList(r, l.Path, l.Selectors)
+	if err != nil {
+		return err
+	}
+	query, rest := l.Query(q.filter)
+	query.After, query.Limit = q.after, q.size+1
+	query.Brief = !slices.ContainsFunc(l.Selectors.ExcludedByDefault(), func(a string) bool { return q.selection.Wants(a) || names(rest, a) })
+	page, more, err := l.page(r.Context(), query, rest, q.size)
+	if err != nil {
+		return err
+	}
+	if more {
+		q.linkNext(w, r, page[len(page)-1].ID)
+	}
+	for n := range page {
+		if page[n], err = l.selected(q.selection, page[n]); err != nil {
+			return err
+		}
+	}
+	writeResources(w, page)
+	return nil
+}
+
+// page fetches until it has size resources that match, or has read all.
+func (l Resources[T]) page(ctx context.Context, q lcm.Query, f filter.Filter, size int) (page []Resource, more bool, err error) {
+	for {
+		got, err := l.Fetch(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, d := range got {
+			if !f.Empty() {
+				ok, err := matchesJSON(f, d.appendTo(nil))
+				if err != nil {
+					return nil, false, err
+				}
+				if !ok {
+					continue
+				}
+			}
+			if len(page) == size {
+				return page, true, nil
+			}
+			page = append(page, d)
+		}
+		if len(got) < q.Limit {
+			return page, false, nil
+		}
+		q.After = got[len(got)-1].ID
+	}
+}
+
+// selected returns a document with the selected attributes only.
+func (l Resources[T]) selected(s selector.Selection[T], d Resource) (Resource, error) {
+	switch {
+	case s.Whole():
+		return d, nil
+	case l.Selectors.IsDefault(s):
+		brief := *d.Document
+		brief.Details = nil // they are there when the filter needs them
+		return Resource{Document: &brief, Links: d.Links}, nil
+	}
+	var v T
+	if err := json.Unmarshal(d.appendTo(nil), &v); err != nil {
+		return Resource{}, err
+	}
+	raw, err := json.Marshal(s.Apply(v))
+	if err != nil {
+		return Resource{}, err
+	}
+	return Resource{Document: &lcm.Document{ID: d.ID, Brief: raw}}, nil
+}
+
+// names says whether a filter looks at a top-level attribute.
+func names(f filter.Filter, attribute string) bool {
+	return slices.ContainsFunc(f.Exprs, func(e filter.Expr) bool { return len(e.Path) > 0 && e.Path[0].Name == attribute })
+}
+
+// chunk is how much of a list is written at once.
+const chunk = 32 << 10
+
+var chunks = sync.Pool{New: func() any { b := make([]byte, 0, 2*chunk); return &b }}
+
+// writeResources answers with a JSON array, one element a line.
+func writeResources(w http.ResponseWriter, list []Resource) {
+	size := len("[]\n")
+	for _, d := range list {
+		size += len(",\n") + d.size()
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(size))
+	w.WriteHeader(http.StatusOK)
+
+	pooled, _ := chunks.Get().(*[]byte)
+	buf := append((*pooled)[:0], '[')
+	for n, d := range list {
+		if n > 0 {
+			buf = append(buf, ',')
+		}
+		buf = d.appendTo(append(buf, '\n'))
+		if len(buf) >= chunk {
+			_, _ = w.Write(buf) // an error means that the client is gone
+			buf = buf[:0]
+		}
+	}
+	if len(list) > 0 {
+		buf = append(buf, '\n')
+	}
+	_, _ = w.Write(append(buf, "]\n"...))
+	if cap(buf) <= 4*chunk {
+		*pooled = buf
+		chunks.Put(pooled)
+	}
+}

@@ -1,0 +1,137 @@
+package render_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/selector"
+)
+
+func connections() map[string]sol.VimConnectionInfo {
+	return map[string]sol.VimConnectionInfo{"vim1": {VimType: "T", AccessInfo: sol.KeyValuePairs{"username": "u", "password": "p"}}}
+}
+
+// instance has a value for every attribute.
+func instance() *lcm.Instance {
+	kv := sol.KeyValuePairs{"k": "<v>"}
+	return &lcm.Instance{
+		ID: "i", Version: 7, Name: "n", Description: "d", VnfdID: "v", VnfPkgID: "pkg", Provider: "p", ProductName: "pn", SoftwareVersion: "1",
+		VnfdVersion: "2", State: sol.InstantiationStateInstantiated, VimConnections: connections(), ConfigurableProperties: kv, Metadata: kv,
+		Extensions: kv, Instantiated: &sol.InstantiatedVnfInfo{FlavourID: "f", Metadata: sol.KeyValuePairs{"token": "t", "m": 1.0}},
+	}
+}
+
+// operation has a value for every attribute.
+func operation() *lcm.Operation {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("east", 3600))
+	return &lcm.Operation{
+		ID: "o", InstanceID: "i", Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateFailedTemp, StateEntered: now, Started: now, Version: 3,
+		Params: json.RawMessage(`{"flavourId":"f","additionalParams":{"password":"p","n":12345678901234567890}}`), Cancel: sol.CancelModeGraceful,
+		Grant: &lcm.Grant{ID: "g"}, Error: &lcm.Failure{Status: 500, Detail: "d", Hint: "h"}, ResourceChanges: &sol.ResourceChanges{},
+		ChangedInfo:            &sol.VnfInfoModifications{VnfInstanceName: "x", VimConnectionInfo: connections()},
+		ChangedExtConnectivity: []sol.ExtVirtualLinkInfo{{ID: "l"}},
+		Modifications:          &sol.ModificationsTriggeredByVnfPkgChange{VnfdID: "w"},
+	}
+}
+
+func members(t *testing.T, raw []byte) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if raw != nil {
+		require.NoError(t, json.Unmarshal(raw, &out))
+	}
+	return out
+}
+
+// TestInstanceIsCutWhereListsCutIt: brief lists are answered with Brief alone.
+func TestInstanceIsCutWhereListsCutIt(t *testing.T) {
+	t.Parallel()
+	d, err := render.Instance(instance())
+	require.NoError(t, err)
+	require.Equal(t, selector.VnfInstances.ExcludedByDefault(), sorted(members(t, d.Details), selector.VnfInstances.ExcludedByDefault()))
+	for name := range members(t, d.Brief) {
+		require.NotContains(t, selector.VnfInstances.ExcludedByDefault(), name)
+	}
+	// The two parts are the whole resource.
+	i := instance()
+	want, err := json.Marshal(sol.VnfInstance{
+		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID, VnfProvider: i.Provider,
+		VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion,
+		VnfConfigurableProperties: i.ConfigurableProperties, VimConnectionInfo: i.VimConnections, InstantiationState: i.State,
+		InstantiatedVnfInfo: i.Instantiated, Metadata: i.Metadata, Extensions: i.Extensions,
+	}.Redacted())
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(render.Join(d.Brief, d.Details)))
+	require.NotContains(t, string(d.Details), "password")
+	require.NotContains(t, string(d.Details), "token")
+}
+
+// sorted returns the names that an object has, in the order of names; further ones follow.
+func sorted(object map[string]any, names []string) []string {
+	var out []string
+	for _, n := range names {
+		if _, ok := object[n]; ok {
+			out = append(out, n)
+			delete(object, n)
+		}
+	}
+	return append(out, slices.Sorted(maps.Keys(object))...)
+}
+
+func TestOperationIsCutWhereListsCutIt(t *testing.T) {
+	t.Parallel()
+	d, err := render.Operation(operation())
+	require.NoError(t, err)
+	require.Equal(t, selector.VnfLcmOpOccs.ExcludedByDefault(), sorted(members(t, d.Details), selector.VnfLcmOpOccs.ExcludedByDefault()))
+	for name := range members(t, d.Brief) {
+		require.NotContains(t, selector.VnfLcmOpOccs.ExcludedByDefault(), name)
+	}
+	var got sol.VnfLcmOpOcc
+	require.NoError(t, json.Unmarshal(render.Join(d.Brief, d.Details), &got))
+	require.Equal(t, "2026-01-02T02:04:05Z", got.StartTime.Format(time.RFC3339))
+	require.JSONEq(t, `{"flavourId":"f","additionalParams":{"n":12345678901234567890}}`, string(got.OperationParams))
+	require.Contains(t, string(d.Details), "12345678901234567890", "numbers stay as they were written")
+	require.True(t, got.IsCancelPending)
+	require.Equal(t, "g", got.GrantID)
+	require.Equal(t, "h", got.Error.Hint)
+	require.NotContains(t, got.ChangedInfo.VimConnectionInfo["vim1"].AccessInfo, "password")
+	require.Equal(t, "retry rollback fail", d.Events)
+}
+
+func TestResourcesWithoutDetailsHaveNone(t *testing.T) {
+	t.Parallel()
+	d, err := render.Instance(&lcm.Instance{ID: "i", Instantiated: &sol.InstantiatedVnfInfo{FlavourID: "f"}})
+	require.NoError(t, err)
+	require.Nil(t, d.Details, "instantiatedVnfInfo is of an INSTANTIATED instance only")
+	require.Equal(t, "f", d.FlavourID)
+	o, err := render.Operation(&lcm.Operation{ID: "o"})
+	require.NoError(t, err)
+	require.Nil(t, o.Details)
+}
+
+func TestJoinedObjectsAreOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		want  string
+		parts []string
+	}{
+		{"", nil},
+		{"", []string{"", "{}"}},
+		{`{"a":1}`, []string{"", `{"a":1}`}},
+		{`{"a":1,"b":{},"c":[]}`, []string{`{"a":1}`, "", `{"b":{}}`, `{"c":[]}`}},
+	} {
+		var parts [][]byte
+		for _, p := range tt.parts {
+			parts = append(parts, []byte(p))
+		}
+		require.Equal(t, tt.want, string(render.Join(parts...)))
+	}
+}

@@ -1,0 +1,222 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
+)
+
+// view reads documents D from the rendered columns of a table of T.
+type view[T, D any] struct {
+	table *table[T]
+	// all are the columns that a document is rendered from again.
+	all []column[T]
+	// columns are those that only D has; their targets are others.
+	columns string
+	others  func(*D) []any
+	// details are the columns with the parts of the details. They are sealed.
+	details  []string
+	document func(*D) *lcm.Document
+	render   func(*T) (*D, error)
+}
+
+var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
+	table: &instances, all: instanceColumns,
+	columns: "i.vnf_pkg_id, i.state, coalesce(i.rendered_flavour, '')", details: []string{"rendered_details"},
+	document: func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
+	others:   func(d *lcm.InstanceDocument) []any { return []any{&d.VnfPkgID, &d.State, &d.FlavourID} },
+	render:   render.Instance,
+}
+
+var operationView = view[lcm.Operation, lcm.OperationDocument]{
+	table: &operations, all: operationColumns,
+	columns: "o.instance_id, coalesce(o.rendered_events, '')", details: []string{"rendered_params", "rendered_details"},
+	document: func(d *lcm.OperationDocument) *lcm.Document { return &d.Document },
+	others:   func(d *lcm.OperationDocument) []any { return []any{&d.InstanceID, &d.Events} },
+	render:   render.Operation,
+}
+
+// InstanceDocument implements lcm.Records.
+func (s *Records) InstanceDocument(ctx context.Context, id string) (*lcm.InstanceDocument, error) {
+	return instanceView.one(ctx, s, "VNF instance", id)
+}
+
+// InstanceDocuments implements lcm.Records.
+func (s *Records) InstanceDocuments(ctx context.Context, q lcm.Query) ([]*lcm.InstanceDocument, error) {
+	c, ok := s.instanceList(q)
+	if !ok {
+		return nil, nil
+	}
+	out, err := instanceView.list(ctx, s, c, q.Brief)
+	return out, fault("list instances", err)
+}
+
+// InstanceValidator implements lcm.Records.
+func (s *Records) InstanceValidator(ctx context.Context, id string) (lcm.Validator, error) {
+	return s.validator(ctx, "vnf_instance", "VNF instance", id)
+}
+
+// OperationDocument implements lcm.Records.
+func (s *Records) OperationDocument(ctx context.Context, id string) (*lcm.OperationDocument, error) {
+	return operationView.one(ctx, s, "operation", id)
+}
+
+// OperationDocuments implements lcm.Records.
+func (s *Records) OperationDocuments(ctx context.Context, q lcm.Query) ([]*lcm.OperationDocument, error) {
+	c, ok := s.operationList(q)
+	if !ok {
+		return nil, nil
+	}
+	out, err := operationView.list(ctx, s, c, q.Brief)
+	return out, fault("list operations", err)
+}
+
+// OperationValidator implements lcm.Records.
+func (s *Records) OperationValidator(ctx context.Context, id string) (lcm.Validator, error) {
+	return s.validator(ctx, "vnf_lcm_op_occ", "operation", id)
+}
+
+// validator reads the version of a row.
+func (s *Records) validator(ctx context.Context, table, kind, id string) (v lcm.Validator, err error) {
+	if !known(id) {
+		return v, notFound(kind, id)
+	}
+	err = s.pool.QueryRow(ctx, "SELECT version, updated FROM "+table+" WHERE id = $1 AND project = $2", id, s.project).Scan(&v.Version, &v.Updated)
+	v.Updated = v.Updated.UTC()
+	return v, fault("read the version", orNotFound(err, kind, id))
+}
+
+// one reads the document of a row; CodeNotFound when the project does not have it.
+func (v *view[T, D]) one(ctx context.Context, s *Records, kind, id string) (*D, error) {
+	if !known(id) {
+		return nil, notFound(kind, id)
+	}
+	var c listClause
+	t := v.table
+	c.from = " FROM " + t.name + " " + t.alias + " WHERE " + t.alias + ".id = " + c.place(id) + " AND " + t.alias + ".project = " + c.place(s.project)
+	docs, err := v.list(ctx, s, c, false)
+	if err == nil && len(docs) == 0 {
+		err = notFound(kind, id)
+	}
+	if err != nil {
+		return nil, fault("read "+kind, err)
+	}
+	return docs[0], nil
+}
+
+// list reads documents, without details if brief. It renders those again whose stored JSON is not valid.
+func (v *view[T, D]) list(ctx context.Context, s *Records, c listClause, brief bool) ([]*D, error) {
+	a := v.table.alias
+	columns := "SELECT " + a + ".id, " + a + ".version, " + a + ".updated, " + a + ".rendered_brief, coalesce(" + a + ".rendered_version = " + a +
+		".version AND " + a + ".rendered_format = " + format + ", false), " + v.columns
+	var names []string
+	if !brief {
+		names = v.details
+	}
+	for _, name := range names {
+		columns += ", " + a + "." + name
+	}
+	rows, err := s.pool.Query(ctx, columns+c.from, c.args...)
+	if err != nil {
+		return nil, err
+	}
+	var stale []string
+	parts := make([][]byte, len(names))
+	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*D, error) {
+		d := new(D)
+		doc := v.document(d)
+		var valid bool
+		dest := append([]any{&doc.ID, &doc.Version, &doc.Updated, &doc.Brief, &valid}, v.others(d)...)
+		for n := range parts {
+			dest = append(dest, &parts[n])
+		}
+		if err := row.Scan(dest...); err != nil {
+			return nil, err
+		}
+		doc.Updated = doc.Updated.UTC()
+		if !valid {
+			stale = append(stale, doc.ID)
+			return d, nil
+		}
+		for n, sealed := range parts {
+			if sealed == nil {
+				continue
+			}
+			plain, err := s.open(v.table.name, names[n], doc.ID, sealed)
+			if err != nil {
+				return nil, err
+			}
+			doc.Details = render.Join(doc.Details, plain)
+		}
+		return d, nil
+	})
+	if err != nil || stale == nil {
+		return docs, err
+	}
+	return v.refresh(ctx, s.Store, docs, stale, brief)
+}
+
+// refresh replaces the documents whose ids are in stale by ones that are rendered from the row, and stores these.
+func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []*D, stale []string, brief bool) ([]*D, error) {
+	t := v.table
+	rows, err := s.pool.Query(ctx, "SELECT "+t.list(v.all)+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", stale)
+	values, err := t.collect(s, v.all, rows, err)
+	if err != nil {
+		return nil, err
+	}
+	renewed := make(map[string]*D, len(values))
+	b := &pgx.Batch{}
+	for _, value := range values {
+		d, err := v.render(value)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.queueRendered(b, s, value, v.document(d).Version); err != nil {
+			return nil, err
+		}
+		if brief {
+			v.document(d).Details = nil
+		}
+		renewed[t.id(value)] = d
+	}
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		s.log.WarnContext(ctx, "rendered rows are not stored yet", "table", t.name, "rows", len(values), "error", err)
+	}
+	out := docs[:0]
+	for _, d := range docs {
+		id := v.document(d).ID
+		if slices.Contains(stale, id) {
+			d = renewed[id]
+		}
+		if d != nil { // else it was deleted since
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// queueRendered stores the rendered columns of a row that is still at a version. It does not wait for a transaction that writes the row, and
+// leaves JSON of a newer release alone.
+func (t *table[T]) queueRendered(b *pgx.Batch, s *Store, v *T, version int64) error {
+	e, err := t.encode(s, v, func(c column[T]) bool { return c.traits.has(rendered) })
+	if err != nil {
+		return err
+	}
+	var set []string
+	args := []any{t.id(v), version}
+	for n, c := range t.columns {
+		if c.traits.has(rendered) {
+			args = append(args, e.values[n])
+			set = append(set, c.name+" = $"+strconv.Itoa(len(args)))
+		}
+	}
+	b.Queue("WITH free AS (SELECT id FROM "+t.name+" WHERE id = $1 AND version = $2 AND coalesce(rendered_format, 0) <= "+format+
+		" FOR NO KEY UPDATE SKIP LOCKED) UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" FROM free WHERE "+t.name+".id = free.id", args...)
+	return nil
+}
