@@ -17,10 +17,12 @@ const (
 	server  = "storage_server"
 )
 
-// TestSimple: a small cluster has all its nodes, scales out and in, and a heal replaces a worker.
+// TestSimple: a small cluster has all its nodes, scales out and in, and a heal replaces a worker. The facts on which the simulated Kubernetes
+// API is built hold for its API.
 func TestSimple(t *testing.T) {
 	w := start(t, "simple")
 	id := w.up()
+	w.run("env", "CONTRACT_KUBECONFIG="+w.kubeconfig(id), "go", "test", "-count=1", "../../simcloud/kubeapi/contract")
 	w.scale(id, sol.ScaleTypeOut, 1)
 	w.scale(id, sol.ScaleTypeIn, 1)
 	w.heal(id, w.vnfcs(id, workers)[0])

@@ -1,48 +1,21 @@
 package contract
 
 import (
-	"fmt"
 	"os"
 	"regexp"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/gybe-nfv/gybe/test/facts"
 )
 
-// lines are the facts checked so far.
-var lines struct {
-	sync.Mutex
-	list []string
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path := os.Getenv("CONTRACT_REPORT"); path != "" {
-		slices.Sort(lines.list)
-		if err := os.WriteFile(path, []byte(strings.Join(lines.list, "\n")+"\n"), 0o600); err != nil {
-			_, _ = fmt.Fprintln(os.Stderr, "write the report:", err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(facts.Run(m)) }
 
 // fact checks one sentence and goes on; got is shown when it does not hold.
 func (c *cloud) fact(sentence string, holds bool, got ...any) {
 	c.t.Helper()
-	result := "pass"
-	if !holds {
-		result = "FAIL"
-		c.t.Errorf("%s: it does not hold that %s; got %v", c.topic, sentence, got)
-	}
-	line := strings.Join([]string{result, c.kind(), c.topic, sentence}, "\t")
-	c.t.Log(line)
-	lines.Lock()
-	defer lines.Unlock()
-	lines.list = append(lines.list, line)
+	facts.Check(c.t, c.kind(), c.topic, sentence, holds, got...)
 }
 
 // same is a fact about a value.

@@ -85,13 +85,15 @@ func TestWhoIsNotKnownIsTurnedAway(t *testing.T) {
 	foreign := rest.AnonymousClientConfig(s.admin)
 	foreign.CertData, foreign.KeyData = stranger.Certificate, stranger.Key
 	for name, cfg := range map[string]*rest.Config{
-		"no credentials": rest.AnonymousClientConfig(s.admin), "a wrong token": s.bearer("x.y.z"), "a certificate of another cluster": foreign,
+		"a wrong token": s.bearer("x.y.z"), "a certificate of another cluster": foreign,
 		"a token cut short": s.bearer("abcdef.0123456789abcdef"),
 	} {
 		_, err := client(t, cfg).CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		require.True(t, apierrors.IsUnauthorized(err), "%s: %v", name, err)
 	}
 	anon := client(t, rest.AnonymousClientConfig(s.admin))
+	_, err = anon.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	require.True(t, apierrors.IsForbidden(err), "no credentials: %v", err)
 	_, err = anon.Discovery().ServerVersion()
 	require.NoError(t, err)
 	cm, err := anon.CoreV1().ConfigMaps("kube-public").Get(ctx, "cluster-info", metav1.GetOptions{})

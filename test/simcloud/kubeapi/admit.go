@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"reflect"
 	"regexp"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -22,8 +24,24 @@ func (s *Store) check(r Resource, cur, next Object) error {
 	if err := typed(r, next); err != nil {
 		return err
 	}
+	labels, _ := At(next, "metadata", "labels").(map[string]any)
+	set := map[string]string{}
+	for k, v := range labels {
+		set[k], _ = v.(string)
+	}
+	if errs := metavalidation.ValidateLabels(set, field.NewPath("metadata", "labels")); len(errs) > 0 {
+		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(next), errs)
+	}
 	if cur == nil {
 		return nil
+	}
+	if r.Kind == "PersistentVolume" && !equalAny(source(cur), source(next)) {
+		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{
+			field.Forbidden(field.NewPath("spec", "persistentvolumesource"), "spec.persistentvolumesource is immutable after creation"),
+		})
+	}
+	if now := At(cur, "roleRef"); now != nil && !equalAny(now, At(next, "roleRef")) {
+		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{field.Invalid(field.NewPath("roleRef"), At(next, "roleRef"), "cannot change roleRef")})
 	}
 	if r.Kind == "Pod" && String(cur, "spec", "nodeName") != "" && String(next, "spec", "nodeName") != String(cur, "spec", "nodeName") {
 		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{field.Forbidden(field.NewPath("spec"), "pod updates may not change fields other than `spec.containers[*].image`")})
@@ -32,6 +50,19 @@ func (s *Store) check(r Resource, cur, next Object) error {
 		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), At(next, "spec", "selector"), "field is immutable")})
 	}
 	return nil
+}
+
+// source is where the contents of a PersistentVolume are: its spec without the members that every volume has.
+func source(volume Object) map[string]any {
+	spec, _ := At(volume, "spec").(map[string]any)
+	out := maps.Clone(spec)
+	for _, k := range []string{
+		"accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName",
+		"volumeAttributesClassName", "volumeMode",
+	} {
+		delete(out, k)
+	}
+	return out
 }
 
 // typed checks an object of a built-in kind against its Go type.

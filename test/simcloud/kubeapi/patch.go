@@ -7,20 +7,23 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // patching is a parsed PATCH body.
 type patching struct {
-	apply  bool
-	object Object
-	run    func(cur Object) (Object, error)
+	manager string // of a server-side apply
+	object  Object
+	run     func(cur Object) (Object, error)
 }
 
-// patch reads the body as its content type says: JSON patch, merge patch, strategic merge patch, or server-side apply
-// (taken as a merge).
+// patch reads the body as its content type says: JSON patch, merge patch, strategic merge patch, or server-side apply.
 func (c call) patch() (patching, error) {
 	b, kind, err := c.body()
 	if err != nil {
@@ -53,12 +56,14 @@ func (c call) patch() (patching, error) {
 		if err != nil {
 			return patching{}, err
 		}
-		return patching{apply: true, object: o, run: func(cur Object) (Object, error) {
-			t, err := scheme.Scheme.New(c.res.GVK())
-			if err != nil { // a custom resource
-				return mergeJSON(cur, Copy(o)), nil //nolint:nilerr // no type, no merge keys
-			}
-			return back(cur, func(old []byte) ([]byte, error) { return strategicpatch.StrategicMergePatch(old, j, t) })
+		manager := c.req.URL.Query().Get("fieldManager")
+		if manager == "" {
+			options := schema.GroupKind{Group: metav1.GroupName, Kind: "PatchOptions"}
+			return patching{}, apierrors.NewInvalid(options, "", field.ErrorList{field.Required(field.NewPath("fieldManager"), "is required for apply patch")})
+		}
+		before := c.h.c.store.applied(c.res, c.namespace, c.name, manager, j)
+		return patching{manager: manager, object: o, run: func(cur Object) (Object, error) {
+			return back(cur, func(old []byte) ([]byte, error) { return mergeApplied(c.res, before, j, old) })
 		}}, nil
 	case "application/merge-patch+json":
 		o, err := decode(b)
@@ -79,6 +84,28 @@ func (c call) patch() (patching, error) {
 		}}, nil
 	}
 	return patching{}, unsupportedPatch(c.res, kind)
+}
+
+// mergeApplied lays an applied object over the current one, and removes what its manager has applied before and does not apply any more. The
+// simulation does not know conflicts of managers: all product code applies with force.
+func mergeApplied(r Resource, before, applied, current []byte) ([]byte, error) {
+	t, err := scheme.Scheme.New(r.GVK())
+	if err != nil { // a custom resource has no type, and no merge keys
+		p, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, applied, current)
+		if err != nil {
+			return nil, err
+		}
+		return jsonpatch.MergePatch(current, p)
+	}
+	lookup, err := strategicpatch.NewPatchMetaFromStruct(t)
+	if err != nil {
+		return nil, err
+	}
+	p, err := strategicpatch.CreateThreeWayMergePatch(before, applied, current, lookup, true)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.StrategicMergePatch(current, p, t)
 }
 
 func unsupportedPatch(r Resource, kind string) error {

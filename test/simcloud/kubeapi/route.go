@@ -170,7 +170,7 @@ func (c call) serve() error {
 
 func (c call) selector() (selector, error) {
 	q := c.req.URL.Query()
-	return parseSelector(q.Get("labelSelector"), q.Get("fieldSelector"))
+	return parseSelector(c.res.Kind, q.Get("labelSelector"), q.Get("fieldSelector"))
 }
 
 func (c call) list() error {

@@ -77,7 +77,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	path := strings.TrimSuffix(req.URL.Path, "/")
 	u, ok := h.c.authenticate(req)
 	if !ok {
-		if !public(req, path) {
+		if hasCredentials(req) {
 			writeError(w, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		}
@@ -92,11 +92,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// public says whether a request may be made without credentials: health, version, and what kubeadm join reads first.
-func public(req *http.Request, path string) bool {
-	_, probe := health(path)
-	free := probe || path == "/version" || path == "/api/v1/namespaces/kube-public/configmaps/cluster-info"
-	return free && req.Method == http.MethodGet && req.Header.Get("Authorization") == "" && (req.TLS == nil || len(req.TLS.PeerCertificates) == 0)
+// hasCredentials reports whether a request carries credentials. One that has none is anonymous.
+func hasCredentials(req *http.Request) bool {
+	return req.Header.Get("Authorization") != "" || req.TLS != nil && len(req.TLS.PeerCertificates) > 0
 }
 
 // health returns the name of a health check.

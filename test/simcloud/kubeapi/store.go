@@ -42,11 +42,12 @@ type Store struct {
 	events    []event
 	changed   chan struct{}
 	hooks     []func(Resource, Object) error
+	appliedBy map[string][]byte // by GR, namespace/name and manager: what it has applied last
 }
 
 // NewStore returns a cluster with the namespaces and roles that every cluster has. now stamps objects.
 func NewStore(now func() time.Time) *Store {
-	s := &Store{now: now, resources: builtin(), objs: map[string]map[string]Object{}, rev: 1, changed: make(chan struct{})}
+	s := &Store{now: now, resources: builtin(), objs: map[string]map[string]Object{}, appliedBy: map[string][]byte{}, rev: 1, changed: make(chan struct{})}
 	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		s.MustCreate("v1", "Namespace", "", ns, nil)
 	}
@@ -100,6 +101,19 @@ func (s *Store) List(r Resource, namespace string) ([]Object, int64) {
 		}
 	}
 	return out, s.rev
+}
+
+// applied remembers what a manager applies to an object, and returns what it has applied before.
+func (s *Store) applied(r Resource, namespace, name, manager string, now []byte) (before []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := r.GR() + " " + key(namespace, name) + " " + manager
+	before = s.appliedBy[k]
+	if _, there := s.objs[r.GR()][key(namespace, name)]; !there {
+		before = nil // of an object that was deleted
+	}
+	s.appliedBy[k] = now
+	return before
 }
 
 // Meta returns the metadata of an object, creating it if it is missing.

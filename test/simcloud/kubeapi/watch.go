@@ -19,7 +19,41 @@ type selector struct {
 	fields fields.Selector
 }
 
-func parseSelector(label, field string) (selector, error) {
+// fieldsOf are the fields by which objects of a kind are selected, besides name and namespace; nil: by those two only.
+var fieldsOf = map[string][]string{
+	"Pod": {
+		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork", "status.phase", "status.podIP",
+		"status.podIPs", "status.nominatedNodeName",
+	},
+	"Node":                      {"spec.unschedulable"},
+	"Namespace":                 {"status.phase"},
+	"Secret":                    {"type"},
+	"ReplicaSet":                {"status.replicas"},
+	"ReplicationController":     {"status.replicas"},
+	"Job":                       {"status.successful"},
+	"CertificateSigningRequest": {"spec.signerName"},
+	"Event": {
+		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid", "involvedObject.apiVersion",
+		"involvedObject.resourceVersion", "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type",
+	},
+}
+
+// checkFields refuses a selector of fields that are not indexed.
+func checkFields(kind string, f fields.Selector) error {
+	own := fieldsOf[kind]
+	for _, r := range f.Requirements() {
+		switch {
+		case r.Field == "metadata.name" || r.Field == "metadata.namespace" || slices.Contains(own, r.Field):
+		case own == nil:
+			return apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", r.Field))
+		default:
+			return apierrors.NewBadRequest("field label not supported: " + r.Field)
+		}
+	}
+	return nil
+}
+
+func parseSelector(kind, label, field string) (selector, error) {
 	l, err := labels.Parse(label)
 	if err != nil {
 		return selector{}, apierrors.NewBadRequest("unable to parse requirement: " + err.Error())
@@ -28,7 +62,7 @@ func parseSelector(label, field string) (selector, error) {
 	if err != nil {
 		return selector{}, apierrors.NewBadRequest("unable to parse field selector: " + err.Error())
 	}
-	return selector{l, f}, nil
+	return selector{l, f}, checkFields(kind, f)
 }
 
 func (s selector) matches(o Object) bool {

@@ -43,7 +43,7 @@ func (c call) change(patch, dry bool) error {
 		if err != nil {
 			return err
 		}
-		if p.apply {
+		if p.manager != "" {
 			if _, err := c.h.c.store.Get(c.res, c.namespace, c.name); apierrors.IsNotFound(err) {
 				Meta(p.object)["name"] = c.name
 				out, err := c.h.c.store.Create(c.res, c.namespace, p.object, dry)
