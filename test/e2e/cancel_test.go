@@ -38,7 +38,7 @@ func TestCancelledOperationGoesOnOrBack(t *testing.T) {
 	t.Parallel()
 	for _, o := range standardOperations() {
 		switch o.name {
-		case "scale out", "change of the flavour", "heal of a VNFC", "heal with everything anew", "change of the package":
+		case "scale out", "change of the flavour", "heal of a VNFC", "heal with everything recreated", "change of the package":
 		default:
 			continue
 		}
@@ -67,7 +67,7 @@ func TestCancelledOperationGoesOnOrBack(t *testing.T) {
 				require.Equal(t, sol.LcmOperationStateRolledBack, occ.OperationState, "%+v", occ.Error)
 				after := w.instance(before.ID)
 				was, is := look(before), look(after)
-				if o.typ == sol.LcmOperationChangeFlavour { // VDU2 may be gone already, and is made anew
+				if o.typ == sol.LcmOperationChangeFlavour { // VDU2 may be gone already, and is recreated
 					delete(was, "vnfcs")
 					delete(is, "vnfcs")
 				}

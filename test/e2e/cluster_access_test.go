@@ -108,7 +108,7 @@ func roles(c *gybeapi.Cluster) []string {
 	return out
 }
 
-// The kubeconfig joins those that an operator has already, harms none of them, and follows the cluster when that is built anew.
+// The kubeconfig joins those that an operator has already, harms none of them, and follows the cluster when that is rebuilt.
 func TestKubeconfigJoinsTheOnesThatAreThere(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)
@@ -171,7 +171,7 @@ func TestChangedHostKeyIsRefusedUntilItIsForgotten(t *testing.T) {
 	require.Contains(t, config, "Host "+hosts[0].Name+".v2-kubernetes-sample\n")
 	require.Contains(t, w.told("vnf", "ssh-hosts", id, "--known-hosts"), fmt.Sprintf("]:%d ", sshPort)+hosts[0].HostKey.Type+" "+hosts[0].HostKey.Key+"\n")
 
-	require.Contains(t, w.ssh(config, hosts[0].Name+".v2-kubernetes-sample"), "Permission denied", "it is believed, and refuses whoever has no password")
+	require.Contains(t, w.ssh(config, hosts[0].Name+".v2-kubernetes-sample"), "Permission denied", "it is believed, and refuses a login without a password")
 
 	// Something else answers at the address of the worker that the next operation has to refresh.
 	server, vnfc := w.machineOf(id, "workerNode", 0)
@@ -246,7 +246,7 @@ func (w *world) servers(id string) []string {
 	return out
 }
 
-// Who gives no way to log in gets machines with a key of their own: those of the beginning, those that come later, and those that replace others. Nobody sees
+// Who gives no way to log in gets machines with a key of their own: those of the beginning, those that come later, and those that replace others. No user sees
 // the private part, and it is gone with the cluster.
 func TestClusterWithoutPasswordsHasAKeyOfItsOwn(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
-// program finds a real program, or skips the test so that nobody can miss it.
+// program finds a real program, or skips the test with a loud message.
 func program(t *testing.T, name, hint string) string {
 	t.Helper()
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/sbin") {
@@ -24,7 +24,7 @@ func program(t *testing.T, name, hint string) string {
 			return file
 		}
 	}
-	t.Skipf("!!!! SKIPPED: no %s on this machine, so nobody has checked what is written for it; %s", name, hint)
+	t.Skipf("!!!! SKIPPED: no %s on this machine, so the output for it is not checked; %s", name, hint)
 	return ""
 }
 
@@ -149,7 +149,7 @@ func realKubeadm(t *testing.T) string {
 	built, err := filepath.Glob(filepath.Join(cache, "gybe-lab", "kubebox-*"))
 	require.NoError(t, err)
 	if len(built) == 0 {
-		t.Skip("!!!! SKIPPED: no kubeadm on this machine, so nobody has checked what is written for it; make test-lab-k8s builds one")
+		t.Skip("!!!! SKIPPED: no kubeadm on this machine, so the output for it is not checked; make test-lab-k8s builds one")
 	}
 	link := filepath.Join(t.TempDir(), "kubeadm") // it goes by the name that it is called by
 	require.NoError(t, os.Symlink(built[len(built)-1], link))

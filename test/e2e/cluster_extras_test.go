@@ -118,7 +118,7 @@ func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 			require.JSONEq(t, `{"auths": {"`+named+`": {"auth": "`+login+`"}}}`, read(server, "/var/lib/kubelet/config.json"))
 			info, err := fleet.Machine(server).FS().Stat("/var/lib/kubelet/config.json")
 			require.NoError(t, err)
-			require.EqualValues(t, 0o600, info.Mode().Perm(), "nobody else reads the login")
+			require.EqualValues(t, 0o600, info.Mode().Perm(), "only the user reads the login")
 			_, err = fleet.Machine(server).FS().Stat("/usr/local/bin/helm")
 			require.Equal(t, r.VduID == "masterNode", err == nil, r.VduID)
 		}

@@ -198,7 +198,7 @@ func TestAPIServerThatIsAwayForAWhileIsWaitedFor(t *testing.T) {
 	w.gone()
 }
 
-// kubeadm join fails twice on every new node, before it has done anything or when it has done all, and then works: nobody has to do anything.
+// kubeadm join fails twice on every new node, before it has done anything or when it has done all, and then works: the user does not have to do anything.
 func TestJoinThatFailsTwiceIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -274,8 +274,8 @@ func startsOf(fleet *machine.Fleet, server, part string) int {
 	return n
 }
 
-// Nodes whose network is gone are healed like those without power, several at once; and a dead node keeps nobody from healing or scaling others.
-func TestDeadNodesKeepNobodyFromHealingOthers(t *testing.T) {
+// Nodes whose network is gone are healed like those without power, several at once; and a dead node does not prevent a heal or a scale of others.
+func TestDeadNodesDoNotPreventAHealOfOthers(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(clusterSource))
@@ -349,7 +349,7 @@ func (w *world) balanced(id string, fleet *machine.Fleet) {
 	}
 }
 
-// Somebody else answers at the address of the only master: nobody logs in there, its user sees both keys, and decides.
+// Another machine answers at the address of the only master: Gybe does not log in there. The user sees both keys, and decides.
 func TestMasterWithAnotherHostKeyIsNotWorkedThrough(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -374,7 +374,7 @@ func TestMasterWithAnotherHostKeyIsNotWorkedThrough(t *testing.T) {
 	w.gone()
 }
 
-// A script that fails in the middle of a heal is told in its own words; a retry goes on there, and nothing is done twice.
+// A script fails in the middle of a heal: its text is reported. A retry continues there, and nothing is done twice.
 func TestHealThatFailsIsRetriedWhereItFailed(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -398,8 +398,8 @@ func TestHealThatFailsIsRetriedWhereItFailed(t *testing.T) {
 	w.gone()
 }
 
-// New machines do not let anybody in for a while, each in its own way. The operation says whom it waits for, and goes on by itself.
-func TestNewNodesThatDoNotLetInAtFirstAreWaitedFor(t *testing.T) {
+// New machines refuse logins for a while, each in its own way. The operation reports for which one it waits, and continues by itself.
+func TestNewNodesThatRefuseLoginsAtFirstAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort, Delays: map[string]time.Duration{"boot": 500 * time.Millisecond}})
 	w := start(t, cloud, nil)

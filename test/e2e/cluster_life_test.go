@@ -69,20 +69,20 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(clusterSource))
 	params := w.cluster("complex")
-	w.foretold(id, sol.LcmOperationInstantiate, params,
+	w.planShows(id, sol.LcmOperationInstantiate, params,
 		"instantiate_end: Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
 		"instantiate_end: the masters share the address of vip_CP", "instantiate_end: the cluster is registered as the VIM kubernetes_vim_"+id)
 	w.completed(w.instantiate(id, params))
 	small := w.members(id, 3, 2)
 
 	out := map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2}
-	w.foretold(id, sol.LcmOperationScale, out, "scale_end: Kubernetes 1.34 is installed on 2 new workers, which join the cluster")
+	w.planShows(id, sol.LcmOperationScale, out, "scale_end: Kubernetes 1.34 is installed on 2 new workers, which join the cluster")
 	w.completed(w.task(id, sol.LcmOperationScale, out))
 	w.members(id, 3, 4)
 	_, first := w.machineOf(id, "workerNode", 3)
 	_, second := w.machineOf(id, "workerNode", 2)
 	in := map[string]any{"type": "SCALE_IN", "aspectId": "workerNode_scale", "numberOfSteps": 2}
-	w.foretold(id, sol.LcmOperationScale, in,
+	w.planShows(id, sol.LcmOperationScale, in,
 		"scale_start: the node of "+first+" is drained, for at most 5m0s, and leaves the cluster",
 		"scale_start: the node of "+second+" is drained, for at most 5m0s, and leaves the cluster")
 	w.completed(w.task(id, sol.LcmOperationScale, in))
@@ -91,7 +91,7 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	dead, worker := w.machineOf(id, "workerNode", 0)
 	fleet.PowerOff(dead)
 	heal := map[string]any{"vnfcInstanceId": []string{worker}}
-	w.foretold(id, sol.LcmOperationHeal, heal,
+	w.planShows(id, sol.LcmOperationHeal, heal,
 		"heal_start: the node of "+worker+" is drained, for at most 5m0s, if it answers, and leaves the cluster",
 		"heal_end: the new machine of "+worker+" joins the cluster with Kubernetes 1.34")
 	w.completed(w.task(id, sol.LcmOperationHeal, heal))
@@ -104,7 +104,7 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 		w.members(id, 3, 2)
 	}
 	whole := map[string]any{"additionalParams": map[string]any{"all": true}}
-	w.foretold(id, sol.LcmOperationHeal, whole,
+	w.planShows(id, sol.LcmOperationHeal, whole,
 		"heal_end: a new cluster of Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
 		"heal_end: the masters share the address of vip_CP", "heal_end: the cluster is registered as the VIM kubernetes_vim_"+id)
 	w.completed(w.task(id, sol.LcmOperationHeal, whole))
@@ -113,8 +113,8 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	w.gone()
 }
 
-// foretold wants a plan to say this of the mgmt driver's work, hook by hook.
-func (w *world) foretold(id string, o sol.LcmOperationType, body map[string]any, want ...string) {
+// planShows requires that a plan describes the mgmt driver's work so, hook by hook.
+func (w *world) planShows(id string, o sol.LcmOperationType, body map[string]any, want ...string) {
 	w.t.Helper()
 	p, err := w.api.Plan(w.t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: o, Params: encode(w.t, body)})
 	require.NoError(w.t, err)

@@ -25,7 +25,7 @@ func withMachines(t *testing.T, change func(*config.Config)) (*world, *machine.F
 
 // What a node's script says when it fails is what the user reads, and a retry goes on where it failed: nothing that was done
 // is done again.
-func TestNodeThatFailsIsToldInItsOwnWordsAndRetried(t *testing.T) {
+func TestNodeThatFailsIsReportedWithItsTextAndRetried(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(clusterSource))
@@ -100,7 +100,7 @@ func TestNodesThatRefuseTheLoginAreNamedWhileTheyAreWaitedFor(t *testing.T) {
 }
 
 // Users instantiate more than once from the same parameter file, which may name the cluster. Both clusters are there, under names
-// that can be told apart, and the end of one is not the end of the other.
+// that differ, and the end of one is not the end of the other.
 func TestTwoClustersFromTheSameParameterFile(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)

@@ -112,7 +112,7 @@ func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 	api := w.workload(id)
 
 	change := map[string]any{"vnfdId": w.release(nextCluster, "1.35")}
-	w.foretold(id, sol.LcmOperationChangeVnfpkg, change,
+	w.planShows(id, sol.LcmOperationChangeVnfpkg, change,
 		"change_current_package_end: Kubernetes goes from 1.34 to 1.35, by Scripts/install_k8s_cluster.sh",
 		"change_current_package_end: master by master, then 1 worker at a time; each node is drained before, for at most 5m0s")
 	op := w.task(id, sol.LcmOperationChangeVnfpkg, change)
@@ -196,7 +196,7 @@ func TestUpgradesThatCannotEndWellAreRefused(t *testing.T) {
 }
 
 // A master that cannot be upgraded stops the upgrade before the next is touched. There is no way back once a node has the new version, and
-// the user is told so; a retry goes on where it stopped.
+// the user sees this; a retry continues where it stopped.
 func TestUpgradeThatStopsIsRetriedAndNotRolledBack(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)

@@ -237,7 +237,7 @@ func (w *world) balancedOlder(fleet *machine.Fleet, id string, members []string)
 }
 
 // A package as it was made for an older VNFM: its templates ask for flavours and images by other names, its driver is an artifact in Python that
-// nobody runs, and the VNFD could scale masters.
+// that does not run, and the VNFD could scale masters.
 func TestPackageOfAnOlderVNFMIsUsedAsItIs(t *testing.T) {
 	t.Parallel()
 	dir := copyV1(t)
@@ -274,7 +274,7 @@ func TestPackageOfAnOlderVNFMIsUsedAsItIs(t *testing.T) {
     masterNode:
       type`)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "Scripts"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "kubernetes_mgmt.py"), []byte("raise SystemExit('nobody runs this')\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "kubernetes_mgmt.py"), []byte("raise SystemExit('this does not run')\n"), 0o600))
 
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(dir))

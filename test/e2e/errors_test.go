@@ -64,7 +64,7 @@ func TestEveryKindOfHTTPError(t *testing.T) {
 		"unknown VNFD":        {"POST", instances, headers(), `{"vnfdId": "nobody"}`, 422, "nobody", "/vnfdId", ""},
 		"unknown flavour":     {"POST", instances + "/" + id + "/instantiate", headers(), strings.Replace(plain, `"default"`, `"huge"`, 1), 422, "huge", "/flavourId", ""},
 		"not instantiated":    {"POST", instances + "/" + id + "/terminate", headers(), `{"terminationType":"FORCEFUL"}`, 409, "NOT_INSTANTIATED", "", ""},
-		"changed meanwhile":   {"DELETE", instances + "/" + id, headers("If-Match", `"other"`), "", 412, "", "", ""},
+		"changed by another":  {"DELETE", instances + "/" + id, headers("If-Match", `"other"`), "", 412, "", "", ""},
 		"range":               {"GET", content, headers("Version", "1.0.0", "Range", "bytes=999999999-"), "", 416, "", "", ""},
 		"malformed filter":    {"GET", instances + "?filter=(eq,id", headers(), "", 400, "", "", ""},
 		"unknown selector":    {"GET", instances + "?fields=colour", headers(), "", 400, "colour", "", ""},

@@ -32,7 +32,7 @@ func (w *world) broken(times int) (id string, o *sol.VnfLcmOpOcc) {
 	return id, o
 }
 
-// While an operation waits for its user, nobody else touches the instance.
+// While an operation waits for its user, no other request changes the instance.
 func (w *world) held(id string) {
 	w.t.Helper()
 	_, err := w.api.Instantiate(w.t.Context(), id, encode(w.t, w.plain("default")))
@@ -50,7 +50,7 @@ func status(t *testing.T, err error, want int) *client.Error {
 	return e
 }
 
-func TestFailureOfTheVIMIsToldAndRetryGoesOn(t *testing.T) {
+func TestFailureOfTheVIMIsReportedAndRetryContinues(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)
 	id, o := w.broken(1)
@@ -130,7 +130,7 @@ func TestInstantiateWithWrongPasswordRollsBack(t *testing.T) {
 	}
 }
 
-// A VIM that is away for a moment costs time and nothing else, and everybody can see it.
+// A VIM that is away for a moment costs time and nothing else, and the operation shows it.
 func TestVIMThatIsAwayForAMomentIsWaitedForVisibly(t *testing.T) {
 	t.Parallel()
 	for name, rules := range map[string][]simcloud.Fault{
@@ -195,7 +195,7 @@ func TestLostAnswersAndExpiredTokensMakeNothingTwice(t *testing.T) {
 	}
 }
 
-// What the VIM refuses to delete is told; a retry goes on. A termination is not rolled back.
+// The VIM refuses to delete a resource: this is reported, and a retry continues. A termination is not rolled back.
 func TestTerminationThatFailsCanBeRetried(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)

@@ -204,7 +204,7 @@ func (w *world) installedOnce(fleet *machine.Fleet, id string) {
 				runs[m[1]]++
 			}
 		}
-		delete(runs, "tokens") // new ones are made whenever somebody joins
+		delete(runs, "tokens") // new ones are created whenever a node joins
 		if runs["init"] > 0 {
 			firsts++
 			require.Equal(w.t, "masterNode", r.VduID)
@@ -236,9 +236,9 @@ func (w *world) ready(id string) *rest.Config {
 	other.CAData = nil
 	_, err = nodes(t, other)
 	require.ErrorContains(t, err, "certificate signed by unknown authority")
-	nobody := rest.AnonymousClientConfig(cfg)
-	_, err = nodes(t, nobody)
-	require.Error(t, err, "the cluster is not open to everybody")
+	anonymous := rest.AnonymousClientConfig(cfg)
+	_, err = nodes(t, anonymous)
+	require.Error(t, err, "the cluster requires credentials")
 
 	i, err := w.api.Instance(t.Context(), id)
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func (s site) path() string {
 type kind struct {
 	name      string
 	rule      simcloud.Fault
-	transient bool // nobody has to do anything about it
+	transient bool // it passes by itself
 }
 
 func kinds() []kind {
@@ -237,7 +237,7 @@ func (l *lane) try(ctx context.Context, c cell) error {
 			_, err = l.rested(ctx, op, end)
 		}
 		if err != nil && end == sol.LcmOperationStateRolledBack && strings.Contains(err.Error(), "Shrinking volume") {
-			// What cannot be made smaller is made anew when the user, who has been told, asks again.
+			// A resource that cannot shrink is recreated when the user, who has seen the warning, asks again.
 			if err = l.api.Rollback(ctx, op); err == nil {
 				_, err = l.rested(ctx, op, end)
 			}
@@ -252,7 +252,7 @@ func (l *lane) try(ctx context.Context, c cell) error {
 	return l.down(ctx, c.op, before.ID)
 }
 
-// cleared begins anew with an empty cloud.
+// cleared starts again with an empty cloud.
 func (l *lane) cleared(ctx context.Context) error {
 	err := l.cloud.Reset()
 	if err == nil {
@@ -284,7 +284,7 @@ func (l *lane) result(ctx context.Context, o operation, before *sol.VnfInstance,
 	}
 	if end == sol.LcmOperationStateRolledBack {
 		was, is := look(before), look(after)
-		if o.typ == sol.LcmOperationChangeFlavour || o.typ == sol.LcmOperationChangeVnfpkg { // VDU2 was gone already, or is made anew with its volume
+		if o.typ == sol.LcmOperationChangeFlavour || o.typ == sol.LcmOperationChangeVnfpkg { // VDU2 was gone already, or is recreated with its volume
 			delete(was, "vnfcs")
 			delete(is, "vnfcs")
 		}
@@ -310,7 +310,7 @@ func (o operation) total() map[string]int {
 	return map[string]int{"VDU1": 1, "VDU2": 1}
 }
 
-// Whatever goes wrong with any one call to the VIM in any operation: what passes by itself is waited for, anything else is told with the
+// Whatever goes wrong with any one call to the VIM in any operation: the operation waits for what passes by itself, and reports anything else with the
 // name of the service, and a retry completes it, or a rollback gives back what was there. Nothing is left in the cloud.
 //
 // Each kind of fault strikes each call in one operation, another one from call to call; GYBE_FULL=1 has every operation struck, and
@@ -362,7 +362,7 @@ func TestAnyFaultOfAnyCallIsSurvived(t *testing.T) {
 		wg.Go(func() {
 			defer func() { pool <- l }()
 			results[n] = l.try(t.Context(), c)
-			if results[n] != nil && !errors.Is(results[n], errMissed) { // what it has left must not be in the way of the next
+			if results[n] != nil && !errors.Is(results[n], errMissed) { // its leftovers must not disturb the next one
 				results[n] = errors.Join(results[n], l.cleared(t.Context()))
 			}
 		})

@@ -126,7 +126,7 @@ func standardOperations() []operation {
 			}
 		}
 	}
-	anew := func(vdus ...string) func(*testing.T, *sol.VnfInstance, *sol.VnfInstance) {
+	recreated := func(vdus ...string) func(*testing.T, *sol.VnfInstance, *sol.VnfInstance) {
 		return func(t *testing.T, before, after *sol.VnfInstance) {
 			t.Helper()
 			require.Equal(t, counts(before), counts(after))
@@ -187,24 +187,24 @@ func standardOperations() []operation {
 			},
 		},
 		{
-			name: "heal of a VNFC", typ: sol.LcmOperationHeal, level: "volumes", want: anew("VDU1"), breaks: serverFails("create", "VDU1"),
+			name: "heal of a VNFC", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1"), breaks: serverFails("create", "VDU1"),
 			changes: []string{"1 vnfc VDU1 ADDED", "1 vnfc VDU1 REMOVED"},
 			body:    func(_ *world, i *sol.VnfInstance) any { return sol.HealVnfRequest{VnfcInstanceID: vnfcs(i, "VDU1")} },
 		},
 		{
-			name: "heal of a VNFC with its storages", typ: sol.LcmOperationHeal, level: "volumes", want: anew("VDU2"), breaks: serverFails("create", "VDU2"),
+			name: "heal of a VNFC with its storages", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU2"), breaks: serverFails("create", "VDU2"),
 			changes: []string{"1 storage VDU2-Data ADDED", "1 storage VDU2-Data REMOVED", "1 storage VDU2-VirtualStorage ADDED", "1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED"},
 			body: func(_ *world, i *sol.VnfInstance) any {
 				return sol.HealVnfRequest{VnfcInstanceID: vnfcs(i, "VDU2"), AdditionalParams: sol.KeyValuePairs{"all": true}}
 			},
 		},
 		{
-			name: "heal of the whole VNF", typ: sol.LcmOperationHeal, level: "volumes", want: anew("VDU1", "VDU2"), breaks: serverFails("create", "VDU2"),
+			name: "heal of the whole VNF", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1", "VDU2"), breaks: serverFails("create", "VDU2"),
 			changes: []string{"1 vnfc VDU1 ADDED", "1 vnfc VDU1 REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED"},
 			body:    request(sol.HealVnfRequest{Cause: "a test"}),
 		},
 		{
-			name: "heal with everything anew", typ: sol.LcmOperationHeal, level: "volumes", want: anew("VDU1", "VDU2"), breaks: serverFails("create", "VDU2"),
+			name: "heal with everything recreated", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1", "VDU2"), breaks: serverFails("create", "VDU2"),
 			changes: []string{"1 link internalVL1 ADDED", "1 link internalVL1 REMOVED", "2 port ADDED", "2 port REMOVED", "1 storage VDU2-Data ADDED", "1 storage VDU2-Data REMOVED", "1 storage VDU2-VirtualStorage ADDED", "1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU1 ADDED", "1 vnfc VDU1 REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED"},
 			links:   []string{"link1 1", "link2 1"},
 			body:    request(sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}),
@@ -359,7 +359,7 @@ func (w *world) halfway(o operation) (before *sol.VnfInstance, occ *sol.VnfLcmOp
 	return before, occ
 }
 
-// look is what a user sees of an instance, without what may differ after a way there and back: the ids of what was made anew.
+// look is what a user sees of an instance, without what may differ after a way there and back: the ids of recreated resources.
 func look(i *sol.VnfInstance) map[string]any {
 	info := i.InstantiatedVnfInfo
 	addresses := map[string]int{}
@@ -396,7 +396,7 @@ func (w *world) whole(i *sol.VnfInstance) {
 	require.Equal(w.t, want, have, "the instance and the cloud do not say the same")
 }
 
-// An operation that fails in the middle is told in the VIM's words; a retry goes on, with the same result as if nothing had been.
+// An operation fails in the middle: the VIM's text is reported. A retry continues, with the same result as without the failure.
 func TestRetryCompletesWhatFailedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, o := range standardOperations() {
@@ -435,7 +435,7 @@ func TestRollbackGivesBackWhatWasThere(t *testing.T) {
 			require.Equal(t, sol.LcmOperationStateRolledBack, occ.OperationState, "%+v", occ.Error)
 			after := w.instance(before.ID)
 			require.Equal(t, look(before), look(after))
-			require.Equal(t, serverOf(before), serverOf(after), "what was there is not made anew")
+			require.Equal(t, serverOf(before), serverOf(after), "existing machines are not recreated")
 			w.whole(after)
 			w.end(before.ID)
 		})

@@ -55,7 +55,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
 	vnfd := w.onboard(clusterSource)
 
-	// A VIM that somebody registers, and one whose password is wrong.
+	// A VIM that a user registers, and one whose password is wrong.
 	_, err := w.api.CreateVim(t.Context(), gybeapi.Vim{
 		Name: "wrong", Type: "openstack", AuthURL: cloud.AuthURL(), VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
 		AuthCred: sol.KeyValuePairs{"username": simcloud.Username, "password": vimPassword, "user_domain_name": simcloud.Domain, "cert_verify": "True"},
@@ -153,7 +153,7 @@ func (w *world) clusterSecrets(id string) map[string]string {
 	return out
 }
 
-// askEverything reads all that the API has to say.
+// askEverything reads everything that the API shows.
 func (w *world) askEverything(id string) {
 	w.t.Helper()
 	ctx := w.t.Context()

@@ -72,5 +72,5 @@ func sameShape(t *testing.T, flavour, cluster string, shown any) {
 	require.Empty(t, missing, "attributes that users know, and that are not shown or have another form")
 	want = lines(t, "instance-"+flavour+".txt")
 	extra := slices.DeleteFunc(got, func(l string) bool { return slices.Contains(want, l) || slices.Contains(more, l) })
-	require.Empty(t, extra, "attributes that nobody has thought of")
+	require.Empty(t, extra, "attributes that this test does not know")
 }

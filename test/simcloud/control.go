@@ -14,7 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
-// Info is what somebody needs to use the cloud.
+// Info is what a client needs to use the cloud.
 type Info struct {
 	URL           string `json:"url"`
 	AuthURL       string `json:"auth_url"`
@@ -33,7 +33,7 @@ type Info struct {
 	CA string `json:"ca,omitempty"`
 }
 
-// Info returns what somebody needs to use the cloud.
+// Info returns what a client needs to use the cloud.
 func (c *Cloud) Info() Info {
 	return Info{
 		URL: c.url, AuthURL: c.AuthURL(), Region: c.opts.Region, Username: Username, Password: Password, Project: Project,
@@ -285,7 +285,7 @@ func (c *Cloud) serverOf(idOrName string) (*nova.Server, error) {
 	return byName[0], nil
 }
 
-// strict reads JSON and refuses members that nobody knows.
+// strict reads JSON and refuses unknown members.
 func strict(body []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()

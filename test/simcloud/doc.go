@@ -16,7 +16,7 @@
 //
 //	GET    /sim/info                        where the cloud is and how to log in
 //	GET    /sim/state                       every object of every service, and the machines
-//	GET    /sim/calls                       how often each route was called; DELETE starts anew
+//	GET    /sim/calls                       how often each route was called; DELETE resets the counts
 //	POST   /sim/reset                       everything gone but projects, networks and tokens
 //	GET    /sim/faults                      the rules in force with counters; POST adds one, DELETE removes all
 //	GET    /sim/faults/{id}                 one rule; DELETE removes it and lets go of what hangs on it

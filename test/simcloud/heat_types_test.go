@@ -161,7 +161,7 @@ func TestStackActions(t *testing.T) {
 	st := waitStack(t, u, id, "CHECK_FAILED")
 	require.Contains(t, st.StatusReason, "could not be found")
 	change(t, u, http.MethodPatch, "vnf", id, map[string]any{}, "UPDATE_COMPLETE")
-	require.Len(t, serverList(t, u), 2, "what failed the check is made anew")
+	require.Len(t, serverList(t, u), 2, "a server that failed the check is recreated")
 	err := act("cancel_update")
 	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusBadRequest), "%v", err)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainFleet binds one port on every fixed and floating address, as a fleet does, and notes what it is told.
+// plainFleet binds one port on every fixed and floating address, as a fleet does, and notes the calls that it receives.
 type plainFleet struct {
 	mu       sync.Mutex
 	machines map[string]*plainMachine

@@ -84,7 +84,7 @@ func TestEngineThatDiesLeavesStacksInProgress(t *testing.T) {
 	require.NoError(t, sim.Sleep(t.Context(), 200*time.Millisecond))
 	st, err := stacks.Get(t.Context(), u.heat, "vnf", id).Extract()
 	require.NoError(t, err)
-	require.Equal(t, "CREATE_IN_PROGRESS", st.Status, "nobody works on it")
+	require.Equal(t, "CREATE_IN_PROGRESS", st.Status, "no engine works on it")
 	change(t, u, http.MethodPatch, "vnf", id, map[string]any{}, "UPDATE_COMPLETE")
 	require.Len(t, c.State()["servers"], 2)
 

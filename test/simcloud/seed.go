@@ -35,7 +35,7 @@ func (c *Cloud) catalog() []keystone.Endpoint {
 	}
 }
 
-// seed makes what exists before anybody comes: networks with a router, flavors, images, hosts.
+// seed creates what exists at the start: networks with a router, flavors, images, hosts.
 func (c *Cloud) seed() error {
 	c.world.Lock()
 	defer c.world.Unlock()

@@ -138,5 +138,5 @@ func (c *Cloud) CallsTo(service string) int {
 	return n
 }
 
-// ResetCalls starts counting anew.
+// ResetCalls sets all counts to zero.
 func (c *Cloud) ResetCalls() { c.calls.Reset() }

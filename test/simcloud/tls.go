@@ -21,7 +21,7 @@ type authority struct {
 	server tls.Certificate
 }
 
-// newAuthority makes an authority that nobody knows and a certificate for 127.0.0.1, the address and localhost.
+// newAuthority makes an authority that no client knows and a certificate for 127.0.0.1, the address and localhost.
 func newAuthority(addr net.Addr) (*authority, error) {
 	now := time.Now()
 	const life = 24 * time.Hour

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -12,7 +11,6 @@ import (
 type list struct {
 	rules   map[string][]rule // by their first word
 	allowed []string          // texts in which removed words are names, such as a user of the system
-	exempt  []string          // files and directories that are not clean yet
 }
 
 // rule names one removed word or phrase.
@@ -26,7 +24,7 @@ type finding struct {
 	words, replacement string
 }
 
-// parseList reads sections [words], [allowed] and [exempt]; # begins a comment.
+// parseList reads sections [words] and [allowed]; # begins a comment.
 func parseList(text string) (*list, error) {
 	l := &list{rules: map[string][]rule{}}
 	section := ""
@@ -38,8 +36,6 @@ func parseList(text string) (*list, error) {
 			section = line
 		case section == "[allowed]":
 			l.allowed = append(l.allowed, line)
-		case section == "[exempt]":
-			l.exempt = append(l.exempt, line)
 		case section == "[words]":
 			phrases, replacement, ok := strings.Cut(line, " -> ")
 			if !ok {
@@ -57,15 +53,6 @@ func parseList(text string) (*list, error) {
 		}
 	}
 	return l, nil
-}
-
-// exemptionOf returns the entry of the list that exempts a file, or "".
-func (l *list) exemptionOf(name string) string {
-	i := slices.IndexFunc(l.exempt, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
-	if i < 0 {
-		return ""
-	}
-	return l.exempt[i]
 }
 
 var codeSpan = regexp.MustCompile("`[^`]*`")

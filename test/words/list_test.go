@@ -9,7 +9,7 @@ import (
 
 // TestFindReportsRemovedWords: in prose, in identifiers and across cases, but not where the word is a name.
 func TestFindReportsRemovedWords(t *testing.T) {
-	l, err := parseList("[words]\nzapped -> deleted\nran a ground, zorb -> failed\n[allowed]\nnobody:nogroup\n[exempt]\npkg/old\n")
+	l, err := parseList("[words]\nzapped -> deleted\nran a ground, zorb -> failed\n[allowed]\nnobody:nogroup\n")
 	require.NoError(t, err)
 
 	for line, want := range map[string]int{
@@ -24,9 +24,6 @@ func TestFindReportsRemovedWords(t *testing.T) {
 		require.Len(t, l.find(line, false), want, line)
 	}
 	require.Len(t, l.find("made `zapped`, made zapped", true), 1, "code in Markdown is quoted")
-
-	require.Equal(t, "pkg/old", l.exemptionOf("pkg/old/a.go"))
-	require.Empty(t, l.exemptionOf("pkg/older/a.go"))
 }
 
 func TestListOfThisRepositoryIsValid(t *testing.T) {

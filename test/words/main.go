@@ -1,7 +1,6 @@
 // Command words reports words in tracked files that this repository does not use, with the usual word for each.
 //
-// The words are in docs/words.txt. Without arguments it checks all files but those that the list exempts; with arguments it
-// checks these files and directories, exempt or not.
+// The words are in docs/words.txt. Without arguments it checks all files; with arguments it checks these files and directories.
 package main
 
 import (
@@ -43,24 +42,14 @@ func check(ctx context.Context, only []string) error {
 		return fmt.Errorf("git ls-files: %w", err)
 	}
 
-	found, unusedExemptions := 0, map[string]bool{}
-	for _, dir := range list.exempt {
-		unusedExemptions[dir] = true
-	}
+	found := 0
 	for name := range strings.SplitSeq(strings.TrimRight(string(files), "\x00"), "\x00") {
-		exemption := list.exemptionOf(name)
-		if !isChecked(name) || (len(only) == 0 && exemption != "" && !unusedExemptions[exemption]) {
+		if !isChecked(name) {
 			continue
 		}
 		findings, err := list.checkFile(name)
 		if err != nil {
 			return err
-		}
-		if len(only) == 0 && exemption != "" {
-			if len(findings) > 0 {
-				unusedExemptions[exemption] = false
-			}
-			continue
 		}
 		for _, f := range findings {
 			fmt.Fprintln(os.Stdout, f)
@@ -68,11 +57,6 @@ func check(ctx context.Context, only []string) error {
 		found += len(findings)
 	}
 
-	for _, dir := range list.exempt {
-		if len(only) == 0 && unusedExemptions[dir] {
-			fmt.Fprintf(os.Stdout, "%s: note: %s is clean now and needs no exemption\n", listFile, dir)
-		}
-	}
 	if found > 0 {
 		return fmt.Errorf("%d findings; CONTRIBUTING.md has the rules, %s the words", found, listFile)
 	}

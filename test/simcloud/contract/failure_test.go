@@ -113,7 +113,7 @@ resources:
 `}, "CREATE_COMPLETE")
 	have := s.resources()
 	r := c.call(http.MethodPost, "neutron", "/ports", obj{"port": obj{"network_id": have["NET"].id, "name": "contract"}})
-	c.answers("somebody else's port is made in the stack's network", http.StatusCreated, r)
+	c.answers("a port of another user is created in the stack's network", http.StatusCreated, r)
 	port := r.str("port", "id")
 	c.call(http.MethodDelete, "heat", s.path(), nil)
 	r = s.await("DELETE_FAILED") // a real Heat tries six times

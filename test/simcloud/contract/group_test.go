@@ -65,7 +65,7 @@ func TestScalingGroup(t *testing.T) {
 	c.same("the others are untouched", b["G/"+first[0]].id+b["G/"+first[2]].id, d["G/"+first[0]].id+d["G/"+first[2]].id)
 
 	s.update(obj{"parameters": obj{"n": 2}}, "UPDATE_COMPLETE")
-	c.same("of members of one age the first by name goes; the one made anew is the youngest", without(first, first[0]), s.members())
+	c.same("of members of one age the first by name goes; the recreated one is the youngest", without(first, first[0]), s.members())
 	c.idle(time.Second) // ages count in seconds
 	s.update(obj{"parameters": obj{"n": 4}}, "UPDATE_COMPLETE")
 	four := s.members()
@@ -131,7 +131,7 @@ func TestScalingPolicy(t *testing.T) {
 	r = c.call(http.MethodGet, "heat", s.path()+"/resources/OUT", nil)
 	c.like("a policy shows where to signal it", `/stacks/`+s.name+`/`+s.id+`/resources/OUT/signal$`, r.str("resource", "attributes", "signal_url"))
 
-	// What follows a signal is told by the group's own stack, and an update that says the same size finds nothing to do.
+	// The group's own stack shows the result of a signal, and an update that says the same size finds nothing to do.
 	two := s.members()
 	signal("OUT")
 	grows(3)
@@ -143,7 +143,7 @@ func TestScalingPolicy(t *testing.T) {
 	c.eventually("the group has changed", func() bool {
 		return s.resources()["G/"+members[1]].id != three["G/"+members[1]].id && group() == "UPDATE_COMPLETE"
 	})
-	c.same("a signal does not count a failed member: one more is none more, and it is made anew", members, s.members())
+	c.same("a signal does not count a failed member: one more is none more, and it is recreated", members, s.members())
 	young := slices.DeleteFunc(slices.Clone(members), func(m string) bool { return slices.Contains(two, m) })
 	require.Len(t, young, 1)
 	if c.sim == nil {
@@ -202,14 +202,14 @@ func TestSignalsThatFail(t *testing.T) {
 	c.like("the group's stack says why", `^Resource CREATE failed: ValueError: resources\.[a-z0-9]{12}\.resources\.R: Test Resource failed `, group("stack_status_reason"))
 	s.update(obj{"parameters": obj{"n": 1}}, "UPDATE_FAILED")
 	s.update(obj{"parameters": obj{"n": 1, "fail": false}}, "UPDATE_COMPLETE")
-	c.same("an update to that size makes it anew", []any{1, true}, []any{len(s.members()), strings.HasSuffix(s.resources()["G/"+s.members()[0]].status, "E_COMPLETE")})
+	c.same("an update to that size recreates it", []any{1, true}, []any{len(s.members()), strings.HasSuffix(s.resources()["G/"+s.members()[0]].status, "E_COMPLETE")})
 
 	s.update(obj{"parameters": obj{"n": 1, "wait": 4}}, "UPDATE_COMPLETE")
 	signal("OUT", "UPDATE_IN_PROGRESS")
 	c.eventually("the member is being made", func() bool {
 		return slices.ContainsFunc(s.members(), func(m string) bool { return s.resources()[m+"/R"].status == "CREATE_IN_PROGRESS" })
 	})
-	c.answers("the group's stack can be told to stop", http.StatusOK, c.call(http.MethodPost, "heat", s.resources()["G"].nestedPath+"/actions", obj{"cancel_without_rollback": nil}))
+	c.answers("the group's stack can be stopped", http.StatusOK, c.call(http.MethodPost, "heat", s.resources()["G"].nestedPath+"/actions", obj{"cancel_without_rollback": nil}))
 	c.eventually("it stops", func() bool { return group("stack_status") == "UPDATE_FAILED" })
 	c.same("it says that it was cancelled, and the top stack is as it was", []string{"Stack UPDATE cancelled", "UPDATE_COMPLETE"}, []string{group("stack_status_reason"), s.status()})
 	c.eventually("nothing is under way", s.quiet)
@@ -326,7 +326,7 @@ func TestSoftServerGroups(t *testing.T) {
 
 	s.update(template("metadata: {a: b}"), "UPDATE_COMPLETE")
 	after := s.resources()
-	c.fact("a server whose scheduler hints are taken away is made anew", have["X"].id != after["X"].id)
+	c.fact("a server whose scheduler hints are taken away is recreated", have["X"].id != after["X"].id)
 	c.same("the groups and their other members stay", []string{have["apart"].id, have["near"].id, have["G/0"].id}, []string{after["apart"].id, after["near"].id, after["G/0"].id})
 	_, members = group(have["near"].id)
 	c.same("a server that is gone is no member any more", 0, len(members))

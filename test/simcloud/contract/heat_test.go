@@ -104,7 +104,7 @@ func (s *stack) action(name string) reply {
 }
 
 // remove deletes the stack and waits until its page says so. Heat does not try again when another service has a hiccup: a
-// stack that will not go is told of and left behind.
+// stack that cannot be deleted is reported and left behind.
 func (s *stack) remove() {
 	s.c.t.Helper()
 	const attempts = 5

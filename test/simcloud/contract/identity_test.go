@@ -18,7 +18,7 @@ func TestIdentity(t *testing.T) {
 		c.endpoints["image"] != "" && c.endpoints["volumev3"] != "", c.endpoints)
 	c.fact("Heat's and Cinder's addresses have the project in them", strings.HasSuffix(c.endpoints["orchestration"], "/"+c.project) && strings.HasSuffix(c.endpoints["volumev3"], "/"+c.project), c.endpoints)
 	r = c.request(http.MethodGet, c.login.url, "", nil, nil)
-	c.fact("the version is shown to everybody", r.status == http.StatusOK && strings.HasPrefix(r.str("version", "id"), "v3."), r.status, r.text)
+	c.fact("the version is public", r.status == http.StatusOK && strings.HasPrefix(r.str("version", "id"), "v3."), r.status, r.text)
 
 	const refusal = "The request you have made requires authentication."
 	wrong := *c

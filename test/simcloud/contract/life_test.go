@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 		{"an unknown flavor in the top template is refused", invalid, `^Property error: : resources\.a\.properties\.flavor: : Error validating value 'm9\.none': No Flavor matching \{'name': 'm9\.none'\}\. \(HTTP 404\)$`, obj{"template": hot + "resources: {a: {type: OS::Nova::Server, properties: {flavor: m9.none, image: cirros-0.5.2-x86_64-disk}}}"}},
 		{"an unknown image in the top template is refused", invalid, `resources\.a\.properties\.image: : Error validating value 'none': No images matching \{'name': 'none'\}\.$`, obj{"template": hot + "resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: none}}}"}},
 		{"an unknown network in the top template is refused", invalid, `resources\.a\.properties\.network: : Error validating value 'none': Unable to find network with name or id 'none'$`, obj{"template": hot + "resources: {a: {type: OS::Neutron::Port, properties: {network: none}}}"}},
-		{"an unknown port in the top template is refused", invalid, `resources\.a\.properties\.networks\[0\]\.port: : Error validating value '` + nobody + `': Unable to find port with name or id '` + nobody + `'$`, obj{"template": hot + "resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, networks: [{port: " + nobody + "}]}}}"}},
+		{"an unknown port in the top template is refused", invalid, `resources\.a\.properties\.networks\[0\]\.port: : Error validating value '` + unknownID + `': Unable to find port with name or id '` + unknownID + `'$`, obj{"template": hot + "resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, networks: [{port: " + unknownID + "}]}}}"}},
 		{"a parameter that breaks its constraint is refused", invalid, `^Parameter 'n' is invalid: Error validating value 'x': No Flavor matching \{'name': 'x'\}\. \(HTTP 404\)$`, obj{"template": hot + "parameters: {n: {type: string, constraints: [{custom_constraint: nova.flavor}]}}", "parameters": obj{"n": "x"}}},
 		{"an unknown version is refused", "InvalidTemplateVersion", `2001-01-01`, obj{"template": "heat_template_version: 2001-01-01"}},
 		{"a request without a template is refused", "HTTPBadRequest", `^No template specified$`, obj{}},
@@ -129,11 +129,11 @@ func TestRefusals(t *testing.T) {
 	r := c.post(fresh("refused"), obj{"template": hot + "resources: {a: {type: OS::Neutron::Net, depends_on: b}, b: {type: OS::Neutron::Net, depends_on: a}}"})
 	c.fact("a cycle is refused", r.status >= http.StatusBadRequest, r.status, r.text)
 	c.answers("tags as a list are refused", http.StatusBadRequest, c.post(fresh("refused"), obj{"template": hot, "tags": []string{"a"}}))
-	c.answers("an unknown stack is not found", http.StatusNotFound, c.call(http.MethodGet, "heat", "/stacks/contract-none/"+nobody, nil))
+	c.answers("an unknown stack is not found", http.StatusNotFound, c.call(http.MethodGet, "heat", "/stacks/contract-none/"+unknownID, nil))
 	c.answers("what is not JSON is refused", http.StatusBadRequest, c.call(http.MethodPost, "heat", "/stacks", "{"))
 }
 
-const nobody = "11111111-2222-3333-4444-555555555555"
+const unknownID = "11111111-2222-3333-4444-555555555555"
 
 // nulls hands null to parameters of every type.
 const nulls = hot + `
@@ -164,7 +164,7 @@ outputs:
       - {get_param: object}
       - {get_param: named}`
 
-// TestNull: gybe gives null where nobody has given a value, as for a zone.
+// TestNull: gybe sends null where no value is given, as for a zone.
 func TestNull(t *testing.T) {
 	t.Parallel()
 	c := connect(t, "null")

@@ -57,13 +57,13 @@ func TestTagsAndLists(t *testing.T) {
 		{"tags_any finds one that has any", url.Values{"tags_any": {ours + ",gybe.op=2"}}, true},
 		{"name is the whole name", url.Values{"name": {s.name[:len(s.name)-1]}}, false},
 		{"name may be repeated", url.Values{"name": {s.name, "other"}}, true},
-		{"id may be repeated", url.Values{"id": {s.id, nobody}}, true},
+		{"id may be repeated", url.Values{"id": {s.id, unknownID}}, true},
 		{"id and name together must both be right", url.Values{"id": {s.id}, "name": {"other"}}, false},
 		{"name and status work together", url.Values{"name": {s.name}, "status": {"COMPLETE"}}, true},
 		{"the status may have its action", url.Values{"name": {s.name}, "status": {"UPDATE_COMPLETE"}}, true},
 		{"a status that is not the stack's does not find it", url.Values{"name": {s.name}, "status": {"FAILED"}}, false},
 		{"an unknown filter is ignored", url.Values{"name": {s.name}, "colour": {"red"}}, true},
-		{"an unknown marker is ignored", url.Values{"name": {s.name}, "marker": {nobody}}, true},
+		{"an unknown marker is ignored", url.Values{"name": {s.name}, "marker": {unknownID}}, true},
 	} {
 		want := []string{}
 		if tc.found {

@@ -45,10 +45,10 @@ func TestUpdate(t *testing.T) {
 	c.same("another address of a port changes it in place", moved["VDU-0/CP"].id, readdressed["VDU-0/CP"].id)
 	c.same("the port has it", ip, c.port(moved["VDU-0/CP"].id).str("port", "fixed_ips", 0, "ip_address"))
 
-	anew := s.heal("VDU-0/CP")
-	c.same("a port that is replaced hands its fixed address on", ip, c.port(anew["VDU-0/CP"].id).str("port", "fixed_ips", 0, "ip_address"))
-	c.fact("it is another port", anew["VDU-0/CP"].id != readdressed["VDU-0/CP"].id)
-	readdressed = anew
+	recreated := s.heal("VDU-0/CP")
+	c.same("a port that is replaced hands its fixed address on", ip, c.port(recreated["VDU-0/CP"].id).str("port", "fixed_ips", 0, "ip_address"))
+	c.fact("it is another port", recreated["VDU-0/CP"].id != readdressed["VDU-0/CP"].id)
+	readdressed = recreated
 
 	s.update(obj{"files": obj{"VDU.2.yaml": strings.Replace(fixed, "      networks:", "      metadata: {a: b}\n      networks:", 1)}}, "UPDATE_COMPLETE")
 	c.same("metadata of a server change in place", []any{readdressed["VDU-0/VDU"].id, "b"},

@@ -34,7 +34,7 @@ const (
 	ExpireTokens Kind = "expire_tokens"
 )
 
-// Faults of the orchestration engine, whoever asked for the work.
+// Faults of the orchestration engine, for the work of every client.
 const (
 	// FailResource fails the action of a resource with Reason.
 	FailResource Kind = "fail_resource"

@@ -34,7 +34,7 @@ type Machine struct {
 	// AllowedAddressPairs are the single addresses the ports may also use: the virtual IPs that keepalived moves
 	// between machines. Several machines carry the same one; the fleet decides who holds it.
 	AllowedAddressPairs []netip.Addr
-	// VIPFloatingIPs maps a public address to the virtual IP it leads to. Whoever holds the virtual IP answers there.
+	// VIPFloatingIPs maps a public address to the virtual IP it leads to. The machine that holds the virtual IP answers there.
 	VIPFloatingIPs map[netip.Addr]netip.Addr
 	// UserData is the decoded cloud-init document, nil without one.
 	UserData []byte

@@ -53,7 +53,7 @@ func (s *Service) start(st *Stack, action string, run func(ctx context.Context) 
 	})
 }
 
-// settle sets how an action has ended, unless somebody else has taken the stack since.
+// settle sets how an action has ended, unless another action has taken the stack since.
 func (s *Service) settle(st *Stack, cur *running, err error, end func(err error)) {
 	s.engine.gate()
 	s.world.Lock()
@@ -115,7 +115,7 @@ func (s *Service) runCreate(ctx context.Context, st *Stack) error {
 }
 
 // createResource makes one resource. After a conflict, or when what was made is in error, it deletes what there is and
-// tries again; the first failure is the one that is told.
+// tries again; the first failure is the one that is reported.
 func (s *Service) createResource(ctx context.Context, r *Resource) error {
 	first := s.createOnce(ctx, r)
 	err := first
@@ -235,7 +235,7 @@ func (s *Service) ended(ctx context.Context, r *Resource, action string, err err
 	}
 	f := asFailure(err).in(r, action)
 	if r.data["fail_with"] != nil {
-		f.again = false // it was told to fail
+		f.again = false // a fault makes it fail
 	}
 	s.setResource(r, action, statusFailed, f.Error())
 	return f

@@ -13,7 +13,7 @@ const (
 	EngineRunning = "running"
 	// EngineFrozen does nothing and goes on where it was when it runs again.
 	EngineFrozen = "frozen"
-	// EngineKilled has forgotten what it was doing: stacks stay in progress until somebody updates or deletes them.
+	// EngineKilled has forgotten what it was doing: stacks stay in progress until a client updates or deletes them.
 	EngineKilled = "killed"
 )
 

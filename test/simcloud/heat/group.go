@@ -253,7 +253,7 @@ func (s *Service) Signal(r *Resource) error {
 		}
 		child := g.nested
 		if child.Status == statusProgress || g.Status == statusProgress || s.world.Now().Before(g.quiet) {
-			return nil // lost, and nobody is told
+			return nil // lost without a report
 		}
 		now := 0 // those that have failed do not count, but go first
 		for _, m := range child.resources {

@@ -154,7 +154,7 @@ func (f *failure) at(st *Stack, name string) *failure {
 }
 
 // in says that the failure happened in an action of a resource. A nested stack that failed in another action than its
-// own resource's is told about with all of its reason.
+// own resource's is reported with all of its reason.
 func (f *failure) in(r *Resource, action string) *failure {
 	retry := f.again && !r.kind.nested
 	if f.action != "" && f.action != action {

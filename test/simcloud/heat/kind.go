@@ -16,7 +16,7 @@ type kind struct {
 	props map[string]prop
 	// create makes the resource and sets its id; it may wait, and takes the world's lock itself.
 	create func(ctx context.Context, j job) error
-	// remove deletes it; a resource that is gone already is no error.
+	// remove deletes it; a resource that is gone already is not an error.
 	remove func(ctx context.Context, j job) error
 	// update changes it in place; only called when all changed properties allow it.
 	update func(ctx context.Context, j job, changed []string) error

@@ -113,7 +113,7 @@ func graph(ctx context.Context, needs map[string][]string, do func(ctx context.C
 		run.stragglers.Go(func() {
 			defer wg.Done()
 			if !ready(before) {
-				failed() // so that nobody waits for it
+				failed() // so that no other resource waits for it
 				return
 			}
 			if err := do(ctx, name); err != nil {

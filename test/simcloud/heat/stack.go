@@ -61,7 +61,7 @@ func (s *Service) Preview(c rest.Caller, req Request) (*Stack, error) {
 	return st, asAnswer(s.populate(st))
 }
 
-// prepare checks a create request and returns the stack it describes, known to nobody yet.
+// prepare checks a create request and returns the stack it describes, not stored yet.
 func (s *Service) prepare(c rest.Caller, req Request) (*Stack, error) {
 	if !nameForm.MatchString(req.Name) {
 		return nil, rest.Errorf(http.StatusBadRequest, "StackValidationFailed", "Invalid stack name %s must contain only alphanumeric or \"_-.\" characters, must start with alpha and must be 255 characters or less.", req.Name)

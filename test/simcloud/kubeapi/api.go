@@ -147,7 +147,7 @@ func (c *Cluster) Members() []Member { return c.members() }
 func (c *Cluster) Quorum() bool { return c.quorum() }
 
 // AddNode registers a node, as its kubelet does. It is NotReady until the CNI is there and SetNodeReady said true (which
-// AddNode implies). A node that exists is registered anew, with its old uid.
+// AddNode implies). A node that exists is registered again, with its old uid.
 func (c *Cluster) AddNode(n NodeSpec) { c.addNode(n) }
 
 // SetStaticPods gives the control plane on a master the images of another version, as kubeadm upgrade does.

@@ -157,7 +157,7 @@ func TestPodsOfADeadNodeStayUntilForcedOrTheNodeIsRemoved(t *testing.T) {
 	s.SetNodeReady("a", false, "")
 	require.NoError(t, pods.Delete(ctx, "p", metav1.DeleteOptions{}))
 	p, err := pods.Get(ctx, "p", metav1.GetOptions{})
-	require.NoError(t, err, "nobody confirms that it has stopped")
+	require.NoError(t, err, "no kubelet confirms that it has stopped")
 	require.NotNil(t, p.DeletionTimestamp)
 	now := int64(0)
 	require.NoError(t, pods.Delete(ctx, "p", metav1.DeleteOptions{GracePeriodSeconds: &now}))

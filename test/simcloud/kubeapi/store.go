@@ -353,7 +353,7 @@ func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Ob
 		return nil, false, apierrors.NewNotFound(r.GroupResource(), name)
 	}
 	if Meta(now)["resourceVersion"] != Meta(cur)["resourceVersion"] {
-		return nil, true, nil // somebody was faster: look again
+		return nil, true, nil // another request was faster: read again
 	}
 	if fin, _ := m["finalizers"].([]any); m["deletionTimestamp"] != nil && len(fin) == 0 {
 		s.put(r, "DELETED", next, cur)

@@ -94,7 +94,7 @@ func TestMachineLooksLikeUbuntu(t *testing.T) {
 		{". /etc/os-release; echo $ID $VERSION_ID; arch; uname -m", "ubuntu 22.04\nx86_64\nx86_64\n"},
 		{`cat /etc/os-release | grep "PRETTY_NAME=" | grep -c "Ubuntu 22.04"; arch | grep -c x86_64`, "1\n1\n"},
 		{"id", "uid=1000(ubuntu) gid=1000(ubuntu) groups=1000(ubuntu),4(adm),27(sudo)\n"},
-		{"sudo id -u; sudo -u nobody whoami; sudo -E env X=1 printenv X; X=7 sudo -E printenv X; X=7 sudo printenv X; echo $?", "0\nnobody\n1\n7\n1\n"},
+		{"sudo id -u; sudo -u daemon whoami; sudo -E env X=1 printenv X; X=7 sudo -E printenv X; X=7 sudo printenv X; echo $?", "0\ndaemon\n1\n7\n1\n"},
 		{"cat /root/x; echo hi >/etc/nope; ls /root; echo $?", "cat: /root/x: Permission denied\nbash: /etc/nope: Permission denied\nls: cannot open directory '/root': Permission denied\n2\n"},
 		{"ip -4 -o addr show | awk '{print $2,$4}'", "lo 127.0.0.1/8\nens3 " + at(5).String() + "/24\n"},
 		{"cp /etc/hosts /tmp/h; echo '1.2.3.4 foo' >>/tmp/h; sudo mv /tmp/h /etc/hosts; getent hosts foo | awk '{print $1}'; stat -c %U /etc/hosts", "1.2.3.4\nubuntu\n"},

@@ -35,7 +35,7 @@ type Machine struct {
 	mu       sync.Mutex
 	vips     []netip.Addr              // it may hold
 	vipAlias map[netip.Addr]netip.Addr // public: virtual
-	os       *ubuntu.OS                // nil until somebody comes in
+	os       *ubuntu.OS                // nil until the first login
 	booted   bool                      // the system runs, not just the door
 	stopSSH  func()
 	keys     []ssh.Signer
@@ -120,7 +120,7 @@ func (m *Machine) on(ctx context.Context) error {
 	return nil
 }
 
-// start brings up the network and the SSH port. The system itself starts now only if somebody has been in before, or
+// start brings up the network and the SSH port. The system itself starts now only if a user has logged in before, or
 // if there is user data to run; otherwise it waits for the first visitor, so that idle machines cost next to nothing.
 func (m *Machine) start(ctx context.Context) error {
 	for i, ip := range m.spec.FixedIPs {
@@ -163,7 +163,7 @@ func (m *Machine) off() {
 	o := m.os
 	m.mu.Unlock()
 	if o != nil {
-		o.Sys.Halt() // first, so that nobody waits for a process while the network waits for them
+		o.Sys.Halt() // first, so that no session waits for a process while the network waits for them
 	}
 	m.net.Down()
 	m.wake.Lock()
@@ -177,7 +177,7 @@ func (m *Machine) off() {
 	m.f.record(m.spec.ID, Entry{Kind: "power", Line: "off"})
 }
 
-// system returns the machine's system, booting it if nobody has needed it since power came on. Without power it is the
+// system returns the machine's system, booting it if it has not been needed since power came on. Without power it is the
 // dead system, of which only the disk is of use.
 func (m *Machine) system() *ubuntu.OS {
 	m.wake.Lock()

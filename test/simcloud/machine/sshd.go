@@ -296,7 +296,7 @@ func (s *session) attend(ctx context.Context, p *process.Proc, done <-chan struc
 	}
 	st, _ := p.Wait(ctx)
 	s.sendStatus(st)
-	// Like OpenSSH, the session stays until everybody has closed the output.
+	// Like OpenSSH, the session stays until all processes have closed the output.
 	select {
 	case <-done:
 	case <-s.gone:

@@ -29,7 +29,7 @@ func (w *world) init(f *Fleet) {
 
 func (w *world) close() { w.reg.Close() }
 
-// forget is told that a machine is gone.
+// forget is called when a machine is gone.
 func (w *world) forget(m *Machine) {
 	w.mu.Lock()
 	n := w.nodes[m]
@@ -40,7 +40,7 @@ func (w *world) forget(m *Machine) {
 	}
 }
 
-// changed is told that a machine's network came up, went down, was cut or restored, or that its addresses changed.
+// changed is called when a machine's network came up, went down, was cut or restored, or that its addresses changed.
 func (w *world) changed(m *Machine) {
 	w.mu.Lock()
 	n := w.nodes[m]

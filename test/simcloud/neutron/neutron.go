@@ -93,7 +93,7 @@ type Service struct {
 
 	quotas map[string]map[string]int
 
-	// OnPortChange is told (with the lock held) whenever the addresses of a port may have changed: its own, its
+	// OnPortChange is called (with the lock held) whenever the addresses of a port may have changed: its own, its
 	// pairs, or a floating IP of it. gone is the port as it was when it has just been deleted.
 	OnPortChange func(p *Port, gone bool)
 }

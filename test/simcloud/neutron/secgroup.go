@@ -32,7 +32,7 @@ type GroupSpec struct {
 	Description *string `json:"description"`
 }
 
-// DefaultGroup returns the project's group "default", which exists as soon as somebody looks.
+// DefaultGroup returns the project's group "default", which exists as soon as it is read.
 func (s *Service) DefaultGroup(project string) *SecurityGroup {
 	for _, g := range s.Groups.All() {
 		if g.Project == project && g.Name == "default" {

@@ -131,7 +131,7 @@ func (s *Service) check(c rest.Caller, srv *Server, spec Spec) error {
 	if zone != "" && !slices.Contains(s.Zones(), zone) {
 		return badRequest("The requested availability zone is not available")
 	}
-	srv.zoneWish, srv.hostWish = zone, host
+	srv.requestedZone, srv.requestedHost = zone, host
 	if spec.Group != "" {
 		if _, err := s.Group(c, spec.Group); err != nil {
 			return badRequest("The server group %s could not be found.", spec.Group)

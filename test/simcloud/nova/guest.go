@@ -128,7 +128,7 @@ func (s *Service) addAddress(ctx context.Context, id string, a fleet.Address) er
 	}
 }
 
-// portChanged is told by the network service, with the world's lock held.
+// portChanged is called by the network service, with the world's lock held.
 func (s *Service) portChanged(p *neutron.Port, gone bool) {
 	if srv := s.Servers.Get(p.DeviceID); srv != nil {
 		if gone {

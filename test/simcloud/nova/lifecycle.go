@@ -160,7 +160,7 @@ func (s *Service) Resize(srv *Server, flavor string) error {
 	}
 	status, act := srv.Status, s.world.Fleet.Reboot
 	srv.Status = "RESIZE"
-	h, _ := s.schedule(&Server{Flavor: f, GroupID: srv.GroupID, zoneWish: srv.zoneWish}, srv)
+	h, _ := s.schedule(&Server{Flavor: f, GroupID: srv.GroupID, requestedZone: srv.requestedZone}, srv)
 	if h == nil {
 		act = func(string) {}
 	}

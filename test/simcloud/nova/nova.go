@@ -63,11 +63,11 @@ type Server struct {
 	// Settled is closed when the build has ended, well or not; Gone when the server has been deleted.
 	Settled, Gone chan struct{}
 
-	zoneWish string
-	hostWish string
-	failWith string
-	deleting bool
-	guest    guest
+	requestedZone string
+	requestedHost string
+	failWith      string
+	deleting      bool
+	guest         guest
 }
 
 // PortRef is a port of a server; an owned one was made by Nova and goes with the server.

@@ -79,7 +79,7 @@ func (s *Service) schedule(srv, self *Server) (best *Host, fits bool) {
 			continue
 		}
 		fits = true
-		if h.Disabled || srv.zoneWish != "" && h.Zone != srv.zoneWish || srv.hostWish != "" && h.Name != srv.hostWish {
+		if h.Disabled || srv.requestedZone != "" && h.Zone != srv.requestedZone || srv.requestedHost != "" && h.Name != srv.requestedHost {
 			continue
 		}
 		score := load[h.Name]

@@ -18,7 +18,7 @@ import (
 )
 
 // World is shared by all services of one cloud. Its lock guards every object of every service, so that what one
-// service does to another's objects is atomic; nobody may wait, or call the fleet, while holding it.
+// service does to another's objects is atomic; no code may wait, or call the fleet, while holding it.
 type World struct {
 	mu sync.Mutex
 

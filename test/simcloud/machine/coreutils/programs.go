@@ -1,6 +1,6 @@
 // Package coreutils holds the ordinary Unix programs of a simulated machine: text, files, processes, hashes and
-// archives. They work for real, on the machine's own files and processes, with the options that scripts use; an option
-// nobody knows is refused with status 2, never ignored.
+// archives. They work for real, on the machine's own files and processes, with the options that scripts use; an unknown
+// option is refused with status 2, never ignored.
 package coreutils
 
 import (

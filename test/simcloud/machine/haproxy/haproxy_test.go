@@ -50,7 +50,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"good":              {good, ""},
 		"keyword outside":   {"mode tcp\n" + good, "unknown keyword 'mode' out of section."},
 		"unknown keyword":   {good + "  frobnicate yes\n", "unknown keyword 'frobnicate' in 'backend' section"},
-		"no backend":        {strings.Replace(good, "default_backend masters", "default_backend nobody", 1), "Proxy 'api': unable to find required default_backend: 'nobody'."},
+		"no backend":        {strings.Replace(good, "default_backend masters", "default_backend none", 1), "Proxy 'api': unable to find required default_backend: 'none'."},
 		"server twice":      {good + "  server m1 127.0.0.9:6443\n", "another server named 'm1' was already defined"},
 		"server address":    {good + "  server m3 127.0.0.9\n", "invalid address: '127.0.0.9'"},
 		"server option":     {good + "  server m3 127.0.0.9:1 chekc\n", "unknown keyword 'chekc'"},

@@ -24,7 +24,7 @@ type Host struct {
 	Ready func(p *process.Proc)
 }
 
-// Program is haproxy: -c checks the configuration, otherwise it serves until it is told to end; USR2 reloads.
+// Program is haproxy: -c checks the configuration, otherwise it serves until a signal ends it; USR2 reloads.
 func (h Host) Program(ctx context.Context, p *process.Proc) int {
 	check, quiet := false, false
 	var files []string

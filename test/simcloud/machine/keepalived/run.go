@@ -26,7 +26,7 @@ type Host struct {
 // minPause bounds how often track scripts run, however fast the clock is.
 const minPause = 200 * time.Millisecond
 
-// Program is keepalived: -t checks the configuration, otherwise it takes part in the elections until it is told to
+// Program is keepalived: -t checks the configuration, otherwise it takes part in the elections until a signal makes it
 // end; HUP reloads.
 func (h Host) Program(ctx context.Context, p *process.Proc) int {
 	file, test := "/etc/keepalived/keepalived.conf", false

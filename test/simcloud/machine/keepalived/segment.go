@@ -73,7 +73,7 @@ func (s *Segment) electAll(vips []netip.Addr) {
 	}
 }
 
-// elect gives an address to the member that VRRP would: the present holder stays if nobody may preempt it.
+// elect gives an address to the member that VRRP would: the present holder stays if no other may preempt it.
 func (s *Segment) elect(vip netip.Addr) {
 	can := func(m *member) bool {
 		return m.healthy && slices.Contains(m.inst.vips, vip) && m.eligible(vip)

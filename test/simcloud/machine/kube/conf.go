@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// settings are what kubeadm init and join are told, by flags or by a configuration file.
+// settings are those of kubeadm init and join, from flags or a configuration file.
 type settings struct {
 	nodeName      string
 	criSocket     string

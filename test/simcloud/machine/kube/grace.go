@@ -22,7 +22,7 @@ type silence struct {
 }
 
 // report tells a cluster whether a node's kubelet reports. A silent node becomes NotReady after a while only, and not
-// at all while nobody can write that down.
+// at all while no API server can store that.
 func (r *Registry) report(clock *process.Clock, c *kubeapi.Cluster, node string, yes bool) {
 	key := silence{c, node}
 	r.mu.Lock()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMasterIsReplaced is a heal: a master vanishes with its disk, its etcd member and node are removed, and a new
-// machine joins with fresh secrets, behind balancers that are told of it.
+// machine joins with fresh secrets, behind balancers that know it.
 func TestMasterIsReplaced(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, machine.Options{Speed: 20})
@@ -91,7 +91,7 @@ func TestVirtualAddressFollowsHealth(t *testing.T) {
 		got, err := nodes(t.Context(), c)
 		return err == nil && allReady(got, "master11", "master12")
 	}, 20*time.Second, 50*time.Millisecond)
-	require.Equal(t, first, l.Holder(vip), "nobody preempts")
+	require.Equal(t, first, l.Holder(vip), "no member preempts")
 }
 
 // TestKubeletStops makes a node NotReady when its kubelet is stopped, not at once, and Ready again with it.

@@ -48,7 +48,7 @@ func NewNode(o *ubuntu.OS, r *Registry) *Node {
 	return n
 }
 
-// Changed is told that the machine's network was cut or restored.
+// Changed is called when the machine's network was cut or restored.
 func (n *Node) Changed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -175,7 +175,7 @@ func (n *Node) etcd(ctx context.Context, c *kubeapi.Cluster, ready chan<- struct
 	close(ready)
 	for {
 		changed := n.changed()
-		// A member that nobody can reach does not count.
+		// A member that cannot be reached does not count.
 		c.SetMemberUp(name, !n.os.Net.IsCut())
 		select {
 		case <-changed:

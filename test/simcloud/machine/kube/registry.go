@@ -55,7 +55,7 @@ func (r *Registry) hold(c *kubeapi.Cluster, n *Node) {
 	r.masters[h][n] = true
 }
 
-// Forget is told that a machine is gone with its disk; a cluster without masters is dropped.
+// Forget is called when a machine is gone with its disk; a cluster without masters is dropped.
 func (r *Registry) Forget(n *Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -145,7 +145,7 @@ func (v View) unref(n *node) {
 	}
 }
 
-// RemoveAll removes name and everything below it; a missing name is no error.
+// RemoveAll removes name and everything below it; a missing name is not an error.
 func (v View) RemoveAll(name string) error {
 	i, err := v.Lstat(name)
 	if err != nil {

@@ -265,7 +265,7 @@ func (f *File) Lock(ctx context.Context, exclusive, wait bool) error {
 // Unlock drops the description's lock.
 func (f *File) Unlock() { f.n.lock.drop(f) }
 
-// lockState is who holds an inode's flock. changed is closed and replaced whenever somebody lets go.
+// lockState is who holds an inode's flock. changed is closed and replaced whenever a holder releases it.
 type lockState struct {
 	mu      sync.Mutex
 	holders map[*File]bool // value: exclusive

@@ -85,7 +85,7 @@ func TestMachineNetwork(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	_, err = s.Dial(t.Context(), "8.8.8.8:53")
 	require.ErrorIs(t, err, syscall.ENETUNREACH)
-	_, err = s.Dial(t.Context(), "nobody:53")
+	_, err = s.Dial(t.Context(), "nowhere:53")
 	require.True(t, netstack.NoHost(err))
 
 	require.NoError(t, s.Add(t.Context(), netstack.Addr{IP: vip, Virtual: true}))

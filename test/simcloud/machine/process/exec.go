@@ -159,7 +159,7 @@ func (p *Proc) Spawn(args []string, setup func(c *Proc)) (*Proc, Program, error)
 }
 
 // Call spawns args, waits and returns the exit status; 127 or 126 with a message if it cannot be run. If the caller is
-// killed meanwhile it returns at once and the child goes on, as on Unix.
+// killed during this time, it returns at once and the child goes on, as on Unix.
 func (p *Proc) Call(args []string, setup func(c *Proc)) int {
 	c, prog, err := p.Spawn(args, setup)
 	if err != nil {

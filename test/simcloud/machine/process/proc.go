@@ -234,7 +234,7 @@ func (p *Proc) In() io.Reader {
 	return badFD{}
 }
 
-// Out is standard output. Writing to a pipe that nobody reads ends the process as SIGPIPE does.
+// Out is standard output. Writing to a pipe without a reader ends the process as SIGPIPE does.
 func (p *Proc) Out() io.Writer { return p.writer(1) }
 
 // Err is standard error.

@@ -132,7 +132,7 @@ type pipe struct {
 	changed          chan struct{}
 }
 
-// wake tells whoever waits to look again. The lock is held.
+// wake makes all that wait look again. The lock is held.
 func (p *pipe) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})

@@ -47,7 +47,7 @@ type System struct {
 	Lookup func(name string) Program
 	// Before runs ahead of each program that a file starts. With ok, the program is not run and status is its result.
 	Before func(ctx context.Context, p *Proc) (status int, ok bool)
-	// After is told how a program ended, and returns the status that shall count.
+	// After receives the status with which a program ended, and returns the status that shall count.
 	After func(p *Proc, status int, took time.Duration) int
 
 	mu     sync.Mutex

@@ -127,7 +127,7 @@ func (o *OS) hosts(name string) (netip.Addr, bool) {
 
 func (o *OS) root() memfs.View { return o.Sys.FS.As(memfs.Root) }
 
-// delay waits for a step; false if the process was killed meanwhile.
+// delay waits for a step; false if the process was killed during the wait.
 func (o *OS) delay(ctx context.Context, step string) bool {
 	return o.Delay == nil || o.Delay(ctx, step) == nil
 }

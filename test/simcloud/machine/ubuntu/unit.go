@@ -207,7 +207,7 @@ func (o *OS) enable(name string) {
 	_ = o.root().Symlink("/usr/lib/systemd/system/"+name+".service", wants(name))
 }
 
-// StartUnit starts a service and waits until it is up. It is no error if a condition of the unit is not met, or if it
+// StartUnit starts a service and waits until it is up. It is not an error if a condition of the unit is not met, or if it
 // runs already.
 func (o *OS) StartUnit(ctx context.Context, name string) error {
 	u := o.unit(name)
