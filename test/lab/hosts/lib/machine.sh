@@ -6,13 +6,16 @@ folder() { printf '%s/hosts/%s' "$STATE" "$1"; }
 # shellcheck disable=SC2153 # settings.sh sets CGROUP
 running() { [ -e "$CGROUP/$1/cgroup.procs" ] && [ -n "$(cat "$CGROUP/$1/cgroup.procs")" ]; }
 
-# machine_process NAME: one of its processes, as this machine numbers them; "" when it is off.
+# machine_process NAME: its first process, as this machine numbers it; "" when it is off. All others may end at any moment.
 machine_process() {
-  local p one=''
+  local depth p
+  depth=$(awk '/^NSpid:/ { print NF }' /proc/self/status)
   while read -r p; do
-    if [ "$(readlink "/proc/$p/ns/pid")" != "$(readlink /proc/self/ns/pid)" ]; then one=$p; fi
+    if [ "$(awk '/^NSpid:/ { print NF, $NF }' "/proc/$p/status" 2>/dev/null)" = "$((depth + 1)) 1" ]; then
+      printf '%s' "$p"
+      return 0
+    fi
   done < <(cat "$CGROUP/$1/cgroup.procs" 2>/dev/null)
-  printf '%s' "$one"
 }
 
 machine_run() {
