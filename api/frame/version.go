@@ -9,7 +9,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
 
-// negotiate applies the rules of the Version header and returns what the answer says.
+// negotiate applies the rules of the Version header and returns the version of the answer.
 func negotiate(given []string, served []version.Version) (string, error) {
 	header := ""
 	switch len(given) {
@@ -17,7 +17,7 @@ func negotiate(given []string, served []version.Version) (string, error) {
 	case 1:
 		header = given[0]
 	default:
-		return "", lcm.Errorf(lcm.CodeInvalid, "the Version header is there %d times", len(given))
+		return "", lcm.Errorf(lcm.CodeInvalid, "the request has %d Version headers; want one", len(given))
 	}
 	v, err := version.Negotiate(header, served...)
 	hint := "send Version: " + served[len(served)-1].String()

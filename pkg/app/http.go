@@ -94,7 +94,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	return nil
 }
 
-// writeTimeout bounds a request of ordinary size from its begin to its end.
+// writeTimeout bounds a request of ordinary size from start to end.
 const writeTimeout = time.Minute
 
 // ready says whether the node can serve: the database answers and the engine takes work. That the schema is there was

@@ -58,7 +58,7 @@ func (f preview) healJoin() []string {
 }
 
 // unregister is about the end of a cluster.
-func (preview) unregister() []string { return []string{"the cluster is registered no more as a VIM"} }
+func (preview) unregister() []string { return []string{"the cluster is unregistered as a VIM"} }
 
 // install is about a cluster from nothing.
 func (f preview) install(what string) []string {
@@ -129,9 +129,13 @@ func (f preview) upgrade() []string {
 			workers++
 		}
 	}
+	change := fmt.Sprintf("Kubernetes goes from %s to %s, by %s", from, f.version(), f.p.script)
+	if from == f.version() {
+		change = fmt.Sprintf("Kubernetes stays at %s; the nodes are updated by %s", from, f.p.script)
+	}
 	return []string{
-		fmt.Sprintf("Kubernetes goes from %s to %s, by %s", from, f.version(), f.p.script),
-		"master by master, then " + many(f.p.batchOf(workers), "worker") + " at a time; each node is drained before, for at most " + f.p.drainTimeout.String(),
+		change,
+		"master by master, then " + many(f.p.batchOf(workers), "worker") + " at a time; each node is drained first (timeout " + f.p.drainTimeout.String() + ")",
 	}
 }
 

@@ -57,7 +57,7 @@ func TestOperationsThatWouldBreakTheClusterAreRefused(t *testing.T) {
 		"a level with it":             {"storage", sol.LcmOperationScaleToLevel, lcm.Scope{Add: map[string]int{"storage_server": 1}}, `{}`, "", "the storage server storage_server cannot be scaled."},
 		"heal of the only master":     {"simple", sol.LcmOperationHeal, vnfcs("masterNode-0"), all, "/vnfcInstanceId", "The number of Master-Nodes is 1 or less"},
 		"heal of it among workers":    {"simple", sol.LcmOperationHeal, vnfcs("workerNode-0", "masterNode-0"), all, "/vnfcInstanceId", "The number of Master-Nodes is 1 or less"},
-		"heal of all masters":         {"complex", sol.LcmOperationHeal, vnfcs("masterNode-0", "masterNode-1", "masterNode-2"), all, "/vnfcInstanceId", "Not all MasterNodes can be heal targets"},
+		"heal of all masters":         {"complex", sol.LcmOperationHeal, vnfcs("masterNode-0", "masterNode-1", "masterNode-2"), all, "/vnfcInstanceId", "The masters cannot all be healed at the same time"},
 		"heal of two masters":         {"complex", sol.LcmOperationHeal, vnfcs("masterNode-0", "masterNode-2"), all, "", ""},
 		"heal of a worker":            {"simple", sol.LcmOperationHeal, vnfcs("workerNode-1"), all, "", ""},
 		"heal of the storage server":  {"storage", sol.LcmOperationHeal, vnfcs("storage_server-0"), all, "", ""},

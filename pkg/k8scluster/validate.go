@@ -157,7 +157,7 @@ func (c *checker) masters(p params) {
 			report("/vnfcInstanceId", "The number of Master-Nodes is 1 or less: the only master cannot be healed alone; leave vnfcInstanceId out to heal the whole cluster.")
 			return
 		}
-		report("/vnfcInstanceId", "Not all MasterNodes can be heal targets: leave vnfcInstanceId out to heal the whole cluster.")
+		report("/vnfcInstanceId", "The masters cannot all be healed at the same time: leave vnfcInstanceId out to heal the whole cluster.")
 	case c.Type == sol.LcmOperationScale && (c.Scope.Add[p.master.vdu] > 0 || touched > 0):
 		report("/aspectId", "masters cannot be scaled: only aspects of %s can.", p.worker.vdu)
 	case c.Type == sol.LcmOperationScaleToLevel && (c.Scope.Add[p.master.vdu] > 0 || touched > 0):

@@ -46,9 +46,9 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingHappens(t *testing.T) {
 
 		{"SCALE", `{"type":"SCALE_OUT","aspectId":"x"}`, lcm.CodeUnprocessable, []string{"/aspectId"}, `no scaling aspect "x"; it has workers`},
 		{"SCALE", `{"type":"UP","aspectId":"workers","numberOfSteps":-1}`, lcm.CodeUnprocessable, []string{"/numberOfSteps", "/type"}, ""},
-		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":3}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its highest is 3: 3 more is too many"},
+		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":3}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its highest is 3: cannot add 3"},
 		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":9223372036854775807}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "highest is 3"},
-		{"SCALE", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":2}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its lowest is 0: 2 less is too many"},
+		{"SCALE", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":2}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its lowest is 0: cannot remove 2"},
 		{
 			"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"refuse":1,"driver":"bad"}}`, lcm.CodeUnprocessable,
 			[]string{"/additionalParams/driver", "/additionalParams/refuse"},

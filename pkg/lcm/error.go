@@ -17,10 +17,10 @@ const (
 	CodeUnauthorized    Code = "unauthorized"     // no or bad credentials
 	CodeForbidden       Code = "forbidden"        // credentials are good, the right is missing
 	CodeNotFound        Code = "not_found"        // no such thing, or not visible to the caller
-	CodeConflict        Code = "conflict"         // the state of the thing forbids it now
+	CodeConflict        Code = "conflict"         // the state of the resource does not permit the request
 	CodePrecondition    Code = "precondition"     // If-Match did not match
 	CodeTooLarge        Code = "too_large"        // a limit on size or number
-	CodeUnprocessable   Code = "unprocessable"    // well formed, but wrong in itself or against the VNFD
+	CodeUnprocessable   Code = "unprocessable"    // well formed, but invalid, or not possible with the VNFD
 	CodeUnavailable     Code = "unavailable"      // a system we need does not answer now
 	CodeTimeout         Code = "timeout"          // a deadline passed
 	CodeUpstream        Code = "upstream"         // the VIM, a node or a script refused or broke

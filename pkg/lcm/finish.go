@@ -97,7 +97,7 @@ func restored(w *Work) error {
 	return nil
 }
 
-// notInstantiated ends a termination or a rolled back instantiation: the VIM holds nothing any more.
+// notInstantiated ends a termination or a rolled back instantiation: nothing is left in the VIM.
 func notInstantiated(w *Work) error {
 	for _, r := range w.Instance.Inventory {
 		w.ForgetVNFCs(r.VNFC)

@@ -79,9 +79,9 @@ func (a *Admission) scaleBySteps(aspect *vnfd.ScalingAspect, direction sol.Scale
 	}
 	switch { // n may be any number, so that a sum could overflow
 	case out && n > aspect.MaxScaleLevel-from:
-		a.Reject(pointer, "the aspect %s is at scale level %d and its highest is %d: %d more is too many", aspect.ID, from, aspect.MaxScaleLevel, n)
+		a.Reject(pointer, "the aspect %s is at scale level %d and its highest is %d: cannot add %d", aspect.ID, from, aspect.MaxScaleLevel, n)
 	case !out && n > from:
-		a.Reject(pointer, "the aspect %s is at scale level %d and its lowest is 0: %d less is too many", aspect.ID, from, n)
+		a.Reject(pointer, "the aspect %s is at scale level %d and its lowest is 0: cannot remove %d", aspect.ID, from, n)
 	default:
 		counts = scaledCounts(f, aspect, to, levels, counts)
 		levels[aspect.ID] = to

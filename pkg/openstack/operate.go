@@ -152,7 +152,7 @@ func about(vnfc string, err error) error {
 // serverStuck is the failure of a server that does not reach its state.
 func (j *job) serverStuck(vnfc string, sv *cloud.ServerState, what string, elapsed time.Duration) *lcm.Error {
 	e := &lcm.Error{
-		Code: lcm.CodeUpstream, Title: "Server does not follow",
+		Code: lcm.CodeUpstream, Title: "Server did not change its state",
 		Detail: fmt.Sprintf("VNFC %s: server %s; it %s, after %s", vnfc, sv, what, elapsed.Round(time.Second)),
 		Hint: "look at the compute service" + stack.Prefixed(" on ", sv.Host) + " and at the server's actions in Nova; a hard reboot may help, or a heal of the VNFC " +
 			"once the operation is at its end; then retry it",

@@ -19,7 +19,7 @@ type Node struct {
 	Running int `db:"running"`
 }
 
-// Nodes lists the nodes that live, and those that ended within the last hour, by start.
+// Nodes lists live nodes, and those that ended within the last hour, by start.
 func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := all[Node](s.pool.Query(ctx, `SELECT n.id, n.name, n.address, n.version, n.started, n.seen, n.ended,
 			(SELECT count(*) FROM vnf_lcm_op_occ o WHERE o.node = n.name AND n.ended IS NULL

@@ -162,7 +162,7 @@ func (d *demo) cluster(ctx context.Context) error {
 	return errors.Join(err, w.Flush())
 }
 
-// end terminates, deletes, and proves that the cloud holds nothing any more.
+// end terminates, deletes, and proves that nothing is left in the cloud.
 func (d *demo) end(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"vnf", "terminate", d.vnf, "--watch"},

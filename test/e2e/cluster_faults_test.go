@@ -471,7 +471,7 @@ func TestHealsThatWouldLoseTheControlPlaneAreRefused(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)
 	vnfd := w.onboard(clusterSource)
-	for flavour, words := range map[string]string{"simple": "The number of Master-Nodes is 1 or less", "complex": "Not all MasterNodes can be heal targets"} {
+	for flavour, words := range map[string]string{"simple": "The number of Master-Nodes is 1 or less", "complex": "The masters cannot all be healed at the same time"} {
 		id := w.create(vnfd)
 		w.completed(w.instantiate(id, w.cluster(flavour)))
 		var masters []string

@@ -21,7 +21,7 @@ func (a *app) opCommand() *cobra.Command {
 	cmd.AddCommand(a.opList(), a.opShow(), a.opWatch(), a.opCancel(),
 		a.opSteer("retry", "Retry an operation that failed temporarily", (*client.Client).Retry),
 		a.opSteer("rollback", "Roll back an operation that failed temporarily", (*client.Client).Rollback),
-		a.opSteer("fail", "Mark an operation as failed; its resources stay", (*client.Client).Fail))
+		a.opSteer("fail", "Mark an operation as failed; keeps its resources", (*client.Client).Fail))
 	return cmd
 }
 

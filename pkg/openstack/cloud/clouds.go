@@ -68,7 +68,7 @@ func (p *Pool) connection(key string, v sol.VimConnectionInfo) (connection, []lc
 	}{{"/accessInfo/", v.AccessInfo}, {"/interfaceInfo/", v.InterfaceInfo}} {
 		for _, k := range slices.Sorted(maps.Keys(m.info)) {
 			if k != memberCloud && k != "region" && k != "regionName" {
-				parser.report(m.member+k, "goes with no cloud: it comes from the operator's clouds.yaml")
+				parser.report(m.member+k, "cannot be combined with cloud: it comes from the operator's clouds.yaml")
 			}
 		}
 	}

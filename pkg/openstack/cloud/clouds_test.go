@@ -71,12 +71,12 @@ func TestCloudsYAMLIsNotForEverything(t *testing.T) {
 		"unknown":         {file, named("lab", nil), "/accessInfo/cloud", `no cloud "lab"`},
 		"incomplete":      {file, named("half", nil), "/accessInfo/cloud", "the cloud half of clouds.yaml: accessInfo/password is missing"},
 		"other ways":      {file, named("other", nil), "/accessInfo/cloud", "auth_type v3oidcpassword"},
-		"two sources":     {file, named("half", sol.KeyValuePairs{"password": "x"}), "/accessInfo/password", "goes with no cloud"},
+		"two sources":     {file, named("half", sol.KeyValuePairs{"password": "x"}), "/accessInfo/password", "cannot be combined with cloud"},
 		"no file":         {filepath.Join(t.TempDir(), "none.yaml"), named("lab", nil), "/accessInfo/cloud", "cannot be read"},
 		"no YAML":         {broken, named("lab", nil), "/accessInfo/cloud", "clouds.yaml is not a clouds.yaml"},
 		"no name":         {file, sol.VimConnectionInfo{AccessInfo: sol.KeyValuePairs{"cloud": 7}}, "/accessInfo/cloud", `no cloud ""`},
 		"interface":       {file, sol.VimConnectionInfo{InterfaceInfo: sol.KeyValuePairs{"cloud": "x"}}, "/interfaceInfo/cloud", `no cloud "x"`},
-		"with an address": {file, sol.VimConnectionInfo{InterfaceInfo: sol.KeyValuePairs{"cloud": "half", "endpoint": "http://evil"}}, "/interfaceInfo/endpoint", "goes with no cloud"},
+		"with an address": {file, sol.VimConnectionInfo{InterfaceInfo: sol.KeyValuePairs{"cloud": "half", "endpoint": "http://evil"}}, "/interfaceInfo/endpoint", "cannot be combined with cloud"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -154,7 +154,7 @@ func (c *checker) images(ctx context.Context) error {
 		case img.Status != cloud.ImageActive:
 			c.add(lcm.CheckFailed, "image "+name, "wait until it is active, or upload it again", "it is %s", img.Status)
 		default:
-			c.add(lcm.CheckOK, "image "+name, "", "it is there: %s", img.ID)
+			c.add(lcm.CheckOK, "image "+name, "", "found: %s", img.ID)
 		}
 		return nil
 	})
@@ -187,7 +187,7 @@ func (c *checker) keys(ctx context.Context) error {
 		err := c.cloud.FindKeyPair(ctx, name)
 		switch {
 		case err == nil:
-			c.add(lcm.CheckOK, "key pair "+name, "", "it is there")
+			c.add(lcm.CheckOK, "key pair "+name, "", "found")
 		case cloud.NotFound(err):
 			c.add(lcm.CheckFailed, "key pair "+name, cloud.Hint("The Key (x) could not be found"), "the user of the VIM connection has none of this name")
 		default:
@@ -205,7 +205,7 @@ func (c *checker) volumeTypes(ctx context.Context) error {
 	}
 	for _, name := range c.need.volumeTypes {
 		if _, ok := resolveName(c, "volume type", name, types, func(t cloud.Named) cloud.Named { return t }, cloud.Hint("The VolumeType (x) could not be found.")); ok {
-			c.add(lcm.CheckOK, "volume type "+name, "", "it is there")
+			c.add(lcm.CheckOK, "volume type "+name, "", "found")
 		}
 	}
 	return nil

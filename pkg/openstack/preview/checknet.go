@@ -30,7 +30,7 @@ func (c *checker) networks(ctx context.Context) error {
 		case n.Status != "ACTIVE":
 			c.add(lcm.CheckWarning, "network "+name, "", "it is %s", n.Status)
 		default:
-			c.add(lcm.CheckOK, "network "+name, "", "it is there: %s", n.ID)
+			c.add(lcm.CheckOK, "network "+name, "", "found: %s", n.ID)
 		}
 	}
 	subnets, err := c.cloud.FindSubnets(ctx, c.need.subnets)
@@ -39,7 +39,7 @@ func (c *checker) networks(ctx context.Context) error {
 	}
 	for _, name := range c.need.subnets {
 		if s, ok := resolveName(c, "subnet", name, subnets, func(s cloud.Subnet) cloud.Named { return s.Named }, wrong); ok {
-			c.add(lcm.CheckOK, "subnet "+name, "", "it is there: %s", s.CIDR)
+			c.add(lcm.CheckOK, "subnet "+name, "", "found: %s", s.CIDR)
 		}
 	}
 	return c.addresses(ctx, ids)

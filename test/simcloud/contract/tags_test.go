@@ -31,7 +31,7 @@ func TestTagsAndLists(t *testing.T) {
 	s.update(nil, "UPDATE_COMPLETE")
 	c.same("an update that names no tags leaves them", []any{ours, "gybe.op=2"}, tags())
 	s.update(obj{"tags": ours + ",a=b c,d:é/{}"}, "UPDATE_COMPLETE")
-	c.same("blanks, signs and letters of any kind are fine", []any{ours, "a=b c", "d:é/{}"}, tags())
+	c.same("spaces, punctuation and letters of any kind are accepted", []any{ours, "a=b c", "d:é/{}"}, tags())
 	long := strings.Repeat("t", 80)
 	s.update(obj{"tags": ours + "," + long}, "UPDATE_COMPLETE")
 	c.same("a tag may have 80 characters", []any{ours, long}, tags())
