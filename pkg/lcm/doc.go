@@ -7,5 +7,5 @@
 // wait for long, and commits. Phases are re-enterable; what must not be done twice is a Step, whose
 // record survives any crash.
 //
-// Nothing here knows PostgreSQL, OpenStack, SSH or HTTP.
+// Nothing here knows PostgreSQL, OpenStack or SSH. Of HTTP it knows the status codes of errors.
 package lcm

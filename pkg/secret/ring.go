@@ -40,8 +40,8 @@ type Ring struct {
 var idRule = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,32}$`)
 
 // Parse reads a key file: one `id base64key` per line, the primary key first; empty lines and lines that begin with #
-// are skipped. A key is 32 random bytes. To rotate, put a new key in front, restart the nodes, reencrypt, and remove
-// the old key.
+// are skipped. A key is 32 random bytes. To rotate, put a new key in front and restart the nodes. Keep the old
+// key: values that are sealed with it are sealed again only when they change, as no command calls store.Reencrypt yet.
 func Parse(text []byte) (*Ring, error) {
 	r := &Ring{aeads: map[string]cipher.AEAD{}}
 	n := 0

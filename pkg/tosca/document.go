@@ -37,6 +37,7 @@ type pair struct {
 type budget struct {
 	lim    Limits
 	values int
+	bytes  int64
 }
 
 // read reads a file of the package within the limits.
@@ -51,6 +52,9 @@ func (b *budget) read(fsys fs.FS, path string) ([]byte, error) {
 	}
 	if int64(len(data)) > b.lim.FileBytes {
 		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf("the file is larger than %d bytes, the limit for files of a VNFD", b.lim.FileBytes)}
+	}
+	if b.bytes -= int64(len(data)); b.bytes < 0 {
+		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf("the files of the VNFD are larger than %d bytes together", b.lim.TotalBytes)}
 	}
 	return data, nil
 }

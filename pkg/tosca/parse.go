@@ -40,7 +40,7 @@ func Parse(fsys fs.FS, opts Options) (*Result, error) {
 		opts.Limits = DefaultLimits()
 	}
 	p := &parser{
-		files: &files{budget: budget{lim: opts.Limits, values: opts.Limits.Values}, problems: &problems{}, fsys: fsys},
+		files: &files{budget: budget{lim: opts.Limits, values: opts.Limits.Values, bytes: opts.Limits.TotalBytes}, problems: &problems{}, fsys: fsys},
 		types: newTypeset(),
 	}
 	result, err := p.parse(opts)

@@ -333,6 +333,25 @@ func TestHostileYAMLIsRefusedCheaply(t *testing.T) {
 	}
 }
 
+// Files that are small enough one by one are refused when they are too large together.
+func TestManyLargeFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	var imports strings.Builder
+	imports.WriteString("imports:\n")
+	var extra []string
+	for i := range 5 {
+		name := fmt.Sprintf("large%d.yaml", i)
+		imports.WriteString("  - " + name + "\n")
+		extra = append(extra, name, "metadata: {text: "+strings.Repeat("x", 3<<20+800<<10)+"}\n")
+	}
+	_, err := parse(files(broken(t, "imports:\n", imports.String()), extra...))
+	var e *tosca.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, tosca.TooLarge, e.Reason, e.Error())
+	require.Equal(t, "large4.yaml", e.File)
+	require.Contains(t, e.What, "larger than 16777216 bytes together")
+}
+
 func TestFewLinesCannotMakeAnEnormousModel(t *testing.T) {
 	t.Parallel()
 	var vdus, aspects, names strings.Builder
