@@ -14,6 +14,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -33,7 +34,7 @@ func TestTheConsoleOverARealDatabase(t *testing.T) {
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	server := httptest.NewServer(handler(web.Deps{
-		Instances: d.Service, Operations: d.Service, Packages: packages{sample()}, Feed: app.Feed{Store: d.Store.Store, Feed: feed},
+		Instances: d.Service, Operations: d.Service, Packages: packages{sample()}, Feed: app.Feeds{Store: d.Store.Store, Feed: feed}.In(lcm.Principal{}),
 		Nodes: func(context.Context) ([]gybeapi.Node, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(server.Close)

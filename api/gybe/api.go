@@ -18,10 +18,15 @@ import (
 // Prefix of the interface's paths.
 const Prefix = "/gybe/v1"
 
+// Feeds gives each principal the event feed of its project.
+type Feeds interface {
+	In(p lcm.Principal) gybeapi.Feed
+}
+
 // API serves the interface.
 type API struct {
 	Services *admission.Services
-	Feed     gybeapi.Feed
+	Feeds    Feeds
 	// Nodes lists the gybe processes that share the database.
 	Nodes func(context.Context) ([]gybeapi.Node, error)
 	// Kubeconfig makes a kubeconfig from the connection to a Kubernetes cluster; cluster names it.

@@ -40,7 +40,7 @@ func (a *API) events(slots chan struct{}) frame.Handler {
 		if last := r.Header.Get("Last-Event-ID"); last != "" {
 			q.After = last
 		}
-		follower, err := a.Feed.Follow(r.Context(), q)
+		follower, err := a.Feeds.In(r.Principal).Follow(r.Context(), q)
 		if err != nil {
 			return err
 		}

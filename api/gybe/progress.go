@@ -36,7 +36,7 @@ func (a *API) progress(w http.ResponseWriter, r *frame.Request) error {
 	p := present(op, phases, steps)
 	p.Next = r.QueryValues().Get("since")
 	if limit > 0 {
-		lines, next, err := a.Feed.Log(r.Context(), id, p.Next, limit)
+		lines, next, err := a.Feeds.In(r.Principal).Log(r.Context(), id, p.Next, limit)
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,6 @@
 package vnfpkgm
 
 import (
-	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -22,22 +20,9 @@ const served = "1.2.0"
 // idle is how long an upload or download may stand still.
 const idle = time.Minute
 
-// Service is what this interface needs of package management; *vnfpkg.Service is it.
-type Service interface {
-	Create(ctx context.Context, userDefinedData sol.KeyValuePairs) (*vnfpkg.Package, error)
-	Get(ctx context.Context, id string) (*vnfpkg.Package, error)
-	List(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, error)
-	Update(ctx context.Context, id string, m sol.VnfPkgInfoModifications, ifVersion *int64) (*vnfpkg.Package, sol.VnfPkgInfoModifications, error)
-	Delete(ctx context.Context, id string, ifVersion *int64) error
-	Upload(ctx context.Context, id string, r io.Reader) error
-	Content(ctx context.Context, id string) (*vnfpkg.File, error)
-	VNFD(ctx context.Context, id string) (*vnfpkg.Document, error)
-	Artifact(ctx context.Context, id, path string) (*vnfpkg.File, error)
-}
-
 // API serves the interface.
 type API struct {
-	Service Service
+	Services *vnfpkg.Services
 	// MaxSize bounds an archive in bytes.
 	MaxSize int64
 }

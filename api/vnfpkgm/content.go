@@ -22,7 +22,7 @@ func (a *API) upload(w http.ResponseWriter, r *frame.Request) error {
 		return lcm.Errorf(lcm.CodeTooLarge, "the package is %d bytes; the limit is %d", r.ContentLength, a.MaxSize)
 	}
 	body := frame.StreamBody(w, r.Request, a.MaxSize, idle)
-	err = a.Service.Upload(r.Context(), id, body)
+	err = a.Services.In(r.Principal).Upload(r.Context(), id, body)
 	r.Note(slog.Int64("read", body.Count()))
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (a *API) content(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.Service.Content(r.Context(), id)
+	f, err := a.Services.In(r.Principal).Content(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (a *API) artifact(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.Service.Artifact(r.Context(), id, r.Param("*"))
+	f, err := a.Services.In(r.Principal).Artifact(r.Context(), id, r.Param("*"))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *API) vnfd(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.Service.VNFD(r.Context(), id)
+	d, err := a.Services.In(r.Principal).VNFD(r.Context(), id)
 	if err != nil {
 		return err
 	}

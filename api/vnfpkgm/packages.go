@@ -16,7 +16,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.Service.Create(r.Context(), req.UserDefinedData)
+	p, err := a.Services.In(r.Principal).Create(r.Context(), req.UserDefinedData)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.Service.Get(r.Context(), id)
+	p, err := a.Services.In(r.Principal).Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *API) list(w http.ResponseWriter, r *frame.Request) error {
 		Path: Prefix + "/vnf_packages", Selectors: selector.VnfPkgInfos,
 		ID: func(p *sol.VnfPkgInfo) string { return p.ID },
 		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfPkgInfo, error) {
-			ps, err := a.Service.List(ctx, vnfpkg.Query{After: q.After, Limit: q.Limit})
+			ps, err := a.Services.In(r.Principal).List(ctx, vnfpkg.Query{After: q.After, Limit: q.Limit})
 			if err != nil {
 				return nil, err
 			}
@@ -71,7 +71,7 @@ func (a *API) update(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	p, changed, err := a.Service.Update(r.Context(), id, m, ifVersion)
+	p, changed, err := a.Services.In(r.Principal).Update(r.Context(), id, m, ifVersion)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.Delete(r.Context(), id, ifVersion); err != nil {
+	if err := a.Services.In(r.Principal).Delete(r.Context(), id, ifVersion); err != nil {
 		return err
 	}
 	return frame.NoContent(w)
@@ -99,7 +99,7 @@ func (a *API) condition(r *frame.Request, id string) (*int64, error) {
 	if !r.Conditional() {
 		return nil, nil
 	}
-	p, err := a.Service.Get(r.Context(), id)
+	p, err := a.Services.In(r.Principal).Get(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ const (
 type bundle struct {
 	*apitest.Server
 	*apitest.Domain
-	service *vnfpkg.Service
+	service *vnfpkg.Services
 }
 
 func setup(t *testing.T) *bundle {
@@ -42,8 +42,8 @@ func setup(t *testing.T) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	b := &bundle{Domain: apitest.NewDomain(t)}
-	b.service = vnfpkg.New(vnfpkg.Options{Store: b.Store, Content: files, Log: slog.New(slog.DiscardHandler)})
-	b.Server = apitest.Serve(t, (&vnfpkgm.API{Service: b.service, MaxSize: maxSize}).Mount)
+	b.service = vnfpkg.New(vnfpkg.Options{Stores: b.Store, Content: files, Log: slog.New(slog.DiscardHandler)})
+	b.Server = apitest.Serve(t, (&vnfpkgm.API{Services: b.service, MaxSize: maxSize}).Mount)
 	return b
 }
 

@@ -39,7 +39,7 @@ const (
 )
 
 // onboarding runs the onboarding of packages.
-func onboarding(packages *vnfpkg.Service) runJob {
+func onboarding(packages *vnfpkg.Services) runJob {
 	return func(ctx context.Context, id string) (time.Duration, bool, error) {
 		err := packages.Onboard(ctx, id)
 		return 0, ctx.Err() != nil && err != nil, err

@@ -58,7 +58,7 @@ type App struct {
 	content  *content.Store
 	store    *store.Store
 	feed     *store.Feed
-	packages *vnfpkg.Service
+	packages *vnfpkg.Services
 	engine   *engine.Engine
 	scripts  *script.Runner // nil when scripts of packages are not run
 	drivers  *drivers
@@ -134,7 +134,7 @@ func (a *App) openPackages() error {
 	limits.Archive.TotalBytes = int64(a.cfg.Limits.PackageUnpacked)
 	limits.Archive.FileBytes = int64(a.cfg.Limits.PackageUnpacked)
 	limits.Archive.Entries = a.cfg.Limits.PackageFiles
-	a.packages = vnfpkg.New(vnfpkg.Options{Store: a.store, Content: a.content, Log: a.log, Limits: limits})
+	a.packages = vnfpkg.New(vnfpkg.Options{Stores: a.store, Content: a.content, Log: a.log, Limits: limits})
 	return nil
 }
 

@@ -4,20 +4,29 @@ import (
 	"context"
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
-// Feed gives the store's event feed the shape that the HTTP interface serves.
-type Feed struct {
+// Feeds gives the store's event feed the shape that the HTTP interface serves: each principal has a feed of its project. It implements
+// gybe.Feeds.
+type Feeds struct {
 	Store *store.Store
 	Feed  *store.Feed
 }
 
-var _ gybeapi.Feed = Feed{}
+// In returns the feed of the project of a principal.
+func (f Feeds) In(p lcm.Principal) gybeapi.Feed { return feed{f.Store.Of(p), f.Feed} }
+
+// feed is the feed of a project.
+type feed struct {
+	records *store.Records
+	all     *store.Feed
+}
 
 // Follow implements gybeapi.Feed.
-func (f Feed) Follow(ctx context.Context, q gybeapi.FeedQuery) (gybeapi.Follower, error) {
-	fq := store.FeedQuery{InstanceID: q.InstanceID, OpID: q.OpID, PackageID: q.PackageID}
+func (f feed) Follow(ctx context.Context, q gybeapi.FeedQuery) (gybeapi.Follower, error) {
+	fq := store.FeedQuery{Project: f.records.Project(), InstanceID: q.InstanceID, OpID: q.OpID, PackageID: q.PackageID}
 	if q.After != "" {
 		c, err := store.ParseCursor(q.After)
 		if err != nil {
@@ -25,7 +34,7 @@ func (f Feed) Follow(ctx context.Context, q gybeapi.FeedQuery) (gybeapi.Follower
 		}
 		fq.After = &c
 	}
-	return follower{f.Feed.Follow(ctx, fq)}, nil
+	return follower{f.all.Follow(ctx, fq)}, nil
 }
 
 type follower struct{ *store.Follower }
@@ -47,8 +56,8 @@ func (f follower) Next(ctx context.Context) ([]gybeapi.Event, error) {
 }
 
 // Log implements gybeapi.Feed.
-func (f Feed) Log(ctx context.Context, opID, after string, limit int) ([]gybeapi.Line, string, error) {
-	logged, next, err := f.Store.OperationLog(ctx, opID, after, limit)
+func (f feed) Log(ctx context.Context, opID, after string, limit int) ([]gybeapi.Line, string, error) {
+	logged, next, err := f.records.OperationLog(ctx, opID, after, limit)
 	if err != nil {
 		return nil, "", err
 	}

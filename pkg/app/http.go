@@ -68,17 +68,19 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Log: a.log, PublicURL: a.publicURL, MaxBody: int64(a.cfg.Limits.Body), PageSize: a.cfg.Limits.PageSize,
 		Markers: markers, Observe: a.metrics.Request,
 	})
+	feeds := Feeds{a.store, a.feed}
 	(&vnflcm.API{Services: a.services}).Mount(a.frame)
-	(&vnfpkgm.API{Service: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
+	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
 	(&vims.API{Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
 	(&gybe.API{
-		Services: a.services, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
+		Services: a.services, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
 		Clusters: clusters{a.drivers.cluster, a.packages, a.store},
 		Streams:  a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}).Mount(a.frame)
-	console := a.services.In(lcm.Principal{}) // the console has no users of its own yet
+	anonymous := lcm.Principal{} // the console has no users of its own yet
+	console := a.services.In(anonymous)
 	web.Mount(a.frame, web.Deps{
-		Instances: console, Operations: console, Packages: a.packages, Feed: Feed{a.store, a.feed}, Nodes: nodes(a.store),
+		Instances: console, Operations: console, Packages: a.packages.In(anonymous), Feed: feeds.In(anonymous), Nodes: nodes(a.store),
 		Log: a.log, Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping,
 	})
 	a.server = &http.Server{

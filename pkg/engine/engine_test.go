@@ -151,7 +151,7 @@ func admit(tb testing.TB, st *store.Records) string {
 	tb.Helper()
 	now := lcm.SystemClock{}.Now()
 	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled}
-	require.NoError(tb, st.InsertPackage(tb.Context(), p))
+	require.NoError(tb, st.AllPackages().InsertPackage(tb.Context(), p))
 	i := &lcm.Instance{ID: uuid.NewString(), VnfPkgID: p.ID, Version: 1, Created: now, Updated: now, State: sol.InstantiationStateNotInstantiated}
 	require.NoError(tb, st.InsertInstance(tb.Context(), i, nil))
 	op := &lcm.Operation{

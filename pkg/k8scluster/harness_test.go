@@ -247,7 +247,7 @@ func (s *store) allLogs() string {
 // packages has one package; files replaces its files.
 type packages struct{ files fs.FS }
 
-func (packages) Model(context.Context, string) (*vnfd.VNFD, string, error) {
+func (packages) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, string, error) {
 	return model(), "pkg", nil
 }
 

@@ -253,7 +253,7 @@ func TestSecretsOfTheRequestStaySealed(t *testing.T) {
 func TestAnotherFlavourIsAskedOfTheDriversThatBuiltTheVNF(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	model, _, err := w.Packages.Model(t.Context(), apitest.ClusterID)
+	model, _, err := w.Packages.Model(t.Context(), lcm.Principal{}, apitest.ClusterID)
 	require.NoError(t, err)
 	for _, f := range model.Flavours {
 		maps.DeleteFunc(f.LCM, func(hook string, _ vnfd.Implementation) bool { return strings.HasPrefix(hook, "change_flavour") })

@@ -144,9 +144,9 @@ type Grantor interface {
 
 // Packages gives the domain the VNF packages that are onboarded.
 type Packages interface {
-	// Model returns the VNFD and package id of the ONBOARDED package with this vnfdId: a
+	// Model returns the VNFD and package id of the ONBOARDED package with this vnfdId in the principal's project: a
 	// CodeUnprocessable error when there is none or it is not ENABLED. It never parses YAML.
-	Model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error)
+	Model(ctx context.Context, p Principal, vnfdID string) (*vnfd.VNFD, string, error)
 	// ModelOf returns the VNFD of the package of an existing instance, also if it has been DISABLED: that
 	// forbids new instances, not the work on old ones.
 	ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, error)

@@ -127,7 +127,9 @@ type packages struct {
 	err error
 }
 
-func (p packages) Model(context.Context, string) (*vnfd.VNFD, string, error) { return nil, "", p.err }
+func (p packages) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, string, error) {
+	return nil, "", p.err
+}
 
 func TestOnlyWhatIsWrongWithARequestIsBlamedOnItsMembers(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ import (
 // packages are several by id.
 type packages map[string]onePackage
 
-func (p packages) Model(_ context.Context, vnfdID string) (*vnfd.VNFD, string, error) {
+func (p packages) Model(_ context.Context, _ lcm.Principal, vnfdID string) (*vnfd.VNFD, string, error) {
 	for id, o := range p {
 		if o.model.ID == vnfdID {
 			return o.model, id, nil

@@ -37,7 +37,7 @@ type onePackage struct {
 	files fs.FS
 }
 
-func (p onePackage) Model(context.Context, string) (*vnfd.VNFD, string, error) {
+func (p onePackage) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, string, error) {
 	return p.model, "pkg-1", nil
 }
 func (p onePackage) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return p.model, nil }

@@ -114,16 +114,16 @@ func TestAPackageThatAnOperationNeedsCannotBeDeleted(t *testing.T) {
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 	anything := func(*vnfpkg.Package) error { return nil }
 	for _, id := range []string{next, i.VnfPkgID} {
-		p, err := b.Package(t.Context(), id)
+		p, err := b.packages().Package(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, sol.PackageUsageStateInUse, p.UsageState)
-		_, err = b.DeletePackage(t.Context(), id, anything)
+		_, err = b.packages().DeletePackage(t.Context(), id, anything)
 		requireCode(t, lcm.CodeConflict, err)
 	}
 	c, cl = b.claim(t, op.ID, "n")
 	c.Op.State = sol.LcmOperationStateCompleted
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
-	_, err := b.DeletePackage(t.Context(), i.VnfPkgID, anything)
+	_, err := b.packages().DeletePackage(t.Context(), i.VnfPkgID, anything)
 	require.NoError(t, err)
 
 	gone := b.newInstance(t)

@@ -37,6 +37,7 @@ type Event struct {
 	InstanceID string          `json:"vnfInstanceId,omitempty"`
 	OpID       string          `json:"vnfLcmOpOccId,omitempty"`
 	PackageID  string          `json:"vnfPkgId,omitempty"`
+	Project    string          `json:"-"`
 	Body       json.RawMessage `json:"body"`
 }
 
@@ -96,6 +97,8 @@ type EventQuery struct {
 	After Cursor // the zero Cursor is the beginning
 	Limit int    // at most 1000, which is also the default
 	OpID  string // events of one operation only; "" = all
+	// Project limits the events to those of a project; "" = all.
+	Project string
 }
 
 const maxEvents = 1000
@@ -122,8 +125,11 @@ type eventRow struct {
 	InstanceID *string   `db:"instance_id"`
 	OpID       *string   `db:"op_id"`
 	PackageID  *string   `db:"package_id"`
+	Project    string    `db:"project"`
 	Body       []byte    `db:"body"`
 }
+
+const eventColumns = "tx, seq, time, kind, instance_id, op_id, package_id, project, body"
 
 // events reads the feed below a horizon, 0 = that of the query's snapshot. held says that committed events wait for an older
 // transaction to end.
@@ -137,14 +143,15 @@ func (s *Store) events(ctx context.Context, q querier, eq EventQuery, below hori
 	if below > 0 {
 		limit = "'" + below.String() + "'::xid8"
 	}
-	const columns = "SELECT tx, seq, time, kind, instance_id, op_id, package_id, body FROM event "
-	settled := "(tx, seq) > ($1::text::xid8, $2) AND tx < " + limit + " "
-	var rows []eventRow
+	c := listClause{args: []any{after, eq.After.Seq, n}}
+	c.from = "(tx, seq) > ($1::text::xid8, $2) AND tx < " + limit
 	if eq.OpID != "" {
-		rows, err = all[eventRow](q.Query(ctx, columns+"WHERE "+settled+"AND op_id = $4 ORDER BY tx, seq LIMIT $3", after, eq.After.Seq, n, eq.OpID))
-	} else {
-		rows, err = all[eventRow](q.Query(ctx, columns+"WHERE "+settled+"ORDER BY tx, seq LIMIT $3", after, eq.After.Seq, n))
+		c.from += " AND op_id = " + c.place(eq.OpID)
 	}
+	if eq.Project != "" {
+		c.from += " AND project = " + c.place(eq.Project)
+	}
+	rows, err := all[eventRow](q.Query(ctx, "SELECT "+eventColumns+" FROM event WHERE "+c.from+" ORDER BY tx, seq LIMIT $3", c.args...))
 	if err == nil && len(rows) < n {
 		held, err = value[bool](q.Query(ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= "+limit+" AND (tx, seq) > ($1::text::xid8, $2))", after, eq.After.Seq))
 	}
@@ -155,7 +162,7 @@ func (s *Store) events(ctx context.Context, q querier, eq EventQuery, below hori
 	for i, r := range rows {
 		out[i] = Event{
 			Cursor: Cursor{r.Tx, r.Seq}, Time: r.Time.UTC(), Kind: r.Kind, InstanceID: textOf(r.InstanceID), OpID: textOf(r.OpID),
-			PackageID: textOf(r.PackageID), Body: r.Body,
+			PackageID: textOf(r.PackageID), Project: r.Project, Body: r.Body,
 		}
 	}
 	return out, held || len(rows) == n, nil
@@ -206,9 +213,9 @@ func (s *Store) rebaseEvents(ctx context.Context) error {
 	return fault("check events", err)
 }
 
-// queueEvent adds an event to a transaction. instanceID and opID may be "".
-func queueEvent(b *pgx.Batch, kind, instanceID, opID string, body []byte) {
-	b.Queue("INSERT INTO event (kind, instance_id, op_id, body) VALUES ($1, $2, $3, $4)", kind, maybe(instanceID), maybe(opID), body)
+// queueEvent adds an event of the project to a transaction. opID may be "".
+func (s *Records) queueEvent(b *pgx.Batch, kind, instanceID, opID string, body []byte) {
+	b.Queue("INSERT INTO event (kind, instance_id, op_id, body, project) VALUES ($1, $2, $3, $4, $5)", kind, instanceID, maybe(opID), body, s.project)
 }
 
 // stateBody is the body of an event that says no more than a state.

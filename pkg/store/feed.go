@@ -236,12 +236,13 @@ type FeedQuery struct {
 	InstanceID string
 	OpID       string
 	PackageID  string
+	Project    string
 	Kinds      []string
 }
 
 func (q *FeedQuery) wants(e *Event) bool {
 	return (q.InstanceID == "" || e.InstanceID == q.InstanceID) && (q.OpID == "" || e.OpID == q.OpID) &&
-		(q.PackageID == "" || e.PackageID == q.PackageID) && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind))
+		(q.PackageID == "" || e.PackageID == q.PackageID) && (q.Project == "" || e.Project == q.Project) && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind))
 }
 
 // Follower is one reader of the feed; it is not safe for concurrent use. It needs no closing.
@@ -363,7 +364,7 @@ func (w *Follower) fromDatabase(ctx context.Context) ([]Event, error) {
 		return nil, err
 	}
 	const page = 500
-	eq := EventQuery{After: w.cursor, Limit: page, OpID: w.query.OpID}
+	eq := EventQuery{After: w.cursor, Limit: page, OpID: w.query.OpID, Project: w.query.Project}
 	events, _, err := w.feed.store.events(ctx, w.feed.store.pool, eq, max(both.database, horizon(floor.Tx+1)))
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.M
 	}
 	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
 		b.Queue(instances.insert("fingerprint", "project"), append(r.values, r.fingerprint, s.project)...)
-		queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
+		s.queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
 		queueMessages(b, m)
 	})
 	if refers(err, "vnf_instance_pkg") {
@@ -146,7 +146,7 @@ func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int6
 		queueMessages(b, m)
 		b.Queue("DELETE FROM vnf_instance WHERE id = $1", id)
 		b.Queue("DELETE FROM vim WHERE owner = $1", id)
-		queueEvent(b, KindInstanceDeleted, id, "", []byte(`{}`))
+		s.queueEvent(b, KindInstanceDeleted, id, "", []byte(`{}`))
 		return tx.SendBatch(ctx, b).Close()
 	})
 }

@@ -13,17 +13,17 @@ import (
 
 // Every write of the journal begins with this: the operation's row, locked against the next claim but shared with the
 // other steps that run in parallel, and no row at all when the claim is outdated. All of it is one statement.
-const fenced = `WITH op AS (SELECT id, run, instance_id FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
+const fenced = `WITH op AS (SELECT id, run, instance_id, project FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
 
 // progress is fenced for a record whose loss is harmless: the commit does not wait for the disk. When the database server loses its
 // power, the records of the last moments can be missing. Then the step is repeated, as after the death of a node before the record. The
 // death of a node or of PostgreSQL's processes alone loses nothing.
-const progress = `WITH op AS (SELECT id, run, instance_id, set_config('synchronous_commit', 'off', true)
+const progress = `WITH op AS (SELECT id, run, instance_id, project, set_config('synchronous_commit', 'off', true)
 	FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
 
 // stepEvent writes the event of the step in the CTE s.
-const stepEvent = `told AS (INSERT INTO event (kind, instance_id, op_id, body)
-	SELECT '` + KindStep + `', op.instance_id, op.id, jsonb_strip_nulls(jsonb_build_object('id', s.id, 'run', s.run, 'phase', s.phase, 'name', s.name,
+const stepEvent = `told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
+	SELECT '` + KindStep + `', op.instance_id, op.id, op.project, jsonb_strip_nulls(jsonb_build_object('id', s.id, 'run', s.run, 'phase', s.phase, 'name', s.name,
 		'target', s.target, 'state', s.state, 'attempts', s.attempts, 'started', s.started, 'finished', s.finished,
 		'detail', s.detail, 'error', s.error))
 	FROM s, op) `
@@ -98,7 +98,7 @@ func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target 
 
 // queueUnfinishedSteps marks the steps that are open when an operation comes to rest, with their events.
 func queueUnfinishedSteps(b *pgx.Batch, opID string) {
-	b.Queue(`WITH op AS (SELECT id, instance_id FROM vnf_lcm_op_occ WHERE id = $1), s AS (
+	b.Queue(`WITH op AS (SELECT id, instance_id, project FROM vnf_lcm_op_occ WHERE id = $1), s AS (
 			UPDATE lcm_op_step SET state = 'UNFINISHED', finished = now() FROM op
 			WHERE lcm_op_step.op_id = op.id AND lcm_op_step.state = 'OPEN' RETURNING lcm_op_step.*), `+stepEvent+"SELECT count(*) FROM s", opID)
 }
@@ -143,8 +143,8 @@ func (s *Store) AppendLog(ctx context.Context, c lcm.Claim, id int64, lines []lc
 	}
 	_, err = retried(s, func() (int64, error) {
 		return value[int64](s.pool.Query(ctx, progress+`s AS (SELECT s.id, s.phase, s.name, s.target FROM lcm_op_step s, op WHERE s.id = $3 AND s.op_id = op.id),
-			told AS (INSERT INTO event (kind, instance_id, op_id, body)
-				SELECT '`+KindLog+`', op.instance_id, op.id, jsonb_build_object('step', s.id, 'phase', s.phase, 'name', s.name, 'target', s.target, 'lines', $4::jsonb)
+			told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
+				SELECT '`+KindLog+`', op.instance_id, op.id, op.project, jsonb_build_object('step', s.id, 'phase', s.phase, 'name', s.name, 'target', s.target, 'lines', $4::jsonb)
 				FROM s, op)
 			SELECT id FROM s`, c.OperationID, c.Epoch, id, body))
 	})

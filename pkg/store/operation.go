@@ -92,7 +92,7 @@ func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message,
 		b := &pgx.Batch{}
 		b.Queue(operations.insert("job_id", "project"), append(r.values, job, s.project)...)
 		queueInstance(b, i, ir)
-		queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
+		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
 		queueMessages(b, m)
 		return tx.SendBatch(ctx, b).Close()
 	})
@@ -158,7 +158,7 @@ func (s *Records) Steer(ctx context.Context, id string, change func(*lcm.Operati
 			append([]any{op.ID, string(op.State), job}, operations.changes(r)...)...).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&op.Epoch, &op.Version, &op.Updated)
 		})
-		queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
+		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
 		queueMessages(b, m)
 		return tx.SendBatch(ctx, b).Close()
 	})

@@ -20,7 +20,7 @@ type LoggedLine struct {
 // Of an operation that runs, it returns lines below the horizon, because parallel steps commit in any order. An operation at rest has all of its
 // lines: every line was committed before the state was, because a node writes it while it holds the operation's row (see progress), and lines of
 // a later run come after them. So no other transaction delays the lines that explain why an operation has ended.
-func (s *Store) OperationLog(ctx context.Context, opID, after string, limit int) ([]LoggedLine, string, error) {
+func (s *Records) OperationLog(ctx context.Context, opID, after string, limit int) ([]LoggedLine, string, error) {
 	if !known(opID) {
 		return nil, "", notFound("operation", opID)
 	}
@@ -40,10 +40,10 @@ func (s *Store) OperationLog(ctx context.Context, opID, after string, limit int)
 	const page = 100
 	var out []LoggedLine
 	for {
-		rows, err := all[eventRow](s.pool.Query(ctx, `SELECT tx, seq, time, kind, instance_id, op_id, package_id, body FROM event
-			WHERE op_id = $1 AND kind = '`+KindLog+`' AND (tx, seq) > ($2::text::xid8, $3) 
+		rows, err := all[eventRow](s.pool.Query(ctx, `SELECT `+eventColumns+` FROM event
+			WHERE op_id = $1 AND project = $6 AND kind = '`+KindLog+`' AND (tx, seq) > ($2::text::xid8, $3) 
 			AND (tx < $5::text::xid8 OR EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND state NOT IN `+running+`))
-			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1), both.database.String()))
+			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1), both.database.String(), s.project))
 		if err != nil {
 			return nil, "", fault("read the log", err)
 		}

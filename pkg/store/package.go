@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,11 +16,27 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
-var _ vnfpkg.Store = (*Store)(nil)
+// Packages are the packages of a project, or of all.
+type Packages struct {
+	*Store
+	project string // "" is all
+}
+
+var (
+	_ vnfpkg.Stores = (*Store)(nil)
+	_ vnfpkg.Store  = (*Packages)(nil)
+)
+
+// PackagesOf implements vnfpkg.Stores.
+func (s *Store) PackagesOf(p lcm.Principal) vnfpkg.Store { return &Packages{s, projectOf(p)} }
+
+// AllPackages implements vnfpkg.Stores.
+func (s *Store) AllPackages() vnfpkg.Store { return &Packages{Store: s} }
 
 // packageRow is a row of vnf_package, with the usage state that comes from the instances.
 type packageRow struct {
 	ID               string     `db:"id"`
+	Project          string     `db:"project"`
 	Version          int64      `db:"version"`
 	Created          time.Time  `db:"created"`
 	Updated          time.Time  `db:"updated"`
@@ -35,7 +53,7 @@ type packageRow struct {
 	InUse            bool       `db:"in_use"`
 }
 
-const packageColumns = `p.id, p.version, p.created, p.updated, p.onboarding_state, p.operational_state, p.user_defined_data,
+const packageColumns = `p.id, p.project, p.version, p.created, p.updated, p.onboarding_state, p.operational_state, p.user_defined_data,
 	p.upload_token, p.upload_lease, p.digest, p.size, p.vnfd_id, p.onboarded, p.failure,
 	EXISTS (SELECT FROM vnf_instance i WHERE i.vnf_pkg_id = p.id)
 		OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.new_pkg_id = p.id) OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.old_pkg_id = p.id) AS in_use`
@@ -60,7 +78,7 @@ func encodePackage(p *vnfpkg.Package) (*packageRow, error) {
 
 func (r *packageRow) decode() (*vnfpkg.Package, error) {
 	p := &vnfpkg.Package{
-		ID: r.ID, Version: r.Version, Created: r.Created.UTC(), Updated: r.Updated.UTC(),
+		ID: r.ID, Project: r.Project, Version: r.Version, Created: r.Created.UTC(), Updated: r.Updated.UTC(),
 		OnboardingState: sol.PackageOnboardingState(r.OnboardingState), OperationalState: sol.PackageOperationalState(r.OperationalState),
 		UsageState: sol.PackageUsageStateNotInUse, VnfdID: textOf(r.VnfdID),
 	}
@@ -81,59 +99,74 @@ func (r *packageRow) decode() (*vnfpkg.Package, error) {
 }
 
 // InsertPackage implements vnfpkg.Store.
-func (s *Store) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
+func (s *Packages) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
 	r, err := encodePackage(p)
 	if err != nil {
 		return err
 	}
 	var version int64
 	var created, updated time.Time
+	project := cmp.Or(s.project, lcm.DefaultProject)
 	err = s.pipeline(ctx, "insert package", func(b *pgx.Batch) {
 		b.Queue(`INSERT INTO vnf_package (id, onboarding_state, operational_state, user_defined_data, upload_token, upload_lease, digest, size,
-				vnfd_id, onboarded, failure)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING version, created, updated`,
+				vnfd_id, onboarded, failure, project)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING version, created, updated`,
 			r.ID, r.OnboardingState, r.OperationalState, r.UserDefinedData, r.UploadToken, r.UploadLease, r.Digest, r.Size,
-			r.VnfdID, r.Onboarded, r.Failure).QueryRow(func(row pgx.Row) error { return row.Scan(&version, &created, &updated) })
+			r.VnfdID, r.Onboarded, r.Failure, project).QueryRow(func(row pgx.Row) error { return row.Scan(&version, &created, &updated) })
 		queuePackageEvent(b, p)
 	})
 	if err != nil {
 		return err
 	}
-	p.Version, p.Created, p.Updated = version, created.UTC(), updated.UTC()
+	p.Project, p.Version, p.Created, p.Updated = project, version, created.UTC(), updated.UTC()
 	return nil
 }
 
 // Package implements vnfpkg.Store.
-func (s *Store) Package(ctx context.Context, id string) (*vnfpkg.Package, error) {
+func (s *Packages) Package(ctx context.Context, id string) (*vnfpkg.Package, error) {
 	if !known(id) {
 		return nil, notFound("VNF package", id)
 	}
-	p, err := onePackage(ctx, s.pool, "p.id = $1", id)
+	p, err := s.one(ctx, s.pool, "p.id = $1", id, "")
 	return p, fault("read package", orNotFound(err, "VNF package", id))
 }
 
 // OnboardedPackage implements vnfpkg.Store.
-func (s *Store) OnboardedPackage(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
-	p, err := onePackage(ctx, s.pool, "p.vnfd_id = $1 AND p.onboarding_state = 'ONBOARDED'", clean(vnfdID))
+func (s *Packages) OnboardedPackage(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
+	p, err := s.one(ctx, s.pool, "p.vnfd_id = $1 AND p.onboarding_state = 'ONBOARDED'", clean(vnfdID), "")
 	return p, fault("read package", orNotFound(err, "onboarded VNF package with the vnfdId", vnfdID))
 }
 
-// onePackage reads one; pgx.ErrNoRows when there is none.
-func onePackage(ctx context.Context, q querier, where, arg string) (*vnfpkg.Package, error) {
-	r, err := one[packageRow](q.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE "+where, arg))
+// one reads one, with a lock clause; pgx.ErrNoRows when there is none.
+func (s *Packages) one(ctx context.Context, q querier, where, arg, lock string) (*vnfpkg.Package, error) {
+	c := s.list()
+	c.from = strings.Replace(where, "$1", c.place(arg), 1) + c.from
+	r, err := one[packageRow](q.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE "+c.from+" "+lock, c.args...))
 	if err != nil {
 		return nil, err
 	}
 	return r.decode()
 }
 
+// list is the condition of the project, after another condition.
+func (s *Packages) list() (c listClause) {
+	if s.project != "" {
+		c.from = " AND p.project = " + c.place(s.project)
+	}
+	return c
+}
+
 // Packages implements vnfpkg.Store.
-func (s *Store) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, error) {
+func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, error) {
 	if q.After != "" && !known(q.After) {
 		return nil, nil
 	}
-	rows, err := all[packageRow](s.pool.Query(ctx, "SELECT "+packageColumns+` FROM vnf_package p
-		WHERE $1::uuid IS NULL OR p.id > $1 ORDER BY p.id LIMIT $2`, maybe(q.After), limit(q.Limit)))
+	c := s.list()
+	if q.After != "" {
+		c.from += " AND p.id > " + c.place(q.After)
+	}
+	c.from += " ORDER BY p.id LIMIT " + c.place(limit(q.Limit))
+	rows, err := all[packageRow](s.pool.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE true"+c.from, c.args...))
 	if err != nil {
 		return nil, fault("list packages", err)
 	}
@@ -147,7 +180,7 @@ func (s *Store) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Package
 }
 
 // UpdatePackage implements vnfpkg.Store.
-func (s *Store) UpdatePackage(ctx context.Context, id string, change func(p *vnfpkg.Package, now time.Time) error) (*vnfpkg.Package, error) {
+func (s *Packages) UpdatePackage(ctx context.Context, id string, change func(p *vnfpkg.Package, now time.Time) error) (*vnfpkg.Package, error) {
 	if !known(id) {
 		return nil, notFound("VNF package", id)
 	}
@@ -168,8 +201,8 @@ func (s *Store) UpdatePackage(ctx context.Context, id string, change func(p *vnf
 	return p, nil
 }
 
-func (s *Store) updatePackage(ctx context.Context, tx pgx.Tx, id string, change func(p *vnfpkg.Package, now time.Time) error) (*vnfpkg.Package, error) {
-	p, err := onePackage(ctx, tx, "p.id = $1 FOR NO KEY UPDATE OF p", id)
+func (s *Packages) updatePackage(ctx context.Context, tx pgx.Tx, id string, change func(p *vnfpkg.Package, now time.Time) error) (*vnfpkg.Package, error) {
+	p, err := s.one(ctx, tx, "p.id = $1", id, "FOR NO KEY UPDATE OF p")
 	if err != nil {
 		return nil, orNotFound(err, "VNF package", id)
 	}
@@ -225,7 +258,7 @@ func lockContent(ctx context.Context, tx pgx.Tx, digest string) error {
 }
 
 // DeletePackage implements vnfpkg.Store.
-func (s *Store) DeletePackage(ctx context.Context, id string, check func(p *vnfpkg.Package) error) (*vnfpkg.Package, error) {
+func (s *Packages) DeletePackage(ctx context.Context, id string, check func(p *vnfpkg.Package) error) (*vnfpkg.Package, error) {
 	if !known(id) {
 		return nil, notFound("VNF package", id)
 	}
@@ -235,7 +268,7 @@ func (s *Store) DeletePackage(ctx context.Context, id string, check func(p *vnfp
 		if _, err := tx.Exec(ctx, "SELECT FROM vnf_package WHERE id = $1 FOR UPDATE", id); err != nil {
 			return err
 		}
-		if p, err = onePackage(ctx, tx, "p.id = $1", id); err != nil {
+		if p, err = s.one(ctx, tx, "p.id = $1", id, ""); err != nil {
 			return orNotFound(err, "VNF package", id)
 		}
 		if err := check(p); err != nil {
@@ -246,7 +279,7 @@ func (s *Store) DeletePackage(ctx context.Context, id string, check func(p *vnfp
 		}
 		b := &pgx.Batch{}
 		b.Queue("DELETE FROM vnf_package WHERE id = $1", id)
-		b.Queue("INSERT INTO event (kind, package_id, body) VALUES ($1, $2, '{}')", KindPackageDeleted, id)
+		b.Queue("INSERT INTO event (kind, package_id, body, project) VALUES ($1, $2, '{}', $3)", KindPackageDeleted, id, p.Project)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -316,7 +349,7 @@ func (s *Store) ReleaseContent(ctx context.Context, digest string, remove func()
 
 // queuePackageEvent tells the states of a package.
 func queuePackageEvent(b *pgx.Batch, p *vnfpkg.Package) {
-	b.Queue(`INSERT INTO event (kind, package_id, body) VALUES ($1, $2,
-		jsonb_build_object('onboardingState', $3::text, 'operationalState', $4::text, 'usageState', $5::text))`,
+	b.Queue(`INSERT INTO event (kind, package_id, project, body) SELECT $1, p.id, p.project,
+		jsonb_build_object('onboardingState', $3::text, 'operationalState', $4::text, 'usageState', $5::text) FROM vnf_package p WHERE p.id = $2`,
 		KindPackage, p.ID, string(p.OnboardingState), string(p.OperationalState), string(p.UsageState))
 }

@@ -23,7 +23,7 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 		b := setup(t)
 		var last int64
 		return vnfpkgtest.Harness{
-			Store: b,
+			Stores: b, Store: b.packages(),
 			Jobs: func(t *testing.T) []string {
 				t.Helper()
 				type row struct {
@@ -52,7 +52,7 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 func (b *bundle) newPackage(tb testing.TB) string {
 	tb.Helper()
 	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse}
-	require.NoError(tb, b.InsertPackage(tb.Context(), p))
+	require.NoError(tb, b.packages().InsertPackage(tb.Context(), p))
 	return p.ID
 }
 
@@ -66,7 +66,7 @@ func TestAnInstanceAndTheDeletionOfItsPackageExcludeEachOther(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { inserted = b.InsertInstance(t.Context(), i, nil) })
 		wg.Go(func() {
-			_, deleted = b.DeletePackage(t.Context(), id, func(*vnfpkg.Package) error { return nil })
+			_, deleted = b.packages().DeletePackage(t.Context(), id, func(*vnfpkg.Package) error { return nil })
 		})
 		wg.Wait()
 		if inserted == nil {
@@ -84,7 +84,7 @@ func TestOnlyAPackageThatIsProcessedNamesAJob(t *testing.T) {
 	id := b.newPackage(t)
 	named := func() int { return b.count(t, "SELECT count(job_id) FROM vnf_package WHERE id = $1", id) }
 	set := func(s sol.PackageOnboardingState) {
-		_, err := b.UpdatePackage(t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error {
+		_, err := b.packages().UpdatePackage(t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error {
 			p.OnboardingState = s
 			return nil
 		})
@@ -107,7 +107,7 @@ func TestPackagesTellTheirStates(t *testing.T) {
 	start, err := b.LastEvent(t.Context())
 	require.NoError(t, err)
 	id := b.newPackage(t)
-	_, err = b.DeletePackage(context.WithoutCancel(t.Context()), id, func(*vnfpkg.Package) error { return nil })
+	_, err = b.packages().DeletePackage(context.WithoutCancel(t.Context()), id, func(*vnfpkg.Package) error { return nil })
 	require.NoError(t, err)
 	events := read(t.Context(), t, feed.Follow(t.Context(), feedOfPackage(start, id)), 2)
 	require.Equal(t, []string{"package.state", "package.deleted"}, kinds(events))

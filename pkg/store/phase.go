@@ -50,10 +50,10 @@ func queuePhase(b *pgx.Batch, instanceID string, r phaseRow) {
 			WHERE (p.state, p.attempts, p.failing, p.started, p.finished, p.detail, p.error)
 				IS DISTINCT FROM ($4, $5::integer, $6::integer, $7::timestamptz, $8::timestamptz, $9, $10::jsonb)
 			RETURNING *)
-		INSERT INTO event (kind, instance_id, op_id, body)
-		SELECT '`+KindPhase+`', $11, p.op_id, jsonb_strip_nulls(jsonb_build_object('run', p.run, 'name', p.name, 'state', p.state,
+		INSERT INTO event (kind, instance_id, op_id, project, body)
+		SELECT '`+KindPhase+`', $11, p.op_id, o.project, jsonb_strip_nulls(jsonb_build_object('run', p.run, 'name', p.name, 'state', p.state,
 			'attempts', p.attempts, 'failing', p.failing, 'started', p.started, 'finished', p.finished, 'detail', p.detail, 'error', p.error))
-		FROM p`,
+		FROM p JOIN vnf_lcm_op_occ o ON o.id = p.op_id`,
 		r.OpID, r.Run, r.Name, r.State, r.Attempts, r.Failing, r.Started, r.Finished, r.Detail, r.Error, instanceID)
 }
 

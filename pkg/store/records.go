@@ -1,6 +1,10 @@
 package store
 
-import "github.com/gybe-nfv/gybe/pkg/lcm"
+import (
+	"cmp"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+)
 
 // Records is what a principal sees of the store: the resources of its project. It implements lcm.Records.
 type Records struct {
@@ -18,10 +22,10 @@ var (
 func (s *Store) In(p lcm.Principal) lcm.Records { return s.Of(p) }
 
 // Of is In for callers that need more than lcm.Records.
-func (s *Store) Of(p lcm.Principal) *Records {
-	project := p.Project
-	if project == "" {
-		project = lcm.DefaultProject
-	}
-	return &Records{Store: s, project: project}
-}
+func (s *Store) Of(p lcm.Principal) *Records { return &Records{Store: s, project: projectOf(p)} }
+
+// Project is the project whose resources these are.
+func (s *Records) Project() string { return s.project }
+
+// projectOf is the project of a principal.
+func projectOf(p lcm.Principal) string { return cmp.Or(p.Project, lcm.DefaultProject) }

@@ -2,12 +2,15 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
 // TestAProjectSeesOnlyItsOwnResources tries every method of lcm.Records with the ids of another project.
@@ -92,4 +95,61 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 	_, err = ours.Vim(t.Context(), cluster.ID)
 	requireCode(t, lcm.CodeNotFound, err)
 	require.Equal(t, 1, ours.count(t, "SELECT count(*) FROM outbox WHERE op_id = $1 AND project = 'other'", theirOp.ID))
+}
+
+// TestAProjectFollowsOnlyItsOwnEvents: every kind of event belongs to the project of its resource.
+func TestAProjectFollowsOnlyItsOwnEvents(t *testing.T) {
+	t.Parallel()
+	ours := setup(t)
+	feed := ours.runFeed(t)
+	other := &bundle{Records: ours.Of(lcm.Principal{Project: "other"}), pool: ours.pool, ring: ours.ring}
+	ours.newInstance(t)
+
+	i, op := other.admit(t)
+	_, cl := other.claim(t, op.ID, "n")
+	step, err := other.BeginStep(t.Context(), cl, "infra", "create", "VDU1")
+	require.NoError(t, err)
+	require.NoError(t, other.AppendLog(t.Context(), cl, step.ID, []lcm.LogLine{{Time: now(), Text: "hello"}}))
+	require.NoError(t, other.EndStep(t.Context(), cl, step.ID, lcm.StepDone, "", nil))
+	c, cl := other.claim(t, op.ID, "n")
+	c.Instance.Name = "changed"
+	c.Op.State = sol.LcmOperationStateCompleted
+	vim := lcm.Vim{ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cluster", Owner: i.ID, Connection: connection()}
+	require.NoError(t, other.CommitTick(t.Context(), cl, lcm.Tick{
+		Op: c.Op, Instance: c.Instance, Phases: []lcm.PhaseRecord{{Name: "infra", State: lcm.PhaseDone, Started: now()}},
+		Effects: lcm.Effects{RegisterVims: []lcm.Vim{vim}},
+	}))
+	require.NoError(t, other.DeleteVim(t.Context(), vim.ID))
+	require.NoError(t, other.DeleteInstance(t.Context(), i.ID, nil, nil))
+	_, err = other.packages().UpdatePackage(t.Context(), i.VnfPkgID, func(p *vnfpkg.Package, _ time.Time) error {
+		p.OperationalState = sol.PackageOperationalStateEnabled
+		return nil
+	})
+	require.NoError(t, err)
+	_, err = other.packages().DeletePackage(t.Context(), i.VnfPkgID, func(*vnfpkg.Package) error { return nil })
+	require.NoError(t, err)
+
+	count := ours.count(t, "SELECT count(*) FROM event WHERE project = 'other'")
+	theirs := read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}, Project: "other"}), count)
+	kinds := map[string]int{}
+	for _, e := range theirs {
+		kinds[e.Kind]++
+	}
+	for _, kind := range []string{
+		store.KindInstanceCreated, store.KindInstanceUpdated, store.KindInstanceDeleted, store.KindOperationState, store.KindPhase, store.KindStep,
+		store.KindLog, store.KindPackage, store.KindPackageDeleted, store.KindVim, store.KindVimDeleted,
+	} {
+		require.Positive(t, kinds[kind], kind)
+	}
+	require.Equal(t, 2, ours.count(t, "SELECT count(*) FROM event WHERE project = 'default'"), "the package and the instance")
+	mine, err := ours.Events(t.Context(), store.EventQuery{Project: "default"})
+	require.NoError(t, err)
+	require.Len(t, mine, 2)
+
+	lines, _, err := other.OperationLog(t.Context(), op.ID, "", 10)
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+	lines, _, err = ours.OperationLog(t.Context(), op.ID, "", 10)
+	require.NoError(t, err)
+	require.Empty(t, lines)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/rendered"
 )
@@ -65,6 +66,11 @@ func newRing(tb testing.TB, lines ...string) *secret.Ring {
 	ring, err := secret.Parse([]byte(text))
 	require.NoError(tb, err)
 	return ring
+}
+
+// packages are those of the project.
+func (b *bundle) packages() vnfpkg.Store {
+	return b.PackagesOf(lcm.Principal{Project: b.Project()})
 }
 
 const password = "correct-horse-battery"

@@ -104,9 +104,9 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 		if !lcm.Running(t.Op.State) {
 			queueUnfinishedSteps(b, c.OperationID)
 		}
-		b.Queue(`WITH old AS (SELECT id, state FROM vnf_lcm_op_occ WHERE id = $1),
-			told AS (INSERT INTO event (kind, instance_id, op_id, body)
-				SELECT '`+KindOperationState+`', $3, old.id, $4 FROM old WHERE old.state <> $2)
+		b.Queue(`WITH old AS (SELECT id, state, project FROM vnf_lcm_op_occ WHERE id = $1),
+			told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
+				SELECT '`+KindOperationState+`', $3, old.id, old.project, $4 FROM old WHERE old.state <> $2)
 			UPDATE vnf_lcm_op_occ o SET version = o.version + 1, updated = now(), `+ending("$2")+`, `+operations.set(5)+`
 			FROM old WHERE o.id = old.id RETURNING o.version, o.updated`,
 			append([]any{t.Op.ID, string(t.Op.State), t.Op.InstanceID, operationBody(t.Op)}, operations.changes(op)...)...).
@@ -152,7 +152,7 @@ func ending(state string) string {
 // queueInstance stores an instance if it differs from what is stored, with its event.
 func queueInstance(b *pgx.Batch, i *lcm.Instance, r encoded) {
 	b.Queue(`WITH u AS (UPDATE vnf_instance i SET version = version + 1, updated = now(), fingerprint = $2, `+instances.set(4)+`
-			WHERE id = $1 AND fingerprint <> $2 RETURNING id)
-		INSERT INTO event (kind, instance_id, body) SELECT '`+KindInstanceUpdated+`', id, $3 FROM u`,
+			WHERE id = $1 AND fingerprint <> $2 RETURNING id, project)
+		INSERT INTO event (kind, instance_id, project, body) SELECT '`+KindInstanceUpdated+`', id, project, $3 FROM u`,
 		append([]any{i.ID, r.fingerprint, stateBody(string(i.State))}, instances.changes(r)...)...)
 }

@@ -106,7 +106,7 @@ func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 				}
 				return nil
 			})
-		queueEvent(b, KindVim, textOf(r.Owner), "", vimBody(r))
+		queueVimEvent(b, r)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if violates(err, "vim_name") {
@@ -125,7 +125,12 @@ func queueVim(b *pgx.Batch, r vimRow) {
 		ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, updated = excluded.updated, name = excluded.name,
 			description = excluded.description, owner = excluded.owner, type = excluded.type, connection = excluded.connection`,
 		r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.Connection)
-	queueEvent(b, KindVim, textOf(r.Owner), "", vimBody(r))
+	queueVimEvent(b, r)
+}
+
+// queueVimEvent adds the event of a VIM that was written before, in the VIM's project.
+func queueVimEvent(b *pgx.Batch, r vimRow) {
+	b.Queue("INSERT INTO event (kind, instance_id, body, project) SELECT '"+KindVim+"', owner, $2, project FROM vim WHERE id = $1", r.ID, vimBody(r))
 }
 
 func vimBody(r vimRow) []byte {
@@ -157,7 +162,7 @@ func (s *Records) DeleteVim(ctx context.Context, id string) error {
 
 // queueVimRemoval deletes a VIM of a project ("" = of any) with its event, and returns the id if it was there.
 func queueVimRemoval(b *pgx.Batch, id, project string) *pgx.QueuedQuery {
-	return b.Queue(`WITH gone AS (DELETE FROM vim WHERE id = $1 AND ($2 = '' OR project = $2) RETURNING id, owner),
-		told AS (INSERT INTO event (kind, instance_id, body) SELECT '`+KindVimDeleted+`', owner, jsonb_build_object('id', id) FROM gone)
+	return b.Queue(`WITH gone AS (DELETE FROM vim WHERE id = $1 AND ($2 = '' OR project = $2) RETURNING id, owner, project),
+		told AS (INSERT INTO event (kind, instance_id, body, project) SELECT '`+KindVimDeleted+`', owner, jsonb_build_object('id', id), project FROM gone)
 		SELECT id::text FROM gone`, id, project)
 }

@@ -31,8 +31,8 @@ type File struct {
 }
 
 // onboarded returns a package that is ONBOARDED, else CodeConflict.
-func (s *Service) onboarded(ctx context.Context, id string) (*Package, error) {
-	p, err := s.store.Package(ctx, id)
+func onboarded(ctx context.Context, store Store, id string) (*Package, error) {
+	p, err := store.Package(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s *Service) onboarded(ctx context.Context, id string) (*Package, error) {
 
 // Content opens the archive of a package (SOL003 clause 10.4.5.3.2); CodeConflict when it is not ONBOARDED.
 func (s *Service) Content(ctx context.Context, id string) (*File, error) {
-	p, err := s.onboarded(ctx, id)
+	p, err := onboarded(ctx, s.store, id)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Service) Content(ctx context.Context, id string) (*File, error) {
 // Artifact opens a file of a package that is an artifact or a software image (SOL003 clause 10.4.6.3.2), by its path
 // from the package's root; CodeNotFound when it is neither, CodeConflict when the package is not ONBOARDED.
 func (s *Service) Artifact(ctx context.Context, id, path string) (*File, error) {
-	p, err := s.onboarded(ctx, id)
+	p, err := onboarded(ctx, s.store, id)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ type Document struct {
 
 // VNFD returns the VNFD of a package (SOL003 clause 10.4.4.3.2); CodeConflict when it is not ONBOARDED.
 func (s *Service) VNFD(ctx context.Context, id string) (*Document, error) {
-	p, err := s.onboarded(ctx, id)
+	p, err := onboarded(ctx, s.store, id)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const maxAttempts = 20
 
 // beginAttempt counts an attempt and returns the package, or nil when another node has finished it. exhausted is set
 // when there have been too many attempts.
-func (s *Service) beginAttempt(ctx context.Context, p *Package) (counted *Package, exhausted bool, err error) {
+func (s *Services) beginAttempt(ctx context.Context, p *Package) (counted *Package, exhausted bool, err error) {
 	counted, err = s.store.UpdatePackage(ctx, p.ID, func(q *Package, _ time.Time) error {
 		if err := q.processes(p.Content.Digest); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (p *Package) attempts() int {
 
 // retryLater keeps the reason of a failed attempt where users see it and returns the error, so that the engine tries
 // again.
-func (s *Service) retryLater(ctx context.Context, p *Package, reason string, cause error) error {
+func (s *Services) retryLater(ctx context.Context, p *Package, reason string, cause error) error {
 	cause = fmt.Errorf("onboard package %s: attempt %d of %d: %s: %w", p.ID, p.attempts(), maxAttempts, reason, cause)
 	if ctx.Err() != nil { // the node stops; nothing is wrong
 		return cause

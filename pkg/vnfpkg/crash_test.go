@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
@@ -93,7 +94,7 @@ func crashOnce(t *testing.T, archive []byte, n int, after, good bool) int {
 	}
 	if good {
 		require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState, what)
-		_, _, err := other.Model(t.Context(), "vnfd-1")
+		_, _, err := other.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 		require.NoError(t, err, what)
 	} else {
 		require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState, what)

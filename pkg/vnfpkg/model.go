@@ -22,9 +22,13 @@ import (
 // models of existing packages are then recreated when they are needed first.
 const modelFormat = 1
 
-// Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId, or CodeUnprocessable. The
-// model is shared and MUST NOT be changed. It implements lcm.Packages.
-func (s *Service) Model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error) {
+// Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId in the project of a principal, or
+// CodeUnprocessable. The model is shared and MUST NOT be changed. It implements lcm.Packages.
+func (s *Services) Model(ctx context.Context, p lcm.Principal, vnfdID string) (*vnfd.VNFD, string, error) {
+	return s.In(p).model(ctx, vnfdID)
+}
+
+func (s *Service) model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error) {
 	p, err := s.store.OnboardedPackage(ctx, vnfdID)
 	if isNotFound(err) {
 		return nil, "", s.unknownVNFD(ctx, vnfdID)
@@ -75,15 +79,15 @@ func (s *Service) unknownVNFD(ctx context.Context, vnfdID string) error {
 
 // ModelOf returns the VNFD of an onboarded package, also when it is DISABLED: instances that exist outlive that. The
 // model is shared and MUST NOT be changed.
-func (s *Service) ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, error) {
-	p, err := s.onboarded(ctx, vnfPkgID)
+func (s *Services) ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, error) {
+	p, err := onboarded(ctx, s.store, vnfPkgID)
 	if err != nil {
 		return nil, err
 	}
 	return s.modelOf(ctx, p)
 }
 
-func (s *Service) modelOf(ctx context.Context, p *Package) (*vnfd.VNFD, error) {
+func (s *Services) modelOf(ctx context.Context, p *Package) (*vnfd.VNFD, error) {
 	if p.Content == nil {
 		return nil, fmt.Errorf("onboarded package %s refers to no content", p.ID)
 	}
@@ -94,7 +98,7 @@ func (s *Service) modelOf(ctx context.Context, p *Package) (*vnfd.VNFD, error) {
 }
 
 // loadModel reads the stored model, or recreates it from the archive if no model of this format exists.
-func (s *Service) loadModel(ctx context.Context, digest string) (json.RawMessage, error) {
+func (s *Services) loadModel(ctx context.Context, digest string) (json.RawMessage, error) {
 	data, err := s.store.PackageModel(ctx, ModelKey{Digest: digest, Format: modelFormat})
 	if !isNotFound(err) {
 		return data, err
@@ -118,8 +122,8 @@ func (s *Service) loadModel(ctx context.Context, digest string) (json.RawMessage
 
 // Files returns the files of an onboarded package, rooted at the archive's root. It needs no closing. It implements
 // lcm.Packages.
-func (s *Service) Files(ctx context.Context, vnfPkgID string) (fs.FS, error) {
-	p, err := s.onboarded(ctx, vnfPkgID)
+func (s *Services) Files(ctx context.Context, vnfPkgID string) (fs.FS, error) {
+	p, err := onboarded(ctx, s.store, vnfPkgID)
 	if err != nil {
 		return nil, err
 	}

@@ -37,13 +37,13 @@ func TestModelNeedsNeitherArchiveNorYAML(t *testing.T) {
 	p := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
 	require.NoError(t, b.content.Delete(content.Digest(p.Content.Digest)))
 	node := b.another() // with an empty cache
-	model, pkgID, err := node.Model(t.Context(), "vnfd-1")
+	model, pkgID, err := node.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	require.NoError(t, err)
 	require.Equal(t, p.ID, pkgID)
 	require.Equal(t, "1.10", model.SoftwareVersion)
 	require.Equal(t, "Scripts/run.sh", model.Flavour("simple").LCM["instantiate_end"].File)
 
-	again, _, err := node.Model(t.Context(), "vnfd-1")
+	again, _, err := node.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	require.NoError(t, err)
 	require.Same(t, model, again)
 }
@@ -51,7 +51,7 @@ func TestModelNeedsNeitherArchiveNorYAML(t *testing.T) {
 func TestModelOfAnUnknownVNFDIsUnprocessable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, _, err := b.Model(t.Context(), "vnfd-1\x00")
+	_, _, err := b.Model(t.Context(), lcm.Principal{}, "vnfd-1\x00")
 	e := requireCode(t, err, lcm.CodeUnprocessable)
 	require.NotContains(t, e.Detail, "\x00")
 	id := b.create(t)
@@ -69,8 +69,8 @@ func TestModelThatIsNotStoredIsMadeAgain(t *testing.T) {
 	_, err := forget.UpdatePackage(t.Context(), p.ID, func(q *vnfpkg.Package, _ time.Time) error { *q = *p; return nil })
 	require.NoError(t, err)
 	require.NoError(t, forget.SavePackageModel(t.Context(), vnfpkg.ModelKey{Digest: p.Content.Digest, Format: 99}, json.RawMessage(`"?"`)))
-	node := b.another(func(o *vnfpkg.Options) { o.Store = forget })
-	model, _, err := node.Model(t.Context(), "vnfd-1")
+	node := b.another(func(o *vnfpkg.Options) { o.Stores = forget })
+	model, _, err := node.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	require.NoError(t, err)
 	require.Equal(t, "vnfd-1", model.ID)
 	stored, err := forget.PackageModel(t.Context(), vnfpkg.ModelKey{Digest: p.Content.Digest, Format: 1})
@@ -108,7 +108,7 @@ func TestManyRequestsLoadAModelOnce(t *testing.T) {
 	for range 20 {
 		done.Go(func() {
 			started.Done()
-			if _, _, err := node.Model(t.Context(), "vnfd-1"); err != nil {
+			if _, _, err := node.Model(t.Context(), lcm.Principal{}, "vnfd-1"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -136,7 +136,7 @@ func TestModelsInMemoryAreBounded(t *testing.T) {
 	use := func(s *vnfpkg.Service, ids ...int) int {
 		loads = 0
 		for _, i := range ids {
-			_, _, err := s.Model(t.Context(), fmt.Sprintf("vnfd-%d", i))
+			_, _, err := s.Model(t.Context(), lcm.Principal{}, fmt.Sprintf("vnfd-%d", i))
 			require.NoError(t, err)
 		}
 		return loads
@@ -144,7 +144,7 @@ func TestModelsInMemoryAreBounded(t *testing.T) {
 	large := b.another()
 	require.Equal(t, n, use(large, 0, 1, 2, 3, 4))
 	require.Zero(t, use(large, 0, 1, 2, 3, 4))
-	model, _, err := large.Model(t.Context(), "vnfd-0")
+	model, _, err := large.Model(t.Context(), lcm.Principal{}, "vnfd-0")
 	require.NoError(t, err)
 	data, err := json.Marshal(model)
 	require.NoError(t, err)
@@ -161,7 +161,7 @@ func BenchmarkModelCached(b *testing.B) {
 	s := setup(b)
 	s.onboard(b, vnfpkgtest.Files("vnfd-1"))
 	for b.Loop() {
-		if _, _, err := s.Model(b.Context(), "vnfd-1"); err != nil {
+		if _, _, err := s.Model(b.Context(), lcm.Principal{}, "vnfd-1"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -171,7 +171,7 @@ func BenchmarkModelFirstUse(b *testing.B) {
 	s := setup(b)
 	s.onboard(b, vnfpkgtest.Files("vnfd-1"))
 	for b.Loop() {
-		if _, _, err := s.another().Model(b.Context(), "vnfd-1"); err != nil {
+		if _, _, err := s.another().Model(b.Context(), lcm.Principal{}, "vnfd-1"); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/content"
 	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -19,7 +20,7 @@ import (
 // It is the work of the job "vnfpkg.onboard". It may be called any number of times, by several nodes at the same time
 // and after a crash at any line; a package in another state is left alone. An error is the machine's or the database's,
 // and means that it must be called again; after maxAttempts the package is CREATED with the last error.
-func (s *Service) Onboard(ctx context.Context, id string) error {
+func (s *Services) Onboard(ctx context.Context, id string) error {
 	p, err := s.store.Package(ctx, id)
 	if err != nil || p.OnboardingState != sol.PackageOnboardingStateProcessing || p.Content == nil {
 		if isNotFound(err) {
@@ -62,7 +63,7 @@ func (s *Service) Onboard(ctx context.Context, id string) error {
 		return nil
 	case errors.Is(err, ErrVnfdTaken):
 		other := ""
-		if o, err := s.store.OnboardedPackage(ctx, contents.VNFD.ID); err == nil {
+		if o, err := s.In(lcm.Principal{Project: p.Project}).store.OnboardedPackage(ctx, contents.VNFD.ID); err == nil {
 			other = o.ID
 		}
 		return s.rejectPackage(ctx, p, vnfdTakenFailure(contents.VNFD.ID, other))
@@ -89,7 +90,7 @@ func ignoreOutdated(err error) error {
 }
 
 // rejectPackage returns a package to CREATED with a failure.
-func (s *Service) rejectPackage(ctx context.Context, p *Package, why *sol.ProblemDetails) error {
+func (s *Services) rejectPackage(ctx context.Context, p *Package, why *sol.ProblemDetails) error {
 	_, err := s.store.UpdatePackage(ctx, p.ID, func(q *Package, _ time.Time) error {
 		if err := q.processes(p.Content.Digest); err != nil {
 			return err
@@ -106,7 +107,7 @@ func (s *Service) rejectPackage(ctx context.Context, p *Package, why *sol.Proble
 }
 
 // read checks an archive, parses its VNFD and extracts it.
-func (s *Service) read(ctx context.Context, digest string) (*Contents, error) {
+func (s *Services) read(ctx context.Context, digest string) (*Contents, error) {
 	var contents *Contents
 	err := s.withArchive(digest, func(d content.Digest, a *csar.Archive) error {
 		p, err := s.parse(a)
@@ -128,7 +129,7 @@ func (s *Service) read(ctx context.Context, digest string) (*Contents, error) {
 	return contents, err
 }
 
-func (s *Service) withArchive(digest string, do func(content.Digest, *csar.Archive) error) error {
+func (s *Services) withArchive(digest string, do func(content.Digest, *csar.Archive) error) error {
 	d, err := content.ParseDigest(digest)
 	if err != nil {
 		return err
@@ -145,7 +146,7 @@ func (s *Service) withArchive(digest string, do func(content.Digest, *csar.Archi
 	return do(d, a)
 }
 
-func (s *Service) parse(a *csar.Archive) (*parsed, error) {
+func (s *Services) parse(a *csar.Archive) (*parsed, error) {
 	s.parsing.Lock()
 	defer s.parsing.Unlock()
 	return parse(a, s.limits.VNFD)
@@ -153,7 +154,7 @@ func (s *Service) parse(a *csar.Archive) (*parsed, error) {
 
 // files gives the extracted files of an onboarded archive, and extracts it again where they are missing: another node
 // may have onboarded it into a store of which only the archives were restored.
-func (s *Service) files(ctx context.Context, digest string) (fs.FS, error) {
+func (s *Services) files(ctx context.Context, digest string) (fs.FS, error) {
 	d, err := content.ParseDigest(digest)
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (s *Service) files(ctx context.Context, digest string) (fs.FS, error) {
 	return s.content.Files(d)
 }
 
-func (s *Service) saveModel(ctx context.Context, digest string, model *vnfd.VNFD) error {
+func (s *Services) saveModel(ctx context.Context, digest string, model *vnfd.VNFD) error {
 	data, err := json.Marshal(model)
 	if err != nil {
 		return fmt.Errorf("encode VNFD: %w", err)

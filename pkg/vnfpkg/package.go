@@ -11,6 +11,7 @@ import (
 // Package is a VNF package resource (SOL005 VnfPkgInfo) with internal values.
 type Package struct {
 	ID      string // UUID
+	Project string // set by the store
 	Version int64  // grows with every change that users can see; the ETag
 	Created time.Time
 	Updated time.Time
@@ -25,7 +26,7 @@ type Package struct {
 	Upload *Upload
 	// Content is the archive that the package needs: from before it is published until the package releases it.
 	Content *Content
-	// VnfdID is set while the package is ONBOARDED; no two such packages have the same.
+	// VnfdID is set while the package is ONBOARDED; no two such packages of a project have the same.
 	VnfdID string
 	// Onboarded describes the content while the package is ONBOARDED, and counts the attempts while it is PROCESSING.
 	Onboarded *Onboarded

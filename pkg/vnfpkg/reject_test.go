@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/tosca"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -188,7 +189,7 @@ func TestEveryKindOfBadPackageIsRefusedReadablyAndCanBeReplaced(t *testing.T) {
 			require.Equal(t, tc.status, info.OnboardingFailureDetails.Status)
 			require.Contains(t, info.OnboardingFailureDetails.Detail, tc.detail)
 			require.Empty(t, b.digests(t), "refused content is not kept")
-			_, _, err := b.Model(t.Context(), "vnfd-1")
+			_, _, err := b.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 			require.Error(t, err)
 
 			require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))

@@ -15,7 +15,7 @@ const (
 
 // Run cleans up after dead processes until ctx ends: it resets packages of abandoned uploads and removes unused
 // content. Every node runs it; concurrent runs do no harm.
-func (s *Service) Run(ctx context.Context) error {
+func (s *Services) Run(ctx context.Context) error {
 	var swept time.Time
 	for {
 		if err := s.Recover(ctx); err != nil && ctx.Err() == nil {
@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // Recover returns packages to CREATED whose upload has not renewed its lease: its process is dead or disconnected.
-func (s *Service) Recover(ctx context.Context) error {
+func (s *Services) Recover(ctx context.Context) error {
 	ids, err := s.store.ExpiredUploads(ctx)
 	if err != nil {
 		return fmt.Errorf("find abandoned uploads: %w", err)
@@ -50,7 +50,7 @@ func (s *Service) Recover(ctx context.Context) error {
 
 // Sweep removes content without a package: files of killed processes, and archives of packages that were deleted by a
 // process that died before it could remove the archive.
-func (s *Service) Sweep(ctx context.Context) error {
+func (s *Services) Sweep(ctx context.Context) error {
 	if _, err := s.content.Sweep(ctx); err != nil {
 		return err
 	}

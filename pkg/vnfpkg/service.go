@@ -17,9 +17,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Options configure a Service. Store, Content and Log are required.
+// Options configure Services. Stores, Content and Log are required.
 type Options struct {
-	Store   Store
+	Stores  Stores
 	Content *content.Store
 	Log     *slog.Logger
 	// Limits is DefaultLimits when it is zero.
@@ -30,9 +30,11 @@ type Options struct {
 	ModelBytes int
 }
 
-// Service manages VNF packages. It implements lcm.Packages and the engine's Onboarder.
-type Service struct {
-	store   Store
+// Services manages VNF packages: of all projects for the engine and for cleaning up, and of a project for each principal. It implements
+// lcm.Packages.
+type Services struct {
+	stores  Stores
+	store   Store // of all projects
 	content *content.Store
 	log     *slog.Logger
 	limits  Limits
@@ -41,8 +43,19 @@ type Service struct {
 	parsing sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
 }
 
-// New creates a Service. The caller also has to run Run in the background.
-func New(o Options) *Service {
+// Service is package management as its users see it. Handlers hold Services, so code that forgets the principal does not compile.
+type Service struct {
+	*Services
+	store Store // of the principal's project
+}
+
+// In returns the Service for the project of a principal.
+func (s *Services) In(p lcm.Principal) *Service {
+	return &Service{Services: s, store: s.stores.PackagesOf(p)}
+}
+
+// New creates Services. The caller also has to run Run in the background.
+func New(o Options) *Services {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits()
 	}
@@ -52,7 +65,10 @@ func New(o Options) *Service {
 	if o.ModelBytes == 0 {
 		o.ModelBytes = 64 << 20
 	}
-	return &Service{store: o.Store, content: o.Content, log: o.Log, limits: o.Limits, lease: o.Lease, models: newModelCache(o.ModelBytes)}
+	return &Services{
+		stores: o.Stores, store: o.Stores.AllPackages(), content: o.Content, log: o.Log, limits: o.Limits, lease: o.Lease,
+		models: newModelCache(o.ModelBytes),
+	}
 }
 
 // Create creates a package without content (SOL005 clause 9.4.2.3.1).
@@ -136,7 +152,7 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 }
 
 // release removes an archive that a package no longer needs. If this fails, Run removes it later.
-func (s *Service) release(ctx context.Context, c *Content) {
+func (s *Services) release(ctx context.Context, c *Content) {
 	if c == nil {
 		return
 	}
@@ -145,7 +161,7 @@ func (s *Service) release(ctx context.Context, c *Content) {
 	}
 }
 
-func (s *Service) removeContent(digest string) error {
+func (s *Services) removeContent(digest string) error {
 	d, err := content.ParseDigest(digest)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var _ lcm.Packages = (*vnfpkg.Service)(nil)
+var _ lcm.Packages = (*vnfpkg.Services)(nil)
 
 // bundle is a service with all that it works on.
 type bundle struct {
@@ -52,11 +52,11 @@ func setup(tb testing.TB, change ...func(*vnfpkg.Options)) *bundle {
 
 // another is another node on the same database and content store.
 func (b *bundle) another(change ...func(*vnfpkg.Options)) *vnfpkg.Service {
-	o := vnfpkg.Options{Store: b.store, Content: b.content, Log: slog.New(slog.DiscardHandler)}
+	o := vnfpkg.Options{Stores: b.store, Content: b.content, Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&o)
 	}
-	return vnfpkg.New(o)
+	return vnfpkg.New(o).In(lcm.Principal{})
 }
 
 // work does the jobs that were added.
@@ -175,7 +175,7 @@ func TestEnablingAndDisabling(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, sol.PackageOperationalStateDisabled, got.OperationalState)
 	require.Equal(t, disable, changed)
-	_, _, err = b.Model(t.Context(), "vnfd-1")
+	_, _, err = b.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	requireCode(t, err, lcm.CodeUnprocessable)
 	_, err = b.ModelOf(t.Context(), p.ID)
 	require.NoError(t, err, "instances that exist need it still")
@@ -215,7 +215,7 @@ func TestDeleting(t *testing.T) {
 	require.NoError(t, b.Delete(t.Context(), p.ID, nil))
 	requireCode(t, b.Delete(t.Context(), p.ID, nil), lcm.CodeNotFound)
 	require.Empty(t, b.digests(t))
-	_, _, err = b.Model(t.Context(), "vnfd-1")
+	_, _, err = b.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	requireCode(t, err, lcm.CodeUnprocessable)
 
 	busy := b.create(t)
@@ -427,4 +427,44 @@ func TestBuildLeavesNoFileOfABrokenPackage(t *testing.T) {
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
 	require.Empty(t, entries)
+}
+
+func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ours := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
+	other := b.In(lcm.Principal{Project: "other"})
+
+	_, err := other.Content(t.Context(), ours.ID)
+	requireCode(t, err, lcm.CodeNotFound)
+	_, err = other.VNFD(t.Context(), ours.ID)
+	requireCode(t, err, lcm.CodeNotFound)
+	requireCode(t, other.Upload(t.Context(), ours.ID, bytes.NewReader(nil)), lcm.CodeNotFound)
+	requireCode(t, other.Delete(t.Context(), ours.ID, nil), lcm.CodeNotFound)
+	_, _, err = other.Update(t.Context(), ours.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil)
+	requireCode(t, err, lcm.CodeNotFound)
+	_, _, err = b.Model(t.Context(), lcm.Principal{Project: "other"}, "vnfd-1")
+	e := requireCode(t, err, lcm.CodeUnprocessable)
+	require.NotContains(t, e.Hint, "vnfd-1", "a hint does not name packages of other projects")
+
+	// The same VNFD in another project is another package. The engine onboards it there.
+	p, err := other.Create(t.Context(), nil)
+	require.NoError(t, err)
+	require.NoError(t, other.Upload(t.Context(), p.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	b.work(t)
+	_, id, err := b.Model(t.Context(), lcm.Principal{Project: "other"}, "vnfd-1")
+	require.NoError(t, err)
+	require.Equal(t, p.ID, id)
+	_, id, err = b.Model(t.Context(), lcm.Principal{}, "vnfd-1")
+	require.NoError(t, err)
+	require.Equal(t, ours.ID, id)
+
+	// A second one in the same project names the package of this project.
+	second, err := other.Create(t.Context(), nil)
+	require.NoError(t, err)
+	require.NoError(t, other.Upload(t.Context(), second.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	b.work(t)
+	second, err = other.Get(t.Context(), second.ID)
+	require.NoError(t, err)
+	require.Contains(t, second.Failure.Detail+second.Failure.Hint, p.ID)
 }

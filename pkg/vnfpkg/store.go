@@ -5,7 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
+
+// Stores gives out the packages of a project or of all.
+type Stores interface {
+	// PackagesOf returns the packages that a principal sees and creates. What belongs to another project does not exist.
+	PackagesOf(p lcm.Principal) Store
+	// AllPackages returns the packages of all projects, for the engine and for cleaning up. A package that is inserted belongs to
+	// lcm.DefaultProject.
+	AllPackages() Store
+}
 
 // Store keeps packages. Every method is one transaction. Errors are lcm.Error (CodeNotFound where a package or model
 // does not exist) or of the database, except for ErrVnfdTaken.
@@ -18,7 +29,7 @@ type Store interface {
 	Package(ctx context.Context, id string) (*Package, error)
 	// Packages lists in order of id.
 	Packages(ctx context.Context, q Query) ([]*Package, error)
-	// OnboardedPackage returns the ONBOARDED package with this vnfdId, or CodeNotFound.
+	// OnboardedPackage returns the ONBOARDED package with this vnfdId, or CodeNotFound. Only a project has at most one.
 	OnboardedPackage(ctx context.Context, vnfdID string) (*Package, error)
 
 	// UpdatePackage locks the package, lets change modify it, and stores it with Version + 1 and Updated = now; an error
@@ -33,6 +44,8 @@ type Store interface {
 	// DeletePackage locks the package, so that no instance can begin to refer to it, deletes it unless check refuses,
 	// and returns what it was. It is CodeConflict when an instance refers to it, whatever check says.
 	DeletePackage(ctx context.Context, id string, check func(p *Package) error) (*Package, error)
+
+	// The other methods work on all projects.
 
 	// RenewUpload moves the lease of an upload to now + lease; ErrUploadLost when the package is not UPLOADING with
 	// this token. It changes nothing that users see, so Version stays.

@@ -95,7 +95,7 @@ func (p *Package) owns(token string) error {
 }
 
 // keepLease renews the lease of an upload until stop is called, and cancels the returned context when it is lost.
-func (s *Service) keepLease(ctx context.Context, id, token string) (context.Context, func()) {
+func (s *Services) keepLease(ctx context.Context, id, token string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -132,7 +132,7 @@ func (p *Package) abandoned(now time.Time) error {
 }
 
 // undoUpload returns a package to CREATED if may agrees; ErrUploadLost of may means that there is nothing to undo.
-func (s *Service) undoUpload(ctx context.Context, id string, why *sol.ProblemDetails, may func(p *Package, now time.Time) error) {
+func (s *Services) undoUpload(ctx context.Context, id string, why *sol.ProblemDetails, may func(p *Package, now time.Time) error) {
 	var content *Content
 	_, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
 		if err := may(p, now); err != nil {

@@ -40,7 +40,7 @@ type Packages struct {
 func (d *Domain) Add(tb testing.TB, id string, model *vnfd.VNFD) {
 	tb.Helper()
 	p := &vnfpkg.Package{ID: id, OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled}
-	require.NoError(tb, d.Store.InsertPackage(tb.Context(), p))
+	require.NoError(tb, d.Store.AllPackages().InsertPackage(tb.Context(), p))
 	d.Packages.mu.Lock()
 	defer d.Packages.mu.Unlock()
 	d.Packages.models[id] = model
@@ -54,7 +54,7 @@ func (p *Packages) Disable(vnfdID string) {
 }
 
 // Model implements lcm.Packages.
-func (p *Packages) Model(_ context.Context, vnfdID string) (*vnfd.VNFD, string, error) {
+func (p *Packages) Model(_ context.Context, _ lcm.Principal, vnfdID string) (*vnfd.VNFD, string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, m := range p.models {

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
-	flag.StringVar(&b.only, "only", "", "comma separated sections: requests, operations, tour, slow, crowd, nodes, cluster, fleet (default all)")
+	flag.StringVar(&b.only, "only", "", "comma separated sections: reads, requests, operations, tour, slow, crowd, nodes, cluster, fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
 	lab := flag.Bool("lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead")
@@ -103,7 +103,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 	for _, s := range []struct {
 		name string
 		run  func(context.Context, string) error
-	}{{"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"slow", b.slow}, {"crowd", b.crowd}, {"nodes", b.nodes}, {"cluster", b.cluster}, {"fleet", b.fleet}} {
+	}{{"reads", b.reads}, {"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"slow", b.slow}, {"crowd", b.crowd}, {"nodes", b.nodes}, {"cluster", b.cluster}, {"fleet", b.fleet}} {
 		if !b.wants(s.name) {
 			continue
 		}

@@ -49,7 +49,7 @@ func (s *Service) newOrigin(ctx context.Context, t lcm.Task) (*lcm.Origin, strin
 		}
 		vnfdID = model.ID
 	}
-	_, pkgID, err := s.Packages.Model(ctx, vnfdID)
+	_, pkgID, err := s.Packages.Model(ctx, s.principal, vnfdID)
 	if err != nil {
 		return nil, "", lcm.PointAt(err, at)
 	}

@@ -87,7 +87,7 @@ func (s *Service) packageOf(ctx context.Context, op *lcm.Operation) string {
 	if err != nil || t.VnfdID == "" {
 		return ""
 	}
-	_, id, err := s.Packages.Model(ctx, t.VnfdID)
+	_, id, err := s.Packages.Model(ctx, s.principal, t.VnfdID)
 	if err != nil {
 		return ""
 	}

@@ -23,14 +23,15 @@ type Services struct {
 
 // In returns the Service for the project of a principal.
 func (s *Services) In(p lcm.Principal) *Service {
-	return &Service{Services: s, Store: s.Stores.In(p)}
+	return &Service{Services: s, Store: s.Stores.In(p), principal: p}
 }
 
 // Service is the VNF lifecycle as its users see it: it checks requests against the VNFD and the drivers,
 // and admits operations. Package execution works on them.
 type Service struct {
 	*Services
-	Store lcm.Records
+	Store     lcm.Records
+	principal lcm.Principal
 }
 
 // DefaultDeadline bounds an operation for which nothing is configured.
@@ -39,7 +40,7 @@ const DefaultDeadline = 2 * time.Hour
 // CreateInstance makes a VNF instance resource in NOT_INSTANTIATED (SOL003 clause 5.4.2.3.1). It returns
 // CodeUnprocessable when no enabled package has the vnfdId, or the metadata gives VNFCs ids that cannot be.
 func (s *Service) CreateInstance(ctx context.Context, req sol.CreateVnfRequest) (*lcm.Instance, error) {
-	model, pkgID, err := s.Packages.Model(ctx, req.VnfdID)
+	model, pkgID, err := s.Packages.Model(ctx, s.principal, req.VnfdID)
 	if err != nil {
 		return nil, lcm.PointAt(err, "/vnfdId")
 	}

@@ -59,7 +59,9 @@ func (v *vnf) requireHold() {
 func (v *vnf) Infra(string) (lcm.Infra, bool) { return v.driver, true }
 
 // Model implements lcm.Packages.
-func (v *vnf) Model(context.Context, string) (*vnfd.VNFD, string, error) { return v.VNFD, "pkg-1", nil }
+func (v *vnf) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, string, error) {
+	return v.VNFD, "pkg-1", nil
+}
 
 // ModelOf implements lcm.Packages.
 func (v *vnf) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return v.VNFD, nil }

@@ -20,6 +20,8 @@ import (
 
 // Harness is a store under test.
 type Harness struct {
+	Stores vnfpkg.Stores
+	// Store has the packages of the default project.
 	Store vnfpkg.Store
 	// Jobs returns the packages for which a job was added since the last call.
 	Jobs func(t *testing.T) []string
@@ -43,6 +45,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Harness) {
 		"models belong to their content":                    models,
 		"content is released when the last package is gone": release,
 		"content is not released while a package claims it": claim,
+		"a project sees only its own packages":              projects,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -386,4 +389,40 @@ func claim(t *testing.T, h Harness) {
 	})
 	require.NoError(t, err)
 	<-claimed
+}
+
+func projects(t *testing.T, h Harness) {
+	t.Helper()
+	ours, vnfdID := insert(t, h), uuid.NewString()
+	onboard(t, h, ours.ID, vnfdID, digest())
+	require.Equal(t, lcm.DefaultProject, ours.Project)
+	other := Harness{Stores: h.Stores, Store: h.Stores.PackagesOf(lcm.Principal{Project: uuid.NewString()})}
+	theirs := insert(t, other)
+	onboard(t, other, theirs.ID, vnfdID, digest()) // a vnfdId is unique in a project only
+
+	_, err := other.Store.Package(t.Context(), ours.ID)
+	requireCode(t, err, lcm.CodeNotFound)
+	_, err = other.Store.UpdatePackage(t.Context(), ours.ID, func(*vnfpkg.Package, time.Time) error { return nil })
+	requireCode(t, err, lcm.CodeNotFound)
+	_, err = other.Store.DeletePackage(t.Context(), ours.ID, func(*vnfpkg.Package) error { return nil })
+	requireCode(t, err, lcm.CodeNotFound)
+	for _, s := range []struct {
+		vnfpkg.Store
+		id string
+	}{{h.Store, ours.ID}, {other.Store, theirs.ID}} {
+		p, err := s.OnboardedPackage(t.Context(), vnfdID)
+		require.NoError(t, err)
+		require.Equal(t, s.id, p.ID)
+	}
+	list, err := other.Store.Packages(t.Context(), vnfpkg.Query{})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, theirs.ID, list[0].ID)
+	list, err = other.Store.Packages(t.Context(), vnfpkg.Query{After: theirs.ID, Limit: 1})
+	require.NoError(t, err)
+	require.Empty(t, list)
+	for _, id := range []string{ours.ID, theirs.ID} { // the engine works for all projects
+		_, err := h.Stores.AllPackages().Package(t.Context(), id)
+		require.NoError(t, err)
+	}
 }

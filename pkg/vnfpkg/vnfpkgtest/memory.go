@@ -3,6 +3,7 @@
 package vnfpkgtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -15,7 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
-// Memory is a vnfpkg.Store in memory. Its zero value is ready for use.
+// Memory is vnfpkg.Stores, and the vnfpkg.Store of all projects, in memory. Its zero value is ready for use.
 type Memory struct {
 	// Now is the clock; nil means the machine's.
 	Now func() time.Time
@@ -32,7 +33,10 @@ type Memory struct {
 	used     map[string]bool
 }
 
-var _ vnfpkg.Store = (*Memory)(nil)
+var (
+	_ vnfpkg.Store  = (*Memory)(nil)
+	_ vnfpkg.Stores = (*Memory)(nil)
+)
 
 // begin locks the store for one method.
 func (m *Memory) begin(method string) (end func(*error), err error) {
@@ -104,6 +108,7 @@ func (m *Memory) InsertPackage(_ context.Context, p *vnfpkg.Package) (err error)
 		return err
 	}
 	defer end(&err)
+	p.Project = cmp.Or(p.Project, lcm.DefaultProject)
 	p.Version, p.Created = 1, m.now()
 	p.Updated = p.Created
 	m.packages[p.ID] = m.clone(p)
@@ -151,15 +156,16 @@ func (m *Memory) OnboardedPackage(_ context.Context, vnfdID string) (_ *vnfpkg.P
 		return nil, err
 	}
 	defer end(&err)
-	if p := m.byVnfd(vnfdID); p != nil {
+	if p := m.byVnfd("", vnfdID); p != nil {
 		return m.clone(p), nil
 	}
 	return nil, notFound("onboarded VNF package of", vnfdID)
 }
 
-func (m *Memory) byVnfd(vnfdID string) *vnfpkg.Package {
+// byVnfd finds the onboarded package of a project ("" = any).
+func (m *Memory) byVnfd(project, vnfdID string) *vnfpkg.Package {
 	for _, p := range m.packages {
-		if p.OnboardingState == sol.PackageOnboardingStateOnboarded && p.VnfdID == vnfdID {
+		if p.OnboardingState == sol.PackageOnboardingStateOnboarded && p.VnfdID == vnfdID && (project == "" || project == p.Project) {
 			return p
 		}
 	}
@@ -182,7 +188,7 @@ func (m *Memory) UpdatePackage(_ context.Context, id string, change func(*vnfpkg
 		return nil, err
 	}
 	if p.OnboardingState == sol.PackageOnboardingStateOnboarded {
-		if other := m.byVnfd(p.VnfdID); other != nil && other.ID != id {
+		if other := m.byVnfd(p.Project, p.VnfdID); other != nil && other.ID != id {
 			return nil, vnfpkg.ErrVnfdTaken
 		}
 	}

@@ -3,6 +3,7 @@ package vnfpkgtest_test
 import (
 	"testing"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
 )
@@ -12,7 +13,7 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 	vnfpkgtest.TestStore(t, func(*testing.T) vnfpkgtest.Harness {
 		m := &vnfpkgtest.Memory{}
 		return vnfpkgtest.Harness{
-			Store: m,
+			Stores: m, Store: m.PackagesOf(lcm.Principal{}),
 			Jobs:  func(*testing.T) []string { return m.Jobs() },
 			Refer: func(_ *testing.T, p *vnfpkg.Package) { m.Refer(p.ID, true) },
 		}

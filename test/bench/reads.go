@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+// shown is the number of instances that are listed with all attributes, which is the default page.
+const shown = 200
+
+// reads measures what polling clients ask for when instances are instantiated: one instance, one operation, and lists of both.
+func (b *bench) reads(ctx context.Context, dir string) (err error) {
+	vnfd, err := b.upload(ctx, dir, plain)
+	if err != nil {
+		return err
+	}
+	params, err := b.params()
+	if err != nil {
+		return err
+	}
+	ops, err := b.instantiate(ctx, vnfd, params, shown)
+	if err != nil {
+		return err
+	}
+	if _, err := stack.Await(ctx, b.api, ops...); err != nil {
+		return err
+	}
+	op, err := b.api.Operation(ctx, ops[0])
+	if err != nil {
+		return err
+	}
+	if err := b.measureReads(ctx, op); err != nil {
+		return err
+	}
+	return b.removeAll(ctx, ops)
+}
+
+// measureReads asks a node of its own, whose pages have the default size.
+func (b *bench) measureReads(ctx context.Context, op *sol.VnfLcmOpOcc) error {
+	node, err := b.stack.AddNode(ctx, fmt.Sprintf("GYBE_LIMITS_PAGE_SIZE=%d", shown))
+	if err != nil {
+		return err
+	}
+	api, err := client.New(node.URL, nil)
+	if err != nil {
+		return err
+	}
+	b.node, node = node, b.node
+	b.api, api = api, b.api
+	defer func() { b.node, b.api = node, api }()
+	const v2 = "/vnflcm/v2"
+	one := v2 + "/vnf_instances/" + op.VnfInstanceID
+	tag, _, err := b.fetch(ctx, one, "")
+	if err != nil {
+		return err
+	}
+	for _, r := range []struct {
+		what, path, tag, aim string
+		n                    int
+	}{
+		{"GET an instantiated instance", one, "", "aim ≤ 0.2 ms CPU", 3000},
+		{"GET it with If-None-Match", one, tag, "", 3000},
+		{"GET an operation", v2 + "/vnf_lcm_op_occs/" + op.ID, "", "aim ≤ 0.2 ms CPU", 3000},
+		{"GET list of instances", v2 + "/vnf_instances", "", "", 300},
+		{"GET list of operations", v2 + "/vnf_lcm_op_occs", "", "", 300},
+		{"GET list, all_fields", v2 + "/vnf_instances?all_fields", "", "aim ≤ 5 ms CPU", 200},
+		{"GET list, fields=metadata", v2 + "/vnf_instances?fields=metadata", "", "", 200},
+		{"GET list, filter on metadata", v2 + "/vnf_instances?filter=(eq,metadata/none,x)", "", "", 200},
+	} {
+		_, size, err := b.fetch(ctx, r.path, r.tag)
+		if err != nil {
+			return err
+		}
+		get := func(ctx context.Context) error { _, _, err := b.fetch(ctx, r.path, r.tag); return err }
+		if err := b.measure(ctx, r.what, fmt.Sprintf("%d instances, %d bytes", shown, size), r.aim, r.n, 1, get); err != nil {
+			return err
+		}
+	}
+	return b.node.Stop(20 * time.Second)
+}
+
+// fetch gets a resource, or 304 if tag is not "", and returns its entity tag and size.
+func (b *bench) fetch(ctx context.Context, path, tag string) (string, int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.node.URL+path, nil)
+	if err != nil {
+		return "", 0, err
+	}
+	req.Header.Set("Version", "2.0.0")
+	want := http.StatusOK
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+		want = http.StatusNotModified
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", 0, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && resp.StatusCode != want {
+		err = fmt.Errorf("GET %s: %s", strings.SplitN(path, "?", 2)[0], resp.Status)
+	}
+	return resp.Header.Get("ETag"), n, err
+}
+
+// removeAll terminates and deletes the instances of operations.
+func (b *bench) removeAll(ctx context.Context, ops []string) error {
+	var ids, ends []string
+	for _, id := range ops {
+		op, err := b.api.Operation(ctx, id)
+		if err != nil {
+			return err
+		}
+		end, err := b.api.Terminate(ctx, op.VnfInstanceID, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
+		if err != nil {
+			return err
+		}
+		ids, ends = append(ids, op.VnfInstanceID), append(ends, end)
+	}
+	if _, err := stack.Await(ctx, b.api, ends...); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := b.api.DeleteInstance(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
