@@ -172,7 +172,7 @@ func (w *world) output(program string, args ...string) (string, error) {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, errs.String())
+		return "", fmt.Errorf("%s %s: %w: %s%s", program, strings.Join(args, " "), err, out, errs.String())
 	}
 	return strings.TrimSpace(string(out)), nil
 }
