@@ -14,7 +14,7 @@ import (
 )
 
 // A role for which the request has neither a password nor a private_key is logged in to with a key pair of the instance's own, if the package's
-// template takes it (lcm.ParamPublicKey). The pair is made when the instantiation is admitted, and is the same until the instance is terminated.
+// template takes it (lcm.Templates). The pair is made when the instantiation is admitted, and is the same until the instance is terminated.
 
 // newKey creates the key pair of an instance; nil when every role has credentials in the request.
 func newKey(r lcm.Request) (*lcm.SSHKey, error) {
@@ -45,7 +45,7 @@ func newKey(r lcm.Request) (*lcm.SSHKey, error) {
 // can be none, because the machines would not have it.
 func loginKey(r lcm.Request) *lcm.SSHKey {
 	switch {
-	case !r.Declares(lcm.ParamPublicKey):
+	case !r.TakesKey():
 		return nil
 	case r.Instance.SSHKey == nil && r.Type == sol.LcmOperationInstantiate:
 		return &lcm.SSHKey{}

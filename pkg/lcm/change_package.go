@@ -1,9 +1,8 @@
 package lcm
 
 import (
-	"fmt"
-
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 func init() {
@@ -13,9 +12,6 @@ func init() {
 		Body: sol.ChangeCurrentVnfPkgRequest{}, Decode: decodes(packageTask), Phases: changePhases,
 	})
 }
-
-// upgradeType is the only way of changing the package that there is: VNFC by VNFC.
-const upgradeType = "RollingUpdate"
 
 // packageTask is SOL003 clause 5.4.11a.
 func packageTask(req sol.ChangeCurrentVnfPkgRequest) Task {
@@ -31,10 +27,10 @@ func packageTask(req sol.ChangeCurrentVnfPkgRequest) Task {
 			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID, flavourIDs(a.Next.VNFD))
 			return nil
 		}
-		if t, ok := req.AdditionalParams["upgrade_type"]; ok && t != upgradeType {
-			a.Reject("/additionalParams/upgrade_type", "is not %q", upgradeType)
+		options, err := a.options()
+		if err != nil {
+			return err
 		}
-		vdus := a.vdusToUpgrade(req.AdditionalParams["vdu_params"])
 		// Those that there are stay; VDUs that are new come with the numbers of the default level.
 		counts, _ := f.Counts("")
 		levels := levelOf(f, f.Level(""))
@@ -54,38 +50,19 @@ func packageTask(req sol.ChangeCurrentVnfPkgRequest) Task {
 		}
 		a.Bad = append(a.Bad, badLinks(f, req.ExtVirtualLinks, req.ExtManagedVirtualLinks)...)
 		a.Scope = scopeTo(i, f, counts, levels)
-		a.Scope.VNFCs = vnfcIDs(i, vdus)
+		a.Scope.VNFCs = vnfcIDs(i, vdusToUpgrade(f, options))
 		return nil
 	}}
 }
 
-// vdusToUpgrade reads vdu_params: a list of objects with the vdu_id of a VDU that is to be updated. Without it
-// all are.
-func (a *Admission) vdusToUpgrade(params any) []string {
-	const at = "/additionalParams/vdu_params"
-	var out []string
-	if params == nil {
-		for _, v := range a.Next.Flavour.VDUs {
-			out = append(out, v.Name)
-		}
-		return out
+// vdusToUpgrade lists the VDUs whose VNFCs change: those of the options, or all of the new flavour.
+func vdusToUpgrade(f *vnfd.Flavour, o Options) []string {
+	if o.VDUs != nil {
+		return o.VDUs
 	}
-	list, ok := params.([]any)
-	if !ok || len(list) == 0 {
-		a.Reject(at, "is not a list of VDUs")
-		return nil
-	}
-	for n, e := range list {
-		member, _ := e.(map[string]any)
-		id, ok := member["vdu_id"].(string)
-		switch {
-		case !ok:
-			a.Reject(fmt.Sprintf("%s/%d/vdu_id", at, n), "is missing")
-		case a.Next.Flavour.VDU(id) == nil || a.Present.Flavour.VDU(id) == nil:
-			a.Reject(fmt.Sprintf("%s/%d/vdu_id", at, n), "there is no VDU %q in both VNFDs", id)
-		default:
-			out = append(out, id)
-		}
+	out := make([]string, len(f.VDUs))
+	for n, v := range f.VDUs {
+		out[n] = v.Name
 	}
 	return out
 }

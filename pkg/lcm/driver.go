@@ -34,6 +34,12 @@ type Infra interface {
 	// Validate checks the request against the package without asking the VIM; it returns a
 	// CodeUnprocessable error with a pointer for everything that is wrong.
 	Validate(ctx context.Context, r Request) error
+	// Options reads the members of the request's additionalParams that decide on the operation's scope, before there is a scope. It is
+	// pure, and returns a CodeUnprocessable error with a pointer for everything that is wrong, together with the other options.
+	Options(r Request) (Options, error)
+	// Lasting returns the additionalParams that an instance remembers for later operations: those without the members that hold for one
+	// operation only. It does not change params.
+	Lasting(params sol.KeyValuePairs) sol.KeyValuePairs
 	// Instantiate makes all VIM resources of the instance. It MUST call Work.Hold before it makes the first, MUST adopt what a dead
 	// predecessor made, and MUST NOT do anything that can fail between creating the primary resource and recording its id.
 	Instantiate(ctx context.Context, w *Work) error

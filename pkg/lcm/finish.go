@@ -38,7 +38,7 @@ func instantiated(w *Work) error {
 }
 
 // changed ends a successful change of an instance: what the request brought holds from now on.
-func changed(w *Work) error {
+func changed(w *Work, infra Infra) error {
 	i, before := w.Instance, w.Op.Before
 	if before == nil {
 		return nil
@@ -48,7 +48,7 @@ func changed(w *Work) error {
 		if err != nil {
 			return err
 		}
-		i.Params = mergePairs(i.Params, remembered(g.AdditionalParams))
+		i.Params = mergePairs(i.Params, lastingParams(infra, g.AdditionalParams))
 		i.Extensions = mergePairs(i.Extensions, g.Extensions)
 		i.ConfigurableProperties = mergePairs(i.ConfigurableProperties, g.ConfigurableProperties)
 	}

@@ -19,10 +19,9 @@ func init() {
 func healTask(req sol.HealVnfRequest) Task {
 	return Task{Decide: func(a *Admission) error {
 		i := a.Instance.Instantiated
-		all, given := req.AdditionalParams["all"]
-		whole, ok := all.(bool)
-		if given && !ok && all != nil {
-			a.Reject("/additionalParams/all", "is not a boolean")
+		options, err := a.options()
+		if err != nil {
+			return err
 		}
 		scope := stay(i, a.Present.Flavour.ID)
 		f := a.Present.Flavour
@@ -38,7 +37,7 @@ func healTask(req sol.HealVnfRequest) Task {
 			return nil
 		}
 		if len(req.VnfcInstanceID) == 0 {
-			scope.VNFCs, scope.Whole = vnfcIDs(i, nil), whole
+			scope.VNFCs, scope.Whole = vnfcIDs(i, nil), options.Whole
 		}
 		if scope.Whole { // VNFCs that were lost come back
 			scope.Counts = levelCounts(f, scope.ScaleLevels, scope.Counts)

@@ -46,7 +46,7 @@ func instantiateTask(req sol.InstantiateVnfRequest) Task {
 		if err != nil {
 			return err
 		}
-		a.Instance.Params = remembered(own)
+		a.Instance.Params = lastingParams(a.infra(), own)
 		f := a.Present.VNFD.Flavour(req.FlavourID)
 		a.Present.Flavour = f
 		if f == nil {
@@ -63,18 +63,4 @@ func instantiateTask(req sol.InstantiateVnfRequest) Task {
 
 func flavourIDs(m *vnfd.VNFD) string {
 	return listed(m.Flavours, func(f vnfd.Flavour) string { return f.ID })
-}
-
-// ofOneOperation lists additionalParams that hold for one operation only. nfv is among them because the VIM remembers it.
-var ofOneOperation = []string{
-	"nfv", "all", "upgrade_type", "vdu_params", "lcm-operation-coordinate-new-vnf", "lcm-operation-coordinate-old-vnf",
-}
-
-// remembered is what an instance remembers of a request's additionalParams.
-func remembered(own sol.KeyValuePairs) sol.KeyValuePairs {
-	out := mergePairs(nil, own)
-	for _, k := range ofOneOperation {
-		delete(out, k)
-	}
-	return out
 }

@@ -167,6 +167,7 @@ func changePhases(infra Infra) Phases {
 	return Phases{
 		Processing: []Phase{{Name: "infra", Run: infra.Change}, {Name: PhaseInventory, Run: inventory}},
 		Rollback:   []Phase{{Name: "rollback_infra", Run: infra.Restore}, {Name: PhaseRollbackInventory, Run: inventory}},
-		Completed:  changed, RolledBack: restored,
+		Completed:  func(w *Work) error { return changed(w, infra) },
+		RolledBack: restored,
 	}
 }

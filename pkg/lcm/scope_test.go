@@ -130,13 +130,3 @@ func TestADifferenceIsThePatchThatMakesIt(t *testing.T) {
 		require.Equal(t, len(tt.a) == 0 && len(tt.b) == 0, d == nil)
 	}
 }
-
-func TestOnlyWhatHoldsForLongIsRemembered(t *testing.T) {
-	t.Parallel()
-	got := remembered(sol.KeyValuePairs{
-		"k8s_cluster_installation_param": map[string]any{"a": 1.0}, "lcm-operation-user-data": "u", "nfv": 1, "all": true, "upgrade_type": "RollingUpdate",
-		"vdu_params": []any{}, "lcm-operation-coordinate-new-vnf": "c", "lcm-operation-coordinate-old-vnf": "c", "null": nil,
-	})
-	require.Equal(t, sol.KeyValuePairs{"k8s_cluster_installation_param": map[string]any{"a": 1.0}, "lcm-operation-user-data": "u"}, got)
-	require.Nil(t, remembered(nil))
-}

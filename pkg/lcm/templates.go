@@ -7,8 +7,8 @@ type Templates interface {
 	// Replaces names the properties of a VDU's machines that another package or flavour changes and that the VIM cannot change on the machines
 	// that it has. It returns nil for a request that keeps both.
 	Replaces(vdu string) []string
-	// Declares says whether the templates have a parameter of this name.
-	Declares(parameter string) bool
+	// TakesKey says whether the templates put the public part of the instance's SSHKey into machines.
+	TakesKey() bool
 }
 
 // Resources lists the names that resources can have in the inventory; nil when they are not known.
@@ -27,7 +27,5 @@ func (r Request) Replaces(vdu string) []string {
 	return r.Templates.Replaces(vdu)
 }
 
-// Declares says whether the templates have a parameter of this name.
-func (r Request) Declares(parameter string) bool {
-	return r.Templates != nil && r.Templates.Declares(parameter)
-}
+// TakesKey says whether the templates put the public part of the instance's SSHKey into machines.
+func (r Request) TakesKey() bool { return r.Templates != nil && r.Templates.TakesKey() }

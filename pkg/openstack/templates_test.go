@@ -41,8 +41,13 @@ func TestTemplatesAnswer(t *testing.T) {
 	one := packageWith(topOne, nodeOne)
 	r := answers(one, nil)
 	require.ElementsMatch(t, []string{"VDU1", "vip_CP", "VDU1", "VDU1_CP1"}, r.Resources())
-	require.True(t, r.Declares("ssh_public_key"))
-	require.False(t, r.Declares("own"), "only the top template gets parameters")
+	require.True(t, r.TakesKey())
+	const heat = "heat_template_version: 2013-05-23\n"
+	nested := answers(fstest.MapFS{
+		"BaseHOT/f/top.yaml":         {Data: []byte(heat + "parameters: {nfv: {type: json}}\n" + topOne)},
+		"BaseHOT/f/nested/node.yaml": {Data: []byte(heat + "parameters: {ssh_public_key: {type: string}}\n" + nodeOne)},
+	}, nil)
+	require.False(t, nested.TakesKey(), "only the top template gets parameters")
 	require.Empty(t, r.Replaces("VDU1"), "nothing is changed")
 
 	for _, tc := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/tacker"
 )
 
 // Infra implements lcm.Infras.
@@ -21,6 +22,12 @@ func (v *VIM) Validate(_ context.Context, r lcm.Request) error {
 	}
 	return nil
 }
+
+// Options implements lcm.Infra.
+func (v *VIM) Options(r lcm.Request) (lcm.Options, error) { return tacker.Options(r) }
+
+// Lasting implements lcm.Infra.
+func (v *VIM) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return tacker.Lasting(params) }
 
 // Templates implements lcm.Infra.
 func (v *VIM) Templates(lcm.Request) lcm.Templates { return nil }

@@ -10,6 +10,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
 // alterable are the properties of servers that Heat changes without replacing or rebuilding the server. It is the counterpart of unalterable
@@ -33,9 +34,9 @@ func (t Templates) Resources() []string {
 	return out
 }
 
-// Declares implements lcm.Templates.
-func (t Templates) Declares(parameter string) bool {
-	return t.Now != nil && t.Now.Template.Declares(parameter)
+// TakesKey implements lcm.Templates.
+func (t Templates) TakesKey() bool {
+	return t.Now != nil && t.Now.Template.Declares(userdata.ParamPublicKey)
 }
 
 // Replaces implements lcm.Templates. Only resources that both packages have can be compared.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
@@ -20,7 +19,7 @@ func TestOnlyATemplateThatAsksForTheKeyGetsIt(t *testing.T) {
 	in.PublicKey = key
 	s, _, err := userdata.Assemble(in)
 	require.NoError(t, err)
-	require.NotContains(t, s.Parameters(), lcm.ParamPublicKey)
+	require.NotContains(t, s.Parameters(), userdata.ParamPublicKey)
 
 	text, err := in.HOT.Template.Encode()
 	require.NoError(t, err)
@@ -32,7 +31,7 @@ func TestOnlyATemplateThatAsksForTheKeyGetsIt(t *testing.T) {
 		in.PublicKey = k
 		s, _, err = userdata.Assemble(in)
 		require.NoError(t, err)
-		require.Equal(t, k, s.Parameters()[lcm.ParamPublicKey])
+		require.Equal(t, k, s.Parameters()[userdata.ParamPublicKey])
 	}
 }
 
@@ -48,7 +47,7 @@ func TestTheKeyComesWithTheFirstResourceThatAsksForIt(t *testing.T) {
 	for n, resources := range [][]string{nil, {"VDU1-1"}} {
 		s, err := m.Stack(resources)
 		require.NoError(t, err)
-		require.Equal(t, []any{nil, key}[n], s.Parameters()[lcm.ParamPublicKey])
+		require.Equal(t, []any{nil, key}[n], s.Parameters()[userdata.ParamPublicKey])
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 )
 
@@ -158,7 +157,7 @@ func (m *Mix) Stack(resources []string) (*Stack, error) {
 		return nil, fmt.Errorf("encode the template: %w", err)
 	}
 	s := &Stack{Template: text, Files: m.files, NFV: nfv}
-	if t.Declares(lcm.ParamPublicKey) {
+	if t.Declares(ParamPublicKey) {
 		s.PublicKey = cmp.Or(m.next.PublicKey, m.old.PublicKey)
 	}
 	return s, nil

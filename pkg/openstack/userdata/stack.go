@@ -47,15 +47,19 @@ type Stack struct {
 	NFV map[string]any
 	// Note is one more tag of the stack, without a comma and of at most 80 characters; "" for none.
 	Note string
-	// PublicKey is the value of lcm.ParamPublicKey; nil when the template does not declare it.
+	// PublicKey is the value of ParamPublicKey; nil when the template does not declare it.
 	PublicKey *string
 }
+
+// ParamPublicKey is the parameter by which a template takes the public part of the instance's key. Every template that
+// declares it gets it, with an empty text for an instance without a key.
+const ParamPublicKey = "ssh_public_key"
 
 // Parameters is the parameters member of Heat's request.
 func (s *Stack) Parameters() map[string]any {
 	p := map[string]any{"nfv": s.NFV}
 	if s.PublicKey != nil {
-		p[lcm.ParamPublicKey] = *s.PublicKey
+		p[ParamPublicKey] = *s.PublicKey
 	}
 	return p
 }
@@ -92,7 +96,7 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 		return nil, nil, fmt.Errorf("encode %s: %w", in.HOT.Path, err)
 	}
 	s := &Stack{Template: text, Files: files, NFV: nfv}
-	if t.Declares(lcm.ParamPublicKey) {
+	if t.Declares(ParamPublicKey) {
 		s.PublicKey = &in.PublicKey
 	}
 	return s, bad, nil
