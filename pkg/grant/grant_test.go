@@ -66,7 +66,7 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := &lcm.Work{
+			w := &lcm.Execution{
 				Op:       tt.op,
 				Instance: &lcm.Instance{Inventory: tt.inventory},
 				Flavour:  &vnfd.Flavour{VDUs: vdus, Placement: tt.rules},
@@ -82,7 +82,7 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 
 func TestLocalWithoutFlavour(t *testing.T) {
 	t.Parallel()
-	g, err := grant.Local{Zones: []string{"az1"}}.Grant(t.Context(), &lcm.Work{})
+	g, err := grant.Local{Zones: []string{"az1"}}.Grant(t.Context(), &lcm.Execution{})
 	require.NoError(t, err)
 	require.Empty(t, g.Zones)
 }

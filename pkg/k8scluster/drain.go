@@ -54,8 +54,8 @@ func (c *Cluster) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Client
 	if _, err := s.Load(&cp); err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
 	}
-	if cp.Try != c.w.Op.Tries {
-		cp = draining{Try: c.w.Op.Tries, Since: c.w.Clock.Now()}
+	if cp.Try != c.w.Op.Try {
+		cp = draining{Try: c.w.Op.Try, Since: c.w.Clock.Now()}
 		if err := s.Save(ctx, cp); err != nil {
 			return err
 		}

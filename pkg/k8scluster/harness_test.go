@@ -267,16 +267,18 @@ type infra struct{ driver }
 
 type driver = interface{ lcm.Infra }
 
-func (infra) Infra(string) (lcm.Infra, bool)                       { return infra{}, true }
-func (infra) Validate(context.Context, lcm.Request) error          { return nil }
-func (infra) Options(lcm.Request) (lcm.Options, error)             { return lcm.Options{}, nil }
-func (infra) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs   { return params }
-func (infra) Instantiate(context.Context, *lcm.Work) error         { return nil }
-func (infra) Inventory(context.Context, *lcm.Work) error           { return nil }
-func (infra) Change(context.Context, *lcm.Work) error              { return nil }
-func (infra) Restore(context.Context, *lcm.Work) error             { return nil }
-func (infra) Terminate(context.Context, *lcm.Work) error           { return nil }
-func (infra) Grant(context.Context, *lcm.Work) (*lcm.Grant, error) { return &lcm.Grant{ID: "g"}, nil }
+func (infra) Infra(string) (lcm.Infra, bool)                     { return infra{}, true }
+func (infra) Validate(context.Context, lcm.Request) error        { return nil }
+func (infra) Options(lcm.Request) (lcm.Options, error)           { return lcm.Options{}, nil }
+func (infra) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return params }
+func (infra) Instantiate(context.Context, *lcm.Execution) error  { return nil }
+func (infra) Inventory(context.Context, *lcm.Execution) error    { return nil }
+func (infra) Change(context.Context, *lcm.Execution) error       { return nil }
+func (infra) Restore(context.Context, *lcm.Execution) error      { return nil }
+func (infra) Terminate(context.Context, *lcm.Execution) error    { return nil }
+func (infra) Grant(context.Context, *lcm.Execution) (*lcm.Grant, error) {
+	return &lcm.Grant{ID: "g"}, nil
+}
 
 // advance lets nodes work on the operation until it has ended; every death is followed by another node.
 func advance(t *testing.T, s *store, newDriver func() *k8scluster.Driver, tune execution.Tuning) {

@@ -12,7 +12,7 @@ import (
 
 // healStart takes the nodes that a heal replaces out of the cluster: workers that still work are drained, the etcd members of masters are
 // removed. When no master stays, the cluster is lost with its masters and healEnd builds a new one.
-func (d *Driver) healStart(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) healStart(ctx context.Context, w *lcm.Execution) error {
 	op, err := d.begin(ctx, w, nil, w.Op.Scope.VNFCs)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (d *Driver) healStart(ctx context.Context, w *lcm.Work) error {
 }
 
 // healEnd makes nodes of the new machines.
-func (d *Driver) healEnd(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) healEnd(ctx context.Context, w *lcm.Execution) error {
 	healed := newVNFCs(w)
 	op, err := d.begin(ctx, w, healed, healed)
 	if err != nil {

@@ -43,7 +43,7 @@ func (d *Driver) hookHandlers() []lcm.HookHandler {
 }
 
 // unregisterVim removes the VIM of a cluster that is gone.
-func unregisterVim(_ context.Context, w *lcm.Work) error {
+func unregisterVim(_ context.Context, w *lcm.Execution) error {
 	w.RemoveVim(VimID(w.Instance.ID))
 	return nil
 }

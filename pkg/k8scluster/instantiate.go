@@ -7,7 +7,7 @@ import (
 )
 
 // instantiateEnd builds the cluster.
-func (d *Driver) instantiateEnd(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) instantiateEnd(ctx context.Context, w *lcm.Execution) error {
 	op, err := d.begin(ctx, w, nil, nil)
 	if err != nil {
 		return err

@@ -86,7 +86,7 @@ func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
 	require.Equal(t, 1, m.fleet.Count("workerNode-21", "swapoff"), "not run again")
 
 	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now() // as a retry does
-	s.op.Tries++
+	s.op.Try++
 	advance(t, s, m.driver, execution.Tuning{})
 	m.built(s)
 	require.Equal(t, 2, m.fleet.Count("workerNode-21", "swapoff"))
@@ -104,7 +104,7 @@ func TestOlderScriptIsNotRunAgainOnANodeOfTheCluster(t *testing.T) {
 	require.Contains(t, s.op.Error.Detail, "install node worker22 of VNFC workerNode-22: Install Failed! The node does not join.")
 	m.fleet.ClearFailures("")
 	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now()
-	s.op.Tries++
+	s.op.Try++
 	advance(t, s, m.driver, execution.Tuning{})
 	m.built(s)
 	require.Equal(t, 1, m.fleet.Count("workerNode-22", "swapoff"))

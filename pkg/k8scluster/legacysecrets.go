@@ -22,7 +22,7 @@ func (l *legacy) findSecrets(ctx context.Context) (joinSecrets, error) {
 		return joinSecrets{}, err
 	}
 	first := l.t.masters[0]
-	if l.w.Op.Tries <= 1 { // a retry may come when the token has expired
+	if l.w.Op.Try <= 1 { // a retry may come when the token has expired
 		printed, err := l.ask(ctx, first, doing,
 			"grep -ahE '(token|ssl_ca_cert_hash):' "+remote.Dir(l.w.Op.ID)+"-*-"+first.name+"-"+phaseInit+"-*/log | tail -n 100")
 		if js := parsePrinted(printed); err == nil && js.token != "" && js.caHash != "" {

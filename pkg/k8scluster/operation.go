@@ -23,7 +23,7 @@ type operation struct {
 
 // begin makes the operation for the instance as it is now. late are VNFCs whose machines join an existing cluster. The cluster is never reached
 // through the nodes of the VNFCs in avoid.
-func (d *Driver) begin(ctx context.Context, w *lcm.Work, late, avoid []string) (*operation, error) {
+func (d *Driver) begin(ctx context.Context, w *lcm.Execution, late, avoid []string) (*operation, error) {
 	additional, err := w.Params()
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (d *Driver) begin(ctx context.Context, w *lcm.Work, late, avoid []string) (
 }
 
 // session reads the parameters and finds the machines of the instance.
-func (d *Driver) session(ctx context.Context, w *lcm.Work, additional sol.KeyValuePairs, avoid []string) (*session, error) {
+func (d *Driver) session(ctx context.Context, w *lcm.Execution, additional sol.KeyValuePairs, avoid []string) (*session, error) {
 	p, bad := parse(additional, w.Flavour, w.Instance.SSHKey)
 	if len(bad) > 0 {
 		return nil, lcm.Unprocessable(bad...)

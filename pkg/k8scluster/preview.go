@@ -118,11 +118,11 @@ func (f preview) role(vnfc string) string {
 
 // upgrade is about another version.
 func (f preview) upgrade() []string {
-	if f.Former == nil || f.Type != sol.LcmOperationChangeVnfpkg {
+	if f.Previous == nil || f.Type != sol.LcmOperationChangeVnfpkg {
 		return nil
 	}
-	former, _ := parse(f.Instance.Params, f.Former.Flavour, f.Instance.SSHKey)
-	from := preview{Request: lcm.Request{Package: f.Former.Package}, p: former}.version()
+	former, _ := parse(f.Instance.Params, f.Previous.Flavour, f.Instance.SSHKey)
+	from := preview{Request: lcm.Request{Package: f.Previous.Package}, p: former}.version()
 	workers := 0
 	for _, v := range f.Instance.Instantiated.VnfcInfo {
 		if f.role(v.ID) == "worker" {

@@ -8,7 +8,7 @@ import (
 )
 
 // scaleStart drains the workers that a scaling in removes, takes them out of the cluster, and refreshes the other nodes.
-func (d *Driver) scaleStart(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) scaleStart(ctx context.Context, w *lcm.Execution) error {
 	if w.Op.Scope == nil {
 		return nil
 	}
@@ -16,12 +16,12 @@ func (d *Driver) scaleStart(ctx context.Context, w *lcm.Work) error {
 }
 
 // scaleRollbackStart does the same with the nodes whose machines the rollback of a scaling out removes. They may have joined, or not.
-func (d *Driver) scaleRollbackStart(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) scaleRollbackStart(ctx context.Context, w *lcm.Execution) error {
 	return d.shrink(ctx, w, newVNFCs(w))
 }
 
 // shrink takes the workers of VNFCs out of the cluster.
-func (d *Driver) shrink(ctx context.Context, w *lcm.Work, vnfcs []string) error {
+func (d *Driver) shrink(ctx context.Context, w *lcm.Execution, vnfcs []string) error {
 	if len(vnfcs) == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (d *Driver) shrink(ctx context.Context, w *lcm.Work, vnfcs []string) error 
 }
 
 // scaleEnd makes nodes of the machines that a scaling out has added.
-func (d *Driver) scaleEnd(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) scaleEnd(ctx context.Context, w *lcm.Execution) error {
 	added := newVNFCs(w)
 	if len(added) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (d *Driver) scaleEnd(ctx context.Context, w *lcm.Work) error {
 }
 
 // newVNFCs lists the VNFCs whose machines did not exist before the operation, also when they have the ids of earlier VNFCs.
-func newVNFCs(w *lcm.Work) []string {
+func newVNFCs(w *lcm.Execution) []string {
 	existed := map[string]bool{}
 	if b := w.Op.Before; b != nil && b.Instantiated != nil {
 		for _, r := range b.Instantiated.VnfcResourceInfo {

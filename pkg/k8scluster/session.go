@@ -18,7 +18,7 @@ var errSlow = errors.New("the machine did not answer in time")
 // It does not know how a machine becomes a node.
 type session struct {
 	o Options
-	w *lcm.Work
+	w *lcm.Execution
 	p params
 	t *topology
 	// late are the VNFCs whose machines join a cluster that exists already.
@@ -29,7 +29,7 @@ type session struct {
 }
 
 // newSession makes the session for the instance as it is now. The cluster is never reached through the nodes of the VNFCs in avoid.
-func newSession(ctx context.Context, o Options, w *lcm.Work, p params, t *topology, avoid []string) *session {
+func newSession(ctx context.Context, o Options, w *lcm.Execution, p params, t *topology, avoid []string) *session {
 	s := &session{o: o, w: w, p: p, t: t, slots: make(chan struct{}, o.Parallel)}
 	s.master = sync.OnceValues(func() (node, error) { return s.reachableMaster(ctx, avoid) })
 	return s

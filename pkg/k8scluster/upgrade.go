@@ -30,12 +30,12 @@ type upgrade struct {
 }
 
 // packageStart checks, before any machine is touched, whether the cluster can be upgraded.
-func (d *Driver) packageStart(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) packageStart(ctx context.Context, w *lcm.Execution) error {
 	return d.upgrading(ctx, w, func(u *upgrade) error { return u.w.Step(ctx, titleCheck, "", u.check) })
 }
 
 // packageEnd upgrades the cluster.
-func (d *Driver) packageEnd(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) packageEnd(ctx context.Context, w *lcm.Execution) error {
 	return d.upgrading(ctx, w, func(u *upgrade) error {
 		if replaced, _ := pick(u.t.nodes(), newVNFCs(w)); len(replaced) > 0 {
 			return &lcm.Error{
@@ -63,7 +63,7 @@ func (d *Driver) packageEnd(ctx context.Context, w *lcm.Work) error {
 }
 
 // upgrading calls fn for the version that the new package, or the request, asks for.
-func (d *Driver) upgrading(ctx context.Context, w *lcm.Work, fn func(*upgrade) error) error {
+func (d *Driver) upgrading(ctx context.Context, w *lcm.Execution, fn func(*upgrade) error) error {
 	op, err := d.begin(ctx, w, nil, nil)
 	if err != nil {
 		return err

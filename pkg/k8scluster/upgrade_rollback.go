@@ -12,7 +12,7 @@ import (
 
 // packageRollbackStart refuses to roll back once a node has the new version: kubeadm cannot downgrade. While no node has it, nodes that were
 // closed are opened again, and the machines may be restored.
-func (d *Driver) packageRollbackStart(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) packageRollbackStart(ctx context.Context, w *lcm.Execution) error {
 	upgraded, err := d.undo(ctx, w)
 	if err != nil {
 		// When the operation failed before the upgrade, the cluster may be down because of that, and the rollback repairs it.
@@ -43,7 +43,7 @@ func upgradeBegun(op *lcm.Operation) bool {
 }
 
 // undo opens the nodes that the operation has closed, and returns those that it has upgraded.
-func (d *Driver) undo(ctx context.Context, w *lcm.Work) (upgraded []string, err error) {
+func (d *Driver) undo(ctx context.Context, w *lcm.Execution) (upgraded []string, err error) {
 	s, err := d.session(ctx, w, w.Instance.Params, nil)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func (g *grown) change(version string, more map[string]any) *store {
 	body, err := json.Marshal(map[string]any{"vnfdId": "next", "additionalParams": map[string]any{k8scluster.ParamKey: param}})
 	require.NoError(g.t, err)
 	s := newStore(g.t, sol.LcmOperationChangeVnfpkg, body, g.instance)
-	s.op.VnfPkgID, s.op.Before, s.op.Scope, s.op.Tries = "next", g.instance, &lcm.Scope{Flavour: "complex"}, 1
+	s.op.VnfPkgID, s.op.Before, s.op.Scope, s.op.Try = "next", g.instance, &lcm.Scope{Flavour: "complex"}, 1
 	return s
 }
 
@@ -70,7 +70,7 @@ func retry(s *store, back bool) {
 		s.op.Phase, s.phase, s.steps = "", nil, map[string]*lcm.StepRecord{}
 	}
 	s.op.State, s.op.StateEntered = to, time.Now()
-	s.op.Tries++
+	s.op.Try++
 }
 
 // nodes are the nodes as the API has them, by name.

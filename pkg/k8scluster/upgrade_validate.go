@@ -31,7 +31,7 @@ func (g group) batch(member string) int {
 
 // upgrade checks a change of the package: the cluster keeps its machines, and, where the package upgrades it, gets a version that can be reached.
 func (c *checker) upgrade(p params, version bool) {
-	if c.Type != sol.LcmOperationChangeVnfpkg || c.Former == nil || c.Former.Flavour == nil || c.Scope == nil || c.Instance.Instantiated == nil {
+	if c.Type != sol.LcmOperationChangeVnfpkg || c.Previous == nil || c.Previous.Flavour == nil || c.Scope == nil || c.Instance.Instantiated == nil {
 		return
 	}
 	vdus := []string{p.master.vdu, p.worker.vdu}
@@ -69,12 +69,12 @@ func (c *checker) sameMachines(vdu string) {
 		refuse("/vnfdId", "with this package the number of %s changes, which only scaling can do.", vdu)
 		return
 	}
-	if is, had := c.Flavour.VDU(vdu), c.Former.Flavour.VDU(vdu); touched && is != nil && had != nil {
+	if is, had := c.Flavour.VDU(vdu), c.Previous.Flavour.VDU(vdu); touched && is != nil && had != nil {
 		if !sameImage(is.Image, had.Image) {
 			refuse("/vnfdId", "the image of %s is another in this package: its machines would be replaced. %s", vdu, keep)
 		}
 		for _, name := range is.Storages {
-			if i, h := storageOf(c.Flavour, name), storageOf(c.Former.Flavour, name); i != nil && (h == nil || !sameImage(i.Image, h.Image)) {
+			if i, h := storageOf(c.Flavour, name), storageOf(c.Previous.Flavour, name); i != nil && (h == nil || !sameImage(i.Image, h.Image)) {
 				refuse("/vnfdId", "the storage %s of %s is another in this package: its machines would be replaced. %s", name, vdu, keep)
 			}
 		}
@@ -135,8 +135,8 @@ func (c *checker) reachable(p params) {
 	if !script.has(phaseUpgrade) {
 		c.fail("script_path", "the script %s does not have the phase %s.", p.script, phaseUpgrade)
 	}
-	previous, _ := parse(c.Instance.Params, c.Former.Flavour, c.Instance.SSHKey)
-	script, _ = loadScript(c.Former.Package, previous.script)
+	previous, _ := parse(c.Instance.Params, c.Previous.Flavour, c.Instance.SSHKey)
+	script, _ = loadScript(c.Previous.Package, previous.script)
 	from, ok := targetVersion(previous.kubernetesVersion, script)
 	if why := notReachable(from, to); ok && why != "" {
 		if p.kubernetesVersion != "" {

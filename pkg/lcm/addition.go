@@ -11,7 +11,7 @@ import (
 type Addition struct{ First, Count int }
 
 // Additions lists the VNFCs that the operation makes, by VDU.
-func (w *Work) Additions() (map[string]Addition, error) {
+func (w *Execution) Additions() (map[string]Addition, error) {
 	out := map[string]Addition{}
 	if w.Op.Kind().Instantiates() {
 		var req sol.InstantiateVnfRequest

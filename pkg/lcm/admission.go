@@ -15,8 +15,8 @@ type Admission struct {
 	// not changed.
 	Instance *Instance
 	// Present is what the instance is made from; Next is what it changes to, nil for nothing, and NextPkgID the id of that package.
-	Present   Origin
-	Next      *Origin
+	Present   Revision
+	Next      *Revision
 	NextPkgID string
 	// Connections is Task.Connections with the data of the VIM registry, or the default VIM.
 	Connections map[string]sol.VimConnectionInfo
@@ -28,7 +28,7 @@ type Admission struct {
 }
 
 // Target is what the instance will be made from.
-func (a *Admission) Target() Origin {
+func (a *Admission) Target() Revision {
 	if a.Next != nil {
 		return *a.Next
 	}
@@ -52,7 +52,7 @@ func (a *Admission) Request() (Request, error) {
 		Params: a.Task.Raw, AdditionalParams: mergePairs(a.Instance.Params, own), Scope: a.Scope,
 	}
 	if a.Next != nil {
-		r.Former = &a.Present
+		r.Previous = &a.Present
 	}
 	return r, nil
 }

@@ -16,7 +16,7 @@ import (
 type refusing struct{}
 
 // Grant implements lcm.Grantor.
-func (refusing) Grant(context.Context, *lcm.Work) (*lcm.Grant, error) {
+func (refusing) Grant(context.Context, *lcm.Execution) (*lcm.Grant, error) {
 	return nil, lcm.Errorf(lcm.CodeForbidden, "not now")
 }
 
@@ -174,7 +174,7 @@ type slow struct {
 func (s slow) Infra(string) (lcm.Infra, bool) { return s, true }
 
 // Change implements lcm.Infra.
-func (s slow) Change(ctx context.Context, w *lcm.Work) error {
+func (s slow) Change(ctx context.Context, w *lcm.Execution) error {
 	close(s.entered)
 	<-s.leave
 	return s.VIM.Change(ctx, w)

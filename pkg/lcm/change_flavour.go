@@ -28,7 +28,7 @@ func flavourTask(req sol.ChangeVnfFlavourRequest) Task {
 			a.Reject("/newFlavourId", "the VNF has the flavour %q already", f.ID)
 			return nil
 		}
-		a.Next = &Origin{VNFD: model, Flavour: f, Package: a.Present.Package}
+		a.Next = &Revision{VNFD: model, Flavour: f, Package: a.Present.Package}
 		counts, ok := f.Counts(req.InstantiationLevelID)
 		if !ok {
 			a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID)

@@ -13,11 +13,11 @@ import (
 type Request struct {
 	Type     sol.LcmOperationType
 	Instance *Instance // with the VIM connections that the operation would use
-	// VNFD, Flavour and Package are those that would hold afterwards; Former are the present ones where they differ, else nil.
-	VNFD    *vnfd.VNFD
-	Flavour *vnfd.Flavour
-	Package fs.FS
-	Former  *Origin
+	// VNFD, Flavour and Package are those that would hold afterwards; Previous are the present ones where they differ, else nil.
+	VNFD     *vnfd.VNFD
+	Flavour  *vnfd.Flavour
+	Package  fs.FS
+	Previous *Revision
 	// Params is the request body; AdditionalParams its additionalParams, decoded, over those that the instance remembers.
 	Params           json.RawMessage
 	AdditionalParams sol.KeyValuePairs
@@ -27,7 +27,7 @@ type Request struct {
 	Templates Templates
 }
 
-// Infra drives one kind of VIM. Those of its methods that take a Work are ticks of a phase: they observe, then
+// Infra drives one kind of VIM. Those of its methods that take an Execution are ticks of a phase: they observe, then
 // act, return nil when the goal is reached, Wait while it is not, and keep what they must not do
 // twice in steps.
 type Infra interface {
@@ -40,22 +40,22 @@ type Infra interface {
 	// Lasting returns the additionalParams that an instance remembers for later operations: those without the members that hold for one
 	// operation only. It does not change params.
 	Lasting(params sol.KeyValuePairs) sol.KeyValuePairs
-	// Instantiate makes all VIM resources of the instance. It MUST call Work.Hold before it makes the first, MUST adopt what a dead
+	// Instantiate makes all VIM resources of the instance. It MUST call Execution.Hold before it makes the first, MUST adopt what a dead
 	// predecessor made, and MUST NOT do anything that can fail between creating the primary resource and recording its id.
-	Instantiate(ctx context.Context, w *Work) error
+	Instantiate(ctx context.Context, w *Execution) error
 	// Change carries out any other operation on an instantiated VNF: SCALE, SCALE_TO_LEVEL, CHANGE_FLAVOUR, HEAL, OPERATE,
-	// CHANGE_EXT_CONN and CHANGE_VNFPKG. What it has to reach is in Work.Op.Scope and the request; where it started is Work.Op.Before.
-	Change(ctx context.Context, w *Work) error
-	// Restore is the rollback of Change: the VIM's resources become again what Work.Op.Before says, as far as they can.
-	Restore(ctx context.Context, w *Work) error
+	// CHANGE_EXT_CONN and CHANGE_VNFPKG. What it has to reach is in Execution.Op.Scope and the request; where it started is Execution.Op.Before.
+	Change(ctx context.Context, w *Execution) error
+	// Restore is the rollback of Change: the VIM's resources become again what Execution.Op.Before says, as far as they can.
+	Restore(ctx context.Context, w *Execution) error
 	// Inventory reads what is there and sets Instance.Instantiated, Instance.Inventory, Op.ResourceChanges and
 	// Op.ChangedExtConnectivity: the differences from Op.Before. It changes nothing in the VIM, and can be called in any state of the operation.
-	Inventory(ctx context.Context, w *Work) error
+	Inventory(ctx context.Context, w *Execution) error
 	// Terminate deletes everything that belongs to the instance and returns nil only when it is gone.
-	Terminate(ctx context.Context, w *Work) error
+	Terminate(ctx context.Context, w *Execution) error
 	// Halt ends what the VIM is still doing for a cancelled operation, in any phase: it waits for it (GRACEFUL), or makes the
 	// VIM stop first (FORCEFUL). It starts nothing new, and returns nil when the VIM does nothing for the operation any more.
-	Halt(ctx context.Context, w *Work, mode sol.CancelModeType) error
+	Halt(ctx context.Context, w *Execution, mode sol.CancelModeType) error
 	// Preview says what the operation of a valid request would do and whether the VIM can do it. It changes nothing.
 	Preview(ctx context.Context, r Request) (*Preview, error)
 	// Leftovers compares the instance's inventory with what carries the instance's name or tag in the VIM. It changes nothing.
@@ -145,7 +145,7 @@ type Infras interface {
 // Grantor asks for, or decides on, the grant of an operation (SOL003 clause 9).
 type Grantor interface {
 	// Grant is a tick: it returns the grant, Wait while it is pending, or an error when it is refused.
-	Grant(ctx context.Context, w *Work) (*Grant, error)
+	Grant(ctx context.Context, w *Execution) (*Grant, error)
 }
 
 // Packages gives the domain the VNF packages that are onboarded.

@@ -15,7 +15,7 @@ type givenPairs struct {
 	AdditionalParams       sol.KeyValuePairs `json:"additionalParams"`
 }
 
-func (w *Work) given() (givenPairs, error) {
+func (w *Execution) given() (givenPairs, error) {
 	var g givenPairs
 	if err := json.Unmarshal(w.Op.Params, &g); err != nil {
 		return g, fmt.Errorf("decode the operation's request: %w", err)
@@ -24,7 +24,7 @@ func (w *Work) given() (givenPairs, error) {
 }
 
 // instantiated ends a successful instantiation.
-func instantiated(w *Work) error {
+func instantiated(w *Execution) error {
 	g, err := w.given()
 	if err != nil {
 		return err
@@ -33,12 +33,12 @@ func instantiated(w *Work) error {
 	i.State = sol.InstantiationStateInstantiated
 	i.Extensions = mergePairs(i.Extensions, g.Extensions)
 	i.ConfigurableProperties = mergePairs(i.ConfigurableProperties, g.ConfigurableProperties)
-	i.FormerVims = nil
+	i.PreviousVims = nil
 	return nil
 }
 
 // changed ends a successful change of an instance: what the request brought holds from now on.
-func changed(w *Work, infra Infra) error {
+func changed(w *Execution, infra Infra) error {
 	i, before := w.Instance, w.Op.Before
 	if before == nil {
 		return nil
@@ -61,7 +61,7 @@ func changed(w *Work, infra Infra) error {
 }
 
 // modified ends a MODIFY_INFO.
-func modified(w *Work) error {
+func modified(w *Execution) error {
 	if w.Op.Before == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func modified(w *Work) error {
 }
 
 // unmodified ends the rollback of a MODIFY_INFO.
-func unmodified(w *Work) error {
+func unmodified(w *Execution) error {
 	before := w.Op.Before
 	if before == nil {
 		return nil
@@ -90,7 +90,7 @@ func unmodified(w *Work) error {
 }
 
 // restored ends the rollback of any other change.
-func restored(w *Work) error {
+func restored(w *Execution) error {
 	if w.Op.Before != nil {
 		w.Instance.VimConnections = w.Op.Before.VimConnections
 	}
@@ -98,7 +98,7 @@ func restored(w *Work) error {
 }
 
 // notInstantiated ends a termination or a rolled back instantiation: nothing is left in the VIM.
-func notInstantiated(w *Work) error {
+func notInstantiated(w *Execution) error {
 	for _, r := range w.Instance.Inventory {
 		w.ForgetVNFCs(r.VNFC)
 	}
@@ -109,9 +109,9 @@ func notInstantiated(w *Work) error {
 // Release makes the instance one that has nothing in its VIM.
 func (i *Instance) Release() {
 	i.State = sol.InstantiationStateNotInstantiated
-	if former := maps.Clone(i.VimConnections); len(former) > 0 {
-		maps.DeleteFunc(former, func(_ string, c sol.VimConnectionInfo) bool { return c.Extra[ExtraOwner] != nil })
-		i.FormerVims = former
+	if previous := maps.Clone(i.VimConnections); len(previous) > 0 {
+		maps.DeleteFunc(previous, func(_ string, c sol.VimConnectionInfo) bool { return c.Extra[ExtraOwner] != nil })
+		i.PreviousVims = previous
 	}
 	i.Instantiated, i.Inventory, i.VimConnections, i.Params, i.SSHKey = nil, nil, nil, nil, nil
 	i.HoldsResources, i.Unobserved = false, ""

@@ -70,7 +70,7 @@ type MgmtDriver interface {
 type HookHandler struct {
 	Hook Hook
 	// Run is a tick of the hook; same contract as Phase.Run. A hook without it is accepted in a VNFD, and does nothing.
-	Run func(ctx context.Context, w *Work) error
+	Run func(ctx context.Context, w *Execution) error
 	// Protects says that operations would spoil the driver's work without the hook. Once a VNFD names the driver at any
 	// hook, the driver is also called at this one, unless the VNFD names another driver here: packages for other VNFMs
 	// do not name all operations.

@@ -24,7 +24,7 @@ func TestHookWithoutAHandlerIsRejected(t *testing.T) {
 	t.Parallel()
 	w := running(t)
 	ran := 0
-	run := func(context.Context, *lcm.Work) error { ran++; return nil }
+	run := func(context.Context, *lcm.Execution) error { ran++; return nil }
 	drivers := mgmt.Registry{"recorder": handlers{
 		{Hook: lcm.HookScaleStart}, {Hook: lcm.HookScaleEnd, Run: run}, {Hook: lcm.HookHealStart},
 	}}

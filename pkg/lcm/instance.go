@@ -37,8 +37,8 @@ type Instance struct {
 	// Params are the additionalParams of the instantiation, with those of a later change of flavour or package over them, so that other
 	// operations need not repeat them. They may hold secrets: encrypted at rest, never shown. nil while NOT_INSTANTIATED.
 	Params sol.KeyValuePairs
-	// FormerVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found; encrypted at rest, never shown.
-	FormerVims map[string]sol.VimConnectionInfo
+	// PreviousVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found; encrypted at rest, never shown.
+	PreviousVims map[string]sol.VimConnectionInfo `json:"FormerVims"`
 
 	// SSHKey was created for the instance's machines because the request has no credentials; nil for most instances, and while there are no machines.
 	// Encrypted at rest, its private part never shown.

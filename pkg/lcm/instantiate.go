@@ -25,8 +25,8 @@ func instantiatePhases(infra Infra) Phases {
 }
 
 // undoInstantiate takes an instantiation back. When no resource was ever created the VIM is not asked: it may reject every login.
-func undoInstantiate(infra Infra) func(context.Context, *Work) error {
-	return func(ctx context.Context, w *Work) error {
+func undoInstantiate(infra Infra) func(context.Context, *Execution) error {
+	return func(ctx context.Context, w *Execution) error {
 		if !w.Instance.HoldsResources {
 			return nil
 		}

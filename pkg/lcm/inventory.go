@@ -9,7 +9,7 @@ const (
 )
 
 // TakeInventory reads what is there and completes it. A half-read inventory is not kept.
-func TakeInventory(ctx context.Context, infra Infra, w *Work) error {
+func TakeInventory(ctx context.Context, infra Infra, w *Execution) error {
 	instance, op := *w.Instance, *w.Op
 	complete := false
 	defer func() {
@@ -29,6 +29,6 @@ func TakeInventory(ctx context.Context, infra Infra, w *Work) error {
 }
 
 // inventoryWith makes a phase of TakeInventory.
-func inventoryWith(infra Infra) func(context.Context, *Work) error {
-	return func(ctx context.Context, w *Work) error { return TakeInventory(ctx, infra, w) }
+func inventoryWith(infra Infra) func(context.Context, *Execution) error {
+	return func(ctx context.Context, w *Execution) error { return TakeInventory(ctx, infra, w) }
 }

@@ -21,13 +21,13 @@ func init() {
 func modifyPhases(Infra) Phases {
 	return Phases{
 		Processing: []Phase{{Name: "modify", Run: modify}},
-		Rollback:   []Phase{{Name: "rollback_modify", Run: func(context.Context, *Work) error { return nil }}},
+		Rollback:   []Phase{{Name: "rollback_modify", Run: func(context.Context, *Execution) error { return nil }}},
 		Completed:  modified, RolledBack: unmodified,
 	}
 }
 
 // modify is the one phase of a MODIFY_INFO: the instance is stored with the tick.
-func modify(_ context.Context, w *Work) error {
+func modify(_ context.Context, w *Execution) error {
 	model := w.VNFD
 	if w.Op.VnfPkgID == "" {
 		model = nil

@@ -31,9 +31,9 @@ type Operation struct {
 	Run int
 	// FailedIn is the state in which the operation failed last.
 	FailedIn sol.LcmOperationStateType
-	// Tries counts how often the user has set it going: 1 at admission, one more with every retry and rollback. A driver that
+	// Try is the number of the current try: 1 at admission, one more with every retry and rollback. A driver that
 	// finds a failure of an earlier try begins again; one of this try it reports.
-	Tries int
+	Try int
 	// Cancel is the mode in which the user has asked to cancel it; "" without a request, and again after it is cancelled.
 	Cancel sol.CancelModeType
 	// Epoch is the fence: it grows with every claim.

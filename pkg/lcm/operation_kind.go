@@ -56,8 +56,8 @@ type Phases struct {
 	Processing []Phase // their failure is FAILED_TEMP
 	Rollback   []Phase // run in ROLLING_BACK
 	// Completed and RolledBack set the instance's attributes when the operation ends that way; may be nil.
-	Completed  func(w *Work) error
-	RolledBack func(w *Work) error
+	Completed  func(w *Execution) error
+	RolledBack func(w *Execution) error
 }
 
 // Method is the HTTP method of the request that starts the operation.
@@ -167,7 +167,7 @@ func changePhases(infra Infra) Phases {
 	return Phases{
 		Processing: []Phase{{Name: "infra", Run: infra.Change}, {Name: PhaseInventory, Run: inventory}},
 		Rollback:   []Phase{{Name: "rollback_infra", Run: infra.Restore}, {Name: PhaseRollbackInventory, Run: inventory}},
-		Completed:  func(w *Work) error { return changed(w, infra) },
+		Completed:  func(w *Execution) error { return changed(w, infra) },
 		RolledBack: restored,
 	}
 }

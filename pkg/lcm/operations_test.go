@@ -107,7 +107,7 @@ func TestEveryOperationDoesWhatItWasAskedFor(t *testing.T) {
 	i = w.instance()
 	require.Nil(t, i.Params)
 	require.Nil(t, i.VimConnections)
-	require.Contains(t, i.FormerVims, "vim1", "for leftovers")
+	require.Contains(t, i.PreviousVims, "vim1", "for leftovers")
 }
 
 func TestARollbackLeadsBack(t *testing.T) {
@@ -128,11 +128,11 @@ func TestARollbackLeadsBack(t *testing.T) {
 			op := w.failed(task, body)
 			require.Contains(t, op.Error.Detail, "no room")
 			require.Equal(t, end+"_end", op.Phase)
-			require.Equal(t, 1, op.Tries)
+			require.Equal(t, 1, op.Try)
 			w.Hooks.Take()
 
 			op = w.steered(op, lcm.EventRollback, sol.LcmOperationStateRolledBack)
-			require.Equal(t, 2, op.Tries)
+			require.Equal(t, 2, op.Try)
 			after := w.instance()
 			after.Version, after.Updated = before.Version, before.Updated
 			require.Equal(t, before, after)
@@ -166,7 +166,7 @@ func TestARetryGoesOnWhereItFailed(t *testing.T) {
 			w.Hooks.Fail("modify_information_end", nil)
 			w.Hooks.Take()
 			op = w.steered(op, lcm.EventRetry, sol.LcmOperationStateCompleted)
-			require.Equal(t, 2, op.Tries)
+			require.Equal(t, 2, op.Try)
 			require.Nil(t, op.Error)
 			require.Len(t, w.Hooks.Take(), 1, "what was done is not done again")
 		})
@@ -301,7 +301,7 @@ func TestParametersOfTheInstantiationNeedNotBeRepeated(t *testing.T) {
 	op := w.held(sol.LcmOperationScale, `{"type":"SCALE_IN","aspectId":"workers","additionalParams":{"nested":{"username":"root"}}}`)
 	c, err := w.Store.Claim(t.Context(), op.ID, "n")
 	require.NoError(t, err)
-	params, err := (&lcm.Work{Op: c.Op, Instance: c.Instance}).Params()
+	params, err := (&lcm.Execution{Op: c.Op, Instance: c.Instance}).Params()
 	require.NoError(t, err)
 	require.Equal(t, sol.KeyValuePairs{"nested": map[string]any{"username": "root", "password": apitest.Password}}, params)
 }

@@ -18,7 +18,8 @@ type Options struct {
 // Given returns the additionalParams of the request itself.
 func (r Request) Given() (sol.KeyValuePairs, error) { return decodeParams(r.Params) }
 
-// infra is the driver of the instance's VIM; nil when there is none. The admission reports that when it needs the driver.
+// infra is the driver of the instance's VIM; nil when there is none. The admission reports that when it needs the
+// driver.
 func (a *Admission) infra() Infra {
 	_, vim, ok := PrimaryVim(a.Instance.VimConnections)
 	if !ok || a.Infras == nil {

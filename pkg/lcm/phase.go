@@ -9,13 +9,13 @@ import (
 // Phase is one durable stage of an operation. Its Run is called once per tick until it returns nil.
 //
 // Run MUST be re-enterable at any point: a predecessor may have died between any two lines. It
-// observes first, then acts, and uses Work.Step for whatever must not be done twice.
+// observes first, then acts, and uses Execution.Step for whatever must not be done twice.
 //
 // Run returns nil when the phase is done, the error of Wait when it has nothing to do for a while,
 // and any other error when it failed; whether that is retried is the error's Class.
 type Phase struct {
 	Name string
-	Run  func(ctx context.Context, w *Work) error
+	Run  func(ctx context.Context, w *Execution) error
 }
 
 // waitError is how a phase or step says that it waits; it is not a failure.

@@ -10,7 +10,7 @@ import (
 
 // settle completes what an infra driver's inventory has seen with what only the domain knows: scale levels, and which VNFCs are started.
 // had is the record from before this inventory.
-func (w *Work) settle(had *sol.InstantiatedVnfInfo) error {
+func (w *Execution) settle(had *sol.InstantiatedVnfInfo) error {
 	i := w.Instance.Instantiated
 	if i == nil {
 		return nil
@@ -30,7 +30,7 @@ func (w *Work) settle(had *sol.InstantiatedVnfInfo) error {
 }
 
 // scaleLevels is the scale level of every aspect for the VNFCs that the inventory found.
-func (w *Work) scaleLevels() (map[string]int, error) {
+func (w *Execution) scaleLevels() (map[string]int, error) {
 	if w.Op.Kind().Instantiates() {
 		var req sol.InstantiateVnfRequest
 		if err := json.Unmarshal(w.Op.Params, &req); err != nil {
@@ -48,7 +48,7 @@ func (w *Work) scaleLevels() (map[string]int, error) {
 }
 
 // knownLevels is the scale levels that the operation leads to, or has reached.
-func (w *Work) knownLevels(now map[string]int) map[string]int {
+func (w *Execution) knownLevels(now map[string]int) map[string]int {
 	switch {
 	case w.Op.Before == nil:
 		return scaleLevels(w.Instance.Instantiated)
@@ -67,7 +67,7 @@ func (w *Work) knownLevels(now map[string]int) map[string]int {
 
 // settleStates sets which VNFCs are started. What the driver has seen holds; where it has not looked, a machine is what it was, and a new one is
 // started.
-func (w *Work) settleStates() {
+func (w *Execution) settleStates() {
 	i := w.Instance.Instantiated
 	stopped := len(i.VnfcInfo) > 0
 	for n := range i.VnfcInfo {
@@ -89,7 +89,7 @@ func (w *Work) settleStates() {
 }
 
 // forgetReplaced lets go of the machines that are not those of their VNFCs any more.
-func (w *Work) forgetReplaced(had *sol.InstantiatedVnfInfo) {
+func (w *Execution) forgetReplaced(had *sol.InstantiatedVnfInfo) {
 	if had == nil {
 		return
 	}

@@ -105,7 +105,7 @@ type Query struct {
 	Names, VnfdIDs      []string
 	InstantiationStates []sol.InstantiationState
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
-	// Extensions, Instantiated, Inventory, Params, FormerVims and SSHKey; of operations Params, Error, ResourceChanges, ChangedInfo,
+	// Extensions, Instantiated, Inventory, Params, PreviousVims and SSHKey; of operations Params, Error, ResourceChanges, ChangedInfo,
 	// ChangedExtConnectivity and Modifications.
 	Brief bool
 }

@@ -8,51 +8,51 @@ import (
 )
 
 // Change implements lcm.Infra.
-func (d *Driver) Change(ctx context.Context, w *lcm.Work) error {
-	j, err := d.begin(ctx, w)
+func (d *Driver) Change(ctx context.Context, w *lcm.Execution) error {
+	t, err := d.begin(ctx, w)
 	if err != nil {
 		return err
 	}
-	return j.settle(j.change(ctx))
+	return t.settle(t.change(ctx))
 }
 
-func (j *job) change(ctx context.Context) error {
-	switch j.w.Op.Type {
+func (t *tick) change(ctx context.Context) error {
+	switch t.w.Op.Type {
 	case sol.LcmOperationScale, sol.LcmOperationScaleToLevel:
-		return j.scale(ctx)
+		return t.scale(ctx)
 	case sol.LcmOperationChangeFlavour:
-		return j.changeFlavour(ctx)
+		return t.changeFlavour(ctx)
 	case sol.LcmOperationHeal:
-		return j.heal(ctx)
+		return t.heal(ctx)
 	case sol.LcmOperationOperate:
-		return j.operate(ctx)
+		return t.operate(ctx)
 	case sol.LcmOperationChangeExtConn:
-		return j.changeConnectivity(ctx)
+		return t.changeConnectivity(ctx)
 	case sol.LcmOperationChangeVnfpkg:
-		return j.changePackage(ctx)
+		return t.changePackage(ctx)
 	default:
-		return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", j.w.Op.Type)
+		return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", t.w.Op.Type)
 	}
 }
 
 // Restore implements lcm.Infra.
-func (d *Driver) Restore(ctx context.Context, w *lcm.Work) error {
-	j, err := d.begin(ctx, w)
+func (d *Driver) Restore(ctx context.Context, w *lcm.Execution) error {
+	t, err := d.begin(ctx, w)
 	if err != nil {
 		return err
 	}
-	return j.settle(j.restore(ctx))
+	return t.settle(t.restore(ctx))
 }
 
-func (j *job) restore(ctx context.Context) error {
-	switch j.w.Op.Type {
+func (t *tick) restore(ctx context.Context) error {
+	switch t.w.Op.Type {
 	case sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeFlavour, sol.LcmOperationChangeExtConn:
-		return j.restoreStack(ctx)
+		return t.restoreStack(ctx)
 	case sol.LcmOperationOperate:
-		return j.restoreOperate(ctx)
+		return t.restoreOperate(ctx)
 	case sol.LcmOperationChangeVnfpkg:
-		return j.restorePackage(ctx)
+		return t.restorePackage(ctx)
 	default:
-		return lcm.Errorf(lcm.CodeUnprocessable, "a %s operation cannot be rolled back", j.w.Op.Type)
+		return lcm.Errorf(lcm.CodeUnprocessable, "a %s operation cannot be rolled back", t.w.Op.Type)
 	}
 }

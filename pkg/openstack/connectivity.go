@@ -17,8 +17,8 @@ import (
 
 // changeConnectivity connects the VNF as the request says. Only the CP part of nfv changes: a connection point on another network gets another port,
 // one with other addresses keeps its port, and the servers stay.
-func (j *job) changeConnectivity(ctx context.Context) error {
-	return j.stack.Update(ctx, j.stack.Name(), j.desired, nil)
+func (t *tick) changeConnectivity(ctx context.Context) error {
+	return t.stack.Update(ctx, t.stack.Name(), t.desired, nil)
 }
 
 // reconnected adds to the leaves that an operation decides again the connection points of links that have gone to another network, although the request does not

@@ -52,7 +52,7 @@ func (d *Driver) build(g desired) (*userdata.Stack, error) {
 	}
 	st, bad, err := userdata.Assemble(userdata.Input{
 		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
-		Former: g.previous, Had: g.existing, Held: g.nfv, Fresh: g.overridable, Renew: g.renew, Patches: g.patches,
+		Previous: g.previous, Had: g.existing, Held: g.nfv, Fresh: g.overridable, Renew: g.renew, Patches: g.patches,
 		PublicKey: g.publicKey,
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ type connections struct {
 }
 
 // desiredOf is the desired state of the operation.
-func (d *Driver) desiredOf(w *lcm.Work) (desired, error) {
+func (d *Driver) desiredOf(w *lcm.Execution) (desired, error) {
 	var req connections
 	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
 		return desired{}, fmt.Errorf("decode the request: %w", err)
@@ -139,7 +139,7 @@ var flavourMember = map[sol.LcmOperationType]string{
 }
 
 // initial is the desired state of an instantiation, without the grant.
-func initial(w *lcm.Work, req connections) (desired, error) {
+func initial(w *lcm.Execution, req connections) (desired, error) {
 	class, err := classOf(req.AdditionalParams)
 	if err != nil {
 		return desired{}, err
@@ -155,7 +155,7 @@ func initial(w *lcm.Work, req connections) (desired, error) {
 }
 
 // previousOf is the state before the operation, to which a rollback leads back.
-func (d *Driver) previousOf(w *lcm.Work) (desired, error) {
+func (d *Driver) previousOf(w *lcm.Execution) (desired, error) {
 	before := cmp.Or(w.Op.Before, w.Instance)
 	i := before.Instantiated
 	if i == nil {
@@ -188,15 +188,15 @@ func publicKey(i *lcm.Instance) string {
 }
 
 // origins are what the instance is made from after the operation and before it.
-func origins(w *lcm.Work) (after, before lcm.Origin) {
-	after = lcm.Origin{VNFD: w.VNFD, Flavour: w.Flavour, Package: w.Package}
+func origins(w *lcm.Execution) (after, before lcm.Revision) {
+	after = lcm.Revision{VNFD: w.VNFD, Flavour: w.Flavour, Package: w.Package}
 	switch {
-	case w.Former == nil:
+	case w.Previous == nil:
 		return after, after
 	case w.Op.State == sol.LcmOperationStateRollingBack:
-		return *w.Former, after
+		return *w.Previous, after
 	}
-	return after, *w.Former
+	return after, *w.Previous
 }
 
 func classOf(params sol.KeyValuePairs) (userdata.Class, error) {
@@ -245,22 +245,22 @@ func regrouped(fresh userdata.Fresh) userdata.Fresh {
 }
 
 // desired returns the stack that the operation leads to. It is assembled once per tick, when a request needs it.
-func (j *job) desired(context.Context) (*userdata.Stack, error) {
-	if j.assembled == nil {
-		j.assembled = sync.OnceValues(func() (*userdata.Stack, error) {
-			g, err := j.desiredOf(j.w)
+func (t *tick) desired(context.Context) (*userdata.Stack, error) {
+	if t.assembled == nil {
+		t.assembled = sync.OnceValues(func() (*userdata.Stack, error) {
+			g, err := t.desiredOf(t.w)
 			if err != nil {
 				return nil, err
 			}
-			return j.build(g)
+			return t.build(g)
 		})
 	}
-	return copied(j.assembled())
+	return copied(t.assembled())
 }
 
 // built returns the stack of a desired state.
-func (j *job) built(g desired) stack.Desired {
-	assembled := sync.OnceValues(func() (*userdata.Stack, error) { return j.build(g) })
+func (t *tick) built(g desired) stack.Desired {
+	assembled := sync.OnceValues(func() (*userdata.Stack, error) { return t.build(g) })
 	return func(context.Context) (*userdata.Stack, error) { return copied(assembled()) }
 }
 

@@ -108,18 +108,18 @@ func (cfg Config) vims() cloud.Config {
 	return cloud.Config{CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Observe: cfg.Observe, WrapTransport: cfg.WrapTransport}
 }
 
-// job is one tick's work on an instance, with the client of its VIM.
-type job struct {
+// tick is the work of one tick on an instance, with the client of its VIM.
+type tick struct {
 	*Driver
 	cloud *cloud.Client
-	w     *lcm.Work
+	w     *lcm.Execution
 	vim   string // key of the connection in vimConnectionInfo
 
 	stack     *stack.Worker
 	assembled func() (*userdata.Stack, error) // the stack that the operation leads to
 }
 
-func (d *Driver) begin(ctx context.Context, w *lcm.Work) (*job, error) {
+func (d *Driver) begin(ctx context.Context, w *lcm.Execution) (*tick, error) {
 	key, v, ok := lcm.PrimaryVim(w.Instance.VimConnections)
 	if !ok {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VIM connection")
@@ -129,16 +129,16 @@ func (d *Driver) begin(ctx context.Context, w *lcm.Work) (*job, error) {
 		return nil, err
 	}
 	tuning := stack.Config{Timeout: d.cfg.StackTimeout, ZoneRetries: d.cfg.ZoneRetries, NoRoom: d.cfg.NoRoom}
-	return &job{
+	return &tick{
 		Driver: d, cloud: c, w: w, vim: key,
-		stack: &stack.Worker{Config: tuning, Cloud: c, Work: w, Vim: key, Doubts: &d.doubts},
+		stack: &stack.Worker{Config: tuning, Cloud: c, Execution: w, Vim: key, Doubts: &d.doubts},
 	}, nil
 }
 
 // settle looks at the outcome of a tick: credentials that were refused are not kept for the next one.
-func (j *job) settle(err error) error {
+func (t *tick) settle(err error) error {
 	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Class == lcm.Auth {
-		j.vims.Drop(j.cloud)
+		t.vims.Drop(t.cloud)
 	}
 	return err
 }

@@ -12,42 +12,42 @@ import (
 )
 
 // Halt implements lcm.Infra.
-func (d *Driver) Halt(ctx context.Context, w *lcm.Work, mode sol.CancelModeType) error {
-	j, err := d.begin(ctx, w)
+func (d *Driver) Halt(ctx context.Context, w *lcm.Execution, mode sol.CancelModeType) error {
+	t, err := d.begin(ctx, w)
 	if err != nil {
 		return err
 	}
 	// The operation may be cancelled again after a retry, and forcefully after gracefully: each time is a step of its own.
-	target := fmt.Sprintf("%s, %s, try %d", j.stack.Name(), strings.ToLower(string(mode)), w.Op.Tries)
-	return j.settle(w.Step(ctx, "halt", target, func(ctx context.Context, s *lcm.Step) error {
-		if err := j.images().Halt(ctx, mode); err != nil {
+	target := fmt.Sprintf("%s, %s, try %d", t.stack.Name(), strings.ToLower(string(mode)), w.Op.Try)
+	return t.settle(w.Step(ctx, "halt", target, func(ctx context.Context, s *lcm.Step) error {
+		if err := t.images().Halt(ctx, mode); err != nil {
 			return err
 		}
-		if err := j.coordinator().Halt(mode); err != nil {
+		if err := t.coordinator().Halt(mode); err != nil {
 			return err
 		}
-		groups, err := j.signalledGroups()
+		groups, err := t.signalledGroups()
 		if err != nil {
 			return err
 		}
-		if err := j.stack.Halt(ctx, s, mode, groups); err != nil {
+		if err := t.stack.Halt(ctx, s, mode, groups); err != nil {
 			return err
 		}
-		return j.serversHalted(ctx)
+		return t.serversHalted(ctx)
 	}))
 }
 
 // serversHalted waits for what Nova still does to the servers of an OPERATE.
-func (j *job) serversHalted(ctx context.Context) error {
-	if j.w.Op.Type != sol.LcmOperationOperate || j.w.Op.Scope == nil {
+func (t *tick) serversHalted(ctx context.Context) error {
+	if t.w.Op.Type != sol.LcmOperationOperate || t.w.Op.Scope == nil {
 		return nil
 	}
-	return lcm.Each(ctx, 8, j.w.Op.Scope.VNFCs, func(ctx context.Context, id string) error {
-		_, res, ok := j.stack.Before().VNFC(id)
+	return lcm.Each(ctx, 8, t.w.Op.Scope.VNFCs, func(ctx context.Context, id string) error {
+		_, res, ok := t.stack.Before().VNFC(id)
 		if !ok {
 			return nil
 		}
-		sv, err := j.cloud.ReadServer(ctx, res.ComputeResource.ResourceID)
+		sv, err := t.cloud.ReadServer(ctx, res.ComputeResource.ResourceID)
 		if cloud.NotFound(err) || err == nil && sv.Task == "" {
 			return nil
 		}

@@ -28,69 +28,69 @@ const maxHeals = 3
 // The sick servers are deleted in Nova first. Heat on its own makes the new one before it deletes the old one, and that fails in
 // the cases that a heal is for: the host is dead and does not let go of the port, a volume stays and is in use, an anti-affinity group or
 // a quota has room for no other one. What the old server was good for is gone by then either way, because Heat has taken its ports.
-func (j *job) heal(ctx context.Context) error {
-	scope := j.w.Op.Scope
+func (t *tick) heal(ctx context.Context) error {
+	scope := t.w.Op.Scope
 	if scope == nil {
-		return lcm.Errorf(lcm.CodeInternal, "the operation %s does not say what to heal", j.w.Op.ID)
+		return lcm.Errorf(lcm.CodeInternal, "the operation %s does not say what to heal", t.w.Op.ID)
 	}
 	if scope.Whole {
-		return j.healWhole(ctx)
+		return t.healWhole(ctx)
 	}
-	sick, err := j.replacements(scope.VNFCs)
+	sick, err := t.replacements(scope.VNFCs)
 	if err != nil {
 		return err
 	}
-	if _, err := j.desired(ctx); err != nil { // before anything is lost
+	if _, err := t.desired(ctx); err != nil { // before anything is lost
 		return err
 	}
-	if err := lcm.Each(ctx, 8, sick, j.serverDeleted); err != nil {
+	if err := lcm.Each(ctx, 8, sick, t.serverDeleted); err != nil {
 		return err
 	}
 	for round := range maxHeals {
-		target := j.stack.Name()
+		target := t.stack.Name()
 		if round > 0 {
 			target += fmt.Sprintf(" (%d)", round+1)
 		}
-		if err := j.stack.Update(ctx, target, j.desired, func(ctx context.Context) error { return j.markUnhealthy(ctx, sick) }); err != nil {
+		if err := t.stack.Update(ctx, target, t.desired, func(ctx context.Context) error { return t.markUnhealthy(ctx, sick) }); err != nil {
 			return err
 		}
-		left, whole, err := j.pending(ctx, sick)
+		left, whole, err := t.pending(ctx, sick)
 		if err != nil || len(left) == 0 && whole {
 			return err
 		}
 		sick = left
 	}
 	return lcm.Errorf(lcm.CodeUpstream, "Heat has updated the stack %s %d times and not replaced all of the %d VNFCs",
-		j.stack.Name(), maxHeals, len(scope.VNFCs)).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
+		t.stack.Name(), maxHeals, len(scope.VNFCs)).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
 }
 
 // healWhole deletes the stack and creates it again, from the values that held.
-func (j *job) healWhole(ctx context.Context) error {
-	if _, err := j.desired(ctx); err != nil { // before anything is lost
+func (t *tick) healWhole(ctx context.Context) error {
+	if _, err := t.desired(ctx); err != nil { // before anything is lost
 		return err
 	}
-	if err := j.stack.Delete(ctx); err != nil {
+	if err := t.stack.Delete(ctx); err != nil {
 		return err
 	}
-	return j.stack.Create(ctx, j.desired)
+	return t.stack.Create(ctx, t.desired)
 }
 
 // replacements finds the servers and volumes to replace for the VNFCs.
-func (j *job) replacements(vnfcs []string) ([]replacement, error) {
-	params, err := j.w.Op.AdditionalParams()
+func (t *tick) replacements(vnfcs []string) ([]replacement, error) {
+	params, err := t.w.Op.AdditionalParams()
 	if err != nil {
 		return nil, err
 	}
 	all, _ := params["all"].(bool)
 	var out []replacement
 	for _, id := range vnfcs {
-		_, res, ok := j.stack.Before().VNFC(id)
+		_, res, ok := t.stack.Before().VNFC(id)
 		if !ok {
 			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VNFC %s", id)
 		}
 		p := replacement{vnfc: id, server: res.ComputeResource.ResourceID}
 		if all {
-			for _, s := range j.stack.Before().Instantiated.VirtualStorageResourceInfo {
+			for _, s := range t.stack.Before().Instantiated.VirtualStorageResourceInfo {
 				if slices.Contains(res.StorageResourceIds, s.ID) {
 					p.volumes = append(p.volumes, s.StorageResource.ResourceID)
 				}
@@ -108,15 +108,15 @@ type deletion struct {
 }
 
 // serverDeleted deletes the server of a replacement in Nova, as a step.
-func (j *job) serverDeleted(ctx context.Context, p replacement) error {
-	return j.w.Step(ctx, "delete server", p.vnfc, func(ctx context.Context, s *lcm.Step) error {
+func (t *tick) serverDeleted(ctx context.Context, p replacement) error {
+	return t.w.Step(ctx, "delete server", p.vnfc, func(ctx context.Context, s *lcm.Step) error {
 		var cp deletion
 		if _, err := s.Load(&cp); err != nil {
 			return fmt.Errorf("read the step's checkpoint: %w", err)
 		}
-		sv, err := j.cloud.ReadServer(ctx, p.server)
+		sv, err := t.cloud.ReadServer(ctx, p.server)
 		if cloud.NotFound(err) { // believed at the second look: this step is not repeated, and a server that is there has the volumes
-			sv, err = j.cloud.ReadServer(ctx, p.server)
+			sv, err = t.cloud.ReadServer(ctx, p.server)
 		}
 		if cloud.NotFound(err) || err == nil && strings.HasSuffix(sv.Status, "DELETED") {
 			s.Detail("server " + p.server + " is gone")
@@ -125,21 +125,21 @@ func (j *job) serverDeleted(ctx context.Context, p replacement) error {
 		if err != nil {
 			return about(p.vnfc, err)
 		}
-		now := j.w.Clock.Now()
-		if cp.Try != j.w.Op.Tries || cp.Since.IsZero() {
-			cp = deletion{Try: j.w.Op.Tries, Since: now}
+		now := t.w.Clock.Now()
+		if cp.Try != t.w.Op.Try || cp.Since.IsZero() {
+			cp = deletion{Try: t.w.Op.Try, Since: now}
 			if err := s.Save(ctx, cp); err != nil {
 				return err
 			}
 		}
 		elapsed := now.Sub(cp.Since)
-		if elapsed > j.cfg.ServerTimeout {
-			return j.serverStuck(p.vnfc, sv, "is not deleted", elapsed)
+		if elapsed > t.cfg.ServerTimeout {
+			return t.serverStuck(p.vnfc, sv, "is not deleted", elapsed)
 		}
 		if sv.Task == "deleting" {
 			return lcm.Wait(cloud.Pace(elapsed), fmt.Sprintf("VNFC %s: server %s", p.vnfc, sv))
 		}
-		err = j.cloud.DeleteServer(ctx, p.server)
+		err = t.cloud.DeleteServer(ctx, p.server)
 		if err != nil && !cloud.NotFound(err) {
 			return about(p.vnfc, err)
 		}
@@ -148,8 +148,8 @@ func (j *job) serverDeleted(ctx context.Context, p replacement) error {
 }
 
 // markUnhealthy tells Heat which resources to replace with the next update. What is not there any more has been replaced by an earlier one.
-func (j *job) markUnhealthy(ctx context.Context, sick []replacement) error {
-	all, err := j.stack.Resources(ctx)
+func (t *tick) markUnhealthy(ctx context.Context, sick []replacement) error {
+	all, err := t.stack.Resources(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (j *job) markUnhealthy(ctx context.Context, sick []replacement) error {
 		if r.Status == "CHECK_FAILED" {
 			return nil // marked already
 		}
-		return j.stack.Mark(ctx, r, true, "healed by operation "+j.w.Op.ID)
+		return t.stack.Mark(ctx, r, true, "healed by operation "+t.w.Op.ID)
 	})
 }
 
@@ -178,11 +178,11 @@ func (p replacement) in(all []cloud.Resource) []cloud.Resource {
 
 // pending lists the replacements of which the stack still has a resource. whole says that the stack is complete: an update that failed has taken away what was
 // sick, and not made the rest.
-func (j *job) pending(ctx context.Context, sick []replacement) (left []replacement, whole bool, err error) {
-	st, err := j.stack.Find(ctx)
+func (t *tick) pending(ctx context.Context, sick []replacement) (left []replacement, whole bool, err error) {
+	st, err := t.stack.Find(ctx)
 	if err != nil || st == nil {
 		return sick, false, err
 	}
-	all, err := j.cloud.ListResources(ctx, st)
+	all, err := t.cloud.ListResources(ctx, st)
 	return slices.DeleteFunc(slices.Clone(sick), func(p replacement) bool { return len(p.in(all)) == 0 }), st.Complete(), err
 }

@@ -106,9 +106,9 @@ func (s *scene) node(ref, vdu, id, created string, n int) {
 }
 
 // work is an INSTANTIATE operation whose stack is complete.
-func (s *scene) work(f *vnfd.Flavour, request, hotTop string) *lcm.Work {
+func (s *scene) work(f *vnfd.Flavour, request, hotTop string) *lcm.Execution {
 	files := fstest.MapFS{"BaseHOT/" + f.ID + "/top.yaml": {Data: []byte(hotTop)}}
-	return &lcm.Work{
+	return &lcm.Execution{
 		Op: &lcm.Operation{ID: "op", Type: sol.LcmOperationInstantiate, Params: json.RawMessage(request), Grant: &lcm.Grant{}},
 		Instance: &lcm.Instance{
 			ID: "inst", VimConnections: map[string]sol.VimConnectionInfo{"vim1": s.stub.Vim()},

@@ -7,16 +7,16 @@ import (
 )
 
 // Instantiate implements lcm.Infra: the package's images, then the stack.
-func (d *Driver) Instantiate(ctx context.Context, w *lcm.Work) error {
-	j, err := d.begin(ctx, w)
+func (d *Driver) Instantiate(ctx context.Context, w *lcm.Execution) error {
+	t, err := d.begin(ctx, w)
 	if err != nil {
 		return err
 	}
 	if err := w.Hold(ctx); err != nil {
 		return err
 	}
-	if err := j.provideImages(ctx); err != nil {
-		return j.settle(err)
+	if err := t.provideImages(ctx); err != nil {
+		return t.settle(err)
 	}
-	return j.settle(j.stack.Create(ctx, j.desired))
+	return t.settle(t.stack.Create(ctx, t.desired))
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // Inventory implements lcm.Infra. It changes nothing in the VIM.
-func (d *Driver) Inventory(ctx context.Context, w *lcm.Work) error {
-	j, err := d.begin(ctx, w)
+func (d *Driver) Inventory(ctx context.Context, w *lcm.Execution) error {
+	t, err := d.begin(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -35,18 +35,18 @@ func (d *Driver) Inventory(ctx context.Context, w *lcm.Work) error {
 	if former != nil && w.Op.State == sol.LcmOperationStateRollingBack {
 		g, *former = *former, g
 	}
-	seen, err := j.observe(ctx, g)
+	seen, err := t.observe(ctx, g)
 	if err != nil {
-		return j.settle(err)
+		return t.settle(err)
 	}
 	was := inventory.RecordOf(w.Op.Before)
 	in := inventory.Input{
-		Snapshot: seen, Vim: j.vim, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(), Operation: w.Op.ID, Params: w.Op.Params,
+		Snapshot: seen, Vim: t.vim, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(), Operation: w.Op.ID, Params: w.Op.Params,
 		Settled: expected(w),
 	}
 	if former != nil {
-		t := former.target()
-		in.Previous = &t
+		target := former.target()
+		in.Previous = &target
 	}
 	is := inventory.Build(in)
 	w.Op.ResourceChanges = inventory.Changes(was.Present(), is)
@@ -65,38 +65,38 @@ func (g desired) target() inventory.Target {
 
 // expected says whether the phase under way begins where the resources are as they should be: then a stack that is not there is an error,
 // and not what a failure has left.
-func expected(w *lcm.Work) bool {
+func expected(w *lcm.Execution) bool {
 	return strings.HasSuffix(w.Op.Phase, "inventory") || w.Op.Phase == ""
 }
 
 // observe reads the stack and everything in it: a few calls, however many VNFCs there are.
-func (j *job) observe(ctx context.Context, g desired) (*inventory.Snapshot, error) {
-	name := j.stack.Name()
-	st, err := j.cloud.FindStack(ctx, name)
+func (t *tick) observe(ctx context.Context, g desired) (*inventory.Snapshot, error) {
+	name := t.stack.Name()
+	st, err := t.cloud.FindStack(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	out := &inventory.Snapshot{Stack: st, Project: j.cloud.Project()}
+	out := &inventory.Snapshot{Stack: st, Project: t.cloud.Project()}
 	if st == nil {
-		if !expected(j.w) {
+		if !expected(t.w) {
 			return out, nil
 		}
 		hint := stack.LostHint
-		if j.w.Op.Type == sol.LcmOperationInstantiate {
+		if t.w.Op.Type == sol.LcmOperationInstantiate {
 			hint = "roll the operation back and send it again"
 		}
-		return nil, lcm.Errorf(lcm.CodeUpstream, "the stack %s is not in the VIM %s any more", name, j.cloud.URL()).WithHint(hint)
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the stack %s is not in the VIM %s any more", name, t.cloud.URL()).WithHint(hint)
 	}
 	var created time.Time
 	err = parallel(ctx,
 		func(ctx context.Context) error {
-			all, err := j.cloud.ListResources(ctx, st)
+			all, err := t.cloud.ListResources(ctx, st)
 			out.Tree = inventory.NewTree(st, all)
-			out.Tree.OldestFirst = j.signalledVDUs(g)
+			out.Tree.OldestFirst = t.signalledVDUs(g)
 			return early(err)
 		},
 		func(ctx context.Context) (err error) {
-			out.NFV, created, err = j.stackParameters(ctx, st, g)
+			out.NFV, created, err = t.stackParameters(ctx, st, g)
 			return early(err)
 		})
 	if err != nil {
@@ -104,22 +104,22 @@ func (j *job) observe(ctx context.Context, g desired) (*inventory.Snapshot, erro
 	}
 	err = parallel(ctx,
 		func(ctx context.Context) (err error) {
-			out.Servers, err = j.cloud.ReadServers(ctx, out.Tree.IDs(cloud.TypeServer), created)
+			out.Servers, err = t.cloud.ReadServers(ctx, out.Tree.IDs(cloud.TypeServer), created)
 			return err
 		},
 		func(ctx context.Context) (err error) {
 			ids := slices.Compact(slices.Sorted(slices.Values(append(out.Tree.IDs(cloud.TypePort), userdata.GivenPorts(g.ext)...))))
-			out.Ports, err = j.cloud.ReadPorts(ctx, ids)
+			out.Ports, err = t.cloud.ReadPorts(ctx, ids)
 			return err
 		},
 		func(ctx context.Context) (err error) {
-			out.FloatingIPs, err = j.cloud.ReadFloatingIPs(ctx, out.Tree.IDs(cloud.TypeFloatingIP))
+			out.FloatingIPs, err = t.cloud.ReadFloatingIPs(ctx, out.Tree.IDs(cloud.TypeFloatingIP))
 			return err
 		})
 	if err != nil {
 		return nil, err
 	}
-	out.Volumes, err = j.cloud.ReadVolumes(ctx, out.VolumeIDs(), created)
+	out.Volumes, err = t.cloud.ReadVolumes(ctx, out.VolumeIDs(), created)
 	return out, err
 }
 
@@ -138,15 +138,15 @@ func parallel(ctx context.Context, calls ...func(context.Context) error) error {
 }
 
 // stackParameters reads nfv as Heat has it. Where Heat hides it, what was sent is taken.
-func (j *job) stackParameters(ctx context.Context, st *cloud.Stack, g desired) (map[string]any, time.Time, error) {
-	has, created, err := j.cloud.StackParameters(ctx, st)
+func (t *tick) stackParameters(ctx context.Context, st *cloud.Stack, g desired) (map[string]any, time.Time, error) {
+	has, created, err := t.cloud.StackParameters(ctx, st)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	nfv := inventory.DecodeNFV(has["nfv"])
 	if nfv == nil {
 		nfv = g.nfv
-		if sent, err := j.build(g); err == nil {
+		if sent, err := t.build(g); err == nil {
 			nfv = inventory.Plain(sent.NFV)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 )
 
 // inventory reads the instance's resources again, as in an operation that has just failed.
-func (w *world) inventory() *lcm.Work {
+func (w *world) inventory() *lcm.Execution {
 	w.t.Helper()
 	d, _ := w.node()
 	defer d.Close()
 	op, i := copied(w.store.op), copied(w.store.instance)
 	op.State, op.Phase = sol.LcmOperationStateProcessing, "infra"
-	work := &lcm.Work{
+	work := &lcm.Execution{
 		Op: &op, Instance: &i, VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID), Package: w.pkg.files, Clock: w.clock,
 	}
 	require.NoError(w.t, d.Inventory(w.t.Context(), work))

@@ -14,26 +14,26 @@ import (
 )
 
 // operate starts or stops the servers of the operation's VNFCs.
-func (j *job) operate(ctx context.Context) error {
+func (t *tick) operate(ctx context.Context) error {
 	var req sol.OperateVnfRequest
-	if err := json.Unmarshal(j.w.Op.Params, &req); err != nil {
+	if err := json.Unmarshal(t.w.Op.Params, &req); err != nil {
 		return fmt.Errorf("decode the request: %w", err)
 	}
 	want := cloud.ServerActive
 	if req.ChangeStateTo == sol.VnfOperationalStateStopped {
 		want = cloud.ServerStopped
 		if req.StopType == sol.StopTypeGraceful {
-			if err := j.waitGracefully(ctx, j.w, "graceful stop", req.GracefulStopTimeout); err != nil {
+			if err := t.waitGracefully(ctx, t.w, "graceful stop", req.GracefulStopTimeout); err != nil {
 				return err
 			}
 		}
 	}
-	return j.setStates(ctx, func(sol.VnfcInfo) string { return want })
+	return t.setStates(ctx, func(sol.VnfcInfo) string { return want })
 }
 
 // restoreOperate gives every server of the operation the state back that it had.
-func (j *job) restoreOperate(ctx context.Context) error {
-	return j.setStates(ctx, func(c sol.VnfcInfo) string {
+func (t *tick) restoreOperate(ctx context.Context) error {
+	return t.setStates(ctx, func(c sol.VnfcInfo) string {
 		if c.VnfcState == sol.VnfOperationalStateStopped {
 			return cloud.ServerStopped
 		}
@@ -42,13 +42,13 @@ func (j *job) restoreOperate(ctx context.Context) error {
 }
 
 // setStates brings the servers of the operation's VNFCs to the states that want says.
-func (j *job) setStates(ctx context.Context, want func(sol.VnfcInfo) string) error {
-	scope := j.w.Op.Scope
+func (t *tick) setStates(ctx context.Context, want func(sol.VnfcInfo) string) error {
+	scope := t.w.Op.Scope
 	if scope == nil {
-		return lcm.Errorf(lcm.CodeInternal, "the operation %s does not say which VNFCs it is about", j.w.Op.ID)
+		return lcm.Errorf(lcm.CodeInternal, "the operation %s does not say which VNFCs it is about", t.w.Op.ID)
 	}
 	return lcm.Each(ctx, 8, scope.VNFCs, func(ctx context.Context, id string) error {
-		c, res, ok := j.stack.Before().VNFC(id)
+		c, res, ok := t.stack.Before().VNFC(id)
 		if !ok {
 			return lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VNFC %s", id)
 		}
@@ -57,8 +57,8 @@ func (j *job) setStates(ctx context.Context, want func(sol.VnfcInfo) string) err
 		if to == cloud.ServerStopped {
 			name = "stop server"
 		}
-		return j.w.Step(ctx, name, id, func(ctx context.Context, s *lcm.Step) error {
-			return j.reachState(ctx, s, id, res.ComputeResource.ResourceID, to)
+		return t.w.Step(ctx, name, id, func(ctx context.Context, s *lcm.Step) error {
+			return t.reachState(ctx, s, id, res.ComputeResource.ResourceID, to)
 		})
 	})
 }
@@ -81,21 +81,21 @@ const maxRefusals = 3
 const askAgain = 5 * time.Second
 
 // reachState observes a server, and asks Nova for the state to or waits for it. It is done when the server has that state.
-func (j *job) reachState(ctx context.Context, s *lcm.Step, vnfc, id, to string) error {
+func (t *tick) reachState(ctx context.Context, s *lcm.Step, vnfc, id, to string) error {
 	var cp transition
 	if _, err := s.Load(&cp); err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
 	}
-	sv, err := j.cloud.ReadServer(ctx, id)
+	sv, err := t.cloud.ReadServer(ctx, id)
 	if cloud.NotFound(err) {
 		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: Nova says that the server %s is not in the VIM any more", vnfc, id).WithHint("heal the VNFC, then retry the operation")
 	}
 	if err != nil {
 		return about(vnfc, err)
 	}
-	now := j.w.Clock.Now()
-	if cp.Try != j.w.Op.Tries || cp.Since.IsZero() {
-		cp = transition{Try: j.w.Op.Tries, Since: now}
+	now := t.w.Clock.Now()
+	if cp.Try != t.w.Op.Try || cp.Since.IsZero() {
+		cp = transition{Try: t.w.Op.Try, Since: now}
 		if err := s.Save(ctx, cp); err != nil {
 			return err
 		}
@@ -107,23 +107,23 @@ func (j *job) reachState(ctx context.Context, s *lcm.Step, vnfc, id, to string) 
 	case sv.Status == to && sv.Task == "":
 		s.Detail("server " + id + " is " + to)
 		return nil
-	case elapsed > j.cfg.ServerTimeout, cp.Refusals >= maxRefusals, failed:
-		return j.serverStuck(vnfc, sv, "does not become "+to+stack.Prefixed("; ", cp.Refusal), elapsed)
+	case elapsed > t.cfg.ServerTimeout, cp.Refusals >= maxRefusals, failed:
+		return t.serverStuck(vnfc, sv, "does not become "+to+stack.Prefixed("; ", cp.Refusal), elapsed)
 	case sv.Task != "", asked && now.Sub(cp.Asked) <= askAgain:
 		return lcm.Wait(cloud.Pace(elapsed), fmt.Sprintf("VNFC %s: server %s", vnfc, sv))
 	}
 	cp.Asked = now
-	return j.requestState(ctx, s, cp, vnfc, id, to)
+	return t.requestState(ctx, s, cp, vnfc, id, to)
 }
 
 // requestState asks Nova to bring a server to the state to.
-func (j *job) requestState(ctx context.Context, s *lcm.Step, cp transition, vnfc, id, to string) error {
+func (t *tick) requestState(ctx context.Context, s *lcm.Step, cp transition, vnfc, id, to string) error {
 	if err := s.Save(ctx, cp); err != nil {
 		return err
 	}
-	action, request := "os-start", j.cloud.StartServer
+	action, request := "os-start", t.cloud.StartServer
 	if to == cloud.ServerStopped {
-		action, request = "os-stop", j.cloud.StopServer
+		action, request = "os-stop", t.cloud.StopServer
 	}
 
 	err := request(ctx, id)
@@ -150,7 +150,7 @@ func about(vnfc string, err error) error {
 }
 
 // serverStuck is the failure of a server that does not reach its state.
-func (j *job) serverStuck(vnfc string, sv *cloud.ServerState, what string, elapsed time.Duration) *lcm.Error {
+func (t *tick) serverStuck(vnfc string, sv *cloud.ServerState, what string, elapsed time.Duration) *lcm.Error {
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Server did not change its state",
 		Detail: fmt.Sprintf("VNFC %s: server %s; it %s, after %s", vnfc, sv, what, elapsed.Round(time.Second)),

@@ -18,15 +18,15 @@ import (
 // a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
 
 // changePackage brings the instance to the new package.
-func (j *job) changePackage(ctx context.Context) error {
-	p, err := coordination.ParamsOf(j.w.Op.Params)
+func (t *tick) changePackage(ctx context.Context) error {
+	p, err := coordination.ParamsOf(t.w.Op.Params)
 	if err != nil {
 		return err
 	}
-	if err := j.images().Provide(ctx, changedImages(j.w, p)); err != nil {
+	if err := t.images().Provide(ctx, changedImages(t.w, p)); err != nil {
 		return err
 	}
-	r, err := j.rollout(j.w, p)
+	r, err := t.rollout(t.w, p)
 	if err != nil {
 		return err
 	}
@@ -34,37 +34,37 @@ func (j *job) changePackage(ctx context.Context) error {
 		if r.mix.Untouched(u.resources) && !u.params.New.Coordinates() { // the last update says so much to Heat as one of its own would
 			continue
 		}
-		if err := j.updateUnit(ctx, r, i, i+1, modeChange); err != nil {
+		if err := t.updateUnit(ctx, r, i, i+1, modeChange); err != nil {
 			return err
 		}
-		if err := j.coordinator().Coordinate(ctx, u.coordinated(), u.params.New, false); err != nil {
+		if err := t.coordinator().Coordinate(ctx, u.coordinated(), u.params.New, false); err != nil {
 			return err
 		}
 	}
-	if err := j.stack.Update(ctx, j.stack.Name(), j.marked(r, r.next, marker{mode: modeChange, units: len(r.units) + 1}), nil); err != nil {
+	if err := t.stack.Update(ctx, t.stack.Name(), t.marked(r, r.next, marker{mode: modeChange, units: len(r.units) + 1}), nil); err != nil {
 		return err
 	}
-	return j.images().Prune(ctx, r.next)
+	return t.images().Prune(ctx, r.next)
 }
 
 // restorePackage brings the instance back to the package that it had.
-func (j *job) restorePackage(ctx context.Context) error {
-	p, err := coordination.ParamsOf(j.w.Op.Params)
+func (t *tick) restorePackage(ctx context.Context) error {
+	p, err := coordination.ParamsOf(t.w.Op.Params)
 	if err != nil {
 		return err
 	}
-	r, err := j.rollout(j.w, p)
+	r, err := t.rollout(t.w, p)
 	if err != nil {
 		return err
 	}
-	st, err := j.stack.Present(ctx)
+	st, err := t.stack.Present(ctx)
 	if err != nil {
 		return err
 	}
-	was := markerOf(st, j.w.Op.ID)
+	was := markerOf(st, t.w.Op.ID)
 	from, way := was.progress(len(r.units)), was.back()
-	if st.Failed() && way == modeRollback && was.try != j.w.Op.Tries { // the user knows why it failed, and goes on
-		if r.recreate, err = j.recreated(ctx); err != nil {
+	if st.Failed() && way == modeRollback && was.try != t.w.Op.Try { // the user knows why it failed, and goes on
+		if r.recreate, err = t.recreated(ctx); err != nil {
 			return err
 		}
 		if len(r.recreate) > 0 {
@@ -72,28 +72,28 @@ func (j *job) restorePackage(ctx context.Context) error {
 		}
 	}
 	if from == 0 {
-		err = j.stack.Update(ctx, j.stack.Name(), j.marked(r, r.old, marker{mode: modeUndo}), nil)
+		err = t.stack.Update(ctx, t.stack.Name(), t.marked(r, r.old, marker{mode: modeUndo}), nil)
 	}
 	for i := from - 1; i >= 0 && err == nil; i-- {
-		if way, err = j.revertUnit(ctx, r, i, way); err == nil {
-			err = j.coordinator().Coordinate(ctx, r.units[i].coordinated(), r.units[i].params.Old, true)
+		if way, err = t.revertUnit(ctx, r, i, way); err == nil {
+			err = t.coordinator().Coordinate(ctx, r.units[i].coordinated(), r.units[i].params.Old, true)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return j.images().Prune(ctx, r.old)
+	return t.images().Prune(ctx, r.old)
 }
 
 // revertUnit takes unit i back, and returns the way of the next one.
-func (j *job) revertUnit(ctx context.Context, r *rollout, i int, way string) (next string, err error) {
-	err = j.updateUnit(ctx, r, i, i, way)
+func (t *tick) revertUnit(ctx context.Context, r *rollout, i int, way string) (next string, err error) {
+	err = t.updateUnit(ctx, r, i, i, way)
 	if again := r.recreateMode(r.units[i], way, shrinking(ctx, err)); again != "" {
-		if r.recreate, err = j.recreated(ctx); err != nil {
+		if r.recreate, err = t.recreated(ctx); err != nil {
 			return way, err
 		}
 		way = again
-		err = j.updateUnit(ctx, r, i, i, way)
+		err = t.updateUnit(ctx, r, i, i, way)
 	}
 	if err != nil {
 		if way == modeRollback && shrinking(ctx, err) != "" {
@@ -137,15 +137,15 @@ func (u unit) coordinated() coordination.Unit {
 	return coordination.Unit{Name: u.Name, VDU: u.params.VDU, VNFCs: u.VNFCs}
 }
 
-func (j *job) coordinator() *coordination.Coordinator {
+func (t *tick) coordinator() *coordination.Coordinator {
 	return &coordination.Coordinator{
-		Cloud: j.cloud, Work: j.w, Stack: j.stack, Scripts: j.cfg.Scripts, Process: j.uploads.ID(), NodeAlive: j.cfg.NodeAlive,
-		PublicURL: j.cfg.PublicURL, CallTimeout: j.cfg.RequestTimeout, Transport: j.cfg.vims().Transport,
+		Cloud: t.cloud, Execution: t.w, Stack: t.stack, Scripts: t.cfg.Scripts, Process: t.uploads.ID(), NodeAlive: t.cfg.NodeAlive,
+		PublicURL: t.cfg.PublicURL, CallTimeout: t.cfg.RequestTimeout, Transport: t.cfg.vims().Transport,
 	}
 }
 
 // rollout computes the two ends and the units between. It depends on the operation alone, not on how far it is.
-func (d *Driver) rollout(w *lcm.Work, p coordination.Params) (*rollout, error) {
+func (d *Driver) rollout(w *lcm.Execution, p coordination.Params) (*rollout, error) {
 	g, err := d.desiredOf(w)
 	if err != nil {
 		return nil, err
@@ -208,40 +208,40 @@ func (r *rollout) mixed(n int) (*userdata.Stack, error) {
 }
 
 // updateUnit updates the stack to the state in which the first n units are new: unit i is the one that changes.
-func (j *job) updateUnit(ctx context.Context, r *rollout, i, n int, mode string) error {
+func (t *tick) updateUnit(ctx context.Context, r *rollout, i, n int, mode string) error {
 	u := r.units[i]
 	target := fmt.Sprintf("%s (%d of %d)", u.Name, i+1, len(r.units))
 	recreates := mode == modeRecreate || mode == modeRecreateDisk
 	if recreates {
 		target += ", anew"
 	}
-	return j.stack.Update(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
+	return t.stack.Update(ctx, target, func(ctx context.Context) (*userdata.Stack, error) {
 		s, err := r.mixed(n)
 		if err != nil {
 			return nil, err
 		}
-		return j.marked(r, s, marker{mode: mode, units: n})(ctx)
+		return t.marked(r, s, marker{mode: mode, units: n})(ctx)
 	}, func(ctx context.Context) error {
 		if recreates || r.mix.Remade(u.resources) { // other machines, with host keys of their own
-			j.w.ForgetVNFCs(u.VNFCs...)
+			t.w.ForgetVNFCs(u.VNFCs...)
 		}
 		if len(r.recreate) == 0 {
 			return nil
 		}
-		return j.markUnhealthy(ctx, r.recreate)
+		return t.markUnhealthy(ctx, r.recreate)
 	})
 }
 
 // marked is a stack as it is sent: with the note by which a rollback finds out how far the operation came, and with its VNFCs in the zones to
 // which an earlier update of the operation had to move them.
-func (j *job) marked(r *rollout, s *userdata.Stack, n marker) stack.Desired {
-	n.try = j.w.Op.Tries
+func (t *tick) marked(r *rollout, s *userdata.Stack, n marker) stack.Desired {
+	n.try = t.w.Op.Try
 	return func(ctx context.Context) (*userdata.Stack, error) {
-		st, err := j.stack.Present(ctx)
+		st, err := t.stack.Present(ctx)
 		if err != nil {
 			return nil, err
 		}
-		now, _, err := j.stackParameters(ctx, st, r.desired)
+		now, _, err := t.stackParameters(ctx, st, r.desired)
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ func (w *world) refused(t *testing.T, typ sol.LcmOperationType, to string, param
 		Params: raw, AdditionalParams: own.AdditionalParams, Scope: &lcm.Scope{Flavour: "default"},
 	}
 	if to != "pkg-1" {
-		r.Former = &lcm.Origin{VNFD: all["pkg-1"].model, Flavour: &all["pkg-1"].model.Flavours[0], Package: all["pkg-1"].files}
+		r.Previous = &lcm.Revision{VNFD: all["pkg-1"].model, Flavour: &all["pkg-1"].model.Flavours[0], Package: all["pkg-1"].files}
 		r.Scope.Counts = map[string]int{"VDU1": 2, "VDU2": 1, "VDU4": 1}
 	}
 	out := map[string]string{}

@@ -12,17 +12,17 @@ import (
 )
 
 // images is the instance's images in this tick.
-func (j *job) images() *images.Store {
-	return &images.Store{Cloud: j.cloud, Work: j.w, Uploads: j.uploads, NodeAlive: j.cfg.NodeAlive}
+func (t *tick) images() *images.Store {
+	return &images.Store{Cloud: t.cloud, Execution: t.w, Uploads: t.uploads, NodeAlive: t.cfg.NodeAlive}
 }
 
 // provideImages uploads the images of the package that the grant does not name, and puts their ids into the grant.
-func (j *job) provideImages(ctx context.Context) error {
-	return j.images().Provide(ctx, images.Packaged(j.w.Flavour))
+func (t *tick) provideImages(ctx context.Context) error {
+	return t.images().Provide(ctx, images.Packaged(t.w.Flavour))
 }
 
 // changedImages are the images of the new package that its VNFCs get: those of the VDUs that are changed or new, and of their storages.
-func changedImages(w *lcm.Work, p coordination.Params) []images.Node {
+func changedImages(w *lcm.Execution, p coordination.Params) []images.Node {
 	after, before := origins(w)
 	return slices.DeleteFunc(images.Packaged(after.Flavour), func(n images.Node) bool {
 		if p.Targeted(after.Flavour, n.Name) {
@@ -33,18 +33,18 @@ func changedImages(w *lcm.Work, p coordination.Params) []images.Node {
 }
 
 // findImages puts the images into the grant of a preview that the instance has already.
-func (j *job) findImages(ctx context.Context) error {
+func (t *tick) findImages(ctx context.Context) error {
 	var nodes []images.Node
-	switch j.w.Op.Type {
+	switch t.w.Op.Type {
 	case sol.LcmOperationChangeVnfpkg:
-		p, err := coordination.ParamsOf(j.w.Op.Params)
+		p, err := coordination.ParamsOf(t.w.Op.Params)
 		if err != nil {
 			return err
 		}
-		nodes = changedImages(j.w, p)
+		nodes = changedImages(t.w, p)
 	case sol.LcmOperationChangeFlavour:
-		nodes = images.Packaged(j.w.Flavour)
+		nodes = images.Packaged(t.w.Flavour)
 	default: // VNFCs that are there keep theirs
 	}
-	return j.images().FindGranted(ctx, nodes)
+	return t.images().FindGranted(ctx, nodes)
 }

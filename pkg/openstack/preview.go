@@ -13,20 +13,20 @@ import (
 func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, error) {
 	w := planned(r)
 	w.Log, w.Clock = d.log, lcm.SystemClock{}
-	j, err := d.begin(ctx, w)
+	t, err := d.begin(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.findImages(ctx); err != nil {
-		return nil, j.settle(err)
+	if err := t.findImages(ctx); err != nil {
+		return nil, t.settle(err)
 	}
-	p, err := j.compare(ctx, r)
+	p, err := t.compare(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	checks, err := p.Checked(ctx, j.cloud, r)
+	checks, err := p.Checked(ctx, t.cloud, r)
 	if err != nil {
-		return nil, j.settle(err)
+		return nil, t.settle(err)
 	}
 	p.Checks = checks
 	p.Possible = !slices.ContainsFunc(checks, func(c lcm.Check) bool { return c.State == lcm.CheckFailed })
@@ -34,22 +34,22 @@ func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, erro
 }
 
 // compare compares the stack before and after a request.
-func (j *job) compare(ctx context.Context, r lcm.Request) (*preview.Plan, error) {
+func (t *tick) compare(ctx context.Context, r lcm.Request) (*preview.Plan, error) {
 	var before, after *preview.Side
 	if r.Type == sol.LcmOperationTerminate || r.Type == sol.LcmOperationOperate { // the stack stays what it is
 		return preview.Compare(r, before, after)
 	}
-	st, err := j.desired(ctx)
+	st, err := t.desired(ctx)
 	if err != nil {
 		return nil, err
 	}
-	after = &preview.Side{Stack: st, Flavour: j.w.Flavour}
+	after = &preview.Side{Stack: st, Flavour: t.w.Flavour}
 	if r.Type != sol.LcmOperationInstantiate {
-		g, err := j.previousOf(j.w)
+		g, err := t.previousOf(t.w)
 		if err != nil {
 			return nil, err
 		}
-		if st, err = j.build(g); err != nil {
+		if st, err = t.build(g); err != nil {
 			return nil, err
 		}
 		before = &preview.Side{Stack: st, Flavour: g.flavour}

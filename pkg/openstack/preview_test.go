@@ -35,7 +35,7 @@ func (w *world) preview() *lcm.Preview {
 	}
 	if op.Scope != nil {
 		r.Flavour = w.pkg.model.Flavour(op.Scope.Flavour)
-		r.Former = &lcm.Origin{VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID), Package: w.pkg.files}
+		r.Previous = &lcm.Revision{VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID), Package: w.pkg.files}
 	}
 	if all, ok := w.pkgs.(packages); ok && op.VnfPkgID != "" {
 		next := all[op.VnfPkgID]

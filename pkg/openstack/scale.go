@@ -12,34 +12,34 @@ import (
 )
 
 // scale brings the stack to the number of VNFCs that the operation's scope says.
-func (j *job) scale(ctx context.Context) error {
-	if s := j.w.Op.Scope; s != nil && len(s.Add) > 0 {
-		if err := j.provideImages(ctx); err != nil {
+func (t *tick) scale(ctx context.Context) error {
+	if s := t.w.Op.Scope; s != nil && len(s.Add) > 0 {
+		if err := t.provideImages(ctx); err != nil {
 			return err
 		}
 	}
-	g, err := j.desiredOf(j.w)
+	g, err := t.desiredOf(t.w)
 	if err != nil {
 		return err
 	}
-	if err := j.signalGroups(ctx, g, victims(j.w)); err != nil {
+	if err := t.signalGroups(ctx, g, victims(t.w)); err != nil {
 		return err
 	}
-	return j.resize(ctx, g, victims(j.w))
+	return t.resize(ctx, g, victims(t.w))
 }
 
 // restoreStack brings the stack back to what it was before the operation.
-func (j *job) restoreStack(ctx context.Context) error {
-	g, err := j.previousOf(j.w)
+func (t *tick) restoreStack(ctx context.Context) error {
+	g, err := t.previousOf(t.w)
 	if err != nil {
 		return err
 	}
-	g.renew = j.w.Op.ID
-	return j.resize(ctx, g, nil)
+	g.renew = t.w.Op.ID
+	return t.resize(ctx, g, nil)
 }
 
 // victims are the VNFCs that the operation takes away.
-func victims(w *lcm.Work) []string {
+func victims(w *lcm.Execution) []string {
 	if w.Op.Scope == nil {
 		return nil
 	}
@@ -47,18 +47,18 @@ func victims(w *lcm.Work) []string {
 }
 
 // resize updates the stack so that groups lose the right members: those of remove, then those that were not there before the operation.
-func (j *job) resize(ctx context.Context, g desired, remove []string) error {
-	before := func(ctx context.Context) error { return j.shrinkGroups(ctx, g, remove) }
+func (t *tick) resize(ctx context.Context, g desired, remove []string) error {
+	before := func(ctx context.Context) error { return t.shrinkGroups(ctx, g, remove) }
 	if g.class == userdata.Standard {
 		before = nil
 	}
-	return j.stack.Update(ctx, j.stack.Name(), j.built(g), before)
+	return t.stack.Update(ctx, t.stack.Name(), t.built(g), before)
 }
 
 // shrinkGroups sees to it that AutoScalingGroups lose the right members when they get smaller: Heat takes away those that have failed first, and
 // then the oldest. So the members that are to go are marked as failed, and those that have failed and are to stay no longer are.
-func (j *job) shrinkGroups(ctx context.Context, g desired, remove []string) error {
-	all, err := j.stack.Resources(ctx)
+func (t *tick) shrinkGroups(ctx context.Context, g desired, remove []string) error {
+	all, err := t.stack.Resources(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,12 +72,12 @@ func (j *job) shrinkGroups(ctx context.Context, g desired, remove []string) erro
 		if vdu == "" || surplus <= 0 {
 			continue
 		}
-		goes, stays := chooseVictims(members, surplus, j.stack.Before(), remove)
+		goes, stays := chooseVictims(members, surplus, t.stack.Before(), remove)
 		for _, m := range goes {
 			if m.Failed() {
 				continue
 			}
-			if err := j.stack.Mark(ctx, m, true, "goes with operation "+j.w.Op.ID); err != nil {
+			if err := t.stack.Mark(ctx, m, true, "goes with operation "+t.w.Op.ID); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (j *job) shrinkGroups(ctx context.Context, g desired, remove []string) erro
 			if !m.Failed() {
 				continue
 			}
-			if err := j.unmark(ctx, m); err != nil {
+			if err := t.unmark(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -94,14 +94,14 @@ func (j *job) shrinkGroups(ctx context.Context, g desired, remove []string) erro
 }
 
 // unmark makes a failed resource count as a good one; the next update that changes its definition repairs it.
-func (j *job) unmark(ctx context.Context, r cloud.Resource) error {
-	why := "stays with operation " + j.w.Op.ID
+func (t *tick) unmark(ctx context.Context, r cloud.Resource) error {
+	why := "stays with operation " + t.w.Op.ID
 	if r.Status != "CHECK_FAILED" { // Heat takes back only what was marked
-		if err := j.stack.Mark(ctx, r, true, why); err != nil {
+		if err := t.stack.Mark(ctx, r, true, why); err != nil {
 			return err
 		}
 	}
-	return j.stack.Mark(ctx, r, false, why)
+	return t.stack.Mark(ctx, r, false, why)
 }
 
 // vduOf is the VDU whose servers the members of a group have.

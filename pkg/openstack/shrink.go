@@ -57,34 +57,34 @@ func imageIn(nfv map[string]any, name string) string {
 
 // recreated finds the resources that could not shrink, and deletes the servers among them: their ports and volumes have to be free for those that take
 // their place.
-func (j *job) recreated(ctx context.Context) ([]replacement, error) {
-	st, err := j.stack.Present(ctx)
+func (t *tick) recreated(ctx context.Context) ([]replacement, error) {
+	st, err := t.stack.Present(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := j.cloud.ListResources(ctx, st)
+	all, err := t.cloud.ListResources(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	t := inventory.NewTree(st, all)
+	tree := inventory.NewTree(st, all)
 	var out []replacement
 	for _, r := range all {
 		// What a predecessor has marked for the next update has the operation in its reason.
-		stuck := strings.HasSuffix(r.Status, "_FAILED") && (smaller.MatchString(r.Reason) || strings.Contains(r.Reason, j.w.Op.ID))
+		stuck := strings.HasSuffix(r.Status, "_FAILED") && (smaller.MatchString(r.Reason) || strings.Contains(r.Reason, t.w.Op.ID))
 		if !stuck || r.Type != cloud.TypeServer && r.Type != cloud.TypeVolume {
 			continue
 		}
 		p := replacement{vnfc: r.Name + " " + r.PhysicalID, server: r.PhysicalID}
 		if r.Type == cloud.TypeVolume {
 			p.server, p.volumes = "", []string{r.PhysicalID}
-			for _, o := range t.In[r.Owner().ID] {
+			for _, o := range tree.In[r.Owner().ID] {
 				if o.Type == cloud.TypeServer {
 					p.server = o.PhysicalID
 				}
 			}
 		}
 		if p.server != "" {
-			if err := j.serverDeleted(ctx, p); err != nil {
+			if err := t.serverDeleted(ctx, p); err != nil {
 				return nil, err
 			}
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // policies are those by which the operation scales, by VDU.
-func (j *job) policies(g desired) (map[string]*hot.Policy, error) {
-	if j.w.Op.Type != sol.LcmOperationScale || g.class == userdata.Standard {
+func (t *tick) policies(g desired) (map[string]*hot.Policy, error) {
+	if t.w.Op.Type != sol.LcmOperationScale || g.class == userdata.Standard {
 		return nil, nil
 	}
 	for _, p := range g.patches { // with another nfv, members are replaced: the update does both together
@@ -22,7 +22,7 @@ func (j *job) policies(g desired) (map[string]*hot.Policy, error) {
 			return nil, nil
 		}
 	}
-	b, err := j.templates.Load(g.files, g.flavour.ID)
+	b, err := t.templates.Load(g.files, g.flavour.ID)
 	if err != nil {
 		return nil, g.packageFault(err)
 	}
@@ -36,14 +36,14 @@ func (j *job) policies(g desired) (map[string]*hot.Policy, error) {
 }
 
 // signalGroups scales groups by signals, as far as that goes.
-func (j *job) signalGroups(ctx context.Context, g desired, remove []string) error {
-	policies, err := j.policies(g)
+func (t *tick) signalGroups(ctx context.Context, g desired, remove []string) error {
+	policies, err := t.policies(g)
 	if err != nil {
 		return err
 	}
-	victims := memberNames(j.stack.Before(), remove)
+	victims := memberNames(t.stack.Before(), remove)
 	for _, vdu := range slices.Sorted(maps.Keys(policies)) {
-		if err := j.stack.Signal(ctx, *policies[vdu], g.counts[vdu], victims); err != nil {
+		if err := t.stack.Signal(ctx, *policies[vdu], g.counts[vdu], victims); err != nil {
 			return err
 		}
 	}
@@ -64,13 +64,13 @@ func memberNames(i *lcm.Instance, vnfcs []string) map[string]bool {
 
 // signalledVDUs are the VDUs whose groups are scaled in by signals. Those whose VNFCs have names that the user chose are not: names go by index, and each would pass on to
 // another VNFC when the oldest goes.
-func (j *job) signalledVDUs(g desired) map[string]bool {
+func (t *tick) signalledVDUs(g desired) map[string]bool {
 	out := map[string]bool{}
-	b, err := j.templates.Load(g.files, g.flavour.ID)
+	b, err := t.templates.Load(g.files, g.flavour.ID)
 	if err != nil || g.class == userdata.Standard { // a package without templates has no groups
 		return out
 	}
-	named := inventory.VNFCIDs(j.w.Instance)
+	named := inventory.VNFCIDs(t.w.Instance)
 	for _, v := range g.flavour.VDUs {
 		if len(named[v.Name]) == 0 && b.Policy(v.Name, -1) != nil {
 			out[v.Name] = true
@@ -80,15 +80,15 @@ func (j *job) signalledVDUs(g desired) map[string]bool {
 }
 
 // signalledGroups are the groups to which the operation may have sent signals.
-func (j *job) signalledGroups() ([]string, error) {
-	if j.w.Op.Type != sol.LcmOperationScale {
+func (t *tick) signalledGroups() ([]string, error) {
+	if t.w.Op.Type != sol.LcmOperationScale {
 		return nil, nil
 	}
-	g, err := j.desiredOf(j.w)
+	g, err := t.desiredOf(t.w)
 	if err != nil {
 		return nil, err
 	}
-	policies, err := j.policies(g)
+	policies, err := t.policies(g)
 	var out []string
 	for _, vdu := range slices.Sorted(maps.Keys(policies)) {
 		out = append(out, policies[vdu].Group)

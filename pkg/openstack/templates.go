@@ -12,8 +12,8 @@ func (d *Driver) Templates(r lcm.Request) lcm.Templates {
 		return t
 	}
 	t.Now, _ = d.templates.Load(r.Package, r.Flavour.ID) // Validate reports templates that cannot be read
-	if r.Former != nil && r.Former.Flavour != nil && r.Former.Package != nil {
-		t.Previous, _ = d.templates.Load(r.Former.Package, r.Former.Flavour.ID)
+	if r.Previous != nil && r.Previous.Flavour != nil && r.Previous.Package != nil {
+		t.Previous, _ = d.templates.Load(r.Previous.Package, r.Previous.Flavour.ID)
 	}
 	return t
 }

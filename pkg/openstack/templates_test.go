@@ -33,7 +33,7 @@ func TestTemplatesAnswer(t *testing.T) {
 	answers := func(is, was fs.FS) lcm.Request {
 		r := lcm.Request{Flavour: f, Package: is}
 		if was != nil {
-			r.Former = &lcm.Origin{Flavour: f, Package: was}
+			r.Previous = &lcm.Revision{Flavour: f, Package: was}
 		}
 		r.Templates = d.Templates(r)
 		return r

@@ -13,20 +13,20 @@ import (
 
 // Terminate implements lcm.Infra: stacks by name, by stored id and by tag, then images by tag, until none is left. It is
 // the rollback of an instantiation too.
-func (d *Driver) Terminate(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
 	if err := d.waitForTermination(ctx, w); err != nil {
 		return err
 	}
-	j, err := d.begin(ctx, w)
+	t, err := d.begin(ctx, w)
 	if err != nil {
 		return err
 	}
-	err = j.stack.Delete(ctx)
+	err = t.stack.Delete(ctx)
 	if err == nil {
-		err = w.Step(ctx, "delete images", w.Instance.ID, j.images().DeleteAll)
+		err = w.Step(ctx, "delete images", w.Instance.ID, t.images().DeleteAll)
 	}
 	if err != nil {
-		return j.settle(err)
+		return t.settle(err)
 	}
 	if w.Op.Type == sol.LcmOperationInstantiate {
 		w.Op.ResourceChanges = nil // all that was added is gone again
@@ -41,7 +41,7 @@ func (d *Driver) Terminate(ctx context.Context, w *lcm.Work) error {
 }
 
 // waitForTermination gives a VNF that is terminated gracefully the time to finish its work.
-func (d *Driver) waitForTermination(ctx context.Context, w *lcm.Work) error {
+func (d *Driver) waitForTermination(ctx context.Context, w *lcm.Execution) error {
 	if w.Op.Type != sol.LcmOperationTerminate {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (d *Driver) waitForTermination(ctx context.Context, w *lcm.Work) error {
 }
 
 // waitGracefully gives a VNF time to finish its work, as a step: so many seconds, or the default for 0.
-func (d *Driver) waitGracefully(ctx context.Context, w *lcm.Work, name string, seconds int) error {
+func (d *Driver) waitGracefully(ctx context.Context, w *lcm.Execution, name string, seconds int) error {
 	timeout := d.cfg.GracefulTimeout
 	if seconds > 0 {
 		timeout = time.Duration(seconds) * time.Second

@@ -66,11 +66,11 @@ func (d *Driver) assembles(r lcm.Request) ([]lcm.InvalidParam, error) {
 }
 
 // planned is the work that a request would be, before it has an operation.
-func planned(r lcm.Request) *lcm.Work {
-	return &lcm.Work{
+func planned(r lcm.Request) *lcm.Execution {
+	return &lcm.Execution{
 		Op: &lcm.Operation{
 			Type: r.Type, State: sol.LcmOperationStateProcessing, InstanceID: r.Instance.ID, Params: r.Params, Scope: r.Scope, Before: r.Instance,
 		},
-		Instance: r.Instance, VNFD: r.VNFD, Flavour: r.Flavour, Package: r.Package, Former: r.Former,
+		Instance: r.Instance, VNFD: r.VNFD, Flavour: r.Flavour, Package: r.Package, Previous: r.Previous,
 	}
 }

@@ -158,7 +158,7 @@ func (w *world) admit(typ sol.LcmOperationType, params any) {
 	w.store.phases, w.store.steps = map[string]lcm.PhaseRecord{}, nil
 	w.store.op = lcm.Operation{
 		ID: uuid.NewString(), InstanceID: w.store.instance.ID, Type: typ, State: sol.LcmOperationStateStarting, Params: raw,
-		Deadline: time.Now().Add(24 * time.Hour), Epoch: epoch, Tries: 1,
+		Deadline: time.Now().Add(24 * time.Hour), Epoch: epoch, Try: 1,
 	}
 }
 
@@ -195,7 +195,7 @@ func (w *world) steer(ev lcm.Event) {
 	to, err := lcm.Next(op, ev)
 	require.NoError(w.t, err)
 	op.State = to
-	op.Tries++
+	op.Try++
 	if ev == lcm.EventRollback {
 		op.Run++
 		op.Phase = ""

@@ -17,7 +17,7 @@ func (b *bundle) change(tb testing.TB, newPkg string) (*lcm.Instance, *lcm.Opera
 	tb.Helper()
 	i := b.newInstance(tb)
 	op := newOperation(i.ID)
-	op.Type, op.Tries = sol.LcmOperationChangeVnfpkg, 1
+	op.Type, op.Try = sol.LcmOperationChangeVnfpkg, 1
 	require.NoError(tb, b.Admit(tb.Context(), op, []lcm.Message{message(i.ID, op.ID)}, func(locked *lcm.Instance) error {
 		before := *locked
 		op.Before, op.VnfPkgID = &before, newPkg
@@ -37,15 +37,15 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 		require.Equal(t, op.Scope, c.Op.Scope)
 		require.Equal(t, i, c.Op.Before, "as it was before the admission changed it")
 		require.Nil(t, c.Instance.VimConnections)
-		require.Equal(t, 1, c.Op.Tries)
+		require.Equal(t, 1, c.Op.Try)
 		c.Op.Waiting = node
-		c.Instance.Params, c.Instance.FormerVims = sol.KeyValuePairs{"by": node}, map[string]sol.VimConnectionInfo{node: connection()}
+		c.Instance.Params, c.Instance.PreviousVims = sol.KeyValuePairs{"by": node}, map[string]sol.VimConnectionInfo{node: connection()}
 		require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 	}
 	written, err := b.Instance(t.Context(), i.ID)
 	require.NoError(t, err)
 	require.Equal(t, sol.KeyValuePairs{"by": "b"}, written.Params, "a change of nothing else is a change")
-	require.Contains(t, written.FormerVims, "b")
+	require.Contains(t, written.PreviousVims, "b")
 	got, err := b.Operation(t.Context(), op.ID)
 	require.NoError(t, err)
 	require.Nil(t, got.Before, "credentials are nobody's business but the worker's")
@@ -55,13 +55,13 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 	require.Equal(t, op.Scope, list[0].Scope, "what can be done with it depends on it")
 
 	_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
-		o.Cancel, o.Tries = sol.CancelModeForceful, 2
+		o.Cancel, o.Try = sol.CancelModeForceful, 2
 		return nil, nil
 	})
 	require.NoError(t, err)
 	c, cl := b.claim(t, op.ID, "c")
 	require.Equal(t, sol.CancelModeForceful, c.Op.Cancel)
-	require.Equal(t, 2, c.Op.Tries)
+	require.Equal(t, 2, c.Op.Try)
 	c.Op.Cancel = ""
 	c.Op.ChangedExtConnectivity = []sol.ExtVirtualLinkInfo{{ID: "l"}}
 	c.Op.Modifications = &sol.ModificationsTriggeredByVnfPkgChange{VnfdVersion: "2", Extensions: sol.KeyValuePairs{"e": password}}

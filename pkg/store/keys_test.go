@@ -112,7 +112,7 @@ func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
 	c, _ := only.claim(t, op.ID, "n")
 	require.Equal(t, password, c.Op.Before.VimConnections["vim1"].AccessInfo["password"])
 	require.Equal(t, password, c.Op.Modifications.Extensions["login"])
-	require.Equal(t, password, c.Instance.FormerVims["old"].AccessInfo["password"])
+	require.Equal(t, password, c.Instance.PreviousVims["old"].AccessInfo["password"])
 	require.Equal(t, map[string]any{"password": password}, c.Instance.Params["k8s"])
 	vims, err := only.Vims(t.Context())
 	require.NoError(t, err)

@@ -92,7 +92,7 @@ func (b *bundle) newInstance(tb testing.TB) *lcm.Instance {
 		VnfdID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", VnfPkgID: b.newPackage(tb), Provider: "P", ProductName: "N", SoftwareVersion: "1.0", VnfdVersion: "2.0",
 		State:          sol.InstantiationStateNotInstantiated,
 		VimConnections: map[string]sol.VimConnectionInfo{"vim1": connection()},
-		FormerVims:     map[string]sol.VimConnectionInfo{"old": connection()},
+		PreviousVims:   map[string]sol.VimConnectionInfo{"old": connection()},
 		Params:         sol.KeyValuePairs{"k8s": map[string]any{"password": password}},
 		Metadata:       sol.KeyValuePairs{"zone": "a", "n": 1.5}, Extensions: sol.KeyValuePairs{"e": true}, ConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": false},
 		Inventory: []lcm.Resource{{Name: "masterNode", Kind: lcm.KindCompute, Type: "OS::Nova::Server", ID: "1", Addresses: []lcm.Address{{IP: "10.0.0.1", Floating: true}}}},
@@ -559,7 +559,7 @@ func TestBriefListsLeaveOutWhatIsLargeOrSealed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, instances, 1)
 	want := *i
-	want.Params, want.FormerVims = nil, nil
+	want.Params, want.PreviousVims = nil, nil
 	want.VimConnections, want.ConfigurableProperties, want.Metadata, want.Extensions, want.Instantiated, want.Inventory = nil, nil, nil, nil, nil, nil
 	require.Equal(t, &want, instances[0])
 	ops, err := b.Operations(t.Context(), lcm.Query{Brief: true})

@@ -22,7 +22,8 @@ const rollingUpdate = "RollingUpdate"
 
 // ofOneOperation lists members that hold for one operation only. nfv is among them because the VIM has it.
 var ofOneOperation = []string{
-	"nfv", paramAll, paramUpgradeType, paramVDUs, "lcm-operation-coordinate-new-vnf", "lcm-operation-coordinate-old-vnf",
+	"nfv", paramAll, paramUpgradeType, paramVDUs,
+	"lcm-operation-coordinate-new-vnf", "lcm-operation-coordinate-old-vnf",
 }
 
 // Lasting implements lcm.Infra.Lasting.
@@ -55,7 +56,8 @@ func healOptions(given sol.KeyValuePairs) (lcm.Options, error) {
 	all, ok := given[paramAll]
 	whole, isBool := all.(bool)
 	if ok && !isBool && all != nil {
-		return lcm.Options{}, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/additionalParams/all", Detail: "is not a boolean"})
+		bad := lcm.InvalidParam{Pointer: "/additionalParams/all", Detail: "is not a boolean"}
+		return lcm.Options{}, lcm.Unprocessable(bad)
 	}
 	return lcm.Options{Whole: whole}, nil
 }
@@ -89,8 +91,9 @@ func vdusToUpgrade(r lcm.Request, params any) (vdus []string, bad []lcm.InvalidP
 		switch {
 		case !ok:
 			bad = append(bad, lcm.InvalidParam{Pointer: here, Detail: "is missing"})
-		case r.Flavour.VDU(id) == nil || r.Former.Flavour.VDU(id) == nil:
-			bad = append(bad, lcm.InvalidParam{Pointer: here, Detail: fmt.Sprintf("there is no VDU %q in both VNFDs", id)})
+		case r.Flavour.VDU(id) == nil || r.Previous.Flavour.VDU(id) == nil:
+			detail := fmt.Sprintf("there is no VDU %q in both VNFDs", id)
+			bad = append(bad, lcm.InvalidParam{Pointer: here, Detail: detail})
 		default:
 			vdus = append(vdus, id)
 		}

@@ -15,11 +15,14 @@ import (
 func TestLastingLeavesOutParametersOfOneOperation(t *testing.T) {
 	t.Parallel()
 	got := tacker.Lasting(sol.KeyValuePairs{
-		"k8s_cluster_installation_param": map[string]any{"a": 1.0}, "lcm-operation-user-data": "u", "nfv": 1, "all": true,
+		"k8s_cluster_installation_param": map[string]any{"a": 1.0}, "lcm-operation-user-data": "u",
+		"nfv": 1, "all": true,
 		"upgrade_type": "RollingUpdate", "vdu_params": []any{},
 		"lcm-operation-coordinate-new-vnf": "c", "lcm-operation-coordinate-old-vnf": "c",
 	})
-	want := sol.KeyValuePairs{"k8s_cluster_installation_param": map[string]any{"a": 1.0}, "lcm-operation-user-data": "u"}
+	want := sol.KeyValuePairs{
+		"k8s_cluster_installation_param": map[string]any{"a": 1.0}, "lcm-operation-user-data": "u",
+	}
 	require.Equal(t, want, got)
 	require.Nil(t, tacker.Lasting(nil))
 }
@@ -46,26 +49,33 @@ func TestOptions(t *testing.T) {
 		{"no boolean", `{"all":"true"}`, sol.LcmOperationHeal, lcm.Options{}, []string{at + "all"}},
 		{"another operation", `{"all":1,"vdu_params":1}`, sol.LcmOperationScale, lcm.Options{}, nil},
 		{"all VDUs", `{"upgrade_type":"RollingUpdate"}`, sol.LcmOperationChangeVnfpkg, lcm.Options{}, nil},
-		{"a null type", `{"upgrade_type":null}`, sol.LcmOperationChangeVnfpkg, lcm.Options{}, []string{at + "upgrade_type"}},
+		{
+			"a null type", `{"upgrade_type":null}`, sol.LcmOperationChangeVnfpkg, lcm.Options{},
+			[]string{at + "upgrade_type"},
+		},
 		{
 			"some VDUs", `{"vdu_params":[{"vdu_id":"b"},{"vdu_id":"a"}]}`, sol.LcmOperationChangeVnfpkg,
 			lcm.Options{VDUs: []string{"b", "a"}}, nil,
 		},
 		{
-			"wrong VDUs", `{"upgrade_type":"BlueGreen","vdu_params":[{},1,{"vdu_id":"c"},{"vdu_id":"d"},{"vdu_id":"a"}]}`,
+			"wrong VDUs",
+			`{"upgrade_type":"BlueGreen","vdu_params":[{},1,{"vdu_id":"c"},{"vdu_id":"d"},{"vdu_id":"a"}]}`,
 			sol.LcmOperationChangeVnfpkg, lcm.Options{VDUs: []string{"a"}},
 			[]string{
 				at + "upgrade_type", at + "vdu_params/0/vdu_id", at + "vdu_params/1/vdu_id",
 				at + "vdu_params/2/vdu_id", at + "vdu_params/3/vdu_id",
 			},
 		},
-		{"an empty list", `{"vdu_params":[]}`, sol.LcmOperationChangeVnfpkg, lcm.Options{}, []string{at + "vdu_params"}},
+		{
+			"an empty list", `{"vdu_params":[]}`, sol.LcmOperationChangeVnfpkg, lcm.Options{},
+			[]string{at + "vdu_params"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := tacker.Options(lcm.Request{
 				Type: tt.typ, Params: json.RawMessage(`{"additionalParams":` + tt.params + `}`),
-				Flavour: flavour("a", "b", "c"), Former: &lcm.Origin{Flavour: flavour("a", "b", "d")},
+				Flavour: flavour("a", "b", "c"), Previous: &lcm.Revision{Flavour: flavour("a", "b", "d")},
 			})
 			var bad []string
 			if err != nil {

@@ -163,7 +163,7 @@ func (r *Recorder) Hooks() []lcm.HookHandler {
 	var out []lcm.HookHandler
 	for _, k := range lcm.OperationKinds() {
 		for _, hook := range hooksOf(k) {
-			run := func(_ context.Context, w *lcm.Work) error { return r.record(hook, w) }
+			run := func(_ context.Context, w *lcm.Execution) error { return r.record(hook, w) }
 			out = append(out, lcm.HookHandler{Hook: hook, Run: run})
 		}
 	}
@@ -177,7 +177,7 @@ func hooksOf(k *lcm.OperationKind) []lcm.Hook {
 	return []lcm.Hook{start, end, back, backEnd}
 }
 
-func (r *Recorder) record(hook lcm.Hook, w *lcm.Work) error {
+func (r *Recorder) record(hook lcm.Hook, w *lcm.Execution) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0

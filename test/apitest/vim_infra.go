@@ -33,7 +33,7 @@ func (v *VIM) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return tacke
 func (v *VIM) Templates(lcm.Request) lcm.Templates { return nil }
 
 // Instantiate implements lcm.Infra.
-func (v *VIM) Instantiate(ctx context.Context, w *lcm.Work) error {
+func (v *VIM) Instantiate(ctx context.Context, w *lcm.Execution) error {
 	if err := w.Hold(ctx); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (v *VIM) Instantiate(ctx context.Context, w *lcm.Work) error {
 }
 
 // Change implements lcm.Infra.
-func (v *VIM) Change(_ context.Context, w *lcm.Work) error {
+func (v *VIM) Change(_ context.Context, w *lcm.Execution) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.begin("change %s with %s", w.Op.Type, w.VNFD.Version); err != nil {
@@ -100,7 +100,7 @@ func (l *limit) take() error {
 }
 
 // converge creates machines until each VDU has its number, and waits for them.
-func (v *VIM) converge(w *lcm.Work, counts map[string]int, limit *limit) error {
+func (v *VIM) converge(w *lcm.Execution, counts map[string]int, limit *limit) error {
 	id := w.Instance.ID
 	for _, o := range slices.Clone(v.machines[id]) {
 		if !o.broken {
@@ -127,7 +127,7 @@ func (v *VIM) converge(w *lcm.Work, counts map[string]int, limit *limit) error {
 }
 
 // create creates a machine of a VDU at the lowest free index.
-func (v *VIM) create(w *lcm.Work, vdu string, limit *limit) error {
+func (v *VIM) create(w *lcm.Execution, vdu string, limit *limit) error {
 	if err := limit.take(); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (v *VIM) create(w *lcm.Work, vdu string, limit *limit) error {
 }
 
 // remove deletes the machine of a VNFC, if the VIM has it.
-func (v *VIM) remove(w *lcm.Work, vnfc string, limit *limit) error {
+func (v *VIM) remove(w *lcm.Execution, vnfc string, limit *limit) error {
 	if v.find(w.Instance.ID, vnfc) == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (v *VIM) remove(w *lcm.Work, vnfc string, limit *limit) error {
 }
 
 // touch does to a VNFC what an operation does that keeps the numbers of VNFCs.
-func (v *VIM) touch(w *lcm.Work, vnfc string, limit *limit) error {
+func (v *VIM) touch(w *lcm.Execution, vnfc string, limit *limit) error {
 	switch w.Op.Type {
 	case sol.LcmOperationHeal:
 		o := v.find(w.Instance.ID, vnfc)
@@ -185,7 +185,7 @@ func (v *VIM) touch(w *lcm.Work, vnfc string, limit *limit) error {
 }
 
 // replace gives a VNFC a new machine. The VIM keeps the old one for a rollback.
-func (v *VIM) replace(w *lcm.Work, vnfc string, limit *limit) error {
+func (v *VIM) replace(w *lcm.Execution, vnfc string, limit *limit) error {
 	o := v.find(w.Instance.ID, vnfc)
 	if o == nil {
 		return nil
@@ -202,7 +202,7 @@ func (v *VIM) replace(w *lcm.Work, vnfc string, limit *limit) error {
 }
 
 // operate starts or stops a machine.
-func (v *VIM) operate(w *lcm.Work, vnfc string, to sol.VnfOperationalState, limit *limit) error {
+func (v *VIM) operate(w *lcm.Execution, vnfc string, to sol.VnfOperationalState, limit *limit) error {
 	o := v.find(w.Instance.ID, vnfc)
 	if o == nil || o.state == to {
 		return nil
@@ -215,7 +215,7 @@ func (v *VIM) operate(w *lcm.Work, vnfc string, to sol.VnfOperationalState, limi
 
 // Restore implements lcm.Infra: machines that the operation added go, those that it replaced come back, and VNFCs that
 // it removed get new machines.
-func (v *VIM) Restore(_ context.Context, w *lcm.Work) error {
+func (v *VIM) Restore(_ context.Context, w *lcm.Execution) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.begin("restore %s with %s", w.Op.Type, w.VNFD.Version); err != nil {
@@ -255,7 +255,7 @@ func (v *VIM) Restore(_ context.Context, w *lcm.Work) error {
 }
 
 // Terminate implements lcm.Infra.
-func (v *VIM) Terminate(_ context.Context, w *lcm.Work) error {
+func (v *VIM) Terminate(_ context.Context, w *lcm.Execution) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.begin("terminate"); err != nil {
@@ -270,7 +270,7 @@ func (v *VIM) Terminate(_ context.Context, w *lcm.Work) error {
 }
 
 // Halt implements lcm.Infra.
-func (v *VIM) Halt(_ context.Context, w *lcm.Work, mode sol.CancelModeType) error {
+func (v *VIM) Halt(_ context.Context, w *lcm.Execution, mode sol.CancelModeType) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls = append(v.calls, "halt "+string(mode))

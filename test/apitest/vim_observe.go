@@ -13,7 +13,7 @@ import (
 )
 
 // Inventory implements lcm.Infra. It looks whether machines run only for OPERATE.
-func (v *VIM) Inventory(_ context.Context, w *lcm.Work) error {
+func (v *VIM) Inventory(_ context.Context, w *lcm.Execution) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls = append(v.calls, "inventory")
@@ -50,7 +50,7 @@ func (v *VIM) Inventory(_ context.Context, w *lcm.Work) error {
 }
 
 // vdusOf lists the VDUs of both revisions, whose machines may still be there.
-func vdusOf(w *lcm.Work) []string {
+func vdusOf(w *lcm.Execution) []string {
 	var out []string
 	add := func(f *vnfd.Flavour) {
 		for _, vdu := range f.VDUs {
@@ -60,8 +60,8 @@ func vdusOf(w *lcm.Work) []string {
 		}
 	}
 	add(w.Flavour)
-	if w.Former != nil && w.Former.Flavour != nil {
-		add(w.Former.Flavour)
+	if w.Previous != nil && w.Previous.Flavour != nil {
+		add(w.Previous.Flavour)
 	}
 	return out
 }

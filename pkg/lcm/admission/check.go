@@ -104,12 +104,12 @@ func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) ([]lcm.Mgm
 	for _, h := range hooks {
 		add(h.name, h.driver)
 	}
-	if !kind.NewRevision || r.Former == nil || r.Former.Flavour == nil {
+	if !kind.NewRevision || r.Previous == nil || r.Previous.Flavour == nil {
 		return out, nil
 	}
 
-	for _, hook := range slices.Sorted(maps.Keys(r.Former.Flavour.LCM)) {
-		impl := r.Former.Flavour.LCM[hook]
+	for _, hook := range slices.Sorted(maps.Keys(r.Previous.Flavour.LCM)) {
+		impl := r.Previous.Flavour.LCM[hook]
 		if found[impl.Name] {
 			continue
 		}

@@ -15,11 +15,11 @@ import (
 func (s *Service) gather(ctx context.Context, i *lcm.Instance, t lcm.Task) (lcm.Admission, error) {
 	a := lcm.Admission{Task: t, Infras: s.Infras}
 	var err error
-	if a.Present, err = s.origin(ctx, i.VnfPkgID); err != nil {
+	if a.Present, err = s.revision(ctx, i.VnfPkgID); err != nil {
 		return a, err
 	}
 	if t.VnfdID != "" || t.VnfPkgID != "" {
-		if a.Next, a.NextPkgID, err = s.newOrigin(ctx, t); err != nil {
+		if a.Next, a.NextPkgID, err = s.newRevision(ctx, t); err != nil {
 			return a, err
 		}
 	}
@@ -29,17 +29,17 @@ func (s *Service) gather(ctx context.Context, i *lcm.Instance, t lcm.Task) (lcm.
 	return a, err
 }
 
-func (s *Service) origin(ctx context.Context, pkgID string) (lcm.Origin, error) {
+func (s *Service) revision(ctx context.Context, pkgID string) (lcm.Revision, error) {
 	model, err := s.Packages.ModelOf(ctx, pkgID)
 	if err != nil {
-		return lcm.Origin{}, err
+		return lcm.Revision{}, err
 	}
 	files, err := s.Packages.Files(ctx, pkgID)
-	return lcm.Origin{VNFD: model, Package: files}, err
+	return lcm.Revision{VNFD: model, Package: files}, err
 }
 
-// newOrigin finds the package that a task names; it has to be enabled.
-func (s *Service) newOrigin(ctx context.Context, t lcm.Task) (*lcm.Origin, string, error) {
+// newRevision finds the package that a task names; it has to be enabled.
+func (s *Service) newRevision(ctx context.Context, t lcm.Task) (*lcm.Revision, string, error) {
 	vnfdID, at := t.VnfdID, "/vnfdId"
 	if vnfdID == "" {
 		at = "/vnfPkgId"
@@ -56,7 +56,7 @@ func (s *Service) newOrigin(ctx context.Context, t lcm.Task) (*lcm.Origin, strin
 	if t.VnfPkgID != "" && t.VnfPkgID != pkgID {
 		return nil, "", lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vnfPkgId", Detail: fmt.Sprintf("is not the package of the vnfdId %q", vnfdID)})
 	}
-	o, err := s.origin(ctx, pkgID)
+	o, err := s.revision(ctx, pkgID)
 	return &o, pkgID, err
 }
 

@@ -62,7 +62,7 @@ func (s *Service) leftoverTarget(ctx context.Context, i *lcm.Instance) (lcm.Infr
 	if seen.State == sol.InstantiationStateNotInstantiated {
 		seen.Instantiated, seen.Inventory = nil, nil
 	}
-	for _, conns := range []map[string]sol.VimConnectionInfo{i.VimConnections, i.FormerVims} {
+	for _, conns := range []map[string]sol.VimConnectionInfo{i.VimConnections, i.PreviousVims} {
 		if _, _, ok := lcm.PrimaryVim(conns); ok {
 			seen.VimConnections = maps.Clone(conns)
 			infra, err := s.infra(&seen)

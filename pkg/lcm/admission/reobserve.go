@@ -48,7 +48,7 @@ func (s *Service) reobserve(ctx context.Context, i *lcm.Instance, t lcm.Task) (*
 const inventoryTime = 20 * time.Second
 
 // inventoryAfter takes the inventory that an ended operation lacks. The instance still is as that operation found it.
-func (s *Service) inventoryAfter(ctx context.Context, i *lcm.Instance, t lcm.Task) (*lcm.Work, error) {
+func (s *Service) inventoryAfter(ctx context.Context, i *lcm.Instance, t lcm.Task) (*lcm.Execution, error) {
 	ctx, cancel := context.WithTimeout(ctx, inventoryTime)
 	defer cancel()
 	op, err := s.Store.Operation(ctx, i.Unobserved)
@@ -72,7 +72,7 @@ func (s *Service) inventoryAfter(ctx context.Context, i *lcm.Instance, t lcm.Tas
 	if err != nil {
 		return nil, err
 	}
-	w, err := lcm.NewWork(ctx, lcm.WorkInput{
+	w, err := lcm.NewExecution(ctx, lcm.ExecutionInput{
 		Op: op, Instance: &instance, Packages: s.Packages, Clock: s.Clock, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func (s *Service) Steer(ctx context.Context, opID string, ev lcm.Event) (*lcm.Op
 		}
 		op.State, op.StateEntered, op.Waiting = to, now, ""
 		if lcm.Running(to) {
-			op.Tries++
+			op.Try++
 			op.Deadline = now.Add(s.limit(op.Type))
 		}
 		m, err := lcm.StateMessage(op, s.Clock)

@@ -44,7 +44,7 @@ func (s *Service) newOperation(instanceID string, t lcm.Task) *lcm.Operation {
 	op := &lcm.Operation{
 		ID: uuid.NewString(), InstanceID: instanceID, Type: t.Kind.Type, Version: 1,
 		State: sol.LcmOperationStateProcessing, StateEntered: now, Started: now, Updated: now,
-		Params: t.Raw, Deadline: now.Add(s.limit(t.Kind.Type)), Tries: 1,
+		Params: t.Raw, Deadline: now.Add(s.limit(t.Kind.Type)), Try: 1,
 	}
 	if t.Kind.NeedsGrant {
 		op.State = sol.LcmOperationStateStarting

@@ -13,7 +13,7 @@ type plan struct {
 	lcm.Phases
 	starting []lcm.Phase // their failure leaves nothing behind (ROLLED_BACK)
 	// observe reads what is there after a failure, and halt ends what goes on for a cancelled operation; nil where the VIM is not concerned.
-	observe, halt func(ctx context.Context, w *lcm.Work) error
+	observe, halt func(ctx context.Context, w *lcm.Execution) error
 }
 
 // of lists the phases of an operation's state.
@@ -38,7 +38,7 @@ type Planner struct {
 }
 
 // plan returns the phases of w's operation. Hooks that the VNFD does not implement are left out.
-func (p *Planner) plan(w *lcm.Work) (*plan, error) {
+func (p *Planner) plan(w *lcm.Execution) (*plan, error) {
 	kind, err := lcm.OperationKindOf(w.Op.Type)
 	if err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (p *Planner) plan(w *lcm.Work) (*plan, error) {
 		if infra, err = p.infra(w.Instance); err != nil {
 			return nil, err
 		}
-		out.observe = func(ctx context.Context, w *lcm.Work) error { return lcm.TakeInventory(ctx, infra, w) }
-		out.halt = func(ctx context.Context, w *lcm.Work) error { return infra.Halt(ctx, w, w.Op.Cancel) }
+		out.observe = func(ctx context.Context, w *lcm.Execution) error { return lcm.TakeInventory(ctx, infra, w) }
+		out.halt = func(ctx context.Context, w *lcm.Execution) error { return infra.Halt(ctx, w, w.Op.Cancel) }
 	}
 	if kind.NeedsGrant {
 		out.starting = []lcm.Phase{{Name: "grant", Run: p.grant}}
@@ -79,7 +79,7 @@ func (p *Planner) infra(i *lcm.Instance) (lcm.Infra, error) {
 }
 
 // addHooks puts mgmt hooks around phases, where the VNFD or its driver asks for them.
-func (p *Planner) addHooks(w *lcm.Work, start lcm.Hook, phases []lcm.Phase, end lcm.Hook) []lcm.Phase {
+func (p *Planner) addHooks(w *lcm.Execution, start lcm.Hook, phases []lcm.Phase, end lcm.Hook) []lcm.Phase {
 	var out []lcm.Phase
 	if ph, ok := p.hook(w, start); ok {
 		out = append(out, ph)
@@ -91,7 +91,7 @@ func (p *Planner) addHooks(w *lcm.Work, start lcm.Hook, phases []lcm.Phase, end 
 	return out
 }
 
-func (p *Planner) hook(w *lcm.Work, hook lcm.Hook) (lcm.Phase, bool) {
+func (p *Planner) hook(w *lcm.Execution, hook lcm.Hook) (lcm.Phase, bool) {
 	if w.Flavour == nil {
 		return lcm.Phase{}, false
 	}
@@ -99,7 +99,7 @@ func (p *Planner) hook(w *lcm.Work, hook lcm.Hook) (lcm.Phase, bool) {
 	if !ok {
 		return lcm.Phase{}, false
 	}
-	return lcm.Phase{Name: string(hook), Run: func(ctx context.Context, w *lcm.Work) error {
+	return lcm.Phase{Name: string(hook), Run: func(ctx context.Context, w *lcm.Execution) error {
 		_, handler, err := lcm.FindHandler(p.Mgmt, impl, hook)
 		if err != nil || handler.Run == nil {
 			return err
@@ -108,7 +108,7 @@ func (p *Planner) hook(w *lcm.Work, hook lcm.Hook) (lcm.Phase, bool) {
 	}}, true
 }
 
-func (p *Planner) grant(ctx context.Context, w *lcm.Work) error {
+func (p *Planner) grant(ctx context.Context, w *lcm.Execution) error {
 	if w.Op.Grant != nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ type tick struct {
 	tune     Tuning
 	op       *lcm.Operation
 	instance *lcm.Instance
-	work     *lcm.Work
+	work     *lcm.Execution
 	plan     *plan
 	// rec is the record of the phase under way; ended holds records that the next commit stores too.
 	rec   *lcm.PhaseRecord
@@ -49,7 +49,7 @@ func (t *tick) run(ctx context.Context) (pause, error) {
 // prepare makes the work and the plan. A nil pause and no error mean that the tick goes on.
 func (t *tick) prepare(ctx context.Context) (*pause, error) {
 	var err error
-	t.work, err = lcm.NewWork(ctx, lcm.WorkInput{
+	t.work, err = lcm.NewExecution(ctx, lcm.ExecutionInput{
 		Op: t.op, Instance: t.instance, Packages: t.Packages, Clock: t.Clock, Journal: t.Store,
 		Log:    t.Log.With("op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "operation", string(t.op.Type)),
 		Claim:  t.claim(),
@@ -200,7 +200,7 @@ func (t *tick) wait(ctx context.Context, after time.Duration, why string) (*paus
 }
 
 // halt takes the place of the phase of an operation that is to be cancelled. Before PROCESSING there is nothing to end.
-func (t *tick) halt(ctx context.Context, w *lcm.Work) error {
+func (t *tick) halt(ctx context.Context, w *lcm.Execution) error {
 	if t.op.State == sol.LcmOperationStateStarting || t.plan.halt == nil {
 		return nil
 	}

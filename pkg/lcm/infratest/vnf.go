@@ -51,7 +51,7 @@ func (v *vnf) requireHold() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.instance.HoldsResources {
-		v.t.Errorf("the driver changes the VIM before Work.Hold: a node that dies now leaves an unknown resource")
+		v.t.Errorf("the driver changes the VIM before Execution.Hold: a node that dies now leaves an unknown resource")
 	}
 }
 
@@ -79,7 +79,7 @@ func (v *vnf) admission(typ sol.LcmOperationType, body any) *lcm.Admission {
 	i, _ := v.read()
 	a := &lcm.Admission{
 		Task: task, Instance: &i, Infras: v, Connections: v.vim.Connections(),
-		Present: lcm.Origin{VNFD: v.VNFD, Package: v.Harness.Files},
+		Present: lcm.Revision{VNFD: v.VNFD, Package: v.Harness.Files},
 	}
 	if i.Instantiated != nil {
 		a.Present.Flavour = v.VNFD.Flavour(i.Instantiated.FlavourID)
@@ -108,7 +108,7 @@ func (v *vnf) admit(typ sol.LcmOperationType, body any) {
 	op := lcm.Operation{
 		ID: uuid.NewString(), InstanceID: v.instance.ID, Type: typ, State: sol.LcmOperationStateProcessing,
 		Params: a.Task.Raw, Scope: a.Scope, Grant: &lcm.Grant{ID: uuid.NewString()},
-		Started: time.Now(), Deadline: time.Now().Add(time.Hour), Tries: 1,
+		Started: time.Now(), Deadline: time.Now().Add(time.Hour), Try: 1,
 	}
 	if !a.Task.Kind.Instantiates() {
 		before, _ := v.read()
@@ -120,10 +120,10 @@ func (v *vnf) admit(typ sol.LcmOperationType, body any) {
 }
 
 // work returns the work of a tick on the stored records.
-func (v *vnf) work() *lcm.Work {
+func (v *vnf) work() *lcm.Execution {
 	v.t.Helper()
 	i, op := v.read()
-	w, err := lcm.NewWork(v.t.Context(), lcm.WorkInput{
+	w, err := lcm.NewExecution(v.t.Context(), lcm.ExecutionInput{
 		Op: &op, Instance: &i, Packages: v, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler),
 		Journal: journal{v.records, v.node}, Claim: lcm.Claim{OperationID: op.ID, InstanceID: i.ID, Epoch: 1},
 		Commit: func(context.Context) error { return v.commit(&op, &i) },
@@ -143,7 +143,7 @@ func (v *vnf) commit(op *lcm.Operation, i *lcm.Instance) error {
 }
 
 // phases are what the operation runs in its state.
-func (v *vnf) phases() (phases []lcm.Phase, end func(*lcm.Work) error) {
+func (v *vnf) phases() (phases []lcm.Phase, end func(*lcm.Execution) error) {
 	of := v.op.Kind().Phases(v.driver)
 	if v.op.State == sol.LcmOperationStateRollingBack {
 		return of.Rollback, of.RolledBack
@@ -234,7 +234,7 @@ func (v *vnf) pause(d time.Duration) {
 
 // steer does what a user's event does to a failed or cancelled operation.
 func (v *vnf) steer(ev lcm.Event) {
-	v.op.Tries++
+	v.op.Try++
 	v.op.Cancel, v.op.FailedIn = "", v.op.State
 	v.op.State = sol.LcmOperationStateProcessing
 	if ev == lcm.EventRollback {

@@ -19,9 +19,9 @@ import (
 
 // Coordinator asks for the VNFCs of one operation, in one tick.
 type Coordinator struct {
-	Cloud *cloud.Client
-	Work  *lcm.Work
-	Stack *stack.Worker
+	Cloud     *cloud.Client
+	Execution *lcm.Execution
+	Stack     *stack.Worker
 	// Scripts runs the scripts of packages; nil = they are not run. Process names this process.
 	Scripts ScriptRunner
 	Process string
@@ -70,7 +70,7 @@ func (m *Coordinator) Coordinate(ctx context.Context, u Unit, p *VNFCParams, bac
 		if len(u.VNFCs) > 1 {
 			target = id
 		}
-		err := m.Work.Step(ctx, "coordinate", target, func(ctx context.Context, s *lcm.Step) error {
+		err := m.Execution.Step(ctx, "coordinate", target, func(ctx context.Context, s *lcm.Step) error {
 			if p.script != "" && (m.Scripts != nil || p.Endpoint == "") {
 				return m.runScript(ctx, s, u, id, p, back)
 			}
@@ -89,9 +89,9 @@ func (m *Coordinator) inquire(ctx context.Context, s *lcm.Step, u Unit, id strin
 	if _, err := s.Load(&cp); err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
 	}
-	now := m.Work.Clock.Now()
-	if cp.Try != m.Work.Op.Tries || cp.Since.IsZero() {
-		cp.Try, cp.Since = m.Work.Op.Tries, now
+	now := m.Execution.Clock.Now()
+	if cp.Try != m.Execution.Op.Try || cp.Since.IsZero() {
+		cp.Try, cp.Since = m.Execution.Op.Try, now
 		if cp.Over {
 			cp = coordinationState{Try: cp.Try, Since: cp.Since, Round: cp.Round + 1}
 		}
@@ -121,7 +121,7 @@ func (m *Coordinator) inquire(ctx context.Context, s *lcm.Step, u Unit, id strin
 		}
 		return aboutCoordination(e, who)
 	}
-	cp.Location, cp.NotBefore = a.Location, m.Work.Clock.Now().Add(a.Delay)
+	cp.Location, cp.NotBefore = a.Location, m.Execution.Clock.Now().Add(a.Delay)
 	return m.answered(ctx, s, cp, a, who)
 }
 
@@ -131,11 +131,11 @@ func (m *Coordinator) due(ctx context.Context, cp coordinationState, p *VNFCPara
 	if err != nil {
 		return lcm.Errorf(lcm.CodeUnprocessable, "timeout of the coordination about %s: %w", who, err)
 	}
-	if m.Work.Clock.Now().Sub(cp.Since) > limit {
+	if m.Execution.Clock.Now().Sub(cp.Since) > limit {
 		return lcm.Errorf(lcm.CodeTimeout, "the coordination server %s has not said within %s whether to go on after %s", p.redacted(), limit, who).
 			WithHint("retry the operation to go on asking, or roll it back")
 	}
-	if wait := cp.NotBefore.Sub(m.Work.Clock.Now()); wait > 0 {
+	if wait := cp.NotBefore.Sub(m.Execution.Clock.Now()); wait > 0 {
 		return lcm.Wait(wait, "coordination about "+who+": the server wants to be asked later")
 	}
 	// The effect of a request is not known when its answer is not awaited: it is sent in a tick that has the time.
@@ -154,14 +154,14 @@ func (m *Coordinator) ask(ctx context.Context, client *Client, cp coordinationSt
 	if cp.Location != "" {
 		return client.Look(ctx, cp.Location)
 	}
-	op := m.Work.Op
+	op := m.Execution.Op
 	input, _ := lcm.MergePatch(map[string]any{"vnfcInstanceIds": []any{is.ID}, "isRollback": back}, map[string]any(p.Input)).(map[string]any)
 	return client.Begin(ctx, m.coordinationRequest(p, input), fmt.Sprintf("%s/%d/%s/%d", op.ID, op.Run, is.Key(), cp.Round))
 }
 
 // coordinationRequest is LcmCoordRequest of the operation.
 func (m *Coordinator) coordinationRequest(p *VNFCParams, input sol.KeyValuePairs) Request {
-	op := m.Work.Op
+	op := m.Execution.Op
 	action := p.Action
 	if action == "" {
 		action = defaultAction
@@ -189,7 +189,7 @@ func (m *Coordinator) answered(ctx context.Context, s *lcm.Step, cp coordination
 		return lcm.Wait(a.Delay, why)
 	case Retry:
 		cp.Round++
-		cp.NotBefore = m.Work.Clock.Now().Add(DefaultDelay)
+		cp.NotBefore = m.Execution.Clock.Now().Add(DefaultDelay)
 		if err := s.Save(ctx, cp); err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (m *Coordinator) present(ctx context.Context, id string) (*inventory.VNFC, 
 	_, was, _ := m.Stack.Before().VNFC(id)
 	index, numbered := was.Metadata["vdu_idx"].(float64)
 	member, _ := was.Metadata["parent_resource_name"].(string)
-	found := inventory.NewTree(st, all).VNFCs(m.Work.Flavour, m.Work.Instance)
+	found := inventory.NewTree(st, all).VNFCs(m.Execution.Flavour, m.Execution.Instance)
 	at := slices.IndexFunc(found, func(c inventory.VNFC) bool {
 		switch {
 		case c.VDU.Name != was.VduID:

@@ -125,8 +125,8 @@ type coordinationScript struct {
 
 func (p Params) scripts(r lcm.Request) []coordinationScript {
 	var former fs.FS
-	if r.Former != nil {
-		former = r.Former.Package
+	if r.Previous != nil {
+		former = r.Previous.Package
 	}
 	return []coordinationScript{
 		{"lcm-operation-coordinate-new-vnf", "new_vnfc_param", p.CoordinateNew, r.Package},

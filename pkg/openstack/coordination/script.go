@@ -55,7 +55,7 @@ const (
 )
 
 // scriptsKey is the beginning of the keys of all scripts of the operation.
-func (m *Coordinator) scriptsKey() string { return m.Work.Op.ID + "/" }
+func (m *Coordinator) scriptsKey() string { return m.Execution.Op.ID + "/" }
 
 // runScript is one look at the script of a VNFC, and what follows from it.
 func (m *Coordinator) runScript(ctx context.Context, s *lcm.Step, u Unit, id string, p *VNFCParams, back bool) error {
@@ -67,7 +67,7 @@ func (m *Coordinator) runScript(ctx context.Context, s *lcm.Step, u Unit, id str
 	if _, err := s.Load(&cp); err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
 	}
-	c := scriptRun{m: m, s: s, cp: cp, params: p, who: fmt.Sprintf("%s of %s", u.Name, id), key: fmt.Sprintf("%s%d/%s", m.scriptsKey(), m.Work.Op.Run, id)}
+	c := scriptRun{m: m, s: s, cp: cp, params: p, who: fmt.Sprintf("%s of %s", u.Name, id), key: fmt.Sprintf("%s%d/%s", m.scriptsKey(), m.Execution.Op.Run, id)}
 	if known, err := c.follow(ctx); known {
 		return err
 	}
@@ -79,13 +79,13 @@ func (m *Coordinator) runScript(ctx context.Context, s *lcm.Step, u Unit, id str
 
 // runsElsewhere says whether another node may still be running the script.
 func (m *Coordinator) runsElsewhere(ctx context.Context, cp scriptState) bool {
-	if cp.Node == m.Work.Op.Node { // this node before it was restarted, or it has stopped the script
+	if cp.Node == m.Execution.Op.Node { // this node before it was restarted, or it has stopped the script
 		return false
 	}
 	if m.NodeAlive != nil && !m.NodeAlive(ctx, cp.Node) {
 		return false
 	}
-	return m.Work.Clock.Now().Sub(cp.Beat) < abandonedAfter+beatLimit
+	return m.Execution.Clock.Now().Sub(cp.Beat) < abandonedAfter+beatLimit
 }
 
 // scriptRun is the script that is run for one VNFC, in one tick.
@@ -114,11 +114,11 @@ func (c *scriptRun) start(ctx context.Context, u Unit, id string, back bool) err
 	if err != nil {
 		return err
 	}
-	now := m.Work.Clock.Now()
-	if end := m.Work.Op.Deadline; !end.IsZero() { // the operation does not wait for longer
+	now := m.Execution.Clock.Now()
+	if end := m.Execution.Op.Deadline; !end.IsZero() { // the operation does not wait for longer
 		limit = max(min(limit, end.Sub(now)), time.Second)
 	}
-	c.cp = scriptState{Node: m.Work.Op.Node, Process: m.Process, Beat: now, Try: m.Work.Op.Tries, Starts: c.cp.Starts + 1}
+	c.cp = scriptState{Node: m.Execution.Op.Node, Process: m.Process, Beat: now, Try: m.Execution.Op.Try, Starts: c.cp.Starts + 1}
 	if err := c.s.Save(ctx, c.cp); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (c *scriptRun) start(ctx context.Context, u Unit, id string, back bool) err
 		c.s.Logf(ctx, fmt.Sprintf("the %s is started again", c.name()))
 	}
 	m.Scripts.Stop(m.scriptsKey()) // of an earlier try or run, which is not followed any more
-	if err := m.Scripts.Start(ctx, c.key, m.Work.Package, c.params.script, input, limit); err != nil {
+	if err := m.Scripts.Start(ctx, c.key, m.Execution.Package, c.params.script, input, limit); err != nil {
 		return err
 	}
 	if err := c.s.Tell(ctx, c.name()); err != nil {
@@ -147,7 +147,7 @@ func (c *scriptRun) follow(ctx context.Context) (known bool, err error) {
 	if c.cp.Over || c.cp.Process != m.Process {
 		return false, nil
 	}
-	wait := min(max(m.Work.Clock.Now().Sub(c.s.Started()), scriptLookMin), scriptLookMax)
+	wait := min(max(m.Execution.Clock.Now().Sub(c.s.Started()), scriptLookMin), scriptLookMax)
 	known, over, err := m.Scripts.Follow(ctx, c.key, wait, func(line string) { c.s.Logf(ctx, line) })
 	if !known {
 		return false, nil
@@ -161,7 +161,7 @@ func (c *scriptRun) follow(ctx context.Context) (known bool, err error) {
 		c.s.Detail(strings.TrimSuffix(c.name()+" has succeeded: "+shortened(last), ": "))
 		return true, nil
 	}
-	if c.cp.Try != m.Work.Op.Tries { // its outcome was not reported; the user has asked for another try
+	if c.cp.Try != m.Execution.Op.Try { // its outcome was not reported; the user has asked for another try
 		return false, nil
 	}
 	c.cp.Over = true
@@ -174,7 +174,7 @@ func (c *scriptRun) follow(ctx context.Context) (known bool, err error) {
 
 // running says that the script is still running.
 func (c *scriptRun) running(ctx context.Context, last string) error {
-	if now := c.m.Work.Clock.Now(); now.Sub(c.cp.Beat) > beatLimit/4 {
+	if now := c.m.Execution.Clock.Now(); now.Sub(c.cp.Beat) > beatLimit/4 {
 		c.cp.Beat = now
 		if err := c.s.Save(ctx, c.cp); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (c *scriptRun) failed(err error) error {
 
 // scriptInput is the input of a coordination script: the members of the request, the address of the VNFC and the instance.
 func (m *Coordinator) scriptInput(ctx context.Context, u Unit, id string, p *VNFCParams, back bool) (map[string]any, error) {
-	input, err := rawVnfcParams(m.Work.Op.Params, u.VDU, back)
+	input, err := rawVnfcParams(m.Execution.Op.Params, u.VDU, back)
 	if err != nil {
 		return nil, err
 	}

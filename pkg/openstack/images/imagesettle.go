@@ -29,14 +29,14 @@ func (m *Store) FindGranted(ctx context.Context, nodes []Node) error {
 			granted[n.Name] = all[at].ID
 		}
 	}
-	m.Work.Op.Grant = &lcm.Grant{Images: granted}
+	m.Execution.Op.Grant = &lcm.Grant{Images: granted}
 	return nil
 }
 
 // Prune deletes the images of the instance that neither the stack nor the package that holds now has a use for. An image that cannot be deleted does
 // not fail the operation: it is deleted with the instance.
 func (m *Store) Prune(ctx context.Context, holds *userdata.Stack) error {
-	return m.Work.Step(ctx, "delete images", "that are not used any more", func(ctx context.Context, s *lcm.Step) error {
+	return m.Execution.Step(ctx, "delete images", "that are not used any more", func(ctx context.Context, s *lcm.Step) error {
 		used, err := holds.Asked()
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (m *Store) Prune(ctx context.Context, holds *userdata.Stack) error {
 
 // ofPackage says whether an image is one of the package that holds.
 func (m *Store) ofPackage(i cloud.Image) bool {
-	return slices.ContainsFunc(Packaged(m.Work.Flavour), func(n Node) bool { return i.HasTag(m.tagOf(n.Image)) })
+	return slices.ContainsFunc(Packaged(m.Execution.Flavour), func(n Node) bool { return i.HasTag(m.tagOf(n.Image)) })
 }
 
 // mentions says whether a value has this text in it.

@@ -18,16 +18,16 @@ import (
 
 // Store is the images of one VNF instance in Glance, for one tick of an operation.
 type Store struct {
-	Cloud   *cloud.Client
-	Work    *lcm.Work
-	Uploads *Uploads
+	Cloud     *cloud.Client
+	Execution *lcm.Execution
+	Uploads   *Uploads
 	// NodeAlive tells whether another node of this VNFM runs; nil: an upload of another node counts as dead when it has said nothing for a minute.
 	NodeAlive func(ctx context.Context, node string) bool
 }
 
 // list lists the images of the instance, the oldest first.
 func (m *Store) list(ctx context.Context) ([]cloud.Image, error) {
-	return m.Cloud.ListTaggedImages(ctx, m.Work.Instance.ID)
+	return m.Cloud.ListTaggedImages(ctx, m.Execution.Instance.ID)
 }
 
 // contentTag tells an image of the instance by what it is made from. Packages have images of the same name with other content: without a
@@ -45,14 +45,14 @@ func contentTag(img *vnfd.SwImage, vnfdID string) string {
 }
 
 // tagOf is the content tag of an image of the package.
-func (m *Store) tagOf(img *vnfd.SwImage) string { return contentTag(img, m.Work.VNFD.ID) }
+func (m *Store) tagOf(img *vnfd.SwImage) string { return contentTag(img, m.Execution.VNFD.ID) }
 
 // Provide uploads the images that the grant does not name, and puts their ids into the grant.
 func (m *Store) Provide(ctx context.Context, nodes []Node) error {
 	var missing []Node
 	todo := map[string]*vnfd.SwImage{}
 	for _, n := range nodes {
-		if m.Work.Op.Grant == nil || m.Work.Op.Grant.Images[n.Name] == "" {
+		if m.Execution.Op.Grant == nil || m.Execution.Op.Grant.Images[n.Name] == "" {
 			missing = append(missing, n)
 			todo[n.Image.Name] = n.Image
 		}
@@ -66,7 +66,7 @@ func (m *Store) Provide(ctx context.Context, nodes []Node) error {
 	ids := make([]string, len(names))
 	at := func(name string) int { return slices.Index(names, name) }
 	err := lcm.Each(ctx, 2, names, func(ctx context.Context, name string) error {
-		return m.Work.Step(ctx, "upload image", name, func(ctx context.Context, s *lcm.Step) error {
+		return m.Execution.Step(ctx, "upload image", name, func(ctx context.Context, s *lcm.Step) error {
 			id, err := m.upload(ctx, s, todo[name], found)
 			if err == nil {
 				ids[at(name)] = id
@@ -85,17 +85,17 @@ func (m *Store) Provide(ctx context.Context, nodes []Node) error {
 			}
 		}
 	}
-	if m.Work.Op.Grant == nil {
-		m.Work.Op.Grant = &lcm.Grant{}
+	if m.Execution.Op.Grant == nil {
+		m.Execution.Op.Grant = &lcm.Grant{}
 	}
-	granted := maps.Clone(m.Work.Op.Grant.Images)
+	granted := maps.Clone(m.Execution.Op.Grant.Images)
 	if granted == nil {
 		granted = map[string]string{}
 	}
 	for _, n := range missing {
 		granted[n.Name] = ids[at(n.Image.Name)]
 	}
-	m.Work.Op.Grant.Images = granted
+	m.Execution.Op.Grant.Images = granted
 	return nil
 }
 
@@ -165,26 +165,26 @@ func (m *Store) upload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, foun
 // elsewhere says whether another node may still be sending.
 func (m *Store) elsewhere(ctx context.Context, cp progress) bool {
 	switch {
-	case cp.Node == m.Work.Op.Node: // this node, before it was restarted
+	case cp.Node == m.Execution.Op.Node: // this node, before it was restarted
 		return false
 	case m.NodeAlive != nil:
 		return m.NodeAlive(ctx, cp.Node)
 	}
-	return m.Work.Clock.Now().Sub(cp.Beat) < BeatLimit
+	return m.Execution.Clock.Now().Sub(cp.Beat) < BeatLimit
 }
 
 // atOnce is how long a tick stays with an upload that it has begun: small images are there by then.
 const atOnce = 100 * time.Millisecond
 
 func (m *Store) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage) (string, error) {
-	f, err := m.Work.Package.Open(img.File)
+	f, err := m.Execution.Package.Open(img.File)
 	if err != nil {
 		return "", lcm.Errorf(lcm.CodeUnprocessable, "the package's image %s cannot be read: %w", img.File, err)
 	}
 	id, err := m.create(ctx, img)
 	if err == nil {
-		now := m.Work.Clock.Now()
-		err = s.Save(ctx, progress{ID: id, Node: m.Work.Op.Node, Process: m.Uploads.ID(), Since: now, Beat: now})
+		now := m.Execution.Clock.Now()
+		err = s.Save(ctx, progress{ID: id, Node: m.Execution.Op.Node, Process: m.Uploads.ID(), Since: now, Beat: now})
 	}
 	if err != nil {
 		_ = f.Close()
@@ -201,7 +201,7 @@ func (m *Store) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage)
 // ownUpload follows an upload of this process.
 func (m *Store) ownUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, cp progress, u *transfer) (string, error) {
 	over, err := u.result()
-	now := m.Work.Clock.Now()
+	now := m.Execution.Clock.Now()
 	if !over {
 		if now.Sub(cp.Beat) > BeatLimit/4 {
 			cp.Beat = now
@@ -221,7 +221,7 @@ func (m *Store) ownUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, c
 // create makes the record of an image, private and tagged with the instance and its content, before its data.
 func (m *Store) create(ctx context.Context, img *vnfd.SwImage) (string, error) {
 	return m.Cloud.CreateImage(ctx, cloud.NewImage{
-		Name: img.Name, Tags: []string{m.Work.Instance.ID, m.tagOf(img)},
+		Name: img.Name, Tags: []string{m.Execution.Instance.ID, m.tagOf(img)},
 		DiskFormat: cmp.Or(img.DiskFormat, "qcow2"), ContainerFormat: cmp.Or(img.ContainerFormat, "bare"),
 		MinDisk: roundUp(img.MinDiskBytes, 1_000_000_000, 1<<30), MinRAM: roundUp(img.MinRAMBytes, 1_000_000, 1<<20),
 	})

@@ -14,7 +14,7 @@ import (
 // A stack whose creation failed stays as it is until the user decides. A retry repairs it: Heat replaces what failed and keeps
 // the rest. When that fails too, the next retry deletes it and creates a new one.
 func (w *Worker) Create(ctx context.Context, desired Desired) error {
-	return w.Work.Step(ctx, "create stack", w.Name(), func(ctx context.Context, s *lcm.Step) error {
+	return w.Execution.Step(ctx, "create stack", w.Name(), func(ctx context.Context, s *lcm.Step) error {
 		a, err := load(s)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (w *Worker) start(ctx context.Context, s *lcm.Step, zones Zones, desired De
 		return err
 	}
 	// A node that finds the stack without its id in the checkpoint must know whose try created it.
-	if err := s.Save(ctx, Attempt{Try: w.Work.Op.Tries, Since: w.now(), Zones: zones}); err != nil {
+	if err := s.Save(ctx, Attempt{Try: w.Execution.Op.Try, Since: w.now(), Zones: zones}); err != nil {
 		return err
 	}
 
@@ -87,7 +87,7 @@ func (w *Worker) start(ctx context.Context, s *lcm.Step, zones Zones, desired De
 	if err != nil {
 		return err
 	}
-	if err := s.Save(ctx, Attempt{ID: id, Try: w.Work.Op.Tries, Since: w.now(), Zones: zones}); err != nil {
+	if err := s.Save(ctx, Attempt{ID: id, Try: w.Execution.Op.Try, Since: w.now(), Zones: zones}); err != nil {
 		return err
 	}
 	return lcm.Wait(cloud.Pace(0), "stack CREATE_IN_PROGRESS")
@@ -95,7 +95,7 @@ func (w *Worker) start(ctx context.Context, s *lcm.Step, zones Zones, desired De
 
 // replace deletes the stack that has the name; the next tick finds it gone and creates a new one.
 func (w *Worker) replace(ctx context.Context, s *lcm.Step, st *cloud.Stack, a Attempt) error {
-	then := Attempt{Doomed: st.ID, Try: w.Work.Op.Tries, Since: w.now(), Zones: a.Zones.again()}
+	then := Attempt{Doomed: st.ID, Try: w.Execution.Op.Try, Since: w.now(), Zones: a.Zones.again()}
 	if st.Status == "DELETE_FAILED" && a.Try == then.Try {
 		then.Deletes = a.Deletes + 1
 	}

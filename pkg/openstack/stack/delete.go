@@ -11,7 +11,7 @@ import (
 
 // Delete deletes every stack of the instance, as a durable step of the phase.
 func (w *Worker) Delete(ctx context.Context) error {
-	return w.Work.Step(ctx, "delete stack", w.Name(), w.deleted)
+	return w.Execution.Step(ctx, "delete stack", w.Name(), w.deleted)
 }
 
 func (w *Worker) deleted(ctx context.Context, s *lcm.Step) error {
@@ -28,8 +28,8 @@ func (w *Worker) deleted(ctx context.Context, s *lcm.Step) error {
 	sit := w.situation(remove)
 	do := next(stacks, a, now, sit)
 	again := viewOf(stacks, a, now, sit).forgotten()
-	if a.Try != w.Work.Op.Tries {
-		a = Attempt{Try: w.Work.Op.Tries}
+	if a.Try != w.Execution.Op.Try {
+		a = Attempt{Try: w.Execution.Op.Try}
 	}
 	switch do {
 	case finish:
@@ -48,7 +48,7 @@ func (w *Worker) deleted(ctx context.Context, s *lcm.Step) error {
 	case waitPause:
 		return lcm.Wait(viewOf(stacks, a, now, sit).deletePause(), "stack "+stacks[0].Status+", deleting it again")
 	case deleteAll:
-		return w.deleteAll(ctx, s, stacks, Attempt{Since: now, Tries: a.Tries + 1, Try: a.Try}, again)
+		return w.deleteAll(ctx, s, stacks, Attempt{Since: now, Deletions: a.Deletions + 1, Try: a.Try}, again)
 	default:
 		return lcm.Wait(cloud.Pace(now.Sub(a.Since)), "stack "+stacks[0].Status)
 	}
@@ -57,7 +57,7 @@ func (w *Worker) deleted(ctx context.Context, s *lcm.Step) error {
 // deletedStacks lists the stacks that are left. While a deletion is in progress, the name is enough until the stack is gone.
 func (w *Worker) deletedStacks(ctx context.Context, a Attempt) ([]cloud.Stack, error) {
 	v := viewOf(nil, a, w.now(), w.situation(remove))
-	if a.Tries > 0 && !v.forgotten() {
+	if a.Deletions > 0 && !v.forgotten() {
 		st, err := w.Find(ctx)
 		if err != nil {
 			return nil, err
@@ -88,10 +88,10 @@ func (w *Worker) deleteAll(ctx context.Context, s *lcm.Step, stacks []cloud.Stac
 // sameProject refuses to take "not found" for "deleted" where the VIM connection leads to another project than the one in which the
 // stack was created: there it would stay for ever, unnoticed.
 func (w *Worker) sameProject(a Attempt) error {
-	if a.Tries > 0 || Recorded(w.Work.Instance) == "" {
+	if a.Deletions > 0 || Recorded(w.Execution.Instance) == "" {
 		return nil
 	}
-	was, _ := w.Work.Instance.Instantiated.Metadata["tenant"].(string)
+	was, _ := w.Execution.Instance.Instantiated.Metadata["tenant"].(string)
 	is := w.Cloud.Project()
 	if was == "" || was == is {
 		return nil
@@ -103,8 +103,8 @@ func (w *Worker) sameProject(a Attempt) error {
 // owned finds every stack of the instance: by tag, and by the id of the last inventory. It asks for the name, too, because
 // lists by tag may lag behind; a stack that has only the name belongs to another owner.
 func (w *Worker) owned(ctx context.Context) ([]cloud.Stack, error) {
-	queries := []url.Values{{"name": {w.Name()}}, {"tags": {w.Work.Instance.ID}}}
-	id := Recorded(w.Work.Instance)
+	queries := []url.Values{{"name": {w.Name()}}, {"tags": {w.Execution.Instance.ID}}}
+	id := Recorded(w.Execution.Instance)
 	if id != "" {
 		queries = append(queries, url.Values{"id": {id}})
 	}
@@ -117,7 +117,7 @@ func (w *Worker) owned(ctx context.Context) ([]cloud.Stack, error) {
 
 	var out []cloud.Stack
 	for _, st := range slices.Concat(results...) {
-		mine := id != "" && st.ID == id || Owned(&st, w.Work.Instance.ID)
+		mine := id != "" && st.ID == id || Owned(&st, w.Execution.Instance.ID)
 		known := slices.ContainsFunc(out, func(o cloud.Stack) bool { return o.ID == st.ID })
 		if mine && !known && st.Status != "DELETE_COMPLETE" {
 			out = append(out, st)

@@ -18,7 +18,7 @@ func (w *Worker) Failure(ctx context.Context, action string, st *cloud.Stack) *l
 	detail := fmt.Sprintf("stack %s is %s: %s", st.Ref(), st.Status, cmp.Or(cloud.Tidy(st.Reason), "no reason given"))
 	all, err := w.Cloud.ListResources(ctx, st)
 	if err != nil {
-		w.Work.Log.WarnContext(ctx, "resources of a failed stack are not known", "stack", st.Ref(), "error", err)
+		w.Execution.Log.WarnContext(ctx, "resources of a failed stack are not known", "stack", st.Ref(), "error", err)
 	}
 	for _, r := range causes(all) {
 		reason := cloud.Tidy(r.Reason)
@@ -35,7 +35,7 @@ func (w *Worker) Failure(ctx context.Context, action string, st *cloud.Stack) *l
 		e.Class = lcm.Quota
 	}
 	if e.Hint == "" {
-		e.Hint = "remove the cause in the VIM; " + lcm.WaysOut(w.Work.Op)
+		e.Hint = "remove the cause in the VIM; " + lcm.WaysOut(w.Execution.Op)
 	}
 	return e
 }
@@ -102,7 +102,7 @@ func (w *Worker) serverFault(ctx context.Context, r cloud.Resource) string {
 	}
 	sv, err := w.Cloud.ReadServer(ctx, r.PhysicalID)
 	if err != nil {
-		w.Work.Log.WarnContext(ctx, "fault of a server is not known", "server", r.PhysicalID, "error", err)
+		w.Execution.Log.WarnContext(ctx, "fault of a server is not known", "server", r.PhysicalID, "error", err)
 		return ""
 	}
 	return cloud.Tidy(sv.Fault.Message)

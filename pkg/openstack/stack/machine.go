@@ -31,8 +31,8 @@ type Attempt struct {
 	// Deletes counts how often its deletion has failed.
 	Deletes int `json:"deletes,omitempty"`
 
-	// Tries counts the deletions that Heat was asked for.
-	Tries int `json:"tries,omitempty"`
+	// Deletions counts the deletions that Heat was asked for.
+	Deletions int `json:"tries,omitempty"`
 
 	// Asked says that Heat was asked to stop, Refused that it has refused.
 	Asked   bool `json:"asked,omitempty"`
@@ -140,7 +140,7 @@ func (v view) overtaken() bool {
 // forgotten says whether Heat is asked again for a deletion although it says that it deletes: an engine that died leaves the stack as it is, and no
 // other one goes on with it. That is when the user has retried, or after longer than Heat takes for anything.
 func (v view) forgotten() bool {
-	return v.Tries > 0 && (v.newTry || v.now.Sub(v.Since) > v.timeout+Overrun)
+	return v.Deletions > 0 && (v.newTry || v.now.Sub(v.Since) > v.timeout+Overrun)
 }
 
 // deletePause is how long to wait before the deletion is asked for again.
@@ -148,7 +148,7 @@ func (v view) deletePause() time.Duration {
 	if v.newTry {
 		return 0
 	}
-	return v.Since.Add(time.Duration(v.Tries) * DeletePause).Sub(v.now)
+	return v.Since.Add(time.Duration(v.Deletions) * DeletePause).Sub(v.now)
 }
 
 // has says whether a stack has a status.

@@ -95,21 +95,21 @@ func TestNext(t *testing.T) {
 			},
 		},
 		remove: {
-			"no stack": {{want: finish}, {attempt: Attempt{Try: 2, Tries: 3, Since: ago(long)}, want: finish}},
+			"no stack": {{want: finish}, {attempt: Attempt{Try: 2, Deletions: 3, Since: ago(long)}, want: finish}},
 			"in progress": {
 				{stacks: stackIn("DELETE_IN_PROGRESS"), want: waitBusy},
-				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 2, Tries: 1, Since: ago(time.Minute)}, want: waitBusy},
+				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 2, Deletions: 1, Since: ago(time.Minute)}, want: waitBusy},
 			},
-			"failed too often": {{stacks: two, attempt: Attempt{Try: 2, Tries: 3, Since: ago(time.Minute)}, want: failDelete}},
+			"failed too often": {{stacks: two, attempt: Attempt{Try: 2, Deletions: 3, Since: ago(time.Minute)}, want: failDelete}},
 			"asked for a moment ago": {
-				{stacks: two, attempt: Attempt{Try: 2, Tries: 2, Since: ago(900 * time.Millisecond)}, want: waitPause},
+				{stacks: two, attempt: Attempt{Try: 2, Deletions: 2, Since: ago(900 * time.Millisecond)}, want: waitPause},
 			},
 			"to be deleted": {
 				{stacks: stackIn("CREATE_COMPLETE"), want: deleteAll},
-				{stacks: two, attempt: Attempt{Try: 2, Tries: 2, Since: ago(1100 * time.Millisecond)}, want: deleteAll},
-				{stacks: two, attempt: Attempt{Try: 1, Tries: 3, Since: ago(1)}, want: deleteAll},
-				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 1, Tries: 1, Since: ago(1)}, want: deleteAll},
-				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 2, Tries: 1, Since: ago(long)}, want: deleteAll},
+				{stacks: two, attempt: Attempt{Try: 2, Deletions: 2, Since: ago(1100 * time.Millisecond)}, want: deleteAll},
+				{stacks: two, attempt: Attempt{Try: 1, Deletions: 3, Since: ago(1)}, want: deleteAll},
+				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 1, Deletions: 1, Since: ago(1)}, want: deleteAll},
+				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 2, Deletions: 1, Since: ago(long)}, want: deleteAll},
 			},
 		},
 		halt: {

@@ -32,7 +32,7 @@ const ignoredAfter = 10 * time.Second
 // Signal scales a group by signals to its policy, as far as that goes, as a durable step of the phase. victims are the names of the members that
 // are to go.
 func (w *Worker) Signal(ctx context.Context, p hot.Policy, size int, victims map[string]bool) error {
-	return w.Work.Step(ctx, "signal scaling policy", p.Name, func(ctx context.Context, s *lcm.Step) error {
+	return w.Execution.Step(ctx, "signal scaling policy", p.Name, func(ctx context.Context, s *lcm.Step) error {
 		return w.signal(ctx, s, p, size, victims)
 	})
 }
@@ -98,7 +98,7 @@ func (w *Worker) signal(ctx context.Context, s *lcm.Step, p hot.Policy, size int
 
 	now := w.now()
 	o := &observation{policy: p, size: size, victims: victims, top: top, group: group, members: members, last: cp, since: now.Sub(cp.Since)}
-	try := w.Work.Op.Tries
+	try := w.Execution.Op.Try
 	if !o.busy() && (cp.Try == 0 || cp.Try == try) && o.complete() {
 		s.Detail(o.String())
 		return nil
@@ -126,7 +126,7 @@ func (w *Worker) signal(ctx context.Context, s *lcm.Step, p hot.Policy, size int
 
 // sendSignal sends one signal. It is recorded before that, because Heat's answer does not show whether it obeys.
 func (w *Worker) sendSignal(ctx context.Context, s *lcm.Step, o *observation) error {
-	err := s.Save(ctx, signalling{Try: w.Work.Op.Tries, Size: len(o.members), Since: w.now(), Sent: o.last.Sent + 1})
+	err := s.Save(ctx, signalling{Try: w.Execution.Op.Try, Size: len(o.members), Since: w.now(), Sent: o.last.Sent + 1})
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ var deletion = []row{
 	{remove, "no stack", func(v view) bool { return v.st == nil }, finish},
 	{remove, "in progress", func(v view) bool { return v.allDeleting() && !v.forgotten() }, waitBusy},
 	{remove, "failed too often", func(v view) bool {
-		return !v.newTry && v.Tries >= maxDeletes && v.has("DELETE_FAILED")
+		return !v.newTry && v.Deletions >= maxDeletes && v.has("DELETE_FAILED")
 	}, failDelete},
 	{remove, "asked for a moment ago", func(v view) bool { return v.deletePause() > 0 }, waitPause},
 	{remove, "to be deleted", func(view) bool { return true }, deleteAll},

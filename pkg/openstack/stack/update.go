@@ -12,7 +12,7 @@ import (
 // Update brings the instance's stack to the desired state, as a durable step of the phase; target tells several such steps of one phase apart. before
 // is called just before each request to Heat and must be idempotent; nil is allowed.
 func (w *Worker) Update(ctx context.Context, target string, desired Desired, before func(context.Context) error) error {
-	return w.Work.Step(ctx, "update stack", target, func(ctx context.Context, s *lcm.Step) error {
+	return w.Execution.Step(ctx, "update stack", target, func(ctx context.Context, s *lcm.Step) error {
 		a, err := load(s)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ func (w *Worker) proceed(ctx context.Context, s *lcm.Step, do action, u step) er
 
 // afterFailure decides about a stack that failed in this try of the operation: one more update when other zones may have room, or else the error.
 func (w *Worker) afterFailure(ctx context.Context, s *lcm.Step, u step) (Attempt, error) {
-	if err := w.Doubts.confirmed(w.now(), w.Work.Op.ID, u.st); err != nil {
+	if err := w.Doubts.confirmed(w.now(), w.Execution.Op.ID, u.st); err != nil {
 		return u.a, err
 	}
 	failure := w.Failure(ctx, u.action, u.st)

@@ -28,10 +28,10 @@ type Config struct {
 // Worker works on the stack of one VNF instance, for one tick of an operation.
 type Worker struct {
 	Config
-	Cloud  *cloud.Client
-	Work   *lcm.Work
-	Vim    string // key of the connection in vimConnectionInfo
-	Doubts *Doubts
+	Cloud     *cloud.Client
+	Execution *lcm.Execution
+	Vim       string // key of the connection in vimConnectionInfo
+	Doubts    *Doubts
 }
 
 // Desired makes the stack that a step leads to. It is called when a request is sent.
@@ -51,13 +51,13 @@ func (d Desired) in(ctx context.Context, z Zones) (*userdata.Stack, error) {
 func Name(instance string) string { return "vnf-" + instance }
 
 // Name is the name of the instance's stack.
-func (w *Worker) Name() string { return Name(w.Work.Instance.ID) }
+func (w *Worker) Name() string { return Name(w.Execution.Instance.ID) }
 
 // Owned says whether a stack is the instance's: every stack that Gybe creates for it carries its id as a tag.
 func Owned(st *cloud.Stack, instance string) bool { return slices.Contains(st.Tags, instance) }
 
 // Before is the instance as the operation found it.
-func (w *Worker) Before() *lcm.Instance { return cmp.Or(w.Work.Op.Before, w.Work.Instance) }
+func (w *Worker) Before() *lcm.Instance { return cmp.Or(w.Execution.Op.Before, w.Execution.Instance) }
 
 // Find finds the instance's stack; nil when it does not exist.
 func (w *Worker) Find(ctx context.Context) (*cloud.Stack, error) {
@@ -80,7 +80,7 @@ func (w *Worker) Present(ctx context.Context) (*cloud.Stack, error) {
 			Hint:   LostHint,
 		}
 	}
-	if !Owned(st, w.Work.Instance.ID) && !w.known(st) {
+	if !Owned(st, w.Execution.Instance.ID) && !w.known(st) {
 		return nil, Foreign(w.Cloud, st)
 	}
 	return st, nil
@@ -138,11 +138,11 @@ func (w *Worker) Mark(ctx context.Context, r cloud.Resource, unhealthy bool, why
 // situation is what the table needs to know of the operation.
 func (w *Worker) situation(p purpose) situation {
 	return situation{
-		purpose: p, try: w.Work.Op.Tries, instance: w.Work.Instance.ID, operation: w.Work.Op.ID, timeout: w.Timeout,
+		purpose: p, try: w.Execution.Op.Try, instance: w.Execution.Instance.ID, operation: w.Execution.Op.ID, timeout: w.Timeout,
 	}
 }
 
-func (w *Worker) now() time.Time { return w.Work.Clock.Now() }
+func (w *Worker) now() time.Time { return w.Execution.Clock.Now() }
 
 // load reads the checkpoint of a step.
 func load(s *lcm.Step) (Attempt, error) {
@@ -155,12 +155,12 @@ func load(s *lcm.Step) (Attempt, error) {
 
 // newAttempt is one more update, by which the present try of the operation differs from earlier ones.
 func (w *Worker) newAttempt(z Zones) Attempt {
-	return Attempt{Token: strings.ToLower(rand.Text()[:12]), Try: w.Work.Op.Tries, Since: w.now(), Zones: z}
+	return Attempt{Token: strings.ToLower(rand.Text()[:12]), Try: w.Execution.Op.Try, Since: w.now(), Zones: z}
 }
 
 // again is the attempt that follows: in a new try of the operation, zones that were full may have room by now.
 func (w *Worker) again(a Attempt) Attempt {
-	if a.Try != w.Work.Op.Tries {
+	if a.Try != w.Execution.Op.Try {
 		a.Zones = a.Zones.again()
 	}
 	return w.newAttempt(a.Zones)
@@ -169,7 +169,7 @@ func (w *Worker) again(a Attempt) Attempt {
 // content is what Heat makes the stack from. The tags say that the stack is the instance's, which operation has changed it last and with which of
 // its updates.
 func (w *Worker) content(st *userdata.Stack, token string) cloud.StackContent {
-	tags := []string{w.Work.Instance.ID, w.Work.Op.ID}
+	tags := []string{w.Execution.Instance.ID, w.Execution.Op.ID}
 	for _, tag := range []string{token, st.Note} {
 		if tag != "" {
 			tags = append(tags, tag)
@@ -189,7 +189,7 @@ func (w *Worker) overdue(st *cloud.Stack) error {
 	return &lcm.Error{
 		Code: lcm.CodeTimeout, Title: "Stack is stuck",
 		Detail: fmt.Sprintf("stack %s is %s for longer than the %s that Heat may take; it seems that Heat does not work on it any more", st.Ref(), st.Status, w.Timeout),
-		Hint:   "check that Heat's engines run; " + lcm.WaysOut(w.Work.Op),
+		Hint:   "check that Heat's engines run; " + lcm.WaysOut(w.Execution.Op),
 	}
 }
 
@@ -204,7 +204,7 @@ func (w *Worker) busy(ctx context.Context, st *cloud.Stack, ours bool, since tim
 	elapsed := w.now().Sub(since)
 	wait := cloud.Pace(elapsed)
 	is := "stack " + st.Status
-	waiting := w.Work.Op.Waiting
+	waiting := w.Execution.Op.Waiting
 	switch {
 	case !ours:
 		return lcm.Wait(max(wait, 500*time.Millisecond), "waiting for an earlier action: "+is)

@@ -60,7 +60,7 @@ func (c Zones) String() string {
 func (w *Worker) otherZones(
 	ctx context.Context, s *lcm.Step, st *cloud.Stack, failure *lcm.Error, sent *userdata.Stack, c Zones,
 ) (next Zones, ok bool, err error) {
-	g := w.Work.Op.Grant
+	g := w.Execution.Op.Grant
 	if w.ZoneRetries < 0 || g == nil || len(g.OtherZones) == 0 || !w.NoRoom.MatchString(failure.Detail) {
 		return c, false, nil
 	}
@@ -191,7 +191,7 @@ func (r *reselection) choose() string {
 
 // vduOf is the VDU of a key of nfv.VDU.
 func (r *reselection) vduOf(key string) string {
-	if r.Work.Flavour.VDU(key) != nil {
+	if r.Execution.Flavour.VDU(key) != nil {
 		return key
 	}
 	node, _, _ := userdata.SplitIndex(key)
@@ -228,7 +228,7 @@ func (r *reselection) excluded(key, zone string) bool {
 
 // hasRule says whether a placement rule of scope zone names both.
 func (r *reselection) hasRule(a, b string, anti bool) bool {
-	return slices.ContainsFunc(r.Work.Flavour.Placement, func(p vnfd.PlacementRule) bool {
+	return slices.ContainsFunc(r.Execution.Flavour.Placement, func(p vnfd.PlacementRule) bool {
 		return p.Anti == anti && p.Scope == "zone" && slices.Contains(p.Targets, r.vduOf(a)) && slices.Contains(p.Targets, r.vduOf(b))
 	})
 }
@@ -244,11 +244,11 @@ func (r *reselection) keys() []string {
 
 // whyFixed says why the zone of a key cannot be changed, "" when it can.
 func (r *reselection) whyFixed(key string) string {
-	params, err := r.Work.Params()
+	params, err := r.Execution.Params()
 	if err != nil {
 		return "the request cannot be read"
 	}
-	for _, p := range []sol.KeyValuePairs{params, r.Work.Op.Grant.AdditionalParams} {
+	for _, p := range []sol.KeyValuePairs{params, r.Execution.Op.Grant.AdditionalParams} {
 		nfv, _ := p["nfv"].(map[string]any)
 		if zone, _ := zoneOf(&userdata.Stack{NFV: nfv}, key); zone != "" {
 			return fmt.Sprintf("additionalParams.nfv puts %s in zone %s", key, zone)
@@ -262,22 +262,22 @@ func (r *reselection) whyFixed(key string) string {
 
 // isRunning says whether changing the zone of a key would replace a server that the operation is to leave alone.
 func (r *reselection) isRunning(key string) bool {
-	b, scope := r.Work.Op.Before, r.Work.Op.Scope
+	b, scope := r.Execution.Op.Before, r.Execution.Op.Scope
 	if b == nil || b.Instantiated == nil || scope != nil && scope.Whole {
 		return false
 	}
-	single := r.Work.Flavour.VDU(key) == nil && slices.Contains(r.unplaced, key) // the one VNFC of the key has no room
+	single := r.Execution.Flavour.VDU(key) == nil && slices.Contains(r.unplaced, key) // the one VNFC of the key has no room
 	return !single && slices.ContainsFunc(b.Instantiated.VnfcInfo, func(c sol.VnfcInfo) bool {
-		if c.VduID != r.vduOf(key) || scope != nil && slices.Contains(scope.VNFCs, c.ID) && r.Work.Op.Type == sol.LcmOperationHeal {
+		if c.VduID != r.vduOf(key) || scope != nil && slices.Contains(scope.VNFCs, c.ID) && r.Execution.Op.Type == sol.LcmOperationHeal {
 			return false
 		}
-		return r.Work.Flavour.VDU(key) != nil || r.indexOf(c) == key
+		return r.Execution.Flavour.VDU(key) != nil || r.indexOf(c) == key
 	})
 }
 
 // indexOf is the key of a VNFC that has its own.
 func (r *reselection) indexOf(c sol.VnfcInfo) string {
-	_, res, _ := r.Work.Op.Before.VNFC(c.ID)
+	_, res, _ := r.Execution.Op.Before.VNFC(c.ID)
 	idx, _ := res.Metadata["vdu_idx"].(float64)
 	return fmt.Sprintf("%s-%d", c.VduID, int(idx))
 }

@@ -65,8 +65,8 @@ func lasting(in Input, nfv map[string]any) map[string]any {
 // gone says whether the entry belongs to a VNFC that is not there (any more).
 func gone(in Input, name string) bool {
 	vdu, index := vnfc(in.Flavour, name)
-	if vdu == "" && in.Former != nil {
-		former, _ := vnfc(in.Former, name)
+	if vdu == "" && in.Previous != nil {
+		former, _ := vnfc(in.Previous, name)
 		return former != ""
 	}
 	return in.Class == Standard && index >= 0 && index >= in.Counts[vdu]

@@ -116,7 +116,7 @@ func TestWhatHolds(t *testing.T) {
 		"and those of a VDU that another flavour has not": {
 			func(t *testing.T, in *userdata.Input) {
 				t.Helper()
-				in.Former, in.Flavour = in.Flavour, &vnfd.Flavour{VDUs: in.Flavour.VDUs[:1], CPs: in.Flavour.CPs[:1]}
+				in.Previous, in.Flavour = in.Flavour, &vnfd.Flavour{VDUs: in.Flavour.VDUs[:1], CPs: in.Flavour.CPs[:1]}
 				in.HOT = without(t, in.HOT, "VDU2")
 			},
 			"CP", "VDU2_CP1-0", `null`,

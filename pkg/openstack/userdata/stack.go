@@ -21,11 +21,11 @@ type Input struct {
 	Managed []sol.ExtManagedVirtualLinkData
 	// Grant is what was allowed; its Images hold the ids of uploaded images too. The zero value allows everything.
 	Grant lcm.Grant
-	// Former is the flavour that the VNFCs which are there belong to, nil when it is Flavour. Had is their number by VDU, Held the nfv that they
+	// Previous is the flavour that the VNFCs which are there belong to, nil when it is Flavour. Had is their number by VDU, Held the nfv that they
 	// were made from; all are nil for a new stack.
-	Former *vnfd.Flavour
-	Had    map[string]int
-	Held   map[string]any
+	Previous *vnfd.Flavour
+	Had      map[string]int
+	Held     map[string]any
 	// Renew is not "" when members of groups may not be as the stack's last update that succeeded has made them: see hot.Template.Renew.
 	Renew string
 	// Fresh says which leaves the operation decides again, although there are values that hold; nil means none. desired_capacity always is.

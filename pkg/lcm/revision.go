@@ -9,39 +9,39 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// load sets what the instance is made from on both sides of the operation.
-func (w *Work) load(ctx context.Context, packages Packages) error {
-	now, former, err := sides(w.Op, w.Instance)
+// load sets the revisions before and after the operation.
+func (w *Execution) load(ctx context.Context, packages Packages) error {
+	now, previous, err := revisions(w.Op, w.Instance)
 	if err != nil {
 		return err
 	}
-	o, err := loadOrigin(ctx, packages, now, w.Op.Kind())
+	o, err := loadRevision(ctx, packages, now, w.Op.Kind())
 	if err != nil {
 		return err
 	}
 	w.VNFD, w.Flavour, w.Package = o.VNFD, o.Flavour, o.Package
-	if former != nil {
-		w.Former, err = loadOrigin(ctx, packages, *former, w.Op.Kind())
+	if previous != nil {
+		w.Previous, err = loadRevision(ctx, packages, *previous, w.Op.Kind())
 	}
 	return err
 }
 
-// side names what an instance is made from before or after an operation.
-type side struct{ vnfPkgID, flavourID string }
+// revisionID names a revision.
+type revisionID struct{ vnfPkgID, flavourID string }
 
-// sides says what an operation works with now, and what is on its other side where that differs.
-func sides(op *Operation, i *Instance) (now side, former *side, err error) {
+// revisions returns the revision that an operation works with now, and the other one where that differs.
+func revisions(op *Operation, i *Instance) (now revisionID, previous *revisionID, err error) {
 	if op.Kind().Instantiates() {
 		var req sol.InstantiateVnfRequest
 		if err := json.Unmarshal(op.Params, &req); err != nil {
-			return side{}, nil, fmt.Errorf("decode the operation's request: %w", err)
+			return revisionID{}, nil, fmt.Errorf("decode the operation's request: %w", err)
 		}
-		return side{i.VnfPkgID, req.FlavourID}, nil, nil
+		return revisionID{i.VnfPkgID, req.FlavourID}, nil, nil
 	}
 	if op.Before != nil {
 		i = op.Before
 	}
-	before := side{vnfPkgID: i.VnfPkgID}
+	before := revisionID{vnfPkgID: i.VnfPkgID}
 	if i.Instantiated != nil {
 		before.flavourID = i.Instantiated.FlavourID
 	}
@@ -59,13 +59,13 @@ func sides(op *Operation, i *Instance) (now side, former *side, err error) {
 	return after, &before, nil
 }
 
-// loadOrigin loads one side. Only an operation that does not require an instantiated VNF works without a flavour.
-func loadOrigin(ctx context.Context, packages Packages, s side, k *OperationKind) (*Origin, error) {
+// loadRevision loads one revision. Only an operation that does not require an instantiated VNF works without a flavour.
+func loadRevision(ctx context.Context, packages Packages, s revisionID, k *OperationKind) (*Revision, error) {
 	model, err := packages.ModelOf(ctx, s.vnfPkgID)
 	if err != nil {
 		return nil, err
 	}
-	o := &Origin{VNFD: model}
+	o := &Revision{VNFD: model}
 	if o.Package, err = packages.Files(ctx, s.vnfPkgID); err != nil {
 		return nil, err
 	}

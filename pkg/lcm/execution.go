@@ -15,11 +15,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Work is one tick's view of an operation. Phases read it, change Op and Instance (which are committed
+// Execution is one tick's view of an operation. Phases read it, change Op and Instance (which are committed
 // with the tick, fenced), and do whatever must happen once inside Step.
 //
 // Steps may run in parallel; Op and Instance MUST only be changed by the phase itself, outside parallel steps.
-type Work struct {
+type Execution struct {
 	Op       *Operation
 	Instance *Instance
 	VNFD     *vnfd.VNFD
@@ -27,11 +27,11 @@ type Work struct {
 	Flavour *vnfd.Flavour
 	// Package is the VNF package's content, rooted at the archive's root.
 	Package fs.FS
-	// Former is the other side of a CHANGE_VNFPKG or CHANGE_FLAVOUR, and of a MODIFY_INFO that changes the package: VNFD, Flavour and Package
+	// Previous is the other revision of a CHANGE_VNFPKG or CHANGE_FLAVOUR, and of a MODIFY_INFO that changes the package: VNFD, Flavour and Package
 	// above are the new ones in STARTING and PROCESSING, and the ones from before in ROLLING_BACK. nil for any other operation.
-	Former *Origin
-	Log    *slog.Logger
-	Clock  Clock
+	Previous *Revision
+	Log      *slog.Logger
+	Clock    Clock
 
 	claim   Claim
 	phase   string
@@ -40,8 +40,8 @@ type Work struct {
 	commit  func(context.Context) error
 }
 
-// WorkInput is what a Work is made from. Journal, Claim and Commit are absent where nothing but an inventory is taken.
-type WorkInput struct {
+// ExecutionInput is what an Execution is made from. Journal, Claim and Commit are absent where nothing but an inventory is taken.
+type ExecutionInput struct {
 	Op       *Operation
 	Instance *Instance
 	Packages Packages
@@ -53,9 +53,9 @@ type WorkInput struct {
 	Commit func(context.Context) error
 }
 
-// NewWork makes the Work of an operation; the error says why the operation cannot go on.
-func NewWork(ctx context.Context, in WorkInput) (*Work, error) {
-	w := &Work{
+// NewExecution makes the Execution of an operation; the error says why the operation cannot go on.
+func NewExecution(ctx context.Context, in ExecutionInput) (*Execution, error) {
+	w := &Execution{
 		Op: in.Op, Instance: in.Instance, Clock: in.Clock, Log: in.Log, journal: in.Journal, claim: in.Claim, commit: in.Commit, phase: in.Op.Phase,
 	}
 	if err := w.load(ctx, in.Packages); err != nil {
@@ -65,16 +65,16 @@ func NewWork(ctx context.Context, in WorkInput) (*Work, error) {
 }
 
 // EnterPhase names the phase that the following steps belong to.
-func (w *Work) EnterPhase(name string) { w.phase = name }
+func (w *Execution) EnterPhase(name string) { w.phase = name }
 
 // Effects are the changes of other records that the next commit stores.
-func (w *Work) Effects() Effects { return w.effects }
+func (w *Execution) Effects() Effects { return w.effects }
 
 // ClearEffects forgets them once they are stored.
-func (w *Work) ClearEffects() { w.effects = Effects{} }
+func (w *Execution) ClearEffects() { w.effects = Effects{} }
 
-// Origin is what the resources of an instance are made from.
-type Origin struct {
+// Revision is what the resources of an instance are made from.
+type Revision struct {
 	VNFD    *vnfd.VNFD
 	Flavour *vnfd.Flavour // nil while the instance is NOT_INSTANTIATED
 	Package fs.FS
@@ -97,13 +97,13 @@ type Effects struct {
 
 // RegisterVim makes v known as a VIM when the tick commits. Its ID MUST be deterministic for its
 // owner, so that a repeated tick replaces instead of adding.
-func (w *Work) RegisterVim(v Vim) { w.effects.RegisterVims = append(w.effects.RegisterVims, v) }
+func (w *Execution) RegisterVim(v Vim) { w.effects.RegisterVims = append(w.effects.RegisterVims, v) }
 
 // RemoveVim forgets a VIM when the tick commits.
-func (w *Work) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.RemoveVims, id) }
+func (w *Execution) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.RemoveVims, id) }
 
 // ForgetVNFCs drops what is remembered of VNFCs (host keys) when the tick commits, because their machines are gone or are about to go.
-func (w *Work) ForgetVNFCs(ids ...string) {
+func (w *Execution) ForgetVNFCs(ids ...string) {
 	for _, id := range ids {
 		if id != "" && !slices.Contains(w.effects.ForgetVNFCs, id) {
 			w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, id)
@@ -113,7 +113,7 @@ func (w *Work) ForgetVNFCs(ids ...string) {
 
 // Hold records, before it returns, that the VIM may hold resources of the instance from now on. An Infra calls it, outside of steps, once it is
 // known in the VIM and before it makes the first resource: an instance that never got so far is rolled back and deleted without asking the VIM.
-func (w *Work) Hold(ctx context.Context) error {
+func (w *Execution) Hold(ctx context.Context) error {
 	if w.Instance.HoldsResources {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (w *Work) Hold(ctx context.Context) error {
 }
 
 // Params returns the additionalParams that hold for the operation: those that the instance remembers, with the request's over them.
-func (w *Work) Params() (sol.KeyValuePairs, error) {
+func (w *Execution) Params() (sol.KeyValuePairs, error) {
 	own, err := w.Op.AdditionalParams()
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (w *Work) Params() (sol.KeyValuePairs, error) {
 }
 
 // Added lists the vnfcInfo ids that the instance has now and had not before the operation, in their order.
-func (w *Work) Added() []string {
+func (w *Execution) Added() []string {
 	had := map[string]bool{}
 	if w.Op.Before != nil && w.Op.Before.Instantiated != nil {
 		for _, c := range w.Op.Before.Instantiated.VnfcInfo {
@@ -151,7 +151,7 @@ func (w *Work) Added() []string {
 }
 
 // Claim returns the right under which this tick writes.
-func (w *Work) Claim() Claim { return w.claim }
+func (w *Execution) Claim() Claim { return w.claim }
 
 // Step runs fn as a durable step of the current phase. name says what is done ("prepare node"), target on
 // which thing (a vnfcInfo id, a stack name; may be empty); together they are unique within the phase.
@@ -160,7 +160,7 @@ func (w *Work) Claim() Claim { return w.claim }
 // whatever state a dead predecessor left the world; it finds its last checkpoint in Step.Load. When fn
 // returns nil the step is recorded as done before Step returns; on a wait it stays open; on a failure the
 // error is recorded with it and returned, and a later tick may run it again.
-func (w *Work) Step(ctx context.Context, name, target string, fn func(context.Context, *Step) error) error {
+func (w *Execution) Step(ctx context.Context, name, target string, fn func(context.Context, *Step) error) error {
 	rec, err := w.journal.BeginStep(ctx, w.claim, w.phase, name, target)
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ type Journal interface {
 // Step is a durable step under way.
 type Step struct {
 	rec    StepRecord
-	w      *Work
+	w      *Execution
 	detail string
 	told   string // by Tell, or what an earlier tick waited for
 

@@ -1,0 +1,21 @@
+package lcm_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// TestStoredInstancesAreRead: an operation that was admitted by an older version keeps its previous instance with these
+// members. Without them, leftovers of the last instantiation cannot be found.
+func TestStoredInstancesAreRead(t *testing.T) {
+	t.Parallel()
+	var i lcm.Instance
+	require.NoError(t, json.Unmarshal([]byte(`{"ID":"i","FormerVims":{"vim1":{"vimType":"T"}}}`), &i))
+	want := lcm.Instance{ID: "i", PreviousVims: map[string]sol.VimConnectionInfo{"vim1": {VimType: "T"}}}
+	require.Equal(t, want, i)
+}
