@@ -29,7 +29,7 @@ func TestRenderedRowsHaveNoSecrets(t *testing.T) {
 	i, op := b.admit(t)
 	c, cl := b.claim(t, op.ID, "n")
 	conns := map[string]sol.VimConnectionInfo{"vim1": {VimType: "T", InterfaceInfo: canaries(), AccessInfo: canaries(), Extra: canaries()}}
-	c.Instance.VimConnections, c.Instance.FormerVims, c.Instance.Params = conns, conns, canaries()
+	c.Instance.VimConnections, c.Instance.PreviousVims, c.Instance.Params = conns, conns, canaries()
 	c.Instance.SSHKey = &lcm.SSHKey{Public: "public", Private: canary}
 	c.Instance.State = sol.InstantiationStateInstantiated
 	c.Instance.Instantiated = &sol.InstantiatedVnfInfo{FlavourID: "simple", Metadata: canaries()}
