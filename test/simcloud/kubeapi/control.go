@@ -1,7 +1,6 @@
 package kubeapi
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -191,7 +190,7 @@ func (s *Store) terminate(r Resource, namespace, name, uid string, grace int64) 
 	case !ok:
 		return nil, apierrors.NewNotFound(r.GroupResource(), name)
 	case uid != "" && Meta(o)["uid"] != uid:
-		return nil, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%v)", uid, Meta(o)["uid"]))
+		return nil, anotherObject(r, name, uid, Meta(o)["uid"])
 	case Meta(o)["deletionTimestamp"] != nil:
 		return o, nil
 	}

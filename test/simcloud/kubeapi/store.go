@@ -305,7 +305,7 @@ func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Ob
 		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", n, name))
 	}
 	if u, _ := m["uid"].(string); u != "" && u != Meta(cur)["uid"] {
-		return nil, false, apierrors.NewConflict(r.GroupResource(), name, preconditionFailed(u, Meta(cur)["uid"]))
+		return nil, false, updateOfAnother(r, name, u, Meta(cur)["uid"])
 	}
 	if status {
 		st := next["status"]
@@ -373,7 +373,7 @@ func (s *Store) Delete(r Resource, namespace, name, uid string) (Object, error) 
 	}
 	if uid != "" && Meta(o)["uid"] != uid {
 		s.mu.Unlock()
-		return nil, apierrors.NewConflict(r.GroupResource(), name, preconditionFailed(uid, Meta(o)["uid"]))
+		return nil, anotherObject(r, name, uid, Meta(o)["uid"])
 	}
 	next := Copy(o)
 	if fin, _ := Meta(o)["finalizers"].([]any); len(fin) > 0 {
@@ -441,9 +441,4 @@ func mergeJSON(o, patch Object) Object {
 		}
 	}
 	return o
-}
-
-// preconditionFailed has the words of the real server.
-func preconditionFailed(want string, have any) error {
-	return fmt.Errorf("%s: UID in precondition: %s, UID in object meta: %v", "Precondition failed", want, have)
 }
