@@ -170,7 +170,8 @@ func writeResources(w http.ResponseWriter, list []Resource) {
 	w.WriteHeader(http.StatusOK)
 
 	pooled, _ := chunks.Get().(*[]byte)
-	buf := append((*pooled)[:0], '[')
+	buf := (*pooled)[:0]
+	buf = append(buf, '[')
 	for n, d := range list {
 		if n > 0 {
 			buf = append(buf, ',')

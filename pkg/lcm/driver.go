@@ -67,38 +67,38 @@ type Infra interface {
 	Templates(r Request) Templates
 }
 
-// Preview is what an operation would do (the answer of POST /gybe/v1/plan).
+// Preview is what an operation would do (package gybeapi has its JSON).
 type Preview struct {
-	Operation sol.LcmOperationType `json:"operation"`
+	Operation sol.LcmOperationType
 	// Add, Remove, Replace and Change list resources by what would happen to them.
-	Add     []PlannedResource `json:"add"`
-	Remove  []PlannedResource `json:"remove"`
-	Replace []PlannedResource `json:"replace"`
-	Change  []PlannedResource `json:"change"`
+	Add     []PlannedResource
+	Remove  []PlannedResource
+	Replace []PlannedResource
+	Change  []PlannedResource
 	// Work is what the mgmt drivers would do, in the order of their hooks.
-	Work []PlannedWork `json:"work"`
+	Work []PlannedWork
 	// Checks are what was asked of the VIM, the failed ones first.
-	Checks []Check `json:"checks"`
+	Checks []Check
 	// Possible is false when a check failed.
-	Possible bool `json:"possible"`
+	Possible bool
 }
 
 // PlannedResource is one resource of a Preview.
 type PlannedResource struct {
-	Type string `json:"type"`            // the VIM's name for the kind of resource
-	Name string `json:"name"`            // name in the template, with the VNFC's index
-	VDU  string `json:"vduId,omitempty"` // of a VNFC and what belongs to it
-	VNFC string `json:"vnfcInstanceId,omitempty"`
-	ID   string `json:"resourceId,omitempty"` // in the VIM, of one that exists
+	Type string // the VIM's name for the kind of resource
+	Name string // name in the template, with the VNFC's index
+	VDU  string // of a VNFC and what belongs to it
+	VNFC string
+	ID   string // in the VIM, of one that exists
 	// Detail says in words what changes, or why.
-	Detail string `json:"detail,omitempty"`
+	Detail string
 }
 
 // PlannedWork is a thing that a mgmt driver would do.
 type PlannedWork struct {
-	Hook   Hook   `json:"hook"`
-	Driver string `json:"driver"` // the name that the VNFD has for it
-	Detail string `json:"detail"` // in words
+	Hook   Hook
+	Driver string // the name that the VNFD has for it
+	Detail string // in words
 }
 
 // CheckState is the outcome of a Check.
@@ -113,28 +113,28 @@ const (
 
 // Check is one thing that a Preview has looked up in the VIM.
 type Check struct {
-	State   CheckState `json:"state"`
-	Subject string     `json:"subject"` // "flavour m1.small", "quota of cores"
-	Detail  string     `json:"detail"`
-	Hint    string     `json:"hint,omitempty"`
+	State   CheckState
+	Subject string // "flavour m1.small", "quota of cores"
+	Detail  string
+	Hint    string
 }
 
 // Leftovers are the differences between an instance's inventory and its VIM.
 type Leftovers struct {
 	// Extra carry the instance's name or tag in the VIM and are not in the inventory.
-	Extra []Leftover `json:"extra"`
+	Extra []Leftover
 	// Missing are in the inventory and not in the VIM.
-	Missing []Leftover `json:"missing"`
+	Missing []Leftover
 }
 
 // Leftover is a resource that is on one side only.
 type Leftover struct {
-	Type   string `json:"type"` // the VIM's name for the kind of resource
-	ID     string `json:"id"`
-	Name   string `json:"name,omitempty"`
-	Status string `json:"status,omitempty"` // the VIM's word
+	Type   string // the VIM's name for the kind of resource
+	ID     string
+	Name   string
+	Status string // the VIM's word
 	// Why says how it was recognised, or why it could not be removed.
-	Why string `json:"why,omitempty"`
+	Why string
 }
 
 // Infras finds the Infra for a vimType such as ETSINFV.OPENSTACK_KEYSTONE.V_3.

@@ -118,9 +118,7 @@ func (v *view[T, D]) list(ctx context.Context, s *Records, c listClause, brief b
 	var names []string
 	if !brief {
 		names = v.details
-	}
-	for _, name := range names {
-		columns += ", " + a + "." + name
+		columns += ", " + a + "." + strings.Join(names, ", "+a+".")
 	}
 	rows, err := s.pool.Query(ctx, columns+c.from, c.args...)
 	if err != nil {

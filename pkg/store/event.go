@@ -11,22 +11,23 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Kinds of events, with their bodies. A follower that needs more than the body reads the resource itself.
+// Kinds of events, which package gybeapi names, with their bodies. A follower that needs more than the body reads the resource itself.
 const (
-	KindInstanceCreated = "instance.created" // {"state"}
-	KindInstanceUpdated = "instance.updated" // {"state"}
-	KindInstanceDeleted = "instance.deleted" // {}
-	KindOperationState  = "op.state"         // {"operation","state","entered","run","error"}
-	KindPhase           = "op.phase"         // {"run","name","state","attempts","failing","started","finished","detail","error"}
-	KindStep            = "op.step"          // {"id","run","phase","name","target","state","attempts","started","finished","detail","error"}
-	KindLog             = "step.log"         // {"step","phase","name","target","lines":[{"time","text"}]}
-	KindPackage         = "package.state"    // {"onboardingState","operationalState","usageState"}
-	KindPackageDeleted  = "package.deleted"  // {}
-	KindVim             = "vim.updated"      // {"id","name"}
-	KindVimDeleted      = "vim.deleted"      // {"id"}
+	KindInstanceCreated = gybeapi.KindInstanceCreated // {"state"}
+	KindInstanceUpdated = gybeapi.KindInstanceUpdated // {"state"}
+	KindInstanceDeleted = gybeapi.KindInstanceDeleted // {}
+	KindOperationState  = gybeapi.KindOperationState  // {"operation","state","entered","run","error"}
+	KindPhase           = gybeapi.KindPhase           // {"run","name","state","attempts","failing","started","finished","detail","error"}
+	KindStep            = gybeapi.KindStep            // {"id","run","phase","name","target","state","attempts","started","finished","detail","error"}
+	KindLog             = gybeapi.KindLog             // {"step","phase","name","target","lines":[{"time","text"}]}
+	KindPackage         = gybeapi.KindPackage         // {"onboardingState","operationalState","usageState"}
+	KindPackageDeleted  = gybeapi.KindPackageDeleted  // {}
+	KindVim             = gybeapi.KindVim             // {"id","name"}
+	KindVimDeleted      = gybeapi.KindVimDeleted      // {"id"}
 )
 
 // Event is one entry of the feed.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -84,9 +85,7 @@ func Join(objects ...[]byte) []byte {
 		case out == nil:
 			out = o
 		default:
-			joined := make([]byte, 0, len(out)+len(o))
-			joined = append(append(joined, out[:len(out)-1]...), ',')
-			out = append(joined, o[1:]...)
+			out = slices.Concat(out[:len(out)-1], []byte{','}, o[1:])
 		}
 	}
 	return out

@@ -135,3 +135,30 @@ func TestJoinedObjectsAreOne(t *testing.T) {
 		require.Equal(t, tt.want, string(render.Join(parts...)))
 	}
 }
+
+// BenchmarkWrite is the part of a write that renders: an instance of five VNFCs, and an operation whose params do not change.
+func BenchmarkWrite(b *testing.B) {
+	i, op := instance(), operation()
+	for n := range 5 {
+		id := string(rune('a' + n))
+		i.Instantiated.VnfcResourceInfo = append(i.Instantiated.VnfcResourceInfo, sol.VnfcResourceInfo{
+			ID: id, VduID: "VDU1", ComputeResource: sol.ResourceHandle{VimConnectionID: "vim1", ResourceID: id, VimLevelResourceType: "server"},
+			Metadata: sol.KeyValuePairs{"stack_id": "stack", "flavor": "m1.small", "creation_time": "2026-01-02T03:04:05Z", "vdu_idx": 1.0},
+		})
+	}
+	for name, parts := range map[string][]func() ([]byte, error){
+		"instance":  {func() ([]byte, error) { return render.InstanceBrief(i) }, func() ([]byte, error) { return render.InstanceDetails(i) }},
+		"operation": {func() ([]byte, error) { return render.OperationBrief(op) }, func() ([]byte, error) { return render.OperationDetails(op) }},
+		"params":    {func() ([]byte, error) { return render.OperationParams(op) }},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				for _, part := range parts {
+					if _, err := part(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
