@@ -162,45 +162,57 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 	d.Elapsed, d.Ticks = took(end.Sub(op.Started)), ax.marks
 	done := 0
 	for n, p := range phases {
-		pd := &phaseData{
-			Key: strconv.Itoa(n), Name: words(p.Name), Code: p.Name, State: string(p.State), Detail: p.Detail, Failing: p.Failing, Error: failureOf(p.Error, op.Error),
-		}
-		switch open := p.State == lcm.PhaseRunning || p.State == lcm.PhaseWaiting; {
-		case open && !running:
-			pd.State = "UNFINISHED"
-		case open && p.Failing > 0:
-			pd.State = "RETRYING"
-		}
+		pd := phaseEntry(op, p)
+		pd.Key = strconv.Itoa(n)
 		if pd.Detail == d.Waiting {
 			pd.Detail = "" // it is said above
-		}
-		if p.State == lcm.PhaseDone {
-			pd.Error = nil // it was overcome
 		}
 		pd.Bar = ax.span(p.Started, p.Finished, pd.State)
 		d.Phases = append(d.Phases, pd)
 	}
 	for _, s := range steps {
-		pd := d.phaseOf(s, phases)
-		sd := &stepData{
-			ID: s.ID, Name: words(s.Name), Target: cmp.Or(names[s.Target], strings.ReplaceAll(s.Target, op.InstanceID, cut(op.InstanceID, 9))), TargetID: s.Target, State: string(s.State),
-			Detail: s.Detail, Attempts: s.Attempts, Live: running && s.State == lcm.StepOpen, Error: failureOf(s.Error, op.Error),
-		}
-		switch s.State {
-		case lcm.StepDone:
-			sd.Error = nil
+		pd, sd := d.phaseOf(s, phases), stepEntry(op, s, names)
+		if s.State == lcm.StepDone {
 			done++
-		case lcm.StepOpen:
-			if !running {
-				sd.State = string(lcm.StepUnfinished) // of an earlier release
-			}
-		case lcm.StepFailed, lcm.StepUnfinished:
 		}
 		sd.Bar = ax.span(s.Started, s.Finished, sd.State)
 		pd.Steps = append(pd.Steps, sd)
 	}
 	d.Summary = d.summary(op, done, len(steps))
 	return d
+}
+
+// phaseEntry is a phase as the timeline shows it, without its place.
+func phaseEntry(op *lcm.Operation, p lcm.PhaseRecord) *phaseData {
+	pd := &phaseData{
+		Name: words(p.Name), Code: p.Name, State: string(p.State), Detail: p.Detail, Failing: p.Failing, Error: failureOf(p.Error, op.Error),
+	}
+	switch open := p.State == lcm.PhaseRunning || p.State == lcm.PhaseWaiting; {
+	case open && !lcm.Running(op.State):
+		pd.State = "UNFINISHED"
+	case open && p.Failing > 0:
+		pd.State = "RETRYING"
+	case p.State == lcm.PhaseDone:
+		pd.Error = nil // it was overcome
+	}
+	return pd
+}
+
+// stepEntry is a step as the timeline shows it, without its place. names are those of VNFCs by id.
+func stepEntry(op *lcm.Operation, s lcm.StepRecord, names map[string]string) *stepData {
+	running := lcm.Running(op.State)
+	sd := &stepData{
+		ID: s.ID, Name: words(s.Name), TargetID: s.Target, State: string(s.State), Detail: s.Detail, Attempts: s.Attempts,
+		Target: cmp.Or(names[s.Target], strings.ReplaceAll(s.Target, op.InstanceID, cut(op.InstanceID, 9))),
+		Live:   running && s.State == lcm.StepOpen, Error: failureOf(s.Error, op.Error),
+	}
+	switch {
+	case s.State == lcm.StepDone:
+		sd.Error = nil
+	case s.State == lcm.StepOpen && !running:
+		sd.State = string(lcm.StepUnfinished) // of an earlier release
+	}
+	return sd
 }
 
 // phaseOf finds the phase of a step: of several runs of the phase the last that had begun.

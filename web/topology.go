@@ -85,8 +85,28 @@ func vnfcNames(i *lcm.Instance) map[string]string {
 // topologyOf arranges what is known of an instance: SOL003's description for the structure, the inventory for what
 // the VIM says of it. The instance is instantiated.
 func topologyOf(i *lcm.Instance) *topology {
-	info := i.Instantiated
 	t := &topology{}
+	t.addLinks(i.Instantiated)
+	names := vnfcNames(i)
+	for _, info := range i.Instantiated.VnfcInfo {
+		if c, res, ok := i.VNFC(info.ID); ok {
+			t.place(t.vnfc(i, c, res, names))
+		}
+	}
+	for n := range t.Groups {
+		slices.SortStableFunc(t.Groups[n].VNFCs, func(a, b vnfc) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Name, b.Name)) })
+	}
+	slices.SortStableFunc(t.Groups, func(a, b group) int { return cmp.Compare(a.VDU, b.VDU) })
+	for _, r := range i.Inventory {
+		if r.VNFC == "" && len(r.Addresses) > 0 && r.Kind != lcm.KindCompute {
+			t.Shared = append(t.Shared, t.resource(r))
+		}
+	}
+	return t
+}
+
+// addLinks adds the external, managed and internal virtual links of an instance.
+func (t *topology) addLinks(info *sol.InstantiatedVnfInfo) {
 	for _, l := range info.ExtVirtualLinkInfo {
 		var ports []string
 		for _, p := range l.ExtLinkPorts {
@@ -100,47 +120,36 @@ func topologyOf(i *lcm.Instance) *topology {
 	for _, l := range info.VnfVirtualLinkResourceInfo {
 		t.addLink(l.VnfVirtualLinkDescID, l.NetworkResource.ResourceID, false, portIDs(l.VnfLinkPorts))
 	}
-	names := vnfcNames(i)
-	for _, info := range i.Instantiated.VnfcInfo {
-		c, res, ok := i.VNFC(info.ID)
-		if !ok {
-			continue
-		}
-		v := vnfc{ID: c.ID, vdu: c.VduID, Name: cmp.Or(names[c.ID], c.ID), State: c.VnfcState, Server: res.ComputeResource.ResourceID, Zone: res.ZoneID}
-		v.Flavour, _ = res.Metadata["flavor"].(string)
-		for _, r := range i.Inventory {
-			switch {
-			case r.VNFC != c.ID:
-			case r.Kind == lcm.KindCompute:
-				v.Host, v.Zone, v.index = r.Host, cmp.Or(r.Zone, v.Zone), r.Index
-			default:
-				for _, a := range r.Addresses {
-					if a.Floating {
-						v.Floating = append(v.Floating, a.IP)
-					}
+}
+
+// vnfc arranges one VNFC with its ports, addresses and storages.
+func (t *topology) vnfc(i *lcm.Instance, c sol.VnfcInfo, res sol.VnfcResourceInfo, names map[string]string) vnfc {
+	v := vnfc{
+		ID: c.ID, vdu: c.VduID, Name: cmp.Or(names[c.ID], c.ID), State: c.VnfcState, Server: res.ComputeResource.ResourceID, Zone: res.ZoneID,
+	}
+	v.Flavour, _ = res.Metadata["flavor"].(string)
+	for _, r := range i.Inventory {
+		switch {
+		case r.VNFC != c.ID:
+		case r.Kind == lcm.KindCompute:
+			v.Host, v.Zone, v.index = r.Host, cmp.Or(r.Zone, v.Zone), r.Index
+		default:
+			for _, a := range r.Addresses {
+				if a.Floating {
+					v.Floating = append(v.Floating, a.IP)
 				}
 			}
 		}
-		for _, cp := range res.VnfcCpInfo {
-			v.Ports = append(v.Ports, t.port(i, cp, c.ID))
-		}
-		for _, s := range i.Instantiated.VirtualStorageResourceInfo {
-			if slices.Contains(res.StorageResourceIds, s.ID) {
-				v.Storages = append(v.Storages, s.VirtualStorageDescID)
-			}
-		}
-		t.place(v)
 	}
-	for n := range t.Groups {
-		slices.SortStableFunc(t.Groups[n].VNFCs, func(a, b vnfc) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Name, b.Name)) })
+	for _, cp := range res.VnfcCpInfo {
+		v.Ports = append(v.Ports, t.port(i, cp, c.ID))
 	}
-	slices.SortStableFunc(t.Groups, func(a, b group) int { return cmp.Compare(a.VDU, b.VDU) })
-	for _, r := range i.Inventory {
-		if r.VNFC == "" && len(r.Addresses) > 0 && r.Kind != lcm.KindCompute {
-			t.Shared = append(t.Shared, t.resource(r))
+	for _, s := range i.Instantiated.VirtualStorageResourceInfo {
+		if slices.Contains(res.StorageResourceIds, s.ID) {
+			v.Storages = append(v.Storages, s.VirtualStorageDescID)
 		}
 	}
-	return t
+	return v
 }
 
 func portIDs(ports []sol.VnfLinkPortInfo) []string {

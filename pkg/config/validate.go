@@ -57,6 +57,17 @@ func (c *Config) Validate() error {
 	}
 	checkOneOf(report, "log.format", c.Log.Format, "text", "json")
 	c.validateTLS(report)
+	c.validateNumbers(report)
+	c.validateTimes(report)
+	c.validateSizes(report)
+	c.validateDrivers(report)
+	return errors.Join(bad...)
+}
+
+// report takes an error of a setting.
+type report func(key, format string, args ...any)
+
+func (c *Config) validateNumbers(report report) {
 	for _, n := range []struct {
 		key      string
 		value    int
@@ -75,6 +86,9 @@ func (c *Config) Validate() error {
 			report(n.key, "%d is not between %d and %d", n.value, n.from, n.to)
 		}
 	}
+}
+
+func (c *Config) validateTimes(report report) {
 	for _, d := range []struct {
 		key      string
 		value    time.Duration
@@ -103,6 +117,9 @@ func (c *Config) Validate() error {
 			report(d.key, "%s is not between %s and %s", d.value, d.from, d.to)
 		}
 	}
+}
+
+func (c *Config) validateSizes(report report) {
 	for _, s := range []struct {
 		key  string
 		size Size
@@ -117,6 +134,10 @@ func (c *Config) Validate() error {
 			report(s.key, "%s is less than %s", s.size, s.from)
 		}
 	}
+}
+
+// validateDrivers checks the texts that are settings of the grantor and the drivers.
+func (c *Config) validateDrivers(report report) {
 	for _, z := range c.Grant.Zones {
 		if strings.TrimSpace(z) == "" {
 			report("grant.zones", "holds an empty name")
@@ -132,10 +153,9 @@ func (c *Config) Validate() error {
 	}
 	checkOneOf(report, "ssh.host_key_policy", c.SSH.HostKeyPolicy, HostKeyPin, HostKeyInsecure)
 	checkOneOf(report, "scripts.sandbox", c.Scripts.Sandbox, SandboxBwrap, SandboxNone)
-	return errors.Join(bad...)
 }
 
-func (c *Config) validateTLS(report func(key, format string, args ...any)) {
+func (c *Config) validateTLS(report report) {
 	switch {
 	case c.TLS.CertFile == "" && c.TLS.KeyFile == "":
 	case c.TLS.CertFile == "":
@@ -177,7 +197,7 @@ func (c *Config) Deadline(t sol.LcmOperationType) time.Duration {
 	return cmp.Or(own, c.Deadlines.Default)
 }
 
-func checkOneOf(report func(key, format string, args ...any), key, value string, allowed ...string) {
+func checkOneOf(report report, key, value string, allowed ...string) {
 	if slices.Contains(allowed, value) {
 		return
 	}

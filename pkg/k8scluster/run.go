@@ -72,27 +72,14 @@ func (r *scriptRun) follow(ctx context.Context) error {
 	pause := backoff{first: 250 * time.Millisecond, longest: 2 * time.Second}
 	for {
 		st, err := r.followOnce(ctx)
-		switch {
-		case err == nil && st.State == remote.Exited && st.Code == 0:
-			r.s.Detail(r.n.String())
-			return nil
-		case err == nil && st.State == remote.Exited && st.Code != killed && st.Code != terminated && r.cp.Round.Equal(r.round):
-			return r.ended(ctx, st.Code)
-		case err == nil && st.State == remote.Exited && st.Code != killed && st.Code != terminated:
-			// It failed while the operation had stopped because of another node. The cause may have been removed since.
-			r.s.Logf(ctx, fmt.Sprintf("the script failed with exit status %d before the operation was retried; starting it again", st.Code))
-			if err := r.startNext(ctx); err != nil {
+		if err == nil {
+			again, err := r.settle(ctx, st)
+			if !again {
 				return err
 			}
 			continue
-		case err == nil && r.once:
-			return r.cutOff(ctx, st)
-		case err == nil: // lost or absent: the machine rebooted
-			if err := r.restart(ctx); err != nil {
-				return err
-			}
-			continue
-		case ctx.Err() != nil:
+		}
+		if ctx.Err() != nil {
 			return err
 		}
 		if fatal := r.mayWait(err); fatal != nil {
@@ -107,6 +94,27 @@ func (r *scriptRun) follow(ctx context.Context) error {
 			return lcm.Wait(0, r.s.Told())
 		}
 	}
+}
+
+// settle acts on the state in which the node leaves the run. It returns true when the run was started again.
+func (r *scriptRun) settle(ctx context.Context, st remote.Status) (again bool, err error) {
+	failed := st.State == remote.Exited && st.Code != killed && st.Code != terminated
+	switch {
+	case st.State == remote.Exited && st.Code == 0:
+		r.s.Detail(r.n.String())
+		return false, nil
+	case failed && r.cp.Round.Equal(r.round):
+		return false, r.ended(ctx, st.Code)
+	case failed:
+		// It failed while the operation had stopped because of another node. The cause may have been removed since.
+		r.s.Logf(ctx, fmt.Sprintf("the script failed with exit status %d before the operation was retried; starting it again", st.Code))
+		err = r.startNext(ctx)
+	case r.once:
+		return false, r.cutOff(ctx, st)
+	default: // lost or absent: the machine rebooted
+		err = r.restart(ctx)
+	}
+	return err == nil, err
 }
 
 // followOnce follows the run over one connection.

@@ -126,42 +126,62 @@ func (c *checker) masters(p params) {
 	if c.Scope == nil || c.Instance.Instantiated == nil {
 		return
 	}
-	report := func(pointer, format string, args ...any) {
-		c.bad = append(c.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	masters, touched := c.touched(p.master.vdu)
+	if p.storage != nil && c.Type != sol.LcmOperationHeal {
+		c.storageScale(p.storage.vdu)
 	}
-	var masters, touched int
+	scaled := c.Scope.Add[p.master.vdu] > 0 || touched > 0
+	switch {
+	case c.Type == sol.LcmOperationHeal && masters > 0 && touched == masters:
+		c.mastersHeal(masters)
+	case c.Type == sol.LcmOperationScale && scaled:
+		c.reject("/aspectId", "masters cannot be scaled: only aspects of %s can.", p.worker.vdu)
+	case c.Type == sol.LcmOperationScaleToLevel && scaled:
+		c.reject("", "masters cannot be scaled: the level would change the number of %s.", p.master.vdu)
+	}
+}
+
+// reject reports a part of the request outside the additionalParams.
+func (c *checker) reject(pointer, format string, args ...any) {
+	c.bad = append(c.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+}
+
+// touched counts the VNFCs of a VDU, and those of them that the operation changes or removes.
+func (c *checker) touched(vdu string) (all, touched int) {
 	for _, v := range c.Instance.Instantiated.VnfcInfo {
-		if v.VduID != p.master.vdu {
+		if v.VduID != vdu {
 			continue
 		}
-		masters++
+		all++
 		if slices.Contains(c.Scope.VNFCs, v.ID) || slices.Contains(c.Scope.Remove, v.ID) {
 			touched++
 		}
 	}
-	if p.storage != nil && c.Type != sol.LcmOperationHeal {
-		gone := slices.ContainsFunc(c.Instance.Instantiated.VnfcInfo, func(v sol.VnfcInfo) bool {
-			return v.VduID == p.storage.vdu && slices.Contains(c.Scope.Remove, v.ID)
-		})
-		if gone || c.Scope.Add[p.storage.vdu] > 0 {
-			report(map[sol.LcmOperationType]string{sol.LcmOperationScale: "/aspectId"}[c.Type], "the storage server %s cannot be scaled.", p.storage.vdu)
-		}
+	return all, touched
+}
+
+// storageScale refuses another number of storage servers.
+func (c *checker) storageScale(vdu string) {
+	gone := slices.ContainsFunc(c.Instance.Instantiated.VnfcInfo, func(v sol.VnfcInfo) bool {
+		return v.VduID == vdu && slices.Contains(c.Scope.Remove, v.ID)
+	})
+	if gone || c.Scope.Add[vdu] > 0 {
+		c.reject(map[sol.LcmOperationType]string{sol.LcmOperationScale: "/aspectId"}[c.Type], "the storage server %s cannot be scaled.", vdu)
 	}
+}
+
+// mastersHeal refuses a heal of all masters that is not one of the whole cluster.
+func (c *checker) mastersHeal(masters int) {
 	var req struct {
 		VNFCs []string `json:"vnfcInstanceId"`
 	}
 	_ = json.Unmarshal(c.Params, &req) // it has been decoded before
 	switch {
-	case c.Type == sol.LcmOperationHeal && len(req.VNFCs) > 0 && masters > 0 && touched == masters:
-		if masters == 1 {
-			report("/vnfcInstanceId", "The number of Master-Nodes is 1 or less: the only master cannot be healed alone; leave vnfcInstanceId out to heal the whole cluster.")
-			return
-		}
-		report("/vnfcInstanceId", "The masters cannot all be healed at the same time: leave vnfcInstanceId out to heal the whole cluster.")
-	case c.Type == sol.LcmOperationScale && (c.Scope.Add[p.master.vdu] > 0 || touched > 0):
-		report("/aspectId", "masters cannot be scaled: only aspects of %s can.", p.worker.vdu)
-	case c.Type == sol.LcmOperationScaleToLevel && (c.Scope.Add[p.master.vdu] > 0 || touched > 0):
-		report("", "masters cannot be scaled: the level would change the number of %s.", p.master.vdu)
+	case len(req.VNFCs) == 0:
+	case masters == 1:
+		c.reject("/vnfcInstanceId", "The number of Master-Nodes is 1 or less: the only master cannot be healed alone; leave vnfcInstanceId out to heal the whole cluster.")
+	default:
+		c.reject("/vnfcInstanceId", "The masters cannot all be healed at the same time: leave vnfcInstanceId out to heal the whole cluster.")
 	}
 }
 
