@@ -1,8 +1,9 @@
 // Package migrations holds the database schema as ordered steps and applies them.
 //
-// A released step never changes; a change is a new file. Steps expand first (new column, both written),
-// fill, and contract in a later release, so that running nodes of two neighbouring releases can share the database
-// while an upgrade rolls through them. A node of the earlier release that restarts after the migration does not start (ErrNewer).
+// A released step never changes; a change is a new file. Steps expand first (new column, both written), fill, and
+// contract in a later release, so that running nodes of two neighbouring releases can share the database while an
+// upgrade rolls through them. A node of the earlier release that restarts after the migration does not start
+// (ErrNewer).
 package migrations
 
 import (

@@ -178,7 +178,8 @@ func (p packages) List(_ context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, er
 	return pageOf(p.w, &p.w.packages, q.After, q.Limit, packageID)
 }
 
-// sample is a cluster in the middle of its instantiation, an instance without resources, and one whose instantiation failed.
+// sample is a cluster in the middle of its instantiation, an instance without resources, and one whose instantiation
+// failed.
 func sample() *world {
 	w := &world{
 		at:     func() time.Time { return now },

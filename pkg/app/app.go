@@ -37,8 +37,8 @@ type Options struct {
 	Version string
 	// Infras are drivers by vimType beside the built-in ones, for tests.
 	Infras map[string]lcm.Infra
-	// WrapStores and WrapLedger put a layer around the two sides of the store, for tests that let a node die at a certain write; they may
-	// be nil.
+	// WrapStores and WrapLedger put a layer around the two sides of the store, for tests that let a node die at a certain
+	// write; they may be nil.
 	WrapStores func(lcm.Stores) lcm.Stores
 	WrapLedger func(lcm.Ledger) lcm.Ledger
 }

@@ -56,7 +56,8 @@ func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop 
 	return n, c, stop
 }
 
-// TestScriptsThatCannotBeRun: a node that is configured to run scripts of packages, and cannot, does not start and reports the reason.
+// TestScriptsThatCannotBeRun: a node that is configured to run scripts of packages, and cannot, does not start and
+// reports the reason.
 func TestScriptsThatCannotBeRun(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t, "postgres://user@127.0.0.1:1/none")
@@ -135,7 +136,8 @@ func TestCallsToVimsAreMeasured(t *testing.T) {
 	require.Contains(t, text, `gybe_vim_request_duration_seconds_count{method="POST",service="keystone",status="2xx"} 1`)
 }
 
-// TestAVimIsRegisteredWithItsOwnAuthority: a cloud with a private CA, described in full or in the operator's clouds.yaml.
+// TestAVimIsRegisteredWithItsOwnAuthority: a cloud with a private CA, described in full or in the operator's
+// clouds.yaml.
 func TestAVimIsRegisteredWithItsOwnAuthority(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{TLS: true})

@@ -8,8 +8,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
-// Feeds gives the store's event feed the shape that the HTTP interface serves: each principal has a feed of its project. It implements
-// gybe.Feeds.
+// Feeds gives the store's event feed the shape that the HTTP interface serves: each principal has a feed of its
+// project. It implements gybe.Feeds.
 type Feeds struct {
 	Store *store.Store
 	Feed  *store.Feed

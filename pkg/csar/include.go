@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// IncludePath is an optional file in the root of a source folder: files that the package takes from other source folders beside it, one a line,
-// as FOLDER/PATH. They get the same PATH in this package. A PATH that is a folder stands for all files in it. Files of the folder itself win.
+// IncludePath is an optional file in the root of a source folder: files that the package takes from other source
+// folders beside it, one a line, as FOLDER/PATH. They get the same PATH in this package. A PATH that is a folder stands
+// for all files in it. Files of the folder itself win.
 const IncludePath = ".csarinclude"
 
 // included is a file that a source folder takes from another one.

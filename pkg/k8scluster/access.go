@@ -31,8 +31,8 @@ const RoleStorage = roleStorage
 // Implements says whether this driver makes the clusters of a flavour.
 func Implements(f *vnfd.Flavour) bool { return f.LCM[string(lcm.HookInstantiateEnd)].Name == Name }
 
-// Machines lists the machines of the instance's inventory, masters first. CodeConflict when inventory and parameters do not match, which is
-// possible while an operation runs.
+// Machines lists the machines of the instance's inventory, masters first. CodeConflict when inventory and parameters do
+// not match, which is possible while an operation runs.
 func (d *Driver) Machines(i *lcm.Instance, f *vnfd.Flavour) ([]Machine, error) {
 	p, t, err := d.known(i, f)
 	if err != nil {
@@ -70,8 +70,8 @@ func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, err
 	return p, t, nil
 }
 
-// Nodes asks the instance's cluster for its nodes, with the account that it was registered with. Where the cluster's address cannot be reached
-// from here, it asks through a master.
+// Nodes asks the instance's cluster for its nodes, with the account that it was registered with. Where the cluster's
+// address cannot be reached from here, it asks through a master.
 func (d *Driver) Nodes(ctx context.Context, i *lcm.Instance, f *vnfd.Flavour, access kubernetes.Access) ([]kubernetes.Node, error) {
 	_, t, err := d.known(i, f)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 
 const titleReady = "wait for nodes"
 
-// Cluster is the work on a cluster that exists: its nodes, its etcd and its API, through a master that answers. It does not know which
-// Installer has made the nodes.
+// Cluster is the work on a cluster that exists: its nodes, its etcd and its API, through a master that answers. It does
+// not know which Installer has made the nodes.
 type Cluster struct {
 	*session
 	// serverName is the name in the API server's certificate where that is not the endpoint's external address.
@@ -36,8 +36,8 @@ func (c *Cluster) withAPI(ctx context.Context, fn func(*kubernetes.Client) error
 	return fn(api)
 }
 
-// api makes a client with the administrator's credentials, which are read from a master and not kept. Where the cluster's address cannot be
-// reached from here, the client goes through that master.
+// api makes a client with the administrator's credentials, which are read from a master and not kept. Where the
+// cluster's address cannot be reached from here, the client goes through that master.
 func (c *Cluster) api(ctx context.Context) (*kubernetes.Client, func(), error) {
 	const doing = "read the cluster's credentials"
 	m, err := c.master()
@@ -67,8 +67,8 @@ func (c *Cluster) api(ctx context.Context) (*kubernetes.Client, func(), error) {
 	return client, func() { client.Close(); release() }, nil
 }
 
-// route reaches the API server at the cluster's address, or, when that fails, through a master. The certificate is checked for the address
-// that kubeadm has put into it.
+// route reaches the API server at the cluster's address, or, when that fails, through a master. The certificate is
+// checked for the address that kubeadm has put into it.
 func (c *Cluster) route(cfg *rest.Config, conn Connection, m node) *rest.Config {
 	cfg.Host = c.t.url()
 	inside := net.JoinHostPort(m.ip, serverPort)
@@ -147,8 +147,8 @@ func notReady(want []node, nodes []kubernetes.Node) []string {
 // failureTimeout is how long to wait for the cluster to notice that a node has failed. It takes 50 s by default.
 const failureTimeout = 2 * time.Minute
 
-// unreachable says why a node is left out: it cannot be reached, and the cluster does not see it as Ready either. "" means that the node works,
-// or that this cannot be found out.
+// unreachable says why a node is left out: it cannot be reached, and the cluster does not see it as Ready either. ""
+// means that the node works, or that this cannot be found out.
 func (c *Cluster) unreachable(ctx context.Context, n node) string {
 	pause, began := backoff{first: 250 * time.Millisecond, longest: 2 * time.Second}, c.w.Clock.Now()
 	for {

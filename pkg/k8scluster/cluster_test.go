@@ -48,7 +48,8 @@ func TestResolveFindsNodesAndTheirNames(t *testing.T) {
 	require.Equal(t, "https://172.24.0.5:6443", c.url())
 }
 
-// Two nodes of one name would be one node to Kubernetes, and a node that changed its name would be a stranger to its cluster.
+// Two nodes of one name would be one node to Kubernetes, and a node that changed its name would be a stranger to its
+// cluster.
 func TestNodesWhoseAddressesEndAlikeHaveNamesThatLast(t *testing.T) {
 	t.Parallel()
 	workers := []string{"10.10.0.9", "10.10.1.5", "10.10.1.9"}

@@ -10,8 +10,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// The parameters have two dialects. One names the machines of a role by vdu_id, the other, that of older requests, by aspect_id: the scaling
-// aspect that the VNFD has for them. aspect_id may be left out for one of them; then the VDU is the one that nic_cp_name belongs to.
+// The parameters have two dialects. One names the machines of a role by vdu_id, the other, that of older requests, by
+// aspect_id: the scaling aspect that the VNFD has for them. aspect_id may be left out for one of them; then the VDU is
+// the one that nic_cp_name belongs to.
 
 // olderPodCIDR is the network of pods when a request of the older dialect names none.
 const olderPodCIDR = "192.168.0.0/16"
@@ -87,7 +88,8 @@ func (g group) vdu(f *vnfd.Flavour, nicCP string) string {
 	return g.must("vdu_id")
 }
 
-// aspectVDUs lists the VDUs that an aspect scales. An aspect that cannot be scaled has none, so the CP decides, or a VDU of the same name.
+// aspectVDUs lists the VDUs that an aspect scales. An aspect that cannot be scaled has none, so the CP decides, or a
+// VDU of the same name.
 func aspectVDUs(f *vnfd.Flavour, aspect string) []string {
 	if f == nil {
 		return nil
@@ -127,7 +129,8 @@ func cpVDU(f *vnfd.Flavour, cp string) string {
 	return ""
 }
 
-// override puts the logins that scale and heal requests may name beside the parameters in place of those that are remembered.
+// override puts the logins that scale and heal requests may name beside the parameters in place of those that are
+// remembered.
 func (g group) override(member string, l login) login {
 	if user := g.text(member + "_username"); user != "" {
 		l.username = user
@@ -147,7 +150,8 @@ func (g group) override(member string, l login) login {
 // maxListed is the largest network whose addresses are listed one by one.
 const maxListed = 1024
 
-// addresses lists a network for no_proxy: as a network, and, because many programs do not know networks there, every address of it.
+// addresses lists a network for no_proxy: as a network, and, because many programs do not know networks there, every
+// address of it.
 func addresses(cidr string) []string {
 	p, err := netip.ParsePrefix(cidr)
 	if err != nil {

@@ -47,8 +47,8 @@ type draining struct {
 	Since time.Time `json:"since"`
 }
 
-// drain evicts the pods of a node and waits until they have gone. A node that is not Ready is not drained: nothing would end its pods, and they
-// are lost with the node.
+// drain evicts the pods of a node and waits until they have gone. A node that is not Ready is not drained: nothing
+// would end its pods, and they are lost with the node.
 func (c *Cluster) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Client, n node) error {
 	var cp draining
 	if _, err := s.Load(&cp); err != nil {

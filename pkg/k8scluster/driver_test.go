@@ -131,7 +131,8 @@ func TestSimpleClusterIsReachedAtItsMaster(t *testing.T) {
 	})
 }
 
-// A node may be killed between any two of its writes. Another must finish the cluster, and no machine may be worked on twice.
+// A node may be killed between any two of its writes. Another must finish the cluster, and no machine may be worked on
+// twice.
 func TestClusterIsFinishedWhereverANodeDies(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -363,7 +364,8 @@ func TestTerminateForgetsTheCluster(t *testing.T) {
 	require.Equal(t, map[string]lcm.Vim{"other": {ID: "other"}}, s.vims)
 }
 
-// A package that names the driver at a hook which needs a cluster's protection, and one that names it nowhere else, get what they ask for.
+// A package that names the driver at a hook which needs a cluster's protection, and one that names it nowhere else, get
+// what they ask for.
 func TestHooksThatTheDriverHandles(t *testing.T) {
 	t.Parallel()
 	drivers, impl := mgmt.Registry{k8scluster.Name: k8scluster.New(k8scluster.Options{})}, vnfd.Implementation{Name: k8scluster.Name}

@@ -20,7 +20,8 @@ const etcdctl = "sudo -n kubectl --kubeconfig /etc/kubernetes/admin.conf --reque
 	"etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt" +
 	" --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key %s"
 
-// removeMember takes a master's member out of etcd, so that its loss no longer counts against the majority and its replacement can join.
+// removeMember takes a master's member out of etcd, so that its loss no longer counts against the majority and its
+// replacement can join.
 func (c *Cluster) removeMember(ctx context.Context, lost node) error {
 	return c.w.Step(ctx, titleMember, lost.vnfc, func(ctx context.Context, s *lcm.Step) error {
 		m, err := c.master()
@@ -69,8 +70,8 @@ func (c *Cluster) etcd(ctx context.Context, m node, command string) ([]byte, err
 	return nil, err
 }
 
-// memberID finds a master's member in the list of etcdctl: "id, status, name, peer URLs, client URLs, learner". A member that never started
-// has no name.
+// memberID finds a master's member in the list of etcdctl: "id, status, name, peer URLs, client URLs, learner". A
+// member that never started has no name.
 func memberID(out []byte, n node) string {
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	for lines.Scan() {

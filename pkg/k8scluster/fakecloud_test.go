@@ -33,7 +33,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// cloud plays the machines and the cluster that the script makes of them: jobs take time, tokens have to fit, nodes become Ready.
+// cloud plays the machines and the cluster that the script makes of them: jobs take time, tokens have to fit, nodes
+// become Ready.
 type cloud struct {
 	t  *testing.T
 	mu sync.Mutex

@@ -21,7 +21,8 @@ import (
 	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
-// machines are simulated servers with SSH, a shell and a Kubernetes inside: the driver, the script and the API for real.
+// machines are simulated servers with SSH, a shell and a Kubernetes inside: the driver, the script and the API for
+// real.
 type machines struct {
 	t     *testing.T
 	fleet *simmachine.Fleet
@@ -35,8 +36,8 @@ func newMachines(t *testing.T) *machines {
 	return newMachinesAt(t, 20)
 }
 
-// newMachinesAt is the same with machines whose clocks are that many times as fast as ours. A slower one costs less CPU: balancers and scripts
-// look at each other all the time.
+// newMachinesAt is the same with machines whose clocks are that many times as fast as ours. A slower one costs less
+// CPU: balancers and scripts look at each other all the time.
 func newMachinesAt(t *testing.T, speed float64) *machines {
 	t.Helper()
 	block, err := simcloud.ReserveBlock(t.Context())

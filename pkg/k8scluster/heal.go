@@ -10,8 +10,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// healStart takes the nodes that a heal replaces out of the cluster: workers that still work are drained, the etcd members of masters are
-// removed. When no master stays, the cluster is lost with its masters and healEnd builds a new one.
+// healStart takes the nodes that a heal replaces out of the cluster: workers that still work are drained, the etcd
+// members of masters are removed. When no master stays, the cluster is lost with its masters and healEnd builds a new
+// one.
 func (d *Driver) healStart(ctx context.Context, w *lcm.Execution) error {
 	op, err := d.begin(ctx, w, nil, w.Op.Scope.VNFCs)
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 	accessPassword = "masternode_password" // accessInfo
 )
 
-// installHelm runs the package's script for Helm on a master. A master that joins an existing cluster gets the repositories and charts of the
-// other masters.
+// installHelm runs the package's script for Helm on a master. A master that joins an existing cluster gets the
+// repositories and charts of the other masters.
 func (x addons) installHelm(ctx context.Context, n node) error {
 	if x.p.helm == "" || n.role != roleMaster {
 		return nil

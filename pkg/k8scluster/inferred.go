@@ -4,9 +4,9 @@ import (
 	"regexp"
 )
 
-// A package that was made before manifests existed has a script without a manifest. Its capabilities are inferred from the text of the script,
-// here and nowhere else, by the rules that its author knew: a script in which GYBE_PHASE occurs is run in phases. Comments do not count. See
-// docs/adr/024.
+// A package that was made before manifests existed has a script without a manifest. Its capabilities are inferred from
+// the text of the script, here and nowhere else, by the rules that its author knew: a script in which GYBE_PHASE occurs
+// is run in phases. Comments do not count. See docs/adr/024.
 
 var (
 	comment         = regexp.MustCompile(`(?m)^[ \t]*#.*$`)

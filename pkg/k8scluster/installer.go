@@ -17,20 +17,23 @@ const (
 	titleNetwork = "upgrade network"
 )
 
-// Installer makes machines the nodes of a cluster. Everything else that is done to a cluster is the Cluster's. Its methods do durable steps, or
-// work inside a step of the caller: they can be called again after a crash at any point, and then do only what is missing.
+// Installer makes machines the nodes of a cluster. Everything else that is done to a cluster is the Cluster's. Its
+// methods do durable steps, or work inside a step of the caller: they can be called again after a crash at any point,
+// and then do only what is missing.
 type Installer interface {
 	// Prepare installs on a machine what it needs before it can become a node. It does not need a cluster.
 	Prepare(ctx context.Context, n node) error
 	// Init makes the first master a cluster of one node.
 	Init(ctx context.Context, n node) error
-	// Join makes a machine a node of the cluster. Masters MUST join one after the other: etcd takes one new member at a time.
+	// Join makes a machine a node of the cluster. Masters MUST join one after the other: etcd takes one new member at a
+	// time.
 	Join(ctx context.Context, n node) error
 	// Refresh tells a node, inside the step s, which nodes there are now.
 	Refresh(ctx context.Context, s *lcm.Step, n node) error
 	// Upgrade brings a node that is drained, inside the step s, to another version of Kubernetes.
 	Upgrade(ctx context.Context, s *lcm.Step, n node, to version) error
-	// UpgradeNetwork brings the pods' network to the version that is wanted now, through a master. It does nothing when the cluster has it.
+	// UpgradeNetwork brings the pods' network to the version that is wanted now, through a master. It does nothing when
+	// the cluster has it.
 	UpgradeNetwork(ctx context.Context, n node) error
 	// JoinSecrets makes what a node needs to join, at most once per tick. The result is never stored.
 	JoinSecrets() (joinSecrets, error)

@@ -51,7 +51,8 @@ func (s installScript) phased() bool { return len(s.phases) > 0 }
 
 func (s installScript) has(phase string) bool { return slices.Contains(s.phases, phase) }
 
-// manifest is the file beside a script that declares the script's capabilities: Scripts/install.yaml for Scripts/install.sh.
+// manifest is the file beside a script that declares the script's capabilities: Scripts/install.yaml for
+// Scripts/install.sh.
 type manifest struct {
 	// Phases are the values of GYBE_PHASE that the script knows.
 	Phases []string `yaml:"phases"`

@@ -49,8 +49,8 @@ func (op *operation) build(ctx context.Context) error {
 	return together(ctx, append(lanes, op.nfs.serve))
 }
 
-// buildMasters makes the first master a cluster, and lets the others join one after the other: etcd takes one new member at a time. It opens
-// joinable when workers may join.
+// buildMasters makes the first master a cluster, and lets the others join one after the other: etcd takes one new
+// member at a time. It opens joinable when workers may join.
 func (op *operation) buildMasters(ctx context.Context, prepared map[string]*gate, joinable *gate) error {
 	first := op.t.masters[0]
 	err := op.makeReady(ctx, first) // every other node waits for this one, so it does not wait for a slot

@@ -13,8 +13,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// A role for which the request has neither a password nor a private_key is logged in to with a key pair of the instance's own, if the package's
-// template takes it (lcm.Templates). The pair is made when the instantiation is admitted, and is the same until the instance is terminated.
+// A role for which the request has neither a password nor a private_key is logged in to with a key pair of the
+// instance's own, if the package's template takes it (lcm.Templates). The pair is made when the instantiation is
+// admitted, and is the same until the instance is terminated.
 
 // newKey creates the key pair of an instance; nil when every role has credentials in the request.
 func newKey(r lcm.Request) (*lcm.SSHKey, error) {
@@ -41,8 +42,8 @@ func newKey(r lcm.Request) (*lcm.SSHKey, error) {
 	}, nil
 }
 
-// loginKey is the key by which an operation would log in: the instance's, or, for an instantiation, one that is to be made. It is nil where there
-// can be none, because the machines would not have it.
+// loginKey is the key by which an operation would log in: the instance's, or, for an instantiation, one that is to be
+// made. It is nil where there can be none, because the machines would not have it.
 func loginKey(r lcm.Request) *lcm.SSHKey {
 	switch {
 	case !r.TakesKey():

@@ -10,8 +10,8 @@ import (
 // errSibling ends the other lanes when one has failed.
 var errSibling = errors.New("another node failed")
 
-// together runs lanes at the same time. When one fails the others stop following their nodes, so that the failure is reported immediately. The
-// work on the nodes goes on, and a retry finds it.
+// together runs lanes at the same time. When one fails the others stop following their nodes, so that the failure is
+// reported immediately. The work on the nodes goes on, and a retry finds it.
 func together(ctx context.Context, lanes []func(context.Context) error) error {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -14,10 +14,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// A legacy script does all the work of a node in one run and has no phases: that of a package made for an older VNFM. It is run as that VNFM
-// would: once on each node, with everything on the command line; the first master first, then the other masters one by one, then all workers at
-// the same time. It may not be safe to run twice, so that is never done without being asked: a run that was cut off fails, and a retry runs the
-// script again, unless the node is in the cluster by then.
+// A legacy script does all the work of a node in one run and has no phases: that of a package made for an older VNFM.
+// It is run as that VNFM would: once on each node, with everything on the command line; the first master first, then
+// the other masters one by one, then all workers at the same time. It may not be safe to run twice, so that is never
+// done without being asked: a run that was cut off fails, and a retry runs the script again, unless the node is in the
+// cluster by then.
 
 // legacyScript runs such a script on a node.
 //
@@ -37,7 +38,8 @@ func newLegacy(ctx context.Context, s *session, script installScript) (*legacy, 
 	return l, l.checkNames()
 }
 
-// checkNames refuses nodes to which such a script, which names nodes by the last part of their addresses, would give the same name.
+// checkNames refuses nodes to which such a script, which names nodes by the last part of their addresses, would give
+// the same name.
 func (l *legacy) checkNames() error {
 	seen := map[string]node{}
 	for _, n := range l.t.nodes() {
@@ -109,7 +111,8 @@ func (l *legacy) nodeRun(title, phase string, n node, s *lcm.Step) *scriptRun {
 	return r
 }
 
-// joinSecretsFor adds the key that a master needs. It is made for each master: it is valid for two hours only, and masters may take long.
+// joinSecretsFor adds the key that a master needs. It is made for each master: it is valid for two hours only, and
+// masters may take long.
 func (l *legacy) joinSecretsFor(ctx context.Context, n node) (joinSecrets, error) {
 	js, err := l.JoinSecrets()
 	if err == nil && n.role == roleMaster {
@@ -143,8 +146,8 @@ func (l *legacy) job(n node, phase, id string, attempt int, js joinSecrets) remo
 	}
 }
 
-// mastersFor lists the masters' addresses for a node. Scripts initialise the cluster on the first, so a master that joins an existing cluster
-// is never the first.
+// mastersFor lists the masters' addresses for a node. Scripts initialise the cluster on the first, so a master that
+// joins an existing cluster is never the first.
 func (l *legacy) mastersFor(n node) string {
 	if !slices.Contains(l.late, n.vnfc) {
 		return l.t.masterIPs()

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What older scripts print for the next node is found among what they trace, also where they have cleared the screen first.
+// What older scripts print for the next node is found among what they trace, also where they have cleared the screen
+// first.
 func TestPrintedJoinInformationIsFound(t *testing.T) {
 	t.Parallel()
 	out := "+ echo token:zzzzzz.0123456789abcdef\n\x1b[H\x1b[2J\x1b[3Jtoken:abcdef.0123456789abcdef\r\nserver:https://10.0.0.1:6443\n" +

@@ -64,7 +64,8 @@ func TestOlderScriptIsRunOnceWhereverANodeDies(t *testing.T) {
 	}
 }
 
-// It is not known which part such a script has done when its machine reboots: it runs again only after the user's retry.
+// It is not known which part such a script has done when its machine reboots: it runs again only after the user's
+// retry.
 func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
@@ -93,7 +94,8 @@ func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
 	require.Equal(t, 1, m.fleet.Count("masterNode-12", "kubeadm join"), "the others were done")
 }
 
-// A script that failed after its node had joined is not run again by a retry: it would fail at what it has done already.
+// A script that failed after its node had joined is not run again by a retry: it would fail at what it has done
+// already.
 func TestOlderScriptIsNotRunAgainOnANodeOfTheCluster(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
@@ -110,7 +112,8 @@ func TestOlderScriptIsNotRunAgainOnANodeOfTheCluster(t *testing.T) {
 	require.Equal(t, 1, m.fleet.Count("workerNode-22", "swapoff"))
 }
 
-// Older scripts exit with 0 in every case; the step names the machine that did not become a node, long before the wait for all nodes would.
+// Older scripts exit with 0 in every case; the step names the machine that did not become a node, long before the wait
+// for all nodes would.
 func TestOlderScriptThatMakesNoNodeIsFoundOutAtOnce(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)

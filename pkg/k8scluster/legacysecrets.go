@@ -14,7 +14,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// findSecrets finds the secrets that the first master's script has printed in this operation. Otherwise a master that answers makes new ones.
+// findSecrets finds the secrets that the first master's script has printed in this operation. Otherwise a master that
+// answers makes new ones.
 func (l *legacy) findSecrets(ctx context.Context) (joinSecrets, error) {
 	const doing = "read the join information"
 	m, err := l.master()
@@ -65,8 +66,8 @@ func (l *legacy) certificateKey(ctx context.Context) (string, error) {
 	return keys[len(keys)-1], nil
 }
 
-// askAgain is ask for commands that use the API server. It may not answer for some seconds: a master was lost, the virtual address moves, or
-// a load balancer reads its new configuration.
+// askAgain is ask for commands that use the API server. It may not answer for some seconds: a master was lost, the
+// virtual address moves, or a load balancer reads its new configuration.
 func (l *legacy) askAgain(ctx context.Context, n node, doing, command string) ([]byte, error) {
 	const attempts = 6 // about half a minute
 	pause := backoff{first: time.Second, longest: 8 * time.Second}
@@ -84,7 +85,8 @@ func (l *legacy) askAgain(ctx context.Context, n node, doing, command string) ([
 var (
 	// bareKey is a certificate key as kubeadm prints it, on a line of its own.
 	bareKey = regexp.MustCompile(`(?m)^[0-9a-f]{64}$`)
-	// printedLine is join information as the first master's script prints it. Codes that clear the screen may come before it.
+	// printedLine is join information as the first master's script prints it. Codes that clear the screen may come before
+	// it.
 	printedLine = regexp.MustCompile(`(?m)^(?:\x1b\[[0-9;]*[A-Za-z])*(token|ssl_ca_cert_hash):[ \t]*(\S+)[ \t\r]*$`)
 )
 
@@ -101,7 +103,8 @@ func parsePrinted(out []byte) joinSecrets {
 	return js
 }
 
-// caHash is the hash by which joining nodes check the cluster's CA, without the algorithm's name: such scripts add it themselves.
+// caHash is the hash by which joining nodes check the cluster's CA, without the algorithm's name: such scripts add it
+// themselves.
 func caHash(cert []byte) (string, error) {
 	block, _ := pem.Decode(cert)
 	if block == nil {

@@ -39,9 +39,9 @@ var known = members{
 	},
 }
 
-// misspelled reports members of a request whose names are similar to known ones: a request with pod_cird would get the default, and its
-// user would notice it only in the cluster. Other unknown members are ignored, as in other VNFMs. Only this request is checked, not the
-// parameters of earlier ones.
+// misspelled reports members of a request whose names are similar to known ones: a request with pod_cird would get the
+// default, and its user would notice it only in the cluster. Other unknown members are ignored, as in other VNFMs. Only
+// this request is checked, not the parameters of earlier ones.
 func misspelled(request json.RawMessage) []lcm.InvalidParam {
 	var req struct {
 		AdditionalParams map[string]any `json:"additionalParams"`

@@ -12,7 +12,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// storageScript is the work on the storage server and on its clients. Packages do not contain it, so that older packages work, too.
+// storageScript is the work on the storage server and on its clients. Packages do not contain it, so that older
+// packages work, too.
 //
 //go:embed nodescripts/storage.sh
 var storageScript []byte
@@ -25,8 +26,8 @@ const (
 	phaseClient = "client"
 )
 
-// nfs is the work for the storage server: its volumes and exports, its clients, and the PersistentVolumes in the cluster. A cluster without a
-// storage server needs none of it.
+// nfs is the work for the storage server: its volumes and exports, its clients, and the PersistentVolumes in the
+// cluster. A cluster without a storage server needs none of it.
 type nfs struct{ *session }
 
 // serve makes file systems on blank volumes, mounts and exports them.

@@ -7,7 +7,8 @@ import (
 	vnfpackages "github.com/gybe-nfv/gybe/vnf-packages"
 )
 
-// library is the files of the shared library that a script in nodescripts loads from the folder lib. The packages' own scripts bring theirs.
+// library is the files of the shared library that a script in nodescripts loads from the folder lib. The packages' own
+// scripts bring theirs.
 func library(names ...string) []remote.File {
 	var out []remote.File
 	for _, name := range names {

@@ -9,9 +9,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// operation is one tick of an operation on a cluster: the Installer that makes nodes, and the Cluster that they form. Its methods are
-// straight-line code over durable steps: a step that is done returns immediately, so every tick runs through the code from the beginning and
-// gets to the place where the last one stopped.
+// operation is one tick of an operation on a cluster: the Installer that makes nodes, and the Cluster that they form.
+// Its methods are straight-line code over durable steps: a step that is done returns immediately, so every tick runs
+// through the code from the beginning and gets to the place where the last one stopped.
 type operation struct {
 	*session
 	Installer
@@ -21,8 +21,8 @@ type operation struct {
 	script  installScript
 }
 
-// begin makes the operation for the instance as it is now. late are VNFCs whose machines join an existing cluster. The cluster is never reached
-// through the nodes of the VNFCs in avoid.
+// begin makes the operation for the instance as it is now. late are VNFCs whose machines join an existing cluster. The
+// cluster is never reached through the nodes of the VNFCs in avoid.
 func (d *Driver) begin(ctx context.Context, w *lcm.Execution, late, avoid []string) (*operation, error) {
 	additional, err := w.Params()
 	if err != nil {
@@ -93,8 +93,8 @@ func (op *operation) finish(ctx context.Context) error {
 	return nil
 }
 
-// extend makes the machines of VNFCs nodes of the cluster: all are prepared and join at the same time, masters one after the other. The other
-// nodes learn their names at the same time.
+// extend makes the machines of VNFCs nodes of the cluster: all are prepared and join at the same time, masters one
+// after the other. The other nodes learn their names at the same time.
 func (op *operation) extend(ctx context.Context, vnfcs []string) error {
 	masters, others := pick(op.t.masters, vnfcs)
 	workers, rest := pick(op.t.workers, vnfcs)
@@ -143,7 +143,8 @@ func (op *operation) extend(ctx context.Context, vnfcs []string) error {
 	return nil
 }
 
-// joinMasters prepares masters at the same time and lets them join one after the other: etcd takes one new member at a time.
+// joinMasters prepares masters at the same time and lets them join one after the other: etcd takes one new member at a
+// time.
 func (op *operation) joinMasters(ctx context.Context, masters []node) error {
 	err := lcm.Each(ctx, 0, masters, func(ctx context.Context, n node) error { return op.makeReady(ctx, n) })
 	for _, n := range masters {
@@ -154,8 +155,8 @@ func (op *operation) joinMasters(ctx context.Context, masters []node) error {
 	return err
 }
 
-// refresh brings the hosts files, and the masters' load balancers, up to date with the nodes that there are. A node that has failed is left out:
-// it needs a heal of its own, and must not prevent a heal or a scaling of the others.
+// refresh brings the hosts files, and the masters' load balancers, up to date with the nodes that there are. A node
+// that has failed is left out: it needs a heal of its own, and must not prevent a heal or a scaling of the others.
 func (op *operation) refresh(ctx context.Context, nodes []node) error {
 	return lcm.Each(ctx, op.o.Parallel, nodes, func(ctx context.Context, n node) error {
 		return op.w.Step(ctx, titleRefresh, n.vnfc, func(ctx context.Context, s *lcm.Step) error {

@@ -42,7 +42,8 @@ type params struct {
 	proxy             proxy
 	// drainTimeout is how long the pods of a node that leaves may take to be evicted.
 	drainTimeout time.Duration
-	// upgradeBatch is how many workers an upgrade of Kubernetes may take out of service at the same time; 0 = the driver decides.
+	// upgradeBatch is how many workers an upgrade of Kubernetes may take out of service at the same time; 0 = the driver
+	// decides.
 	upgradeBatch int
 	// storage is nil when the cluster has no storage server; manifests are the volumes that it offers.
 	storage   *storage
@@ -183,8 +184,8 @@ func (g group) matching(member string, form *regexp.Regexp, like string) string 
 	return s
 }
 
-// parse reads the parameters of a request for a flavour; it looks at nothing else. key is the instance's own, by which roles are logged in to for
-// which the parameters have no other way; without it they have to have one.
+// parse reads the parameters of a request for a flavour; it looks at nothing else. key is the instance's own, by which
+// roles are logged in to for which the parameters have no other way; without it they have to have one.
 func parse(additional sol.KeyValuePairs, f *vnfd.Flavour, key *lcm.SSHKey) (params, []lcm.InvalidParam) {
 	r := &reader{key: key}
 	top := group{r: r, name: "additionalParams", pointer: "/additionalParams", m: additional}

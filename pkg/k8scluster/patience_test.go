@@ -62,7 +62,8 @@ func TestRetryIsAsPatientAsTheFirstTry(t *testing.T) {
 	}
 }
 
-// Who watches an operation sees which machine it waits for, and why, while it does: not only when its patience is at an end.
+// Who watches an operation sees which machine it waits for, and why, while it does: not only when its patience is at an
+// end.
 func TestStepsSayWhatTheyWaitForWhileTheyDo(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)

@@ -7,7 +7,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// previews makes a HookHandler.Preview. A request whose parameters are not valid has no preview; the admission reports why.
+// previews makes a HookHandler.Preview. A request whose parameters are not valid has no preview; the admission reports
+// why.
 func previews(describe func(f preview) []string) func(lcm.Request) []string {
 	return func(r lcm.Request) []string {
 		p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))

@@ -21,8 +21,8 @@ func (c *Cluster) ensureAccount(ctx context.Context, api *kubernetes.Client) err
 	})
 }
 
-// publish registers the cluster as a VIM and adds it to the instance's connections, with the service account's token. Both are committed with
-// the end of the phase, so every tick does it again.
+// publish registers the cluster as a VIM and adds it to the instance's connections, with the service account's token.
+// Both are committed with the end of the phase, so every tick does it again.
 func (c *Cluster) publish(ctx context.Context, api *kubernetes.Client) error {
 	token, ca, err := api.AccountToken(ctx)
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *Cluster) publish(ctx context.Context, api *kubernetes.Client) error {
 // vimName is the name of the VIM that the cluster of an instance is registered as.
 func vimName(p params, instance string) string { return cmp.Or(p.vimName, "kubernetes_vim_"+instance) }
 
-// connectionKey is the key of the cluster in vimConnectionInfo: its name, with the characters that the standard allows. A key that the request
-// uses for another VIM is not taken.
+// connectionKey is the key of the cluster in vimConnectionInfo: its name, with the characters that the standard allows.
+// A key that the request uses for another VIM is not taken.
 func connectionKey(name string, conns map[string]sol.VimConnectionInfo) string {
 	key := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_:. /", r) {

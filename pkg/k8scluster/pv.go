@@ -103,7 +103,8 @@ func (x nfs) register(ctx context.Context, api *kubernetes.Client) error {
 	})
 }
 
-// release deletes the volumes from the cluster, because their server is about to be replaced. It refuses when one of them is in use.
+// release deletes the volumes from the cluster, because their server is about to be replaced. It refuses when one of
+// them is in use.
 func (x nfs) release(ctx context.Context, api *kubernetes.Client) error {
 	var names []string
 	for _, m := range x.p.manifests {

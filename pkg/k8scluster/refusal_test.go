@@ -13,7 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// What would leave a cluster without its control plane, or with another number of masters or storage servers, is refused before anything is done.
+// What would leave a cluster without its control plane, or with another number of masters or storage servers, is
+// refused before anything is done.
 func TestOperationsThatWouldBreakTheClusterAreRefused(t *testing.T) {
 	t.Parallel()
 	request := func(flavour string, typ sol.LcmOperationType, s lcm.Scope, body string) error {

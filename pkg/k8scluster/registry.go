@@ -18,7 +18,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// registryScript lets a node pull images from private registries. Packages do not contain it, so that older packages work, too.
+// registryScript lets a node pull images from private registries. Packages do not contain it, so that older packages
+// work, too.
 //
 //go:embed nodescripts/registry.sh
 var registryScript []byte
@@ -212,7 +213,8 @@ func (x addons) registryFiles() ([]remote.File, error) {
 	), nil
 }
 
-// plainRegistries lists the registries without TLS in the form of HTTP_PRIVATE_REGISTRIES, which installation scripts for Docker read.
+// plainRegistries lists the registries without TLS in the form of HTTP_PRIVATE_REGISTRIES, which installation scripts
+// for Docker read.
 func (p params) plainRegistries() string {
 	var out []string
 	for _, r := range p.registries {

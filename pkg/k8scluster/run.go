@@ -58,8 +58,8 @@ type scriptRun struct {
 	cp checkpoint
 }
 
-// follow starts the run, or finds it on the node, and follows it to its end, also when connections fail and machines reboot. The step ends
-// with the run.
+// follow starts the run, or finds it on the node, and follows it to its end, also when connections fail and machines
+// reboot. The step ends with the run.
 func (r *scriptRun) follow(ctx context.Context) error {
 	if _, err := r.s.Load(&r.cp); err != nil {
 		return fmt.Errorf("read the checkpoint: %w", err)
@@ -156,7 +156,8 @@ func (r *scriptRun) followOnce(ctx context.Context) (remote.Status, error) {
 	return r.read(ctx, c, id)
 }
 
-// read hands the run's log to the step's. The offset is saved after the lines before it, so a crash repeats lines and loses none.
+// read hands the run's log to the step's. The offset is saved after the lines before it, so a crash repeats lines and
+// loses none.
 func (r *scriptRun) read(ctx context.Context, c Connection, id string) (remote.Status, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -268,7 +269,8 @@ func (r *scriptRun) startNext(ctx context.Context) error {
 	return r.s.Save(ctx, r.cp)
 }
 
-// mayWait decides whether to wait after a failure to reach the machine. It returns the error that ends the step, or nil to wait.
+// mayWait decides whether to wait after a failure to reach the machine. It returns the error that ends the step, or nil
+// to wait.
 func (r *scriptRun) mayWait(err error) error {
 	now := r.clock.Now()
 	since := func(t time.Time) time.Duration { // a retry waits as long as the first attempt did

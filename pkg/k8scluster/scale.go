@@ -7,7 +7,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// scaleStart drains the workers that a scaling in removes, takes them out of the cluster, and refreshes the other nodes.
+// scaleStart drains the workers that a scaling in removes, takes them out of the cluster, and refreshes the other
+// nodes.
 func (d *Driver) scaleStart(ctx context.Context, w *lcm.Execution) error {
 	if w.Op.Scope == nil {
 		return nil
@@ -15,7 +16,8 @@ func (d *Driver) scaleStart(ctx context.Context, w *lcm.Execution) error {
 	return d.shrink(ctx, w, w.Op.Scope.Remove)
 }
 
-// scaleRollbackStart does the same with the nodes whose machines the rollback of a scaling out removes. They may have joined, or not.
+// scaleRollbackStart does the same with the nodes whose machines the rollback of a scaling out removes. They may have
+// joined, or not.
 func (d *Driver) scaleRollbackStart(ctx context.Context, w *lcm.Execution) error {
 	return d.shrink(ctx, w, newVNFCs(w))
 }
@@ -53,7 +55,8 @@ func (d *Driver) scaleEnd(ctx context.Context, w *lcm.Execution) error {
 	return op.extend(ctx, added)
 }
 
-// newVNFCs lists the VNFCs whose machines did not exist before the operation, also when they have the ids of earlier VNFCs.
+// newVNFCs lists the VNFCs whose machines did not exist before the operation, also when they have the ids of earlier
+// VNFCs.
 func newVNFCs(w *lcm.Execution) []string {
 	existed := map[string]bool{}
 	if b := w.Op.Before; b != nil && b.Instantiated != nil {

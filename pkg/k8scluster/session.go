@@ -14,8 +14,8 @@ import (
 
 var errSlow = errors.New("the machine did not answer in time")
 
-// session is one tick of an operation on the machines of a cluster: access to the machines, and scripts that run on them as durable steps.
-// It does not know how a machine becomes a node.
+// session is one tick of an operation on the machines of a cluster: access to the machines, and scripts that run on
+// them as durable steps. It does not know how a machine becomes a node.
 type session struct {
 	o Options
 	w *lcm.Execution
@@ -28,7 +28,8 @@ type session struct {
 	slots  chan struct{}
 }
 
-// newSession makes the session for the instance as it is now. The cluster is never reached through the nodes of the VNFCs in avoid.
+// newSession makes the session for the instance as it is now. The cluster is never reached through the nodes of the
+// VNFCs in avoid.
 func newSession(ctx context.Context, o Options, w *lcm.Execution, p params, t *topology, avoid []string) *session {
 	s := &session{o: o, w: w, p: p, t: t, slots: make(chan struct{}, o.Parallel)}
 	s.master = sync.OnceValues(func() (node, error) { return s.reachableMaster(ctx, avoid) })

@@ -205,8 +205,8 @@ func (inv inventory) nodes(role string, l login, sshPort int) ([]node, error) {
 	return out, nil
 }
 
-// renameDuplicates gives a node whose address ends like that of an earlier one (in another subnet) the whole address as its name. The earlier
-// one keeps its name: it has joined under it.
+// renameDuplicates gives a node whose address ends like that of an earlier one (in another subnet) the whole address as
+// its name. The earlier one keeps its name: it has joined under it.
 func (t *topology) renameDuplicates() {
 	for _, role := range [][]node{t.masters, t.workers} {
 		taken := map[string]bool{}
@@ -232,8 +232,9 @@ func address(r *lcm.Resource, floating bool) string {
 	return ""
 }
 
-// vrrpAuth is the password that the masters' keepalived share. VRRP sends it in clear text, so it protects nothing: it only makes sure that two
-// clusters in one network ignore each other's messages. It needs to be the same for all masters, not secret.
+// vrrpAuth is the password that the masters' keepalived share. VRRP sends it in clear text, so it protects nothing: it
+// only makes sure that two clusters in one network ignore each other's messages. It needs to be the same for all
+// masters, not secret.
 func vrrpAuth(instanceID string) string {
 	sum := sha256.Sum256([]byte("keepalived of " + instanceID))
 	return hex.EncodeToString(sum[:])[:8]

@@ -15,9 +15,10 @@ const (
 	titleUncordon = "uncordon node"
 )
 
-// upgrade brings a cluster to another version of Kubernetes, on the machines that it has: the masters one after the other, then the workers in
-// batches, and the pods' network at the end. Each node is drained, upgraded, checked and uncordoned. The decisions follow the state of the
-// nodes: one that has the version is skipped, no matter who upgraded it.
+// upgrade brings a cluster to another version of Kubernetes, on the machines that it has: the masters one after the
+// other, then the workers in batches, and the pods' network at the end. Each node is drained, upgraded, checked and
+// uncordoned. The decisions follow the state of the nodes: one that has the version is skipped, no matter who upgraded
+// it.
 //
 //	check cluster ┬ drain ─ upgrade (apply) ─ check ─ uncordon      first master
 //	              ├ drain ─ upgrade ─ check ─ uncordon              every other master, one by one
@@ -126,7 +127,8 @@ func (u *upgrade) node(ctx context.Context, n node) error {
 	return nil
 }
 
-// upgradeNode lets the Installer upgrade a node. A run that has begun is followed to its end, also when the node has the version by then.
+// upgradeNode lets the Installer upgrade a node. A run that has begun is followed to its end, also when the node has
+// the version by then.
 func (u *upgrade) upgradeNode(ctx context.Context, s *lcm.Step, n node) error {
 	var cp checkpoint
 	begun, err := s.Load(&cp)

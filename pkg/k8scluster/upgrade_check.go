@@ -118,8 +118,8 @@ func notReachable(from, to version) string {
 	return ""
 }
 
-// unhealthy names the problems of the cluster: of the API server at the cluster's address, the nodes, etcd. A node that the operation has begun
-// to upgrade may be down: the operation goes on with it.
+// unhealthy names the problems of the cluster: of the API server at the cluster's address, the nodes, etcd. A node that
+// the operation has begun to upgrade may be down: the operation goes on with it.
 func (u *upgrade) unhealthy(ctx context.Context) (string, error) {
 	if err := u.api.Ready(ctx); err != nil {
 		return "", err
@@ -146,7 +146,8 @@ func (u *upgrade) unhealthy(ctx context.Context) (string, error) {
 	return "", u.cluster.etcdHealthy(ctx)
 }
 
-// await waits until look finds no problem. A failure to look is a problem as well, because API servers are replaced during an upgrade.
+// await waits until look finds no problem. A failure to look is a problem as well, because API servers are replaced
+// during an upgrade.
 func (u *upgrade) await(ctx context.Context, s *lcm.Step, limit time.Duration, title, hint string, look func(context.Context) (string, error)) error {
 	began := s.Started()
 	if e := u.w.Op.StateEntered; e.After(began) { // a retry has the whole time again

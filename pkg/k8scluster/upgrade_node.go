@@ -9,16 +9,18 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Annotations of nodes. They tell a later pass of the operation, also its rollback, what was done to a node: the records of an operation's
-// steps are those of one pass only.
+// Annotations of nodes. They tell a later pass of the operation, also its rollback, what was done to a node: the
+// records of an operation's steps are those of one pass only.
 const (
-	// cordonedBy names the operation that has closed the node. A node that its operator had closed has none, and stays closed.
+	// cordonedBy names the operation that has closed the node. A node that its operator had closed has none, and stays
+	// closed.
 	cordonedBy = "gybe/cordoned-by"
 	// upgradeFrom is "operation kubelet API-server": the versions that the node had when the operation came to it.
 	upgradeFrom = "gybe/upgrade-from"
 )
 
-// closeAndDrain empties a node that is going to be upgraded. The only node of a cluster is not emptied: its pods have nowhere to go.
+// closeAndDrain empties a node that is going to be upgraded. The only node of a cluster is not emptied: its pods have
+// nowhere to go.
 func (u *upgrade) closeAndDrain(ctx context.Context, s *lcm.Step, n node) error {
 	st, err := readState(ctx, u.api)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// packageRollbackStart refuses to roll back once a node has the new version: kubeadm cannot downgrade. While no node has it, nodes that were
-// closed are opened again, and the machines may be restored.
+// packageRollbackStart refuses to roll back once a node has the new version: kubeadm cannot downgrade. While no node
+// has it, nodes that were closed are opened again, and the machines may be restored.
 func (d *Driver) packageRollbackStart(ctx context.Context, w *lcm.Execution) error {
 	upgraded, err := d.undo(ctx, w)
 	if err != nil {

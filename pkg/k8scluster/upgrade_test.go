@@ -137,7 +137,8 @@ func budget(least int) string {
 	return fmt.Sprintf(`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"web"},"spec":{"minAvailable":%d,"selector":{"matchLabels":{"app":"web"}}}}`, least)
 }
 
-// Wherever a node of the VNFM dies, the next goes on: every machine is upgraded once, none joins again, none stays closed.
+// Wherever a node of the VNFM dies, the next goes on: every machine is upgraded once, none joins again, none stays
+// closed.
 func TestUpgradeIsDoneOnceWhereverANodeDies(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
@@ -191,7 +192,8 @@ func TestMasterThatFailsToUpgradeIsTheOneThatIsRetried(t *testing.T) {
 	require.Equal(t, each(1), g.upgrades())
 }
 
-// Once a node has the new version there is no way back. The refusal says so, changes nothing, and a retry passes over what is done.
+// Once a node has the new version there is no way back. The refusal says so, changes nothing, and a retry passes over
+// what is done.
 func TestUpgradedNodesAreNotTakenBack(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
@@ -224,7 +226,8 @@ func (s *store) stepDetail(key string) string {
 	return ""
 }
 
-// A rollback before anything was upgraded opens what the operation has closed, and what its user had closed stays closed.
+// A rollback before anything was upgraded opens what the operation has closed, and what its user had closed stays
+// closed.
 func TestRollbackBeforeTheUpgradeOpensTheNodes(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
@@ -259,7 +262,8 @@ func TestUpgradeKeepsANodeClosed(t *testing.T) {
 	}
 }
 
-// A disruption budget that allows no eviction stops the upgrade after the timeout, and the error names the pods. A relaxed budget lets it continue.
+// A disruption budget that allows no eviction stops the upgrade after the timeout, and the error names the pods. A
+// relaxed budget lets it continue.
 func TestUpgradeRespectsDisruptionBudgets(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)

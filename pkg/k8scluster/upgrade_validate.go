@@ -29,7 +29,8 @@ func (g group) batch(member string) int {
 	return int(n)
 }
 
-// upgrade checks a change of the package: the cluster keeps its machines, and, where the package upgrades it, gets a version that can be reached.
+// upgrade checks a change of the package: the cluster keeps its machines, and, where the package upgrades it, gets a
+// version that can be reached.
 func (c *checker) upgrade(p params, version bool) {
 	if c.Type != sol.LcmOperationChangeVnfpkg || c.Previous == nil || c.Previous.Flavour == nil || c.Scope == nil || c.Instance.Instantiated == nil {
 		return
@@ -95,7 +96,8 @@ func (c *checker) sameMachines(vdu string) {
 	}
 }
 
-// sameImage says whether the VIM's image stays the same. An image of the package without a checksum is another in every package.
+// sameImage says whether the VIM's image stays the same. An image of the package without a checksum is another in every
+// package.
 func sameImage(a, b *vnfd.SwImage) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -120,8 +122,8 @@ func storageOf(f *vnfd.Flavour, name string) *vnfd.Storage {
 	return nil
 }
 
-// reachable refuses a version that cannot be reached from the version that the VNF should have. The versions of its nodes are checked when the
-// operation begins.
+// reachable refuses a version that cannot be reached from the version that the VNF should have. The versions of its
+// nodes are checked when the operation begins.
 func (c *checker) reachable(p params) {
 	script, err := loadScript(c.Package, p.script)
 	if err != nil {

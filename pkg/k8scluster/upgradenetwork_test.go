@@ -30,8 +30,8 @@ func (g *grown) cilium() string {
 	return d.Spec.Template.Spec.Containers[0].Image
 }
 
-// An upgrade brings Cilium to the version of the request after the last node. A failure that may pass is retried without another upgrade
-// of the nodes, and a version older than the cluster's changes nothing.
+// An upgrade brings Cilium to the version of the request after the last node. A failure that may pass is retried
+// without another upgrade of the nodes, and a version older than the cluster's changes nothing.
 func TestUpgradeBringsCiliumToItsVersion(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)

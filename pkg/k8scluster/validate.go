@@ -16,8 +16,8 @@ var needsParams = map[sol.LcmOperationType]bool{
 	sol.LcmOperationChangeVnfpkg: true,
 }
 
-// Validate checks the parameters of an operation against the flavour, its templates and the package's files, and reports
-// everything that is wrong at once.
+// Validate checks the parameters of an operation against the flavour, its templates and the package's files, and
+// reports everything that is wrong at once.
 func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	if r.Type == sol.LcmOperationChangeFlavour {
 		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/newFlavourId", Detail: "a cluster keeps its flavour: another one would take machines from under its nodes. Scale it, or make another instance of that flavour."})
@@ -185,8 +185,8 @@ func (c *checker) mastersHeal(masters int) {
 	}
 }
 
-// counts are the numbers of VNFCs that the operation starts with; nil when the request names no level that there is, which is
-// reported elsewhere.
+// counts are the numbers of VNFCs that the operation starts with; nil when the request names no level that there is,
+// which is reported elsewhere.
 func (c *checker) counts() (map[string]int, error) {
 	if c.Scope != nil && c.Scope.Counts != nil {
 		return c.Scope.Counts, nil
@@ -203,7 +203,8 @@ func (c *checker) counts() (map[string]int, error) {
 	return counts, nil
 }
 
-// known checks that the templates have a resource of that name. nil names means that there are no templates to look into.
+// known checks that the templates have a resource of that name. nil names means that there are no templates to look
+// into.
 func (c *checker) known(names map[string]bool, member, name string) {
 	if name != "" && names != nil && !names[name] {
 		c.fail(member, "no template of the flavour %s has a resource %q.", c.Flavour.ID, name)

@@ -68,7 +68,8 @@ func TestUsersParameterFilesAreAccepted(t *testing.T) {
 	}
 }
 
-// A request that cannot work is refused before anything is created, and the user learns everything that is wrong with it.
+// A request that cannot work is refused before anything is created, and the user learns everything that is wrong with
+// it.
 func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -182,7 +183,8 @@ func TestUnknownMembersAreIgnored(t *testing.T) {
 	}))
 }
 
-// Packages without a base HOT of the flavour are the infra driver's to refuse, with one clear error and not five odd ones.
+// Packages without a base HOT of the flavour are the infra driver's to refuse, with one clear error and not five odd
+// ones.
 func TestNamesAreNotCheckedWithoutTemplates(t *testing.T) {
 	t.Parallel()
 	script, err := fs.ReadFile(packageFS, "Scripts/install_k8s_cluster.sh")

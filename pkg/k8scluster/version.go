@@ -45,7 +45,8 @@ func (v version) takes(o version) bool {
 	return v.minor == o.minor && (v.patch < 0 || v.patch == o.patch)
 }
 
-// below says whether v, or all that v stands for, is older than o. Of a minor as a whole and one of its patches neither is.
+// below says whether v, or all that v stands for, is older than o. Of a minor as a whole and one of its patches neither
+// is.
 func (v version) below(o version) bool {
 	return v.minor < o.minor || v.minor == o.minor && v.patch >= 0 && o.patch >= 0 && v.patch < o.patch
 }

@@ -30,7 +30,8 @@ type waiting struct {
 	prefix         string // of the status
 }
 
-// until calls look until it returns no reason to wait. After each reason expired decides whether the time is over: its error ends the step.
+// until calls look until it returns no reason to wait. After each reason expired decides whether the time is over: its
+// error ends the step.
 func (w waiting) until(ctx context.Context, s *lcm.Step, look func(context.Context) (string, error), expired func(why string) error) error {
 	pause := backoff{first: w.first, longest: w.longest}
 	shown := ""

@@ -11,14 +11,15 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Registry holds the built-in mgmt drivers by the name that a VNFD gives as `implementation`. It implements lcm.MgmtDrivers.
+// Registry holds the built-in mgmt drivers by the name that a VNFD gives as `implementation`. It implements
+// lcm.MgmtDrivers.
 type Registry map[string]lcm.MgmtDriver
 
 var _ lcm.MgmtDrivers = Registry{}
 
-// Driver returns the built-in driver with the implementation's name. A built-in driver wins over an artifact of the same
-// name: packages made for other VNFMs carry scripts under these names that only those can run. CodeUnprocessable when there
-// is none.
+// Driver returns the built-in driver with the implementation's name. A built-in driver wins over an artifact of the
+// same name: packages made for other VNFMs carry scripts under these names that only those can run. CodeUnprocessable
+// when there is none.
 func (r Registry) Driver(impl vnfd.Implementation) (lcm.MgmtDriver, error) {
 	if d, ok := r[impl.Name]; ok {
 		return d, nil

@@ -22,8 +22,8 @@ import (
 // models of existing packages are then recreated when they are needed first.
 const modelFormat = 1
 
-// Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId in the project of a principal, or
-// CodeUnprocessable. The model is shared and MUST NOT be changed. It implements lcm.Packages.
+// Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId in the project of a
+// principal, or CodeUnprocessable. The model is shared and MUST NOT be changed. It implements lcm.Packages.
 func (s *Services) Model(ctx context.Context, p lcm.Principal, vnfdID string) (*vnfd.VNFD, string, error) {
 	return s.In(p).model(ctx, vnfdID)
 }

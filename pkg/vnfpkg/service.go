@@ -30,8 +30,8 @@ type Options struct {
 	ModelBytes int
 }
 
-// Services manages VNF packages: of all projects for the engine and for cleaning up, and of a project for each principal. It implements
-// lcm.Packages.
+// Services manages VNF packages: of all projects for the engine and for cleaning up, and of a project for each
+// principal. It implements lcm.Packages.
 type Services struct {
 	stores  Stores
 	store   Store // of all projects
@@ -43,7 +43,8 @@ type Services struct {
 	parsing sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
 }
 
-// Service is package management as its users see it. Handlers hold Services, so code that forgets the principal does not compile.
+// Service is package management as its users see it. Handlers hold Services, so code that forgets the principal does
+// not compile.
 type Service struct {
 	*Services
 	store Store // of the principal's project

@@ -13,8 +13,8 @@ import (
 type Stores interface {
 	// PackagesOf returns the packages that a principal sees and creates. What belongs to another project does not exist.
 	PackagesOf(p lcm.Principal) Store
-	// AllPackages returns the packages of all projects, for the engine and for cleaning up. A package that is inserted belongs to
-	// lcm.DefaultProject.
+	// AllPackages returns the packages of all projects, for the engine and for cleaning up. A package that is inserted
+	// belongs to lcm.DefaultProject.
 	AllPackages() Store
 }
 

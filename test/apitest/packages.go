@@ -16,7 +16,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
-// VnfdID and VnfPkgID are of a package that cannot be scaled, ClusterID is the VNFD of one that can; NextID that of its next version.
+// VnfdID and VnfPkgID are of a package that cannot be scaled, ClusterID is the VNFD of one that can; NextID that of its
+// next version.
 const (
 	VnfdID    = "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177"
 	VnfPkgID  = "0d2b3f7e-7a2f-4a39-8a5e-3a4f4c6a1b11"
@@ -90,8 +91,9 @@ func sample() *vnfd.VNFD {
 	}
 }
 
-// Cluster is a package with masters and workers: the flavour "simple" has one master and one worker more than the level of the aspect "workers",
-// "complex" has three masters and also pairs of them as an aspect. Every operation has hooks of the mgmt driver "recorder".
+// Cluster is a package with masters and workers: the flavour "simple" has one master and one worker more than the level
+// of the aspect "workers", "complex" has three masters and also pairs of them as an aspect. Every operation has hooks
+// of the mgmt driver "recorder".
 func Cluster(id, version string) *vnfd.VNFD {
 	one := map[string]int{"workerNode": 1}
 	level := func(id string, n, masters int) vnfd.InstantiationLevel {
@@ -141,7 +143,8 @@ func (r *Recorder) Fail(hook string, err error) {
 	r.fail[hook] = err
 }
 
-// Take returns the hooks that were run since it was called last, with the version of the VNFD that they saw and the numbers of VNFCs.
+// Take returns the hooks that were run since it was called last, with the version of the VNFD that they saw and the
+// numbers of VNFCs.
 func (r *Recorder) Take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,8 +24,8 @@ const (
 	mostNodes    = 3
 )
 
-// nodes compares how many instantiations per second one, two and three nodes run on the same database, and what each costs.
-// The rounds alternate between the numbers of nodes, so that other load on the machine affects all of them.
+// nodes compares how many instantiations per second one, two and three nodes run on the same database, and what each
+// costs. The rounds alternate between the numbers of nodes, so that other load on the machine affects all of them.
 func (b *bench) nodes(ctx context.Context, dir string) error {
 	vnfd, err := b.upload(ctx, dir, plain)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *bursts) String() string {
 	return fmt.Sprintf("%.0f per second; CPU each: gybe %s, PostgreSQL %s, simcloud %s", s.rate(), each(s.gybe), each(s.database), each(s.sim))
 }
 
-// oneBurst creates instances, instantiates all of them at once by way of all nodes, and waits for the last. It terminates and deletes
-// them afterwards, outside the measurement.
+// oneBurst creates instances, instantiates all of them at once by way of all nodes, and waits for the last. It
+// terminates and deletes them afterwards, outside the measurement.
 func (b *bench) oneBurst(ctx context.Context, nodes []*stack.Node, vnfd string, params json.RawMessage) (bursts, error) {
 	clients := make([]*client.Client, len(nodes))
 	for i, n := range nodes {

@@ -16,7 +16,8 @@ import (
 // shown is the number of instances that are listed with all attributes, which is the default page.
 const shown = 200
 
-// reads measures what polling clients ask for when instances are instantiated: one instance, one operation, and lists of both.
+// reads measures what polling clients ask for when instances are instantiated: one instance, one operation, and lists
+// of both.
 func (b *bench) reads(ctx context.Context, dir string) (err error) {
 	vnfd, err := b.upload(ctx, dir, plain)
 	if err != nil {

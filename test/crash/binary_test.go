@@ -99,8 +99,9 @@ func (p *pair) owner(op string) (owner, other *real) {
 	return p.b, p.a
 }
 
-// resumed waits until an operation is claimed again after its node has died, and returns how long after that moment it was. Both
-// times are the database's. It is negative when the operation had ended all the same: what the dead node had sent last took effect.
+// resumed waits until an operation is claimed again after its node has died, and returns how long after that moment it
+// was. Both times are the database's. It is negative when the operation had ended all the same: what the dead node had
+// sent last took effect.
 func (w *world) resumed(op string, died time.Time, epoch int64) time.Duration {
 	w.t.Helper()
 	var at time.Time

@@ -1,6 +1,6 @@
-// Package crash_test kills nodes of Gybe and looks whether anything is lost, done twice or left behind. Every node is a process
-// of its own, and every death is a real SIGKILL: some come at a chosen write to the database, others at what can be seen from
-// outside.
+// Package crash_test kills nodes of Gybe and looks whether anything is lost, done twice or left behind. Every node is a
+// process of its own, and every death is a real SIGKILL: some come at a chosen write to the database, others at what
+// can be seen from outside.
 //
 // A node does not die at every write of every operation, because the same code makes most of them:
 //   - Instantiation, termination, rollback and retry of the package plain: every write, before and after it.
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// node runs a node. It says its URL on out when it is ready, and reads deaths from in, one JSON document a line, saying "armed"
-// to each. It ends with in.
+// node runs a node. It says its URL on out when it is ready, and reads deaths from in, one JSON document a line, saying
+// "armed" to each. It ends with in.
 func node(ctx context.Context, in io.Reader, out io.Writer) error {
 	cfg, _, err := config.Load(config.Source{Env: os.Environ()})
 	if err != nil {

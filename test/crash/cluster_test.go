@@ -14,8 +14,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
-// clusterDeaths are the places in the making of a cluster where a node dies: both sides of every boundary between phases, and in
-// every kind of step where it begins, has started something, has heard of it, and ends.
+// clusterDeaths are the places in the making of a cluster where a node dies: both sides of every boundary between
+// phases, and in every kind of step where it begins, has started something, has heard of it, and ends.
 func clusterDeaths() []death {
 	out := []death{{Nth: 1, Method: "Admit"}, {Nth: 1, Method: "Admit", After: true}}
 	for _, phase := range []string{"grant", "infra", "inventory", "instantiate_end", ""} {
@@ -142,8 +142,8 @@ func (f *fading) asks(typ sol.LcmOperationType, body func(*client.Client, string
 	}
 }
 
-// A node dies while a cluster grows, shrinks or is healed, at a write of any kind. The next goes on: no machine joins twice, nothing that
-// was done to one is done again, etcd counts every master once.
+// A node dies while a cluster grows, shrinks or is healed, at a write of any kind. The next goes on: no machine joins
+// twice, nothing that was done to one is done again, etcd counts every master once.
 func TestDeathWhileAClusterChanges(t *testing.T) {
 	t.Parallel()
 	scale := []string{"grant", "scale_start", "infra", "inventory", "scale_end"}
@@ -205,8 +205,8 @@ func TestDeathWhileAClusterChanges(t *testing.T) {
 	}
 }
 
-// A scaling out fails when its machines have been prepared, its user rolls it back, and a node dies in between: the cluster is as before, and
-// knows nothing of nodes whose machines are gone.
+// A scaling out fails when its machines have been prepared, its user rolls it back, and a node dies in between: the
+// cluster is as before, and knows nothing of nodes whose machines are gone.
 func TestDeathWhileAClusterIsRolledBack(t *testing.T) {
 	t.Parallel()
 	database := devpg.TestURL(t)

@@ -62,8 +62,8 @@ func slow() simcloud.Timing {
 }
 
 const (
-	// promised is how soon a node goes on after a kill. bound is the limit of the tests, which holds on a busy machine as well: it is less than the
-	// time after which a node counts as dead that does not answer (half a minute).
+	// promised is how soon a node goes on after a kill. bound is the limit of the tests, which holds on a busy machine as
+	// well: it is less than the time after which a node counts as dead that does not answer (half a minute).
 	promised = 3 * time.Second
 	bound    = 20 * time.Second
 )

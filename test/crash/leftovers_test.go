@@ -13,8 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// A node dies while it removes leftovers: before and after each of its writes, and in a call to the VIM. The user repeats the request on
-// another node as soon as the lease has expired, and nothing is left.
+// A node dies while it removes leftovers: before and after each of its writes, and in a call to the VIM. The user
+// repeats the request on another node as soon as the lease has expired, and nothing is left.
 func TestDeathWhileLeftoversAreRemoved(t *testing.T) {
 	t.Parallel()
 	database := devpg.TestURL(t)

@@ -20,8 +20,8 @@ func startMachines(t *testing.T) (*simcloud.Cloud, *machine.Fleet) {
 // started is how the journal of a machine shows the start of a part of the installation.
 var started = regexp.MustCompile(`^setsid --fork .*-(prepare|init|join)-\d+/run$`)
 
-// installedOnce asks the machines of a cluster what was done to them: every part of the installation was started once on each,
-// by whichever node.
+// installedOnce asks the machines of a cluster what was done to them: every part of the installation was started once
+// on each, by whichever node.
 func (w *world) installedOnce(api *client.Client, fleet *machine.Fleet, instance string) {
 	w.t.Helper()
 	i, err := api.Instance(w.t.Context(), instance)
@@ -47,8 +47,8 @@ func (w *world) installedOnce(api *client.Client, fleet *machine.Fleet, instance
 	require.Equal(w.t, 1, inits, "the cluster is made once")
 }
 
-// changedOnce asks the machines of an instance what an operation had done to them: every part of the script ran once on each, whichever
-// node had it run, and no machine was prepared or joined a second time since it was made.
+// changedOnce asks the machines of an instance what an operation had done to them: every part of the script ran once on
+// each, whichever node had it run, and no machine was prepared or joined a second time since it was made.
 func (w *world) changedOnce(api *client.Client, fleet *machine.Fleet, instance, op string) {
 	w.t.Helper()
 	i, err := api.Instance(w.t.Context(), instance)
@@ -73,8 +73,8 @@ func (w *world) changedOnce(api *client.Client, fleet *machine.Fleet, instance, 
 // ran is how the journal shows the start of any part of the script: operation, run, part and try.
 var ran = regexp.MustCompile(`^setsid --fork .*/([0-9a-f-]{36})-([0-9]+)-[a-z0-9-]+-(prepare|init|join|refresh|server|client)-([0-9]+)/run$`)
 
-// healthy looks at the only cluster of a fleet from inside: its nodes are the instance's machines, all Ready, and its etcd has one member
-// for each master.
+// healthy looks at the only cluster of a fleet from inside: its nodes are the instance's machines, all Ready, and its
+// etcd has one member for each master.
 func (w *world) healthy(api *client.Client, fleet *machine.Fleet, instance string) {
 	w.t.Helper()
 	i, err := api.Instance(w.t.Context(), instance)

@@ -10,7 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// death says when a node dies: at the Nth write that fits Method and Step, before it is made or right after it is durable.
+// death says when a node dies: at the Nth write that fits Method and Step, before it is made or right after it is
+// durable.
 type death struct {
 	Nth   int  `json:"nth"`
 	After bool `json:"after"`

@@ -17,8 +17,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// Two nodes share the work on many operations, whichever of them was asked. The cloud answers no call until each node works on as many operations as
-// it has workers, so that neither can do the work of the other.
+// Two nodes share the work on many operations, whichever of them was asked. The cloud answers no call until each node
+// works on as many operations as it has workers, so that neither can do the work of the other.
 func TestTwoNodesShareTheWork(t *testing.T) {
 	t.Parallel()
 	const workers, many = 5, 10
@@ -129,8 +129,8 @@ func (w *world) epoch(op string) int64 {
 	return n
 }
 
-// A node is stopped in the middle of its work without being dead (a paused virtual machine, a debugger), so long that the other
-// one takes over. When it wakes up it is not heard any more, and then works as before.
+// A node is stopped in the middle of its work without being dead (a paused virtual machine, a debugger), so long that
+// the other one takes over. When it wakes up it is not heard any more, and then works as before.
 func TestNodeThatWakesUpIsFenced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the others wait half a minute before they believe it")

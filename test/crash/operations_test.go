@@ -181,8 +181,9 @@ func clusterStride(scenario int) (first, every int) {
 	return 1 + 2*scenario, 9
 }
 
-// A node dies at a write of any operation, before it is made or when it is durable. The next goes on, and nothing is done twice: Heat was
-// asked for the same as if no node had died, and no machine was made, healed or taken away once more.
+// A node dies at a write of any operation, before it is made or when it is durable. The next goes on, and nothing is
+// done twice: Heat was asked for the same as if no node had died, and no machine was made, healed or taken away once
+// more.
 func TestDeathInAnyOperationDoesNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, c := range changes() {
@@ -241,7 +242,8 @@ func TestDeathInAnyRollbackGivesBackWhatWasThere(t *testing.T) {
 	}
 }
 
-// A user cancels an operation that does not come on, and a node dies in between: it stops all the same, and a retry completes it.
+// A user cancels an operation that does not come on, and a node dies in between: it stops all the same, and a retry
+// completes it.
 func TestDeathInACancelIsSurvived(t *testing.T) {
 	t.Parallel()
 	c, d := changes()[0], newWard(t)
@@ -298,8 +300,8 @@ func (d *ward) steered(op string, at death, decide func(*client.Client) error) (
 	}
 	now, err := d.node.api.Operation(d.t.Context(), op)
 	require.NoError(d.t, err)
-	// The write that the node died at was the decision's if it was the first of an operation at rest. An operation that runs also writes by itself, and
-	// the node can have died before it received the decision.
+	// The write that the node died at was the decision's if it was the first of an operation at rest. An operation that
+	// runs also writes by itself, and the node can have died before it received the decision.
 	unheard := unanswered != nil && now.OperationState == before.OperationState && now.IsCancelPending == before.IsCancelPending
 	own := before.OperationState == sol.LcmOperationStateProcessing
 	if unheard && (own || !at.After && at.Nth == 1) {

@@ -65,8 +65,8 @@ func TestKillWhileAPackageIsRead(t *testing.T) {
 	w.create(b.api, "heavy")
 }
 
-// A node is killed while it receives a package: the package can be uploaded again, to any node, when it is sure that the first
-// one is not coming back.
+// A node is killed while it receives a package: the package can be uploaded again, to any node, when it is sure that
+// the first one is not coming back.
 func TestKillWhileAPackageIsReceived(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the lease of an upload is half a minute long")

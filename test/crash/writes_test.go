@@ -14,8 +14,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
-// A node dies at every single write of an instantiation and of a termination, just before it is made and just after it is
-// durable. The next node continues, and the final state shows no trace of the crash.
+// A node dies at every single write of an instantiation and of a termination, just before it is made and just after it
+// is durable. The next node continues, and the final state shows no trace of the crash.
 func TestDeathAtEveryWriteIsSurvived(t *testing.T) {
 	t.Parallel()
 	every := 1

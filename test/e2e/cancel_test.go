@@ -32,8 +32,8 @@ func (w *world) cancelled(o operation, mode sol.CancelModeType) (before *sol.Vnf
 	return before, op
 }
 
-// A cancel stops an operation in its middle, and its user decides where it goes on: forward, with the same result as if nothing had
-// been, or back to what was there.
+// A cancel stops an operation in its middle, and its user decides where it goes on: forward, with the same result as if
+// nothing had been, or back to what was there.
 func TestCancelledOperationGoesOnOrBack(t *testing.T) {
 	t.Parallel()
 	for _, o := range standardOperations() {

@@ -51,7 +51,8 @@ func (w *world) told(args ...string) string {
 	return stdout
 }
 
-// An operator finds the nodes of a cluster and sees what is wrong with one, also when the cluster does not answer at all.
+// An operator finds the nodes of a cluster and sees what is wrong with one, also when the cluster does not answer at
+// all.
 func TestOperatorSeesTheNodesOfACluster(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -108,7 +109,8 @@ func roles(c *gybeapi.Cluster) []string {
 	return out
 }
 
-// The kubeconfig joins those that an operator has already, harms none of them, and follows the cluster when that is rebuilt.
+// The kubeconfig joins those that an operator has already, harms none of them, and follows the cluster when that is
+// rebuilt.
 func TestKubeconfigJoinsTheOnesThatAreThere(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)
@@ -145,8 +147,8 @@ func TestKubeconfigJoinsTheOnesThatAreThere(t *testing.T) {
 	require.Contains(t, w.log.String(), `"handed_out":"administrator's token of the cluster"`, "who had it can be seen")
 }
 
-// A machine that shows another host key than at the first login is not believed, and nothing secret is sent to it, until its operator says that it was
-// rebuilt on purpose.
+// A machine that shows another host key than at the first login is not believed, and nothing secret is sent to it,
+// until its operator says that it was rebuilt on purpose.
 func TestChangedHostKeyIsRefusedUntilItIsForgotten(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -222,7 +224,8 @@ func (w *world) withoutLogins(flavour string) map[string]any {
 	return p
 }
 
-// keyOf reads the key pair that Gybe has made for an instance from the database, with the key file in a node's data directory.
+// keyOf reads the key pair that Gybe has made for an instance from the database, with the key file in a node's data
+// directory.
 func (w *world) keyOf(id, data string) *lcm.SSHKey {
 	w.t.Helper()
 	ring, err := secret.LoadOrCreate(filepath.Join(data, "secret.key"))
@@ -246,8 +249,8 @@ func (w *world) servers(id string) []string {
 	return out
 }
 
-// Who gives no way to log in gets machines with a key of their own: those of the beginning, those that come later, and those that replace others. No user sees
-// the private part, and it is gone with the cluster.
+// Who gives no way to log in gets machines with a key of their own: those of the beginning, those that come later, and
+// those that replace others. No user sees the private part, and it is gone with the cluster.
 func TestClusterWithoutPasswordsHasAKeyOfItsOwn(t *testing.T) {
 	t.Parallel()
 	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
@@ -301,7 +304,8 @@ func TestClusterWithoutPasswordsHasAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// A cluster that could not be made keeps its key: what is left of it can be entered by the next attempt. Looking at what would be done makes none.
+// A cluster that could not be made keeps its key: what is left of it can be entered by the next attempt. Looking at
+// what would be done makes none.
 func TestTheKeyOutlivesAFailure(t *testing.T) {
 	t.Parallel()
 	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})
@@ -341,7 +345,8 @@ func (e entered) Boot(ctx context.Context, m simcloud.Machine) error {
 	return e.Fleet.Boot(ctx, m)
 }
 
-// Who gives a private key needs no password, for any role and in any operation; a password that a later request brings does no harm.
+// Who gives a private key needs no password, for any role and in any operation; a password that a later request brings
+// does no harm.
 func TestClusterIsEnteredWithAPrivateKey(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(rand.Reader)

@@ -46,8 +46,9 @@ func rewritten(t *testing.T, m *machine.Machine, name string, replace ...string)
 	return file
 }
 
-// What the driver has the scripts write is read by HAProxy, keepalived, the NFS server and kubeadm: the real ones must take it, here and not only
-// on users' machines. The machines are simulated, the files are those that the scripts have written there.
+// What the driver has the scripts write is read by HAProxy, keepalived, the NFS server and kubeadm: the real ones must
+// take it, here and not only on users' machines. The machines are simulated, the files are those that the scripts have
+// written there.
 func TestRealProgramsTakeWhatTheScriptsWrite(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// installHelm is a script for Helm as packages have it: run as the user who logs in, with sudo where it is needed. Its Helm keeps the
-// repositories in a file.
+// installHelm is a script for Helm as packages have it: run as the user who logs in, with sudo where it is needed. Its
+// Helm keeps the repositories in a file.
 const installHelm = `#!/bin/bash
 set -o xtrace
 sudo mkdir -p /var/tacker/helm
@@ -60,7 +60,8 @@ func registryAt(t *testing.T, password *atomic.Pointer[string], secure bool) *ht
 	return s
 }
 
-// Nodes pull from the registries that were asked for, and masters have Helm, whether they were there from the start or came later.
+// Nodes pull from the registries that were asked for, and masters have Helm, whether they were there from the start or
+// came later.
 func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 	t.Parallel()
 	const secret = "registry-pass-8417"

@@ -80,8 +80,9 @@ func (w *world) said(op string, words ...string) {
 	}, patience, 10*time.Millisecond, "%v", words)
 }
 
-// A budget that never lets go holds a scaling in up for as long as its user wants, not longer; he learns which pods of which budget it was,
-// nothing has been taken away, and he may go on when he has dealt with it. A heal waits for a budget that lets go in time.
+// A budget that never lets go holds a scaling in up for as long as its user wants, not longer; he learns which pods of
+// which budget it was, nothing has been taken away, and he may go on when he has dealt with it. A heal waits for a
+// budget that lets go in time.
 func TestNodesAreNotTakenFromUnderProtectedPods(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)
@@ -141,7 +142,8 @@ func (w *world) impatient(flavour string) map[string]any {
 	return p
 }
 
-// The API server goes away for 20 seconds in the middle of any operation. (A second of the VNFM's patience is 40 ms here.)
+// The API server goes away for 20 seconds in the middle of any operation. (A second of the VNFM's patience is 40 ms
+// here.)
 func TestAPIServerThatIsAwayForAWhileIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	const second = time.Second / 25
@@ -198,7 +200,8 @@ func TestAPIServerThatIsAwayForAWhileIsWaitedFor(t *testing.T) {
 	w.gone()
 }
 
-// kubeadm join fails twice on every new node, before it has done anything or when it has done all, and then works: the user does not have to do anything.
+// kubeadm join fails twice on every new node, before it has done anything or when it has done all, and then works: the
+// user does not have to do anything.
 func TestJoinThatFailsTwiceIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -274,7 +277,8 @@ func startsOf(fleet *machine.Fleet, server, part string) int {
 	return n
 }
 
-// Nodes whose network is gone are healed like those without power, several at once; and a dead node does not prevent a heal or a scale of others.
+// Nodes whose network is gone are healed like those without power, several at once; and a dead node does not prevent a
+// heal or a scale of others.
 func TestDeadNodesDoNotPreventAHealOfOthers(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -302,8 +306,8 @@ func TestDeadNodesDoNotPreventAHealOfOthers(t *testing.T) {
 	w.gone()
 }
 
-// balanced wants every master's HAProxy to know just the masters that there are, every node's hosts file just the nodes, and etcd to have the
-// masters as its members.
+// balanced wants every master's HAProxy to know just the masters that there are, every node's hosts file just the
+// nodes, and etcd to have the masters as its members.
 func (w *world) balanced(id string, fleet *machine.Fleet) {
 	w.t.Helper()
 	require.Len(w.t, fleet.Clusters(), 1)
@@ -349,7 +353,8 @@ func (w *world) balanced(id string, fleet *machine.Fleet) {
 	}
 }
 
-// Another machine answers at the address of the only master: Gybe does not log in there. The user sees both keys, and decides.
+// Another machine answers at the address of the only master: Gybe does not log in there. The user sees both keys, and
+// decides.
 func TestMasterWithAnotherHostKeyIsNotWorkedThrough(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -398,7 +403,8 @@ func TestHealThatFailsIsRetriedWhereItFailed(t *testing.T) {
 	w.gone()
 }
 
-// New machines refuse logins for a while, each in its own way. The operation reports for which one it waits, and continues by itself.
+// New machines refuse logins for a while, each in its own way. The operation reports for which one it waits, and
+// continues by itself.
 func TestNewNodesThatRefuseLoginsAtFirstAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort, Delays: map[string]time.Duration{"boot": 500 * time.Millisecond}})

@@ -9,8 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
-// Packages for older VNFMs name the driver at the hooks that there are at instantiation, scaling and healing. What came later, levels, rollbacks and
-// changes of the package, must not take machines from under the cluster's nodes.
+// Packages for older VNFMs name the driver at the hooks that there are at instantiation, scaling and healing. What came
+// later, levels, rollbacks and changes of the package, must not take machines from under the cluster's nodes.
 func TestClusterWhosePackageKnowsFewHooksIsLookedAfter(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)

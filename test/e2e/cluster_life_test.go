@@ -144,7 +144,8 @@ func TestClusterForgetsNodesWhoseMachinesAreRolledBack(t *testing.T) {
 	w.gone()
 }
 
-// Machines that had become nodes already when the scaling out failed are nodes no more when it is rolled back, and their pods are elsewhere.
+// Machines that had become nodes already when the scaling out failed are nodes no more when it is rolled back, and
+// their pods are elsewhere.
 func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)

@@ -38,8 +38,8 @@ func (w *world) places(id string, masters, workers int) (hosts map[string][]stri
 	return hosts, zones
 }
 
-// Pods can be kept apart by compute host and by zone, on the nodes that were there from the beginning, on those that came later and
-// on those that were replaced.
+// Pods can be kept apart by compute host and by zone, on the nodes that were there from the beginning, on those that
+// came later and on those that were replaced.
 func TestNodesSayOnWhichHostAndInWhichZoneTheyRun(t *testing.T) {
 	t.Parallel()
 	o := simcloud.Options{}

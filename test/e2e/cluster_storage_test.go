@@ -94,8 +94,8 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 	w.gone()
 }
 
-// A storage server that is dead is healed like one that lives, comes up again by itself after a reboot, and a cluster that is healed as a whole
-// gets its volumes back.
+// A storage server that is dead is healed like one that lives, comes up again by itself after a reboot, and a cluster
+// that is healed as a whole gets its volumes back.
 func TestPersistentVolumesComeBackWhateverIsHealed(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)

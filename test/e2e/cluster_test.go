@@ -23,8 +23,8 @@ func withMachines(t *testing.T, change func(*config.Config)) (*world, *machine.F
 	return start(t, cloud, change), fleet
 }
 
-// What a node's script says when it fails is what the user reads, and a retry goes on where it failed: nothing that was done
-// is done again.
+// What a node's script says when it fails is what the user reads, and a retry goes on where it failed: nothing that was
+// done is done again.
 func TestNodeThatFailsIsReportedWithItsTextAndRetried(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -99,8 +99,8 @@ func TestNodesThatRefuseTheLoginAreNamedWhileTheyAreWaitedFor(t *testing.T) {
 	}, patience, 20*time.Millisecond)
 }
 
-// Users instantiate more than once from the same parameter file, which may name the cluster. Both clusters are there, under names
-// that differ, and the end of one is not the end of the other.
+// Users instantiate more than once from the same parameter file, which may name the cluster. Both clusters are there,
+// under names that differ, and the end of one is not the end of the other.
 func TestTwoClustersFromTheSameParameterFile(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)

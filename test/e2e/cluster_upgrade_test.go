@@ -27,7 +27,8 @@ const (
 	nextCluster = "d34ac189-5376-493f-828f-224dd5fe7394"
 )
 
-// release onboards the cluster package in another version: with that vnfdId, and a script that installs that Kubernetes.
+// release onboards the cluster package in another version: with that vnfdId, and a script that installs that
+// Kubernetes.
 func (w *world) release(vnfd, kubernetes string, edit ...string) string {
 	w.t.Helper()
 	return w.releaseOf(clusterSource, kubernetes, append([]string{thisCluster, vnfd}, edit...)...)
@@ -101,7 +102,8 @@ func (w *world) workload(id string) *kubernetes.Clientset {
 	return api
 }
 
-// A cluster gets the Kubernetes of a newer package on the machines that it has, the masters first, while its workload goes on.
+// A cluster gets the Kubernetes of a newer package on the machines that it has, the masters first, while its workload
+// goes on.
 func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
@@ -195,8 +197,8 @@ func TestUpgradesThatCannotEndWellAreRefused(t *testing.T) {
 	only(t, w.versions(id), "v1.34.3")
 }
 
-// A master that cannot be upgraded stops the upgrade before the next is touched. There is no way back once a node has the new version, and
-// the user sees this; a retry continues where it stopped.
+// A master that cannot be upgraded stops the upgrade before the next is touched. There is no way back once a node has
+// the new version, and the user sees this; a retry continues where it stopped.
 func TestUpgradeThatStopsIsRetriedAndNotRolledBack(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)

@@ -45,7 +45,8 @@ func (w *world) clusterV1(flavour string) map[string]any {
 	return v1File(w.t, file)
 }
 
-// Users of older VNFMs keep their packages and their requests: groups that Heat scales, aspects in place of VDUs, parameters given once.
+// Users of older VNFMs keep their packages and their requests: groups that Heat scales, aspects in place of VDUs,
+// parameters given once.
 func TestClusterOfTheOlderLayoutLivesItsWholeLife(t *testing.T) {
 	t.Parallel()
 	for flavour, masters := range map[string]int{"simple": 1, "complex": 3, "podaffinity": 3} {
@@ -80,8 +81,8 @@ func TestClusterOfTheOlderLayoutLivesItsWholeLife(t *testing.T) {
 	}
 }
 
-// scaledV1 scales a cluster with two workers out and in, by signals to the policies of its package. In goes the worker that the instance lists first: Heat chooses it,
-// so it must be the one that was drained.
+// scaledV1 scales a cluster with two workers out and in, by signals to the policies of its package. In goes the worker
+// that the instance lists first: Heat chooses it, so it must be the one that was drained.
 func (w *world) scaledV1(id string, masters int) {
 	w.t.Helper()
 	op := w.task(id, sol.LcmOperationScale, v1Params(w.t, "scale_out"))
@@ -111,7 +112,8 @@ func (w *world) signalled(op, policy string) {
 	require.Fail(w.t, "no policy was signalled")
 }
 
-// The volumes of a storage server that is no member of a group are registered, and are there again when it has been healed.
+// The volumes of a storage server that is no member of a group are registered, and are there again when it has been
+// healed.
 func TestClusterOfTheOlderLayoutHasPersistentVolumes(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)
@@ -151,7 +153,8 @@ func (w *world) clientset(id string) kubernetes.Interface {
 	return c
 }
 
-// copyV1 copies the package, and the one that it takes its script from, to be changed. The name is that of the archive, too.
+// copyV1 copies the package, and the one that it takes its script from, to be changed. The name is that of the archive,
+// too.
 func copyV1(t *testing.T) string {
 	t.Helper()
 	parent := t.TempDir()
@@ -161,8 +164,8 @@ func copyV1(t *testing.T) string {
 	return dir
 }
 
-// older copies the package with a legacy installation script in it, which change may edit: the script of the sample goes, with its manifest and
-// its library.
+// older copies the package with a legacy installation script in it, which change may edit: the script of the sample
+// goes, with its manifest and its library.
 func older(t *testing.T, change func(script string) string) string {
 	t.Helper()
 	dir := copyV1(t)
@@ -236,8 +239,8 @@ func (w *world) balancedOlder(fleet *machine.Fleet, id string, members []string)
 	}
 }
 
-// A package as it was made for an older VNFM: its templates ask for flavours and images by other names, its driver is an artifact in Python that
-// that does not run, and the VNFD could scale masters.
+// A package as it was made for an older VNFM: its templates ask for flavours and images by other names, its driver is
+// an artifact in Python that that does not run, and the VNFD could scale masters.
 func TestPackageOfAnOlderVNFMIsUsedAsItIs(t *testing.T) {
 	t.Parallel()
 	dir := copyV1(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
-// Every kind of request that cannot be answered gets the status that the standard has for it and a problem document that says
-// what is wrong, and leaves the server as it was.
+// Every kind of request that cannot be answered gets the status that the standard has for it and a problem document
+// that says what is wrong, and leaves the server as it was.
 func TestEveryKindOfHTTPError(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), func(c *config.Config) { c.Limits.Body = 64 * config.KiB })

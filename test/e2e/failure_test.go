@@ -16,7 +16,8 @@ import (
 
 const noHost = "No valid host was found. There are not enough hosts available."
 
-// broken starts an instantiation that fails because of what Heat says about a server, and returns the operation at rest.
+// broken starts an instantiation that fails because of what Heat says about a server, and returns the operation at
+// rest.
 func (w *world) broken(times int) (id string, o *sol.VnfLcmOpOcc) {
 	w.t.Helper()
 	vnfd := w.onboard(plainSource)
@@ -79,8 +80,8 @@ func TestRollbackTakesEverythingBack(t *testing.T) {
 	require.NoError(t, w.api.DeleteInstance(t.Context(), id))
 }
 
-// Fail leaves what is there; the instance cannot be forgotten while the VIM may hold something of it. Instantiating again
-// replaces the remains.
+// Fail leaves what is there; the instance cannot be forgotten while the VIM may hold something of it. Instantiating
+// again replaces the remains.
 func TestFailLeavesTheRestAndTheNextInstantiationReplacesIt(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)
@@ -102,7 +103,8 @@ func TestFailLeavesTheRestAndTheNextInstantiationReplacesIt(t *testing.T) {
 	require.NoError(t, w.api.DeleteInstance(t.Context(), id))
 }
 
-// A cloud that refuses the credentials has created nothing. So neither a rollback nor the deletion of the instance needs it.
+// A cloud that refuses the credentials has created nothing. So neither a rollback nor the deletion of the instance
+// needs it.
 func TestInstantiateWithWrongPasswordRollsBack(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)
@@ -226,8 +228,9 @@ func (w *world) passDeadline(op, waiting string) {
 	}, patience, interval)
 }
 
-// An operation that hangs in the VIM ends by its deadline, and its instance is not lost. The deadline passes when the operation waits for the VIM: a short
-// one could pass before that on a busy machine, and then nothing would have been created.
+// An operation that hangs in the VIM ends by its deadline, and its instance is not lost. The deadline passes when the
+// operation waits for the VIM: a short one could pass before that on a busy machine, and then nothing would have been
+// created.
 func TestDeadlineEndsWhatHangs(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)

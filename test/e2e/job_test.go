@@ -191,7 +191,8 @@ func (w *world) history(op string, masters, workers int) {
 // started is how the journal of a machine shows the start of the installation script, with its part and number.
 var started = regexp.MustCompile(`^setsid --fork .*-(prepare|init|join|tokens)-([0-9a-f]+)/run$`)
 
-// installedOnce asks the machines what was done to them: each part of the installation was started once, where it belongs.
+// installedOnce asks the machines what was done to them: each part of the installation was started once, where it
+// belongs.
 func (w *world) installedOnce(fleet *machine.Fleet, id string) {
 	w.t.Helper()
 	i, err := w.api.Instance(w.t.Context(), id)
@@ -218,8 +219,8 @@ func (w *world) installedOnce(fleet *machine.Fleet, id string) {
 	require.Equal(w.t, 1, firsts, "one master makes the cluster")
 }
 
-// ready looks at the new cluster with the kubeconfig that its owner gets, and checks that all nodes are there, Ready and labelled
-// with the host they run on. It returns the configuration.
+// ready looks at the new cluster with the kubeconfig that its owner gets, and checks that all nodes are there, Ready
+// and labelled with the host they run on. It returns the configuration.
 func (w *world) ready(id string) *rest.Config {
 	w.t.Helper()
 	t := w.t
@@ -290,8 +291,8 @@ func nodes(t *testing.T, cfg *rest.Config) ([]corev1.Node, error) {
 	return list.Items, nil
 }
 
-// registered checks that the cluster is a VIM of its own and a connection of its instance, without secrets in what is shown. It
-// returns the VIM's id.
+// registered checks that the cluster is a VIM of its own and a connection of its instance, without secrets in what is
+// shown. It returns the VIM's id.
 func (w *world) registered(id, name string) string {
 	w.t.Helper()
 	t := w.t

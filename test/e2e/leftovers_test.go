@@ -11,7 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// While the VIM delays its answer to a removal of leftovers, no transaction is open, and requests that change the instance are refused.
+// While the VIM delays its answer to a removal of leftovers, no transaction is open, and requests that change the
+// instance are refused.
 func TestRemoveLeftoversHoldsNoTransactionWhileTheVIMAnswers(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)

@@ -27,7 +27,8 @@ func (w *world) deleteStack(id string) {
 	require.Eventually(w.t, func() bool { return len(stacksOf(w.cloud.State(), id)) == 0 }, patience, 10*time.Millisecond)
 }
 
-// TestHealAllRebuildsALostStack: after an operation that failed because the stack is gone, the remedy in its hint works.
+// TestHealAllRebuildsALostStack: after an operation that failed because the stack is gone, the remedy in its hint
+// works.
 func TestHealAllRebuildsALostStack(t *testing.T) {
 	t.Parallel()
 	healed := sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}

@@ -310,11 +310,12 @@ func (o operation) total() map[string]int {
 	return map[string]int{"VDU1": 1, "VDU2": 1}
 }
 
-// Whatever goes wrong with any one call to the VIM in any operation: the operation waits for what passes by itself, and reports anything else with the
-// name of the service, and a retry completes it, or a rollback gives back what was there. Nothing is left in the cloud.
+// Whatever goes wrong with any one call to the VIM in any operation: the operation waits for what passes by itself, and
+// reports anything else with the name of the service, and a retry completes it, or a rollback gives back what was
+// there. Nothing is left in the cloud.
 //
-// Each kind of fault strikes each call in one operation, another one from call to call; GYBE_FULL=1 has every operation struck, and
-// GYBE_FAULTS selects cases by a regular expression.
+// Each kind of fault strikes each call in one operation, another one from call to call; GYBE_FULL=1 has every operation
+// struck, and GYBE_FAULTS selects cases by a regular expression.
 func TestAnyFaultOfAnyCallIsSurvived(t *testing.T) {
 	t.Parallel()
 	const lanes = 6

@@ -271,8 +271,8 @@ func addresses(prefix string) func(t *testing.T, before, after *sol.VnfInstance)
 	}
 }
 
-// startStandard starts a node in front of a cloud that has what the package standard wants: two more networks, and an availability zone that
-// the grant names.
+// startStandard starts a node in front of a cloud that has what the package standard wants: two more networks, and an
+// availability zone that the grant names.
 func startStandard(t *testing.T, change func(*configuration)) *world {
 	t.Helper()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
@@ -359,7 +359,8 @@ func (w *world) halfway(o operation) (before *sol.VnfInstance, occ *sol.VnfLcmOp
 	return before, occ
 }
 
-// look is what a user sees of an instance, without what may differ after a way there and back: the ids of recreated resources.
+// look is what a user sees of an instance, without what may differ after a way there and back: the ids of recreated
+// resources.
 func look(i *sol.VnfInstance) map[string]any {
 	info := i.InstantiatedVnfInfo
 	addresses := map[string]int{}
@@ -396,7 +397,8 @@ func (w *world) whole(i *sol.VnfInstance) {
 	require.Equal(w.t, want, have, "the instance and the cloud do not say the same")
 }
 
-// An operation fails in the middle: the VIM's text is reported. A retry continues, with the same result as without the failure.
+// An operation fails in the middle: the VIM's text is reported. A retry continues, with the same result as without the
+// failure.
 func TestRetryCompletesWhatFailedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, o := range standardOperations() {

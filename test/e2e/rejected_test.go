@@ -55,8 +55,8 @@ func aliasBomb() string {
 	return b.String()
 }
 
-// Every kind of package that is refused leaves a reason that its owner can read, a server that works, and the way free for the
-// right package with the same VNFD.
+// Every kind of package that is refused leaves a reason that its owner can read, a server that works, and the way free
+// for the right package with the same VNFD.
 func TestEveryKindOfRejectedPackage(t *testing.T) {
 	t.Parallel()
 	tight := start(t, simcloud.StartTest(t, simcloud.Options{}), func(c *config.Config) {

@@ -18,7 +18,8 @@ import (
 
 const scriptPassword = "5criptPassw0rdOfThisTest"
 
-// coordinate is a script as packages have them: it looks at the VNFC, here at what it received about it, and refuses or not.
+// coordinate is a script as packages have them: it looks at the VNFC, here at what it received about it, and refuses or
+// not.
 const coordinate = `
 import os, pickle, sys
 v = pickle.load(sys.stdin.buffer)
@@ -39,8 +40,9 @@ func (w *world) withScript(source string) string {
 	return w.onboard(dir)
 }
 
-// An operator who switches scripts on gets packages upgraded whose scripts have to agree: the plan and the refusals know them, each VNFC's
-// step has their words, a rollback asks those of the package from before, and their passwords are nowhere.
+// An operator who switches scripts on gets packages upgraded whose scripts have to agree: the plan and the refusals
+// know them, each VNFC's step has their words, a rollback asks those of the package from before, and their passwords
+// are nowhere.
 func TestScriptsOfAPackage(t *testing.T) {
 	t.Parallel()
 	python := sandbox.Python(t, true)

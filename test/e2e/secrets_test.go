@@ -44,8 +44,8 @@ func (l locked) Boot(ctx context.Context, m simcloud.Machine) error {
 	return l.Fleet.Boot(ctx, m)
 }
 
-// Nothing secret that Gybe is given or makes can be read again: not in an answer, a log, an event, a notification, or a row of the
-// database, however things went.
+// Nothing secret that Gybe is given or makes can be read again: not in an answer, a log, an event, a notification, or a
+// row of the database, however things went.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	fleet := machine.NewFleet(context.WithoutCancel(t.Context()), machine.Options{SSHPort: sshPort})

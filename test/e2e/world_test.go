@@ -1,5 +1,5 @@
-// Package e2e_test does the main job as a user does: everything goes through the public API of a whole node, with a real
-// PostgreSQL behind it and the simulated cloud in front of it. Nothing of Gybe is replaced.
+// Package e2e_test does the main job as a user does: everything goes through the public API of a whole node, with a
+// real PostgreSQL behind it and the simulated cloud in front of it. Nothing of Gybe is replaced.
 package e2e_test
 
 import (
@@ -200,8 +200,8 @@ func (w *world) cluster(flavour string) map[string]any {
 	return p
 }
 
-// Waits of the tests. A test waits for a condition; patience only ends a test whose condition never becomes true, also on a busy machine. A look
-// costs the node a request and the database a query.
+// Waits of the tests. A test waits for a condition; patience only ends a test whose condition never becomes true, also
+// on a busy machine. A look costs the node a request and the database a query.
 const (
 	interval = 25 * time.Millisecond
 	patience = 5 * time.Minute

@@ -1,5 +1,5 @@
-// Package facts reports the results of contract suites: one suite of facts about a service runs against its simulation and, when the
-// environment names one, against a real one. A fact is a short sentence that holds on both.
+// Package facts reports the results of contract suites: one suite of facts about a service runs against its simulation
+// and, when the environment names one, against a real one. A fact is a short sentence that holds on both.
 package facts
 
 import (
@@ -32,8 +32,8 @@ func Check(t testing.TB, kind, topic, sentence string, holds bool, got ...any) {
 	lines.list = append(lines.list, line)
 }
 
-// Run runs a suite and returns its exit code. With CONTRACT_REPORT=file it writes one line for each fact: pass or FAIL, simulated or real,
-// the topic, the fact.
+// Run runs a suite and returns its exit code. With CONTRACT_REPORT=file it writes one line for each fact: pass or FAIL,
+// simulated or real, the topic, the fact.
 func Run(m *testing.M) int {
 	code := m.Run()
 	if path := os.Getenv("CONTRACT_REPORT"); path != "" {

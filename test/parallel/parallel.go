@@ -1,5 +1,5 @@
-// Package parallel lets the tests of a package run at the same time although they need no CPU: tests of whole nodes mostly wait for the start
-// of processes, the end of leases, Heat and machines.
+// Package parallel lets the tests of a package run at the same time although they need no CPU: tests of whole nodes
+// mostly wait for the start of processes, the end of leases, Heat and machines.
 package parallel
 
 import (
@@ -11,8 +11,8 @@ import (
 // several is how many tests run at the same time on a small machine.
 const several = 4
 
-// Allow lets at least four tests of this process run at the same time, also on fewer CPUs, unless the user has chosen a number. TestMain calls
-// it before it runs the tests.
+// Allow lets at least four tests of this process run at the same time, also on fewer CPUs, unless the user has chosen a
+// number. TestMain calls it before it runs the tests.
 func Allow() {
 	flag.Parse()
 	n := flag.Lookup("test.parallel")

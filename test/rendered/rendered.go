@@ -1,5 +1,5 @@
-// Package rendered checks that the public JSON stored with instances and operations is the one that their rows give. Tests of every kind of
-// write call it when they end.
+// Package rendered checks that the public JSON stored with instances and operations is the one that their rows give.
+// Tests of every kind of write call it when they end.
 package rendered
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
-// Check fails the test if the stored JSON of a row is not valid or differs from what package render makes of the row. Nothing may write to the
-// database at this time.
+// Check fails the test if the stored JSON of a row is not valid or differs from what package render makes of the row.
+// Nothing may write to the database at this time.
 func Check(tb testing.TB, s *store.Store, pool *pgxpool.Pool) {
 	tb.Helper()
 	ctx := context.WithoutCancel(tb.Context()) // it also runs after the test

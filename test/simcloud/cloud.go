@@ -161,9 +161,10 @@ func (c *Cloud) AuthURL() string {
 // Region is the region that the services are in.
 func (c *Cloud) Region() string { return c.opts.Region }
 
-// SetHeatEngine freezes ("frozen"), kills ("killed") or starts ("running") the engine behind Heat's API. A frozen one goes
-// on where it was when it runs again; a killed one has forgotten what it was doing, and stacks stay in progress. Until it
-// runs again, calls to Heat wait and are answered 500 after Options.HeatRPCTimeout. It panics on another state.
+// SetHeatEngine freezes ("frozen"), kills ("killed") or starts ("running") the engine behind Heat's API. A frozen one
+// goes on where it was when it runs again; a killed one has forgotten what it was doing, and stacks stay in progress.
+// Until it runs again, calls to Heat wait and are answered 500 after Options.HeatRPCTimeout. It panics on another
+// state.
 func (c *Cloud) SetHeatEngine(state string) {
 	if err := c.heat.SetEngine(state); err != nil {
 		panic(err)

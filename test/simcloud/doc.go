@@ -1,6 +1,6 @@
 // Package simcloud is a simulated OpenStack cloud in memory: Keystone, Heat, Nova, Neutron, Glance and Cinder over HTTP
-// on one port, with a control API at /sim/ that makes things slow or wrong. Servers get addresses in a loopback block of
-// their own, where a fleet of machines can really listen.
+// on one port, with a control API at /sim/ that makes things slow or wrong. Servers get addresses in a loopback block
+// of their own, where a fleet of machines can really listen.
 //
 // In a test:
 //

@@ -33,8 +33,8 @@ func LocalParams(from, to string, sim simcloud.Info) error {
 	return os.WriteFile(to, append(raw, '\n'), 0o600)
 }
 
-// PlainParams is the request that instantiates a flavour of the package test/packages/plain, "default" (numbered VNFCs) or
-// "groups" (members of a scaling group), in this cloud. level may be "".
+// PlainParams is the request that instantiates a flavour of the package test/packages/plain, "default" (numbered VNFCs)
+// or "groups" (members of a scaling group), in this cloud. level may be "".
 func PlainParams(flavour, level string, sim simcloud.Info) map[string]any {
 	p := map[string]any{
 		"flavourId":         flavour,

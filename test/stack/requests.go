@@ -15,8 +15,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
-// Requests makes the requests of every operation for the packages standard and groups of test/packages, which want two more networks
-// than a new cloud has: net1 and net_mgmt.
+// Requests makes the requests of every operation for the packages standard and groups of test/packages, which want two
+// more networks than a new cloud has: net1 and net_mgmt.
 type Requests struct {
 	sim      simcloud.Info
 	networks map[string]string // ids by name
@@ -90,7 +90,8 @@ func (r Requests) fixed(address string) sol.IpAddressData {
 // StandardAddress is what VDU2 of an instance of the package standard has in net1.
 const StandardAddress = "10.10.1.77"
 
-// Standard instantiates flavour simple of the package standard: at level smallest one VDU1, at volumes also VDU2, at largest three VDU1 and VDU2.
+// Standard instantiates flavour simple of the package standard: at level smallest one VDU1, at volumes also VDU2, at
+// largest three VDU1 and VDU2.
 func (r Requests) Standard(level string) sol.InstantiateVnfRequest {
 	return sol.InstantiateVnfRequest{
 		FlavourID: "simple", InstantiationLevelID: level, VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": VimConnection(r.sim)},

@@ -1,5 +1,5 @@
-// Package stubcloud is a Keystone whose catalogue points at handlers that a test brings, for answers that no healthy cloud gives. Tests of what a
-// real cloud does use the simulated one.
+// Package stubcloud is a Keystone whose catalogue points at handlers that a test brings, for answers that no healthy
+// cloud gives. Tests of what a real cloud does use the simulated one.
 package stubcloud
 
 import (

@@ -57,7 +57,8 @@ func parseList(text string) (*list, error) {
 
 var codeSpan = regexp.MustCompile("`[^`]*`")
 
-// find returns the removed words and phrases in a line. Parts of identifiers count as words; code in a line of Markdown does not count.
+// find returns the removed words and phrases in a line. Parts of identifiers count as words; code in a line of Markdown
+// does not count.
 func (l *list) find(line string, isMarkdown bool) []finding {
 	for _, text := range l.allowed {
 		line = strings.ReplaceAll(line, text, "")
@@ -96,7 +97,8 @@ func matches(tokens []token, words []string) bool {
 	return true
 }
 
-// tokenise splits a line into words. In identifiers a capital starts a word after a small letter and before one: "VIMDriver" has two.
+// tokenise splits a line into words. In identifiers a capital starts a word after a small letter and before one:
+// "VIMDriver" has two.
 func tokenise(line string) []token {
 	var out []token
 	var word strings.Builder

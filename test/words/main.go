@@ -1,6 +1,7 @@
 // Command words reports words in tracked files that this repository does not use, with the usual word for each.
 //
-// The words are in docs/words.txt. Without arguments it checks all files; with arguments it checks these files and directories.
+// The words are in docs/words.txt. Without arguments it checks all files; with arguments it checks these files and
+// directories.
 package main
 
 import (

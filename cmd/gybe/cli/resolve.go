@@ -107,8 +107,8 @@ func things[T any](in []T, of func(*T) thing) []thing {
 	return out
 }
 
-// complete offers things to the shell for a command's first argument: by name, or by id those without a name of their own. Files come
-// after it where the command takes more.
+// complete offers things to the shell for a command's first argument: by name, or by id those without a name of their
+// own. Files come after it where the command takes more.
 func (a *app) complete(list func(*client.Client) func(context.Context) ([]thing, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// checkSpelling rejects a member that is similar to one of the request: the server ignores unknown members, as the standard
-// requires, and would ignore a misspelled one, too.
+// checkSpelling rejects a member that is similar to one of the request: the server ignores unknown members, as the
+// standard requires, and would ignore a misspelled one, too.
 func (b body) checkSpelling(op sol.LcmOperationType) error {
 	kind, err := lcm.OperationKindOf(op)
 	if err != nil {

@@ -90,8 +90,8 @@ func vnfcs(i *sol.VnfInstance) []sol.VnfcInfo {
 	return i.InstantiatedVnfInfo.VnfcInfo
 }
 
-// vnfc finds the VNFC that ref names by id, the beginning of it, the id of its server, or, in a cluster, the name of its node. What names none
-// is left to the server to explain.
+// vnfc finds the VNFC that ref names by id, the beginning of it, the id of its server, or, in a cluster, the name of
+// its node. What names none is left to the server to explain.
 func vnfc(i *sol.VnfInstance, ref string, hosts func() ([]gybeapi.SSHHost, error)) (string, error) {
 	var found []string
 	for _, c := range vnfcs(i) {

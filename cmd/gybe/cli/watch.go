@@ -112,8 +112,9 @@ const retryEvery = time.Second
 // patience is how long a server may be away before following gives up.
 const patience = 2 * time.Minute
 
-// untilRest follows the event feed from the operation's first event on, and looks at the operation itself when no event comes: the feed can be
-// late. When the feed breaks off, it goes on where it was, also at another node behind the same endpoint; a server without a feed is polled.
+// untilRest follows the event feed from the operation's first event on, and looks at the operation itself when no event
+// comes: the feed can be late. When the feed breaks off, it goes on where it was, also at another node behind the same
+// endpoint; a server without a feed is polled.
 func (a *app) untilRest(ctx context.Context, c *client.Client, v *view, id string) (*sol.VnfLcmOpOcc, error) {
 	f := &following{client: c, view: v, id: id, cursor: client.FromStart, lastSeen: time.Now()}
 	for {

@@ -17,8 +17,8 @@ const (
 	server  = "storage_server"
 )
 
-// TestSimple: a small cluster has all its nodes, scales out and in, and a heal replaces a worker. The facts on which the simulated Kubernetes
-// API is built hold for its API.
+// TestSimple: a small cluster has all its nodes, scales out and in, and a heal replaces a worker. The facts on which
+// the simulated Kubernetes API is built hold for its API.
 func TestSimple(t *testing.T) {
 	w := start(t, "simple")
 	id := w.up()

@@ -1,5 +1,5 @@
-// Package contract holds one suite of cloud behaviour that gybe relies on. It runs against the simulated cloud and, when
-// OS_AUTH_URL and its like name one, against a real OpenStack; a difference is a bug of the simulator.
+// Package contract holds one suite of cloud behaviour that gybe relies on. It runs against the simulated cloud and,
+// when OS_AUTH_URL and its like name one, against a real OpenStack; a difference is a bug of the simulator.
 //
 // A test is a topic, and what it checks are facts: short sentences that hold on every cloud. With CONTRACT_REPORT=file
 // the run writes one line for each fact: pass or fail, the cloud, the topic, the fact.

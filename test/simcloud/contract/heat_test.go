@@ -103,8 +103,8 @@ func (s *stack) action(name string) reply {
 	return s.c.call(http.MethodPost, "heat", s.path()+"/actions", obj{name: nil})
 }
 
-// remove deletes the stack and waits until its page says so. Heat does not try again when another service has a hiccup: a
-// stack that cannot be deleted is reported and left behind.
+// remove deletes the stack and waits until its page says so. Heat does not try again when another service has a hiccup:
+// a stack that cannot be deleted is reported and left behind.
 func (s *stack) remove() {
 	s.c.t.Helper()
 	const attempts = 5

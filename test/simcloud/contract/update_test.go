@@ -81,8 +81,8 @@ func TestUpdateOfAServer(t *testing.T) {
 	c.like("a server shows its zone", `^\w+$`, srv.str("server", "OS-EXT-AZ:availability_zone"))
 }
 
-// overtake waits for an update that has overtaken another action. The real Heat now and then takes what it cancels in a nested stack for a failure;
-// then the same update, once more, has to succeed.
+// overtake waits for an update that has overtaken another action. The real Heat now and then takes what it cancels in a
+// nested stack for a failure; then the same update, once more, has to succeed.
 func (s *stack) overtake(again obj) reply {
 	s.c.t.Helper()
 	r := s.settle()

@@ -1,5 +1,5 @@
-// Package fleet is the contract between the simulated cloud and the machines behind its servers. It stands apart so that
-// both sides can import it; users see the same names in package simcloud.
+// Package fleet is the contract between the simulated cloud and the machines behind its servers. It stands apart so
+// that both sides can import it; users see the same names in package simcloud.
 package fleet
 
 import (
@@ -34,7 +34,8 @@ type Machine struct {
 	// AllowedAddressPairs are the single addresses the ports may also use: the virtual IPs that keepalived moves
 	// between machines. Several machines carry the same one; the fleet decides who holds it.
 	AllowedAddressPairs []netip.Addr
-	// VIPFloatingIPs maps a public address to the virtual IP it leads to. The machine that holds the virtual IP answers there.
+	// VIPFloatingIPs maps a public address to the virtual IP it leads to. The machine that holds the virtual IP answers
+	// there.
 	VIPFloatingIPs map[netip.Addr]netip.Addr
 	// UserData is the decoded cloud-init document, nil without one.
 	UserData []byte

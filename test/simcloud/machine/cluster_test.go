@@ -175,8 +175,8 @@ func readyNodes(t *testing.T, cs *kubernetes.Clientset) map[string]bool {
 }
 
 // TestClusterFromScript builds 3 masters and 2 workers with nothing but SSH and the package's script, with simulated
-// times: 30 s to prepare a node, 20 s to initialise, 10 s to join. It takes at least the critical path: 70 s and the workers' 10 s. On an idle
-// machine it takes little more, because preparing and the workers' joins overlap.
+// times: 30 s to prepare a node, 20 s to initialise, 10 s to join. It takes at least the critical path: 70 s and the
+// workers' 10 s. On an idle machine it takes little more, because preparing and the workers' joins overlap.
 func TestClusterFromScript(t *testing.T) {
 	t.Parallel()
 	const speed = 20

@@ -41,8 +41,8 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	require.Contains(t, ok(t, again, "findmnt -n -o SOURCE /volume; ls /volume/nfs/pv1"), "kept")
 }
 
-// What is on a volume stays: also when the disk has another name than the VIM says, and when another machine takes it over. A disk with
-// partitions is somebody's, even if no file system is seen on it.
+// What is on a volume stays: also when the disk has another name than the VIM says, and when another machine takes it
+// over. A disk with partitions is somebody's, even if no file system is seen on it.
 func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {
 	t.Parallel()
 	const volume, foreign = "5b3ff765-7a9f-447a-a06d-444e963b74c9", "aa11f765-7a9f-447a-a06d-444e963b74c9"

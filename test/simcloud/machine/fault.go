@@ -43,8 +43,8 @@ type SSHFault struct {
 // Entry is one line of a machine's journal.
 type Entry struct {
 	Time time.Time
-	// Kind is "ssh" (a command that a client sent), "exec" (a program that ran), "sftp" (a file written or read), "login", or
-	// "power" (on, off).
+	// Kind is "ssh" (a command that a client sent), "exec" (a program that ran), "sftp" (a file written or read), "login",
+	// or "power" (on, off).
 	Kind string
 	User string
 	PID  int

@@ -177,8 +177,8 @@ func (m *Machine) off() {
 	m.f.record(m.spec.ID, Entry{Kind: "power", Line: "off"})
 }
 
-// system returns the machine's system, booting it if it has not been needed since power came on. Without power it is the
-// dead system, of which only the disk is of use.
+// system returns the machine's system, booting it if it has not been needed since power came on. Without power it is
+// the dead system, of which only the disk is of use.
 func (m *Machine) system() *ubuntu.OS {
 	m.wake.Lock()
 	defer m.wake.Unlock()

@@ -13,7 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
-// A service has one main process, also when commands and its automatic restart start it at the same time. A second one would keep its ports.
+// A service has one main process, also when commands and its automatic restart start it at the same time. A second one
+// would keep its ports.
 func TestServiceHasOneProcess(t *testing.T) {
 	t.Parallel()
 	at, f := subnet(t), newFleet(t, machine.Options{Speed: 1000})

@@ -69,7 +69,8 @@ func TestProgramsHaveUsers(t *testing.T) {
 	}
 }
 
-// textsBelow is the text of a file, or of the scripts and the Go files in a directory, below the root of the repository.
+// textsBelow is the text of a file, or of the scripts and the Go files in a directory, below the root of the
+// repository.
 func textsBelow(t *testing.T, name string) string {
 	t.Helper()
 	var b strings.Builder

@@ -14,7 +14,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
 )
 
-// kubeadmOptions are those of all commands of kubeadm that are simulated. Options of real ones that change nothing here are accepted.
+// kubeadmOptions are those of all commands of kubeadm that are simulated. Options of real ones that change nothing here
+// are accepted.
 var kubeadmOptions = []string{
 	"apiserver-advertise-address:=apiserver-advertise-address", "apiserver-cert-extra-sans:=apiserver-cert-extra-sans", "certificate-key:=certificate-key",
 	"config:=config", "control-plane=control-plane", "control-plane-endpoint:=control-plane-endpoint", "cri-socket:=cri-socket",

@@ -56,7 +56,8 @@ func (n *Node) Changed() {
 	n.wake = make(chan struct{})
 }
 
-// APIAway ends the machine's API server as a crash does and keeps it from coming up again (true), or lets the kubelet start it (false).
+// APIAway ends the machine's API server as a crash does and keeps it from coming up again (true), or lets the kubelet
+// start it (false).
 func (n *Node) APIAway(yes bool) {
 	n.mu.Lock()
 	n.away = yes

@@ -223,8 +223,9 @@ func (l *lab) cluster(masters, workers int) (ms, ws []string) {
 	return ms, ws
 }
 
-// TestScriptBuildsAClusterThatSurvivesItsVIPHolder holds the whole machinery to the package's own script: three masters behind a
-// virtual address and two workers, used by client-go through that address, also after the machine that held it is dead.
+// TestScriptBuildsAClusterThatSurvivesItsVIPHolder holds the whole machinery to the package's own script: three masters
+// behind a virtual address and two workers, used by client-go through that address, also after the machine that held it
+// is dead.
 func TestScriptBuildsAClusterThatSurvivesItsVIPHolder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, machine.Options{Speed: 20})
@@ -309,7 +310,8 @@ func TestFloatingAddressOfTheVIP(t *testing.T) {
 	require.Len(t, seen, 2)
 }
 
-// TestSingleMasterByOneCommand is the script as a person runs it on one machine, and a worker with the secrets it prints.
+// TestSingleMasterByOneCommand is the script as a person runs it on one machine, and a worker with the secrets it
+// prints.
 func TestSingleMasterByOneCommand(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, machine.Options{Speed: 20})

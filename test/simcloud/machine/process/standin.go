@@ -2,10 +2,12 @@ package process
 
 import "sync"
 
-// published maps the SHA-256 of a file that stands in for a project's release file to the SHA-256 that the project has published.
+// published maps the SHA-256 of a file that stands in for a project's release file to the SHA-256 that the project has
+// published.
 var published sync.Map
 
-// Publish says that a stand-in has the SHA-256 that was published for the real file, so that scripts with pinned checksums run unchanged.
+// Publish says that a stand-in has the SHA-256 that was published for the real file, so that scripts with pinned
+// checksums run unchanged.
 func Publish(standIn, real string) { published.Store(standIn, real) }
 
 // Published is the SHA-256 that a program shows for content with this one.

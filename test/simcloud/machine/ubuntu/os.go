@@ -1,5 +1,5 @@
-// Package ubuntu is the operating system of a simulated machine: what an Ubuntu 22.04 cloud image holds, systemd, apt and
-// dpkg with a simulated archive, kernel settings, and the programs that look at them.
+// Package ubuntu is the operating system of a simulated machine: what an Ubuntu 22.04 cloud image holds, systemd, apt
+// and dpkg with a simulated archive, kernel settings, and the programs that look at them.
 package ubuntu
 
 import (

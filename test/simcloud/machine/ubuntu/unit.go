@@ -34,8 +34,8 @@ type unit struct {
 	starts   []time.Time
 	ready    chan struct{}
 
-	// job has a place for one start, stop or restart. As in systemd, a unit has one at a time; otherwise two of them could each start a main
-	// process, and the one that is not recorded keeps the unit's ports.
+	// job has a place for one start, stop or restart. As in systemd, a unit has one at a time; otherwise two of them could
+	// each start a main process, and the one that is not recorded keeps the unit's ports.
 	job chan struct{}
 }
 
@@ -207,8 +207,8 @@ func (o *OS) enable(name string) {
 	_ = o.root().Symlink("/usr/lib/systemd/system/"+name+".service", wants(name))
 }
 
-// StartUnit starts a service and waits until it is up. It is not an error if a condition of the unit is not met, or if it
-// runs already.
+// StartUnit starts a service and waits until it is up. It is not an error if a condition of the unit is not met, or if
+// it runs already.
 func (o *OS) StartUnit(ctx context.Context, name string) error {
 	u := o.unit(name)
 	if u == nil {
