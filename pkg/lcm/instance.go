@@ -34,24 +34,26 @@ type Instance struct {
 	Metadata               sol.KeyValuePairs
 	Extensions             sol.KeyValuePairs
 
-	// Params are the additionalParams of the instantiation, with those of a later change of flavour or package over them, so that other
-	// operations need not repeat them. They may hold secrets: encrypted at rest, never shown. nil while NOT_INSTANTIATED.
+	// Params are the additionalParams of the instantiation, with those of a later change of flavour or package over
+	// them, so that other operations need not repeat them. They may hold secrets: encrypted at rest, never shown. nil
+	// while NOT_INSTANTIATED.
 	Params sol.KeyValuePairs
-	// PreviousVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found; encrypted at rest, never shown.
+	// PreviousVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found;
+	// encrypted at rest, never shown.
 	PreviousVims map[string]sol.VimConnectionInfo `json:"FormerVims"`
 
-	// SSHKey was created for the instance's machines because the request has no credentials; nil for most instances, and while there are no machines.
-	// Encrypted at rest, its private part never shown.
+	// SSHKey was created for the instance's machines because the request has no credentials; nil for most instances,
+	// and while there are no machines. Encrypted at rest, its private part never shown.
 	SSHKey *SSHKey
 
 	// HoldsResources says that the VIM may hold resources of the instance: set before an instantiation makes
 	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool
-	// Unobserved is the id of the operation that ended without an inventory, "" when there is none: Instantiated and Inventory may be out of
-	// date. The next admission that depends on them repeats the inventory.
+	// Unobserved is the id of the operation that ended without an inventory, "" when there is none: Instantiated and
+	// Inventory may be out of date. The next admission that depends on them repeats the inventory.
 	Unobserved string
-	// Instantiated is nil until the first instantiation finishes its inventory. Its VNFCs are listed in the order in which scaling in takes
-	// them away: those of a VDU with the highest index first, or as the VIM takes them.
+	// Instantiated is nil until the first instantiation finishes its inventory. Its VNFCs are listed in the order in
+	// which scaling in takes them away: those of a VDU with the highest index first, or as the VIM takes them.
 	Instantiated *sol.InstantiatedVnfInfo
 	// Inventory is what the VIM had at the last inventory, richer than Instantiated: mgmt drivers
 	// find node addresses, hosts and zones here.
@@ -84,6 +86,8 @@ type Resource struct {
 	Kind Kind   `json:"kind,omitempty"`
 	Type string `json:"type"`
 	ID   string `json:"id"` // id in the VIM
+	// Vim is the key of the connection that the resource was created through; "" is the primary one.
+	Vim string `json:"vim,omitempty"`
 	// VNFC is the vnfcInfo id of the VNFC it belongs to; empty for a resource of the whole VNF.
 	VNFC string `json:"vnfc,omitempty"`
 	// VDU and Index place the VNFC: the Index-th VNFC (from 0) of the VDU.
@@ -94,7 +98,8 @@ type Resource struct {
 	// Host and Zone are those of a server; the host is only told to administrators of the VIM.
 	Host string `json:"host,omitempty"`
 	Zone string `json:"zone,omitempty"`
-	// Status is the VIM's own word, e.g. ACTIVE, ERROR or in-use; NOT_FOUND when it names the resource and does not have it.
+	// Status is the VIM's own word, e.g. ACTIVE, ERROR or in-use; NOT_FOUND when it names the resource and does not
+	// have it.
 	Status string `json:"status,omitempty"`
 	// Flavour and Image are what a server, or the image a volume, was made from, as the VIM has them.
 	Flavour string `json:"flavour,omitempty"`
@@ -127,15 +132,21 @@ type Vim struct {
 	Updated    time.Time
 }
 
-// PrimaryVim returns the connection that holds the instance's own resources, with its key: the first by
-// key that does not belong to a cluster the instance itself made.
+// PrimaryVim returns the connection that holds the instance's own resources, with its key: the first by key that does
+// not belong to a cluster the instance itself made. Connections that are selected for single VDUs come last.
 func PrimaryVim(conns map[string]sol.VimConnectionInfo) (string, sol.VimConnectionInfo, bool) {
-	for _, k := range slices.Sorted(maps.Keys(conns)) {
-		if _, own := conns[k].Extra[ExtraOwner]; !own {
-			return k, conns[k], true
+	found := ""
+	for _, k := range slices.Backward(slices.Sorted(maps.Keys(conns))) {
+		c := conns[k]
+		if _, own := c.Extra[ExtraOwner]; own {
+			continue
+		}
+		if had, ok := conns[found]; !ok || c.Extra[ExtraVDUs] == nil || had.Extra[ExtraVDUs] != nil {
+			found = k
 		}
 	}
-	return "", sol.VimConnectionInfo{}, false
+	c, ok := conns[found]
+	return found, c, ok
 }
 
 // OwnVim returns the connection to the VIM of a type that the instance itself has made; false when there is none.
@@ -149,10 +160,12 @@ func (i *Instance) OwnVim(vimType string) (sol.VimConnectionInfo, bool) {
 	return sol.VimConnectionInfo{}, false
 }
 
-// ExtraOwner is the key in VimConnectionInfo.extra that marks a VIM made by a VNF instance; its value is the instance id.
+// ExtraOwner is the key in VimConnectionInfo.extra that marks a VIM made by a VNF instance; its value is the instance
+// id.
 const ExtraOwner = "gybe.vnfInstanceId"
 
-// UnsupportedVim is the answer to a vimType without a driver. It names the one of OpenStack, which requests for other interfaces call "openstack".
+// UnsupportedVim is the answer to a vimType without a driver. It names the one of OpenStack, which requests for other
+// interfaces call "openstack".
 func UnsupportedVim(vimType string) string {
 	return fmt.Sprintf("vimType %q is not supported; that of OpenStack is ETSINFV.OPENSTACK_KEYSTONE.V_3", vimType)
 }

@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -18,7 +19,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	}
 	var bad []lcm.InvalidParam
 	if key, v, ok := lcm.PrimaryVim(r.Instance.VimConnections); ok {
-		bad = d.vims.Validate(key, v)
+		bad = append(d.vims.Validate(key, v), badSelection(r, key)...)
 	}
 	if at, ok := flavourMember[r.Type]; ok {
 		bad = append(bad, images.Ambiguous(r.Flavour, at)...)
@@ -35,6 +36,25 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 		return err
 	}
 	return lcm.Unprocessable(append(bad, more...)...)
+}
+
+// badSelection rejects VDUs with a connection of their own: one Heat stack holds all VDUs.
+func badSelection(r lcm.Request, primary string) []lcm.InvalidParam {
+	var bad []lcm.InvalidParam
+	if r.Flavour == nil {
+		return nil
+	}
+	for _, vdu := range r.Flavour.VDUs {
+		key, _, _ := lcm.VimOf(r.Instance.VimConnections, vdu.Name)
+		if key != primary {
+			bad = append(bad, lcm.InvalidParam{
+				Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/extra/" + lcm.ExtraVDUs,
+				Detail: fmt.Sprintf("the VDU %s cannot use another connection than %s: all VDUs are in one Heat stack",
+					vdu.Name, primary),
+			})
+		}
+	}
+	return bad
 }
 
 // badChange finds what is wrong with a request beside the stack that it leads to.

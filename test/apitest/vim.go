@@ -54,7 +54,8 @@ type machine struct {
 	index   int
 	state   sol.VnfOperationalState
 	ready   time.Time
-	broken  bool // its creation was stopped
+	broken  bool   // its creation was stopped
+	vim     string // key of the connection that it was created through
 }
 
 func (m machine) name() string { return fmt.Sprintf("%s-%d", m.vdu, m.index) }

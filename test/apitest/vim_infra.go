@@ -131,8 +131,9 @@ func (v *VIM) create(w *lcm.Execution, vdu string, limit *limit) error {
 	if err := limit.take(); err != nil {
 		return err
 	}
+	vim, _, _ := lcm.VimOf(w.Instance.VimConnections, vdu)
 	o := machine{
-		id: uuid.NewString(), vdu: vdu, index: v.free(w.Instance.ID, vdu),
+		id: uuid.NewString(), vdu: vdu, vim: vim, index: v.free(w.Instance.ID, vdu),
 		state: sol.VnfOperationalStateStarted, ready: time.Now().Add(v.slow),
 	}
 	if v.refusal != "" {

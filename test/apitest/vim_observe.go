@@ -23,7 +23,7 @@ func (v *VIM) Inventory(_ context.Context, w *lcm.Execution) error {
 	}
 	info := &sol.InstantiatedVnfInfo{FlavourID: w.Flavour.ID}
 	w.Instance.Inventory = nil
-	vim, _, _ := lcm.PrimaryVim(w.Instance.VimConnections)
+	primary, _, _ := lcm.PrimaryVim(w.Instance.VimConnections)
 	for _, vdu := range vdusOf(w) {
 		machines := slices.Clone(v.machines[w.Instance.ID])
 		slices.SortStableFunc(machines, func(a, b machine) int { return cmp.Compare(b.index, a.index) })
@@ -31,17 +31,21 @@ func (v *VIM) Inventory(_ context.Context, w *lcm.Execution) error {
 			if o.vdu != vdu {
 				continue
 			}
-			res := sol.VnfcResourceInfo{ID: o.id, VduID: o.vdu, ComputeResource: handle(vim, o.id)}
+			res := sol.VnfcResourceInfo{ID: o.id, VduID: o.vdu, ComputeResource: handle(o.vim, o.id)}
 			info.VnfcResourceInfo = append(info.VnfcResourceInfo, res)
 			c := sol.VnfcInfo{ID: o.vnfc(), VduID: o.vdu, VnfcResourceInfoID: o.id}
 			if w.Op.Type == sol.LcmOperationOperate {
 				c.VnfcState = o.state
 			}
 			info.VnfcInfo = append(info.VnfcInfo, c)
-			w.Instance.Inventory = append(w.Instance.Inventory, lcm.Resource{
+			r := lcm.Resource{
 				Name: o.vdu, Kind: lcm.KindCompute, Type: machineType, ID: o.id,
 				VNFC: o.vnfc(), VDU: o.vdu, Index: o.index,
-			})
+			}
+			if o.vim != primary {
+				r.Vim = o.vim
+			}
+			w.Instance.Inventory = append(w.Instance.Inventory, r)
 		}
 	}
 	w.Instance.Instantiated = info

@@ -39,7 +39,7 @@ func TestVIMFulfilsTheContract(t *testing.T) {
 	t.Parallel()
 	infratest.Contract(t, infratest.Harness{
 		VNFD: apitest.Cluster(apitest.ClusterID, "1.0"), Files: fstest.MapFS{},
-		Request: sol.InstantiateVnfRequest{FlavourID: "simple"}, Aspect: "workers",
+		Request: sol.InstantiateVnfRequest{FlavourID: "simple"}, Aspect: "workers", SecondVDU: "workerNode",
 		New: func(*testing.T) infratest.VIM { return contractVIM{apitest.NewVIM()} },
 	})
 }

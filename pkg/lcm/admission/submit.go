@@ -140,6 +140,9 @@ func (s *Service) decide(ctx context.Context, inputs lcm.Admission, i *lcm.Insta
 	if err := a.Task.Decide(&a); err != nil {
 		return nil, err
 	}
+	if !a.Task.Kind.Unchecked {
+		a.Bad = append(a.Bad, a.CheckVims()...)
+	}
 	if len(a.Bad) > 0 && undecided(&a) {
 		return nil, lcm.Unprocessable(a.Bad...) // drivers could not make sense of it
 	}

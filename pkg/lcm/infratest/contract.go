@@ -20,6 +20,7 @@ func Contract(t *testing.T, h Harness) {
 		"HaltForceful": testHaltForceful, "HaltGraceful": testHaltGraceful,
 		"Failure": testFailure, "Restore": testRestore, "Preview": testPreview,
 		"Leftovers": testLeftovers, "OtherInstances": testOtherInstances,
+		"SeveralConnections": testSeveralConnections,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

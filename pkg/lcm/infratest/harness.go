@@ -19,6 +19,9 @@ type Harness struct {
 	Request sol.InstantiateVnfRequest
 	// Aspect is a scaling aspect that Request leaves below its highest scale level.
 	Aspect string
+	// SecondVDU is a VDU whose VNFCs can be created through another connection than those of the other VDUs; "" for a
+	// driver that uses one connection for all.
+	SecondVDU string
 	// New returns a VIM for one test. It is closed at the end of the test.
 	New func(t *testing.T) VIM
 }

@@ -14,7 +14,7 @@ import (
 func (v *vnf) admitInstantiate() {
 	v.t.Helper()
 	r := v.Request
-	r.VimConnectionInfo = v.vim.Connections()
+	r.VimConnectionInfo = v.connections()
 	v.admit(sol.LcmOperationInstantiate, r)
 }
 
@@ -114,12 +114,19 @@ func (v *vnf) requireVNFC(c sol.VnfcInfo) {
 	_, res, ok := v.instance.VNFC(c.ID)
 	require.True(v.t, ok, "%s has no vnfcResourceInfo", c.ID)
 	require.Equal(v.t, c.VduID, res.VduID)
-	require.Contains(v.t, v.instance.VimConnections, res.ComputeResource.VimConnectionID, "the connection of %s", c.ID)
+	key, _, ok := lcm.VimOf(v.instance.VimConnections, c.VduID)
+	require.True(v.t, ok)
+	require.Equal(v.t, key, res.ComputeResource.VimConnectionID, "the connection of %s", c.ID)
 	require.NotEmpty(v.t, res.ComputeResource.VimLevelResourceType)
 
 	machine := v.machine(c.ID)
 	require.Equal(v.t, machine.ID, res.ComputeResource.ResourceID)
 	require.Equal(v.t, c.VduID, machine.VDU)
+	if primary, _, _ := lcm.PrimaryVim(v.instance.VimConnections); key != primary {
+		require.Equal(v.t, key, machine.Vim)
+	} else {
+		require.Empty(v.t, machine.Vim)
+	}
 	require.True(v.t, slices.ContainsFunc(v.vim.Contents(), func(o Content) bool { return o.ID == machine.ID }),
 		"%s is not in the VIM", machine.ID)
 }

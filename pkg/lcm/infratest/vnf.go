@@ -26,6 +26,22 @@ type vnf struct {
 	node   *Node
 	*records
 	deaths int
+	// second is a VDU that has a connection of its own; "" is none.
+	second string
+}
+
+// secondKey is the connection of the VDU second.
+const secondKey = "second"
+
+// connections is the vimConnectionInfo of the instantiation.
+func (v *vnf) connections() map[string]sol.VimConnectionInfo {
+	out := v.vim.Connections()
+	if v.second != "" {
+		_, c, _ := lcm.PrimaryVim(out)
+		c.Extra = sol.KeyValuePairs{lcm.ExtraVDUs: []any{v.second}}
+		out[secondKey] = c
+	}
+	return out
 }
 
 // newVNF returns an instance that is not instantiated.
@@ -78,14 +94,14 @@ func (v *vnf) admission(typ sol.LcmOperationType, body any) *lcm.Admission {
 	require.NoError(v.t, err)
 	i, _ := v.read()
 	a := &lcm.Admission{
-		Task: task, Instance: &i, Infras: v, Connections: v.vim.Connections(),
+		Task: task, Instance: &i, Infras: v, Connections: v.connections(),
 		Present: lcm.Revision{VNFD: v.VNFD, Package: v.Harness.Files},
 	}
 	if i.Instantiated != nil {
 		a.Present.Flavour = v.VNFD.Flavour(i.Instantiated.FlavourID)
 	}
 	require.NoError(v.t, task.Decide(a))
-	require.Empty(v.t, a.Bad)
+	require.Empty(v.t, append(a.Bad, a.CheckVims()...))
 	return a
 }
 
