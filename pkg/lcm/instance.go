@@ -13,8 +13,10 @@ import (
 type Instance struct {
 	ID      string // UUID
 	Version int64  // grows with every write; the ETag
-	Created time.Time
-	Updated time.Time
+	// Fingerprint is the store's: by it a tick knows that the instance is the stored one. Only Claim sets it.
+	Fingerprint []byte `json:"-"`
+	Created     time.Time
+	Updated     time.Time
 
 	Name        string
 	Description string

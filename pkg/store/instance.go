@@ -20,7 +20,7 @@ func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.M
 		return noPackage(i.VnfPkgID)
 	}
 	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
-		b.Queue(instances.insert("fingerprint", "project"), append(r.values, r.fingerprint, s.project)...)
+		b.Queue(instances.insert("fingerprint", "project"), instances.inserts(r, r.fingerprint, s.project)...)
 		s.queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
 		queueMessages(b, m)
 	})

@@ -44,13 +44,26 @@ var instances = table[lcm.Instance]{
 		renderedText("rendered_flavour", render.Flavour),
 		renderedVersion(func(i *lcm.Instance) int64 { return i.Version }),
 		renderedFormat[lcm.Instance](),
+		fingerprint,
+	},
+}
+
+// fingerprint is the keyed hash of the other columns, by which a tick knows that the instance has not changed.
+var fingerprint = column[lcm.Instance]{
+	name: "fingerprint", traits: derived | unhashed | claimOnly,
+	encode: func(*lcm.Instance) (any, error) { return nil, nil },
+	bytes: func(i *lcm.Instance, raw []byte) error {
+		i.Fingerprint = raw
+		return nil
 	},
 }
 
 var (
-	instanceColumns = instances.selected()
+	instanceColumns = instances.selected(claimOnly)
 	// instanceBrief leaves out what is large or sealed (lcm.Query.Brief).
-	instanceBrief = instances.selected(large)
+	instanceBrief = instances.selected(large, claimOnly)
+	// instanceClaimed is what a node needs to work on the instance.
+	instanceClaimed = instances.selected()
 )
 
 // operations describes vnf_lcm_op_occ. job_id is not part of it: only the engine reads it.

@@ -23,10 +23,15 @@ const progress = `WITH op AS (SELECT id, run, instance_id, project, set_config('
 
 // stepEvent writes the event of the step in the CTE s.
 const stepEvent = `told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
-	SELECT '` + KindStep + `', op.instance_id, op.id, op.project, jsonb_strip_nulls(jsonb_build_object('id', s.id, 'run', s.run, 'phase', s.phase, 'name', s.name,
-		'target', s.target, 'state', s.state, 'attempts', s.attempts, 'started', s.started, 'finished', s.finished,
-		'detail', s.detail, 'error', s.error))
-	FROM s, op) `
+	SELECT '` + KindStep + `', op.instance_id, op.id, op.project, ` + stepBody + ` FROM s, op) `
+
+// stepBody is the body of the event of a step s.
+const stepBody = `jsonb_strip_nulls(jsonb_build_object('id', s.id, 'run', s.run, 'phase', s.phase, 'name', s.name, 'target', s.target,
+	'state', s.state, 'attempts', s.attempts, 'started', s.started, 'finished', s.finished, 'detail', s.detail, 'error', s.error))`
+
+// endSteps marks the steps of the operation in op that are open when it comes to rest.
+var endSteps = `UPDATE lcm_op_step SET state = 'UNFINISHED', finished = now() FROM op
+	WHERE lcm_op_step.op_id = op.id AND lcm_op_step.state = 'OPEN' AND op.state NOT IN ` + running + ` RETURNING lcm_op_step.*`
 
 // stepRow is a row of lcm_op_step.
 type stepRow struct {
@@ -96,11 +101,10 @@ func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target 
 	return r.record()
 }
 
-// queueUnfinishedSteps marks the steps that are open when an operation comes to rest, with their events.
+// queueUnfinishedSteps does endSteps for an operation whose new state is stored, with the events.
 func queueUnfinishedSteps(b *pgx.Batch, opID string) {
-	b.Queue(`WITH op AS (SELECT id, instance_id, project FROM vnf_lcm_op_occ WHERE id = $1), s AS (
-			UPDATE lcm_op_step SET state = 'UNFINISHED', finished = now() FROM op
-			WHERE lcm_op_step.op_id = op.id AND lcm_op_step.state = 'OPEN' RETURNING lcm_op_step.*), `+stepEvent+"SELECT count(*) FROM s", opID)
+	b.Queue("WITH op AS (SELECT id, instance_id, project, state FROM vnf_lcm_op_occ WHERE id = $1), s AS ("+endSteps+"), "+stepEvent+
+		"SELECT count(*) FROM s", opID)
 }
 
 // SaveStep implements lcm.Journal. It writes no event: a checkpoint is nobody's business.

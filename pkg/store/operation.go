@@ -90,7 +90,7 @@ func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message,
 			return err
 		}
 		b := &pgx.Batch{}
-		b.Queue(operations.insert("job_id", "project"), append(r.values, job, s.project)...)
+		b.Queue(operations.insert("job_id", "project"), operations.inserts(r, job, s.project)...)
 		queueInstance(b, i, ir)
 		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
 		queueMessages(b, m)
@@ -149,15 +149,15 @@ func (s *Records) Steer(ctx context.Context, id string, change func(*lcm.Operati
 			job = &n
 		}
 		b := &pgx.Batch{}
-		if !lcm.Running(op.State) {
-			queueUnfinishedSteps(b, id) // none is open, unless a node of an earlier release has left it
-		}
 		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, `+ending("$2")+`,
 				`+operations.set(4)+`
 			WHERE id = $1 RETURNING epoch, version, updated`,
 			append([]any{op.ID, string(op.State), job}, operations.changes(r)...)...).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&op.Epoch, &op.Version, &op.Updated)
 		})
+		if !lcm.Running(op.State) {
+			queueUnfinishedSteps(b, id) // none is open, unless a node of an earlier release has left it
+		}
 		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
 		queueMessages(b, m)
 		return tx.SendBatch(ctx, b).Close()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,35 @@ func queueMessages(b *pgx.Batch, m []lcm.Message) {
 			FROM (SELECT) message LEFT JOIN vnf_instance i ON i.id = $3 LEFT JOIN vnf_lcm_op_occ o ON o.id = $4`,
 			msg.ID, msg.Kind, maybe(msg.InstanceID), maybe(msg.OperationID), msg.Time, noNUL(msg.Body))
 	}
+}
+
+// messageColumns are the columns of an instance whose values a message carries.
+var messageColumns = []string{"vnfd_id", "provider", "product_name", "software_version", "vnfd_version", "name"}
+
+// putMessages adds notifications about the operation in op to the outbox. value gives the expression of one of messageColumns; join is what
+// else it needs beside vnf_instance i. The arguments, those of messageArgs, start at first.
+func putMessages(first int, value func(column string) string, join string) string {
+	values := make([]string, len(messageColumns))
+	for n, column := range messageColumns {
+		values[n] = value(column)
+	}
+	return `INSERT INTO outbox (id, kind, time, body, instance_id, op_id, vnfd_id, provider, product_name, software_version, vnfd_version,
+			instance_name, operation, operation_state, project)
+		SELECT m.id::uuid, m.kind, m.time, m.body::jsonb, op.instance_id, op.id, ` + strings.Join(values, ", ") + `, op.type, op.state, op.project
+		FROM op LEFT JOIN vnf_instance i ON i.id = op.instance_id` + join + `,
+			unnest(` + place(first) + `::text[], ` + place(first+1) + `::text[], ` + place(first+2) + `::timestamptz[], ` + place(first+3) + `::text[])
+				m (id, kind, time, body)`
+}
+
+// messageArgs are the arguments of putMessages.
+func messageArgs(m []lcm.Message) []any {
+	var ids, kinds, bodies []string
+	var times []time.Time
+	for _, msg := range m {
+		ids, kinds = append(ids, msg.ID), append(kinds, msg.Kind)
+		times, bodies = append(times, msg.Time), append(bodies, string(noNUL(msg.Body)))
+	}
+	return []any{ids, kinds, times, bodies}
 }
 
 // PruneMessages deletes messages of the outbox that are older than age, at most limit of them, and returns how many. No subscription

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,14 +26,6 @@ type phaseRow struct {
 
 const phaseColumns = "p.op_id, p.run, p.name, p.state, p.attempts, p.failing, p.started, p.finished, p.detail, p.error"
 
-func encodePhase(opID string, run int, rec lcm.PhaseRecord) (phaseRow, error) {
-	failure, err := jsonb(rec.Error)
-	return phaseRow{
-		OpID: opID, Run: run, Name: rec.Name, State: string(rec.State), Attempts: rec.Attempts, Failing: rec.Failing,
-		Started: rec.Started, Finished: maybeTime(rec.Finished), Detail: clean(rec.Detail), Error: failure,
-	}, err
-}
-
 func (r *phaseRow) record() (lcm.PhaseRecord, error) {
 	rec := lcm.PhaseRecord{
 		Run: r.Run, Name: r.Name, State: lcm.PhaseState(r.State), Attempts: r.Attempts, Failing: r.Failing,
@@ -41,20 +34,44 @@ func (r *phaseRow) record() (lcm.PhaseRecord, error) {
 	return rec, decode(r.Error, &rec.Error)
 }
 
-// queuePhase inserts or replaces a phase record, with its event when it differs from what is stored.
-func queuePhase(b *pgx.Batch, instanceID string, r phaseRow) {
-	b.Queue(`WITH p AS (
-			INSERT INTO lcm_op_phase AS p (op_id, run, name, state, attempts, failing, started, finished, detail, error)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-			ON CONFLICT (op_id, run, name) DO UPDATE SET state = $4, attempts = $5, failing = $6, started = $7, finished = $8, detail = $9, error = $10
-			WHERE (p.state, p.attempts, p.failing, p.started, p.finished, p.detail, p.error)
-				IS DISTINCT FROM ($4, $5::integer, $6::integer, $7::timestamptz, $8::timestamptz, $9, $10::jsonb)
-			RETURNING *)
-		INSERT INTO event (kind, instance_id, op_id, project, body)
-		SELECT '`+KindPhase+`', $11, p.op_id, o.project, jsonb_strip_nulls(jsonb_build_object('run', p.run, 'name', p.name, 'state', p.state,
-			'attempts', p.attempts, 'failing', p.failing, 'started', p.started, 'finished', p.finished, 'detail', p.detail, 'error', p.error))
-		FROM p JOIN vnf_lcm_op_occ o ON o.id = p.op_id`,
-		r.OpID, r.Run, r.Name, r.State, r.Attempts, r.Failing, r.Started, r.Finished, r.Detail, r.Error, instanceID)
+// putPhases inserts the phases of the operation in op, or replaces those that differ. The arguments with their values, of phaseArgs, start at first.
+func putPhases(first int) string {
+	return `INSERT INTO lcm_op_phase AS p (op_id, run, name, state, attempts, failing, started, finished, detail, error)
+		SELECT op.id, op.run, n.name, n.state, n.attempts, n.failing, n.started, n.finished, n.detail, n.error::jsonb
+		FROM op, unnest(` + place(first) + `::text[], ` + place(first+1) + `::text[], ` + place(first+2) + `::integer[], ` + place(first+3) + `::integer[], ` +
+		place(first+4) + `::timestamptz[], ` + place(first+5) + `::timestamptz[], ` + place(first+6) + `::text[], ` + place(first+7) + `::text[])
+			WITH ORDINALITY n (name, state, attempts, failing, started, finished, detail, error, place) ORDER BY n.place
+		ON CONFLICT (op_id, run, name) DO UPDATE SET state = EXCLUDED.state, attempts = EXCLUDED.attempts, failing = EXCLUDED.failing,
+			started = EXCLUDED.started, finished = EXCLUDED.finished, detail = EXCLUDED.detail, error = EXCLUDED.error
+		WHERE (p.state, p.attempts, p.failing, p.started, p.finished, p.detail, p.error) IS DISTINCT FROM
+			(EXCLUDED.state, EXCLUDED.attempts, EXCLUDED.failing, EXCLUDED.started, EXCLUDED.finished, EXCLUDED.detail, EXCLUDED.error)
+		RETURNING *`
+}
+
+// phaseBody is the body of the event of a phase p.
+const phaseBody = `jsonb_strip_nulls(jsonb_build_object('run', p.run, 'name', p.name, 'state', p.state, 'attempts', p.attempts, 'failing', p.failing,
+	'started', p.started, 'finished', p.finished, 'detail', p.detail, 'error', p.error))`
+
+// phaseArgs are the arguments of putPhases. Of records with the same name the last one counts.
+func phaseArgs(records []lcm.PhaseRecord) ([]any, error) {
+	var names, states, details []string
+	var attempts, failing []int
+	var started []time.Time
+	var finished []*time.Time
+	var failures []*string
+	for n, rec := range records {
+		if slices.ContainsFunc(records[n+1:], func(later lcm.PhaseRecord) bool { return later.Name == rec.Name }) {
+			continue
+		}
+		failure, err := jsonb(rec.Error)
+		if err != nil {
+			return nil, err
+		}
+		names, states, details = append(names, rec.Name), append(states, string(rec.State)), append(details, clean(rec.Detail))
+		attempts, failing = append(attempts, rec.Attempts), append(failing, rec.Failing)
+		started, finished, failures = append(started, rec.Started), append(finished, maybeTime(rec.Finished)), append(failures, maybe(string(failure)))
+	}
+	return []any{names, states, attempts, failing, started, finished, details, failures}, nil
 }
 
 // Progress implements lcm.Records. An operation with several runs (after a rollback or the retry of one) has the phases of all of them.

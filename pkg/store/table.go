@@ -41,6 +41,7 @@ const (
 	claimOnly                   // only claims read it
 	writeOnly                   // never read
 	rendered                    // made by package render
+	derived                     // made from the row, and written with it by statements of its own
 )
 
 func (t trait) has(other trait) bool { return t&other != 0 }

@@ -140,7 +140,9 @@ func writePart(to *bytes.Buffer, name string, optional bool, value any) {
 func (t *table[T]) insert(further ...string) string {
 	names := make([]string, 0, len(t.columns)+len(further))
 	for _, c := range t.columns {
-		names = append(names, c.name)
+		if !c.traits.has(derived) {
+			names = append(names, c.name)
+		}
 	}
 	names = append(names, further...)
 	places := make([]string, len(names))
@@ -150,8 +152,19 @@ func (t *table[T]) insert(further ...string) string {
 	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(places, ", ") + ")"
 }
 
+// inserts are the values for insert.
+func (t *table[T]) inserts(e encoded, further ...any) []any {
+	out := make([]any, 0, len(t.columns)+len(further))
+	for n, c := range t.columns {
+		if !c.traits.has(derived) {
+			out = append(out, e.values[n])
+		}
+	}
+	return append(out, further...)
+}
+
 // changing are the columns that an UPDATE sets.
-func (t *table[T]) changing(c column[T]) bool { return !c.traits.has(fixed) }
+func (t *table[T]) changing(c column[T]) bool { return !c.traits.has(fixed | derived) }
 
 // every are all columns.
 func (t *table[T]) every(column[T]) bool { return true }
@@ -168,6 +181,16 @@ func (t *table[T]) set(first int) string {
 		out = append(out, t.valid)
 	}
 	return strings.Join(out, ", ")
+}
+
+// changingColumns is the number of values that set takes.
+func (t *table[T]) changingColumns() (n int) {
+	for _, c := range t.columns {
+		if t.changing(c) {
+			n++
+		}
+	}
+	return n
 }
 
 // changes are the values for set.

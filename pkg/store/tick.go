@@ -29,9 +29,9 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 				op, err = operations.collect(s, operationClaimed, rows, nil)
 				return err
 			})
-		b.Queue("SELECT "+instances.list(instanceColumns)+" FROM vnf_instance i JOIN vnf_lcm_op_occ o ON o.instance_id = i.id WHERE o.id = $1", opID).
+		b.Queue("SELECT "+instances.list(instanceClaimed)+" FROM vnf_instance i JOIN vnf_lcm_op_occ o ON o.instance_id = i.id WHERE o.id = $1", opID).
 			Query(func(rows pgx.Rows) (err error) {
-				inst, err = instances.collect(s, instanceColumns, rows, nil)
+				inst, err = instances.collect(s, instanceClaimed, rows, nil)
 				return err
 			})
 		b.Queue("SELECT "+phaseColumns+` FROM lcm_op_phase p JOIN vnf_lcm_op_occ o ON p.op_id = o.id AND p.run = o.run AND p.name = o.phase
@@ -68,55 +68,30 @@ func collect[T any](out *[]T) func(pgx.Rows) error {
 	}
 }
 
-// CommitTick implements lcm.Ledger, in one round trip. It writes what is new about the operation, its instance and phases
+// CommitTick implements lcm.Ledger, in one round trip and normally one statement. It writes what is new about the operation and its instance
 // back into t (version, updated).
 func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
-	op, err := operations.encode(s, t.Op, operations.changing)
-	if err != nil {
-		return err
-	}
-	var inst encoded
-	if t.Instance != nil {
-		if inst, err = instances.encode(s, t.Instance, instances.every); err != nil {
-			return err
-		}
-	}
-	phases := make([]phaseRow, len(t.Phases))
-	for n, rec := range t.Phases {
-		if phases[n], err = encodePhase(c.OperationID, t.Op.Run, rec); err != nil {
-			return err
-		}
-	}
 	vims := make([]vimRow, len(t.Effects.RegisterVims))
 	for n, v := range t.Effects.RegisterVims {
+		var err error
 		if vims[n], err = s.encodeVim(v); err != nil {
 			return err
 		}
 	}
-	var opVersion, instVersion int64
-	var opUpdated, instUpdated time.Time
+	w, err := s.encodeTick(c, t)
+	if err != nil {
+		return err
+	}
+	var got tickResult
+	others := len(vims)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0
 	err = s.pipeline(ctx, "commit tick", func(b *pgx.Batch) {
-		b.Queue("SELECT gybe_fence($1, $2)", c.OperationID, c.Epoch)
-		// Before the state, so that a follower of the events has seen all phases when the operation comes to rest.
-		for _, p := range phases {
-			queuePhase(b, t.Op.InstanceID, p)
+		if others { // they do not check the claim themselves
+			b.Queue("SELECT gybe_fence($1, $2)", c.OperationID, c.Epoch)
 		}
-		if !lcm.Running(t.Op.State) {
-			queueUnfinishedSteps(b, c.OperationID)
-		}
-		b.Queue(`WITH old AS (SELECT id, state, project FROM vnf_lcm_op_occ WHERE id = $1),
-			told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
-				SELECT '`+KindOperationState+`', $3, old.id, old.project, $4 FROM old WHERE old.state <> $2)
-			UPDATE vnf_lcm_op_occ o SET version = o.version + 1, updated = now(), `+ending("$2")+`, `+operations.set(5)+`
-			FROM old WHERE o.id = old.id RETURNING o.version, o.updated`,
-			append([]any{t.Op.ID, string(t.Op.State), t.Op.InstanceID, operationBody(t.Op)}, operations.changes(op)...)...).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&opVersion, &opUpdated) })
-		if t.Instance != nil {
-			queueInstance(b, t.Instance, inst)
-			b.Queue("SELECT version, updated FROM vnf_instance WHERE id = $1", t.Instance.ID).QueryRow(func(row pgx.Row) error {
-				return row.Scan(&instVersion, &instUpdated)
-			})
-		}
+		b.Queue(w.sql, w.args...).Query(func(rows pgx.Rows) (err error) {
+			got, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[tickResult])
+			return err
+		})
 		for _, v := range vims {
 			queueVim(b, v)
 		}
@@ -124,16 +99,26 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 			queueVimRemoval(b, id, "")
 		}
 		queueHostKeyRemoval(b, t.Effects.ForgetVNFCs)
-		queueMessages(b, t.Messages)
 	})
 	if err != nil {
-		return err
+		return orFenced("commit tick", err)
 	}
-	t.Op.Version, t.Op.Updated = opVersion, opUpdated.UTC()
+	t.Op.Version, t.Op.Updated = got.OpVersion, got.OpUpdated.UTC()
+	if got.InstanceVersion != nil {
+		t.Instance.Version, t.Instance.Updated = *got.InstanceVersion, got.InstanceUpdated.UTC()
+	}
 	if t.Instance != nil {
-		t.Instance.Version, t.Instance.Updated = instVersion, instUpdated.UTC()
+		t.Instance.Fingerprint = w.fingerprint
 	}
 	return nil
+}
+
+// tickResult is what the statement of a tick returns. The instance's are nil when it has not changed.
+type tickResult struct {
+	OpVersion       int64
+	OpUpdated       time.Time
+	InstanceVersion *int64
+	InstanceUpdated *time.Time
 }
 
 // queueHostKeyRemoval forgets the host keys of VNFCs whose machines are gone.
