@@ -173,13 +173,27 @@ func (s *store) step(id int64) *lcm.StepRecord {
 	panic("no such step")
 }
 
-func (s *store) SaveStep(_ context.Context, c lcm.Claim, id int64, cp json.RawMessage) error {
+func (s *store) SaveStep(_ context.Context, c lcm.Claim, id int64, cp json.RawMessage, status string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.write(c.Epoch); err != nil {
 		return err
 	}
-	s.step(id).Checkpoint = cp
+	r := s.step(id)
+	r.Checkpoint = cp
+	if status != "" {
+		r.Detail = status
+		s.told = append(s.told, r.Name+" "+r.Target+": "+status)
+	}
+	return nil
+}
+
+func (s *store) CheckClaim(_ context.Context, c lcm.Claim) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Epoch != s.op.Epoch {
+		return lcm.ErrFenced
+	}
 	return nil
 }
 

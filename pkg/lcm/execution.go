@@ -38,7 +38,13 @@ type Execution struct {
 	journal Journal
 	effects Effects
 	commit  func(context.Context) error
+
+	mu    sync.Mutex
+	steps map[stepKey]*StepRecord // those of this tick that are open or done, as they are stored
 }
+
+// stepKey names a step of an operation's run.
+type stepKey struct{ phase, name, target string }
 
 // ExecutionInput is what an Execution is made from. Journal, Claim and Commit are absent where nothing but an inventory is taken.
 type ExecutionInput struct {
@@ -57,6 +63,7 @@ type ExecutionInput struct {
 func NewExecution(ctx context.Context, in ExecutionInput) (*Execution, error) {
 	w := &Execution{
 		Op: in.Op, Instance: in.Instance, Clock: in.Clock, Log: in.Log, journal: in.Journal, claim: in.Claim, commit: in.Commit, phase: in.Op.Phase,
+		steps: map[stepKey]*StepRecord{},
 	}
 	if err := w.load(ctx, in.Packages); err != nil {
 		return nil, err
@@ -161,7 +168,8 @@ func (w *Execution) Claim() Claim { return w.claim }
 // returns nil the step is recorded as done before Step returns; on a wait it stays open; on a failure the
 // error is recorded with it and returned, and a later tick may run it again.
 func (w *Execution) Step(ctx context.Context, name, target string, fn func(context.Context, *Step) error) error {
-	rec, err := w.journal.BeginStep(ctx, w.claim, w.phase, name, target)
+	key := stepKey{w.phase, name, target}
+	rec, err := w.beginStep(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -174,15 +182,47 @@ func (w *Execution) Step(ctx context.Context, name, target string, fn func(conte
 		err = errors.Join(err, flushErr)
 	}
 	if _, why, waiting := Waiting(ctx, err); waiting {
-		return errors.Join(err, w.journal.EndStep(context.WithoutCancel(ctx), w.claim, rec.ID, StepOpen, cmp.Or(why, s.told), nil))
+		return errors.Join(err, s.tell(context.WithoutCancel(ctx), cmp.Or(why, s.told)))
 	}
 	if err != nil {
 		if errors.Is(err, ErrFenced) {
 			return err
 		}
+		w.forgetStep(key)
 		return errors.Join(err, w.journal.EndStep(context.WithoutCancel(ctx), w.claim, rec.ID, StepFailed, "", FailureOf(err, w.phase)))
 	}
-	return w.journal.EndStep(ctx, w.claim, rec.ID, StepDone, s.detail, nil)
+	if err := w.journal.EndStep(ctx, w.claim, rec.ID, StepDone, s.detail, nil); err != nil {
+		w.forgetStep(key)
+		return err
+	}
+	rec.State = StepDone
+	return nil
+}
+
+// beginStep returns the record of a step. One that was begun in this tick and has not failed is not read again: only the newest claim writes
+// steps, and a tick that waits checks its claim.
+func (w *Execution) beginStep(ctx context.Context, key stepKey) (*StepRecord, error) {
+	w.mu.Lock()
+	rec := w.steps[key]
+	w.mu.Unlock()
+	if rec != nil {
+		return rec, nil
+	}
+	read, err := w.journal.BeginStep(ctx, w.claim, key.phase, key.name, key.target)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.steps[key] = &read
+	return &read, nil
+}
+
+// forgetStep lets the next beginStep read the step.
+func (w *Execution) forgetStep(key stepKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.steps, key)
 }
 
 // StepState is where a step stands.
@@ -223,8 +263,8 @@ type Journal interface {
 	// BeginStep finds or creates the step. It counts an attempt for a new step and after a failure; going on
 	// with one that was open or unfinished, after a wait, a cancel or the death of a node, is the same attempt.
 	BeginStep(ctx context.Context, c Claim, phase, name, target string) (StepRecord, error)
-	// SaveStep stores the checkpoint of an open step.
-	SaveStep(ctx context.Context, c Claim, id int64, checkpoint json.RawMessage) error
+	// SaveStep stores the checkpoint of an open step, and its status unless that is "".
+	SaveStep(ctx context.Context, c Claim, id int64, checkpoint json.RawMessage, status string) error
 	// EndStep records the outcome of an attempt; StepOpen means that it goes on in a later tick.
 	EndStep(ctx context.Context, c Claim, id int64, state StepState, detail string, failure *Failure) error
 	// AppendLog adds output lines to a step, in order.
@@ -233,7 +273,7 @@ type Journal interface {
 
 // Step is a durable step under way.
 type Step struct {
-	rec    StepRecord
+	rec    *StepRecord
 	w      *Execution
 	detail string
 	told   string // by Tell, or what an earlier tick waited for
@@ -268,15 +308,28 @@ func (s *Step) Load(v any) (bool, error) {
 }
 
 // Save stores v as the step's checkpoint: durable and fenced before it returns. Checkpoints MUST NOT hold secrets.
-func (s *Step) Save(ctx context.Context, v any) error {
+func (s *Step) Save(ctx context.Context, v any) error { return s.save(ctx, v, "") }
+
+// SaveAndWait stores v as Save does, together with the status of a wait, and returns the wait.
+func (s *Step) SaveAndWait(ctx context.Context, v any, after time.Duration, why string) error {
+	if err := s.save(ctx, v, why); err != nil {
+		return err
+	}
+	return Wait(after, why)
+}
+
+func (s *Step) save(ctx context.Context, v any, status string) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if err := s.w.journal.SaveStep(ctx, s.w.claim, s.rec.ID, raw); err != nil {
+	if err := s.w.journal.SaveStep(ctx, s.w.claim, s.rec.ID, raw, status); err != nil {
 		return err
 	}
 	s.rec.Checkpoint = raw
+	if status != "" {
+		s.told, s.rec.Detail = status, status
+	}
 	return nil
 }
 
@@ -299,7 +352,19 @@ func (s *Step) Logf(ctx context.Context, line string) {
 // Tell stores the status of a running step, so that followers see it immediately.
 func (s *Step) Tell(ctx context.Context, text string) error {
 	s.told = text
-	return s.w.journal.EndStep(ctx, s.w.claim, s.rec.ID, StepOpen, text, nil)
+	return s.tell(ctx, text)
+}
+
+// tell stores the status of a step that stays open, if it has changed.
+func (s *Step) tell(ctx context.Context, status string) error {
+	if status == s.rec.Detail && s.rec.Error == nil {
+		return nil
+	}
+	if err := s.w.journal.EndStep(ctx, s.w.claim, s.rec.ID, StepOpen, status, nil); err != nil {
+		return err
+	}
+	s.rec.Detail, s.rec.Error = status, nil
+	return nil
 }
 
 // Told is what the step says to those who watch it, also since an earlier tick.

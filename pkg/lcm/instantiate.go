@@ -18,7 +18,7 @@ func init() {
 
 func instantiatePhases(infra Infra) Phases {
 	return Phases{
-		Processing: []Phase{{Name: "infra", Run: infra.Instantiate}, {Name: PhaseInventory, Run: inventoryWith(infra)}},
+		Processing: []Phase{{Name: "infra", Run: infra.Instantiate}, inventoryPhase(PhaseInventory, infra)},
 		Rollback:   []Phase{{Name: "rollback_infra", Run: undoInstantiate(infra)}},
 		Completed:  instantiated, RolledBack: notInstantiated,
 	}

@@ -28,7 +28,7 @@ func TakeInventory(ctx context.Context, infra Infra, w *Execution) error {
 	return nil
 }
 
-// inventoryWith makes a phase of TakeInventory.
-func inventoryWith(infra Infra) func(context.Context, *Execution) error {
-	return func(ctx context.Context, w *Execution) error { return TakeInventory(ctx, infra, w) }
+// inventoryPhase makes a phase of TakeInventory.
+func inventoryPhase(name string, infra Infra) Phase {
+	return Phase{Name: name, ReadOnly: true, Run: func(ctx context.Context, w *Execution) error { return TakeInventory(ctx, infra, w) }}
 }

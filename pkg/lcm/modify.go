@@ -20,8 +20,8 @@ func init() {
 
 func modifyPhases(Infra) Phases {
 	return Phases{
-		Processing: []Phase{{Name: "modify", Run: modify}},
-		Rollback:   []Phase{{Name: "rollback_modify", Run: func(context.Context, *Execution) error { return nil }}},
+		Processing: []Phase{{Name: "modify", Run: modify, ReadOnly: true}},
+		Rollback:   []Phase{{Name: "rollback_modify", Run: func(context.Context, *Execution) error { return nil }, ReadOnly: true}},
 		Completed:  modified, RolledBack: unmodified,
 	}
 }

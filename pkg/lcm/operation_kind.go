@@ -163,10 +163,9 @@ func decodes[T any](task func(req T) Task) func(json.RawMessage) (Task, error) {
 
 // changePhases returns the phases of an operation that changes an instantiated VNF.
 func changePhases(infra Infra) Phases {
-	inventory := inventoryWith(infra)
 	return Phases{
-		Processing: []Phase{{Name: "infra", Run: infra.Change}, {Name: PhaseInventory, Run: inventory}},
-		Rollback:   []Phase{{Name: "rollback_infra", Run: infra.Restore}, {Name: PhaseRollbackInventory, Run: inventory}},
+		Processing: []Phase{{Name: "infra", Run: infra.Change}, inventoryPhase(PhaseInventory, infra)},
+		Rollback:   []Phase{{Name: "rollback_infra", Run: infra.Restore}, inventoryPhase(PhaseRollbackInventory, infra)},
 		Completed:  func(w *Execution) error { return changed(w, infra) },
 		RolledBack: restored,
 	}

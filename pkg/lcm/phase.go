@@ -16,6 +16,9 @@ import (
 type Phase struct {
 	Name string
 	Run  func(ctx context.Context, w *Execution) error
+	// ReadOnly says that Run has no effect outside of the operation and the instance. Its start is stored with its end, together with the
+	// end of the phase before it.
+	ReadOnly bool
 }
 
 // waitError is how a phase or step says that it waits; it is not a failure.

@@ -92,6 +92,8 @@ type Ledger interface {
 	Claim(ctx context.Context, opID, node string) (*Claimed, error)
 	// CommitTick stores the outcome of a tick, fenced by c.
 	CommitTick(ctx context.Context, c Claim, t Tick) error
+	// CheckClaim returns ErrFenced when c is not the newest claim. A tick that waits asks it before it goes on.
+	CheckClaim(ctx context.Context, c Claim) error
 }
 
 // Query bounds a list.

@@ -145,8 +145,23 @@ func (m *memory) BeginStep(_ context.Context, c lcm.Claim, phase, name, target s
 	return out, err
 }
 
-func (m *memory) SaveStep(_ context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
-	return m.write(c, func() { m.steps[id-1].Checkpoint = checkpoint })
+func (m *memory) SaveStep(_ context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage, status string) error {
+	return m.write(c, func() {
+		s := &m.steps[id-1]
+		s.Checkpoint = checkpoint
+		if status != "" {
+			s.Detail = status
+		}
+	})
+}
+
+func (m *memory) CheckClaim(_ context.Context, c lcm.Claim) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead || c.Epoch != m.op.Epoch {
+		return errDead
+	}
+	return nil
 }
 
 func (m *memory) EndStep(_ context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, failure *lcm.Failure) error {

@@ -163,7 +163,7 @@ func TestOnlyProgressIsCommittedWithoutWaitingForTheDisk(t *testing.T) {
 	s, err := b.BeginStep(t.Context(), cl, "p", "s", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"off"}, modes("lcm_op_step INSERT"))
-	require.NoError(t, b.SaveStep(t.Context(), cl, s.ID, []byte(`{"token": 1}`)))
+	require.NoError(t, b.SaveStep(t.Context(), cl, s.ID, []byte(`{"token": 1}`), ""))
 	require.Equal(t, []string{"on"}, modes("lcm_op_step UPDATE"), "an effect may depend on a checkpoint")
 	require.NoError(t, b.EndStep(t.Context(), cl, s.ID, lcm.StepDone, "", nil))
 	require.Equal(t, []string{"off"}, modes("lcm_op_step UPDATE"))

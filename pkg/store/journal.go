@@ -85,14 +85,15 @@ func retried[T any](s *Store, fn func() (T, error)) (T, error) {
 // BeginStep implements lcm.Journal.
 func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (lcm.StepRecord, error) {
 	r, err := retried(s, func() (stepRow, error) {
-		return one[stepRow](s.pool.Query(ctx, progress+`s AS (
+		return one[stepRow](s.pool.Query(ctx, progress+`kept AS (
+				SELECT s.* FROM lcm_op_step s, op
+				WHERE s.op_id = op.id AND s.run = op.run AND s.phase = $3 AND s.name = $4 AND s.target = $5 AND s.state IN ('OPEN', 'DONE')),
+			s AS (
 				INSERT INTO lcm_op_step AS old (op_id, run, phase, name, target, state, attempts, started)
-				SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op
+				SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op WHERE NOT EXISTS (SELECT FROM kept)
 				ON CONFLICT (op_id, run, phase, name, target) DO UPDATE SET
-					attempts = old.attempts + CASE old.state WHEN 'FAILED' THEN 1 ELSE 0 END,
-					state = CASE old.state WHEN 'DONE' THEN 'DONE' ELSE 'OPEN' END,
-					finished = CASE old.state WHEN 'DONE' THEN old.finished END
-				RETURNING *), `+stepEvent+"SELECT "+stepColumns+" FROM s",
+					attempts = old.attempts + CASE old.state WHEN 'FAILED' THEN 1 ELSE 0 END, state = 'OPEN', finished = NULL
+				RETURNING *), `+stepEvent+"SELECT "+stepColumns+" FROM s UNION ALL SELECT "+stepColumns+" FROM kept s",
 			c.OperationID, c.Epoch, phase, clean(name), clean(target)))
 	})
 	if err != nil {
@@ -107,12 +108,17 @@ func queueUnfinishedSteps(b *pgx.Batch, opID string) {
 		"SELECT count(*) FROM s", opID)
 }
 
-// SaveStep implements lcm.Journal. It writes no event: a checkpoint is nobody's business.
-func (s *Store) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
+// SaveStep implements lcm.Journal. A checkpoint is internal: only a status writes an event.
+func (s *Store) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage, status string) error {
+	args := []any{c.OperationID, c.Epoch, id, noNUL(checkpoint)}
+	set, told := "checkpoint = $4", ""
+	if status != "" {
+		args = append(args, clean(status))
+		set, told = "checkpoint = $4, detail = $5", ", "+stepEvent
+	}
 	_, err := retried(s, func() (int64, error) {
-		return value[int64](s.pool.Query(ctx, fenced+`s AS (
-				UPDATE lcm_op_step SET checkpoint = $4 FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.id)
-			SELECT id FROM s`, c.OperationID, c.Epoch, id, noNUL(checkpoint)))
+		return value[int64](s.pool.Query(ctx, fenced+"s AS (UPDATE lcm_op_step SET "+set+
+			" FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.*)"+told+" SELECT id FROM s", args...))
 	})
 	return orFenced("save step", err)
 }

@@ -379,7 +379,7 @@ func TestANodeThatLostItsClaimCannotWrite(t *testing.T) {
 	require.ErrorIs(t, b.CommitTick(t.Context(), old, tick), lcm.ErrFenced)
 	_, err = b.BeginStep(t.Context(), old, "p", "s", "")
 	require.ErrorIs(t, err, lcm.ErrFenced)
-	require.ErrorIs(t, b.SaveStep(t.Context(), old, step.ID, json.RawMessage(`{}`)), lcm.ErrFenced)
+	require.ErrorIs(t, b.SaveStep(t.Context(), old, step.ID, json.RawMessage(`{}`), ""), lcm.ErrFenced)
 	require.ErrorIs(t, b.EndStep(t.Context(), old, step.ID, lcm.StepDone, "", nil), lcm.ErrFenced)
 	require.ErrorIs(t, b.AppendLog(t.Context(), old, step.ID, []lcm.LogLine{{Text: "x"}}), lcm.ErrFenced)
 
@@ -491,7 +491,7 @@ func TestAStepIsRememberedAcrossTicks(t *testing.T) {
 	s, err := b.BeginStep(t.Context(), cl, "instantiate_end", "prepare node", "workerNode-1")
 	require.NoError(t, err)
 	require.Equal(t, 1, s.Attempts)
-	require.NoError(t, b.SaveStep(t.Context(), cl, s.ID, json.RawMessage(`{"offset": 12}`)))
+	require.NoError(t, b.SaveStep(t.Context(), cl, s.ID, json.RawMessage(`{"offset": 12}`), ""))
 	require.NoError(t, b.AppendLog(t.Context(), cl, s.ID, []lcm.LogLine{{Time: now(), Text: "bytes \x00\xff"}, {Time: now(), Text: "two"}}))
 	require.NoError(t, b.AppendLog(t.Context(), cl, s.ID, nil))
 	require.NoError(t, b.EndStep(t.Context(), cl, s.ID, lcm.StepFailed, "", &lcm.Failure{Status: 502, Detail: "exit 1"}))
@@ -516,7 +516,7 @@ func TestAStepIsRememberedAcrossTicks(t *testing.T) {
 	require.Nil(t, steps[0].Error)
 
 	_, other := b.claim(t, b.admitID(t), "n1")
-	require.ErrorIs(t, b.SaveStep(t.Context(), other, s.ID, json.RawMessage(`{}`)), lcm.ErrFenced, "another operation's step")
+	require.ErrorIs(t, b.SaveStep(t.Context(), other, s.ID, json.RawMessage(`{}`), ""), lcm.ErrFenced, "another operation's step")
 }
 
 func (b *bundle) admitID(tb testing.TB) string {

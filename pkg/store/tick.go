@@ -113,6 +113,15 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 	return nil
 }
 
+// CheckClaim implements lcm.Ledger.
+func (s *Store) CheckClaim(ctx context.Context, c lcm.Claim) error {
+	held, err := value[bool](s.pool.Query(ctx, "SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2)", c.OperationID, c.Epoch))
+	if err == nil && !held {
+		return lcm.ErrFenced
+	}
+	return fault("check the claim", err)
+}
+
 // tickResult is what the statement of a tick returns. The instance's are nil when it has not changed.
 type tickResult struct {
 	OpVersion       int64

@@ -149,8 +149,8 @@ func (m mortalLedger) BeginStep(ctx context.Context, c lcm.Claim, phase, name, t
 }
 
 // SaveStep implements lcm.Ledger.
-func (m mortalLedger) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage) error {
-	return m.write("SaveStep", m.name(id), func() error { return m.Ledger.SaveStep(ctx, c, id, checkpoint) })
+func (m mortalLedger) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage, status string) error {
+	return m.write("SaveStep", m.name(id), func() error { return m.Ledger.SaveStep(ctx, c, id, checkpoint, status) })
 }
 
 // EndStep implements lcm.Ledger.

@@ -53,7 +53,7 @@ func (p *Planner) plan(w *lcm.Execution) (*plan, error) {
 		out.halt = func(ctx context.Context, w *lcm.Execution) error { return infra.Halt(ctx, w, w.Op.Cancel) }
 	}
 	if kind.NeedsGrant {
-		out.starting = []lcm.Phase{{Name: "grant", Run: p.grant}}
+		out.starting = []lcm.Phase{{Name: "grant", Run: p.grant, ReadOnly: true}}
 	}
 	out.Phases = kind.Phases(infra)
 	start, end := kind.Hooks()

@@ -21,9 +21,10 @@ type tick struct {
 	work     *lcm.Execution
 	plan     *plan
 	// rec is the record of the phase under way; ended holds records that the next commit stores too.
-	rec   *lcm.PhaseRecord
-	ended []lcm.PhaseRecord
-	told  time.Time // when a wait was last committed
+	rec    *lcm.PhaseRecord
+	ended  []lcm.PhaseRecord
+	stored lcm.PhaseRecord // rec as it was last committed
+	told   time.Time       // when a wait was last committed, or the phase began
 }
 
 // pause is how a tick ends: the job comes back after a time, or not at all.
@@ -88,7 +89,7 @@ func (t *tick) advance(ctx context.Context) (*pause, error) {
 		return t.leave(ctx)
 	}
 	if t.rec == nil || t.rec.Name != phases[at].Name {
-		if err := t.enter(ctx, phases[at].Name); err != nil {
+		if err := t.enter(ctx, phases[at]); err != nil {
 			return nil, err
 		}
 	}
@@ -135,10 +136,14 @@ func (t *tick) call(ctx context.Context, p lcm.Phase) (err error) {
 	return p.Run(ctx, t.work)
 }
 
-// enter records that a phase starts, together with the end of the previous one.
-func (t *tick) enter(ctx context.Context, name string) error {
-	t.op.Phase, t.op.Waiting = name, ""
-	t.rec = &lcm.PhaseRecord{Name: name, State: lcm.PhaseRunning, Started: t.Clock.Now()}
+// enter records that a phase starts, together with the end of the previous one. The start of a phase without effects is stored with the next
+// commit: if the node dies before, the previous phase is called again, as if it had died at the end of that one.
+func (t *tick) enter(ctx context.Context, p lcm.Phase) error {
+	t.op.Phase, t.op.Waiting = p.Name, ""
+	t.begin(p.Name)
+	if p.ReadOnly {
+		return nil
+	}
 	return t.commit(ctx)
 }
 
@@ -152,6 +157,12 @@ func (t *tick) finish() {
 		t.Observe.PhaseEnded(t.op.Type, t.rec.Name, false, t.rec.Finished.Sub(t.rec.Started))
 	}
 	t.rec = nil
+}
+
+// begin starts the record of a phase. What the phase waits for is stored when it has waited for some time.
+func (t *tick) begin(name string) {
+	t.told = t.Clock.Now()
+	t.rec = &lcm.PhaseRecord{Name: name, State: lcm.PhaseRunning, Started: t.told}
 }
 
 // leave moves the operation out of a state whose phases are all done. A nil pause means that the operation goes on in the next state.
@@ -194,7 +205,7 @@ func (t *tick) wait(ctx context.Context, after time.Duration, why string) (*paus
 		}
 	}
 	if inline && sleep(ctx, max(after, time.Millisecond)) {
-		return nil, nil
+		return nil, t.Store.CheckClaim(context.WithoutCancel(ctx), t.claim())
 	}
 	return &pause{after, true}, nil
 }
@@ -222,7 +233,7 @@ func (t *tick) move(ctx context.Context, ev lcm.Event) (*pause, error) {
 	case to == sol.LcmOperationStateFailedTemp: // Phase shows where, and a retry goes on there
 	case lcm.Running(to) && len(t.plan.of(to)) > 0:
 		t.op.Phase = t.plan.of(to)[0].Name
-		t.rec = &lcm.PhaseRecord{Name: t.op.Phase, State: lcm.PhaseRunning, Started: t.Clock.Now()}
+		t.begin(t.op.Phase)
 	default:
 		t.op.Phase = ""
 	}
@@ -248,7 +259,7 @@ func (t *tick) claim() lcm.Claim {
 // commit stores everything that changed, fenced.
 func (t *tick) commit(ctx context.Context, m ...lcm.Message) error {
 	recs := t.ended
-	if t.rec != nil {
+	if t.rec != nil && *t.rec != t.stored {
 		recs = append(slices.Clone(recs), *t.rec)
 	}
 	out := lcm.Tick{Op: t.op, Instance: t.instance, Phases: recs, Messages: m}
@@ -259,6 +270,9 @@ func (t *tick) commit(ctx context.Context, m ...lcm.Message) error {
 		return err
 	}
 	t.ended = nil
+	if t.rec != nil {
+		t.stored = *t.rec
+	}
 	if t.work != nil {
 		t.work.ClearEffects()
 	}

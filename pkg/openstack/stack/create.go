@@ -87,10 +87,8 @@ func (w *Worker) start(ctx context.Context, s *lcm.Step, zones Zones, desired De
 	if err != nil {
 		return err
 	}
-	if err := s.Save(ctx, Attempt{ID: id, Try: w.Execution.Op.Try, Since: w.now(), Zones: zones}); err != nil {
-		return err
-	}
-	return lcm.Wait(cloud.Pace(0), "stack CREATE_IN_PROGRESS")
+	sent := Attempt{ID: id, Try: w.Execution.Op.Try, Since: w.now(), Zones: zones}
+	return s.SaveAndWait(ctx, sent, cloud.Pace(0), "stack CREATE_IN_PROGRESS")
 }
 
 // replace deletes the stack that has the name; the next tick finds it gone and creates a new one.
