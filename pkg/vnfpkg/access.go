@@ -54,7 +54,7 @@ func (s *Service) Content(ctx context.Context, id string) (*File, error) {
 	}
 	blob, err := s.content.Open(d)
 	if err != nil {
-		return nil, contentLostError(p, err)
+		return nil, contentLostError(p.ID, err)
 	}
 	return &File{ReadSeekCloser: blob, Name: p.ID + ".zip", Size: blob.Size(), ModTime: p.Updated, Hash: p.Content.Digest}, nil
 }
@@ -73,7 +73,7 @@ func (s *Service) Artifact(ctx context.Context, id, path string) (*File, error) 
 	}
 	fsys, err := s.files(ctx, p.Content.Digest)
 	if err != nil {
-		return nil, contentLostError(p, err)
+		return nil, contentLostError(p.ID, err)
 	}
 	return openFile(fsys, path, sum.Hash)
 }
@@ -95,14 +95,14 @@ func openFile(fsys fs.FS, path, hash string) (*File, error) {
 }
 
 // contentLostError explains a content store that does not have what the database says it has.
-func contentLostError(p *Package, err error) error {
+func contentLostError(packageID string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errContentLost) {
 		return &lcm.Error{
 			Code: lcm.CodeInternal, Title: "The content of the VNF package is missing",
-			Detail: "the content store of this node does not have the content of VNF package " + p.ID,
+			Detail: "the content store of this node does not have the content of VNF package " + packageID,
 			Hint:   "all nodes must share one content store", Cause: err,
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Service) VNFD(ctx context.Context, id string) (*Document, error) {
 	}
 	fsys, err := s.files(ctx, p.Content.Digest)
 	if err != nil {
-		return nil, contentLostError(p, err)
+		return nil, contentLostError(p.ID, err)
 	}
 	d := &Document{fsys: fsys, files: slices.Clone(p.Onboarded.VnfdFiles)}
 	if len(d.files) == 1 {

@@ -84,6 +84,7 @@ func (s *Services) ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, er
 	if err != nil {
 		return nil, err
 	}
+	s.digests.put(p.ID, p.Content.Digest)
 	return s.modelOf(ctx, p)
 }
 
@@ -121,14 +122,50 @@ func (s *Services) loadModel(ctx context.Context, digest string) (json.RawMessag
 }
 
 // Files returns the files of an onboarded package, rooted at the archive's root. It needs no closing. It implements
-// lcm.Packages.
+// lcm.Packages. Of a package whose model was read, it does not read the package again.
 func (s *Services) Files(ctx context.Context, vnfPkgID string) (fs.FS, error) {
-	p, err := onboarded(ctx, s.store, vnfPkgID)
-	if err != nil {
-		return nil, err
+	digest, ok := s.digests.get(vnfPkgID)
+	if !ok {
+		p, err := onboarded(ctx, s.store, vnfPkgID)
+		if err != nil {
+			return nil, err
+		}
+		digest = p.Content.Digest
 	}
-	fsys, err := s.files(ctx, p.Content.Digest)
-	return fsys, contentLostError(p, err)
+	fsys, err := s.files(ctx, digest)
+	return fsys, contentLostError(vnfPkgID, err)
+}
+
+// digestCache keeps the digest of the content of packages that were ONBOARDED. Their content does not change.
+type digestCache struct {
+	mu   sync.Mutex
+	byID map[string]string
+}
+
+// maxDigests bounds a digestCache.
+const maxDigests = 4096
+
+func (c *digestCache) get(packageID string) (digest string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	digest, ok = c.byID[packageID]
+	return digest, ok
+}
+
+func (c *digestCache) put(packageID, digest string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID == nil || len(c.byID) >= maxDigests {
+		c.byID = map[string]string{}
+	}
+	c.byID[packageID] = digest
+}
+
+// remove forgets a package that was deleted.
+func (c *digestCache) remove(packageID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byID, packageID)
 }
 
 // modelCache keeps models by digest, those used last, within a number of bytes of JSON.

@@ -40,6 +40,7 @@ type Services struct {
 	limits  Limits
 	lease   time.Duration
 	models  *modelCache
+	digests digestCache
 	parsing sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
 }
 
@@ -148,6 +149,7 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 	if err != nil {
 		return err
 	}
+	s.digests.remove(id)
 	s.release(ctx, p.Content)
 	return nil
 }

@@ -2,6 +2,7 @@ package hot_test
 
 import (
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -183,6 +184,43 @@ func TestLoad(t *testing.T) {
 	other, err := c.Load(changed, "simple")
 	require.NoError(t, err)
 	require.NotSame(t, b, other, "other content is not taken for the same")
+}
+
+// hashedFiles are files that are known by a hash. It counts how often they are opened.
+type hashedFiles struct {
+	fstest.MapFS
+	hash   string
+	opened *int
+}
+
+func (f hashedFiles) ContentHash() string { return f.hash }
+
+func (f hashedFiles) Open(name string) (fs.File, error) {
+	*f.opened++
+	return f.MapFS.Open(name)
+}
+
+func TestLoadReadsFilesWithAHashOnce(t *testing.T) {
+	t.Parallel()
+	var c hot.Cache
+	opened := 0
+	files := hashedFiles{bundle(), "h1", &opened}
+	b, err := c.Load(files, "simple")
+	require.NoError(t, err)
+	require.Positive(t, opened)
+	opened = 0
+	again, err := c.Load(files, "simple")
+	require.NoError(t, err)
+	require.Same(t, b, again)
+	require.Zero(t, opened)
+	_, err = c.Load(files, "complex")
+	require.Error(t, err, "another flavour")
+
+	changed := bundle()
+	changed["BaseHOT/simple/nested/n.yaml"] = &fstest.MapFile{Data: []byte("heat_template_version: 2018-08-31\n")}
+	other, err := c.Load(hashedFiles{changed, "h2", &opened}, "simple")
+	require.NoError(t, err)
+	require.NotSame(t, b, other)
 }
 
 func TestLoadRefuses(t *testing.T) {

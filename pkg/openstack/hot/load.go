@@ -35,28 +35,68 @@ type Bundle struct {
 // Cache keeps parsed bundles by the content of their files. Its zero value is ready; it is safe for
 // concurrent use.
 type Cache struct {
-	mu   sync.Mutex
-	kept map[[sha256.Size]byte]*Bundle
-	age  [][sha256.Size]byte // oldest first
+	mu     sync.Mutex
+	kept   map[[sha256.Size]byte]*Bundle
+	age    [][sha256.Size]byte // oldest first
+	hashed map[hashed][sha256.Size]byte
 }
+
+// hashed names a flavour of a package whose files are known by their hash.
+type hashed struct{ contentHash, flavour string }
 
 // Load reads BaseHOT/<flavour>/: the first .yaml or .yml file by name is the template, the ones in nested/ are its
 // files. It returns an *Error when the package is at fault.
 func (c *Cache) Load(fsys fs.FS, flavour string) (*Bundle, error) {
-	raw, err := read(fsys, flavour)
+	f, ok := fsys.(interface{ ContentHash() string })
+	if !ok {
+		_, b, err := c.load(fsys, flavour)
+		return b, err
+	}
+	name := hashed{f.ContentHash(), flavour}
+	if b := c.named(name); b != nil {
+		return b, nil
+	}
+	key, b, err := c.load(fsys, flavour)
 	if err != nil {
 		return nil, err
+	}
+	c.name(name, key)
+	return b, nil
+}
+
+// load reads the files, and parses them if no bundle of the same content is kept.
+func (c *Cache) load(fsys fs.FS, flavour string) ([sha256.Size]byte, *Bundle, error) {
+	raw, err := read(fsys, flavour)
+	if err != nil {
+		return [sha256.Size]byte{}, nil, err
 	}
 	key := raw.digest()
 	if b := c.get(key); b != nil {
-		return b, nil
+		return key, b, nil
 	}
 	b, err := raw.parse()
 	if err != nil {
-		return nil, err
+		return key, nil, err
 	}
 	c.put(key, b)
-	return b, nil
+	return key, b, nil
+}
+
+// named returns the bundle of a flavour whose files were read before; nil if it is not kept.
+func (c *Cache) named(n hashed) *Bundle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept[c.hashed[n]]
+}
+
+// name notes which bundle a flavour has.
+func (c *Cache) name(n hashed, key [sha256.Size]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hashed == nil || len(c.hashed) >= maxKept {
+		c.hashed = map[hashed][sha256.Size]byte{}
+	}
+	c.hashed[n] = key
 }
 
 func (c *Cache) get(key [sha256.Size]byte) *Bundle {
