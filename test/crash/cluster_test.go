@@ -18,9 +18,10 @@ import (
 // phases, and in every kind of step where it begins, has started something, has heard of it, and ends.
 func clusterDeaths() []death {
 	out := []death{{Nth: 1, Method: "Admit"}, {Nth: 1, Method: "Admit", After: true}}
-	for _, phase := range []string{"grant", "infra", "inventory", "instantiate_end", ""} {
+	for _, phase := range []string{"infra", "instantiate_end", ""} { // the others have no commit of their own
 		out = append(out, death{Nth: 1, Method: "CommitTick", Step: phase}, death{Nth: 1, Method: "CommitTick", Step: phase, After: true})
 	}
+	out = append(out, death{Nth: 2, Method: "CommitTick", Step: "infra"}, death{Nth: 1, Method: "EndStep", Step: "create stack", After: true})
 	for _, step := range []string{"prepare node", "initialise cluster", "join node"} {
 		out = append(out,
 			death{Nth: 1, Method: "BeginStep", Step: step, After: true},

@@ -19,6 +19,7 @@ import (
 type moment struct {
 	kind string // of the event
 	name string // of the phase or step
+	done bool   // at its end
 }
 
 // seen reports whether an event is the moment.
@@ -30,7 +31,7 @@ func (m moment) seen(e gybeapi.Event) bool {
 	if json.Unmarshal(e.Body, &body) != nil || body.Name != m.name {
 		return false
 	}
-	return body.State != "DONE"
+	return (body.State == "DONE") == m.done
 }
 
 // watch follows an operation's events until the moment comes; false when the operation comes to rest before.
@@ -78,18 +79,18 @@ func TestKillAtEveryPhase(t *testing.T) {
 	p := w.pair()
 	vnfd := w.onboard(p.a.api, clusterSource)
 	moments := []moment{
-		{gybeapi.KindPhase, "grant"},
-		{gybeapi.KindPhase, "infra"},
-		{gybeapi.KindPhase, "inventory"},
-		{gybeapi.KindPhase, "instantiate_end"},
-		{gybeapi.KindLog, "prepare node"},
-		{gybeapi.KindStep, "initialise cluster"},
-		{gybeapi.KindLog, "initialise cluster"},
-		{gybeapi.KindStep, "join node"},
-		{gybeapi.KindLog, "join node"},
-		{gybeapi.KindStep, "wait for nodes"},
+		{kind: gybeapi.KindOperationState}, // the admission
+		{kind: gybeapi.KindPhase, name: "infra"},
+		{kind: gybeapi.KindStep, name: "create stack", done: true}, // in the inventory
+		{kind: gybeapi.KindPhase, name: "instantiate_end"},
+		{kind: gybeapi.KindLog, name: "prepare node"},
+		{kind: gybeapi.KindStep, name: "initialise cluster"},
+		{kind: gybeapi.KindLog, name: "initialise cluster"},
+		{kind: gybeapi.KindStep, name: "join node"},
+		{kind: gybeapi.KindLog, name: "join node"},
+		{kind: gybeapi.KindStep, name: "wait for nodes"},
 	}
-	ends := []moment{{gybeapi.KindPhase, "grant"}, {gybeapi.KindPhase, "infra"}, {gybeapi.KindStep, "delete stack"}, {gybeapi.KindPhase, "terminate_end"}}
+	ends := []moment{{kind: gybeapi.KindOperationState}, {kind: gybeapi.KindPhase, name: "infra"}, {kind: gybeapi.KindStep, name: "delete stack"}, {kind: gybeapi.KindPhase, name: "terminate_end"}}
 	if testing.Short() {
 		moments, ends = moments[:5], ends[:2]
 	}
@@ -119,7 +120,7 @@ func TestKillWhileAHighlyAvailableClusterIsMade(t *testing.T) {
 	cloud.MergeTiming(slow())
 	p := w.pair()
 	vnfd := w.onboard(p.a.api, clusterSource)
-	for _, m := range []moment{{gybeapi.KindLog, "initialise cluster"}, {gybeapi.KindStep, "join node"}, {gybeapi.KindLog, "join node"}} {
+	for _, m := range []moment{{kind: gybeapi.KindLog, name: "initialise cluster"}, {kind: gybeapi.KindStep, name: "join node"}, {kind: gybeapi.KindLog, name: "join node"}} {
 		id := w.create(p.a.api, vnfd)
 		p.killed(w.instantiate(w.cluster("complex")), id, m, "grant", "infra", "inventory", "instantiate_end")
 		w.installedOnce(p.a.api, fleet, id)
@@ -171,7 +172,7 @@ func TestTheSameNodeGoesOn(t *testing.T) {
 	cloud.MergeTiming(slow())
 	n := w.serve("alone")
 	vnfd := w.onboard(n.api, clusterSource)
-	for _, m := range []moment{{gybeapi.KindStep, "create stack"}, {gybeapi.KindLog, "prepare node"}, {gybeapi.KindStep, "join node"}} {
+	for _, m := range []moment{{kind: gybeapi.KindStep, name: "create stack"}, {kind: gybeapi.KindLog, name: "prepare node"}, {kind: gybeapi.KindStep, name: "join node"}} {
 		id := w.create(n.api, vnfd)
 		op, err := w.instantiate(w.cluster("simple"))(n.api, id)
 		require.NoError(t, err)

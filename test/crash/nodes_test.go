@@ -103,7 +103,7 @@ func TestDatabaseDiesAndComesBack(t *testing.T) {
 	w := newWorld(t, cloud, pg.URL(), pool)
 	p := w.pair()
 	vnfd := w.onboard(p.a.api, clusterSource)
-	for _, m := range []moment{{gybeapi.KindStep, "create stack"}, {gybeapi.KindLog, "prepare node"}, {gybeapi.KindStep, "join node"}} {
+	for _, m := range []moment{{kind: gybeapi.KindStep, name: "create stack"}, {kind: gybeapi.KindLog, name: "prepare node"}, {kind: gybeapi.KindStep, name: "join node"}} {
 		id := w.create(p.a.api, vnfd)
 		op, err := w.instantiate(w.cluster("simple"))(p.a.api, id)
 		require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestNodeThatWakesUpIsFenced(t *testing.T) {
 	id := w.create(p.a.api, vnfd)
 	op, err := w.instantiate(w.cluster("simple"))(p.a.api, id)
 	require.NoError(t, err)
-	require.True(t, w.watch(p.a.api, op, moment{gybeapi.KindLog, "prepare node"}))
+	require.True(t, w.watch(p.a.api, op, moment{kind: gybeapi.KindLog, name: "prepare node"}))
 	frozen, other := p.owner(op)
 	frozen.freeze()
 	epoch, at := w.claims(op)
