@@ -77,8 +77,14 @@ func (j journal) BeginStep(_ context.Context, _ lcm.Claim, phase, name, target s
 }
 
 // SaveStep implements lcm.Journal.
-func (j journal) SaveStep(_ context.Context, _ lcm.Claim, id int64, checkpoint json.RawMessage) error {
-	return j.write(func() { j.steps[id-1].Checkpoint = checkpoint })
+func (j journal) SaveStep(_ context.Context, _ lcm.Claim, id int64, checkpoint json.RawMessage, status string) error {
+	return j.write(func() {
+		s := &j.steps[id-1]
+		s.Checkpoint = checkpoint
+		if status != "" {
+			s.Detail = status
+		}
+	})
 }
 
 // EndStep implements lcm.Journal.
