@@ -50,24 +50,28 @@ func TestOptions(t *testing.T) {
 		{"another operation", `{"all":1,"vdu_params":1}`, sol.LcmOperationScale, lcm.Options{}, nil},
 		{"all VDUs", `{"upgrade_type":"RollingUpdate"}`, sol.LcmOperationChangeVnfpkg, lcm.Options{}, nil},
 		{
-			"a null type", `{"upgrade_type":null}`, sol.LcmOperationChangeVnfpkg, lcm.Options{},
+			"a null type", `{"upgrade_type":null}`, sol.LcmOperationChangeVnfpkg,
+			lcm.Options{},
 			[]string{at + "upgrade_type"},
 		},
 		{
 			"some VDUs", `{"vdu_params":[{"vdu_id":"b"},{"vdu_id":"a"}]}`, sol.LcmOperationChangeVnfpkg,
-			lcm.Options{VDUs: []string{"b", "a"}}, nil,
+			lcm.Options{VDUs: []string{"b", "a"}},
+			nil,
 		},
 		{
 			"wrong VDUs",
 			`{"upgrade_type":"BlueGreen","vdu_params":[{},1,{"vdu_id":"c"},{"vdu_id":"d"},{"vdu_id":"a"}]}`,
-			sol.LcmOperationChangeVnfpkg, lcm.Options{VDUs: []string{"a"}},
+			sol.LcmOperationChangeVnfpkg,
+			lcm.Options{VDUs: []string{"a"}},
 			[]string{
 				at + "upgrade_type", at + "vdu_params/0/vdu_id", at + "vdu_params/1/vdu_id",
 				at + "vdu_params/2/vdu_id", at + "vdu_params/3/vdu_id",
 			},
 		},
 		{
-			"an empty list", `{"vdu_params":[]}`, sol.LcmOperationChangeVnfpkg, lcm.Options{},
+			"an empty list", `{"vdu_params":[]}`, sol.LcmOperationChangeVnfpkg,
+			lcm.Options{},
 			[]string{at + "vdu_params"},
 		},
 	} {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -135,7 +134,7 @@ func (v *VIM) Leftovers(_ context.Context, i *lcm.Instance) (*lcm.Leftovers, err
 	for _, o := range v.machines[i.ID] {
 		if !slices.ContainsFunc(i.Inventory, func(r lcm.Resource) bool { return r.ID == o.id }) {
 			out.Extra = append(out.Extra, lcm.Leftover{
-				Type: machineType, ID: o.id, Name: o.vdu, Why: fmt.Sprintf("it carries the name of %s", i.ID),
+				Type: machineType, ID: o.id, Name: o.vdu, Why: "it carries the name of " + i.ID,
 			})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 // testSeveralConnections: VDUs use the connections that they select, through the whole life of an instance. A driver
 // that uses one connection for all VDUs rejects the request.
 func testSeveralConnections(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	empty := v.vim.Contents()
 	v.second = h.SecondVDU

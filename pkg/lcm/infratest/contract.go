@@ -31,6 +31,7 @@ func Contract(t *testing.T, h Harness) {
 
 // testInstantiate: the inventory is the desired state, and a phase that is called again changes nothing.
 func testInstantiate(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	v.admitInstantiate()
 	v.complete()
@@ -53,6 +54,7 @@ func testInstantiate(t *testing.T, h Harness) {
 
 // testScale: VNFCs are added and removed, and the others stay.
 func testScale(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	v.instantiate()
 	before, contents := v.machines(), v.vim.Contents()
@@ -82,6 +84,7 @@ func testScale(t *testing.T, h Harness) {
 
 // testHeal: the machine that was lost is recreated, and no other one.
 func testHeal(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	v.instantiate()
 	before, contents := v.machines(), v.vim.Contents()
@@ -106,6 +109,7 @@ func testHeal(t *testing.T, h Harness) {
 // testTerminate: everything is deleted. A repeated termination, and one of an instance without resources, succeed and
 // change nothing.
 func testTerminate(t *testing.T, h Harness) {
+	t.Helper()
 	vim := h.New(t)
 	empty := vim.Contents()
 	v := newVNF(t, h, vim)
@@ -133,6 +137,7 @@ func testTerminate(t *testing.T, h Harness) {
 
 // testOtherInstances: nothing that happens to one instance touches another one.
 func testOtherInstances(t *testing.T, h Harness) {
+	t.Helper()
 	vim := h.New(t)
 	other := newVNF(t, h, vim)
 	other.instantiate()

@@ -11,6 +11,7 @@ import (
 // surviveDeaths runs an operation many times, each time with a node that dies at another moment. admit prepares the
 // operation. The outcome is always that of an undisturbed run.
 func surviveDeaths(t *testing.T, h Harness, admit func(v *vnf)) {
+	t.Helper()
 	undisturbed := newVNF(t, h, h.New(t))
 	admit(undisturbed)
 	undisturbed.start(death{})
@@ -46,10 +47,12 @@ func surviveDeaths(t *testing.T, h Harness, admit func(v *vnf)) {
 }
 
 func testInstantiateSurvivesDeath(t *testing.T, h Harness) {
+	t.Helper()
 	surviveDeaths(t, h, func(v *vnf) { v.admitInstantiate() })
 }
 
 func testScaleSurvivesDeath(t *testing.T, h Harness) {
+	t.Helper()
 	surviveDeaths(t, h, func(v *vnf) {
 		v.instantiate()
 		v.admitScale(sol.ScaleTypeOut)
@@ -57,6 +60,7 @@ func testScaleSurvivesDeath(t *testing.T, h Harness) {
 }
 
 func testHealSurvivesDeath(t *testing.T, h Harness) {
+	t.Helper()
 	surviveDeaths(t, h, func(v *vnf) {
 		v.instantiate()
 		vnfc := v.instance.Instantiated.VnfcInfo[0].ID
@@ -66,6 +70,7 @@ func testHealSurvivesDeath(t *testing.T, h Harness) {
 }
 
 func testTerminateSurvivesDeath(t *testing.T, h Harness) {
+	t.Helper()
 	surviveDeaths(t, h, func(v *vnf) {
 		v.instantiate()
 		v.admitTerminate()

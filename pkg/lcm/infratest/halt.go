@@ -40,6 +40,7 @@ const machineTime = 300 * time.Millisecond
 
 // testHaltForceful: the VIM stops. A retry completes the instance.
 func testHaltForceful(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	empty := v.vim.Contents()
 	v.vim.Slow(machineTime)
@@ -57,6 +58,7 @@ func testHaltForceful(t *testing.T, h Harness) {
 
 // testHaltGraceful: the VIM finishes its work. A rollback leaves nothing.
 func testHaltGraceful(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	empty := v.vim.Contents()
 	v.vim.Slow(machineTime)
@@ -71,6 +73,7 @@ func testHaltGraceful(t *testing.T, h Harness) {
 
 // testFailure: the error has the VIM's own text and names a resource. A retry continues, a rollback leaves nothing.
 func testFailure(t *testing.T, h Harness) {
+	t.Helper()
 	const text = "the hypervisors in cell 7 are on strike"
 	for _, ev := range []lcm.Event{lcm.EventRetry, lcm.EventRollback} {
 		t.Run(string(ev), func(t *testing.T) {
@@ -98,6 +101,7 @@ func testFailure(t *testing.T, h Harness) {
 
 // testRestore: the rollback of a change keeps the VNFCs that were there before, and removes the others.
 func testRestore(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	v.instantiate()
 	machines, contents := v.machines(), v.vim.Contents()

@@ -34,6 +34,7 @@ func (v *vnf) removeLeftovers() {
 // testLeftovers: a resource with the instance's name that the inventory does not have is listed and can be removed; one
 // that is in the inventory and not in the VIM is listed as missing.
 func testLeftovers(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	v.instantiate()
 	l := v.leftovers()

@@ -49,6 +49,7 @@ func vdusIn(list []lcm.PlannedResource) map[string]int {
 
 // testPreview: a preview names the VNFCs that the operation adds, removes and replaces, and changes nothing.
 func testPreview(t *testing.T, h Harness) {
+	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	request := h.Request
 	request.VimConnectionInfo = v.vim.Connections()
