@@ -22,7 +22,8 @@ type Lease struct {
 func LeaseConflict(instanceID, purpose string, expires time.Time) *Error {
 	return &Error{
 		Code: CodeConflict, Title: "Another request is active", Detail: fmt.Sprintf("another request works on VNF instance %s: %s", instanceID, purpose),
-		Hint: fmt.Sprintf("wait until it has ended, and send the request again; if its node has died, this is possible at %s", expires.UTC().Format(time.TimeOnly+" MST")),
+		Hint: "wait until it has ended, and send the request again; if its node has died, this is possible at " +
+			expires.UTC().Format(time.TimeOnly+" MST"),
 	}
 }
 

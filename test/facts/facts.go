@@ -18,15 +18,15 @@ var lines struct {
 }
 
 // Check checks one sentence and continues. kind is "simulated" or "real"; got is shown when the fact does not hold.
-func Check(t testing.TB, kind, topic, sentence string, holds bool, got ...any) {
-	t.Helper()
+func Check(tb testing.TB, kind, topic, sentence string, holds bool, got ...any) {
+	tb.Helper()
 	result := "pass"
 	if !holds {
 		result = "FAIL"
-		t.Errorf("%s: it does not hold that %s; got %v", topic, sentence, got)
+		tb.Errorf("%s: it does not hold that %s; got %v", topic, sentence, got)
 	}
 	line := strings.Join([]string{result, kind, topic, sentence}, "\t")
-	t.Log(line)
+	tb.Log(line)
 	lines.Lock()
 	defer lines.Unlock()
 	lines.list = append(lines.list, line)

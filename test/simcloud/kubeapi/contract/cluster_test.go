@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -173,9 +174,7 @@ func (a *api) patch(path, contentType string, body any) reply {
 // object is the manifest of an object; rest are its further members.
 func object(apiVersion, kind, name string, rest obj) obj {
 	o := obj{"apiVersion": apiVersion, "kind": kind, "metadata": obj{"name": name}}
-	for k, v := range rest {
-		o[k] = v
-	}
+	maps.Copy(o, rest)
 	return o
 }
 
