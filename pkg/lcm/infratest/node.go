@@ -16,6 +16,8 @@ type Node struct {
 	changes int
 	writes  int
 	death   death
+	// calls are those under way. A dead node's last calls reach the VIM before the next node starts.
+	calls sync.WaitGroup
 	// changing is called before each change of the VIM.
 	changing func()
 }
@@ -48,6 +50,7 @@ func (n *Node) Call(changes bool, send func() error) error {
 	if err != nil {
 		return err
 	}
+	defer n.calls.Done()
 	err = send()
 	if dies {
 		n.kill()
@@ -64,6 +67,7 @@ func (n *Node) enter(changes bool) (dies bool, err error) {
 		return false, errDead
 	}
 	if !changes {
+		n.calls.Add(1)
 		return false, nil
 	}
 	n.changes++
@@ -71,6 +75,7 @@ func (n *Node) enter(changes bool) (dies bool, err error) {
 		n.die()
 		return false, errDead
 	}
+	n.calls.Add(1)
 	if n.changing != nil {
 		n.changing()
 	}

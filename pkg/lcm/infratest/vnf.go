@@ -219,6 +219,7 @@ func (v *vnf) until(do func() (done bool, err error)) error {
 		switch {
 		case v.node.isDead():
 			v.deaths++
+			v.node.calls.Wait()
 			v.start(death{})
 		case done:
 			return nil
