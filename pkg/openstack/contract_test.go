@@ -105,6 +105,7 @@ func TestDriverFulfilsTheContract(t *testing.T) {
 	infratest.Contract(t, infratest.Harness{
 		VNFD: pkg.model, Files: pkg.files, Request: request, Aspect: "workerNode_scale",
 		New: func(t *testing.T) infratest.VIM {
+			t.Helper()
 			return &contractCloud{outsider: newOutsider(t, simcloud.StartTest(t, simcloud.Options{}))}
 		},
 	})
