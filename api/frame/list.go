@@ -100,16 +100,32 @@ func (q *listQuery[T]) linkNext(w http.ResponseWriter, r *Request, last string) 
 	w.Header().Set("Link", paging.Link(r.Public(q.path), q.values, marker))
 }
 
-// page fetches until it has size resources that match, or has read all.
+// page returns the first resources of a query that match its filter.
 func (l List[T]) page(ctx context.Context, q Fetch, size int) (page []T, more bool, err error) {
+	return fillPage(size, q.Limit,
+		func(after string) ([]T, error) {
+			if after != "" {
+				q.After = after
+			}
+			return l.Fetch(ctx, q)
+		},
+		func(v T) (bool, error) { return matches(q.Filter, v) },
+		func(v T) string { return l.ID(&v) })
+}
+
+// fillPage fetches lists of at most limit until it has size resources that match, or has read all. more says that others match. fetch gets the
+// id of the last resource that was read, "" at first.
+func fillPage[T any](
+	size, limit int, fetch func(after string) ([]T, error), match func(T) (bool, error), id func(T) string,
+) (page []T, more bool, err error) {
 	page = make([]T, 0, min(size, 64))
-	for {
-		got, err := l.Fetch(ctx, q)
+	for after := ""; ; {
+		got, err := fetch(after)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, v := range got {
-			ok, err := matches(q.Filter, v)
+			ok, err := match(v)
 			if err != nil {
 				return nil, false, err
 			}
@@ -121,10 +137,10 @@ func (l List[T]) page(ctx context.Context, q Fetch, size int) (page []T, more bo
 			}
 			page = append(page, v)
 		}
-		if len(got) < q.Limit {
+		if len(got) < limit {
 			return page, false, nil
 		}
-		q.After = l.ID(&got[len(got)-1])
+		after = id(got[len(got)-1])
 	}
 }
 

@@ -98,33 +98,22 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// page fetches until it has size resources that match, or has read all.
+// page returns the first resources of a query that match a filter.
 func (l Resources[T]) page(ctx context.Context, q lcm.Query, f filter.Filter, size int) (page []Resource, more bool, err error) {
-	for {
-		got, err := l.Fetch(ctx, q)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, d := range got {
-			if !f.Empty() {
-				ok, err := matchesJSON(f, d.appendTo(nil))
-				if err != nil {
-					return nil, false, err
-				}
-				if !ok {
-					continue
-				}
+	return fillPage(size, q.Limit,
+		func(after string) ([]Resource, error) {
+			if after != "" {
+				q.After = after
 			}
-			if len(page) == size {
-				return page, true, nil
+			return l.Fetch(ctx, q)
+		},
+		func(d Resource) (bool, error) {
+			if f.Empty() {
+				return true, nil
 			}
-			page = append(page, d)
-		}
-		if len(got) < q.Limit {
-			return page, false, nil
-		}
-		q.After = got[len(got)-1].ID
-	}
+			return matchesJSON(f, d.appendTo(nil))
+		},
+		func(d Resource) string { return d.ID })
 }
 
 // selected returns a document with the selected attributes only.
