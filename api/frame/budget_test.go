@@ -136,7 +136,7 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	const sent = megabyte - 8<<10 // clients keep the last bytes in a buffer
 	_, err := io.WriteString(feed, `"`+strings.Repeat("x", megabyte-100))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return arrived.bytes.Load() >= sent }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return arrived.bytes.Load() >= sent }, time.Minute, 10*time.Millisecond)
 
 	refused := post(megabyte / 2)
 	require.Equal(t, http.StatusServiceUnavailable, refused.StatusCode)
@@ -145,6 +145,6 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 
 	require.NoError(t, feed.CloseWithError(io.ErrUnexpectedEOF))
 	wg.Wait()
-	require.Eventually(t, func() bool { return post(megabyte).StatusCode == http.StatusNoContent }, 10*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return post(megabyte).StatusCode == http.StatusNoContent }, time.Minute, 10*time.Millisecond,
 		"the bytes of requests that have ended do not count")
 }

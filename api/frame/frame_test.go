@@ -383,7 +383,7 @@ func TestAPanicFailsOnlyItsRequest(t *testing.T) {
 		resp.Body.Close()
 	}
 	require.Error(t, err, "a client must not take half an answer for the whole")
-	require.Eventually(t, func() bool { return strings.Contains(b.log.String(), "the disk is gone") }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(b.log.String(), "the disk is gone") }, time.Minute, 5*time.Millisecond)
 
 	require.Equal(t, 200, b.do(t, "GET", "/things/v2/things", "").StatusCode)
 }
@@ -509,13 +509,13 @@ func TestConditionalRequests(t *testing.T) {
 
 func TestADeadlineForReadingDoesNotEndTheHandler(t *testing.T) {
 	t.Parallel()
-	const deadline = 50 * time.Millisecond
+	const deadline = 500 * time.Millisecond // a busy machine must read a request within it
 	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
 	wait := func(_ http.ResponseWriter, r *frame.Request) error {
 		select {
 		case <-r.Context().Done():
 			return r.Context().Err()
-		case <-time.After(4 * deadline):
+		case <-time.After(2 * deadline):
 			return nil
 		}
 	}
@@ -568,7 +568,7 @@ func TestOneLogLinePerRequestWithoutItsQuery(t *testing.T) {
 	t.Parallel()
 	b := serve(t)
 	b.do(t, "GET", "/things/v2/things?filter=(eq,id,geheim)", "")
-	require.Eventually(t, func() bool { return strings.Contains(b.log.String(), "\n") }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(b.log.String(), "\n") }, time.Minute, time.Millisecond)
 	lines := strings.Split(strings.TrimSpace(b.log.String()), "\n")
 	require.Len(t, lines, 1)
 	var line map[string]any
