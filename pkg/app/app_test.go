@@ -82,8 +82,10 @@ func get(t *testing.T, url string) (int, string) {
 func TestANodeStartsServesAndStops(t *testing.T) {
 	database := devpg.EmptyURL(t)
 	before := goleak.IgnoreCurrent()
+	cfg := settings(t, database)
+	cfg.Database.MaxConns = 9
 	began := time.Now()
-	n, c, stop := start(t, settings(t, database))
+	n, c, stop := start(t, cfg)
 	require.NoError(t, c.Ready(t.Context()))
 	t.Logf("from nothing to ready, migrations included: %s", time.Since(began))
 
@@ -91,7 +93,7 @@ func TestANodeStartsServesAndStops(t *testing.T) {
 	require.Equal(t, 200, status)
 	status, text := get(t, "http://"+n.DebugAddr()+"/metrics")
 	require.Equal(t, 200, status)
-	for _, want := range []string{`gybe_build_info{version="v1"} 1`, "gybe_http_request_duration_seconds_count{", "gybe_db_connections_max 20", "gybe_engine_ticks_running{"} {
+	for _, want := range []string{`gybe_build_info{version="v1"} 1`, "gybe_http_request_duration_seconds_count{", "gybe_db_connections_max 9", "gybe_engine_ticks_running{"} {
 		require.Contains(t, text, want)
 	}
 	require.Contains(t, text, `promhttp_metric_handler_errors_total{cause="gathering"} 0`, "every metric can be read")

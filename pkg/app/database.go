@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,9 +14,10 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/config"
 )
 
-// defaultConns is the size of the pool when the configuration says none: ticks and requests hold a connection for
-// milliseconds only, and PostgreSQL allows 100 in all by default.
-const defaultConns = 20
+// defaultConns is the size of the pool when the configuration says none: four connections for each CPU, between 8 and 20. Ticks and requests
+// hold a connection for milliseconds only. Each connection parses and plans every statement again, so more of them than the CPUs keep
+// busy cost PostgreSQL CPU (ADR 027), and it allows 100 in all by default.
+func defaultConns() int32 { return int32(min(max(8, 4*runtime.GOMAXPROCS(0)), 20)) }
 
 // patience is how long a start waits for a database that is not there: it may be starting, too.
 const patience = time.Minute
@@ -26,7 +28,7 @@ func connect(ctx context.Context, cfg config.Config, log *slog.Logger) (*pgxpool
 	if err != nil {
 		return nil, fmt.Errorf("database_url: %w", err) // pgx leaves the password out
 	}
-	pc.MaxConns = defaultConns
+	pc.MaxConns = defaultConns()
 	if n := cfg.Database.MaxConns; n > 0 {
 		pc.MaxConns = int32(n) // validated
 	}

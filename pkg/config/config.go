@@ -47,7 +47,7 @@ type TLS struct {
 
 // Database tunes the use of the database.
 type Database struct {
-	// MaxConns bounds the connections of this node; 0 means 20.
+	// MaxConns bounds the connections of this node; 0 means four for each CPU, between 8 and 20.
 	MaxConns int `yaml:"max_conns" env:"MAX_CONNS"`
 	// KeepEvents is the time that the event feed, with the output of steps, and the notifications of the outbox are kept.
 	KeepEvents time.Duration `yaml:"keep_events" env:"KEEP_EVENTS"`
