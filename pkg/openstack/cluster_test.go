@@ -115,7 +115,7 @@ func survive(t *testing.T, cloud *simcloud.Cloud, die func(w *world, k int)) {
 	t.Helper()
 	before := cloud.State()
 	deaths := 0
-	defer func() { require.Greater(t, deaths, 20, "the test has to kill") }()
+	defer func() { require.Greater(t, deaths, 10, "the test has to kill") }()
 	for k, alive := 1, 0; alive < 2; k++ {
 		require.Less(t, k, 200)
 		w := newWorld(t, cloud)

@@ -418,7 +418,7 @@ func TestPackageScriptWithDeaths(t *testing.T) {
 		require.NotEmpty(t, ran)
 		require.LessOrEqual(t, len(ran), 2, "a death costs one repetition")
 		if w.deaths == 0 {
-			require.Greater(t, n, 10)
+			require.Greater(t, n, 5)
 			return
 		}
 	}

@@ -66,7 +66,7 @@ func TestPackageWithDeaths(t *testing.T) {
 				for try(t, rollback, func(w *world) { plan(w, n) }) {
 					n++
 				}
-				require.Greater(t, n, 5)
+				require.Greater(t, n, 3)
 			})
 		}
 	}
@@ -106,7 +106,7 @@ func TestPackageThatGrewWithDeaths(t *testing.T) {
 				require.Empty(t, differing(ports, w.ids("OS::Neutron::Port")))
 				require.Len(t, w.store.instance.Instantiated.VirtualStorageResourceInfo, 1)
 				if w.deaths == 0 {
-					require.Greater(t, n, 5)
+					require.Greater(t, n, 3)
 					return
 				}
 			}

@@ -87,7 +87,7 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 			}
 			t.Logf("%d deaths", deaths)
 			if every == 1 {
-				require.Greater(t, deaths, 8, "the test has to kill")
+				require.Greater(t, deaths, 5, "the test has to kill")
 			}
 		})
 	}
