@@ -45,7 +45,9 @@ type script struct {
 	yield bool          // give the job back after each step
 
 	calls  atomic.Int64
-	faults atomic.Int64              // how many calls fail as if the database were away
+	faults atomic.Int64    // how many calls fail as if the database were away
+	meet   *sync.WaitGroup // nodes of which each must hold a job before any does its first step
+	met    sync.Once
 	last   func(ctx context.Context) // called before the last tick returns
 }
 
@@ -55,6 +57,10 @@ func (s *script) kinds(workers int) []engine.Kind {
 
 func (s *script) Advance(ctx context.Context, opID string) (time.Duration, bool, error) {
 	s.calls.Add(1)
+	if s.meet != nil {
+		s.met.Do(s.meet.Done)
+		s.meet.Wait()
+	}
 	if s.faults.Add(-1) >= 0 {
 		return 0, false, errors.New("the database is away")
 	}
@@ -191,8 +197,13 @@ func count(tb testing.TB, pool *pgxpool.Pool, query string, args ...any) int {
 func TestNodesShareTheWork(t *testing.T) {
 	t.Parallel()
 	pool := devpg.New(t)
-	a := start(t, pool, "a", &script{steps: 5, hold: 2 * time.Millisecond, yield: true})
-	b := start(t, devpg.Pool(t, pool.Config().ConnString()), "b", &script{steps: 5, hold: 2 * time.Millisecond, yield: true})
+	// A node has fewer workers than there are operations, so it cannot hold all of them while it waits for the other.
+	both := &sync.WaitGroup{}
+	both.Add(2)
+	work := func() *script { return &script{steps: 5, hold: 2 * time.Millisecond, yield: true, meet: both} }
+	few := func(c *engine.Config) { c.Kinds[0].Workers = 10 }
+	a := start(t, pool, "a", work(), few)
+	b := start(t, devpg.Pool(t, pool.Config().ConnString()), "b", work(), few)
 	var ops []string
 	for range 30 {
 		ops = append(ops, admit(t, a.store))
