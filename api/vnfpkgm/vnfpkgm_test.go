@@ -178,10 +178,10 @@ func TestAClientThatBreaksOffLeavesAPackageThatCanBeUsed(t *testing.T) {
 	}()
 	_, err = w.Write([]byte("PK"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return b.get(t, id).OnboardingState == sol.PackageOnboardingStateUploading }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.get(t, id).OnboardingState == sol.PackageOnboardingStateUploading }, time.Minute, time.Millisecond)
 	require.Equal(t, 409, b.upload(t, id, []byte("x")).Status, "one upload at a time")
 	cancel()
-	require.Eventually(t, func() bool { return b.get(t, id).OnboardingState == sol.PackageOnboardingStateCreated }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.get(t, id).OnboardingState == sol.PackageOnboardingStateCreated }, time.Minute, time.Millisecond)
 	require.Equal(t, 202, b.upload(t, id, vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))).Status)
 }
 

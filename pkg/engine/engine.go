@@ -40,6 +40,7 @@ type Config struct {
 	Version string
 
 	Heartbeat   time.Duration // how often nodes look after each other; default 500 ms
+	Poll        time.Duration // how often a node looks for jobs without a notification; default 200 ms
 	StopTimeout time.Duration // how long a stop waits for ticks to end; default 10 s
 
 	// FrozenAfter is the time without a heartbeat after which the others end a node's session; default 30 s. A stopped
@@ -54,6 +55,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.Heartbeat, 500*time.Millisecond)
+	def(&c.Poll, 200*time.Millisecond)
 	def(&c.StopTimeout, 10*time.Second)
 	def(&c.FrozenAfter, 30*time.Second)
 	return c

@@ -147,7 +147,7 @@ func start(tb testing.TB, pool *pgxpool.Pool, name string, work *script, change 
 	tb.Cleanup(func() { _ = stop() })
 	select {
 	case <-e.Ready():
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		tb.Fatal("the node does not become ready")
 	}
 	return &node{e, st, work, stop}
@@ -168,16 +168,19 @@ func admit(tb testing.TB, st *store.Records) string {
 	return op.ID
 }
 
+// patience is how long a busy machine may need until an operation is done. It is less than the 90 s after which River
+// returns jobs of dead nodes, because the engine must not depend on that.
+const patience = time.Minute
+
 // completed waits until operations are done and returns the nodes that did their steps.
-func completed(tb testing.TB, st *store.Records, within time.Duration, ops ...string) map[string]int {
+func completed(tb testing.TB, st *store.Records, ops ...string) map[string]int {
 	tb.Helper()
 	nodes := map[string]int{}
-	deadline := time.Now().Add(within)
 	for _, id := range ops {
 		require.Eventually(tb, func() bool {
 			op, err := st.Operation(tb.Context(), id)
 			return err == nil && op.State == sol.LcmOperationStateCompleted
-		}, max(time.Until(deadline), 10*time.Millisecond), 5*time.Millisecond, "operation %s", id)
+		}, patience, 5*time.Millisecond, "operation %s", id)
 		_, steps, err := st.Progress(tb.Context(), id)
 		require.NoError(tb, err)
 		for _, s := range steps {
@@ -208,7 +211,7 @@ func TestNodesShareTheWork(t *testing.T) {
 	for range 30 {
 		ops = append(ops, admit(t, a.store))
 	}
-	nodes := completed(t, b.store, 30*time.Second, ops...)
+	nodes := completed(t, b.store, ops...)
 	require.Equal(t, 150, nodes["a"]+nodes["b"])
 	require.Positive(t, nodes["a"])
 	require.Positive(t, nodes["b"])
@@ -224,19 +227,16 @@ func TestNodesShareTheWork(t *testing.T) {
 	require.Nil(t, listed[1].Ended)
 }
 
-func TestAJobStartsWithinMillisecondsOfItsAdmission(t *testing.T) {
+// TestAJobStartsAtItsAdmission runs jobs on a node that never looks for them: a notification wakes it.
+func TestAJobStartsAtItsAdmission(t *testing.T) {
 	t.Parallel()
 	pool := devpg.New(t)
-	n := start(t, pool, "a", &script{})
-	completed(t, n.store, 10*time.Second, admit(t, n.store)) // everything is warm
-	best := time.Minute
+	n := start(t, pool, "a", &script{}, func(c *engine.Config) { c.Poll = time.Hour })
 	for range 10 {
 		began := time.Now()
-		completed(t, n.store, 10*time.Second, admit(t, n.store))
-		best = min(best, time.Since(began))
+		completed(t, n.store, admit(t, n.store))
+		t.Logf("admitted, worked and seen as completed in %s", time.Since(began))
 	}
-	t.Logf("admitted, worked and seen as completed in %s", best)
-	require.Less(t, best, 150*time.Millisecond, "a notification wakes the node, not a poll")
 }
 
 func TestAJobThatIsNotTheOperationsDoesNothing(t *testing.T) {
@@ -256,8 +256,8 @@ func TestAJobThatIsNotTheOperationsDoesNothing(t *testing.T) {
 		return err
 	}))
 	n := start(t, pool, "a", &script{steps: 3, yield: true})
-	completed(t, st, 10*time.Second, op)
-	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, 10*time.Second, 10*time.Millisecond)
+	completed(t, st, op)
+	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, int64(4), n.work.calls.Load(), "three steps and the end, by one job")
 	require.Equal(t, 4, count(t, pool, "SELECT epoch FROM vnf_lcm_op_occ"))
 }
@@ -280,7 +280,7 @@ func TestAnOperationWithoutAJobGetsOne(t *testing.T) {
 			_, err = pool.Exec(t.Context(), harm)
 			require.NoError(t, err)
 			start(t, pool, "a", &script{steps: 1})
-			completed(t, st, 5*time.Second, op)
+			completed(t, st, op)
 		})
 	}
 }
@@ -306,7 +306,7 @@ func TestAJobWhoseFetchWasLostIsFound(t *testing.T) {
 	require.NoError(t, tx.QueryRow(t.Context(), `INSERT INTO vnf_lcm_op_occ (id, instance_id, type, state, state_entered, started, updated, job_id)
 		SELECT gen_random_uuid(), id, 'HEAL', 'PROCESSING', now(), now(), now(), $1 FROM vnf_instance RETURNING id`, job).Scan(&op))
 	require.NoError(t, tx.Commit(t.Context()))
-	completed(t, n.store, 15*time.Second, op)
+	completed(t, n.store, op)
 }
 
 func TestATickThatFailedForTheDatabaseIsTriedAgain(t *testing.T) {
@@ -314,7 +314,7 @@ func TestATickThatFailedForTheDatabaseIsTriedAgain(t *testing.T) {
 	pool := devpg.New(t)
 	n := start(t, pool, "a", &script{steps: 1})
 	n.work.faults.Store(3)
-	completed(t, n.store, 10*time.Second, admit(t, n.store))
+	completed(t, n.store, admit(t, n.store))
 }
 
 func TestAnOperationThatIsSteeredWhileItsOldJobEndsGoesOn(t *testing.T) {
@@ -340,9 +340,9 @@ func TestAnOperationThatIsSteeredWhileItsOldJobEndsGoesOn(t *testing.T) {
 		return nil, nil
 	})
 	require.NoError(t, err)
-	completed(t, n.store, 5*time.Second, op)
+	completed(t, n.store, op)
 	close(leave)
-	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, int64(2), work.calls.Load())
 }
 
@@ -351,11 +351,11 @@ func TestANodeThatLosesItsSessionStopsAndRegistersAgain(t *testing.T) {
 	pool := devpg.New(t)
 	n := start(t, pool, "a", &script{steps: 2, hold: 300 * time.Millisecond})
 	op := admit(t, n.store)
-	require.Eventually(t, func() bool { return n.Busy() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return n.Busy() == 1 }, time.Minute, time.Millisecond)
 	was := count(t, pool, "SELECT num FROM node")
 	require.Equal(t, 1, count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'gybe node%'"))
-	require.Eventually(t, func() bool { return n.Registered() && count(t, pool, "SELECT num FROM node WHERE ended IS NULL") > was }, 5*time.Second, 5*time.Millisecond)
-	completed(t, n.store, 10*time.Second, op)
+	require.Eventually(t, func() bool { return n.Registered() && count(t, pool, "SELECT num FROM node WHERE ended IS NULL") > was }, time.Minute, 5*time.Millisecond)
+	completed(t, n.store, op)
 	_, steps, err := n.store.Progress(t.Context(), op)
 	require.NoError(t, err)
 	require.Equal(t, 1, steps[0].Attempts, "a cancelled tick is no failure of its step")
@@ -366,14 +366,14 @@ func TestAStoppedNodeGivesItsJobsBack(t *testing.T) {
 	pool := devpg.New(t)
 	a := start(t, pool, "a", &script{steps: 1, hold: time.Minute})
 	op := admit(t, a.store)
-	require.Eventually(t, func() bool { return a.Busy() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return a.Busy() == 1 }, time.Minute, time.Millisecond)
 	began := time.Now()
 	require.NoError(t, a.stop())
 	t.Logf("stopped in %s", time.Since(began))
 	require.Zero(t, count(t, pool, "SELECT count(*) FROM river_job WHERE state = 'running'"))
 	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM river_job WHERE state = 'available'"))
 	b := start(t, devpg.Pool(t, pool.Config().ConnString()), "b", &script{steps: 1})
-	completed(t, b.store, 5*time.Second, op)
+	completed(t, b.store, op)
 }
 
 func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
@@ -391,20 +391,20 @@ func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
 		ops = append(ops, admit(t, a.store))
 	}
 	for round := range 2 {
-		require.Eventually(t, func() bool { return a.Busy() > 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return a.Busy() > 0 }, time.Minute, time.Millisecond)
 		require.NoError(t, server.Crash())
 		_, err := a.store.Operation(t.Context(), ops[0])
 		e := lcm.AsError(err)
 		require.Equal(t, lcm.CodeUnavailable, e.Code, "%v", err)
 		require.Equal(t, lcm.Transient, e.Class)
 		require.Positive(t, e.RetryAfter)
-		require.Eventually(t, func() bool { return !a.Registered() && a.Busy() == 0 }, 10*time.Second, time.Millisecond, "ticks are cancelled")
+		require.Eventually(t, func() bool { return !a.Registered() && a.Busy() == 0 }, time.Minute, time.Millisecond, "ticks are cancelled")
 		began := time.Now()
 		require.NoError(t, server.Restart(t.Context()))
-		require.Eventually(t, func() bool { return a.Registered() && a.Busy() > 0 }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return a.Registered() && a.Busy() > 0 }, time.Minute, time.Millisecond)
 		t.Logf("round %d: at work again %s after the database's start began", round, time.Since(began))
 	}
-	nodes := completed(t, a.store, 2*time.Minute, ops...)
+	nodes := completed(t, a.store, ops...)
 	require.Equal(t, 400, nodes["a"]+nodes["b"])
 	require.Equal(t, 400, count(t, pool, "SELECT count(*) FROM lcm_op_step"), "no step was done twice under another name")
 }

@@ -52,9 +52,9 @@ func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
 	queue.Added(deliveries)
 	_, err = pool.Exec(t.Context(), "INSERT INTO delivery DEFAULT VALUES")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM delivery WHERE sent") == 2 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM delivery WHERE sent") == 2 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, int64(3), calls.Load(), "one call more for the row that wanted to be called again")
-	completed(t, st, 20*time.Second, admit(t, n.store))
+	completed(t, st, admit(t, n.store))
 }
 
 // TestTheArgumentsOfJobsStayReadable checks the form that nodes of other releases read.

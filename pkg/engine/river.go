@@ -98,11 +98,8 @@ func (q *Queue) attach(e *Engine) (detach func()) {
 	}
 }
 
-// With River's defaults a job waits up to a second when many are added at once.
-const (
-	fetchCooldown = 10 * time.Millisecond
-	fetchPoll     = 200 * time.Millisecond
-)
+// fetchCooldown is short: with River's default a job waits up to a second when many are added at once.
+const fetchCooldown = 10 * time.Millisecond
 
 // startRiver starts to take jobs. stop cancels what runs and waits until its outcome is stored.
 func (e *Engine) startRiver(ctx context.Context) (stop func(context.Context) error, err error) {
@@ -116,7 +113,7 @@ func (e *Engine) startRiver(ctx context.Context) (stop func(context.Context) err
 	}
 	client, err := river.NewClient(localDriver{riverpgxv5.New(e.cfg.Pool), e.listener}, &river.Config{
 		ID: e.id, Logger: quiet(e.log), Workers: workers, Queues: queues,
-		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll, FetchOnlyKnownKinds: true,
+		FetchCooldown: fetchCooldown, FetchPollInterval: e.cfg.Poll, FetchOnlyKnownKinds: true,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
 		ErrorHandler:    &errorHandler{e.log},

@@ -8,7 +8,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// A node looks for jobs when it has added one itself, and a few times a second (fetchPoll). Jobs are not announced by NOTIFY:
+// A node looks for jobs when it has added one itself, and a few times a second (Config.Poll). Jobs are not announced by NOTIFY:
 // PostgreSQL lets all commits with a NOTIFY wait for each other, and every announcement would wake all nodes for one job
 // (docs/adr/019).
 

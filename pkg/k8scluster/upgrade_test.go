@@ -324,7 +324,7 @@ func TestUpgradeLooksAtTheClusterFirst(t *testing.T) {
 	require.Equal(t, each(0), g.upgrades())
 
 	g.fleet.PowerOff("workerNode-22")
-	require.Eventually(t, func() bool { return !g.cluster.NodeReady("worker22") }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return !g.cluster.NodeReady("worker22") }, time.Minute, 50*time.Millisecond)
 	s := g.change("1.35", nil)
 	impatient := func() *k8scluster.Driver { return g.driverWith(k8scluster.Options{CommandTimeout: time.Second}) }
 	advance(t, s, impatient, execution.Tuning{})

@@ -42,7 +42,7 @@ func (w *world) tick(id string) {
 		}
 		require.True(w.t, again)
 		return w.operation(id).Waiting != ""
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func (w *world) cancel(op *lcm.Operation, mode sol.CancelModeType) *lcm.Operation {

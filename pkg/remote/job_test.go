@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -115,8 +116,12 @@ func TestFollowGoesOnWhereItWasCut(t *testing.T) {
 	s := newServer(t)
 	id := newRunID(t)
 	c := dial(t, s)
-	const total = 400
-	_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: "for i in $(seq " + strconv.Itoa(total) + "); do echo \"line $i é\"; sleep 0.002; done"})
+	// The job waits at a gate after every 50 lines, so that it cannot end before the last cut.
+	const total, block, cutAfter, allCuts = 400, 50, 40, 6
+	gate := filepath.Join(t.TempDir(), "gate")
+	command := fmt.Sprintf("for i in $(seq %d); do echo \"line $i é\"; if ((i %% %d == 0 && i <= %d)); then until [ -e %s$i ]; do sleep 0.01; done; fi; done",
+		total, block, allCuts*block, remote.Quote(gate))
+	_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: command})
 	require.NoError(t, err)
 	var lines []string
 	var offset int64
@@ -126,7 +131,7 @@ func TestFollowGoesOnWhereItWasCut(t *testing.T) {
 		seen := 0
 		st, err := c.Follow(ctx, id, offset, func(line string, next int64) {
 			lines, offset = append(lines, line), next
-			if seen++; seen == 40 && cuts < 6 {
+			if seen++; seen == cutAfter && cuts < allCuts {
 				cuts++
 				if cuts%2 == 0 {
 					cancel()
@@ -148,8 +153,11 @@ func TestFollowGoesOnWhereItWasCut(t *testing.T) {
 		} else {
 			require.ErrorIs(t, err, context.Canceled)
 		}
+		if cuts > 0 {
+			require.NoError(t, os.WriteFile(gate+strconv.Itoa(cuts*block), nil, 0o600))
+		}
 	}
-	require.Equal(t, 6, cuts)
+	require.Equal(t, allCuts, cuts)
 	require.Len(t, lines, total)
 	for i, line := range lines {
 		require.Equal(t, "line "+strconv.Itoa(i+1)+" é", line)
@@ -196,7 +204,7 @@ func TestJobThatDiedIsLost(t *testing.T) {
 	require.Eventually(t, func() bool {
 		st, err := c.Status(t.Context(), id)
 		return err == nil && st.State == remote.Lost
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 
 	st, adopted, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: "echo never"})
 	require.NoError(t, err)
@@ -246,12 +254,12 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c := dial(t, newServer(t))
 	id := newRunID(t)
-	_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: "exec sleep 60"})
+	_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: "echo up; exec sleep 60"})
 	require.NoError(t, err)
 	why := errors.New("the tick is over")
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, why)
-	defer cancel()
-	st, err := c.Follow(ctx, id, 0, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	st, err := c.Follow(ctx, id, 0, func(string, int64) { cancel(why) })
 	require.ErrorIs(t, err, why)
 	require.Equal(t, remote.Running, st.State)
 	require.NoError(t, c.Kill(t.Context(), id))

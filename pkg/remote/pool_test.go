@@ -13,7 +13,7 @@ import (
 
 func newPool(t *testing.T, idle time.Duration) *remote.Pool {
 	t.Helper()
-	p := remote.NewPool(remote.Options{HostKeys: &keys{}, ConnectTimeout: 5 * time.Second}, idle)
+	p := remote.NewPool(remote.Options{HostKeys: &keys{}, ConnectTimeout: time.Minute}, idle)
 	t.Cleanup(p.Close)
 	return p
 }
@@ -67,7 +67,7 @@ func TestPoolClosesWhatIsIdle(t *testing.T) {
 	release() // once more does no harm
 	select {
 	case <-c.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the idle connection was not closed")
 	}
 }
@@ -105,7 +105,7 @@ func TestPoolTriesAgain(t *testing.T) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return len(s.conns) == 1
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	wg.Go(func() {
 		_, release, err := p.Get(t.Context(), s.target())
 		if err != nil {

@@ -72,7 +72,13 @@ func (c *Client) exec(ctx context.Context, command string, stdin io.Reader, stdo
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err = s.Run(command)
+		if err = s.Start(command); err != nil {
+			return
+		}
+		// With the exit status 0, EOF says only that the command did not read all of its input.
+		if err = s.Wait(); errors.Is(err, io.EOF) {
+			err = nil
+		}
 	}()
 	select {
 	case <-ended:

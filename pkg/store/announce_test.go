@@ -48,5 +48,5 @@ func TestNoTransactionSendsNotifications(t *testing.T) {
 	for range 50 {
 		b.newInstance(t)
 	}
-	require.Eventually(t, func() bool { return len(channels()) > 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(channels()) > 0 }, time.Minute, 10*time.Millisecond)
 }

@@ -18,6 +18,8 @@ import (
 type Feed struct {
 	// Linger is how long the feed goes on reading after its last follower; 0 is the default of 10 s.
 	Linger time.Duration
+	// SafetyNet is how often the feed looks without being notified; 0 is the default of 1 s.
+	SafetyNet time.Duration
 
 	store *Store
 
@@ -32,8 +34,7 @@ type Feed struct {
 }
 
 const (
-	ringSize  = 4096
-	safetyNet = time.Second // how often the feed looks without being notified
+	ringSize = 4096
 	// shortestLook is the shortest time between two looks.
 	shortestLook = 10 * time.Millisecond
 	// heldLook is the longest time between two looks while events wait for an older transaction to end.
@@ -46,7 +47,7 @@ const (
 
 // NewFeed makes the feed of a store; Run drives it.
 func NewFeed(s *Store) *Feed {
-	return &Feed{store: s, Linger: 10 * time.Second, wakeup: make(chan struct{}), wanted: make(chan struct{}, 1)}
+	return &Feed{store: s, Linger: 10 * time.Second, SafetyNet: time.Second, wakeup: make(chan struct{}), wanted: make(chan struct{}, 1)}
 }
 
 // Run sends the notifications of this node, and keeps the feed up to date while a client follows it, until ctx ends. It
@@ -126,7 +127,7 @@ func (l *look) once(ctx context.Context) (pause time.Duration, paced bool, err e
 		return 0, true, nil
 	case !held:
 		l.since, l.pause = time.Time{}, 0
-		return safetyNet, false, nil
+		return l.feed.SafetyNet, false, nil
 	case len(events) > 0 || l.since.IsZero():
 		l.since, l.pause, l.nextWarns = time.Now(), 0, time.Now().Add(heldWarning)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,18 +13,23 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/devpg"
 )
 
 // runFeed runs a feed until the test ends.
-func (b *bundle) runFeed(t *testing.T) *store.Feed {
+func (b *bundle) runFeed(t *testing.T, change ...func(*store.Feed)) *store.Feed {
 	t.Helper()
 	f := store.NewFeed(b.Store)
+	for _, c := range change {
+		c(f)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { f.Run(ctx) })
@@ -59,7 +65,7 @@ func TestFollowersSeeEveryEventOnceWhateverTheOrderOfCommits(t *testing.T) {
 	b := setup(t)
 	pool := devpg.Pool(t, b.pool.Config().ConnString()+"&pool_max_conns="+strconv.Itoa(writers+2))
 	feed := b.runFeed(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 
 	var wg sync.WaitGroup
@@ -174,7 +180,7 @@ func TestTheFeedSurvivesTheLossOfItsConnection(t *testing.T) {
 	for range 3 {
 		_, err := b.pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%event%'")
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return b.InsertInstance(t.Context(), unstored(pkg), nil) == nil }, 5*time.Second, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return b.InsertInstance(t.Context(), unstored(pkg), nil) == nil }, time.Minute, 20*time.Millisecond)
 		read(t.Context(), t, w, 1)
 	}
 }
@@ -188,22 +194,22 @@ func feedOfPackage(after store.Cursor, id string) store.FeedQuery {
 	return store.FeedQuery{After: &after, PackageID: id}
 }
 
+// TestEventsArriveAtOnce follows a feed that never looks by itself: a notification of the node wakes it.
 func TestEventsArriveAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	feed := b.runFeed(t)
+	feed := b.runFeed(t, func(f *store.Feed) { f.SafetyNet = time.Hour })
 	pkg := b.newPackage(t)
 	w := feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}})
 	read(t.Context(), t, w, 1)
-	best := time.Minute // other tests' transactions in the same server can hold events back
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
 	for range 20 {
 		began := time.Now()
 		require.NoError(t, b.InsertInstance(t.Context(), unstored(pkg), nil))
-		read(t.Context(), t, w, 1)
-		best = min(best, time.Since(began))
+		read(ctx, t, w, 1)
+		t.Logf("time from the call of a change to its event: %s", time.Since(began))
 	}
-	t.Logf("best time from the call of a change to its event: %s", best)
-	require.Less(t, best, 100*time.Millisecond)
 }
 
 func TestOldEventsCanBeDropped(t *testing.T) {
@@ -246,11 +252,16 @@ func TestACursorIsReadAsItIsWritten(t *testing.T) {
 
 func TestListsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	statements := &tracer{}
+	cfg := devpg.New(t).Config()
+	cfg.ConnConfig.Tracer = statements
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := on(t, pool, newRing(t, secret.Generate()))
 	b.raw = true
 	// 100 000 finished operations of 10 000 instances, in short transactions: a long one would hold up the feeds of
 	// all databases of the server.
-	var err error
 	for chunk := range 20 {
 		_, err = b.pool.Exec(t.Context(), `INSERT INTO vnf_lcm_op_occ (id, instance_id, type, state, state_entered, started, updated)
 			SELECT gen_random_uuid(), ('00000000-0000-0000-0000-' || lpad((n % 10000)::text, 12, '0'))::uuid, 'HEAL', 'COMPLETED', now(), now() - n * interval '1 second', now()
@@ -261,18 +272,25 @@ func TestListsUseTheirIndexes(t *testing.T) {
 	require.NoError(t, err)
 	var middle string
 	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT id FROM vnf_lcm_op_occ ORDER BY started OFFSET 50000 LIMIT 1").Scan(&middle))
-	began := time.Now()
 	for _, q := range []lcm.Query{
 		{Limit: 100},
 		{Limit: 100, After: middle},
 		{InstanceID: "00000000-0000-0000-0000-000000000042"},
 		{Limit: 100, States: []sol.LcmOperationStateType{"PROCESSING", "FAILED_TEMP"}},
 	} {
+		statements.sent = nil
+		began := time.Now()
 		ops, err := b.Operations(t.Context(), q)
 		require.NoError(t, err)
 		t.Logf("%+v: %d in %s", q, len(ops), time.Since(began))
-		require.Less(t, time.Since(began), 250*time.Millisecond)
-		began = time.Now()
+		require.NotEmpty(t, statements.sent)
+		for _, s := range slices.Clone(statements.sent) {
+			rows, err := pool.Query(t.Context(), "EXPLAIN "+s.SQL, s.Args...)
+			require.NoError(t, err)
+			plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			require.NoError(t, err)
+			require.NotContains(t, strings.Join(plan, "\n"), "Seq Scan on vnf_lcm_op_occ", s.SQL)
+		}
 	}
 	rows, err := b.pool.Query(t.Context(), `EXPLAIN SELECT id FROM vnf_lcm_op_occ o WHERE o.project = 'default' AND (o.started, o.id) > (SELECT a.started, a.id
 		FROM vnf_lcm_op_occ a WHERE a.id = '`+middle+`') ORDER BY o.started, o.id LIMIT 100`)
@@ -305,7 +323,7 @@ func TestTheLogOfAnOperationIsReadInPagesOfAnySize(t *testing.T) {
 	require.Eventually(t, func() bool { // other tests' transactions hold the newest back for a moment
 		lines, _, err := b.OperationLog(t.Context(), op.ID, "", 1000)
 		return err == nil && len(lines) == len(want)
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	for _, size := range []int{1, 2, 7, 1000} {
 		got, at := []string{}, next
 		for {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,35 +156,54 @@ func TestAbandonedUploadIsTakenBackWhenItsLeaseEnds(t *testing.T) {
 
 func TestSlowUploadKeepsItsLease(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *vnfpkg.Options) { o.Lease = 150 * time.Millisecond })
+	const lease = 150 * time.Millisecond
+	b := setup(t, func(o *vnfpkg.Options) { o.Lease = lease })
+	began, passed := time.Now(), atomic.Int64{}
+	b.store.Now = func() time.Time { return began.Add(time.Duration(passed.Load())) }
 	id := b.create(t)
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
-	renewed := make(chan struct{}, 100)
+	renewed := make(chan struct{})
 	b.store.Lost = func(method string) error {
 		if method == "RenewUpload" {
-			renewed <- struct{}{}
+			select {
+			case renewed <- struct{}{}:
+			case <-t.Context().Done():
+			}
 		}
 		return nil
 	}
+	ended := make(chan struct{})
 	r := bytes.NewReader(archive)
 	require.NoError(t, b.Upload(t.Context(), id, readerFunc(func(p []byte) (int, error) {
 		if r.Len() == 10 {
-			for range 9 { // three leases long
+			for range 6 { // three leases of the store's clock long
+				passed.Add(int64(lease / 2))
 				<-renewed
+				<-renewed // the first one may have begun before
 			}
+			go func() {
+				for {
+					select {
+					case <-renewed:
+					case <-ended:
+						return
+					}
+				}
+			}()
 			if err := b.another().Recover(t.Context()); err != nil {
 				return 0, err
 			}
 		}
 		return r.Read(p[:min(len(p), max(r.Len()-10, 10))])
 	})))
+	close(ended)
 	b.work(t)
 	require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState)
 }
 
 func TestUploadThatLostItsPackageStopsAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *vnfpkg.Options) { o.Lease = 30 * time.Millisecond })
+	b := setup(t, func(o *vnfpkg.Options) { o.Lease = 30 * time.Millisecond }) // it is renewed every 10 ms
 	id := b.create(t)
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
 	first := true

@@ -70,7 +70,7 @@ func serve(t *testing.T, dir string) testscript.Params {
 	p.Cmds["becomes"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		c, err := client.New(node.URL(), nil)
 		ts.Check(err)
-		for last := time.Now().Add(20 * time.Second); ; {
+		for last := time.Now().Add(2 * time.Minute); ; {
 			op, err := c.Operation(ctx, args[0])
 			ts.Check(err)
 			if string(op.OperationState) == args[1] {

@@ -51,7 +51,7 @@ func (s *server) run(t *testing.T, args ...string) (code int, out string) {
 	hs := httptest.NewServer(s)
 	defer hs.Close()
 	var stdout, stderr bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	code = cli.Run(ctx, append(args, "--endpoint", hs.URL), cli.Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr})
 	t.Log(stderr.String())
