@@ -3,8 +3,11 @@ package k8scluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -45,10 +48,13 @@ func (c *Cluster) remove(ctx context.Context, api *kubernetes.Client, n node) er
 type draining struct {
 	Try   int       `json:"try"` // of the operation
 	Since time.Time `json:"since"`
+	// Tolerant are the UIDs of the pods that tolerate a cordoned node and were there first; nil before the first look.
+	Tolerant []types.UID `json:"tolerant"`
 }
 
 // drain evicts the pods of a node and waits until they have gone. A node that is not Ready is not drained: nothing
-// would end its pods, and they are lost with the node.
+// would end its pods, and they are lost with the node. A pod that tolerates cordoned nodes, such as Cilium's operator,
+// can be started on the node again after its eviction. It is evicted once, and its successor stays.
 func (c *Cluster) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Client, n node) error {
 	var cp draining
 	if _, err := s.Load(&cp); err != nil {
@@ -70,11 +76,17 @@ func (c *Cluster) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Client
 			s.Detail("not drained: " + why[0])
 			return "", nil
 		}
-		why, err := evict(ctx, api, n)
-		if err == nil && why == "" {
-			s.Detail(n.String() + " is empty")
+		pods, err := api.Occupants(ctx, n.name)
+		if err != nil {
+			return "", err
 		}
-		return why, err
+		if cp.Tolerant == nil {
+			cp.Tolerant = tolerant(pods)
+			if err := s.Save(ctx, cp); err != nil {
+				return "", err
+			}
+		}
+		return c.empty(ctx, s, api, n, cp.leaving(pods), len(pods))
 	}, func(why string) error {
 		if c.w.Clock.Now().Sub(cp.Since) < c.p.drainTimeout {
 			return nil
@@ -82,20 +94,56 @@ func (c *Cluster) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Client
 		return &lcm.Error{
 			Code: lcm.CodeTimeout, Title: "Node not drained",
 			Detail: fmt.Sprintf("node %s of VNFC %s still has pods after %s: %s", n.name, n.vnfc, c.p.drainTimeout, why),
-			Hint:   "delete or move these pods, or relax their disruption budgets, and retry the operation; " + ParamKey + ".drain_timeout sets the time",
+			Hint: "delete or move these pods, or relax their disruption budgets, and retry the operation; " +
+				ParamKey + ".drain_timeout sets the time",
 		}
 	})
+}
+
+// tolerant lists the pods that tolerate a cordoned node; never nil.
+func tolerant(pods []kubernetes.Pod) []types.UID {
+	out := []types.UID{}
+	for _, p := range pods {
+		if p.Tolerant {
+			out = append(out, p.UID)
+		}
+	}
+	return out
+}
+
+// leaving leaves out the pods that were started on the node although it is cordoned.
+func (d draining) leaving(pods []kubernetes.Pod) []kubernetes.Pod {
+	var out []kubernetes.Pod
+	for _, p := range pods {
+		if !p.Tolerant || slices.Contains(d.Tolerant, p.UID) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// empty evicts the pods that have to leave, of all pods of the node, and lists those that are still there, "" when there
+// are none.
+func (c *Cluster) empty(
+	ctx context.Context, s *lcm.Step, api *kubernetes.Client, n node, leaving []kubernetes.Pod, all int,
+) (string, error) {
+	why, err := evict(ctx, api, leaving)
+	if err != nil || why != "" {
+		return why, err
+	}
+	if all > 0 {
+		s.Detail(fmt.Sprintf("%s has only pods that tolerate cordoned nodes", n))
+	} else {
+		s.Detail(n.String() + " is empty")
+	}
+	return "", nil
 }
 
 // maxNamed is how many pods a message names.
 const maxNamed = 5
 
-// evict asks every pod of a node to go and lists those that are still there, "" when there are none.
-func evict(ctx context.Context, api *kubernetes.Client, n node) (string, error) {
-	pods, err := api.Occupants(ctx, n.name)
-	if err != nil || len(pods) == 0 {
-		return "", err
-	}
+// evict asks every pod to leave and lists them, "" when there are none.
+func evict(ctx context.Context, api *kubernetes.Client, pods []kubernetes.Pod) (string, error) {
 	var words []string
 	for i, p := range pods {
 		why := "is ending"

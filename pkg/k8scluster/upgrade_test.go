@@ -287,6 +287,22 @@ func TestUpgradeRespectsDisruptionBudgets(t *testing.T) {
 	require.Equal(t, each(1), g.upgrades())
 }
 
+// A pod that tolerates cordoned nodes is started on the same node again. The upgrade does not wait for its successor.
+func TestUpgradeEvictsPodsThatTolerateCordonsOnce(t *testing.T) {
+	t.Parallel()
+	g := newGrown(t)
+	// One pod for each node: the scheduler puts a successor where there is none, and that is the cordoned node.
+	g.apply(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"agent"},"spec":{"replicas":5,
+		"selector":{"matchLabels":{"app":"agent"}},"template":{"metadata":{"labels":{"app":"agent"}},"spec":{
+		"tolerations":[{"operator":"Exists"}],"containers":[{"name":"agent","image":"agent:1"}]}}}}`)
+	s := g.change("1.35", nil)
+	advance(t, s, g.driver, execution.Tuning{})
+	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+	g.all("v1.35.4")
+	require.Equal(t, each(1), g.upgrades())
+	require.Contains(t, s.stepDetail("drain node workerNode-21"), "only pods that tolerate cordoned nodes")
+}
+
 // A pod without a controller is not evicted, because it would not be started again.
 func TestUpgradeEvictsNoPodWithoutAController(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 )
 
 // Pod is a pod on a node that has to be drained.
@@ -20,7 +22,10 @@ type Pod struct {
 	Leaving bool
 	// Bare means that it has no controller, so it is not started again after an eviction.
 	Bare bool
-	uid  types.UID
+	// Tolerant means that it tolerates the taint of a cordoned node, so its controller can start it there again.
+	Tolerant bool
+	// UID tells it from a later pod of the same name.
+	UID types.UID
 }
 
 // String returns its name in the form of kubectl.
@@ -55,9 +60,19 @@ func (c *Client) Occupants(ctx context.Context, node string) ([]Pod, error) {
 		if static || owner != nil && owner.Kind == "DaemonSet" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		out = append(out, Pod{Namespace: p.Namespace, Name: p.Name, Leaving: p.DeletionTimestamp != nil, Bare: owner == nil, uid: p.UID})
+		out = append(out, Pod{
+			Namespace: p.Namespace, Name: p.Name, UID: p.UID,
+			Leaving: p.DeletionTimestamp != nil, Bare: owner == nil, Tolerant: toleratesCordon(p),
+		})
 	}
 	return out, nil
+}
+
+func toleratesCordon(p *corev1.Pod) bool {
+	taint := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool {
+		return t.ToleratesTaint(klog.Background(), &taint, false)
+	})
 }
 
 // Evict evicts a pod (policy/v1 Eviction). refused has the API server's text if a disruption budget does not allow the
@@ -66,7 +81,7 @@ func (c *Client) Evict(ctx context.Context, p Pod) (refused string, err error) {
 	e := &policyv1.Eviction{
 		TypeMeta:      metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "Eviction"},
 		ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.uid}},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}},
 	}
 	body, err := json.Marshal(e)
 	if err != nil {

@@ -27,6 +27,7 @@ func (c *Cluster) control() {
 	for range maxRounds {
 		before := c.store.Rev()
 		c.controlNamespaces()
+		c.controlNodes()
 		c.controlVolumes()
 		c.controlWorkloads()
 		c.controlPods()
@@ -54,6 +55,20 @@ func (c *Cluster) controlNamespaces() {
 		if sa, err := c.store.Get(c.kind("ServiceAccount"), Namespace(s), account); err != nil || String(sa, "metadata", "uid") != String(s, "metadata", "annotations", "kubernetes.io/service-account.uid") {
 			_, _ = c.store.Delete(c.kind("Secret"), Namespace(s), Name(s), "")
 		}
+	}
+}
+
+// controlNodes keeps the taint of cordoned nodes, which the scheduler obeys.
+func (c *Cluster) controlNodes() {
+	for _, n := range c.list("Node", "") {
+		cordoned := At(n, "spec", "unschedulable") == true
+		if len(withTaint(n, taintCordoned, "NoSchedule", cordoned)) == len(taintsOf(n)) {
+			continue
+		}
+		_, _ = c.store.Update(c.kind("Node"), "", Name(n), false, false, func(o Object) (Object, error) {
+			setTaint(o, taintCordoned, At(o, "spec", "unschedulable") == true)
+			return o, nil
+		})
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *Cluster) addNode(n NodeSpec) {
 				Set(o, v, "metadata", "labels", k)
 			}
 			if n.ControlPlane {
-				Set(o, withTaint(o, taintMaster, "NoSchedule", true), "spec", "taints")
+				setTaint(o, taintMaster, true)
 			}
 			return o, nil
 		})
@@ -143,21 +143,30 @@ func (c *Cluster) reportNode(name string) {
 			key string
 			on  bool
 		}{{taintNotReady, status == "False"}, {taintUnreachable, status == "Unknown"}} {
-			Set(o, withTaint(o, t.key, "NoSchedule", t.on), "spec", "taints")
-		}
-		if l, _ := At(o, "spec", "taints").([]any); len(l) == 0 {
-			delete(o["spec"].(map[string]any), "taints") //nolint:forcetypeassert // Set has just made it
+			setTaint(o, t.key, t.on)
 		}
 		return o, nil
 	})
 }
 
+func taintsOf(node Object) []any {
+	l, _ := At(node, "spec", "taints").([]any)
+	return l
+}
+
+// setTaint sets or removes a taint with the effect NoSchedule.
+func setTaint(node Object, key string, on bool) {
+	Set(node, withTaint(node, key, "NoSchedule", on), "spec", "taints")
+	if len(taintsOf(node)) == 0 {
+		delete(node["spec"].(map[string]any), "taints") //nolint:forcetypeassert // Set has just made it
+	}
+}
+
 // withTaint returns the taints of a node with or without one.
 func withTaint(node Object, key, effect string, on bool) []any {
-	old, _ := At(node, "spec", "taints").([]any)
 	var out []any
 	found := false
-	for _, x := range old {
+	for _, x := range taintsOf(node) {
 		t, _ := x.(map[string]any)
 		if t["key"] == key && t["effect"] == effect {
 			if !on {

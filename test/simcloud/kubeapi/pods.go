@@ -66,7 +66,7 @@ func (c *Cluster) controlPods() {
 func schedulable(pod Object, nodes map[string]Object) []string {
 	var out []string
 	for name, n := range nodes {
-		if isReady(n) && At(n, "spec", "unschedulable") != true && fits(pod, n, false) {
+		if isReady(n) && fits(pod, n, false) {
 			out = append(out, name)
 		}
 	}

@@ -124,3 +124,39 @@ func TestEviction(t *testing.T) {
 	a.fact("without it the pod is evicted", r.status == http.StatusCreated && r.str("kind") == "Status" && r.str("status") == "Success", r.status, r.text)
 	a.eventually("an evicted pod ends", func() bool { return a.read(a.in("pods/ct-pod")).status == http.StatusNotFound })
 }
+
+func TestCordon(t *testing.T) {
+	t.Parallel()
+	a := connect(t, "cordon")
+	a.eventually("the namespace has an account", func() bool {
+		return a.read(a.in("serviceaccounts/default")).status == http.StatusOK
+	})
+	node := a.readyNode()
+	path := "/api/v1/nodes/" + kubeapi.Name(node)
+	a.answers("a node is cordoned", http.StatusOK, a.patch(path, typeMerge, obj{"spec": obj{"unschedulable": true}}))
+	t.Cleanup(func() { a.patch(path, typeMerge, obj{"spec": obj{"unschedulable": false}}) })
+	a.eventually("the node has the taint", func() bool {
+		taints, _ := a.read(path).get("spec", "taints").([]any)
+		return slices.ContainsFunc(taints, func(x any) bool {
+			x, _ = x.(map[string]any)
+			return kubeapi.At(x.(obj), "key") == "node.kubernetes.io/unschedulable"
+		})
+	})
+	here := obj{"kubernetes.io/hostname": kubeapi.String(node, "metadata", "labels", "kubernetes.io/hostname")}
+	pods := map[string]any{
+		"ct-closed": []obj{{"key": "node-role.kubernetes.io/control-plane", "operator": "Exists"}},
+		"ct-open":   []obj{{"operator": "Exists"}},
+	}
+	for name, tolerations := range pods {
+		a.create(a.in("pods"), "Pod", "v1", name, obj{"spec": obj{
+			"nodeSelector": here, "tolerations": tolerations, "terminationGracePeriodSeconds": 1,
+			"containers": []obj{{"name": "c", "image": "registry.k8s.io/pause:3.10.1"}},
+		}})
+	}
+	a.eventually("a pod that tolerates everything is started on the cordoned node", func() bool {
+		return a.read(a.in("pods/ct-open")).str("spec", "nodeName") == kubeapi.Name(node)
+	})
+	a.eventually("a pod that does not tolerate the taint is not scheduled", func() bool {
+		return condition(a.read(a.in("pods/ct-closed")).body, "PodScheduled") == "False"
+	})
+}
