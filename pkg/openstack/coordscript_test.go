@@ -250,7 +250,7 @@ func TestPackageScriptTakesItsTime(t *testing.T) {
 				defer w.store.mu.Unlock()
 				seen.Store(w.store.op.Waiting)
 				return strings.HasPrefix(w.store.op.Waiting, "script ./Scripts/new.py for VDU2-0: asks http") && w.store.op.Epoch > 5
-			}, 20*time.Second, 10*time.Millisecond)
+			}, time.Minute, 10*time.Millisecond)
 			says("CONTINUE")(n, rw, r)
 		}
 		w.upgrade(c.scripts("VDU2"))
@@ -305,7 +305,7 @@ func TestPackageScriptIsCancelled(t *testing.T) {
 						w.store.mu.Lock()
 						defer w.store.mu.Unlock()
 						return strings.HasPrefix(w.store.op.Waiting, "a script of the package is still running: Scripts/new.py")
-					}, 20*time.Second, 10*time.Millisecond)
+					}, time.Minute, 10*time.Millisecond)
 				}
 				says("CONTINUE")(n, rw, r)
 			}

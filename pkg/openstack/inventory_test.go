@@ -180,7 +180,7 @@ func TestStackIsGone(t *testing.T) {
 	stack := w.store.instance.Instantiated.Metadata["stack_id"]
 	w.change(sol.LcmOperationHeal, sol.HealVnfRequest{}, lcm.Scope{Flavour: "default", Whole: true})
 	w.call("DELETE", "/stacks/"+w.stackName()+"/"+stack.(string))
-	require.Eventually(t, func() bool { tops, _ := w.stacks(); return tops == 0 }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { tops, _ := w.stacks(); return tops == 0 }, time.Minute, 10*time.Millisecond)
 	is := w.inventory()
 	require.Len(t, is.Instance.Instantiated.VnfcInfo, 4, "a heal of the whole VNF needs them")
 	for _, c := range is.Instance.Instantiated.VnfcInfo {

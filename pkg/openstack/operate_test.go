@@ -125,7 +125,7 @@ func TestOperateSurvivesDeath(t *testing.T) {
 			w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
 			w.mixed("one")
 			w.completed()
-			w.clock = fastClock{time.Now()}
+			w.clock, w.cfg.ServerTimeout = fastClock{time.Now()}, 24*time.Hour
 			for k := 1; ; k++ {
 				require.Less(t, k, 100)
 				req, want := stop, sol.VnfOperationalStateStopped
@@ -171,7 +171,7 @@ func TestServerDoesNotFollow(t *testing.T) {
 		{"Nova forbids it", answering(403, "Policy doesn't allow os_compute_api:servers:stop to be performed"), []string{"Policy doesn't allow"}, 1},
 		{"the server is gone", func(w *world, server string) func() {
 			w.ask("compute", http.MethodDelete, "/servers/"+server, nil)
-			require.Eventually(w.t, func() bool { _, there := w.states()[server]; return !there }, 5*time.Second, time.Millisecond)
+			require.Eventually(w.t, func() bool { _, there := w.states()[server]; return !there }, time.Minute, time.Millisecond)
 			return nil
 		}, []string{"is not in the VIM any more"}, 0},
 	} {
@@ -201,6 +201,7 @@ func TestServerDoesNotFollow(t *testing.T) {
 				return
 			}
 			undo()
+			w.cfg.ServerTimeout = 24 * time.Hour
 			w.steer(lcm.EventRetry)
 			w.completed()
 			require.Equal(t, sol.VnfOperationalStateStopped, w.store.instance.Instantiated.VnfState)
@@ -248,6 +249,7 @@ func TestOperateRollsBack(t *testing.T) {
 	w.operate(stop, w.all()...)
 	w.failed()
 	require.True(t, w.cloud.Faults().Remove(rule))
+	w.cfg.ServerTimeout = 24 * time.Hour
 	w.steer(lcm.EventRollback)
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
 	for _, c := range w.store.instance.Instantiated.VnfcInfo {

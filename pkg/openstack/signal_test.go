@@ -147,7 +147,9 @@ func TestSignalsInABadMinute(t *testing.T) {
 			t.Run(call+", "+name, func(t *testing.T) {
 				t.Parallel()
 				w := signalledWorld(t, signalledTop)
-				w.cfg.RequestTimeout = time.Second
+				if rule.Kind == fault.Hang {
+					w.cfg.RequestTimeout = 3 * time.Second
+				}
 				rule := rule
 				rule.Service, rule.Method, rule.Path, rule.Nth, rule.Count = "heat", site.Method, site.Path, site.Nth, 1
 				w.cloud.AddFault(rule)
@@ -229,7 +231,7 @@ func TestCancelWhileAGroupIsScaled(t *testing.T) {
 				t.Parallel()
 				w := signalledWorld(t, signalledTop)
 				w.clock = lcm.SystemClock{}
-				slowServers(w.cloud, 300*time.Millisecond)
+				slowServers(w.cloud, slow)
 				w.cancelled(mode, signalling)
 				first := w.liveServers()
 				w.scaleTo(3)

@@ -93,8 +93,6 @@ func TestHeatForgetsAStack(t *testing.T) {
 		t.Run(string(typ), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
-			w.cfg.StackTimeout = time.Minute
-			w.clock = hastyClock{time.Now()}
 			if typ == sol.LcmOperationScale {
 				kinds[1].start(w)
 				w.completed()
@@ -105,9 +103,11 @@ func TestHeatForgetsAStack(t *testing.T) {
 			} else {
 				w.instantiate("simple")
 			}
+			w.cfg.StackTimeout, w.clock = time.Minute, hastyClock{time.Now()}
 			f := w.failed()
 			require.Equal(t, "Stack is stuck", f.Title)
 			require.Contains(t, f.Detail, "_IN_PROGRESS for longer than the 1m0s")
+			w.cfg.StackTimeout, w.clock = time.Hour, resume(w.clock)
 			w.steer(lcm.EventRetry)
 			w.completed()
 			require.Len(t, w.store.instance.Instantiated.VnfcInfo, 3)

@@ -225,12 +225,15 @@ func (w *world) node() (*openstack.Driver, *execution.Runner) {
 	}
 }
 
+// patience is how long a busy machine may need for an operation.
+const patience = 5 * time.Minute
+
 // run works on the operation until it ends, with a new node for each that dies, and returns the state.
 func (w *world) run() sol.LcmOperationStateType {
 	w.t.Helper()
 	d, r := w.node()
 	defer func() { d.Close() }()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		after, again, err := r.Advance(w.t.Context(), w.store.op.ID)
 		require.NoError(w.t, err)
@@ -283,6 +286,13 @@ func (w *world) stackName() string {
 	defer w.store.mu.Unlock()
 	return "vnf-" + w.store.instance.ID
 }
+
+// resumedClock goes on at the pace of time where another clock is.
+type resumedClock struct{ at, start time.Time }
+
+func resume(c lcm.Clock) resumedClock { return resumedClock{c.Now(), time.Now()} }
+
+func (c resumedClock) Now() time.Time { return c.at.Add(time.Since(c.start)) }
 
 // fastClock runs a hundred times as fast as time.
 type fastClock struct{ start time.Time }

@@ -1,9 +1,12 @@
 package openstack_test
 
 import (
+	"context"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
 // zoned are hosts of three zones; the one of z1 has room for one small server, that of z2 for two, that of z3 for any number.
@@ -36,10 +40,31 @@ func (w *world) ruled(anti bool) {
 
 // oneByOne lets VDU1-1 find that there is no room only when VDU1-0 has its server: what is half made when another resource fails is made
 // again, and then finds no room itself.
-func (w *world) oneByOne() {
-	w.cloud.AddFault(simcloud.Fault{
-		Kind: "delay_resource", ResourceName: "VDU1", Stack: "*-VDU1-1-*", Action: "create", Delay: simcloud.Duration(50 * time.Millisecond), Count: 1,
-	})
+func (w *world) oneByOne() { w.holdBack("CREATE_COMPLETE") }
+
+// holdBack lets the first creation of VDU1-1's server wait until the stack of VDU1-0 has a status.
+func (w *world) holdBack(status string) {
+	rule := w.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceName: "VDU1", Stack: "*-VDU1-1-*", Action: "create", Count: 1})
+	ctx, cancel := context.WithCancel(w.t.Context())
+	released := make(chan struct{})
+	w.t.Cleanup(func() { cancel(); <-released })
+	go func() {
+		defer close(released)
+		defer w.cloud.Faults().Remove(rule)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			_, names := w.stacks()
+			if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "-VDU1-0-") && strings.HasSuffix(n, " "+status) }) {
+				return
+			}
+		}
+	}()
 }
 
 // level adds a level of VDU1 alone.

@@ -38,7 +38,8 @@ const (
 const (
 	// FailResource fails the action of a resource with Reason.
 	FailResource Kind = "fail_resource"
-	// HangResource leaves a resource in progress until the rule is removed or the stack gets another action.
+	// HangResource leaves a resource in progress until the rule is removed, then the rules after it apply, or until the
+	// stack gets another action.
 	HangResource Kind = "hang_resource"
 	// DelayResource lets the action of a resource take Delay longer.
 	DelayResource Kind = "delay_resource"

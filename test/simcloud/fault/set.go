@@ -83,7 +83,7 @@ func (s *Set) call(service string, req *http.Request) []Rule {
 	return s.fire(func(r *Rule) bool { return r.matchesCall(service, req) })
 }
 
-// fire counts the matches and returns the rules that strike: any number of delays and the like, up to the first one
+// fire counts the matches and returns the rules that strike: any number of delays and hanging resources, up to the first one
 // that ends the work.
 func (s *Set) fire(match func(*Rule) bool) []Rule {
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (s *Set) fire(match func(*Rule) bool) []Rule {
 		}
 		r.Fired++
 		out = append(out, *r)
-		if r.Kind != Delay && r.Kind != DelayResource && r.Kind != ExpireTokens {
+		if r.Kind != Delay && r.Kind != DelayResource && r.Kind != HangResource && r.Kind != ExpireTokens {
 			break
 		}
 	}
