@@ -19,6 +19,10 @@ import (
 // busy cost PostgreSQL CPU (ADR 027), and it allows 100 in all by default.
 func defaultConns() int32 { return int32(min(max(8, 4*runtime.GOMAXPROCS(0)), 20)) }
 
+// By default PostgreSQL plans each statement five times on each connection before it keeps a plan. Gybe's plans do not depend on arguments
+// (the store writes states and limits of lists into the statement), so they are kept from the first call. That matters for nodes that have
+// just started: a tick takes longer to plan than to run.
+
 // patience is how long a start waits for a database that is not there: it may be starting, too.
 const patience = time.Minute
 
@@ -39,6 +43,9 @@ func connect(ctx context.Context, cfg config.Config, log *slog.Logger) (*pgxpool
 	}
 	if pc.ConnConfig.RuntimeParams["application_name"] == "" {
 		pc.ConnConfig.RuntimeParams["application_name"] = "gybe"
+	}
+	if pc.ConnConfig.RuntimeParams["plan_cache_mode"] == "" {
+		pc.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
+	"unicode"
 )
 
 // Redacted returns a copy without secrets, for all output of the product. It
@@ -160,11 +161,20 @@ var secretParts = []string{
 	"sshkey", "bearer", "kubeconfig",
 }
 
+// plainLetter maps the characters of a name to lower case and drops what separates its words.
+func plainLetter(r rune) rune {
+	switch r {
+	case '_', '-', '.', ' ':
+		return -1
+	}
+	return unicode.ToLower(r)
+}
+
 // IsSecretName reports whether a JSON member of this name holds a secret, such
 // as password, bearer_token or clientPassword. Names of endpoints, e.g.
 // tokenEndpoint, are not secret.
 func IsSecretName(name string) bool {
-	n := strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+	n := strings.Map(plainLetter, name)
 	if n == "pass" || n == "pwd" || n == "pw" {
 		return true
 	}

@@ -277,6 +277,8 @@ func TestListsUseTheirIndexes(t *testing.T) {
 		{Limit: 100, After: middle},
 		{InstanceID: "00000000-0000-0000-0000-000000000042"},
 		{Limit: 100, States: []sol.LcmOperationStateType{"PROCESSING", "FAILED_TEMP"}},
+		{Limit: 100, States: []sol.LcmOperationStateType{"ROLLED_BACK"}, After: middle},
+		{Limit: 100, States: []sol.LcmOperationStateType{"no such state"}},
 	} {
 		statements.sent = nil
 		began := time.Now()

@@ -102,16 +102,16 @@ func (s *Records) instanceList(q lcm.Query) (listClause, bool) {
 	if q.InstantiationStates != nil {
 		c.from += " AND i.state = ANY(" + c.place(texts(q.InstantiationStates)) + ")"
 	}
-	c.from += " ORDER BY i.id LIMIT " + c.place(limit(q.Limit))
+	c.from += " ORDER BY i.id" + limit(q.Limit)
 	return c, true
 }
 
-// limit makes 0 the NULL that LIMIT takes for no limit.
-func limit(n int) *int {
+// limit is the LIMIT of a list; 0 is none. It is no argument, because the plan depends on it, and a program has few sizes of pages.
+func limit(n int) string {
 	if n <= 0 {
-		return nil
+		return ""
 	}
-	return &n
+	return " LIMIT " + strconv.Itoa(n)
 }
 
 // DeleteInstance implements lcm.Records.

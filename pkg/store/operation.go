@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // Operation implements lcm.Records.
@@ -54,11 +56,25 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 	if q.InstanceID != "" {
 		c.from += " AND o.instance_id = " + c.place(q.InstanceID)
 	}
-	if len(q.States) > 0 {
-		c.from += " AND o.state = ANY(" + c.place(texts(q.States)) + ")"
+	if len(q.States) > 0 { // no argument: states differ in how many operations have them
+		there := knownStates(q.States)
+		if len(there) == 0 {
+			return listClause{}, false
+		}
+		c.from += " AND o.state IN " + sqlList(there)
 	}
-	c.from += " ORDER BY o.started, o.id LIMIT " + c.place(limit(q.Limit))
+	c.from += " ORDER BY o.started, o.id" + limit(q.Limit)
 	return c, true
+}
+
+// knownStates are the given states that there are, in the order of the program. The others, which clients can send, match nothing.
+func knownStates(given []sol.LcmOperationStateType) (out []sol.LcmOperationStateType) {
+	for _, s := range slices.Concat(lcm.ActiveStates, lcm.FinalStates) {
+		if slices.Contains(given, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // Admit implements lcm.Records.

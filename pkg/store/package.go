@@ -165,7 +165,7 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 	if q.After != "" {
 		c.from += " AND p.id > " + c.place(q.After)
 	}
-	c.from += " ORDER BY p.id LIMIT " + c.place(limit(q.Limit))
+	c.from += " ORDER BY p.id" + limit(q.Limit)
 	rows, err := all[packageRow](s.pool.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE true"+c.from, c.args...))
 	if err != nil {
 		return nil, fault("list packages", err)

@@ -29,7 +29,12 @@ func New(tb testing.TB) *pgxpool.Pool {
 // Pool gives a test a pool on any database, closed when the test ends.
 func Pool(tb testing.TB, dbURL string) *pgxpool.Pool {
 	tb.Helper()
-	pool, err := pgxpool.New(tb.Context(), dbURL)
+	cfg, err := pgxpool.ParseConfig(dbURL)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan" // as in pkg/app
+	pool, err := pgxpool.NewWithConfig(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
