@@ -2,7 +2,6 @@ package frame
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -60,8 +59,7 @@ func WriteResource(w http.ResponseWriter, status int, d Resource) error {
 }
 
 // Resources serves a list of stored resources with attribute filter, attribute selectors and paging (SOL013 clauses 5.2 to 5.4). T is the type
-// of the resources. Their JSON is decoded only for a filter that the store does not evaluate, and for a selection that drops other attributes
-// than the default.
+// of the resources. Only the attributes of a filter that the store does not evaluate are decoded.
 type Resources[T any] struct {
 	// Path of the list, e.g. /vnflcm/v2/vnf_instances.
 	Path string
@@ -89,10 +87,8 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 	if more {
 		q.linkNext(w, r, page[len(page)-1].ID)
 	}
-	for n := range page {
-		if page[n], err = l.selected(q.selection, page[n]); err != nil {
-			return err
-		}
+	if err := l.choose(q.selection, page); err != nil {
+		return err
 	}
 	writeResources(w, page)
 	return nil
@@ -100,6 +96,8 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 
 // page returns the first resources of a query that match a filter.
 func (l Resources[T]) page(ctx context.Context, q lcm.Query, f filter.Filter, size int) (page []Resource, more bool, err error) {
+	needed := neededBy[T](f)
+	var whole, part []byte
 	return fillPage(size, q.Limit,
 		func(after string) ([]Resource, error) {
 			if after != "" {
@@ -111,30 +109,56 @@ func (l Resources[T]) page(ctx context.Context, q lcm.Query, f filter.Filter, si
 			if f.Empty() {
 				return true, nil
 			}
-			return matchesJSON(f, d.appendTo(nil))
+			whole = d.appendTo(whole[:0])
+			var err error
+			if part, err = needed.AppendJSON(part[:0], whole); err != nil {
+				return false, err
+			}
+			return matchesJSON(f, part)
 		},
 		func(d Resource) string { return d.ID })
 }
 
-// selected returns a document with the selected attributes only.
-func (l Resources[T]) selected(s selector.Selection[T], d Resource) (Resource, error) {
+// neededBy selects the attributes that a filter looks at. Below a path with @key it takes everything.
+func neededBy[T any](f filter.Filter) selector.Selection[T] {
+	var paths [][]string
+	for _, e := range f.Exprs {
+		var path []string
+		for _, s := range e.Path {
+			if s.Key {
+				break
+			}
+			path = append(path, s.Name)
+		}
+		paths = append(paths, path)
+	}
+	return selector.KeepOnly[T](paths...)
+}
+
+// choose replaces resources by ones with the selected attributes only.
+func (l Resources[T]) choose(s selector.Selection[T], page []Resource) error {
 	switch {
 	case s.Whole():
-		return d, nil
+		return nil
 	case l.Selectors.IsDefault(s):
-		brief := *d.Document
-		brief.Details = nil // they are there when the filter needs them
-		return Resource{Document: &brief, Links: d.Links}, nil
+		for n, d := range page {
+			brief := *d.Document
+			brief.Details = nil // they are there when the filter needs them
+			page[n].Document = &brief
+		}
+		return nil
 	}
-	var v T
-	if err := json.Unmarshal(d.appendTo(nil), &v); err != nil {
-		return Resource{}, err
+	var whole, chosen []byte // chosen has room for several resources
+	for n, d := range page {
+		whole = d.appendTo(whole[:0])
+		begin := len(chosen)
+		var err error
+		if chosen, err = s.AppendJSON(chosen, whole); err != nil {
+			return err
+		}
+		page[n] = Resource{Document: &lcm.Document{ID: d.ID, Brief: chosen[begin:len(chosen):len(chosen)]}}
 	}
-	raw, err := json.Marshal(s.Apply(v))
-	if err != nil {
-		return Resource{}, err
-	}
-	return Resource{Document: &lcm.Document{ID: d.ID, Brief: raw}}, nil
+	return nil
 }
 
 // names says whether a filter looks at a top-level attribute.

@@ -188,5 +188,67 @@ func FuzzParse(f *testing.F) {
 		require.Equal(t, original.InstantiationState, got.InstantiationState)
 		_, err = json.Marshal(got)
 		require.NoError(t, err)
+		encoded, err := json.Marshal(original)
+		require.NoError(t, err)
+		requireSame(t, sel, original, encoded)
 	})
+}
+
+func TestSelectionsOfJSONAreThoseOfValues(t *testing.T) {
+	t.Parallel()
+	v := instance()
+	v.Metadata["qu\"ote\\"] = "a \\\" } ] , : \\"
+	v.Metadata["<&>"] = []any{map[string]any{"x": 1.5, "y": nil}, true, "z"}
+	v.Metadata["only"] = map[string]any{"one": "1"}
+	v.Extensions = sol.KeyValuePairs{"e": "1"}
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	for _, q := range []string{
+		"", "all_fields", "fields=vnfInstanceName", "fields=metadata", "fields=metadata/none", "fields=metadata/m,extensions/none",
+		"fields=metadata/n/o,metadata/zzz", "fields=metadata/only/none", "fields=metadata/qu\"ote\\", "fields=metadata/%3C%26%3E/x",
+		"fields=vimConnectionInfo/vim1/extra", "fields=vimConnectionInfo/none", "fields=instantiatedVnfInfo/vnfcResourceInfo/zoneId",
+		"fields=instantiatedVnfInfo/vnfcResourceInfo/metadata/k/deep", "fields=instantiatedVnfInfo/scaleStatus&exclude_default",
+		"fields=_links/heal", "exclude_fields=_links/heal", "exclude_fields=extensions/e,metadata/only/one", "exclude_fields=metadata/%3C%26%3E/y",
+		"exclude_fields=id,instantiatedVnfInfo/vnfcResourceInfo/id", "exclude_fields=instantiatedVnfInfo/vnfcResourceInfo/computeResource,vimConnectionInfo/vim2",
+	} {
+		query, err := url.ParseQuery(q)
+		require.NoError(t, err)
+		sel, err := selector.VnfInstances.Parse(query)
+		require.NoError(t, err, q)
+		requireSame(t, sel, v, raw)
+	}
+	requireSame(t, selector.KeepOnly[sol.VnfInstance]([]string{"instantiatedVnfInfo", "vnfcResourceInfo", "zoneId"}, []string{"metadata"}), v, raw)
+
+	op := sol.VnfLcmOpOcc{ID: "o", StartTime: time.Unix(0, 0), OperationParams: json.RawMessage(`{"flavourId":"f","additionalParams":{"a":1,"b":[{"c":2}]}}`)}
+	raw, err = json.Marshal(op)
+	require.NoError(t, err)
+	for _, path := range []string{"operationParams/additionalParams/a", "operationParams/additionalParams/b/c", "operationParams/x", "operationParams"} {
+		for _, param := range []string{"fields", "exclude_fields"} {
+			sel, err := selector.VnfLcmOpOccs.Parse(url.Values{param: {path}})
+			require.NoError(t, err)
+			requireSame(t, sel, op, raw)
+		}
+	}
+}
+
+// requireSame compares the two ways to select.
+func requireSame[T any](t require.TestingT, sel selector.Selection[T], v T, raw []byte) {
+	want, err := json.Marshal(sel.Apply(v))
+	require.NoError(t, err)
+	got, err := sel.AppendJSON([]byte("x"), raw)
+	require.NoError(t, err)
+	require.True(t, json.Valid(got[1:]), "%s", got)
+	require.JSONEq(t, string(want), string(got[1:]))
+}
+
+func TestBrokenJSONIsAnError(t *testing.T) {
+	t.Parallel()
+	raw, err := json.Marshal(instance())
+	require.NoError(t, err)
+	sel, err := selector.VnfInstances.Parse(url.Values{"fields": {"metadata/n/o,instantiatedVnfInfo/vnfcResourceInfo/metadata/k"}})
+	require.NoError(t, err)
+	for n := range len(raw) - 1 {
+		_, err := sel.AppendJSON(nil, raw[:n])
+		require.Error(t, err, "%s", raw[:n])
+	}
 }
