@@ -33,6 +33,7 @@ type Execution struct {
 	Log      *slog.Logger
 	Clock    Clock
 
+	whole   *Execution // of a part; see Part
 	claim   Claim
 	phase   string
 	journal Journal
@@ -111,6 +112,10 @@ func (w *Execution) RemoveVim(id string) { w.effects.RemoveVims = append(w.effec
 
 // ForgetVNFCs drops what is remembered of VNFCs (host keys) when the tick commits, because their machines are gone or are about to go.
 func (w *Execution) ForgetVNFCs(ids ...string) {
+	if w.whole != nil {
+		w.whole.ForgetVNFCs(ids...)
+		return
+	}
 	for _, id := range ids {
 		if id != "" && !slices.Contains(w.effects.ForgetVNFCs, id) {
 			w.effects.ForgetVNFCs = append(w.effects.ForgetVNFCs, id)

@@ -22,6 +22,22 @@ func VimOf(conns map[string]sol.VimConnectionInfo, vdu string) (string, sol.VimC
 	return PrimaryVim(conns)
 }
 
+// VimsOf returns the keys of the connections through which an instance has resources: the primary one, then those that
+// list VDUs.
+func VimsOf(conns map[string]sol.VimConnectionInfo) []string {
+	primary, _, ok := PrimaryVim(conns)
+	if !ok {
+		return nil
+	}
+	out := []string{primary}
+	for _, key := range sortedKeys(conns) {
+		if vdus, _ := vdusOf(conns[key]); len(vdus) > 0 && key != primary {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
 // vdusOf lists the VDUs that a connection is selected for; false when the list is not one.
 func vdusOf(c sol.VimConnectionInfo) ([]string, bool) {
 	v, ok := c.Extra[ExtraVDUs]

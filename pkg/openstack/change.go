@@ -9,11 +9,10 @@ import (
 
 // Change implements lcm.Infra.
 func (d *Driver) Change(ctx context.Context, w *lcm.Execution) error {
-	t, err := d.begin(ctx, w)
-	if err != nil {
-		return err
+	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
+		return d.changePackage(ctx, w, (*tick).changePackage)
 	}
-	return t.settle(t.change(ctx))
+	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.change(ctx) })
 }
 
 func (t *tick) change(ctx context.Context) error {
@@ -28,8 +27,6 @@ func (t *tick) change(ctx context.Context) error {
 		return t.operate(ctx)
 	case sol.LcmOperationChangeExtConn:
 		return t.changeConnectivity(ctx)
-	case sol.LcmOperationChangeVnfpkg:
-		return t.changePackage(ctx)
 	default:
 		return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", t.w.Op.Type)
 	}
@@ -37,11 +34,10 @@ func (t *tick) change(ctx context.Context) error {
 
 // Restore implements lcm.Infra.
 func (d *Driver) Restore(ctx context.Context, w *lcm.Execution) error {
-	t, err := d.begin(ctx, w)
-	if err != nil {
-		return err
+	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
+		return d.changePackage(ctx, w, (*tick).restorePackage)
 	}
-	return t.settle(t.restore(ctx))
+	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.restore(ctx) })
 }
 
 func (t *tick) restore(ctx context.Context) error {
@@ -50,8 +46,6 @@ func (t *tick) restore(ctx context.Context) error {
 		return t.restoreStack(ctx)
 	case sol.LcmOperationOperate:
 		return t.restoreOperate(ctx)
-	case sol.LcmOperationChangeVnfpkg:
-		return t.restorePackage(ctx)
 	default:
 		return lcm.Errorf(lcm.CodeUnprocessable, "a %s operation cannot be rolled back", t.w.Op.Type)
 	}

@@ -39,12 +39,12 @@ func reconnected(fresh userdata.Fresh, before, after []sol.ExtVirtualLinkData) u
 }
 
 // badConnectivity finds what the request asks for and would not come about.
-func (d *Driver) badConnectivity(r lcm.Request) ([]lcm.InvalidParam, error) {
-	g, err := d.desiredOf(planned(r))
+func (d *Driver) badConnectivity(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
+	g, err := d.desiredAt(s)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the assembly of the stack reports it
 	}
-	b, err := d.templates.Load(g.files, g.flavour.ID)
+	b, err := d.bundle(g)
 	if err != nil {
 		return nil, nil //nolint:nilerr // likewise
 	}

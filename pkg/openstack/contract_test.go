@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,10 +21,13 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// contractCloud is a simulated cloud as the contract sees it.
+// contractCloud is a simulated cloud as the contract sees it, with another one that the tests of several connections use.
 type contractCloud struct {
 	*outsider
 	refusal string // id of the fault
+	second  func() *outsider
+	used    atomic.Bool    // the second one
+	seed    simcloud.State // what the second one has from the beginning
 }
 
 // nodeTransport passes a node's calls to the cloud.
@@ -54,27 +60,54 @@ func (c *contractCloud) Infra(node *infratest.Node) lcm.Infra {
 
 func (c *contractCloud) Connections() map[string]sol.VimConnectionInfo { return connectionTo(c.cloud) }
 
+func (c *contractCloud) Second() sol.VimConnectionInfo {
+	if !c.used.Load() {
+		c.seed = c.second().cloud.State()
+		c.used.Store(true)
+	}
+	return connectionTo(c.second().cloud)["vim1"]
+}
+
+// clouds are those that the test uses.
+func (c *contractCloud) clouds() []*outsider {
+	if c.used.Load() {
+		return []*outsider{c.outsider, c.second()}
+	}
+	return []*outsider{c.outsider}
+}
+
+// Contents lists the objects of both clouds, without those that the second one has from the beginning.
 func (c *contractCloud) Contents() []infratest.Content {
 	out := []infratest.Content{}
-	for kind, list := range c.cloud.State() {
-		for _, o := range list {
-			out = append(out, infratest.Content{Kind: kind, ID: o.ID})
+	for n, cloud := range c.clouds() {
+		for kind, list := range cloud.cloud.State() {
+			for _, o := range list {
+				if n == 0 || !slices.ContainsFunc(c.seed[kind], func(s simcloud.Object) bool { return s.ID == o.ID }) {
+					out = append(out, infratest.Content{Kind: kind, ID: o.ID})
+				}
+			}
 		}
 	}
 	return out
 }
 
 func (c *contractCloud) Busy() bool {
-	for _, s := range c.cloud.State()["stacks"] {
-		if strings.HasSuffix(s.Status, "_IN_PROGRESS") {
-			return true
+	for _, cloud := range c.clouds() {
+		for _, s := range cloud.cloud.State()["stacks"] {
+			if strings.HasSuffix(s.Status, "_IN_PROGRESS") {
+				return true
+			}
 		}
 	}
 	return false
 }
 
 func (c *contractCloud) Lose(machine lcm.Resource) {
-	c.do(http.MethodDelete, "/compute/v2.1/servers/"+machine.ID, "", nil)
+	at := c.outsider
+	if machine.Vim != "" {
+		at = c.second()
+	}
+	at.do(http.MethodDelete, "/compute/v2.1/servers/"+machine.ID, "", nil)
 }
 
 func (c *contractCloud) Leave(instanceID string) string {
@@ -103,10 +136,11 @@ func TestDriverFulfilsTheContract(t *testing.T) {
 	var request sol.InstantiateVnfRequest
 	require.NoError(t, json.Unmarshal(parameterFile(t, "simple"), &request))
 	infratest.Contract(t, infratest.Harness{
-		VNFD: pkg.model, Files: pkg.files, Request: request, Aspect: "workerNode_scale",
+		VNFD: pkg.model, Files: pkg.files, Request: request, Aspect: "workerNode_scale", SecondVDU: "workerNode",
 		New: func(t *testing.T) infratest.VIM {
 			t.Helper()
-			return &contractCloud{outsider: newOutsider(t, simcloud.StartTest(t, simcloud.Options{}))}
+			start := func() *outsider { return newOutsider(t, simcloud.StartTest(t, simcloud.Options{})) }
+			return &contractCloud{outsider: start(), second: sync.OnceValue(start)}
 		},
 	})
 }

@@ -38,6 +38,11 @@ type desired struct {
 	// patches are the additionalParams of the request, then those of the grant; their nfv wins over everything.
 	patches []sol.KeyValuePairs
 	grant   lcm.Grant
+	// away is the flavour of the VDUs of the other parts of the instance; nil when there are none. primary says that
+	// the primary connection is used, and selection points at what divides the VDUs.
+	away      *vnfd.Flavour
+	primary   bool
+	selection string
 	// publicKey is that of the instance's key; "" when it has none. It never changes while there are machines: other user data would have Heat
 	// replace them.
 	publicKey string
@@ -46,9 +51,9 @@ type desired struct {
 // build assembles the stack of a desired state: the same state gives the same stack. The error is a CodeUnprocessable one, with pointers
 // where the request is to blame.
 func (d *Driver) build(g desired) (*userdata.Stack, error) {
-	b, err := d.templates.Load(g.files, g.flavour.ID)
+	b, err := d.bundle(g)
 	if err != nil {
-		return nil, g.packageFault(err)
+		return nil, err
 	}
 	st, bad, err := userdata.Assemble(userdata.Input{
 		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
@@ -64,10 +69,37 @@ func (d *Driver) build(g desired) (*userdata.Stack, error) {
 	return st, nil
 }
 
+// bundle reads the templates of a desired state: those of its flavour, with what belongs to its VDUs.
+func (d *Driver) bundle(g desired) (*hot.Bundle, error) {
+	b, err := d.templates.Load(g.files, g.flavour.ID)
+	if err == nil && g.away != nil {
+		s := hot.Selection{Own: vduNames(g.flavour), Away: vduNames(g.away), Primary: g.primary}
+		for _, l := range g.managed {
+			s.Given = append(s.Given, l.VnfVirtualLinkDescID)
+		}
+		b, err = b.Only(s)
+	}
+	if err != nil {
+		return nil, g.packageFault(err)
+	}
+	return b, nil
+}
+
+func vduNames(f *vnfd.Flavour) []string {
+	var out []string
+	for _, v := range f.VDUs {
+		out = append(out, v.Name)
+	}
+	return out
+}
+
 // packageFault makes the user's error of a fault in the package's templates.
 func (g desired) packageFault(err error) error {
 	if e, ok := errors.AsType[*hot.Error](err); ok {
 		return lcm.Unprocessable(lcm.InvalidParam{Pointer: g.pointer, Detail: fmt.Sprintf("the package cannot be used with flavour %s: %s", g.flavour.ID, e.Error())})
+	}
+	if e, ok := errors.AsType[*hot.SplitError](err); ok {
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: g.selection, Detail: "the VDUs cannot use several connections: " + e.Error()})
 	}
 	return err
 }
@@ -248,7 +280,7 @@ func regrouped(fresh userdata.Fresh) userdata.Fresh {
 func (t *tick) desired(context.Context) (*userdata.Stack, error) {
 	if t.assembled == nil {
 		t.assembled = sync.OnceValues(func() (*userdata.Stack, error) {
-			g, err := t.desiredOf(t.w)
+			g, err := t.desiredAt(&t.part)
 			if err != nil {
 				return nil, err
 			}

@@ -108,30 +108,28 @@ func (cfg Config) vims() cloud.Config {
 	return cloud.Config{CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Observe: cfg.Observe, WrapTransport: cfg.WrapTransport}
 }
 
-// tick is the work of one tick on an instance, with the client of its VIM.
+// tick is the work of one tick on one part of an instance, with the client of its VIM.
 type tick struct {
 	*Driver
+	part  part
 	cloud *cloud.Client
-	w     *lcm.Execution
-	vim   string // key of the connection in vimConnectionInfo
+	w     *lcm.Execution // as far as it is about the part
 
 	stack     *stack.Worker
 	assembled func() (*userdata.Stack, error) // the stack that the operation leads to
 }
 
-func (d *Driver) begin(ctx context.Context, w *lcm.Execution) (*tick, error) {
-	key, v, ok := lcm.PrimaryVim(w.Instance.VimConnections)
-	if !ok {
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VIM connection")
-	}
-	c, err := d.vims.Connect(ctx, key, v)
+func (d *Driver) begin(ctx context.Context, s part) (*tick, error) {
+	c, err := d.vims.Connect(ctx, s.key, s.whole.Instance.VimConnections[s.key])
 	if err != nil {
 		return nil, err
 	}
 	tuning := stack.Config{Timeout: d.cfg.StackTimeout, ZoneRetries: d.cfg.ZoneRetries, NoRoom: d.cfg.NoRoom}
 	return &tick{
-		Driver: d, cloud: c, w: w, vim: key,
-		stack: &stack.Worker{Config: tuning, Cloud: c, Execution: w, Vim: key, Doubts: &d.doubts},
+		Driver: d, part: s, cloud: c, w: s.w,
+		stack: &stack.Worker{
+			Config: tuning, Cloud: c, Execution: s.w, Vim: s.key, Stack: s.stack, Others: s.other, Doubts: &d.doubts,
+		},
 	}, nil
 }
 

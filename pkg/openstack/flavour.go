@@ -8,7 +8,7 @@ func (t *tick) changeFlavour(ctx context.Context) error {
 	if err := t.provideImages(ctx); err != nil {
 		return err
 	}
-	g, err := t.desiredOf(t.w)
+	g, err := t.desiredAt(&t.part)
 	if err != nil {
 		return err
 	}

@@ -13,13 +13,13 @@ import (
 
 // Halt implements lcm.Infra.
 func (d *Driver) Halt(ctx context.Context, w *lcm.Execution, mode sol.CancelModeType) error {
-	t, err := d.begin(ctx, w)
-	if err != nil {
-		return err
-	}
+	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.halt(ctx, mode) })
+}
+
+func (t *tick) halt(ctx context.Context, mode sol.CancelModeType) error {
 	// The operation may be cancelled again after a retry, and forcefully after gracefully: each time is a step of its own.
-	target := fmt.Sprintf("%s, %s, try %d", t.stack.Name(), strings.ToLower(string(mode)), w.Op.Try)
-	return t.settle(w.Step(ctx, "halt", target, func(ctx context.Context, s *lcm.Step) error {
+	target := fmt.Sprintf("%s, %s, try %d", t.stack.Name(), strings.ToLower(string(mode)), t.w.Op.Try)
+	return t.w.Step(ctx, "halt", target, func(ctx context.Context, s *lcm.Step) error {
 		if err := t.images().Halt(ctx, mode); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (d *Driver) Halt(ctx context.Context, w *lcm.Execution, mode sol.CancelMode
 			return err
 		}
 		return t.serversHalted(ctx)
-	}))
+	})
 }
 
 // serversHalted waits for what Nova still does to the servers of an OPERATE.

@@ -16,19 +16,42 @@ import (
 
 // Inventory implements lcm.Infra. It changes nothing in the VIM.
 func (d *Driver) Inventory(ctx context.Context, w *lcm.Execution) error {
-	t, err := d.begin(ctx, w)
-	if err != nil {
-		return err
+	parts := partsOf(w)
+	if len(parts) == 0 {
+		return errNoConnection()
 	}
-	g, err := d.desiredOf(w)
+	var records []inventory.Part
+	var changes []*sol.ResourceChanges
+	for n := range parts {
+		t, err := d.begin(ctx, parts[n])
+		if err != nil {
+			return err
+		}
+		is, changed, err := t.record(ctx)
+		if err != nil {
+			return t.settle(err)
+		}
+		records, changes = append(records, inventory.Part{Record: is, Vim: parts[n].vim}), append(changes, changed)
+	}
+	is := inventory.Merge(records)
+	w.Op.ResourceChanges = inventory.Differences(changes)
+	w.Instance.Instantiated, w.Instance.Inventory = is.Info, is.Resources
+	w.Op.ChangedExtConnectivity = inventory.ChangedLinks(inventory.RecordOf(w.Op.Before).Info, is.Info)
+	return nil
+}
+
+// record makes the record of the part's stack, and lists what the operation has changed there.
+func (t *tick) record(ctx context.Context) (inventory.Record, *sol.ResourceChanges, error) {
+	w := t.w
+	g, err := t.desiredAt(&t.part)
 	if err != nil {
-		return err
+		return inventory.Record{}, nil, err
 	}
 	var former *desired
 	if w.Op.Type != sol.LcmOperationInstantiate {
-		f, err := d.previousOf(w)
+		f, err := t.previousAt(&t.part)
 		if err != nil {
-			return err
+			return inventory.Record{}, nil, err
 		}
 		former = &f
 	}
@@ -37,11 +60,11 @@ func (d *Driver) Inventory(ctx context.Context, w *lcm.Execution) error {
 	}
 	seen, err := t.observe(ctx, g)
 	if err != nil {
-		return t.settle(err)
+		return inventory.Record{}, nil, err
 	}
 	was := inventory.RecordOf(w.Op.Before)
 	in := inventory.Input{
-		Snapshot: seen, Vim: t.vim, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(), Operation: w.Op.ID, Params: w.Op.Params,
+		Snapshot: seen, Vim: t.part.key, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(), Operation: w.Op.ID, Params: w.Op.Params,
 		Settled: expected(w),
 	}
 	if former != nil {
@@ -49,13 +72,11 @@ func (d *Driver) Inventory(ctx context.Context, w *lcm.Execution) error {
 		in.Previous = &target
 	}
 	is := inventory.Build(in)
-	w.Op.ResourceChanges = inventory.Changes(was.Present(), is)
+	changed := inventory.Changes(was.Present(), is)
 	if seen.Stack == nil && was.Info != nil {
 		is = was.Lost()
 	}
-	w.Instance.Instantiated, w.Instance.Inventory = is.Info, is.Resources
-	w.Op.ChangedExtConnectivity = inventory.ChangedLinks(was.Info, is.Info)
-	return nil
+	return is, changed, nil
 }
 
 // target is the part of a desired state that an inventory needs.

@@ -2,36 +2,59 @@ package openstack
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/leftovers"
 )
 
-// Leftovers implements lcm.Infra. It lists what the project has, of every kind that a VNF can have, and compares.
+// Leftovers implements lcm.Infra. It lists what the projects have, of every kind that a VNF can have, and compares.
 func (d *Driver) Leftovers(ctx context.Context, i *lcm.Instance) (*lcm.Leftovers, error) {
-	t, err := d.visit(ctx, i)
+	all := &lcm.Leftovers{Extra: []lcm.Leftover{}, Missing: []lcm.Leftover{}}
+	err := d.each(ctx, d.visit(i), func(ctx context.Context, t *tick) error {
+		found, err := t.leftovers().Compare(ctx)
+		if err != nil {
+			return err
+		}
+		all.Extra = unlisted(all.Extra, found.Extra)
+		all.Missing = append(all.Missing, found.Missing...)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	found, err := t.leftovers().Compare(ctx)
-	return found, t.settle(err)
+	return all, nil
 }
 
 // RemoveLeftovers implements lcm.Infra.
 func (d *Driver) RemoveLeftovers(ctx context.Context, i *lcm.Instance, extra []lcm.Leftover) ([]lcm.Leftover, error) {
-	t, err := d.visit(ctx, i)
+	var left []lcm.Leftover
+	err := d.each(ctx, d.visit(i), func(ctx context.Context, t *tick) error {
+		more, err := t.leftovers().Remove(ctx, extra)
+		left = unlisted(left, more)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	left, err := t.leftovers().Remove(ctx, extra)
-	return left, t.settle(err)
+	return left, nil
+}
+
+// unlisted adds to a list what it does not have: two connections may lead to one project.
+func unlisted(all, more []lcm.Leftover) []lcm.Leftover {
+	for _, l := range more {
+		if !slices.ContainsFunc(all, func(o lcm.Leftover) bool { return o.Type == l.Type && o.ID == l.ID }) {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // visit looks at an instance outside any operation.
-func (d *Driver) visit(ctx context.Context, i *lcm.Instance) (*tick, error) {
-	return d.begin(ctx, &lcm.Execution{Op: &lcm.Operation{InstanceID: i.ID}, Instance: i, Log: d.log, Clock: lcm.SystemClock{}})
+func (d *Driver) visit(i *lcm.Instance) *lcm.Execution {
+	return &lcm.Execution{Op: &lcm.Operation{InstanceID: i.ID}, Instance: i, Log: d.log, Clock: lcm.SystemClock{}}
 }
 
 func (t *tick) leftovers() *leftovers.Search {
-	return &leftovers.Search{Cloud: t.cloud, Instance: t.w.Instance, Stack: t.stack, Images: t.images()}
+	return &leftovers.Search{Cloud: t.cloud, Instance: t.part.whole.Instance, Part: t.w.Instance, Stack: t.stack, Images: t.images()}
 }

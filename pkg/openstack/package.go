@@ -17,55 +17,69 @@ import (
 // VNFCs: the VDUs in the order of vdu_params (or of the VNFD), the VNFCs of a VDU in that of vnfcInfo, the highest index first. VNFCs that share
 // a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
 
-// changePackage brings the instance to the new package.
-func (t *tick) changePackage(ctx context.Context) error {
+// changePackage changes the stacks of an instance, and deletes the images that none of them uses when all are changed.
+func (d *Driver) changePackage(
+	ctx context.Context, w *lcm.Execution, change func(*tick, context.Context) (*userdata.Stack, error),
+) error {
+	var holds []*userdata.Stack
+	err := d.each(ctx, w, func(ctx context.Context, t *tick) error {
+		s, err := change(t, ctx)
+		holds = append(holds, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.images().Prune(ctx, holds) })
+}
+
+// changePackage brings a stack to the new package, and returns it.
+func (t *tick) changePackage(ctx context.Context) (*userdata.Stack, error) {
 	p, err := coordination.ParamsOf(t.w.Op.Params)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.images().Provide(ctx, changedImages(t.w, p)); err != nil {
-		return err
+		return nil, err
 	}
-	r, err := t.rollout(t.w, p)
+	r, err := t.rollout(&t.part, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, u := range r.units {
 		if r.mix.Untouched(u.resources) && !u.params.New.Coordinates() { // the last update says so much to Heat as one of its own would
 			continue
 		}
 		if err := t.updateUnit(ctx, r, i, i+1, modeChange); err != nil {
-			return err
+			return nil, err
 		}
 		if err := t.coordinator().Coordinate(ctx, u.coordinated(), u.params.New, false); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := t.stack.Update(ctx, t.stack.Name(), t.marked(r, r.next, marker{mode: modeChange, units: len(r.units) + 1}), nil); err != nil {
-		return err
-	}
-	return t.images().Prune(ctx, r.next)
+	last := t.marked(r, r.next, marker{mode: modeChange, units: len(r.units) + 1})
+	return r.next, t.stack.Update(ctx, t.stack.Name(), last, nil)
 }
 
-// restorePackage brings the instance back to the package that it had.
-func (t *tick) restorePackage(ctx context.Context) error {
+// restorePackage brings a stack back to the package that it had, and returns it.
+func (t *tick) restorePackage(ctx context.Context) (*userdata.Stack, error) {
 	p, err := coordination.ParamsOf(t.w.Op.Params)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, err := t.rollout(t.w, p)
+	r, err := t.rollout(&t.part, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	st, err := t.stack.Present(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	was := markerOf(st, t.w.Op.ID)
 	from, way := was.progress(len(r.units)), was.back()
 	if st.Failed() && way == modeRollback && was.try != t.w.Op.Try { // the user knows why it failed, and goes on
 		if r.recreate, err = t.recreated(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		if len(r.recreate) > 0 {
 			way = modeRecreate
@@ -79,10 +93,7 @@ func (t *tick) restorePackage(ctx context.Context) error {
 			err = t.coordinator().Coordinate(ctx, r.units[i].coordinated(), r.units[i].params.Old, true)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return t.images().Prune(ctx, r.old)
+	return r.old, err
 }
 
 // revertUnit takes unit i back, and returns the way of the next one.
@@ -145,8 +156,9 @@ func (t *tick) coordinator() *coordination.Coordinator {
 }
 
 // rollout computes the two ends and the units between. It depends on the operation alone, not on how far it is.
-func (d *Driver) rollout(w *lcm.Execution, p coordination.Params) (*rollout, error) {
-	g, err := d.desiredOf(w)
+func (d *Driver) rollout(s *part, p coordination.Params) (*rollout, error) {
+	w := s.w
+	g, err := d.desiredAt(s)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +166,7 @@ func (d *Driver) rollout(w *lcm.Execution, p coordination.Params) (*rollout, err
 	if r.next, err = d.build(g); err != nil {
 		return nil, err
 	}
-	former, err := d.previousOf(w)
+	former, err := d.previousAt(s)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// images is the instance's images in this tick.
+// images is the instance's images in the VIM of the part, in this tick.
 func (t *tick) images() *images.Store {
-	return &images.Store{Cloud: t.cloud, Execution: t.w, Uploads: t.uploads, NodeAlive: t.cfg.NodeAlive}
+	return &images.Store{Cloud: t.cloud, Execution: t.part.whole, Vim: t.part.vim, Uploads: t.uploads, NodeAlive: t.cfg.NodeAlive}
 }
 
 // provideImages uploads the images of the package that the grant does not name, and puts their ids into the grant.

@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"context"
-	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/preview"
@@ -13,24 +12,38 @@ import (
 func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, error) {
 	w := planned(r)
 	w.Log, w.Clock = d.log, lcm.SystemClock{}
-	t, err := d.begin(ctx, w)
+	var plans []*preview.Plan
+	err := d.each(ctx, w, func(ctx context.Context, t *tick) error {
+		own := t.part.request(r)
+		if err := t.findImages(ctx); err != nil {
+			return err
+		}
+		p, err := t.compare(ctx, own)
+		if err != nil {
+			return err
+		}
+		p.Checks, err = p.Checked(ctx, t.cloud, t.stack.Name(), own)
+		for n := range p.Checks {
+			if t.part.vim != "" {
+				p.Checks[n].Subject += " in " + t.part.vim
+			}
+		}
+		plans = append(plans, p)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := t.findImages(ctx); err != nil {
-		return nil, t.settle(err)
+	return preview.Merge(r.Type, plans), nil
+}
+
+// request limits a request to what is about the part.
+func (s *part) request(r lcm.Request) lcm.Request {
+	if s.away == nil {
+		return r
 	}
-	p, err := t.compare(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	checks, err := p.Checked(ctx, t.cloud, r)
-	if err != nil {
-		return nil, t.settle(err)
-	}
-	p.Checks = checks
-	p.Possible = !slices.ContainsFunc(checks, func(c lcm.Check) bool { return c.State == lcm.CheckFailed })
-	return &p.Preview, nil
+	r.Instance, r.Flavour, r.Scope, r.Params, r.Previous = s.w.Instance, s.w.Flavour, s.w.Op.Scope, s.w.Op.Params, s.w.Previous
+	return r
 }
 
 // compare compares the stack before and after a request.
@@ -45,7 +58,7 @@ func (t *tick) compare(ctx context.Context, r lcm.Request) (*preview.Plan, error
 	}
 	after = &preview.Side{Stack: st, Flavour: t.w.Flavour}
 	if r.Type != sol.LcmOperationInstantiate {
-		g, err := t.previousOf(t.w)
+		g, err := t.previousAt(&t.part)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func (t *tick) scale(ctx context.Context) error {
 			return err
 		}
 	}
-	g, err := t.desiredOf(t.w)
+	g, err := t.desiredAt(&t.part)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (t *tick) scale(ctx context.Context) error {
 
 // restoreStack brings the stack back to what it was before the operation.
 func (t *tick) restoreStack(ctx context.Context) error {
-	g, err := t.previousOf(t.w)
+	g, err := t.previousAt(&t.part)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,9 @@ func (t *tick) policies(g desired) (map[string]*hot.Policy, error) {
 			return nil, nil
 		}
 	}
-	b, err := t.templates.Load(g.files, g.flavour.ID)
+	b, err := t.bundle(g)
 	if err != nil {
-		return nil, g.packageFault(err)
+		return nil, err
 	}
 	out := map[string]*hot.Policy{}
 	for _, v := range g.flavour.VDUs {
@@ -66,7 +66,7 @@ func memberNames(i *lcm.Instance, vnfcs []string) map[string]bool {
 // another VNFC when the oldest goes.
 func (t *tick) signalledVDUs(g desired) map[string]bool {
 	out := map[string]bool{}
-	b, err := t.templates.Load(g.files, g.flavour.ID)
+	b, err := t.bundle(g)
 	if err != nil || g.class == userdata.Standard { // a package without templates has no groups
 		return out
 	}
@@ -84,7 +84,7 @@ func (t *tick) signalledGroups() ([]string, error) {
 	if t.w.Op.Type != sol.LcmOperationScale {
 		return nil, nil
 	}
-	g, err := t.desiredOf(t.w)
+	g, err := t.desiredAt(&t.part)
 	if err != nil {
 		return nil, err
 	}

@@ -17,16 +17,14 @@ func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
 	if err := d.waitForTermination(ctx, w); err != nil {
 		return err
 	}
-	t, err := d.begin(ctx, w)
+	err := d.each(ctx, w, func(ctx context.Context, t *tick) error {
+		if err := t.stack.Delete(ctx); err != nil {
+			return err
+		}
+		return t.images().DeleteAll(ctx)
+	})
 	if err != nil {
 		return err
-	}
-	err = t.stack.Delete(ctx)
-	if err == nil {
-		err = w.Step(ctx, "delete images", w.Instance.ID, t.images().DeleteAll)
-	}
-	if err != nil {
-		return t.settle(err)
 	}
 	if w.Op.Type == sol.LcmOperationInstantiate {
 		w.Op.ResourceChanges = nil // all that was added is gone again

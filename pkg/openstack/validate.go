@@ -3,7 +3,6 @@ package openstack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -11,67 +10,68 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Validate implements lcm.Infra: it assembles the stack as far as that is possible before the grant, and looks at the
-// connection. The VIM is not asked.
+// Validate implements lcm.Infra: it assembles the stacks as far as that is possible before the grant, and looks at the
+// connections. The VIM is not asked.
 func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	if r.Type == sol.LcmOperationTerminate {
 		return nil
 	}
 	var bad []lcm.InvalidParam
-	if key, v, ok := lcm.PrimaryVim(r.Instance.VimConnections); ok {
-		bad = append(d.vims.Validate(key, v), badSelection(r, key)...)
+	w := planned(r)
+	parts := partsOf(w)
+	for _, s := range parts {
+		bad = append(bad, d.vims.Validate(s.key, r.Instance.VimConnections[s.key])...)
+	}
+	if len(parts) == 0 { // the domain reports it
+		parts = []part{{w: w, whole: w}}
 	}
 	if at, ok := flavourMember[r.Type]; ok {
 		bad = append(bad, images.Ambiguous(r.Flavour, at)...)
 	}
-	if r.Type != sol.LcmOperationModifyInfo && r.Type != sol.LcmOperationOperate {
-		more, err := d.assembles(r)
+	divided, err := d.badParts(r, parts)
+	if err != nil {
+		return err
+	}
+	if len(divided) > 0 {
+		return lcm.Unprocessable(append(bad, divided...)...)
+	}
+	for n := range parts {
+		more, err := d.badAt(r, &parts[n])
+		if err != nil {
+			return err
+		}
+		for _, p := range more {
+			if !slices.Contains(bad, p) {
+				bad = append(bad, p)
+			}
+		}
+	}
+	if r.Type == sol.LcmOperationChangeVnfpkg {
+		more, err := d.badPackage(r)
 		if err != nil {
 			return err
 		}
 		bad = append(bad, more...)
 	}
-	more, err := d.badChange(r)
-	if err != nil {
-		return err
-	}
-	return lcm.Unprocessable(append(bad, more...)...)
+	return lcm.Unprocessable(bad...)
 }
 
-// badSelection rejects VDUs with a connection of their own: one Heat stack holds all VDUs.
-func badSelection(r lcm.Request, primary string) []lcm.InvalidParam {
-	var bad []lcm.InvalidParam
-	if r.Flavour == nil {
-		return nil
-	}
-	for _, vdu := range r.Flavour.VDUs {
-		key, _, _ := lcm.VimOf(r.Instance.VimConnections, vdu.Name)
-		if key != primary {
-			bad = append(bad, lcm.InvalidParam{
-				Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/extra/" + lcm.ExtraVDUs,
-				Detail: fmt.Sprintf("the VDU %s cannot use another connection than %s: all VDUs are in one Heat stack",
-					vdu.Name, primary),
-			})
-		}
-	}
-	return bad
-}
-
-// badChange finds what is wrong with a request beside the stack that it leads to.
-func (d *Driver) badChange(r lcm.Request) ([]lcm.InvalidParam, error) {
-	switch r.Type {
-	case sol.LcmOperationChangeExtConn:
-		return d.badConnectivity(r)
-	case sol.LcmOperationChangeVnfpkg:
-		return d.badPackage(r)
-	default:
+// badAt finds what is wrong with a request in one part of the instance.
+func (d *Driver) badAt(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
+	if r.Type == sol.LcmOperationModifyInfo || r.Type == sol.LcmOperationOperate {
 		return nil, nil
 	}
+	bad, err := d.assembles(r, s)
+	if err != nil || r.Type != sol.LcmOperationChangeExtConn {
+		return bad, err
+	}
+	more, err := d.badConnectivity(r, s)
+	return append(bad, more...), err
 }
 
-// assembles says what keeps the stack of a request from being assembled.
-func (d *Driver) assembles(r lcm.Request) ([]lcm.InvalidParam, error) {
-	g, err := d.desiredOf(planned(r))
+// assembles says what keeps the stack of a part from being assembled.
+func (d *Driver) assembles(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
+	g, err := d.desiredAt(s)
 	if err == nil {
 		_, err = d.build(g)
 	}

@@ -19,6 +19,8 @@ func (v contractVIM) Connections() map[string]sol.VimConnectionInfo {
 	return map[string]sol.VimConnectionInfo{"vim1": {VimType: apitest.VimType}}
 }
 
+func (v contractVIM) Second() sol.VimConnectionInfo { return v.Connections()["vim1"] }
+
 func (v contractVIM) Contents() []infratest.Content {
 	out := []infratest.Content{}
 	for _, id := range v.Machines() {

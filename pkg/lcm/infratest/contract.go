@@ -20,7 +20,7 @@ func Contract(t *testing.T, h Harness) {
 		"HaltForceful": testHaltForceful, "HaltGraceful": testHaltGraceful,
 		"Failure": testFailure, "Restore": testRestore, "Preview": testPreview,
 		"Leftovers": testLeftovers, "OtherInstances": testOtherInstances,
-		"SeveralConnections": testSeveralConnections,
+		"SeveralConnections": testSeveralConnections, "SeveralConnectionsSurviveDeath": testSeveralConnectionsSurviveDeath,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

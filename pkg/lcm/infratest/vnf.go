@@ -26,8 +26,9 @@ type vnf struct {
 	node   *Node
 	*records
 	deaths int
-	// second is a VDU that has a connection of its own; "" is none.
-	second string
+	// second is a VDU that has a connection of its own, connect returns that; "" is none.
+	second  string
+	connect func() sol.VimConnectionInfo
 }
 
 // secondKey is the connection of the VDU second.
@@ -37,7 +38,7 @@ const secondKey = "second"
 func (v *vnf) connections() map[string]sol.VimConnectionInfo {
 	out := v.vim.Connections()
 	if v.second != "" {
-		_, c, _ := lcm.PrimaryVim(out)
+		c := v.connect()
 		c.Extra = sol.KeyValuePairs{lcm.ExtraVDUs: []any{v.second}}
 		out[secondKey] = c
 	}

@@ -3,6 +3,7 @@ package images
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,17 +30,25 @@ func (m *Store) FindGranted(ctx context.Context, nodes []Node) error {
 			granted[n.Name] = all[at].ID
 		}
 	}
-	m.Execution.Op.Grant = &lcm.Grant{Images: granted}
+	if m.Execution.Op.Grant == nil {
+		m.Execution.Op.Grant = &lcm.Grant{}
+	}
+	maps.Copy(granted, m.Execution.Op.Grant.Images)
+	m.Execution.Op.Grant.Images = granted
 	return nil
 }
 
-// Prune deletes the images of the instance that neither the stack nor the package that holds now has a use for. An image that cannot be deleted does
+// Prune deletes the images of the instance that neither its stacks nor the package that holds now have a use for. An image that cannot be deleted does
 // not fail the operation: it is deleted with the instance.
-func (m *Store) Prune(ctx context.Context, holds *userdata.Stack) error {
-	return m.Execution.Step(ctx, "delete images", "that are not used any more", func(ctx context.Context, s *lcm.Step) error {
-		used, err := holds.Asked()
-		if err != nil {
-			return err
+func (m *Store) Prune(ctx context.Context, holds []*userdata.Stack) error {
+	return m.Execution.Step(ctx, "delete images", m.target("that are not used any more"), func(ctx context.Context, s *lcm.Step) error {
+		var used []any
+		for _, st := range holds {
+			asked, err := st.Asked()
+			if err != nil {
+				return err
+			}
+			used = append(used, asked)
 		}
 		all, err := m.list(ctx)
 		if err != nil {
@@ -94,8 +103,13 @@ func mentions(v any, text string) bool {
 	return false
 }
 
-// DeleteAll deletes the instance's images and looks whether that is so.
-func (m *Store) DeleteAll(ctx context.Context, s *lcm.Step) error {
+// DeleteAll deletes the instance's images, as a durable step of the phase.
+func (m *Store) DeleteAll(ctx context.Context) error {
+	return m.Execution.Step(ctx, "delete images", m.target(m.Execution.Instance.ID), m.deleteAll)
+}
+
+// deleteAll deletes the instance's images and looks whether that is so.
+func (m *Store) deleteAll(ctx context.Context, s *lcm.Step) error {
 	left, err := m.list(ctx)
 	if err != nil {
 		return err

@@ -16,10 +16,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Store is the images of one VNF instance in Glance, for one tick of an operation.
+// Store is the images of one VNF instance in one VIM, for one tick of an operation.
 type Store struct {
 	Cloud     *cloud.Client
 	Execution *lcm.Execution
+	Vim       string // the key of the connection in vimConnectionInfo; "" is the primary one
 	Uploads   *Uploads
 	// NodeAlive tells whether another node of this VNFM runs; nil: an upload of another node counts as dead when it has said nothing for a minute.
 	NodeAlive func(ctx context.Context, node string) bool
@@ -66,7 +67,7 @@ func (m *Store) Provide(ctx context.Context, nodes []Node) error {
 	ids := make([]string, len(names))
 	at := func(name string) int { return slices.Index(names, name) }
 	err := lcm.Each(ctx, 2, names, func(ctx context.Context, name string) error {
-		return m.Execution.Step(ctx, "upload image", name, func(ctx context.Context, s *lcm.Step) error {
+		return m.Execution.Step(ctx, "upload image", m.target(name), func(ctx context.Context, s *lcm.Step) error {
 			id, err := m.upload(ctx, s, todo[name], found)
 			if err == nil {
 				ids[at(name)] = id
@@ -97,6 +98,14 @@ func (m *Store) Provide(ctx context.Context, nodes []Node) error {
 	}
 	m.Execution.Op.Grant.Images = granted
 	return nil
+}
+
+// target is the target of a step in the VIM.
+func (m *Store) target(what string) string {
+	if m.Vim == "" {
+		return what
+	}
+	return what + ", " + m.Vim
 }
 
 // recorded finds the image of a step that an earlier tick finished.

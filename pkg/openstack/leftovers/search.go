@@ -11,12 +11,14 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 )
 
-// Search finds what an instance has left in its VIM, in one request.
+// Search finds what an instance has left in one of its VIMs, in one request.
 type Search struct {
 	Cloud    *cloud.Client
 	Instance *lcm.Instance
-	Stack    *stack.Worker
-	Images   *images.Store
+	// Part is the instance with what it has in this VIM.
+	Part   *lcm.Instance
+	Stack  *stack.Worker
+	Images *images.Store
 }
 
 // Compare lists what the project has, of every kind that a VNF can have, and compares it with the inventory.
@@ -123,7 +125,7 @@ func (f *Search) missing(ctx context.Context, a *findings) ([]lcm.Leftover, erro
 		seen[o.ID] = true
 	}
 	var doubtful []lcm.Resource
-	for _, r := range a.instance.Inventory {
+	for _, r := range f.Part.Inventory {
 		if k, ok := kindOf(r.Type); ok && k.path != "" && f.Cloud.Has(k.service) && !seen[r.ID] {
 			doubtful = append(doubtful, r)
 		}
@@ -139,7 +141,7 @@ func (f *Search) missing(ctx context.Context, a *findings) ([]lcm.Leftover, erro
 		return err
 	})
 	out := []lcm.Leftover{}
-	if id := stack.Recorded(f.Instance); id != "" && !seen[id] {
+	if id := stack.Recorded(f.Part); id != "" && !seen[id] {
 		out = append(out, lcm.Leftover{Type: cloud.TypeStack, ID: id, Name: f.Stack.Name(), Why: "the stack is not in the VIM"})
 	}
 	for i, r := range doubtful {

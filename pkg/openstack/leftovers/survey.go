@@ -13,7 +13,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
-	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
+	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 )
 
 // kind is one kind of object that a VNF can leave behind.
@@ -87,12 +87,12 @@ func (f *Search) survey(ctx context.Context) (*findings, error) {
 	return a, f.stackParts(ctx, a)
 }
 
-// usedImages notes the images that the stack's parameters name: they are needed for as long as the instance is.
+// usedImages notes the images that the parameters of stacks name: they are needed for as long as the instance is.
 func (a *findings) usedImages() {
 	if a.instance.Instantiated == nil {
 		return
 	}
-	nfv, _ := json.Marshal(a.instance.Instantiated.Metadata["nfv"])
+	nfv, _ := json.Marshal(a.instance.Instantiated.Metadata)
 	for _, o := range a.objects {
 		if o.Type == cloud.TypeImage && strings.Contains(string(nfv), `"`+o.ID+`"`) {
 			a.images[o.ID] = true
@@ -100,10 +100,11 @@ func (a *findings) usedImages() {
 	}
 }
 
-// stackParts notes what the instance's stacks consist of: the one in its record, which is to be there, and others, with which their parts go.
+// stackParts notes what the instance's stacks consist of: those in its record, which are to be there, and others, with which their parts go.
 func (f *Search) stackParts(ctx context.Context, a *findings) error {
-	recorded := stack.Recorded(f.Instance)
-	a.parts[recorded] = recorded != ""
+	for _, id := range inventory.StackIDs(f.Instance.Instantiated) {
+		a.parts[id] = true
+	}
 	var tops []cloud.Stack
 	for _, o := range a.objects {
 		if o.Type == cloud.TypeStack && o.owner == "" && a.recognise(o) != "" {

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 // checker asks the VIM whether a plan is possible. It is safe for concurrent use.
 type checker struct {
 	cloud   *cloud.Client
+	stack   string // its name
 	request lcm.Request
 	plan    *Plan
 	need    needs
@@ -32,16 +34,16 @@ func (c *checker) add(state lcm.CheckState, subject, hint, format string, args .
 	c.checks = append(c.checks, lcm.Check{State: state, Subject: subject, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// Checked looks up what the plan needs, everything at the same time. A check that the VIM does not allow, or not now, is a warning.
-func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, r lcm.Request) ([]lcm.Check, error) {
-	c := &checker{cloud: vim, request: r, plan: p, need: needsOf(p)}
+// Checked looks up what the plan of a stack needs, everything at the same time. A check that the VIM does not allow, or not now, is a warning.
+func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, name string, r lcm.Request) ([]lcm.Check, error) {
+	c := &checker{cloud: vim, stack: name, request: r, plan: p, need: needsOf(p)}
 	c.gaps()
 	all := []struct {
 		subject string
 		needed  bool
 		run     func(context.Context) error
 	}{
-		{"stack " + stack.Name(r.Instance.ID), true, c.checkStack},
+		{"stack " + name, true, c.checkStack},
 		{"flavours and quota of compute", len(c.need.servers)+len(c.need.groups) > 0, c.compute},
 		{"images", len(c.need.images) > 0, c.images},
 		{"networks", len(c.need.networks)+len(c.need.subnets)+len(c.need.external) > 0, c.networks},
@@ -69,12 +71,8 @@ func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, r lcm.Request) ([
 		c.add(lcm.CheckWarning, check.subject, e.Hint, "cannot be checked: %s", e.Detail)
 		return nil
 	})
-	rank := map[lcm.CheckState]int{lcm.CheckFailed: 0, lcm.CheckWarning: 1, lcm.CheckOK: 2}
 	slices.SortFunc(c.checks, func(a, b lcm.Check) int {
-		if d := rank[a.State] - rank[b.State]; d != 0 {
-			return d
-		}
-		return strings.Compare(a.Subject, b.Subject)
+		return cmp.Or(cmp.Compare(rankOf(a.State), rankOf(b.State)), strings.Compare(a.Subject, b.Subject))
 	})
 	if c.checks == nil {
 		c.checks = []lcm.Check{}
@@ -84,7 +82,7 @@ func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, r lcm.Request) ([
 
 // checkStack looks whether the instance's stack can be worked on.
 func (c *checker) checkStack(ctx context.Context) error {
-	name := stack.Name(c.request.Instance.ID)
+	name := c.stack
 	st, err := c.cloud.FindStack(ctx, name)
 	if err != nil {
 		return err

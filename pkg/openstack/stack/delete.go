@@ -9,7 +9,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// Delete deletes every stack of the instance, as a durable step of the phase.
+// Delete deletes every stack of the instance that is not one of Others, as a durable step of the phase.
 func (w *Worker) Delete(ctx context.Context) error {
 	return w.Execution.Step(ctx, "delete stack", w.Name(), w.deleted)
 }
@@ -100,7 +100,7 @@ func (w *Worker) sameProject(a Attempt) error {
 		w.Name(), was, w.Vim, is, w.Cloud.URL()).WithHint("correct the instance's VIM connection and retry the operation")
 }
 
-// owned finds every stack of the instance: by tag, and by the id of the last inventory. It asks for the name, too, because
+// owned finds every stack of the instance that is not one of Others: by tag, and by the id of the last inventory. It asks for the name, too, because
 // lists by tag may lag behind; a stack that has only the name belongs to another owner.
 func (w *Worker) owned(ctx context.Context) ([]cloud.Stack, error) {
 	queries := []url.Values{{"name": {w.Name()}}, {"tags": {w.Execution.Instance.ID}}}
@@ -119,7 +119,7 @@ func (w *Worker) owned(ctx context.Context) ([]cloud.Stack, error) {
 	for _, st := range slices.Concat(results...) {
 		mine := id != "" && st.ID == id || Owned(&st, w.Execution.Instance.ID)
 		known := slices.ContainsFunc(out, func(o cloud.Stack) bool { return o.ID == st.ID })
-		if mine && !known && st.Status != "DELETE_COMPLETE" {
+		if mine && !known && !slices.Contains(w.Others, st.Name) && st.Status != "DELETE_COMPLETE" {
 			out = append(out, st)
 		}
 	}

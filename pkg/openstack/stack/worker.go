@@ -25,12 +25,14 @@ type Config struct {
 	NoRoom *regexp.Regexp
 }
 
-// Worker works on the stack of one VNF instance, for one tick of an operation.
+// Worker works on a stack of one VNF instance, for one tick of an operation.
 type Worker struct {
 	Config
 	Cloud     *cloud.Client
 	Execution *lcm.Execution
-	Vim       string // key of the connection in vimConnectionInfo
+	Vim       string   // key of the connection in vimConnectionInfo
+	Stack     string   // the name of the stack
+	Others    []string // the names of the instance's other stacks
 	Doubts    *Doubts
 }
 
@@ -47,11 +49,11 @@ func (d Desired) in(ctx context.Context, z Zones) (*userdata.Stack, error) {
 	return s, nil
 }
 
-// Name is the name of the stack of an instance.
+// Name is the name of the stack of an instance that is created through the primary connection.
 func Name(instance string) string { return "vnf-" + instance }
 
-// Name is the name of the instance's stack.
-func (w *Worker) Name() string { return Name(w.Execution.Instance.ID) }
+// Name is the name of the stack.
+func (w *Worker) Name() string { return w.Stack }
 
 // Owned says whether a stack is the instance's: every stack that Gybe creates for it carries its id as a tag.
 func Owned(st *cloud.Stack, instance string) bool { return slices.Contains(st.Tags, instance) }

@@ -111,6 +111,30 @@ func vnfc(f *vnfd.Flavour, name string) (vdu string, index int) {
 	return "", -1
 }
 
+// Without copies additionalParams without the values of nfv for what belongs to a flavour.
+func Without(params map[string]any, f *vnfd.Flavour) map[string]any {
+	nfv, ok := params["nfv"].(map[string]any)
+	if !ok {
+		return params
+	}
+	nfv = maps.Clone(nfv)
+	for _, kind := range []string{"VDU", "CP"} {
+		names, ok := nfv[kind].(map[string]any)
+		if !ok {
+			continue
+		}
+		names = maps.Clone(names)
+		maps.DeleteFunc(names, func(name string, _ any) bool {
+			vdu, _ := vnfc(f, name)
+			return vdu != ""
+		})
+		nfv[kind] = names
+	}
+	out := maps.Clone(params)
+	out["nfv"] = nfv
+	return out
+}
+
 // owner is the VDU that a node belongs to: a VDU itself, its storages and connection points. "" when it is missing.
 func owner(f *vnfd.Flavour, node string) string {
 	for _, v := range f.VDUs {
