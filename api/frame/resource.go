@@ -16,7 +16,7 @@ import (
 type Resource struct {
 	*lcm.Document
 	// Links is the value of _links.
-	Links []byte
+	Links Links
 }
 
 // linksMember is the only attribute that is not stored.
@@ -28,8 +28,8 @@ func (d Resource) size() int {
 	if len(d.Details) > 0 {
 		n += len(d.Details) - len("{}") + len(",")
 	}
-	if len(d.Links) > 0 {
-		n += len(`,"`+linksMember+`":`) + len(d.Links)
+	if !d.Links.none() {
+		n += len(`,"`+linksMember+`":`) + d.Links.size()
 	}
 	return n
 }
@@ -41,9 +41,9 @@ func (d Resource) appendTo(buf []byte) []byte {
 		buf = append(buf, ',')
 		buf = append(buf, d.Details[1:len(d.Details)-1]...)
 	}
-	if len(d.Links) > 0 {
+	if !d.Links.none() {
 		buf = append(buf, `,"`+linksMember+`":`...)
-		buf = append(buf, d.Links...)
+		buf = d.Links.appendTo(buf)
 	}
 	return append(buf, '}')
 }
@@ -54,7 +54,10 @@ func WriteResource(w http.ResponseWriter, status int, d Resource) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(d.size()+1))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(d.appendTo(make([]byte, 0, d.size()+1)), '\n')) // an error means that the client is gone
+	buf, release := borrow()
+	*buf = append(d.appendTo((*buf)[:0]), '\n')
+	_, _ = w.Write(*buf) // an error means that the client is gone
+	release()
 	return nil
 }
 
@@ -151,6 +154,9 @@ func (l Resources[T]) choose(s selector.Selection[T], page []Resource) error {
 	var whole, chosen []byte // chosen has room for several resources
 	for n, d := range page {
 		whole = d.appendTo(whole[:0])
+		if cap(chosen)-len(chosen) < len(whole) {
+			chosen = make([]byte, 0, max(chunk, len(whole)))
+		}
 		begin := len(chosen)
 		var err error
 		if chosen, err = s.AppendJSON(chosen, whole); err != nil {
@@ -171,6 +177,16 @@ const chunk = 32 << 10
 
 var chunks = sync.Pool{New: func() any { b := make([]byte, 0, 2*chunk); return &b }}
 
+// borrow returns a buffer, which may grow. release MUST be called when it is not used any more.
+func borrow() (buf *[]byte, release func()) {
+	buf, _ = chunks.Get().(*[]byte)
+	return buf, func() {
+		if cap(*buf) <= 4*chunk {
+			chunks.Put(buf)
+		}
+	}
+}
+
 // writeResources answers with a JSON array, one element a line.
 func writeResources(w http.ResponseWriter, list []Resource) {
 	size := len("[]\n")
@@ -182,9 +198,9 @@ func writeResources(w http.ResponseWriter, list []Resource) {
 	h.Set("Content-Length", strconv.Itoa(size))
 	w.WriteHeader(http.StatusOK)
 
-	pooled, _ := chunks.Get().(*[]byte)
-	buf := (*pooled)[:0]
-	buf = append(buf, '[')
+	pooled, release := borrow()
+	defer release()
+	buf := append((*pooled)[:0], '[')
 	for n, d := range list {
 		if n > 0 {
 			buf = append(buf, ',')
@@ -198,9 +214,6 @@ func writeResources(w http.ResponseWriter, list []Resource) {
 	if len(list) > 0 {
 		buf = append(buf, '\n')
 	}
-	_, _ = w.Write(append(buf, "]\n"...))
-	if cap(buf) <= 4*chunk {
-		*pooled = buf
-		chunks.Put(pooled)
-	}
+	*pooled = append(buf, "]\n"...)
+	_, _ = w.Write(*pooled)
 }

@@ -2,9 +2,9 @@ package vnflcm
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
+	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -67,20 +67,20 @@ type linksKey struct {
 }
 
 // instanceLinks names the tasks that are possible in the instance's state.
-func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) linkTemplate {
+func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.LinkTemplate {
 	key := linksKey{d.VnfPkgID, d.FlavourID, d.State}
 	if t, ok := a.links.Load(key); ok {
-		out, _ := t.(linkTemplate)
+		out, _ := t.(frame.LinkTemplate)
 		return out
 	}
-	links := &sol.VnfInstanceLinks{Self: sol.Link{Href: selfPlace}}
+	links := &sol.VnfInstanceLinks{Self: sol.Link{Href: frame.SelfPlace}}
 	kinds, known := a.kinds(ctx, d)
 	for _, k := range kinds {
 		if k.Link != nil && (k.Requires == "" || k.Requires == d.State) {
-			k.Link(links, &sol.Link{Href: selfPlace + "/" + k.Path})
+			k.Link(links, &sol.Link{Href: frame.SelfPlace + "/" + k.Path})
 		}
 	}
-	out := newLinkTemplate(links)
+	out := frame.NewLinkTemplate(links)
 	if known {
 		a.links.Store(key, out)
 	}
@@ -88,14 +88,14 @@ func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) linkTe
 }
 
 // operationLinks names the tasks that are possible in the operation's state.
-func (a *API) operationLinks(d *lcm.OperationDocument) linkTemplate {
+func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 	if t, ok := a.links.Load(d.Events); ok {
-		out, _ := t.(linkTemplate)
+		out, _ := t.(frame.LinkTemplate)
 		return out
 	}
-	links := &sol.VnfLcmOpOccLinks{Self: sol.Link{Href: selfPlace}, VnfInstance: sol.Link{Href: instancePlace}}
+	links := &sol.VnfLcmOpOccLinks{Self: sol.Link{Href: frame.SelfPlace}, VnfInstance: sol.Link{Href: frame.ParentPlace}}
 	for name := range strings.FieldsSeq(d.Events) {
-		link := &sol.Link{Href: selfPlace + "/" + name}
+		link := &sol.Link{Href: frame.SelfPlace + "/" + name}
 		switch lcm.Event(name) { //nolint:exhaustive // the others are not the user's
 		case lcm.EventRetry:
 			links.Retry = link
@@ -107,69 +107,7 @@ func (a *API) operationLinks(d *lcm.OperationDocument) linkTemplate {
 			links.Cancel = link
 		}
 	}
-	out := newLinkTemplate(links)
+	out := frame.NewLinkTemplate(links)
 	a.links.Store(d.Events, out)
 	return out
-}
-
-// The places of URLs in a template.
-const (
-	selfPlace     = "{self}"
-	instancePlace = "{instance}"
-)
-
-// linkTemplate is the JSON of links, cut at the places of the URLs: those of the instance divide it into elements, those of the resource itself
-// divide the elements.
-type linkTemplate [][]string
-
-func newLinkTemplate(links any) linkTemplate {
-	raw, err := json.Marshal(links)
-	if err != nil {
-		return linkTemplate{{"{}"}} // texts always encode
-	}
-	var out linkTemplate
-	for part := range strings.SplitSeq(string(raw), instancePlace) {
-		out = append(out, strings.Split(part, selfPlace))
-	}
-	return out
-}
-
-// expand makes the JSON of the links of one resource.
-func (t linkTemplate) expand(self, instance string) []byte {
-	self, instance = escape(self), escape(instance)
-	size := 0
-	for _, part := range t {
-		size += len(instance)
-		for _, text := range part {
-			size += len(self) + len(text)
-		}
-	}
-	out := make([]byte, 0, size)
-	for n, part := range t {
-		if n > 0 {
-			out = append(out, instance...)
-		}
-		for m, text := range part {
-			if m > 0 {
-				out = append(out, self...)
-			}
-			out = append(out, text...)
-		}
-	}
-	return out
-}
-
-// escape makes a URL the content of a JSON string. Most need nothing.
-func escape(url string) string {
-	for n := range len(url) {
-		switch c := url[n]; {
-		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			raw, err := json.Marshal(url)
-			if err != nil {
-				return url // texts always encode
-			}
-			return string(raw[1 : len(raw)-1])
-		}
-	}
-	return url
 }

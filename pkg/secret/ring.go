@@ -165,6 +165,15 @@ func (r *Ring) Seal(plain []byte, place string) []byte {
 
 // Open decrypts the result of Seal for the same place. Errors are ErrUnknownKey and ErrBroken; nil stays nil.
 func (r *Ring) Open(sealed []byte, place string) ([]byte, error) {
+	return r.open(sealed, place, false)
+}
+
+// OpenInPlace is Open, but the result overwrites sealed.
+func (r *Ring) OpenInPlace(sealed []byte, place string) ([]byte, error) {
+	return r.open(sealed, place, true)
+}
+
+func (r *Ring) open(sealed []byte, place string, inPlace bool) ([]byte, error) {
 	if sealed == nil {
 		return nil, nil
 	}
@@ -179,7 +188,12 @@ func (r *Ring) Open(sealed []byte, place string) ([]byte, error) {
 	if len(rest) < aead.NonceSize() {
 		return nil, ErrBroken
 	}
-	plain, err := aead.Open([]byte{}, rest[:aead.NonceSize()], rest[aead.NonceSize():], []byte(place))
+	text := rest[aead.NonceSize():]
+	to := []byte{}
+	if inPlace {
+		to = text[:0]
+	}
+	plain, err := aead.Open(to, rest[:aead.NonceSize()], text, []byte(place))
 	if err != nil {
 		return nil, ErrBroken // the library's text adds nothing
 	}

@@ -35,6 +35,13 @@ func TestSealedDataOpensOnlyInItsPlaceWithItsKey(t *testing.T) {
 	plain, err := r.Open(sealed, "vim/connection/1")
 	require.NoError(t, err)
 	require.Equal(t, "devstack", string(plain))
+	owned := bytes.Clone(sealed)
+	_, err = r.OpenInPlace(bytes.Clone(sealed), "vim/connection/2")
+	require.ErrorIs(t, err, secret.ErrBroken)
+	plain, err = r.OpenInPlace(owned, "vim/connection/1")
+	require.NoError(t, err)
+	require.Equal(t, "devstack", string(plain))
+	require.NotEqual(t, sealed, owned, "it overwrites the sealed form")
 
 	_, err = r.Open(sealed, "vim/connection/2")
 	require.ErrorIs(t, err, secret.ErrBroken)

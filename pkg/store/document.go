@@ -24,6 +24,19 @@ type view[T, D any] struct {
 	details  []string
 	document func(*D) *lcm.Document
 	render   func(*T) (*D, error)
+
+	// Made by prepared: the select lists with and without details, and the statement that reads one row of a project.
+	brief, whole, single string
+}
+
+// prepared fills the texts that do not depend on a request. The format is an argument so that it is initialized before.
+func (v view[T, D]) prepared(format string) view[T, D] {
+	t, a := v.table, v.table.alias
+	v.brief = "SELECT " + a + ".id, " + a + ".version, " + a + ".updated, " + a + ".rendered_brief, coalesce(" + a + ".rendered_version = " + a +
+		".version AND " + a + ".rendered_format = " + format + ", false), " + v.columns
+	v.whole = v.brief + ", " + a + "." + strings.Join(v.details, ", "+a+".")
+	v.single = v.whole + " FROM " + t.name + " " + a + " WHERE " + a + ".id = $1 AND " + a + ".project = $2"
+	return v
 }
 
 var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
@@ -32,7 +45,7 @@ var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 	document: func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
 	others:   func(d *lcm.InstanceDocument) []any { return []any{&d.VnfPkgID, &d.State, &d.FlavourID} },
 	render:   render.Instance,
-}
+}.prepared(format)
 
 var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	table: &operations, all: operationColumns,
@@ -40,7 +53,7 @@ var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	document: func(d *lcm.OperationDocument) *lcm.Document { return &d.Document },
 	others:   func(d *lcm.OperationDocument) []any { return []any{&d.InstanceID, &d.Events} },
 	render:   render.Operation,
-}
+}.prepared(format)
 
 // InstanceDocument implements lcm.Records.
 func (s *Records) InstanceDocument(ctx context.Context, id string) (*lcm.InstanceDocument, error) {
@@ -97,10 +110,7 @@ func (v *view[T, D]) one(ctx context.Context, s *Records, kind, id string) (*D, 
 	if !known(id) {
 		return nil, notFound(kind, id)
 	}
-	var c listClause
-	t := v.table
-	c.from = " FROM " + t.name + " " + t.alias + " WHERE " + t.alias + ".id = " + c.place(id) + " AND " + t.alias + ".project = " + c.place(s.project)
-	docs, err := v.list(ctx, s, c, false)
+	docs, err := v.query(ctx, s, v.single, []any{id, s.project}, false)
 	if err == nil && len(docs) == 0 {
 		err = notFound(kind, id)
 	}
@@ -110,54 +120,74 @@ func (v *view[T, D]) one(ctx context.Context, s *Records, kind, id string) (*D, 
 	return docs[0], nil
 }
 
-// list reads documents, without details if brief. It renders those again whose stored JSON is not valid.
+// list reads documents, without details if brief.
 func (v *view[T, D]) list(ctx context.Context, s *Records, c listClause, brief bool) ([]*D, error) {
-	a := v.table.alias
-	columns := "SELECT " + a + ".id, " + a + ".version, " + a + ".updated, " + a + ".rendered_brief, coalesce(" + a + ".rendered_version = " + a +
-		".version AND " + a + ".rendered_format = " + format + ", false), " + v.columns
-	var names []string
-	if !brief {
-		names = v.details
-		columns += ", " + a + "." + strings.Join(names, ", "+a+".")
+	columns := v.whole
+	if brief {
+		columns = v.brief
 	}
-	rows, err := s.pool.Query(ctx, columns+c.from, c.args...)
+	return v.query(ctx, s, columns+c.from, c.args, brief)
+}
+
+// query reads the documents of a statement. It renders those again whose stored JSON is not valid.
+func (v *view[T, D]) query(ctx context.Context, s *Records, sql string, args []any, brief bool) ([]*D, error) {
+	names := v.details
+	if brief {
+		names = nil
+	}
+	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
-	var stale []string
+	defer rows.Close()
+	var row D
+	doc := v.document(&row)
+	var valid bool
 	parts := make([][]byte, len(names))
-	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*D, error) {
-		d := new(D)
-		doc := v.document(d)
-		var valid bool
-		dest := append([]any{&doc.ID, &doc.Version, &doc.Updated, &doc.Brief, &valid}, v.others(d)...)
-		for n := range parts {
-			dest = append(dest, &parts[n])
-		}
-		if err := row.Scan(dest...); err != nil {
+	dest := append([]any{&doc.ID, &doc.Version, &doc.Updated, &doc.Brief, &valid}, v.others(&row)...)
+	for n := range parts {
+		dest = append(dest, &parts[n])
+	}
+	var read []D // in one piece
+	var stale []string
+	for rows.Next() {
+		var empty D
+		row = empty
+		clear(parts)
+		if err := rows.Scan(dest...); err != nil {
 			return nil, err
 		}
 		doc.Updated = doc.Updated.UTC()
 		if !valid {
 			stale = append(stale, doc.ID)
-			return d, nil
+		} else if doc.Details, err = v.open(s, doc.ID, names, parts); err != nil {
+			return nil, err
 		}
-		for n, sealed := range parts {
-			if sealed == nil {
-				continue
-			}
-			plain, err := s.open(v.table.name, names[n], doc.ID, sealed)
-			if err != nil {
-				return nil, err
-			}
-			doc.Details = render.Join(doc.Details, plain)
-		}
-		return d, nil
-	})
-	if err != nil || stale == nil {
+		read = append(read, row)
+	}
+	docs := make([]*D, len(read))
+	for n := range read {
+		docs[n] = &read[n]
+	}
+	if err := rows.Err(); err != nil || stale == nil {
 		return docs, err
 	}
 	return v.refresh(ctx, s.Store, docs, stale, brief)
+}
+
+// open opens the parts of the details of a row, in place, and joins them.
+func (v *view[T, D]) open(s *Records, id string, names []string, parts [][]byte) (details []byte, err error) {
+	for n, sealed := range parts {
+		if sealed == nil {
+			continue
+		}
+		plain, err := s.openInPlace(v.table.name, names[n], id, sealed)
+		if err != nil {
+			return nil, err
+		}
+		details = render.Join(details, plain)
+	}
+	return details, nil
 }
 
 // refresh replaces the documents whose ids are in stale by ones that are rendered from the row, and stores these.

@@ -278,7 +278,6 @@ func TestListsUseTheirIndexes(t *testing.T) {
 		{InstanceID: "00000000-0000-0000-0000-000000000042"},
 		{Limit: 100, States: []sol.LcmOperationStateType{"PROCESSING", "FAILED_TEMP"}},
 		{Limit: 100, States: []sol.LcmOperationStateType{"ROLLED_BACK"}, After: middle},
-		{Limit: 100, States: []sol.LcmOperationStateType{"no such state"}},
 	} {
 		statements.sent = nil
 		began := time.Now()
@@ -294,6 +293,9 @@ func TestListsUseTheirIndexes(t *testing.T) {
 			require.NotContains(t, strings.Join(plan, "\n"), "Seq Scan on vnf_lcm_op_occ", s.SQL)
 		}
 	}
+	none, err := b.Operations(t.Context(), lcm.Query{States: []sol.LcmOperationStateType{"no such state"}})
+	require.NoError(t, err)
+	require.Empty(t, none)
 	rows, err := b.pool.Query(t.Context(), `EXPLAIN SELECT id FROM vnf_lcm_op_occ o WHERE o.project = 'default' AND (o.started, o.id) > (SELECT a.started, a.id
 		FROM vnf_lcm_op_occ a WHERE a.id = '`+middle+`') ORDER BY o.started, o.id LIMIT 100`)
 	require.NoError(t, err)

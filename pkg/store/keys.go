@@ -125,8 +125,18 @@ func (s *Store) seal(table, column, id string, plain []byte) []byte {
 // open opens what seal sealed. The error names the place, for the log.
 func (s *Store) open(table, column, id string, sealed []byte) ([]byte, error) {
 	plain, err := s.ring.Open(sealed, table+"."+column+"/"+id)
+	return plain, notOpened(err, table, column, id)
+}
+
+// openInPlace is open for a value of which nothing else needs the sealed form: the result takes its place.
+func (s *Store) openInPlace(table, column, id string, sealed []byte) ([]byte, error) {
+	plain, err := s.ring.OpenInPlace(sealed, table+"."+column+"/"+id)
+	return plain, notOpened(err, table, column, id)
+}
+
+func notOpened(err error, table, column, id string) error {
 	if err != nil {
-		return nil, fmt.Errorf("open %s.%s of %s: %w", table, column, id, err)
+		return fmt.Errorf("open %s.%s of %s: %w", table, column, id, err)
 	}
-	return plain, nil
+	return nil
 }
