@@ -91,20 +91,26 @@ func (a *Admission) CheckVims() []InvalidParam {
 	return append(bad, a.movedVDUs()...)
 }
 
-// movedVDUs rejects another connection for a VDU that has VNFCs. A connection that takes the place of a removed one is
-// accepted: it is the same VIM under another key.
+// movedVDUs rejects another connection for a VDU that has VNFCs. A new primary connection that takes the place of a removed
+// one is accepted: it is the same VIM under another key.
 func (a *Admission) movedVDUs() []InvalidParam {
 	var bad []InvalidParam
 	if a.Instance.Instantiated == nil {
 		return nil
 	}
-	was := map[string]string{}
+	was, used := map[string]string{}, map[string]bool{}
 	for _, r := range a.Instance.Instantiated.VnfcResourceInfo {
 		was[r.VduID] = r.ComputeResource.VimConnectionID
+		used[r.ComputeResource.VimConnectionID] = true
 	}
+	primary, _, _ := PrimaryVim(a.Instance.VimConnections)
 	for _, vdu := range slices.Sorted(maps.Keys(was)) {
 		key, _, _ := VimOf(a.Instance.VimConnections, vdu)
-		if _, ok := a.Instance.VimConnections[was[vdu]]; ok && key != was[vdu] {
+		_, kept := a.Instance.VimConnections[was[vdu]]
+		renamed := !kept && key == primary && !used[key] && !slices.ContainsFunc(a.Instance.Inventory, func(r Resource) bool {
+			return r.VDU == vdu && r.Vim != ""
+		})
+		if key != was[vdu] && !renamed {
 			bad = append(bad, InvalidParam{"/vimConnectionInfo/" + Escape(key), fmt.Sprintf(
 				"the VNFCs of %s were created through the connection %s and cannot move", vdu, was[vdu])})
 		}

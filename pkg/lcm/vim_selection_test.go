@@ -57,4 +57,13 @@ func TestSelectionOfConnections(t *testing.T) {
 	}
 	_, err = w.do(sol.LcmOperationModifyInfo, `{"vimConnectionInfo":{"two":{"extra":{"gybe.vdus":null}}}}`)
 	require.Equal(t, []string{"/vimConnectionInfo/one"}, pointers(err))
+	for patch, want := range map[string]string{
+		`{"two":null}`: "/vimConnectionInfo/one",
+		`{"one":null}`: "/vimConnectionInfo/two",
+		`{"two":null,"three":{"vimType":"TEST","extra":{"gybe.vdus":["workerNode"]}}}`: "/vimConnectionInfo/three",
+	} {
+		_, err = w.do(sol.LcmOperationModifyInfo, `{"vimConnectionInfo":`+patch+`}`)
+		require.Equal(t, []string{want}, pointers(err), patch)
+	}
+	w.done(sol.LcmOperationModifyInfo, `{"vimConnectionInfo":{"one":null,"uno":{"vimType":"TEST"}}}`)
 }

@@ -80,7 +80,7 @@ func sharedStorages(parts []part) []lcm.InvalidParam {
 			if seen[storage.Name] {
 				bad = append(bad, lcm.InvalidParam{
 					Pointer: "/vimConnectionInfo/" + lcm.Escape(parts[n].key) + "/extra/" + lcm.ExtraVDUs,
-					Detail:  fmt.Sprintf("VDUs of several connections have the storage %s", storage.Name),
+					Detail:  "VDUs of several connections have the storage " + storage.Name,
 				})
 			}
 			seen[storage.Name] = true

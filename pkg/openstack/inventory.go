@@ -16,9 +16,9 @@ import (
 
 // Inventory implements lcm.Infra. It changes nothing in the VIM.
 func (d *Driver) Inventory(ctx context.Context, w *lcm.Execution) error {
-	parts := partsOf(w)
-	if len(parts) == 0 {
-		return errNoConnection()
+	parts, err := presentParts(w)
+	if err != nil {
+		return err
 	}
 	var records []inventory.Part
 	var changes []*sol.ResourceChanges

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 	"github.com/gybe-nfv/gybe/pkg/openstack/leftovers"
 )
 
@@ -56,5 +57,8 @@ func (d *Driver) visit(i *lcm.Instance) *lcm.Execution {
 }
 
 func (t *tick) leftovers() *leftovers.Search {
-	return &leftovers.Search{Cloud: t.cloud, Instance: t.part.whole.Instance, Part: t.w.Instance, Stack: t.stack, Images: t.images()}
+	whole := t.part.whole.Instance
+	return &leftovers.Search{
+		Cloud: t.cloud, Instance: whole, Part: t.w.Instance, Stacks: inventory.StackIDs(whole.Instantiated), Stack: t.stack, Images: t.images(),
+	}
 }

@@ -269,16 +269,27 @@ func (s *part) leadsHere(id string) bool {
 	return s.primary()
 }
 
-func errNoConnection() error {
-	return lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VIM connection")
+// presentParts returns the parts of an instance that has a connection for each of its stacks.
+func presentParts(w *lcm.Execution) ([]part, error) {
+	parts := partsOf(w)
+	if len(parts) == 0 {
+		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VIM connection")
+	}
+	for _, key := range inventory.Vims(w.Instance.Instantiated) {
+		if !slices.ContainsFunc(parts, func(s part) bool { return s.vim == key }) {
+			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has a stack that was created through the connection %s, which is missing", key).
+				WithHint("add the connection, with its VDUs, to vimConnectionInfo (MODIFY_INFO)")
+		}
+	}
+	return parts, nil
 }
 
 // each does something with the parts that the operation is about, one after the other: a part is begun when those before
 // are done. The first error, a wait too, ends it.
 func (d *Driver) each(ctx context.Context, w *lcm.Execution, do func(context.Context, *tick) error) error {
-	parts := partsOf(w)
-	if len(parts) == 0 {
-		return errNoConnection()
+	parts, err := presentParts(w)
+	if err != nil {
+		return err
 	}
 	for n := range parts {
 		if !parts[n].concerned() {

@@ -16,7 +16,9 @@ type Search struct {
 	Cloud    *cloud.Client
 	Instance *lcm.Instance
 	// Part is the instance with what it has in this VIM.
-	Part   *lcm.Instance
+	Part *lcm.Instance
+	// Stacks are the ids of all stacks that the instance has.
+	Stacks []string
 	Stack  *stack.Worker
 	Images *images.Store
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
-	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 )
 
 // kind is one kind of object that a VNF can leave behind.
@@ -102,7 +101,7 @@ func (a *findings) usedImages() {
 
 // stackParts notes what the instance's stacks consist of: those in its record, which are to be there, and others, with which their parts go.
 func (f *Search) stackParts(ctx context.Context, a *findings) error {
-	for _, id := range inventory.StackIDs(f.Instance.Instantiated) {
+	for _, id := range f.Stacks {
 		a.parts[id] = true
 	}
 	var tops []cloud.Stack
