@@ -41,6 +41,8 @@ type Options struct {
 	// write; they may be nil.
 	WrapStores func(lcm.Stores) lcm.Stores
 	WrapLedger func(lcm.Ledger) lcm.Ledger
+	// SkipPreload leaves the OpenAPI documents to their first reader, for tests that start hundreds of nodes.
+	SkipPreload bool
 }
 
 // App is one node.
@@ -219,7 +221,9 @@ func (a *App) Run(ctx context.Context) error {
 	if a.debug != nil {
 		part("debug", a.serveDebug)
 	}
-	all.Go(func() error { a.preload(ctx); return nil })
+	if !a.opts.SkipPreload {
+		all.Go(func() error { a.preload(ctx); return nil })
+	}
 	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL, "debug", a.DebugAddr())
 	err := all.Wait()
 	a.log.InfoContext(ctx, "gybe has stopped")

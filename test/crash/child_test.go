@@ -66,7 +66,7 @@ func node(ctx context.Context, in io.Reader, out io.Writer) error {
 	n, err := app.New(ctx, cfg, app.Options{
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Version: "crash",
 		WrapStores: func(s lcm.Stores) lcm.Stores { return mortalStores{s, m} },
-		WrapLedger: func(l lcm.Ledger) lcm.Ledger { return mortalLedger{l, m} },
+		WrapLedger: func(l lcm.Ledger) lcm.Ledger { return mortalLedger{l, m} }, SkipPreload: true,
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -232,8 +233,7 @@ func TestJoinThatFailsTwiceIsTriedAgain(t *testing.T) {
 // A new machine goes down in the middle of its preparation and comes up again.
 func TestNewNodeThatRebootsWhileItIsPreparedIsFinished(t *testing.T) {
 	t.Parallel()
-	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort, Delays: map[string]time.Duration{"prepare": 400 * time.Millisecond}})
-	w := start(t, cloud, nil)
+	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(clusterSource))
 	w.completed(w.instantiate(id, w.cluster("simple")))
 	dead, vnfc := w.machineOf(id, "workerNode", 0)
@@ -245,11 +245,13 @@ func TestNewNodeThatRebootsWhileItIsPreparedIsFinished(t *testing.T) {
 		},
 	} {
 		known := fleet.Snapshot()
+		var hangs atomic.Bool // in the middle of its preparation
+		fleet.Fail("", machine.Failure{Command: "gpg", Hang: true, Times: 1, Notify: func() { hangs.Store(true) }})
 		op := next()
 		fresh := ""
 		require.Eventually(t, func() bool {
 			for server := range fleet.Snapshot() {
-				if _, old := known[server]; !old && fleet.Count(server, "gpg") > 0 { // what comes next takes the time
+				if _, old := known[server]; !old && hangs.Load() {
 					fresh = server
 				}
 			}
@@ -407,7 +409,7 @@ func TestHealThatFailsIsRetriedWhereItFailed(t *testing.T) {
 // continues by itself.
 func TestNewNodesThatRefuseLoginsAtFirstAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort, Delays: map[string]time.Duration{"boot": 500 * time.Millisecond}})
+	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort, Delays: map[string]time.Duration{"boot": 3 * time.Second}})
 	w := start(t, cloud, nil)
 	id := w.create(w.onboard(clusterSource))
 	w.completed(w.instantiate(id, w.cluster("simple")))

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -153,6 +154,7 @@ func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
 	w.completed(w.instantiate(id, w.cluster("simple")))
 	names, cfg := w.members(id, 1, 2), w.ready(id)
 	had := fleet.Snapshot()
+	fleet.SetDelays(map[string]time.Duration{"boot": 2 * time.Second}) // a new machine is found before it can join
 	op := w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2})
 	unlucky := ""
 	require.Eventually(t, func() bool {
@@ -163,12 +165,18 @@ func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
 		}
 		return unlucky != ""
 	}, patience, time.Millisecond)
-	fleet.Fail(unlucky, machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
-	require.Contains(t, w.failed(op).Error.Detail, "the disk is full")
+	joined := make(chan struct{})
+	release := sync.OnceFunc(func() { close(joined) })
+	t.Cleanup(release)
+	fleet.Fail(unlucky, machine.Failure{
+		Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full", Notify: func() { <-joined },
+	})
 	require.Eventually(t, func() bool {
 		list, err := nodes(t, cfg)
 		return err == nil && len(list) == 4
 	}, patience, 20*time.Millisecond, "the other has joined")
+	release()
+	require.Contains(t, w.failed(op).Error.Detail, "the disk is full")
 	require.NoError(t, w.api.Rollback(t.Context(), op))
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
 	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s gybeapi.Step) bool { return s.Name == "drain node" && strings.HasSuffix(s.Detail, " is empty") }),

@@ -42,7 +42,7 @@ func TestRemoveLeftoversHoldsNoTransactionWhileTheVIMAnswers(t *testing.T) {
 			WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND xact_start <= $1`, called).Scan(&open)
 		require.NoError(t, err)
 		return open == 0
-	}, 20*time.Second, 10*time.Millisecond, "a transaction is open while the VIM is called")
+	}, time.Minute, 10*time.Millisecond, "a transaction is open while the VIM is called")
 	w.held(id)
 	_, err := w.api.RemoveLeftovers(t.Context(), id)
 	require.Contains(t, status(t, err, 409).Error(), "another request works on VNF instance "+id+": it removes leftovers from the VIM")

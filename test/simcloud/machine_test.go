@@ -121,7 +121,7 @@ func (f *plainFleet) all() []*plainMachine {
 }
 
 func reachable(addr string) bool {
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort(addr, fmt.Sprint(fleetPort)), time.Second)
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(addr, fmt.Sprint(fleetPort)), time.Minute)
 	if err != nil {
 		return false
 	}

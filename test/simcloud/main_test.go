@@ -54,7 +54,7 @@ func loginAs(t *testing.T, c *Cloud, opts gophercloud.AuthOptions) *user {
 // eventually polls a condition as quickly as the cloud can change.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	require.Eventually(t, ok, 10*time.Second, time.Millisecond, what)
+	require.Eventually(t, ok, time.Minute, time.Millisecond, what)
 }
 
 func start(t *testing.T) (*Cloud, *user) {

@@ -70,9 +70,12 @@ func TestCertificateIsOfTheCloudsOwnAuthority(t *testing.T) {
 	require.NoError(t, get(own))
 }
 
+// building is how long a server takes: a busy machine stops the engine within it.
+const building = time.Second
+
 func TestEngineThatDiesLeavesStacksInProgress(t *testing.T) {
 	t.Parallel()
-	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{Create: map[string]Duration{"OS::Nova::Server": Duration(100 * time.Millisecond)}}})
+	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{Create: map[string]Duration{"OS::Nova::Server": Duration(building)}}})
 	u := login(t, c)
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())
 	eventually(t, "servers are being built", func() bool { return len(c.State()["servers"]) == 2 })
@@ -81,7 +84,7 @@ func TestEngineThatDiesLeavesStacksInProgress(t *testing.T) {
 	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusInternalServerError), "%v", err)
 	require.ErrorContains(t, err, "MessagingTimeout")
 	c.SetHeatEngine("running")
-	require.NoError(t, sim.Sleep(t.Context(), 200*time.Millisecond))
+	require.NoError(t, sim.Sleep(t.Context(), building+200*time.Millisecond))
 	st, err := stacks.Get(t.Context(), u.heat, "vnf", id).Extract()
 	require.NoError(t, err)
 	require.Equal(t, "CREATE_IN_PROGRESS", st.Status, "no engine works on it")
@@ -96,13 +99,13 @@ func TestEngineThatDiesLeavesStacksInProgress(t *testing.T) {
 
 func TestFrozenEngineGoesOn(t *testing.T) {
 	t.Parallel()
-	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{Create: map[string]Duration{"OS::Nova::Server": Duration(100 * time.Millisecond)}}})
+	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{Create: map[string]Duration{"OS::Nova::Server": Duration(building)}}})
 	u := login(t, c)
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())
 	eventually(t, "servers are being built", func() bool { return len(c.State()["servers"]) == 2 })
 	status, _, _ := call(t, "PUT", c.URL()+"/sim/heat/engine", "", `{"state": "frozen"}`)
 	require.Equal(t, http.StatusNoContent, status)
-	require.NoError(t, sim.Sleep(t.Context(), 200*time.Millisecond))
+	require.NoError(t, sim.Sleep(t.Context(), building+200*time.Millisecond))
 	for _, s := range c.State()["stacks"] {
 		require.Equal(t, "CREATE_IN_PROGRESS", s.Status, s.Name)
 	}

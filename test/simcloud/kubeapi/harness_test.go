@@ -17,7 +17,7 @@ import (
 
 // wait and tick bound how tests poll.
 const (
-	wait = 10 * time.Second
+	wait = time.Minute
 	tick = 5 * time.Millisecond
 )
 

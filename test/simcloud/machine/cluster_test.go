@@ -145,7 +145,7 @@ func clientFor(t *testing.T, b *box, addr string) *kubernetes.Clientset {
 	if addr != "" {
 		cfg.Host = "https://" + addr
 	}
-	cfg.Timeout = 5 * time.Second
+	cfg.Timeout = 15 * time.Second
 	cs, err := kubernetes.NewForConfig(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -194,7 +194,7 @@ func TestClusterFromScript(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n := readyNodes(t, cs)
 		return len(n) == 5 && n["master10"] && n["master11"] && n["master12"] && n["worker30"] && n["worker31"]
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	require.NoError(t, clientVersion(clientFor(t, m[0], net.JoinHostPort(at(200).String(), "16443"))), "the floating address of the VIP is in the certificate")
 	columns := strings.Fields(ok(t, m[1].c, "kubectl get nodes -l '!node-role.kubernetes.io/control-plane' | head -2"))
 	require.Equal(t, []string{"NAME", "STATUS", "ROLES", "AGE", "VERSION", "worker30", "Ready", "<none>"}, columns[:8])

@@ -21,7 +21,7 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	c := dial(t, at(205), f.SSHPort())
 	putScript(t, c, "storage.sh", "../../../pkg/k8scluster/nodescripts/storage.sh")
 	run := "export GYBE_PHASE=server GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
-	done := time.AfterFunc(25*time.Second, func() { _ = c.Close() })
+	done := time.AfterFunc(2*time.Minute, func() { _ = c.Close() })
 	out := ok(t, c, run)
 	done.Stop()
 	require.Contains(t, out, "makes a file system")
@@ -36,7 +36,7 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 			_ = c.Close()
 		}
 		return err == nil
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	again := dial(t, at(205), f.SSHPort())
 	require.Contains(t, ok(t, again, "findmnt -n -o SOURCE /volume; ls /volume/nfs/pv1"), "kept")
 }

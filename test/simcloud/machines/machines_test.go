@@ -39,11 +39,11 @@ func TestServerCanBeLoggedInTo(t *testing.T) {
 		srv, err = servers.Get(t.Context(), nova, srv.ID).Extract()
 		require.NoError(t, err)
 		return srv.Status == "ACTIVE"
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	addr := srv.Addresses[simcloud.Net0].([]any)[0].(map[string]any)["addr"].(string)
 	login := func() (string, error) {
 		conn, err := ssh.Dial("tcp", net.JoinHostPort(addr, strconv.Itoa(int(fleet.SSHPort()))), &ssh.ClientConfig{
-			User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 5 * time.Second,
+			User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute,
 		})
 		if err != nil {
 			return "", err
@@ -73,10 +73,10 @@ func TestServerCanBeLoggedInTo(t *testing.T) {
 	_, err = login()
 	require.Error(t, err)
 	act("reboot")
-	require.Eventually(t, func() bool { _, err := login(); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := login(); return err == nil }, time.Minute, 10*time.Millisecond)
 	console, err := servers.ShowConsoleOutput(t.Context(), nova, srv.ID, servers.ShowConsoleOutputOpts{}).Extract()
 	require.NoError(t, err)
 	require.Contains(t, console, "SHA256:", "cloud-init prints the host keys' fingerprints")
 	require.NoError(t, servers.Delete(t.Context(), nova, srv.ID).ExtractErr())
-	require.Eventually(t, func() bool { return fleet.Machine(srv.ID) == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return fleet.Machine(srv.ID) == nil }, time.Minute, time.Millisecond)
 }

@@ -42,7 +42,7 @@ func TestKubeadmRefuses(t *testing.T) {
 	began := time.Now()
 	fails("w", fmt.Sprintf("sudo kubeadm join %s:6443 --token abcdef.0123456789abcdef --discovery-token-ca-cert-hash sha256:%064d", l.ip(11), 0),
 		"error execution phase preflight: couldn't validate the identity of the API Server", "connection refused")
-	require.Less(t, time.Since(began), 30*time.Second)
+	require.Less(t, time.Since(began), 2*time.Minute)
 
 	l.ok("m", "sudo kubeadm init --skip-token-print")
 	fails("m", "sudo kubeadm init", "[ERROR Port-6443]: Port 6443 is in use",
@@ -86,13 +86,13 @@ func TestKilledInTheMiddle(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, st := l.sh(id, "pgrep -x kubeadm && ls /etc/kubernetes/pki/ca.crt", nil)
 			return st == 0
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 		l.sh(id, "sudo pkill -KILL -f [i]nstall_k8s_cluster", nil)
 		l.sh(id, "sudo pkill -KILL -x kubeadm", nil)
 		require.Eventually(t, func() bool {
 			_, st := l.sh(id, "pgrep -x kubeadm || pgrep -f [i]nstall_k8s", nil)
 			return st == 1
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 	}
 	kill("m", script)
 	l.SetDelays(map[string]time.Duration{"init": 0})
@@ -111,5 +111,5 @@ func TestKilledInTheMiddle(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got, err := nodes(t.Context(), c)
 		return err == nil && allReady(got, "master11", "worker21")
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }

@@ -62,7 +62,7 @@ func (l *lab) boot(id string, host byte) {
 		AllowedAddressPairs: []netip.Addr{l.ip(100)}, VIPFloatingIPs: map[netip.Addr]netip.Addr{l.block.Addr(20, 100): l.ip(100)},
 	}))
 	c, err := ssh.Dial("tcp", netip.AddrPortFrom(l.ip(host), l.SSHPort()).String(), &ssh.ClientConfig{
-		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second,
+		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute,
 	})
 	require.NoError(l, err)
 	l.Cleanup(func() { _ = c.Close() })
@@ -139,7 +139,7 @@ func (l *lab) rest(cfg *rest.Config) *rest.RESTClient {
 	l.Helper()
 	scheme := runtime.NewScheme()
 	require.NoError(l, corev1.AddToScheme(scheme))
-	cfg.APIPath, cfg.GroupVersion, cfg.Timeout = "/api", &corev1.SchemeGroupVersion, 5*time.Second
+	cfg.APIPath, cfg.GroupVersion, cfg.Timeout = "/api", &corev1.SchemeGroupVersion, 15*time.Second
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c, err := rest.RESTClientFor(cfg)
 	require.NoError(l, err)
@@ -235,7 +235,7 @@ func TestScriptBuildsAClusterThatSurvivesItsVIPHolder(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got, err := nodes(t.Context(), c)
 		return err == nil && len(got) == len(want) && allReady(got, want...)
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 
 	// Again: the script finds everything done.
 	out := l.ok(ms[0], fmt.Sprintf("NODE_IP=%[1]s GYBE_PHASE=init bash /tmp/install_k8s_cluster.sh -m %[1]s,%[2]s,%[3]s -i %[4]s", l.ip(11), l.ip(12), l.ip(13), l.ip(100)))
@@ -248,7 +248,7 @@ func TestScriptBuildsAClusterThatSurvivesItsVIPHolder(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := nodes(t.Context(), c)
 		return err == nil
-	}, 10*time.Second, 20*time.Millisecond, "the API does not come back behind the virtual address")
+	}, time.Minute, 20*time.Millisecond, "the API does not come back behind the virtual address")
 	t.Logf("API back through the virtual address after %s", time.Since(began))
 	require.NotEqual(t, holder, l.Holder(l.ip(100)))
 	require.NotEmpty(t, l.Holder(l.ip(100)))
@@ -257,13 +257,13 @@ func TestScriptBuildsAClusterThatSurvivesItsVIPHolder(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got, err := nodes(t.Context(), c)
 		return err == nil && len(got) == len(want) && !got[dead]
-	}, 20*time.Second, 50*time.Millisecond, "a dead node stays Ready")
+	}, time.Minute, 50*time.Millisecond, "a dead node stays Ready")
 
 	l.PowerOn(holder)
 	require.Eventually(t, func() bool {
 		got, err := nodes(t.Context(), c)
 		return err == nil && allReady(got, want...)
-	}, 20*time.Second, 50*time.Millisecond, "a rebooted master does not come back")
+	}, time.Minute, 50*time.Millisecond, "a rebooted master does not come back")
 
 	// Two dead masters of three: no majority, no API.
 	l.PowerOff(ms[1])
@@ -271,12 +271,12 @@ func TestScriptBuildsAClusterThatSurvivesItsVIPHolder(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := nodes(t.Context(), c)
 		return err != nil
-	}, 20*time.Second, 50*time.Millisecond, "the API answers without a majority of etcd")
+	}, time.Minute, 50*time.Millisecond, "the API answers without a majority of etcd")
 	l.PowerOn(ms[1])
 	require.Eventually(t, func() bool {
 		_, err := nodes(t.Context(), c)
 		return err == nil
-	}, 20*time.Second, 50*time.Millisecond, "the API does not come back with the majority")
+	}, time.Minute, 50*time.Millisecond, "the API does not come back with the majority")
 }
 
 func allReady(got map[string]bool, names ...string) bool {

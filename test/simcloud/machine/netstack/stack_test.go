@@ -25,7 +25,7 @@ func echo(c net.Conn) {
 
 func dial(t *testing.T, ip netip.Addr, port uint16) (net.Conn, error) {
 	t.Helper()
-	return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(t.Context(), "tcp", netip.AddrPortFrom(ip, port).String())
+	return (&net.Dialer{Timeout: time.Minute}).DialContext(t.Context(), "tcp", netip.AddrPortFrom(ip, port).String())
 }
 
 func says(t *testing.T, c net.Conn, text string) {
@@ -33,7 +33,7 @@ func says(t *testing.T, c net.Conn, text string) {
 	_, err := io.WriteString(c, text)
 	require.NoError(t, err)
 	b := make([]byte, len(text))
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 	_, err = io.ReadFull(c, b)
 	require.NoError(t, err)
 	require.Equal(t, text, string(b))
@@ -133,7 +133,7 @@ func TestCutMachine(t *testing.T) {
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	_, err = c.Read(make([]byte, 1))
 	require.ErrorContains(t, err, "timeout")
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	_, err = one.Dial(ctx, b.Addr(10, 2).String()+":7001")
