@@ -342,7 +342,7 @@ func TestUpgradeLooksAtTheClusterFirst(t *testing.T) {
 	g.fleet.PowerOff("workerNode-22")
 	require.Eventually(t, func() bool { return !g.cluster.NodeReady("worker22") }, time.Minute, 50*time.Millisecond)
 	s := g.change("1.35", nil)
-	impatient := func() *k8scluster.Driver { return g.driverWith(k8scluster.Options{CommandTimeout: time.Second}) }
+	impatient := func() *k8scluster.Driver { return g.driverWith(k8scluster.Options{CommandTimeout: 3 * time.Second}) }
 	advance(t, s, impatient, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "worker22")

@@ -154,7 +154,7 @@ func (s *Server) signal(sig syscall.Signal) error {
 	}
 	select {
 	case <-exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("kill postgres: %w", err)
 		}

@@ -82,7 +82,7 @@ func answering(dir string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, string(raw))
 	if err != nil {
@@ -133,7 +133,7 @@ func startSupervisor(dir, bin string) (string, error) {
 
 // supervise runs the shared server until it has been unused for idleFor, or dies.
 func supervise(dir string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	s, err := Start(
 		ctx,

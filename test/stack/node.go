@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -106,14 +108,25 @@ func waitReady(ctx context.Context, p *Process, url string) error {
 	}
 }
 
-// FreePort asks the kernel for a port that is free now.
+// givenPorts are the ports that FreePort has returned in this process.
+var givenPorts sync.Map
+
+// FreePort finds a port that is free now. The kernel gives ports of this range only to programs that name them, so it
+// stays free while the node that uses it is down.
 func FreePort(ctx context.Context) (string, error) {
+	const first, count = 20_000, 12_000
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	var errs error
+	for range 100 {
+		port := strconv.Itoa(first + rand.IntN(count)) //nolint:gosec // no secret
+		if _, given := givenPorts.LoadOrStore(port, true); given {
+			continue
+		}
+		l, err := lc.Listen(ctx, "tcp", "127.0.0.1:"+port)
+		if err == nil {
+			return port, l.Close()
+		}
+		errs = err
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	return "", fmt.Errorf("find a free port: %w", errs)
 }

@@ -155,11 +155,11 @@ func (s *Stack) Stop() error {
 	var errs []error
 	for _, n := range s.nodes {
 		if n.Process != nil {
-			errs = append(errs, n.Process.Stop(20*time.Second))
+			errs = append(errs, n.Process.Stop(time.Minute))
 		}
 	}
 	if s.simProc != nil {
-		errs = append(errs, s.simProc.Stop(5*time.Second))
+		errs = append(errs, s.simProc.Stop(time.Minute))
 	}
 	if s.Database != nil {
 		errs = append(errs, s.Database.Stop())

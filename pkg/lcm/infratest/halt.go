@@ -36,7 +36,7 @@ func (v *vnf) runUntilBusy() {
 }
 
 // machineTime is how long a machine takes while an operation is cancelled. A VIM may finish machines that it has begun.
-const machineTime = 300 * time.Millisecond
+const machineTime = 2 * time.Second
 
 // testHaltForceful: the VIM stops. A retry completes the instance.
 func testHaltForceful(t *testing.T, h Harness) {

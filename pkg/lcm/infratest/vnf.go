@@ -213,7 +213,7 @@ func (v *vnf) run() error {
 func (v *vnf) until(do func() (done bool, err error)) error {
 	v.t.Helper()
 	const retries = 8
-	limit := time.Now().Add(30 * time.Second)
+	limit := time.Now().Add(5 * time.Minute)
 	for failures := 0; time.Now().Before(limit); {
 		done, err := do()
 		after, why, waiting := lcm.Waiting(v.t.Context(), err)
