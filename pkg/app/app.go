@@ -106,10 +106,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err := migrations.Up(ctx, a.pool); err != nil {
 		return nil, err
 	}
-	queue, err := engine.NewQueue(a.pool, a.log)
-	if err != nil {
-		return nil, err
-	}
+	queue := &engine.Queue{}
 	if a.store, err = store.New(ctx, a.pool, ring, queue, a.log); err != nil {
 		return nil, err
 	}

@@ -42,11 +42,11 @@ func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
 		if err := tx.QueryRow(t.Context(), "INSERT INTO delivery DEFAULT VALUES RETURNING id").Scan(&id); err != nil {
 			return err
 		}
-		added, err := queue.Add(t.Context(), tx, deliveries, id)
-		if err != nil {
+		var added int64
+		if err := tx.QueryRow(t.Context(), queue.Insert(deliveries, "$1"), id).Scan(&added); err != nil {
 			return err
 		}
-		_, err = tx.Exec(t.Context(), "UPDATE delivery SET job_id = $2 WHERE id = $1", id, added)
+		_, err := tx.Exec(t.Context(), "UPDATE delivery SET job_id = $2 WHERE id = $1", id, added)
 		return err
 	}))
 	queue.Added(deliveries)

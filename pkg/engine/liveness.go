@@ -232,9 +232,9 @@ func (e *Engine) addMissingJobs(ctx context.Context, tx pgx.Tx, k job.Kind) erro
 		return err
 	}
 	for _, id := range ids {
-		added, err := e.cfg.Queue.Add(ctx, tx, k, id)
-		if err != nil {
-			return err
+		var added int64
+		if err := tx.QueryRow(ctx, e.cfg.Queue.Insert(k, "$1"), id).Scan(&added); err != nil {
+			return fmt.Errorf("add a job %s: %w", k.Name, err)
 		}
 		if _, err := tx.Exec(ctx, "UPDATE "+k.Table+" SET job_id = $2 WHERE id = $1", id, added); err != nil {
 			return err

@@ -12,15 +12,6 @@ import (
 // PostgreSQL lets all commits with a NOTIFY wait for each other, and every announcement would wake all nodes for one job
 // (docs/adr/019).
 
-// silentDriver is the driver of a client that adds jobs: it announces nothing.
-type silentDriver struct{ *riverpgxv5.Driver }
-
-// SupportsListenNotify implements riverdriver.Driver.
-func (silentDriver) SupportsListenNotify() bool { return false }
-
-// SupportsListener implements riverdriver.Driver.
-func (silentDriver) SupportsListener() bool { return false }
-
 // localDriver is the driver of a client that runs jobs: it is woken by its own process only.
 type localDriver struct {
 	*riverpgxv5.Driver

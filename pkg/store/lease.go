@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,6 +69,17 @@ func (s *Records) EndLease(ctx context.Context, l *lcm.Lease, change func(*lcm.I
 // requireFree returns CodeConflict, naming the active operation of the instance or the request that has leased it, if there is one. The
 // caller has locked the instance, and so has every transaction that makes an operation active or takes a lease, so the answer stays true.
 func (s *Store) requireFree(ctx context.Context, tx pgx.Tx, instanceID string) error {
+	var busy error
+	b := &pgx.Batch{}
+	queueBusy(b, instanceID, &busy)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	return busy
+}
+
+// queueBusy stores what requireFree returns in busy.
+func queueBusy(b *pgx.Batch, instanceID string, busy *error) {
 	type row struct {
 		ID      *string    `db:"id"`
 		Type    *string    `db:"type"`
@@ -77,19 +87,22 @@ func (s *Store) requireFree(ctx context.Context, tx pgx.Tx, instanceID string) e
 		Purpose *string    `db:"purpose"`
 		Expires *time.Time `db:"expires"`
 	}
-	r, err := one[row](tx.Query(ctx, `
+	b.Queue(`
 		SELECT id, type, state, NULL AS purpose, NULL::timestamptz AS expires FROM vnf_lcm_op_occ WHERE instance_id = $1 AND state IN `+active+`
 		UNION ALL
 		SELECT NULL, NULL, NULL, purpose, expires FROM instance_lease WHERE instance_id = $1 AND expires > clock_timestamp()
-		LIMIT 1`, instanceID))
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+		LIMIT 1`, instanceID).Query(func(rows pgx.Rows) error {
+		found, err := all[row](rows, nil)
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			*busy = nil
+		case found[0].ID != nil:
+			*busy = lcm.ActiveConflict(*found[0].ID, sol.LcmOperationType(*found[0].Type), sol.LcmOperationStateType(*found[0].State))
+		default:
+			*busy = lcm.LeaseConflict(instanceID, *found[0].Purpose, *found[0].Expires)
+		}
 		return nil
-	case err != nil:
-		return err
-	case r.ID != nil:
-		return lcm.ActiveConflict(*r.ID, sol.LcmOperationType(*r.Type), sol.LcmOperationStateType(*r.State))
-	default:
-		return lcm.LeaseConflict(instanceID, *r.Purpose, *r.Expires)
-	}
+	})
 }

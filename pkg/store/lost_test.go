@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/devpg"
 )
 
@@ -62,7 +63,7 @@ func TestAnAcceptedOperationIsReportedAsAcceptedWhenTheAnswerIsLost(t *testing.T
 	b := on(t, devpg.New(t), newRing(t, testKeyLine))
 	i := b.newInstance(t)
 	s, lose := losing(t, b)
-	lose("commit")
+	lose(store.KindOperationState) // the pipeline that commits
 	op := newOperation(i.ID)
 	require.NoError(t, s.Admit(t.Context(), op, nil, ok))
 	got, err := b.Operation(t.Context(), op.ID)
@@ -70,7 +71,7 @@ func TestAnAcceptedOperationIsReportedAsAcceptedWhenTheAnswerIsLost(t *testing.T
 	require.Equal(t, op.ID, got.ID)
 
 	other := b.newInstance(t)
-	lose("begin")
+	lose(lcm.DefaultProject) // the pipeline before
 	requireCode(t, lcm.CodeUnavailable, s.Admit(t.Context(), newOperation(other.ID), nil, ok))
 	require.NoError(t, s.Admit(t.Context(), newOperation(other.ID), nil, ok), "nothing was stored")
 }

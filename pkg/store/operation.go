@@ -67,6 +67,12 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 	return c, true
 }
 
+// admission is the statement that inserts an operation with its job. Its arguments are the columns, the project and the id.
+func admission(jobs Queue) string {
+	return "WITH job AS (" + jobs.Insert(OperationJobs, place(operations.insertedColumns()+2)) + ") " +
+		operations.insert("project", "job_id = (SELECT id FROM job)")
+}
+
 // knownStates are the given states that there are, in the order of the program. The others, which clients can send, match nothing.
 func knownStates(given []sol.LcmOperationStateType) (out []sol.LcmOperationStateType) {
 	for _, s := range slices.Concat(lcm.ActiveStates, lcm.FinalStates) {
@@ -82,14 +88,23 @@ func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message,
 	if !known(op.InstanceID) {
 		return notFound("VNF instance", op.InstanceID)
 	}
-	err := s.inTx(ctx, "admit operation", func(tx pgx.Tx) error {
-		i, err := s.instance(ctx, tx, op.InstanceID, "FOR NO KEY UPDATE")
-		if err != nil {
-			return err
+	var locked []*lcm.Instance
+	var busy error
+	err := s.inTwoTrips(ctx, "admit operation", func(b *pgx.Batch) {
+		b.Queue("SELECT "+instances.list(instanceColumns)+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 FOR NO KEY UPDATE", op.InstanceID, s.project).
+			Query(func(rows pgx.Rows) (err error) {
+				locked, err = instances.collect(s.Store, instanceColumns, rows, nil)
+				return err
+			})
+		queueBusy(b, op.InstanceID, &busy) // a statement of its own: it sees what was committed before the lock
+	}, func(b *pgx.Batch) error {
+		switch {
+		case len(locked) == 0:
+			return notFound("VNF instance", op.InstanceID)
+		case busy != nil:
+			return busy
 		}
-		if err := s.requireFree(ctx, tx, i.ID); err != nil {
-			return err
-		}
+		i := locked[0]
 		if err := check(i); err != nil {
 			return err
 		}
@@ -101,16 +116,11 @@ func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message,
 		if err != nil {
 			return err
 		}
-		job, err := s.jobs.Add(ctx, tx, OperationJobs, op.ID)
-		if err != nil {
-			return err
-		}
-		b := &pgx.Batch{}
-		b.Queue(operations.insert("job_id", "project"), operations.inserts(r, job, s.project)...)
+		b.Queue(s.admission(), operations.inserts(r, s.project, op.ID)...)
 		queueInstance(b, i, ir)
 		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
 		queueMessages(b, m)
-		return tx.SendBatch(ctx, b).Close()
+		return nil
 	})
 	if err == nil {
 		s.jobs.Added(OperationJobs)
@@ -158,7 +168,7 @@ func (s *Records) Steer(ctx context.Context, id string, change func(*lcm.Operati
 		}
 		var job *int64
 		if lcm.Running(op.State) {
-			n, err := s.jobs.Add(ctx, tx, OperationJobs, id)
+			n, err := s.addJob(ctx, tx, OperationJobs, id)
 			if err != nil {
 				return err
 			}

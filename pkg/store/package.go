@@ -227,7 +227,7 @@ func (s *Packages) updatePackage(ctx context.Context, tx pgx.Tx, id string, chan
 	begins := p.OnboardingState == sol.PackageOnboardingStateProcessing && old.OnboardingState != p.OnboardingState
 	var job *int64
 	if begins {
-		n, err := s.jobs.Add(ctx, tx, PackageJobs, id)
+		n, err := s.addJob(ctx, tx, PackageJobs, id)
 		if err != nil {
 			return nil, err
 		}

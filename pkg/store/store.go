@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -19,8 +21,8 @@ import (
 
 // Queue adds jobs of the engine.
 type Queue interface {
-	// Add adds a job for a row in a transaction of the store, and returns the job's id.
-	Add(ctx context.Context, tx pgx.Tx, kind job.Kind, id string) (int64, error)
+	// Insert is the statement that adds a job for the row whose id is the argument with that place, and that returns the job's id.
+	Insert(kind job.Kind, place string) string
 	// Added is called when a transaction with new jobs of a kind has been committed.
 	Added(kind job.Kind)
 }
@@ -58,6 +60,8 @@ type Store struct {
 	ring *secret.Ring
 	jobs Queue
 	log  *slog.Logger
+	// admission inserts an operation with its job.
+	admission func() string
 
 	committed chan struct{} // holds a value when events were committed and not yet announced
 }
@@ -65,7 +69,7 @@ type Store struct {
 // New makes the store of a migrated database. It fails when the ring cannot open what the database holds: then
 // this node has another key file than the others.
 func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Queue, log *slog.Logger) (*Store, error) {
-	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log, committed: make(chan struct{}, 1)}
+	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log, admission: sync.OnceValue(func() string { return admission(jobs) }), committed: make(chan struct{}, 1)}
 	if err := s.checkKeys(ctx); err != nil {
 		return nil, err
 	}
@@ -95,6 +99,50 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx pgx.Tx) error)
 		s.announce()
 	}
 	return fault(what, err)
+}
+
+// inTwoTrips is inTx for a transaction of two pipelines: one that locks and reads, and one that write makes of what was read, and which commits.
+// write MUST NOT have effects outside the database that hurt when repeated.
+func (s *Store) inTwoTrips(ctx context.Context, what string, read func(*pgx.Batch), write func(*pgx.Batch) error) error {
+	err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
+		for range tries {
+			if err = twoTrips(ctx, c, read, write); !givenUp(err) {
+				break
+			}
+		}
+		return err
+	})
+	if err == nil {
+		s.announce()
+	}
+	return fault(what, err)
+}
+
+func twoTrips(ctx context.Context, c *pgxpool.Conn, read func(*pgx.Batch), write func(*pgx.Batch) error) (err error) {
+	defer func() {
+		if err != nil && c.Conn().PgConn().TxStatus() != 'I' { // the pool closes the connection if this fails
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_, _ = c.Exec(end, "ROLLBACK")
+		}
+	}()
+	first := &pgx.Batch{}
+	first.Queue("BEGIN")
+	read(first)
+	if err := c.SendBatch(ctx, first).Close(); err != nil {
+		return err
+	}
+	second := &pgx.Batch{}
+	if err := write(second); err != nil {
+		return err
+	}
+	second.Queue("COMMIT")
+	return c.SendBatch(ctx, second).Close()
+}
+
+// addJob adds a job in a transaction.
+func (s *Store) addJob(ctx context.Context, tx pgx.Tx, kind job.Kind, id string) (int64, error) {
+	return value[int64](tx.Query(ctx, s.jobs.Insert(kind, "$1"), id))
 }
 
 // pipeline sends the statements that build queues in one round trip, as read does, and announces the events among them.

@@ -44,9 +44,7 @@ func setup(tb testing.TB) *bundle {
 
 func on(tb testing.TB, pool *pgxpool.Pool, ring *secret.Ring) *bundle {
 	tb.Helper()
-	queue, err := engine.NewQueue(pool, quiet)
-	require.NoError(tb, err)
-	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
+	s, err := store.New(tb.Context(), pool, ring, &engine.Queue{}, quiet)
 	require.NoError(tb, err)
 	b := &bundle{Records: s.Of(lcm.Principal{}), pool: pool, ring: ring}
 	tb.Cleanup(func() {

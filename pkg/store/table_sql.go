@@ -136,20 +136,33 @@ func writePart(to *bytes.Buffer, name string, optional bool, value any) {
 	to.Write(part)
 }
 
-// insert is an INSERT of all columns and of further ones, whose values follow those of the row.
+// insert is an INSERT of all columns and of further ones. Their values are arguments after those of the row, or the expression after "=".
 func (t *table[T]) insert(further ...string) string {
-	names := make([]string, 0, len(t.columns)+len(further))
+	var names, values []string
 	for _, c := range t.columns {
 		if !c.traits.has(derived) {
 			names = append(names, c.name)
+			values = append(values, place(len(names)))
 		}
 	}
-	names = append(names, further...)
-	places := make([]string, len(names))
-	for n := range places {
-		places[n] = "$" + strconv.Itoa(n+1)
+	for _, column := range further {
+		name, expr, given := strings.Cut(column, " = ")
+		if !given {
+			expr = place(len(names) + 1)
+		}
+		names, values = append(names, name), append(values, expr)
 	}
-	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(places, ", ") + ")"
+	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
+}
+
+// insertedColumns is the number of values of a row that insert takes.
+func (t *table[T]) insertedColumns() (n int) {
+	for _, c := range t.columns {
+		if !c.traits.has(derived) {
+			n++
+		}
+	}
+	return n
 }
 
 // inserts are the values for insert.

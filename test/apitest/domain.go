@@ -48,11 +48,9 @@ func NewDomain(tb testing.TB) *Domain {
 	tb.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	pool := devpg.New(tb)
-	queue, err := engine.NewQueue(pool, quiet)
-	require.NoError(tb, err)
 	ring, err := secret.Parse([]byte(secret.Generate() + "\n"))
 	require.NoError(tb, err)
-	s, err := store.New(tb.Context(), pool, ring, queue, quiet)
+	s, err := store.New(tb.Context(), pool, ring, &engine.Queue{}, quiet)
 	require.NoError(tb, err)
 	d := &Domain{
 		Store: s.Of(lcm.Principal{}), Pool: pool, VIM: NewVIM(), Hooks: &Recorder{fail: map[string]error{}},
