@@ -73,7 +73,7 @@ func (k *config) connect(p *process.Proc, timeout time.Duration) (*client, error
 	}
 	c := &http.Client{Transport: tr}
 	if timeout > 0 {
-		c.Timeout = max(p.Sys.Clock.Real(timeout), 2*time.Second)
+		c.Timeout = max(p.Sys.Clock.Real(timeout), 6*time.Second) // a busy machine needs more than a fast clock gives
 	}
 	return &client{config: k, http: c, tr: tr}, nil
 }
