@@ -31,9 +31,11 @@ func clusterDeaths() []death {
 			death{Nth: 1, Method: "EndStep", Step: step},
 			death{Nth: 1, Method: "EndStep", Step: step, After: true})
 	}
-	for _, step := range []string{"prepare node", "join node"} { // when the others are already through
-		out = append(out, death{Nth: 2, Method: "EndStep", Step: step}, death{Nth: 3, Method: "AppendLog", Step: step, After: true})
-	}
+	out = append(out, // when the others are already through; each of three nodes and two that join writes at least one log
+		death{Nth: 2, Method: "EndStep", Step: "prepare node"},
+		death{Nth: 3, Method: "AppendLog", Step: "prepare node", After: true},
+		death{Nth: 2, Method: "EndStep", Step: "join node"},
+		death{Nth: 2, Method: "AppendLog", Step: "join node", After: true})
 	for _, step := range []string{"upload image", "create stack", "make account", "wait for nodes", "label node"} {
 		out = append(out,
 			death{Nth: 1, Method: "BeginStep", Step: step, After: true},

@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -43,7 +44,8 @@ func (w *world) onboarded(api *client.Client, id string) {
 	require.Equal(w.t, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.OnboardingFailureDetails)
 }
 
-// A node is killed while it reads a package that it has accepted: another one reads it.
+// A node is killed while it reads a package that it has accepted: another one reads it. The table of the models is locked,
+// so that the first node cannot come to the end.
 func TestKillWhileAPackageIsRead(t *testing.T) {
 	t.Parallel()
 	database := devpg.TestURL(t)
@@ -51,13 +53,21 @@ func TestKillWhileAPackageIsRead(t *testing.T) {
 	a := w.serve("one")
 	p, err := a.api.CreatePackage(t.Context(), sol.CreateVnfPkgInfoRequest{})
 	require.NoError(t, err)
-	archive := heavy("heavy", 96<<20)
+	archive := heavy("heavy", 8<<20)
+	tx, err := w.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	_, err = tx.Exec(t.Context(), "LOCK TABLE vnf_package_model IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
 	answered := make(chan error, 1)
 	go func() { answered <- a.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)) }()
-	require.Eventually(t, func() bool { return w.state(p.ID) == "PROCESSING" }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return len(w.column("SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%vnf_package_model%'")) > 0
+	}, patience, interval)
 	a.Kill()
 	<-answered // it may or may not have been answered
-	require.Equal(t, "PROCESSING", w.state(p.ID), "the test has to hit it")
+	require.Equal(t, "PROCESSING", w.state(p.ID))
+	require.NoError(t, tx.Rollback(t.Context()))
 	b := w.serve("two")
 	began := time.Now()
 	w.onboarded(b.api, p.ID)

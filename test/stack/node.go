@@ -83,7 +83,7 @@ func (n *Node) Start(ctx context.Context) error {
 
 // waitReady asks until the answer is 200 or the process ends.
 func waitReady(ctx context.Context, p *Process, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
