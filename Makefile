@@ -26,10 +26,10 @@ AT_ONCE   := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo
 TESTFLAGS := -vet=off -shuffle=on -p $(AT_ONCE)
 
 test: ## every test that needs no root and no extra package but PostgreSQL
-	GOGC=200 $(GO) test $(TESTFLAGS) -timeout 15m $(PKGS)
+	GOGC=200 $(GO) test $(TESTFLAGS) -timeout 30m $(PKGS)
 
 test-race: ## the same under the race detector
-	$(GO) test -race $(TESTFLAGS) -timeout 30m $(PKGS)
+	$(GO) test -race $(TESTFLAGS) -timeout 60m $(PKGS)
 
 LAB := test/lab/openstack
 export GYBE_LAB_STATE ?= $(CURDIR)/.dev/lab/openstack
