@@ -200,7 +200,8 @@ func writeResources(w http.ResponseWriter, list []Resource) {
 
 	pooled, release := borrow()
 	defer release()
-	buf := append((*pooled)[:0], '[')
+	buf := (*pooled)[:0]
+	buf = append(buf, '[')
 	for n, d := range list {
 		if n > 0 {
 			buf = append(buf, ',')
@@ -214,6 +215,7 @@ func writeResources(w http.ResponseWriter, list []Resource) {
 	if len(list) > 0 {
 		buf = append(buf, '\n')
 	}
-	*pooled = append(buf, "]\n"...)
-	_, _ = w.Write(*pooled)
+	buf = append(buf, "]\n"...)
+	_, _ = w.Write(buf)
+	*pooled = buf
 }
