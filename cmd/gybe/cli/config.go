@@ -84,8 +84,9 @@ func (a *app) logger(cfg config.Config) *slog.Logger {
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check and show the configuration of a node",
-		Long: `Settings come from a YAML file (--config, GYBE_CONFIG), then from GYBE_… environment variables, then from flags.
-Each takes precedence over the earlier ones. The variable of a key is its upper-case name with _ for dots: ssh.port is GYBE_SSH_PORT.`,
+		Long: `Settings come from a YAML file (--config, GYBE_CONFIG), then from GYBE_… environment
+variables, then from flags. Each takes precedence over the earlier ones. The variable of a key is
+its upper-case name with _ for dots: ssh.port is GYBE_SSH_PORT.`,
 	}
 	check := &cobra.Command{
 		Use: "check [FILE]", Short: "Check the configuration without starting anything", Args: cobra.MaximumNArgs(1),
@@ -127,8 +128,8 @@ Each takes precedence over the earlier ones. The variable of a key is its upper-
 func (a *app) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "migrate", Short: "Migrate the database to the schema of this version",
-		Long: `Migrate the database to the schema of this version. "gybe serve" does this, too, when it starts. Several nodes can do
-it at the same time.`,
+		Long: `Migrate the database to the schema of this version. "gybe serve" does this, too,
+when it starts. Several nodes can do it at the same time.`,
 	}
 	s := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -17,8 +17,9 @@ import (
 func (a *app) vnfLeftovers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "leftovers INSTANCE", Short: "Show differences between a VNF instance and its VIM", Args: cobra.ExactArgs(1),
-		Long: `Show differences between the inventory of a VNF instance and its VIM: resources in the VIM with the instance's name or tag
-that are not in the inventory, and the reverse. --delete removes the former from the VIM and changes nothing else.`,
+		Long: `Show differences between the inventory of a VNF instance and its VIM: resources in
+the VIM with the instance's name or tag that are not in the inventory, and the reverse. --delete
+removes the former from the VIM and changes nothing else.`,
 	}
 	remove := cmd.Flags().Bool("delete", false, "delete resources that are only in the VIM")
 	yes := cmd.Flags().BoolP("yes", "y", false, "with --delete, do not ask for confirmation")

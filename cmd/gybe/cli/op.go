@@ -179,8 +179,9 @@ func (a *app) opSteer(verb, short string, do func(*client.Client, context.Contex
 func (a *app) opCancel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cancel OPERATION", Short: "Cancel a running operation",
-		Long: `Cancel a running operation. gybe waits until the VIM has finished its current work; with --force it stops the VIM, too.
-A cancelled operation ends as ROLLED_BACK if nothing was created yet, else as FAILED_TEMP: retry it, roll it back or fail it.`,
+		Long: `Cancel a running operation. gybe waits until the VIM has finished its current work;
+with --force it stops the VIM, too. A cancelled operation ends as ROLLED_BACK if nothing was created
+yet, else as FAILED_TEMP: retry it, roll it back or fail it.`,
 	}
 	force := cmd.Flags().Bool("force", false, "stop the VIM instead of waiting for it")
 	w := a.addWatch(cmd)

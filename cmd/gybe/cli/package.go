@@ -48,8 +48,8 @@ func (a *app) packageUpload() *cobra.Command {
 	var data []string
 	cmd := &cobra.Command{
 		Use: "upload FILE.zip", Short: "Onboard a package: create its resource, upload it and wait until it is checked",
-		Long: `Onboard a package: create its resource, upload it and wait until it is checked. If it is rejected, the reason is
-shown and the resource stays; --id uploads a corrected archive to it.`,
+		Long: `Onboard a package: create its resource, upload it and wait until it is checked. If
+it is rejected, the reason is shown and the resource stays; --id uploads a corrected archive to it.`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVar(&id, "id", "", "upload to this package instead of creating a new one")

@@ -21,9 +21,10 @@ func (a *app) packageBuild() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use: "build FOLDER", Short: "Pack a source folder into a package archive",
-		Long: `Pack a source folder into a package archive, after the server's checks. Checksums are computed and written
-to TOSCA.meta. The same folder gives the same bytes. .csarignore names files to leave out, .csarinclude files to take
-from other source folders beside this one, as FOLDER/PATH.`,
+		Long: `Pack a source folder into a package archive, after the server's checks. Checksums
+are computed and written to TOSCA.meta. The same folder gives the same bytes. .csarignore names
+files to leave out, .csarinclude files to take from other source folders beside this one, as
+FOLDER/PATH.`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVarP(&out, "file", "f", "", "archive to write; default: the folder's name with .zip")

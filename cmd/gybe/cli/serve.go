@@ -14,8 +14,9 @@ import (
 func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run a node",
-		Long: `Run a node until it gets SIGINT or SIGTERM. Any number of nodes may share one database, one content store and one key
-file; they share the work and take over the work of failed nodes. The database is migrated first. The log goes to standard error.`,
+		Long: `Run a node until it gets SIGINT or SIGTERM. Any number of nodes may share one
+database, one content store and one key file; they share the work and take over the work of failed
+nodes. The database is migrated first. The log goes to standard error.`,
 	}
 	s := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

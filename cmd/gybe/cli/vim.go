@@ -78,8 +78,9 @@ func (a *app) vimTable(w io.Writer, v *gybeapi.Vim) {
 func (a *app) vimRegister() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "register [VIM.json]", Short: "Register a VIM", Args: cobra.MaximumNArgs(1),
-		Long: `Register a VIM. The file is the body of the request, {"vim": {…}}, or what is in it; - reads standard input. Flags go before what
-the file says. With --cloud no file is needed: the node's own clouds.yaml (openstack.clouds_file) says how to log in.`,
+		Long: `Register a VIM. The file has the body of the request, {"vim": {…}}, or only the inner
+object; the name - reads standard input. Flags take precedence over the file. With --cloud no file
+is needed: the login comes from the node's own clouds.yaml (openstack.clouds_file).`,
 		Example: `  gybe vim register vim.json --ca-cert ca.pem --default
   gybe vim register --cloud prod --region east --name prod-east`,
 	}

@@ -13,11 +13,12 @@ import (
 func (a *app) vnfHeal() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "heal INSTANCE [VNFC...]", Short: "Repair a VNF, or some of its VNFCs", Args: cobra.MinimumNArgs(1),
-		Long: `Repair VNFCs of a VNF: they are deleted and recreated. A VNFC is named by id, by the beginning of its id, or in a cluster by
-the name of its node. With --all their storages are recreated, too.
+		Long: `Repair VNFCs of a VNF: they are deleted and recreated. A VNFC is named by id, by the
+beginning of its id, or in a cluster by the name of its node. With --all their storages are
+recreated, too.
 
---whole instead of VNFCs recreates all VNFCs of the VNF; a Kubernetes cluster is then a new one, and what it held is lost. With
---whole --all the whole stack is deleted first.`,
+--whole instead of VNFCs recreates all VNFCs of the VNF; a Kubernetes cluster is then a new one, and
+what it held is lost. With --whole --all the whole stack is deleted first.`,
 		Example: "  gybe vnf heal web VDU1-3f2a --watch\n  gybe vnf heal web --whole --plan",
 	}
 	all := cmd.Flags().Bool("all", false, "recreate storages, too; with --whole, delete the whole stack first")

@@ -13,10 +13,12 @@ import (
 func (a *app) vnfNodes() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "nodes INSTANCE", Short: "Show the nodes of a VNF instance's cluster", Args: cobra.ExactArgs(1),
-		Long: `Show the machines of a VNF instance that is a Kubernetes cluster, and the current state of its nodes in the cluster.
-When the cluster does not answer the machines are shown all the same, and the exit code says that it could not be reached.
+		Long: `Show the machines of a VNF instance that is a Kubernetes cluster, and the current
+state of its nodes in the cluster. When the cluster does not answer the machines are shown all the
+same, and the exit code says that it could not be reached.
 
-A node that is ABSENT has a machine and is not in the cluster; one without a VNFC is in the cluster and no machine of the instance.`,
+A node that is ABSENT has a machine and is not in the cluster; one without a VNFC is in the cluster
+and no machine of the instance.`,
 	}
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
 		cluster, err := c.Cluster(ctx, id)

@@ -19,12 +19,13 @@ func (a *app) vnfSSHHosts() *cobra.Command {
 		Use: "ssh-hosts INSTANCE", Short: "Show SSH addresses and host keys of a cluster's machines", Args: cobra.ExactArgs(1),
 		Long: `Show SSH addresses and host keys of the machines of a VNF instance that is a Kubernetes cluster.
 
-Without --output the result is a section for ssh_config. Each machine is called NODE.INSTANCE, and only the host key that Gybe has pinned for it
-is accepted (OpenSSH 8.5 or later):
+Without --output the result is a section for ssh_config. Each machine is called NODE.INSTANCE, and
+only the host key that Gybe has pinned for it is accepted (OpenSSH 8.5 or later):
 
   gybe vnf ssh-hosts demo > demo.ssh && ssh -F demo.ssh master10.demo
 
---known-hosts writes lines for known_hosts instead. Credentials (a password, a key) are not shown: Gybe does not hand out credentials of machines.`,
+--known-hosts writes lines for known_hosts instead. Credentials (a password, a key) are not shown:
+Gybe does not hand out credentials of machines.`,
 	}
 	known := cmd.Flags().Bool("known-hosts", false, "write lines for known_hosts")
 	identity := cmd.Flags().String("identity", "", "private key file to name in the result")
