@@ -118,7 +118,7 @@ func FreePort(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	var errs error
 	for range 100 {
-		port := strconv.Itoa(first + rand.IntN(count)) //nolint:gosec // no secret
+		port := strconv.Itoa(first + rand.IntN(count))
 		if _, given := givenPorts.LoadOrStore(port, true); given {
 			continue
 		}
