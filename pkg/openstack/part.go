@@ -160,12 +160,14 @@ func (s *part) params(whole json.RawMessage) json.RawMessage {
 	return out
 }
 
-// links are the external links of connection points that are in the part.
+// links are the external links of connection points that are in the part, and those that are given without any: these may
+// be anywhere.
 func (s *part) links(all []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkData {
 	var out []sol.ExtVirtualLinkData
 	for _, l := range all {
+		anywhere := len(l.ExtCps) == 0
 		l.ExtCps = slices.DeleteFunc(slices.Clone(l.ExtCps), func(c sol.VnfExtCpData) bool { return !s.owns(c.CpdID) })
-		if len(l.ExtCps) > 0 {
+		if anywhere || len(l.ExtCps) > 0 {
 			out = append(out, l)
 		}
 	}

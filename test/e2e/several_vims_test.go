@@ -32,76 +32,114 @@ func serversOf(cloud *simcloud.Cloud, vdus ...string) []string {
 // instance, and nothing is left in either cloud.
 func TestWorkersInASecondCloud(t *testing.T) {
 	t.Parallel()
-	w := startStandard(t, nil)
-	edge := simcloud.StartTest(t, simcloud.Options{})
-	there, err := stack.NewRequests(t.Context(), edge)
-	require.NoError(t, err)
-	w.before = w.cloud.State()
-	emptyEdge := edge.State()
-	id := w.create(w.onboard(standardSource))
+	for name, tt := range map[string]struct {
+		source string
+		params func(stack.Requests) sol.InstantiateVnfRequest
+	}{
+		"one resource for each VNFC": {standardSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Standard("volumes") }},
+		"a group":                    {groupsSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Groups("simple", "smallest") }},
+		"a group scaled by signals":  {groupsSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Groups("policies", "smallest") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := startStandard(t, nil)
+			edge := simcloud.StartTest(t, simcloud.Options{})
+			there, err := stack.NewRequests(t.Context(), edge)
+			require.NoError(t, err)
+			params := tt.params(w.requests)
+			params.ExtVirtualLinks[0] = tt.params(there).ExtVirtualLinks[0]
+			second := stack.VimConnection(edge.Info())
+			second.Extra = sol.KeyValuePairs{lcm.ExtraVDUs: []any{"VDU1"}}
+			params.VimConnectionInfo["edge"] = second
+			w.before = w.cloud.State()
+			two := &twoClouds{world: w, edge: edge, before: edge.State(), id: w.create(w.onboard(tt.source))}
+			two.plan(params)
+			w.completed(w.instantiate(two.id, params))
+			two.live()
+		})
+	}
+}
 
-	params := w.requests.Standard("volumes")
-	params.ExtVirtualLinks[0] = there.Standard("volumes").ExtVirtualLinks[0]
-	second := stack.VimConnection(edge.Info())
-	second.Extra = sol.KeyValuePairs{lcm.ExtraVDUs: []any{"VDU1"}}
-	params.VimConnectionInfo["edge"] = second
-	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{
-		VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, params),
+// twoClouds is an instance whose VDU1 is in a second cloud.
+type twoClouds struct {
+	*world
+	edge   *simcloud.Cloud
+	before simcloud.State // of edge
+	id     string
+}
+
+// plan wants the plan of the instantiation to look into both clouds.
+func (w *twoClouds) plan(params sol.InstantiateVnfRequest) {
+	w.t.Helper()
+	plan, err := w.api.Plan(w.t.Context(), gybeapi.PlanRequest{
+		VnfInstanceID: w.id, Operation: sol.LcmOperationInstantiate, Params: encode(w.t, params),
 	})
-	require.NoError(t, err)
-	require.True(t, plan.Possible, "%+v", plan.Checks)
+	require.NoError(w.t, err)
+	require.True(w.t, plan.Possible, "%+v", plan.Checks)
 	subjects := []string{}
 	for _, c := range plan.Checks {
 		subjects = append(subjects, c.Subject)
 	}
-	require.Contains(t, subjects, "stack vnf-"+id)
-	require.Contains(t, subjects, "stack vnf-"+id+"-edge in edge")
+	require.Contains(w.t, subjects, "stack vnf-"+w.id)
+	require.Contains(w.t, subjects, "stack vnf-"+w.id+"-edge in edge")
+}
 
-	w.completed(w.instantiate(id, params))
-	placed := func(workers int) *sol.VnfInstance {
-		t.Helper()
-		require.Equal(t, slices.Repeat([]string{"VDU1"}, workers), serversOf(edge, "VDU1", "VDU2"))
-		require.Equal(t, []string{"VDU2"}, serversOf(w.cloud, "VDU1", "VDU2"))
-		i := w.instance(id)
-		require.Len(t, i.InstantiatedVnfInfo.VnfcInfo, workers+1)
-		for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
-			require.Equal(t, map[string]string{"VDU1": "edge", "VDU2": "vim1"}[r.VduID], r.ComputeResource.VimConnectionID)
-		}
-		found, err := w.api.Leftovers(t.Context(), id)
-		require.NoError(t, err)
-		require.Empty(t, found.Extra)
-		require.Empty(t, found.Missing)
-		return i
+// placed wants so many VNFCs of VDU1 in edge, and VDU2 in the other cloud.
+func (w *twoClouds) placed(workers int) *sol.VnfInstance {
+	w.t.Helper()
+	require.Equal(w.t, slices.Repeat([]string{"VDU1"}, workers), serversOf(w.edge, "VDU1", "VDU2"))
+	require.Equal(w.t, []string{"VDU2"}, serversOf(w.cloud, "VDU1", "VDU2"))
+	i := w.instance(w.id)
+	require.Len(w.t, i.InstantiatedVnfInfo.VnfcInfo, workers+1)
+	for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
+		require.Equal(w.t, map[string]string{"VDU1": "edge", "VDU2": "vim1"}[r.VduID], r.ComputeResource.VimConnectionID)
 	}
-	placed(1)
+	found, err := w.api.Leftovers(w.t.Context(), w.id)
+	require.NoError(w.t, err)
+	require.Empty(w.t, found.Extra)
+	require.Empty(w.t, found.Missing)
+	return i
+}
 
-	op, err := w.api.Scale(t.Context(), id, stack.Scale(sol.ScaleTypeOut, 2))
-	require.NoError(t, err)
-	require.Len(t, w.completed(op).ResourceChanges.AffectedVnfcs, 2)
-	i := placed(3)
-
-	sick := i.InstantiatedVnfInfo.VnfcInfo
-	op, err = w.api.Heal(t.Context(), id, sol.HealVnfRequest{})
-	require.NoError(t, err)
-	require.Len(t, w.completed(op).ResourceChanges.AffectedVnfcs, 2*len(sick), "each is removed and added")
-	placed(3)
-
-	op, err = w.api.Operate(t.Context(), id, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped})
-	require.NoError(t, err)
-	w.completed(op)
-	for _, c := range placed(3).InstantiatedVnfInfo.VnfcInfo {
-		require.Equal(t, sol.VnfOperationalStateStopped, c.VnfcState)
+// live does every operation that needs no other package.
+func (w *twoClouds) live() {
+	w.t.Helper()
+	w.placed(1)
+	ctx := w.t.Context()
+	do := func(op string, err error) *sol.VnfLcmOpOcc {
+		w.t.Helper()
+		require.NoError(w.t, err)
+		return w.completed(op)
 	}
+	require.Len(w.t, do(w.api.Scale(ctx, w.id, stack.Scale(sol.ScaleTypeOut, 2))).ResourceChanges.AffectedVnfcs, 2)
+	i := w.placed(3)
+	healed := do(w.api.Heal(ctx, w.id, sol.HealVnfRequest{})).ResourceChanges.AffectedVnfcs
+	require.Len(w.t, healed, 2*len(i.InstantiatedVnfInfo.VnfcInfo), "each is removed and added")
+	w.placed(3)
 
-	_, err = w.api.Modify(t.Context(), id, map[string]any{"vimConnectionInfo": map[string]any{"edge": nil}}, "")
-	require.ErrorContains(t, err, "422")
-	op, err = w.api.Scale(t.Context(), id, stack.Scale(sol.ScaleTypeIn, 1))
-	require.NoError(t, err)
-	w.completed(op)
-	placed(2)
-	w.completed(w.terminate(id))
+	do(w.api.Operate(ctx, w.id, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped}))
+	for _, c := range w.placed(3).InstantiatedVnfInfo.VnfcInfo {
+		require.Equal(w.t, sol.VnfOperationalStateStopped, c.VnfcState)
+	}
+	do(w.api.Operate(ctx, w.id, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted}))
+
+	moved := w.requests.Reconnected("net_mgmt")
+	moved.AdditionalParams = nil
+	changed := do(w.api.ChangeExtConn(ctx, w.id, moved)).ChangedExtConnectivity
+	require.Len(w.t, changed, 1)
+	require.Equal(w.t, "link3", changed[0].ID)
+	require.Len(w.t, w.placed(3).InstantiatedVnfInfo.ExtVirtualLinkInfo, 2, "the link in edge stays")
+
+	_, err := w.api.Modify(ctx, w.id, map[string]any{"vimConnectionInfo": map[string]any{"edge": nil}}, "")
+	require.ErrorContains(w.t, err, "422")
+	do(w.api.ScaleToLevel(ctx, w.id, sol.ScaleVnfToLevelRequest{InstantiationLevelID: "largest"}))
+	do(w.api.Scale(ctx, w.id, stack.Scale(sol.ScaleTypeIn, 1)))
+	w.placed(2)
+	do(w.api.Heal(ctx, w.id, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}))
+	w.placed(2)
+	w.completed(w.world.terminate(w.id))
 	w.gone()
-	require.Empty(t, edge.State().Since(emptyEdge))
+	require.Empty(w.t, w.edge.State().Since(w.before))
 }
 
 // TestInternalLinkOfTwoClouds: VDUs whose internal network would be in both clouds are rejected before anything is created.
