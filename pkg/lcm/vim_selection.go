@@ -91,7 +91,7 @@ func (a *Admission) CheckVims() []InvalidParam {
 	return append(bad, a.movedVDUs()...)
 }
 
-// movedVDUs rejects another connection for a VDU that has VNFCs. A new primary connection that takes the place of a removed
+// movedVDUs rejects another connection for a VDU that has VNFCs and that the operation does not remove. A new primary connection that takes the place of a removed
 // one is accepted: it is the same VIM under another key.
 func (a *Admission) movedVDUs() []InvalidParam {
 	var bad []InvalidParam
@@ -105,6 +105,9 @@ func (a *Admission) movedVDUs() []InvalidParam {
 	}
 	primary, _, _ := PrimaryVim(a.Instance.VimConnections)
 	for _, vdu := range slices.Sorted(maps.Keys(was)) {
+		if a.Target().Flavour.VDU(vdu) == nil {
+			continue
+		}
 		key, _, _ := VimOf(a.Instance.VimConnections, vdu)
 		_, kept := a.Instance.VimConnections[was[vdu]]
 		renamed := !kept && key == primary && !used[key] && !slices.ContainsFunc(a.Instance.Inventory, func(r Resource) bool {

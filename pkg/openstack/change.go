@@ -9,8 +9,12 @@ import (
 
 // Change implements lcm.Infra.
 func (d *Driver) Change(ctx context.Context, w *lcm.Execution) error {
-	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
-		return d.changePackage(ctx, w, (*tick).changePackage)
+	switch w.Op.Type {
+	case sol.LcmOperationChangeVnfpkg:
+		return d.exchange(ctx, w, (*tick).changePackage)
+	case sol.LcmOperationChangeFlavour:
+		return d.exchange(ctx, w, (*tick).changeFlavour)
+	default:
 	}
 	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.change(ctx) })
 }
@@ -19,8 +23,6 @@ func (t *tick) change(ctx context.Context) error {
 	switch t.w.Op.Type {
 	case sol.LcmOperationScale, sol.LcmOperationScaleToLevel:
 		return t.scale(ctx)
-	case sol.LcmOperationChangeFlavour:
-		return t.changeFlavour(ctx)
 	case sol.LcmOperationHeal:
 		return t.heal(ctx)
 	case sol.LcmOperationOperate:
@@ -34,15 +36,19 @@ func (t *tick) change(ctx context.Context) error {
 
 // Restore implements lcm.Infra.
 func (d *Driver) Restore(ctx context.Context, w *lcm.Execution) error {
-	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
-		return d.changePackage(ctx, w, (*tick).restorePackage)
+	switch w.Op.Type {
+	case sol.LcmOperationChangeVnfpkg:
+		return d.exchange(ctx, w, (*tick).restorePackage)
+	case sol.LcmOperationChangeFlavour:
+		return d.exchange(ctx, w, (*tick).restoreFlavour)
+	default:
 	}
 	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.restore(ctx) })
 }
 
 func (t *tick) restore(ctx context.Context) error {
 	switch t.w.Op.Type {
-	case sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeFlavour, sol.LcmOperationChangeExtConn:
+	case sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeExtConn:
 		return t.restoreStack(ctx)
 	case sol.LcmOperationOperate:
 		return t.restoreOperate(ctx)

@@ -12,12 +12,12 @@ import (
 
 // badParts finds what keeps the VDUs of a VNF from using the parts that the connections select.
 func (d *Driver) badParts(r lcm.Request, parts []part) ([]lcm.InvalidParam, error) {
-	bad := keptParts(r.Instance, parts)
+	bad := keptParts(r.Instance, parts, exchanged(r.Type))
 	if len(parts) < 2 || r.Flavour == nil || len(bad) > 0 {
 		return bad, nil
 	}
 	for n := range parts {
-		if len(parts[n].w.Flavour.VDUs) == 0 {
+		if len(parts[n].w.Flavour.VDUs) == 0 && !parts[n].ends() {
 			bad = append(bad, lcm.InvalidParam{
 				Pointer: "/vimConnectionInfo/" + lcm.Escape(parts[n].key),
 				Detail:  fmt.Sprintf("no VDU of flavour %s uses this connection, and others do: it would have an empty stack", r.Flavour.ID),
@@ -32,8 +32,8 @@ func (d *Driver) badParts(r lcm.Request, parts []part) ([]lcm.InvalidParam, erro
 }
 
 // keptParts rejects other connections for the stacks of an instance than those that they were created through: the name of
-// a stack follows from the key of its connection.
-func keptParts(i *lcm.Instance, parts []part) []lcm.InvalidParam {
+// a stack follows from the key of its connection. Only an operation that exchanges the VDUs creates and deletes stacks.
+func keptParts(i *lcm.Instance, parts []part, exchanges bool) []lcm.InvalidParam {
 	if i.Instantiated == nil || len(parts) == 0 {
 		return nil
 	}
@@ -45,15 +45,15 @@ func keptParts(i *lcm.Instance, parts []part) []lcm.InvalidParam {
 	const at = "/vimConnectionInfo/"
 	var bad []lcm.InvalidParam
 	for _, key := range had {
-		if !slices.Contains(has, key) {
+		if !exchanges && !slices.Contains(has, key) {
 			bad = append(bad, lcm.InvalidParam{Pointer: at + lcm.Escape(key), Detail: fmt.Sprintf(
 				"the instance has a stack that was created through the connection %s, which has to keep its key and VDUs", key)})
 		}
 	}
 	for _, key := range has {
-		if !slices.Contains(had, key) {
+		if !exchanges && !slices.Contains(had, key) {
 			bad = append(bad, lcm.InvalidParam{Pointer: at + lcm.Escape(key) + "/extra/" + lcm.ExtraVDUs, Detail: fmt.Sprintf(
-				"the instance has no stack that was created through the connection %s, and only an instantiation creates one", key)})
+				"the instance has no stack that was created through the connection %s; CHANGE_FLAVOUR or CHANGE_VNFPKG can add one", key)})
 		}
 	}
 	for _, r := range i.Instantiated.VnfcResourceInfo {
@@ -70,8 +70,7 @@ func keptParts(i *lcm.Instance, parts []part) []lcm.InvalidParam {
 	return bad
 }
 
-// sharedStorages rejects storages that VDUs of several parts have: an image or a volume of theirs would be in one of the
-// VIMs.
+// sharedStorages rejects storages that VDUs of several parts have: the image of a storage is in one of the VIMs.
 func sharedStorages(parts []part) []lcm.InvalidParam {
 	seen := map[string]bool{}
 	var bad []lcm.InvalidParam

@@ -27,6 +27,14 @@ func (d *Driver) Inventory(ctx context.Context, w *lcm.Execution) error {
 		if err != nil {
 			return err
 		}
+		absent, err := t.absent(ctx)
+		if err == nil && absent {
+			changes = append(changes, t.removed())
+			continue
+		}
+		if err != nil {
+			return t.settle(err)
+		}
 		is, changed, err := t.record(ctx)
 		if err != nil {
 			return t.settle(err)

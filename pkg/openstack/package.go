@@ -17,24 +17,8 @@ import (
 // VNFCs: the VDUs in the order of vdu_params (or of the VNFD), the VNFCs of a VDU in that of vnfcInfo, the highest index first. VNFCs that share
 // a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
 
-// changePackage changes the stacks of an instance, and deletes the images that none of them uses when all are changed.
-func (d *Driver) changePackage(
-	ctx context.Context, w *lcm.Execution, change func(*tick, context.Context) (*userdata.Stack, error),
-) error {
-	var holds []*userdata.Stack
-	err := d.each(ctx, w, func(ctx context.Context, t *tick) error {
-		s, err := change(t, ctx)
-		holds = append(holds, s)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.images().Prune(ctx, holds) })
-}
-
 // changePackage brings a stack to the new package, and returns it.
-func (t *tick) changePackage(ctx context.Context) (*userdata.Stack, error) {
+func (t *tick) changePackage(ctx context.Context) (stack.Desired, error) {
 	p, err := coordination.ParamsOf(t.w.Op.Params)
 	if err != nil {
 		return nil, err
@@ -58,11 +42,11 @@ func (t *tick) changePackage(ctx context.Context) (*userdata.Stack, error) {
 		}
 	}
 	last := t.marked(r, r.next, marker{mode: modeChange, units: len(r.units) + 1})
-	return r.next, t.stack.Update(ctx, t.stack.Name(), last, nil)
+	return always(r.next), t.stack.Update(ctx, t.stack.Name(), last, nil)
 }
 
 // restorePackage brings a stack back to the package that it had, and returns it.
-func (t *tick) restorePackage(ctx context.Context) (*userdata.Stack, error) {
+func (t *tick) restorePackage(ctx context.Context) (stack.Desired, error) {
 	p, err := coordination.ParamsOf(t.w.Op.Params)
 	if err != nil {
 		return nil, err
@@ -93,7 +77,12 @@ func (t *tick) restorePackage(ctx context.Context) (*userdata.Stack, error) {
 			err = t.coordinator().Coordinate(ctx, r.units[i].coordinated(), r.units[i].params.Old, true)
 		}
 	}
-	return r.old, err
+	return always(r.old), err
+}
+
+// always is the desired state that is this stack.
+func always(s *userdata.Stack) stack.Desired {
+	return func(context.Context) (*userdata.Stack, error) { return s, nil }
 }
 
 // revertUnit takes unit i back, and returns the way of the next one.

@@ -33,10 +33,8 @@ type part struct {
 // partsOf lists the parts of an operation's instance, that of the primary connection first; none for an instance
 // without a connection.
 func partsOf(w *lcm.Execution) []part {
-	conns := w.Instance.VimConnections
-	keys := lcm.VimsOf(conns)
 	var out []part
-	for n, key := range keys {
+	for n, key := range usedVims(w) {
 		s := part{key: key, stack: stack.Name(w.Instance.ID), w: w, whole: w}
 		if n > 0 {
 			s.vim = key
@@ -58,6 +56,26 @@ func partsOf(w *lcm.Execution) []part {
 	return out
 }
 
+// usedVims lists the connections of the parts. A part whose VDUs all go has a stack until then.
+func usedVims(w *lcm.Execution) []string {
+	keys := lcm.VimsOf(w.Instance.VimConnections)
+	for _, i := range []*lcm.Instance{w.Instance, w.Op.Before} {
+		for _, key := range recordedVims(i) {
+			if _, ok := w.Instance.VimConnections[key]; ok && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+func recordedVims(i *lcm.Instance) []string {
+	if i == nil {
+		return nil
+	}
+	return inventory.Vims(i.Instantiated)
+}
+
 var unusual = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
 // plainKey is the key of a connection as a part of the name of a stack: different keys give different texts.
@@ -74,8 +92,14 @@ func plainKey(key string) string {
 // primary says whether the part is that of the primary connection.
 func (s *part) primary() bool { return s.vim == "" }
 
-// hosts says whether the VNFCs of a VDU are in the part.
+// hosts says whether the VNFCs of a VDU are in the part. Those of a VDU that the operation removes are where they were.
 func (s *part) hosts(vdu string) bool {
+	after, _ := origins(s.whole)
+	if b := s.whole.Op.Before; b != nil && after.Flavour != nil && after.Flavour.VDU(vdu) == nil {
+		if vim, ok := inventory.VimOf(b.Instantiated, vdu); ok {
+			return vim == s.vim
+		}
+	}
 	key, _, _ := lcm.VimOf(s.whole.Instance.VimConnections, vdu)
 	return key == s.key
 }
@@ -260,15 +284,18 @@ func (s *part) selecting() string {
 	if !s.primary() {
 		return s.key
 	}
-	return lcm.VimsOf(s.whole.Instance.VimConnections)[1]
+	if keys := lcm.VimsOf(s.whole.Instance.VimConnections); len(keys) > 1 {
+		return keys[1]
+	}
+	return s.key
 }
 
 // leadsHere says whether a vimConnectionId means the part; without one the primary connection is meant.
 func (s *part) leadsHere(id string) bool {
-	if at := slices.Index(lcm.VimsOf(s.whole.Instance.VimConnections), id); at > 0 {
-		return id == s.key
+	if s.primary() {
+		return !slices.ContainsFunc(usedVims(s.whole), func(key string) bool { return key == id && key != s.key })
 	}
-	return s.primary()
+	return id == s.key
 }
 
 // presentParts returns the parts of an instance that has a connection for each of its stacks.

@@ -68,7 +68,7 @@ func TestSeveralConnectionsAreValidated(t *testing.T) {
 		"a connection that has no stack": {func(_ map[string]any, r *lcm.Request) {
 			r.Type = sol.LcmOperationModifyInfo
 			r.Instance.Instantiated = instantiated(nil)
-		}, "/vimConnectionInfo/edge/extra/gybe.vdus", "only an instantiation"},
+		}, "/vimConnectionInfo/edge/extra/gybe.vdus", "can add one"},
 		"VNFCs that would move": {func(_ map[string]any, r *lcm.Request) {
 			r.Type = sol.LcmOperationModifyInfo
 			r.Instance.Instantiated = instantiated(map[string]any{"edge": map[string]any{"stack_id": "s2"}}, on("a", "removed"))

@@ -22,7 +22,7 @@ func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, erro
 		if err != nil {
 			return err
 		}
-		p.Checks, err = p.Checked(ctx, t.cloud, t.stack.Name(), own)
+		p.Checks, err = p.Checked(ctx, t.cloud, preview.Stack{Name: t.stack.Name(), New: t.part.begins()}, own)
 		for n := range p.Checks {
 			if t.part.vim != "" {
 				p.Checks[n].Subject += " in " + t.part.vim

@@ -58,7 +58,7 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 
 // badAt finds what is wrong with a request in one part of the instance.
 func (d *Driver) badAt(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
-	if r.Type == sol.LcmOperationModifyInfo || r.Type == sol.LcmOperationOperate {
+	if r.Type == sol.LcmOperationModifyInfo || r.Type == sol.LcmOperationOperate || s.ends() {
 		return nil, nil
 	}
 	bad, err := d.assembles(r, s)

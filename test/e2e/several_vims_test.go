@@ -157,3 +157,51 @@ func TestInternalLinkOfTwoClouds(t *testing.T) {
 	require.ErrorContains(t, err, "422")
 	require.ErrorContains(t, err, `the network "internalVL1"`)
 }
+
+// TestFlavourLeavesACloud: a change of the flavour that removes the only VDU of a cloud deletes the stack there, and the
+// change back creates it.
+func TestFlavourLeavesACloud(t *testing.T) {
+	t.Parallel()
+	w := startStandard(t, nil)
+	edge := simcloud.StartTest(t, simcloud.Options{})
+	there, err := stack.NewRequests(t.Context(), edge)
+	require.NoError(t, err)
+	w.before = w.cloud.State()
+	empty := edge.State()
+	id := w.create(w.onboard(standardSource))
+	params, links := w.requests.Standard("volumes"), there.Standard("volumes").ExtVirtualLinks
+	params.ExtVirtualLinks[1] = links[1]
+	second := stack.VimConnection(edge.Info())
+	second.Extra = sol.KeyValuePairs{lcm.ExtraVDUs: []any{"VDU2"}}
+	params.VimConnectionInfo["edge"] = second
+	w.completed(w.instantiate(id, params))
+	require.Equal(t, []string{"VDU2"}, serversOf(edge, "VDU1", "VDU2"))
+
+	large := stack.Large()
+	large.VimConnectionInfo = map[string]sol.VimConnectionInfo{"edge": {VimType: second.VimType, Extra: sol.KeyValuePairs{lcm.ExtraVDUs: []any{}}}}
+	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeFlavour, Params: encode(t, large)})
+	require.NoError(t, err)
+	require.True(t, plan.Possible, "%+v", plan.Checks)
+	require.True(t, slices.ContainsFunc(plan.Remove, func(r gybeapi.PlannedResource) bool { return r.VDU == "VDU2" }))
+	op, err := w.api.ChangeFlavour(t.Context(), id, large)
+	require.NoError(t, err)
+	w.completed(op)
+	require.Empty(t, edge.State().Since(empty))
+	require.Equal(t, []string{"VDU1", "VDU3"}, serversOf(w.cloud, "VDU1", "VDU3"))
+
+	back := sol.ChangeVnfFlavourRequest{
+		NewFlavourID: "simple", InstantiationLevelID: "volumes", AdditionalParams: stack.UserData(), ExtVirtualLinks: links[1:],
+		VimConnectionInfo: map[string]sol.VimConnectionInfo{"edge": {VimType: second.VimType, Extra: sol.KeyValuePairs{lcm.ExtraVDUs: []any{"VDU2"}}}},
+	}
+	plan, err = w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeFlavour, Params: encode(t, back)})
+	require.NoError(t, err)
+	require.True(t, plan.Possible, "%+v", plan.Checks)
+	op, err = w.api.ChangeFlavour(t.Context(), id, back)
+	require.NoError(t, err)
+	w.completed(op)
+	require.Equal(t, []string{"VDU2"}, serversOf(edge, "VDU1", "VDU2"))
+	require.Equal(t, []string{"VDU1"}, serversOf(w.cloud, "VDU1", "VDU3"))
+	w.completed(w.terminate(id))
+	w.gone()
+	require.Empty(t, edge.State().Since(empty))
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // FindGranted puts those of the package's images into the grant that the instance has already: with them nothing is uploaded, and its servers do
@@ -38,12 +39,16 @@ func (m *Store) FindGranted(ctx context.Context, nodes []Node) error {
 	return nil
 }
 
-// Prune deletes the images of the instance that neither its stacks nor the package that holds now have a use for. An image that cannot be deleted does
+// Prune deletes the images of the instance that neither its stacks nor a flavour (nil for none) have a use for. An image that cannot be deleted does
 // not fail the operation: it is deleted with the instance.
-func (m *Store) Prune(ctx context.Context, holds []*userdata.Stack) error {
+func (m *Store) Prune(ctx context.Context, holds func(context.Context) ([]*userdata.Stack, error), f *vnfd.Flavour) error {
 	return m.Execution.Step(ctx, "delete images", m.target("that are not used any more"), func(ctx context.Context, s *lcm.Step) error {
+		stacks, err := holds(ctx)
+		if err != nil {
+			return err
+		}
 		var used []any
-		for _, st := range holds {
+		for _, st := range stacks {
 			asked, err := st.Asked()
 			if err != nil {
 				return err
@@ -56,7 +61,7 @@ func (m *Store) Prune(ctx context.Context, holds []*userdata.Stack) error {
 		}
 		var gone, kept []string
 		for _, i := range all {
-			if mentions(used, i.ID) || m.ofPackage(i) {
+			if mentions(used, i.ID) || m.ofFlavour(i, f) {
 				continue
 			}
 			err := m.Delete(ctx, i.ID)
@@ -81,9 +86,9 @@ func (m *Store) Prune(ctx context.Context, holds []*userdata.Stack) error {
 	})
 }
 
-// ofPackage says whether an image is one of the package that holds.
-func (m *Store) ofPackage(i cloud.Image) bool {
-	return slices.ContainsFunc(Packaged(m.Execution.Flavour), func(n Node) bool { return i.HasTag(m.tagOf(n.Image)) })
+// ofFlavour says whether an image is one that a flavour brings in its package.
+func (m *Store) ofFlavour(i cloud.Image, f *vnfd.Flavour) bool {
+	return f != nil && slices.ContainsFunc(Packaged(f), func(n Node) bool { return i.HasTag(m.tagOf(n.Image)) })
 }
 
 // mentions says whether a value has this text in it.

@@ -56,6 +56,21 @@ func Vims(i *sol.InstantiatedVnfInfo) []string {
 	return slices.Sorted(maps.Keys(vims))
 }
 
+// VimOf is the connection through which the VNFCs of a VDU were created, "" for the primary one; false when there are none.
+func VimOf(i *sol.InstantiatedVnfInfo, vdu string) (string, bool) {
+	if i == nil {
+		return "", false
+	}
+	at := slices.IndexFunc(i.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.VduID == vdu })
+	if at < 0 {
+		return "", false
+	}
+	if vim := i.VnfcResourceInfo[at].ComputeResource.VimConnectionID; slices.Contains(Vims(i), vim) {
+		return vim, true
+	}
+	return "", true
+}
+
 // StackIDs lists the ids of the instance's stacks.
 func StackIDs(i *sol.InstantiatedVnfInfo) []string {
 	var out []string

@@ -18,7 +18,7 @@ import (
 // checker asks the VIM whether a plan is possible. It is safe for concurrent use.
 type checker struct {
 	cloud   *cloud.Client
-	stack   string // its name
+	stack   Stack
 	request lcm.Request
 	plan    *Plan
 	need    needs
@@ -34,16 +34,23 @@ func (c *checker) add(state lcm.CheckState, subject, hint, format string, args .
 	c.checks = append(c.checks, lcm.Check{State: state, Subject: subject, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
+// Stack is the stack of a plan.
+type Stack struct {
+	Name string
+	// New says that an operation other than INSTANTIATE creates it.
+	New bool
+}
+
 // Checked looks up what the plan of a stack needs, everything at the same time. A check that the VIM does not allow, or not now, is a warning.
-func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, name string, r lcm.Request) ([]lcm.Check, error) {
-	c := &checker{cloud: vim, stack: name, request: r, plan: p, need: needsOf(p)}
+func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, s Stack, r lcm.Request) ([]lcm.Check, error) {
+	c := &checker{cloud: vim, stack: s, request: r, plan: p, need: needsOf(p)}
 	c.gaps()
 	all := []struct {
 		subject string
 		needed  bool
 		run     func(context.Context) error
 	}{
-		{"stack " + name, true, c.checkStack},
+		{"stack " + s.Name, true, c.checkStack},
 		{"flavours and quota of compute", len(c.need.servers)+len(c.need.groups) > 0, c.compute},
 		{"images", len(c.need.images) > 0, c.images},
 		{"networks", len(c.need.networks)+len(c.need.subnets)+len(c.need.external) > 0, c.networks},
@@ -82,13 +89,13 @@ func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, name string, r lc
 
 // checkStack looks whether the instance's stack can be worked on.
 func (c *checker) checkStack(ctx context.Context) error {
-	name := c.stack
+	name := c.stack.Name
 	st, err := c.cloud.FindStack(ctx, name)
 	if err != nil {
 		return err
 	}
 	subject := "stack " + name
-	fresh := c.plan.Operation == sol.LcmOperationInstantiate
+	fresh := c.stack.New || c.plan.Operation == sol.LcmOperationInstantiate
 	switch {
 	case st == nil && fresh:
 		c.add(lcm.CheckOK, subject, "", "no stack has this name")
