@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -41,6 +42,9 @@ func (t nodeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var res *http.Response
 	changes := r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/auth/tokens")
 	err := t.node.Call(changes, func() (err error) {
+		if changes { // what a node has sent reaches the cloud, although the node dies
+			r = r.WithContext(context.WithoutCancel(r.Context()))
+		}
 		res, err = t.next.RoundTrip(r)
 		return err
 	})
