@@ -62,8 +62,9 @@ bench: build ## measure requests, operations, clusters, memory and start, side b
 bench-lab: build lab-up ## measure on the real OpenStack the time that operations add to Heat's, one after the other and 50 at once; ONLY=tour,crowd
 	@. $(GYBE_LAB_STATE)/openrc && $(GO) run ./test/bench -lab $(if $(ONLY),-only '$(ONLY)',)
 
-lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, and removed words (docs/words.txt)
+lint: $(BIN)/golangci-lint ## golangci-lint, shellcheck where it is installed, removed words (docs/words.txt), long lines
 	$(GO) run ./test/words
+	$(GO) run ./test/columns
 	$(BIN)/golangci-lint run ./...
 	@if git grep -n '"OS::' -- '*.go' ':!pkg/openstack' ':!test' ':!cmd/simcloud' ':!*_test.go'; then echo "resource types of Heat belong in pkg/openstack; use lcm.Resource.Kind"; exit 1; fi
 	@if command -v shellcheck >/dev/null; then { git ls-files '*.sh'; git ls-files | xargs awk 'FNR == 1 && /^#!.*sh$$/ { print FILENAME } { nextfile }'; } | sort -u | xargs shellcheck; else echo "shellcheck is not installed: scripts are NOT checked"; fi
