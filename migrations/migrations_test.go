@@ -31,7 +31,11 @@ func TestNodesThatStartAtOnceMigrateOnce(t *testing.T) {
 	require.Equal(t, head, at)
 	require.Positive(t, head)
 	var applied, different int64
-	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0").Scan(&applied, &different))
+	require.NoError(
+		t, pool.QueryRow(t.Context(),
+			"SELECT count(*), count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0").Scan(
+			&applied, &different,
+		))
 	require.Equal(t, different, applied, "no step is applied twice")
 
 	began := time.Now()

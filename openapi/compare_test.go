@@ -142,7 +142,8 @@ func (f *flat) take(s *openapi3.Schema) {
 func onlyRequired(s *openapi3.Schema) bool {
 	return len(s.Properties) == 0 && s.Items == nil && len(s.Enum) == 0 && len(s.Type.Slice()) == 0 &&
 		!slices.ContainsFunc(
-			slices.Concat(s.AllOf, s.AnyOf, s.OneOf), func(r *openapi3.SchemaRef) bool { return !onlyRequired(r.Value) },
+			slices.Concat(s.AllOf, s.AnyOf, s.OneOf),
+			func(r *openapi3.SchemaRef) bool { return !onlyRequired(r.Value) },
 		)
 }
 

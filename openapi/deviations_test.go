@@ -4,9 +4,11 @@ package openapi_test
 // one of these differences is gone.
 
 const (
-	whyProblem   = "RFC 7807 allows extensions; these name the member that is wrong, a remedy and the resources concerned"
-	whySol002    = "SOL002 has it, and one API serves both kinds of client"
-	whyInline    = "the published document gives the name of version 2.4.1; the standard's text and v3.7.1 have vnfVirtualLinkResourceInfo"
+	whyProblem = "RFC 7807 allows " +
+		"extensions; these name the member that is wrong, a remedy and the resources concerned"
+	whySol002 = "SOL002 has it, and one API serves both kinds of client"
+	whyInline = "the published " +
+		"document gives the name of version 2.4.1; the standard's text and v3.7.1 have vnfVirtualLinkResourceInfo"
 	whyV1        = "version 1 of the API keeps the shape of v2.6.1: an object of algorithm and hash"
 	whyEarly     = "absent until the package is onboarded, as the standard's text says"
 	whyOneOf     = "one of a path in the package and an address outside is present, as the standard's text says"
@@ -15,9 +17,10 @@ const (
 
 // notServed are the operations of the VNF lifecycle interface that this version does not serve.
 var notServed = []string{
-	"POST /subscriptions", "GET /subscriptions", "GET /subscriptions/{subscriptionId}", "DELETE /subscriptions/{subscriptionId}",
-	"POST /vnf_instances/{vnfInstanceId}/create_snapshot", "POST /vnf_instances/{vnfInstanceId}/revert_to_snapshot",
-	"POST /vnf_snapshots", "GET /vnf_snapshots", "GET /vnf_snapshots/{vnfSnapshotInfoId}", "PATCH /vnf_snapshots/{vnfSnapshotInfoId}",
+	"POST /subscriptions", "GET /subscriptions", "GET /subscriptions/{subscriptionId}",
+	"DELETE /subscriptions/{subscriptionId}", "POST /vnf_instances/{vnfInstanceId}/create_snapshot",
+	"POST /vnf_instances/{vnfInstanceId}/revert_to_snapshot", "POST /vnf_snapshots", "GET /vnf_snapshots",
+	"GET /vnf_snapshots/{vnfSnapshotInfoId}", "PATCH /vnf_snapshots/{vnfSnapshotInfoId}",
 	"DELETE /vnf_snapshots/{vnfSnapshotInfoId}", "GET /vnf_snapshots/{vnfSnapshotInfoId}/vnf_state_snapshot",
 }
 
@@ -30,7 +33,10 @@ func problemDeviations(at string) []deviation {
 }
 
 var vnfLcmDeviations = append(append([]deviation{
-	{"instantiatedVnfInfo/metadata", "extra attribute", "clients in the field read the stack's id and parameters there"},
+	{
+		"instantiatedVnfInfo/metadata", "extra attribute",
+		"clients in the field read the stack's id and parameters there",
+	},
 	{"instantiatedVnfInfo/vnfcInfo", "extra attribute", whySol002},
 	{"instantiatedVnfInfo/virtualLinkResourceInfo", "missing attribute", whyInline},
 	{"instantiatedVnfInfo/vnfVirtualLinkResourceInfo", "extra attribute", whyInline},
@@ -53,7 +59,10 @@ var vnfLcmDeviations = append(append([]deviation{
 	},
 	{"POST /vnf_instances/{vnfInstanceId}/heal request/healScript", "extra attribute", whySol002},
 	{"POST /vnf_instances/{vnfInstanceId}/heal request/vnfcInstanceId", "extra attribute", whySol002},
-	{"GET /vnf_lcm_op_occs 200", "type array should be object", "the published document forgets that a list is an array"},
+	{
+		"GET /vnf_lcm_op_occs 200", "type array should be object",
+		"the published document forgets that a list is an array",
+	},
 }, problemDeviations("error")...), problemDeviations("ProblemDetails")...)
 
 var vnfPkgmSol003Deviations = append([]deviation{
@@ -81,11 +90,13 @@ var vnfPkgmSol005Deviations = append([]deviation{
 }, problemDeviations("onboardingFailureDetails")...)
 
 const (
-	whyOneEnum  = "one Go type stands for four enumerations of the standard, of which this one has fewer values"
-	whyLater    = "the document is the one of v3.7.1, the oldest that has notifications; v3.3.1 does not have this attribute"
+	whyOneEnum = "one Go type stands for four enumerations of the standard, of which this one has fewer values"
+	whyLater   = "the document " +
+		"is the one of v3.7.1, the oldest that has notifications; v3.3.1 does not have this attribute"
 	whyCert     = "later versions of SOL013 have it, and deployed clients use it"
 	whyUpload   = "SOL005 v2.6.1 has it, whose clients are served"
-	whyOptional = "SOL013 makes these parameters optional where another way of agreeing on them exists; the Go type serves both places"
+	whyOptional = "SOL013 makes " +
+		"these parameters optional where another way of agreeing on them exists; the Go type serves both places"
 )
 
 var wireTypeDeviations = []deviation{

@@ -151,7 +151,8 @@ func TestWireTypesMatchOurDocuments(t *testing.T) {
 	t.Parallel()
 	schemas := map[string]*openapi3.Schema{}
 	for _, file := range []string{
-		"parts/base.yaml", "parts/connectivity.yaml", "parts/requests.yaml", "parts/instance.yaml", "parts/operation.yaml", "vnfpkgm-v1.yaml",
+		"parts/base.yaml", "parts/connectivity.yaml", "parts/requests.yaml", "parts/instance.yaml",
+		"parts/operation.yaml", "vnfpkgm-v1.yaml",
 	} {
 		for name, s := range loadFile(t, file).Components.Schemas {
 			schemas[name] = s.Value
@@ -194,10 +195,18 @@ func TestWireTypesOfOtherInterfacesFollowTheStandard(t *testing.T) {
 		{sol.LccnSubscriptionRequest{}, request(lifecycle, "/subscriptions")},
 		{sol.LccnSubscription{}, answer(lifecycle, "/subscriptions")},
 		{sol.CancelMode{}, request(later, "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel")},
-		{sol.UploadVnfPackageFromUriRequest{}, request(packages, "/vnf_packages/{vnfPkgId}/package_content/upload_from_uri")},
-		{sol.VnfLcmOperationOccurrenceNotification{}, notificationSchema(t, notification, "VnfLcmOperationOccurrenceNotification")},
-		{sol.VnfIdentifierCreationNotification{}, notificationSchema(t, notification, "VnfIdentifierCreationNotification")},
-		{sol.VnfIdentifierDeletionNotification{}, notificationSchema(t, notification, "VnfIdentifierDeletionNotification")},
+		{sol.UploadVnfPackageFromUriRequest{}, request(
+			packages, "/vnf_packages/{vnfPkgId}/package_content/upload_from_uri",
+		)},
+		{sol.VnfLcmOperationOccurrenceNotification{}, notificationSchema(
+			t, notification, "VnfLcmOperationOccurrenceNotification",
+		)},
+		{sol.VnfIdentifierCreationNotification{}, notificationSchema(
+			t, notification, "VnfIdentifierCreationNotification",
+		)},
+		{sol.VnfIdentifierDeletionNotification{}, notificationSchema(
+			t, notification, "VnfIdentifierDeletionNotification",
+		)},
 	} {
 		typ := reflect.TypeOf(tt.ours)
 		require.NotNil(t, tt.theirs, typ.Name())

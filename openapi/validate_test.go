@@ -45,7 +45,9 @@ func TestRequestsAreJudged(t *testing.T) {
 		return `{"flavourId":"f","extVirtualLinks":[{"id":"a","resourceId":"net","extCps":[{"cpdId":"c","cpConfig":{"k":` + cp + `}}]}]}`
 	}
 	address := func(a string) string {
-		return link(`{"cpProtocolData":[{"layerProtocol":"IP_OVER_ETHERNET","ipOverEthernet":{"ipAddresses":[` + a + `]}}]}`)
+		return link(
+			`{"cpProtocolData":[{"layerProtocol":"IP_OVER_ETHERNET","ipOverEthernet":{"ipAddresses":[` + a + `]}}]}`,
+		)
 	}
 	tests := []struct{ name, document, method, target, body, wrong string }{
 		{"smallest create", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances", `{"vnfdId":"d"}`, ""},
@@ -127,7 +129,10 @@ func TestRequestsAreJudged(t *testing.T) {
 			address(`{"type":"IPV4","numDynamicAddresses":1,"fixedAddresses":["10.0.0.1"]}`),
 			"ipAddresses/0",
 		},
-		{"no way to get an address", openapi.VnfLcmV2, "POST", instantiate, address(`{"type":"IPV4"}`), "ipAddresses/0"},
+		{
+			"no way to get an address", openapi.VnfLcmV2, "POST", instantiate, address(`{"type":"IPV4"}`),
+			"ipAddresses/0",
+		},
 		{
 			"an unknown address type",
 			openapi.VnfLcmV2,
@@ -173,7 +178,11 @@ func TestRequestsAreJudged(t *testing.T) {
 		{"versions below the API", openapi.VnfLcmV2, "GET", "/vnflcm/api_versions", "", ""},
 		{"versions below the major", openapi.VnfLcmV2, "GET", "/vnflcm/v2/api_versions", "", ""},
 		{"retry has no body", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_lcm_op_occs/o/retry", "", ""},
-		{"scale", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances/i/scale", `{"type":"SCALE_OUT","aspectId":"a"}`, ""},
+		{
+			"scale", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances/i/scale",
+			`{"type":"SCALE_OUT","aspectId":"a"}`,
+			"",
+		},
 		{
 			"scale by nothing",
 			openapi.VnfLcmV2,
@@ -206,7 +215,10 @@ func TestRequestsAreJudged(t *testing.T) {
 			`{"instantiationLevelId":"l","scaleInfo":[]}`,
 			"oneOf",
 		},
-		{"scale to no level", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances/i/scale_to_level", `{}`, "/scaleInfo"},
+		{
+			"scale to no level", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances/i/scale_to_level", `{}`,
+			"/scaleInfo",
+		},
 		{"heal all", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances/i/heal", `{}`, ""},
 		{
 			"heal as in SOL002",
@@ -248,7 +260,10 @@ func TestRequestsAreJudged(t *testing.T) {
 			`{}`,
 			"extVirtualLinks",
 		},
-		{"change the package to none", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances/i/change_vnfpkg", `{}`, "vnfdId"},
+		{
+			"change the package to none", openapi.VnfLcmV2, "POST", "/vnflcm/v2/vnf_instances/i/change_vnfpkg", `{}`,
+			"vnfdId",
+		},
 		{"modify nothing", openapi.VnfLcmV2, "PATCH", "/vnflcm/v2/vnf_instances/i", `{}`, ""},
 		{
 			"modify by removing",
@@ -294,8 +309,16 @@ func TestRequestsAreJudged(t *testing.T) {
 			`{"userDefinedData":[]}`,
 			"/userDefinedData",
 		},
-		{"enable a package", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p", `{"operationalState":"ENABLED"}`, ""},
-		{"remove user data", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p", `{"userDefinedData":{"k":null}}`, ""},
+		{
+			"enable a package", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p",
+			`{"operationalState":"ENABLED"}`,
+			"",
+		},
+		{
+			"remove user data", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p",
+			`{"userDefinedData":{"k":null}}`,
+			"",
+		},
 		{"change nothing", openapi.VnfPkgmV1, "PATCH", "/vnfpkgm/v1/vnf_packages/p", `{}`, "anyOf"},
 		{"progress", openapi.GybeV1, "GET", "/gybe/v1/vnf_lcm_op_occs/o/progress?since=5-7&limit=10", "", ""},
 		{"progress limit never", openapi.GybeV1, "GET", "/gybe/v1/vnf_lcm_op_occs/o/progress?limit=x", "", "limit"},

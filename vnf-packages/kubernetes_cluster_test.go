@@ -1,4 +1,5 @@
-// Package vnfpackages_test checks the sample packages as source trees: what a user who builds one of them would trip over.
+// Package vnfpackages_test checks the sample packages as source trees: what a user who builds one of them would trip
+// over.
 package vnfpackages_test
 
 import (
@@ -104,7 +105,9 @@ func TestInstallScriptHasTheVersionsOfItsManifest(t *testing.T) {
 	t.Parallel()
 	manifest := string(cluster.read(t, "Scripts/install_k8s_cluster.yaml"))
 	script := string(cluster.read(t, "Scripts/install_k8s_cluster.sh"))
-	for member, variable := range map[string]string{"kubernetes_version": "DEFAULT_K8S_VERSION", "cilium_version": "DEFAULT_CILIUM_VERSION"} {
+	for member, variable := range map[string]string{
+		"kubernetes_version": "DEFAULT_K8S_VERSION", "cilium_version": "DEFAULT_CILIUM_VERSION",
+	} {
 		version := regexp.MustCompile(`(?m)^` + member + `: "(.+)"$`).FindStringSubmatch(manifest)
 		require.NotNil(t, version, member)
 		require.Contains(t, script, variable+"="+version[1])
@@ -152,15 +155,29 @@ func TestInstallScriptRefusesBadArguments(t *testing.T) {
 		args       []string
 	}{
 		{"no role", "one of -m and -w is needed", nil, []string{"-i", "198.51.100.1"}},
-		{"both roles", "-m and -w exclude each other", nil, []string{"-m", "198.51.100.1", "-w", "198.51.100.2", "-i", "198.51.100.1"}},
+		{"both roles", "-m and -w exclude each other", nil, []string{
+			"-m", "198.51.100.1", "-w", "198.51.100.2", "-i", "198.51.100.1",
+		}},
 		{"no cluster address", "the address of the cluster, is needed", nil, []string{"-w", "198.51.100.2"}},
 		{"not an address", "-w: there is not an IPv4 address", nil, []string{"-w", "there", "-i", "198.51.100.1"}},
 		{"unknown option", "unknown option", nil, []string{"-z"}},
-		{"unknown phase", "GYBE_PHASE is", []string{"GYBE_PHASE=later"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
-		{"CLI without a checksum", "needs its checksum in CILIUM_CLI_SHA256", []string{"CILIUM_CLI_VERSION=v0.19.0"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
-		{"old version", "1.31 is the oldest", []string{"K8S_VERSION=1.26"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
-		{"bad name", "is not a host name", []string{"NODE_NAME=a b"}, []string{"-w", "198.51.100.2", "-i", "198.51.100.1"}},
-		{"machine is none of the masters", "is an address of this machine", nil, []string{"-m", "198.51.100.1,198.51.100.2", "-i", "198.51.100.9"}},
+		{"unknown phase", "GYBE_PHASE is", []string{"GYBE_PHASE=later"}, []string{
+			"-w", "198.51.100.2", "-i", "198.51.100.1",
+		}},
+		{
+			"CLI without a checksum", "needs its checksum in CILIUM_CLI_SHA256",
+			[]string{"CILIUM_CLI_VERSION=v0.19.0"},
+			[]string{"-w", "198.51.100.2", "-i", "198.51.100.1"},
+		},
+		{"old version", "1.31 is the oldest", []string{"K8S_VERSION=1.26"}, []string{
+			"-w", "198.51.100.2", "-i", "198.51.100.1",
+		}},
+		{"bad name", "is not a host name", []string{"NODE_NAME=a b"}, []string{
+			"-w", "198.51.100.2", "-i", "198.51.100.1",
+		}},
+		{"machine is none of the masters", "is an address of this machine", nil, []string{
+			"-m", "198.51.100.1,198.51.100.2", "-i", "198.51.100.9",
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -184,7 +201,8 @@ func TestKubernetesClusterIsAGoodPackage(t *testing.T) {
 	t.Parallel()
 	v := cluster.good(t)
 	require.Equal(t, "d34ac189-5376-493f-828f-224dd5fe7393", v.ID)
-	require.Equal(t, []string{"Company", "Sample VNF", "1.0", "1.0"}, []string{v.Provider, v.ProductName, v.SoftwareVersion, v.Version})
+	require.Equal(t, []string{"Company", "Sample VNF", "1.0", "1.0"},
+		[]string{v.Provider, v.ProductName, v.SoftwareVersion, v.Version})
 	for flavour, masters := range map[string]int{"simple": 1, "complex": 3, "podaffinity": 3, "storage": 1} {
 		f := v.Flavour(flavour)
 		require.NotNil(t, f)
@@ -201,7 +219,9 @@ func TestKubernetesClusterIsAGoodPackage(t *testing.T) {
 		require.Equal(t, "masterNode-image", f.VDU("masterNode").Image.Name)
 		require.Equal(t, imageFile, f.VDU("workerNode").Image.File)
 		require.Equal(t, "m1.medium", f.VDU("workerNode").ComputeFlavour)
-		for _, hook := range []string{"instantiate_end", "scale_start", "scale_end", "heal_start", "heal_end", "terminate_end"} {
+		for _, hook := range []string{
+			"instantiate_end", "scale_start", "scale_end", "heal_start", "heal_end", "terminate_end",
+		} {
 			require.Equal(t, "mgmt-drivers-kubernetes", f.LCM[hook].Name, hook)
 		}
 	}

@@ -63,10 +63,16 @@ func TestKubernetesClusterV1IsAGoodPackage(t *testing.T) {
 		for level, workers := range map[string]int{"": 2, "instantiation_level_1": 2, "instantiation_level_2": 4} {
 			counts, ok := f.Counts(level)
 			require.True(t, ok)
-			require.Equal(t, []int{masters, workers}, []int{counts["masterNode"], counts["workerNode"]}, "%s %s", flavour, level)
+			require.Equal(
+				t, []int{masters, workers}, []int{counts["masterNode"], counts["workerNode"]}, "%s %s", flavour, level,
+			)
 		}
-		require.Equal(t, []int{0, 2}, []int{f.Aspect("master_instance").MaxScaleLevel, f.Aspect("worker_instance").MaxScaleLevel})
-		for _, hook := range []string{"instantiate_end", "scale_start", "scale_end", "heal_start", "heal_end", "terminate_end"} {
+		require.Equal(
+			t, []int{0, 2}, []int{f.Aspect("master_instance").MaxScaleLevel, f.Aspect("worker_instance").MaxScaleLevel},
+		)
+		for _, hook := range []string{
+			"instantiate_end", "scale_start", "scale_end", "heal_start", "heal_end", "terminate_end",
+		} {
 			require.Equal(t, "mgmt-drivers-kubernetes", f.LCM[hook].Name, hook)
 		}
 	}

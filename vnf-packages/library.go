@@ -1,4 +1,5 @@
-// Package vnfpackages holds the sample packages. The product itself uses only the part of their scripts' library that its own node scripts share.
+// Package vnfpackages holds the sample packages. The product itself uses only the part of their scripts' library that
+// its own node scripts share.
 package vnfpackages
 
 import "embed"

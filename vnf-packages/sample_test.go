@@ -28,7 +28,9 @@ const (
 
 var flavours = []string{"simple", "complex", "podaffinity", "storage"}
 
-var update = flag.Bool("update", false, "write the list of files into TOSCA.meta and the image's checksum into the VNFD")
+var update = flag.Bool(
+	"update", false, "write the list of files into TOSCA.meta and the image's checksum into the VNFD",
+)
 
 // sample is a package's folder. prefix is what the names of its definitions begin with.
 type sample struct{ dir, prefix string }
@@ -66,11 +68,13 @@ func (s sample) imageChecksums(t *testing.T) {
 	}
 }
 
-// metaListsEveryFile: a file that TOSCA.meta does not list has no checksum in the package. Building fills the checksums in.
+// metaListsEveryFile: a file that TOSCA.meta does not list has no checksum in the package. Building fills the checksums
+// in.
 func (s sample) metaListsEveryFile(t *testing.T) {
 	t.Helper()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-by: Gybe\nEntry-Definitions: %s\n", s.definition("top.vnfd"))
+	fmt.Fprintf(&b, "TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-by: Gybe\nEntry-Definitions: %s\n",
+		s.definition("top.vnfd"))
 	for _, name := range s.files(t) {
 		if name != metaFile {
 			fmt.Fprintf(&b, "\nName: %s\nContent-Type: %s\n", name, contentType(t, name))
@@ -94,8 +98,8 @@ func (s sample) files(t *testing.T) []string {
 func contentType(t *testing.T, name string) string {
 	t.Helper()
 	known := map[string]string{
-		".yaml": "application/x-iso9066-yaml", ".json": "application/json", ".sh": "application/x-sh", ".py": "application/x-python",
-		".img": "application/x-iso9066-image", ".md": "text/markdown",
+		".yaml": "application/x-iso9066-yaml", ".json": "application/json", ".sh": "application/x-sh",
+		".py": "application/x-python", ".img": "application/x-iso9066-image", ".md": "text/markdown",
 	}
 	ct, ok := known[path.Ext(name)]
 	require.True(t, ok, "%s: no content type known for it", name)

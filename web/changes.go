@@ -71,13 +71,20 @@ func changesOf(op *lcm.Operation, names map[string]string) []changeRow {
 			})
 		}
 		for _, v := range c.AffectedVirtualLinks {
-			out = append(out, changeRow{words(v.ChangeType), "Virtual link", v.VnfVirtualLinkDescID, v.ID, v.NetworkResource.ResourceID, amount(v.VnfLinkPortIds, "port", "ports")})
+			out = append(out, changeRow{
+				words(v.ChangeType), "Virtual link", v.VnfVirtualLinkDescID, v.ID,
+				v.NetworkResource.ResourceID, amount(v.VnfLinkPortIds, "port", "ports"),
+			})
 		}
 		for _, v := range c.AffectedExtLinkPorts {
-			out = append(out, changeRow{words(v.ChangeType), "External port", "", v.ID, v.ResourceHandle.ResourceID, "of " + v.ExtCpInstanceID})
+			out = append(out, changeRow{
+				words(v.ChangeType), "External port", "", v.ID, v.ResourceHandle.ResourceID, "of " + v.ExtCpInstanceID,
+			})
 		}
 		for _, v := range c.AffectedVirtualStorages {
-			out = append(out, changeRow{words(v.ChangeType), "Storage", v.VirtualStorageDescID, v.ID, v.StorageResource.ResourceID, ""})
+			out = append(out, changeRow{
+				words(v.ChangeType), "Storage", v.VirtualStorageDescID, v.ID, v.StorageResource.ResourceID, "",
+			})
 		}
 	}
 	for _, v := range op.ChangedExtConnectivity {
@@ -85,7 +92,10 @@ func changesOf(op *lcm.Operation, names map[string]string) []changeRow {
 		for _, cp := range v.CurrentVnfExtCpData {
 			points = append(points, cp.CpdID)
 		}
-		out = append(out, changeRow{"Modified", "External link", strings.Join(points, ", "), v.ID, v.ResourceHandle.ResourceID, amount(v.ExtLinkPorts, "port now", "ports now")})
+		out = append(out, changeRow{
+			"Modified", "External link", strings.Join(points, ", "), v.ID,
+			v.ResourceHandle.ResourceID, amount(v.ExtLinkPorts, "port now", "ports now"),
+		})
 	}
 	return out
 }

@@ -68,11 +68,26 @@ type view struct {
 }
 
 var screens = []screen{
-	{path: "", section: "instances", template: "instances", load: (*console).instances, concerns: everything, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second},
-	{path: "instances/{id}", section: "instances", template: "instance", load: (*console).instance, concerns: ofInstance, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second},
-	{path: "operations/{id}", section: "instances", template: "operation", load: (*console).operation, concerns: ofOperation, kinds: []string{"op."}, pace: 200 * time.Millisecond, output: true},
-	{path: "packages", section: "packages", template: "packages", load: (*console).packages, concerns: everything, kinds: []string{"package.", "instance."}, pace: time.Second},
-	{path: "packages/{id}", section: "packages", template: "package", load: (*console).pkg, concerns: everything, kinds: []string{"package.", "instance."}, pace: time.Second},
+	{
+		path: "", section: "instances", template: "instances", load: (*console).instances, concerns: everything,
+		kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second,
+	},
+	{
+		path: "instances/{id}", section: "instances", template: "instance", load: (*console).instance,
+		concerns: ofInstance, kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second,
+	},
+	{
+		path: "operations/{id}", section: "instances", template: "operation", load: (*console).operation,
+		concerns: ofOperation, kinds: []string{"op."}, pace: 200 * time.Millisecond, output: true,
+	},
+	{
+		path: "packages", section: "packages", template: "packages", load: (*console).packages, concerns: everything,
+		kinds: []string{"package.", "instance."}, pace: time.Second,
+	},
+	{
+		path: "packages/{id}", section: "packages", template: "package", load: (*console).pkg, concerns: everything,
+		kinds: []string{"package.", "instance."}, pace: time.Second,
+	},
 	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes},
 }
 
@@ -126,7 +141,9 @@ func Mount(f *frame.Frame, d Deps) {
 
 // headers are set in all answers. The policy allows what the console itself serves and nothing else.
 var headers = http.Header{
-	"Content-Security-Policy":      {"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"},
+	"Content-Security-Policy": {
+		"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+	},
 	"X-Content-Type-Options":       {"nosniff"},
 	"Referrer-Policy":              {"same-origin"},
 	"Cross-Origin-Opener-Policy":   {"same-origin"},
@@ -212,7 +229,8 @@ func (c *console) streamOf(r *frame.Request, a ask, log *output) string {
 
 // problem shows an error as a page.
 func (c *console) problem(w http.ResponseWriter, _ *frame.Request, p *sol.ProblemDetails) error {
-	return c.write(w, p.Status, page{Title: http.StatusText(p.Status)}, "problem", problem{Title: p.Title, Detail: p.Detail, Hint: p.Hint})
+	return c.write(w, p.Status, page{Title: http.StatusText(p.Status)}, "problem",
+		problem{Title: p.Title, Detail: p.Detail, Hint: p.Hint})
 }
 
 type problem struct{ Title, Detail, Hint string }

@@ -28,9 +28,11 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // pages are all kinds of pages.
 var pages = map[string]string{
 	"instances": "/ui/", "instance": "/ui/instances/" + cluster, "instance-idle": "/ui/instances/" + idle,
-	"operation": "/ui/operations/" + running, "operation-failed": "/ui/operations/" + failed, "operation-ended": "/ui/operations/" + finished,
-	"operation-scaling": "/ui/operations/" + scaling, "operation-healed": "/ui/operations/" + healed, "operation-modified": "/ui/operations/" + modified,
-	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused, "nodes": "/ui/nodes",
+	"operation": "/ui/operations/" + running, "operation-failed": "/ui/operations/" + failed,
+	"operation-ended": "/ui/operations/" + finished, "operation-scaling": "/ui/operations/" + scaling,
+	"operation-healed": "/ui/operations/" + healed, "operation-modified": "/ui/operations/" + modified,
+	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused,
+	"nodes": "/ui/nodes",
 }
 
 // handler serves the console at a public URL; "" is the root of a host.
@@ -85,11 +87,16 @@ func TestOnlyWhatIsNotInstantiatedSaysWhatItMayHold(t *testing.T) {
 func TestNoPageRunsOrLoadsWhatIsNotOurs(t *testing.T) {
 	t.Parallel()
 	h := handler(sample().deps())
-	foreign := regexp.MustCompile(`(?i)(?:src|href)="(?:[a-z]+:)?//|<script[^>]*>[^<]|\sstyle=|\son[a-z]+=|<style|javascript:`)
+	foreign := regexp.MustCompile(
+		`(?i)(?:src|href)="(?:[a-z]+:)?//|<script[^>]*>[^<]|\sstyle=|\son[a-z]+=|<style|javascript:`,
+	)
 	asset := regexp.MustCompile(`(?:src|href)="(/ui/assets/[^"]+)"`)
 	for name, path := range pages {
 		rec := get(t, h, path)
-		require.Equal(t, "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'", rec.Header().Get("Content-Security-Policy"), name)
+		require.Equal(
+			t, "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+			rec.Header().Get("Content-Security-Policy"), name,
+		)
 		require.Equal(t, "nosniff", rec.Header().Get("X-Content-Type-Options"))
 		require.Equal(t, "no-store", rec.Header().Get("Cache-Control"))
 		require.Empty(t, foreign.FindString(rec.Body.String()), name)
@@ -144,7 +151,10 @@ func TestEveryStateHasAWordAndAShape(t *testing.T) {
 func TestPagesThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	h := handler(sample().deps())
-	for _, path := range []string{"/ui/instances/nope", "/ui/operations/nope", "/ui/packages/nope", "/ui/nothing", "/ui/assets/x/nothing.js", "/ui/assets/x/%ff", "/ui/assets/x/%2e%2e%2ftemplates%2flayout.html"} {
+	for _, path := range []string{
+		"/ui/instances/nope", "/ui/operations/nope", "/ui/packages/nope", "/ui/nothing",
+		"/ui/assets/x/nothing.js", "/ui/assets/x/%ff", "/ui/assets/x/%2e%2e%2ftemplates%2flayout.html",
+	} {
 		rec := get(t, h, path)
 		require.Equal(t, http.StatusNotFound, rec.Code, path)
 		require.Contains(t, rec.Body.String(), "<h1>Not Found</h1>", path)
@@ -179,7 +189,9 @@ func TestListsHavePages(t *testing.T) {
 	w := sample()
 	w.instances = nil
 	for n := range 205 {
-		w.instances = append(w.instances, &lcm.Instance{ID: fmt.Sprintf("i-%03d", n), Name: fmt.Sprintf("name-%03d", n)})
+		w.instances = append(
+			w.instances, &lcm.Instance{ID: fmt.Sprintf("i-%03d", n), Name: fmt.Sprintf("name-%03d", n)},
+		)
 	}
 	h := handler(w.deps())
 	next := regexp.MustCompile(`href="(\?after=[^"]+)" rel="next"`)

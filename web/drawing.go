@@ -77,7 +77,9 @@ func draw(t *topology) *drawing {
 				if k > 0 {
 					y += cardGap
 				}
-				c := card{Name: cut(v.Name, nameChars), Title: v.ID, Sub: cut(v.Place(), subChars), State: string(v.State)}
+				c := card{
+					Name: cut(v.Name, nameChars), Title: v.ID, Sub: cut(v.Place(), subChars), State: string(v.State),
+				}
 				y = d.card(c, v.Ports, v.Floating, x+pad, y)
 			}
 			return y
@@ -86,8 +88,8 @@ func draw(t *topology) *drawing {
 	d.Height = y
 	for k, l := range t.Links {
 		d.Rails = append(d.Rails, rail{
-			N: k % 6, X: margin + k*railGap + 6, Top: margin + k*railLabel, Bottom: d.Height - margin, External: l.External,
-			Label: cut(l.Name, 60) + " · " + l.Word(), Title: l.Network,
+			N: k % 6, X: margin + k*railGap + 6, Top: margin + k*railLabel, Bottom: d.Height - margin,
+			External: l.External, Label: cut(l.Name, 60) + " · " + l.Word(), Title: l.Network,
 		})
 	}
 	return d

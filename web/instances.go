@@ -43,7 +43,9 @@ type operationRow struct {
 }
 
 func operationRowOf(op *lcm.Operation, now time.Time) *operationRow {
-	r := &operationRow{ID: op.ID, Name: operationName(op.Type), State: op.State, Automatic: op.Automatic, Started: op.Started}
+	r := &operationRow{
+		ID: op.ID, Name: operationName(op.Type), State: op.State, Automatic: op.Automatic, Started: op.Started,
+	}
 	if lcm.Running(op.State) {
 		r.Phase, r.Took = op.Phase, took(now.Sub(op.Started).Truncate(time.Second))
 	} else {
@@ -91,7 +93,8 @@ func (c *console) instances(ctx context.Context, a ask) (view, error) {
 // activeOperations finds the operation that holds each instance.
 func (c *console) activeOperations(ctx context.Context) (map[string]*lcm.Operation, error) {
 	ops, err := c.Operations.Operations(ctx, lcm.Query{Brief: true, States: []sol.LcmOperationStateType{
-		sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack, sol.LcmOperationStateFailedTemp,
+		sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack,
+		sol.LcmOperationStateFailedTemp,
 	}})
 	out := make(map[string]*lcm.Operation, len(ops))
 	for _, op := range ops {
@@ -137,10 +140,11 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 	}
 	d := &instanceData{
 		instanceRow: instanceRow{
-			ID: i.ID, Name: cmp.Or(i.Name, i.ID), Product: i.ProductName, VnfdID: i.VnfdID, VnfdVersion: i.VnfdVersion, PackageID: i.VnfPkgID,
-			State: i.State, Changed: i.Updated,
+			ID: i.ID, Name: cmp.Or(i.Name, i.ID), Product: i.ProductName, VnfdID: i.VnfdID, VnfdVersion: i.VnfdVersion,
+			PackageID: i.VnfPkgID, State: i.State, Changed: i.Updated,
 		},
-		Description: i.Description, Provider: i.Provider, SoftwareVersion: i.SoftwareVersion, Created: i.Created, Holds: i.HoldsResources,
+		Description: i.Description, Provider: i.Provider, SoftwareVersion: i.SoftwareVersion, Created: i.Created,
+		Holds: i.HoldsResources,
 	}
 	for _, op := range slices.Backward(ops) {
 		row := operationRowOf(op, c.Clock.Now())
@@ -173,7 +177,8 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		}
 		d.Vims = append(d.Vims, v)
 	}
-	d.Props = slices.Concat(named("configurable", i.ConfigurableProperties), named("metadata", i.Metadata), named("extensions", i.Extensions))
+	d.Props = slices.Concat(named("configurable", i.ConfigurableProperties), named("metadata", i.Metadata),
+		named("extensions", i.Extensions))
 	v := view{Title: d.Name, Data: d}
 	if d.Active != nil && lcm.Running(d.Active.State) {
 		v.tick = 5 * time.Second

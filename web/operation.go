@@ -125,10 +125,13 @@ func (c *console) operation(ctx context.Context, a ask) (view, error) {
 }
 
 // timeline arranges the phases and steps of an operation on one axis of time.
-func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, steps []lcm.StepRecord, now time.Time) *operationData {
+func timeline(
+	op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, steps []lcm.StepRecord, now time.Time,
+) *operationData {
 	d := &operationData{
-		ID: op.ID, Name: operationName(op.Type), InstanceName: short(op.InstanceID), State: op.State, Automatic: op.Automatic,
-		Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node, Error: failureOf(op.Reason(), nil), Params: document(op.Params),
+		ID: op.ID, Name: operationName(op.Type), InstanceName: short(op.InstanceID), State: op.State,
+		Automatic: op.Automatic, Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node,
+		Error: failureOf(op.Reason(), nil), Params: document(op.Params),
 	}
 	running := lcm.Running(op.State)
 	end := now
@@ -185,7 +188,8 @@ func timeline(op *lcm.Operation, inst *lcm.Instance, phases []lcm.PhaseRecord, s
 // phaseEntry is a phase as the timeline shows it, without its place.
 func phaseEntry(op *lcm.Operation, p lcm.PhaseRecord) *phaseData {
 	pd := &phaseData{
-		Name: words(p.Name), Code: p.Name, State: string(p.State), Detail: p.Detail, Failing: p.Failing, Error: failureOf(p.Error, op.Error),
+		Name: words(p.Name), Code: p.Name, State: string(p.State), Detail: p.Detail, Failing: p.Failing,
+		Error: failureOf(p.Error, op.Error),
 	}
 	switch open := p.State == lcm.PhaseRunning || p.State == lcm.PhaseWaiting; {
 	case open && !lcm.Running(op.State):
@@ -202,9 +206,10 @@ func phaseEntry(op *lcm.Operation, p lcm.PhaseRecord) *phaseData {
 func stepEntry(op *lcm.Operation, s lcm.StepRecord, names map[string]string) *stepData {
 	running := lcm.Running(op.State)
 	sd := &stepData{
-		ID: s.ID, Name: words(s.Name), TargetID: s.Target, State: string(s.State), Detail: s.Detail, Attempts: s.Attempts,
-		Target: cmp.Or(names[s.Target], strings.ReplaceAll(s.Target, op.InstanceID, cut(op.InstanceID, 9))),
-		Live:   running && s.State == lcm.StepOpen, Error: failureOf(s.Error, op.Error),
+		ID: s.ID, Name: words(s.Name), TargetID: s.Target, State: string(s.State), Detail: s.Detail,
+		Attempts: s.Attempts,
+		Target:   cmp.Or(names[s.Target], strings.ReplaceAll(s.Target, op.InstanceID, cut(op.InstanceID, 9))),
+		Live:     running && s.State == lcm.StepOpen, Error: failureOf(s.Error, op.Error),
 	}
 	switch {
 	case s.State == lcm.StepDone:
@@ -227,7 +232,9 @@ func (d *operationData) phaseOf(s lcm.StepRecord, phases []lcm.PhaseRecord) *pha
 		n := slices.IndexFunc(d.Phases, func(p *phaseData) bool { return p.Code == s.Phase })
 		if n < 0 {
 			n = len(d.Phases)
-			d.Phases = append(d.Phases, &phaseData{Key: strconv.Itoa(n), Name: words(s.Phase), Code: s.Phase, State: string(lcm.PhaseRunning)})
+			d.Phases = append(d.Phases, &phaseData{
+				Key: strconv.Itoa(n), Name: words(s.Phase), Code: s.Phase, State: string(lcm.PhaseRunning),
+			})
 		}
 		found = n
 	}
@@ -280,7 +287,10 @@ func (x axis) span(from, to time.Time, state string) span {
 	const least = 0.4 // so that what is short can be seen
 	a, b := x.percent(from), x.percent(to)
 	w := max(b-a, least)
-	return span{X: percent(min(a, 100-w)), W: percent(w), Kind: badgeOf(state).Kind, Took: took(to.Sub(from)), Start: from, Ticks: x.marks}
+	return span{
+		X: percent(min(a, 100-w)), W: percent(w), Kind: badgeOf(state).Kind, Took: took(to.Sub(from)),
+		Start: from, Ticks: x.marks,
+	}
 }
 
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', 2, 64) + "%" }
@@ -289,7 +299,9 @@ func percent(p float64) string { return strconv.FormatFloat(p, 'f', 2, 64) + "%"
 func (x axis) ticks() []tick {
 	whole := x.to.Sub(x.from)
 	step := time.Second
-	for _, s := range []int{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 24 * 3600} {
+	for _, s := range []int{
+		1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 24 * 3600,
+	} {
 		if step = time.Duration(s) * time.Second; whole <= 6*step {
 			break
 		}

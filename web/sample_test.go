@@ -126,7 +126,8 @@ func (w *world) Operation(_ context.Context, id string) (*lcm.Operation, error) 
 
 func (w *world) Operations(_ context.Context, q lcm.Query) ([]*lcm.Operation, error) {
 	return list(w, &w.ops, func(op *lcm.Operation) bool {
-		return (q.InstanceID == "" || op.InstanceID == q.InstanceID) && (len(q.States) == 0 || slices.Contains(q.States, op.State))
+		return (q.InstanceID == "" || op.InstanceID == q.InstanceID) && (len(q.States) == 0 || slices.Contains(q.States,
+			op.State))
 	})
 }
 
@@ -183,13 +184,15 @@ func (p packages) List(_ context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, er
 func sample() *world {
 	w := &world{
 		at:     func() time.Time { return now },
-		phases: map[string][]lcm.PhaseRecord{}, steps: map[string][]lcm.StepRecord{}, lines: map[string][]gybeapi.Line{},
+		phases: map[string][]lcm.PhaseRecord{}, steps: map[string][]lcm.StepRecord{},
+		lines: map[string][]gybeapi.Line{},
 	}
 	instance := func(id, name string) *lcm.Instance {
 		return &lcm.Instance{
-			ID: id, Name: name, Description: "Kubernetes for the packet core", Created: began.Add(-time.Minute), Updated: began.Add(31 * time.Second),
-			VnfdID: "b1db0ce7-ebca-1fb7-95ed-4840d70a1163", VnfPkgID: good, Provider: "Gybe", ProductName: "Kubernetes cluster",
-			SoftwareVersion: "1.0", VnfdVersion: "1.0", State: sol.InstantiationStateNotInstantiated, HoldsResources: id != idle,
+			ID: id, Name: name, Description: "Kubernetes for the packet core", Created: began.Add(-time.Minute),
+			Updated: began.Add(31 * time.Second), VnfdID: "b1db0ce7-ebca-1fb7-95ed-4840d70a1163", VnfPkgID: good,
+			Provider: "Gybe", ProductName: "Kubernetes cluster", SoftwareVersion: "1.0", VnfdVersion: "1.0",
+			State: sol.InstantiationStateNotInstantiated, HoldsResources: id != idle,
 			VimConnections: map[string]sol.VimConnectionInfo{"vim1": openstack()},
 			Metadata:       sol.KeyValuePairs{"owner": "team <core>", "db_password": secret},
 		}
@@ -199,16 +202,18 @@ func sample() *world {
 	w.instances = []*lcm.Instance{c, instance(idle, "edge-cluster"), instance(broken, "lab-cluster")}
 	w.ops = []*lcm.Operation{
 		{
-			ID: finished, InstanceID: broken, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateRolledBack, Started: began.Add(-time.Hour),
-			StateEntered: began.Add(-time.Hour + 95*time.Second), Node: "gybe-a",
+			ID: finished, InstanceID: broken, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateRolledBack,
+			Started: began.Add(-time.Hour), StateEntered: began.Add(-time.Hour + 95*time.Second), Node: "gybe-a",
 		},
 		{
-			ID: failed, InstanceID: broken, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateFailedTemp, Started: began,
-			StateEntered: began.Add(41 * time.Second), Node: "gybe-b", Error: quota(), Deadline: began.Add(time.Hour),
+			ID: failed, InstanceID: broken, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateFailedTemp,
+			Started: began, StateEntered: began.Add(41 * time.Second), Node: "gybe-b", Error: quota(),
+			Deadline: began.Add(time.Hour),
 		},
 		{
-			ID: running, InstanceID: cluster, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateProcessing, Started: began,
-			StateEntered: began.Add(200 * time.Millisecond), Phase: "instantiate_end", Node: "gybe-a", Waiting: "3 of 5 machines are still being prepared",
+			ID: running, InstanceID: cluster, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateProcessing,
+			Started: began, StateEntered: began.Add(200 * time.Millisecond), Phase: "instantiate_end", Node: "gybe-a",
+			Waiting:  "3 of 5 machines are still being prepared",
 			Deadline: began.Add(2 * time.Hour),
 			Params: json.RawMessage(`{"flavourId":"complex","vimConnectionInfo":{"vim1":{"vimType":"ETSINFV.OPENSTACK_KEYSTONE.V_3","accessInfo":{"username":"nfv_user","password":"` + secret +
 				`"}}},"additionalParams":{"k8s_cluster_installation_param":{"master_node":{"vdu_id":"masterNode","username":"ubuntu","password":"` + secret + `"}}}}`),
@@ -218,9 +223,18 @@ func sample() *world {
 	w.grow(instance(site, "site-cluster"))
 	w.packages = samplePackages()
 	w.nodes = []gybeapi.Node{
-		{ID: "7c1f", Name: "gybe-a", Address: "http://10.0.0.11:9890", Version: "0.1.0", Started: began.Add(-3 * time.Hour), Seen: now.Add(-4 * time.Second), Running: 1},
-		{ID: "8d20", Name: "gybe-b", Address: "http://10.0.0.12:9890", Version: "0.1.0", Started: began.Add(-3 * time.Hour), Seen: now.Add(-50 * time.Second)},
-		{ID: "9e31", Name: "gybe-c", Address: "http://10.0.0.13:9890", Version: "0.1.0", Started: began.Add(-5 * time.Hour), Seen: began, Ended: began.Add(time.Second)},
+		{
+			ID: "7c1f", Name: "gybe-a", Address: "http://10.0.0.11:9890", Version: "0.1.0",
+			Started: began.Add(-3 * time.Hour), Seen: now.Add(-4 * time.Second), Running: 1,
+		},
+		{
+			ID: "8d20", Name: "gybe-b", Address: "http://10.0.0.12:9890", Version: "0.1.0",
+			Started: began.Add(-3 * time.Hour), Seen: now.Add(-50 * time.Second),
+		},
+		{
+			ID: "9e31", Name: "gybe-c", Address: "http://10.0.0.13:9890", Version: "0.1.0",
+			Started: began.Add(-5 * time.Hour), Seen: began, Ended: began.Add(time.Second),
+		},
 	}
 	return w
 }
@@ -229,15 +243,22 @@ func openstack() sol.VimConnectionInfo {
 	return sol.VimConnectionInfo{
 		VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3", VimID: "d82ee798-a1d2-4854-8f74-4892ad706751",
 		InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://10.0.0.5/identity/v3"},
-		AccessInfo:    sol.KeyValuePairs{"username": "nfv_user", "password": secret, "project": "nfv", "region": "RegionOne", "userDomain": "Default"},
+		AccessInfo: sol.KeyValuePairs{
+			"username": "nfv_user", "password": secret, "project": "nfv", "region": "RegionOne",
+			"userDomain": "Default",
+		},
 	}
 }
 
 func quota() *lcm.Failure {
 	return &lcm.Failure{
 		Status: 502, Title: "Stack create failed", Phase: "infra",
-		Detail: "stack vnf-" + broken + ": CREATE_FAILED: resources.workerNode-1: ResourceInError: resources.workerNode: Went to status ERROR due to \"Message: No valid host was found. , Code: 500\"",
-		Hint:   "ask the operator of the cloud for room, or take a smaller flavour, then retry the operation",
+		Detail: "stack vnf-" + broken +
+			": CREATE_FAILED: " +
+			"resources.workerNode-1: " +
+			"ResourceInError: " +
+			"resources.workerNode: Went to status ERROR due to \"Message: No valid host was found. , Code: 500\"",
+		Hint: "ask the operator of the cloud for room, or take a smaller flavour, then retry the operation",
 	}
 }
 
@@ -252,31 +273,55 @@ func deploy(i *lcm.Instance) {
 			{ID: "net0_master", ResourceHandle: sol.ResourceHandle{ResourceID: net0}},
 			{ID: "net0_worker", ResourceHandle: sol.ResourceHandle{ResourceID: net0}},
 		},
-		VnfVirtualLinkResourceInfo: []sol.VnfVirtualLinkResourceInfo{{VnfVirtualLinkDescID: "storageVL", NetworkResource: sol.ResourceHandle{ResourceID: storage}}},
+		VnfVirtualLinkResourceInfo: []sol.VnfVirtualLinkResourceInfo{
+			{VnfVirtualLinkDescID: "storageVL", NetworkResource: sol.ResourceHandle{ResourceID: storage}},
+		},
 	}
 	add := func(vdu string, n, of int) {
 		server := fmt.Sprintf("%08x-dd2f-4f5a-83e6-4b8e8e589d%02x", 0xebe3b84b+n*77+of*1000, n)
 		id, portID := vdu+"-"+server, fmt.Sprintf("%s-port-%d", vdu, n)
 		ip := fmt.Sprintf("10.10.0.%d", 10*of+n+1)
 		res := sol.VnfcResourceInfo{
-			ID: server, VduID: vdu, ComputeResource: sol.ResourceHandle{ResourceID: server}, Metadata: sol.KeyValuePairs{"flavor": "m1.medium"},
+			ID: server, VduID: vdu, ComputeResource: sol.ResourceHandle{ResourceID: server},
+			Metadata:   sol.KeyValuePairs{"flavor": "m1.medium"},
 			VnfcCpInfo: []sol.VnfcCpInfo{{ID: vdu + "_CP1-" + server, CpdID: vdu + "_CP1", VnfExtCpID: "cp-" + portID}},
 		}
-		info.ExtCpInfo = append(info.ExtCpInfo, sol.VnfExtCpInfo{ID: "cp-" + portID, CpdID: vdu + "_CP1", ExtLinkPortID: portID})
+		info.ExtCpInfo = append(
+			info.ExtCpInfo, sol.VnfExtCpInfo{ID: "cp-" + portID, CpdID: vdu + "_CP1", ExtLinkPortID: portID},
+		)
 		link := &info.ExtVirtualLinkInfo[of-1]
 		link.ExtLinkPorts = append(link.ExtLinkPorts, sol.ExtLinkPortInfo{ID: portID})
 		i.Inventory = append(i.Inventory,
-			lcm.Resource{Name: vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", ID: server, VNFC: id, VDU: vdu, Index: n, Host: fmt.Sprintf("compute-%d", n+1), Zone: "nova"},
-			lcm.Resource{Name: vdu + "_CP1", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: ip, Network: net0}}},
-			lcm.Resource{Name: vdu + "_CP1_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", ID: "f" + portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: fmt.Sprintf("172.24.4.%d", 60+10*of+n), Network: "public", Floating: true}}})
+			lcm.Resource{
+				Name: vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", ID: server, VNFC: id, VDU: vdu,
+				Index: n, Host: fmt.Sprintf("compute-%d", n+1), Zone: "nova",
+			},
+			lcm.Resource{
+				Name: vdu + "_CP1", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: portID, VNFC: id,
+				VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: ip, Network: net0}},
+			},
+			lcm.Resource{
+				Name: vdu + "_CP1_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP",
+				ID: "f" + portID, VNFC: id, VDU: vdu, Index: n,
+				Addresses: []lcm.Address{
+					{IP: fmt.Sprintf("172.24.4.%d", 60+10*of+n), Network: "public", Floating: true},
+				},
+			})
 		if vdu == "workerNode" {
-			res.VnfcCpInfo = append(res.VnfcCpInfo, sol.VnfcCpInfo{ID: vdu + "_CP2-" + server, CpdID: vdu + "_CP2", VnfLinkPortID: "s-" + portID})
-			i.Inventory = append(i.Inventory, lcm.Resource{Name: vdu + "_CP2", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: "s-" + portID, VNFC: id, VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: fmt.Sprintf("192.168.7.%d", 11+n), Network: storage}}})
+			res.VnfcCpInfo = append(res.VnfcCpInfo, sol.VnfcCpInfo{
+				ID: vdu + "_CP2-" + server, CpdID: vdu + "_CP2", VnfLinkPortID: "s-" + portID,
+			})
+			i.Inventory = append(i.Inventory, lcm.Resource{
+				Name: vdu + "_CP2", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: "s-" + portID, VNFC: id,
+				VDU: vdu, Index: n, Addresses: []lcm.Address{{IP: fmt.Sprintf("192.168.7.%d", 11+n), Network: storage}},
+			})
 			l := &info.VnfVirtualLinkResourceInfo[0]
 			l.VnfLinkPorts = append(l.VnfLinkPorts, sol.VnfLinkPortInfo{ID: "s-" + portID})
 		}
 		info.VnfcResourceInfo = append(info.VnfcResourceInfo, res)
-		info.VnfcInfo = append(info.VnfcInfo, sol.VnfcInfo{ID: id, VduID: vdu, VnfcResourceInfoID: server, VnfcState: sol.VnfOperationalStateStarted})
+		info.VnfcInfo = append(info.VnfcInfo, sol.VnfcInfo{
+			ID: id, VduID: vdu, VnfcResourceInfoID: server, VnfcState: sol.VnfOperationalStateStarted,
+		})
 	}
 	for n := range 3 {
 		add("masterNode", n, 1)
@@ -285,8 +330,14 @@ func deploy(i *lcm.Instance) {
 		add("workerNode", n, 2)
 	}
 	i.Inventory = append(i.Inventory,
-		lcm.Resource{Name: "vip_CP", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: "vip-port", Addresses: []lcm.Address{{IP: "10.10.0.5", Network: net0}}},
-		lcm.Resource{Name: "vip_CP_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", ID: "vip-fip", Addresses: []lcm.Address{{IP: "172.24.4.50", Network: "public", Floating: true}}})
+		lcm.Resource{
+			Name: "vip_CP", Kind: lcm.KindPort, Type: "OS::Neutron::Port", ID: "vip-port",
+			Addresses: []lcm.Address{{IP: "10.10.0.5", Network: net0}},
+		},
+		lcm.Resource{
+			Name: "vip_CP_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", ID: "vip-fip",
+			Addresses: []lcm.Address{{IP: "172.24.4.50", Network: "public", Floating: true}},
+		})
 	i.Instantiated = info
 	i.VimConnections["kubernetes_vim"] = sol.VimConnectionInfo{
 		VimType: "ETSINFV.KUBERNETES.V_1", InterfaceInfo: sol.KeyValuePairs{"endpoint": "https://172.24.4.50:16443"},
@@ -304,11 +355,18 @@ func (w *world) progress(i *lcm.Instance) {
 		return at(s)
 	}
 	phase := func(op, name string, state lcm.PhaseState, from, to float64) {
-		w.phases[op] = append(w.phases[op], lcm.PhaseRecord{Name: name, State: state, Started: at(from), Finished: until(to)})
+		w.phases[op] = append(
+			w.phases[op], lcm.PhaseRecord{Name: name, State: state, Started: at(from), Finished: until(to)},
+		)
 	}
-	step := func(op, phase, name, target string, state lcm.StepState, from, to float64, detail string, lines ...string) {
+	step := func(
+		op, phase, name, target string, state lcm.StepState, from, to float64, detail string, lines ...string,
+	) {
 		id := int64(len(w.steps[op]) + 1)
-		w.steps[op] = append(w.steps[op], lcm.StepRecord{ID: id, Phase: phase, Name: name, Target: target, State: state, Attempts: 1, Started: at(from), Finished: until(to), Detail: detail})
+		w.steps[op] = append(w.steps[op], lcm.StepRecord{
+			ID: id, Phase: phase, Name: name, Target: target, State: state,
+			Attempts: 1, Started: at(from), Finished: until(to), Detail: detail,
+		})
 		for n, l := range lines {
 			w.lines[op] = append(w.lines[op], gybeapi.Line{StepID: id, Time: at(from + float64(n)*1.7), Text: l})
 		}
@@ -327,18 +385,24 @@ func (w *world) progress(i *lcm.Instance) {
 			end, state, detail = 61+float64(n)*4, lcm.StepDone, "containerd 1.7.27, kubeadm 1.33.4"
 		}
 		step(running, "instantiate_end", "prepare node", c.ID, state, 29+float64(n)*.2, end, detail,
-			"waits for the lock of apt", "Get:1 http://archive.ubuntu.com/ubuntu jammy-updates/main amd64 containerd amd64 1.7.27", "\x1b[32mSetting up containerd (1.7.27-0ubuntu1) ...\x1b[0m",
-			"Setting up kubelet (1.33.4-1.1) ...", "swap is off; br_netfilter is loaded", "<b>kubeadm</b> config images pull: registry.k8s.io/kube-apiserver:v1.33.4")
+			"waits for the lock of apt",
+			"Get:1 http://archive.ubuntu.com/ubuntu jammy-updates/main amd64 containerd amd64 1.7.27",
+			"\x1b[32mSetting up containerd (1.7.27-0ubuntu1) ...\x1b[0m", "Setting up kubelet (1.33.4-1.1) ...",
+			"swap is off; br_netfilter is loaded",
+			"<b>kubeadm</b> config images pull: registry.k8s.io/kube-apiserver:v1.33.4")
 	}
 	step(running, "instantiate_end", "initialise cluster", i.Instantiated.VnfcInfo[0].ID, lcm.StepOpen, 61.2, 0, "",
-		"[init] Using Kubernetes version: v1.33.4", "[preflight] Running pre-flight checks", "[certs] Generating \"apiserver\" certificate and key",
-		"[control-plane] Creating static Pod manifest for \"kube-apiserver\"", "[wait-control-plane] Waiting for the kubelet to boot up the control plane")
+		"[init] Using Kubernetes version: v1.33.4", "[preflight] Running pre-flight checks",
+		"[certs] Generating \"apiserver\" certificate and key",
+		"[control-plane] Creating static Pod manifest for \"kube-apiserver\"",
+		"[wait-control-plane] Waiting for the kubelet to boot up the control plane")
 
 	phase(failed, "grant", lcm.PhaseDone, 0, 0.1)
 	phase(failed, "infra", lcm.PhaseFailed, 0.1, 41)
 	w.phases[failed][1].Attempts, w.phases[failed][1].Error = 1, quota()
 	step(failed, "infra", "upload image", "masterNode-image", lcm.StepDone, 0.3, 6.2, "it is there already")
-	step(failed, "infra", "create stack", "vnf-"+broken, lcm.StepFailed, 6.3, 41, "", "CREATE_IN_PROGRESS masterNode-0", "CREATE_IN_PROGRESS workerNode-1", "CREATE_FAILED workerNode-1: No valid host was found.")
+	step(failed, "infra", "create stack", "vnf-"+broken, lcm.StepFailed, 6.3, 41, "", "CREATE_IN_PROGRESS masterNode-0",
+		"CREATE_IN_PROGRESS workerNode-1", "CREATE_FAILED workerNode-1: No valid host was found.")
 	w.steps[failed][1].Error = quota()
 	phase(finished, "grant", lcm.PhaseDone, -3600, -3599)
 }
@@ -346,20 +410,30 @@ func (w *world) progress(i *lcm.Instance) {
 func samplePackages() []*vnfpkg.Package {
 	return []*vnfpkg.Package{
 		{
-			ID: good, Created: began.Add(-2 * time.Hour), Updated: began.Add(-time.Hour), OnboardingState: sol.PackageOnboardingStateOnboarded,
-			OperationalState: sol.PackageOperationalStateEnabled, UsageState: sol.PackageUsageStateInUse, VnfdID: "b1db0ce7-ebca-1fb7-95ed-4840d70a1163",
-			Content: &vnfpkg.Content{Digest: "9b1f3c5d7e9f1b3d5f7a9c1e3f5b7d9f1a3c5e7f9b1d3f5a7c9e1f3b5d7f9a1c", Size: 48_213}, UserDefinedData: sol.KeyValuePairs{"team": "core", "upload_token": secret},
+			ID: good, Created: began.Add(-2 * time.Hour), Updated: began.Add(-time.Hour),
+			OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled,
+			UsageState: sol.PackageUsageStateInUse, VnfdID: "b1db0ce7-ebca-1fb7-95ed-4840d70a1163",
+			Content: &vnfpkg.Content{
+				Digest: "9b1f3c5d7e9f1b3d5f7a9c1e3f5b7d9f1a3c5e7f9b1d3f5a7c9e1f3b5d7f9a1c", Size: 48_213,
+			},
+			UserDefinedData: sol.KeyValuePairs{"team": "core", "upload_token": secret},
 			Onboarded: &vnfpkg.Onboarded{
 				Provider: "Gybe", ProductName: "Kubernetes cluster", SoftwareVersion: "1.0", VnfdVersion: "1.0",
 				VnfdFiles: []string{"Definitions/kubernetes_top.vnfd.yaml", "Definitions/kubernetes_df_complex.yaml"},
-				Images:    []sol.VnfPackageSoftwareImageInfo{{ID: "masterNode-image", Name: "ubuntu-22.04-server", Version: "22.04", DiskFormat: "QCOW2"}},
-				Artifacts: []sol.VnfPackageArtifactInfo{{ArtifactPath: "Scripts/install_k8s_cluster.sh", Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: "5d7f9a1c3e5f7b9d"}}},
-				Warnings:  []string{"the manifest names vnf_release_date_time without a time zone"},
+				Images: []sol.VnfPackageSoftwareImageInfo{
+					{ID: "masterNode-image", Name: "ubuntu-22.04-server", Version: "22.04", DiskFormat: "QCOW2"},
+				},
+				Artifacts: []sol.VnfPackageArtifactInfo{{
+					ArtifactPath: "Scripts/install_k8s_cluster.sh",
+					Checksum:     sol.Checksum{Algorithm: "SHA-256", Hash: "5d7f9a1c3e5f7b9d"},
+				}},
+				Warnings: []string{"the manifest names vnf_release_date_time without a time zone"},
 			},
 		},
 		{
-			ID: refused, Created: began.Add(-time.Hour), Updated: began.Add(-30 * time.Minute), OnboardingState: sol.PackageOnboardingStateCreated,
-			OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse,
+			ID: refused, Created: began.Add(-time.Hour), Updated: began.Add(-30 * time.Minute),
+			OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled,
+			UsageState: sol.PackageUsageStateNotInUse,
 			Failure: &sol.ProblemDetails{
 				Title: "VNF package rejected", Status: 422,
 				Detail: "Scripts/install_k8s_cluster.sh: the SHA-256 in the manifest is 5d7f…, the file's is 91aa…",

@@ -17,7 +17,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-var show = flag.String("show", "", "address on which TestShow serves the console with sample data until it is interrupted")
+var show = flag.String(
+	"show", "", "address on which TestShow serves the console with sample data until it is interrupted",
+)
 
 // TestShow is for developers of the console: go test ./web -run TestShow -v -timeout 0 -args -show 127.0.0.1:8080.
 func TestShow(t *testing.T) {
@@ -50,12 +52,15 @@ func act(ctx context.Context, w *world) {
 		}
 		w.change(gybeapi.KindLog, func() {
 			id := int64(5 + n%4)
-			w.lines[running] = append(w.lines[running], gybeapi.Line{StepID: id, Time: w.Now(), Text: fmt.Sprintf("line %d of this machine", n/4)})
+			w.lines[running] = append(w.lines[running], gybeapi.Line{
+				StepID: id, Time: w.Now(), Text: fmt.Sprintf("line %d of this machine", n/4),
+			})
 		})
 		if n == 60 {
 			w.change(gybeapi.KindStep, func() {
 				s := &w.steps[running][7]
-				s.State, s.Finished, s.Detail = lcm.StepDone, w.Now(), "the control plane answers at https://172.24.4.50:16443"
+				s.State, s.Finished, s.Detail = lcm.StepDone, w.Now(), "the control "+
+					"plane answers at https://172.24.4.50:16443"
 			})
 		}
 	}

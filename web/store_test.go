@@ -34,13 +34,16 @@ func TestTheConsoleOverARealDatabase(t *testing.T) {
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	server := httptest.NewServer(handler(web.Deps{
-		Instances: d.Service, Operations: d.Service, Packages: packages{sample()}, Feed: app.Feeds{Store: d.Store.Store, Feed: feed}.In(lcm.Principal{}),
+		Instances: d.Service, Operations: d.Service, Packages: packages{sample()},
+		Feed:  app.Feeds{Store: d.Store.Store, Feed: feed}.In(lcm.Principal{}),
 		Nodes: func(context.Context) ([]gybeapi.Node, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 
-	i, err := d.Service.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "first"})
+	i, err := d.Service.CreateInstance(
+		t.Context(), sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "first"},
+	)
 	require.NoError(t, err)
 	op, err := d.Submit(t, i.ID, sol.LcmOperationInstantiate, apitest.Params())
 	require.NoError(t, err)

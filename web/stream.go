@@ -35,7 +35,10 @@ func (c *console) stream(s screen) frame.Handler {
 		case c.slots <- struct{}{}:
 			defer func() { <-c.slots }()
 		default:
-			return &lcm.Error{Code: lcm.CodeUnavailable, Detail: "too many pages are followed on this node", RetryAfter: 10 * time.Second}
+			return &lcm.Error{
+				Code: lcm.CodeUnavailable, Detail: "too many pages are followed on this node",
+				RetryAfter: 10 * time.Second,
+			}
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
@@ -46,7 +49,9 @@ func (c *console) stream(s screen) frame.Handler {
 		}
 		defer wait()
 		defer cancel() // before wait
-		f := &follow{console: c, screen: s, ask: a, out: &sender{w: w, control: http.NewResponseController(w)}, bells: bells}
+		f := &follow{
+			console: c, screen: s, ask: a, out: &sender{w: w, control: http.NewResponseController(w)}, bells: bells,
+		}
 		if s.output {
 			f.log = &output{op: a.id, next: r.QueryValues().Get("log"), sent: map[int64]int{}}
 			if last := r.Header.Get("Last-Event-ID"); last != "" {
@@ -220,7 +225,9 @@ func (s *sender) event(id, name, data string) bool {
 
 // write writes and flushes; false when the browser did not take it in time.
 func (s *sender) write(text string) bool {
-	if err := s.control.SetWriteDeadline(time.Now().Add(patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(patience)); err != nil && !errors.Is(
+		err, http.ErrNotSupported,
+	) {
 		return false
 	}
 	if _, err := s.w.Write([]byte(text)); err != nil {

@@ -42,7 +42,9 @@ func follow(t *testing.T, h http.Handler, path, last string) *browser {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
-	b := &browser{t: t, events: make(chan event, 1000), header: http.Header{}, pipe: w, close: cancel, ended: make(chan struct{})}
+	b := &browser{
+		t: t, events: make(chan event, 1000), header: http.Header{}, pipe: w, close: cancel, ended: make(chan struct{}),
+	}
 	req := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
@@ -185,7 +187,9 @@ func TestLinesOfNewStepsFindTheirPlace(t *testing.T) {
 		b := follow(t, h, operationEvents+"?log=35", "")
 		b.got(0)
 		w.change(gybeapi.KindLog, func() {
-			w.steps[running] = append(w.steps[running], lcm.StepRecord{ID: 99, Phase: "instantiate_end", Name: "join node", State: lcm.StepOpen, Started: w.Now()})
+			w.steps[running] = append(w.steps[running], lcm.StepRecord{
+				ID: 99, Phase: "instantiate_end", Name: "join node", State: lcm.StepOpen, Started: w.Now(),
+			})
 			w.lines[running] = append(w.lines[running], gybeapi.Line{StepID: 99, Text: "joined"})
 		})
 		place, lines := -1, -1

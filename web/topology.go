@@ -94,7 +94,9 @@ func topologyOf(i *lcm.Instance) *topology {
 		}
 	}
 	for n := range t.Groups {
-		slices.SortStableFunc(t.Groups[n].VNFCs, func(a, b vnfc) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Name, b.Name)) })
+		slices.SortStableFunc(t.Groups[n].VNFCs, func(a, b vnfc) int {
+			return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Name, b.Name))
+		})
 	}
 	slices.SortStableFunc(t.Groups, func(a, b group) int { return cmp.Compare(a.VDU, b.VDU) })
 	for _, r := range i.Inventory {
@@ -125,7 +127,8 @@ func (t *topology) addLinks(info *sol.InstantiatedVnfInfo) {
 // vnfc arranges one VNFC with its ports, addresses and storages.
 func (t *topology) vnfc(i *lcm.Instance, c sol.VnfcInfo, res sol.VnfcResourceInfo, names map[string]string) vnfc {
 	v := vnfc{
-		ID: c.ID, vdu: c.VduID, Name: cmp.Or(names[c.ID], c.ID), State: c.VnfcState, Server: res.ComputeResource.ResourceID, Zone: res.ZoneID,
+		ID: c.ID, vdu: c.VduID, Name: cmp.Or(names[c.ID], c.ID), State: c.VnfcState,
+		Server: res.ComputeResource.ResourceID, Zone: res.ZoneID,
 	}
 	v.Flavour, _ = res.Metadata["flavor"].(string)
 	for _, r := range i.Inventory {

@@ -27,13 +27,15 @@ var badges = map[string]badge{
 	"COMPLETED": {Kind: "ok", Word: "Completed"}, "FAILED_TEMP": {Kind: "warn", Word: "Failed, needs a decision"},
 	"FAILED": {Kind: "bad", Word: "Failed"}, "ROLLING_BACK": {Kind: "run", Word: "Rolling back"},
 	"ROLLED_BACK": {Kind: "back", Word: "Rolled back"},
-	"RUNNING":     {Kind: "run", Word: "Running"}, "WAITING": {Kind: "wait", Word: "Waiting"}, "DONE": {Kind: "ok", Word: "Done"},
-	"OPEN": {Kind: "run", Word: "Running"}, "UNFINISHED": {Kind: "idle", Word: "Unfinished"}, "RETRYING": {Kind: "warn", Word: "Retrying"},
-	"CREATED": {Kind: "idle", Word: "Created"}, "UPLOADING": {Kind: "run", Word: "Uploading"}, "ONBOARDED": {Kind: "ok", Word: "Onboarded"},
-	"ERROR": {Kind: "bad", Word: "Error"}, "REFUSED": {Kind: "bad", Word: "Refused"},
-	"ENABLED": {Kind: "ok", Word: "Enabled"}, "DISABLED": {Kind: "idle", Word: "Disabled"},
-	"IN_USE": {Kind: "ok", Word: "In use"}, "NOT_IN_USE": {Kind: "idle", Word: "Not in use"},
-	"ALIVE": {Kind: "ok", Word: "Alive"}, "SILENT": {Kind: "warn", Word: "Silent"}, "ENDED": {Kind: "idle", Word: "Ended"},
+	"RUNNING":     {Kind: "run", Word: "Running"}, "WAITING": {Kind: "wait", Word: "Waiting"},
+	"DONE": {Kind: "ok", Word: "Done"}, "OPEN": {Kind: "run", Word: "Running"},
+	"UNFINISHED": {Kind: "idle", Word: "Unfinished"}, "RETRYING": {Kind: "warn", Word: "Retrying"},
+	"CREATED": {Kind: "idle", Word: "Created"}, "UPLOADING": {Kind: "run", Word: "Uploading"},
+	"ONBOARDED": {Kind: "ok", Word: "Onboarded"}, "ERROR": {Kind: "bad", Word: "Error"},
+	"REFUSED": {Kind: "bad", Word: "Refused"}, "ENABLED": {Kind: "ok", Word: "Enabled"},
+	"DISABLED": {Kind: "idle", Word: "Disabled"}, "IN_USE": {Kind: "ok", Word: "In use"},
+	"NOT_IN_USE": {Kind: "idle", Word: "Not in use"}, "ALIVE": {Kind: "ok", Word: "Alive"},
+	"SILENT": {Kind: "warn", Word: "Silent"}, "ENDED": {Kind: "idle", Word: "Ended"},
 }
 
 // badgeOf finds the badge of a state of any interface; one that is unknown shows as it is.

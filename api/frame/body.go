@@ -45,9 +45,13 @@ func tooLarge(err error) error {
 		return lcm.Errorf(lcm.CodeTooLarge, "the body is larger than %d bytes", e.Limit)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &lcm.Error{Code: lcm.CodeInvalid, Title: "Body too slow", Detail: "the body did not arrive in time", Cause: err}
+		return &lcm.Error{
+			Code: lcm.CodeInvalid, Title: "Body too slow", Detail: "the body did not arrive in time", Cause: err,
+		}
 	}
-	return &lcm.Error{Code: lcm.CodeInvalid, Title: "Body incomplete", Detail: "the body could not be read to its end", Cause: err}
+	return &lcm.Error{
+		Code: lcm.CodeInvalid, Title: "Body incomplete", Detail: "the body could not be read to its end", Cause: err,
+	}
 }
 
 // validateBody checks that raw is well-formed JSON and matches the schema; it reports all that is wrong.
@@ -56,7 +60,9 @@ func validateBody(raw []byte, schema *openapi3.Schema) error {
 		return lcm.Errorf(lcm.CodeInvalid, "the body is not UTF-8 at %s", position(raw, i))
 	}
 	if i := tooDeep(raw); i >= 0 {
-		return lcm.Errorf(lcm.CodeInvalid, "the body is nested more than %d levels deep at %s", maxDepth, position(raw, i))
+		return lcm.Errorf(
+			lcm.CodeInvalid, "the body is nested more than %d levels deep at %s", maxDepth, position(raw, i),
+		)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -85,7 +91,8 @@ func unreadable(raw []byte, err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		pointer := "/" + strings.ReplaceAll(lcm.Escape(e.Field), ".", "/")
 		return &lcm.Error{
-			Code: lcm.CodeInvalid, Title: "Invalid request body", Detail: fmt.Sprintf("%s: a JSON %s cannot be here", pointer, e.Value),
+			Code: lcm.CodeInvalid, Title: "Invalid request body",
+			Detail: fmt.Sprintf("%s: a JSON %s cannot be here", pointer, e.Value),
 			Params: []lcm.InvalidParam{{Pointer: pointer, Detail: "a JSON " + e.Value + " cannot be here"}},
 		}
 	}
@@ -159,7 +166,9 @@ func nulls(bad []lcm.InvalidParam, pointer string, v any) []lcm.InvalidParam {
 	case map[string]any:
 		for name, e := range v {
 			if strings.ContainsRune(name, 0) {
-				bad = append(bad, lcm.InvalidParam{Pointer: pointer, Detail: "has a member whose name holds the character U+0000"})
+				bad = append(bad, lcm.InvalidParam{
+					Pointer: pointer, Detail: "has a member whose name holds the character U+0000",
+				})
 			}
 			bad = nulls(bad, pointer+"/"+lcm.Escape(name), e)
 		}

@@ -37,7 +37,10 @@ func serveLarge(t *testing.T, opts frame.Options, wrap func(http.Handler) http.H
 	opts.Log = slog.New(slog.DiscardHandler)
 	f := frame.New(opts)
 	f.Mount(frame.API{
-		Prefix: "/large", Document: frame.NewDocument(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData([]byte(largeBodies)) }),
+		Prefix: "/large",
+		Document: frame.NewDocument(
+			func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData([]byte(largeBodies)) },
+		),
 		Routes: []frame.Route{{
 			Method: "POST", Path: "/things", Consumes: frame.JSON,
 			Handle: func(w http.ResponseWriter, _ *frame.Request) error { return frame.NoContent(w) },
@@ -94,11 +97,16 @@ func TestMemoryFollowsTheBytesThatArrive(t *testing.T) {
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
 		require.NoError(t, err)
 		conns = append(conns, c)
-		_, err = fmt.Fprintf(c, "POST /large/things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n\"", announced)
+		_, err = fmt.Fprintf(
+			c,
+			"POST /large/things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n\"",
+			announced,
+		)
 		require.NoError(t, err)
 	}
 
-	require.Eventually(t, func() bool { return arrived.calls.Load() >= 2*connections }, time.Minute, 10*time.Millisecond,
+	require.Eventually(
+		t, func() bool { return arrived.calls.Load() >= 2*connections }, time.Minute, 10*time.Millisecond,
 		"every request has read its first byte and waits for the second")
 	require.Less(t, memory()-before, int64(allowed))
 }
@@ -118,7 +126,9 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	var arrived received
 	s := serveLarge(t, frame.Options{MaxBody: megabyte, BodyBudget: megabyte}, arrived.wrap)
 	post := func(size int) *http.Response {
-		res, err := http.Post(s.URL+"/large/things", "application/json", strings.NewReader(`"`+strings.Repeat("x", size-2)+`"`))
+		res, err := http.Post(
+			s.URL+"/large/things", "application/json", strings.NewReader(`"`+strings.Repeat("x", size-2)+`"`),
+		)
 		require.NoError(t, err)
 		_ = res.Body.Close()
 		return res
@@ -145,6 +155,7 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 
 	require.NoError(t, feed.CloseWithError(io.ErrUnexpectedEOF))
 	wg.Wait()
-	require.Eventually(t, func() bool { return post(megabyte).StatusCode == http.StatusNoContent }, time.Minute, 10*time.Millisecond,
+	require.Eventually(
+		t, func() bool { return post(megabyte).StatusCode == http.StatusNoContent }, time.Minute, 10*time.Millisecond,
 		"the bytes of requests that have ended do not count")
 }

@@ -12,7 +12,9 @@ import (
 
 // ServeContent sends a file, or the one part of it that Range asks for (RFC 9110 clause 14), honouring conditional
 // headers; Content-Type and ETag are set by the caller. A client that takes nothing for idle is dropped.
-func ServeContent(w http.ResponseWriter, r *Request, modified time.Time, size int64, content io.ReadSeeker, idle time.Duration) error {
+func ServeContent(
+	w http.ResponseWriter, r *Request, modified time.Time, size int64, content io.ReadSeeker, idle time.Duration,
+) error {
 	if unit, _, ok := strings.Cut(r.Header.Get("Range"), "="); ok && !strings.EqualFold(unit, "bytes") {
 		r.Header.Del("Range") // a unit that we do not know is ignored, says the RFC
 	}
@@ -24,7 +26,9 @@ func ServeContent(w http.ResponseWriter, r *Request, modified time.Time, size in
 	switch g.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
 		w.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
-		return lcm.Errorf(lcm.CodeRange, "the range %.100q is not in the %d bytes that there are", r.Header.Get("Range"), size)
+		return lcm.Errorf(
+			lcm.CodeRange, "the range %.100q is not in the %d bytes that there are", r.Header.Get("Range"), size,
+		)
 	case http.StatusPreconditionFailed:
 		return lcm.Errorf(lcm.CodePrecondition, "the content is not the one that the request is about")
 	}

@@ -81,7 +81,8 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 		r.Principal = p
 	}
 	if e.Produces != nil && !accepts(r.Header.Values("Accept"), e.Produces) {
-		return lcm.Errorf(lcm.CodeNotAcceptable, "the answer is %s, which the Accept header does not allow", strings.Join(e.Produces, " or "))
+		return lcm.Errorf(lcm.CodeNotAcceptable, "the answer is %s, which the Accept header does not allow",
+			strings.Join(e.Produces, " or "))
 	}
 	if err := e.query(r); err != nil {
 		return err
@@ -134,10 +135,14 @@ func (e *endpoint) body(w http.ResponseWriter, r *Request) (release func(), err 
 		return release, nil
 	}
 	if !empty && !consumes(r.Header.Get("Content-Type"), e.Consumes) {
-		return release, lcm.Errorf(lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s", r.Header.Get("Content-Type"), strings.Join(e.Consumes, " or "))
+		return release, lcm.Errorf(lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s",
+			r.Header.Get("Content-Type"), strings.Join(e.Consumes, " or "))
 	}
 	if c := r.Header.Get("Content-Encoding"); !empty && c != "" && !strings.EqualFold(c, "identity") {
-		return release, lcm.Errorf(lcm.CodeUnsupportedType, "the body has the Content-Encoding %.40q, but only identity is supported", c).WithHint("send it without a Content-Encoding")
+		return release, lcm.Errorf(lcm.CodeUnsupportedType,
+			"the body has the Content-Encoding %.40q, but only identity is supported", c).WithHint(
+			"send it without a Content-Encoding",
+		)
 	}
 	if e.Stream {
 		return release, nil

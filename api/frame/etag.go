@@ -55,11 +55,13 @@ func (r *Request) Precondition(version int64, modified time.Time) error {
 		if listed(h, ETag(version), false) {
 			return nil
 		}
-		return lcm.Errorf(lcm.CodePrecondition, "the resource is at version %s, which If-Match does not name", ETag(version)).
+		return lcm.Errorf(lcm.CodePrecondition, "the resource is at version %s, which If-Match does not name",
+			ETag(version)).
 			WithHint("read the resource again and retry")
 	}
 	// A date that cannot be read is no condition.
-	if since, err := http.ParseTime(r.Header.Get("If-Unmodified-Since")); err != nil || !modified.Truncate(time.Second).After(since) {
+	if since, err := http.ParseTime(r.Header.Get("If-Unmodified-Since")); err != nil ||
+		!modified.Truncate(time.Second).After(since) {
 		return nil //nolint:nilerr // see above
 	}
 	return lcm.Errorf(lcm.CodePrecondition, "the resource was changed at %s", modified.UTC().Format(http.TimeFormat)).

@@ -69,7 +69,9 @@ func New(opts Options) *Frame {
 		opts.Auth = NoAuth{}
 	}
 	opts.PublicURL = strings.TrimRight(opts.PublicURL, "/")
-	f := &Frame{opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{}, bodies: budget{limit: opts.BodyBudget}}
+	f := &Frame{
+		opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{}, bodies: budget{limit: opts.BodyBudget},
+	}
 	f.mux.NotFound(f.serve(nil, nil))
 	f.mux.MethodNotAllowed(f.unknownMethod)
 	return f
@@ -194,7 +196,8 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 		e := res[method]
 		if e == nil {
 			rw.Header().Set("Allow", allow)
-			r.fail(rw, lcm.Errorf(lcm.CodeMethod, "%s is not a method of this resource", hr.Method).WithHint("it has "+allow))
+			r.fail(rw, lcm.Errorf(lcm.CodeMethod, "%s is not a method of this resource", hr.Method).WithHint("it has "+
+				allow))
 			return
 		}
 		r.route, r.quiet = e.route, e.Quiet

@@ -130,13 +130,16 @@ func serve(tb testing.TB, routes ...frame.Route) bench {
 // things lists n instances with ids 0, 1, 2 …
 func things(n int) frame.Handler {
 	l := frame.List[sol.VnfInstance]{
-		Path: "/things/v2/things", Selectors: selector.VnfInstances, ID: func(v *sol.VnfInstance) string { return v.ID },
+		Path: "/things/v2/things", Selectors: selector.VnfInstances,
+		ID: func(v *sol.VnfInstance) string { return v.ID },
 		Fetch: func(_ context.Context, q frame.Fetch) ([]sol.VnfInstance, error) {
 			var out []sol.VnfInstance
 			for i := range n {
 				id := fmt.Sprint(i)
 				if id > q.After && len(out) < q.Limit {
-					out = append(out, sol.VnfInstance{ID: id, VnfProvider: []string{"even", "odd"}[i%2], Metadata: sol.KeyValuePairs{"k": id}})
+					out = append(out, sol.VnfInstance{
+						ID: id, VnfProvider: []string{"even", "odd"}[i%2], Metadata: sol.KeyValuePairs{"k": id},
+					})
 				}
 			}
 			return out, nil
@@ -182,7 +185,9 @@ func (b bench) do(tb testing.TB, method, path, body string, headers ...string) a
 }
 
 func failing(err error) frame.Route {
-	return frame.Route{Method: "GET", Path: "/fail", Handle: func(http.ResponseWriter, *frame.Request) error { return err }}
+	return frame.Route{
+		Method: "GET", Path: "/fail", Handle: func(http.ResponseWriter, *frame.Request) error { return err },
+	}
 }
 
 func TestEveryKindOfErrorIsAProblem(t *testing.T) {
@@ -200,41 +205,111 @@ func TestEveryKindOfErrorIsAProblem(t *testing.T) {
 		{name: "unknown path of an API", method: "GET", path: "/things/v2/nowhere", status: 404},
 		{name: "method", method: "PUT", path: "/things/v2/things", status: 405, detail: "PUT"},
 		{name: "own method", method: "FROB", path: "/things/v2/things", status: 405},
-		{name: "no version", method: "GET", path: "/things/v2/things", headers: []string{"Version", ""}, status: 400, detail: "'Version' HTTP header missing"},
-		{name: "malformed version", method: "GET", path: "/things/v2/things", headers: []string{"Version", "two"}, status: 400, detail: "two"},
-		{name: "malformed implementation", method: "GET", path: "/things/v2/things", headers: []string{"Version", "2.0.0-beta"}, status: 400},
-		{name: "unsupported version", method: "GET", path: "/things/v2/things", headers: []string{"Version", "1.0.0"}, status: 406, detail: "2.0.0"},
-		{name: "accept", method: "GET", path: "/things/v2/things", headers: []string{"Accept", "text/html"}, status: 406, detail: "application/json"},
-		{name: "accept nothing", method: "GET", path: "/things/v2/things", headers: []string{"Accept", "application/json;q=0"}, status: 406},
-		{name: "content type", method: "POST", path: "/things/v2/things", body: good, headers: []string{"Content-Type", "text/xml"}, status: 415, detail: "text/xml"},
-		{name: "charset", method: "POST", path: "/things/v2/things", body: good, headers: []string{"Content-Type", "application/json; charset=latin1"}, status: 415},
-		{name: "compressed", method: "POST", path: "/things/v2/things", body: good, headers: []string{"Content-Encoding", "gzip"}, status: 415, detail: "gzip"},
-		{name: "too deep", method: "POST", path: "/things/v2/things", body: strings.Repeat("[", 101) + strings.Repeat("]", 101), status: 400, detail: "100 levels"},
+		{
+			name: "no version", method: "GET", path: "/things/v2/things", headers: []string{"Version", ""}, status: 400,
+			detail: "'Version' HTTP header missing",
+		},
+		{
+			name: "malformed version", method: "GET", path: "/things/v2/things", headers: []string{"Version", "two"},
+			status: 400, detail: "two",
+		},
+		{
+			name: "malformed implementation", method: "GET", path: "/things/v2/things",
+			headers: []string{"Version", "2.0.0-beta"}, status: 400,
+		},
+		{
+			name: "unsupported version", method: "GET", path: "/things/v2/things",
+			headers: []string{"Version", "1.0.0"}, status: 406, detail: "2.0.0",
+		},
+		{
+			name: "accept", method: "GET", path: "/things/v2/things", headers: []string{"Accept", "text/html"},
+			status: 406, detail: "application/json",
+		},
+		{
+			name: "accept nothing", method: "GET", path: "/things/v2/things",
+			headers: []string{"Accept", "application/json;q=0"}, status: 406,
+		},
+		{
+			name: "content type", method: "POST", path: "/things/v2/things", body: good,
+			headers: []string{"Content-Type", "text/xml"}, status: 415, detail: "text/xml",
+		},
+		{
+			name: "charset", method: "POST", path: "/things/v2/things", body: good,
+			headers: []string{"Content-Type", "application/json; charset=latin1"}, status: 415,
+		},
+		{
+			name: "compressed", method: "POST", path: "/things/v2/things", body: good,
+			headers: []string{"Content-Encoding", "gzip"}, status: 415, detail: "gzip",
+		},
+		{
+			name: "too deep", method: "POST", path: "/things/v2/things",
+			body: strings.Repeat("[", 101) + strings.Repeat("]", 101), status: 400, detail: "100 levels",
+		},
 		{
 			name: "brackets in text are not deep", method: "POST", path: "/things/v2/things",
-			body: `{"name":"a","kind":"\"` + strings.Repeat("[", 200) + `"}`, status: 400, detail: "/kind", pointers: []string{"/kind"},
+			body: `{"name":"a","kind":"\"` + strings.Repeat("[", 200) + `"}`, status: 400, detail: "/kind",
+			pointers: []string{"/kind"},
 		},
-		{name: "too large", method: "POST", path: "/things/v2/things", body: `"` + strings.Repeat("x", 2000) + `"`, status: 413, detail: "1000"},
+		{
+			name: "too large", method: "POST", path: "/things/v2/things", body: `"` + strings.Repeat("x", 2000) + `"`,
+			status: 413, detail: "1000",
+		},
 		{name: "no body", method: "POST", path: "/things/v2/things", status: 400, detail: "no body"},
-		{name: "not JSON", method: "POST", path: "/things/v2/things", body: "{\n \"a\": b}", status: 400, detail: "line 2, column 7"},
-		{name: "cut off", method: "POST", path: "/things/v2/things", body: `{"name":`, status: 400, detail: "ends too early"},
-		{name: "two values", method: "POST", path: "/things/v2/things", body: good + " {}", status: 400, detail: "more text after"},
-		{name: "not UTF-8", method: "POST", path: "/things/v2/things", body: "{\"name\":\"\xff\"}", status: 400, detail: "UTF-8"},
-		{name: "NUL", method: "POST", path: "/things/v2/things", body: `{"name":"\u0000","kind":"A"}`, status: 400, pointers: []string{"/name"}},
-		{name: "not an object", method: "POST", path: "/things/v2/things", body: `[]`, status: 400, detail: "the body: value must be", pointers: []string{""}},
-		{name: "missing members", method: "POST", path: "/things/v2/things", body: `{}`, status: 400, pointers: []string{"/kind", "/name"}},
+		{
+			name: "not JSON", method: "POST", path: "/things/v2/things", body: "{\n \"a\": b}", status: 400,
+			detail: "line 2, column 7",
+		},
+		{
+			name: "cut off", method: "POST", path: "/things/v2/things", body: `{"name":`, status: 400,
+			detail: "ends too early",
+		},
+		{
+			name: "two values", method: "POST", path: "/things/v2/things", body: good + " {}", status: 400,
+			detail: "more text after",
+		},
+		{
+			name: "not UTF-8", method: "POST", path: "/things/v2/things", body: "{\"name\":\"\xff\"}", status: 400,
+			detail: "UTF-8",
+		},
+		{
+			name: "NUL", method: "POST", path: "/things/v2/things", body: `{"name":"\u0000","kind":"A"}`, status: 400,
+			pointers: []string{"/name"},
+		},
+		{
+			name: "not an object", method: "POST", path: "/things/v2/things", body: `[]`, status: 400,
+			detail: "the body: value must be", pointers: []string{""},
+		},
+		{
+			name: "missing members", method: "POST", path: "/things/v2/things", body: `{}`, status: 400,
+			pointers: []string{"/kind", "/name"},
+		},
 		{
 			name: "everything wrong at once", method: "POST", path: "/things/v2/things",
 			body:   `{"name":"too long","kind":"C","count":0,"parts":[{"id":"x"},{}],"byKey":{"a/b":{"id":1}},"address":{},"both":{"x":"1","y":"2"}}`,
-			status: 400, pointers: []string{"/address", "/both/x", "/both/y", "/byKey/a~1b/id", "/count", "/kind", "/name", "/parts/1/id"},
+			status: 400,
+			pointers: []string{
+				"/address", "/both/x", "/both/y", "/byKey/a~1b/id", "/count", "/kind", "/name", "/parts/1/id",
+			},
 		},
-		{name: "null", method: "POST", path: "/things/v2/things", body: `{"name":null,"kind":"A"}`, status: 400, pointers: []string{"/name"}},
+		{
+			name: "null", method: "POST", path: "/things/v2/things", body: `{"name":null,"kind":"A"}`, status: 400,
+			pointers: []string{"/name"},
+		},
 		{name: "filter syntax", method: "GET", path: "/things/v2/things?filter=(eq,id", status: 400, detail: "filter"},
-		{name: "filter attribute", method: "GET", path: "/things/v2/things?filter=(eq,nope,1)", status: 400, detail: "nope"},
+		{
+			name: "filter attribute", method: "GET", path: "/things/v2/things?filter=(eq,nope,1)", status: 400,
+			detail: "nope",
+		},
 		{name: "two filters", method: "GET", path: "/things/v2/things?filter=(eq,id,1)&filter=(eq,id,2)", status: 400},
 		{name: "selector", method: "GET", path: "/things/v2/things?fields=nope", status: 400, detail: "nope"},
-		{name: "selectors that exclude each other", method: "GET", path: "/things/v2/things?all_fields&fields=id", status: 400},
-		{name: "marker", method: "GET", path: "/things/v2/things?nextpage_opaque_marker=x", status: 400, detail: "marker"},
+		{
+			name: "selectors that exclude each other", method: "GET", path: "/things/v2/things?all_fields&fields=id",
+			status: 400,
+		},
+		{
+			name: "marker", method: "GET", path: "/things/v2/things?nextpage_opaque_marker=x", status: 400,
+			detail: "marker",
+		},
 		{name: "unknown parameter", method: "GET", path: "/things/v2/things?colour=red", status: 400, detail: "colour"},
 		{name: "query escape", method: "GET", path: "/things/v2/things?filter=%zz", status: 400, detail: "query"},
 		{name: "query not UTF-8", method: "GET", path: "/things/v2/things?filter=%ff", status: 400, detail: "UTF-8"},
@@ -273,7 +348,9 @@ func TestErrorsOfHandlersBecomeProblems(t *testing.T) {
 	}{
 		{"conflict", lcm.Errorf(lcm.CodeConflict, "it is busy").WithHint("wait"), 409, "it is busy", ""},
 		{"wrapped", fmt.Errorf("while doing: %w", lcm.Errorf(lcm.CodeNotFound, "gone")), 404, "gone", ""},
-		{"unavailable", &lcm.Error{Code: lcm.CodeUnavailable, Detail: "later", RetryAfter: 1500 * time.Millisecond, Cause: secret}, 503, "later", "2"},
+		{"unavailable", &lcm.Error{
+			Code: lcm.CodeUnavailable, Detail: "later", RetryAfter: 1500 * time.Millisecond, Cause: secret,
+		}, 503, "later", "2"},
 		{"unknown", secret, 500, "internal error of gybe", ""},
 		{"unauthorized", &lcm.Error{Code: lcm.CodeUnauthorized}, 401, "Unauthorized", ""},
 		{"range", lcm.Errorf(lcm.CodeRange, "no such bytes"), 416, "no such bytes", ""},
@@ -362,7 +439,9 @@ func TestAnAPIShowsItsErrors(t *testing.T) {
 func TestAPanicFailsOnlyItsRequest(t *testing.T) {
 	t.Parallel()
 	b := serve(t,
-		frame.Route{Method: "GET", Path: "/panic", Handle: func(http.ResponseWriter, *frame.Request) error { panic("oh no") }},
+		frame.Route{
+			Method: "GET", Path: "/panic", Handle: func(http.ResponseWriter, *frame.Request) error { panic("oh no") },
+		},
 		frame.Route{Method: "GET", Path: "/late", Handle: func(w http.ResponseWriter, _ *frame.Request) error {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "half")
@@ -383,7 +462,9 @@ func TestAPanicFailsOnlyItsRequest(t *testing.T) {
 		resp.Body.Close()
 	}
 	require.Error(t, err, "a client must not take half an answer for the whole")
-	require.Eventually(t, func() bool { return strings.Contains(b.log.String(), "the disk is gone") }, time.Minute, 5*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return strings.Contains(b.log.String(), "the disk is gone") }, time.Minute, 5*time.Millisecond,
+	)
 
 	require.Equal(t, 200, b.do(t, "GET", "/things/v2/things", "").StatusCode)
 }
@@ -392,10 +473,12 @@ func TestAnswersFollowTheRules(t *testing.T) {
 	t.Parallel()
 	b := serve(t)
 	a := b.do(t, "POST", "/things/v2/things", `{"name":"a","kind":"A","unknown":[1]}`,
-		"Version", "2.0.0-impl:acme:1", "Content-Type", "application/json; charset=UTF-8", "Accept", "text/html, application/*;q=0.5")
+		"Version", "2.0.0-impl:acme:1", "Content-Type", "application/json; charset=UTF-8", "Accept",
+		"text/html, application/*;q=0.5")
 	require.Equal(t, 201, a.StatusCode, a.body)
 	require.Equal(t, "2.0.0", a.Header.Get("Version"))
-	require.Equal(t, "https://nfv.example/gybe/things/v2/things/a", a.Header.Get("Location"), "the prefix of the public URL stays")
+	require.Equal(t, "https://nfv.example/gybe/things/v2/things/a", a.Header.Get("Location"),
+		"the prefix of the public URL stays")
 	require.Len(t, a.Header.Get("X-Request-Id"), 36)
 
 	a = b.do(t, "POST", "/things/v2/things", `{"name":"a","kind":"A"}`, "Content-Type", "")
@@ -454,7 +537,8 @@ func TestListsArePagedFilteredAndSelected(t *testing.T) {
 
 	marker := b.do(t, "GET", "/things/v2/things", "").Header.Get("Link")
 	marker = marker[strings.Index(marker, "?")+1 : strings.Index(marker, ">")]
-	require.Equal(t, 400, b.do(t, "GET", "/things/v2/things?filter=(eq,id,1)&"+marker, "").StatusCode, "a marker of another query")
+	require.Equal(t, 400, b.do(t, "GET", "/things/v2/things?filter=(eq,id,1)&"+marker, "").StatusCode,
+		"a marker of another query")
 }
 
 func TestConditionalRequests(t *testing.T) {
@@ -505,82 +589,4 @@ func TestConditionalRequests(t *testing.T) {
 			require.Equal(t, "Fri, 02 Jan 2026 03:04:05 GMT", a.Header.Get("Last-Modified"))
 		}
 	}
-}
-
-func TestADeadlineForReadingDoesNotEndTheHandler(t *testing.T) {
-	t.Parallel()
-	const deadline = 3 * time.Second // a busy machine must read a request within it
-	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
-	wait := func(_ http.ResponseWriter, r *frame.Request) error {
-		select {
-		case <-r.Context().Done():
-			return r.Context().Err()
-		case <-time.After(2 * deadline):
-			return nil
-		}
-	}
-	f.Mount(frame.API{Prefix: "/x", Routes: []frame.Route{
-		{Method: "GET", Path: "/wait", Handle: wait},
-		{Method: "PUT", Path: "/wait", Consumes: []string{"application/zip"}, Stream: true, Handle: func(w http.ResponseWriter, r *frame.Request) error {
-			if _, err := io.Copy(io.Discard, frame.StreamBody(w, r.Request, 10, time.Minute)); err != nil {
-				return err
-			}
-			return wait(w, r)
-		}},
-	}})
-	s := httptest.NewUnstartedServer(f)
-	s.Config.ReadTimeout = deadline
-	s.Start()
-	t.Cleanup(s.Close)
-	slow := httptest.NewUnstartedServer(f)
-	slow.Config.WriteTimeout = deadline
-	slow.Start()
-	t.Cleanup(slow.Close)
-	for name, tt := range map[string]struct {
-		server *httptest.Server
-		method string
-		body   io.Reader
-	}{
-		"a request":         {s, http.MethodGet, http.NoBody},
-		"an upload":         {s, http.MethodPut, strings.NewReader("PK")},
-		"its answer's time": {slow, http.MethodPut, strings.NewReader("PK")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			req, err := http.NewRequestWithContext(t.Context(), tt.method, tt.server.URL+"/x/wait", tt.body)
-			require.NoError(t, err)
-			resp, err := http.DefaultClient.Do(req)
-			require.NoError(t, err)
-			resp.Body.Close()
-			require.Equal(t, 200, resp.StatusCode)
-		})
-	}
-}
-
-func TestPreferredMediaType(t *testing.T) {
-	t.Parallel()
-	offers := []string{"text/plain", "application/zip"}
-	for accept, want := range map[string]string{
-		"": "text/plain", "*/*": "text/plain", "application/zip": "application/zip", "application/*": "application/zip",
-		"text/plain;q=0.1, application/zip": "application/zip", "text/*;q=0.5, */*;q=0.6": "application/zip",
-		"text/plain;q=0, */*": "application/zip", "image/png": "", "APPLICATION/ZIP": "application/zip", ",;,": "",
-	} {
-		got, _ := frame.Preferred([]string{accept}, offers)
-		require.Equal(t, want, got, "%q", accept)
-	}
-}
-
-func TestOneLogLinePerRequestWithoutItsQuery(t *testing.T) {
-	t.Parallel()
-	b := serve(t)
-	b.do(t, "GET", "/things/v2/things?filter=(eq,id,geheim)", "")
-	require.Eventually(t, func() bool { return strings.Contains(b.log.String(), "\n") }, time.Minute, time.Millisecond)
-	lines := strings.Split(strings.TrimSpace(b.log.String()), "\n")
-	require.Len(t, lines, 1)
-	var line map[string]any
-	require.NoError(t, json.Unmarshal([]byte(lines[0]), &line))
-	require.Equal(t, "request", line["msg"])
-	require.Equal(t, "/things/v2/things", line["path"])
-	require.EqualValues(t, 200, line["status"])
-	require.NotContains(t, lines[0], "geheim")
 }

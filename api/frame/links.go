@@ -13,8 +13,8 @@ const (
 	ParentPlace = "{parent}"
 )
 
-// LinkTemplate is the JSON of links, cut at the places of the URLs: those of the parent divide it into elements, those of the resource itself
-// divide the elements.
+// LinkTemplate is the JSON of links, cut at the places of the URLs: those of the parent divide it into elements, those
+// of the resource itself divide the elements.
 type LinkTemplate [][]string
 
 // NewLinkTemplate makes the template of links that have places instead of URLs.

@@ -16,7 +16,8 @@ import (
 
 // ListParams are the query parameters of every list of SOL013.
 var ListParams = []string{
-	"filter", selector.ParamAllFields, selector.ParamFields, selector.ParamExcludeFields, selector.ParamExcludeDefault, paging.Param,
+	"filter", selector.ParamAllFields, selector.ParamFields, selector.ParamExcludeFields, selector.ParamExcludeDefault,
+	paging.Param,
 }
 
 // List serves a list of resources of type T with attribute filter, attribute selectors and paging (SOL013
@@ -77,7 +78,9 @@ func parseList[T any](r *Request, path string, selectors selector.Spec[T]) (*lis
 		return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err)
 	}
 	if len(values["filter"]) > 1 {
-		return nil, lcm.Errorf(lcm.CodeInvalid, "the filter is given %d times", len(values["filter"])).WithHint("join expressions with ;")
+		return nil, lcm.Errorf(lcm.CodeInvalid, "the filter is given %d times", len(values["filter"])).WithHint(
+			"join expressions with ;",
+		)
 	}
 	selection, err := selectors.Parse(values)
 	if err != nil {
@@ -87,7 +90,9 @@ func parseList[T any](r *Request, path string, selectors selector.Spec[T]) (*lis
 	if text, ok := values[paging.Param]; ok {
 		m, err := r.frame.opts.Markers.Decode(text[0], paging.Binding(path, values))
 		if err != nil {
-			return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint("follow the links as they are, or start again without a marker")
+			return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint(
+				"follow the links as they are, or start again without a marker",
+			)
 		}
 		q.after = m.ID
 	}
@@ -113,8 +118,8 @@ func (l List[T]) page(ctx context.Context, q Fetch, size int) (page []T, more bo
 		func(v T) string { return l.ID(&v) })
 }
 
-// fillPage fetches lists of at most limit until it has size resources that match, or has read all. more says that others match. fetch gets the
-// id of the last resource that was read, "" at first.
+// fillPage fetches lists of at most limit until it has size resources that match, or has read all. more says that
+// others match. fetch gets the id of the last resource that was read, "" at first.
 func fillPage[T any](
 	size, limit int, fetch func(after string) ([]T, error), match func(T) (bool, error), id func(T) string,
 ) (page []T, more bool, err error) {

@@ -25,7 +25,9 @@ func (r *Request) fail(w *recorder, err error) {
 	}
 	e := lcm.AsError(err)
 	h := w.Header()
-	for _, name := range []string{"ETag", "Last-Modified", "Content-Length", "Content-Disposition", "Location", "Link"} {
+	for _, name := range []string{
+		"ETag", "Last-Modified", "Content-Length", "Content-Disposition", "Location", "Link",
+	} {
 		h.Del(name)
 	}
 	if e.Code != lcm.CodeRange {

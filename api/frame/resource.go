@@ -61,8 +61,9 @@ func WriteResource(w http.ResponseWriter, status int, d Resource) error {
 	return nil
 }
 
-// Resources serves a list of stored resources with attribute filter, attribute selectors and paging (SOL013 clauses 5.2 to 5.4). T is the type
-// of the resources. Only the attributes of a filter that the store does not evaluate are decoded.
+// Resources serves a list of stored resources with attribute filter, attribute selectors and paging (SOL013 clauses 5.2
+// to 5.4). T is the type of the resources. Only the attributes of a filter that the store does not evaluate are
+// decoded.
 type Resources[T any] struct {
 	// Path of the list, e.g. /vnflcm/v2/vnf_instances.
 	Path string
@@ -82,7 +83,9 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 	}
 	query, rest := l.Query(q.filter)
 	query.After, query.Limit = q.after, q.size+1
-	query.Brief = !slices.ContainsFunc(l.Selectors.ExcludedByDefault(), func(a string) bool { return q.selection.Wants(a) || names(rest, a) })
+	query.Brief = !slices.ContainsFunc(
+		l.Selectors.ExcludedByDefault(), func(a string) bool { return q.selection.Wants(a) || names(rest, a) },
+	)
 	page, more, err := l.page(r.Context(), query, rest, q.size)
 	if err != nil {
 		return err
@@ -98,7 +101,9 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 }
 
 // page returns the first resources of a query that match a filter.
-func (l Resources[T]) page(ctx context.Context, q lcm.Query, f filter.Filter, size int) (page []Resource, more bool, err error) {
+func (l Resources[T]) page(
+	ctx context.Context, q lcm.Query, f filter.Filter, size int,
+) (page []Resource, more bool, err error) {
 	needed := neededBy[T](f)
 	var whole, part []byte
 	return fillPage(size, q.Limit,
@@ -169,7 +174,9 @@ func (l Resources[T]) choose(s selector.Selection[T], page []Resource) error {
 
 // names says whether a filter looks at a top-level attribute.
 func names(f filter.Filter, attribute string) bool {
-	return slices.ContainsFunc(f.Exprs, func(e filter.Expr) bool { return len(e.Path) > 0 && e.Path[0].Name == attribute })
+	return slices.ContainsFunc(
+		f.Exprs, func(e filter.Expr) bool { return len(e.Path) > 0 && e.Path[0].Name == attribute },
+	)
 }
 
 // chunk is how much of a list is written at once.

@@ -65,7 +65,8 @@ func violations(schema *openapi3.Schema, v any) []lcm.InvalidParam {
 	if schema == nil {
 		return nil
 	}
-	err := schema.VisitJSON(v, openapi3.MultiErrors(), openapi3.VisitAsRequest(), openapi3.DisableReadOnlyValidation(), openapi3.DisableSchemaErrorDetails())
+	err := schema.VisitJSON(v, openapi3.MultiErrors(), openapi3.VisitAsRequest(), openapi3.DisableReadOnlyValidation(),
+		openapi3.DisableSchemaErrorDetails())
 	if err == nil {
 		return nil
 	}

@@ -22,7 +22,9 @@ func TestPreloadFindsBodiesWithoutASchema(t *testing.T) {
 
 func FuzzValidateBody(f *testing.F) {
 	b := serve(f)
-	for _, s := range []string{`{}`, `{"name":"a","kind":"A"}`, `[`, `{"parts":[{}]}`, "\xff", `{"a":"\u0000"}`, `{"address":{"v4":1}}`} {
+	for _, s := range []string{
+		`{}`, `{"name":"a","kind":"A"}`, `[`, `{"parts":[{}]}`, "\xff", `{"a":"\u0000"}`, `{"address":{"v4":1}}`,
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -38,9 +40,12 @@ func BenchmarkGet(b *testing.B) {
 	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler)})
 	f.Mount(frame.API{
 		Prefix: "/things/v2", Versions: []version.Version{version.MustParse("2.0.0")},
-		Routes: []frame.Route{{Method: "GET", Path: "/things/{id}", Produces: frame.JSON, Handle: func(w http.ResponseWriter, _ *frame.Request) error {
-			return frame.WriteJSON(w, 200, thing{"x"})
-		}}},
+		Routes: []frame.Route{{
+			Method: "GET", Path: "/things/{id}", Produces: frame.JSON,
+			Handle: func(w http.ResponseWriter, _ *frame.Request) error {
+				return frame.WriteJSON(w, 200, thing{"x"})
+			},
+		}},
 	})
 	req := httptest.NewRequest(http.MethodGet, "/things/v2/things/1", http.NoBody)
 	req.Header.Set("Version", "2.0.0")

@@ -47,15 +47,30 @@ type API struct {
 func (a *API) Mount(f *frame.Frame) {
 	slots := make(chan struct{}, max(a.Streams, 0))
 	f.Mount(frame.API{Prefix: Prefix, Document: frame.Served(openapi.GybeV1), Routes: []frame.Route{
-		{Method: http.MethodPost, Path: "/plan", Handle: a.plan, Consumes: frame.JSON, Produces: frame.JSON, Query: []string{}},
-		{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.leftovers, Produces: frame.JSON, Query: []string{}},
-		{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.removeLeftovers, Produces: frame.JSON, Query: []string{}},
+		{
+			Method: http.MethodPost, Path: "/plan", Handle: a.plan, Consumes: frame.JSON, Produces: frame.JSON,
+			Query: []string{},
+		},
+		{
+			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.leftovers,
+			Produces: frame.JSON, Query: []string{},
+		},
+		{
+			Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.removeLeftovers,
+			Produces: frame.JSON, Query: []string{},
+		},
 		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.kubeconfig,
 			Produces: []string{"application/yaml", "text/plain"}, Query: []string{},
 		},
-		{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/nodes", Handle: a.clusterNodes, Produces: frame.JSON, Query: []string{}},
-		{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/ssh_hosts", Handle: a.sshHosts, Produces: frame.JSON, Query: []string{}},
+		{
+			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/nodes", Handle: a.clusterNodes,
+			Produces: frame.JSON, Query: []string{},
+		},
+		{
+			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/ssh_hosts", Handle: a.sshHosts,
+			Produces: frame.JSON, Query: []string{},
+		},
 		{
 			Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}/ssh_hosts/{vnfcInstanceId}/host_key",
 			Handle: a.forgetHostKey, Query: []string{},
@@ -66,10 +81,14 @@ func (a *API) Mount(f *frame.Frame) {
 		},
 		{
 			Method: http.MethodGet, Path: "/events", Handle: a.events(slots),
-			Produces: []string{"text/event-stream"}, Query: []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId"},
+			Produces: []string{"text/event-stream"},
+			Query:    []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId"},
 		},
 		{Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{}},
-		{Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON, Query: []string{}},
+		{
+			Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON,
+			Query: []string{},
+		},
 	}})
 	f.Mount(frame.API{Routes: []frame.Route{
 		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Public: true, Quiet: true},
@@ -92,7 +111,9 @@ func (a *API) nodes(w http.ResponseWriter, r *frame.Request) error {
 func document(w http.ResponseWriter, r *frame.Request) error {
 	name := r.Param("document")
 	if !slices.Contains(openapi.Names(), name) {
-		return lcm.Errorf(lcm.CodeNotFound, "there is no document %.80q", name).WithHint("there are " + strings.Join(openapi.Names(), ", "))
+		return lcm.Errorf(lcm.CodeNotFound, "there is no document %.80q", name).WithHint(
+			"there are " + strings.Join(openapi.Names(), ", "),
+		)
 	}
 	raw, err := openapi.JSON(name)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Clusters knows the VNF instances that are Kubernetes clusters. Its methods return CodeNotFound for an instance that is none.
+// Clusters knows the VNF instances that are Kubernetes clusters. Its methods return CodeNotFound for an instance that
+// is none.
 type Clusters interface {
 	// Cluster lists machines and nodes; if the cluster does not answer, Problem has the reason and the call succeeds.
 	Cluster(ctx context.Context, i *lcm.Instance) (*gybeapi.Cluster, error)

@@ -16,15 +16,21 @@ import (
 type fixed struct{ forgotten []string }
 
 func (*fixed) Cluster(context.Context, *lcm.Instance) (*gybeapi.Cluster, error) {
-	return &gybeapi.Cluster{Endpoint: "https://10.0.0.1:6443", Problem: "the cluster sleeps", Nodes: []gybeapi.ClusterNode{
-		{VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", State: gybeapi.NodeUnknown, ComputeHost: "c", Zone: "z"},
-		{Name: "worker2", Role: "worker", State: gybeapi.NodeNotReady, Reason: "tired", Version: "v1.34.2"},
-	}}, nil
+	return &gybeapi.Cluster{
+		Endpoint: "https://10.0.0.1:6443", Problem: "the cluster sleeps", Nodes: []gybeapi.ClusterNode{
+			{
+				VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1",
+				State: gybeapi.NodeUnknown, ComputeHost: "c", Zone: "z",
+			},
+			{Name: "worker2", Role: "worker", State: gybeapi.NodeNotReady, Reason: "tired", Version: "v1.34.2"},
+		},
+	}, nil
 }
 
 func (*fixed) SSHHosts(context.Context, *lcm.Instance) ([]gybeapi.SSHHost, error) {
 	return []gybeapi.SSHHost{{
-		VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", Port: 22, User: "ubuntu",
+		VnfcInstanceID: "m-1", VduID: "m", Name: "master1", Role: "master", Address: "10.0.0.1", Port: 22,
+		User:    "ubuntu",
 		HostKey: &gybeapi.HostKey{Type: "ssh-ed25519", Key: "AAAA", Fingerprint: "SHA256:x"},
 	}}, nil
 }

@@ -32,7 +32,9 @@ func (a *API) events(slots chan struct{}) frame.Handler {
 			After: r.QueryValues().Get("since"), InstanceID: r.QueryValues().Get("vnfInstanceId"),
 			OpID: r.QueryValues().Get("vnfLcmOpOccId"), PackageID: r.QueryValues().Get("vnfPkgId"),
 		}
-		for name, id := range map[string]string{"vnfInstanceId": q.InstanceID, "vnfLcmOpOccId": q.OpID, "vnfPkgId": q.PackageID} {
+		for name, id := range map[string]string{
+			"vnfInstanceId": q.InstanceID, "vnfLcmOpOccId": q.OpID, "vnfPkgId": q.PackageID,
+		} {
 			if id != "" && uuid.Validate(id) != nil {
 				return lcm.Errorf(lcm.CodeInvalid, "%s is %.80q, which is not an id", name, id)
 			}
@@ -48,7 +50,10 @@ func (a *API) events(slots chan struct{}) frame.Handler {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		default:
-			return &lcm.Error{Code: lcm.CodeUnavailable, Detail: "too many clients follow the events of this node", RetryAfter: 10 * time.Second}
+			return &lcm.Error{
+				Code: lcm.CodeUnavailable, Detail: "too many clients follow the events of this node",
+				RetryAfter: 10 * time.Second,
+			}
 		}
 		s := &stream{w: w, control: http.NewResponseController(w)}
 		h := w.Header()

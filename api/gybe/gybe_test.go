@@ -112,7 +112,9 @@ func TestProgressTellsPhasesStepsAndOutput(t *testing.T) {
 	require.Len(t, p.Lines, 1)
 	require.Equal(t, "the second line", p.Lines[0].Text)
 
-	for query, status := range map[string]int{"?limit=-1": 400, "?limit=x": 400, "?since=x&limit=1": 400, "?nope=1": 400} {
+	for query, status := range map[string]int{
+		"?limit=-1": 400, "?limit=x": 400, "?since=x&limit=1": 400, "?nope=1": 400,
+	} {
 		require.Equal(t, status, b.Do(t, "GET", path+query, nil).Status, query)
 	}
 	require.Equal(t, 404, b.Do(t, "GET", strings.ReplaceAll(path, op.ID, uuid.NewString()), nil).Status)
@@ -182,7 +184,9 @@ func TestAnEventStreamIsAWellFormedOne(t *testing.T) {
 	b := setup(t)
 	_, op := b.operation(t)
 	open := func(headers ...string) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL+"/gybe/v1/events?vnfLcmOpOccId="+op.ID, http.NoBody)
+		req, err := http.NewRequestWithContext(
+			t.Context(), http.MethodGet, b.URL+"/gybe/v1/events?vnfLcmOpOccId="+op.ID, http.NoBody,
+		)
 		require.NoError(t, err)
 		for i := 0; i < len(headers); i += 2 {
 			req.Header.Set(headers[i], headers[i+1])
@@ -246,8 +250,9 @@ func TestTheKubeconfigOfACluster(t *testing.T) {
 	now := lcm.SystemClock{}.Now()
 	cluster := kubernetes.Access{Endpoint: "https://10.0.0.1:6443", CA: []byte("CA"), Token: apitest.Password}.Vim()
 	i := &lcm.Instance{
-		ID: uuid.NewString(), Name: "my cluster", Created: now, Updated: now, VnfdID: apitest.VnfdID, VnfPkgID: apitest.VnfPkgID,
-		State: sol.InstantiationStateInstantiated,
+		ID: uuid.NewString(), Name: "my cluster", Created: now, Updated: now, VnfdID: apitest.VnfdID,
+		VnfPkgID: apitest.VnfPkgID,
+		State:    sol.InstantiationStateInstantiated,
 	}
 	cluster.Extra = sol.KeyValuePairs{lcm.ExtraOwner: i.ID}
 	i.VimConnections = map[string]sol.VimConnectionInfo{"kubernetes": cluster}

@@ -28,7 +28,8 @@ func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Note(slog.String("handed_out", "administrator's token of the cluster")) // the log is where it can be seen who had it
+	// the log is where it can be seen who had it
+	r.Note(slog.String("handed_out", "administrator's token of the cluster"))
 	h := w.Header()
 	h.Set("Content-Type", "application/yaml")
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
@@ -41,7 +42,8 @@ func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
 // noCluster says why there is no kubeconfig: not yet, or never.
 func (a *API) noCluster(i *lcm.Instance) error {
 	if i.State != sol.InstantiationStateInstantiated {
-		return lcm.Errorf(lcm.CodeConflict, "VNF instance %s is %s; there is a kubeconfig when a cluster has been made", i.ID, i.State).
+		return lcm.Errorf(lcm.CodeConflict, "VNF instance %s is %s; there is a kubeconfig when a cluster has been made",
+			i.ID, i.State).
 			WithHint("instantiate it, or wait until its instantiation is COMPLETED")
 	}
 	return lcm.Errorf(lcm.CodeNotFound, "VNF instance %s is not a Kubernetes cluster that was made here", i.ID)

@@ -20,7 +20,8 @@ var lifecycle = frame.Served(openapi.VnfLcmV2)
 // instancePath is the path of a VNF instance in lifecycle.
 const instancePath = "/vnf_instances/{vnfInstanceId}"
 
-// vimPatience bounds how long a VIM may be asked for one answer: the server cuts a request that lasts longer than a minute.
+// vimPatience bounds how long a VIM may be asked for one answer: the server cuts a request that lasts longer than a
+// minute.
 const vimPatience = 45 * time.Second
 
 func (a *API) plan(w http.ResponseWriter, r *frame.Request) error {
@@ -85,7 +86,9 @@ func (a *API) leftovers(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, gybeapi.Leftovers{Extra: each(l.Extra, leftoverOf), Missing: each(l.Missing, leftoverOf)})
+	return frame.WriteJSON(
+		w, http.StatusOK, gybeapi.Leftovers{Extra: each(l.Extra, leftoverOf), Missing: each(l.Missing, leftoverOf)},
+	)
 }
 
 func (a *API) removeLeftovers(w http.ResponseWriter, r *frame.Request) error {
@@ -99,7 +102,9 @@ func (a *API) removeLeftovers(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, gybeapi.RemovedLeftovers{Removed: each(removed, leftoverOf), Left: each(left, leftoverOf)})
+	return frame.WriteJSON(
+		w, http.StatusOK, gybeapi.RemovedLeftovers{Removed: each(removed, leftoverOf), Left: each(left, leftoverOf)},
+	)
 }
 
 // instanceID reads the instance id of the path.

@@ -18,7 +18,9 @@ const plan = "/gybe/v1/plan"
 // cluster makes a cluster of one master and two workers, instantiated or not.
 func (b *bundle) cluster(t *testing.T, instantiated bool) string {
 	t.Helper()
-	i, err := b.Service.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: apitest.ClusterID, VnfInstanceName: "c"})
+	i, err := b.Service.CreateInstance(
+		t.Context(), sol.CreateVnfRequest{VnfdID: apitest.ClusterID, VnfInstanceName: "c"},
+	)
 	require.NoError(t, err)
 	if instantiated {
 		op, err := b.Submit(t, i.ID, sol.LcmOperationInstantiate, apitest.Params())
@@ -36,31 +38,37 @@ func TestAPlanSaysWhatAnOperationWouldDoAndDoesNothing(t *testing.T) {
 	require.NoError(t, err)
 	asked := b.VIM.Calls()
 
-	p := apitest.JSON[gybeapi.Preview](t, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"SCALE","params":{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":2}}`, "Version", ""))
+	p := apitest.JSON[gybeapi.Preview](t, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+
+		`","operation":"SCALE","params":{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":2}}`, "Version", ""))
 	require.Equal(t, sol.LcmOperationScale, p.Operation)
 	require.True(t, p.Possible)
 	require.Len(t, p.Add, 2)
 	require.Equal(t, "workerNode", p.Add[0].VDU)
 	require.Empty(t, p.Remove)
 
-	p = apitest.JSON[gybeapi.Preview](t, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"SCALE_TO_LEVEL","params":{"instantiationLevelId":"small"}}`))
+	p = apitest.JSON[gybeapi.Preview](t, b.Do(t, "POST", plan,
+		`{"vnfInstanceId":"`+id+`","operation":"SCALE_TO_LEVEL","params":{"instantiationLevelId":"small"}}`))
 	require.Len(t, p.Remove, 1)
 
 	for op, params := range map[string]string{
-		"CHANGE_FLAVOUR": `{"newFlavourId":"complex"}`, "OPERATE": `{"changeStateTo":"STOPPED"}`, "TERMINATE": `{"terminationType":"FORCEFUL"}`,
-		"CHANGE_VNFPKG": `{"vnfdId":"` + apitest.NextID + `"}`, "MODIFY_INFO": `{"vnfInstanceName":null}`,
+		"CHANGE_FLAVOUR": `{"newFlavourId":"complex"}`, "OPERATE": `{"changeStateTo":"STOPPED"}`,
+		"TERMINATE": `{"terminationType":"FORCEFUL"}`, "CHANGE_VNFPKG": `{"vnfdId":"` + apitest.NextID + `"}`,
+		"MODIFY_INFO":     `{"vnfInstanceName":null}`,
 		"CHANGE_EXT_CONN": `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[{"cpdId":"masterNode_CP1","cpConfig":{"a":{"linkPortId":"p"}}}]}]}`,
 	} {
 		a := b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"`+op+`","params":`+params+`}`)
 		require.Equal(t, 200, a.Status, "%s: %s", op, a.Body)
 		require.NotContains(t, string(a.Body), "null", op)
 	}
-	require.Equal(t, 200, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"HEAL"}`).Status, "an empty body needs not be there")
+	require.Equal(t, 200, b.Do(t, "POST", plan, `{"vnfInstanceId":"`+id+`","operation":"HEAL"}`).Status,
+		"an empty body needs not be there")
 
 	fresh := b.cluster(t, false)
 	raw, err := json.Marshal(apitest.Params())
 	require.NoError(t, err)
-	a := b.Do(t, "POST", plan, gybeapi.PlanRequest{VnfInstanceID: fresh, Operation: sol.LcmOperationInstantiate, Params: raw})
+	a := b.Do(
+		t, "POST", plan, gybeapi.PlanRequest{VnfInstanceID: fresh, Operation: sol.LcmOperationInstantiate, Params: raw},
+	)
 	require.Equal(t, 200, a.Status, string(a.Body))
 	require.NotContains(t, string(a.Body), apitest.Password)
 	require.NotContains(t, b.Log.String(), apitest.Password)
@@ -94,11 +102,17 @@ func TestAPlanRefusesWhatTheTaskRefuses(t *testing.T) {
 		"an instance that is none":    {body("x", "HEAL", `{}`), 404, nil},
 		"params that are none":        {body(up, "HEAL", `[]`), 400, []string{"/params"}},
 		"params that miss something":  {body(up, "SCALE", `{"type":"SCALE_OUT"}`), 400, []string{"/params/aspectId"}},
-		"params of no task at all":    {`{"vnfInstanceId":"` + up + `","operation":"SCALE"}`, 400, []string{"/params/aspectId", "/params/type"}},
-		"params that cannot work":     {body(up, "SCALE", `{"type":"SCALE_OUT","aspectId":"nope"}`), 422, []string{"/params/aspectId"}},
-		"what the driver refuses":     {body(up, "HEAL", `{"additionalParams":{"refuse":1}}`), 422, []string{"/params/additionalParams/refuse"}},
-		"the wrong state":             {body(fresh, "HEAL", `{}`), 409, nil},
-		"another active operation":    {body(busy, "HEAL", `{}`), 409, nil},
+		"params of no task at all": {
+			`{"vnfInstanceId":"` + up + `","operation":"SCALE"}`, 400, []string{"/params/aspectId", "/params/type"},
+		},
+		"params that cannot work": {
+			body(up, "SCALE", `{"type":"SCALE_OUT","aspectId":"nope"}`), 422, []string{"/params/aspectId"},
+		},
+		"what the driver refuses": {
+			body(up, "HEAL", `{"additionalParams":{"refuse":1}}`), 422, []string{"/params/additionalParams/refuse"},
+		},
+		"the wrong state":          {body(fresh, "HEAL", `{}`), 409, nil},
+		"another active operation": {body(busy, "HEAL", `{}`), 409, nil},
 	} {
 		a := b.Do(t, "POST", plan, tt.body)
 		require.Equal(t, tt.status, a.Status, "%s: %s", name, a.Body)

@@ -9,7 +9,8 @@ import (
 func previewOf(p *lcm.Preview) gybeapi.Preview {
 	return gybeapi.Preview{
 		Operation: p.Operation, Possible: p.Possible,
-		Add: each(p.Add, resourceOf), Remove: each(p.Remove, resourceOf), Replace: each(p.Replace, resourceOf), Change: each(p.Change, resourceOf),
+		Add: each(p.Add, resourceOf), Remove: each(p.Remove, resourceOf), Replace: each(p.Replace, resourceOf),
+		Change: each(p.Change, resourceOf),
 		Work: each(p.Work, func(w lcm.PlannedWork) gybeapi.PlannedWork {
 			return gybeapi.PlannedWork{Hook: string(w.Hook), Driver: w.Driver, Detail: w.Detail}
 		}),

@@ -50,18 +50,19 @@ func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord
 		VnfLcmOpOccID: op.ID, VnfInstanceID: op.InstanceID, Operation: op.Type, OperationState: op.State,
 		StateEnteredTime: op.StateEntered.UTC(), StartTime: op.Started.UTC(), Deadline: op.Deadline.UTC(),
 		Phase: op.Phase, Waiting: op.Waiting, Node: op.Node, Error: op.Error.Problem(op),
-		Phases: make([]gybeapi.Phase, 0, len(phases)), Steps: make([]gybeapi.Step, 0, len(steps)), Lines: []gybeapi.Line{},
+		Phases: make([]gybeapi.Phase, 0, len(phases)), Steps: make([]gybeapi.Step, 0, len(steps)),
+		Lines: []gybeapi.Line{},
 	}
 	for _, r := range phases {
 		p.Phases = append(p.Phases, gybeapi.Phase{
-			Run: r.Run, Name: r.Name, State: string(r.State), Attempts: r.Attempts, Started: r.Started, Finished: r.Finished,
-			Detail: r.Detail, Error: failure(r.Error),
+			Run: r.Run, Name: r.Name, State: string(r.State), Attempts: r.Attempts, Started: r.Started,
+			Finished: r.Finished, Detail: r.Detail, Error: failure(r.Error),
 		})
 	}
 	for _, r := range steps {
 		p.Steps = append(p.Steps, gybeapi.Step{
-			ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: string(r.State), Attempts: r.Attempts,
-			Started: r.Started, Finished: r.Finished, Detail: r.Detail, Error: failure(r.Error),
+			ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: string(r.State),
+			Attempts: r.Attempts, Started: r.Started, Finished: r.Finished, Detail: r.Detail, Error: failure(r.Error),
 		})
 	}
 	return p

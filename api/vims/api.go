@@ -31,8 +31,13 @@ func (a *API) Mount(f *frame.Frame) {
 	api := frame.API{Prefix: Prefix, Document: frame.Served(openapi.VimsV1)}
 	for _, suffix := range []string{"", ".json"} { // some clients name the format
 		api.Routes = append(api.Routes,
-			frame.Route{Method: http.MethodGet, Path: "/vims" + suffix, Handle: a.list, Produces: frame.JSON, Query: listParams},
-			frame.Route{Method: http.MethodPost, Path: "/vims" + suffix, Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON, Schema: "/vims"},
+			frame.Route{
+				Method: http.MethodGet, Path: "/vims" + suffix, Handle: a.list, Produces: frame.JSON, Query: listParams,
+			},
+			frame.Route{
+				Method: http.MethodPost, Path: "/vims" + suffix, Handle: a.create, Consumes: frame.JSON,
+				Produces: frame.JSON, Schema: "/vims",
+			},
 		)
 	}
 	api.Routes = append(api.Routes,

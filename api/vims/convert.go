@@ -59,11 +59,15 @@ func read(in gybeapi.Vim) (lcm.Vim, error) {
 	case kubernetes:
 		c.VimType = kubernetesType
 		set(c.InterfaceInfo, "ssl_ca_cert", cred.get("ssl_ca_cert"))
-		for _, name := range []string{"bearer_token", "username", "password", "client_id", "client_secret", "oidc_token_url"} {
+		for _, name := range []string{
+			"bearer_token", "username", "password", "client_id", "client_secret", "oidc_token_url",
+		} {
 			set(c.AccessInfo, name, cred.get(name))
 		}
 		if c.AccessInfo["bearer_token"] == nil && c.AccessInfo["username"] == nil {
-			cred.bad = append(cred.bad, lcm.InvalidParam{Pointer: "/vim/auth_cred", Detail: "has neither bearer_token nor username"})
+			cred.bad = append(
+				cred.bad, lcm.InvalidParam{Pointer: "/vim/auth_cred", Detail: "has neither bearer_token nor username"},
+			)
 		}
 	}
 	return v, lcm.Unprocessable(cred.bad...)
@@ -76,7 +80,9 @@ const cloud = "cloud"
 func besideCloud(in gybeapi.Vim) []lcm.InvalidParam {
 	var bad []lcm.InvalidParam
 	report := func(pointer string) {
-		bad = append(bad, lcm.InvalidParam{Pointer: pointer, Detail: "cannot be given together with cloud: it comes from the operator's clouds.yaml"})
+		bad = append(bad, lcm.InvalidParam{
+			Pointer: pointer, Detail: "cannot be given together with cloud: it comes from the operator's clouds.yaml",
+		})
 	}
 	if in.AuthURL != "" {
 		report("/vim/auth_url")
@@ -92,7 +98,8 @@ func besideCloud(in gybeapi.Vim) []lcm.InvalidParam {
 	return bad
 }
 
-// login reads how to log in to Keystone: as a user of a project, or with an application credential, which has its own project.
+// login reads how to log in to Keystone: as a user of a project, or with an application credential, which has its own
+// project.
 func login(c *sol.VimConnectionInfo, cred *texts, projectOf sol.KeyValuePairs) {
 	set(c.InterfaceInfo, "trustedCertificates", cred.get("ssl_ca_cert"))
 	if verify := cred.get("cert_verify"); verify != "" {
@@ -117,7 +124,8 @@ func login(c *sol.VimConnectionInfo, cred *texts, projectOf sol.KeyValuePairs) {
 
 // inRequest says where the members of a VimConnectionInfo come from in a registration.
 var inRequest = map[string]string{
-	"/interfaceInfo/endpoint": "/vim/auth_url", "/interfaceInfo/trustedCertificates": "/vim/auth_cred/ssl_ca_cert", "/accessInfo/cloud": "/vim/auth_cred/cloud",
+	"/interfaceInfo/endpoint": "/vim/auth_url", "/interfaceInfo/trustedCertificates": "/vim/auth_cred/ssl_ca_cert",
+	"/accessInfo/cloud":  "/vim/auth_cred/cloud",
 	"/accessInfo/region": "/vim/placement_attr/regions",
 }
 
@@ -146,9 +154,10 @@ func present(v *lcm.Vim) gybeapi.Vim {
 		return s
 	}
 	out := gybeapi.Vim{
-		ID: v.ID, Name: v.Name, Description: v.Description, AuthURL: text(c.InterfaceInfo, "endpoint"), IsDefault: v.Default,
-		AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{}, Extra: c.Extra.Redacted(), Status: "ACTIVE",
-		CreatedAt: v.Created.Format("2006-01-02 15:04:05"), UpdatedAt: v.Updated.Format("2006-01-02 15:04:05"),
+		ID: v.ID, Name: v.Name, Description: v.Description, AuthURL: text(c.InterfaceInfo, "endpoint"),
+		IsDefault: v.Default, AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{}, Extra: c.Extra.Redacted(),
+		Status: "ACTIVE", CreatedAt: v.Created.Format("2006-01-02 15:04:05"),
+		UpdatedAt: v.Updated.Format("2006-01-02 15:04:05"),
 	}
 	if c.VimType == kubernetesType {
 		out.Type = kubernetes
@@ -221,7 +230,9 @@ func (t *texts) get(name string) string {
 	case bool:
 		return strconv.FormatBool(v)
 	default:
-		t.bad = append(t.bad, lcm.InvalidParam{Pointer: t.at + lcm.Escape(name), Detail: fmt.Sprintf("is %T, not a string", v)})
+		t.bad = append(
+			t.bad, lcm.InvalidParam{Pointer: t.at + lcm.Escape(name), Detail: fmt.Sprintf("is %T, not a string", v)},
+		)
 		return ""
 	}
 }

@@ -48,7 +48,8 @@ func matches(r *frame.Request, v *gybeapi.Vim) (bool, error) {
 			for i, s := range wanted {
 				b, err := strconv.ParseBool(s) // clients write True, too
 				if err != nil {
-					return false, lcm.Errorf(lcm.CodeInvalid, "is_default=%.40s in the query is not a boolean", s).WithHint("use true or false")
+					return false, lcm.Errorf(lcm.CodeInvalid, "is_default=%.40s in the query is not a boolean",
+						s).WithHint("use true or false")
 				}
 				wanted[i] = strconv.FormatBool(b)
 			}

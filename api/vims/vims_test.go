@@ -34,7 +34,8 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{Domain: apitest.NewDomain(t), check: func(lcm.Vim) error { return nil }}
 	b.Server = apitest.Serve(t, (&vims.API{
-		Services: b.Services, Clock: lcm.SystemClock{}, Check: func(_ context.Context, v lcm.Vim) error { return b.check(v) },
+		Services: b.Services, Clock: lcm.SystemClock{},
+		Check: func(_ context.Context, v lcm.Vim) error { return b.check(v) },
 	}).Mount)
 	return b
 }
@@ -57,9 +58,13 @@ func TestAVimIsRegisteredUsedAndForgotten(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, sol.VimConnectionInfo{
 		VimID: v.ID, VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3",
-		InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://k/identity/v3", "skipCertificateVerification": true, "skipCertificateHostnameCheck": true},
+		InterfaceInfo: sol.KeyValuePairs{
+			"endpoint": "http://k/identity/v3", "skipCertificateVerification": true,
+			"skipCertificateHostnameCheck": true,
+		},
 		AccessInfo: sol.KeyValuePairs{
-			"username": "nfv_user", "password": apitest.Password, "userDomain": "Default", "project": "nfv", "projectDomain": "Default", "region": "RegionOne",
+			"username": "nfv_user", "password": apitest.Password, "userDomain": "Default", "project": "nfv",
+			"projectDomain": "Default", "region": "RegionOne",
 		},
 	}, kept.Connection)
 	require.True(t, kept.Default)
@@ -150,7 +155,10 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 		pointers   []string
 	}{
 		{"nothing", `{}`, 400, []string{"/vim"}},
-		{"unknown type", `{"vim":{"type":"abacus","auth_url":"x","auth_cred":{},"vim_project":{}}}`, 400, []string{"/vim/type"}},
+		{
+			"unknown type", `{"vim":{"type":"abacus","auth_url":"x","auth_cred":{},"vim_project":{}}}`, 400,
+			[]string{"/vim/type"},
+		},
 		{
 			"no credentials", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422,
 			[]string{"/vim/auth_cred/password", "/vim/auth_cred/username", "/vim/vim_project/name"},
@@ -162,7 +170,10 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 			"a cloud and more", `{"vim":{"type":"openstack","auth_url":"http://k","auth_cred":{"cloud":"prod","username":"u"},"vim_project":{"name":"n"}}}`, 422,
 			[]string{"/vim/auth_cred/username", "/vim/auth_url", "/vim/vim_project/name"},
 		},
-		{"no token", `{"vim":{"type":"kubernetes","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422, []string{"/vim/auth_cred"}},
+		{
+			"no token", `{"vim":{"type":"kubernetes","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422,
+			[]string{"/vim/auth_cred"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,7 +196,8 @@ func TestAVimThatDoesNotLetUsInIsNotRegistered(t *testing.T) {
 	require.Empty(t, apitest.JSON[gybeapi.VimList](t, b.Do(t, "GET", "/v1.0/vims", nil)).Vims)
 }
 
-// TestWaysToRegisterAnOpenStack: with a certificate authority of its own, an application credential, or as the operator's clouds.yaml has it.
+// TestWaysToRegisterAnOpenStack: with a certificate authority of its own, an application credential, or as the
+// operator's clouds.yaml has it.
 func TestWaysToRegisterAnOpenStack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -197,14 +209,23 @@ func TestWaysToRegisterAnOpenStack(t *testing.T) {
 		"CA": {
 			`{"name":"a","type":"openstack","auth_url":"https://k","auth_cred":{"username":"u","password":"correct-horse-battery","ssl_ca_cert":"PEM"},"vim_project":{"name":"n"}}`,
 			sol.KeyValuePairs{"endpoint": "https://k", "trustedCertificates": "PEM"},
-			sol.KeyValuePairs{"username": "u", "password": apitest.Password, "userDomain": "Default", "project": "n", "projectDomain": "Default"},
-			sol.KeyValuePairs{"username": "u", "password": "***", "user_domain_name": "Default", "ssl_ca_cert": "PEM", "cert_verify": "True", "auth_url": "https://k"},
+			sol.KeyValuePairs{
+				"username": "u", "password": apitest.Password, "userDomain": "Default", "project": "n",
+				"projectDomain": "Default",
+			},
+			sol.KeyValuePairs{
+				"username": "u", "password": "***", "user_domain_name": "Default", "ssl_ca_cert": "PEM",
+				"cert_verify": "True", "auth_url": "https://k",
+			},
 		},
 		"application credential": {
 			`{"name":"b","type":"openstack","auth_url":"https://k","auth_cred":{"application_credential_id":"i","application_credential_secret":"correct-horse-battery"}}`,
 			sol.KeyValuePairs{"endpoint": "https://k"},
 			sol.KeyValuePairs{"applicationCredentialId": "i", "applicationCredentialSecret": apitest.Password},
-			sol.KeyValuePairs{"application_credential_id": "i", "application_credential_secret": "***", "cert_verify": "True", "auth_url": "https://k"},
+			sol.KeyValuePairs{
+				"application_credential_id": "i", "application_credential_secret": "***",
+				"cert_verify": "True", "auth_url": "https://k",
+			},
 		},
 		"cloud": {
 			`{"name":"c","type":"openstack","auth_cred":{"cloud":"prod"},"placement_attr":{"regions":["two"]}}`,
@@ -233,7 +254,8 @@ func TestWhatTheDriverRefusesIsPointedAt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.check = func(v lcm.Vim) error {
-		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + v.Name + "/interfaceInfo/trustedCertificates", Detail: "is not a PEM certificate"})
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + v.Name +
+			"/interfaceInfo/trustedCertificates", Detail: "is not a PEM certificate"})
 	}
 	a := b.Do(t, "POST", "/v1.0/vims", openstack)
 	require.Equal(t, 422, a.Status)
@@ -246,7 +268,9 @@ func TestTheClusterOfAnInstanceStays(t *testing.T) {
 	now := lcm.SystemClock{}.Now()
 	v := lcm.Vim{
 		ID: uuid.NewString(), Name: "cluster", Owner: uuid.NewString(), Created: now, Updated: now,
-		Connection: sol.VimConnectionInfo{VimType: "ETSINFV.KUBERNETES.V_1", AccessInfo: sol.KeyValuePairs{"bearer_token": apitest.Password}},
+		Connection: sol.VimConnectionInfo{
+			VimType: "ETSINFV.KUBERNETES.V_1", AccessInfo: sol.KeyValuePairs{"bearer_token": apitest.Password},
+		},
 	}
 	require.NoError(t, b.Store.SaveVim(t.Context(), v))
 	a := b.Do(t, "DELETE", "/v1.0/vims/"+v.ID, nil)

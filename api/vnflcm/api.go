@@ -37,16 +37,37 @@ func (a *API) Mount(f *frame.Frame) {
 		Prefix: Prefix, Versions: versions, Document: frame.Served(openapi.VnfLcmV2),
 		Routes: append(a.tasks(), []frame.Route{
 			apiVersions,
-			{Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON, Query: frame.ListParams},
-			{Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON},
+			{
+				Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON,
+				Query: frame.ListParams,
+			},
+			{
+				Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON,
+				Produces: frame.JSON,
+			},
 			{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.get, Produces: frame.JSON},
 			{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.delete},
-			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs", Handle: a.listOperations, Produces: frame.JSON, Query: frame.ListParams},
-			{Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}", Handle: a.operation, Produces: frame.JSON},
+			{
+				Method: http.MethodGet, Path: "/vnf_lcm_op_occs", Handle: a.listOperations, Produces: frame.JSON,
+				Query: frame.ListParams,
+			},
+			{
+				Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}", Handle: a.operation,
+				Produces: frame.JSON,
+			},
 			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry", Handle: a.steer(lcm.EventRetry)},
-			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback", Handle: a.steer(lcm.EventRollback)},
-			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/fail", Handle: a.fail, Produces: frame.JSON},
-			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel", Handle: a.cancel, Consumes: frame.JSON},
+			{
+				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback",
+				Handle: a.steer(lcm.EventRollback),
+			},
+			{
+				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/fail", Handle: a.fail,
+				Produces: frame.JSON,
+			},
+			{
+				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel", Handle: a.cancel,
+				Consumes: frame.JSON,
+			},
 		}...),
 	})
 }

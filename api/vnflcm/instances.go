@@ -56,7 +56,9 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 }
 
 // notModified answers a conditional GET with 304 if the client has the resource. It reads only the version.
-func notModified(w http.ResponseWriter, r *frame.Request, id string, read func(context.Context, string) (lcm.Validator, error)) (bool, error) {
+func notModified(
+	w http.ResponseWriter, r *frame.Request, id string, read func(context.Context, string) (lcm.Validator, error),
+) (bool, error) {
 	if !r.ConditionalGet() {
 		return false, nil
 	}
@@ -119,7 +121,9 @@ func (a *API) condition(r *frame.Request, id string) (*int64, error) {
 func (a *API) tasks() []frame.Route {
 	var out []frame.Route
 	for _, k := range lcm.OperationKinds() {
-		route := frame.Route{Method: k.Method(), Path: "/vnf_instances/{vnfInstanceId}", Handle: a.submit(k), Consumes: frame.Patches}
+		route := frame.Route{
+			Method: k.Method(), Path: "/vnf_instances/{vnfInstanceId}", Handle: a.submit(k), Consumes: frame.Patches,
+		}
 		if k.Path != "" {
 			route.Path, route.Consumes = route.Path+"/"+k.Path, frame.JSON
 		}

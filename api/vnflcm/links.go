@@ -10,8 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// offers returns the kinds of operations that a VNF of a package has, for each of its flavours and for any; nil when the VNFD cannot be read
-// now.
+// offers returns the kinds of operations that a VNF of a package has, for each of its flavours and for any; nil when
+// the VNFD cannot be read now.
 func (a *API) offers(ctx context.Context, vnfPkgID string) offers {
 	if known, ok := a.known.Load(vnfPkgID); ok {
 		o, _ := known.(offers)
@@ -47,8 +47,8 @@ func offered(v *vnfd.VNFD, of []vnfd.Flavour) []*lcm.OperationKind {
 	return out
 }
 
-// kinds returns the kinds of operations that the VNFD of the instance allows. known is false when the VNFD cannot be read now; then it returns
-// all.
+// kinds returns the kinds of operations that the VNFD of the instance allows. known is false when the VNFD cannot be
+// read now; then it returns all.
 func (a *API) kinds(ctx context.Context, d *lcm.InstanceDocument) (kinds []*lcm.OperationKind, known bool) {
 	o := a.offers(ctx, d.VnfPkgID)
 	if o == nil {
@@ -93,7 +93,9 @@ func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 		out, _ := t.(frame.LinkTemplate)
 		return out
 	}
-	links := &sol.VnfLcmOpOccLinks{Self: sol.Link{Href: frame.SelfPlace}, VnfInstance: sol.Link{Href: frame.ParentPlace}}
+	links := &sol.VnfLcmOpOccLinks{
+		Self: sol.Link{Href: frame.SelfPlace}, VnfInstance: sol.Link{Href: frame.ParentPlace},
+	}
 	for name := range strings.FieldsSeq(d.Events) {
 		link := &sol.Link{Href: frame.SelfPlace + "/" + name}
 		switch lcm.Event(name) { //nolint:exhaustive // the others are not the user's

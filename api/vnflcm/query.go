@@ -48,8 +48,8 @@ func operationQuery(f filter.Filter) (q lcm.Query, rest filter.Filter) {
 	return q, rest
 }
 
-// valuesOf returns the attribute and the values of an expression that compares texts for equality; "" for another. A time can be equal to
-// another text, so those with a length that times have are left to the filter.
+// valuesOf returns the attribute and the values of an expression that compares texts for equality; "" for another. A
+// time can be equal to another text, so those with a length that times have are left to the filter.
 func valuesOf(e filter.Expr) (name string, values []string) {
 	name, simple := e.Attribute()
 	if !simple || e.Op != filter.Eq && e.Op != filter.In || slices.ContainsFunc(e.Values, mayBeTime) {

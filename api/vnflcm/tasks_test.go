@@ -84,7 +84,9 @@ func TestEveryTaskStartsItsOperation(t *testing.T) {
 	path := instances + "/" + id
 
 	secret := sol.KeyValuePairs{"deep": []any{sol.KeyValuePairs{"password": apitest.Password, "username": "ubuntu"}}}
-	op := b.done(t, "POST", path+"/scale", sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "workers", NumberOfSteps: 2, AdditionalParams: secret})
+	op := b.done(t, "POST", path+"/scale", sol.ScaleVnfRequest{
+		Type: sol.ScaleTypeOut, AspectID: "workers", NumberOfSteps: 2, AdditionalParams: secret,
+	})
 	require.Equal(t, sol.LcmOperationScale, op.Operation)
 	require.False(t, op.IsCancelPending)
 	require.Len(t, op.ResourceChanges.AffectedVnfcs, 2)
@@ -104,7 +106,9 @@ func TestEveryTaskStartsItsOperation(t *testing.T) {
 	require.Equal(t, map[string]int{"masterNode": 3, "workerNode": 2}, count(i))
 
 	was := workers(i)
-	op = b.done(t, "POST", path+"/heal", sol.HealVnfRequest{VnfcInstanceID: was[:1], Cause: "it is sick", HealScript: "ignored"})
+	op = b.done(t, "POST", path+"/heal", sol.HealVnfRequest{
+		VnfcInstanceID: was[:1], Cause: "it is sick", HealScript: "ignored",
+	})
 	require.Equal(t, sol.LcmOperationHeal, op.Operation)
 	now := workers(b.read(t, id))
 	require.NotContains(t, now, was[0], "the sick one is gone")
@@ -118,12 +122,19 @@ func TestEveryTaskStartsItsOperation(t *testing.T) {
 	b.done(t, "POST", path+"/operate", `{"changeStateTo":"STARTED"}`)
 	require.Equal(t, sol.VnfOperationalStateStarted, b.read(t, id).InstantiatedVnfInfo.VnfState)
 
-	op = b.done(t, "POST", path+"/change_ext_conn", sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{{
-		ID: "l", ResourceID: "net", ExtCps: []sol.VnfExtCpData{{CpdID: "masterNode_CP1", CpConfig: map[string]sol.VnfExtCpConfig{"a": {LinkPortID: "p"}}}},
-	}}})
+	op = b.done(
+		t, "POST", path+"/change_ext_conn",
+		sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{{
+			ID: "l", ResourceID: "net",
+			ExtCps: []sol.VnfExtCpData{
+				{CpdID: "masterNode_CP1", CpConfig: map[string]sol.VnfExtCpConfig{"a": {LinkPortID: "p"}}},
+			},
+		}}})
 	require.Equal(t, sol.LcmOperationChangeExtConn, op.Operation)
 
-	op = b.done(t, "POST", path+"/change_vnfpkg", sol.ChangeCurrentVnfPkgRequest{VnfdID: apitest.NextID, AdditionalParams: secret})
+	op = b.done(t, "POST", path+"/change_vnfpkg", sol.ChangeCurrentVnfPkgRequest{
+		VnfdID: apitest.NextID, AdditionalParams: secret,
+	})
 	require.Equal(t, sol.LcmOperationChangeVnfpkg, op.Operation)
 	require.Equal(t, apitest.NextID, op.ModificationsTriggeredByVnfPkgChange.VnfdID)
 	require.Equal(t, apitest.NextID, b.read(t, id).VnfdID)
@@ -139,7 +150,8 @@ func TestAnInstanceIsModifiedByAMergePatch(t *testing.T) {
 	id := b.cluster(t)
 	path := instances + "/" + id
 
-	op := b.done(t, "PATCH", path, `{"vnfInstanceName":"new","metadata":{"a":"1","b":{"c":2}}}`, "Content-Type", "application/merge-patch+json")
+	op := b.done(t, "PATCH", path, `{"vnfInstanceName":"new","metadata":{"a":"1","b":{"c":2}}}`, "Content-Type",
+		"application/merge-patch+json")
 	require.Equal(t, sol.LcmOperationModifyInfo, op.Operation)
 	require.Equal(t, "new", op.ChangedInfo.VnfInstanceName)
 	require.Empty(t, op.GrantID, "modifying information needs no grant")
@@ -159,13 +171,16 @@ func TestAnInstanceIsModifiedByAMergePatch(t *testing.T) {
 	require.Empty(t, i.VnfInstanceName)
 
 	require.Equal(t, 412, b.Do(t, "PATCH", path, `{"vnfInstanceName":"late"}`, "If-Match", etag).Status)
-	require.Equal(t, 412, b.Do(t, "PATCH", path, `{"vnfInstanceName":"late"}`, "If-Unmodified-Since", "Mon, 02 Jan 2006 15:04:05 GMT").Status)
+	require.Equal(t, 412, b.Do(t, "PATCH", path, `{"vnfInstanceName":"late"}`, "If-Unmodified-Since",
+		"Mon, 02 Jan 2006 15:04:05 GMT").Status)
 	require.Empty(t, b.read(t, id).VnfInstanceName)
 
-	op = b.done(t, "PATCH", path, `{"vimConnectionInfo":{"vim1":{"accessInfo":{"password":"`+apitest.Password+`","region":"R2","project":null}}}}`)
+	op = b.done(t, "PATCH", path, `{"vimConnectionInfo":{"vim1":{"accessInfo":{"password":"`+apitest.Password+
+		`","region":"R2","project":null}}}}`)
 	require.Equal(t, "R2", op.ChangedInfo.VimConnectionInfo["vim1"].AccessInfo["region"])
 	vim := b.read(t, id).VimConnectionInfo["vim1"]
-	require.Equal(t, sol.KeyValuePairs{"username": "nfv_user", "region": "R2"}, vim.AccessInfo, "a connection may be changed in part")
+	require.Equal(t, sol.KeyValuePairs{"username": "nfv_user", "region": "R2"}, vim.AccessInfo,
+		"a connection may be changed in part")
 	require.Equal(t, apitest.VimType, vim.VimType)
 	require.Equal(t, "http://vim/identity/v3", vim.InterfaceInfo["endpoint"])
 	kept, err := b.Store.Instance(t.Context(), id)
@@ -186,8 +201,9 @@ func TestLinksNameTheTasksThatArePossible(t *testing.T) {
 	links := func(i sol.VnfInstance) []string {
 		var out []string
 		all := map[string]*sol.Link{
-			"instantiate": i.Links.Instantiate, "terminate": i.Links.Terminate, "scale": i.Links.Scale, "scale_to_level": i.Links.ScaleToLevel,
-			"change_flavour": i.Links.ChangeFlavour, "heal": i.Links.Heal, "operate": i.Links.Operate, "change_ext_conn": i.Links.ChangeExtConn,
+			"instantiate": i.Links.Instantiate, "terminate": i.Links.Terminate, "scale": i.Links.Scale,
+			"scale_to_level": i.Links.ScaleToLevel, "change_flavour": i.Links.ChangeFlavour, "heal": i.Links.Heal,
+			"operate": i.Links.Operate, "change_ext_conn": i.Links.ChangeExtConn,
 		}
 		for _, task := range slices.Sorted(maps.Keys(all)) {
 			if all[task] != nil {
@@ -245,14 +261,17 @@ func TestAnOperationIsCancelled(t *testing.T) {
 	a = cancel(op.ID, "FORCEFUL")
 	require.Equal(t, 409, a.Status)
 	require.Contains(t, a.Problem.Detail, "ROLLED_BACK")
-	for body, pointers := range map[string][]string{`{}`: {"/cancelMode"}, `{"cancelMode":"NICELY"}`: {"/cancelMode"}, ``: nil, `[`: nil} {
+	for body, pointers := range map[string][]string{
+		`{}`: {"/cancelMode"}, `{"cancelMode":"NICELY"}`: {"/cancelMode"}, ``: nil, `[`: nil,
+	} {
 		a = b.Do(t, "POST", operations+"/"+op.ID+"/cancel", body)
 		require.Equal(t, 400, a.Status, body)
 		require.Equal(t, pointers, a.Pointers(), body)
 	}
 	require.Equal(t, 404, cancel(uuid.NewString(), "GRACEFUL").Status)
 	require.Equal(t, 405, b.Do(t, "GET", operations+"/"+op.ID+"/cancel", nil).Status)
-	require.Equal(t, 415, b.Do(t, "POST", operations+"/"+op.ID+"/cancel", `cancelMode: GRACEFUL`, "Content-Type", "application/yaml").Status)
+	require.Equal(t, 415, b.Do(t, "POST", operations+"/"+op.ID+"/cancel", `cancelMode: GRACEFUL`, "Content-Type",
+		"application/yaml").Status)
 }
 
 func TestTasksThatCannotWork(t *testing.T) {
@@ -293,7 +312,9 @@ func TestTasksThatCannotWork(t *testing.T) {
 			require.Equal(t, "POST", a.Header.Get("Allow"), "%s %s", method, task)
 		}
 		if task != "terminate" {
-			a = b.Do(t, "POST", at(up), strings.Replace(strings.Replace(body, "{", `{"additionalParams":{"refuse":1},`, 1), ",}", "}", 1))
+			a = b.Do(t, "POST", at(up), strings.Replace(
+				strings.Replace(body, "{", `{"additionalParams":{"refuse":1},`, 1), ",}", "}", 1,
+			))
 			require.Equal(t, 422, a.Status, "%s: what the driver refuses\n%s", task, a.Body)
 			require.Equal(t, []string{"/additionalParams/refuse"}, a.Pointers(), task)
 		}
@@ -306,32 +327,103 @@ func TestTasksThatCannotWork(t *testing.T) {
 		pointers             []string
 	}{
 		{"scale without anything", up, "scale", `{}`, 400, "aspectId", []string{"/aspectId", "/type"}},
-		{"scale sideways", up, "scale", `{"type":"SIDEWAYS","aspectId":"workers"}`, 400, "SCALE_OUT", []string{"/type"}},
-		{"scale by nothing", up, "scale", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":0}`, 400, "", []string{"/numberOfSteps"}},
-		{"scale an unknown aspect", up, "scale", `{"type":"SCALE_OUT","aspectId":"nope"}`, 422, "workers", []string{"/aspectId"}},
-		{"scale too far out", up, "scale", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":9}`, 422, "highest is 3", []string{"/numberOfSteps"}},
-		{"scale too far in", up, "scale", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":9}`, 422, "lowest is 0", []string{"/numberOfSteps"}},
-		{"scale what has no aspect", single, "scale", `{"type":"SCALE_OUT","aspectId":"workers"}`, 422, "", []string{"/aspectId"}},
-		{"scale to an unknown level", up, "scale_to_level", `{"instantiationLevelId":"nope"}`, 422, "default", []string{"/instantiationLevelId"}},
-		{"scale to an unknown aspect's level", up, "scale_to_level", `{"scaleInfo":[{"aspectId":"nope","scaleLevel":1}]}`, 422, "workers", []string{"/scaleInfo/0/aspectId"}},
-		{"scale to two kinds of level", up, "scale_to_level", `{"scaleInfo":[],"instantiationLevelId":"big"}`, 400, "", []string{""}},
-		{"change to an unknown flavour", up, "change_flavour", `{"newFlavourId":"nope"}`, 422, "complex", []string{"/newFlavourId"}},
-		{"change to the same flavour", up, "change_flavour", `{"newFlavourId":"simple"}`, 422, "already", []string{"/newFlavourId"}},
-		{"heal unknown VNFCs", up, "heal", `{"vnfcInstanceId":["a","b"]}`, 422, "no VNFC", []string{"/vnfcInstanceId/0", "/vnfcInstanceId/1"}},
-		{"heal all or not", up, "heal", `{"additionalParams":{"all":"yes"}}`, 422, "boolean", []string{"/additionalParams/all"}},
+		{
+			"scale sideways", up, "scale", `{"type":"SIDEWAYS","aspectId":"workers"}`, 400, "SCALE_OUT",
+			[]string{"/type"},
+		},
+		{
+			"scale by nothing", up, "scale", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":0}`, 400, "",
+			[]string{"/numberOfSteps"},
+		},
+		{
+			"scale an unknown aspect", up, "scale", `{"type":"SCALE_OUT","aspectId":"nope"}`, 422, "workers",
+			[]string{"/aspectId"},
+		},
+		{
+			"scale too far out", up, "scale", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":9}`, 422,
+			"highest is 3",
+			[]string{"/numberOfSteps"},
+		},
+		{
+			"scale too far in", up, "scale", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":9}`, 422,
+			"lowest is 0",
+			[]string{"/numberOfSteps"},
+		},
+		{
+			"scale what has no aspect", single, "scale", `{"type":"SCALE_OUT","aspectId":"workers"}`, 422, "",
+			[]string{"/aspectId"},
+		},
+		{
+			"scale to an unknown level", up, "scale_to_level", `{"instantiationLevelId":"nope"}`, 422, "default",
+			[]string{"/instantiationLevelId"},
+		},
+		{
+			"scale to an unknown aspect's level", up, "scale_to_level",
+			`{"scaleInfo":[{"aspectId":"nope","scaleLevel":1}]}`, 422, "workers",
+			[]string{"/scaleInfo/0/aspectId"},
+		},
+		{
+			"scale to two kinds of level", up, "scale_to_level", `{"scaleInfo":[],"instantiationLevelId":"big"}`, 400,
+			"",
+			[]string{""},
+		},
+		{
+			"change to an unknown flavour", up, "change_flavour", `{"newFlavourId":"nope"}`, 422, "complex",
+			[]string{"/newFlavourId"},
+		},
+		{
+			"change to the same flavour", up, "change_flavour", `{"newFlavourId":"simple"}`, 422, "already",
+			[]string{"/newFlavourId"},
+		},
+		{"heal unknown VNFCs", up, "heal", `{"vnfcInstanceId":["a","b"]}`, 422, "no VNFC", []string{
+			"/vnfcInstanceId/0", "/vnfcInstanceId/1",
+		}},
+		{"heal all or not", up, "heal", `{"additionalParams":{"all":"yes"}}`, 422, "boolean", []string{
+			"/additionalParams/all",
+		}},
 		{"start what runs", up, "operate", `{"changeStateTo":"STARTED"}`, 409, "already STARTED", nil},
-		{"stop in no known way", up, "operate", `{"changeStateTo":"STOPPED","stopType":"NICELY"}`, 400, "", []string{"/stopType"}},
-		{"connect an unknown CP", up, "change_ext_conn", strings.Replace(good["change_ext_conn"], "masterNode_CP1", "CP9", 1), 422, "CP9", []string{"/extVirtualLinks/0/extCps/0/cpdId"}},
-		{"connect nothing", up, "change_ext_conn", `{"extVirtualLinks":[]}`, 422, "empty", []string{"/extVirtualLinks"}},
+		{
+			"stop in no known way", up, "operate", `{"changeStateTo":"STOPPED","stopType":"NICELY"}`, 400, "",
+			[]string{"/stopType"},
+		},
+		{"connect an unknown CP", up, "change_ext_conn", strings.Replace(good["change_ext_conn"], "masterNode_CP1",
+			"CP9", 1), 422, "CP9", []string{"/extVirtualLinks/0/extCps/0/cpdId"}},
+		{
+			"connect nothing", up, "change_ext_conn", `{"extVirtualLinks":[]}`, 422, "empty",
+			[]string{"/extVirtualLinks"},
+		},
 		{"move to an unknown package", up, "change_vnfpkg", `{"vnfdId":"nope"}`, 422, "nope", []string{"/vnfdId"}},
-		{"move to where it is", up, "change_vnfpkg", `{"vnfdId":"` + apitest.ClusterID + `"}`, 422, "already", []string{"/vnfdId"}},
-		{"move in an unknown way", up, "change_vnfpkg", `{"vnfdId":"` + apitest.NextID + `","additionalParams":{"upgrade_type":"BigBang"}}`, 422, "RollingUpdate", []string{"/additionalParams/upgrade_type"}},
-		{"modify the VIM of what has none", fresh, "", `{"vimConnectionInfo":{"v":{"vimType":"TEST"}}}`, 409, "NOT_INSTANTIATED", []string{"/vimConnectionInfo"}},
-		{"modify to a VIM of no type", up, "", `{"vimConnectionInfo":{"v":{"accessInfo":{"a":"b"}}}}`, 422, "", []string{"/vimConnectionInfo/v/vimType"}},
-		{"modify to no VIM", up, "", `{"vimConnectionInfo":{"vim1":null}}`, 422, "without", []string{"/vimConnectionInfo"}},
+		{
+			"move to where it is", up, "change_vnfpkg", `{"vnfdId":"` + apitest.ClusterID + `"}`, 422, "already",
+			[]string{"/vnfdId"},
+		},
+		{
+			"move in an unknown way", up, "change_vnfpkg", `{"vnfdId":"` + apitest.NextID +
+				`","additionalParams":{"upgrade_type":"BigBang"}}`, 422, "RollingUpdate",
+			[]string{"/additionalParams/upgrade_type"},
+		},
+		{
+			"modify the VIM of what has none", fresh, "", `{"vimConnectionInfo":{"v":{"vimType":"TEST"}}}`, 409,
+			"NOT_INSTANTIATED",
+			[]string{"/vimConnectionInfo"},
+		},
+		{
+			"modify to a VIM of no type", up, "", `{"vimConnectionInfo":{"v":{"accessInfo":{"a":"b"}}}}`, 422, "",
+			[]string{"/vimConnectionInfo/v/vimType"},
+		},
+		{"modify to no VIM", up, "", `{"vimConnectionInfo":{"vim1":null}}`, 422, "without", []string{
+			"/vimConnectionInfo",
+		}},
 		{"modify to an unknown package", up, "", `{"vnfdId":"nope"}`, 422, "nope", []string{"/vnfdId"}},
-		{"modify an unknown VNFC", up, "", `{"vnfcInfoModifications":[{"id":"x","vnfcConfigurableProperties":{}}]}`, 422, "no VNFC", []string{"/vnfcInfoModifications/0/id"}},
-		{"modify with what is no text", up, "", `{"vnfInstanceName":5,"metadata":[]}`, 400, "string", []string{"/metadata", "/vnfInstanceName"}},
+		{
+			"modify an unknown VNFC", up, "", `{"vnfcInfoModifications":[{"id":"x","vnfcConfigurableProperties":{}}]}`,
+			422, "no VNFC",
+			[]string{"/vnfcInfoModifications/0/id"},
+		},
+		{
+			"modify with what is no text", up, "", `{"vnfInstanceName":5,"metadata":[]}`, 400, "string",
+			[]string{"/metadata", "/vnfInstanceName"},
+		},
 		{"modify with another active operation", busy, "", `{"vnfInstanceName":"x"}`, 409, op.ID, nil},
 		{"modify what is not there", uuid.NewString(), "", `{}`, 404, "", nil},
 	}
@@ -386,7 +478,10 @@ func TestTheWorkOfATaskIsTakenUpAgainOrUndone(t *testing.T) {
 	require.Equal(t, sol.LcmOperationStateCompleted, b.Work(t, op.ID))
 	require.Equal(t, map[string]int{"masterNode": 1, "workerNode": 1}, count(b.read(t, id)))
 
-	for filter, want := range map[string]int{"(eq,operation,SCALE)": 2, "(cont,operation,SCALE);(eq,isCancelPending,true)": 0, "(eq,resourceChanges/affectedVnfcs/changeType,REMOVED)": 1} {
+	for filter, want := range map[string]int{
+		"(eq,operation,SCALE)": 2, "(cont,operation,SCALE);(eq,isCancelPending,true)": 0,
+		"(eq,resourceChanges/affectedVnfcs/changeType,REMOVED)": 1,
+	} {
 		require.Len(t, follow[sol.VnfLcmOpOcc](t, b, fmt.Sprintf("%s?filter=%s", operations, filter)), want, filter)
 	}
 }

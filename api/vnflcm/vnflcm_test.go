@@ -35,7 +35,9 @@ func setup(tb testing.TB) *bundle {
 
 func (b *bundle) create(tb testing.TB) string {
 	tb.Helper()
-	a := b.Do(tb, "POST", instances, sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "n", Metadata: sol.KeyValuePairs{"k": "v"}})
+	a := b.Do(tb, "POST", instances, sol.CreateVnfRequest{
+		VnfdID: apitest.VnfdID, VnfInstanceName: "n", Metadata: sol.KeyValuePairs{"k": "v"},
+	})
 	require.Equal(tb, 201, a.Status, string(a.Body))
 	return a.LocationID(tb)
 }
@@ -63,7 +65,9 @@ func TestTheLifeOfAnInstance(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 
-	a := b.Do(t, "POST", instances, sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "n", VnfInstanceDescription: "d"})
+	a := b.Do(t, "POST", instances, sol.CreateVnfRequest{
+		VnfdID: apitest.VnfdID, VnfInstanceName: "n", VnfInstanceDescription: "d",
+	})
 	require.Equal(t, 201, a.Status)
 	require.Equal(t, `"1"`, a.Header.Get("ETag"))
 	i := apitest.JSON[sol.VnfInstance](t, a)
@@ -71,7 +75,10 @@ func TestTheLifeOfAnInstance(t *testing.T) {
 	require.Equal(t, self, a.Header.Get("Location"))
 	require.Equal(t, sol.InstantiationStateNotInstantiated, i.InstantiationState)
 	require.Equal(t, "Sample VNF", i.VnfProductName)
-	require.Equal(t, &sol.VnfInstanceLinks{Self: sol.Link{Href: self}, Instantiate: &sol.Link{Href: self + "/instantiate"}}, i.Links)
+	require.Equal(
+		t, &sol.VnfInstanceLinks{Self: sol.Link{Href: self}, Instantiate: &sol.Link{Href: self + "/instantiate"}},
+		i.Links,
+	)
 
 	a = b.Do(t, "POST", instances+"/"+i.ID+"/instantiate", apitest.Params())
 	require.Equal(t, 202, a.Status)
@@ -114,7 +121,9 @@ func TestTheLifeOfAnInstance(t *testing.T) {
 	require.Equal(t, 409, b.Do(t, "DELETE", instances+"/"+i.ID, nil).Status)
 	require.Equal(t, 409, b.Do(t, "POST", instances+"/"+i.ID+"/instantiate", apitest.Params()).Status)
 
-	a = b.Do(t, "POST", instances+"/"+i.ID+"/terminate", `{"terminationType":"GRACEFUL","gracefulTerminationTimeout":1}`)
+	a = b.Do(
+		t, "POST", instances+"/"+i.ID+"/terminate", `{"terminationType":"GRACEFUL","gracefulTerminationTimeout":1}`,
+	)
 	require.Equal(t, 202, a.Status)
 	require.Equal(t, sol.LcmOperationStateCompleted, b.Work(t, a.LocationID(t)))
 
@@ -181,12 +190,22 @@ func TestRequestsThatCannotWork(t *testing.T) {
 	}{
 		{"create without vnfdId", "POST", instances, `{}`, 400, "vnfdId", []string{"/vnfdId"}},
 		{"create of an unknown package", "POST", instances, `{"vnfdId":"nope"}`, 422, "nope", []string{"/vnfdId"}},
-		{"create with a name that is a number", "POST", instances, `{"vnfdId":"x","vnfInstanceName":1}`, 400, "string", []string{"/vnfInstanceName"}},
+		{
+			"create with a name that is a number", "POST", instances, `{"vnfdId":"x","vnfInstanceName":1}`, 400,
+			"string",
+			[]string{"/vnfInstanceName"},
+		},
 		{"unknown instance", "GET", instances + "/" + none, nil, 404, none, nil},
 		{"an id that is none", "GET", instances + "/x'%20OR%201=1", nil, 404, "x' OR 1=1", nil},
 		{"delete of an unknown instance", "DELETE", instances + "/" + none, nil, 404, none, nil},
-		{"instantiate an unknown instance", "POST", instances + "/" + none + "/instantiate", apitest.Params(), 404, none, nil},
-		{"instantiate without a flavour", "POST", instances + "/" + fresh + "/instantiate", `{}`, 400, "flavourId", []string{"/flavourId"}},
+		{
+			"instantiate an unknown instance", "POST", instances + "/" + none + "/instantiate", apitest.Params(), 404,
+			none, nil,
+		},
+		{
+			"instantiate without a flavour", "POST", instances + "/" + fresh + "/instantiate", `{}`, 400, "flavourId",
+			[]string{"/flavourId"},
+		},
 		{
 			"instantiate an unknown flavour", "POST", instances + "/" + fresh + "/instantiate",
 			with(func(p *sol.InstantiateVnfRequest) { p.FlavourID = "huge" }), 422, "it has simple",
@@ -196,7 +215,9 @@ func TestRequestsThatCannotWork(t *testing.T) {
 			"instantiate with unknown names, all reported together", "POST", instances + "/" + fresh + "/instantiate",
 			with(func(p *sol.InstantiateVnfRequest) {
 				p.InstantiationLevelID = "max"
-				p.ExtVirtualLinks = []sol.ExtVirtualLinkData{{ID: "l", ResourceID: "r", ExtCps: []sol.VnfExtCpData{{CpdID: "CP9", CpConfig: map[string]sol.VnfExtCpConfig{"a": {LinkPortID: "p"}}}}}}
+				p.ExtVirtualLinks = []sol.ExtVirtualLinkData{{ID: "l", ResourceID: "r", ExtCps: []sol.VnfExtCpData{
+					{CpdID: "CP9", CpConfig: map[string]sol.VnfExtCpConfig{"a": {LinkPortID: "p"}}},
+				}}}
 				p.AdditionalParams["refuse"] = true
 			}), 422, "CP9",
 			[]string{"/additionalParams/refuse", "/extVirtualLinks/0/extCps/0/cpdId", "/instantiationLevelId"},
@@ -204,7 +225,10 @@ func TestRequestsThatCannotWork(t *testing.T) {
 		{
 			"instantiate on a VIM of an unknown type", "POST", instances + "/" + fresh + "/instantiate",
 			with(func(p *sol.InstantiateVnfRequest) {
-				p.VimConnectionInfo = map[string]sol.VimConnectionInfo{"a/b": {VimType: "X", InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://x"}, AccessInfo: sol.KeyValuePairs{"username": "u"}}}
+				p.VimConnectionInfo = map[string]sol.VimConnectionInfo{"a/b": {
+					VimType: "X", InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://x"},
+					AccessInfo: sol.KeyValuePairs{"username": "u"},
+				}}
 			}), 422, `"X"`,
 			[]string{"/vimConnectionInfo/a~1b/vimType"},
 		},
@@ -212,11 +236,29 @@ func TestRequestsThatCannotWork(t *testing.T) {
 			"instantiate without any VIM", "POST", instances + "/" + fresh + "/instantiate",
 			with(func(p *sol.InstantiateVnfRequest) { p.VimConnectionInfo = nil }), 422, "VIM", nil,
 		},
-		{"instantiate twice", "POST", instances + "/" + up + "/instantiate", apitest.Params(), 409, "INSTANTIATED", nil},
-		{"terminate what is not there", "POST", instances + "/" + fresh + "/terminate", `{"terminationType":"FORCEFUL"}`, 409, "NOT_INSTANTIATED", nil},
-		{"terminate in no known way", "POST", instances + "/" + up + "/terminate", `{"terminationType":"SOFTLY"}`, 400, "FORCEFUL", []string{"/terminationType"}},
-		{"terminate with a negative timeout", "POST", instances + "/" + up + "/terminate", `{"terminationType":"GRACEFUL","gracefulTerminationTimeout":-1}`, 400, "", []string{"/gracefulTerminationTimeout"}},
-		{"another active operation", "POST", instances + "/" + busy + "/instantiate", apitest.Params(), 409, "FAILED_TEMP", nil},
+		{
+			"instantiate twice", "POST", instances + "/" + up + "/instantiate", apitest.Params(), 409, "INSTANTIATED",
+			nil,
+		},
+		{
+			"terminate what is not there", "POST", instances + "/" + fresh + "/terminate",
+			`{"terminationType":"FORCEFUL"}`, 409, "NOT_INSTANTIATED", nil,
+		},
+		{
+			"terminate in no known way", "POST", instances + "/" + up + "/terminate", `{"terminationType":"SOFTLY"}`,
+			400,
+			"FORCEFUL",
+			[]string{"/terminationType"},
+		},
+		{
+			"terminate with a negative timeout", "POST", instances + "/" + up + "/terminate",
+			`{"terminationType":"GRACEFUL","gracefulTerminationTimeout":-1}`, 400, "",
+			[]string{"/gracefulTerminationTimeout"},
+		},
+		{
+			"another active operation", "POST", instances + "/" + busy + "/instantiate", apitest.Params(), 409,
+			"FAILED_TEMP", nil,
+		},
 		{"delete with another active operation", "DELETE", instances + "/" + busy, nil, 409, "FAILED_TEMP", nil},
 		{"delete what is instantiated", "DELETE", instances + "/" + up, nil, 409, "INSTANTIATED", nil},
 		{"unknown operation", "GET", operations + "/" + none, nil, 404, none, nil},
@@ -256,8 +298,11 @@ func TestListsOfInstancesAndOperations(t *testing.T) {
 	up, op := b.instantiate(t)
 	_, failed := b.broken(t)
 
-	require.ElementsMatch(t, append(fresh, up, instanceOf(t, b, failed)), ids(follow[sol.VnfInstance](t, b, instances), func(i sol.VnfInstance) string { return i.ID }))
-	require.Equal(t, []string{op, failed}, ids(follow[sol.VnfLcmOpOcc](t, b, operations), func(o sol.VnfLcmOpOcc) string { return o.ID }))
+	require.ElementsMatch(t, append(fresh, up, instanceOf(t, b, failed)),
+		ids(follow[sol.VnfInstance](t, b, instances), func(i sol.VnfInstance) string { return i.ID }))
+	require.Equal(t, []string{op, failed}, ids(
+		follow[sol.VnfLcmOpOcc](t, b, operations), func(o sol.VnfLcmOpOcc) string { return o.ID },
+	))
 
 	one := follow[sol.VnfInstance](t, b, instances+"?filter=(eq,instantiationState,INSTANTIATED)")
 	require.Len(t, one, 1)
@@ -268,7 +313,9 @@ func TestListsOfInstancesAndOperations(t *testing.T) {
 	require.NotNil(t, all[0].InstantiatedVnfInfo)
 	require.Equal(t, "v", all[0].Metadata["k"])
 
-	require.Empty(t, follow[sol.VnfInstance](t, b, instances+"?filter=(eq,vimConnectionInfo/vim1/accessInfo/password,"+apitest.Password+")"),
+	require.Empty(t, follow[sol.VnfInstance](
+		t, b, instances+"?filter=(eq,vimConnectionInfo/vim1/accessInfo/password,"+apitest.Password+")",
+	),
 		"a filter must not find out secrets")
 
 	for filter, want := range map[string][]string{
@@ -282,7 +329,9 @@ func TestListsOfInstancesAndOperations(t *testing.T) {
 		"(cont,error/detail,valid%20host)":                                                  {failed},
 		"(gt,startTime,2000-01-01T00:00:00Z);(eq,resourceChanges/affectedVnfcs/vduId,VDU1)": {op},
 	} {
-		got := ids(follow[sol.VnfLcmOpOcc](t, b, operations+"?filter="+filter), func(o sol.VnfLcmOpOcc) string { return o.ID })
+		got := ids(
+			follow[sol.VnfLcmOpOcc](t, b, operations+"?filter="+filter), func(o sol.VnfLcmOpOcc) string { return o.ID },
+		)
 		require.ElementsMatch(t, want, got, filter)
 	}
 	require.NotContains(t, string(b.Do(t, "GET", operations, nil).Body), "operationParams")
@@ -294,7 +343,9 @@ func TestVersionsAreListedWithoutAVersion(t *testing.T) {
 	for _, path := range []string{"/vnflcm/api_versions", "/vnflcm/v2/api_versions"} {
 		a := b.Do(t, "GET", path, nil, "Version", "")
 		require.Equal(t, 200, a.Status)
-		require.Equal(t, sol.ApiVersionInformation{URIPrefix: "/vnflcm", ApiVersions: []sol.ApiVersion{{Version: "2.0.0"}}}, apitest.JSON[sol.ApiVersionInformation](t, a))
+		require.Equal(t, sol.ApiVersionInformation{
+			URIPrefix: "/vnflcm", ApiVersions: []sol.ApiVersion{{Version: "2.0.0"}},
+		}, apitest.JSON[sol.ApiVersionInformation](t, a))
 		a = b.Do(t, "DELETE", path, nil, "Version", "")
 		require.Equal(t, 405, a.Status)
 		require.Equal(t, "GET, HEAD", a.Header.Get("Allow"))

@@ -38,14 +38,28 @@ func (a *API) Mount(f *frame.Frame) {
 		Prefix: Prefix, Document: frame.Served(openapi.VnfPkgmV1),
 		Routes: []frame.Route{
 			versions,
-			{Method: http.MethodGet, Path: "/vnf_packages", Handle: a.list, Produces: frame.JSON, Query: frame.ListParams},
-			{Method: http.MethodPost, Path: "/vnf_packages", Handle: a.create, Consumes: frame.JSON, Produces: frame.JSON},
+			{
+				Method: http.MethodGet, Path: "/vnf_packages", Handle: a.list, Produces: frame.JSON,
+				Query: frame.ListParams,
+			},
+			{
+				Method: http.MethodPost, Path: "/vnf_packages", Handle: a.create, Consumes: frame.JSON,
+				Produces: frame.JSON,
+			},
 			{Method: http.MethodGet, Path: one, Handle: a.get, Produces: frame.JSON},
 			{Method: http.MethodPatch, Path: one, Handle: a.update, Consumes: frame.Patches, Produces: frame.JSON},
 			{Method: http.MethodDelete, Path: one, Handle: a.delete},
-			{Method: http.MethodPut, Path: one + "/package_content", Handle: a.upload, Consumes: []string{"application/zip", "application/octet-stream"}, Stream: true},
-			{Method: http.MethodGet, Path: one + "/package_content", Handle: a.content, Produces: []string{"application/zip"}},
-			{Method: http.MethodGet, Path: one + "/vnfd", Handle: a.vnfd, Produces: []string{"text/plain", "application/zip"}},
+			{
+				Method: http.MethodPut, Path: one + "/package_content", Handle: a.upload,
+				Consumes: []string{"application/zip", "application/octet-stream"}, Stream: true,
+			},
+			{
+				Method: http.MethodGet, Path: one + "/package_content", Handle: a.content,
+				Produces: []string{"application/zip"},
+			},
+			{Method: http.MethodGet, Path: one + "/vnfd", Handle: a.vnfd, Produces: []string{
+				"text/plain", "application/zip",
+			}},
 			// What an artifact is, only its client knows; the openstack client even asks for JSON.
 			{Method: http.MethodGet, Path: one + "/artifacts/*", Handle: a.artifact},
 		},
@@ -65,7 +79,9 @@ func packagePath(id string) string { return Prefix + "/vnf_packages/" + id }
 func present(p *vnfpkg.Package, public func(string) string) sol.VnfPkgInfo {
 	self := public(packagePath(p.ID))
 	info := p.Info()
-	info.Links = &sol.VnfPkgInfoLinks{Self: sol.Link{Href: self}, PackageContent: sol.Link{Href: self + "/package_content"}}
+	info.Links = &sol.VnfPkgInfoLinks{
+		Self: sol.Link{Href: self}, PackageContent: sol.Link{Href: self + "/package_content"},
+	}
 	if p.OnboardingState == sol.PackageOnboardingStateOnboarded {
 		info.Links.Vnfd = &sol.Link{Href: self + "/vnfd"}
 	}

@@ -84,7 +84,9 @@ func (a *API) vnfd(w http.ResponseWriter, r *frame.Request) error {
 	}
 	media, ok := frame.Preferred(r.Header.Values("Accept"), offers)
 	if !ok {
-		return lcm.Errorf(lcm.CodeNotAcceptable, "the VNFD consists of several files").WithHint("ask for application/zip")
+		return lcm.Errorf(lcm.CodeNotAcceptable, "the VNFD consists of several files").WithHint(
+			"ask for application/zip",
+		)
 	}
 	if media == "text/plain" {
 		f, err := d.Text()
@@ -94,7 +96,9 @@ func (a *API) vnfd(w http.ResponseWriter, r *frame.Request) error {
 		return serve(w, r, f, "text/plain; charset=utf-8")
 	}
 	w.Header().Set("Content-Type", media)
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "vnfd-" + id + ".zip"}))
+	w.Header().Set(
+		"Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "vnfd-" + id + ".zip"}),
+	)
 	if r.Method == http.MethodHead {
 		return nil
 	}

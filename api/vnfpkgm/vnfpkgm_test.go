@@ -57,7 +57,8 @@ func (b *bundle) create(t *testing.T) string {
 // upload uploads and does the work that follows.
 func (b *bundle) upload(t *testing.T, id string, archive []byte) apitest.Answer {
 	t.Helper()
-	a := b.Do(t, "PUT", packages+"/"+id+"/package_content", archive, "Content-Type", "application/zip", "Accept", "application/zip", "Version", "")
+	a := b.Do(t, "PUT", packages+"/"+id+"/package_content", archive, "Content-Type", "application/zip", "Accept",
+		"application/zip", "Version", "")
 	require.NoError(t, b.service.Onboard(t.Context(), id)) // the work of the job, if there is a job
 	return a
 }
@@ -88,7 +89,10 @@ func TestTheLifeOfAPackage(t *testing.T) {
 	require.Equal(t, self, a.Header.Get("Location"))
 	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
 	require.Equal(t, sol.PackageOperationalStateDisabled, p.OperationalState)
-	require.Equal(t, &sol.VnfPkgInfoLinks{Self: sol.Link{Href: self}, PackageContent: sol.Link{Href: self + "/package_content"}}, p.Links)
+	require.Equal(
+		t, &sol.VnfPkgInfoLinks{Self: sol.Link{Href: self}, PackageContent: sol.Link{Href: self + "/package_content"}},
+		p.Links,
+	)
 
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))
 	require.Equal(t, 202, b.upload(t, p.ID, archive).Status)
@@ -106,13 +110,19 @@ func TestTheLifeOfAPackage(t *testing.T) {
 	require.Equal(t, 200, a.Status)
 	require.JSONEq(t, `{"operationalState":"DISABLED"}`, string(a.Body), "only what was changed")
 	require.Equal(t, 409, b.Do(t, "PATCH", packages+"/"+p.ID, `{"operationalState":"DISABLED"}`).Status)
-	a = b.Do(t, "PATCH", packages+"/"+p.ID, `{"userDefinedData":{"k":null,"n":1}}`, "Content-Type", "application/merge-patch+json")
+	a = b.Do(t, "PATCH", packages+"/"+p.ID, `{"userDefinedData":{"k":null,"n":1}}`, "Content-Type",
+		"application/merge-patch+json")
 	require.JSONEq(t, `{"userDefinedData":{"n":1}}`, string(a.Body))
 	require.Equal(t, 412, b.Do(t, "DELETE", packages+"/"+p.ID, nil, "If-Match", `"0"`).Status)
-	require.Equal(t, 412, b.Do(t, "PATCH", packages+"/"+p.ID, `{"operationalState":"ENABLED"}`, "If-Match", `"0"`).Status)
+	require.Equal(
+		t, 412, b.Do(t, "PATCH", packages+"/"+p.ID, `{"operationalState":"ENABLED"}`, "If-Match", `"0"`).Status,
+	)
 
 	now := lcm.SystemClock{}.Now()
-	i := &lcm.Instance{ID: uuid.NewString(), Created: now, Updated: now, VnfdID: vnfdID, VnfPkgID: p.ID, State: sol.InstantiationStateNotInstantiated}
+	i := &lcm.Instance{
+		ID: uuid.NewString(), Created: now, Updated: now, VnfdID: vnfdID, VnfPkgID: p.ID,
+		State: sol.InstantiationStateNotInstantiated,
+	}
 	require.NoError(t, b.Store.InsertInstance(t.Context(), i, nil))
 	require.Equal(t, sol.PackageUsageStateInUse, b.get(t, p.ID).UsageState)
 	require.Equal(t, 409, b.Do(t, "DELETE", packages+"/"+p.ID, nil).Status, "it is in use")
@@ -147,7 +157,9 @@ func TestUploadsThatCannotWork(t *testing.T) {
 	big := bytes.Repeat([]byte("x"), maxSize+1)
 	require.Equal(t, 413, b.Do(t, "PUT", content, big, "Content-Type", "application/zip").Status)
 	// Without a length, the limit is found while reading.
-	require.Equal(t, 413, b.Do(t, "PUT", content, io.MultiReader(bytes.NewReader(big)), "Content-Type", "application/zip").Status)
+	require.Equal(
+		t, 413, b.Do(t, "PUT", content, io.MultiReader(bytes.NewReader(big)), "Content-Type", "application/zip").Status,
+	)
 	p := b.get(t, id)
 	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
 	require.Equal(t, 413, p.OnboardingFailureDetails.Status, "the reason stays on the package")
@@ -155,7 +167,8 @@ func TestUploadsThatCannotWork(t *testing.T) {
 	a := b.Do(t, "PUT", content, "x", "Content-Type", "application/x-tar")
 	require.Equal(t, 415, a.Status)
 	require.Contains(t, a.Problem.Detail, "application/zip")
-	require.Equal(t, 404, b.Do(t, "PUT", packages+"/"+uuid.NewString()+"/package_content", "x", "Content-Type", "application/zip").Status)
+	require.Equal(t, 404, b.Do(t, "PUT", packages+"/"+uuid.NewString()+"/package_content", "x", "Content-Type",
+		"application/zip").Status)
 	require.Equal(t, 405, b.Do(t, "POST", content, "x", "Content-Type", "application/zip").Status)
 
 	require.Equal(t, 202, b.upload(t, id, vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))).Status)
@@ -178,10 +191,14 @@ func TestAClientThatBreaksOffLeavesAPackageThatCanBeUsed(t *testing.T) {
 	}()
 	_, err = w.Write([]byte("PK"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return b.get(t, id).OnboardingState == sol.PackageOnboardingStateUploading }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return b.get(t, id).OnboardingState == sol.PackageOnboardingStateUploading
+	}, time.Minute, time.Millisecond)
 	require.Equal(t, 409, b.upload(t, id, []byte("x")).Status, "one upload at a time")
 	cancel()
-	require.Eventually(t, func() bool { return b.get(t, id).OnboardingState == sol.PackageOnboardingStateCreated }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return b.get(t, id).OnboardingState == sol.PackageOnboardingStateCreated
+	}, time.Minute, time.Millisecond)
 	require.Equal(t, 202, b.upload(t, id, vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))).Status)
 }
 
@@ -246,7 +263,9 @@ func TestTheVnfdIsTextOrAnArchive(t *testing.T) {
 	single := b.onboard(t, vnfpkgtest.Files(vnfdID))
 	files := vnfpkgtest.Files(uuid.NewString())
 	files["Definitions/types.yaml"] = "tosca_definitions_version: tosca_simple_yaml_1_2\n"
-	files["Definitions/vnfd.yaml"] = strings.Replace(files["Definitions/vnfd.yaml"], "imports:\n", "imports:\n  - types.yaml\n", 1)
+	files["Definitions/vnfd.yaml"] = strings.Replace(
+		files["Definitions/vnfd.yaml"], "imports:\n", "imports:\n  - types.yaml\n", 1,
+	)
 	several := b.onboard(t, files)
 	tests := []struct {
 		id, accept string
@@ -277,7 +296,9 @@ func TestTheVnfdIsTextOrAnArchive(t *testing.T) {
 		}
 		z, err := zip.NewReader(bytes.NewReader(a.Body), int64(len(a.Body)))
 		require.NoError(t, err)
-		require.True(t, slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == "Definitions/vnfd.yaml" }))
+		require.True(
+			t, slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == "Definitions/vnfd.yaml" }),
+		)
 	}
 	require.Equal(t, 409, b.Do(t, "GET", packages+"/"+b.create(t)+"/vnfd", nil).Status)
 }
@@ -295,7 +316,8 @@ func TestArtifactsAreServedAndNothingElse(t *testing.T) {
 	require.Equal(t, "sh", string(b.Do(t, "GET", path+"Scripts%2Frun.sh", nil, "Range", "bytes=7-8").Body))
 	require.Equal(t, 200, b.Do(t, "GET", path+"Files/images/node.img", nil).Status)
 	for _, other := range []string{
-		"Scripts/none.sh", "", "Scripts", "Definitions/vnfd.yaml", "../../../etc/passwd", "Scripts/../Scripts/run.sh", "%2e%2e/x", "Scripts/run.sh%00", "/Scripts/run.sh",
+		"Scripts/none.sh", "", "Scripts", "Definitions/vnfd.yaml", "../../../etc/passwd", "Scripts/../Scripts/run.sh",
+		"%2e%2e/x", "Scripts/run.sh%00", "/Scripts/run.sh",
 	} {
 		require.Equal(t, 404, b.Do(t, "GET", path+other, nil).Status, other)
 	}
@@ -314,14 +336,17 @@ func TestListsOfPackages(t *testing.T) {
 	require.Contains(t, a.Header.Get("Link"), apitest.PublicURL+packages+"?")
 	require.NotContains(t, string(a.Body), "softwareImages")
 
-	list := apitest.JSON[[]sol.VnfPkgInfo](t, b.Do(t, "GET", packages+"?filter=(eq,onboardingState,ONBOARDED)&all_fields", nil))
+	list := apitest.JSON[[]sol.VnfPkgInfo](
+		t, b.Do(t, "GET", packages+"?filter=(eq,onboardingState,ONBOARDED)&all_fields", nil),
+	)
 	require.Len(t, list, 1)
 	require.Equal(t, id, list[0].ID)
 	require.NotEmpty(t, list[0].SoftwareImages)
 	require.Equal(t, 400, b.Do(t, "GET", packages+"?filter=(eq,nope,x)", nil).Status)
 	require.Equal(t, 400, b.Do(t, "PATCH", packages+"/"+id, `{}`).Status)
 	require.Equal(t, 400, b.Do(t, "PATCH", packages+"/"+id, `{"operationalState":"ON"}`).Status)
-	require.Equal(t, 415, b.Do(t, "PATCH", packages+"/"+id, `{"operationalState":"DISABLED"}`, "Content-Type", "text/plain").Status)
+	require.Equal(t, 415, b.Do(t, "PATCH", packages+"/"+id, `{"operationalState":"DISABLED"}`, "Content-Type",
+		"text/plain").Status)
 	require.Equal(t, 404, b.Do(t, "PATCH", packages+"/nope", `{"operationalState":"DISABLED"}`).Status)
 	require.Equal(t, 200, b.Do(t, "GET", "/vnfpkgm/api_versions", nil).Status)
 	require.Equal(t, 200, b.Do(t, "GET", "/vnfpkgm/v1/api_versions", nil).Status)

@@ -68,14 +68,22 @@ func parse(args []string, stderr io.Writer) (simcloud.Options, machineFlags, err
 	fs := flag.NewFlagSet("simcloud", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.StringVar(&opts.Addr, "addr", "127.0.0.1:0", "`address` of all services")
-	fs.StringVar(&opts.PublicURL, "public-url", "", "root `URL` in catalog and links, where something stands between client and cloud")
+	fs.StringVar(&opts.PublicURL, "public-url", "",
+		"root `URL` in catalog and links, where something stands between client and cloud")
 	fs.IntVar(&hosts, "hosts", 8, "number of compute hosts")
 	fs.StringVar(&zones, "zones", "nova", "comma separated availability zones; hosts are dealt out in turn")
-	fs.StringVar(&images, "images", "", "comma separated `names` of images that exist from the start, besides the usual ones")
+	fs.StringVar(
+		&images, "images", "", "comma separated `names` of images that exist from the start, besides the usual ones",
+	)
 	fs.DurationVar(&opts.TokenTTL, "token-ttl", time.Hour, "how long tokens are valid")
 	fs.DurationVar(&opts.HeatMinute, "heat-minute", time.Minute, "how long a minute of a stack's timeout lasts")
-	fs.BoolVar(&opts.LargeNetworks, "large-networks", false, "give net0 and public 16,000 addresses each instead of 250")
-	fs.StringVar(&timing, "timing", "", `how long things take, as JSON: {"create":{"OS::Nova::Server":"2s"},"machines":{"boot":"5s"}}`)
+	fs.BoolVar(
+		&opts.LargeNetworks, "large-networks", false, "give net0 and public 16,000 addresses each instead of 250",
+	)
+	fs.StringVar(
+		&timing, "timing", "",
+		`how long things take, as JSON: {"create":{"OS::Nova::Server":"2s"},"machines":{"boot":"5s"}}`,
+	)
 	fs.TextVar(&level, "log-level", slog.LevelWarn, "debug, info, warn or error")
 	machines.register(fs)
 	if err := fs.Parse(args); err != nil {

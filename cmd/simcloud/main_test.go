@@ -20,7 +20,9 @@ func TestRunPrintsWhereTheCloudIsAndStops(t *testing.T) {
 	code := make(chan int, 1)
 	var stderr bytes.Buffer
 	go func() {
-		code <- run(ctx, []string{"-hosts", "3", "-zones", "z1,z2", "-no-machines", "-timing", `{"create":{"*":"1ms"}}`}, w, &stderr)
+		code <- run(
+			ctx, []string{"-hosts", "3", "-zones", "z1,z2", "-no-machines", "-timing", `{"create":{"*":"1ms"}}`},
+			w, &stderr)
 		_ = w.Close()
 	}()
 	var info simcloud.Info
@@ -40,7 +42,15 @@ func TestRunPrintsWhereTheCloudIsAndStops(t *testing.T) {
 
 func TestRunRefusesWrongFlags(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-nonsense"}, {"extra"}, {"-hosts", "0"}, {"-timing", "{"}, {"-zones", ","}, {"-ssh-port", "70000"}, {"-speed", "0"}} {
+	for _, args := range [][]string{
+		{"-nonsense"},
+		{"extra"},
+		{"-hosts", "0"},
+		{"-timing", "{"},
+		{"-zones", ","},
+		{"-ssh-port", "70000"},
+		{"-speed", "0"},
+	} {
 		var stderr bytes.Buffer
 		require.Equal(t, 2, run(t.Context(), args, io.Discard, &stderr), args)
 		require.NotEmpty(t, stderr.String())

@@ -37,8 +37,8 @@ type Options struct {
 	Version string
 	// Infras are drivers by vimType beside the built-in ones, for tests.
 	Infras map[string]lcm.Infra
-	// WrapStores and WrapLedger put a layer around the two sides of the store, for tests that let a node die at a certain
-	// write; they may be nil.
+	// WrapStores and WrapLedger put a layer around the two sides of the store, for tests that let a node die at a
+	// certain write; they may be nil.
 	WrapStores func(lcm.Stores) lcm.Stores
 	WrapLedger func(lcm.Ledger) lcm.Ledger
 	// SkipPreload leaves the OpenAPI documents to their first reader, for tests that start hundreds of nodes.
@@ -93,7 +93,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 		return nil, fmt.Errorf("secrets.key_file: %w", err)
 	}
 	if set := cfg.Scripts; set.Python != "" {
-		if a.scripts, err = script.New(ctx, script.Options{Python: set.Python, Sandbox: set.Sandbox, Log: a.log}); err != nil {
+		if a.scripts, err = script.New(
+			ctx, script.Options{Python: set.Python, Sandbox: set.Sandbox, Log: a.log},
+		); err != nil {
 			return nil, err
 		}
 	}
@@ -150,11 +152,14 @@ func (a *App) openDomain(queue *engine.Queue) {
 		ledger = a.opts.WrapLedger(ledger)
 	}
 	a.services = &admission.Services{
-		Stores: stores, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock, Deadline: a.cfg.Deadline,
+		Stores: stores, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock,
+		Deadline: a.cfg.Deadline,
 	}
 	runner := &execution.Runner{
 		Store: ledger, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
-		Planner: &execution.Planner{Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grant.Local{Zones: a.cfg.Grant.Zones}},
+		Planner: &execution.Planner{
+			Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grant.Local{Zones: a.cfg.Grant.Zones},
+		},
 		Tuning: execution.Tuning{
 			TickBudget: a.cfg.Engine.TickBudget, InlineWait: a.cfg.Engine.InlineWait,
 			RetryBase: a.cfg.Engine.RetryBase, RetryMax: a.cfg.Engine.RetryMax, Retries: a.cfg.Engine.Retries,
@@ -221,7 +226,8 @@ func (a *App) Run(ctx context.Context) error {
 	if !a.opts.SkipPreload {
 		all.Go(func() error { a.preload(ctx); return nil })
 	}
-	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL, "debug", a.DebugAddr())
+	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL,
+		"debug", a.DebugAddr())
 	err := all.Wait()
 	a.log.InfoContext(ctx, "gybe has stopped")
 	return err

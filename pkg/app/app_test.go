@@ -93,7 +93,10 @@ func TestANodeStartsServesAndStops(t *testing.T) {
 	require.Equal(t, 200, status)
 	status, text := get(t, "http://"+n.DebugAddr()+"/metrics")
 	require.Equal(t, 200, status)
-	for _, want := range []string{`gybe_build_info{version="v1"} 1`, "gybe_http_request_duration_seconds_count{", "gybe_db_connections_max 9", "gybe_engine_ticks_running{"} {
+	for _, want := range []string{
+		`gybe_build_info{version="v1"} 1`, "gybe_http_request_duration_seconds_count{",
+		"gybe_db_connections_max 9", "gybe_engine_ticks_running{",
+	} {
 		require.Contains(t, text, want)
 	}
 	require.Contains(t, text, `promhttp_metric_handler_errors_total{cause="gathering"} 0`, "every metric can be read")
@@ -119,7 +122,8 @@ func TestANodeStartsServesAndStops(t *testing.T) {
 	require.Error(t, <-streamed)
 	_, err = net.Dial("tcp", n.Addr())
 	require.Error(t, err)
-	goleak.VerifyNone(t, before, goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
+	goleak.VerifyNone(t, before, goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"),
+		goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
 }
 
 // TestCallsToVimsAreMeasured: who watches a node sees how often and how fast the services of its VIMs answer.
@@ -133,7 +137,9 @@ func TestCallsToVimsAreMeasured(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, text := get(t, "http://"+n.DebugAddr()+"/metrics")
-	require.Contains(t, text, `gybe_vim_request_duration_seconds_count{method="POST",service="keystone",status="2xx"} 1`)
+	require.Contains(
+		t, text, `gybe_vim_request_duration_seconds_count{method="POST",service="keystone",status="2xx"} 1`,
+	)
 }
 
 // TestAVimIsRegisteredWithItsOwnAuthority: a cloud with a private CA, described in full or in the operator's
@@ -152,7 +158,9 @@ func TestAVimIsRegisteredWithItsOwnAuthority(t *testing.T) {
 	cfg.OpenStack.CloudsFile = filepath.Join(dir, "clouds.yaml")
 	_, c, _ := start(t, cfg)
 	register := func(name, url string, cred, project sol.KeyValuePairs) error {
-		_, err := c.CreateVim(t.Context(), gybeapi.Vim{Name: name, Type: "openstack", AuthURL: url, AuthCred: cred, VimProject: project})
+		_, err := c.CreateVim(
+			t.Context(), gybeapi.Vim{Name: name, Type: "openstack", AuthURL: url, AuthCred: cred, VimProject: project},
+		)
 		return err
 	}
 	user := sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password}
@@ -163,7 +171,9 @@ func TestAVimIsRegisteredWithItsOwnAuthority(t *testing.T) {
 	user["ssl_ca_cert"] = string(cloud.CA())
 	require.NoError(t, register("trusted", cloud.AuthURL(), user, project))
 	require.NoError(t, register("by name", "", sol.KeyValuePairs{"cloud": "prod"}, sol.KeyValuePairs{}))
-	require.ErrorContains(t, register("unknown", "", sol.KeyValuePairs{"cloud": "none"}, sol.KeyValuePairs{}), "/vim/auth_cred/cloud")
+	require.ErrorContains(
+		t, register("unknown", "", sol.KeyValuePairs{"cloud": "none"}, sol.KeyValuePairs{}), "/vim/auth_cred/cloud",
+	)
 	vims, err := c.Vims(t.Context())
 	require.NoError(t, err)
 	require.Len(t, vims, 2)
@@ -214,7 +224,9 @@ func TestWhatCannotStartSaysSo(t *testing.T) {
 		want   string
 	}{
 		{"no such database", func(c *config.Config) { c.DatabaseURL = u.String() }, "nothing_of_this_name"},
-		{"not a connection string", func(c *config.Config) { c.DatabaseURL = "postgres://u:geheim@%zz" }, "database_url"},
+		{"not a connection string", func(c *config.Config) {
+			c.DatabaseURL = "postgres://u:geheim@%zz"
+		}, "database_url"},
 		{"address in use", func(c *config.Config) { c.Listen = taken.Addr().String() }, "listen"},
 		{"debug address in use", func(c *config.Config) { c.DebugListen = taken.Addr().String() }, "debug_listen"},
 		{"no place for data", func(c *config.Config) { c.DataDir = "/dev/null/x" }, "data_dir"},
@@ -243,7 +255,9 @@ func TestNodeRecoversWhenTheDatabaseReturns(t *testing.T) {
 
 	require.NoError(t, pg.Halt())
 	var answer *client.Error
-	require.Eventually(t, func() bool { return errors.As(c.Ready(t.Context()), &answer) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return errors.As(c.Ready(t.Context()), &answer) }, time.Minute, 10*time.Millisecond,
+	)
 	require.Equal(t, 503, answer.Status())
 	_, err = c.Instances(t.Context(), "", false)
 	require.ErrorAs(t, err, &answer)

@@ -71,7 +71,8 @@ func merged(machines []k8scluster.Machine, nodes []kubernetes.Node, told bool) [
 	var out []gybeapi.ClusterNode
 	for _, m := range machines {
 		n := gybeapi.ClusterNode{
-			VnfcInstanceID: m.VNFC, VduID: m.VDU, Name: m.Name, Role: m.Role, Address: m.IP, ComputeHost: m.Host, Zone: m.Zone, State: gybeapi.NodeUnknown,
+			VnfcInstanceID: m.VNFC, VduID: m.VDU, Name: m.Name, Role: m.Role, Address: m.IP, ComputeHost: m.Host,
+			Zone: m.Zone, State: gybeapi.NodeUnknown,
 		}
 		at := slices.IndexFunc(nodes, func(k kubernetes.Node) bool { return k.Name == m.Name })
 		switch {
@@ -86,7 +87,9 @@ func merged(machines []k8scluster.Machine, nodes []kubernetes.Node, told bool) [
 		out = append(out, n)
 	}
 	for _, k := range nodes {
-		n := gybeapi.ClusterNode{Name: k.Name, Role: "worker", Address: k.InternalIP, Zone: k.Labels["topology.kubernetes.io/zone"]}
+		n := gybeapi.ClusterNode{
+			Name: k.Name, Role: "worker", Address: k.InternalIP, Zone: k.Labels["topology.kubernetes.io/zone"],
+		}
 		if k.ControlPlane {
 			n.Role = "master"
 		}
@@ -124,7 +127,8 @@ func (c clusters) SSHHosts(ctx context.Context, i *lcm.Instance) ([]gybeapi.SSHH
 	var out []gybeapi.SSHHost
 	for _, m := range machines {
 		h := gybeapi.SSHHost{
-			VnfcInstanceID: m.VNFC, VduID: m.VDU, Name: m.Name, Role: m.Role, Address: m.SSHAddress, Port: cmp.Or(m.SSHPort, 22), User: m.User,
+			VnfcInstanceID: m.VNFC, VduID: m.VDU, Name: m.Name, Role: m.Role, Address: m.SSHAddress,
+			Port: cmp.Or(m.SSHPort, 22), User: m.User,
 		}
 		if k, ok := keys[m.VNFC]; ok {
 			if h.HostKey, err = shown(k); err != nil {
@@ -141,7 +145,9 @@ func shown(k store.HostKey) (*gybeapi.HostKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gybeapi.HostKey{Type: k.Type, Key: base64.StdEncoding.EncodeToString(k.Key), Fingerprint: ssh.FingerprintSHA256(pub)}, nil
+	return &gybeapi.HostKey{
+		Type: k.Type, Key: base64.StdEncoding.EncodeToString(k.Key), Fingerprint: ssh.FingerprintSHA256(pub),
+	}, nil
 }
 
 // ForgetHostKey implements gybe.Clusters.

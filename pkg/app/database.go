@@ -14,14 +14,14 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/config"
 )
 
-// defaultConns is the size of the pool when the configuration says none: four connections for each CPU, between 8 and 20. Ticks and requests
-// hold a connection for milliseconds only. Each connection parses and plans every statement again, so more of them than the CPUs keep
-// busy cost PostgreSQL CPU (ADR 027), and it allows 100 in all by default.
+// defaultConns is the size of the pool when the configuration says none: four connections for each CPU, between 8 and
+// 20. Ticks and requests hold a connection for milliseconds only. Each connection parses and plans every statement
+// again, so more of them than the CPUs keep busy cost PostgreSQL CPU (ADR 027), and it allows 100 in all by default.
 func defaultConns() int32 { return int32(min(max(8, 4*runtime.GOMAXPROCS(0)), 20)) }
 
-// By default PostgreSQL plans each statement five times on each connection before it keeps a plan. Gybe's plans do not depend on arguments
-// (the store writes states and limits of lists into the statement), so they are kept from the first call. That matters for nodes that have
-// just started: a tick takes longer to plan than to run.
+// By default PostgreSQL plans each statement five times on each connection before it keeps a plan. Gybe's plans do not
+// depend on arguments (the store writes states and limits of lists into the statement), so they are kept from the first
+// call. That matters for nodes that have just started: a tick takes longer to plan than to run.
 
 // patience is how long a start waits for a database that is not there: it may be starting, too.
 const patience = time.Minute

@@ -38,7 +38,8 @@ func newDrivers(a *App) *drivers {
 	}
 	d.machines = remote.NewPool(remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout}, 0)
 	d.cluster = k8scluster.New(k8scluster.Options{
-		Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout, Log: a.log,
+		Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout,
+		Log: a.log,
 	})
 	d.mgmt = mgmt.Registry{k8scluster.Name: d.cluster}
 	return d
@@ -48,8 +49,9 @@ func newDrivers(a *App) *drivers {
 func cloudConfig(a *App) openstack.Config {
 	set := a.cfg.OpenStack
 	c := openstack.Config{
-		StackTimeout: set.StackTimeout, RequestTimeout: set.RequestTimeout, ServerTimeout: set.ServerTimeout, GracefulTimeout: set.GracefulTimeout,
-		ZoneRetries: set.ZoneRetries, CloudsFile: set.CloudsFile, PublicURL: a.publicURL, NodeAlive: alive(a.store),
+		StackTimeout: set.StackTimeout, RequestTimeout: set.RequestTimeout, ServerTimeout: set.ServerTimeout,
+		GracefulTimeout: set.GracefulTimeout, ZoneRetries: set.ZoneRetries, CloudsFile: set.CloudsFile,
+		PublicURL: a.publicURL, NodeAlive: alive(a.store),
 		Observe: a.metrics.VimRequest,
 	}
 	if a.scripts != nil {

@@ -78,7 +78,8 @@ func nodes(s *store.Store) func(context.Context) ([]gybeapi.Node, error) {
 		out := make([]gybeapi.Node, len(list))
 		for i, n := range list {
 			out[i] = gybeapi.Node{
-				ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, Started: n.Started, Seen: n.Seen, Running: n.Running,
+				ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, Started: n.Started, Seen: n.Seen,
+				Running: n.Running,
 			}
 			if n.Ended != nil {
 				out[i].Ended = *n.Ended

@@ -73,21 +73,23 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
 	(&vims.API{Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
 	(&gybe.API{
-		Services: a.services, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig, KubernetesType: kubernetes.VimType,
-		Clusters: clusters{a.drivers.cluster, a.packages, a.store},
-		Streams:  a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
+		Services: a.services, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig,
+		KubernetesType: kubernetes.VimType,
+		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
+		Streams:        a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}).Mount(a.frame)
 	anonymous := lcm.Principal{} // the console has no users of its own yet
 	console := a.services.In(anonymous)
 	web.Mount(a.frame, web.Deps{
-		Instances: console, Operations: console, Packages: a.packages.In(anonymous), Feed: feeds.In(anonymous), Nodes: nodes(a.store),
-		Log: a.log, Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping,
+		Instances: console, Operations: console, Packages: a.packages.In(anonymous), Feed: feeds.In(anonymous),
+		Nodes: nodes(a.store), Log: a.log, Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping,
 	})
 	a.server = &http.Server{
 		Handler: a.frame, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		MaxHeaderBytes: int(a.cfg.Limits.Header),
 		// For requests and answers of ordinary size. Uploads, downloads and event streams set deadlines of their own.
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		IdleTimeout: 2 * time.Minute,
 	}
 	a.server.RegisterOnShutdown(func() { close(a.stopping) })
 	if a.cfg.TLS.CertFile != "" {

@@ -17,10 +17,12 @@ func (a *App) addMetrics() {
 		}
 	})
 	a.metrics.Count("gybe_operations", "Operations that hold an instance, on all nodes.", "state", a.store.CountActive)
-	a.metrics.Count("gybe_jobs", "Jobs of the engine that are not done, on all nodes.", "state", func(ctx context.Context) (map[string]float64, error) {
-		return engine.OpenJobs(ctx, a.pool)
-	})
-	a.metrics.Count("gybe_engine_ticks_running", "Ticks that run on this node now.", "node", func(context.Context) (map[string]float64, error) {
-		return map[string]float64{a.cfg.NodeID: float64(a.engine.Busy())}, nil
-	})
+	a.metrics.Count("gybe_jobs", "Jobs of the engine that are not done, on all nodes.", "state",
+		func(ctx context.Context) (map[string]float64, error) {
+			return engine.OpenJobs(ctx, a.pool)
+		})
+	a.metrics.Count("gybe_engine_ticks_running", "Ticks that run on this node now.", "node",
+		func(context.Context) (map[string]float64, error) {
+			return map[string]float64{a.cfg.NodeID: float64(a.engine.Busy())}, nil
+		})
 }

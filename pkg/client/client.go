@@ -222,7 +222,9 @@ func withDefault(s, otherwise string) string {
 
 // responseError returns the error of a response that is not a success.
 func responseError(r request, resp *http.Response) error {
-	e := &Error{Method: r.method, Path: r.path, Problem: sol.ProblemDetails{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}}
+	e := &Error{Method: r.method, Path: r.path, Problem: sol.ProblemDetails{
+		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
+	}}
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if strings.HasSuffix(media, "json") {

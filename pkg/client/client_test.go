@@ -77,7 +77,11 @@ func TestErrorsSayWhatTheServerSaid(t *testing.T) {
 		status            int
 		want              string
 	}{
-		{"problem", "application/problem+json", `{"title":"Conflict","status":409,"detail":"it is busy","hint":"wait"}`, 409, "409 Conflict: it is busy\n  hint: wait"},
+		{
+			"problem", "application/problem+json",
+			`{"title":"Conflict","status":409,"detail":"it is busy","hint":"wait"}`, 409,
+			"409 Conflict: it is busy\n  hint: wait",
+		},
 		{
 			"parameters", "application/problem+json; charset=utf-8",
 			`{"title":"Invalid","status":422,"detail":"all of it","invalidParams":[{"pointer":"/a","detail":"x"},{"pointer":"","detail":"y"}]}`, 422,
@@ -136,7 +140,9 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 	op, err := c.Instantiate(ctx, "a/b", json.RawMessage(`{"flavourId": "simple"}`))
 	require.NoError(t, err)
 	require.Equal(t, "op-1", op)
-	require.Equal(t, seen{"POST", "/vnflcm/v2/vnf_instances/a%2Fb/instantiate", "application/json", accept, `{"flavourId": "simple"}`}, got)
+	require.Equal(t, seen{
+		"POST", "/vnflcm/v2/vnf_instances/a%2Fb/instantiate", "application/json", accept, `{"flavourId": "simple"}`,
+	}, got)
 
 	_, err = c.Terminate(ctx, "i", sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
 	require.NoError(t, err)
@@ -159,7 +165,9 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 			return c.Operate(ctx, "i", sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped})
 		},
 		`change_ext_conn {"extVirtualLinks":[]}`: func() (string, error) {
-			return c.ChangeExtConn(ctx, "i", sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{}})
+			return c.ChangeExtConn(
+				ctx, "i", sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{}},
+			)
 		},
 		`change_vnfpkg {"vnfdId":"d"}`: func() (string, error) {
 			return c.ChangePackage(ctx, "i", sol.ChangeCurrentVnfPkgRequest{VnfdID: "d"})
@@ -174,7 +182,10 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 	op, err = c.Modify(ctx, "i", json.RawMessage(`{"metadata":null}`), `"7"`)
 	require.NoError(t, err)
 	require.Equal(t, "op-1", op)
-	require.Equal(t, seen{"PATCH", "/vnflcm/v2/vnf_instances/i", "application/merge-patch+json", accept, `{"metadata":null}`}, got)
+	require.Equal(
+		t, seen{"PATCH", "/vnflcm/v2/vnf_instances/i", "application/merge-patch+json", accept, `{"metadata":null}`},
+		got,
+	)
 	_, err = c.Start(ctx, "i", sol.LcmOperationModifyInfo, json.RawMessage(`{}`))
 	require.NoError(t, err)
 	require.Equal(t, "PATCH", got.method)
@@ -182,11 +193,16 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 	require.ErrorContains(t, err, "CREATE_SNAPSHOT")
 
 	require.NoError(t, c.Cancel(ctx, "o", sol.CancelModeForceful))
-	require.Equal(t, seen{"POST", "/vnflcm/v2/vnf_lcm_op_occs/o/cancel", "application/json", accept, `{"cancelMode":"FORCEFUL"}`}, got)
+	require.Equal(
+		t, seen{"POST", "/vnflcm/v2/vnf_lcm_op_occs/o/cancel", "application/json", accept, `{"cancelMode":"FORCEFUL"}`},
+		got,
+	)
 
 	_, err = c.Plan(ctx, gybeapi.PlanRequest{VnfInstanceID: "i", Operation: sol.LcmOperationHeal})
 	require.NoError(t, err)
-	require.Equal(t, seen{"POST", "/gybe/v1/plan", "application/json", accept, `{"vnfInstanceId":"i","operation":"HEAL"}`}, got)
+	require.Equal(
+		t, seen{"POST", "/gybe/v1/plan", "application/json", accept, `{"vnfInstanceId":"i","operation":"HEAL"}`}, got,
+	)
 	_, err = c.Leftovers(ctx, "i")
 	require.NoError(t, err)
 	require.Equal(t, seen{"GET", "/gybe/v1/vnf_instances/i/leftovers", "", accept, ""}, got)
@@ -200,7 +216,9 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 	require.NoError(t, c.UploadPackage(ctx, "p", strings.NewReader("PK")))
 	require.Equal(t, seen{"PUT", "/vnfpkgm/v1/vnf_packages/p/package_content", "application/zip", accept, "PK"}, got)
 
-	require.NoError(t, c.UpdatePackage(ctx, "p", sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}))
+	require.NoError(t, c.UpdatePackage(
+		ctx, "p", sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled},
+	))
 	require.Equal(t, "application/merge-patch+json", got.media)
 
 	raw, err := c.Kubeconfig(ctx, "i")
@@ -221,7 +239,9 @@ func TestTheEventFeedIsRead(t *testing.T) {
 		assert.Equal(t, "5-6", r.URL.Query().Get("since"))
 		assert.Equal(t, "op", r.URL.Query().Get("vnfLcmOpOccId"))
 		fmt.Fprint(w, "retry: 1000\n\n: alive\n\n")
-		fmt.Fprint(w, "id: 7-1\r\nevent: op.state\r\ndata: {\"cursor\":\"7-1\",\r\ndata: \"kind\":\"op.state\"}\r\n\r\n")
+		fmt.Fprint(
+			w, "id: 7-1\r\nevent: op.state\r\ndata: {\"cursor\":\"7-1\",\r\ndata: \"kind\":\"op.state\"}\r\n\r\n",
+		)
 		fmt.Fprintf(w, "id: 7-2\ndata: {\"cursor\":\"7-2\",\"kind\":\"step.log\",\"body\":{\"x\":%q}}\n\n", big)
 		fmt.Fprint(w, "id: 7-3\ndata: {\"cursor\":\"7-3\"") // cut off
 	})

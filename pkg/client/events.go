@@ -41,12 +41,16 @@ func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[gybeapi.Eve
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		v := url.Values{}
-		for name, value := range map[string]string{"vnfInstanceId": q.InstanceID, "vnfLcmOpOccId": q.OpID, "since": q.After} {
+		for name, value := range map[string]string{
+			"vnfInstanceId": q.InstanceID, "vnfLcmOpOccId": q.OpID, "since": q.After,
+		} {
 			if value != "" {
 				v.Set(name, value)
 			}
 		}
-		resp, err := c.do(ctx, request{method: http.MethodGet, path: "/gybe/v1/events", query: v, accept: "text/event-stream"})
+		resp, err := c.do(
+			ctx, request{method: http.MethodGet, path: "/gybe/v1/events", query: v, accept: "text/event-stream"},
+		)
 		if err != nil {
 			yield(gybeapi.Event{}, err)
 			return

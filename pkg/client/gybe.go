@@ -14,7 +14,8 @@ import (
 // Kubeconfig returns the kubeconfig of an instance's cluster.
 func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, error) {
 	resp, err := c.do(ctx, request{
-		method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/kubeconfig", accept: "application/yaml",
+		method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/kubeconfig",
+		accept: "application/yaml",
 	})
 	if err != nil {
 		return nil, err
@@ -30,7 +31,8 @@ func (c *Client) Kubeconfig(ctx context.Context, instanceID string) ([]byte, err
 // Cluster lists the machines of an instance that is a Kubernetes cluster, with what the cluster says about its nodes.
 func (c *Client) Cluster(ctx context.Context, instanceID string) (*gybeapi.Cluster, error) {
 	var out gybeapi.Cluster
-	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/nodes"}, &out)
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) +
+		"/nodes"}, &out)
 	return &out, err
 }
 
@@ -43,7 +45,10 @@ func (c *Client) SSHHosts(ctx context.Context, instanceID string) ([]gybeapi.SSH
 
 // ForgetHostKey deletes the pinned host key of a VNFC's machine; the next login pins the current one.
 func (c *Client) ForgetHostKey(ctx context.Context, instanceID, vnfc string) error {
-	_, err := c.call(ctx, request{method: http.MethodDelete, path: sshHosts(instanceID) + "/" + url.PathEscape(vnfc) + "/host_key"}, nil)
+	_, err := c.call(
+		ctx, request{method: http.MethodDelete, path: sshHosts(instanceID) + "/" + url.PathEscape(vnfc) + "/host_key"},
+		nil,
+	)
 	return err
 }
 
@@ -59,7 +64,9 @@ func (c *Client) Progress(ctx context.Context, opID, since string, lines int) (*
 		q.Set("since", since)
 	}
 	var out gybeapi.Progress
-	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_lcm_op_occs/" + url.PathEscape(opID) + "/progress", query: q}, &out)
+	_, err := c.call(ctx, request{
+		method: http.MethodGet, path: "/gybe/v1/vnf_lcm_op_occs/" + url.PathEscape(opID) + "/progress", query: q,
+	}, &out)
 	return &out, err
 }
 

@@ -74,7 +74,9 @@ func (c *Client) Rollback(ctx context.Context, id string) error {
 func (c *Client) Fail(ctx context.Context, id string) error { return c.control(ctx, id, "fail") }
 
 func (c *Client) control(ctx context.Context, id, task string) error {
-	_, err := c.call(ctx, request{method: http.MethodPost, path: operations + "/" + url.PathEscape(id) + "/" + task}, nil)
+	_, err := c.call(
+		ctx, request{method: http.MethodPost, path: operations + "/" + url.PathEscape(id) + "/" + task}, nil,
+	)
 	return err
 }
 

@@ -21,7 +21,8 @@ func (c *Client) CreatePackage(ctx context.Context, req sol.CreateVnfPkgInfoRequ
 // UploadPackage uploads the content of a package. It is checked afterwards: watch the onboarding state.
 func (c *Client) UploadPackage(ctx context.Context, id string, content io.Reader) error {
 	_, err := c.call(ctx, request{
-		method: http.MethodPut, path: packages + "/" + url.PathEscape(id) + "/package_content", stream: content, media: "application/zip",
+		method: http.MethodPut, path: packages + "/" + url.PathEscape(id) + "/package_content", stream: content,
+		media: "application/zip",
 	}, nil)
 	return err
 }
@@ -41,7 +42,8 @@ func (c *Client) Package(ctx context.Context, id string) (*sol.VnfPkgInfo, error
 // UpdatePackage enables or disables a package, or changes its user data.
 func (c *Client) UpdatePackage(ctx context.Context, id string, change sol.VnfPkgInfoModifications) error {
 	_, err := c.call(ctx, request{
-		method: http.MethodPatch, path: packages + "/" + url.PathEscape(id), body: change, media: "application/merge-patch+json",
+		method: http.MethodPatch, path: packages + "/" + url.PathEscape(id), body: change,
+		media: "application/merge-patch+json",
 	}, nil)
 	return err
 }
@@ -54,7 +56,10 @@ func (c *Client) DeletePackage(ctx context.Context, id string) error {
 
 // PackageContent opens the archive of a package for download; the caller closes it.
 func (c *Client) PackageContent(ctx context.Context, id string) (io.ReadCloser, error) {
-	resp, err := c.do(ctx, request{method: http.MethodGet, path: packages + "/" + url.PathEscape(id) + "/package_content", accept: "application/zip"})
+	resp, err := c.do(ctx, request{
+		method: http.MethodGet, path: packages + "/" + url.PathEscape(id) + "/package_content",
+		accept: "application/zip",
+	})
 	if err != nil {
 		return nil, err
 	}

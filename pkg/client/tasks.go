@@ -20,7 +20,10 @@ func (c *Client) Start(ctx context.Context, id string, t sol.LcmOperationType, b
 	if kind.Path == "" {
 		return c.Modify(ctx, id, body, "")
 	}
-	h, err := c.call(ctx, request{method: http.MethodPost, path: instances + "/" + url.PathEscape(id) + "/" + kind.Path, body: body}, nil)
+	h, err := c.call(
+		ctx, request{method: http.MethodPost, path: instances + "/" + url.PathEscape(id) + "/" + kind.Path, body: body},
+		nil,
+	)
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +56,9 @@ func (c *Client) Operate(ctx context.Context, id string, req sol.OperateVnfReque
 }
 
 // ChangeExtConn starts a change of external connectivity and returns the id of the operation.
-func (c *Client) ChangeExtConn(ctx context.Context, id string, req sol.ChangeExtVnfConnectivityRequest) (string, error) {
+func (c *Client) ChangeExtConn(
+	ctx context.Context, id string, req sol.ChangeExtVnfConnectivityRequest,
+) (string, error) {
 	return c.Start(ctx, id, sol.LcmOperationChangeExtConn, req)
 }
 
@@ -65,7 +70,10 @@ func (c *Client) ChangePackage(ctx context.Context, id string, req sol.ChangeCur
 // Modify starts a change of an instance's attributes by a merge patch (RFC 7396) and returns the id of the operation.
 // With an etag, it is refused when the instance is at another version.
 func (c *Client) Modify(ctx context.Context, id string, patch any, etag string) (string, error) {
-	r := request{method: http.MethodPatch, path: instances + "/" + url.PathEscape(id), body: patch, media: "application/merge-patch+json"}
+	r := request{
+		method: http.MethodPatch, path: instances + "/" + url.PathEscape(id), body: patch,
+		media: "application/merge-patch+json",
+	}
 	if etag != "" {
 		r.headers = map[string]string{"If-Match": etag}
 	}
@@ -79,7 +87,8 @@ func (c *Client) Modify(ctx context.Context, id string, patch any, etag string) 
 // Cancel requests the cancellation of a running operation. It does not wait for its end.
 func (c *Client) Cancel(ctx context.Context, id string, mode sol.CancelModeType) error {
 	_, err := c.call(ctx, request{
-		method: http.MethodPost, path: operations + "/" + url.PathEscape(id) + "/cancel", body: sol.CancelMode{CancelMode: mode},
+		method: http.MethodPost, path: operations + "/" + url.PathEscape(id) + "/cancel",
+		body: sol.CancelMode{CancelMode: mode},
 	}, nil)
 	return err
 }

@@ -49,7 +49,8 @@ type TLS struct {
 type Database struct {
 	// MaxConns bounds the connections of this node; 0 means four for each CPU, between 8 and 20.
 	MaxConns int `yaml:"max_conns" env:"MAX_CONNS"`
-	// KeepEvents is the time that the event feed, with the output of steps, and the notifications of the outbox are kept.
+	// KeepEvents is the time that the event feed, with the output of steps, and the notifications of the outbox are
+	// kept.
 	KeepEvents time.Duration `yaml:"keep_events" env:"KEEP_EVENTS"`
 }
 
@@ -60,7 +61,8 @@ type Engine struct {
 	InlineWait time.Duration `yaml:"inline_wait" env:"INLINE_WAIT"` // waits up to this stay in the tick
 	RetryBase  time.Duration `yaml:"retry_base" env:"RETRY_BASE"`   // first backoff of a transient failure
 	RetryMax   time.Duration `yaml:"retry_max" env:"RETRY_MAX"`     // longest backoff
-	Retries    int           `yaml:"retries" env:"RETRIES"`         // consecutive transient failures before a phase fails
+	// consecutive transient failures before a phase fails
+	Retries int `yaml:"retries" env:"RETRIES"`
 }
 
 // Deadlines limit the duration of operations.
@@ -78,7 +80,8 @@ type Limits struct {
 	PackageFiles    int  `yaml:"package_files" env:"PACKAGE_FILES"`       // number of files in a package
 	PageSize        int  `yaml:"page_size" env:"PAGE_SIZE"`               // elements of a list per page
 	Header          Size `yaml:"header" env:"HEADER"`                     // all request headers together
-	EventStreams    int  `yaml:"event_streams" env:"EVENT_STREAMS"`       // followers of the event feed at the same time
+	// followers of the event feed at the same time
+	EventStreams int `yaml:"event_streams" env:"EVENT_STREAMS"`
 }
 
 // Secrets locates the keys that encrypt credentials in the database.
@@ -95,9 +98,11 @@ type Grant struct {
 
 // OpenStack tunes the OpenStack driver.
 type OpenStack struct {
-	StackTimeout   time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"`     // sent to Heat with a stack
-	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"` // of one call with its response, except uploads
-	ServerTimeout  time.Duration `yaml:"server_timeout" env:"SERVER_TIMEOUT"`   // for Nova to start, stop or delete a server
+	StackTimeout time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"` // sent to Heat with a stack
+	// of one call with its response, except uploads
+	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"`
+	// for Nova to start, stop or delete a server
+	ServerTimeout time.Duration `yaml:"server_timeout" env:"SERVER_TIMEOUT"`
 	// GracefulTimeout is the wait before a GRACEFUL termination that names none.
 	GracefulTimeout time.Duration `yaml:"graceful_timeout" env:"GRACEFUL_TIMEOUT"`
 	// ZoneRetries is how often an operation selects other zones of grant.zones when a zone has no room:
@@ -116,7 +121,8 @@ type OpenStack struct {
 type SSH struct {
 	Port           int           `yaml:"port" env:"PORT"`
 	ConnectTimeout time.Duration `yaml:"connect_timeout" env:"CONNECT_TIMEOUT"`
-	CommandTimeout time.Duration `yaml:"command_timeout" env:"COMMAND_TIMEOUT"` // of one short command; long work runs detached
+	// of one short command; long work runs detached
+	CommandTimeout time.Duration `yaml:"command_timeout" env:"COMMAND_TIMEOUT"`
 	HostKeyPolicy  string        `yaml:"host_key_policy" env:"HOST_KEY_POLICY"` // pin or insecure
 }
 
@@ -158,7 +164,8 @@ func Default() Config {
 			PageSize: 200, Header: 64 * KiB, EventStreams: 1000,
 		},
 		OpenStack: OpenStack{
-			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute, GracefulTimeout: 10 * time.Second,
+			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute,
+			GracefulTimeout: 10 * time.Second,
 		},
 		SSH: SSH{
 			Port: 22, ConnectTimeout: 10 * time.Second, CommandTimeout: time.Minute, HostKeyPolicy: HostKeyPin,

@@ -31,7 +31,9 @@ func (c *Config) Validate() error {
 		bad = append(bad, fmt.Errorf("%s: %w", key, fmt.Errorf(format, args...)))
 	}
 	if c.DatabaseURL == "" {
-		report("database_url", "is not set; use the connection string of PostgreSQL, e.g. postgres://gybe@localhost/gybe")
+		report(
+			"database_url", "is not set; use the connection string of PostgreSQL, e.g. postgres://gybe@localhost/gybe",
+		)
 	}
 	if err := checkHostPort(c.Listen); err != nil {
 		report("listen", "%w", err)

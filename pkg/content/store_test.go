@@ -199,7 +199,9 @@ func TestAllListsOnlyContentOfThatAge(t *testing.T) {
 func TestDigestsThatAreNotDigestsNeverBecomePaths(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir())
-	for _, bad := range []string{"", "..", "../../etc/passwd", strings.Repeat("g", 128), strings.Repeat("A", 128), strings.Repeat("a", 127)} {
+	for _, bad := range []string{
+		"", "..", "../../etc/passwd", strings.Repeat("g", 128), strings.Repeat("A", 128), strings.Repeat("a", 127),
+	} {
 		_, err := ParseDigest(bad)
 		require.Error(t, err, bad)
 		_, err = s.Open(Digest(bad))

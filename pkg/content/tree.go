@@ -51,8 +51,8 @@ type files struct {
 	digest Digest
 }
 
-// ContentHash is the same for two file systems only if they have the same files. Code that makes something of the files can keep it under
-// this name.
+// ContentHash is the same for two file systems only if they have the same files. Code that makes something of the files
+// can keep it under this name.
 func (f files) ContentHash() string { return string(f.digest) }
 
 // Open implements fs.FS.

@@ -109,11 +109,12 @@ func TestTwoProcessesExtractingTheSameArchiveEndWithOneTree(t *testing.T) {
 	errs := make([]error, 2)
 	for i, s := range []*Store{one, two} {
 		done.Go(func() {
-			trees[i], errs[i] = s.Extract(context.WithoutCancel(t.Context()), d, func(ctx context.Context, dst *os.Root) error {
-				inside.Done()
-				inside.Wait() // both are in the middle at once
-				return writeOne(ctx, dst)
-			})
+			trees[i], errs[i] = s.Extract(context.WithoutCancel(t.Context()), d,
+				func(ctx context.Context, dst *os.Root) error {
+					inside.Done()
+					inside.Wait() // both are in the middle at once
+					return writeOne(ctx, dst)
+				})
 		})
 	}
 	done.Wait()

@@ -127,7 +127,8 @@ func (a *Archive) readText(name string) ([]byte, error) {
 		return nil, readError(name, err)
 	}
 	if int64(len(data)) > a.lim.TextBytes {
-		return nil, reject(TooLarge, name, fmt.Sprintf("the file is larger than %d bytes, the limit for files that are parsed", a.lim.TextBytes), "")
+		return nil, reject(TooLarge, name,
+			fmt.Sprintf("the file is larger than %d bytes, the limit for files that are parsed", a.lim.TextBytes), "")
 	}
 	return data, nil
 }
@@ -148,7 +149,8 @@ func (n *names) add(name string, dir bool) *Rejection {
 	fold := strings.ToLower(name)
 	if other, ok := n.files[fold]; ok {
 		if other == name {
-			return reject(Duplicate, name, "the archive has two entries of this name", "recreate the archive instead of adding to it")
+			return reject(Duplicate, name, "the archive has two entries of this name",
+				"recreate the archive instead of adding to it")
 		}
 		return reject(Duplicate, name, "the name differs from "+printable(other)+" only in upper and lower case", "")
 	}

@@ -40,12 +40,15 @@ func build(t *testing.T, root *os.Root) []byte {
 
 func sourceFiles() map[string]string {
 	return map[string]string{
-		csar.MetaPath:          meta + "\nName: Scripts/x.sh\nContent-Type: application/sh\n\nName: Scripts/y.sh\nAlgorithm: sha512\nHash: stale\nContent-Type: application/sh\n",
+		csar.MetaPath: meta +
+			"\nName: Scripts/x.sh\nContent-Type: application/sh\n\nName: Scripts/y.sh\nAlgorithm: sha512\n" +
+			"Hash: stale\nContent-Type: application/sh\n",
 		"Definitions/top.yaml": "a: b\n",
 		"Scripts/x.sh":         script, "Scripts/y.sh": "y",
 		"Files/images/i.img": strings.Repeat("\x00", 200<<10),
 		".csarignore":        "# not for the package\nparams/\n*.bak\n/Scripts/z.*\n",
-		"params/simple.json": "{}", "Scripts/x.sh.bak": "", "Scripts/z.sh": "", ".git/config": "", "Scripts/.DS_Store": "",
+		"params/simple.json": "{}", "Scripts/x.sh.bak": "", "Scripts/z.sh": "", ".git/config": "",
+		"Scripts/.DS_Store": "",
 	}
 }
 
@@ -54,11 +57,16 @@ func TestBuiltPackageIsValidAndCarriesHashes(t *testing.T) {
 	data := build(t, folder(t, sourceFiles()))
 	a, err := openZip(data, csar.DefaultLimits())
 	require.NoError(t, err)
-	require.Equal(t, []string{"Definitions/top.yaml", "Files/images/i.img", "Scripts/x.sh", "Scripts/y.sh", csar.MetaPath}, a.Names())
+	require.Equal(
+		t, []string{"Definitions/top.yaml", "Files/images/i.img", "Scripts/x.sh", "Scripts/y.sh", csar.MetaPath},
+		a.Names(),
+	)
 	got, err := fs.ReadFile(a.FS(), csar.MetaPath)
 	require.NoError(t, err)
-	require.Equal(t, meta+"\nName: Scripts/x.sh\nContent-Type: application/sh\nAlgorithm: SHA-256\nHash: "+sha256Of(script)+
-		"\n\nName: Scripts/y.sh\nContent-Type: application/sh\nAlgorithm: SHA-512\nHash: "+sha512Of("y")+"\n", string(got))
+	require.Equal(
+		t, meta+"\nName: Scripts/x.sh\nContent-Type: application/sh\nAlgorithm: SHA-256\nHash: "+sha256Of(script)+
+			"\n\nName: Scripts/y.sh\nContent-Type: application/sh\nAlgorithm: SHA-512\nHash: "+sha512Of("y")+"\n",
+		string(got))
 	_, err = a.Verify(t.Context(), nil)
 	require.NoError(t, err)
 }
@@ -77,7 +85,8 @@ func TestBuildFillsTheManifestAndItsHashOfTheMetadata(t *testing.T) {
 	data := build(t, folder(t, map[string]string{
 		csar.MetaPath:          meta + "ETSI-Entry-Manifest: v.mf\n\nName: Scripts/x.sh",
 		"Definitions/top.yaml": "a: b\n", "Scripts/x.sh": script,
-		"v.mf": "metadata:\n  vnf_product_name: x\n\nSource: TOSCA-Metadata/TOSCA.meta\n\nnon_mano_artifact_sets:\n  s:\n    Source: Scripts/x.sh\n",
+		"v.mf": "metadata:\n  vnf_product_name: x\n\nSource: TOSCA-Metadata/TOSCA.meta\n\nnon_mano_artifact_sets:\n" +
+			"  s:\n    Source: Scripts/x.sh\n",
 	}))
 	report, err := verify(t, data, csar.DefaultLimits())
 	require.NoError(t, err)
@@ -92,11 +101,14 @@ func TestFoldersThatAreNoPackageAreRejected(t *testing.T) {
 	}{
 		"listed file missing": {func(f map[string]string) { delete(f, "Scripts/x.sh") }, csar.MissingFile},
 		"listed file ignored": {func(f map[string]string) { f[".csarignore"] = "Scripts\n" }, csar.MissingFile},
-		"unknown algorithm":   {func(f map[string]string) { f[csar.MetaPath] += "\nName: Scripts/x.sh\nAlgorithm: crc\n" }, csar.BadAlgorithm},
-		"malformed pattern":   {func(f map[string]string) { f[".csarignore"] = "[\n" }, csar.BadMetadata},
-		"no VNFD":             {func(f map[string]string) { delete(f, "Definitions/top.yaml") }, csar.MissingFile},
+		"unknown algorithm": {func(f map[string]string) {
+			f[csar.MetaPath] += "\nName: Scripts/x.sh\nAlgorithm: crc\n"
+		}, csar.BadAlgorithm},
+		"malformed pattern": {func(f map[string]string) { f[".csarignore"] = "[\n" }, csar.BadMetadata},
+		"no VNFD":           {func(f map[string]string) { delete(f, "Definitions/top.yaml") }, csar.MissingFile},
 		"signed manifest lies": {func(f map[string]string) {
-			f["Definitions/top.mf"] = "Source: Scripts/x.sh\nAlgorithm: SHA-256\nHash: " + sha256Of("z") + "\n-----BEGIN CMS-----\n"
+			f["Definitions/top.mf"] = "Source: Scripts/x.sh\nAlgorithm: SHA-256\nHash: " + sha256Of("z") +
+				"\n-----BEGIN CMS-----\n"
 		}, csar.WrongChecksum},
 	} {
 		files := sourceFiles()

@@ -18,7 +18,8 @@ const IgnorePath = ".csarignore"
 
 // alwaysIgnored are patterns for files of editors and operating systems.
 var alwaysIgnored = []string{
-	".git", ".gitignore", ".gitattributes", ".DS_Store", "__MACOSX", "Thumbs.db", "*~", ".*.swp", "__pycache__", IgnorePath, IncludePath,
+	".git", ".gitignore", ".gitattributes", ".DS_Store", "__MACOSX", "Thumbs.db", "*~", ".*.swp", "__pycache__",
+	IgnorePath, IncludePath,
 }
 
 // OpenDir reads a source folder as if it were an archive. TOSCA.meta need not have hashes, and the ones it has are not

@@ -61,9 +61,11 @@ func (a *Archive) include(root *os.Root) error {
 		}
 		folder, name, ok := strings.Cut(line, "/")
 		if !ok || !fs.ValidPath(line) || folder == "." {
-			return metadataError(IncludePath, n, printable(quote(line))+" is not like FOLDER/PATH, with the name of a folder beside this one")
+			return metadataError(IncludePath, n, printable(quote(line))+
+				" is not like FOLDER/PATH, with the name of a folder beside this one")
 		}
-		if err := a.includeAll(from.taken, own, included{folder: filepath.Join(filepath.Dir(base), folder), name: name}, n); err != nil {
+		if err := a.includeAll(from.taken, own, included{folder: filepath.Join(filepath.Dir(base), folder), name: name},
+			n); err != nil {
 			return err
 		}
 	}
@@ -73,7 +75,8 @@ func (a *Archive) include(root *os.Root) error {
 
 // includeAll adds one file, or all files in a folder.
 func (a *Archive) includeAll(taken map[string]included, own map[string]bool, what included, line int) error {
-	if info, err := os.Lstat(filepath.Join(what.folder, filepath.FromSlash(what.name))); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+	if info, err := os.Lstat(filepath.Join(what.folder, filepath.FromSlash(what.name))); err == nil &&
+		info.Mode()&fs.ModeSymlink != 0 {
 		return reject(NotRegular, what.name, "not a regular file", "name the file itself")
 	}
 	return fs.WalkDir(os.DirFS(what.folder), what.name, func(p string, d fs.DirEntry, err error) error {
@@ -81,10 +84,14 @@ func (a *Archive) includeAll(taken map[string]included, own map[string]bool, wha
 		case own[what.name]:
 			return fs.SkipAll
 		case err != nil:
-			return metadataError(IncludePath, line, fmt.Sprintf("%s has no file %s", printable(quote(what.folder)), printable(quote(p))))
+			return metadataError(
+				IncludePath, line, fmt.Sprintf("%s has no file %s", printable(quote(what.folder)), printable(quote(p))),
+			)
 		case d.IsDir():
 			return nil
-		case slices.ContainsFunc(alwaysIgnored, func(pattern string) bool { ok, _ := path.Match(pattern, path.Base(p)); return ok }):
+		case slices.ContainsFunc(
+			alwaysIgnored, func(pattern string) bool { ok, _ := path.Match(pattern, path.Base(p)); return ok },
+		):
 			return nil
 		}
 		if !d.Type().IsRegular() {

@@ -34,17 +34,23 @@ func TestPackageTakesFilesFromASiblingFolder(t *testing.T) {
 	t.Parallel()
 	root := siblings(t, "one", map[string]map[string]string{
 		"one": {
-			csar.MetaPath:          meta + "\nName: Scripts/x.sh\nContent-Type: application/sh\n\nName: Scripts/lib/os.sh\nContent-Type: application/sh\n",
+			csar.MetaPath: meta +
+				"\nName: Scripts/x.sh\nContent-Type: application/sh\n\nName: Scripts/lib/os.sh\n" +
+				"Content-Type: application/sh\n",
 			"Definitions/top.yaml": "a: b\n", "Scripts/own.sh": "own",
 			".csarinclude": "# from the other package\nother/Scripts/x.sh\nother/Scripts/own.sh\nother/Scripts/lib\n",
 		},
 		"other": {
-			"Scripts/x.sh": script, "Scripts/own.sh": "not this one", "Scripts/lib/os.sh": "os", "Scripts/lib/.os.sh.swp": "", "Scripts/y.sh": "not asked for",
+			"Scripts/x.sh": script, "Scripts/own.sh": "not this one", "Scripts/lib/os.sh": "os",
+			"Scripts/lib/.os.sh.swp": "", "Scripts/y.sh": "not asked for",
 		},
 	})
 	a, err := openZip(build(t, root), csar.DefaultLimits())
 	require.NoError(t, err)
-	require.Equal(t, []string{"Definitions/top.yaml", "Scripts/lib/os.sh", "Scripts/own.sh", "Scripts/x.sh", csar.MetaPath}, a.Names())
+	require.Equal(
+		t, []string{"Definitions/top.yaml", "Scripts/lib/os.sh", "Scripts/own.sh", "Scripts/x.sh", csar.MetaPath},
+		a.Names(),
+	)
 	got, err := fs.ReadFile(a.FS(), csar.MetaPath)
 	require.NoError(t, err)
 	require.Contains(t, string(got), sha256Of(script), "an included file has a checksum, too")
@@ -69,7 +75,9 @@ func TestWrongInclusionIsRejected(t *testing.T) {
 			"one":   {csar.MetaPath: meta, "Definitions/top.yaml": "a: b\n", ".csarinclude": line + "\n"},
 			"other": {"Scripts/x.sh": script},
 		})
-		require.NoError(t, os.Symlink("/etc/hosts", filepath.Join(filepath.Dir(root.Name()), "other", "Scripts", "link.sh")))
+		require.NoError(
+			t, os.Symlink("/etc/hosts", filepath.Join(filepath.Dir(root.Name()), "other", "Scripts", "link.sh")),
+		)
 		_, err := csar.Build(t.Context(), root, io.Discard, csar.DefaultLimits())
 		var r *csar.Rejection
 		require.ErrorAs(t, err, &r, line)

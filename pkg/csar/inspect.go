@@ -63,7 +63,8 @@ func inspect(a *Archive, m mode) (Info, error) {
 		} else if o.sum != d.sum {
 			return Info{}, &Rejection{
 				Reason: BadMetadata, File: d.from, Line: d.Line,
-				Detail: fmt.Sprintf("%s is listed here and in %s with different %s hashes", printable(d.name), place(o.from, o.Line), d.algorithm),
+				Detail: fmt.Sprintf("%s is listed here and in %s with different %s hashes", printable(d.name),
+					place(o.from, o.Line), d.algorithm),
 			}
 		}
 		info.declared = append(info.declared, d)
@@ -126,7 +127,8 @@ func (a *Archive) findDefinitions(info *Info, meta *Meta) error {
 		return err
 	}
 	if meta.EntryDefinitions == "" {
-		return reject(NoDefinitions, MetaPath, "the key Entry-Definitions is missing", "add \"Entry-Definitions: <path of the main VNFD file>\" to its first block")
+		return reject(NoDefinitions, MetaPath, "the key Entry-Definitions is missing",
+			"add \"Entry-Definitions: <path of the main VNFD file>\" to its first block")
 	}
 	var err error
 	if info.Entry, err = a.checkNamedPath("Entry-Definitions", meta.EntryDefinitions); err != nil {
@@ -157,9 +159,12 @@ func (a *Archive) rootDefinition() (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", reject(NoDefinitions, "", "the package has neither "+MetaPath+" nor a YAML file in its root, so it has no VNFD", a.layoutHint())
+		return "", reject(NoDefinitions, "",
+			"the package has neither "+MetaPath+" nor a YAML file in its root, so it has no VNFD", a.layoutHint())
 	default:
-		return "", reject(NoDefinitions, "", fmt.Sprintf("the package has no %s, and %d YAML files in its root: %s", MetaPath, len(found), strings.Join(found, ", ")),
+		return "", reject(NoDefinitions, "", fmt.Sprintf(
+			"the package has no %s, and %d YAML files in its root: %s", MetaPath, len(found), strings.Join(found, ", "),
+		),
 			"add "+MetaPath+" with the key Entry-Definitions")
 	}
 }
@@ -168,11 +173,13 @@ func (a *Archive) rootDefinition() (string, error) {
 func (a *Archive) layoutHint() string {
 	for _, f := range a.files {
 		if dir, ok := strings.CutSuffix(f.name, "/"+MetaPath); ok {
-			return "the package is inside the directory " + printable(dir) + ": pack the directory's content, not the directory"
+			return "the package is inside the directory " + printable(dir) +
+				": pack the directory's content, not the directory"
 		}
 	}
 	for _, f := range a.files {
-		if ext := strings.ToLower(path.Ext(f.name)); !strings.Contains(f.name, "/") && (ext == ".csar" || ext == ".zip") {
+		if ext := strings.ToLower(path.Ext(f.name)); !strings.Contains(f.name, "/") && (ext == ".csar" ||
+			ext == ".zip") {
 			return "the archive only wraps " + printable(f.name) + ": upload that file"
 		}
 	}
@@ -186,7 +193,8 @@ func (a *Archive) findManifest(info *Info, meta *Meta) error {
 			return err
 		}
 		if path.Ext(name) != ".mf" {
-			return reject(BadMetadata, MetaPath, "ETSI-Entry-Manifest names "+printable(name)+"; a manifest has the extension .mf", "")
+			return reject(BadMetadata, MetaPath,
+				"ETSI-Entry-Manifest names "+printable(name)+"; a manifest has the extension .mf", "")
 		}
 		info.Manifest = name
 		return nil
@@ -195,7 +203,8 @@ func (a *Archive) findManifest(info *Info, meta *Meta) error {
 	if a.Has(name) {
 		info.Manifest = name
 	} else if !info.HasMeta {
-		return reject(MissingFile, name, "the manifest is missing; a package without "+MetaPath+" has one beside its VNFD, of the same name", "")
+		return reject(MissingFile, name,
+			"the manifest is missing; a package without "+MetaPath+" has one beside its VNFD, of the same name", "")
 	}
 	return nil
 }
@@ -218,14 +227,17 @@ func (a *Archive) check(l Listed, from string, mayLackHash bool) (declared, erro
 		return declared{}, &Rejection{Reason: reason, File: from, Line: l.Line, Detail: detail, Hint: hint}
 	}
 	if strings.Contains(l.Path, "://") {
-		return fail(External, "the artifact "+printable(l.Path)+" is outside of the package", "put the file in the package; nothing is fetched")
+		return fail(External, "the artifact "+printable(l.Path)+" is outside of the package",
+			"put the file in the package; nothing is fetched")
 	}
 	name, problem := cleanName(l.Path, a.lim)
 	if problem != "" {
 		return fail(UnsafeName, printable(quote(l.Path))+": "+problem, "")
 	}
 	if !a.Has(name) {
-		return declared{}, reject(MissingFile, name, "the file is not in the package, but "+place(from, l.Line)+" lists it", "")
+		return declared{}, reject(
+			MissingFile, name, "the file is not in the package, but "+place(from, l.Line)+" lists it", "",
+		)
 	}
 	d := declared{Listed: l, name: name, from: from}
 	var ok bool
@@ -240,10 +252,12 @@ func (a *Archive) check(l Listed, from string, mayLackHash bool) (declared, erro
 		} else if l.Hash != "" {
 			missing = "Algorithm"
 		}
-		return fail(MissingChecksum, printable(name)+" is listed without "+missing, "add Algorithm and Hash, or let gybe package build compute them")
+		return fail(MissingChecksum, printable(name)+" is listed without "+missing,
+			"add Algorithm and Hash, or let gybe package build compute them")
 	}
 	if d.algorithm, ok = Algorithm(l.Algorithm); !ok {
-		return fail(BadAlgorithm, printable(name)+" has a hash of the algorithm "+printable(quote(l.Algorithm)), "use one of "+algorithms)
+		return fail(BadAlgorithm, printable(name)+" has a hash of the algorithm "+printable(quote(l.Algorithm)),
+			"use one of "+algorithms)
 	}
 	if mayLackHash {
 		return d, nil

@@ -14,7 +14,9 @@ type Manifest struct {
 
 // CompatibleVersions is compatible_specification_versions.
 func (m *Manifest) CompatibleVersions() []string {
-	return strings.FieldsFunc(m.Metadata["compatible_specification_versions"], func(r rune) bool { return r == ',' || r == ' ' })
+	return strings.FieldsFunc(
+		m.Metadata["compatible_specification_versions"], func(r rune) bool { return r == ',' || r == ' ' },
+	)
 }
 
 // The sections of a manifest.

@@ -43,34 +43,112 @@ func TestMetadataDefectsAreRejectedWithTheReason(t *testing.T) {
 		line    int
 		detail  string
 	}{
-		{"no TOSCA.meta and no VNFD in the root", bare(stored("x.txt", "")), csar.NoDefinitions, "", 0, "neither TOSCA-Metadata/TOSCA.meta nor a YAML file"},
+		{
+			"no TOSCA.meta and no VNFD in the root", bare(stored("x.txt", "")), csar.NoDefinitions, "", 0,
+			"neither TOSCA-Metadata/TOSCA.meta nor a YAML file",
+		},
 		{"empty archive", nil, csar.NoDefinitions, "", 0, "no VNFD"},
-		{"several VNFDs in the root", bare(stored("a.yaml", ""), stored("b.yml", "")), csar.NoDefinitions, "", 0, "2 YAML files in its root: a.yaml, b.yml"},
+		{
+			"several VNFDs in the root", bare(stored("a.yaml", ""), stored("b.yml", "")), csar.NoDefinitions, "", 0,
+			"2 YAML files in its root: a.yaml, b.yml",
+		},
 		{"root VNFD without manifest", bare(stored("a.yaml", "")), csar.MissingFile, "a.mf", 0, "manifest is missing"},
-		{"no Entry-Definitions", bare(stored(csar.MetaPath, "CSAR-Version: 1.1\n")), csar.NoDefinitions, csar.MetaPath, 0, "Entry-Definitions is missing"},
-		{"Entry-Definitions that is not there", bare(stored(csar.MetaPath, meta)), csar.MissingFile, "Definitions/top.yaml", 0, "Entry-Definitions"},
-		{"Entry-Definitions out of the package", bare(stored(csar.MetaPath, "Entry-Definitions: ../x.yaml\n")), csar.UnsafeName, csar.MetaPath, 0, "leads out"},
-		{"a line that is no key and value", bare(stored(csar.MetaPath, "Entry-Definitions: a\nrubbish\n")), csar.BadMetadata, csar.MetaPath, 2, `found "rubbish"`},
-		{"a key with two values", bare(stored(csar.MetaPath, "Entry-Definitions: a\nEntry-Definitions: b\n")), csar.BadMetadata, csar.MetaPath, 2, "twice"},
-		{"TOSCA.meta that is binary", bare(stored(csar.MetaPath, "\xff\xfe\x00")), csar.BadMetadata, csar.MetaPath, 0, "UTF-8"},
-		{"TOSCA.meta with an endless line", bare(stored(csar.MetaPath, "a:"+strings.Repeat("b", 20<<10))), csar.BadMetadata, csar.MetaPath, 1, "too long"},
-		{"TOSCA.meta over the limit", bare(stored(csar.MetaPath, strings.Repeat("# comment\n", 7000))), csar.TooLarge, csar.MetaPath, 0, "65536 bytes"},
-		{"a listed file that is not there", withMeta(block("Name: Scripts/y.sh", "Algorithm: SHA-256", "Hash: "+sum)), csar.MissingFile, "Scripts/y.sh", 0, "TOSCA.meta:6 lists it"},
-		{"a listed file out of the package", withMeta(block("Name: ../y.sh", "Algorithm: SHA-256", "Hash: "+sum)), csar.UnsafeName, csar.MetaPath, 6, "leads out"},
-		{"a file elsewhere on the network", withMeta(block("Name: http://10.0.0.1/y.sh", "Algorithm: SHA-256", "Hash: "+sum)), csar.External, csar.MetaPath, 6, "outside of the package"},
-		{"a file of this machine", withMeta(block("Name: file:///etc/passwd", "Algorithm: SHA-256", "Hash: "+sum)), csar.External, csar.MetaPath, 6, "outside of the package"},
-		{"a wrong checksum", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-256", "Hash: "+sha256Of("other"))), csar.WrongChecksum, "Scripts/x.sh", 0, "expected SHA-256 " + sha256Of("other") + ", found " + sum},
-		{"a stale checksum of an image", withMeta(block("Name: Files/i.img", "Content-Type: application/x-iso9066-image", "Algorithm: SHA-512", "Hash: "+sha512Of("old")), stored("Files/i.img", "new")), csar.WrongChecksum, "Files/i.img", 0, "found " + sha512Of("new")},
-		{"no checksum", withMeta(block("Name: Scripts/x.sh", "Content-Type: application/sh")), csar.MissingChecksum, csar.MetaPath, 6, "without Algorithm and Hash"},
-		{"a hash without algorithm", withMeta(block("Name: Scripts/x.sh", "Hash: "+sum)), csar.MissingChecksum, csar.MetaPath, 6, "without Algorithm"},
-		{"an unknown algorithm", withMeta(block("Name: Scripts/x.sh", "Algorithm: MD5", "Hash: 00")), csar.BadAlgorithm, csar.MetaPath, 6, `"MD5"`},
-		{"a hash of another algorithm", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-512", "Hash: "+sum)), csar.BadChecksum, csar.MetaPath, 6, "64 characters, SHA-512 has 128"},
-		{"a hash that is not hexadecimal", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-256", "Hash: "+strings.Repeat("g", 64))), csar.BadChecksum, csar.MetaPath, 6, "not hexadecimal"},
-		{"a file listed twice with different hashes", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-256", "Hash: "+sum, "", "Name: Scripts/x.sh", "Algorithm: sha256", "Hash: "+sha256Of("z"))), csar.BadMetadata, csar.MetaPath, 10, "different SHA-256 hashes"},
-		{"a manifest with a wrong checksum", bare(stored("v.yaml", "a: b\n"), stored("v.mf", "metadata:\n  vnf_product_name: p\n\nSource: v.yaml\nAlgorithm: SHA-256\nHash: "+sum+"\n")), csar.WrongChecksum, "v.yaml", 0, "v.mf:4"},
-		{"a manifest without checksum", bare(stored("v.yaml", "a: b\n"), stored("v.mf", "Source: v.yaml\n")), csar.MissingChecksum, "v.mf", 1, "without Algorithm and Hash"},
-		{"a manifest that TOSCA.meta names and that is not there", bare(stored(csar.MetaPath, meta+"ETSI-Entry-Manifest: v.mf\n"), stored("Definitions/top.yaml", "")), csar.MissingFile, "v.mf", 0, "ETSI-Entry-Manifest"},
-		{"a manifest of another kind", bare(stored(csar.MetaPath, meta+"ETSI-Entry-Manifest: v.txt\n"), stored("Definitions/top.yaml", ""), stored("v.txt", "")), csar.BadMetadata, csar.MetaPath, 0, ".mf"},
+		{
+			"no Entry-Definitions", bare(stored(csar.MetaPath, "CSAR-Version: 1.1\n")), csar.NoDefinitions,
+			csar.MetaPath, 0, "Entry-Definitions is missing",
+		},
+		{
+			"Entry-Definitions that is not there", bare(stored(csar.MetaPath, meta)), csar.MissingFile,
+			"Definitions/top.yaml", 0, "Entry-Definitions",
+		},
+		{
+			"Entry-Definitions out of the package", bare(stored(csar.MetaPath, "Entry-Definitions: ../x.yaml\n")),
+			csar.UnsafeName, csar.MetaPath, 0, "leads out",
+		},
+		{
+			"a line that is no key and value", bare(stored(csar.MetaPath, "Entry-Definitions: a\nrubbish\n")),
+			csar.BadMetadata, csar.MetaPath, 2, `found "rubbish"`,
+		},
+		{
+			"a key with two values", bare(stored(csar.MetaPath, "Entry-Definitions: a\nEntry-Definitions: b\n")),
+			csar.BadMetadata, csar.MetaPath, 2, "twice",
+		},
+		{
+			"TOSCA.meta that is binary", bare(stored(csar.MetaPath, "\xff\xfe\x00")), csar.BadMetadata, csar.MetaPath,
+			0,
+			"UTF-8",
+		},
+		{
+			"TOSCA.meta with an endless line", bare(stored(csar.MetaPath, "a:"+strings.Repeat("b", 20<<10))),
+			csar.BadMetadata, csar.MetaPath, 1, "too long",
+		},
+		{
+			"TOSCA.meta over the limit", bare(stored(csar.MetaPath, strings.Repeat("# comment\n", 7000))),
+			csar.TooLarge, csar.MetaPath, 0, "65536 bytes",
+		},
+		{
+			"a listed file that is not there",
+			withMeta(block("Name: Scripts/y.sh", "Algorithm: SHA-256", "Hash: "+sum)), csar.MissingFile, "Scripts/y.sh",
+			0, "TOSCA.meta:6 lists it",
+		},
+		{
+			"a listed file out of the package", withMeta(block("Name: ../y.sh", "Algorithm: SHA-256", "Hash: "+sum)),
+			csar.UnsafeName, csar.MetaPath, 6, "leads out",
+		},
+		{"a file elsewhere on the network", withMeta(block("Name: http://10.0.0.1/y.sh", "Algorithm: SHA-256", "Hash: "+
+			sum)), csar.External, csar.MetaPath, 6, "outside of the package"},
+		{
+			"a file of this machine", withMeta(block("Name: file:///etc/passwd", "Algorithm: SHA-256", "Hash: "+sum)),
+			csar.External, csar.MetaPath, 6, "outside of the package",
+		},
+		{
+			"a wrong checksum", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-256", "Hash: "+sha256Of("other"))),
+			csar.WrongChecksum, "Scripts/x.sh", 0, "expected SHA-256 " + sha256Of("other") + ", found " + sum,
+		},
+		{
+			"a stale checksum of an image",
+			withMeta(block("Name: Files/i.img", "Content-Type: application/x-iso9066-image", "Algorithm: SHA-512",
+				"Hash: "+sha512Of("old")), stored("Files/i.img", "new")),
+			csar.WrongChecksum, "Files/i.img", 0, "found " + sha512Of("new"),
+		},
+		{
+			"no checksum", withMeta(block("Name: Scripts/x.sh", "Content-Type: application/sh")), csar.MissingChecksum,
+			csar.MetaPath, 6, "without Algorithm and Hash",
+		},
+		{
+			"a hash without algorithm", withMeta(block("Name: Scripts/x.sh", "Hash: "+sum)), csar.MissingChecksum,
+			csar.MetaPath, 6, "without Algorithm",
+		},
+		{
+			"an unknown algorithm", withMeta(block("Name: Scripts/x.sh", "Algorithm: MD5", "Hash: 00")),
+			csar.BadAlgorithm, csar.MetaPath, 6, `"MD5"`,
+		},
+		{
+			"a hash of another algorithm", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-512", "Hash: "+sum)),
+			csar.BadChecksum, csar.MetaPath, 6, "64 characters, SHA-512 has 128",
+		},
+		{"a hash that is not hexadecimal", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-256", "Hash: "+
+			strings.Repeat("g", 64))), csar.BadChecksum, csar.MetaPath, 6, "not hexadecimal"},
+		{
+			"a file listed twice with different hashes",
+			withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-256", "Hash: "+sum, "", "Name: Scripts/x.sh",
+				"Algorithm: sha256", "Hash: "+sha256Of("z"))),
+			csar.BadMetadata, csar.MetaPath, 10, "different SHA-256 hashes",
+		},
+		{"a manifest with a wrong checksum", bare(stored("v.yaml", "a: b\n"), stored(
+			"v.mf", "metadata:\n  vnf_product_name: p\n\nSource: v.yaml\nAlgorithm: SHA-256\nHash: "+sum+"\n",
+		)), csar.WrongChecksum, "v.yaml", 0, "v.mf:4"},
+		{
+			"a manifest without checksum", bare(stored("v.yaml", "a: b\n"), stored("v.mf", "Source: v.yaml\n")),
+			csar.MissingChecksum, "v.mf", 1, "without Algorithm and Hash",
+		},
+		{
+			"a manifest that TOSCA.meta names and that is not there",
+			bare(stored(csar.MetaPath, meta+"ETSI-Entry-Manifest: v.mf\n"), stored("Definitions/top.yaml", "")),
+			csar.MissingFile, "v.mf", 0, "ETSI-Entry-Manifest",
+		},
+		{"a manifest of another kind", bare(stored(csar.MetaPath, meta+"ETSI-Entry-Manifest: v.txt\n"),
+			stored("Definitions/top.yaml", ""), stored("v.txt", "")), csar.BadMetadata, csar.MetaPath, 0, ".mf"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -91,7 +169,9 @@ func TestOpenOfAWrongLayoutGivesAHint(t *testing.T) {
 		hint    string
 	}{
 		"the folder instead of its content": {[]entry{stored("pkg/"+csar.MetaPath, meta)}, "inside the directory pkg"},
-		"a wrapped archive":                 {[]entry{stored("vnf.csar", "PK"), stored("vnf.cms", "")}, "upload that file"},
+		"a wrapped archive": {
+			[]entry{stored("vnf.csar", "PK"), stored("vnf.cms", "")}, "upload that file",
+		},
 	} {
 		_, err := openZip(makeZip(t, tc.entries...), csar.DefaultLimits())
 		var r *csar.Rejection
@@ -109,29 +189,43 @@ func TestPackagesAsTheyAreMetInPractice(t *testing.T) {
 	}{
 		"upper case hash, CRLF, byte order mark, odd key case": {
 			[]entry{
-				stored(csar.MetaPath, "\ufeffTOSCA-META-File-version: 1.0\r\nentry-definitions: ./Definitions/top.yaml\r\n\r\nNAME: Scripts/x.sh\r\nAlgorithm: Sha_256\r\nHash: "+strings.ToUpper(sum)+"\r\n"),
+				stored(
+					csar.MetaPath,
+					"\ufeffTOSCA-META-File-version: 1.0\r\nentry-definitions: ./Definitions/top.yaml\r\n\r\n"+
+						"NAME: Scripts/x.sh\r\nAlgorithm: Sha_256\r\nHash: "+strings.ToUpper(sum)+"\r\n",
+				),
 				stored("Definitions/top.yaml", ""), stored("Scripts/x.sh", script),
 			},
 			[]csar.Artifact{{Path: "Scripts/x.sh", Algorithm: csar.SHA256, Hash: sum, Size: int64(len(script))}},
 		},
 		"blocks that no empty line divides": {
-			withMeta("Name: Scripts/x.sh\nContent-Type: application/sh\nAlgorithm: SHA-256\nHash: " + sum + "\nName: Definitions/top.yaml\nAlgorithm: sha512\nHash: " + sha512Of("x: y\n") + "\n"),
+			withMeta("Name: Scripts/x.sh\nContent-Type: application/sh\nAlgorithm: SHA-256\nHash: " + sum +
+				"\nName: Definitions/top.yaml\nAlgorithm: sha512\nHash: " + sha512Of("x: y\n") + "\n"),
 			[]csar.Artifact{
-				{Path: "Scripts/x.sh", ContentType: "application/sh", Algorithm: csar.SHA256, Hash: sum, Size: int64(len(script))},
+				{
+					Path: "Scripts/x.sh", ContentType: "application/sh", Algorithm: csar.SHA256, Hash: sum,
+					Size: int64(len(script)),
+				},
 				{Path: "Definitions/top.yaml", Algorithm: csar.SHA512, Hash: sha512Of("x: y\n"), Size: 5},
 			},
 		},
 		"an image without hash": {
-			withMeta("\nName: Files/images/u.img\nContent-Type: application/x-iso9066-image\n", stored("Files/images/u.img", "img")),
-			[]csar.Artifact{{Path: "Files/images/u.img", ContentType: "application/x-iso9066-image", Algorithm: csar.SHA256, Hash: sha256Of("img"), Size: 3}},
+			withMeta("\nName: Files/images/u.img\nContent-Type: application/x-iso9066-image\n",
+				stored("Files/images/u.img", "img")),
+			[]csar.Artifact{{
+				Path: "Files/images/u.img", ContentType: "application/x-iso9066-image",
+				Algorithm: csar.SHA256, Hash: sha256Of("img"), Size: 3,
+			}},
 		},
 		"directory entries and files of other systems": {
-			withMeta("", entry{name: "Scripts/"}, entry{name: "Scripts/"}, entry{name: "UserData/__init__.py"}, entry{name: "__MACOSX/._x"}),
+			withMeta("", entry{name: "Scripts/"}, entry{name: "Scripts/"}, entry{name: "UserData/__init__.py"},
+				entry{name: "__MACOSX/._x"}),
 			nil,
 		},
 		"names that begin with ./": {
 			[]entry{
-				stored("./"+csar.MetaPath, strings.Replace(meta, "Definitions/", "./Definitions/", 1)+"\nName: ./Scripts/x.sh\nAlgorithm: SHA-256\nHash: "+sum+"\n"),
+				stored("./"+csar.MetaPath, strings.Replace(meta, "Definitions/", "./Definitions/",
+					1)+"\nName: ./Scripts/x.sh\nAlgorithm: SHA-256\nHash: "+sum+"\n"),
 				stored("./Definitions/top.yaml", ""), stored("./Scripts/x.sh", script),
 			},
 			[]csar.Artifact{{Path: "Scripts/x.sh", Algorithm: csar.SHA256, Hash: sum, Size: int64(len(script))}},
@@ -139,7 +233,13 @@ func TestPackagesAsTheyAreMetInPractice(t *testing.T) {
 		"manifest instead of TOSCA.meta": {
 			[]entry{
 				stored("vnfd.yaml", "a: b\n"), stored("Artifacts/install.sh", script),
-				stored("vnfd.mf", "metadata:\n  vnf_product_name: x\n  compatible_specification_versions: 2.7.1,3.1.1\n\nSource: Artifacts/install.sh\nAlgorithm: SHA-256\nHash: "+sum+"\n\nnon_mano_artifact_sets:\n  foo_bar:\n    Source: vnfd.yaml\n    Algorithm: SHA-512\n    Hash: "+sha512Of("a: b\n")+"\n-----BEGIN CMS-----\nrubbish\n-----END CMS-----\n"),
+				stored(
+					"vnfd.mf",
+					"metadata:\n  vnf_product_name: x\n  compatible_specification_versions: 2.7.1,3.1.1\n\n"+
+						"Source: Artifacts/install.sh\nAlgorithm: SHA-256\nHash: "+sum+
+						"\n\nnon_mano_artifact_sets:\n  foo_bar:\n    Source: vnfd.yaml\n    Algorithm: SHA-512\n"+
+						"    Hash: "+sha512Of("a: b\n")+"\n-----BEGIN CMS-----\nrubbish\n-----END CMS-----\n",
+				),
 			},
 			[]csar.Artifact{
 				{Path: "Artifacts/install.sh", Algorithm: csar.SHA256, Hash: sum, Size: int64(len(script))},
@@ -147,7 +247,8 @@ func TestPackagesAsTheyAreMetInPractice(t *testing.T) {
 			},
 		},
 		"TOSCA.meta and manifest both list a file": {
-			withMeta("ETSI-Entry-Manifest: top.mf\n\nName: Scripts/x.sh\nAlgorithm: SHA-256\nHash: "+sum+"\n", stored("top.mf", "Source: Scripts/x.sh\nAlgorithm: sha-512\nHash: "+sha512Of(script)+"\n")),
+			withMeta("ETSI-Entry-Manifest: top.mf\n\nName: Scripts/x.sh\nAlgorithm: SHA-256\nHash: "+sum+"\n",
+				stored("top.mf", "Source: Scripts/x.sh\nAlgorithm: sha-512\nHash: "+sha512Of(script)+"\n")),
 			[]csar.Artifact{{Path: "Scripts/x.sh", Algorithm: csar.SHA256, Hash: sum, Size: int64(len(script))}},
 		},
 	} {
@@ -167,7 +268,8 @@ func TestPackagesAsTheyAreMetInPractice(t *testing.T) {
 func TestInfoTellsWhatTheMetadataSay(t *testing.T) {
 	t.Parallel()
 	a, err := openZip(makeZip(t,
-		stored(csar.MetaPath, meta+"Other-Definitions: Definitions/df.yaml\nETSI-Entry-Manifest: v.mf\nETSI-Entry-Certificate: v.cert\n"),
+		stored(csar.MetaPath,
+			meta+"Other-Definitions: Definitions/df.yaml\nETSI-Entry-Manifest: v.mf\nETSI-Entry-Certificate: v.cert\n"),
 		stored("Definitions/top.yaml", ""), stored("Definitions/df.yaml", ""), stored("v.cert", ""),
 		stored("v.mf", "metadata:\ncompatible_specification_versions: 3.1.1, 3.3.1\n-----BEGIN CMS-----\n"),
 	), csar.DefaultLimits())
@@ -180,15 +282,17 @@ func TestInfoTellsWhatTheMetadataSay(t *testing.T) {
 	require.True(t, info.Signed)
 	require.True(t, info.HasMeta)
 	require.Equal(t, []string{"3.1.1", "3.3.1"}, info.CompatibleVersions)
-	require.Equal(t, []string{"Definitions/df.yaml", "Definitions/top.yaml", csar.MetaPath, "v.cert", "v.mf"}, a.Names())
+	require.Equal(
+		t, []string{"Definitions/df.yaml", "Definitions/top.yaml", csar.MetaPath, "v.cert", "v.mf"}, a.Names(),
+	)
 }
 
 func TestAlgorithmSpellings(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"SHA-224": csar.SHA224, "sha224": csar.SHA224, "SHA-256": csar.SHA256, "sha256": csar.SHA256, "Sha_256": csar.SHA256,
-		"sha-384\t": csar.SHA384, "SHA384": csar.SHA384, "sha512": csar.SHA512, "SHA2-512": csar.SHA512,
-		"": "", "md5": "", "SHA-1": "", "sha1": "", "sha-3-256": "", "crc32": "",
+		"SHA-224": csar.SHA224, "sha224": csar.SHA224, "SHA-256": csar.SHA256, "sha256": csar.SHA256,
+		"Sha_256": csar.SHA256, "sha-384\t": csar.SHA384, "SHA384": csar.SHA384, "sha512": csar.SHA512,
+		"SHA2-512": csar.SHA512, "": "", "md5": "", "SHA-1": "", "sha1": "", "sha-3-256": "", "crc32": "",
 	} {
 		got, ok := csar.Algorithm(in)
 		require.Equal(t, want, got, in)
@@ -206,7 +310,10 @@ func FuzzParseMeta(f *testing.F) {
 }
 
 func FuzzParseManifest(f *testing.F) {
-	f.Add([]byte("metadata:\n  a: b\n\nSource: x\nAlgorithm: SHA-256\nHash: 00\n\nnon_mano_artifact_sets:\n  s:\n    Source: y\n-----BEGIN CMS-----\n"))
+	f.Add([]byte(
+		"metadata:\n  a: b\n\nSource: x\nAlgorithm: SHA-256\nHash: 00\n\nnon_mano_artifact_sets:\n  s:\n" +
+			"    Source: y\n-----BEGIN CMS-----\n",
+	))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if m, err := csar.ParseManifest(data, "x.mf"); err == nil && len(m.Listed) > len(data) {
 			t.Fatal("more files than bytes")

@@ -169,10 +169,14 @@ func (m *meter) checkLimits() error {
 	case m.n > lim.FileBytes:
 		return reject(TooLarge, m.f.name, fmt.Sprintf("the file is larger than %d bytes", lim.FileBytes), "")
 	case total > lim.TotalBytes:
-		return reject(TooLarge, "", fmt.Sprintf("the files of the package are larger than %d bytes together", lim.TotalBytes), "")
+		return reject(
+			TooLarge, "", fmt.Sprintf("the files of the package are larger than %d bytes together", lim.TotalBytes), "",
+		)
 	case m.v.a.packed == 0: // a folder: nothing is compressed
 	case m.n > lim.RatioFrom && m.n/lim.Ratio > m.f.packed:
-		return reject(Bomb, m.f.name, fmt.Sprintf("the file grows to more than %d times its compressed size", lim.Ratio), "store disk images as qcow2 instead of raw")
+		return reject(
+			Bomb, m.f.name, fmt.Sprintf("the file grows to more than %d times its compressed size", lim.Ratio),
+			"store disk images as qcow2 instead of raw")
 	case total > lim.RatioFrom && total/lim.Ratio > m.v.a.packed:
 		return reject(Bomb, "", fmt.Sprintf("the archive grows to more than %d times its size", lim.Ratio), "")
 	}
@@ -187,8 +191,10 @@ func (v *verifier) compareChecksums() error {
 		if d.sum != "" && d.sum != found {
 			return &Rejection{
 				Reason: WrongChecksum, File: d.name,
-				Detail: fmt.Sprintf("the file is not the one that %s was made for: expected %s %s, found %s", place(d.from, d.Line), d.algorithm, d.sum, found),
-				Hint:   "if the file was changed on purpose, build the package again: gybe package build computes the hashes",
+				Detail: fmt.Sprintf("the file is not the one that %s was made for: expected %s %s, found %s",
+					place(d.from, d.Line), d.algorithm, d.sum, found),
+				Hint: "if the file " +
+					"was changed on purpose, build the package again: gybe package build computes the hashes",
 			}
 		}
 		if seen[d.name] {
@@ -196,7 +202,8 @@ func (v *verifier) compareChecksums() error {
 		}
 		seen[d.name] = true
 		v.report.Artifacts = append(v.report.Artifacts, Artifact{
-			Path: d.name, ContentType: d.ContentType, Algorithm: d.sumAlgorithm(), Hash: found, Size: v.sizes[d.name], Set: d.Set,
+			Path: d.name, ContentType: d.ContentType, Algorithm: d.sumAlgorithm(), Hash: found, Size: v.sizes[d.name],
+			Set: d.Set,
 		})
 	}
 	return nil

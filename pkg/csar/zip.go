@@ -20,7 +20,9 @@ func openZip(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
 		return nil, tooManyEntries(lim)
 	case err == nil || errors.Is(err, zip.ErrInsecurePath): // names are judged below, one by one
 	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, reject(NotZip, "", "the content is not a zip archive", "upload the package as one .zip or .csar file")
+		return nil, reject(
+			NotZip, "", "the content is not a zip archive", "upload the package as one .zip or .csar file",
+		)
 	default:
 		return nil, fmt.Errorf("read zip directory: %w", err)
 	}
@@ -104,7 +106,8 @@ func checkEntry(f *zip.File) error {
 	case f.Flags&(flagEncrypted|flagStrongEncrypted|flagMaskedDirectory) != 0:
 		return reject(Encrypted, f.Name, "the entry is encrypted", "write the archive without a password")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return reject(BadCompression, f.Name, fmt.Sprintf("the entry is compressed with method %d", f.Method), "use deflate or no compression")
+		return reject(BadCompression, f.Name, fmt.Sprintf("the entry is compressed with method %d", f.Method),
+			"use deflate or no compression")
 	case mode.IsDir() && f.UncompressedSize64 != 0:
 		return reject(Corrupt, f.Name, "the entry is a directory with content", "")
 	}
@@ -133,7 +136,8 @@ func checkOverlap(z *zip.Reader) error {
 	const header = 30 // bytes that precede the data of the next entry
 	for i := 1; i < len(spans); i++ {
 		if spans[i-1].end > spans[i].start-header {
-			return reject(Bomb, spans[i].name, "the entry shares its bytes with "+printable(spans[i-1].name), "recreate the archive")
+			return reject(Bomb, spans[i].name, "the entry shares its bytes with "+printable(spans[i-1].name),
+				"recreate the archive")
 		}
 	}
 	return nil

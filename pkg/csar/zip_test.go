@@ -48,7 +48,8 @@ func makeZip(tb testing.TB, entries ...entry) []byte {
 	return buf.Bytes()
 }
 
-const meta = "TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-by: test\nEntry-Definitions: Definitions/top.yaml\n"
+const meta = "TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-by: test\n" +
+	"Entry-Definitions: Definitions/top.yaml\n"
 
 // good is a valid package with more entries added.
 func good(more ...entry) []entry {
@@ -98,34 +99,90 @@ func TestHostileArchivesAreRejectedWithTheReason(t *testing.T) {
 		{"a text file", []byte("hello, I am a package"), csar.NotZip, "", "not a zip archive"},
 		{"nothing", nil, csar.NotZip, "", "not a zip archive"},
 		{"a truncated archive", makeZip(t, good()...)[:200], csar.NotZip, "", "not a zip archive"},
-		{"zip slip", makeZip(t, good(entry{name: "../../etc/cron.d/x"})...), csar.UnsafeName, "../../etc/cron.d/x", "leads out of the package"},
-		{"zip slip in the middle", makeZip(t, good(entry{name: "a/../../x"})...), csar.UnsafeName, "a/../../x", "leads out of the package"},
+		{
+			"zip slip", makeZip(t, good(entry{name: "../../etc/cron.d/x"})...), csar.UnsafeName, "../../etc/cron.d/x",
+			"leads out of the package",
+		},
+		{
+			"zip slip in the middle", makeZip(t, good(entry{name: "a/../../x"})...), csar.UnsafeName, "a/../../x",
+			"leads out of the package",
+		},
 		{"absolute path", makeZip(t, good(entry{name: "/etc/passwd"})...), csar.UnsafeName, "/etc/passwd", "absolute"},
 		{"drive letter", makeZip(t, good(entry{name: "C:/x"})...), csar.UnsafeName, "C:/x", "drive letter"},
 		{"backslash", makeZip(t, good(entry{name: `..\x`})...), csar.UnsafeName, `..\x`, "backslash"},
 		{"NUL in a name", makeZip(t, good(entry{name: "a\x00b"})...), csar.UnsafeName, `"a\x00b"`, "NUL"},
-		{"invisible characters", makeZip(t, good(entry{name: "a\u202eb"})...), csar.UnsafeName, `"a\u202eb"`, "cannot be printed"},
+		{
+			"invisible characters", makeZip(t, good(entry{name: "a\u202eb"})...), csar.UnsafeName, `"a\u202eb"`,
+			"cannot be printed",
+		},
 		{"name that is not UTF-8", makeZip(t, good(entry{name: "a\xffb"})...), csar.UnsafeName, `"a\xffb"`, "UTF-8"},
 		{"empty name", makeZip(t, good(entry{name: ""})...), csar.UnsafeName, "", "empty"},
-		{"deep path", makeZip(t, good(entry{name: strings.Repeat("d/", 40) + "x"})...), csar.UnsafeName, strings.Repeat("d/", 40) + "x", "40 directories deep"},
-		{"long path", makeZip(t, good(entry{name: strings.Repeat("a", 2000)})...), csar.UnsafeName, strings.Repeat("a", 200) + "…", "2000 bytes"},
-		{"symbolic link", makeZip(t, good(entry{name: "link", body: "/etc/passwd", mode: fs.ModeSymlink | 0o777})...), csar.NotRegular, "link", "symbolic link"},
-		{"device", makeZip(t, good(entry{name: "dev", mode: fs.ModeDevice | 0o666})...), csar.NotRegular, "dev", "device"},
-		{"named pipe", makeZip(t, good(entry{name: "fifo", mode: fs.ModeNamedPipe | 0o666})...), csar.NotRegular, "fifo", "pipe"},
-		{"two entries of one name", makeZip(t, good(entry{name: "Scripts/x"}, entry{name: "Scripts/x"})...), csar.Duplicate, "Scripts/x", "two entries"},
-		{"the same name behind ./", makeZip(t, good(entry{name: "Scripts/x"}, entry{name: "./Scripts/x"})...), csar.Duplicate, "Scripts/x", "two entries"},
-		{"names that differ in case", makeZip(t, good(entry{name: "Scripts/x"}, entry{name: "scripts/X"})...), csar.Duplicate, "scripts/X", "upper and lower case"},
-		{"a file that is also a directory", makeZip(t, good(entry{name: "a"}, entry{name: "a/b"})...), csar.Duplicate, "a", "a file and a directory"},
+		{
+			"deep path", makeZip(t, good(entry{name: strings.Repeat("d/", 40) + "x"})...), csar.UnsafeName,
+			strings.Repeat("d/", 40) + "x", "40 directories deep",
+		},
+		{
+			"long path", makeZip(t, good(entry{name: strings.Repeat("a", 2000)})...), csar.UnsafeName,
+			strings.Repeat("a", 200) + "…", "2000 bytes",
+		},
+		{
+			"symbolic link",
+			makeZip(t, good(entry{name: "link", body: "/etc/passwd", mode: fs.ModeSymlink | 0o777})...),
+			csar.NotRegular, "link", "symbolic link",
+		},
+		{
+			"device", makeZip(t, good(entry{name: "dev", mode: fs.ModeDevice | 0o666})...), csar.NotRegular, "dev",
+			"device",
+		},
+		{
+			"named pipe", makeZip(t, good(entry{name: "fifo", mode: fs.ModeNamedPipe | 0o666})...), csar.NotRegular,
+			"fifo", "pipe",
+		},
+		{
+			"two entries of one name", makeZip(t, good(entry{name: "Scripts/x"}, entry{name: "Scripts/x"})...),
+			csar.Duplicate, "Scripts/x", "two entries",
+		},
+		{
+			"the same name behind ./", makeZip(t, good(entry{name: "Scripts/x"}, entry{name: "./Scripts/x"})...),
+			csar.Duplicate, "Scripts/x", "two entries",
+		},
+		{
+			"names that differ in case", makeZip(t, good(entry{name: "Scripts/x"}, entry{name: "scripts/X"})...),
+			csar.Duplicate, "scripts/X", "upper and lower case",
+		},
+		{
+			"a file that is also a directory", makeZip(t, good(entry{name: "a"}, entry{name: "a/b"})...),
+			csar.Duplicate, "a", "a file and a directory",
+		},
 		{"encrypted entry", makeZip(t, good(entry{name: "x", flags: 1})...), csar.Encrypted, "x", "encrypted"},
-		{"unknown compression", patchMethod(makeZip(t, good(entry{name: "x", store: true})...)), csar.BadCompression, "x", "method 99"},
+		{
+			"unknown compression", patchMethod(makeZip(t, good(entry{name: "x", store: true})...)), csar.BadCompression,
+			"x", "method 99",
+		},
 		{"too many entries", makeZip(t, good(many(30)...)...), csar.TooManyEntries, "", "more than 20 entries"},
-		{"a directory far larger than the entries allowed", makeZip(t, good(many(15_000)...)...), csar.TooManyEntries, "", "more than 20 entries"},
-		{"a file over the limit", makeZip(t, good(entry{name: "big", body: zeros + "x", store: true})...), csar.TooLarge, "big", "1048576 bytes"},
-		{"files over the limit together", makeZip(t, good(stored("a", zeros), stored("b", zeros), stored("c", "x"))...), csar.TooLarge, "", "2097152 bytes together"},
+		{
+			"a directory far larger than the entries allowed", makeZip(t, good(many(15_000)...)...),
+			csar.TooManyEntries, "", "more than 20 entries",
+		},
+		{
+			"a file over the limit", makeZip(t, good(entry{name: "big", body: zeros + "x", store: true})...),
+			csar.TooLarge, "big", "1048576 bytes",
+		},
+		{
+			"files over the limit together",
+			makeZip(t, good(stored("a", zeros), stored("b", zeros), stored("c", "x"))...), csar.TooLarge, "",
+			"2097152 bytes together",
+		},
 		{"a bomb", makeZip(t, good(entry{name: "bomb", body: zeros})...), csar.Bomb, "bomb", "50 times"},
-		{"a bomb whose header lies", lie(makeZip(t, good(entry{name: "bomb", body: zeros})...), len(zeros), 10), csar.Corrupt, "bomb", "damaged"},
+		{
+			"a bomb whose header lies", lie(makeZip(t, good(entry{name: "bomb", body: zeros})...), len(zeros), 10),
+			csar.Corrupt, "bomb", "damaged",
+		},
 		{"entries that share their bytes", overlapping(t), csar.Bomb, "b", "shares its bytes with a"},
-		{"a damaged file", flip(makeZip(t, good(stored("x", "ABCDEFGH"))...), "ABCDEFGH"), csar.Corrupt, "x", "checksum error"},
+		{
+			"a damaged file", flip(makeZip(t, good(stored("x", "ABCDEFGH"))...), "ABCDEFGH"), csar.Corrupt, "x",
+			"checksum error",
+		},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -78,7 +78,13 @@ func spawn(t *testing.T, url string, hold time.Duration) *exec.Cmd {
 func stepBy(t *testing.T, pool *pgxpool.Pool, op, name string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return count(t, pool, "SELECT count(*) FROM vnf_lcm_op_occ o JOIN lcm_op_step s ON s.op_id = o.id WHERE o.id = $1 AND o.node = $2 AND s.state = 'OPEN'", op, name) == 1
+		return count(
+			t, pool,
+			"SELECT count(*) "+
+				"FROM vnf_lcm_op_occ "+
+				"o JOIN lcm_op_step s ON s.op_id = o.id WHERE o.id = $1 AND o.node = $2 AND s.state = 'OPEN'",
+			op, name,
+		) == 1
 	}, time.Minute, 2*time.Millisecond, "step of %s by %s", op, name)
 }
 
@@ -90,7 +96,9 @@ func TestAnotherNodeGoesOnAfterAKill(t *testing.T) {
 	op := admit(t, st)
 	dying := spawn(t, pool.Config().ConnString(), time.Minute)
 	stepBy(t, pool, op, "child")
-	start(t, devpg.Pool(t, pool.Config().ConnString()), "survivor", &script{steps: 3}, func(c *engine.Config) { c.Heartbeat = 0 })
+	start(t, devpg.Pool(t, pool.Config().ConnString()), "survivor", &script{steps: 3}, func(c *engine.Config) {
+		c.Heartbeat = 0
+	})
 
 	began := time.Now()
 	require.NoError(t, dying.Process.Kill())
@@ -162,7 +170,8 @@ func TestAFrozenNodeIsReplacedAndFencedWhenItWakesUp(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return count(t, pool, "SELECT count(*) FROM node WHERE name = 'child' AND ended IS NULL") == 1
 	}, time.Minute, 10*time.Millisecond, "the woken node works again")
-	require.Equal(t, epoch, count(t, pool, "SELECT epoch FROM vnf_lcm_op_occ WHERE id = $1", op), "nothing touched the finished operation")
+	require.Equal(t, epoch, count(t, pool, "SELECT epoch FROM vnf_lcm_op_occ WHERE id = $1", op),
+		"nothing touched the finished operation")
 	require.Equal(t, 3, count(t, pool, "SELECT count(*) FROM lcm_op_step WHERE op_id = $1 AND detail = 'other'", op))
 }
 

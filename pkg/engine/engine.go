@@ -17,8 +17,8 @@ import (
 // Kind is a kind of jobs that the engine runs.
 type Kind struct {
 	job.Kind
-	// Run works on a row. again says that it is to be called again after that time. An error says that the outcome could not be
-	// stored; Run is called again soon, also after the node has died.
+	// Run works on a row. again says that it is to be called again after that time. An error says that the outcome
+	// could not be stored; Run is called again soon, also after the node has died.
 	Run func(ctx context.Context, id string) (after time.Duration, again bool, err error)
 	// Workers is how many jobs of the kind this node runs at a time.
 	Workers int

@@ -131,7 +131,10 @@ func start(tb testing.TB, pool *pgxpool.Pool, name string, work *script, change 
 	st, queue, err := openStore(tb.Context(), pool)
 	require.NoError(tb, err)
 	work.store, work.node = st, name
-	cfg := engine.Config{Pool: pool, Queue: queue, Kinds: work.kinds(200), Log: logger(), Name: name, Heartbeat: 250 * time.Millisecond, StopTimeout: 5 * time.Second}
+	cfg := engine.Config{
+		Pool: pool, Queue: queue, Kinds: work.kinds(200), Log: logger(), Name: name,
+		Heartbeat: 250 * time.Millisecond, StopTimeout: 5 * time.Second,
+	}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -152,13 +155,20 @@ func start(tb testing.TB, pool *pgxpool.Pool, name string, work *script, change 
 func admit(tb testing.TB, st *store.Records) string {
 	tb.Helper()
 	now := lcm.SystemClock{}.Now()
-	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled}
+	p := &vnfpkg.Package{
+		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateOnboarded,
+		OperationalState: sol.PackageOperationalStateEnabled,
+	}
 	require.NoError(tb, st.AllPackages().InsertPackage(tb.Context(), p))
-	i := &lcm.Instance{ID: uuid.NewString(), VnfPkgID: p.ID, Version: 1, Created: now, Updated: now, State: sol.InstantiationStateNotInstantiated}
+	i := &lcm.Instance{
+		ID: uuid.NewString(), VnfPkgID: p.ID, Version: 1, Created: now, Updated: now,
+		State: sol.InstantiationStateNotInstantiated,
+	}
 	require.NoError(tb, st.InsertInstance(tb.Context(), i, nil))
 	op := &lcm.Operation{
-		ID: uuid.NewString(), InstanceID: i.ID, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateProcessing, Version: 1,
-		StateEntered: now, Started: now, Updated: now, Params: json.RawMessage(`{}`),
+		ID: uuid.NewString(), InstanceID: i.ID, Type: sol.LcmOperationInstantiate,
+		State: sol.LcmOperationStateProcessing, Version: 1, StateEntered: now, Started: now, Updated: now,
+		Params: json.RawMessage(`{}`),
 	}
 	require.NoError(tb, st.Admit(tb.Context(), op, nil, func(*lcm.Instance) error { return nil }))
 	return op.ID
@@ -249,7 +259,9 @@ func TestAJobThatIsNotTheOperationsDoesNothing(t *testing.T) {
 	require.NoError(t, err)
 	n := start(t, pool, "a", &script{steps: 3, yield: true})
 	completed(t, st, op)
-	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, int64(4), n.work.calls.Load(), "three steps and the end, by one job")
 	require.Equal(t, 4, count(t, pool, "SELECT epoch FROM vnf_lcm_op_occ"))
 }
@@ -257,11 +269,12 @@ func TestAJobThatIsNotTheOperationsDoesNothing(t *testing.T) {
 func TestAnOperationWithoutAJobGetsOne(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]string{
-		"deleted":                  "DELETE FROM river_job",
-		"completed":                "UPDATE river_job SET state = 'completed', finalized_at = now()",
-		"discarded":                "UPDATE river_job SET state = 'discarded', finalized_at = now()",
-		"never":                    "UPDATE vnf_lcm_op_occ SET job_id = NULL",
-		"of a node that never was": "UPDATE river_job SET state = 'running', attempted_by = '{ghost}', attempted_at = now()",
+		"deleted":   "DELETE FROM river_job",
+		"completed": "UPDATE river_job SET state = 'completed', finalized_at = now()",
+		"discarded": "UPDATE river_job SET state = 'discarded', finalized_at = now()",
+		"never":     "UPDATE vnf_lcm_op_occ SET job_id = NULL",
+		"of a node that " +
+			"never was": "UPDATE river_job SET state = 'running', attempted_by = '{ghost}', attempted_at = now()",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -334,7 +347,9 @@ func TestAnOperationThatIsSteeredWhileItsOldJobEndsGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	completed(t, n.store, op)
 	close(leave)
-	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return count(t, pool, "SELECT count(*) FROM river_job WHERE state <> 'completed'") == 0
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, int64(2), work.calls.Load())
 }
 
@@ -345,8 +360,14 @@ func TestANodeThatLosesItsSessionStopsAndRegistersAgain(t *testing.T) {
 	op := admit(t, n.store)
 	require.Eventually(t, func() bool { return n.Busy() == 1 }, time.Minute, time.Millisecond)
 	was := count(t, pool, "SELECT num FROM node")
-	require.Equal(t, 1, count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'gybe node%'"))
-	require.Eventually(t, func() bool { return n.Registered() && count(t, pool, "SELECT num FROM node WHERE ended IS NULL") > was }, time.Minute, 5*time.Millisecond)
+	require.Equal(t, 1, count(
+		t, pool,
+		"SELECT count(pg_terminate_backend(pid)) "+
+			"FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'gybe node%'",
+	))
+	require.Eventually(t, func() bool {
+		return n.Registered() && count(t, pool, "SELECT num FROM node WHERE ended IS NULL") > was
+	}, time.Minute, 5*time.Millisecond)
 	completed(t, n.store, op)
 	_, steps, err := n.store.Progress(t.Context(), op)
 	require.NoError(t, err)
@@ -390,7 +411,9 @@ func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
 		require.Equal(t, lcm.CodeUnavailable, e.Code, "%v", err)
 		require.Equal(t, lcm.Transient, e.Class)
 		require.Positive(t, e.RetryAfter)
-		require.Eventually(t, func() bool { return !a.Registered() && a.Busy() == 0 }, time.Minute, time.Millisecond, "ticks are cancelled")
+		require.Eventually(t, func() bool {
+			return !a.Registered() && a.Busy() == 0
+		}, time.Minute, time.Millisecond, "ticks are cancelled")
 		began := time.Now()
 		require.NoError(t, server.Restart(t.Context()))
 		require.Eventually(t, func() bool { return a.Registered() && a.Busy() > 0 }, time.Minute, time.Millisecond)
@@ -398,5 +421,7 @@ func TestARestartOfPostgreSQLNeedsNoHuman(t *testing.T) {
 	}
 	nodes := completed(t, a.store, ops...)
 	require.Equal(t, 400, nodes["a"]+nodes["b"])
-	require.Equal(t, 400, count(t, pool, "SELECT count(*) FROM lcm_op_step"), "no step was done twice under another name")
+	require.Equal(
+		t, 400, count(t, pool, "SELECT count(*) FROM lcm_op_step"), "no step was done twice under another name",
+	)
 }

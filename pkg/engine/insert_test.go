@@ -28,7 +28,9 @@ func TestAJobIsTheRowThatRiverWouldWrite(t *testing.T) {
 	op := uuid.NewString()
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: logger()})
 	require.NoError(t, err)
-	theirs, err := client.Insert(t.Context(), advance{op}, &river.InsertOpts{Queue: store.OperationJobs.Queue, MaxAttempts: math.MaxInt16})
+	theirs, err := client.Insert(
+		t.Context(), advance{op}, &river.InsertOpts{Queue: store.OperationJobs.Queue, MaxAttempts: math.MaxInt16},
+	)
 	require.NoError(t, err)
 	var ours int64
 	require.NoError(t, pool.QueryRow(t.Context(), (&engine.Queue{}).Insert(store.OperationJobs, "$1"), op).Scan(&ours))

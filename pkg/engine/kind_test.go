@@ -18,7 +18,12 @@ import (
 func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
 	t.Parallel()
 	pool := devpg.New(t)
-	_, err := pool.Exec(t.Context(), "CREATE TABLE delivery (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), job_id bigint, sent boolean NOT NULL DEFAULT false)")
+	_, err := pool.Exec(
+		t.Context(),
+		"CREATE TABLE "+
+			"delivery (id "+
+			"uuid PRIMARY KEY DEFAULT gen_random_uuid(), job_id bigint, sent boolean NOT NULL DEFAULT false)",
+	)
 	require.NoError(t, err)
 	deliveries := job.Kind{Name: "notify.deliver", Queue: "notify", Arg: "id", Table: "delivery", Due: "NOT t.sent"}
 	var calls atomic.Int64
@@ -52,7 +57,9 @@ func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
 	queue.Added(deliveries)
 	_, err = pool.Exec(t.Context(), "INSERT INTO delivery DEFAULT VALUES")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return count(t, pool, "SELECT count(*) FROM delivery WHERE sent") == 2 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return count(t, pool, "SELECT count(*) FROM delivery WHERE sent") == 2
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, int64(3), calls.Load(), "one call more for the row that wanted to be called again")
 	completed(t, st, admit(t, n.store))
 }
@@ -64,5 +71,11 @@ func TestTheArgumentsOfJobsStayReadable(t *testing.T) {
 	st, _, err := openStore(t.Context(), pool)
 	require.NoError(t, err)
 	op := admit(t, st)
-	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM river_job WHERE kind = 'lcm.advance' AND queue = 'default' AND args = jsonb_build_object('op_id', $1::text)", op))
+	require.Equal(t, 1, count(
+		t, pool,
+		"SELECT count(*) "+
+			"FROM river_job "+
+			"WHERE kind = 'lcm.advance' AND queue = 'default' AND args = jsonb_build_object('op_id', $1::text)",
+		op,
+	))
 }

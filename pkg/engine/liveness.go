@@ -102,8 +102,8 @@ func (e *Engine) register(ctx context.Context, conn *pgx.Conn) (num int32, err e
 	return num, err
 }
 
-// heartbeat is what a node does all the time, normally in one round trip: show that it lives, look for the dead, and see that
-// everything under way has a job.
+// heartbeat is what a node does all the time, normally in one round trip: show that it lives, look for the dead, and
+// see that everything under way has a job.
 func (e *Engine) heartbeat(ctx context.Context, conn *pgx.Conn, num int32) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -114,7 +114,8 @@ func (e *Engine) heartbeat(ctx context.Context, conn *pgx.Conn, num int32) error
 	missing := make([]bool, len(e.cfg.Kinds))
 	flag := func(to *bool) func(pgx.Row) error { return func(row pgx.Row) error { return row.Scan(to) } }
 	b := &pgx.Batch{}
-	b.Queue("UPDATE node SET seen = now() WHERE num = $1 AND ended IS NULL RETURNING clock_timestamp()", num).QueryRow(func(row pgx.Row) error {
+	b.Queue("UPDATE node SET seen = now() WHERE num = $1 AND ended IS NULL RETURNING clock_timestamp()",
+		num).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&now)
 	})
 	// A node that is frozen keeps its session: end it, and the next beat finds the lock free.
@@ -148,7 +149,9 @@ func (e *Engine) heartbeat(ctx context.Context, conn *pgx.Conn, num int32) error
 		if !missing[n] && !dead && !orphaned {
 			continue
 		}
-		if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return e.addMissingJobs(ctx, tx, k.Kind) }); err != nil {
+		if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			return e.addMissingJobs(ctx, tx, k.Kind)
+		}); err != nil {
 			return fmt.Errorf("add jobs to %s: %w", k.Table, err)
 		}
 		e.cfg.Queue.Added(k.Kind)
@@ -183,8 +186,8 @@ func (e *Engine) removeDeadNodes(ctx context.Context, conn *pgx.Conn, num int32)
 	})
 }
 
-// removeLostJobs removes jobs that the database says this node runs, and that it has not been running for some seconds: the answer to
-// a fetch was lost, or their outcome could not be stored.
+// removeLostJobs removes jobs that the database says this node runs, and that it has not been running for some seconds:
+// the answer to a fetch was lost, or their outcome could not be stored.
 func (e *Engine) removeLostJobs(ctx context.Context, conn *pgx.Conn, own []int64) error {
 	lost := e.lostJobs(own, time.Now())
 	if len(lost) == 0 {
@@ -220,8 +223,8 @@ func (e *Engine) lostJobs(ids []int64, now time.Time) (lost []int64) {
 	return lost
 }
 
-// addMissingJobs adds a job to every row that must have one and does not: its node died, its job was given up, or a fetch was
-// half lost. Rows that are locked now are left to the next heartbeat.
+// addMissingJobs adds a job to every row that must have one and does not: its node died, its job was given up, or a
+// fetch was half lost. Rows that are locked now are left to the next heartbeat.
 func (e *Engine) addMissingJobs(ctx context.Context, tx pgx.Tx, k job.Kind) error {
 	rows, err := tx.Query(ctx, jobless(k)+" LIMIT 500 FOR NO KEY UPDATE OF t SKIP LOCKED")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// quiet is the logger of River: only warnings and errors, and each message at most once in repeatAfter. While PostgreSQL does not answer,
-// River logs several errors a second.
+// quiet is the logger of River: only warnings and errors, and each message at most once in repeatAfter. While
+// PostgreSQL does not answer, River logs several errors a second.
 func quiet(log *slog.Logger) *slog.Logger {
 	return slog.New(sparse{log.Handler(), &seen{last: map[string]time.Time{}}}).With("component", "river")
 }

@@ -56,11 +56,12 @@ type Queue struct {
 	engines []*Engine // of this process, which take jobs now
 }
 
-// Insert is the statement that adds a job for the row whose id is the argument with that place, and that returns the job's id. It MUST run in
-// the transaction that writes this id into the row's job_id. Call Added when that is committed.
+// Insert is the statement that adds a job for the row whose id is the argument with that place, and that returns the
+// job's id. It MUST run in the transaction that writes this id into the row's job_id. Call Added when that is
+// committed.
 //
-// River's own INSERT takes arrays of jobs and returns whole rows: it was the most expensive statement of an admission. A test compares the rows
-// of both.
+// River's own INSERT takes arrays of jobs and returns whole rows: it was the most expensive statement of an admission.
+// A test compares the rows of both.
 func (*Queue) Insert(kind job.Kind, place string) string {
 	return fmt.Sprintf(`INSERT INTO river_job (args, kind, max_attempts, queue, state) VALUES (jsonb_build_object('%s', %s::text), '%s', %d, '%s', 'available')
 		RETURNING id`, kind.Arg, place, kind.Name, math.MaxInt16, kind.Queue)
@@ -152,7 +153,8 @@ func (e *Engine) work(ctx context.Context, row *rivertype.JobRow, kind Kind, id 
 		return river.JobSnooze(e.cfg.Heartbeat)
 	}
 	var mine bool
-	err := e.cfg.Pool.QueryRow(tick, "SELECT job_id IS NOT DISTINCT FROM $2 FROM "+kind.Table+" WHERE id = $1", id, row.ID).Scan(&mine)
+	err := e.cfg.Pool.QueryRow(tick, "SELECT job_id IS NOT DISTINCT FROM $2 FROM "+kind.Table+" WHERE id = $1", id,
+		row.ID).Scan(&mine)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows), err == nil && !mine:
 		return nil // the row is gone, or another job has taken over
@@ -182,7 +184,9 @@ func (e *Engine) nextRetry(attempt int) time.Time {
 
 // stuck is called for a tick that ignores its cancelled context. Another tick gets its place; the tick is fenced.
 func (e *Engine) stuck(ctx context.Context, p river.JobStuckHandlerParams) river.JobStuckHandlerResult {
-	e.log.ErrorContext(ctx, "job does not end although its time is over", "job", p.ID, "kind", p.Kind, "stuck_jobs", p.TotalStuckJobs)
+	e.log.ErrorContext(
+		ctx, "job does not end although its time is over", "job", p.ID, "kind", p.Kind, "stuck_jobs", p.TotalStuckJobs,
+	)
 	return river.JobStuckHandlerResult{AddWorkerSlot: true}
 }
 
@@ -191,18 +195,23 @@ type errorHandler struct{ log *slog.Logger }
 
 // HandleError implements river.ErrorHandler.
 func (h *errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
-	h.log.WarnContext(ctx, "job failed and is tried again", "job", job.ID, "kind", job.Kind, "args", string(job.EncodedArgs), "attempt", job.Attempt, "error", err)
+	h.log.WarnContext(ctx, "job failed and is tried again", "job", job.ID, "kind", job.Kind, "args",
+		string(job.EncodedArgs), "attempt", job.Attempt, "error", err)
 	return nil
 }
 
 // HandlePanic implements river.ErrorHandler.
-func (h *errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, v any, trace string) *river.ErrorHandlerResult {
-	h.log.ErrorContext(ctx, "job panicked and is tried again", "job", job.ID, "kind", job.Kind, "args", string(job.EncodedArgs), "panic", v, "stack", trace)
+func (h *errorHandler) HandlePanic(
+	ctx context.Context, job *rivertype.JobRow, v any, trace string,
+) *river.ErrorHandlerResult {
+	h.log.ErrorContext(ctx, "job panicked and is tried again", "job", job.ID, "kind", job.Kind, "args",
+		string(job.EncodedArgs), "panic", v, "stack", trace)
 	return nil
 }
 
-// removeJobs deletes running jobs whose last node is none of the living, and lets go of the leadership of the dead. Deleting instead
-// of releasing them means that a former owner that is not quite dead cannot complete a job that another works on.
+// removeJobs deletes running jobs whose last node is none of the living, and lets go of the leadership of the dead.
+// Deleting instead of releasing them means that a former owner that is not quite dead cannot complete a job that
+// another works on.
 func removeJobs(ctx context.Context, tx pgx.Tx) (int64, error) {
 	tag, err := tx.Exec(ctx, `DELETE FROM river_job WHERE state = 'running' AND attempted_by[array_upper(attempted_by, 1)] NOT IN
 		(SELECT id FROM node WHERE ended IS NULL)`)
@@ -227,8 +236,8 @@ func (e *Engine) removeOwn(ctx context.Context, tx pgx.Tx, ids []int64) error {
 	return err
 }
 
-// jobless selects the rows of a kind that must have a job and do not have one. The condition is a subquery for each row, because
-// PostgreSQL makes a join with all jobs of NOT EXISTS, also with the many that are done.
+// jobless selects the rows of a kind that must have a job and do not have one. The condition is a subquery for each
+// row, because PostgreSQL makes a join with all jobs of NOT EXISTS, also with the many that are done.
 func jobless(k job.Kind) string {
 	return "SELECT t.id::text FROM " + k.Table + " t WHERE " + k.Due + ` AND (SELECT j.state IN ('available', 'pending', 'running', 'retryable', 'scheduled')
 		FROM river_job j WHERE j.id = t.job_id) IS NOT TRUE`

@@ -14,8 +14,8 @@ import (
 
 // Local is a grantor that allows everything immediately.
 type Local struct {
-	// Zones are the zones of the VIM that VNFCs may use. A VDU gets the first, unless the VNFD has other placement rules,
-	// and the others if that has no room. Without zones the VIM selects one.
+	// Zones are the zones of the VIM that VNFCs may use. A VDU gets the first, unless the VNFD has other placement
+	// rules, and the others if that has no room. Without zones the VIM selects one.
 	Zones []string
 }
 

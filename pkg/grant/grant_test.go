@@ -20,8 +20,10 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 	together := []vnfd.PlacementRule{{Anti: true, Scope: "zone", Targets: []string{"masterNode", "workerNode"}}}
 	instantiate := &lcm.Operation{Type: sol.LcmOperationInstantiate, Params: json.RawMessage(`{}`)}
 	scaleOut := &lcm.Operation{
-		Type:  sol.LcmOperationScale,
-		Scope: &lcm.Scope{Counts: map[string]int{"masterNode": 5, "workerNode": 2}, Add: map[string]int{"masterNode": 2}},
+		Type: sol.LcmOperationScale,
+		Scope: &lcm.Scope{
+			Counts: map[string]int{"masterNode": 5, "workerNode": 2}, Add: map[string]int{"masterNode": 2},
+		},
 	}
 	there := []lcm.Resource{
 		{VNFC: "a", VDU: "masterNode", Zone: "az1"},
@@ -40,7 +42,9 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 		want      map[string]string
 	}{
 		{"the VIM chooses", nil, apart, instantiate, nil, nil},
-		{"the first zone for all", []string{"az1", "az2"}, nil, instantiate, nil, map[string]string{"masterNode": "az1", "workerNode": "az1"}},
+		{"the first zone for all", []string{"az1", "az2"}, nil, instantiate, nil, map[string]string{
+			"masterNode": "az1", "workerNode": "az1",
+		}},
 		{
 			"a rule of another scope is the VIM's",
 			[]string{"az1", "az2"},
@@ -58,11 +62,29 @@ func TestVNFCsGoWhereTheRulesWantThem(t *testing.T) {
 			"evenly when there are too few",
 			[]string{"az1", "az2"},
 			together, instantiate, nil,
-			map[string]string{"masterNode-0": "az1", "masterNode-1": "az2", "masterNode-2": "az1", "workerNode-0": "az2", "workerNode-1": "az1"},
+			map[string]string{
+				"masterNode-0": "az1", "masterNode-1": "az2", "masterNode-2": "az1",
+				"workerNode-0": "az2", "workerNode-1": "az1",
+			},
 		},
-		{"away from those that are there", []string{"az1", "az2", "az3"}, apart, scaleOut, there, map[string]string{"masterNode-3": "az2", "masterNode-4": "az2"}},
-		{"also from those of the other VDU", []string{"az1", "az2", "az3"}, together, scaleOut, there, map[string]string{"masterNode-3": "az2", "masterNode-4": "az3"}},
-		{"nothing is added", []string{"az1"}, nil, &lcm.Operation{Type: sol.LcmOperationHeal, Scope: &lcm.Scope{}}, there, nil},
+		{
+			"away from those that are there",
+			[]string{"az1", "az2", "az3"},
+			apart, scaleOut, there,
+			map[string]string{"masterNode-3": "az2", "masterNode-4": "az2"},
+		},
+		{
+			"also from those of the other VDU",
+			[]string{"az1", "az2", "az3"},
+			together, scaleOut, there,
+			map[string]string{"masterNode-3": "az2", "masterNode-4": "az3"},
+		},
+		{
+			"nothing is added",
+			[]string{"az1"},
+			nil, &lcm.Operation{Type: sol.LcmOperationHeal, Scope: &lcm.Scope{}},
+			there, nil,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

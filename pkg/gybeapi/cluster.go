@@ -1,6 +1,7 @@
 package gybeapi
 
-// Cluster is the Kubernetes cluster that a VNF instance is, with every machine of the instance and every node that the cluster has.
+// Cluster is the Kubernetes cluster that a VNF instance is, with every machine of the instance and every node that the
+// cluster has.
 type Cluster struct {
 	Endpoint string `json:"endpoint,omitempty"` // of the API server
 	// Problem says why the cluster did not tell about its nodes; the State of all of them is UNKNOWN then.

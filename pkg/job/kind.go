@@ -1,5 +1,5 @@
-// Package job describes kinds of jobs: the rows of a table that must have a job while they are in certain states. The store adds jobs
-// of a kind, and the engine runs them.
+// Package job describes kinds of jobs: the rows of a table that must have a job while they are in certain states. The
+// store adds jobs of a kind, and the engine runs them.
 package job
 
 // Kind describes a kind of jobs.

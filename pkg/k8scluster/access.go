@@ -64,7 +64,9 @@ func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, err
 		t, err = resolve(i, p, d.o.SSHPort)
 	}
 	if err != nil {
-		e := lcm.Errorf(lcm.CodeConflict, "the machines of VNF instance %s are not known now: %s", i.ID, lcm.AsError(err).Detail)
+		e := lcm.Errorf(
+			lcm.CodeConflict, "the machines of VNF instance %s are not known now: %s", i.ID, lcm.AsError(err).Detail,
+		)
 		return p, nil, e.WithHint("ask again when the running operation has ended")
 	}
 	return p, t, nil
@@ -72,7 +74,9 @@ func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, err
 
 // Nodes asks the instance's cluster for its nodes, with the account that it was registered with. Where the cluster's
 // address cannot be reached from here, it asks through a master.
-func (d *Driver) Nodes(ctx context.Context, i *lcm.Instance, f *vnfd.Flavour, access kubernetes.Access) ([]kubernetes.Node, error) {
+func (d *Driver) Nodes(
+	ctx context.Context, i *lcm.Instance, f *vnfd.Flavour, access kubernetes.Access,
+) ([]kubernetes.Node, error) {
 	_, t, err := d.known(i, f)
 	if err != nil {
 		return nil, err

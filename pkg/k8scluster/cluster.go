@@ -81,7 +81,8 @@ func (c *Cluster) route(cfg *rest.Config, conn Connection, m node) *rest.Config 
 			if err == nil || ctx.Err() != nil {
 				return out, err
 			}
-			c.w.Log.InfoContext(ctx, "the cluster's address cannot be reached from here, going through a master", "address", addr, "error", err)
+			c.w.Log.InfoContext(ctx, "the cluster's address cannot be reached from here, going through a master",
+				"address", addr, "error", err)
 			tunnel.Store(true)
 		}
 		return conn.DialContext(ctx, network, inside)
@@ -93,7 +94,9 @@ func (c *Cluster) waitReadyAndLabel(ctx context.Context, api *kubernetes.Client,
 	if len(nodes) == 0 { // only machines that are not nodes are new
 		return nil
 	}
-	if err := c.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error { return c.waitReady(ctx, s, api, nodes) }); err != nil {
+	if err := c.w.Step(ctx, titleReady, "", func(ctx context.Context, s *lcm.Step) error {
+		return c.waitReady(ctx, s, api, nodes)
+	}); err != nil {
 		return err
 	}
 	return c.label(ctx, api, nodes)
@@ -110,7 +113,8 @@ func (c *Cluster) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes.Cl
 		reasons := notReady(want, nodes)
 		switch {
 		case len(reasons) > 0:
-			return fmt.Sprintf("%d of %d nodes are Ready; %s", len(want)-len(reasons), len(want), strings.Join(reasons, "; ")), nil
+			return fmt.Sprintf("%d of %d nodes are Ready; %s", len(want)-len(reasons), len(want),
+				strings.Join(reasons, "; ")), nil
 		case len(want) == 1:
 			s.Detail(want[0].name + " is Ready")
 		default:
@@ -123,8 +127,9 @@ func (c *Cluster) waitReady(ctx context.Context, s *lcm.Step, api *kubernetes.Cl
 			return nil
 		}
 		return &lcm.Error{
-			Code: lcm.CodeTimeout, Title: "Cluster not ready", Detail: fmt.Sprintf("after %s only %s", c.o.ReadyTimeout, why),
-			Hint: "see kubectl describe node and the kubelet's log on the node",
+			Code: lcm.CodeTimeout, Title: "Cluster not ready",
+			Detail: fmt.Sprintf("after %s only %s", c.o.ReadyTimeout, why),
+			Hint:   "see kubectl describe node and the kubelet's log on the node",
 		}
 	})
 }

@@ -76,9 +76,16 @@ func (g group) vdu(f *vnfd.Flavour, nicCP string) string {
 		case 1:
 			return found[0]
 		case 0:
-			g.fail("aspect_id", fmt.Sprintf("the flavour has no scaling aspect %q that scales a VDU, nor a VDU of that name; vdu_id names the VDU itself.", aspect))
+			g.fail("aspect_id", fmt.Sprintf(
+				"the flavour "+
+					"has no scaling aspect %q that scales a VDU, nor a VDU of that name; vdu_id names the VDU itself.",
+				aspect,
+			))
 		default:
-			g.fail("aspect_id", fmt.Sprintf("the scaling aspect %q scales several VDUs, %s; vdu_id says which one is meant.", aspect, strings.Join(found, ", ")))
+			g.fail("aspect_id", fmt.Sprintf(
+				"the scaling aspect %q scales several VDUs, %s; vdu_id says which one is meant.", aspect,
+				strings.Join(found, ", "),
+			))
 		}
 		return ""
 	}

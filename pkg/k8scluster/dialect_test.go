@@ -28,13 +28,17 @@ func aspectParams() sol.KeyValuePairs {
 	return sol.KeyValuePairs{ParamKey: map[string]any{
 		"script_path": "Scripts/install_k8s_cluster.sh", "vim_name": "kubernetes_vim",
 		"master_node": map[string]any{
-			"aspect_id": "master_instance", "ssh_cp_name": "masterNode_CP1", "nic_cp_name": "masterNode_CP1", "username": "ubuntu", "password": "ubuntu",
-			"pod_cidr": "192.168.3.0/16", "cluster_cidr": "10.199.187.0/24", "cluster_cp_name": "masterNode_CP1",
+			"aspect_id": "master_instance", "ssh_cp_name": "masterNode_CP1", "nic_cp_name": "masterNode_CP1",
+			"username": "ubuntu", "password": "ubuntu", "pod_cidr": "192.168.3.0/16", "cluster_cidr": "10.199.187.0/24",
+			"cluster_cp_name": "masterNode_CP1",
 		},
 		"worker_node": map[string]any{
-			"aspect_id": "worker_instance", "ssh_cp_name": "workerNode_CP2", "nic_cp_name": "workerNode_CP2", "username": "ubuntu", "password": "ubuntu",
+			"aspect_id": "worker_instance", "ssh_cp_name": "workerNode_CP2", "nic_cp_name": "workerNode_CP2",
+			"username": "ubuntu", "password": "ubuntu",
 		},
-		"proxy": map[string]any{"http_proxy": "http://user1:password1@host1:3128", "no_proxy": "10.0.0.1", "k8s_node_cidr": "10.10.0.0/30"},
+		"proxy": map[string]any{
+			"http_proxy": "http://user1:password1@host1:3128", "no_proxy": "10.0.0.1", "k8s_node_cidr": "10.10.0.0/30",
+		},
 	}}
 }
 
@@ -55,7 +59,8 @@ func TestAspectsSayWhichMachinesAreMeant(t *testing.T) {
 	delete(master, "pod_cidr")
 	p, bad = parse(a, aspectFlavour(), nil)
 	require.Empty(t, bad)
-	require.Equal(t, []string{"masterNode", "192.168.0.0/16"}, []string{p.master.vdu, p.podCIDR}, "the network that is usual there")
+	require.Equal(t, []string{"masterNode", "192.168.0.0/16"}, []string{p.master.vdu, p.podCIDR},
+		"the network that is usual there")
 
 	worker, _ := install["worker_node"].(map[string]any)
 	delete(worker, "aspect_id")
@@ -84,25 +89,35 @@ func TestMissingParametersAreReportedInTheWordsOfTheirDialect(t *testing.T) {
 			"/master_node/cluster_cp_name": "The cluster_cp_name in the additionalParams does not exist.",
 			"/worker_node/password":        "The password in the additionalParams does not exist.",
 		}},
-		"script":  {func(i, _, _ map[string]any) { delete(i, "script_path") }, map[string]string{"/script_path": "The script_path in the additionalParams does not exist."}},
-		"masters": {func(i, _, _ map[string]any) { delete(i, "master_node") }, map[string]string{"/master_node": "The master_node in the additionalParams does not exist."}},
-		"networks": {func(_, m, _ map[string]any) { m["pod_cidr"], m["cluster_cidr"] = "many", "10.0.0.0/33" }, map[string]string{
+		"script": {func(i, _, _ map[string]any) {
+			delete(i, "script_path")
+		}, map[string]string{"/script_path": "The script_path in the additionalParams does not exist."}},
+		"masters": {func(i, _, _ map[string]any) {
+			delete(i, "master_node")
+		}, map[string]string{"/master_node": "The master_node in the additionalParams does not exist."}},
+		"networks": {func(_, m, _ map[string]any) {
+			m["pod_cidr"], m["cluster_cidr"] = "many", "10.0.0.0/33"
+		}, map[string]string{
 			"/master_node/pod_cidr":     `The pod_cidr in the additionalParams is invalid: "many" is not an IPv4 network such as 192.168.0.0/16.`,
 			"/master_node/cluster_cidr": `The cluster_cidr in the additionalParams is invalid: "10.0.0.0/33" is not an IPv4 network such as 10.96.0.0/12.`,
 		}},
 		"storage": {func(i, _, _ map[string]any) {
 			i["storage_server"] = map[string]any{
 				"ssh_cp_name": "storage_server_CP", "vdu_id": "workerNode", "username": "ubuntu",
-				"cinder_volume_setup_params": []any{map[string]any{"mount_to": "/volume"}}, "nfs_server_setup_params": []any{map[string]any{"export_dir": "/volume/nfs"}},
+				"cinder_volume_setup_params": []any{map[string]any{"mount_to": "/volume"}},
+				"nfs_server_setup_params":    []any{map[string]any{"export_dir": "/volume/nfs"}},
 			}
 			i["pv_registration_params"] = []any{map[string]any{}}
 		}, map[string]string{
 			"/storage_server/password": "The password in the additionalParams does not exist.",
 
-			"/storage_server/cinder_volume_setup_params/0/volume_resource_id": "The volume_resource_id in the additionalParams does not exist.",
-			"/storage_server/nfs_server_setup_params/0/export_to":             "The export_to in the additionalParams does not exist.",
-			"/pv_registration_params/0/pv_manifest_file_path":                 "The pv_manifest_file_path in the additionalParams does not exist.",
-			"/pv_registration_params/0/nfs_server_cp":                         "The nfs_server_cp in the additionalParams does not exist.",
+			"/storage_server/cinder_volume_setup_params/0/" +
+				"volume_resource_id": "The volume_resource_id in the additionalParams does not exist.",
+			"/storage_server/nfs_server_setup_params/0/" +
+				"export_to": "The export_to in the additionalParams does not exist.",
+			"/pv_registration_params/0/" +
+				"pv_manifest_file_path": "The pv_manifest_file_path in the additionalParams does not exist.",
+			"/pv_registration_params/0/nfs_server_cp": "The nfs_server_cp in the additionalParams does not exist.",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +139,9 @@ func TestMissingParametersAreReportedInTheWordsOfTheirDialect(t *testing.T) {
 
 func TestAspectsThatSayNothingAreRefused(t *testing.T) {
 	t.Parallel()
-	for aspect, want := range map[string]string{"worker": `no scaling aspect "worker"`, "both": "scales several VDUs, masterNode, workerNode"} {
+	for aspect, want := range map[string]string{
+		"worker": `no scaling aspect "worker"`, "both": "scales several VDUs, masterNode, workerNode",
+	} {
 		a := aspectParams()
 		install, _ := a[ParamKey].(map[string]any)
 		w, _ := install["worker_node"].(map[string]any)
@@ -143,19 +160,26 @@ func TestLaterRequestsNameNewLogins(t *testing.T) {
 	a["master_node_username"], a["master_node_password"], a["worker_node_password"] = "admin", "new", "newer"
 	p, bad := parse(a, aspectFlavour(), nil)
 	require.Empty(t, bad)
-	require.Equal(t, []string{"admin", "new", "ubuntu", "newer"}, []string{p.master.username, p.master.password, p.worker.username, p.worker.password})
+	require.Equal(t, []string{"admin", "new", "ubuntu", "newer"}, []string{
+		p.master.username, p.master.password, p.worker.username, p.worker.password,
+	})
 	a["master_node_username"], a["worker_node_password"] = "a;b", "a\nb"
 	_, bad = parse(a, aspectFlavour(), nil)
 	require.Equal(t, []lcm.InvalidParam{
 		{Pointer: "/additionalParams/master_node_username", Detail: `master_node_username "a;b" is not a user name.`},
-		{Pointer: "/additionalParams/worker_node_password", Detail: "worker_node_password has a line break, which no login takes."},
+		{
+			Pointer: "/additionalParams/worker_node_password",
+			Detail:  "worker_node_password has a line break, which no login takes.",
+		},
 	}, bad)
 }
 
 func TestNamesOfPlacesBecomeLabels(t *testing.T) {
 	t.Parallel()
 	n := node{host: "cmp1.example.org", zone: "zone one"}
-	require.Equal(t, map[string]string{"CIS-node": "cmp1.example.org", "kubernetes.io/zone": "zone-one", "topology.kubernetes.io/zone": "zone-one"}, n.labels())
+	require.Equal(t, map[string]string{
+		"CIS-node": "cmp1.example.org", "kubernetes.io/zone": "zone-one", "topology.kubernetes.io/zone": "zone-one",
+	}, n.labels())
 	require.Empty(t, node{}.labels())
 	require.Len(t, labelValue(strings.Repeat("a", 80)), maxLabel)
 }

@@ -29,7 +29,9 @@ func (c *Cluster) leave(ctx context.Context, api *kubernetes.Client, leaving []n
 		return err
 	}
 	return lcm.Each(ctx, c.o.Parallel, leaving, func(ctx context.Context, n node) error {
-		if err := c.w.Step(ctx, titleDrain, n.vnfc, func(ctx context.Context, s *lcm.Step) error { return c.drain(ctx, s, api, n) }); err != nil {
+		if err := c.w.Step(ctx, titleDrain, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+			return c.drain(ctx, s, api, n)
+		}); err != nil {
 			return err
 		}
 		return c.remove(ctx, api, n)
@@ -93,7 +95,9 @@ func (c *Cluster) drain(ctx context.Context, s *lcm.Step, api *kubernetes.Client
 		}
 		return &lcm.Error{
 			Code: lcm.CodeTimeout, Title: "Node not drained",
-			Detail: fmt.Sprintf("node %s of VNFC %s still has pods after %s: %s", n.name, n.vnfc, c.p.drainTimeout, why),
+			Detail: fmt.Sprintf(
+				"node %s of VNFC %s still has pods after %s: %s", n.name, n.vnfc, c.p.drainTimeout, why,
+			),
 			Hint: "delete or move these pods, or relax their disruption budgets, and retry the operation; " +
 				ParamKey + ".drain_timeout sets the time",
 		}
@@ -122,8 +126,8 @@ func (d draining) leaving(pods []kubernetes.Pod) []kubernetes.Pod {
 	return out
 }
 
-// empty evicts the pods that have to leave, of all pods of the node, and lists those that are still there, "" when there
-// are none.
+// empty evicts the pods that have to leave, of all pods of the node, and lists those that are still there, "" when
+// there are none.
 func (c *Cluster) empty(
 	ctx context.Context, s *lcm.Step, api *kubernetes.Client, n node, leaving []kubernetes.Pod, all int,
 ) (string, error) {

@@ -35,8 +35,8 @@ type Options struct {
 	SSHPort int // 22
 	// Parallel bounds the nodes that are prepared, or that join as workers, at the same time; 32.
 	Parallel int
-	// BootTimeout is how long a machine may be silent before its step fails; 10 min. AuthTimeout is how long it may refuse
-	// the credentials: cloud-init sets them some time after sshd answers; 1 min.
+	// BootTimeout is how long a machine may be silent before its step fails; 10 min. AuthTimeout is how long it may
+	// refuse the credentials: cloud-init sets them some time after sshd answers; 1 min.
 	BootTimeout, AuthTimeout time.Duration
 	// CommandTimeout bounds one short command on a node; 1 min. ReadyTimeout is how long nodes have to become Ready; 15
 	// min.

@@ -22,7 +22,9 @@ import (
 )
 
 func vim1() map[string]sol.VimConnectionInfo {
-	return map[string]sol.VimConnectionInfo{"vim1": {VimID: "d82ee798-a1d2-4854-8f74-4892ad706751", VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3"}}
+	return map[string]sol.VimConnectionInfo{
+		"vim1": {VimID: "d82ee798-a1d2-4854-8f74-4892ad706751", VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3"},
+	}
 }
 
 // complexRuns is every run of the script that a cluster of flavour complex takes.
@@ -49,7 +51,9 @@ func (c *cloud) built(t *testing.T, s *store) {
 	}
 	require.Len(t, c.nodes, 5)
 	for n := range 3 {
-		require.Equal(t, map[string]string{"CIS-node": fmt.Sprintf("compute%d", n)}, c.labels[fmt.Sprintf("master%d", 11+n)])
+		require.Equal(
+			t, map[string]string{"CIS-node": fmt.Sprintf("compute%d", n)}, c.labels[fmt.Sprintf("master%d", 11+n)],
+		)
 	}
 	access := kubernetes.Access{Endpoint: "https://172.24.4.100:16443", CA: c.ca, Token: "service-account-token"}
 	require.Len(t, s.vims, 1)
@@ -85,7 +89,8 @@ func TestComplexClusterTakesItsCriticalPath(t *testing.T) {
 		c.built(t, s)
 		require.Equal(t, complexRuns, c.runs())
 		require.Less(t, time.Since(began), 70*time.Second*105/100)
-		require.Contains(t, s.allLogs(), "prepare node workerNode-00000021-0000-4000-8000-000000000000: install_k8s_cluster: prepare on worker21")
+		require.Contains(t, s.allLogs(),
+			"prepare node workerNode-00000021-0000-4000-8000-000000000000: install_k8s_cluster: prepare on worker21")
 		require.Contains(t, s.allLogs(), "worker21: no network yet")
 	})
 }
@@ -124,7 +129,10 @@ func TestSimpleClusterIsReachedAtItsMaster(t *testing.T) {
 		require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 		conn := s.instance(t).VimConnections["kubernetes_vim"]
 		require.Equal(t, "https://172.24.4.11:6443", conn.InterfaceInfo["endpoint"])
-		require.Equal(t, "'bash' './install.sh' '-i' '10.10.0.11' '-m' '10.10.0.11' '-p' '10.200.0.0/16' '-a' '10.96.0.0/12'", job.Command)
+		require.Equal(
+			t, "'bash' './install.sh' '-i' '10.10.0.11' '-m' '10.10.0.11' '-p' '10.200.0.0/16' '-a' '10.96.0.0/12'",
+			job.Command,
+		)
 		require.Equal(t, "False", job.Env["ha_flag"])
 		require.Equal(t, "172.24.4.11", job.Env["EXTRA_CERT_SANS"])
 		require.Equal(t, "10.10.0.11 master11,10.10.0.21 worker21,10.10.0.22 worker22", job.Env["CLUSTER_HOSTS"])
@@ -207,7 +215,9 @@ func TestWorkGoesOnOverBadConnections(t *testing.T) {
 				up := time.Now().Add(3 * time.Minute)
 				c.machine("masterNode12").refuse = func() error {
 					if time.Now().Before(up) {
-						return &remote.Error{Kind: remote.KindRefused, Op: "connect", Err: errors.New("connection refused")}
+						return &remote.Error{
+							Kind: remote.KindRefused, Op: "connect", Err: errors.New("connection refused"),
+						}
 					}
 					return nil
 				}
@@ -220,7 +230,9 @@ func TestWorkGoesOnOverBadConnections(t *testing.T) {
 				up := time.Now().Add(50 * time.Second)
 				c.machine("workerNode22").refuse = func() error {
 					if time.Now().Before(up) {
-						return &remote.Error{Kind: remote.KindAuth, Op: "connect", Err: errors.New("unable to authenticate")}
+						return &remote.Error{
+							Kind: remote.KindAuth, Op: "connect", Err: errors.New("unable to authenticate"),
+						}
 					}
 					return nil
 				}
@@ -275,8 +287,11 @@ func TestFailuresAreExplained(t *testing.T) {
 			name:   "script",
 			spoil:  func(c *cloud) { c.machine("workerNode22").failing["prepare"] = 1 },
 			within: time.Minute,
-			detail: []string{"prepare node worker22 of VNFC workerNode-00000022", "install_k8s_cluster: error: prepare: the mirror is on fire (exit status 1)"},
-			hint:   "retry the operation",
+			detail: []string{
+				"prepare node worker22 of VNFC workerNode-00000022",
+				"install_k8s_cluster: error: prepare: the mirror is on fire (exit status 1)",
+			},
+			hint: "retry the operation",
 		},
 		{
 			name: "password",
@@ -290,7 +305,9 @@ func TestFailuresAreExplained(t *testing.T) {
 		{
 			name: "host key",
 			spoil: func(c *cloud) {
-				c.machine("workerNode22").refuse = refuse(remote.KindHostKey, &remote.HostKeyError{VNFC: "v", Pinned: "SHA256:old", Seen: "SHA256:new"})
+				c.machine("workerNode22").refuse = refuse(
+					remote.KindHostKey, &remote.HostKeyError{VNFC: "v", Pinned: "SHA256:old", Seen: "SHA256:new"},
+				)
 			},
 			within: time.Minute,
 			detail: []string{"worker22", "SHA256:old", "SHA256:new"},
@@ -355,7 +372,9 @@ func TestRetryGoesOnWhereItFailed(t *testing.T) {
 
 func TestTerminateForgetsTheCluster(t *testing.T) {
 	t.Parallel()
-	i := &lcm.Instance{ID: instanceID, VimConnections: vim1(), Instantiated: &sol.InstantiatedVnfInfo{FlavourID: "complex"}}
+	i := &lcm.Instance{
+		ID: instanceID, VimConnections: vim1(), Instantiated: &sol.InstantiatedVnfInfo{FlavourID: "complex"},
+	}
 	s := newStore(t, sol.LcmOperationTerminate, []byte(`{"terminationType":"FORCEFUL"}`), i)
 	s.vims[k8scluster.VimID(instanceID)] = lcm.Vim{ID: k8scluster.VimID(instanceID)}
 	s.vims["other"] = lcm.Vim{ID: "other"}
@@ -368,7 +387,9 @@ func TestTerminateForgetsTheCluster(t *testing.T) {
 // what they ask for.
 func TestHooksThatTheDriverHandles(t *testing.T) {
 	t.Parallel()
-	drivers, impl := mgmt.Registry{k8scluster.Name: k8scluster.New(k8scluster.Options{})}, vnfd.Implementation{Name: k8scluster.Name}
+	drivers, impl := mgmt.Registry{k8scluster.Name: k8scluster.New(k8scluster.Options{})}, vnfd.Implementation{
+		Name: k8scluster.Name,
+	}
 
 	_, _, err := lcm.FindHandler(drivers, impl, lcm.HookOperateStart)
 	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)

@@ -16,7 +16,8 @@ import (
 const titleMember = "remove etcd member"
 
 // etcdctl runs in a member's pod, through the API server, so that nothing has to be installed on the master.
-const etcdctl = "sudo -n kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout 30s -n kube-system exec etcd-%s -- " +
+const etcdctl = "sudo -n kubectl " +
+	"--kubeconfig /etc/kubernetes/admin.conf --request-timeout 30s -n kube-system exec etcd-%s -- " +
 	"etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt" +
 	" --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key %s"
 
@@ -65,7 +66,8 @@ func (c *Cluster) etcd(ctx context.Context, m node, command string) ([]byte, err
 	if ok && remote.KindOf(e.Cause) == remote.KindExit {
 		// When a master has just failed, the cluster's address moves and etcd elects a leader.
 		e.Class = lcm.Transient
-		e.Hint = "etcd needs most of its members; when most masters are lost, only a heal of the whole VNF helps: leave vnfcInstanceId out"
+		e.Hint = "etcd needs most " +
+			"of its members; when most masters are lost, only a heal of the whole VNF helps: leave vnfcInstanceId out"
 	}
 	return nil, err
 }

@@ -99,8 +99,11 @@ type job struct {
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
 	c := &cloud{
-		t: t, machines: map[string]*machine{}, nodes: map[string]int{}, labels: map[string]map[string]string{}, direct: true,
-		took: map[string]time.Duration{"prepare": 30 * time.Second, "init": 20 * time.Second, "join": 10 * time.Second},
+		t: t, machines: map[string]*machine{}, nodes: map[string]int{}, labels: map[string]map[string]string{},
+		direct: true,
+		took: map[string]time.Duration{
+			"prepare": 30 * time.Second, "init": 20 * time.Second, "join": 10 * time.Second,
+		},
 	}
 	c.api = httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
 	c.api.TLS = &tls.Config{Certificates: []tls.Certificate{c.certificate()}, MinVersion: tls.VersionTLS12}
@@ -116,8 +119,10 @@ func (c *cloud) certificate() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(c.t, err)
 	tpl := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kube-apiserver"}, NotAfter: time.Now().Add(1e6 * time.Hour),
-		IPAddresses: []net.IP{net.ParseIP("10.10.0.100"), net.ParseIP("10.10.0.11")}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kube-apiserver"},
+		NotAfter:    time.Now().Add(1e6 * time.Hour),
+		IPAddresses: []net.IP{net.ParseIP("10.10.0.100"), net.ParseIP("10.10.0.11")}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, key.Public(), key)
 	require.NoError(c.t, err)
@@ -127,15 +132,29 @@ func (c *cloud) certificate() tls.Certificate {
 
 // instance describes the machines of a flavour as the infra driver's inventory does.
 func (c *cloud) instance(masters, workers int) *lcm.Instance {
-	i := &lcm.Instance{ID: instanceID, VnfdID: "d34ac189-5376-493f-828f-224dd5fe7393", VnfPkgID: "pkg", VimConnections: vim1()}
+	i := &lcm.Instance{
+		ID: instanceID, VnfdID: "d34ac189-5376-493f-828f-224dd5fe7393", VnfPkgID: "pkg", VimConnections: vim1(),
+	}
 	add := func(vdu string, index, octet int) {
 		vnfc := fmt.Sprintf("%s-%08d-0000-4000-8000-000000000000", vdu, octet)
-		m := &machine{c: c, vnfc: vnfc, addr: fmt.Sprintf("172.24.4.%d", octet), jobs: map[string]*job{}, failing: map[string]int{}, cut: map[string]int{}, reboots: map[string]int{}}
+		m := &machine{
+			c: c, vnfc: vnfc, addr: fmt.Sprintf("172.24.4.%d", octet), jobs: map[string]*job{},
+			failing: map[string]int{}, cut: map[string]int{}, reboots: map[string]int{},
+		}
 		c.machines[vnfc] = m
 		i.Inventory = append(i.Inventory,
-			lcm.Resource{Name: vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", VNFC: vnfc, VDU: vdu, Index: index, Host: fmt.Sprintf("compute%d", index)},
-			lcm.Resource{Name: vdu + "_CP1", Kind: lcm.KindPort, Type: "OS::Neutron::Port", VNFC: vnfc, VDU: vdu, Index: index, Addresses: []lcm.Address{{IP: fmt.Sprintf("10.10.0.%d", octet)}}},
-			lcm.Resource{Name: vdu + "_CP1_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", VNFC: vnfc, VDU: vdu, Index: index, Addresses: []lcm.Address{{IP: m.addr, Floating: true}}})
+			lcm.Resource{
+				Name: vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", VNFC: vnfc, VDU: vdu, Index: index,
+				Host: fmt.Sprintf("compute%d", index),
+			},
+			lcm.Resource{
+				Name: vdu + "_CP1", Kind: lcm.KindPort, Type: "OS::Neutron::Port", VNFC: vnfc, VDU: vdu,
+				Index: index, Addresses: []lcm.Address{{IP: fmt.Sprintf("10.10.0.%d", octet)}},
+			},
+			lcm.Resource{
+				Name: vdu + "_CP1_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP",
+				VNFC: vnfc, VDU: vdu, Index: index, Addresses: []lcm.Address{{IP: m.addr, Floating: true}},
+			})
 	}
 	for n := range workers {
 		add("workerNode", n, 21+n)
@@ -145,8 +164,13 @@ func (c *cloud) instance(masters, workers int) *lcm.Instance {
 	}
 	if masters > 1 {
 		i.Inventory = append(i.Inventory,
-			lcm.Resource{Name: "vip_CP", Kind: lcm.KindPort, Type: "OS::Neutron::Port", Addresses: []lcm.Address{{IP: "10.10.0.100"}, {IP: "172.24.4.100", Floating: true}}},
-			lcm.Resource{Name: "vip_CP_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP", Addresses: []lcm.Address{{IP: "172.24.4.100", Floating: true}}})
+			lcm.Resource{Name: "vip_CP", Kind: lcm.KindPort, Type: "OS::Neutron::Port", Addresses: []lcm.Address{
+				{IP: "10.10.0.100"}, {IP: "172.24.4.100", Floating: true},
+			}},
+			lcm.Resource{
+				Name: "vip_CP_floating_ip", Kind: lcm.KindAddress, Type: "OS::Neutron::FloatingIP",
+				Addresses: []lcm.Address{{IP: "172.24.4.100", Floating: true}},
+			})
 	}
 	return i
 }
@@ -248,7 +272,8 @@ func (m *machine) begin(j remote.Job) *job {
 		r.code = code
 		r.log = append(r.log, "install_k8s_cluster: error: "+phase+": "+why)
 	}
-	r.log = append(r.log, "install_k8s_cluster: "+phase+" on "+name, "oops, the join token is abcdef.0123456789abcdef and the certificate_key: 00ff")
+	r.log = append(r.log, "install_k8s_cluster: "+phase+" on "+name,
+		"oops, the join token is abcdef.0123456789abcdef and the certificate_key: 00ff")
 	switch phase {
 	case "prepare", "tokens":
 	case "init":
@@ -259,7 +284,8 @@ func (m *machine) begin(j remote.Job) *job {
 		if !slices.Contains(c.ran, name+" prepare") {
 			say(1, "not prepared")
 		}
-		if c.token == "" || !strings.Contains(secrets, "JOIN_TOKEN="+c.token+"\n") || strings.Contains(j.Command, c.token) {
+		if c.token == "" || !strings.Contains(secrets, "JOIN_TOKEN="+c.token+"\n") || strings.Contains(j.Command,
+			c.token) {
 			say(1, "no valid token")
 		}
 		if strings.HasPrefix(name, "master") {
@@ -315,7 +341,9 @@ func (m *machine) StartOrAdopt(_ context.Context, j remote.Job) (remote.Status, 
 }
 
 // Follow hands out a line a second.
-func (m *machine) Follow(ctx context.Context, id string, offset int64, line func(string, int64)) (remote.Status, error) {
+func (m *machine) Follow(
+	ctx context.Context, id string, offset int64, line func(string, int64),
+) (remote.Status, error) {
 	for {
 		m.c.mu.Lock()
 		st := m.status(id)
@@ -328,13 +356,17 @@ func (m *machine) Follow(ctx context.Context, id string, offset int64, line func
 			if m.cut[phase] > 0 && st.State == remote.Running && time.Since(j.begun) > 2*time.Second {
 				m.cut[phase]--
 				m.c.mu.Unlock()
-				return st, &remote.Error{Kind: remote.KindClosed, Op: "follow", Err: errors.New("connection reset by peer")}
+				return st, &remote.Error{
+					Kind: remote.KindClosed, Op: "follow", Err: errors.New("connection reset by peer"),
+				}
 			}
 			if m.reboots[phase] > 0 && st.State == remote.Running && time.Since(j.begun) > 2*time.Second {
 				m.reboots[phase]--
 				delete(m.jobs, id)
 				m.c.mu.Unlock()
-				return st, &remote.Error{Kind: remote.KindClosed, Op: "follow", Err: errors.New("the machine was rebooted")}
+				return st, &remote.Error{
+					Kind: remote.KindClosed, Op: "follow", Err: errors.New("the machine was rebooted"),
+				}
 			}
 		}
 		m.c.mu.Unlock()

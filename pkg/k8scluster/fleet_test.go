@@ -53,7 +53,9 @@ func newMachinesAt(t *testing.T, speed float64) *machines {
 // complex boots three masters and two workers and describes them as the infra driver does.
 func (m *machines) complex() *lcm.Instance {
 	m.t.Helper()
-	i := &lcm.Instance{ID: instanceID, VnfdID: "d34ac189-5376-493f-828f-224dd5fe7393", VnfPkgID: "pkg", VimConnections: vim1()}
+	i := &lcm.Instance{
+		ID: instanceID, VnfdID: "d34ac189-5376-493f-828f-224dd5fe7393", VnfPkgID: "pkg", VimConnections: vim1(),
+	}
 	vip, vipFloating := m.block.Addr(10, 100), m.block.Addr(20, 100)
 	for _, s := range []struct {
 		vdu         string
@@ -63,17 +65,28 @@ func (m *machines) complex() *lcm.Instance {
 			host := s.first + n
 			id := fmt.Sprintf("%s-%d", s.vdu, host)
 			spec := simmachine.Spec{
-				ID: id, Name: s.vdu, Hostname: strings.ToLower(s.vdu), Host: fmt.Sprintf("compute%d", n), VCPUs: 2, MemoryMB: 4096,
-				FixedIPs: []netip.Addr{m.block.Addr(10, host)}, FloatingIPs: []netip.Addr{m.block.Addr(20, host)},
+				ID: id, Name: s.vdu, Hostname: strings.ToLower(s.vdu), Host: fmt.Sprintf("compute%d", n), VCPUs: 2,
+				MemoryMB: 4096, FixedIPs: []netip.Addr{m.block.Addr(10, host)},
+				FloatingIPs: []netip.Addr{m.block.Addr(20, host)},
 			}
 			if s.vdu == "masterNode" {
-				spec.AllowedAddressPairs, spec.VIPFloatingIPs = []netip.Addr{vip}, map[netip.Addr]netip.Addr{vipFloating: vip}
+				spec.AllowedAddressPairs, spec.VIPFloatingIPs = []netip.Addr{vip}, map[netip.Addr]netip.Addr{
+					vipFloating: vip,
+				}
 			}
 			require.NoError(m.t, m.fleet.Boot(m.t.Context(), spec))
 			i.Inventory = append(i.Inventory,
-				lcm.Resource{Name: s.vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", VNFC: id, VDU: s.vdu, Index: int(n), Host: spec.Host},
-				lcm.Resource{Name: s.vdu + "_CP1", VNFC: id, VDU: s.vdu, Index: int(n), Addresses: []lcm.Address{{IP: m.block.Addr(10, host).String()}}},
-				lcm.Resource{Name: s.vdu + "_CP1_floating_ip", VNFC: id, VDU: s.vdu, Index: int(n), Addresses: []lcm.Address{{IP: m.block.Addr(20, host).String(), Floating: true}}})
+				lcm.Resource{
+					Name: s.vdu, Kind: lcm.KindCompute, Type: "OS::Nova::Server", VNFC: id, VDU: s.vdu,
+					Index: int(n), Host: spec.Host,
+				},
+				lcm.Resource{Name: s.vdu + "_CP1", VNFC: id, VDU: s.vdu, Index: int(n), Addresses: []lcm.Address{
+					{IP: m.block.Addr(10, host).String()},
+				}},
+				lcm.Resource{
+					Name: s.vdu + "_CP1_floating_ip", VNFC: id, VDU: s.vdu, Index: int(n),
+					Addresses: []lcm.Address{{IP: m.block.Addr(20, host).String(), Floating: true}},
+				})
 		}
 	}
 	i.Inventory = append(i.Inventory,
@@ -155,8 +168,10 @@ func (m *machines) once() {
 	m.t.Helper()
 	for vnfc, commands := range map[string]map[string]int{
 		"masterNode-11": {"apt-mark hold": 1, "kubeadm init --config": 1, "kubeadm join": 0},
-		"masterNode-12": {"apt-mark hold": 1, "kubeadm join": 1}, "masterNode-13": {"apt-mark hold": 1, "kubeadm join": 1},
-		"workerNode-21": {"apt-mark hold": 1, "kubeadm join": 1}, "workerNode-22": {"apt-mark hold": 1, "kubeadm join": 1},
+		"masterNode-12": {"apt-mark hold": 1, "kubeadm join": 1},
+		"masterNode-13": {"apt-mark hold": 1, "kubeadm join": 1},
+		"workerNode-21": {"apt-mark hold": 1, "kubeadm join": 1},
+		"workerNode-22": {"apt-mark hold": 1, "kubeadm join": 1},
 	} {
 		for command, times := range commands {
 			require.Equal(m.t, times, m.fleet.Count(vnfc, command), "%s on %s", command, vnfc)

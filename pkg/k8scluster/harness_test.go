@@ -45,17 +45,24 @@ func model() *vnfd.VNFD {
 	impl := vnfd.Implementation{Name: k8scluster.Name}
 	flavour := func(id string, masters int) vnfd.Flavour {
 		return vnfd.Flavour{
-			ID:           id,
-			VDUs:         []vnfd.VDU{{Name: "masterNode", MinInstances: masters}, {Name: "workerNode", MinInstances: 2}},
-			Levels:       []vnfd.InstantiationLevel{{ID: "instantiation_level_1", VDUs: map[string]int{"masterNode": masters, "workerNode": 2}}},
+			ID: id,
+			VDUs: []vnfd.VDU{
+				{Name: "masterNode", MinInstances: masters}, {Name: "workerNode", MinInstances: 2},
+			},
+			Levels: []vnfd.InstantiationLevel{
+				{ID: "instantiation_level_1", VDUs: map[string]int{"masterNode": masters, "workerNode": 2}},
+			},
 			DefaultLevel: "instantiation_level_1",
 			LCM: map[string]vnfd.Implementation{
 				"instantiate_end": impl, "terminate_end": impl,
-				"change_current_package_start": impl, "change_current_package_end": impl, "change_current_package_rollback_start": impl,
+				"change_current_package_start": impl, "change_current_package_end": impl,
+				"change_current_package_rollback_start": impl,
 			},
 		}
 	}
-	return &vnfd.VNFD{ID: "d34ac189-5376-493f-828f-224dd5fe7393", Flavours: []vnfd.Flavour{flavour("simple", 1), flavour("complex", 3)}}
+	return &vnfd.VNFD{ID: "d34ac189-5376-493f-828f-224dd5fe7393", Flavours: []vnfd.Flavour{
+		flavour("simple", 1), flavour("complex", 3),
+	}}
 }
 
 // store is an lcm.Ledger in memory. It can die at a chosen write, as a killed node does: nothing of
@@ -83,7 +90,9 @@ func newStore(t *testing.T, typ sol.LcmOperationType, params []byte, i *lcm.Inst
 	raw, err := json.Marshal(i)
 	require.NoError(t, err)
 	return &store{
-		op:   lcm.Operation{ID: opID, InstanceID: instanceID, Type: typ, State: sol.LcmOperationStateStarting, Params: params},
+		op: lcm.Operation{
+			ID: opID, InstanceID: instanceID, Type: typ, State: sol.LcmOperationStateStarting, Params: params,
+		},
 		inst: raw, steps: map[string]*lcm.StepRecord{}, logs: map[string][]string{}, vims: map[string]lcm.Vim{},
 	}
 }
@@ -197,7 +206,9 @@ func (s *store) CheckClaim(_ context.Context, c lcm.Claim) error {
 	return nil
 }
 
-func (s *store) EndStep(_ context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, f *lcm.Failure) error {
+func (s *store) EndStep(
+	_ context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, f *lcm.Failure,
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.write(c.Epoch); err != nil {
@@ -303,8 +314,11 @@ func advance(t *testing.T, s *store, newDriver func() *k8scluster.Driver, tune e
 		s.died = cancel
 		s.mu.Unlock()
 		r := &execution.Runner{
-			Store: s, Packages: packages{s.files}, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler), Node: fmt.Sprintf("node-%d", n), Tuning: tune,
-			Planner: &execution.Planner{Infras: infra{}, Mgmt: mgmt.Registry{k8scluster.Name: newDriver()}, Grantor: infra{}},
+			Store: s, Packages: packages{s.files}, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler),
+			Node: fmt.Sprintf("node-%d", n), Tuning: tune,
+			Planner: &execution.Planner{
+				Infras: infra{}, Mgmt: mgmt.Registry{k8scluster.Name: newDriver()}, Grantor: infra{},
+			},
 		}
 		after, again, err := r.Advance(ctx, opID)
 		dead := ctx.Err() != nil

@@ -36,13 +36,17 @@ func (x addons) installHelm(ctx context.Context, n node) error {
 	}
 	script, err := readScript(x.w.Package, x.p.helm)
 	if err != nil {
-		return lcm.Errorf(lcm.CodeUnprocessable, "The helm_installation_script_path in the additionalParams is invalid: %w.", err)
+		return lcm.Errorf(
+			lcm.CodeUnprocessable, "The helm_installation_script_path in the additionalParams is invalid: %w.", err,
+		)
 	}
 	err = x.runScript(ctx, titleHelm, phaseHelm, n, remote.Job{
 		Env: x.proxyVars(), Files: []remote.File{{Name: helmScript, Mode: 0o700, Content: script}},
 		// From /tmp and the home directory, where older VNFMs run it.
-		Command: "umask 022; install -m 0755 ./" + helmScript + " /tmp/" + helmScript + " && cd && bash /tmp/" + helmScript + " || exit $?\n" +
-			"PATH=$PATH:/usr/local/bin; command -v helm >/dev/null || { echo 'the script succeeded, but helm was not found'; exit 1; }",
+		Command: "umask 022; install -m 0755 ./" + helmScript + " /tmp/" + helmScript + " && cd && bash /tmp/" +
+			helmScript + " || exit $?\n" +
+			"PATH=$PATH:/usr/local/bin; " +
+			"command -v helm >/dev/null || { echo 'the script succeeded, but helm was not found'; exit 1; }",
 	})
 	if err != nil || !slices.Contains(x.late, n.vnfc) {
 		return err
@@ -57,7 +61,9 @@ func (x addons) restoreCharts(ctx context.Context, n node) error {
 		if err != nil {
 			return err
 		}
-		out, err := x.output(ctx, from, titleCharts, "PATH=$PATH:/usr/local/bin; helm repo list -o json 2>/dev/null || true", nil, 1<<20)
+		out, err := x.output(
+			ctx, from, titleCharts, "PATH=$PATH:/usr/local/bin; helm repo list -o json 2>/dev/null || true", nil, 1<<20,
+		)
 		if err != nil {
 			return err
 		}
@@ -72,7 +78,8 @@ func (x addons) restoreCharts(ctx context.Context, n node) error {
 		script.WriteString("PATH=$PATH:/usr/local/bin\n")
 		names := []string{}
 		for _, r := range repos {
-			fmt.Fprintf(&script, "helm repo add --force-update -- %s %s >/dev/null || exit 1\n", remote.Quote(r.Name), remote.Quote(r.URL))
+			fmt.Fprintf(&script, "helm repo add --force-update -- %s %s >/dev/null || exit 1\n", remote.Quote(r.Name),
+				remote.Quote(r.URL))
 			names = append(names, r.Name)
 		}
 		if len(repos) > 0 {
@@ -80,7 +87,8 @@ func (x addons) restoreCharts(ctx context.Context, n node) error {
 				return err
 			}
 		}
-		charts, err := x.output(ctx, from, titleCharts, "if [ -d /"+helmChartDir+" ]; then sudo -n tar -C / -czf - "+helmChartDir+"; fi", nil, maxCharts)
+		charts, err := x.output(ctx, from, titleCharts,
+			"if [ -d /"+helmChartDir+" ]; then sudo -n tar -C / -czf - "+helmChartDir+"; fi", nil, maxCharts)
 		if err != nil {
 			return err
 		}
@@ -89,7 +97,8 @@ func (x addons) restoreCharts(ctx context.Context, n node) error {
 				return err
 			}
 		}
-		s.Detail(fmt.Sprintf("%s: %d repositories (%s), %d bytes of charts from %s", n.name, len(names), strings.Join(names, ", "), len(charts), from.name))
+		s.Detail(fmt.Sprintf("%s: %d repositories (%s), %d bytes of charts from %s", n.name, len(names),
+			strings.Join(names, ", "), len(charts), from.name))
 		return nil
 	})
 }

@@ -13,7 +13,9 @@ var (
 	mentionsPhase   = regexp.MustCompile(`\bGYBE_PHASE\b`)
 	mentionsUpgrade = regexp.MustCompile(`\bupgrade\b`)
 	// defaultVersion is where such a script names the version that it installs by default.
-	defaultVersion = regexp.MustCompile(`K8S_VERSION=["']?\$\{K8S_VERSION:-["']?(v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?)["']?\}`)
+	defaultVersion = regexp.MustCompile(
+		`K8S_VERSION=["']?\$\{K8S_VERSION:-["']?(v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?)["']?\}`,
+	)
 )
 
 // infer takes the capabilities from the text of a script that has no manifest.

@@ -43,7 +43,8 @@ type installScript struct {
 	library []remote.File
 	// phases that the script can do one by one; a legacy script has none and does all its work in one run.
 	phases []string
-	// kubernetes and cilium are the versions that the script installs unless it gets others; "" when they are not known.
+	// kubernetes and cilium are the versions that the script installs unless it gets others; "" when they are not
+	// known.
 	kubernetes, cilium string
 }
 
@@ -106,7 +107,9 @@ func (s *installScript) declare(pkg fs.FS, raw []byte) error {
 	}
 	for _, p := range requiredPhases {
 		if len(m.Phases) > 0 && !slices.Contains(m.Phases, p) {
-			return fmt.Errorf("the phase %s is missing; a script with phases has at least %s", p, strings.Join(requiredPhases, ", "))
+			return fmt.Errorf(
+				"the phase %s is missing; a script with phases has at least %s", p, strings.Join(requiredPhases, ", "),
+			)
 		}
 	}
 	if m.KubernetesVersion != "" && !versionText.MatchString(m.KubernetesVersion) {

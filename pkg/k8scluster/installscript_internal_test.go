@@ -41,7 +41,10 @@ func TestManifestDeclaresCapabilities(t *testing.T) {
 	}
 	require.Equal(t, []string{"lib/kernel.sh=kernel", "lib/os.sh=os"}, names)
 
-	s, err = load(t, map[string]string{"Scripts/install.sh": "GYBE_PHASE=${GYBE_PHASE:-all}", "Scripts/install.yaml": "# a script that does everything in one run\n"})
+	s, err = load(t, map[string]string{
+		"Scripts/install.sh":   "GYBE_PHASE=${GYBE_PHASE:-all}",
+		"Scripts/install.yaml": "# a script that does everything in one run\n",
+	})
 	require.NoError(t, err)
 	require.False(t, s.phased(), "the manifest counts, not the text")
 }
@@ -69,10 +72,17 @@ func TestManifestWithAMistakeIsRefused(t *testing.T) {
 func TestCapabilitiesOfAScriptWithoutManifestAreInferred(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]installScript{
-		"GYBE_PHASE=${GYBE_PHASE:-all}\nupgrade() { :; }\nK8S_VERSION=${K8S_VERSION:-1.33}\n":                           {phases: append(requiredPhases, phaseUpgrade), kubernetes: "1.33"},
-		`export K8S_VERSION="${K8S_VERSION:-v1.34}"; case $GYBE_PHASE in *) ;; esac`:                                    {phases: requiredPhases, kubernetes: "v1.34"},
-		"A=b K8S_VERSION=${K8S_VERSION:-'1.34'} C=d\n":                                                                  {kubernetes: "1.34"},
-		"# GYBE_PHASE is not for this script\n  # upgrade: K8S_VERSION=${K8S_VERSION:-1.30}\napt-get install kubeadm\n": {},
+		"GYBE_PHASE=${GYBE_PHASE:-all}\nupgrade() { :; }\nK8S_VERSION=${K8S_VERSION:-1.33}\n": {
+			phases: append(requiredPhases, phaseUpgrade), kubernetes: "1.33",
+		},
+		`export K8S_VERSION="${K8S_VERSION:-v1.34}"; case $GYBE_PHASE in *) ;; esac`: {
+			phases: requiredPhases, kubernetes: "v1.34",
+		},
+		"A=b K8S_VERSION=${K8S_VERSION:-'1.34'} C=d\n": {
+			kubernetes: "1.34",
+		},
+		"# GYBE_PHASE is not for this script\n  # upgrade: K8S_VERSION=${K8S_VERSION:-1.30}\n" +
+			"apt-get install kubeadm\n": {},
 	} {
 		s, err := load(t, map[string]string{"Scripts/install.sh": text})
 		require.NoError(t, err)

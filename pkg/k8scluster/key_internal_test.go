@@ -40,8 +40,12 @@ func withTemplates(t *testing.T, r lcm.Request) lcm.Request {
 
 func template(parameters string) fs.FS {
 	return fstest.MapFS{
-		"BaseHOT/simple/a_top.yaml":      {Data: []byte("heat_template_version: 2013-05-23\nparameters:\n  nfv: {type: json}\n" + parameters)},
-		"BaseHOT/simple/nested/one.yaml": {Data: []byte("heat_template_version: 2013-05-23\nparameters:\n  ssh_public_key: {type: string}\n")},
+		"BaseHOT/simple/a_top.yaml": {
+			Data: []byte("heat_template_version: 2013-05-23\nparameters:\n  nfv: {type: json}\n" + parameters),
+		},
+		"BaseHOT/simple/nested/one.yaml": {
+			Data: []byte("heat_template_version: 2013-05-23\nparameters:\n  ssh_public_key: {type: string}\n"),
+		},
 	}
 }
 
@@ -50,7 +54,8 @@ func TestOnlyAPackageThatTakesTheKeyGetsOne(t *testing.T) {
 	t.Parallel()
 	request := func(pkg fs.FS, a sol.KeyValuePairs) lcm.Request {
 		return withTemplates(t, lcm.Request{
-			Type: sol.LcmOperationInstantiate, Instance: &lcm.Instance{ID: "11111111-1111-4111-8111-111111111111"}, Flavour: aspectFlavour(), Package: pkg, AdditionalParams: a,
+			Type: sol.LcmOperationInstantiate, Instance: &lcm.Instance{ID: "11111111-1111-4111-8111-111111111111"},
+			Flavour: aspectFlavour(), Package: pkg, AdditionalParams: a,
 		})
 	}
 	takes := template("  ssh_public_key: {type: string, default: ''}\n")
@@ -69,9 +74,12 @@ func TestOnlyAPackageThatTakesTheKeyGetsOne(t *testing.T) {
 	require.NotContains(t, k.Public, "\n")
 	require.Empty(t, strings.Trim(k.Public, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 +-./=@_"))
 
-	for _, pkg := range []fs.FS{template(""), template("  SSH_public_key: {type: string}\n"), template("  ]"), fstest.MapFS{}} {
+	for _, pkg := range []fs.FS{
+		template(""), template("  SSH_public_key: {type: string}\n"), template("  ]"), fstest.MapFS{},
+	} {
 		_, err = newKey(request(pkg, bare(t, "master_node", "worker_node")))
-		require.ErrorContains(t, err, "/additionalParams/"+ParamKey+"/master_node/password: The password in the additionalParams does not exist.")
+		require.ErrorContains(t, err, "/additionalParams/"+ParamKey+
+			"/master_node/password: The password in the additionalParams does not exist.")
 		require.ErrorContains(t, err, "/worker_node/password")
 	}
 }
@@ -80,7 +88,8 @@ func TestOnlyAPackageThatTakesTheKeyGetsOne(t *testing.T) {
 func TestTheKeyIsNotLostWithAChangeOfThePackage(t *testing.T) {
 	t.Parallel()
 	r := lcm.Request{
-		Type: sol.LcmOperationChangeVnfpkg, Instance: &lcm.Instance{SSHKey: &lcm.SSHKey{Private: "k"}}, Flavour: aspectFlavour(), Package: template(""),
+		Type: sol.LcmOperationChangeVnfpkg, Instance: &lcm.Instance{SSHKey: &lcm.SSHKey{Private: "k"}},
+		Flavour: aspectFlavour(), Package: template(""),
 		AdditionalParams: bare(t, "master_node"),
 	}
 	require.Nil(t, loginKey(withTemplates(t, r)))

@@ -45,8 +45,12 @@ func (l *legacy) checkNames() error {
 	for _, n := range l.t.nodes() {
 		name := n.role + n.ip[strings.LastIndexByte(n.ip, '.')+1:]
 		if other, taken := seen[name]; taken {
-			return lcm.Errorf(lcm.CodeUnprocessable, "the script %s would name the nodes at %s and %s both %s", l.script.path, other.ip, n.ip, name).
-				WithHint("let the nodes have addresses in one network of at most 256, or start from the script of the sample package")
+			return lcm.Errorf(lcm.CodeUnprocessable, "the script %s would name the nodes at %s and %s both %s",
+				l.script.path, other.ip, n.ip, name).
+				WithHint(
+					"let the nodes " +
+						"have addresses in one network of at most 256, or start from the script of the sample package",
+				)
 		}
 		seen[name] = n
 	}
@@ -91,7 +95,9 @@ func (l *legacy) JoinSecrets() (joinSecrets, error) { return l.secrets() }
 
 // step runs the script on a node as a durable step.
 func (l *legacy) step(ctx context.Context, title, phase string, n node) error {
-	return l.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error { return l.nodeRun(title, phase, n, s).follow(ctx) })
+	return l.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		return l.nodeRun(title, phase, n, s).follow(ctx)
+	})
 }
 
 // nodeRun is the run for a node in a step.
@@ -124,15 +130,18 @@ func (l *legacy) joinSecretsFor(ctx context.Context, n node) (joinSecrets, error
 // job is a run of the script.
 func (l *legacy) job(n node, phase, id string, attempt int, js joinSecrets) remote.Job {
 	vars := map[string]string{
-		"GYBE_PHASE": phase, "GYBE_RUN": id, "GYBE_TRY": strconv.Itoa(attempt), "NODE_NAME": n.name, "CLUSTER_HOSTS": l.t.hosts(),
-		"MASTERS": l.mastersFor(n), "WORKER": "", "CLUSTER_IP": l.t.internal, "POD_CIDR": l.p.podCIDR, "SERVICE_CIDR": l.p.serviceCIDR,
+		"GYBE_PHASE": phase, "GYBE_RUN": id, "GYBE_TRY": strconv.Itoa(attempt), "NODE_NAME": n.name,
+		"CLUSTER_HOSTS": l.t.hosts(), "MASTERS": l.mastersFor(n), "WORKER": "", "CLUSTER_IP": l.t.internal,
+		"POD_CIDR": l.p.podCIDR, "SERVICE_CIDR": l.p.serviceCIDR,
 		"EXPORTS": l.exports(n),
 	}
 	var secrets strings.Builder
 	if n.role == roleWorker {
 		vars["WORKER"] = n.ip
 	}
-	for _, line := range [][2]string{{"JOIN_TOKEN", js.token}, {"CA_CERT_HASH", js.caHash}, {"CERTIFICATE_KEY", js.certKey}} {
+	for _, line := range [][2]string{
+		{"JOIN_TOKEN", js.token}, {"CA_CERT_HASH", js.caHash}, {"CERTIFICATE_KEY", js.certKey},
+	} {
 		if line[1] != "" {
 			fmt.Fprintf(&secrets, "%s=%s\n", line[0], line[1])
 		}
@@ -164,7 +173,9 @@ func (l *legacy) mastersFor(n node) string {
 func (l *legacy) exports(n node) string {
 	vars := map[string]string{"http_proxy": l.p.proxy.http, "https_proxy": l.p.proxy.https}
 	if no := l.noProxy(); no != "" {
-		vars["no_proxy"] = strings.Join([]string{no, l.p.podCIDR, l.p.serviceCIDR, "127.0.0.1", "localhost", l.t.internal}, ",")
+		vars["no_proxy"] = strings.Join(
+			[]string{no, l.p.podCIDR, l.p.serviceCIDR, "127.0.0.1", "localhost", l.t.internal}, ",",
+		)
 	}
 	vars["HTTP_PRIVATE_REGISTRIES"] = l.p.plainRegistries()
 	if n.role == roleWorker {

@@ -19,8 +19,10 @@ import (
 // first.
 func TestPrintedJoinInformationIsFound(t *testing.T) {
 	t.Parallel()
-	out := "+ echo token:zzzzzz.0123456789abcdef\n\x1b[H\x1b[2J\x1b[3Jtoken:abcdef.0123456789abcdef\r\nserver:https://10.0.0.1:6443\n" +
-		"+ echo ssl_ca_cert_hash:00\nssl_ca_cert_hash:53eecb14\ncertificate_key:[upload-certs] Storing the certificates\n"
+	out := "+ echo token:zzzzzz.0123456789abcdef\n\x1b[H\x1b[2J\x1b[3Jtoken:abcdef.0123456789abcdef\r\n" +
+		"server:https://10.0.0.1:6443\n" +
+		"+ echo ssl_ca_cert_hash:00\nssl_ca_cert_hash:53eecb14\n" +
+		"certificate_key:[upload-certs] Storing the certificates\n"
 	require.Equal(t, joinSecrets{token: "abcdef.0123456789abcdef", caHash: "53eecb14"}, parsePrinted([]byte(out)))
 	require.Equal(t, joinSecrets{}, parsePrinted([]byte("token:\nno token: here\n")))
 }
@@ -61,7 +63,8 @@ func TestMaskHidesWhatOlderScriptsTrace(t *testing.T) {
 func TestNodesThatALegacyScriptWouldNameAlikeAreRefused(t *testing.T) {
 	t.Parallel()
 	l := &legacy{session: &session{t: &topology{
-		masters: []node{{role: roleMaster, ip: "10.0.0.5"}}, workers: []node{{role: roleWorker, ip: "10.0.1.5"}, {role: roleWorker, ip: "10.0.2.6"}},
+		masters: []node{{role: roleMaster, ip: "10.0.0.5"}},
+		workers: []node{{role: roleWorker, ip: "10.0.1.5"}, {role: roleWorker, ip: "10.0.2.6"}},
 	}}}
 	require.NoError(t, l.checkNames())
 	l.t.workers[1].ip = "10.0.2.5"

@@ -71,7 +71,9 @@ func TestOlderScriptThatIsCutOffIsNotRunAgainUnasked(t *testing.T) {
 	m := newMachines(t)
 	s := older(t, m, olderPackage(t))
 	stopped, rebooted := make(chan struct{}), make(chan struct{})
-	m.fleet.Fail("workerNode-21", simmachine.Failure{Command: "modprobe", Hang: true, Times: 1, Notify: func() { close(stopped) }})
+	m.fleet.Fail("workerNode-21", simmachine.Failure{Command: "modprobe", Hang: true, Times: 1, Notify: func() {
+		close(stopped)
+	}})
 	go func() {
 		defer close(rebooted)
 		select {
@@ -100,10 +102,14 @@ func TestOlderScriptIsNotRunAgainOnANodeOfTheCluster(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
 	s := older(t, m, olderPackage(t))
-	m.fleet.Fail("workerNode-22", simmachine.Failure{Command: "kubeadm join", After: true, Stderr: "the connection was lost at the end"})
+	m.fleet.Fail("workerNode-22", simmachine.Failure{
+		Command: "kubeadm join", After: true, Stderr: "the connection was lost at the end",
+	})
 	advance(t, s, m.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-	require.Contains(t, s.op.Error.Detail, "install node worker22 of VNFC workerNode-22: Install Failed! The node does not join.")
+	require.Contains(
+		t, s.op.Error.Detail, "install node worker22 of VNFC workerNode-22: Install Failed! The node does not join.",
+	)
 	m.fleet.ClearFailures("")
 	s.op.State, s.op.StateEntered = sol.LcmOperationStateProcessing, time.Now()
 	s.op.Try++
@@ -117,7 +123,9 @@ func TestOlderScriptIsNotRunAgainOnANodeOfTheCluster(t *testing.T) {
 func TestOlderScriptThatMakesNoNodeIsFoundOutAtOnce(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
-	s := older(t, m, fstest.MapFS{"Scripts/install_k8s_cluster.sh": {Data: []byte("#!/bin/bash\necho nothing to do\nexit 0\n")}})
+	s := older(t, m, fstest.MapFS{
+		"Scripts/install_k8s_cluster.sh": {Data: []byte("#!/bin/bash\necho nothing to do\nexit 0\n")},
+	})
 	advance(t, s, m.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "initialise cluster on node master11 of VNFC masterNode-11")

@@ -25,7 +25,8 @@ func (l *legacy) findSecrets(ctx context.Context) (joinSecrets, error) {
 	first := l.t.masters[0]
 	if l.w.Op.Try <= 1 { // a retry may come when the token has expired
 		printed, err := l.ask(ctx, first, doing,
-			"grep -ahE '(token|ssl_ca_cert_hash):' "+remote.Dir(l.w.Op.ID)+"-*-"+first.name+"-"+phaseInit+"-*/log | tail -n 100")
+			"grep -ahE '(token|ssl_ca_cert_hash):' "+remote.Dir(l.w.Op.ID)+"-*-"+first.name+"-"+phaseInit+
+				"-*/log | tail -n 100")
 		if js := parsePrinted(printed); err == nil && js.token != "" && js.caHash != "" {
 			return js, nil
 		}
@@ -44,7 +45,9 @@ func (l *legacy) findSecrets(ctx context.Context) (joinSecrets, error) {
 	}
 	js.caHash, err = caHash(cert)
 	if err != nil {
-		return joinSecrets{}, lcm.Errorf(lcm.CodeUpstream, "read /etc/kubernetes/pki/ca.crt on node %s: %w", m.name, err)
+		return joinSecrets{}, lcm.Errorf(
+			lcm.CodeUpstream, "read /etc/kubernetes/pki/ca.crt on node %s: %w", m.name, err,
+		)
 	}
 	return js, nil
 }
@@ -61,7 +64,9 @@ func (l *legacy) certificateKey(ctx context.Context) (string, error) {
 	}
 	keys := bareKey.FindAllString(string(out), -1)
 	if len(keys) == 0 {
-		return "", lcm.Errorf(lcm.CodeUpstream, "kubeadm init phase upload-certs on node %s printed no certificate key", m.name)
+		return "", lcm.Errorf(
+			lcm.CodeUpstream, "kubeadm init phase upload-certs on node %s printed no certificate key", m.name,
+		)
 	}
 	return keys[len(keys)-1], nil
 }
@@ -85,8 +90,8 @@ func (l *legacy) askAgain(ctx context.Context, n node, doing, command string) ([
 var (
 	// bareKey is a certificate key as kubeadm prints it, on a line of its own.
 	bareKey = regexp.MustCompile(`(?m)^[0-9a-f]{64}$`)
-	// printedLine is join information as the first master's script prints it. Codes that clear the screen may come before
-	// it.
+	// printedLine is join information as the first master's script prints it. Codes that clear the screen may come
+	// before it.
 	printedLine = regexp.MustCompile(`(?m)^(?:\x1b\[[0-9;]*[A-Za-z])*(token|ssl_ca_cert_hash):[ \t]*(\S+)[ \t\r]*$`)
 )
 

@@ -15,7 +15,10 @@ type members map[string]members
 
 // loginMembers are those of every role.
 func loginMembers(more members) members {
-	out := members{"vdu_id": nil, "aspect_id": nil, "ssh_cp_name": nil, "nic_cp_name": nil, "username": nil, "password": nil, "private_key": nil}
+	out := members{
+		"vdu_id": nil, "aspect_id": nil, "ssh_cp_name": nil, "nic_cp_name": nil, "username": nil,
+		"password": nil, "private_key": nil,
+	}
 	maps.Copy(out, more)
 	return out
 }
@@ -23,18 +26,22 @@ func loginMembers(more members) members {
 var known = members{
 	"master_node_username": nil, "master_node_password": nil, "worker_node_username": nil, "worker_node_password": nil,
 	ParamKey: {
-		"script_path": nil, "vim_name": nil, "kubernetes_version": nil, "cilium_version": nil, "drain_timeout": nil, "upgrade_batch": nil,
+		"script_path": nil, "vim_name": nil, "kubernetes_version": nil, "cilium_version": nil, "drain_timeout": nil,
+		"upgrade_batch":                 nil,
 		"helm_installation_script_path": nil,
-		"master_node":                   loginMembers(members{"pod_cidr": nil, "cluster_cidr": nil, "cluster_cp_name": nil, "cluster_fip_name": nil}),
-		"worker_node":                   loginMembers(nil),
-		"proxy":                         {"http_proxy": nil, "https_proxy": nil, "no_proxy": nil, "k8s_node_cidr": nil},
+		"master_node": loginMembers(
+			members{"pod_cidr": nil, "cluster_cidr": nil, "cluster_cp_name": nil, "cluster_fip_name": nil},
+		),
+		"worker_node": loginMembers(nil),
+		"proxy":       {"http_proxy": nil, "https_proxy": nil, "no_proxy": nil, "k8s_node_cidr": nil},
 		"storage_server": loginMembers(members{
 			"cinder_volume_setup_params": {"volume_resource_id": nil, "mount_to": nil},
 			"nfs_server_setup_params":    {"export_dir": nil, "export_to": nil},
 		}),
 		"pv_registration_params": {"pv_manifest_file_path": nil, "nfs_server_cp": nil},
 		"private_registry_connection_info": {
-			"connection_type": nil, "server": nil, "username": nil, "password": nil, "certificate_path": nil, "hosts_string": nil,
+			"connection_type": nil, "server": nil, "username": nil, "password": nil, "certificate_path": nil,
+			"hosts_string": nil,
 		},
 	},
 }
@@ -65,7 +72,9 @@ func (k members) misspelled(pointer, name string, in any) []lcm.InvalidParam {
 			if sub, ok := k[member]; ok {
 				bad = append(bad, sub.misspelled(at, member, v[member])...)
 			} else if meant := k.meant(member, v); meant != "" && v[member] != nil {
-				bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: fmt.Sprintf("%s has no member %q; did you mean %s?", name, member, meant)})
+				bad = append(bad, lcm.InvalidParam{
+					Pointer: at, Detail: fmt.Sprintf("%s has no member %q; did you mean %s?", name, member, meant),
+				})
 			}
 		}
 	}

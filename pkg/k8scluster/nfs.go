@@ -39,7 +39,9 @@ func (x nfs) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.run(ctx, titleStorage, phaseServer, x.t.storage, map[string]string{"GYBE_VOLUMES": disks, "GYBE_EXPORTS": x.p.storage.lines()})
+	return x.run(ctx, titleStorage, phaseServer, x.t.storage, map[string]string{
+		"GYBE_VOLUMES": disks, "GYBE_EXPORTS": x.p.storage.lines(),
+	})
 }
 
 // client makes a node able to mount from the storage server.
@@ -56,7 +58,10 @@ func (x nfs) run(ctx context.Context, title, phase string, n node, vars map[stri
 	maps.Copy(env, vars)
 	env["GYBE_PHASE"] = phase
 	return x.runScript(ctx, title, phase, n, remote.Job{
-		Env: env, Command: "bash ./storage.sh", Files: append(library("base.sh", "packages.sh"), remote.File{Name: "storage.sh", Mode: 0o700, Content: storageScript}),
+		Env: env, Command: "bash ./storage.sh",
+		Files: append(
+			library("base.sh", "packages.sh"), remote.File{Name: "storage.sh", Mode: 0o700, Content: storageScript},
+		),
 	})
 }
 
@@ -72,7 +77,8 @@ func (inv inventory) server(s *storage, sshPort int) (node, error) {
 		return node{}, err
 	}
 	if len(nodes) != 1 {
-		return node{}, lcm.Errorf(lcm.CodeUnprocessable, "the instance has %d machines of the VDU %s; there must be one storage server", len(nodes), s.vdu)
+		return node{}, lcm.Errorf(lcm.CodeUnprocessable,
+			"the instance has %d machines of the VDU %s; there must be one storage server", len(nodes), s.vdu)
 	}
 	return nodes[0], nil
 }

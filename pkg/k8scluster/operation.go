@@ -49,7 +49,9 @@ func (d *Driver) begin(ctx context.Context, w *lcm.Execution, late, avoid []stri
 }
 
 // session reads the parameters and finds the machines of the instance.
-func (d *Driver) session(ctx context.Context, w *lcm.Execution, additional sol.KeyValuePairs, avoid []string) (*session, error) {
+func (d *Driver) session(
+	ctx context.Context, w *lcm.Execution, additional sol.KeyValuePairs, avoid []string,
+) (*session, error) {
 	p, bad := parse(additional, w.Flavour, w.Instance.SSHKey)
 	if len(bad) > 0 {
 		return nil, lcm.Unprocessable(bad...)

@@ -42,8 +42,8 @@ type params struct {
 	proxy             proxy
 	// drainTimeout is how long the pods of a node that leaves may take to be evicted.
 	drainTimeout time.Duration
-	// upgradeBatch is how many workers an upgrade of Kubernetes may take out of service at the same time; 0 = the driver
-	// decides.
+	// upgradeBatch is how many workers an upgrade of Kubernetes may take out of service at the same time; 0 = the
+	// driver decides.
 	upgradeBatch int
 	// storage is nil when the cluster has no storage server; manifests are the volumes that it offers.
 	storage   *storage
@@ -226,7 +226,9 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour, key *lcm.SSHKey) (para
 		p.storage = m.storage(f)
 	}
 	if p.manifests = root.manifests(); len(p.manifests) > 0 && p.storage == nil {
-		root.fail("storage_server", "storage_server is not defined in additionalParams: pv_registration_params needs it.")
+		root.fail(
+			"storage_server", "storage_server is not defined in additionalParams: pv_registration_params needs it.",
+		)
 	}
 	p.upgradeBatch = root.batch("upgrade_batch")
 	p.drainTimeout = root.seconds("drain_timeout", defaultDrainTimeout)
@@ -251,7 +253,10 @@ func (g group) seconds(member string, def time.Duration) time.Duration {
 const maxSeconds = 86400
 
 func (g group) login(f *vnfd.Flavour) login {
-	l := login{sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"), privateKey: g.text("private_key")}
+	l := login{
+		sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"),
+		privateKey: g.text("private_key"),
+	}
 	l.vdu = g.vdu(f, l.nicCP)
 	if l.username != "" && !userText.MatchString(l.username) {
 		g.fail("username", fmt.Sprintf("%s username %q is not a user name.", g.name, l.username))
@@ -271,7 +276,8 @@ func (g group) login(f *vnfd.Flavour) login {
 		return l
 	}
 	if _, err := ssh.ParsePrivateKey([]byte(l.privateKey)); err != nil {
-		g.fail("private_key", g.name+" private_key is not a private key without a passphrase.") // the parser's words may quote it
+		// the parser's words may quote it
+		g.fail("private_key", g.name+" private_key is not a private key without a passphrase.")
 	}
 	return l
 }
@@ -279,7 +285,8 @@ func (g group) login(f *vnfd.Flavour) login {
 func (g group) proxy() proxy {
 	p := proxy{http: g.text("http_proxy"), https: g.text("https_proxy"), no: g.text("no_proxy")}
 	for member, s := range map[string]string{"http_proxy": p.http, "https_proxy": p.https} {
-		if u, err := url.Parse(s); s != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(s, "\"\\ \n")) {
+		if u, err := url.Parse(s); s != "" && (err != nil || u.Host == "" ||
+			u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(s, "\"\\ \n")) {
 			g.fail(member, "proxy "+member+" is not a URL such as http://192.0.2.1:3128.")
 		}
 	}

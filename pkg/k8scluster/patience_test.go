@@ -54,7 +54,8 @@ func TestRetryIsAsPatientAsTheFirstTry(t *testing.T) {
 				require.GreaterOrEqual(t, time.Since(began), tt.first)
 
 				tt.spoil(c, time.Now().Add(tt.first*3/4))
-				s.op.State, s.op.FailedIn, s.op.StateEntered = sol.LcmOperationStateProcessing, sol.LcmOperationStateProcessing, time.Now()
+				s.op.State, s.op.FailedIn = sol.LcmOperationStateProcessing, sol.LcmOperationStateProcessing
+				s.op.StateEntered = time.Now()
 				advance(t, s, c.driver, execution.Tuning{})
 				c.built(t, s)
 			})

@@ -102,7 +102,8 @@ func (p *phased) phaseRun(title, phase string, n node, s *lcm.Step, kubernetes s
 func (p *phased) job(n node, phase, id, kubernetes string, js joinSecrets) remote.Job {
 	dir := remote.Dir(id)
 	env := p.settings()
-	env["GYBE_PHASE"], env["GYBE_SECRETS_FILE"], env["GYBE_RESULT_FILE"] = phase, dir+"/"+secretsFile, dir+"/"+resultFile
+	env["GYBE_PHASE"], env["GYBE_SECRETS_FILE"], env["GYBE_RESULT_FILE"] = phase, dir+"/"+secretsFile, dir+"/"+
+		resultFile
 	env["NODE_NAME"], env["NODE_IP"] = n.name, n.ip
 	if kubernetes != "" {
 		env["K8S_VERSION"] = kubernetes
@@ -181,7 +182,9 @@ func (p *phased) makeSecrets(ctx context.Context) (joinSecrets, error) {
 	defer cancel()
 	// In every case the result is removed from the node.
 	defer func() {
-		_, _ = short(context.WithoutCancel(ctx), p.o, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.CleanupAll(ctx, id) })
+		_, _ = short(context.WithoutCancel(ctx), p.o, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, c.CleanupAll(ctx, id)
+		})
 	}()
 
 	if _, _, err = c.StartOrAdopt(ctx, p.job(m, phaseTokens, id, "", joinSecrets{})); err != nil {
@@ -197,7 +200,9 @@ func (p *phased) makeSecrets(ctx context.Context) (joinSecrets, error) {
 		return joinSecrets{}, nodeError(m, doing, err)
 	}
 	if st.State != remote.Exited {
-		return joinSecrets{}, nodeError(m, doing, &remote.Error{Kind: remote.KindClosed, Op: "run", Target: m.target.String(), Err: fmt.Errorf("the run is %s", st.State)})
+		return joinSecrets{}, nodeError(m, doing, &remote.Error{
+			Kind: remote.KindClosed, Op: "run", Target: m.target.String(), Err: fmt.Errorf("the run is %s", st.State),
+		})
 	}
 	if st.Code != 0 {
 		return joinSecrets{}, scriptError(m, doing, st.Code, lines)
@@ -208,7 +213,9 @@ func (p *phased) makeSecrets(ctx context.Context) (joinSecrets, error) {
 	}
 	js := parseSecrets(raw)
 	if js.token == "" || js.caHash == "" || p.t.ha() && js.certKey == "" {
-		return joinSecrets{}, lcm.Errorf(lcm.CodeUpstream, "%s on node %s: the script's result has no token, hash or certificate key", doing, m.name)
+		return joinSecrets{}, lcm.Errorf(
+			lcm.CodeUpstream, "%s on node %s: the script's result has no token, hash or certificate key", doing, m.name,
+		)
 	}
 	return js, nil
 }

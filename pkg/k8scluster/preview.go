@@ -39,7 +39,9 @@ func (f preview) instantiate() []string { return f.install("Kubernetes") }
 
 // leave is about the nodes that a scale in removes.
 func (f preview) leave() []string {
-	return f.nodes(f.Scope.Remove, "the node of %s is drained, for at most "+f.p.drainTimeout.String()+", and leaves the cluster")
+	return f.nodes(
+		f.Scope.Remove, "the node of %s is drained, for at most "+f.p.drainTimeout.String()+", and leaves the cluster",
+	)
 }
 
 // healLeave is about the nodes that a heal recreates. A cluster that has lost its masters is not left but replaced.
@@ -47,7 +49,8 @@ func (f preview) healLeave() []string {
 	if mastersLost(f.Instance, f.Scope, f.p.master.vdu) {
 		return nil
 	}
-	return f.nodes(f.Scope.VNFCs, "the node of %s is drained, for at most "+f.p.drainTimeout.String()+", if it answers, and leaves the cluster")
+	return f.nodes(f.Scope.VNFCs, "the node of %s is drained, for at most "+f.p.drainTimeout.String()+
+		", if it answers, and leaves the cluster")
 }
 
 // healJoin is about the machines that a heal has recreated.
@@ -91,7 +94,9 @@ func (f preview) join() []string {
 	case 1:
 		return []string{"Kubernetes " + f.version() + " is installed on 1 new worker, which joins the cluster"}
 	}
-	return []string{"Kubernetes " + f.version() + " is installed on " + many(n, "new worker") + ", which join the cluster"}
+	return []string{
+		"Kubernetes " + f.version() + " is installed on " + many(n, "new worker") + ", which join the cluster",
+	}
 }
 
 // nodes has a line for each of the VNFCs that is a node; format takes its id.
@@ -136,7 +141,9 @@ func (f preview) upgrade() []string {
 	}
 	return []string{
 		change,
-		"master by master, then " + many(f.p.batchOf(workers), "worker") + " at a time; each node is drained first (timeout " + f.p.drainTimeout.String() + ")",
+		"master by master, then " + many(
+			f.p.batchOf(workers), "worker",
+		) + " at a time; each node is drained first (timeout " + f.p.drainTimeout.String() + ")",
 	}
 }
 

@@ -37,7 +37,8 @@ func (c *Cluster) publish(ctx context.Context, api *kubernetes.Client) error {
 
 	name, now := vimName(c.p, i.ID), c.w.Clock.Now()
 	c.w.RegisterVim(lcm.Vim{
-		ID: conn.VimID, Name: name, Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID, Connection: conn, Created: now, Updated: now,
+		ID: conn.VimID, Name: name, Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID,
+		Connection: conn, Created: now, Updated: now,
 	})
 	conns := maps.Clone(i.VimConnections)
 	if conns == nil {

@@ -39,7 +39,8 @@ func readVolumes(pkg fs.FS, file string) ([]*corev1.PersistentVolume, error) {
 		if v.Kind == "" && v.Name == "" {
 			continue // nothing but comments
 		}
-		if v.Kind != "PersistentVolume" || v.APIVersion != "v1" || v.Name == "" || v.Spec.NFS == nil || v.Spec.NFS.Path == "" {
+		if v.Kind != "PersistentVolume" || v.APIVersion != "v1" || v.Name == "" || v.Spec.NFS == nil ||
+			v.Spec.NFS.Path == "" {
 			return nil, fmt.Errorf("%q is not a manifest of a PersistentVolume with a name and an NFS path", file)
 		}
 		out = append(out, &v)
@@ -57,11 +58,15 @@ func (x nfs) persistent() ([]*corev1.PersistentVolume, error) {
 	for _, m := range x.p.manifests {
 		list, err := readVolumes(x.w.Package, m.file)
 		if err != nil {
-			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the pv_manifest_file_path in the additionalParams is invalid: %w", err)
+			return nil, lcm.Errorf(
+				lcm.CodeUnprocessable, "the pv_manifest_file_path in the additionalParams is invalid: %w", err,
+			)
 		}
 		r := inv.own(m.cp, x.t.storage.vnfc)
 		if r == nil || fixed(r) == "" {
-			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the stack has no port %s (nfs_server_cp) with an IPv4 address", m.cp)
+			return nil, lcm.Errorf(
+				lcm.CodeUnprocessable, "the stack has no port %s (nfs_server_cp) with an IPv4 address", m.cp,
+			)
 		}
 		for _, v := range list {
 			v.Spec.NFS.Server = fixed(r)
@@ -110,7 +115,9 @@ func (x nfs) release(ctx context.Context, api *kubernetes.Client) error {
 	for _, m := range x.p.manifests {
 		list, err := readVolumes(x.w.Package, m.file)
 		if err != nil {
-			return lcm.Errorf(lcm.CodeUnprocessable, "the pv_manifest_file_path in the additionalParams is invalid: %w", err)
+			return lcm.Errorf(
+				lcm.CodeUnprocessable, "the pv_manifest_file_path in the additionalParams is invalid: %w", err,
+			)
 		}
 		for _, v := range list {
 			names = append(names, v.Name)
@@ -170,12 +177,16 @@ func inUse(ctx context.Context, api *kubernetes.Client, names []string) ([]strin
 }
 
 // untilVolumes waits for the cluster, for at most volumeTimeout.
-func (x nfs) untilVolumes(ctx context.Context, s *lcm.Step, look func(context.Context) (string, error), title, hint string) error {
+func (x nfs) untilVolumes(
+	ctx context.Context, s *lcm.Step, look func(context.Context) (string, error), title, hint string,
+) error {
 	w, began := waiting{first: 100 * time.Millisecond, longest: 2 * time.Second, prefix: "waits: "}, x.w.Clock.Now()
 	return w.until(ctx, s, look, func(why string) error {
 		if x.w.Clock.Now().Sub(began) <= volumeTimeout {
 			return nil
 		}
-		return &lcm.Error{Code: lcm.CodeTimeout, Title: title, Detail: fmt.Sprintf("after %s %s", volumeTimeout, why), Hint: hint}
+		return &lcm.Error{
+			Code: lcm.CodeTimeout, Title: title, Detail: fmt.Sprintf("after %s %s", volumeTimeout, why), Hint: hint,
+		}
 	})
 }

@@ -48,7 +48,10 @@ var (
 func (g group) registries() []registry {
 	var out []registry
 	for _, e := range g.list("private_registry_connection_info", false) {
-		r := registry{server: e.must("server"), username: e.text("username"), password: e.text("password"), hosts: strings.TrimSpace(e.text("hosts_string"))}
+		r := registry{
+			server: e.must("server"), username: e.text("username"), password: e.text("password"),
+			hosts: strings.TrimSpace(e.text("hosts_string")),
+		}
 		r.certificate = strings.TrimPrefix(e.text("certificate_path"), "./")
 		kind, ok := e.m["connection_type"]
 		switch fmt.Sprint(kind) { // requests have it as a string or as a number
@@ -75,11 +78,15 @@ func (g group) registries() []registry {
 		if r.username == "" && r.password != "" {
 			e.missing("username")
 		}
-		if strings.ContainsFunc(r.username+r.password, func(c rune) bool { return c < ' ' }) || strings.Contains(r.username, ":") {
+		if strings.ContainsFunc(r.username+r.password, func(c rune) bool {
+			return c < ' '
+		}) || strings.Contains(r.username, ":") {
 			e.fail("username", "username or password of a registry have characters that are not allowed there.")
 		}
 		if r.hosts != "" && !isHostsLine(r.hosts) {
-			e.invalid("hosts_string", fmt.Sprintf("%q is not a line for /etc/hosts, such as 192.0.2.10 registry.example.com.", r.hosts))
+			e.invalid("hosts_string", fmt.Sprintf(
+				"%q is not a line for /etc/hosts, such as 192.0.2.10 registry.example.com.", r.hosts,
+			))
 		}
 		out = append(out, r)
 	}
@@ -101,7 +108,8 @@ func isHostsLine(s string) bool {
 func (c *checker) extras(p params) {
 	if p.helm != "" {
 		if _, err := readScript(c.Package, p.helm); err != nil {
-			c.fail("helm_installation_script_path", "The helm_installation_script_path in the additionalParams is invalid: %v.", err)
+			c.fail("helm_installation_script_path",
+				"The helm_installation_script_path in the additionalParams is invalid: %v.", err)
 		}
 	}
 	for i, r := range p.registries {
@@ -163,7 +171,9 @@ func (x addons) connectRegistries(ctx context.Context, n node) error {
 	if err != nil {
 		return err
 	}
-	return x.runScript(ctx, titleRegistry, phaseRegistry, n, remote.Job{Env: x.proxyVars(), Command: "bash ./registry.sh", Files: files})
+	return x.runScript(ctx, titleRegistry, phaseRegistry, n, remote.Job{
+		Env: x.proxyVars(), Command: "bash ./registry.sh", Files: files,
+	})
 }
 
 // registryFiles are the files that the script needs. Logins are in files that are removed when it has ended.
@@ -183,7 +193,8 @@ func (x addons) registryFiles() ([]remote.File, error) {
 		if r.tls && r.certificate != "" {
 			raw, err := readScript(x.w.Package, r.certificate)
 			if err != nil {
-				return nil, lcm.Errorf(lcm.CodeUnprocessable, "The certificate_path(path:%s) in the additionalParams is invalid: %w.", r.certificate, err)
+				return nil, lcm.Errorf(lcm.CodeUnprocessable,
+					"The certificate_path(path:%s) in the additionalParams is invalid: %w.", r.certificate, err)
 			}
 			ca = fmt.Sprintf("ca-%d.crt", i)
 			files = append(files, remote.File{Name: ca, Mode: 0o644, Content: raw})

@@ -107,7 +107,9 @@ func (r *scriptRun) settle(ctx context.Context, st remote.Status) (again bool, e
 		return false, r.ended(ctx, st.Code)
 	case failed:
 		// It failed while the operation had stopped because of another node. The cause may have been removed since.
-		r.s.Logf(ctx, fmt.Sprintf("the script failed with exit status %d before the operation was retried; starting it again", st.Code))
+		r.s.Logf(ctx, fmt.Sprintf(
+			"the script failed with exit status %d before the operation was retried; starting it again", st.Code,
+		))
 		err = r.startNext(ctx)
 	case r.once:
 		return false, r.cutOff(ctx, st)
@@ -328,7 +330,8 @@ func (r *scriptRun) cutOff(ctx context.Context, st remote.Status) error {
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Node installation cut off",
 		Detail: fmt.Sprintf("%s: the package's script did not reach its end: %s", r.n.during(r.doing), how),
-		Hint: "it is not known whether the script may run again on the machine as it is now; retry the operation only if it may; " +
+		Hint: "it is not known " +
+			"whether the script may run again on the machine as it is now; retry the operation only if it may; " +
 			"a node that has joined by then is left alone",
 	}
 }

@@ -35,7 +35,9 @@ func (d *Driver) shrink(ctx context.Context, w *lcm.Execution, vnfcs []string) e
 	if len(leaving) == 0 {
 		return nil
 	}
-	if err := op.cluster.withAPI(ctx, func(api *kubernetes.Client) error { return op.cluster.leave(ctx, api, leaving) }); err != nil {
+	if err := op.cluster.withAPI(ctx, func(api *kubernetes.Client) error {
+		return op.cluster.leave(ctx, api, leaving)
+	}); err != nil {
 		return err
 	}
 	op.t.workers = stay

@@ -114,7 +114,9 @@ func (s *session) secretsOf(n node) []string {
 // proxyVars are the variables by which programs on nodes find the proxy.
 func (s *session) proxyVars() map[string]string {
 	vars := map[string]string{}
-	for name, value := range map[string]string{"http_proxy": s.p.proxy.http, "https_proxy": s.p.proxy.https, "no_proxy": s.noProxy()} {
+	for name, value := range map[string]string{
+		"http_proxy": s.p.proxy.http, "https_proxy": s.p.proxy.https, "no_proxy": s.noProxy(),
+	} {
 		if value != "" {
 			vars[name] = value
 		}
@@ -154,7 +156,9 @@ func (s *session) tidy(ctx context.Context) {
 		c, release, err := s.o.Connect(ctx, n.target)
 		if err == nil {
 			defer release()
-			_, err = short(ctx, s.o, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.CleanupAll(ctx, s.prefix()) })
+			_, err = short(ctx, s.o, func(ctx context.Context) (struct{}, error) {
+				return struct{}{}, c.CleanupAll(ctx, s.prefix())
+			})
 		}
 		if err != nil {
 			s.w.Log.WarnContext(ctx, "files of the installation stay on a node", "node", n.name, "error", err)

@@ -39,7 +39,9 @@ var (
 )
 
 // systemDirs are not allowed as mount points: a volume there would hide the system.
-var systemDirs = []string{"bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var", "home"}
+var systemDirs = []string{
+	"bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var", "home",
+}
 
 // list returns the objects of a member that is a list; an empty list is missing.
 func (g group) list(member string, required bool) []group {
@@ -69,7 +71,9 @@ func (g group) list(member string, required bool) []group {
 func (g group) dir(member string) string {
 	s := g.must(member)
 	if s != "" && (!dirText.MatchString(s) || path.Clean(s) != s) {
-		g.fail(member, fmt.Sprintf("%s %s %q is not an absolute path of letters, digits, '.', '_' and '-'.", g.name, member, s))
+		g.fail(member, fmt.Sprintf(
+			"%s %s %q is not an absolute path of letters, digits, '.', '_' and '-'.", g.name, member, s,
+		))
 	}
 	return s
 }
@@ -86,7 +90,8 @@ func (g group) storage(f *vnfd.Flavour) *storage {
 	}
 	for _, v := range g.list("cinder_volume_setup_params", true) {
 		m := mountPoint{volume: v.must("volume_resource_id"), dir: v.dir("mount_to")}
-		if first, rest, _ := strings.Cut(strings.TrimPrefix(m.dir, "/"), "/"); slices.Contains(systemDirs, first) && (rest == "" || !slices.Contains([]string{"var", "home"}, first)) {
+		if first, rest, _ := strings.Cut(strings.TrimPrefix(m.dir, "/"), "/"); slices.Contains(systemDirs, first) &&
+			(rest == "" || !slices.Contains([]string{"var", "home"}, first)) {
 			v.fail("mount_to", fmt.Sprintf("%s mount_to %s belongs to the system.", v.name, m.dir))
 		}
 		if slices.ContainsFunc(s.volumes, func(o mountPoint) bool { return o.dir == m.dir || o.volume == m.volume }) {
@@ -97,7 +102,9 @@ func (g group) storage(f *vnfd.Flavour) *storage {
 	for _, e := range g.list("nfs_server_setup_params", true) {
 		x := export{dir: e.dir("export_dir"), network: e.must("export_to")}
 		if x.network != "" && !networkText.MatchString(x.network) {
-			e.fail("export_to", fmt.Sprintf("%s export_to %q is not a network such as 10.10.0.0/24.", e.name, x.network))
+			e.fail(
+				"export_to", fmt.Sprintf("%s export_to %q is not a network such as 10.10.0.0/24.", e.name, x.network),
+			)
 		}
 		if slices.Contains(s.exports, x) {
 			e.fail("", e.name+" names an export twice.")
@@ -111,7 +118,9 @@ func (g group) storage(f *vnfd.Flavour) *storage {
 func (g group) manifests() []volumeManifest {
 	var out []volumeManifest
 	for _, m := range g.list("pv_registration_params", false) {
-		out = append(out, volumeManifest{file: strings.TrimPrefix(m.must("pv_manifest_file_path"), "./"), cp: m.must("nfs_server_cp")})
+		out = append(out, volumeManifest{
+			file: strings.TrimPrefix(m.must("pv_manifest_file_path"), "./"), cp: m.must("nfs_server_cp"),
+		})
 	}
 	return out
 }

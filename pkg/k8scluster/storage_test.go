@@ -22,7 +22,8 @@ func TestBadStorageParametersAreRefusedWithPointers(t *testing.T) {
 	install, _ := a[ParamKey].(map[string]any)
 	install["storage_server"] = entry(
 		"vdu_id", "storage_server", "ssh_cp_name", "storage_server_CP", "username", "ubuntu", "password", "ubuntu",
-		"cinder_volume_setup_params", []any{entry("volume_resource_id", "v", "mount_to", "/usr/local"), entry("mount_to", "/a b"), "x"},
+		"cinder_volume_setup_params",
+		[]any{entry("volume_resource_id", "v", "mount_to", "/usr/local"), entry("mount_to", "/a b"), "x"},
 		"nfs_server_setup_params", []any{entry("export_dir", "relative", "export_to", "10.0.0.0/8; rm")},
 	)
 	install["pv_registration_params"] = []any{entry("nfs_server_cp", "storage_server_CP")}
@@ -51,7 +52,11 @@ func TestManifestsThatAreNoVolumesAreRefused(t *testing.T) {
 	t.Parallel()
 	pkg := fstest.MapFS{
 		"pod.yaml": {Data: []byte("apiVersion: v1\nkind: Pod\nmetadata:\n  name: x\n")},
-		"two.yaml": {Data: []byte("---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a}\nspec: {nfs: {server: 192.0.2.1, path: /a}}\n---\n# none\n---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: b}\nspec: {nfs: {server: 192.0.2.1, path: /b}}\n")},
+		"two.yaml": {Data: []byte(
+			"---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a}\n" +
+				"spec: {nfs: {server: 192.0.2.1, path: /a}}\n---\n# none\n---\napiVersion: v1\n" +
+				"kind: PersistentVolume\nmetadata: {name: b}\nspec: {nfs: {server: 192.0.2.1, path: /b}}\n",
+		)},
 	}
 	_, err := readVolumes(pkg, "pod.yaml")
 	require.ErrorContains(t, err, "not a manifest of a PersistentVolume")

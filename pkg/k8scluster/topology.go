@@ -110,7 +110,9 @@ func resolve(i *lcm.Instance, p params, sshPort int) (*topology, error) {
 		return nil, err
 	}
 	if len(t.masters) == 0 {
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has no machine of the VDU %s to be a master", p.master.vdu)
+		return nil, lcm.Errorf(
+			lcm.CodeUnprocessable, "the instance has no machine of the VDU %s to be a master", p.master.vdu,
+		)
 	}
 	if p.storage != nil {
 		if t.storage, err = inv.server(p.storage, sshPort); err != nil {
@@ -141,17 +143,23 @@ func (inv inventory) endpoint(t *topology, p params) (endpoint, error) {
 
 	res := find(p.clusterCP)
 	if res == nil {
-		return e, lcm.Errorf(lcm.CodeUnprocessable, "the stack has no resource %s (cluster_cp_name) of its own", p.clusterCP)
+		return e, lcm.Errorf(
+			lcm.CodeUnprocessable, "the stack has no resource %s (cluster_cp_name) of its own", p.clusterCP,
+		)
 	}
 	if e.internal = fixed(res); e.internal == "" {
-		return e, lcm.Errorf(lcm.CodeUnprocessable, "the resource %s (cluster_cp_name) has no IPv4 address", p.clusterCP)
+		return e, lcm.Errorf(
+			lcm.CodeUnprocessable, "the resource %s (cluster_cp_name) has no IPv4 address", p.clusterCP,
+		)
 	}
 	e.external = e.internal
 	switch {
 	case p.clusterFIP != "":
 		fip := find(p.clusterFIP)
 		if fip == nil || floating(fip) == "" {
-			return e, lcm.Errorf(lcm.CodeUnprocessable, "the stack has no floating IP %s (cluster_fip_name)", p.clusterFIP)
+			return e, lcm.Errorf(
+				lcm.CodeUnprocessable, "the stack has no floating IP %s (cluster_fip_name)", p.clusterFIP,
+			)
 		}
 		e.external = floating(fip)
 	case !t.ha() && e.internal == t.masters[0].ip:
@@ -185,7 +193,9 @@ func (inv inventory) nodes(role string, l login, sshPort int) ([]node, error) {
 	var out []node
 	for _, s := range servers {
 		nic, ssh := inv.find(l.nicCP, s.VNFC), inv.find(l.sshCP, s.VNFC)
-		for what, r := range map[string]*lcm.Resource{l.nicCP + " (nic_cp_name)": nic, l.sshCP + " (ssh_cp_name)": ssh} {
+		for what, r := range map[string]*lcm.Resource{
+			l.nicCP + " (nic_cp_name)": nic, l.sshCP + " (ssh_cp_name)": ssh,
+		} {
 			if r == nil {
 				return nil, lcm.Errorf(lcm.CodeUnprocessable, "VNFC %s has no resource %s", s.VNFC, what)
 			}
@@ -196,10 +206,15 @@ func (inv inventory) nodes(role string, l login, sshPort int) ([]node, error) {
 			addr = fixed(ssh)
 		}
 		if n.ip == "" || addr == "" {
-			return nil, lcm.Errorf(lcm.CodeUnprocessable, "VNFC %s has no IPv4 address at %s or %s", s.VNFC, l.nicCP, l.sshCP)
+			return nil, lcm.Errorf(
+				lcm.CodeUnprocessable, "VNFC %s has no IPv4 address at %s or %s", s.VNFC, l.nicCP, l.sshCP,
+			)
 		}
 		n.name = role + n.ip[strings.LastIndexByte(n.ip, '.')+1:]
-		n.target = remote.Target{VNFC: s.VNFC, Host: addr, Port: sshPort, User: l.username, Password: l.password, PrivateKey: []byte(l.privateKey)}
+		n.target = remote.Target{
+			VNFC: s.VNFC, Host: addr, Port: sshPort, User: l.username, Password: l.password,
+			PrivateKey: []byte(l.privateKey),
+		}
 		out = append(out, n)
 	}
 	return out, nil

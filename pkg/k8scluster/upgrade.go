@@ -41,12 +41,19 @@ func (d *Driver) packageEnd(ctx context.Context, w *lcm.Execution) error {
 		if replaced, _ := pick(u.t.nodes(), newVNFCs(w)); len(replaced) > 0 {
 			return &lcm.Error{
 				Code: lcm.CodeConflict, Title: "Machines were replaced",
-				Detail: fmt.Sprintf("the new package's templates have replaced the machines of %s, which are not nodes of the cluster any more", list(replaced)),
-				Hint:   "mark the operation failed and heal these VNFCs; a package that upgrades a cluster keeps its machines",
+				Detail: fmt.Sprintf(
+					"the new package's "+
+						"templates have replaced the machines of %s, which are not nodes of the cluster any more",
+					list(replaced),
+				),
+				Hint: "mark the operation " +
+					"failed and heal these VNFCs; a package that upgrades a cluster keeps its machines",
 			}
 		}
 		// Machines that got another flavour have been restarted, and may have been moved.
-		if err := u.w.Step(ctx, titleCheck, "", func(ctx context.Context, s *lcm.Step) error { return u.waitHealthy(ctx, s, u.o.ReadyTimeout) }); err != nil {
+		if err := u.w.Step(ctx, titleCheck, "", func(ctx context.Context, s *lcm.Step) error {
+			return u.waitHealthy(ctx, s, u.o.ReadyTimeout)
+		}); err != nil {
 			return err
 		}
 		if err := u.rollOut(ctx); err != nil {
@@ -70,13 +77,18 @@ func (d *Driver) upgrading(ctx context.Context, w *lcm.Execution, fn func(*upgra
 		return err
 	}
 	if !op.Traits().upgrades {
-		return lcm.Errorf(lcm.CodeUnprocessable, "the script %s has no phase %s, so it cannot upgrade a node", op.p.script, phaseUpgrade)
+		return lcm.Errorf(lcm.CodeUnprocessable, "the script %s has no phase %s, so it cannot upgrade a node",
+			op.p.script, phaseUpgrade)
 	}
 	want, ok := targetVersion(op.p.kubernetesVersion, op.script)
 	if !ok {
-		return lcm.Errorf(lcm.CodeUnprocessable, "neither the request nor the script %s names a version of Kubernetes", op.p.script)
+		return lcm.Errorf(
+			lcm.CodeUnprocessable, "neither the request nor the script %s names a version of Kubernetes", op.p.script,
+		)
 	}
-	return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error { return fn(&upgrade{operation: op, api: api, want: want}) })
+	return op.cluster.withAPI(
+		ctx, func(api *kubernetes.Client) error { return fn(&upgrade{operation: op, api: api, want: want}) },
+	)
 }
 
 func (u *upgrade) rollOut(ctx context.Context) error {
@@ -118,9 +130,14 @@ func (u *upgrade) node(ctx context.Context, n node) error {
 		title string
 		do    func(context.Context, *lcm.Step, node) error
 	}{
-		{titleDrain, u.closeAndDrain}, {titleUpgrade, u.upgradeNode}, {titleHealthy, u.waitUpgraded}, {titleUncordon, u.uncordon},
+		{titleDrain, u.closeAndDrain},
+		{titleUpgrade, u.upgradeNode},
+		{titleHealthy, u.waitUpgraded},
+		{titleUncordon, u.uncordon},
 	} {
-		if err := u.w.Step(ctx, step.title, n.vnfc, func(ctx context.Context, s *lcm.Step) error { return step.do(ctx, s, n) }); err != nil {
+		if err := u.w.Step(ctx, step.title, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+			return step.do(ctx, s, n)
+		}); err != nil {
 			return err
 		}
 	}

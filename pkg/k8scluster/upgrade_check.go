@@ -78,7 +78,8 @@ func (u *upgrade) check(ctx context.Context, s *lcm.Step) error {
 				return &lcm.Error{
 					Code: lcm.CodeConflict, Title: "Version cannot be reached",
 					Detail: fmt.Sprintf("the %s of node %s is %s: %s", what, n.name, orUnknown(is), bad),
-					Hint:   "roll the operation back and choose another version; " + ParamKey + ".kubernetes_version names it",
+					Hint: "roll the operation back and choose another version; " + ParamKey +
+						".kubernetes_version names it",
 				}
 			}
 		}
@@ -95,7 +96,8 @@ const checkTimes = 3
 
 // waitHealthy waits until the cluster is healthy.
 func (u *upgrade) waitHealthy(ctx context.Context, s *lcm.Step, limit time.Duration) error {
-	return u.await(ctx, s, limit, "the cluster is not healthy", "roll the operation back and heal the nodes that are not Ready, or repair them and retry it", u.unhealthy)
+	return u.await(ctx, s, limit, "the cluster is not healthy",
+		"roll the operation back and heal the nodes that are not Ready, or repair them and retry it", u.unhealthy)
 }
 
 // versionSkew says why a version cannot be reached from the version that a node reports; "" when it can.
@@ -148,7 +150,10 @@ func (u *upgrade) unhealthy(ctx context.Context) (string, error) {
 
 // await waits until look finds no problem. A failure to look is a problem as well, because API servers are replaced
 // during an upgrade.
-func (u *upgrade) await(ctx context.Context, s *lcm.Step, limit time.Duration, title, hint string, look func(context.Context) (string, error)) error {
+func (u *upgrade) await(
+	ctx context.Context, s *lcm.Step, limit time.Duration, title, hint string,
+	look func(context.Context) (string, error),
+) error {
 	began := s.Started()
 	if e := u.w.Op.StateEntered; e.After(began) { // a retry has the whole time again
 		began = e
@@ -168,6 +173,9 @@ func (u *upgrade) await(ctx context.Context, s *lcm.Step, limit time.Duration, t
 		if u.w.Clock.Now().Sub(began) < limit {
 			return nil
 		}
-		return &lcm.Error{Code: lcm.CodeTimeout, Title: "Upgrade stopped", Detail: fmt.Sprintf("%s (for %s): %s", title, limit, why), Hint: hint, Cause: cause}
+		return &lcm.Error{
+			Code: lcm.CodeTimeout, Title: "Upgrade stopped",
+			Detail: fmt.Sprintf("%s (for %s): %s", title, limit, why), Hint: hint, Cause: cause,
+		}
 	})
 }

@@ -73,8 +73,11 @@ func refuseBarePods(n node, pods []kubernetes.Pod) error {
 	}
 	return &lcm.Error{
 		Code: lcm.CodeConflict, Title: "Node not drained",
-		Detail: fmt.Sprintf("node %s of VNFC %s has pods without a controller, which would not be started again on another node: %s", n.name, n.vnfc, strings.Join(names, ", ")),
-		Hint:   "delete these pods, or run them by a Deployment, and retry the operation",
+		Detail: fmt.Sprintf(
+			"node %s of VNFC %s has pods without a controller, which would not be started again on another node: %s",
+			n.name, n.vnfc, strings.Join(names, ", "),
+		),
+		Hint: "delete these pods, or run them by a Deployment, and retry the operation",
 	}
 }
 
@@ -99,25 +102,27 @@ func reopen(ctx context.Context, api *kubernetes.Client, n kubernetes.Node) erro
 // waitUpgraded waits until an upgraded node and the cluster are healthy. Only then the next node is touched.
 func (u *upgrade) waitUpgraded(ctx context.Context, s *lcm.Step, n node) error {
 	hint := "see kubectl describe node and the kubelet's log on the node; retry the operation when the node works"
-	err := u.await(ctx, s, u.o.ReadyTimeout, "node "+n.name+" of VNFC "+n.vnfc+" is not healthy after its upgrade", hint, func(ctx context.Context) (string, error) {
-		if err := u.api.Ready(ctx); err != nil {
-			return "", err
-		}
-		st, err := readState(ctx, u.api)
-		if err != nil {
-			return "", err
-		}
-		if why := notReady([]node{n}, st.nodes); len(why) > 0 {
-			return why[0], nil
-		}
-		if why := st.lacks(n, u.want); why != "" {
-			return n.name + ": " + why, nil
-		}
-		if n.role == roleMaster {
-			return "", u.cluster.etcdHealthy(ctx)
-		}
-		return "", nil
-	})
+	err := u.await(
+		ctx, s, u.o.ReadyTimeout, "node "+n.name+" of VNFC "+n.vnfc+" is not healthy after its upgrade", hint,
+		func(ctx context.Context) (string, error) {
+			if err := u.api.Ready(ctx); err != nil {
+				return "", err
+			}
+			st, err := readState(ctx, u.api)
+			if err != nil {
+				return "", err
+			}
+			if why := notReady([]node{n}, st.nodes); len(why) > 0 {
+				return why[0], nil
+			}
+			if why := st.lacks(n, u.want); why != "" {
+				return n.name + ": " + why, nil
+			}
+			if n.role == roleMaster {
+				return "", u.cluster.etcdHealthy(ctx)
+			}
+			return "", nil
+		})
 	if err == nil {
 		s.Detail(n.String() + " is Ready")
 	}

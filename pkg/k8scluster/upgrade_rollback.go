@@ -15,7 +15,8 @@ import (
 func (d *Driver) packageRollbackStart(ctx context.Context, w *lcm.Execution) error {
 	upgraded, err := d.undo(ctx, w)
 	if err != nil {
-		// When the operation failed before the upgrade, the cluster may be down because of that, and the rollback repairs it.
+		// When the operation failed before the upgrade, the cluster may be down because of that, and the rollback
+		// repairs it.
 		if ctx.Err() != nil || errors.Is(err, lcm.ErrFenced) || upgradeBegun(w.Op) {
 			return err
 		}
@@ -27,8 +28,10 @@ func (d *Driver) packageRollbackStart(ctx context.Context, w *lcm.Execution) err
 	}
 	return &lcm.Error{
 		Code: lcm.CodeConflict, Title: "Kubernetes cannot be downgraded",
-		Detail: "the previous version of Kubernetes cannot be restored, because nodes have been upgraded: " + strings.Join(upgraded, "; "),
-		Hint: "retry the operation, it goes on with the remaining nodes; or mark it failed: the cluster works with nodes of both versions, " +
+		Detail: "the previous version of Kubernetes cannot be restored, because nodes have been upgraded: " +
+			strings.Join(upgraded, "; "),
+		Hint: "retry the operation, " +
+			"it goes on with the remaining nodes; or mark it failed: the cluster works with nodes of both versions, " +
 			"and a later change of the package completes it",
 	}
 }
@@ -62,7 +65,9 @@ func (d *Driver) undo(ctx context.Context, w *lcm.Execution) (upgraded []string,
 		if len(upgraded) > 0 {
 			return nil
 		}
-		return lcm.Each(ctx, d.o.Parallel, s.t.nodes(), func(ctx context.Context, n node) error { return reopen(ctx, api, st.of(n)) })
+		return lcm.Each(ctx, d.o.Parallel, s.t.nodes(), func(ctx context.Context, n node) error {
+			return reopen(ctx, api, st.of(n))
+		})
 	})
 	return upgraded, err
 }

@@ -48,7 +48,9 @@ func (g *grown) change(version string, more map[string]any) *store {
 	g.t.Helper()
 	param := map[string]any{"kubernetes_version": version}
 	maps.Copy(param, more)
-	body, err := json.Marshal(map[string]any{"vnfdId": "next", "additionalParams": map[string]any{k8scluster.ParamKey: param}})
+	body, err := json.Marshal(
+		map[string]any{"vnfdId": "next", "additionalParams": map[string]any{k8scluster.ParamKey: param}},
+	)
 	require.NoError(g.t, err)
 	s := newStore(g.t, sol.LcmOperationChangeVnfpkg, body, g.instance)
 	s.op.VnfPkgID, s.op.Before, s.op.Scope, s.op.Try = "next", g.instance, &lcm.Scope{Flavour: "complex"}, 1
@@ -77,7 +79,9 @@ func retry(s *store, back bool) {
 func (g *grown) nodes() map[string]kubernetes.Node {
 	g.t.Helper()
 	conns := slices.Collect(maps.Values(g.instance.VimConnections))
-	a, err := kubernetes.FromVim(conns[slices.IndexFunc(conns, func(c sol.VimConnectionInfo) bool { return c.VimType == kubernetes.VimType })])
+	a, err := kubernetes.FromVim(
+		conns[slices.IndexFunc(conns, func(c sol.VimConnectionInfo) bool { return c.VimType == kubernetes.VimType })],
+	)
 	require.NoError(g.t, err)
 	c, err := kubernetes.New(a.Config())
 	require.NoError(g.t, err)
@@ -175,7 +179,10 @@ func TestUpgradeIsDoneOnceWhereverANodeDies(t *testing.T) {
 func TestMasterThatFailsToUpgradeIsTheOneThatIsRetried(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
-	g.fleet.Fail("masterNode-12", simmachine.Failure{Command: "kubeadm upgrade node", Stderr: "error execution phase control-plane: no space left on device", Times: 2})
+	g.fleet.Fail("masterNode-12", simmachine.Failure{
+		Command: "kubeadm upgrade node", Stderr: "error execution phase control-plane: no space left on device",
+		Times: 2,
+	})
 	s := g.change("1.35", nil)
 	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
@@ -231,7 +238,8 @@ func (s *store) stepDetail(key string) string {
 func TestRollbackBeforeTheUpgradeOpensTheNodes(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
-	status, _ := g.cluster.Do(t.Context(), kubeapi.Admin, http.MethodPatch, "/api/v1/nodes/worker21", "application/merge-patch+json", []byte(`{"spec":{"unschedulable":true}}`))
+	status, _ := g.cluster.Do(t.Context(), kubeapi.Admin, http.MethodPatch, "/api/v1/nodes/worker21",
+		"application/merge-patch+json", []byte(`{"spec":{"unschedulable":true}}`))
 	require.Equal(t, http.StatusOK, status)
 	g.fleet.Fail("masterNode-11", simmachine.Failure{Command: "kubeadm upgrade", Stderr: "error: no"})
 	s := g.change("1.35", nil)
@@ -251,7 +259,8 @@ func TestRollbackBeforeTheUpgradeOpensTheNodes(t *testing.T) {
 func TestUpgradeKeepsANodeClosed(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
-	status, _ := g.cluster.Do(t.Context(), kubeapi.Admin, http.MethodPatch, "/api/v1/nodes/worker22", "application/merge-patch+json", []byte(`{"spec":{"unschedulable":true}}`))
+	status, _ := g.cluster.Do(t.Context(), kubeapi.Admin, http.MethodPatch, "/api/v1/nodes/worker22",
+		"application/merge-patch+json", []byte(`{"spec":{"unschedulable":true}}`))
 	require.Equal(t, http.StatusOK, status)
 	s := g.change("1.35.1", map[string]any{"upgrade_batch": 2})
 	advance(t, s, g.driver, execution.Tuning{})
@@ -313,7 +322,9 @@ func TestUpgradeEvictsNoPodWithoutAController(t *testing.T) {
 	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
 	require.Contains(t, s.op.Error.Detail, "default/alone")
 	require.False(t, g.nodes()["worker21"].Closed)
-	status, _ := g.cluster.Do(t.Context(), kubeapi.Admin, http.MethodGet, "/api/v1/namespaces/default/pods/alone", "", nil)
+	status, _ := g.cluster.Do(
+		t.Context(), kubeapi.Admin, http.MethodGet, "/api/v1/namespaces/default/pods/alone", "", nil,
+	)
 	require.Equal(t, http.StatusOK, status)
 }
 
@@ -321,7 +332,9 @@ func TestUpgradeEvictsNoPodWithoutAController(t *testing.T) {
 func TestUpgradeLooksAtTheClusterFirst(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
-	for version, why := range map[string]string{"1.36": "1.36 is 2 minor versions newer", "1.34.2": "1.34.2 is older", "1.33": "1.33 is older"} {
+	for version, why := range map[string]string{
+		"1.36": "1.36 is 2 minor versions newer", "1.34.2": "1.34.2 is older", "1.33": "1.33 is older",
+	} {
 		s := g.change(version, nil)
 		advance(t, s, g.driver, execution.Tuning{})
 		require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)

@@ -32,7 +32,8 @@ func (g group) batch(member string) int {
 // upgrade checks a change of the package: the cluster keeps its machines, and, where the package upgrades it, gets a
 // version that can be reached.
 func (c *checker) upgrade(p params, version bool) {
-	if c.Type != sol.LcmOperationChangeVnfpkg || c.Previous == nil || c.Previous.Flavour == nil || c.Scope == nil || c.Instance.Instantiated == nil {
+	if c.Type != sol.LcmOperationChangeVnfpkg || c.Previous == nil || c.Previous.Flavour == nil || c.Scope == nil ||
+		c.Instance.Instantiated == nil {
 		return
 	}
 	vdus := []string{p.master.vdu, p.worker.vdu}
@@ -54,7 +55,8 @@ func (c *checker) sameMachines(vdu string) {
 	refuse := func(pointer, format string, args ...any) {
 		c.bad = append(c.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 	}
-	const keep = "A cluster is upgraded on the machines that it has: keep the image, and heal VNFCs or scale to get new machines."
+	const keep = "A cluster is " +
+		"upgraded on the machines that it has: keep the image, and heal VNFCs or scale to get new machines."
 	touched := false
 	for _, v := range c.Instance.Instantiated.VnfcInfo {
 		if v.VduID != vdu {
@@ -72,16 +74,21 @@ func (c *checker) sameMachines(vdu string) {
 	}
 	if is, had := c.Flavour.VDU(vdu), c.Previous.Flavour.VDU(vdu); touched && is != nil && had != nil {
 		if !sameImage(is.Image, had.Image) {
-			refuse("/vnfdId", "the image of %s is another in this package: its machines would be replaced. %s", vdu, keep)
+			refuse(
+				"/vnfdId", "the image of %s is another in this package: its machines would be replaced. %s", vdu, keep,
+			)
 		}
 		for _, name := range is.Storages {
-			if i, h := storageOf(c.Flavour, name), storageOf(c.Previous.Flavour, name); i != nil && (h == nil || !sameImage(i.Image, h.Image)) {
-				refuse("/vnfdId", "the storage %s of %s is another in this package: its machines would be replaced. %s", name, vdu, keep)
+			if i, h := storageOf(c.Flavour, name), storageOf(c.Previous.Flavour, name); i != nil && (h == nil ||
+				!sameImage(i.Image, h.Image)) {
+				refuse("/vnfdId", "the storage %s of %s is another in this package: its machines would be replaced. %s",
+					name, vdu, keep)
 			}
 		}
 	}
 	if by := c.Replaces(vdu); len(by) > 0 {
-		refuse("/vnfdId", "the templates of this package give %s another %s: its machines would be replaced. %s", vdu, strings.Join(by, ", "), keep)
+		refuse("/vnfdId", "the templates of this package give %s another %s: its machines would be replaced. %s", vdu,
+			strings.Join(by, ", "), keep)
 	}
 	var req struct {
 		Additional struct {
@@ -92,7 +99,8 @@ func (c *checker) sameMachines(vdu string) {
 	}
 	_ = json.Unmarshal(c.Params, &req) // the infra driver reports it
 	if _, ok := req.Additional.NFV.VDU[vdu]["vcImageId"]; ok {
-		refuse("/additionalParams/nfv/VDU/"+lcm.Escape(vdu)+"/vcImageId", "another image replaces the machines of %s. %s", vdu, keep)
+		refuse("/additionalParams/nfv/VDU/"+lcm.Escape(vdu)+"/vcImageId",
+			"another image replaces the machines of %s. %s", vdu, keep)
 	}
 }
 
@@ -131,7 +139,11 @@ func (c *checker) reachable(p params) {
 	}
 	to, ok := targetVersion(p.kubernetesVersion, script)
 	if !ok {
-		c.fail("kubernetes_version", "kubernetes_version is not defined in additionalParams, and the script %s names no version either.", p.script)
+		c.fail(
+			"kubernetes_version",
+			"kubernetes_version is not defined in additionalParams, and the script %s names no version either.",
+			p.script,
+		)
 		return
 	}
 	if !script.has(phaseUpgrade) {
@@ -145,6 +157,8 @@ func (c *checker) reachable(p params) {
 			c.fail("kubernetes_version", "the VNF has Kubernetes %s: %s.", from, why)
 			return
 		}
-		c.bad = append(c.bad, lcm.InvalidParam{Pointer: "/vnfdId", Detail: fmt.Sprintf("the VNF has Kubernetes %s, and this package's script installs %s: %s.", from, to, why)})
+		c.bad = append(c.bad, lcm.InvalidParam{Pointer: "/vnfdId", Detail: fmt.Sprintf(
+			"the VNF has Kubernetes %s, and this package's script installs %s: %s.", from, to, why,
+		)})
 	}
 }

@@ -16,7 +16,9 @@ import (
 // cilium reads the image of the agents of Cilium in the cluster.
 func (g *grown) cilium() string {
 	g.t.Helper()
-	code, body := g.cluster.Do(g.t.Context(), kubeapi.Admin, http.MethodGet, "/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "", nil)
+	code, body := g.cluster.Do(
+		g.t.Context(), kubeapi.Admin, http.MethodGet, "/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "", nil,
+	)
 	require.Equal(g.t, http.StatusOK, code, "%s", body)
 	var d struct {
 		Spec struct {
@@ -36,7 +38,9 @@ func TestUpgradeBringsCiliumToItsVersion(t *testing.T) {
 	t.Parallel()
 	g := newGrown(t)
 	require.Equal(t, "quay.io/cilium/cilium:v1.18.4", g.cilium())
-	g.fleet.Fail("masterNode-11", simmachine.Failure{Command: "cilium upgrade", Stderr: "Error: unable to pull the chart", Times: 1})
+	g.fleet.Fail("masterNode-11", simmachine.Failure{
+		Command: "cilium upgrade", Stderr: "Error: unable to pull the chart", Times: 1,
+	})
 	s := g.change("1.35", map[string]any{"cilium_version": "1.18.6"})
 	advance(t, s, g.driver, execution.Tuning{})
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v\n%s", s.op.Error, s.allLogs())

@@ -12,7 +12,8 @@ import (
 
 // needsParams are the operations that work on nodes. The others take no parameters: forgetting the cluster needs none.
 var needsParams = map[sol.LcmOperationType]bool{
-	sol.LcmOperationInstantiate: true, sol.LcmOperationScale: true, sol.LcmOperationScaleToLevel: true, sol.LcmOperationHeal: true,
+	sol.LcmOperationInstantiate: true, sol.LcmOperationScale: true, sol.LcmOperationScaleToLevel: true,
+	sol.LcmOperationHeal:         true,
 	sol.LcmOperationChangeVnfpkg: true,
 }
 
@@ -20,7 +21,13 @@ var needsParams = map[sol.LcmOperationType]bool{
 // reports everything that is wrong at once.
 func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	if r.Type == sol.LcmOperationChangeFlavour {
-		return lcm.Unprocessable(lcm.InvalidParam{Pointer: "/newFlavourId", Detail: "a cluster keeps its flavour: another one would take machines from under its nodes. Scale it, or make another instance of that flavour."})
+		return lcm.Unprocessable(lcm.InvalidParam{
+			Pointer: "/newFlavourId",
+			Detail: "a cluster keeps " +
+				"its flavour: " +
+				"another one " +
+				"would take machines from under its nodes. Scale it, or make another instance of that flavour.",
+		})
 	}
 	if !needsParams[r.Type] {
 		return nil
@@ -76,7 +83,8 @@ func (c *checker) check(p params) error {
 		if l.vdu != "" && c.Flavour.VDU(l.vdu) == nil {
 			c.fail(node.name+"/vdu_id", "flavour %s has no VDU %q.", c.Flavour.ID, l.vdu)
 		} else if node.name == "master_node" && l.vdu != "" && counts != nil && counts[l.vdu] == 0 {
-			c.fail(node.name+"/vdu_id", "flavour %s starts without a %s: a cluster needs at least one master.", c.Flavour.ID, l.vdu)
+			c.fail(node.name+"/vdu_id", "flavour %s starts without a %s: a cluster needs at least one master.",
+				c.Flavour.ID, l.vdu)
 		}
 		c.known(names, node.name+"/ssh_cp_name", l.sshCP)
 		c.known(names, node.name+"/nic_cp_name", l.nicCP)
@@ -89,7 +97,11 @@ func (c *checker) check(p params) error {
 	c.known(names, "master_node/cluster_cp_name", p.clusterCP)
 	c.known(names, "master_node/cluster_fip_name", p.clusterFIP)
 	if p.clusterCP != "" && p.clusterCP == p.master.nicCP && counts[p.master.vdu] > 1 {
-		c.fail("master_node/cluster_cp_name", "with %d masters it names the port of their common virtual address, not %q, which each of them has.", counts[p.master.vdu], p.clusterCP)
+		c.fail(
+			"master_node/cluster_cp_name",
+			"with %d masters it names the port of their common virtual address, not %q, which each of them has.",
+			counts[p.master.vdu], p.clusterCP,
+		)
 	}
 	return nil
 }
@@ -116,7 +128,8 @@ func (c *checker) storage(names map[string]bool, p params) {
 			continue
 		}
 		if _, err := readVolumes(c.Package, m.file); err != nil {
-			c.fail(member+"pv_manifest_file_path", "The pv_manifest_file_path in the additionalParams is invalid: %v.", err)
+			c.fail(member+"pv_manifest_file_path", "The pv_manifest_file_path in the additionalParams is invalid: %v.",
+				err)
 		}
 	}
 }
@@ -166,7 +179,8 @@ func (c *checker) storageScale(vdu string) {
 		return v.VduID == vdu && slices.Contains(c.Scope.Remove, v.ID)
 	})
 	if gone || c.Scope.Add[vdu] > 0 {
-		c.reject(map[sol.LcmOperationType]string{sol.LcmOperationScale: "/aspectId"}[c.Type], "the storage server %s cannot be scaled.", vdu)
+		c.reject(map[sol.LcmOperationType]string{sol.LcmOperationScale: "/aspectId"}[c.Type],
+			"the storage server %s cannot be scaled.", vdu)
 	}
 }
 
@@ -179,9 +193,16 @@ func (c *checker) mastersHeal(masters int) {
 	switch {
 	case len(req.VNFCs) == 0:
 	case masters == 1:
-		c.reject("/vnfcInstanceId", "The number of Master-Nodes is 1 or less: the only master cannot be healed alone; leave vnfcInstanceId out to heal the whole cluster.")
+		c.reject(
+			"/vnfcInstanceId",
+			"The number of "+
+				"Master-Nodes "+
+				"is 1 or less: "+
+				"the only master cannot be healed alone; leave vnfcInstanceId out to heal the whole cluster.",
+		)
 	default:
-		c.reject("/vnfcInstanceId", "The masters cannot all be healed at the same time: leave vnfcInstanceId out to heal the whole cluster.")
+		c.reject("/vnfcInstanceId",
+			"The masters cannot all be healed at the same time: leave vnfcInstanceId out to heal the whole cluster.")
 	}
 }
 

@@ -32,7 +32,9 @@ type waiting struct {
 
 // until calls look until it returns no reason to wait. After each reason expired decides whether the time is over: its
 // error ends the step.
-func (w waiting) until(ctx context.Context, s *lcm.Step, look func(context.Context) (string, error), expired func(why string) error) error {
+func (w waiting) until(
+	ctx context.Context, s *lcm.Step, look func(context.Context) (string, error), expired func(why string) error,
+) error {
 	pause := backoff{first: w.first, longest: w.longest}
 	shown := ""
 	for {

@@ -58,11 +58,13 @@ func FromVim(c sol.VimConnectionInfo) (Access, error) {
 		return s
 	}
 	a := Access{
-		Endpoint: text(c.InterfaceInfo, InterfaceEndpoint), CA: []byte(text(c.InterfaceInfo, InterfaceCA)), Token: text(c.AccessInfo, AccessToken),
+		Endpoint: text(c.InterfaceInfo, InterfaceEndpoint), CA: []byte(text(c.InterfaceInfo, InterfaceCA)),
+		Token:      text(c.AccessInfo, AccessToken),
 		ServerName: text(c.InterfaceInfo, InterfaceServerName),
 	}
 	if c.VimType != VimType || a.Endpoint == "" || a.Token == "" {
-		return Access{}, lcm.Errorf(lcm.CodeUnprocessable, "the VIM connection is not one of a Kubernetes cluster with endpoint and %s", AccessToken)
+		return Access{}, lcm.Errorf(lcm.CodeUnprocessable,
+			"the VIM connection is not one of a Kubernetes cluster with endpoint and %s", AccessToken)
 	}
 	return a, nil
 }
@@ -70,7 +72,9 @@ func FromVim(c sol.VimConnectionInfo) (Access, error) {
 // Kubeconfig returns a kubeconfig file for kubectl; cluster names it. It holds the token.
 func (a Access) Kubeconfig(cluster string) ([]byte, error) {
 	out, err := clientcmd.Write(api.Config{
-		Clusters:       map[string]*api.Cluster{cluster: {Server: a.Endpoint, CertificateAuthorityData: a.CA, TLSServerName: a.ServerName}},
+		Clusters: map[string]*api.Cluster{
+			cluster: {Server: a.Endpoint, CertificateAuthorityData: a.CA, TLSServerName: a.ServerName},
+		},
 		AuthInfos:      map[string]*api.AuthInfo{userOf(cluster): {Token: a.Token}},
 		Contexts:       map[string]*api.Context{cluster: {Cluster: cluster, AuthInfo: userOf(cluster)}},
 		CurrentContext: cluster,
@@ -83,7 +87,9 @@ func (a Access) Kubeconfig(cluster string) ([]byte, error) {
 
 // Config returns the configuration of a client.
 func (a Access) Config() *rest.Config {
-	return &rest.Config{Host: a.Endpoint, BearerToken: a.Token, TLSClientConfig: rest.TLSClientConfig{CAData: a.CA, ServerName: a.ServerName}}
+	return &rest.Config{Host: a.Endpoint, BearerToken: a.Token, TLSClientConfig: rest.TLSClientConfig{
+		CAData: a.CA, ServerName: a.ServerName,
+	}}
 }
 
 // AdminConfig returns the configuration of a client from a kubeconfig file such as kubeadm's admin.conf. It ignores
@@ -108,7 +114,9 @@ func AdminConfig(kubeconfig []byte) (*rest.Config, error) {
 
 // Through returns cfg with another route to the same API server: dial opens all connections, for any address, and the
 // server's certificate is still verified for serverName.
-func Through(cfg *rest.Config, serverName string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *rest.Config {
+func Through(
+	cfg *rest.Config, serverName string, dial func(ctx context.Context, network, addr string) (net.Conn, error),
+) *rest.Config {
 	out := rest.CopyConfig(cfg)
 	out.Dial = dial
 	out.ServerName = serverName

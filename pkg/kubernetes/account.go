@@ -26,7 +26,9 @@ const (
 // not change existing objects.
 func (c *Client) EnsureAccount(ctx context.Context) error {
 	meta := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Name: name, Namespace: accountNS, Labels: map[string]string{"app.kubernetes.io/managed-by": "gybe"}}
+		return metav1.ObjectMeta{
+			Name: name, Namespace: accountNS, Labels: map[string]string{"app.kubernetes.io/managed-by": "gybe"},
+		}
 	}
 	secret := &corev1.Secret{ObjectMeta: meta(tokenSecret), Type: corev1.SecretTypeServiceAccountToken}
 	secret.Annotations = map[string]string{corev1.ServiceAccountNameKey: ServiceAccount}
@@ -40,7 +42,9 @@ func (c *Client) EnsureAccount(ctx context.Context) error {
 		path string
 		obj  runtime.Object
 	}{
-		{"/api/v1/namespaces/" + accountNS + "/serviceaccounts", &corev1.ServiceAccount{ObjectMeta: meta(ServiceAccount)}},
+		{"/api/v1/namespaces/" + accountNS + "/serviceaccounts", &corev1.ServiceAccount{
+			ObjectMeta: meta(ServiceAccount),
+		}},
 		{"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding},
 		{"/api/v1/namespaces/" + accountNS + "/secrets", secret},
 	} {
@@ -64,14 +68,17 @@ func (c *Client) AccountToken(ctx context.Context) (token string, ca []byte, err
 	deadline := time.Now().Add(tokenWait)
 	for {
 		var secret corev1.Secret
-		if err := c.rest.Get().AbsPath("/api/v1/namespaces", accountNS, "secrets", tokenSecret).Do(ctx).Into(&secret); err != nil {
+		if err := c.rest.Get().AbsPath("/api/v1/namespaces", accountNS, "secrets",
+			tokenSecret).Do(ctx).Into(&secret); err != nil {
 			return "", nil, c.requestError("read the token of the account "+ServiceAccount, err)
 		}
 		if t := secret.Data[corev1.ServiceAccountTokenKey]; len(t) > 0 {
 			return string(t), secret.Data[corev1.ServiceAccountRootCAKey], nil
 		}
 		if time.Now().After(deadline) {
-			return "", nil, lcm.Errorf(lcm.CodeUpstream, "cluster %s has not created a token for the account %s within %s", c.host, ServiceAccount, tokenWait).AsTransient()
+			return "", nil, lcm.Errorf(lcm.CodeUpstream,
+				"cluster %s has not created a token for the account %s within %s", c.host, ServiceAccount,
+				tokenWait).AsTransient()
 		}
 		timer := time.NewTimer(tokenEvery)
 		select {

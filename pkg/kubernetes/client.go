@@ -154,14 +154,16 @@ func (c *Client) requestError(what string, err error) error {
 	var redirected *redirect.Error
 	switch {
 	case errors.As(err, &redirected):
-		e.Title, e.Hint = "Kubernetes API redirects to another server", "the token is not sent there; check the address of the cluster"
+		e.Title, e.Hint = "Kubernetes API "+
+			"redirects to another server", "the token is not sent there; check the address of the cluster"
 	case !answered:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
 	case apierrors.IsNotFound(err):
 		e.Code = lcm.CodeNotFound
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
 		e.Class = lcm.Auth
-	case apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), status.Status().Code >= http.StatusInternalServerError:
+	case apierrors.IsConflict(err), apierrors.IsTooManyRequests(err),
+		status.Status().Code >= http.StatusInternalServerError:
 		e.Class = lcm.Transient
 	}
 	return e

@@ -82,7 +82,10 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/secrets/gybe-token") && a.made[r.URL.Path] != nil:
 		o := a.made[r.URL.Path]
 		if a.tokenIn--; a.tokenIn < 0 {
-			o["data"] = map[string]string{"token": base64.StdEncoding.EncodeToString([]byte("long-lived")), "ca.crt": base64.StdEncoding.EncodeToString([]byte("the ca"))}
+			o["data"] = map[string]string{
+				"token":  base64.StdEncoding.EncodeToString([]byte("long-lived")),
+				"ca.crt": base64.StdEncoding.EncodeToString([]byte("the ca")),
+			}
 		}
 		_ = json.NewEncoder(w).Encode(o)
 	default:
@@ -163,7 +166,8 @@ func TestAccountIsMadeOnce(t *testing.T) {
 	require.Equal(t, "Secret", secret["kind"])
 	binding := a.made["/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/gybe-cluster-admin"]
 	require.Equal(t, "rbac.authorization.k8s.io/v1", binding["apiVersion"])
-	require.Equal(t, []any{map[string]any{"kind": "ServiceAccount", "name": "gybe", "namespace": "kube-system"}}, binding["subjects"])
+	require.Equal(t, []any{map[string]any{"kind": "ServiceAccount", "name": "gybe", "namespace": "kube-system"}},
+		binding["subjects"])
 	require.Contains(t, a.made, "/api/v1/namespaces/kube-system/serviceaccounts/gybe")
 }
 
@@ -195,7 +199,10 @@ func TestForgedServerIsNotTrusted(t *testing.T) {
 
 func TestAccessSurvivesTheVimRegistryAndKubeconfig(t *testing.T) {
 	t.Parallel()
-	a := kubernetes.Access{Endpoint: "https://192.0.2.1:16443", CA: []byte("-----BEGIN CERTIFICATE-----\n"), Token: "t", ServerName: "10.0.0.5"}
+	a := kubernetes.Access{
+		Endpoint: "https://192.0.2.1:16443", CA: []byte("-----BEGIN CERTIFICATE-----\n"), Token: "t",
+		ServerName: "10.0.0.5",
+	}
 	back, err := kubernetes.FromVim(a.Vim())
 	require.NoError(t, err)
 	require.Equal(t, a, back)

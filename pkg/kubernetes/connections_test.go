@@ -32,15 +32,16 @@ func TestClosedClientKeepsNoConnection(t *testing.T) {
 	a := newAPI(t)
 	var open, made atomic.Int32
 	access := kubernetes.Access{Endpoint: a.URL, CA: a.ca(), Token: "good"}
-	c, err := kubernetes.New(kubernetes.Through(access.Config(), "127.0.0.1", func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		open.Add(1)
-		made.Add(1)
-		return &counted{Conn: conn, open: &open}, nil
-	}))
+	c, err := kubernetes.New(kubernetes.Through(access.Config(), "127.0.0.1",
+		func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			open.Add(1)
+			made.Add(1)
+			return &counted{Conn: conn, open: &open}, nil
+		}))
 	require.NoError(t, err)
 	require.NoError(t, c.Ready(t.Context()))
 	require.NoError(t, c.Ready(t.Context()))

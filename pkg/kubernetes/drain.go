@@ -57,7 +57,8 @@ func (c *Client) Occupants(ctx context.Context, node string) ([]Pod, error) {
 		p := &list.Items[i]
 		owner := metav1.GetControllerOf(p)
 		_, static := p.Annotations[corev1.MirrorPodAnnotationKey]
-		if static || owner != nil && owner.Kind == "DaemonSet" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		if static || owner != nil && owner.Kind == "DaemonSet" || p.Status.Phase == corev1.PodSucceeded ||
+			p.Status.Phase == corev1.PodFailed {
 			continue
 		}
 		out = append(out, Pod{

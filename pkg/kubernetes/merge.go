@@ -29,7 +29,9 @@ func MergeKubeconfig(file, own []byte, name string) (merged []byte, context stri
 	}
 	user := userOf(name)
 	if was := into.Contexts[name]; was != nil && was.AuthInfo != user {
-		return nil, "", fmt.Errorf("it has a context %q of another user, %q; use another name for the new one (--context)", name, was.AuthInfo)
+		return nil, "", fmt.Errorf(
+			"it has a context %q of another user, %q; use another name for the new one (--context)", name, was.AuthInfo,
+		)
 	}
 	if was := into.Contexts[name]; was == nil && into.Clusters[name] != nil {
 		return nil, "", fmt.Errorf("it has another cluster %q; use another name for the new one (--context)", name)

@@ -33,7 +33,8 @@ func (c *Client) Mark(ctx context.Context, node string, annotations map[string]s
 // ControlPlane returns the version of the API server on each node ("v1.34.2"), by the images of kubeadm's static pods.
 func (c *Client) ControlPlane(ctx context.Context) (map[string]string, error) {
 	var list corev1.PodList
-	err := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system/pods").Param("labelSelector", "component=kube-apiserver").Do(ctx).Into(&list)
+	err := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system/pods").Param("labelSelector",
+		"component=kube-apiserver").Do(ctx).Into(&list)
 	if err != nil {
 		return nil, c.requestError("list the API servers", err)
 	}

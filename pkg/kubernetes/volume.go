@@ -23,7 +23,8 @@ func (c *Client) ApplyVolume(ctx context.Context, v *corev1.PersistentVolume) (*
 		return nil, err
 	}
 	var got corev1.PersistentVolume
-	err = c.rest.Patch(types.ApplyPatchType).AbsPath(volumesPath, v.Name).Param("fieldManager", "gybe").Param("force", "true").Body(body).Do(ctx).Into(&got)
+	err = c.rest.Patch(types.ApplyPatchType).AbsPath(volumesPath, v.Name).Param("fieldManager", "gybe").Param("force",
+		"true").Body(body).Do(ctx).Into(&got)
 	return &got, c.requestError("register PersistentVolume "+v.Name, err)
 }
 

@@ -11,10 +11,11 @@ import (
 // Admission is a task and what it would do to an instance.
 type Admission struct {
 	Task Task
-	// Instance is the instance as the admission stores it; maps and pointers in it are shared with the stored one and MUST be replaced,
-	// not changed.
+	// Instance is the instance as the admission stores it; maps and pointers in it are shared with the stored one and
+	// MUST be replaced, not changed.
 	Instance *Instance
-	// Present is what the instance is made from; Next is what it changes to, nil for nothing, and NextPkgID the id of that package.
+	// Present is what the instance is made from; Next is what it changes to, nil for nothing, and NextPkgID the id of
+	// that package.
 	Present   Revision
 	Next      *Revision
 	NextPkgID string
@@ -63,13 +64,16 @@ func badLinks(f *vnfd.Flavour, ext []sol.ExtVirtualLinkData, managed []sol.ExtMa
 	for n, vl := range ext {
 		for m, cp := range vl.ExtCps {
 			if f.CP(cp.CpdID) == nil {
-				bad = append(bad, InvalidParam{fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", n, m), fmt.Sprintf("flavour %s has no connection point %q", f.ID, cp.CpdID)})
+				bad = append(bad, InvalidParam{fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", n, m), fmt.Sprintf(
+					"flavour %s has no connection point %q", f.ID, cp.CpdID,
+				)})
 			}
 		}
 	}
 	for n, vl := range managed {
 		if !slices.ContainsFunc(f.VLs, func(v vnfd.VL) bool { return v.Name == vl.VnfVirtualLinkDescID }) {
-			bad = append(bad, InvalidParam{fmt.Sprintf("/extManagedVirtualLinks/%d/vnfVirtualLinkDescId", n), fmt.Sprintf("flavour %s has no virtual link %q", f.ID, vl.VnfVirtualLinkDescID)})
+			bad = append(bad, InvalidParam{fmt.Sprintf("/extManagedVirtualLinks/%d/vnfVirtualLinkDescId",
+				n), fmt.Sprintf("flavour %s has no virtual link %q", f.ID, vl.VnfVirtualLinkDescID)})
 		}
 	}
 	return bad

@@ -44,44 +44,108 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingHappens(t *testing.T) {
 	}{
 		{"INSTANTIATE", `{"flavourId":"simple"}`, lcm.CodeConflict, nil, "already INSTANTIATED"},
 
-		{"SCALE", `{"type":"SCALE_OUT","aspectId":"x"}`, lcm.CodeUnprocessable, []string{"/aspectId"}, `no scaling aspect "x"; it has workers`},
-		{"SCALE", `{"type":"UP","aspectId":"workers","numberOfSteps":-1}`, lcm.CodeUnprocessable, []string{"/numberOfSteps", "/type"}, ""},
-		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":3}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its highest is 3: cannot add 3"},
-		{"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":9223372036854775807}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "highest is 3"},
-		{"SCALE", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":2}`, lcm.CodeUnprocessable, []string{"/numberOfSteps"}, "is at scale level 1 and its lowest is 0: cannot remove 2"},
 		{
-			"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"refuse":1,"driver":"bad"}}`, lcm.CodeUnprocessable,
+			"SCALE", `{"type":"SCALE_OUT","aspectId":"x"}`, lcm.CodeUnprocessable,
+			[]string{"/aspectId"},
+			`no scaling aspect "x"; it has workers`,
+		},
+		{
+			"SCALE", `{"type":"UP","aspectId":"workers","numberOfSteps":-1}`, lcm.CodeUnprocessable,
+			[]string{"/numberOfSteps", "/type"},
+			"",
+		},
+		{
+			"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":3}`, lcm.CodeUnprocessable,
+			[]string{"/numberOfSteps"},
+			"is at scale level 1 and its highest is 3: cannot add 3",
+		},
+		{
+			"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","numberOfSteps":9223372036854775807}`,
+			lcm.CodeUnprocessable,
+			[]string{"/numberOfSteps"},
+			"highest is 3",
+		},
+		{
+			"SCALE", `{"type":"SCALE_IN","aspectId":"workers","numberOfSteps":2}`, lcm.CodeUnprocessable,
+			[]string{"/numberOfSteps"},
+			"is at scale level 1 and its lowest is 0: cannot remove 2",
+		},
+		{
+			"SCALE", `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"refuse":1,"driver":"bad"}}`,
+			lcm.CodeUnprocessable,
 			[]string{"/additionalParams/driver", "/additionalParams/refuse"},
 			"is not wanted",
 		},
 
 		{"SCALE_TO_LEVEL", `{}`, lcm.CodeUnprocessable, []string{""}, "either instantiationLevelId or scaleInfo"},
-		{"SCALE_TO_LEVEL", `{"scaleInfo":[]}`, lcm.CodeUnprocessable, []string{""}, "either instantiationLevelId or scaleInfo"},
-		{"SCALE_TO_LEVEL", `{"instantiationLevelId":"big","scaleInfo":[{"aspectId":"workers","scaleLevel":1}]}`, lcm.CodeUnprocessable, []string{"/scaleInfo"}, "one of them"},
-		{"SCALE_TO_LEVEL", `{"instantiationLevelId":"x"}`, lcm.CodeUnprocessable, []string{"/instantiationLevelId"}, "it has default, small, big"},
+		{
+			"SCALE_TO_LEVEL", `{"scaleInfo":[]}`, lcm.CodeUnprocessable,
+			[]string{""},
+			"either instantiationLevelId or scaleInfo",
+		},
+		{
+			"SCALE_TO_LEVEL", `{"instantiationLevelId":"big","scaleInfo":[{"aspectId":"workers","scaleLevel":1}]}`,
+			lcm.CodeUnprocessable,
+			[]string{"/scaleInfo"},
+			"one of them",
+		},
+		{
+			"SCALE_TO_LEVEL", `{"instantiationLevelId":"x"}`, lcm.CodeUnprocessable,
+			[]string{"/instantiationLevelId"},
+			"it has default, small, big",
+		},
 		{
 			"SCALE_TO_LEVEL", `{"scaleInfo":[{"aspectId":"workers","scaleLevel":4},{"aspectId":"x","scaleLevel":1},{"aspectId":"workers","scaleLevel":-1}]}`, lcm.CodeUnprocessable,
 			[]string{"/scaleInfo/0/scaleLevel", "/scaleInfo/1/aspectId", "/scaleInfo/2/scaleLevel"},
 			"has the scale levels 0 to 3, and is at 1",
 		},
-		{"SCALE_TO_LEVEL", `{"scaleInfo":[{"aspectId":"workers","scaleLevel":2},{"aspectId":"workers","scaleLevel":3}]}`, lcm.CodeUnprocessable, []string{"/scaleInfo/1/aspectId"}, "twice"},
+		{
+			"SCALE_TO_LEVEL",
+			`{"scaleInfo":[{"aspectId":"workers","scaleLevel":2},{"aspectId":"workers","scaleLevel":3}]}`,
+			lcm.CodeUnprocessable,
+			[]string{"/scaleInfo/1/aspectId"},
+			"twice",
+		},
 
-		{"CHANGE_FLAVOUR", `{"newFlavourId":"x"}`, lcm.CodeUnprocessable, []string{"/newFlavourId"}, "it has simple, complex"},
+		{
+			"CHANGE_FLAVOUR", `{"newFlavourId":"x"}`, lcm.CodeUnprocessable,
+			[]string{"/newFlavourId"},
+			"it has simple, complex",
+		},
 		{"CHANGE_FLAVOUR", `{"newFlavourId":"simple"}`, lcm.CodeUnprocessable, []string{"/newFlavourId"}, "already"},
 		{
 			"CHANGE_FLAVOUR", `{"newFlavourId":"complex","instantiationLevelId":"big","extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[{"cpdId":"x"}]}],` +
-				`"extManagedVirtualLinks":[{"id":"m","vnfVirtualLinkDescId":"y","resourceId":"n"}]}`, lcm.CodeUnprocessable,
-			[]string{"/extManagedVirtualLinks/0/vnfVirtualLinkDescId", "/extVirtualLinks/0/extCps/0/cpdId", "/instantiationLevelId"},
+				`"extManagedVirtualLinks":[{"id":"m","vnfVirtualLinkDescId":"y","resourceId":"n"}]}`,
+			lcm.CodeUnprocessable,
+			[]string{
+				"/extManagedVirtualLinks/0/vnfVirtualLinkDescId", "/extVirtualLinks/0/extCps/0/cpdId",
+				"/instantiationLevelId",
+			},
 			"",
 		},
 
-		{"HEAL", `{"vnfcInstanceId":["` + vnfc + `","nobody"],"additionalParams":{"all":"yes"}}`, lcm.CodeUnprocessable, []string{"/additionalParams/all", "/vnfcInstanceId/1"}, "nobody"},
+		{
+			"HEAL", `{"vnfcInstanceId":["` + vnfc + `","nobody"],"additionalParams":{"all":"yes"}}`,
+			lcm.CodeUnprocessable,
+			[]string{"/additionalParams/all", "/vnfcInstanceId/1"},
+			"nobody",
+		},
 		{"OPERATE", `{"changeStateTo":"STARTED"}`, lcm.CodeConflict, nil, "already STARTED"},
 		{"OPERATE", `{"changeStateTo":"PAUSED"}`, lcm.CodeUnprocessable, []string{"/changeStateTo"}, ""},
-		{"OPERATE", `{"changeStateTo":"STOPPED","stopType":"FORCEFUL","gracefulStopTimeout":5}`, lcm.CodeUnprocessable, []string{"/gracefulStopTimeout"}, ""},
+		{
+			"OPERATE", `{"changeStateTo":"STOPPED","stopType":"FORCEFUL","gracefulStopTimeout":5}`,
+			lcm.CodeUnprocessable,
+			[]string{"/gracefulStopTimeout"},
+			"",
+		},
 
 		{"CHANGE_EXT_CONN", `{"extVirtualLinks":[]}`, lcm.CodeUnprocessable, []string{"/extVirtualLinks"}, "empty"},
-		{"CHANGE_EXT_CONN", `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[{"cpdId":"x"}]}]}`, lcm.CodeUnprocessable, []string{"/extVirtualLinks/0/extCps/0/cpdId"}, ""},
+		{
+			"CHANGE_EXT_CONN", `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[{"cpdId":"x"}]}]}`,
+			lcm.CodeUnprocessable,
+			[]string{"/extVirtualLinks/0/extCps/0/cpdId"},
+			"",
+		},
 		{
 			"CHANGE_EXT_CONN", `{"extVirtualLinks":[{"id":"l","resourceId":"n","extCps":[]}],"vimConnectionInfo":{"vim1":{"vimType":"x"}}}`, lcm.CodeUnprocessable,
 			[]string{"/vimConnectionInfo/vim1/vimType"},
@@ -89,28 +153,63 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingHappens(t *testing.T) {
 		},
 
 		{"CHANGE_VNFPKG", `{"vnfdId":"unknown"}`, lcm.CodeUnprocessable, []string{"/vnfdId"}, "no onboarded package"},
-		{"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.ClusterID + `"}`, lcm.CodeUnprocessable, []string{"/vnfdId"}, "already"},
 		{
-			"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.NextID + `","additionalParams":{"upgrade_type":"BlueGreen","vdu_params":[{"vdu_id":"x"},{"a":1}]}}`, lcm.CodeUnprocessable,
-			[]string{"/additionalParams/upgrade_type", "/additionalParams/vdu_params/0/vdu_id", "/additionalParams/vdu_params/1/vdu_id"},
+			"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.ClusterID + `"}`, lcm.CodeUnprocessable,
+			[]string{"/vnfdId"},
+			"already",
+		},
+		{
+			"CHANGE_VNFPKG",
+			`{"vnfdId":"` + apitest.NextID +
+				`","additionalParams":{"upgrade_type":"BlueGreen","vdu_params":[{"vdu_id":"x"},{"a":1}]}}`,
+			lcm.CodeUnprocessable,
+			[]string{
+				"/additionalParams/upgrade_type", "/additionalParams/vdu_params/0/vdu_id",
+				"/additionalParams/vdu_params/1/vdu_id",
+			},
 			`is not "RollingUpdate"`,
 		},
-		{"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.NextID + `","additionalParams":{"vdu_params":{}}}`, lcm.CodeUnprocessable, []string{"/additionalParams/vdu_params"}, ""},
+		{
+			"CHANGE_VNFPKG", `{"vnfdId":"` + apitest.NextID + `","additionalParams":{"vdu_params":{}}}`,
+			lcm.CodeUnprocessable,
+			[]string{"/additionalParams/vdu_params"},
+			"",
+		},
 
 		{"MODIFY_INFO", `{"vnfdId":"unknown"}`, lcm.CodeUnprocessable, []string{"/vnfdId"}, ""},
-		{"MODIFY_INFO", `{"vnfdId":"` + apitest.VnfdID + `","vnfPkgId":"` + apitest.VnfPkgID + `x"}`, lcm.CodeUnprocessable, []string{"/vnfPkgId"}, ""},
 		{
-			"MODIFY_INFO", `{"vnfcInfoModifications":[{"id":"` + vnfc + `","vnfcConfigurableProperties":{}},{"id":"x","vnfcConfigurableProperties":{}}]}`, lcm.CodeUnprocessable,
+			"MODIFY_INFO", `{"vnfdId":"` + apitest.VnfdID + `","vnfPkgId":"` + apitest.VnfPkgID + `x"}`,
+			lcm.CodeUnprocessable,
+			[]string{"/vnfPkgId"},
+			"",
+		},
+		{
+			"MODIFY_INFO",
+			`{"vnfcInfoModifications":[{"id":"` + vnfc +
+				`","vnfcConfigurableProperties":{}},{"id":"x","vnfcConfigurableProperties":{}}]}`,
+			lcm.CodeUnprocessable,
 			[]string{"/vnfcInfoModifications/1/id"},
 			vnfc,
 		},
-		{"MODIFY_INFO", `{"vimConnectionInfo":{"vim1":null}}`, lcm.CodeUnprocessable, []string{"/vimConnectionInfo"}, "without a connection"},
 		{
-			"MODIFY_INFO", `{"metadata":{"VDU_VNFc_mapping":{"a":["x","y","x"],"b":"c","d":[1,"y"]}}}`, lcm.CodeUnprocessable,
-			[]string{"/metadata/VDU_VNFc_mapping/a/2", "/metadata/VDU_VNFc_mapping/b", "/metadata/VDU_VNFc_mapping/d/0", "/metadata/VDU_VNFc_mapping/d/1"},
+			"MODIFY_INFO", `{"vimConnectionInfo":{"vim1":null}}`, lcm.CodeUnprocessable,
+			[]string{"/vimConnectionInfo"},
+			"without a connection",
+		},
+		{
+			"MODIFY_INFO", `{"metadata":{"VDU_VNFc_mapping":{"a":["x","y","x"],"b":"c","d":[1,"y"]}}}`,
+			lcm.CodeUnprocessable,
+			[]string{
+				"/metadata/VDU_VNFc_mapping/a/2", "/metadata/VDU_VNFc_mapping/b", "/metadata/VDU_VNFc_mapping/d/0",
+				"/metadata/VDU_VNFc_mapping/d/1",
+			},
 			"",
 		},
-		{"MODIFY_INFO", `{"metadata":{"VDU_VNFc_mapping":[]}}`, lcm.CodeUnprocessable, []string{"/metadata/VDU_VNFc_mapping"}, ""},
+		{
+			"MODIFY_INFO", `{"metadata":{"VDU_VNFc_mapping":[]}}`, lcm.CodeUnprocessable,
+			[]string{"/metadata/VDU_VNFc_mapping"},
+			"",
+		},
 	} {
 		before := w.instance()
 		_, err := w.do(tt.task, tt.body)
@@ -181,7 +280,8 @@ func TestOfManyScaleOutsAtOnceExactlyOneIsAccepted(t *testing.T) {
 	require.Equal(t, 1, accepted)
 }
 
-// TestTheScopeIsDecidedOnTheInstanceAsItIs: requests that were checked before another operation ended must not be admitted on what they saw.
+// TestTheScopeIsDecidedOnTheInstanceAsItIs: requests that were checked before another operation ended must not be
+// admitted on what they saw.
 func TestTheScopeIsDecidedOnTheInstanceAsItIs(t *testing.T) {
 	t.Parallel()
 	w := running(t)
@@ -234,7 +334,10 @@ func TestSecretsOfTheRequestStaySealed(t *testing.T) {
 	t.Parallel()
 	w := running(t)
 	op, err := w.do(sol.LcmOperationChangeExtConn, strings.Replace(tasks[sol.LcmOperationChangeExtConn], `{`,
-		fmt.Sprintf(`{"vimConnectionInfo":{"vim1":{"vimType":"TEST","accessInfo":{"password":%q}}},`, apitest.Password+"-new"), 1))
+		fmt.Sprintf(
+			`{"vimConnectionInfo":{"vim1":{"vimType":"TEST","accessInfo":{"password":%q}}},`, apitest.Password+"-new",
+		),
+		1))
 	require.NoError(t, err)
 	require.Nil(t, op.Before)
 	require.Equal(t, sol.LcmOperationStateCompleted, w.Work(t, op.ID))
@@ -243,25 +346,30 @@ func TestSecretsOfTheRequestStaySealed(t *testing.T) {
 	require.Equal(t, "nfv_user", conn.AccessInfo["username"])
 	require.Contains(t, w.operation(op.ID).ChangedInfo.VimConnectionInfo, "vim1")
 	var body string
-	require.NoError(t, w.Pool.QueryRow(t.Context(), "SELECT string_agg(body::text, ' ') FROM outbox WHERE op_id = $1", op.ID).Scan(&body))
+	require.NoError(t, w.Pool.QueryRow(t.Context(), "SELECT string_agg(body::text, ' ') FROM outbox WHERE op_id = $1",
+		op.ID).Scan(&body))
 	require.Contains(t, body, "changedInfo")
 	require.NotContains(t, body, apitest.Password)
 }
 
-// A VNFD without hooks at a change of the flavour does not keep from asking those who have built something on the machines that would go: a
-// cluster of three masters became one master without a warning.
+// A VNFD without hooks at a change of the flavour does not keep from asking those who have built something on the
+// machines that would go: a cluster of three masters became one master without a warning.
 func TestAnotherFlavourIsAskedOfTheDriversThatBuiltTheVNF(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	model, _, err := w.Packages.Model(t.Context(), lcm.Principal{}, apitest.ClusterID)
 	require.NoError(t, err)
 	for _, f := range model.Flavours {
-		maps.DeleteFunc(f.LCM, func(hook string, _ vnfd.Implementation) bool { return strings.HasPrefix(hook, "change_flavour") })
+		maps.DeleteFunc(
+			f.LCM, func(hook string, _ vnfd.Implementation) bool { return strings.HasPrefix(hook, "change_flavour") },
+		)
 	}
 	w.instantiate()
 	_, err = w.do(sol.LcmOperationChangeFlavour, `{"newFlavourId":"complex","additionalParams":{"driver":"bad"}}`)
 	require.Equal(t, []string{"/additionalParams/driver"}, pointers(err))
-	_, err = w.do(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"driver":"good"}}`)
+	_, err = w.do(
+		sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"driver":"good"}}`,
+	)
 	require.NoError(t, err)
 }
 
@@ -290,7 +398,12 @@ func TestRefusedCredentialsSayThatARetryHasNoOthers(t *testing.T) {
 	refused := &lcm.Error{Code: lcm.CodeUpstream, Class: lcm.Auth, Title: "Login refused", Hint: "check the password"}
 	w.VIM.Fail(refused)
 	op := w.failed(sol.LcmOperationInstantiate, string(encode(t, apitest.Params())))
-	require.Equal(t, "check the password; a retry of the operation logs in with the same ones: if the request has them wrong, roll it back or mark it failed, and send another",
+	require.Equal(
+		t,
+		"check the password; "+
+			"a retry of the "+
+			"operation logs "+
+			"in with the same ones: if the request has them wrong, roll it back or mark it failed, and send another",
 		op.Error.Hint)
 	_, err := w.Service.Steer(t.Context(), op.ID, lcm.EventFail)
 	require.NoError(t, err)
@@ -299,7 +412,9 @@ func TestRefusedCredentialsSayThatARetryHasNoOthers(t *testing.T) {
 	w.instantiate()
 	w.VIM.Fail(refused)
 	op = w.failed(sol.LcmOperationScale, tasks[sol.LcmOperationScale])
-	const others = "check the password; retry and rollback log in with the same ones: if the VNF has them wrong, mark the operation failed, then modify"
+	const others = "check the password; " +
+		"retry and rollback " +
+		"log in with the same ones: if the VNF has them wrong, mark the operation failed, then modify"
 	require.Contains(t, op.Error.Hint, others)
 	op = w.steered(op, lcm.EventRollback, sol.LcmOperationStateFailedTemp)
 	require.Contains(t, op.Error.Hint, others)

@@ -141,7 +141,8 @@ func TestCancelOfAnOperationAtRestIsRejected(t *testing.T) {
 	require.Equal(t, []string{"/cancelMode"}, pointers(err))
 }
 
-// TestACancelStopsTheNodeThatIsWorking: a tick is in the middle of its work when the user cancels; what it brings is not written any more.
+// TestACancelStopsTheNodeThatIsWorking: a tick is in the middle of its work when the user cancels; what it brings is
+// not written any more.
 func TestACancelStopsTheNodeThatIsWorking(t *testing.T) {
 	t.Parallel()
 	w := running(t)
@@ -149,7 +150,9 @@ func TestACancelStopsTheNodeThatIsWorking(t *testing.T) {
 	w.VIM.Hold(false)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	other := *w.Runner
-	other.Planner = &execution.Planner{Infras: slow{w.VIM, entered, leave}, Mgmt: w.Runner.Planner.Mgmt, Grantor: w.Runner.Planner.Grantor}
+	other.Planner = &execution.Planner{
+		Infras: slow{w.VIM, entered, leave}, Mgmt: w.Runner.Planner.Mgmt, Grantor: w.Runner.Planner.Grantor,
+	}
 	done := make(chan error)
 	go func() {
 		_, _, err := other.Advance(t.Context(), op.ID)
@@ -205,7 +208,9 @@ func TestAModificationCanBeCancelledWithoutTheVIM(t *testing.T) {
 	t.Parallel()
 	w := running(t)
 	before := w.instance()
-	op, err := w.do(sol.LcmOperationModifyInfo, `{"vnfInstanceName":"x","vimConnectionInfo":{"vim2":{"vimType":"OTHER"}}}`)
+	op, err := w.do(
+		sol.LcmOperationModifyInfo, `{"vnfInstanceName":"x","vimConnectionInfo":{"vim2":{"vimType":"OTHER"}}}`,
+	)
 	require.NoError(t, err)
 	w.cancel(op, sol.CancelModeForceful)
 	require.Equal(t, sol.LcmOperationStateFailedTemp, w.Work(t, op.ID))

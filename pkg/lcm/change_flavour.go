@@ -7,8 +7,8 @@ import (
 
 func init() {
 	RegisterOperation(OperationKind{
-		Type: sol.LcmOperationChangeFlavour, Path: "change_flavour", Hook: "change_flavour", Requires: sol.InstantiationStateInstantiated,
-		VIM: true, NeedsGrant: true, CanRollBack: true, NewRevision: true,
+		Type: sol.LcmOperationChangeFlavour, Path: "change_flavour", Hook: "change_flavour",
+		Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, CanRollBack: true, NewRevision: true,
 		Body: sol.ChangeVnfFlavourRequest{}, Decode: decodes(flavourTask), Phases: changePhases,
 		Link:    func(l *sol.VnfInstanceLinks, link *sol.Link) { l.ChangeFlavour = link },
 		Offered: func(v *vnfd.VNFD, _ []vnfd.Flavour) bool { return len(v.Flavours) > 1 },
@@ -31,7 +31,9 @@ func flavourTask(req sol.ChangeVnfFlavourRequest) Task {
 		a.Next = &Revision{VNFD: model, Flavour: f, Package: a.Present.Package}
 		counts, ok := f.Counts(req.InstantiationLevelID)
 		if !ok {
-			a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID)
+			a.Reject(
+				"/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID,
+			)
 		} else {
 			a.Scope = scopeTo(a.Instance.Instantiated, f, counts, levelOf(f, f.Level(req.InstantiationLevelID)))
 		}

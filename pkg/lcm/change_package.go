@@ -7,8 +7,8 @@ import (
 
 func init() {
 	RegisterOperation(OperationKind{
-		Type: sol.LcmOperationChangeVnfpkg, Path: "change_vnfpkg", Hook: "change_current_package", Requires: sol.InstantiationStateInstantiated,
-		VIM: true, NeedsGrant: true, CanRollBack: true, NewRevision: true,
+		Type: sol.LcmOperationChangeVnfpkg, Path: "change_vnfpkg", Hook: "change_current_package",
+		Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, CanRollBack: true, NewRevision: true,
 		Body: sol.ChangeCurrentVnfPkgRequest{}, Decode: decodes(packageTask), Phases: changePhases,
 	})
 }
@@ -24,7 +24,8 @@ func packageTask(req sol.ChangeCurrentVnfPkgRequest) Task {
 		f := a.Next.VNFD.Flavour(a.Present.Flavour.ID)
 		a.Next.Flavour = f
 		if f == nil {
-			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID, flavourIDs(a.Next.VNFD))
+			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID,
+				flavourIDs(a.Next.VNFD))
 			return nil
 		}
 		options, err := a.options()
@@ -42,7 +43,8 @@ func packageTask(req sol.ChangeCurrentVnfPkgRequest) Task {
 		for aspect, level := range scaleLevels(i) {
 			next := f.Aspect(aspect)
 			if next != nil && level > next.MaxScaleLevel {
-				a.Reject("/vnfdId", "the VNF has the scale level %d of the aspect %s, and the VNFD only %d", level, aspect, next.MaxScaleLevel)
+				a.Reject("/vnfdId", "the VNF has the scale level %d of the aspect %s, and the VNFD only %d", level,
+					aspect, next.MaxScaleLevel)
 			}
 			if next != nil {
 				levels[aspect] = level

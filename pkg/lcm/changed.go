@@ -8,8 +8,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// changedInfo lists the attributes of an instance that differ from before, with their new values (SOL003 clause 5.5.2.12). Objects hold only
-// the members that differ; one that is gone is null. It returns nil when nothing differs. The package's attributes are changedPackage's.
+// changedInfo lists the attributes of an instance that differ from before, with their new values (SOL003 clause
+// 5.5.2.12). Objects hold only the members that differ; one that is gone is null. It returns nil when nothing differs.
+// The package's attributes are changedPackage's.
 func changedInfo(before, now *Instance) *sol.VnfInfoModifications {
 	m := sol.VnfInfoModifications{
 		VnfInstanceName:           other(before.Name, now.Name),
@@ -30,7 +31,9 @@ func changedInfo(before, now *Instance) *sol.VnfInfoModifications {
 		for _, c := range now.Instantiated.VnfcInfo {
 			old, _, had := before.VNFC(c.ID)
 			if d := difference(old.VnfcConfigurableProperties, c.VnfcConfigurableProperties); had && d != nil {
-				m.VnfcInfoModifications = append(m.VnfcInfoModifications, sol.VnfcInfoModifications{ID: c.ID, VnfcConfigurableProperties: d})
+				m.VnfcInfoModifications = append(
+					m.VnfcInfoModifications, sol.VnfcInfoModifications{ID: c.ID, VnfcConfigurableProperties: d},
+				)
 			}
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Document is a resource as the store keeps it for clients: rendered, without secrets and without what depends on the request.
+// Document is a resource as the store keeps it for clients: rendered, without secrets and without what depends on the
+// request.
 type Document struct {
 	ID      string
 	Version int64

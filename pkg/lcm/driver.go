@@ -13,12 +13,14 @@ import (
 type Request struct {
 	Type     sol.LcmOperationType
 	Instance *Instance // with the VIM connections that the operation would use
-	// VNFD, Flavour and Package are those that would hold afterwards; Previous are the present ones where they differ, else nil.
+	// VNFD, Flavour and Package are those that would hold afterwards; Previous are the present ones where they differ,
+	// else nil.
 	VNFD     *vnfd.VNFD
 	Flavour  *vnfd.Flavour
 	Package  fs.FS
 	Previous *Revision
-	// Params is the request body; AdditionalParams its additionalParams, decoded, over those that the instance remembers.
+	// Params is the request body; AdditionalParams its additionalParams, decoded, over those that the instance
+	// remembers.
 	Params           json.RawMessage
 	AdditionalParams sol.KeyValuePairs
 	// Scope is what the operation is to do to the VNFCs; nil for INSTANTIATE, TERMINATE and MODIFY_INFO.
@@ -34,36 +36,45 @@ type Infra interface {
 	// Validate checks the request against the package without asking the VIM; it returns a
 	// CodeUnprocessable error with a pointer for everything that is wrong.
 	Validate(ctx context.Context, r Request) error
-	// Options reads the members of the request's additionalParams that decide on the operation's scope, before there is a scope. It is
-	// pure, and returns a CodeUnprocessable error with a pointer for everything that is wrong, together with the other options.
+	// Options reads the members of the request's additionalParams that decide on the operation's scope, before there is
+	// a scope. It is pure, and returns a CodeUnprocessable error with a pointer for everything that is wrong, together
+	// with the other options.
 	Options(r Request) (Options, error)
-	// Lasting returns the additionalParams that an instance remembers for later operations: those without the members that hold for one
-	// operation only. It does not change params.
+	// Lasting returns the additionalParams that an instance remembers for later operations: those without the members
+	// that hold for one operation only. It does not change params.
 	Lasting(params sol.KeyValuePairs) sol.KeyValuePairs
-	// Instantiate makes all VIM resources of the instance. It MUST call Execution.Hold before it makes the first, MUST adopt what a dead
-	// predecessor made, and MUST NOT do anything that can fail between creating the primary resource and recording its id.
+	// Instantiate makes all VIM resources of the instance. It MUST call Execution.Hold before it makes the first, MUST
+	// adopt what a dead predecessor made, and MUST NOT do anything that can fail between creating the primary resource
+	// and recording its id.
 	Instantiate(ctx context.Context, w *Execution) error
-	// Change carries out any other operation on an instantiated VNF: SCALE, SCALE_TO_LEVEL, CHANGE_FLAVOUR, HEAL, OPERATE,
-	// CHANGE_EXT_CONN and CHANGE_VNFPKG. What it has to reach is in Execution.Op.Scope and the request; where it started is Execution.Op.Before.
+	// Change carries out any other operation on an instantiated VNF: SCALE, SCALE_TO_LEVEL, CHANGE_FLAVOUR, HEAL,
+	// OPERATE, CHANGE_EXT_CONN and CHANGE_VNFPKG. What it has to reach is in Execution.Op.Scope and the request; where
+	// it started is Execution.Op.Before.
 	Change(ctx context.Context, w *Execution) error
-	// Restore is the rollback of Change: the VIM's resources become again what Execution.Op.Before says, as far as they can.
+	// Restore is the rollback of Change: the VIM's resources become again what Execution.Op.Before says, as far as they
+	// can.
 	Restore(ctx context.Context, w *Execution) error
 	// Inventory reads what is there and sets Instance.Instantiated, Instance.Inventory, Op.ResourceChanges and
-	// Op.ChangedExtConnectivity: the differences from Op.Before. It changes nothing in the VIM, and can be called in any state of the operation.
+	// Op.ChangedExtConnectivity: the differences from Op.Before. It changes nothing in the VIM, and can be called in
+	// any state of the operation.
 	Inventory(ctx context.Context, w *Execution) error
 	// Terminate deletes everything that belongs to the instance and returns nil only when it is gone.
 	Terminate(ctx context.Context, w *Execution) error
-	// Halt ends what the VIM is still doing for a cancelled operation, in any phase: it waits for it (GRACEFUL), or makes the
-	// VIM stop first (FORCEFUL). It starts nothing new, and returns nil when the VIM does nothing for the operation any more.
+	// Halt ends what the VIM is still doing for a cancelled operation, in any phase: it waits for it (GRACEFUL), or
+	// makes the VIM stop first (FORCEFUL). It starts nothing new, and returns nil when the VIM does nothing for the
+	// operation any more.
 	Halt(ctx context.Context, w *Execution, mode sol.CancelModeType) error
 	// Preview says what the operation of a valid request would do and whether the VIM can do it. It changes nothing.
 	Preview(ctx context.Context, r Request) (*Preview, error)
-	// Leftovers compares the instance's inventory with what carries the instance's name or tag in the VIM. It changes nothing.
+	// Leftovers compares the instance's inventory with what carries the instance's name or tag in the VIM. It changes
+	// nothing.
 	Leftovers(ctx context.Context, i *Instance) (*Leftovers, error)
-	// RemoveLeftovers deletes resources that Leftovers has reported as Extra, in the order of their dependencies, and returns
-	// those that are still there with the reason. Anything that does not carry the instance's name or tag is left alone.
+	// RemoveLeftovers deletes resources that Leftovers has reported as Extra, in the order of their dependencies, and
+	// returns those that are still there with the reason. Anything that does not carry the instance's name or tag is
+	// left alone.
 	RemoveLeftovers(ctx context.Context, i *Instance, extra []Leftover) ([]Leftover, error)
-	// Templates answers questions about the templates of a request's flavour; nil for a VIM without templates. The VIM is not asked.
+	// Templates answers questions about the templates of a request's flavour; nil for a VIM without templates. The VIM
+	// is not asked.
 	Templates(r Request) Templates
 }
 

@@ -33,9 +33,10 @@ const (
 
 var statusOf = map[Code]int{
 	CodeInvalid: http.StatusBadRequest, CodeUnauthorized: http.StatusUnauthorized, CodeForbidden: http.StatusForbidden,
-	CodeNotFound: http.StatusNotFound, CodeConflict: http.StatusConflict, CodePrecondition: http.StatusPreconditionFailed,
-	CodeTooLarge: http.StatusRequestEntityTooLarge, CodeUnprocessable: http.StatusUnprocessableEntity,
-	CodeUnavailable: http.StatusServiceUnavailable, CodeTimeout: http.StatusGatewayTimeout, CodeUpstream: http.StatusBadGateway,
+	CodeNotFound: http.StatusNotFound, CodeConflict: http.StatusConflict,
+	CodePrecondition: http.StatusPreconditionFailed, CodeTooLarge: http.StatusRequestEntityTooLarge,
+	CodeUnprocessable: http.StatusUnprocessableEntity, CodeUnavailable: http.StatusServiceUnavailable,
+	CodeTimeout: http.StatusGatewayTimeout, CodeUpstream: http.StatusBadGateway,
 	CodeInternal: http.StatusInternalServerError, CodeNotAcceptable: http.StatusNotAcceptable,
 	CodeUnsupportedType: http.StatusUnsupportedMediaType, CodeMethod: http.StatusMethodNotAllowed,
 	CodeRange: http.StatusRequestedRangeNotSatisfiable,
@@ -111,7 +112,8 @@ func (e *Error) WithHint(hint string) *Error {
 func Changed(kind, id string) *Error {
 	return &Error{
 		Code: CodePrecondition, Title: "Resource has changed",
-		Detail: fmt.Sprintf("%s %s has been changed since the version that If-Match names", kind, id), Hint: "read it again and retry",
+		Detail: fmt.Sprintf("%s %s has been changed since the version that If-Match names", kind, id),
+		Hint:   "read it again and retry",
 	}
 }
 
@@ -137,7 +139,10 @@ func AsError(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return &Error{Code: CodeUnavailable, Class: Transient, Detail: "the work was interrupted", Cause: err}
 	}
-	return &Error{Code: CodeInternal, Title: "Internal error", Detail: "internal error of gybe; the log has the cause", Cause: err}
+	return &Error{
+		Code: CodeInternal, Title: "Internal error", Detail: "internal error of gybe; the log has the cause",
+		Cause: err,
+	}
 }
 
 // ErrFenced is returned by every fenced write once another node owns the operation. A node that

@@ -27,8 +27,9 @@ type Execution struct {
 	Flavour *vnfd.Flavour
 	// Package is the VNF package's content, rooted at the archive's root.
 	Package fs.FS
-	// Previous is the other revision of a CHANGE_VNFPKG or CHANGE_FLAVOUR, and of a MODIFY_INFO that changes the package: VNFD, Flavour and Package
-	// above are the new ones in STARTING and PROCESSING, and the ones from before in ROLLING_BACK. nil for any other operation.
+	// Previous is the other revision of a CHANGE_VNFPKG or CHANGE_FLAVOUR, and of a MODIFY_INFO that changes the
+	// package: VNFD, Flavour and Package above are the new ones in STARTING and PROCESSING, and the ones from before in
+	// ROLLING_BACK. nil for any other operation.
 	Previous *Revision
 	Log      *slog.Logger
 	Clock    Clock
@@ -47,7 +48,8 @@ type Execution struct {
 // stepKey names a step of an operation's run.
 type stepKey struct{ phase, name, target string }
 
-// ExecutionInput is what an Execution is made from. Journal, Claim and Commit are absent where nothing but an inventory is taken.
+// ExecutionInput is what an Execution is made from. Journal, Claim and Commit are absent where nothing but an inventory
+// is taken.
 type ExecutionInput struct {
 	Op       *Operation
 	Instance *Instance
@@ -63,7 +65,8 @@ type ExecutionInput struct {
 // NewExecution makes the Execution of an operation; the error says why the operation cannot go on.
 func NewExecution(ctx context.Context, in ExecutionInput) (*Execution, error) {
 	w := &Execution{
-		Op: in.Op, Instance: in.Instance, Clock: in.Clock, Log: in.Log, journal: in.Journal, claim: in.Claim, commit: in.Commit, phase: in.Op.Phase,
+		Op: in.Op, Instance: in.Instance, Clock: in.Clock, Log: in.Log, journal: in.Journal, claim: in.Claim,
+		commit: in.Commit, phase: in.Op.Phase,
 		steps: map[stepKey]*StepRecord{},
 	}
 	if err := w.load(ctx, in.Packages); err != nil {
@@ -110,7 +113,8 @@ func (w *Execution) RegisterVim(v Vim) { w.effects.RegisterVims = append(w.effec
 // RemoveVim forgets a VIM when the tick commits.
 func (w *Execution) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.RemoveVims, id) }
 
-// ForgetVNFCs drops what is remembered of VNFCs (host keys) when the tick commits, because their machines are gone or are about to go.
+// ForgetVNFCs drops what is remembered of VNFCs (host keys) when the tick commits, because their machines are gone or
+// are about to go.
 func (w *Execution) ForgetVNFCs(ids ...string) {
 	if w.whole != nil {
 		w.whole.ForgetVNFCs(ids...)
@@ -123,8 +127,9 @@ func (w *Execution) ForgetVNFCs(ids ...string) {
 	}
 }
 
-// Hold records, before it returns, that the VIM may hold resources of the instance from now on. An Infra calls it, outside of steps, once it is
-// known in the VIM and before it makes the first resource: an instance that never got so far is rolled back and deleted without asking the VIM.
+// Hold records, before it returns, that the VIM may hold resources of the instance from now on. An Infra calls it,
+// outside of steps, once it is known in the VIM and before it makes the first resource: an instance that never got so
+// far is rolled back and deleted without asking the VIM.
 func (w *Execution) Hold(ctx context.Context) error {
 	if w.Instance.HoldsResources {
 		return nil
@@ -133,7 +138,8 @@ func (w *Execution) Hold(ctx context.Context) error {
 	return w.commit(ctx)
 }
 
-// Params returns the additionalParams that hold for the operation: those that the instance remembers, with the request's over them.
+// Params returns the additionalParams that hold for the operation: those that the instance remembers, with the
+// request's over them.
 func (w *Execution) Params() (sol.KeyValuePairs, error) {
 	own, err := w.Op.AdditionalParams()
 	if err != nil {
@@ -194,7 +200,9 @@ func (w *Execution) Step(ctx context.Context, name, target string, fn func(conte
 			return err
 		}
 		w.forgetStep(key)
-		return errors.Join(err, w.journal.EndStep(context.WithoutCancel(ctx), w.claim, rec.ID, StepFailed, "", FailureOf(err, w.phase)))
+		return errors.Join(err, w.journal.EndStep(
+			context.WithoutCancel(ctx), w.claim, rec.ID, StepFailed, "", FailureOf(err, w.phase),
+		))
 	}
 	if err := w.journal.EndStep(ctx, w.claim, rec.ID, StepDone, s.detail, nil); err != nil {
 		w.forgetStep(key)
@@ -204,8 +212,8 @@ func (w *Execution) Step(ctx context.Context, name, target string, fn func(conte
 	return nil
 }
 
-// beginStep returns the record of a step. One that was begun in this tick and has not failed is not read again: only the newest claim writes
-// steps, and a tick that waits checks its claim.
+// beginStep returns the record of a step. One that was begun in this tick and has not failed is not read again: only
+// the newest claim writes steps, and a tick that waits checks its claim.
 func (w *Execution) beginStep(ctx context.Context, key stepKey) (*StepRecord, error) {
 	w.mu.Lock()
 	rec := w.steps[key]

@@ -30,7 +30,9 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) create() string {
 	w.t.Helper()
-	i, err := w.Service.CreateInstance(w.t.Context(), sol.CreateVnfRequest{VnfdID: apitest.ClusterID, VnfInstanceName: "n", Metadata: sol.KeyValuePairs{"k": "v"}})
+	i, err := w.Service.CreateInstance(w.t.Context(), sol.CreateVnfRequest{
+		VnfdID: apitest.ClusterID, VnfInstanceName: "n", Metadata: sol.KeyValuePairs{"k": "v"},
+	})
 	require.NoError(w.t, err)
 	return i.ID
 }
@@ -120,7 +122,9 @@ func (w *world) level(aspect string) int {
 	return -1
 }
 
-func send(ctx context.Context, s *admission.Service, id string, t sol.LcmOperationType, raw []byte) (*lcm.Operation, error) {
+func send(
+	ctx context.Context, s *admission.Service, id string, t sol.LcmOperationType, raw []byte,
+) (*lcm.Operation, error) {
 	task, err := lcm.ParseTask(t, raw)
 	if err != nil {
 		return nil, err

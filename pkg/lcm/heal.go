@@ -9,8 +9,8 @@ import (
 
 func init() {
 	RegisterOperation(OperationKind{
-		Type: sol.LcmOperationHeal, Path: "heal", Hook: "heal", Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true,
-		Body: sol.HealVnfRequest{}, Decode: decodes(healTask), Phases: changePhases,
+		Type: sol.LcmOperationHeal, Path: "heal", Hook: "heal", Requires: sol.InstantiationStateInstantiated, VIM: true,
+		NeedsGrant: true, Body: sol.HealVnfRequest{}, Decode: decodes(healTask), Phases: changePhases,
 		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Heal = link },
 	})
 }
@@ -28,7 +28,8 @@ func healTask(req sol.HealVnfRequest) Task {
 		for n, id := range req.VnfcInstanceID {
 			switch _, _, found := a.Instance.VNFC(id); {
 			case !found:
-				a.Reject(fmt.Sprintf("/vnfcInstanceId/%d", n), "the VNF has no VNFC %q; it has %s", id, listed(i.VnfcInfo, func(c sol.VnfcInfo) string { return c.ID }))
+				a.Reject(fmt.Sprintf("/vnfcInstanceId/%d", n), "the VNF has no VNFC %q; it has %s", id,
+					listed(i.VnfcInfo, func(c sol.VnfcInfo) string { return c.ID }))
 			case !slices.Contains(scope.VNFCs, id):
 				scope.VNFCs = append(scope.VNFCs, id)
 			}
@@ -55,7 +56,8 @@ func healTask(req sol.HealVnfRequest) Task {
 func refuseEmptyHeal(i *Instance, scope *Scope) error {
 	switch {
 	case scope.Whole && equalCounts(scope.Counts, nil):
-		return Errorf(CodeConflict, "VNF instance %s has no VNFCs at its scale levels; a heal would rebuild nothing", i.ID).
+		return Errorf(CodeConflict, "VNF instance %s has no VNFCs at its scale levels; a heal would rebuild nothing",
+			i.ID).
 			WithHint("scale the VNF to a level with VNFCs, or terminate it")
 	case !scope.Whole && len(scope.VNFCs) == 0:
 		return Errorf(CodeConflict, "VNF instance %s has no VNFCs to heal", i.ID).

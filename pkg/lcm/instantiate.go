@@ -9,8 +9,8 @@ import (
 
 func init() {
 	RegisterOperation(OperationKind{
-		Type: sol.LcmOperationInstantiate, Path: "instantiate", Hook: "instantiate", Requires: sol.InstantiationStateNotInstantiated,
-		VIM: true, NeedsGrant: true, CanRollBack: true,
+		Type: sol.LcmOperationInstantiate, Path: "instantiate", Hook: "instantiate",
+		Requires: sol.InstantiationStateNotInstantiated, VIM: true, NeedsGrant: true, CanRollBack: true,
 		Body: sol.InstantiateVnfRequest{}, Decode: decodes(instantiateTask), Phases: instantiatePhases,
 		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Instantiate = link },
 	})
@@ -24,7 +24,8 @@ func instantiatePhases(infra Infra) Phases {
 	}
 }
 
-// undoInstantiate takes an instantiation back. When no resource was ever created the VIM is not asked: it may reject every login.
+// undoInstantiate takes an instantiation back. When no resource was ever created the VIM is not asked: it may reject
+// every login.
 func undoInstantiate(infra Infra) func(context.Context, *Execution) error {
 	return func(ctx context.Context, w *Execution) error {
 		if !w.Instance.HoldsResources {
@@ -34,7 +35,8 @@ func undoInstantiate(infra Infra) func(context.Context, *Execution) error {
 	}
 }
 
-// instantiateTask is SOL003 clause 5.4.4. Everything that can be known to be wrong is rejected here, before anything is created.
+// instantiateTask is SOL003 clause 5.4.4. Everything that can be known to be wrong is rejected here, before anything is
+// created.
 func instantiateTask(req sol.InstantiateVnfRequest) Task {
 	return Task{Connections: req.VimConnectionInfo, Decide: func(a *Admission) error {
 		if a.Instance.State == sol.InstantiationStateInstantiated {
@@ -54,7 +56,9 @@ func instantiateTask(req sol.InstantiateVnfRequest) Task {
 			return nil
 		}
 		if _, ok := f.Counts(req.InstantiationLevelID); !ok {
-			a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID)
+			a.Reject(
+				"/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID,
+			)
 		}
 		a.Bad = append(a.Bad, badLinks(f, req.ExtVirtualLinks, req.ExtManagedVirtualLinks)...)
 		return nil

@@ -16,7 +16,9 @@ func Unprocessable(bad ...InvalidParam) error {
 	for i, b := range bad {
 		details[i] = cmp.Or(b.Pointer, "the body") + ": " + b.Detail
 	}
-	return &Error{Code: CodeUnprocessable, Title: "Invalid parameters", Detail: strings.Join(details, "; "), Params: bad}
+	return &Error{
+		Code: CodeUnprocessable, Title: "Invalid parameters", Detail: strings.Join(details, "; "), Params: bad,
+	}
 }
 
 // Escape makes a member name fit for a JSON pointer (RFC 6901).

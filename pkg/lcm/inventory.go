@@ -30,5 +30,7 @@ func TakeInventory(ctx context.Context, infra Infra, w *Execution) error {
 
 // inventoryPhase makes a phase of TakeInventory.
 func inventoryPhase(name string, infra Infra) Phase {
-	return Phase{Name: name, ReadOnly: true, Run: func(ctx context.Context, w *Execution) error { return TakeInventory(ctx, infra, w) }}
+	return Phase{Name: name, ReadOnly: true, Run: func(ctx context.Context, w *Execution) error {
+		return TakeInventory(ctx, infra, w)
+	}}
 }

@@ -23,8 +23,8 @@ const (
 // kinds has the kinds of the VIMs' types, as the drivers have registered them.
 var kinds = map[string]Kind{}
 
-// RegisterKinds says which kinds the types of a VIM are. An infra driver calls it from init, so that inventories can be read which were stored
-// before resources had kinds.
+// RegisterKinds says which kinds the types of a VIM are. An infra driver calls it from init, so that inventories can be
+// read which were stored before resources had kinds.
 func RegisterKinds(byType map[string]Kind) { maps.Copy(kinds, byType) }
 
 // UnmarshalJSON implements json.Unmarshaler. A resource that was stored without a kind gets the one of its type.

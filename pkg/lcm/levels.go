@@ -8,10 +8,10 @@ import (
 
 // levelCounts is the number of VNFCs that each VDU of a flavour has at these scale levels.
 //
-// A VNFD states numbers for its instantiation levels, and what each step of an aspect adds. VDUs that no aspect scales can differ between
-// instantiation levels with the same scale levels, and an instance does not record its instantiation level. The numbers therefore start at
-// the instantiation level that comes closest to the VNFCs that there are now, the default level first; steps lead from its scale levels to
-// the wanted ones. Without any VNFC it is the default level.
+// A VNFD states numbers for its instantiation levels, and what each step of an aspect adds. VDUs that no aspect scales
+// can differ between instantiation levels with the same scale levels, and an instance does not record its instantiation
+// level. The numbers therefore start at the instantiation level that comes closest to the VNFCs that there are now, the
+// default level first; steps lead from its scale levels to the wanted ones. Without any VNFC it is the default level.
 func levelCounts(f *vnfd.Flavour, levels, now map[string]int) map[string]int {
 	best := countsFrom(f, f.DefaultLevel, levels)
 	if equalCounts(now, nil) {
@@ -42,8 +42,8 @@ func countsFrom(f *vnfd.Flavour, level string, levels map[string]int) map[string
 	return counts
 }
 
-// scaledCounts is the number of VNFCs of each VDU after an aspect goes to another scale level. VDUs that the aspect scales get the numbers
-// of the new level, so that VNFCs outside of all levels go; the other VDUs keep theirs.
+// scaledCounts is the number of VNFCs of each VDU after an aspect goes to another scale level. VDUs that the aspect
+// scales get the numbers of the new level, so that VNFCs outside of all levels go; the other VDUs keep theirs.
 func scaledCounts(f *vnfd.Flavour, a *vnfd.ScalingAspect, to int, levels, now map[string]int) map[string]int {
 	at := change(levelCounts(f, levels, now), steps(a, levels[a.ID], to))
 
@@ -56,8 +56,9 @@ func scaledCounts(f *vnfd.Flavour, a *vnfd.ScalingAspect, to int, levels, now ma
 	return counts
 }
 
-// raisedLevels is the scale levels of an instance that has these numbers of VNFCs: VNFCs beyond the given levels that make up whole steps
-// raise them. Missing VNFCs do not lower a level: they are lost, and a heal of the whole VNF brings them back.
+// raisedLevels is the scale levels of an instance that has these numbers of VNFCs: VNFCs beyond the given levels that
+// make up whole steps raise them. Missing VNFCs do not lower a level: they are lost, and a heal of the whole VNF brings
+// them back.
 func raisedLevels(f *vnfd.Flavour, levels, now map[string]int) map[string]int {
 	extra := maps.Clone(now)
 	for vdu, n := range levelCounts(f, levels, now) {

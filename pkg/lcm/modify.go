@@ -21,8 +21,10 @@ func init() {
 func modifyPhases(Infra) Phases {
 	return Phases{
 		Processing: []Phase{{Name: "modify", Run: modify, ReadOnly: true}},
-		Rollback:   []Phase{{Name: "rollback_modify", Run: func(context.Context, *Execution) error { return nil }, ReadOnly: true}},
-		Completed:  modified, RolledBack: unmodified,
+		Rollback: []Phase{
+			{Name: "rollback_modify", Run: func(context.Context, *Execution) error { return nil }, ReadOnly: true},
+		},
+		Completed: modified, RolledBack: unmodified,
 	}
 }
 
@@ -73,13 +75,15 @@ func (a *Admission) modifyRevision() error {
 	}
 	if a.Next != nil && a.Present.Flavour != nil {
 		if a.Next.Flavour = a.Next.VNFD.Flavour(a.Present.Flavour.ID); a.Next.Flavour == nil {
-			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID, flavourIDs(a.Next.VNFD))
+			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID,
+				flavourIDs(a.Next.VNFD))
 		}
 	}
 	return nil
 }
 
-// connectionsOf takes the VIM connections of a patch apart: those that it gives, and the keys of those that it takes away.
+// connectionsOf takes the VIM connections of a patch apart: those that it gives, and the keys of those that it takes
+// away.
 func connectionsOf(raw json.RawMessage) (given map[string]sol.VimConnectionInfo, gone []string) {
 	var body struct {
 		Connections map[string]*sol.VimConnectionInfo `json:"vimConnectionInfo"`
@@ -100,7 +104,8 @@ func connectionsOf(raw json.RawMessage) (given map[string]sol.VimConnectionInfo,
 func (a *Admission) modifyConnections(gone []string) error {
 	const at = "/vimConnectionInfo"
 	if a.Instance.State != sol.InstantiationStateInstantiated {
-		return PointAt(Errorf(CodeConflict, "VNF instance %s is NOT_INSTANTIATED and has no VIM connections", a.Instance.ID).
+		return PointAt(Errorf(CodeConflict, "VNF instance %s is NOT_INSTANTIATED and has no VIM connections",
+			a.Instance.ID).
 			WithHint("give them with the instantiation"), at)
 	}
 	conns := maps.Clone(a.Instance.VimConnections)
@@ -117,8 +122,8 @@ func (a *Admission) modifyConnections(gone []string) error {
 	return nil
 }
 
-// patch applies the body of a MODIFY_INFO to an instance, but for its VIM connections, and says what is wrong with it. model and pkgID are of
-// the package that it changes to, nil for none.
+// patch applies the body of a MODIFY_INFO to an instance, but for its VIM connections, and says what is wrong with it.
+// model and pkgID are of the package that it changes to, nil for none.
 func patch(i *Instance, raw json.RawMessage, model *vnfd.VNFD, pkgID string) ([]InvalidParam, error) {
 	var body map[string]any
 	if err := json.Unmarshal(raw, &body); err != nil {
@@ -170,7 +175,9 @@ func patchVNFCs(i *Instance, raw json.RawMessage) ([]InvalidParam, error) {
 		if at < 0 {
 			bad = append(bad, InvalidParam{
 				fmt.Sprintf("/vnfcInfoModifications/%d/id", n),
-				fmt.Sprintf("the VNF has no VNFC %q; it has %s", m.ID, listed(info.VnfcInfo, func(c sol.VnfcInfo) string { return c.ID })),
+				fmt.Sprintf("the VNF has no VNFC %q; it has %s", m.ID, listed(
+					info.VnfcInfo, func(c sol.VnfcInfo) string { return c.ID },
+				)),
 			})
 			continue
 		}
@@ -218,7 +225,9 @@ func CheckMetadata(metadata sol.KeyValuePairs) []InvalidParam {
 			case !ok || id == "":
 				bad = append(bad, InvalidParam{fmt.Sprintf("%s/%d", here, n), "is not a VNFC id"})
 			case taken:
-				bad = append(bad, InvalidParam{fmt.Sprintf("%s/%d", here, n), fmt.Sprintf("%q is listed twice, for %s and %s", id, other, vdu)})
+				bad = append(bad, InvalidParam{
+					fmt.Sprintf("%s/%d", here, n), fmt.Sprintf("%q is listed twice, for %s and %s", id, other, vdu),
+				})
 			default:
 				owner[id] = vdu
 			}

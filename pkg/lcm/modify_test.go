@@ -19,13 +19,18 @@ func TestAModificationMergesAsTheRFCSaysAndTellsExactlyWhatChanged(t *testing.T)
 	require.Equal(t, "new", i.Name)
 	require.Equal(t, sol.KeyValuePairs{"a": map[string]any{"b": 1.0, "c": 2.0}, "same": 1.0}, i.Metadata)
 	require.Equal(t, &sol.VnfInfoModifications{
-		VnfInstanceName: "new", VnfInstanceDescription: "d", Metadata: sol.KeyValuePairs{"a": map[string]any{"b": 1.0, "c": 2.0}, "k": nil, "same": 1.0},
-		Extensions: sol.KeyValuePairs{"e": []any{1.0}}, VnfConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": true},
+		VnfInstanceName: "new", VnfInstanceDescription: "d",
+		Metadata:                  sol.KeyValuePairs{"a": map[string]any{"b": 1.0, "c": 2.0}, "k": nil, "same": 1.0},
+		Extensions:                sol.KeyValuePairs{"e": []any{1.0}},
+		VnfConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": true},
 	}, op.ChangedInfo)
 	require.Equal(t, []string{"modify_information_start 1.0 3", "modify_information_end 1.0 3"}, w.Hooks.Take())
 	require.Nil(t, op.Grant, "it needs no grant")
 
-	op = w.done(sol.LcmOperationModifyInfo, `{"vnfInstanceName":null,"metadata":{"a":{"b":null,"d":3},"same":1},"extensions":null}`)
+	op = w.done(
+		sol.LcmOperationModifyInfo,
+		`{"vnfInstanceName":null,"metadata":{"a":{"b":null,"d":3},"same":1},"extensions":null}`,
+	)
 	i = w.instance()
 	require.Empty(t, i.Name)
 	require.Equal(t, sol.KeyValuePairs{"a": map[string]any{"c": 2.0, "d": 3.0}, "same": 1.0}, i.Metadata)
@@ -41,7 +46,8 @@ func TestAModificationMergesAsTheRFCSaysAndTellsExactlyWhatChanged(t *testing.T)
 	op = w.done(sol.LcmOperationModifyInfo, `{"vnfcInfoModifications":[{"id":"`+vnfc+`","vnfcConfigurableProperties":{"p":1}}],"metadata":{"VDU_VNFc_mapping":{"workerNode":["a","b"]}}}`)
 	c, _, _ := w.instance().VNFC(vnfc)
 	require.Equal(t, sol.KeyValuePairs{"p": 1.0}, c.VnfcConfigurableProperties)
-	require.Equal(t, []sol.VnfcInfoModifications{{ID: vnfc, VnfcConfigurableProperties: sol.KeyValuePairs{"p": 1.0}}}, op.ChangedInfo.VnfcInfoModifications)
+	require.Equal(t, []sol.VnfcInfoModifications{{ID: vnfc, VnfcConfigurableProperties: sol.KeyValuePairs{"p": 1.0}}},
+		op.ChangedInfo.VnfcInfoModifications)
 }
 
 func TestVIMConnectionsCanBeAddedChangedAndTakenAway(t *testing.T) {
@@ -49,7 +55,9 @@ func TestVIMConnectionsCanBeAddedChangedAndTakenAway(t *testing.T) {
 	w := running(t)
 	w.done(sol.LcmOperationModifyInfo, `{"vimConnectionInfo":{"vim1":{"vimType":"TEST","accessInfo":{"password":"new"}},"vim2":{"vimType":"OTHER"}}}`)
 	conns := w.instance().VimConnections
-	require.Equal(t, sol.KeyValuePairs{"username": "nfv_user", "password": "new", "project": "nfv"}, conns["vim1"].AccessInfo)
+	require.Equal(
+		t, sol.KeyValuePairs{"username": "nfv_user", "password": "new", "project": "nfv"}, conns["vim1"].AccessInfo,
+	)
 	require.Contains(t, conns, "vim2")
 	w.done(sol.LcmOperationModifyInfo, `{"vimConnectionInfo":{"vim2":null}}`)
 	require.NotContains(t, w.instance().VimConnections, "vim2")
@@ -66,7 +74,10 @@ func TestTheProductOfAnInstanceCanBeChanged(t *testing.T) {
 		op := w.done(sol.LcmOperationModifyInfo, `{"vnfdId":"`+apitest.NextID+`"}`)
 		i := w.instance()
 		require.Equal(t, []string{apitest.NextID, "2.0", "2.0"}, []string{i.VnfdID, i.VnfdVersion, i.SoftwareVersion})
-		require.Equal(t, &sol.VnfInfoModifications{VnfdID: apitest.NextID, VnfdVersion: "2.0", VnfSoftwareVersion: "2.0"}, op.ChangedInfo)
+		require.Equal(
+			t, &sol.VnfInfoModifications{VnfdID: apitest.NextID, VnfdVersion: "2.0", VnfSoftwareVersion: "2.0"},
+			op.ChangedInfo,
+		)
 		if instantiated {
 			require.Equal(t, []string{"modify_information_start 2.0 3", "modify_information_end 2.0 3"}, w.Hooks.Take())
 			_, err := w.do(sol.LcmOperationModifyInfo, `{"vnfdId":"`+apitest.VnfdID+`"}`)
@@ -103,7 +114,8 @@ func TestAMappingOfVNFCIdsIsCheckedAtTheBeginningToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.Service.CreateInstance(t.Context(), sol.CreateVnfRequest{
-		VnfdID: apitest.ClusterID, Metadata: sol.KeyValuePairs{"VDU_VNFc_mapping": map[string]any{"a": []any{"x", "x"}}},
+		VnfdID:   apitest.ClusterID,
+		Metadata: sol.KeyValuePairs{"VDU_VNFc_mapping": map[string]any{"a": []any{"x", "x"}}},
 	})
 	require.Equal(t, []string{"/metadata/VDU_VNFc_mapping/a/1"}, pointers(err))
 }

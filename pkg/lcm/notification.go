@@ -20,7 +20,8 @@ const (
 func StateMessage(op *Operation, c Clock) (Message, error) {
 	status := sol.NotificationStatusStart
 	switch op.State {
-	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack:
+	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed,
+		sol.LcmOperationStateRolledBack:
 		status = sol.NotificationStatusResult
 	case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
 	}
@@ -37,7 +38,8 @@ func StateMessage(op *Operation, c Clock) (Message, error) {
 	}
 	if status == sol.NotificationStatusResult {
 		shown := sol.VnfLcmOpOcc{ChangedInfo: op.ChangedInfo}.Redacted()
-		n.ChangedInfo, n.ChangedExtConnectivity, n.ModificationsTriggeredByVnfPkgChange = shown.ChangedInfo, op.ChangedExtConnectivity, op.Modifications
+		n.ChangedInfo, n.ChangedExtConnectivity = shown.ChangedInfo, op.ChangedExtConnectivity
+		n.ModificationsTriggeredByVnfPkgChange = op.Modifications
 	}
 	if status == sol.NotificationStatusResult && op.ResourceChanges != nil {
 		n.AffectedVnfcs = op.ResourceChanges.AffectedVnfcs

@@ -22,7 +22,8 @@ func operateTask(req sol.OperateVnfRequest) Task {
 		switch req.ChangeStateTo {
 		case sol.VnfOperationalStateStarted, sol.VnfOperationalStateStopped:
 		default:
-			a.Reject("/changeStateTo", "is neither %s nor %s", sol.VnfOperationalStateStarted, sol.VnfOperationalStateStopped)
+			a.Reject("/changeStateTo", "is neither %s nor %s", sol.VnfOperationalStateStarted,
+				sol.VnfOperationalStateStopped)
 			return nil
 		}
 		if start := req.ChangeStateTo == sol.VnfOperationalStateStarted; start || req.StopType != sol.StopTypeGraceful {

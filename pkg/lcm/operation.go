@@ -34,7 +34,8 @@ type Operation struct {
 	// Try is the number of the current try: 1 at admission, one more with every retry and rollback. A driver that
 	// finds a failure of an earlier try begins again; one of this try it reports.
 	Try int
-	// Cancel is the mode in which the user has asked to cancel it; "" without a request, and again after it is cancelled.
+	// Cancel is the mode in which the user has asked to cancel it; "" without a request, and again after it is
+	// cancelled.
 	Cancel sol.CancelModeType
 	// Epoch is the fence: it grows with every claim.
 	Epoch int64
@@ -47,14 +48,15 @@ type Operation struct {
 
 	Grant *Grant
 
-	// VnfPkgID is the package that CHANGE_VNFPKG, or MODIFY_INFO with a vnfdId, takes the instance to; "" for any other operation and when it
-	// has ended. Until then neither it nor the package that the instance had can be deleted.
+	// VnfPkgID is the package that CHANGE_VNFPKG, or MODIFY_INFO with a vnfdId, takes the instance to; "" for any other
+	// operation and when it has ended. Until then neither it nor the package that the instance had can be deleted.
 	VnfPkgID string
 
 	// Scope and Before are decided at admission, with the instance locked, and do not change.
 	Scope *Scope
-	// Before is the instance as it was then; nil for INSTANTIATE and when the operation has ended. Differences are counted from it, and a
-	// rollback leads back to it. It holds credentials and is encrypted at rest. The Store fills it in Claim only.
+	// Before is the instance as it was then; nil for INSTANTIATE and when the operation has ended. Differences are
+	// counted from it, and a rollback leads back to it. It holds credentials and is encrypted at rest. The Store fills
+	// it in Claim only.
 	Before *Instance
 
 	Error                  *Failure
@@ -101,8 +103,9 @@ func FailureOf(err error, phase string) *Failure {
 	return &Failure{Status: e.Status(), Title: e.Title, Detail: e.Detail, Hint: e.Hint, Phase: phase, Params: e.Params}
 }
 
-// Reason is why the operation has failed, as users see it. The hint says what to do about the operation, so it is left out where nothing can be done:
-// while it goes on, and when it has ended but for one that came to nothing before it began, whose request may be sent again.
+// Reason is why the operation has failed, as users see it. The hint says what to do about the operation, so it is left
+// out where nothing can be done: while it goes on, and when it has ended but for one that came to nothing before it
+// began, whose request may be sent again.
 func (o *Operation) Reason() *Failure {
 	began := o.State != sol.LcmOperationStateRolledBack || o.FailedIn != sol.LcmOperationStateStarting
 	if o.Error == nil || o.State == sol.LcmOperationStateFailedTemp || !began {
@@ -123,8 +126,8 @@ func Running(s sol.LcmOperationStateType) bool { return slices.Contains(RunningS
 // Grant is what the NFVO (or the local grantor) allowed: where VNFCs go and which VIM assets they use.
 type Grant struct {
 	ID string `json:"id"`
-	// Zones holds the granted zone by VDU, or by VNFC where they differ: the key is then "<VDU>-<index>", and goes first. What is absent goes
-	// where the VIM likes. Only VNFCs that the operation adds are granted a zone.
+	// Zones holds the granted zone by VDU, or by VNFC where they differ: the key is then "<VDU>-<index>", and goes
+	// first. What is absent goes where the VIM likes. Only VNFCs that the operation adds are granted a zone.
 	Zones map[string]string `json:"zones,omitempty"`
 	// OtherZones may be taken, in this order, where a granted zone has no room; nil = none may.
 	OtherZones []string `json:"otherZones,omitempty"`

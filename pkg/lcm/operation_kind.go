@@ -11,14 +11,15 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// OperationKind is one kind of lifecycle operation. Routes, links, the plan route, the client, the CLI, hooks, the state machine and the
-// documentation derive from its rows, so that a new operation is one new row (docs/how-to/add-an-operation.md).
+// OperationKind is one kind of lifecycle operation. Routes, links, the plan route, the client, the CLI, hooks, the
+// state machine and the documentation derive from its rows, so that a new operation is one new row
+// (docs/how-to/add-an-operation.md).
 type OperationKind struct {
 	Type sol.LcmOperationType
 	// Path is the task resource of a VNF instance that starts the operation; "" is a PATCH of the instance itself.
 	Path string
-	// Hook is the operation's name in the interface Vnflcm of a VNFD (SOL001). The mgmt drivers' hooks are <Hook>_start and <Hook>_end, and
-	// those of the rollback <Hook>_rollback_start and <Hook>_rollback_end.
+	// Hook is the operation's name in the interface Vnflcm of a VNFD (SOL001). The mgmt drivers' hooks are <Hook>_start
+	// and <Hook>_end, and those of the rollback <Hook>_rollback_start and <Hook>_rollback_end.
 	Hook string
 	// Requires is the state that the instance must have; "" is any.
 	Requires sol.InstantiationState
@@ -26,12 +27,13 @@ type OperationKind struct {
 	VIM bool
 	// NeedsGrant says that a grant is asked for in STARTING. Other operations start in PROCESSING.
 	NeedsGrant bool
-	// CanRollBack says that a rollback exists. What an operation removes for good cannot be restored, so that a scaling operation that
-	// removes VNFCs cannot be rolled back either.
+	// CanRollBack says that a rollback exists. What an operation removes for good cannot be restored, so that a scaling
+	// operation that removes VNFCs cannot be rolled back either.
 	CanRollBack bool
 	// Scales says that the operation leads to other scale levels.
 	Scales bool
-	// NewRevision says that the operation leads to another flavour or package: the drivers of the previous revision check it, too.
+	// NewRevision says that the operation leads to another flavour or package: the drivers of the previous revision
+	// check it, too.
 	NewRevision bool
 	// Unchecked says that drivers have no part in the admission.
 	Unchecked bool
@@ -89,7 +91,8 @@ func (k *OperationKind) Instantiates() bool {
 // operationKinds holds the rows by type. It is complete after initialisation and does not change then.
 var operationKinds = map[sol.LcmOperationType]*OperationKind{}
 
-// RegisterOperation adds a kind of operation. It MUST be called from init functions only; a type that exists already is a panic.
+// RegisterOperation adds a kind of operation. It MUST be called from init functions only; a type that exists already is
+// a panic.
 func RegisterOperation(k OperationKind) {
 	if _, ok := operationKinds[k.Type]; ok {
 		panic("lcm: operation " + string(k.Type) + " is registered twice")
@@ -134,8 +137,9 @@ type Task struct {
 	VnfdID, VnfPkgID string
 	// IfVersion is the version that If-Match names; nil is any.
 	IfVersion *int64
-	// Decide looks at an instance and states what the operation does to it: it fills the admission, or returns an error that states what
-	// forbids the operation. It MUST be pure: it is called again with the instance locked when the instance has changed.
+	// Decide looks at an instance and states what the operation does to it: it fills the admission, or returns an error
+	// that states what forbids the operation. It MUST be pure: it is called again with the instance locked when the
+	// instance has changed.
 	Decide func(a *Admission) error
 }
 
@@ -165,7 +169,9 @@ func decodes[T any](task func(req T) Task) func(json.RawMessage) (Task, error) {
 func changePhases(infra Infra) Phases {
 	return Phases{
 		Processing: []Phase{{Name: "infra", Run: infra.Change}, inventoryPhase(PhaseInventory, infra)},
-		Rollback:   []Phase{{Name: "rollback_infra", Run: infra.Restore}, inventoryPhase(PhaseRollbackInventory, infra)},
+		Rollback: []Phase{
+			{Name: "rollback_infra", Run: infra.Restore}, inventoryPhase(PhaseRollbackInventory, infra),
+		},
 		Completed:  func(w *Execution) error { return changed(w, infra) },
 		RolledBack: restored,
 	}

@@ -79,7 +79,8 @@ func TestEveryOperationIsComplete(t *testing.T) {
 
 		p := k.Phases(noInfra{})
 		require.NotEmpty(t, p.Processing, k.Type)
-		require.Equal(t, k.CanRollBack, len(p.Rollback) > 0 && k.CanRollBack, "%s can be rolled back and has no phases for it", k.Type)
+		require.Equal(t, k.CanRollBack, len(p.Rollback) > 0 && k.CanRollBack,
+			"%s can be rolled back and has no phases for it", k.Type)
 	}
 }
 
@@ -97,7 +98,10 @@ func documented() string {
 	}
 	word := map[bool]string{true: "yes", false: "no"}
 	b := &strings.Builder{}
-	b.WriteString("| operation | request | hook | grant | rollback | PROCESSING | ROLLING_BACK |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString(
+		"| operation | request | hook | grant | rollback | PROCESSING | ROLLING_BACK |\n" +
+			"| --- | --- | --- | --- | --- | --- | --- |\n",
+	)
 	for _, k := range lcm.OperationKinds() {
 		if k.Type == reboot {
 			continue
@@ -111,7 +115,8 @@ func documented() string {
 			rollback = "if no VNFC is removed"
 		}
 		request := strings.TrimSuffix(k.Method()+" …/"+k.Path, "/")
-		fmt.Fprintf(b, "| %s | `%s` | `%s` | %s | %s | %s | %s |\n", k.Type, request, k.Hook, word[k.NeedsGrant], rollback, names(p.Processing), phases)
+		fmt.Fprintf(b, "| %s | `%s` | `%s` | %s | %s | %s | %s |\n", k.Type, request, k.Hook, word[k.NeedsGrant],
+			rollback, names(p.Processing), phases)
 	}
 	return b.String()
 }

@@ -42,7 +42,8 @@ func TestEveryOperationDoesWhatItWasAskedFor(t *testing.T) {
 	added, removed := affected(op)
 	require.Equal(t, []int{1, 0}, []int{added, removed})
 	require.Equal(t, &lcm.Scope{
-		Flavour: "simple", ScaleLevels: map[string]int{"workers": 2}, Counts: map[string]int{"masterNode": 1, "workerNode": 3}, Add: map[string]int{"workerNode": 1},
+		Flavour: "simple", ScaleLevels: map[string]int{"workers": 2},
+		Counts: map[string]int{"masterNode": 1, "workerNode": 3}, Add: map[string]int{"workerNode": 1},
 	}, op.Scope)
 
 	second := w.vnfcs("workerNode")
@@ -56,7 +57,10 @@ func TestEveryOperationDoesWhatItWasAskedFor(t *testing.T) {
 	require.Equal(t, 3, w.level("workers"))
 	w.done(sol.LcmOperationScaleToLevel, `{"scaleInfo":[{"aspectId":"workers","scaleLevel":1}]}`)
 	require.Len(t, w.vnfcs("workerNode"), 2)
-	require.Equal(t, []string{"scale_to_level_start 1.0 2", "scale_to_level_end 1.0 5", "scale_to_level_start 1.0 5", "scale_to_level_end 1.0 3"}, w.Hooks.Take())
+	require.Equal(t, []string{
+		"scale_to_level_start 1.0 2", "scale_to_level_end 1.0 5", "scale_to_level_start 1.0 5",
+		"scale_to_level_end 1.0 3",
+	}, w.Hooks.Take())
 
 	old := w.vnfcs("")
 	op = w.done(sol.LcmOperationHeal, `{"vnfcInstanceId":["`+old[1]+`","`+old[1]+`"]}`)
@@ -77,25 +81,35 @@ func TestEveryOperationDoesWhatItWasAskedFor(t *testing.T) {
 	w.done(sol.LcmOperationOperate, `{"changeStateTo":"STARTED"}`)
 	require.Equal(t, sol.VnfOperationalStateStarted, w.instance().Instantiated.VnfState)
 	require.Equal(t, []string{
-		"operate_start 1.0 3", "operate_end 1.0 3", "change_external_connectivity_start 1.0 3", "change_external_connectivity_end 1.0 3", "operate_start 1.0 3", "operate_end 1.0 3",
+		"operate_start 1.0 3", "operate_end 1.0 3", "change_external_connectivity_start 1.0 3",
+		"change_external_connectivity_end 1.0 3", "operate_start 1.0 3", "operate_end 1.0 3",
 	}, w.Hooks.Take())
 
 	op = w.done(sol.LcmOperationChangeFlavour, `{"newFlavourId":"complex","extensions":{"e":1},"vnfConfigurableProperties":{"p":true},"additionalParams":{"new":1,"nfv":{"VDU":{}}}}`)
 	i := w.instance()
 	require.Equal(t, "complex", i.Instantiated.FlavourID)
 	require.Len(t, w.vnfcs("masterNode"), 3)
-	require.Equal(t, []sol.ScaleInfo{{AspectID: "masters"}, {AspectID: "workers", ScaleLevel: 1}}, i.Instantiated.ScaleStatus)
-	require.Equal(t, []sol.ScaleInfo{{AspectID: "masters", ScaleLevel: 2}, {AspectID: "workers", ScaleLevel: 3}}, i.Instantiated.MaxScaleLevels)
-	require.Equal(t, &sol.VnfInfoModifications{Extensions: sol.KeyValuePairs{"e": 1.0}, VnfConfigurableProperties: sol.KeyValuePairs{"p": true}}, op.ChangedInfo)
+	require.Equal(
+		t, []sol.ScaleInfo{{AspectID: "masters"}, {AspectID: "workers", ScaleLevel: 1}}, i.Instantiated.ScaleStatus,
+	)
+	require.Equal(t, []sol.ScaleInfo{{AspectID: "masters", ScaleLevel: 2}, {AspectID: "workers", ScaleLevel: 3}},
+		i.Instantiated.MaxScaleLevels)
+	require.Equal(t, &sol.VnfInfoModifications{
+		Extensions: sol.KeyValuePairs{"e": 1.0}, VnfConfigurableProperties: sol.KeyValuePairs{"p": true},
+	}, op.ChangedInfo)
 	require.EqualValues(t, 1, i.Params["new"])
 	require.NotContains(t, i.Params, "nfv", "is remembered by the VIM")
 	require.Contains(t, i.Params, "nested", "of the instantiation")
 	w.Hooks.Take()
 
-	op = w.done(sol.LcmOperationChangeVnfpkg, `{"vnfdId":"`+apitest.NextID+`","additionalParams":{"upgrade_type":"RollingUpdate","vdu_params":[{"vdu_id":"workerNode"}]}}`)
+	op = w.done(sol.LcmOperationChangeVnfpkg, `{"vnfdId":"`+apitest.NextID+
+		`","additionalParams":{"upgrade_type":"RollingUpdate","vdu_params":[{"vdu_id":"workerNode"}]}}`)
 	i = w.instance()
-	require.Equal(t, []string{apitest.NextID, "2.0", "2.0", "Cluster"}, []string{i.VnfdID, i.VnfdVersion, i.SoftwareVersion, i.ProductName})
-	require.Equal(t, &sol.ModificationsTriggeredByVnfPkgChange{VnfdID: apitest.NextID, VnfdVersion: "2.0", VnfSoftwareVersion: "2.0"}, op.Modifications)
+	require.Equal(t, []string{apitest.NextID, "2.0", "2.0", "Cluster"},
+		[]string{i.VnfdID, i.VnfdVersion, i.SoftwareVersion, i.ProductName})
+	require.Equal(t, &sol.ModificationsTriggeredByVnfPkgChange{
+		VnfdID: apitest.NextID, VnfdVersion: "2.0", VnfSoftwareVersion: "2.0",
+	}, op.Modifications)
 	require.Nil(t, op.ChangedInfo)
 	require.NotContains(t, i.Params, "upgrade_type")
 	added, removed = affected(op)
@@ -121,8 +135,9 @@ func TestARollbackLeadsBack(t *testing.T) {
 			w := running(t)
 			before := w.instance()
 			end := map[sol.LcmOperationType]string{
-				"SCALE": "scale", "SCALE_TO_LEVEL": "scale_to_level", "CHANGE_FLAVOUR": "change_flavour", "OPERATE": "operate",
-				"CHANGE_EXT_CONN": "change_external_connectivity", "CHANGE_VNFPKG": "change_current_package", "MODIFY_INFO": "modify_information",
+				"SCALE": "scale", "SCALE_TO_LEVEL": "scale_to_level", "CHANGE_FLAVOUR": "change_flavour",
+				"OPERATE": "operate", "CHANGE_EXT_CONN": "change_external_connectivity",
+				"CHANGE_VNFPKG": "change_current_package", "MODIFY_INFO": "modify_information",
 			}[task]
 			w.Hooks.Fail(end+"_end", boom)
 			op := w.failed(task, body)
@@ -177,7 +192,11 @@ func TestARetryGoesOnWhereItFailed(t *testing.T) {
 func beforeOf(t *testing.T, w *world, id string) int {
 	t.Helper()
 	var n int
-	require.NoError(t, w.Pool.QueryRow(t.Context(), "SELECT coalesce(length(before), 0) FROM vnf_lcm_op_occ WHERE id = $1", id).Scan(&n))
+	require.NoError(
+		t,
+		w.Pool.QueryRow(t.Context(), "SELECT coalesce(length(before), 0) FROM vnf_lcm_op_occ WHERE id = $1",
+			id).Scan(&n),
+	)
 	return n
 }
 
@@ -274,11 +293,15 @@ func TestOnlyTheKeysOfMachinesThatAreGoneAreForgotten(t *testing.T) {
 	w.done(sol.LcmOperationModifyInfo, `{"metadata":{"other":1}}`)
 	w.instantiate()
 	for _, id := range w.vnfcs("") {
-		_, err := w.Pool.Exec(t.Context(), "INSERT INTO ssh_host_key (vnfc_id, algorithm, key, source) VALUES ($1, 'a', 'k', 's')", id)
+		_, err := w.Pool.Exec(
+			t.Context(), "INSERT INTO ssh_host_key (vnfc_id, algorithm, key, source) VALUES ($1, 'a', 'k', 's')", id,
+		)
 		require.NoError(t, err)
 	}
 	known := func() (ids []string) {
-		require.NoError(t, w.Pool.QueryRow(t.Context(), "SELECT coalesce(array_agg(vnfc_id), '{}') FROM ssh_host_key").Scan(&ids))
+		require.NoError(
+			t, w.Pool.QueryRow(t.Context(), "SELECT coalesce(array_agg(vnfc_id), '{}') FROM ssh_host_key").Scan(&ids),
+		)
 		return ids
 	}
 	all := w.vnfcs("")
@@ -295,13 +318,20 @@ func TestOnlyTheKeysOfMachinesThatAreGoneAreForgotten(t *testing.T) {
 func TestParametersOfTheInstantiationNeedNotBeRepeated(t *testing.T) {
 	t.Parallel()
 	w := running(t)
-	_, err := w.do(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"driver":"bad"}}`)
+	_, err := w.do(
+		sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"driver":"bad"}}`,
+	)
 	require.Equal(t, []string{"/additionalParams/driver"}, pointers(err))
 	w.done(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers","additionalParams":{"here":1,"nested":{"username":"root"}}}`)
-	op := w.held(sol.LcmOperationScale, `{"type":"SCALE_IN","aspectId":"workers","additionalParams":{"nested":{"username":"root"}}}`)
+	op := w.held(
+		sol.LcmOperationScale,
+		`{"type":"SCALE_IN","aspectId":"workers","additionalParams":{"nested":{"username":"root"}}}`,
+	)
 	c, err := w.Store.Claim(t.Context(), op.ID, "n")
 	require.NoError(t, err)
 	params, err := (&lcm.Execution{Op: c.Op, Instance: c.Instance}).Params()
 	require.NoError(t, err)
-	require.Equal(t, sol.KeyValuePairs{"nested": map[string]any{"username": "root", "password": apitest.Password}}, params)
+	require.Equal(
+		t, sol.KeyValuePairs{"nested": map[string]any{"username": "root", "password": apitest.Password}}, params,
+	)
 }

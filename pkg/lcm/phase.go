@@ -16,8 +16,8 @@ import (
 type Phase struct {
 	Name string
 	Run  func(ctx context.Context, w *Execution) error
-	// ReadOnly says that Run has no effect outside of the operation and the instance. Its start is stored with its end, together with the
-	// end of the phase before it.
+	// ReadOnly says that Run has no effect outside of the operation and the instance. Its start is stored with its end,
+	// together with the end of the phase before it.
 	ReadOnly bool
 }
 
@@ -34,7 +34,8 @@ func (e *waitError) Error() string { return "waits: " + e.why }
 func Wait(after time.Duration, why string) error { return &waitError{after, why} }
 
 // Waiting takes Wait's error apart. When ctx has ended, because the tick's time is used up or
-// the node stops, every error but ErrFenced and those that are certain is a wait of no time: the work goes on in the next tick. false means that err is nil or a failure.
+// the node stops, every error but ErrFenced and those that are certain is a wait of no time: the work goes on in the
+// next tick. false means that err is nil or a failure.
 func Waiting(ctx context.Context, err error) (after time.Duration, why string, ok bool) {
 	if w, isWait := errors.AsType[*waitError](err); isWait {
 		return w.after, w.why, true
@@ -49,7 +50,8 @@ func Waiting(ctx context.Context, err error) (after time.Duration, why string, o
 // again does not help, and it does not come from the end of a context.
 func certain(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Class != Transient && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
+	return ok && e.Class != Transient && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, context.DeadlineExceeded) &&
 		!errors.Is(err, ErrTickBudget)
 }
 

@@ -41,7 +41,12 @@ func TestEachMergesOutcomes(t *testing.T) {
 		wait time.Duration // or the wait
 	}{
 		{"all done", []error{nil, nil}, nil, -1},
-		{"the shortest wait wins", []error{lcm.Wait(time.Second, "a"), nil, lcm.Wait(time.Millisecond, "b")}, nil, time.Millisecond},
+		{
+			"the shortest wait wins",
+			[]error{lcm.Wait(time.Second, "a"), nil, lcm.Wait(time.Millisecond, "b")},
+			nil,
+			time.Millisecond,
+		},
 		{"a failure beats a wait", []error{lcm.Wait(0, "a"), transient}, transient, -1},
 		{"a permanent failure beats a transient one", []error{transient, permanent}, permanent, -1},
 		{"being fenced beats everything", []error{permanent, lcm.ErrFenced, nil}, lcm.ErrFenced, -1},
@@ -113,7 +118,9 @@ func TestErrorsHideTheirCauseFromTheUser(t *testing.T) {
 func TestUnprocessableNamesEveryOffendingMember(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, lcm.Unprocessable())
-	err := lcm.Unprocessable(lcm.InvalidParam{Pointer: "/b", Detail: "two"}, lcm.InvalidParam{Pointer: "/a", Detail: "one"})
+	err := lcm.Unprocessable(
+		lcm.InvalidParam{Pointer: "/b", Detail: "two"}, lcm.InvalidParam{Pointer: "/a", Detail: "one"},
+	)
 	e := lcm.AsError(err)
 	require.Equal(t, 422, e.Status())
 	require.Equal(t, "/a: one; /b: two", e.Detail)
@@ -134,7 +141,9 @@ func (p packages) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, str
 func TestOnlyWhatIsWrongWithARequestIsBlamedOnItsMembers(t *testing.T) {
 	t.Parallel()
 	create := func(err error) *lcm.Error {
-		_, err = (&admission.Service{Services: &admission.Services{Packages: packages{err: err}}}).CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: "x"})
+		_, err = (&admission.Service{Services: &admission.Services{Packages: packages{err: err}}}).CreateInstance(
+			t.Context(), sol.CreateVnfRequest{VnfdID: "x"},
+		)
 		return lcm.AsError(err)
 	}
 	wrong := create(lcm.Errorf(lcm.CodeUnprocessable, "no such package"))

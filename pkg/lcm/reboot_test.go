@@ -14,7 +14,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// reboot is an operation that exists in tests only, to prove docs/how-to/add-an-operation.md: this file is all that it needs.
+// reboot is an operation that exists in tests only, to prove docs/how-to/add-an-operation.md: this file is all that it
+// needs.
 const reboot sol.LcmOperationType = "REBOOT"
 
 type rebootRequest struct {
@@ -23,7 +24,8 @@ type rebootRequest struct {
 
 func init() {
 	lcm.RegisterOperation(lcm.OperationKind{
-		Type: reboot, Path: "reboot", Hook: "reboot", Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, CanRollBack: true,
+		Type: reboot, Path: "reboot", Hook: "reboot", Requires: sol.InstantiationStateInstantiated, VIM: true,
+		NeedsGrant: true, CanRollBack: true,
 		Body: rebootRequest{},
 		Decode: func(raw json.RawMessage) (lcm.Task, error) {
 			var req rebootRequest
@@ -47,7 +49,8 @@ func init() {
 	})
 }
 
-// TestAnOperationIsAddedInOnePlace: the row above gives an operation its admission, preview, phases, hooks, rollback and client request.
+// TestAnOperationIsAddedInOnePlace: the row above gives an operation its admission, preview, phases, hooks, rollback
+// and client request.
 func TestAnOperationIsAddedInOnePlace(t *testing.T) {
 	t.Parallel()
 	w := running(t)

@@ -17,8 +17,8 @@ func init() {
 		Offered: hasAspects,
 	})
 	RegisterOperation(OperationKind{
-		Type: sol.LcmOperationScaleToLevel, Path: "scale_to_level", Hook: "scale_to_level", Requires: sol.InstantiationStateInstantiated,
-		VIM: true, NeedsGrant: true, CanRollBack: true, Scales: true,
+		Type: sol.LcmOperationScaleToLevel, Path: "scale_to_level", Hook: "scale_to_level",
+		Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, CanRollBack: true, Scales: true,
 		Body: sol.ScaleVnfToLevelRequest{}, Decode: decodes(scaleToLevelTask), Phases: changePhases,
 		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.ScaleToLevel = link },
 		Offered: func(_ *vnfd.VNFD, of []vnfd.Flavour) bool {
@@ -79,9 +79,12 @@ func (a *Admission) scaleBySteps(aspect *vnfd.ScalingAspect, direction sol.Scale
 	}
 	switch { // n may be any number, so that a sum could overflow
 	case out && n > aspect.MaxScaleLevel-from:
-		a.Reject(pointer, "the aspect %s is at scale level %d and its highest is %d: cannot add %d", aspect.ID, from, aspect.MaxScaleLevel, n)
+		a.Reject(pointer, "the aspect %s is at scale level %d and its highest is %d: cannot add %d", aspect.ID, from,
+			aspect.MaxScaleLevel, n)
 	case !out && n > from:
-		a.Reject(pointer, "the aspect %s is at scale level %d and its lowest is 0: cannot remove %d", aspect.ID, from, n)
+		a.Reject(
+			pointer, "the aspect %s is at scale level %d and its lowest is 0: cannot remove %d", aspect.ID, from, n,
+		)
 	default:
 		counts = scaledCounts(f, aspect, to, levels, counts)
 		levels[aspect.ID] = to
@@ -99,7 +102,8 @@ func scaleToLevelTask(req sol.ScaleVnfToLevelRequest) Task {
 		case req.InstantiationLevelID != "":
 			counts, ok := f.Counts(req.InstantiationLevelID)
 			if !ok {
-				a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q; it has %s", f.ID, req.InstantiationLevelID,
+				a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q; it has %s", f.ID,
+					req.InstantiationLevelID,
 					listed(f.Levels, func(l vnfd.InstantiationLevel) string { return l.ID }))
 				return nil
 			}
@@ -127,7 +131,8 @@ func (a *Admission) scaleToInfo(infos []sol.ScaleInfo) {
 		case seen[aspect.ID]:
 			a.Reject(at+"/aspectId", "the aspect %s is listed twice", aspect.ID)
 		case info.ScaleLevel < 0 || info.ScaleLevel > aspect.MaxScaleLevel:
-			a.Reject(at+"/scaleLevel", "the aspect %s has the scale levels 0 to %d, and is at %d", aspect.ID, aspect.MaxScaleLevel, levels[aspect.ID])
+			a.Reject(at+"/scaleLevel", "the aspect %s has the scale levels 0 to %d, and is at %d", aspect.ID,
+				aspect.MaxScaleLevel, levels[aspect.ID])
 		default:
 			counts = scaledCounts(f, aspect, info.ScaleLevel, levels, counts)
 			levels[aspect.ID] = info.ScaleLevel
@@ -150,5 +155,6 @@ func (a *Admission) resize(counts, levels map[string]int, pointer string) {
 }
 
 func unknownAspect(f *vnfd.Flavour, id string) string {
-	return fmt.Sprintf("flavour %s has no scaling aspect %q; it has %s", f.ID, id, listed(f.Aspects, func(a vnfd.ScalingAspect) string { return a.ID }))
+	return fmt.Sprintf("flavour %s has no scaling aspect %q; it has %s", f.ID, id,
+		listed(f.Aspects, func(a vnfd.ScalingAspect) string { return a.ID }))
 }

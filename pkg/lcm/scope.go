@@ -49,8 +49,8 @@ func stay(i *sol.InstantiatedVnfInfo, flavour string) *Scope {
 	return &Scope{Flavour: flavour, ScaleLevels: scaleLevels(i), Counts: countVNFCs(i)}
 }
 
-// scopeTo is the scope of an operation after which the VDUs of a flavour have these numbers of VNFCs. VNFCs go in the order in which the
-// instance lists them; those of a VDU that the flavour has not go all.
+// scopeTo is the scope of an operation after which the VDUs of a flavour have these numbers of VNFCs. VNFCs go in the
+// order in which the instance lists them; those of a VDU that the flavour has not go all.
 func scopeTo(i *sol.InstantiatedVnfInfo, f *vnfd.Flavour, counts, levels map[string]int) *Scope {
 	s := &Scope{Flavour: f.ID, ScaleLevels: levels, Counts: map[string]int{}, Add: map[string]int{}}
 	surplus := countVNFCs(i)
@@ -97,8 +97,8 @@ func levelOf(f *vnfd.Flavour, l *vnfd.InstantiationLevel) map[string]int {
 	return levels
 }
 
-// reached is the scale level of every aspect of an instance that was on the way from one scope to another and has these numbers of VNFCs now:
-// of an aspect that was to change, the highest level all of whose VNFCs are there.
+// reached is the scale level of every aspect of an instance that was on the way from one scope to another and has these
+// numbers of VNFCs now: of an aspect that was to change, the highest level all of whose VNFCs are there.
 func reached(f *vnfd.Flavour, from, to *Scope, now map[string]int) map[string]int {
 	if equalCounts(now, to.Counts) {
 		return to.ScaleLevels
@@ -117,7 +117,9 @@ func reached(f *vnfd.Flavour, from, to *Scope, now map[string]int) map[string]in
 	levels := make(map[string]int, len(f.Aspects))
 	for i := range f.Aspects {
 		a := &f.Aspects[i]
-		low, high := min(from.ScaleLevels[a.ID], to.ScaleLevels[a.ID]), max(from.ScaleLevels[a.ID], to.ScaleLevels[a.ID])
+		low, high := min(from.ScaleLevels[a.ID], to.ScaleLevels[a.ID]), max(
+			from.ScaleLevels[a.ID], to.ScaleLevels[a.ID],
+		)
 		level := low
 		for level < high && complete(a, low, level+1) {
 			level++
@@ -132,8 +134,10 @@ func outOfBounds(f *vnfd.Flavour, now, counts map[string]int, pointer string) []
 	var bad []InvalidParam
 	for _, v := range f.VDUs {
 		if n := counts[v.Name]; n != now[v.Name] && (n < v.MinInstances || v.MaxInstances > 0 && n > v.MaxInstances) {
-			bad = append(bad, InvalidParam{pointer, fmt.Sprintf("the VDU %s would have %d VNFCs instead of %d; its vdu_profile allows %d to %d",
-				v.Name, n, now[v.Name], v.MinInstances, v.MaxInstances)})
+			bad = append(bad, InvalidParam{
+				pointer, fmt.Sprintf("the VDU %s would have %d VNFCs instead of %d; its vdu_profile allows %d to %d",
+					v.Name, n, now[v.Name], v.MinInstances, v.MaxInstances),
+			})
 		}
 	}
 	return bad

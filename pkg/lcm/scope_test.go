@@ -66,7 +66,11 @@ func TestScopeSaysWhichVNFCsComeAndGo(t *testing.T) {
 		{"from nothing", "", counts(1, 0), map[string]int{"a": 1}, nil},
 	} {
 		s := scopeTo(vnf(tt.have), uneven, tt.want, map[string]int{"x": 1})
-		require.Equal(t, &Scope{Flavour: "f", ScaleLevels: map[string]int{"x": 1}, Counts: tt.want, Add: tt.add, Remove: tt.remove}, s, tt.name)
+		require.Equal(
+			t,
+			&Scope{Flavour: "f", ScaleLevels: map[string]int{"x": 1}, Counts: tt.want, Add: tt.add, Remove: tt.remove},
+			s, tt.name,
+		)
 	}
 }
 
@@ -92,7 +96,8 @@ func TestTheLevelReachedIsTheHighestThatIsComplete(t *testing.T) {
 		{scope(2, 0, 3, 2), scope(3, 1, 3, 4), 3, 2, 2, 0},
 	} {
 		got := reached(uneven, tt.from, tt.to, counts(tt.a, tt.b))
-		require.Equal(t, map[string]int{"x": tt.x, "y": tt.y}, got, "%v to %v with %d and %d", tt.from.ScaleLevels, tt.to.ScaleLevels, tt.a, tt.b)
+		require.Equal(t, map[string]int{"x": tt.x, "y": tt.y}, got, "%v to %v with %d and %d", tt.from.ScaleLevels,
+			tt.to.ScaleLevels, tt.a, tt.b)
 	}
 }
 
@@ -119,7 +124,9 @@ func TestADifferenceIsThePatchThatMakesIt(t *testing.T) {
 		{nil, nil},
 		{nil, object("x")},
 		{object("x"), nil},
-		{map[string]any{"o": object("x"), "l": []any{1.0}, "same": object("y")}, map[string]any{"o": object("z"), "l": []any{2.0}, "same": object("y")}},
+		{map[string]any{
+			"o": object("x"), "l": []any{1.0}, "same": object("y"),
+		}, map[string]any{"o": object("z"), "l": []any{2.0}, "same": object("y")}},
 		{map[string]any{"o": object("x")}, map[string]any{"o": "text"}},
 		{map[string]any{"o": "text"}, map[string]any{"o": object("x")}},
 		{map[string]any{"o": map[string]any{"a": 1.0, "b": 2.0}}, map[string]any{"o": map[string]any{"b": 2.0}}},

@@ -8,8 +8,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// settle completes what an infra driver's inventory has seen with what only the domain knows: scale levels, and which VNFCs are started.
-// had is the record from before this inventory.
+// settle completes what an infra driver's inventory has seen with what only the domain knows: scale levels, and which
+// VNFCs are started. had is the record from before this inventory.
 func (w *Execution) settle(had *sol.InstantiatedVnfInfo) error {
 	i := w.Instance.Instantiated
 	if i == nil {
@@ -65,8 +65,8 @@ func (w *Execution) knownLevels(now map[string]int) map[string]int {
 	return reached(w.Flavour, from, to, now)
 }
 
-// settleStates sets which VNFCs are started. What the driver has seen holds; where it has not looked, a machine is what it was, and a new one is
-// started.
+// settleStates sets which VNFCs are started. What the driver has seen holds; where it has not looked, a machine is what
+// it was, and a new one is started.
 func (w *Execution) settleStates() {
 	i := w.Instance.Instantiated
 	stopped := len(i.VnfcInfo) > 0

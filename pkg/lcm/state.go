@@ -28,13 +28,17 @@ const (
 var UserEvents = []Event{EventRetry, EventRollback, EventFail, EventCancel}
 
 // RunningStates are the states in which the engine works on an operation.
-var RunningStates = []sol.LcmOperationStateType{sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack}
+var RunningStates = []sol.LcmOperationStateType{
+	sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack,
+}
 
 // ActiveStates are the states in which an operation holds its instance: no other operation of it can start.
 var ActiveStates = append(slices.Clone(RunningStates), sol.LcmOperationStateFailedTemp)
 
 // FinalStates are the states that an operation does not leave.
-var FinalStates = []sol.LcmOperationStateType{sol.LcmOperationStateCompleted, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack}
+var FinalStates = []sol.LcmOperationStateType{
+	sol.LcmOperationStateCompleted, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack,
+}
 
 // transition is one row of the state machine.
 type transition struct {
@@ -47,7 +51,8 @@ type transition struct {
 // docs/state-machine.md shows it as a picture.
 var transitions = []transition{
 	{from: sol.LcmOperationStateStarting, event: EventGranted, to: sol.LcmOperationStateProcessing},
-	{from: sol.LcmOperationStateStarting, event: EventFailed, to: sol.LcmOperationStateRolledBack}, // nothing was made yet
+	// nothing was made yet
+	{from: sol.LcmOperationStateStarting, event: EventFailed, to: sol.LcmOperationStateRolledBack},
 	{from: sol.LcmOperationStateStarting, event: EventCancel, to: sol.LcmOperationStateStarting},
 	{from: sol.LcmOperationStateStarting, event: EventCancelled, to: sol.LcmOperationStateRolledBack},
 
@@ -73,10 +78,13 @@ func Next(op *Operation, e Event) (sol.LcmOperationStateType, error) {
 		return "", Errorf(CodeConflict, "the operation is %s; %s is not possible in this state", op.State, e)
 	}
 	if e == EventRollback && !op.Kind().CanRollBack {
-		return "", Errorf(CodeConflict, "%s is not possible for a %s operation", e, op.Type).WithHint("retry it, or mark it failed")
+		return "", Errorf(CodeConflict, "%s is not possible for a %s operation", e, op.Type).WithHint(
+			"retry it, or mark it failed",
+		)
 	}
 	if e == EventRollback && op.Scope != nil && len(op.Scope.Remove) > 0 && op.Kind().Scales {
-		return "", Errorf(CodeConflict, "a %s operation that takes VNFCs away cannot be rolled back: what they held is lost", op.Type).
+		return "", Errorf(CodeConflict,
+			"a %s operation that takes VNFCs away cannot be rolled back: what they held is lost", op.Type).
 			WithHint("retry it, or mark it failed")
 	}
 	if e == EventCancel && op.Cancel == sol.CancelModeForceful {
@@ -85,13 +93,15 @@ func Next(op *Operation, e Event) (sol.LcmOperationStateType, error) {
 	return transitions[at].to, nil
 }
 
-// WaysOut says in words what a user can do about an operation that fails or is cancelled now, as the state machine has it, without the given
-// events; "" for one that then ends by itself.
+// WaysOut says in words what a user can do about an operation that fails or is cancelled now, as the state machine has
+// it, without the given events; "" for one that then ends by itself.
 func WaysOut(op *Operation, but ...Event) string {
 	then := *op
 	then.Cancel = ""
 	then.State, _ = Next(op, EventFailed)
-	words := map[Event]string{EventRetry: "retry the operation", EventRollback: "roll it back", EventFail: "mark it failed"}
+	words := map[Event]string{
+		EventRetry: "retry the operation", EventRollback: "roll it back", EventFail: "mark it failed",
+	}
 	var ways []string
 	for _, e := range Allowed(&then) {
 		if !slices.Contains(but, e) {

@@ -10,8 +10,9 @@ import (
 )
 
 var states = []sol.LcmOperationStateType{
-	sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp,
-	sol.LcmOperationStateFailed, sol.LcmOperationStateRollingBack, sol.LcmOperationStateRolledBack,
+	sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateCompleted,
+	sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed, sol.LcmOperationStateRollingBack,
+	sol.LcmOperationStateRolledBack,
 }
 
 var events = []lcm.Event{
@@ -20,18 +21,26 @@ var events = []lcm.Event{
 }
 
 var operations = []sol.LcmOperationType{
-	sol.LcmOperationInstantiate, sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeFlavour, sol.LcmOperationTerminate,
-	sol.LcmOperationHeal, sol.LcmOperationOperate, sol.LcmOperationChangeExtConn, sol.LcmOperationModifyInfo, sol.LcmOperationChangeVnfpkg,
+	sol.LcmOperationInstantiate, sol.LcmOperationScale, sol.LcmOperationScaleToLevel, sol.LcmOperationChangeFlavour,
+	sol.LcmOperationTerminate, sol.LcmOperationHeal, sol.LcmOperationOperate, sol.LcmOperationChangeExtConn,
+	sol.LcmOperationModifyInfo, sol.LcmOperationChangeVnfpkg,
 }
 
-// Every triple of operation, state and event is decided here, so that a change of the table is a decision and not an accident.
+// Every triple of operation, state and event is decided here, so that a change of the table is a decision and not an
+// accident.
 func TestOperationNeverTakesATransitionTheStandardForbids(t *testing.T) {
 	t.Parallel()
 	want := map[sol.LcmOperationStateType]map[lcm.Event]sol.LcmOperationStateType{
-		"STARTING":     {"granted": "PROCESSING", "failed": "ROLLED_BACK", "cancel": "STARTING", "cancelled": "ROLLED_BACK"},
-		"PROCESSING":   {"completed": "COMPLETED", "failed": "FAILED_TEMP", "cancel": "PROCESSING", "cancelled": "FAILED_TEMP"},
-		"FAILED_TEMP":  {"retry": "PROCESSING", "rollback": "ROLLING_BACK", "fail": "FAILED"},
-		"ROLLING_BACK": {"rolled_back": "ROLLED_BACK", "failed": "FAILED_TEMP", "cancel": "ROLLING_BACK", "cancelled": "FAILED_TEMP"},
+		"STARTING": {
+			"granted": "PROCESSING", "failed": "ROLLED_BACK", "cancel": "STARTING", "cancelled": "ROLLED_BACK",
+		},
+		"PROCESSING": {
+			"completed": "COMPLETED", "failed": "FAILED_TEMP", "cancel": "PROCESSING", "cancelled": "FAILED_TEMP",
+		},
+		"FAILED_TEMP": {"retry": "PROCESSING", "rollback": "ROLLING_BACK", "fail": "FAILED"},
+		"ROLLING_BACK": {
+			"rolled_back": "ROLLED_BACK", "failed": "FAILED_TEMP", "cancel": "ROLLING_BACK", "cancelled": "FAILED_TEMP",
+		},
 	}
 	removes := &lcm.Scope{Remove: []string{"workerNode-1"}}
 	noWayBack := map[sol.LcmOperationType]bool{sol.LcmOperationTerminate: true, sol.LcmOperationHeal: true}
@@ -63,7 +72,9 @@ func TestOperationNeverTakesATransitionTheStandardForbids(t *testing.T) {
 
 func TestACancelCanOnlyBecomeMoreForceful(t *testing.T) {
 	t.Parallel()
-	for mode, possible := range map[sol.CancelModeType]bool{"": true, sol.CancelModeGraceful: true, sol.CancelModeForceful: false} {
+	for mode, possible := range map[sol.CancelModeType]bool{
+		"": true, sol.CancelModeGraceful: true, sol.CancelModeForceful: false,
+	} {
 		op := &lcm.Operation{Type: sol.LcmOperationHeal, State: sol.LcmOperationStateProcessing, Cancel: mode}
 		_, err := lcm.Next(op, lcm.EventCancel)
 		require.Equal(t, possible, err == nil, "%s", mode)
@@ -76,7 +87,8 @@ func TestTerminateIsNotOfferedARollbackThatWouldRebuildAVnf(t *testing.T) {
 	_, err := lcm.Next(failed(sol.LcmOperationTerminate), lcm.EventRollback)
 	require.Equal(t, lcm.CodeConflict, lcm.AsError(err).Code)
 	require.Equal(t, []lcm.Event{lcm.EventRetry, lcm.EventFail}, lcm.Allowed(failed(sol.LcmOperationTerminate)))
-	require.Equal(t, []lcm.Event{lcm.EventRetry, lcm.EventRollback, lcm.EventFail}, lcm.Allowed(failed(sol.LcmOperationInstantiate)))
+	require.Equal(t, []lcm.Event{lcm.EventRetry, lcm.EventRollback, lcm.EventFail},
+		lcm.Allowed(failed(sol.LcmOperationInstantiate)))
 }
 
 func TestEveryStateThatHoldsAnInstanceCanBeLeft(t *testing.T) {
@@ -98,7 +110,8 @@ func failed(t sol.LcmOperationType) *lcm.Operation {
 	return &lcm.Operation{Type: t, State: sol.LcmOperationStateFailedTemp}
 }
 
-// TestHintsOfferOnlyWhatIsPossible: what a hint says can be done about an operation is what the state machine allows then.
+// TestHintsOfferOnlyWhatIsPossible: what a hint says can be done about an operation is what the state machine allows
+// then.
 func TestHintsOfferOnlyWhatIsPossible(t *testing.T) {
 	t.Parallel()
 	removes := &lcm.Scope{Remove: []string{"workerNode-1"}}
@@ -106,10 +119,20 @@ func TestHintsOfferOnlyWhatIsPossible(t *testing.T) {
 		op   lcm.Operation
 		want string
 	}{
-		{lcm.Operation{Type: sol.LcmOperationScale, State: sol.LcmOperationStateProcessing}, "retry the operation, roll it back or mark it failed"},
-		{lcm.Operation{Type: sol.LcmOperationScale, State: sol.LcmOperationStateProcessing, Scope: removes}, "retry the operation or mark it failed"},
-		{lcm.Operation{Type: sol.LcmOperationHeal, State: sol.LcmOperationStateProcessing, Cancel: sol.CancelModeForceful}, "retry the operation or mark it failed"},
-		{lcm.Operation{Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateRollingBack}, "retry the operation, roll it back or mark it failed"},
+		{lcm.Operation{
+			Type: sol.LcmOperationScale, State: sol.LcmOperationStateProcessing,
+		}, "retry the operation, roll it back or mark it failed"},
+		{
+			lcm.Operation{Type: sol.LcmOperationScale, State: sol.LcmOperationStateProcessing, Scope: removes},
+			"retry the operation or mark it failed",
+		},
+		{lcm.Operation{
+			Type: sol.LcmOperationHeal, State: sol.LcmOperationStateProcessing, Cancel: sol.CancelModeForceful,
+		}, "retry the operation or mark it failed"},
+		{
+			lcm.Operation{Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateRollingBack},
+			"retry the operation, roll it back or mark it failed",
+		},
 		{lcm.Operation{Type: sol.LcmOperationScale, State: sol.LcmOperationStateStarting}, ""},
 	} {
 		require.Equal(t, tt.want, lcm.WaysOut(&tt.op), tt.op)
@@ -120,7 +143,9 @@ func TestHintsOfferOnlyWhatIsPossible(t *testing.T) {
 func TestHintsGoWhenNothingCanBeDone(t *testing.T) {
 	t.Parallel()
 	op := failed(sol.LcmOperationScale)
-	op.FailedIn, op.Error = sol.LcmOperationStateProcessing, &lcm.Failure{Detail: "no room", Hint: "add a host, then retry"}
+	op.FailedIn, op.Error = sol.LcmOperationStateProcessing, &lcm.Failure{
+		Detail: "no room", Hint: "add a host, then retry",
+	}
 	for _, s := range states {
 		op.State = s
 		require.Equal(t, "no room", op.Reason().Detail)

@@ -24,9 +24,9 @@ type Stores interface {
 	In(p Principal) Records
 }
 
-// Records is the request side of the store: the instances, operations and VIMs of a project. Every method is one transaction that also
-// writes the event rows of the change; methods that change an operation's state write its notification too. What belongs to another
-// project does not exist.
+// Records is the request side of the store: the instances, operations and VIMs of a project. Every method is one
+// transaction that also writes the event rows of the change; methods that change an operation's state write its
+// notification too. What belongs to another project does not exist.
 type Records interface {
 	// InsertInstance stores a new instance, with its outbox message.
 	InsertInstance(ctx context.Context, i *Instance, m []Message) error
@@ -42,23 +42,23 @@ type Records interface {
 	// with ifVersion it is CodePrecondition when the version differs.
 	DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []Message) error
 
-	// UpdateInstance locks the instance, refuses with CodeConflict when an operation or a lease is active, calls change, and stores the
-	// instance as that left it. change returns the vnfcInfo ids of VNFCs whose machines are gone, so that their host keys are forgotten.
-	// change MUST NOT call the VIM: it runs in a transaction.
+	// UpdateInstance locks the instance, refuses with CodeConflict when an operation or a lease is active, calls
+	// change, and stores the instance as that left it. change returns the vnfcInfo ids of VNFCs whose machines are
+	// gone, so that their host keys are forgotten. change MUST NOT call the VIM: it runs in a transaction.
 	UpdateInstance(ctx context.Context, id string, change func(*Instance) (gone []string, err error)) error
 
-	// Lease gives the caller the right to work on an instance without an operation. purpose says what for, to a request that is refused
-	// because of it. It returns CodeConflict when an operation or another lease is active.
+	// Lease gives the caller the right to work on an instance without an operation. purpose says what for, to a request
+	// that is refused because of it. It returns CodeConflict when an operation or another lease is active.
 	Lease(ctx context.Context, id, purpose string) (*Lease, error)
 	// RenewLease lets a lease last LeaseTime from now; CodeConflict when it has expired.
 	RenewLease(ctx context.Context, l *Lease) error
-	// EndLease ends a lease and stores the instance as change leaves it; nil changes nothing. It returns CodeConflict, and stores nothing,
-	// when the lease has expired.
+	// EndLease ends a lease and stores the instance as change leaves it; nil changes nothing. It returns CodeConflict,
+	// and stores nothing, when the lease has expired.
 	EndLease(ctx context.Context, l *Lease, change func(*Instance)) error
 
 	// Admit locks the instance, calls check on it in the transaction, refuses with CodeConflict when an
-	// operation or a lease is active, and stores the operation as it is then, its message, its job and the instance as check left
-	// it: all or nothing. check may be called again.
+	// operation or a lease is active, and stores the operation as it is then, its message, its job and the instance as
+	// check left it: all or nothing. check may be called again.
 	Admit(ctx context.Context, op *Operation, m []Message, check func(*Instance) error) error
 	// Operation returns CodeNotFound when there is none.
 	Operation(ctx context.Context, id string) (*Operation, error)
@@ -107,8 +107,8 @@ type Query struct {
 	Names, VnfdIDs      []string
 	InstantiationStates []sol.InstantiationState
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
-	// Extensions, Instantiated, Inventory, Params, PreviousVims and SSHKey; of operations Params, Error, ResourceChanges, ChangedInfo,
-	// ChangedExtConnectivity and Modifications.
+	// Extensions, Instantiated, Inventory, Params, PreviousVims and SSHKey; of operations Params, Error,
+	// ResourceChanges, ChangedInfo, ChangedExtConnectivity and Modifications.
 	Brief bool
 }
 

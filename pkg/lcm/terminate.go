@@ -4,13 +4,15 @@ import "github.com/gybe-nfv/gybe/pkg/sol"
 
 func init() {
 	RegisterOperation(OperationKind{
-		Type: sol.LcmOperationTerminate, Path: "terminate", Hook: "terminate", Requires: sol.InstantiationStateInstantiated,
-		VIM: true, NeedsGrant: true, Unchecked: true,
+		Type: sol.LcmOperationTerminate, Path: "terminate", Hook: "terminate",
+		Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, Unchecked: true,
 		Body: sol.TerminateVnfRequest{}, Decode: decodes(terminateTask), Phases: terminatePhases,
 		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Terminate = link },
 		NotInstantiated: func(i *Instance) string {
 			if i.HoldsResources {
-				return "a failed instantiation has left something in the VIM: look at its leftovers and remove them, or instantiate it again first"
+				return "a failed instantiation " +
+					"has left something " +
+					"in the VIM: look at its leftovers and remove them, or instantiate it again first"
 			}
 			return "there is nothing to terminate; what is not needed any more can be deleted"
 		},

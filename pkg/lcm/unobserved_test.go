@@ -12,7 +12,8 @@ import (
 // blind is the error of a VIM that cannot be read.
 var blind = lcm.Errorf(lcm.CodeUpstream, "the VIM answers 403")
 
-// TestMissedInventoryIsRepeatedAtTheNextAdmission: a SCALE that succeeded in the VIM and failed for its inventory is found by the next request.
+// TestMissedInventoryIsRepeatedAtTheNextAdmission: a SCALE that succeeded in the VIM and failed for its inventory is
+// found by the next request.
 func TestMissedInventoryIsRepeatedAtTheNextAdmission(t *testing.T) {
 	t.Parallel()
 	w := running(t)
@@ -62,7 +63,8 @@ func (w *world) misplace(level int) {
 	}))
 }
 
-// TestScaleLevelsFollowTheVNFCs: VNFCs outside of all scale levels are found by any operation's inventory, and go when the aspect is scaled.
+// TestScaleLevelsFollowTheVNFCs: VNFCs outside of all scale levels are found by any operation's inventory, and go when
+// the aspect is scaled.
 func TestScaleLevelsFollowTheVNFCs(t *testing.T) {
 	t.Parallel()
 	t.Run("inventory of another operation", func(t *testing.T) {

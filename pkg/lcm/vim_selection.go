@@ -91,8 +91,8 @@ func (a *Admission) CheckVims() []InvalidParam {
 	return append(bad, a.movedVDUs()...)
 }
 
-// movedVDUs rejects another connection for a VDU that has VNFCs and that the operation does not remove. A new primary connection that takes the place of a removed
-// one is accepted: it is the same VIM under another key.
+// movedVDUs rejects another connection for a VDU that has VNFCs and that the operation does not remove. A new primary
+// connection that takes the place of a removed one is accepted: it is the same VIM under another key.
 func (a *Admission) movedVDUs() []InvalidParam {
 	var bad []InvalidParam
 	if a.Instance.Instantiated == nil {
@@ -110,9 +110,10 @@ func (a *Admission) movedVDUs() []InvalidParam {
 		}
 		key, _, _ := VimOf(a.Instance.VimConnections, vdu)
 		_, kept := a.Instance.VimConnections[was[vdu]]
-		renamed := !kept && key == primary && !used[key] && !slices.ContainsFunc(a.Instance.Inventory, func(r Resource) bool {
-			return r.VDU == vdu && r.Vim != ""
-		})
+		renamed := !kept && key == primary && !used[key] && !slices.ContainsFunc(a.Instance.Inventory,
+			func(r Resource) bool {
+				return r.VDU == vdu && r.Vim != ""
+			})
 		if key != was[vdu] && !renamed {
 			bad = append(bad, InvalidParam{"/vimConnectionInfo/" + Escape(key), fmt.Sprintf(
 				"the VNFCs of %s were created through the connection %s and cannot move", vdu, was[vdu])})

@@ -54,7 +54,8 @@ func TestInstantiateAndTerminate(t *testing.T) {
 			}
 			require.Len(t, w.store.op.ResourceChanges.AffectedVnfcs, tt.master+tt.workers)
 			addressesOf(t, cloud, i.Inventory, i.Instantiated.VnfcInfo)
-			require.Equal(t, w.stackName()+"/"+fmt.Sprint(i.Instantiated.Metadata["stack_id"]), strings.TrimPrefix(w.store.step(t, "create stack").Detail, "stack "))
+			require.Equal(t, w.stackName()+"/"+fmt.Sprint(i.Instantiated.Metadata["stack_id"]),
+				strings.TrimPrefix(w.store.step(t, "create stack").Detail, "stack "))
 
 			w.terminate()
 			w.completed()
@@ -66,7 +67,8 @@ func TestInstantiateAndTerminate(t *testing.T) {
 	}
 }
 
-// addressesOf checks that the inventory has what a mgmt driver asks for: each VNFC's fixed and floating address and its host.
+// addressesOf checks that the inventory has what a mgmt driver asks for: each VNFC's fixed and floating address and its
+// host.
 func addressesOf(t *testing.T, cloud *simcloud.Cloud, inventory []lcm.Resource, vnfcs []sol.VnfcInfo) {
 	t.Helper()
 	for _, v := range vnfcs {
@@ -85,8 +87,8 @@ func addressesOf(t *testing.T, cloud *simcloud.Cloud, inventory []lcm.Resource, 
 	}
 }
 
-// TestDeathAtEveryCall: a node dies at every single call to the cloud, before it is sent or before its answer is read. The
-// next one goes on; there is one stack, one image of each kind, and nothing left in the end.
+// TestDeathAtEveryCall: a node dies at every single call to the cloud, before it is sent or before its answer is read.
+// The next one goes on; there is one stack, one image of each kind, and nothing left in the end.
 func TestDeathAtEveryCall(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
@@ -134,7 +136,9 @@ func survive(t *testing.T, cloud *simcloud.Cloud, die func(w *world, k int)) {
 				images[f[3]+" "+f[4]]++
 			}
 		}
-		require.Equal(t, map[string]int{"masterNode-image active": 1, "workerNode-image active": 1}, images, "death %d", k)
+		require.Equal(
+			t, map[string]int{"masterNode-image active": 1, "workerNode-image active": 1}, images, "death %d", k,
+		)
 
 		w.reset()
 		die(w, k)
@@ -172,8 +176,8 @@ func TestOneTokenAFewCalls(t *testing.T) {
 		t.Log(strings.Join(w.calls, "\n"))
 	}
 	require.Equal(t, 1, tokens)
-	// Two images (create and data each) and their list; one stack; in the inventory its page, resources, servers, ports and floating addresses; and
-	// once per session the versions of Nova.
+	// Two images (create and data each) and their list; one stack; in the inventory its page, resources, servers, ports
+	// and floating addresses; and once per session the versions of Nova.
 	require.Equal(t, 12, others, strings.Join(w.calls, "\n"))
 	require.Less(t, polls, 12)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// changeConnectivity connects the VNF as the request says. Only the CP part of nfv changes: a connection point on another network gets another port,
-// one with other addresses keeps its port, and the servers stay.
+// changeConnectivity connects the VNF as the request says. Only the CP part of nfv changes: a connection point on
+// another network gets another port, one with other addresses keeps its port, and the servers stay.
 func (t *tick) changeConnectivity(ctx context.Context) error {
 	return t.stack.Update(ctx, t.stack.Name(), t.desired, nil)
 }
 
-// reconnected adds to the leaves that an operation decides again the connection points of links that have gone to another network, although the request does not
-// name them.
+// reconnected adds to the leaves that an operation decides again the connection points of links that have gone to
+// another network, although the request does not name them.
 func reconnected(fresh userdata.Fresh, before, after []sol.ExtVirtualLinkData) userdata.Fresh {
 	return func(kind, name, leaf string) bool {
 		if fresh(kind, name, leaf) {
@@ -71,7 +71,9 @@ func (d *Driver) badConnectivity(r lcm.Request, s *part) ([]lcm.InvalidParam, er
 			}
 			if !asked[cp.CpdID] {
 				bad = append(bad, lcm.InvalidParam{Pointer: at + "/cpdId", Detail: fmt.Sprintf(
-					"%s cannot be connected to another link: the package's template does not take its network from nfv.CP.%s", cp.CpdID, cp.CpdID,
+					"%s cannot be "+
+						"connected to another link: the package's template does not take its network from nfv.CP.%s",
+					cp.CpdID, cp.CpdID,
 				)})
 			}
 			bad = append(bad, badPorts(g, l, cp, at)...)
@@ -98,8 +100,9 @@ func badPorts(g desired, l sol.ExtVirtualLinkData, cp sol.VnfExtCpData, at strin
 	return bad
 }
 
-// unusedConfigs finds configurations that the request adds to a connection point of which the VNF has no instance for them: a user that gives a
-// new key for a VNFC that has one under another key means to replace it, and would wonder why nothing happens.
+// unusedConfigs finds configurations that the request adds to a connection point of which the VNF has no instance for
+// them: a user that gives a new key for a VNFC that has one under another key means to replace it, and would wonder why
+// nothing happens.
 func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []lcm.InvalidParam {
 	used := map[string]bool{}
 	for i := range instances {
@@ -116,7 +119,10 @@ func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []l
 		}
 		bad = append(bad, lcm.InvalidParam{
 			Pointer: at + "/cpConfig/" + lcm.Escape(key),
-			Detail: fmt.Sprintf("%s has %d instances, which have the configurations %s; give this one under one of these keys, or set the one that it replaces to null",
+			Detail: fmt.Sprintf(
+				"%s has %d instances, "+
+					"which have the "+
+					"configurations %s; give this one under one of these keys, or set the one that it replaces to null",
 				cp.CpdID, instances, strings.Join(slices.Sorted(maps.Keys(used)), ", ")),
 		})
 	}
@@ -126,8 +132,11 @@ func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []l
 // inLinks is a pointer to something of a connection point of an external virtual link.
 var inLinks = regexp.MustCompile(`^/extVirtualLinks/(\d+)/extCps/(\d+)(/.*)$`)
 
-// asGiven makes pointers into the links that hold point into those of the request, or to all of them where the request does not have the link.
-func asGiven(holds []sol.ExtVirtualLinkData, params json.RawMessage, bad []lcm.InvalidParam) ([]lcm.InvalidParam, error) {
+// asGiven makes pointers into the links that hold point into those of the request, or to all of them where the request
+// does not have the link.
+func asGiven(
+	holds []sol.ExtVirtualLinkData, params json.RawMessage, bad []lcm.InvalidParam,
+) ([]lcm.InvalidParam, error) {
 	var req connections
 	if err := json.Unmarshal(params, &req); err != nil {
 		return nil, fmt.Errorf("decode the request: %w", err)
@@ -145,7 +154,9 @@ func asGiven(holds []sol.ExtVirtualLinkData, params json.RawMessage, bad []lcm.I
 		}
 		out[i].Pointer = "/extVirtualLinks"
 		for n, l := range req.ExtVirtualLinks {
-			at := slices.IndexFunc(l.ExtCps, func(c sol.VnfExtCpData) bool { return c.CpdID == holds[link].ExtCps[cp].CpdID })
+			at := slices.IndexFunc(
+				l.ExtCps, func(c sol.VnfExtCpData) bool { return c.CpdID == holds[link].ExtCps[cp].CpdID },
+			)
 			if l.ID == holds[link].ID && at >= 0 {
 				out[i].Pointer = fmt.Sprintf("/extVirtualLinks/%d/extCps/%d%s", n, at, m[3])
 			}

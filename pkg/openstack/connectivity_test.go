@@ -22,7 +22,8 @@ func (w *world) reconnect(links ...any) {
 // networkOf is the network of a connection point's port and its first address.
 func (w *world) networkOf(place string) (network, ip string) {
 	w.t.Helper()
-	p, _ := w.ask("network", http.MethodGet, "/v2.0/ports/"+w.ids("OS::Neutron::Port")[place], nil)["port"].(map[string]any)
+	p, _ := w.ask("network", http.MethodGet, "/v2.0/ports/"+w.ids("OS::Neutron::Port")[place],
+		nil)["port"].(map[string]any)
 	network, _ = p["network_id"].(string)
 	for _, f := range p["fixed_ips"].([]any) {
 		ip, _ = f.(map[string]any)["ip_address"].(string)
@@ -47,9 +48,11 @@ func (w *world) network() string {
 func fixed(id, network, cp, subnet string, ips ...any) map[string]any {
 	l := link(id, network, cp)
 	config, _ := l["extCps"].([]any)[0].(map[string]any)["cpConfig"].(map[string]any)[cp+"_1"].(map[string]any)
-	config["cpProtocolData"] = []any{map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
-		"ipAddresses": []any{map[string]any{"type": "IPV4", "fixedAddresses": ips, "subnetId": subnet}},
-	}}}
+	config["cpProtocolData"] = []any{map[string]any{
+		"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
+			"ipAddresses": []any{map[string]any{"type": "IPV4", "fixedAddresses": ips, "subnetId": subnet}},
+		},
+	}}
 	return l
 }
 
@@ -62,8 +65,8 @@ func (w *world) subnetOf(network string) string {
 	return id
 }
 
-// TestConnectionPointGoesToAnotherLink: it leaves the old one, gets another port, and nothing else changes: not its server, not the other connection
-// points, not the rest of nfv.
+// TestConnectionPointGoesToAnotherLink: it leaves the old one, gets another port, and nothing else changes: not its
+// server, not the other connection points, not the rest of nfv.
 func TestConnectionPointGoesToAnotherLink(t *testing.T) {
 	t.Parallel()
 	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -85,7 +88,9 @@ func TestConnectionPointGoesToAnotherLink(t *testing.T) {
 	require.Len(t, info.ExtVirtualLinkInfo[0].CurrentVnfExtCpData, 2, "it has left the old link")
 	require.Len(t, info.ExtVirtualLinkInfo[0].ExtLinkPorts, 3)
 	require.Len(t, info.ExtVirtualLinkInfo[1].ExtLinkPorts, 2)
-	require.Equal(t, before.Instantiated.Metadata["nfv"].(map[string]any)["VDU"], info.Metadata["nfv"].(map[string]any)["VDU"])
+	require.Equal(
+		t, before.Instantiated.Metadata["nfv"].(map[string]any)["VDU"], info.Metadata["nfv"].(map[string]any)["VDU"],
+	)
 
 	require.Equal(t, info.ExtVirtualLinkInfo, w.store.op.ChangedExtConnectivity, "both links have changed")
 	kinds := map[sol.ChangeType]int{}
@@ -102,7 +107,8 @@ func TestConnectionPointGoesToAnotherLink(t *testing.T) {
 	require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
 }
 
-// TestConnectionPointsGetAddresses: fixed ones for each VNFC in their order, then dynamic ones again; on the same network the port stays.
+// TestConnectionPointsGetAddresses: fixed ones for each VNFC in their order, then dynamic ones again; on the same
+// network the port stays.
 func TestConnectionPointsGetAddresses(t *testing.T) {
 	t.Parallel()
 	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -187,7 +193,8 @@ func TestConnectivityFails(t *testing.T) {
 			net1 := w.network()
 			before := copied(w.store.instance)
 			rule := cloud.AddFault(simcloud.Fault{
-				Kind: fault.FailResource, ResourceType: "OS::Neutron::Port", ResourceName: "VDU1_CP2", Action: "create", Reason: "IpAddressAlreadyAllocated", Nth: 2, Count: 1,
+				Kind: fault.FailResource, ResourceType: "OS::Neutron::Port", ResourceName: "VDU1_CP2", Action: "create",
+				Reason: "IpAddressAlreadyAllocated", Nth: 2, Count: 1,
 			})
 			w.reconnect(link("ext-1", net1, "VDU1_CP2"))
 			f := w.failed()
@@ -203,7 +210,8 @@ func TestConnectivityFails(t *testing.T) {
 			is := w.store.instance.Instantiated
 			require.Equal(t, before.Instantiated.Metadata["nfv"], is.Metadata["nfv"])
 			require.Len(t, is.ExtVirtualLinkInfo, 1)
-			require.Equal(t, before.Instantiated.ExtVirtualLinkInfo[0].CurrentVnfExtCpData, is.ExtVirtualLinkInfo[0].CurrentVnfExtCpData)
+			require.Equal(t, before.Instantiated.ExtVirtualLinkInfo[0].CurrentVnfExtCpData,
+				is.ExtVirtualLinkInfo[0].CurrentVnfExtCpData)
 			for _, place := range []string{"VDU1-0 VDU1_CP2", "VDU1-1 VDU1_CP2"} {
 				network, _ := w.networkOf(place)
 				require.Equal(t, w.cloud.Net0ID(), network)
@@ -227,7 +235,9 @@ func TestConnectivityWithDeaths(t *testing.T) {
 				w.reconnect(link("ext-1", net1, "VDU1_CP2"))
 				plan(w, n)
 				w.completed()
-				require.Equal(t, []string{"VDU1-0 VDU1_CP2", "VDU1-1 VDU1_CP2"}, differing(ports, w.ids("OS::Neutron::Port")))
+				require.Equal(
+					t, []string{"VDU1-0 VDU1_CP2", "VDU1-1 VDU1_CP2"}, differing(ports, w.ids("OS::Neutron::Port")),
+				)
 				require.Equal(t, 1, w.updates())
 				if w.deaths == 0 {
 					return

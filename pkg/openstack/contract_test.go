@@ -22,7 +22,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// contractCloud is a simulated cloud as the contract sees it, with another one that the tests of several connections use.
+// contractCloud is a simulated cloud as the contract sees it, with another one that the tests of several connections
+// use.
 type contractCloud struct {
 	*outsider
 	refusal string // id of the fault

@@ -46,7 +46,8 @@ func accepts(w http.ResponseWriter, retryAfter string) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// TestCoordinationServersTakeTheirTime: whatever a server does before it says yes, it is asked for one coordination, and the operation goes on.
+// TestCoordinationServersTakeTheirTime: whatever a server does before it says yes, it is asked for one coordination,
+// and the operation goes on.
 func TestCoordinationServersTakeTheirTime(t *testing.T) {
 	t.Parallel()
 	refuses := func(status int, retryAfter string) func(int, http.ResponseWriter, *http.Request) {
@@ -115,7 +116,8 @@ func TestCoordinationServersTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestCoordinationSaysNo: the server's reason is the operation's, a retry asks again, and a rollback asks for permission, too.
+// TestCoordinationSaysNo: the server's reason is the operation's, a retry asks again, and a rollback asks for
+// permission, too.
 func TestCoordinationSaysNo(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{"ABORT", "CANCELLED", "SOMETHING_NEW"} {
@@ -145,7 +147,8 @@ func TestCoordinationSaysNo(t *testing.T) {
 	}
 }
 
-// TestCoordinationIsBounded: a server that never decides does not hold the operation for ever, and a retry goes on with the same coordination.
+// TestCoordinationIsBounded: a server that never decides does not hold the operation for ever, and a retry goes on with
+// the same coordination.
 func TestCoordinationIsBounded(t *testing.T) {
 	t.Parallel()
 	w, c, params := hurried(t)
@@ -202,13 +205,21 @@ func TestCoordinationServerIsBroken(t *testing.T) {
 			w.cfg.RequestTimeout = time.Second
 			c.answer = func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		}, "context deadline exceeded"},
-		"is gone": {func(_ *world, c *coordinator) { c.CloseClientConnections(); c.Listener.Close() }, "connection refused"},
+		"is gone": {
+			func(_ *world, c *coordinator) { c.CloseClientConnections(); c.Listener.Close() }, "connection refused",
+		},
 		"breaks off": {func(_ *world, c *coordinator) {
 			c.answer = func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 		}, "EOF"},
-		"has no such thing":   {func(_ *world, c *coordinator) { c.answer = status(http.StatusNotFound) }, "404 Not Found, not here"},
-		"does not understand": {func(_ *world, c *coordinator) { c.answer = status(http.StatusUnprocessableEntity) }, "422 Unprocessable Entity, not here"},
-		"is on fire":          {func(_ *world, c *coordinator) { c.answer = status(http.StatusInternalServerError) }, "500 Internal Server Error, not here"},
+		"has no such thing": {
+			func(_ *world, c *coordinator) { c.answer = status(http.StatusNotFound) }, "404 Not Found, not here",
+		},
+		"does not understand": {func(_ *world, c *coordinator) {
+			c.answer = status(http.StatusUnprocessableEntity)
+		}, "422 Unprocessable Entity, not here"},
+		"is on fire": {func(_ *world, c *coordinator) {
+			c.answer = status(http.StatusInternalServerError)
+		}, "500 Internal Server Error, not here"},
 		"sends us elsewhere": {func(_ *world, c *coordinator) {
 			c.answer = func(_ int, w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://thief.invalid/", http.StatusTemporaryRedirect)
@@ -220,7 +231,9 @@ func TestCoordinationServerIsBroken(t *testing.T) {
 				_, _ = w.Write([]byte("yes"))
 			}
 		}, "no coordinationResult: yes"},
-		"accepts without a word": {func(_ *world, c *coordinator) { c.answer = status(http.StatusAccepted) }, "no usable Location"},
+		"accepts without a word": {
+			func(_ *world, c *coordinator) { c.answer = status(http.StatusAccepted) }, "no usable Location",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -245,7 +258,9 @@ func status(code int) func(int, http.ResponseWriter, *http.Request) {
 func TestCoordinationServerWantsToKnowUs(t *testing.T) {
 	t.Parallel()
 	const secret = "pa55-word"
-	basic := map[string]any{"authType": []any{"BASIC"}, "paramsBasic": map[string]any{"userName": "em", "password": secret}}
+	basic := map[string]any{
+		"authType": []any{"BASIC"}, "paramsBasic": map[string]any{"userName": "em", "password": secret},
+	}
 	for name, tt := range map[string]struct {
 		auth func(tokens string) map[string]any
 		want string
@@ -254,21 +269,26 @@ func TestCoordinationServerWantsToKnowUs(t *testing.T) {
 		"basic":         {func(string) map[string]any { return basic }, "Basic ZW06cGE1NS13b3Jk", true},
 		"basic refused": {func(string) map[string]any { return basic }, "other", false},
 		"oauth": {func(tokens string) map[string]any {
-			return map[string]any{"authType": []any{"OAUTH2_CLIENT_CREDENTIALS"}, "paramsOauth2ClientCredentials": map[string]any{
-				"clientId": "em", "clientPassword": secret, "tokenEndpoint": tokens,
-			}}
+			return map[string]any{
+				"authType": []any{"OAUTH2_CLIENT_CREDENTIALS"}, "paramsOauth2ClientCredentials": map[string]any{
+					"clientId": "em", "clientPassword": secret, "tokenEndpoint": tokens,
+				},
+			}
 		}, "Bearer t0ken", true},
 		"oauth refused": {func(tokens string) map[string]any {
-			return map[string]any{"authType": []any{"OAUTH2_CLIENT_CREDENTIALS"}, "paramsOauth2ClientCredentials": map[string]any{
-				"clientId": "client", "clientPassword": secret, "tokenEndpoint": tokens,
-			}}
+			return map[string]any{
+				"authType": []any{"OAUTH2_CLIENT_CREDENTIALS"}, "paramsOauth2ClientCredentials": map[string]any{
+					"clientId": "client", "clientPassword": secret, "tokenEndpoint": tokens,
+				},
+			}
 		}, "Bearer t0ken", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, c, params := hurried(t)
 			tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if user, pass, _ := r.BasicAuth(); user != "em" || pass != secret || r.FormValue("grant_type") != "client_credentials" {
+				if user, pass, _ := r.BasicAuth(); user != "em" || pass != secret ||
+					r.FormValue("grant_type") != "client_credentials" {
 					http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
 					return
 				}
@@ -304,7 +324,8 @@ func TestCoordinationServerWantsToKnowUs(t *testing.T) {
 	}
 }
 
-// TestCoordinationServerIsVerified: an untrusted certificate fails the operation immediately; the request can contain the CA.
+// TestCoordinationServerIsVerified: an untrusted certificate fails the operation immediately; the request can contain
+// the CA.
 func TestCoordinationServerIsVerified(t *testing.T) {
 	t.Parallel()
 	w, _, params := hurried(t)
@@ -325,7 +346,9 @@ func TestCoordinationServerIsVerified(t *testing.T) {
 
 	w.steer(lcm.EventRollback)
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
-	param(params)["trustedCertificate"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	param(params)["trustedCertificate"] = string(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	)
 	w.upgrade(params)
 	w.completed()
 	require.EqualValues(t, 1, calls.Load())
@@ -360,7 +383,10 @@ func TestCoordinationByTheVNFC(t *testing.T) {
 				return toServer{wrap(next), &host, strings.TrimPrefix(c.URL, "http://")}
 			}
 			var path atomic.Value
-			c.answer = func(n int, w http.ResponseWriter, r *http.Request) { path.Store(r.URL.Path); says("CONTINUE")(n, w, r) }
+			c.answer = func(n int, w http.ResponseWriter, r *http.Request) {
+				path.Store(r.URL.Path)
+				says("CONTINUE")(n, w, r)
+			}
 			param(params)["endpoint"], param(params)["cp_name"] = endpoint, "VDU2_CP1"
 			w.upgrade(params)
 			w.completed()

@@ -48,7 +48,8 @@ func runner(t *testing.T, kind string) *script.Runner {
 	return r
 }
 
-// scripted is a rolling world whose packages have scripts and whose nodes run them; each node has a runner of its own, which dies with it.
+// scripted is a rolling world whose packages have scripts and whose nodes run them; each node has a runner of its own,
+// which dies with it.
 func scripted(t *testing.T, kind, text string) (*world, *coordinator) {
 	t.Helper()
 	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -77,9 +78,12 @@ func (c *coordinator) scripts(vdus ...string) map[string]any {
 	var list []any
 	for _, v := range vdus {
 		p := map[string]any{
-			"cp_name": v + "_CP1", "username": "em", "password": scriptPassword, "endpoint": c.URL, "timeout": "60", "inputParams": map[string]any{"a": 1},
-			"authentication": map[string]any{"authType": []any{"BASIC"}, "paramsBasic": map[string]any{"userName": "u", "password": scriptPassword}},
-			"of_its_own":     map[string]any{"n": 12345678901234567},
+			"cp_name": v + "_CP1", "username": "em", "password": scriptPassword, "endpoint": c.URL, "timeout": "60",
+			"inputParams": map[string]any{"a": 1},
+			"authentication": map[string]any{
+				"authType": []any{"BASIC"}, "paramsBasic": map[string]any{"userName": "u", "password": scriptPassword},
+			},
+			"of_its_own": map[string]any{"n": 12345678901234567},
 		}
 		list = append(list, map[string]any{"vdu_id": v, "new_vnfc_param": p, "old_vnfc_param": p})
 	}
@@ -114,7 +118,8 @@ func (w *world) unseen(secret string) {
 	}
 }
 
-// TestPackageScriptIsRun: after each changed VNFC, with every member of the request and what the script needs to know besides.
+// TestPackageScriptIsRun: after each changed VNFC, with every member of the request and what the script needs to know
+// besides.
 func TestPackageScriptIsRun(t *testing.T) {
 	t.Parallel()
 	w, c := scripted(t, script.Bwrap, asks)
@@ -123,7 +128,9 @@ func TestPackageScriptIsRun(t *testing.T) {
 	w.upgrade(c.scripts("VDU2", "VDU1"))
 	w.completed()
 	require.Equal(t, []string{"VDU2", "VDU1", "VDU1"}, c.ran())
-	require.Equal(t, []string{"m1.tiny m1.tiny m1.small", "m1.tiny m1.small m1.small", "m1.small m1.small m1.small"}, c.seen)
+	require.Equal(
+		t, []string{"m1.tiny m1.tiny m1.small", "m1.tiny m1.small m1.small", "m1.small m1.small m1.small"}, c.seen,
+	)
 
 	got := c.asked[0]
 	require.Equal(t, []any{"/package/Scripts/new.py"}, got["argv"])
@@ -140,10 +147,13 @@ func TestPackageScriptIsRun(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]any{
-		"vnfInstanceId": w.store.instance.ID, "vnfLcmOpOccId": w.store.op.ID, "lcmOperationType": "CHANGE_VNFPKG", "coordinationActionName": "change_vnfpkg",
+		"vnfInstanceId": w.store.instance.ID, "vnfLcmOpOccId": w.store.op.ID, "lcmOperationType": "CHANGE_VNFPKG",
+		"coordinationActionName": "change_vnfpkg",
 		"_links": map[string]any{
 			"vnfLcmOpOcc": map[string]any{"href": "https://vnfm.example/vnflcm/v2/vnf_lcm_op_occs/" + w.store.op.ID},
-			"vnfInstance": map[string]any{"href": "https://vnfm.example/vnflcm/v2/vnf_instances/" + w.store.instance.ID},
+			"vnfInstance": map[string]any{
+				"href": "https://vnfm.example/vnflcm/v2/vnf_instances/" + w.store.instance.ID,
+			},
 		},
 	}, got["LcmCoordRequest"])
 	inst, _ := got["inst"].(map[string]any)
@@ -178,18 +188,26 @@ func TestPackageScriptOfAVNFCThatStays(t *testing.T) {
 	require.Equal(t, []string{"VDU1", "VDU1"}, c.ran())
 }
 
-// TestPackageScriptFails: the script's words are the operation's; a retry runs it again for that VNFC and for no other that is done.
+// TestPackageScriptFails: the script's words are the operation's; a retry runs it again for that VNFC and for no other
+// that is done.
 func TestPackageScriptFails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		script, detail, hint string
 		runs                 []string
 	}{
-		"and says why": {asks, "after the change of VDU1-1 of VDU1-", "retry the operation to run the script again", []string{"VDU2", "VDU1", "VDU1", "VDU1"}},
-		"with a secret": {
-			"import pickle, sys\nv = pickle.load(sys.stdin.buffer)\nsys.exit('cannot log in as %(username)s with %(password)s' % v)", "cannot log in as em with ***", "roll it back", nil,
+		"and says why": {
+			asks, "after the change of VDU1-1 of VDU1-", "retry the operation to run the script again",
+			[]string{"VDU2", "VDU1", "VDU1", "VDU1"},
 		},
-		"for want of another VNFM": {"from tacker.common import x", "ModuleNotFoundError", "scripts.python lacks the module tacker", nil},
+		"with a secret": {
+			"import pickle, sys\nv = pickle.load(sys.stdin.buffer)\n" +
+				"sys.exit('cannot log in as %(username)s with %(password)s' % v)",
+			"cannot log in as em with ***", "roll it back", nil,
+		},
+		"for want of another VNFM": {
+			"from tacker.common import x", "ModuleNotFoundError", "scripts.python lacks the module tacker", nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +267,8 @@ func TestPackageScriptTakesItsTime(t *testing.T) {
 				w.store.mu.Lock()
 				defer w.store.mu.Unlock()
 				seen.Store(w.store.op.Waiting)
-				return strings.HasPrefix(w.store.op.Waiting, "script ./Scripts/new.py for VDU2-0: asks http") && w.store.op.Epoch > 5
+				return strings.HasPrefix(w.store.op.Waiting, "script ./Scripts/new.py for VDU2-0: asks http") &&
+					w.store.op.Epoch > 5
 			}, time.Minute, 10*time.Millisecond)
 			says("CONTINUE")(n, rw, r)
 		}
@@ -282,7 +301,8 @@ func TestPackageScriptTakesItsTime(t *testing.T) {
 	})
 }
 
-// TestPackageScriptIsCancelled: forcefully it is killed, gracefully its end is waited for, and a retry does not run it again.
+// TestPackageScriptIsCancelled: forcefully it is killed, gracefully its end is waited for, and a retry does not run it
+// again.
 func TestPackageScriptIsCancelled(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []sol.CancelModeType{sol.CancelModeForceful, sol.CancelModeGraceful} {
@@ -304,7 +324,9 @@ func TestPackageScriptIsCancelled(t *testing.T) {
 					require.Eventually(t, func() bool {
 						w.store.mu.Lock()
 						defer w.store.mu.Unlock()
-						return strings.HasPrefix(w.store.op.Waiting, "a script of the package is still running: Scripts/new.py")
+						return strings.HasPrefix(
+							w.store.op.Waiting, "a script of the package is still running: Scripts/new.py",
+						)
 					}, time.Minute, 10*time.Millisecond)
 				}
 				says("CONTINUE")(n, rw, r)
@@ -349,7 +371,9 @@ func TestPackageScriptOfADeadNode(t *testing.T) {
 	<-gone
 	require.Equal(t, 1, w.deaths)
 	require.Equal(t, []string{"VDU2", "VDU2"}, c.ran())
-	require.Contains(t, w.store.logOf(w.store.step(t, "coordinate").ID), "the script ./Scripts/new.py for VDU2-0 is started again\n")
+	require.Contains(
+		t, w.store.logOf(w.store.step(t, "coordinate").ID), "the script ./Scripts/new.py for VDU2-0 is started again\n",
+	)
 }
 
 // TestPackageScriptAmongNodes: a script runs once, whichever node gets the next tick, as long as its own node lives.
@@ -449,7 +473,9 @@ type meddler struct {
 }
 
 // Start implements openstack.ScriptRunner.
-func (m meddler) Start(ctx context.Context, key string, pkg fs.FS, path string, input any, timeout time.Duration) error {
+func (m meddler) Start(
+	ctx context.Context, key string, pkg fs.FS, path string, input any, timeout time.Duration,
+) error {
 	err := m.Runner.Start(ctx, key, pkg, path, input, timeout)
 	m.then()
 	return err

@@ -31,7 +31,8 @@ type desired struct {
 	// ext and managed are the virtual links that hold.
 	ext     []sol.ExtVirtualLinkData
 	managed []sol.ExtManagedVirtualLinkData
-	// nfv is what the VNFCs that are there were made from; it wins over what is computed but for the leaves that fresh names.
+	// nfv is what the VNFCs that are there were made from; it wins over what is computed but for the leaves that fresh
+	// names.
 	nfv         map[string]any
 	overridable userdata.Fresh
 	renew       string // the operation whose changes to the members of groups are to be undone
@@ -43,13 +44,13 @@ type desired struct {
 	away      *vnfd.Flavour
 	primary   bool
 	selection string
-	// publicKey is that of the instance's key; "" when it has none. It never changes while there are machines: other user data would have Heat
-	// replace them.
+	// publicKey is that of the instance's key; "" when it has none. It never changes while there are machines: other
+	// user data would have Heat replace them.
 	publicKey string
 }
 
-// build assembles the stack of a desired state: the same state gives the same stack. The error is a CodeUnprocessable one, with pointers
-// where the request is to blame.
+// build assembles the stack of a desired state: the same state gives the same stack. The error is a CodeUnprocessable
+// one, with pointers where the request is to blame.
 func (d *Driver) build(g desired) (*userdata.Stack, error) {
 	b, err := d.bundle(g)
 	if err != nil {
@@ -96,15 +97,20 @@ func vduNames(f *vnfd.Flavour) []string {
 // packageFault makes the user's error of a fault in the package's templates.
 func (g desired) packageFault(err error) error {
 	if e, ok := errors.AsType[*hot.Error](err); ok {
-		return lcm.Unprocessable(lcm.InvalidParam{Pointer: g.pointer, Detail: fmt.Sprintf("the package cannot be used with flavour %s: %s", g.flavour.ID, e.Error())})
+		return lcm.Unprocessable(lcm.InvalidParam{Pointer: g.pointer, Detail: fmt.Sprintf(
+			"the package cannot be used with flavour %s: %s", g.flavour.ID, e.Error(),
+		)})
 	}
 	if e, ok := errors.AsType[*hot.SplitError](err); ok {
-		return lcm.Unprocessable(lcm.InvalidParam{Pointer: g.selection, Detail: "the VDUs cannot use several connections: " + e.Error()})
+		return lcm.Unprocessable(
+			lcm.InvalidParam{Pointer: g.selection, Detail: "the VDUs cannot use several connections: " + e.Error()},
+		)
 	}
 	return err
 }
 
-// connections are the members of a request that say what the VNF is connected to; every operation that has them spells them alike.
+// connections are the members of a request that say what the VNF is connected to; every operation that has them spells
+// them alike.
 type connections struct {
 	InstantiationLevelID   string                          `json:"instantiationLevelId"`
 	ExtVirtualLinks        []sol.ExtVirtualLinkData        `json:"extVirtualLinks"`
@@ -167,7 +173,8 @@ func (d *Driver) desiredOf(w *lcm.Execution) (desired, error) {
 
 // flavourMember is the member of a request that decides on the templates.
 var flavourMember = map[sol.LcmOperationType]string{
-	sol.LcmOperationInstantiate: "/flavourId", sol.LcmOperationChangeFlavour: "/newFlavourId", sol.LcmOperationChangeVnfpkg: "/vnfdId",
+	sol.LcmOperationInstantiate: "/flavourId", sol.LcmOperationChangeFlavour: "/newFlavourId",
+	sol.LcmOperationChangeVnfpkg: "/vnfdId",
 }
 
 // initial is the desired state of an instantiation, without the grant.
@@ -178,7 +185,9 @@ func initial(w *lcm.Execution, req connections) (desired, error) {
 	}
 	counts, ok := w.Flavour.Counts(req.InstantiationLevelID)
 	if !ok {
-		return desired{}, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID)})
+		return desired{}, lcm.Unprocessable(lcm.InvalidParam{
+			Pointer: "/instantiationLevelId", Detail: fmt.Sprintf("there is no level %q", req.InstantiationLevelID),
+		})
 	}
 	return desired{
 		flavour: w.Flavour, files: w.Package, pointer: flavourMember[w.Op.Type], class: class, counts: counts,
@@ -238,11 +247,13 @@ func classOf(params sol.KeyValuePairs) (userdata.Class, error) {
 
 // numbered says whether the VNFCs of an instance have indexes of their own, as only one class gives them.
 func numbered(i *sol.InstantiatedVnfInfo) bool {
-	return slices.ContainsFunc(i.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.Metadata["vdu_idx"] != nil })
+	return slices.ContainsFunc(
+		i.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.Metadata["vdu_idx"] != nil },
+	)
 }
 
-// classAfter is the class that an operation assembles with. Only one that exchanges the templates can change it: resources would get other names, and Heat would
-// recreate everything.
+// classAfter is the class that an operation assembles with. Only one that exchanges the templates can change it:
+// resources would get other names, and Heat would recreate everything.
 func classAfter(t sol.LcmOperationType, params sol.KeyValuePairs, has userdata.Class) (userdata.Class, error) {
 	class, err := classOf(params)
 	if _, named := params[userdata.ParamClass]; err == nil && !named {
@@ -250,7 +261,8 @@ func classAfter(t sol.LcmOperationType, params sol.KeyValuePairs, has userdata.C
 	}
 	if err == nil && class != has && t != sol.LcmOperationChangeFlavour && t != sol.LcmOperationChangeVnfpkg {
 		err = lcm.Unprocessable(lcm.InvalidParam{
-			Pointer: "/additionalParams/" + userdata.ParamClass, Detail: fmt.Sprintf("is %s, and the VNF was made with %s", class, has),
+			Pointer: "/additionalParams/" + userdata.ParamClass,
+			Detail:  fmt.Sprintf("is %s, and the VNF was made with %s", class, has),
 		})
 	}
 	return class, err
@@ -261,9 +273,12 @@ func overridableBy(t sol.LcmOperationType, req connections) userdata.Fresh {
 	return func(kind, name, leaf string) bool {
 		switch kind {
 		case "VDU":
-			return t == sol.LcmOperationChangeFlavour && (userdata.IsLeaf(leaf, userdata.LeafFlavour) || userdata.IsLeaf(leaf, userdata.LeafImage))
+			return t == sol.LcmOperationChangeFlavour && (userdata.IsLeaf(leaf, userdata.LeafFlavour) ||
+				userdata.IsLeaf(leaf, userdata.LeafImage))
 		case "CP":
-			return (leaf == "network" || leaf == "fixed_ips" || leaf == "port") && userdata.Names(req.ExtVirtualLinks, name)
+			return (leaf == "network" || leaf == "fixed_ips" || leaf == "port") && userdata.Names(
+				req.ExtVirtualLinks, name,
+			)
 		}
 		return false
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// TestClassOfAnInstance: an operation assembles the stack as it was assembled before. A mix-up would make Heat replace the whole VNF.
+// TestClassOfAnInstance: an operation assembles the stack as it was assembled before. A mix-up would make Heat replace
+// the whole VNF.
 func TestClassOfAnInstance(t *testing.T) {
 	t.Parallel()
 	const file, class = "lcm-operation-user-data", "lcm-operation-user-data-class"
@@ -32,7 +33,9 @@ func TestClassOfAnInstance(t *testing.T) {
 		"not remembered, but it shows":   {sol.LcmOperationScale, nil, nil, numbered, userdata.Standard, ""},
 		"another one":                    {sol.LcmOperationScale, nil, standard, nil, "", "/additionalParams/" + class},
 		"another one with new templates": {sol.LcmOperationChangeFlavour, nil, standard, nil, userdata.Standard, ""},
-		"half of it":                     {sol.LcmOperationScale, nil, sol.KeyValuePairs{file: "x.py"}, nil, "", "/additionalParams/" + class},
+		"half of it": {
+			sol.LcmOperationScale, nil, sol.KeyValuePairs{file: "x.py"}, nil, "", "/additionalParams/" + class,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,8 +44,10 @@ func TestClassOfAnInstance(t *testing.T) {
 			f := &vnfd.Flavour{ID: "f"}
 			r := lcm.Request{
 				Type: tt.typ, Params: raw, VNFD: &vnfd.VNFD{Flavours: []vnfd.Flavour{*f}}, Flavour: f,
-				Package:  fstest.MapFS{"BaseHOT/f/top.yaml": {Data: []byte("heat_template_version: 2013-05-23\n")}},
-				Instance: &lcm.Instance{Params: tt.remembered, Instantiated: &sol.InstantiatedVnfInfo{FlavourID: "f", VnfcResourceInfo: tt.vnfcs}},
+				Package: fstest.MapFS{"BaseHOT/f/top.yaml": {Data: []byte("heat_template_version: 2013-05-23\n")}},
+				Instance: &lcm.Instance{Params: tt.remembered, Instantiated: &sol.InstantiatedVnfInfo{
+					FlavourID: "f", VnfcResourceInfo: tt.vnfcs,
+				}},
 			}
 			d := testDriver(t, Config{})
 			g, err := d.desiredOf(planned(r))
@@ -64,12 +69,15 @@ func extLink(id, network string, cps ...sol.VnfExtCpData) sol.ExtVirtualLinkData
 func extCP(cpd string, keys ...string) sol.VnfExtCpData {
 	out := sol.VnfExtCpData{CpdID: cpd, CpConfig: map[string]sol.VnfExtCpConfig{}}
 	for _, k := range keys {
-		out.CpConfig[k] = sol.VnfExtCpConfig{CpProtocolData: []sol.CpProtocolData{{LayerProtocol: sol.LayerProtocolIPOverEthernet}}}
+		out.CpConfig[k] = sol.VnfExtCpConfig{
+			CpProtocolData: []sol.CpProtocolData{{LayerProtocol: sol.LayerProtocolIPOverEthernet}},
+		}
 	}
 	return out
 }
 
-// TestLinksAreMerged: what a request says about links is applied to those that the VNF has, connection point by connection point.
+// TestLinksAreMerged: what a request says about links is applied to those that the VNF has, connection point by
+// connection point.
 func TestLinksAreMerged(t *testing.T) {
 	t.Parallel()
 	current := []sol.ExtVirtualLinkData{extLink("a", "net-a", extCP("CP1", "x", "y"), extCP("CP2", "z"))}
@@ -83,18 +91,24 @@ func TestLinksAreMerged(t *testing.T) {
 		},
 		"a connection point moves": {
 			[]sol.ExtVirtualLinkData{extLink("b", "net-b", extCP("CP2", "z"))},
-			[]sol.ExtVirtualLinkData{extLink("a", "net-a", extCP("CP1", "x", "y")), extLink("b", "net-b", extCP("CP2", "z"))},
+			[]sol.ExtVirtualLinkData{
+				extLink("a", "net-a", extCP("CP1", "x", "y")), extLink("b", "net-b", extCP("CP2", "z")),
+			},
 		},
 		"that of one VNFC moves": {
 			[]sol.ExtVirtualLinkData{extLink("b", "net-b", extCP("CP1", "y"))},
-			[]sol.ExtVirtualLinkData{extLink("a", "net-a", extCP("CP1", "x"), extCP("CP2", "z")), extLink("b", "net-b", extCP("CP1", "y"))},
+			[]sol.ExtVirtualLinkData{
+				extLink("a", "net-a", extCP("CP1", "x"), extCP("CP2", "z")), extLink("b", "net-b", extCP("CP1", "y")),
+			},
 		},
 		"all move": {
 			[]sol.ExtVirtualLinkData{extLink("b", "net-b", extCP("CP1"), extCP("CP2"))},
 			[]sol.ExtVirtualLinkData{extLink("b", "net-b", extCP("CP1"), extCP("CP2"))},
 		},
 		"null takes one away": {
-			[]sol.ExtVirtualLinkData{extLink("a", "net-a", sol.VnfExtCpData{CpdID: "CP1", CpConfig: map[string]sol.VnfExtCpConfig{"y": {}}})},
+			[]sol.ExtVirtualLinkData{
+				extLink("a", "net-a", sol.VnfExtCpData{CpdID: "CP1", CpConfig: map[string]sol.VnfExtCpConfig{"y": {}}}),
+			},
 			[]sol.ExtVirtualLinkData{extLink("a", "net-a", extCP("CP1", "x"), extCP("CP2", "z"))},
 		},
 	} {

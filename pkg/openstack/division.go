@@ -20,7 +20,10 @@ func (d *Driver) badParts(r lcm.Request, parts []part) ([]lcm.InvalidParam, erro
 		if len(parts[n].w.Flavour.VDUs) == 0 && !parts[n].ends() {
 			bad = append(bad, lcm.InvalidParam{
 				Pointer: "/vimConnectionInfo/" + lcm.Escape(parts[n].key),
-				Detail:  fmt.Sprintf("no VDU of flavour %s uses this connection, and others do: it would have an empty stack", r.Flavour.ID),
+				Detail: fmt.Sprintf(
+					"no VDU of flavour %s uses this connection, and others do: it would have an empty stack",
+					r.Flavour.ID,
+				),
 			})
 		}
 	}
@@ -31,8 +34,9 @@ func (d *Driver) badParts(r lcm.Request, parts []part) ([]lcm.InvalidParam, erro
 	return d.sharedLinks(r, parts)
 }
 
-// keptParts rejects other connections for the stacks of an instance than those that they were created through: the name of
-// a stack follows from the key of its connection. Only an operation that exchanges the VDUs creates and deletes stacks.
+// keptParts rejects other connections for the stacks of an instance than those that they were created through: the name
+// of a stack follows from the key of its connection. Only an operation that exchanges the VDUs creates and deletes
+// stacks.
 func keptParts(i *lcm.Instance, parts []part, exchanges bool) []lcm.InvalidParam {
 	if i.Instantiated == nil || len(parts) == 0 {
 		return nil
@@ -47,13 +51,19 @@ func keptParts(i *lcm.Instance, parts []part, exchanges bool) []lcm.InvalidParam
 	for _, key := range had {
 		if !exchanges && !slices.Contains(has, key) {
 			bad = append(bad, lcm.InvalidParam{Pointer: at + lcm.Escape(key), Detail: fmt.Sprintf(
-				"the instance has a stack that was created through the connection %s, which has to keep its key and VDUs", key)})
+				"the instance "+
+					"has a stack that was created through the connection %s, which has to keep its key and VDUs",
+				key)})
 		}
 	}
 	for _, key := range has {
 		if !exchanges && !slices.Contains(had, key) {
-			bad = append(bad, lcm.InvalidParam{Pointer: at + lcm.Escape(key) + "/extra/" + lcm.ExtraVDUs, Detail: fmt.Sprintf(
-				"the instance has no stack that was created through the connection %s; CHANGE_FLAVOUR or CHANGE_VNFPKG can add one", key)})
+			bad = append(
+				bad, lcm.InvalidParam{Pointer: at + lcm.Escape(key) + "/extra/" + lcm.ExtraVDUs, Detail: fmt.Sprintf(
+					"the instance "+
+						"has no stack "+
+						"that was created through the connection %s; CHANGE_FLAVOUR or CHANGE_VNFPKG can add one",
+					key)})
 		}
 	}
 	for _, r := range i.Instantiated.VnfcResourceInfo {
@@ -63,8 +73,9 @@ func keptParts(i *lcm.Instance, parts []part, exchanges bool) []lcm.InvalidParam
 		}
 		at := slices.IndexFunc(parts, func(s part) bool { return s.hosts(r.VduID) })
 		if len(bad) == 0 && at >= 0 && parts[at].vim != was {
-			bad = append(bad, lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + lcm.Escape(parts[at].key), Detail: fmt.Sprintf(
-				"the VNFCs of %s are in the stack of another connection and cannot move", r.VduID)})
+			bad = append(
+				bad, lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + lcm.Escape(parts[at].key), Detail: fmt.Sprintf(
+					"the VNFCs of %s are in the stack of another connection and cannot move", r.VduID)})
 		}
 	}
 	return bad
@@ -101,8 +112,11 @@ func (d *Driver) sharedLinks(r lcm.Request, parts []part) ([]lcm.InvalidParam, e
 			if at < 0 || l.VimConnectionID == "" || parts[at].leadsHere(l.VimConnectionID) {
 				continue
 			}
-			bad = append(bad, lcm.InvalidParam{Pointer: fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", n, m), Detail: fmt.Sprintf(
-				"%s is in the VIM of the connection %s, and the link in that of %s", cp.CpdID, parts[at].key, l.VimConnectionID)})
+			bad = append(bad, lcm.InvalidParam{
+				Pointer: fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", n, m), Detail: fmt.Sprintf(
+					"%s is in the VIM of the connection %s, and the link in that of %s", cp.CpdID, parts[at].key,
+					l.VimConnectionID),
+			})
 		}
 	}
 	if len(bad) > 0 || r.Type == sol.LcmOperationModifyInfo {
@@ -122,7 +136,9 @@ func (d *Driver) sharedLinks(r lcm.Request, parts []part) ([]lcm.InvalidParam, e
 					pointer = fmt.Sprintf("/extVirtualLinks/%d", at)
 				}
 				bad = append(bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(
-					"the link %s has connection points of VDUs that use the connections %s and %s; give each its own link", l.ID, other, parts[n].key)})
+					"the link %s "+
+						"has connection points of VDUs that use the connections %s and %s; give each its own link",
+					l.ID, other, parts[n].key)})
 			}
 			connects[l.ID] = parts[n].key
 		}

@@ -33,23 +33,27 @@ type Config struct {
 	GracefulTimeout time.Duration
 	// UploadStall is how long an image upload may make no progress; default 5 minutes.
 	UploadStall time.Duration
-	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones; 0 = as often as there are zones,
-	// negative = never. Only zones that the grant allows are chosen.
+	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones; 0 = as often as there are
+	// zones, negative = never. Only zones that the grant allows are chosen.
 	ZoneRetries int
 	// NoRoom recognises in Heat's and Nova's words that a zone has no room; nil = what they say as they come.
 	NoRoom *regexp.Regexp
 	// NodeAlive tells whether another node of this VNFM runs, so that its uploads are left alone and a dead
-	// node's are done again at once. nil: an upload of another node counts as dead when it has said nothing for a minute.
+	// node's are done again at once. nil: an upload of another node counts as dead when it has said nothing for a
+	// minute.
 	NodeAlive func(ctx context.Context, node string) bool
-	// PublicURL is where clients reach our API, for the links in requests to coordination servers; without a slash at the end.
+	// PublicURL is where clients reach our API, for the links in requests to coordination servers; without a slash at
+	// the end.
 	PublicURL string
-	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. "" allows none.
+	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. ""
+	// allows none.
 	CloudsFile string
 	// Scripts runs the coordination scripts of packages; nil = they are not run.
 	Scripts ScriptRunner
 	// Observe receives every call, for metrics; may be nil.
 	Observe cloud.Observe
-	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be nil.
+	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be
+	// nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
 
@@ -105,7 +109,9 @@ func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo)
 
 // vims are the settings that the clients of VIMs have.
 func (cfg Config) vims() cloud.Config {
-	return cloud.Config{CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Observe: cfg.Observe, WrapTransport: cfg.WrapTransport}
+	return cloud.Config{
+		CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Observe: cfg.Observe, WrapTransport: cfg.WrapTransport,
+	}
 }
 
 // tick is the work of one tick on one part of an instance, with the client of its VIM.

@@ -19,13 +19,16 @@ func exchanged(t sol.LcmOperationType) bool {
 
 // begins says whether the operation gives the part its first VDU, so that it has no stack before.
 func (s *part) begins() bool {
-	return s.away != nil && exchanged(s.w.Op.Type) && !s.primary() && !slices.Contains(recordedVims(s.whole.Op.Before), s.vim)
+	return s.away != nil && exchanged(s.w.Op.Type) && !s.primary() && !slices.Contains(
+		recordedVims(s.whole.Op.Before), s.vim,
+	)
 }
 
 // ends says whether the operation takes the part its last VDU, so that it has no stack afterwards.
 func (s *part) ends() bool {
 	after, _ := origins(s.w)
-	return s.away != nil && exchanged(s.w.Op.Type) && !s.primary() && after.Flavour != nil && len(after.Flavour.VDUs) == 0
+	return s.away != nil && exchanged(s.w.Op.Type) && !s.primary() && after.Flavour != nil &&
+		len(after.Flavour.VDUs) == 0
 }
 
 // created and deleted say what becomes of the stack of a part that begins or ends; a rollback does the opposite.
@@ -43,8 +46,8 @@ func (s *part) deleted() bool {
 	return s.ends()
 }
 
-// exchange brings the stacks of an instance to another flavour or package, or back. Stacks of parts that end, and images
-// that no stack uses, are deleted when all other stacks are done.
+// exchange brings the stacks of an instance to another flavour or package, or back. Stacks of parts that end, and
+// images that no stack uses, are deleted when all other stacks are done.
 func (d *Driver) exchange(
 	ctx context.Context, w *lcm.Execution, change func(*tick, context.Context) (stack.Desired, error),
 ) error {

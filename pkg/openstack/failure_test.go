@@ -14,10 +14,12 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// TestStackFails: the reason reaches the user from where it began; a retry makes a new stack, a rollback leaves nothing.
+// TestStackFails: the reason reaches the user from where it began; a retry makes a new stack, a rollback leaves
+// nothing.
 func TestStackFails(t *testing.T) {
 	t.Parallel()
-	const reason = "Went to status ERROR due to \"Message: No valid host was found. There are not enough hosts available., Code: 500\""
+	const reason = "Went to status " +
+		"ERROR due to \"Message: No valid host was found. There are not enough hosts available., Code: 500\""
 	for _, then := range []lcm.Event{lcm.EventRetry, lcm.EventRollback} {
 		t.Run(string(then), func(t *testing.T) {
 			t.Parallel()
@@ -25,7 +27,8 @@ func TestStackFails(t *testing.T) {
 			before := cloud.State()
 			w := newWorld(t, cloud)
 			rule := cloud.AddFault(simcloud.Fault{
-				Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode", Action: "create", Nth: 2, Reason: reason,
+				Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode",
+				Action: "create", Nth: 2, Reason: reason,
 			})
 			w.instantiate("simple")
 			f := w.failed()
@@ -75,20 +78,34 @@ func TestQuota(t *testing.T) {
 func TestCloudHasABadMinute(t *testing.T) {
 	t.Parallel()
 	for name, rules := range map[string][]simcloud.Fault{
-		"Keystone is away":                   {{Kind: fault.Status, Service: "keystone", Status: 503, Count: 2}},
-		"Heat is away":                       {{Kind: fault.Status, Service: "heat", Status: 503, Count: 3}},
-		"a proxy answers in HTML":            {{Kind: fault.HTML, Service: "heat", Count: 2}},
-		"Nova throttles":                     {{Kind: fault.Status, Service: "nova", Method: "GET", Status: 429, Header: map[string]string{"Retry-After": "1"}, Count: 1}},
-		"connections break":                  {{Kind: fault.Reset, Service: "neutron", Method: "GET", Count: 2}},
-		"an answer breaks off":               {{Kind: fault.Truncate, Service: "heat", Method: "GET", Path: "/resources$", Count: 1}},
-		"a new stack is not listed yet":      {{Kind: fault.Status, Service: "heat", Method: "GET", Path: "/stacks$", Status: 200, Body: `{"stacks": []}`, Count: 3}},
-		"the reply to the create is lost":    {{Kind: fault.DropReply, Service: "heat", Method: "POST", Path: "/stacks$", Count: 1}},
-		"the reply to an image is lost":      {{Kind: fault.DropReply, Service: "glance", Method: "POST", Count: 1}},
-		"the reply to image data is lost":    {{Kind: fault.DropReply, Service: "glance", Method: "PUT", Count: 1}},
-		"image data is refused once":         {{Kind: fault.Status, Service: "glance", Method: "PUT", Status: 500, Count: 1}},
-		"all tokens expire at the create":    {{Kind: fault.ExpireTokens, Service: "heat", Method: "POST", Count: 1}},
-		"all tokens expire at an upload":     {{Kind: fault.ExpireTokens, Service: "glance", Method: "PUT", Count: 1}},
-		"all tokens expire in the inventory": {{Kind: fault.ExpireTokens, Service: "neutron", Method: "GET", Path: "/ports", Count: 1}},
+		"Keystone is away":        {{Kind: fault.Status, Service: "keystone", Status: 503, Count: 2}},
+		"Heat is away":            {{Kind: fault.Status, Service: "heat", Status: 503, Count: 3}},
+		"a proxy answers in HTML": {{Kind: fault.HTML, Service: "heat", Count: 2}},
+		"Nova throttles": {{
+			Kind: fault.Status, Service: "nova", Method: "GET", Status: 429,
+			Header: map[string]string{"Retry-After": "1"}, Count: 1,
+		}},
+		"connections break": {{Kind: fault.Reset, Service: "neutron", Method: "GET", Count: 2}},
+		"an answer breaks off": {
+			{Kind: fault.Truncate, Service: "heat", Method: "GET", Path: "/resources$", Count: 1},
+		},
+		"a new stack is not listed yet": {{
+			Kind: fault.Status, Service: "heat", Method: "GET", Path: "/stacks$",
+			Status: 200, Body: `{"stacks": []}`, Count: 3,
+		}},
+		"the reply to the create is lost": {
+			{Kind: fault.DropReply, Service: "heat", Method: "POST", Path: "/stacks$", Count: 1},
+		},
+		"the reply to an image is lost":   {{Kind: fault.DropReply, Service: "glance", Method: "POST", Count: 1}},
+		"the reply to image data is lost": {{Kind: fault.DropReply, Service: "glance", Method: "PUT", Count: 1}},
+		"image data is refused once": {
+			{Kind: fault.Status, Service: "glance", Method: "PUT", Status: 500, Count: 1},
+		},
+		"all tokens expire at the create": {{Kind: fault.ExpireTokens, Service: "heat", Method: "POST", Count: 1}},
+		"all tokens expire at an upload":  {{Kind: fault.ExpireTokens, Service: "glance", Method: "PUT", Count: 1}},
+		"all tokens expire in the inventory": {
+			{Kind: fault.ExpireTokens, Service: "neutron", Method: "GET", Path: "/ports", Count: 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +171,9 @@ func TestDeletionFails(t *testing.T) {
 	w.instantiate("simple")
 	w.completed()
 	const reason = "Conflict: resources.masterNode_CP1: Port p1 is still in use."
-	cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "masterNode_CP1", Action: "delete", Count: 2, Reason: reason})
+	cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceName: "masterNode_CP1", Action: "delete", Count: 2, Reason: reason,
+	})
 	w.terminate()
 	w.completed()
 	require.Empty(t, cloud.State().Since(before))
@@ -169,7 +188,8 @@ func TestDeletionKeepsFailing(t *testing.T) {
 	w.instantiate("simple")
 	w.completed()
 	rule := cloud.AddFault(simcloud.Fault{
-		Kind: fault.FailResource, ResourceName: "masterNode_CP1", Action: "delete", Reason: "Conflict: resources.masterNode_CP1: Port p1 is still in use.",
+		Kind: fault.FailResource, ResourceName: "masterNode_CP1", Action: "delete",
+		Reason: "Conflict: resources.masterNode_CP1: Port p1 is still in use.",
 	})
 	w.terminate()
 	f := w.failed()
@@ -234,7 +254,9 @@ func TestProgress(t *testing.T) {
 	cloud := simcloud.StartTest(t, simcloud.Options{})
 	w := newWorld(t, cloud)
 	w.clock = fastClock{time.Now()}
-	rule := cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode", Action: "create"})
+	rule := cloud.AddFault(simcloud.Fault{
+		Kind: fault.HangResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode", Action: "create",
+	})
 	w.instantiate("simple")
 	done := make(chan struct{})
 	go func() {
@@ -245,7 +267,9 @@ func TestProgress(t *testing.T) {
 		w.store.mu.Lock()
 		defer w.store.mu.Unlock()
 		for _, s := range w.store.steps {
-			if s.Name == "create stack" && strings.HasPrefix(s.Detail, "stack CREATE_IN_PROGRESS, 7 of 9 resources complete") {
+			if s.Name == "create stack" && strings.HasPrefix(
+				s.Detail, "stack CREATE_IN_PROGRESS, 7 of 9 resources complete",
+			) {
 				return true
 			}
 		}
@@ -279,7 +303,9 @@ func TestGracefulTimeIsNotSpentTwice(t *testing.T) {
 	w.completed()
 	w.clock = fastClock{time.Now()} // 100 times as fast
 	w.retry.TickBudget = 20 * time.Millisecond
-	w.admit(sol.LcmOperationTerminate, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: 10})
+	w.admit(sol.LcmOperationTerminate, sol.TerminateVnfRequest{
+		TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: 10,
+	})
 	w.completed() // a wait of 100 ms that began again with every tick of 20 ms would not end
 }
 

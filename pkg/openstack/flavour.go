@@ -6,8 +6,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 )
 
-// changeFlavour brings a stack to another deployment flavour, and returns it. VNFCs of VDUs that both flavours have stay what they are as far as Heat can keep
-// them: with the same type of resource, in their zone, with their addresses.
+// changeFlavour brings a stack to another deployment flavour, and returns it. VNFCs of VDUs that both flavours have
+// stay what they are as far as Heat can keep them: with the same type of resource, in their zone, with their addresses.
 func (t *tick) changeFlavour(ctx context.Context) (stack.Desired, error) {
 	if err := t.provideImages(ctx); err != nil {
 		return nil, err

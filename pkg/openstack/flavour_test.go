@@ -48,7 +48,8 @@ func twoFlavours() onePackage {
 		top := "heat_template_version: 2013-05-23\nparameters: { nfv: { type: json } }\nresources:\n"
 		for _, v := range vdus {
 			out.VDUs = append(out.VDUs, vnfd.VDU{
-				Name: v, MaxInstances: 3, InitialInstances: 1, ComputeFlavour: compute, Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"},
+				Name: v, MaxInstances: 3, InitialInstances: 1, ComputeFlavour: compute,
+				Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"},
 			})
 			out.CPs = append(out.CPs, vnfd.CP{Name: v + "_CP1", VDU: v})
 			top += fmt.Sprintf(vduResource, v)
@@ -58,7 +59,9 @@ func twoFlavours() onePackage {
 		return out
 	}
 	return onePackage{
-		model: &vnfd.VNFD{ID: "d", Flavours: []vnfd.Flavour{flavour("small", "m1.tiny", "VDU1"), flavour("big", "m1.small", "VDU1", "VDU2")}},
+		model: &vnfd.VNFD{ID: "d", Flavours: []vnfd.Flavour{
+			flavour("small", "m1.tiny", "VDU1"), flavour("big", "m1.small", "VDU1", "VDU2"),
+		}},
 		files: files,
 	}
 }
@@ -69,7 +72,9 @@ func small(t *testing.T) *world {
 	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
 	w.pkg, w.zones = twoFlavours(), []string{"nova"}
 	params := map[string]any{"lcm-operation-user-data": "x.py", "lcm-operation-user-data-class": "StandardUserData"}
-	w.admit(sol.LcmOperationInstantiate, map[string]any{"flavourId": "small", "additionalParams": params, "extVirtualLinks": w.links("VDU1_CP1")})
+	w.admit(sol.LcmOperationInstantiate, map[string]any{
+		"flavourId": "small", "additionalParams": params, "extVirtualLinks": w.links("VDU1_CP1"),
+	})
 	w.completed()
 	w.store.instance.Params = params
 	return w
@@ -85,10 +90,13 @@ func (w *world) links(cps ...string) []any {
 
 func (w *world) toFlavour(id string, counts map[string]int) {
 	w.t.Helper()
-	w.resize(sol.LcmOperationChangeFlavour, id, counts, map[string]any{"newFlavourId": id, "extVirtualLinks": w.links("VDU1_CP1", "VDU2_CP1")})
+	w.resize(sol.LcmOperationChangeFlavour, id, counts, map[string]any{
+		"newFlavourId": id, "extVirtualLinks": w.links("VDU1_CP1", "VDU2_CP1"),
+	})
 }
 
-// TestChangeFlavour: VNFCs of VDUs that both flavours have stay the same servers, in another size; the others come and go.
+// TestChangeFlavour: VNFCs of VDUs that both flavours have stay the same servers, in another size; the others come and
+// go.
 func TestChangeFlavour(t *testing.T) {
 	t.Parallel()
 	w := small(t)
@@ -109,7 +117,9 @@ func TestChangeFlavour(t *testing.T) {
 	w.completed()
 	require.Equal(t, first, w.serversOf("VDU1"))
 	require.Len(t, w.liveServers(), 1)
-	require.NotContains(t, fmt.Sprint(w.store.instance.Instantiated.Metadata["nfv"]), "VDU2", "what a VDU was made from went with it")
+	require.NotContains(
+		t, fmt.Sprint(w.store.instance.Instantiated.Metadata["nfv"]), "VDU2", "what a VDU was made from went with it",
+	)
 	for _, l := range w.store.instance.Instantiated.ExtVirtualLinkInfo {
 		require.Len(t, l.CurrentVnfExtCpData, 1, "a connection point that is gone is not connected")
 	}
@@ -120,7 +130,10 @@ func TestChangeFlavourRolledBack(t *testing.T) {
 	t.Parallel()
 	w := small(t)
 	first, was := w.serversOf("VDU1"), copied(w.store.instance.Instantiated)
-	w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU2", Action: "create", Reason: "no room"})
+	w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU2",
+		Action: "create", Reason: "no room",
+	})
 	w.toFlavour("big", map[string]int{"VDU1": 1, "VDU2": 1})
 	require.Contains(t, w.failed().Detail, "no room")
 	w.steer(lcm.EventRollback)

@@ -17,7 +17,8 @@ func (d *Driver) Halt(ctx context.Context, w *lcm.Execution, mode sol.CancelMode
 }
 
 func (t *tick) halt(ctx context.Context, mode sol.CancelModeType) error {
-	// The operation may be cancelled again after a retry, and forcefully after gracefully: each time is a step of its own.
+	// The operation may be cancelled again after a retry, and forcefully after gracefully: each time is a step of its
+	// own.
 	target := fmt.Sprintf("%s, %s, try %d", t.stack.Name(), strings.ToLower(string(mode)), t.w.Op.Try)
 	return t.w.Step(ctx, "halt", target, func(ctx context.Context, s *lcm.Step) error {
 		if err := t.images().Halt(ctx, mode); err != nil {

@@ -41,7 +41,9 @@ func (c canceller) RoundTrip(r *http.Request) (*http.Response, error) {
 // cancelled makes the user cancel the operation once, when a call has been answered.
 func (w *world) cancelled(mode sol.CancelModeType, when func(method, path string) bool) {
 	once := new(sync.Once)
-	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return canceller{tap{next, w}, once, mode, when} }
+	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		return canceller{tap{next, w}, once, mode, when}
+	}
 }
 
 // rest runs the operation until no node has to work on it.
@@ -77,7 +79,8 @@ func updating(method, path string) bool {
 	return method == http.MethodPatch && !strings.Contains(path, "/resources/")
 }
 
-// slow is how long a server takes that an operation is to be cancelled with: a busy machine notices the cancellation within it.
+// slow is how long a server takes that an operation is to be cancelled with: a busy machine notices the cancellation
+// within it.
 const slow = 2 * time.Second
 
 // slowServers lets Nova take this long for a server.
@@ -85,8 +88,8 @@ func slowServers(cloud *simcloud.Cloud, d time.Duration) {
 	cloud.MergeTiming(simcloud.Timing{Create: map[string]simcloud.Duration{"OS::Nova::Server": simcloud.Duration(d)}})
 }
 
-// TestCancelWhileTheStackIsMade: forcefully the stack stops, gracefully it is waited for; then a retry finishes the instance, and a rollback
-// leaves nothing.
+// TestCancelWhileTheStackIsMade: forcefully the stack stops, gracefully it is waited for; then a retry finishes the
+// instance, and a rollback leaves nothing.
 func TestCancelWhileTheStackIsMade(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []sol.CancelModeType{sol.CancelModeForceful, sol.CancelModeGraceful} {
@@ -149,7 +152,10 @@ func TestCancelWhileTheStackIsUpdated(t *testing.T) {
 			w.completed()
 			slowServers(cloud, slow)
 			if tt.refuse {
-				cloud.AddFault(simcloud.Fault{Kind: "status", Status: 400, Service: "heat", Path: "/actions$", Reason: "Invalid action cancel_without_rollback specified"})
+				cloud.AddFault(simcloud.Fault{
+					Kind: "status", Status: 400, Service: "heat", Path: "/actions$",
+					Reason: "Invalid action cancel_without_rollback specified",
+				})
 			}
 			sick := w.vnfc("VDU1", 0)
 			w.reset()
@@ -165,11 +171,14 @@ func TestCancelWhileTheStackIsUpdated(t *testing.T) {
 	}
 }
 
-// TestCancelledCreationFails: a creation that fails while its cancellation waits for it is no failure of the retry, which repairs it.
+// TestCancelledCreationFails: a creation that fails while its cancellation waits for it is no failure of the retry,
+// which repairs it.
 func TestCancelledCreationFails(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
-	rule := w.cloud.AddFault(simcloud.Fault{Kind: "fail_resource", ResourceName: "VDU1", Action: "create", Reason: "disk on fire"})
+	rule := w.cloud.AddFault(
+		simcloud.Fault{Kind: "fail_resource", ResourceName: "VDU1", Action: "create", Reason: "disk on fire"},
+	)
 	w.cancelled(sol.CancelModeGraceful, creating)
 	w.mixed("one")
 	require.Equal(t, sol.LcmOperationStateFailedTemp, w.rest())
@@ -185,7 +194,10 @@ func TestHeatRefusesToStopACreation(t *testing.T) {
 	cloud := simcloud.StartTest(t, simcloud.Options{})
 	w := newMixed(t, cloud)
 	slowServers(cloud, slow)
-	cloud.AddFault(simcloud.Fault{Kind: "status", Status: 400, Service: "heat", Path: "/actions$", Reason: "Invalid action cancel_without_rollback specified"})
+	cloud.AddFault(simcloud.Fault{
+		Kind: "status", Status: 400, Service: "heat", Path: "/actions$",
+		Reason: "Invalid action cancel_without_rollback specified",
+	})
 	w.cancelled(sol.CancelModeForceful, creating)
 	w.mixed("one")
 	require.Equal(t, sol.LcmOperationStateFailedTemp, w.rest())
@@ -195,7 +207,8 @@ func TestHeatRefusesToStopACreation(t *testing.T) {
 	w.completed()
 }
 
-// TestCancelAtEveryCall: the user cancels a heal at every call that is made for it. It comes to rest, and a retry heals exactly once.
+// TestCancelAtEveryCall: the user cancels a heal at every call that is made for it. It comes to rest, and a retry heals
+// exactly once.
 func TestCancelAtEveryCall(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []sol.CancelModeType{sol.CancelModeForceful, sol.CancelModeGraceful} {

@@ -11,7 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// replacement is the server and the volumes that HEAL replaces for one VNFC, as they were before the operation. Ids of the VIM say what is done already: they never come back.
+// replacement is the server and the volumes that HEAL replaces for one VNFC, as they were before the operation. Ids of
+// the VIM say what is done already: they never come back.
 type replacement struct {
 	vnfc   string // vnfcInfo id
 	server string
@@ -22,12 +23,13 @@ type replacement struct {
 // maxHeals is how many updates a heal may take: one is enough unless a mark is lost.
 const maxHeals = 3
 
-// heal replaces the servers of the operation's VNFCs, and their storages when additionalParams.all says so; the ports stay. The whole VNF is
-// deleted and created again.
+// heal replaces the servers of the operation's VNFCs, and their storages when additionalParams.all says so; the ports
+// stay. The whole VNF is deleted and created again.
 //
-// The sick servers are deleted in Nova first. Heat on its own makes the new one before it deletes the old one, and that fails in
-// the cases that a heal is for: the host is dead and does not let go of the port, a volume stays and is in use, an anti-affinity group or
-// a quota has room for no other one. What the old server was good for is gone by then either way, because Heat has taken its ports.
+// The sick servers are deleted in Nova first. Heat on its own makes the new one before it deletes the old one, and that
+// fails in the cases that a heal is for: the host is dead and does not let go of the port, a volume stays and is in
+// use, an anti-affinity group or a quota has room for no other one. What the old server was good for is gone by then
+// either way, because Heat has taken its ports.
 func (t *tick) heal(ctx context.Context) error {
 	scope := t.w.Op.Scope
 	if scope == nil {
@@ -51,7 +53,9 @@ func (t *tick) heal(ctx context.Context) error {
 		if round > 0 {
 			target += fmt.Sprintf(" (%d)", round+1)
 		}
-		if err := t.stack.Update(ctx, target, t.desired, func(ctx context.Context) error { return t.markUnhealthy(ctx, sick) }); err != nil {
+		if err := t.stack.Update(ctx, target, t.desired, func(ctx context.Context) error {
+			return t.markUnhealthy(ctx, sick)
+		}); err != nil {
 			return err
 		}
 		left, whole, err := t.pending(ctx, sick)
@@ -61,7 +65,9 @@ func (t *tick) heal(ctx context.Context) error {
 		sick = left
 	}
 	return lcm.Errorf(lcm.CodeUpstream, "Heat has updated the stack %s %d times and not replaced all of the %d VNFCs",
-		t.stack.Name(), maxHeals, len(scope.VNFCs)).WithHint("look at Heat's events of the stack; heal the whole VNF with additionalParams.all")
+		t.stack.Name(), maxHeals, len(scope.VNFCs)).WithHint(
+		"look at Heat's events of the stack; heal the whole VNF with additionalParams.all",
+	)
 }
 
 // healWhole deletes the stack and creates it again, from the values that held.
@@ -115,7 +121,8 @@ func (t *tick) serverDeleted(ctx context.Context, p replacement) error {
 			return fmt.Errorf("read the step's checkpoint: %w", err)
 		}
 		sv, err := t.cloud.ReadServer(ctx, p.server)
-		if cloud.NotFound(err) { // believed at the second look: this step is not repeated, and a server that is there has the volumes
+		// believed at the second look: this step is not repeated, and a server that is there has the volumes
+		if cloud.NotFound(err) {
 			sv, err = t.cloud.ReadServer(ctx, p.server)
 		}
 		if cloud.NotFound(err) || err == nil && strings.HasSuffix(sv.Status, "DELETED") {
@@ -147,7 +154,8 @@ func (t *tick) serverDeleted(ctx context.Context, p replacement) error {
 	})
 }
 
-// markUnhealthy tells Heat which resources to replace with the next update. What is not there any more has been replaced by an earlier one.
+// markUnhealthy tells Heat which resources to replace with the next update. What is not there any more has been
+// replaced by an earlier one.
 func (t *tick) markUnhealthy(ctx context.Context, sick []replacement) error {
 	all, err := t.stack.Resources(ctx)
 	if err != nil {
@@ -169,20 +177,24 @@ func (t *tick) markUnhealthy(ctx context.Context, sick []replacement) error {
 func (p replacement) in(all []cloud.Resource) []cloud.Resource {
 	var out []cloud.Resource
 	for _, r := range all {
-		if r.PhysicalID != "" && (r.Type == cloud.TypeServer && r.PhysicalID == p.server || slices.Contains(p.volumes, r.PhysicalID)) {
+		if r.PhysicalID != "" && (r.Type == cloud.TypeServer && r.PhysicalID == p.server || slices.Contains(
+			p.volumes, r.PhysicalID,
+		)) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// pending lists the replacements of which the stack still has a resource. whole says that the stack is complete: an update that failed has taken away what was
-// sick, and not made the rest.
+// pending lists the replacements of which the stack still has a resource. whole says that the stack is complete: an
+// update that failed has taken away what was sick, and not made the rest.
 func (t *tick) pending(ctx context.Context, sick []replacement) (left []replacement, whole bool, err error) {
 	st, err := t.stack.Find(ctx)
 	if err != nil || st == nil {
 		return sick, false, err
 	}
 	all, err := t.cloud.ListResources(ctx, st)
-	return slices.DeleteFunc(slices.Clone(sick), func(p replacement) bool { return len(p.in(all)) == 0 }), st.Complete(), err
+	return slices.DeleteFunc(slices.Clone(sick), func(p replacement) bool {
+		return len(p.in(all)) == 0
+	}), st.Complete(), err
 }

@@ -16,11 +16,12 @@ import (
 // heal admits a SOL002 heal of VNFCs.
 func (w *world) heal(params sol.KeyValuePairs, vnfcs ...string) {
 	w.t.Helper()
-	w.change(sol.LcmOperationHeal, sol.HealVnfRequest{VnfcInstanceID: vnfcs, AdditionalParams: params}, lcm.Scope{Flavour: "default", VNFCs: vnfcs})
+	w.change(sol.LcmOperationHeal, sol.HealVnfRequest{VnfcInstanceID: vnfcs, AdditionalParams: params},
+		lcm.Scope{Flavour: "default", VNFCs: vnfcs})
 }
 
-// TestHealOneVNFC: exactly the server of the VNFC is new, its ports stay, its storage too unless the request has it replaced, whatever
-// had become of the old server.
+// TestHealOneVNFC: exactly the server of the VNFC is new, its ports stay, its storage too unless the request has it
+// replaced, whatever had become of the old server.
 func TestHealOneVNFC(t *testing.T) {
 	t.Parallel()
 	healthy := func(*world, string) {}
@@ -37,7 +38,8 @@ func TestHealOneVNFC(t *testing.T) {
 		{"without a stack of its own", "VDU3", nil, healthy, nil},
 		{"that another client deleted", "VDU2", nil, deleted, nil},
 		{"in ERROR", "VDU1", nil, func(w *world, server string) {
-			w.ask("compute", http.MethodPost, "/servers/"+server+"/action", map[string]any{"os-resetState": map[string]any{"state": "error"}})
+			w.ask("compute", http.MethodPost, "/servers/"+server+"/action",
+				map[string]any{"os-resetState": map[string]any{"state": "error"}})
 		}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,7 +47,9 @@ func TestHealOneVNFC(t *testing.T) {
 			w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
 			w.mixed("two")
 			w.completed()
-			servers, ports, volumes := w.ids("OS::Nova::Server"), w.ids("OS::Neutron::Port"), w.ids("OS::Cinder::Volume")
+			servers, ports, volumes := w.ids("OS::Nova::Server"), w.ids("OS::Neutron::Port"), w.ids(
+				"OS::Cinder::Volume",
+			)
 			sick := w.vnfc(tt.vdu, 0)
 			_, res, _ := w.store.instance.VNFC(sick)
 			tt.was(w, res.ComputeResource.ResourceID)
@@ -95,8 +99,8 @@ func (w *world) all() []string {
 	return out
 }
 
-// TestHealSurvivesDeath: a node dies at every write to the database and at every call to the cloud, before and after it is done. The VNFC
-// is healed, and exactly once.
+// TestHealSurvivesDeath: a node dies at every write to the database and at every call to the cloud, before and after it
+// is done. The VNFC is healed, and exactly once.
 func TestHealSurvivesDeath(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -132,7 +136,8 @@ func TestHealSurvivesDeath(t *testing.T) {
 	}
 }
 
-// TestHealAgain: a heal for which there is no host fails in the VIM's words; a retry makes what is missing and leaves what was healed alone.
+// TestHealAgain: a heal for which there is no host fails in the VIM's words; a retry makes what is missing and leaves
+// what was healed alone.
 func TestHealAgain(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
@@ -141,7 +146,9 @@ func TestHealAgain(t *testing.T) {
 	w.completed()
 	before := w.ids("OS::Nova::Server")
 	w.holdBack("UPDATE_COMPLETE")
-	rule := cloud.AddFault(simcloud.Fault{Kind: "fail_resource", ResourceName: "VDU1", Stack: "*-VDU1-1-*", Action: "create", Reason: "disk on fire"})
+	rule := cloud.AddFault(simcloud.Fault{
+		Kind: "fail_resource", ResourceName: "VDU1", Stack: "*-VDU1-1-*", Action: "create", Reason: "disk on fire",
+	})
 	first, second := w.vnfc("VDU1", 0), w.vnfc("VDU1", 1)
 	w.heal(nil, first, second)
 	failure := w.failed()
@@ -178,7 +185,9 @@ func TestHealOfWhatFailedBefore(t *testing.T) {
 	w.mixed("one")
 	w.completed()
 	sick := w.vnfc("VDU1", 0)
-	rule := cloud.AddFault(simcloud.Fault{Kind: "fail_resource", ResourceName: "VDU1", Action: "create", Reason: "disk on fire"})
+	rule := cloud.AddFault(
+		simcloud.Fault{Kind: "fail_resource", ResourceName: "VDU1", Action: "create", Reason: "disk on fire"},
+	)
 	w.heal(nil, sick)
 	w.failed()
 	require.True(t, cloud.Faults().Remove(rule))
@@ -208,7 +217,8 @@ func TestHealWhole(t *testing.T) {
 		w.reset()
 		w.deaths = 0
 		w.store.dieAt, w.store.dieAfter = k, k%2 == 0
-		w.change(sol.LcmOperationHeal, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}, lcm.Scope{Flavour: "default", Whole: true, VNFCs: w.all()})
+		w.change(sol.LcmOperationHeal, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}},
+			lcm.Scope{Flavour: "default", Whole: true, VNFCs: w.all()})
 		w.completed()
 		require.Len(t, differing(was, w.ids("OS::Nova::Server")), 4)
 		require.Equal(t, nfv, w.store.instance.Instantiated.Metadata["nfv"], "the values that held")
@@ -232,7 +242,8 @@ func TestHealFindsNoStack(t *testing.T) {
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
 	w.mixed("one")
 	w.completed()
-	w.ask("orchestration", http.MethodDelete, "/stacks/"+w.stackName()+"/"+w.store.instance.Instantiated.Metadata["stack_id"].(string), nil)
+	w.ask("orchestration", http.MethodDelete,
+		"/stacks/"+w.stackName()+"/"+w.store.instance.Instantiated.Metadata["stack_id"].(string), nil)
 	w.heal(nil, w.vnfc("VDU1", 0))
 	require.Eventually(t, func() bool { tops, _ := w.stacks(); return tops == 0 }, time.Minute, 5*time.Millisecond)
 	failure := w.failed()
@@ -240,14 +251,17 @@ func TestHealFindsNoStack(t *testing.T) {
 	require.Contains(t, failure.Hint, "all")
 }
 
-// TestServerThatIsNotDeleted: a server that Nova does not let go of ends the heal with its name and what to look at, within bounds.
+// TestServerThatIsNotDeleted: a server that Nova does not let go of ends the heal with its name and what to look at,
+// within bounds.
 func TestServerThatIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
 	w := newMixed(t, cloud)
 	w.mixed("one")
 	w.completed()
-	cloud.MergeTiming(simcloud.Timing{Delete: map[string]simcloud.Duration{"OS::Nova::Server": simcloud.Duration(time.Hour)}})
+	cloud.MergeTiming(
+		simcloud.Timing{Delete: map[string]simcloud.Duration{"OS::Nova::Server": simcloud.Duration(time.Hour)}},
+	)
 	w.cfg.ServerTimeout = 20 * time.Millisecond
 	sick := w.vnfc("VDU1", 0)
 	w.heal(nil, sick)

@@ -63,10 +63,14 @@ func newScene(t *testing.T) *scene {
 		})
 	}
 	reply("GET /heat/v1/p1/stacks", "stacks", func() any {
-		return []any{map[string]any{"id": "top-id", "stack_name": "vnf-inst", "stack_status": "CREATE_COMPLETE", "tags": nil}}
+		return []any{
+			map[string]any{"id": "top-id", "stack_name": "vnf-inst", "stack_status": "CREATE_COMPLETE", "tags": nil},
+		}
 	})
 	reply("GET /heat/v1/p1/stacks/vnf-inst/top-id", "stack", func() any {
-		return map[string]any{"creation_time": "2026-04-17T02:03:10Z", "parameters": map[string]any{"nfv": s.nfv, "OS::stack_id": "top-id"}}
+		return map[string]any{"creation_time": "2026-04-17T02:03:10Z", "parameters": map[string]any{
+			"nfv": s.nfv, "OS::stack_id": "top-id",
+		}}
 	})
 	reply("GET /heat/v1/p1/stacks/vnf-inst/top-id/resources", "resources", func() any { return s.resources })
 	reply("GET /compute/v2.1/servers/detail", "servers", func() any { return s.servers })
@@ -77,7 +81,8 @@ func newScene(t *testing.T) *scene {
 
 func (s *scene) add(stackRef, name, typ, id, created string) {
 	s.resources = append(s.resources, map[string]any{
-		"resource_name": name, "resource_type": typ, "physical_resource_id": id, "resource_status": "CREATE_COMPLETE", "creation_time": created,
+		"resource_name": name, "resource_type": typ, "physical_resource_id": id, "resource_status": "CREATE_COMPLETE",
+		"creation_time": created,
 		"links": []any{
 			map[string]any{"rel": "self", "href": "http://heat/v1/p1/stacks/" + stackRef + "/resources/" + name},
 			map[string]any{"rel": "stack", "href": "http://heat/v1/p1/stacks/" + stackRef},
@@ -95,21 +100,27 @@ func (s *scene) node(ref, vdu, id, created string, n int) {
 		"id": id, "OS-EXT-AZ:availability_zone": "nova", "OS-EXT-SRV-ATTR:host": fmt.Sprintf("compute%d", n%3),
 		"addresses": map[string]any{"net0": []any{
 			map[string]any{"addr": fixed, "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01", "OS-EXT-IPS:type": "fixed"},
-			map[string]any{"addr": public, "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01", "OS-EXT-IPS:type": "floating"},
+			map[string]any{
+				"addr": public, "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01", "OS-EXT-IPS:type": "floating",
+			},
 		}},
 	})
 	s.ports = append(s.ports, map[string]any{
 		"id": "port-" + id, "network_id": "net0-id", "mac_address": "fa:16:3e:00:00:01", "device_id": id,
 		"fixed_ips": []any{map[string]any{"ip_address": fixed, "subnet_id": "subnet0-id"}},
 	})
-	s.floats = append(s.floats, map[string]any{"id": "fip-" + id, "floating_ip_address": public, "floating_network_id": "public-id", "port_id": "port-" + id})
+	s.floats = append(s.floats, map[string]any{
+		"id": "fip-" + id, "floating_ip_address": public, "floating_network_id": "public-id", "port_id": "port-" + id,
+	})
 }
 
 // work is an INSTANTIATE operation whose stack is complete.
 func (s *scene) work(f *vnfd.Flavour, request, hotTop string) *lcm.Execution {
 	files := fstest.MapFS{"BaseHOT/" + f.ID + "/top.yaml": {Data: []byte(hotTop)}}
 	return &lcm.Execution{
-		Op: &lcm.Operation{ID: "op", Type: sol.LcmOperationInstantiate, Params: json.RawMessage(request), Grant: &lcm.Grant{}},
+		Op: &lcm.Operation{
+			ID: "op", Type: sol.LcmOperationInstantiate, Params: json.RawMessage(request), Grant: &lcm.Grant{},
+		},
 		Instance: &lcm.Instance{
 			ID: "inst", VimConnections: map[string]sol.VimConnectionInfo{"vim1": s.stub.Vim()},
 		},
@@ -128,12 +139,20 @@ func clusterFlavour() *vnfd.Flavour {
 	return &vnfd.Flavour{
 		ID: "complex",
 		VDUs: []vnfd.VDU{
-			{Name: "masterNode", MinInstances: 2, ComputeFlavour: "m1.medium", Image: &vnfd.SwImage{Name: "masterNode-image"}},
-			{Name: "workerNode", MinInstances: 1, ComputeFlavour: "m1.medium", Image: &vnfd.SwImage{Name: "workerNode-image"}},
+			{Name: "masterNode", MinInstances: 2, ComputeFlavour: "m1.medium", Image: &vnfd.SwImage{
+				Name: "masterNode-image",
+			}},
+			{Name: "workerNode", MinInstances: 1, ComputeFlavour: "m1.medium", Image: &vnfd.SwImage{
+				Name: "workerNode-image",
+			}},
 		},
-		CPs:          []vnfd.CP{{Name: "masterNode_CP1", VDU: "masterNode"}, {Name: "workerNode_CP1", VDU: "workerNode"}},
-		Aspects:      []vnfd.ScalingAspect{{ID: "workerNode_scale", MaxScaleLevel: 2}},
-		Levels:       []vnfd.InstantiationLevel{{ID: "instantiation_level_1", ScaleLevels: map[string]int{"workerNode_scale": 0}}},
+		CPs: []vnfd.CP{
+			{Name: "masterNode_CP1", VDU: "masterNode"}, {Name: "workerNode_CP1", VDU: "workerNode"},
+		},
+		Aspects: []vnfd.ScalingAspect{{ID: "workerNode_scale", MaxScaleLevel: 2}},
+		Levels: []vnfd.InstantiationLevel{
+			{ID: "instantiation_level_1", ScaleLevels: map[string]int{"workerNode_scale": 0}},
+		},
 		DefaultLevel: "instantiation_level_1",
 	}
 }
@@ -161,7 +180,10 @@ func TestInventoryOfACluster(t *testing.T) {
 		"id": "vip-port", "network_id": "net0-id", "mac_address": "fa:16:3e:00:00:09",
 		"fixed_ips": []any{map[string]any{"ip_address": "10.10.0.100", "subnet_id": "subnet0-id"}},
 	})
-	s.floats = append(s.floats, map[string]any{"id": "vip-fip", "floating_ip_address": "172.24.4.100", "floating_network_id": "public-id", "port_id": "vip-port"})
+	s.floats = append(s.floats, map[string]any{
+		"id": "vip-fip", "floating_ip_address": "172.24.4.100", "floating_network_id": "public-id",
+		"port_id": "vip-port",
+	})
 	s.node("vnf-inst-workerNode-0-abc/w0-stack", "workerNode", "server-w0", "2026-04-17T02:03:13Z", 21)
 	s.node("vnf-inst-masterNode-0-abc/m0-stack", "masterNode", "server-m0", "2026-04-17T02:03:14Z", 10)
 	s.node("vnf-inst-masterNode-1-abc/m1-stack", "masterNode", "server-m1", "2026-04-17T02:03:14Z", 11)
@@ -172,10 +194,13 @@ func TestInventoryOfACluster(t *testing.T) {
 	goldenJSON(t, "cluster.inventory.json", w.Instance.Inventory)
 	goldenJSON(t, "cluster.changes.json", w.Op.ResourceChanges)
 	require.Len(t, s.asked, 6, "calls: %s", strings.Join(s.asked, "\n"))
-	require.True(t, slices.ContainsFunc(s.asked, func(a string) bool { return strings.Contains(a, "changes-since=2026-04-17T01%3A53%3A10Z") }), s.asked)
+	require.True(t, slices.ContainsFunc(s.asked, func(a string) bool {
+		return strings.Contains(a, "changes-since=2026-04-17T01%3A53%3A10Z")
+	}), s.asked)
 }
 
-// TestInventoryOfAGroup: members of a group have no index of their own; they are found again by the name the group gave them.
+// TestInventoryOfAGroup: members of a group have no index of their own; they are found again by the name the group gave
+// them.
 func TestInventoryOfAGroup(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -198,7 +223,8 @@ func TestInventoryOfAGroup(t *testing.T) {
 	require.Equal(t, "workerNode", c.VduID)
 }
 
-// TestInventoryOfAFlatStack: several VDUs side by side in one stack, with a volume, an internal network and one that the consumer made.
+// TestInventoryOfAFlatStack: several VDUs side by side in one stack, with a volume, an internal network and one that
+// the consumer made.
 func TestInventoryOfAFlatStack(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -214,7 +240,8 @@ func TestInventoryOfAFlatStack(t *testing.T) {
 	s.add(top, "never", "OS::Heat::RandomString", "", born)
 	for i, p := range []string{"port-1", "port-2", "port-3"} {
 		s.ports = append(s.ports, map[string]any{"id": p, "network_id": "n", "mac_address": "m", "fixed_ips": []any{
-			map[string]any{"ip_address": fmt.Sprintf("10.0.0.%d", i), "subnet_id": "s"}, map[string]any{"ip_address": fmt.Sprintf("fd00::%d", i), "subnet_id": "s6"},
+			map[string]any{"ip_address": fmt.Sprintf("10.0.0.%d", i), "subnet_id": "s"},
+			map[string]any{"ip_address": fmt.Sprintf("fd00::%d", i), "subnet_id": "s6"},
 		}})
 	}
 	s.stub.Routes.HandleFunc("GET /compute/v2.1/servers/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -231,7 +258,9 @@ func TestInventoryOfAFlatStack(t *testing.T) {
 		},
 		Storages: []vnfd.Storage{{Name: "VDU2-VirtualStorage", Image: &vnfd.SwImage{Name: "volume-image"}}},
 		CPs: []vnfd.CP{
-			{Name: "VDU1_CP1", VDU: "VDU1"}, {Name: "VDU1_CP2", VDU: "VDU1", VL: "internalVL1"}, {Name: "VDU2_CP1", VDU: "VDU2", VL: "internalVL2"},
+			{Name: "VDU1_CP1", VDU: "VDU1"},
+			{Name: "VDU1_CP2", VDU: "VDU1", VL: "internalVL1"},
+			{Name: "VDU2_CP1", VDU: "VDU2", VL: "internalVL2"},
 		},
 		VLs: []vnfd.VL{{Name: "internalVL1"}, {Name: "internalVL2"}},
 	}
@@ -252,7 +281,9 @@ func TestInventoryOfAFlatStack(t *testing.T) {
 func TestInventoryWithoutStack(t *testing.T) {
 	t.Parallel()
 	s := stubcloud.New(t)
-	s.Routes.HandleFunc("GET /heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"stacks": []}`)) })
+	s.Routes.HandleFunc("GET /heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"stacks": []}`))
+	})
 	sc := &scene{t: t, stub: s}
 	w := sc.work(clusterFlavour(), twoLinks, clusterHOT)
 	e := asError(t, testDriver(t, Config{}).Inventory(t.Context(), w))

@@ -6,7 +6,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Instantiate implements lcm.Infra: for each part the package's images, then the stack. All VIMs are contacted before that.
+// Instantiate implements lcm.Infra: for each part the package's images, then the stack. All VIMs are contacted before
+// that.
 func (d *Driver) Instantiate(ctx context.Context, w *lcm.Execution) error {
 	if err := d.each(ctx, w, func(context.Context, *tick) error { return nil }); err != nil {
 		return err

@@ -72,7 +72,8 @@ func (t *tick) record(ctx context.Context) (inventory.Record, *sol.ResourceChang
 	}
 	was := inventory.RecordOf(w.Op.Before)
 	in := inventory.Input{
-		Snapshot: seen, Vim: t.part.key, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(), Operation: w.Op.ID, Params: w.Op.Params,
+		Snapshot: seen, Vim: t.part.key, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(),
+		Operation: w.Op.ID, Params: w.Op.Params,
 		Settled: expected(w),
 	}
 	if former != nil {
@@ -92,8 +93,8 @@ func (g desired) target() inventory.Target {
 	return inventory.Target{Flavour: g.flavour, Class: g.class, Ext: g.ext, Managed: g.managed}
 }
 
-// expected says whether the phase under way begins where the resources are as they should be: then a stack that is not there is an error,
-// and not what a failure has left.
+// expected says whether the phase under way begins where the resources are as they should be: then a stack that is not
+// there is an error, and not what a failure has left.
 func expected(w *lcm.Execution) bool {
 	return strings.HasSuffix(w.Op.Phase, "inventory") || w.Op.Phase == ""
 }
@@ -114,7 +115,8 @@ func (t *tick) observe(ctx context.Context, g desired) (*inventory.Snapshot, err
 		if t.w.Op.Type == sol.LcmOperationInstantiate {
 			hint = "roll the operation back and send it again"
 		}
-		return nil, lcm.Errorf(lcm.CodeUpstream, "the stack %s is not in the VIM %s any more", name, t.cloud.URL()).WithHint(hint)
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the stack %s is not in the VIM %s any more", name,
+			t.cloud.URL()).WithHint(hint)
 	}
 	var created time.Time
 	err = parallel(ctx,
@@ -137,7 +139,9 @@ func (t *tick) observe(ctx context.Context, g desired) (*inventory.Snapshot, err
 			return err
 		},
 		func(ctx context.Context) (err error) {
-			ids := slices.Compact(slices.Sorted(slices.Values(append(out.Tree.IDs(cloud.TypePort), userdata.GivenPorts(g.ext)...))))
+			ids := slices.Compact(
+				slices.Sorted(slices.Values(append(out.Tree.IDs(cloud.TypePort), userdata.GivenPorts(g.ext)...))),
+			)
 			out.Ports, err = t.cloud.ReadPorts(ctx, ids)
 			return err
 		},
@@ -152,8 +156,8 @@ func (t *tick) observe(ctx context.Context, g desired) (*inventory.Snapshot, err
 	return out, err
 }
 
-// early makes a transient failure of a 404 for something that a list has just shown: the services of a VIM learn of new things one after
-// another.
+// early makes a transient failure of a 404 for something that a list has just shown: the services of a VIM learn of new
+// things one after another.
 func early(err error) error {
 	if !cloud.NotFound(err) {
 		return err
@@ -163,7 +167,9 @@ func early(err error) error {
 
 // parallel runs calls at the same time and returns the first failure.
 func parallel(ctx context.Context, calls ...func(context.Context) error) error {
-	return lcm.Each(ctx, 0, calls, func(ctx context.Context, call func(context.Context) error) error { return call(ctx) })
+	return lcm.Each(
+		ctx, 0, calls, func(ctx context.Context, call func(context.Context) error) error { return call(ctx) },
+	)
 }
 
 // stackParameters reads nfv as Heat has it. Where Heat hides it, what was sent is taken.

@@ -24,7 +24,8 @@ func (w *world) inventory() *lcm.Execution {
 	op, i := copied(w.store.op), copied(w.store.instance)
 	op.State, op.Phase = sol.LcmOperationStateProcessing, "infra"
 	work := &lcm.Execution{
-		Op: &op, Instance: &i, VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID), Package: w.pkg.files, Clock: w.clock,
+		Op: &op, Instance: &i, VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID),
+		Package: w.pkg.files, Clock: w.clock,
 	}
 	require.NoError(w.t, d.Inventory(w.t.Context(), work))
 	return work
@@ -59,14 +60,16 @@ func TestChangesAreExact(t *testing.T) {
 	w.mixed("two")
 	w.completed()
 	require.Equal(t, []string{
-		"ADDED VDU1", "ADDED VDU1", "ADDED VDU2", "ADDED VDU2-VirtualStorage", "ADDED VDU3", "ADDED port", "ADDED port", "ADDED port",
+		"ADDED VDU1", "ADDED VDU1", "ADDED VDU2", "ADDED VDU2-VirtualStorage", "ADDED VDU3", "ADDED port", "ADDED port",
+		"ADDED port",
 	}, changesIn(w.store.op.ResourceChanges))
 	require.Len(t, w.store.op.ChangedExtConnectivity, 1)
 	require.Len(t, w.store.op.ChangedExtConnectivity[0].ExtLinkPorts, 3)
 
 	w.heal(sol.KeyValuePairs{"all": true}, w.vnfc("VDU2", 0))
 	w.completed()
-	require.Equal(t, []string{"ADDED VDU2", "ADDED VDU2-VirtualStorage", "REMOVED VDU2", "REMOVED VDU2-VirtualStorage"}, changesIn(w.store.op.ResourceChanges),
+	require.Equal(t, []string{"ADDED VDU2", "ADDED VDU2-VirtualStorage", "REMOVED VDU2", "REMOVED VDU2-VirtualStorage"},
+		changesIn(w.store.op.ResourceChanges),
 		"the port stayed")
 	added := w.store.op.ResourceChanges.AffectedVnfcs[0]
 	require.Len(t, added.AddedStorageResourceIds, 1)
@@ -83,11 +86,13 @@ func TestChangesAreExact(t *testing.T) {
 	*w.store.op.Before = copied(w.store.instance)
 	w.completed()
 	require.Equal(t, []string{
-		"REMOVED VDU1", "REMOVED VDU1", "REMOVED VDU2", "REMOVED VDU2-VirtualStorage", "REMOVED VDU3", "REMOVED port", "REMOVED port", "REMOVED port",
+		"REMOVED VDU1", "REMOVED VDU1", "REMOVED VDU2", "REMOVED VDU2-VirtualStorage", "REMOVED VDU3", "REMOVED port",
+		"REMOVED port", "REMOVED port",
 	}, changesIn(w.store.op.ResourceChanges))
 }
 
-// TestHalfMade: an operation that stopped in the middle leaves a record of what is really there, and keeps what the user set.
+// TestHalfMade: an operation that stopped in the middle leaves a record of what is really there, and keeps what the
+// user set.
 func TestHalfMade(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -97,14 +102,19 @@ func TestHalfMade(t *testing.T) {
 		c := &w.store.instance.Instantiated.VnfcInfo[i]
 		c.VnfcConfigurableProperties = sol.KeyValuePairs{"of": c.VduID}
 	}
-	w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "create", Nth: 2, Reason: "no valid host"})
+	w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1",
+		Action: "create", Nth: 2, Reason: "no valid host",
+	})
 	w.scale(sol.ScaleTypeOut, map[string]int{"VDU1": 5, "VDU2": 1, "VDU3": 1})
 	w.failed()
 	is := w.inventory()
 	added := is.Added()
 	require.NotEmpty(t, added)
 	require.Len(t, is.Instance.Instantiated.VnfcInfo, 4+len(added))
-	require.Len(t, slices.DeleteFunc(changesIn(is.Op.ResourceChanges), func(s string) bool { return s != "ADDED VDU1" }), len(added))
+	require.Len(t, slices.DeleteFunc(changesIn(is.Op.ResourceChanges), func(s string) bool {
+		return s != "ADDED VDU1"
+	}), len(added))
 	for _, c := range is.Instance.Instantiated.VnfcInfo {
 		if !slices.Contains(added, c.ID) {
 			require.Equal(t, sol.KeyValuePairs{"of": c.VduID}, c.VnfcConfigurableProperties)
@@ -124,13 +134,20 @@ func TestHalfMoved(t *testing.T) {
 	w.completed()
 	o := newOutsider(t, w.cloud)
 	net := o.named("/network/v2.0/networks", "network", "other", nil)
-	o.named("/network/v2.0/subnets", "subnet", "other", map[string]any{"network_id": net, "cidr": "10.98.0.0/24", "ip_version": 4})
-	w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU1_CP1", Action: "create", Nth: 2, Reason: "no"})
+	o.named("/network/v2.0/subnets", "subnet", "other", map[string]any{
+		"network_id": net, "cidr": "10.98.0.0/24", "ip_version": 4,
+	})
+	w.cloud.AddFault(
+		simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU1_CP1", Action: "create", Nth: 2, Reason: "no"},
+	)
 	addresses := []any{map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
 		"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
 	}}}
 	w.change(sol.LcmOperationChangeExtConn, map[string]any{"extVirtualLinks": []any{map[string]any{
-		"id": "ext-2", "resourceId": net, "extCps": []any{map[string]any{"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"VDU1_CP1_1": map[string]any{"cpProtocolData": addresses}}}},
+		"id": "ext-2", "resourceId": net,
+		"extCps": []any{map[string]any{
+			"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"VDU1_CP1_1": map[string]any{"cpProtocolData": addresses}},
+		}},
 	}}}, lcm.Scope{Flavour: "default"})
 	w.failed()
 	is := w.inventory()
@@ -138,13 +155,15 @@ func TestHalfMoved(t *testing.T) {
 	for _, l := range is.Instance.Instantiated.ExtVirtualLinkInfo {
 		for _, p := range l.ExtLinkPorts {
 			on[l.ID]++
-			require.Equal(t, l.ResourceHandle.ResourceID, resourceOf(is.Instance, p.ID).Addresses[0].Network, "port %s of link %s", p.ID, l.ID)
+			require.Equal(t, l.ResourceHandle.ResourceID, resourceOf(is.Instance, p.ID).Addresses[0].Network,
+				"port %s of link %s", p.ID, l.ID)
 		}
 	}
 	require.Equal(t, 1, on["ext-2"], "one has moved: %v", on)
 }
 
-// TestServerIsGone: a VNFC whose server was deleted by another client can still be healed, and does not count as working.
+// TestServerIsGone: a VNFC whose server was deleted by another client can still be healed, and does not count as
+// working.
 func TestServerIsGone(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -191,13 +210,19 @@ func TestStackIsGone(t *testing.T) {
 	require.True(t, strings.HasPrefix(changesIn(is.Op.ResourceChanges)[0], "REMOVED"))
 }
 
-// TestVolumesThatNovaMakes: a boot volume that is not in the stack is found, with its device, and is the VNFD's storage.
+// TestVolumesThatNovaMakes: a boot volume that is not in the stack is found, with its device, and is the VNFD's
+// storage.
 func TestVolumesThatNovaMakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
 	w.pkg = onePackage{model: &vnfd.VNFD{ID: "d", Flavours: []vnfd.Flavour{{
-		ID: "f", VDUs: []vnfd.VDU{{Name: "VDU1", InitialInstances: 1, ComputeFlavour: "m1.tiny", Storages: []string{"boot", "data"}}},
-		Storages: []vnfd.Storage{{Name: "boot", Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"}}, {Name: "data"}},
+		ID: "f",
+		VDUs: []vnfd.VDU{
+			{Name: "VDU1", InitialInstances: 1, ComputeFlavour: "m1.tiny", Storages: []string{"boot", "data"}},
+		},
+		Storages: []vnfd.Storage{
+			{Name: "boot", Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"}}, {Name: "data"},
+		},
 	}}}, files: fstest.MapFS{"BaseHOT/f/top.yaml": {Data: []byte(`heat_template_version: 2013-05-23
 parameters: { nfv: { type: json } }
 resources:
@@ -233,6 +258,8 @@ resources:
 	}
 	require.NotEqual(t, volumes[0].Device, volumes[1].Device)
 	storages := w.store.instance.Instantiated.VirtualStorageResourceInfo
-	require.Equal(t, []string{"boot", "data"}, []string{storages[0].VirtualStorageDescID, storages[1].VirtualStorageDescID})
+	require.Equal(
+		t, []string{"boot", "data"}, []string{storages[0].VirtualStorageDescID, storages[1].VirtualStorageDescID},
+	)
 	require.Empty(t, w.leftovers().Extra)
 }

@@ -59,6 +59,7 @@ func (d *Driver) visit(i *lcm.Instance) *lcm.Execution {
 func (t *tick) leftovers() *leftovers.Search {
 	whole := t.part.whole.Instance
 	return &leftovers.Search{
-		Cloud: t.cloud, Instance: whole, Part: t.w.Instance, Stacks: inventory.StackIDs(whole.Instantiated), Stack: t.stack, Images: t.images(),
+		Cloud: t.cloud, Instance: whole, Part: t.w.Instance, Stacks: inventory.StackIDs(whole.Instantiated),
+		Stack: t.stack, Images: t.images(),
 	}
 }

@@ -74,7 +74,8 @@ func (w *world) leftovers() *lcm.Leftovers {
 	return l
 }
 
-// TestLeftovers: whatever carries the instance's name and is not in its records is found and can be removed; nothing else is touched.
+// TestLeftovers: whatever carries the instance's name and is not in its records is found and can be removed; nothing
+// else is touched.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
@@ -89,25 +90,35 @@ func TestLeftovers(t *testing.T) {
 	const project = "/volume/v3/"
 	mine, id := w.stackName(), w.store.instance.ID
 	net := o.named("/network/v2.0/networks", "network", mine+"-net", nil)
-	subnet := o.named("/network/v2.0/subnets", "subnet", mine+"-subnet", map[string]any{"network_id": net, "cidr": "10.99.0.0/24", "ip_version": 4})
+	subnet := o.named("/network/v2.0/subnets", "subnet", mine+"-subnet",
+		map[string]any{"network_id": net, "cidr": "10.99.0.0/24", "ip_version": 4})
 	router := o.named("/network/v2.0/routers", "router", mine+"-router", nil)
-	o.do(http.MethodPut, "/network/v2.0/routers/"+router+"/add_router_interface", "", map[string]any{"subnet_id": subnet})
+	o.do(http.MethodPut, "/network/v2.0/routers/"+router+"/add_router_interface", "",
+		map[string]any{"subnet_id": subnet})
 	port := o.named("/network/v2.0/ports", "port", mine+"-port", map[string]any{"network_id": net})
 	o.named("/compute/v2.1/servers", "server", mine+"-server", map[string]any{
 		"flavorRef": "1", "imageRef": cloud.State()["images"][0].ID, "networks": []any{map[string]any{"port": port}},
 	})
 	o.named(project+cloud.ProjectID()+"/volumes", "volume", mine+"-volume", map[string]any{"size": 1})
 	o.named("/network/v2.0/security-groups", "security_group", mine, nil)
-	o.named("/compute/v2.1/os-server-groups", "server_group", mine+"-group", map[string]any{"policies": []any{"affinity"}})
-	o.do(http.MethodPost, "/image/v2/images", "", map[string]any{"name": "half an image", "tags": []any{id}, "disk_format": "raw", "container_format": "bare"})
-	o.do(http.MethodPost, "/orchestration/v1/"+cloud.ProjectID()+"/stacks", "stack", map[string]any{"stack_name": mine + "-theirs", "template": "heat_template_version: 2013-05-23"})
-	o.named("/network/v2.0/ports", "port", mine+"x", map[string]any{"network_id": net}) // another name, if only by a letter
+	o.named(
+		"/compute/v2.1/os-server-groups", "server_group", mine+"-group", map[string]any{"policies": []any{"affinity"}},
+	)
+	o.do(http.MethodPost, "/image/v2/images", "", map[string]any{
+		"name": "half an image", "tags": []any{id}, "disk_format": "raw", "container_format": "bare",
+	})
+	o.do(http.MethodPost, "/orchestration/v1/"+cloud.ProjectID()+"/stacks", "stack",
+		map[string]any{"stack_name": mine + "-theirs", "template": "heat_template_version: 2013-05-23"})
+	// another name, if only by a letter
+	o.named("/network/v2.0/ports", "port", mine+"x", map[string]any{"network_id": net})
 	o.named(project+cloud.ProjectID()+"/volumes", "volume", "backup of "+mine, map[string]any{"size": 1})
 
 	want := []string{
-		"OS::Cinder::Volume " + mine + "-volume", "OS::Glance::Image half an image", "OS::Neutron::Net " + mine + "-net", "OS::Neutron::Port " + mine + "-port",
-		"OS::Neutron::Router " + mine + "-router", "OS::Neutron::SecurityGroup " + mine, "OS::Neutron::Subnet " + mine + "-subnet",
-		"OS::Nova::Server " + mine + "-server", "OS::Nova::ServerGroup " + mine + "-group",
+		"OS::Cinder::Volume " + mine + "-volume", "OS::Glance::Image half an image",
+		"OS::Neutron::Net " + mine + "-net", "OS::Neutron::Port " + mine + "-port",
+		"OS::Neutron::Router " + mine + "-router", "OS::Neutron::SecurityGroup " + mine,
+		"OS::Neutron::Subnet " + mine + "-subnet", "OS::Nova::Server " + mine + "-server",
+		"OS::Nova::ServerGroup " + mine + "-group",
 	}
 	found := w.leftovers()
 	require.Equal(t, want, names(found.Extra))
@@ -118,7 +129,9 @@ func TestLeftovers(t *testing.T) {
 	left, err := d.RemoveLeftovers(t.Context(), &i, found.Extra)
 	require.NoError(t, err)
 	// The network and its subnet are in use by a port that is not ours: they stay, and it is said why.
-	require.Equal(t, []string{"OS::Neutron::Net " + mine + "-net", "OS::Neutron::Subnet " + mine + "-subnet"}, names(left), left)
+	require.Equal(
+		t, []string{"OS::Neutron::Net " + mine + "-net", "OS::Neutron::Subnet " + mine + "-subnet"}, names(left), left,
+	)
 	for _, l := range left {
 		require.Contains(t, l.Why, "409 Conflict", l.Type)
 	}
@@ -138,7 +151,8 @@ func TestLeftovers(t *testing.T) {
 	require.Contains(t, since[0]+since[1], "backup of "+mine)
 }
 
-// TestLeftoversOfAStackOfAFailedInstantiation: a failed instantiation that was given up leaves a whole stack; it goes as one, also when its deletion fails at first.
+// TestLeftoversOfAStackOfAFailedInstantiation: a failed instantiation that was given up leaves a whole stack; it goes
+// as one, also when its deletion fails at first.
 func TestLeftoversOfAStackOfAFailedInstantiation(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
@@ -152,8 +166,13 @@ func TestLeftoversOfAStackOfAFailedInstantiation(t *testing.T) {
 	defer d.Close()
 	found, err := d.Leftovers(t.Context(), &i)
 	require.NoError(t, err)
-	require.Equal(t, []string{"OS::Glance::Image masterNode-image", "OS::Glance::Image workerNode-image", "OS::Heat::Stack " + w.stackName()}, names(found.Extra))
-	cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "masterNode_CP1", Action: "delete", Count: 1, Reason: "Conflict: Port p1 is still in use."})
+	require.Equal(t, []string{
+		"OS::Glance::Image masterNode-image", "OS::Glance::Image workerNode-image", "OS::Heat::Stack " + w.stackName(),
+	}, names(found.Extra))
+	cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceName: "masterNode_CP1", Action: "delete", Count: 1,
+		Reason: "Conflict: Port p1 is still in use.",
+	})
 	left, err := d.RemoveLeftovers(t.Context(), &i, found.Extra)
 	require.NoError(t, err)
 	require.Empty(t, left)

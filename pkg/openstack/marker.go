@@ -9,8 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// marker is what a tag of the stack says about the last update of a change of package. A rollback cannot see the steps of what it takes back; the
-// stack itself tells it.
+// marker is what a tag of the stack says about the last update of a change of package. A rollback cannot see the steps
+// of what it takes back; the stack itself tells it.
 type marker struct {
 	mode string
 	// n is how many units are new after the update; one more than there are when nothing else is old either.
@@ -29,7 +29,9 @@ const (
 	modeRecreateDisk = "rollback-disk"  // servers are recreated that lose their disk in any case
 )
 
-var markerText = regexp.MustCompile(`^(package|rollback|rollback-whole|rollback-told|rollback-anew|rollback-disk)-(\d+)-try-(\d+)$`)
+var markerText = regexp.MustCompile(
+	`^(package|rollback|rollback-whole|rollback-told|rollback-anew|rollback-disk)-(\d+)-try-(\d+)$`,
+)
 
 // String is the tag.
 func (n marker) String() string { return fmt.Sprintf("%s-%d-try-%d", n.mode, n.units, n.try) }

@@ -138,7 +138,8 @@ func (m *memory) BeginStep(_ context.Context, c lcm.Claim, phase, name, target s
 			}
 		}
 		m.steps = append(m.steps, lcm.StepRecord{
-			ID: int64(len(m.steps) + 1), Phase: phase, Name: name, Target: target, State: lcm.StepOpen, Attempts: 1, Started: m.now(),
+			ID: int64(len(m.steps) + 1), Phase: phase, Name: name, Target: target, State: lcm.StepOpen, Attempts: 1,
+			Started: m.now(),
 		})
 		out = m.steps[len(m.steps)-1]
 	})
@@ -164,7 +165,9 @@ func (m *memory) CheckClaim(_ context.Context, c lcm.Claim) error {
 	return nil
 }
 
-func (m *memory) EndStep(_ context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, failure *lcm.Failure) error {
+func (m *memory) EndStep(
+	_ context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, failure *lcm.Failure,
+) error {
 	return m.write(c, func() {
 		s := &m.steps[id-1]
 		s.State, s.Detail, s.Error = state, detail, failure

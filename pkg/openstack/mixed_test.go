@@ -19,8 +19,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
-// mixedPackage has a VDU of servers with a port (VDU1), one whose server boots from a volume (VDU2), and one whose server is in the top
-// stack (VDU3).
+// mixedPackage has a VDU of servers with a port (VDU1), one whose server boots from a volume (VDU2), and one whose
+// server is in the top stack (VDU3).
 func mixedPackage() onePackage {
 	cirros := &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"}
 	f := vnfd.Flavour{
@@ -30,9 +30,14 @@ func mixedPackage() onePackage {
 			{Name: "VDU2", ComputeFlavour: "m1.tiny", Storages: []string{"VDU2-VirtualStorage"}},
 			{Name: "VDU3", ComputeFlavour: "m1.tiny", Image: cirros},
 		},
-		Storages:     []vnfd.Storage{{Name: "VDU2-VirtualStorage", Type: "BLOCK", SizeBytes: 1 << 30, Image: cirros}},
-		CPs:          []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1", External: true}, {Name: "VDU2_CP1", VDU: "VDU2", External: true}},
-		Levels:       []vnfd.InstantiationLevel{{ID: "two", VDUs: map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}}, {ID: "one", VDUs: map[string]int{"VDU1": 1}}},
+		Storages: []vnfd.Storage{{Name: "VDU2-VirtualStorage", Type: "BLOCK", SizeBytes: 1 << 30, Image: cirros}},
+		CPs: []vnfd.CP{
+			{Name: "VDU1_CP1", VDU: "VDU1", External: true}, {Name: "VDU2_CP1", VDU: "VDU2", External: true},
+		},
+		Levels: []vnfd.InstantiationLevel{
+			{ID: "two", VDUs: map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}},
+			{ID: "one", VDUs: map[string]int{"VDU1": 1}},
+		},
 		DefaultLevel: "two",
 	}
 	return onePackage{
@@ -62,7 +67,10 @@ func (w *world) mixed(level string) {
 // mixedWith does so with an nfv of the request.
 func (w *world) mixedWith(level string, nfv map[string]any) {
 	w.t.Helper()
-	params := map[string]any{"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData"}
+	params := map[string]any{
+		"lcm-operation-user-data":       "./UserData/userdata_standard.py",
+		"lcm-operation-user-data-class": "StandardUserData",
+	}
 	if nfv != nil {
 		params["nfv"] = nfv
 	}
@@ -137,7 +145,9 @@ func (w *world) ask(service, method, path string, body any) map[string]any {
 	provider, err := gopenstack.AuthenticatedClient(context.WithoutCancel(w.t.Context()), w.cloud.AuthOptions())
 	require.NoError(w.t, err)
 	defer provider.HTTPClient.CloseIdleConnections()
-	base, err := provider.EndpointLocator(gophercloud.EndpointOpts{Type: service, Region: simcloud.Region, Availability: gophercloud.AvailabilityPublic})
+	base, err := provider.EndpointLocator(
+		gophercloud.EndpointOpts{Type: service, Region: simcloud.Region, Availability: gophercloud.AvailabilityPublic},
+	)
 	require.NoError(w.t, err)
 	var out map[string]any
 	opts := &gophercloud.RequestOpts{OkCodes: []int{200, 201, 202, 204}, JSONBody: body}
@@ -156,7 +166,8 @@ func (w *world) made(vdu string, index int) int {
 	_, res, ok := w.store.instance.VNFC(w.vnfc(vdu, index))
 	require.True(w.t, ok)
 	n := 0
-	list, _ := w.ask("orchestration", http.MethodGet, "/stacks/"+res.Metadata["stack_id"].(string)+"/events", nil)["events"].([]any)
+	list, _ := w.ask("orchestration", http.MethodGet, "/stacks/"+res.Metadata["stack_id"].(string)+"/events",
+		nil)["events"].([]any)
 	for _, e := range list {
 		ev, _ := e.(map[string]any)
 		if ev["resource_name"] == vdu && ev["resource_status"] == "CREATE_COMPLETE" {

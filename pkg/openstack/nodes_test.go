@@ -51,7 +51,8 @@ func (w *world) count(part string) int {
 	return n
 }
 
-// TestSlowUploadIsSharedByNodes: an image that takes longer than a tick is sent once, whichever node gets the next tick.
+// TestSlowUploadIsSharedByNodes: an image that takes longer than a tick is sent once, whichever node gets the next
+// tick.
 func TestSlowUploadIsSharedByNodes(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{Timing: simcloud.Timing{Create: map[string]simcloud.Duration{
@@ -141,7 +142,8 @@ resources:
     properties: { network: { get_param: net } }
 `
 
-// TestGroup: a package for DefaultUserData, whose VNFCs are members of a group, at its larger level and in a granted zone.
+// TestGroup: a package for DefaultUserData, whose VNFCs are members of a group, at its larger level and in a granted
+// zone.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
@@ -151,18 +153,25 @@ func TestGroup(t *testing.T) {
 		model: &vnfd.VNFD{ID: "d", Flavours: []vnfd.Flavour{{
 			ID: "group",
 			VDUs: []vnfd.VDU{{
-				Name: "VDU1", MinInstances: 1, MaxInstances: 3, ComputeFlavour: "m1.tiny", Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"},
+				Name: "VDU1", MinInstances: 1, MaxInstances: 3, ComputeFlavour: "m1.tiny",
+				Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"},
 			}},
-			CPs:          []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1"}},
-			Aspects:      []vnfd.ScalingAspect{{ID: "VDU1_scale", MaxScaleLevel: 2}},
-			Levels:       []vnfd.InstantiationLevel{{ID: "small", VDUs: map[string]int{"VDU1": 1}}, {ID: "large", VDUs: map[string]int{"VDU1": 3}, ScaleLevels: map[string]int{"VDU1_scale": 2}}},
+			CPs:     []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1"}},
+			Aspects: []vnfd.ScalingAspect{{ID: "VDU1_scale", MaxScaleLevel: 2}},
+			Levels: []vnfd.InstantiationLevel{{ID: "small", VDUs: map[string]int{"VDU1": 1}}, {
+				ID: "large", VDUs: map[string]int{"VDU1": 3}, ScaleLevels: map[string]int{"VDU1_scale": 2},
+			}},
 			DefaultLevel: "small",
 		}}},
-		files: fstest.MapFS{"BaseHOT/group/top.yaml": {Data: []byte(groupTop)}, "BaseHOT/group/nested/VDU1.yaml": {Data: []byte(groupMember)}},
+		files: fstest.MapFS{"BaseHOT/group/top.yaml": {Data: []byte(groupTop)}, "BaseHOT/group/nested/VDU1.yaml": {
+			Data: []byte(groupMember),
+		}},
 	}
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
 		"flavourId": "group", "instantiationLevelId": "large",
-		"extVirtualLinks": []any{map[string]any{"id": "e", "resourceId": cloud.Net0ID(), "extCps": []any{map[string]any{"cpdId": "VDU1_CP1"}}}},
+		"extVirtualLinks": []any{map[string]any{
+			"id": "e", "resourceId": cloud.Net0ID(), "extCps": []any{map[string]any{"cpdId": "VDU1_CP1"}},
+		}},
 	})
 	w.completed()
 	i := w.store.instance.Instantiated
@@ -179,8 +188,8 @@ func TestGroup(t *testing.T) {
 	require.Empty(t, cloud.State().Since(before))
 }
 
-// BenchmarkInstantiate is a whole instantiation and termination of the sample against a cloud that needs no time, with the
-// number of calls it costs.
+// BenchmarkInstantiate is a whole instantiation and termination of the sample against a cloud that needs no time, with
+// the number of calls it costs.
 func BenchmarkInstantiate(b *testing.B) {
 	cloud := simcloud.StartTest(b, simcloud.Options{})
 	var calls int

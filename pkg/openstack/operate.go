@@ -77,10 +77,12 @@ type transition struct {
 // maxRefusals is how often Nova may say no before that is believed.
 const maxRefusals = 3
 
-// askAgain is how long a server may stay as it is although Nova has said yes, or no because of its state, before Nova is asked again.
+// askAgain is how long a server may stay as it is although Nova has said yes, or no because of its state, before Nova
+// is asked again.
 const askAgain = 5 * time.Second
 
-// reachState observes a server, and asks Nova for the state to or waits for it. It is done when the server has that state.
+// reachState observes a server, and asks Nova for the state to or waits for it. It is done when the server has that
+// state.
 func (t *tick) reachState(ctx context.Context, s *lcm.Step, vnfc, id, to string) error {
 	var cp transition
 	if _, err := s.Load(&cp); err != nil {
@@ -88,7 +90,8 @@ func (t *tick) reachState(ctx context.Context, s *lcm.Step, vnfc, id, to string)
 	}
 	sv, err := t.cloud.ReadServer(ctx, id)
 	if cloud.NotFound(err) {
-		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: Nova says that the server %s is not in the VIM any more", vnfc, id).WithHint("heal the VNFC, then retry the operation")
+		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: Nova says that the server %s is not in the VIM any more", vnfc,
+			id).WithHint("heal the VNFC, then retry the operation")
 	}
 	if err != nil {
 		return about(vnfc, err)
@@ -102,7 +105,8 @@ func (t *tick) reachState(ctx context.Context, s *lcm.Step, vnfc, id, to string)
 	}
 	elapsed := now.Sub(cp.Since)
 	asked := !cp.Asked.IsZero()
-	failed := asked && sv.Status == cloud.ServerError && sv.Task == "" && now.Sub(cp.Asked) > askAgain // not one that is about to change
+	// not one that is about to change
+	failed := asked && sv.Status == cloud.ServerError && sv.Task == "" && now.Sub(cp.Asked) > askAgain
 	switch {
 	case sv.Status == to && sv.Task == "":
 		s.Detail("server " + id + " is " + to)
@@ -154,7 +158,8 @@ func (t *tick) serverStuck(vnfc string, sv *cloud.ServerState, what string, elap
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Server did not change its state",
 		Detail: fmt.Sprintf("VNFC %s: server %s; it %s, after %s", vnfc, sv, what, elapsed.Round(time.Second)),
-		Hint: "look at the compute service" + stack.Prefixed(" on ", sv.Host) + " and at the server's actions in Nova; a hard reboot may help, or a heal of the VNFC " +
+		Hint: "look at the compute service" + stack.Prefixed(" on ",
+			sv.Host) + " and at the server's actions in Nova; a hard reboot may help, or a heal of the VNFC " +
 			"once the operation is at its end; then retry it",
 	}
 	if h := cloud.Hint(sv.Fault.Message); h != "" {

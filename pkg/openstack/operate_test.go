@@ -47,7 +47,8 @@ func (w *world) asked() int {
 	return n
 }
 
-// TestOperate: the VNFCs that are named stop and start, the others do not, and the instance says so; what is as wanted is left alone.
+// TestOperate: the VNFCs that are named stop and start, the others do not, and the instance says so; what is as wanted
+// is left alone.
 func TestOperate(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -99,7 +100,13 @@ func TestGracefulStop(t *testing.T) {
 			w.completed()
 			clock := fastClock{time.Now()}
 			w.clock = clock
-			w.operate(sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeGraceful, GracefulStopTimeout: tt.seconds}, w.all()...)
+			w.operate(
+				sol.OperateVnfRequest{
+					ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeGraceful,
+					GracefulStopTimeout: tt.seconds,
+				},
+				w.all()...,
+			)
 			w.completed()
 			require.GreaterOrEqual(t, clock.Now().Sub(clock.start), tt.want)
 			require.Equal(t, "waited "+tt.want.String(), w.store.step(t, "graceful stop").Detail)
@@ -147,8 +154,8 @@ func TestOperateSurvivesDeath(t *testing.T) {
 	}
 }
 
-// TestServerDoesNotFollow: each way in which a server does not get where it shall ends the operation with the VNFC, Nova's words and a
-// hint, and a retry goes on once the cause is removed.
+// TestServerDoesNotFollow: each way in which a server does not get where it shall ends the operation with the VNFC,
+// Nova's words and a hint, and a retry goes on once the cause is removed.
 func TestServerDoesNotFollow(t *testing.T) {
 	t.Parallel()
 	action := simcloud.Fault{Kind: "status", Service: "nova", Method: http.MethodPost, Path: "/action$"}
@@ -167,11 +174,21 @@ func TestServerDoesNotFollow(t *testing.T) {
 		asks int
 	}{
 		{"Nova says yes and does nothing", answering(202, ""), []string{"ACTIVE", "does not become SHUTOFF"}, 0},
-		{"Nova says no for good", answering(409, "Cannot 'stop' instance while it is in vm_state suspended"), []string{"vm_state suspended"}, 3},
-		{"Nova forbids it", answering(403, "Policy doesn't allow os_compute_api:servers:stop to be performed"), []string{"Policy doesn't allow"}, 1},
+		{
+			"Nova says no for good", answering(409, "Cannot 'stop' instance while it is in vm_state suspended"),
+			[]string{"vm_state suspended"},
+			3,
+		},
+		{
+			"Nova forbids it", answering(403, "Policy doesn't allow os_compute_api:servers:stop to be performed"),
+			[]string{"Policy doesn't allow"},
+			1,
+		},
 		{"the server is gone", func(w *world, server string) func() {
 			w.ask("compute", http.MethodDelete, "/servers/"+server, nil)
-			require.Eventually(w.t, func() bool { _, there := w.states()[server]; return !there }, time.Minute, time.Millisecond)
+			require.Eventually(
+				w.t, func() bool { _, there := w.states()[server]; return !there }, time.Minute, time.Millisecond,
+			)
 			return nil
 		}, []string{"is not in the VIM any more"}, 0},
 	} {
@@ -219,8 +236,11 @@ func TestServerInERROR(t *testing.T) {
 	vnfc := w.vnfc("VDU1", 0)
 	_, res, _ := w.store.instance.VNFC(vnfc)
 	server := res.ComputeResource.ResourceID
-	w.cloud.AddFault(simcloud.Fault{Kind: "status", Status: 202, Service: "nova", Method: http.MethodPost, Path: server + "/action$", Nth: 2})
-	w.ask("compute", http.MethodPost, "/servers/"+server+"/action", map[string]any{"os-resetState": map[string]any{"state": "error"}})
+	w.cloud.AddFault(simcloud.Fault{
+		Kind: "status", Status: 202, Service: "nova", Method: http.MethodPost, Path: server + "/action$", Nth: 2,
+	})
+	w.ask("compute", http.MethodPost, "/servers/"+server+"/action",
+		map[string]any{"os-resetState": map[string]any{"state": "error"}})
 	w.operate(stop, w.all()...)
 	failure := w.failed()
 	require.Contains(t, failure.Detail, vnfc)
@@ -245,7 +265,10 @@ func TestOperateRollsBack(t *testing.T) {
 	w.clock = fastClock{time.Now()}
 	w.cfg.ServerTimeout = 30 * time.Second
 	_, res, _ := w.store.instance.VNFC(w.vnfc("VDU3", 0))
-	rule := w.cloud.AddFault(simcloud.Fault{Kind: "status", Status: 202, Service: "nova", Method: http.MethodPost, Path: res.ComputeResource.ResourceID + "/action$"})
+	rule := w.cloud.AddFault(simcloud.Fault{
+		Kind: "status", Status: 202, Service: "nova", Method: http.MethodPost,
+		Path: res.ComputeResource.ResourceID + "/action$",
+	})
 	w.operate(stop, w.all()...)
 	w.failed()
 	require.True(t, w.cloud.Faults().Remove(rule))

@@ -11,11 +11,12 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
-// A change of package is a rolling update: unit by unit the stack becomes what the new package says, one update of Heat each, and after each the
-// coordination server is asked whether to go on; a last update brings what belongs to no unit. A rollback goes back through the units in the
-// opposite order. A unit that is the same in both packages, and needs no coordination, needs no update of its own. The units are the
-// VNFCs: the VDUs in the order of vdu_params (or of the VNFD), the VNFCs of a VDU in that of vnfcInfo, the highest index first. VNFCs that share
-// a resource of the template, as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
+// A change of package is a rolling update: unit by unit the stack becomes what the new package says, one update of Heat
+// each, and after each the coordination server is asked whether to go on; a last update brings what belongs to no unit.
+// A rollback goes back through the units in the opposite order. A unit that is the same in both packages, and needs no
+// coordination, needs no update of its own. The units are the VNFCs: the VDUs in the order of vdu_params (or of the
+// VNFD), the VNFCs of a VDU in that of vnfcInfo, the highest index first. VNFCs that share a resource of the template,
+// as the members of a group do, are one unit; Heat rolls its members by the group's own policy.
 
 // changePackage brings a stack to the new package, and returns it.
 func (t *tick) changePackage(ctx context.Context) (stack.Desired, error) {
@@ -31,7 +32,8 @@ func (t *tick) changePackage(ctx context.Context) (stack.Desired, error) {
 		return nil, err
 	}
 	for i, u := range r.units {
-		if r.mix.Untouched(u.resources) && !u.params.New.Coordinates() { // the last update says so much to Heat as one of its own would
+		// the last update says so much to Heat as one of its own would
+		if r.mix.Untouched(u.resources) && !u.params.New.Coordinates() {
 			continue
 		}
 		if err := t.updateUnit(ctx, r, i, i+1, modeChange); err != nil {
@@ -97,7 +99,12 @@ func (t *tick) revertUnit(ctx context.Context, r *rollout, i int, way string) (n
 	}
 	if err != nil {
 		if way == modeRollback && shrinking(ctx, err) != "" {
-			err = lcm.AsError(err).WithHint("no resource shrinks in place: roll the operation back once more, and resources that cannot shrink are recreated, without the data on them")
+			err = lcm.AsError(err).WithHint(
+				"no resource " +
+					"shrinks in place: " +
+					"roll the operation " +
+					"back once more, and resources that cannot shrink are recreated, without the data on them",
+			)
 		}
 		return way, err
 	}
@@ -139,8 +146,9 @@ func (u unit) coordinated() coordination.Unit {
 
 func (t *tick) coordinator() *coordination.Coordinator {
 	return &coordination.Coordinator{
-		Cloud: t.cloud, Execution: t.w, Stack: t.stack, Scripts: t.cfg.Scripts, Process: t.uploads.ID(), NodeAlive: t.cfg.NodeAlive,
-		PublicURL: t.cfg.PublicURL, CallTimeout: t.cfg.RequestTimeout, Transport: t.cfg.vims().Transport,
+		Cloud: t.cloud, Execution: t.w, Stack: t.stack, Scripts: t.cfg.Scripts, Process: t.uploads.ID(),
+		NodeAlive: t.cfg.NodeAlive, PublicURL: t.cfg.PublicURL, CallTimeout: t.cfg.RequestTimeout,
+		Transport: t.cfg.vims().Transport,
 	}
 }
 
@@ -233,8 +241,8 @@ func (t *tick) updateUnit(ctx context.Context, r *rollout, i, n int, mode string
 	})
 }
 
-// marked is a stack as it is sent: with the note by which a rollback finds out how far the operation came, and with its VNFCs in the zones to
-// which an earlier update of the operation had to move them.
+// marked is a stack as it is sent: with the note by which a rollback finds out how far the operation came, and with its
+// VNFCs in the zones to which an earlier update of the operation had to move them.
 func (t *tick) marked(r *rollout, s *userdata.Stack, n marker) stack.Desired {
 	n.try = t.w.Op.Try
 	return func(ctx context.Context) (*userdata.Stack, error) {
@@ -272,8 +280,8 @@ func zonesIn(nfv map[string]any) map[string]string {
 	return out
 }
 
-// overridableByPackage says which leaves a change of package decides again for existing VNFCs: what the VDUs that are changed are made from, and
-// what the VNFCs of others have not had; beside those of connection points.
+// overridableByPackage says which leaves a change of package decides again for existing VNFCs: what the VDUs that are
+// changed are made from, and what the VNFCs of others have not had; beside those of connection points.
 func overridableByPackage(g desired, params json.RawMessage) (userdata.Fresh, error) {
 	p, err := coordination.ParamsOf(params)
 	if err != nil {
@@ -313,9 +321,10 @@ func (d *Driver) badPackage(r lcm.Request) ([]lcm.InvalidParam, error) {
 		return nil, err
 	}
 	if g.class != former.class {
-		bad = append(bad, lcm.InvalidParam{Pointer: "/additionalParams/lcm-operation-user-data-class", Detail: fmt.Sprintf(
-			"the VNF was made with %s; a change of the package cannot go from there to %s", former.class, g.class,
-		)})
+		bad = append(
+			bad, lcm.InvalidParam{Pointer: "/additionalParams/lcm-operation-user-data-class", Detail: fmt.Sprintf(
+				"the VNF was made with %s; a change of the package cannot go from there to %s", former.class, g.class,
+			)})
 	}
 	return bad, nil
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// TestPackageWithDeaths: whatever write or call a node dies at, another one goes on, and every VNFC is asked about as one coordination.
+// TestPackageWithDeaths: whatever write or call a node dies at, another one goes on, and every VNFC is asked about as
+// one coordination.
 func TestPackageWithDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of upgrades")
@@ -27,7 +28,9 @@ func TestPackageWithDeaths(t *testing.T) {
 		before := copied(w.store.instance)
 		var rule string
 		if rollback {
-			rule = cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"})
+			rule = cloud.AddFault(
+				simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"},
+			)
 		}
 		w.upgrade(c.vduParams("VDU2", "VDU1"))
 		if rollback {
@@ -89,12 +92,15 @@ func TestPackageThatGrewWithDeaths(t *testing.T) {
 				w := newRolling(t, cloud)
 				before, ports := copied(w.store.instance), w.ids("OS::Neutron::Port")
 				w.pkgs = rolling(2)
-				rule := cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"})
+				rule := cloud.AddFault(simcloud.Fault{
+					Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken",
+				})
 				w.upgrade(nil)
 				w.failed()
 				cloud.Faults().Remove(rule)
 				cloud.AddFault(simcloud.Fault{
-					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update", Reason: "Flavor's disk is smaller than the image",
+					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update",
+					Reason: "Flavor's disk is smaller than the image",
 				})
 				w.steer(lcm.EventRollback)
 				w.failed()
@@ -114,7 +120,8 @@ func TestPackageThatGrewWithDeaths(t *testing.T) {
 	}
 }
 
-// TestPackageThatDiffersInOneVDUWithDeaths: VNFCs that need no update of their own are neither lost nor touched, forth and back.
+// TestPackageThatDiffersInOneVDUWithDeaths: VNFCs that need no update of their own are neither lost nor touched, forth
+// and back.
 func TestPackageThatDiffersInOneVDUWithDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tens of upgrades")
@@ -133,7 +140,8 @@ func TestPackageThatDiffersInOneVDUWithDeaths(t *testing.T) {
 					before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
 					if rollback {
 						cloud.AddFault(simcloud.Fault{
-							Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU2", Action: "update", Reason: "no valid host was found", Count: 1,
+							Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU2",
+							Action: "update", Reason: "no valid host was found", Count: 1,
 						})
 					}
 					w.upgradeVDU2("m1.small")
@@ -145,7 +153,9 @@ func TestPackageThatDiffersInOneVDUWithDeaths(t *testing.T) {
 					plan(w, n)
 					if rollback {
 						require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
-						require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
+						require.Equal(
+							t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"],
+						)
 						require.Equal(t, "m1.tiny m1.tiny m1.tiny", w.flavours())
 					} else {
 						w.completed()

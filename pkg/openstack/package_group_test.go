@@ -44,17 +44,24 @@ resources:
 	}
 	pkg := func(id, flavour, more string) onePackage {
 		return onePackage{&vnfd.VNFD{ID: id, Flavours: []vnfd.Flavour{{
-			ID: "default", VDUs: []vnfd.VDU{{Name: "VDU1", ComputeFlavour: flavour}, {Name: "VDU2", ComputeFlavour: flavour}},
-			CPs:    []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1", External: true}},
-			Levels: []vnfd.InstantiationLevel{{ID: "two", VDUs: map[string]int{"VDU1": 2, "VDU2": 1}}}, DefaultLevel: "two",
+			ID:           "default",
+			VDUs:         []vnfd.VDU{{Name: "VDU1", ComputeFlavour: flavour}, {Name: "VDU2", ComputeFlavour: flavour}},
+			CPs:          []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1", External: true}},
+			Levels:       []vnfd.InstantiationLevel{{ID: "two", VDUs: map[string]int{"VDU1": 2, "VDU2": 1}}},
+			DefaultLevel: "two",
 		}}}, fstest.MapFS{
-			"BaseHOT/default/top.yaml": {Data: []byte(rollGroups)}, "BaseHOT/default/nested/VDU1.yaml": nested("VDU1", more), "BaseHOT/default/nested/VDU2.yaml": nested("VDU2", more),
+			"BaseHOT/default/top.yaml":         {Data: []byte(rollGroups)},
+			"BaseHOT/default/nested/VDU1.yaml": nested("VDU1", more),
+			"BaseHOT/default/nested/VDU2.yaml": nested("VDU2", more),
 		}}
 	}
-	return packages{"pkg-1": pkg("vnfd-1", "m1.tiny", ""), "pkg-2": pkg("vnfd-2", "m1.small", "metadata: {generation: two},")}
+	return packages{
+		"pkg-1": pkg("vnfd-1", "m1.tiny", ""), "pkg-2": pkg("vnfd-2", "m1.small", "metadata: {generation: two},"),
+	}
 }
 
-// TestPackageOfGroups: all VNFCs of a group are changed by one update, and each is asked about; a rollback takes the groups back one by one.
+// TestPackageOfGroups: all VNFCs of a group are changed by one update, and each is asked about; a rollback takes the
+// groups back one by one.
 func TestPackageOfGroups(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []bool{false, true} {
@@ -63,15 +70,22 @@ func TestPackageOfGroups(t *testing.T) {
 		all := groups()
 		w.pkgs, w.pkg = all, all["pkg-1"]
 		w.store.instance.VnfdID = w.pkg.model.ID
-		w.admit(sol.LcmOperationInstantiate, map[string]any{"flavourId": "default", "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1")}})
+		w.admit(sol.LcmOperationInstantiate, map[string]any{
+			"flavourId": "default", "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1")},
+		})
 		w.completed()
 		w.reset()
 		before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
 		c := newCoordinator(t, w)
 		if fails {
-			cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU2", ResourceType: "OS::Nova::Server", Action: "update", Reason: "broken", Count: 1})
+			cloud.AddFault(simcloud.Fault{
+				Kind: fault.FailResource, ResourceName: "VDU2",
+				ResourceType: "OS::Nova::Server", Action: "update", Reason: "broken", Count: 1,
+			})
 		}
-		w.change(sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": "vnfd-2", "additionalParams": c.vduParams("VDU1", "VDU2")}, lcm.Scope{Flavour: "default"})
+		w.change(sol.LcmOperationChangeVnfpkg, map[string]any{
+			"vnfdId": "vnfd-2", "additionalParams": c.vduParams("VDU1", "VDU2"),
+		}, lcm.Scope{Flavour: "default"})
 		w.store.op.VnfPkgID = "pkg-2"
 		if fails {
 			w.failed()

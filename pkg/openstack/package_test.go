@@ -77,28 +77,39 @@ resources:
 `
 )
 
-// rolling are the packages of an upgrade. VDU1 gets another flavour, image and metadata, and its image has the same name in both; VDU2's server
-// gets another flavour, and its volume a size; VDU3 is in the old package only, VDU4 in the new.
+// rolling are the packages of an upgrade. VDU1 gets another flavour, image and metadata, and its image has the same
+// name in both; VDU2's server gets another flavour, and its volume a size; VDU3 is in the old package only, VDU4 in the
+// new.
 func rolling(size int) packages {
 	image := func(content string) *vnfd.SwImage {
 		return &vnfd.SwImage{
-			Name: "app", DiskFormat: "raw", ContainerFormat: "bare", File: "Files/app.img", ChecksumAlgorithm: "sha-256", ChecksumHash: content,
+			Name: "app", DiskFormat: "raw", ContainerFormat: "bare", File: "Files/app.img",
+			ChecksumAlgorithm: "sha-256", ChecksumHash: content,
 		}
 	}
 	cirros := &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"}
 	pkg := func(id, version, flavour, other string, f fstest.MapFS) onePackage {
-		return onePackage{&vnfd.VNFD{ID: id, Version: version, Provider: "p", ProductName: "n", SoftwareVersion: version, Flavours: []vnfd.Flavour{{
-			ID: "default",
-			VDUs: []vnfd.VDU{
-				{Name: "VDU1", ComputeFlavour: flavour, Image: image(version)},
-				{Name: "VDU2", ComputeFlavour: flavour, Storages: []string{"VDU2-Storage"}},
-				{Name: other, ComputeFlavour: "m1.tiny"},
-			},
-			Storages:     []vnfd.Storage{{Name: "VDU2-Storage", Type: "BLOCK", Image: cirros}},
-			CPs:          []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1", External: true}, {Name: "VDU1_CP2", VDU: "VDU1", External: true}, {Name: "VDU2_CP1", VDU: "VDU2", External: true}},
-			Levels:       []vnfd.InstantiationLevel{{ID: "two", VDUs: map[string]int{"VDU1": 2, "VDU2": 1, other: 1}}},
-			DefaultLevel: "two",
-		}}}, f}
+		return onePackage{&vnfd.VNFD{
+			ID: id, Version: version, Provider: "p", ProductName: "n", SoftwareVersion: version,
+			Flavours: []vnfd.Flavour{{
+				ID: "default",
+				VDUs: []vnfd.VDU{
+					{Name: "VDU1", ComputeFlavour: flavour, Image: image(version)},
+					{Name: "VDU2", ComputeFlavour: flavour, Storages: []string{"VDU2-Storage"}},
+					{Name: other, ComputeFlavour: "m1.tiny"},
+				},
+				Storages: []vnfd.Storage{{Name: "VDU2-Storage", Type: "BLOCK", Image: cirros}},
+				CPs: []vnfd.CP{
+					{Name: "VDU1_CP1", VDU: "VDU1", External: true},
+					{Name: "VDU1_CP2", VDU: "VDU1", External: true},
+					{Name: "VDU2_CP1", VDU: "VDU2", External: true},
+				},
+				Levels: []vnfd.InstantiationLevel{
+					{ID: "two", VDUs: map[string]int{"VDU1": 2, "VDU2": 1, other: 1}},
+				},
+				DefaultLevel: "two",
+			}},
+		}, f}
 	}
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	return packages{
@@ -107,14 +118,20 @@ func rolling(size int) packages {
 			"BaseHOT/default/nested/VDU1.yaml": file(rollVDU1), "BaseHOT/default/nested/VDU2.yaml": file(rollVDU2),
 		}),
 		"pkg-2": pkg("vnfd-2", "2.0", "m1.small", "VDU4", fstest.MapFS{
-			"BaseHOT/default/top.yaml": file(rollTop + fmt.Sprintf(extraVDU, "VDU4")), "Files/app.img": file("two, which is longer"),
-			"BaseHOT/default/nested/VDU1.yaml": file(strings.Replace(rollVDU1, "{flavor: {get_param: flavor},", "{metadata: {generation: two}, flavor: {get_param: flavor},", 1)),
-			"BaseHOT/default/nested/VDU2.yaml": file(strings.Replace(rollVDU2, "size: 1", fmt.Sprint("size: ", size), 1)),
+			"BaseHOT/default/top.yaml": file(rollTop + fmt.Sprintf(extraVDU, "VDU4")),
+			"Files/app.img":            file("two, which is longer"),
+			"BaseHOT/default/nested/VDU1.yaml": file(strings.Replace(rollVDU1, "{flavor: {get_param: flavor},",
+				"{metadata: {generation: two}, flavor: {get_param: flavor},", 1)),
+			"BaseHOT/default/nested/VDU2.yaml": file(
+				strings.Replace(rollVDU2, "size: 1", fmt.Sprint("size: ", size), 1),
+			),
 		}),
 	}
 }
 
-var standardUserData = map[string]any{"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData"}
+var standardUserData = map[string]any{
+	"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData",
+}
 
 // newRolling is a world with an instance of the old package.
 func newRolling(tb testing.TB, cloud *simcloud.Cloud) *world {
@@ -124,7 +141,8 @@ func newRolling(tb testing.TB, cloud *simcloud.Cloud) *world {
 	w.pkgs, w.pkg = all, all["pkg-1"]
 	w.store.instance.VnfdID = w.pkg.model.ID
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
-		"flavourId": "default", "additionalParams": standardUserData, "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1", "VDU1_CP2", "VDU2_CP1")},
+		"flavourId": "default", "additionalParams": standardUserData,
+		"extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1", "VDU1_CP2", "VDU2_CP1")},
 	})
 	w.store.instance.Params = standardUserData
 	w.completed()
@@ -137,9 +155,11 @@ func link(id, network string, cps ...string) map[string]any {
 	ext := []any{}
 	for _, cp := range cps {
 		ext = append(ext, map[string]any{"cpdId": cp, "cpConfig": map[string]any{cp + "_1": map[string]any{
-			"cpProtocolData": []any{map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
-				"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
-			}}},
+			"cpProtocolData": []any{map[string]any{
+				"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
+					"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
+				},
+			}},
 		}}})
 	}
 	return map[string]any{"id": id, "resourceId": network, "extCps": ext}
@@ -151,7 +171,8 @@ func (w *world) upgrade(params map[string]any) {
 	if params == nil {
 		params = map[string]any{}
 	}
-	w.change(sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": "vnfd-2", "additionalParams": params}, lcm.Scope{Flavour: "default"})
+	w.change(sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": "vnfd-2", "additionalParams": params},
+		lcm.Scope{Flavour: "default"})
 	w.store.op.VnfPkgID = "pkg-2"
 	w.store.op.Scope.Counts = map[string]int{"VDU1": 2, "VDU2": 1, "VDU4": 1}
 }
@@ -176,7 +197,9 @@ func newCoordinator(t *testing.T, w *world) *coordinator {
 			_ = json.Unmarshal(raw, &req)
 			seen := w.flavours()
 			c.mu.Lock()
-			c.asked, c.keys, c.seen = append(c.asked, req), append(c.keys, r.Header.Get("Idempotency-Key")), append(c.seen, seen)
+			c.asked, c.keys, c.seen = append(c.asked, req), append(
+				c.keys, r.Header.Get("Idempotency-Key"),
+			), append(c.seen, seen)
 			c.mu.Unlock()
 		}
 		c.mu.Lock()
@@ -237,13 +260,15 @@ func (w *world) flavours() string {
 func (w *world) servers() []map[string]any {
 	stacks, _ := w.ask("orchestration", http.MethodGet, "/stacks?name="+w.stackName(), nil)["stacks"].([]any)
 	top, _ := stacks[0].(map[string]any)
-	all, _ := w.ask("orchestration", http.MethodGet, fmt.Sprintf("/stacks/%s/%s/resources?nested_depth=3", w.stackName(), top["id"]), nil)["resources"].([]any)
+	all, _ := w.ask("orchestration", http.MethodGet,
+		fmt.Sprintf("/stacks/%s/%s/resources?nested_depth=3", w.stackName(), top["id"]), nil)["resources"].([]any)
 	var out []map[string]any
 	for _, stack := range []string{"-VDU1-0-", "-VDU1-1-", "-VDU2-0-"} {
 		for _, r := range all {
 			m, _ := r.(map[string]any)
 			if m["resource_type"] == "OS::Nova::Server" && strings.Contains(fmt.Sprint(m["links"]), stack) {
-				got, _ := w.ask("compute", http.MethodGet, fmt.Sprint("/servers/", m["physical_resource_id"]), nil)["server"].(map[string]any)
+				got, _ := w.ask("compute", http.MethodGet, fmt.Sprint("/servers/", m["physical_resource_id"]),
+					nil)["server"].(map[string]any)
 				out = append(out, got)
 			}
 		}
@@ -261,7 +286,8 @@ func (c *coordinator) vduParams(vdus ...string) map[string]any {
 	return map[string]any{"upgrade_type": "RollingUpdate", "vdu_params": list}
 }
 
-// TestPackageIsChanged: VNFC by VNFC in the order that the request has, with a question after each; ids stay, and the old image goes at the end.
+// TestPackageIsChanged: VNFC by VNFC in the order that the request has, with a question after each; ids stay, and the
+// old image goes at the end.
 func TestPackageIsChanged(t *testing.T) {
 	t.Parallel()
 	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -274,16 +300,19 @@ func TestPackageIsChanged(t *testing.T) {
 	w.completed()
 
 	require.Equal(t, []string{"VDU2", "VDU1", "VDU1"}, c.about())
-	require.Equal(t, []string{"m1.tiny m1.tiny m1.small", "m1.tiny m1.small m1.small", "m1.small m1.small m1.small"}, c.seen,
+	require.Equal(
+		t, []string{"m1.tiny m1.tiny m1.small", "m1.tiny m1.small m1.small", "m1.small m1.small m1.small"}, c.seen,
 		"one VNFC after the other, the highest index first")
 	require.Equal(t, w.store.op.ID, c.asked[0]["vnfLcmOpOccId"])
 	require.Equal(t, "CHANGE_VNFPKG", c.asked[0]["lcmOperationType"])
-	require.Equal(t, "https://vnfm.example/vnflcm/v2/vnf_instances/"+w.store.instance.ID, c.asked[0]["_links"].(map[string]any)["vnfInstance"].(map[string]any)["href"])
+	require.Equal(t, "https://vnfm.example/vnflcm/v2/vnf_instances/"+w.store.instance.ID,
+		c.asked[0]["_links"].(map[string]any)["vnfInstance"].(map[string]any)["href"])
 	require.Equal(t, 4, w.updates(), "one for each VNFC, one for the rest")
 
 	require.Empty(t, differing(ports, w.ids("OS::Neutron::Port")))
 	require.Empty(t, differing(volumes, w.ids("OS::Cinder::Volume")), "a volume that grows stays")
-	require.Equal(t, []string{"VDU3-0 VDU3-0", "VDU4-0 VDU4-0"}, differing(servers, w.ids("OS::Nova::Server")), "the servers stay, those of VDUs that come and go do not")
+	require.Equal(t, []string{"VDU3-0 VDU3-0", "VDU4-0 VDU4-0"}, differing(servers, w.ids("OS::Nova::Server")),
+		"the servers stay, those of VDUs that come and go do not")
 	for _, s := range w.servers()[:2] {
 		require.Equal(t, map[string]any{"generation": "two"}, s["metadata"])
 	}
@@ -329,7 +358,8 @@ func (w *world) vnfcs(vdus ...string) []string {
 	return out
 }
 
-// TestPackageOfSomeVDUs: a VDU that the request does not list keeps its image, flavour and host keys, and the image that it is made from.
+// TestPackageOfSomeVDUs: a VDU that the request does not list keeps its image, flavour and host keys, and the image
+// that it is made from.
 func TestPackageOfSomeVDUs(t *testing.T) {
 	t.Parallel()
 	w := newRolling(t, simcloud.StartTest(t, simcloud.Options{}))
@@ -357,7 +387,8 @@ func (w *world) upgradeVDU2(flavour string) {
 	w.store.op.Scope.Counts = map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}
 }
 
-// TestPackageThatDiffersInOneVDU: VNFCs that are the same in both packages are no work for Heat, and keep their servers and their host keys.
+// TestPackageThatDiffersInOneVDU: VNFCs that are the same in both packages are no work for Heat, and keep their servers
+// and their host keys.
 func TestPackageThatDiffersInOneVDU(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -371,7 +402,8 @@ func TestPackageThatDiffersInOneVDU(t *testing.T) {
 			servers := w.ids("OS::Nova::Server")
 			w.upgradeVDU2(tt.vdu2)
 			p := w.preview()
-			require.Equal(t, tt.planned, plannedNames(slices.Concat(p.Add, p.Remove, p.Replace, p.Change)), "the image of the package is there already")
+			require.Equal(t, tt.planned, plannedNames(slices.Concat(p.Add, p.Remove, p.Replace, p.Change)),
+				"the image of the package is there already")
 			w.completed()
 			require.Equal(t, "vnfd-2", w.store.instance.VnfdID)
 			require.Equal(t, "m1.tiny m1.tiny "+tt.vdu2, w.flavours())
@@ -382,7 +414,8 @@ func TestPackageThatDiffersInOneVDU(t *testing.T) {
 	}
 }
 
-// TestPackageFailsHalfWay: a retry goes on with the VNFC that failed; a rollback takes back, in the opposite order, those that were changed, and no others.
+// TestPackageFailsHalfWay: a retry goes on with the VNFC that failed; a rollback takes back, in the opposite order,
+// those that were changed, and no others.
 func TestPackageFailsHalfWay(t *testing.T) {
 	t.Parallel()
 	for _, then := range []lcm.Event{lcm.EventRetry, lcm.EventRollback} {
@@ -393,7 +426,8 @@ func TestPackageFailsHalfWay(t *testing.T) {
 			c := newCoordinator(t, w)
 			before, images := copied(w.store.instance), w.images()
 			rule := cloud.AddFault(simcloud.Fault{
-				Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update", Reason: "no valid host was found", Nth: 1, Count: 1,
+				Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update",
+				Reason: "no valid host was found", Nth: 1, Count: 1,
 			})
 			w.upgrade(c.vduParams("VDU2", "VDU1"))
 			f := w.failed()
@@ -432,11 +466,13 @@ func (w *world) asBefore(before lcm.Instance) {
 	require.Equal(w.t, before.Instantiated.VnfcResourceInfo, is.Instantiated.VnfcResourceInfo)
 }
 
-// TestPackageThatGrew: resources that cannot shrink do not prevent a rollback. Servers whose disk gets another image are recreated immediately;
-// other losses are reported to the user first, and the next rollback recreates the resources.
+// TestPackageThatGrew: resources that cannot shrink do not prevent a rollback. Servers whose disk gets another image
+// are recreated immediately; other losses are reported to the user first, and the next rollback recreates the
+// resources.
 func TestPackageThatGrew(t *testing.T) {
 	t.Parallel()
-	const flavour = "BadRequest: Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is 1073741824 bytes"
+	const flavour = "BadRequest: " +
+		"Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is 1073741824 bytes"
 	for _, tt := range []struct {
 		name, vdu string
 		size      int
@@ -446,22 +482,35 @@ func TestPackageThatGrew(t *testing.T) {
 	}{
 		{"disks with another image", "VDU1", 1, "", []string{"VDU1-0 VDU1", "VDU1-1 VDU1"}, nil},
 		{"a disk with the same image", "VDU2", 1, "Flavor's disk is smaller", []string{"VDU2-0 VDU2"}, nil},
-		{"a volume", "", 2, "Shrinking volume is not supported", []string{"VDU2-0 VDU2"}, []string{"VDU2-0 VDU2-Storage"}},
-		{"a volume and a disk", "VDU2", 2, "Shrinking volume is not supported", []string{"VDU2-0 VDU2"}, []string{"VDU2-0 VDU2-Storage"}},
+		{"a volume", "", 2, "Shrinking volume is not supported", []string{"VDU2-0 VDU2"}, []string{
+			"VDU2-0 VDU2-Storage",
+		}},
+		{
+			"a volume and a disk", "VDU2", 2, "Shrinking volume is not supported",
+			[]string{"VDU2-0 VDU2"},
+			[]string{"VDU2-0 VDU2-Storage"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			cloud := simcloud.StartTest(t, simcloud.Options{})
 			w := newRolling(t, cloud)
 			before := copied(w.store.instance)
-			servers, ports, volumes := w.ids("OS::Nova::Server"), w.ids("OS::Neutron::Port"), w.ids("OS::Cinder::Volume")
+			servers, ports, volumes := w.ids("OS::Nova::Server"), w.ids("OS::Neutron::Port"), w.ids(
+				"OS::Cinder::Volume",
+			)
 			w.pkgs = rolling(tt.size)
-			rule := cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"})
+			rule := cloud.AddFault(
+				simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"},
+			)
 			w.upgrade(nil)
 			w.failed()
 			cloud.Faults().Remove(rule)
 			if tt.vdu != "" {
-				cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: tt.vdu, Action: "update", Reason: flavour})
+				cloud.AddFault(simcloud.Fault{
+					Kind: fault.FailResource, ResourceType: "OS::Nova::Server",
+					ResourceName: tt.vdu, Action: "update", Reason: flavour,
+				})
 			}
 			w.steer(lcm.EventRollback)
 			if tt.told != "" {
@@ -482,74 +531,4 @@ func TestPackageThatGrew(t *testing.T) {
 			require.Equal(t, tt.volumes, differing(volumes, w.ids("OS::Cinder::Volume")))
 		})
 	}
-}
-
-// TestPackageIsRolledBackFromTheEnd: also when only the last update failed, and when the rollback itself fails in between.
-func TestPackageIsRolledBackFromTheEnd(t *testing.T) {
-	t.Parallel()
-	cloud := simcloud.StartTest(t, simcloud.Options{})
-	w := newRolling(t, cloud)
-	c := newCoordinator(t, w)
-	before := copied(w.store.instance)
-	rule := cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU4-0", Action: "create", Reason: "broken"})
-	w.upgrade(c.vduParams("VDU1", "VDU2"))
-	w.failed()
-	require.Equal(t, []string{"VDU1", "VDU1", "VDU2"}, c.about())
-	cloud.Faults().Remove(rule)
-	rule = cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update", Reason: "again", Nth: 1, Count: 1})
-	w.steer(lcm.EventRollback)
-	require.Equal(t, sol.LcmOperationStateFailedTemp, w.run())
-	require.Equal(t, []string{"VDU1", "VDU1", "VDU2", "VDU2 back"}, c.about())
-	cloud.Faults().Remove(rule)
-	w.steer(lcm.EventRollback)
-	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
-	require.Equal(t, []string{"VDU1", "VDU1", "VDU2", "VDU2 back", "VDU1 back", "VDU1 back"}, c.about(), "what is back is not asked about again")
-	require.Equal(t, "m1.tiny m1.tiny m1.tiny", w.flavours())
-	require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
-}
-
-// TestPackageInABadMinute: replies that are lost, and services that are away for a moment, change nothing.
-func TestPackageInABadMinute(t *testing.T) {
-	t.Parallel()
-	for name, rules := range map[string][]simcloud.Fault{
-		"replies to updates are lost": {{Kind: fault.DropReply, Service: "heat", Method: "PATCH", Count: 3}},
-		"Heat is away":                {{Kind: fault.Status, Service: "heat", Status: 503, Count: 3, Nth: 4}},
-		"the image service is away":   {{Kind: fault.Status, Service: "glance", Status: 500, Count: 2}},
-		"a deletion's reply is lost":  {{Kind: fault.DropReply, Service: "glance", Method: "DELETE", Count: 1}},
-		"all tokens expire":           {{Kind: fault.ExpireTokens, Service: "heat", Method: "PATCH", Count: 1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cloud := simcloud.StartTest(t, simcloud.Options{})
-			w := newRolling(t, cloud)
-			w.retry.Retries = 8
-			for _, r := range rules {
-				cloud.AddFault(r)
-			}
-			w.upgrade(nil)
-			w.completed()
-			for _, r := range cloud.Faults().List() {
-				require.Positive(t, r.Fired, "the fault has to happen")
-			}
-			require.Equal(t, "m1.small m1.small m1.small", w.flavours())
-			require.Len(t, w.images(), 1)
-		})
-	}
-}
-
-// TestOldImageInUse: an image that cannot be deleted yet does not fail a completed upgrade.
-func TestOldImageInUse(t *testing.T) {
-	t.Parallel()
-	cloud := simcloud.StartTest(t, simcloud.Options{})
-	w := newRolling(t, cloud)
-	old := w.image("VDU1-0")
-	cloud.AddFault(simcloud.Fault{Kind: fault.Status, Service: "glance", Method: "DELETE", Status: 409})
-	w.upgrade(nil)
-	w.completed()
-	require.Len(t, w.images(), 2)
-	require.Contains(t, w.store.step(t, "delete images").Detail, "still in use, and deleted with the instance: app ("+old+")")
-	cloud.Faults().Clear()
-	w.terminate()
-	w.completed()
-	require.Empty(t, w.images())
 }

@@ -13,7 +13,9 @@ import (
 
 // images is the instance's images in the VIM of the part, in this tick.
 func (t *tick) images() *images.Store {
-	return &images.Store{Cloud: t.cloud, Execution: t.part.whole, Vim: t.part.vim, Uploads: t.uploads, NodeAlive: t.cfg.NodeAlive}
+	return &images.Store{
+		Cloud: t.cloud, Execution: t.part.whole, Vim: t.part.vim, Uploads: t.uploads, NodeAlive: t.cfg.NodeAlive,
+	}
 }
 
 // provideImages uploads the images of the package that the grant does not name, and puts their ids into the grant.
@@ -21,14 +23,17 @@ func (t *tick) provideImages(ctx context.Context) error {
 	return t.images().Provide(ctx, images.Packaged(t.w.Flavour))
 }
 
-// changedImages are the images of the new package that its VNFCs get: those of the VDUs that are changed or new, and of their storages.
+// changedImages are the images of the new package that its VNFCs get: those of the VDUs that are changed or new, and of
+// their storages.
 func changedImages(w *lcm.Execution, p coordination.Params) []images.Node {
 	after, before := origins(w)
 	return slices.DeleteFunc(images.Packaged(after.Flavour), func(n images.Node) bool {
 		if p.Targeted(after.Flavour, n.Name) {
 			return false
 		}
-		return slices.ContainsFunc(before.Flavour.VDUs, func(v vnfd.VDU) bool { return v.Name == n.Name || slices.Contains(v.Storages, n.Name) })
+		return slices.ContainsFunc(before.Flavour.VDUs, func(v vnfd.VDU) bool {
+			return v.Name == n.Name || slices.Contains(v.Storages, n.Name)
+		})
 	})
 }
 

@@ -184,8 +184,8 @@ func (s *part) params(whole json.RawMessage) json.RawMessage {
 	return out
 }
 
-// links are the external links of connection points that are in the part, and those that are given without any: these may
-// be anywhere.
+// links are the external links of connection points that are in the part, and those that are given without any: these
+// may be anywhere.
 func (s *part) links(all []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkData {
 	var out []sol.ExtVirtualLinkData
 	for _, l := range all {
@@ -200,7 +200,9 @@ func (s *part) links(all []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkData {
 
 // managed are the externally managed links of the part's VIM.
 func (s *part) managed(all []sol.ExtManagedVirtualLinkData) []sol.ExtManagedVirtualLinkData {
-	return slices.DeleteFunc(slices.Clone(all), func(l sol.ExtManagedVirtualLinkData) bool { return !s.leadsHere(l.VimConnectionID) })
+	return slices.DeleteFunc(
+		slices.Clone(all), func(l sol.ExtManagedVirtualLinkData) bool { return !s.leadsHere(l.VimConnectionID) },
+	)
 }
 
 // scope is a scope with the VNFCs of the part.
@@ -306,15 +308,16 @@ func presentParts(w *lcm.Execution) ([]part, error) {
 	}
 	for _, key := range inventory.Vims(w.Instance.Instantiated) {
 		if !slices.ContainsFunc(parts, func(s part) bool { return s.vim == key }) {
-			return nil, lcm.Errorf(lcm.CodeUnprocessable, "the instance has a stack that was created through the connection %s, which is missing", key).
+			return nil, lcm.Errorf(lcm.CodeUnprocessable,
+				"the instance has a stack that was created through the connection %s, which is missing", key).
 				WithHint("add the connection, with its VDUs, to vimConnectionInfo (MODIFY_INFO)")
 		}
 	}
 	return parts, nil
 }
 
-// each does something with the parts that the operation is about, one after the other: a part is begun when those before
-// are done. The first error, a wait too, ends it.
+// each does something with the parts that the operation is about, one after the other: a part is begun when those
+// before are done. The first error, a wait too, ends it.
 func (d *Driver) each(ctx context.Context, w *lcm.Execution, do func(context.Context, *tick) error) error {
 	parts, err := presentParts(w)
 	if err != nil {

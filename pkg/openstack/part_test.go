@@ -21,15 +21,19 @@ func twoVims() map[string]sol.VimConnectionInfo {
 	return map[string]sol.VimConnectionInfo{"core": stubcloud.VimAt("http://core/identity/v3"), "edge": edge}
 }
 
-// TestSeveralConnectionsAreValidated: a selection that stacks of their own cannot serve is rejected, with the place in the
-// request where it can be corrected.
+// TestSeveralConnectionsAreValidated: a selection that stacks of their own cannot serve is rejected, with the place in
+// the request where it can be corrected.
 func TestSeveralConnectionsAreValidated(t *testing.T) {
 	t.Parallel()
 	on := func(server, vim string) sol.VnfcResourceInfo {
-		return sol.VnfcResourceInfo{ID: server, VduID: "workerNode", ComputeResource: sol.ResourceHandle{VimConnectionID: vim, ResourceID: server}}
+		return sol.VnfcResourceInfo{ID: server, VduID: "workerNode", ComputeResource: sol.ResourceHandle{
+			VimConnectionID: vim, ResourceID: server,
+		}}
 	}
 	instantiated := func(vims map[string]any, vnfcs ...sol.VnfcResourceInfo) *sol.InstantiatedVnfInfo {
-		info := &sol.InstantiatedVnfInfo{FlavourID: "simple", VnfcResourceInfo: vnfcs, Metadata: sol.KeyValuePairs{"stack_id": "s1"}}
+		info := &sol.InstantiatedVnfInfo{
+			FlavourID: "simple", VnfcResourceInfo: vnfcs, Metadata: sol.KeyValuePairs{"stack_id": "s1"},
+		}
 		if vims != nil {
 			info.Metadata["vims"] = vims
 		}
@@ -71,11 +75,15 @@ func TestSeveralConnectionsAreValidated(t *testing.T) {
 		}, "/vimConnectionInfo/edge/extra/gybe.vdus", "can add one"},
 		"VNFCs that would move": {func(_ map[string]any, r *lcm.Request) {
 			r.Type = sol.LcmOperationModifyInfo
-			r.Instance.Instantiated = instantiated(map[string]any{"edge": map[string]any{"stack_id": "s2"}}, on("a", "removed"))
+			r.Instance.Instantiated = instantiated(
+				map[string]any{"edge": map[string]any{"stack_id": "s2"}}, on("a", "removed"),
+			)
 		}, "/vimConnectionInfo/edge", "cannot move"},
 		"VNFCs where they are": {func(_ map[string]any, r *lcm.Request) {
 			r.Type = sol.LcmOperationModifyInfo
-			r.Instance.Instantiated = instantiated(map[string]any{"edge": map[string]any{"stack_id": "s2"}}, on("a", "edge"))
+			r.Instance.Instantiated = instantiated(
+				map[string]any{"edge": map[string]any{"stack_id": "s2"}}, on("a", "edge"),
+			)
 		}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +91,8 @@ func TestSeveralConnectionsAreValidated(t *testing.T) {
 			req := asked(t)
 			f := clusterFlavour()
 			r := lcm.Request{
-				Type: sol.LcmOperationInstantiate, Flavour: f, Package: os.DirFS("../../vnf-packages/kubernetes-cluster"),
+				Type: sol.LcmOperationInstantiate, Flavour: f,
+				Package:  os.DirFS("../../vnf-packages/kubernetes-cluster"),
 				Instance: &lcm.Instance{ID: "i", VimConnections: twoVims()},
 			}
 			tt.spoil(req, &r)

@@ -8,7 +8,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Preview implements lcm.Infra: the resources of the stack as it is and as it would be are compared, and what new ones need is looked up.
+// Preview implements lcm.Infra: the resources of the stack as it is and as it would be are compared, and what new ones
+// need is looked up.
 func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, error) {
 	w := planned(r)
 	w.Log, w.Clock = d.log, lcm.SystemClock{}
@@ -42,7 +43,8 @@ func (s *part) request(r lcm.Request) lcm.Request {
 	if s.away == nil {
 		return r
 	}
-	r.Instance, r.Flavour, r.Scope, r.Params, r.Previous = s.w.Instance, s.w.Flavour, s.w.Op.Scope, s.w.Op.Params, s.w.Previous
+	r.Instance, r.Flavour, r.Scope = s.w.Instance, s.w.Flavour, s.w.Op.Scope
+	r.Params, r.Previous = s.w.Op.Params, s.w.Previous
 	return r
 }
 

@@ -49,7 +49,9 @@ func TestPlanOfAChangeOfPackage(t *testing.T) {
 	p := w.preview()
 	require.Equal(t, []string{"Nova::Server VDU4-0"}, plannedNames(p.Add))
 	require.Equal(t, []string{"Nova::Server VDU3-0"}, plannedNames(p.Remove))
-	require.Equal(t, []string{"Nova::Server VDU1-0", "Nova::Server VDU1-1", "Nova::Server VDU2-0"}, plannedNames(p.Change))
+	require.Equal(
+		t, []string{"Nova::Server VDU1-0", "Nova::Server VDU1-1", "Nova::Server VDU2-0"}, plannedNames(p.Change),
+	)
 	require.Empty(t, p.Replace)
 	require.Contains(t, p.Change[0].Detail, "flavor: m1.tiny becomes m1.small; image: ")
 	require.Contains(t, p.Change[0].Detail, `metadata: nothing becomes {"generation":"two"}`)

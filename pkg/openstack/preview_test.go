@@ -23,7 +23,10 @@ import (
 func (w *world) preview() *lcm.Preview {
 	w.t.Helper()
 	op, i := w.store.op, copied(w.store.instance)
-	r := lcm.Request{Type: op.Type, Instance: &i, VNFD: w.pkg.model, Flavour: &w.pkg.model.Flavours[0], Package: w.pkg.files, Params: op.Params, Scope: op.Scope}
+	r := lcm.Request{
+		Type: op.Type, Instance: &i, VNFD: w.pkg.model, Flavour: &w.pkg.model.Flavours[0],
+		Package: w.pkg.files, Params: op.Params, Scope: op.Scope,
+	}
 	var req struct {
 		FlavourID        string            `json:"flavourId"`
 		AdditionalParams sol.KeyValuePairs `json:"additionalParams"`
@@ -35,7 +38,9 @@ func (w *world) preview() *lcm.Preview {
 	}
 	if op.Scope != nil {
 		r.Flavour = w.pkg.model.Flavour(op.Scope.Flavour)
-		r.Previous = &lcm.Revision{VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID), Package: w.pkg.files}
+		r.Previous = &lcm.Revision{
+			VNFD: w.pkg.model, Flavour: w.pkg.model.Flavour(i.Instantiated.FlavourID), Package: w.pkg.files,
+		}
 	}
 	if all, ok := w.pkgs.(packages); ok && op.VnfPkgID != "" {
 		next := all[op.VnfPkgID]
@@ -79,13 +84,15 @@ func TestPlanOfAnInstantiation(t *testing.T) {
 	p := w.preview()
 	require.True(t, p.Possible, p.Checks)
 	require.Equal(t, []string{
-		"Neutron::FloatingIP masterNode_CP1_floating_ip-0", "Neutron::FloatingIP workerNode_CP1_floating_ip-0", "Neutron::FloatingIP workerNode_CP1_floating_ip-1",
-		"Neutron::Port masterNode_CP1-0", "Neutron::Port workerNode_CP1-0", "Neutron::Port workerNode_CP1-1",
-		"Nova::Server masterNode-0", "Nova::Server workerNode-0", "Nova::Server workerNode-1",
+		"Neutron::FloatingIP masterNode_CP1_floating_ip-0", "Neutron::FloatingIP workerNode_CP1_floating_ip-0",
+		"Neutron::FloatingIP workerNode_CP1_floating_ip-1", "Neutron::Port masterNode_CP1-0",
+		"Neutron::Port workerNode_CP1-0", "Neutron::Port workerNode_CP1-1", "Nova::Server masterNode-0",
+		"Nova::Server workerNode-0", "Nova::Server workerNode-1",
 	}, plannedNames(p.Add))
 	require.Empty(t, checksIn(p, lcm.CheckFailed))
 	for _, subject := range []string{
-		"image masterNode-image", "flavour m1.medium", "network " + w.cloud.Net0ID(), "network public", "quota of servers", "quota of cores", "quota of ports", "quota of floatingips",
+		"image masterNode-image", "flavour m1.medium", "network " + w.cloud.Net0ID(), "network public",
+		"quota of servers", "quota of cores", "quota of ports", "quota of floatingips",
 	} {
 		require.Contains(t, checksIn(p, lcm.CheckOK), subject, "%+v", p.Checks)
 	}
@@ -105,13 +112,15 @@ func TestPlanSaysWhatIsMissing(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.store.op.Params, &req))
 	params, _ := req["additionalParams"].(map[string]any)
 	params["nfv"] = map[string]any{"VDU": map[string]any{
-		"VDU1-0": map[string]any{"computeFlavourId": "m9.none", "locationConstraints": "nowhere"}, "VDU1-1": map[string]any{"vcImageId": "no image"},
+		"VDU1-0": map[string]any{"computeFlavourId": "m9.none", "locationConstraints": "nowhere"},
+		"VDU1-1": map[string]any{"vcImageId": "no image"},
 	}, "CP": map[string]any{"VDU2_CP1-0": map[string]any{"network": "no network"}}}
 	w.admit(sol.LcmOperationInstantiate, req)
 	p := w.preview()
 	require.False(t, p.Possible)
 	require.Equal(t, []string{
-		"flavour m9.none", "image no image", "network no network", "quota of ports", "quota of servers", "quota of volumes", "zone nowhere",
+		"flavour m9.none", "image no image", "network no network", "quota of ports", "quota of servers",
+		"quota of volumes", "zone nowhere",
 	}, checksIn(p, lcm.CheckFailed))
 	for _, c := range p.Checks[:7] {
 		require.NotEmpty(t, c.Hint, c.Subject)
@@ -124,7 +133,9 @@ func TestPlanSaysWhatIsMissing(t *testing.T) {
 func TestPlanWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
-	w.cloud.AddFault(simcloud.Fault{Kind: fault.Status, Service: "neutron", Path: "/quotas/", Status: http.StatusForbidden, Reason: "not for you"})
+	w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.Status, Service: "neutron", Path: "/quotas/", Status: http.StatusForbidden, Reason: "not for you",
+	})
 	w.cloud.AddFault(simcloud.Fault{Kind: fault.Status, Service: "glance", Status: http.StatusServiceUnavailable})
 	w.mixed("two")
 	p := w.preview()
@@ -138,7 +149,10 @@ func TestPlanOfFixedAddresses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
 	w.pkg = onePackage{model: &vnfd.VNFD{ID: "d", Flavours: []vnfd.Flavour{{
-		ID: "f", VDUs: []vnfd.VDU{{Name: "VDU1", InitialInstances: 1, ComputeFlavour: "m1.tiny", Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"}}},
+		ID: "f",
+		VDUs: []vnfd.VDU{{Name: "VDU1", InitialInstances: 1, ComputeFlavour: "m1.tiny", Image: &vnfd.SwImage{
+			Name: "cirros-0.5.2-x86_64-disk",
+		}}},
 		CPs: []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1"}},
 	}}}, files: addressed}
 	o := newOutsider(t, w.cloud)
@@ -154,10 +168,13 @@ func TestPlanOfFixedAddresses(t *testing.T) {
 		taken: {"address " + taken + " of VDU1_CP1-0"}, "192.0.2.1": {"address 192.0.2.1 of VDU1_CP1-0"}, free: {},
 	} {
 		w.admit(sol.LcmOperationInstantiate, map[string]any{"flavourId": "f", "extVirtualLinks": []any{map[string]any{
-			"id": "e", "resourceId": w.cloud.Net0ID(), "extCps": []any{map[string]any{"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"c": map[string]any{
-				"cpProtocolData": []any{map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
-					"ipAddresses": []any{map[string]any{"type": "IPV4", "fixedAddresses": []any{address}}},
-				}}},
+			"id": "e", "resourceId": w.cloud.Net0ID(),
+			"extCps": []any{map[string]any{"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"c": map[string]any{
+				"cpProtocolData": []any{map[string]any{
+					"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
+						"ipAddresses": []any{map[string]any{"type": "IPV4", "fixedAddresses": []any{address}}},
+					},
+				}},
 			}}}},
 		}}})
 		require.Equal(t, want, checksIn(w.preview(), lcm.CheckFailed), address)
@@ -192,26 +209,35 @@ func TestPlanOfChanges(t *testing.T) {
 	require.Empty(t, plannedNames(slices.Concat(p.Add, p.Replace, p.Change)))
 
 	heal := func(params map[string]any) *lcm.Preview {
-		w.change(sol.LcmOperationHeal, map[string]any{"additionalParams": params}, lcm.Scope{Flavour: "default", VNFCs: []string{w.vnfc("VDU2", 0)}})
+		w.change(sol.LcmOperationHeal, map[string]any{"additionalParams": params},
+			lcm.Scope{Flavour: "default", VNFCs: []string{w.vnfc("VDU2", 0)}})
 		return w.preview()
 	}
 	p = heal(map[string]any{})
 	require.Equal(t, []string{"Nova::Server VDU2-0"}, plannedNames(p.Replace))
 	require.Equal(t, server("VDU2"), p.Replace[0].ID)
-	require.Equal(t, []string{"Cinder::Volume VDU2-VirtualStorage-0", "Nova::Server VDU2-0"}, plannedNames(heal(map[string]any{"all": true}).Replace))
+	require.Equal(t, []string{"Cinder::Volume VDU2-VirtualStorage-0", "Nova::Server VDU2-0"},
+		plannedNames(heal(map[string]any{"all": true}).Replace))
 
-	w.change(sol.LcmOperationOperate, map[string]any{"changeStateTo": "STOPPED"}, lcm.Scope{Flavour: "default", VNFCs: []string{w.vnfc("VDU3", 0)}})
+	w.change(sol.LcmOperationOperate, map[string]any{"changeStateTo": "STOPPED"},
+		lcm.Scope{Flavour: "default", VNFCs: []string{w.vnfc("VDU3", 0)}})
 	p = w.preview()
 	require.Equal(t, []string{"Nova::Server VDU3-0"}, plannedNames(p.Change))
 	require.Equal(t, "STARTED becomes STOPPED", p.Change[0].Detail)
 
 	o := newOutsider(t, w.cloud)
 	net := o.named("/network/v2.0/networks", "network", "other", nil)
-	o.named("/network/v2.0/subnets", "subnet", "other", map[string]any{"network_id": net, "cidr": "10.98.0.0/24", "ip_version": 4})
+	o.named("/network/v2.0/subnets", "subnet", "other", map[string]any{
+		"network_id": net, "cidr": "10.98.0.0/24", "ip_version": 4,
+	})
 	w.change(sol.LcmOperationChangeExtConn, map[string]any{"extVirtualLinks": []any{map[string]any{
-		"id": "ext-2", "resourceId": net, "extCps": []any{map[string]any{"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"VDU1_CP1_1": map[string]any{"cpProtocolData": []any{
-			map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}}}},
-		}}}}},
+		"id": "ext-2", "resourceId": net, "extCps": []any{map[string]any{
+			"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"VDU1_CP1_1": map[string]any{"cpProtocolData": []any{
+				map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
+					"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
+				}},
+			}}},
+		}},
 	}}}, lcm.Scope{Flavour: "default"})
 	p = w.preview()
 	require.Equal(t, []string{"Neutron::Port VDU1_CP1-0", "Neutron::Port VDU1_CP1-1"}, plannedNames(p.Replace))
@@ -241,16 +267,19 @@ resources:
       fixed_ips: [ { ip_address: { get_param: [ nfv, CP, VDU1_CP1, fixed_ips, 0, ip_address ] } } ]
 `)}}
 
-// TestPlanNamesMissingValues: a value that the template reads and that neither package nor request has is reported before Heat fails, or uses
-// an empty one.
+// TestPlanNamesMissingValues: a value that the template reads and that neither package nor request has is reported
+// before Heat fails, or uses an empty one.
 func TestPlanNamesMissingValues(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, simcloud.Options{}))
 	greeting := fstest.MapFS{}
-	for _, name := range []string{"BaseHOT/default/top.yaml", "BaseHOT/default/nested/VDU1.yaml", "BaseHOT/default/nested/VDU2.yaml"} {
+	for _, name := range []string{
+		"BaseHOT/default/top.yaml", "BaseHOT/default/nested/VDU1.yaml", "BaseHOT/default/nested/VDU2.yaml",
+	} {
 		text, err := fs.ReadFile(w.pkg.files, name)
 		require.NoError(t, err)
-		text = bytes.Replace(text, []byte("[ { network: net0 } ]"), []byte("[ { network: net0 } ]\n      user_data: { get_param: [ nfv, VDU, VDU3, greeting ] }"), 1)
+		text = bytes.Replace(text, []byte("[ { network: net0 } ]"),
+			[]byte("[ { network: net0 } ]\n      user_data: { get_param: [ nfv, VDU, VDU3, greeting ] }"), 1)
 		greeting[name] = &fstest.MapFile{Data: text}
 	}
 	w.pkg.files = greeting
@@ -265,7 +294,8 @@ func TestPlanNamesMissingValues(t *testing.T) {
 	require.Contains(t, checksIn(p, lcm.CheckWarning), "value of nfv.VDU.VDU3-0.greeting")
 
 	w.mixedWith("two", map[string]any{"VDU": map[string]any{
-		"VDU1-0": map[string]any{"computeFlavourId": "m1.tiny"}, "VDU1-1": map[string]any{"computeFlavourId": "m1.tiny"},
+		"VDU1-0": map[string]any{"computeFlavourId": "m1.tiny"},
+		"VDU1-1": map[string]any{"computeFlavourId": "m1.tiny"},
 		"VDU3-0": map[string]any{"vcImageId": "cirros-0.5.2-x86_64-disk", "greeting": "hello"},
 	}})
 	p = w.preview()

@@ -46,7 +46,8 @@ func victims(w *lcm.Execution) []string {
 	return w.Op.Scope.Remove
 }
 
-// resize updates the stack so that groups lose the right members: those of remove, then those that were not there before the operation.
+// resize updates the stack so that groups lose the right members: those of remove, then those that were not there
+// before the operation.
 func (t *tick) resize(ctx context.Context, g desired, remove []string) error {
 	before := func(ctx context.Context) error { return t.shrinkGroups(ctx, g, remove) }
 	if g.class == userdata.Standard {
@@ -55,8 +56,9 @@ func (t *tick) resize(ctx context.Context, g desired, remove []string) error {
 	return t.stack.Update(ctx, t.stack.Name(), t.built(g), before)
 }
 
-// shrinkGroups sees to it that AutoScalingGroups lose the right members when they get smaller: Heat takes away those that have failed first, and
-// then the oldest. So the members that are to go are marked as failed, and those that have failed and are to stay no longer are.
+// shrinkGroups sees to it that AutoScalingGroups lose the right members when they get smaller: Heat takes away those
+// that have failed first, and then the oldest. So the members that are to go are marked as failed, and those that have
+// failed and are to stay no longer are.
 func (t *tick) shrinkGroups(ctx context.Context, g desired, remove []string) error {
 	all, err := t.stack.Resources(ctx)
 	if err != nil {
@@ -66,7 +68,9 @@ func (t *tick) shrinkGroups(ctx context.Context, g desired, remove []string) err
 		if group.Type != cloud.TypeScalingGroup || group.PhysicalID == "" {
 			continue
 		}
-		members := slices.DeleteFunc(slices.Clone(all), func(r cloud.Resource) bool { return r.Owner().ID != group.PhysicalID })
+		members := slices.DeleteFunc(
+			slices.Clone(all), func(r cloud.Resource) bool { return r.Owner().ID != group.PhysicalID },
+		)
 		vdu := vduOf(g, members, all)
 		surplus := len(members) - g.counts[vdu]
 		if vdu == "" || surplus <= 0 {
@@ -108,16 +112,20 @@ func (t *tick) unmark(ctx context.Context, r cloud.Resource) error {
 func vduOf(g desired, members, all []cloud.Resource) string {
 	for _, r := range all {
 		if r.Type == cloud.TypeServer && g.flavour.VDU(r.Name) != nil &&
-			slices.ContainsFunc(members, func(m cloud.Resource) bool { return m.PhysicalID != "" && m.PhysicalID == r.Owner().ID }) {
+			slices.ContainsFunc(
+				members, func(m cloud.Resource) bool { return m.PhysicalID != "" && m.PhysicalID == r.Owner().ID },
+			) {
 			return r.Name
 		}
 	}
 	return ""
 }
 
-// chooseVictims chooses the members that a group loses, and those that stay: first the VNFCs of remove go, in their order, then members that the instance
-// did not have before, those that failed and then the youngest first.
-func chooseVictims(members []cloud.Resource, surplus int, before *lcm.Instance, remove []string) (goes, stays []cloud.Resource) {
+// chooseVictims chooses the members that a group loses, and those that stay: first the VNFCs of remove go, in their
+// order, then members that the instance did not have before, those that failed and then the youngest first.
+func chooseVictims(
+	members []cloud.Resource, surplus int, before *lcm.Instance, remove []string,
+) (goes, stays []cloud.Resource) {
 	vnfcs := map[string]string{} // vnfcInfo id by the member's name
 	if before.Instantiated != nil {
 		for _, c := range before.Instantiated.VnfcInfo {

@@ -48,7 +48,8 @@ func (w *world) resize(typ sol.LcmOperationType, flavour string, counts map[stri
 // scale admits a SCALE operation of a running instance to these numbers.
 func (w *world) scale(typ sol.ScaleType, counts map[string]int) {
 	w.t.Helper()
-	w.resize(sol.LcmOperationScale, w.store.instance.Instantiated.FlavourID, counts, sol.ScaleVnfRequest{Type: typ, AspectID: "a"})
+	w.resize(sol.LcmOperationScale, w.store.instance.Instantiated.FlavourID, counts,
+		sol.ScaleVnfRequest{Type: typ, AspectID: "a"})
 }
 
 // running is a world with an instance of a package, at its default level.
@@ -75,8 +76,12 @@ var kinds = []kind{
 		params, _ := w.request("simple")["additionalParams"].(map[string]any)
 		w.store.instance.Params = params
 	}, func(n int) map[string]int { return map[string]int{"masterNode": 1, "workerNode": n} }},
-	{"groups", "VDU1", func(w *world) { w.grouped(groupTop) }, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
-	{"groups with policies", "VDU1", func(w *world) { w.grouped(signalledTop) }, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
+	{"groups", "VDU1", func(w *world) {
+		w.grouped(groupTop)
+	}, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
+	{"groups with policies", "VDU1", func(w *world) {
+		w.grouped(signalledTop)
+	}, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
 	{"groups of a fixed size", "VDU1", func(w *world) {
 		w.grouped(fixedTop)
 	}, func(n int) map[string]int { return map[string]int{"VDU1": n} }},
@@ -101,7 +106,8 @@ func groupPackage(top string) onePackage {
 		model: &vnfd.VNFD{ID: "d", Flavours: []vnfd.Flavour{{
 			ID: "group",
 			VDUs: []vnfd.VDU{{
-				Name: "VDU1", MinInstances: 1, MaxInstances: 5, InitialInstances: 2, ComputeFlavour: "m1.tiny", Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"},
+				Name: "VDU1", MinInstances: 1, MaxInstances: 5, InitialInstances: 2, ComputeFlavour: "m1.tiny",
+				Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"},
 			}},
 			CPs: []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1"}},
 		}}},
@@ -115,8 +121,10 @@ func groupPackage(top string) onePackage {
 func (w *world) grouped(top string) {
 	w.pkg = groupPackage(top)
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
-		"flavourId":       "group",
-		"extVirtualLinks": []any{map[string]any{"id": "e", "resourceId": w.cloud.Net0ID(), "extCps": []any{map[string]any{"cpdId": "VDU1_CP1"}}}},
+		"flavourId": "group",
+		"extVirtualLinks": []any{map[string]any{
+			"id": "e", "resourceId": w.cloud.Net0ID(), "extCps": []any{map[string]any{"cpdId": "VDU1_CP1"}},
+		}},
 	})
 }
 
@@ -178,7 +186,9 @@ func TestScaleOutAndIn(t *testing.T) {
 			w.scale(sol.ScaleTypeIn, k.counts(3))
 			gone := []string{w.serverOf(w.store.op.Scope.Remove[0])}
 			w.completed()
-			require.Equal(t, sorted(slices.DeleteFunc(slices.Concat(others, added), func(id string) bool { return id == gone[0] })), w.liveServers())
+			require.Equal(t, sorted(slices.DeleteFunc(slices.Concat(others, added), func(id string) bool {
+				return id == gone[0]
+			})), w.liveServers())
 			require.Equal(t, changed(sol.ChangeTypeRemoved, gone), vnfcChanges(w.store.op.ResourceChanges))
 			nfv := fmt.Sprint(w.store.instance.Instantiated.Metadata["nfv"])
 			require.NotContains(t, nfv, k.vdu+"-3", "what the VNFC was made from went with it")
@@ -228,15 +238,17 @@ func TestScaleInSparesTheSick(t *testing.T) {
 	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kinds[1])
 	all := w.store.instance.Instantiated.VnfcInfo
 	_, sick, _ := w.store.instance.VNFC(all[1].ID)
-	w.patch(fmt.Sprintf("/stacks/%s/resources/%s", sick.Metadata["parent_stack_id"], sick.Metadata["parent_resource_name"]), map[string]any{"mark_unhealthy": true})
+	w.patch(fmt.Sprintf(
+		"/stacks/%s/resources/%s", sick.Metadata["parent_stack_id"], sick.Metadata["parent_resource_name"],
+	), map[string]any{"mark_unhealthy": true})
 	w.scale(sol.ScaleTypeIn, kinds[1].counts(1))
 	require.Equal(t, []string{all[0].ID}, w.store.op.Scope.Remove)
 	w.completed()
 	require.Equal(t, []string{all[1].VnfcResourceInfoID}, w.liveServers())
 }
 
-// TestScaleSurvivesDeath: a node dies at every call to the cloud and at every write, before and after it is done. Nothing is made twice, nothing
-// too much is taken away.
+// TestScaleSurvivesDeath: a node dies at every call to the cloud and at every write, before and after it is done.
+// Nothing is made twice, nothing too much is taken away.
 func TestScaleSurvivesDeath(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds[:3] {
@@ -289,9 +301,11 @@ func TestScaleInABadMinute(t *testing.T) {
 	for name, rule := range map[string]simcloud.Fault{
 		"the reply to the update is lost": {Kind: fault.DropReply, Service: "heat", Method: "PATCH", Count: 1},
 		"Heat is away":                    {Kind: fault.Status, Service: "heat", Status: 503, Count: 3},
-		"the update is refused at first":  {Kind: fault.Status, Service: "heat", Method: "PATCH", Status: 409, Count: 2},
-		"tokens expire at the update":     {Kind: fault.ExpireTokens, Service: "heat", Method: "PATCH", Count: 1},
-		"a proxy answers in HTML":         {Kind: fault.HTML, Service: "heat", Count: 2},
+		"the update is refused at first": {
+			Kind: fault.Status, Service: "heat", Method: "PATCH", Status: 409, Count: 2,
+		},
+		"tokens expire at the update": {Kind: fault.ExpireTokens, Service: "heat", Method: "PATCH", Count: 1},
+		"a proxy answers in HTML":     {Kind: fault.HTML, Service: "heat", Count: 2},
 	} {
 		for _, k := range kinds[:3] {
 			t.Run(name+", "+k.name, func(t *testing.T) {
@@ -313,19 +327,23 @@ func TestScaleInABadMinute(t *testing.T) {
 	}
 }
 
-// TestUpdateThatHeatGotTwice: when a request seems lost and is sent again, Heat may have got both, and cancel in the middle what the first has begun.
-// The user, who has cancelled nothing, is not asked to retry. When the request was sent once another client has cancelled, and the hint says that.
+// TestUpdateThatHeatGotTwice: when a request seems lost and is sent again, Heat may have got both, and cancel in the
+// middle what the first has begun. The user, who has cancelled nothing, is not asked to retry. When the request was
+// sent once another client has cancelled, and the hint says that.
 func TestUpdateThatHeatGotTwice(t *testing.T) {
 	t.Parallel()
 	cancelled := simcloud.Fault{
-		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Count: 1, Reason: "Stack UPDATE cancelled",
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Count: 1,
+		Reason: "Stack UPDATE cancelled",
 	}
 	for _, k := range kinds[:2] {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			w := running(t, simcloud.StartTest(t, simcloud.Options{}), k)
 			n := len(w.liveServers())
-			lost := w.cloud.AddFault(simcloud.Fault{Kind: fault.Status, Service: "heat", Method: "PATCH", Status: 409, Count: 1})
+			lost := w.cloud.AddFault(
+				simcloud.Fault{Kind: fault.Status, Service: "heat", Method: "PATCH", Status: 409, Count: 1},
+			)
 			rule := w.cloud.AddFault(cancelled)
 			w.scale(sol.ScaleTypeOut, k.counts(3))
 			w.completed()
@@ -350,7 +368,10 @@ func TestScaleWaitsForOthers(t *testing.T) {
 	}}}), kinds[1])
 	id := fmt.Sprint(w.store.instance.Instantiated.Metadata["stack_id"])
 	w.patch("/stacks/"+w.stackName()+"/"+id, map[string]any{
-		"template": strings.Replace(groupTop, "resources:\n", "resources:\n  foreign: { type: OS::Heat::RandomString }\n", 1), "files": map[string]string{"VDU1.yaml": groupMember},
+		"template": strings.Replace(
+			groupTop, "resources:\n", "resources:\n  foreign: { type: OS::Heat::RandomString }\n", 1,
+		),
+		"files": map[string]string{"VDU1.yaml": groupMember},
 	})
 	w.scale(sol.ScaleTypeOut, kinds[1].counts(3))
 	w.completed()
@@ -365,7 +386,8 @@ func (w *world) patch(path string, body any) {
 	require.NoError(w.t, err)
 	heat, err := gopenstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: simcloud.Region})
 	require.NoError(w.t, err)
-	res, err := heat.Request(w.t.Context(), http.MethodPatch, strings.TrimSuffix(heat.Endpoint, "/")+path, &gophercloud.RequestOpts{OkCodes: []int{200, 202}, JSONBody: body})
+	res, err := heat.Request(w.t.Context(), http.MethodPatch, strings.TrimSuffix(heat.Endpoint, "/")+path,
+		&gophercloud.RequestOpts{OkCodes: []int{200, 202}, JSONBody: body})
 	require.NoError(w.t, err)
 	require.NoError(w.t, res.Body.Close())
 	provider.HTTPClient.CloseIdleConnections()
@@ -383,7 +405,9 @@ func (w *world) resourceNames() []string {
 func TestScaleOfAStackThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kinds[1])
-	w.call(http.MethodDelete, "/stacks/"+w.stackName()+"/"+fmt.Sprint(w.store.instance.Instantiated.Metadata["stack_id"]))
+	w.call(
+		http.MethodDelete, "/stacks/"+w.stackName()+"/"+fmt.Sprint(w.store.instance.Instantiated.Metadata["stack_id"]),
+	)
 	w.scale(sol.ScaleTypeOut, kinds[1].counts(3))
 	f := w.failed()
 	require.Equal(t, "Stack not found", f.Title)
@@ -407,11 +431,12 @@ func TestScaleOfAStackOfOthers(t *testing.T) {
 	require.Len(t, w.liveServers(), 3, "the tags are theirs, and so is the stack")
 }
 
-// TestScaleOutFails: the reason reaches the user from where it began. A retry makes what is missing, a rollback takes away what
-// came, and nothing else.
+// TestScaleOutFails: the reason reaches the user from where it began. A retry makes what is missing, a rollback takes
+// away what came, and nothing else.
 func TestScaleOutFails(t *testing.T) {
 	t.Parallel()
-	const reason = "Went to status ERROR due to \"Message: No valid host was found. There are not enough hosts available., Code: 500\""
+	const reason = "Went to status " +
+		"ERROR due to \"Message: No valid host was found. There are not enough hosts available., Code: 500\""
 	for _, k := range kinds {
 		for _, then := range []lcm.Event{lcm.EventRetry, lcm.EventRollback} {
 			t.Run(k.name+", "+string(then), func(t *testing.T) {
@@ -419,7 +444,8 @@ func TestScaleOutFails(t *testing.T) {
 				w := running(t, simcloud.StartTest(t, simcloud.Options{}), k)
 				first, before := w.serversOf(k.vdu), w.liveServers()
 				rule := w.cloud.AddFault(simcloud.Fault{
-					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: k.vdu, Action: "create", Nth: 2, Reason: reason,
+					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: k.vdu, Action: "create",
+					Nth: 2, Reason: reason,
 				})
 				w.scale(sol.ScaleTypeOut, k.counts(4))
 				f := w.failed()
@@ -449,7 +475,9 @@ func TestScaleOutFails(t *testing.T) {
 func (w *world) failedAgain(ev lcm.Event, rule string) {
 	w.t.Helper()
 	require.True(w.t, w.cloud.Faults().Remove(rule))
-	again := w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Nth: 1, Reason: "still no room"})
+	again := w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Nth: 1, Reason: "still no room",
+	})
 	w.steer(ev)
 	require.Contains(w.t, w.failed().Detail, "still no room", "the failure of this try, not that of the one before")
 	require.True(w.t, w.cloud.Faults().Remove(again))
@@ -459,7 +487,8 @@ func (w *world) failedAgain(ev lcm.Event, rule string) {
 func TestScaleToLevel(t *testing.T) {
 	t.Parallel()
 	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kinds[0])
-	w.resize(sol.LcmOperationScaleToLevel, "simple", map[string]int{"masterNode": 2, "workerNode": 1}, sol.ScaleVnfToLevelRequest{InstantiationLevelID: "x"})
+	w.resize(sol.LcmOperationScaleToLevel, "simple", map[string]int{"masterNode": 2, "workerNode": 1},
+		sol.ScaleVnfToLevelRequest{InstantiationLevelID: "x"})
 	stays := []string{w.serversOf("masterNode")[0], w.serversOf("workerNode")[0]}
 	w.completed()
 	require.Equal(t, stays[:1], w.serversOf("masterNode")[:1])

@@ -52,7 +52,8 @@ resources:
 func (p placed) pkg(id, flavour string, rules ...vnfd.PlacementRule) onePackage {
 	return onePackage{&vnfd.VNFD{ID: id, Flavours: []vnfd.Flavour{{
 		ID: "default", VDUs: []vnfd.VDU{
-			{Name: "VDU1", MaxInstances: 9, ComputeFlavour: flavour}, {Name: "VDU2", MaxInstances: 1, ComputeFlavour: flavour},
+			{Name: "VDU1", MaxInstances: 9, ComputeFlavour: flavour},
+			{Name: "VDU2", MaxInstances: 1, ComputeFlavour: flavour},
 		},
 		CPs:    []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1", External: true}},
 		Levels: []vnfd.InstantiationLevel{{ID: "two", VDUs: map[string]int{"VDU1": 2, "VDU2": 1}}}, DefaultLevel: "two",
@@ -77,7 +78,9 @@ var (
 // threeHosts is a cloud with fewer hosts than a VDU can have VNFCs.
 func threeHosts(t *testing.T) *simcloud.Cloud {
 	t.Helper()
-	return simcloud.StartTest(t, simcloud.Options{Hosts: []simcloud.Host{{Name: "cmp1", Zone: "nova"}, {Name: "cmp2", Zone: "nova"}, {Name: "cmp3", Zone: "nova"}}})
+	return simcloud.StartTest(t, simcloud.Options{Hosts: []simcloud.Host{
+		{Name: "cmp1", Zone: "nova"}, {Name: "cmp2", Zone: "nova"}, {Name: "cmp3", Zone: "nova"},
+	}})
 }
 
 // place is a world with an instance of the first package.
@@ -141,7 +144,8 @@ func (w *world) grown(n int) {
 // repackaged admits the change to the second package.
 func (w *world) repackaged() {
 	w.t.Helper()
-	w.change(sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": "vnfd-2", "additionalParams": map[string]any{}}, lcm.Scope{Flavour: "default"})
+	w.change(sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": "vnfd-2", "additionalParams": map[string]any{}},
+		lcm.Scope{Flavour: "default"})
 	w.store.op.VnfPkgID = "pkg-2"
 }
 
@@ -154,16 +158,20 @@ func TestServerGroups(t *testing.T) {
 			t.Parallel()
 			cloud := threeHosts(t)
 			empty := cloud.State()
-			w := p.place(t, cloud, packages{"pkg-1": p.pkg("vnfd-1", "m1.tiny", apart), "pkg-2": p.pkg("vnfd-2", "m1.small", near)})
+			w := p.place(t, cloud, packages{
+				"pkg-1": p.pkg("vnfd-1", "m1.tiny", apart), "pkg-2": p.pkg("vnfd-2", "m1.small", near),
+			})
 			plan := w.preview()
 			require.Contains(t, plannedNames(plan.Add), "Nova::ServerGroup apart_soft-anti-affinity")
-			require.Contains(t, checksIn(plan, lcm.CheckOK), "quota of members of server group apart_soft-anti-affinity", "%v", plan.Checks)
+			require.Contains(t, checksIn(plan, lcm.CheckOK),
+				"quota of members of server group apart_soft-anti-affinity", "%v", plan.Checks)
 			w.completed()
 			require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 on 2 hosts"}, w.serverGroups())
 			first := w.ids("OS::Nova::Server")
 
 			w.grown(4)
-			require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 on 3 hosts"}, w.serverGroups(), "fewer hosts than VNFCs are no failure")
+			require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 on 3 hosts"}, w.serverGroups(),
+				"fewer hosts than VNFCs are no failure")
 			w.stillHas(first)
 
 			w.heal(nil, w.vnfc("VDU1", 1))
@@ -184,13 +192,18 @@ func TestServerGroups(t *testing.T) {
 			w.grown(5)
 			w.stillHas(servers)
 			if p.params != nil {
-				require.Equal(t, []string{"soft-affinity: VDU1-4 on 1 hosts", "soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 on 3 hosts"}, w.serverGroups(), "a new VNFC follows the new rule")
+				require.Equal(t, []string{
+					"soft-affinity: VDU1-4 on 1 hosts", "soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 on 3 hosts",
+				}, w.serverGroups(), "a new VNFC follows the new rule")
 			} else {
-				require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 VDU1-4 on 3 hosts"}, w.serverGroups(), "members of a group are all alike")
+				require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 VDU1-4 on 3 hosts"},
+					w.serverGroups(), "members of a group are all alike")
 			}
-			w.change(sol.LcmOperationHeal, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}, lcm.Scope{Flavour: "default", Whole: true, VNFCs: w.all()})
+			w.change(sol.LcmOperationHeal, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}},
+				lcm.Scope{Flavour: "default", Whole: true, VNFCs: w.all()})
 			w.completed()
-			require.Equal(t, []string{"soft-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 VDU1-4 VDU2-0 on 1 hosts"}, w.serverGroups(), "recreated servers follow the current rules")
+			require.Equal(t, []string{"soft-affinity: VDU1-0 VDU1-1 VDU1-2 VDU1-3 VDU1-4 VDU2-0 on 1 hosts"},
+				w.serverGroups(), "recreated servers follow the current rules")
 			require.Empty(t, w.leftovers().Extra)
 			w.terminate()
 			w.completed()
@@ -206,9 +219,12 @@ func TestServerGroupsOfOlderInstances(t *testing.T) {
 	for _, p := range bothPlaced {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			w := p.place(t, threeHosts(t), packages{"pkg-1": p.pkg("vnfd-1", "m1.tiny"), "pkg-2": p.pkg("vnfd-2", "m1.small", apart)})
+			w := p.place(t, threeHosts(t), packages{
+				"pkg-1": p.pkg("vnfd-1", "m1.tiny"), "pkg-2": p.pkg("vnfd-2", "m1.small", apart),
+			})
 			w.completed()
-			w.pkgs.(packages)["pkg-1"].model.Flavours[0].Placement = []vnfd.PlacementRule{apart} // the rule that was not used
+			// the rule that was not used
+			w.pkgs.(packages)["pkg-1"].model.Flavours[0].Placement = []vnfd.PlacementRule{apart}
 			servers := w.ids("OS::Nova::Server")
 			w.repackaged()
 			w.completed()
@@ -233,11 +249,19 @@ func TestServerGroupsAreRolledBack(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			cloud := threeHosts(t)
-			w := p.place(t, cloud, packages{"pkg-1": p.pkg("vnfd-1", "m1.tiny", apart), "pkg-2": p.pkg("vnfd-2", "m1.small", near)})
+			w := p.place(t, cloud, packages{
+				"pkg-1": p.pkg("vnfd-1", "m1.tiny", apart), "pkg-2": p.pkg("vnfd-2", "m1.small", near),
+			})
 			w.completed()
 			before, groups, servers := copied(w.store.instance), w.serverGroups(), maps.Clone(w.ids("OS::Nova::Server"))
-			cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU2", ResourceType: "OS::Nova::Server", Action: "update", Reason: "broken", Count: 1})
-			cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceName: "VDU2-0", ResourceType: "OS::Nova::Server", Action: "update", Reason: "broken", Count: 1})
+			cloud.AddFault(simcloud.Fault{
+				Kind: fault.FailResource, ResourceName: "VDU2",
+				ResourceType: "OS::Nova::Server", Action: "update", Reason: "broken", Count: 1,
+			})
+			cloud.AddFault(simcloud.Fault{
+				Kind: fault.FailResource, ResourceName: "VDU2-0",
+				ResourceType: "OS::Nova::Server", Action: "update", Reason: "broken", Count: 1,
+			})
 			w.repackaged()
 			w.failed()
 			w.steer(lcm.EventRollback)
@@ -256,8 +280,12 @@ func TestServerGroupsOfAnotherFlavour(t *testing.T) {
 	begin := func() *world {
 		w := newWorld(t, threeHosts(t))
 		w.pkg = twoFlavours()
-		w.pkg.model.Flavours[0].Placement, w.pkg.model.Flavours[1].Placement = []vnfd.PlacementRule{apart}, []vnfd.PlacementRule{near}
-		w.admit(sol.LcmOperationInstantiate, map[string]any{"flavourId": "small", "additionalParams": standardUserData, "extVirtualLinks": w.links("VDU1_CP1")})
+		w.pkg.model.Flavours[0].Placement, w.pkg.model.Flavours[1].Placement = []vnfd.PlacementRule{
+			apart,
+		}, []vnfd.PlacementRule{near}
+		w.admit(sol.LcmOperationInstantiate, map[string]any{
+			"flavourId": "small", "additionalParams": standardUserData, "extVirtualLinks": w.links("VDU1_CP1"),
+		})
 		w.completed()
 		w.store.instance.Params = standardUserData
 		require.Equal(t, []string{"soft-anti-affinity: VDU1-0 on 1 hosts"}, w.serverGroups())
@@ -268,12 +296,15 @@ func TestServerGroupsOfAnotherFlavour(t *testing.T) {
 	w.toFlavour("big", map[string]int{"VDU1": 2, "VDU2": 1})
 	w.completed()
 	w.stillHas(first)
-	require.Equal(t, []string{"soft-affinity: VDU1-1 VDU2-0 on 1 hosts", "soft-anti-affinity: VDU1-0 on 1 hosts"}, w.serverGroups())
+	require.Equal(t, []string{"soft-affinity: VDU1-1 VDU2-0 on 1 hosts", "soft-anti-affinity: VDU1-0 on 1 hosts"},
+		w.serverGroups())
 
 	w = begin()
 	w.resize(sol.LcmOperationChangeFlavour, "big", map[string]int{"VDU1": 1, "VDU2": 1}, map[string]any{
 		"newFlavourId": "big", "extVirtualLinks": w.links("VDU1_CP1", "VDU2_CP1"),
-		"additionalParams": map[string]any{"lcm-operation-user-data": "x.py", "lcm-operation-user-data-class": "DefaultUserData"},
+		"additionalParams": map[string]any{
+			"lcm-operation-user-data": "x.py", "lcm-operation-user-data-class": "DefaultUserData",
+		},
 	})
 	w.completed()
 	require.Equal(t, []string{"soft-affinity: VDU1-0 VDU2-0 on 1 hosts"}, w.serverGroups())
@@ -289,7 +320,8 @@ func TestServerGroupsOfAPackage(t *testing.T) {
 		w := newWorld(t, threeHosts(t))
 		w.pkg = onePackage{res.VNFD, files}
 		w.admit(sol.LcmOperationInstantiate, map[string]any{
-			"flavourId": flavour, "instantiationLevelId": "instantiation_level_2", "additionalParams": params, "extVirtualLinks": w.links("VDU1_CP1"),
+			"flavourId": flavour, "instantiationLevelId": "instantiation_level_2", "additionalParams": params,
+			"extVirtualLinks": w.links("VDU1_CP1"),
 		})
 		w.completed()
 		require.Equal(t, []string{"soft-anti-affinity: VDU1-0 VDU1-1 VDU1-2 on 3 hosts"}, w.serverGroups())

@@ -22,7 +22,8 @@ func selected(core, edge *simcloud.Cloud, vdus ...string) map[string]sol.VimConn
 	for _, v := range vdus {
 		list = append(list, v)
 	}
-	second.Extra = sol.KeyValuePairs{lcm.ExtraVDUs: list} // an empty one keeps the connection from becoming the primary one
+	// an empty one keeps the connection from becoming the primary one
+	second.Extra = sol.KeyValuePairs{lcm.ExtraVDUs: list}
 	out["edge"] = second
 	return out
 }
@@ -44,7 +45,9 @@ func inTwoClouds(t *testing.T, vdus ...string) (w *world, edge *simcloud.Cloud, 
 	}
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
 		"flavourId": "default", "additionalParams": standardUserData,
-		"extVirtualLinks": []any{link("ext-0", core.Net0ID(), "VDU2_CP1"), link("ext-1", at.Net0ID(), "VDU1_CP1", "VDU1_CP2")},
+		"extVirtualLinks": []any{
+			link("ext-0", core.Net0ID(), "VDU2_CP1"), link("ext-1", at.Net0ID(), "VDU1_CP1", "VDU1_CP2"),
+		},
 	})
 	w.store.instance.Params = standardUserData
 	w.completed()
@@ -84,8 +87,8 @@ func (w *world) present(edge *simcloud.Cloud, other string) {
 	require.NotContains(w.t, fmt.Sprint(i.Instantiated.Metadata["nfv"]), "VDU1", "the values of a stack are its own")
 }
 
-// TestPackageIsChangedInTwoClouds: each stack is changed, and the images go when no stack uses them; a rollback goes back in
-// both clouds.
+// TestPackageIsChangedInTwoClouds: each stack is changed, and the images go when no stack uses them; a rollback goes
+// back in both clouds.
 func TestPackageIsChangedInTwoClouds(t *testing.T) {
 	t.Parallel()
 	for _, back := range []bool{false, true} {
@@ -98,7 +101,8 @@ func TestPackageIsChangedInTwoClouds(t *testing.T) {
 			refusal := ""
 			if back {
 				refusal = edge.AddFault(simcloud.Fault{
-					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update", Reason: "no",
+					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update",
+					Reason: "no",
 				})
 			}
 			w.upgrade(nil)
@@ -132,7 +136,9 @@ func TestPackageIsChangedInTwoClouds(t *testing.T) {
 func TestOtherStacksAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	w, edge, _ := inTwoClouds(t, "VDU1")
-	scope := lcm.Scope{Flavour: "default", Counts: map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}, VNFCs: w.vnfcs("VDU1")[:1]}
+	scope := lcm.Scope{
+		Flavour: "default", Counts: map[string]int{"VDU1": 2, "VDU2": 1, "VDU3": 1}, VNFCs: w.vnfcs("VDU1")[:1],
+	}
 	w.change(sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": scope.VNFCs}, scope)
 	w.completed()
 	w.present(edge, "VDU3")
@@ -163,11 +169,14 @@ func TestInstantiationInTwoCloudsIsRolledBack(t *testing.T) {
 	w.store.instance.HoldsResources = true
 	w.store.instance.VimConnections = selected(w.cloud, edge, "VDU1")
 	edge.AddFault(simcloud.Fault{
-		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "create", Reason: "quota",
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "create",
+		Reason: "quota",
 	})
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
 		"flavourId": "default", "additionalParams": standardUserData,
-		"extVirtualLinks": []any{link("ext-0", w.cloud.Net0ID(), "VDU2_CP1"), link("ext-1", edge.Net0ID(), "VDU1_CP1", "VDU1_CP2")},
+		"extVirtualLinks": []any{
+			link("ext-0", w.cloud.Net0ID(), "VDU2_CP1"), link("ext-1", edge.Net0ID(), "VDU1_CP1", "VDU1_CP2"),
+		},
 	})
 	require.Contains(t, w.failed().Detail, "quota")
 	require.ElementsMatch(t, []string{"VDU2", "VDU3"}, machinesIn(w.cloud))
@@ -177,8 +186,8 @@ func TestInstantiationInTwoCloudsIsRolledBack(t *testing.T) {
 	require.Empty(t, edge.State().Since(empty[1]))
 }
 
-// TestPackageChangesTheClouds: a VDU of the new package can be in a cloud in which there was no stack, and the stack of a
-// cloud goes with its last VDU; a rollback reverses both.
+// TestPackageChangesTheClouds: a VDU of the new package can be in a cloud in which there was no stack, and the stack of
+// a cloud goes with its last VDU; a rollback reverses both.
 func TestPackageChangesTheClouds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ before, after []string }{
@@ -196,7 +205,8 @@ func TestPackageChangesTheClouds(t *testing.T) {
 				refuse := func(action string, names ...string) {
 					for _, n := range names {
 						refusals = append(refusals, at.AddFault(simcloud.Fault{
-							Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: n, Action: action, Reason: "no",
+							Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: n, Action: action,
+							Reason: "no",
 						}))
 					}
 				}
@@ -252,8 +262,8 @@ func (w *world) endsWith(edge *simcloud.Cloud, empty [2]simcloud.State, inEdge [
 	require.Empty(w.t, edge.State().Since(empty[1]))
 }
 
-// TestCloudsChangeWithDeaths: a node dies at any change of either cloud, while stacks are created and deleted by a change of
-// the package.
+// TestCloudsChangeWithDeaths: a node dies at any change of either cloud, while stacks are created and deleted by a
+// change of the package.
 func TestCloudsChangeWithDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tens of upgrades")

@@ -12,9 +12,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
-// Nova gives no server a flavour with a smaller disk, and Heat makes no volume smaller. A server that gets another image loses what is on its disk in
-// any case, so that a rollback recreates it. For others, and for volumes, the rollback fails there and says so; the next attempt, which the user decides
-// on knowing that, recreates them too.
+// Nova gives no server a flavour with a smaller disk, and Heat makes no volume smaller. A server that gets another
+// image loses what is on its disk in any case, so that a rollback recreates it. For others, and for volumes, the
+// rollback fails there and says so; the next attempt, which the user decides on knowing that, recreates them too.
 
 // smaller is what they say to that.
 var smaller = regexp.MustCompile(`(?i)flavor'?s disk is smaller than|(shrinking volume)`)
@@ -34,7 +34,8 @@ func shrinking(ctx context.Context, err error) string {
 	return "disk"
 }
 
-// recreateMode is the mode in which a unit is taken back whose update has failed because something would become smaller; "" when the user has to decide.
+// recreateMode is the mode in which a unit is taken back whose update has failed because something would become
+// smaller; "" when the user has to decide.
 func (r *rollout) recreateMode(u unit, way, what string) string {
 	switch {
 	case what == "":
@@ -55,8 +56,8 @@ func imageIn(nfv map[string]any, name string) string {
 	return image
 }
 
-// recreated finds the resources that could not shrink, and deletes the servers among them: their ports and volumes have to be free for those that take
-// their place.
+// recreated finds the resources that could not shrink, and deletes the servers among them: their ports and volumes have
+// to be free for those that take their place.
 func (t *tick) recreated(ctx context.Context) ([]replacement, error) {
 	st, err := t.stack.Present(ctx)
 	if err != nil {
@@ -70,7 +71,9 @@ func (t *tick) recreated(ctx context.Context) ([]replacement, error) {
 	var out []replacement
 	for _, r := range all {
 		// What a predecessor has marked for the next update has the operation in its reason.
-		stuck := strings.HasSuffix(r.Status, "_FAILED") && (smaller.MatchString(r.Reason) || strings.Contains(r.Reason, t.w.Op.ID))
+		stuck := strings.HasSuffix(r.Status, "_FAILED") && (smaller.MatchString(r.Reason) || strings.Contains(
+			r.Reason, t.w.Op.ID,
+		))
 		if !stuck || r.Type != cloud.TypeServer && r.Type != cloud.TypeVolume {
 			continue
 		}

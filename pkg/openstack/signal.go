@@ -62,8 +62,8 @@ func memberNames(i *lcm.Instance, vnfcs []string) map[string]bool {
 	return out
 }
 
-// signalledVDUs are the VDUs whose groups are scaled in by signals. Those whose VNFCs have names that the user chose are not: names go by index, and each would pass on to
-// another VNFC when the oldest goes.
+// signalledVDUs are the VDUs whose groups are scaled in by signals. Those whose VNFCs have names that the user chose
+// are not: names go by index, and each would pass on to another VNFC when the oldest goes.
 func (t *tick) signalledVDUs(g desired) map[string]bool {
 	out := map[string]bool{}
 	b, err := t.bundle(g)

@@ -19,7 +19,9 @@ import (
 // signalledWorld is a running instance of a package whose group has policies; its clock runs fast.
 func signalledWorld(t *testing.T, top string) *world {
 	t.Helper()
-	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kind{vdu: "VDU1", start: func(w *world) { w.grouped(top) }})
+	w := running(
+		t, simcloud.StartTest(t, simcloud.Options{}), kind{vdu: "VDU1", start: func(w *world) { w.grouped(top) }},
+	)
 	w.clock, w.retry.InlineWait = fastClock{time.Now()}, time.Millisecond
 	return w
 }
@@ -40,8 +42,9 @@ func signalling(method, path string) bool {
 	return method == http.MethodPost && strings.HasSuffix(path, "/signal")
 }
 
-// TestPoliciesAreSignalled: a group that the package scales by policies is scaled by them, one signal a step; in goes what Heat takes, the oldest, as the
-// instance has said; and the stack says the new size, so that no later update takes the group back.
+// TestPoliciesAreSignalled: a group that the package scales by policies is scaled by them, one signal a step; in goes
+// what Heat takes, the oldest, as the instance has said; and the stack says the new size, so that no later update takes
+// the group back.
 func TestPoliciesAreSignalled(t *testing.T) {
 	t.Parallel()
 	w := signalledWorld(t, signalledTop)
@@ -62,18 +65,22 @@ func TestPoliciesAreSignalled(t *testing.T) {
 		require.Len(t, w.liveServers(), n)
 	}
 	last := w.liveServers()
-	w.patch("/stacks/"+w.stackName()+"/"+fmt.Sprint(w.store.instance.Instantiated.Metadata["stack_id"]), map[string]any{})
+	w.patch(
+		"/stacks/"+w.stackName()+"/"+fmt.Sprint(w.store.instance.Instantiated.Metadata["stack_id"]), map[string]any{},
+	)
 	w.scaleTo(3)
 	w.completed()
 	require.Subset(t, w.liveServers(), last)
 }
 
-// TestSignalsThatWouldDoHarm: where Heat would count or take other members than the operation means, there is no signal, and the result is right all the same.
+// TestSignalsThatWouldDoHarm: where Heat would count or take other members than the operation means, there is no
+// signal, and the result is right all the same.
 func TestSignalsThatWouldDoHarm(t *testing.T) {
 	t.Parallel()
 	sicken := func(w *world, which int) {
 		_, sick, _ := w.store.instance.VNFC(w.store.instance.Instantiated.VnfcInfo[which].ID)
-		w.patch(fmt.Sprintf("/stacks/%s/resources/%s", sick.Metadata["parent_stack_id"], sick.Metadata["parent_resource_name"]), map[string]any{"mark_unhealthy": true})
+		w.patch(fmt.Sprintf("/stacks/%s/resources/%s", sick.Metadata["parent_stack_id"],
+			sick.Metadata["parent_resource_name"]), map[string]any{"mark_unhealthy": true})
 	}
 	for name, tt := range map[string]struct {
 		top  string
@@ -86,7 +93,10 @@ func TestSignalsThatWouldDoHarm(t *testing.T) {
 		"another one is to go": {signalledTop, 2, func(w *world) {
 			w.store.op.Scope.Remove = []string{w.store.instance.Instantiated.VnfcInfo[1].ID}
 		}, "Heat would take"},
-		"the policy adds more": {strings.Replace(signalledTop, "scaling_adjustment: 1", "scaling_adjustment: 2", 1), 4, func(*world) {}, "VDU1_scale_out adds 2"},
+		"the policy adds more": {
+			strings.Replace(signalledTop, "scaling_adjustment: 1", "scaling_adjustment: 2", 1), 4,
+			func(*world) {}, "VDU1_scale_out adds 2",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,25 +124,35 @@ func TestSignalsThatWouldDoHarm(t *testing.T) {
 // TestSignalsThatAreIgnored: Heat says yes to a signal in a cooldown and does nothing. The VNFCs come all the same.
 func TestSignalsThatAreIgnored(t *testing.T) {
 	t.Parallel()
-	w := signalledWorld(t, strings.Replace(signalledTop, "scaling_adjustment: 1 ", "scaling_adjustment: 1, cooldown: 60 ", 1))
+	w := signalledWorld(
+		t, strings.Replace(signalledTop, "scaling_adjustment: 1 ", "scaling_adjustment: 1, cooldown: 60 ", 1),
+	)
 	w.scaleTo(4)
 	w.completed()
 	require.Equal(t, 1, w.signals("VDU1_scale_out"), "another would be ignored")
-	require.Equal(t, "group VDU1_group has 3 of 4 members; the rest is for the update: VDU1_scale_out has a cooldown", w.store.step(t, "signal scaling policy").Detail)
+	require.Equal(t, "group VDU1_group has 3 of 4 members; the rest is for the update: VDU1_scale_out has a cooldown",
+		w.store.step(t, "signal scaling policy").Detail)
 	require.Len(t, w.liveServers(), 4)
 	w.scaleTo(5)
 	w.completed()
-	require.Equal(t, "group VDU1_group has 4 of 5 members; the rest is for the update: Heat has ignored the signal to VDU1_scale_out", w.store.step(t, "signal scaling policy").Detail)
+	require.Equal(
+		t,
+		"group VDU1_group "+
+			"has 4 of 5 members; the rest is for the update: Heat has ignored the signal to VDU1_scale_out",
+		w.store.step(t, "signal scaling policy").Detail,
+	)
 	require.Len(t, w.liveServers(), 5)
 }
 
-// TestSignalsInABadMinute: whatever happens to a call around a signal, it is not sent again for the same step, because it may have arrived. What passes by
-// itself does not reach the user, nor does a Heat that refuses the signal; of anything else a retry is enough. There are as many VNFCs as were asked for, and those that were there stay.
+// TestSignalsInABadMinute: whatever happens to a call around a signal, it is not sent again for the same step, because
+// it may have arrived. What passes by itself does not reach the user, nor does a Heat that refuses the signal; of
+// anything else a retry is enough. There are as many VNFCs as were asked for, and those that were there stay.
 func TestSignalsInABadMinute(t *testing.T) {
 	t.Parallel()
 	rules := map[string]simcloud.Fault{
-		"hang": {Kind: fault.Hang}, "reset": {Kind: fault.Reset}, "half an answer": {Kind: fault.Truncate}, "a page of a proxy": {Kind: fault.HTML},
-		"done, and the answer lost": {Kind: fault.DropReply}, "expired": {Kind: fault.ExpireTokens},
+		"hang": {Kind: fault.Hang}, "reset": {Kind: fault.Reset}, "half an answer": {Kind: fault.Truncate},
+		"a page of a proxy": {Kind: fault.HTML}, "done, and the answer lost": {Kind: fault.DropReply},
+		"expired": {Kind: fault.ExpireTokens},
 	}
 	permanent := map[string]bool{"403": true, "404": true, "409": true, "413": true}
 	for _, status := range []int{401, 403, 404, 409, 413, 429, 500, 502, 503, 504} {
@@ -155,7 +175,8 @@ func TestSignalsInABadMinute(t *testing.T) {
 				w.cloud.AddFault(rule)
 				first := w.liveServers()
 				w.scaleTo(3)
-				if state := w.run(); state == sol.LcmOperationStateFailedTemp && permanent[name] && (call != "signal" || name == "413") {
+				if state := w.run(); state == sol.LcmOperationStateFailedTemp && permanent[name] && (call != "signal" ||
+					name == "413") {
 					require.Contains(t, w.store.op.Error.Detail, "Heat")
 					w.steer(lcm.EventRetry)
 					w.completed()
@@ -163,21 +184,27 @@ func TestSignalsInABadMinute(t *testing.T) {
 					require.Equal(t, sol.LcmOperationStateCompleted, state, "%+v", w.store.op.Error)
 				}
 				require.Positive(t, w.cloud.Faults().List()[0].Fired, "the fault has to happen")
-				require.LessOrEqual(t, w.signals("VDU1_scale_out"), map[bool]int{true: 2, false: 1}[name == "401" || name == "expired"], "a refused token is no signal")
+				require.LessOrEqual(t, w.signals("VDU1_scale_out"), map[bool]int{true: 2, false: 1}[name == "401" ||
+					name == "expired"], "a refused token is no signal")
 				require.Len(t, w.liveServers(), 3)
 				require.Subset(t, w.liveServers(), first)
 				if call == "signal" && permanent[name] && name != "413" {
-					require.Contains(t, w.store.step(t, "signal scaling policy").Detail, "Heat refuses the signal to VDU1_scale_out")
+					require.Contains(
+						t, w.store.step(t, "signal scaling policy").Detail, "Heat refuses the signal to VDU1_scale_out",
+					)
 				}
 			})
 		}
 	}
 }
 
-// TestSignalledMemberFails: the update tries it once more; when that fails, too, its reason is the operation's, a retry goes on, and a rollback leaves what was there.
+// TestSignalledMemberFails: the update tries it once more; when that fails, too, its reason is the operation's, a retry
+// goes on, and a rollback leaves what was there.
 func TestSignalledMemberFails(t *testing.T) {
 	t.Parallel()
-	failing := simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "No valid host was found"}
+	failing := simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "No valid host was found",
+	}
 	t.Run("once", func(t *testing.T) {
 		t.Parallel()
 		w := signalledWorld(t, signalledTop)
@@ -221,8 +248,8 @@ func (w *world) steered(then lcm.Event, were []string, size int) {
 	require.Equal(w.t, were, w.liveServers())
 }
 
-// TestCancelWhileAGroupIsScaled: the stack around the group is at rest, the group is not. Gracefully it is waited for, forcefully stopped; nothing is under way
-// when the operation says that it has come to rest.
+// TestCancelWhileAGroupIsScaled: the stack around the group is at rest, the group is not. Gracefully it is waited for,
+// forcefully stopped; nothing is under way when the operation says that it has come to rest.
 func TestCancelWhileAGroupIsScaled(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []sol.CancelModeType{sol.CancelModeForceful, sol.CancelModeGraceful} {
@@ -237,7 +264,8 @@ func TestCancelWhileAGroupIsScaled(t *testing.T) {
 				w.scaleTo(3)
 				require.Equal(t, sol.LcmOperationStateFailedTemp, w.rest())
 				require.Contains(t, w.store.op.Error.Detail, "Cancelled by the user")
-				require.Equal(t, map[sol.CancelModeType]int{sol.CancelModeForceful: 1}[mode], w.calledTo(http.MethodPost, "/actions"))
+				require.Equal(t, map[sol.CancelModeType]int{sol.CancelModeForceful: 1}[mode],
+					w.calledTo(http.MethodPost, "/actions"))
 				_, names := w.stacks()
 				for _, n := range names {
 					require.False(t, strings.HasSuffix(n, "_IN_PROGRESS"), names)
@@ -248,12 +276,16 @@ func TestCancelWhileAGroupIsScaled(t *testing.T) {
 	}
 }
 
-// TestScaleWithOtherValues: VNFCs that a request changes are made once, by the update, and not first by a signal as they were.
+// TestScaleWithOtherValues: VNFCs that a request changes are made once, by the update, and not first by a signal as
+// they were.
 func TestScaleWithOtherValues(t *testing.T) {
 	t.Parallel()
 	w := signalledWorld(t, signalledTop)
 	w.resize(sol.LcmOperationScale, "group", map[string]int{"VDU1": 3}, map[string]any{
-		"type": "SCALE_OUT", "aspectId": "a", "additionalParams": map[string]any{"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"computeFlavourId": "m1.small"}}}},
+		"type": "SCALE_OUT", "aspectId": "a",
+		"additionalParams": map[string]any{
+			"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"computeFlavourId": "m1.small"}}},
+		},
 	})
 	w.completed()
 	require.Zero(t, w.signals("VDU1_scale_out"))
@@ -264,7 +296,9 @@ func TestScaleWithOtherValues(t *testing.T) {
 func TestVNFCsKeepTheirNames(t *testing.T) {
 	t.Parallel()
 	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kind{vdu: "VDU1", start: func(w *world) {
-		w.store.instance.Metadata = map[string]any{"VDU_VNFc_mapping": map[string]any{"VDU1": []any{"one", "two", "three", "four"}}}
+		w.store.instance.Metadata = map[string]any{
+			"VDU_VNFc_mapping": map[string]any{"VDU1": []any{"one", "two", "three", "four"}},
+		}
 		w.grouped(signalledTop)
 	}})
 	w.clock, w.retry.InlineWait = fastClock{time.Now()}, time.Millisecond
@@ -277,7 +311,8 @@ func TestVNFCsKeepTheirNames(t *testing.T) {
 	}
 }
 
-// TestIndexesAreKept: a VNFC that stays has the place among the others that it had, at every look, also when all were made in the same second.
+// TestIndexesAreKept: a VNFC that stays has the place among the others that it had, at every look, also when all were
+// made in the same second.
 func TestIndexesAreKept(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds[1:] {
@@ -296,10 +331,13 @@ func TestIndexesAreKept(t *testing.T) {
 			}
 			before := places()
 			for _, n := range []int{4, 5, 3, 2, 4} {
-				w.scale(map[bool]sol.ScaleType{true: sol.ScaleTypeOut, false: sol.ScaleTypeIn}[n > len(before)], k.counts(n))
+				w.scale(map[bool]sol.ScaleType{true: sol.ScaleTypeOut, false: sol.ScaleTypeIn}[n > len(before)],
+					k.counts(n))
 				w.completed()
 				after := places()
-				stay := slices.DeleteFunc(slices.Clone(before), func(id string) bool { return !slices.Contains(after, id) })
+				stay := slices.DeleteFunc(
+					slices.Clone(before), func(id string) bool { return !slices.Contains(after, id) },
+				)
 				require.Equal(t, stay, after[:len(stay)])
 				before = after
 			}

@@ -14,14 +14,21 @@ import (
 
 func packageWith(top, nested string) fs.FS {
 	return fstest.MapFS{
-		"BaseHOT/f/top.yaml":         {Data: []byte("heat_template_version: 2013-05-23\nparameters: {nfv: {type: json}, ssh_public_key: {type: string}}\n" + top)},
-		"BaseHOT/f/nested/node.yaml": {Data: []byte("heat_template_version: 2013-05-23\nparameters: {own: {type: string}}\n" + nested)},
+		"BaseHOT/f/top.yaml": {Data: []byte(
+			"heat_template_version: 2013-05-23\nparameters: {nfv: {type: json}, ssh_public_key: {type: string}}\n" +
+				top,
+		)},
+		"BaseHOT/f/nested/node.yaml": {
+			Data: []byte("heat_template_version: 2013-05-23\nparameters: {own: {type: string}}\n" + nested),
+		},
 	}
 }
 
 const (
-	topOne  = "resources:\n  VDU1: {type: node.yaml, properties: {flavor: a, net: one}}\n  vip_CP: {type: OS::Neutron::Port}\n"
-	nodeOne = "resources:\n  VDU1: {type: OS::Nova::Server, properties: {flavor: a, user_data: one, image: i}}\n  VDU1_CP1: {type: OS::Neutron::Port}\n"
+	topOne = "resources:\n  VDU1: {type: node.yaml, properties: {flavor: a, net: one}}\n" +
+		"  vip_CP: {type: OS::Neutron::Port}\n"
+	nodeOne = "resources:\n  VDU1: {type: OS::Nova::Server, properties: {flavor: a, user_data: one, image: i}}\n" +
+		"  VDU1_CP1: {type: OS::Neutron::Port}\n"
 )
 
 // Mgmt drivers ask for the templates without knowing that they are Heat's.
@@ -55,9 +62,21 @@ func TestTemplatesAnswer(t *testing.T) {
 		want        []string
 	}{
 		{topOne, nodeOne, nil},
-		{"resources:\n  VDU1: {type: node.yaml, properties: {flavor: b, net: one}}\n", "resources:\n  VDU1: {type: OS::Nova::Server, properties: {flavor: b, name: n, user_data: one, image: i}}\n", nil},
+		{
+			"resources:\n  VDU1: {type: node.yaml, properties: {flavor: b, net: one}}\n",
+			"resources:\n " +
+				" VDU1: {type: OS::Nova::Server, properties: {flavor: b, name: n, user_data: one, image: i}}\n",
+			nil,
+		},
 		{"resources:\n  VDU1: {type: node.yaml, properties: {flavor: a, net: two}}\n", nodeOne, []string{"net"}},
-		{topOne, "resources:\n  VDU1: {type: OS::Nova::Server, properties: {flavor: a, user_data: two, config_drive: true}}\n", []string{"config_drive", "image", "user_data"}},
+		{
+			topOne,
+			"resources:\n " +
+				" VDU1: {type: OS::Nova::Server, properties: {flavor: a, user_data: two, config_drive: true}}\n",
+			[]string{
+				"config_drive", "image", "user_data",
+			},
+		},
 	} {
 		require.Equal(t, tc.want, answers(packageWith(tc.top, tc.nested), one).Replaces("VDU1"), tc.top+tc.nested)
 	}

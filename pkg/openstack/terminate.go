@@ -11,8 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Terminate implements lcm.Infra: stacks by name, by stored id and by tag, then images by tag, until none is left. It is
-// the rollback of an instantiation too.
+// Terminate implements lcm.Infra: stacks by name, by stored id and by tag, then images by tag, until none is left. It
+// is the rollback of an instantiation too.
 func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
 	if err := d.waitForTermination(ctx, w); err != nil {
 		return err
@@ -61,7 +61,9 @@ func (d *Driver) waitGracefully(ctx context.Context, w *lcm.Execution, name stri
 	}
 	return w.Step(ctx, name, "", func(_ context.Context, s *lcm.Step) error {
 		if left := s.Started().Add(timeout).Sub(w.Clock.Now()); left > 0 {
-			return lcm.Wait(left, fmt.Sprintf("%s: %s left for the VNF to finish its work", name, left.Round(time.Second)))
+			return lcm.Wait(
+				left, fmt.Sprintf("%s: %s left for the VNF to finish its work", name, left.Round(time.Second)),
+			)
 		}
 		s.Detail("waited " + timeout.String())
 		return nil

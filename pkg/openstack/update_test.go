@@ -20,7 +20,8 @@ func TestRetryOfACreation(t *testing.T) {
 	before := cloud.State()
 	w := newWorld(t, cloud)
 	rule := cloud.AddFault(simcloud.Fault{
-		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode", Action: "create", Nth: 2, Reason: "no room",
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode", Action: "create",
+		Nth: 2, Reason: "no room",
 	})
 	w.instantiate("simple")
 	require.Contains(t, w.failed().Detail, "no room")
@@ -47,7 +48,8 @@ func TestRepairOfACreation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
 	rule := w.cloud.AddFault(simcloud.Fault{
-		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode", Action: "create", Nth: 2, Reason: "no room",
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "workerNode", Action: "create",
+		Nth: 2, Reason: "no room",
 	})
 	w.instantiate("simple")
 	w.failed()
@@ -97,7 +99,9 @@ func TestHeatForgetsAStack(t *testing.T) {
 				kinds[1].start(w)
 				w.completed()
 			}
-			w.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create", Count: 1})
+			w.cloud.AddFault(
+				simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create", Count: 1},
+			)
 			if typ == sol.LcmOperationScale {
 				w.scale(sol.ScaleTypeOut, kinds[1].counts(3))
 			} else {

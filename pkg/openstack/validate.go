@@ -80,7 +80,9 @@ func (d *Driver) assembles(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
 			return nil, err
 		}
 		// A level that there is not is reported by the domain.
-		return slices.DeleteFunc(e.Params, func(p lcm.InvalidParam) bool { return p.Pointer == "/instantiationLevelId" }), nil
+		return slices.DeleteFunc(e.Params, func(p lcm.InvalidParam) bool {
+			return p.Pointer == "/instantiationLevelId"
+		}), nil
 	}
 	return nil, err
 }
@@ -89,7 +91,8 @@ func (d *Driver) assembles(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
 func planned(r lcm.Request) *lcm.Execution {
 	return &lcm.Execution{
 		Op: &lcm.Operation{
-			Type: r.Type, State: sol.LcmOperationStateProcessing, InstanceID: r.Instance.ID, Params: r.Params, Scope: r.Scope, Before: r.Instance,
+			Type: r.Type, State: sol.LcmOperationStateProcessing, InstanceID: r.Instance.ID, Params: r.Params,
+			Scope: r.Scope, Before: r.Instance,
 		},
 		Instance: r.Instance, VNFD: r.VNFD, Flavour: r.Flavour, Package: r.Package, Previous: r.Previous,
 	}

@@ -18,7 +18,9 @@ import (
 // asked is the request of the sample cluster as a JSON object, for tests that spoil it.
 func asked(t *testing.T) map[string]any {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster", "params", "complex_kubernetes_param_file_v2.json"))
+	raw, err := os.ReadFile(filepath.Join(
+		"..", "..", "vnf-packages", "kubernetes-cluster", "params", "complex_kubernetes_param_file_v2.json",
+	))
 	require.NoError(t, err)
 	var out map[string]any
 	require.NoError(t, json.Unmarshal(raw, &out))
@@ -38,9 +40,16 @@ func TestValidate(t *testing.T) {
 		"another operation": {func(_ map[string]any, r *lcm.Request) {
 			r.Type, r.Params = sol.LcmOperationTerminate, json.RawMessage(`{"terminationType": "FORCEFUL"}`)
 		}, nil, ""},
-		"connection": {func(_ map[string]any, r *lcm.Request) {
-			r.Instance.VimConnections = map[string]sol.VimConnectionInfo{"vim1": {VimType: VimType}}
-		}, []string{"/vimConnectionInfo/vim1/accessInfo/password", "/vimConnectionInfo/vim1/accessInfo/project", "/vimConnectionInfo/vim1/accessInfo/username", "/vimConnectionInfo/vim1/interfaceInfo/endpoint"}, "Keystone"},
+		"connection": {
+			func(_ map[string]any, r *lcm.Request) {
+				r.Instance.VimConnections = map[string]sol.VimConnectionInfo{"vim1": {VimType: VimType}}
+			},
+			[]string{
+				"/vimConnectionInfo/vim1/accessInfo/password", "/vimConnectionInfo/vim1/accessInfo/project",
+				"/vimConnectionInfo/vim1/accessInfo/username", "/vimConnectionInfo/vim1/interfaceInfo/endpoint",
+			},
+			"Keystone",
+		},
 		"class": {func(req map[string]any, _ *lcm.Request) {
 			req["additionalParams"].(map[string]any)["lcm-operation-user-data-class"] = "MyUserData"
 		}, []string{"/additionalParams/lcm-operation-user-data-class"}, "StandardUserData, DefaultUserData"},
@@ -53,15 +62,24 @@ func TestValidate(t *testing.T) {
 		"nfv": {func(req map[string]any, _ *lcm.Request) {
 			req["additionalParams"].(map[string]any)["nfv"] = []any{}
 		}, []string{"/additionalParams/nfv"}, "not an object"},
-		"no base HOT": {func(_ map[string]any, r *lcm.Request) { r.Package = fstest.MapFS{} }, []string{"/flavourId"}, "no base HOT"},
+		"no base HOT": {func(_ map[string]any, r *lcm.Request) {
+			r.Package = fstest.MapFS{}
+		}, []string{"/flavourId"}, "no base HOT"},
 		"ambiguous image": {func(_ map[string]any, r *lcm.Request) {
 			r.Flavour.VDUs[0].Image, r.Flavour.VDUs[1].Image = withFile("i", "a"), withFile("i", "b")
 		}, []string{"/flavourId"}, `"i" stands for a and for b`},
 		"unknown level": {func(req map[string]any, _ *lcm.Request) { req["instantiationLevelId"] = "huge" }, nil, ""},
-		"several at a time": {func(req map[string]any, r *lcm.Request) {
-			r.Instance.VimConnections["vim1"].AccessInfo["password"] = ""
-			delete(req, "extVirtualLinks")
-		}, []string{"/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks", "/vimConnectionInfo/vim1/accessInfo/password"}, ""},
+		"several at a time": {
+			func(req map[string]any, r *lcm.Request) {
+				r.Instance.VimConnections["vim1"].AccessInfo["password"] = ""
+				delete(req, "extVirtualLinks")
+			},
+			[]string{
+				"/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks",
+				"/vimConnectionInfo/vim1/accessInfo/password",
+			},
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,8 +88,10 @@ func TestValidate(t *testing.T) {
 			req := asked(t)
 			r := lcm.Request{
 				Type: sol.LcmOperationInstantiate, Flavour: f,
-				Package:  os.DirFS(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster")),
-				Instance: &lcm.Instance{VimConnections: map[string]sol.VimConnectionInfo{"vim1": stubcloud.VimAt("http://localhost/identity/v3")}},
+				Package: os.DirFS(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster")),
+				Instance: &lcm.Instance{VimConnections: map[string]sol.VimConnectionInfo{
+					"vim1": stubcloud.VimAt("http://localhost/identity/v3"),
+				}},
 			}
 			tt.spoil(req, &r)
 			if r.Params == nil {
@@ -98,13 +118,17 @@ func TestValidate(t *testing.T) {
 
 // BenchmarkValidate is the driver's part of answering an instantiate request.
 func BenchmarkValidate(b *testing.B) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster", "params", "complex_kubernetes_param_file_v2.json"))
+	raw, err := os.ReadFile(filepath.Join(
+		"..", "..", "vnf-packages", "kubernetes-cluster", "params", "complex_kubernetes_param_file_v2.json",
+	))
 	require.NoError(b, err)
 	d := New(Config{}, nil)
 	r := lcm.Request{
 		Type: sol.LcmOperationInstantiate, Flavour: clusterFlavour(), Params: raw,
-		Package:  os.DirFS(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster")),
-		Instance: &lcm.Instance{VimConnections: map[string]sol.VimConnectionInfo{"vim1": stubcloud.VimAt("http://localhost/identity/v3")}},
+		Package: os.DirFS(filepath.Join("..", "..", "vnf-packages", "kubernetes-cluster")),
+		Instance: &lcm.Instance{
+			VimConnections: map[string]sol.VimConnectionInfo{"vim1": stubcloud.VimAt("http://localhost/identity/v3")},
+		},
 	}
 	for b.Loop() {
 		if err := d.Validate(b.Context(), r); err != nil {

@@ -110,7 +110,8 @@ type world struct {
 	zones []string
 	retry execution.Tuning
 	clock lcm.Clock
-	// scripts makes what runs the scripts of the next node, if any, after the death of the last; nil = scripts are not run.
+	// scripts makes what runs the scripts of the next node, if any, after the death of the last; nil = scripts are not
+	// run.
 	scripts func() openstack.ScriptRunner
 	deaths  int
 
@@ -157,8 +158,8 @@ func (w *world) admit(typ sol.LcmOperationType, params any) {
 	epoch := w.store.op.Epoch
 	w.store.phases, w.store.steps = map[string]lcm.PhaseRecord{}, nil
 	w.store.op = lcm.Operation{
-		ID: uuid.NewString(), InstanceID: w.store.instance.ID, Type: typ, State: sol.LcmOperationStateStarting, Params: raw,
-		Deadline: time.Now().Add(24 * time.Hour), Epoch: epoch, Try: 1,
+		ID: uuid.NewString(), InstanceID: w.store.instance.ID, Type: typ, State: sol.LcmOperationStateStarting,
+		Params: raw, Deadline: time.Now().Add(24 * time.Hour), Epoch: epoch, Try: 1,
 	}
 }
 
@@ -306,7 +307,8 @@ func (w *world) call(method, path string) {
 	require.NoError(w.t, err)
 	heat, err := gopenstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: simcloud.Region})
 	require.NoError(w.t, err)
-	res, err := heat.Request(w.t.Context(), method, strings.TrimSuffix(heat.Endpoint, "/")+path, &gophercloud.RequestOpts{OkCodes: []int{200, 204}})
+	res, err := heat.Request(w.t.Context(), method, strings.TrimSuffix(heat.Endpoint, "/")+path,
+		&gophercloud.RequestOpts{OkCodes: []int{200, 204}})
 	require.NoError(w.t, err)
 	require.NoError(w.t, res.Body.Close())
 	provider.HTTPClient.CloseIdleConnections()

@@ -17,9 +17,12 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
-// zoned are hosts of three zones; the one of z1 has room for one small server, that of z2 for two, that of z3 for any number.
+// zoned are hosts of three zones; the one of z1 has room for one small server, that of z2 for two, that of z3 for any
+// number.
 func zoned() simcloud.Options {
-	return simcloud.Options{Hosts: []simcloud.Host{{Name: "cmp1", Zone: "z1", VCPUs: 1}, {Name: "cmp2", Zone: "z2", VCPUs: 2}, {Name: "cmp3", Zone: "z3"}}}
+	return simcloud.Options{Hosts: []simcloud.Host{
+		{Name: "cmp1", Zone: "z1", VCPUs: 1}, {Name: "cmp2", Zone: "z2", VCPUs: 2}, {Name: "cmp3", Zone: "z3"},
+	}}
 }
 
 // zonesOf are the zones of the servers of VDU1, by index.
@@ -35,16 +38,20 @@ func (w *world) zonesOf() []string {
 
 // ruled gives the mixed package's VDU1 a placement rule of scope zone.
 func (w *world) ruled(anti bool) {
-	w.pkg.model.Flavours[0].Placement = []vnfd.PlacementRule{{Name: "rule", Anti: anti, Scope: "zone", Targets: []string{"VDU1"}}}
+	w.pkg.model.Flavours[0].Placement = []vnfd.PlacementRule{
+		{Name: "rule", Anti: anti, Scope: "zone", Targets: []string{"VDU1"}},
+	}
 }
 
-// oneByOne lets VDU1-1 find that there is no room only when VDU1-0 has its server: what is half made when another resource fails is made
-// again, and then finds no room itself.
+// oneByOne lets VDU1-1 find that there is no room only when VDU1-0 has its server: what is half made when another
+// resource fails is made again, and then finds no room itself.
 func (w *world) oneByOne() { w.holdBack("CREATE_COMPLETE") }
 
 // holdBack lets the first creation of VDU1-1's server wait until the stack of VDU1-0 has a status.
 func (w *world) holdBack(status string) {
-	rule := w.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceName: "VDU1", Stack: "*-VDU1-1-*", Action: "create", Count: 1})
+	rule := w.cloud.AddFault(
+		simcloud.Fault{Kind: fault.HangResource, ResourceName: "VDU1", Stack: "*-VDU1-1-*", Action: "create", Count: 1},
+	)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	released := make(chan struct{})
 	w.t.Cleanup(func() { cancel(); <-released })
@@ -60,7 +67,9 @@ func (w *world) holdBack(status string) {
 			case <-tick.C:
 			}
 			_, names := w.stacks()
-			if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "-VDU1-0-") && strings.HasSuffix(n, " "+status) }) {
+			if slices.ContainsFunc(names, func(n string) bool {
+				return strings.Contains(n, "-VDU1-0-") && strings.HasSuffix(n, " "+status)
+			}) {
 				return
 			}
 		}
@@ -73,7 +82,8 @@ func (w *world) level(id string, count int) {
 	f.Levels = append(f.Levels, vnfd.InstantiationLevel{ID: id, VDUs: map[string]int{"VDU1": count}})
 }
 
-// TestZoneWithoutRoom: a VNFC that finds no room goes to the next zone that the grant allows, one that has room stays, and the step reports it.
+// TestZoneWithoutRoom: a VNFC that finds no room goes to the next zone that the grant allows, one that has room stays,
+// and the step reports it.
 func TestZoneWithoutRoom(t *testing.T) {
 	t.Parallel()
 	w := newMixed(t, simcloud.StartTest(t, zoned()))
@@ -108,16 +118,27 @@ func TestZoneReselectionEnds(t *testing.T) {
 		{"no other zone is allowed", []string{"z1"}, nil, nil, "none of the zones z1 is left"},
 		{"no other zone exists", []string{"z1", "nowhere"}, nil, nil, "none of the zones z1 is left"},
 		{"the user has named the zone", []string{"z1", "z2"}, nil, map[string]any{"VDU": map[string]any{
-			"VDU1-0": map[string]any{"locationConstraints": "z1"}, "VDU1-1": map[string]any{"locationConstraints": "z1"},
+			"VDU1-0": map[string]any{"locationConstraints": "z1"},
+			"VDU1-1": map[string]any{"locationConstraints": "z1"},
 		}}, "puts VDU1-"},
 		{"it is switched off", []string{"z1", "z2"}, func(w *world) { w.cfg.ZoneRetries = -1 }, nil, ""},
-		{"the words are not those that count", []string{"z1", "z2"}, func(w *world) { w.cfg.NoRoom = regexp.MustCompile("disk on fire") }, nil, ""},
+		{"the words are not those that count", []string{"z1", "z2"}, func(w *world) {
+			w.cfg.NoRoom = regexp.MustCompile("disk on fire")
+		}, nil, ""},
 		{"it was tried often enough", []string{"z1", "z2", "z3"}, func(w *world) {
-			w.cloud.SetHosts([]simcloud.Host{{Name: "cmp1", Zone: "z1", MemoryMB: 1}, {Name: "cmp2", Zone: "z2", MemoryMB: 1}, {Name: "cmp3", Zone: "z3", MemoryMB: 1}})
+			w.cloud.SetHosts([]simcloud.Host{
+				{Name: "cmp1", Zone: "z1", MemoryMB: 1},
+				{Name: "cmp2", Zone: "z2", MemoryMB: 1},
+				{Name: "cmp3", Zone: "z3", MemoryMB: 1},
+			})
 			w.cfg.ZoneRetries = 1
 		}, nil, "zones were chosen 1 times"},
 		{"all zones were tried", []string{"z1", "z2"}, func(w *world) {
-			w.cloud.SetHosts([]simcloud.Host{{Name: "cmp1", Zone: "z1", VCPUs: 1}, {Name: "cmp2", Zone: "z2", Disabled: true}, {Name: "cmp3", Zone: "z3"}})
+			w.cloud.SetHosts([]simcloud.Host{
+				{Name: "cmp1", Zone: "z1", VCPUs: 1},
+				{Name: "cmp2", Zone: "z2", Disabled: true},
+				{Name: "cmp3", Zone: "z3"},
+			})
 		}, nil, "no other zone is tried"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -170,7 +191,9 @@ func TestZonesTogether(t *testing.T) {
 // TestHealInAnotherZone: a VNFC whose zone has become full is healed in another zone; those that run stay.
 func TestHealInAnotherZone(t *testing.T) {
 	t.Parallel()
-	cloud := simcloud.StartTest(t, simcloud.Options{Hosts: []simcloud.Host{{Name: "cmp1", Zone: "z1"}, {Name: "cmp2", Zone: "z2"}}})
+	cloud := simcloud.StartTest(
+		t, simcloud.Options{Hosts: []simcloud.Host{{Name: "cmp1", Zone: "z1"}, {Name: "cmp2", Zone: "z2"}}},
+	)
 	w := newMixed(t, cloud)
 	w.level("pair", 2)
 	w.zones = []string{"z1", "z2"}
@@ -178,9 +201,12 @@ func TestHealInAnotherZone(t *testing.T) {
 	w.completed()
 	require.Equal(t, []string{"z1", "z1"}, w.zonesOf())
 	servers, ports := w.ids("OS::Nova::Server"), w.ids("OS::Neutron::Port")
-	cloud.SetHosts([]simcloud.Host{{Name: "cmp1", Zone: "z1", Disabled: true}, {Name: "cmp3", Zone: "z1", VCPUs: 1}, {Name: "cmp2", Zone: "z2"}})
+	cloud.SetHosts([]simcloud.Host{
+		{Name: "cmp1", Zone: "z1", Disabled: true}, {Name: "cmp3", Zone: "z1", VCPUs: 1}, {Name: "cmp2", Zone: "z2"},
+	})
 	w.ask("compute", http.MethodPost, "/servers", map[string]any{"server": map[string]any{
-		"name": "filler", "flavorRef": w.flavourID("m1.tiny"), "imageRef": w.imageID("cirros-0.5.2-x86_64-disk"), "availability_zone": "z1", "networks": "none",
+		"name": "filler", "flavorRef": w.flavourID("m1.tiny"), "imageRef": w.imageID("cirros-0.5.2-x86_64-disk"),
+		"availability_zone": "z1", "networks": "none",
 	}})
 	w.heal(nil, w.vnfc("VDU1", 1))
 	w.completed()

@@ -16,16 +16,20 @@ func TestSameServer(t *testing.T) {
 		from, to string
 		refused  string
 	}{
-		"same server":           {"http://vim:5000/v3", "http://vim:5000/v3/", ""},
-		"default port written":  {"https://vim/v3", "https://vim:443/v3/", ""},
-		"another host":          {"http://vim/v3", "http://user:word@other/v3?q=secret", "http://vim/v3 redirects to http://other/v3, which is"},
+		"same server":          {"http://vim:5000/v3", "http://vim:5000/v3/", ""},
+		"default port written": {"https://vim/v3", "https://vim:443/v3/", ""},
+		"another host": {
+			"http://vim/v3", "http://user:word@other/v3?q=secret",
+			"http://vim/v3 redirects to http://other/v3, which is",
+		},
 		"another port":          {"http://vim/v3", "http://vim:8080/v3", "http://vim:8080/v3"},
 		"from https to http":    {"https://vim/v3", "http://vim/v3", "https://vim/v3 redirects to http://vim/v3"},
 		"from https to port 80": {"https://vim/v3", "http://vim:443/v3", "http://vim:443/v3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := redirect.SameServer(httptest.NewRequest(http.MethodGet, tt.to, nil), []*http.Request{httptest.NewRequest(http.MethodGet, tt.from, nil)})
+			err := redirect.SameServer(httptest.NewRequest(http.MethodGet, tt.to, nil),
+				[]*http.Request{httptest.NewRequest(http.MethodGet, tt.from, nil)})
 			if tt.refused == "" {
 				require.NoError(t, err)
 				return

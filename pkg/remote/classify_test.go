@@ -12,5 +12,7 @@ import (
 func TestConnectionThatGoesWhileAChannelOpensIsLost(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, KindClosed, classify(fmt.Errorf("ssh: unexpected packet in response to channel open: %T", nil)))
-	require.Equal(t, KindProtocol, classify(fmt.Errorf("ssh: unexpected packet in response to channel open: %T", errors.New("x"))))
+	require.Equal(t, KindProtocol, classify(
+		fmt.Errorf("ssh: unexpected packet in response to channel open: %T", errors.New("x")),
+	))
 }

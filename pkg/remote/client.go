@@ -35,7 +35,8 @@ func (t Target) addr() string {
 }
 
 func (t Target) same(o Target) bool {
-	return t.String() == o.String() && t.VNFC == o.VNFC && t.Password == o.Password && string(t.PrivateKey) == string(o.PrivateKey)
+	return t.String() == o.String() && t.VNFC == o.VNFC && t.Password == o.Password &&
+		string(t.PrivateKey) == string(o.PrivateKey)
 }
 
 // Options apply to all connections. The zero values of the durations mean the defaults.

@@ -50,9 +50,11 @@ func TestDialSaysWhatKindOfFailureItWas(t *testing.T) {
 	deaf := newServer(t)
 	deaf.set(func(s *server) { s.deaf = true })
 	// The name is not asked for in a network that a test does not know.
-	dialer := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		return nil, errors.New("no name server")
-	}}}
+	dialer := &net.Dialer{Resolver: &net.Resolver{
+		PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("no name server")
+		},
+	}}
 
 	tests := []struct {
 		name      string
@@ -151,7 +153,9 @@ func TestPinThatLostTheRaceIsCompared(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	other := ed25519Key(t).PublicKey()
-	store := &racingKeys{keys{pin: map[string]remote.HostKey{"workerNode-1": {Type: other.Type(), Key: other.Marshal()}}}}
+	store := &racingKeys{
+		keys{pin: map[string]remote.HostKey{"workerNode-1": {Type: other.Type(), Key: other.Marshal()}}},
+	}
 	_, err := remote.Dial(t.Context(), s.target(), remote.Options{HostKeys: store})
 	require.Equal(t, remote.KindHostKey, remote.KindOf(err), err)
 }
@@ -199,7 +203,9 @@ func (f *freezing) Write(p []byte) (int, error) {
 
 func TestDialContextReachesWhatOnlyTheMachineCanReach(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "inside") }))
+	web := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "inside") }),
+	)
 	defer web.Close()
 	c := dial(t, newServer(t))
 	client := &http.Client{Transport: &http.Transport{DialContext: c.DialContext}}

@@ -91,7 +91,10 @@ type HostKeyError struct {
 
 // Error shows both fingerprints.
 func (e *HostKeyError) Error() string {
-	return fmt.Sprintf("the host key of %s has changed: pinned %s, seen %s; another machine may be answering at its address", e.VNFC, e.Pinned, e.Seen)
+	return fmt.Sprintf(
+		"the host key of %s has changed: pinned %s, seen %s; another machine may be answering at its address", e.VNFC,
+		e.Pinned, e.Seen,
+	)
 }
 
 // classify returns the kind of an error of the network or x/crypto.
@@ -112,16 +115,20 @@ func classify(err error) Kind {
 		return KindUnreachable
 	}
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.Is(err, syscall.ETIMEDOUT):
 		return KindTimeout
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return KindRefused
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ENETDOWN), errors.Is(err, syscall.EADDRNOTAVAIL):
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ENETDOWN),
+		errors.Is(err, syscall.EADDRNOTAVAIL):
 		return KindUnreachable
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET),
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
 		return KindClosed
-	case strings.HasSuffix(err.Error(), "in response to channel open: <nil>"): // the connection went while x/crypto waited for the answer
+	case strings.HasSuffix(err.Error(), "in response to channel open: <nil>"):
+		// the connection went while x/crypto waited for the answer
 		return KindClosed
 	case strings.Contains(err.Error(), "unable to authenticate"): // x/crypto has no type for it on the client's side
 		return KindAuth

@@ -79,7 +79,8 @@ func (c *Client) withSFTP(ctx context.Context, op string, fn func(*sftp.Client) 
 
 // wrapFileError wraps the error of a file operation.
 func (c *Client) wrapFileError(op string, err error) error {
-	if _, ok := errors.AsType[*sftp.StatusError](err); ok || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist) {
+	if _, ok := errors.AsType[*sftp.StatusError](err); ok || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist) {
 		return &Error{Kind: KindFile, Op: op, Target: c.target.String(), Err: err}
 	}
 	if errors.Is(err, sftp.ErrSSHFxConnectionLost) || errors.Is(err, sftp.ErrSSHFxNoConnection) {

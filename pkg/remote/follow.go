@@ -26,7 +26,9 @@ const (
 // Absent), or ctx ends: then the state is Running and the error the context's cause. next is the offset after the line:
 // a caller that continues there gets each line once. Follow starts nothing; several callers can use it at the same
 // time.
-func (c *Client) Follow(ctx context.Context, id string, offset int64, line func(text string, next int64)) (Status, error) {
+func (c *Client) Follow(
+	ctx context.Context, id string, offset int64, line func(text string, next int64),
+) (Status, error) {
 	st := Status{State: Running, Offset: offset}
 	if err := validID(id); err != nil {
 		return st, err
@@ -71,7 +73,9 @@ func (c *Client) Follow(ctx context.Context, id string, offset int64, line func(
 			return st, context.Cause(ctx)
 		case <-c.done:
 			timer.Stop()
-			return st, &Error{Kind: KindClosed, Op: "follow job " + id, Target: c.target.String(), Err: errors.New("the connection was lost")}
+			return st, &Error{Kind: KindClosed, Op: "follow job " + id, Target: c.target.String(), Err: errors.New(
+				"the connection was lost",
+			)}
 		case <-timer.C:
 			wait = min(wait*2, pollLongest)
 		}

@@ -150,9 +150,13 @@ func (c *Client) shell(ctx context.Context, id, body string) (Status, error) {
 		}
 	}
 	if word == "foreign" {
-		return Status{}, &Error{Kind: KindFile, Op: "look at job " + id, Target: c.target.String(), Err: fmt.Errorf("%s belongs to another user", Dir(id))}
+		return Status{}, &Error{Kind: KindFile, Op: "look at job " + id, Target: c.target.String(), Err: fmt.Errorf(
+			"%s belongs to another user", Dir(id),
+		)}
 	}
-	return Status{}, &Error{Kind: KindProtocol, Op: "look at job " + id, Target: c.target.String(), Err: fmt.Errorf("unexpected answer %q", string(out))}
+	return Status{}, &Error{Kind: KindProtocol, Op: "look at job " + id, Target: c.target.String(), Err: fmt.Errorf(
+		"unexpected answer %q", string(out),
+	)}
 }
 
 // Status returns the state of a job.
@@ -204,7 +208,9 @@ while [ ! -d "$d/started" ] && [ $i -lt 200 ]; do
 done
 look`)
 	if err == nil && st.State == Absent {
-		err = &Error{Kind: KindProtocol, Op: "start job " + j.RunID, Target: c.target.String(), Err: errors.New("it did not start within 20 seconds")}
+		err = &Error{Kind: KindProtocol, Op: "start job " + j.RunID, Target: c.target.String(), Err: errors.New(
+			"it did not start within 20 seconds",
+		)}
 	}
 	return st, false, err
 }
@@ -232,7 +238,9 @@ func (c *Client) Cleanup(ctx context.Context, id string) error {
 if [ "$s" != running ]; then rm -rf "$d"; fi
 echo "$s"`)
 	if err == nil && st.State == Running {
-		return &Error{Kind: KindFile, Op: "remove job " + id, Target: c.target.String(), Err: errors.New("it is still running")}
+		return &Error{
+			Kind: KindFile, Op: "remove job " + id, Target: c.target.String(), Err: errors.New("it is still running"),
+		}
 	}
 	return err
 }

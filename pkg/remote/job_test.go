@@ -39,7 +39,9 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, remote.Exited, st.State)
 	require.Equal(t, 7, st.Code)
-	require.Equal(t, []string{`he said "it's $HOME"`, remote.Dir(id), "600 secret", "700 script", "script it's", "sesame", "no line end"}, lines)
+	require.Equal(t, []string{
+		`he said "it's $HOME"`, remote.Dir(id), "600 secret", "700 script", "script it's", "sesame", "no line end",
+	}, lines)
 	require.NoFileExists(t, remote.Dir(id)+"/secret")
 	info, err := os.Stat(remote.Dir(id))
 	require.NoError(t, err)
@@ -92,7 +94,9 @@ func TestJobStartedByManyRunsOnce(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			if _, adopted, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: "echo x >>" + remote.Quote(out) + "; sleep 0.3"}); err != nil {
+			if _, adopted, err := c.StartOrAdopt(
+				t.Context(), remote.Job{RunID: id, Command: "echo x >>" + remote.Quote(out) + "; sleep 0.3"},
+			); err != nil {
 				t.Error(err)
 				return
 			} else if !adopted {
@@ -119,7 +123,10 @@ func TestFollowGoesOnWhereItWasCut(t *testing.T) {
 	// The job waits at a gate after every 50 lines, so that it cannot end before the last cut.
 	const total, block, cutAfter, allCuts = 400, 50, 40, 6
 	gate := filepath.Join(t.TempDir(), "gate")
-	command := fmt.Sprintf("for i in $(seq %d); do echo \"line $i é\"; if ((i %% %d == 0 && i <= %d)); then until [ -e %s$i ]; do sleep 0.01; done; fi; done",
+	command := fmt.Sprintf(
+		"for i in $(seq "+
+			"%d); do echo "+
+			"\"line $i é\"; if ((i %% %d == 0 && i <= %d)); then until [ -e %s$i ]; do sleep 0.01; done; fi; done",
 		total, block, allCuts*block, remote.Quote(gate))
 	_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: command})
 	require.NoError(t, err)
@@ -168,11 +175,15 @@ func TestFollowCountsBytesOfLinesItCuts(t *testing.T) {
 	t.Parallel()
 	c := dial(t, newServer(t))
 	id := newRunID(t)
-	_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: `head -c 100000 /dev/zero | tr '\0' x; echo; echo end`})
+	_, _, err := c.StartOrAdopt(
+		t.Context(), remote.Job{RunID: id, Command: `head -c 100000 /dev/zero | tr '\0' x; echo; echo end`},
+	)
 	require.NoError(t, err)
 	var lines []string
 	var offsets []int64
-	st, err := c.Follow(t.Context(), id, 0, func(line string, next int64) { lines, offsets = append(lines, line), append(offsets, next) })
+	st, err := c.Follow(t.Context(), id, 0, func(line string, next int64) {
+		lines, offsets = append(lines, line), append(offsets, next)
+	})
 	require.NoError(t, err)
 	require.Equal(t, []int64{100001, 100005}, offsets)
 	require.Equal(t, int64(100005), st.Offset)
@@ -269,7 +280,10 @@ func TestCleanupAllLeavesOthersAndTheRunningAlone(t *testing.T) {
 	t.Parallel()
 	c := dial(t, newServer(t))
 	prefix, other := newRunID(t), newRunID(t)
-	ids := map[string]string{prefix + "-done": "true", prefix + "-lost": "kill -9 $PPID", prefix + "-running": "exec sleep 60", other: "true"}
+	ids := map[string]string{
+		prefix + "-done": "true", prefix + "-lost": "kill -9 $PPID", prefix + "-running": "exec sleep 60",
+		other: "true",
+	}
 	for id, command := range ids {
 		t.Cleanup(func() { _ = os.RemoveAll(remote.Dir(id)) })
 		_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: command})

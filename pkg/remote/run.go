@@ -53,7 +53,9 @@ func (c *Client) Output(ctx context.Context, command string, stdin io.Reader, li
 		exit.Stderr = last.lines
 	}
 	if err == nil && out.over {
-		err = &Error{Kind: KindProtocol, Op: "run", Target: c.target.String(), Err: fmt.Errorf("the command wrote more than %d bytes", limit)}
+		err = &Error{Kind: KindProtocol, Op: "run", Target: c.target.String(), Err: fmt.Errorf(
+			"the command wrote more than %d bytes", limit,
+		)}
 	}
 	return out.buf.Bytes(), err
 }
@@ -99,10 +101,14 @@ func (c *Client) exec(ctx context.Context, command string, stdin io.Reader, stdo
 		if exit.Signal() != "" {
 			status = -1
 		}
-		return &Error{Kind: KindExit, Op: "run", Target: c.target.String(), Err: &ExitError{Status: status, Signal: exit.Signal()}}
+		return &Error{Kind: KindExit, Op: "run", Target: c.target.String(), Err: &ExitError{
+			Status: status, Signal: exit.Signal(),
+		}}
 	}
 	if _, ok := errors.AsType[*ssh.ExitMissingError](err); ok {
-		return &Error{Kind: KindClosed, Op: "run", Target: c.target.String(), Err: errors.New("the machine closed the connection before the command's end")}
+		return &Error{Kind: KindClosed, Op: "run", Target: c.target.String(), Err: errors.New(
+			"the machine closed the connection before the command's end",
+		)}
 	}
 	return c.wrapError("run", err)
 }

@@ -28,7 +28,9 @@ func TestRunStreamsCleanLines(t *testing.T) {
 		{"progress bar", `printf '10%%\r50%%\r100%%\nend\n'`, []string{"100%", "end"}},
 		{"not UTF-8", `printf 'caf\351\n'`, []string{"caf\uFFFD"}},
 		{"control characters", `printf 'a\033[31mb\000c\td\n'`, []string{"a[31mbc\td"}},
-		{"endless line", `head -c 9999 /dev/zero | tr '\0' x; echo; echo next`, []string{strings.Repeat("x", remote.MaxLine) + "…", "next"}},
+		{"endless line", `head -c 9999 /dev/zero | tr '\0' x; echo; echo next`, []string{
+			strings.Repeat("x", remote.MaxLine) + "…", "next",
+		}},
 		{"standard input", `cat`, []string{"from here"}},
 	}
 	for _, tt := range tests {

@@ -105,7 +105,9 @@ func (s *server) dropAll() {
 }
 
 func (s *server) target() remote.Target {
-	return remote.Target{VNFC: "workerNode-1", Host: s.addr.IP.String(), Port: s.addr.Port, User: testUser, Password: testPassword}
+	return remote.Target{
+		VNFC: "workerNode-1", Host: s.addr.IP.String(), Port: s.addr.Port, User: testUser, Password: testPassword,
+	}
 }
 
 func (s *server) serve(raw net.Conn) {
@@ -124,7 +126,9 @@ func (s *server) serve(raw net.Conn) {
 		return
 	}
 	cfg := &ssh.ServerConfig{
-		KeyboardInteractiveCallback: func(c ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+		KeyboardInteractiveCallback: func(
+			c ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge,
+		) (*ssh.Permissions, error) {
 			answers, err := ask("", "", []string{"Password: "}, []bool{false})
 			if err != nil || len(answers) != 1 || answers[0] != testPassword || c.User() != testUser {
 				return nil, errors.New("no")
@@ -231,7 +235,9 @@ func run(ctx context.Context, ch ssh.Channel, command string) {
 		}{Signal: "KILL"}))
 		return
 	}
-	_, _ = ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(cmd.ProcessState.ExitCode())}))
+	_, _ = ch.SendRequest(
+		"exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(cmd.ProcessState.ExitCode())}),
+	)
 }
 
 func forward(ctx context.Context, nc ssh.NewChannel) {
@@ -242,7 +248,9 @@ func forward(ctx context.Context, nc ssh.NewChannel) {
 		SPort uint32
 	}
 	_ = ssh.Unmarshal(nc.ExtraData(), &p)
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", (&net.TCPAddr{IP: net.ParseIP(p.Host), Port: int(p.Port)}).String())
+	conn, err := (&net.Dialer{}).DialContext(
+		ctx, "tcp", (&net.TCPAddr{IP: net.ParseIP(p.Host), Port: int(p.Port)}).String(),
+	)
 	if err != nil {
 		_ = nc.Reject(ssh.ConnectionFailed, err.Error())
 		return

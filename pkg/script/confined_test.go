@@ -112,8 +112,9 @@ func TestUnusableInterpreter(t *testing.T) {
 	opts := options(t, script.Bwrap)
 	usable := opts.Python
 	for name, want := range map[string]string{
-		"/does/not/exist": "scripts.python: interpreter /does/not/exist not found", "nosuchpython": "interpreter nosuchpython not found",
-		"/bin/true": "is not Python", "/bin/false": "does not run",
+		"/does/not/exist": "scripts.python: interpreter /does/not/exist not found",
+		"nosuchpython":    "interpreter nosuchpython not found", "/bin/true": "is not Python",
+		"/bin/false": "does not run",
 	} {
 		opts.Python = name
 		_, err := script.New(t.Context(), opts)
@@ -129,7 +130,8 @@ func TestUnusableInterpreter(t *testing.T) {
 		os.WriteFile(
 			filepath.Join(bin, "bwrap"),
 			[]byte(
-				"#!/bin/sh\n[ \"$1\" = --help ] && exit 0\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n",
+				"#!/bin/sh\n[ \"$1\" = --help ] && exit 0\necho 'bwrap: No permissions to create new namespace' >&2\n"+
+					"exit 1\n",
 			),
 			0o755,
 		),
@@ -153,7 +155,9 @@ for word; do case $word in --disable-userns | --size) echo "bwrap: Unknown optio
 exec `+real+` "$@"
 `), 0o755))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH")) // not parallel
-	lines, err := run(t, start(t, opts), "import os; print(os.getuid(), os.listdir('/tmp'), os.path.exists('/root'))", nil)
+	lines, err := run(
+		t, start(t, opts), "import os; print(os.getuid(), os.listdir('/tmp'), os.path.exists('/root'))", nil,
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"65534 [] False"}, lines)
 }

@@ -140,7 +140,8 @@ func TestScriptPrintsSecrets(t *testing.T) {
 	t.Parallel()
 	const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END PRIVATE KEY-----\n"
 	input := map[string]any{
-		"username": "admin", "password": `pä55"w/rd`, "endpoint": "https://user:in-the-url@em/", "pin_secret": 123456789012, "short": map[string]any{"password": "abc"},
+		"username": "admin", "password": `pä55"w/rd`, "endpoint": "https://user:in-the-url@em/",
+		"pin_secret": 123456789012, "short": map[string]any{"password": "abc"},
 		"authentication": map[string]any{
 			"paramsOauth2ClientCredentials": map[string]any{"clientPassword": "oauth-s3cret"},
 		}, "key": key,
@@ -163,7 +164,10 @@ sys.exit(1)
 		all := strings.Join(lines, "\n")
 		require.Contains(t, all, "admin ***")
 		require.Contains(t, all, "*** alphabet abcdef ***")
-		for _, secret := range []string{`w/rd`, "in-the-url", "123456789012", "s3cret", "MIIEvQIBADANBg", "kqhkiG9w0BAQEF", "cMOkNTUidy9yZA", "p%C3%A455", "YWRtaW46", "zoauth"} {
+		for _, secret := range []string{
+			`w/rd`, "in-the-url", "123456789012", "s3cret", "MIIEvQIBADANBg",
+			"kqhkiG9w0BAQEF", "cMOkNTUidy9yZA", "p%C3%A455", "YWRtaW46", "zoauth",
+		} {
 			require.NotContains(t, all, secret)
 		}
 	})

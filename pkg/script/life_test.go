@@ -248,7 +248,9 @@ print("third")
 		defer c.Close()
 		var lines []string
 		require.Eventually(t, func() bool {
-			known, over, err := r.Follow(t.Context(), "k", 10*time.Millisecond, func(l string) { lines = append(lines, l) })
+			known, over, err := r.Follow(
+				t.Context(), "k", 10*time.Millisecond, func(l string) { lines = append(lines, l) },
+			)
 			require.True(t, known && !over)
 			require.NoError(t, err)
 			return len(lines) == 4

@@ -155,7 +155,8 @@ func (r *Runner) startRun(
 	defer r.mu.Unlock()
 	if _, ok := r.runs[key]; ok || r.closed {
 		cancel(nil)
-		return lcm.Errorf(lcm.CodeUnavailable, "the script %s cannot be started: the node is stopping, or another run is not over", name).
+		return lcm.Errorf(lcm.CodeUnavailable,
+			"the script %s cannot be started: the node is stopping, or another run is not over", name).
 			AsTransient()
 	}
 	n := &run{

@@ -28,11 +28,14 @@ os._exit(0)
 				Data: []byte(text),
 			}, "Scripts/beside.py": {Data: []byte("word = 'found'")}, "Files/data.txt": {Data: []byte("data")},
 			"Files/image": {Data: make([]byte, 16<<20+1)},
-		}, "./Scripts/x.py", map[string]any{"é": "ü", "n": 1, "flag": true, "big": 1<<60 + 1, "none": nil, "list": []string{"a"}}, limit))
+		}, "./Scripts/x.py",
+			map[string]any{"é": "ü", "n": 1, "flag": true, "big": 1<<60 + 1, "none": nil, "list": []string{"a"}},
+			limit))
 		lines, err := outcome(t, r, "k")
 		require.NoError(t, err)
 		require.Equal(t, []string{
-			"['big', 'flag', 'list', 'n', 'none', 'é'] 2 ü True 1152921504606846977 None ['a']", "True __main__ True x.py found", "data data False",
+			"['big', 'flag', 'list', 'n', 'none', 'é'] 2 ü True 1152921504606846977 None ['a']",
+			"True __main__ True x.py found", "data data False",
 		}, lines)
 	})
 }

@@ -22,9 +22,10 @@ const (
 
 // visibleEtcFiles are the visible files of /etc: names, addresses and certificates, and no secrets.
 var visibleEtcFiles = []string{
-	"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/localtime",
-	"/etc/passwd", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/mime.types",
-	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted",
+	"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/services",
+	"/etc/protocols", "/etc/localtime", "/etc/passwd", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.conf",
+	"/etc/ld.so.conf.d", "/etc/alternatives", "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+	"/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted",
 }
 
 // sandbox is an installed bubblewrap.
@@ -38,7 +39,11 @@ func findSandbox(ctx context.Context) (sandbox, error) {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
 		return sandbox{}, fmt.Errorf(
-			"scripts run in bubblewrap, which was not found; install it, or set scripts.sandbox to none if scripts of packages may have all rights of gybe: %w",
+			"scripts run "+
+				"in bubblewrap, "+
+				"which was not "+
+				"found; install "+
+				"it, or set scripts.sandbox to none if scripts of packages may have all rights of gybe: %w",
 			err,
 		)
 	}
@@ -54,8 +59,8 @@ func findSandbox(ctx context.Context) (sandbox, error) {
 func (s sandbox) argv(python interpreter, dir *workdir) []string {
 	id := strconv.Itoa(unprivilegedID)
 	a := []string{
-		s.path, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--uid", id, "--gid", id,
-		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr",
+		s.path, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--uid",
+		id, "--gid", id, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr",
 	}
 	if strings.Contains(s.options, "--disable-userns") {
 		a = append(a, "--disable-userns")

@@ -49,7 +49,8 @@ func (w *workdir) remove(log *slog.Logger) {
 func unpack(ctx context.Context, base string, pkg fs.FS) (_ *workdir, err error) {
 	defer func() {
 		if _, ok := errors.AsType[*lcm.Error](err); err != nil && !ok {
-			err = lcm.Errorf(lcm.CodeUnavailable, "the package cannot be unpacked for its script: %w", err).AsTransient()
+			err = lcm.Errorf(lcm.CodeUnavailable, "the package cannot be unpacked for its script: %w",
+				err).AsTransient()
 		}
 	}()
 	dir, err := os.MkdirTemp(base, pattern)
@@ -81,7 +82,8 @@ func writePackage(ctx context.Context, root *os.Root, pkg fs.FS) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(root.WriteFile(starterFile, starter, 0o644), root.Chmod(starterFile, 0o644), root.Mkdir(homeDir, 0o700)); err != nil {
+	if err := errors.Join(root.WriteFile(starterFile, starter, 0o644), root.Chmod(starterFile, 0o644),
+		root.Mkdir(homeDir, 0o700)); err != nil {
 		return err
 	}
 	total := int64(0)

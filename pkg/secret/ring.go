@@ -60,7 +60,8 @@ func Parse(text []byte) (*Ring, error) {
 		}
 		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(enc))
 		if err != nil || len(key) != KeySize {
-			return nil, fmt.Errorf("key file line %d: key %s is not %d bytes in base64", n, id, KeySize) // never the key itself
+			// never the key itself
+			return nil, fmt.Errorf("key file line %d: key %s is not %d bytes in base64", n, id, KeySize)
 		}
 		if err := r.add(id, key); err != nil {
 			return nil, fmt.Errorf("key file line %d: %w", n, err)

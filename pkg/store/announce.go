@@ -12,9 +12,9 @@ const announcePause = 20 * time.Millisecond
 
 // announce says that a transaction with events was committed. It never blocks: Feed.Run sends the notification.
 //
-// The notification is not part of the transaction. PostgreSQL lets the commits of all transactions with a NOTIFY wait for each
-// other, in all databases of the server. A node that dies before it has sent the notification delays its last events until the
-// other nodes' feeds look without one (docs/adr/019).
+// The notification is not part of the transaction. PostgreSQL lets the commits of all transactions with a NOTIFY wait
+// for each other, in all databases of the server. A node that dies before it has sent the notification delays its last
+// events until the other nodes' feeds look without one (docs/adr/019).
 func (s *Store) announce() {
 	select {
 	case s.committed <- struct{}{}:

@@ -10,8 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// TestNoTransactionSendsNotifications listens to all channels: a NOTIFY in a transaction lets all commits of the server wait for
-// each other.
+// TestNoTransactionSendsNotifications listens to all channels: a NOTIFY in a transaction lets all commits of the server
+// wait for each other.
 func TestNoTransactionSendsNotifications(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -18,13 +18,17 @@ func (b *bundle) change(tb testing.TB, newPkg string) (*lcm.Instance, *lcm.Opera
 	i := b.newInstance(tb)
 	op := newOperation(i.ID)
 	op.Type, op.Try = sol.LcmOperationChangeVnfpkg, 1
-	require.NoError(tb, b.Admit(tb.Context(), op, []lcm.Message{message(i.ID, op.ID)}, func(locked *lcm.Instance) error {
-		before := *locked
-		op.Before, op.VnfPkgID = &before, newPkg
-		op.Scope = &lcm.Scope{Flavour: "simple", Counts: map[string]int{"workerNode": 3}, Add: map[string]int{"workerNode": 1}, Remove: []string{"x"}, VNFCs: []string{"y"}, Whole: true}
-		locked.VimConnections = nil
-		return nil
-	}))
+	require.NoError(tb, b.Admit(tb.Context(), op, []lcm.Message{message(i.ID, op.ID)},
+		func(locked *lcm.Instance) error {
+			before := *locked
+			op.Before, op.VnfPkgID = &before, newPkg
+			op.Scope = &lcm.Scope{
+				Flavour: "simple", Counts: map[string]int{"workerNode": 3},
+				Add: map[string]int{"workerNode": 1}, Remove: []string{"x"}, VNFCs: []string{"y"}, Whole: true,
+			}
+			locked.VimConnections = nil
+			return nil
+		}))
 	return i, op
 }
 
@@ -39,7 +43,9 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 		require.Nil(t, c.Instance.VimConnections)
 		require.Equal(t, 1, c.Op.Try)
 		c.Op.Waiting = node
-		c.Instance.Params, c.Instance.PreviousVims = sol.KeyValuePairs{"by": node}, map[string]sol.VimConnectionInfo{node: connection()}
+		c.Instance.Params, c.Instance.PreviousVims = sol.KeyValuePairs{"by": node}, map[string]sol.VimConnectionInfo{
+			node: connection(),
+		}
 		require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 	}
 	written, err := b.Instance(t.Context(), i.ID)
@@ -64,7 +70,9 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 	require.Equal(t, 2, c.Op.Try)
 	c.Op.Cancel = ""
 	c.Op.ChangedExtConnectivity = []sol.ExtVirtualLinkInfo{{ID: "l"}}
-	c.Op.Modifications = &sol.ModificationsTriggeredByVnfPkgChange{VnfdVersion: "2", Extensions: sol.KeyValuePairs{"e": password}}
+	c.Op.Modifications = &sol.ModificationsTriggeredByVnfPkgChange{
+		VnfdVersion: "2", Extensions: sol.KeyValuePairs{"e": password},
+	}
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 	got, err = b.Operation(t.Context(), op.ID)
 	require.NoError(t, err)
@@ -76,10 +84,13 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 func TestWhatAnEndedOperationHeldIsGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const held = "SELECT count(*) FROM vnf_lcm_op_occ WHERE before IS NOT NULL OR new_pkg_id IS NOT NULL OR old_pkg_id IS NOT NULL"
+	const held = "SELECT count(*) " +
+		"FROM vnf_lcm_op_occ WHERE before IS NOT NULL OR new_pkg_id IS NOT NULL OR old_pkg_id IS NOT NULL"
 	for _, end := range []sol.LcmOperationStateType{sol.LcmOperationStateCompleted, sol.LcmOperationStateRolledBack} {
 		_, op := b.change(t, b.newPackage(t))
-		for _, s := range []sol.LcmOperationStateType{sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack} {
+		for _, s := range []sol.LcmOperationStateType{
+			sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack,
+		} {
 			c, cl := b.claim(t, op.ID, "n")
 			c.Op.State = s
 			require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))

@@ -36,7 +36,9 @@ func BenchmarkClaimAndCommitTick(b *testing.B) {
 		c.Op.Waiting = c.Op.Updated.String()
 		rec := lcm.PhaseRecord{Name: "infra", State: lcm.PhaseWaiting, Started: c.Op.Started, Detail: c.Op.Waiting}
 		cl := lcm.Claim{OperationID: op.ID, InstanceID: i.ID, Epoch: c.Op.Epoch}
-		if err := s.CommitTick(b.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance, Phases: []lcm.PhaseRecord{rec}}); err != nil {
+		if err := s.CommitTick(
+			b.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance, Phases: []lcm.PhaseRecord{rec}},
+		); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -61,7 +63,9 @@ func BenchmarkGetInstance(b *testing.B) {
 	s := setup(b)
 	i, op := s.admit(b)
 	c, cl := s.claim(b, op.ID, "n")
-	c.Instance.Instantiated = &sol.InstantiatedVnfInfo{FlavourID: "complex", VnfcResourceInfo: make([]sol.VnfcResourceInfo, 5)}
+	c.Instance.Instantiated = &sol.InstantiatedVnfInfo{
+		FlavourID: "complex", VnfcResourceInfo: make([]sol.VnfcResourceInfo, 5),
+	}
 	require.NoError(b, s.CommitTick(b.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 	for b.Loop() {
 		if _, err := s.Instance(b.Context(), i.ID); err != nil {
@@ -95,12 +99,17 @@ func (b *bundle) large(tb testing.TB) *lcm.Instance {
 	for n := range 50 {
 		id := fmt.Sprintf("ea9875b6-ff85-4d36-a559-%012d", n)
 		handle := sol.ResourceHandle{VimConnectionID: "vim1", ResourceID: id, VimLevelResourceType: "OS::Nova::Server"}
-		i.Instantiated.VnfcInfo = append(i.Instantiated.VnfcInfo, sol.VnfcInfo{ID: "workerNode-" + id, VduID: "workerNode", VnfcResourceInfoID: id})
+		i.Instantiated.VnfcInfo = append(
+			i.Instantiated.VnfcInfo, sol.VnfcInfo{ID: "workerNode-" + id, VduID: "workerNode", VnfcResourceInfoID: id},
+		)
 		i.Instantiated.VnfcResourceInfo = append(i.Instantiated.VnfcResourceInfo, sol.VnfcResourceInfo{
-			ID: id, VduID: "workerNode", ComputeResource: handle, Metadata: sol.KeyValuePairs{"stack_id": "vnf-" + i.ID + "-workerNode-1-abcdefghijkl/" + id},
+			ID: id, VduID: "workerNode", ComputeResource: handle,
+			Metadata: sol.KeyValuePairs{"stack_id": "vnf-" + i.ID + "-workerNode-1-abcdefghijkl/" + id},
 		})
 		for _, t := range []string{"OS::Nova::Server", "OS::Neutron::Port", "OS::Cinder::Volume"} {
-			i.Inventory = append(i.Inventory, lcm.Resource{Name: "workerNode", Type: t, ID: id, VNFC: "workerNode-" + id, VDU: "workerNode", Index: n})
+			i.Inventory = append(i.Inventory, lcm.Resource{
+				Name: "workerNode", Type: t, ID: id, VNFC: "workerNode-" + id, VDU: "workerNode", Index: n,
+			})
 		}
 	}
 	require.NoError(tb, b.UpdateInstance(tb.Context(), i.ID, func(locked *lcm.Instance) ([]string, error) {
@@ -110,8 +119,9 @@ func (b *bundle) large(tb testing.TB) *lcm.Instance {
 	return i
 }
 
-// BenchmarkBefore shows what keeping the instance from before costs an operation on 50 VNFCs: at its admission, and at every tick.
-// It is 52 kB; a shared machine of two cores needs 1 ms more for the admission and 2 ms more for a tick that reads it.
+// BenchmarkBefore shows what keeping the instance from before costs an operation on 50 VNFCs: at its admission, and at
+// every tick. It is 52 kB; a shared machine of two cores needs 1 ms more for the admission and 2 ms more for a tick
+// that reads it.
 func BenchmarkBefore(b *testing.B) {
 	s := setup(b)
 	i := s.large(b)
@@ -150,12 +160,17 @@ func BenchmarkBefore(b *testing.B) {
 					b.Fatal(err)
 				}
 				c.Op.Waiting = c.Op.Updated.String()
-				if err := s.CommitTick(b.Context(), lcm.Claim{OperationID: op.ID, InstanceID: i.ID, Epoch: c.Op.Epoch}, lcm.Tick{Op: c.Op, Instance: c.Instance}); err != nil {
+				if err := s.CommitTick(b.Context(), lcm.Claim{OperationID: op.ID, InstanceID: i.ID, Epoch: c.Op.Epoch},
+					lcm.Tick{Op: c.Op, Instance: c.Instance}); err != nil {
 					b.Fatal(err)
 				}
 			}
 			var size int
-			require.NoError(b, s.pool.QueryRow(b.Context(), "SELECT coalesce(length(before), 0) FROM vnf_lcm_op_occ WHERE id = $1", op.ID).Scan(&size))
+			require.NoError(
+				b,
+				s.pool.QueryRow(b.Context(), "SELECT coalesce(length(before), 0) FROM vnf_lcm_op_occ WHERE id = $1",
+					op.ID).Scan(&size),
+			)
 			b.ReportMetric(float64(size), "bytes")
 		})
 	}

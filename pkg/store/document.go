@@ -32,7 +32,8 @@ type view[T, D any] struct {
 // prepared fills the texts that do not depend on a request. The format is an argument so that it is initialized before.
 func (v view[T, D]) prepared(format string) view[T, D] {
 	t, a := v.table, v.table.alias
-	v.brief = "SELECT " + a + ".id, " + a + ".version, " + a + ".updated, " + a + ".rendered_brief, coalesce(" + a + ".rendered_version = " + a +
+	v.brief = "SELECT " + a + ".id, " + a + ".version, " + a + ".updated, " + a + ".rendered_brief, coalesce(" + a +
+		".rendered_version = " + a +
 		".version AND " + a + ".rendered_format = " + format + ", false), " + v.columns
 	v.whole = v.brief + ", " + a + "." + strings.Join(v.details, ", "+a+".")
 	v.single = v.whole + " FROM " + t.name + " " + a + " WHERE " + a + ".id = $1 AND " + a + ".project = $2"
@@ -100,7 +101,10 @@ func (s *Records) validator(ctx context.Context, table, kind, id string) (v lcm.
 	if !known(id) {
 		return v, notFound(kind, id)
 	}
-	err = s.pool.QueryRow(ctx, "SELECT version, updated FROM "+table+" WHERE id = $1 AND project = $2", id, s.project).Scan(&v.Version, &v.Updated)
+	err = s.pool.QueryRow(ctx, "SELECT version, updated FROM "+table+" WHERE id = $1 AND project = $2", id,
+		s.project).Scan(
+		&v.Version, &v.Updated,
+	)
 	v.Updated = v.Updated.UTC()
 	return v, fault("read the version", orNotFound(err, kind, id))
 }
@@ -193,7 +197,9 @@ func (v *view[T, D]) open(s *Records, id string, names []string, parts [][]byte)
 // refresh replaces the documents whose ids are in stale by ones that are rendered from the row, and stores these.
 func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []*D, stale []string, brief bool) ([]*D, error) {
 	t := v.table
-	rows, err := s.pool.Query(ctx, "SELECT "+t.list(v.all)+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", stale)
+	rows, err := s.pool.Query(
+		ctx, "SELECT "+t.list(v.all)+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", stale,
+	)
 	values, err := t.collect(s, v.all, rows, err)
 	if err != nil {
 		return nil, err
@@ -229,8 +235,8 @@ func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []*D, stale []s
 	return out, nil
 }
 
-// queueRendered stores the rendered columns of a row that is still at a version. It does not wait for a transaction that writes the row, and
-// leaves JSON of a newer release alone.
+// queueRendered stores the rendered columns of a row that is still at a version. It does not wait for a transaction
+// that writes the row, and leaves JSON of a newer release alone.
 func (t *table[T]) queueRendered(b *pgx.Batch, s *Store, v *T, version int64) error {
 	e, err := t.encode(s, v, func(c column[T]) bool { return c.traits.has(rendered) })
 	if err != nil {
@@ -244,7 +250,9 @@ func (t *table[T]) queueRendered(b *pgx.Batch, s *Store, v *T, version int64) er
 			set = append(set, c.name+" = $"+strconv.Itoa(len(args)))
 		}
 	}
-	b.Queue("WITH free AS (SELECT id FROM "+t.name+" WHERE id = $1 AND version = $2 AND coalesce(rendered_format, 0) <= "+format+
-		" FOR NO KEY UPDATE SKIP LOCKED) UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" FROM free WHERE "+t.name+".id = free.id", args...)
+	b.Queue("WITH free AS (SELECT id FROM "+t.name+
+		" WHERE id = $1 AND version = $2 AND coalesce(rendered_format, 0) <= "+format+
+		" FOR NO KEY UPDATE SKIP LOCKED) UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" FROM free WHERE "+t.name+
+		".id = free.id", args...)
 	return nil
 }

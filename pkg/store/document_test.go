@@ -18,8 +18,10 @@ const canary = "canary-7f31"
 
 func canaries() sol.KeyValuePairs {
 	return sol.KeyValuePairs{
-		"password": canary, "nested": map[string]any{"list": []any{map[string]any{"api-key": canary, "Client_Secret": canary}}},
-		"proxy": "http://user:" + canary + "@proxy:3128", "key": "-----BEGIN PRIVATE KEY-----\n" + canary, "kubeconfig": canary, "visible": "yes",
+		"password": canary,
+		"nested":   map[string]any{"list": []any{map[string]any{"api-key": canary, "Client_Secret": canary}}},
+		"proxy":    "http://user:" + canary + "@proxy:3128", "key": "-----BEGIN PRIVATE KEY-----\n" + canary,
+		"kubeconfig": canary, "visible": "yes",
 	}
 }
 
@@ -28,7 +30,9 @@ func TestRenderedRowsHaveNoSecrets(t *testing.T) {
 	b := setup(t)
 	i, op := b.admit(t)
 	c, cl := b.claim(t, op.ID, "n")
-	conns := map[string]sol.VimConnectionInfo{"vim1": {VimType: "T", InterfaceInfo: canaries(), AccessInfo: canaries(), Extra: canaries()}}
+	conns := map[string]sol.VimConnectionInfo{
+		"vim1": {VimType: "T", InterfaceInfo: canaries(), AccessInfo: canaries(), Extra: canaries()},
+	}
 	c.Instance.VimConnections, c.Instance.PreviousVims, c.Instance.Params = conns, conns, canaries()
 	c.Instance.SSHKey = &lcm.SSHKey{Public: "public", Private: canary}
 	c.Instance.State = sol.InstantiationStateInstantiated
@@ -38,7 +42,9 @@ func TestRenderedRowsHaveNoSecrets(t *testing.T) {
 
 	other := newOperation(b.newInstance(t).ID)
 	var err error
-	other.Params, err = json.Marshal(map[string]any{"flavourId": "simple", "additionalParams": canaries(), "vimConnectionInfo": conns})
+	other.Params, err = json.Marshal(
+		map[string]any{"flavourId": "simple", "additionalParams": canaries(), "vimConnectionInfo": conns},
+	)
 	require.NoError(t, err)
 	require.NoError(t, b.Admit(t.Context(), other, nil, ok))
 
@@ -54,14 +60,16 @@ func TestRenderedRowsHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// TestRowsOfTheReleaseBeforeAreRenderedWhenTheyAreRead covers a rolling upgrade: a node that does not have the rendered columns inserts and
-// updates rows.
+// TestRowsOfTheReleaseBeforeAreRenderedWhenTheyAreRead covers a rolling upgrade: a node that does not have the rendered
+// columns inserts and updates rows.
 func TestRowsOfTheReleaseBeforeAreRenderedWhenTheyAreRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	i, op := b.admit(t)
 	second := b.newInstance(t)
-	_, err := b.pool.Exec(t.Context(), "UPDATE vnf_instance SET name = 'renamed', version = version + 1 WHERE id = $1", i.ID)
+	_, err := b.pool.Exec(
+		t.Context(), "UPDATE vnf_instance SET name = 'renamed', version = version + 1 WHERE id = $1", i.ID,
+	)
 	require.NoError(t, err)
 	_, err = b.pool.Exec(t.Context(), `UPDATE vnf_lcm_op_occ SET rendered_brief = NULL, rendered_params = NULL, rendered_details = NULL,
 		rendered_events = NULL, rendered_version = NULL, rendered_format = NULL`) // inserted
@@ -93,7 +101,9 @@ func TestJSONOfANewerReleaseIsNotReplaced(t *testing.T) {
 	b := setup(t)
 	b.raw = true
 	i := b.newInstance(t)
-	_, err := b.pool.Exec(t.Context(), `UPDATE vnf_instance SET rendered_brief = '{"newer":true}', rendered_format = $1`, render.Format+1)
+	_, err := b.pool.Exec(
+		t.Context(), `UPDATE vnf_instance SET rendered_brief = '{"newer":true}', rendered_format = $1`, render.Format+1,
+	)
 	require.NoError(t, err)
 	d, err := b.InstanceDocument(t.Context(), i.ID)
 	require.NoError(t, err)
@@ -152,7 +162,11 @@ func TestInstanceDocumentsAreLimitedToStoredValues(t *testing.T) {
 		{"name", lcm.Query{Names: []string{"other"}}, []string{second.ID}},
 		{"names", lcm.Query{Names: []string{"other", "k8s"}}, []string{first.ID, second.ID}},
 		{"VNFD", lcm.Query{VnfdIDs: []string{"other-vnfd"}}, []string{second.ID}},
-		{"state", lcm.Query{InstantiationStates: []sol.InstantiationState{sol.InstantiationStateNotInstantiated}}, []string{first.ID}},
+		{
+			"state",
+			lcm.Query{InstantiationStates: []sol.InstantiationState{sol.InstantiationStateNotInstantiated}},
+			[]string{first.ID},
+		},
 		{"name and state", lcm.Query{Names: []string{"k8s"}, InstantiationStates: []sol.InstantiationState{"X"}}, nil},
 		{"nothing", lcm.Query{Names: []string{}}, nil},
 	} {

@@ -15,19 +15,22 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Kinds of events, which package gybeapi names, with their bodies. A follower that needs more than the body reads the resource itself.
+// Kinds of events, which package gybeapi names, with their bodies. A follower that needs more than the body reads the
+// resource itself.
 const (
 	KindInstanceCreated = gybeapi.KindInstanceCreated // {"state"}
 	KindInstanceUpdated = gybeapi.KindInstanceUpdated // {"state"}
 	KindInstanceDeleted = gybeapi.KindInstanceDeleted // {}
 	KindOperationState  = gybeapi.KindOperationState  // {"operation","state","entered","run","error"}
-	KindPhase           = gybeapi.KindPhase           // {"run","name","state","attempts","failing","started","finished","detail","error"}
-	KindStep            = gybeapi.KindStep            // {"id","run","phase","name","target","state","attempts","started","finished","detail","error"}
-	KindLog             = gybeapi.KindLog             // {"step","phase","name","target","lines":[{"time","text"}]}
-	KindPackage         = gybeapi.KindPackage         // {"onboardingState","operationalState","usageState"}
-	KindPackageDeleted  = gybeapi.KindPackageDeleted  // {}
-	KindVim             = gybeapi.KindVim             // {"id","name"}
-	KindVimDeleted      = gybeapi.KindVimDeleted      // {"id"}
+	// {"run","name","state","attempts","failing","started","finished","detail","error"}
+	KindPhase = gybeapi.KindPhase
+	// {"id","run","phase","name","target","state","attempts","started","finished","detail","error"}
+	KindStep           = gybeapi.KindStep
+	KindLog            = gybeapi.KindLog            // {"step","phase","name","target","lines":[{"time","text"}]}
+	KindPackage        = gybeapi.KindPackage        // {"onboardingState","operationalState","usageState"}
+	KindPackageDeleted = gybeapi.KindPackageDeleted // {}
+	KindVim            = gybeapi.KindVim            // {"id","name"}
+	KindVimDeleted     = gybeapi.KindVimDeleted     // {"id"}
 )
 
 // Event is one entry of the feed.
@@ -132,9 +135,11 @@ type eventRow struct {
 
 const eventColumns = "tx, seq, time, kind, instance_id, op_id, package_id, project, body"
 
-// events reads the feed below a horizon, 0 = that of the query's snapshot. held says that committed events wait for an older
-// transaction to end.
-func (s *Store) events(ctx context.Context, q querier, eq EventQuery, below horizon) (out []Event, held bool, err error) {
+// events reads the feed below a horizon, 0 = that of the query's snapshot. held says that committed events wait for an
+// older transaction to end.
+func (s *Store) events(
+	ctx context.Context, q querier, eq EventQuery, below horizon,
+) (out []Event, held bool, err error) {
 	n := eq.Limit
 	if n <= 0 || n > maxEvents {
 		n = maxEvents
@@ -152,9 +157,14 @@ func (s *Store) events(ctx context.Context, q querier, eq EventQuery, below hori
 	if eq.Project != "" {
 		c.from += " AND project = " + c.place(eq.Project)
 	}
-	rows, err := all[eventRow](q.Query(ctx, "SELECT "+eventColumns+" FROM event WHERE "+c.from+" ORDER BY tx, seq LIMIT $3", c.args...))
+	rows, err := all[eventRow](
+		q.Query(ctx, "SELECT "+eventColumns+" FROM event WHERE "+c.from+" ORDER BY tx, seq LIMIT $3", c.args...),
+	)
 	if err == nil && len(rows) < n {
-		held, err = value[bool](q.Query(ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= "+limit+" AND (tx, seq) > ($1::text::xid8, $2))", after, eq.After.Seq))
+		held, err = value[bool](q.Query(
+			ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= "+limit+" AND (tx, seq) > ($1::text::xid8, $2))", after,
+			eq.After.Seq,
+		))
 	}
 	if err != nil {
 		return nil, false, fault("read events", err)
@@ -162,8 +172,8 @@ func (s *Store) events(ctx context.Context, q querier, eq EventQuery, below hori
 	out = make([]Event, len(rows))
 	for i, r := range rows {
 		out[i] = Event{
-			Cursor: Cursor{r.Tx, r.Seq}, Time: r.Time.UTC(), Kind: r.Kind, InstanceID: textOf(r.InstanceID), OpID: textOf(r.OpID),
-			PackageID: textOf(r.PackageID), Project: r.Project, Body: r.Body,
+			Cursor: Cursor{r.Tx, r.Seq}, Time: r.Time.UTC(), Kind: r.Kind, InstanceID: textOf(r.InstanceID),
+			OpID: textOf(r.OpID), PackageID: textOf(r.PackageID), Project: r.Project, Body: r.Body,
 		}
 	}
 	return out, held || len(rows) == n, nil
@@ -190,7 +200,10 @@ func (s *Store) lastEvent(ctx context.Context, q querier) (Cursor, error) {
 	if err != nil {
 		return Cursor{}, err
 	}
-	r, err := one[row](q.Query(ctx, "SELECT tx, seq FROM event WHERE tx < $1::text::xid8 ORDER BY tx DESC, seq DESC LIMIT 1", both.database.String()))
+	r, err := one[row](q.Query(
+		ctx, "SELECT tx, seq FROM event WHERE tx < $1::text::xid8 ORDER BY tx DESC, seq DESC LIMIT 1",
+		both.database.String(),
+	))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Cursor{}, nil
 	}
@@ -209,14 +222,16 @@ func (s *Store) PruneEvents(ctx context.Context, age time.Duration, limit int) (
 func (s *Store) rebaseEvents(ctx context.Context) error {
 	tag, err := s.pool.Exec(ctx, "UPDATE event SET tx = '3' WHERE tx > pg_snapshot_xmax(pg_current_snapshot())")
 	if err == nil && tag.RowsAffected() > 0 {
-		s.log.WarnContext(ctx, "events come from another database cluster and were put before all new ones", "events", tag.RowsAffected())
+		s.log.WarnContext(ctx, "events come from another database cluster and were put before all new ones", "events",
+			tag.RowsAffected())
 	}
 	return fault("check events", err)
 }
 
 // queueEvent adds an event of the project to a transaction. opID may be "".
 func (s *Records) queueEvent(b *pgx.Batch, kind, instanceID, opID string, body []byte) {
-	b.Queue("INSERT INTO event (kind, instance_id, op_id, body, project) VALUES ($1, $2, $3, $4, $5)", kind, instanceID, maybe(opID), body, s.project)
+	b.Queue("INSERT INTO event (kind, instance_id, op_id, body, project) VALUES ($1, $2, $3, $4, $5)", kind, instanceID,
+		maybe(opID), body, s.project)
 }
 
 // stateBody is the body of an event that says no more than a state.

@@ -40,7 +40,11 @@ func fault(what string, err error) error {
 		case stateFenced:
 			return lcm.ErrFenced
 		case "22003", "22P02", "22P05", "54000":
-			return &lcm.Error{Code: lcm.CodeUnprocessable, Title: "Not storable", Detail: "a value is too large or has a form that cannot be stored", Cause: fmt.Errorf("%s: %w", what, err)}
+			return &lcm.Error{
+				Code: lcm.CodeUnprocessable, Title: "Not storable",
+				Detail: "a value is too large or has a form that cannot be stored",
+				Cause:  fmt.Errorf("%s: %w", what, err),
+			}
 		}
 	}
 	if Away(err) {
@@ -77,7 +81,8 @@ func Away(err error) bool {
 	}
 	// A connection that broke in the middle of an answer.
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) ||
-		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") ||
+		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(),
+		"closed pool") ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 

@@ -66,7 +66,8 @@ func TestOnlyADatabaseThatIsAwayIsWorthARetry(t *testing.T) {
 func TestNULIsReplacedOnlyWhereItIsOne(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`"a"`: `"a"`, `"\u0000"`: `"\ufffd"`, `"\\u0000"`: `"\\u0000"`, `"\\\u0000"`: `"\\\ufffd"`, `"\u0000\u0000"`: `"\ufffd\ufffd"`, `"\`: `"\`,
+		`"a"`: `"a"`, `"\u0000"`: `"\ufffd"`, `"\\u0000"`: `"\\u0000"`, `"\\\u0000"`: `"\\\ufffd"`,
+		`"\u0000\u0000"`: `"\ufffd\ufffd"`, `"\`: `"\`,
 	} {
 		require.Equal(t, want, string(noNUL([]byte(in))), in)
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Feed gives the events of all nodes to any number of followers in this process, and notifies the feeds of all nodes of the events
-// of this one. It reads over one connection that listens, and only while a client follows.
+// Feed gives the events of all nodes to any number of followers in this process, and notifies the feeds of all nodes of
+// the events of this one. It reads over one connection that listens, and only while a client follows.
 //
-// A follower pulls: one that is slow, or comes back with an old cursor, reads older events from the database. No event is left out
-// or repeated.
+// A follower pulls: one that is slow, or comes back with an old cursor, reads older events from the database. No event
+// is left out or repeated.
 type Feed struct {
 	// Linger is how long the feed goes on reading after its last follower; 0 is the default of 10 s.
 	Linger time.Duration
@@ -47,7 +47,10 @@ const (
 
 // NewFeed makes the feed of a store; Run drives it.
 func NewFeed(s *Store) *Feed {
-	return &Feed{store: s, Linger: 10 * time.Second, SafetyNet: time.Second, wakeup: make(chan struct{}), wanted: make(chan struct{}, 1)}
+	return &Feed{
+		store: s, Linger: 10 * time.Second, SafetyNet: time.Second, wakeup: make(chan struct{}),
+		wanted: make(chan struct{}, 1),
+	}
 }
 
 // Run sends the notifications of this node, and keeps the feed up to date while a client follows it, until ctx ends. It
@@ -107,7 +110,8 @@ type look struct {
 	nextWarns time.Time
 }
 
-// once reads new events and publishes them. It returns how long to wait for a notification, and whether one must not cut the wait short.
+// once reads new events and publishes them. It returns how long to wait for a notification, and whether one must not
+// cut the wait short.
 func (l *look) once(ctx context.Context) (pause time.Duration, paced bool, err error) {
 	var below horizon
 	if l.own {
@@ -149,11 +153,13 @@ func (l *look) warn(ctx context.Context) {
 	if err != nil {
 		return // it has ended, or the connection is broken: the next look finds out
 	}
-	l.feed.store.log.WarnContext(ctx, "events are delayed until a transaction in gybe's database ends", "pid", h.PID, "user", h.User,
+	l.feed.store.log.WarnContext(
+		ctx, "events are delayed until a transaction in gybe's database ends", "pid", h.PID, "user", h.User,
 		"application", h.Application, "seconds", h.Seconds)
 }
 
-// notified waits for a notification, or until pause has passed. paced says that notifications must not cut the wait short.
+// notified waits for a notification, or until pause has passed. paced says that notifications must not cut the wait
+// short.
 func notified(ctx context.Context, conn *pgx.Conn, pause time.Duration, paced bool) error {
 	if paced {
 		return sleep(ctx, pause)
@@ -243,7 +249,8 @@ type FeedQuery struct {
 
 func (q *FeedQuery) wants(e *Event) bool {
 	return (q.InstanceID == "" || e.InstanceID == q.InstanceID) && (q.OpID == "" || e.OpID == q.OpID) &&
-		(q.PackageID == "" || e.PackageID == q.PackageID) && (q.Project == "" || e.Project == q.Project) && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind))
+		(q.PackageID == "" || e.PackageID == q.PackageID) && (q.Project == "" || e.Project == q.Project) &&
+		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind))
 }
 
 // Follower is one reader of the feed; it is not safe for concurrent use. It needs no closing.
@@ -254,8 +261,8 @@ type Follower struct {
 	placed bool
 }
 
-// Follow starts to follow. With query.After nil the follower sees what happens after this call; if the database does not answer now,
-// after the feed's next connection.
+// Follow starts to follow. With query.After nil the follower sees what happens after this call; if the database does
+// not answer now, after the feed's next connection.
 func (f *Feed) Follow(ctx context.Context, query FeedQuery) *Follower {
 	w := &Follower{feed: f, query: query}
 	if query.After != nil {
@@ -326,7 +333,8 @@ func (w *Follower) Next(ctx context.Context) ([]Event, error) {
 // Cursor is how far the follower has come, also over events that it did not want.
 func (w *Follower) Cursor() Cursor { return w.cursor }
 
-// fromRing takes what the feed holds in memory. old says that the follower is behind that; more is closed at the next change.
+// fromRing takes what the feed holds in memory. old says that the follower is behind that; more is closed at the next
+// change.
 func (w *Follower) fromRing() (events []Event, old bool, more <-chan struct{}) {
 	f := w.feed
 	f.mu.Lock()

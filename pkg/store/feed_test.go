@@ -144,12 +144,16 @@ func TestAFollowerSeesOnlyWhatItAskedFor(t *testing.T) {
 	require.Equal(t, []string{store.KindOperationState, store.KindStep, store.KindLog, store.KindStep}, kinds(ofOp))
 	entered, err := json.Marshal(op.StateEntered)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"operation":"INSTANTIATE","state":"STARTING","run":0,"entered":`+string(entered)+`}`, string(ofOp[0].Body))
+	require.JSONEq(
+		t, `{"operation":"INSTANTIATE","state":"STARTING","run":0,"entered":`+string(entered)+`}`, string(ofOp[0].Body),
+	)
 	require.Contains(t, string(ofOp[2].Body), `"hello"`)
 	require.Contains(t, string(ofOp[2].Body), `"create stack"`)
 	ofInstance := read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &start, InstanceID: i.ID}), 5)
 	require.Equal(t, store.KindInstanceCreated, ofInstance[0].Kind)
-	logs := read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &start, Kinds: []string{store.KindLog}}), 1)
+	logs := read(
+		t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &start, Kinds: []string{store.KindLog}}), 1,
+	)
 	require.Equal(t, op.ID, logs[0].OpID)
 
 	all, err := b.Events(t.Context(), store.EventQuery{OpID: op.ID, Limit: 2})
@@ -178,16 +182,25 @@ func TestTheFeedSurvivesTheLossOfItsConnection(t *testing.T) {
 	w := feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}})
 	read(t.Context(), t, w, 1)
 	for range 3 {
-		_, err := b.pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%event%'")
+		_, err := b.pool.Exec(
+			t.Context(),
+			"SELECT pg_terminate_backend(pid) "+
+				"FROM pg_stat_activity "+
+				"WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%event%'",
+		)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return b.InsertInstance(t.Context(), unstored(pkg), nil) == nil }, time.Minute, 20*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return b.InsertInstance(t.Context(), unstored(pkg), nil) == nil
+		}, time.Minute, 20*time.Millisecond)
 		read(t.Context(), t, w, 1)
 	}
 }
 
 // unstored makes an instance without storing it.
 func unstored(pkg string) *lcm.Instance {
-	return &lcm.Instance{ID: uuid.NewString(), VnfPkgID: pkg, Version: 1, Created: now(), Updated: now(), State: "NOT_INSTANTIATED"}
+	return &lcm.Instance{
+		ID: uuid.NewString(), VnfPkgID: pkg, Version: 1, Created: now(), Updated: now(), State: "NOT_INSTANTIATED",
+	}
 }
 
 func feedOfPackage(after store.Cursor, id string) store.FeedQuery {
@@ -217,7 +230,9 @@ func TestOldEventsCanBeDropped(t *testing.T) {
 	b := setup(t)
 	b.newInstance(t)
 	b.newInstance(t)
-	_, err := b.pool.Exec(t.Context(), "UPDATE event SET time = now() - interval '2 hours' WHERE seq = (SELECT min(seq) FROM event)")
+	_, err := b.pool.Exec(
+		t.Context(), "UPDATE event SET time = now() - interval '2 hours' WHERE seq = (SELECT min(seq) FROM event)",
+	)
 	require.NoError(t, err)
 	n, err := b.PruneEvents(t.Context(), time.Hour, 100)
 	require.NoError(t, err)
@@ -271,7 +286,11 @@ func TestListsUseTheirIndexes(t *testing.T) {
 	_, err = b.pool.Exec(t.Context(), "ANALYZE vnf_lcm_op_occ")
 	require.NoError(t, err)
 	var middle string
-	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT id FROM vnf_lcm_op_occ ORDER BY started OFFSET 50000 LIMIT 1").Scan(&middle))
+	require.NoError(
+		t,
+		b.pool.QueryRow(t.Context(),
+			"SELECT id FROM vnf_lcm_op_occ ORDER BY started OFFSET 50000 LIMIT 1").Scan(&middle),
+	)
 	for _, q := range []lcm.Query{
 		{Limit: 100},
 		{Limit: 100, After: middle},

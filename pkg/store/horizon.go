@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// A horizon is a transaction id: no transaction below it that can write events to this database is running. The events of
-// transactions below the horizon are complete.
+// A horizon is a transaction id: no transaction below it that can write events to this database is running. The events
+// of transactions below the horizon are complete.
 //
-// The oldest running transaction of a snapshot (pg_snapshot_xmin) is a horizon, too. But PostgreSQL counts the transactions of all
-// databases of the server there, so that a COPY into another database stops the feed until it ends.
+// The oldest running transaction of a snapshot (pg_snapshot_xmin) is a horizon, too. But PostgreSQL counts the
+// transactions of all databases of the server there, so that a COPY into another database stops the feed until it ends.
 type horizon uint64
 
 func (h horizon) String() string { return strconv.FormatUint(uint64(h), 10) }
@@ -20,11 +20,11 @@ type horizons struct {
 	database horizon // only transactions of this database count; at least server
 }
 
-// readHorizons computes the horizons. Events below them MUST be read in a later statement: its snapshot sees everything that has ended
-// before. q MUST NOT be a transaction, because pg_stat_activity does not change within one.
+// readHorizons computes the horizons. Events below them MUST be read in a later statement: its snapshot sees everything
+// that has ended before. q MUST NOT be a transaction, because pg_stat_activity does not change within one.
 //
-// The query reads its snapshot first and the running transactions afterwards. A transaction that is older than the snapshot and is not
-// running afterwards has ended. Prepared transactions do not count; Gybe has none.
+// The query reads its snapshot first and the running transactions afterwards. A transaction that is older than the
+// snapshot and is not running afterwards has ended. Prepared transactions do not count; Gybe has none.
 func readHorizons(ctx context.Context, q querier) (horizons, error) {
 	type row struct {
 		Xmin    string   `db:"xmin"`

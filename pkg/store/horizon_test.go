@@ -42,8 +42,9 @@ func TestATransactionInAnotherDatabaseDoesNotDelayEvents(t *testing.T) {
 	require.Len(t, lines, 1)
 }
 
-// TestOperationLogOfAnOperationAtRestIsComplete has a transaction open in the same database, which delays the events of all operations: a user who sees
-// that an operation has ended sees its whole log, and the cursor of that goes on with the lines of a retry.
+// TestOperationLogOfAnOperationAtRestIsComplete has a transaction open in the same database, which delays the events of
+// all operations: a user who sees that an operation has ended sees its whole log, and the cursor of that goes on with
+// the lines of a retry.
 func TestOperationLogOfAnOperationAtRestIsComplete(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -78,7 +79,8 @@ func TestOperationLogOfAnOperationAtRestIsComplete(t *testing.T) {
 	}
 }
 
-// TestATransactionInTheDatabaseDelaysEvents shows why the feed waits: the transaction can still write an event before the others.
+// TestATransactionInTheDatabaseDelaysEvents shows why the feed waits: the transaction can still write an event before
+// the others.
 func TestATransactionInTheDatabaseDelaysEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -109,7 +111,11 @@ func TestTheFeedReadsOnlyWhileItIsFollowed(t *testing.T) {
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { stop(); <-done })
 	listening := func() int {
-		return b.count(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'gybe event feed'")
+		return b.count(
+			t,
+			"SELECT count(*) "+
+				"FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'gybe event feed'",
+		)
 	}
 
 	b.newInstance(t)
@@ -124,7 +130,9 @@ func TestTheFeedReadsOnlyWhileItIsFollowed(t *testing.T) {
 			_, _ = w.Next(ctx)
 			close(left)
 		}()
-		require.Eventually(t, func() bool { return listening() == 1 }, time.Minute, 10*time.Millisecond, "a follower waits")
+		require.Eventually(
+			t, func() bool { return listening() == 1 }, time.Minute, 10*time.Millisecond, "a follower waits",
+		)
 		leave()
 		<-left
 		require.Eventually(t, func() bool { return listening() == 0 }, time.Minute, 10*time.Millisecond)
@@ -160,7 +168,8 @@ func TestOnlyProgressIsCommittedWithoutWaitingForTheDisk(t *testing.T) {
 		return out
 	}
 	// The server of the tests has it off.
-	_, err = b.pool.Exec(t.Context(), "ALTER ROLE CURRENT_USER IN DATABASE "+b.pool.Config().ConnConfig.Database+" SET synchronous_commit = on")
+	_, err = b.pool.Exec(t.Context(), "ALTER ROLE CURRENT_USER IN DATABASE "+b.pool.Config().ConnConfig.Database+
+		" SET synchronous_commit = on")
 	require.NoError(t, err)
 	b.pool.Reset()
 

@@ -29,7 +29,9 @@ func (s *Store) HostKeys(ctx context.Context, vnfcs []string) (map[string]HostKe
 		Algorithm string `db:"algorithm"`
 		Key       []byte `db:"key"`
 	}
-	rows, err := all[row](s.pool.Query(ctx, "SELECT vnfc_id, algorithm, key FROM ssh_host_key WHERE vnfc_id = ANY($1)", vnfcs))
+	rows, err := all[row](
+		s.pool.Query(ctx, "SELECT vnfc_id, algorithm, key FROM ssh_host_key WHERE vnfc_id = ANY($1)", vnfcs),
+	)
 	if err != nil {
 		return nil, fault("read host keys", err)
 	}

@@ -51,7 +51,10 @@ type querier interface {
 
 // instance reads one, with a lock clause such as FOR UPDATE; CodeNotFound when there is none.
 func (s *Records) instance(ctx context.Context, q querier, id, lock string) (*lcm.Instance, error) {
-	rows, err := q.Query(ctx, "SELECT "+instances.list(instanceColumns)+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 "+lock, id, s.project)
+	rows, err := q.Query(
+		ctx, "SELECT "+instances.list(instanceColumns)+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 "+lock,
+		id, s.project,
+	)
 	i, err := instances.one(s.Store, instanceColumns, rows, err)
 	return i, orNotFound(err, "VNF instance", id)
 }
@@ -106,7 +109,8 @@ func (s *Records) instanceList(q lcm.Query) (listClause, bool) {
 	return c, true
 }
 
-// limit is the LIMIT of a list; 0 is none. It is no argument, because the plan depends on it, and a program has few sizes of pages.
+// limit is the LIMIT of a list; 0 is none. It is no argument, because the plan depends on it, and a program has few
+// sizes of pages.
 func limit(n int) string {
 	if n <= 0 {
 		return ""
@@ -125,7 +129,10 @@ func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int6
 			State   string `db:"state"`
 			Holds   bool   `db:"holds_resources"`
 		}
-		r, err := one[row](tx.Query(ctx, "SELECT version, state, holds_resources FROM vnf_instance WHERE id = $1 AND project = $2 FOR UPDATE", id, s.project))
+		r, err := one[row](tx.Query(
+			ctx, "SELECT version, state, holds_resources FROM vnf_instance WHERE id = $1 AND project = $2 FOR UPDATE",
+			id, s.project,
+		))
 		if err != nil {
 			return orNotFound(err, "VNF instance", id)
 		}

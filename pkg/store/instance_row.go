@@ -9,8 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// instances describes vnf_instance. The order of the columns is that of the parts of the fingerprint: new columns go to the end and are
-// optional.
+// instances describes vnf_instance. The order of the columns is that of the parts of the fingerprint: new columns go to
+// the end and are optional.
 var instances = table[lcm.Instance]{
 	name: "vnf_instance", alias: "i", id: func(i *lcm.Instance) string { return i.ID },
 	valid: "rendered_version = i.version + 1",
@@ -29,14 +29,20 @@ var instances = table[lcm.Instance]{
 		text("vnfd_version", func(i *lcm.Instance) *string { return &i.VnfdVersion }),
 		text("state", func(i *lcm.Instance) *sol.InstantiationState { return &i.State }),
 		scalar("holds_resources", func(i *lcm.Instance) *bool { return &i.HoldsResources }),
-		sealedDocument("vim_connections", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.VimConnections }),
-		document("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.ConfigurableProperties }, large),
+		sealedDocument(
+			"vim_connections", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.VimConnections },
+		),
+		document("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs {
+			return &i.ConfigurableProperties
+		}, large),
 		document("metadata", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Metadata }, large),
 		document("extensions", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Extensions }, large),
 		document("instantiated", func(i *lcm.Instance) **sol.InstantiatedVnfInfo { return &i.Instantiated }, large),
 		document("inventory", func(i *lcm.Instance) *[]lcm.Resource { return &i.Inventory }, large),
 		sealedDocument("params", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Params }),
-		sealedDocument("former_vims", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.PreviousVims }),
+		sealedDocument(
+			"former_vims", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.PreviousVims },
+		),
 		sealedDocument("ssh_key", func(i *lcm.Instance) **lcm.SSHKey { return &i.SSHKey }, optional),
 		maybeText("unobserved", func(i *lcm.Instance) *string { return &i.Unobserved }, optional),
 		renderedJSON("rendered_brief", render.InstanceBrief),
@@ -97,8 +103,12 @@ var operations = table[lcm.Operation]{
 		text("cancel", func(o *lcm.Operation) *sol.CancelModeType { return &o.Cancel }),
 		document("scope", func(o *lcm.Operation) **lcm.Scope { return &o.Scope }, fixed),
 		sealedDocument("before", func(o *lcm.Operation) **lcm.Instance { return &o.Before }, fixed, claimOnly),
-		document("changed_ext_connectivity", func(o *lcm.Operation) *[]sol.ExtVirtualLinkInfo { return &o.ChangedExtConnectivity }, large),
-		sealedDocument("modifications", func(o *lcm.Operation) **sol.ModificationsTriggeredByVnfPkgChange { return &o.Modifications }),
+		document("changed_ext_connectivity", func(o *lcm.Operation) *[]sol.ExtVirtualLinkInfo {
+			return &o.ChangedExtConnectivity
+		}, large),
+		sealedDocument("modifications", func(o *lcm.Operation) **sol.ModificationsTriggeredByVnfPkgChange {
+			return &o.Modifications
+		}),
 		maybeText("new_pkg_id", func(o *lcm.Operation) *string { return &o.VnfPkgID }, fixed),
 		oldPackage,
 		renderedJSON("rendered_brief", render.OperationBrief),
@@ -110,7 +120,8 @@ var operations = table[lcm.Operation]{
 	},
 }
 
-// oldPackage is the package that an operation moves its instance away from. It keeps the package while the operation is active.
+// oldPackage is the package that an operation moves its instance away from. It keeps the package while the operation is
+// active.
 var oldPackage = column[lcm.Operation]{
 	name: "old_pkg_id", traits: fixed | writeOnly,
 	encode: func(o *lcm.Operation) (any, error) {

@@ -15,9 +15,9 @@ import (
 // other steps that run in parallel, and no row at all when the claim is outdated. All of it is one statement.
 const fenced = `WITH op AS (SELECT id, run, instance_id, project FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
 
-// progress is fenced for a record whose loss is harmless: the commit does not wait for the disk. When the database server loses its
-// power, the records of the last moments can be missing. Then the step is repeated, as after the death of a node before the record. The
-// death of a node or of PostgreSQL's processes alone loses nothing.
+// progress is fenced for a record whose loss is harmless: the commit does not wait for the disk. When the database
+// server loses its power, the records of the last moments can be missing. Then the step is repeated, as after the death
+// of a node before the record. The death of a node or of PostgreSQL's processes alone loses nothing.
 const progress = `WITH op AS (SELECT id, run, instance_id, project, set_config('synchronous_commit', 'off', true)
 	FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2 FOR SHARE), `
 
@@ -49,12 +49,14 @@ type stepRow struct {
 	Error      []byte     `db:"error"`
 }
 
-const stepColumns = "s.id, s.run, s.phase, s.name, s.target, s.state, s.attempts, s.started, s.finished, s.detail, s.checkpoint, s.error"
+const stepColumns = "s.id, s.run, " +
+	"s.phase, s.name, s.target, s.state, s.attempts, s.started, s.finished, s.detail, s.checkpoint, s.error"
 
 func (r *stepRow) record() (lcm.StepRecord, error) {
 	rec := lcm.StepRecord{
-		ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: lcm.StepState(r.State), Attempts: r.Attempts,
-		Started: r.Started.UTC(), Finished: timeOf(r.Finished), Detail: r.Detail, Checkpoint: r.Checkpoint,
+		ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: lcm.StepState(r.State),
+		Attempts: r.Attempts, Started: r.Started.UTC(), Finished: timeOf(r.Finished), Detail: r.Detail,
+		Checkpoint: r.Checkpoint,
 	}
 	return rec, decode(r.Error, &rec.Error)
 }
@@ -104,7 +106,8 @@ func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target 
 
 // queueUnfinishedSteps does endSteps for an operation whose new state is stored, with the events.
 func queueUnfinishedSteps(b *pgx.Batch, opID string) {
-	b.Queue("WITH op AS (SELECT id, instance_id, project, state FROM vnf_lcm_op_occ WHERE id = $1), s AS ("+endSteps+"), "+stepEvent+
+	b.Queue("WITH op AS (SELECT id, instance_id, project, state FROM vnf_lcm_op_occ WHERE id = $1), s AS ("+endSteps+
+		"), "+stepEvent+
 		"SELECT count(*) FROM s", opID)
 }
 
@@ -118,13 +121,16 @@ func (s *Store) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint 
 	}
 	_, err := retried(s, func() (int64, error) {
 		return value[int64](s.pool.Query(ctx, fenced+"s AS (UPDATE lcm_op_step SET "+set+
-			" FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.*)"+told+" SELECT id FROM s", args...))
+			" FROM op WHERE lcm_op_step.id = $3 AND op_id = op.id RETURNING lcm_op_step.*)"+told+" SELECT id FROM s",
+			args...))
 	})
 	return orFenced("save step", err)
 }
 
 // EndStep implements lcm.Journal.
-func (s *Store) EndStep(ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, failure *lcm.Failure) error {
+func (s *Store) EndStep(
+	ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, failure *lcm.Failure,
+) error {
 	fail, err := jsonb(failure)
 	if err != nil {
 		return err
@@ -154,7 +160,8 @@ func (s *Store) AppendLog(ctx context.Context, c lcm.Claim, id int64, lines []lc
 	_, err = retried(s, func() (int64, error) {
 		return value[int64](s.pool.Query(ctx, progress+`s AS (SELECT s.id, s.phase, s.name, s.target FROM lcm_op_step s, op WHERE s.id = $3 AND s.op_id = op.id),
 			told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
-				SELECT '`+KindLog+`', op.instance_id, op.id, op.project, jsonb_build_object('step', s.id, 'phase', s.phase, 'name', s.name, 'target', s.target, 'lines', $4::jsonb)
+				SELECT '`+KindLog+
+			`', op.instance_id, op.id, op.project, jsonb_build_object('step', s.id, 'phase', s.phase, 'name', s.name, 'target', s.target, 'lines', $4::jsonb)
 				FROM s, op)
 			SELECT id FROM s`, c.OperationID, c.Epoch, id, body))
 	})

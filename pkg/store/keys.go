@@ -38,17 +38,27 @@ func (s *Store) checkKeys(ctx context.Context) error {
 				continue
 			}
 			if _, err := s.ring.Open(c.Sealed, checkPlace(c.KeyID)); err != nil {
-				return fmt.Errorf("the key file has another key under the id %s than the one that the database was sealed with; use the key file of the other nodes", c.KeyID)
+				return fmt.Errorf(
+					"the key file "+
+						"has another "+
+						"key under the "+
+						"id %s than the one that the database was sealed with; use the key file of the other nodes",
+					c.KeyID,
+				)
 			}
 			seen = seen || c.KeyID == id
 		}
 		if len(missing) > 0 {
-			return fmt.Errorf("the database is sealed with keys that the key file lacks (%s); use the key file of the other nodes", strings.Join(missing, ", "))
+			return fmt.Errorf(
+				"the database is sealed with keys that the key file lacks (%s); use the key file of the other nodes",
+				strings.Join(missing, ", "),
+			)
 		}
 		if seen {
 			return nil
 		}
-		_, err = tx.Exec(ctx, "INSERT INTO secret_check (key_id, sealed) VALUES ($1, $2)", id, s.ring.Seal([]byte(checkText), checkPlace(id)))
+		_, err = tx.Exec(ctx, "INSERT INTO secret_check (key_id, sealed) VALUES ($1, $2)", id,
+			s.ring.Seal([]byte(checkText), checkPlace(id)))
 		return err
 	})
 }

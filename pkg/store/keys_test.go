@@ -33,11 +33,14 @@ func (b *bundle) everything(t *testing.T) string {
 		}
 	}
 	for _, c := range []string{
-		"SELECT encode(vim_connections, 'escape') FROM vnf_instance", "SELECT encode(params, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(vim_connections, 'escape') FROM vnf_instance",
+		"SELECT encode(params, 'escape') FROM vnf_lcm_op_occ",
 		"SELECT encode(changed_info, 'escape') FROM vnf_lcm_op_occ",
-		"SELECT encode(before, 'escape') FROM vnf_lcm_op_occ", "SELECT encode(modifications, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(before, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(modifications, 'escape') FROM vnf_lcm_op_occ",
 		"SELECT encode(params, 'escape') FROM vnf_instance", "SELECT encode(former_vims, 'escape') FROM vnf_instance",
-		"SELECT encode(rendered_params, 'escape') FROM vnf_lcm_op_occ", "SELECT encode(rendered_details, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(rendered_params, 'escape') FROM vnf_lcm_op_occ",
+		"SELECT encode(rendered_details, 'escape') FROM vnf_lcm_op_occ",
 		"SELECT encode(rendered_details, 'escape') FROM vnf_instance",
 		"SELECT encode(connection, 'escape') FROM vim",
 	} {
@@ -61,7 +64,9 @@ func (b *bundle) fillWithSecrets(t *testing.T) *lcm.Operation {
 	c.Op.ChangedInfo = &sol.VnfInfoModifications{VimConnectionInfo: map[string]sol.VimConnectionInfo{"v": connection()}}
 	c.Op.Modifications = &sol.ModificationsTriggeredByVnfPkgChange{Extensions: sol.KeyValuePairs{"login": password}}
 	c.Instance.VimConnections = map[string]sol.VimConnectionInfo{"vim1": connection()}
-	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance, Effects: lcm.Effects{RegisterVims: []lcm.Vim{newVim("v")}}}))
+	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{
+		Op: c.Op, Instance: c.Instance, Effects: lcm.Effects{RegisterVims: []lcm.Vim{newVim("v")}},
+	}))
 	return op
 }
 

@@ -51,7 +51,10 @@ func (s *Records) EndLease(ctx context.Context, l *lcm.Lease, change func(*lcm.I
 		if err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, "DELETE FROM instance_lease WHERE instance_id = $1 AND token = $2 AND expires > clock_timestamp()", i.ID, l.Token)
+		tag, err := tx.Exec(
+			ctx, "DELETE FROM instance_lease WHERE instance_id = $1 AND token = $2 AND expires > clock_timestamp()",
+			i.ID, l.Token,
+		)
 		if err != nil {
 			return err
 		}
@@ -66,8 +69,9 @@ func (s *Records) EndLease(ctx context.Context, l *lcm.Lease, change func(*lcm.I
 	})
 }
 
-// requireFree returns CodeConflict, naming the active operation of the instance or the request that has leased it, if there is one. The
-// caller has locked the instance, and so has every transaction that makes an operation active or takes a lease, so the answer stays true.
+// requireFree returns CodeConflict, naming the active operation of the instance or the request that has leased it, if
+// there is one. The caller has locked the instance, and so has every transaction that makes an operation active or
+// takes a lease, so the answer stays true.
 func (s *Store) requireFree(ctx context.Context, tx pgx.Tx, instanceID string) error {
 	var busy error
 	b := &pgx.Batch{}
@@ -99,7 +103,9 @@ func queueBusy(b *pgx.Batch, instanceID string, busy *error) {
 		case len(found) == 0:
 			*busy = nil
 		case found[0].ID != nil:
-			*busy = lcm.ActiveConflict(*found[0].ID, sol.LcmOperationType(*found[0].Type), sol.LcmOperationStateType(*found[0].State))
+			*busy = lcm.ActiveConflict(
+				*found[0].ID, sol.LcmOperationType(*found[0].Type), sol.LcmOperationStateType(*found[0].State),
+			)
 		default:
 			*busy = lcm.LeaseConflict(instanceID, *found[0].Purpose, *found[0].Expires)
 		}

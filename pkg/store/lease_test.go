@@ -12,7 +12,9 @@ import (
 // expire ends the time of a lease.
 func (b *bundle) expire(tb testing.TB, instanceID string) {
 	tb.Helper()
-	tag, err := b.pool.Exec(tb.Context(), "UPDATE instance_lease SET expires = now() WHERE instance_id = $1", instanceID)
+	tag, err := b.pool.Exec(
+		tb.Context(), "UPDATE instance_lease SET expires = now() WHERE instance_id = $1", instanceID,
+	)
 	require.NoError(tb, err)
 	require.EqualValues(tb, 1, tag.RowsAffected())
 }

@@ -22,7 +22,11 @@ func (s *Records) Operation(ctx context.Context, id string) (*lcm.Operation, err
 }
 
 func (s *Records) operation(ctx context.Context, q querier, id, lock string) (*lcm.Operation, error) {
-	rows, err := q.Query(ctx, "SELECT "+operations.list(operationColumns)+" FROM vnf_lcm_op_occ o WHERE o.id = $1 AND o.project = $2 "+lock, id, s.project)
+	rows, err := q.Query(
+		ctx,
+		"SELECT "+operations.list(operationColumns)+" FROM vnf_lcm_op_occ o WHERE o.id = $1 AND o.project = $2 "+lock,
+		id, s.project,
+	)
 	o, err := operations.one(s.Store, operationColumns, rows, err)
 	return o, orNotFound(err, "operation", id)
 }
@@ -42,8 +46,8 @@ func (s *Records) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation
 	return out, fault("list operations", err)
 }
 
-// operationList makes the list of a query; false when nothing can match. It is one statement per kind of list: each has its index, and the
-// plan does not depend on the arguments.
+// operationList makes the list of a query; false when nothing can match. It is one statement per kind of list: each has
+// its index, and the plan does not depend on the arguments.
 func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 	if q.After != "" && !known(q.After) || q.InstanceID != "" && !known(q.InstanceID) {
 		return listClause{}, false
@@ -51,7 +55,8 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 	var c listClause
 	c.from = " FROM vnf_lcm_op_occ o WHERE o.project = " + c.place(s.project)
 	if q.After != "" {
-		c.from += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a WHERE a.id = " + c.place(q.After) + ")"
+		c.from += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a WHERE a.id = " +
+			c.place(q.After) + ")"
 	}
 	if q.InstanceID != "" {
 		c.from += " AND o.instance_id = " + c.place(q.InstanceID)
@@ -67,13 +72,15 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 	return c, true
 }
 
-// admission is the statement that inserts an operation with its job. Its arguments are the columns, the project and the id.
+// admission is the statement that inserts an operation with its job. Its arguments are the columns, the project and the
+// id.
 func admission(jobs Queue) string {
 	return "WITH job AS (" + jobs.Insert(OperationJobs, place(operations.insertedColumns()+2)) + ") " +
 		operations.insert("project", "job_id = (SELECT id FROM job)")
 }
 
-// knownStates are the given states that there are, in the order of the program. The others, which clients can send, match nothing.
+// knownStates are the given states that there are, in the order of the program. The others, which clients can send,
+// match nothing.
 func knownStates(given []sol.LcmOperationStateType) (out []sol.LcmOperationStateType) {
 	for _, s := range slices.Concat(lcm.ActiveStates, lcm.FinalStates) {
 		if slices.Contains(given, s) {
@@ -84,14 +91,17 @@ func knownStates(given []sol.LcmOperationStateType) (out []sol.LcmOperationState
 }
 
 // Admit implements lcm.Records.
-func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message, check func(*lcm.Instance) error) error {
+func (s *Records) Admit(
+	ctx context.Context, op *lcm.Operation, m []lcm.Message, check func(*lcm.Instance) error,
+) error {
 	if !known(op.InstanceID) {
 		return notFound("VNF instance", op.InstanceID)
 	}
 	var locked []*lcm.Instance
 	var busy error
 	err := s.inTwoTrips(ctx, "admit operation", func(b *pgx.Batch) {
-		b.Queue("SELECT "+instances.list(instanceColumns)+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 FOR NO KEY UPDATE", op.InstanceID, s.project).
+		b.Queue("SELECT "+instances.list(instanceColumns)+
+			" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 FOR NO KEY UPDATE", op.InstanceID, s.project).
 			Query(func(rows pgx.Rows) (err error) {
 				locked, err = instances.collect(s.Store, instanceColumns, rows, nil)
 				return err
@@ -130,7 +140,9 @@ func (s *Records) Admit(ctx context.Context, op *lcm.Operation, m []lcm.Message,
 	}
 	if violates(err, "vnf_lcm_op_occ_active") {
 		// Cannot happen while every transaction locks the instance first; the index makes sure.
-		return lcm.Errorf(lcm.CodeConflict, "another operation of VNF instance %s was accepted at the same time", op.InstanceID)
+		return lcm.Errorf(
+			lcm.CodeConflict, "another operation of VNF instance %s was accepted at the same time", op.InstanceID,
+		)
 	}
 	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Code == lcm.CodeUnavailable && s.admitted(ctx, op.ID) {
 		return nil // only the answer to the commit was lost
@@ -148,7 +160,9 @@ func (s *Store) admitted(ctx context.Context, id string) bool {
 }
 
 // Steer implements lcm.Records.
-func (s *Records) Steer(ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error)) (*lcm.Operation, error) {
+func (s *Records) Steer(
+	ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error),
+) (*lcm.Operation, error) {
 	if !known(id) {
 		return nil, notFound("operation", id)
 	}
@@ -204,7 +218,9 @@ func (s *Store) CountActive(ctx context.Context) (map[string]float64, error) {
 		State string  `db:"state"`
 		Count float64 `db:"count"`
 	}
-	rows, err := all[row](s.pool.Query(ctx, "SELECT state, count(*)::float8 AS count FROM vnf_lcm_op_occ WHERE state IN "+active+" GROUP BY state"))
+	rows, err := all[row](s.pool.Query(
+		ctx, "SELECT state, count(*)::float8 AS count FROM vnf_lcm_op_occ WHERE state IN "+active+" GROUP BY state",
+	))
 	if err != nil {
 		return nil, fault("count operations", err)
 	}

@@ -14,12 +14,14 @@ type LoggedLine struct {
 	lcm.LogLine
 }
 
-// OperationLog reads at most limit (at least 1) lines of output of an operation's steps, in order, after a cursor ("" = the beginning), and
-// returns the cursor to go on with. CodeInvalid when after is not a cursor. Lines are gone when their events are pruned.
+// OperationLog reads at most limit (at least 1) lines of output of an operation's steps, in order, after a cursor ("" =
+// the beginning), and returns the cursor to go on with. CodeInvalid when after is not a cursor. Lines are gone when
+// their events are pruned.
 //
-// Of an operation that runs, it returns lines below the horizon, because parallel steps commit in any order. An operation at rest has all of its
-// lines: every line was committed before the state was, because a node writes it while it holds the operation's row (see progress), and lines of
-// a later run come after them. So no other transaction delays the lines that explain why an operation has ended.
+// Of an operation that runs, it returns lines below the horizon, because parallel steps commit in any order. An
+// operation at rest has all of its lines: every line was committed before the state was, because a node writes it while
+// it holds the operation's row (see progress), and lines of a later run come after them. So no other transaction delays
+// the lines that explain why an operation has ended.
 func (s *Records) OperationLog(ctx context.Context, opID, after string, limit int) ([]LoggedLine, string, error) {
 	if !known(opID) {
 		return nil, "", notFound("operation", opID)

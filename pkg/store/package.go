@@ -61,7 +61,8 @@ const packageColumns = `p.id, p.project, p.version, p.created, p.updated, p.onbo
 func encodePackage(p *vnfpkg.Package) (*packageRow, error) {
 	r := &packageRow{
 		ID: p.ID, Version: p.Version, Created: p.Created, Updated: p.Updated,
-		OnboardingState: string(p.OnboardingState), OperationalState: string(p.OperationalState), VnfdID: maybe(clean(p.VnfdID)),
+		OnboardingState: string(p.OnboardingState), OperationalState: string(p.OperationalState),
+		VnfdID: maybe(clean(p.VnfdID)),
 	}
 	if p.Upload != nil {
 		r.UploadToken, r.UploadLease = &p.Upload.Token, &p.Upload.LeaseUntil
@@ -79,8 +80,9 @@ func encodePackage(p *vnfpkg.Package) (*packageRow, error) {
 func (r *packageRow) decode() (*vnfpkg.Package, error) {
 	p := &vnfpkg.Package{
 		ID: r.ID, Project: r.Project, Version: r.Version, Created: r.Created.UTC(), Updated: r.Updated.UTC(),
-		OnboardingState: sol.PackageOnboardingState(r.OnboardingState), OperationalState: sol.PackageOperationalState(r.OperationalState),
-		UsageState: sol.PackageUsageStateNotInUse, VnfdID: textOf(r.VnfdID),
+		OnboardingState:  sol.PackageOnboardingState(r.OnboardingState),
+		OperationalState: sol.PackageOperationalState(r.OperationalState), UsageState: sol.PackageUsageStateNotInUse,
+		VnfdID: textOf(r.VnfdID),
 	}
 	if r.InUse {
 		p.UsageState = sol.PackageUsageStateInUse
@@ -111,8 +113,10 @@ func (s *Packages) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
 		b.Queue(`INSERT INTO vnf_package (id, onboarding_state, operational_state, user_defined_data, upload_token, upload_lease, digest, size,
 				vnfd_id, onboarded, failure, project)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING version, created, updated`,
-			r.ID, r.OnboardingState, r.OperationalState, r.UserDefinedData, r.UploadToken, r.UploadLease, r.Digest, r.Size,
-			r.VnfdID, r.Onboarded, r.Failure, project).QueryRow(func(row pgx.Row) error { return row.Scan(&version, &created, &updated) })
+			r.ID, r.OnboardingState, r.OperationalState, r.UserDefinedData, r.UploadToken, r.UploadLease, r.Digest,
+			r.Size, r.VnfdID, r.Onboarded, r.Failure, project).QueryRow(
+			func(row pgx.Row) error { return row.Scan(&version, &created, &updated) },
+		)
 		queuePackageEvent(b, p)
 	})
 	if err != nil {
@@ -141,7 +145,9 @@ func (s *Packages) OnboardedPackage(ctx context.Context, vnfdID string) (*vnfpkg
 func (s *Packages) one(ctx context.Context, q querier, where, arg, lock string) (*vnfpkg.Package, error) {
 	c := s.list()
 	c.from = strings.Replace(where, "$1", c.place(arg), 1) + c.from
-	r, err := one[packageRow](q.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE "+c.from+" "+lock, c.args...))
+	r, err := one[packageRow](
+		q.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE "+c.from+" "+lock, c.args...),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +172,9 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 		c.from += " AND p.id > " + c.place(q.After)
 	}
 	c.from += " ORDER BY p.id" + limit(q.Limit)
-	rows, err := all[packageRow](s.pool.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE true"+c.from, c.args...))
+	rows, err := all[packageRow](
+		s.pool.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE true"+c.from, c.args...),
+	)
 	if err != nil {
 		return nil, fault("list packages", err)
 	}
@@ -180,7 +188,9 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 }
 
 // UpdatePackage implements vnfpkg.Store.
-func (s *Packages) UpdatePackage(ctx context.Context, id string, change func(p *vnfpkg.Package, now time.Time) error) (*vnfpkg.Package, error) {
+func (s *Packages) UpdatePackage(
+	ctx context.Context, id string, change func(p *vnfpkg.Package, now time.Time) error,
+) (*vnfpkg.Package, error) {
 	if !known(id) {
 		return nil, notFound("VNF package", id)
 	}
@@ -201,7 +211,9 @@ func (s *Packages) UpdatePackage(ctx context.Context, id string, change func(p *
 	return p, nil
 }
 
-func (s *Packages) updatePackage(ctx context.Context, tx pgx.Tx, id string, change func(p *vnfpkg.Package, now time.Time) error) (*vnfpkg.Package, error) {
+func (s *Packages) updatePackage(
+	ctx context.Context, tx pgx.Tx, id string, change func(p *vnfpkg.Package, now time.Time) error,
+) (*vnfpkg.Package, error) {
 	p, err := s.one(ctx, tx, "p.id = $1", id, "FOR NO KEY UPDATE OF p")
 	if err != nil {
 		return nil, orNotFound(err, "VNF package", id)
@@ -238,8 +250,10 @@ func (s *Packages) updatePackage(ctx context.Context, tx pgx.Tx, id string, chan
 			upload_token = $5, upload_lease = $6, digest = $7, size = $8, vnfd_id = $9, onboarded = $10, failure = $11,
 			job_id = CASE WHEN $13 THEN $12 WHEN $2 = 'PROCESSING' THEN job_id END
 		WHERE id = $1 RETURNING version, updated`,
-		r.ID, r.OnboardingState, r.OperationalState, r.UserDefinedData, r.UploadToken, r.UploadLease, r.Digest, r.Size, r.VnfdID,
-		r.Onboarded, r.Failure, job, begins).QueryRow(func(row pgx.Row) error { return row.Scan(&p.Version, &p.Updated) })
+		r.ID, r.OnboardingState, r.OperationalState, r.UserDefinedData, r.UploadToken, r.UploadLease, r.Digest, r.Size,
+		r.VnfdID, r.Onboarded, r.Failure, job, begins).QueryRow(
+		func(row pgx.Row) error { return row.Scan(&p.Version, &p.Updated) },
+	)
 	p.UsageState = old.UsageState
 	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState {
 		queuePackageEvent(b, p)
@@ -258,7 +272,9 @@ func lockContent(ctx context.Context, tx pgx.Tx, digest string) error {
 }
 
 // DeletePackage implements vnfpkg.Store.
-func (s *Packages) DeletePackage(ctx context.Context, id string, check func(p *vnfpkg.Package) error) (*vnfpkg.Package, error) {
+func (s *Packages) DeletePackage(
+	ctx context.Context, id string, check func(p *vnfpkg.Package) error,
+) (*vnfpkg.Package, error) {
 	if !known(id) {
 		return nil, notFound("VNF package", id)
 	}
@@ -275,11 +291,13 @@ func (s *Packages) DeletePackage(ctx context.Context, id string, check func(p *v
 			return err
 		}
 		if p.UsageState == sol.PackageUsageStateInUse {
-			return lcm.Errorf(lcm.CodeConflict, "VNF instances, or operations on them, refer to VNF package %s", id).WithHint("delete the instances first, and wait for operations that change to or from the package")
+			return lcm.Errorf(lcm.CodeConflict, "VNF instances, or operations on them, refer to VNF package %s",
+				id).WithHint("delete the instances first, and wait for operations that change to or from the package")
 		}
 		b := &pgx.Batch{}
 		b.Queue("DELETE FROM vnf_package WHERE id = $1", id)
-		b.Queue("INSERT INTO event (kind, package_id, body, project) VALUES ($1, $2, '{}', $3)", KindPackageDeleted, id, p.Project)
+		b.Queue("INSERT INTO event (kind, package_id, body, project) VALUES ($1, $2, '{}', $3)", KindPackageDeleted, id,
+			p.Project)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -303,7 +321,9 @@ func (s *Store) RenewUpload(ctx context.Context, id, token string, lease time.Du
 
 // ExpiredUploads implements vnfpkg.Store.
 func (s *Store) ExpiredUploads(ctx context.Context) ([]string, error) {
-	rows, err := s.pool.Query(ctx, "SELECT id::text FROM vnf_package WHERE onboarding_state = 'UPLOADING' AND upload_lease < now()")
+	rows, err := s.pool.Query(
+		ctx, "SELECT id::text FROM vnf_package WHERE onboarding_state = 'UPLOADING' AND upload_lease < now()",
+	)
 	if err != nil {
 		return nil, fault("list expired uploads", err)
 	}
@@ -320,7 +340,9 @@ func (s *Store) SavePackageModel(ctx context.Context, key vnfpkg.ModelKey, model
 
 // PackageModel implements vnfpkg.Store.
 func (s *Store) PackageModel(ctx context.Context, key vnfpkg.ModelKey) (json.RawMessage, error) {
-	model, err := value[json.RawMessage](s.pool.Query(ctx, "SELECT model FROM vnf_package_model WHERE digest = $1 AND format = $2", key.Digest, key.Format))
+	model, err := value[json.RawMessage](s.pool.Query(
+		ctx, "SELECT model FROM vnf_package_model WHERE digest = $1 AND format = $2", key.Digest, key.Format,
+	))
 	return model, fault("read package model", orNotFound(err, "package model of the content", key.Digest))
 }
 

@@ -30,7 +30,12 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 					ID      int64
 					Package string
 				}
-				rows, err := b.pool.Query(t.Context(), "SELECT id, args->>'package_id' FROM river_job WHERE kind = 'vnfpkg.onboard' AND id > $1 ORDER BY id", last)
+				rows, err := b.pool.Query(
+					t.Context(),
+					"SELECT id, args->>'package_id' "+
+						"FROM river_job WHERE kind = 'vnfpkg.onboard' AND id > $1 ORDER BY id",
+					last,
+				)
 				require.NoError(t, err)
 				jobs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
 				require.NoError(t, err)
@@ -51,7 +56,10 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 // newPackage stores a package for instances to refer to.
 func (b *bundle) newPackage(tb testing.TB) string {
 	tb.Helper()
-	p := &vnfpkg.Package{ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse}
+	p := &vnfpkg.Package{
+		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated,
+		OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse,
+	}
 	require.NoError(tb, b.packages().InsertPackage(tb.Context(), p))
 	return p.ID
 }
@@ -107,9 +115,12 @@ func TestPackagesTellTheirStates(t *testing.T) {
 	start, err := b.LastEvent(t.Context())
 	require.NoError(t, err)
 	id := b.newPackage(t)
-	_, err = b.packages().DeletePackage(context.WithoutCancel(t.Context()), id, func(*vnfpkg.Package) error { return nil })
+	_, err = b.packages().DeletePackage(
+		context.WithoutCancel(t.Context()), id, func(*vnfpkg.Package) error { return nil },
+	)
 	require.NoError(t, err)
 	events := read(t.Context(), t, feed.Follow(t.Context(), feedOfPackage(start, id)), 2)
 	require.Equal(t, []string{"package.state", "package.deleted"}, kinds(events))
-	require.JSONEq(t, `{"onboardingState":"CREATED","operationalState":"DISABLED","usageState":"NOT_IN_USE"}`, string(events[0].Body))
+	require.JSONEq(t, `{"onboardingState":"CREATED","operationalState":"DISABLED","usageState":"NOT_IN_USE"}`,
+		string(events[0].Body))
 }

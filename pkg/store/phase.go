@@ -34,7 +34,8 @@ func (r *phaseRow) record() (lcm.PhaseRecord, error) {
 	return rec, decode(r.Error, &rec.Error)
 }
 
-// putPhases inserts the phases of the operation in op, or replaces those that differ. The arguments with their values, of phaseArgs, start at first.
+// putPhases inserts the phases of the operation in op, or replaces those that differ. The arguments with their values,
+// of phaseArgs, start at first.
 func putPhases(first int) string {
 	return `INSERT INTO lcm_op_phase AS p (op_id, run, name, state, attempts, failing, started, finished, detail, error)
 		SELECT op.id, op.run, n.name, n.state, n.attempts, n.failing, n.started, n.finished, n.detail, n.error::jsonb
@@ -67,14 +68,19 @@ func phaseArgs(records []lcm.PhaseRecord) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		names, states, details = append(names, rec.Name), append(states, string(rec.State)), append(details, clean(rec.Detail))
+		names, states, details = append(names, rec.Name), append(states, string(rec.State)), append(
+			details, clean(rec.Detail),
+		)
 		attempts, failing = append(attempts, rec.Attempts), append(failing, rec.Failing)
-		started, finished, failures = append(started, rec.Started), append(finished, maybeTime(rec.Finished)), append(failures, maybe(string(failure)))
+		started, finished, failures = append(started, rec.Started), append(finished, maybeTime(rec.Finished)), append(
+			failures, maybe(string(failure)),
+		)
 	}
 	return []any{names, states, attempts, failing, started, finished, details, failures}, nil
 }
 
-// Progress implements lcm.Records. An operation with several runs (after a rollback or the retry of one) has the phases of all of them.
+// Progress implements lcm.Records. An operation with several runs (after a rollback or the retry of one) has the phases
+// of all of them.
 func (s *Records) Progress(ctx context.Context, opID string) ([]lcm.PhaseRecord, []lcm.StepRecord, error) {
 	if !known(opID) {
 		return nil, nil, notFound("operation", opID)
@@ -83,9 +89,14 @@ func (s *Records) Progress(ctx context.Context, opID string) ([]lcm.PhaseRecord,
 	var stepRows []stepRow
 	var exists bool
 	err := s.read(ctx, "read progress", func(b *pgx.Batch) {
-		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND project = $2)", opID, s.project).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
-		b.Queue("SELECT "+phaseColumns+" FROM lcm_op_phase p WHERE p.op_id = $1 ORDER BY p.seq", opID).Query(collect(&phaseRows))
-		b.Queue("SELECT "+stepColumns+" FROM lcm_op_step s WHERE s.op_id = $1 ORDER BY s.id", opID).Query(collect(&stepRows))
+		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND project = $2)", opID, s.project).QueryRow(
+			func(row pgx.Row) error { return row.Scan(&exists) },
+		)
+		b.Queue("SELECT "+phaseColumns+" FROM lcm_op_phase p WHERE p.op_id = $1 ORDER BY p.seq", opID).Query(
+			collect(&phaseRows),
+		)
+		b.Queue("SELECT "+stepColumns+" FROM lcm_op_step s WHERE s.op_id = $1 ORDER BY s.id",
+			opID).Query(collect(&stepRows))
 	})
 	if err != nil {
 		return nil, nil, err

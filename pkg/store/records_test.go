@@ -18,7 +18,9 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 	t.Parallel()
 	ours := setup(t)
 	i, op := ours.admit(t)
-	vim := lcm.Vim{ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cloud", Default: true, Connection: connection()}
+	vim := lcm.Vim{
+		ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cloud", Default: true, Connection: connection(),
+	}
 	require.NoError(t, ours.SaveVim(t.Context(), vim))
 
 	other := &bundle{Records: ours.Of(lcm.Principal{Project: "other"}), pool: ours.pool, ring: ours.ring}
@@ -81,14 +83,19 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 	same.ID = uuid.NewString()
 	requireCode(t, lcm.CodeConflict, other.SaveVim(t.Context(), same))
 
-	// The engine works on the operations of all projects. A VIM that it registers belongs to the project of its instance.
+	// The engine works on the operations of all projects. A VIM that it registers belongs to the project of its
+	// instance.
 	theirOp := newOperation(theirs.ID)
 	require.NoError(t, other.Admit(t.Context(), theirOp, nil, ok))
 	c, cl := ours.claim(t, theirOp.ID, "n")
-	cluster := lcm.Vim{ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cluster", Owner: theirs.ID, Connection: connection()}
+	cluster := lcm.Vim{
+		ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cluster", Owner: theirs.ID,
+		Connection: connection(),
+	}
 	c.Op.State = sol.LcmOperationStateCompleted
 	require.NoError(t, ours.CommitTick(t.Context(), cl, lcm.Tick{
-		Op: c.Op, Effects: lcm.Effects{RegisterVims: []lcm.Vim{cluster}}, Messages: []lcm.Message{message(theirs.ID, theirOp.ID)},
+		Op: c.Op, Effects: lcm.Effects{RegisterVims: []lcm.Vim{cluster}},
+		Messages: []lcm.Message{message(theirs.ID, theirOp.ID)},
 	}))
 	_, err = other.Vim(t.Context(), cluster.ID)
 	require.NoError(t, err)
@@ -114,9 +121,12 @@ func TestAProjectFollowsOnlyItsOwnEvents(t *testing.T) {
 	c, cl := other.claim(t, op.ID, "n")
 	c.Instance.Name = "changed"
 	c.Op.State = sol.LcmOperationStateCompleted
-	vim := lcm.Vim{ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cluster", Owner: i.ID, Connection: connection()}
+	vim := lcm.Vim{
+		ID: uuid.NewString(), Created: now(), Updated: now(), Name: "cluster", Owner: i.ID, Connection: connection(),
+	}
 	require.NoError(t, other.CommitTick(t.Context(), cl, lcm.Tick{
-		Op: c.Op, Instance: c.Instance, Phases: []lcm.PhaseRecord{{Name: "infra", State: lcm.PhaseDone, Started: now()}},
+		Op: c.Op, Instance: c.Instance,
+		Phases:  []lcm.PhaseRecord{{Name: "infra", State: lcm.PhaseDone, Started: now()}},
 		Effects: lcm.Effects{RegisterVims: []lcm.Vim{vim}},
 	}))
 	require.NoError(t, other.DeleteVim(t.Context(), vim.ID))
@@ -130,18 +140,23 @@ func TestAProjectFollowsOnlyItsOwnEvents(t *testing.T) {
 	require.NoError(t, err)
 
 	count := ours.count(t, "SELECT count(*) FROM event WHERE project = 'other'")
-	theirs := read(t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}, Project: "other"}), count)
+	theirs := read(
+		t.Context(), t, feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}, Project: "other"}), count,
+	)
 	kinds := map[string]int{}
 	for _, e := range theirs {
 		kinds[e.Kind]++
 	}
 	for _, kind := range []string{
-		store.KindInstanceCreated, store.KindInstanceUpdated, store.KindInstanceDeleted, store.KindOperationState, store.KindPhase, store.KindStep,
-		store.KindLog, store.KindPackage, store.KindPackageDeleted, store.KindVim, store.KindVimDeleted,
+		store.KindInstanceCreated, store.KindInstanceUpdated, store.KindInstanceDeleted, store.KindOperationState,
+		store.KindPhase, store.KindStep, store.KindLog, store.KindPackage, store.KindPackageDeleted, store.KindVim,
+		store.KindVimDeleted,
 	} {
 		require.Positive(t, kinds[kind], kind)
 	}
-	require.Equal(t, 2, ours.count(t, "SELECT count(*) FROM event WHERE project = 'default'"), "the package and the instance")
+	require.Equal(
+		t, 2, ours.count(t, "SELECT count(*) FROM event WHERE project = 'default'"), "the package and the instance",
+	)
 	mine, err := ours.Events(t.Context(), store.EventQuery{Project: "default"})
 	require.NoError(t, err)
 	require.Len(t, mine, 2)

@@ -6,9 +6,10 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 )
 
-// The public JSON of an instance or operation is stored with its row. It is valid while rendered_version is the version of the row and
-// rendered_format is format. Every UPDATE that counts the version up also writes rendered_version, by table.valid. A node of another release
-// writes another format or leaves rendered_version as it was. Then the row is rendered again when it is read (refresh).
+// The public JSON of an instance or operation is stored with its row. It is valid while rendered_version is the version
+// of the row and rendered_format is format. Every UPDATE that counts the version up also writes rendered_version, by
+// table.valid. A node of another release writes another format or leaves rendered_version as it was. Then the row is
+// rendered again when it is read (refresh).
 
 // format is render.Format as SQL.
 var format = strconv.Itoa(render.Format)

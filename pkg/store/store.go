@@ -21,7 +21,8 @@ import (
 
 // Queue adds jobs of the engine.
 type Queue interface {
-	// Insert is the statement that adds a job for the row whose id is the argument with that place, and that returns the job's id.
+	// Insert is the statement that adds a job for the row whose id is the argument with that place, and that returns
+	// the job's id.
 	Insert(kind job.Kind, place string) string
 	// Added is called when a transaction with new jobs of a kind has been committed.
 	Added(kind job.Kind)
@@ -30,7 +31,9 @@ type Queue interface {
 // The kinds of jobs of the store's tables.
 var (
 	// OperationJobs advance operations until they rest.
-	OperationJobs = job.Kind{Name: "lcm.advance", Queue: "default", Arg: "op_id", Table: "vnf_lcm_op_occ", Due: "t.state IN " + running}
+	OperationJobs = job.Kind{
+		Name: "lcm.advance", Queue: "default", Arg: "op_id", Table: "vnf_lcm_op_occ", Due: "t.state IN " + running,
+	}
 	// PackageJobs onboard packages. They read and hash whole archives and must not take the places of operations.
 	PackageJobs = job.Kind{
 		Name: "vnfpkg.onboard", Queue: "onboard", Arg: "package_id", Table: "vnf_package",
@@ -69,7 +72,9 @@ type Store struct {
 // New makes the store of a migrated database. It fails when the ring cannot open what the database holds: then
 // this node has another key file than the others.
 func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Queue, log *slog.Logger) (*Store, error) {
-	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log, admission: sync.OnceValue(func() string { return admission(jobs) }), committed: make(chan struct{}, 1)}
+	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log, admission: sync.OnceValue(func() string {
+		return admission(jobs)
+	}), committed: make(chan struct{}, 1)}
 	if err := s.checkKeys(ctx); err != nil {
 		return nil, err
 	}
@@ -87,7 +92,8 @@ func (s *Store) Ping(ctx context.Context) error {
 // tries bounds how often a transaction that PostgreSQL gave up (deadlock, serialization) is run.
 const tries = 4
 
-// inTx runs fn in a transaction, again when PostgreSQL gave it up. fn MUST NOT have effects outside tx that hurt when repeated.
+// inTx runs fn in a transaction, again when PostgreSQL gave it up. fn MUST NOT have effects outside tx that hurt when
+// repeated.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx pgx.Tx) error) error {
 	var err error
 	for range tries {
@@ -101,9 +107,11 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx pgx.Tx) error)
 	return fault(what, err)
 }
 
-// inTwoTrips is inTx for a transaction of two pipelines: one that locks and reads, and one that write makes of what was read, and which commits.
-// write MUST NOT have effects outside the database that hurt when repeated.
-func (s *Store) inTwoTrips(ctx context.Context, what string, read func(*pgx.Batch), write func(*pgx.Batch) error) error {
+// inTwoTrips is inTx for a transaction of two pipelines: one that locks and reads, and one that write makes of what was
+// read, and which commits. write MUST NOT have effects outside the database that hurt when repeated.
+func (s *Store) inTwoTrips(
+	ctx context.Context, what string, read func(*pgx.Batch), write func(*pgx.Batch) error,
+) error {
 	err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
 		for range tries {
 			if err = twoTrips(ctx, c, read, write); !givenUp(err) {
@@ -194,7 +202,9 @@ func notFound(kind, id string) *lcm.Error {
 	if len(id) > longest {
 		id = id[:longest] + "…"
 	}
-	return &lcm.Error{Code: lcm.CodeNotFound, Title: "Not found", Detail: fmt.Sprintf("there is no %s with the id %q", kind, clean(id))}
+	return &lcm.Error{Code: lcm.CodeNotFound, Title: "Not found", Detail: fmt.Sprintf(
+		"there is no %s with the id %q", kind, clean(id),
+	)}
 }
 
 // orNotFound turns "no row" into CodeNotFound.

@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -77,8 +76,9 @@ func now() time.Time { return lcm.SystemClock{}.Now() }
 
 func connection() sol.VimConnectionInfo {
 	return sol.VimConnectionInfo{
-		VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3", InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://127.0.0.1/identity/v3"},
-		AccessInfo: sol.KeyValuePairs{"username": "nfv_user", "password": password},
+		VimType:       "ETSINFV.OPENSTACK_KEYSTONE.V_3",
+		InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://127.0.0.1/identity/v3"},
+		AccessInfo:    sol.KeyValuePairs{"username": "nfv_user", "password": password},
 	}
 }
 
@@ -87,28 +87,37 @@ func (b *bundle) newInstance(tb testing.TB) *lcm.Instance {
 	tb.Helper()
 	i := &lcm.Instance{
 		ID: uuid.NewString(), Version: 1, Created: now(), Updated: now(), Name: "k8s", Description: "a cluster",
-		VnfdID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", VnfPkgID: b.newPackage(tb), Provider: "P", ProductName: "N", SoftwareVersion: "1.0", VnfdVersion: "2.0",
+		VnfdID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", VnfPkgID: b.newPackage(tb), Provider: "P", ProductName: "N",
+		SoftwareVersion: "1.0", VnfdVersion: "2.0",
 		State:          sol.InstantiationStateNotInstantiated,
 		VimConnections: map[string]sol.VimConnectionInfo{"vim1": connection()},
 		PreviousVims:   map[string]sol.VimConnectionInfo{"old": connection()},
 		Params:         sol.KeyValuePairs{"k8s": map[string]any{"password": password}},
-		Metadata:       sol.KeyValuePairs{"zone": "a", "n": 1.5}, Extensions: sol.KeyValuePairs{"e": true}, ConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": false},
-		Inventory: []lcm.Resource{{Name: "masterNode", Kind: lcm.KindCompute, Type: "OS::Nova::Server", ID: "1", Addresses: []lcm.Address{{IP: "10.0.0.1", Floating: true}}}},
+		Metadata:       sol.KeyValuePairs{"zone": "a", "n": 1.5}, Extensions: sol.KeyValuePairs{"e": true},
+		ConfigurableProperties: sol.KeyValuePairs{"isAutoscaleEnabled": false},
+		Inventory: []lcm.Resource{{
+			Name: "masterNode", Kind: lcm.KindCompute, Type: "OS::Nova::Server",
+			ID: "1", Addresses: []lcm.Address{{IP: "10.0.0.1", Floating: true}},
+		}},
 	}
 	require.NoError(tb, b.InsertInstance(tb.Context(), i, []lcm.Message{message(i.ID, "")}))
 	return i
 }
 
 func message(instanceID, opID string) lcm.Message {
-	return lcm.Message{ID: uuid.NewString(), Kind: lcm.KindOperation, InstanceID: instanceID, OperationID: opID, Time: now(), Body: json.RawMessage(`{"a":1}`)}
+	return lcm.Message{
+		ID: uuid.NewString(), Kind: lcm.KindOperation, InstanceID: instanceID, OperationID: opID,
+		Time: now(), Body: json.RawMessage(`{"a":1}`),
+	}
 }
 
 func newOperation(instanceID string) *lcm.Operation {
 	t := now()
 	return &lcm.Operation{
-		ID: uuid.NewString(), InstanceID: instanceID, Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateStarting,
-		StateEntered: t, Started: t, Updated: t, Version: 1, Deadline: t.Add(time.Hour),
-		Params: json.RawMessage(`{"flavourId":"simple","additionalParams":{"password":"` + password + `"}}`),
+		ID: uuid.NewString(), InstanceID: instanceID, Type: sol.LcmOperationInstantiate,
+		State: sol.LcmOperationStateStarting, StateEntered: t, Started: t, Updated: t, Version: 1,
+		Deadline: t.Add(time.Hour),
+		Params:   json.RawMessage(`{"flavourId":"simple","additionalParams":{"password":"` + password + `"}}`),
 	}
 }
 
@@ -153,7 +162,9 @@ func TestAnInstanceComesBackAsItWasStored(t *testing.T) {
 	got, err := b.Instance(t.Context(), want.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM outbox WHERE instance_id = $1 AND fanned_out IS NULL", want.ID))
+	require.Equal(
+		t, 1, b.count(t, "SELECT count(*) FROM outbox WHERE instance_id = $1 AND fanned_out IS NULL", want.ID),
+	)
 
 	for _, id := range []string{uuid.NewString(), "not-a-uuid", "", "../../etc"} {
 		_, err := b.Instance(t.Context(), id)
@@ -230,10 +241,14 @@ func TestListsGoThroughEverythingInPages(t *testing.T) {
 	}
 	require.Empty(t, ids)
 
-	mine, err := b.Operations(t.Context(), lcm.Query{InstanceID: instance, States: []sol.LcmOperationStateType{sol.LcmOperationStateStarting}})
+	mine, err := b.Operations(t.Context(), lcm.Query{
+		InstanceID: instance, States: []sol.LcmOperationStateType{sol.LcmOperationStateStarting},
+	})
 	require.NoError(t, err)
 	require.Len(t, mine, 1)
-	none, err := b.Operations(t.Context(), lcm.Query{InstanceID: instance, States: []sol.LcmOperationStateType{sol.LcmOperationStateFailed}})
+	none, err := b.Operations(
+		t.Context(), lcm.Query{InstanceID: instance, States: []sol.LcmOperationStateType{sol.LcmOperationStateFailed}},
+	)
 	require.NoError(t, err)
 	require.Empty(t, none)
 }
@@ -286,7 +301,9 @@ func TestOfManyRequestsAtOnceExactlyOneOperationIsAccepted(t *testing.T) {
 			accepted++
 			continue
 		}
-		require.Contains(t, requireCode(t, lcm.CodeConflict, err).Detail, "(INSTANTIATE) of this VNF instance is STARTING")
+		require.Contains(
+			t, requireCode(t, lcm.CodeConflict, err).Detail, "(INSTANTIATE) of this VNF instance is STARTING",
+		)
 	}
 	require.Equal(t, 1, accepted)
 	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM vnf_lcm_op_occ"))
@@ -332,7 +349,9 @@ func TestASteeredOperationGetsAJobAndANewEpoch(t *testing.T) {
 
 	var first int64
 	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT job_id FROM vnf_lcm_op_occ").Scan(&first))
-	_, err = b.Steer(t.Context(), op.ID, func(*lcm.Operation) ([]lcm.Message, error) { return nil, lcm.Errorf(lcm.CodeConflict, "no") })
+	_, err = b.Steer(t.Context(), op.ID, func(*lcm.Operation) ([]lcm.Message, error) {
+		return nil, lcm.Errorf(lcm.CodeConflict, "no")
+	})
 	requireCode(t, lcm.CodeConflict, err)
 	got, err := b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
 		require.Equal(t, "infra", o.Phase)
@@ -345,7 +364,9 @@ func TestASteeredOperationGetsAJobAndANewEpoch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, stored, got)
 	require.JSONEq(t, string(op.Params), string(stored.Params))
-	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM vnf_lcm_op_occ o JOIN river_job j ON j.id = o.job_id WHERE j.id <> $1", first))
+	require.Equal(t, 1, b.count(
+		t, "SELECT count(*) FROM vnf_lcm_op_occ o JOIN river_job j ON j.id = o.job_id WHERE j.id <> $1", first,
+	))
 	require.ErrorIs(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op}), lcm.ErrFenced)
 
 	_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
@@ -353,7 +374,8 @@ func TestASteeredOperationGetsAJobAndANewEpoch(t *testing.T) {
 		return nil, nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM vnf_lcm_op_occ WHERE job_id IS NULL"), "no job for an operation that has ended")
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM vnf_lcm_op_occ WHERE job_id IS NULL"),
+		"no job for an operation that has ended")
 	require.NoError(t, b.Admit(t.Context(), newOperation(i.ID), nil, ok), "an ended operation is not active")
 }
 
@@ -370,7 +392,8 @@ func TestANodeThatLostItsClaimCannotWrite(t *testing.T) {
 	oldC.Op.State = sol.LcmOperationStateCompleted
 	oldC.Instance.Name = "overwritten"
 	tick := lcm.Tick{
-		Op: oldC.Op, Instance: oldC.Instance, Phases: []lcm.PhaseRecord{{Name: "p", State: lcm.PhaseDone, Started: now()}},
+		Op: oldC.Op, Instance: oldC.Instance,
+		Phases:   []lcm.PhaseRecord{{Name: "p", State: lcm.PhaseDone, Started: now()}},
 		Messages: []lcm.Message{message(oldC.Instance.ID, op.ID)},
 		Effects:  lcm.Effects{RegisterVims: []lcm.Vim{{ID: uuid.NewString(), Name: "v", Connection: connection()}}},
 	}
@@ -418,7 +441,9 @@ func TestAClaimSeesWhatATickCommitsAtTheSameMoment(t *testing.T) {
 		got <- claimed
 	}()
 	require.Eventually(t, func() bool {
-		return b.count(t, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == 1
+		return b.count(
+			t, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+		) == 1
 	}, time.Minute, 5*time.Millisecond)
 	require.NoError(t, tx.Commit(t.Context()))
 	require.Equal(t, "from the tick", (<-got).Instance.Name)
@@ -430,7 +455,9 @@ func TestATickCommitsEverythingAtOnce(t *testing.T) {
 	i, op := b.admit(t)
 	c, cl := b.claim(t, op.ID, "n1")
 	require.Nil(t, c.Phase)
-	vim := lcm.Vim{ID: uuid.NewString(), Name: "cluster", Owner: i.ID, Connection: connection(), Created: now(), Updated: now()}
+	vim := lcm.Vim{
+		ID: uuid.NewString(), Name: "cluster", Owner: i.ID, Connection: connection(), Created: now(), Updated: now(),
+	}
 	c.Op.State, c.Op.Phase, c.Op.Waiting = sol.LcmOperationStateProcessing, "infra", "stack CREATE_IN_PROGRESS"
 	c.Op.StateEntered = now()
 	c.Op.Grant = &lcm.Grant{ID: "g", Zones: map[string]string{"masterNode": "nova"}}
@@ -439,7 +466,10 @@ func TestATickCommitsEverythingAtOnce(t *testing.T) {
 	c.Instance.Instantiated = &sol.InstantiatedVnfInfo{FlavourID: "simple"}
 	phases := []lcm.PhaseRecord{
 		{Name: "grant", State: lcm.PhaseDone, Started: now(), Finished: now()},
-		{Name: "infra", State: lcm.PhaseWaiting, Started: now(), Attempts: 2, Failing: 1, Detail: "waits", Error: &lcm.Failure{Status: 503, Detail: "busy"}},
+		{
+			Name: "infra", State: lcm.PhaseWaiting, Started: now(), Attempts: 2, Failing: 1, Detail: "waits",
+			Error: &lcm.Failure{Status: 503, Detail: "busy"},
+		},
 	}
 	tick := lcm.Tick{
 		Op: c.Op, Instance: c.Instance, Phases: phases, Messages: []lcm.Message{message(i.ID, op.ID)},
@@ -465,7 +495,9 @@ func TestATickCommitsEverythingAtOnce(t *testing.T) {
 	again, cl2 := b.claim(t, op.ID, "n2")
 	require.Equal(t, &phases[1], again.Phase)
 	events := b.count(t, "SELECT count(*) FROM event")
-	require.NoError(t, b.CommitTick(t.Context(), cl2, lcm.Tick{Op: again.Op, Instance: again.Instance, Phases: []lcm.PhaseRecord{*again.Phase}}))
+	require.NoError(t, b.CommitTick(
+		t.Context(), cl2, lcm.Tick{Op: again.Op, Instance: again.Instance, Phases: []lcm.PhaseRecord{*again.Phase}},
+	))
 	require.Equal(t, events, b.count(t, "SELECT count(*) FROM event"), "a tick that changed nothing tells nothing")
 	require.Equal(t, int64(2), again.Instance.Version, "and leaves the instance's ETag alone")
 
@@ -481,75 +513,6 @@ func TestATickCommitsEverythingAtOnce(t *testing.T) {
 	requireCode(t, lcm.CodeNotFound, err)
 }
 
-func TestAStepIsRememberedAcrossTicks(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	_, op := b.admit(t)
-	_, cl := b.claim(t, op.ID, "n1")
-	s, err := b.BeginStep(t.Context(), cl, "instantiate_end", "prepare node", "workerNode-1")
-	require.NoError(t, err)
-	require.Equal(t, 1, s.Attempts)
-	require.NoError(t, b.SaveStep(t.Context(), cl, s.ID, json.RawMessage(`{"offset": 12}`), ""))
-	require.NoError(t, b.AppendLog(t.Context(), cl, s.ID, []lcm.LogLine{{Time: now(), Text: "bytes \x00\xff"}, {Time: now(), Text: "two"}}))
-	require.NoError(t, b.AppendLog(t.Context(), cl, s.ID, nil))
-	require.NoError(t, b.EndStep(t.Context(), cl, s.ID, lcm.StepFailed, "", &lcm.Failure{Status: 502, Detail: "exit 1"}))
-
-	_, cl = b.claim(t, op.ID, "n2")
-	s, err = b.BeginStep(t.Context(), cl, "instantiate_end", "prepare node", "workerNode-1")
-	require.NoError(t, err)
-	require.Equal(t, 2, s.Attempts)
-	require.JSONEq(t, `{"offset": 12}`, string(s.Checkpoint))
-	require.True(t, s.Finished.IsZero())
-	require.NoError(t, b.EndStep(t.Context(), cl, s.ID, lcm.StepDone, "Ready", nil))
-	s, err = b.BeginStep(t.Context(), cl, "instantiate_end", "prepare node", "workerNode-1")
-	require.NoError(t, err)
-	require.Equal(t, lcm.StepDone, s.State)
-	require.Equal(t, 2, s.Attempts, "a done step is not tried again")
-	require.False(t, s.Finished.IsZero())
-
-	_, steps, err := b.Progress(t.Context(), op.ID)
-	require.NoError(t, err)
-	require.Len(t, steps, 1)
-	require.Equal(t, "Ready", steps[0].Detail)
-	require.Nil(t, steps[0].Error)
-
-	_, other := b.claim(t, b.admitID(t), "n1")
-	require.ErrorIs(t, b.SaveStep(t.Context(), other, s.ID, json.RawMessage(`{}`), ""), lcm.ErrFenced, "another operation's step")
-}
-
-func (b *bundle) admitID(tb testing.TB) string {
-	tb.Helper()
-	_, op := b.admit(tb)
-	return op.ID
-}
-
-func TestParallelStepsAndClaimsDoNotBlockEachOtherForEver(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	_, op := b.admit(t)
-	_, cl := b.claim(t, op.ID, "n1")
-	var wg sync.WaitGroup
-	for n := range 20 {
-		wg.Go(func() {
-			target := fmt.Sprint("node", n)
-			s, err := b.BeginStep(t.Context(), cl, "p", "s", target)
-			if err == nil {
-				err = b.AppendLog(t.Context(), cl, s.ID, []lcm.LogLine{{Text: "x"}})
-			}
-			if err == nil {
-				err = b.EndStep(t.Context(), cl, s.ID, lcm.StepDone, "", nil)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	_, steps, err := b.Progress(t.Context(), op.ID)
-	require.NoError(t, err)
-	require.Len(t, steps, 20)
-}
-
 func TestBriefListsLeaveOutWhatIsLargeOrSealed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -559,7 +522,8 @@ func TestBriefListsLeaveOutWhatIsLargeOrSealed(t *testing.T) {
 	require.Len(t, instances, 1)
 	want := *i
 	want.Params, want.PreviousVims = nil, nil
-	want.VimConnections, want.ConfigurableProperties, want.Metadata, want.Extensions, want.Instantiated, want.Inventory = nil, nil, nil, nil, nil, nil
+	want.VimConnections, want.ConfigurableProperties, want.Metadata = nil, nil, nil
+	want.Extensions, want.Instantiated, want.Inventory = nil, nil, nil
 	require.Equal(t, &want, instances[0])
 	ops, err := b.Operations(t.Context(), lcm.Query{Brief: true})
 	require.NoError(t, err)

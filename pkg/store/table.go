@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// table describes where values of T are kept. Select lists, INSERT, UPDATE, sealing and the fingerprint are made from it, so a new
-// column is a new line here and a migration.
+// table describes where values of T are kept. Select lists, INSERT, UPDATE, sealing and the fingerprint are made from
+// it, so a new column is a new line here and a migration.
 type table[T any] struct {
 	name    string
 	alias   string
 	id      func(*T) string
 	columns []column[T]
-	// valid is the assignment of an UPDATE that keeps rendered_version correct (see rendered_row.go). It names the row by the alias.
+	// valid is the assignment of an UPDATE that keeps rendered_version correct (see rendered_row.go). It names the row
+	// by the alias.
 	valid string
 }
 
@@ -113,9 +114,10 @@ func instant[T any](name string, field func(*T) *time.Time, traits ...trait) col
 
 // document is a column of JSON; nil is NULL.
 func document[T, F any](name string, field func(*T) *F, traits ...trait) column[T] {
-	return bytesColumn(name, sum(traits), func(v *T) ([]byte, error) { return jsonb(*field(v)) }, func(v *T, plain []byte) error {
-		return decode(plain, field(v))
-	})
+	return bytesColumn(name, sum(traits), func(v *T) ([]byte, error) { return jsonb(*field(v)) },
+		func(v *T, plain []byte) error {
+			return decode(plain, field(v))
+		})
 }
 
 // sealedDocument is a column of sealed JSON; nil is NULL.
@@ -131,10 +133,11 @@ func sealedDocument[T, F any](name string, field func(*T) *F, traits ...trait) c
 
 // sealedRaw is a column of sealed bytes.
 func sealedRaw[T any](name string, field func(*T) *json.RawMessage, traits ...trait) column[T] {
-	return bytesColumn(name, sum(traits)|sealed|large, func(v *T) ([]byte, error) { return *field(v), nil }, func(v *T, plain []byte) error {
-		*field(v) = plain
-		return nil
-	})
+	return bytesColumn(name, sum(traits)|sealed|large, func(v *T) ([]byte, error) { return *field(v), nil },
+		func(v *T, plain []byte) error {
+			*field(v) = plain
+			return nil
+		})
 }
 
 func bytesColumn[T any](name string, t trait, encode func(*T) ([]byte, error), put func(*T, []byte) error) column[T] {

@@ -85,7 +85,8 @@ func (t *table[T]) one(s *Store, columns []column[T], rows pgx.Rows, err error) 
 	return pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (*T, error) { return t.scan(s, row, columns) })
 }
 
-// encoded are the values of a row in the order of the table's columns, sealed, with the fingerprint of their plain form.
+// encoded are the values of a row in the order of the table's columns, sealed, with the fingerprint of their plain
+// form.
 type encoded struct {
 	values      []any
 	fingerprint []byte
@@ -136,7 +137,8 @@ func writePart(to *bytes.Buffer, name string, optional bool, value any) {
 	to.Write(part)
 }
 
-// insert is an INSERT of all columns and of further ones. Their values are arguments after those of the row, or the expression after "=".
+// insert is an INSERT of all columns and of further ones. Their values are arguments after those of the row, or the
+// expression after "=".
 func (t *table[T]) insert(further ...string) string {
 	var names, values []string
 	for _, c := range t.columns {
@@ -182,7 +184,8 @@ func (t *table[T]) changing(c column[T]) bool { return !c.traits.has(fixed | der
 // every are all columns.
 func (t *table[T]) every(column[T]) bool { return true }
 
-// set is the list of assignments of an UPDATE that gives the table its alias. Their values start at the argument with the number first.
+// set is the list of assignments of an UPDATE that gives the table its alias. Their values start at the argument with
+// the number first.
 func (t *table[T]) set(first int) string {
 	var out []string
 	for _, c := range t.columns {

@@ -29,14 +29,17 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 				op, err = operations.collect(s, operationClaimed, rows, nil)
 				return err
 			})
-		b.Queue("SELECT "+instances.list(instanceClaimed)+" FROM vnf_instance i JOIN vnf_lcm_op_occ o ON o.instance_id = i.id WHERE o.id = $1", opID).
+		b.Queue("SELECT "+instances.list(instanceClaimed)+
+			" FROM vnf_instance i JOIN vnf_lcm_op_occ o ON o.instance_id = i.id WHERE o.id = $1", opID).
 			Query(func(rows pgx.Rows) (err error) {
 				inst, err = instances.collect(s, instanceClaimed, rows, nil)
 				return err
 			})
 		b.Queue("SELECT "+phaseColumns+` FROM lcm_op_phase p JOIN vnf_lcm_op_occ o ON p.op_id = o.id AND p.run = o.run AND p.name = o.phase
 			WHERE o.id = $1`, opID).Query(collect(&phase))
-		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1)", opID).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
+		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1)", opID).QueryRow(
+			func(row pgx.Row) error { return row.Scan(&exists) },
+		)
 	})
 	switch {
 	case err != nil:
@@ -68,8 +71,8 @@ func collect[T any](out *[]T) func(pgx.Rows) error {
 	}
 }
 
-// CommitTick implements lcm.Ledger, in one round trip and normally one statement. It writes what is new about the operation and its instance
-// back into t (version, updated).
+// CommitTick implements lcm.Ledger, in one round trip and normally one statement. It writes what is new about the
+// operation and its instance back into t (version, updated).
 func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 	vims := make([]vimRow, len(t.Effects.RegisterVims))
 	for n, v := range t.Effects.RegisterVims {
@@ -115,7 +118,9 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 
 // CheckClaim implements lcm.Ledger.
 func (s *Store) CheckClaim(ctx context.Context, c lcm.Claim) error {
-	held, err := value[bool](s.pool.Query(ctx, "SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2)", c.OperationID, c.Epoch))
+	held, err := value[bool](s.pool.Query(
+		ctx, "SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND epoch = $2)", c.OperationID, c.Epoch,
+	))
 	if err == nil && !held {
 		return lcm.ErrFenced
 	}
@@ -140,7 +145,8 @@ func queueHostKeyRemoval(b *pgx.Batch, vnfcs []string) {
 // ending is the part of an UPDATE of operations that lets go of what only an active one holds; state is the new state.
 func ending(state string) string {
 	over := "CASE WHEN " + state + " NOT IN " + final + " THEN "
-	return "before = " + over + "before END, new_pkg_id = " + over + "new_pkg_id END, old_pkg_id = " + over + "old_pkg_id END"
+	return "before = " + over + "before END, new_pkg_id = " + over + "new_pkg_id END, old_pkg_id = " + over +
+		"old_pkg_id END"
 }
 
 // queueInstance stores an instance if it differs from what is stored, with its event.

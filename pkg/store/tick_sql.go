@@ -14,28 +14,31 @@ var (
 	tickOfInstance  = tickStatement(true)
 )
 
-// The arguments of a tick's statement begin with the id, the claim and the new state of the operation and the body of the state's event. These
-// are the numbers of the first arguments with phases, messages and columns of the operation. The instance's fingerprint, event and
-// columns follow.
+// The arguments of a tick's statement begin with the id, the claim and the new state of the operation and the body of
+// the state's event. These are the numbers of the first arguments with phases, messages and columns of the operation.
+// The instance's fingerprint, event and columns follow.
 const (
 	tickPhases   = 5
 	tickMessages = tickPhases + 8
 	tickColumns  = tickMessages + 4
 )
 
-// tickStatement writes an operation with its phases, messages and events, and its instance. Every part depends on op, which has a row only if
-// the claim is the newest, and which locks the operation against the next claim. The events of phases and steps come before the one of the
-// state, so that a follower has seen all of them when the operation comes to rest.
+// tickStatement writes an operation with its phases, messages and events, and its instance. Every part depends on op,
+// which has a row only if the claim is the newest, and which locks the operation against the next claim. The events of
+// phases and steps come before the one of the state, so that a follower has seen all of them when the operation comes
+// to rest.
 func tickStatement(instance bool) string {
 	update, event, result := "", "", "NULL::bigint, NULL::timestamptz FROM op"
 	value := func(column string) string { return "i." + column }
 	join := ""
 	if instance {
 		first := tickColumns + operations.changingColumns()
-		update = `inst AS (UPDATE vnf_instance i SET version = i.version + 1, updated = now(), fingerprint = ` + place(first) + `, ` +
+		update = `inst AS (UPDATE vnf_instance i SET version = i.version + 1, updated = now(), fingerprint = ` +
+			place(first) + `, ` +
 			instances.set(first+2) + ` FROM op WHERE i.id = op.instance_id AND i.fingerprint <> ` + place(first) + `
 				RETURNING i.id, i.version, i.updated, i.` + strings.Join(messageColumns, ", i.") + `), `
-		event = ` UNION ALL SELECT 3, 0, '` + KindInstanceUpdated + `', inst.id, NULL, op.project, ` + place(first+1) + `::jsonb FROM inst, op`
+		event = ` UNION ALL SELECT 3, 0, '` + KindInstanceUpdated + `', inst.id, NULL, op.project, ` + place(first+1) +
+			`::jsonb FROM inst, op`
 		result = "inst.version, inst.updated FROM op LEFT JOIN inst ON true"
 		value = func(column string) string { return "coalesce(inst." + column + ", i." + column + ")" }
 		join = " LEFT JOIN inst ON true" // the row of i is the one from before
@@ -49,8 +52,10 @@ func tickStatement(instance bool) string {
 		message AS (` + putMessages(tickMessages, value, join) + `),
 		told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
 			SELECT kind, instance_id, op_id, project, body FROM (
-				SELECT 0 AS part, p.seq AS place, '` + KindPhase + `' AS kind, op.instance_id, op.id AS op_id, op.project, ` + phaseBody + ` AS body FROM phase p, op
-				UNION ALL SELECT 1, s.id, '` + KindStep + `', op.instance_id, op.id, op.project, ` + stepBody + ` FROM step s, op
+				SELECT 0 AS part, p.seq AS place, '` + KindPhase +
+		`' AS kind, op.instance_id, op.id AS op_id, op.project, ` + phaseBody + ` AS body FROM phase p, op
+				UNION ALL SELECT 1, s.id, '` + KindStep + `', op.instance_id, op.id, op.project, ` + stepBody +
+		` FROM step s, op
 				UNION ALL SELECT 2, 0, '` + KindOperationState + `', op.instance_id, op.id, op.project, $4::jsonb FROM op WHERE op.previous <> op.state` +
 		event + `) e ORDER BY part, place)
 		SELECT op.version, op.updated, ` + result
@@ -66,7 +71,8 @@ type tickWrite struct {
 	fingerprint []byte // of the instance
 }
 
-// encodeTick makes the statement of a tick and its arguments. An instance with the fingerprint of the stored one is not sent.
+// encodeTick makes the statement of a tick and its arguments. An instance with the fingerprint of the stored one is not
+// sent.
 func (s *Store) encodeTick(c lcm.Claim, t lcm.Tick) (tickWrite, error) {
 	op, err := operations.encode(s, t.Op, operations.changing)
 	if err != nil {

@@ -38,7 +38,9 @@ func TestStepsOfAnOperationAtRestAreUnfinishedNotOpen(t *testing.T) {
 	require.False(t, got[1].Finished.IsZero())
 	require.Equal(t, "CREATE_IN_PROGRESS", got[1].Detail)
 	require.Equal(t, lcm.StepOpen, steps(other.OperationID)[0].State, "of another operation")
-	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM event WHERE op_id = $1 AND kind = 'op.step' AND body->>'state' = 'UNFINISHED'", op.ID))
+	require.Equal(t, 1, b.count(
+		t, "SELECT count(*) FROM event WHERE op_id = $1 AND kind = 'op.step' AND body->>'state' = 'UNFINISHED'", op.ID,
+	))
 
 	// A retry goes on with the same attempt.
 	steer := func(to sol.LcmOperationStateType) {

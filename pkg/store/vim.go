@@ -33,8 +33,9 @@ func (s *Store) encodeVim(v lcm.Vim) (vimRow, error) {
 		return vimRow{}, fmt.Errorf("encode VIM %s: %w", v.ID, err)
 	}
 	return vimRow{
-		ID: v.ID, Created: v.Created, Updated: v.Updated, Name: clean(v.Name), Description: clean(v.Description), Owner: maybe(v.Owner),
-		Type: v.Connection.VimType, IsDefault: v.Default, Connection: s.seal("vim", "connection", v.ID, raw),
+		ID: v.ID, Created: v.Created, Updated: v.Updated, Name: clean(v.Name), Description: clean(v.Description),
+		Owner: maybe(v.Owner), Type: v.Connection.VimType, IsDefault: v.Default,
+		Connection: s.seal("vim", "connection", v.ID, raw),
 	}, nil
 }
 
@@ -52,7 +53,9 @@ func (s *Store) decodeVim(r *vimRow) (lcm.Vim, error) {
 
 // Vims implements lcm.Records.
 func (s *Records) Vims(ctx context.Context) ([]lcm.Vim, error) {
-	rows, err := all[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.project = $1 ORDER BY v.name", s.project))
+	rows, err := all[vimRow](
+		s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.project = $1 ORDER BY v.name", s.project),
+	)
 	if err != nil {
 		return nil, fault("list VIMs", err)
 	}
@@ -70,7 +73,9 @@ func (s *Records) Vim(ctx context.Context, id string) (*lcm.Vim, error) {
 	if !known(id) {
 		return nil, notFound("VIM", id)
 	}
-	r, err := one[vimRow](s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.id = $1 AND v.project = $2", id, s.project))
+	r, err := one[vimRow](
+		s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.id = $1 AND v.project = $2", id, s.project),
+	)
 	if err != nil {
 		return nil, fault("read VIM", orNotFound(err, "VIM", id))
 	}
@@ -90,7 +95,13 @@ func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 			if _, err := tx.Exec(ctx, "LOCK TABLE vim IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, "UPDATE vim SET is_default = false, version = version + 1, updated = now() WHERE is_default AND id <> $1 AND project = $2", v.ID, s.project); err != nil {
+			if _, err := tx.Exec(
+				ctx,
+				"UPDATE vim SET "+
+					"is_default = "+
+					"false, version = version + 1, updated = now() WHERE is_default AND id <> $1 AND project = $2",
+				v.ID, s.project,
+			); err != nil {
 				return err
 			}
 		}
@@ -115,8 +126,8 @@ func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 	return err
 }
 
-// queueVim registers a VIM within a tick, in the project of the instance that owns it. The tick must not fail for a name: if another VIM
-// of the project has it, the id is appended.
+// queueVim registers a VIM within a tick, in the project of the instance that owns it. The tick must not fail for a
+// name: if another VIM of the project has it, the id is appended.
 func queueVim(b *pgx.Batch, r vimRow) {
 	b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection, project)
 		SELECT $1, $2, $3, CASE WHEN EXISTS (SELECT FROM vim WHERE name = $4 AND id <> $1 AND project = p.name) THEN $4 || '-' || $1::text ELSE $4 END,
@@ -130,7 +141,8 @@ func queueVim(b *pgx.Batch, r vimRow) {
 
 // queueVimEvent adds the event of a VIM that was written before, in the VIM's project.
 func queueVimEvent(b *pgx.Batch, r vimRow) {
-	b.Queue("INSERT INTO event (kind, instance_id, body, project) SELECT '"+KindVim+"', owner, $2, project FROM vim WHERE id = $1", r.ID, vimBody(r))
+	b.Queue("INSERT INTO event (kind, instance_id, body, project) SELECT '"+KindVim+
+		"', owner, $2, project FROM vim WHERE id = $1", r.ID, vimBody(r))
 }
 
 func vimBody(r vimRow) []byte {
@@ -163,6 +175,7 @@ func (s *Records) DeleteVim(ctx context.Context, id string) error {
 // queueVimRemoval deletes a VIM of a project ("" = of any) with its event, and returns the id if it was there.
 func queueVimRemoval(b *pgx.Batch, id, project string) *pgx.QueuedQuery {
 	return b.Queue(`WITH gone AS (DELETE FROM vim WHERE id = $1 AND ($2 = '' OR project = $2) RETURNING id, owner, project),
-		told AS (INSERT INTO event (kind, instance_id, body, project) SELECT '`+KindVimDeleted+`', owner, jsonb_build_object('id', id), project FROM gone)
+		told AS (INSERT INTO event (kind, instance_id, body, project) SELECT '`+KindVimDeleted+
+		`', owner, jsonb_build_object('id', id), project FROM gone)
 		SELECT id::text FROM gone`, id, project)
 }

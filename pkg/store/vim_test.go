@@ -59,7 +59,9 @@ func TestATickThatRegistersAClusterNeverFailsForItsName(t *testing.T) {
 	c, cl := b.claim(t, op.ID, "n")
 	mine := newVim("cluster")
 	for range 2 {
-		require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Effects: lcm.Effects{RegisterVims: []lcm.Vim{mine}}}))
+		require.NoError(
+			t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Effects: lcm.Effects{RegisterVims: []lcm.Vim{mine}}}),
+		)
 		v, err := b.Vim(t.Context(), mine.ID)
 		require.NoError(t, err)
 		require.Equal(t, "cluster-"+mine.ID, v.Name)
@@ -77,7 +79,9 @@ func TestTheFirstHostKeyOfAMachineIsTheOneThatStays(t *testing.T) {
 	for n := range got {
 		wg.Go(func() {
 			var err error
-			if got[n], err = b.PinHostKey(t.Context(), "workerNode-1", store.HostKey{Type: "ssh-ed25519", Key: []byte{byte(n)}}, "first use"); err != nil {
+			if got[n], err = b.PinHostKey(
+				t.Context(), "workerNode-1", store.HostKey{Type: "ssh-ed25519", Key: []byte{byte(n)}}, "first use",
+			); err != nil {
 				t.Error(err)
 			}
 		})

@@ -54,12 +54,16 @@ type PoolStat struct {
 func (m *Metrics) Pool(read func() PoolStat) {
 	gauge := func(name, help string, value func(PoolStat) float64) {
 		m.registry.MustRegister(
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(read()) }),
+			prometheus.NewGaugeFunc(
+				prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(read()) },
+			),
 		)
 	}
 	count := func(name, help string, value func(PoolStat) float64) {
 		m.registry.MustRegister(
-			prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(read()) }),
+			prometheus.NewCounterFunc(
+				prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(read()) },
+			),
 		)
 	}
 	gauge(
@@ -67,7 +71,9 @@ func (m *Metrics) Pool(read func() PoolStat) {
 		"Most connections to the database.",
 		func(s PoolStat) float64 { return float64(s.Max) },
 	)
-	gauge("gybe_db_connections", "Open connections to the database.", func(s PoolStat) float64 { return float64(s.Total) })
+	gauge("gybe_db_connections", "Open connections to the database.", func(s PoolStat) float64 {
+		return float64(s.Total)
+	})
 	gauge("gybe_db_connections_in_use", "Connections in use.", func(s PoolStat) float64 { return float64(s.Acquired) })
 	gauge("gybe_db_connections_idle", "Connections not in use.", func(s PoolStat) float64 { return float64(s.Idle) })
 	count(

@@ -41,20 +41,25 @@ func New(version string) *Metrics {
 			Name: "gybe_http_request_duration_seconds", Help: "Time to answer HTTP requests.", Buckets: requestBuckets,
 		}, []string{"method", "route", "status"}),
 		vims: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "gybe_vim_request_duration_seconds", Help: "Time until the services of VIMs answer requests.", Buckets: vimBuckets,
+			Name: "gybe_vim_request_duration_seconds", Help: "Time until the services of VIMs answer requests.",
+			Buckets: vimBuckets,
 		}, []string{"service", "method", "status"}),
 		ticks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "gybe_tick_duration_seconds", Help: "Time of ticks; a tick is one pass of work on an operation.", Buckets: phaseBuckets,
+			Name: "gybe_tick_duration_seconds", Help: "Time of ticks; a tick is one pass of work on an operation.",
+			Buckets: phaseBuckets,
 		}, []string{"outcome"}),
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "gybe_phase_duration_seconds", Help: "Time from start to end of a phase, including waits.", Buckets: phaseBuckets,
+			Name: "gybe_phase_duration_seconds", Help: "Time from start to end of a phase, including waits.",
+			Buckets: phaseBuckets,
 		}, []string{"operation", "phase", "outcome"}),
 		operations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "gybe_operation_duration_seconds", Help: "Time from the request to the end of operations.", Buckets: phaseBuckets,
+			Name: "gybe_operation_duration_seconds", Help: "Time from the request to the end of operations.",
+			Buckets: phaseBuckets,
 		}, []string{"operation", "state"}),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "gybe_build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "gybe_build_info", Help: "Always 1; the label has the version.",
+		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(m.requests, m.vims, m.ticks, m.phases, m.operations, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -54,7 +54,8 @@ func (p *parser) artifactFile(v value, name string) string {
 		return ""
 	}
 	if strings.Contains(text, "://") {
-		p.add(v.fail(MissingArtifact, "put the file in the package; nothing is fetched", "the artifact %s is at %q, outside of the package", name, clip(text)))
+		p.add(v.fail(MissingArtifact, "put the file in the package; nothing is fetched",
+			"the artifact %s is at %q, outside of the package", name, clip(text)))
 		return ""
 	}
 	file, outside := p.locate(v.doc, text)
@@ -62,7 +63,11 @@ func (p *parser) artifactFile(v value, name string) string {
 	case outside:
 		p.add(v.fail(MissingArtifact, "", "the file %q of the artifact %s leads out of the package", clip(text), name))
 	case file == "":
-		p.add(v.fail(MissingArtifact, "give its path from this file or from the package's root; leave the artifact out when it is an image that the VIM has already",
+		p.add(v.fail(
+			MissingArtifact,
+			"give its path "+
+				"from this file "+
+				"or from the package's root; leave the artifact out when it is an image that the VIM has already",
 			"the file %q of the artifact %s is not in the package", clip(text), name))
 	}
 	return file
@@ -77,14 +82,17 @@ func (r *flavourReader) image(n *node) *vnfd.SwImage {
 			continue
 		}
 		if file != nil {
-			r.add(a.at.fail(DuplicateImage, "a VDU or storage has one image", "the node %s has two software images: %s and %s", n.name, file.name, a.name))
+			r.add(a.at.fail(DuplicateImage, "a VDU or storage has one image",
+				"the node %s has two software images: %s and %s", n.name, file.name, a.name))
 			continue
 		}
 		file = &a
 	}
 	if !data.ok() {
 		if file != nil {
-			r.add(n.fail(MissingValue, "", "the node %s has the software image %s, but no sw_image_data", n.name, file.name))
+			r.add(n.fail(
+				MissingValue, "", "the node %s has the software image %s, but no sw_image_data", n.name, file.name,
+			))
 		}
 		return nil
 	}

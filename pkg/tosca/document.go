@@ -51,10 +51,14 @@ func (b *budget) read(fsys fs.FS, path string) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > b.lim.FileBytes {
-		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf("the file is larger than %d bytes, the limit for files of a VNFD", b.lim.FileBytes)}
+		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf(
+			"the file is larger than %d bytes, the limit for files of a VNFD", b.lim.FileBytes,
+		)}
 	}
 	if b.bytes -= int64(len(data)); b.bytes < 0 {
-		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf("the files of the VNFD are larger than %d bytes together", b.lim.TotalBytes)}
+		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf(
+			"the files of the VNFD are larger than %d bytes together", b.lim.TotalBytes,
+		)}
 	}
 	return data, nil
 }
@@ -125,7 +129,9 @@ func syntaxError(path string, err error, lim Limits) error {
 		}
 		return &Error{Reason: Syntax, File: path, What: "not YAML: " + err.Error()}
 	}
-	e := &Error{Reason: Syntax, File: path, Line: load.Mark.Line, Column: load.Mark.Column, What: "not YAML: " + load.Message}
+	e := &Error{
+		Reason: Syntax, File: path, Line: load.Mark.Line, Column: load.Mark.Column, What: "not YAML: " + load.Message,
+	}
 	if strings.Contains(err.Error(), depthText) {
 		e.Reason, e.What = TooDeep, fmt.Sprintf("the values are nested more than %d levels deep", lim.Depth)
 	}
@@ -193,7 +199,9 @@ func (c *checker) keys(n *yaml.Node) error {
 			return c.fail(k, Syntax, "a key is not a plain value")
 		}
 		if line, ok := seen[k.Value]; ok {
-			return c.fail(n.Content[i], DuplicateKey, fmt.Sprintf("the key %q already exists in line %d", k.Value, line))
+			return c.fail(
+				n.Content[i], DuplicateKey, fmt.Sprintf("the key %q already exists in line %d", k.Value, line),
+			)
 		}
 		seen[k.Value] = n.Content[i].Line
 		if k.Value == mergeKey {

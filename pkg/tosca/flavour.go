@@ -16,7 +16,9 @@ func (p *parser) flavour(t *template) vnfd.Flavour {
 	vnfs := p.ofType(t, typeVNF)
 	for i, n := range vnfs {
 		if i > 0 {
-			p.add(n.fail(Conflict, "", "the flavour %q has two VNF nodes: %s and %s", t.flavourID, vnfs[0].name, n.name))
+			p.add(
+				n.fail(Conflict, "", "the flavour %q has two VNF nodes: %s and %s", t.flavourID, vnfs[0].name, n.name),
+			)
 		}
 	}
 	if len(vnfs) > 0 {
@@ -142,16 +144,24 @@ func (r *flavourReader) vdus() {
 	for _, n := range r.nodesOf("VDUs", maxVDUs, typeVDU, typeContainer) {
 		v := vnfd.VDU{
 			Name: n.name, DisplayName: r.property(n, "name").text(), Description: r.property(n, "description").text(),
-			ComputeFlavour:     r.computeFlavour(n),
-			VirtualCPUs:        r.number(r.capability(n, "virtual_compute", "virtual_cpu", "num_virtual_cpu"), "num_virtual_cpu", 0, 1<<20),
-			VirtualMemoryBytes: r.size(r.capability(n, "virtual_compute", "virtual_memory", "virtual_mem_size"), "virtual_mem_size"),
-			Image:              r.image(n),
+			ComputeFlavour: r.computeFlavour(n),
+			VirtualCPUs: r.number(
+				r.capability(n, "virtual_compute", "virtual_cpu", "num_virtual_cpu"), "num_virtual_cpu", 0, 1<<20,
+			),
+			VirtualMemoryBytes: r.size(
+				r.capability(n, "virtual_compute", "virtual_memory", "virtual_mem_size"), "virtual_mem_size",
+			),
+			Image: r.image(n),
 		}
-		v.MinInstances = r.number(r.property(n, "vdu_profile", "min_number_of_instances"), "min_number_of_instances", 1, maxInstances)
-		v.MaxInstances = r.number(r.property(n, "vdu_profile", "max_number_of_instances"), "max_number_of_instances", max(1, v.MinInstances), maxInstances)
+		v.MinInstances = r.number(
+			r.property(n, "vdu_profile", "min_number_of_instances"), "min_number_of_instances", 1, maxInstances,
+		)
+		v.MaxInstances = r.number(r.property(n, "vdu_profile", "max_number_of_instances"), "max_number_of_instances",
+			max(1, v.MinInstances), maxInstances)
 		if v.MinInstances > v.MaxInstances {
 			r.add(r.property(n, "vdu_profile", "min_number_of_instances").fail(BadValue, "",
-				"the VDU %s has min_number_of_instances %d and max_number_of_instances %d", n.name, v.MinInstances, v.MaxInstances))
+				"the VDU %s has min_number_of_instances %d and max_number_of_instances %d", n.name, v.MinInstances,
+				v.MaxInstances))
 		}
 		for _, to := range r.requirements(n, "virtual_storage") {
 			if name, ok := r.target(n, "virtual_storage", to, typeBlock, typeObject, typeFile, typeStorage); ok {
@@ -183,7 +193,8 @@ func (r *flavourReader) cps() {
 		for _, to := range m.value.items()[:min(1, len(m.value.items()))] {
 			exposed[to.text()] = true
 			if r.t.byName[to.text()] == nil {
-				r.add(to.fail(UnknownNode, "", "the requirement %s of substitution_mappings names %s, which is not declared", m.key, to.kind()))
+				r.add(to.fail(UnknownNode, "",
+					"the requirement %s of substitution_mappings names %s, which is not declared", m.key, to.kind()))
 			}
 		}
 	}
@@ -212,7 +223,8 @@ func (r *flavourReader) cps() {
 func (r *flavourReader) binding(n *node) string {
 	to := r.requirements(n, "virtual_binding")
 	if len(to) == 0 {
-		r.add(n.fail(MissingValue, "add the requirement virtual_binding: <VDU>", "the connection point %s belongs to no VDU", n.name))
+		r.add(n.fail(MissingValue, "add the requirement virtual_binding: <VDU>",
+			"the connection point %s belongs to no VDU", n.name))
 		return ""
 	}
 	name, _ := r.target(n, "virtual_binding", to[0], typeVDU, typeContainer)

@@ -53,7 +53,9 @@ func (p *parser) getInput(t *template, arg value) value {
 	}
 	in, ok := t.inputs[items[0].text()]
 	if !ok {
-		p.add(items[0].fail(UnknownInput, "declare it under topology_template.inputs", "the input %q is not declared", items[0].text()))
+		p.add(items[0].fail(
+			UnknownInput, "declare it under topology_template.inputs", "the input %q is not declared", items[0].text(),
+		))
 		return value{}
 	}
 	return valueAt(in.get("default"), items[1:])

@@ -78,7 +78,8 @@ func (f *files) imports(d *document) error {
 			continue
 		}
 		if i := slices.Index(f.stack, name); i >= 0 {
-			f.add(file.fail(ImportCycle, "", "the files import each other: %s", strings.Join(append(slices.Clone(f.stack[i:]), name), " → ")))
+			f.add(file.fail(ImportCycle, "", "the files import each other: %s",
+				strings.Join(append(slices.Clone(f.stack[i:]), name), " → ")))
 			continue
 		}
 		if name == "" { // built in
@@ -118,7 +119,12 @@ func (f *files) target(d *document, file value) (string, *Error) {
 	case isETSIURL(text):
 		return "", nil
 	case strings.Contains(text, "://"):
-		return "", file.fail(ImportURL, "put the file in the package and import it from there; only the SOL001 type definitions of forge.etsi.org are built in, and nothing is fetched",
+		return "", file.fail(
+			ImportURL,
+			"put the file "+
+				"in the package "+
+				"and import it "+
+				"from there; only the SOL001 type definitions of forge.etsi.org are built in, and nothing is fetched",
 			"the import %q is not in the package", clip(text))
 	}
 	name, outside := f.locate(d, text)
@@ -128,7 +134,9 @@ func (f *files) target(d *document, file value) (string, *Error) {
 	case outside:
 		return "", file.fail(ImportOutside, "", "the import %q leads out of the package", clip(text))
 	}
-	return "", file.fail(MissingFile, "add the file to the package", "the imported file %q is not in the package", clip(text))
+	return "", file.fail(
+		MissingFile, "add the file to the package", "the imported file %q is not in the package", clip(text),
+	)
 }
 
 // locate finds a file that a document names by a path from itself or from the package's root; packages use both. It

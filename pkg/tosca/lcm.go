@@ -106,7 +106,8 @@ func (r *flavourReader) implementation(op pair, files map[string]artifact) (vnfd
 		return impl, true
 	case v.text() == "":
 		if v.ok() && len(v.items()) > 0 {
-			r.add(v.fail(BadValue, "write implementation: <artifact or built-in driver>", "the implementation of %s is %s", op.key, v.kind()))
+			r.add(v.fail(BadValue, "write implementation: <artifact or built-in driver>",
+				"the implementation of %s is %s", op.key, v.kind()))
 		}
 		return impl, false
 	}

@@ -16,13 +16,16 @@ type levels struct {
 func (l *levels) read(policies []policy) {
 	for _, p := range policies {
 		if l.policy != nil {
-			l.add(p.fail(Conflict, "", "the flavour %q has two policies InstantiationLevels: %s and %s", l.f.ID, l.policy.key, p.key))
+			l.add(p.fail(Conflict, "", "the flavour %q has two policies InstantiationLevels: %s and %s", l.f.ID,
+				l.policy.key, p.key))
 			return
 		}
 		l.policy = &p
 		for _, entry := range p.property("levels").pairs() {
 			if len(l.f.Levels) == maxLevels {
-				l.add(entry.fail(TooLarge, "", "the flavour %q has more than %d instantiation levels", l.f.ID, maxLevels))
+				l.add(
+					entry.fail(TooLarge, "", "the flavour %q has more than %d instantiation levels", l.f.ID, maxLevels),
+				)
 				return
 			}
 			l.f.Levels = append(l.f.Levels, vnfd.InstantiationLevel{
@@ -39,12 +42,15 @@ func (l *levels) scaleInfo(level pair) map[string]int {
 	for _, a := range level.value.get("scale_info").pairs() {
 		aspect := l.f.Aspect(a.key)
 		if aspect == nil {
-			l.add(a.fail(UnknownAspect, "declare it in the policy ScalingAspects", "the instantiation level %q has the scaling aspect %q, which is not declared", clip(level.key), clip(a.key)))
+			l.add(a.fail(UnknownAspect, "declare it in the policy ScalingAspects",
+				"the instantiation level %q has the scaling aspect %q, which is not declared", clip(level.key),
+				clip(a.key)))
 			continue
 		}
 		n := a.value.get("scale_level")
 		if !n.ok() {
-			l.add(a.fail(MissingValue, "", "the scaling aspect %q of the instantiation level %q has no scale_level", clip(a.key), clip(level.key)))
+			l.add(a.fail(MissingValue, "", "the scaling aspect %q of the instantiation level %q has no scale_level",
+				clip(a.key), clip(level.key)))
 		}
 		if info == nil {
 			info = map[string]int{}
@@ -64,7 +70,8 @@ func (l *levels) defaultLevel(p policy) {
 	case len(l.f.Levels) == 1:
 		l.f.DefaultLevel = l.f.Levels[0].ID
 	case len(l.f.Levels) > 1:
-		l.add(p.fail(NoDefaultLevel, "add the property default_level", "the flavour %q has %d instantiation levels, but no default_level", l.f.ID, len(l.f.Levels)))
+		l.add(p.fail(NoDefaultLevel, "add the property default_level",
+			"the flavour %q has %d instantiation levels, but no default_level", l.f.ID, len(l.f.Levels)))
 	}
 }
 
@@ -81,7 +88,8 @@ func (l *levels) check(p policy) []pair {
 	var known []pair
 	for _, entry := range p.property("levels").pairs() {
 		if l.byID(entry.key) == nil {
-			l.add(entry.fail(UnknownLevel, "declare it in the policy InstantiationLevels", "the policy %s has the instantiation level %q, which is not declared", p.key, clip(entry.key)))
+			l.add(entry.fail(UnknownLevel, "declare it in the policy InstantiationLevels",
+				"the policy %s has the instantiation level %q, which is not declared", p.key, clip(entry.key)))
 			continue
 		}
 		known = append(known, entry)
@@ -96,7 +104,8 @@ func (l *levels) counts(policies []policy) {
 		for _, entry := range l.check(p) {
 			count := l.resolve(l.t, entry.value.get("number_of_instances"))
 			if !count.ok() {
-				l.add(entry.fail(MissingValue, "", "the instantiation level %q of the policy %s has no number_of_instances", clip(entry.key), p.key))
+				l.add(entry.fail(MissingValue, "",
+					"the instantiation level %q of the policy %s has no number_of_instances", clip(entry.key), p.key))
 			}
 			n := l.number(count, "number_of_instances", 0, maxInstances)
 			level := l.byID(entry.key)
@@ -147,7 +156,10 @@ func (l *levels) warnOfCounts() {
 	for _, level := range l.f.Levels {
 		for _, v := range l.f.VDUs {
 			if n, ok := level.VDUs[v.Name]; ok && (n < v.MinInstances || n > v.MaxInstances) {
-				l.warn(l.t.byName[v.Name].fail(BadValue, "", "the instantiation level %q has %d of the VDU %s, its vdu_profile allows %d to %d", level.ID, n, v.Name, v.MinInstances, v.MaxInstances))
+				l.warn(l.t.byName[v.Name].fail(
+					BadValue, "", "the instantiation level %q has %d of the VDU %s, its vdu_profile allows %d to %d",
+					level.ID, n, v.Name, v.MinInstances, v.MaxInstances,
+				))
 			}
 		}
 	}

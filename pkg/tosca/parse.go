@@ -40,7 +40,10 @@ func Parse(fsys fs.FS, opts Options) (*Result, error) {
 		opts.Limits = DefaultLimits()
 	}
 	p := &parser{
-		files: &files{budget: budget{lim: opts.Limits, values: opts.Limits.Values, bytes: opts.Limits.TotalBytes}, problems: &problems{}, fsys: fsys},
+		files: &files{
+			budget:   budget{lim: opts.Limits, values: opts.Limits.Values, bytes: opts.Limits.TotalBytes},
+			problems: &problems{}, fsys: fsys,
+		},
 		types: newTypeset(),
 	}
 	result, err := p.parse(opts)
@@ -67,7 +70,9 @@ func (p *parser) warn(e *Error) {
 // done returns the defects, in the order of files and lines.
 func (p *parser) done() error {
 	slices.SortStableFunc(p.list, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(slices.Index(p.read, a.File), slices.Index(p.read, b.File)), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(
+			cmp.Compare(slices.Index(p.read, a.File), slices.Index(p.read, b.File)), cmp.Compare(a.Line, b.Line),
+		)
 	})
 	return p.err()
 }
@@ -114,14 +119,19 @@ func (p *parser) parse(opts Options) (*Result, error) {
 // noFlavourError explains why a package has no VNFD.
 func (p *parser) noFlavourError(opts Options) *Error {
 	e := &Error{
-		Reason: NoVNFD, File: opts.Entry, What: "neither this file nor its imports declare a deployment flavour of a VNF",
-		Hint: "a flavour is a file with substitution_mappings of a node type derived from " + typeVNF + " and the property flavour_id",
+		Reason: NoVNFD, File: opts.Entry,
+		What: "neither this file nor its imports declare a deployment flavour of a VNF",
+		Hint: "a flavour is a file with substitution_mappings of a node type derived from " + typeVNF +
+			" and the property flavour_id",
 	}
 	for _, name := range opts.Names {
-		if path.Dir(name) != path.Dir(opts.Entry) || slices.Contains(p.read, name) || !strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml") {
+		if path.Dir(name) != path.Dir(opts.Entry) || slices.Contains(p.read, name) ||
+			!strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml") {
 			continue
 		}
-		if data, err := p.budget.read(p.fsys, name); err == nil && bytes.Contains(data, []byte("substitution_mappings")) {
+		if data, err := p.budget.read(p.fsys, name); err == nil && bytes.Contains(
+			data, []byte("substitution_mappings"),
+		) {
 			e.Hint = name + " has substitution_mappings, but nothing imports it: add it to the imports"
 			break
 		}

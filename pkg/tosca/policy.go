@@ -59,10 +59,13 @@ func (r *flavourReader) readPolicies() []policy {
 			r.add(p.fail(MissingValue, "", "the policy %s has no type", p.key))
 			continue
 		case !r.types.known(typ.text()):
-			r.add(typ.fail(UnknownType, "import the file that defines it", "the type %s of the policy %s is not defined", typ.text(), p.key))
+			r.add(typ.fail(UnknownType, "import the file that defines it",
+				"the type %s of the policy %s is not defined", typ.text(), p.key))
 			continue
 		case r.types.foreign(typ.text()):
-			r.warn(typ.fail(UnknownType, "", "the policy type %s is not known; the policy %s is ignored", typ.text(), p.key))
+			r.warn(typ.fail(
+				UnknownType, "", "the policy type %s is not known; the policy %s is ignored", typ.text(), p.key,
+			))
 		}
 		all = append(all, policy{pair: p, typ: typ.text()})
 	}
@@ -80,9 +83,13 @@ func (r *flavourReader) vduOrVL(p policy, vdu bool) []string {
 	}
 	for _, to := range p.value.get("targets").items() {
 		name := to.text()
-		ok := vdu && r.f.VDU(name) != nil || !vdu && slices.ContainsFunc(r.f.VLs, func(v vnfd.VL) bool { return v.Name == name })
+		ok := vdu && r.f.VDU(name) != nil || !vdu && slices.ContainsFunc(
+			r.f.VLs, func(v vnfd.VL) bool { return v.Name == name },
+		)
 		if !ok {
-			r.add(to.fail(UnknownNode, "", "the policy %s targets the %s %q, which is not declared", p.key, kind, clip(name)))
+			r.add(to.fail(
+				UnknownNode, "", "the policy %s targets the %s %q, which is not declared", p.key, kind, clip(name),
+			))
 			continue
 		}
 		if !slices.Contains(names, name) {
@@ -103,7 +110,8 @@ func (r *flavourReader) placement(rules []policy) {
 		case "":
 			r.add(p.fail(MissingValue, "add the property scope", "the policy %s has no scope", p.key))
 		default:
-			r.add(scope.fail(BadValue, "use nfvi_node, zone, zone_group, nfvi_pop or network_link_and_node", "the policy %s has the scope %q", p.key, clip(rule.Scope)))
+			r.add(scope.fail(BadValue, "use nfvi_node, zone, zone_group, nfvi_pop or network_link_and_node",
+				"the policy %s has the scope %q", p.key, clip(rule.Scope)))
 		}
 		for _, to := range p.value.get("targets").items() {
 			members, isGroup := groups[to.text()]
@@ -116,7 +124,10 @@ func (r *flavourReader) placement(rules []policy) {
 			case r.placeable(to.text()):
 				rule.Targets = appendUnique(rule.Targets, to.text())
 			default:
-				r.add(to.fail(UnknownNode, "", "the policy %s targets %q, which is not a VDU, virtual link or placement group", p.key, clip(to.text())))
+				r.add(to.fail(
+					UnknownNode, "", "the policy %s targets %q, which is not a VDU, virtual link or placement group",
+					p.key, clip(to.text()),
+				))
 			}
 		}
 		r.f.Placement = append(r.f.Placement, rule)
@@ -133,7 +144,8 @@ func (r *flavourReader) groups() map[string][]string {
 		groups[g.key] = nil
 		for _, m := range g.value.get("members").items() {
 			if !r.placeable(m.text()) {
-				r.add(m.fail(UnknownNode, "", "the group %s has the member %q, which is not a VDU or virtual link", g.key, clip(m.text())))
+				r.add(m.fail(UnknownNode, "", "the group %s has the member %q, which is not a VDU or virtual link",
+					g.key, clip(m.text())))
 				continue
 			}
 			groups[g.key] = appendUnique(groups[g.key], m.text())

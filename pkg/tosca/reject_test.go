@@ -132,76 +132,274 @@ func TestDefectiveVNFDsAreRejectedWithPlaceAndReason(t *testing.T) {
 		{"not YAML", "node_types:\n", "node_types: [\n", nil, tosca.Syntax, "vnfd.yaml", 6, "not YAML"},
 		{"not a mapping", small, "- a\n- b\n", nil, tosca.Syntax, "vnfd.yaml", 0, "not a YAML mapping"},
 		{"not TOSCA", "tosca_simple_yaml_1_2", "heat_2013", nil, tosca.Syntax, "vnfd.yaml", 1, `"heat_2013"`},
-		{"two documents", "node_types:\n", "---\nnode_types:\n", nil, tosca.Syntax, "vnfd.yaml", 0, "more than one YAML document"},
-		{"a key twice", "        provider: p\n", "        provider: p\n        provider: q\n", nil, tosca.DuplicateKey, "vnfd.yaml", 18, `"provider" already exists in line 17`},
-		{"deep nesting", "inputs: {}", "inputs: {a: " + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}", nil, tosca.TooDeep, "vnfd.yaml", 7, "64 levels deep"},
-		{"an alias to itself", "inputs: {}", "inputs: &a {a: *a}", nil, tosca.AliasBomb, "vnfd.yaml", 7, "alias to itself"},
-		{"a merge key of text", "inputs: {}", "inputs: {<<: text}", nil, tosca.Syntax, "vnfd.yaml", 7, "needs a mapping"},
+		{
+			"two documents", "node_types:\n", "---\nnode_types:\n", nil, tosca.Syntax, "vnfd.yaml", 0,
+			"more than one YAML document",
+		},
+		{
+			"a key twice", "        provider: p\n", "        provider: p\n        provider: q\n", nil,
+			tosca.DuplicateKey, "vnfd.yaml", 18, `"provider" already exists in line 17`,
+		},
+		{
+			"deep nesting", "inputs: {}", "inputs: {a: " + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}", nil,
+			tosca.TooDeep, "vnfd.yaml", 7, "64 levels deep",
+		},
+		{
+			"an alias to itself", "inputs: {}", "inputs: &a {a: *a}", nil, tosca.AliasBomb, "vnfd.yaml", 7,
+			"alias to itself",
+		},
+		{
+			"a merge key of text", "inputs: {}", "inputs: {<<: text}", nil, tosca.Syntax, "vnfd.yaml", 7,
+			"needs a mapping",
+		},
 
-		{"an import from the network", "https://forge.etsi.org/rep/nfv/SOL001/raw/v2.6.1/etsi_nfv_sol001_vnfd_types.yaml", "https://example.com/types.yaml", nil, tosca.ImportURL, "vnfd.yaml", 3, `"https://example.com/types.yaml"`},
-		{"an import from another host that looks like ETSI's", "https://forge.etsi.org/rep", "https://forge.etsi.org.example.com/rep", nil, tosca.ImportURL, "vnfd.yaml", 3, "not in the package"},
-		{"an import of a local file by URL", "https://forge.etsi.org/rep", "file:///etc", nil, tosca.ImportURL, "vnfd.yaml", 3, "not in the package"},
-		{"an import that is missing", "https://forge.etsi.org/rep/nfv/SOL001/raw/v2.6.1/", "", nil, tosca.MissingFile, "vnfd.yaml", 3, `"etsi_nfv_sol001_vnfd_types.yaml" is not in the package`},
-		{"an import out of the package", "https://forge.etsi.org/rep", "../../other", nil, tosca.ImportOutside, "vnfd.yaml", 3, "leads out"},
-		{"an absolute import", "https://forge.etsi.org/rep", "/etc", nil, tosca.ImportOutside, "vnfd.yaml", 3, "leads out"},
-		{"an import that is a list", "imports:\n", "imports:\n  - [a]\n", nil, tosca.Syntax, "vnfd.yaml", 3, "an import is a list"},
-		{"files that import each other", "imports:\n", "imports:\n  - a.yaml\n", []string{"a.yaml", "imports: [b.yaml]\n", "b.yaml", "a: b\nimports: [a.yaml]\n"}, tosca.ImportCycle, "b.yaml", 2, "a.yaml → b.yaml → a.yaml"},
-		{"a file that imports itself", "imports:\n", "imports:\n  - vnfd.yaml\n", nil, tosca.ImportCycle, "vnfd.yaml", 3, "vnfd.yaml → vnfd.yaml"},
-		{"a defect in an imported file", "imports:\n", "imports:\n  - a.yaml\n", []string{"a.yaml", "a: b\na: c\n"}, tosca.DuplicateKey, "a.yaml", 2, `"a"`},
+		{
+			"an import from the network",
+			"https://forge.etsi.org/rep/nfv/SOL001/raw/v2.6.1/etsi_nfv_sol001_vnfd_types.yaml",
+			"https://example.com/types.yaml", nil, tosca.ImportURL, "vnfd.yaml", 3, `"https://example.com/types.yaml"`,
+		},
+		{
+			"an import from another host that looks like ETSI's", "https://forge.etsi.org/rep",
+			"https://forge.etsi.org.example.com/rep", nil, tosca.ImportURL, "vnfd.yaml", 3, "not in the package",
+		},
+		{
+			"an import of a local file by URL", "https://forge.etsi.org/rep", "file:///etc", nil, tosca.ImportURL,
+			"vnfd.yaml", 3, "not in the package",
+		},
+		{
+			"an import that is missing", "https://forge.etsi.org/rep/nfv/SOL001/raw/v2.6.1/", "", nil,
+			tosca.MissingFile, "vnfd.yaml", 3, `"etsi_nfv_sol001_vnfd_types.yaml" is not in the package`,
+		},
+		{
+			"an import out of the package", "https://forge.etsi.org/rep", "../../other", nil, tosca.ImportOutside,
+			"vnfd.yaml", 3, "leads out",
+		},
+		{
+			"an absolute import", "https://forge.etsi.org/rep", "/etc", nil, tosca.ImportOutside, "vnfd.yaml", 3,
+			"leads out",
+		},
+		{
+			"an import that is a list", "imports:\n", "imports:\n  - [a]\n", nil, tosca.Syntax, "vnfd.yaml", 3,
+			"an import is a list",
+		},
+		{
+			"files that import each other", "imports:\n", "imports:\n  - a.yaml\n",
+			[]string{"a.yaml", "imports: [b.yaml]\n", "b.yaml", "a: b\nimports: [a.yaml]\n"},
+			tosca.ImportCycle,
+			"b.yaml", 2, "a.yaml → b.yaml → a.yaml",
+		},
+		{
+			"a file that imports itself", "imports:\n", "imports:\n  - vnfd.yaml\n", nil, tosca.ImportCycle,
+			"vnfd.yaml", 3, "vnfd.yaml → vnfd.yaml",
+		},
+		{
+			"a defect in an imported file", "imports:\n", "imports:\n  - a.yaml\n",
+			[]string{"a.yaml", "a: b\na: c\n"},
+			tosca.DuplicateKey, "a.yaml", 2, `"a"`,
+		},
 
-		{"no VNFD", "  substitution_mappings:\n    node_type: my.VNF\n    properties: {flavour_id: f}\n", "  x:\n", nil, tosca.NoVNFD, "vnfd.yaml", 0, "declare a deployment flavour"},
+		{
+			"no VNFD", "  substitution_mappings:\n    node_type: my.VNF\n    properties: {flavour_id: f}\n", "  x:\n",
+			nil, tosca.NoVNFD, "vnfd.yaml", 0, "declare a deployment flavour",
+		},
 		{"a flavour without id", "{flavour_id: f}", "{}", nil, tosca.MissingValue, "vnfd.yaml", 9, "no flavour_id"},
-		{"several VNFDs for a flavour", "imports:\n", "imports:\n  - a.yaml\n", []string{"a.yaml", "topology_template:\n  substitution_mappings:\n    node_type: my.VNF\n    properties: {flavour_id: f}\n"}, tosca.DuplicateFlavour, "a.yaml", 4, `several VNFDs for the flavour "f": vnfd.yaml declares it, too`},
-		{"two VNFDs in one package", "imports:\n", "imports:\n  - a.yaml\n", []string{"a.yaml", "topology_template:\n  node_templates:\n    VNF:\n      type: my.VNF\n      properties:\n        descriptor_id: d2\n"}, tosca.Conflict, "a.yaml", 6, `"d2" here and "d1"`},
-		{"no descriptor_id", "        descriptor_id: d1\n", "", nil, tosca.MissingValue, "vnfd.yaml", 13, "no descriptor_id"},
-		{"a descriptor_id that is an input without value", "descriptor_id: d1", "descriptor_id: {get_input: id}", []string{}, tosca.UnknownInput, "vnfd.yaml", 16, `"id"`},
-		{"a descriptor_id that cannot be in a URI", "descriptor_id: d1", "descriptor_id: a/b", nil, tosca.BadValue, "vnfd.yaml", 16, "slash"},
+		{
+			"several VNFDs for a flavour", "imports:\n", "imports:\n  - a.yaml\n",
+			[]string{
+				"a.yaml",
+				"topology_template:\n  substitution_mappings:\n    node_type: my.VNF\n" +
+					"    properties: {flavour_id: f}\n",
+			},
+			tosca.DuplicateFlavour, "a.yaml", 4, `several VNFDs for the flavour "f": vnfd.yaml declares it, too`,
+		},
+		{
+			"two VNFDs in one package", "imports:\n", "imports:\n  - a.yaml\n",
+			[]string{
+				"a.yaml",
+				"topology_template:\n  node_templates:\n    VNF:\n      type: my.VNF\n      properties:\n" +
+					"        descriptor_id: d2\n",
+			},
+			tosca.Conflict, "a.yaml", 6, `"d2" here and "d1"`,
+		},
+		{
+			"no descriptor_id", "        descriptor_id: d1\n", "", nil, tosca.MissingValue, "vnfd.yaml", 13,
+			"no descriptor_id",
+		},
+		{
+			"a descriptor_id that is an input without value", "descriptor_id: d1", "descriptor_id: {get_input: id}",
+			[]string{},
+			tosca.UnknownInput, "vnfd.yaml", 16, `"id"`,
+		},
+		{
+			"a descriptor_id that cannot be in a URI", "descriptor_id: d1", "descriptor_id: a/b", nil, tosca.BadValue,
+			"vnfd.yaml", 16, "slash",
+		},
 		{"no provider", "        provider: p\n", "", nil, tosca.MissingValue, "vnfd.yaml", 13, "no provider"},
-		{"two VNF nodes", "    vdu:\n      type: tosca.nodes.nfv.Vdu.Compute\n", "    other: {type: my.VNF}\n    vdu:\n      type: tosca.nodes.nfv.Vdu.Compute\n", nil, tosca.Conflict, "vnfd.yaml", 25, "two VNF nodes: VNF and other"},
+		{
+			"two VNF nodes", "    vdu:\n      type: tosca.nodes.nfv.Vdu.Compute\n",
+			"    other: {type: my.VNF}\n    vdu:\n      type: tosca.nodes.nfv.Vdu.Compute\n", nil, tosca.Conflict,
+			"vnfd.yaml", 25, "two VNF nodes: VNF and other",
+		},
 
-		{"an unknown node type", "type: tosca.nodes.nfv.VduCp", "type: my.Port", nil, tosca.UnknownType, "vnfd.yaml", 38, "my.Port of the node cp"},
-		{"a type derived from nothing known", "{derived_from: tosca.nodes.nfv.VNF}", "{derived_from: your.VNF}", nil, tosca.UnknownType, "vnfd.yaml", 5, "your.VNF, which is not defined"},
-		{"a type derived from itself", "{derived_from: tosca.nodes.nfv.VNF}", "{derived_from: my.VNF}", nil, tosca.UnknownType, "vnfd.yaml", 5, "derived from itself"},
-		{"an unknown policy type", "tosca.policies.nfv.AntiAffinityRule", "my.Rule", nil, tosca.UnknownType, "vnfd.yaml", 65, "my.Rule of the policy anti"},
-		{"a node without type", "    vl: {type: tosca.nodes.nfv.VnfVirtualLink}", "    vl: {}", nil, tosca.MissingValue, "vnfd.yaml", 42, "vl has no type"},
+		{
+			"an unknown node type", "type: tosca.nodes.nfv.VduCp", "type: my.Port", nil, tosca.UnknownType, "vnfd.yaml",
+			38, "my.Port of the node cp",
+		},
+		{
+			"a type derived from nothing known", "{derived_from: tosca.nodes.nfv.VNF}", "{derived_from: your.VNF}", nil,
+			tosca.UnknownType, "vnfd.yaml", 5, "your.VNF, which is not defined",
+		},
+		{
+			"a type derived from itself", "{derived_from: tosca.nodes.nfv.VNF}", "{derived_from: my.VNF}", nil,
+			tosca.UnknownType, "vnfd.yaml", 5, "derived from itself",
+		},
+		{
+			"an unknown policy type", "tosca.policies.nfv.AntiAffinityRule", "my.Rule", nil, tosca.UnknownType,
+			"vnfd.yaml", 65, "my.Rule of the policy anti",
+		},
+		{
+			"a node without type", "    vl: {type: tosca.nodes.nfv.VnfVirtualLink}", "    vl: {}", nil,
+			tosca.MissingValue, "vnfd.yaml", 42, "vl has no type",
+		},
 
-		{"a binding to nothing", "virtual_binding: vdu", "virtual_binding: nope", nil, tosca.UnknownNode, "vnfd.yaml", 40, `"nope"`},
-		{"a binding to a storage", "virtual_binding: vdu", "virtual_binding: disk", nil, tosca.BadValue, "vnfd.yaml", 40, "VirtualBlockStorage"},
-		{"a port without VDU", "        - virtual_binding: vdu\n", "", nil, tosca.MissingValue, "vnfd.yaml", 37, "belongs to no VDU"},
-		{"a link that is not there", "virtual_link: vl", "virtual_link: nope", nil, tosca.UnknownNode, "vnfd.yaml", 41, `"nope"`},
-		{"a storage that is not there", "virtual_storage: disk", "virtual_storage: nope", nil, tosca.UnknownNode, "vnfd.yaml", 33, `"nope"`},
-		{"an external link to nothing", "[cp, virtual_link]", "[nope, virtual_link]", nil, tosca.UnknownNode, "vnfd.yaml", 11, `"nope"`},
+		{
+			"a binding to nothing", "virtual_binding: vdu", "virtual_binding: nope", nil, tosca.UnknownNode,
+			"vnfd.yaml", 40, `"nope"`,
+		},
+		{
+			"a binding to a storage", "virtual_binding: vdu", "virtual_binding: disk", nil, tosca.BadValue, "vnfd.yaml",
+			40, "VirtualBlockStorage",
+		},
+		{
+			"a port without VDU", "        - virtual_binding: vdu\n", "", nil, tosca.MissingValue, "vnfd.yaml", 37,
+			"belongs to no VDU",
+		},
+		{
+			"a link that is not there", "virtual_link: vl", "virtual_link: nope", nil, tosca.UnknownNode, "vnfd.yaml",
+			41,
+			`"nope"`,
+		},
+		{
+			"a storage that is not there", "virtual_storage: disk", "virtual_storage: nope", nil, tosca.UnknownNode,
+			"vnfd.yaml", 33, `"nope"`,
+		},
+		{
+			"an external link to nothing", "[cp, virtual_link]", "[nope, virtual_link]", nil, tosca.UnknownNode,
+			"vnfd.yaml", 11, `"nope"`,
+		},
 
-		{"an artifact that is missing", "file: run.py", "file: gone.py", nil, tosca.MissingArtifact, "vnfd.yaml", 24, `"gone.py" of the artifact driver is not in the package`},
-		{"an artifact out of the package", "file: run.py", "file: ../../run.py", nil, tosca.MissingArtifact, "vnfd.yaml", 24, "leads out"},
-		{"an artifact on the network", "file: run.py", "file: http://10.0.0.1/run.py", nil, tosca.MissingArtifact, "vnfd.yaml", 24, "outside of the package"},
-		{"an implementation that is a list", "implementation: driver", "implementation: [a, b]", nil, tosca.BadValue, "vnfd.yaml", 22, "a list"},
-		{"two images", "        sw_image: {", "        other: {type: tosca.artifacts.nfv.SwImage, file: image.img}\n        sw_image: {", nil, tosca.DuplicateImage, "vnfd.yaml", 32, "other and sw_image"},
-		{"an image without data", "        sw_image_data: {name: image, min_disk: 0 GB, size: 1 GB}\n", "", nil, tosca.MissingValue, "vnfd.yaml", 25, "no sw_image_data"},
-		{"an image without name", "{name: image, min_disk", "{min_disk", nil, tosca.MissingValue, "vnfd.yaml", 29, "no name"},
+		{
+			"an artifact that is missing", "file: run.py", "file: gone.py", nil, tosca.MissingArtifact, "vnfd.yaml", 24,
+			`"gone.py" of the artifact driver is not in the package`,
+		},
+		{
+			"an artifact out of the package", "file: run.py", "file: ../../run.py", nil, tosca.MissingArtifact,
+			"vnfd.yaml", 24, "leads out",
+		},
+		{
+			"an artifact on the network", "file: run.py", "file: http://10.0.0.1/run.py", nil, tosca.MissingArtifact,
+			"vnfd.yaml", 24, "outside of the package",
+		},
+		{
+			"an implementation that is a list", "implementation: driver", "implementation: [a, b]", nil, tosca.BadValue,
+			"vnfd.yaml", 22, "a list",
+		},
+		{"two images", "        sw_image: {", "        other: {type: tosca.artifacts.nfv.SwImage, file: image.img}\n" +
+			"        sw_image: {", nil, tosca.DuplicateImage, "vnfd.yaml", 32, "other and sw_image"},
+		{
+			"an image without data", "        sw_image_data: {name: image, min_disk: 0 GB, size: 1 GB}\n", "", nil,
+			tosca.MissingValue, "vnfd.yaml", 25, "no sw_image_data",
+		},
+		{
+			"an image without name", "{name: image, min_disk", "{min_disk", nil, tosca.MissingValue, "vnfd.yaml", 29,
+			"no name",
+		},
 
-		{"a size that is none", "size: 1 GB}\n      artifacts", "size: 1 PB}\n      artifacts", nil, tosca.BadValue, "vnfd.yaml", 29, `"1 PB" is not a size`},
-		{"a number that is none", "max_number_of_instances: 9", "max_number_of_instances: nine", nil, tosca.BadValue, "vnfd.yaml", 28, `"nine", not a whole number`},
-		{"a negative number", "min_number_of_instances: 1", "min_number_of_instances: -1", nil, tosca.BadValue, "vnfd.yaml", 28, "-1, allowed is 0"},
-		{"a minimum above the maximum", "min_number_of_instances: 1", "min_number_of_instances: 10", nil, tosca.BadValue, "vnfd.yaml", 28, "min_number_of_instances 10"},
+		{
+			"a size that is none", "size: 1 GB}\n      artifacts", "size: 1 PB}\n      artifacts", nil, tosca.BadValue,
+			"vnfd.yaml", 29, `"1 PB" is not a size`,
+		},
+		{
+			"a number that is none", "max_number_of_instances: 9", "max_number_of_instances: nine", nil, tosca.BadValue,
+			"vnfd.yaml", 28, `"nine", not a whole number`,
+		},
+		{
+			"a negative number", "min_number_of_instances: 1", "min_number_of_instances: -1", nil, tosca.BadValue,
+			"vnfd.yaml", 28, "-1, allowed is 0",
+		},
+		{
+			"a minimum above the maximum", "min_number_of_instances: 1", "min_number_of_instances: 10", nil,
+			tosca.BadValue, "vnfd.yaml", 28, "min_number_of_instances 10",
+		},
 
-		{"an unknown scaling aspect in a policy", "{aspect: aspect,", "{aspect: nope,", nil, tosca.UnknownAspect, "vnfd.yaml", 55, `the policy deltas is for the scaling aspect "nope"`},
-		{"a policy without aspect", "{aspect: aspect, deltas", "{deltas", nil, tosca.MissingValue, "vnfd.yaml", 53, "has no aspect"},
-		{"an unknown scaling aspect in a level", "one: {scale_info: {aspect:", "one: {scale_info: {nope:", nil, tosca.UnknownAspect, "vnfd.yaml", 59, `the instantiation level "one" has the scaling aspect "nope"`},
-		{"an unknown VDU in a policy", "number_of_instances: 1}}}\n        targets: [vdu]", "number_of_instances: 1}}}\n        targets: [nope]", nil, tosca.UnknownNode, "vnfd.yaml", 56, `the policy deltas targets the VDU "nope"`},
-		{"an unknown delta", "deltas: {delta:", "deltas: {other: {number_of_instances: 1}, delta:", nil, tosca.UnknownDelta, "vnfd.yaml", 55, `the delta "other"`},
-		{"a step with an undefined delta", "step_deltas: [delta]", "step_deltas: [delta, other]", nil, tosca.UnknownDelta, "vnfd.yaml", 48, `the delta "other"`},
+		{
+			"an unknown scaling aspect in a policy", "{aspect: aspect,", "{aspect: nope,", nil, tosca.UnknownAspect,
+			"vnfd.yaml", 55, `the policy deltas is for the scaling aspect "nope"`,
+		},
+		{
+			"a policy without aspect", "{aspect: aspect, deltas", "{deltas", nil, tosca.MissingValue, "vnfd.yaml", 53,
+			"has no aspect",
+		},
+		{
+			"an unknown scaling aspect in a level", "one: {scale_info: {aspect:", "one: {scale_info: {nope:", nil,
+			tosca.UnknownAspect, "vnfd.yaml", 59, `the instantiation level "one" has the scaling aspect "nope"`,
+		},
+		{
+			"an unknown VDU in a policy", "number_of_instances: 1}}}\n        targets: [vdu]",
+			"number_of_instances: 1}}}\n        targets: [nope]", nil, tosca.UnknownNode, "vnfd.yaml", 56,
+			`the policy deltas targets the VDU "nope"`,
+		},
+		{
+			"an unknown delta", "deltas: {delta:", "deltas: {other: {number_of_instances: 1}, delta:", nil,
+			tosca.UnknownDelta, "vnfd.yaml", 55, `the delta "other"`,
+		},
+		{
+			"a step with an undefined delta", "step_deltas: [delta]", "step_deltas: [delta, other]", nil,
+			tosca.UnknownDelta, "vnfd.yaml", 48, `the delta "other"`,
+		},
 		{"deltas without an order", ", step_deltas: [delta]", "", []string{}, "", "", 0, ""}, // one delta needs none
-		{"more deltas than steps", "step_deltas: [delta]", "step_deltas: [delta, delta, delta]", nil, tosca.BadValue, "vnfd.yaml", 48, "3 step_deltas for 2 steps"},
-		{"an aspect without steps", "max_scale_level: 2, ", "", nil, tosca.MissingValue, "vnfd.yaml", 48, "no max_scale_level"},
-		{"an aspect with endless steps", "max_scale_level: 2", "max_scale_level: 2000000000", nil, tosca.BadValue, "vnfd.yaml", 48, "allowed is 0 to 1000"},
-		{"an unknown level in a policy", "{levels: {one: {number_of_instances: 1}", "{levels: {nope: {number_of_instances: 1}", nil, tosca.UnknownLevel, "vnfd.yaml", 62, `the policy vdulevels has the instantiation level "nope"`},
-		{"levels of VDUs without levels", "tosca.policies.nfv.InstantiationLevels", "tosca.policies.nfv.VnfIndicator", nil, tosca.UnknownLevel, "vnfd.yaml", 62, `"one", which is not declared`},
-		{"no default level", ", default_level: one", "", nil, tosca.NoDefaultLevel, "vnfd.yaml", 57, "no default_level"},
-		{"an unknown default level", "default_level: one", "default_level: nope", nil, tosca.UnknownLevel, "vnfd.yaml", 59, `the default_level "nope"`},
-		{"a scale level beyond the aspect's", "{scale_level: 2}", "{scale_level: 3}", nil, tosca.BadValue, "vnfd.yaml", 59, "scale_level is 3, allowed is 0 to 2"},
-		{"an unknown placement target", "targets: [group]", "targets: [nope]", nil, tosca.UnknownNode, "vnfd.yaml", 67, `"nope"`},
-		{"an unknown group member", "members: [vdu]", "members: [nope]", nil, tosca.UnknownNode, "vnfd.yaml", 44, `"nope"`},
+		{
+			"more deltas than steps", "step_deltas: [delta]", "step_deltas: [delta, delta, delta]", nil, tosca.BadValue,
+			"vnfd.yaml", 48, "3 step_deltas for 2 steps",
+		},
+		{
+			"an aspect without steps", "max_scale_level: 2, ", "", nil, tosca.MissingValue, "vnfd.yaml", 48,
+			"no max_scale_level",
+		},
+		{
+			"an aspect with endless steps", "max_scale_level: 2", "max_scale_level: 2000000000", nil, tosca.BadValue,
+			"vnfd.yaml", 48, "allowed is 0 to 1000",
+		},
+		{
+			"an unknown level in a policy", "{levels: {one: {number_of_instances: 1}",
+			"{levels: {nope: {number_of_instances: 1}", nil, tosca.UnknownLevel, "vnfd.yaml", 62,
+			`the policy vdulevels has the instantiation level "nope"`,
+		},
+		{
+			"levels of VDUs without levels", "tosca.policies.nfv.InstantiationLevels",
+			"tosca.policies.nfv.VnfIndicator", nil, tosca.UnknownLevel, "vnfd.yaml", 62, `"one", which is not declared`,
+		},
+		{
+			"no default level", ", default_level: one", "", nil, tosca.NoDefaultLevel, "vnfd.yaml", 57,
+			"no default_level",
+		},
+		{
+			"an unknown default level", "default_level: one", "default_level: nope", nil, tosca.UnknownLevel,
+			"vnfd.yaml", 59, `the default_level "nope"`,
+		},
+		{
+			"a scale level beyond the aspect's", "{scale_level: 2}", "{scale_level: 3}", nil, tosca.BadValue,
+			"vnfd.yaml", 59, "scale_level is 3, allowed is 0 to 2",
+		},
+		{
+			"an unknown placement target", "targets: [group]", "targets: [nope]", nil, tosca.UnknownNode, "vnfd.yaml",
+			67,
+			`"nope"`,
+		},
+		{
+			"an unknown group member", "members: [vdu]", "members: [nope]", nil, tosca.UnknownNode, "vnfd.yaml", 44,
+			`"nope"`,
+		},
 		{"an unknown scope", "scope: nfvi_node", "scope: planet", nil, tosca.BadValue, "vnfd.yaml", 66, `"planet"`},
 	}
 	for _, tc := range tests {
@@ -281,7 +479,9 @@ func TestHostileYAMLIsRefusedCheaply(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("a0: &a0 [x]\n")
 		for i := 1; i <= levels; i++ {
-			fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), width), ","))
+			fmt.Fprintf(
+				&b, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), width), ","),
+			)
 		}
 		return b.String()
 	}
@@ -305,12 +505,14 @@ func TestHostileYAMLIsRefusedCheaply(t *testing.T) {
 		text   string
 		reason tosca.Reason
 	}{
-		"alias bomb":               {bomb(40, 10), tosca.AliasBomb},
-		"merge bomb":               {merges(60), tosca.AliasBomb},
-		"aliases that nest":        {chain(10_000), tosca.TooDeep},
-		"long flow sequence":       {"a: [" + strings.Repeat("a,", 2<<20) + "]", tosca.TooLarge},
-		"many short lines":         {strings.Repeat("- a\n", 1<<20), tosca.TooLarge},
-		"many nested items":        {strings.Repeat("- - - - - - - - - - - - - - - - - - - - a\n", 90_000), tosca.TooLarge},
+		"alias bomb":         {bomb(40, 10), tosca.AliasBomb},
+		"merge bomb":         {merges(60), tosca.AliasBomb},
+		"aliases that nest":  {chain(10_000), tosca.TooDeep},
+		"long flow sequence": {"a: [" + strings.Repeat("a,", 2<<20) + "]", tosca.TooLarge},
+		"many short lines":   {strings.Repeat("- a\n", 1<<20), tosca.TooLarge},
+		"many nested items": {
+			strings.Repeat("- - - - - - - - - - - - - - - - - - - - a\n", 90_000), tosca.TooLarge,
+		},
 		"many anchors":             {"[" + strings.Repeat("&a a,", 800_000) + "a]", tosca.TooLarge},
 		"many quotes":              {strings.Repeat("\"", 4<<20), tosca.TooLarge},
 		"brackets without end":     {strings.Repeat("[", 100_000), tosca.TooDeep},
@@ -362,7 +564,13 @@ func TestFewLinesCannotMakeAnEnormousModel(t *testing.T) {
 	var deltas strings.Builder
 	for i := range 50 {
 		fmt.Fprintf(&aspects, "a%d: {max_scale_level: 1000, step_deltas: [delta]}, ", i)
-		fmt.Fprintf(&deltas, "    - d%d: {type: tosca.policies.nfv.VduScalingAspectDeltas, properties: {aspect: a%d, deltas: {delta: {number_of_instances: 1}}}, targets: [%s]}\n", i, i, names.String())
+		fmt.Fprintf(
+			&deltas,
+			"    - d%d: {type: "+
+				"tosca.policies.nfv.VduScalingAspectDeltas, "+
+				"properties: {aspect: a%d, deltas: {delta: {number_of_instances: 1}}}, targets: [%s]}\n",
+			i, i, names.String(),
+		)
 	}
 	text := broken(t, "    disk:\n", vdus.String()+"    disk:\n")
 	text = strings.Replace(text, "{aspects: {", "{aspects: {"+aspects.String(), 1) + deltas.String()

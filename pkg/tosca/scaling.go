@@ -80,7 +80,8 @@ func (s *scaling) aspect(p policy) (int, bool) {
 	case !name.ok():
 		s.add(p.fail(MissingValue, "", "the policy %s has no aspect", p.key))
 	case i < 0:
-		s.add(name.fail(UnknownAspect, "declare it in the policy ScalingAspects", "the policy %s is for the scaling aspect %q, which is not declared", p.key, clip(name.text())))
+		s.add(name.fail(UnknownAspect, "declare it in the policy ScalingAspects",
+			"the policy %s is for the scaling aspect %q, which is not declared", p.key, clip(name.text())))
 	}
 	return i, i >= 0
 }
@@ -96,7 +97,11 @@ func (s *scaling) deltas(policies []policy) {
 		known := s.declared[i].stepDeltas
 		for _, one := range p.property("deltas").pairs() {
 			if len(known) > 0 && !slices.ContainsFunc(known, func(v value) bool { return v.text() == one.key }) {
-				s.add(one.fail(UnknownDelta, "", "the policy %s has the delta %q, which is not among the step_deltas of the scaling aspect %q", p.key, clip(one.key), s.f.Aspects[i].ID))
+				s.add(one.fail(
+					UnknownDelta, "",
+					"the policy %s has the delta %q, which is not among the step_deltas of the scaling aspect %q",
+					p.key, clip(one.key), s.f.Aspects[i].ID,
+				))
 			}
 			count := s.resolve(s.t, one.value.get("number_of_instances"))
 			if !count.ok() {
@@ -105,7 +110,9 @@ func (s *scaling) deltas(policies []policy) {
 			d.counts[one.key] = s.number(count, "number_of_instances", 0, maxInstances)
 		}
 		if len(known) == 0 && len(d.counts) > 1 {
-			s.add(p.fail(UnknownDelta, "add step_deltas to the aspect", "the policy %s has %d deltas, but the scaling aspect %q does not say which step uses which", p.key, len(d.counts), s.f.Aspects[i].ID))
+			s.add(p.fail(UnknownDelta, "add step_deltas to the aspect",
+				"the policy %s has %d deltas, but the scaling aspect %q does not say which step uses which", p.key,
+				len(d.counts), s.f.Aspects[i].ID))
 		}
 		s.byAspect[s.f.Aspects[i].ID] = append(s.byAspect[s.f.Aspects[i].ID], d)
 	}
@@ -161,7 +168,10 @@ func (s *scaling) step(aspect string, name value) map[string]int {
 		}
 	}
 	if !defined && name.ok() && len(s.byAspect[aspect]) > 0 {
-		s.add(name.fail(UnknownDelta, "", "no policy VduScalingAspectDeltas defines the delta %q of the scaling aspect %q", clip(name.text()), clip(aspect)))
+		s.add(name.fail(
+			UnknownDelta, "", "no policy VduScalingAspectDeltas defines the delta %q of the scaling aspect %q",
+			clip(name.text()), clip(aspect),
+		))
 	}
 	return add
 }

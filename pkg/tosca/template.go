@@ -42,7 +42,8 @@ func (p *parser) templates() []*template {
 		switch {
 		case !isFlavour:
 		case id.text() == "":
-			missing = append(missing, t.substitution.fail(MissingValue, "add properties: {flavour_id: <id>}", "the substitution_mappings of a VNF have no flavour_id"))
+			missing = append(missing, t.substitution.fail(MissingValue, "add properties: {flavour_id: <id>}",
+				"the substitution_mappings of a VNF have no flavour_id"))
 		case byID[id.text()] != nil:
 			p.add(id.fail(DuplicateFlavour, "keep one of the two files, or give one another flavour_id",
 				"several VNFDs for the flavour %q: %s declares it, too", id.text(), byID[id.text()].doc.path))
@@ -78,7 +79,8 @@ func (p *parser) template(d *document, topology value) *template {
 		case nt.typ == "":
 			p.add(n.fail(MissingValue, "", "the node %s has no type", n.key))
 		case !p.types.known(nt.typ):
-			p.add(typ.fail(UnknownType, "import the file that defines it", "the type %s of the node %s is not defined", typ.text(), n.key))
+			p.add(typ.fail(UnknownType, "import the file that defines it", "the type %s of the node %s is not defined",
+				typ.text(), n.key))
 			nt.typ = ""
 		}
 		t.nodes = append(t.nodes, nt)
@@ -95,7 +97,9 @@ func (p *parser) flavourID(t *template) (value, bool) {
 	isFlavour := false
 	if typ := t.substitution.get("node_type"); typ.ok() {
 		if !p.types.known(typ.text()) {
-			p.add(typ.fail(UnknownType, "import the file that defines it", "the node type %s is not defined", typ.text()))
+			p.add(
+				typ.fail(UnknownType, "import the file that defines it", "the node type %s is not defined", typ.text()),
+			)
 		}
 		isFlavour = p.types.is(typ.text(), typeVNF)
 		id = p.resolve(t, t.substitution.path("properties", "flavour_id"))

@@ -16,7 +16,10 @@ type typeset struct {
 const maxDerived = 32
 
 // sections of a file that define types.
-var sections = []string{"node_types", "policy_types", "group_types", "artifact_types", "interface_types", "data_types", "capability_types", "relationship_types"}
+var sections = []string{
+	"node_types", "policy_types", "group_types", "artifact_types", "interface_types", "data_types",
+	"capability_types", "relationship_types",
+}
 
 func newTypeset() *typeset { return &typeset{defs: map[string]value{}, keys: map[string]pair{}} }
 
@@ -63,10 +66,13 @@ func (t *typeset) check(p *problems) {
 			continue
 		}
 		if _, ok := t.parent(parent); !ok {
-			p.add(from.fail(UnknownType, "import the file that defines it", "the type %s is derived from %s, which is not defined", name, parent))
+			p.add(from.fail(UnknownType, "import the file that defines it",
+				"the type %s is derived from %s, which is not defined", name, parent))
 		}
 		if chain := t.chain(name); len(chain) > maxDerived {
-			p.add(t.keys[name].fail(UnknownType, "", "the type %s is derived from itself, or more than %d times", name, maxDerived))
+			p.add(t.keys[name].fail(
+				UnknownType, "", "the type %s is derived from itself, or more than %d times", name, maxDerived,
+			))
 		}
 	}
 }

@@ -149,7 +149,8 @@ func (v value) data() any {
 	case "!!bool":
 		return strings.EqualFold(v.node.Value, "true")
 	case "!!int":
-		if n, err := strconv.ParseInt(v.node.Value, 10, 64); err == nil && n < maxSafeInt && n > -maxSafeInt && strconv.FormatInt(n, 10) == v.node.Value {
+		if n, err := strconv.ParseInt(v.node.Value, 10, 64); err == nil && n < maxSafeInt && n > -maxSafeInt &&
+			strconv.FormatInt(n, 10) == v.node.Value {
 			return float64(n)
 		}
 	}

@@ -19,7 +19,9 @@ func (p *parser) vnf(templates []*template) *vnfd.VNFD {
 		defects := len(p.list)
 		v := p.vnfProperty(nodes, types, key)
 		if required && v.text() == "" && len(p.list) == defects && (len(nodes) > 0 || len(types) > 0) {
-			p.add(vnfPlace(templates, nodes).fail(MissingValue, "give it as a property of the VNF node in the main file", "the VNF has no %s", key))
+			p.add(vnfPlace(templates, nodes).fail(
+				MissingValue, "give it as a property of the VNF node in the main file", "the VNF has no %s", key,
+			))
 		}
 		return v.text()
 	}
@@ -88,9 +90,17 @@ func (p *parser) checkDescriptorID(nodes []*node, id string) {
 		switch other := v.text(); {
 		case other == "":
 		case other != id:
-			p.add(v.fail(Conflict, "a package holds one VNFD", "the descriptor_id is %q here and %q in another file", clip(other), clip(id)))
-		case len(other) > maxIdentifier || strings.ContainsFunc(other, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' || r == '/' }):
-			p.add(v.fail(BadValue, "use a UUID", "the descriptor_id is longer than %d characters, or has a space, a slash or a character that cannot be printed", maxIdentifier))
+			p.add(v.fail(Conflict, "a package holds one VNFD", "the descriptor_id is %q here and %q in another file",
+				clip(other), clip(id)))
+		case len(other) > maxIdentifier || strings.ContainsFunc(other, func(r rune) bool {
+			return !unicode.IsPrint(r) || r == ' ' || r == '/'
+		}):
+			p.add(v.fail(
+				BadValue, "use a UUID",
+				"the descriptor_id "+
+					"is longer than %d characters, or has a space, a slash or a character that cannot be printed",
+				maxIdentifier,
+			))
 		}
 	}
 }

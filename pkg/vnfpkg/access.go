@@ -56,7 +56,9 @@ func (s *Service) Content(ctx context.Context, id string) (*File, error) {
 	if err != nil {
 		return nil, contentLostError(p.ID, err)
 	}
-	return &File{ReadSeekCloser: blob, Name: p.ID + ".zip", Size: blob.Size(), ModTime: p.Updated, Hash: p.Content.Digest}, nil
+	return &File{
+		ReadSeekCloser: blob, Name: p.ID + ".zip", Size: blob.Size(), ModTime: p.Updated, Hash: p.Content.Digest,
+	}, nil
 }
 
 // Artifact opens a file of a package that is an artifact or a software image (SOL003 clause 10.4.6.3.2), by its path
@@ -144,7 +146,9 @@ func (d *Document) Single() bool { return d.main != "" }
 // Text opens the only file of the VNFD; CodeNotAcceptable when there are several.
 func (d *Document) Text() (*File, error) {
 	if !d.Single() {
-		return nil, lcm.Errorf(lcm.CodeNotAcceptable, "the VNFD consists of several files").WithHint("ask for application/zip")
+		return nil, lcm.Errorf(lcm.CodeNotAcceptable, "the VNFD consists of several files").WithHint(
+			"ask for application/zip",
+		)
 	}
 	return openFile(d.fsys, d.main, "")
 }
@@ -169,7 +173,9 @@ func addFile(z *zip.Writer, fsys fs.FS, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)})
+	w, err := z.CreateHeader(
+		&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)},
+	)
 	if err != nil {
 		return err
 	}

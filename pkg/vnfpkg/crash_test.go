@@ -140,7 +140,9 @@ func TestAbandonedUploadIsTakenBackWhenItsLeaseEnds(t *testing.T) {
 	b.store.Now = func() time.Time { return now }
 	id := b.create(t)
 	_, err := b.store.UpdatePackage(t.Context(), id, func(p *vnfpkg.Package, now time.Time) error {
-		p.OnboardingState, p.Upload = sol.PackageOnboardingStateUploading, &vnfpkg.Upload{Token: "of a dead process", LeaseUntil: now.Add(time.Minute)}
+		p.OnboardingState, p.Upload = sol.PackageOnboardingStateUploading, &vnfpkg.Upload{
+			Token: "of a dead process", LeaseUntil: now.Add(time.Minute),
+		}
 		return nil
 	})
 	require.NoError(t, err)
@@ -248,7 +250,9 @@ func TestTwoNodesOnboardingOnePackageDoNoHarm(t *testing.T) {
 	wg.Wait()
 	p := b.get(t, id)
 	require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState)
-	require.LessOrEqual(t, p.Version, int64(5+nodes), "every node counted at most one attempt, and one of them onboarded it")
+	require.LessOrEqual(
+		t, p.Version, int64(5+nodes), "every node counted at most one attempt, and one of them onboarded it",
+	)
 }
 
 func TestSameContentComingAndGoingIsNeverLost(t *testing.T) {
@@ -275,7 +279,8 @@ func TestSameContentComingAndGoingIsNeverLost(t *testing.T) {
 					if _, err := node.Files(t.Context(), p.ID); err != nil {
 						t.Errorf("content lost: %v", err)
 					}
-					_, _, err = node.Update(t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil)
+					_, _, err = node.Update(t.Context(), p.ID,
+						sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil)
 				} else if p.Failure.Status != 409 {
 					t.Errorf("refused for another reason than the other package: %+v", p.Failure)
 				}
@@ -376,19 +381,24 @@ func TestAttemptsAreBounded(t *testing.T) {
 		require.LessOrEqual(t, attempts, 100)
 		if err := b.Onboard(t.Context(), id); err != nil {
 			require.ErrorIs(t, err, errDead)
-			require.Contains(t, b.get(t, id).Failure.Detail, fmt.Sprintf("attempt %d of 20: the VNFD could not be stored", attempts))
+			require.Contains(
+				t, b.get(t, id).Failure.Detail, fmt.Sprintf("attempt %d of 20: the VNFD could not be stored", attempts),
+			)
 		}
 	}
 	p := b.get(t, id)
 	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
-	require.Contains(t, p.Failure.Detail, "the onboarding failed 20 times; attempt 20 of 20: the VNFD could not be stored")
+	require.Contains(
+		t, p.Failure.Detail, "the onboarding failed 20 times; attempt 20 of 20: the VNFD could not be stored",
+	)
 	require.NotEmpty(t, p.Failure.Hint)
 	require.Empty(t, b.digests(t), "the content is not kept")
 
 	b.store.Fail = nil
 	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
 	b.work(t)
-	require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState, "the attempts of another upload do not count")
+	require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState,
+		"the attempts of another upload do not count")
 }
 
 // TestAttemptsThatKillTheNodeAreBounded: the process dies after the attempt was counted, before anything else is

@@ -39,7 +39,8 @@ func (c *Contents) describe(now time.Time) *Onboarded {
 // addImage adds an image unless another flavour's node of the same name has the same.
 func (o *Onboarded) addImage(img *sol.VnfPackageSoftwareImageInfo) {
 	if img == nil || slices.ContainsFunc(o.Images, func(other sol.VnfPackageSoftwareImageInfo) bool {
-		return other.ID == img.ID && other.Name == img.Name && other.ImagePath == img.ImagePath && other.Checksum == img.Checksum && other.Size == img.Size
+		return other.ID == img.ID && other.Name == img.Name && other.ImagePath == img.ImagePath &&
+			other.Checksum == img.Checksum && other.Size == img.Size
 	}) {
 		return
 	}
@@ -53,7 +54,9 @@ func (c *Contents) image(node string, img *vnfd.SwImage, now time.Time) *sol.Vnf
 	}
 	sum := sol.Checksum{Algorithm: img.ChecksumAlgorithm, Hash: img.ChecksumHash}
 	if sum.Hash == "" && img.File != "" {
-		sum = sol.Checksum{Algorithm: imageAlgorithm(*img), Hash: c.Report.Sums[csar.Sum{Path: img.File, Algorithm: imageAlgorithm(*img)}]}
+		sum = sol.Checksum{Algorithm: imageAlgorithm(*img), Hash: c.Report.Sums[csar.Sum{
+			Path: img.File, Algorithm: imageAlgorithm(*img),
+		}]}
 	}
 	return &sol.VnfPackageSoftwareImageInfo{
 		ID: node, Name: img.Name, Provider: img.Provider, Version: img.Version, Checksum: sum, CreatedAt: now,
@@ -66,7 +69,8 @@ func (c *Contents) image(node string, img *vnfd.SwImage, now time.Time) *sol.Vnf
 // isArtifact leaves out what is an image, part of the VNFD, or metadata of the archive.
 func (c *Contents) isArtifact(o *Onboarded, a csar.Artifact) bool {
 	switch {
-	case slices.Contains(c.VnfdFiles, a.Path), a.Path == csar.MetaPath, a.Path == c.Info.Manifest, a.Path == c.Info.Certificate:
+	case slices.Contains(c.VnfdFiles, a.Path), a.Path == csar.MetaPath, a.Path == c.Info.Manifest,
+		a.Path == c.Info.Certificate:
 		return false
 	}
 	return !slices.ContainsFunc(o.Images, func(i sol.VnfPackageSoftwareImageInfo) bool { return i.ImagePath == a.Path })
@@ -75,7 +79,8 @@ func (c *Contents) isArtifact(o *Onboarded, a csar.Artifact) bool {
 // classification is that of SOL004's fixed folders and files.
 func classification(path string) string {
 	switch dir, file, _ := strings.Cut(path, "/"); {
-	case strings.EqualFold(path, "ChangeLog.txt"), strings.EqualFold(dir, "Files") && strings.EqualFold(file, "ChangeLog.txt"):
+	case strings.EqualFold(path, "ChangeLog.txt"), strings.EqualFold(dir, "Files") &&
+		strings.EqualFold(file, "ChangeLog.txt"):
 		return "HISTORY"
 	case file != "" && (strings.EqualFold(dir, "Tests") || strings.HasPrefix(strings.ToLower(file), "tests/")):
 		return "TESTING"

@@ -36,7 +36,10 @@ func rejectionFailure(err error) *sol.ProblemDetails {
 	case errors.As(err, &defect):
 		return problem(defect.Error(), defect.Hint, defect.Reason == tosca.TooLarge)
 	case errors.Is(err, errContentLost):
-		return &sol.ProblemDetails{Title: "The stored content is missing", Status: http.StatusInternalServerError, Detail: errContentLost.Error(), Hint: "upload the package again"}
+		return &sol.ProblemDetails{
+			Title: "The stored content is missing", Status: http.StatusInternalServerError,
+			Detail: errContentLost.Error(), Hint: "upload the package again",
+		}
 	}
 	return nil
 }
@@ -74,5 +77,8 @@ func vnfdTakenFailure(vnfdID, other string) *sol.ProblemDetails {
 
 // interruptedFailure is the failure of an incomplete upload.
 func interruptedFailure(detail string) *sol.ProblemDetails {
-	return &sol.ProblemDetails{Title: "The upload was interrupted", Status: http.StatusInternalServerError, Detail: detail, Hint: "upload the package again"}
+	return &sol.ProblemDetails{
+		Title: "The upload was interrupted", Status: http.StatusInternalServerError,
+		Detail: detail, Hint: "upload the package again",
+	}
 }

@@ -37,7 +37,8 @@ func (s *Service) model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string,
 		return nil, "", err
 	}
 	if p.OperationalState != sol.PackageOperationalStateEnabled {
-		return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "VNF package %s is %s", p.ID, p.OperationalState).WithHint("enable it first")
+		return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "VNF package %s is %s", p.ID,
+			p.OperationalState).WithHint("enable it first")
 	}
 	model, err := s.modelOf(ctx, p)
 	return model, p.ID, err

@@ -66,9 +66,13 @@ func TestModelThatIsNotStoredIsMadeAgain(t *testing.T) {
 	// As after an upgrade that changes the model: there is one of another format only.
 	forget := &vnfpkgtest.Memory{}
 	require.NoError(t, forget.InsertPackage(t.Context(), &vnfpkg.Package{ID: p.ID}))
-	_, err := forget.UpdatePackage(t.Context(), p.ID, func(q *vnfpkg.Package, _ time.Time) error { *q = *p; return nil })
+	_, err := forget.UpdatePackage(
+		t.Context(), p.ID, func(q *vnfpkg.Package, _ time.Time) error { *q = *p; return nil },
+	)
 	require.NoError(t, err)
-	require.NoError(t, forget.SavePackageModel(t.Context(), vnfpkg.ModelKey{Digest: p.Content.Digest, Format: 99}, json.RawMessage(`"?"`)))
+	require.NoError(t, forget.SavePackageModel(
+		t.Context(), vnfpkg.ModelKey{Digest: p.Content.Digest, Format: 99}, json.RawMessage(`"?"`),
+	))
 	node := b.another(func(o *vnfpkg.Options) { o.Stores = forget })
 	model, _, err := node.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	require.NoError(t, err)

@@ -93,10 +93,14 @@ func (p *Package) Info() sol.VnfPkgInfo {
 
 // serves says whether a file of the package may be downloaded by its path: artifacts and images, not everything.
 func (o *Onboarded) serves(path string) (sol.Checksum, bool) {
-	if i := slices.IndexFunc(o.Artifacts, func(a sol.VnfPackageArtifactInfo) bool { return a.ArtifactPath == path }); i >= 0 {
+	if i := slices.IndexFunc(o.Artifacts, func(a sol.VnfPackageArtifactInfo) bool {
+		return a.ArtifactPath == path
+	}); i >= 0 {
 		return o.Artifacts[i].Checksum, true
 	}
-	if i := slices.IndexFunc(o.Images, func(m sol.VnfPackageSoftwareImageInfo) bool { return m.ImagePath == path }); i >= 0 && path != "" {
+	if i := slices.IndexFunc(o.Images, func(m sol.VnfPackageSoftwareImageInfo) bool {
+		return m.ImagePath == path
+	}); i >= 0 && path != "" {
 		return o.Images[i].Checksum, true
 	}
 	return sol.Checksum{}, false

@@ -48,7 +48,9 @@ type parsed struct {
 // parse reads the VNFD of an archive. A defect of the package is a *csar.Rejection or tosca.Errors.
 func parse(a *csar.Archive, lim tosca.Limits) (*parsed, error) {
 	info := a.Info()
-	result, err := tosca.Parse(a.FS(), tosca.Options{Entry: info.Entry, Others: info.OtherDefinitions, Names: a.Names(), Limits: lim})
+	result, err := tosca.Parse(
+		a.FS(), tosca.Options{Entry: info.Entry, Others: info.OtherDefinitions, Names: a.Names(), Limits: lim},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +75,11 @@ func (p *parsed) verify(ctx context.Context, dst *os.Root) (*Contents, error) {
 	for _, img := range images {
 		// Only a warning: images are prepared for a site after the VNFD was written, and the archive's own
 		// checksums, which must hold, say whether the file is the one that was packed.
-		if found := report.Sums[csar.Sum{Path: img.File, Algorithm: imageAlgorithm(img)}]; img.ChecksumHash != "" && found != img.ChecksumHash {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: the VNFD gives the image %q the checksum %s %s, the file has %s",
-				img.File, img.Name, cmp.Or(img.ChecksumAlgorithm, "of unknown algorithm"), img.ChecksumHash, found))
+		if found := report.Sums[csar.Sum{Path: img.File, Algorithm: imageAlgorithm(img)}]; img.ChecksumHash != "" &&
+			found != img.ChecksumHash {
+			c.Warnings = append(
+				c.Warnings, fmt.Sprintf("%s: the VNFD gives the image %q the checksum %s %s, the file has %s",
+					img.File, img.Name, cmp.Or(img.ChecksumAlgorithm, "of unknown algorithm"), img.ChecksumHash, found))
 		}
 	}
 	return c, nil
@@ -85,7 +89,9 @@ func (p *parsed) verify(ctx context.Context, dst *os.Root) (*Contents, error) {
 func (p *parsed) images() []vnfd.SwImage {
 	var all []vnfd.SwImage
 	add := func(img *vnfd.SwImage) {
-		if img != nil && img.File != "" && !slices.ContainsFunc(all, func(o vnfd.SwImage) bool { return o.File == img.File }) {
+		if img != nil && img.File != "" && !slices.ContainsFunc(
+			all, func(o vnfd.SwImage) bool { return o.File == img.File },
+		) {
 			all = append(all, *img)
 		}
 	}

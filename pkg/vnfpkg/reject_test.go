@@ -142,36 +142,90 @@ func TestEveryKindOfBadPackageIsRefusedReadablyAndCanBeReplaced(t *testing.T) {
 		status  int
 		detail  string
 	}{
-		"not a zip":           {[]byte("this is no archive"), 422, "not a zip archive"},
-		"empty":               {nil, 422, "not a zip archive"},
-		"zip slip":            {with(t, &zip.FileHeader{Name: "../../etc/cron.d/x"}, "x"), 422, "../../etc/cron.d/x: the path leads out of the package"},
-		"absolute path":       {with(t, &zip.FileHeader{Name: "/etc/passwd"}, "x"), 422, "/etc/passwd: the path is absolute"},
-		"symbolic link":       {with(t, symlink(), "/etc/passwd"), 422, "link: the entry is a symbolic link"},
-		"bomb":                {with(t, &zip.FileHeader{Name: "bomb", Method: zip.Deflate}, strings.Repeat("\x00", 1<<20)), 422, "bomb: the file grows to more than 100 times"},
-		"file over the limit": {with(t, &zip.FileHeader{Name: "big"}, strings.Repeat("\x00", 1<<20+1)), 413, "big: the file is larger than 1048576 bytes"},
-		"VNFD over the limit": {packed(func(f map[string]string) { f["Definitions/vnfd.yaml"] += strings.Repeat("# long\n", 600_000) }), 413, "Definitions/vnfd.yaml: the file is larger than"},
+		"not a zip": {[]byte("this is no archive"), 422, "not a zip archive"},
+		"empty":     {nil, 422, "not a zip archive"},
+		"zip slip": {
+			with(t, &zip.FileHeader{Name: "../../etc/cron.d/x"}, "x"), 422,
+			"../../etc/cron.d/x: the path leads out of the package",
+		},
+		"absolute path": {
+			with(t, &zip.FileHeader{Name: "/etc/passwd"}, "x"), 422, "/etc/passwd: the path is absolute",
+		},
+		"symbolic link": {with(t, symlink(), "/etc/passwd"), 422, "link: the entry is a symbolic link"},
+		"bomb": {
+			with(t, &zip.FileHeader{Name: "bomb", Method: zip.Deflate}, strings.Repeat("\x00", 1<<20)), 422,
+			"bomb: the file grows to more than 100 times",
+		},
+		"file over the limit": {
+			with(t, &zip.FileHeader{Name: "big"}, strings.Repeat("\x00", 1<<20+1)), 413,
+			"big: the file is larger than 1048576 bytes",
+		},
+		"VNFD over the limit": {packed(func(f map[string]string) {
+			f["Definitions/vnfd.yaml"] += strings.Repeat("# long\n", 600_000)
+		}), 413, "Definitions/vnfd.yaml: the file is larger than"},
 		"missing checksum": {packed(func(f map[string]string) {
 			f[csar.MetaPath] = strings.SplitAfter(f[csar.MetaPath], "application/sh\n")[0]
 		}), 422, "Scripts/run.sh is listed without Algorithm and Hash"},
-		"wrong checksum":    {packed(func(f map[string]string) { f["Scripts/run.sh"] = "changed" }), 422, "Scripts/run.sh: the file is not the one that TOSCA-Metadata/TOSCA.meta:6 was made for: expected SHA-256 a8076d"},
-		"unknown algorithm": {packed(func(f map[string]string) { f[csar.MetaPath] = strings.Replace(f[csar.MetaPath], "SHA-256", "MD5", 1) }), 422, `"MD5"`},
-		"missing file":      {packed(func(f map[string]string) { delete(f, "Scripts/run.sh") }), 422, "Scripts/run.sh: the file is not in the package"},
-		"no VNFD file":      {packed(func(f map[string]string) { delete(f, "Definitions/vnfd.yaml") }), 422, "Entry-Definitions"},
-		"no VNFD":           {packed(func(f map[string]string) { f["Definitions/vnfd.yaml"] = "a: b\n" }), 422, "declare a deployment flavour"},
+		"wrong checksum": {
+			packed(func(f map[string]string) {
+				f["Scripts/run.sh"] = "changed"
+			}), 422,
+			"Scripts/run.sh: " +
+				"the file is not the one that TOSCA-Metadata/TOSCA.meta:6 was made for: expected SHA-256 a8076d",
+		},
+		"unknown algorithm": {packed(func(f map[string]string) {
+			f[csar.MetaPath] = strings.Replace(f[csar.MetaPath], "SHA-256", "MD5", 1)
+		}), 422, `"MD5"`},
+		"missing file": {packed(func(f map[string]string) {
+			delete(f, "Scripts/run.sh")
+		}), 422, "Scripts/run.sh: the file is not in the package"},
+		"no VNFD file": {
+			packed(func(f map[string]string) { delete(f, "Definitions/vnfd.yaml") }), 422, "Entry-Definitions",
+		},
+		"no VNFD": {packed(func(f map[string]string) {
+			f["Definitions/vnfd.yaml"] = "a: b\n"
+		}), 422, "declare a deployment flavour"},
 		"several VNFDs for a flavour": {packed(func(f map[string]string) {
-			f["Definitions/vnfd.yaml"] = strings.Replace(f["Definitions/vnfd.yaml"], "imports:\n", "imports: \n  - more.yaml\n", 1)
+			f["Definitions/vnfd.yaml"] = strings.Replace(
+				f["Definitions/vnfd.yaml"], "imports:\n", "imports: \n  - more.yaml\n", 1,
+			)
 			f["Definitions/more.yaml"] = moreFlavours
 		}), 422, `several VNFDs for the flavour "simple"`},
-		"unknown scaling aspect":           {packed(func(f map[string]string) { f["Definitions/vnfd.yaml"] += unknownAspect }), 422, `the scaling aspect "nowhere", which is not declared`},
-		"alias bomb":                       {packed(func(f map[string]string) { f["Definitions/vnfd.yaml"] = bomb }), 422, "aliases expand to too many values"},
-		"no descriptor_id":                 {vnfdWith(t, "        descriptor_id: vnfd-1\n", ""), 422, "no descriptor_id"},
-		"image that is not in the package": {packed(func(f map[string]string) { delete(f, "Files/images/node.img") }), 422, `"../Files/images/node.img" of the artifact sw_image is not in the package`},
-		"import from the network":          {vnfdWith(t, "https://forge.etsi.org/rep/nfv", "http://169.254.169.254"), 422, "is not in the package"},
-		"damaged VNFD, wrong checksum":     {damaged(t, "Definitions/vnfd.yaml", zip.Store), 422, "Definitions/vnfd.yaml: the archive is damaged here: zip: checksum error"},
-		"damaged VNFD, bad compression":    {damaged(t, "Definitions/vnfd.yaml", zip.Deflate), 422, "Definitions/vnfd.yaml: the archive is damaged here: flate: corrupt input"},
-		"damaged TOSCA.meta":               {damaged(t, csar.MetaPath, zip.Store), 422, csar.MetaPath + ": the archive is damaged here: zip: checksum error"},
-		"damaged artifact":                 {damaged(t, "Scripts/run.sh", zip.Store), 422, "Scripts/run.sh: the archive is damaged here: zip: checksum error"},
-		"unknown VDU":                      {vnfdWith(t, "virtual_binding: node", "virtual_binding: missing"), 422, `Definitions/vnfd.yaml:35: virtual_binding of the node port names "missing"`},
+		"unknown scaling aspect": {packed(func(f map[string]string) {
+			f["Definitions/vnfd.yaml"] += unknownAspect
+		}), 422, `the scaling aspect "nowhere", which is not declared`},
+		"alias bomb": {packed(func(f map[string]string) {
+			f["Definitions/vnfd.yaml"] = bomb
+		}), 422, "aliases expand to too many values"},
+		"no descriptor_id": {
+			vnfdWith(t, "        descriptor_id: vnfd-1\n", ""), 422, "no descriptor_id",
+		},
+		"image that is not in the package": {packed(func(f map[string]string) {
+			delete(f, "Files/images/node.img")
+		}), 422, `"../Files/images/node.img" of the artifact sw_image is not in the package`},
+		"import from the network": {
+			vnfdWith(t, "https://forge.etsi.org/rep/nfv", "http://169.254.169.254"), 422, "is not in the package",
+		},
+		"damaged VNFD, wrong checksum": {
+			damaged(t, "Definitions/vnfd.yaml", zip.Store), 422,
+			"Definitions/vnfd.yaml: the archive is damaged here: zip: checksum error",
+		},
+		"damaged VNFD, bad compression": {
+			damaged(t, "Definitions/vnfd.yaml", zip.Deflate), 422,
+			"Definitions/vnfd.yaml: the archive is damaged here: flate: corrupt input",
+		},
+		"damaged TOSCA.meta": {
+			damaged(t, csar.MetaPath, zip.Store), 422,
+			csar.MetaPath + ": the archive is damaged here: zip: checksum error",
+		},
+		"damaged artifact": {
+			damaged(t, "Scripts/run.sh", zip.Store), 422,
+			"Scripts/run.sh: the archive is damaged here: zip: checksum error",
+		},
+		"unknown VDU": {
+			vnfdWith(t, "virtual_binding: node", "virtual_binding: missing"), 422,
+			`Definitions/vnfd.yaml:35: virtual_binding of the node port names "missing"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +281,9 @@ func TestVNFDThatIsOnboardedAlreadyIsRefusedAndCanComeLater(t *testing.T) {
 		_, err := b.Files(t.Context(), first.ID)
 		require.NoError(t, err)
 	}
-	_, _, err := b.Update(t.Context(), first.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil)
+	_, _, err := b.Update(
+		t.Context(), first.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil,
+	)
 	require.NoError(t, err)
 	require.NoError(t, b.Delete(t.Context(), first.ID, nil))
 	b.onboard(t, vnfpkgtest.Files("vnfd-1"))
@@ -237,8 +293,10 @@ func TestImageThatIsNotTheVNFDsIsAWarning(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	files := vnfpkgtest.Files("vnfd-1")
-	files["Definitions/vnfd.yaml"] = strings.Replace(files["Definitions/vnfd.yaml"], "size: 1 GB}", "size: 1 GB, checksum: {algorithm: sha-512, hash: "+strings.Repeat("0", 128)+"}}", 1)
+	files["Definitions/vnfd.yaml"] = strings.Replace(files["Definitions/vnfd.yaml"], "size: 1 GB}",
+		"size: 1 GB, checksum: {algorithm: sha-512, hash: "+strings.Repeat("0", 128)+"}}", 1)
 	p := b.onboard(t, files)
 	require.Len(t, p.Onboarded.Warnings, 1)
-	require.Contains(t, p.Onboarded.Warnings[0], `Files/images/node.img: the VNFD gives the image "node-image" the checksum sha-512 000`)
+	require.Contains(t, p.Onboarded.Warnings[0],
+		`Files/images/node.img: the VNFD gives the image "node-image" the checksum sha-512 000`)
 }

@@ -43,7 +43,9 @@ func (s *Services) Recover(ctx context.Context) error {
 	}
 	for _, id := range ids {
 		s.log.InfoContext(ctx, "taking package back from an abandoned upload", "package", id)
-		s.undoUpload(ctx, id, interruptedFailure("the server that took the content stopped before all of it had arrived"), (*Package).abandoned)
+		s.undoUpload(ctx, id, interruptedFailure(
+			"the server that took the content stopped before all of it had arrived",
+		), (*Package).abandoned)
 	}
 	return nil
 }
@@ -58,7 +60,9 @@ func (s *Services) Sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		removed, err := s.store.ReleaseContent(ctx, string(digest), func() error { return s.removeContent(string(digest)) })
+		removed, err := s.store.ReleaseContent(
+			ctx, string(digest), func() error { return s.removeContent(string(digest)) },
+		)
 		if err != nil {
 			return fmt.Errorf("release content: %w", err)
 		}

@@ -68,7 +68,8 @@ func New(o Options) *Services {
 		o.ModelBytes = 64 << 20
 	}
 	return &Services{
-		stores: o.Stores, store: o.Stores.AllPackages(), content: o.Content, log: o.Log, limits: o.Limits, lease: o.Lease,
+		stores: o.Stores, store: o.Stores.AllPackages(), content: o.Content, log: o.Log, limits: o.Limits,
+		lease:  o.Lease,
 		models: newModelCache(o.ModelBytes),
 	}
 }
@@ -76,8 +77,9 @@ func New(o Options) *Services {
 // Create creates a package without content (SOL005 clause 9.4.2.3.1).
 func (s *Service) Create(ctx context.Context, userDefinedData sol.KeyValuePairs) (*Package, error) {
 	p := &Package{
-		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled,
-		UsageState: sol.PackageUsageStateNotInUse, UserDefinedData: userDefinedData,
+		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated,
+		OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse,
+		UserDefinedData: userDefinedData,
 	}
 	if err := s.store.InsertPackage(ctx, p); err != nil {
 		return nil, err
@@ -99,7 +101,9 @@ func (s *Service) List(ctx context.Context, q Query) ([]*Package, error) {
 // operational state can only be changed to another one, and only of an onboarded package: CodeConflict else.
 // UserDefinedData is a merge patch (RFC 7396). ifVersion is the version that If-Match names; CodePrecondition when
 // the package has another.
-func (s *Service) Update(ctx context.Context, id string, m sol.VnfPkgInfoModifications, ifVersion *int64) (*Package, sol.VnfPkgInfoModifications, error) {
+func (s *Service) Update(
+	ctx context.Context, id string, m sol.VnfPkgInfoModifications, ifVersion *int64,
+) (*Package, sol.VnfPkgInfoModifications, error) {
 	if m.OperationalState == "" && m.UserDefinedData == nil {
 		return nil, m, lcm.Errorf(lcm.CodeInvalid, "nothing to change: set operationalState, userDefinedData or both")
 	}
@@ -110,14 +114,17 @@ func (s *Service) Update(ctx context.Context, id string, m sol.VnfPkgInfoModific
 		if m.OperationalState != "" {
 			switch {
 			case p.OnboardingState != sol.PackageOnboardingStateOnboarded:
-				return conflict(p, "it is %s, and only an ONBOARDED package can be enabled or disabled", p.OnboardingState)
+				return conflict(
+					p, "it is %s, and only an ONBOARDED package can be enabled or disabled", p.OnboardingState,
+				)
 			case p.OperationalState == m.OperationalState:
 				return conflict(p, "it is %s already", p.OperationalState)
 			}
 			p.OperationalState = m.OperationalState
 		}
 		if m.UserDefinedData != nil {
-			merged, _ := mergePatch(map[string]any(p.UserDefinedData), map[string]any(m.UserDefinedData)).(map[string]any)
+			merged, _ := mergePatch(map[string]any(p.UserDefinedData),
+				map[string]any(m.UserDefinedData)).(map[string]any)
 			p.UserDefinedData = merged
 		}
 		return nil
@@ -141,7 +148,8 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 			return conflict(p, "it is IN_USE").WithHint("delete the VNF instances that use it first")
 		case p.OperationalState == sol.PackageOperationalStateEnabled:
 			return conflict(p, "it is ENABLED").WithHint("disable it first")
-		case p.OnboardingState == sol.PackageOnboardingStateUploading, p.OnboardingState == sol.PackageOnboardingStateProcessing:
+		case p.OnboardingState == sol.PackageOnboardingStateUploading,
+			p.OnboardingState == sol.PackageOnboardingStateProcessing:
 			return conflict(p, "its content is %s", p.OnboardingState).WithHint("wait until its onboarding has ended")
 		}
 		return checkVersion(p, ifVersion)

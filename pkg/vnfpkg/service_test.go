@@ -120,8 +120,9 @@ func TestPackageIsCreatedUploadedAndOnboarded(t *testing.T) {
 	b := setup(t)
 	id := b.create(t)
 	require.Equal(t, sol.VnfPkgInfo{
-		ID: id, OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled,
-		UsageState: sol.PackageUsageStateNotInUse, UserDefinedData: sol.KeyValuePairs{"k": "v"},
+		ID: id, OnboardingState: sol.PackageOnboardingStateCreated,
+		OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse,
+		UserDefinedData: sol.KeyValuePairs{"k": "v"},
 	}, b.get(t, id).Info())
 
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
@@ -135,14 +136,15 @@ func TestPackageIsCreatedUploadedAndOnboarded(t *testing.T) {
 	require.WithinDuration(t, time.Now(), info.SoftwareImages[0].CreatedAt, time.Minute)
 	info.SoftwareImages[0].CreatedAt = time.Time{}
 	require.Equal(t, sol.VnfPkgInfo{
-		ID: id, OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled,
-		UsageState: sol.PackageUsageStateNotInUse, UserDefinedData: sol.KeyValuePairs{"k": "v"},
-		VnfdID: "vnfd-1", VnfProvider: "Example", VnfProductName: "Small", VnfSoftwareVersion: "1.10", VnfdVersion: "1.0",
-		VnfmInfo: []string{"Gybe"}, PackageSecurityOption: "OPTION_1",
+		ID: id, OnboardingState: sol.PackageOnboardingStateOnboarded,
+		OperationalState: sol.PackageOperationalStateEnabled, UsageState: sol.PackageUsageStateNotInUse,
+		UserDefinedData: sol.KeyValuePairs{"k": "v"}, VnfdID: "vnfd-1", VnfProvider: "Example", VnfProductName: "Small",
+		VnfSoftwareVersion: "1.10", VnfdVersion: "1.0", VnfmInfo: []string{"Gybe"}, PackageSecurityOption: "OPTION_1",
 		Checksum: &sol.Checksum{Algorithm: "sha512", Hash: string(b.digests(t)[0])},
 		SoftwareImages: []sol.VnfPackageSoftwareImageInfo{{
-			ID: "node", Name: "node-image", Version: "1", ContainerFormat: "BARE", DiskFormat: "QCOW2", Size: 1e9, ImagePath: "Files/images/node.img",
-			Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("an image")},
+			ID: "node", Name: "node-image", Version: "1", ContainerFormat: "BARE", DiskFormat: "QCOW2", Size: 1e9,
+			ImagePath: "Files/images/node.img",
+			Checksum:  sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("an image")},
 		}},
 		AdditionalArtifacts: []sol.VnfPackageArtifactInfo{{
 			ArtifactPath: "Scripts/run.sh", Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("#!/bin/sh\n")},
@@ -163,7 +165,9 @@ func TestEnablingAndDisabling(t *testing.T) {
 	requireCode(t, err, lcm.CodeConflict)
 	_, _, err = b.Update(t.Context(), p.ID, sol.VnfPkgInfoModifications{}, nil)
 	requireCode(t, err, lcm.CodeInvalid)
-	_, _, err = b.Update(t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateEnabled}, nil)
+	_, _, err = b.Update(
+		t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateEnabled}, nil,
+	)
 	requireCode(t, err, lcm.CodeConflict)
 	old := p.Version - 1
 	_, _, err = b.Update(t.Context(), p.ID, disable, &old)
@@ -186,10 +190,16 @@ func TestUserDataIsMerged(t *testing.T) {
 	b := setup(t)
 	id := b.create(t)
 	for _, step := range []struct{ patch, want sol.KeyValuePairs }{
-		{sol.KeyValuePairs{"a": map[string]any{"x": 1.0, "y": 2.0}}, sol.KeyValuePairs{"k": "v", "a": map[string]any{"x": 1.0, "y": 2.0}}},
-		{sol.KeyValuePairs{"k": nil, "a": map[string]any{"x": nil, "z": 3.0}}, sol.KeyValuePairs{"a": map[string]any{"y": 2.0, "z": 3.0}}},
+		{sol.KeyValuePairs{"a": map[string]any{"x": 1.0, "y": 2.0}}, sol.KeyValuePairs{
+			"k": "v", "a": map[string]any{"x": 1.0, "y": 2.0},
+		}},
+		{sol.KeyValuePairs{"k": nil, "a": map[string]any{"x": nil, "z": 3.0}}, sol.KeyValuePairs{
+			"a": map[string]any{"y": 2.0, "z": 3.0},
+		}},
 		{sol.KeyValuePairs{"a": []any{"l"}, "absent": nil}, sol.KeyValuePairs{"a": []any{"l"}}},
-		{sol.KeyValuePairs{"a": map[string]any{"n": map[string]any{"deep": nil, "kept": true}}}, sol.KeyValuePairs{"a": map[string]any{"n": map[string]any{"kept": true}}}},
+		{sol.KeyValuePairs{
+			"a": map[string]any{"n": map[string]any{"deep": nil, "kept": true}},
+		}, sol.KeyValuePairs{"a": map[string]any{"n": map[string]any{"kept": true}}}},
 		{sol.KeyValuePairs{"a": nil}, sol.KeyValuePairs{}},
 	} {
 		_, changed, err := b.Update(t.Context(), id, sol.VnfPkgInfoModifications{UserDefinedData: step.patch}, nil)
@@ -204,7 +214,9 @@ func TestDeleting(t *testing.T) {
 	p := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
 	e := requireCode(t, b.Delete(t.Context(), p.ID, nil), lcm.CodeConflict)
 	require.Contains(t, e.Detail, "ENABLED")
-	_, _, err := b.Update(t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil)
+	_, _, err := b.Update(
+		t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil,
+	)
 	require.NoError(t, err)
 	b.store.Refer(p.ID, true)
 	e = requireCode(t, b.Delete(t.Context(), p.ID, nil), lcm.CodeConflict)
@@ -250,7 +262,8 @@ func TestContentIsServedOnceOnboarded(t *testing.T) {
 
 	for path, want := range map[string]bool{
 		"Scripts/run.sh": true, "Files/images/node.img": true,
-		"Definitions/vnfd.yaml": false, "BaseHOT/simple/top.yaml": false, "../../../etc/passwd": false, "": false, "Scripts": false,
+		"Definitions/vnfd.yaml": false, "BaseHOT/simple/top.yaml": false, "../../../etc/passwd": false, "": false,
+		"Scripts": false,
 	} {
 		f, err := b.Artifact(t.Context(), p.ID, path)
 		if !want {
@@ -282,7 +295,9 @@ func TestVNFDOfOneFileIsTextAndOfSeveralAnArchive(t *testing.T) {
 	require.Equal(t, []string{"Definitions/vnfd.yaml", csar.MetaPath}, zipNames(t, d))
 
 	files = vnfpkgtest.Files("vnfd-2")
-	files["Definitions/vnfd.yaml"] = strings.Replace(files["Definitions/vnfd.yaml"], "imports:\n", "imports:\n  - types.yaml\n", 1)
+	files["Definitions/vnfd.yaml"] = strings.Replace(
+		files["Definitions/vnfd.yaml"], "imports:\n", "imports:\n  - types.yaml\n", 1,
+	)
 	files["Definitions/types.yaml"] = "node_types: {}\n"
 	d, err = b.VNFD(t.Context(), b.onboard(t, files).ID)
 	require.NoError(t, err)
@@ -313,16 +328,28 @@ func TestUploadsThatFailLeaveThePackageReadyForTheNext(t *testing.T) {
 		code   lcm.Code
 		detail string
 	}{
-		"over the limit":        {strings.NewReader(strings.Repeat("x", 100_001)), lcm.CodeTooLarge, "larger than 100000 bytes"},
-		"endless":               {endless{}, lcm.CodeTooLarge, "larger than 100000 bytes"},
-		"connection lost":       {io.MultiReader(strings.NewReader("PK"), iotest.ErrReader(gone)), lcm.CodeInvalid, "could not be read to its end"},
-		"client gone":           {iotest.ErrReader(context.Canceled), lcm.CodeUnavailable, "the request ended"},
-		"cut off in the middle": {iotest.ErrReader(io.ErrUnexpectedEOF), lcm.CodeInvalid, "could not be read to its end"},
-		"disk is full":          {iotest.ErrReader(&fs.PathError{Op: "write", Path: "/var/lib/secret", Err: errors.New("no space left")}), lcm.CodeUnavailable, "content store"},
+		"over the limit": {
+			strings.NewReader(strings.Repeat("x", 100_001)), lcm.CodeTooLarge, "larger than 100000 bytes",
+		},
+		"endless": {endless{}, lcm.CodeTooLarge, "larger than 100000 bytes"},
+		"connection lost": {
+			io.MultiReader(strings.NewReader("PK"), iotest.ErrReader(gone)), lcm.CodeInvalid,
+			"could not be read to its end",
+		},
+		"client gone": {iotest.ErrReader(context.Canceled), lcm.CodeUnavailable, "the request ended"},
+		"cut off in the middle": {
+			iotest.ErrReader(io.ErrUnexpectedEOF), lcm.CodeInvalid, "could not be read to its end",
+		},
+		"disk is full": {
+			iotest.ErrReader(&fs.PathError{Op: "write", Path: "/var/lib/secret", Err: errors.New("no space left")}),
+			lcm.CodeUnavailable, "content store",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, func(o *vnfpkg.Options) { o.Limits = vnfpkg.DefaultLimits(); o.Limits.ArchiveBytes = 100_000 })
+			b := setup(
+				t, func(o *vnfpkg.Options) { o.Limits = vnfpkg.DefaultLimits(); o.Limits.ArchiveBytes = 100_000 },
+			)
 			id := b.create(t)
 			e := requireCode(t, b.Upload(t.Context(), id, tc.body), tc.code)
 			require.Contains(t, e.Detail, tc.detail)
@@ -441,7 +468,9 @@ func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
 	requireCode(t, err, lcm.CodeNotFound)
 	requireCode(t, other.Upload(t.Context(), ours.ID, bytes.NewReader(nil)), lcm.CodeNotFound)
 	requireCode(t, other.Delete(t.Context(), ours.ID, nil), lcm.CodeNotFound)
-	_, _, err = other.Update(t.Context(), ours.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil)
+	_, _, err = other.Update(
+		t.Context(), ours.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil,
+	)
 	requireCode(t, err, lcm.CodeNotFound)
 	_, _, err = b.Model(t.Context(), lcm.Principal{Project: "other"}, "vnfd-1")
 	e := requireCode(t, err, lcm.CodeUnprocessable)
@@ -462,7 +491,9 @@ func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
 	// A second one in the same project names the package of this project.
 	second, err := other.Create(t.Context(), nil)
 	require.NoError(t, err)
-	require.NoError(t, other.Upload(t.Context(), second.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	require.NoError(
+		t, other.Upload(t.Context(), second.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))),
+	)
 	b.work(t)
 	second, err = other.Get(t.Context(), second.ID)
 	require.NoError(t, err)

@@ -11,7 +11,8 @@ import (
 
 // Stores gives out the packages of a project or of all.
 type Stores interface {
-	// PackagesOf returns the packages that a principal sees and creates. What belongs to another project does not exist.
+	// PackagesOf returns the packages that a principal sees and creates. What belongs to another project does not
+	// exist.
 	PackagesOf(p lcm.Principal) Store
 	// AllPackages returns the packages of all projects, for the engine and for cleaning up. A package that is inserted
 	// belongs to lcm.DefaultProject.
@@ -32,10 +33,10 @@ type Store interface {
 	// OnboardedPackage returns the ONBOARDED package with this vnfdId, or CodeNotFound. Only a project has at most one.
 	OnboardedPackage(ctx context.Context, vnfdID string) (*Package, error)
 
-	// UpdatePackage locks the package, lets change modify it, and stores it with Version + 1 and Updated = now; an error
-	// of change is returned and nothing is stored. This is the compare-and-set of every state transition: change checks
-	// the state that it starts from. change may be called again when the transaction has to be repeated, so it must
-	// work on nothing but p. In the same transaction the store
+	// UpdatePackage locks the package, lets change modify it, and stores it with Version + 1 and Updated = now; an
+	// error of change is returned and nothing is stored. This is the compare-and-set of every state transition: change
+	// checks the state that it starts from. change may be called again when the transaction has to be repeated, so it
+	// must work on nothing but p. In the same transaction the store
 	//   - adds the job "vnfpkg.onboard" when change makes the package PROCESSING,
 	//   - takes the lock of Content.Digest when change sets it, and so waits for a ReleaseContent of that digest,
 	//   - fails with ErrVnfdTaken when another ONBOARDED package has the VnfdID,

@@ -23,7 +23,9 @@ func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 	token := uuid.NewString()
 	if _, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
 		if p.OnboardingState != sol.PackageOnboardingStateCreated {
-			return conflict(p, "it is %s, and content can only be uploaded to a package that is CREATED", p.OnboardingState)
+			return conflict(
+				p, "it is %s, and content can only be uploaded to a package that is CREATED", p.OnboardingState,
+			)
 		}
 		p.OnboardingState, p.Failure = sol.PackageOnboardingStateUploading, nil
 		p.Upload = &Upload{Token: token, LeaseUntil: now.Add(s.lease)}
@@ -51,7 +53,8 @@ func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 func (s *Service) uploadIsCommitted(ctx context.Context, id, digest string) bool {
 	p, err := s.store.Package(ctx, id)
 	return err == nil && digest != "" && p.Content != nil && p.Content.Digest == digest &&
-		(p.OnboardingState == sol.PackageOnboardingStateProcessing || p.OnboardingState == sol.PackageOnboardingStateOnboarded)
+		(p.OnboardingState == sol.PackageOnboardingStateProcessing ||
+			p.OnboardingState == sol.PackageOnboardingStateOnboarded)
 }
 
 // cleanUp is the time for putting a package back after its request has ended.
@@ -132,7 +135,9 @@ func (p *Package) abandoned(now time.Time) error {
 }
 
 // undoUpload returns a package to CREATED if may agrees; ErrUploadLost of may means that there is nothing to undo.
-func (s *Services) undoUpload(ctx context.Context, id string, why *sol.ProblemDetails, may func(p *Package, now time.Time) error) {
+func (s *Services) undoUpload(
+	ctx context.Context, id string, why *sol.ProblemDetails, may func(p *Package, now time.Time) error,
+) {
 	var content *Content
 	_, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
 		if err := may(p, now); err != nil {
@@ -163,15 +168,32 @@ func uploadError(err error) *lcm.Error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &limit):
-		return &lcm.Error{Code: lcm.CodeTooLarge, Title: "The VNF package is too large", Detail: limit.Error(), Cause: err}
+		return &lcm.Error{
+			Code: lcm.CodeTooLarge, Title: "The VNF package is too large", Detail: limit.Error(), Cause: err,
+		}
 	case errors.As(err, &body):
-		return &lcm.Error{Code: lcm.CodeTooLarge, Title: "The VNF package is too large", Detail: (&content.LimitError{Limit: body.Limit}).Error(), Cause: err}
+		return &lcm.Error{
+			Code: lcm.CodeTooLarge, Title: "The VNF package is too large",
+			Detail: (&content.LimitError{Limit: body.Limit}).Error(), Cause: err,
+		}
 	case errors.Is(err, ErrUploadLost):
-		return &lcm.Error{Code: lcm.CodeConflict, Title: "The upload timed out", Detail: "the upload made no progress for so long that it was cancelled", Hint: again, Cause: err}
+		return &lcm.Error{
+			Code: lcm.CodeConflict, Title: "The upload timed out",
+			Detail: "the upload made no progress for so long that it was cancelled", Hint: again, Cause: err,
+		}
 	case errors.As(err, &disk):
-		return &lcm.Error{Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "The VNF package cannot be stored", Detail: "the content store does not take it now; the log has the cause", Hint: again, Cause: err}
+		return &lcm.Error{
+			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "The VNF package cannot be stored",
+			Detail: "the content store does not take it now; the log has the cause", Hint: again, Cause: err,
+		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &lcm.Error{Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "The upload was interrupted", Detail: "the request ended before all content had arrived", Hint: again, Cause: err}
+		return &lcm.Error{
+			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "The upload was interrupted",
+			Detail: "the request ended before all content had arrived", Hint: again, Cause: err,
+		}
 	}
-	return &lcm.Error{Code: lcm.CodeInvalid, Title: "The upload was interrupted", Detail: "the content could not be read to its end", Hint: again, Cause: err}
+	return &lcm.Error{
+		Code: lcm.CodeInvalid, Title: "The upload was interrupted",
+		Detail: "the content could not be read to its end", Hint: again, Cause: err,
+	}
 }

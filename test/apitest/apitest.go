@@ -178,7 +178,9 @@ var allRouters = sync.OnceValues(func() ([]routers.Router, error) {
 })
 
 // media that the validator does not have to understand.
-var opaque = []string{"application/zip", "application/yaml", "text/plain", "text/event-stream", "application/octet-stream"}
+var opaque = []string{
+	"application/zip", "application/yaml", "text/plain", "text/event-stream", "application/octet-stream",
+}
 
 // Check holds an answer to the document that describes its resource, if one does.
 func Check(tb testing.TB, req *http.Request, a Answer) {
@@ -194,11 +196,14 @@ func Check(tb testing.TB, req *http.Request, a Answer) {
 		}
 		media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 		err = openapi3filter.ValidateResponse(tb.Context(), &openapi3filter.ResponseValidationInput{
-			RequestValidationInput: &openapi3filter.RequestValidationInput{Request: probe, PathParams: params, Route: route},
-			Status:                 a.Status, Header: a.Header, Body: io.NopCloser(bytes.NewReader(a.Body)),
+			RequestValidationInput: &openapi3filter.RequestValidationInput{
+				Request: probe, PathParams: params, Route: route,
+			},
+			Status: a.Status, Header: a.Header, Body: io.NopCloser(bytes.NewReader(a.Body)),
 			Options: &openapi3filter.Options{
 				IncludeResponseStatus: true, MultiError: true,
-				ExcludeResponseBody: len(a.Body) == 0 || slices.Contains(opaque, media) || a.Status == http.StatusNotModified,
+				ExcludeResponseBody: len(a.Body) == 0 || slices.Contains(opaque, media) ||
+					a.Status == http.StatusNotModified,
 			},
 		})
 		require.NoError(tb, err, "%s %s: %d %s", req.Method, req.URL.Path, a.Status, a.Body)

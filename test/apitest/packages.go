@@ -40,7 +40,10 @@ type Packages struct {
 // Add onboards a package. Instances refer to it in the database, so it has a row there.
 func (d *Domain) Add(tb testing.TB, id string, model *vnfd.VNFD) {
 	tb.Helper()
-	p := &vnfpkg.Package{ID: id, OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled}
+	p := &vnfpkg.Package{
+		ID: id, OnboardingState: sol.PackageOnboardingStateCreated,
+		OperationalState: sol.PackageOperationalStateDisabled,
+	}
 	require.NoError(tb, d.Store.AllPackages().InsertPackage(tb.Context(), p))
 	d.Packages.mu.Lock()
 	defer d.Packages.mu.Unlock()
@@ -97,7 +100,9 @@ func sample() *vnfd.VNFD {
 func Cluster(id, version string) *vnfd.VNFD {
 	one := map[string]int{"workerNode": 1}
 	level := func(id string, n, masters int) vnfd.InstantiationLevel {
-		return vnfd.InstantiationLevel{ID: id, ScaleLevels: map[string]int{"workers": n}, VDUs: map[string]int{"workerNode": n + 1, "masterNode": masters}}
+		return vnfd.InstantiationLevel{ID: id, ScaleLevels: map[string]int{"workers": n}, VDUs: map[string]int{
+			"workerNode": n + 1, "masterNode": masters,
+		}}
 	}
 	simple := vnfd.Flavour{
 		ID: "simple",
@@ -105,11 +110,14 @@ func Cluster(id, version string) *vnfd.VNFD {
 			{Name: "masterNode", MinInstances: 1, MaxInstances: 1, InitialInstances: 1},
 			{Name: "workerNode", MinInstances: 1, MaxInstances: 4, InitialInstances: 2},
 		},
-		CPs:     []vnfd.CP{{Name: "masterNode_CP1", VDU: "masterNode", External: true}, {Name: "workerNode_CP1", VDU: "workerNode", External: true}},
-		VLs:     []vnfd.VL{{Name: "internalVL"}},
-		Aspects: []vnfd.ScalingAspect{{ID: "workers", MaxScaleLevel: 3, Steps: []map[string]int{one, one, one}}},
-		Levels:  []vnfd.InstantiationLevel{level("default", 1, 1), level("small", 0, 1), level("big", 3, 1)}, DefaultLevel: "default",
-		LCM: map[string]vnfd.Implementation{},
+		CPs: []vnfd.CP{{Name: "masterNode_CP1", VDU: "masterNode", External: true}, {
+			Name: "workerNode_CP1", VDU: "workerNode", External: true,
+		}},
+		VLs:          []vnfd.VL{{Name: "internalVL"}},
+		Aspects:      []vnfd.ScalingAspect{{ID: "workers", MaxScaleLevel: 3, Steps: []map[string]int{one, one, one}}},
+		Levels:       []vnfd.InstantiationLevel{level("default", 1, 1), level("small", 0, 1), level("big", 3, 1)},
+		DefaultLevel: "default",
+		LCM:          map[string]vnfd.Implementation{},
 	}
 	for _, k := range lcm.OperationKinds() {
 		for _, hook := range hooksOf(k) {
@@ -122,10 +130,13 @@ func Cluster(id, version string) *vnfd.VNFD {
 		{Name: "masterNode", MinInstances: 3, MaxInstances: 5, InitialInstances: 3},
 		{Name: "workerNode", MinInstances: 1, MaxInstances: 4, InitialInstances: 2},
 	}
-	big.Aspects = append([]vnfd.ScalingAspect{{ID: "masters", MaxScaleLevel: 2, Steps: []map[string]int{{"masterNode": 1}, {"masterNode": 2}}}}, simple.Aspects...)
+	big.Aspects = append([]vnfd.ScalingAspect{
+		{ID: "masters", MaxScaleLevel: 2, Steps: []map[string]int{{"masterNode": 1}, {"masterNode": 2}}},
+	}, simple.Aspects...)
 	big.Levels = []vnfd.InstantiationLevel{level("default", 1, 3)}
 	return &vnfd.VNFD{
-		ID: id, Version: version, Provider: "Company", ProductName: "Cluster", SoftwareVersion: version, Flavours: []vnfd.Flavour{simple, big},
+		ID: id, Version: version, Provider: "Company", ProductName: "Cluster", SoftwareVersion: version,
+		Flavours: []vnfd.Flavour{simple, big},
 	}
 }
 

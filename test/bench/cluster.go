@@ -70,7 +70,9 @@ func (b *bench) cluster(ctx context.Context, dir string) error {
 		} else {
 			note = fmt.Sprintf("%.3f of that by 1, aim ≤ 1.2; ", c.took.Seconds()/first.Seconds()) + note
 		}
-		b.row(fmt.Sprintf("cluster scaled out by %d", workers), nodeTimes, fmt.Sprintf("%.1f s", c.took.Seconds()), note)
+		b.row(
+			fmt.Sprintf("cluster scaled out by %d", workers), nodeTimes, fmt.Sprintf("%.1f s", c.took.Seconds()), note,
+		)
 	}
 	return nil
 }
@@ -128,7 +130,8 @@ func (b *bench) build(ctx context.Context, dir string, nodes int) (cost, error) 
 		return cost{}, err
 	}
 	at := filepath.Join(dir, "complex.json")
-	if err := stack.LocalParams("vnf-packages/kubernetes-cluster/params/complex_kubernetes_param_file_v2.json", at, b.stack.Sim); err != nil {
+	if err := stack.LocalParams("vnf-packages/kubernetes-cluster/params/complex_kubernetes_param_file_v2.json", at,
+		b.stack.Sim); err != nil {
 		return cost{}, err
 	}
 	raw, err := os.ReadFile(at)
@@ -224,14 +227,17 @@ func roomy(dir string) (string, error) {
 		"          default_level: instantiation_level_1\n",
 		aspects.String()+"          default_level: instantiation_level_1\n",
 		"              number_of_instances: 3\n        targets: [ masterNode ]\n\n    - workerNode_inst",
-		"              number_of_instances: 3\n"+masterLevels.String()+"        targets: [ masterNode ]\n\n    - workerNode_inst",
+		"              number_of_instances: 3\n"+masterLevels.String()+
+			"        targets: [ masterNode ]\n\n    - workerNode_inst",
 		"              number_of_instances: 4\n",
 		"              number_of_instances: 4\n"+workerLevels.String(),
 	)
 	if err != nil {
 		return "", err
 	}
-	return copied, edit(filepath.Join(copied, template), "policies: [ anti-affinity ]", "policies: [ soft-anti-affinity ]")
+	return copied, edit(
+		filepath.Join(copied, template), "policies: [ anti-affinity ]", "policies: [ soft-anti-affinity ]",
+	)
 }
 
 // edit replaces parts of a file, each of which must be there.

@@ -66,8 +66,11 @@ func (b *bench) together(ctx context.Context, dir string, s surroundings) error 
 	}{
 		{"instantiate", sol.LcmOperationInstantiate, func(string) (any, error) {
 			return sol.InstantiateVnfRequest{
-				FlavourID: "default", VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": s.vim}, AdditionalParams: userData(),
-				ExtVirtualLinks: []sol.ExtVirtualLinkData{link("net0", s.net0, "VDU1_CP1", sol.IpAddressData{Type: sol.IPAddressTypeIPv4, NumDynamicAddresses: 1})},
+				FlavourID: "default", VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": s.vim},
+				AdditionalParams: userData(),
+				ExtVirtualLinks: []sol.ExtVirtualLinkData{link(
+					"net0", s.net0, "VDU1_CP1", sol.IpAddressData{Type: sol.IPAddressTypeIPv4, NumDynamicAddresses: 1},
+				)},
 			}, nil
 		}},
 		{"scale out", sol.LcmOperationScale, func(string) (any, error) {
@@ -154,7 +157,8 @@ func (b *bench) allAtOnce(
 		) + note
 	}
 	b.row(name+", all at once", strconv.Itoa(len(ids)),
-		fmt.Sprintf("%.2f s for all, %s CPU each", wall.Seconds(), ms((after.CPU-before.CPU)/time.Duration(len(ids)))), note)
+		fmt.Sprintf("%.2f s for all, %s CPU each", wall.Seconds(), ms((after.CPU-before.CPU)/time.Duration(len(ids)))),
+		note)
 	return nil
 }
 
@@ -226,7 +230,8 @@ func (h *heatWork) since(ctx context.Context, instance string, began time.Time) 
 			Status string `json:"resource_status"`
 		}
 	}
-	if err := get(ctx, h.heat, h.heat.ServiceURL("stacks", name, h.ids[name], "events")+"?sort_dir=asc&resource_name="+name, &body); err != nil {
+	if err := get(ctx, h.heat, h.heat.ServiceURL("stacks", name, h.ids[name], "events")+"?sort_dir=asc&resource_name="+
+		name, &body); err != nil {
 		return 0, err
 	}
 	var busy time.Duration

@@ -134,10 +134,11 @@ func connect(ctx context.Context) (place, *gophercloud.ServiceClient, error) {
 	}
 	p := place{
 		vim: sol.VimConnectionInfo{
-			VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3", InterfaceInfo: sol.KeyValuePairs{"endpoint": opts.IdentityEndpoint},
+			VimType:       "ETSINFV.OPENSTACK_KEYSTONE.V_3",
+			InterfaceInfo: sol.KeyValuePairs{"endpoint": opts.IdentityEndpoint},
 			AccessInfo: sol.KeyValuePairs{
-				"username": opts.Username, "password": opts.Password, "project": opts.TenantName, "region": env("OS_REGION_NAME"),
-				"userDomainId": "default", "projectDomainId": "default",
+				"username": opts.Username, "password": opts.Password, "project": opts.TenantName,
+				"region": env("OS_REGION_NAME"), "userDomainId": "default", "projectDomainId": "default",
 			},
 		},
 		address: func(tour int) string { return fmt.Sprintf("10.10.1.%d", 200+tour) },

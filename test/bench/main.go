@@ -20,10 +20,13 @@ import (
 
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
-	flag.StringVar(&b.only, "only", "", "comma separated sections: reads, requests, operations, tour, slow, crowd, nodes, cluster, fleet (default all)")
+	flag.StringVar(&b.only, "only", "",
+		"comma separated sections: reads, requests, operations, tour, slow, crowd, nodes, cluster, fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
-	lab := flag.Bool("lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead")
+	lab := flag.Bool(
+		"lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead",
+	)
 	flag.IntVar(&b.instances, "tours", 3, "instances that run every operation of -lab, one after the other")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -103,7 +106,17 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 	for _, s := range []struct {
 		name string
 		run  func(context.Context, string) error
-	}{{"reads", b.reads}, {"requests", b.requests}, {"operations", b.operations}, {"tour", b.tours}, {"slow", b.slow}, {"crowd", b.crowd}, {"nodes", b.nodes}, {"cluster", b.cluster}, {"fleet", b.fleet}} {
+	}{
+		{"reads", b.reads},
+		{"requests", b.requests},
+		{"operations", b.operations},
+		{"tour", b.tours},
+		{"slow", b.slow},
+		{"crowd", b.crowd},
+		{"nodes", b.nodes},
+		{"cluster", b.cluster},
+		{"fleet", b.fleet},
+	} {
 		if !b.wants(s.name) {
 			continue
 		}
@@ -146,7 +159,9 @@ func (b *bench) row(what, growth, value, note string) {
 }
 
 func (b *bench) print() error {
-	fmt.Printf("\ngybe on %d cores, %s; one run, so compare rows with each other\n\n", runtime.NumCPU(), runtime.Version())
+	fmt.Printf(
+		"\ngybe on %d cores, %s; one run, so compare rows with each other\n\n", runtime.NumCPU(), runtime.Version(),
+	)
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "WHAT\tWITH\tMEASURED\tNOTE")
 	for _, r := range b.rows {

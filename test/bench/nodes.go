@@ -25,8 +25,8 @@ const (
 )
 
 // nodes compares how many instantiations per second one, two and three nodes run on the same database, and what each
-// costs. The rounds alternate between the numbers of nodes, so that other load on the machine affects all of them, and begin with a burst
-// that is not measured.
+// costs. The rounds alternate between the numbers of nodes, so that other load on the machine affects all of them, and
+// begin with a burst that is not measured.
 func (b *bench) nodes(ctx context.Context, dir string) error {
 	vnfd, err := b.upload(ctx, dir, plain)
 	if err != nil {
@@ -99,12 +99,15 @@ func (s *bursts) rate() float64 { return float64(s.n) / s.wall.Seconds() }
 
 func (s *bursts) String() string {
 	each := func(d time.Duration) string { return ms(d / time.Duration(s.n)) }
-	return fmt.Sprintf("%.0f per second; CPU each: gybe %s, PostgreSQL %s, simcloud %s", s.rate(), each(s.gybe), each(s.database), each(s.sim))
+	return fmt.Sprintf("%.0f per second; CPU each: gybe %s, PostgreSQL %s, simcloud %s", s.rate(), each(s.gybe),
+		each(s.database), each(s.sim))
 }
 
 // oneBurst creates instances, instantiates all of them at once by way of all nodes, and waits for the last. It
 // terminates and deletes them afterwards, outside the measurement.
-func (b *bench) oneBurst(ctx context.Context, nodes []*stack.Node, vnfd string, params json.RawMessage) (bursts, error) {
+func (b *bench) oneBurst(
+	ctx context.Context, nodes []*stack.Node, vnfd string, params json.RawMessage,
+) (bursts, error) {
 	clients := make([]*client.Client, len(nodes))
 	for i, n := range nodes {
 		var err error
@@ -144,10 +147,15 @@ func (b *bench) oneBurst(ctx context.Context, nodes []*stack.Node, vnfd string, 
 	if err != nil {
 		return bursts{}, err
 	}
-	got := bursts{n: burst, wall: wall, gybe: after.gybe - before.gybe, database: after.database - before.database, sim: after.sim - before.sim}
+	got := bursts{
+		n: burst, wall: wall, gybe: after.gybe - before.gybe, database: after.database - before.database,
+		sim: after.sim - before.sim,
+	}
 	return got, each(ctx, func(ctx context.Context, i int) error {
 		c := clients[i%len(clients)]
-		op, err := c.Start(ctx, ids[i], sol.LcmOperationTerminate, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
+		op, err := c.Start(ctx, ids[i], sol.LcmOperationTerminate, sol.TerminateVnfRequest{
+			TerminationType: sol.TerminationTypeForceful,
+		})
 		if err != nil {
 			return err
 		}

@@ -127,14 +127,17 @@ func (b *bench) params() (json.RawMessage, error) {
 		"flavourId":         "default",
 		"vimConnectionInfo": map[string]any{"vim1": stack.VimConnection(b.stack.Sim)},
 		"additionalParams": map[string]any{
-			"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData",
+			"lcm-operation-user-data":       "./UserData/userdata_standard.py",
+			"lcm-operation-user-data-class": "StandardUserData",
 		},
 		"extVirtualLinks": []any{map[string]any{
 			"id": "net0", "resourceId": b.stack.Sim.Net0ID,
 			"extCps": []any{map[string]any{"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"VDU1_CP1": map[string]any{
-				"cpProtocolData": []any{map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
-					"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
-				}}},
+				"cpProtocolData": []any{map[string]any{
+					"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
+						"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
+					},
+				}},
 			}}}},
 		}},
 	})

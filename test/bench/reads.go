@@ -78,7 +78,10 @@ func (b *bench) measureReads(ctx context.Context, op *sol.VnfLcmOpOcc) error {
 		{"GET list of operations", v2 + "/vnf_lcm_op_occs", "", "", 300},
 		{"GET list, all_fields", v2 + "/vnf_instances?all_fields", "", "aim ≤ 5 ms CPU", 200},
 		{"GET list, fields=metadata", v2 + "/vnf_instances?fields=metadata", "", "aim ≤ 5 ms CPU", 200},
-		{"GET list, fields=instantiatedVnfInfo/scaleStatus", v2 + "/vnf_instances?fields=instantiatedVnfInfo/scaleStatus", "", "", 200},
+		{
+			"GET list, fields=instantiatedVnfInfo/scaleStatus",
+			v2 + "/vnf_instances?fields=instantiatedVnfInfo/scaleStatus", "", "", 200,
+		},
 		{"GET list, exclude_fields=metadata", v2 + "/vnf_instances?exclude_fields=metadata", "", "", 200},
 		{"GET list, filter on metadata", v2 + "/vnf_instances?filter=(eq,metadata/none,x)", "", "", 200},
 	} {
@@ -87,7 +90,8 @@ func (b *bench) measureReads(ctx context.Context, op *sol.VnfLcmOpOcc) error {
 			return err
 		}
 		get := func(ctx context.Context) error { _, _, err := b.fetch(ctx, r.path, r.tag); return err }
-		if err := b.measure(ctx, r.what, fmt.Sprintf("%d instances, %d bytes", shown, size), r.aim, r.n, 1, get); err != nil {
+		if err := b.measure(ctx, r.what, fmt.Sprintf("%d instances, %d bytes", shown, size), r.aim, r.n, 1,
+			get); err != nil {
 			return err
 		}
 	}
@@ -126,7 +130,9 @@ func (b *bench) removeAll(ctx context.Context, ops []string) error {
 		if err != nil {
 			return err
 		}
-		end, err := b.api.Terminate(ctx, op.VnfInstanceID, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
+		end, err := b.api.Terminate(
+			ctx, op.VnfInstanceID, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful},
+		)
 		if err != nil {
 			return err
 		}

@@ -35,12 +35,14 @@ func (b *bench) requests(ctx context.Context, dir string) error {
 	}
 	for _, held := range []int{100, 1000} {
 		with := fmt.Sprintf("%d instances", held)
-		if err := b.measure(ctx, "POST create", "up to "+with, "aim ≤ 1 ms CPU; Tacker 165-213 ms CPU", held-b.made, 1, create); err != nil {
+		if err := b.measure(ctx, "POST create", "up to "+with, "aim ≤ 1 ms CPU; Tacker 165-213 ms CPU", held-b.made, 1,
+			create); err != nil {
 			return err
 		}
 		b.made = held
 		for _, c := range []int{1, 8} {
-			if err := b.measure(ctx, fmt.Sprintf("GET one, %d client(s)", c), with, "aim ≤ 0.1 ms CPU; Tacker 3.3-4.6 ms CPU", 3000, c, get); err != nil {
+			if err := b.measure(ctx, fmt.Sprintf("GET one, %d client(s)", c), with,
+				"aim ≤ 0.1 ms CPU; Tacker 3.3-4.6 ms CPU", 3000, c, get); err != nil {
 				return err
 			}
 		}

@@ -68,10 +68,15 @@ func always(body any) func(context.Context, *tour) (any, error) {
 var stops = []stop{
 	{"instantiate", sol.LcmOperationInstantiate, func(_ context.Context, t *tour) (any, error) {
 		return sol.InstantiateVnfRequest{
-			FlavourID: "simple", VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": t.vim}, AdditionalParams: userData(),
+			FlavourID: "simple", VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": t.vim},
+			AdditionalParams: userData(),
 			ExtVirtualLinks: []sol.ExtVirtualLinkData{
-				link("link1", t.net0, "VDU1_CP1", sol.IpAddressData{Type: sol.IPAddressTypeIPv4, NumDynamicAddresses: 1}),
-				link("link2", t.net1, "VDU2_CP1", sol.IpAddressData{Type: sol.IPAddressTypeIPv4, NumDynamicAddresses: 1}),
+				link(
+					"link1", t.net0, "VDU1_CP1", sol.IpAddressData{Type: sol.IPAddressTypeIPv4, NumDynamicAddresses: 1},
+				),
+				link(
+					"link2", t.net1, "VDU2_CP1", sol.IpAddressData{Type: sol.IPAddressTypeIPv4, NumDynamicAddresses: 1},
+				),
 			},
 		}, nil
 	}},
@@ -137,7 +142,8 @@ func userData() sol.KeyValuePairs {
 func link(id, network, cpd string, address sol.IpAddressData) sol.ExtVirtualLinkData {
 	return sol.ExtVirtualLinkData{ID: id, ResourceID: network, ExtCps: []sol.VnfExtCpData{{
 		CpdID: cpd, CpConfig: map[string]sol.VnfExtCpConfig{cpd: {CpProtocolData: []sol.CpProtocolData{{
-			LayerProtocol: sol.LayerProtocolIPOverEthernet, IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: []sol.IpAddressData{address}},
+			LayerProtocol:  sol.LayerProtocolIPOverEthernet,
+			IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: []sol.IpAddressData{address}},
 		}}}},
 	}}}
 }
@@ -225,7 +231,8 @@ func (b *bench) tours(ctx context.Context, dir string) error {
 			calls, err := b.calls(ctx)
 			if number == 0 {
 				if s.op == sol.LcmOperationInstantiate {
-					b.row("calls of the first operation", "new session", counts(calls, 1), "later ones share its token for an hour")
+					b.row("calls of the first operation", "new session", counts(calls, 1),
+						"later ones share its token for an hour")
 				}
 				return err
 			}

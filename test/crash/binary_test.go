@@ -56,7 +56,8 @@ func (w *world) serve(name string, env ...string) *real {
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = log.Close() })
 	n, err := stack.StartNode(w.t.Context(), stack.NodeOptions{
-		Bin: bin, ID: name, Database: w.database, Data: filepath.Join(w.data, "content"), SSHPort: sshPort, Log: log, Env: env,
+		Bin: bin, ID: name, Database: w.database, Data: filepath.Join(w.data, "content"), SSHPort: sshPort, Log: log,
+		Env: env,
 	})
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { n.Kill() })
@@ -109,7 +110,10 @@ func (w *world) resumed(op string, died time.Time, epoch int64) time.Duration {
 		var now time.Time
 		var newest int64
 		var state string
-		require.NoError(w.t, w.pool.QueryRow(w.t.Context(), "SELECT clock_timestamp(), epoch, state FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(&now, &newest, &state))
+		require.NoError(w.t, w.pool.QueryRow(w.t.Context(),
+			"SELECT clock_timestamp(), epoch, state FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(
+			&now, &newest, &state,
+		))
 		at = now
 		if newest == epoch && state == "COMPLETED" {
 			at = died.Add(-time.Nanosecond)
@@ -125,7 +129,11 @@ func (w *world) claims(op string) (int64, time.Time) {
 	w.t.Helper()
 	var now time.Time
 	var epoch int64
-	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), "SELECT clock_timestamp(), epoch FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(&now, &epoch))
+	require.NoError(
+		w.t,
+		w.pool.QueryRow(w.t.Context(), "SELECT clock_timestamp(), epoch FROM vnf_lcm_op_occ WHERE id = $1",
+			op).Scan(&now, &epoch),
+	)
 	return epoch, now
 }
 

@@ -124,7 +124,8 @@ func spawn(t *testing.T, database, data string, env ...string) *child {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, log.Close()) }()
 	c.cmd = exec.Command(os.Args[0])
-	c.cmd.Env = append(os.Environ(), envNode+"=1", "GOGC=400", "GYBE_DATABASE_URL="+database, "GYBE_LISTEN=127.0.0.1:0", "GYBE_DEBUG_LISTEN=",
+	c.cmd.Env = append(os.Environ(), envNode+"=1", "GOGC=400", "GYBE_DATABASE_URL="+database, "GYBE_LISTEN=127.0.0.1:0",
+		"GYBE_DEBUG_LISTEN=",
 		"GYBE_DATA_DIR="+data, "GYBE_NODE_ID="+c.name, "GYBE_SSH_PORT="+strconv.Itoa(sshPort))
 	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.Stderr = log

@@ -19,9 +19,11 @@ import (
 func clusterDeaths() []death {
 	out := []death{{Nth: 1, Method: "Admit"}, {Nth: 1, Method: "Admit", After: true}}
 	for _, phase := range []string{"infra", "instantiate_end", ""} { // the others have no commit of their own
-		out = append(out, death{Nth: 1, Method: "CommitTick", Step: phase}, death{Nth: 1, Method: "CommitTick", Step: phase, After: true})
+		out = append(out, death{Nth: 1, Method: "CommitTick", Step: phase},
+			death{Nth: 1, Method: "CommitTick", Step: phase, After: true})
 	}
-	out = append(out, death{Nth: 2, Method: "CommitTick", Step: "infra"}, death{Nth: 1, Method: "EndStep", Step: "create stack", After: true})
+	out = append(out, death{Nth: 2, Method: "CommitTick", Step: "infra"},
+		death{Nth: 1, Method: "EndStep", Step: "create stack", After: true})
 	for _, step := range []string{"prepare node", "initialise cluster", "join node"} {
 		out = append(out,
 			death{Nth: 1, Method: "BeginStep", Step: step, After: true},
@@ -31,7 +33,8 @@ func clusterDeaths() []death {
 			death{Nth: 1, Method: "EndStep", Step: step},
 			death{Nth: 1, Method: "EndStep", Step: step, After: true})
 	}
-	out = append(out, // when the others are already through; each of three nodes and two that join writes at least one log
+	// when the others are already through; each of three nodes and two that join writes at least one log
+	out = append(out,
 		death{Nth: 2, Method: "EndStep", Step: "prepare node"},
 		death{Nth: 3, Method: "AppendLog", Step: "prepare node", After: true},
 		death{Nth: 2, Method: "EndStep", Step: "join node"},
@@ -79,8 +82,13 @@ func TestDeathWhileAClusterIsMade(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, vims, 1)
 				disturbed := i < terminations
-				end := &job{typ: sol.LcmOperationTerminate, do: w.terminate(), phases: []string{"grant", "infra", "terminate_end"}, survived: !disturbed}
-				l.run(end, id, death{Nth: 1, Method: "CommitTick", Step: []string{"infra", "terminate_end", ""}[i%3], After: i%2 == 0})
+				end := &job{
+					typ: sol.LcmOperationTerminate, do: w.terminate(),
+					phases: []string{"grant", "infra", "terminate_end"}, survived: !disturbed,
+				}
+				l.run(end, id, death{
+					Nth: 1, Method: "CommitTick", Step: []string{"infra", "terminate_end", ""}[i%3], After: i%2 == 0,
+				})
 				require.Equal(t, !disturbed, end.survived)
 				w.gone()
 				require.Empty(t, fleet.Snapshot())
@@ -123,11 +131,15 @@ func (f *fading) healed(vdu string, dead bool) task {
 	return f.asks(sol.LcmOperationHeal, func(api *client.Client, instance string) any {
 		i, err := api.Instance(f.t.Context(), instance)
 		require.NoError(f.t, err)
-		r := i.InstantiatedVnfInfo.VnfcResourceInfo[slices.IndexFunc(i.InstantiatedVnfInfo.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.VduID == vdu })]
+		r := i.InstantiatedVnfInfo.VnfcResourceInfo[slices.IndexFunc(
+			i.InstantiatedVnfInfo.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.VduID == vdu },
+		)]
 		if dead {
 			f.fleet.PowerOff(r.ComputeResource.ResourceID)
 		}
-		v := slices.IndexFunc(i.InstantiatedVnfInfo.VnfcInfo, func(v sol.VnfcInfo) bool { return v.VnfcResourceInfoID == r.ID })
+		v := slices.IndexFunc(
+			i.InstantiatedVnfInfo.VnfcInfo, func(v sol.VnfcInfo) bool { return v.VnfcResourceInfoID == r.ID },
+		)
 		return sol.HealVnfRequest{VnfcInstanceID: []string{i.InstantiatedVnfInfo.VnfcInfo[v].ID}}
 	})
 }
@@ -184,7 +196,10 @@ func TestDeathWhileAClusterChanges(t *testing.T) {
 			w := newWorld(t, cloud, database, devpg.Pool(t, database))
 			f := &fading{&lane{world: w, node: spawn(t, database, w.data)}, fleet}
 			id := w.create(f.node.api, w.onboard(f.node.api, clusterSource))
-			f.run(&job{typ: sol.LcmOperationInstantiate, do: w.instantiate(w.cluster(tt.flavour)), phases: []string{"grant", "infra", "inventory", "instantiate_end"}, survived: true}, id, death{})
+			f.run(&job{
+				typ: sol.LcmOperationInstantiate, do: w.instantiate(w.cluster(tt.flavour)),
+				phases: []string{"grant", "infra", "inventory", "instantiate_end"}, survived: true,
+			}, id, death{})
 			w.healthy(f.node.api, fleet, id)
 
 			jobs := tt.jobs(f)
@@ -226,8 +241,12 @@ func TestDeathWhileAClusterIsRolledBack(t *testing.T) {
 		every *= 4
 	}
 	for n, died := 1, true; died; n += every {
-		fleet.Fail("", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
-		op, err := d.node.api.Start(t.Context(), id, sol.LcmOperationScale, sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "workerNode_scale", NumberOfSteps: 2})
+		fleet.Fail("", machine.Failure{
+			Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full",
+		})
+		op, err := d.node.api.Start(t.Context(), id, sol.LcmOperationScale, sol.ScaleVnfRequest{
+			Type: sol.ScaleTypeOut, AspectID: "workerNode_scale", NumberOfSteps: 2,
+		})
 		require.NoError(t, err)
 		d.rests(d.node.api, op, sol.LcmOperationStateFailedTemp)
 		fleet.ClearFailures("")

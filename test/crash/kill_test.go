@@ -45,7 +45,8 @@ func (w *world) watch(api *client.Client, op string, m moment) bool {
 			return true
 		}
 		var s gybeapi.OperationState
-		if e.Kind == gybeapi.KindOperationState && json.Unmarshal(e.Body, &s) == nil && s.State == sol.LcmOperationStateCompleted {
+		if e.Kind == gybeapi.KindOperationState && json.Unmarshal(e.Body, &s) == nil &&
+			s.State == sol.LcmOperationStateCompleted {
 			return false
 		}
 	}
@@ -63,8 +64,8 @@ func slow() simcloud.Timing {
 }
 
 const (
-	// promised is how soon a node goes on after a kill. bound is the limit of the tests, which holds on a busy machine as
-	// well: it is less than the time after which a node counts as dead that does not answer (half a minute).
+	// promised is how soon a node goes on after a kill. bound is the limit of the tests, which holds on a busy machine
+	// as well: it is less than the time after which a node counts as dead that does not answer (half a minute).
 	promised = 3 * time.Second
 	bound    = 20 * time.Second
 )
@@ -90,7 +91,12 @@ func TestKillAtEveryPhase(t *testing.T) {
 		{kind: gybeapi.KindLog, name: "join node"},
 		{kind: gybeapi.KindStep, name: "wait for nodes"},
 	}
-	ends := []moment{{kind: gybeapi.KindOperationState}, {kind: gybeapi.KindPhase, name: "infra"}, {kind: gybeapi.KindStep, name: "delete stack"}, {kind: gybeapi.KindPhase, name: "terminate_end"}}
+	ends := []moment{
+		{kind: gybeapi.KindOperationState},
+		{kind: gybeapi.KindPhase, name: "infra"},
+		{kind: gybeapi.KindStep, name: "delete stack"},
+		{kind: gybeapi.KindPhase, name: "terminate_end"},
+	}
 	if testing.Short() {
 		moments, ends = moments[:5], ends[:2]
 	}
@@ -108,7 +114,8 @@ func TestKillAtEveryPhase(t *testing.T) {
 		}
 		w.gone()
 	}
-	t.Logf("%d kills; at worst it was claimed again after %s (promised: %s)", len(moments)+len(ends), p.worst.Round(time.Millisecond), promised)
+	t.Logf("%d kills; at worst it was claimed again after %s (promised: %s)", len(moments)+len(ends),
+		p.worst.Round(time.Millisecond), promised)
 }
 
 // The same with three masters, whose etcd must not count a member twice.
@@ -120,7 +127,11 @@ func TestKillWhileAHighlyAvailableClusterIsMade(t *testing.T) {
 	cloud.MergeTiming(slow())
 	p := w.pair()
 	vnfd := w.onboard(p.a.api, clusterSource)
-	for _, m := range []moment{{kind: gybeapi.KindLog, name: "initialise cluster"}, {kind: gybeapi.KindStep, name: "join node"}, {kind: gybeapi.KindLog, name: "join node"}} {
+	for _, m := range []moment{
+		{kind: gybeapi.KindLog, name: "initialise cluster"},
+		{kind: gybeapi.KindStep, name: "join node"},
+		{kind: gybeapi.KindLog, name: "join node"},
+	} {
 		id := w.create(p.a.api, vnfd)
 		p.killed(w.instantiate(w.cluster("complex")), id, m, "grant", "infra", "inventory", "instantiate_end")
 		w.installedOnce(p.a.api, fleet, id)
@@ -156,7 +167,8 @@ func (p *pair) killed(do task, id string, m moment, phases ...string) {
 	}
 	began := time.Now()
 	w.completed(other.api, op)
-	t.Logf("%-8s %-20s killed: claimed again after %s, done %s later", m.kind, m.name, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	t.Logf("%-8s %-20s killed: claimed again after %s, done %s later", m.kind, m.name, took.Round(time.Millisecond),
+		time.Since(began).Round(time.Millisecond))
 	p.worst = max(p.worst, took)
 	require.Less(t, took, bound)
 	require.Equal(t, []string{other.ID}, w.column("SELECT node FROM vnf_lcm_op_occ WHERE id = $1", op))
@@ -172,7 +184,11 @@ func TestTheSameNodeGoesOn(t *testing.T) {
 	cloud.MergeTiming(slow())
 	n := w.serve("alone")
 	vnfd := w.onboard(n.api, clusterSource)
-	for _, m := range []moment{{kind: gybeapi.KindStep, name: "create stack"}, {kind: gybeapi.KindLog, name: "prepare node"}, {kind: gybeapi.KindStep, name: "join node"}} {
+	for _, m := range []moment{
+		{kind: gybeapi.KindStep, name: "create stack"},
+		{kind: gybeapi.KindLog, name: "prepare node"},
+		{kind: gybeapi.KindStep, name: "join node"},
+	} {
 		id := w.create(n.api, vnfd)
 		op, err := w.instantiate(w.cluster("simple"))(n.api, id)
 		require.NoError(t, err)
@@ -181,7 +197,8 @@ func TestTheSameNodeGoesOn(t *testing.T) {
 		epoch, died := w.claims(op)
 		n.restart()
 		took := w.resumed(op, died, epoch)
-		t.Logf("%-8s %-20s killed: ready again after %s, claimed again after %s", m.kind, m.name, n.Ready.Round(time.Millisecond), took.Round(time.Millisecond))
+		t.Logf("%-8s %-20s killed: ready again after %s, claimed again after %s", m.kind, m.name,
+			n.Ready.Round(time.Millisecond), took.Round(time.Millisecond))
 		require.Less(t, took, bound)
 		w.completed(n.api, op)
 		w.once(op, "grant", "infra", "inventory", "instantiate_end")

@@ -35,7 +35,9 @@ func TestDeathWhileLeftoversAreRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := *w
 			w.t = t
-			w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "no", Count: 1})
+			w.cloud.AddFault(simcloud.Fault{
+				Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "no", Count: 1,
+			})
 			id := w.create(other.api, vnfd)
 			op, err := w.instantiate(w.plain())(other.api, id)
 			require.NoError(t, err)
@@ -53,7 +55,9 @@ func TestDeathWhileLeftoversAreRemoved(t *testing.T) {
 				go remove()
 				<-node.dead
 			} else {
-				delay := w.cloud.AddFault(simcloud.Fault{Kind: fault.Delay, Service: "heat", Method: "DELETE", Delay: simcloud.Duration(patience), Count: 1})
+				delay := w.cloud.AddFault(simcloud.Fault{
+					Kind: fault.Delay, Service: "heat", Method: "DELETE", Delay: simcloud.Duration(patience), Count: 1,
+				})
 				go remove()
 				require.Eventually(t, func() bool {
 					rule, _ := w.cloud.Faults().Get(delay)
@@ -81,7 +85,9 @@ func TestDeathWhileLeftoversAreRemoved(t *testing.T) {
 			}
 			require.NoError(t, err)
 			if tt.ended {
-				require.Equal(t, []string{"false"}, w.column("SELECT holds_resources::text FROM vnf_instance WHERE id = $1", id))
+				require.Equal(
+					t, []string{"false"}, w.column("SELECT holds_resources::text FROM vnf_instance WHERE id = $1", id),
+				)
 			}
 			w.gone()
 			require.NoError(t, other.api.DeleteInstance(t.Context(), id))

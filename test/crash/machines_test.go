@@ -57,12 +57,15 @@ func (w *world) changedOnce(api *client.Client, fleet *machine.Fleet, instance, 
 	for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
 		server := r.ComputeResource.ResourceID
 		for _, e := range fleet.Journal(server) {
-			if m := ran.FindStringSubmatch(e.Line); m != nil && e.Kind == "exec" && (m[1] == op || m[3] == "prepare" || m[3] == "join" || m[3] == "init") {
+			if m := ran.FindStringSubmatch(e.Line); m != nil && e.Kind == "exec" && (m[1] == op || m[3] == "prepare" ||
+				m[3] == "join" || m[3] == "init") {
 				runs[r.ID+" "+m[1]+" "+m[3]]++
 				require.Equal(w.t, "1", m[4], "%s ran again: %s", m[3], e.Line)
 			}
 		}
-		require.LessOrEqual(w.t, fleet.Count(server, "kubeadm join")+fleet.Count(server, "kubeadm init --config"), 1, r.ID)
+		require.LessOrEqual(
+			w.t, fleet.Count(server, "kubeadm join")+fleet.Count(server, "kubeadm init --config"), 1, r.ID,
+		)
 		require.LessOrEqual(w.t, fleet.Count(server, "mkfs.ext4"), 1, r.ID)
 	}
 	for what, times := range runs {

@@ -95,12 +95,16 @@ type mortalLedger struct {
 }
 
 // Admit implements lcm.Records.
-func (m mortalRecords) Admit(ctx context.Context, op *lcm.Operation, msg []lcm.Message, check func(*lcm.Instance) error) error {
+func (m mortalRecords) Admit(
+	ctx context.Context, op *lcm.Operation, msg []lcm.Message, check func(*lcm.Instance) error,
+) error {
 	return m.write("Admit", "", func() error { return m.Records.Admit(ctx, op, msg, check) })
 }
 
 // Steer implements lcm.Records.
-func (m mortalRecords) Steer(ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error)) (op *lcm.Operation, err error) {
+func (m mortalRecords) Steer(
+	ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error),
+) (op *lcm.Operation, err error) {
 	err = m.write("Steer", "", func() error {
 		op, err = m.Records.Steer(ctx, id, change)
 		return err
@@ -137,7 +141,9 @@ func (m mortalLedger) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) e
 }
 
 // BeginStep implements lcm.Ledger.
-func (m mortalLedger) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (rec lcm.StepRecord, err error) {
+func (m mortalLedger) BeginStep(
+	ctx context.Context, c lcm.Claim, phase, name, target string,
+) (rec lcm.StepRecord, err error) {
 	err = m.write("BeginStep", name, func() error {
 		rec, err = m.Ledger.BeginStep(ctx, c, phase, name, target)
 		m.mu.Lock()
@@ -149,12 +155,16 @@ func (m mortalLedger) BeginStep(ctx context.Context, c lcm.Claim, phase, name, t
 }
 
 // SaveStep implements lcm.Ledger.
-func (m mortalLedger) SaveStep(ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage, status string) error {
+func (m mortalLedger) SaveStep(
+	ctx context.Context, c lcm.Claim, id int64, checkpoint json.RawMessage, status string,
+) error {
 	return m.write("SaveStep", m.name(id), func() error { return m.Ledger.SaveStep(ctx, c, id, checkpoint, status) })
 }
 
 // EndStep implements lcm.Ledger.
-func (m mortalLedger) EndStep(ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, f *lcm.Failure) error {
+func (m mortalLedger) EndStep(
+	ctx context.Context, c lcm.Claim, id int64, state lcm.StepState, detail string, f *lcm.Failure,
+) error {
 	return m.write("EndStep", m.name(id), func() error { return m.Ledger.EndStep(ctx, c, id, state, detail, f) })
 }
 

@@ -35,7 +35,9 @@ func TestTwoNodesShareTheWork(t *testing.T) {
 		ids, ops = append(ids, id), append(ops, op)
 	}
 	require.Eventually(t, func() bool {
-		return slices.Equal([]string{"one 5", "two 5"}, w.column("SELECT node || ' ' || count(*) FROM vnf_lcm_op_occ WHERE node <> '' GROUP BY node ORDER BY node"))
+		return slices.Equal([]string{"one 5", "two 5"}, w.column(
+			"SELECT node || ' ' || count(*) FROM vnf_lcm_op_occ WHERE node <> '' GROUP BY node ORDER BY node",
+		))
 	}, patience, interval, "each node works on as many operations as it has workers")
 	require.True(t, w.cloud.Faults().Remove(rule))
 	for i, op := range ops {
@@ -103,17 +105,24 @@ func TestDatabaseDiesAndComesBack(t *testing.T) {
 	w := newWorld(t, cloud, pg.URL(), pool)
 	p := w.pair()
 	vnfd := w.onboard(p.a.api, clusterSource)
-	for _, m := range []moment{{kind: gybeapi.KindStep, name: "create stack"}, {kind: gybeapi.KindLog, name: "prepare node"}, {kind: gybeapi.KindStep, name: "join node"}} {
+	for _, m := range []moment{
+		{kind: gybeapi.KindStep, name: "create stack"},
+		{kind: gybeapi.KindLog, name: "prepare node"},
+		{kind: gybeapi.KindStep, name: "join node"},
+	} {
 		id := w.create(p.a.api, vnfd)
 		op, err := w.instantiate(w.cluster("simple"))(p.a.api, id)
 		require.NoError(t, err)
 		require.True(t, w.watch(p.a.api, op, m))
 		require.NoError(t, pg.Crash())
-		require.Eventually(t, func() bool { return p.a.api.Ready(t.Context()) != nil && p.b.api.Ready(t.Context()) != nil }, patience, interval)
+		require.Eventually(t, func() bool {
+			return p.a.api.Ready(t.Context()) != nil && p.b.api.Ready(t.Context()) != nil
+		}, patience, interval)
 		require.NoError(t, pg.Restart(t.Context()))
 		back := time.Now()
 		w.completed(p.a.api, op)
-		t.Logf("%-8s %-20s crash of the database: done %s after it was back, %d claims", m.kind, m.name, time.Since(back).Round(time.Millisecond), w.epoch(op))
+		t.Logf("%-8s %-20s crash of the database: done %s after it was back, %d claims", m.kind, m.name,
+			time.Since(back).Round(time.Millisecond), w.epoch(op))
 		w.once(op, "grant", "infra", "inventory", "instantiate_end")
 		w.oneStack(id)
 		w.installedOnce(p.a.api, fleet, id)

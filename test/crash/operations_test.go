@@ -93,11 +93,19 @@ func changes() []change {
 	return []change{
 		{"scale out", sol.LcmOperationScale, "smallest", request(stack.Scale(sol.ScaleTypeOut, 2))},
 		{"scale in", sol.LcmOperationScale, "largest", request(stack.Scale(sol.ScaleTypeIn, 2))},
-		{"scale to level", sol.LcmOperationScaleToLevel, "smallest", request(sol.ScaleVnfToLevelRequest{InstantiationLevelID: "largest"})},
+		{"scale to level", sol.LcmOperationScaleToLevel, "smallest", request(
+			sol.ScaleVnfToLevelRequest{InstantiationLevelID: "largest"},
+		)},
 		{"heal", sol.LcmOperationHeal, "volumes", request(sol.HealVnfRequest{Cause: "a test"})},
-		{"heal with everything recreated", sol.LcmOperationHeal, "volumes", request(sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}})},
-		{"stop", sol.LcmOperationOperate, "largest", request(sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful})},
-		{"another address", sol.LcmOperationChangeExtConn, "volumes", func(d *ward, _ *sol.VnfInstance) any { return d.requests.Readdressed("10.10.1.78") }},
+		{"heal with everything recreated", sol.LcmOperationHeal, "volumes", request(
+			sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}},
+		)},
+		{"stop", sol.LcmOperationOperate, "largest", request(
+			sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful},
+		)},
+		{"another address", sol.LcmOperationChangeExtConn, "volumes", func(d *ward, _ *sol.VnfInstance) any {
+			return d.requests.Readdressed("10.10.1.78")
+		}},
 		{"change of the flavour", sol.LcmOperationChangeFlavour, "volumes", request(stack.Large())},
 		{"change of the package", sol.LcmOperationChangeVnfpkg, "volumes", func(d *ward, _ *sol.VnfInstance) any {
 			if d.next == "" {
@@ -224,7 +232,10 @@ func TestDeathInAnyRollbackGivesBackWhatWasThere(t *testing.T) {
 			d := newWard(t)
 			for n, died := 1, true; died; n += stride() {
 				i := d.up(c.level)
-				d.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "no", Count: 1})
+				d.cloud.AddFault(simcloud.Fault{
+					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "no",
+					Count: 1,
+				})
 				op := d.started(c, i)
 				d.rests(d.node.api, op, sol.LcmOperationStateFailedTemp)
 				d.cloud.ResetCalls()
@@ -249,9 +260,13 @@ func TestDeathInACancelIsSurvived(t *testing.T) {
 	c, d := changes()[0], newWard(t)
 	for n, died := 1, true; died; n += stride() {
 		i := d.up(c.level)
-		rule := d.cloud.AddFault(simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create"})
+		rule := d.cloud.AddFault(
+			simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create"},
+		)
 		op := d.started(c, i)
-		require.Eventually(t, func() bool { r, _ := d.cloud.Faults().Get(rule); return r.Fired > 0 }, patience, interval)
+		require.Eventually(
+			t, func() bool { r, _ := d.cloud.Faults().Get(rule); return r.Fired > 0 }, patience, interval,
+		)
 		died = d.steered(op, death{Nth: (n + 1) / 2, After: n%2 == 0}, func(api *client.Client) error {
 			err := api.Cancel(t.Context(), op, sol.CancelModeForceful)
 			if err == nil {
@@ -302,7 +317,8 @@ func (d *ward) steered(op string, at death, decide func(*client.Client) error) (
 	require.NoError(d.t, err)
 	// The write that the node died at was the decision's if it was the first of an operation at rest. An operation that
 	// runs also writes by itself, and the node can have died before it received the decision.
-	unheard := unanswered != nil && now.OperationState == before.OperationState && now.IsCancelPending == before.IsCancelPending
+	unheard := unanswered != nil && now.OperationState == before.OperationState &&
+		now.IsCancelPending == before.IsCancelPending
 	own := before.OperationState == sol.LcmOperationStateProcessing
 	if unheard && (own || !at.After && at.Nth == 1) {
 		require.NoError(d.t, decide(d.node.api))

@@ -44,8 +44,8 @@ func (w *world) onboarded(api *client.Client, id string) {
 	require.Equal(w.t, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.OnboardingFailureDetails)
 }
 
-// A node is killed while it reads a package that it has accepted: another one reads it. The table of the models is locked,
-// so that the first node cannot come to the end.
+// A node is killed while it reads a package that it has accepted: another one reads it. The table of the models is
+// locked, so that the first node cannot come to the end.
 func TestKillWhileAPackageIsRead(t *testing.T) {
 	t.Parallel()
 	database := devpg.TestURL(t)
@@ -62,7 +62,11 @@ func TestKillWhileAPackageIsRead(t *testing.T) {
 	answered := make(chan error, 1)
 	go func() { answered <- a.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)) }()
 	require.Eventually(t, func() bool {
-		return len(w.column("SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%vnf_package_model%'")) > 0
+		return len(w.column(
+			"SELECT query "+
+				"FROM pg_stat_activity "+
+				"WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%vnf_package_model%'",
+		)) > 0
 	}, patience, interval)
 	a.Kill()
 	<-answered // it may or may not have been answered

@@ -44,7 +44,10 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 				every = 5
 			}
 			for n, survived := 0, false; !survived; n += every {
-				w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "no", Count: 1})
+				w.cloud.AddFault(simcloud.Fault{
+					Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "no",
+					Count: 1,
+				})
 				id := w.create(node.api, vnfd)
 				op, err := w.instantiate(w.plain())(node.api, id)
 				require.NoError(t, err)
@@ -74,8 +77,15 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 					}
 				}
 				w.rests(node.api, op, tt.end)
-				require.Equal(t, tt.states, w.column("SELECT body->>'operationState' FROM outbox WHERE op_id = $1 ORDER BY seq", op), "%+v", d)
-				require.Equal(t, tt.states, w.column("SELECT body->>'state' FROM event WHERE op_id = $1 AND kind = 'op.state' ORDER BY tx, seq", op), "%+v", d)
+				require.Equal(t, tt.states,
+					w.column("SELECT body->>'operationState' FROM outbox WHERE op_id = $1 ORDER BY seq", op), "%+v", d)
+				require.Equal(
+					t, tt.states,
+					w.column(
+						"SELECT body->>'state' FROM event WHERE op_id = $1 AND kind = 'op.state' ORDER BY tx, seq", op,
+					),
+					"%+v", d,
+				)
 				if tt.end == sol.LcmOperationStateCompleted {
 					w.oneStack(id)
 					op, err := w.terminate()(node.api, id)
@@ -95,7 +105,8 @@ func TestDeathAtEveryWriteAfterTheUsersDecision(t *testing.T) {
 
 // atRest says whether no node works on an operation in a state.
 func atRest(s sol.LcmOperationStateType) bool {
-	return s != sol.LcmOperationStateStarting && s != sol.LcmOperationStateProcessing && s != sol.LcmOperationStateRollingBack
+	return s != sol.LcmOperationStateStarting && s != sol.LcmOperationStateProcessing &&
+		s != sol.LcmOperationStateRollingBack
 }
 
 // rested is closed when no node works on an operation, when its node does not answer, or after patience.

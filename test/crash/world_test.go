@@ -77,7 +77,9 @@ func (w *world) instantiate(params any) task {
 
 func (w *world) terminate() task {
 	return func(api *client.Client, instance string) (string, error) {
-		return api.Terminate(w.t.Context(), instance, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful})
+		return api.Terminate(
+			w.t.Context(), instance, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful},
+		)
 	}
 }
 
@@ -88,7 +90,9 @@ func (w *world) plain() map[string]any { return stack.PlainParams("default", "",
 func (w *world) cluster(flavour string) map[string]any {
 	w.t.Helper()
 	file := filepath.Join(w.t.TempDir(), flavour+".json")
-	require.NoError(w.t, stack.LocalParams(filepath.Join(clusterSource, "params", flavour+"_kubernetes_param_file_v2.json"), file, w.cloud.Info()))
+	require.NoError(w.t, stack.LocalParams(
+		filepath.Join(clusterSource, "params", flavour+"_kubernetes_param_file_v2.json"), file, w.cloud.Info(),
+	))
 	raw, err := os.ReadFile(file)
 	require.NoError(w.t, err)
 	var p map[string]any
@@ -128,7 +132,8 @@ func (w *world) completed(api *client.Client, op string) {
 			require.ErrorAs(w.t, err, &e)
 			require.Equal(w.t, 503, e.Status(), "%v", err)
 		}
-		if err == nil && (o.OperationState == sol.LcmOperationStateCompleted || o.OperationState == sol.LcmOperationStateFailedTemp) {
+		if err == nil && (o.OperationState == sol.LcmOperationStateCompleted ||
+			o.OperationState == sol.LcmOperationStateFailedTemp) {
 			tick.Stop()
 			break
 		}
@@ -151,12 +156,33 @@ func (w *world) once(op string, phases ...string) {
 		notified = append(notified, string(n.OperationState))
 	}
 	require.Equal(w.t, []string{"STARTING", "PROCESSING", "COMPLETED"}, notified, "one notification per state")
-	require.Equal(w.t, notified, w.column("SELECT body->>'state' FROM event WHERE op_id = $1 AND kind = 'op.state' ORDER BY tx, seq", op), "the walk through the states")
-	require.Equal(w.t, phases, w.column("SELECT name FROM lcm_op_phase WHERE op_id = $1 ORDER BY seq", op), "each phase once, in their order")
-	require.Empty(w.t, w.column("SELECT name FROM lcm_op_phase WHERE op_id = $1 AND (state <> 'DONE' OR finished IS NULL OR error IS NOT NULL)", op))
-	require.Equal(w.t, phases, w.column("SELECT body->>'name' FROM event WHERE op_id = $1 AND kind = 'op.phase' AND body->>'state' = 'DONE' ORDER BY tx, seq", op), "each is finished once")
+	require.Equal(w.t, notified, w.column(
+		"SELECT body->>'state' FROM event WHERE op_id = $1 AND kind = 'op.state' ORDER BY tx, seq", op,
+	), "the walk through the states")
+	require.Equal(w.t, phases, w.column("SELECT name FROM lcm_op_phase WHERE op_id = $1 ORDER BY seq", op),
+		"each phase once, in their order")
+	require.Empty(w.t, w.column(
+		"SELECT name FROM lcm_op_phase WHERE op_id = $1 AND (state <> 'DONE' OR finished IS NULL OR error IS NOT NULL)",
+		op,
+	))
+	require.Equal(
+		w.t, phases,
+		w.column(
+			"SELECT body->>'name' "+
+				"FROM event WHERE op_id = $1 AND kind = 'op.phase' AND body->>'state' = 'DONE' ORDER BY tx, seq",
+			op,
+		),
+		"each is finished once",
+	)
 	require.Empty(w.t, w.column("SELECT name FROM lcm_op_step WHERE op_id = $1 AND state <> 'DONE'", op))
-	finished := w.column("SELECT body->>'name' || ' ' || (body->>'target') FROM event WHERE op_id = $1 AND kind = 'op.step' AND body->>'state' = 'DONE' AND (body->>'finished')::timestamptz = time ORDER BY 1", op)
+	finished := w.column(
+		"SELECT body->>'name' "+
+			"|| ' ' || (body->>'target') "+
+			"FROM event WHERE "+
+			"op_id = $1 AND "+
+			"kind = 'op.step' AND body->>'state' = 'DONE' AND (body->>'finished')::timestamptz = time ORDER BY 1",
+		op,
+	)
 	require.Equal(w.t, slices.Compact(slices.Clone(finished)), finished, "each step is finished once")
 	require.Len(w.t, finished, len(w.column("SELECT name FROM lcm_op_step WHERE op_id = $1", op)))
 }

@@ -31,7 +31,9 @@ func TestDeathAtEveryWriteIsSurvived(t *testing.T) {
 			l := &lane{world: w, node: spawn(t, database, w.data)}
 			vnfd := w.onboard(l.node.api, plainSource)
 			jobs := []*job{
-				{typ: sol.LcmOperationInstantiate, do: w.instantiate(w.plain()), phases: []string{"grant", "infra", "inventory"}},
+				{typ: sol.LcmOperationInstantiate, do: w.instantiate(w.plain()), phases: []string{
+					"grant", "infra", "inventory",
+				}},
 				{typ: sol.LcmOperationTerminate, do: w.terminate(), phases: []string{"grant", "infra"}},
 			}
 			for n := 1; slices.ContainsFunc(jobs, func(j *job) bool { return !j.survived }); n += every {

@@ -21,8 +21,9 @@ func TestDemoThatCannotStartSaysSo(t *testing.T) {
 	t.Cleanup(func() { _ = up.lock.Close() })
 	require.NoError(t, os.WriteFile(filepath.Join(up.dir, "database"), nil, 0o600))
 	for dir, want := range map[string]string{
-		own:    "demo: " + own + " exists and is not below a folder .dev; remove it first\n",
-		up.dir: "demo: a demo is up in " + up.dir + " already; end it with Ctrl-C, or give this one a folder of its own with --dir\n",
+		own: "demo: " + own + " exists and is not below a folder .dev; remove it first\n",
+		up.dir: "demo: a demo is up in " + up.dir +
+			" already; end it with Ctrl-C, or give this one a folder of its own with --dir\n",
 	} {
 		var stderr strings.Builder
 		require.Equal(t, 1, start(t.Context(), []string{"--dir", dir}, io.Discard, &stderr))

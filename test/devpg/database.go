@@ -69,7 +69,9 @@ func database(tb testing.TB, clause string) string {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := exec1(context.WithoutCancel(tb.Context()), root, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+		if err := exec1(
+			context.WithoutCancel(tb.Context()), root, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)",
+		); err != nil {
 			tb.Error(err)
 		}
 	})
@@ -100,12 +102,15 @@ var templateOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	var there bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil ||
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)",
+		name).Scan(&there); err != nil ||
 		there {
 		return name, err
 	}
 	// Made under another name first: a template that exists is complete.
-	for _, sql := range []string{"DROP DATABASE IF EXISTS " + name + "_new WITH (FORCE)", "CREATE DATABASE " + name + "_new"} {
+	for _, sql := range []string{
+		"DROP DATABASE IF EXISTS " + name + "_new WITH (FORCE)", "CREATE DATABASE " + name + "_new",
+	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return "", err
 		}

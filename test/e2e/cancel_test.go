@@ -27,7 +27,8 @@ func (w *world) cancelled(o operation, mode sol.CancelModeType) (before *sol.Vnf
 	occ := w.failed(op)
 	require.Contains(w.t, occ.Error.Detail, "ancelled")
 	for _, s := range w.progress(op).Steps {
-		require.NotEqual(w.t, string(lcm.StepOpen), s.State, "%s %s: no node works on a step of an operation at rest", s.Name, s.Target)
+		require.NotEqual(w.t, string(lcm.StepOpen), s.State, "%s %s: no node works on a step of an operation at rest",
+			s.Name, s.Target)
 	}
 	return before, op
 }
@@ -38,7 +39,8 @@ func TestCancelledOperationGoesOnOrBack(t *testing.T) {
 	t.Parallel()
 	for _, o := range standardOperations() {
 		switch o.name {
-		case "scale out", "change of the flavour", "heal of a VNFC", "heal with everything recreated", "change of the package":
+		case "scale out", "change of the flavour", "heal of a VNFC", "heal with everything recreated",
+			"change of the package":
 		default:
 			continue
 		}

@@ -38,7 +38,8 @@ func (w *world) gybe(args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	var out, failure bytes.Buffer
 	code = cli.Run(context.WithoutCancel(w.t.Context()), args, cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &failure, Environ: []string{"GYBE_ENDPOINT=" + w.node.URL()}, Version: "e2e",
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &failure,
+		Environ: []string{"GYBE_ENDPOINT=" + w.node.URL()}, Version: "e2e",
 	})
 	return out.String(), failure.String(), code
 }
@@ -138,7 +139,8 @@ func TestKubeconfigJoinsTheOnesThatAreThere(t *testing.T) {
 	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"all": true}}))
 	w.told("vnf", "kubeconfig", id, "--merge", "-f", file)
 	client, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: file}, &clientcmd.ConfigOverrides{CurrentContext: "v2-kubernetes-sample"}).ClientConfig()
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: file},
+		&clientcmd.ConfigOverrides{CurrentContext: "v2-kubernetes-sample"}).ClientConfig()
 	require.NoError(t, err)
 	require.NotEqual(t, before, client.BearerToken)
 	list, err := nodes(t, client)
@@ -171,9 +173,11 @@ func TestChangedHostKeyIsRefusedUntilItIsForgotten(t *testing.T) {
 	config := w.told("vnf", "ssh-hosts", id)
 	require.Equal(t, 3, strings.Count(config, "\nHost "), config)
 	require.Contains(t, config, "Host "+hosts[0].Name+".v2-kubernetes-sample\n")
-	require.Contains(t, w.told("vnf", "ssh-hosts", id, "--known-hosts"), fmt.Sprintf("]:%d ", sshPort)+hosts[0].HostKey.Type+" "+hosts[0].HostKey.Key+"\n")
+	require.Contains(t, w.told("vnf", "ssh-hosts", id, "--known-hosts"),
+		fmt.Sprintf("]:%d ", sshPort)+hosts[0].HostKey.Type+" "+hosts[0].HostKey.Key+"\n")
 
-	require.Contains(t, w.ssh(config, hosts[0].Name+".v2-kubernetes-sample"), "Permission denied", "it is believed, and refuses a login without a password")
+	require.Contains(t, w.ssh(config, hosts[0].Name+".v2-kubernetes-sample"), "Permission denied",
+		"it is believed, and refuses a login without a password")
 
 	// Something else answers at the address of the worker that the next operation has to refresh.
 	server, vnfc := w.machineOf(id, "workerNode", 0)
@@ -185,7 +189,9 @@ func TestChangedHostKeyIsRefusedUntilItIsForgotten(t *testing.T) {
 	require.Contains(t, w.ssh(config, hosts[was].Name+".v2-kubernetes-sample"), "Host key verification failed")
 	seen := fleet.Machine(server).HostKeys()
 	require.Contains(t, o.Error.Detail, "the host key of "+vnfc+" has changed: pinned "+hosts[was].HostKey.Fingerprint)
-	require.True(t, slices.ContainsFunc(seen, func(k ssh.PublicKey) bool { return strings.Contains(o.Error.Detail, ssh.FingerprintSHA256(k)) }), o.Error.Detail)
+	require.True(t, slices.ContainsFunc(seen, func(k ssh.PublicKey) bool {
+		return strings.Contains(o.Error.Detail, ssh.FingerprintSHA256(k))
+	}), o.Error.Detail)
 	require.Contains(t, o.Error.Hint, "--forget")
 
 	_, _, code := w.gybe("vnf", "ssh-hosts", id, "--forget", "nobody")
@@ -207,7 +213,8 @@ func (w *world) ssh(config, host string) string {
 	w.t.Helper()
 	file := filepath.Join(w.t.TempDir(), "config")
 	require.NoError(w.t, os.WriteFile(file, []byte(config), 0o600))
-	out, err := exec.CommandContext(w.t.Context(), "ssh", "-F", file, "-o", "BatchMode=yes", host, "true").CombinedOutput()
+	out, err := exec.CommandContext(w.t.Context(), "ssh", "-F", file, "-o", "BatchMode=yes", host,
+		"true").CombinedOutput()
 	require.Error(w.t, err)
 	return string(out)
 }
@@ -362,19 +369,24 @@ func TestClusterIsEnteredWithAPrivateKey(t *testing.T) {
 	w := start(t, cloud, func(c *config.Config) { data = c.DataDir })
 	params := w.withoutLogins("storage")
 	for _, role := range []string{"master_node", "worker_node", "storage_server"} {
-		at(t, params, "additionalParams", "k8s_cluster_installation_param", role)["private_key"] = string(pem.EncodeToMemory(block))
+		at(t, params, "additionalParams", "k8s_cluster_installation_param", role)["private_key"] = string(
+			pem.EncodeToMemory(block),
+		)
 	}
 	id := w.create(w.onboard(clusterSource))
 	w.completed(w.instantiate(id, params))
 	require.Nil(t, w.keyOf(id, data), "no other key is made")
 	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{
-		"type": "SCALE_OUT", "aspectId": "workerNode_scale", "additionalParams": map[string]any{"worker_node_password": wrongPassword},
+		"type": "SCALE_OUT", "aspectId": "workerNode_scale",
+		"additionalParams": map[string]any{"worker_node_password": wrongPassword},
 	}))
 	c, err := w.api.Cluster(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, []string{"master", "worker", "worker", "worker", "storage"}, roles(c))
 	for _, n := range c.Nodes {
-		require.Equal(t, map[bool]string{true: gybeapi.NodeNone, false: gybeapi.NodeReady}[n.Role == "storage"], n.State)
+		require.Equal(
+			t, map[bool]string{true: gybeapi.NodeNone, false: gybeapi.NodeReady}[n.Role == "storage"], n.State,
+		)
 	}
 	w.completed(w.terminate(id))
 	w.gone()

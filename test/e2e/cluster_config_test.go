@@ -82,7 +82,9 @@ func TestRealProgramsTakeWhatTheScriptsWrite(t *testing.T) {
 			require.NotNil(t, device)
 			script := rewritten(t, m, check)
 			require.NoError(t, os.Chmod(script, 0o755))
-			checked(t, keepalived, "-t", "-f", rewritten(t, m, name, "interface "+string(device[1])+"\n", "interface "+local(t)+"\n", check, script))
+			checked(t, keepalived, "-t", "-f", rewritten(
+				t, m, name, "interface "+string(device[1])+"\n", "interface "+local(t)+"\n", check, script,
+			))
 			checked(t, "bash", "-n", script)
 		}
 	})
@@ -99,7 +101,8 @@ func TestRealProgramsTakeWhatTheScriptsWrite(t *testing.T) {
 		for _, e := range exported {
 			require.NoError(t, os.MkdirAll(e[1], 0o700))
 		}
-		// In a mount namespace of its own, with a state of its own: the machine's NFS server, if it has one, learns nothing.
+		// In a mount namespace of its own, with a state of its own: the machine's NFS server, if it has one, learns
+		// nothing.
 		out := checked(t, "unshare", "-m", "bash", "-euc", `mkdir "$1/state"; mount --bind "$1/state" /var/lib/nfs; mount --bind "$2" /etc/exports
 			export PATH=$PATH:/usr/sbin; exportfs -ra; exportfs -v`, "bash", dir, exports)
 		for _, e := range exported {
@@ -114,8 +117,11 @@ func TestRealProgramsTakeWhatTheScriptsWrite(t *testing.T) {
 			raw, err := fleet.Machine(server).FS().ReadFile("/var/lib/gybe/init.yaml")
 			require.NoError(t, err)
 			file := filepath.Join(t.TempDir(), "init.yaml")
-			raw = bytes.ReplaceAll(raw, []byte(`"127.`), []byte(`"10.`)) // simulated machines have loopback addresses, which kubeadm refuses
-			raw = regexp.MustCompile(`kubernetesVersion: ".*"`).ReplaceAll(raw, []byte(`kubernetesVersion: "`+version+`"`))
+			// simulated machines have loopback addresses, which kubeadm refuses
+			raw = bytes.ReplaceAll(raw, []byte(`"127.`), []byte(`"10.`))
+			raw = regexp.MustCompile(`kubernetesVersion: ".*"`).ReplaceAll(
+				raw, []byte(`kubernetesVersion: "`+version+`"`),
+			)
 			require.NoError(t, os.WriteFile(file, raw, 0o600))
 			checked(t, kubeadm, "config", "validate", "--config", file)
 		}
@@ -150,7 +156,10 @@ func realKubeadm(t *testing.T) string {
 	built, err := filepath.Glob(filepath.Join(cache, "gybe-lab", "kubebox-*"))
 	require.NoError(t, err)
 	if len(built) == 0 {
-		t.Skip("!!!! SKIPPED: no kubeadm on this machine, so the output for it is not checked; make test-lab-k8s builds one")
+		t.Skip(
+			"!!!! SKIPPED: " +
+				"no kubeadm on this machine, so the output for it is not checked; make test-lab-k8s builds one",
+		)
 	}
 	link := filepath.Join(t.TempDir(), "kubeadm") // it goes by the name that it is called by
 	require.NoError(t, os.Symlink(built[len(built)-1], link))
@@ -165,8 +174,10 @@ func joinConfig(t *testing.T, role string) string {
 	functions := regexp.MustCompile(`(?ms)^(node_registration|join_config)\(\) \{$.*?^\}$`).FindAll(script, -1)
 	require.Len(t, functions, 2)
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", string(bytes.Join(functions, []byte("\n")))+"\njoin_config")
-	cmd.Env = append(os.Environ(), "ROLE="+role, "NODE_NAME="+role+"12", "NODE_IP=10.10.0.12", "ENDPOINT=10.10.0.100:16443",
-		"JOIN_TOKEN=abcdef.0123456789abcdef", "CA_CERT_HASH=sha256:"+strings.Repeat("0a", 32), "CERTIFICATE_KEY="+strings.Repeat("0b", 32))
+	cmd.Env = append(
+		os.Environ(), "ROLE="+role, "NODE_NAME="+role+"12", "NODE_IP=10.10.0.12", "ENDPOINT=10.10.0.100:16443",
+		"JOIN_TOKEN=abcdef.0123456789abcdef", "CA_CERT_HASH=sha256:"+strings.Repeat("0a", 32),
+		"CERTIFICATE_KEY="+strings.Repeat("0b", 32))
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	return string(out)

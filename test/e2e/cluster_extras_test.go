@@ -112,11 +112,16 @@ func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 		for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
 			server := r.ComputeResource.ResourceID
 			require.Contains(t, read(server, "/etc/containerd/config.toml"), `config_path = "/etc/containerd/certs.d"`)
-			require.Contains(t, read(server, "/etc/containerd/certs.d/"+plainAddr+"/hosts.toml"), `[host."http://`+plainAddr+`"]`)
-			require.Contains(t, read(server, "/etc/containerd/certs.d/"+named+"/hosts.toml"), `ca = "/etc/containerd/certs.d/`+named+`/ca.crt"`)
+			require.Contains(
+				t, read(server, "/etc/containerd/certs.d/"+plainAddr+"/hosts.toml"), `[host."http://`+plainAddr+`"]`,
+			)
+			require.Contains(t, read(server, "/etc/containerd/certs.d/"+named+"/hosts.toml"),
+				`ca = "/etc/containerd/certs.d/`+named+`/ca.crt"`)
 			require.Equal(t, string(ca), read(server, "/etc/containerd/certs.d/"+named+"/ca.crt"))
 			require.Contains(t, read(server, "/etc/hosts"), "127.0.0.2 example.com")
-			require.JSONEq(t, `{"auths": {"`+named+`": {"auth": "`+login+`"}}}`, read(server, "/var/lib/kubelet/config.json"))
+			require.JSONEq(
+				t, `{"auths": {"`+named+`": {"auth": "`+login+`"}}}`, read(server, "/var/lib/kubelet/config.json"),
+			)
 			info, err := fleet.Machine(server).FS().Stat("/var/lib/kubelet/config.json")
 			require.NoError(t, err)
 			require.EqualValues(t, 0o600, info.Mode().Perm(), "only the user reads the login")
@@ -136,7 +141,9 @@ func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 		server, _ := w.machineOf(id, "masterNode", n)
 		fs := fleet.Machine(server).FS()
 		require.NoError(t, fs.WriteFile("/var/tacker/helm/chart.tgz", []byte("chart"), 0o644))
-		require.NoError(t, fs.WriteFile("/home/ubuntu/repos", []byte(`[{"name":"stable","url":"https://user:pw-5531@charts.example.com"}]`), 0o644))
+		require.NoError(t, fs.WriteFile(
+			"/home/ubuntu/repos", []byte(`[{"name":"stable","url":"https://user:pw-5531@charts.example.com"}]`), 0o644,
+		))
 	}
 	before, _ := helm["masternode_ip"].([]any)
 	dead, master := w.machineAt(id, before[0])
@@ -158,7 +165,9 @@ func TestNodesHaveRegistriesAndHelm(t *testing.T) {
 	vims, err = w.api.Vims(t.Context())
 	require.NoError(t, err)
 	helm, _ = vims[0].Extra["helm_info"].(map[string]any)
-	require.Equal(t, []any{before[1], before[2], before[0]}, helm["masternode_ip"], "the healed master is the youngest now")
+	require.Equal(
+		t, []any{before[1], before[2], before[0]}, helm["masternode_ip"], "the healed master is the youngest now",
+	)
 
 	for _, text := range []string{w.log.String(), w.seen.String()} {
 		for _, s := range []string{secret, login, "pw-5531"} {

@@ -46,15 +46,20 @@ func guarded(t *testing.T, c kubernetes.Interface, replicas int32) {
 	labels := map[string]string{"app": "web"}
 	_, err := c.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "nginx"}}},
-		}},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "nginx"}}},
+			},
+		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	all := intstr.FromInt32(replicas)
 	_, err = c.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "never-fewer"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &all, Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: &all, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 }
@@ -118,7 +123,9 @@ func TestNodesAreNotTakenFromUnderProtectedPods(t *testing.T) {
 	}
 	require.Equal(t, before, pods(t, c))
 	require.ElementsMatch(t, names, w.members(id, 1, 3))
-	require.NoError(t, c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer", metav1.DeleteOptions{}))
+	require.NoError(
+		t, c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer", metav1.DeleteOptions{}),
+	)
 	require.NoError(t, w.api.Retry(t.Context(), op))
 	w.completed(op)
 	w.members(id, 1, 2)
@@ -129,7 +136,9 @@ func TestNodesAreNotTakenFromUnderProtectedPods(t *testing.T) {
 	op = w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{vnfc}})
 	w.said(op, "waits for default/web", "never-fewer")
 	w.members(id, 1, 2)
-	require.NoError(t, c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer", metav1.DeleteOptions{}))
+	require.NoError(
+		t, c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer", metav1.DeleteOptions{}),
+	)
 	w.completed(op)
 	w.members(id, 1, 2)
 	w.completed(w.terminate(id))
@@ -162,7 +171,9 @@ func TestAPIServerThatIsAwayForAWhileIsWaitedFor(t *testing.T) {
 	}
 	back := func() { time.AfterFunc(20*second, func() { away(false) }) }
 	waits := func(op string) {
-		require.Eventually(t, func() bool { return strings.Contains(w.progress(op).Waiting, "failed, next in") }, patience, time.Millisecond)
+		require.Eventually(t, func() bool {
+			return strings.Contains(w.progress(op).Waiting, "failed, next in")
+		}, patience, time.Millisecond)
 	}
 	// When a node joins.
 	fleet.SetDelays(map[string]time.Duration{"kubeadm join": 300 * time.Millisecond})
@@ -182,7 +193,8 @@ func TestAPIServerThatIsAwayForAWhileIsWaitedFor(t *testing.T) {
 	away(true)
 	back()
 	require.Eventually(t, func() bool {
-		return c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer", metav1.DeleteOptions{}) == nil
+		return c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer",
+			metav1.DeleteOptions{}) == nil
 	}, patience, 10*time.Millisecond)
 	w.completed(op)
 	w.members(id, 3, 2)
@@ -209,7 +221,9 @@ func TestJoinThatFailsTwiceIsTriedAgain(t *testing.T) {
 	id := w.create(w.onboard(clusterSource))
 	twice := func(after bool) {
 		fleet.ClearFailures("")
-		fleet.Fail("", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: timed out", Times: 2, After: after})
+		fleet.Fail("", machine.Failure{
+			Command: "kubeadm join", Stderr: "error execution phase kubelet-start: timed out", Times: 2, After: after,
+		})
 	}
 	twice(false)
 	w.completed(w.instantiate(id, w.cluster("complex")))
@@ -300,7 +314,9 @@ func TestDeadNodesDoNotPreventAHealOfOthers(t *testing.T) {
 	fleet.PowerOff(server)
 	op := w.task(id, sol.LcmOperationScale, scaled(sol.ScaleTypeOut, 1))
 	w.completed(op)
-	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s gybeapi.Step) bool { return strings.Contains(s.Detail, "left out, it has failed") }))
+	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s gybeapi.Step) bool {
+		return strings.Contains(s.Detail, "left out, it has failed")
+	}))
 	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{other}}))
 	w.members(id, 3, 3)
 	w.balanced(id, fleet)
@@ -388,7 +404,9 @@ func TestHealThatFailsIsRetriedWhereItFailed(t *testing.T) {
 	id := w.create(w.onboard(clusterSource))
 	w.completed(w.instantiate(id, w.cluster("complex")))
 	for _, vdu := range []string{"workerNode", "masterNode"} {
-		fleet.Fail("", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
+		fleet.Fail("", machine.Failure{
+			Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full",
+		})
 		dead, vnfc := w.machineOf(id, vdu, 0)
 		fleet.PowerOff(dead)
 		op := w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{vnfc}})
@@ -409,7 +427,9 @@ func TestHealThatFailsIsRetriedWhereItFailed(t *testing.T) {
 // continues by itself.
 func TestNewNodesThatRefuseLoginsAtFirstAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort, Delays: map[string]time.Duration{"boot": 3 * time.Second}})
+	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{
+		SSHPort: sshPort, Delays: map[string]time.Duration{"boot": 3 * time.Second},
+	})
 	w := start(t, cloud, nil)
 	id := w.create(w.onboard(clusterSource))
 	w.completed(w.instantiate(id, w.cluster("simple")))
@@ -479,7 +499,10 @@ func TestHealsThatWouldLoseTheControlPlaneAreRefused(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)
 	vnfd := w.onboard(clusterSource)
-	for flavour, words := range map[string]string{"simple": "The number of Master-Nodes is 1 or less", "complex": "The masters cannot all be healed at the same time"} {
+	for flavour, words := range map[string]string{
+		"simple":  "The number of Master-Nodes is 1 or less",
+		"complex": "The masters cannot all be healed at the same time",
+	} {
 		id := w.create(vnfd)
 		w.completed(w.instantiate(id, w.cluster(flavour)))
 		var masters []string

@@ -17,7 +17,8 @@ func TestClusterWhosePackageKnowsFewHooksIsLookedAfter(t *testing.T) {
 	var few []string
 	for _, hook := range []string{
 		"scale_rollback_start", "scale_to_level_start", "scale_to_level_end", "scale_to_level_rollback_start",
-		"change_current_package_start", "change_current_package_end", "change_current_package_rollback_start", "terminate_end",
+		"change_current_package_start", "change_current_package_end", "change_current_package_rollback_start",
+		"terminate_end",
 	} {
 		few = append(few, "          "+hook+":\n            implementation: mgmt-drivers-kubernetes\n", "")
 	}

@@ -72,12 +72,14 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	params := w.cluster("complex")
 	w.planShows(id, sol.LcmOperationInstantiate, params,
 		"instantiate_end: Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
-		"instantiate_end: the masters share the address of vip_CP", "instantiate_end: the cluster is registered as the VIM kubernetes_vim_"+id)
+		"instantiate_end: the masters share the address of vip_CP",
+		"instantiate_end: the cluster is registered as the VIM kubernetes_vim_"+id)
 	w.completed(w.instantiate(id, params))
 	small := w.members(id, 3, 2)
 
 	out := map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2}
-	w.planShows(id, sol.LcmOperationScale, out, "scale_end: Kubernetes 1.34 is installed on 2 new workers, which join the cluster")
+	w.planShows(id, sol.LcmOperationScale, out,
+		"scale_end: Kubernetes 1.34 is installed on 2 new workers, which join the cluster")
 	w.completed(w.task(id, sol.LcmOperationScale, out))
 	w.members(id, 3, 4)
 	_, first := w.machineOf(id, "workerNode", 3)
@@ -106,8 +108,10 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	}
 	whole := map[string]any{"additionalParams": map[string]any{"all": true}}
 	w.planShows(id, sol.LcmOperationHeal, whole,
-		"heal_end: a new cluster of Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
-		"heal_end: the masters share the address of vip_CP", "heal_end: the cluster is registered as the VIM kubernetes_vim_"+id)
+		"heal_end: a "+
+			"new cluster of Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
+		"heal_end: the masters share the address of vip_CP",
+		"heal_end: the cluster is registered as the VIM kubernetes_vim_"+id)
 	w.completed(w.task(id, sol.LcmOperationHeal, whole))
 	w.members(id, 3, 2)
 	w.completed(w.terminate(id))
@@ -134,7 +138,9 @@ func TestClusterForgetsNodesWhoseMachinesAreRolledBack(t *testing.T) {
 	id := w.create(w.onboard(clusterSource))
 	w.completed(w.instantiate(id, w.cluster("simple")))
 	names := w.members(id, 1, 2)
-	fleet.Fail("", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
+	fleet.Fail(
+		"", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"},
+	)
 	op := w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"})
 	require.Contains(t, w.failed(op).Error.Detail, "the disk is full")
 	require.NoError(t, w.api.Rollback(t.Context(), op))
@@ -155,7 +161,9 @@ func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
 	names, cfg := w.members(id, 1, 2), w.ready(id)
 	had := fleet.Snapshot()
 	fleet.SetDelays(map[string]time.Duration{"boot": 2 * time.Second}) // a new machine is found before it can join
-	op := w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2})
+	op := w.task(id, sol.LcmOperationScale, map[string]any{
+		"type": "SCALE_OUT", "aspectId": "workerNode_scale", "numberOfSteps": 2,
+	})
 	unlucky := ""
 	require.Eventually(t, func() bool {
 		for server := range fleet.Snapshot() {
@@ -169,7 +177,8 @@ func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
 	release := sync.OnceFunc(func() { close(joined) })
 	t.Cleanup(release)
 	fleet.Fail(unlucky, machine.Failure{
-		Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full", Notify: func() { <-joined },
+		Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full",
+		Notify: func() { <-joined },
 	})
 	require.Eventually(t, func() bool {
 		list, err := nodes(t, cfg)
@@ -179,7 +188,9 @@ func TestNodesThatHadJoinedLeaveWhenTheirMachinesAreRolledBack(t *testing.T) {
 	require.Contains(t, w.failed(op).Error.Detail, "the disk is full")
 	require.NoError(t, w.api.Rollback(t.Context(), op))
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
-	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s gybeapi.Step) bool { return s.Name == "drain node" && strings.HasSuffix(s.Detail, " is empty") }),
+	require.True(t, slices.ContainsFunc(w.progress(op).Steps, func(s gybeapi.Step) bool {
+		return s.Name == "drain node" && strings.HasSuffix(s.Detail, " is empty")
+	}),
 		"who is Ready is drained first")
 	require.ElementsMatch(t, names, w.members(id, 1, 2))
 	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))

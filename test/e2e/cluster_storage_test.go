@@ -54,7 +54,9 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}, StorageClassName: &class,
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")},
+			},
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -68,7 +70,9 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 	failed := w.failed(op)
 	require.Contains(t, failed.Error.Detail, "by claim default/data")
 	require.Len(t, w.volumes(c), 2, "nothing was touched")
-	require.NoError(t, c.CoreV1().PersistentVolumeClaims("default").Delete(t.Context(), claim.Name, metav1.DeleteOptions{}))
+	require.NoError(
+		t, c.CoreV1().PersistentVolumeClaims("default").Delete(t.Context(), claim.Name, metav1.DeleteOptions{}),
+	)
 	require.Eventually(t, func() bool {
 		for _, v := range w.volumes(c) {
 			if v.Status.Phase == corev1.VolumeBound {
@@ -89,7 +93,17 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 
 	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "workerNode_scale"}))
 	worker, _ := w.machineOf(id, "workerNode", 2)
-	require.Equal(t, 1, fleet.Count(worker, "apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold --allow-change-held-packages --no-install-recommends install nfs-common"), "new nodes can mount as well")
+	require.Equal(
+		t, 1,
+		fleet.Count(
+			worker,
+			"apt-get -q -y "+
+				"-o DPkg::Lock::Timeout=300 "+
+				"-o Dpkg::Options::=--force-confold "+
+				"--allow-change-held-packages --no-install-recommends install nfs-common",
+		),
+		"new nodes can mount as well",
+	)
 	w.completed(w.terminate(id))
 	w.gone()
 }

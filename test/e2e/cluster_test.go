@@ -29,7 +29,9 @@ func TestNodeThatFailsIsReportedWithItsTextAndRetried(t *testing.T) {
 	t.Parallel()
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(clusterSource))
-	fleet.Fail("", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"})
+	fleet.Fail(
+		"", machine.Failure{Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full"},
+	)
 	op := w.instantiate(id, w.cluster("simple"))
 	o := w.failed(op)
 	require.Contains(t, o.Error.Detail, "the disk is full")
@@ -94,7 +96,9 @@ func TestNodesThatRefuseTheLoginAreNamedWhileTheyAreWaitedFor(t *testing.T) {
 	op := w.instantiate(id, params)
 	require.Eventually(t, func() bool {
 		return slices.ContainsFunc(w.progress(op).Lines, func(l gybeapi.Line) bool {
-			return strings.Contains(l.Text, "waits for SSH on nobody@") && strings.Contains(l.Text, "unable to authenticate")
+			return strings.Contains(l.Text, "waits for SSH on nobody@") && strings.Contains(
+				l.Text, "unable to authenticate",
+			)
 		})
 	}, patience, 20*time.Millisecond)
 }

@@ -40,7 +40,8 @@ func (w *world) releaseOf(source, kubernetes string, edit ...string) string {
 	parent := w.t.TempDir()
 	dir := filepath.Join(parent, "release")
 	require.NoError(w.t, os.CopyFS(dir, os.DirFS(source)))
-	require.NoError(w.t, os.CopyFS(filepath.Join(parent, filepath.Base(clusterSource)), os.DirFS(clusterSource))) // whose script others take
+	// whose script others take
+	require.NoError(w.t, os.CopyFS(filepath.Join(parent, filepath.Base(clusterSource)), os.DirFS(clusterSource)))
 	words := append([]string{`kubernetes_version: "1.34"`, `kubernetes_version: "` + kubernetes + `"`}, edit...)
 	require.NoError(w.t, filepath.WalkDir(parent, func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(name, ".img") {
@@ -91,12 +92,17 @@ func (w *world) workload(id string) *kubernetes.Clientset {
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web:1"}}}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "web", Image: "web:1"}},
+			}},
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 	_, err = api.PolicyV1().PodDisruptionBudgets("default").Create(w.t.Context(), &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &away, Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: &away, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		},
 	}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 	return api
@@ -116,7 +122,8 @@ func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 	change := map[string]any{"vnfdId": w.release(nextCluster, "1.35")}
 	w.planShows(id, sol.LcmOperationChangeVnfpkg, change,
 		"change_current_package_end: Kubernetes goes from 1.34 to 1.35, by Scripts/install_k8s_cluster.sh",
-		"change_current_package_end: master by master, then 1 worker at a time; each node is drained first (timeout 5m0s)")
+		"change_current_package_end: "+
+			"master by master, then 1 worker at a time; each node is drained first (timeout 5m0s)")
 	op := w.task(id, sol.LcmOperationChangeVnfpkg, change)
 	o := w.completed(op)
 	require.NotNil(t, o.ModificationsTriggeredByVnfPkgChange)
@@ -124,7 +131,9 @@ func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 	w.members(id, 3, 2)
 	after := w.instance(id)
 	require.Equal(t, nextCluster, after.VnfdID)
-	require.Equal(t, before.InstantiatedVnfInfo.VnfcInfo, after.InstantiatedVnfInfo.VnfcInfo, "the machines are the same")
+	require.Equal(
+		t, before.InstantiatedVnfInfo.VnfcInfo, after.InstantiatedVnfInfo.VnfcInfo, "the machines are the same",
+	)
 
 	applied := 0
 	for _, r := range after.InstantiatedVnfInfo.VnfcResourceInfo {
@@ -169,19 +178,28 @@ func TestUpgradesThatCannotEndWellAreRefused(t *testing.T) {
 	const version = "/additionalParams/k8s_cluster_installation_param/kubernetes_version"
 	next := w.release(nextCluster, "1.35")
 	far := w.release("d34ac189-5376-493f-828f-224dd5fe7395", "1.36")
-	image := w.release("d34ac189-5376-493f-828f-224dd5fe7396", "1.35", "name: workerNode-image", "name: workerNode-image-2")
-	template := w.release("d34ac189-5376-493f-828f-224dd5fe7397", "1.35", "      name: workerNode\n      image:", "      name: workerNode\n      config_drive: true\n      image:")
+	image := w.release(
+		"d34ac189-5376-493f-828f-224dd5fe7396", "1.35", "name: workerNode-image", "name: workerNode-image-2",
+	)
+	template := w.release("d34ac189-5376-493f-828f-224dd5fe7397", "1.35", "      name: workerNode\n      image:",
+		"      name: workerNode\n      config_drive: true\n      image:")
 	for _, c := range []struct {
 		name, vnfd, version string
 		batch               any
 		pointer, detail     string
 	}{
 		{name: "two minors in the package", vnfd: far, pointer: "/vnfdId", detail: "1.36 is 2 minor versions newer"},
-		{name: "two minors in the request", vnfd: next, version: "1.36.1", pointer: version, detail: "1.36.1 is 2 minor versions newer"},
+		{
+			name: "two minors in the request", vnfd: next, version: "1.36.1", pointer: version,
+			detail: "1.36.1 is 2 minor versions newer",
+		},
 		{name: "older", vnfd: next, version: "1.33", pointer: version, detail: "cannot be downgraded"},
 		{name: "another image", vnfd: image, pointer: "/vnfdId", detail: "the image of workerNode is another"},
 		{name: "another server", vnfd: template, pointer: "/vnfdId", detail: "give workerNode another config_drive"},
-		{name: "no batch", vnfd: next, batch: 0, pointer: "/additionalParams/k8s_cluster_installation_param/upgrade_batch", detail: "between 1 and 1000"},
+		{
+			name: "no batch", vnfd: next, batch: 0,
+			pointer: "/additionalParams/k8s_cluster_installation_param/upgrade_batch", detail: "between 1 and 1000",
+		},
 	} {
 		param := map[string]any{}
 		if c.version != "" {
@@ -190,7 +208,9 @@ func TestUpgradesThatCannotEndWellAreRefused(t *testing.T) {
 		if c.batch != nil {
 			param["upgrade_batch"] = c.batch
 		}
-		_, err := w.api.Start(t.Context(), id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": c.vnfd, "additionalParams": map[string]any{"k8s_cluster_installation_param": param}})
+		_, err := w.api.Start(t.Context(), id, sol.LcmOperationChangeVnfpkg, map[string]any{
+			"vnfdId": c.vnfd, "additionalParams": map[string]any{"k8s_cluster_installation_param": param},
+		})
 		require.ErrorContains(t, err, c.detail, c.name)
 		require.ErrorContains(t, err, c.pointer, c.name)
 	}
@@ -204,7 +224,9 @@ func TestUpgradeThatStopsIsRetriedAndNotRolledBack(t *testing.T) {
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(clusterSource))
 	w.completed(w.instantiate(id, w.cluster("complex")))
-	fleet.Fail("", machine.Failure{Command: "kubeadm upgrade node", Stderr: "error execution phase control-plane: etcd is on fire"})
+	fleet.Fail("", machine.Failure{
+		Command: "kubeadm upgrade node", Stderr: "error execution phase control-plane: etcd is on fire",
+	})
 	op := w.task(id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": w.release(nextCluster, "1.35")})
 	require.Contains(t, w.failed(op).Error.Detail, "etcd is on fire")
 
@@ -245,7 +267,9 @@ func TestClusterOfTheOlderLayoutIsUpgraded(t *testing.T) {
 	id := w.create(w.onboard(v1Source))
 	w.completed(w.instantiate(id, w.clusterV1("simple")))
 	before := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo
-	next := w.releaseOf(v1Source, "1.35", "b1db0ce7-ebca-1fb7-95ed-4840d70a1163", "b1db0ce7-ebca-1fb7-95ed-4840d70a1164")
+	next := w.releaseOf(
+		v1Source, "1.35", "b1db0ce7-ebca-1fb7-95ed-4840d70a1163", "b1db0ce7-ebca-1fb7-95ed-4840d70a1164",
+	)
 	w.completed(w.task(id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": next}))
 	only(t, w.versions(id), "v1.35.4")
 	for i, r := range w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo {

@@ -41,7 +41,9 @@ func v1Params(t *testing.T, name string) map[string]any {
 func (w *world) clusterV1(flavour string) map[string]any {
 	w.t.Helper()
 	file := filepath.Join(w.t.TempDir(), flavour+".json")
-	require.NoError(w.t, stack.LocalParams(filepath.Join(v1Source, "params", flavour+"_kubernetes_param_file.json"), file, w.cloud.Info()))
+	require.NoError(w.t, stack.LocalParams(
+		filepath.Join(v1Source, "params", flavour+"_kubernetes_param_file.json"), file, w.cloud.Info(),
+	))
 	return v1File(w.t, file)
 }
 
@@ -173,7 +175,9 @@ func older(t *testing.T, change func(script string) string) string {
 	meta := filepath.Join(dir, "TOSCA-Metadata", "TOSCA.meta")
 	raw, err := os.ReadFile(meta)
 	require.NoError(t, err)
-	listed := regexp.MustCompile(`Name: Scripts/(lib/.*|install_k8s_cluster\.yaml)\nContent-Type: .*\n\n`).ReplaceAll(raw, nil)
+	listed := regexp.MustCompile(
+		`Name: Scripts/(lib/.*|install_k8s_cluster\.yaml)\nContent-Type: .*\n\n`,
+	).ReplaceAll(raw, nil)
 	require.NoError(t, os.WriteFile(meta, listed, 0o600))
 
 	script, err := os.ReadFile("testdata/older_install.sh")
@@ -235,7 +239,9 @@ func (w *world) balancedOlder(fleet *machine.Fleet, id string, members []string)
 		for _, m := range servers.FindAllStringSubmatch(string(raw), -1) {
 			known = append(known, m[1])
 		}
-		require.ElementsMatch(w.t, slices.DeleteFunc(slices.Clone(members), func(n string) bool { return !strings.HasPrefix(n, "master") }), known, "%s", raw)
+		require.ElementsMatch(w.t, slices.DeleteFunc(slices.Clone(members), func(n string) bool {
+			return !strings.HasPrefix(n, "master")
+		}), known, "%s", raw)
 	}
 }
 
@@ -277,13 +283,17 @@ func TestPackageOfAnOlderVNFMIsUsedAsItIs(t *testing.T) {
     masterNode:
       type`)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "Scripts"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "Scripts", "kubernetes_mgmt.py"), []byte("raise SystemExit('this does not run')\n"), 0o600))
+	require.NoError(t, os.WriteFile(
+		filepath.Join(dir, "Scripts", "kubernetes_mgmt.py"), []byte("raise SystemExit('this does not run')\n"), 0o600,
+	))
 
 	w, fleet := withMachines(t, nil)
 	id := w.create(w.onboard(dir))
 	w.completed(w.instantiate(id, w.clusterV1("complex")))
 	w.members(id, 3, 2)
-	_, err := w.api.Start(t.Context(), id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "master_instance"})
+	_, err := w.api.Start(
+		t.Context(), id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "master_instance"},
+	)
 	require.ErrorContains(t, err, "masters cannot be scaled")
 	w.completed(w.task(id, sol.LcmOperationScale, v1Params(t, "scale_out")))
 	w.members(id, 3, 3)

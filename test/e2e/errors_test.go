@@ -45,34 +45,52 @@ func TestEveryKindOfHTTPError(t *testing.T) {
 		pointer      string
 		answer       string // header of the answer that must be there, "Name: value"
 	}{
-		"no such resource":      {"GET", "/vnflcm/v2/nothing", headers(), "", 404, "/vnflcm/v2/nothing", "", ""},
-		"no such instance":      {"GET", instances + "/" + uuid.NewString(), headers(), "", 404, "there is no VNF instance", "", ""},
+		"no such resource": {"GET", "/vnflcm/v2/nothing", headers(), "", 404, "/vnflcm/v2/nothing", "", ""},
+		"no such instance": {
+			"GET", instances + "/" + uuid.NewString(), headers(), "", 404, "there is no VNF instance", "", "",
+		},
 		"id that can be none":   {"GET", instances + "/a%00b", headers(), "", 404, "", "", ""},
 		"method":                {"PUT", instances, headers(), "{}", 405, "PUT", "", "Allow: GET, HEAD, POST"},
 		"no version":            {"GET", instances, headers("Version", ""), "", 400, "Version", "", ""},
 		"malformed version":     {"GET", instances, headers("Version", "two"), "", 400, "two", "", ""},
 		"version of the future": {"GET", instances, headers("Version", "9.0.0"), "", 406, "9.0.0", "", ""},
-		"nothing acceptable":    {"GET", instances, headers("Accept", "image/png"), "", 406, "application/json", "", ""},
-		"media type":            {"POST", instances, headers("Content-Type", "text/csv"), "a;b", 415, "text/csv", "", ""},
-		"no JSON":               {"POST", instances, headers(), `{"vnfdId": `, 400, "", "", ""},
-		"no body":               {"POST", instances, headers(), "", 400, "", "", ""},
-		"missing member":        {"POST", instances, headers(), "{}", 400, "vnfdId", "", ""},
+		"nothing acceptable": {
+			"GET", instances, headers("Accept", "image/png"), "", 406, "application/json", "", "",
+		},
+		"media type":     {"POST", instances, headers("Content-Type", "text/csv"), "a;b", 415, "text/csv", "", ""},
+		"no JSON":        {"POST", instances, headers(), `{"vnfdId": `, 400, "", "", ""},
+		"no body":        {"POST", instances, headers(), "", 400, "", "", ""},
+		"missing member": {"POST", instances, headers(), "{}", 400, "vnfdId", "", ""},
 		"member of a wrong type": {
 			"POST", instances, headers(), `{"vnfdId": "x", "vnfInstanceName": 7}`, 400, "", "/vnfInstanceName", "",
 		},
-		"body over the limit": {"POST", instances, headers(), `{"vnfdId": "` + strings.Repeat("x", 70<<10) + `"}`, 413, "65536", "", ""},
-		"unknown VNFD":        {"POST", instances, headers(), `{"vnfdId": "nobody"}`, 422, "nobody", "/vnfdId", ""},
-		"unknown flavour":     {"POST", instances + "/" + id + "/instantiate", headers(), strings.Replace(plain, `"default"`, `"huge"`, 1), 422, "huge", "/flavourId", ""},
-		"not instantiated":    {"POST", instances + "/" + id + "/terminate", headers(), `{"terminationType":"FORCEFUL"}`, 409, "NOT_INSTANTIATED", "", ""},
-		"changed by another":  {"DELETE", instances + "/" + id, headers("If-Match", `"other"`), "", 412, "", "", ""},
-		"range":               {"GET", content, headers("Version", "1.0.0", "Range", "bytes=999999999-"), "", 416, "", "", ""},
-		"malformed filter":    {"GET", instances + "?filter=(eq,id", headers(), "", 400, "", "", ""},
-		"unknown selector":    {"GET", instances + "?fields=colour", headers(), "", 400, "colour", "", ""},
-		"unknown marker":      {"GET", instances + "?nextpage_opaque_marker=zzz", headers(), "", 400, "", "", ""},
-		"package in use":      {"DELETE", "/vnfpkgm/v1/vnf_packages/" + packages[0].ID, headers("Version", "1.0.0"), "", 409, "", "", ""},
+		"body over the limit": {
+			"POST", instances, headers(), `{"vnfdId": "` + strings.Repeat("x", 70<<10) + `"}`, 413, "65536", "", "",
+		},
+		"unknown VNFD": {"POST", instances, headers(), `{"vnfdId": "nobody"}`, 422, "nobody", "/vnfdId", ""},
+		"unknown flavour": {
+			"POST", instances + "/" + id + "/instantiate", headers(),
+			strings.Replace(plain, `"default"`, `"huge"`, 1), 422, "huge", "/flavourId", "",
+		},
+		"not instantiated": {
+			"POST", instances + "/" + id + "/terminate", headers(), `{"terminationType":"FORCEFUL"}`,
+			409, "NOT_INSTANTIATED", "", "",
+		},
+		"changed by another": {"DELETE", instances + "/" + id, headers("If-Match", `"other"`), "", 412, "", "", ""},
+		"range": {
+			"GET", content, headers("Version", "1.0.0", "Range", "bytes=999999999-"), "", 416, "", "", "",
+		},
+		"malformed filter": {"GET", instances + "?filter=(eq,id", headers(), "", 400, "", "", ""},
+		"unknown selector": {"GET", instances + "?fields=colour", headers(), "", 400, "colour", "", ""},
+		"unknown marker":   {"GET", instances + "?nextpage_opaque_marker=zzz", headers(), "", 400, "", "", ""},
+		"package in use": {
+			"DELETE", "/vnfpkgm/v1/vnf_packages/" + packages[0].ID, headers("Version", "1.0.0"), "", 409, "", "", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), tc.method, w.node.URL()+tc.path, strings.NewReader(tc.body))
+			req, err := http.NewRequestWithContext(
+				t.Context(), tc.method, w.node.URL()+tc.path, strings.NewReader(tc.body),
+			)
 			require.NoError(t, err)
 			req.Header = tc.header
 			resp, err := http.DefaultClient.Do(req)

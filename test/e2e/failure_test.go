@@ -21,7 +21,9 @@ const noHost = "No valid host was found. There are not enough hosts available."
 func (w *world) broken(times int) (id string, o *sol.VnfLcmOpOcc) {
 	w.t.Helper()
 	vnfd := w.onboard(plainSource)
-	w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: noHost, Count: times})
+	w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: noHost, Count: times,
+	})
 	id = w.create(vnfd)
 	o = w.failed(w.instantiate(id, w.plain("default")))
 	require.Contains(w.t, o.Error.Detail, noHost, "the VIM's own words")
@@ -136,11 +138,15 @@ func TestInstantiateWithWrongPasswordRollsBack(t *testing.T) {
 func TestVIMThatIsAwayForAMomentIsWaitedForVisibly(t *testing.T) {
 	t.Parallel()
 	for name, rules := range map[string][]simcloud.Fault{
-		"keystone answers 503":    {{Kind: fault.Status, Service: "keystone", Status: 503, Count: 2}},
-		"heat answers 503":        {{Kind: fault.Status, Service: "heat", Method: "POST", Status: 503, Count: 3}},
-		"a proxy answers 502":     {{Kind: fault.HTML, Service: "heat", Method: "GET", Count: 2}},
-		"connections break":       {{Kind: fault.Reset, Service: "nova", Count: 2}, {Kind: fault.Reset, Service: "heat", Method: "POST", Count: 1}},
-		"the answer does not end": {{Kind: fault.Truncate, Service: "heat", Method: "GET", Path: "/resources$", Count: 1}},
+		"keystone answers 503": {{Kind: fault.Status, Service: "keystone", Status: 503, Count: 2}},
+		"heat answers 503":     {{Kind: fault.Status, Service: "heat", Method: "POST", Status: 503, Count: 3}},
+		"a proxy answers 502":  {{Kind: fault.HTML, Service: "heat", Method: "GET", Count: 2}},
+		"connections break": {{Kind: fault.Reset, Service: "nova", Count: 2}, {
+			Kind: fault.Reset, Service: "heat", Method: "POST", Count: 1,
+		}},
+		"the answer does not end": {
+			{Kind: fault.Truncate, Service: "heat", Method: "GET", Path: "/resources$", Count: 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,9 +183,13 @@ func TestVIMThatIsAwayForAMomentIsWaitedForVisibly(t *testing.T) {
 func TestLostAnswersAndExpiredTokensMakeNothingTwice(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]simcloud.Fault{
-		"the answer to the creation is lost": {Kind: fault.DropReply, Service: "heat", Method: "POST", Path: "/stacks$", Count: 1},
-		"the token expires at the creation":  {Kind: fault.ExpireTokens, Service: "heat", Method: "POST", Path: "/stacks$", Count: 1},
-		"the token expires later":            {Kind: fault.ExpireTokens, Service: "neutron", Count: 1},
+		"the answer to the creation is lost": {
+			Kind: fault.DropReply, Service: "heat", Method: "POST", Path: "/stacks$", Count: 1,
+		},
+		"the token expires at the creation": {
+			Kind: fault.ExpireTokens, Service: "heat", Method: "POST", Path: "/stacks$", Count: 1,
+		},
+		"the token expires later": {Kind: fault.ExpireTokens, Service: "neutron", Count: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +213,10 @@ func TestTerminationThatFailsCanBeRetried(t *testing.T) {
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), nil)
 	id := w.create(w.onboard(plainSource))
 	w.completed(w.instantiate(id, w.plain("default")))
-	rule := w.cloud.AddFault(simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Neutron::Port", Action: "delete", Reason: "port is in use by a router"})
+	rule := w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Neutron::Port",
+		Action: "delete", Reason: "port is in use by a router",
+	})
 	op := w.terminate(id)
 	o := w.failed(op)
 	require.Contains(t, o.Error.Detail, "port is in use by a router")
@@ -218,9 +231,13 @@ func TestTerminationThatFailsCanBeRetried(t *testing.T) {
 // passDeadline lets the deadline of an operation pass as soon as it waits for something, until it is at rest.
 func (w *world) passDeadline(op, waiting string) {
 	w.t.Helper()
-	require.Eventually(w.t, func() bool { return strings.Contains(w.progress(op).Waiting, waiting) }, patience, interval)
+	require.Eventually(
+		w.t, func() bool { return strings.Contains(w.progress(op).Waiting, waiting) }, patience, interval,
+	)
 	require.Eventually(w.t, func() bool { // the commit of a tick may write the old deadline once more
-		_, err := w.pool.Exec(w.t.Context(), "UPDATE vnf_lcm_op_occ SET deadline = now() WHERE id = $1 AND state = 'PROCESSING'", op)
+		_, err := w.pool.Exec(
+			w.t.Context(), "UPDATE vnf_lcm_op_occ SET deadline = now() WHERE id = $1 AND state = 'PROCESSING'", op,
+		)
 		require.NoError(w.t, err)
 		o, err := w.api.Operation(w.t.Context(), op)
 		require.NoError(w.t, err)

@@ -76,7 +76,9 @@ func TestMainJob(t *testing.T) {
 // shown is the instance as its user gets it, undecoded by our own types.
 func (w *world) shown(id string) any {
 	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.node.URL()+"/vnflcm/v2/vnf_instances/"+id, http.NoBody)
+	req, err := http.NewRequestWithContext(
+		w.t.Context(), http.MethodGet, w.node.URL()+"/vnflcm/v2/vnf_instances/"+id, http.NoBody,
+	)
 	require.NoError(w.t, err)
 	req.Header.Set("Version", "2.0.0")
 	resp, err := http.DefaultClient.Do(req)
@@ -100,7 +102,9 @@ func (w *world) related(id string, masters, workers int) {
 	}
 	count := map[string]int{}
 	for _, c := range info.VnfcInfo {
-		r := slices.IndexFunc(info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.ID == c.VnfcResourceInfoID })
+		r := slices.IndexFunc(
+			info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.ID == c.VnfcResourceInfoID },
+		)
 		require.GreaterOrEqual(t, r, 0)
 		res := info.VnfcResourceInfo[r]
 		require.Equal(t, c.VduID+"-"+res.ComputeResource.ResourceID, c.ID)
@@ -110,14 +114,17 @@ func (w *world) related(id string, masters, workers int) {
 		require.True(t, strings.HasPrefix(name, "vnf-"+id+"-"), name)
 		require.True(t, has("stacks", stackID))
 		require.Len(t, res.VnfcCpInfo, 1)
-		e := slices.IndexFunc(info.ExtCpInfo, func(e sol.VnfExtCpInfo) bool { return e.ID == res.VnfcCpInfo[0].VnfExtCpID })
+		e := slices.IndexFunc(
+			info.ExtCpInfo, func(e sol.VnfExtCpInfo) bool { return e.ID == res.VnfcCpInfo[0].VnfExtCpID },
+		)
 		require.GreaterOrEqual(t, e, 0)
 		ext := info.ExtCpInfo[e]
 		require.Equal(t, res.VnfcCpInfo[0].ID, ext.AssociatedVnfcCpID)
 		require.Equal(t, "cp-"+ext.ExtLinkPortID, ext.ID)
 		require.True(t, has("ports", ext.ExtLinkPortID))
 		port := slices.IndexFunc(state["ports"], func(o simcloud.Object) bool { return o.ID == ext.ExtLinkPortID })
-		require.Equal(t, []string{state["ports"][port].Detail}, ext.CpProtocolInfo[0].IpOverEthernet.IpAddresses[0].Addresses, "the address that the port really has")
+		require.Equal(t, []string{state["ports"][port].Detail},
+			ext.CpProtocolInfo[0].IpOverEthernet.IpAddresses[0].Addresses, "the address that the port really has")
 		count[c.VduID]++
 	}
 	require.Equal(t, map[string]int{"masterNode": masters, "workerNode": workers}, count)
@@ -154,14 +161,15 @@ func (w *world) history(op string, masters, workers int) {
 	}
 	all := masters + workers
 	require.Equal(t, map[string]int{
-		"upload image": 2, "create stack": 1, "prepare node": all, "initialise cluster": 1, "join node": all - 1, "make account": 1,
-		"wait for nodes": 1, "label node": all,
+		"upload image": 2, "create stack": 1, "prepare node": all, "initialise cluster": 1, "join node": all - 1,
+		"make account": 1, "wait for nodes": 1, "label node": all,
 	}, steps)
 	said := map[string]bool{}
 	for _, l := range p.Lines {
 		said[byID[l.StepID]] = true
 	}
-	require.True(t, said["prepare node"] && said["initialise cluster"] && said["join node"], "the script's output is kept: %v", said)
+	require.True(t, said["prepare node"] && said["initialise cluster"] && said["join node"],
+		"the script's output is kept: %v", said)
 	var states, ended []string
 	var output int
 	for _, e := range events {

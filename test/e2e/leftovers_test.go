@@ -19,7 +19,9 @@ func TestRemoveLeftoversHoldsNoTransactionWhileTheVIMAnswers(t *testing.T) {
 	id, o := w.broken(1)
 	require.NoError(t, w.api.Fail(t.Context(), o.ID))
 
-	delay := w.cloud.AddFault(simcloud.Fault{Kind: fault.Delay, Service: "heat", Method: "DELETE", Delay: simcloud.Duration(time.Minute), Count: 1})
+	delay := w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.Delay, Service: "heat", Method: "DELETE", Delay: simcloud.Duration(time.Minute), Count: 1,
+	})
 	type answer struct {
 		out *gybeapi.RemovedLeftovers
 		err error
@@ -45,7 +47,8 @@ func TestRemoveLeftoversHoldsNoTransactionWhileTheVIMAnswers(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond, "a transaction is open while the VIM is called")
 	w.held(id)
 	_, err := w.api.RemoveLeftovers(t.Context(), id)
-	require.Contains(t, status(t, err, 409).Error(), "another request works on VNF instance "+id+": it removes leftovers from the VIM")
+	require.Contains(t, status(t, err, 409).Error(), "another request works on VNF instance "+id+
+		": it removes leftovers from the VIM")
 	_, err = w.api.Leftovers(t.Context(), id)
 	require.NoError(t, err, "reading is allowed")
 	select {

@@ -24,7 +24,9 @@ func (w *world) deleteStack(id string) {
 	for _, s := range stacksOf(w.cloud.State(), id) {
 		require.NoError(w.t, stacks.Delete(w.t.Context(), heat, s.Name, s.ID).ExtractErr())
 	}
-	require.Eventually(w.t, func() bool { return len(stacksOf(w.cloud.State(), id)) == 0 }, patience, 10*time.Millisecond)
+	require.Eventually(
+		w.t, func() bool { return len(stacksOf(w.cloud.State(), id)) == 0 }, patience, 10*time.Millisecond,
+	)
 }
 
 // TestHealAllRebuildsALostStack: after an operation that failed because the stack is gone, the remedy in its hint
@@ -38,8 +40,12 @@ func TestHealAllRebuildsALostStack(t *testing.T) {
 		body        any
 	}{
 		{"heal", "volumes", sol.LcmOperationHeal, sol.HealVnfRequest{}},
-		{"scale out", "smallest", sol.LcmOperationScale, sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "VDU1_scale"}},
-		{"scale in", "largest", sol.LcmOperationScale, sol.ScaleVnfRequest{Type: sol.ScaleTypeIn, AspectID: "VDU1_scale"}},
+		{"scale out", "smallest", sol.LcmOperationScale, sol.ScaleVnfRequest{
+			Type: sol.ScaleTypeOut, AspectID: "VDU1_scale",
+		}},
+		{"scale in", "largest", sol.LcmOperationScale, sol.ScaleVnfRequest{
+			Type: sol.ScaleTypeIn, AspectID: "VDU1_scale",
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

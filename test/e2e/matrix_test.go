@@ -45,7 +45,9 @@ type kind struct {
 
 func kinds() []kind {
 	status := func(n int, transient bool) kind {
-		return kind{fmt.Sprint(n), simcloud.Fault{Kind: fault.Status, Status: n, Reason: "a test has refused this"}, transient}
+		return kind{
+			fmt.Sprint(n), simcloud.Fault{Kind: fault.Status, Status: n, Reason: "a test has refused this"}, transient,
+		}
 	}
 	busy := status(429, true)
 	busy.rule.Header = map[string]string{"Retry-After": "1"}
@@ -79,7 +81,9 @@ type lane struct {
 
 // matrixOperations are all that call the VIM.
 func matrixOperations() []operation {
-	all := slices.DeleteFunc(standardOperations(), func(o operation) bool { return o.typ == sol.LcmOperationModifyInfo })
+	all := slices.DeleteFunc(
+		standardOperations(), func(o operation) bool { return o.typ == sol.LcmOperationModifyInfo },
+	)
 	return append(all, operation{name: "instantiation", typ: sol.LcmOperationInstantiate, level: "largest", back: true},
 		operation{name: "termination", typ: sol.LcmOperationTerminate, level: "largest"})
 }
@@ -180,7 +184,9 @@ func (l *lane) down(ctx context.Context, o operation, id string) error {
 	i, err := l.api.Instance(ctx, id)
 	if err == nil && i.InstantiationState == sol.InstantiationStateInstantiated {
 		var op string
-		if op, err = l.api.Terminate(ctx, id, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful}); err == nil {
+		if op, err = l.api.Terminate(
+			ctx, id, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful},
+		); err == nil {
 			_, err = l.rested(ctx, op, sol.LcmOperationStateCompleted)
 		}
 	}
@@ -277,14 +283,17 @@ func (l *lane) result(ctx context.Context, o operation, before *sol.VnfInstance,
 	}
 	want := map[string]string{}
 	for _, server := range serverOf(after) {
-		want[server] = map[sol.VnfOperationalState]string{"STARTED": "ACTIVE", "STOPPED": "SHUTOFF"}[after.InstantiatedVnfInfo.VnfState]
+		want[server] = map[sol.VnfOperationalState]string{
+			"STARTED": "ACTIVE", "STOPPED": "SHUTOFF",
+		}[after.InstantiatedVnfInfo.VnfState]
 	}
 	if !reflect.DeepEqual(want, have) {
 		return fmt.Errorf("the instance has %v, and the cloud %v", want, have)
 	}
 	if end == sol.LcmOperationStateRolledBack {
 		was, is := look(before), look(after)
-		if o.typ == sol.LcmOperationChangeFlavour || o.typ == sol.LcmOperationChangeVnfpkg { // VDU2 was gone already, or is recreated with its volume
+		// VDU2 was gone already, or is recreated with its volume
+		if o.typ == sol.LcmOperationChangeFlavour || o.typ == sol.LcmOperationChangeVnfpkg {
 			delete(was, "vnfcs")
 			delete(is, "vnfcs")
 		}
@@ -349,7 +358,8 @@ func TestAnyFaultOfAnyCallIsSurvived(t *testing.T) {
 			}
 			for m, o := range ops {
 				c := cell{op: o, site: s, kind: k, back: n%2 == 1}
-				if (os.Getenv("GYBE_FULL") != "" || m == n%len(ops) || os.Getenv("GYBE_FAULTS") != "") && only.MatchString(c.String()) {
+				if (os.Getenv("GYBE_FULL") != "" || m == n%len(ops) || os.Getenv("GYBE_FAULTS") != "") &&
+					only.MatchString(c.String()) {
 					cells = append(cells, c)
 				}
 			}
@@ -378,6 +388,7 @@ func TestAnyFaultOfAnyCallIsSurvived(t *testing.T) {
 		}
 		t.Run(c.String(), func(t *testing.T) { require.NoError(t, results[n]) })
 	}
-	t.Logf("%d cases of %d calls in %d operations, %d of them missed their call", len(cells), len(sites), len(known), missed)
+	t.Logf("%d cases of %d calls in %d operations, %d of them missed their call", len(cells), len(sites), len(known),
+		missed)
 	require.Less(t, missed*20, max(len(cells), 20), "faults have to strike")
 }

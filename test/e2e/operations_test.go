@@ -40,7 +40,10 @@ type operation struct {
 
 // serverFails is a fault of a server that Heat makes, changes or deletes.
 func serverFails(action, name string) *simcloud.Fault {
-	return &simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: name, Action: action, Reason: noHost, Count: 1}
+	return &simcloud.Fault{
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: name,
+		Action: action, Reason: noHost, Count: 1,
+	}
 }
 
 // counts are the VNFCs of an instance by VDU.
@@ -150,9 +153,14 @@ func standardOperations() []operation {
 	stop := operation{
 		name: "stop", typ: sol.LcmOperationOperate, level: "largest", back: true,
 		changes: []string{"3 vnfc VDU1 MODIFIED", "1 vnfc VDU2 MODIFIED"},
-		body:    request(sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful}),
-		want:    state(sol.VnfOperationalStateStopped),
-		breaks:  &simcloud.Fault{Kind: fault.Status, Service: "nova", Method: "POST", Path: "/action$", Status: 403, Reason: "Policy doesn't allow it to be performed.", Nth: 2, Count: 1},
+		body: request(
+			sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful},
+		),
+		want: state(sol.VnfOperationalStateStopped),
+		breaks: &simcloud.Fault{
+			Kind: fault.Status, Service: "nova", Method: "POST", Path: "/action$", Status: 403,
+			Reason: "Policy doesn't allow it to be performed.", Nth: 2, Count: 1,
+		},
 	}
 	start := stop
 	start.name, start.first, start.want = "start", &stop, state(sol.VnfOperationalStateStarted)
@@ -162,24 +170,34 @@ func standardOperations() []operation {
 			name: "scale out", typ: sol.LcmOperationScale, level: "volumes", back: true,
 			changes: []string{"1 link internalVL1 LINK_PORT_ADDED", "2 port ADDED", "2 vnfc VDU1 ADDED"},
 			links:   []string{"link1 3"},
-			body:    request(stack.Scale(sol.ScaleTypeOut, 2)), want: has(map[string]int{"VDU1": 3, "VDU2": 1}), breaks: serverFails("create", "VDU1"),
+			body:    request(stack.Scale(sol.ScaleTypeOut, 2)), want: has(map[string]int{"VDU1": 3, "VDU2": 1}),
+			breaks: serverFails("create", "VDU1"),
 		},
 		{
 			name: "scale in", typ: sol.LcmOperationScale, level: "largest",
 			changes: []string{"1 link internalVL1 LINK_PORT_REMOVED", "2 port REMOVED", "2 vnfc VDU1 REMOVED"},
 			links:   []string{"link1 1"},
-			body:    request(stack.Scale(sol.ScaleTypeIn, 2)), want: has(map[string]int{"VDU1": 1, "VDU2": 1}), breaks: serverFails("delete", "VDU1"),
+			body:    request(stack.Scale(sol.ScaleTypeIn, 2)), want: has(map[string]int{"VDU1": 1, "VDU2": 1}),
+			breaks: serverFails("delete", "VDU1"),
 		},
 		{
 			name: "scale to level", typ: sol.LcmOperationScaleToLevel, level: "smallest", back: true,
-			changes: []string{"1 link internalVL1 LINK_PORT_ADDED", "3 port ADDED", "1 storage VDU2-Data ADDED", "1 storage VDU2-VirtualStorage ADDED", "2 vnfc VDU1 ADDED", "1 vnfc VDU2 ADDED"},
-			links:   []string{"link1 3", "link2 1"},
-			body:    request(sol.ScaleVnfToLevelRequest{InstantiationLevelID: "largest"}), want: has(map[string]int{"VDU1": 3, "VDU2": 1}), breaks: serverFails("create", "VDU2"),
+			changes: []string{
+				"1 link internalVL1 LINK_PORT_ADDED", "3 port ADDED", "1 storage VDU2-Data ADDED",
+				"1 storage VDU2-VirtualStorage ADDED", "2 vnfc VDU1 ADDED", "1 vnfc VDU2 ADDED",
+			},
+			links: []string{"link1 3", "link2 1"},
+			body:  request(sol.ScaleVnfToLevelRequest{InstantiationLevelID: "largest"}),
+			want:  has(map[string]int{"VDU1": 3, "VDU2": 1}), breaks: serverFails("create", "VDU2"),
 		},
 		{
 			name: "change of the flavour", typ: sol.LcmOperationChangeFlavour, level: "volumes", back: true,
-			changes: []string{"1 link internalVL1 LINK_PORT_ADDED", "1 port REMOVED", "1 storage VDU2-Data REMOVED", "1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU1 MODIFIED", "1 vnfc VDU2 REMOVED", "1 vnfc VDU3 ADDED"},
-			body:    request(stack.Large()), breaks: serverFails("create", "VDU3"),
+			changes: []string{
+				"1 link internalVL1 LINK_PORT_ADDED", "1 port REMOVED", "1 storage VDU2-Data REMOVED",
+				"1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU1 MODIFIED", "1 vnfc VDU2 REMOVED",
+				"1 vnfc VDU3 ADDED",
+			},
+			body: request(stack.Large()), breaks: serverFails("create", "VDU3"),
 			want: func(t *testing.T, _, after *sol.VnfInstance) {
 				t.Helper()
 				require.Equal(t, "large", after.InstantiatedVnfInfo.FlavourID)
@@ -187,27 +205,43 @@ func standardOperations() []operation {
 			},
 		},
 		{
-			name: "heal of a VNFC", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1"), breaks: serverFails("create", "VDU1"),
+			name: "heal of a VNFC", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1"),
+			breaks:  serverFails("create", "VDU1"),
 			changes: []string{"1 vnfc VDU1 ADDED", "1 vnfc VDU1 REMOVED"},
-			body:    func(_ *world, i *sol.VnfInstance) any { return sol.HealVnfRequest{VnfcInstanceID: vnfcs(i, "VDU1")} },
-		},
-		{
-			name: "heal of a VNFC with its storages", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU2"), breaks: serverFails("create", "VDU2"),
-			changes: []string{"1 storage VDU2-Data ADDED", "1 storage VDU2-Data REMOVED", "1 storage VDU2-VirtualStorage ADDED", "1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED"},
 			body: func(_ *world, i *sol.VnfInstance) any {
-				return sol.HealVnfRequest{VnfcInstanceID: vnfcs(i, "VDU2"), AdditionalParams: sol.KeyValuePairs{"all": true}}
+				return sol.HealVnfRequest{VnfcInstanceID: vnfcs(i, "VDU1")}
 			},
 		},
 		{
-			name: "heal of the whole VNF", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1", "VDU2"), breaks: serverFails("create", "VDU2"),
+			name: "heal of a VNFC with its storages", typ: sol.LcmOperationHeal, level: "volumes",
+			want: recreated("VDU2"), breaks: serverFails("create", "VDU2"),
+			changes: []string{
+				"1 storage VDU2-Data ADDED", "1 storage VDU2-Data REMOVED", "1 storage VDU2-VirtualStorage ADDED",
+				"1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED",
+			},
+			body: func(_ *world, i *sol.VnfInstance) any {
+				return sol.HealVnfRequest{
+					VnfcInstanceID: vnfcs(i, "VDU2"), AdditionalParams: sol.KeyValuePairs{"all": true},
+				}
+			},
+		},
+		{
+			name: "heal of the whole VNF", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1", "VDU2"),
+			breaks:  serverFails("create", "VDU2"),
 			changes: []string{"1 vnfc VDU1 ADDED", "1 vnfc VDU1 REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED"},
 			body:    request(sol.HealVnfRequest{Cause: "a test"}),
 		},
 		{
-			name: "heal with everything recreated", typ: sol.LcmOperationHeal, level: "volumes", want: recreated("VDU1", "VDU2"), breaks: serverFails("create", "VDU2"),
-			changes: []string{"1 link internalVL1 ADDED", "1 link internalVL1 REMOVED", "2 port ADDED", "2 port REMOVED", "1 storage VDU2-Data ADDED", "1 storage VDU2-Data REMOVED", "1 storage VDU2-VirtualStorage ADDED", "1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU1 ADDED", "1 vnfc VDU1 REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED"},
-			links:   []string{"link1 1", "link2 1"},
-			body:    request(sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}),
+			name: "heal with everything recreated", typ: sol.LcmOperationHeal, level: "volumes",
+			want: recreated("VDU1", "VDU2"), breaks: serverFails("create", "VDU2"),
+			changes: []string{
+				"1 link internalVL1 ADDED", "1 link internalVL1 REMOVED", "2 port ADDED",
+				"2 port REMOVED", "1 storage VDU2-Data ADDED", "1 storage VDU2-Data REMOVED",
+				"1 storage VDU2-VirtualStorage ADDED", "1 storage VDU2-VirtualStorage REMOVED", "1 vnfc VDU1 ADDED",
+				"1 vnfc VDU1 REMOVED", "1 vnfc VDU2 ADDED", "1 vnfc VDU2 REMOVED",
+			},
+			links: []string{"link1 1", "link2 1"},
+			body:  request(sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}),
 		},
 		stop, start,
 		{
@@ -216,7 +250,9 @@ func standardOperations() []operation {
 			links:   []string{"link2 1"},
 			body:    func(w *world, _ *sol.VnfInstance) any { return w.requests.Readdressed("10.10.1.78") },
 			want:    addresses("10.10.1.78"),
-			breaks:  &simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Neutron::Port", Action: "update", Reason: noHost, Count: 1},
+			breaks: &simcloud.Fault{
+				Kind: fault.FailResource, ResourceType: "OS::Neutron::Port", Action: "update", Reason: noHost, Count: 1,
+			},
 		},
 		{
 			name: "another network", typ: sol.LcmOperationChangeExtConn, level: "volumes", back: true,
@@ -224,7 +260,9 @@ func standardOperations() []operation {
 			links:   []string{"link3 1"},
 			body:    func(w *world, _ *sol.VnfInstance) any { return w.requests.Reconnected("net_mgmt") },
 			want:    addresses("192.168.120."),
-			breaks:  &simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Neutron::Port", Action: "create", Reason: noHost, Count: 1},
+			breaks: &simcloud.Fault{
+				Kind: fault.FailResource, ResourceType: "OS::Neutron::Port", Action: "create", Reason: noHost, Count: 1,
+			},
 		},
 		{
 			name: "change of the package", typ: sol.LcmOperationChangeVnfpkg, level: "largest", back: true,
@@ -236,7 +274,10 @@ func standardOperations() []operation {
 				require.NotEqual(t, before.VnfdID, after.VnfdID)
 				require.Equal(t, "2.0", after.VnfSoftwareVersion)
 			},
-			breaks: &simcloud.Fault{Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1", Action: "update", Reason: noHost, Nth: 2, Count: 1},
+			breaks: &simcloud.Fault{
+				Kind: fault.FailResource, ResourceType: "OS::Nova::Server", ResourceName: "VDU1",
+				Action: "update", Reason: noHost, Nth: 2, Count: 1,
+			},
 		},
 		{
 			name: "modification", typ: sol.LcmOperationModifyInfo, level: "smallest",
@@ -377,9 +418,10 @@ func look(i *sol.VnfInstance) map[string]any {
 	}
 	ids := slices.Sorted(maps.Keys(serverOf(i)))
 	return map[string]any{
-		"vnfd": i.VnfdID, "flavour": info.FlavourID, "state": info.VnfState, "scale": info.ScaleStatus, "vnfcs": ids, "counts": counts(i),
-		"addresses": addresses, "links": links, "storages": len(info.VirtualStorageResourceInfo), "internal": len(info.VnfVirtualLinkResourceInfo),
-		"name": i.VnfInstanceName,
+		"vnfd": i.VnfdID, "flavour": info.FlavourID, "state": info.VnfState, "scale": info.ScaleStatus, "vnfcs": ids,
+		"counts": counts(i), "addresses": addresses, "links": links, "storages": len(info.VirtualStorageResourceInfo),
+		"internal": len(info.VnfVirtualLinkResourceInfo),
+		"name":     i.VnfInstanceName,
 	}
 }
 
@@ -388,7 +430,9 @@ func (w *world) whole(i *sol.VnfInstance) {
 	w.t.Helper()
 	want := map[string]string{}
 	for _, server := range serverOf(i) {
-		want[server] = map[sol.VnfOperationalState]string{"STARTED": "ACTIVE", "STOPPED": "SHUTOFF"}[i.InstantiatedVnfInfo.VnfState]
+		want[server] = map[sol.VnfOperationalState]string{
+			"STARTED": "ACTIVE", "STOPPED": "SHUTOFF",
+		}[i.InstantiatedVnfInfo.VnfState]
 	}
 	have := map[string]string{}
 	for _, s := range w.cloud.State()["servers"] {
@@ -457,7 +501,9 @@ func TestFailLeavesAnInstanceThatCanBeHealed(t *testing.T) {
 			before, occ := w.halfway(o)
 			require.NoError(t, w.api.Fail(t.Context(), occ.ID))
 			require.Equal(t, sol.LcmOperationStateFailed, w.resting(occ.ID).OperationState)
-			heal, err := w.api.Heal(t.Context(), before.ID, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}})
+			heal, err := w.api.Heal(
+				t.Context(), before.ID, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}},
+			)
 			require.NoError(t, err)
 			w.completed(heal)
 			i := w.instance(before.ID)

@@ -39,37 +39,67 @@ func TestWrongParametersAreRefusedBeforeAnythingIsMade(t *testing.T) {
 			func(p object) { delete(at(t, p, "additionalParams"), "k8s_cluster_installation_param") },
 			all(""), "k8s_cluster_installation_param is not defined in additionalParams.",
 		},
-		"no script":              {func(p object) { delete(install(p), "script_path") }, all("/script_path"), "The script_path in the additionalParams is invalid."},
-		"script not in package":  {func(p object) { install(p)["script_path"] = "Scripts/other.sh" }, all("/script_path"), `no file "Scripts/other.sh"`},
-		"script outside package": {func(p object) { install(p)["script_path"] = "../../../etc/passwd" }, all("/script_path"), "not a path in the package"},
-		"no masters":             {func(p object) { delete(install(p), "master_node") }, all("/master_node"), "master_node is not defined in additionalParams."},
-		"no workers":             {func(p object) { delete(install(p), "worker_node") }, all("/worker_node"), "worker_node is not defined in additionalParams."},
+		"no script": {func(p object) {
+			delete(install(p), "script_path")
+		}, all("/script_path"), "The script_path in the additionalParams is invalid."},
+		"script not in package": {func(p object) {
+			install(p)["script_path"] = "Scripts/other.sh"
+		}, all("/script_path"), `no file "Scripts/other.sh"`},
+		"script outside package": {func(p object) {
+			install(p)["script_path"] = "../../../etc/passwd"
+		}, all("/script_path"), "not a path in the package"},
+		"no masters": {func(p object) {
+			delete(install(p), "master_node")
+		}, all("/master_node"), "master_node is not defined in additionalParams."},
+		"no workers": {func(p object) {
+			delete(install(p), "worker_node")
+		}, all("/worker_node"), "worker_node is not defined in additionalParams."},
 		"nothing about masters": {
 			func(p object) { clear(master(p)) },
-			all("/master_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username", "cluster_cp_name"), "master_node vdu_id is not defined in additionalParams.",
+			all("/master_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username", "cluster_cp_name"),
+			"master_node vdu_id is not defined in additionalParams.",
 		},
 		"nothing about workers": {
 			func(p object) { clear(worker(p)) },
-			all("/worker_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username"), "worker_node username is not defined in additionalParams.",
+			all("/worker_node/", "vdu_id", "ssh_cp_name", "nic_cp_name", "username"),
+			"worker_node username is not defined in additionalParams.",
 		},
-		"pod network":            {func(p object) { master(p)["pod_cidr"] = "10.200.0.0/99" }, all("/master_node/pod_cidr"), "10.200.0.0/99"},
-		"service network":        {func(p object) { master(p)["cluster_cidr"] = "many" }, all("/master_node/cluster_cidr"), "many"},
-		"VDU that is not there":  {func(p object) { worker(p)["vdu_id"] = "workers" }, all("/worker_node/vdu_id"), `no VDU "workers"`},
-		"port that is not there": {func(p object) { worker(p)["nic_cp_name"] = "eth0" }, all("/worker_node/nic_cp_name"), `no template of the flavour complex has a resource "eth0"`},
-		"address of one master":  {func(p object) { master(p)["cluster_cp_name"] = "masterNode_CP1" }, all("/master_node/cluster_cp_name"), "with 3 masters"},
-		"flavour":                {func(p object) { p["flavourId"] = "huge" }, []string{"/flavourId"}, `"huge"; it has simple, complex`},
-		"level":                  {func(p object) { p["instantiationLevelId"] = "level_9" }, []string{"/instantiationLevelId"}, `"level_9"`},
+		"pod network": {
+			func(p object) { master(p)["pod_cidr"] = "10.200.0.0/99" }, all("/master_node/pod_cidr"), "10.200.0.0/99",
+		},
+		"service network": {
+			func(p object) { master(p)["cluster_cidr"] = "many" }, all("/master_node/cluster_cidr"), "many",
+		},
+		"VDU that is not there": {
+			func(p object) { worker(p)["vdu_id"] = "workers" }, all("/worker_node/vdu_id"), `no VDU "workers"`,
+		},
+		"port that is not there": {func(p object) {
+			worker(p)["nic_cp_name"] = "eth0"
+		}, all("/worker_node/nic_cp_name"), `no template of the flavour complex has a resource "eth0"`},
+		"address of one master": {func(p object) {
+			master(p)["cluster_cp_name"] = "masterNode_CP1"
+		}, all("/master_node/cluster_cp_name"), "with 3 masters"},
+		"flavour": {
+			func(p object) { p["flavourId"] = "huge" }, []string{"/flavourId"}, `"huge"; it has simple, complex`,
+		},
+		"level": {
+			func(p object) { p["instantiationLevelId"] = "level_9" }, []string{"/instantiationLevelId"}, `"level_9"`,
+		},
 		"external port": {
 			func(p object) { cps(t, p, 1)["cpdId"] = "CP9" },
 			[]string{"/extVirtualLinks", "/extVirtualLinks", "/extVirtualLinks/1/extCps/0/cpdId"},
 			"the template needs the network of workerNode_CP1-1",
 		},
-		"user data class": {func(p object) { delete(at(t, p, "additionalParams"), "lcm-operation-user-data-class") }, []string{"/additionalParams/lcm-operation-user-data-class"}, ""},
+		"user data class": {func(p object) {
+			delete(at(t, p, "additionalParams"), "lcm-operation-user-data-class")
+		}, []string{"/additionalParams/lcm-operation-user-data-class"}, ""},
 		"VIM without endpoint": {func(p object) {
 			delete(at(t, p, "vimConnectionInfo", "vim1"), "vimId") // or it is looked up among the registered ones
 			clear(at(t, p, "vimConnectionInfo", "vim1", "interfaceInfo"))
 		}, []string{"/vimConnectionInfo/vim1/interfaceInfo/endpoint"}, ""},
-		"VIM of an unknown type": {func(p object) { at(t, p, "vimConnectionInfo", "vim1")["vimType"] = "VAX" }, []string{"/vimConnectionInfo/vim1/vimType"}, `"VAX"`},
+		"VIM of an unknown type": {func(p object) {
+			at(t, p, "vimConnectionInfo", "vim1")["vimType"] = "VAX"
+		}, []string{"/vimConnectionInfo/vim1/vimType"}, `"VAX"`},
 		"several at once": {
 			func(p object) {
 				delete(install(p), "script_path")

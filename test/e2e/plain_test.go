@@ -36,7 +36,9 @@ func TestPlainMachinesComeAndGo(t *testing.T) {
 				if flavour == "default" {
 					require.Contains(t, r.Metadata["stack_id"], "vnf-"+id+"-VDU1-")
 				} else {
-					require.NotEmpty(t, r.Metadata["parent_resource_name"], "a member of a group is found again by its name in it")
+					require.NotEmpty(
+						t, r.Metadata["parent_resource_name"], "a member of a group is found again by its name in it",
+					)
 				}
 			}
 			require.Equal(t, "grant infra inventory", phases(w.progress(op).Phases))

@@ -71,15 +71,21 @@ func TestEveryKindOfRejectedPackage(t *testing.T) {
 		status  int
 		detail  string
 	}{
-		"not a zip":     {func(string) []byte { return []byte("this is no archive") }, 422, "not a zip archive"},
-		"empty":         {func(string) []byte { return nil }, 422, "not a zip archive"},
-		"half of a zip": {func(v string) []byte { return cut(vnfpkgtest.Zip(vnfpkgtest.Files(v))) }, 422, "not a zip archive"},
+		"not a zip": {func(string) []byte { return []byte("this is no archive") }, 422, "not a zip archive"},
+		"empty":     {func(string) []byte { return nil }, 422, "not a zip archive"},
+		"half of a zip": {
+			func(v string) []byte { return cut(vnfpkgtest.Zip(vnfpkgtest.Files(v))) }, 422, "not a zip archive",
+		},
 		"zip slip": {
 			func(v string) []byte { return added(t, v, &zip.FileHeader{Name: "../../etc/cron.d/x"}, "x") },
 			422, "../../etc/cron.d/x: the path leads out of the package",
 		},
-		"absolute path": {func(v string) []byte { return added(t, v, &zip.FileHeader{Name: "/etc/passwd"}, "x") }, 422, "/etc/passwd: the path is absolute"},
-		"symbolic link": {func(v string) []byte { return added(t, v, link, "/etc/passwd") }, 422, "link: the entry is a symbolic link"},
+		"absolute path": {func(v string) []byte {
+			return added(t, v, &zip.FileHeader{Name: "/etc/passwd"}, "x")
+		}, 422, "/etc/passwd: the path is absolute"},
+		"symbolic link": {func(v string) []byte {
+			return added(t, v, link, "/etc/passwd")
+		}, 422, "link: the entry is a symbolic link"},
 		"bomb": {
 			func(v string) []byte {
 				return added(t, v, &zip.FileHeader{Name: "bomb", Method: zip.Deflate}, strings.Repeat("\x00", 101<<20))
@@ -111,27 +117,40 @@ func TestEveryKindOfRejectedPackage(t *testing.T) {
 			},
 			422, "Scripts/run.sh: the file is not the one that TOSCA-Metadata/TOSCA.meta",
 		},
-		"missing file": {func(v string) []byte { return changed(v, func(f map[string]string) { delete(f, "Scripts/run.sh") }) }, 422, "Scripts/run.sh: the file is not in the package"},
-		"no VNFD file": {func(v string) []byte { return changed(v, func(f map[string]string) { delete(f, vnfdFile) }) }, 422, "Entry-Definitions"},
-		"no VNFD":      {func(v string) []byte { return changed(v, func(f map[string]string) { f[vnfdFile] = "a: b\n" }) }, 422, "declare a deployment flavour"},
-		"not YAML":     {func(v string) []byte { return changed(v, func(f map[string]string) { f[vnfdFile] += "\n\t}{\n" }) }, 422, vnfdFile},
+		"missing file": {func(v string) []byte {
+			return changed(v, func(f map[string]string) { delete(f, "Scripts/run.sh") })
+		}, 422, "Scripts/run.sh: the file is not in the package"},
+		"no VNFD file": {func(v string) []byte {
+			return changed(v, func(f map[string]string) { delete(f, vnfdFile) })
+		}, 422, "Entry-Definitions"},
+		"no VNFD": {func(v string) []byte {
+			return changed(v, func(f map[string]string) { f[vnfdFile] = "a: b\n" })
+		}, 422, "declare a deployment flavour"},
+		"not YAML": {func(v string) []byte {
+			return changed(v, func(f map[string]string) { f[vnfdFile] += "\n\t}{\n" })
+		}, 422, vnfdFile},
 		"several VNFDs for a flavour": {
 			func(v string) []byte {
 				return changed(v, func(f map[string]string) {
 					f[vnfdFile] = strings.Replace(f[vnfdFile], "imports:\n", "imports: \n  - more.yaml\n", 1)
-					f["Definitions/more.yaml"] = "\ntopology_template:\n  substitution_mappings:\n    node_type: tosca.nodes.nfv.VNF\n    properties: {flavour_id: simple}\n"
+					f["Definitions/more.yaml"] = "\ntopology_template:\n  substitution_mappings:\n" +
+						"    node_type: tosca.nodes.nfv.VNF\n    properties: {flavour_id: simple}\n"
 				})
 			}, 422, `several VNFDs for the flavour "simple"`,
 		},
 		"unknown scaling aspect": {
 			func(v string) []byte {
 				return changed(v, func(f map[string]string) {
-					f[vnfdFile] += "\n  policies:\n    - deltas:\n        type: tosca.policies.nfv.VduScalingAspectDeltas\n" +
-						"        properties: {aspect: nowhere, deltas: {d: {number_of_instances: 1}}}\n        targets: [node]\n"
+					f[vnfdFile] += "\n  policies:\n    - deltas:\n" +
+						"        type: tosca.policies.nfv.VduScalingAspectDeltas\n" +
+						"        properties: {aspect: nowhere, deltas: {d: {number_of_instances: 1}}}\n" +
+						"        targets: [node]\n"
 				})
 			}, 422, `the scaling aspect "nowhere", which is not declared`,
 		},
-		"alias bomb": {func(v string) []byte { return changed(v, func(f map[string]string) { f[vnfdFile] = aliasBomb() }) }, 422, "aliases expand to too many values"},
+		"alias bomb": {func(v string) []byte {
+			return changed(v, func(f map[string]string) { f[vnfdFile] = aliasBomb() })
+		}, 422, "aliases expand to too many values"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +160,9 @@ func TestEveryKindOfRejectedPackage(t *testing.T) {
 			}
 			w.t = t
 			vnfd := "rejected-" + strings.ReplaceAll(name, " ", "-")
-			p, err := w.api.CreatePackage(t.Context(), sol.CreateVnfPkgInfoRequest{UserDefinedData: sol.KeyValuePairs{"test": name}})
+			p, err := w.api.CreatePackage(
+				t.Context(), sol.CreateVnfPkgInfoRequest{UserDefinedData: sol.KeyValuePairs{"test": name}},
+			)
 			require.NoError(t, err)
 			require.NoError(t, w.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(tc.archive(vnfd))))
 			p = w.processed(p.ID)
@@ -157,7 +178,9 @@ func TestEveryKindOfRejectedPackage(t *testing.T) {
 			status(t, err, 409)
 			require.NoError(t, w.api.Ready(t.Context()), "the server is as well as before")
 
-			require.NoError(t, w.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files(vnfd)))))
+			require.NoError(
+				t, w.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files(vnfd)))),
+			)
 			p = w.processed(p.ID)
 			require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState)
 			require.Equal(t, vnfd, p.VnfdID)
@@ -165,7 +188,9 @@ func TestEveryKindOfRejectedPackage(t *testing.T) {
 			i, err := w.api.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: vnfd})
 			require.NoError(t, err)
 			require.NoError(t, w.api.DeleteInstance(t.Context(), i.ID))
-			require.NoError(t, w.api.UpdatePackage(t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}))
+			require.NoError(t, w.api.UpdatePackage(
+				t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled},
+			))
 			require.NoError(t, w.api.DeletePackage(t.Context(), p.ID))
 		})
 	}

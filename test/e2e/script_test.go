@@ -57,9 +57,13 @@ func TestScriptsOfAPackage(t *testing.T) {
 	upgrade := func(script, answer string) sol.ChangeCurrentVnfPkgRequest {
 		r := stack.NextVersion(vnfd)
 		param := func(answer string) map[string]any {
-			return map[string]any{"cp_name": "VDU1_CP1", "username": "ubuntu", "password": scriptPassword, "answer": answer}
+			return map[string]any{
+				"cp_name": "VDU1_CP1", "username": "ubuntu", "password": scriptPassword, "answer": answer,
+			}
 		}
-		r.AdditionalParams["vdu_params"] = []any{map[string]any{"vdu_id": "VDU1", "new_vnfc_param": param(answer), "old_vnfc_param": param("yes")}}
+		r.AdditionalParams["vdu_params"] = []any{
+			map[string]any{"vdu_id": "VDU1", "new_vnfc_param": param(answer), "old_vnfc_param": param("yes")},
+		}
 		r.AdditionalParams["lcm-operation-coordinate-new-vnf"] = script
 		r.AdditionalParams["lcm-operation-coordinate-old-vnf"] = "./Scripts/coordinate.py"
 		return r
@@ -79,7 +83,9 @@ func TestScriptsOfAPackage(t *testing.T) {
 	require.NoError(t, err)
 	o := w.failed(op)
 	require.Equal(t, "Coordination failed", o.Error.Title)
-	require.Contains(t, o.Error.Detail, "the script Scripts/coordinate.py ended with exit status 1: cannot go on with VDU1-")
+	require.Contains(
+		t, o.Error.Detail, "the script Scripts/coordinate.py ended with exit status 1: cannot go on with VDU1-",
+	)
 	require.NoError(t, w.api.Rollback(t.Context(), op))
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
 	require.Equal(t, 1, said(op, "back"), "as many as had been changed")
@@ -87,7 +93,9 @@ func TestScriptsOfAPackage(t *testing.T) {
 	next := upgrade("./Scripts/coordinate.py", "yes")
 	raw, err := json.Marshal(next)
 	require.NoError(t, err)
-	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeVnfpkg, Params: raw})
+	plan, err := w.api.Plan(
+		t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeVnfpkg, Params: raw},
+	)
 	require.NoError(t, err)
 	require.True(t, plan.Possible, "%+v", plan)
 	op, err = w.api.Start(t.Context(), id, sol.LcmOperationChangeVnfpkg, next)

@@ -57,8 +57,12 @@ func TestSecretsAreNowhere(t *testing.T) {
 
 	// A VIM that a user registers, and one whose password is wrong.
 	_, err := w.api.CreateVim(t.Context(), gybeapi.Vim{
-		Name: "wrong", Type: "openstack", AuthURL: cloud.AuthURL(), VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
-		AuthCred: sol.KeyValuePairs{"username": simcloud.Username, "password": vimPassword, "user_domain_name": simcloud.Domain, "cert_verify": "True"},
+		Name: "wrong", Type: "openstack", AuthURL: cloud.AuthURL(),
+		VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
+		AuthCred: sol.KeyValuePairs{
+			"username": simcloud.Username, "password": vimPassword, "user_domain_name": simcloud.Domain,
+			"cert_verify": "True",
+		},
 	})
 	require.Error(t, err)
 	id := w.create(vnfd)
@@ -76,7 +80,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 	require.NoError(t, w.api.Retry(t.Context(), op))
 	w.completed(op)
 	secrets := map[string]string{
-		"password of the VIM": simcloud.Password, "password of the nodes": nodePassword, "wrong password": wrongPassword,
+		"password of the VIM": simcloud.Password, "password of the nodes": nodePassword,
+		"wrong password":      wrongPassword,
 		"registered password": vimPassword,
 	}
 	maps.Copy(secrets, w.clusterSecrets(id))
@@ -100,7 +105,9 @@ func TestSecretsAreNowhere(t *testing.T) {
 	require.Contains(t, places["answers of the API"], "k8s_cluster_installation_param")
 	for place, text := range places {
 		for what, secret := range secrets {
-			for _, form := range []string{secret, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret))} {
+			for _, form := range []string{
+				secret, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret)),
+			} {
 				if n := strings.Index(text, form); n >= 0 {
 					t.Errorf("%s: the %s: …%s…", place, what, text[max(0, n-120):min(len(text), n+len(form)+20)])
 				}
@@ -186,14 +193,17 @@ func (w *world) askEverything(id string) {
 // tables reads every row of the database as text.
 func (w *world) tables() map[string]string {
 	w.t.Helper()
-	rows, err := w.pool.Query(w.t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
+	rows, err := w.pool.Query(w.t.Context(),
+		"SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
 	require.NoError(w.t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(w.t, err)
 	require.Contains(w.t, names, "outbox")
 	out := map[string]string{}
 	for _, name := range names {
-		rows, err := w.pool.Query(w.t.Context(), fmt.Sprintf("SELECT r::text FROM %s r", pgx.Identifier{name}.Sanitize()))
+		rows, err := w.pool.Query(
+			w.t.Context(), fmt.Sprintf("SELECT r::text FROM %s r", pgx.Identifier{name}.Sanitize()),
+		)
 		require.NoError(w.t, err)
 		list, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(w.t, err)
@@ -207,7 +217,9 @@ func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == "secret.key" || strings.HasPrefix(name, filepath.Join(dir, "content")) {
+		if err != nil || d.IsDir() || d.Name() == "secret.key" || strings.HasPrefix(
+			name, filepath.Join(dir, "content"),
+		) {
 			return err
 		}
 		raw, err := os.ReadFile(name)

@@ -36,9 +36,15 @@ func TestWorkersInASecondCloud(t *testing.T) {
 		source string
 		params func(stack.Requests) sol.InstantiateVnfRequest
 	}{
-		"one resource for each VNFC": {standardSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Standard("volumes") }},
-		"a group":                    {groupsSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Groups("simple", "smallest") }},
-		"a group scaled by signals":  {groupsSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Groups("policies", "smallest") }},
+		"one resource for each VNFC": {
+			standardSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Standard("volumes") },
+		},
+		"a group": {
+			groupsSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Groups("simple", "smallest") },
+		},
+		"a group scaled by signals": {
+			groupsSource, func(r stack.Requests) sol.InstantiateVnfRequest { return r.Groups("policies", "smallest") },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +98,9 @@ func (w *twoClouds) placed(workers int) *sol.VnfInstance {
 	i := w.instance(w.id)
 	require.Len(w.t, i.InstantiatedVnfInfo.VnfcInfo, workers+1)
 	for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
-		require.Equal(w.t, map[string]string{"VDU1": "edge", "VDU2": "vim1"}[r.VduID], r.ComputeResource.VimConnectionID)
+		require.Equal(
+			w.t, map[string]string{"VDU1": "edge", "VDU2": "vim1"}[r.VduID], r.ComputeResource.VimConnectionID,
+		)
 	}
 	found, err := w.api.Leftovers(w.t.Context(), w.id)
 	require.NoError(w.t, err)
@@ -142,7 +150,8 @@ func (w *twoClouds) live() {
 	require.Empty(w.t, w.edge.State().Since(w.before))
 }
 
-// TestInternalLinkOfTwoClouds: VDUs whose internal network would be in both clouds are rejected before anything is created.
+// TestInternalLinkOfTwoClouds: VDUs whose internal network would be in both clouds are rejected before anything is
+// created.
 func TestInternalLinkOfTwoClouds(t *testing.T) {
 	t.Parallel()
 	w := startStandard(t, nil)
@@ -158,8 +167,8 @@ func TestInternalLinkOfTwoClouds(t *testing.T) {
 	require.ErrorContains(t, err, `the network "internalVL1"`)
 }
 
-// TestFlavourLeavesACloud: a change of the flavour that removes the only VDU of a cloud deletes the stack there, and the
-// change back creates it.
+// TestFlavourLeavesACloud: a change of the flavour that removes the only VDU of a cloud deletes the stack there, and
+// the change back creates it.
 func TestFlavourLeavesACloud(t *testing.T) {
 	t.Parallel()
 	w := startStandard(t, nil)
@@ -178,8 +187,12 @@ func TestFlavourLeavesACloud(t *testing.T) {
 	require.Equal(t, []string{"VDU2"}, serversOf(edge, "VDU1", "VDU2"))
 
 	large := stack.Large()
-	large.VimConnectionInfo = map[string]sol.VimConnectionInfo{"edge": {VimType: second.VimType, Extra: sol.KeyValuePairs{lcm.ExtraVDUs: []any{}}}}
-	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeFlavour, Params: encode(t, large)})
+	large.VimConnectionInfo = map[string]sol.VimConnectionInfo{
+		"edge": {VimType: second.VimType, Extra: sol.KeyValuePairs{lcm.ExtraVDUs: []any{}}},
+	}
+	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{
+		VnfInstanceID: id, Operation: sol.LcmOperationChangeFlavour, Params: encode(t, large),
+	})
 	require.NoError(t, err)
 	require.True(t, plan.Possible, "%+v", plan.Checks)
 	require.True(t, slices.ContainsFunc(plan.Remove, func(r gybeapi.PlannedResource) bool { return r.VDU == "VDU2" }))
@@ -190,10 +203,15 @@ func TestFlavourLeavesACloud(t *testing.T) {
 	require.Equal(t, []string{"VDU1", "VDU3"}, serversOf(w.cloud, "VDU1", "VDU3"))
 
 	back := sol.ChangeVnfFlavourRequest{
-		NewFlavourID: "simple", InstantiationLevelID: "volumes", AdditionalParams: stack.UserData(), ExtVirtualLinks: links[1:],
-		VimConnectionInfo: map[string]sol.VimConnectionInfo{"edge": {VimType: second.VimType, Extra: sol.KeyValuePairs{lcm.ExtraVDUs: []any{"VDU2"}}}},
+		NewFlavourID: "simple", InstantiationLevelID: "volumes", AdditionalParams: stack.UserData(),
+		ExtVirtualLinks: links[1:],
+		VimConnectionInfo: map[string]sol.VimConnectionInfo{
+			"edge": {VimType: second.VimType, Extra: sol.KeyValuePairs{lcm.ExtraVDUs: []any{"VDU2"}}},
+		},
 	}
-	plan, err = w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationChangeFlavour, Params: encode(t, back)})
+	plan, err = w.api.Plan(t.Context(), gybeapi.PlanRequest{
+		VnfInstanceID: id, Operation: sol.LcmOperationChangeFlavour, Params: encode(t, back),
+	})
 	require.NoError(t, err)
 	require.True(t, plan.Possible, "%+v", plan.Checks)
 	op, err = w.api.ChangeFlavour(t.Context(), id, back)

@@ -57,7 +57,9 @@ func lines(t *testing.T, name string) []string {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/" + name)
 	require.NoError(t, err)
-	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(raw)), "\n"), func(l string) bool { return l == "" || l[0] == '#' })
+	return slices.DeleteFunc(
+		strings.Split(strings.TrimSpace(string(raw)), "\n"), func(l string) bool { return l == "" || l[0] == '#' },
+	)
 }
 
 // sameShape compares what is shown of an instance with what its users know.

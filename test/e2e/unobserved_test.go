@@ -47,7 +47,9 @@ func TestScaleThatFailedWithoutInventory(t *testing.T) {
 				Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create",
 			})
 			op := w.begin(scale(sol.ScaleTypeOut), i)
-			require.Eventually(t, func() bool { r, _ := w.cloud.Faults().Get(hang); return r.Fired > 0 }, patience, interval)
+			require.Eventually(
+				t, func() bool { r, _ := w.cloud.Faults().Get(hang); return r.Fired > 0 }, patience, interval,
+			)
 			w.cloud.AddFault(simcloud.Fault{Kind: fault.Status, Service: "nova", Status: http.StatusForbidden})
 			w.cloud.Faults().Remove(hang)
 			w.failed(op)

@@ -17,12 +17,17 @@ func TestRegisteredVIMIsUsed(t *testing.T) {
 	vim, err := w.api.CreateVim(t.Context(), gybeapi.Vim{
 		Name: "openstack1", Type: "openstack", AuthURL: w.cloud.AuthURL(), IsDefault: true,
 		VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
-		AuthCred:   sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password, "user_domain_name": simcloud.Domain, "cert_verify": "True"},
+		AuthCred: sol.KeyValuePairs{
+			"username": simcloud.Username, "password": simcloud.Password,
+			"user_domain_name": simcloud.Domain, "cert_verify": "True",
+		},
 	})
 	require.NoError(t, err)
 	vnfd := w.onboard(plainSource)
 	for name, conns := range map[string]any{
-		"by its id":      map[string]any{"vim1": map[string]any{"vimId": vim.ID, "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3"}},
+		"by its id": map[string]any{
+			"vim1": map[string]any{"vimId": vim.ID, "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3"},
+		},
 		"as the default": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +52,9 @@ func TestRegisteredVIMIsUsed(t *testing.T) {
 	}
 	id := w.create(vnfd)
 	params := w.plain("default")
-	params["vimConnectionInfo"] = map[string]any{"vim1": map[string]any{"vimId": "a86d8d5b-8f8e-4d0c-9b6e-0f3f5f5d8c55", "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3"}}
+	params["vimConnectionInfo"] = map[string]any{"vim1": map[string]any{
+		"vimId": "a86d8d5b-8f8e-4d0c-9b6e-0f3f5f5d8c55", "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3",
+	}}
 	_, err = w.api.Instantiate(t.Context(), id, encode(t, params))
 	status(t, err, 404)
 	require.NoError(t, w.api.DeleteVim(t.Context(), vim.ID))

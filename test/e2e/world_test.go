@@ -66,7 +66,8 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	if change != nil {
 		change(&cfg)
 	}
-	t.Cleanup(func() { w.checkRendered(cfg.SecretKeyFile()) }) // when the node has stopped, and before its folder is removed
+	// when the node has stopped, and before its folder is removed
+	t.Cleanup(func() { w.checkRendered(cfg.SecretKeyFile()) })
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	w.node, err = app.New(t.Context(), cfg, app.Options{Log: log, Version: "e2e"})
@@ -192,7 +193,9 @@ func (w *world) plain(flavour string) map[string]any {
 func (w *world) cluster(flavour string) map[string]any {
 	w.t.Helper()
 	file := filepath.Join(w.t.TempDir(), flavour+".json")
-	require.NoError(w.t, stack.LocalParams(filepath.Join(clusterSource, "params", flavour+"_kubernetes_param_file_v2.json"), file, w.cloud.Info()))
+	require.NoError(w.t, stack.LocalParams(
+		filepath.Join(clusterSource, "params", flavour+"_kubernetes_param_file_v2.json"), file, w.cloud.Info(),
+	))
 	raw, err := os.ReadFile(file)
 	require.NoError(w.t, err)
 	var p map[string]any

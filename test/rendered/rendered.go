@@ -26,7 +26,9 @@ func Check(tb testing.TB, s *store.Store, pool *pgxpool.Pool) {
 			WHERE rendered_version IS DISTINCT FROM version OR rendered_format IS DISTINCT FROM `+strconv.Itoa(render.Format))
 		require.Empty(tb, stale, "the JSON in %s is not that of the row's version", table)
 	}
-	for _, project := range texts(ctx, tb, pool, "SELECT project FROM vnf_instance UNION SELECT project FROM vnf_lcm_op_occ") {
+	for _, project := range texts(
+		ctx, tb, pool, "SELECT project FROM vnf_instance UNION SELECT project FROM vnf_lcm_op_occ",
+	) {
 		records := s.In(lcm.Principal{Project: project})
 		checkInstances(ctx, tb, records)
 		checkOperations(ctx, tb, records)

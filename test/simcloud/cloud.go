@@ -73,7 +73,9 @@ func Start(ctx context.Context, opts Options) (*Cloud, error) {
 			return nil, err
 		}
 		c.url = "https://" + ln.Addr().String()
-		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{c.authority.server}, MinVersion: tls.VersionTLS12})
+		ln = tls.NewListener(
+			ln, &tls.Config{Certificates: []tls.Certificate{c.authority.server}, MinVersion: tls.VersionTLS12},
+		)
 	}
 	if opts.PublicURL != "" {
 		c.url = opts.PublicURL
@@ -120,7 +122,8 @@ func (c *Cloud) build(ctx context.Context) {
 	} else {
 		c.identities()
 		c.keystone = keystone.New(w, keystone.Config{
-			Region: c.opts.Region, TokenTTL: c.opts.TokenTTL, Projects: c.projects, Users: c.users, Catalog: c.catalog(),
+			Region: c.opts.Region, TokenTTL: c.opts.TokenTTL, Projects: c.projects, Users: c.users,
+			Catalog: c.catalog(),
 		})
 	}
 	w.Faults.OnExpireTokens = c.keystone.ExpireAll
@@ -131,7 +134,8 @@ func (c *Cloud) routes() http.Handler {
 	mux := http.NewServeMux()
 	api := func(service, prefix string, register func(*rest.API)) {
 		register(&rest.API{
-			Service: service, Prefix: prefix, Mux: mux, World: c.world, Calls: c.calls, Authenticate: c.keystone.Authenticate,
+			Service: service, Prefix: prefix, Mux: mux, World: c.world, Calls: c.calls,
+			Authenticate: c.keystone.Authenticate,
 		})
 	}
 	if c.opts.Home == nil {

@@ -36,9 +36,9 @@ type Info struct {
 // Info returns what a client needs to use the cloud.
 func (c *Cloud) Info() Info {
 	return Info{
-		URL: c.url, AuthURL: c.AuthURL(), Region: c.opts.Region, Username: Username, Password: Password, Project: Project,
-		ProjectID: c.ProjectID(), ProjectDomain: Domain, UserDomain: Domain, Net0ID: net0ID, Subnet0ID: subnet0ID,
-		PublicID: publicID, Block: c.block.Prefix().String(), CA: string(c.CA()),
+		URL: c.url, AuthURL: c.AuthURL(), Region: c.opts.Region, Username: Username, Password: Password,
+		Project: Project, ProjectID: c.ProjectID(), ProjectDomain: Domain, UserDomain: Domain, Net0ID: net0ID,
+		Subnet0ID: subnet0ID, PublicID: publicID, Block: c.block.Prefix().String(), CA: string(c.CA()),
 	}
 }
 
@@ -67,7 +67,9 @@ func (c *Cloud) registerControl(mux *http.ServeMux) {
 	}
 	handle("GET /sim/info", func(*http.Request, []byte) (int, any, error) { return http.StatusOK, c.Info(), nil })
 	handle("GET /sim/state", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, rest.Obj{"objects": c.State(), "machines": c.Machines(), "tokens": c.keystone.TokenCount()}, nil
+		return http.StatusOK, rest.Obj{
+			"objects": c.State(), "machines": c.Machines(), "tokens": c.keystone.TokenCount(),
+		}, nil
 	})
 	handle("GET /sim/calls", func(*http.Request, []byte) (int, any, error) {
 		return http.StatusOK, rest.Obj{"calls": c.Calls(), "total": c.CallsTo("")}, nil
@@ -76,7 +78,9 @@ func (c *Cloud) registerControl(mux *http.ServeMux) {
 		c.ResetCalls()
 		return http.StatusNoContent, nil, nil
 	})
-	handle("POST /sim/reset", func(*http.Request, []byte) (int, any, error) { return http.StatusNoContent, nil, c.Reset() })
+	handle("POST /sim/reset", func(*http.Request, []byte) (int, any, error) {
+		return http.StatusNoContent, nil, c.Reset()
+	})
 	c.controlFaults(handle)
 	c.controlSettings(handle)
 	c.controlMachines(handle)
@@ -123,7 +127,9 @@ func (c *Cloud) controlFaults(handle func(string, controlHandler)) {
 }
 
 func (c *Cloud) controlSettings(handle func(string, controlHandler)) {
-	handle("GET /sim/timing", func(*http.Request, []byte) (int, any, error) { return http.StatusOK, c.world.Timing.Get(), nil })
+	handle("GET /sim/timing", func(*http.Request, []byte) (int, any, error) {
+		return http.StatusOK, c.world.Timing.Get(), nil
+	})
 	set := func(replace bool) controlHandler {
 		return func(_ *http.Request, body []byte) (int, any, error) {
 			var t Timing
@@ -173,7 +179,9 @@ func (c *Cloud) controlSettings(handle func(string, controlHandler)) {
 		}
 		return http.StatusNoContent, nil, c.heat.SetEngine(e.State)
 	})
-	handle("GET /sim/hosts", func(*http.Request, []byte) (int, any, error) { return http.StatusOK, rest.Obj{"hosts": c.Hosts()}, nil })
+	handle("GET /sim/hosts", func(*http.Request, []byte) (int, any, error) {
+		return http.StatusOK, rest.Obj{"hosts": c.Hosts()}, nil
+	})
 	handle("PUT /sim/hosts", func(_ *http.Request, body []byte) (int, any, error) {
 		var h struct {
 			Hosts []Host `json:"hosts"`

@@ -17,7 +17,8 @@ import (
 // createPort posts a port over a connection of its own, so that no retry hides what happened.
 func createPort(ctx context.Context, t *testing.T, c *Cloud, token string) (int, string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL()+"/network/v2.0/ports", strings.NewReader(`{"port":{"network_id":"`+c.Net0ID()+`","name":"p"}}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL()+"/network/v2.0/ports",
+		strings.NewReader(`{"port":{"network_id":"`+c.Net0ID()+`","name":"p"}}`))
 	require.NoError(t, err)
 	req.Header.Set("X-Auth-Token", token)
 	req.Close = true
@@ -49,12 +50,18 @@ func TestFaultsOfCalls(t *testing.T) {
 		check func(status int, body string, err error)
 		made  int
 	}{
-		{"status in the service's form", Fault{Kind: "status", Status: 503, Reason: "busy"}, func(status int, body string, err error) {
-			require.NoError(t, err)
-			require.Equal(t, 503, status)
-			require.JSONEq(t, `{"NeutronError":{"type":"ServiceUnavailable","message":"busy","detail":""}}`, body)
-		}, 0},
-		{"status with a body", Fault{Kind: "status", Status: 429, Body: `{"slow":"down"}`, Header: map[string]string{"Retry-After": "1"}}, func(status int, body string, err error) {
+		{
+			"status in the service's form",
+			Fault{Kind: "status", Status: 503, Reason: "busy"},
+			func(status int, body string, err error) {
+				require.NoError(t, err)
+				require.Equal(t, 503, status)
+				require.JSONEq(t, `{"NeutronError":{"type":"ServiceUnavailable","message":"busy","detail":""}}`, body)
+			}, 0,
+		},
+		{"status with a body", Fault{
+			Kind: "status", Status: 429, Body: `{"slow":"down"}`, Header: map[string]string{"Retry-After": "1"},
+		}, func(status int, body string, err error) {
 			require.NoError(t, err)
 			require.Equal(t, 429, status)
 			require.JSONEq(t, `{"slow":"down"}`, body)
@@ -65,7 +72,9 @@ func TestFaultsOfCalls(t *testing.T) {
 			require.Contains(t, body, "<h1>502 Bad Gateway</h1>")
 		}, 0},
 		{"reset", Fault{Kind: "reset"}, func(_ int, _ string, err error) { require.Error(t, err) }, 0},
-		{"reply dropped after the work", Fault{Kind: "drop_reply"}, func(_ int, _ string, err error) { require.ErrorIs(t, err, io.EOF) }, 1},
+		{"reply dropped after the work", Fault{Kind: "drop_reply"}, func(_ int, _ string, err error) {
+			require.ErrorIs(t, err, io.EOF)
+		}, 1},
 		{"body truncated after the work", Fault{Kind: "truncate"}, func(status int, _ string, err error) {
 			require.Equal(t, 201, status)
 			require.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -151,7 +160,10 @@ func TestControlAPI(t *testing.T) {
 	status, _, body = call(t, "GET", sim+"faults", "", "")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, `"id":"fault-1"`)
-	for _, bad := range []string{`{"kind":"nonsense"}`, `{"kind":"hang","colour":1}`, `{"kind":"hang","path":"("}`, `{"kind":"hang","probability":2}`, `{"kind":"status","status":7}`, `x`} {
+	for _, bad := range []string{
+		`{"kind":"nonsense"}`, `{"kind":"hang","colour":1}`, `{"kind":"hang","path":"("}`,
+		`{"kind":"hang","probability":2}`, `{"kind":"status","status":7}`, `x`,
+	} {
 		status, _, body = call(t, "POST", sim+"faults", "", bad)
 		require.Equal(t, http.StatusBadRequest, status, body)
 	}
@@ -190,10 +202,15 @@ func TestControlAPI(t *testing.T) {
 func TestServerFaultTextComesThroughHeat(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
-	c.AddFault(Fault{Kind: "fail_resource", ResourceType: "OS::Nova::Server", ResourceName: "worker", Action: "create", Reason: "Build of instance aborted: disk on fire"})
+	c.AddFault(Fault{
+		Kind: "fail_resource", ResourceType: "OS::Nova::Server", ResourceName: "worker", Action: "create",
+		Reason: "Build of instance aborted: disk on fire",
+	})
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())
 	st := waitStack(t, u, id, "CREATE_FAILED")
-	require.Contains(t, st.StatusReason, `Went to status ERROR due to "Message: Build of instance aborted: disk on fire, Code: 500"`)
+	require.Contains(
+		t, st.StatusReason, `Went to status ERROR due to "Message: Build of instance aborted: disk on fire, Code: 500"`,
+	)
 	var inError bool
 	for _, s := range c.State()["servers"] {
 		inError = inError || s.Status == "ERROR"
@@ -205,7 +222,8 @@ func TestLostReplyOfAStackCreate(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
 	c.AddFault(Fault{Kind: "drop_reply", Service: "heat", Method: "POST", Path: "/stacks$", Count: 1})
-	_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"), map[string]any{"stack_name": "vnf", "template": "heat_template_version: rocky"}, nil, nil)
+	_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"),
+		map[string]any{"stack_name": "vnf", "template": "heat_template_version: rocky"}, nil, nil)
 	require.Error(t, err)
 	var code gophercloud.ErrUnexpectedResponseCode
 	require.NotErrorAs(t, err, &code, "no answer at all")

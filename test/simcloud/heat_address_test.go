@@ -30,7 +30,8 @@ resources:
 		return r.Attributes["fixed_ips"].([]any)
 	}
 	mark := func() {
-		require.NoError(t, stackresources.MarkUnhealthy(t.Context(), u.heat, "fixed", id, "port", stackresources.MarkUnhealthyOpts{MarkUnhealthy: true}).ExtractErr())
+		require.NoError(t, stackresources.MarkUnhealthy(t.Context(), u.heat, "fixed", id, "port",
+			stackresources.MarkUnhealthyOpts{MarkUnhealthy: true}).ExtractErr())
 	}
 	mark()
 	change(t, u, http.MethodPatch, "fixed", id, map[string]any{}, "UPDATE_COMPLETE")
@@ -39,12 +40,15 @@ resources:
 	mark()
 	rule := c.AddFault(Fault{Kind: "fail_resource", ResourceName: "late", Action: "create"})
 	more := strings.Replace(top, "late:", "later: {type: OS::Heat::None, depends_on: port}\n  late:", 1)
-	change(t, u, http.MethodPatch, "fixed", id, map[string]any{"template": strings.Replace(more, "late: {type: OS::Heat::None", "late: {type: OS::Heat::Value, properties: {value: x}", 1)}, "UPDATE_FAILED")
+	change(t, u, http.MethodPatch, "fixed", id, map[string]any{"template": strings.Replace(more,
+		"late: {type: OS::Heat::None", "late: {type: OS::Heat::Value, properties: {value: x}", 1)}, "UPDATE_FAILED")
 	require.True(t, c.Faults().Remove(rule))
 	change(t, u, http.MethodPatch, "fixed", id, map[string]any{"template": top}, "UPDATE_COMPLETE")
 	require.Equal(t, "10.50.0.77", address()[0].(map[string]any)["ip_address"])
 
-	change(t, u, http.MethodPatch, "fixed", id, map[string]any{"template": strings.NewReplacer("  port: {", "  other: {", "depends_on: port", "depends_on: other").Replace(top)}, "UPDATE_FAILED") // the old port goes last
+	// the old port goes last
+	change(t, u, http.MethodPatch, "fixed", id, map[string]any{"template": strings.NewReplacer("  port: {",
+		"  other: {", "depends_on: port", "depends_on: other").Replace(top)}, "UPDATE_FAILED")
 	change(t, u, http.MethodPatch, "fixed", id, map[string]any{"template": top}, "UPDATE_COMPLETE")
 	require.NoError(t, stacks.Delete(t.Context(), u.heat, "fixed", id).ExtractErr())
 	waitStack(t, u, id, "DELETE_COMPLETE")

@@ -37,30 +37,98 @@ func TestCreateRefusesBadTemplates(t *testing.T) {
 		body                map[string]any
 	}{
 		{"no template", "HTTPBadRequest", "No template specified", map[string]any{"stack_name": "x"}},
-		{"bad name", "StackValidationFailed", "Invalid stack name 1x", map[string]any{"stack_name": "1x", "template": hot}},
-		{"no version", "InvalidTemplateVersion", "Template version was not provided", map[string]any{"stack_name": "x", "template": "resources: {}"}},
-		{"unknown version", "InvalidTemplateVersion", "heat_template_version: 2001-01-01", map[string]any{"stack_name": "x", "template": "heat_template_version: 2001-01-01"}},
-		{"not yaml", "StackValidationFailed", "Error parsing template", map[string]any{"stack_name": "x", "template": "a: [b"}},
+		{"bad name", "StackValidationFailed", "Invalid stack name 1x", map[string]any{
+			"stack_name": "1x", "template": hot,
+		}},
+		{"no version", "InvalidTemplateVersion", "Template version was not provided", map[string]any{
+			"stack_name": "x", "template": "resources: {}",
+		}},
+		{
+			"unknown version", "InvalidTemplateVersion", "heat_template_version: 2001-01-01",
+			map[string]any{"stack_name": "x", "template": "heat_template_version: 2001-01-01"},
+		},
+		{"not yaml", "StackValidationFailed", "Error parsing template", map[string]any{
+			"stack_name": "x", "template": "a: [b",
+		}},
 		{"unknown section", "InvalidTemplateSection", "The template section is invalid: things", one("things: {}")},
-		{"unknown type", "StackValidationFailed", "The Resource Type (OS::Foo::Bar) could not be found.", one("resources: {a: {type: OS::Foo::Bar}}")},
-		{"unknown property", "StackValidationFailed", "resources.a.properties: : Unknown Property colour", one("resources: {a: {type: OS::Neutron::Net, properties: {colour: red}}}")},
-		{"missing property", "StackValidationFailed", "Property flavor not assigned", one("resources: {a: {type: OS::Nova::Server, properties: {image: x}}}")},
-		{"wrong type", "StackValidationFailed", "is not a list", one("resources: {a: {type: OS::Neutron::Port, properties: {network: net0, fixed_ips: x}}}")},
-		{"missing parameter", "UserParameterMissing", "The Parameter (p) was not provided.", one("parameters: {p: {type: string}}")},
-		{"unknown parameter", "UnknownUserParameter", "The Parameter (q) was not defined in template.", map[string]any{"stack_name": "x", "template": hot, "parameters": map[string]any{"q": 1}}},
-		{"bad json parameter", "StackValidationFailed", "Parameter 'p' is invalid: Value must be valid JSON", map[string]any{"stack_name": "x", "template": hot + "parameters: {p: {type: json}}", "parameters": map[string]any{"p": "{"}}},
-		{"undeclared get_param", "UserParameterMissing", "The Parameter (p) was not provided.", one("resources: {a: {type: OS::Neutron::Net, properties: {name: {get_param: p}}}}")},
-		{"bad reference", "InvalidTemplateReference", `The specified reference "b" (in a) is incorrect.`, one("resources: {a: {type: OS::Neutron::Net, properties: {name: {get_resource: b}}}}")},
-		{"bad depends_on", "InvalidTemplateReference", `The specified reference "b" (in a) is incorrect.`, one("resources: {a: {type: OS::Neutron::Net, depends_on: b}}")},
-		{"cycle", "CircularDependencyException", "Circular Dependency Found: a -> b -> a", one("resources: {a: {type: OS::Neutron::Net, depends_on: b}, b: {type: OS::Neutron::Net, depends_on: [a]}}")},
-		{"missing nested file", "StackValidationFailed", `Could not fetch remote template "w.yaml"`, one("resources: {a: {type: w.yaml}}")},
-		{"bad nested file", "StackValidationFailed", "Unknown Property y", map[string]any{"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml, properties: {y: 1}}}", "files": map[string]string{"w.yaml": hot}}},
-		{"missing get_file", "StackValidationFailed", "No content found", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, user_data: {get_file: x.sh}}}}")},
-		{"unknown flavor", "StackValidationFailed", "Error validating value 'm9': No Flavor matching {'name': 'm9'}. (HTTP 404)", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m9, image: cirros-0.5.2-x86_64-disk}}}")},
-		{"unknown image", "StackValidationFailed", "No images matching {'name': 'nope'}.", one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: nope}}}")},
-		{"unknown network", "StackValidationFailed", "Unable to find network with name or id 'nope'", one("resources: {a: {type: OS::Neutron::Port, properties: {network: nope}}}")},
-		{"recursion", "StackValidationFailed", "Recursion depth exceeds", map[string]any{"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml}}", "files": map[string]string{"w.yaml": hot + "resources: {a: {type: w.yaml}}"}}},
-		{"too large", "RequestLimitExceeded", "exceeds maximum allowed size", map[string]any{"stack_name": "x", "template": hot + "description: " + strings.Repeat("x", 600_000)}},
+		{
+			"unknown type", "StackValidationFailed", "The Resource Type (OS::Foo::Bar) could not be found.",
+			one("resources: {a: {type: OS::Foo::Bar}}"),
+		},
+		{
+			"unknown property", "StackValidationFailed", "resources.a.properties: : Unknown Property colour",
+			one("resources: {a: {type: OS::Neutron::Net, properties: {colour: red}}}"),
+		},
+		{"missing property", "StackValidationFailed", "Property flavor not assigned", one(
+			"resources: {a: {type: OS::Nova::Server, properties: {image: x}}}",
+		)},
+		{"wrong type", "StackValidationFailed", "is not a list", one(
+			"resources: {a: {type: OS::Neutron::Port, properties: {network: net0, fixed_ips: x}}}",
+		)},
+		{
+			"missing parameter", "UserParameterMissing", "The Parameter (p) was not provided.",
+			one("parameters: {p: {type: string}}"),
+		},
+		{
+			"unknown parameter", "UnknownUserParameter", "The Parameter (q) was not defined in template.",
+			map[string]any{"stack_name": "x", "template": hot, "parameters": map[string]any{"q": 1}},
+		},
+		{
+			"bad json parameter", "StackValidationFailed", "Parameter 'p' is invalid: Value must be valid JSON",
+			map[string]any{
+				"stack_name": "x", "template": hot + "parameters: {p: {type: json}}",
+				"parameters": map[string]any{"p": "{"},
+			},
+		},
+		{
+			"undeclared get_param", "UserParameterMissing", "The Parameter (p) was not provided.",
+			one("resources: {a: {type: OS::Neutron::Net, properties: {name: {get_param: p}}}}"),
+		},
+		{
+			"bad reference", "InvalidTemplateReference", `The specified reference "b" (in a) is incorrect.`,
+			one("resources: {a: {type: OS::Neutron::Net, properties: {name: {get_resource: b}}}}"),
+		},
+		{
+			"bad depends_on", "InvalidTemplateReference", `The specified reference "b" (in a) is incorrect.`,
+			one("resources: {a: {type: OS::Neutron::Net, depends_on: b}}"),
+		},
+		{"cycle", "CircularDependencyException", "Circular Dependency Found: a -> b -> a", one(
+			"resources: {a: {type: OS::Neutron::Net, depends_on: b}, b: {type: OS::Neutron::Net, depends_on: [a]}}",
+		)},
+		{
+			"missing nested file", "StackValidationFailed", `Could not fetch remote template "w.yaml"`,
+			one("resources: {a: {type: w.yaml}}"),
+		},
+		{"bad nested file", "StackValidationFailed", "Unknown Property y", map[string]any{
+			"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml, properties: {y: 1}}}",
+			"files": map[string]string{"w.yaml": hot},
+		}},
+		{"missing get_file", "StackValidationFailed", "No content found", one(
+			"resources: {a: " +
+				"{type: OS::Nova::Server, " +
+				"properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, user_data: {get_file: x.sh}}}}",
+		)},
+		{
+			"unknown flavor", "StackValidationFailed",
+			"Error validating value 'm9': No Flavor matching {'name': 'm9'}. (HTTP 404)", one(
+				"resources: {a: {type: OS::Nova::Server, properties: {flavor: m9, image: cirros-0.5.2-x86_64-disk}}}",
+			),
+		},
+		{
+			"unknown image", "StackValidationFailed", "No images matching {'name': 'nope'}.",
+			one("resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: nope}}}"),
+		},
+		{
+			"unknown network", "StackValidationFailed", "Unable to find network with name or id 'nope'",
+			one("resources: {a: {type: OS::Neutron::Port, properties: {network: nope}}}"),
+		},
+		{"recursion", "StackValidationFailed", "Recursion depth exceeds", map[string]any{
+			"stack_name": "x", "template": hot + "resources: {a: {type: w.yaml}}",
+			"files": map[string]string{"w.yaml": hot + "resources: {a: {type: w.yaml}}"},
+		}},
+		{"too large", "RequestLimitExceeded", "exceeds maximum allowed size", map[string]any{
+			"stack_name": "x", "template": hot + "description: " + strings.Repeat("x", 600_000),
+		}},
 	} {
 		status, kind, message := refused(t, u, tc.body)
 		require.Equal(t, http.StatusBadRequest, status, tc.name)
@@ -104,8 +172,11 @@ func TestQuotaRefusalsCarryTheServicesText(t *testing.T) {
 		limits map[string]int
 		want   string
 	}{
-		"nova":    {map[string]int{"instances": 1}, "Forbidden: resources.worker-"},
-		"neutron": {map[string]int{"port": 1}, "Quota exceeded for resources: ['port'].\nNeutron server returns request_ids: ['req-"},
+		"nova": {map[string]int{"instances": 1}, "Forbidden: resources.worker-"},
+		"neutron": {
+			map[string]int{"port": 1},
+			"Quota exceeded for resources: ['port'].\nNeutron server returns request_ids: ['req-",
+		},
 	} {
 		c, u := start(t)
 		require.NoError(t, c.SetQuota(service, tc.limits))
@@ -118,12 +189,16 @@ func TestRollback(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
 	before := c.State()
-	c.AddFault(Fault{Kind: "fail_resource", ResourceName: "worker", Stack: "vnf-worker-1-*", Action: "create", Reason: "disk full", Count: 1})
+	c.AddFault(Fault{
+		Kind: "fail_resource", ResourceName: "worker", Stack: "vnf-worker-1-*", Action: "create",
+		Reason: "disk full", Count: 1,
+	})
 	var out struct {
 		Stack struct{ ID string } `json:"stack"`
 	}
 	_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"), map[string]any{
-		"stack_name": "vnf", "template": workersTop, "files": map[string]string{"worker.yaml": workerFile}, "parameters": nfv(), "disable_rollback": false,
+		"stack_name": "vnf", "template": workersTop, "files": map[string]string{"worker.yaml": workerFile},
+		"parameters": nfv(), "disable_rollback": false,
 	}, &out, nil)
 	require.NoError(t, err)
 	waitStack(t, u, out.Stack.ID, "ROLLBACK_COMPLETE")
@@ -140,7 +215,9 @@ func TestFailedUpdateIsRetriedByTheNextOne(t *testing.T) {
 	rule := c.AddFault(Fault{Kind: "fail_resource", ResourceName: "worker_CP1", Action: "create", Reason: "no luck"})
 	top := strings.Replace(workersTop, "worker-1: *w", "worker-1: *w\n  worker-2: *w", 1)
 	st := change(t, u, http.MethodPatch, "vnf", id, map[string]any{"template": top}, "UPDATE_FAILED")
-	require.Equal(t, "Resource CREATE failed: ResourceFailure: resources.worker-2.resources.worker_CP1: no luck", st.StatusReason)
+	require.Equal(
+		t, "Resource CREATE failed: ResourceFailure: resources.worker-2.resources.worker_CP1: no luck", st.StatusReason,
+	)
 	require.True(t, c.Faults().Remove(rule))
 	change(t, u, http.MethodPatch, "vnf", id, map[string]any{}, "UPDATE_COMPLETE")
 	require.Len(t, c.State()["servers"], 3)
@@ -160,7 +237,9 @@ func TestDeleteInTheMiddleOfACreate(t *testing.T) {
 	require.NoError(t, stacks.Delete(t.Context(), u.heat, "vnf", id).ExtractErr())
 	eventually(t, "nothing left", func() bool { return len(c.State().Since(before)) == 0 })
 	_, err := stacks.Find(t.Context(), u.heat, "vnf").Extract()
-	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusNotFound), "a deleted stack has no page under its name: %v", err)
+	require.True(
+		t, gophercloud.ResponseCodeIs(err, http.StatusNotFound), "a deleted stack has no page under its name: %v", err,
+	)
 	st, err := stacks.Find(t.Context(), u.heat, id).Extract()
 	require.NoError(t, err)
 	require.Equal(t, "DELETE_COMPLETE", st.Status)
@@ -171,7 +250,9 @@ func TestStuckStackAndTimeout(t *testing.T) {
 	c := StartTest(t, Options{HeatMinute: time.Millisecond})
 	u := login(t, c)
 	rule := c.AddFault(Fault{Kind: "hang_stack", Stack: "stuck", Action: "create"})
-	body := map[string]any{"stack_name": "stuck", "template": "heat_template_version: rocky", "timeout_mins": 60_000_000}
+	body := map[string]any{
+		"stack_name": "stuck", "template": "heat_template_version: rocky", "timeout_mins": 60_000_000,
+	}
 	_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"), body, nil, nil)
 	require.NoError(t, err)
 	eventually(t, "the rule strikes", func() bool { r, _ := c.Faults().Get(rule); return r.Fired == 1 })
@@ -182,7 +263,10 @@ func TestStuckStackAndTimeout(t *testing.T) {
 	waitStack(t, u, st.ID, "CREATE_COMPLETE")
 
 	c.AddFault(Fault{Kind: "hang_resource", ResourceType: "OS::Heat::None"})
-	body = map[string]any{"stack_name": "slow", "template": "heat_template_version: rocky\nresources: {a: {type: OS::Heat::None}}", "timeout_mins": 5}
+	body = map[string]any{
+		"stack_name": "slow", "template": "heat_template_version: rocky\nresources: {a: {type: OS::Heat::None}}",
+		"timeout_mins": 5,
+	}
 	_, err = u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"), body, nil, nil)
 	require.NoError(t, err)
 	eventually(t, "the create times out", func() bool {
@@ -194,7 +278,8 @@ func TestStuckStackAndTimeout(t *testing.T) {
 func TestTimePerResource(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
-	status, _, _ := call(t, "PUT", c.URL()+"/sim/timing", "", `{"create": {"OS::Nova::Server": "40ms", "OS::Neutron::Port": "20ms"}, "delete": {"*": "1ms"}}`)
+	status, _, _ := call(t, "PUT", c.URL()+"/sim/timing", "",
+		`{"create": {"OS::Nova::Server": "40ms", "OS::Neutron::Port": "20ms"}, "delete": {"*": "1ms"}}`)
 	require.Equal(t, http.StatusOK, status)
 	begun := time.Now()
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())

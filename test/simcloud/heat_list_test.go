@@ -18,13 +18,16 @@ func TestStackListFilters(t *testing.T) {
 	_, u := start(t)
 	tmpl := template("heat_template_version: 2015-04-30\nresources: {it: {type: OS::Heat::RandomString}}")
 	for name, tags := range map[string][]string{"a": {"gybe", "one"}, "b": {"gybe"}, "c": nil} {
-		st, err := stacks.Create(t.Context(), u.heat, stacks.CreateOpts{Name: name, TemplateOpts: tmpl, Tags: tags}).Extract()
+		st, err := stacks.Create(t.Context(), u.heat, stacks.CreateOpts{
+			Name: name, TemplateOpts: tmpl, Tags: tags,
+		}).Extract()
 		require.NoError(t, err)
 		waitStack(t, u, st.ID, "CREATE_COMPLETE")
 	}
 	for want, opts := range map[string]stacks.ListOpts{
-		"abc": {SortKey: stacks.SortName, SortDir: stacks.SortAsc}, "a": {Tags: "gybe,one"}, "ab": {TagsAny: "gybe,one", SortKey: "name"},
-		"c": {NotTagsAny: "gybe"}, "b": {Name: "b"}, "": {Status: "FAILED"}, "bc": {SortKey: "name", Marker: "", NotTags: "one"},
+		"abc": {SortKey: stacks.SortName, SortDir: stacks.SortAsc}, "a": {Tags: "gybe,one"},
+		"ab": {TagsAny: "gybe,one", SortKey: "name"}, "c": {NotTagsAny: "gybe"}, "b": {Name: "b"},
+		"": {Status: "FAILED"}, "bc": {SortKey: "name", Marker: "", NotTags: "one"},
 	} {
 		page, err := stacks.List(u.heat, opts).AllPages(t.Context())
 		require.NoError(t, err)
@@ -61,11 +64,18 @@ func TestLookupRedirects(t *testing.T) {
 func TestPreviewAndValidateMakeNothing(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
-	tmpl := template("heat_template_version: 2015-04-30\nparameters: {p: {type: number, default: 3, description: how many}}\nresources: {it: {type: OS::Neutron::Net}}")
-	st, err := stacks.Preview(t.Context(), u.heat, stacks.PreviewOpts{Name: "p", Timeout: 60, TemplateOpts: tmpl}).Extract()
+	tmpl := template(
+		"heat_template_version: 2015-04-30\nparameters: {p: {type: number, default: 3, description: how many}}\n" +
+			"resources: {it: {type: OS::Neutron::Net}}",
+	)
+	st, err := stacks.Preview(t.Context(), u.heat, stacks.PreviewOpts{
+		Name: "p", Timeout: 60, TemplateOpts: tmpl,
+	}).Extract()
 	require.NoError(t, err)
 	require.Len(t, st.Resources, 1)
-	v, err := stacktemplates.Validate(t.Context(), u.heat, stacktemplates.ValidateOpts{Template: string(tmpl.Bin)}).Extract()
+	v, err := stacktemplates.Validate(t.Context(), u.heat, stacktemplates.ValidateOpts{
+		Template: string(tmpl.Bin),
+	}).Extract()
 	require.NoError(t, err)
 	require.Equal(t, "Number", v.Parameters["p"].(map[string]any)["Type"])
 	require.Empty(t, c.State()["stacks"])
@@ -78,10 +88,12 @@ func TestEnvironmentNamesTypes(t *testing.T) {
 		Stack struct{ ID string } `json:"stack"`
 	}
 	_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks"), map[string]any{
-		"stack_name":  "env",
-		"template":    "heat_template_version: 2013-05-23\nparameters: {secret: {type: string, hidden: true}}\nresources: {w: {type: My::Worker, properties: {image: cirros-0.5.2-x86_64-disk, flavor: m1.tiny}}}",
-		"files":       map[string]string{"file:///tmp/worker.yaml": workerFile},
-		"environment": "parameters: {secret: s3}\nparameter_defaults: {net: net0}\nresource_registry: {'My::Worker': 'file:///tmp/worker.yaml'}",
+		"stack_name": "env",
+		"template": "heat_template_version: 2013-05-23\nparameters: {secret: {type: string, hidden: true}}\n" +
+			"resources: {w: {type: My::Worker, properties: {image: cirros-0.5.2-x86_64-disk, flavor: m1.tiny}}}",
+		"files": map[string]string{"file:///tmp/worker.yaml": workerFile},
+		"environment": "parameters: {secret: s3}\nparameter_defaults: {net: net0}\n" +
+			"resource_registry: {'My::Worker': 'file:///tmp/worker.yaml'}",
 	}, &out, nil)
 	require.NoError(t, err)
 	st := waitStack(t, u, out.Stack.ID, "CREATE_COMPLETE")

@@ -36,7 +36,8 @@ func waitStack(t *testing.T, u *user, id, want string) *stacks.RetrievedStack {
 		var err error
 		st, err = stacks.Find(t.Context(), u.heat, id).Extract()
 		require.NoError(t, err)
-		require.False(t, strings.HasSuffix(st.Status, "FAILED") && !strings.HasSuffix(want, "FAILED"), "%s: %s", st.Status, st.StatusReason)
+		require.False(t, strings.HasSuffix(st.Status, "FAILED") && !strings.HasSuffix(want, "FAILED"), "%s: %s",
+			st.Status, st.StatusReason)
 		return st.Status == want
 	})
 	return st
@@ -105,8 +106,10 @@ outputs:
 
 func nfv() map[string]any {
 	return map[string]any{"nfv": map[string]any{
-		"VDU": map[string]any{"worker-0": map[string]any{"computeFlavourId": "m1.medium", "vcImageId": "ubuntu-22.04-server-cloudimg-amd64"}},
-		"CP":  map[string]any{"worker_CP1-0": map[string]any{"network": Net0}},
+		"VDU": map[string]any{"worker-0": map[string]any{
+			"computeFlavourId": "m1.medium", "vcImageId": "ubuntu-22.04-server-cloudimg-amd64",
+		}},
+		"CP": map[string]any{"worker_CP1-0": map[string]any{"network": Net0}},
 	}}
 }
 
@@ -130,7 +133,9 @@ func TestStackWithNestedStacks(t *testing.T) {
 		}
 	}
 	require.Regexp(t, `/stacks/vnf-1-worker-0-[a-z2-7]{12}/[0-9a-f-]{36}$`, nested)
-	require.True(t, strings.HasSuffix(nested, res["worker-0"].PhysicalID), "the nested resource's id is the nested stack's")
+	require.True(
+		t, strings.HasSuffix(nested, res["worker-0"].PhysicalID), "the nested resource's id is the nested stack's",
+	)
 	require.NoError(t, stacks.Delete(t.Context(), u.heat, "vnf-1", id).ExtractErr())
 	eventually(t, "nothing left", func() bool { return len(c.State().Since(before)) == 0 })
 	require.Equal(t, "DELETE_COMPLETE", waitStack(t, u, id, "DELETE_COMPLETE").Status)

@@ -100,8 +100,14 @@ func TestEveryResourceType(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "10.9.0.77", r.Attributes["fixed_ips"].([]any)[0].(map[string]any)["ip_address"])
 
-	change(t, u, http.MethodPatch, "all", id, map[string]any{"parameters": map[string]any{"big": true}}, "UPDATE_COMPLETE") // a volume grows while it is in use
-	change(t, u, http.MethodPatch, "all", id, map[string]any{"parameters": map[string]any{"big": false}}, "UPDATE_FAILED")  // and does not shrink
+	// a volume grows while it is in use
+	change(
+		t, u, http.MethodPatch, "all", id, map[string]any{"parameters": map[string]any{"big": true}}, "UPDATE_COMPLETE",
+	)
+	// and does not shrink
+	change(
+		t, u, http.MethodPatch, "all", id, map[string]any{"parameters": map[string]any{"big": false}}, "UPDATE_FAILED",
+	)
 	require.NoError(t, stacks.Delete(t.Context(), u.heat, "all", id).ExtractErr())
 	eventually(t, "nothing left", func() bool { return len(c.State().Since(before)) == 0 })
 }
@@ -117,7 +123,9 @@ resources:
   c: {type: OS::Heat::RandomString}
   d: {type: OS::Heat::RandomString, properties: {salt: {str_replace: {template: v, params: {v: {get_resource: c}}}}}}
 `
-	c.SetTiming(Timing{Create: map[string]Duration{"*": Duration(2e6)}, Delete: map[string]Duration{"*": Duration(2e6)}})
+	c.SetTiming(
+		Timing{Create: map[string]Duration{"*": Duration(2e6)}, Delete: map[string]Duration{"*": Duration(2e6)}},
+	)
 	id := createStack(t, u, "order", top, nil, nil)
 	waitStack(t, u, id, "CREATE_COMPLETE")
 	events := func(status string) []string {
@@ -150,13 +158,17 @@ func TestStackActions(t *testing.T) {
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())
 	waitStack(t, u, id, "CREATE_COMPLETE")
 	act := func(name string) error {
-		_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks", "vnf", id, "actions"), map[string]any{name: nil}, nil, &gophercloud.RequestOpts{OkCodes: []int{200}})
+		_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks", "vnf", id, "actions"), map[string]any{name: nil},
+			nil, &gophercloud.RequestOpts{OkCodes: []int{200}})
 		return err
 	}
 	require.NoError(t, act("check"))
 	waitStack(t, u, id, "CHECK_COMPLETE")
-	require.NoError(t, servers.Delete(t.Context(), u.nova, resources(t, u, "vnf", id, 2)["worker-1/worker"].PhysicalID).ExtractErr())
-	eventually(t, "the server goes", func() bool { return len(resources(t, u, "vnf", id, 2)) > 0 && len(serverList(t, u)) == 1 })
+	require.NoError(t, servers.Delete(t.Context(), u.nova, resources(t, u, "vnf", id,
+		2)["worker-1/worker"].PhysicalID).ExtractErr())
+	eventually(t, "the server goes", func() bool {
+		return len(resources(t, u, "vnf", id, 2)) > 0 && len(serverList(t, u)) == 1
+	})
 	require.NoError(t, act("check"))
 	st := waitStack(t, u, id, "CHECK_FAILED")
 	require.Contains(t, st.StatusReason, "could not be found")

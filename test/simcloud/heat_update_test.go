@@ -47,7 +47,8 @@ func TestPatchAddsAndRemovesMembers(t *testing.T) {
 	require.Len(t, c.State()["servers"], 2)
 	require.Len(t, c.State()["floatingips"], 2)
 
-	_, err := u.heat.Put(t.Context(), u.heat.ServiceURL("stacks", "vnf", id), map[string]any{"template": workersTop, "files": files}, nil, nil)
+	_, err := u.heat.Put(t.Context(), u.heat.ServiceURL("stacks", "vnf", id),
+		map[string]any{"template": workersTop, "files": files}, nil, nil)
 	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusBadRequest), "PUT does not keep parameters: %v", err)
 }
 
@@ -70,7 +71,9 @@ func TestHealReplacesTheMarkedServerOnly(t *testing.T) {
 	change(t, u, http.MethodPatch, "vnf", id, map[string]any{}, "UPDATE_COMPLETE")
 	after := resources(t, u, "vnf", id, 2)
 	require.NotEqual(t, before["worker-0/worker"].PhysicalID, after["worker-0/worker"].PhysicalID)
-	require.Equal(t, before["worker-0/worker_CP1"].PhysicalID, after["worker-0/worker_CP1"].PhysicalID, "its port is taken over")
+	require.Equal(
+		t, before["worker-0/worker_CP1"].PhysicalID, after["worker-0/worker_CP1"].PhysicalID, "its port is taken over",
+	)
 	require.Equal(t, before["worker-1/worker"].PhysicalID, after["worker-1/worker"].PhysicalID)
 	require.Equal(t, nestedID, after["worker-0"].PhysicalID)
 	require.Len(t, c.State()["servers"], 2)
@@ -82,7 +85,9 @@ func TestHealReplacesTheMarkedServerOnly(t *testing.T) {
 		stackresources.MarkUnhealthyOpts{MarkUnhealthy: true}).ExtractErr())
 	change(t, u, http.MethodPatch, "vnf", id, map[string]any{}, "UPDATE_COMPLETE")
 	again := resources(t, u, "vnf", id, 2)
-	require.NotEqual(t, after["worker-1"].PhysicalID, again["worker-1"].PhysicalID, "a marked nested stack is replaced as a whole")
+	require.NotEqual(
+		t, after["worker-1"].PhysicalID, again["worker-1"].PhysicalID, "a marked nested stack is replaced as a whole",
+	)
 	require.Len(t, c.State()["servers"], 2)
 }
 
@@ -107,11 +112,16 @@ resources:
 	id := createStack(t, u, "one", top, nil, nil)
 	waitStack(t, u, id, "CREATE_COMPLETE")
 	first := resources(t, u, "one", id, 0)["server"].PhysicalID
-	change(t, u, http.MethodPatch, "one", id, map[string]any{"parameters": map[string]any{"flavor": "m1.small"}}, "UPDATE_COMPLETE")
+	change(t, u, http.MethodPatch, "one", id, map[string]any{"parameters": map[string]any{"flavor": "m1.small"}},
+		"UPDATE_COMPLETE")
 	same := resources(t, u, "one", id, 0)["server"].PhysicalID
 	require.Equal(t, first, same, "a flavor changes in place")
-	change(t, u, http.MethodPatch, "one", id, map[string]any{"parameters": map[string]any{"tag": "b"}}, "UPDATE_COMPLETE")
-	require.NotEqual(t, first, resources(t, u, "one", id, 0)["server"].PhysicalID, "other user data need another server")
+	change(
+		t, u, http.MethodPatch, "one", id, map[string]any{"parameters": map[string]any{"tag": "b"}}, "UPDATE_COMPLETE",
+	)
+	require.NotEqual(
+		t, first, resources(t, u, "one", id, 0)["server"].PhysicalID, "other user data need another server",
+	)
 	st, err := stacks.Get(t.Context(), u.heat, "one", id).Extract()
 	require.NoError(t, err)
 	require.Equal(t, "m1.small", st.Parameters["flavor"], "PATCH keeps parameters that it does not name")
@@ -158,7 +168,8 @@ func TestAutoScalingGroup(t *testing.T) {
 			require.Len(t, o["output_value"], 3)
 		}
 	}
-	_, err = u.heat.Post(t.Context(), u.heat.ServiceURL("stacks", "asg", id, "resources", "out", "signal"), nil, nil, &gophercloud.RequestOpts{OkCodes: []int{200}})
+	_, err = u.heat.Post(t.Context(), u.heat.ServiceURL("stacks", "asg", id, "resources", "out", "signal"), nil, nil,
+		&gophercloud.RequestOpts{OkCodes: []int{200}})
 	require.NoError(t, err)
 	eventually(t, "the signal adds a member", func() bool { return len(c.State()["servers"]) == 4 })
 	eventually(t, "the group settles", func() bool {
@@ -227,7 +238,8 @@ func TestNestedTemplateMayChangeItsName(t *testing.T) {
 
 	top := strings.ReplaceAll(workersTop, "type: worker.yaml", "type: worker.2.yaml")
 	require.NotEqual(t, workersTop, top)
-	change(t, u, http.MethodPatch, "vnf", id, map[string]any{"template": top, "files": map[string]string{"worker.2.yaml": workerFile}}, "UPDATE_COMPLETE")
+	change(t, u, http.MethodPatch, "vnf", id,
+		map[string]any{"template": top, "files": map[string]string{"worker.2.yaml": workerFile}}, "UPDATE_COMPLETE")
 	after := resources(t, u, "vnf", id, 2)
 	require.Equal(t, "worker.2.yaml", after["worker-0"].Type)
 	for name, r := range before {

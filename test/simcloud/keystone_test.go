@@ -136,12 +136,16 @@ func TestErrorsHaveTheFormOfTheirService(t *testing.T) {
 	c, u := start(t)
 	id := "11111111-2222-3333-4444-555555555555"
 	for path, want := range map[string]string{
-		"/identity/v3/nothing": `{"error":{"code":404,"message":"The resource could not be found.","title":"Not Found"}}`,
+		"/identity/v3/" +
+			"nothing": `{"error":{"code":404,"message":"The resource could not be found.","title":"Not Found"}}`,
 		"/orchestration/v1/" + c.ProjectID() + "/stacks/x/" + id: `{"explanation":"The resource could not be found.","code":404,"title":"Not Found",
 			"error":{"message":"The Stack (x) could not be found.","traceback":null,"type":"EntityNotFound"}}`,
-		"/compute/v2.1/servers/" + id:                    `{"itemNotFound":{"code":404,"message":"Instance ` + id + ` could not be found."}}`,
-		"/network/v2.0/ports/" + id:                      `{"NeutronError":{"type":"PortNotFound","message":"Port ` + id + ` could not be found.","detail":""}}`,
-		"/volume/v3/" + c.ProjectID() + "/volumes/" + id: `{"itemNotFound":{"code":404,"message":"Volume ` + id + ` could not be found."}}`,
+		"/compute/v2.1/servers/" + id: `{"itemNotFound":{"code":404,"message":"Instance ` + id +
+			` could not be found."}}`,
+		"/network/v2.0/ports/" + id: `{"NeutronError":{"type":"PortNotFound","message":"Port ` +
+			id + ` could not be found.","detail":""}}`,
+		"/volume/v3/" + c.ProjectID() + "/volumes/" + id: `{"itemNotFound":{"code":404,"message":"Volume ` + id +
+			` could not be found."}}`,
 	} {
 		status, header, body := call(t, "GET", c.URL()+path, u.Token(), "")
 		require.Equal(t, http.StatusNotFound, status, path)
@@ -158,8 +162,9 @@ func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	c := StartTest(t, Options{})
 	for path, want := range map[string]int{
-		"/identity": 300, "/identity/": 300, "/identity/v3": 200, "/identity/v3/": 200, "/orchestration/": 300, "/compute/": 200, "/compute/v2.1": 200,
-		"/compute/v2.1/": 200, "/network/": 200, "/network": 200, "/image/": 300, "/volume/": 300, "/volume/v3/": 200,
+		"/identity": 300, "/identity/": 300, "/identity/v3": 200, "/identity/v3/": 200, "/orchestration/": 300,
+		"/compute/": 200, "/compute/v2.1": 200, "/compute/v2.1/": 200, "/network/": 200, "/network": 200,
+		"/image/": 300, "/volume/": 300, "/volume/v3/": 200,
 	} {
 		status, _, body := call(t, "GET", c.URL()+path, "", "")
 		require.Equal(t, want, status, path)

@@ -26,7 +26,9 @@ func TestHundredStacksAtOnce(t *testing.T) {
 	before := c.State()
 	const n = 100
 	top := workersTop + "" // two nested stacks; the third stands beside them
-	top = top[:len(top)-len("outputs:\n  ips: {value: [{get_attr: [worker-0, ip]}, {get_attr: [worker-1, ip]}]}\n")] + "  worker-2: *w\n"
+	top = top[:len(top)-len(
+		"outputs:\n  ips: {value: [{get_attr: [worker-0, ip]}, {get_attr: [worker-1, ip]}]}\n",
+	)] + "  worker-2: *w\n"
 	begun, used := time.Now(), cpu()
 	var wg sync.WaitGroup
 	for i := range n {

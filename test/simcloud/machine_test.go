@@ -220,7 +220,8 @@ func TestHealedServerTakesOverTheAddress(t *testing.T) {
 	nested := resources(t, u, "vnf", id, 1)["worker-0"].PhysicalID
 	st, err := stacks.Find(t.Context(), u.heat, nested).Extract()
 	require.NoError(t, err)
-	require.NoError(t, stackresources.MarkUnhealthy(t.Context(), u.heat, st.Name, nested, "worker", stackresources.MarkUnhealthyOpts{MarkUnhealthy: true}).ExtractErr())
+	require.NoError(t, stackresources.MarkUnhealthy(t.Context(), u.heat, st.Name, nested, "worker",
+		stackresources.MarkUnhealthyOpts{MarkUnhealthy: true}).ExtractErr())
 	change(t, u, "PATCH", "vnf", id, map[string]any{}, "UPDATE_COMPLETE")
 	srv := waitServer(t, u, resources(t, u, "vnf", id, 2)["worker-0/worker"].PhysicalID, "ACTIVE")
 	for _, a := range srv.Addresses[Net0].([]any) {
@@ -256,7 +257,9 @@ func TestAddressesFollowARunningMachine(t *testing.T) {
 		return list[0].ID
 	}
 	p1, p2 := portOf(one), portOf(two)
-	fip, err := floatingips.Create(t.Context(), u.neutron, floatingips.CreateOpts{FloatingNetworkID: c.PublicID(), PortID: p1}).Extract()
+	fip, err := floatingips.Create(t.Context(), u.neutron, floatingips.CreateOpts{
+		FloatingNetworkID: c.PublicID(), PortID: p1,
+	}).Extract()
 	require.NoError(t, err)
 	holds := func(server string) func() bool {
 		return func() bool {
@@ -303,7 +306,9 @@ func (s *steps) SetDelays(d map[string]time.Duration) {
 func TestStepTimesReachTheFleet(t *testing.T) {
 	t.Parallel()
 	f := &steps{Machines: newPlainFleet(), delays: map[string]time.Duration{}}
-	c := StartTest(t, Options{Machines: f, Timing: Timing{Machines: map[string]Duration{"boot": Duration(time.Second)}}})
+	c := StartTest(
+		t, Options{Machines: f, Timing: Timing{Machines: map[string]Duration{"boot": Duration(time.Second)}}},
+	)
 	require.Equal(t, map[string]time.Duration{"boot": time.Second}, f.delays)
 	status, _, _ := call(t, "PATCH", c.URL()+"/sim/timing", "", `{"machines":{"join":"2s"}}`)
 	require.Equal(t, 200, status)

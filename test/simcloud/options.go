@@ -65,8 +65,8 @@ type Options struct {
 	TokenTTL time.Duration
 	// Timing is how long things take; default no time.
 	Timing Timing
-	// HeatMinute is how long a minute of a stack's timeout_mins, or of the waits of Heat's test resource, lasts; default
-	// one minute.
+	// HeatMinute is how long a minute of a stack's timeout_mins, or of the waits of Heat's test resource, lasts;
+	// default one minute.
 	HeatMinute time.Duration
 	// HeatRetry is the unit of the pauses between the attempts of Heat at what a service has refused for a conflict, or
 	// what has gone to ERROR: 2, 4, 8, 16 and 32 of it; a real Heat takes a second. Default no pause.

@@ -49,7 +49,9 @@ func TestCertificateIsOfTheCloudsOwnAuthority(t *testing.T) {
 	t.Parallel()
 	c := StartTest(t, Options{TLS: true})
 	get := func(pool *x509.CertPool) error {
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+		client := &http.Client{
+			Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
+		}
 		t.Cleanup(client.CloseIdleConnections)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.AuthURL(), nil)
 		require.NoError(t, err)
@@ -75,7 +77,9 @@ const building = time.Second
 
 func TestEngineThatDiesLeavesStacksInProgress(t *testing.T) {
 	t.Parallel()
-	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{Create: map[string]Duration{"OS::Nova::Server": Duration(building)}}})
+	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{
+		Create: map[string]Duration{"OS::Nova::Server": Duration(building)},
+	}})
 	u := login(t, c)
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())
 	eventually(t, "servers are being built", func() bool { return len(c.State()["servers"]) == 2 })
@@ -99,7 +103,9 @@ func TestEngineThatDiesLeavesStacksInProgress(t *testing.T) {
 
 func TestFrozenEngineGoesOn(t *testing.T) {
 	t.Parallel()
-	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{Create: map[string]Duration{"OS::Nova::Server": Duration(building)}}})
+	c := StartTest(t, Options{HeatRPCTimeout: 50 * time.Millisecond, Timing: Timing{
+		Create: map[string]Duration{"OS::Nova::Server": Duration(building)},
+	}})
 	u := login(t, c)
 	id := createStack(t, u, "vnf", workersTop, map[string]string{"worker.yaml": workerFile}, nfv())
 	eventually(t, "servers are being built", func() bool { return len(c.State()["servers"]) == 2 })

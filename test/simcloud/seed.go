@@ -17,9 +17,17 @@ func (c *Cloud) identities() {
 	c.projects = []*keystone.Project{nfv, other, admin}
 	everything := []string{"admin", "member", "reader", "heat_stack_owner"}
 	c.users = []*keystone.User{
-		{ID: sim.NewHexID(), Name: Username, Password: Password, DefaultProject: nfv.ID, Roles: map[string][]string{nfv.ID: everything}},
-		{ID: sim.NewHexID(), Name: OtherUsername, Password: Password, DefaultProject: other.ID, Roles: map[string][]string{other.ID: {"member", "reader", "heat_stack_owner"}}},
-		{ID: sim.NewHexID(), Name: "admin", Password: Password, DefaultProject: admin.ID, Roles: map[string][]string{admin.ID: everything, nfv.ID: everything}},
+		{
+			ID: sim.NewHexID(), Name: Username, Password: Password, DefaultProject: nfv.ID,
+			Roles: map[string][]string{nfv.ID: everything},
+		},
+		{
+			ID: sim.NewHexID(), Name: OtherUsername, Password: Password, DefaultProject: other.ID,
+			Roles: map[string][]string{other.ID: {"member", "reader", "heat_stack_owner"}},
+		},
+		{ID: sim.NewHexID(), Name: "admin", Password: Password, DefaultProject: admin.ID, Roles: map[string][]string{
+			admin.ID: everything, nfv.ID: everything,
+		}},
 	}
 }
 
@@ -87,9 +95,13 @@ func (c *Cloud) seed() error {
 
 func (c *Cloud) seedNetwork(admin rest.Caller, id, name, subnetID, subnet, cidr string, external bool) error {
 	shared, dhcp := !external, false
-	if _, err := c.neutron.CreateNetwork(admin, neutron.NetworkSpec{ID: id, Name: &name, Shared: &shared, External: &external}); err != nil {
+	if _, err := c.neutron.CreateNetwork(
+		admin, neutron.NetworkSpec{ID: id, Name: &name, Shared: &shared, External: &external},
+	); err != nil {
 		return err //nolint:wrapcheck // wrapped by the caller
 	}
-	_, err := c.neutron.CreateSubnet(admin, neutron.SubnetSpec{ID: subnetID, Name: &subnet, NetworkID: id, CIDR: cidr, DHCP: &dhcp})
+	_, err := c.neutron.CreateSubnet(
+		admin, neutron.SubnetSpec{ID: subnetID, Name: &subnet, NetworkID: id, CIDR: cidr, DHCP: &dhcp},
+	)
 	return err //nolint:wrapcheck // wrapped by the caller
 }

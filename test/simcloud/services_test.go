@@ -39,13 +39,18 @@ func waitServer(t *testing.T, u *user, id, want string) *servers.Server {
 	return srv
 }
 
-func bootServer(t *testing.T, u *user, name string, change func(*servers.CreateOpts), hints servers.SchedulerHintOptsBuilder) string {
+func bootServer(
+	t *testing.T, u *user, name string, change func(*servers.CreateOpts), hints servers.SchedulerHintOptsBuilder,
+) string {
 	t.Helper()
 	img, err := images.List(u.glance, images.ListOpts{Name: "cirros-0.5.2-x86_64-disk"}).AllPages(t.Context())
 	require.NoError(t, err)
 	list, err := images.ExtractImages(img)
 	require.NoError(t, err)
-	opts := servers.CreateOpts{Name: name, ImageRef: list[0].ID, FlavorRef: "1", Metadata: map[string]string{"k": "v"}, UserData: []byte("#!/bin/sh\n")}
+	opts := servers.CreateOpts{
+		Name: name, ImageRef: list[0].ID, FlavorRef: "1", Metadata: map[string]string{"k": "v"},
+		UserData: []byte("#!/bin/sh\n"),
+	}
 	opts.Networks = []servers.Network{{UUID: net0ID}}
 	if change != nil {
 		change(&opts)
@@ -77,7 +82,9 @@ func TestServerLife(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Equal(t, "ACTIVE", list[0].Status)
 	require.Equal(t, "compute:nova", list[0].DeviceOwner)
-	fip, err := floatingips.Create(t.Context(), u.neutron, floatingips.CreateOpts{FloatingNetworkID: c.PublicID(), PortID: list[0].ID}).Extract()
+	fip, err := floatingips.Create(t.Context(), u.neutron, floatingips.CreateOpts{
+		FloatingNetworkID: c.PublicID(), PortID: list[0].ID,
+	}).Extract()
 	require.NoError(t, err)
 	srv = waitServer(t, u, id, "ACTIVE")
 	require.Equal(t, fip.FloatingIP, srv.Addresses[Net0].([]any)[1].(map[string]any)["addr"])
@@ -89,7 +96,9 @@ func TestServerLife(t *testing.T) {
 	waitServer(t, u, id, "SHUTOFF")
 	require.NoError(t, servers.Start(t.Context(), u.nova, id).ExtractErr())
 	waitServer(t, u, id, "ACTIVE")
-	require.NoError(t, servers.Reboot(t.Context(), u.nova, id, servers.RebootOpts{Type: servers.HardReboot}).ExtractErr())
+	require.NoError(
+		t, servers.Reboot(t.Context(), u.nova, id, servers.RebootOpts{Type: servers.HardReboot}).ExtractErr(),
+	)
 	waitServer(t, u, id, "ACTIVE")
 
 	require.NoError(t, servers.Delete(t.Context(), u.nova, id).ExtractErr())
@@ -125,7 +134,9 @@ func TestAntiAffinityRunsOutOfHosts(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
 	c.SetHosts([]Host{{Name: "a", Zone: "z1"}, {Name: "b", Zone: "z2"}})
-	g, err := servergroups.Create(t.Context(), u.nova, servergroups.CreateOpts{Name: "g", Policies: []string{"anti-affinity"}}).Extract()
+	g, err := servergroups.Create(t.Context(), u.nova, servergroups.CreateOpts{
+		Name: "g", Policies: []string{"anti-affinity"},
+	}).Extract()
 	require.NoError(t, err)
 	hints := servers.SchedulerHintOpts{Group: g.ID}
 	hosts := map[string]bool{}
@@ -139,7 +150,9 @@ func TestAntiAffinityRunsOutOfHosts(t *testing.T) {
 	g, err = servergroups.Get(t.Context(), u.nova, g.ID).Extract()
 	require.NoError(t, err)
 	require.Len(t, g.Members, 3)
-	inZone := waitServer(t, u, bootServer(t, u, "s", func(o *servers.CreateOpts) { o.AvailabilityZone = "z2" }, nil), "ACTIVE")
+	inZone := waitServer(
+		t, u, bootServer(t, u, "s", func(o *servers.CreateOpts) { o.AvailabilityZone = "z2" }, nil), "ACTIVE",
+	)
 	require.Equal(t, "b", inZone.Host)
 }
 
@@ -155,7 +168,8 @@ func TestFlavorsAndLimits(t *testing.T) {
 	l, err := limits.Get(t.Context(), u.nova, nil).Extract()
 	require.NoError(t, err)
 	require.Equal(t, 3, l.Absolute.MaxTotalCores)
-	_, err = servers.Create(t.Context(), u.nova, servers.CreateOpts{Name: "x", FlavorRef: "4", ImageRef: c.State()["images"][0].ID}, nil).Extract()
+	_, err = servers.Create(t.Context(), u.nova,
+		servers.CreateOpts{Name: "x", FlavorRef: "4", ImageRef: c.State()["images"][0].ID}, nil).Extract()
 	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusForbidden))
 	require.ErrorContains(t, err, "Quota exceeded for cores: Requested 4, but already used 0 of 3 cores")
 }
@@ -163,7 +177,8 @@ func TestFlavorsAndLimits(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	t.Parallel()
 	c, u := start(t)
-	v, err := volumes.Create(t.Context(), u.cinder, volumes.CreateOpts{Name: "data", Size: 2, Metadata: map[string]string{"a": "b"}}, nil).Extract()
+	v, err := volumes.Create(t.Context(), u.cinder,
+		volumes.CreateOpts{Name: "data", Size: 2, Metadata: map[string]string{"a": "b"}}, nil).Extract()
 	require.NoError(t, err)
 	state := func() string {
 		x, err := volumes.Get(t.Context(), u.cinder, v.ID).Extract()
@@ -185,7 +200,9 @@ func TestVolumes(t *testing.T) {
 	require.NoError(t, c.SetQuota("cinder", map[string]int{"volumes": 0}))
 	_, err = volumes.Create(t.Context(), u.cinder, volumes.CreateOpts{Size: 1}, nil).Extract()
 	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusRequestEntityTooLarge))
-	require.ErrorContains(t, err, "VolumeLimitExceeded: Maximum number of volumes allowed (0) exceeded for quota 'volumes'.")
+	require.ErrorContains(
+		t, err, "VolumeLimitExceeded: Maximum number of volumes allowed (0) exceeded for quota 'volumes'.",
+	)
 }
 
 func TestImageUpload(t *testing.T) {
@@ -193,7 +210,8 @@ func TestImageUpload(t *testing.T) {
 	c, u := start(t)
 	private := images.ImageVisibilityPrivate
 	img, err := images.Create(t.Context(), u.glance, images.CreateOpts{
-		Name: "worker-image", DiskFormat: "qcow2", ContainerFormat: "bare", Visibility: &private, Tags: []string{"vnf-1"}, MinDisk: 1,
+		Name: "worker-image", DiskFormat: "qcow2", ContainerFormat: "bare", Visibility: &private,
+		Tags: []string{"vnf-1"}, MinDisk: 1,
 	}).Extract()
 	require.NoError(t, err)
 	require.Equal(t, images.ImageStatusQueued, img.Status)
@@ -214,7 +232,8 @@ func TestImageUpload(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, want)
 	}
-	img, err = images.Update(t.Context(), u.glance, img.ID, images.UpdateOpts{images.ReplaceImageName{NewName: "other"}}).Extract()
+	img, err = images.Update(t.Context(), u.glance, img.ID,
+		images.UpdateOpts{images.ReplaceImageName{NewName: "other"}}).Extract()
 	require.NoError(t, err)
 	require.Equal(t, "other", img.Name)
 	require.NoError(t, images.Delete(t.Context(), u.glance, img.ID).ExtractErr())
@@ -227,7 +246,9 @@ func TestNetworking(t *testing.T) {
 	before := c.State()
 	n, err := networks.Create(t.Context(), u.neutron, networks.CreateOpts{Name: "mgmt"}).Extract()
 	require.NoError(t, err)
-	sub, err := subnets.Create(t.Context(), u.neutron, subnets.CreateOpts{NetworkID: n.ID, CIDR: "192.168.0.0/29", IPVersion: gophercloud.IPv4, Name: "mgmt-sub"}).Extract()
+	sub, err := subnets.Create(t.Context(), u.neutron, subnets.CreateOpts{
+		NetworkID: n.ID, CIDR: "192.168.0.0/29", IPVersion: gophercloud.IPv4, Name: "mgmt-sub",
+	}).Extract()
 	require.NoError(t, err)
 	require.Equal(t, "192.168.0.1", sub.GatewayIP)
 	require.Equal(t, []subnets.AllocationPool{{Start: "192.168.0.2", End: "192.168.0.6"}}, sub.AllocationPools)
@@ -240,9 +261,13 @@ func TestNetworking(t *testing.T) {
 	_, err = ports.Create(t.Context(), u.neutron, ports.CreateOpts{NetworkID: n.ID}).Extract()
 	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusConflict))
 	require.ErrorContains(t, err, "IpAddressGenerationFailure")
-	_, err = ports.Create(t.Context(), u.neutron, ports.CreateOpts{NetworkID: n.ID, FixedIPs: []ports.IP{{SubnetID: sub.ID, IPAddress: "192.168.0.3"}}}).Extract()
+	_, err = ports.Create(t.Context(), u.neutron, ports.CreateOpts{
+		NetworkID: n.ID, FixedIPs: []ports.IP{{SubnetID: sub.ID, IPAddress: "192.168.0.3"}},
+	}).Extract()
 	require.ErrorContains(t, err, "IpAddressAlreadyAllocated")
-	_, err = floatingips.Create(t.Context(), u.neutron, floatingips.CreateOpts{FloatingNetworkID: c.PublicID(), PortID: last.ID}).Extract()
+	_, err = floatingips.Create(t.Context(), u.neutron, floatingips.CreateOpts{
+		FloatingNetworkID: c.PublicID(), PortID: last.ID,
+	}).Extract()
 	require.ErrorContains(t, err, "ExternalGatewayForFloatingIPNotFound", "no router leads there")
 	_, err = floatingips.Create(t.Context(), u.neutron, floatingips.CreateOpts{FloatingNetworkID: n.ID}).Extract()
 	require.ErrorContains(t, err, "is not a valid external network")
@@ -251,7 +276,8 @@ func TestNetworking(t *testing.T) {
 	err = subnets.Delete(t.Context(), u.neutron, sub.ID).ExtractErr()
 	require.ErrorContains(t, err, "SubnetInUse")
 
-	_, err = attributestags.ReplaceAll(t.Context(), u.neutron, "ports", last.ID, attributestags.ReplaceAllOpts{Tags: []string{"x", "y"}}).Extract()
+	_, err = attributestags.ReplaceAll(t.Context(), u.neutron, "ports", last.ID,
+		attributestags.ReplaceAllOpts{Tags: []string{"x", "y"}}).Extract()
 	require.NoError(t, err)
 	for want, opts := range map[int]ports.ListOpts{
 		1: {Tags: "x,y"}, 5: {Name: "p"}, 0: {Name: "q"}, 4: {NetworkID: n.ID, NotTags: "x"},
@@ -262,7 +288,9 @@ func TestNetworking(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, want, "%+v", opts)
 	}
-	page, err := ports.List(u.neutron, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{IPAddress: "192.168.0.6"}}}).AllPages(t.Context())
+	page, err := ports.List(u.neutron, ports.ListOpts{
+		FixedIPs: []ports.FixedIPOpts{{IPAddress: "192.168.0.6"}},
+	}).AllPages(t.Context())
 	require.NoError(t, err)
 	list, err := ports.ExtractPorts(page)
 	require.NoError(t, err)
@@ -303,7 +331,9 @@ func TestQuotasAndSecurityGroups(t *testing.T) {
 	_, err = ports.Create(t.Context(), u.neutron, ports.CreateOpts{NetworkID: c.Net0ID()}).Extract()
 	require.True(t, gophercloud.ResponseCodeIs(err, http.StatusConflict))
 	require.ErrorContains(t, err, "Quota exceeded for resources: ['port'].")
-	page, err := groups.List(u.neutron, groups.ListOpts{Name: "default", ProjectID: c.ProjectID()}).AllPages(t.Context())
+	page, err := groups.List(u.neutron, groups.ListOpts{
+		Name: "default", ProjectID: c.ProjectID(),
+	}).AllPages(t.Context())
 	require.NoError(t, err)
 	list, err := groups.ExtractGroups(page)
 	require.NoError(t, err)

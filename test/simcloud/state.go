@@ -29,11 +29,17 @@ func (c *Cloud) State() State {
 	defer c.world.Unlock()
 	s := State{}
 	add := func(kind string, o Object) { s[kind] = append(s[kind], o) }
-	for _, kind := range []string{"stacks", "servers", "server_groups", "keypairs", "networks", "subnets", "ports", "floatingips", "routers", "security_groups", "volumes", "images"} {
+	for _, kind := range []string{
+		"stacks", "servers", "server_groups", "keypairs", "networks", "subnets", "ports",
+		"floatingips", "routers", "security_groups", "volumes", "images",
+	} {
 		s[kind] = []Object{}
 	}
 	for _, st := range c.heat.Stacks.All() {
-		add("stacks", Object{ID: st.ID, Name: st.Name, Project: st.Caller.ProjectID, Status: st.Action + "_" + st.Status, Detail: st.Reason})
+		add("stacks", Object{
+			ID: st.ID, Name: st.Name, Project: st.Caller.ProjectID, Status: st.Action + "_" + st.Status,
+			Detail: st.Reason,
+		})
 	}
 	for _, v := range c.nova.Servers.All() {
 		add("servers", Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: v.Host})
@@ -55,10 +61,14 @@ func (c *Cloud) State() State {
 		for _, f := range v.FixedIPs {
 			ips = append(ips, f.IP.String())
 		}
-		add("ports", Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: strings.Join(ips, ",")})
+		add("ports", Object{
+			ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: strings.Join(ips, ","),
+		})
 	}
 	for _, v := range c.neutron.FloatingIPs.All() {
-		add("floatingips", Object{ID: v.ID, Name: v.IP.String(), Project: v.Project, Status: v.Status, Detail: v.PortID})
+		add("floatingips", Object{
+			ID: v.ID, Name: v.IP.String(), Project: v.Project, Status: v.Status, Detail: v.PortID,
+		})
 	}
 	for _, v := range c.neutron.Routers.All() {
 		add("routers", Object{ID: v.ID, Name: v.Name, Project: v.Project})

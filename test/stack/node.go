@@ -56,8 +56,9 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n := &Node{ID: o.ID, URL: "http://" + o.Listen, log: o.Log, bin: filepath.Join(o.Bin, "gybe")}
 	n.env = append([]string{
-		"GYBE_DATABASE_URL=" + o.Database, "GYBE_LISTEN=" + o.Listen, "GYBE_PUBLIC_URL=" + n.URL, "GYBE_DATA_DIR=" + o.Data,
-		"GYBE_NODE_ID=" + o.ID, "GYBE_DEBUG_LISTEN=", "GYBE_SSH_PORT=" + strconv.Itoa(o.SSHPort),
+		"GYBE_DATABASE_URL=" + o.Database, "GYBE_LISTEN=" + o.Listen, "GYBE_PUBLIC_URL=" + n.URL,
+		"GYBE_DATA_DIR=" + o.Data, "GYBE_NODE_ID=" + o.ID, "GYBE_DEBUG_LISTEN=",
+		"GYBE_SSH_PORT=" + strconv.Itoa(o.SSHPort),
 	}, o.Env...)
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, err

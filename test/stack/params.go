@@ -42,15 +42,18 @@ func PlainParams(flavour, level string, sim simcloud.Info) map[string]any {
 		"extVirtualLinks": []any{map[string]any{
 			"id": "net0", "resourceId": sim.Net0ID,
 			"extCps": []any{map[string]any{"cpdId": "VDU1_CP1", "cpConfig": map[string]any{"VDU1_CP1": map[string]any{
-				"cpProtocolData": []any{map[string]any{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
-					"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
-				}}},
+				"cpProtocolData": []any{map[string]any{
+					"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{
+						"ipAddresses": []any{map[string]any{"type": "IPV4", "numDynamicAddresses": 1}},
+					},
+				}},
 			}}}},
 		}},
 	}
 	if flavour == "default" {
 		p["additionalParams"] = map[string]any{
-			"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData",
+			"lcm-operation-user-data":       "./UserData/userdata_standard.py",
+			"lcm-operation-user-data-class": "StandardUserData",
 		}
 	}
 	if level != "" {

@@ -50,7 +50,9 @@ func NewRequests(ctx context.Context, cloud *simcloud.Cloud) (Requests, error) {
 			return r, err
 		}
 		name := strings.Replace(network, "net", "subnet", 1)
-		s, err := subnets.Create(ctx, neutron, subnets.CreateOpts{Name: name, NetworkID: n.ID, CIDR: cidr, IPVersion: gophercloud.IPv4}).Extract()
+		s, err := subnets.Create(ctx, neutron, subnets.CreateOpts{
+			Name: name, NetworkID: n.ID, CIDR: cidr, IPVersion: gophercloud.IPv4,
+		}).Extract()
 		if err != nil {
 			return r, err
 		}
@@ -61,7 +63,10 @@ func NewRequests(ctx context.Context, cloud *simcloud.Cloud) (Requests, error) {
 
 // UserData chooses StandardUserData.
 func UserData() sol.KeyValuePairs {
-	return sol.KeyValuePairs{"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData"}
+	return sol.KeyValuePairs{
+		"lcm-operation-user-data":       "./UserData/userdata_standard.py",
+		"lcm-operation-user-data-class": "StandardUserData",
+	}
 }
 
 // link connects CPs of the VNFD to a network, each with one cpConfig.
@@ -70,7 +75,8 @@ func (r Requests) link(id, network string, cps map[string]sol.IpAddressData) sol
 	for _, cpd := range slices.Sorted(maps.Keys(cps)) {
 		l.ExtCps = append(l.ExtCps, sol.VnfExtCpData{CpdID: cpd, CpConfig: map[string]sol.VnfExtCpConfig{cpd: {
 			CpProtocolData: []sol.CpProtocolData{{
-				LayerProtocol: sol.LayerProtocolIPOverEthernet, IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: []sol.IpAddressData{cps[cpd]}},
+				LayerProtocol:  sol.LayerProtocolIPOverEthernet,
+				IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: []sol.IpAddressData{cps[cpd]}},
 			}},
 		}}})
 	}
@@ -84,7 +90,9 @@ func dynamic() sol.IpAddressData {
 
 // fixed asks for an address of net1.
 func (r Requests) fixed(address string) sol.IpAddressData {
-	return sol.IpAddressData{Type: sol.IPAddressTypeIPv4, FixedAddresses: []string{address}, SubnetID: r.subnets["subnet1"]}
+	return sol.IpAddressData{
+		Type: sol.IPAddressTypeIPv4, FixedAddresses: []string{address}, SubnetID: r.subnets["subnet1"],
+	}
 }
 
 // StandardAddress is what VDU2 of an instance of the package standard has in net1.
@@ -94,8 +102,9 @@ const StandardAddress = "10.10.1.77"
 // largest three VDU1 and VDU2.
 func (r Requests) Standard(level string) sol.InstantiateVnfRequest {
 	return sol.InstantiateVnfRequest{
-		FlavourID: "simple", InstantiationLevelID: level, VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": VimConnection(r.sim)},
-		AdditionalParams: UserData(),
+		FlavourID: "simple", InstantiationLevelID: level,
+		VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": VimConnection(r.sim)},
+		AdditionalParams:  UserData(),
 		ExtVirtualLinks: []sol.ExtVirtualLinkData{
 			r.link("link1", "net0", map[string]sol.IpAddressData{"VDU1_CP1": dynamic()}),
 			r.link("link2", "net1", map[string]sol.IpAddressData{"VDU2_CP1": r.fixed(StandardAddress)}),
@@ -106,7 +115,8 @@ func (r Requests) Standard(level string) sol.InstantiateVnfRequest {
 // Groups instantiates a flavour of the package groups.
 func (r Requests) Groups(flavour, level string) sol.InstantiateVnfRequest {
 	return sol.InstantiateVnfRequest{
-		FlavourID: flavour, InstantiationLevelID: level, VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": VimConnection(r.sim)},
+		FlavourID: flavour, InstantiationLevelID: level,
+		VimConnectionInfo: map[string]sol.VimConnectionInfo{"vim1": VimConnection(r.sim)},
 		ExtVirtualLinks: []sol.ExtVirtualLinkData{
 			r.link("link1", "net0", map[string]sol.IpAddressData{"VDU1_CP1": dynamic()}),
 			r.link("link2", "net1", map[string]sol.IpAddressData{"VDU2_CP1": dynamic()}),
@@ -135,7 +145,9 @@ func (r Requests) Reconnected(network string) sol.ChangeExtVnfConnectivityReques
 
 // Large asks for the other flavour of the package standard.
 func Large() sol.ChangeVnfFlavourRequest {
-	return sol.ChangeVnfFlavourRequest{NewFlavourID: "large", InstantiationLevelID: "smallest", AdditionalParams: UserData()}
+	return sol.ChangeVnfFlavourRequest{
+		NewFlavourID: "large", InstantiationLevelID: "smallest", AdditionalParams: UserData(),
+	}
 }
 
 // NextVersion moves an instance of the package standard to another version of it, one VNFC after the other.

@@ -61,7 +61,9 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Stop())
 		}
 	}()
-	if s.Database, err = devpg.Start(ctx, devpg.Options{Dir: filepath.Join(o.Dir, "pg"), Unsafe: o.Unsafe}); err != nil {
+	if s.Database, err = devpg.Start(
+		ctx, devpg.Options{Dir: filepath.Join(o.Dir, "pg"), Unsafe: o.Unsafe},
+	); err != nil {
 		return s, err
 	}
 	if err = s.startSim(ctx); err != nil {

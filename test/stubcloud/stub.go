@@ -88,7 +88,8 @@ func (s *Cloud) Body() any {
 		"expires_at": time.Now().Add(life).UTC().Format(time.RFC3339Nano),
 		"project":    map[string]any{"id": "p1", "name": "nfv"},
 		"catalog": []any{
-			endpoint("orchestration", "/heat/v1/p1"), endpoint("compute", "/compute/v2.1"), endpoint("network", ""), endpoint("image", "/image"),
+			endpoint("orchestration", "/heat/v1/p1"), endpoint("compute", "/compute/v2.1"), endpoint("network", ""),
+			endpoint("image", "/image"),
 		},
 	}}
 }

@@ -19,7 +19,8 @@ const listFile = "docs/words.txt"
 
 // checkedNames matches the files that people write text in.
 var checkedNames = []string{
-	"*.go", "*.md", "*.sh", "*.html", "*.yaml", "*.yml", "*.sql", "*.py", "*.txtar", "*.js", "*.css", "*.conf", "Makefile", "Dockerfile", "run",
+	"*.go", "*.md", "*.sh", "*.html", "*.yaml", "*.yml", "*.sql", "*.py", "*.txtar", "*.js", "*.css", "*.conf",
+	"Makefile", "Dockerfile", "run",
 }
 
 func main() {

@@ -97,8 +97,11 @@ func (a *app) root() *cobra.Command {
 		output = "table"
 	}
 	root.PersistentFlags().StringVar(&a.endpoint, "endpoint", endpoint, "URL of a gybe node (GYBE_ENDPOINT)")
-	root.PersistentFlags().StringVarP(&a.output, "output", "o", output, "format of the result: table, json or yaml (GYBE_OUTPUT)")
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	root.PersistentFlags().StringVarP(
+		&a.output, "output", "o", output, "format of the result: table, json or yaml (GYBE_OUTPUT)",
+	)
+	// the flag exists
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.serveCommand(), a.migrateCommand(), a.configCommand(),
 		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.nodeCommand(),
@@ -160,7 +163,9 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Show the version of this program",
 		RunE: func(*cobra.Command, []string) error {
-			return a.show(map[string]string{"version": a.env.Version}, func(w io.Writer) { printline(w, "gybe "+a.env.Version) })
+			return a.show(
+				map[string]string{"version": a.env.Version}, func(w io.Writer) { printline(w, "gybe "+a.env.Version) },
+			)
 		},
 	}
 }

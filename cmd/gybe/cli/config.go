@@ -42,13 +42,15 @@ func addSettings(cmd *cobra.Command) *settings {
 	for _, sc := range shortcuts {
 		s.flags.String(sc.flag, "", sc.help)
 	}
-	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) { // the flag exists
-		var out []cobra.Completion
-		for _, k := range config.Keys() {
-			out = append(out, k+"=")
-		}
-		return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	})
+	// the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("set",
+		func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var out []cobra.Completion
+			for _, k := range config.Keys() {
+				out = append(out, k+"=")
+			}
+			return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		})
 	return s
 }
 
@@ -70,7 +72,9 @@ func (a *app) load(s *settings) (config.Config, error) {
 	}
 	if err != nil {
 		lines := strings.Split(err.Error(), "\n")
-		return cfg, &codeError{ExitUsage, fmt.Errorf("the configuration is invalid:\n  %s", strings.Join(lines, "\n  "))}
+		return cfg, &codeError{
+			ExitUsage, fmt.Errorf("the configuration is invalid:\n  %s", strings.Join(lines, "\n  ")),
+		}
 	}
 	return cfg, nil
 }

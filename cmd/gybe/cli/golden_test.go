@@ -25,7 +25,9 @@ func TestTables(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		asked.Store(r.Method+" "+r.URL.Path+" "+string(body), nil)
-		raw, err := answers.ReadFile("testdata/answers/" + r.Method + strings.ReplaceAll(r.URL.Path, "/", "_") + ".json")
+		raw, err := answers.ReadFile(
+			"testdata/answers/" + r.Method + strings.ReplaceAll(r.URL.Path, "/", "_") + ".json",
+		)
 		if err != nil {
 			http.NotFound(w, r)
 			return
@@ -35,7 +37,8 @@ func TestTables(t *testing.T) {
 	}))
 	defer s.Close()
 	p := params(t, "golden", map[string]string{
-		"GYBE_ENDPOINT": s.URL, "VNF": "11111111-1111-4111-8111-111111111111", "OP": "22222222-2222-4222-8222-222222222222",
+		"GYBE_ENDPOINT": s.URL, "VNF": "11111111-1111-4111-8111-111111111111",
+		"OP": "22222222-2222-4222-8222-222222222222",
 	})
 	p.Cmds["asked"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		want, found := regexp.MustCompile(args[0]), false

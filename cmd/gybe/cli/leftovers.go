@@ -16,7 +16,8 @@ import (
 
 func (a *app) vnfLeftovers() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "leftovers INSTANCE", Short: "Show differences between a VNF instance and its VIM", Args: cobra.ExactArgs(1),
+		Use: "leftovers INSTANCE", Short: "Show differences between a VNF instance and its VIM",
+		Args: cobra.ExactArgs(1),
 		Long: `Show differences between the inventory of a VNF instance and its VIM: resources in
 the VIM with the instance's name or tag that are not in the inventory, and the reverse. --delete
 removes the former from the VIM and changes nothing else.`,

@@ -26,7 +26,9 @@ func (a *app) opCommand() *cobra.Command {
 }
 
 // onOperation makes the body of a command whose argument names an operation.
-func (a *app) onOperation(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error) *cobra.Command {
+func (a *app) onOperation(
+	cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error,
+) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = a.complete(operationThings)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -71,7 +73,8 @@ func (a *app) opList() *cobra.Command {
 		return a.show(ops, func(w io.Writer) {
 			t := table{head: []string{"ID", "OPERATION", "STATE", "INSTANCE", "STARTED", "STATE SINCE"}}
 			for _, o := range ops {
-				t.add(o.ID, string(o.Operation), string(o.OperationState), o.VnfInstanceID, clock(o.StartTime), clock(o.StateEnteredTime))
+				t.add(o.ID, string(o.Operation), string(o.OperationState), o.VnfInstanceID, clock(o.StartTime),
+					clock(o.StateEnteredTime))
 			}
 			t.write(w, a.paint)
 		})
@@ -113,9 +116,10 @@ func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *gybeapi.Progre
 		cancel = "pending, " + string(op.CancelMode)
 	}
 	fields(w, a.paint,
-		"id", op.ID, "operation", string(op.Operation), "state", string(op.OperationState), "instance", op.VnfInstanceID,
-		"started", clock(op.StartTime), "state since", clock(op.StateEnteredTime), "deadline", deadline,
-		"node", p.Node, "waiting for", p.Waiting, "cancel", cancel, "error", failure, "hint", hint, "possible", choices(op.Links), "parameters", compact(op.OperationParams))
+		"id", op.ID, "operation", string(op.Operation), "state", string(op.OperationState), "instance",
+		op.VnfInstanceID, "started", clock(op.StartTime), "state since", clock(op.StateEnteredTime), "deadline",
+		deadline, "node", p.Node, "waiting for", p.Waiting, "cancel", cancel, "error", failure, "hint", hint,
+		"possible", choices(op.Links), "parameters", compact(op.OperationParams))
 	a.changesTable(w, op)
 	if len(p.Phases) == 0 {
 		return
@@ -128,10 +132,12 @@ func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *gybeapi.Progre
 	}
 	t := table{head: []string{"", "PHASE", "STEP", "STATE", "TOOK", "DETAIL"}}
 	for _, ph := range p.Phases {
-		t.add(since(op.StartTime, ph.Started), ph.Name, "", ph.State, took(ph.Started, ph.Finished), unsaid(detail(ph.Detail, ph.Error)))
+		t.add(since(op.StartTime, ph.Started), ph.Name, "", ph.State, took(ph.Started, ph.Finished),
+			unsaid(detail(ph.Detail, ph.Error)))
 		for _, s := range p.Steps {
 			if s.Phase == ph.Name {
-				t.add(since(op.StartTime, s.Started), "", stepName(s.Name, s.Target), stepState(s.State), took(s.Started, s.Finished), unsaid(detail(s.Detail, s.Error)))
+				t.add(since(op.StartTime, s.Started), "", stepName(s.Name, s.Target), stepState(s.State),
+					took(s.Started, s.Finished), unsaid(detail(s.Detail, s.Error)))
 			}
 		}
 	}
@@ -151,7 +157,8 @@ func (a *app) opWatch() *cobra.Command {
 	var logs bool
 	cmd := &cobra.Command{
 		Use: "watch OPERATION", Short: "Follow an operation until it ends",
-		Long: "Follow an operation until it ends: phases and steps with their times, as they happen. Exits with 3 when it fails.",
+		Long: "Follow an operation " +
+			"until it ends: phases and steps with their times, as they happen. Exits with 3 when it fails.",
 	}
 	cmd.Flags().BoolVar(&logs, "logs", false, "show the output of steps, too")
 	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {
@@ -203,7 +210,8 @@ func running(s sol.LcmOperationStateType) bool {
 	switch s {
 	case sol.LcmOperationStateStarting, sol.LcmOperationStateProcessing, sol.LcmOperationStateRollingBack:
 		return true
-	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack:
+	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed,
+		sol.LcmOperationStateRolledBack:
 	}
 	return false
 }

@@ -30,13 +30,17 @@ func (a *app) changesTable(w io.Writer, op *sol.VnfLcmOpOcc) {
 	if c := op.ResourceChanges; c != nil {
 		for _, v := range c.AffectedVnfcs {
 			t.add(string(v.ChangeType), "VNFC", v.VduID, v.ID, v.ComputeResource.ResourceID,
-				listed("storages added", v.AddedStorageResourceIds)+listed("storages removed", v.RemovedStorageResourceIds))
+				listed("storages added", v.AddedStorageResourceIds)+listed(
+					"storages removed", v.RemovedStorageResourceIds,
+				))
 		}
 		for _, v := range c.AffectedVirtualLinks {
-			t.add(string(v.ChangeType), "virtual link", v.VnfVirtualLinkDescID, v.ID, v.NetworkResource.ResourceID, listed("ports", v.VnfLinkPortIds))
+			t.add(string(v.ChangeType), "virtual link", v.VnfVirtualLinkDescID, v.ID, v.NetworkResource.ResourceID,
+				listed("ports", v.VnfLinkPortIds))
 		}
 		for _, v := range c.AffectedExtLinkPorts {
-			t.add(string(v.ChangeType), "external port", "", v.ID, v.ResourceHandle.ResourceID, listed("connection point", []string{v.ExtCpInstanceID}))
+			t.add(string(v.ChangeType), "external port", "", v.ID, v.ResourceHandle.ResourceID,
+				listed("connection point", []string{v.ExtCpInstanceID}))
 		}
 		for _, v := range c.AffectedVirtualStorages {
 			t.add(string(v.ChangeType), "storage", v.VirtualStorageDescID, v.ID, v.StorageResource.ResourceID, "")

@@ -26,7 +26,9 @@ func (a *app) packageCommand() *cobra.Command {
 }
 
 // onPackage makes the body of a command whose argument names a package.
-func (a *app) onPackage(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error) *cobra.Command {
+func (a *app) onPackage(
+	cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error,
+) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = a.complete(packageThings)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -65,7 +67,9 @@ it is rejected, the reason is shown and the resource stays; --id uploads a corre
 		}
 		defer func() { _ = f.Close() }() // only read
 		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return usagef("%s is a directory; create a package with gybe package build %s -o FILE.zip", f.Name(), f.Name())
+			return usagef(
+				"%s is a directory; create a package with gybe package build %s -o FILE.zip", f.Name(), f.Name(),
+			)
 		}
 		c, err := a.client()
 		if err != nil {
@@ -80,7 +84,9 @@ it is rejected, the reason is shown and the resource stays; --id uploads a corre
 	return cmd
 }
 
-func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref string, user sol.KeyValuePairs) (*sol.VnfPkgInfo, error) {
+func (a *app) upload(
+	ctx context.Context, c *client.Client, f *os.File, ref string, user sol.KeyValuePairs,
+) (*sol.VnfPkgInfo, error) {
 	var id string
 	if ref == "" {
 		p, err := c.CreatePackage(ctx, sol.CreateVnfPkgInfoRequest{UserDefinedData: user})
@@ -94,7 +100,8 @@ func (a *app) upload(ctx context.Context, c *client.Client, f *os.File, ref stri
 			return nil, err
 		}
 	}
-	again := fmt.Sprintf("  correct it and run: gybe package upload --id %s %s\n  or delete it: gybe package delete %s", id, f.Name(), id)
+	again := fmt.Sprintf("  correct it and run: gybe package upload --id %s %s\n  or delete it: gybe package delete %s",
+		id, f.Name(), id)
 	if err := c.UploadPackage(ctx, id, f); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, again)
 	}
@@ -141,7 +148,8 @@ func (a *app) packageList() *cobra.Command {
 		return a.show(ps, func(w io.Writer) {
 			t := table{head: []string{"ID", "PRODUCT", "VERSION", "ONBOARDING", "OPERATIONAL", "USAGE", "VNFD"}}
 			for _, p := range ps {
-				t.add(p.ID, p.VnfProductName, p.VnfdVersion, string(p.OnboardingState), string(p.OperationalState), string(p.UsageState), p.VnfdID)
+				t.add(p.ID, p.VnfProductName, p.VnfdVersion, string(p.OnboardingState), string(p.OperationalState),
+					string(p.UsageState), p.VnfdID)
 			}
 			t.write(w, a.paint)
 		})
@@ -150,13 +158,14 @@ func (a *app) packageList() *cobra.Command {
 }
 
 func (a *app) packageShow() *cobra.Command {
-	return a.onPackage(&cobra.Command{Use: "show PACKAGE", Short: "Show a package"}, func(ctx context.Context, c *client.Client, id string) error {
-		p, err := c.Package(ctx, id)
-		if err != nil {
-			return err
-		}
-		return a.show(p, func(w io.Writer) { a.packageTable(w, p) })
-	})
+	return a.onPackage(&cobra.Command{Use: "show PACKAGE", Short: "Show a package"},
+		func(ctx context.Context, c *client.Client, id string) error {
+			p, err := c.Package(ctx, id)
+			if err != nil {
+				return err
+			}
+			return a.show(p, func(w io.Writer) { a.packageTable(w, p) })
+		})
 }
 
 func (a *app) packageTable(w io.Writer, p *sol.VnfPkgInfo) {
@@ -172,9 +181,9 @@ func (a *app) packageTable(w io.Writer, p *sol.VnfPkgInfo) {
 		vnfd += " version " + p.VnfdVersion
 	}
 	fields(w, a.paint,
-		"id", p.ID, "onboarding", string(p.OnboardingState), "operational", string(p.OperationalState), "usage", string(p.UsageState),
-		"product", oneLine(p.VnfProvider+" "+p.VnfProductName+" "+p.VnfSoftwareVersion), "vnfd", vnfd, "checksum", sum,
-		"user data", compact(p.UserDefinedData), "refused", failure, "hint", hint)
+		"id", p.ID, "onboarding", string(p.OnboardingState), "operational", string(p.OperationalState), "usage",
+		string(p.UsageState), "product", oneLine(p.VnfProvider+" "+p.VnfProductName+" "+p.VnfSoftwareVersion), "vnfd",
+		vnfd, "checksum", sum, "user data", compact(p.UserDefinedData), "refused", failure, "hint", hint)
 	if len(p.SoftwareImages) > 0 {
 		t := table{head: []string{"IMAGE", "NAME", "FORMAT", "PATH"}}
 		for _, i := range p.SoftwareImages {
@@ -194,9 +203,10 @@ func (a *app) packageTable(w io.Writer, p *sol.VnfPkgInfo) {
 }
 
 func (a *app) packageState(verb, short string, state sol.PackageOperationalState) *cobra.Command {
-	return a.onPackage(&cobra.Command{Use: verb + " PACKAGE", Short: short}, func(ctx context.Context, c *client.Client, id string) error {
-		return c.UpdatePackage(ctx, id, sol.VnfPkgInfoModifications{OperationalState: state})
-	})
+	return a.onPackage(&cobra.Command{Use: verb + " PACKAGE", Short: short},
+		func(ctx context.Context, c *client.Client, id string) error {
+			return c.UpdatePackage(ctx, id, sol.VnfPkgInfoModifications{OperationalState: state})
+		})
 }
 
 func (a *app) packageDelete() *cobra.Command {
@@ -210,7 +220,9 @@ func (a *app) packageDelete() *cobra.Command {
 				return err
 			}
 			if p.OperationalState == sol.PackageOperationalStateEnabled && p.UsageState != sol.PackageUsageStateInUse {
-				if err := c.UpdatePackage(ctx, id, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}); err != nil {
+				if err := c.UpdatePackage(
+					ctx, id, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled},
+				); err != nil {
 					return err
 				}
 			}

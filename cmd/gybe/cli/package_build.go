@@ -55,7 +55,8 @@ FOLDER/PATH.`,
 
 func (a *app) packageValidate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "validate FILE|FOLDER", Short: "Check a package archive or source folder like the server", Args: cobra.ExactArgs(1),
+		Use: "validate FILE|FOLDER", Short: "Check a package archive or source folder like the server",
+		Args: cobra.ExactArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil {
@@ -81,7 +82,9 @@ func badPackage(name string, err error) error {
 		return failWith(ExitRejected, "%s: %s", name, text)
 	}
 	if errs, ok := errors.AsType[tosca.Errors](err); ok {
-		return failWith(ExitRejected, "%s: the VNFD is invalid:\n  %s", name, strings.ReplaceAll(errs.Error(), "\n", "\n  "))
+		return failWith(
+			ExitRejected, "%s: the VNFD is invalid:\n  %s", name, strings.ReplaceAll(errs.Error(), "\n", "\n  "),
+		)
 	}
 	return err
 }

@@ -35,7 +35,8 @@ func (a *app) showPlan(ctx context.Context, c *client.Client, req gybeapi.PlanRe
 
 // planTable shows a plan to a person: the resources by what would happen to them, then the checks.
 func (a *app) planTable(w io.Writer, p *gybeapi.Preview) {
-	printf(w, "%s: %d to add, %d to remove, %d to replace, %d to change\n", p.Operation, len(p.Add), len(p.Remove), len(p.Replace), len(p.Change))
+	printf(w, "%s: %d to add, %d to remove, %d to replace, %d to change\n", p.Operation, len(p.Add), len(p.Remove),
+		len(p.Replace), len(p.Change))
 	t := table{head: []string{"ACTION", "TYPE", "NAME", "VNFC", "RESOURCE", "DETAIL"}}
 	for _, part := range []struct {
 		action    string

@@ -69,7 +69,9 @@ func instanceThings(c *client.Client) func(context.Context) ([]thing, error) {
 	return func(ctx context.Context) ([]thing, error) {
 		is, err := c.Instances(ctx, "", false)
 		return things(is, func(i *sol.VnfInstance) thing {
-			return thing{i.ID, i.VnfInstanceName, strings.TrimSpace(i.VnfInstanceName + " " + string(i.InstantiationState))}
+			return thing{
+				i.ID, i.VnfInstanceName, strings.TrimSpace(i.VnfInstanceName + " " + string(i.InstantiationState)),
+			}
 		}), err
 	}
 }

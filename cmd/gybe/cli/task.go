@@ -50,8 +50,11 @@ type asked struct {
 // taskCommand completes a command that starts an operation: -f, --plan and --watch work the same for all of them.
 func (a *app) taskCommand(t *task) *cobra.Command {
 	f := t.cmd.Flags()
-	f.StringVarP(&t.file, "file", "f", "", "body of the request as defined by SOL003, a JSON file or - for standard input; flags take precedence")
-	f.BoolVar(&t.plan, "plan", false, "show the effects and whether the VIM can perform them, without changing anything")
+	f.StringVarP(&t.file, "file", "f", "",
+		"body of the request as defined by SOL003, a JSON file or - for standard input; flags take precedence")
+	f.BoolVar(
+		&t.plan, "plan", false, "show the effects and whether the VIM can perform them, without changing anything",
+	)
 	t.watch = a.addWatch(t.cmd)
 	cmd := a.onInstance(t.cmd, func(ctx context.Context, c *client.Client, id string, rest []string) error {
 		raw, err := a.request(ctx, c, t, id, rest)
@@ -79,7 +82,9 @@ func (a *app) taskCommand(t *task) *cobra.Command {
 }
 
 // request makes the body of a request from a file, arguments and flags.
-func (a *app) request(ctx context.Context, c *client.Client, t *task, id string, rest []string) (json.RawMessage, error) {
+func (a *app) request(
+	ctx context.Context, c *client.Client, t *task, id string, rest []string,
+) (json.RawMessage, error) {
 	in := &asked{
 		id: id, args: rest, body: body{}, plan: t.plan,
 		instance: func() (*sol.VnfInstance, error) { return c.Instance(ctx, id) },
@@ -185,7 +190,9 @@ func (a *app) aspects(suffix string) cobra.CompletionFunc {
 		}
 		var out []cobra.Completion
 		for _, s := range i.InstantiatedVnfInfo.ScaleStatus {
-			out = append(out, cobra.CompletionWithDesc(s.AspectID+suffix, scaleText(s, i.InstantiatedVnfInfo.MaxScaleLevels)))
+			out = append(
+				out, cobra.CompletionWithDesc(s.AspectID+suffix, scaleText(s, i.InstantiatedVnfInfo.MaxScaleLevels)),
+			)
 		}
 		return out
 	})
@@ -207,7 +214,9 @@ func (a *app) ofInstance(offer func(i *sol.VnfInstance, args []string) []cobra.C
 		if err != nil {
 			return nil, none
 		}
-		return slices.DeleteFunc(offer(i, args[1:]), func(s cobra.Completion) bool { return !strings.HasPrefix(s, typed) }), none
+		return slices.DeleteFunc(offer(i, args[1:]), func(s cobra.Completion) bool {
+			return !strings.HasPrefix(s, typed)
+		}), none
 	}
 }
 

@@ -31,7 +31,8 @@ func (b body) checkSpelling(op sol.LcmOperationType) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		for _, meant := range speller.SuggestionsFor(name) {
-			if !members[name] && len(name)+speller.SuggestionsMinimumDistance >= len(meant) { // it also suggests names with the same prefix
+			// it also suggests names with the same prefix
+			if !members[name] && len(name)+speller.SuggestionsMinimumDistance >= len(meant) {
 				return fmt.Errorf("the request has no member %q; did you mean %s?", name, meant)
 			}
 		}

@@ -52,7 +52,8 @@ func (v *view) row(at time.Time, phase, step, state, rest string) {
 	}
 	v.phaseWide, v.stepWide = max(v.phaseWide, 18, len(phase)), max(v.stepWide, 34, len(step))
 	padding := strings.Repeat(" ", max(0, 8-len(state)))
-	line := fmt.Sprintf("%8s  %-*s  %-*s  %s%s  %s", since(v.start, at), v.phaseWide, phase, v.stepWide, step, v.paint(state), padding, rest)
+	line := fmt.Sprintf("%8s  %-*s  %-*s  %s%s  %s", since(v.start, at), v.phaseWide, phase, v.stepWide, step,
+		v.paint(state), padding, rest)
 	printline(v.out, strings.TrimRight(line, " "))
 }
 
@@ -139,7 +140,8 @@ func (v *view) progress(p *gybeapi.Progress) {
 
 // end shows the outcome, also when the view is silent.
 func (v *view) end(op *sol.VnfLcmOpOcc) {
-	printf(v.out, "%s %s after %s\n", op.Operation, v.paint(string(op.OperationState)), since(op.StartTime, op.StateEnteredTime))
+	printf(v.out, "%s %s after %s\n", op.Operation, v.paint(string(op.OperationState)),
+		since(op.StartTime, op.StateEnteredTime))
 	if op.Error == nil {
 		return
 	}

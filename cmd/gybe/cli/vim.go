@@ -23,7 +23,9 @@ func (a *app) vimCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) onVim(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error) *cobra.Command {
+func (a *app) onVim(
+	cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string) error,
+) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = a.complete(vimThings)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -61,18 +63,20 @@ func (a *app) vimList() *cobra.Command {
 }
 
 func (a *app) vimShow() *cobra.Command {
-	return a.onVim(&cobra.Command{Use: "show VIM", Short: "Show a VIM"}, func(ctx context.Context, c *client.Client, id string) error {
-		v, err := c.Vim(ctx, id)
-		if err != nil {
-			return err
-		}
-		return a.show(v, func(w io.Writer) { a.vimTable(w, v) })
-	})
+	return a.onVim(&cobra.Command{Use: "show VIM", Short: "Show a VIM"},
+		func(ctx context.Context, c *client.Client, id string) error {
+			v, err := c.Vim(ctx, id)
+			if err != nil {
+				return err
+			}
+			return a.show(v, func(w io.Writer) { a.vimTable(w, v) })
+		})
 }
 
 func (a *app) vimTable(w io.Writer, v *gybeapi.Vim) {
 	fields(w, a.paint, "id", v.ID, "name", v.Name, "description", v.Description, "type", v.Type, "endpoint", v.AuthURL,
-		"credentials", compact(v.AuthCred), "project", compact(v.VimProject), "default", strconv.FormatBool(v.IsDefault), "extra", compact(v.Extra))
+		"credentials", compact(v.AuthCred), "project", compact(v.VimProject), "default",
+		strconv.FormatBool(v.IsDefault), "extra", compact(v.Extra))
 }
 
 func (a *app) vimRegister() *cobra.Command {
@@ -152,7 +156,8 @@ func (a *app) vimOf(args []string) (gybeapi.Vim, error) {
 }
 
 func (a *app) vimDelete() *cobra.Command {
-	return a.onVim(&cobra.Command{Use: "delete VIM", Short: "Unregister a VIM"}, func(ctx context.Context, c *client.Client, id string) error {
-		return c.DeleteVim(ctx, id)
-	})
+	return a.onVim(&cobra.Command{Use: "delete VIM", Short: "Unregister a VIM"},
+		func(ctx context.Context, c *client.Client, id string) error {
+			return c.DeleteVim(ctx, id)
+		})
 }

@@ -15,16 +15,20 @@ import (
 func (a *app) vnfCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "vnf", Short: "VNF instances and their lifecycle",
-		Long: "VNF instances and their lifecycle. An instance can be named by id, by the beginning of its id, or by name.",
+		Long: "VNF instances " +
+			"and their lifecycle. An instance can be named by id, by the beginning of its id, or by name.",
 	}
-	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfNodes(), a.vnfKubeconfig(), a.vnfSSHHosts(), a.vnfLeftovers(),
+	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfNodes(), a.vnfKubeconfig(),
+		a.vnfSSHHosts(), a.vnfLeftovers(),
 		a.vnfInstantiate(), a.vnfScale(), a.vnfScaleToLevel(), a.vnfChangeFlavour(), a.vnfHeal(), a.vnfOperate(),
 		a.vnfChangeExtConn(), a.vnfChangePackage(), a.vnfModify(), a.vnfTerminate())
 	return cmd
 }
 
 // onInstance makes the body of a command whose first argument names an instance.
-func (a *app) onInstance(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string, rest []string) error) *cobra.Command {
+func (a *app) onInstance(
+	cmd *cobra.Command, run func(ctx context.Context, c *client.Client, id string, rest []string) error,
+) *cobra.Command {
 	cmd.ValidArgsFunction = a.complete(instanceThings)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := a.client()
@@ -43,7 +47,9 @@ func (a *app) onInstance(cmd *cobra.Command, run func(ctx context.Context, c *cl
 func (a *app) vnfCreate() *cobra.Command {
 	var req sol.CreateVnfRequest
 	var metadata []string
-	cmd := &cobra.Command{Use: "create VNFD_ID", Short: "Create a VNF instance from an onboarded package", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "create VNFD_ID", Short: "Create a VNF instance from an onboarded package", Args: cobra.ExactArgs(1),
+	}
 	cmd.Flags().StringVar(&req.VnfInstanceName, "name", "", "name of the instance")
 	cmd.Flags().StringVar(&req.VnfInstanceDescription, "description", "", "description of the instance")
 	cmd.Flags().StringArrayVar(&metadata, "metadata", nil, "metadata as key=value; can be repeated")
@@ -62,7 +68,9 @@ func (a *app) vnfCreate() *cobra.Command {
 		}
 		return a.show(i, func(w io.Writer) { a.instanceTable(w, i) })
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(
+		cmd *cobra.Command, args []string, typed string,
+	) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -133,7 +141,9 @@ func (a *app) readFile(name string) ([]byte, error) {
 }
 
 func (a *app) vnfDelete() *cobra.Command {
-	cmd := &cobra.Command{Use: "delete INSTANCE", Short: "Delete a VNF instance that has no resources", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "delete INSTANCE", Short: "Delete a VNF instance that has no resources", Args: cobra.ExactArgs(1),
+	}
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
 		return c.DeleteInstance(ctx, id)
 	})

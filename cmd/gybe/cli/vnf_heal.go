@@ -52,7 +52,9 @@ what it held is lost. With --whole --all the whole stack is deleted first.`,
 	}}
 	cmd = a.taskCommand(t)
 	first, more := cmd.ValidArgsFunction, a.ofInstance(otherVNFCs)
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(
+		cmd *cobra.Command, args []string, typed string,
+	) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return first(cmd, args, typed)
 		}

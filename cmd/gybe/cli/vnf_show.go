@@ -19,14 +19,17 @@ func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance) {
 		"state", string(i.InstantiationState),
 		"product", strings.TrimSpace(i.VnfProvider + " " + i.VnfProductName + " " + i.VnfSoftwareVersion),
 		"vnfd", i.VnfdID + " version " + i.VnfdVersion,
-		"metadata", compact(i.Metadata), "extensions", compact(i.Extensions), "properties", compact(i.VnfConfigurableProperties),
+		"metadata", compact(i.Metadata), "extensions", compact(i.Extensions), "properties",
+		compact(i.VnfConfigurableProperties),
 	}
 	if info := i.InstantiatedVnfInfo; info != nil {
 		var scale []string
 		for _, s := range info.ScaleStatus {
 			scale = append(scale, s.AspectID+": "+scaleText(s, info.MaxScaleLevels))
 		}
-		pairs = append(pairs, "flavour", info.FlavourID, "vnf state", string(info.VnfState), "scale", strings.Join(scale, ", "))
+		pairs = append(
+			pairs, "flavour", info.FlavourID, "vnf state", string(info.VnfState), "scale", strings.Join(scale, ", "),
+		)
 	}
 	fields(w, a.paint, pairs...)
 	if info := i.InstantiatedVnfInfo; info != nil {
@@ -55,7 +58,9 @@ func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
 			}
 			t.add(cmp.Or(id, r.ID), r.VduID, state, r.ComputeResource.ResourceID, text(r.Metadata["flavor"]), r.ZoneID)
 		}
-		slices.SortFunc(t.rows, func(x, y []string) int { return cmp.Or(cmp.Compare(x[1], y[1]), cmp.Compare(x[0], y[0])) })
+		slices.SortFunc(
+			t.rows, func(x, y []string) int { return cmp.Or(cmp.Compare(x[1], y[1]), cmp.Compare(x[0], y[0])) },
+		)
 		printline(w)
 		t.write(w, a.paint)
 	}

@@ -16,7 +16,8 @@ import (
 
 func (a *app) vnfSSHHosts() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ssh-hosts INSTANCE", Short: "Show SSH addresses and host keys of a cluster's machines", Args: cobra.ExactArgs(1),
+		Use: "ssh-hosts INSTANCE", Short: "Show SSH addresses and host keys of a cluster's machines",
+		Args: cobra.ExactArgs(1),
 		Long: `Show SSH addresses and host keys of the machines of a VNF instance that is a Kubernetes cluster.
 
 Without --output the result is a section for ssh_config. Each machine is called NODE.INSTANCE, and
@@ -29,7 +30,9 @@ Gybe does not hand out credentials of machines.`,
 	}
 	known := cmd.Flags().Bool("known-hosts", false, "write lines for known_hosts")
 	identity := cmd.Flags().String("identity", "", "private key file to name in the result")
-	forget := cmd.Flags().String("forget", "", "delete the pinned host key of this VNFC, whose machine was rebuilt on purpose")
+	forget := cmd.Flags().String(
+		"forget", "", "delete the pinned host key of this VNFC, whose machine was rebuilt on purpose",
+	)
 	_ = cmd.RegisterFlagCompletionFunc("forget", a.ofInstance(otherVNFCs)) // the flag exists
 	cmd.MarkFlagsMutuallyExclusive("known-hosts", "identity", "forget")
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
@@ -73,7 +76,8 @@ func sshConfig(w io.Writer, domain string, hosts []gybeapi.SSHHost, identity str
 			printline(w)
 		}
 		alias := h.Name + "." + domain
-		printf(w, "# %s, VNFC %s\nHost %s\n  HostName %s\n  Port %d\n  User %s\n", h.Role, h.VnfcInstanceID, alias, h.Address, h.Port, h.User)
+		printf(w, "# %s, VNFC %s\nHost %s\n  HostName %s\n  Port %d\n  User %s\n", h.Role, h.VnfcInstanceID, alias,
+			h.Address, h.Port, h.User)
 		if identity != "" {
 			printf(w, "  IdentityFile \"%s\"\n  IdentitiesOnly yes\n", identity)
 		}
@@ -81,7 +85,12 @@ func sshConfig(w io.Writer, domain string, hosts []gybeapi.SSHHost, identity str
 			printline(w, "  # no host key is pinned before the first login")
 			continue
 		}
-		printf(w, "  # %s\n  HostKeyAlias %s\n  StrictHostKeyChecking yes\n  UserKnownHostsFile none\n  GlobalKnownHostsFile none\n", h.HostKey.Fingerprint, alias)
+		printf(
+			w,
+			"  # %s\n  HostKeyAlias %s\n  StrictHostKeyChecking yes\n  UserKnownHostsFile none\n"+
+				"  GlobalKnownHostsFile none\n",
+			h.HostKey.Fingerprint, alias,
+		)
 		printf(w, "  HostKeyAlgorithms %s\n", algorithms(h.HostKey.Type)) // a machine has keys of several types
 		printf(w, "  KnownHostsCommand /bin/echo %s %s %s\n", alias, h.HostKey.Type, h.HostKey.Key)
 	}

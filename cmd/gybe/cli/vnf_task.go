@@ -46,7 +46,9 @@ func (a *app) vnfInstantiate() *cobra.Command {
 }
 
 func (a *app) vnfTerminate() *cobra.Command {
-	cmd := &cobra.Command{Use: "terminate INSTANCE", Short: "Delete the resources of a VNF instance", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "terminate INSTANCE", Short: "Delete the resources of a VNF instance", Args: cobra.ExactArgs(1),
+	}
 	graceful := cmd.Flags().Duration("graceful", 0, "take the VNF out of service first, with this timeout, e.g. 30s")
 	remove := cmd.Flags().Bool("delete", false, "also delete the instance after the termination; implies --wait")
 	t := &task{op: sol.LcmOperationTerminate, cmd: cmd}
@@ -114,7 +116,9 @@ func (a *app) vnfScale() *cobra.Command {
 		}
 		switch len(levels) {
 		case 0:
-			return failWith(ExitConflict, "VNF instance %s has no scaling aspects now; it is %s", t.id, i.InstantiationState)
+			return failWith(
+				ExitConflict, "VNF instance %s has no scaling aspects now; it is %s", t.id, i.InstantiationState,
+			)
 		case 1:
 			return nil
 		}
@@ -157,7 +161,9 @@ func (a *app) vnfScaleToLevel() *cobra.Command {
 }
 
 func (a *app) vnfChangeFlavour() *cobra.Command {
-	cmd := &cobra.Command{Use: "change-flavour INSTANCE", Short: "Change the deployment flavour of a VNF", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "change-flavour INSTANCE", Short: "Change the deployment flavour of a VNF", Args: cobra.ExactArgs(1),
+	}
 	flavour := cmd.Flags().String("flavour", "", "the new deployment flavour")
 	level := cmd.Flags().String("level", "", "instantiation level of the new flavour")
 	return a.taskCommand(&task{op: sol.LcmOperationChangeFlavour, cmd: cmd, fill: func(t *asked) error {
@@ -182,7 +188,9 @@ func (a *app) vnfOperate() *cobra.Command {
 	}
 	start := cmd.Flags().Bool("start", false, "start it")
 	stop := cmd.Flags().Bool("stop", false, "stop it")
-	graceful := cmd.Flags().Duration("graceful", 0, "with --stop, take the VNF out of service first, with this timeout, e.g. 30s")
+	graceful := cmd.Flags().Duration(
+		"graceful", 0, "with --stop, take the VNF out of service first, with this timeout, e.g. 30s",
+	)
 	cmd.MarkFlagsMutuallyExclusive("start", "stop")
 	cmd.MarkFlagsMutuallyExclusive("start", "graceful")
 	return a.taskCommand(&task{op: sol.LcmOperationOperate, cmd: cmd, fill: func(t *asked) error {
@@ -201,8 +209,11 @@ func (a *app) vnfOperate() *cobra.Command {
 
 func (a *app) vnfChangeExtConn() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "change-ext-conn INSTANCE -f PARAMS.json", Short: "Attach external connection points to other networks or addresses",
-		Long: "Attach external connection points to other networks or addresses. The file is a ChangeExtVnfConnectivityRequest of SOL003.",
+		Use:   "change-ext-conn INSTANCE -f PARAMS.json",
+		Short: "Attach external connection points to other networks or addresses",
+		Long: "Attach external " +
+			"connection points " +
+			"to other networks or addresses. The file is a ChangeExtVnfConnectivityRequest of SOL003.",
 		Args: cobra.ExactArgs(1),
 	}
 	return a.taskCommand(&task{op: sol.LcmOperationChangeExtConn, cmd: cmd, fill: func(t *asked) error {
@@ -229,7 +240,9 @@ func (a *app) vnfChangePackage() *cobra.Command {
 func (a *app) vnfModify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "modify INSTANCE", Short: "Change attributes of a VNF instance", Args: cobra.ExactArgs(1),
-		Long:    "Change attributes of a VNF instance. The file is a merge patch: members that it does not contain are not changed, null removes.",
+		Long: "Change attributes " +
+			"of a VNF instance. " +
+			"The file is a merge patch: members that it does not contain are not changed, null removes.",
 		Example: "  gybe vnf modify web --name shop --metadata tier=2 --metadata owner-",
 	}
 	name := cmd.Flags().String("name", "", "new name")
@@ -237,10 +250,14 @@ func (a *app) vnfModify() *cobra.Command {
 	vnfd := cmd.Flags().String("vnfd", "", "vnfdId of another package; only the attributes of the instance change")
 	etag := cmd.Flags().String("if-match", "", "only if the instance still has this ETag")
 	_ = cmd.RegisterFlagCompletionFunc("vnfd", a.completeVNFD) // the flag exists
-	maps := map[string]string{"metadata": "metadata", "extension": "extensions", "property": "vnfConfigurableProperties"}
+	maps := map[string]string{
+		"metadata": "metadata", "extension": "extensions", "property": "vnfConfigurableProperties",
+	}
 	values := map[string]*[]string{}
 	for flag, member := range maps {
-		values[flag] = cmd.Flags().StringArray(flag, nil, "value in "+member+" as key=value, or key- to remove it; can be repeated")
+		values[flag] = cmd.Flags().StringArray(
+			flag, nil, "value in "+member+" as key=value, or key- to remove it; can be repeated",
+		)
 	}
 	t := &task{op: sol.LcmOperationModifyInfo, cmd: cmd}
 	t.start = func(ctx context.Context, c *client.Client, id string, body json.RawMessage) (string, error) {

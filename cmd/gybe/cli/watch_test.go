@@ -34,8 +34,8 @@ func newServer() *server {
 	s := &server{ServeMux: http.NewServeMux()}
 	s.HandleFunc("GET /vnflcm/v2/vnf_lcm_op_occs/"+opID, func(w http.ResponseWriter, _ *http.Request) {
 		op := sol.VnfLcmOpOcc{
-			ID: opID, Operation: sol.LcmOperationInstantiate, OperationState: sol.LcmOperationStateProcessing, VnfInstanceID: "i",
-			StartTime: begun, StateEnteredTime: begun,
+			ID: opID, Operation: sol.LcmOperationInstantiate, OperationState: sol.LcmOperationStateProcessing,
+			VnfInstanceID: "i", StartTime: begun, StateEnteredTime: begun,
 		}
 		if s.done.Load() {
 			op.OperationState, op.StateEnteredTime = sol.LcmOperationStateCompleted, begun.Add(12500*time.Millisecond)
@@ -53,7 +53,9 @@ func (s *server) run(t *testing.T, args ...string) (code int, out string) {
 	var stdout, stderr bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	code = cli.Run(ctx, append(args, "--endpoint", hs.URL), cli.Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr})
+	code = cli.Run(ctx, append(args, "--endpoint", hs.URL), cli.Env{
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+	})
 	t.Log(stderr.String())
 	return code, stdout.String()
 }
@@ -73,17 +75,30 @@ func TestWatchGoesOnWhereTheConnectionBroke(t *testing.T) {
 		switch connections.Add(1) {
 		case 1:
 			assert.Equal(t, "0-0", since)
-			fmt.Fprint(w, event("1-1", gybeapi.KindPhase, gybeapi.Phase{Name: "infra", State: "RUNNING", Started: begun}))
-			fmt.Fprint(w, event("1-2", gybeapi.KindStep, gybeapi.Step{ID: 1, Phase: "infra", Name: "create stack", Target: "vnf-" + opID, State: "OPEN", Attempts: 1, Started: begun}))
+			fmt.Fprint(
+				w, event("1-1", gybeapi.KindPhase, gybeapi.Phase{Name: "infra", State: "RUNNING", Started: begun}),
+			)
+			fmt.Fprint(w, event("1-2", gybeapi.KindStep, gybeapi.Step{
+				ID: 1, Phase: "infra", Name: "create stack",
+				Target: "vnf-" + opID, State: "OPEN", Attempts: 1, Started: begun,
+			}))
 		case 2:
 			assert.Equal(t, "1-2", since, "nothing is lost and nothing comes twice")
 			s.done.Store(true)
 			fmt.Fprint(w, event("2-1", gybeapi.KindLog, map[string]any{
-				"step": 1, "phase": "infra", "name": "create stack", "target": "vnf-" + opID, "lines": []map[string]any{{"time": begun.Add(time.Second), "text": "hello"}},
+				"step": 1, "phase": "infra", "name": "create stack", "target": "vnf-" + opID,
+				"lines": []map[string]any{{"time": begun.Add(time.Second), "text": "hello"}},
 			}))
-			fmt.Fprint(w, event("2-2", gybeapi.KindStep, gybeapi.Step{ID: 1, Phase: "infra", Name: "create stack", Target: "vnf-" + opID, State: "DONE", Attempts: 1, Started: begun, Finished: begun.Add(4100 * time.Millisecond)}))
-			fmt.Fprint(w, event("2-3", gybeapi.KindPhase, gybeapi.Phase{Name: "infra", State: "DONE", Started: begun, Finished: begun.Add(12300 * time.Millisecond)}))
-			fmt.Fprint(w, event("2-4", gybeapi.KindOperationState, gybeapi.OperationState{State: sol.LcmOperationStateCompleted, Entered: begun.Add(12500 * time.Millisecond)}))
+			fmt.Fprint(w, event("2-2", gybeapi.KindStep, gybeapi.Step{
+				ID: 1, Phase: "infra", Name: "create stack", Target: "vnf-" + opID, State: "DONE", Attempts: 1,
+				Started: begun, Finished: begun.Add(4100 * time.Millisecond),
+			}))
+			fmt.Fprint(w, event("2-3", gybeapi.KindPhase, gybeapi.Phase{
+				Name: "infra", State: "DONE", Started: begun, Finished: begun.Add(12300 * time.Millisecond),
+			}))
+			fmt.Fprint(w, event("2-4", gybeapi.KindOperationState, gybeapi.OperationState{
+				State: sol.LcmOperationStateCompleted, Entered: begun.Add(12500 * time.Millisecond),
+			}))
 			if f, ok := w.(http.Flusher); ok {
 				f.Flush()
 			}
@@ -111,7 +126,9 @@ func TestWatchPollsAServerWithoutAFeed(t *testing.T) {
 		p := gybeapi.Progress{
 			Next:   "c1",
 			Phases: []gybeapi.Phase{{Name: "infra", State: "RUNNING", Started: begun}},
-			Steps:  []gybeapi.Step{{ID: 1, Phase: "infra", Name: "create stack", State: "OPEN", Attempts: 1, Started: begun}},
+			Steps: []gybeapi.Step{
+				{ID: 1, Phase: "infra", Name: "create stack", State: "OPEN", Attempts: 1, Started: begun},
+			},
 		}
 		if polls.Add(1) == 1 {
 			p.Lines = []gybeapi.Line{{StepID: 1, Time: begun, Text: "hello"}}
@@ -125,7 +142,10 @@ func TestWatchPollsAServerWithoutAFeed(t *testing.T) {
 	})
 	code, out := s.run(t, "op", "watch", opID, "--logs")
 	require.Equal(t, cli.ExitOK, code)
-	for _, once := range []string{"create stack                        RUNNING", "create stack | hello", "create stack                        DONE      1.0s", "DONE      2.0s", "INSTANTIATE COMPLETED after 12.5s"} {
+	for _, once := range []string{
+		"create stack                        RUNNING", "create stack | hello",
+		"create stack                        DONE      1.0s", "DONE      2.0s", "INSTANTIATE COMPLETED after 12.5s",
+	} {
 		require.Equal(t, 1, strings.Count(out, once), "%s\n%s", once, out)
 	}
 }
@@ -144,14 +164,22 @@ func TestWatchDoesNotDependOnTheFeed(t *testing.T) {
 	})
 	s.HandleFunc("GET /gybe/v1/vnf_lcm_op_occs/"+opID+"/progress", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(gybeapi.Progress{
-			Phases: []gybeapi.Phase{{Name: "infra", State: "DONE", Started: begun, Finished: begun.Add(2 * time.Second)}},
-			Steps:  []gybeapi.Step{{ID: 1, Phase: "infra", Name: "create stack", State: "DONE", Attempts: 1, Started: begun, Finished: begun.Add(time.Second)}},
-			Lines:  []gybeapi.Line{{StepID: 1, Time: begun, Text: "hello"}},
+			Phases: []gybeapi.Phase{
+				{Name: "infra", State: "DONE", Started: begun, Finished: begun.Add(2 * time.Second)},
+			},
+			Steps: []gybeapi.Step{{
+				ID: 1, Phase: "infra", Name: "create stack", State: "DONE", Attempts: 1,
+				Started: begun, Finished: begun.Add(time.Second),
+			}},
+			Lines: []gybeapi.Line{{StepID: 1, Time: begun, Text: "hello"}},
 		})
 	})
 	code, out := s.run(t, "op", "watch", opID, "--logs")
 	require.Equal(t, cli.ExitOK, code)
-	for _, once := range []string{"create stack | hello", "create stack                        DONE      1.0s", "DONE      2.0s", "INSTANTIATE COMPLETED after 12.5s"} {
+	for _, once := range []string{
+		"create stack | hello", "create stack                        DONE      1.0s",
+		"DONE      2.0s", "INSTANTIATE COMPLETED after 12.5s",
+	} {
 		require.Equal(t, 1, strings.Count(out, once), "%s\n%s", once, out)
 	}
 }
@@ -182,7 +210,9 @@ func TestStatesAreColouredOnATerminalOnly(t *testing.T) {
 		terminal bool
 		environ  []string
 		want     bool
-	}{{true, nil, true}, {false, nil, false}, {true, []string{"NO_COLOR=1"}, false}, {true, []string{"TERM=dumb"}, false}} {
+	}{{true, nil, true}, {false, nil, false}, {true, []string{"NO_COLOR=1"}, false}, {
+		true, []string{"TERM=dumb"}, false,
+	}} {
 		s := newServer()
 		s.done.Store(true)
 		s.HandleFunc("GET /vnflcm/v2/vnf_lcm_op_occs", func(w http.ResponseWriter, _ *http.Request) {
@@ -209,7 +239,10 @@ func TestColumnsOfAWatchGrow(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(gybeapi.Progress{
 			Phases: []gybeapi.Phase{{Name: phase, State: "DONE", Started: begun, Finished: begun}},
 			Steps: []gybeapi.Step{
-				{ID: 1, Phase: phase, Name: "initialise the whole cluster", Target: "masterNode-" + opID, State: "DONE", Started: begun, Finished: begun},
+				{
+					ID: 1, Phase: phase, Name: "initialise the whole cluster", Target: "masterNode-" + opID,
+					State: "DONE", Started: begun, Finished: begun,
+				},
 				{ID: 2, Phase: phase, Name: "wait for nodes", State: "DONE", Started: begun, Finished: begun},
 			},
 		})

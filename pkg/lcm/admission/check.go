@@ -131,7 +131,9 @@ func (s *Service) infra(i *lcm.Instance) (lcm.Infra, error) {
 	}
 	infra, ok := s.Infras.Infra(vim.VimType)
 	if !ok {
-		return nil, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/vimType", Detail: lcm.UnsupportedVim(vim.VimType)})
+		return nil, lcm.Unprocessable(lcm.InvalidParam{
+			Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/vimType", Detail: lcm.UnsupportedVim(vim.VimType),
+		})
 	}
 	return infra, nil
 }

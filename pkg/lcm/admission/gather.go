@@ -11,7 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// gather reads what decisions on a task need besides the instance, so that nothing has to be waited for while the instance is locked.
+// gather reads what decisions on a task need besides the instance, so that nothing has to be waited for while the
+// instance is locked.
 func (s *Service) gather(ctx context.Context, i *lcm.Instance, t lcm.Task) (lcm.Admission, error) {
 	a := lcm.Admission{Task: t, Infras: s.Infras}
 	var err error
@@ -54,7 +55,9 @@ func (s *Service) newRevision(ctx context.Context, t lcm.Task) (*lcm.Revision, s
 		return nil, "", lcm.PointAt(err, at)
 	}
 	if t.VnfPkgID != "" && t.VnfPkgID != pkgID {
-		return nil, "", lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vnfPkgId", Detail: fmt.Sprintf("is not the package of the vnfdId %q", vnfdID)})
+		return nil, "", lcm.Unprocessable(
+			lcm.InvalidParam{Pointer: "/vnfPkgId", Detail: fmt.Sprintf("is not the package of the vnfdId %q", vnfdID)},
+		)
 	}
 	o, err := s.revision(ctx, pkgID)
 	return &o, pkgID, err
@@ -62,7 +65,9 @@ func (s *Service) newRevision(ctx context.Context, t lcm.Task) (*lcm.Revision, s
 
 // connections completes the request's VIM connections from the registry: an entry that only names a
 // registered vimId, and the default VIM when none is given.
-func (s *Service) connections(ctx context.Context, given map[string]sol.VimConnectionInfo) (map[string]sol.VimConnectionInfo, error) {
+func (s *Service) connections(
+	ctx context.Context, given map[string]sol.VimConnectionInfo,
+) (map[string]sol.VimConnectionInfo, error) {
 	if len(given) == 0 {
 		return s.defaultConnection(ctx)
 	}
@@ -94,8 +99,8 @@ func (s *Service) defaultConnection(ctx context.Context) (map[string]sol.VimConn
 	return nil, nil
 }
 
-// mergeConnections puts a request's VIM connections over those of the instance (RFC 7396). A connection of the registry replaces the whole one
-// of the same key.
+// mergeConnections puts a request's VIM connections over those of the instance (RFC 7396). A connection of the registry
+// replaces the whole one of the same key.
 func mergeConnections(have, given map[string]sol.VimConnectionInfo) (map[string]sol.VimConnectionInfo, error) {
 	out := maps.Clone(have)
 	if out == nil {
@@ -105,7 +110,9 @@ func mergeConnections(have, given map[string]sol.VimConnectionInfo) (map[string]
 		old, ok := have[key]
 		c.VimType = cmp.Or(c.VimType, old.VimType) // a merge patch names only what changes
 		if c.VimType == "" {
-			return nil, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/vimType", Detail: "is needed for a new connection"})
+			return nil, lcm.Unprocessable(lcm.InvalidParam{
+				Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/vimType", Detail: "is needed for a new connection",
+			})
 		}
 		if !ok || c.VimID != "" {
 			out[key] = c

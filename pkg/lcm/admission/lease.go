@@ -7,11 +7,12 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// underLease calls work while this request has the right to work on an instance, and stores the instance as the change that work returns
-// leaves it; nil changes nothing. work runs outside of any transaction. Its context ends with the lease. If this node dies, the lease
-// expires, and the user can send the request again: work MUST be repeatable.
+// underLease calls work while this request has the right to work on an instance, and stores the instance as the change
+// that work returns leaves it; nil changes nothing. work runs outside of any transaction. Its context ends with the
+// lease. If this node dies, the lease expires, and the user can send the request again: work MUST be repeatable.
 func (s *Service) underLease(
-	ctx context.Context, id, purpose string, work func(context.Context, *lcm.Instance) (change func(*lcm.Instance), err error),
+	ctx context.Context, id, purpose string,
+	work func(context.Context, *lcm.Instance) (change func(*lcm.Instance), err error),
 ) error {
 	lease, err := s.Store.Lease(ctx, id, purpose)
 	if err != nil {
@@ -42,8 +43,8 @@ func (s *Service) underLease(
 // endTime bounds the end of a lease, also when the client has left.
 const endTime = 5 * time.Second
 
-// renew renews a lease until ctx ends, and returns the error because of which the lease is lost. A single renewal can fail, for example
-// while the database restarts.
+// renew renews a lease until ctx ends, and returns the error because of which the lease is lost. A single renewal can
+// fail, for example while the database restarts.
 func (s *Service) renew(ctx context.Context, l *lcm.Lease) error {
 	const enough = lcm.LeaseTime * 4 / 5
 	tick := time.NewTicker(lcm.LeaseTime / 5)

@@ -9,8 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Leftovers compares what the instance should have in its VIM with what is there under its name or tag. An instance that is not
-// instantiated should have nothing.
+// Leftovers compares what the instance should have in its VIM with what is there under its name or tag. An instance
+// that is not instantiated should have nothing.
 func (s *Service) Leftovers(ctx context.Context, id string) (*lcm.Leftovers, error) {
 	i, err := s.Store.Instance(ctx, id)
 	if err != nil {
@@ -23,40 +23,41 @@ func (s *Service) Leftovers(ctx context.Context, id string) (*lcm.Leftovers, err
 	return infra.Leftovers(ctx, seen)
 }
 
-// RemoveLeftovers removes what Leftovers reports as extra, and returns what it removed and what remains, with the reasons. It holds a
-// lease during this time: it returns CodeConflict while an operation is active, and no operation is admitted until it ends. An instance
-// that is NOT_INSTANTIATED does not hold resources any more when nothing remains.
+// RemoveLeftovers removes what Leftovers reports as extra, and returns what it removed and what remains, with the
+// reasons. It holds a lease during this time: it returns CodeConflict while an operation is active, and no operation is
+// admitted until it ends. An instance that is NOT_INSTANTIATED does not hold resources any more when nothing remains.
 func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left []lcm.Leftover, err error) {
-	err = s.underLease(ctx, id, "it removes leftovers from the VIM", func(ctx context.Context, i *lcm.Instance) (func(*lcm.Instance), error) {
-		infra, seen, err := s.leftoverTarget(ctx, i)
-		if err != nil {
-			return nil, err
-		}
-		found, err := infra.Leftovers(ctx, seen)
-		if err != nil {
-			return nil, err
-		}
-		if len(found.Extra) > 0 {
-			if left, err = infra.RemoveLeftovers(ctx, seen, found.Extra); err != nil {
+	err = s.underLease(ctx, id, "it removes leftovers from the VIM",
+		func(ctx context.Context, i *lcm.Instance) (func(*lcm.Instance), error) {
+			infra, seen, err := s.leftoverTarget(ctx, i)
+			if err != nil {
 				return nil, err
 			}
-		}
-		removed = slices.DeleteFunc(slices.Clone(found.Extra), func(e lcm.Leftover) bool {
-			return slices.ContainsFunc(left, func(l lcm.Leftover) bool { return l.Type == e.Type && l.ID == e.ID })
+			found, err := infra.Leftovers(ctx, seen)
+			if err != nil {
+				return nil, err
+			}
+			if len(found.Extra) > 0 {
+				if left, err = infra.RemoveLeftovers(ctx, seen, found.Extra); err != nil {
+					return nil, err
+				}
+			}
+			removed = slices.DeleteFunc(slices.Clone(found.Extra), func(e lcm.Leftover) bool {
+				return slices.ContainsFunc(left, func(l lcm.Leftover) bool { return l.Type == e.Type && l.ID == e.ID })
+			})
+			if i.State == sol.InstantiationStateNotInstantiated && len(left) == 0 {
+				return (*lcm.Instance).Release, nil
+			}
+			return nil, nil //nolint:nilnil // the contract: nothing to change
 		})
-		if i.State == sol.InstantiationStateNotInstantiated && len(left) == 0 {
-			return (*lcm.Instance).Release, nil
-		}
-		return nil, nil //nolint:nilnil // the contract: nothing to change
-	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return removed, left, nil
 }
 
-// leftoverTarget is the instance whose leftovers are looked for: with the connections of the last instantiation, or else the default VIM, when it has
-// none now.
+// leftoverTarget is the instance whose leftovers are looked for: with the connections of the last instantiation, or
+// else the default VIM, when it has none now.
 func (s *Service) leftoverTarget(ctx context.Context, i *lcm.Instance) (lcm.Infra, *lcm.Instance, error) {
 	seen := *i
 	if seen.State == sol.InstantiationStateNotInstantiated {
@@ -74,7 +75,8 @@ func (s *Service) leftoverTarget(ctx context.Context, i *lcm.Instance) (lcm.Infr
 		return nil, nil, err
 	}
 	if len(conns) == 0 {
-		return nil, nil, lcm.Errorf(lcm.CodeConflict, "VNF instance %s has never had a VIM, and no default VIM is registered", i.ID).
+		return nil, nil, lcm.Errorf(lcm.CodeConflict,
+			"VNF instance %s has never had a VIM, and no default VIM is registered", i.ID).
 			WithHint("register the VIM as the default one to look for leftovers there")
 	}
 	seen.VimConnections = conns

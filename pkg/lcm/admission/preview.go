@@ -6,8 +6,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Preview says what an operation with this request would do, and whether the VIM can do it. It rejects what Submit would reject, in the same
-// words, and changes nothing in the VIM.
+// Preview says what an operation with this request would do, and whether the VIM can do it. It rejects what Submit
+// would reject, in the same words, and changes nothing in the VIM.
 func (s *Service) Preview(ctx context.Context, id string, t lcm.Task) (*lcm.Preview, error) {
 	c, err := s.check(ctx, id, t)
 	if err != nil {
@@ -23,8 +23,8 @@ func (s *Service) Preview(ctx context.Context, id string, t lcm.Task) (*lcm.Prev
 	if !t.Kind.VIM {
 		return &lcm.Preview{
 			Operation: t.Kind.Type, Possible: true,
-			Add: []lcm.PlannedResource{}, Remove: []lcm.PlannedResource{}, Replace: []lcm.PlannedResource{}, Change: []lcm.PlannedResource{},
-			Work: []lcm.PlannedWork{}, Checks: []lcm.Check{},
+			Add: []lcm.PlannedResource{}, Remove: []lcm.PlannedResource{}, Replace: []lcm.PlannedResource{},
+			Change: []lcm.PlannedResource{}, Work: []lcm.PlannedWork{}, Checks: []lcm.Check{},
 		}, nil
 	}
 	infra, err := s.infra(r.Instance)

@@ -70,7 +70,8 @@ func (s *Service) Vim(ctx context.Context, id string) (*lcm.Vim, error) { return
 // SaveVim registers a VIM, or replaces the one with its id; CodeConflict when another VIM has the name.
 func (s *Service) SaveVim(ctx context.Context, v lcm.Vim) error { return s.Store.SaveVim(ctx, v) }
 
-// DeleteVim forgets a registered VIM. CodeConflict when it is the cluster of a VNF instance: that instance registered it.
+// DeleteVim forgets a registered VIM. CodeConflict when it is the cluster of a VNF instance: that instance registered
+// it.
 func (s *Service) DeleteVim(ctx context.Context, id string) error {
 	v, err := s.Store.Vim(ctx, id)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// reobserve repeats the inventory of an instance whose last operation ended without one, stores it and returns the instance. Any other
-// instance is returned as it is, and so is every instance for tasks that do not depend on the inventory: one of them corrects the login
-// without which the VIM cannot be read.
+// reobserve repeats the inventory of an instance whose last operation ended without one, stores it and returns the
+// instance. Any other instance is returned as it is, and so is every instance for tasks that do not depend on the
+// inventory: one of them corrects the login without which the VIM cannot be read.
 func (s *Service) reobserve(ctx context.Context, i *lcm.Instance, t lcm.Task) (*lcm.Instance, error) {
 	if i.Unobserved == "" || !t.Kind.VIM || t.Kind.Unchecked {
 		return i, nil
@@ -22,7 +22,10 @@ func (s *Service) reobserve(ctx context.Context, i *lcm.Instance, t lcm.Task) (*
 	w, err := s.inventoryAfter(ctx, i, t)
 	if err != nil {
 		e := *lcm.AsError(err)
-		e.Detail = fmt.Sprintf("operation %s of this VNF instance ended without an inventory, and the inventory cannot be taken now: %s", i.Unobserved, e.Error())
+		e.Detail = fmt.Sprintf(
+			"operation %s of this VNF instance ended without an inventory, and the inventory cannot be taken now: %s",
+			i.Unobserved, e.Error(),
+		)
 		if e.Hint == "" {
 			e.Hint = "send the request again when the VIM can be read, or correct the instance's vimConnectionInfo"
 		}
@@ -36,7 +39,9 @@ func (s *Service) reobserve(ctx context.Context, i *lcm.Instance, t lcm.Task) (*
 		if locked.Unobserved == "" { // another request has repeated it
 			return nil, nil
 		}
-		return nil, lcm.Errorf(lcm.CodeConflict, "VNF instance %s has been changed in the meantime", i.ID).WithHint("send the request again")
+		return nil, lcm.Errorf(lcm.CodeConflict, "VNF instance %s has been changed in the meantime", i.ID).WithHint(
+			"send the request again",
+		)
 	})
 	if err != nil {
 		return nil, err

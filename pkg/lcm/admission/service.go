@@ -10,7 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Services gives each principal its Service. Handlers hold Services, so code that forgets the principal does not compile.
+// Services gives each principal its Service. Handlers hold Services, so code that forgets the principal does not
+// compile.
 type Services struct {
 	Stores   lcm.Stores
 	Packages lcm.Packages

@@ -37,12 +37,15 @@ func (s *Service) Steer(ctx context.Context, opID string, ev lcm.Event) (*lcm.Op
 // haltTime is the least time that a cancelled operation gets to come to rest; a FORCEFUL cancel gets no more.
 const haltTime = 10 * time.Minute
 
-// Cancel asks for the end of an operation that is STARTING, PROCESSING or ROLLING_BACK (SOL003 clause 5.4.17): GRACEFUL lets the VIM finish
-// what it is doing, FORCEFUL makes it stop. CodeConflict in any other state, and once it is being cancelled FORCEFULly. The state changes when
-// the operation has come to rest; the node that works on it is fenced immediately.
+// Cancel asks for the end of an operation that is STARTING, PROCESSING or ROLLING_BACK (SOL003 clause 5.4.17): GRACEFUL
+// lets the VIM finish what it is doing, FORCEFUL makes it stop. CodeConflict in any other state, and once it is being
+// cancelled FORCEFULly. The state changes when the operation has come to rest; the node that works on it is fenced
+// immediately.
 func (s *Service) Cancel(ctx context.Context, opID string, mode sol.CancelModeType) (*lcm.Operation, error) {
 	if mode != sol.CancelModeGraceful && mode != sol.CancelModeForceful {
-		return nil, lcm.Unprocessable(lcm.InvalidParam{Pointer: "/cancelMode", Detail: "is neither GRACEFUL nor FORCEFUL"})
+		return nil, lcm.Unprocessable(
+			lcm.InvalidParam{Pointer: "/cancelMode", Detail: "is neither GRACEFUL nor FORCEFUL"},
+		)
 	}
 	return s.Store.Steer(ctx, opID, func(op *lcm.Operation) ([]lcm.Message, error) {
 		if _, err := lcm.Next(op, lcm.EventCancel); err != nil {

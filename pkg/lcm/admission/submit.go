@@ -110,7 +110,8 @@ func (s *Service) recheck(ctx context.Context, locked *lcm.Instance, c checked) 
 		return c.decision, nil
 	}
 	if locked.VnfPkgID != c.decision.Instance.VnfPkgID {
-		return nil, lcm.Errorf(lcm.CodeConflict, "the package of VNF instance %s has just been changed", locked.ID).WithHint("send the request again")
+		return nil, lcm.Errorf(lcm.CodeConflict, "the package of VNF instance %s has just been changed",
+			locked.ID).WithHint("send the request again")
 	}
 	return s.decide(ctx, c.inputs, locked)
 }
@@ -175,14 +176,17 @@ func requireInstantiated(a *lcm.Admission) error {
 		return lcm.Errorf(lcm.CodeConflict, "VNF instance %s is NOT_INSTANTIATED", i.ID).WithHint(hint)
 	}
 	if a.Present.Flavour == nil {
-		return lcm.Errorf(lcm.CodeConflict, "the VNFD %s has no flavour that VNF instance %s could have been made from", i.VnfdID, i.ID)
+		return lcm.Errorf(lcm.CodeConflict, "the VNFD %s has no flavour that VNF instance %s could have been made from",
+			i.VnfdID, i.ID)
 	}
 	return nil
 }
 
 // busy returns the conflict with the active operation of an instance, nil when there is none.
 func (s *Service) busy(ctx context.Context, instanceID string) error {
-	ops, err := s.Store.Operations(ctx, lcm.Query{InstanceID: instanceID, Limit: 1, Brief: true, States: lcm.ActiveStates})
+	ops, err := s.Store.Operations(
+		ctx, lcm.Query{InstanceID: instanceID, Limit: 1, Brief: true, States: lcm.ActiveStates},
+	)
 	if err != nil || len(ops) == 0 {
 		return err
 	}

@@ -26,7 +26,9 @@ func (t *tick) failed(ctx context.Context, err error) (*pause, error) {
 	after := min(t.tune.RetryBase<<(t.rec.Failing-1), t.tune.RetryMax)
 	after += time.Duration(rand.Int64N(int64(after)/4 + 1)) //nolint:gosec // jitter, not a secret
 	after = max(after, min(e.RetryAfter, t.tune.RetryMax))
-	t.op.Waiting = fmt.Sprintf("try %d of %d failed, next in %s: %s", t.rec.Failing, t.tune.Retries, after.Round(time.Millisecond), e.Error())
+	t.op.Waiting = fmt.Sprintf(
+		"try %d of %d failed, next in %s: %s", t.rec.Failing, t.tune.Retries, after.Round(time.Millisecond), e.Error(),
+	)
 	t.rec.Detail = t.op.Waiting
 	return &pause{after, true}, t.commit(context.WithoutCancel(ctx))
 }
@@ -66,8 +68,9 @@ func (t *tick) revertAdmission() {
 // observeTime bounds the inventory after a failure.
 const observeTime = 20 * time.Second
 
-// observe reads what is there after a failure: an operation that is given up may have done a part of its work. When that is not possible, the
-// instance remembers the operation, and the next admission repeats the inventory. Only ErrFenced is returned.
+// observe reads what is there after a failure: an operation that is given up may have done a part of its work. When
+// that is not possible, the instance remembers the operation, and the next admission repeats the inventory. Only
+// ErrFenced is returned.
 func (t *tick) observe(ctx context.Context) error {
 	if t.op.State == sol.LcmOperationStateStarting || t.op.Before == nil || t.op.Phase == "" || !t.op.Kind().VIM {
 		return nil
@@ -84,15 +87,21 @@ func (t *tick) observe(ctx context.Context) error {
 	if err == nil || errors.Is(err, lcm.ErrFenced) {
 		return err
 	}
-	t.Log.InfoContext(ctx, "no inventory after the failure", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "error", err)
+	t.Log.InfoContext(
+		ctx, "no inventory after the failure", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "error", err,
+	)
 	return nil
 }
 
 // sameLogins says what to do when credentials were refused: retry and rollback use the same ones.
 func sameLogins(op *lcm.Operation) string {
 	if op.Kind().Instantiates() {
-		return "a retry of the operation logs in with the same ones: if the request has them wrong, " + lcm.WaysOut(op, lcm.EventRetry) + ", and send another"
+		return "a retry of the operation logs in with the same ones: if the request has them wrong, " + lcm.WaysOut(op,
+			lcm.EventRetry) + ", and send another"
 	}
-	return "retry and rollback log in with the same ones: if the VNF has them wrong, mark the operation failed, then modify the VNF's vimConnectionInfo, " +
+	return "retry and rollback " +
+		"log in with " +
+		"the same ones: " +
+		"if the VNF has them wrong, mark the operation failed, then modify the VNF's vimConnectionInfo, " +
 		"or name other logins of nodes in the next request"
 }

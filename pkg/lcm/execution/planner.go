@@ -7,12 +7,13 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// plan is what an operation consists of. It is computed at every claim and MUST be the same each time for the same operation, because progress
-// is kept by phase name.
+// plan is what an operation consists of. It is computed at every claim and MUST be the same each time for the same
+// operation, because progress is kept by phase name.
 type plan struct {
 	lcm.Phases
 	starting []lcm.Phase // their failure leaves nothing behind (ROLLED_BACK)
-	// observe reads what is there after a failure, and halt ends what goes on for a cancelled operation; nil where the VIM is not concerned.
+	// observe reads what is there after a failure, and halt ends what goes on for a cancelled operation; nil where the
+	// VIM is not concerned.
 	observe, halt func(ctx context.Context, w *lcm.Execution) error
 }
 
@@ -25,7 +26,8 @@ func (p *plan) of(s sol.LcmOperationStateType) []lcm.Phase {
 		return p.Processing
 	case sol.LcmOperationStateRollingBack:
 		return p.Rollback
-	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack:
+	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed,
+		sol.LcmOperationStateRolledBack:
 	}
 	return nil
 }

@@ -60,7 +60,8 @@ func (t *tick) prepare(ctx context.Context) (*pause, error) {
 		t.plan, err = t.Planner.plan(t.work)
 	}
 	if err != nil {
-		if lcm.AsError(err).Class == lcm.Transient { // the database or the content store is away: that does not fail an operation
+		// the database or the content store is away: that does not fail an operation
+		if lcm.AsError(err).Class == lcm.Transient {
 			return nil, err
 		}
 		return t.failed(ctx, err)
@@ -83,7 +84,9 @@ func (t *tick) advance(ctx context.Context) (*pause, error) {
 	}
 	if at < 0 {
 		return t.end(ctx, lcm.EventFailed,
-			lcm.Errorf(lcm.CodeInternal, "the operation stands at phase %q, which this version does not know", t.op.Phase))
+			lcm.Errorf(
+				lcm.CodeInternal, "the operation stands at phase %q, which this version does not know", t.op.Phase,
+			))
 	}
 	if len(phases) == 0 {
 		return t.leave(ctx)
@@ -129,15 +132,18 @@ func (t *tick) call(ctx context.Context, p lcm.Phase) (err error) {
 	t.work.EnterPhase(p.Name)
 	defer func() {
 		if v := recover(); v != nil {
-			t.Log.ErrorContext(ctx, "phase panicked", "op_id", t.op.ID, "phase", p.Name, "panic", v, "stack", string(debug.Stack()))
+			t.Log.ErrorContext(
+				ctx, "phase panicked", "op_id", t.op.ID, "phase", p.Name, "panic", v, "stack", string(debug.Stack()),
+			)
 			err = lcm.Errorf(lcm.CodeInternal, "internal error in phase %s: %v", p.Name, v)
 		}
 	}()
 	return p.Run(ctx, t.work)
 }
 
-// enter records that a phase starts, together with the end of the previous one. The start of a phase without effects is stored with the next
-// commit: if the node dies before, the previous phase is called again, as if it had died at the end of that one.
+// enter records that a phase starts, together with the end of the previous one. The start of a phase without effects is
+// stored with the next commit: if the node dies before, the previous phase is called again, as if it had died at the
+// end of that one.
 func (t *tick) enter(ctx context.Context, p lcm.Phase) error {
 	t.op.Phase, t.op.Waiting = p.Name, ""
 	t.begin(p.Name)
@@ -165,7 +171,8 @@ func (t *tick) begin(name string) {
 	t.rec = &lcm.PhaseRecord{Name: name, State: lcm.PhaseRunning, Started: t.told}
 }
 
-// leave moves the operation out of a state whose phases are all done. A nil pause means that the operation goes on in the next state.
+// leave moves the operation out of a state whose phases are all done. A nil pause means that the operation goes on in
+// the next state.
 func (t *tick) leave(ctx context.Context) (*pause, error) {
 	switch t.op.State {
 	case sol.LcmOperationStateStarting:
@@ -186,7 +193,8 @@ func (t *tick) leave(ctx context.Context) (*pause, error) {
 			}
 		}
 		return t.move(ctx, lcm.EventRolledBack)
-	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed, sol.LcmOperationStateRolledBack:
+	case sol.LcmOperationStateCompleted, sol.LcmOperationStateFailedTemp, sol.LcmOperationStateFailed,
+		sol.LcmOperationStateRolledBack:
 	}
 	return &pause{}, nil
 }
@@ -247,7 +255,8 @@ func (t *tick) move(ctx context.Context, ev lcm.Event) (*pause, error) {
 	if !lcm.Running(to) && t.Observe != nil {
 		t.Observe.OperationEnded(t.op.Type, to, t.op.StateEntered.Sub(t.op.Started))
 	}
-	t.Log.InfoContext(ctx, "operation state", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "operation", string(t.op.Type), "state", string(to))
+	t.Log.InfoContext(ctx, "operation state", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "operation",
+		string(t.op.Type), "state", string(to))
 	return &pause{}, nil
 }
 
@@ -296,8 +305,9 @@ func (t *tick) overdue() error {
 // cancelled is the reason of a cancelled operation.
 func (t *tick) cancelled() error {
 	return &lcm.Error{
-		Code: lcm.CodeConflict, Title: "Cancelled", Detail: fmt.Sprintf("Cancelled by the user (%s) in phase %q", t.op.Cancel, t.op.Phase),
-		Hint: lcm.WaysOut(t.op),
+		Code: lcm.CodeConflict, Title: "Cancelled",
+		Detail: fmt.Sprintf("Cancelled by the user (%s) in phase %q", t.op.Cancel, t.op.Phase),
+		Hint:   lcm.WaysOut(t.op),
 	}
 }
 

@@ -20,7 +20,8 @@ func Contract(t *testing.T, h Harness) {
 		"HaltForceful": testHaltForceful, "HaltGraceful": testHaltGraceful,
 		"Failure": testFailure, "Restore": testRestore, "Preview": testPreview,
 		"Leftovers": testLeftovers, "OtherInstances": testOtherInstances,
-		"SeveralConnections": testSeveralConnections, "SeveralConnectionsSurviveDeath": testSeveralConnectionsSurviveDeath,
+		"SeveralConnections":             testSeveralConnections,
+		"SeveralConnectionsSurviveDeath": testSeveralConnectionsSurviveDeath,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

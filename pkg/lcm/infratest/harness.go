@@ -33,8 +33,8 @@ type VIM interface {
 	Infra(node *Node) lcm.Infra
 	// Connections is the vimConnectionInfo of instantiations.
 	Connections() map[string]sol.VimConnectionInfo
-	// Second is another connection than these, for Harness.SecondVDU: to the same VIM or to another one, which is a part of
-	// what the other methods are about.
+	// Second is another connection than these, for Harness.SecondVDU: to the same VIM or to another one, which is a
+	// part of what the other methods are about.
 	Second() sol.VimConnectionInfo
 	// Contents lists everything that the VIM holds, for all instances, whether it works or not.
 	Contents() []Content

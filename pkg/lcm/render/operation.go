@@ -24,7 +24,9 @@ func Operation(op *lcm.Operation) (*lcm.OperationDocument, error) {
 		return nil, err
 	}
 	return &lcm.OperationDocument{
-		Document:   lcm.Document{ID: op.ID, Version: op.Version, Updated: op.Updated, Brief: brief, Details: Join(params, details)},
+		Document: lcm.Document{
+			ID: op.ID, Version: op.Version, Updated: op.Updated, Brief: brief, Details: Join(params, details),
+		},
 		InstanceID: op.InstanceID, Events: Events(op),
 	}, nil
 }

@@ -16,16 +16,19 @@ import (
 )
 
 func connections() map[string]sol.VimConnectionInfo {
-	return map[string]sol.VimConnectionInfo{"vim1": {VimType: "T", AccessInfo: sol.KeyValuePairs{"username": "u", "password": "p"}}}
+	return map[string]sol.VimConnectionInfo{
+		"vim1": {VimType: "T", AccessInfo: sol.KeyValuePairs{"username": "u", "password": "p"}},
+	}
 }
 
 // instance has a value for every attribute.
 func instance() *lcm.Instance {
 	kv := sol.KeyValuePairs{"k": "<v>"}
 	return &lcm.Instance{
-		ID: "i", Version: 7, Name: "n", Description: "d", VnfdID: "v", VnfPkgID: "pkg", Provider: "p", ProductName: "pn", SoftwareVersion: "1",
-		VnfdVersion: "2", State: sol.InstantiationStateInstantiated, VimConnections: connections(), ConfigurableProperties: kv, Metadata: kv,
-		Extensions: kv, Instantiated: &sol.InstantiatedVnfInfo{FlavourID: "f", Metadata: sol.KeyValuePairs{"token": "t", "m": 1.0}},
+		ID: "i", Version: 7, Name: "n", Description: "d", VnfdID: "v", VnfPkgID: "pkg", Provider: "p",
+		ProductName: "pn", SoftwareVersion: "1", VnfdVersion: "2", State: sol.InstantiationStateInstantiated,
+		VimConnections: connections(), ConfigurableProperties: kv, Metadata: kv, Extensions: kv,
+		Instantiated: &sol.InstantiatedVnfInfo{FlavourID: "f", Metadata: sol.KeyValuePairs{"token": "t", "m": 1.0}},
 	}
 }
 
@@ -33,9 +36,11 @@ func instance() *lcm.Instance {
 func operation() *lcm.Operation {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("east", 3600))
 	return &lcm.Operation{
-		ID: "o", InstanceID: "i", Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateFailedTemp, StateEntered: now, Started: now, Version: 3,
-		Params: json.RawMessage(`{"flavourId":"f","additionalParams":{"password":"p","n":12345678901234567890}}`), Cancel: sol.CancelModeGraceful,
-		Grant: &lcm.Grant{ID: "g"}, Error: &lcm.Failure{Status: 500, Detail: "d", Hint: "h"}, ResourceChanges: &sol.ResourceChanges{},
+		ID: "o", InstanceID: "i", Type: sol.LcmOperationInstantiate, State: sol.LcmOperationStateFailedTemp,
+		StateEntered: now, Started: now, Version: 3,
+		Params: json.RawMessage(`{"flavourId":"f","additionalParams":{"password":"p","n":12345678901234567890}}`),
+		Cancel: sol.CancelModeGraceful, Grant: &lcm.Grant{ID: "g"},
+		Error: &lcm.Failure{Status: 500, Detail: "d", Hint: "h"}, ResourceChanges: &sol.ResourceChanges{},
 		ChangedInfo:            &sol.VnfInfoModifications{VnfInstanceName: "x", VimConnectionInfo: connections()},
 		ChangedExtConnectivity: []sol.ExtVirtualLinkInfo{{ID: "l"}},
 		Modifications:          &sol.ModificationsTriggeredByVnfPkgChange{VnfdID: "w"},
@@ -56,17 +61,20 @@ func TestInstanceIsCutWhereListsCutIt(t *testing.T) {
 	t.Parallel()
 	d, err := render.Instance(instance())
 	require.NoError(t, err)
-	require.Equal(t, selector.VnfInstances.ExcludedByDefault(), sorted(members(t, d.Details), selector.VnfInstances.ExcludedByDefault()))
+	require.Equal(t, selector.VnfInstances.ExcludedByDefault(), sorted(
+		members(t, d.Details), selector.VnfInstances.ExcludedByDefault(),
+	))
 	for name := range members(t, d.Brief) {
 		require.NotContains(t, selector.VnfInstances.ExcludedByDefault(), name)
 	}
 	// The two parts are the whole resource.
 	i := instance()
 	want, err := json.Marshal(sol.VnfInstance{
-		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID, VnfProvider: i.Provider,
-		VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion,
-		VnfConfigurableProperties: i.ConfigurableProperties, VimConnectionInfo: i.VimConnections, InstantiationState: i.State,
-		InstantiatedVnfInfo: i.Instantiated, Metadata: i.Metadata, Extensions: i.Extensions,
+		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID,
+		VnfProvider: i.Provider, VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion,
+		VnfdVersion: i.VnfdVersion, VnfConfigurableProperties: i.ConfigurableProperties,
+		VimConnectionInfo: i.VimConnections, InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated,
+		Metadata: i.Metadata, Extensions: i.Extensions,
 	}.Redacted())
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(render.Join(d.Brief, d.Details)))
@@ -90,7 +98,9 @@ func TestOperationIsCutWhereListsCutIt(t *testing.T) {
 	t.Parallel()
 	d, err := render.Operation(operation())
 	require.NoError(t, err)
-	require.Equal(t, selector.VnfLcmOpOccs.ExcludedByDefault(), sorted(members(t, d.Details), selector.VnfLcmOpOccs.ExcludedByDefault()))
+	require.Equal(t, selector.VnfLcmOpOccs.ExcludedByDefault(), sorted(
+		members(t, d.Details), selector.VnfLcmOpOccs.ExcludedByDefault(),
+	))
 	for name := range members(t, d.Brief) {
 		require.NotContains(t, selector.VnfLcmOpOccs.ExcludedByDefault(), name)
 	}
@@ -136,20 +146,30 @@ func TestJoinedObjectsAreOne(t *testing.T) {
 	}
 }
 
-// BenchmarkWrite is the part of a write that renders: an instance of five VNFCs, and an operation whose params do not change.
+// BenchmarkWrite is the part of a write that renders: an instance of five VNFCs, and an operation whose params do not
+// change.
 func BenchmarkWrite(b *testing.B) {
 	i, op := instance(), operation()
 	for n := range 5 {
 		id := string(rune('a' + n))
 		i.Instantiated.VnfcResourceInfo = append(i.Instantiated.VnfcResourceInfo, sol.VnfcResourceInfo{
-			ID: id, VduID: "VDU1", ComputeResource: sol.ResourceHandle{VimConnectionID: "vim1", ResourceID: id, VimLevelResourceType: "server"},
-			Metadata: sol.KeyValuePairs{"stack_id": "stack", "flavor": "m1.small", "creation_time": "2026-01-02T03:04:05Z", "vdu_idx": 1.0},
+			ID: id, VduID: "VDU1",
+			ComputeResource: sol.ResourceHandle{
+				VimConnectionID: "vim1", ResourceID: id, VimLevelResourceType: "server",
+			},
+			Metadata: sol.KeyValuePairs{
+				"stack_id": "stack", "flavor": "m1.small", "creation_time": "2026-01-02T03:04:05Z", "vdu_idx": 1.0,
+			},
 		})
 	}
 	for name, parts := range map[string][]func() ([]byte, error){
-		"instance":  {func() ([]byte, error) { return render.InstanceBrief(i) }, func() ([]byte, error) { return render.InstanceDetails(i) }},
-		"operation": {func() ([]byte, error) { return render.OperationBrief(op) }, func() ([]byte, error) { return render.OperationDetails(op) }},
-		"params":    {func() ([]byte, error) { return render.OperationParams(op) }},
+		"instance": {func() ([]byte, error) {
+			return render.InstanceBrief(i)
+		}, func() ([]byte, error) { return render.InstanceDetails(i) }},
+		"operation": {func() ([]byte, error) {
+			return render.OperationBrief(op)
+		}, func() ([]byte, error) { return render.OperationDetails(op) }},
+		"params": {func() ([]byte, error) { return render.OperationParams(op) }},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -56,7 +56,9 @@ func (c *session) exchange(ctx context.Context, r Call, target string, header ma
 }
 
 // typed makes a request by a function of gophercloud, with the same login, API version, metrics and errors as Do.
-func (c *session) typed(ctx context.Context, what string, svc Service, request func(context.Context, *gophercloud.ServiceClient) error) error {
+func (c *session) typed(
+	ctx context.Context, what string, svc Service, request func(context.Context, *gophercloud.ServiceClient) error,
+) error {
 	base, err := c.base(svc)
 	if err != nil {
 		return err
@@ -82,7 +84,9 @@ func (c *session) base(svc Service) (string, error) {
 	}
 	return "", (&lcm.Error{
 		Code: lcm.CodeUpstream, Title: "VIM lacks a service",
-		Detail: fmt.Sprintf("the service catalogue of the VIM %s has no public endpoint of %s in %s", c.conn.base, svc, where),
+		Detail: fmt.Sprintf(
+			"the service catalogue of the VIM %s has no public endpoint of %s in %s", c.conn.base, svc, where,
+		),
 	}).WithHint("check region in accessInfo of the VIM connection, and the VIM's catalogue")
 }
 
@@ -115,12 +119,16 @@ const SurveyPages = 100
 
 // Exists asks a service for the object with this id below a path. One that is not there is an error.
 func (c *session) Exists(ctx context.Context, what string, svc Service, path, id string) error {
-	return c.Do(ctx, Call{What: "look for " + what, Service: svc, Method: http.MethodGet, Path: path + "/" + segment(id)})
+	return c.Do(
+		ctx, Call{What: "look for " + what, Service: svc, Method: http.MethodGet, Path: path + "/" + segment(id)},
+	)
 }
 
 // Delete deletes the object with this id below a path of a service.
 func (c *session) Delete(ctx context.Context, what string, svc Service, path, id string) error {
-	return c.Do(ctx, Call{What: "delete " + what, Service: svc, Method: http.MethodDelete, Path: path + "/" + segment(id)})
+	return c.Do(
+		ctx, Call{What: "delete " + what, Service: svc, Method: http.MethodDelete, Path: path + "/" + segment(id)},
+	)
 }
 
 // List is a list of a service, whose member in the answer is Member. It ends after Pages pages.
@@ -138,7 +146,10 @@ func EachPage[T any](ctx context.Context, c doer, l List, visit func(T) (id stri
 	q.Set("limit", strconv.Itoa(perPage))
 	for range l.Pages {
 		var page map[string]json.RawMessage
-		err := c.Do(ctx, Call{What: "list " + l.Member, Service: l.Service, Method: http.MethodGet, Path: l.Path + "?" + q.Encode(), Out: &page})
+		err := c.Do(ctx, Call{
+			What: "list " + l.Member, Service: l.Service, Method: http.MethodGet, Path: l.Path + "?" + q.Encode(),
+			Out: &page,
+		})
 		if err != nil {
 			return err
 		}
@@ -158,7 +169,8 @@ func EachPage[T any](ctx context.Context, c doer, l List, visit func(T) (id stri
 			}
 			last = id
 		}
-		if last == "" || len(objects) < perPage && !hasNext(page[l.Member+"_links"]) { // a service may give less than it was asked for
+		// a service may give less than it was asked for
+		if last == "" || len(objects) < perPage && !hasNext(page[l.Member+"_links"]) {
 			return nil
 		}
 		q.Set("marker", last)
@@ -169,11 +181,15 @@ func EachPage[T any](ctx context.Context, c doer, l List, visit func(T) (id stri
 // hasNext says whether the links of a list lead to another page.
 func hasNext(links json.RawMessage) bool {
 	var list []Link
-	return json.Unmarshal(links, &list) == nil && slices.ContainsFunc(list, func(l Link) bool { return l.Rel == "next" })
+	return json.Unmarshal(links, &list) == nil && slices.ContainsFunc(
+		list, func(l Link) bool { return l.Rel == "next" },
+	)
 }
 
 // readMissing reads the objects one by one that a list did not have. A 404 means that the object is gone.
-func readMissing[T any](ctx context.Context, ids []string, found map[string]T, read func(context.Context, string) (T, error)) error {
+func readMissing[T any](
+	ctx context.Context, ids []string, found map[string]T, read func(context.Context, string) (T, error),
+) error {
 	missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := found[id]; return ok })
 	single := make([]*T, len(missing))
 	err := lcm.Each(ctx, 8, missing, func(ctx context.Context, id string) error {

@@ -44,8 +44,8 @@ func (v Volume) On(server string) (Attachment, bool) {
 	return v.Attachments[at], true
 }
 
-// ReadVolumes reads volumes by id. Cinder has no filter for several ids, so those that are younger than the stack are listed. The result is nil
-// for a VIM without Cinder.
+// ReadVolumes reads volumes by id. Cinder has no filter for several ids, so those that are younger than the stack are
+// listed. The result is nil for a VIM without Cinder.
 func (c cinderAPI) ReadVolumes(ctx context.Context, ids []string, began time.Time) (map[string]Volume, error) {
 	if len(ids) == 0 || c.services[Cinder] == "" {
 		return nil, nil
@@ -83,20 +83,23 @@ func (c cinderAPI) ListVolumeTypes(ctx context.Context) ([]Named, error) {
 	var out struct {
 		Types []Named `json:"volume_types"`
 	}
-	err := c.Do(ctx, Call{What: "list volume types", Service: Cinder, Method: http.MethodGet, Path: "/types", Out: &out})
+	err := c.Do(
+		ctx, Call{What: "list volume types", Service: Cinder, Method: http.MethodGet, Path: "/types", Out: &out},
+	)
 	return out.Types, err
 }
 
 // VolumeLimits returns the project's limits of volumes and of their space in GiB.
 func (c cinderAPI) VolumeLimits(ctx context.Context) (number, gigabytes Quota, err error) {
-	err = c.typed(ctx, "read the limits of volumes", Cinder, func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-		l, err := limits.Get(ctx, sc).Extract()
-		if err != nil {
-			return err
-		}
-		number = Quota{l.Absolute.MaxTotalVolumes, l.Absolute.TotalVolumesUsed}
-		gigabytes = Quota{l.Absolute.MaxTotalVolumeGigabytes, l.Absolute.TotalGigabytesUsed}
-		return nil
-	})
+	err = c.typed(ctx, "read the limits of volumes", Cinder,
+		func(ctx context.Context, sc *gophercloud.ServiceClient) error {
+			l, err := limits.Get(ctx, sc).Extract()
+			if err != nil {
+				return err
+			}
+			number = Quota{l.Absolute.MaxTotalVolumes, l.Absolute.TotalVolumesUsed}
+			gigabytes = Quota{l.Absolute.MaxTotalVolumeGigabytes, l.Absolute.TotalGigabytesUsed}
+			return nil
+		})
 	return number, gigabytes, err
 }

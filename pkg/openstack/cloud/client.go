@@ -69,10 +69,14 @@ func (p *Pool) authenticate(ctx context.Context, conn connection) (*Client, erro
 	c.provider.UserAgent.Prepend("gybe")
 	opts := conn.login()
 	if err := gopenstack.AuthenticateV3(ctx, c.provider, opts, gophercloud.EndpointOpts{}); err != nil {
-		return nil, fault(ctx, callInfo{what: "log in as " + conn.user(), service: keystone, url: conn.base + "/v3/auth/tokens"}, err)
+		return nil, fault(
+			ctx, callInfo{what: "log in as " + conn.user(), service: keystone, url: conn.base + "/v3/auth/tokens"}, err,
+		)
 	}
 	if err := c.readToken(); err != nil {
-		return nil, lcm.Errorf(lcm.CodeUpstream, "Keystone at %s answered with a token that cannot be read: %w", conn.base, err)
+		return nil, lcm.Errorf(
+			lcm.CodeUpstream, "Keystone at %s answered with a token that cannot be read: %w", conn.base, err,
+		)
 	}
 	return newClient(c), nil
 }
@@ -90,10 +94,12 @@ func (c connection) login() *gophercloud.AuthOptions {
 		opts.Username, opts.DomainName, opts.DomainID = "", "", ""
 	}
 	if c.appSecret != "" {
-		opts.ApplicationCredentialID, opts.ApplicationCredentialName, opts.ApplicationCredentialSecret = c.appID, c.appName, c.appSecret
+		opts.ApplicationCredentialID, opts.ApplicationCredentialName = c.appID, c.appName
+		opts.ApplicationCredentialSecret = c.appSecret
 		opts.Scope, opts.Password = nil, ""
 		if c.appID != "" {
-			opts.ApplicationCredentialName, opts.Username, opts.UserID, opts.DomainName, opts.DomainID = "", "", "", "", ""
+			opts.ApplicationCredentialName, opts.Username, opts.UserID = "", "", ""
+			opts.DomainName, opts.DomainID = "", ""
 		}
 		return opts
 	}
@@ -188,7 +194,9 @@ func (c *session) renew(ctx context.Context) error {
 		return nil
 	}
 	if err := c.provider.Reauthenticate(ctx, token); err != nil {
-		return fault(ctx, callInfo{what: "renew the token of " + c.conn.user(), service: keystone, url: c.conn.base + "/v3/auth/tokens"}, err)
+		return fault(ctx, callInfo{
+			what: "renew the token of " + c.conn.user(), service: keystone, url: c.conn.base + "/v3/auth/tokens",
+		}, err)
 	}
 	c.noteExpiry()
 	return nil

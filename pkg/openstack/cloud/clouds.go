@@ -49,8 +49,9 @@ type cloudsFile struct {
 	Clouds map[string]map[string]any `yaml:"clouds"`
 }
 
-// connection reads a VIM connection; one that names a cloud is taken from the operator's file, for which the file has to be configured. The region is the
-// only thing that can be said beside the name: a user that may name a cloud uses it as the operator has set it up.
+// connection reads a VIM connection; one that names a cloud is taken from the operator's file, for which the file has
+// to be configured. The region is the only thing that can be said beside the name: a user that may name a cloud uses it
+// as the operator has set it up.
 func (p *Pool) connection(key string, v sol.VimConnectionInfo) (connection, []lcm.InvalidParam) {
 	at := "/accessInfo/" + memberCloud
 	name, named := v.AccessInfo[memberCloud]
@@ -87,12 +88,15 @@ func (p *Pool) connection(key string, v sol.VimConnectionInfo) (connection, []lc
 	}
 	c, bad := parseConnection(key, from)
 	for _, b := range bad {
-		parser.report(at, fmt.Sprintf("the cloud %s of clouds.yaml: %s %s", s, strings.TrimPrefix(b.Pointer, parser.at+"/"), b.Detail))
+		parser.report(at, fmt.Sprintf(
+			"the cloud %s of clouds.yaml: %s %s", s, strings.TrimPrefix(b.Pointer, parser.at+"/"), b.Detail,
+		))
 	}
 	return c, parser.bad
 }
 
-// cloud reads an entry of the configured clouds.yaml as a VIM connection. Its errors are for users: they do not tell where the file is.
+// cloud reads an entry of the configured clouds.yaml as a VIM connection. Its errors are for users: they do not tell
+// where the file is.
 func (p *Pool) cloud(name string) (sol.VimConnectionInfo, error) {
 	if p.cfg.CloudsFile == "" {
 		return sol.VimConnectionInfo{}, errors.New("no clouds.yaml is configured (openstack.clouds_file)")
@@ -102,7 +106,9 @@ func (p *Pool) cloud(name string) (sol.VimConnectionInfo, error) {
 		return sol.VimConnectionInfo{}, err
 	}
 	if c.AuthType != "" && !slices.Contains([]string{"password", "v3password", "v3applicationcredential"}, c.AuthType) {
-		return sol.VimConnectionInfo{}, fmt.Errorf("the cloud %s has auth_type %s; password and v3applicationcredential are possible", name, c.AuthType)
+		return sol.VimConnectionInfo{}, fmt.Errorf(
+			"the cloud %s has auth_type %s; password and v3applicationcredential are possible", name, c.AuthType,
+		)
 	}
 	v := sol.VimConnectionInfo{VimType: VimType, InterfaceInfo: sol.KeyValuePairs{}, AccessInfo: sol.KeyValuePairs{}}
 	set := func(m sol.KeyValuePairs, k string, values ...string) {

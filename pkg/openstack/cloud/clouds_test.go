@@ -33,14 +33,16 @@ func named(cloud string, more sol.KeyValuePairs) sol.VimConnectionInfo {
 	return v
 }
 
-// TestCloudsYAML: a connection that names a cloud of the operator's file works without credentials of its own, region and secrets included.
+// TestCloudsYAML: a connection that names a cloud of the operator's file works without credentials of its own, region
+// and secrets included.
 func TestCloudsYAML(t *testing.T) {
 	t.Parallel()
 	s := stubcloud.New(t)
 	withStacks(s)
 	file := cloudsFileWith(t, `clouds:
   lab:
-    auth: { auth_url: `+s.URL+`/identity/v3, username: nfv_user, project_name: nfv, user_domain_name: Default, project_domain_name: Default }
+    auth: { auth_url: `+s.URL+
+		`/identity/v3, username: nfv_user, project_name: nfv, user_domain_name: Default, project_domain_name: Default }
     region_name: RegionOne
     verify: false
 `, "clouds: { lab: { auth: { password: s3cret-word } } }\n")
@@ -53,7 +55,8 @@ func TestCloudsYAML(t *testing.T) {
 	require.True(t, c.skipVerify)
 }
 
-// TestCloudsYAMLIsNotForEverything: errors are reported at the member that names the cloud, without a secret or the file's path.
+// TestCloudsYAMLIsNotForEverything: errors are reported at the member that names the cloud, without a secret or the
+// file's path.
 func TestCloudsYAMLIsNotForEverything(t *testing.T) {
 	t.Parallel()
 	file := cloudsFileWith(t, `clouds:
@@ -67,16 +70,32 @@ func TestCloudsYAMLIsNotForEverything(t *testing.T) {
 		pointer string
 		want    string
 	}{
-		"off":             {"", named("lab", nil), "/accessInfo/cloud", "no clouds.yaml is configured"},
-		"unknown":         {file, named("lab", nil), "/accessInfo/cloud", `no cloud "lab"`},
-		"incomplete":      {file, named("half", nil), "/accessInfo/cloud", "the cloud half of clouds.yaml: accessInfo/password is missing"},
-		"other ways":      {file, named("other", nil), "/accessInfo/cloud", "auth_type v3oidcpassword"},
-		"two sources":     {file, named("half", sol.KeyValuePairs{"password": "x"}), "/accessInfo/password", "cannot be combined with cloud"},
-		"no file":         {filepath.Join(t.TempDir(), "none.yaml"), named("lab", nil), "/accessInfo/cloud", "cannot be read"},
-		"no YAML":         {broken, named("lab", nil), "/accessInfo/cloud", "clouds.yaml is not a clouds.yaml"},
-		"no name":         {file, sol.VimConnectionInfo{AccessInfo: sol.KeyValuePairs{"cloud": 7}}, "/accessInfo/cloud", `no cloud ""`},
-		"interface":       {file, sol.VimConnectionInfo{InterfaceInfo: sol.KeyValuePairs{"cloud": "x"}}, "/interfaceInfo/cloud", `no cloud "x"`},
-		"with an address": {file, sol.VimConnectionInfo{InterfaceInfo: sol.KeyValuePairs{"cloud": "half", "endpoint": "http://evil"}}, "/interfaceInfo/endpoint", "cannot be combined with cloud"},
+		"off":     {"", named("lab", nil), "/accessInfo/cloud", "no clouds.yaml is configured"},
+		"unknown": {file, named("lab", nil), "/accessInfo/cloud", `no cloud "lab"`},
+		"incomplete": {
+			file, named("half", nil), "/accessInfo/cloud",
+			"the cloud half of clouds.yaml: accessInfo/password is missing",
+		},
+		"other ways": {file, named("other", nil), "/accessInfo/cloud", "auth_type v3oidcpassword"},
+		"two sources": {
+			file, named("half", sol.KeyValuePairs{"password": "x"}), "/accessInfo/password",
+			"cannot be combined with cloud",
+		},
+		"no file": {
+			filepath.Join(t.TempDir(), "none.yaml"), named("lab", nil), "/accessInfo/cloud", "cannot be read",
+		},
+		"no YAML": {broken, named("lab", nil), "/accessInfo/cloud", "clouds.yaml is not a clouds.yaml"},
+		"no name": {
+			file, sol.VimConnectionInfo{AccessInfo: sol.KeyValuePairs{"cloud": 7}}, "/accessInfo/cloud", `no cloud ""`,
+		},
+		"interface": {
+			file,
+			sol.VimConnectionInfo{InterfaceInfo: sol.KeyValuePairs{"cloud": "x"}},
+			"/interfaceInfo/cloud", `no cloud "x"`,
+		},
+		"with an address": {file, sol.VimConnectionInfo{
+			InterfaceInfo: sol.KeyValuePairs{"cloud": "half", "endpoint": "http://evil"},
+		}, "/interfaceInfo/endpoint", "cannot be combined with cloud"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,8 +118,13 @@ func TestApplicationCredential(t *testing.T) {
 		access sol.KeyValuePairs
 		want   string
 	}{
-		"id":   {sol.KeyValuePairs{"applicationCredentialId": "ac", "applicationCredentialSecret": "s3cret-word"}, `{"id":"ac","secret":"s3cret-word"}`},
-		"name": {sol.KeyValuePairs{"applicationCredentialName": "ac", "applicationCredentialSecret": "s3cret-word", "username": "u"}, `{"name":"ac","secret":"s3cret-word","user":{"name":"u","domain":{"name":"Default"}}}`},
+		"id": {
+			sol.KeyValuePairs{"applicationCredentialId": "ac", "applicationCredentialSecret": "s3cret-word"},
+			`{"id":"ac","secret":"s3cret-word"}`,
+		},
+		"name": {sol.KeyValuePairs{
+			"applicationCredentialName": "ac", "applicationCredentialSecret": "s3cret-word", "username": "u",
+		}, `{"name":"ac","secret":"s3cret-word","user":{"name":"u","domain":{"name":"Default"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +156,8 @@ func TestApplicationCredential(t *testing.T) {
 		})
 	}
 	_, bad := parseConnection("v", sol.VimConnectionInfo{
-		InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://k"}, AccessInfo: sol.KeyValuePairs{"applicationCredentialName": "ac"},
+		InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://k"},
+		AccessInfo:    sol.KeyValuePairs{"applicationCredentialName": "ac"},
 	})
 	require.Len(t, bad, 2)
 }
@@ -179,7 +204,8 @@ func TestMicroversions(t *testing.T) {
 		})
 	}
 	for url, want := range map[string]string{
-		"http://h/compute/v2.1": "http://h/compute/v2.1/", "http://h:8774/v2.1/p1": "http://h:8774/v2.1/", "http://h/volume/v3/p1": "http://h/volume/v3/",
+		"http://h/compute/v2.1": "http://h/compute/v2.1/", "http://h:8774/v2.1/p1": "http://h:8774/v2.1/",
+		"http://h/volume/v3/p1": "http://h/volume/v3/",
 	} {
 		require.Equal(t, want, versionRoot(url))
 	}

@@ -27,7 +27,8 @@ type connection struct {
 	skipVerify, skipHostname  bool
 }
 
-// parseConnection reads the connection with this key. It reports everything that is missing or wrong, with pointers into the request.
+// parseConnection reads the connection with this key. It reports everything that is missing or wrong, with pointers
+// into the request.
 func parseConnection(key string, v sol.VimConnectionInfo) (connection, []lcm.InvalidParam) {
 	p := connParser{at: "/vimConnectionInfo/" + lcm.Escape(key)}
 	var c connection
@@ -73,7 +74,10 @@ func (c *connection) application(p *connParser) {
 		p.report("/accessInfo/applicationCredentialSecret", "is missing")
 	}
 	if c.appID == "" && c.username == "" && c.userID == "" {
-		p.report("/accessInfo/username", "is missing: an application credential is known by its id, or by its name and its user")
+		p.report(
+			"/accessInfo/username",
+			"is missing: an application credential is known by its id, or by its name and its user",
+		)
 	}
 	if c.appID == "" && c.userID == "" && c.userDomain == "" && c.userDomainID == "" {
 		c.userDomain = "Default"
@@ -83,8 +87,9 @@ func (c *connection) application(p *connParser) {
 // identity is the same for two connections that may share a session.
 func (c connection) identity() [sha256.Size]byte {
 	return sha256.Sum256([]byte(fmt.Sprintf("%q", []string{
-		c.base, c.username, c.userID, c.userDomain, c.userDomainID, c.project, c.projectID, c.projectDomain, c.projectDomainID,
-		c.region, c.password, c.appID, c.appName, c.appSecret, strings.Join(c.cas, "\n"), strconv.FormatBool(c.skipVerify), strconv.FormatBool(c.skipHostname),
+		c.base, c.username, c.userID, c.userDomain, c.userDomainID, c.project, c.projectID, c.projectDomain,
+		c.projectDomainID, c.region, c.password, c.appID, c.appName, c.appSecret, strings.Join(c.cas, "\n"),
+		strconv.FormatBool(c.skipVerify), strconv.FormatBool(c.skipHostname),
 	})))
 }
 

@@ -45,8 +45,10 @@ func TestEndpoint(t *testing.T) {
 func TestConnectionIsIncomplete(t *testing.T) {
 	t.Parallel()
 	_, bad := parseConnection("a/b", sol.VimConnectionInfo{
-		InterfaceInfo: sol.KeyValuePairs{"skipCertificateVerification": "perhaps", "trustedCertificates": []any{"no certificate"}, "caCert": 7.0},
-		AccessInfo:    sol.KeyValuePairs{"region": true},
+		InterfaceInfo: sol.KeyValuePairs{
+			"skipCertificateVerification": "perhaps", "trustedCertificates": []any{"no certificate"}, "caCert": 7.0,
+		},
+		AccessInfo: sol.KeyValuePairs{"region": true},
 	})
 	var pointers []string
 	for _, b := range bad {
@@ -67,9 +69,12 @@ func TestConnectionIsIncomplete(t *testing.T) {
 func TestConnectionNames(t *testing.T) {
 	t.Parallel()
 	c, bad := parseConnection("v", sol.VimConnectionInfo{
-		InterfaceInfo: sol.KeyValuePairs{"endpoint": "http://k", "skipCertificateVerification": true, "skipCertificateHostnameCheck": "false"},
+		InterfaceInfo: sol.KeyValuePairs{
+			"endpoint": "http://k", "skipCertificateVerification": true, "skipCertificateHostnameCheck": "false",
+		},
 		AccessInfo: sol.KeyValuePairs{
-			"userId": "u1", "password": "p", "projectId": "p1", "projectDomainId": "d1", "userDomainId": "d2", "regionName": "R2",
+			"userId": "u1", "password": "p", "projectId": "p1", "projectDomainId": "d1", "userDomainId": "d2",
+			"regionName": "R2",
 		},
 	})
 	require.Empty(t, bad)
@@ -77,7 +82,8 @@ func TestConnectionNames(t *testing.T) {
 	require.False(t, c.skipHostname)
 	c.base = ""
 	require.Equal(t, connection{
-		userID: "u1", projectID: "p1", projectDomainID: "d1", userDomainID: "d2", region: "R2", password: "p", skipVerify: true,
+		userID: "u1", projectID: "p1", projectDomainID: "d1", userDomainID: "d2", region: "R2", password: "p",
+		skipVerify: true,
 	}, c)
 
 	c, bad = parseConnection("v", sol.VimConnectionInfo{
@@ -113,22 +119,37 @@ func TestTLS(t *testing.T) {
 	t.Cleanup(srv.Close)
 	s.Server = srv
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-	byName := "https://localhost" + srv.URL[len("https://127.0.0.1"):] + "/identity" // the certificate is for example.com and 127.0.0.1
+	// the certificate is for example.com and 127.0.0.1
+	byName := "https://localhost" + srv.URL[len("https://127.0.0.1"):] + "/identity"
 	for name, tt := range map[string]struct {
 		endpoint string
 		set      sol.KeyValuePairs
 		title    string
 		hint     string
 	}{
-		"unknown authority":      {srv.URL + "/identity", nil, "unknown authority", "trustedCertificates"},
-		"trusted":                {srv.URL + "/identity", sol.KeyValuePairs{"trustedCertificates": []any{string(ca)}}, "", ""},
-		"trusted as base64":      {srv.URL + "/identity", sol.KeyValuePairs{"caCert": base64.StdEncoding.EncodeToString(ca)}, "", ""},
-		"trusted as DER":         {srv.URL + "/identity", sol.KeyValuePairs{"caCert": base64.StdEncoding.EncodeToString(srv.Certificate().Raw)}, "", ""},
-		"wrong name":             {byName, sol.KeyValuePairs{"caCert": string(ca)}, "another name", "skipCertificateHostnameCheck"},
-		"wrong name accepted":    {byName, sol.KeyValuePairs{"caCert": string(ca), "skipCertificateHostnameCheck": true}, "", ""},
-		"name only, not trusted": {byName, sol.KeyValuePairs{"skipCertificateHostnameCheck": true}, "unknown authority", "trustedCertificates"},
-		"nothing verified":       {byName, sol.KeyValuePairs{"skipCertificateVerification": true}, "", ""},
-		"plain HTTP":             {stubcloud.New(t).URL[len("http:"):], nil, "does not speak TLS", "http://"},
+		"unknown authority": {srv.URL + "/identity", nil, "unknown authority", "trustedCertificates"},
+		"trusted": {
+			srv.URL + "/identity", sol.KeyValuePairs{"trustedCertificates": []any{string(ca)}}, "", "",
+		},
+		"trusted as base64": {
+			srv.URL + "/identity", sol.KeyValuePairs{"caCert": base64.StdEncoding.EncodeToString(ca)}, "", "",
+		},
+		"trusted as DER": {
+			srv.URL + "/identity",
+			sol.KeyValuePairs{"caCert": base64.StdEncoding.EncodeToString(srv.Certificate().Raw)},
+			"", "",
+		},
+		"wrong name": {
+			byName, sol.KeyValuePairs{"caCert": string(ca)}, "another name", "skipCertificateHostnameCheck",
+		},
+		"wrong name accepted": {
+			byName, sol.KeyValuePairs{"caCert": string(ca), "skipCertificateHostnameCheck": true}, "", "",
+		},
+		"name only, not trusted": {
+			byName, sol.KeyValuePairs{"skipCertificateHostnameCheck": true}, "unknown authority", "trustedCertificates",
+		},
+		"nothing verified": {byName, sol.KeyValuePairs{"skipCertificateVerification": true}, "", ""},
+		"plain HTTP":       {stubcloud.New(t).URL[len("http:"):], nil, "does not speak TLS", "http://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -69,7 +69,9 @@ func fault(ctx context.Context, c callInfo, err error) error {
 // refusal classifies an HTTP answer.
 func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	status := strconv.Itoa(res.Actual) + " " + http.StatusText(res.Actual)
-	text := strings.TrimLeft(strings.TrimPrefix(message(res.Body, res.ResponseHeader.Get("Content-Type")), status), ": ")
+	text := strings.TrimLeft(
+		strings.TrimPrefix(message(res.Body, res.ResponseHeader.Get("Content-Type")), status), ": ",
+	)
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "VIM refused the request", Cause: res,
 		Detail: fmt.Sprintf("%s: %s answered %s", c.what, c.where(), status),
@@ -77,7 +79,8 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	if text != "" {
 		e.Detail += ": " + text
 	}
-	if c.service == keystone { // its 404 is not about the object that was asked for: a failed login must not be taken for "gone"
+	// its 404 is not about the object that was asked for: a failed login must not be taken for "gone"
+	if c.service == keystone {
 		e.Cause = errors.New(status)
 	}
 	switch status := res.Actual; {
@@ -92,7 +95,8 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	case status == http.StatusNotFound:
 		e.Title = "VIM resource not found"
 		if c.service == keystone {
-			e.Hint = "check interfaceInfo.endpoint of the VIM connection: there is no Identity API version 3 at this address"
+			e.Hint = "check interfaceInfo.endpoint " +
+				"of the VIM connection: there is no Identity API version 3 at this address"
 		}
 	case status == http.StatusConflict:
 		e.Title = "VIM conflict"
@@ -137,7 +141,9 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 	case isType[*redirect.Error](err):
 		e.Class, e.Code, e.Title = lcm.Permanent, lcm.CodeUpstream, "VIM redirects to another server"
 		e.Detail = fmt.Sprintf("%s: %s: %v", c.what, c.service, root(err))
-		e.Hint = "credentials are not sent there; correct interfaceInfo.endpoint of the VIM connection or the URLs of the VIM's service catalogue"
+		e.Hint = "credentials " +
+			"are not sent " +
+			"there; correct interfaceInfo.endpoint of the VIM connection or the URLs of the VIM's service catalogue"
 		return e
 	case isDNS:
 		if dns.IsNotFound {
@@ -149,7 +155,8 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 		e.Class, e.Hint = lcm.Permanent, "put the CA into interfaceInfo.trustedCertificates of the VIM connection"
 		return why("has a certificate of an unknown authority")
 	case errors.As(err, &hostname):
-		e.Class, e.Hint = lcm.Permanent, "use a name that the certificate has, or set interfaceInfo.skipCertificateHostnameCheck"
+		e.Class, e.Hint = lcm.Permanent, "use a name that "+
+			"the certificate has, or set interfaceInfo.skipCertificateHostnameCheck"
 		return why("has a certificate for another name: %v", hostname)
 	case isType[*tls.CertificateVerificationError](err):
 		e.Class, e.Hint = lcm.Permanent, "renew the VIM's certificate"
@@ -165,7 +172,8 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 	case isNet && timeout.Timeout():
 		e.Code = lcm.CodeTimeout
 		return why("did not answer in time")
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, context.Canceled): // by another caller that shared the login
 		return why("broke the connection off")
 	case isType[*json.SyntaxError](err), isType[*json.UnmarshalTypeError](err), errors.Is(err, errTooLarge):

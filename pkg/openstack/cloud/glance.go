@@ -69,7 +69,9 @@ func (c glanceAPI) listImages(ctx context.Context, what string, q url.Values) ([
 	var out struct {
 		Images []Image `json:"images"`
 	}
-	err := c.Do(ctx, Call{What: what, Service: Glance, Method: http.MethodGet, Path: "/images?" + q.Encode(), Out: &out})
+	err := c.Do(
+		ctx, Call{What: what, Service: Glance, Method: http.MethodGet, Path: "/images?" + q.Encode(), Out: &out},
+	)
 	return out.Images, err
 }
 
@@ -126,8 +128,9 @@ func (c glanceAPI) DeleteImage(ctx context.Context, id string) error {
 	return err
 }
 
-// SendImage sends the data of an image, whose size is -1 when it is not known. gophercloud is not used for it: it would send the rest of a
-// file that is half read when the token is refused, and has a timeout for the whole call. The caller bounds it by the end of ctx.
+// SendImage sends the data of an image, whose size is -1 when it is not known. gophercloud is not used for it: it would
+// send the rest of a file that is half read when the token is refused, and has a timeout for the whole call. The caller
+// bounds it by the end of ctx.
 func (c glanceAPI) SendImage(ctx context.Context, id, name string, data io.Reader, size int64) error {
 	info := callInfo{what: "upload image " + name, service: Glance}
 	base, err := c.base(Glance)
@@ -164,7 +167,8 @@ func (c glanceAPI) SendImage(ctx context.Context, id, name string, data io.Reade
 	}
 	if res.StatusCode >= http.StatusMultipleChoices {
 		return refusal(info, gophercloud.ErrUnexpectedResponseCode{
-			URL: info.url, Method: http.MethodPut, Expected: []int{http.StatusNoContent}, Actual: res.StatusCode, Body: answer, ResponseHeader: res.Header,
+			URL: info.url, Method: http.MethodPut, Expected: []int{http.StatusNoContent}, Actual: res.StatusCode,
+			Body: answer, ResponseHeader: res.Header,
 		})
 	}
 	return nil

@@ -79,7 +79,8 @@ func (c heatAPI) ListStacks(ctx context.Context, what string, q url.Values) ([]S
 	return out.Stacks, err
 }
 
-// ReadStack reads a stack that the list of stacks does not show, because it is nested in another. A stack that is not there is an error.
+// ReadStack reads a stack that the list of stacks does not show, because it is nested in another. A stack that is not
+// there is an error.
 func (c heatAPI) ReadStack(ctx context.Context, s Stack) (*Stack, error) {
 	var out struct {
 		Stack Stack `json:"stack"`
@@ -103,7 +104,10 @@ func (c heatAPI) StackParameters(ctx context.Context, s *Stack) (map[string]any,
 
 // readStack reads a stack without its outputs, which Heat would resolve for every call.
 func (c heatAPI) readStack(ctx context.Context, s Stack, out any) error {
-	return c.Do(ctx, Call{What: "read stack " + s.Name, Service: Heat, Method: http.MethodGet, Path: s.path() + "?resolve_outputs=False", Out: out})
+	return c.Do(ctx, Call{
+		What: "read stack " + s.Name, Service: Heat, Method: http.MethodGet, Path: s.path() + "?resolve_outputs=False",
+		Out: out,
+	})
 }
 
 func (s Stack) path() string { return "/stacks/" + segment(s.Name) + "/" + segment(s.ID) }
@@ -133,13 +137,17 @@ func (c heatAPI) CreateStack(ctx context.Context, name string, content StackCont
 			ID string `json:"id"`
 		} `json:"stack"`
 	}
-	err := c.Do(ctx, Call{What: "create stack " + name, Service: Heat, Method: http.MethodPost, Path: "/stacks", In: body, Out: &out})
+	err := c.Do(ctx, Call{
+		What: "create stack " + name, Service: Heat, Method: http.MethodPost, Path: "/stacks", In: body, Out: &out,
+	})
 	return out.Stack.ID, err
 }
 
 // UpdateStack starts an update. The stack carries the new tags from the moment on in which Heat accepts it.
 func (c heatAPI) UpdateStack(ctx context.Context, s *Stack, content StackContent) error {
-	return c.Do(ctx, Call{What: "update stack " + s.Name, Service: Heat, Method: http.MethodPatch, Path: s.path(), In: content.body()})
+	return c.Do(ctx, Call{
+		What: "update stack " + s.Name, Service: Heat, Method: http.MethodPatch, Path: s.path(), In: content.body(),
+	})
 }
 
 // DeleteStack starts the deletion. A stack that is gone is not an error.
@@ -157,7 +165,8 @@ func (c heatAPI) DeleteStack(ctx context.Context, s *Stack) error {
 func (c heatAPI) StopStack(ctx context.Context, s *Stack) error {
 	const action = "cancel_without_rollback"
 	return c.Do(ctx, Call{
-		What: action + " of stack " + s.Name, Service: Heat, Method: http.MethodPost, Path: s.path() + "/actions", In: map[string]any{action: nil},
+		What: action + " of stack " + s.Name, Service: Heat, Method: http.MethodPost, Path: s.path() + "/actions",
+		In: map[string]any{action: nil},
 	})
 }
 
@@ -178,8 +187,8 @@ type Link struct {
 	Rel  string `json:"rel"`
 }
 
-// NestedDepth is how deep resources are listed: a member of a group is at depth 1, its parts at depth 2, and these may have nested stacks of
-// their own.
+// NestedDepth is how deep resources are listed: a member of a group is at depth 1, its parts at depth 2, and these may
+// have nested stacks of their own.
 const NestedDepth = 5
 
 // ListResources lists the resources of a stack and of those nested in it.
@@ -194,19 +203,23 @@ func (c heatAPI) ListResources(ctx context.Context, s *Stack) ([]Resource, error
 	return out.Resources, err
 }
 
-// MarkResource tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or removed before others.
+// MarkResource tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or
+// removed before others.
 func (c heatAPI) MarkResource(ctx context.Context, r Resource, unhealthy bool, why string) error {
 	in := r.Owner()
-	return c.typed(ctx, "mark "+r.Name+" of stack "+in.Name, Heat, func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-		opts := stackresources.MarkUnhealthyOpts{MarkUnhealthy: unhealthy, ResourceStatusReason: why}
-		return stackresources.MarkUnhealthy(ctx, sc, segment(in.Name), segment(in.ID), segment(r.Name), opts).ExtractErr()
-	})
+	return c.typed(ctx, "mark "+r.Name+" of stack "+in.Name, Heat,
+		func(ctx context.Context, sc *gophercloud.ServiceClient) error {
+			opts := stackresources.MarkUnhealthyOpts{MarkUnhealthy: unhealthy, ResourceStatusReason: why}
+			return stackresources.MarkUnhealthy(ctx, sc, segment(in.Name), segment(in.ID), segment(r.Name),
+				opts).ExtractErr()
+		})
 }
 
 // SignalResource sends a signal to a resource of a stack.
 func (c heatAPI) SignalResource(ctx context.Context, s *Stack, name string) error {
 	return c.Do(ctx, Call{
-		What: "signal " + name + " of stack " + s.Name, Service: Heat, Method: http.MethodPost, Path: s.path() + "/resources/" + segment(name) + "/signal",
+		What: "signal " + name + " of stack " + s.Name, Service: Heat, Method: http.MethodPost,
+		Path: s.path() + "/resources/" + segment(name) + "/signal",
 	})
 }
 
@@ -220,7 +233,8 @@ func (r Resource) Created() time.Time {
 	return time.Time{}
 }
 
-// RemovedFirst compares members of a scaling group that have not failed, in the order in which Heat removes them: the oldest first.
+// RemovedFirst compares members of a scaling group that have not failed, in the order in which Heat removes them: the
+// oldest first.
 func RemovedFirst(a, b Resource) int {
 	return cmp.Or(a.Created().Compare(b.Created()), strings.Compare(a.Name, b.Name))
 }

@@ -54,7 +54,9 @@ func words(doc any) string {
 		return v
 	case map[string]any:
 		inner, _ := v["error"].(map[string]any)
-		for _, m := range []any{inner["message"], v["message"], v["faultstring"], v["explanation"], v["error"], v["detail"]} {
+		for _, m := range []any{
+			inner["message"], v["message"], v["faultstring"], v["explanation"], v["error"], v["detail"],
+		} {
 			if s, ok := m.(string); ok && s != "" {
 				return s
 			}

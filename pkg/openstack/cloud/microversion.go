@@ -17,11 +17,11 @@ type microversion struct{ major, minor int }
 
 func (v microversion) String() string { return strconv.Itoa(v.major) + "." + strconv.Itoa(v.minor) }
 
-// understood holds, for the services that have microversions, the newest one whose answers this package reads, and the word that
-// asks for it. A newer server answers as that version did.
+// understood holds, for the services that have microversions, the newest one whose answers this package reads, and the
+// word that asks for it. A newer server answers as that version did.
 //
-// Nova 2.47 gives a server's flavour by name, 2.26 its tags, 2.53 and later name hypervisors by UUID. Cinder 3.60 lets a list be cut
-// to volumes that are younger than the stack.
+// Nova 2.47 gives a server's flavour by name, 2.26 its tags, 2.53 and later name hypervisors by UUID. Cinder 3.60 lets
+// a list be cut to volumes that are younger than the stack.
 var understood = map[Service]struct {
 	word   string
 	newest microversion
@@ -57,8 +57,9 @@ func (m *microversions) of(svc Service) *agreement {
 	return a
 }
 
-// microversion returns the version that calls to a service ask for: the newest that both sides know; zero when they have none in common. The service is
-// asked once per session. One that does not tell now is used as it has always been, and asked again the next time.
+// microversion returns the version that calls to a service ask for: the newest that both sides know; zero when they
+// have none in common. The service is asked once per session. One that does not tell now is used as it has always been,
+// and asked again the next time.
 func (c *session) microversion(ctx context.Context, svc Service) microversion {
 	want, ok := understood[svc]
 	if !ok {
@@ -112,7 +113,10 @@ func (c *session) readVersions(ctx context.Context, svc Service) (lowest, newest
 	if err != nil {
 		return lowest, newest, err
 	}
-	err = c.exchange(ctx, Call{What: "read the versions of " + string(svc), Service: svc, Method: http.MethodGet, Out: &out}, versionRoot(base), nil)
+	err = c.exchange(
+		ctx, Call{What: "read the versions of " + string(svc), Service: svc, Method: http.MethodGet, Out: &out},
+		versionRoot(base), nil,
+	)
 	if err != nil {
 		return lowest, newest, err
 	}

@@ -77,7 +77,9 @@ func (c neutronAPI) ReadFloatingIPs(ctx context.Context, ids []string) (map[stri
 	return readNeutron(ctx, c, "floatingips", ids, nil, func(f FloatingIP) string { return f.ID })
 }
 
-func readNeutron[T any](ctx context.Context, c doer, kind string, ids, fields []string, id func(T) string) (map[string]T, error) {
+func readNeutron[T any](
+	ctx context.Context, c doer, kind string, ids, fields []string, id func(T) string,
+) (map[string]T, error) {
 	found := make(map[string]T, len(ids))
 	err := byIDs(ids, url.Values{"fields": fields}, func(query string) error {
 		list, err := listNeutron[T](ctx, c, fmt.Sprintf("list %d %s", len(ids), kind), kind, query)
@@ -120,7 +122,9 @@ func byNameOrID[T any](ctx context.Context, c doer, kind string, names []string)
 
 // ListSubnets lists the subnets of a network.
 func (c neutronAPI) ListSubnets(ctx context.Context, network string) ([]Subnet, error) {
-	return listNeutron[Subnet](ctx, c, "list the subnets of network "+network, "subnets", "?network_id="+segment(network))
+	return listNeutron[Subnet](
+		ctx, c, "list the subnets of network "+network, "subnets", "?network_id="+segment(network),
+	)
 }
 
 // FindAddresses lists the ports of a network that have one of these addresses.
@@ -148,9 +152,10 @@ func (c neutronAPI) NetworkQuota(ctx context.Context) (map[string]Quota, error) 
 	var found struct { // with a map: a quota that this Neutron does not have is not one of 0
 		Quota map[string]quotas.QuotaDetail `json:"quota"`
 	}
-	err := c.typed(ctx, "read the quota of networking", Neutron, func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-		return quotas.GetDetail(ctx, sc, segment(c.projectID)).ExtractInto(&found)
-	})
+	err := c.typed(ctx, "read the quota of networking", Neutron,
+		func(ctx context.Context, sc *gophercloud.ServiceClient) error {
+			return quotas.GetDetail(ctx, sc, segment(c.projectID)).ExtractInto(&found)
+		})
 	out := map[string]Quota{}
 	for name, q := range found.Quota {
 		out[name] = Quota{Limit: q.Limit, Used: q.Used + q.Reserved}
@@ -169,7 +174,8 @@ func (c neutronAPI) EmptyRouter(ctx context.Context, id string) error {
 		for _, ip := range p.FixedIPs {
 			what := "take subnet " + ip.Subnet + " off router " + id
 			err := c.typed(ctx, what, Neutron, func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-				return routers.RemoveInterface(ctx, sc, segment(id), routers.RemoveInterfaceOpts{SubnetID: ip.Subnet}).Err
+				return routers.RemoveInterface(ctx, sc, segment(id),
+					routers.RemoveInterfaceOpts{SubnetID: ip.Subnet}).Err
 			})
 			if err != nil {
 				return err

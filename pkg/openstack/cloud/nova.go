@@ -85,8 +85,8 @@ func changedSince(t time.Time) string {
 	return t.Add(-10 * time.Minute).UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// ReadServers reads servers by id. Nova has no filter for several ids, so the servers that changed since the stack began are listed. A server
-// that is gone is not in the result.
+// ReadServers reads servers by id. Nova has no filter for several ids, so the servers that changed since the stack
+// began are listed. A server that is gone is not in the result.
 func (c novaAPI) ReadServers(ctx context.Context, ids []string, began time.Time) (map[string]Server, error) {
 	found := map[string]Server{}
 	if len(ids) > 1 {
@@ -184,25 +184,27 @@ func (c novaAPI) ServersHaveTags(ctx context.Context) bool {
 // ListZones returns Nova's availability zones; the values say whether they are up.
 func (c novaAPI) ListZones(ctx context.Context) (map[string]bool, error) {
 	up := map[string]bool{}
-	err := c.typed(ctx, "list availability zones", Nova, func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-		page, err := availabilityzones.List(sc).AllPages(ctx)
-		if err != nil {
+	err := c.typed(ctx, "list availability zones", Nova,
+		func(ctx context.Context, sc *gophercloud.ServiceClient) error {
+			page, err := availabilityzones.List(sc).AllPages(ctx)
+			if err != nil {
+				return err
+			}
+			zones, err := availabilityzones.ExtractAvailabilityZones(page)
+			for _, z := range zones {
+				up[z.ZoneName] = z.ZoneState.Available
+			}
 			return err
-		}
-		zones, err := availabilityzones.ExtractAvailabilityZones(page)
-		for _, z := range zones {
-			up[z.ZoneName] = z.ZoneState.Available
-		}
-		return err
-	})
+		})
 	return up, err
 }
 
 // FindKeyPair looks for a key pair of the connection's user. One that is not there is an error.
 func (c novaAPI) FindKeyPair(ctx context.Context, name string) error {
-	return c.typed(ctx, "look for key pair "+name, Nova, func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-		return keypairs.Get(ctx, sc, segment(name), nil).Err
-	})
+	return c.typed(ctx, "look for key pair "+name, Nova,
+		func(ctx context.Context, sc *gophercloud.ServiceClient) error {
+			return keypairs.Get(ctx, sc, segment(name), nil).Err
+		})
 }
 
 // Flavour is a flavour with the size of its servers.
@@ -222,15 +224,17 @@ func (c novaAPI) ListFlavours(ctx context.Context) (all []Flavour, err error) {
 	return all, err
 }
 
-// ComputeLimits returns Nova's limits and what is in use, by Nova's names. A limit that Nova does not mention does not exist.
+// ComputeLimits returns Nova's limits and what is in use, by Nova's names. A limit that Nova does not mention does not
+// exist.
 func (c novaAPI) ComputeLimits(ctx context.Context) (map[string]int, error) {
 	var out struct {
 		Limits struct {
 			Absolute map[string]int `json:"absolute"`
 		} `json:"limits"`
 	}
-	err := c.typed(ctx, "read the limits of compute", Nova, func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-		return limits.Get(ctx, sc, nil).ExtractInto(&out)
-	})
+	err := c.typed(ctx, "read the limits of compute", Nova,
+		func(ctx context.Context, sc *gophercloud.ServiceClient) error {
+			return limits.Get(ctx, sc, nil).ExtractInto(&out)
+		})
 	return out.Limits.Absolute, err
 }

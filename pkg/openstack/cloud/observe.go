@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Observe receives every call to a VIM when its answer begins or none comes: the service's name ("Heat"; "coordination" for a VNF's
-// coordination server), the method, the HTTP status, 0 when there was no answer, and how long that took, the time to send a body included.
+// Observe receives every call to a VIM when its answer begins or none comes: the service's name ("Heat"; "coordination"
+// for a VNF's coordination server), the method, the HTTP status, 0 when there was no answer, and how long that took,
+// the time to send a body included.
 type Observe func(service, method string, status int, took time.Duration)
 
 // toService is the key under which a context says which service its call is for.
@@ -46,7 +47,8 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	svc := o.service
 	if svc == "" {
 		svc, _ = r.Context().Value(toService{}).(Service)
-		if svc == "" || strings.HasSuffix(r.URL.Path, "/auth/tokens") { // a new token in the middle of another service's call
+		// a new token in the middle of another service's call
+		if svc == "" || strings.HasSuffix(r.URL.Path, "/auth/tokens") {
 			svc = keystone
 		}
 	}

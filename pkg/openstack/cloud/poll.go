@@ -11,8 +11,9 @@ const (
 	rareLook   = 4 * time.Second
 )
 
-// Pace says how long to wait before the next look at something that has been under way for this long: a second at first, then 2.2 s, so that a
-// server is seen little more than a second after it is ready, whenever that is, and later an eighth of that time, at most 4 s.
+// Pace says how long to wait before the next look at something that has been under way for this long: a second at
+// first, then 2.2 s, so that a server is seen little more than a second after it is ready, whenever that is, and later
+// an eighth of that time, at most 4 s.
 func Pace(elapsed time.Duration) time.Duration {
 	switch {
 	case elapsed < firstLook:

@@ -21,13 +21,15 @@ const (
 
 // Config tunes a Pool.
 type Config struct {
-	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. "" allows none.
+	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. ""
+	// allows none.
 	CloudsFile string
 	// Timeout bounds one call with its answer, uploads excepted.
 	Timeout time.Duration
 	// Observe receives every call, for metrics; may be nil.
 	Observe Observe
-	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be nil.
+	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be
+	// nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
 

@@ -48,10 +48,13 @@ func (e *elsewhere) requireRefused(t *testing.T, err error, from string) {
 	stubcloud.SecretFree(t, problem.Error())
 }
 
-// TestTokensDoNotFollowRedirects: net/http removes Authorization and Cookie when the host changes, but not X-Auth-Token.
+// TestTokensDoNotFollowRedirects: net/http removes Authorization and Cookie when the host changes, but not
+// X-Auth-Token.
 func TestTokensDoNotFollowRedirects(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for _, status := range []int{
+		http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
+	} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			t.Parallel()
 			other := newElsewhere(t)

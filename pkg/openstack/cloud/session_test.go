@@ -46,11 +46,15 @@ func ping(ctx context.Context, s *Client) error {
 	var out struct {
 		Stacks []Stack `json:"stacks"`
 	}
-	return s.Do(ctx, Call{What: "look for stack x", Service: Heat, Method: http.MethodGet, Path: "/stacks?name=x", Out: &out})
+	return s.Do(
+		ctx, Call{What: "look for stack x", Service: Heat, Method: http.MethodGet, Path: "/stacks?name=x", Out: &out},
+	)
 }
 
 func withStacks(s *stubcloud.Cloud) {
-	s.Routes.HandleFunc("GET /heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"stacks": []}`)) })
+	s.Routes.HandleFunc("GET /heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"stacks": []}`))
+	})
 }
 
 // TestOneLogin: whatever many operations do at the same time, the identity service sees one login.
@@ -75,7 +79,8 @@ func TestOneLogin(t *testing.T) {
 	require.EqualValues(t, 1, s.Logins.Load())
 }
 
-// TestTokenRefused: a token that Keystone has withdrawn is replaced once for all who meet it, in the middle of their work.
+// TestTokenRefused: a token that Keystone has withdrawn is replaced once for all who meet it, in the middle of their
+// work.
 func TestTokenRefused(t *testing.T) {
 	t.Parallel()
 	s := stubcloud.New(t)
@@ -123,7 +128,8 @@ func TestLoginRefused(t *testing.T) {
 		e := asError(t, err)
 		require.Equal(t, lcm.Auth, e.Class)
 		require.Equal(t, lcm.CodeUpstream, e.Code)
-		require.Contains(t, e.Detail, "log in as nfv_user: Keystone at "+s.URL+"/identity/v3/auth/tokens answered 401 Unauthorized: The request you have made requires authentication.")
+		require.Contains(t, e.Detail, "log in as nfv_user: Keystone at "+s.URL+
+			"/identity/v3/auth/tokens answered 401 Unauthorized: The request you have made requires authentication.")
 		require.Contains(t, e.Hint, "accessInfo")
 		stubcloud.SecretFree(t, e.Error())
 	}

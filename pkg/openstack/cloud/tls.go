@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// tlsConfig verifies certificates and host names unless the connection says otherwise, against the system's roots and the
-// connection's own.
+// tlsConfig verifies certificates and host names unless the connection says otherwise, against the system's roots and
+// the connection's own.
 func (c connection) tlsConfig() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(c.cas) > 0 {

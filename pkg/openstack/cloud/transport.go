@@ -29,7 +29,8 @@ func newTransport(cfg *tls.Config) *http.Transport {
 	}
 }
 
-// Transport returns a transport to a coordination server, which is trusted by these certificates beside the system's authorities (PEM).
+// Transport returns a transport to a coordination server, which is trusted by these certificates beside the system's
+// authorities (PEM).
 func (cfg Config) Transport(certificates ...string) (http.RoundTripper, error) {
 	trust, err := connection{cas: certificates}.tlsConfig()
 	if err != nil {

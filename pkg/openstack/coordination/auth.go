@@ -51,11 +51,17 @@ func (a Auth) Check(pointer string) []lcm.InvalidParam {
 	case authClient:
 		missing("paramsOauth2ClientCredentials/clientId", oauth.ClientID)
 		missing("paramsOauth2ClientCredentials/clientPassword", oauth.ClientPassword)
-		if u, err := url.Parse(oauth.TokenEndpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			bad = append(bad, lcm.InvalidParam{Pointer: pointer + "/paramsOauth2ClientCredentials/tokenEndpoint", Detail: "is not an http or https URL"})
+		if u, err := url.Parse(oauth.TokenEndpoint); err != nil || u.Host == "" ||
+			u.Scheme != "http" && u.Scheme != "https" {
+			bad = append(bad, lcm.InvalidParam{
+				Pointer: pointer + "/paramsOauth2ClientCredentials/tokenEndpoint",
+				Detail:  "is not an http or https URL",
+			})
 		}
 	default:
-		bad = append(bad, lcm.InvalidParam{Pointer: pointer + "/authType", Detail: fmt.Sprintf("has to be %s or %s", authBasic, authClient)})
+		bad = append(bad, lcm.InvalidParam{
+			Pointer: pointer + "/authType", Detail: fmt.Sprintf("has to be %s or %s", authBasic, authClient),
+		})
 	}
 	return bad
 }
@@ -88,7 +94,9 @@ func (a Auth) apply(ctx context.Context, client *http.Client, req *http.Request)
 // token fetches an access token (RFC 6749 clause 4.4). Calls are rare, so that none is kept.
 func (a Auth) token(ctx context.Context, client *http.Client) (string, error) {
 	p := a.ParamsOauth2ClientCredentials
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.TokenEndpoint, strings.NewReader("grant_type=client_credentials"))
+	req, err := http.NewRequestWithContext(
+		ctx, http.MethodPost, p.TokenEndpoint, strings.NewReader("grant_type=client_credentials"),
+	)
 	if err != nil {
 		return "", fmt.Errorf("request a token: %w", err)
 	}

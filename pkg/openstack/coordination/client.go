@@ -1,5 +1,6 @@
-// Package coordination is a client of the LCM coordination interface (ETSI GS NFV-SOL 002 clause 10): the VNFM asks a management
-// system, or the VNF itself, whether a lifecycle operation may go on. The server answers at once, or accepts and is asked again.
+// Package coordination is a client of the LCM coordination interface (ETSI GS NFV-SOL 002 clause 10): the VNFM asks a
+// management system, or the VNF itself, whether a lifecycle operation may go on. The server answers at once, or accepts
+// and is asked again.
 package coordination
 
 import (
@@ -77,8 +78,8 @@ type Client struct {
 	Auth     Auth
 }
 
-// Begin asks for a coordination. key is the same whenever the same coordination is asked for: a server that knows the header
-// Idempotency-Key does not begin it twice after a lost answer.
+// Begin asks for a coordination. key is the same whenever the same coordination is asked for: a server that knows the
+// header Idempotency-Key does not begin it twice after a lost answer.
 func (c *Client) Begin(ctx context.Context, r Request, key string) (Answer, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -101,7 +102,8 @@ func (c *Client) Begin(ctx context.Context, r Request, key string) (Answer, erro
 	return Answer{}, refusal(http.MethodPost, target, res)
 }
 
-// Look asks for the result of the coordination at a Location that Begin returned. A CodeNotFound error says that the server does not know it (any more).
+// Look asks for the result of the coordination at a Location that Begin returned. A CodeNotFound error says that the
+// server does not know it (any more).
 func (c *Client) Look(ctx context.Context, location string) (Answer, error) {
 	target, err := url.Parse(location)
 	if err != nil {
@@ -121,8 +123,8 @@ func (c *Client) Look(ctx context.Context, location string) (Answer, error) {
 	return Answer{}, refusal(http.MethodGet, target, res)
 }
 
-// locate resolves the Location of a coordination. Credentials go to no other host than the one they are for: a Location elsewhere, as a
-// proxy may leave it, is taken for the resource of the same name at the endpoint.
+// locate resolves the Location of a coordination. Credentials go to no other host than the one they are for: a Location
+// elsewhere, as a proxy may leave it, is taken for the resource of the same name at the endpoint.
 func (c *Client) locate(collection *url.URL, location string) (string, error) {
 	at, err := collection.Parse(location)
 	if err != nil || location == "" || path.Base(at.Path) == "coordinations" {
@@ -136,7 +138,9 @@ func (c *Client) locate(collection *url.URL, location string) (string, error) {
 }
 
 // call makes one call. Its error is a Transient one where the server did not answer.
-func (c *Client) call(ctx context.Context, method string, target *url.URL, body []byte, header map[string]string) (reply, error) {
+func (c *Client) call(
+	ctx context.Context, method string, target *url.URL, body []byte, header map[string]string,
+) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		return reply{}, fmt.Errorf("%s %s: %w", method, target.Redacted(), err)
@@ -191,7 +195,9 @@ func decided(target *url.URL, raw []byte) (Answer, error) {
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &out); err != nil || out.CoordinationResult == "" {
-		return Answer{}, failure(fmt.Sprintf("%s: the answer has no coordinationResult: %s", target.Redacted(), excerpt(raw)))
+		return Answer{}, failure(
+			fmt.Sprintf("%s: the answer has no coordinationResult: %s", target.Redacted(), excerpt(raw)),
+		)
 	}
 	a := Answer{Result: out.CoordinationResult, Detail: out.Warnings}
 	if out.Error != nil {
@@ -244,7 +250,8 @@ func refusal(method string, target *url.URL, res reply) error {
 	e := failure(fmt.Sprintf("%s %s: %s", method, target.Redacted(), res.problem()))
 	switch {
 	case res.code == http.StatusUnauthorized || res.code == http.StatusForbidden:
-		e.Hint = "correct the authentication of the coordination server in vdu_params, with another operation after a rollback"
+		e.Hint = "correct the " +
+			"authentication of the coordination server in vdu_params, with another operation after a rollback"
 	case res.code == http.StatusNotFound:
 		e.Code = lcm.CodeNotFound
 	case res.code >= http.StatusInternalServerError:

@@ -59,8 +59,9 @@ type coordinationState struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// Coordinate finds out for every VNFC of a unit, one after the other, whether the operation may go on: by the package's script if the request
-// names one and scripts are run here, otherwise from the coordination server that p names, if any.
+// Coordinate finds out for every VNFC of a unit, one after the other, whether the operation may go on: by the package's
+// script if the request names one and scripts are run here, otherwise from the coordination server that p names, if
+// any.
 func (m *Coordinator) Coordinate(ctx context.Context, u Unit, p *VNFCParams, back bool) error {
 	if !p.Coordinates() {
 		return nil
@@ -132,7 +133,9 @@ func (m *Coordinator) due(ctx context.Context, cp coordinationState, p *VNFCPara
 		return lcm.Errorf(lcm.CodeUnprocessable, "timeout of the coordination about %s: %w", who, err)
 	}
 	if m.Execution.Clock.Now().Sub(cp.Since) > limit {
-		return lcm.Errorf(lcm.CodeTimeout, "the coordination server %s has not said within %s whether to go on after %s", p.redacted(), limit, who).
+		return lcm.Errorf(
+			lcm.CodeTimeout, "the coordination server %s has not said within %s whether to go on after %s",
+			p.redacted(), limit, who).
 			WithHint("retry the operation to go on asking, or roll it back")
 	}
 	if wait := cp.NotBefore.Sub(m.Execution.Clock.Now()); wait > 0 {
@@ -148,15 +151,20 @@ func (m *Coordinator) due(ctx context.Context, cp coordinationState, p *VNFCPara
 func (m *Coordinator) callTime() time.Duration { return min(longestCall, m.CallTimeout) }
 
 // ask makes the one call that is due.
-func (m *Coordinator) ask(ctx context.Context, client *Client, cp coordinationState, is *inventory.VNFC, p *VNFCParams, back bool) (Answer, error) {
+func (m *Coordinator) ask(
+	ctx context.Context, client *Client, cp coordinationState, is *inventory.VNFC, p *VNFCParams, back bool,
+) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.callTime())
 	defer cancel()
 	if cp.Location != "" {
 		return client.Look(ctx, cp.Location)
 	}
 	op := m.Execution.Op
-	input, _ := lcm.MergePatch(map[string]any{"vnfcInstanceIds": []any{is.ID}, "isRollback": back}, map[string]any(p.Input)).(map[string]any)
-	return client.Begin(ctx, m.coordinationRequest(p, input), fmt.Sprintf("%s/%d/%s/%d", op.ID, op.Run, is.Key(), cp.Round))
+	input, _ := lcm.MergePatch(map[string]any{"vnfcInstanceIds": []any{is.ID}, "isRollback": back},
+		map[string]any(p.Input)).(map[string]any)
+	return client.Begin(
+		ctx, m.coordinationRequest(p, input), fmt.Sprintf("%s/%d/%s/%d", op.ID, op.Run, is.Key(), cp.Round),
+	)
 }
 
 // coordinationRequest is LcmCoordRequest of the operation.
@@ -167,7 +175,8 @@ func (m *Coordinator) coordinationRequest(p *VNFCParams, input sol.KeyValuePairs
 		action = defaultAction
 	}
 	return Request{
-		VnfInstanceID: op.InstanceID, VnfLcmOpOccID: op.ID, LcmOperationType: op.Type, CoordinationActionName: action, InputParams: input,
+		VnfInstanceID: op.InstanceID, VnfLcmOpOccID: op.ID, LcmOperationType: op.Type, CoordinationActionName: action,
+		InputParams: input,
 		Links: Links{
 			VnfLcmOpOcc: sol.Link{Href: m.PublicURL + "/vnflcm/v2/vnf_lcm_op_occs/" + op.ID},
 			VnfInstance: sol.Link{Href: m.PublicURL + "/vnflcm/v2/vnf_instances/" + op.InstanceID},
@@ -202,8 +211,10 @@ func (m *Coordinator) answered(ctx context.Context, s *lcm.Step, cp coordination
 	}
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Coordination failed",
-		Detail: strings.TrimSuffix(fmt.Sprintf("the coordination server answers %s after %s: %s", a.Result, who, a.Detail), ": "),
-		Hint:   "remove the cause and retry the operation to ask again, or roll it back",
+		Detail: strings.TrimSuffix(
+			fmt.Sprintf("the coordination server answers %s after %s: %s", a.Result, who, a.Detail), ": ",
+		),
+		Hint: "remove the cause and retry the operation to ask again, or roll it back",
 	}
 }
 
@@ -275,7 +286,8 @@ func (m *Coordinator) client(ctx context.Context, c *inventory.VNFC, p *VNFCPara
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "trustedCertificate of the coordination server: %w", err)
 	}
 	client := &Client{HTTP: &http.Client{
-		Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // credentials go nowhere else
+		// credentials go nowhere else
+		Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, Endpoint: u}
 	if p.Authentication != nil {
 		client.Auth = *p.Authentication

@@ -22,8 +22,8 @@ import (
 type Params struct {
 	// VDUs are those whose VNFCs are changed, in this order; nil means all, in the order of the VNFD.
 	VDUs []VDUParams `json:"vdu_params"`
-	// CoordinateNew and CoordinateOld name Python scripts of the packages that are run, where the operator wants it, for each VNFC that has been
-	// changed, or changed back.
+	// CoordinateNew and CoordinateOld name Python scripts of the packages that are run, where the operator wants it,
+	// for each VNFC that has been changed, or changed back.
 	CoordinateNew string `json:"lcm-operation-coordinate-new-vnf"`
 	CoordinateOld string `json:"lcm-operation-coordinate-old-vnf"`
 }
@@ -36,11 +36,11 @@ type VDUParams struct {
 	Old *VNFCParams `json:"old_vnfc_param"`
 }
 
-// VNFCParams says whom to ask when a VNFC has been changed, before the next one is. A script gets them as they are in the request, with
-// members that are not here.
+// VNFCParams says whom to ask when a VNFC has been changed, before the next one is. A script gets them as they are in
+// the request, with members that are not here.
 type VNFCParams struct {
-	// CP is the connection point or floating address of the VNFC whose address takes the place of a host that Endpoint lacks, and is given to a
-	// script.
+	// CP is the connection point or floating address of the VNFC whose address takes the place of a host that Endpoint
+	// lacks, and is given to a script.
 	CP string `json:"cp_name"`
 	// Endpoint is the coordination server's URL. Where it has no host, or {ip}, the address of CP is meant.
 	Endpoint       string `json:"endpoint"`
@@ -78,7 +78,8 @@ func ParamsOf(raw json.RawMessage) (Params, error) {
 	err := json.Unmarshal(raw, &req)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return Params{}, lcm.Unprocessable(lcm.InvalidParam{
-			Pointer: "/" + strings.ReplaceAll(wrong.Field, ".", "/"), Detail: "a JSON " + wrong.Value + " cannot be used here",
+			Pointer: "/" + strings.ReplaceAll(wrong.Field, ".", "/"),
+			Detail:  "a JSON " + wrong.Value + " cannot be used here",
 		})
 	}
 	if err != nil {
@@ -116,8 +117,8 @@ func (p Params) Targeted(f *vnfd.Flavour, node string) bool {
 	})
 }
 
-// coordinationScript is a script of a request: the member that names it, the one of vdu_params that it is given, and the package that has to
-// have it.
+// coordinationScript is a script of a request: the member that names it, the one of vdu_params that it is given, and
+// the package that has to have it.
 type coordinationScript struct {
 	member, param, script string
 	pkg                   fs.FS
@@ -134,7 +135,8 @@ func (p Params) scripts(r lcm.Request) []coordinationScript {
 	}
 }
 
-// Check finds what is wrong with the parameters; the domain has looked at the names of the VDUs. run says whether scripts are run.
+// Check finds what is wrong with the parameters; the domain has looked at the names of the VDUs. run says whether
+// scripts are run.
 func (p Params) Check(r lcm.Request, run bool) []lcm.InvalidParam {
 	const at = "/additionalParams/"
 	var bad []lcm.InvalidParam
@@ -151,10 +153,21 @@ func (p Params) Check(r lcm.Request, run bool) []lcm.InvalidParam {
 			}
 			if p.VDUs == nil && !told {
 				told = true
-				report("vdu_params", "is missing: the script %s is run for each VNFC with the %s of its VDU, which has to have cp_name", c.script, c.param)
+				report(
+					"vdu_params",
+					"is missing: the script %s is run for each VNFC with the %s of its VDU, which has to have cp_name",
+					c.script, c.param,
+				)
 			}
 		case p.VDUs == nil:
-			report(c.member, "the Python script is not run; give vdu_params with the endpoint of the coordination server instead, or have the operator switch scripts on (scripts.python)")
+			report(
+				c.member,
+				"the Python script "+
+					"is not run; "+
+					"give vdu_params "+
+					"with the endpoint "+
+					"of the coordination server instead, or have the operator switch scripts on (scripts.python)",
+			)
 		}
 	}
 	seen := map[string]bool{}
@@ -206,11 +219,22 @@ func (p *VNFCParams) check(pointer, script string, run bool) []lcm.InvalidParam 
 	}
 	if p == nil || p.Endpoint == "" {
 		if script != "" {
-			report("/endpoint", "is missing: the Python script %s is not run; the coordination server that it would ask is asked directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)", script)
+			report(
+				"/endpoint",
+				"is missing: "+
+					"the Python script "+
+					"%s is not run; "+
+					"the coordination "+
+					"server that "+
+					"it would ask "+
+					"is asked directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)",
+				script,
+			)
 		}
 		return bad
 	}
-	if u, err := url.Parse(strings.ReplaceAll(p.Endpoint, ipPlaceholder, "192.0.2.1")); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if u, err := url.Parse(strings.ReplaceAll(p.Endpoint, ipPlaceholder, "192.0.2.1")); err != nil ||
+		u.Scheme != "http" && u.Scheme != "https" {
 		report("/endpoint", "is not an http or https URL")
 	} else if p.needsAddress() && p.CP == "" {
 		report("/cp_name", "is missing: the endpoint needs the address of the VNFC")

@@ -13,15 +13,18 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// ScriptRunner runs Python scripts of packages in the background of this process. The errors are *lcm.Error and carry no secrets.
+// ScriptRunner runs Python scripts of packages in the background of this process. The errors are *lcm.Error and carry
+// no secrets.
 type ScriptRunner interface {
-	// Start begins a run under a key that no run has, for at most timeout. It goes on after ctx ends, and ends with the process or when no tick
-	// has asked about it for abandonedAfter. The script finds a pickle of input on its standard input.
+	// Start begins a run under a key that no run has, for at most timeout. It goes on after ctx ends, and ends with the
+	// process or when no tick has asked about it for abandonedAfter. The script finds a pickle of input on its standard
+	// input.
 	Start(ctx context.Context, key string, pkg fs.FS, script string, input any, timeout time.Duration) error
-	// Follow hands over the lines written since the last call, and waits for the end of the run or for a time. known is false when this process
-	// has no such run; err is the outcome of one that is over.
+	// Follow hands over the lines written since the last call, and waits for the end of the run or for a time. known is
+	// false when this process has no such run; err is the outcome of one that is over.
 	Follow(ctx context.Context, key string, wait time.Duration, line func(string)) (known, over bool, err error)
-	// LastLine returns the newest line that the run has written, also if Follow has handed it over before; "" if there is no such line.
+	// LastLine returns the newest line that the run has written, also if Follow has handed it over before; "" if there
+	// is no such line.
 	LastLine(key string) string
 	// Running names a script that runs under a key with this beginning; "" when none does.
 	Running(prefix string) string
@@ -60,14 +63,19 @@ func (m *Coordinator) scriptsKey() string { return m.Execution.Op.ID + "/" }
 // runScript is one look at the script of a VNFC, and what follows from it.
 func (m *Coordinator) runScript(ctx context.Context, s *lcm.Step, u Unit, id string, p *VNFCParams, back bool) error {
 	if m.Scripts == nil {
-		return lcm.Errorf(lcm.CodeUnprocessable, "the script %s cannot be run after the change of %s: this node runs no scripts of packages", p.script, id).
-			WithHint("all nodes need the same setting scripts.python; set it, then retry the operation, or roll it back")
+		return lcm.Errorf(lcm.CodeUnprocessable,
+			"the script %s cannot be run after the change of %s: this node runs no scripts of packages", p.script, id).
+			WithHint(
+				"all nodes need the same setting scripts.python; set it, then retry the operation, or roll it back",
+			)
 	}
 	var cp scriptState
 	if _, err := s.Load(&cp); err != nil {
 		return fmt.Errorf("read the step's checkpoint: %w", err)
 	}
-	c := scriptRun{m: m, s: s, cp: cp, params: p, who: fmt.Sprintf("%s of %s", u.Name, id), key: fmt.Sprintf("%s%d/%s", m.scriptsKey(), m.Execution.Op.Run, id)}
+	c := scriptRun{m: m, s: s, cp: cp, params: p, who: fmt.Sprintf("%s of %s", u.Name, id), key: fmt.Sprintf(
+		"%s%d/%s", m.scriptsKey(), m.Execution.Op.Run, id,
+	)}
 	if known, err := c.follow(ctx); known {
 		return err
 	}
@@ -118,7 +126,9 @@ func (c *scriptRun) start(ctx context.Context, u Unit, id string, back bool) err
 	if end := m.Execution.Op.Deadline; !end.IsZero() { // the operation does not wait for longer
 		limit = max(min(limit, end.Sub(now)), time.Second)
 	}
-	c.cp = scriptState{Node: m.Execution.Op.Node, Process: m.Process, Beat: now, Try: m.Execution.Op.Try, Starts: c.cp.Starts + 1}
+	c.cp = scriptState{
+		Node: m.Execution.Op.Node, Process: m.Process, Beat: now, Try: m.Execution.Op.Try, Starts: c.cp.Starts + 1,
+	}
 	if err := c.s.Save(ctx, c.cp); err != nil {
 		return err
 	}
@@ -206,8 +216,11 @@ func (c *scriptRun) failed(err error) error {
 	return &e
 }
 
-// scriptInput is the input of a coordination script: the members of the request, the address of the VNFC and the instance.
-func (m *Coordinator) scriptInput(ctx context.Context, u Unit, id string, p *VNFCParams, back bool) (map[string]any, error) {
+// scriptInput is the input of a coordination script: the members of the request, the address of the VNFC and the
+// instance.
+func (m *Coordinator) scriptInput(
+	ctx context.Context, u Unit, id string, p *VNFCParams, back bool,
+) (map[string]any, error) {
 	input, err := rawVnfcParams(m.Execution.Op.Params, u.VDU, back)
 	if err != nil {
 		return nil, err
@@ -223,16 +236,18 @@ func (m *Coordinator) scriptInput(ctx context.Context, u Unit, id string, p *VNF
 	input["is_rollback"] = back
 	input["LcmCoordRequest"] = m.coordinationRequest(p, nil)
 	input["inst"] = sol.VnfInstance{
-		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID, VnfProvider: i.Provider,
-		VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion, VnfdVersion: i.VnfdVersion,
-		InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated, Metadata: i.Metadata, Extensions: i.Extensions,
+		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID,
+		VnfProvider: i.Provider, VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion,
+		VnfdVersion: i.VnfdVersion, InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated,
+		Metadata: i.Metadata, Extensions: i.Extensions,
 		VnfConfigurableProperties: i.ConfigurableProperties,
 	}.Redacted()
 	input["vnfc_info_id"] = id
 	return input, nil
 }
 
-// rawVnfcParams are new_vnfc_param or old_vnfc_param of a VDU with every member that the request has, known to us or not.
+// rawVnfcParams are new_vnfc_param or old_vnfc_param of a VDU with every member that the request has, known to us or
+// not.
 func rawVnfcParams(params json.RawMessage, vdu string, back bool) (map[string]any, error) {
 	var req struct {
 		AdditionalParams struct {
@@ -260,7 +275,8 @@ func rawVnfcParams(params json.RawMessage, vdu string, back bool) (map[string]an
 	return nil, fmt.Errorf("the request has no parameters for the VNFCs of %s", vdu)
 }
 
-// Halt ends the operation's script on this node, or waits for it. One on another node ends when no tick follows it any more.
+// Halt ends the operation's script on this node, or waits for it. One on another node ends when no tick follows it any
+// more.
 func (m *Coordinator) Halt(mode sol.CancelModeType) error {
 	if m.Scripts == nil {
 		return nil

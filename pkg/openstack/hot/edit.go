@@ -75,15 +75,17 @@ func (t *Template) replaceDependency(name string, names []string) {
 	}
 }
 
-// UseNetwork replaces the network that the template would make as resource vl by an existing one: the resource and its subnets
-// go, and references to it become id. It reports whether there was such a resource.
+// UseNetwork replaces the network that the template would make as resource vl by an existing one: the resource and its
+// subnets go, and references to it become id. It reports whether there was such a resource.
 func (t *Template) UseNetwork(vl, id string) bool {
 	if !t.Has(vl) {
 		return false
 	}
 	gone := []string{vl}
 	for name, r := range pairs(field(t.root, "resources")) {
-		if refersTo(field(field(r, "properties"), "network"), vl) || refersTo(field(field(r, "properties"), "network_id"), vl) {
+		if refersTo(field(field(r, "properties"), "network"), vl) || refersTo(
+			field(field(r, "properties"), "network_id"), vl,
+		) {
 			if typ := field(r, "type"); typ != nil && typ.Value == "OS::Neutron::Subnet" {
 				gone = append(gone, name.Value)
 			}
@@ -117,7 +119,8 @@ func (t *Template) Dangling() []string {
 		if arg := function(n, "get_attr"); arg != nil && arg.Kind == yaml.SequenceNode && len(arg.Content) > 0 {
 			name = arg.Content[0]
 		}
-		if name == nil || name.Kind != yaml.ScalarNode || slices.Contains(have, name.Value) || slices.Contains(out, name.Value) {
+		if name == nil || name.Kind != yaml.ScalarNode || slices.Contains(have, name.Value) ||
+			slices.Contains(out, name.Value) {
 			return
 		}
 		out = append(out, name.Value)

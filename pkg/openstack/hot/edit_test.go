@@ -160,8 +160,10 @@ resources:
 
 func bundle() fstest.MapFS {
 	return fstest.MapFS{
-		"BaseHOT/simple/b.yaml":           {Data: []byte("heat_template_version: 2013-05-23\nresources: {}\n")},
-		"BaseHOT/simple/a.yml":            {Data: []byte("heat_template_version: 2013-05-23\nresources: { x: { type: n.yaml } }\n")},
+		"BaseHOT/simple/b.yaml": {Data: []byte("heat_template_version: 2013-05-23\nresources: {}\n")},
+		"BaseHOT/simple/a.yml": {
+			Data: []byte("heat_template_version: 2013-05-23\nresources: { x: { type: n.yaml } }\n"),
+		},
 		"BaseHOT/simple/readme.txt":       {Data: []byte("no template")},
 		"BaseHOT/simple/nested/n.yaml":    {Data: []byte("heat_template_version: 2013-05-23\n")},
 		"BaseHOT/simple/nested/notes.txt": {Data: []byte("no template")},
@@ -228,7 +230,8 @@ func TestLoadRefuses(t *testing.T) {
 	bomb := "heat_template_version: 2013-05-23\na: &a [1,1,1,1,1,1,1,1,1,1]\n"
 	for _, p := range []string{"b a", "c b", "d c", "e d", "f e", "g f"} {
 		n, o := p[:1], p[2:]
-		bomb += n + ": &" + n + " [*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o + "]\n"
+		bomb += n + ": &" + n + " [*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o + ",*" + o +
+			"]\n"
 	}
 	for name, tt := range map[string]struct {
 		flavour string
@@ -239,17 +242,31 @@ func TestLoadRefuses(t *testing.T) {
 		"flavour with a slash": {"../x", nil, "cannot be the name of a folder"},
 		"nested flavour":       {"simple/nested", nil, "cannot be the name of a folder"},
 		"flavour of nothing":   {"", nil, "cannot be the name of a folder"},
-		"not YAML":             {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = []byte("a: [") }, "not YAML"},
-		"empty":                {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = nil }, "empty"},
-		"not a template":       {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = []byte("- a") }, "heat_template_version"},
+		"not YAML": {
+			"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = []byte("a: [") }, "not YAML",
+		},
+		"empty": {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = nil }, "empty"},
+		"not a template": {
+			"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = []byte("- a") }, "heat_template_version",
+		},
 		"resources a list": {"simple", func(f fstest.MapFS) {
 			f["BaseHOT/simple/a.yml"].Data = []byte("heat_template_version: 1\nresources: [a]")
 		}, "not a map"},
-		"alias bomb":            {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = []byte(bomb) }, "when its aliases are resolved"},
-		"alias of itself":       {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = []byte("heat_template_version: 1\na: &a [*a]") }, "a.yml"},
-		"broken nested":         {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/nested/n.yaml"].Data = []byte("x: {") }, "nested/n.yaml"},
-		"nested file missing":   {"simple", func(f fstest.MapFS) { delete(f, "BaseHOT/simple/nested/n.yaml") }, `"n.yaml", which is not in`},
-		"template far too big":  {"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = make([]byte, 3<<20) }, "larger than"},
+		"alias bomb": {"simple", func(f fstest.MapFS) {
+			f["BaseHOT/simple/a.yml"].Data = []byte(bomb)
+		}, "when its aliases are resolved"},
+		"alias of itself": {"simple", func(f fstest.MapFS) {
+			f["BaseHOT/simple/a.yml"].Data = []byte("heat_template_version: 1\na: &a [*a]")
+		}, "a.yml"},
+		"broken nested": {
+			"simple", func(f fstest.MapFS) { f["BaseHOT/simple/nested/n.yaml"].Data = []byte("x: {") }, "nested/n.yaml",
+		},
+		"nested file missing": {
+			"simple", func(f fstest.MapFS) { delete(f, "BaseHOT/simple/nested/n.yaml") }, `"n.yaml", which is not in`,
+		},
+		"template far too big": {
+			"simple", func(f fstest.MapFS) { f["BaseHOT/simple/a.yml"].Data = make([]byte, 3<<20) }, "larger than",
+		},
 		"templates far too big": {"simple", func(f fstest.MapFS) { tooMuch(f) }, "together"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Graft puts a resource of another template into t, in the place of the one with the same name or at the end. What it refers to and t has
-// not comes along: resources, parameters and conditions. It returns the names of the resources that came, none when from has no such resource.
+// Graft puts a resource of another template into t, in the place of the one with the same name or at the end. What it
+// refers to and t has not comes along: resources, parameters and conditions. It returns the names of the resources that
+// came, none when from has no such resource.
 func (t *Template) Graft(from *Template, resource string) []string {
 	value := field(field(from.root, "resources"), resource)
 	if value == nil {
@@ -29,8 +30,8 @@ func (t *Template) Graft(from *Template, resource string) []string {
 	return came
 }
 
-// complete gives t what a resource of from may need beside resources: parameters and conditions that t has not, and a version that
-// knows its functions. Versions are dates, then names in the order of the alphabet.
+// complete gives t what a resource of from may need beside resources: parameters and conditions that t has not, and a
+// version that knows its functions. Versions are dates, then names in the order of the alphabet.
 func (t *Template) complete(from *Template) {
 	const version = "heat_template_version"
 	if v := field(from.root, version); v != nil && v.Value > field(t.root, version).Value {
@@ -88,7 +89,8 @@ func references(resource *yaml.Node) []string {
 	return out
 }
 
-// Split tells the paths below the parameter nfv (see Params) that these resources ask for from those that the rest of the template does.
+// Split tells the paths below the parameter nfv (see Params) that these resources ask for from those that the rest of
+// the template does.
 func (t *Template) Split(resources []string) (inside, outside [][]any) {
 	rest := t.Clone()
 	in := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}

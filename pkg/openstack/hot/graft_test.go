@@ -48,7 +48,8 @@ func parsed(t *testing.T, text string) *hot.Template {
 	return tpl
 }
 
-// TestGraft: a resource brings what it needs, and nothing else changes; or Heat would refuse the template in the middle of an upgrade.
+// TestGraft: a resource brings what it needs, and nothing else changes; or Heat would refuse the template in the middle
+// of an upgrade.
 func TestGraft(t *testing.T) {
 	t.Parallel()
 	mix, next := parsed(t, graftOld), parsed(t, graftNew)
@@ -69,7 +70,9 @@ func TestGraft(t *testing.T) {
 
 	inside, outside := mix.Split([]string{"VDU1-0", "net", "wire"})
 	require.ElementsMatch(t, [][]any{{"VDU", "VDU1-0", "computeFlavourId"}, {"VL", "net", "name"}}, inside)
-	require.ElementsMatch(t, [][]any{{"VDU", "VDU1-1", "computeFlavourId"}, {"VDU", "VDU1-0", "computeFlavourId"}}, outside)
+	require.ElementsMatch(
+		t, [][]any{{"VDU", "VDU1-1", "computeFlavourId"}, {"VDU", "VDU1-0", "computeFlavourId"}}, outside,
+	)
 }
 
 // TestGraftIntoNothing: sections that the template lacks or leaves empty are made.

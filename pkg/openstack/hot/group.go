@@ -23,7 +23,8 @@ type Group struct {
 	sizeName string
 }
 
-// Group finds the group whose members are the VNFCs of a VDU: their template, one of b.Files, has a server of the VDU's name. nil when there is none.
+// Group finds the group whose members are the VNFCs of a VDU: their template, one of b.Files, has a server of the VDU's
+// name. nil when there is none.
 func (b *Bundle) Group(t *Template, vdu string) *Group {
 	for name, r := range pairs(field(t.root, "resources")) {
 		kind, ok := groupKinds[text(field(r, "type"))]
@@ -34,12 +35,16 @@ func (b *Bundle) Group(t *Template, vdu string) *Group {
 		if !slices.Contains(serversOf(b.nested[text(field(field(props, kind.member), "type"))]), vdu) {
 			continue
 		}
-		return &Group{Name: name.Value, Min: number(field(props, "min_size")), Max: number(field(props, "max_size")), props: props, sizeName: kind.size}
+		return &Group{
+			Name: name.Value, Min: number(field(props, "min_size")), Max: number(field(props, "max_size")),
+			props: props, sizeName: kind.size,
+		}
 	}
 	return nil
 }
 
-// Resize sets the number of members, unless the template takes it from nfv, where the assembly of the parameters sets it.
+// Resize sets the number of members, unless the template takes it from nfv, where the assembly of the parameters sets
+// it.
 func (g *Group) Resize(count int) {
 	size := field(g.props, g.sizeName)
 	if arg := function(size, "get_param"); arg != nil && len(arg.Content) > 1 && arg.Content[0].Value == "nfv" {
@@ -56,8 +61,9 @@ func (g *Group) Resize(count int) {
 	g.props.Content = append(g.props.Content, scalar(g.sizeName), &n)
 }
 
-// Renew makes Heat give all members of its scaling groups their definition again, by a word in the metadata of the definition. Without a difference from
-// the last update that succeeded Heat would leave members as an update that failed has made them.
+// Renew makes Heat give all members of its scaling groups their definition again, by a word in the metadata of the
+// definition. Without a difference from the last update that succeeded Heat would leave members as an update that
+// failed has made them.
 func (t *Template) Renew(word string) {
 	for _, r := range pairs(field(t.root, "resources")) {
 		if text(field(r, "type")) != "OS::Heat::AutoScalingGroup" {

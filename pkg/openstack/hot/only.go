@@ -27,13 +27,13 @@ func (e *SplitError) Error() string { return e.File + ": " + e.Problem }
 // copyable are the types of resources that several stacks can have a copy of, because they hold nothing and connect
 // nothing.
 var copyable = []string{
-	"OS::Neutron::SecurityGroup", "OS::Neutron::SecurityGroupRule", "OS::Neutron::AddressGroup", "OS::Neutron::QoSPolicy",
-	"OS::Nova::ServerGroup", "OS::Nova::Flavor", "OS::Heat::Value", "OS::Heat::None",
+	"OS::Neutron::SecurityGroup", "OS::Neutron::SecurityGroupRule", "OS::Neutron::AddressGroup",
+	"OS::Neutron::QoSPolicy", "OS::Nova::ServerGroup", "OS::Nova::Flavor", "OS::Heat::Value", "OS::Heat::None",
 	"OS::Heat::SoftwareConfig", "OS::Heat::CloudConfig", "OS::Heat::MultipartMime",
 }
 
-// Only returns the bundle with the resources of a selection: those that have the VNFCs of its VDUs, what these refer to, and
-// what refers to these. The error is a *SplitError when the rest of the template is needed, too.
+// Only returns the bundle with the resources of a selection: those that have the VNFCs of its VDUs, what these refer
+// to, and what refers to these. The error is a *SplitError when the rest of the template is needed, too.
 func (b *Bundle) Only(s Selection) (*Bundle, error) {
 	g, err := b.graph(s)
 	if err != nil {
@@ -82,7 +82,8 @@ type graph struct {
 // graph reads the template. A resource has the VNFCs of a VDU when it, or a resource nested in it, has the VDU's name.
 func (b *Bundle) graph(s Selection) (*graph, error) {
 	g := &graph{
-		Selection: s, file: b.Path, refs: map[string][]string{}, after: map[string][]string{}, kind: map[string]string{}, vdu: map[string]string{},
+		Selection: s, file: b.Path, refs: map[string][]string{}, after: map[string][]string{},
+		kind: map[string]string{}, vdu: map[string]string{},
 	}
 	for name, r := range pairs(field(b.Template.root, "resources")) {
 		g.names = append(g.names, name.Value)
@@ -93,13 +94,16 @@ func (b *Bundle) graph(s Selection) (*graph, error) {
 			bare.Content = slices.Delete(bare.Content, at, at+2)
 		}
 		used := references(bare)
-		g.after[name.Value] = slices.DeleteFunc(slices.Clone(g.refs[name.Value]), func(o string) bool { return slices.Contains(used, o) })
+		g.after[name.Value] = slices.DeleteFunc(
+			slices.Clone(g.refs[name.Value]), func(o string) bool { return slices.Contains(used, o) },
+		)
 		for _, vdu := range slices.Concat(s.Own, s.Away) {
 			if !isOf(name.Value, vdu) && !b.has(nestedTypes(r), vdu, nil) {
 				continue
 			}
 			if other := g.vdu[name.Value]; other != "" && slices.Contains(s.Own, other) != slices.Contains(s.Own, vdu) {
-				return nil, g.problem("the resource %q has the VNFCs of %s and of %s, which use different connections", name.Value, other, vdu)
+				return nil, g.problem("the resource %q has the VNFCs of %s and of %s, which use different connections",
+					name.Value, other, vdu)
 			}
 			g.vdu[name.Value] = vdu
 		}
@@ -168,8 +172,8 @@ func (g *graph) where(holds func(string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(g.names), func(r string) bool { return !holds(r) })
 }
 
-// reach is a set of resources with all that they refer to; the way does not go on behind one that stop names, and does not
-// have it unless it is at the beginning.
+// reach is a set of resources with all that they refer to; the way does not go on behind one that stop names, and does
+// not have it unless it is at the beginning.
 func (g *graph) reach(from []string, stop func(string) bool) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range from {
@@ -196,13 +200,16 @@ func (g *graph) meets(resources map[string]bool, holds func(string) bool) bool {
 	return false
 }
 
-// refersAway rejects references from the stack to VNFCs of another one. An order alone is kept by the order of the stacks,
-// where it begins with the primary one.
+// refersAway rejects references from the stack to VNFCs of another one. An order alone is kept by the order of the
+// stacks, where it begins with the primary one.
 func (g *graph) refersAway(own map[string]bool) error {
 	for _, r := range g.where(func(r string) bool { return own[r] }) {
 		for _, to := range g.refs[r] {
 			if g.away(to) && (g.Primary || !slices.Contains(g.after[r], to)) {
-				return g.problem("the resource %q refers to %q, which has the VNFCs of %s: that VDU uses another connection", r, to, g.vdu[to])
+				return g.problem(
+					"the resource %q refers to %q, which has the VNFCs of %s: that VDU uses another connection", r, to,
+					g.vdu[to],
+				)
 			}
 		}
 	}
@@ -214,12 +221,17 @@ func (g *graph) shared(own, away map[string]bool) error {
 	for _, r := range g.where(func(r string) bool { return own[r] && away[r] }) {
 		switch {
 		case slices.Contains(copyable, g.kind[r]), slices.Contains(g.Given, r):
-		case g.kind[r] == "OS::Neutron::Subnet" && slices.ContainsFunc(g.refs[r], func(o string) bool { return slices.Contains(g.Given, o) }):
+		case g.kind[r] == "OS::Neutron::Subnet" && slices.ContainsFunc(g.refs[r], func(o string) bool {
+			return slices.Contains(g.Given, o)
+		}):
 		case g.kind[r] == "OS::Neutron::Net":
-			return g.problem("VDUs of different connections use the network %q, which is in one cloud: give it as an externally managed "+
+			return g.problem("VDUs of different "+
+				"connections use the network %q, which is in one cloud: give it as an externally managed "+
 				"virtual link for each of the connections", r)
 		default:
-			return g.problem("VDUs of different connections use the resource %q (%s), which is in one cloud", r, g.kind[r])
+			return g.problem(
+				"VDUs of different connections use the resource %q (%s), which is in one cloud", r, g.kind[r],
+			)
 		}
 	}
 	return nil

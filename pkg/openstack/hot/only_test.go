@@ -32,8 +32,8 @@ func divided(t *testing.T, resources string, s hot.Selection) (*hot.Bundle, erro
 	return out, err
 }
 
-// TestOnly: each stack gets the resources of its VDUs, with what these need and what is about them, and the stack of the
-// primary connection what belongs to no VDU.
+// TestOnly: each stack gets the resources of its VDUs, with what these need and what is about them, and the stack of
+// the primary connection what belongs to no VDU.
 func TestOnly(t *testing.T) {
 	t.Parallel()
 	const resources = `resources:
@@ -57,7 +57,9 @@ outputs:
   url: {value: {get_attr: [out, signal_url]}}
   container: {value: {get_resource: alone}}
 `
-	primary, err := divided(t, resources, hot.Selection{Own: []string{"master"}, Away: []string{"worker"}, Primary: true})
+	primary, err := divided(
+		t, resources, hot.Selection{Own: []string{"master"}, Away: []string{"worker"}, Primary: true},
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"masters", "rules", "rule", "alone"}, primary.Template.Resources())
 	require.Empty(t, primary.Template.Dangling())
@@ -88,9 +90,11 @@ func TestOnlyRejects(t *testing.T) {
 		given     []string
 		problem   string
 	}{
-		"a template with servers of both": {"resources: {both: {type: both.yaml}}", nil, `"both" has the VNFCs of master and of worker`},
-		"a network of both":               {servers, nil, `the network "net", which is in one cloud`},
-		"a network of both, given":        {servers, []string{"net"}, ""},
+		"a template with servers of both": {
+			"resources: {both: {type: both.yaml}}", nil, `"both" has the VNFCs of master and of worker`,
+		},
+		"a network of both":        {servers, nil, `the network "net", which is in one cloud`},
+		"a network of both, given": {servers, []string{"net"}, ""},
 		"a reference": {`resources:
   master: {type: 'OS::Nova::Server', properties: {metadata: {ip: {get_attr: [worker, first_address]}}}}
   worker: {type: 'OS::Nova::Server'}

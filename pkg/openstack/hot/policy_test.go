@@ -26,7 +26,8 @@ resources:
   less: {type: OS::Heat::ScalingPolicy, properties: {auto_scaling_group_id: {get_resource: group}, adjustment_type: change_in_capacity, scaling_adjustment: -2}}
 `
 
-// TestThePolicyThatScales: a group is signalled by a policy of its own that does what is wanted, in as few signals as can be, or not at all.
+// TestThePolicyThatScales: a group is signalled by a policy of its own that does what is wanted, in as few signals as
+// can be, or not at all.
 func TestThePolicyThatScales(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -52,8 +53,10 @@ func TestThePolicyThatScales(t *testing.T) {
 			}
 			var c hot.Cache
 			b, err := c.Load(fstest.MapFS{
-				"BaseHOT/f/top.yaml":        {Data: []byte(top)},
-				"BaseHOT/f/nested/box.yaml": {Data: []byte("heat_template_version: 2018-08-31\nresources:\n  VDU1: {type: OS::Nova::Server}\n")},
+				"BaseHOT/f/top.yaml": {Data: []byte(top)},
+				"BaseHOT/f/nested/box.yaml": {
+					Data: []byte("heat_template_version: 2018-08-31\nresources:\n  VDU1: {type: OS::Nova::Server}\n"),
+				},
 			}, "f")
 			require.NoError(t, err)
 			vdu := "VDU1"

@@ -15,15 +15,18 @@ import (
 
 // AddServerGroup adds a server group of Nova with one policy, as a resource of this name.
 func (t *Template) AddServerGroup(name, policy string) {
-	policies := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{scalar(policy)}}
+	policies := &yaml.Node{
+		Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{scalar(policy)},
+	}
 	group := mapping("type", scalar("OS::Nova::ServerGroup"))
 	group.Content = append(group.Content, scalar("properties"), mapping("policies", policies))
 	res := t.section("resources")
 	res.Content = append(res.Content, scalar(name), group)
 }
 
-// Joiner puts servers of a stack into server groups of Nova. A nested template may serve VNFCs that are in a group and others that are not, and the files
-// of a bundle are shared; so the nested templates on the way to a server are copied, under names of their own.
+// Joiner puts servers of a stack into server groups of Nova. A nested template may serve VNFCs that are in a group and
+// others that are not, and the files of a bundle are shared; so the nested templates on the way to a server are copied,
+// under names of their own.
 type Joiner struct {
 	// Files are those of the bundle and the copies.
 	Files map[string]string
@@ -33,7 +36,8 @@ type Joiner struct {
 	copies map[[2]string]joined // by file and VDU
 }
 
-// joined is the copy of a nested template in which the servers of one VDU are in a group; no file when it has none that could be.
+// joined is the copy of a nested template in which the servers of one VDU are in a group; no file when it has none that
+// could be.
 type joined struct{ file, param string }
 
 // Joiner prepares t, which was made from the bundle's template, for server groups.
@@ -41,15 +45,18 @@ func (b *Bundle) Joiner(t *Template) *Joiner {
 	return &Joiner{Files: b.Files, top: t, nested: maps.Clone(b.nested), copies: map[[2]string]joined{}}
 }
 
-// Join puts the servers of a VDU into a server group, a resource of the top template: those that are the top-level resource, or are in it at any depth. A
-// server is one of the VDU when it has its name, with an index or without, or is a member of a group that has. One whose template has
-// scheduler_hints is left alone. It says whether there was any other.
+// Join puts the servers of a VDU into a server group, a resource of the top template: those that are the top-level
+// resource, or are in it at any depth. A server is one of the VDU when it has its name, with an index or without, or is
+// a member of a group that has. One whose template has scheduler_hints is left alone. It says whether there was any
+// other.
 func (j *Joiner) Join(resource, vdu, group string) (bool, error) {
-	return j.join(resource, field(field(j.top.root, "resources"), resource), vdu, mapping("get_resource", scalar(group)), nil)
+	return j.join(
+		resource, field(field(j.top.root, "resources"), resource), vdu, mapping("get_resource", scalar(group)), nil,
+	)
 }
 
-// join does so for one resource, or for the definition of a group's members. group is how the resource's own template refers to the server group,
-// within are the files around it.
+// join does so for one resource, or for the definition of a group's members. group is how the resource's own template
+// refers to the server group, within are the files around it.
 func (j *Joiner) join(name string, resource *yaml.Node, vdu string, group *yaml.Node, within []string) (bool, error) {
 	typ, props := text(field(resource, "type")), field(resource, "properties")
 	if kind, ok := groupKinds[typ]; ok {
@@ -108,7 +115,8 @@ func (j *Joiner) copy(file, vdu string, within []string) (joined, error) {
 	return c, nil
 }
 
-// NameFor is the name for another version of a nested template: it follows from its content, so that every assembly gives this version the same name.
+// NameFor is the name for another version of a nested template: it follows from its content, so that every assembly
+// gives this version the same name.
 func NameFor(file, content string) string {
 	sum := sha256.Sum256([]byte(content))
 	ext := path.Ext(file)

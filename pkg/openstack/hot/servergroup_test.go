@@ -44,9 +44,16 @@ resources:
   VDU1: {type: 'OS::Nova::Server', properties: {networks: [{network: {get_param: net}}]}}
   other: {type: 'OS::Nova::Server', properties: {networks: [{network: {get_param: net}}]}}
 `),
-		"BaseHOT/f/nested/box.yaml":  file("parameters: {net: {type: string}}\nresources: {VDU3: {type: VDU3.yaml, properties: {net: {get_param: net}}}}\n"),
-		"BaseHOT/f/nested/VDU3.yaml": file("resources: {VDU3: {type: 'OS::Nova::Server', properties: {flavor: m1.tiny}}}\n"),
-		"BaseHOT/f/nested/own.yaml":  file("resources: {VDU1: {type: 'OS::Nova::Server', properties: {scheduler_hints: {different_host: [x]}}}}\n"),
+		"BaseHOT/f/nested/box.yaml": file(
+			"parameters: " +
+				"{net: {type: string}}\nresources: {VDU3: {type: VDU3.yaml, properties: {net: {get_param: net}}}}\n",
+		),
+		"BaseHOT/f/nested/VDU3.yaml": file(
+			"resources: {VDU3: {type: 'OS::Nova::Server', properties: {flavor: m1.tiny}}}\n",
+		),
+		"BaseHOT/f/nested/own.yaml": file(
+			"resources: {VDU1: {type: 'OS::Nova::Server', properties: {scheduler_hints: {different_host: [x]}}}}\n",
+		),
 		"BaseHOT/f/nested/ring.yaml": file("resources: {more: {type: ring.yaml}}\n"),
 	}, "f")
 	require.NoError(t, err)
@@ -81,7 +88,9 @@ func TestJoin(t *testing.T) {
 	tpl.AddServerGroup("rule_soft-anti-affinity", "soft-anti-affinity")
 	require.Empty(t, tpl.Dangling())
 	golden(t, "joined.yaml", encode(t, tpl))
-	added := slices.DeleteFunc(slices.Sorted(maps.Keys(j.Files)), func(n string) bool { _, was := files[n]; return was })
+	added := slices.DeleteFunc(
+		slices.Sorted(maps.Keys(j.Files)), func(n string) bool { _, was := files[n]; return was },
+	)
 	require.Len(t, added, 3, "VDU1, VDU3 and the box around it")
 	for _, n := range added {
 		golden(t, "joined."+strings.Split(n, ".")[0]+".yaml", j.Files[n])
@@ -92,6 +101,7 @@ func TestJoin(t *testing.T) {
 	again := b.Joiner(b.Template.Clone())
 	_, err := again.Join("VDU1-0", "VDU1", "another")
 	require.NoError(t, err)
-	require.Contains(t, added, slices.DeleteFunc(slices.Collect(maps.Keys(again.Files)), func(n string) bool { _, was := files[n]; return was })[0],
+	require.Contains(t, added, slices.DeleteFunc(slices.Collect(maps.Keys(again.Files)),
+		func(n string) bool { _, was := files[n]; return was })[0],
 		"a copy does not depend on who is in which group")
 }

@@ -48,7 +48,8 @@ func Parse(file string, text []byte) (*Template, error) {
 	return &Template{root: root}, nil
 }
 
-// flattener copies a tree and puts a copy in the place of every alias, so that an edit in one place does not show in another.
+// flattener copies a tree and puts a copy in the place of every alias, so that an edit in one place does not show in
+// another.
 type flattener struct{ nodes int }
 
 func (f *flattener) flatten(n *yaml.Node, depth int) (*yaml.Node, error) {
@@ -111,8 +112,8 @@ func (t *Template) Declares(parameter string) bool {
 	return field(field(t.root, "parameters"), parameter) != nil
 }
 
-// Params lists the paths below the parameter nfv that the template asks for, each once, in the order they are met. An item is
-// a string, or an int for the index of a list. Paths that are themselves computed are left out.
+// Params lists the paths below the parameter nfv that the template asks for, each once, in the order they are met. An
+// item is a string, or an int for the index of a list. Paths that are themselves computed are left out.
 func (t *Template) Params() [][]any { return params(t.root) }
 
 func params(top *yaml.Node) [][]any {
@@ -170,7 +171,8 @@ func (b *Bundle) All() []*Template {
 	return out
 }
 
-// Properties returns the type and the properties of a resource as plain values; an empty type when the template does not have it.
+// Properties returns the type and the properties of a resource as plain values; an empty type when the template does
+// not have it.
 func (t *Template) Properties(resource string) (typ string, props map[string]any) {
 	n := field(field(t.root, "resources"), resource)
 	if kind := field(n, "type"); kind != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// FindGranted puts those of the package's images into the grant that the instance has already: with them nothing is uploaded, and its servers do
-// not change because of it.
+// FindGranted puts those of the package's images into the grant that the instance has already: with them nothing is
+// uploaded, and its servers do not change because of it.
 func (m *Store) FindGranted(ctx context.Context, nodes []Node) error {
 	if len(nodes) == 0 {
 		return nil
@@ -27,7 +27,9 @@ func (m *Store) FindGranted(ctx context.Context, nodes []Node) error {
 	}
 	granted := map[string]string{}
 	for _, n := range nodes {
-		if at := slices.IndexFunc(all, func(i cloud.Image) bool { return i.Status == cloud.ImageActive && i.HasTag(m.tagOf(n.Image)) }); at >= 0 {
+		if at := slices.IndexFunc(all, func(i cloud.Image) bool {
+			return i.Status == cloud.ImageActive && i.HasTag(m.tagOf(n.Image))
+		}); at >= 0 {
 			granted[n.Name] = all[at].ID
 		}
 	}
@@ -39,51 +41,54 @@ func (m *Store) FindGranted(ctx context.Context, nodes []Node) error {
 	return nil
 }
 
-// Prune deletes the images of the instance that neither its stacks nor a flavour (nil for none) have a use for. An image that cannot be deleted does
-// not fail the operation: it is deleted with the instance.
-func (m *Store) Prune(ctx context.Context, holds func(context.Context) ([]*userdata.Stack, error), f *vnfd.Flavour) error {
-	return m.Execution.Step(ctx, "delete images", m.target("that are not used any more"), func(ctx context.Context, s *lcm.Step) error {
-		stacks, err := holds(ctx)
-		if err != nil {
-			return err
-		}
-		var used []any
-		for _, st := range stacks {
-			asked, err := st.Asked()
+// Prune deletes the images of the instance that neither its stacks nor a flavour (nil for none) have a use for. An
+// image that cannot be deleted does not fail the operation: it is deleted with the instance.
+func (m *Store) Prune(
+	ctx context.Context, holds func(context.Context) ([]*userdata.Stack, error), f *vnfd.Flavour,
+) error {
+	return m.Execution.Step(ctx, "delete images", m.target("that are not used any more"),
+		func(ctx context.Context, s *lcm.Step) error {
+			stacks, err := holds(ctx)
 			if err != nil {
 				return err
 			}
-			used = append(used, asked)
-		}
-		all, err := m.list(ctx)
-		if err != nil {
-			return err
-		}
-		var gone, kept []string
-		for _, i := range all {
-			if mentions(used, i.ID) || m.ofFlavour(i, f) {
-				continue
+			var used []any
+			for _, st := range stacks {
+				asked, err := st.Asked()
+				if err != nil {
+					return err
+				}
+				used = append(used, asked)
 			}
-			err := m.Delete(ctx, i.ID)
-			switch {
-			case cloud.Conflict(err):
-				kept = append(kept, i.Name+" ("+i.ID+")")
-			case err != nil:
+			all, err := m.list(ctx)
+			if err != nil {
 				return err
-			default:
-				gone = append(gone, i.Name+" ("+i.ID+")")
 			}
-		}
-		detail := "none"
-		if len(gone) > 0 {
-			detail = strings.Join(gone, ", ")
-		}
-		if len(kept) > 0 {
-			detail += "; still in use, and deleted with the instance: " + strings.Join(kept, ", ")
-		}
-		s.Detail(detail)
-		return nil
-	})
+			var gone, kept []string
+			for _, i := range all {
+				if mentions(used, i.ID) || m.ofFlavour(i, f) {
+					continue
+				}
+				err := m.Delete(ctx, i.ID)
+				switch {
+				case cloud.Conflict(err):
+					kept = append(kept, i.Name+" ("+i.ID+")")
+				case err != nil:
+					return err
+				default:
+					gone = append(gone, i.Name+" ("+i.ID+")")
+				}
+			}
+			detail := "none"
+			if len(gone) > 0 {
+				detail = strings.Join(gone, ", ")
+			}
+			if len(kept) > 0 {
+				detail += "; still in use, and deleted with the instance: " + strings.Join(kept, ", ")
+			}
+			s.Detail(detail)
+			return nil
+		})
 }
 
 // ofFlavour says whether an image is one that a flavour brings in its package.
@@ -119,7 +124,9 @@ func (m *Store) deleteAll(ctx context.Context, s *lcm.Step) error {
 	if err != nil {
 		return err
 	}
-	left = slices.DeleteFunc(left, func(i cloud.Image) bool { return i.Status == "deleted" || i.Status == "pending_delete" })
+	left = slices.DeleteFunc(
+		left, func(i cloud.Image) bool { return i.Status == "deleted" || i.Status == "pending_delete" },
+	)
 	if len(left) == 0 {
 		s.Detail("no image is left")
 		return nil
@@ -140,8 +147,8 @@ func (m *Store) deleteAll(ctx context.Context, s *lcm.Step) error {
 	return lcm.Wait(cloud.Pace(0), "deleting images "+strings.Join(names, ", "))
 }
 
-// Halt ends the uploads of the instance's images by this node, or waits for them. Those of other nodes end by themselves: they
-// follow no operation.
+// Halt ends the uploads of the instance's images by this node, or waits for them. Those of other nodes end by
+// themselves: they follow no operation.
 func (m *Store) Halt(ctx context.Context, mode sol.CancelModeType) error {
 	if !m.Uploads.any() {
 		return nil

@@ -14,7 +14,8 @@ func Ambiguous(f *vnfd.Flavour, at string) []lcm.InvalidParam {
 	for _, n := range Packaged(f) {
 		if other, ok := files[n.Image.Name]; ok && other != n.Image.File {
 			bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: fmt.Sprintf(
-				"the package cannot be used with this flavour: the software image %q stands for %s and for %s", n.Image.Name, other, n.Image.File,
+				"the package cannot be used with this flavour: the software image %q stands for %s and for %s",
+				n.Image.Name, other, n.Image.File,
 			)})
 		}
 		files[n.Image.Name] = n.Image.File

@@ -22,7 +22,8 @@ type Store struct {
 	Execution *lcm.Execution
 	Vim       string // the key of the connection in vimConnectionInfo; "" is the primary one
 	Uploads   *Uploads
-	// NodeAlive tells whether another node of this VNFM runs; nil: an upload of another node counts as dead when it has said nothing for a minute.
+	// NodeAlive tells whether another node of this VNFM runs; nil: an upload of another node counts as dead when it has
+	// said nothing for a minute.
 	NodeAlive func(ctx context.Context, node string) bool
 }
 
@@ -31,14 +32,16 @@ func (m *Store) list(ctx context.Context) ([]cloud.Image, error) {
 	return m.Cloud.ListTaggedImages(ctx, m.Execution.Instance.ID)
 }
 
-// contentTag tells an image of the instance by what it is made from. Packages have images of the same name with other content: without a
-// checksum every VNFD's is another.
+// contentTag tells an image of the instance by what it is made from. Packages have images of the same name with other
+// content: without a checksum every VNFD's is another.
 func contentTag(img *vnfd.SwImage, vnfdID string) string {
 	if img.ChecksumHash != "" {
 		vnfdID = ""
 	}
 	h := sha256.New()
-	for _, part := range []string{img.Name, img.ChecksumAlgorithm, img.ChecksumHash, img.DiskFormat, img.ContainerFormat, vnfdID} {
+	for _, part := range []string{
+		img.Name, img.ChecksumAlgorithm, img.ChecksumHash, img.DiskFormat, img.ContainerFormat, vnfdID,
+	} {
 		_, _ = fmt.Fprintf(h, "%d %s ", len(part), part)
 	}
 	_, _ = fmt.Fprintf(h, "%d %d", img.MinDiskBytes, img.MinRAMBytes)
@@ -119,7 +122,8 @@ func (m *Store) recorded(img *vnfd.SwImage, found func() ([]cloud.Image, error))
 			return i.ID, nil
 		}
 	}
-	return "", lcm.Errorf(lcm.CodeUpstream, "the image %s was uploaded to %s and is not there any more", img.Name, m.Cloud.URL()).
+	return "", lcm.Errorf(lcm.CodeUpstream, "the image %s was uploaded to %s and is not there any more", img.Name,
+		m.Cloud.URL()).
 		WithHint("roll the operation back and start it again")
 }
 
@@ -139,7 +143,9 @@ const BeatLimit = time.Minute
 
 // upload is one look at an image, and what follows from it. found lists the instance's images. Data is sent in the
 // background, because an image can take longer than a tick.
-func (m *Store) upload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, found func() ([]cloud.Image, error)) (string, error) {
+func (m *Store) upload(
+	ctx context.Context, s *lcm.Step, img *vnfd.SwImage, found func() ([]cloud.Image, error),
+) (string, error) {
 	var cp progress
 	if _, err := s.Load(&cp); err != nil {
 		return "", fmt.Errorf("read the step's checkpoint: %w", err)
@@ -158,7 +164,9 @@ func (m *Store) upload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, foun
 			return i.ID, nil
 		}
 	}
-	if cp.ID != "" && m.elsewhere(ctx, cp) && slices.ContainsFunc(all, func(i cloud.Image) bool { return i.ID == cp.ID }) {
+	if cp.ID != "" && m.elsewhere(ctx, cp) && slices.ContainsFunc(
+		all, func(i cloud.Image) bool { return i.ID == cp.ID },
+	) {
 		return "", lcm.Wait(3*time.Second, fmt.Sprintf("node %s is uploading image %s", cp.Node, img.Name))
 	}
 	for _, i := range all { // half of what a dead predecessor wanted to make
@@ -208,7 +216,9 @@ func (m *Store) startUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage)
 }
 
 // ownUpload follows an upload of this process.
-func (m *Store) ownUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, cp progress, u *transfer) (string, error) {
+func (m *Store) ownUpload(
+	ctx context.Context, s *lcm.Step, img *vnfd.SwImage, cp progress, u *transfer,
+) (string, error) {
 	over, err := u.result()
 	now := m.Execution.Clock.Now()
 	if !over {
@@ -218,7 +228,8 @@ func (m *Store) ownUpload(ctx context.Context, s *lcm.Step, img *vnfd.SwImage, c
 				return "", err
 			}
 		}
-		return "", lcm.Wait(min(max(now.Sub(cp.Since)/2, atOnce), time.Second), fmt.Sprintf("uploading image %s, %s", img.Name, u.progress()))
+		return "", lcm.Wait(min(max(now.Sub(cp.Since)/2, atOnce), time.Second),
+			fmt.Sprintf("uploading image %s, %s", img.Name, u.progress()))
 	}
 	m.Uploads.forget(cp.ID)
 	if err != nil {
@@ -236,8 +247,8 @@ func (m *Store) create(ctx context.Context, img *vnfd.SwImage) (string, error) {
 	})
 }
 
-// roundUp converts bytes to Glance's GiB or MiB. Descriptors mean 1000 as often as 1024: a whole multiple of the decimal unit counts as
-// that many.
+// roundUp converts bytes to Glance's GiB or MiB. Descriptors mean 1000 as often as 1024: a whole multiple of the
+// decimal unit counts as that many.
 func roundUp(n, decimal, binary int64) int64 {
 	if n%binary != 0 && n%decimal == 0 {
 		return n / decimal

@@ -97,7 +97,8 @@ func (us *Uploads) Close() {
 	us.wg.Wait()
 }
 
-// start sends f, which it closes, as the data of an image. It goes on after ctx ends, because an image can take longer than a tick.
+// start sends f, which it closes, as the data of an image. It goes on after ctx ends, because an image can take longer
+// than a tick.
 func (us *Uploads) start(ctx context.Context, c *cloud.Client, image, name string, f fs.File) *transfer {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	u := &transfer{cancel: cancel, size: -1, done: make(chan struct{})}

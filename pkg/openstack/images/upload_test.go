@@ -63,7 +63,8 @@ func TestUpload(t *testing.T) {
 	var got int
 	s.Routes.HandleFunc("PUT /image/v2/images/image-1/file", func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
-		if err == nil && r.ContentLength == int64(len(b)) && r.Header.Get("Content-Type") == "application/octet-stream" {
+		if err == nil && r.ContentLength == int64(len(b)) &&
+			r.Header.Get("Content-Type") == "application/octet-stream" {
 			got = len(b)
 		}
 		w.WriteHeader(http.StatusNoContent)
@@ -87,10 +88,12 @@ func TestUploadStalls(t *testing.T) {
 	_, err := sent(t, s, 200*time.Millisecond, 64<<20)
 	e := asError(t, err)
 	require.Equal(t, lcm.Transient, e.Class)
-	require.Contains(t, e.Detail, "upload image masterNode-image: Glance at "+s.URL+"/image/v2/images/image-1/file: the image service does not accept data any more")
+	require.Contains(t, e.Detail, "upload image masterNode-image: Glance at "+s.URL+
+		"/image/v2/images/image-1/file: the image service does not accept data any more")
 }
 
-// TestUploadWithAnOldToken: half a file must never be sent as the rest of one; the next attempt begins again with a new token.
+// TestUploadWithAnOldToken: half a file must never be sent as the rest of one; the next attempt begins again with a new
+// token.
 func TestUploadWithAnOldToken(t *testing.T) {
 	t.Parallel()
 	s := stubcloud.New(t)
@@ -111,7 +114,9 @@ func TestUploadRefused(t *testing.T) {
 	s := stubcloud.New(t)
 	s.Routes.HandleFunc("PUT /image/v2/images/image-1/file", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		http.Error(w, "Denying attempt to upload image because it exceeds the quota: 10", http.StatusRequestEntityTooLarge)
+		http.Error(
+			w, "Denying attempt to upload image because it exceeds the quota: 10", http.StatusRequestEntityTooLarge,
+		)
 	})
 	_, err := sent(t, s, time.Minute, 1000)
 	e := asError(t, err)
@@ -145,7 +150,9 @@ func TestUploadsEndWithTheDriver(t *testing.T) {
 
 func TestRoundUp(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ n, gib int64 }{{0, 0}, {2_000_000_000, 2}, {2 << 30, 2}, {1, 1}, {1_500_000_000, 2}, {40 << 30, 40}} {
+	for _, tt := range []struct{ n, gib int64 }{
+		{0, 0}, {2_000_000_000, 2}, {2 << 30, 2}, {1, 1}, {1_500_000_000, 2}, {40 << 30, 40},
+	} {
 		require.Equal(t, tt.gib, roundUp(tt.n, 1_000_000_000, 1<<30), tt.n)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// findCPs pairs the connection points of the VNFD with ports: of each VNFC in its own stack, of the whole VNF in the top one. The order is
-// that of the VNFD, then of the VNFCs' indexes.
+// findCPs pairs the connection points of the VNFD with ports: of each VNFC in its own stack, of the whole VNF in the
+// top one. The order is that of the VNFD, then of the VNFCs' indexes.
 func (b *builder) findCPs() []cpInstance {
 	b.ext = slices.Clone(b.Desired.Ext)
 	var out []cpInstance
@@ -48,8 +48,8 @@ func (b *builder) findCPs() []cpInstance {
 	return out
 }
 
-// portOf finds the port of a VNFC's connection point: the resource of that name beside its server that is no other server's, or the port that the
-// consumer has made for it.
+// portOf finds the port of a VNFC's connection point: the resource of that name beside its server that is no other
+// server's, or the port that the consumer has made for it.
 func (b *builder) portOf(c *VNFC, cp *vnfd.CP) (cloud.Resource, bool) {
 	if p, ok := b.Snapshot.Tree.Beside(c.Server, cp.Name, cloud.TypePort); ok {
 		device := b.Snapshot.Ports[p.PhysicalID].Device
@@ -59,14 +59,16 @@ func (b *builder) portOf(c *VNFC, cp *vnfd.CP) (cloud.Resource, bool) {
 	}
 	if at, ok := userdata.Find(b.Desired.Ext, cp.Name, c.Index); ok {
 		if id := userdata.GivenPort(b.Desired.Ext[at.Link], at.Config); id != "" {
-			return cloud.Resource{Name: cp.Name, Type: cloud.TypePort, PhysicalID: id, Status: "CREATE_COMPLETE", Links: c.Server.Links}, true
+			return cloud.Resource{
+				Name: cp.Name, Type: cloud.TypePort, PhysicalID: id, Status: "CREATE_COMPLETE", Links: c.Server.Links,
+			}, true
 		}
 	}
 	return cloud.Resource{}, false
 }
 
-// connect finds the external link of a CP. Where an operation that moves CPs has not come to this one, its port is still on the network of the
-// former link.
+// connect finds the external link of a CP. Where an operation that moves CPs has not come to this one, its port is
+// still on the network of the former link.
 func (b *builder) connect(c cpInstance, index int) cpInstance {
 	c.link = -1
 	network := b.Snapshot.Ports[c.port.PhysicalID].Network
@@ -80,7 +82,8 @@ func (b *builder) connect(c cpInstance, index int) cpInstance {
 	if b.Previous == nil {
 		return c
 	}
-	if was, found := userdata.Find(b.Previous.Ext, c.cp.Name, index); found && b.Previous.Ext[was.Link].ResourceID == network && network != "" {
+	if was, found := userdata.Find(b.Previous.Ext, c.cp.Name, index); found &&
+		b.Previous.Ext[was.Link].ResourceID == network && network != "" {
 		c.link, c.key, c.config = b.linkAt(b.Previous.Ext[was.Link]), was.Key, was.Config
 	}
 	return c
@@ -88,7 +91,9 @@ func (b *builder) connect(c cpInstance, index int) cpInstance {
 
 // linkAt returns the place of a former link among the external links, behind those that hold when it differs from them.
 func (b *builder) linkAt(l sol.ExtVirtualLinkData) int {
-	at := slices.IndexFunc(b.ext, func(o sol.ExtVirtualLinkData) bool { return o.ID == l.ID && o.ResourceID == l.ResourceID })
+	at := slices.IndexFunc(
+		b.ext, func(o sol.ExtVirtualLinkData) bool { return o.ID == l.ID && o.ResourceID == l.ResourceID },
+	)
 	if at < 0 {
 		b.ext = append(b.ext, l)
 		at = len(b.ext) - 1
@@ -96,8 +101,8 @@ func (b *builder) linkAt(l sol.ExtVirtualLinkData) int {
 	return at
 }
 
-// mergeMovedLinks makes the external links unique: a link that has moved to another network is recorded where its ports are; when they are
-// on both, where they are going to.
+// mergeMovedLinks makes the external links unique: a link that has moved to another network is recorded where its ports
+// are; when they are on both, where they are going to.
 func (b *builder) mergeMovedLinks(cps []cpInstance) {
 	used := func(link int) bool {
 		return slices.ContainsFunc(cps, func(c cpInstance) bool { return c.link == link })
@@ -148,7 +153,9 @@ func (c cpInstance) requested() (infos []sol.IpAddressInfo, fixed []string) {
 		}
 		for _, ip := range proto.IpOverEthernet.IpAddresses {
 			dynamic := len(ip.FixedAddresses) == 0
-			infos = append(infos, sol.IpAddressInfo{Type: ip.Type, Addresses: ip.FixedAddresses, IsDynamic: &dynamic, SubnetID: ip.SubnetID})
+			infos = append(infos, sol.IpAddressInfo{
+				Type: ip.Type, Addresses: ip.FixedAddresses, IsDynamic: &dynamic, SubnetID: ip.SubnetID,
+			})
 			fixed = append(fixed, ip.FixedAddresses...)
 		}
 	}

@@ -25,8 +25,8 @@ func RecordOf(i *lcm.Instance) Record {
 	return Record{Info: i.Instantiated, Resources: i.Inventory}
 }
 
-// Lost is the record of an instance whose stack is gone: it keeps the VNFCs and links, which a heal of the whole VNF needs, and marks
-// every resource as not found.
+// Lost is the record of an instance whose stack is gone: it keeps the VNFCs and links, which a heal of the whole VNF
+// needs, and marks every resource as not found.
 func (r Record) Lost() Record {
 	info := *r.Info
 	info.VnfcInfo = slices.Clone(info.VnfcInfo)
@@ -42,7 +42,9 @@ func (r Record) Lost() Record {
 
 // Present is the record without the resources of a stack that was gone already, so that their loss is reported once.
 func (r Record) Present() Record {
-	if len(r.Resources) > 0 && !slices.ContainsFunc(r.Resources, func(o lcm.Resource) bool { return o.Status != statusNotFound }) {
+	if len(r.Resources) > 0 && !slices.ContainsFunc(
+		r.Resources, func(o lcm.Resource) bool { return o.Status != statusNotFound },
+	) {
 		return Record{}
 	}
 	return r
@@ -134,7 +136,9 @@ func Match[T any](was, is []T, id func(T) string) []Pair[T] {
 
 func affectedVnfcs(was, is Record) []sol.AffectedVnfc {
 	var out []sol.AffectedVnfc
-	for _, p := range Match(was.Info.VnfcResourceInfo, is.Info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) string { return r.ID }) {
+	for _, p := range Match(
+		was.Info.VnfcResourceInfo, is.Info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) string { return r.ID },
+	) {
 		switch {
 		case p.Old == nil:
 			a := affected(*p.New, sol.ChangeTypeAdded)
@@ -154,15 +158,18 @@ func affectedVnfcs(was, is Record) []sol.AffectedVnfc {
 }
 
 func affected(r sol.VnfcResourceInfo, t sol.ChangeType) sol.AffectedVnfc {
-	a := sol.AffectedVnfc{ID: r.ID, VduID: r.VduID, ChangeType: t, ComputeResource: r.ComputeResource, ZoneID: r.ZoneID, Metadata: r.Metadata}
+	a := sol.AffectedVnfc{
+		ID: r.ID, VduID: r.VduID, ChangeType: t, ComputeResource: r.ComputeResource, ZoneID: r.ZoneID,
+		Metadata: r.Metadata,
+	}
 	for _, cp := range r.VnfcCpInfo {
 		a.AffectedVnfcCpIds = append(a.AffectedVnfcCpIds, cp.ID)
 	}
 	return a
 }
 
-// modified describes a VNFC whose server stayed and became another: in its flavour, image, zone or metadata, its storages, its ports, or by
-// being started or stopped. The connection points are only those that changed.
+// modified describes a VNFC whose server stayed and became another: in its flavour, image, zone or metadata, its
+// storages, its ports, or by being started or stopped. The connection points are only those that changed.
 func modified(was, is Record, p Pair[sol.VnfcResourceInfo]) (sol.AffectedVnfc, bool) {
 	a := affected(*p.New, sol.ChangeTypeModified)
 	a.AddedStorageResourceIds = missingIn(p.New.StorageResourceIds, p.Old.StorageResourceIds)
@@ -175,7 +182,8 @@ func modified(was, is Record, p Pair[sol.VnfcResourceInfo]) (sol.AffectedVnfc, b
 	}
 	x, y := was.resource(p.Old.ID), is.resource(p.New.ID)
 	changed := len(a.AddedStorageResourceIds)+len(a.RemovedStorageResourceIds)+len(a.AffectedVnfcCpIds) > 0 ||
-		p.Old.ZoneID != p.New.ZoneID || !sameMetadata(p.Old.Metadata, p.New.Metadata) || was.state(p.Old.ID) != is.state(p.New.ID) ||
+		p.Old.ZoneID != p.New.ZoneID || !sameMetadata(p.Old.Metadata, p.New.Metadata) ||
+		was.state(p.Old.ID) != is.state(p.New.ID) ||
 		x.ID != "" && (x.Flavour != y.Flavour || x.Image != y.Image)
 	return a, changed
 }
@@ -237,10 +245,12 @@ func missingIn(ids, others []string) []string {
 
 func affectedStorages(was, is Record) []sol.AffectedVirtualStorage {
 	var out []sol.AffectedVirtualStorage
-	for _, p := range Match(was.Info.VirtualStorageResourceInfo, is.Info.VirtualStorageResourceInfo, func(s sol.VirtualStorageResourceInfo) string { return s.ID }) {
+	for _, p := range Match(was.Info.VirtualStorageResourceInfo, is.Info.VirtualStorageResourceInfo,
+		func(s sol.VirtualStorageResourceInfo) string { return s.ID }) {
 		s := cmp.Or(p.New, p.Old)
 		a := sol.AffectedVirtualStorage{
-			ID: s.ID, VirtualStorageDescID: s.VirtualStorageDescID, StorageResource: s.StorageResource, Metadata: s.Metadata,
+			ID: s.ID, VirtualStorageDescID: s.VirtualStorageDescID, StorageResource: s.StorageResource,
+			Metadata: s.Metadata,
 		}
 		x, y := was.resource(s.ID), is.resource(s.ID)
 		switch {

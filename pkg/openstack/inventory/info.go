@@ -28,7 +28,8 @@ type Input struct {
 	Vim      string        // the key of the connection in vimConnectionInfo
 	Instance *lcm.Instance // as it is recorded
 	Before   *lcm.Instance // as the operation found it; nil before the first inventory
-	// Desired is where the operation leads, Previous where it comes from (nil for an instantiation); in a rollback it is the other way round.
+	// Desired is where the operation leads, Previous where it comes from (nil for an instantiation); in a rollback it
+	// is the other way round.
 	Desired  Target
 	Previous *Target
 	// Operation is the id of the operation, Params its request.
@@ -81,7 +82,8 @@ func (b *builder) vnfcsOf(f *vnfd.Flavour) []VNFC {
 	return b.Snapshot.Tree.VNFCs(both, b.Instance)
 }
 
-// exists says whether a server counts: one that Nova does not have does only if Heat believes in it, because it can then be healed.
+// exists says whether a server counts: one that Nova does not have does only if Heat believes in it, because it can
+// then be healed.
 func (b *builder) exists(r cloud.Resource) bool {
 	_, known := b.Snapshot.Servers[r.PhysicalID]
 	return known || strings.HasSuffix(r.Status, "_COMPLETE") || strings.HasPrefix(r.Status, "CHECK_")
@@ -89,7 +91,9 @@ func (b *builder) exists(r cloud.Resource) bool {
 
 // arrived says whether the stack is what the operation wants, or on the way to it.
 func (b *builder) arrived() bool {
-	return b.Previous == nil || b.Settled || b.Snapshot.Stack != nil && slices.Contains(b.Snapshot.Stack.Tags, b.Operation)
+	return b.Previous == nil || b.Settled || b.Snapshot.Stack != nil && slices.Contains(
+		b.Snapshot.Stack.Tags, b.Operation,
+	)
 }
 
 // cpInstance is the port of one connection point of one VNFC; vnfc is nil for a CP of the whole VNF.
@@ -97,7 +101,8 @@ type cpInstance struct {
 	cp   *vnfd.CP
 	vnfc *VNFC
 	port cloud.Resource
-	// link is an index into the builder's external links, -1 when the CP is not external; config and key are its cpConfig.
+	// link is an index into the builder's external links, -1 when the CP is not external; config and key are its
+	// cpConfig.
 	link   int
 	key    string
 	config sol.VnfExtCpConfig
@@ -118,7 +123,8 @@ func (b *builder) handle(r cloud.Resource) sol.ResourceHandle {
 	return sol.ResourceHandle{VimConnectionID: b.Vim, ResourceID: r.PhysicalID, VimLevelResourceType: r.Type}
 }
 
-// info makes InstantiatedVnfInfo (SOL003 clause 5.5.2.2), but for the scale levels, which are not in the VIM, and the state of the VNF.
+// info makes InstantiatedVnfInfo (SOL003 clause 5.5.2.2), but for the scale levels, which are not in the VIM, and the
+// state of the VNF.
 func (b *builder) info() *sol.InstantiatedVnfInfo {
 	out := &sol.InstantiatedVnfInfo{FlavourID: b.flavour().ID}
 	if old := b.was.Info; old != nil {
@@ -179,7 +185,8 @@ func (b *builder) metadata() sol.KeyValuePairs {
 	return sol.KeyValuePairs{"stack_id": b.Snapshot.Stack.ID, "nfv": b.values(), "tenant": b.Snapshot.Project}
 }
 
-// values are the stack's nfv, with what held for VNFCs that a failed operation has left where they were: without it the next operation would recreate them.
+// values are the stack's nfv, with what held for VNFCs that a failed operation has left where they were: without it the
+// next operation would recreate them.
 func (b *builder) values() map[string]any {
 	if b.was.Info == nil || b.Desired.Class != userdata.Standard {
 		return b.Snapshot.NFV
@@ -192,8 +199,8 @@ func (b *builder) values() map[string]any {
 	return userdata.Left(b.flavour(), b.Snapshot.NFV, before, there)
 }
 
-// storages are the volumes of a VNFC by the names that the VNFD has for them: those of the stack, then those that Nova has made for the
-// server, in the order of their devices.
+// storages are the volumes of a VNFC by the names that the VNFD has for them: those of the stack, then those that Nova
+// has made for the server, in the order of their devices.
 func (b *builder) storages(c *VNFC) []cloud.Resource {
 	out := make([]cloud.Resource, 0, len(c.VDU.Storages))
 	own := b.ownVolumes(c)
@@ -226,11 +233,14 @@ func (b *builder) ownVolumes(c *VNFC) []cloud.Resource {
 		a, _ := seen.On(c.Server.PhysicalID)
 		device[v.ID] = a.Device
 		out = append(out, cloud.Resource{
-			Name: c.Server.Name, Type: cloud.TypeVolume, PhysicalID: v.ID, Status: "CREATE_COMPLETE", CreationTime: seen.Created, Links: c.Server.Links,
+			Name: c.Server.Name, Type: cloud.TypeVolume, PhysicalID: v.ID, Status: "CREATE_COMPLETE",
+			CreationTime: seen.Created, Links: c.Server.Links,
 		})
 	}
 	slices.SortFunc(out, func(x, y cloud.Resource) int {
-		return cmp.Or(strings.Compare(device[x.PhysicalID], device[y.PhysicalID]), strings.Compare(x.PhysicalID, y.PhysicalID))
+		return cmp.Or(
+			strings.Compare(device[x.PhysicalID], device[y.PhysicalID]), strings.Compare(x.PhysicalID, y.PhysicalID),
+		)
 	})
 	return out
 }

@@ -25,6 +25,8 @@ func TestInventoryWithoutKindsIsRead(t *testing.T) {
 	for _, r := range resources {
 		kinds = append(kinds, r.Kind)
 	}
-	require.Equal(t, []lcm.Kind{lcm.KindCompute, lcm.KindPort, lcm.KindNetwork, lcm.KindStorage, "", lcm.KindContainer}, kinds)
+	require.Equal(
+		t, []lcm.Kind{lcm.KindCompute, lcm.KindPort, lcm.KindNetwork, lcm.KindStorage, "", lcm.KindContainer}, kinds,
+	)
 	require.Equal(t, "VDU1", resources[0].Name)
 }

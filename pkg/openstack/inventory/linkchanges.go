@@ -16,7 +16,9 @@ type virtualLink struct {
 func virtualLinks(i *sol.InstantiatedVnfInfo) []virtualLink {
 	var out []virtualLink
 	add := func(id, desc string, network sol.ResourceHandle, ports []sol.VnfLinkPortInfo, managed bool) {
-		l := virtualLink{managed: managed, AffectedVirtualLink: sol.AffectedVirtualLink{ID: id, VnfVirtualLinkDescID: desc, NetworkResource: network}}
+		l := virtualLink{managed: managed, AffectedVirtualLink: sol.AffectedVirtualLink{
+			ID: id, VnfVirtualLinkDescID: desc, NetworkResource: network,
+		}}
 		for _, p := range ports {
 			if p.CpInstanceID != "" {
 				l.ports = append(l.ports, p.ID)
@@ -78,16 +80,21 @@ func affectedPorts(was, is *sol.InstantiatedVnfInfo) []sol.AffectedExtLinkPort {
 			continue
 		}
 		port := cmp.Or(p.New, p.Old)
-		out = append(out, sol.AffectedExtLinkPort{ID: port.ID, ChangeType: t, ExtCpInstanceID: port.CpInstanceID, ResourceHandle: port.ResourceHandle})
+		out = append(out, sol.AffectedExtLinkPort{
+			ID: port.ID, ChangeType: t, ExtCpInstanceID: port.CpInstanceID, ResourceHandle: port.ResourceHandle,
+		})
 	}
 	return out
 }
 
-// ChangedLinks lists the external links that were added or changed, as they are now (SOL003 clause 5.5.2.13, changedExtConnectivity).
+// ChangedLinks lists the external links that were added or changed, as they are now (SOL003 clause 5.5.2.13,
+// changedExtConnectivity).
 func ChangedLinks(was, is *sol.InstantiatedVnfInfo) []sol.ExtVirtualLinkInfo {
 	var out []sol.ExtVirtualLinkInfo
 	was, is = cmp.Or(was, &sol.InstantiatedVnfInfo{}), cmp.Or(is, &sol.InstantiatedVnfInfo{})
-	for _, p := range Match(was.ExtVirtualLinkInfo, is.ExtVirtualLinkInfo, func(l sol.ExtVirtualLinkInfo) string { return l.ID }) {
+	for _, p := range Match(
+		was.ExtVirtualLinkInfo, is.ExtVirtualLinkInfo, func(l sol.ExtVirtualLinkInfo) string { return l.ID },
+	) {
 		if p.New != nil && (p.Old == nil || !SameJSON(p.Old, p.New)) {
 			out = append(out, *p.New)
 		}

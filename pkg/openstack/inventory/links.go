@@ -19,7 +19,9 @@ func (b *builder) extCP(c cpInstance) sol.VnfExtCpInfo {
 func (b *builder) extLink(i int, l sol.ExtVirtualLinkData) sol.ExtVirtualLinkInfo {
 	out := sol.ExtVirtualLinkInfo{
 		ID: l.ID, CurrentVnfExtCpData: l.ExtCps,
-		ResourceHandle: sol.ResourceHandle{VimConnectionID: l.VimConnectionID, ResourceProviderID: l.ResourceProviderID, ResourceID: l.ResourceID},
+		ResourceHandle: sol.ResourceHandle{
+			VimConnectionID: l.VimConnectionID, ResourceProviderID: l.ResourceProviderID, ResourceID: l.ResourceID,
+		},
 	}
 	for _, c := range b.cps {
 		if c.link == i {
@@ -44,12 +46,16 @@ func (b *builder) managedLink(l sol.ExtManagedVirtualLinkData) sol.ExtManagedVir
 		ExtManagedMultisiteVirtualLinkID: l.ExtManagedMultisiteVirtualLinkID,
 	}
 	for _, p := range l.VnfLinkPort {
-		out.VnfLinkPorts = append(out.VnfLinkPorts, sol.VnfLinkPortInfo{ID: givenPrefix + p.VnfLinkPortID, ResourceHandle: p.ResourceHandle})
+		out.VnfLinkPorts = append(
+			out.VnfLinkPorts, sol.VnfLinkPortInfo{ID: givenPrefix + p.VnfLinkPortID, ResourceHandle: p.ResourceHandle},
+		)
 	}
 	if len(l.VnfLinkPort) == 0 && b.was.Info != nil {
 		for _, old := range b.was.Info.ExtManagedVirtualLinkInfo {
 			if old.ID == l.ID {
-				out.VnfLinkPorts = slices.DeleteFunc(slices.Clone(old.VnfLinkPorts), func(p sol.VnfLinkPortInfo) bool { return !strings.HasPrefix(p.ID, givenPrefix) })
+				out.VnfLinkPorts = slices.DeleteFunc(slices.Clone(old.VnfLinkPorts), func(p sol.VnfLinkPortInfo) bool {
+					return !strings.HasPrefix(p.ID, givenPrefix)
+				})
 			}
 		}
 	}
@@ -64,7 +70,8 @@ func (b *builder) internalLinks() []sol.VnfVirtualLinkResourceInfo {
 		for _, r := range b.Snapshot.Tree.all {
 			if r.Name == vl.Name && r.Type == cloud.TypeNetwork {
 				out = append(out, sol.VnfVirtualLinkResourceInfo{
-					ID: r.PhysicalID, VnfVirtualLinkDescID: vl.Name, NetworkResource: b.handle(r), VnfLinkPorts: b.portsOn(vl.Name),
+					ID: r.PhysicalID, VnfVirtualLinkDescID: vl.Name, NetworkResource: b.handle(r),
+					VnfLinkPorts: b.portsOn(vl.Name),
 				})
 			}
 		}
@@ -77,7 +84,9 @@ func (b *builder) onInternalLink(c cpInstance) bool {
 	if c.cp.VL == "" {
 		return false
 	}
-	managed := slices.ContainsFunc(b.Desired.Managed, func(l sol.ExtManagedVirtualLinkData) bool { return l.VnfVirtualLinkDescID == c.cp.VL })
+	managed := slices.ContainsFunc(
+		b.Desired.Managed, func(l sol.ExtManagedVirtualLinkData) bool { return l.VnfVirtualLinkDescID == c.cp.VL },
+	)
 	return managed || slices.ContainsFunc(b.flavour().VLs, func(v vnfd.VL) bool { return v.Name == c.cp.VL })
 }
 
@@ -86,7 +95,8 @@ func (b *builder) portsOn(vl string) []sol.VnfLinkPortInfo {
 	for _, c := range b.cps {
 		if c.cp.VL == vl && c.link < 0 && c.vnfc != nil {
 			out = append(out, sol.VnfLinkPortInfo{
-				ID: c.port.PhysicalID, ResourceHandle: b.handle(c.port), CpInstanceID: c.id(), CpInstanceType: sol.CpInstanceTypeVnfcCp,
+				ID: c.port.PhysicalID, ResourceHandle: b.handle(c.port), CpInstanceID: c.id(),
+				CpInstanceType: sol.CpInstanceTypeVnfcCp,
 			})
 		}
 	}

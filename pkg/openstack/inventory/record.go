@@ -10,8 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// resources makes the instance's inventory: every resource of the stack with the VNFC it belongs to and its addresses. Resources
-// of the whole VNF come first, the others by VDU and index.
+// resources makes the instance's inventory: every resource of the stack with the VNFC it belongs to and its addresses.
+// Resources of the whole VNF come first, the others by VDU and index.
 func (b *builder) resources() []lcm.Resource {
 	all := slices.Clone(b.Snapshot.Tree.all)
 	add := func(r cloud.Resource) {
@@ -39,7 +39,8 @@ func (b *builder) resources() []lcm.Resource {
 		out = append(out, rec)
 	}
 	slices.SortFunc(out, func(x, y lcm.Resource) int {
-		return cmp.Or(strings.Compare(x.VDU, y.VDU), cmp.Compare(x.Index, y.Index), strings.Compare(x.Name, y.Name), strings.Compare(x.ID, y.ID))
+		return cmp.Or(strings.Compare(x.VDU, y.VDU), cmp.Compare(x.Index, y.Index), strings.Compare(x.Name, y.Name),
+			strings.Compare(x.ID, y.ID))
 	})
 	return out
 }
@@ -110,7 +111,9 @@ func (b *builder) belongsTo(r cloud.Resource) *VNFC {
 // attached says whether a volume is one of a VNFC's storages or attached to its server.
 func (b *builder) attached(c *VNFC, r cloud.Resource) bool {
 	_, on := b.Snapshot.Volumes[r.PhysicalID].On(c.Server.PhysicalID)
-	return on || slices.ContainsFunc(slices.Concat(b.storages(c), b.ownVolumes(c)), func(v cloud.Resource) bool { return v.PhysicalID == r.PhysicalID })
+	return on || slices.ContainsFunc(slices.Concat(b.storages(c), b.ownVolumes(c)), func(v cloud.Resource) bool {
+		return v.PhysicalID == r.PhysicalID
+	})
 }
 
 func (b *builder) addresses(r cloud.Resource) []lcm.Address {

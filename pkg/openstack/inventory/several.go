@@ -7,8 +7,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// metadataVims is the member of the metadata of an InstantiatedVnfInfo that has, by the key of a connection, the metadata of
-// the stacks that were not created through the primary one.
+// metadataVims is the member of the metadata of an InstantiatedVnfInfo that has, by the key of a connection, the
+// metadata of the stacks that were not created through the primary one.
 const metadataVims = "vims"
 
 // Part is the record of one of the stacks of an instance.
@@ -29,11 +29,15 @@ func Merge(parts []Part) Record {
 		vims[p.Vim] = map[string]any(p.Info.Metadata)
 		info.VnfcInfo = slices.Concat(info.VnfcInfo, p.Info.VnfcInfo)
 		info.VnfcResourceInfo = slices.Concat(info.VnfcResourceInfo, p.Info.VnfcResourceInfo)
-		info.VirtualStorageResourceInfo = slices.Concat(info.VirtualStorageResourceInfo, p.Info.VirtualStorageResourceInfo)
+		info.VirtualStorageResourceInfo = slices.Concat(
+			info.VirtualStorageResourceInfo, p.Info.VirtualStorageResourceInfo,
+		)
 		info.ExtCpInfo = slices.Concat(info.ExtCpInfo, p.Info.ExtCpInfo)
 		info.ExtVirtualLinkInfo = slices.Concat(info.ExtVirtualLinkInfo, p.Info.ExtVirtualLinkInfo)
 		info.ExtManagedVirtualLinkInfo = slices.Concat(info.ExtManagedVirtualLinkInfo, p.Info.ExtManagedVirtualLinkInfo)
-		info.VnfVirtualLinkResourceInfo = slices.Concat(info.VnfVirtualLinkResourceInfo, p.Info.VnfVirtualLinkResourceInfo)
+		info.VnfVirtualLinkResourceInfo = slices.Concat(
+			info.VnfVirtualLinkResourceInfo, p.Info.VnfVirtualLinkResourceInfo,
+		)
 		for _, r := range p.Resources {
 			r.Vim = p.Vim
 			resources = append(resources, r)
@@ -56,7 +60,8 @@ func Vims(i *sol.InstantiatedVnfInfo) []string {
 	return slices.Sorted(maps.Keys(vims))
 }
 
-// VimOf is the connection through which the VNFCs of a VDU were created, "" for the primary one; false when there are none.
+// VimOf is the connection through which the VNFCs of a VDU were created, "" for the primary one; false when there are
+// none.
 func VimOf(i *sol.InstantiatedVnfInfo, vdu string) (string, bool) {
 	if i == nil {
 		return "", false
@@ -94,8 +99,8 @@ func metadataOf(i *sol.InstantiatedVnfInfo, vim string) map[string]any {
 	return m
 }
 
-// Of is the part of a record that one stack has; "" is the primary connection. Links belong to the stack whose connection
-// points they connect: owns says which these are.
+// Of is the part of a record that one stack has; "" is the primary connection. Links belong to the stack whose
+// connection points they connect: owns says which these are.
 func (r Record) Of(vim string, owns func(cpd string) bool) Record {
 	var out Record
 	for _, o := range r.Resources {
@@ -119,12 +124,14 @@ func (r Record) Of(vim string, owns func(cpd string) bool) Record {
 		return ids[c.ID]
 	})
 	info.VnfcInfo = only(info.VnfcInfo, func(c sol.VnfcInfo) bool { return ids[c.VnfcResourceInfoID] })
-	info.VirtualStorageResourceInfo = only(info.VirtualStorageResourceInfo, func(v sol.VirtualStorageResourceInfo) bool {
-		return s.has(v.StorageResource)
-	})
-	info.VnfVirtualLinkResourceInfo = only(info.VnfVirtualLinkResourceInfo, func(l sol.VnfVirtualLinkResourceInfo) bool {
-		return s.has(l.NetworkResource)
-	})
+	info.VirtualStorageResourceInfo = only(info.VirtualStorageResourceInfo,
+		func(v sol.VirtualStorageResourceInfo) bool {
+			return s.has(v.StorageResource)
+		})
+	info.VnfVirtualLinkResourceInfo = only(info.VnfVirtualLinkResourceInfo,
+		func(l sol.VnfVirtualLinkResourceInfo) bool {
+			return s.has(l.NetworkResource)
+		})
 	info.ExtManagedVirtualLinkInfo = only(info.ExtManagedVirtualLinkInfo, func(l sol.ExtManagedVirtualLinkInfo) bool {
 		return s.has(l.NetworkResource)
 	})

@@ -87,8 +87,9 @@ func (c VNFC) Key() string {
 	return c.VDU.Name
 }
 
-// VNFCs finds the VNFCs of the flavour: servers with the name of a VDU. They are sorted as scaling in removes them: the highest index first (or, where
-// Heat chooses, the oldest). VNFCs of several VDUs that have the same index are sorted by the name of the VDU. The order does not depend on ages.
+// VNFCs finds the VNFCs of the flavour: servers with the name of a VDU. They are sorted as scaling in removes them: the
+// highest index first (or, where Heat chooses, the oldest). VNFCs of several VDUs that have the same index are sorted
+// by the name of the VDU. The order does not depend on ages.
 func (t Tree) VNFCs(f *vnfd.Flavour, i *lcm.Instance) []VNFC {
 	ids, known := VNFCIDs(i), knownIndexes(i)
 	var out []VNFC
@@ -115,7 +116,8 @@ func (t Tree) VNFCs(f *vnfd.Flavour, i *lcm.Instance) []VNFC {
 	}
 	slices.SortFunc(out, func(a, b VNFC) int {
 		return cmp.Or(
-			cmp.Compare(b.Index, a.Index), strings.Compare(a.VDU.Name, b.VDU.Name), strings.Compare(a.Server.PhysicalID, b.Server.PhysicalID),
+			cmp.Compare(b.Index, a.Index), strings.Compare(a.VDU.Name, b.VDU.Name),
+			strings.Compare(a.Server.PhysicalID, b.Server.PhysicalID),
 		)
 	})
 	for vdu := range t.OldestFirst {
@@ -124,7 +126,8 @@ func (t Tree) VNFCs(f *vnfd.Flavour, i *lcm.Instance) []VNFC {
 	return out
 }
 
-// inHeatsOrder sorts the VNFCs of a VDU, in the places that they have among the others, as Heat takes members of a group away.
+// inHeatsOrder sorts the VNFCs of a VDU, in the places that they have among the others, as Heat takes members of a
+// group away.
 func (t Tree) inHeatsOrder(all []VNFC, vdu string) {
 	var of []VNFC
 	var places []int
@@ -161,8 +164,9 @@ func (t Tree) vnfcOf(v *vnfd.VDU, r cloud.Resource) (VNFC, bool) {
 	return VNFC{VDU: v, Server: r, Parent: p}, r.Name == v.Name
 }
 
-// assignIndexes numbers the VNFCs of a VDU whose resources carry no index. VNFCs that the instance has recorded keep their order, and new ones follow,
-// the oldest first. The recorded order is decisive, because Heat tells ages in whole seconds, and a fast cloud creates many servers in one second.
+// assignIndexes numbers the VNFCs of a VDU whose resources carry no index. VNFCs that the instance has recorded keep
+// their order, and new ones follow, the oldest first. The recorded order is decisive, because Heat tells ages in whole
+// seconds, and a fast cloud creates many servers in one second.
 func assignIndexes(of []VNFC, known map[string]int) {
 	index := func(r cloud.Resource) int {
 		if n, ok := known[r.PhysicalID]; ok {

@@ -17,7 +17,9 @@ import (
 func TestNewVNFCsAreTheYoungest(t *testing.T) {
 	t.Parallel()
 	server := func(id, created string) cloud.Resource {
-		return cloud.Resource{Name: "VDU1", Type: cloud.TypeServer, PhysicalID: id, Status: "CREATE_COMPLETE", CreationTime: created}
+		return cloud.Resource{
+			Name: "VDU1", Type: cloud.TypeServer, PhysicalID: id, Status: "CREATE_COMPLETE", CreationTime: created,
+		}
 	}
 	const before, now = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
 	f := &vnfd.Flavour{VDUs: []vnfd.VDU{{Name: "VDU1"}}}
@@ -36,8 +38,9 @@ func TestNewVNFCsAreTheYoungest(t *testing.T) {
 	require.Equal(t, map[string]int{"d": 0, "a": 1, "c": 2, "e": 3, "b": 4}, index, "the oldest is the first")
 }
 
-// TestVNFCsKeepTheirOrderBetweenObservations: the order of VNFCs of several VDUs is the same at every look, also in a cloud that creates all servers in
-// one second, gives them ids in any order and lists them in any order. Recording the inventory must not change it.
+// TestVNFCsKeepTheirOrderBetweenObservations: the order of VNFCs of several VDUs is the same at every look, also in a
+// cloud that creates all servers in one second, gives them ids in any order and lists them in any order. Recording the
+// inventory must not change it.
 func TestVNFCsKeepTheirOrderBetweenObservations(t *testing.T) {
 	t.Parallel()
 	f := &vnfd.Flavour{VDUs: []vnfd.VDU{{Name: "masterNode"}, {Name: "workerNode"}, {Name: "VDU3"}}}
@@ -47,7 +50,10 @@ func TestVNFCsKeepTheirOrderBetweenObservations(t *testing.T) {
 		ids := random.Perm(100)
 		server := func(name string) {
 			created := fmt.Sprintf("2026-01-01T00:00:0%dZ", random.IntN(2)) // creation crosses the boundary of a second
-			all = append(all, cloud.Resource{Name: name, Type: cloud.TypeServer, PhysicalID: fmt.Sprintf("id-%02d", ids[len(all)]), Status: "CREATE_COMPLETE", CreationTime: created})
+			all = append(all, cloud.Resource{
+				Name: name, Type: cloud.TypeServer,
+				PhysicalID: fmt.Sprintf("id-%02d", ids[len(all)]), Status: "CREATE_COMPLETE", CreationTime: created,
+			})
 		}
 		for range 3 {
 			server("masterNode")
@@ -72,18 +78,25 @@ func TestVNFCsKeepTheirOrderBetweenObservations(t *testing.T) {
 	}
 }
 
-// TestVNFCsKeepTheirOrderWhenAgesChange: recorded VNFCs keep their indexes although the cloud's clock says that another one is older.
+// TestVNFCsKeepTheirOrderWhenAgesChange: recorded VNFCs keep their indexes although the cloud's clock says that another
+// one is older.
 func TestVNFCsKeepTheirOrderWhenAgesChange(t *testing.T) {
 	t.Parallel()
 	server := func(id, created string) cloud.Resource {
-		return cloud.Resource{Name: "VDU1", Type: cloud.TypeServer, PhysicalID: id, Status: "CREATE_COMPLETE", CreationTime: created}
+		return cloud.Resource{
+			Name: "VDU1", Type: cloud.TypeServer, PhysicalID: id, Status: "CREATE_COMPLETE", CreationTime: created,
+		}
 	}
 	f := &vnfd.Flavour{VDUs: []vnfd.VDU{{Name: "VDU1"}}}
 	i := &lcm.Instance{}
 	var order []string
-	i.Inventory, order = vnfcsOf(f, i, []cloud.Resource{server("a", "2026-01-01T00:00:05Z"), server("b", "2026-01-01T00:00:06Z")})
+	i.Inventory, order = vnfcsOf(
+		f, i, []cloud.Resource{server("a", "2026-01-01T00:00:05Z"), server("b", "2026-01-01T00:00:06Z")},
+	)
 	require.Equal(t, []string{"b", "a"}, order)
-	_, order = vnfcsOf(f, i, []cloud.Resource{server("a", "2026-01-01T00:00:05Z"), server("b", "2026-01-01T00:00:06Z"), server("c", "2026-01-01T00:00:04Z")})
+	_, order = vnfcsOf(f, i, []cloud.Resource{
+		server("a", "2026-01-01T00:00:05Z"), server("b", "2026-01-01T00:00:06Z"), server("c", "2026-01-01T00:00:04Z"),
+	})
 	require.Equal(t, []string{"c", "b", "a"}, order, "a new VNFC follows those that the instance has")
 }
 
@@ -91,12 +104,15 @@ func TestVNFCsKeepTheirOrderWhenAgesChange(t *testing.T) {
 func vnfcsOf(f *vnfd.Flavour, i *lcm.Instance, all []cloud.Resource) (inventory []lcm.Resource, order []string) {
 	for _, c := range NewTree(&cloud.Stack{ID: "top"}, all).VNFCs(f, i) {
 		order = append(order, c.Server.PhysicalID)
-		inventory = append(inventory, lcm.Resource{Type: cloud.TypeServer, ID: c.Server.PhysicalID, VDU: c.VDU.Name, Index: c.Index})
+		inventory = append(
+			inventory, lcm.Resource{Type: cloud.TypeServer, ID: c.Server.PhysicalID, VDU: c.VDU.Name, Index: c.Index},
+		)
 	}
 	return inventory, order
 }
 
-// TestOrderOfVNFCsFollowsHeatsChoice: of a group that is scaled by signals Heat takes the oldest member, of one age the first by name. The VNFC that is drained has to be that one.
+// TestOrderOfVNFCsFollowsHeatsChoice: of a group that is scaled by signals Heat takes the oldest member, of one age the
+// first by name. The VNFC that is drained has to be that one.
 func TestOrderOfVNFCsFollowsHeatsChoice(t *testing.T) {
 	t.Parallel()
 	const before, now = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
@@ -106,8 +122,14 @@ func TestOrderOfVNFCsFollowsHeatsChoice(t *testing.T) {
 			return []cloud.Link{{Href: "http://heat/v1/p/stacks/s/" + stack, Rel: "stack"}}
 		}
 		all = append(all,
-			cloud.Resource{Name: member, Type: "m.yaml", PhysicalID: "s-" + id, Status: "CREATE_COMPLETE", CreationTime: made, Links: in("group")},
-			cloud.Resource{Name: vdu, Type: cloud.TypeServer, PhysicalID: id, Status: "CREATE_COMPLETE", CreationTime: replaced, Links: in("s-" + id)})
+			cloud.Resource{
+				Name: member, Type: "m.yaml", PhysicalID: "s-" + id, Status: "CREATE_COMPLETE",
+				CreationTime: made, Links: in("group"),
+			},
+			cloud.Resource{
+				Name: vdu, Type: cloud.TypeServer, PhysicalID: id, Status: "CREATE_COMPLETE",
+				CreationTime: replaced, Links: in("s-" + id),
+			})
 	}
 	add("VDU1", "a", "mc", now, now)
 	add("VDU1", "b", "ma", now, now)

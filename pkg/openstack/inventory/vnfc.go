@@ -62,7 +62,9 @@ func (b *builder) vnfcMetadata(c *VNFC) sol.KeyValuePairs {
 	made("image-"+c.VDU.Name+suffix, c.VDU.Name+suffix, userdata.LeafImage, old.Image != "" && old.Image == is.Image.ID)
 	stored := b.storages(c)
 	for _, node := range c.VDU.Storages {
-		same := slices.ContainsFunc(stored, func(r cloud.Resource) bool { return r.Name == node && b.was.resource(r.PhysicalID).ID != "" })
+		same := slices.ContainsFunc(
+			stored, func(r cloud.Resource) bool { return r.Name == node && b.was.resource(r.PhysicalID).ID != "" },
+		)
 		made("image-"+node+suffix, node+suffix, userdata.LeafImage, same)
 	}
 	made("zone", c.Key(), "locationConstraints", old.ID != "") // a server never moves to another zone by itself
@@ -71,7 +73,9 @@ func (b *builder) vnfcMetadata(c *VNFC) sol.KeyValuePairs {
 
 // vnfcInfo keeps the configurable properties that the VNFC had; one that was recreated in its place keeps them.
 func (b *builder) vnfcInfo(c *VNFC) sol.VnfcInfo {
-	out := sol.VnfcInfo{ID: c.ID, VduID: c.VDU.Name, VnfcResourceInfoID: c.Server.PhysicalID, VnfcState: sol.VnfOperationalStateStopped}
+	out := sol.VnfcInfo{
+		ID: c.ID, VduID: c.VDU.Name, VnfcResourceInfoID: c.Server.PhysicalID, VnfcState: sol.VnfOperationalStateStopped,
+	}
 	if s, ok := b.Snapshot.Servers[c.Server.PhysicalID]; ok {
 		out.VnfcState = s.State()
 	}

@@ -15,7 +15,8 @@ import (
 // removalTime bounds the removal of leftovers: the client waits for the answer.
 const removalTime = 30 * time.Second
 
-// Remove deletes leftovers. It looks again first: only what is an extra at this moment is deleted. It returns those that are left.
+// Remove deletes leftovers. It looks again first: only what is an extra at this moment is deleted. It returns those
+// that are left.
 func (f *Search) Remove(ctx context.Context, extra []lcm.Leftover) ([]lcm.Leftover, error) {
 	a, err := f.survey(ctx)
 	if err != nil {
@@ -24,7 +25,9 @@ func (f *Search) Remove(ctx context.Context, extra []lcm.Leftover) ([]lcm.Leftov
 	r := &remover{Search: f, until: time.Now().Add(removalTime), why: map[string]string{}}
 	for _, k := range kinds {
 		todo := slices.DeleteFunc(a.extra(), func(l lcm.Leftover) bool {
-			return l.Type != k.typ || !slices.ContainsFunc(extra, func(e lcm.Leftover) bool { return e.Type == l.Type && e.ID == l.ID })
+			return l.Type != k.typ || !slices.ContainsFunc(
+				extra, func(e lcm.Leftover) bool { return e.Type == l.Type && e.ID == l.ID },
+			)
 		})
 		if err := lcm.Each(ctx, 8, todo, r.remove); err != nil {
 			return nil, err
@@ -53,7 +56,8 @@ type remover struct {
 	why map[string]string // by id: what the VIM says to those that stay
 }
 
-// remove deletes one object and waits until it is gone. A refusal is noted and asked again, because what held the object may be gone by then.
+// remove deletes one object and waits until it is gone. A refusal is noted and asked again, because what held the
+// object may be gone by then.
 func (r *remover) remove(ctx context.Context, l lcm.Leftover) error {
 	const tries = 3
 	for try := range tries {

@@ -77,9 +77,9 @@ func (a *findings) recognise(o object) string {
 	return ""
 }
 
-// shortened finds the thing whose stack a server is of when Heat has cut the beginning off its name, which can be no longer than 53
-// characters: "vn-" and the end of "<stack>-<resource>-<random>". The stack's own random part, twelve characters, is then still there, and
-// other things of the stack have it in their full names.
+// shortened finds the thing whose stack a server is of when Heat has cut the beginning off its name, which can be no
+// longer than 53 characters: "vn-" and the end of "<stack>-<resource>-<random>". The stack's own random part, twelve
+// characters, is then still there, and other things of the stack have it in their full names.
 func (a *findings) shortened(name string) string {
 	rest, ok := strings.CutPrefix(name, "vn-")
 	if !ok {
@@ -90,7 +90,9 @@ func (a *findings) shortened(name string) string {
 		if !isRandom(w) {
 			continue
 		}
-		at := slices.IndexFunc(a.objects, func(o object) bool { return a.hasName(o.Name) && slices.Contains(strings.Split(o.Name, "-"), w) })
+		at := slices.IndexFunc(a.objects, func(o object) bool {
+			return a.hasName(o.Name) && slices.Contains(strings.Split(o.Name, "-"), w)
+		})
 		if at >= 0 {
 			return a.objects[at].Name
 		}
@@ -100,11 +102,13 @@ func (a *findings) shortened(name string) string {
 
 // isRandom says whether a word may be one that Heat has made up to keep names apart.
 func isRandom(w string) bool {
-	return len(w) == 12 && strings.IndexFunc(w, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) < 0
+	return len(w) == 12 && strings.IndexFunc(w, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}) < 0
 }
 
-// extra lists the objects that are the instance's and that it should not have. What a stack in the list consists of goes with it and is not
-// named.
+// extra lists the objects that are the instance's and that it should not have. What a stack in the list consists of
+// goes with it and is not named.
 func (a *findings) extra() []lcm.Leftover {
 	out := []lcm.Leftover{}
 	for _, o := range a.objects {
@@ -119,8 +123,8 @@ func (a *findings) extra() []lcm.Leftover {
 	return out
 }
 
-// missing lists what the inventory has and the VIM has not. A project does not see everything that it uses, so each is looked for by its id before
-// that is said.
+// missing lists what the inventory has and the VIM has not. A project does not see everything that it uses, so each is
+// looked for by its id before that is said.
 func (f *Search) missing(ctx context.Context, a *findings) ([]lcm.Leftover, error) {
 	seen := make(map[string]bool, len(a.objects))
 	for _, o := range a.objects {
@@ -144,11 +148,14 @@ func (f *Search) missing(ctx context.Context, a *findings) ([]lcm.Leftover, erro
 	})
 	out := []lcm.Leftover{}
 	if id := stack.Recorded(f.Part); id != "" && !seen[id] {
-		out = append(out, lcm.Leftover{Type: cloud.TypeStack, ID: id, Name: f.Stack.Name(), Why: "the stack is not in the VIM"})
+		out = append(
+			out, lcm.Leftover{Type: cloud.TypeStack, ID: id, Name: f.Stack.Name(), Why: "the stack is not in the VIM"},
+		)
 	}
 	for i, r := range doubtful {
 		if absent[i] {
-			out = append(out, lcm.Leftover{Type: r.Type, ID: r.ID, Name: r.Name, Why: "it is in the inventory" + stack.Prefixed(" of VNFC ", r.VNFC) + " and not in the VIM"})
+			out = append(out, lcm.Leftover{Type: r.Type, ID: r.ID, Name: r.Name, Why: "it is in the inventory" +
+				stack.Prefixed(" of VNFC ", r.VNFC) + " and not in the VIM"})
 		}
 	}
 	return out, err

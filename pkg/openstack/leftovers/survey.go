@@ -29,15 +29,28 @@ type kind struct {
 // kinds are in the order in which they are removed: what uses something goes before it.
 var kinds = []kind{
 	{typ: cloud.TypeStack, service: cloud.Heat},
-	{typ: cloud.TypeServer, service: cloud.Nova, path: "/servers", list: "/servers/detail", query: url.Values{"name": {"^vn"}}, member: "servers", paged: true},
+	{
+		typ: cloud.TypeServer, service: cloud.Nova, path: "/servers", list: "/servers/detail",
+		query: url.Values{"name": {"^vn"}}, member: "servers", paged: true,
+	},
 	{typ: cloud.TypeFloatingIP, service: cloud.Neutron, path: "/floatingips", member: "floatingips", paged: true},
 	{typ: cloud.TypePort, service: cloud.Neutron, path: "/ports", member: "ports", paged: true},
-	{typ: cloud.TypeSnapshot, service: cloud.Cinder, path: "/snapshots", list: "/snapshots/detail", member: "snapshots", paged: true},
-	{typ: cloud.TypeVolume, service: cloud.Cinder, path: "/volumes", list: "/volumes/detail", member: "volumes", paged: true},
+	{
+		typ: cloud.TypeSnapshot, service: cloud.Cinder, path: "/snapshots", list: "/snapshots/detail",
+		member: "snapshots",
+		paged:  true,
+	},
+	{
+		typ: cloud.TypeVolume, service: cloud.Cinder, path: "/volumes", list: "/volumes/detail", member: "volumes",
+		paged: true,
+	},
 	{typ: cloud.TypeRouter, service: cloud.Neutron, path: "/routers", member: "routers", paged: true},
 	{typ: cloud.TypeSubnet, service: cloud.Neutron, path: "/subnets", member: "subnets", paged: true},
 	{typ: cloud.TypeNetwork, service: cloud.Neutron, path: "/networks", member: "networks", paged: true},
-	{typ: cloud.TypeSecurityGroup, service: cloud.Neutron, path: "/security-groups", member: "security_groups", paged: true},
+	{
+		typ: cloud.TypeSecurityGroup, service: cloud.Neutron, path: "/security-groups", member: "security_groups",
+		paged: true,
+	},
 	{typ: cloud.TypeServerGroup, service: cloud.Nova, path: "/os-server-groups", member: "server_groups"},
 	{typ: cloud.TypeKeyPair, service: cloud.Nova, path: "/os-keypairs", member: "keypairs"},
 	{typ: cloud.TypeImage, service: cloud.Glance, path: "/images", member: "images", paged: true},
@@ -45,7 +58,9 @@ var kinds = []kind{
 
 // pages is the list of the objects that a query selects.
 func (k kind) pages(q url.Values) cloud.List {
-	return cloud.List{Service: k.service, Path: cmp.Or(k.list, k.path), Member: k.member, Query: q, Pages: cloud.SurveyPages}
+	return cloud.List{
+		Service: k.service, Path: cmp.Or(k.list, k.path), Member: k.member, Query: q, Pages: cloud.SurveyPages,
+	}
 }
 
 func rankOf(typ string) int {
@@ -99,7 +114,8 @@ func (a *findings) usedImages() {
 	}
 }
 
-// stackParts notes what the instance's stacks consist of: those in its record, which are to be there, and others, with which their parts go.
+// stackParts notes what the instance's stacks consist of: those in its record, which are to be there, and others, with
+// which their parts go.
 func (f *Search) stackParts(ctx context.Context, a *findings) error {
 	for _, id := range f.Stacks {
 		a.parts[id] = true
@@ -112,7 +128,9 @@ func (f *Search) stackParts(ctx context.Context, a *findings) error {
 	}
 	found := make([][]cloud.Resource, len(tops))
 	err := lcm.Each(ctx, 6, tops, func(ctx context.Context, s cloud.Stack) (err error) {
-		found[slices.IndexFunc(tops, func(o cloud.Stack) bool { return o.ID == s.ID })], err = f.Cloud.ListResources(ctx, &s)
+		found[slices.IndexFunc(tops, func(o cloud.Stack) bool {
+			return o.ID == s.ID
+		})], err = f.Cloud.ListResources(ctx, &s)
 		if cloud.NotFound(err) { // deleted since
 			err = nil
 		}
@@ -157,7 +175,9 @@ func (f *Search) listKind(ctx context.Context, k kind) ([]object, error) {
 		if strings.HasPrefix(l.Owner, "network:") { // a service's own: it goes with what that has it for
 			return l.ID, true
 		}
-		out = append(out, object{Leftover: lcm.Leftover{Type: k.typ, ID: l.ID, Name: l.Name + l.Address, Status: l.Status}, tags: l.Tags})
+		out = append(out, object{
+			Leftover: lcm.Leftover{Type: k.typ, ID: l.ID, Name: l.Name + l.Address, Status: l.Status}, tags: l.Tags,
+		})
 		return l.ID, true
 	}
 	q := url.Values{}
@@ -179,7 +199,9 @@ func (f *Search) listKind(ctx context.Context, k kind) ([]object, error) {
 		return unique(out), err
 	}
 	var page map[string]json.RawMessage
-	err := f.Cloud.Do(ctx, cloud.Call{What: "list " + k.member, Service: k.service, Method: http.MethodGet, Path: k.path, Out: &page})
+	err := f.Cloud.Do(
+		ctx, cloud.Call{What: "list " + k.member, Service: k.service, Method: http.MethodGet, Path: k.path, Out: &page},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -203,13 +225,21 @@ func unique(all []object) []object {
 	})
 }
 
-// allStacks lists stacks with the nested ones: their names tell whose things are, and one whose top stack is gone is a leftover itself.
+// allStacks lists stacks with the nested ones: their names tell whose things are, and one whose top stack is gone is a
+// leftover itself.
 func (f *Search) allStacks(ctx context.Context) ([]object, error) {
 	var out []object
 	known := map[string]bool{}
-	err := cloud.EachPage(ctx, f.Cloud, cloud.List{Service: cloud.Heat, Path: "/stacks", Member: "stacks", Query: url.Values{"show_nested": {"true"}}, Pages: cloud.SurveyPages}, func(l listed) (string, bool) {
+	err := cloud.EachPage(ctx, f.Cloud, cloud.List{
+		Service: cloud.Heat, Path: "/stacks", Member: "stacks",
+		Query: url.Values{"show_nested": {"true"}}, Pages: cloud.SurveyPages,
+	}, func(l listed) (string, bool) {
 		s := cloud.Stack{ID: l.ID, Name: l.StackName, Status: l.StackStatus, Reason: l.Reason, Tags: l.Tags}
-		out = append(out, object{Leftover: lcm.Leftover{Type: cloud.TypeStack, ID: s.ID, Name: s.Name, Status: s.Status}, tags: s.Tags, stack: s, nested: l.Parent != "", owner: l.Parent})
+		out = append(
+			out, object{
+				Leftover: lcm.Leftover{Type: cloud.TypeStack, ID: s.ID, Name: s.Name, Status: s.Status},
+				tags:     s.Tags, stack: s, nested: l.Parent != "", owner: l.Parent,
+			})
 		known[s.ID] = true
 		return l.ID, true
 	})

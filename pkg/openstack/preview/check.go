@@ -31,7 +31,9 @@ type checker struct {
 func (c *checker) add(state lcm.CheckState, subject, hint, format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.checks = append(c.checks, lcm.Check{State: state, Subject: subject, Detail: fmt.Sprintf(format, args...), Hint: hint})
+	c.checks = append(
+		c.checks, lcm.Check{State: state, Subject: subject, Detail: fmt.Sprintf(format, args...), Hint: hint},
+	)
 }
 
 // Stack is the stack of a plan.
@@ -41,7 +43,8 @@ type Stack struct {
 	New bool
 }
 
-// Checked looks up what the plan of a stack needs, everything at the same time. A check that the VIM does not allow, or not now, is a warning.
+// Checked looks up what the plan of a stack needs, everything at the same time. A check that the VIM does not allow, or
+// not now, is a warning.
 func (p *Plan) Checked(ctx context.Context, vim *cloud.Client, s Stack, r lcm.Request) ([]lcm.Check, error) {
 	c := &checker{cloud: vim, stack: s, request: r, plan: p, need: needsOf(p)}
 	c.gaps()
@@ -102,16 +105,19 @@ func (c *checker) checkStack(ctx context.Context) error {
 	case st == nil && c.plan.Operation == sol.LcmOperationTerminate:
 		c.add(lcm.CheckWarning, subject, "", "it is not in the VIM any more")
 	case st == nil:
-		c.add(lcm.CheckFailed, subject, "heal the whole VNF with additionalParams.all, or terminate it", "it is not in the VIM any more")
+		c.add(lcm.CheckFailed, subject, "heal the whole VNF with additionalParams.all, or terminate it",
+			"it is not in the VIM any more")
 	case fresh && !stack.Owned(st, c.request.Instance.ID):
 		e := lcm.AsError(stack.Foreign(c.cloud, st))
 		c.add(lcm.CheckFailed, subject, e.Hint, "%s", e.Detail)
 	case fresh:
-		c.add(lcm.CheckWarning, subject, "look at the instance's leftovers", "there is one of this name, %s; it is deleted first", st.Status)
+		c.add(lcm.CheckWarning, subject, "look at the instance's leftovers",
+			"there is one of this name, %s; it is deleted first", st.Status)
 	case st.InProgress():
 		c.add(lcm.CheckWarning, subject, "", "it is %s; the operation waits until that is over", st.Status)
 	case st.Failed():
-		c.add(lcm.CheckWarning, subject, "", "it is %s: %s; Heat tries to repair it with the operation", st.Status, cloud.Tidy(st.Reason))
+		c.add(lcm.CheckWarning, subject, "", "it is %s: %s; Heat tries to repair it with the operation", st.Status,
+			cloud.Tidy(st.Reason))
 	default:
 		c.add(lcm.CheckOK, subject, "", "it is %s", st.Status)
 	}
@@ -153,7 +159,9 @@ func (c *checker) images(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		img, ok := resolveName(c, "image", name, found, func(i cloud.Image) cloud.Named { return cloud.Named{ID: i.ID, Name: i.Name} }, cloud.Hint("No images matching"))
+		img, ok := resolveName(c, "image", name, found, func(i cloud.Image) cloud.Named {
+			return cloud.Named{ID: i.ID, Name: i.Name}
+		}, cloud.Hint("No images matching"))
 		switch {
 		case !ok:
 		case img.Status != cloud.ImageActive:
@@ -176,7 +184,8 @@ func (c *checker) zones(ctx context.Context) error {
 		zone, _, _ := strings.Cut(z, ":") // zone:host
 		switch ok, known := available[zone]; {
 		case !known:
-			c.add(lcm.CheckFailed, "zone "+z, "correct the grant's zones", "it is not in the VIM, which has: %s", strings.Join(names, ", "))
+			c.add(lcm.CheckFailed, "zone "+z, "correct the grant's zones", "it is not in the VIM, which has: %s",
+				strings.Join(names, ", "))
 		case !ok:
 			c.add(lcm.CheckFailed, "zone "+z, "take another zone, or bring its hosts up", "it is not available")
 		default:
@@ -194,7 +203,8 @@ func (c *checker) keys(ctx context.Context) error {
 		case err == nil:
 			c.add(lcm.CheckOK, "key pair "+name, "", "found")
 		case cloud.NotFound(err):
-			c.add(lcm.CheckFailed, "key pair "+name, cloud.Hint("The Key (x) could not be found"), "the user of the VIM connection has none of this name")
+			c.add(lcm.CheckFailed, "key pair "+name, cloud.Hint("The Key (x) could not be found"),
+				"the user of the VIM connection has none of this name")
 		default:
 			return err
 		}
@@ -209,7 +219,9 @@ func (c *checker) volumeTypes(ctx context.Context) error {
 		return err
 	}
 	for _, name := range c.need.volumeTypes {
-		if _, ok := resolveName(c, "volume type", name, types, func(t cloud.Named) cloud.Named { return t }, cloud.Hint("The VolumeType (x) could not be found.")); ok {
+		if _, ok := resolveName(c, "volume type", name, types, func(t cloud.Named) cloud.Named {
+			return t
+		}, cloud.Hint("The VolumeType (x) could not be found.")); ok {
 			c.add(lcm.CheckOK, "volume type "+name, "", "found")
 		}
 	}

@@ -26,7 +26,8 @@ func (c *checker) networks(ctx context.Context) error {
 		ids[name] = n.ID
 		switch {
 		case slices.Contains(c.need.external, name) && !n.External:
-			c.add(lcm.CheckFailed, "network "+name, cloud.Hint("is not a valid external network"), "it is not an external network: it has no floating addresses")
+			c.add(lcm.CheckFailed, "network "+name, cloud.Hint("is not a valid external network"),
+				"it is not an external network: it has no floating addresses")
 		case n.Status != "ACTIVE":
 			c.add(lcm.CheckWarning, "network "+name, "", "it is %s", n.Status)
 		default:
@@ -38,14 +39,17 @@ func (c *checker) networks(ctx context.Context) error {
 		return err
 	}
 	for _, name := range c.need.subnets {
-		if s, ok := resolveName(c, "subnet", name, subnets, func(s cloud.Subnet) cloud.Named { return s.Named }, wrong); ok {
+		if s, ok := resolveName(c, "subnet", name, subnets, func(s cloud.Subnet) cloud.Named {
+			return s.Named
+		}, wrong); ok {
 			c.add(lcm.CheckOK, "subnet "+name, "", "found: %s", s.CIDR)
 		}
 	}
 	return c.addresses(ctx, ids)
 }
 
-// addresses looks whether fixed addresses are inside their networks and free. The ids of networks are by the names that the templates have.
+// addresses looks whether fixed addresses are inside their networks and free. The ids of networks are by the names that
+// the templates have.
 func (c *checker) addresses(ctx context.Context, ids map[string]string) error {
 	wanted := map[string][]fixedAddress{} // by the id of the network
 	for _, f := range c.need.fixed {
@@ -64,7 +68,9 @@ func (c *checker) addresses(ctx context.Context, ids map[string]string) error {
 	for id, w := range wanted {
 		nets = append(nets, network{id, w})
 	}
-	return lcm.Each(ctx, 8, nets, func(ctx context.Context, n network) error { return c.addressesOf(ctx, n.id, n.wanted) })
+	return lcm.Each(
+		ctx, 8, nets, func(ctx context.Context, n network) error { return c.addressesOf(ctx, n.id, n.wanted) },
+	)
 }
 
 func (c *checker) addressesOf(ctx context.Context, network string, wanted []fixedAddress) error {
@@ -91,7 +97,8 @@ func (c *checker) addressesOf(ctx context.Context, network string, wanted []fixe
 		p, used := taken[f.ip]
 		switch {
 		case !inside(subnets, f.ip):
-			c.add(lcm.CheckFailed, subject, cloud.Hint("is not a valid IP for"), "it is in none of the subnets of network %s", f.network)
+			c.add(lcm.CheckFailed, subject, cloud.Hint("is not a valid IP for"),
+				"it is in none of the subnets of network %s", f.network)
 		case used && !c.plan.own[p.ID]:
 			c.add(lcm.CheckFailed, subject, cloud.Hint("ip address already allocated"), "the port %s has it", p.ID)
 		default:
@@ -119,7 +126,9 @@ func (c *checker) ports(ctx context.Context) error {
 		return err
 	}
 	for _, name := range c.need.ports {
-		p, ok := resolveName(c, "port", name, ports, func(p cloud.Port) cloud.Named { return cloud.Named{ID: p.ID, Name: p.Name} }, cloud.Hint("Unable to find port"))
+		p, ok := resolveName(c, "port", name, ports, func(p cloud.Port) cloud.Named {
+			return cloud.Named{ID: p.ID, Name: p.Name}
+		}, cloud.Hint("Unable to find port"))
 		switch {
 		case !ok:
 		case p.Device != "" && !c.plan.own[p.Device]:

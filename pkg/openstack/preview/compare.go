@@ -23,7 +23,8 @@ type Side struct {
 // Plan is a preview with what its checks need to know.
 type Plan struct {
 	lcm.Preview
-	// made are the resources that would be created, remade those of them that take the place of others; changed have other properties afterwards.
+	// made are the resources that would be created, remade those of them that take the place of others; changed have
+	// other properties afterwards.
 	created, recreated []element
 	changed            []inventory.Pair[element]
 	// after is the whole stack as it would be.
@@ -34,11 +35,12 @@ type Plan struct {
 	own           map[string]bool // ids of what the instance has
 }
 
-// Compare compares the resources that exist with those that would exist. before is nil for an instantiation; both are nil for an operation that does
-// not change the stack.
+// Compare compares the resources that exist with those that would exist. before is nil for an instantiation; both are
+// nil for an operation that does not change the stack.
 func Compare(r lcm.Request, before, after *Side) (*Plan, error) {
 	p := &Plan{Preview: lcm.Preview{
-		Operation: r.Type, Add: []lcm.PlannedResource{}, Remove: []lcm.PlannedResource{}, Replace: []lcm.PlannedResource{}, Change: []lcm.PlannedResource{},
+		Operation: r.Type, Add: []lcm.PlannedResource{}, Remove: []lcm.PlannedResource{},
+		Replace: []lcm.PlannedResource{}, Change: []lcm.PlannedResource{},
 	}, own: map[string]bool{}}
 	inv := recordsOf(r.Instance)
 	for _, rec := range r.Instance.Inventory {
@@ -96,14 +98,16 @@ func (p *Plan) operate(r lcm.Request) error {
 	}
 	for _, rec := range r.Instance.Inventory {
 		c, _, ok := r.Instance.VNFC(rec.VNFC)
-		if rec.Type == cloud.TypeServer && ok && c.VnfcState != req.ChangeStateTo && (r.Scope == nil || slices.Contains(r.Scope.VNFCs, rec.VNFC)) {
+		if rec.Type == cloud.TypeServer && ok && c.VnfcState != req.ChangeStateTo && (r.Scope == nil ||
+			slices.Contains(r.Scope.VNFCs, rec.VNFC)) {
 			p.Change = append(p.Change, described(rec, fmt.Sprintf("%s becomes %s", c.VnfcState, req.ChangeStateTo)))
 		}
 	}
 	return nil
 }
 
-// heal plans the replacement of the VNFCs' servers, with their volumes when additionalParams.all says so; of the whole VNF, everything.
+// heal plans the replacement of the VNFCs' servers, with their volumes when additionalParams.all says so; of the whole
+// VNF, everything.
 func (p *Plan) heal(r lcm.Request, before, after []element, inv records) {
 	all, _ := r.AdditionalParams["all"].(bool)
 	for _, e := range after {
@@ -112,7 +116,8 @@ func (p *Plan) heal(r lcm.Request, before, after []element, inv records) {
 		case r.Scope == nil:
 		case r.Scope.Whole:
 			p.replace(e, rec, ok, "everything is deleted and created again")
-		case ok && slices.Contains(r.Scope.VNFCs, rec.VNFC) && (e.typ == cloud.TypeServer || all && e.typ == cloud.TypeVolume):
+		case ok && slices.Contains(r.Scope.VNFCs, rec.VNFC) && (e.typ == cloud.TypeServer ||
+			all && e.typ == cloud.TypeVolume):
 			p.replace(e, rec, ok, "healed")
 		default:
 			if old := find(before, e.key()); old != nil {
@@ -170,7 +175,8 @@ func (p *Plan) update(old, now element, rec lcm.Resource, known bool) {
 	p.Change = append(p.Change, out)
 }
 
-// follow plans the servers whose volumes are replaced: Heat replaces them, because they are made from the ids of the volumes.
+// follow plans the servers whose volumes are replaced: Heat replaces them, because they are made from the ids of the
+// volumes.
 func (p *Plan) follow(after []element, inv records) {
 	for _, e := range after {
 		if e.typ != cloud.TypeServer || find(p.created, e.key()) != nil {
@@ -181,7 +187,9 @@ func (p *Plan) follow(after []element, inv records) {
 				continue
 			}
 			rec, known := inv.find(e)
-			p.Change = slices.DeleteFunc(p.Change, func(c lcm.PlannedResource) bool { return c.Type == cloud.TypeServer && c.Name == e.label() })
+			p.Change = slices.DeleteFunc(
+				p.Change, func(c lcm.PlannedResource) bool { return c.Type == cloud.TypeServer && c.Name == e.label() },
+			)
 			p.replace(e, rec, known, "its volume "+v.label()+" is replaced")
 			break
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// element is one resource of a stack as its templates have it, with its properties as far as they are known before anything is made.
+// element is one resource of a stack as its templates have it, with its properties as far as they are known before
+// anything is made.
 type element struct {
 	name, typ string
 	props     map[string]any
@@ -109,7 +110,8 @@ func (v records) find(e element) (lcm.Resource, bool) {
 	return v.list[at], true
 }
 
-// renumbered gives the members of groups the indexes that they have after the VNFCs of remove are gone: those that stay keep theirs.
+// renumbered gives the members of groups the indexes that they have after the VNFCs of remove are gone: those that stay
+// keep theirs.
 func renumbered(before, after []element, inv records, remove []string) []element {
 	if len(remove) == 0 {
 		return after

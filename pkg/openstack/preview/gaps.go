@@ -17,13 +17,14 @@ var required = map[string][]string{
 	cloud.TypeVolume:     {"size"},
 }
 
-// missingProperty returns the property that a resource needs and that has no value; "" when it has all. A server without an
-// image needs a volume to boot from.
+// missingProperty returns the property that a resource needs and that has no value; "" when it has all. A server
+// without an image needs a volume to boot from.
 func (e element) missingProperty() string {
 	if names := required[e.typ]; e.isEmpty(names...) {
 		return names[0]
 	}
-	if e.typ == cloud.TypeServer && e.isEmpty("image") && e.props["block_device_mapping_v2"] == nil && e.props["block_device_mapping"] == nil {
+	if e.typ == cloud.TypeServer && e.isEmpty("image") && e.props["block_device_mapping_v2"] == nil &&
+		e.props["block_device_mapping"] == nil {
 		return "image"
 	}
 	return ""
@@ -64,8 +65,12 @@ func findGaps(nfv map[string]any) []gap {
 	return out
 }
 
-// reportedElsewhere are the leaves whose absence another check reports, or that may be empty: a port without a fixed address gets one.
-var reportedElsewhere = map[string]bool{"computeFlavourId": true, "vcImageId": true, "locationConstraints": true, "network": true, "fixed_ips": true, "port": true}
+// reportedElsewhere are the leaves whose absence another check reports, or that may be empty: a port without a fixed
+// address gets one.
+var reportedElsewhere = map[string]bool{
+	"computeFlavourId": true, "vcImageId": true, "locationConstraints": true,
+	"network": true, "fixed_ips": true, "port": true,
+}
 
 // gaps reports the values that new resources lack: Heat accepts an empty value, and fails later, if at all.
 func (c *checker) gaps() {
@@ -80,7 +85,8 @@ func (c *checker) gaps() {
 			}
 			own = append(own, g.String())
 			if !reportedElsewhere[g.leaf] {
-				c.add(lcm.CheckWarning, "value of nfv."+g.String(), hint, "the template asks for it, and it has no value; Heat takes an empty one")
+				c.add(lcm.CheckWarning, "value of nfv."+g.String(), hint,
+					"the template asks for it, and it has no value; Heat takes an empty one")
 			}
 		}
 		if e.isEmpty("availability_zone") {
@@ -95,6 +101,7 @@ func (c *checker) gaps() {
 		}
 	}
 	if len(unzoned) > 0 {
-		c.add(lcm.CheckOK, "zone of "+strings.Join(unzoned, ", "), "", "none is given here: it is the grant's, or else Nova's choice")
+		c.add(lcm.CheckOK, "zone of "+strings.Join(unzoned, ", "), "",
+			"none is given here: it is the grant's, or else Nova's choice")
 	}
 }

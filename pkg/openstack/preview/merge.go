@@ -11,8 +11,8 @@ import (
 // Merge makes the preview of an operation of the plans of the stacks that it changes.
 func Merge(operation sol.LcmOperationType, plans []*Plan) *lcm.Preview {
 	out := lcm.Preview{
-		Operation: operation, Add: []lcm.PlannedResource{}, Remove: []lcm.PlannedResource{}, Replace: []lcm.PlannedResource{},
-		Change: []lcm.PlannedResource{}, Checks: []lcm.Check{},
+		Operation: operation, Add: []lcm.PlannedResource{}, Remove: []lcm.PlannedResource{},
+		Replace: []lcm.PlannedResource{}, Change: []lcm.PlannedResource{}, Checks: []lcm.Check{},
 	}
 	for _, p := range plans {
 		out.Add, out.Remove = slices.Concat(out.Add, p.Add), slices.Concat(out.Remove, p.Remove)

@@ -29,7 +29,8 @@ type fixedAddress struct {
 
 // neutronQuota names the quota of each type.
 var neutronQuota = map[string]string{
-	cloud.TypePort: "port", cloud.TypeFloatingIP: "floatingip", cloud.TypeNetwork: "network", cloud.TypeSubnet: "subnet", cloud.TypeRouter: "router",
+	cloud.TypePort: "port", cloud.TypeFloatingIP: "floatingip", cloud.TypeNetwork: "network",
+	cloud.TypeSubnet: "subnet", cloud.TypeRouter: "router",
 	cloud.TypeSecurityGroup: "security_group",
 }
 
@@ -49,7 +50,9 @@ func needsOf(p *Plan) needs {
 			n.member(e, p.after)
 		}
 	}
-	for _, list := range []*[]string{&n.images, &n.networks, &n.subnets, &n.external, &n.ports, &n.zones, &n.keys, &n.volumeTypes} {
+	for _, list := range []*[]string{
+		&n.images, &n.networks, &n.subnets, &n.external, &n.ports, &n.zones, &n.keys, &n.volumeTypes,
+	} {
 		slices.Sort(*list)
 		*list = slices.DeleteFunc(slices.Compact(*list), func(s string) bool { return s == "" })
 	}

@@ -21,7 +21,9 @@ func (c *checker) compareQuota(name string, needed, used, limit int, unit string
 	case limit < 0:
 		c.add(lcm.CheckOK, subject, "", "%d%s needed, there is no limit", needed, unit)
 	case used+needed > limit:
-		c.add(lcm.CheckFailed, subject, quotaHint, "%d%s needed, %d of %d%s are in use", needed, unit, used, limit, unit)
+		c.add(
+			lcm.CheckFailed, subject, quotaHint, "%d%s needed, %d of %d%s are in use", needed, unit, used, limit, unit,
+		)
 	default:
 		c.add(lcm.CheckOK, subject, "", "%d%s needed, %d of %d%s are in use", needed, unit, used, limit, unit)
 	}
@@ -56,7 +58,9 @@ func (c *checker) compute(ctx context.Context) error {
 			continue
 		}
 		if _, seen := known[name]; !seen {
-			f, ok := resolveName(c, "flavour", name, all, func(f cloud.Flavour) cloud.Named { return f.Named }, cloud.Hint("No Flavor matching"))
+			f, ok := resolveName(c, "flavour", name, all, func(f cloud.Flavour) cloud.Named {
+				return f.Named
+			}, cloud.Hint("No Flavor matching"))
 			known[name] = f
 			if ok {
 				c.add(lcm.CheckOK, "flavour "+name, "", "%d cores, %d MiB", f.VCPUs, f.RAM)
@@ -64,7 +68,9 @@ func (c *checker) compute(ctx context.Context) error {
 		}
 		cores, ram = cores+known[name].VCPUs, ram+known[name].RAM
 		if was, resized := old[e.key()]; resized {
-			at := slices.IndexFunc(all, func(f cloud.Flavour) bool { return f.Name == was.text("flavor") || f.ID == was.text("flavor") })
+			at := slices.IndexFunc(
+				all, func(f cloud.Flavour) bool { return f.Name == was.text("flavor") || f.ID == was.text("flavor") },
+			)
 			if at >= 0 {
 				cores, ram = cores-all[at].VCPUs, ram-all[at].RAM
 			}

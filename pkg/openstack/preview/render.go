@@ -21,8 +21,8 @@ const (
 	maxRenderDepth = 8
 )
 
-// renderer reads templates as Heat does, as far as that is possible without making anything: parameters get their values, other functions stay
-// as they are, groups become their members.
+// renderer reads templates as Heat does, as far as that is possible without making anything: parameters get their
+// values, other functions stay as they are, groups become their members.
 type renderer struct {
 	files   map[string]string
 	flavour *vnfd.Flavour
@@ -45,7 +45,8 @@ type definition struct {
 // ordinal is the place of a group's member.
 type ordinal int
 
-// template adds the resources of a template. path is where it is, the names of the resources around it; member is its place in the group around it.
+// template adds the resources of a template. path is where it is, the names of the resources around it; member is its
+// place in the group around it.
 func (r *renderer) template(text string, params map[string]any, path string, member *ordinal) error {
 	var doc document
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {

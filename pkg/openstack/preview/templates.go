@@ -13,10 +13,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
-// alterable are the properties of servers that Heat changes without replacing or rebuilding the server. It is the counterpart of unalterable
-// for those who have to be sure: properties in neither table may change in place or not.
+// alterable are the properties of servers that Heat changes without replacing or rebuilding the server. It is the
+// counterpart of unalterable for those who have to be sure: properties in neither table may change in place or not.
 var alterable = []string{
-	"flavor", "flavor_update_policy", "image_update_policy", "metadata", "name", "tags", "admin_pass", "user_data_update_policy",
+	"flavor", "flavor_update_policy", "image_update_policy", "metadata", "name", "tags", "admin_pass",
+	"user_data_update_policy",
 	"software_config_transport",
 }
 
@@ -59,7 +60,8 @@ func (t Templates) Replaces(vdu string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// machines are the properties of the resources named like a VDU: of the server itself, and of the nested template that contains the server.
+// machines are the properties of the resources named like a VDU: of the server itself, and of the nested template that
+// contains the server.
 func machines(b *hot.Bundle, vdu string) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	for _, t := range b.All() {

@@ -11,8 +11,8 @@ import (
 
 // Create creates the instance's stack, as a durable step of the phase.
 //
-// A stack whose creation failed stays as it is until the user decides. A retry repairs it: Heat replaces what failed and keeps
-// the rest. When that fails too, the next retry deletes it and creates a new one.
+// A stack whose creation failed stays as it is until the user decides. A retry repairs it: Heat replaces what failed
+// and keeps the rest. When that fails too, the next retry deletes it and creates a new one.
 func (w *Worker) Create(ctx context.Context, desired Desired) error {
 	return w.Execution.Step(ctx, "create stack", w.Name(), func(ctx context.Context, s *lcm.Step) error {
 		a, err := load(s)
@@ -81,7 +81,8 @@ func (w *Worker) start(ctx context.Context, s *lcm.Step, zones Zones, desired De
 	}
 
 	id, err := w.Cloud.CreateStack(ctx, w.Name(), w.content(content, ""))
-	if cloud.Conflict(err) { // it exists although the list did not have it: a reply was lost, or Heat's list lags behind
+	// it exists although the list did not have it: a reply was lost, or Heat's list lags behind
+	if cloud.Conflict(err) {
 		return lcm.Wait(200*time.Millisecond, "stack "+w.Name()+" exists already; looking at it")
 	}
 	if err != nil {
@@ -119,7 +120,9 @@ func (w *Worker) replace(ctx context.Context, s *lcm.Step, st *cloud.Stack, a At
 func (w *Worker) vanished(a Attempt) error {
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Stack create failed",
-		Detail: fmt.Sprintf("the stack %s/%s was deleted in the VIM %s while it was being created", w.Name(), a.ID, w.Cloud.URL()),
-		Hint:   "retry the operation to create it again, or roll it back",
+		Detail: fmt.Sprintf(
+			"the stack %s/%s was deleted in the VIM %s while it was being created", w.Name(), a.ID, w.Cloud.URL(),
+		),
+		Hint: "retry the operation to create it again, or roll it back",
 	}
 }

@@ -54,7 +54,8 @@ func (w *Worker) deleted(ctx context.Context, s *lcm.Step) error {
 	}
 }
 
-// deletedStacks lists the stacks that are left. While a deletion is in progress, the name is enough until the stack is gone.
+// deletedStacks lists the stacks that are left. While a deletion is in progress, the name is enough until the stack is
+// gone.
 func (w *Worker) deletedStacks(ctx context.Context, a Attempt) ([]cloud.Stack, error) {
 	v := viewOf(nil, a, w.now(), w.situation(remove))
 	if a.Deletions > 0 && !v.forgotten() {
@@ -85,8 +86,8 @@ func (w *Worker) deleteAll(ctx context.Context, s *lcm.Step, stacks []cloud.Stac
 	return lcm.Wait(cloud.Pace(0), "stack DELETE_IN_PROGRESS")
 }
 
-// sameProject refuses to take "not found" for "deleted" where the VIM connection leads to another project than the one in which the
-// stack was created: there it would stay for ever, unnoticed.
+// sameProject refuses to take "not found" for "deleted" where the VIM connection leads to another project than the one
+// in which the stack was created: there it would stay for ever, unnoticed.
 func (w *Worker) sameProject(a Attempt) error {
 	if a.Deletions > 0 || Recorded(w.Execution.Instance) == "" {
 		return nil
@@ -96,12 +97,16 @@ func (w *Worker) sameProject(a Attempt) error {
 	if was == "" || was == is {
 		return nil
 	}
-	return lcm.Errorf(lcm.CodeUpstream, "the stack %s was made in project %s, and the VIM connection %s leads to project %s of %s, where it is not",
-		w.Name(), was, w.Vim, is, w.Cloud.URL()).WithHint("correct the instance's VIM connection and retry the operation")
+	return lcm.Errorf(
+		lcm.CodeUpstream,
+		"the stack %s was made in project %s, and the VIM connection %s leads to project %s of %s, where it is not",
+		w.Name(), was, w.Vim, is, w.Cloud.URL()).WithHint(
+		"correct the instance's VIM connection and retry the operation",
+	)
 }
 
-// owned finds every stack of the instance that is not one of Others: by tag, and by the id of the last inventory. It asks for the name, too, because
-// lists by tag may lag behind; a stack that has only the name belongs to another owner.
+// owned finds every stack of the instance that is not one of Others: by tag, and by the id of the last inventory. It
+// asks for the name, too, because lists by tag may lag behind; a stack that has only the name belongs to another owner.
 func (w *Worker) owned(ctx context.Context) ([]cloud.Stack, error) {
 	queries := []url.Values{{"name": {w.Name()}}, {"tags": {w.Execution.Instance.ID}}}
 	id := Recorded(w.Execution.Instance)

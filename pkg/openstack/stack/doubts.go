@@ -10,14 +10,15 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// Doubts remembers failures that were seen once. A failure counts when it is seen twice: Heat may be about to take it back, or another
-// node's update may already have overtaken it. It is safe for concurrent use.
+// Doubts remembers failures that were seen once. A failure counts when it is seen twice: Heat may be about to take it
+// back, or another node's update may already have overtaken it. It is safe for concurrent use.
 type Doubts struct {
 	mu   sync.Mutex
 	seen map[string]time.Time
 }
 
-// Times of a doubt: how long after the first observation the second one counts, and when a first observation is forgotten.
+// Times of a doubt: how long after the first observation the second one counts, and when a first observation is
+// forgotten.
 const (
 	doubtPause = 300 * time.Millisecond
 	doubtAge   = 10 * time.Minute

@@ -22,15 +22,20 @@ func (w *Worker) Failure(ctx context.Context, action string, st *cloud.Stack) *l
 	}
 	for _, r := range causes(all) {
 		reason := cloud.Tidy(r.Reason)
-		if strings.Contains(detail, withoutPath(reason)) { // the stack repeats what its resource says, with a longer path
+		// the stack repeats what its resource says, with a longer path
+		if strings.Contains(detail, withoutPath(reason)) {
 			reason = ""
 		}
 		if f := w.serverFault(ctx, r); f != "" && !strings.Contains(reason, f) && !strings.Contains(detail, f) {
 			reason = strings.TrimPrefix(reason+"; Nova: "+f, "; ")
 		}
-		detail += fmt.Sprintf("; %s (%s%s)%s", pathOf(r, all), r.Type, Prefixed(" ", r.PhysicalID), Prefixed(": ", reason))
+		detail += fmt.Sprintf(
+			"; %s (%s%s)%s", pathOf(r, all), r.Type, Prefixed(" ", r.PhysicalID), Prefixed(": ", reason),
+		)
 	}
-	e := &lcm.Error{Code: lcm.CodeUpstream, Title: "Stack " + action + " failed", Detail: detail, Hint: cloud.Hint(detail)}
+	e := &lcm.Error{
+		Code: lcm.CodeUpstream, Title: "Stack " + action + " failed", Detail: detail, Hint: cloud.Hint(detail),
+	}
 	if cloud.IsQuota(detail) {
 		e.Class = lcm.Quota
 	}
@@ -46,8 +51,8 @@ var reasonPath = regexp.MustCompile(`^(Resource \w+ failed: )?(\w+: )?resources\
 // withoutPath is a reason without where it arose.
 func withoutPath(reason string) string { return reasonPath.ReplaceAllString(reason, "") }
 
-// causes are the failed resources where a failure began, at most three: not the stacks around them, and not those that were
-// only interrupted because of another.
+// causes are the failed resources where a failure began, at most three: not the stacks around them, and not those that
+// were only interrupted because of another.
 func causes(all []cloud.Resource) []cloud.Resource {
 	var out, interrupted []cloud.Resource
 	for _, r := range all {

@@ -14,8 +14,9 @@ import (
 // settleTime is how long a stopped stack may go on with work that was begun in the stacks nested in it.
 const settleTime = 30 * time.Second
 
-// Halt waits for the stack of a cancelled operation, or stops it, in one tick of a step. It is done when Heat does nothing more, or when
-// its work cannot be stopped. groups are the scaling groups that the operation may have signalled.
+// Halt waits for the stack of a cancelled operation, or stops it, in one tick of a step. It is done when Heat does
+// nothing more, or when its work cannot be stopped. groups are the scaling groups that the operation may have
+// signalled.
 func (w *Worker) Halt(ctx context.Context, s *lcm.Step, mode sol.CancelModeType, groups []string) error {
 	a, err := load(s)
 	if err != nil {
@@ -68,7 +69,8 @@ func (w *Worker) halting(ctx context.Context, s *lcm.Step, do action, st *cloud.
 	return lcm.Wait(cloud.Pace(elapsed), "waiting for the stack, "+st.Status)
 }
 
-// haltedStacks finds the stack that Heat may work on: that of the instance, or of a group in it, which is changed while the stack around it is at rest.
+// haltedStacks finds the stack that Heat may work on: that of the instance, or of a group in it, which is changed while
+// the stack around it is at rest.
 func (w *Worker) haltedStacks(ctx context.Context, groups []string) ([]cloud.Stack, error) {
 	st, err := w.Find(ctx)
 	if err != nil || st == nil {
@@ -89,7 +91,8 @@ func (w *Worker) haltedStacks(ctx context.Context, groups []string) ([]cloud.Sta
 	return []cloud.Stack{*st}, nil
 }
 
-// stop asks Heat to leave the stack as it is now. The rollback that a cancelled update would otherwise do is the user's decision.
+// stop asks Heat to leave the stack as it is now. The rollback that a cancelled update would otherwise do is the user's
+// decision.
 func (w *Worker) stop(ctx context.Context, s *lcm.Step, st *cloud.Stack, a Attempt) error {
 	err := w.Cloud.StopStack(ctx, st)
 	a.Asked, a.Refused = true, cloud.Refused(err)
@@ -104,14 +107,16 @@ func (w *Worker) stop(ctx context.Context, s *lcm.Step, st *cloud.Stack, a Attem
 	return lcm.Wait(cloud.Pace(0), "stopping the stack, "+st.Status)
 }
 
-// settled waits for the work that a stopped stack still does in nested stacks: requests to Nova go on for a while, and a retry would find
-// it busy. Heat's own waiting may last; it is not a reason to hold the user up.
+// settled waits for the work that a stopped stack still does in nested stacks: requests to Nova go on for a while, and
+// a retry would find it busy. Heat's own waiting may last; it is not a reason to hold the user up.
 func (w *Worker) settled(ctx context.Context, s *lcm.Step, st *cloud.Stack, elapsed time.Duration) error {
 	all, err := w.Cloud.ListResources(ctx, st)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(all, func(r cloud.Resource) bool { return strings.HasSuffix(r.Status, "_IN_PROGRESS") && !r.IsStack() })
+	at := slices.IndexFunc(
+		all, func(r cloud.Resource) bool { return strings.HasSuffix(r.Status, "_IN_PROGRESS") && !r.IsStack() },
+	)
 	if at < 0 {
 		return nil
 	}

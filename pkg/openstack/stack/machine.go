@@ -8,16 +8,16 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// Attempt is the checkpoint of a step that works on the instance's stack. It is durable before each request to Heat, so that a step can be left
-// at any point: the next tick observes the stack and finds out what became of the request.
+// Attempt is the checkpoint of a step that works on the instance's stack. It is durable before each request to Heat, so
+// that a step can be left at any point: the next tick observes the stack and finds out what became of the request.
 type Attempt struct {
 	// Try is the operation's try that the attempt belongs to: a failure of an earlier one does not count.
 	Try int `json:"try,omitempty"`
 	// Since is when the last request was sent, or the step began; it sets the pace of observations.
 	Since time.Time `json:"since,omitzero"`
 
-	// Token is the tag that the stack carries as soon as Heat has accepted the update: it shows that the update was sent. A creation has one
-	// when the stack is repaired by an update.
+	// Token is the tag that the stack carries as soon as Heat has accepted the update: it shows that the update was
+	// sent. A creation has one when the stack is repaired by an update.
 	Token string `json:"token,omitempty"`
 	// Resent is set before an update is sent again, because the stack does not show it: Heat may have got it twice.
 	Resent bool `json:"twice,omitempty"`
@@ -94,20 +94,22 @@ const (
 
 // Limits of what next waits for.
 const (
-	// unlisted is how long Heat's list may lack a stack that Heat has just accepted, where its API has several databases.
+	// unlisted is how long Heat's list may lack a stack that Heat has just accepted, where its API has several
+	// databases.
 	unlisted = 3 * time.Second
 	// maxDeletes is how often a stack whose deletion fails is deleted again before the failure is reported.
 	maxDeletes = 3
 	// DeletePause is the wait before a failed deletion is asked for again, times the number of tries.
 	DeletePause = 500 * time.Millisecond
-	// Overrun is how much longer than its own limit Heat may be busy before it is believed to have forgotten the stack, as it does when its
-	// engine dies.
+	// Overrun is how much longer than its own limit Heat may be busy before it is believed to have forgotten the stack,
+	// as it does when its engine dies.
 	Overrun = 5 * time.Minute
 	// SignalRest is how long a group rests between signals: Heat goes on ignoring them for a moment after it is done.
 	SignalRest = 2 * time.Second
 )
 
-// cancelledUpdate is what Heat says of an update of a nested stack that another update of the stack around it has overtaken.
+// cancelledUpdate is what Heat says of an update of a nested stack that another update of the stack around it has
+// overtaken.
 var cancelledUpdate = regexp.MustCompile(`(?i)update cancelled`)
 
 // view is the observed state in the terms of the table.
@@ -131,14 +133,16 @@ func viewOf(stacks []cloud.Stack, a Attempt, now time.Time, s situation) view {
 	return v
 }
 
-// overtaken says whether the stack has failed only because Heat had the same update twice: the second cancels what the first does in nested
-// stacks, which now and then is taken for a failure of the second. One more update finds nothing under way.
+// overtaken says whether the stack has failed only because Heat had the same update twice: the second cancels what the
+// first does in nested stacks, which now and then is taken for a failure of the second. One more update finds nothing
+// under way.
 func (v view) overtaken() bool {
 	return v.Resent && v.st.Failed() && cancelledUpdate.MatchString(v.st.Reason)
 }
 
-// forgotten says whether Heat is asked again for a deletion although it says that it deletes: an engine that died leaves the stack as it is, and no
-// other one goes on with it. That is when the user has retried, or after longer than Heat takes for anything.
+// forgotten says whether Heat is asked again for a deletion although it says that it deletes: an engine that died
+// leaves the stack as it is, and no other one goes on with it. That is when the user has retried, or after longer than
+// Heat takes for anything.
 func (v view) forgotten() bool {
 	return v.Deletions > 0 && (v.newTry || v.now.Sub(v.Since) > v.timeout+Overrun)
 }
@@ -168,8 +172,8 @@ type row struct {
 	do      action
 }
 
-// next decides what a step does, from what it observes: the stacks, its attempt and the time. It changes nothing and asks for nothing. The first
-// row that applies counts:
+// next decides what a step does, from what it observes: the stacks, its attempt and the time. It changes nothing and
+// asks for nothing. The first row that applies counts:
 //
 //	purpose  stack                                  attempt                     does
 //	create   -                                      not begun                   start

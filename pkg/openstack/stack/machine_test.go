@@ -42,37 +42,88 @@ func TestNext(t *testing.T) {
 				{attempt: Attempt{Try: 1, ID: "s", Since: ago(time.Second)}, want: start},
 				{attempt: Attempt{Try: 2, Doomed: "s", Since: ago(time.Second)}, want: start},
 			},
-			"of another owner":                {{stacks: foreign, attempt: Attempt{Try: 2, Since: ago(1)}, want: failForeign}},
-			"previous stack is being deleted": {{stacks: stackIn("DELETE_IN_PROGRESS", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(1)}, want: waitDeleted}},
+			"of another owner": {
+				{stacks: foreign, attempt: Attempt{Try: 2, Since: ago(1)}, want: failForeign},
+			},
+			"previous stack is being deleted": {{
+				stacks: stackIn("DELETE_IN_PROGRESS", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(1)},
+				want: waitDeleted,
+			}},
 			"of an earlier operation": {
 				{stacks: stackIn("CREATE_COMPLETE", "op-1"), attempt: Attempt{Try: 2, Since: ago(1)}, want: replace},
-				{stacks: stackIn("DELETE_FAILED", "op"), attempt: Attempt{Try: 2, Doomed: "s", Since: ago(1)}, want: replace},
+				{
+					stacks: stackIn("DELETE_FAILED", "op"), attempt: Attempt{Try: 2, Doomed: "s", Since: ago(1)},
+					want: replace,
+				},
 			},
-			"id not recorded":         {{stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 2, Since: ago(1)}, want: adopt}},
-			"stuck in this try":       {{stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(long)}, want: failStuck}},
-			"stuck in an earlier try": {{stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(long)}, want: send}},
+			"id not recorded": {
+				{stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 2, Since: ago(1)}, want: adopt},
+			},
+			"stuck in this try": {{
+				stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(long)},
+				want: failStuck,
+			}},
+			"stuck in an earlier try": {{
+				stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(long)},
+				want: send,
+			}},
 			"in progress": {
-				{stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(time.Minute)}, want: waitBusy},
-				{stacks: stackIn("CREATE_IN_PROGRESS", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(time.Minute)}, want: waitBusy},
+				{
+					stacks:  stackIn("CREATE_IN_PROGRESS", "op"),
+					attempt: Attempt{Try: 2, ID: "s", Since: ago(time.Minute)}, want: waitBusy,
+				},
+				{
+					stacks:  stackIn("CREATE_IN_PROGRESS", "op"),
+					attempt: Attempt{Try: 1, ID: "s", Since: ago(time.Minute)}, want: waitBusy,
+				},
 			},
-			"complete":                 {{stacks: stackIn("CREATE_COMPLETE", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(long)}, want: finish}},
-			"failed in an earlier try": {{stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(1)}, want: send}},
+			"complete": {{
+				stacks: stackIn("CREATE_COMPLETE", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(long)},
+				want: finish,
+			}},
+			"failed in an earlier try": {
+				{stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(1)}, want: send},
+			},
 			"repaired without effect in an earlier try": {
-				{stacks: stackIn("UPDATE_FAILED", "op", "t"), attempt: Attempt{Try: 1, ID: "s", Token: "t", Since: ago(1)}, want: replace},
-				{stacks: stackIn("DELETE_FAILED", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(1)}, want: replace},
+				{
+					stacks:  stackIn("UPDATE_FAILED", "op", "t"),
+					attempt: Attempt{Try: 1, ID: "s", Token: "t", Since: ago(1)}, want: replace,
+				},
+				{
+					stacks: stackIn("DELETE_FAILED", "op"), attempt: Attempt{Try: 1, ID: "s", Since: ago(1)},
+					want: replace,
+				},
 			},
-			"repair not sent": {{stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 2, ID: "s", Token: "t", Since: ago(1)}, want: resend}},
+			"repair not sent": {{
+				stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 2, ID: "s", Token: "t", Since: ago(1)},
+				want: resend,
+			}},
 			"failed": {
-				{stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(1)}, want: handleFailure},
-				{stacks: stackIn("UPDATE_FAILED", "op", "t"), attempt: Attempt{Try: 2, ID: "s", Token: "t", Since: ago(1)}, want: handleFailure},
+				{
+					stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(1)},
+					want: handleFailure,
+				},
+				{
+					stacks:  stackIn("UPDATE_FAILED", "op", "t"),
+					attempt: Attempt{Try: 2, ID: "s", Token: "t", Since: ago(1)}, want: handleFailure,
+				},
 			},
 		},
 		update: {
-			"stuck in this try": {{stacks: stackIn("UPDATE_IN_PROGRESS", "t"), attempt: Attempt{Try: 2, Token: "t", Since: ago(long)}, want: failStuck}},
+			"stuck in this try": {{
+				stacks: stackIn("UPDATE_IN_PROGRESS", "t"), attempt: Attempt{Try: 2, Token: "t", Since: ago(long)},
+				want: failStuck,
+			}},
 			"in progress": {
-				{stacks: stackIn("UPDATE_IN_PROGRESS", "t"), attempt: Attempt{Try: 2, Token: "t", Since: ago(time.Minute)}, want: waitBusy},
+				{
+					stacks:  stackIn("UPDATE_IN_PROGRESS", "t"),
+					attempt: Attempt{Try: 2, Token: "t", Since: ago(time.Minute)}, want: waitBusy,
+				},
 				{stacks: stackIn("UPDATE_IN_PROGRESS"), want: waitBusy},
-				{stacks: stackIn("UPDATE_IN_PROGRESS"), attempt: Attempt{Try: 2, Token: "t", Since: ago(long)}, want: waitBusy},
+				{
+					stacks: stackIn("UPDATE_IN_PROGRESS"), attempt: Attempt{Try: 2, Token: "t", Since: ago(long)},
+					want: waitBusy,
+				},
 			},
 			"complete": {
 				{stacks: stackIn("UPDATE_COMPLETE", "t"), attempt: Attempt{Try: 2, Token: "t"}, want: finish},
@@ -81,11 +132,17 @@ func TestNext(t *testing.T) {
 			"not begun in this try": {
 				{stacks: stackIn("CREATE_COMPLETE"), want: send},
 				{stacks: stackIn("UPDATE_FAILED", "t"), attempt: Attempt{Try: 1, Token: "t"}, want: send},
-				{stacks: stackIn("UPDATE_IN_PROGRESS", "t"), attempt: Attempt{Try: 1, Token: "t", Since: ago(long)}, want: send},
+				{
+					stacks: stackIn("UPDATE_IN_PROGRESS", "t"), attempt: Attempt{Try: 1, Token: "t", Since: ago(long)},
+					want: send,
+				},
 			},
 			"overtaken": {{stacks: overtaken, attempt: Attempt{Try: 2, Token: "t", Resent: true}, want: send}},
 			"failed": {
-				{stacks: stackIn("UPDATE_FAILED", "t"), attempt: Attempt{Try: 2, Token: "t", Resent: true}, want: handleFailure},
+				{
+					stacks: stackIn("UPDATE_FAILED", "t"), attempt: Attempt{Try: 2, Token: "t", Resent: true},
+					want: handleFailure,
+				},
 				{stacks: overtaken, attempt: Attempt{Try: 2, Token: "t"}, want: handleFailure},
 				{stacks: stackIn("ROLLBACK_COMPLETE", "t"), attempt: Attempt{Try: 2, Token: "t"}, want: handleFailure},
 			},
@@ -98,31 +155,59 @@ func TestNext(t *testing.T) {
 			"no stack": {{want: finish}, {attempt: Attempt{Try: 2, Deletions: 3, Since: ago(long)}, want: finish}},
 			"in progress": {
 				{stacks: stackIn("DELETE_IN_PROGRESS"), want: waitBusy},
-				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 2, Deletions: 1, Since: ago(time.Minute)}, want: waitBusy},
+				{
+					stacks:  stackIn("DELETE_IN_PROGRESS"),
+					attempt: Attempt{Try: 2, Deletions: 1, Since: ago(time.Minute)},
+					want:    waitBusy,
+				},
 			},
-			"failed too often": {{stacks: two, attempt: Attempt{Try: 2, Deletions: 3, Since: ago(time.Minute)}, want: failDelete}},
+			"failed too often": {
+				{stacks: two, attempt: Attempt{Try: 2, Deletions: 3, Since: ago(time.Minute)}, want: failDelete},
+			},
 			"asked for a moment ago": {
-				{stacks: two, attempt: Attempt{Try: 2, Deletions: 2, Since: ago(900 * time.Millisecond)}, want: waitPause},
+				{
+					stacks: two, attempt: Attempt{Try: 2, Deletions: 2, Since: ago(900 * time.Millisecond)},
+					want: waitPause,
+				},
 			},
 			"to be deleted": {
 				{stacks: stackIn("CREATE_COMPLETE"), want: deleteAll},
-				{stacks: two, attempt: Attempt{Try: 2, Deletions: 2, Since: ago(1100 * time.Millisecond)}, want: deleteAll},
+				{
+					stacks: two, attempt: Attempt{Try: 2, Deletions: 2, Since: ago(1100 * time.Millisecond)},
+					want: deleteAll,
+				},
 				{stacks: two, attempt: Attempt{Try: 1, Deletions: 3, Since: ago(1)}, want: deleteAll},
-				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 1, Deletions: 1, Since: ago(1)}, want: deleteAll},
-				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 2, Deletions: 1, Since: ago(long)}, want: deleteAll},
+				{
+					stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 1, Deletions: 1, Since: ago(1)},
+					want: deleteAll,
+				},
+				{
+					stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Try: 2, Deletions: 1, Since: ago(long)},
+					want: deleteAll,
+				},
 			},
 		},
 		halt: {
 			"no stack": {{want: finish}},
 			"signalled a moment ago": {{
-				stacks: stackIn("CREATE_COMPLETE"), attempt: Attempt{Since: ago(time.Second)}, set: func(s *situation) { s.signals = true }, want: waitSignal,
+				stacks: stackIn("CREATE_COMPLETE"), attempt: Attempt{Since: ago(time.Second)},
+				set: func(s *situation) { s.signals = true }, want: waitSignal,
 			}},
 			"at rest": {
 				{stacks: stackIn("UPDATE_FAILED"), attempt: Attempt{Since: ago(1)}, want: finish},
-				{stacks: stackIn("UPDATE_COMPLETE"), attempt: Attempt{Since: ago(3 * time.Second)}, set: func(s *situation) { s.signals = true }, want: finish},
+				{
+					stacks: stackIn("UPDATE_COMPLETE"), attempt: Attempt{Since: ago(3 * time.Second)},
+					set: func(s *situation) {
+						s.signals = true
+					}, want: finish,
+				},
 			},
-			"stopped":       {{stacks: stackIn("UPDATE_FAILED"), attempt: Attempt{Since: ago(1), Asked: true}, want: waitNested}},
-			"being deleted": {{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Since: ago(1)}, set: force, want: leave}},
+			"stopped": {
+				{stacks: stackIn("UPDATE_FAILED"), attempt: Attempt{Since: ago(1), Asked: true}, want: waitNested},
+			},
+			"being deleted": {
+				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Since: ago(1)}, set: force, want: leave},
+			},
 			"cannot be stopped": {
 				{stacks: stackIn("UPDATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1)}, want: waitBusy},
 				{stacks: stackIn("DELETE_IN_PROGRESS"), attempt: Attempt{Since: ago(1)}, want: waitBusy},
@@ -133,11 +218,20 @@ func TestNext(t *testing.T) {
 				{stacks: stackIn("CREATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1)}, set: force, want: stop},
 			},
 			"creation cannot be stopped": {
-				{stacks: stackIn("CREATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1), Asked: true, Refused: true}, set: force, want: deleteHalf},
+				{
+					stacks: stackIn("CREATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1), Asked: true, Refused: true},
+					set: force, want: deleteHalf,
+				},
 			},
 			"stopping": {
-				{stacks: stackIn("CREATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1), Asked: true}, set: force, want: waitBusy},
-				{stacks: stackIn("UPDATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1), Asked: true, Refused: true}, set: force, want: waitBusy},
+				{
+					stacks: stackIn("CREATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1), Asked: true}, set: force,
+					want: waitBusy,
+				},
+				{
+					stacks: stackIn("UPDATE_IN_PROGRESS"), attempt: Attempt{Since: ago(1), Asked: true, Refused: true},
+					set: force, want: waitBusy,
+				},
 			},
 		},
 	}
@@ -148,7 +242,8 @@ func TestNext(t *testing.T) {
 			if c.set != nil {
 				c.set(&s)
 			}
-			require.Equal(t, c.want, next(c.stacks, c.attempt, testNow, s), "purpose %d, %s: %+v, %+v", r.purpose, r.name, c.stacks, c.attempt)
+			require.Equal(t, c.want, next(c.stacks, c.attempt, testNow, s), "purpose %d, %s: %+v, %+v", r.purpose,
+				r.name, c.stacks, c.attempt)
 
 			v := viewOf(c.stacks, c.attempt, testNow, s)
 			for _, o := range table {

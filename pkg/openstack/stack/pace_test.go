@@ -9,7 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// TestPaceIsCheaperThanALookEveryFiveSeconds: however long a stack takes, it costs the VIM no more calls, and is seen sooner on average.
+// TestPaceIsCheaperThanALookEveryFiveSeconds: however long a stack takes, it costs the VIM no more calls, and is seen
+// sooner on average.
 func TestPaceIsCheaperThanALookEveryFiveSeconds(t *testing.T) {
 	t.Parallel()
 	const (

@@ -11,10 +11,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 )
 
-// Packages in the style of SOL003's first API have groups of a constant size, and scaling policies for them. Such a group is scaled as its package means it, by
-// signals. Heat answers a signal alike whether it obeys or not, and forgets what it does not obey; so a signal is sent once, to a group at rest of which
-// it is known what it will do, and what comes of it is looked at. Whatever is left, everything if need be, is done by the update that follows,
-// which also makes the new size that of the template.
+// Packages in the style of SOL003's first API have groups of a constant size, and scaling policies for them. Such a
+// group is scaled as its package means it, by signals. Heat answers a signal alike whether it obeys or not, and forgets
+// what it does not obey; so a signal is sent once, to a group at rest of which it is known what it will do, and what
+// comes of it is looked at. Whatever is left, everything if need be, is done by the update that follows, which also
+// makes the new size that of the template.
 
 // signalling is the checkpoint of the step that signals a policy; it is durable before each signal.
 type signalling struct {
@@ -29,8 +30,8 @@ type signalling struct {
 // ignoredAfter is how long a group may stay as it is before a signal counts as ignored.
 const ignoredAfter = 10 * time.Second
 
-// Signal scales a group by signals to its policy, as far as that goes, as a durable step of the phase. victims are the names of the members that
-// are to go.
+// Signal scales a group by signals to its policy, as far as that goes, as a durable step of the phase. victims are the
+// names of the members that are to go.
 func (w *Worker) Signal(ctx context.Context, p hot.Policy, size int, victims map[string]bool) error {
 	return w.Execution.Step(ctx, "signal scaling policy", p.Name, func(ctx context.Context, s *lcm.Step) error {
 		return w.signal(ctx, s, p, size, victims)
@@ -61,7 +62,8 @@ func (o *observation) unanswered() bool {
 	return o.last.Sent > 0 && len(o.members) == o.last.Size
 }
 
-// decide returns how long to wait and for what, or why the rest is left to the update; zero values mean that a signal is sent.
+// decide returns how long to wait and for what, or why the rest is left to the update; zero values mean that a signal
+// is sent.
 func (o *observation) decide(try int, limit time.Duration) (wait time.Duration, what, leave string) {
 	retried := o.last.Try != 0 && o.last.Try != try
 	switch {
@@ -97,7 +99,10 @@ func (w *Worker) signal(ctx context.Context, s *lcm.Step, p hot.Policy, size int
 	}
 
 	now := w.now()
-	o := &observation{policy: p, size: size, victims: victims, top: top, group: group, members: members, last: cp, since: now.Sub(cp.Since)}
+	o := &observation{
+		policy: p, size: size, victims: victims, top: top, group: group, members: members, last: cp,
+		since: now.Sub(cp.Since),
+	}
 	try := w.Execution.Op.Try
 	if !o.busy() && (cp.Try == 0 || cp.Try == try) && o.complete() {
 		s.Detail(o.String())
@@ -131,7 +136,8 @@ func (w *Worker) sendSignal(ctx context.Context, s *lcm.Step, o *observation) er
 		return err
 	}
 	err = w.Cloud.SignalResource(ctx, o.top, o.policy.Name)
-	if cloud.Refused(err) || cloud.NotFound(err) || cloud.Conflict(err) { // the role may not signal, or the policy was removed: no retry would help
+	// the role may not signal, or the policy was removed: no retry would help
+	if cloud.Refused(err) || cloud.NotFound(err) || cloud.Conflict(err) {
 		s.Logf(ctx, lcm.AsError(err).Detail)
 		s.Detail(o.String() + "; the rest is for the update: Heat refuses the signal to " + o.policy.Name)
 		return nil
@@ -164,19 +170,23 @@ func (o *observation) unfit() string {
 	return ""
 }
 
-// group reads the stack of the members of a scaling group, and its members in the order in which Heat takes away those that have not failed: the oldest
-// first. The stack's ID is "" when there is no such group.
+// group reads the stack of the members of a scaling group, and its members in the order in which Heat takes away those
+// that have not failed: the oldest first. The stack's ID is "" when there is no such group.
 func (w *Worker) group(ctx context.Context, top *cloud.Stack, name string) (*cloud.Stack, []cloud.Resource, error) {
 	all, err := w.Cloud.ListResources(ctx, top)
 	if err != nil {
 		return nil, nil, err
 	}
-	at := slices.IndexFunc(all, func(r cloud.Resource) bool { return r.Name == name && r.Owner().ID == top.ID && r.Nested().ID != "" })
+	at := slices.IndexFunc(
+		all, func(r cloud.Resource) bool { return r.Name == name && r.Owner().ID == top.ID && r.Nested().ID != "" },
+	)
 	if at < 0 {
 		return &cloud.Stack{}, nil, nil
 	}
 	in := all[at].Nested()
-	members := slices.DeleteFunc(all, func(r cloud.Resource) bool { return r.Owner().ID != in.ID || r.Status == "DELETE_COMPLETE" })
+	members := slices.DeleteFunc(
+		all, func(r cloud.Resource) bool { return r.Owner().ID != in.ID || r.Status == "DELETE_COMPLETE" },
+	)
 	slices.SortFunc(members, cloud.RemovedFirst)
 	st, err := w.Cloud.ReadStack(ctx, in)
 	return st, members, err

@@ -62,6 +62,8 @@ var halting = []row{
 		return !v.forced || v.st.Status != "CREATE_IN_PROGRESS" && v.st.Status != "UPDATE_IN_PROGRESS"
 	}, waitBusy},
 	{halt, "not asked", func(v view) bool { return !v.Asked }, stop},
-	{halt, "creation cannot be stopped", func(v view) bool { return v.Refused && v.st.Status == "CREATE_IN_PROGRESS" }, deleteHalf},
+	{halt, "creation cannot be stopped", func(v view) bool {
+		return v.Refused && v.st.Status == "CREATE_IN_PROGRESS"
+	}, deleteHalf},
 	{halt, "stopping", func(view) bool { return true }, waitBusy},
 }

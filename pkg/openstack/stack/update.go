@@ -9,8 +9,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 )
 
-// Update brings the instance's stack to the desired state, as a durable step of the phase; target tells several such steps of one phase apart. before
-// is called just before each request to Heat and must be idempotent; nil is allowed.
+// Update brings the instance's stack to the desired state, as a durable step of the phase; target tells several such
+// steps of one phase apart. before is called just before each request to Heat and must be idempotent; nil is allowed.
 func (w *Worker) Update(ctx context.Context, target string, desired Desired, before func(context.Context) error) error {
 	return w.Execution.Step(ctx, "update stack", target, func(ctx context.Context, s *lcm.Step) error {
 		a, err := load(s)
@@ -69,7 +69,8 @@ func (w *Worker) proceed(ctx context.Context, s *lcm.Step, do action, u step) er
 	return w.send(ctx, u)
 }
 
-// afterFailure decides about a stack that failed in this try of the operation: one more update when other zones may have room, or else the error.
+// afterFailure decides about a stack that failed in this try of the operation: one more update when other zones may
+// have room, or else the error.
 func (w *Worker) afterFailure(ctx context.Context, s *lcm.Step, u step) (Attempt, error) {
 	if err := w.Doubts.confirmed(w.now(), w.Execution.Op.ID, u.st); err != nil {
 		return u.a, err
@@ -115,8 +116,9 @@ func (w *Worker) send(ctx context.Context, u step) error {
 	return lcm.Wait(cloud.Pace(0), "stack UPDATE_IN_PROGRESS")
 }
 
-// failedServersDeleted deletes the servers of a failed stack that Nova could not create. Heat would create others in their place first, and that fails as
-// long as the volumes of a server that never ran, its place in a group or its part of a quota are taken.
+// failedServersDeleted deletes the servers of a failed stack that Nova could not create. Heat would create others in
+// their place first, and that fails as long as the volumes of a server that never ran, its place in a group or its part
+// of a quota are taken.
 func (w *Worker) failedServersDeleted(ctx context.Context, st *cloud.Stack) error {
 	if !st.Failed() {
 		return nil

@@ -19,7 +19,8 @@ import (
 type Config struct {
 	// Timeout is how long Heat may work on a stack.
 	Timeout time.Duration
-	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones; 0 = as often as there are zones, negative = never.
+	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones; 0 = as often as there are
+	// zones, negative = never.
 	ZoneRetries int
 	// NoRoom recognises in Heat's and Nova's words that a zone has no room.
 	NoRoom *regexp.Regexp
@@ -98,7 +99,10 @@ func (w *Worker) known(st *cloud.Stack) bool {
 func Foreign(c *cloud.Client, st *cloud.Stack) error {
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Stack of another owner",
-		Detail: fmt.Sprintf("the stack %s, %s in project %s, has the name of the instance's stack and is not the instance's: it does not carry its tag",
+		Detail: fmt.Sprintf(
+			"the stack %s, "+
+				"%s in project "+
+				"%s, has the name of the instance's stack and is not the instance's: it does not carry its tag",
 			st.Ref(), st.Status, c.Project()),
 		Hint: "find out whose stack it is and delete it, then retry the operation; a rollback leaves it alone",
 	}
@@ -122,8 +126,8 @@ func (w *Worker) Resources(ctx context.Context) ([]cloud.Resource, error) {
 	return w.Cloud.ListResources(ctx, st)
 }
 
-// Mark tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or removed before others. A resource
-// that is gone is a reason to observe again.
+// Mark tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or removed
+// before others. A resource that is gone is a reason to observe again.
 func (w *Worker) Mark(ctx context.Context, r cloud.Resource, unhealthy bool, why string) error {
 	err := w.Cloud.MarkResource(ctx, r, unhealthy, why)
 	if cloud.Conflict(err) { // Heat still works in this nested stack, after an update that was cancelled
@@ -140,7 +144,8 @@ func (w *Worker) Mark(ctx context.Context, r cloud.Resource, unhealthy bool, why
 // situation is what the table needs to know of the operation.
 func (w *Worker) situation(p purpose) situation {
 	return situation{
-		purpose: p, try: w.Execution.Op.Try, instance: w.Execution.Instance.ID, operation: w.Execution.Op.ID, timeout: w.Timeout,
+		purpose: p, try: w.Execution.Op.Try, instance: w.Execution.Instance.ID, operation: w.Execution.Op.ID,
+		timeout: w.Timeout,
 	}
 }
 
@@ -168,8 +173,8 @@ func (w *Worker) again(a Attempt) Attempt {
 	return w.newAttempt(a.Zones)
 }
 
-// content is what Heat makes the stack from. The tags say that the stack is the instance's, which operation has changed it last and with which of
-// its updates.
+// content is what Heat makes the stack from. The tags say that the stack is the instance's, which operation has changed
+// it last and with which of its updates.
 func (w *Worker) content(st *userdata.Stack, token string) cloud.StackContent {
 	tags := []string{w.Execution.Instance.ID, w.Execution.Op.ID}
 	for _, tag := range []string{token, st.Note} {
@@ -177,7 +182,9 @@ func (w *Worker) content(st *userdata.Stack, token string) cloud.StackContent {
 			tags = append(tags, tag)
 		}
 	}
-	return cloud.StackContent{Template: st.Template, Files: st.Files, Parameters: st.Parameters(), Timeout: w.Timeout, Tags: tags}
+	return cloud.StackContent{
+		Template: st.Template, Files: st.Files, Parameters: st.Parameters(), Timeout: w.Timeout, Tags: tags,
+	}
 }
 
 // finished describes the stack of a finished step.
@@ -190,12 +197,16 @@ func finished(s *lcm.Step, st *cloud.Stack, z Zones) error {
 func (w *Worker) overdue(st *cloud.Stack) error {
 	return &lcm.Error{
 		Code: lcm.CodeTimeout, Title: "Stack is stuck",
-		Detail: fmt.Sprintf("stack %s is %s for longer than the %s that Heat may take; it seems that Heat does not work on it any more", st.Ref(), st.Status, w.Timeout),
-		Hint:   "check that Heat's engines run; " + lcm.WaysOut(w.Execution.Op),
+		Detail: fmt.Sprintf(
+			"stack %s is %s for longer than the %s that Heat may take; it seems that Heat does not work on it any more",
+			st.Ref(), st.Status, w.Timeout,
+		),
+		Hint: "check that Heat's engines run; " + lcm.WaysOut(w.Execution.Op),
 	}
 }
 
-// From countFrom on the resources of a stack are counted, and again every countEvery: more often would be no small part of the calls.
+// From countFrom on the resources of a stack are counted, and again every countEvery: more often would be no small part
+// of the calls.
 const (
 	countFrom  = 30 * time.Second
 	countEvery = 15 * time.Second
@@ -212,7 +223,8 @@ func (w *Worker) busy(ctx context.Context, st *cloud.Stack, ours bool, since tim
 		return lcm.Wait(max(wait, 500*time.Millisecond), "waiting for an earlier action: "+is)
 	case elapsed < countFrom:
 		return lcm.Wait(wait, is)
-	case elapsed/countEvery == (elapsed-wait)/countEvery && strings.HasPrefix(waiting, is+", "): // the last count still says enough
+	case elapsed/countEvery == (elapsed-wait)/countEvery && strings.HasPrefix(waiting, is+", "):
+		// the last count still says enough
 		return lcm.Wait(wait, waiting)
 	}
 

@@ -19,8 +19,9 @@ import (
 var NoRoom = regexp.MustCompile(`(?i)no valid host was found|not enough hosts|exceeded max(imum number of retries| scheduling attempts)|` +
 	`requested availability zone is not available`)
 
-// Zones are the zones that were chosen because others had no room: part of the checkpoint of the step that makes or updates a stack. Its keys
-// are names below nfv.VDU: "VDU1-0", or "VDU1" where all VNFCs of a VDU share their parameters.
+// Zones are the zones that were chosen because others had no room: part of the checkpoint of the step that makes or
+// updates a stack. Its keys are names below nfv.VDU: "VDU1-0", or "VDU1" where all VNFCs of a VDU share their
+// parameters.
 type Zones struct {
 	// Use holds the zones that take the place of those that were asked for.
 	Use map[string]string `json:"use,omitempty"`
@@ -34,7 +35,9 @@ type Zones struct {
 func (c Zones) apply(s *userdata.Stack) {
 	for key, zone := range c.Use {
 		if _, asked := zoneOf(s, key); asked {
-			s.NFV, _ = lcm.MergePatch(s.NFV, map[string]any{"VDU": map[string]any{key: map[string]any{"locationConstraints": zone}}}).(map[string]any)
+			s.NFV, _ = lcm.MergePatch(s.NFV, map[string]any{
+				"VDU": map[string]any{key: map[string]any{"locationConstraints": zone}},
+			}).(map[string]any)
 		}
 	}
 }
@@ -55,8 +58,9 @@ func (c Zones) String() string {
 	return strings.Join(out, "; ")
 }
 
-// otherZones decides, when a stack has failed because zones had no room, to which zones the VNFCs without one go instead. ok is false when
-// that is not why it failed, or there is nowhere to go: then failure, with the zones that were tried added to it, is the step's.
+// otherZones decides, when a stack has failed because zones had no room, to which zones the VNFCs without one go
+// instead. ok is false when that is not why it failed, or there is nowhere to go: then failure, with the zones that
+// were tried added to it, is the step's.
 func (w *Worker) otherZones(
 	ctx context.Context, s *lcm.Step, st *cloud.Stack, failure *lcm.Error, sent *userdata.Stack, c Zones,
 ) (next Zones, ok bool, err error) {
@@ -180,7 +184,9 @@ func (r *reselection) choose() string {
 			})
 		})
 		if at < 0 {
-			return fmt.Sprintf("none of the zones %s is left for %s", strings.Join(r.zones, ", "), strings.Join(group, ", "))
+			return fmt.Sprintf(
+				"none of the zones %s is left for %s", strings.Join(r.zones, ", "), strings.Join(group, ", "),
+			)
 		}
 		for _, k := range group {
 			r.next.Use[k] = r.zones[at]
@@ -198,7 +204,8 @@ func (r *reselection) vduOf(key string) string {
 	return node
 }
 
-// affinityGroup lists the keys that have to share a zone with key, itself first: those that an affinity rule of scope zone names.
+// affinityGroup lists the keys that have to share a zone with key, itself first: those that an affinity rule of scope
+// zone names.
 func (r *reselection) affinityGroup(key string) []string {
 	out := []string{key}
 	for _, other := range r.keys() {
@@ -229,7 +236,9 @@ func (r *reselection) excluded(key, zone string) bool {
 // hasRule says whether a placement rule of scope zone names both.
 func (r *reselection) hasRule(a, b string, anti bool) bool {
 	return slices.ContainsFunc(r.Execution.Flavour.Placement, func(p vnfd.PlacementRule) bool {
-		return p.Anti == anti && p.Scope == "zone" && slices.Contains(p.Targets, r.vduOf(a)) && slices.Contains(p.Targets, r.vduOf(b))
+		return p.Anti == anti && p.Scope == "zone" && slices.Contains(p.Targets, r.vduOf(a)) && slices.Contains(
+			p.Targets, r.vduOf(b),
+		)
 	})
 }
 
@@ -266,9 +275,11 @@ func (r *reselection) isRunning(key string) bool {
 	if b == nil || b.Instantiated == nil || scope != nil && scope.Whole {
 		return false
 	}
-	single := r.Execution.Flavour.VDU(key) == nil && slices.Contains(r.unplaced, key) // the one VNFC of the key has no room
+	// the one VNFC of the key has no room
+	single := r.Execution.Flavour.VDU(key) == nil && slices.Contains(r.unplaced, key)
 	return !single && slices.ContainsFunc(b.Instantiated.VnfcInfo, func(c sol.VnfcInfo) bool {
-		if c.VduID != r.vduOf(key) || scope != nil && slices.Contains(scope.VNFCs, c.ID) && r.Execution.Op.Type == sol.LcmOperationHeal {
+		if c.VduID != r.vduOf(key) || scope != nil &&
+			slices.Contains(scope.VNFCs, c.ID) && r.Execution.Op.Type == sol.LcmOperationHeal {
 			return false
 		}
 		return r.Execution.Flavour.VDU(key) != nil || r.indexOf(c) == key

@@ -35,7 +35,9 @@ func Select(params sol.KeyValuePairs) (Class, []lcm.InvalidParam) {
 	name, hasClass := params[ParamClass]
 	var bad []lcm.InvalidParam
 	report := func(member, format string, args ...any) {
-		bad = append(bad, lcm.InvalidParam{Pointer: "/additionalParams/" + member, Detail: fmt.Sprintf(format, args...)})
+		bad = append(
+			bad, lcm.InvalidParam{Pointer: "/additionalParams/" + member, Detail: fmt.Sprintf(format, args...)},
+		)
 	}
 	switch {
 	case !hasFile && !hasClass:

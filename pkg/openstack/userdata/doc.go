@@ -1,12 +1,13 @@
-// Package userdata turns a package's base HOT, the VNFD, the request and the grant into what Heat is given: the template, its
-// files and the parameter nfv. It has the two classes that packages in use rely on, built in: StandardUserData (one resource
-// per VNFC, named <VDU>-<index>) and DefaultUserData (groups with desired_capacity).
+// Package userdata turns a package's base HOT, the VNFD, the request and the grant into what Heat is given: the
+// template, its files and the parameter nfv. It has the two classes that packages in use rely on, built in:
+// StandardUserData (one resource per VNFC, named <VDU>-<index>) and DefaultUserData (groups with desired_capacity).
 //
 // Assembly is a pure function of its input: a node that takes over an operation assembles the same stack, to the byte.
 //
 // # Values
 //
-// The template decides which leaves nfv has: every path below nfv that a get_param names. Later sources take precedence:
+// The template decides which leaves nfv has: every path below nfv that a get_param names. Later sources take
+// precedence:
 //
 //  1. computed: flavours and images from the grant, else those of the VDU's other VNFCs, else from the VNFD; zones from
 //     the grant, of the VNFC before those of the VDU; network, fixed_ips and port of a connection point from the
@@ -20,6 +21,6 @@
 // for new VNFCs from the VNFD's rules of scope nfvi_node, follow the groups and scheduler_hints that are added to the
 // template and to copies of nested ones. A server that exists never changes its group.
 //
-// A port that the consumer made (linkPortId) is given to templates that ask for the leaf port of the connection point; others make a port
-// of their own, as they always did.
+// A port that the consumer made (linkPortId) is given to templates that ask for the leaf port of the connection point;
+// others make a port of their own, as they always did.
 package userdata

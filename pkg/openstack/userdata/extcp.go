@@ -17,8 +17,9 @@ type Place struct {
 	Config sol.VnfExtCpConfig
 }
 
-// Find finds how the CP of the VNFC with this index (-1 counts as 0) is connected. With several cpConfig entries for a CP of the VNFD each VNFC has its
-// own, in the natural order of their keys, and the last is shared by those that are left; they may be in different links.
+// Find finds how the CP of the VNFC with this index (-1 counts as 0) is connected. With several cpConfig entries for a
+// CP of the VNFD each VNFC has its own, in the natural order of their keys, and the last is shared by those that are
+// left; they may be in different links.
 func Find(links []sol.ExtVirtualLinkData, cpd string, index int) (Place, bool) {
 	var all []Place
 	for i, l := range links {
@@ -64,10 +65,13 @@ func natural(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// Names says whether the links are about an entry of nfv.CP: name is a CP of the VNFD, with the index of a VNFC or without.
+// Names says whether the links are about an entry of nfv.CP: name is a CP of the VNFD, with the index of a VNFC or
+// without.
 func Names(links []sol.ExtVirtualLinkData, name string) bool {
 	node, _ := split(name)
 	return slices.ContainsFunc(links, func(l sol.ExtVirtualLinkData) bool {
-		return slices.ContainsFunc(l.ExtCps, func(c sol.VnfExtCpData) bool { return c.CpdID == name || c.CpdID == node })
+		return slices.ContainsFunc(
+			l.ExtCps, func(c sol.VnfExtCpData) bool { return c.CpdID == name || c.CpdID == node },
+		)
 	})
 }

@@ -13,8 +13,9 @@ func CurrentLinks(i *sol.InstantiatedVnfInfo) []sol.ExtVirtualLinkData {
 	var out []sol.ExtVirtualLinkData
 	for _, l := range i.ExtVirtualLinkInfo {
 		d := sol.ExtVirtualLinkData{
-			ID: l.ID, VimConnectionID: l.ResourceHandle.VimConnectionID, ResourceProviderID: l.ResourceHandle.ResourceProviderID,
-			ResourceID: l.ResourceHandle.ResourceID, ExtCps: l.CurrentVnfExtCpData,
+			ID: l.ID, VimConnectionID: l.ResourceHandle.VimConnectionID,
+			ResourceProviderID: l.ResourceHandle.ResourceProviderID, ResourceID: l.ResourceHandle.ResourceID,
+			ExtCps: l.CurrentVnfExtCpData,
 		}
 		for _, p := range l.ExtLinkPorts {
 			d.ExtLinkPorts = append(d.ExtLinkPorts, sol.ExtLinkPortData{ID: p.ID, ResourceHandle: p.ResourceHandle})
@@ -41,7 +42,9 @@ func CurrentManaged(i *sol.InstantiatedVnfInfo) []sol.ExtManagedVirtualLinkData 
 func MergeManaged(current, given []sol.ExtManagedVirtualLinkData) []sol.ExtManagedVirtualLinkData {
 	out := slices.Clone(current)
 	for _, g := range given {
-		at := slices.IndexFunc(out, func(l sol.ExtManagedVirtualLinkData) bool { return l.VnfVirtualLinkDescID == g.VnfVirtualLinkDescID })
+		at := slices.IndexFunc(
+			out, func(l sol.ExtManagedVirtualLinkData) bool { return l.VnfVirtualLinkDescID == g.VnfVirtualLinkDescID },
+		)
 		if at < 0 {
 			out = append(out, g)
 		} else {
@@ -51,9 +54,9 @@ func MergeManaged(current, given []sol.ExtManagedVirtualLinkData) []sol.ExtManag
 	return out
 }
 
-// MergeLinks is what holds when given is applied to current (SOL003 ChangeExtVnfConnectivityRequest): links are distinguished by id, connection
-// points by cpdId and the key of their cpConfig. A connection point that is given with a link leaves the one it was in; a configuration that
-// is null goes; a link without connection points goes.
+// MergeLinks is what holds when given is applied to current (SOL003 ChangeExtVnfConnectivityRequest): links are
+// distinguished by id, connection points by cpdId and the key of their cpConfig. A connection point that is given with
+// a link leaves the one it was in; a configuration that is null goes; a link without connection points goes.
 func MergeLinks(current, given []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkData {
 	out := make([]sol.ExtVirtualLinkData, 0, len(current)+len(given))
 	for _, l := range current {
@@ -96,9 +99,12 @@ func detach(links []sol.ExtVirtualLinkData, cp sol.VnfExtCpData) {
 
 // attach puts the given connection points into a link.
 func attach(l *sol.ExtVirtualLinkData, given sol.ExtVirtualLinkData) {
-	l.VimConnectionID, l.ResourceProviderID, l.ResourceID = given.VimConnectionID, given.ResourceProviderID, given.ResourceID
+	l.VimConnectionID, l.ResourceProviderID = given.VimConnectionID, given.ResourceProviderID
+	l.ResourceID = given.ResourceID
 	for _, p := range given.ExtLinkPorts {
-		l.ExtLinkPorts = slices.DeleteFunc(slices.Clone(l.ExtLinkPorts), func(o sol.ExtLinkPortData) bool { return o.ID == p.ID })
+		l.ExtLinkPorts = slices.DeleteFunc(
+			slices.Clone(l.ExtLinkPorts), func(o sol.ExtLinkPortData) bool { return o.ID == p.ID },
+		)
 		l.ExtLinkPorts = append(l.ExtLinkPorts, p)
 	}
 	for _, cp := range given.ExtCps {
@@ -120,10 +126,14 @@ func attach(l *sol.ExtVirtualLinkData, given sol.ExtVirtualLinkData) {
 }
 
 // LinksOf leaves out what a flavour has no connection point or virtual link for.
-func LinksOf(f *vnfd.Flavour, ext []sol.ExtVirtualLinkData, managed []sol.ExtManagedVirtualLinkData) ([]sol.ExtVirtualLinkData, []sol.ExtManagedVirtualLinkData) {
+func LinksOf(
+	f *vnfd.Flavour, ext []sol.ExtVirtualLinkData, managed []sol.ExtManagedVirtualLinkData,
+) ([]sol.ExtVirtualLinkData, []sol.ExtManagedVirtualLinkData) {
 	var links []sol.ExtVirtualLinkData
 	for _, l := range ext {
-		l.ExtCps = slices.DeleteFunc(slices.Clone(l.ExtCps), func(c sol.VnfExtCpData) bool { return f.CP(c.CpdID) == nil })
+		l.ExtCps = slices.DeleteFunc(
+			slices.Clone(l.ExtCps), func(c sol.VnfExtCpData) bool { return f.CP(c.CpdID) == nil },
+		)
 		if len(l.ExtCps) > 0 {
 			links = append(links, l)
 		}

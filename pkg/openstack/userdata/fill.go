@@ -62,7 +62,8 @@ func (f *filler) vdus(nfv map[string]any) {
 	}
 }
 
-// leave takes back what was given to a VNFC that has been without: it would be recreated in another place because of an operation that does not concern it.
+// leave takes back what was given to a VNFC that has been without: it would be recreated in another place because of an
+// operation that does not concern it.
 func (f *filler) leave(e entry) {
 	if !stays(f.in, e.name) {
 		return
@@ -134,7 +135,8 @@ func (f *filler) cps(nfv map[string]any) {
 	}
 }
 
-// noAddresses empties the list of addresses of a CP for which the request has none: no value at all would be an object to Heat, and no list.
+// noAddresses empties the list of addresses of a CP for which the request has none: no value at all would be an object
+// to Heat, and no list.
 func (f *filler) noAddresses(e entry) {
 	list, asked := e.leaves["fixed_ips"]
 	if _, ok := list.([]any); ok || asked && list == nil {
@@ -142,8 +144,8 @@ func (f *filler) noAddresses(e entry) {
 	}
 }
 
-// fixedIPs fills the addresses that the template asks for (nil = all there are), as far as the request gives some. Entries of
-// the request that name neither an address nor a subnet are skipped.
+// fixedIPs fills the addresses that the template asks for (nil = all there are), as far as the request gives some.
+// Entries of the request that name neither an address nor a subnet are skipped.
 func (f *filler) fixedIPs(name string, index int, want []any, at Place) []any {
 	out := []any{}
 	for p, proto := range at.Config.CpProtocolData {
@@ -162,7 +164,9 @@ func (f *filler) fixedIPs(name string, index int, want []any, at Place) []any {
 			set(leaves, "subnet", ip.SubnetID)
 			set(leaves, "ip_address", address)
 			if _, asked := leaves["ip_address"]; asked && address != "" && !f.holds(name) {
-				f.take(f.in.Ext[at.Link].ResourceID, address, name, fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpConfig/%s/cpProtocolData/%d/ipOverEthernet/ipAddresses/%d/fixedAddresses",
+				f.take(f.in.Ext[at.Link].ResourceID, address, name, fmt.Sprintf(
+					"/extVirtualLinks/%d/extCps/%d/cpConfig/%s/cpProtocolData/%d/ipOverEthernet/ipAddresses/%d/"+
+						"fixedAddresses",
 					at.Link, at.CP, lcm.Escape(at.Key), p, a))
 			}
 			out = append(out, leaves)
@@ -193,7 +197,8 @@ func (f *filler) holds(name string) bool {
 	return ok
 }
 
-// leavesOf returns the members that the template wants of its i-th address; of a list it takes whole, those that are given.
+// leavesOf returns the members that the template wants of its i-th address; of a list it takes whole, those that are
+// given.
 func leavesOf(want []any, i int, subnet, address string) map[string]any {
 	if want != nil {
 		m, _ := want[i].(map[string]any)

@@ -7,7 +7,8 @@ import (
 
 var trailingIndex = regexp.MustCompile(`^(.+)-(\d+)$`)
 
-// SplitIndex splits the name of a VNFC's resource, such as VDU1-0, into the name of the VDU and the VNFC's index; false when it has none.
+// SplitIndex splits the name of a VNFC's resource, such as VDU1-0, into the name of the VDU and the VNFC's index; false
+// when it has none.
 func SplitIndex(name string) (node string, index int, ok bool) {
 	m := trailingIndex.FindStringSubmatch(name)
 	if m == nil {

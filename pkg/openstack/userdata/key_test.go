@@ -10,8 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
-// A template that asks for the instance's key gets it with every stack, or Heat would take the default for it and exchange what machines were made from. One
-// that does not would be refused by Heat with a parameter it does not know.
+// A template that asks for the instance's key gets it with every stack, or Heat would take the default for it and
+// exchange what machines were made from. One that does not would be refused by Heat with a parameter it does not know.
 func TestOnlyATemplateThatAsksForTheKeyGetsIt(t *testing.T) {
 	t.Parallel()
 	const key = "ssh-ed25519 AAAA gybe@x"
@@ -40,7 +40,9 @@ func TestTheKeyComesWithTheFirstResourceThatAsksForIt(t *testing.T) {
 	t.Parallel()
 	const key = "ssh-ed25519 AAAA gybe@x"
 	old, next := ends()
-	next.Template = replaceParameters(t, next.Template, "parameters: {nfv: {type: json}, ssh_public_key: {type: string}}\n")
+	next.Template = replaceParameters(
+		t, next.Template, "parameters: {nfv: {type: json}, ssh_public_key: {type: string}}\n",
+	)
 	next.PublicKey = new(key)
 	m, err := userdata.NewMix(old, next)
 	require.NoError(t, err)

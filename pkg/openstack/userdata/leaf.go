@@ -1,6 +1,7 @@
 package userdata
 
-// Templates ask nfv for the flavour and the image of a VDU by these names. Those of packages for older VNFMs have others.
+// Templates ask nfv for the flavour and the image of a VDU by these names. Those of packages for older VNFMs have
+// others.
 const (
 	LeafFlavour = "computeFlavourId"
 	LeafImage   = "vcImageId"

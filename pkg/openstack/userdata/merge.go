@@ -31,7 +31,8 @@ func values(in Input, nfv map[string]any) (map[string]any, []lcm.InvalidParam) {
 	return nfv, append(bad, unconnected(nfv)...)
 }
 
-// lasting copies nfv without what does not outlast the operation: the entries of VNFCs that go, and leaves that are decided again.
+// lasting copies nfv without what does not outlast the operation: the entries of VNFCs that go, and leaves that are
+// decided again.
 func lasting(in Input, nfv map[string]any) map[string]any {
 	out := maps.Clone(nfv)
 	for kind, value := range nfv {
@@ -78,8 +79,8 @@ func stays(in Input, name string) bool {
 	return max(index, 0) < in.Had[vdu]
 }
 
-// Left adds to the values that a stack has now those that held before for VNFCs that are still there, which the stack was to lose and has failed to. there
-// counts the VNFCs of the flavour's VDUs.
+// Left adds to the values that a stack has now those that held before for VNFCs that are still there, which the stack
+// was to lose and has failed to. there counts the VNFCs of the flavour's VDUs.
 func Left(f *vnfd.Flavour, now, before map[string]any, there map[string]int) map[string]any {
 	out := maps.Clone(now)
 	for _, kind := range []string{"VDU", "CP"} {

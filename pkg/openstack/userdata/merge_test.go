@@ -47,7 +47,8 @@ func leaves(t *testing.T, s *userdata.Stack, kind, name string) map[string]any {
 	return userdata.Compact(out)
 }
 
-// TestWhatHolds: an operation changes for the VNFCs that are there what it is about, and nothing else, because Heat replaces servers for less.
+// TestWhatHolds: an operation changes for the VNFCs that are there what it is about, and nothing else, because Heat
+// replaces servers for less.
 func TestWhatHolds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -58,7 +59,10 @@ func TestWhatHolds(t *testing.T) {
 		"a VNFC that stays keeps its values": {
 			func(_ *testing.T, in *userdata.Input) {
 				in.Counts["VDU1"] = 3
-				in.Grant = lcm.Grant{Zones: map[string]string{"VDU1": "other"}, Images: map[string]string{"VDU1": "newer"}, Flavours: map[string]string{"VDU1": "m1.large"}}
+				in.Grant = lcm.Grant{
+					Zones:  map[string]string{"VDU1": "other"},
+					Images: map[string]string{"VDU1": "newer"}, Flavours: map[string]string{"VDU1": "m1.large"},
+				}
 			},
 			"VDU", "VDU1-0", `{"computeFlavourId": "m1.tiny", "vcImageId": "cirros-0.5.2-x86_64-disk", "locationConstraints": "nova", "name": "VDU1-a-001"}`,
 		},
@@ -87,7 +91,8 @@ func TestWhatHolds(t *testing.T) {
 			func(_ *testing.T, in *userdata.Input) {
 				in.Counts["VDU1"] = 2
 				in.Grant = lcm.Grant{
-					Zones: map[string]string{"VDU1": "one", "VDU1-1": "two"}, Images: map[string]string{"VDU1": "image"}, Flavours: map[string]string{"VDU1": "m1.large"},
+					Zones:  map[string]string{"VDU1": "one", "VDU1-1": "two"},
+					Images: map[string]string{"VDU1": "image"}, Flavours: map[string]string{"VDU1": "m1.large"},
 				}
 			},
 			"VDU", "VDU1-1", `{"computeFlavourId": "m1.large", "vcImageId": "image", "locationConstraints": "two"}`,
@@ -130,7 +135,9 @@ func TestWhatHolds(t *testing.T) {
 		},
 		"a connection point that moves": {
 			func(_ *testing.T, in *userdata.Input) {
-				in.Ext = append([]sol.ExtVirtualLinkData{{ID: "new", ResourceID: "net-2-id", ExtCps: in.Ext[0].ExtCps[:1]}}, sol.ExtVirtualLinkData{ID: "ext", ResourceID: "net-1-id", ExtCps: in.Ext[0].ExtCps[1:]})
+				in.Ext = append([]sol.ExtVirtualLinkData{
+					{ID: "new", ResourceID: "net-2-id", ExtCps: in.Ext[0].ExtCps[:1]},
+				}, sol.ExtVirtualLinkData{ID: "ext", ResourceID: "net-1-id", ExtCps: in.Ext[0].ExtCps[1:]})
 				in.Fresh = func(kind, name, _ string) bool { return kind == "CP" && name == "VDU1_CP1-0" }
 			},
 			"CP", "VDU1_CP1-0", `{"network": "net-2-id"}`,
@@ -146,7 +153,8 @@ func TestWhatHolds(t *testing.T) {
 			func(t *testing.T, in *userdata.Input) {
 				t.Helper()
 				in.Patches = []sol.KeyValuePairs{
-					{"nfv": object(t, `{"VDU": {"VDU1-0": {"name": "asked", "vcImageId": "asked"}}}`)}, {"nfv": object(t, `{"VDU": {"VDU1-0": {"name": "granted"}}}`)},
+					{"nfv": object(t, `{"VDU": {"VDU1-0": {"name": "asked", "vcImageId": "asked"}}}`)},
+					{"nfv": object(t, `{"VDU": {"VDU1-0": {"name": "granted"}}}`)},
 				}
 			},
 			"VDU", "VDU1-0", `{"computeFlavourId": "m1.tiny", "vcImageId": "asked", "locationConstraints": "nova", "name": "granted"}`,
@@ -170,7 +178,8 @@ func TestWhatHolds(t *testing.T) {
 	}
 }
 
-// TestNothingChanges: an operation that changes nothing gives Heat what it has, to the byte, so that Heat touches nothing.
+// TestNothingChanges: an operation that changes nothing gives Heat what it has, to the byte, so that Heat touches
+// nothing.
 func TestNothingChanges(t *testing.T) {
 	t.Parallel()
 	first, _, err := userdata.Assemble(input(t))
@@ -208,8 +217,9 @@ resources:
 `))
 	require.NoError(t, err)
 	in := userdata.Input{
-		Class: userdata.Standard, Flavour: simple(), Counts: map[string]int{"VDU1": 1, "VDU2": 2}, Had: map[string]int{"VDU1": 1, "VDU2": 1},
-		HOT: &hot.Bundle{Template: tpl}, Ext: fixedIPs(t, `[{"type": "IPV4", "fixedAddresses": ["10.0.0.5"]}]`),
+		Class: userdata.Standard, Flavour: simple(), Counts: map[string]int{"VDU1": 1, "VDU2": 2},
+		Had: map[string]int{"VDU1": 1, "VDU2": 1}, HOT: &hot.Bundle{Template: tpl},
+		Ext:  fixedIPs(t, `[{"type": "IPV4", "fixedAddresses": ["10.0.0.5"]}]`),
 		Held: object(t, `{"CP": {"VDU2_CP1-0": {"network": "net", "fixed_ips": [{"ip_address": "10.0.0.5"}]}}}`),
 	}
 	_, bad, err := userdata.Assemble(in)
@@ -223,7 +233,8 @@ resources:
 	require.Empty(t, bad, "the one that is there keeps it")
 }
 
-// TestPortThatExists: a port that the consumer made reaches the template if it has a place for it; each VNFC has its own, in whichever link it is.
+// TestPortThatExists: a port that the consumer made reaches the template if it has a place for it; each VNFC has its
+// own, in whichever link it is.
 func TestPortThatExists(t *testing.T) {
 	t.Parallel()
 	tpl, err := hot.Parse("top.yaml", []byte(`heat_template_version: 2013-05-23
@@ -236,12 +247,16 @@ resources:
 	require.NoError(t, err)
 	link := func(net, key, id string) sol.ExtVirtualLinkData {
 		return sol.ExtVirtualLinkData{
-			ID: net, ResourceID: net, ExtLinkPorts: []sol.ExtLinkPortData{{ID: "l", ResourceHandle: sol.ResourceHandle{ResourceID: id}}},
-			ExtCps: []sol.VnfExtCpData{{CpdID: "VDU2_CP1", CpConfig: map[string]sol.VnfExtCpConfig{key: {LinkPortID: "l"}}}},
+			ID: net, ResourceID: net,
+			ExtLinkPorts: []sol.ExtLinkPortData{{ID: "l", ResourceHandle: sol.ResourceHandle{ResourceID: id}}},
+			ExtCps: []sol.VnfExtCpData{
+				{CpdID: "VDU2_CP1", CpConfig: map[string]sol.VnfExtCpConfig{key: {LinkPortID: "l"}}},
+			},
 		}
 	}
 	s, bad, err := userdata.Assemble(userdata.Input{
-		Class: userdata.Standard, Flavour: simple(), Counts: map[string]int{"VDU1": 1, "VDU2": 2}, HOT: &hot.Bundle{Template: tpl},
+		Class: userdata.Standard, Flavour: simple(), Counts: map[string]int{"VDU1": 1, "VDU2": 2},
+		HOT: &hot.Bundle{Template: tpl},
 		Ext: []sol.ExtVirtualLinkData{link("net-b", "cp-2", "port-b"), link("net-a", "cp-1", "port-a")},
 	})
 	require.NoError(t, err)

@@ -11,10 +11,10 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 )
 
-// Mix is a stack on its way from one package to another: some of its resources are as the new package says already, the others and
-// all that surrounds them still as the old one does. Nested templates of both have a place in it: one of the new package that differs from
-// the old one's of the same name gets a name of its own, which costs nothing, because Heat changes the type of a resource between
-// nested templates in place.
+// Mix is a stack on its way from one package to another: some of its resources are as the new package says already, the
+// others and all that surrounds them still as the old one does. Nested templates of both have a place in it: one of the
+// new package that differs from the old one's of the same name gets a name of its own, which costs nothing, because
+// Heat changes the type of a resource between nested templates in place.
 type Mix struct {
 	old, next   *Stack
 	oldTop, top *hot.Template // top is the new one, with the names of its nested templates in the mix
@@ -59,8 +59,8 @@ func NewMix(old, next *Stack) (*Mix, error) {
 	return m, nil
 }
 
-// newNames gives names to the nested templates of the new package that differ from the old one's of the same name, themselves or in what
-// they refer to.
+// newNames gives names to the nested templates of the new package that differ from the old one's of the same name,
+// themselves or in what they refer to.
 func newNames(old, next map[string]string, parsed map[string]*hot.Template) map[string]string {
 	names := map[string]string{}
 	for again := true; again; {
@@ -70,7 +70,9 @@ func newNames(old, next map[string]string, parsed map[string]*hot.Template) map[
 			if !both || names[name] != "" {
 				continue
 			}
-			if was != text || slices.ContainsFunc(parsed[name].Nested(), func(n string) bool { return names[n] != "" }) {
+			if was != text || slices.ContainsFunc(
+				parsed[name].Nested(), func(n string) bool { return names[n] != "" },
+			) {
 				names[name] = hot.NameFor(name, text)
 				again = true
 			}
@@ -82,7 +84,8 @@ func newNames(old, next map[string]string, parsed map[string]*hot.Template) map[
 // Has says whether both packages have a top-level resource of this name.
 func (m *Mix) Has(resource string) bool { return m.oldTop.Has(resource) && m.top.Has(resource) }
 
-// Holding lists the top-level resources that the VNFCs of a VDU are in, where all of them share one: groups of any kind, or the server itself.
+// Holding lists the top-level resources that the VNFCs of a VDU are in, where all of them share one: groups of any
+// kind, or the server itself.
 func (m *Mix) Holding(vdu string) []string {
 	var out []string
 	for _, r := range m.top.Resources() {
@@ -93,7 +96,8 @@ func (m *Mix) Holding(vdu string) []string {
 	return out
 }
 
-// Untouched says whether these top-level resources are the same to Heat in both packages: definitions, nested templates and values.
+// Untouched says whether these top-level resources are the same to Heat in both packages: definitions, nested templates
+// and values.
 func (m *Mix) Untouched(resources []string) bool {
 	inside, _ := m.top.Split(resources)
 	return !slices.ContainsFunc(resources, func(r string) bool { return !m.top.Same(m.oldTop, r) }) &&
@@ -102,14 +106,16 @@ func (m *Mix) Untouched(resources []string) bool {
 		})
 }
 
-// Remade says whether the servers in these top-level resources may be others afterwards, or the same with another image: they are defined
-// differently, or one of their images differs.
+// Remade says whether the servers in these top-level resources may be others afterwards, or the same with another
+// image: they are defined differently, or one of their images differs.
 func (m *Mix) Remade(resources []string) bool {
 	inside, _ := m.top.Split(resources)
 	return slices.ContainsFunc(resources, func(r string) bool { return !m.top.Same(m.oldTop, r) }) ||
 		slices.ContainsFunc(inside, func(p []any) bool {
 			l := leaf(p)
-			return len(l) > 0 && IsLeaf(l[len(l)-1], LeafImage) && !reflect.DeepEqual(valueAt(m.old.NFV, l), valueAt(m.next.NFV, l))
+			return len(l) > 0 && IsLeaf(l[len(l)-1], LeafImage) && !reflect.DeepEqual(
+				valueAt(m.old.NFV, l), valueAt(m.next.NFV, l),
+			)
 		})
 }
 
@@ -128,8 +134,8 @@ func (m *Mix) holds(files []string, resource string, seen map[string]bool) bool 
 	return false
 }
 
-// Stack is the stack in which these top-level resources are new; with none it is the old one. A value of nfv that new and old
-// resources share becomes new with the last of them.
+// Stack is the stack in which these top-level resources are new; with none it is the old one. A value of nfv that new
+// and old resources share becomes new with the last of them.
 func (m *Mix) Stack(resources []string) (*Stack, error) {
 	if len(resources) == 0 {
 		return m.old, nil

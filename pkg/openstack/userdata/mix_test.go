@@ -12,7 +12,8 @@ import (
 
 const nested = "heat_template_version: zed\nparameters: {flavor: {type: string}}\nresources:\n"
 
-// ends are a stack before and after an upgrade: two VNFCs of VDU1, whose nested template changes although only one below it does, and a group.
+// ends are a stack before and after an upgrade: two VNFCs of VDU1, whose nested template changes although only one
+// below it does, and a group.
 func ends() (old, next *userdata.Stack) {
 	const top = `heat_template_version: zed
 parameters: {nfv: {type: json}}
@@ -23,15 +24,17 @@ resources:
 `
 	files := func(leaf string) map[string]string {
 		return map[string]string{
-			"VDU1.yaml": nested + "  VDU1: {type: 'OS::Nova::Server'}\n  part: {type: leaf.yaml}\n",
-			"leaf.yaml": nested + "  port: {type: 'OS::Neutron::Port', properties: {name: " + leaf + "}}\n",
-			"VDU2.yaml": nested + "  box: {type: VDU2-box.yaml}\n", "VDU2-box.yaml": nested + "  VDU2: {type: 'OS::Nova::Server'}\n",
+			"VDU1.yaml":     nested + "  VDU1: {type: 'OS::Nova::Server'}\n  part: {type: leaf.yaml}\n",
+			"leaf.yaml":     nested + "  port: {type: 'OS::Neutron::Port', properties: {name: " + leaf + "}}\n",
+			"VDU2.yaml":     nested + "  box: {type: VDU2-box.yaml}\n",
+			"VDU2-box.yaml": nested + "  VDU2: {type: 'OS::Nova::Server'}\n",
 		}
 	}
 	nfv := func(flavour, image, key string) map[string]any {
 		return map[string]any{"key": key, "VDU": map[string]any{
-			"VDU1-0": map[string]any{"computeFlavourId": flavour}, "VDU1-1": map[string]any{"computeFlavourId": flavour, "name": "kept"},
-			"VDU2": map[string]any{"vcImageId": image},
+			"VDU1-0": map[string]any{"computeFlavourId": flavour},
+			"VDU1-1": map[string]any{"computeFlavourId": flavour, "name": "kept"},
+			"VDU2":   map[string]any{"vcImageId": image},
 		}}
 	}
 	old = &userdata.Stack{Template: top, Files: files("one"), NFV: nfv("small", "i1", "k1")}
@@ -65,9 +68,12 @@ func TestMix(t *testing.T) {
 	require.Equal(t, next.Files["leaf.yaml"], s.Files[inner.Nested()[0]])
 	require.Len(t, s.Files, len(old.Files)+2, "VDU2's templates are the same and have one name")
 	require.Equal(t, map[string]any{"computeFlavourId": "small"}, s.NFV["VDU"].(map[string]any)["VDU1-0"])
-	require.Equal(t, map[string]any{"computeFlavourId": "large", "name": "kept"}, s.NFV["VDU"].(map[string]any)["VDU1-1"])
+	require.Equal(
+		t, map[string]any{"computeFlavourId": "large", "name": "kept"}, s.NFV["VDU"].(map[string]any)["VDU1-1"],
+	)
 	require.Equal(t, "k1", s.NFV["key"], "a value that old VNFCs share stays")
-	require.Equal(t, "small", old.NFV["VDU"].(map[string]any)["VDU1-1"].(map[string]any)["computeFlavourId"], "the ends do not change")
+	require.Equal(t, "small", old.NFV["VDU"].(map[string]any)["VDU1-1"].(map[string]any)["computeFlavourId"],
+		"the ends do not change")
 
 	s, err = m.Stack([]string{"VDU1-1", "VDU1-0"})
 	require.NoError(t, err)

@@ -10,8 +10,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// LeafServerGroup is the leaf below nfv.VDU.<vdu> by which a stack remembers the server group that its VNFCs were made in: the name of a resource, which
-// ends with the policy. No template asks for it; the scheduler_hints of the servers follow from it.
+// LeafServerGroup is the leaf below nfv.VDU.<vdu> by which a stack remembers the server group that its VNFCs were made
+// in: the name of a resource, which ends with the policy. No template asks for it; the scheduler_hints of the servers
+// follow from it.
 const LeafServerGroup = "serverGroup"
 
 // The policies of server groups. Rules of a VNFD are preferences for Nova: see ADR 014.
@@ -58,7 +59,9 @@ func grouped(in Input, t *hot.Template, nfv map[string]any) (map[string]any, map
 				continue
 			}
 			if slices.Contains(resources, group) {
-				return nil, nil, &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf("it has a resource %q, which is the name of the server group that %s is in", group, key)}
+				return nil, nil, &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf(
+					"it has a resource %q, which is the name of the server group that %s is in", group, key,
+				)}
 			}
 			within := []string{key}
 			if in.Class != Standard {
@@ -128,8 +131,8 @@ func plainName(rule string) string {
 	return name[:min(len(name), longest)]
 }
 
-// several says whether there can be more than one VNFC of the VDUs among the targets of a rule. Packages in use have levels that go beyond what
-// their VDUs allow.
+// several says whether there can be more than one VNFC of the VDUs among the targets of a rule. Packages in use have
+// levels that go beyond what their VDUs allow.
 func several(f *vnfd.Flavour, targets []string) bool {
 	most := 0
 	for _, target := range targets {
@@ -158,8 +161,8 @@ func (g *grouper) keys(vdu string) []string {
 	return out
 }
 
-// groupOf is the group for a key; "" for none. A VNFC that is there keeps what it was made with, because Nova takes no server into a group, or
-// out of one, later: Heat would recreate it.
+// groupOf is the group for a key; "" for none. A VNFC that is there keeps what it was made with, because Nova takes no
+// server into a group, or out of one, later: Heat would recreate it.
 func (g *grouper) groupOf(vdu, key string) string {
 	switch {
 	case g.asked[key] || g.asked[vdu]:
@@ -172,7 +175,8 @@ func (g *grouper) groupOf(vdu, key string) string {
 	return g.ruled(vdu)
 }
 
-// decides is the rule that decides on a VDU, -1 for none: a server can be in one group only. It is the first anti-affinity rule, else the first.
+// decides is the rule that decides on a VDU, -1 for none: a server can be in one group only. It is the first
+// anti-affinity rule, else the first.
 func (g *grouper) decides(vdu string) int {
 	at := -1
 	for i, r := range g.rules {
@@ -183,7 +187,8 @@ func (g *grouper) decides(vdu string) int {
 	return at
 }
 
-// there says whether a key has VNFCs already. One that has values of its own counts even if not as many were found: a failure may have taken one before it.
+// there says whether a key has VNFCs already. One that has values of its own counts even if not as many were found: a
+// failure may have taken one before it.
 func (g *grouper) there(key string) bool {
 	return stays(g.in, key) || g.in.Class == Standard && valueAt(g.in.Held, []string{"VDU", key}) != nil
 }
@@ -195,13 +200,17 @@ func (g *grouper) ruled(vdu string) string {
 		return ""
 	}
 	rule := g.rules[at]
-	if !several(g.in.Flavour, slices.DeleteFunc(slices.Clone(rule.Targets), func(v string) bool { return g.decides(v) != at })) {
+	if !several(
+		g.in.Flavour, slices.DeleteFunc(slices.Clone(rule.Targets), func(v string) bool { return g.decides(v) != at }),
+	) {
 		return ""
 	}
-	// Where some of the rule's VNFCs are in a group already, another one would be no use: new VNFCs are to be apart from these, or with them.
+	// Where some of the rule's VNFCs are in a group already, another one would be no use: new VNFCs are to be apart
+	// from these, or with them.
 	for _, v := range append([]string{vdu}, rule.Targets...) {
 		for _, e := range entries(g.in.Held, "VDU") {
-			if of, _ := vnfc(g.in.Flavour, e.name); of == v && !g.renews(e.name) && policyOf(g.held(e.name)) == policyFor(rule) {
+			if of, _ := vnfc(g.in.Flavour, e.name); of == v && !g.renews(e.name) &&
+				policyOf(g.held(e.name)) == policyFor(rule) {
 				return g.held(e.name)
 			}
 		}
@@ -223,10 +232,12 @@ func (g *grouper) renews(key string) bool {
 	return g.in.Fresh != nil && g.in.Fresh("VDU", key, LeafServerGroup)
 }
 
-// regroup makes the nfv of a mix remember the server groups of what is in the new resources as the new package has them: not those of a VDU whose new
-// template places its servers itself, for one.
+// regroup makes the nfv of a mix remember the server groups of what is in the new resources as the new package has
+// them: not those of a VDU whose new template places its servers itself, for one.
 func (m *Mix) regroup(nfv map[string]any, resources []string) {
-	for _, key := range slices.Compact(slices.Sorted(slices.Values(append(groupedIn(m.old.NFV), groupedIn(m.next.NFV)...)))) {
+	for _, key := range slices.Compact(
+		slices.Sorted(slices.Values(append(groupedIn(m.old.NFV), groupedIn(m.next.NFV)...))),
+	) {
 		if !slices.ContainsFunc(m.Holding(key), func(r string) bool { return slices.Contains(resources, r) }) {
 			continue
 		}

@@ -46,7 +46,9 @@ func next(t *testing.T, in userdata.Input) userdata.Input {
 	t.Helper()
 	raw, err := json.Marshal(assembled(t, in).NFV)
 	require.NoError(t, err)
-	in.Held, in.Had, in.Counts, in.Patches = userdata.Compact(object(t, string(raw))), in.Counts, maps.Clone(in.Counts), nil
+	in.Held, in.Had, in.Counts, in.Patches = userdata.Compact(
+		object(t, string(raw)),
+	), in.Counts, maps.Clone(in.Counts), nil
 	f := *in.Flavour
 	in.Flavour = &f
 	return in
@@ -74,7 +76,8 @@ func groupsOf(t *testing.T, s *userdata.Stack) []string {
 	return slices.DeleteFunc(tpl.Resources(), func(n string) bool { return !strings.HasSuffix(n, "affinity") })
 }
 
-// TestServerGroups: rules of the VNFD are in what Heat is given, in both classes, and the package's own files are as they were.
+// TestServerGroups: rules of the VNFD are in what Heat is given, in both classes, and the package's own files are as
+// they were.
 func TestServerGroups(t *testing.T) {
 	t.Parallel()
 	for _, class := range []userdata.Class{userdata.Standard, userdata.Default} {
@@ -125,9 +128,13 @@ func TestWhichServerGroup(t *testing.T) {
 			nil,
 			map[string]string{"VDU1-0": "b_soft-anti-affinity", "VDU1-1": "b_soft-anti-affinity"},
 		},
-		"a rule about links":        {[]vnfd.PlacementRule{anti("a", "internalVL1", "VDU9")}, nil, no},
-		"a rule of another scope":   {[]vnfd.PlacementRule{{Name: "a", Anti: true, Scope: "zone", Targets: []string{"VDU1"}}}, nil, no},
-		"a VNFD that bounds no VDU": {[]vnfd.PlacementRule{anti("a", "VDU2")}, func(in *userdata.Input) { in.Flavour.VDUs[1].MaxInstances = 0 }, map[string]string{"VDU2-0": "a_soft-anti-affinity"}},
+		"a rule about links": {[]vnfd.PlacementRule{anti("a", "internalVL1", "VDU9")}, nil, no},
+		"a rule of another scope": {
+			[]vnfd.PlacementRule{{Name: "a", Anti: true, Scope: "zone", Targets: []string{"VDU1"}}}, nil, no,
+		},
+		"a VNFD that bounds no VDU": {[]vnfd.PlacementRule{anti("a", "VDU2")}, func(in *userdata.Input) {
+			in.Flavour.VDUs[1].MaxInstances = 0
+		}, map[string]string{"VDU2-0": "a_soft-anti-affinity"}},
 		"a level beyond the VDU's bound": {
 			[]vnfd.PlacementRule{anti("a", "VDU2")},
 			func(in *userdata.Input) {
@@ -138,12 +145,17 @@ func TestWhichServerGroup(t *testing.T) {
 		"a name that Heat does not take": {
 			[]vnfd.PlacementRule{anti("a/b c", "VDU2", "VDU9"), anti("a_b c", "VDU1")},
 			func(in *userdata.Input) { in.Flavour.VDUs[1].MaxInstances = 2 },
-			map[string]string{"VDU1-0": "_a_b_c_soft-anti-affinity", "VDU1-1": "_a_b_c_soft-anti-affinity", "VDU2-0": "a_b_c_soft-anti-affinity"},
+			map[string]string{
+				"VDU1-0": "_a_b_c_soft-anti-affinity", "VDU1-1": "_a_b_c_soft-anti-affinity",
+				"VDU2-0": "a_b_c_soft-anti-affinity",
+			},
 		},
 		"a VNFC that the request wants in none": {
 			[]vnfd.PlacementRule{anti("a", "VDU1")},
 			func(in *userdata.Input) {
-				in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{"VDU": map[string]any{"VDU1-1": map[string]any{userdata.LeafServerGroup: nil}}}}}
+				in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{
+					"VDU": map[string]any{"VDU1-1": map[string]any{userdata.LeafServerGroup: nil}},
+				}}}
 			},
 			map[string]string{"VDU1-0": "a_soft-anti-affinity"},
 		},
@@ -151,7 +163,8 @@ func TestWhichServerGroup(t *testing.T) {
 			[]vnfd.PlacementRule{anti("a", "VDU1")},
 			func(in *userdata.Input) {
 				in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{"VDU": map[string]any{
-					"VDU1-0": map[string]any{userdata.LeafServerGroup: "b_soft-affinity"}, "VDU2-0": map[string]any{userdata.LeafServerGroup: "c_soft-affinity"},
+					"VDU1-0": map[string]any{userdata.LeafServerGroup: "b_soft-affinity"},
+					"VDU2-0": map[string]any{userdata.LeafServerGroup: "c_soft-affinity"},
 				}}}}
 			},
 			map[string]string{"VDU1-0": "a_soft-anti-affinity", "VDU1-1": "a_soft-anti-affinity"},
@@ -171,7 +184,8 @@ func TestWhichServerGroup(t *testing.T) {
 	}
 }
 
-// TestTemplateHasServerGroups: a template that places its servers itself, or has a leaf of its own by this name, is left alone.
+// TestTemplateHasServerGroups: a template that places its servers itself, or has a leaf of its own by this name, is
+// left alone.
 func TestTemplateHasServerGroups(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{
@@ -182,21 +196,27 @@ func TestTemplateHasServerGroups(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := ruled(t, anti("a", "VDU1"))
-			tpl, err := hot.Parse("t", []byte("heat_template_version: zed\nresources:\n  mine: {type: 'OS::Nova::ServerGroup'}\n  VDU2: {type: 'OS::Nova::Server'}\n"+
-				"  VDU1: {type: 'OS::Nova::Server', properties: "+server+"}\n"))
+			tpl, err := hot.Parse(
+				"t",
+				[]byte("heat_template_version: zed\nresources:\n  mine: {type: 'OS::Nova::ServerGroup'}\n"+
+					"  VDU2: {type: 'OS::Nova::Server'}\n"+
+					"  VDU1: {type: 'OS::Nova::Server', properties: "+server+"}\n"))
 			require.NoError(t, err)
 			in.HOT = &hot.Bundle{Template: tpl}
 			s := assembled(t, in)
 			require.Empty(t, groupsOf(t, s))
 			in.Flavour.Placement = nil
 			require.Equal(t, assembled(t, in), s)
-			in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"serverGroup": "of_the_user"}}}}}
+			in.Patches = []sol.KeyValuePairs{
+				{"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"serverGroup": "of_the_user"}}}},
+			}
 			require.Equal(t, map[string]string{"VDU1": "of_the_user"}, memory(assembled(t, in)))
 		})
 	}
 }
 
-// TestServerGroupThatHolds: a server cannot go into a group or out of it, so that whatever becomes of the rules, nothing changes for those that are there.
+// TestServerGroupThatHolds: a server cannot go into a group or out of it, so that whatever becomes of the rules,
+// nothing changes for those that are there.
 func TestServerGroupThatHolds(t *testing.T) {
 	t.Parallel()
 	spread := map[string]string{"VDU1-0": "a_soft-anti-affinity", "VDU1-1": "a_soft-anti-affinity"}
@@ -205,12 +225,22 @@ func TestServerGroupThatHolds(t *testing.T) {
 		change func(in *userdata.Input)
 		want   map[string]string
 	}{
-		"the rule is gone":    {[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) { in.Flavour.Placement = nil }, spread},
-		"another rule":        {[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) { in.Flavour.Placement[0].Anti = false }, spread},
-		"a rule that is new":  {nil, func(in *userdata.Input) { in.Flavour.Placement = []vnfd.PlacementRule{anti("a", "VDU1")} }, map[string]string{}},
-		"one that was remade": {[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) { in.Flavour.Placement[0].Name = "b" }, spread},
+		"the rule is gone": {
+			[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) { in.Flavour.Placement = nil }, spread,
+		},
+		"another rule": {[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) {
+			in.Flavour.Placement[0].Anti = false
+		}, spread},
+		"a rule that is new": {nil, func(in *userdata.Input) {
+			in.Flavour.Placement = []vnfd.PlacementRule{anti("a", "VDU1")}
+		}, map[string]string{}},
+		"one that was remade": {[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) {
+			in.Flavour.Placement[0].Name = "b"
+		}, spread},
 		"the request says otherwise": {[]vnfd.PlacementRule{anti("a", "VDU1")}, func(in *userdata.Input) {
-			in.Patches = []sol.KeyValuePairs{{"nfv": map[string]any{"VDU": map[string]any{"VDU1-0": map[string]any{userdata.LeafServerGroup: nil}}}}}
+			in.Patches = []sol.KeyValuePairs{
+				{"nfv": map[string]any{"VDU": map[string]any{"VDU1-0": map[string]any{userdata.LeafServerGroup: nil}}}},
+			}
 		}, spread},
 		"one before it was lost": {nil, func(in *userdata.Input) {
 			in.Flavour.Placement, in.Had = []vnfd.PlacementRule{anti("a", "VDU1")}, map[string]int{"VDU1": 1, "VDU2": 1}
@@ -245,15 +275,17 @@ func copiedNFV(t *testing.T, nfv map[string]any) map[string]any {
 	return object(t, string(raw))
 }
 
-// TestServerGroupOfNewVNFCs: one that comes is kept apart from those that are there, whatever their group is called; one that comes to VNFCs without a group
-// has one nevertheless. A group without VNFCs goes.
+// TestServerGroupOfNewVNFCs: one that comes is kept apart from those that are there, whatever their group is called;
+// one that comes to VNFCs without a group has one nevertheless. A group without VNFCs goes.
 func TestServerGroupOfNewVNFCs(t *testing.T) {
 	t.Parallel()
 	in := next(t, ruled(t, anti("a", "VDU1")))
 	in.Counts["VDU1"] = 3
 	in.Flavour.Placement = []vnfd.PlacementRule{anti("b", "VDU1")}
 	s := assembled(t, in)
-	require.Equal(t, map[string]string{"VDU1-0": "a_soft-anti-affinity", "VDU1-1": "a_soft-anti-affinity", "VDU1-2": "a_soft-anti-affinity"}, memory(s))
+	require.Equal(t, map[string]string{
+		"VDU1-0": "a_soft-anti-affinity", "VDU1-1": "a_soft-anti-affinity", "VDU1-2": "a_soft-anti-affinity",
+	}, memory(s))
 	require.Equal(t, []string{"a_soft-anti-affinity"}, groupsOf(t, s))
 
 	in.Flavour.Placement = []vnfd.PlacementRule{affine("b", "VDU1")}
@@ -273,7 +305,9 @@ func TestServerGroupOfNewVNFCs(t *testing.T) {
 	require.Equal(t, map[string]string{"VDU1-2": "a_soft-anti-affinity"}, memory(s))
 	tpl, err := hot.Parse("t", []byte(s.Template))
 	require.NoError(t, err)
-	require.Equal(t, []string{"VDU1.yaml"}, tpl.Uses("VDU1-1"), "a server that was made before there were groups is not touched")
+	require.Equal(
+		t, []string{"VDU1.yaml"}, tpl.Uses("VDU1-1"), "a server that was made before there were groups is not touched",
+	)
 	require.NotEqual(t, []string{"VDU1.yaml"}, tpl.Uses("VDU1-2"))
 }
 
@@ -292,7 +326,8 @@ func TestServerGroupOfAGroup(t *testing.T) {
 	require.Equal(t, map[string]string{"VDU1": "a_soft-anti-affinity"}, memory(assembled(t, in)))
 }
 
-// TestServerGroupWithATakenName: a later package whose template has something by the name of a group that servers are in is refused, not mistaken.
+// TestServerGroupWithATakenName: a later package whose template has something by the name of a group that servers are
+// in is refused, not mistaken.
 func TestServerGroupWithATakenName(t *testing.T) {
 	t.Parallel()
 	in := next(t, ruled(t, anti("a", "VDU1")))
@@ -311,7 +346,8 @@ func TestServerGroupWithATakenName(t *testing.T) {
 	require.Equal(t, "_a_soft-anti-affinity", memory(assembled(t, in))["VDU1-0"], "a new one gets another name")
 }
 
-// TestServerGroupInAMix: while the VNFCs get a new package one by one, all stay in their group, and one that comes with it brings its own.
+// TestServerGroupInAMix: while the VNFCs get a new package one by one, all stay in their group, and one that comes with
+// it brings its own.
 func TestServerGroupInAMix(t *testing.T) {
 	t.Parallel()
 	in := next(t, ruled(t, anti("a", "VDU1")))
@@ -320,7 +356,9 @@ func TestServerGroupInAMix(t *testing.T) {
 	in.Had = map[string]int{"VDU1": 2}
 	delete(in.Held["VDU"].(map[string]any), "VDU2-0")
 	to := assembled(t, in)
-	require.Equal(t, map[string]string{"VDU1-0": "a_soft-anti-affinity", "VDU1-1": "a_soft-anti-affinity", "VDU2-0": "b_soft-affinity"}, memory(to))
+	require.Equal(t, map[string]string{
+		"VDU1-0": "a_soft-anti-affinity", "VDU1-1": "a_soft-anti-affinity", "VDU2-0": "b_soft-affinity",
+	}, memory(to))
 	m, err := userdata.NewMix(old, to)
 	require.NoError(t, err)
 	s, err := m.Stack([]string{"VDU1-1"})
@@ -333,14 +371,16 @@ func TestServerGroupInAMix(t *testing.T) {
 	require.Equal(t, memory(to), memory(s))
 }
 
-// TestServerGroupLostInAMix: a VNFC whose new template places it itself is in no group of ours from then on, and the others still are.
+// TestServerGroupLostInAMix: a VNFC whose new template places it itself is in no group of ours from then on, and the
+// others still are.
 func TestServerGroupLostInAMix(t *testing.T) {
 	t.Parallel()
 	in := next(t, ruled(t, anti("a", "VDU1")))
 	old := assembled(t, in)
 	text, err := in.HOT.Template.Encode()
 	require.NoError(t, err)
-	tpl, err := hot.Parse("t", []byte(strings.Replace(text, "type: VDU1.yaml", "type: OS::Nova::Server\n    properties: {scheduler_hints: {}}\n  lost:\n    type: VDU1.yaml", 1)))
+	tpl, err := hot.Parse("t", []byte(strings.Replace(text, "type: VDU1.yaml",
+		"type: OS::Nova::Server\n    properties: {scheduler_hints: {}}\n  lost:\n    type: VDU1.yaml", 1)))
 	require.NoError(t, err)
 	b := *in.HOT
 	b.Template, in.HOT = tpl, &b

@@ -74,7 +74,10 @@ func unconnected(nfv map[string]any) []lcm.InvalidParam {
 	for _, cp := range entries(nfv, "CP") {
 		if network, asked := cp.leaves["network"]; asked && network == nil {
 			name, _ := split(cp.name)
-			detail := fmt.Sprintf("no external virtual link has an extCps entry with cpdId %s, and the template needs the network of %s", name, cp.name)
+			detail := fmt.Sprintf(
+				"no external virtual link has an extCps entry with cpdId %s, and the template needs the network of %s",
+				name, cp.name,
+			)
 			if !slices.ContainsFunc(bad, func(b lcm.InvalidParam) bool { return b.Detail == detail }) {
 				bad = append(bad, lcm.InvalidParam{Pointer: "/extVirtualLinks", Detail: detail})
 			}

@@ -21,14 +21,16 @@ type Input struct {
 	Managed []sol.ExtManagedVirtualLinkData
 	// Grant is what was allowed; its Images hold the ids of uploaded images too. The zero value allows everything.
 	Grant lcm.Grant
-	// Previous is the flavour that the VNFCs which are there belong to, nil when it is Flavour. Had is their number by VDU, Held the nfv that they
-	// were made from; all are nil for a new stack.
+	// Previous is the flavour that the VNFCs which are there belong to, nil when it is Flavour. Had is their number by
+	// VDU, Held the nfv that they were made from; all are nil for a new stack.
 	Previous *vnfd.Flavour
 	Had      map[string]int
 	Held     map[string]any
-	// Renew is not "" when members of groups may not be as the stack's last update that succeeded has made them: see hot.Template.Renew.
+	// Renew is not "" when members of groups may not be as the stack's last update that succeeded has made them: see
+	// hot.Template.Renew.
 	Renew string
-	// Fresh says which leaves the operation decides again, although there are values that hold; nil means none. desired_capacity always is.
+	// Fresh says which leaves the operation decides again, although there are values that hold; nil means none.
+	// desired_capacity always is.
 	Fresh Fresh
 	// Patches are the additionalParams of the request and of the grant; their nfv is merged last, in this order.
 	Patches []sol.KeyValuePairs
@@ -64,8 +66,8 @@ func (s *Stack) Parameters() map[string]any {
 	return p
 }
 
-// Assemble makes the stack. The invalid params say what keeps it from working and where in the request it can be put right; an
-// error is a fault of the package (*hot.Error).
+// Assemble makes the stack. The invalid params say what keeps it from working and where in the request it can be put
+// right; an error is a fault of the package (*hot.Error).
 func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 	t := in.HOT.Template.Clone()
 	if in.Class == Standard {
@@ -83,7 +85,8 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 	}
 	if lost := t.Dangling(); len(lost) > 0 {
 		return nil, nil, &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf(
-			"it refers to the resource %q, which is not there once VDUs and externally managed links are in place", lost[0],
+			"it refers to the resource %q, which is not there once VDUs and externally managed links are in place",
+			lost[0],
 		)}
 	}
 	nfv, bad := values(in, skeleton(t.Params()))
@@ -106,7 +109,9 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 func expand(t *hot.Template, in Input) error {
 	for _, v := range in.Flavour.VDUs {
 		if !t.Has(v.Name) {
-			return &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf("%s needs a resource named %s, as the VDU", Standard, v.Name)}
+			return &hot.Error{
+				File: in.HOT.Path, Problem: fmt.Sprintf("%s needs a resource named %s, as the VDU", Standard, v.Name),
+			}
 		}
 		t.Expand(v.Name, in.Counts[v.Name])
 	}
@@ -122,7 +127,9 @@ func resize(t *hot.Template, in Input) error {
 		}
 		n := in.Counts[v.Name]
 		if limit := max(g.Min, min(n, g.Max)); limit != n && limit >= 0 {
-			return &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf("the group %s cannot have %d members of the VDU %s; its limit is %d", g.Name, n, v.Name, limit)}
+			return &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf(
+				"the group %s cannot have %d members of the VDU %s; its limit is %d", g.Name, n, v.Name, limit,
+			)}
 		}
 		g.Resize(n)
 	}

@@ -42,7 +42,9 @@ func asked(t *testing.T, in userdata.Input, text string) userdata.Input {
 	t.Helper()
 	var r sol.InstantiateVnfRequest
 	require.NoError(t, json.Unmarshal([]byte(text), &r))
-	in.Ext, in.Managed, in.Patches = r.ExtVirtualLinks, r.ExtManagedVirtualLinks, []sol.KeyValuePairs{r.AdditionalParams}
+	in.Ext, in.Managed, in.Patches = r.ExtVirtualLinks, r.ExtManagedVirtualLinks, []sol.KeyValuePairs{
+		r.AdditionalParams,
+	}
 	return in
 }
 
@@ -61,9 +63,11 @@ func simple() *vnfd.Flavour {
 			{Name: "VDU1", ComputeFlavour: "m1.tiny", Image: &vnfd.SwImage{Name: "cirros-0.5.2-x86_64-disk"}},
 			{Name: "VDU2", ComputeFlavour: "m1.tiny", Storages: []string{"VDU2-VirtualStorage"}},
 		},
-		Storages: []vnfd.Storage{{Name: "VDU2-VirtualStorage", Image: &vnfd.SwImage{Name: "VDU2-VirtualStorage-image"}}},
-		CPs:      []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1"}, {Name: "VDU2_CP1", VDU: "VDU2"}},
-		VLs:      []vnfd.VL{{Name: "internalVL1"}},
+		Storages: []vnfd.Storage{
+			{Name: "VDU2-VirtualStorage", Image: &vnfd.SwImage{Name: "VDU2-VirtualStorage-image"}},
+		},
+		CPs: []vnfd.CP{{Name: "VDU1_CP1", VDU: "VDU1"}, {Name: "VDU2_CP1", VDU: "VDU2"}},
+		VLs: []vnfd.VL{{Name: "internalVL1"}},
 	}
 }
 
@@ -130,7 +134,9 @@ func TestDefaultGroups(t *testing.T) {
 	t.Parallel()
 	in := input(t)
 	in.Class, in.HOT, in.Counts = userdata.Default, load(t, "testdata", "groups"), map[string]int{"VDU1": 2}
-	in.Patches = []sol.KeyValuePairs{nil, {"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"vcImageId": "granted"}}}}}
+	in.Patches = []sol.KeyValuePairs{
+		nil, {"nfv": map[string]any{"VDU": map[string]any{"VDU1": map[string]any{"vcImageId": "granted"}}}},
+	}
 	s, bad, err := userdata.Assemble(in)
 	require.NoError(t, err)
 	require.Empty(t, bad)
@@ -158,14 +164,17 @@ func fixedIPs(t *testing.T, addresses ...string) []sol.ExtVirtualLinkData {
 	for i, a := range addresses {
 		var data []sol.IpAddressData
 		require.NoError(t, json.Unmarshal([]byte(a), &data))
-		cfg[string(rune('a'+i))] = sol.VnfExtCpConfig{CpProtocolData: []sol.CpProtocolData{{IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: data}}}}
+		cfg[string(rune('a'+i))] = sol.VnfExtCpConfig{
+			CpProtocolData: []sol.CpProtocolData{{IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: data}}},
+		}
 	}
 	return []sol.ExtVirtualLinkData{{ResourceID: "net", ExtCps: []sol.VnfExtCpData{
 		{CpdID: "VDU1_CP1"}, {CpdID: "VDU2_CP1", CpConfig: cfg},
 	}}}
 }
 
-// TestFixedAddresses: two VNFCs that got the same address would fail in the VIM after minutes; the request already shows it.
+// TestFixedAddresses: two VNFCs that got the same address would fail in the VIM after minutes; the request already
+// shows it.
 func TestFixedAddresses(t *testing.T) {
 	t.Parallel()
 	const top = `heat_template_version: 2013-05-23
@@ -191,12 +200,19 @@ resources:
 		},
 		"a list": {
 			[]string{`[{"type": "IPV4", "fixedAddresses": ["10.0.0.5", "10.0.0.6"], "subnetId": "s"}]`},
-			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": "s"}, map[string]any{"ip_address": "10.0.0.6", "subnet": "s"}},
+			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": "s"}, map[string]any{
+				"ip_address": "10.0.0.6", "subnet": "s",
+			}},
 			"",
 		},
 		"an entry each": {
-			[]string{`[{"type": "IPV4", "fixedAddresses": ["10.0.0.5"]}]`, `[{"type": "IPV4", "fixedAddresses": ["10.0.0.6"]}]`},
-			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": nil}, map[string]any{"ip_address": "10.0.0.6", "subnet": nil}},
+			[]string{
+				`[{"type": "IPV4", "fixedAddresses": ["10.0.0.5"]}]`,
+				`[{"type": "IPV4", "fixedAddresses": ["10.0.0.6"]}]`,
+			},
+			[]any{map[string]any{"ip_address": "10.0.0.5", "subnet": nil}, map[string]any{
+				"ip_address": "10.0.0.6", "subnet": nil,
+			}},
 			"",
 		},
 		"dynamic": {[]string{`[{"type": "IPV4", "numDynamicAddresses": 1}]`}, []any{nil, nil}, ""},
@@ -237,10 +253,15 @@ func TestWhatKeepsAStackFromWorking(t *testing.T) {
 		"no external link": {func(in *userdata.Input) {
 			in.Ext[0].ExtCps = in.Ext[0].ExtCps[:1]
 		}, "/extVirtualLinks", ""},
-		"nfv is no object":     {func(in *userdata.Input) { in.Patches[0]["nfv"] = "x" }, "/additionalParams/nfv", ""},
-		"VDU without resource": {func(in *userdata.Input) { in.Flavour.VDUs[0].Name = "VDU9" }, "", "needs a resource named VDU9"},
+		"nfv is no object": {func(in *userdata.Input) { in.Patches[0]["nfv"] = "x" }, "/additionalParams/nfv", ""},
+		"VDU without resource": {
+			func(in *userdata.Input) { in.Flavour.VDUs[0].Name = "VDU9" }, "", "needs a resource named VDU9",
+		},
 		"reference to a VDU": {func(in *userdata.Input) {
-			tpl, err := hot.Parse("t.yaml", []byte("heat_template_version: 1\nresources: { VDU1: {}, VDU2: {}, x: { properties: { a: { get_resource: VDU1 } } } }"))
+			tpl, err := hot.Parse("t.yaml", []byte(
+				"heat_template_version: "+
+					"1\nresources: { VDU1: {}, VDU2: {}, x: { properties: { a: { get_resource: VDU1 } } } }",
+			))
 			if err != nil {
 				panic(err)
 			}
@@ -273,14 +294,22 @@ func TestSelect(t *testing.T) {
 		want     userdata.Class
 		pointers []string
 	}{
-		"none":          {nil, userdata.Default, nil},
-		"standard":      {sol.KeyValuePairs{file: "./UserData/x.py", class: "StandardUserData"}, userdata.Standard, nil},
+		"none": {nil, userdata.Default, nil},
+		"standard": {
+			sol.KeyValuePairs{file: "./UserData/x.py", class: "StandardUserData"}, userdata.Standard, nil,
+		},
 		"v1 clusters":   {sol.KeyValuePairs{file: "x.py", class: "KubernetesClusterUserData"}, userdata.Default, nil},
 		"default named": {sol.KeyValuePairs{file: "x.py", class: "DefaultUserData"}, userdata.Default, nil},
 		"only the file": {sol.KeyValuePairs{file: "x.py"}, "", []string{"/additionalParams/" + class}},
-		"only a class":  {sol.KeyValuePairs{class: "StandardUserData"}, "StandardUserData", []string{"/additionalParams/" + file}},
-		"another class": {sol.KeyValuePairs{file: "x.py", class: "Mine"}, "Mine", []string{"/additionalParams/" + class}},
-		"no strings":    {sol.KeyValuePairs{file: 1.0, class: true}, "", []string{"/additionalParams/" + file, "/additionalParams/" + class}},
+		"only a class": {
+			sol.KeyValuePairs{class: "StandardUserData"}, "StandardUserData", []string{"/additionalParams/" + file},
+		},
+		"another class": {
+			sol.KeyValuePairs{file: "x.py", class: "Mine"}, "Mine", []string{"/additionalParams/" + class},
+		},
+		"no strings": {sol.KeyValuePairs{file: 1.0, class: true}, "", []string{
+			"/additionalParams/" + file, "/additionalParams/" + class,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -297,6 +326,8 @@ func TestSelect(t *testing.T) {
 
 func TestCompact(t *testing.T) {
 	t.Parallel()
-	in := map[string]any{"a": nil, "b": map[string]any{"c": nil}, "d": map[string]any{"e": 1, "f": nil}, "g": map[string]any{}}
+	in := map[string]any{
+		"a": nil, "b": map[string]any{"c": nil}, "d": map[string]any{"e": 1, "f": nil}, "g": map[string]any{},
+	}
 	require.Equal(t, map[string]any{"d": map[string]any{"e": 1}, "g": map[string]any{}}, userdata.Compact(in))
 }

@@ -140,7 +140,9 @@ func (f Filter) throughMap(e Expr, i int, m reflect.Type) (reflect.Type, error) 
 	}
 	field, ok := wiretype.Find(entry, e.Path[i].Name)
 	if !ok {
-		return nil, e.unknown(i, "no such attribute; next to @key, known here are "+strings.Join(wiretype.Names(entry), ", "))
+		return nil, e.unknown(
+			i, "no such attribute; next to @key, known here are "+strings.Join(wiretype.Names(entry), ", "),
+		)
 	}
 	return field.Type, nil
 }

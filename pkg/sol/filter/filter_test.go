@@ -23,21 +23,27 @@ func TestParse(t *testing.T) {
 		{in: "", want: nil},
 		{in: "(eq,id,1)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("id")}, Values: []string{"1"}}}},
 		{
-			in:   "(in,a/b,x,y z,';')",
-			want: []filter.Expr{{Op: filter.In, Path: filter.Path{name("a"), name("b")}, Values: []string{"x", "y z", ";"}}},
+			in: "(in,a/b,x,y z,';')",
+			want: []filter.Expr{
+				{Op: filter.In, Path: filter.Path{name("a"), name("b")}, Values: []string{"x", "y z", ";"}},
+			},
 		},
 		{in: "(gte,n,3);(cont,s,'it''s (so), you')", want: []filter.Expr{
 			{Op: filter.Gte, Path: filter.Path{name("n")}, Values: []string{"3"}},
 			{Op: filter.Cont, Path: filter.Path{name("s")}, Values: []string{"it's (so), you"}},
 		}},
-		{in: "(eq,m/@key,k)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("m"), key}, Values: []string{"k"}}}},
+		{in: "(eq,m/@key,k)", want: []filter.Expr{
+			{Op: filter.Eq, Path: filter.Path{name("m"), key}, Values: []string{"k"}},
+		}},
 		{
 			in:   "(eq,a~1b~0c~ad~be,v)",
 			want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a/b~c,d@e")}, Values: []string{"v"}}},
 		},
 		{in: "(eq,a,'')", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a")}, Values: []string{""}}}},
 		{in: "(eq,a,(x)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a")}, Values: []string{"(x"}}}},
-		{in: "(eq,a,wörld)", want: []filter.Expr{{Op: filter.Eq, Path: filter.Path{name("a")}, Values: []string{"wörld"}}}},
+		{in: "(eq,a,wörld)", want: []filter.Expr{
+			{Op: filter.Eq, Path: filter.Path{name("a")}, Values: []string{"wörld"}},
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
@@ -205,7 +211,8 @@ func TestParseForRefusesWhatTheResourceHasNot(t *testing.T) {
 	good := []string{
 		"",
 		"(eq,id,x)",
-		"(eq,instantiatedVnfInfo/vnfcResourceInfo/vduId,worker);(eq,instantiatedVnfInfo/vnfcResourceInfo/metadata/vdu_idx,1)",
+		"(eq,instantiatedVnfInfo/vnfcResourceInfo/vduId,worker);(eq,instantiatedVnfInfo/vnfcResourceInfo/metadata/" +
+			"vdu_idx,1)",
 		"(gt,instantiatedVnfInfo/scaleStatus/scaleLevel,0)",
 		"(eq,vimConnectionInfo/vim1/vimType,X)",
 		"(eq,vimConnectionInfo/@key,vim1);(eq,vimConnectionInfo/vimType,X)",
@@ -219,7 +226,10 @@ func TestParseForRefusesWhatTheResourceHasNot(t *testing.T) {
 	}
 	bad := []struct{ in, want string }{
 		{"(eq,vnfInstanceNam,x)", "no such attribute"},
-		{"(eq,instantiatedVnfInfo/vnfcResourceInfo/vdu,x)", "instantiatedVnfInfo/vnfcResourceInfo/vdu: no such attribute"},
+		{
+			"(eq,instantiatedVnfInfo/vnfcResourceInfo/vdu,x)",
+			"instantiatedVnfInfo/vnfcResourceInfo/vdu: no such attribute",
+		},
 		{"(eq,id/x,1)", "has no parts"},
 		{"(eq,instantiatedVnfInfo,x)", "is an object"},
 		{"(eq,vimConnectionInfo/vimType,x)", "is an object"},
@@ -228,8 +238,14 @@ func TestParseForRefusesWhatTheResourceHasNot(t *testing.T) {
 		{"(eq,vimConnectionInfo/@key/x,v)", "nothing can follow @key"},
 		{"(gt,instantiatedVnfInfo/scaleStatus/scaleLevel,high)", "not a number"},
 		{"(cont,instantiatedVnfInfo/scaleStatus/scaleLevel,1)", "for text only"},
-		{"(eq,instantiatedVnfInfo/extCpInfo/cpProtocolInfo/ipOverEthernet/ipAddresses/isDynamic,yes)", "not true or false"},
-		{"(gt,instantiatedVnfInfo/extCpInfo/cpProtocolInfo/ipOverEthernet/ipAddresses/isDynamic,true)", "cannot be compared"},
+		{
+			"(eq,instantiatedVnfInfo/extCpInfo/cpProtocolInfo/ipOverEthernet/ipAddresses/isDynamic,yes)",
+			"not true or false",
+		},
+		{
+			"(gt,instantiatedVnfInfo/extCpInfo/cpProtocolInfo/ipOverEthernet/ipAddresses/isDynamic,true)",
+			"cannot be compared",
+		},
 	}
 	for _, tt := range bad {
 		_, err := filter.ParseFor[sol.VnfInstance](tt.in)
@@ -239,7 +255,9 @@ func TestParseForRefusesWhatTheResourceHasNot(t *testing.T) {
 	}
 	_, err := filter.ParseFor[sol.VnfLcmOpOcc]("(gt,startTime,yesterday)")
 	require.ErrorContains(t, err, "not a time")
-	_, err = filter.ParseFor[sol.VnfLcmOpOcc]("(gt,startTime,2026-01-02T03:04:05Z);(eq,operationParams/flavourId,simple)")
+	_, err = filter.ParseFor[sol.VnfLcmOpOcc](
+		"(gt,startTime,2026-01-02T03:04:05Z);(eq,operationParams/flavourId,simple)",
+	)
 	require.NoError(t, err)
 }
 

@@ -121,7 +121,9 @@ func (p *parser) path() (Path, error) {
 		seg, ok := segment(raw)
 		if !ok {
 			p.pos = start
-			return nil, p.fail("%.40q is not an attribute name; '~', '/', ',' and '@' are written ~0, ~1, ~a and ~b", raw)
+			return nil, p.fail(
+				"%.40q is not an attribute name; '~', '/', ',' and '@' are written ~0, ~1, ~a and ~b", raw,
+			)
 		}
 		if path = append(path, seg); len(path) > MaxDepth {
 			return nil, p.fail("the attribute path has more than %d parts", MaxDepth)

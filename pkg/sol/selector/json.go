@@ -10,7 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/internal/wiretype"
 )
 
-// KeepOnly returns the selection that keeps attributes, given by their paths, besides mandatory ones. The attributes need not exist.
+// KeepOnly returns the selection that keeps attributes, given by their paths, besides mandatory ones. The attributes
+// need not exist.
 func KeepOnly[T any](paths ...[]string) Selection[T] {
 	t := &tree{}
 	for _, path := range paths {
@@ -22,8 +23,8 @@ func KeepOnly[T any](paths ...[]string) Selection[T] {
 	return Selection[T]{keep: t}
 }
 
-// AppendJSON appends what Apply keeps of a resource to dst, as JSON, and decodes nothing. The resource is the JSON of a T as package json
-// encodes it.
+// AppendJSON appends what Apply keeps of a resource to dst, as JSON, and decodes nothing. The resource is the JSON of a
+// T as package json encodes it.
 func (sel Selection[T]) AppendJSON(dst, resource []byte) ([]byte, error) {
 	if sel.Whole() {
 		return append(dst, resource...), nil
@@ -131,9 +132,11 @@ func (c *cutter) member(t *tree, kind wiretype.Kind, typ reflect.Type, empty int
 	}
 }
 
-// find looks up a member whose name is raw JSON: what the tree says of it, its type, and whether it is mandatory. elem is nil if the type has
-// no such member.
-func (c *cutter) find(t *tree, kind wiretype.Kind, typ reflect.Type, raw []byte) (child *tree, elem reflect.Type, required bool) {
+// find looks up a member whose name is raw JSON: what the tree says of it, its type, and whether it is mandatory. elem
+// is nil if the type has no such member.
+func (c *cutter) find(
+	t *tree, kind wiretype.Kind, typ reflect.Type, raw []byte,
+) (child *tree, elem reflect.Type, required bool) {
 	if len(raw) < 2 {
 		c.err = errCut
 		return nil, nil, false

@@ -20,7 +20,9 @@ func instance() sol.VnfInstance {
 		VnfSoftwareVersion: "1", VnfdVersion: "2",
 		VnfConfigurableProperties: sol.KeyValuePairs{"a": "b"},
 		VimConnectionInfo: map[string]sol.VimConnectionInfo{
-			"vim1": {VimType: "T", InterfaceInfo: sol.KeyValuePairs{"endpoint": "e"}, Extra: sol.KeyValuePairs{"x": 1.0}},
+			"vim1": {
+				VimType: "T", InterfaceInfo: sol.KeyValuePairs{"endpoint": "e"}, Extra: sol.KeyValuePairs{"x": 1.0},
+			},
 			"vim2": {VimType: "T"},
 		},
 		InstantiationState: sol.InstantiationStateInstantiated,
@@ -34,7 +36,9 @@ func instance() sol.VnfInstance {
 					ZoneID:          "z",
 					ComputeResource: sol.ResourceHandle{ResourceID: "s1", VimConnectionID: "vim1"},
 				},
-				{ID: "r2", VduID: "v2", ZoneID: "z", Metadata: sol.KeyValuePairs{"k": map[string]any{"deep": 1.0, "er": 2.0}}},
+				{ID: "r2", VduID: "v2", ZoneID: "z", Metadata: sol.KeyValuePairs{
+					"k": map[string]any{"deep": 1.0, "er": 2.0},
+				}},
 			},
 		},
 		Metadata: sol.KeyValuePairs{"m": "1", "n": map[string]any{"o": "2", "p": "3"}},
@@ -75,7 +79,8 @@ func TestSelect(t *testing.T) {
 			`{` + mandatory + name + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}` + links + `}`,
 		},
 		{
-			"exclude_fields=vnfInstanceName,instantiatedVnfInfo/vnfcResourceInfo/metadata/k/deep,instantiatedVnfInfo/scaleStatus,vimConnectionInfo/vim1,metadata/n/o,vnfConfigurableProperties,_links",
+			"exclude_fields=vnfInstanceName,instantiatedVnfInfo/vnfcResourceInfo/metadata/k/deep,instantiatedVnfInfo/" +
+				"scaleStatus,vimConnectionInfo/vim1,metadata/n/o,vnfConfigurableProperties,_links",
 			`{` + mandatory + `,"vimConnectionInfo":{"vim2":{"vimType":"T"}},"metadata":{"m":"1","n":{"p":"3"}},` +
 				`"instantiatedVnfInfo":{"flavourId":"simple","vnfState":"STARTED","vnfcResourceInfo":[` +
 				`{"id":"r1","vduId":"v1","zoneId":"z","computeResource":{"resourceId":"s1","vimConnectionId":"vim1"}},` +
@@ -135,7 +140,10 @@ func TestSelectorIsRefused(t *testing.T) {
 		{"fields=", "name is empty"},
 		{"fields=id,", "name is empty"},
 		{"fields=vnfInstanceNam", `"vnfInstanceNam" is not an attribute`},
-		{"fields=instantiatedVnfInfo/vnfcResourceInfo/vdu", `"instantiatedVnfInfo/vnfcResourceInfo/vdu" is not an attribute`},
+		{
+			"fields=instantiatedVnfInfo/vnfcResourceInfo/vdu",
+			`"instantiatedVnfInfo/vnfcResourceInfo/vdu" is not an attribute`,
+		},
 		{"exclude_fields=id/x", `"id" has no parts`},
 		{"fields=metadata" + strings.Repeat("/a", 20), "more than 16 parts"},
 		{"fields=id" + strings.Repeat(",id", 200), "more than 128 attributes"},
@@ -169,7 +177,10 @@ func TestWantsSparesTheStoreWhatIsDropped(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"fields=id,metadata/a", "exclude_fields=vimConnectionInfo/vim1/extra", "all_fields", "fields=metadata~1x&exclude_default"} {
+	for _, s := range []string{
+		"fields=id,metadata/a", "exclude_fields=vimConnectionInfo/vim1/extra", "all_fields",
+		"fields=metadata~1x&exclude_default",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -204,12 +215,15 @@ func TestSelectionsOfJSONAreThoseOfValues(t *testing.T) {
 	raw, err := json.Marshal(v)
 	require.NoError(t, err)
 	for _, q := range []string{
-		"", "all_fields", "fields=vnfInstanceName", "fields=metadata", "fields=metadata/none", "fields=metadata/m,extensions/none",
-		"fields=metadata/n/o,metadata/zzz", "fields=metadata/only/none", "fields=metadata/qu\"ote\\", "fields=metadata/%3C%26%3E/x",
-		"fields=vimConnectionInfo/vim1/extra", "fields=vimConnectionInfo/none", "fields=instantiatedVnfInfo/vnfcResourceInfo/zoneId",
-		"fields=instantiatedVnfInfo/vnfcResourceInfo/metadata/k/deep", "fields=instantiatedVnfInfo/scaleStatus&exclude_default",
-		"fields=_links/heal", "exclude_fields=_links/heal", "exclude_fields=extensions/e,metadata/only/one", "exclude_fields=metadata/%3C%26%3E/y",
-		"exclude_fields=id,instantiatedVnfInfo/vnfcResourceInfo/id", "exclude_fields=instantiatedVnfInfo/vnfcResourceInfo/computeResource,vimConnectionInfo/vim2",
+		"", "all_fields", "fields=vnfInstanceName", "fields=metadata", "fields=metadata/none",
+		"fields=metadata/m,extensions/none", "fields=metadata/n/o,metadata/zzz", "fields=metadata/only/none",
+		"fields=metadata/qu\"ote\\", "fields=metadata/%3C%26%3E/x", "fields=vimConnectionInfo/vim1/extra",
+		"fields=vimConnectionInfo/none", "fields=instantiatedVnfInfo/vnfcResourceInfo/zoneId",
+		"fields=instantiatedVnfInfo/vnfcResourceInfo/metadata/k/deep",
+		"fields=instantiatedVnfInfo/scaleStatus&exclude_default", "fields=_links/heal", "exclude_fields=_links/heal",
+		"exclude_fields=extensions/e,metadata/only/one", "exclude_fields=metadata/%3C%26%3E/y",
+		"exclude_fields=id,instantiatedVnfInfo/vnfcResourceInfo/id",
+		"exclude_fields=instantiatedVnfInfo/vnfcResourceInfo/computeResource,vimConnectionInfo/vim2",
 	} {
 		query, err := url.ParseQuery(q)
 		require.NoError(t, err)
@@ -217,12 +231,23 @@ func TestSelectionsOfJSONAreThoseOfValues(t *testing.T) {
 		require.NoError(t, err, q)
 		requireSame(t, sel, v, raw)
 	}
-	requireSame(t, selector.KeepOnly[sol.VnfInstance]([]string{"instantiatedVnfInfo", "vnfcResourceInfo", "zoneId"}, []string{"metadata"}), v, raw)
+	requireSame(
+		t,
+		selector.KeepOnly[sol.VnfInstance](
+			[]string{"instantiatedVnfInfo", "vnfcResourceInfo", "zoneId"}, []string{"metadata"},
+		),
+		v, raw,
+	)
 
-	op := sol.VnfLcmOpOcc{ID: "o", StartTime: time.Unix(0, 0), OperationParams: json.RawMessage(`{"flavourId":"f","additionalParams":{"a":1,"b":[{"c":2}]}}`)}
+	op := sol.VnfLcmOpOcc{ID: "o", StartTime: time.Unix(0, 0), OperationParams: json.RawMessage(
+		`{"flavourId":"f","additionalParams":{"a":1,"b":[{"c":2}]}}`,
+	)}
 	raw, err = json.Marshal(op)
 	require.NoError(t, err)
-	for _, path := range []string{"operationParams/additionalParams/a", "operationParams/additionalParams/b/c", "operationParams/x", "operationParams"} {
+	for _, path := range []string{
+		"operationParams/additionalParams/a", "operationParams/additionalParams/b/c",
+		"operationParams/x", "operationParams",
+	} {
 		for _, param := range []string{"fields", "exclude_fields"} {
 			sel, err := selector.VnfLcmOpOccs.Parse(url.Values{param: {path}})
 			require.NoError(t, err)
@@ -245,7 +270,9 @@ func TestBrokenJSONIsAnError(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(instance())
 	require.NoError(t, err)
-	sel, err := selector.VnfInstances.Parse(url.Values{"fields": {"metadata/n/o,instantiatedVnfInfo/vnfcResourceInfo/metadata/k"}})
+	sel, err := selector.VnfInstances.Parse(
+		url.Values{"fields": {"metadata/n/o,instantiatedVnfInfo/vnfcResourceInfo/metadata/k"}},
+	)
 	require.NoError(t, err)
 	for n := range len(raw) - 1 {
 		_, err := sel.AppendJSON(nil, raw[:n])

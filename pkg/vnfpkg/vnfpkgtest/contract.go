@@ -57,8 +57,9 @@ func TestStore(t *testing.T, open func(t *testing.T) Harness) {
 func insert(t *testing.T, h Harness) *vnfpkg.Package {
 	t.Helper()
 	p := &vnfpkg.Package{
-		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated, OperationalState: sol.PackageOperationalStateDisabled,
-		UsageState: sol.PackageUsageStateNotInUse, UserDefinedData: sol.KeyValuePairs{"k": "v", "n": map[string]any{"a": []any{1.0, true, nil}}},
+		ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated,
+		OperationalState: sol.PackageOperationalStateDisabled, UsageState: sol.PackageUsageStateNotInUse,
+		UserDefinedData: sol.KeyValuePairs{"k": "v", "n": map[string]any{"a": []any{1.0, true, nil}}},
 	}
 	require.NoError(t, h.Store.InsertPackage(t.Context(), p))
 	return p
@@ -66,7 +67,9 @@ func insert(t *testing.T, h Harness) *vnfpkg.Package {
 
 func update(t *testing.T, h Harness, id string, change func(*vnfpkg.Package)) *vnfpkg.Package {
 	t.Helper()
-	p, err := h.Store.UpdatePackage(t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error { change(p); return nil })
+	p, err := h.Store.UpdatePackage(
+		t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error { change(p); return nil },
+	)
 	require.NoError(t, err)
 	return p
 }
@@ -78,9 +81,14 @@ func onboard(t *testing.T, h Harness, id, vnfdID, digest string) *vnfpkg.Package
 		p.OnboardingState, p.OperationalState = sol.PackageOnboardingStateOnboarded, sol.PackageOperationalStateEnabled
 		p.VnfdID, p.Content = vnfdID, &vnfpkg.Content{Digest: digest, Size: 42}
 		p.Onboarded = &vnfpkg.Onboarded{
-			Provider: "p", ProductName: "n", SoftwareVersion: "1.10", VnfdVersion: "1.0", VnfmInfo: []string{"Gybe"}, VnfdFiles: []string{"a.yaml"},
-			Images:    []sol.VnfPackageSoftwareImageInfo{{ID: "node", Name: "image", Size: 1 << 40, CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}},
-			Artifacts: []sol.VnfPackageArtifactInfo{{ArtifactPath: "x", Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: "00"}}},
+			Provider: "p", ProductName: "n", SoftwareVersion: "1.10", VnfdVersion: "1.0", VnfmInfo: []string{"Gybe"},
+			VnfdFiles: []string{"a.yaml"},
+			Images: []sol.VnfPackageSoftwareImageInfo{
+				{ID: "node", Name: "image", Size: 1 << 40, CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+			},
+			Artifacts: []sol.VnfPackageArtifactInfo{
+				{ArtifactPath: "x", Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: "00"}},
+			},
 		}
 	})
 }
@@ -263,7 +271,9 @@ func lease(t *testing.T, h Harness) {
 	p := insert(t, h)
 	start := func(token string, d time.Duration) {
 		_, err := h.Store.UpdatePackage(t.Context(), p.ID, func(p *vnfpkg.Package, now time.Time) error {
-			p.OnboardingState, p.Upload = sol.PackageOnboardingStateUploading, &vnfpkg.Upload{Token: token, LeaseUntil: now.Add(d)}
+			p.OnboardingState, p.Upload = sol.PackageOnboardingStateUploading, &vnfpkg.Upload{
+				Token: token, LeaseUntil: now.Add(d),
+			}
 			return nil
 		})
 		require.NoError(t, err)

@@ -22,8 +22,8 @@ type Memory struct {
 	Now func() time.Time
 	// Fail, when set, is asked before every method with the method's name; what it returns is the method's error.
 	Fail func(method string) error
-	// Lost, when set, is asked after every method that has done its work; what it returns is the method's error, as when
-	// the answer to a commit is lost.
+	// Lost, when set, is asked after every method that has done its work; what it returns is the method's error, as
+	// when the answer to a commit is lost.
 	Lost func(method string) error
 
 	mu       sync.Mutex
@@ -47,7 +47,8 @@ func (m *Memory) begin(method string) (end func(*error), err error) {
 	}
 	m.mu.Lock()
 	if m.packages == nil {
-		m.packages, m.models, m.used = map[string]*vnfpkg.Package{}, map[vnfpkg.ModelKey]json.RawMessage{}, map[string]bool{}
+		m.packages, m.models = map[string]*vnfpkg.Package{}, map[vnfpkg.ModelKey]json.RawMessage{}
+		m.used = map[string]bool{}
 	}
 	return func(err *error) {
 		m.mu.Unlock()
@@ -165,7 +166,8 @@ func (m *Memory) OnboardedPackage(_ context.Context, vnfdID string) (_ *vnfpkg.P
 // byVnfd finds the onboarded package of a project ("" = any).
 func (m *Memory) byVnfd(project, vnfdID string) *vnfpkg.Package {
 	for _, p := range m.packages {
-		if p.OnboardingState == sol.PackageOnboardingStateOnboarded && p.VnfdID == vnfdID && (project == "" || project == p.Project) {
+		if p.OnboardingState == sol.PackageOnboardingStateOnboarded && p.VnfdID == vnfdID && (project == "" ||
+			project == p.Project) {
 			return p
 		}
 	}
@@ -173,7 +175,9 @@ func (m *Memory) byVnfd(project, vnfdID string) *vnfpkg.Package {
 }
 
 // UpdatePackage implements vnfpkg.Store.
-func (m *Memory) UpdatePackage(_ context.Context, id string, change func(*vnfpkg.Package, time.Time) error) (_ *vnfpkg.Package, err error) {
+func (m *Memory) UpdatePackage(
+	_ context.Context, id string, change func(*vnfpkg.Package, time.Time) error,
+) (_ *vnfpkg.Package, err error) {
 	end, err := m.begin("UpdatePackage")
 	if err != nil {
 		return nil, err
@@ -201,7 +205,9 @@ func (m *Memory) UpdatePackage(_ context.Context, id string, change func(*vnfpkg
 }
 
 // DeletePackage implements vnfpkg.Store.
-func (m *Memory) DeletePackage(_ context.Context, id string, check func(*vnfpkg.Package) error) (_ *vnfpkg.Package, err error) {
+func (m *Memory) DeletePackage(
+	_ context.Context, id string, check func(*vnfpkg.Package) error,
+) (_ *vnfpkg.Package, err error) {
 	end, err := m.begin("DeletePackage")
 	if err != nil {
 		return nil, err
@@ -246,7 +252,8 @@ func (m *Memory) ExpiredUploads(context.Context) (_ []string, err error) {
 	defer end(&err)
 	var ids []string
 	for id, p := range m.packages {
-		if p.OnboardingState == sol.PackageOnboardingStateUploading && (p.Upload == nil || p.Upload.LeaseUntil.Before(m.now())) {
+		if p.OnboardingState == sol.PackageOnboardingStateUploading && (p.Upload == nil ||
+			p.Upload.LeaseUntil.Before(m.now())) {
 			ids = append(ids, id)
 		}
 	}

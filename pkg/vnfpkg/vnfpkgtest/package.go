@@ -15,7 +15,8 @@ import (
 // "simple", a script that TOSCA.meta lists, and an image that it does not. Tests change them.
 func Files(vnfdID string) map[string]string {
 	return map[string]string{
-		csar.MetaPath: "TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-By: test\nEntry-Definitions: Definitions/vnfd.yaml\n\n" +
+		csar.MetaPath: "TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\nCreated-By: test\n" +
+			"Entry-Definitions: Definitions/vnfd.yaml\n\n" +
 			"Name: Scripts/run.sh\nContent-Type: application/sh\nAlgorithm: SHA-256\nHash: " + scriptHash + "\n",
 		"Definitions/vnfd.yaml":   strings.ReplaceAll(vnfd, "VNFD-ID", vnfdID),
 		"Scripts/run.sh":          "#!/bin/sh\n",

@@ -74,7 +74,9 @@ func (m ofProject) OnboardedPackage(_ context.Context, vnfdID string) (_ *vnfpkg
 }
 
 // UpdatePackage implements vnfpkg.Store.
-func (m ofProject) UpdatePackage(ctx context.Context, id string, change func(*vnfpkg.Package, time.Time) error) (*vnfpkg.Package, error) {
+func (m ofProject) UpdatePackage(
+	ctx context.Context, id string, change func(*vnfpkg.Package, time.Time) error,
+) (*vnfpkg.Package, error) {
 	return m.Memory.UpdatePackage(ctx, id, func(p *vnfpkg.Package, now time.Time) error {
 		if err := m.has(p); err != nil {
 			return err
@@ -84,7 +86,9 @@ func (m ofProject) UpdatePackage(ctx context.Context, id string, change func(*vn
 }
 
 // DeletePackage implements vnfpkg.Store.
-func (m ofProject) DeletePackage(ctx context.Context, id string, check func(*vnfpkg.Package) error) (*vnfpkg.Package, error) {
+func (m ofProject) DeletePackage(
+	ctx context.Context, id string, check func(*vnfpkg.Package) error,
+) (*vnfpkg.Package, error) {
 	return m.Memory.DeletePackage(ctx, id, func(p *vnfpkg.Package) error {
 		if err := m.has(p); err != nil {
 			return err

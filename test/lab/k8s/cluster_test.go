@@ -78,7 +78,8 @@ func TestOlderLayout(t *testing.T) {
 // TestScaleOutByTen: adding ten workers does not take ten times as long as adding one. The printed times contain both.
 func TestScaleOutByTen(t *testing.T) {
 	w := start(t, "simple")
-	w.vnfd = w.variant("d34ac189-5376-493f-828f-224dd5fe7395", "max_scale_level: 2", "max_scale_level: 11", "max_number_of_instances: 4", "max_number_of_instances: 13")
+	w.vnfd = w.variant("d34ac189-5376-493f-828f-224dd5fe7395", "max_scale_level: 2", "max_scale_level: 11",
+		"max_number_of_instances: 4", "max_number_of_instances: 13")
 	id := w.up()
 	w.scale(id, sol.ScaleTypeOut, 1)
 	w.scale(id, sol.ScaleTypeOut, 10)
@@ -160,7 +161,9 @@ func (w *world) vnfcs(id, vdu string) []vnfc {
 		if c.VduID != vdu {
 			continue
 		}
-		at := slices.IndexFunc(info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.ID == c.VnfcResourceInfoID })
+		at := slices.IndexFunc(
+			info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.ID == c.VnfcResourceInfoID },
+		)
 		require.GreaterOrEqual(w.t, at, 0)
 		out = append(out, vnfc{id: c.ID, vdu: vdu, server: info.VnfcResourceInfo[at].ComputeResource.ResourceID})
 	}

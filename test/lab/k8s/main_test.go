@@ -20,7 +20,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	lab, kubeboxes, hosts = os.Getenv(envLab), strings.Fields(os.Getenv("GYBE_LAB_KUBEBOX")), os.Getenv("GYBE_HOSTS_TOOL")
+	lab, kubeboxes, hosts = os.Getenv(envLab), strings.Fields(
+		os.Getenv("GYBE_LAB_KUBEBOX"),
+	), os.Getenv("GYBE_HOSTS_TOOL")
 	// Gybe would wonder about variables with its prefix that are no settings of its own.
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GYBE_") {

@@ -80,7 +80,8 @@ func (w *world) etcd(id string) {
 	w.t.Helper()
 	list := w.vnfcs(id, masters)
 	const pki = "/etc/kubernetes/pki/etcd/"
-	out := w.host(list[0].server, "etcdctl", "--endpoints", "https://127.0.0.1:2379", "--cacert", pki+"ca.crt", "--cert", pki+"server.crt",
+	out := w.host(list[0].server, "etcdctl", "--endpoints", "https://127.0.0.1:2379", "--cacert", pki+"ca.crt",
+		"--cert", pki+"server.crt",
 		"--key", pki+"server.key", "member", "list")
 	require.Len(w.t, regexp.MustCompile(`(?m)^[0-9a-f]+, started, `).FindAllString(out, -1), len(list), out)
 	require.Len(w.t, strings.Split(out, "\n"), len(list), out)
@@ -105,7 +106,9 @@ func (w *world) answers(id, title string) {
 	began := time.Now()
 	var first time.Duration
 	for inRow := 0; inRow < 10; {
-		_, err := w.output(kubeboxes[0], "kubectl", "--kubeconfig", config, "--request-timeout", "2s", "get", "--raw", "/readyz")
+		_, err := w.output(
+			kubeboxes[0], "kubectl", "--kubeconfig", config, "--request-timeout", "2s", "get", "--raw", "/readyz",
+		)
 		if err != nil {
 			require.Less(w.t, time.Since(began), 2*time.Minute, "the API server: %v", err)
 			inRow = 0
@@ -129,7 +132,9 @@ func (w *world) placed(id string) {
 		ID, Host string
 		Zone     string `json:"Availability Zone"`
 	}
-	list := w.admin("server", "list", "--all-projects", "-f", "json", "-c", "ID", "-c", "Host", "-c", "Availability Zone")
+	list := w.admin(
+		"server", "list", "--all-projects", "-f", "json", "-c", "ID", "-c", "Host", "-c", "Availability Zone",
+	)
 	require.NoError(w.t, json.Unmarshal([]byte(list), &servers))
 	where, seen := map[string]string{}, map[string]bool{}
 	for _, vdu := range []string{masters, workers} {

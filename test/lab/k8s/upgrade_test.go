@@ -62,7 +62,8 @@ func (w *world) versions(id, want string) {
 	}
 	var seen struct{ GitVersion string }
 	for _, m := range w.vnfcs(id, masters) {
-		raw := w.host(m.server, "kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", "--server", "https://"+w.address(m)+":6443",
+		raw := w.host(m.server, "kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", "--server",
+			"https://"+w.address(m)+":6443",
 			"get", "--raw", "/version")
 		require.NoError(w.t, json.Unmarshal([]byte(raw), &seen))
 		require.Equal(w.t, want, seen.GitVersion, "the API server of %s", m.id)
@@ -90,16 +91,17 @@ func (w *world) variant(vnfd string, replace ...string) string {
 	change := strings.NewReplacer(append(replace, own, vnfd)...)
 	dir := filepath.Join(w.dir, vnfd)
 	require.NoError(w.t, os.CopyFS(dir, os.DirFS(pkgDir)))
-	require.NoError(w.t, filepath.WalkDir(filepath.Join(dir, "Definitions"), func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(file, []byte(change.Replace(string(raw))), 0o600)
-	}))
+	require.NoError(w.t, filepath.WalkDir(filepath.Join(dir, "Definitions"),
+		func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, []byte(change.Replace(string(raw))), 0o600)
+		}))
 	require.NoError(w.t, stack.BuildPackage(w.t.Context(), dir, dir+".zip"))
 	got, err := stack.Onboard(w.t.Context(), w.api, dir+".zip")
 	require.NoError(w.t, err)
@@ -123,7 +125,8 @@ func (w *world) watch(id string, fn func()) time.Duration {
 				return
 			case <-time.After(200 * time.Millisecond):
 			}
-			if _, err := w.output(kubeboxes[0], "kubectl", "--kubeconfig", config, "--request-timeout", "2s", "get", "--raw", "/readyz"); err == nil {
+			if _, err := w.output(kubeboxes[0], "kubectl", "--kubeconfig", config, "--request-timeout", "2s", "get",
+				"--raw", "/readyz"); err == nil {
 				answered = time.Now()
 			}
 			longest = max(longest, time.Since(answered))

@@ -24,7 +24,8 @@ import (
 const (
 	pkgDir   = "../../../vnf-packages/kubernetes-cluster"
 	olderDir = "../../../vnf-packages/kubernetes-cluster-v1" // in the layout of older VNFMs
-	patience = 25 * time.Minute                              // for one operation, on two cores that run the cloud and the cluster as well
+	// for one operation, on two cores that run the cloud and the cluster as well
+	patience = 25 * time.Minute
 )
 
 // world is a compiled gybe in front of the lab's OpenStack, with the sample package onboarded.
@@ -59,7 +60,11 @@ func startOlder(t *testing.T, flavour string) *world {
 func startWith(t *testing.T, flavour, pkg string) *world {
 	t.Helper()
 	if lab == "" {
-		t.Skipf("%s names no running lab: no cluster is made by the real kubeadm; `make test-lab-k8s` does (root, Debian 12)", envLab)
+		t.Skipf(
+			"%s names no "+
+				"running lab: no cluster is made by the real kubeadm; `make test-lab-k8s` does (root, Debian 12)",
+			envLab,
+		)
 	}
 	dir := t.TempDir()
 	w := &world{t: t, flavour: flavour, dir: dir, kubebox: kubeboxes[0]}
@@ -79,7 +84,9 @@ func startWith(t *testing.T, flavour, pkg string) *world {
 		_ = log.Close()
 		if t.Failed() {
 			raw, _ := os.ReadFile(w.log)
-			lines := slices.DeleteFunc(strings.Split(string(raw), "\n"), func(l string) bool { return strings.Contains(l, "msg=request ") })
+			lines := slices.DeleteFunc(
+				strings.Split(string(raw), "\n"), func(l string) bool { return strings.Contains(l, "msg=request ") },
+			)
 			t.Logf("the end of gybe's log:\n%s", strings.Join(lines[max(0, len(lines)-60):], "\n"))
 		}
 	})
@@ -139,7 +146,10 @@ func (w *world) host(server string, argv ...string) string {
 // kubectl asks a cluster as its user does: with what Gybe gives out.
 func (w *world) kubectl(id string, args ...string) string {
 	w.t.Helper()
-	out, err := w.output(kubeboxes[0], append([]string{"kubectl", "--kubeconfig", w.kubeconfig(id), "--request-timeout", "10s"}, args...)...)
+	out, err := w.output(
+		kubeboxes[0],
+		append([]string{"kubectl", "--kubeconfig", w.kubeconfig(id), "--request-timeout", "10s"}, args...)...,
+	)
 	require.NoError(w.t, err)
 	return out
 }
@@ -193,7 +203,8 @@ func (w *world) ended(op string) *sol.VnfLcmOpOcc {
 	for began := time.Now(); ; pause(w.t.Context(), 500*time.Millisecond) {
 		o, err := w.api.Operation(w.t.Context(), op)
 		require.NoError(w.t, err)
-		if s := o.OperationState; s != sol.LcmOperationStateStarting && s != sol.LcmOperationStateProcessing && s != sol.LcmOperationStateRollingBack {
+		if s := o.OperationState; s != sol.LcmOperationStateStarting && s != sol.LcmOperationStateProcessing &&
+			s != sol.LcmOperationStateRollingBack {
 			return o
 		}
 		require.Less(w.t, time.Since(began), patience, "the operation takes too long")

@@ -13,7 +13,8 @@ import (
 // default" prints the two settings that installers change.
 func containerd() {
 	if slices.Equal(os.Args[1:], []string{"config", "default"}) {
-		fmt.Print("version = 3\n\n[plugins.'io.containerd.cri.v1.images'.pinned_images]\n  sandbox = 'registry.k8s.io/pause:3.10'\n\n" +
+		fmt.Print("version = 3\n\n[plugins.'io.containerd.cri.v1.images'.pinned_images]\n" +
+			"  sandbox = 'registry.k8s.io/pause:3.10'\n\n" +
 			"[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]\n  SystemdCgroup = false\n")
 		return
 	}

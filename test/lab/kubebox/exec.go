@@ -31,13 +31,16 @@ func (k *kubelet) serve() {
 		serveExec(w, r, onNode{}, r.PathValue("pod"), "", r.PathValue("container"), r.URL.Query()["command"], o,
 			time.Hour, 30*time.Second, execProtocols)
 	})
-	s := http.Server{Addr: net.JoinHostPort(k.ip, "10250"), Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}}
+	s := http.Server{Addr: net.JoinHostPort(k.ip, "10250"), Handler: mux, TLSConfig: &tls.Config{
+		Certificates: []tls.Certificate{pair},
+	}}
 	must(s.ListenAndServeTLS("", ""))
 }
 
 type onNode struct{}
 
-func (onNode) ExecInContainer(ctx context.Context, _ string, _ podUID, _ string, argv []string, in io.Reader, out, errOut io.WriteCloser, _ bool,
+func (onNode) ExecInContainer(
+	ctx context.Context, _ string, _ podUID, _ string, argv []string, in io.Reader, out, errOut io.WriteCloser, _ bool,
 	_ <-chan terminalSize, _ time.Duration,
 ) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

@@ -69,7 +69,9 @@ func runKubelet() {
 // run never returns. Whatever fails is tried again a second later, as kubelets do.
 func (k *kubelet) run(ctx context.Context) {
 	go func() { // kubeadm waits for it
-		must(http.ListenAndServe("127.0.0.1:10248", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })))
+		must(http.ListenAndServe("127.0.0.1:10248", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "ok")
+		})))
 	}()
 	k.pods = staticPods{dir: manifestDir, log: k.log, running: map[string]*staticPod{}}
 	var node *corev1.Node
@@ -92,7 +94,8 @@ func (k *kubelet) run(ctx context.Context) {
 				continue
 			}
 			node = n
-			go lease.NewController(clock.RealClock{}, k.client, k.name, 40, nil, 10*time.Second, k.name, corev1.NamespaceNodeLease,
+			go lease.NewController(
+				clock.RealClock{}, k.client, k.name, 40, nil, 10*time.Second, k.name, corev1.NamespaceNodeLease,
 				ownedBy(node)).Run(ctx)
 			go k.serve()
 		}

@@ -18,7 +18,9 @@ func (k *kubelet) register(ctx context.Context) (*corev1.Node, error) {
 		ObjectMeta: metav1.ObjectMeta{Name: k.name, Labels: map[string]string{
 			corev1.LabelHostname: k.name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
 		}},
-		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}},
+		Spec: corev1.NodeSpec{
+			Taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}},
+		},
 	}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return k.client.CoreV1().Nodes().Get(ctx, k.name, metav1.GetOptions{})
@@ -38,23 +40,32 @@ func (k *kubelet) heartbeat(ctx context.Context) error {
 		Message: "container runtime network not ready: cni plugin not initialized", LastHeartbeatTime: now(),
 	}
 	if networked() {
-		ready.Status, ready.Reason, ready.Message = corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"
+		ready.Status, ready.Reason, ready.Message = corev1.ConditionTrue, "KubeletReady", "kubelet is posting "+
+			"ready status"
 	}
 	conditions := []corev1.NodeCondition{ready}
-	for _, t := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
-		conditions = append(conditions, corev1.NodeCondition{Type: t, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficient", LastHeartbeatTime: now()})
+	for _, t := range []corev1.NodeConditionType{
+		corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure,
+	} {
+		conditions = append(conditions, corev1.NodeCondition{
+			Type: t, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficient", LastHeartbeatTime: now(),
+		})
 	}
 	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{
 		Capacity: size, Allocatable: size, Conditions: conditions,
-		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.ip}, {Type: corev1.NodeHostName, Address: k.name}},
+		Addresses: []corev1.NodeAddress{
+			{Type: corev1.NodeInternalIP, Address: k.ip}, {Type: corev1.NodeHostName, Address: k.name},
+		},
 		NodeInfo: corev1.NodeSystemInfo{
-			KubeletVersion: v, KubeProxyVersion: v, OSImage: "Ubuntu 22.04 (stand-in)", ContainerRuntimeVersion: "containerd://2.1.0",
-			OperatingSystem: "linux", Architecture: "amd64",
+			KubeletVersion: v, KubeProxyVersion: v, OSImage: "Ubuntu 22.04 (stand-in)",
+			ContainerRuntimeVersion: "containerd://2.1.0", OperatingSystem: "linux", Architecture: "amd64",
 		},
 	}})
 	if err != nil {
 		return err
 	}
-	_, err = k.client.CoreV1().Nodes().Patch(ctx, k.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = k.client.CoreV1().Nodes().Patch(
+		ctx, k.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status",
+	)
 	return err
 }

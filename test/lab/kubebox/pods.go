@@ -32,7 +32,8 @@ func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 		id := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 		want := mirrors[id]
 		switch hash := p.Annotations[corev1.MirrorPodAnnotationKey]; {
-		case p.DeletionTimestamp != nil, hash != "" && (want == nil || want.Annotations[corev1.MirrorPodAnnotationKey] != hash):
+		case p.DeletionTimestamp != nil, hash != "" && (want == nil ||
+			want.Annotations[corev1.MirrorPodAnnotationKey] != hash):
 			err = k.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *metav1.NewDeleteOptions(0))
 		default:
 			delete(mirrors, id)
@@ -43,7 +44,8 @@ func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 		}
 	}
 	for id, m := range mirrors {
-		if _, err := k.client.CoreV1().Pods(id.Namespace).Create(ctx, m, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if _, err := k.client.CoreV1().Pods(id.Namespace).Create(ctx, m, metav1.CreateOptions{}); err != nil &&
+			!apierrors.IsAlreadyExists(err) {
 			errs = append(errs, err)
 		}
 	}
@@ -52,7 +54,8 @@ func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 
 // settle gives a pod the status of one that runs.
 func (k *kubelet) settle(ctx context.Context, p *corev1.Pod) error {
-	if p.Labels["k8s-app"] == "cilium" && !networked() { // a pod of the node that had this name before may be said to run
+	// a pod of the node that had this name before may be said to run
+	if p.Labels["k8s-app"] == "cilium" && !networked() {
 		if err := configureNetwork(); err != nil {
 			return err
 		}
@@ -85,11 +88,14 @@ func (k *kubelet) settle(ctx context.Context, p *corev1.Pod) error {
 	yes := true
 	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}}
 	if phase == corev1.PodSucceeded {
-		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: started, FinishedAt: started}}
+		state = corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: started, FinishedAt: started},
+		}
 	}
 	for _, c := range p.Spec.Containers {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + string(p.UID), Ready: true, Started: &yes, State: state,
+			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + string(p.UID), Ready: true,
+			Started: &yes, State: state,
 		})
 	}
 	_, err := k.client.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{})
@@ -101,7 +107,8 @@ func configureNetwork() error {
 	if err := os.MkdirAll(cniDir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(cniDir+"/05-cilium.conflist", []byte(`{"cniVersion": "0.3.1", "name": "cilium", "plugins": [{"type": "cilium-cni"}]}`+"\n"), 0o600)
+	return os.WriteFile(cniDir+"/05-cilium.conflist",
+		[]byte(`{"cniVersion": "0.3.1", "name": "cilium", "plugins": [{"type": "cilium-cni"}]}`+"\n"), 0o600)
 }
 
 // podAddress returns an invented address; no server listens there.

@@ -122,7 +122,9 @@ func (p *staticPod) mirror(node *corev1.Node) *corev1.Pod {
 	m.Name += "-" + node.Name
 	m.Spec.NodeName = node.Name
 	controller := true
-	m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, Controller: &controller}}
+	m.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, Controller: &controller},
+	}
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
 	}

@@ -56,10 +56,18 @@ func TestChangesAreCancelled(t *testing.T) {
 		rollback bool
 		want     map[string]int
 	}{
-		{"scale out, back", sol.LcmOperationScale, scale(sol.ScaleTypeOut, 2), true, map[string]int{"VDU1": 1, "VDU2": 1}},
-		{"scale out, forward", sol.LcmOperationScale, scale(sol.ScaleTypeOut, 2), false, map[string]int{"VDU1": 3, "VDU2": 1}},
-		{"heal, forward", sol.LcmOperationHeal, sol.HealVnfRequest{Cause: "test"}, false, map[string]int{"VDU1": 3, "VDU2": 1}},
-		{"scale in, forward", sol.LcmOperationScale, scale(sol.ScaleTypeIn, 2), false, map[string]int{"VDU1": 1, "VDU2": 1}},
+		{"scale out, back", sol.LcmOperationScale, scale(sol.ScaleTypeOut, 2), true, map[string]int{
+			"VDU1": 1, "VDU2": 1,
+		}},
+		{"scale out, forward", sol.LcmOperationScale, scale(sol.ScaleTypeOut, 2), false, map[string]int{
+			"VDU1": 3, "VDU2": 1,
+		}},
+		{"heal, forward", sol.LcmOperationHeal, sol.HealVnfRequest{Cause: "test"}, false, map[string]int{
+			"VDU1": 3, "VDU2": 1,
+		}},
+		{"scale in, forward", sol.LcmOperationScale, scale(sol.ScaleTypeIn, 2), false, map[string]int{
+			"VDU1": 1, "VDU2": 1,
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := w.in(t)

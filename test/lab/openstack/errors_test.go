@@ -64,7 +64,8 @@ func (w *world) project() string {
 func (w *world) instanceQuota(limit int) {
 	w.t.Helper()
 	project := w.project()
-	_, err := w.cloud.nova.Put(context.WithoutCancel(w.t.Context()), w.cloud.nova.ServiceURL("os-quota-sets", project), map[string]any{"quota_set": map[string]any{"instances": limit}}, nil, ok)
+	_, err := w.cloud.nova.Put(context.WithoutCancel(w.t.Context()), w.cloud.nova.ServiceURL("os-quota-sets", project),
+		map[string]any{"quota_set": map[string]any{"instances": limit}}, nil, ok)
 	require.NoError(w.t, err)
 }
 
@@ -72,7 +73,8 @@ func (w *world) instanceQuota(limit int) {
 func (w *world) portQuota(limit int) {
 	w.t.Helper()
 	project := w.project()
-	_, err := w.cloud.neutron.Put(context.WithoutCancel(w.t.Context()), w.cloud.neutron.ServiceURL("quotas", project), map[string]any{"quota": map[string]any{"port": limit}}, nil, ok)
+	_, err := w.cloud.neutron.Put(context.WithoutCancel(w.t.Context()), w.cloud.neutron.ServiceURL("quotas", project),
+		map[string]any{"quota": map[string]any{"port": limit}}, nil, ok)
 	require.NoError(w.t, err)
 }
 
@@ -107,7 +109,8 @@ func TestAddressInUseIsExplainedAndRetried(t *testing.T) {
 	w := start(t, 1)
 	subnet, net1 := w.cloud.subnet(t, "subnet1"), w.cloud.network(t, "net1")
 	port := w.cloud.create(t, w.cloud.neutron, "ports", "port", map[string]any{
-		"network_id": net1, "name": "occupied", "fixed_ips": []any{map[string]any{"ip_address": "10.10.1.77", "subnet_id": subnet}},
+		"network_id": net1, "name": "occupied",
+		"fixed_ips": []any{map[string]any{"ip_address": "10.10.1.77", "subnet_id": subnet}},
 	})
 	id := w.create(w.vnfd("standard"))
 	op := w.instantiate(id, w.standard("volumes"))
@@ -126,12 +129,16 @@ func TestStackOfTheSameNameIsNotTouched(t *testing.T) {
 	var made map[string]object
 	_, err := w.cloud.heat.Post(t.Context(), w.cloud.heat.ServiceURL("stacks"), map[string]any{
 		"stack_name": "vnf-" + id,
-		"template":   map[string]any{"heat_template_version": "2018-08-31", "resources": map[string]any{"theirs": map[string]any{"type": "OS::Heat::Value", "properties": map[string]any{"value": "precious"}}}},
+		"template": map[string]any{"heat_template_version": "2018-08-31", "resources": map[string]any{
+			"theirs": map[string]any{"type": "OS::Heat::Value", "properties": map[string]any{"value": "precious"}},
+		}},
 	}, &made, nil)
 	require.NoError(t, err)
 	stack := made["stack"].text("id")
 	t.Cleanup(func() { w.cloud.remove(t, w.cloud.heat, "stacks/vnf-"+id+"/"+stack) })
-	w.until("their stack is there", func() bool { return w.cloud.stack(t, id).text("stack_status") == "CREATE_COMPLETE" })
+	w.until(
+		"their stack is there", func() bool { return w.cloud.stack(t, id).text("stack_status") == "CREATE_COMPLETE" },
+	)
 
 	op := w.instantiate(id, w.plain())
 	w.failed(op, "vnf-"+id)
@@ -168,7 +175,9 @@ func TestCloudThatCannotBeEnteredIsExplained(t *testing.T) {
 	}{
 		{"wrong password", func(v *sol.VimConnectionInfo) { v.AccessInfo["password"] = "wrong" }, "401"},
 		{"no such project", func(v *sol.VimConnectionInfo) { v.AccessInfo["project"] = "nowhere" }, "401"},
-		{"no server listens", func(v *sol.VimConnectionInfo) { v.InterfaceInfo["endpoint"] = "http://127.0.0.1:1/v3" }, "refuses"},
+		{"no server listens", func(v *sol.VimConnectionInfo) {
+			v.InterfaceInfo["endpoint"] = "http://127.0.0.1:1/v3"
+		}, "refuses"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := w.in(t)

@@ -75,10 +75,14 @@ func TestStandardUserDataMakesWhatThePackageAsksFor(t *testing.T) {
 func TestExternallyManagedLinkIsUsedAndStays(t *testing.T) {
 	w := start(t, 1)
 	network := w.cloud.create(t, w.cloud.neutron, "networks", "network", map[string]any{"name": "managed externally"})
-	w.cloud.create(t, w.cloud.neutron, "subnets", "subnet", map[string]any{"network_id": network, "cidr": "192.168.60.0/24", "ip_version": 4})
+	w.cloud.create(t, w.cloud.neutron, "subnets", "subnet", map[string]any{
+		"network_id": network, "cidr": "192.168.60.0/24", "ip_version": 4,
+	})
 	w.before = w.cloud.look(t)
 	req := w.standard("smallest")
-	req.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{{ID: "managed1", VnfVirtualLinkDescID: "internalVL1", ResourceID: network}}
+	req.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{
+		{ID: "managed1", VnfVirtualLinkDescID: "internalVL1", ResourceID: network},
+	}
 	id := w.up(w.vnfd("standard"), req)
 	ports, err := list(t.Context(), w.cloud.neutron, "ports?network_id="+network, "ports")
 	require.NoError(t, err)
@@ -97,13 +101,16 @@ func TestExternallyManagedLinkIsUsedAndStays(t *testing.T) {
 func TestLinkPortOfTheConsumerIsUsedAndStays(t *testing.T) {
 	w := start(t, 1)
 	net0 := w.cloud.network(t, "net0")
-	port := w.cloud.create(t, w.cloud.neutron, "ports", "port", map[string]any{"network_id": net0, "name": "made before"})
+	port := w.cloud.create(
+		t, w.cloud.neutron, "ports", "port", map[string]any{"network_id": net0, "name": "made before"},
+	)
 	w.before = w.cloud.look(t)
 	l := link("link1", net0, map[string]sol.IpAddressData{"VDU1_CP1": dynamic("")})
 	l.ExtLinkPorts = []sol.ExtLinkPortData{{ID: "port1", ResourceHandle: sol.ResourceHandle{ResourceID: port}}}
 	l.ExtCps[0].CpConfig["VDU1_CP1"] = sol.VnfExtCpConfig{LinkPortID: "port1"}
 	id := w.up(w.vnfd("standard"), sol.InstantiateVnfRequest{
-		FlavourID: "ports", VimConnectionInfo: w.lab.vim(), AdditionalParams: userData(), ExtVirtualLinks: []sol.ExtVirtualLinkData{l},
+		FlavourID: "ports", VimConnectionInfo: w.lab.vim(), AdditionalParams: userData(),
+		ExtVirtualLinks: []sol.ExtVirtualLinkData{l},
 	})
 	server := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo[0].ComputeResource.ResourceID
 	require.Equal(t, server, w.cloud.get(t, w.cloud.neutron, "ports/"+port, "port").text("device_id"))
@@ -126,7 +133,9 @@ func TestDefaultUserDataMakesGroups(t *testing.T) {
 			require.Equal(t, map[string]int{"VDU1": want, "VDU2": 1}, vnfcs(i))
 			for _, c := range i.InstantiatedVnfInfo.VnfcResourceInfo {
 				if c.VduID == "VDU1" {
-					require.NotEmpty(t, c.Metadata["parent_resource_name"], "a member is found again by its name in the group")
+					require.NotEmpty(
+						t, c.Metadata["parent_resource_name"], "a member is found again by its name in the group",
+					)
 				}
 			}
 			require.Len(t, i.InstantiatedVnfInfo.VirtualStorageResourceInfo, 1)
@@ -151,7 +160,9 @@ func TestGrantedZoneIsWhereServersAre(t *testing.T) {
 func TestZoneWithoutRoomIsLeft(t *testing.T) {
 	w := start(t, 1, "GYBE_GRANT_ZONES=az2,az1")
 	req := w.standard("smallest")
-	req.AdditionalParams["nfv"] = map[string]any{"VDU": map[string]any{"VDU1-0": map[string]any{"computeFlavourId": "m1.large"}}}
+	req.AdditionalParams["nfv"] = map[string]any{
+		"VDU": map[string]any{"VDU1-0": map[string]any{"computeFlavourId": "m1.large"}},
+	}
 	id := w.up(w.vnfd("standard"), req)
 	c := w.instance(id).InstantiatedVnfInfo.VnfcResourceInfo[0]
 	require.Equal(t, "az1", c.ZoneID)
@@ -176,7 +187,9 @@ func TestVNFCsApartFillTwoZones(t *testing.T) {
 func TestGracefulTerminationWaits(t *testing.T) {
 	w := start(t, 1)
 	id := w.up(w.vnfd("plain"), w.plain())
-	op, err := w.api.Terminate(t.Context(), id, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: 6})
+	op, err := w.api.Terminate(t.Context(), id, sol.TerminateVnfRequest{
+		TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: 6,
+	})
 	require.NoError(t, err)
 	began := time.Now()
 	for time.Since(began) < 4*time.Second {

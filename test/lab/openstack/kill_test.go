@@ -20,7 +20,11 @@ func (w *world) killOwner(op string, after time.Duration) {
 	began := time.Now()
 	var owner string
 	w.until("a node works on it", func() bool {
-		require.NoError(w.t, w.pool.QueryRow(w.t.Context(), "SELECT coalesce(node, '') FROM vnf_lcm_op_occ WHERE id = $1", op).Scan(&owner))
+		require.NoError(
+			w.t,
+			w.pool.QueryRow(w.t.Context(), "SELECT coalesce(node, '') FROM vnf_lcm_op_occ WHERE id = $1",
+				op).Scan(&owner),
+		)
 		return owner != "" || !busy(w.operation(op))
 	})
 	pause(w.t.Context(), after-time.Since(began))
@@ -94,20 +98,45 @@ func TestChangesSurviveDeadNodes(t *testing.T) {
 		body func(w *world) any
 		want map[string]int
 	}{
-		{"scale out", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeOut, 1) }, map[string]int{"VDU1": 2, "VDU2": 1}},
-		{"heal one", sol.LcmOperationHeal, func(w *world) any {
-			return sol.HealVnfRequest{VnfcInstanceID: []string{of(w.instance(id), "VDU2")[0].vnfc}, AdditionalParams: sol.KeyValuePairs{"all": true}}
+		{"scale out", sol.LcmOperationScale, func(*world) any {
+			return scale(sol.ScaleTypeOut, 1)
 		}, map[string]int{"VDU1": 2, "VDU2": 1}},
-		{"stop", sol.LcmOperationOperate, func(*world) any { return sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped} }, map[string]int{"VDU1": 2, "VDU2": 1}},
-		{"start", sol.LcmOperationOperate, func(*world) any { return sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted} }, map[string]int{"VDU1": 2, "VDU2": 1}},
-		{"other address", sol.LcmOperationChangeExtConn, func(w *world) any { return w.reconnected("10.10.1.78") }, map[string]int{"VDU1": 2, "VDU2": 1}},
-		{"other package", sol.LcmOperationChangeVnfpkg, func(*world) any { return nextVersion(next) }, map[string]int{"VDU1": 2, "VDU2": 1}},
-		{"level", sol.LcmOperationScaleToLevel, func(*world) any { return sol.ScaleVnfToLevelRequest{InstantiationLevelID: "smallest"} }, map[string]int{"VDU1": 1}},
-		{"scale out again", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeOut, 2) }, map[string]int{"VDU1": 3}},
-		{"scale in", sol.LcmOperationScale, func(*world) any { return scale(sol.ScaleTypeIn, 2) }, map[string]int{"VDU1": 1}},
-		{"heal all, recreated", sol.LcmOperationHeal, func(*world) any { return sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}} }, map[string]int{"VDU1": 1}},
-		{"other flavour", sol.LcmOperationChangeFlavour, func(w *world) any { return w.largeFlavour() }, map[string]int{"VDU1": 1, "VDU3": 1}},
-		{"name", sol.LcmOperationModifyInfo, func(*world) any { return map[string]any{"vnfInstanceName": "another"} }, map[string]int{"VDU1": 1, "VDU3": 1}},
+		{"heal one", sol.LcmOperationHeal, func(w *world) any {
+			return sol.HealVnfRequest{
+				VnfcInstanceID:   []string{of(w.instance(id), "VDU2")[0].vnfc},
+				AdditionalParams: sol.KeyValuePairs{"all": true},
+			}
+		}, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"stop", sol.LcmOperationOperate, func(*world) any {
+			return sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped}
+		}, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"start", sol.LcmOperationOperate, func(*world) any {
+			return sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted}
+		}, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"other address", sol.LcmOperationChangeExtConn, func(w *world) any {
+			return w.reconnected("10.10.1.78")
+		}, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"other package", sol.LcmOperationChangeVnfpkg, func(*world) any {
+			return nextVersion(next)
+		}, map[string]int{"VDU1": 2, "VDU2": 1}},
+		{"level", sol.LcmOperationScaleToLevel, func(*world) any {
+			return sol.ScaleVnfToLevelRequest{InstantiationLevelID: "smallest"}
+		}, map[string]int{"VDU1": 1}},
+		{"scale out again", sol.LcmOperationScale, func(*world) any {
+			return scale(sol.ScaleTypeOut, 2)
+		}, map[string]int{"VDU1": 3}},
+		{"scale in", sol.LcmOperationScale, func(*world) any {
+			return scale(sol.ScaleTypeIn, 2)
+		}, map[string]int{"VDU1": 1}},
+		{"heal all, recreated", sol.LcmOperationHeal, func(*world) any {
+			return sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}}
+		}, map[string]int{"VDU1": 1}},
+		{"other flavour", sol.LcmOperationChangeFlavour, func(w *world) any {
+			return w.largeFlavour()
+		}, map[string]int{"VDU1": 1, "VDU3": 1}},
+		{"name", sol.LcmOperationModifyInfo, func(*world) any {
+			return map[string]any{"vnfInstanceName": "another"}
+		}, map[string]int{"VDU1": 1, "VDU3": 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := *w
@@ -148,7 +177,9 @@ func (w *world) killHeat() {
 func (w *world) forgotten(op string) {
 	w.t.Helper()
 	const heatsChance = 30 * time.Second
-	for began := time.Now(); time.Since(began) < heatsChance && busy(w.operation(op)); pause(w.t.Context(), time.Second) {
+	for began := time.Now(); time.Since(began) < heatsChance && busy(w.operation(op)); pause(
+		w.t.Context(), time.Second,
+	) {
 	}
 	if busy(w.operation(op)) {
 		w.canceled(op, sol.CancelModeForceful)
@@ -217,7 +248,9 @@ func TestTokenThatExpiresInTheMiddleIsRenewed(t *testing.T) {
 	long := func() { w.lab.service(t, nil, "restart", "keystone") }
 	t.Cleanup(long)
 	id := w.up(vnfd, w.plain())
-	op, err := w.api.Terminate(t.Context(), id, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: seconds + 5})
+	op, err := w.api.Terminate(t.Context(), id, sol.TerminateVnfRequest{
+		TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: seconds + 5,
+	})
 	require.NoError(t, err)
 	w.completed(op)
 	long()

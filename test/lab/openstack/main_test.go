@@ -60,7 +60,12 @@ type lab struct {
 func running(t *testing.T) *lab {
 	t.Helper()
 	if openrc == "" {
-		t.Skipf("%s names no running lab: nothing is tested against a real OpenStack; `make test-lab-openstack` does (root, Debian 12)", EnvOpenrc)
+		t.Skipf(
+			"%s names no "+
+				"running lab: "+
+				"nothing is tested against a real OpenStack; `make test-lab-openstack` does (root, Debian 12)",
+			EnvOpenrc,
+		)
 	}
 	raw, err := os.ReadFile(openrc)
 	require.NoError(t, err, "the lab is not there: make lab-up")

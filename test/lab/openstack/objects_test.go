@@ -102,7 +102,9 @@ func (c *cloud) everything(ctx context.Context) (everything, error) {
 			return nil, err
 		}
 		for _, o := range objects {
-			text := strings.TrimSpace(o.text("name") + o.text("stack_name") + o.text("floating_ip_address") + " " + o.text("status") + o.text("stack_status"))
+			text := strings.TrimSpace(o.text("name") + o.text("stack_name") + o.text(
+				"floating_ip_address",
+			) + " " + o.text("status") + o.text("stack_status"))
 			if o.text("stack_status") != "DELETE_COMPLETE" { // listed for a moment after its deletion
 				all[k.kind+" "+o.text("id")] = text
 			}

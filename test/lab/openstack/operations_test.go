@@ -70,7 +70,8 @@ func changes(o *sol.VnfLcmOpOcc) map[sol.ChangeType]int {
 func (w *world) servers(id, status string) {
 	w.t.Helper()
 	for _, m := range machines(w.instance(id)) {
-		require.Equal(w.t, status, w.cloud.get(w.t, w.cloud.nova, "servers/"+m.server, "server").text("status"), "%s %s", m.vdu, m.server)
+		require.Equal(w.t, status, w.cloud.get(w.t, w.cloud.nova, "servers/"+m.server, "server").text("status"),
+			"%s %s", m.vdu, m.server)
 	}
 }
 
@@ -102,7 +103,9 @@ func TestScale(t *testing.T) {
 	}{
 		{"a stack per VNFC", "standard", func(w *world) sol.InstantiateVnfRequest { return w.standard("volumes") }},
 		{"a group", "groups", func(w *world) sol.InstantiateVnfRequest { return w.groups("simple", "smallest") }},
-		{"a group with policies", "groups", func(w *world) sol.InstantiateVnfRequest { return w.groups("policies", "smallest") }},
+		{"a group with policies", "groups", func(w *world) sol.InstantiateVnfRequest {
+			return w.groups("policies", "smallest")
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := w.in(t)
@@ -124,7 +127,8 @@ func TestScale(t *testing.T) {
 			require.Equal(t, map[sol.ChangeType]int{sol.ChangeTypeRemoved: 1}, changes(o))
 			in := w.instance(id)
 			require.Equal(t, map[string]int{"VDU1": 2, "VDU2": 1}, vnfcs(in))
-			require.ElementsMatch(t, of(out, "VDU1")[1:], of(in, "VDU1"), "the first that vnfcInfo lists goes: the highest index, the youngest, or what Heat chooses")
+			require.ElementsMatch(t, of(out, "VDU1")[1:], of(in, "VDU1"),
+				"the first that vnfcInfo lists goes: the highest index, the youngest, or what Heat chooses")
 			w.down(id)
 		})
 	}
@@ -162,7 +166,9 @@ func TestScaleToLevel(t *testing.T) {
 	id := w.up(w.vnfd("standard"), w.standard("volumes"))
 	w.run(id, sol.LcmOperationScaleToLevel, sol.ScaleVnfToLevelRequest{InstantiationLevelID: "largest"})
 	require.Equal(t, map[string]int{"VDU1": 3, "VDU2": 1}, vnfcs(w.instance(id)))
-	w.run(id, sol.LcmOperationScaleToLevel, sol.ScaleVnfToLevelRequest{ScaleInfo: []sol.ScaleInfo{{AspectID: "VDU1_scale", ScaleLevel: 1}}})
+	w.run(id, sol.LcmOperationScaleToLevel, sol.ScaleVnfToLevelRequest{
+		ScaleInfo: []sol.ScaleInfo{{AspectID: "VDU1_scale", ScaleLevel: 1}},
+	})
 	require.Equal(t, map[string]int{"VDU1": 2, "VDU2": 1}, vnfcs(w.instance(id)))
 	w.servers(id, "ACTIVE")
 	w.down(id)
@@ -192,7 +198,9 @@ func TestHealOfOneVNFC(t *testing.T) {
 			}
 			params := userData()
 			maps.Copy(params, tt.params)
-			w.run(id, sol.LcmOperationHeal, sol.HealVnfRequest{VnfcInstanceID: []string{sick.vnfc}, AdditionalParams: params})
+			w.run(id, sol.LcmOperationHeal, sol.HealVnfRequest{
+				VnfcInstanceID: []string{sick.vnfc}, AdditionalParams: params,
+			})
 			after := w.instance(id)
 			require.Equal(t, vnfcs(before), vnfcs(after))
 			healed := of(after, tt.vdu)[0]
@@ -257,7 +265,9 @@ func TestHealOfTheWholeVNF(t *testing.T) {
 func TestOperate(t *testing.T) {
 	w := start(t, 1)
 	id := w.up(w.vnfd("standard"), w.standard("volumes"))
-	w.run(id, sol.LcmOperationOperate, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful})
+	w.run(id, sol.LcmOperationOperate, sol.OperateVnfRequest{
+		ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful,
+	})
 	w.servers(id, "SHUTOFF")
 	require.Equal(t, sol.VnfOperationalStateStopped, w.instance(id).InstantiatedVnfInfo.VnfState)
 	w.run(id, sol.LcmOperationOperate, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted})
@@ -269,7 +279,9 @@ func TestOperate(t *testing.T) {
 // reconnected asks for another address of VDU2.
 func (w *world) reconnected(address string) sol.ChangeExtVnfConnectivityRequest {
 	return sol.ChangeExtVnfConnectivityRequest{AdditionalParams: userData(), ExtVirtualLinks: []sol.ExtVirtualLinkData{
-		link("link2", w.cloud.network(w.t, "net1"), map[string]sol.IpAddressData{"VDU2_CP1": fixed(address, w.cloud.subnet(w.t, "subnet1"))}),
+		link("link2", w.cloud.network(w.t, "net1"), map[string]sol.IpAddressData{
+			"VDU2_CP1": fixed(address, w.cloud.subnet(w.t, "subnet1")),
+		}),
 	}}
 }
 
@@ -280,7 +292,9 @@ func TestChangeOfExternalConnectivity(t *testing.T) {
 	before := of(w.instance(id), "VDU2")[0]
 	addresses := func() []string {
 		var out []string
-		ports, err := list(t.Context(), w.cloud.neutron, "ports?device_id="+of(w.instance(id), "VDU2")[0].server, "ports")
+		ports, err := list(
+			t.Context(), w.cloud.neutron, "ports?device_id="+of(w.instance(id), "VDU2")[0].server, "ports",
+		)
 		require.NoError(t, err)
 		for _, p := range ports {
 			for _, ip := range p["fixed_ips"].([]any) {
@@ -304,7 +318,9 @@ func TestChangeOfExternalConnectivity(t *testing.T) {
 	w.cloud.remove(t, w.cloud.neutron, "ports/"+port)
 
 	net0 := w.reconnected("10.10.0.78")
-	net0.ExtVirtualLinks[0] = link("link3", w.cloud.network(t, "net_mgmt"), map[string]sol.IpAddressData{"VDU2_CP1": dynamic("")})
+	net0.ExtVirtualLinks[0] = link(
+		"link3", w.cloud.network(t, "net_mgmt"), map[string]sol.IpAddressData{"VDU2_CP1": dynamic("")},
+	)
 	w.run(id, sol.LcmOperationChangeExtConn, net0)
 	require.Len(t, addresses(), 1)
 	require.Contains(t, addresses()[0], "192.168.120.")
@@ -314,7 +330,9 @@ func TestChangeOfExternalConnectivity(t *testing.T) {
 
 // largeFlavour asks for the other flavour of the package standard.
 func (w *world) largeFlavour() sol.ChangeVnfFlavourRequest {
-	return sol.ChangeVnfFlavourRequest{NewFlavourID: "large", InstantiationLevelID: "smallest", AdditionalParams: userData()}
+	return sol.ChangeVnfFlavourRequest{
+		NewFlavourID: "large", InstantiationLevelID: "smallest", AdditionalParams: userData(),
+	}
 }
 
 // Another flavour: what only the old one has goes, what only the new one has comes, and what both have is changed.
@@ -376,7 +394,9 @@ func TestChangeOfPackageIsRolledBack(t *testing.T) {
 	old := w.vnfd("standard")
 	id := w.up(old, w.standard("largest"))
 	req := nextVersion(next)
-	req.AdditionalParams["nfv"] = map[string]any{"VDU": map[string]any{"VDU1-0": map[string]any{"computeFlavourId": "m1.nowhere"}}}
+	req.AdditionalParams["nfv"] = map[string]any{
+		"VDU": map[string]any{"VDU1-0": map[string]any{"computeFlavourId": "m1.nowhere"}},
+	}
 	op := w.begin(id, sol.LcmOperationChangeVnfpkg, req)
 	w.failed(op, "m1.nowhere")
 	w.rolledBack(op)
@@ -396,7 +416,9 @@ func TestModify(t *testing.T) {
 	w := start(t, 1)
 	id := w.up(w.vnfd("plain"), w.plain())
 	before := w.cloud.look(t)
-	w.run(id, sol.LcmOperationModifyInfo, map[string]any{"vnfInstanceName": "another", "metadata": map[string]any{"key": "value"}})
+	w.run(id, sol.LcmOperationModifyInfo, map[string]any{
+		"vnfInstanceName": "another", "metadata": map[string]any{"key": "value"},
+	})
 	i := w.instance(id)
 	require.Equal(t, "another", i.VnfInstanceName)
 	require.Equal(t, "value", i.Metadata["key"])

@@ -27,7 +27,10 @@ func (l *lab) vim() map[string]sol.VimConnectionInfo {
 
 // userData chooses StandardUserData, as users of packages that were made for another system do.
 func userData() sol.KeyValuePairs {
-	return sol.KeyValuePairs{"lcm-operation-user-data": "./UserData/userdata_standard.py", "lcm-operation-user-data-class": "StandardUserData"}
+	return sol.KeyValuePairs{
+		"lcm-operation-user-data":       "./UserData/userdata_standard.py",
+		"lcm-operation-user-data-class": "StandardUserData",
+	}
 }
 
 // dynamic asks for one address that the VIM chooses, in a subnet when one is given.
@@ -46,7 +49,8 @@ func link(id, network string, cps map[string]sol.IpAddressData) sol.ExtVirtualLi
 	for _, cpd := range slices.Sorted(maps.Keys(cps)) {
 		l.ExtCps = append(l.ExtCps, sol.VnfExtCpData{CpdID: cpd, CpConfig: map[string]sol.VnfExtCpConfig{cpd: {
 			CpProtocolData: []sol.CpProtocolData{{
-				LayerProtocol: sol.LayerProtocolIPOverEthernet, IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: []sol.IpAddressData{cps[cpd]}},
+				LayerProtocol:  sol.LayerProtocolIPOverEthernet,
+				IpOverEthernet: &sol.IpOverEthernetAddressData{IpAddresses: []sol.IpAddressData{cps[cpd]}},
 			}},
 		}}})
 	}
@@ -57,7 +61,9 @@ func link(id, network string, cps map[string]sol.IpAddressData) sol.ExtVirtualLi
 func (w *world) plain() sol.InstantiateVnfRequest {
 	return sol.InstantiateVnfRequest{
 		FlavourID: "default", VimConnectionInfo: w.lab.vim(), AdditionalParams: userData(),
-		ExtVirtualLinks: []sol.ExtVirtualLinkData{link("net1", w.cloud.network(w.t, "net1"), map[string]sol.IpAddressData{"VDU1_CP1": dynamic("")})},
+		ExtVirtualLinks: []sol.ExtVirtualLinkData{
+			link("net1", w.cloud.network(w.t, "net1"), map[string]sol.IpAddressData{"VDU1_CP1": dynamic("")}),
+		},
 	}
 }
 
@@ -68,7 +74,9 @@ func (w *world) standard(level string) sol.InstantiateVnfRequest {
 		FlavourID: "simple", InstantiationLevelID: level, VimConnectionInfo: w.lab.vim(), AdditionalParams: userData(),
 		ExtVirtualLinks: []sol.ExtVirtualLinkData{
 			link("link1", net0, map[string]sol.IpAddressData{"VDU1_CP1": dynamic("")}),
-			link("link2", net1, map[string]sol.IpAddressData{"VDU2_CP1": fixed("10.10.1.77", w.cloud.subnet(w.t, "subnet1"))}),
+			link("link2", net1, map[string]sol.IpAddressData{
+				"VDU2_CP1": fixed("10.10.1.77", w.cloud.subnet(w.t, "subnet1")),
+			}),
 		},
 	}
 }

@@ -62,7 +62,9 @@ func TestCoordinationScripts(t *testing.T) {
 		param := func(seconds, status int) map[string]any {
 			return map[string]any{"cp_name": "VDU1_CP1", "seconds": seconds, "status": status}
 		}
-		r.AdditionalParams["vdu_params"] = []any{map[string]any{"vdu_id": "VDU1", "new_vnfc_param": param(3, status), "old_vnfc_param": param(0, 0)}}
+		r.AdditionalParams["vdu_params"] = []any{
+			map[string]any{"vdu_id": "VDU1", "new_vnfc_param": param(3, status), "old_vnfc_param": param(0, 0)},
+		}
 		r.AdditionalParams["lcm-operation-coordinate-new-vnf"] = "./Scripts/coordinate.py"
 		r.AdditionalParams["lcm-operation-coordinate-old-vnf"] = "./Scripts/coordinate.py"
 		return r
@@ -83,7 +85,9 @@ func TestCoordinationScripts(t *testing.T) {
 	for _, line := range w.said(op, " forward") {
 		about = append(about, strings.Fields(line)[2])
 	}
-	require.ElementsMatch(t, []string{about[0], about[0], about[2]}, about, "the one whose node was killed was asked twice")
+	require.ElementsMatch(
+		t, []string{about[0], about[0], about[2]}, about, "the one whose node was killed was asked twice",
+	)
 	require.NotEqual(t, about[0], about[2])
 	after := w.instance(id)
 	require.Equal(t, "2.0", after.VnfSoftwareVersion)

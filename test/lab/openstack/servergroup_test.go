@@ -15,7 +15,9 @@ func (w *world) memberships(id string) (policy string, members, hosts []string) 
 	w.t.Helper()
 	groups, err := list(w.t.Context(), w.cloud.nova, "os-server-groups?all_projects=1", "server_groups")
 	require.NoError(w.t, err)
-	groups = slices.DeleteFunc(groups, func(o object) bool { _, before := w.before["server group "+o.text("id")]; return before })
+	groups = slices.DeleteFunc(
+		groups, func(o object) bool { _, before := w.before["server group "+o.text("id")]; return before },
+	)
 	require.Len(w.t, groups, 1)
 	require.Contains(w.t, groups[0].text("name"), "vnf-"+id)
 	list, _ := groups[0]["members"].([]any)

@@ -26,7 +26,9 @@ func TestSmokeInstantiateAndTerminate(t *testing.T) {
 func TestSmokeEachOperation(t *testing.T) {
 	w := start(t, 1)
 	id := w.create(w.vnfd("plain"))
-	_, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.plain())})
+	_, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{
+		VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.plain()),
+	})
 	require.NoError(t, err)
 	w.clean()
 	op := w.instantiate(id, w.plain())
@@ -48,9 +50,11 @@ func TestSmokeEachOperation(t *testing.T) {
 	w.run(id, sol.LcmOperationOperate, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted})
 	w.servers(id, "ACTIVE")
 
-	w.run(id, sol.LcmOperationChangeExtConn, sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{
-		link("management", w.cloud.network(t, "net_mgmt"), map[string]sol.IpAddressData{"VDU1_CP1": dynamic("")}),
-	}})
+	w.run(
+		id, sol.LcmOperationChangeExtConn,
+		sol.ChangeExtVnfConnectivityRequest{ExtVirtualLinks: []sol.ExtVirtualLinkData{
+			link("management", w.cloud.network(t, "net_mgmt"), map[string]sol.IpAddressData{"VDU1_CP1": dynamic("")}),
+		}})
 	w.run(id, sol.LcmOperationModifyInfo, map[string]any{"vnfInstanceDescription": "changed"})
 	w.down(id)
 }

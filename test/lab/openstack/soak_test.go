@@ -34,7 +34,9 @@ func (s *soaked) next(r *rand.Rand, w *world) (sol.LcmOperationType, any, func()
 		return sol.LcmOperationInstantiate, req, func() { s.up, s.stopped, s.level = true, false, 0 }
 	}
 	if s.stopped {
-		return sol.LcmOperationOperate, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted}, func() { s.stopped = false }
+		return sol.LcmOperationOperate, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStarted}, func() {
+			s.stopped = false
+		}
 	}
 	for {
 		switch r.IntN(8) {
@@ -48,16 +50,24 @@ func (s *soaked) next(r *rand.Rand, w *world) (sol.LcmOperationType, any, func()
 			}
 		case 3:
 			level := r.IntN(3)
-			return sol.LcmOperationScaleToLevel, sol.ScaleVnfToLevelRequest{ScaleInfo: []sol.ScaleInfo{{AspectID: "VDU1_scale", ScaleLevel: level}}}, func() { s.level = level }
+			return sol.LcmOperationScaleToLevel, sol.ScaleVnfToLevelRequest{
+				ScaleInfo: []sol.ScaleInfo{{AspectID: "VDU1_scale", ScaleLevel: level}},
+			}, func() { s.level = level }
 		case 4:
 			vnfc := of(w.instance(s.id), "VDU1")[0].vnfc
 			return sol.LcmOperationHeal, sol.HealVnfRequest{VnfcInstanceID: []string{vnfc}}, func() {}
 		case 5:
-			return sol.LcmOperationHeal, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": r.IntN(2) == 0}}, func() {}
+			return sol.LcmOperationHeal, sol.HealVnfRequest{
+				AdditionalParams: sol.KeyValuePairs{"all": r.IntN(2) == 0},
+			}, func() {}
 		case 6:
-			return sol.LcmOperationOperate, sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped}, func() { s.stopped = true }
+			return sol.LcmOperationOperate, sol.OperateVnfRequest{
+				ChangeStateTo: sol.VnfOperationalStateStopped,
+			}, func() { s.stopped = true }
 		case 7:
-			return sol.LcmOperationTerminate, sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful}, func() { s.up = false }
+			return sol.LcmOperationTerminate, sol.TerminateVnfRequest{
+				TerminationType: sol.TerminationTypeForceful,
+			}, func() { s.up = false }
 		}
 	}
 }

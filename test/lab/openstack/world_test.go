@@ -44,7 +44,9 @@ type world struct {
 func start(t *testing.T, nodes int, env ...string) *world {
 	t.Helper()
 	l := running(t)
-	w := &world{t: t, lab: l, database: devpg.TestURL(t), data: t.TempDir(), instances: &[]string{}, vnfds: map[string]string{}}
+	w := &world{
+		t: t, lab: l, database: devpg.TestURL(t), data: t.TempDir(), instances: &[]string{}, vnfds: map[string]string{},
+	}
 	w.pool = devpg.Pool(t, w.database)
 	w.cloud = l.connect(t, l.vars["OS_USERNAME"], l.vars["OS_PROJECT_NAME"])
 	w.before = w.cloud.look(t)
@@ -70,7 +72,8 @@ func (w *world) serve(name string, env ...string) *stack.Node {
 	log, err := os.Create(filepath.Join(w.data, name+".log"))
 	require.NoError(w.t, err)
 	n, err := stack.StartNode(w.t.Context(), stack.NodeOptions{
-		Bin: bin, ID: name, Database: w.database, Data: filepath.Join(w.data, "content"), SSHPort: 22, Log: log, Env: env,
+		Bin: bin, ID: name, Database: w.database, Data: filepath.Join(w.data, "content"), SSHPort: 22, Log: log,
+		Env: env,
 	})
 	require.NoError(w.t, err)
 	t := w.t
@@ -97,7 +100,9 @@ func tail(t *testing.T, file string) {
 	if err != nil {
 		return
 	}
-	lines := slices.DeleteFunc(strings.Split(string(raw), "\n"), func(l string) bool { return strings.Contains(l, "msg=request ") })
+	lines := slices.DeleteFunc(
+		strings.Split(string(raw), "\n"), func(l string) bool { return strings.Contains(l, "msg=request ") },
+	)
 	t.Logf("the end of %s:\n%s", filepath.Base(file), strings.Join(lines[max(0, len(lines)-shown):], "\n"))
 }
 

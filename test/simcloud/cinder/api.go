@@ -13,8 +13,9 @@ import (
 func (s *Service) Register(a *rest.API) {
 	a.WriteError, a.Before, a.Header = writeError, checkVersion, writeVersion
 	version := rest.Obj{
-		"id": "v3.0", "status": "CURRENT", "version": "3." + strconv.Itoa(maxMinor), "min_version": "3.0", "updated": "2022-03-30T00:00:00Z",
-		"links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v3/"}},
+		"id": "v3.0", "status": "CURRENT", "version": "3." + strconv.Itoa(maxMinor), "min_version": "3.0",
+		"updated": "2022-03-30T00:00:00Z",
+		"links":   []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v3/"}},
 	}
 	a.HandlePublic("GET /{$}", func(*rest.Call) (int, any, error) {
 		return http.StatusMultipleChoices, rest.Obj{"versions": []rest.Obj{version}}, nil
@@ -56,11 +57,17 @@ func (s *Service) Register(a *rest.API) {
 	handle("GET /v3/{project}/os-quota-sets/{target}", s.getQuota)
 	handle("PUT /v3/{project}/os-quota-sets/{target}", s.putQuota)
 	handle("GET /v3/{project}/os-availability-zone", func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{"availabilityZoneInfo": []rest.Obj{{"zoneName": "nova", "zoneState": rest.Obj{"available": true}}}}, nil
+		return http.StatusOK, rest.Obj{
+			"availabilityZoneInfo": []rest.Obj{{"zoneName": "nova", "zoneState": rest.Obj{"available": true}}},
+		}, nil
 	})
 	for _, none := range []string{"snapshots", "backups"} {
-		handle("GET /v3/{project}/"+none, func(*rest.Call) (int, any, error) { return http.StatusOK, rest.Obj{none: []string{}}, nil })
-		handle("GET /v3/{project}/"+none+"/detail", func(*rest.Call) (int, any, error) { return http.StatusOK, rest.Obj{none: []string{}}, nil })
+		handle("GET /v3/{project}/"+none, func(*rest.Call) (int, any, error) {
+			return http.StatusOK, rest.Obj{none: []string{}}, nil
+		})
+		handle("GET /v3/{project}/"+none+"/detail", func(*rest.Call) (int, any, error) {
+			return http.StatusOK, rest.Obj{none: []string{}}, nil
+		})
 	}
 	a.HandleNotFound("The resource could not be found.")
 }
@@ -74,7 +81,8 @@ func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 		}
 	}
 	found := s.Volumes.Filter(func(v *Volume) bool {
-		return (all || v.Project == c.ProjectID) && rest.OneOf(q, "name", v.Name) && rest.OneOf(q, "status", v.Status) &&
+		return (all || v.Project == c.ProjectID) && rest.OneOf(q, "name", v.Name) &&
+			rest.OneOf(q, "status", v.Status) &&
 			rest.OneOf(q, "project_id", v.Project) && rest.OneOf(q, "bootable", strconv.FormatBool(v.Bootable))
 	})
 	slices.Reverse(found) // created_at:desc is the default
@@ -92,15 +100,18 @@ func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 	}
 	out := rest.Obj{"volumes": views}
 	if more {
-		out["volumes_links"] = []rest.Obj{{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID)}}
+		out["volumes_links"] = []rest.Obj{
+			{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID)},
+		}
 	}
 	return http.StatusOK, out, nil
 }
 
 // filters are what a list of volumes can be asked for.
 var filters = []string{
-	"all_tenants", "project_id", "name", "status", "bootable", "metadata", "migration_status", "availability_zone", "group_id", "size", "id",
-	"created_at", "updated_at", "limit", "marker", "offset", "sort", "sort_key", "sort_dir", "with_count",
+	"all_tenants", "project_id", "name", "status", "bootable", "metadata", "migration_status", "availability_zone",
+	"group_id", "size", "id", "created_at", "updated_at", "limit", "marker", "offset", "sort", "sort_key", "sort_dir",
+	"with_count",
 }
 
 const (
@@ -118,7 +129,8 @@ func checkVersion(r *http.Request) error {
 	if n, err := strconv.Atoi(minor); err == nil && major == "3" && n <= maxMinor {
 		return nil
 	}
-	return rest.Errorf(http.StatusNotAcceptable, "computeFault", "Version %s is not supported by the API. Minimum is 3.0 and maximum is 3.%d.", v, maxMinor)
+	return rest.Errorf(http.StatusNotAcceptable, "computeFault",
+		"Version %s is not supported by the API. Minimum is 3.0 and maximum is 3.%d.", v, maxMinor)
 }
 
 func writeVersion(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +153,9 @@ func (s *Service) create(c *rest.Call) (int, any, error) {
 		return 0, nil, err
 	}
 	if req.Volume == nil {
-		return 0, nil, badRequest("Invalid input for field/attribute volume. Value: None. 'volume' is a required property")
+		return 0, nil, badRequest(
+			"Invalid input for field/attribute volume. Value: None. 'volume' is a required property",
+		)
 	}
 	v, err := s.Create(c.Caller, *req.Volume)
 	if err != nil {
@@ -202,7 +216,8 @@ func (s *Service) action(c *rest.Call) (int, any, error) {
 		return http.StatusAccepted, nil, s.Extend(v, req.Extend.Size)
 	case req.Reset != nil:
 		if !c.Admin {
-			return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden", "Policy doesn't allow volume_extension:volume_admin_actions:reset_status to be performed.")
+			return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden",
+				"Policy doesn't allow volume_extension:volume_admin_actions:reset_status to be performed.")
 		}
 		v.Status = req.Reset.Status
 		return http.StatusAccepted, nil, nil
@@ -218,8 +233,8 @@ func (s *Service) limits(c *rest.Call) (int, any, error) {
 	return http.StatusOK, rest.Obj{"limits": rest.Obj{"rate": []string{}, "absolute": rest.Obj{
 		"maxTotalVolumes": q["volumes"], "totalVolumesUsed": use["volumes"],
 		"maxTotalVolumeGigabytes": q["gigabytes"], "totalGigabytesUsed": use["gigabytes"],
-		"maxTotalSnapshots": q["snapshots"], "totalSnapshotsUsed": 0, "maxTotalBackups": q["backups"], "totalBackupsUsed": 0,
-		"maxTotalBackupGigabytes": q["backup_gigabytes"], "totalBackupGigabytesUsed": 0,
+		"maxTotalSnapshots": q["snapshots"], "totalSnapshotsUsed": 0, "maxTotalBackups": q["backups"],
+		"totalBackupsUsed": 0, "maxTotalBackupGigabytes": q["backup_gigabytes"], "totalBackupGigabytesUsed": 0,
 	}}}, nil
 }
 
@@ -238,7 +253,9 @@ func (s *Service) getQuota(c *rest.Call) (int, any, error) {
 
 func (s *Service) putQuota(c *rest.Call) (int, any, error) {
 	if !c.Admin {
-		return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden", "Policy doesn't allow volume_extension:quotas:update to be performed.")
+		return 0, nil, rest.Errorf(
+			http.StatusForbidden, "forbidden", "Policy doesn't allow volume_extension:quotas:update to be performed.",
+		)
 	}
 	var req struct {
 		Set map[string]int `json:"quota_set"`
@@ -254,7 +271,9 @@ func (s *Service) putQuota(c *rest.Call) (int, any, error) {
 
 func (s *Service) links(v *Volume) []rest.Obj {
 	path := "/volume/v3/" + v.Project + "/volumes/" + v.ID
-	return []rest.Obj{{"rel": "self", "href": s.world.BaseURL + path}, {"rel": "bookmark", "href": s.world.BaseURL + path}}
+	return []rest.Obj{
+		{"rel": "self", "href": s.world.BaseURL + path}, {"rel": "bookmark", "href": s.world.BaseURL + path},
+	}
 }
 
 func (s *Service) view(v *Volume) rest.Obj {
@@ -272,11 +291,11 @@ func (s *Service) view(v *Volume) rest.Obj {
 	}
 	out := rest.Obj{
 		"id": v.ID, "name": v.Name, "description": rest.OrNil(v.Description), "status": v.Status, "size": v.Size,
-		"volume_type": v.Type, "availability_zone": v.Zone, "bootable": strconv.FormatBool(v.Bootable), "metadata": meta,
-		"attachments": attachments, "created_at": v.Created.Format(form), "updated_at": v.Updated.Format(form),
-		"links": s.links(v), "user_id": v.UserID, "encrypted": false, "multiattach": false, "snapshot_id": nil,
-		"source_volid": rest.OrNil(v.SourceID), "consistencygroup_id": nil, "replication_status": nil,
-		"os-vol-tenant-attr:tenant_id": v.Project, "os-vol-host-attr:host": "vol1@null#null",
+		"volume_type": v.Type, "availability_zone": v.Zone, "bootable": strconv.FormatBool(v.Bootable),
+		"metadata": meta, "attachments": attachments, "created_at": v.Created.Format(form),
+		"updated_at": v.Updated.Format(form), "links": s.links(v), "user_id": v.UserID, "encrypted": false,
+		"multiattach": false, "snapshot_id": nil, "source_volid": rest.OrNil(v.SourceID), "consistencygroup_id": nil,
+		"replication_status": nil, "os-vol-tenant-attr:tenant_id": v.Project, "os-vol-host-attr:host": "vol1@null#null",
 		"os-vol-mig-status-attr:migstat": nil, "os-vol-mig-status-attr:name_id": nil, "migration_status": nil,
 	}
 	if v.ImageID != "" {
@@ -286,7 +305,10 @@ func (s *Service) view(v *Volume) rest.Obj {
 }
 
 func typeView(name string) rest.Obj {
-	return rest.Obj{"id": name, "name": name, "is_public": true, "description": nil, "extra_specs": rest.Obj{}, "os-volume-type-access:is_public": true}
+	return rest.Obj{
+		"id": name, "name": name, "is_public": true, "description": nil, "extra_specs": rest.Obj{},
+		"os-volume-type-access:is_public": true,
+	}
 }
 
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {

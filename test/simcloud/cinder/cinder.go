@@ -63,7 +63,9 @@ type Service struct {
 
 // New returns an empty service.
 func New(w *sim.World, images *glance.Service) *Service {
-	return &Service{world: w, images: images, quotas: map[string]map[string]int{}, Types: []string{"standard", "lvmdriver-1"}}
+	return &Service{
+		world: w, images: images, quotas: map[string]map[string]int{}, Types: []string{"standard", "lvmdriver-1"},
+	}
 }
 
 // Reset forgets all volumes and quotas.
@@ -120,17 +122,30 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 			return nil, badRequest("Invalid image identifier or unable to access requested image.")
 		}
 		if v.Size < img.MinDisk {
-			return nil, badRequest("Invalid input received: Volume size %dGB cannot be smaller than the image minDisk size %dGB.", v.Size, img.MinDisk)
+			return nil, badRequest(
+				"Invalid input received: Volume size %dGB cannot be smaller than the image minDisk size %dGB.", v.Size,
+				img.MinDisk,
+			)
 		}
 		v.ImageID, v.ImageName, v.Bootable = img.ID, img.Name, true
 	}
 	if v.Size <= 0 {
-		return nil, badRequest("Invalid input received: Invalid volume size provided for create request: %d (size argument must be an integer (or string representation of an integer) and greater than zero).", spec.Size)
+		return nil, badRequest(
+			"Invalid input "+
+				"received: Invalid "+
+				"volume size "+
+				"provided for "+
+				"create request: "+
+				"%d (size argument must be an integer (or string representation of an integer) and greater than zero).",
+			spec.Size,
+		)
 	}
 	if v.Type == "" {
 		v.Type = s.Types[0]
 	} else if !slices.Contains(s.Types, v.Type) {
-		return nil, rest.Errorf(http.StatusNotFound, "itemNotFound", "Volume type with name %s could not be found.", v.Type)
+		return nil, rest.Errorf(
+			http.StatusNotFound, "itemNotFound", "Volume type with name %s could not be found.", v.Type,
+		)
 	}
 	if v.Zone == "" {
 		v.Zone = "nova"
@@ -164,7 +179,20 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 	case "deleting":
 		return nil
 	default:
-		return badRequest("Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.")
+		return badRequest(
+			"Invalid volume: " +
+				"Volume status " +
+				"must be available " +
+				"or error or " +
+				"error_restoring " +
+				"or error_extending " +
+				"or error_managing " +
+				"and must not " +
+				"be migrating, " +
+				"attached, belong " +
+				"to a group, " +
+				"have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.",
+		)
 	}
 	v.Status, v.Updated = "deleting", s.world.Now()
 	s.world.Go(func(ctx context.Context) {
@@ -194,9 +222,15 @@ func (s *Service) swap(id, from, to string) {
 // Attach marks a volume as used by a server.
 func (s *Service) Attach(v *Volume, server, device, host string) error {
 	if v.Status != "available" && v.Status != "reserved" {
-		return badRequest("Invalid volume: volume %s status must be available or downloading to reserve, but the current status is %s.", v.ID, v.Status)
+		return badRequest(
+			"Invalid volume: "+
+				"volume %s status must be available or downloading to reserve, but the current status is %s.",
+			v.ID, v.Status,
+		)
 	}
-	v.Attachments = append(v.Attachments, Attachment{ID: sim.NewID(), ServerID: server, Device: device, Host: host, At: s.world.Now()})
+	v.Attachments = append(
+		v.Attachments, Attachment{ID: sim.NewID(), ServerID: server, Device: device, Host: host, At: s.world.Now()},
+	)
 	v.Status, v.Updated = "in-use", s.world.Now()
 	return nil
 }
@@ -226,7 +260,9 @@ func (s *Service) Detach(v *Volume, server string) {
 // Extend makes an available volume larger.
 func (s *Service) Extend(v *Volume, size int) error {
 	if v.Status != "available" {
-		return badRequest("Invalid volume: Volume %s status must be '('available',)' to extend, currently %s.", v.ID, v.Status)
+		return badRequest(
+			"Invalid volume: Volume %s status must be '('available',)' to extend, currently %s.", v.ID, v.Status,
+		)
 	}
 	return s.Grow(v, size)
 }
@@ -234,7 +270,11 @@ func (s *Service) Extend(v *Volume, size int) error {
 // Grow extends a volume whatever its status: Heat detaches one that is in use for the moment.
 func (s *Service) Grow(v *Volume, size int) error {
 	if size <= v.Size {
-		return badRequest("Invalid input received: New size for extend must be greater than current size. (current: %d, extended: %d).", v.Size, size)
+		return badRequest(
+			"Invalid input "+
+				"received: New size for extend must be greater than current size. (current: %d, extended: %d).",
+			v.Size, size,
+		)
 	}
 	if err := s.room(v.Project, v.Type, size-v.Size, false); err != nil {
 		return err
@@ -259,7 +299,9 @@ func (s *Service) Usage(project string) map[string]int {
 
 // quotaNames are the names of all quotas; some there are for every type.
 func (s *Service) quotaNames() []string {
-	out := []string{"volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes", "per_volume_gigabytes", "groups"}
+	out := []string{
+		"volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes", "per_volume_gigabytes", "groups",
+	}
 	for _, t := range s.Types {
 		out = append(out, "volumes_"+t, "gigabytes_"+t, "snapshots_"+t)
 	}
@@ -296,11 +338,15 @@ func (s *Service) room(project, typ string, size int, another bool) error {
 	for _, suffix := range []string{"", "_" + typ} {
 		if n := q["volumes"+suffix]; another && n >= 0 && use["volumes"+suffix]+1 > n {
 			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
-				"VolumeLimitExceeded: Maximum number of volumes allowed (%d) exceeded for quota 'volumes%s'.", n, suffix)
+				"VolumeLimitExceeded: Maximum number of volumes allowed (%d) exceeded for quota 'volumes%s'.", n,
+				suffix)
 		}
 		if n := q["gigabytes"+suffix]; n >= 0 && use["gigabytes"+suffix]+size > n {
 			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
-				"VolumeSizeExceedsAvailableQuota: Requested volume or snapshot exceeds allowed gigabytes%s quota. Requested %dG, quota is %dG and %dG has been consumed.",
+				"VolumeSizeExceedsAvailableQuota: "+
+					"Requested volume "+
+					"or snapshot "+
+					"exceeds allowed gigabytes%s quota. Requested %dG, quota is %dG and %dG has been consumed.",
 				suffix, size, n, use["gigabytes"+suffix])
 		}
 	}

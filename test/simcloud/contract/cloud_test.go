@@ -64,8 +64,9 @@ func connectWith(t *testing.T, topic string, opts simcloud.Options) *cloud {
 		places() <- struct{}{}
 		t.Cleanup(func() { <-places() })
 		c.login = login{
-			url: url, region: env("OS_REGION_NAME", "RegionOne"), user: os.Getenv("OS_USERNAME"), password: os.Getenv("OS_PASSWORD"),
-			project: os.Getenv("OS_PROJECT_NAME"), domain: env("OS_USER_DOMAIN_ID", "default"),
+			url: url, region: env("OS_REGION_NAME", "RegionOne"), user: os.Getenv("OS_USERNAME"),
+			password: os.Getenv("OS_PASSWORD"), project: os.Getenv("OS_PROJECT_NAME"),
+			domain: env("OS_USER_DOMAIN_ID", "default"),
 		}
 	} else {
 		c.sim = simcloud.StartTest(t, opts)
@@ -95,7 +96,9 @@ func (c *cloud) kind() string {
 // other is the same cloud as a user of the second project sees it.
 func (c *cloud) other() *cloud {
 	o := *c
-	o.login.project, o.login.user = env("CONTRACT_OTHER_PROJECT", simcloud.OtherProject), env("CONTRACT_OTHER_USERNAME", simcloud.OtherUsername)
+	o.login.project, o.login.user = env("CONTRACT_OTHER_PROJECT", simcloud.OtherProject), env(
+		"CONTRACT_OTHER_USERNAME", simcloud.OtherUsername,
+	)
 	require.Equal(c.t, http.StatusCreated, o.logIn().status, "the second project")
 	return &o
 }
@@ -105,13 +108,16 @@ func (c *cloud) logIn() reply {
 	c.t.Helper()
 	l := c.login
 	r := c.request(http.MethodPost, l.url+"/auth/tokens", "", obj{"auth": obj{
-		"identity": obj{"methods": []string{"password"}, "password": obj{"user": obj{"name": l.user, "password": l.password, "domain": obj{"id": l.domain}}}},
-		"scope":    obj{"project": obj{"name": l.project, "domain": obj{"id": l.domain}}},
+		"identity": obj{"methods": []string{"password"}, "password": obj{
+			"user": obj{"name": l.user, "password": l.password, "domain": obj{"id": l.domain}},
+		}},
+		"scope": obj{"project": obj{"name": l.project, "domain": obj{"id": l.domain}}},
 	}}, nil)
 	if r.status != http.StatusCreated {
 		return r
 	}
-	c.token, c.project, c.endpoints = r.header.Get("X-Subject-Token"), r.str("token", "project", "id"), map[string]string{}
+	c.token, c.project, c.endpoints = r.header.Get("X-Subject-Token"), r.str("token", "project",
+		"id"), map[string]string{}
 	for _, s := range r.list("token", "catalog") {
 		for _, e := range at(s, "endpoints").([]any) {
 			if at(e, "interface") == "public" && at(e, "region") == l.region {
@@ -124,7 +130,8 @@ func (c *cloud) logIn() reply {
 
 // The services by the type in the catalogue and what comes before their paths.
 var services = map[string][2]string{
-	"heat": {"orchestration", ""}, "nova": {"compute", ""}, "neutron": {"network", "/v2.0"}, "glance": {"image", "/v2"}, "cinder": {"volumev3", ""},
+	"heat": {"orchestration", ""}, "nova": {"compute", ""}, "neutron": {"network", "/v2.0"}, "glance": {"image", "/v2"},
+	"cinder": {"volumev3", ""},
 }
 
 // call does one request to a service. A body that is a string is sent as it is.

@@ -156,7 +156,8 @@ func (s *stack) resources() map[string]resource {
 // mark marks a resource of the stack or of a nested one.
 func (s *stack) mark(x resource, name string) reply {
 	s.c.t.Helper()
-	return s.c.call(http.MethodPatch, "heat", x.stackPath+"/resources/"+name, obj{"mark_unhealthy": true, "resource_status_reason": "marked by the contract"})
+	return s.c.call(http.MethodPatch, "heat", x.stackPath+"/resources/"+name,
+		obj{"mark_unhealthy": true, "resource_status_reason": "marked by the contract"})
 }
 
 // heal marks resources, given as "VDU-0/VDU", and updates the stack with nothing.
@@ -239,7 +240,9 @@ func (c *cloud) network(name string) (id string) {
 	require.Equal(c.t, http.StatusCreated, r.status, r.text)
 	id = r.str("network", "id")
 	c.t.Cleanup(func() { c.call(http.MethodDelete, "neutron", "/networks/"+id, nil) })
-	r = c.call(http.MethodPost, "neutron", "/subnets", obj{"subnet": obj{"network_id": id, "cidr": "10.98.0.0/24", "ip_version": 4}})
+	r = c.call(http.MethodPost, "neutron", "/subnets", obj{
+		"subnet": obj{"network_id": id, "cidr": "10.98.0.0/24", "ip_version": 4},
+	})
 	require.Equal(c.t, http.StatusCreated, r.status, r.text)
 	return id
 }
@@ -256,6 +259,8 @@ const huge = "contract-huge"
 // withHuge makes sure of that flavor.
 func (c *cloud) withHuge() {
 	c.t.Helper()
-	r := c.call(http.MethodPost, "nova", "/flavors", obj{"flavor": obj{"name": huge, "ram": 99999999, "vcpus": 1, "disk": 1}})
+	r := c.call(
+		http.MethodPost, "nova", "/flavors", obj{"flavor": obj{"name": huge, "ram": 99999999, "vcpus": 1, "disk": 1}},
+	)
 	require.Contains(c.t, []int{http.StatusOK, http.StatusConflict}, r.status, r.text)
 }

@@ -39,6 +39,8 @@ func (c *cloud) answers(sentence string, status int, r reply) {
 // refuses is a fact about a refusal of Heat: its status, the kind of the error and the form of its text.
 func (c *cloud) refuses(sentence string, status int, kind, pattern string, r reply) {
 	c.t.Helper()
-	c.fact(sentence, r.status == status && r.str("error", "type") == kind && regexp.MustCompile(pattern).MatchString(r.str("error", "message")),
+	c.fact(sentence, r.status == status && r.str("error", "type") == kind && regexp.MustCompile(pattern).MatchString(
+		r.str("error", "message"),
+	),
 		r.status, r.text)
 }

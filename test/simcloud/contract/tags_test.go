@@ -13,7 +13,10 @@ func TestTagsAndLists(t *testing.T) {
 	c := connectWith(t, "tags and lists", quick)
 	ours := fresh("tag")
 	// A value that takes a moment keeps the stack in progress for a look.
-	const small = hot + "parameters: {v: {type: string, default: a}}\nresources: {R: {type: OS::Heat::TestResource, properties: {value: {get_param: v}, action_wait_secs: {create: 0, update: 1}}}}"
+	const small = hot +
+		"parameters: {v: {type: string, default: a}}\n" +
+		"resources: {R: " +
+		"{type: OS::Heat::TestResource, properties: {value: {get_param: v}, action_wait_secs: {create: 0, update: 1}}}}"
 	s := c.create("tags", obj{"template": small, "tags": ours + ",gybe.op=1"}, "CREATE_COMPLETE")
 	tags := func() any { return s.show().get("stack", "tags") }
 	listedTags := func() any {
@@ -24,7 +27,8 @@ func TestTagsAndLists(t *testing.T) {
 
 	r := s.patch(obj{"tags": ours + ",gybe.op=2", "parameters": obj{"v": "b"}})
 	c.answers("an update is answered 202", http.StatusAccepted, r)
-	c.same("the new tags are there at once, while the update is in progress", []any{"UPDATE_IN_PROGRESS", []any{ours, "gybe.op=2"}}, []any{s.status(), tags()})
+	c.same("the new tags are there at once, while the update is in progress",
+		[]any{"UPDATE_IN_PROGRESS", []any{ours, "gybe.op=2"}}, []any{s.status(), tags()})
 	c.same("also in the list", []any{ours, "gybe.op=2"}, listedTags())
 	s.await("UPDATE_COMPLETE")
 	c.same("they stay when the update is complete", []any{ours, "gybe.op=2"}, tags())
@@ -35,7 +39,8 @@ func TestTagsAndLists(t *testing.T) {
 	long := strings.Repeat("t", 80)
 	s.update(obj{"tags": ours + "," + long}, "UPDATE_COMPLETE")
 	c.same("a tag may have 80 characters", []any{ours, long}, tags())
-	c.refuses("and no more", http.StatusBadRequest, "HTTPBadRequest", `^Invalid tag, "t{81}" is longer than 80 characters$`, s.patch(obj{"tags": long + "t"}))
+	c.refuses("and no more", http.StatusBadRequest, "HTTPBadRequest",
+		`^Invalid tag, "t{81}" is longer than 80 characters$`, s.patch(obj{"tags": long + "t"}))
 	c.same("a refused update leaves the tags", []any{ours, long}, tags())
 	many := ours
 	for i := range 40 {
@@ -61,7 +66,11 @@ func TestTagsAndLists(t *testing.T) {
 		{"id and name together must both be right", url.Values{"id": {s.id}, "name": {"other"}}, false},
 		{"name and status work together", url.Values{"name": {s.name}, "status": {"COMPLETE"}}, true},
 		{"the status may have its action", url.Values{"name": {s.name}, "status": {"UPDATE_COMPLETE"}}, true},
-		{"a status that is not the stack's does not find it", url.Values{"name": {s.name}, "status": {"FAILED"}}, false},
+		{
+			"a status that is not the stack's does not find it",
+			url.Values{"name": {s.name}, "status": {"FAILED"}},
+			false,
+		},
 		{"an unknown filter is ignored", url.Values{"name": {s.name}, "colour": {"red"}}, true},
 		{"an unknown marker is ignored", url.Values{"name": {s.name}, "marker": {unknownID}}, true},
 	} {
@@ -73,11 +82,15 @@ func TestTagsAndLists(t *testing.T) {
 	}
 	c.answers("tags together with a name break this release of Heat", http.StatusInternalServerError,
 		c.call(http.MethodGet, "heat", "/stacks?tags="+ours+"&name="+s.name, nil))
-	c.refuses("show_nested must be true or false", http.StatusBadRequest, "HTTPBadRequest", `^Unrecognized value "1" for "show_nested"`,
+	c.refuses("show_nested must be true or false", http.StatusBadRequest, "HTTPBadRequest",
+		`^Unrecognized value "1" for "show_nested"`,
 		c.call(http.MethodGet, "heat", "/stacks?show_nested=1", nil))
-	c.refuses("a limit must be a number", http.StatusBadRequest, "HTTPBadRequest", `^Only integer is acceptable by 'limit'\.$`,
+	c.refuses("a limit must be a number", http.StatusBadRequest, "HTTPBadRequest",
+		`^Only integer is acceptable by 'limit'\.$`,
 		c.call(http.MethodGet, "heat", "/stacks?limit=x", nil))
 	plain := c.create("untagged", obj{"template": hot}, "CREATE_COMPLETE")
 	c.same("a stack without tags shows none", []any{}, plain.show().get("stack", "tags"))
-	c.same("and null in the list", nil, c.call(http.MethodGet, "heat", "/stacks?name="+plain.name, nil).get("stacks", 0, "tags"))
+	c.same("and null in the list", nil, c.call(http.MethodGet, "heat", "/stacks?name="+plain.name, nil).get(
+		"stacks", 0, "tags",
+	))
 }

@@ -57,7 +57,8 @@ func (s *Set) strike(w http.ResponseWriter, r *http.Request, rule *Rule, fail Er
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, orText(rule.Body,
-			"<html>\r\n<head><title>"+title+"</title></head>\r\n<body>\r\n<center><h1>"+title+"</h1></center>\r\n<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n"))
+			"<html>\r\n<head><title>"+title+"</title></head>\r\n<body>\r\n<center><h1>"+title+
+				"</h1></center>\r\n<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n"))
 	case Hang:
 		_, _ = io.Copy(io.Discard, r.Body) // the server notices a client that leaves only once the body is read
 		select {

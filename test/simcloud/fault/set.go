@@ -83,8 +83,8 @@ func (s *Set) call(service string, req *http.Request) []Rule {
 	return s.fire(func(r *Rule) bool { return r.matchesCall(service, req) })
 }
 
-// fire counts the matches and returns the rules that strike: any number of delays and hanging resources, up to the first one
-// that ends the work.
+// fire counts the matches and returns the rules that strike: any number of delays and hanging resources, up to the
+// first one that ends the work.
 func (s *Set) fire(match func(*Rule) bool) []Rule {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,8 @@ func (s *Service) Register(a *rest.API) {
 	a.WriteError, a.Unauthorized = writeError, unauthorized
 	versions := func(*rest.Call) (int, any, error) {
 		return http.StatusMultipleChoices, rest.Obj{"versions": []rest.Obj{{
-			"id": "v2.16", "status": "CURRENT", "links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2/"}},
+			"id": "v2.16", "status": "CURRENT",
+			"links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2/"}},
 		}}}, nil
 	}
 	a.HandlePublic("GET /{$}", versions)
@@ -49,7 +50,9 @@ func (s *Service) Register(a *rest.API) {
 		if i.Status != "active" {
 			return http.StatusNoContent, nil, nil
 		}
-		return 0, nil, rest.Errorf(http.StatusNotImplemented, "NotImplemented", "Image content is not kept by the simulated service")
+		return 0, nil, rest.Errorf(
+			http.StatusNotImplemented, "NotImplemented", "Image content is not kept by the simulated service",
+		)
 	})
 	a.Handle("PUT /v2/images/{id}/tags/{tag}", func(c *rest.Call) (int, any, error) { return s.tag(c, true) })
 	a.Handle("DELETE /v2/images/{id}/tags/{tag}", func(c *rest.Call) (int, any, error) { return s.tag(c, false) })
@@ -118,7 +121,9 @@ func (s *Service) patch(c *rest.Call) (int, any, error) {
 	for _, op := range ops {
 		key, err := url.PathUnescape(strings.TrimPrefix(op.Path, "/"))
 		if err != nil || strings.Contains(key, "/") {
-			return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest", "Invalid JSON pointer for this resource: '%s'", op.Path)
+			return 0, nil, rest.Errorf(
+				http.StatusBadRequest, "BadRequest", "Invalid JSON pointer for this resource: '%s'", op.Path,
+			)
 		}
 		switch op.Op {
 		case "remove":
@@ -131,7 +136,9 @@ func (s *Service) patch(c *rest.Call) (int, any, error) {
 				return 0, nil, err
 			}
 		default:
-			return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest", "Unable to find '%s' in JSON Schema change.", op.Op)
+			return 0, nil, rest.Errorf(
+				http.StatusBadRequest, "BadRequest", "Unable to find '%s' in JSON Schema change.", op.Op,
+			)
 		}
 	}
 	i.Updated = s.world.Now()
@@ -142,7 +149,9 @@ func (s *Service) patch(c *rest.Call) (int, any, error) {
 func (s *Service) upload(c *rest.Call) (int, any, error) {
 	id := c.Path("id")
 	if ct := c.R.Header.Get("Content-Type"); ct != "application/octet-stream" {
-		return 0, nil, rest.Errorf(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "Unsupported Content-Type: %s", ct)
+		return 0, nil, rest.Errorf(
+			http.StatusUnsupportedMediaType, "UnsupportedMediaType", "Unsupported Content-Type: %s", ct,
+		)
 	}
 	if err := s.startUpload(c.Caller, id); err != nil {
 		return 0, nil, err
@@ -156,12 +165,14 @@ func (s *Service) upload(c *rest.Call) (int, any, error) {
 	defer s.world.Unlock()
 	i := s.Images.Get(id)
 	if i == nil {
-		return 0, nil, rest.Errorf(http.StatusGone, "Gone", "Image %s could not be found after upload. The image may have been deleted during the upload.", id)
+		return 0, nil, rest.Errorf(http.StatusGone, "Gone",
+			"Image %s could not be found after upload. The image may have been deleted during the upload.", id)
 	}
 	i.loading = false
 	if err != nil {
 		i.Status = "queued"
-		return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest", "Error in store configuration or broken upload: %v", context.Cause(c.R.Context()))
+		return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest",
+			"Error in store configuration or broken upload: %v", context.Cause(c.R.Context()))
 	}
 	i.Status, i.Size, i.Updated = "active", n, s.world.Now()
 	i.Checksum, i.HashValue = hex.EncodeToString(md.Sum(nil)), hex.EncodeToString(sha.Sum(nil))
@@ -176,10 +187,13 @@ func (s *Service) startUpload(c rest.Caller, id string) error {
 		return err
 	}
 	if i.Status != "queued" || i.loading {
-		return rest.Errorf(http.StatusConflict, "Conflict", "Image status transition from %s to saving is not allowed", i.Status)
+		return rest.Errorf(
+			http.StatusConflict, "Conflict", "Image status transition from %s to saving is not allowed", i.Status,
+		)
 	}
 	if i.DiskFormat == "" || i.ContainerFormat == "" {
-		return rest.Errorf(http.StatusBadRequest, "BadRequest", "Properties disk_format, container_format must be set prior to saving data.")
+		return rest.Errorf(http.StatusBadRequest, "BadRequest",
+			"Properties disk_format, container_format must be set prior to saving data.")
 	}
 	i.Status, i.loading = "saving", true
 	return nil
@@ -187,15 +201,20 @@ func (s *Service) startUpload(c rest.Caller, id string) error {
 
 // unauthorized is the answer without a valid token; this service writes it itself.
 func unauthorized(w http.ResponseWriter, r *http.Request) {
-	writeError(w, r, rest.Errorf(http.StatusUnauthorized, "Unauthorized", "This server could not verify that you are authorized to access the document you requested. "+
-		"Either you supplied the wrong credentials (e.g., bad password), or your browser does not understand how to supply the credentials required."))
+	writeError(w, r, rest.Errorf(http.StatusUnauthorized, "Unauthorized",
+		"This server could not verify that you are authorized to access the document you requested. "+
+			"Either you supplied "+
+			"the wrong credentials "+
+			"(e.g., bad password), or your browser does not understand how to supply the credentials required."))
 }
 
 // writeError writes an error: in JSON for those who ask for it, otherwise as an HTML page.
 func writeError(w http.ResponseWriter, r *http.Request, e *rest.Error) {
 	title := strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)
 	if strings.Contains(r.Header.Get("Accept"), "json") {
-		rest.WriteJSON(w, e.Status, rest.Obj{"message": e.Message + "<br /><br />\n\n\n", "code": title, "title": http.StatusText(e.Status)})
+		rest.WriteJSON(w, e.Status, rest.Obj{
+			"message": e.Message + "<br /><br />\n\n\n", "code": title, "title": http.StatusText(e.Status),
+		})
 		return
 	}
 	body := "<html>\n <head>\n  <title>" + title + "</title>\n </head>\n <body>\n  <h1>" + title + "</h1>\n  " +

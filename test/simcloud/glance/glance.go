@@ -76,9 +76,13 @@ func (s *Service) Find(c rest.Caller, nameOrID string) (*Image, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, rest.Errorf(http.StatusNotFound, "EntityMatchNotFound", "No images matching {'name': '%s'}.", nameOrID)
+		return nil, rest.Errorf(
+			http.StatusNotFound, "EntityMatchNotFound", "No images matching {'name': '%s'}.", nameOrID,
+		)
 	}
-	return nil, rest.Errorf(http.StatusConflict, "EntityUniqueMatchNotFound", "No unique images match found for {'name': '%s'}.", nameOrID)
+	return nil, rest.Errorf(
+		http.StatusConflict, "EntityUniqueMatchNotFound", "No unique images match found for {'name': '%s'}.", nameOrID,
+	)
 }
 
 // Usage counts the images of a project.
@@ -110,7 +114,9 @@ func (s *Service) create(c *rest.Call) (int, any, error) {
 		return 0, nil, rest.Errorf(http.StatusConflict, "Conflict", "Image ID %s already exists!", i.ID)
 	}
 	if i.Visibility == "public" && !c.Admin {
-		return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", "You are not authorized to complete publicize_image action.")
+		return 0, nil, rest.Errorf(
+			http.StatusForbidden, "Forbidden", "You are not authorized to complete publicize_image action.",
+		)
 	}
 	s.Images.Add(i.ID, i)
 	v := s.view(i)
@@ -123,7 +129,8 @@ func (s *Service) create(c *rest.Call) (int, any, error) {
 func (i *Image) set(key string, v any) error {
 	text, isText := v.(string)
 	bad := func() error {
-		return rest.Errorf(http.StatusBadRequest, "BadRequest", "Provided object does not match schema 'image': %v is not valid for '%s'", v, key)
+		return rest.Errorf(http.StatusBadRequest, "BadRequest",
+			"Provided object does not match schema 'image': %v is not valid for '%s'", v, key)
 	}
 	switch key {
 	case "id":
@@ -225,7 +232,9 @@ func inFilter(filter, value string) bool {
 		return true
 	}
 	if list, ok := strings.CutPrefix(filter, "in:"); ok {
-		return slices.ContainsFunc(strings.Split(list, ","), func(f string) bool { return strings.Trim(f, `"`) == value })
+		return slices.ContainsFunc(
+			strings.Split(list, ","), func(f string) bool { return strings.Trim(f, `"`) == value },
+		)
 	}
 	return filter == value
 }
@@ -241,7 +250,9 @@ func (s *Service) view(i *Image) rest.Obj {
 		"size": nil, "virtual_size": nil, "checksum": nil, "os_hash_algo": nil, "os_hash_value": nil,
 	}
 	if i.Status == "active" {
-		v["size"], v["checksum"], v["os_hash_algo"], v["os_hash_value"] = i.Size, rest.OrNil(i.Checksum), "sha512", i.HashValue
+		v["size"], v["checksum"], v["os_hash_algo"], v["os_hash_value"] = i.Size, rest.OrNil(
+			i.Checksum,
+		), "sha512", i.HashValue
 	}
 	for k, p := range maps.All(i.Properties) {
 		v[k] = p

@@ -25,7 +25,9 @@ func (s *Service) Register(a *rest.API) {
 		method, path, _ := strings.Cut(pattern, " ")
 		a.Handle(method+" /v1/{project}"+path, func(c *rest.Call) (int, any, error) {
 			if c.Path("project") != c.ProjectID && !c.Admin {
-				return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", "You are not authorized to use %s.", "global_index")
+				return 0, nil, rest.Errorf(
+					http.StatusForbidden, "Forbidden", "You are not authorized to use %s.", "global_index",
+				)
 			}
 			return h(c)
 		})
@@ -38,7 +40,9 @@ func (s *Service) Register(a *rest.API) {
 		return http.StatusOK, rest.Obj{"resource_types": sortedKeys(s.kinds)}, nil
 	})
 	handle("GET /build_info", func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{"api": rest.Obj{"revision": "simulated"}, "engine": rest.Obj{"revision": "simulated"}}, nil
+		return http.StatusOK, rest.Obj{
+			"api": rest.Obj{"revision": "simulated"}, "engine": rest.Obj{"revision": "simulated"},
+		}, nil
 	})
 	for _, m := range []string{"GET", "PUT", "PATCH", "POST", "DELETE"} {
 		handle(m+" /stacks/{name}", s.lookup(""))
@@ -78,7 +82,9 @@ func (s *Service) find(c *rest.Call, deleted bool) (*Stack, error) {
 		st = s.Deleted.Get(c.Path("id"))
 	}
 	if st == nil || st.Name != c.Path("name") || st.Caller.ProjectID != c.ProjectID {
-		return nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("name"))
+		return nil, rest.Errorf(
+			http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("name"),
+		)
 	}
 	return st, nil
 }
@@ -94,7 +100,9 @@ func (s *Service) lookup(sub string) rest.Handler {
 			}
 		}
 		if st == nil || st.Caller.ProjectID != c.ProjectID {
-			return 0, nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", name)
+			return 0, nil, rest.Errorf(
+				http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", name,
+			)
 		}
 		to := s.stackURL(st)
 		if sub != "" {
@@ -104,7 +112,8 @@ func (s *Service) lookup(sub string) rest.Handler {
 			to += "?" + c.R.URL.RawQuery
 		}
 		c.W.Header().Set("Location", to)
-		return http.StatusFound, rest.Obj{"message": "The resource was found at " + to + ";\nyou should be redirected automatically.", "code": "302 Found", "title": "Found"}, nil
+		return http.StatusFound, rest.Obj{"message": "The resource was found at " + to +
+			";\nyou should be redirected automatically.", "code": "302 Found", "title": "Found"}, nil
 	}
 }
 
@@ -120,7 +129,8 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 	}
 	var found []*Stack
 	for _, st := range all {
-		if (st.Caller.ProjectID == c.ProjectID || c.Admin && rest.Bool(q.Get("global_tenant"))) && (nested || st.parent == nil) &&
+		if (st.Caller.ProjectID == c.ProjectID || c.Admin && rest.Bool(q.Get("global_tenant"))) && (nested ||
+			st.parent == nil) &&
 			rest.OneOf(q, "name", st.Name) && rest.OneOf(q, "id", st.ID) && rest.OneOf(q, "action", st.Action) &&
 			statusMatches(q, st) &&
 			rest.TagsMatch(st.Tags, q.Get("tags"), q.Get("tags_any"), q.Get("not_tags"), q.Get("not_tags_any")) {
@@ -202,7 +212,9 @@ func (s *Service) request(c *rest.Call) (Request, error) {
 	switch t := body.Template.(type) {
 	case nil:
 		if body.TemplateURL != "" {
-			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Could not retrieve template: %s", body.TemplateURL)
+			return req, rest.Errorf(
+				http.StatusBadRequest, "HTTPBadRequest", "Could not retrieve template: %s", body.TemplateURL,
+			)
 		}
 	case string:
 		req.Template, err = s.template(t)
@@ -223,14 +235,17 @@ func (s *Service) request(c *rest.Call) (Request, error) {
 		n, err := hot.Number(hot.FromJSON(body.TimeoutMins))
 		mins, whole := n.(int)
 		if err != nil || !whole {
-			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'.")
+			return req, rest.Errorf(
+				http.StatusBadRequest, "HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'.",
+			)
 		}
 		req.TimeoutMins = &mins
 	}
 	if body.DisableRollback != nil {
 		b, err := hot.Boolean(body.DisableRollback)
 		if err != nil {
-			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q", hot.Text(body.DisableRollback), "disable_rollback")
+			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q",
+				hot.Text(body.DisableRollback), "disable_rollback")
 		}
 		v := b == true
 		req.DisableRollback = &v
@@ -252,7 +267,9 @@ func requestTags(v any) (*[]string, error) {
 	for _, t := range tags {
 		const longest = 80
 		if utf8.RuneCountInString(t) > longest {
-			return nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Invalid tag, %q is longer than %d characters", t, longest)
+			return nil, rest.Errorf(
+				http.StatusBadRequest, "HTTPBadRequest", "Invalid tag, %q is longer than %d characters", t, longest,
+			)
 		}
 	}
 	return &tags, nil
@@ -262,7 +279,8 @@ func requestTags(v any) (*[]string, error) {
 func checkList(q url.Values) error {
 	for _, name := range []string{"show_nested", "show_deleted", "show_hidden", "global_tenant", "with_count"} {
 		if v := strings.ToLower(q.Get(name)); q.Has(name) && v != "true" && v != "false" {
-			return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q, acceptable values are: true, false", q.Get(name), name)
+			return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest",
+				"Unrecognized value %q for %q, acceptable values are: true, false", q.Get(name), name)
 		}
 	}
 	if l := q.Get("limit"); l != "" {
@@ -308,7 +326,8 @@ func (s *Service) create(c *rest.Call) (int, any, error) {
 		return 0, nil, err
 	}
 	c.W.Header().Set("Location", s.stackURL(st))
-	return http.StatusCreated, rest.Obj{"stack": rest.Obj{"id": st.ID, "links": []rest.Obj{link("self", s.stackURL(st))}}}, nil
+	return http.StatusCreated, rest.Obj{"stack": rest.Obj{"id": st.ID, "links": []rest.Obj{link("self",
+		s.stackURL(st))}}}, nil
 }
 
 func (s *Service) update(c *rest.Call, st *Stack, existing bool) (int, any, error) {
@@ -320,7 +339,10 @@ func (s *Service) update(c *rest.Call, st *Stack, existing bool) (int, any, erro
 	if err := s.Update(st, req); err != nil {
 		return 0, nil, err
 	}
-	return http.StatusAccepted, rest.Obj{"message": "The request is accepted for processing.<br /><br />\n\n\n", "code": "202 Accepted", "title": "Accepted"}, nil
+	return http.StatusAccepted, rest.Obj{
+		"message": "The request is accepted for processing.<br /><br />\n\n\n",
+		"code":    "202 Accepted", "title": "Accepted",
+	}, nil
 }
 
 func (s *Service) preview(c *rest.Call) (int, any, error) {
@@ -351,8 +373,14 @@ func (s *Service) validateTemplate(c *rest.Call) (int, any, error) {
 	}
 	params, given := rest.Obj{}, map[string]any{}
 	for name, p := range req.Template.Parameters {
-		typ := map[string]string{hot.TypeString: "String", hot.TypeNumber: "Number", hot.TypeJSON: "Json", hot.TypeList: "CommaDelimitedList", hot.TypeBoolean: "Boolean"}[p.Type]
-		v := rest.Obj{"Type": typ, "NoEcho": map[bool]string{true: "true", false: "false"}[p.Hidden], "Description": p.Description, "Label": name}
+		typ := map[string]string{
+			hot.TypeString: "String", hot.TypeNumber: "Number", hot.TypeJSON: "Json",
+			hot.TypeList: "CommaDelimitedList", hot.TypeBoolean: "Boolean",
+		}[p.Type]
+		v := rest.Obj{
+			"Type": typ, "NoEcho": map[bool]string{true: "true", false: "false"}[p.Hidden],
+			"Description": p.Description, "Label": name,
+		}
 		if p.Label != "" {
 			v["Label"] = p.Label
 		}
@@ -362,9 +390,13 @@ func (s *Service) validateTemplate(c *rest.Call) (int, any, error) {
 		}
 		params[name] = v
 	}
-	st := &Stack{Name: "validate", Caller: c.Caller, tmpl: req.Template, files: req.Files, env: req.Environment, params: given}
+	st := &Stack{
+		Name: "validate", Caller: c.Caller, tmpl: req.Template, files: req.Files, env: req.Environment, params: given,
+	}
 	if err := s.validate(st, 0, false); err != nil {
 		return 0, nil, asAnswer(err)
 	}
-	return http.StatusOK, rest.Obj{"Description": req.Template.Description, "Parameters": params, "Environment": req.Environment.view()}, nil
+	return http.StatusOK, rest.Obj{
+		"Description": req.Template.Description, "Parameters": params, "Environment": req.Environment.view(),
+	}, nil
 }

@@ -15,8 +15,12 @@ import (
 type registrar func(pattern string, deleted bool, h func(c *rest.Call, st *Stack) (int, any, error))
 
 func (s *Service) registerDetails(stack registrar) {
-	stack("GET /template", true, func(_ *rest.Call, st *Stack) (int, any, error) { return http.StatusOK, st.tmpl.Raw, nil })
-	stack("GET /files", true, func(_ *rest.Call, st *Stack) (int, any, error) { return http.StatusOK, overlayText(st.files, nil), nil })
+	stack("GET /template", true, func(_ *rest.Call, st *Stack) (int, any, error) {
+		return http.StatusOK, st.tmpl.Raw, nil
+	})
+	stack("GET /files", true, func(_ *rest.Call, st *Stack) (int, any, error) {
+		return http.StatusOK, overlayText(st.files, nil), nil
+	})
 	stack("GET /environment", true, func(_ *rest.Call, st *Stack) (int, any, error) {
 		e := st.env
 		e.parameters = overlay(e.parameters, st.userParams)
@@ -50,7 +54,9 @@ func (s *Service) registerDetails(stack registrar) {
 				return http.StatusOK, rest.Obj{"event": e}, nil
 			}
 		}
-		return 0, nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Event (%s) could not be found.", c.Path("event"))
+		return 0, nil, rest.Errorf(
+			http.StatusNotFound, "EntityNotFound", "The Event (%s) could not be found.", c.Path("event"),
+		)
 	})
 	stack("POST /actions", false, s.action)
 }
@@ -94,7 +100,8 @@ func (s *Service) action(c *rest.Call, st *Stack) (int, any, error) {
 		switch {
 		case name == "cancel_update" || name == "cancel_without_rollback":
 			if !busy || st.Action != "UPDATE" && (st.Action != "CREATE" || name == "cancel_update") {
-				return 0, nil, rest.Errorf(http.StatusBadRequest, "NotSupported", "Cancelling update when stack is %s is not supported.", st.state())
+				return 0, nil, rest.Errorf(http.StatusBadRequest, "NotSupported",
+					"Cancelling update when stack is %s is not supported.", st.state())
 			}
 			if name == "cancel_update" {
 				s.rollbackUpdate(st, st.before)
@@ -102,9 +109,12 @@ func (s *Service) action(c *rest.Call, st *Stack) (int, any, error) {
 				s.cancelUpdate(st)
 			}
 		case busy:
-			return 0, nil, rest.Errorf(http.StatusConflict, "ActionInProgress", "Stack %s already has an action (%s) in progress.", st.Name, st.Action)
+			return 0, nil, rest.Errorf(http.StatusConflict, "ActionInProgress",
+				"Stack %s already has an action (%s) in progress.", st.Name, st.Action)
 		case name == "check":
-			s.start(st, "CHECK", func(context.Context) error { return s.check(st) }, func(err error) { s.finish(st, "CHECK", err) })
+			s.start(st, "CHECK", func(context.Context) error {
+				return s.check(st)
+			}, func(err error) { s.finish(st, "CHECK", err) })
 		case name == "suspend" || name == "resume":
 			act := map[string]string{"suspend": "SUSPEND", "resume": "RESUME"}[name]
 			s.start(st, act, func(context.Context) error { return nil }, func(err error) { s.finish(st, act, err) })
@@ -126,13 +136,17 @@ func (s *Service) check(st *Stack) error {
 		case "OS::Nova::Server":
 			srv := s.nova.Servers.Get(r.ID)
 			if srv == nil {
-				err = failf("NotFound", "Instance %s could not be found. (HTTP 404) (Request-ID: req-%s)", r.ID, sim.NewID())
+				err = failf(
+					"NotFound", "Instance %s could not be found. (HTTP 404) (Request-ID: req-%s)", r.ID, sim.NewID(),
+				)
 			} else if srv.Status != "ACTIVE" {
 				err = failf("Error", "'CHECK': expected '['ACTIVE']', got '%s'", srv.Status)
 			}
 		case "OS::Cinder::Volume":
 			if s.cinder.Volumes.Get(r.ID) == nil {
-				err = failf("NotFound", "Volume %s could not be found. (HTTP 404) (Request-ID: req-%s)", r.ID, sim.NewID())
+				err = failf(
+					"NotFound", "Volume %s could not be found. (HTTP 404) (Request-ID: req-%s)", r.ID, sim.NewID(),
+				)
 			}
 		default:
 			continue

@@ -15,13 +15,17 @@ func (s *Service) registerResources(stack registrar) {
 		if d := c.Query.Get("nested_depth"); d != "" {
 			n, err := strconv.Atoi(d)
 			if err != nil || n < 0 {
-				return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is allowed for nested_depth: %s", d)
+				return 0, nil, rest.Errorf(
+					http.StatusBadRequest, "HTTPBadRequest", "Only integer is allowed for nested_depth: %s", d,
+				)
 			}
 			depth = min(n, maxDepth)
 		}
 		out := []rest.Obj{}
 		for _, r := range listed(st, depth) {
-			if rest.OneOf(c.Query, "type", r.Type) && rest.OneOf(c.Query, "name", r.Name) && rest.OneOf(c.Query, "status", r.Status) {
+			if rest.OneOf(c.Query, "type", r.Type) && rest.OneOf(c.Query, "name", r.Name) && rest.OneOf(
+				c.Query, "status", r.Status,
+			) {
 				out = append(out, s.resourceView(r))
 			}
 		}
@@ -38,7 +42,8 @@ func (s *Service) registerResources(stack registrar) {
 				}
 			}
 			if r == nil {
-				return 0, nil, rest.Errorf(http.StatusNotFound, "ResourceNotFound", "The Resource (%s) could not be found in Stack %s.", c.Path("resource"), st.Name)
+				return 0, nil, rest.Errorf(http.StatusNotFound, "ResourceNotFound",
+					"The Resource (%s) could not be found in Stack %s.", c.Path("resource"), st.Name)
 			}
 			return h(c, r)
 		})
@@ -80,15 +85,18 @@ func (s *Service) markUnhealthy(c *rest.Call, r *Resource) (int, any, error) {
 	mark, ok := req.Mark.(bool)
 	if text, isText := req.Mark.(string); isText {
 		if text = strings.ToLower(text); text != "true" && text != "false" {
-			return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q, acceptable values are: true, false", req.Mark, "mark_unhealthy")
+			return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest",
+				"Unrecognized value %q for %q, acceptable values are: true, false", req.Mark, "mark_unhealthy")
 		}
 		mark, ok = text == "true", true
 	}
 	if r.Status == statusProgress {
-		return 0, nil, rest.Errorf(http.StatusConflict, "ActionInProgress", "Stack %s already has an action (%s) in progress.", r.stack.Name, r.stack.Action)
+		return 0, nil, rest.Errorf(http.StatusConflict, "ActionInProgress",
+			"Stack %s already has an action (%s) in progress.", r.stack.Name, r.stack.Action)
 	}
 	if !ok {
-		return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Missing mandatory (%s) key from mark unhealthy request", "mark_unhealthy")
+		return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest",
+			"Missing mandatory (%s) key from mark unhealthy request", "mark_unhealthy")
 	}
 	if req.Reason == "" {
 		req.Reason = "state changed by resource_mark_unhealthy api"
@@ -109,7 +117,9 @@ func (s *Service) RegisterSignals(a *rest.API) {
 	a.HandlePublic("POST /v1/signal/{stack}/{resource}", func(c *rest.Call) (int, any, error) {
 		st := s.Stacks.Get(c.Path("stack"))
 		if st == nil || st.resources[c.Path("resource")] == nil {
-			return 0, nil, rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("stack"))
+			return 0, nil, rest.Errorf(
+				http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("stack"),
+			)
 		}
 		return http.StatusOK, json.RawMessage("null"), s.Signal(st.resources[c.Path("resource")])
 	})

@@ -249,7 +249,8 @@ func (r *Resource) abortedByTimeout(action string) string {
 	if action != "CREATE" {
 		own = " [" + r.ID + "]"
 	}
-	return fmt.Sprintf("%s aborted (Task %s from %s %q%s Stack %q [%s] Timed out)", action, lower(action), class, r.Name, own, r.stack.Name, r.stack.ID)
+	return fmt.Sprintf("%s aborted (Task %s from %s %q%s Stack %q [%s] Timed out)", action, lower(action), class,
+		r.Name, own, r.stack.Name, r.stack.ID)
 }
 
 // runDelete deletes resources, each after those that need it.

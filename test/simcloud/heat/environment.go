@@ -39,7 +39,8 @@ func parseEnvironment(v any) (environment, error) {
 // merge lays o over e.
 func (e environment) merge(o environment) environment {
 	return environment{
-		parameters: overlay(e.parameters, o.parameters), defaults: overlay(e.defaults, o.defaults), registry: overlay(e.registry, o.registry),
+		parameters: overlay(e.parameters, o.parameters), defaults: overlay(e.defaults, o.defaults),
+		registry: overlay(e.registry, o.registry),
 	}
 }
 
@@ -59,8 +60,8 @@ func (e environment) view() map[string]any {
 		registry["resources"] = map[string]any{}
 	}
 	return map[string]any{
-		"parameters": overlay(e.parameters, nil), "parameter_defaults": overlay(e.defaults, nil), "resource_registry": registry,
-		"encrypted_param_names": []string{}, "event_sinks": []string{},
+		"parameters": overlay(e.parameters, nil), "parameter_defaults": overlay(e.defaults, nil),
+		"resource_registry": registry, "encrypted_param_names": []string{}, "event_sinks": []string{},
 	}
 }
 

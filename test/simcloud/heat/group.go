@@ -27,7 +27,9 @@ func members(parent *Stack, def map[string]any, names []string, indexVar string)
 				properties, _ = hot.Substitute(own, indexVar, name).(map[string]any)
 			}
 		}
-		t.Resources[name] = &hot.Resource{Name: name, Type: typ, Properties: properties, Metadata: def["metadata"], DeletionPolicy: "Delete"}
+		t.Resources[name] = &hot.Resource{
+			Name: name, Type: typ, Properties: properties, Metadata: def["metadata"], DeletionPolicy: "Delete",
+		}
 		raw[name] = map[string]any{"type": typ, "properties": properties}
 	}
 	t.Raw = map[string]any{"heat_template_version": t.Version, "resources": raw}
@@ -127,7 +129,9 @@ func (s *Service) resourceGroup() *kind {
 		props:  schema("count:n~ index_var:s resource_def:m!~ removal_policies:l~ removal_policies_mode:s~"),
 		nested: true, indexed: true, attr: s.groupAttr, remove: s.removeNested,
 		create: func(ctx context.Context, j job) error { return s.createNested(ctx, j.r, template(j), nil) },
-		update: func(ctx context.Context, j job, _ []string) error { return s.updateNested(ctx, j.r, template(j), nil) },
+		update: func(ctx context.Context, j job, _ []string) error {
+			return s.updateNested(ctx, j.r, template(j), nil)
+		},
 	}
 }
 
@@ -139,7 +143,8 @@ func (s *Service) autoScalingGroup() *kind {
 		create: func(ctx context.Context, j job) error {
 			return s.createNested(ctx, j.r, s.scaled(j, s.desired(j.p, j.p.number("min_size", 0))), nil)
 		},
-		update: func(ctx context.Context, j job, _ []string) error { // also what signals have made of it goes back to the template's size
+		// also what signals have made of it goes back to the template's size
+		update: func(ctx context.Context, j job, _ []string) error {
 			size := j.p.number("desired_capacity", 0)
 			if !j.p.has("desired_capacity") && j.r.nested != nil {
 				s.world.Lock()
@@ -155,7 +160,9 @@ func (s *Service) autoScalingGroup() *kind {
 				return &hot.Error{Kind: "StackValidationFailed", Message: "MinSize can not be greater than MaxSize"}
 			}
 			if n := p.number("desired_capacity", lo); n < lo || n > hi {
-				return &hot.Error{Kind: "StackValidationFailed", Message: "DesiredCapacity must be between MinSize and MaxSize"}
+				return &hot.Error{
+					Kind: "StackValidationFailed", Message: "DesiredCapacity must be between MinSize and MaxSize",
+				}
 			}
 			return nil
 		},
@@ -205,7 +212,9 @@ func (s *Service) scalingPolicy() *kind {
 	}
 	signal := func(r *Resource) string { return s.stackURL(r.stack) + "/resources/" + r.Name + "/signal" }
 	return &kind{
-		props: schema("adjustment_type:s!~ auto_scaling_group_id:s! cooldown:n~ min_adjustment_step:n~ scaling_adjustment:n!~"),
+		props: schema(
+			"adjustment_type:s!~ auto_scaling_group_id:s! cooldown:n~ min_adjustment_step:n~ scaling_adjustment:n!~",
+		),
 		create: func(_ context.Context, j job) error {
 			return s.withLock(func() error { j.r.ID = url(j.r); return nil })
 		},
@@ -215,7 +224,9 @@ func (s *Service) scalingPolicy() *kind {
 			}
 			return url(r), path, name == "alarm_url"
 		},
-		show:   func(r *Resource) map[string]any { return map[string]any{"alarm_url": url(r), "signal_url": signal(r)} },
+		show: func(r *Resource) map[string]any {
+			return map[string]any{"alarm_url": url(r), "signal_url": signal(r)}
+		},
 		update: func(context.Context, job, []string) error { return nil },
 	}
 }
@@ -245,7 +256,8 @@ func adjusted(policy props, now int) int {
 // Signal delivers a signal to a resource; a scaling policy then resizes its group in the background. Lock held.
 func (s *Service) Signal(r *Resource) error {
 	if r.Type != "OS::Heat::ScalingPolicy" {
-		return rest.Errorf(http.StatusBadRequest, "ResourceActionNotSupported", "Resource %s does not support receiving signals", r.Name)
+		return rest.Errorf(http.StatusBadRequest, "ResourceActionNotSupported",
+			"Resource %s does not support receiving signals", r.Name)
 	}
 	for _, g := range r.stack.resources {
 		if g.Type != "OS::Heat::AutoScalingGroup" || g.ID != r.props.text("auto_scaling_group_id") || g.nested == nil {
@@ -272,5 +284,6 @@ func (s *Service) Signal(r *Resource) error {
 		}, func(err error) { s.finish(child, "UPDATE", err) })
 		return nil
 	}
-	return rest.Errorf(http.StatusNotFound, "EntityNotFound", "The AutoScalingGroup (%s) could not be found.", r.props.text("auto_scaling_group_id"))
+	return rest.Errorf(http.StatusNotFound, "EntityNotFound", "The AutoScalingGroup (%s) could not be found.",
+		r.props.text("auto_scaling_group_id"))
 }

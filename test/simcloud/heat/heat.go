@@ -47,7 +47,10 @@ type Service struct {
 
 // New returns an empty service.
 func New(w *sim.World, n *nova.Service, net *neutron.Service, v *cinder.Service, i *glance.Service) *Service {
-	s := &Service{world: w, nova: n, neutron: net, cinder: v, glance: i, templates: map[string]*hot.Template{}, Minute: time.Minute, RPCTimeout: time.Minute}
+	s := &Service{
+		world: w, nova: n, neutron: net, cinder: v, glance: i, templates: map[string]*hot.Template{},
+		Minute: time.Minute, RPCTimeout: time.Minute,
+	}
 	s.kinds = s.allKinds()
 	return s
 }
@@ -198,8 +201,9 @@ func asFailure(err error) *failure {
 
 // neutronExceptions are those that the client of the network service knows by name.
 var neutronExceptions = []string{
-	"NetworkNotFound", "PortNotFound", "StateInvalid", "NetworkInUse", "PortInUse", "IpAddressInUse", "IpAddressAlreadyAllocated",
-	"InvalidIpForNetwork", "InvalidIpForSubnet", "OverQuota", "IpAddressGenerationFailure", "MacAddressInUse", "ExternalIpAddressExhausted",
+	"NetworkNotFound", "PortNotFound", "StateInvalid", "NetworkInUse", "PortInUse", "IpAddressInUse",
+	"IpAddressAlreadyAllocated", "InvalidIpForNetwork", "InvalidIpForSubnet", "OverQuota", "IpAddressGenerationFailure",
+	"MacAddressInUse", "ExternalIpAddressExhausted",
 }
 
 func neutronException(e *rest.Error) string {

@@ -31,8 +31,8 @@ type kind struct {
 	nested, indexed bool
 	// check refuses properties before anything is made. With the lock held.
 	check func(c rest.Caller, r *Resource, p props) error
-	// well tells whether what failed is well in its service all the same, so that it need not be replaced; nil for never.
-	// With the lock held.
+	// well tells whether what failed is well in its service all the same, so that it need not be replaced; nil for
+	// never. With the lock held.
 	well func(r *Resource) bool
 	// ownTime kinds take their time inside another service.
 	ownTime bool
@@ -53,7 +53,10 @@ func schema(text string) map[string]prop {
 	for f := range strings.FieldsSeq(text) {
 		name, rest, _ := strings.Cut(f, ":")
 		flags, constraint, _ := strings.Cut(rest, "=")
-		out[name] = prop{letter: flags[0], required: strings.Contains(flags, "!"), mutable: strings.Contains(flags, "~"), constraint: constraint}
+		out[name] = prop{
+			letter: flags[0], required: strings.Contains(flags, "!"), mutable: strings.Contains(flags, "~"),
+			constraint: constraint,
+		}
 	}
 	return out
 }
@@ -140,7 +143,9 @@ func propError(resource, name, format string, args ...any) *hot.Error {
 	if name != "" {
 		where += "." + name
 	}
-	return &hot.Error{Kind: "StackValidationFailed", Message: "Property error: " + where + ": " + fmt.Sprintf(format, args...)}
+	return &hot.Error{
+		Kind: "StackValidationFailed", Message: "Property error: " + where + ": " + fmt.Sprintf(format, args...),
+	}
 }
 
 // checkNames refuses unknown and missing properties without looking at values.

@@ -17,7 +17,8 @@ func (s *Service) createNested(ctx context.Context, r *Resource, tmpl *hot.Templ
 	child := &Stack{
 		ID: sim.NewID(), Name: parent.Name + "-" + r.Name + "-" + sim.ShortID(), Caller: parent.Caller, Created: now,
 		TimeoutMins: parent.TimeoutMins, Description: tmpl.Description, disableRollback: true, parent: r, tmpl: tmpl,
-		files: parent.files, env: environment{defaults: parent.env.defaults, registry: parent.env.registry}, userParams: params,
+		files: parent.files, env: environment{defaults: parent.env.defaults, registry: parent.env.registry},
+		userParams: params,
 	}
 	err := s.ready(child)
 	if err == nil {

@@ -132,7 +132,8 @@ func graph(ctx context.Context, needs map[string][]string, do func(ctx context.C
 			<-all
 		}
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, errTimedOut) || errors.Is(cause, errPreempted) || errors.Is(cause, errKilled) {
+	if cause := context.Cause(ctx); errors.Is(cause, errTimedOut) || errors.Is(cause, errPreempted) ||
+		errors.Is(cause, errKilled) {
 		<-all
 		return cause
 	}

@@ -78,7 +78,8 @@ func attribute(r *Resource, attr string, path []any) (any, []any, error) {
 			return plain(v), path, nil
 		}
 	}
-	return nil, nil, &hot.Error{Kind: "InvalidTemplateAttribute", Message: "The Referenced Attribute (" + r.Name + " " + attr + ") is incorrect."}
+	return nil, nil, &hot.Error{Kind: "InvalidTemplateAttribute", Message: "The Referenced Attribute (" + r.Name + " " +
+		attr + ") is incorrect."}
 }
 
 // plain turns a view into plain values.

@@ -64,18 +64,26 @@ func (s *Service) Preview(c rest.Caller, req Request) (*Stack, error) {
 // prepare checks a create request and returns the stack it describes, not stored yet.
 func (s *Service) prepare(c rest.Caller, req Request) (*Stack, error) {
 	if !nameForm.MatchString(req.Name) {
-		return nil, rest.Errorf(http.StatusBadRequest, "StackValidationFailed", "Invalid stack name %s must contain only alphanumeric or \"_-.\" characters, must start with alpha and must be 255 characters or less.", req.Name)
+		return nil, rest.Errorf(http.StatusBadRequest, "StackValidationFailed",
+			"Invalid stack "+
+				"name %s must "+
+				"contain only "+
+				"alphanumeric or \"_-.\" characters, must start with alpha and must be 255 characters or less.",
+			req.Name)
 	}
 	if req.Template == nil {
 		return nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "No template specified")
 	}
 	st := &Stack{
-		ID: sim.NewID(), Name: req.Name, Caller: c, Created: s.world.Now(), tmpl: req.Template, files: req.Files, env: req.Environment,
-		userParams: req.Parameters, disableRollback: true, TimeoutMins: 60, Description: req.Template.Description,
+		ID: sim.NewID(), Name: req.Name, Caller: c, Created: s.world.Now(), tmpl: req.Template, files: req.Files,
+		env: req.Environment, userParams: req.Parameters, disableRollback: true, TimeoutMins: 60,
+		Description: req.Template.Description,
 	}
 	s.applyOptions(st, req)
 	if st.TimeoutMins < 0 {
-		return nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer >= 0 allowed for timeout_mins: %d", st.TimeoutMins)
+		return nil, rest.Errorf(
+			http.StatusBadRequest, "HTTPBadRequest", "Only integer >= 0 allowed for timeout_mins: %d", st.TimeoutMins,
+		)
 	}
 	var err error
 	if st.params, err = s.parameters(st, true); err == nil {
@@ -98,12 +106,13 @@ func (s *Service) applyOptions(st *Stack, req Request) {
 
 // parameters gives the template's parameters their values.
 func (s *Service) parameters(st *Stack, strict bool) (map[string]any, error) {
-	v, err := st.tmpl.Values(overlay(st.env.parameters, st.userParams), st.env.defaults, strict, func(name string, v any) error {
-		if err := s.constraint(st.Caller, name, v); err != nil {
-			return fmt.Errorf("Error validating value '%s': %w", hot.Text(v), err)
-		}
-		return nil
-	})
+	v, err := st.tmpl.Values(overlay(st.env.parameters, st.userParams), st.env.defaults, strict,
+		func(name string, v any) error {
+			if err := s.constraint(st.Caller, name, v); err != nil {
+				return fmt.Errorf("Error validating value '%s': %w", hot.Text(v), err)
+			}
+			return nil
+		})
 	return v, err //nolint:wrapcheck // mapped by kind
 }
 
@@ -166,10 +175,13 @@ func (s *Service) forget(st *Stack) {
 // Update starts an update. The lock must be held.
 func (s *Service) Update(st *Stack, req Request) error {
 	if st.Action == "DELETE" {
-		return rest.Errorf(http.StatusBadRequest, "NotSupported", "Updating a stack when it is deleting is not supported.")
+		return rest.Errorf(
+			http.StatusBadRequest, "NotSupported", "Updating a stack when it is deleting is not supported.",
+		)
 	}
 	next := &Stack{
-		ID: st.ID, Name: st.Name, Caller: st.Caller, parent: st.parent, tmpl: req.Template, files: req.Files, env: req.Environment,
+		ID: st.ID, Name: st.Name, Caller: st.Caller, parent: st.parent, tmpl: req.Template, files: req.Files,
+		env:        req.Environment,
 		userParams: req.Parameters,
 	}
 	if req.Existing {
@@ -214,7 +226,10 @@ func (s *Service) Update(st *Stack, req Request) error {
 
 // snapshot keeps what an update replaces.
 func snapshot(st *Stack) *Stack {
-	return &Stack{ID: st.ID, Name: st.Name, Caller: st.Caller, tmpl: st.tmpl, files: st.files, env: st.env, userParams: st.userParams, params: st.params}
+	return &Stack{
+		ID: st.ID, Name: st.Name, Caller: st.Caller, tmpl: st.tmpl, files: st.files, env: st.env,
+		userParams: st.userParams, params: st.params,
+	}
 }
 
 func (s *Service) startUpdate(st, next *Stack, end func(error)) {

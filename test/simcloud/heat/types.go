@@ -78,8 +78,9 @@ func (s *Service) randomString() *kind {
 		props: schema("length:n sequence:s character_classes:l character_sequences:l salt:s"),
 		create: func(_ context.Context, j job) error {
 			alphabet := map[string]string{
-				"letters": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "lowercase": "abcdefghijklmnopqrstuvwxyz",
-				"uppercase": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "digits": "0123456789", "hexdigits": "0123456789abcdef", "octdigits": "01234567",
+				"letters":   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+				"lowercase": "abcdefghijklmnopqrstuvwxyz", "uppercase": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+				"digits": "0123456789", "hexdigits": "0123456789abcdef", "octdigits": "01234567",
 			}[j.p.text("sequence")]
 			if alphabet == "" {
 				alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -139,7 +140,12 @@ func effort(ctx context.Context, j job, action string) error {
 // testResource is the service's own resource for tests: it waits, fails and replaces as told.
 func (s *Service) testResource() *kind {
 	return &kind{
-		props: schema("value:s~ fail:b~ update_replace:b~ wait_secs:n~ action_wait_secs:m~ constraint_prop_secs:n~ attr_wait_secs:n~ client_name:s entity_name:s"),
+		props: schema(
+			"value:s~ fail:b~ " +
+				"update_replace:b~ " +
+				"wait_secs:n~ " +
+				"action_wait_secs:m~ constraint_prop_secs:n~ attr_wait_secs:n~ client_name:s entity_name:s",
+		),
 		create: func(ctx context.Context, j job) error {
 			if err := effort(ctx, j, "create"); err != nil {
 				return err

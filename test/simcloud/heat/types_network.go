@@ -10,7 +10,10 @@ import (
 )
 
 // simple makes a kind whose work is instant calls: create returns the id, the others act on it, all with the lock held.
-func (s *Service) simple(propSchema string, create func(j job) (string, error), update func(j job, diff []string) error, remove func(j job) error, show func(r *Resource) map[string]any) *kind {
+func (s *Service) simple(propSchema string, create func(j job) (string, error), update func(
+	j job, diff []string,
+) error, remove func(j job) error, show func(r *Resource) map[string]any,
+) *kind {
 	k := &kind{
 		props: schema(propSchema), show: show,
 		create: func(_ context.Context, j job) error {
@@ -54,7 +57,10 @@ func (s *Service) network() *kind {
 		return n
 	}
 	return s.simple(
-		"name:s~ admin_state_up:b~ shared:b~ port_security_enabled:b~ dhcp_agent_ids:l~ value_specs:m~ qos_policy:s~ dns_domain:s~ availability_zone_hints:l tags:l~ tenant_id:s",
+		"name:s~ admin_state_up:b~ "+
+			"shared:b~ port_security_enabled:b~ "+
+			"dhcp_agent_ids:l~ "+
+			"value_specs:m~ qos_policy:s~ dns_domain:s~ availability_zone_hints:l tags:l~ tenant_id:s",
 		func(j job) (string, error) {
 			n, err := s.neutron.CreateNetwork(j.c, spec(j))
 			if err != nil {
@@ -85,7 +91,10 @@ func (s *Service) subnet() *kind {
 			if err != nil {
 				return "", err //nolint:wrapcheck // mapped by kind
 			}
-			body := map[string]any{"network_id": n.ID, "cidr": j.p.text("cidr"), "ip_version": j.p.number("ip_version", 4), "name": physicalName(j.r)}
+			body := map[string]any{
+				"network_id": n.ID, "cidr": j.p.text("cidr"), "ip_version": j.p.number("ip_version", 4),
+				"name": physicalName(j.r),
+			}
 			for _, k := range []string{"allocation_pools", "enable_dhcp", "dns_nameservers", "host_routes"} {
 				if j.p.has(k) {
 					body[k] = j.p[k]
@@ -220,14 +229,17 @@ func (s *Service) portSpec(j job, diff []string) (neutron.PortSpec, error) {
 		spec.AllowedAddressPairs = &pairs
 	}
 	for name, into := range map[string]**string{
-		"mac_address": &spec.MAC, "device_id": &spec.DeviceID, "device_owner": &spec.DeviceOwner, "binding:vnic_type": &spec.VNICType,
+		"mac_address": &spec.MAC, "device_id": &spec.DeviceID, "device_owner": &spec.DeviceOwner,
+		"binding:vnic_type": &spec.VNICType,
 	} {
 		if want(name) {
 			v := j.p.text(name)
 			*into = &v
 		}
 	}
-	for name, into := range map[string]**bool{"admin_state_up": &spec.AdminUp, "port_security_enabled": &spec.PortSecurity} {
+	for name, into := range map[string]**bool{
+		"admin_state_up": &spec.AdminUp, "port_security_enabled": &spec.PortSecurity,
+	} {
 		if want(name) {
 			v := j.p.flag(name, true)
 			*into = &v
@@ -245,7 +257,9 @@ func (s *Service) floatingIP() *kind {
 			if err != nil {
 				return "", err //nolint:wrapcheck // mapped by kind
 			}
-			spec := neutron.FloatingSpec{NetworkID: n.ID, IP: j.p.text("floating_ip_address"), FixedIP: j.p.text("fixed_ip_address")}
+			spec := neutron.FloatingSpec{
+				NetworkID: n.ID, IP: j.p.text("floating_ip_address"), FixedIP: j.p.text("fixed_ip_address"),
+			}
 			if port := j.p.text("port_id"); port != "" {
 				spec.PortID = rest.Some(port)
 			}
@@ -256,7 +270,9 @@ func (s *Service) floatingIP() *kind {
 			return f.ID, nil
 		},
 		func(j job, _ []string) error {
-			_, err := s.neutron.UpdateFloatingIP(j.c, j.r.ID, neutron.FloatingSpec{PortID: rest.Some(j.p.text("port_id")), FixedIP: j.p.text("fixed_ip_address")})
+			_, err := s.neutron.UpdateFloatingIP(j.c, j.r.ID, neutron.FloatingSpec{
+				PortID: rest.Some(j.p.text("port_id")), FixedIP: j.p.text("fixed_ip_address"),
+			})
 			return err //nolint:wrapcheck // mapped by kind
 		},
 		func(j job) error { return s.neutron.DeleteFloatingIP(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
@@ -266,7 +282,9 @@ func (s *Service) floatingIP() *kind {
 
 func (s *Service) floatingIPAssociation() *kind {
 	set := func(j job, port string) error {
-		_, err := s.neutron.UpdateFloatingIP(j.c, j.p.text("floatingip_id"), neutron.FloatingSpec{PortID: rest.Some(port), FixedIP: j.p.text("fixed_ip_address")})
+		_, err := s.neutron.UpdateFloatingIP(j.c, j.p.text("floatingip_id"), neutron.FloatingSpec{
+			PortID: rest.Some(port), FixedIP: j.p.text("fixed_ip_address"),
+		})
 		return err //nolint:wrapcheck // mapped by kind
 	}
 	return s.simple("floatingip_id:s!~ port_id:s!~ fixed_ip_address:s~",
@@ -281,7 +299,9 @@ func (s *Service) floatingIPAssociation() *kind {
 }
 
 func (s *Service) router() *kind {
-	return s.simple("name:s~ external_gateway_info:m~ admin_state_up:b~ value_specs:m~ distributed:b ha:b tags:l~ l3_agent_ids:l~ availability_zone_hints:l",
+	return s.simple(
+		"name:s~ external_gateway_info:m~ "+
+			"admin_state_up:b~ value_specs:m~ distributed:b ha:b tags:l~ l3_agent_ids:l~ availability_zone_hints:l",
 		func(j job) (string, error) {
 			name := physicalName(j.r)
 			spec := neutron.RouterSpec{Name: &name}
@@ -327,7 +347,9 @@ func (s *Service) securityGroup() *kind {
 	setRules := func(j job, id string) error {
 		for _, r := range j.p.maps("rules") {
 			body := map[string]any{"security_group_id": id, "direction": "ingress", "ethertype": "IPv4"}
-			for _, k := range []string{"direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_ip_prefix"} {
+			for _, k := range []string{
+				"direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_ip_prefix",
+			} {
 				if r.has(k) {
 					body[k] = r[k]
 				}

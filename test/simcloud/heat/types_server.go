@@ -52,7 +52,9 @@ func (s *Service) checkServer(c rest.Caller, r *Resource, p props) error {
 	for i, n := range p.maps("networks") {
 		if port := n.text("port"); port != "" {
 			if err := s.constraint(c, "neutron.port", port); err != nil {
-				return propError(r.Name, fmt.Sprintf("networks[%d].port", i), "Error validating value '%s': %s", port, err)
+				return propError(
+					r.Name, fmt.Sprintf("networks[%d].port", i), "Error validating value '%s': %s", port, err,
+				)
 			}
 		}
 	}
@@ -95,7 +97,8 @@ func (s *Service) serverSpec(j job) (nova.Spec, error) {
 	name := shorten(physicalName(j.r), maxServerName)
 	spec := nova.Spec{
 		Name: name, FlavorRef: j.p.text("flavor"), Zone: j.p.text("availability_zone"), KeyName: j.p.text("key_name"),
-		Tags: j.p.strings("tags"), Metadata: metadata(j.p.mapping("metadata")), Group: j.p.mapping("scheduler_hints").text("group"),
+		Tags: j.p.strings("tags"), Metadata: metadata(j.p.mapping("metadata")),
+		Group:    j.p.mapping("scheduler_hints").text("group"),
 		FailWith: hot.Text(j.r.data["fail_with"]),
 	}
 	if image := j.p.text("image"); image != "" {
@@ -145,7 +148,8 @@ func (s *Service) networkRefs(j job) ([]nova.NetworkRef, error) {
 			}
 			portName := j.r.Name + "-port"
 			p, err := s.neutron.CreatePort(j.c, neutron.PortSpec{
-				NetworkID: subnet.NetworkID, Name: &portName, FixedIPs: &[]neutron.IPSpec{{SubnetID: subnet.ID, IP: n.text("fixed_ip")}},
+				NetworkID: subnet.NetworkID, Name: &portName,
+				FixedIPs: &[]neutron.IPSpec{{SubnetID: subnet.ID, IP: n.text("fixed_ip")}},
 			})
 			if err != nil {
 				return nil, err //nolint:wrapcheck // mapped by kind
@@ -252,7 +256,8 @@ func (s *Service) updateServer(ctx context.Context, j job, diff []string) error 
 		}
 	}
 	s.world.Lock()
-	stuck := slices.Contains(diff, "flavor") && srv.Status != "ERROR" && srv.Flavor.Name != j.p.text("flavor") && srv.Flavor.ID != j.p.text("flavor")
+	stuck := slices.Contains(diff, "flavor") && srv.Status != "ERROR" && srv.Flavor.Name != j.p.text("flavor") &&
+		srv.Flavor.ID != j.p.text("flavor")
 	s.world.Unlock()
 	if stuck { // no host could take it: the server is as it was, and the service waits for a change that never comes
 		<-ctx.Done()
@@ -292,7 +297,9 @@ func (s *Service) changeNetworks(j job, srv *nova.Server) error {
 	}
 	for _, have := range slices.Clone(srv.Ports) {
 		p := s.neutron.Ports.Get(have.ID)
-		if p == nil || slices.ContainsFunc(refs, func(r nova.NetworkRef) bool { return r.Port == have.ID || r.UUID != "" && r.UUID == p.NetworkID }) {
+		if p == nil || slices.ContainsFunc(
+			refs, func(r nova.NetworkRef) bool { return r.Port == have.ID || r.UUID != "" && r.UUID == p.NetworkID },
+		) {
 			continue
 		}
 		if err := s.nova.DetachPort(srv, have.ID); err != nil {
@@ -349,9 +356,10 @@ func (s *Service) showServer(r *Resource) map[string]any {
 		}
 	}
 	return map[string]any{
-		"name": srv.Name, "first_address": first, "networks": networks, "addresses": addresses, "instance_name": "instance-" + srv.ID[:8],
-		"accessIPv4": "", "accessIPv6": "", "tags": srv.Tags, "console_urls": map[string]any{}, "os_collect_config": map[string]any{},
-		"id": srv.ID, "status": srv.Status, "tenant_id": srv.Project, "OS-EXT-AZ:availability_zone": srv.Zone,
+		"name": srv.Name, "first_address": first, "networks": networks, "addresses": addresses,
+		"instance_name": "instance-" + srv.ID[:8], "accessIPv4": "", "accessIPv6": "", "tags": srv.Tags,
+		"console_urls": map[string]any{}, "os_collect_config": map[string]any{}, "id": srv.ID, "status": srv.Status,
+		"tenant_id": srv.Project, "OS-EXT-AZ:availability_zone": srv.Zone,
 	}
 }
 
@@ -364,7 +372,9 @@ func (s *Service) serverGroup() *kind {
 				if l := j.p.strings("policies"); len(l) > 0 {
 					policy = l[0]
 				}
-				g, err := s.nova.CreateGroup(j.c, physicalName(j.r), policy, j.p.mapping("rules").number("max_server_per_host", 0))
+				g, err := s.nova.CreateGroup(
+					j.c, physicalName(j.r), policy, j.p.mapping("rules").number("max_server_per_host", 0),
+				)
 				if err == nil {
 					j.r.ID = g.ID
 				}
@@ -393,7 +403,9 @@ func (s *Service) keyPair() *kind {
 				if s.nova.KeyPair(j.c.UserID, name) != nil {
 					return failf("Conflict", "Key pair '%s' already exists. (HTTP 409)", name)
 				}
-				s.nova.KeyPairs.Add(j.c.UserID+"/"+name, &nova.KeyPair{Name: name, PublicKey: j.p.text("public_key"), UserID: j.c.UserID, Created: s.world.Now()})
+				s.nova.KeyPairs.Add(j.c.UserID+"/"+name, &nova.KeyPair{
+					Name: name, PublicKey: j.p.text("public_key"), UserID: j.c.UserID, Created: s.world.Now(),
+				})
 				j.r.ID = name
 				return nil
 			})

@@ -65,16 +65,19 @@ func (s *Service) volume() *kind {
 			}
 			list := []any{}
 			for _, a := range v.Attachments {
-				list = append(list, map[string]any{"id": a.ID, "server_id": a.ServerID, "device": a.Device, "volume_id": v.ID})
+				list = append(
+					list, map[string]any{"id": a.ID, "server_id": a.ServerID, "device": a.Device, "volume_id": v.ID},
+				)
 			}
 			meta := map[string]any{}
 			for k, m := range v.Metadata {
 				meta[k] = m
 			}
 			return map[string]any{
-				"id": v.ID, "size": hot.Text(v.Size), "status": v.Status, "display_name": v.Name, "name": v.Name, "volume_type": v.Type,
-				"availability_zone": v.Zone, "bootable": v.Bootable, "attachments": hot.JSON(list), "attachments_list": list,
-				"metadata": hot.JSON(meta), "metadata_values": meta, "source_volid": v.SourceID, "snapshot_id": nil,
+				"id": v.ID, "size": hot.Text(v.Size), "status": v.Status, "display_name": v.Name, "name": v.Name,
+				"volume_type": v.Type, "availability_zone": v.Zone, "bootable": v.Bootable,
+				"attachments": hot.JSON(list), "attachments_list": list, "metadata": hot.JSON(meta),
+				"metadata_values": meta, "source_volid": v.SourceID, "snapshot_id": nil,
 				"display_description": v.Description, "created_at": v.Created.Format("2006-01-02T15:04:05.000000"),
 			}
 		},
@@ -88,9 +91,10 @@ func (s *Service) createVolume(ctx context.Context, j job) error {
 		return failf("ResourceInError", `Went to status error due to "%s"`, reason)
 	}
 	v, err := s.cinder.Create(j.c, cinder.Spec{
-		Size: j.p.number("size", 0), Name: physicalName(j.r), Description: j.p.text("description"), ImageRef: j.p.first("image", "imageRef"),
-		Type: j.p.text("volume_type"), Zone: j.p.text("availability_zone"), Metadata: metadata(j.p.mapping("metadata")),
-		SourceID: j.p.text("source_volid"), SnapshotID: j.p.text("snapshot_id"),
+		Size: j.p.number("size", 0), Name: physicalName(j.r), Description: j.p.text("description"),
+		ImageRef: j.p.first("image", "imageRef"), Type: j.p.text("volume_type"), Zone: j.p.text("availability_zone"),
+		Metadata: metadata(j.p.mapping("metadata")), SourceID: j.p.text("source_volid"),
+		SnapshotID: j.p.text("snapshot_id"),
 	})
 	if err == nil {
 		j.r.ID = v.ID

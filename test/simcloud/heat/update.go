@@ -25,7 +25,9 @@ func (s *Service) runUpdate(ctx context.Context, st, next *Stack) error {
 	if err != nil {
 		return err
 	}
-	if err := graph(ctx, needs, func(ctx context.Context, name string) error { return s.converge(ctx, st, defs[name]) }); err != nil {
+	if err := graph(ctx, needs, func(ctx context.Context, name string) error {
+		return s.converge(ctx, st, defs[name])
+	}); err != nil {
 		return err
 	}
 	s.world.Lock()
@@ -74,7 +76,9 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 			err = s.checkValues(st.Caller, r, p)
 		}
 		diff = changed(r.props, p)
-		replace = err == nil && !k.nested && slices.ContainsFunc(diff, func(name string) bool { return !k.props[name].mutable })
+		replace = err == nil && !k.nested && slices.ContainsFunc(
+			diff, func(name string) bool { return !k.props[name].mutable },
+		)
 	}
 	s.world.Unlock()
 	switch {
@@ -98,7 +102,9 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 		s.world.Lock()
 		defer s.world.Unlock()
 		r.def, r.requires = def, def.Requires()
-		s.setResource(r, "UPDATE", statusComplete, "Update status to COMPLETE for FAILED resource neither update nor replace.")
+		s.setResource(
+			r, "UPDATE", statusComplete, "Update status to COMPLETE for FAILED resource neither update nor replace.",
+		)
 		return nil
 	}
 	return s.act(ctx, r, "UPDATE", func(ctx context.Context) error {

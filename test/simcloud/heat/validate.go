@@ -21,7 +21,9 @@ func (s *Service) kindOf(st *Stack, name, typ string) (*kind, string, error) {
 	if k, ok := s.kinds[t]; ok {
 		return k, t, nil
 	}
-	return nil, "", &hot.Error{Kind: "StackValidationFailed", Message: fmt.Sprintf("The Resource Type (%s) could not be found.", typ)}
+	return nil, "", &hot.Error{
+		Kind: "StackValidationFailed", Message: fmt.Sprintf("The Resource Type (%s) could not be found.", typ),
+	}
 }
 
 // validate checks a stack before anything is made: types, property names, nested templates, and the values that do
@@ -107,9 +109,12 @@ func (s *Service) validateNested(st *Stack, def *hot.Resource, typ string, p pro
 	if err := s.validate(child, depth+1, false); err != nil {
 		const property = "Property error: resources."
 		if h, ok := errors.AsType[*hot.Error](err); ok && strings.HasPrefix(h.Message, property) {
-			return &hot.Error{Kind: h.Kind, Message: property + def.Name + "<" + typ + ">.resources." + strings.TrimPrefix(h.Message, property)}
+			return &hot.Error{Kind: h.Kind, Message: property + def.Name + "<" + typ + ">.resources." +
+				strings.TrimPrefix(h.Message, property)}
 		}
-		return &hot.Error{Kind: "StackValidationFailed", Message: "Failed to validate: resources." + def.Name + ": " + err.Error()}
+		return &hot.Error{
+			Kind: "StackValidationFailed", Message: "Failed to validate: resources." + def.Name + ": " + err.Error(),
+		}
 	}
 	return nil
 }
@@ -148,11 +153,15 @@ func empty(typ string) any {
 func (s *Service) nestedTemplate(st *Stack, name string) (*hot.Template, error) {
 	text, ok := st.files[name]
 	if !ok {
-		return nil, &hot.Error{Kind: "StackValidationFailed", Message: fmt.Sprintf("Could not fetch remote template %q: Invalid URL scheme ", name)}
+		return nil, &hot.Error{Kind: "StackValidationFailed", Message: fmt.Sprintf(
+			"Could not fetch remote template %q: Invalid URL scheme ", name,
+		)}
 	}
 	t, err := s.template(text)
 	if err != nil {
-		return nil, &hot.Error{Kind: "StackValidationFailed", Message: fmt.Sprintf("Error parsing template %s: %v", name, err)}
+		return nil, &hot.Error{
+			Kind: "StackValidationFailed", Message: fmt.Sprintf("Error parsing template %s: %v", name, err),
+		}
 	}
 	return t, nil
 }

@@ -29,10 +29,11 @@ func (st *Stack) state() string { return st.Action + "_" + st.Status }
 // summary is a stack in a list.
 func (s *Service) summary(st *Stack) rest.Obj {
 	v := rest.Obj{
-		"id": st.ID, "stack_name": st.Name, "description": st.Description, "stack_status": st.state(), "stack_status_reason": st.Reason,
-		"creation_time": st.Created.Format(timeForm), "updated_time": timeOrNil(st.Updated), "deletion_time": timeOrNil(st.DeletedAt),
-		"links": []rest.Obj{link("self", s.stackURL(st))}, "stack_owner": st.Caller.UserName, "stack_user_project_id": st.Caller.ProjectID,
-		"parent": nil, "tags": nil,
+		"id": st.ID, "stack_name": st.Name, "description": st.Description, "stack_status": st.state(),
+		"stack_status_reason": st.Reason, "creation_time": st.Created.Format(timeForm),
+		"updated_time": timeOrNil(st.Updated), "deletion_time": timeOrNil(st.DeletedAt),
+		"links": []rest.Obj{link("self", s.stackURL(st))}, "stack_owner": st.Caller.UserName,
+		"stack_user_project_id": st.Caller.ProjectID, "parent": nil, "tags": nil,
 	}
 	if st.parent != nil {
 		v["parent"] = st.parent.stack.ID
@@ -54,7 +55,8 @@ func (s *Service) view(st *Stack, outputs bool) rest.Obj {
 	}
 	v["tags"] = rest.Strings(st.Tags)
 	v["parameters"], v["capabilities"], v["notification_topics"] = params, []string{}, []string{}
-	v["disable_rollback"], v["timeout_mins"], v["template_description"] = st.disableRollback, st.TimeoutMins, st.Description
+	v["disable_rollback"], v["timeout_mins"] = st.disableRollback, st.TimeoutMins
+	v["template_description"] = st.Description
 	if outputs {
 		v["outputs"] = s.outputs(st)
 	}
@@ -97,8 +99,8 @@ func (s *Service) resourceView(r *Resource) rest.Obj {
 	}
 	v := rest.Obj{
 		"resource_name": r.Name, "logical_resource_id": r.Name, "physical_resource_id": r.ID, "resource_type": r.Type,
-		"resource_status": r.Action + "_" + r.Status, "resource_status_reason": r.Reason, "required_by": by, "links": links,
-		"creation_time": r.Created.Format(timeForm), "updated_time": r.Updated.Format(timeForm),
+		"resource_status": r.Action + "_" + r.Status, "resource_status_reason": r.Reason, "required_by": by,
+		"links": links, "creation_time": r.Created.Format(timeForm), "updated_time": r.Updated.Format(timeForm),
 	}
 	if r.stack.parent != nil {
 		v["parent_resource"] = r.stack.parent.Name
@@ -128,9 +130,11 @@ func (s *Service) eventView(st *Stack, e event) rest.Obj {
 	stack := s.stackURL(st)
 	return rest.Obj{
 		"id": e.id, "event_time": e.at.Format(timeForm), "resource_name": e.resource, "logical_resource_id": e.resource,
-		"physical_resource_id": e.physical, "resource_status": e.action + "_" + e.status, "resource_status_reason": e.reason,
+		"physical_resource_id": e.physical, "resource_status": e.action + "_" + e.status,
+		"resource_status_reason": e.reason,
 		"links": []rest.Obj{
-			link("self", stack+"/resources/"+e.resource+"/events/"+e.id), link("resource", stack+"/resources/"+e.resource), link("stack", stack),
+			link("self", stack+"/resources/"+e.resource+"/events/"+e.id),
+			link("resource", stack+"/resources/"+e.resource), link("stack", stack),
 		},
 	}
 }
@@ -138,12 +142,14 @@ func (s *Service) eventView(st *Stack, e event) rest.Obj {
 // writeError writes an error in the service's form.
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	explanation := map[int]string{
-		http.StatusBadRequest:          "The server could not comply with the request since it is either malformed or otherwise incorrect.",
-		http.StatusForbidden:           "Access was denied to this resource.",
-		http.StatusNotFound:            "The resource could not be found.",
-		http.StatusConflict:            "There was a conflict when trying to complete your request.",
-		http.StatusInternalServerError: "The server has either erred or is incapable of performing the requested operation.",
-		http.StatusServiceUnavailable:  "The server is currently unavailable. Please try again at a later time.",
+		http.StatusBadRequest: "The server could " +
+			"not comply with the request since it is either malformed or otherwise incorrect.",
+		http.StatusForbidden: "Access was denied to this resource.",
+		http.StatusNotFound:  "The resource could not be found.",
+		http.StatusConflict:  "There was a conflict when trying to complete your request.",
+		http.StatusInternalServerError: "The server has " +
+			"either erred or is incapable of performing the requested operation.",
+		http.StatusServiceUnavailable: "The server is currently unavailable. Please try again at a later time.",
 	}[e.Status]
 	if explanation == "" {
 		explanation = http.StatusText(e.Status)

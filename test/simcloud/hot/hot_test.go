@@ -30,7 +30,10 @@ func (f fixed) Attr(r, attr string, path []any) (any, []any, error) {
 
 var world = fixed{
 	params: map[string]any{
-		"nfv":  map[string]any{"VDU": map[string]any{"w-0": map[string]any{"flavor": "m1.tiny", "n": 3}}, "list": []any{"a", map[string]any{"b": true}}},
+		"nfv": map[string]any{
+			"VDU":  map[string]any{"w-0": map[string]any{"flavor": "m1.tiny", "n": 3}},
+			"list": []any{"a", map[string]any{"b": true}},
+		},
 		"name": "x", "idx": 1, "yes": true, "zones": []any{"z1", "z2"},
 	},
 	refs:       map[string]any{"port": "id-1"},
@@ -60,9 +63,13 @@ func TestFunctions(t *testing.T) {
 		`{map_replace: [{k: v}, {keys: {k: K}, values: {v: V}}]}`: map[string]any{"K": "V"},
 		`{list_concat: [[1], [1, 2]]}`:                            []any{1, 1, 2},
 		`{list_concat_unique: [[1], [1, 2]]}`:                     []any{1, 2},
-		`{repeat: {for_each: {<%z%>: {get_param: zones}}, template: {zone: <%z%>, n: "n-<%z%>"}}}`: []any{map[string]any{"zone": "z1", "n": "n-z1"}, map[string]any{"zone": "z2", "n": "n-z2"}},
-		`{repeat: {for_each: {A: [1, 2], B: [x, y]}, template: "A-B", permutations: false}}`:       []any{"1-x", "2-y"},
-		`{repeat: {for_each: {A: [1, 2], B: [x, y]}, template: "A-B"}}`:                            []any{"1-x", "1-y", "2-x", "2-y"},
+		`{repeat: {for_each: {<%z%>: {get_param: zones}}, template: {zone: <%z%>, n: "n-<%z%>"}}}`: []any{
+			map[string]any{"zone": "z1", "n": "n-z1"}, map[string]any{"zone": "z2", "n": "n-z2"},
+		},
+		`{repeat: {for_each: {A: [1, 2], B: [x, y]}, template: "A-B", permutations: false}}`: []any{"1-x", "2-y"},
+		`{repeat: {for_each: {A: [1, 2], B: [x, y]}, template: "A-B"}}`: []any{
+			"1-x", "1-y", "2-x", "2-y",
+		},
 		`{digest: [md5, a]}`:        "0cc175b9c0f1b6a831c399e269772661",
 		`{if: [on, 1, 2]}`:          1,
 		`{if: [{not: on}, 1, 2]}`:   2,
@@ -70,9 +77,11 @@ func TestFunctions(t *testing.T) {
 		`{if: [{and: [on, {equals: [{get_param: name}, x]}]}, yes, no]}`:  "yes",
 		`{if: [{or: [off, {contains: [z2, {get_param: zones}]}]}, 1, 2]}`: 1,
 		`{a: {get_param: name}, b: [{get_resource: port}]}`:               map[string]any{"a": "x", "b": []any{"id-1"}},
-		`{get_param: name, other: 1}`:                                     map[string]any{"get_param": "name", "other": 1},
-		`2013-05-23`:                                                      "2013-05-23",
-		`0x10`:                                                            16,
+		`{get_param: name, other: 1}`: map[string]any{
+			"get_param": "name", "other": 1,
+		},
+		`2013-05-23`: "2013-05-23",
+		`0x10`:       16,
 	} {
 		v, err := ParseYAML(text)
 		require.NoError(t, err, text)
@@ -128,9 +137,12 @@ parameters:
   l: {type: comma_delimited_list, default: ""}
 `)
 	require.NoError(t, err)
-	got, err := tmpl.Values(map[string]any{"s": 5, "n": "2.5", "j": `{"a": [1]}`, "b": "yes", "l": "a, b"}, map[string]any{"s": "ignored"}, true, nil)
+	got, err := tmpl.Values(map[string]any{"s": 5, "n": "2.5", "j": `{"a": [1]}`, "b": "yes", "l": "a, b"},
+		map[string]any{"s": "ignored"}, true, nil)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"s": "5", "n": 2.5, "j": map[string]any{"a": []any{1}}, "b": true, "l": []any{"a", "b"}}, got)
+	require.Equal(
+		t, map[string]any{"s": "5", "n": 2.5, "j": map[string]any{"a": []any{1}}, "b": true, "l": []any{"a", "b"}}, got,
+	)
 	require.JSONEq(t, `{"a":[1]}`, tmpl.Parameters["j"].Show(got["j"]))
 	require.Equal(t, "a,b", tmpl.Parameters["l"].Show(got["l"]))
 	require.Equal(t, "True", tmpl.Parameters["b"].Show(true))
@@ -154,9 +166,13 @@ func TestConstraints(t *testing.T) {
 		`{range: {min: 1}}`:                         "",
 		`{allowed_pattern: "[a-c]+"}`:               "",
 	} {
-		tmpl, err := Parse("heat_template_version: rocky\nparameters: {p: {type: string, constraints: [" + constraint + "]}}")
+		tmpl, err := Parse(
+			"heat_template_version: rocky\nparameters: {p: {type: string, constraints: [" + constraint + "]}}",
+		)
 		require.NoError(t, err)
-		_, err = tmpl.Values(map[string]any{"p": "abc"}, nil, true, func(string, any) error { return errf("X", "no such flavor") })
+		_, err = tmpl.Values(
+			map[string]any{"p": "abc"}, nil, true, func(string, any) error { return errf("X", "no such flavor") },
+		)
 		if want == "" {
 			require.NoError(t, err)
 			continue
@@ -187,15 +203,23 @@ func TestAliasesCannotBlowUp(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("heat_template_version: rocky\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i < 9; i++ {
-		b.WriteString("a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.Repeat("*a"+string(rune('0'+i-1))+", ", 10) + "]\n")
+		b.WriteString("a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.Repeat(
+			"*a"+string(rune('0'+i-1))+", ", 10,
+		) + "]\n")
 	}
 	_, err := Parse(b.String())
 	require.Error(t, err)
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("heat_template_version: 2013-05-23\nresources: {a: {type: T, properties: {x: {get_attr: [b, c]}}}, b: {type: T}}")
-	f.Add("heat_template_version: rocky\nparameters: {p: {type: json}}\noutputs: {o: {value: {if: [c, 1, 2]}}}\nconditions: {c: {equals: [1, {get_param: p}]}}")
+	f.Add(
+		"heat_template_version: " +
+			"2013-05-23\nresources: {a: {type: T, properties: {x: {get_attr: [b, c]}}}, b: {type: T}}",
+	)
+	f.Add(
+		"heat_template_version: rocky\nparameters: {p: {type: json}}\noutputs: {o: {value: {if: [c, 1, 2]}}}\n" +
+			"conditions: {c: {equals: [1, {get_param: p}]}}",
+	)
 	f.Add("{a: &x [*x]}")
 	f.Fuzz(func(t *testing.T, text string) {
 		tmpl, err := Parse(text)

@@ -53,7 +53,9 @@ func (t *Template) parseParameters(raw map[string]any) error {
 		for _, c := range list {
 			m, ok := c.(map[string]any)
 			if !ok {
-				return errf("InvalidSchemaError", "Invalid parameter constraints for parameter %s, expected a list", name)
+				return errf(
+					"InvalidSchemaError", "Invalid parameter constraints for parameter %s, expected a list", name,
+				)
 			}
 			p.Constraints = append(p.Constraints, m)
 		}
@@ -201,7 +203,9 @@ func checkOne(c map[string]any, v any, custom CustomConstraint) error {
 			n = len(v)
 		}
 		if out(float64(n), m) {
-			return fmt.Errorf(`"%s" length (%d) is out of range (min: %s, max: %s)`, Text(v), n, bound(m, "min"), bound(m, "max"))
+			return fmt.Errorf(
+				`"%s" length (%d) is out of range (min: %s, max: %s)`, Text(v), n, bound(m, "min"), bound(m, "max"),
+			)
 		}
 	}
 	if m, ok := c["range"].(map[string]any); ok {

@@ -30,10 +30,11 @@ var functions map[string]function
 func init() {
 	functions = map[string]function{
 		"get_param": getParam, "get_resource": getResource, "get_attr": getAttr, "get_file": getFile,
-		"str_replace": strReplace(false), "str_replace_strict": strReplace(true), "str_replace_vstrict": strReplace(true),
-		"list_join": listJoin, "str_split": strSplit, "repeat": repeat, "map_merge": mapMerge, "map_replace": mapReplace,
-		"list_concat": listConcat(false), "list_concat_unique": listConcat(true), "digest": digest, "if": ifElse,
-		"equals": boolean, "not": boolean, "and": boolean, "or": boolean, "contains": boolean,
+		"str_replace": strReplace(false), "str_replace_strict": strReplace(true),
+		"str_replace_vstrict": strReplace(true), "list_join": listJoin, "str_split": strSplit, "repeat": repeat,
+		"map_merge": mapMerge, "map_replace": mapReplace, "list_concat": listConcat(false),
+		"list_concat_unique": listConcat(true), "digest": digest, "if": ifElse, "equals": boolean, "not": boolean,
+		"and": boolean, "or": boolean, "contains": boolean,
 	}
 }
 

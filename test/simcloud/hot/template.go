@@ -42,7 +42,10 @@ type Output struct {
 	Condition         any
 }
 
-var sections = []string{"heat_template_version", "description", "parameter_groups", "parameters", "parameter_merge_strategies", "resources", "outputs", "conditions"}
+var sections = []string{
+	"heat_template_version", "description", "parameter_groups", "parameters",
+	"parameter_merge_strategies", "resources", "outputs", "conditions",
+}
 
 // Parse reads a template text.
 func Parse(text string) (*Template, error) {
@@ -62,7 +65,9 @@ func FromMap(raw map[string]any) (*Template, error) {
 	version, ok := raw["heat_template_version"].(string)
 	if !ok {
 		if _, aws := raw["AWSTemplateFormatVersion"]; aws || raw["HeatTemplateFormatVersion"] != nil {
-			return nil, errf("InvalidTemplateVersion", "CloudFormation templates are not understood by the simulated service.")
+			return nil, errf(
+				"InvalidTemplateVersion", "CloudFormation templates are not understood by the simulated service.",
+			)
 		}
 		return nil, errf("InvalidTemplateVersion", "Template version was not provided")
 	}
@@ -75,7 +80,10 @@ func FromMap(raw map[string]any) (*Template, error) {
 			return nil, errf("InvalidTemplateSection", "The template section is invalid: %s", key)
 		}
 	}
-	t := &Template{Version: version, Raw: raw, Parameters: map[string]*Parameter{}, Resources: map[string]*Resource{}, Outputs: map[string]*Output{}}
+	t := &Template{
+		Version: version, Raw: raw, Parameters: map[string]*Parameter{}, Resources: map[string]*Resource{},
+		Outputs: map[string]*Output{},
+	}
 	t.Description, _ = raw["description"].(string)
 	var err error
 	if t.Conditions, err = section(raw, "conditions"); err != nil {
@@ -105,7 +113,10 @@ func section(raw map[string]any, name string) (map[string]any, error) {
 	return m, nil
 }
 
-var resourceKeys = []string{"type", "properties", "metadata", "depends_on", "deletion_policy", "update_policy", "description", "external_id", "condition"}
+var resourceKeys = []string{
+	"type", "properties", "metadata", "depends_on", "deletion_policy", "update_policy",
+	"description", "external_id", "condition",
+}
 
 func (t *Template) parseResources(raw map[string]any) error {
 	all, err := section(raw, "resources")
@@ -221,7 +232,9 @@ func (t *Template) checkReferences() error {
 	for _, name := range slices.Sorted(maps.Keys(t.Resources)) {
 		for _, need := range t.Resources[name].Requires() {
 			if t.Resources[need] == nil {
-				return errf("InvalidTemplateReference", `The specified reference "%s" (in %s) is incorrect.`, need, name)
+				return errf(
+					"InvalidTemplateReference", `The specified reference "%s" (in %s) is incorrect.`, need, name,
+				)
 			}
 		}
 	}
@@ -233,7 +246,8 @@ func (t *Template) checkReferences() error {
 			}
 		})
 		if bad != "" {
-			return errf("InvalidTemplateReference", `The specified reference "%s" (in outputs.%s.value) is incorrect.`, bad, name)
+			return errf("InvalidTemplateReference", `The specified reference "%s" (in outputs.%s.value) is incorrect.`,
+				bad, name)
 		}
 	}
 	_, err := Order(t.Resources)
@@ -248,7 +262,8 @@ func Order(resources map[string]*Resource) ([]string, error) {
 	visit = func(name string) error {
 		switch state[name] {
 		case 1:
-			return errf("CircularDependencyException", "Circular Dependency Found: %s", strings.Join(append(path[slices.Index(path, name):], name), " -> "))
+			return errf("CircularDependencyException", "Circular Dependency Found: %s",
+				strings.Join(append(path[slices.Index(path, name):], name), " -> "))
 		case 2:
 			return nil
 		}

@@ -17,7 +17,11 @@ const maxNodes = 200_000
 // ParseYAML reads a YAML (or JSON) document into plain values. Dates stay the text they were.
 func ParseYAML(text string) (any, error) {
 	if len(text) > MaxSize {
-		return nil, errf("RequestLimitExceeded", "Request limit exceeded: Template size (%d bytes) exceeds maximum allowed size (%d bytes).", len(text), MaxSize)
+		return nil, errf(
+			"RequestLimitExceeded",
+			"Request limit exceeded: Template size (%d bytes) exceeds maximum allowed size (%d bytes).", len(text),
+			MaxSize,
+		)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {

@@ -96,7 +96,9 @@ func (s *Service) getProject(c *rest.Call) (int, any, error) {
 }
 
 func forbidden(action string) error {
-	return rest.Errorf(http.StatusForbidden, "Forbidden", "You are not authorized to perform the requested action: %s.", action)
+	return rest.Errorf(
+		http.StatusForbidden, "Forbidden", "You are not authorized to perform the requested action: %s.", action,
+	)
 }
 
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {

@@ -39,7 +39,9 @@ type authRequest struct {
 	} `json:"auth"`
 }
 
-var errUnauthorized = rest.Errorf(http.StatusUnauthorized, "Unauthorized", "The request you have made requires authentication.")
+var errUnauthorized = rest.Errorf(
+	http.StatusUnauthorized, "Unauthorized", "The request you have made requires authentication.",
+)
 
 // postToken is POST /v3/auth/tokens.
 func (s *Service) postToken(c *rest.Call) (int, any, error) {
@@ -48,7 +50,9 @@ func (s *Service) postToken(c *rest.Call) (int, any, error) {
 		return 0, nil, err
 	}
 	if req.Auth == nil {
-		return 0, nil, rest.Errorf(http.StatusBadRequest, "Bad Request", "Invalid input for field 'auth': 'auth' is a required property")
+		return 0, nil, rest.Errorf(
+			http.StatusBadRequest, "Bad Request", "Invalid input for field 'auth': 'auth' is a required property",
+		)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +75,9 @@ func (s *Service) postToken(c *rest.Call) (int, any, error) {
 		}
 		user = t.user
 	default:
-		return 0, nil, rest.Errorf(http.StatusUnauthorized, "Unauthorized", "Attempted to authenticate with an unsupported method.")
+		return 0, nil, rest.Errorf(
+			http.StatusUnauthorized, "Unauthorized", "Attempted to authenticate with an unsupported method.",
+		)
 	}
 	project, err := s.scope(req.Auth.Scope, user)
 	if err != nil {
@@ -190,11 +196,14 @@ func (s *Service) catalogView(project string) []rest.Obj {
 			url := strings.ReplaceAll(r.catalog[i].URL, "{project}", project)
 			for _, iface := range []string{"public", "internal", "admin"} {
 				endpoints = append(endpoints, rest.Obj{
-					"id": stableID(service.Name, r.name, iface), "interface": iface, "region": r.name, "region_id": r.name, "url": url,
+					"id": stableID(service.Name, r.name, iface), "interface": iface, "region": r.name,
+					"region_id": r.name, "url": url,
 				})
 			}
 		}
-		out = append(out, rest.Obj{"id": stableID("service", service.Name), "type": service.Type, "name": service.Name, "endpoints": endpoints})
+		out = append(out, rest.Obj{
+			"id": stableID("service", service.Name), "type": service.Type, "name": service.Name, "endpoints": endpoints,
+		})
 	}
 	return out
 }

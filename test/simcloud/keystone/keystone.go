@@ -89,14 +89,18 @@ func New(w *sim.World, c Config) *Service {
 func (s *Service) Join(name string, catalog []Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.regions = append(s.regions, region{name, slices.DeleteFunc(catalog, func(e Endpoint) bool { return e.Type == "identity" })})
+	s.regions = append(
+		s.regions, region{name, slices.DeleteFunc(catalog, func(e Endpoint) bool { return e.Type == "identity" })},
+	)
 }
 
 // Leave takes a region that has joined out of the catalog.
 func (s *Service) Leave(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.regions = append(s.regions[:1:1], slices.DeleteFunc(s.regions[1:], func(r region) bool { return r.name == name })...)
+	s.regions = append(
+		s.regions[:1:1], slices.DeleteFunc(s.regions[1:], func(r region) bool { return r.name == name })...,
+	)
 }
 
 // Authenticate returns the caller behind a valid, project-scoped token.

@@ -29,10 +29,15 @@ func (s *served) bearer(token string) *rest.Config {
 func TestATokenSecretLogsItsAccountInUntilItIsDeleted(t *testing.T) {
 	t.Parallel()
 	s, ctx := serve(t), t.Context()
-	_, err := s.CoreV1().ServiceAccounts("kube-system").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "gybe"}}, metav1.CreateOptions{})
+	_, err := s.CoreV1().ServiceAccounts("kube-system").Create(
+		ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "gybe"}}, metav1.CreateOptions{},
+	)
 	require.NoError(t, err)
 	secret, err := s.CoreV1().Secrets("kube-system").Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "gybe-token", Annotations: map[string]string{corev1.ServiceAccountNameKey: "gybe"}}, Type: corev1.SecretTypeServiceAccountToken,
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "gybe-token", Annotations: map[string]string{corev1.ServiceAccountNameKey: "gybe"},
+		},
+		Type: corev1.SecretTypeServiceAccountToken,
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, s.CAPEM(), secret.Data["ca.crt"])
@@ -44,13 +49,16 @@ func TestATokenSecretLogsItsAccountInUntilItIsDeleted(t *testing.T) {
 	require.ErrorContains(t, err, `nodes is forbidden: User "system:serviceaccount:kube-system:gybe" cannot list resource "nodes" in API group "" at the cluster scope`)
 
 	_, err = s.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "gybe"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "gybe", Namespace: "kube-system"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "gybe"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "gybe", Namespace: "kube-system"}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	_, err = mine.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
-	_, err = mine.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+	_, err = mine.CoreV1().Namespaces().Create(
+		ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{},
+	)
 	require.NoError(t, err)
 
 	require.NoError(t, s.CoreV1().Secrets("kube-system").Delete(ctx, "gybe-token", metav1.DeleteOptions{}))
@@ -62,17 +70,24 @@ func TestARequestedTokenRunsOut(t *testing.T) {
 	t.Parallel()
 	s, ctx := serve(t), t.Context()
 	seconds := int64(600)
-	tr, err := s.CoreV1().ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+	tr, err := s.CoreV1().ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
+	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now().Add(10*time.Minute), tr.Status.ExpirationTimestamp.Time, time.Minute)
-	review, err := s.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: tr.Status.Token}}, metav1.CreateOptions{})
+	review, err := s.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
+		Spec: authenticationv1.TokenReviewSpec{Token: tr.Status.Token},
+	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.True(t, review.Status.Authenticated)
 	require.Equal(t, "system:serviceaccount:default:default", review.Status.User.Username)
 
-	who, err := client(t, s.bearer(tr.Status.Token)).AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes"}},
-	}, metav1.CreateOptions{})
+	who, err := client(t, s.bearer(tr.Status.Token)).AuthorizationV1().SelfSubjectAccessReviews().Create(
+		ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes"},
+			},
+		}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.False(t, who.Status.Allowed)
 }

@@ -37,17 +37,28 @@ func (s *Store) check(r Resource, cur, next Object) error {
 	}
 	if r.Kind == "PersistentVolume" && !equalAny(source(cur), source(next)) {
 		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{
-			field.Forbidden(field.NewPath("spec", "persistentvolumesource"), "spec.persistentvolumesource is immutable after creation"),
+			field.Forbidden(field.NewPath("spec", "persistentvolumesource"),
+				"spec.persistentvolumesource is immutable after creation"),
 		})
 	}
 	if now := At(cur, "roleRef"); now != nil && !equalAny(now, At(next, "roleRef")) {
-		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{field.Invalid(field.NewPath("roleRef"), At(next, "roleRef"), "cannot change roleRef")})
+		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{
+			field.Invalid(field.NewPath("roleRef"), At(next, "roleRef"), "cannot change roleRef"),
+		})
 	}
-	if r.Kind == "Pod" && String(cur, "spec", "nodeName") != "" && String(next, "spec", "nodeName") != String(cur, "spec", "nodeName") {
-		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{field.Forbidden(field.NewPath("spec"), "pod updates may not change fields other than `spec.containers[*].image`")})
+	if r.Kind == "Pod" && String(cur, "spec", "nodeName") != "" && String(next, "spec", "nodeName") != String(
+		cur, "spec", "nodeName",
+	) {
+		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{field.Forbidden(
+			field.NewPath("spec"), "pod updates may not change fields other than `spec.containers[*].image`",
+		)})
 	}
-	if sel := At(cur, "spec", "selector"); r.Group == "apps" && sel != nil && !equalAny(sel, At(next, "spec", "selector")) {
-		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), At(next, "spec", "selector"), "field is immutable")})
+	if sel := At(cur, "spec", "selector"); r.Group == "apps" && sel != nil && !equalAny(
+		sel, At(next, "spec", "selector"),
+	) {
+		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(cur), field.ErrorList{
+			field.Invalid(field.NewPath("spec", "selector"), At(next, "spec", "selector"), "field is immutable"),
+		})
 	}
 	return nil
 }
@@ -57,8 +68,8 @@ func source(volume Object) map[string]any {
 	spec, _ := At(volume, "spec").(map[string]any)
 	out := maps.Clone(spec)
 	for _, k := range []string{
-		"accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName",
-		"volumeAttributesClassName", "volumeMode",
+		"accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy",
+		"storageClassName", "volumeAttributesClassName", "volumeMode",
 	} {
 		delete(out, k)
 	}
@@ -76,7 +87,9 @@ func typed(r Resource, o Object) error {
 		return apierrors.NewBadRequest(err.Error())
 	}
 	if err := json.Unmarshal(b, t); err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", r.Kind, r.Version, r.Kind, err))
+		return apierrors.NewBadRequest(
+			fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", r.Kind, r.Version, r.Kind, err),
+		)
 	}
 	return nil
 }
@@ -119,8 +132,11 @@ func (s *Store) prepare(r Resource, o Object) error {
 		s.nodePorts(o)
 	case "deployments.apps", "statefulsets.apps", "replicasets.apps", "replicationcontrollers":
 		def(int64(1), "spec", "replicas")
-		if At(o, "spec", "selector", "matchLabels") == nil && At(o, "spec", "selector", "matchExpressions") == nil && r.Group == "apps" {
-			return apierrors.NewInvalid(r.GVK().GroupKind(), Name(o), field.ErrorList{field.Required(field.NewPath("spec", "selector"), "")})
+		if At(o, "spec", "selector", "matchLabels") == nil && At(o, "spec", "selector", "matchExpressions") == nil &&
+			r.Group == "apps" {
+			return apierrors.NewInvalid(
+				r.GVK().GroupKind(), Name(o), field.ErrorList{field.Required(field.NewPath("spec", "selector"), "")},
+			)
 		}
 	case "secrets":
 		def("Opaque", "type")
@@ -166,7 +182,9 @@ func (s *Store) fillSecret(r Resource, o Object) error {
 	}
 	name, _ := At(o, "metadata", "annotations", "kubernetes.io/service-account.name").(string)
 	if name == "" {
-		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(o), field.ErrorList{field.Required(field.NewPath("metadata", "annotations").Key("kubernetes.io/service-account.name"), "")})
+		return apierrors.NewInvalid(r.GVK().GroupKind(), Name(o), field.ErrorList{
+			field.Required(field.NewPath("metadata", "annotations").Key("kubernetes.io/service-account.name"), ""),
+		})
 	}
 	return nil
 }
@@ -226,8 +244,9 @@ func (s *Store) define(o Object) {
 		}
 		version, _ := m["name"].(string)
 		r := Resource{
-			Group: String(o, "spec", "group"), Version: version, Kind: String(o, "spec", "names", "kind"), Plural: String(o, "spec", "names", "plural"),
-			Singular: String(o, "spec", "names", "singular"), Namespaced: String(o, "spec", "scope") == "Namespaced", Status: true,
+			Group: String(o, "spec", "group"), Version: version, Kind: String(o, "spec", "names", "kind"),
+			Plural: String(o, "spec", "names", "plural"), Singular: String(o, "spec", "names", "singular"),
+			Namespaced: String(o, "spec", "scope") == "Namespaced", Status: true,
 		}
 		for _, n := range short {
 			if t, ok := n.(string); ok {

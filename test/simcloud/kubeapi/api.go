@@ -23,7 +23,9 @@ type User struct {
 }
 
 // Admin may do everything: the user of admin.conf.
-var Admin = User{Name: "kubernetes-admin", Groups: []string{"kubeadm:cluster-admins", "system:masters", "system:authenticated"}}
+var Admin = User{
+	Name: "kubernetes-admin", Groups: []string{"kubeadm:cluster-admins", "system:masters", "system:authenticated"},
+}
 
 // NodeUser is the kubelet's user on a node: it may read, and write its own node.
 func NodeUser(node string) User {
@@ -57,21 +59,24 @@ type Member struct {
 	Up   bool
 }
 
-// NewCluster makes a cluster as kubeadm init leaves it, without nodes and without etcd members: as long as no member was
-// added, quorum is not asked for.
+// NewCluster makes a cluster as kubeadm init leaves it, without nodes and without etcd members: as long as no member
+// was added, quorum is not asked for.
 func NewCluster(o Options) (*Cluster, error) { return newCluster(o) }
 
 // Close ends all watches and refuses further ones. Servers are closed by who started them.
 func (c *Cluster) Close() { c.shut() }
 
-// Do makes one request in process, without TCP and TLS: the same routes, authorisation, quorum and answers as over HTTP.
-// path may have a query; body may be JSON or YAML (contentType application/yaml). A watch ends with ctx or timeoutSeconds.
-func (c *Cluster) Do(ctx context.Context, u User, method, path, contentType string, body []byte) (status int, answer []byte) {
+// Do makes one request in process, without TCP and TLS: the same routes, authorisation, quorum and answers as over
+// HTTP. path may have a query; body may be JSON or YAML (contentType application/yaml). A watch ends with ctx or
+// timeoutSeconds.
+func (c *Cluster) Do(
+	ctx context.Context, u User, method, path, contentType string, body []byte,
+) (status int, answer []byte) {
 	return c.do(ctx, u, method, path, contentType, body)
 }
 
-// Apply does what kubectl apply does with one manifest in JSON or YAML: it creates the object or merges the manifest into it.
-// namespace is used when the manifest names none. What says what was done in kubectl's words, for example
+// Apply does what kubectl apply does with one manifest in JSON or YAML: it creates the object or merges the manifest
+// into it. namespace is used when the manifest names none. What says what was done in kubectl's words, for example
 // "namespace/demo created" or "deployment.apps/x unchanged". The error is a *StatusError.
 func (c *Cluster) Apply(ctx context.Context, u User, namespace string, manifest []byte) (what string, err error) {
 	return c.apply(ctx, u, namespace, manifest)
@@ -83,7 +88,8 @@ func (c *Cluster) CAPEM() []byte { return c.pki.caPEM }
 // CAKeyPEM returns the key of the CA, for /etc/kubernetes/pki/ca.key.
 func (c *Cluster) CAKeyPEM() []byte { return c.pki.caKeyPEM }
 
-// CAHash returns what kubeadm join wants as --discovery-token-ca-cert-hash: sha256:<hex of the SHA-256 of the CA's SPKI>.
+// CAHash returns what kubeadm join wants as --discovery-token-ca-cert-hash: sha256:<hex of the SHA-256 of the CA's
+// SPKI>.
 func (c *Cluster) CAHash() string { return c.pki.hash }
 
 // IssueServing issues a serving certificate for host names and IP addresses.
@@ -115,7 +121,8 @@ func (c *Cluster) UserOfKubeconfig(kubeconfig []byte) (u User, serverURL string,
 // CreateToken makes a bootstrap token, [a-z0-9]{6}.[a-z0-9]{16}, valid for ttl (0: for ever).
 func (c *Cluster) CreateToken(ttl time.Duration) string { return c.createToken(ttl) }
 
-// AddToken adds a given bootstrap token, as kubeadm init does with the one in its configuration. False when it is malformed.
+// AddToken adds a given bootstrap token, as kubeadm init does with the one in its configuration. False when it is
+// malformed.
 func (c *Cluster) AddToken(token string, ttl time.Duration) bool { return c.addToken(token, ttl) }
 
 // ValidToken says whether a bootstrap token exists and has not run out.
@@ -124,11 +131,12 @@ func (c *Cluster) ValidToken(token string) bool { return c.validToken(token) }
 // DeleteToken removes a bootstrap token, given whole or by its id. False when there was none.
 func (c *Cluster) DeleteToken(token string) bool { return c.deleteToken(token) }
 
-// UploadCerts does kubeadm init phase upload-certs: the secret kube-system/kubeadm-certs for two hours. key is 64 hexadecimal
-// digits; when empty a new one is made. It returns the key.
+// UploadCerts does kubeadm init phase upload-certs: the secret kube-system/kubeadm-certs for two hours. key is 64
+// hexadecimal digits; when empty a new one is made. It returns the key.
 func (c *Cluster) UploadCerts(key string) string { return c.uploadCerts(key) }
 
-// ValidCertificateKey says whether the uploaded certificates can be decrypted with key: nil, or an error in kubeadm's words.
+// ValidCertificateKey says whether the uploaded certificates can be decrypted with key: nil, or an error in kubeadm's
+// words.
 func (c *Cluster) ValidCertificateKey(key string) error { return c.validCertificateKey(key) }
 
 // AddMember adds an etcd member that is up. Adding one that exists brings it up.
@@ -146,16 +154,16 @@ func (c *Cluster) Members() []Member { return c.members() }
 // Quorum says whether a majority of the etcd members is up.
 func (c *Cluster) Quorum() bool { return c.quorum() }
 
-// AddNode registers a node, as its kubelet does. It is NotReady until the CNI is there and SetNodeReady said true (which
-// AddNode implies). A node that exists is registered again, with its old uid.
+// AddNode registers a node, as its kubelet does. It is NotReady until the CNI is there and SetNodeReady said true
+// (which AddNode implies). A node that exists is registered again, with its old uid.
 func (c *Cluster) AddNode(n NodeSpec) { c.addNode(n) }
 
 // SetStaticPods gives the control plane on a master the images of another version, as kubeadm upgrade does.
 func (c *Cluster) SetStaticPods(node, version string) { c.setStaticPods(node, version) }
 
 // SetNodeReady says whether the kubelet of a node answers. When it does not, the Ready condition becomes Unknown with
-// reason NodeStatusUnknown, "Kubelet stopped posting node status." when reason is empty; otherwise False with reason as message.
-// False when there is no such node.
+// reason NodeStatusUnknown, "Kubelet stopped posting node status." when reason is empty; otherwise False with reason as
+// message. False when there is no such node.
 func (c *Cluster) SetNodeReady(name string, ready bool, reason string) bool {
 	return c.setNodeReady(name, ready, reason)
 }
@@ -169,7 +177,8 @@ func (c *Cluster) Nodes() []string { return c.nodeNames() }
 // NodeReady says whether a node is there and Ready.
 func (c *Cluster) NodeReady(name string) bool { return c.nodeReady(name) }
 
-// CNIInstalled says whether there is a pod network. Without one no node is Ready ("container runtime network not ready").
+// CNIInstalled says whether there is a pod network. Without one no node is Ready ("container runtime network not
+// ready").
 func (c *Cluster) CNIInstalled(yes bool) { c.setCNI(yes) }
 
 // Handler returns the HTTP surface of one API server, authenticating by client certificate (r.TLS) and bearer token.

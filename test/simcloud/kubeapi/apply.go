@@ -26,11 +26,16 @@ func (c *Cluster) apply(ctx context.Context, u User, namespace string, manifest 
 			return strings.Join(done, "\n"), nil
 		}
 		if err != nil {
-			return strings.Join(done, "\n"), &StatusError{Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error()}
+			return strings.Join(done, "\n"), &StatusError{
+				Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error(),
+			}
 		}
 		b, err := yaml.ToJSON(doc)
 		if err != nil {
-			return strings.Join(done, "\n"), &StatusError{Code: http.StatusBadRequest, Reason: "BadRequest", Message: "error parsing the manifest: " + err.Error()}
+			return strings.Join(done, "\n"), &StatusError{
+				Code: http.StatusBadRequest, Reason: "BadRequest",
+				Message: "error parsing the manifest: " + err.Error(),
+			}
 		}
 		if s := string(bytes.TrimSpace(b)); s == "null" || s == "" {
 			continue
@@ -73,7 +78,10 @@ func (c *Cluster) applyOne(ctx context.Context, u User, namespace string, o Obje
 	version, kind := String(o, "apiVersion"), String(o, "kind")
 	r, ok := c.store.FindKind(version, kind)
 	if !ok {
-		return "", &StatusError{Code: http.StatusNotFound, Reason: "NotFound", Message: fmt.Sprintf("resource mapping not found for name: %q namespace: %q: no matches for kind %q in version %q", Name(o), Namespace(o), kind, version)}
+		return "", &StatusError{Code: http.StatusNotFound, Reason: "NotFound", Message: fmt.Sprintf(
+			"resource mapping not found for name: %q namespace: %q: no matches for kind %q in version %q", Name(o),
+			Namespace(o), kind, version,
+		)}
 	}
 	ns := cmp.Or(Namespace(o), namespace, "default")
 	body, err := json.Marshal(o)
@@ -87,7 +95,8 @@ func (c *Cluster) applyOne(ctx context.Context, u User, namespace string, o Obje
 	what += "/" + Name(o)
 	code, old := c.do(ctx, u, http.MethodGet, r.path(ns, Name(o)), "", nil)
 	if code == http.StatusNotFound {
-		if code, out := c.do(ctx, u, http.MethodPost, r.path(ns, ""), "application/json", body); code >= http.StatusBadRequest {
+		if code, out := c.do(ctx, u, http.MethodPost, r.path(ns, ""), "application/json",
+			body); code >= http.StatusBadRequest {
 			return "", statusError(code, out)
 		}
 		return what + " created", nil

@@ -89,11 +89,14 @@ func (c *Cluster) bearer(token string) (User, bool) {
 		return User{}, false
 	}
 	if cl.Secret != "" {
-		if o, err := c.store.Get(c.kind("Secret"), cl.Namespace, cl.Secret); err != nil || string(secretValue(o, "token")) != token {
+		if o, err := c.store.Get(c.kind("Secret"), cl.Namespace, cl.Secret); err != nil ||
+			string(secretValue(o, "token")) != token {
 			return User{}, false
 		}
 	}
-	return User{Name: cl.Sub, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + cl.Namespace, "system:authenticated"}}, true
+	return User{Name: cl.Sub, Groups: []string{
+		"system:serviceaccounts", "system:serviceaccounts:" + cl.Namespace, "system:authenticated",
+	}}, true
 }
 
 // fillToken does the token controller's work when a secret for a service account is made.

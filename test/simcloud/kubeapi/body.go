@@ -47,7 +47,11 @@ func (c call) object() (Object, error) {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	default:
-		return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", c.res.GroupResource(), "", "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml", 0, true)
+		return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", c.res.GroupResource(), "",
+			"the body of "+
+				"the request "+
+				"was in an unknown format - accepted media types include: application/json, application/yaml",
+			0, true)
 	}
 	o, err := decode(b)
 	if err != nil {
@@ -72,8 +76,12 @@ func (c call) protobuf(b []byte) (Object, error) {
 
 // fitting refuses an object of another kind than the path's.
 func (c call) fitting(o Object) error {
-	if k := String(o, "kind"); k != "" && k != c.res.Kind && c.sub == "" && c.res.Kind != "" && c.req.Method != http.MethodDelete {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: converting (%s) to (%s): unknown conversion", k, c.res.Version, c.res.Kind, k, c.res.Kind))
+	if k := String(o, "kind"); k != "" && k != c.res.Kind && c.sub == "" && c.res.Kind != "" &&
+		c.req.Method != http.MethodDelete {
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"%s in version %q cannot be handled as a %s: converting (%s) to (%s): unknown conversion", k, c.res.Version,
+			c.res.Kind, k, c.res.Kind,
+		))
 	}
 	return nil
 }

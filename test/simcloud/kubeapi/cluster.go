@@ -57,11 +57,15 @@ func (c *Cluster) shut() { c.once.Do(func() { close(c.done) }) }
 // install makes what kubeadm init leaves in a cluster.
 func (c *Cluster) install() {
 	s := c.store
-	s.MustCreate("v1", "ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": c.clusterInfo()}})
-	s.MustCreate("v1", "ConfigMap", "kube-system", "kubeadm-config", Object{"data": Object{"ClusterConfiguration": fmt.Sprintf(
-		"apiVersion: kubeadm.k8s.io/v1beta4\nclusterName: %s\ncontrolPlaneEndpoint: %s\nkind: ClusterConfiguration\nkubernetesVersion: %s\n",
-		c.opts.Name, c.opts.Endpoint, c.opts.Version,
-	)}})
+	s.MustCreate(
+		"v1", "ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": c.clusterInfo()}},
+	)
+	s.MustCreate(
+		"v1", "ConfigMap", "kube-system", "kubeadm-config", Object{"data": Object{"ClusterConfiguration": fmt.Sprintf(
+			"apiVersion: kubeadm.k8s.io/v1beta4\nclusterName: %s\ncontrolPlaneEndpoint: %s\n"+
+				"kind: ClusterConfiguration\nkubernetesVersion: %s\n",
+			c.opts.Name, c.opts.Endpoint, c.opts.Version,
+		)}})
 	s.MustCreate("v1", "Service", "default", "kubernetes", Object{"spec": Object{
 		"clusterIP": "10.96.0.1", "clusterIPs": []any{"10.96.0.1"},
 		"ports": []any{Object{"name": "https", "port": int64(443), "targetPort": int64(6443), "protocol": "TCP"}},
@@ -70,7 +74,8 @@ func (c *Cluster) install() {
 		s.MustCreate("v1", "ServiceAccount", "kube-system", sa, nil)
 	}
 	everywhere := []any{Object{"operator": "Exists"}}
-	c.workload("DaemonSet", "kube-proxy", Object{}, Object{"hostNetwork": true, "tolerations": everywhere}, "registry.k8s.io/kube-proxy:"+c.opts.Version)
+	c.workload("DaemonSet", "kube-proxy", Object{}, Object{"hostNetwork": true, "tolerations": everywhere},
+		"registry.k8s.io/kube-proxy:"+c.opts.Version)
 	c.workload("Deployment", "coredns", Object{"replicas": int64(2)}, Object{"tolerations": []any{
 		Object{"key": taintMaster, "effect": "NoSchedule"},
 		Object{"key": "CriticalAddonsOnly", "operator": "Exists"},

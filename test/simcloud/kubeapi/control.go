@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// maxRounds bounds how often controllers react to each other's changes; three rounds bring a Deployment to running pods.
+// maxRounds bounds how often controllers react to each other's changes; three rounds bring a Deployment to running
+// pods.
 const maxRounds = 8
 
 // controlled is the kinds whose changes controllers react to.
@@ -19,8 +20,8 @@ var controlled = []string{
 	"PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget",
 }
 
-// control does the work of the controller manager, the scheduler and the kubelets: it runs until nothing changes any more, so
-// that who changes an object finds the consequences there when the call returns.
+// control does the work of the controller manager, the scheduler and the kubelets: it runs until nothing changes any
+// more, so that who changes an object finds the consequences there when the call returns.
 func (c *Cluster) control() {
 	c.controllers.Lock()
 	defer c.controllers.Unlock()
@@ -44,7 +45,8 @@ func (c *Cluster) controlNamespaces() {
 	cm := c.kind("ConfigMap")
 	for _, ns := range c.list("Namespace", "") {
 		if _, err := c.store.Get(cm, Name(ns), name); err != nil {
-			_, _ = c.store.Create(cm, Name(ns), Object{"metadata": Object{"name": name}, "data": Object{"ca.crt": string(c.pki.caPEM)}}, false)
+			_, _ = c.store.Create(cm, Name(ns),
+				Object{"metadata": Object{"name": name}, "data": Object{"ca.crt": string(c.pki.caPEM)}}, false)
 		}
 	}
 	for _, s := range c.list("Secret", "") {
@@ -52,7 +54,8 @@ func (c *Cluster) controlNamespaces() {
 			continue
 		}
 		account := String(s, "metadata", "annotations", "kubernetes.io/service-account.name")
-		if sa, err := c.store.Get(c.kind("ServiceAccount"), Namespace(s), account); err != nil || String(sa, "metadata", "uid") != String(s, "metadata", "annotations", "kubernetes.io/service-account.uid") {
+		if sa, err := c.store.Get(c.kind("ServiceAccount"), Namespace(s), account); err != nil || String(sa, "metadata",
+			"uid") != String(s, "metadata", "annotations", "kubernetes.io/service-account.uid") {
 			_, _ = c.store.Delete(c.kind("Secret"), Namespace(s), Name(s), "")
 		}
 	}
@@ -87,11 +90,15 @@ func (c *Cluster) controlVolumes() {
 		}
 		want := String(claim, "spec", "volumeName")
 		for _, v := range c.list("PersistentVolume", "") {
-			if String(v, "status", "phase") != "Available" || String(v, "spec", "storageClassName") != String(claim, "spec", "storageClassName") || want != "" && want != Name(v) {
+			if String(v, "status", "phase") != "Available" || String(v, "spec", "storageClassName") != String(claim,
+				"spec", "storageClassName") || want != "" && want != Name(v) {
 				continue
 			}
 			_, _ = c.store.Update(pvs, "", Name(v), false, false, func(o Object) (Object, error) {
-				Set(o, Object{"kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": Namespace(claim), "name": Name(claim), "uid": String(claim, "metadata", "uid")}, "spec", "claimRef")
+				Set(o, Object{
+					"kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": Namespace(claim),
+					"name": Name(claim), "uid": String(claim, "metadata", "uid"),
+				}, "spec", "claimRef")
 				return o, nil
 			})
 			phase(pvs, v, "Bound")
@@ -107,7 +114,9 @@ func (c *Cluster) controlVolumes() {
 		if String(v, "status", "phase") != "Bound" {
 			continue
 		}
-		if _, err := c.store.Get(pvcs, String(v, "spec", "claimRef", "namespace"), String(v, "spec", "claimRef", "name")); err != nil {
+		if _, err := c.store.Get(
+			pvcs, String(v, "spec", "claimRef", "namespace"), String(v, "spec", "claimRef", "name"),
+		); err != nil {
 			phase(pvs, v, "Released")
 		}
 	}
@@ -117,14 +126,15 @@ func (c *Cluster) controlVolumes() {
 func (c *Cluster) controlBudgets() {
 	for _, b := range c.list("PodDisruptionBudget", "") {
 		st := c.budget(b)
-		_, _ = c.store.Update(c.kind("PodDisruptionBudget"), Namespace(b), Name(b), true, false, func(o Object) (Object, error) {
-			Set(o, max(0, st.left()), "status", "disruptionsAllowed")
-			Set(o, st.healthy, "status", "currentHealthy")
-			Set(o, st.needed, "status", "desiredHealthy")
-			Set(o, st.total, "status", "expectedPods")
-			Set(o, Int(o, "metadata", "generation"), "status", "observedGeneration")
-			return o, nil
-		})
+		_, _ = c.store.Update(c.kind("PodDisruptionBudget"), Namespace(b), Name(b), true, false,
+			func(o Object) (Object, error) {
+				Set(o, max(0, st.left()), "status", "disruptionsAllowed")
+				Set(o, st.healthy, "status", "currentHealthy")
+				Set(o, st.needed, "status", "desiredHealthy")
+				Set(o, st.total, "status", "expectedPods")
+				Set(o, Int(o, "metadata", "generation"), "status", "observedGeneration")
+				return o, nil
+			})
 	}
 }
 

@@ -12,22 +12,29 @@ import (
 func (h *handler) discovery(w http.ResponseWriter, path string) error {
 	switch path {
 	case "":
-		writeJSON(w, http.StatusOK, metav1.RootPaths{Paths: []string{"/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version"}})
+		writeJSON(w, http.StatusOK, metav1.RootPaths{
+			Paths: []string{"/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version"},
+		})
 		return nil
 	case "/version":
 		gitVersion := h.c.opts.Version
 		major, rest, _ := strings.Cut(strings.TrimPrefix(gitVersion, "v"), ".")
 		minor, _, _ := strings.Cut(rest, ".")
 		writeJSON(w, http.StatusOK, version.Info{
-			Major: major, Minor: minor, GitVersion: gitVersion, GitCommit: strings.Repeat("0", 40), GitTreeState: "clean", BuildDate: "2025-01-01T00:00:00Z",
-			GoVersion: "go1.24.0", Compiler: "gc", Platform: "linux/amd64",
+			Major: major, Minor: minor, GitVersion: gitVersion, GitCommit: strings.Repeat("0", 40),
+			GitTreeState: "clean", BuildDate: "2025-01-01T00:00:00Z", GoVersion: "go1.24.0", Compiler: "gc",
+			Platform: "linux/amd64",
 		})
 		return nil
 	case "/api":
-		writeJSON(w, http.StatusOK, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+		writeJSON(w, http.StatusOK, metav1.APIVersions{
+			TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
+		})
 		return nil
 	case "/apis":
-		writeJSON(w, http.StatusOK, metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: h.groups("")})
+		writeJSON(w, http.StatusOK, metav1.APIGroupList{
+			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: h.groups(""),
+		})
 		return nil
 	case "/api/v1":
 		return h.resourceList(w, "", "v1")
@@ -61,14 +68,17 @@ func (h *handler) groups(only string) []metav1.APIGroup {
 			continue
 		}
 		out = append(out, metav1.APIGroup{
-			TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: r.Group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v,
+			TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: r.Group,
+			Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v,
 		})
 	}
 	return out
 }
 
 func (h *handler) resourceList(w http.ResponseWriter, group, version string) error {
-	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, APIResources: []metav1.APIResource{}}
+	list := metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, APIResources: []metav1.APIResource{},
+	}
 	verbs := metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	some := metav1.Verbs{"get", "patch", "update"}
 	for _, r := range h.c.store.Resources() {
@@ -77,21 +87,33 @@ func (h *handler) resourceList(w http.ResponseWriter, group, version string) err
 		}
 		list.GroupVersion = r.APIVersion()
 		list.APIResources = append(list.APIResources, metav1.APIResource{
-			Name: r.Plural, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: verbs, ShortNames: r.Short,
+			Name: r.Plural, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: verbs,
+			ShortNames: r.Short,
 		})
 		if r.Status {
-			list.APIResources = append(list.APIResources, metav1.APIResource{Name: r.Plural + "/status", Namespaced: r.Namespaced, Kind: r.Kind, Verbs: some})
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: r.Plural + "/status", Namespaced: r.Namespaced, Kind: r.Kind, Verbs: some,
+			})
 		}
 		if r.Scale {
-			list.APIResources = append(list.APIResources, metav1.APIResource{Name: r.Plural + "/scale", Namespaced: r.Namespaced, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: some})
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name:       r.Plural + "/scale",
+				Namespaced: r.Namespaced, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: some,
+			})
 		}
 		switch r.GR() {
 		case "pods":
 			list.APIResources = append(list.APIResources,
-				metav1.APIResource{Name: "pods/eviction", Namespaced: true, Group: "policy", Version: "v1", Kind: "Eviction", Verbs: metav1.Verbs{"create"}},
+				metav1.APIResource{
+					Name: "pods/eviction", Namespaced: true, Group: "policy", Version: "v1",
+					Kind: "Eviction", Verbs: metav1.Verbs{"create"},
+				},
 				metav1.APIResource{Name: "pods/log", Namespaced: true, Kind: "Pod", Verbs: metav1.Verbs{"get"}})
 		case "serviceaccounts":
-			list.APIResources = append(list.APIResources, metav1.APIResource{Name: "serviceaccounts/token", Namespaced: true, Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest", Verbs: metav1.Verbs{"create"}})
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: "serviceaccounts/token", Namespaced: true, Group: "authentication.k8s.io", Version: "v1",
+				Kind: "TokenRequest", Verbs: metav1.Verbs{"create"},
+			})
 		}
 	}
 	if list.GroupVersion == "" {

@@ -72,7 +72,10 @@ func TestNodesAreReadyOnceThereIsANetworkAndTheirKubeletAnswers(t *testing.T) {
 	m, err := s.CoreV1().Nodes().Get(ctx, "m", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Contains(t, m.Labels, "node-role.kubernetes.io/control-plane")
-	require.Equal(t, []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}, m.Spec.Taints)
+	require.Equal(
+		t, []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}},
+		m.Spec.Taints,
+	)
 	require.Equal(t, "10.0.0.1", m.Status.Addresses[0].Address)
 	require.Equal(t, "v1.36.2", m.Status.NodeInfo.KubeletVersion)
 	require.Len(t, s.podsByNode(t, "tier=control-plane")["m"], 4)
@@ -124,14 +127,19 @@ func TestEvictionRespectsTheBudgetAndMovesPods(t *testing.T) {
 	minimum := intstr.FromInt32(2)
 	pdb, err := s.PolicyV1().PodDisruptionBudgets("default").Create(ctx, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	_, err = s.CoreV1().Nodes().Patch(ctx, "a", "application/strategic-merge-patch+json", []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
+	_, err = s.CoreV1().Nodes().Patch(ctx, "a", "application/strategic-merge-patch+json",
+		[]byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	victim := s.podsByNode(t, "app=web")["a"][0]
 	evict := func() error {
-		return s.PolicyV1().Evictions("default").Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: victim.Name, Namespace: "default"}})
+		return s.PolicyV1().Evictions("default").Evict(
+			ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: victim.Name, Namespace: "default"}},
+		)
 	}
 	err = evict()
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
@@ -183,7 +191,9 @@ func TestWithoutAMajorityOfEtcdNothingIsAnswered(t *testing.T) {
 	s.SetMemberUp("b", false)
 	require.False(t, s.Quorum())
 	require.ErrorContains(t, ask(), "etcdserver: request timed out")
-	_, err := s.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+	_, err := s.CoreV1().Namespaces().Create(
+		ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{},
+	)
 	require.ErrorContains(t, err, "etcdserver")
 	b, err := s.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 	require.Error(t, err)

@@ -15,7 +15,10 @@ const (
 	taintUnreachable = "node.kubernetes.io/unreachable"
 	taintCordoned    = "node.kubernetes.io/unschedulable"
 
-	noNetwork = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
+	noNetwork = "container runtime " +
+		"network not " +
+		"ready: NetworkReady=false " +
+		"reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
 )
 
 // kubelet is what is known of a node's kubelet.
@@ -62,7 +65,9 @@ func (c *Cluster) addNode(n NodeSpec) {
 		spec["podCIDR"], spec["podCIDRs"] = cidr, []any{cidr}
 		_, _ = c.store.Create(r, "", Object{"metadata": Object{
 			"name": n.Name, "labels": labels,
-			"annotations": Object{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+			"annotations": Object{
+				"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+			},
 		}, "spec": spec, "status": status}, false)
 	}
 	_, _ = c.store.Update(r, "", n.Name, true, false, func(o Object) (Object, error) {
@@ -97,7 +102,8 @@ func (c *Cluster) nodeStatus(n NodeSpec) Object {
 		"nodeInfo": Object{
 			"architecture": "amd64", "operatingSystem": "linux", "machineID": "", "systemUUID": "", "bootID": "",
 			"kubeletVersion": cmp.Or(n.Version, c.opts.Version), "kubeProxyVersion": "",
-			"osImage": cmp.Or(n.OSImage, "Ubuntu 24.04.3 LTS"), "kernelVersion": cmp.Or(n.KernelVersion, "6.8.0-88-generic"),
+			"osImage":                 cmp.Or(n.OSImage, "Ubuntu 24.04.3 LTS"),
+			"kernelVersion":           cmp.Or(n.KernelVersion, "6.8.0-88-generic"),
 			"containerRuntimeVersion": cmp.Or(n.ContainerRuntime, "containerd://1.7.28"),
 		},
 	}
@@ -261,17 +267,21 @@ func (c *Cluster) staticPods(n NodeSpec) {
 	version := cmp.Or(n.Version, c.opts.Version)
 	for name, image := range map[string]string{
 		"etcd": "registry.k8s.io/etcd:3.6.6-0", "kube-apiserver": "registry.k8s.io/kube-apiserver:" + version,
-		"kube-controller-manager": "registry.k8s.io/kube-controller-manager:" + version, "kube-scheduler": "registry.k8s.io/kube-scheduler:" + version,
+		"kube-controller-manager": "registry.k8s.io/kube-controller-manager:" + version,
+		"kube-scheduler":          "registry.k8s.io/kube-scheduler:" + version,
 	} {
 		pod := Object{
 			"metadata": Object{
 				"name": name + "-" + n.Name, "labels": Object{"component": name, "tier": "control-plane"},
-				"annotations":     Object{"kubernetes.io/config.mirror": "simulated", "kubernetes.io/config.source": "file"},
+				"annotations": Object{
+					"kubernetes.io/config.mirror": "simulated", "kubernetes.io/config.source": "file",
+				},
 				"ownerReferences": []any{owner(node)},
 			},
 			"spec": Object{
 				"nodeName": n.Name, "hostNetwork": true, "containers": []any{Object{"name": name, "image": image}},
-				"priorityClassName": "system-node-critical", "tolerations": []any{Object{"operator": "Exists", "effect": "NoExecute"}},
+				"priorityClassName": "system-node-critical",
+				"tolerations":       []any{Object{"operator": "Exists", "effect": "NoExecute"}},
 			},
 		}
 		_, _ = c.store.Create(c.kind("Pod"), "kube-system", pod, false)
@@ -280,16 +290,19 @@ func (c *Cluster) staticPods(n NodeSpec) {
 
 func (c *Cluster) setStaticPods(node, version string) {
 	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-		_, _ = c.store.Update(c.kind("Pod"), "kube-system", name+"-"+node, false, false, func(o Object) (Object, error) {
-			Set(o, []any{Object{"name": name, "image": "registry.k8s.io/" + name + ":" + version}}, "spec", "containers")
-			return o, nil
-		})
+		_, _ = c.store.Update(c.kind("Pod"), "kube-system", name+"-"+node, false, false,
+			func(o Object) (Object, error) {
+				Set(o, []any{Object{"name": name, "image": "registry.k8s.io/" + name + ":" + version}}, "spec",
+					"containers")
+				return o, nil
+			})
 	}
 }
 
 // owner makes the reference to a controlling owner.
 func owner(o Object) any {
 	return Object{
-		"apiVersion": o["apiVersion"], "kind": o["kind"], "name": Name(o), "uid": String(o, "metadata", "uid"), "controller": true,
+		"apiVersion": o["apiVersion"], "kind": o["kind"], "name": Name(o), "uid": String(o, "metadata", "uid"),
+		"controller": true,
 	}
 }

@@ -23,7 +23,9 @@ func TestObjectsAreKeptAndProtectedAgainstLostUpdates(t *testing.T) {
 	s, ctx := serve(t), t.Context()
 	cms := s.CoreV1().ConfigMaps("default")
 
-	made, err := cms.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}}, metav1.CreateOptions{})
+	made, err := cms.Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"},
+	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.NotEmpty(t, made.UID)
 	require.NotEmpty(t, made.ResourceVersion)
@@ -48,11 +50,15 @@ func TestObjectsAreKeptAndProtectedAgainstLostUpdates(t *testing.T) {
 	_, err = cms.Get(ctx, "a", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err))
 
-	_, err = s.CoreV1().ConfigMaps("nowhere").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+	_, err = s.CoreV1().ConfigMaps("nowhere").Create(
+		ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{},
+	)
 	require.True(t, apierrors.IsNotFound(err))
 	_, err = cms.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "No!"}}, metav1.CreateOptions{})
 	require.True(t, apierrors.IsInvalid(err), "%v", err)
-	err = s.CoreV1().RESTClient().Post().AbsPath("/api/v1/namespaces/default/configmaps/x").Body([]byte(`{}`)).Do(ctx).Error()
+	err = s.CoreV1().RESTClient().Post().AbsPath(
+		"/api/v1/namespaces/default/configmaps/x",
+	).Body([]byte(`{}`)).Do(ctx).Error()
 	require.True(t, apierrors.IsMethodNotSupported(err), "%v", err)
 }
 
@@ -87,11 +93,13 @@ func TestEveryKindOfPatchChangesWhatItNames(t *testing.T) {
 
 	cms := s.CoreV1().ConfigMaps("default")
 	for _, v := range []string{"1", "2"} {
-		cm, err := cms.Apply(ctx, corev1apply.ConfigMap("applied", "default").WithData(map[string]string{"k": v, "k" + v: ""}), metav1.ApplyOptions{FieldManager: "t", Force: true})
+		cm, err := cms.Apply(ctx, corev1apply.ConfigMap("applied", "default").WithData(map[string]string{"k": v, "k" +
+			v: ""}), metav1.ApplyOptions{FieldManager: "t", Force: true})
 		require.NoError(t, err)
 		require.Equal(t, v, cm.Data["k"])
 	}
-	_, err = nodes.Patch(ctx, "n", types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"1","labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	_, err = nodes.Patch(ctx, "n", types.MergePatchType,
+		[]byte(`{"metadata":{"resourceVersion":"1","labels":{"a":"b"}}}`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 }
 
@@ -121,7 +129,9 @@ func TestListsCanBeNarrowedByLabelAndField(t *testing.T) {
 func TestANamespaceBringsItsAccountAndTakesItsContentAway(t *testing.T) {
 	t.Parallel()
 	s, ctx := serve(t), t.Context()
-	_, err := s.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, metav1.CreateOptions{})
+	_, err := s.CoreV1().Namespaces().Create(
+		ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, metav1.CreateOptions{},
+	)
 	require.NoError(t, err)
 	_, err = s.CoreV1().ServiceAccounts("demo").Get(ctx, "default", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -152,15 +162,19 @@ func TestClientsDiscoverWhatIsServed(t *testing.T) {
 func TestApplyCreatesThenLeavesAloneThenChanges(t *testing.T) {
 	t.Parallel()
 	c, ctx := newCluster(t), t.Context()
-	manifest := []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: demo}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: demo}\n" +
-		"spec:\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: c, image: nginx}]}\n")
+	manifest := []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: demo}\n---\napiVersion: apps/v1\n" +
+		"kind: Deployment\nmetadata: {name: web, namespace: demo}\n" +
+		"spec:\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n" +
+		"    spec: {containers: [{name: c, image: nginx}]}\n")
 	what, err := c.Apply(ctx, kubeapi.Admin, "", manifest)
 	require.NoError(t, err)
 	require.Equal(t, "namespace/demo created\ndeployment.apps/web created", what)
 	what, err = c.Apply(ctx, kubeapi.Admin, "", manifest)
 	require.NoError(t, err)
 	require.Equal(t, "namespace/demo unchanged\ndeployment.apps/web unchanged", what)
-	what, err = c.Apply(ctx, kubeapi.Admin, "demo", []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3}}`))
+	what, err = c.Apply(ctx, kubeapi.Admin, "demo", []byte(
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3}}`,
+	))
 	require.NoError(t, err)
 	require.Equal(t, "deployment.apps/web configured", what)
 	r, ok := c.Find("deploy")
@@ -183,7 +197,8 @@ func TestApplyCreatesThenLeavesAloneThenChanges(t *testing.T) {
 func TestAClaimFindsItsVolume(t *testing.T) {
 	t.Parallel()
 	s, ctx := serve(t), t.Context()
-	_, err := s.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "nfs"}, Provisioner: "x"}, metav1.CreateOptions{})
+	_, err := s.StorageV1().StorageClasses().Create(ctx,
+		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "nfs"}, Provisioner: "x"}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	_, err = s.Apply(ctx, kubeapi.Admin, "", []byte(`
 apiVersion: v1

@@ -36,7 +36,9 @@ func (c call) patch() (patching, error) {
 		}
 		out, err := f(old)
 		if err != nil {
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", c.res.GroupResource(), c.name, err.Error(), 0, true)
+			return nil, apierrors.NewGenericServerResponse(
+				http.StatusUnprocessableEntity, "", c.res.GroupResource(), c.name, err.Error(), 0, true,
+			)
 		}
 		return decode(out)
 	}
@@ -59,7 +61,9 @@ func (c call) patch() (patching, error) {
 		manager := c.req.URL.Query().Get("fieldManager")
 		if manager == "" {
 			options := schema.GroupKind{Group: metav1.GroupName, Kind: "PatchOptions"}
-			return patching{}, apierrors.NewInvalid(options, "", field.ErrorList{field.Required(field.NewPath("fieldManager"), "is required for apply patch")})
+			return patching{}, apierrors.NewInvalid(options, "", field.ErrorList{
+				field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
+			})
 		}
 		before := c.h.c.store.applied(c.res, c.namespace, c.name, manager, j)
 		return patching{manager: manager, object: o, run: func(cur Object) (Object, error) {
@@ -86,8 +90,8 @@ func (c call) patch() (patching, error) {
 	return patching{}, unsupportedPatch(c.res, kind)
 }
 
-// mergeApplied lays an applied object over the current one, and removes what its manager has applied before and does not apply any more. The
-// simulation does not know conflicts of managers: all product code applies with force.
+// mergeApplied lays an applied object over the current one, and removes what its manager has applied before and does
+// not apply any more. The simulation does not know conflicts of managers: all product code applies with force.
 func mergeApplied(r Resource, before, applied, current []byte) ([]byte, error) {
 	t, err := scheme.Scheme.New(r.GVK())
 	if err != nil { // a custom resource has no type, and no merge keys
@@ -110,5 +114,15 @@ func mergeApplied(r Resource, before, applied, current []byte) ([]byte, error) {
 
 func unsupportedPatch(r Resource, kind string) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", r.GroupResource(), "",
-		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml (not %s)", kind), 0, true)
+		fmt.Sprintf(
+			"the body of "+
+				"the request "+
+				"was in an unknown "+
+				"format - accepted "+
+				"media types "+
+				"include: application/json-patch+json, "+
+				"application/merge-patch+json, application/apply-patch+yaml (not %s)",
+			kind,
+		),
+		0, true)
 }

@@ -94,7 +94,9 @@ func (p *pki) issue(now time.Time, t *x509.Certificate) ([]byte, *ecdsa.PrivateK
 }
 
 func (p *pki) serving(now time.Time, sans []string) (tls.Certificate, error) {
-	t := &x509.Certificate{Subject: pkix.Name{CommonName: "kube-apiserver"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	t := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "kube-apiserver"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	for _, s := range sans {
 		if ip := net.ParseIP(s); ip != nil {
 			t.IPAddresses = append(t.IPAddresses, ip)
@@ -111,7 +113,8 @@ func (p *pki) serving(now time.Time, sans []string) (tls.Certificate, error) {
 
 func (p *pki) client(now time.Time, cn string, orgs []string) (Credential, error) {
 	der, key, err := p.issue(now, &x509.Certificate{
-		Subject: pkix.Name{CommonName: cn, Organization: orgs}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject:     pkix.Name{CommonName: cn, Organization: orgs},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	if err != nil {
 		return Credential{}, fmt.Errorf("issue a client certificate for %s: %w", cn, err)
@@ -125,9 +128,12 @@ func (p *pki) client(now time.Time, cn string, orgs []string) (Credential, error
 
 // user says whose certificate it is. False when the cluster's CA did not sign it, or it has run out.
 func (p *pki) user(now time.Time, cert *x509.Certificate) (User, bool) {
-	_, err := cert.Verify(x509.VerifyOptions{Roots: p.pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	_, err := cert.Verify(
+		x509.VerifyOptions{Roots: p.pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
+	)
 	if err != nil {
 		return User{}, false
 	}
-	return User{Name: cert.Subject.CommonName, Groups: append(append([]string(nil), cert.Subject.Organization...), "system:authenticated")}, true
+	return User{Name: cert.Subject.CommonName, Groups: append(append([]string(nil), cert.Subject.Organization...),
+		"system:authenticated")}, true
 }

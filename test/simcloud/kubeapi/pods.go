@@ -41,7 +41,9 @@ func (c *Cluster) controlPods() {
 			}
 			own := ownerUID(p)
 			node = slices.MinFunc(fit, func(a, b string) int {
-				return cmp.Or(cmp.Compare(same[own+" "+a], same[own+" "+b]), cmp.Compare(load[a], load[b]), cmp.Compare(a, b))
+				return cmp.Or(
+					cmp.Compare(same[own+" "+a], same[own+" "+b]), cmp.Compare(load[a], load[b]), cmp.Compare(a, b),
+				)
 			})
 			load[node]++
 			same[own+" "+node]++
@@ -122,7 +124,8 @@ func (c *Cluster) podPending(pod Object, kind, reason, message string) {
 	})
 }
 
-// runPod does the kubelet's part: it starts containers once there is a network. A pod of a node that is not Ready is not ready.
+// runPod does the kubelet's part: it starts containers once there is a network. A pod of a node that is not Ready is
+// not ready.
 func (c *Cluster) runPod(pod, node Object) {
 	phase := String(pod, "status", "phase")
 	if phase == "Succeeded" || phase == "Failed" {
@@ -164,11 +167,13 @@ func (c *Cluster) podRuns(o, node Object, ready bool) {
 	if At(o, "spec", "hostNetwork") != true {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(String(o, "metadata", "uid")))
-		ip = strings.TrimSuffix(String(node, "spec", "podCIDR"), "0/24") + strconv.FormatUint(uint64(2+h.Sum32()%250), 10)
+		ip = strings.TrimSuffix(String(node, "spec", "podCIDR"), "0/24") + strconv.FormatUint(
+			uint64(2+h.Sum32()%250), 10,
+		)
 	}
 	status := Object{
-		"phase": "Running", "conditions": conditions, "hostIP": hostIP(node), "podIP": ip, "podIPs": []any{Object{"ip": ip}},
-		"qosClass": "BestEffort", "startTime": now.UTC().Format(time.RFC3339),
+		"phase": "Running", "conditions": conditions, "hostIP": hostIP(node), "podIP": ip,
+		"podIPs": []any{Object{"ip": ip}}, "qosClass": "BestEffort", "startTime": now.UTC().Format(time.RFC3339),
 	}
 	if t := String(o, "status", "startTime"); t != "" {
 		status["startTime"] = t
@@ -178,9 +183,10 @@ func (c *Cluster) podRuns(o, node Object, ready bool) {
 	for _, x := range containers {
 		ct, _ := x.(map[string]any)
 		list = append(list, Object{
-			"name": ct["name"], "image": ct["image"], "imageID": ct["image"], "ready": ready, "started": true, "restartCount": int64(0),
-			"containerID": "containerd://" + String(o, "metadata", "uid"),
-			"state":       Object{"running": Object{"startedAt": status["startTime"]}},
+			"name": ct["name"], "image": ct["image"], "imageID": ct["image"], "ready": ready, "started": true,
+			"restartCount": int64(0),
+			"containerID":  "containerd://" + String(o, "metadata", "uid"),
+			"state":        Object{"running": Object{"startedAt": status["startTime"]}},
 		})
 	}
 	status["containerStatuses"] = list

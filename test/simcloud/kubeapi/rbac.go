@@ -37,8 +37,10 @@ const (
 	readVerbs  = "get,list,watch"
 	writeVerbs = "create,update,patch,delete,deletecollection"
 	workGroups = ",apps,batch,autoscaling,policy,networking.k8s.io,discovery.k8s.io"
-	workKinds  = "pods,pods/log,pods/exec,pods/eviction,pods/portforward,services,endpoints,configmaps,secrets,serviceaccounts,persistentvolumeclaims,events,replicationcontrollers," +
-		"deployments,deployments/scale,daemonsets,statefulsets,statefulsets/scale,replicasets,replicasets/scale,jobs,cronjobs,horizontalpodautoscalers,poddisruptionbudgets,ingresses,networkpolicies,endpointslices"
+	workKinds  = "pods,pods/log,pods/exec,pods/eviction,pods/portforward,services,endpoints,configmaps,secrets," +
+		"serviceaccounts,persistentvolumeclaims,events,replicationcontrollers," +
+		"deployments,deployments/scale,daemonsets,statefulsets,statefulsets/scale,replicasets,replicasets/scale,jobs," +
+		"cronjobs,horizontalpodautoscalers,poddisruptionbudgets,ingresses,networkpolicies,endpointslices"
 )
 
 // bootstrapRoles makes the roles and bindings of every cluster.
@@ -49,7 +51,9 @@ func (s *Store) bootstrapRoles() {
 	bind := func(name, role string, groups ...string) {
 		var subjects []any
 		for _, g := range groups {
-			subjects = append(subjects, map[string]any{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": g})
+			subjects = append(
+				subjects, map[string]any{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": g},
+			)
 		}
 		s.MustCreate("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", name, Object{
 			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
@@ -57,13 +61,20 @@ func (s *Store) bootstrapRoles() {
 		})
 	}
 	role("cluster-admin", rules("*", "*", "*"), paths("*", "*"))
-	role("admin", rules("*", workGroups, workKinds), rules("*", "rbac.authorization.k8s.io", "roles,rolebindings"), rules(readVerbs, "", "namespaces"))
+	role("admin", rules("*", workGroups, workKinds), rules("*", "rbac.authorization.k8s.io", "roles,rolebindings"),
+		rules(readVerbs, "", "namespaces"))
 	role("edit", rules(readVerbs+","+writeVerbs, workGroups, workKinds), rules(readVerbs, "", "namespaces"))
-	role("view", rules(readVerbs, workGroups, strings.Replace(workKinds, "secrets,", "", 1)), rules(readVerbs, "", "namespaces"))
+	role("view", rules(readVerbs, workGroups, strings.Replace(workKinds, "secrets,", "", 1)),
+		rules(readVerbs, "", "namespaces"))
 	role("system:public-info-viewer", paths("get", "/healthz", "/livez", "/readyz", "/version", "/version/"))
-	role("system:discovery", paths("get", "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"))
-	role("system:basic-user", rules("create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews"))
-	role("system:node", rules(readVerbs, "*", "*"), rules(writeVerbs, "", "nodes,nodes/status,pods,pods/status,events"), rules("*", "coordination.k8s.io", "leases"), rules("create", "certificates.k8s.io", "certificatesigningrequests"))
+	role("system:discovery", paths("get", "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi",
+		"/openapi/*", "/readyz", "/version", "/version/"))
+	role("system:basic-user", rules(
+		"create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews",
+	))
+	role("system:node", rules(readVerbs, "*", "*"), rules(writeVerbs, "", "nodes,nodes/status,pods,pods/status,events"),
+		rules("*", "coordination.k8s.io", "leases"),
+		rules("create", "certificates.k8s.io", "certificatesigningrequests"))
 	bind("cluster-admin", "cluster-admin", "system:masters")
 	bind("kubeadm:cluster-admins", "cluster-admin", "kubeadm:cluster-admins")
 	bind("system:public-info-viewer", "system:public-info-viewer", "system:authenticated", "system:unauthenticated")
@@ -72,10 +83,13 @@ func (s *Store) bootstrapRoles() {
 	bind("system:node", "system:node", "system:nodes")
 	role("kubeadm:get-nodes", rules("get", "", "nodes"))
 	bind("kubeadm:get-nodes", "kubeadm:get-nodes", "system:bootstrappers:kubeadm:default-node-token")
-	role("system:node-bootstrapper", rules("create,get,list,watch", "certificates.k8s.io", "certificatesigningrequests"))
+	role(
+		"system:node-bootstrapper", rules("create,get,list,watch", "certificates.k8s.io", "certificatesigningrequests"),
+	)
 	bind("kubeadm:kubelet-bootstrap", "system:node-bootstrapper", "system:bootstrappers:kubeadm:default-node-token")
 	s.publish("kube-public", "kubeadm:bootstrap-signer-clusterinfo", "cluster-info", "system:unauthenticated")
-	s.publish("kube-system", "kubeadm:nodes-kubeadm-config", "kubeadm-config", "system:bootstrappers:kubeadm:default-node-token")
+	s.publish("kube-system", "kubeadm:nodes-kubeadm-config", "kubeadm-config",
+		"system:bootstrappers:kubeadm:default-node-token")
 }
 
 // publish lets a group read one config map.
@@ -85,8 +99,10 @@ func (s *Store) publish(namespace, name, configMap, group string) {
 	rule["resourceNames"] = []any{configMap}
 	s.MustCreate(rbac+"/v1", "Role", namespace, name, Object{"rules": []any{rule}})
 	s.MustCreate(rbac+"/v1", "RoleBinding", namespace, name, Object{
-		"roleRef":  map[string]any{"apiGroup": rbac, "kind": "Role", "name": name},
-		"subjects": []any{map[string]any{"kind": "Group", "apiGroup": rbac, "name": group}, map[string]any{"kind": "Group", "apiGroup": rbac, "name": "system:authenticated"}},
+		"roleRef": map[string]any{"apiGroup": rbac, "kind": "Role", "name": name},
+		"subjects": []any{map[string]any{"kind": "Group", "apiGroup": rbac, "name": group}, map[string]any{
+			"kind": "Group", "apiGroup": rbac, "name": "system:authenticated",
+		}},
 	})
 }
 
@@ -108,7 +124,9 @@ func foreignNode(u User, a attributes) bool {
 // authorize answers nil if the user may do it, else the server's refusal.
 func (s *Store) authorize(u User, a attributes) error {
 	if foreignNode(u, a) {
-		return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf("node %q is not allowed to %s node %q", strings.TrimPrefix(u.Name, "system:node:"), a.verb, a.name))
+		return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf(
+			"node %q is not allowed to %s node %q", strings.TrimPrefix(u.Name, "system:node:"), a.verb, a.name,
+		))
 	}
 	if slices.Contains(u.Groups, "system:masters") {
 		return nil
@@ -136,7 +154,9 @@ func (s *Store) authorize(u User, a attributes) error {
 	if a.sub != "" {
 		what += "/" + a.sub
 	}
-	return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf("User %q cannot %s resource %q in API group %q %s", u.Name, a.verb, what, a.res.Group, where))
+	return apierrors.NewForbidden(a.res.GroupResource(), a.name, fmt.Errorf(
+		"User %q cannot %s resource %q in API group %q %s", u.Name, a.verb, what, a.res.Group, where,
+	))
 }
 
 func forbidden(msg string) error {

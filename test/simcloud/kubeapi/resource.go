@@ -105,8 +105,9 @@ func builtin() []Resource {
 			group, version = "", f[0]
 		}
 		out = append(out, Resource{
-			Group: group, Version: version, Kind: f[1], Plural: plural(f[1]), Singular: strings.ToLower(f[1]), Short: f[3:],
-			Namespaced: strings.Contains(f[2], "n"), Status: strings.Contains(f[2], "s"), Scale: strings.Contains(f[2], "c"),
+			Group: group, Version: version, Kind: f[1], Plural: plural(f[1]), Singular: strings.ToLower(f[1]),
+			Short: f[3:], Namespaced: strings.Contains(f[2], "n"), Status: strings.Contains(f[2], "s"),
+			Scale: strings.Contains(f[2], "c"),
 		})
 	}
 	return out

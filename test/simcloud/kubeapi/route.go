@@ -22,7 +22,9 @@ func (h *handler) route(w http.ResponseWriter, req *http.Request, u User, path s
 	case len(parts) >= 4 && parts[0] == "apis":
 		prefix, r = "/apis/"+parts[1]+"/"+parts[2], parts[3:]
 	default:
-		if err := h.c.store.authorize(u, attributes{verb: strings.ToLower(req.Method), path: cmpOr(path, "/")}); err != nil {
+		if err := h.c.store.authorize(
+			u, attributes{verb: strings.ToLower(req.Method), path: cmpOr(path, "/")},
+		); err != nil {
 			return err
 		}
 		return h.discovery(w, path)
@@ -71,14 +73,18 @@ func cmpOr(a, b string) string {
 
 func notFoundPath() error {
 	e := apierrors.NewNotFound(Resource{}.GroupResource(), "")
-	e.ErrStatus.Message, e.ErrStatus.Details = "the server could not find the requested resource", &metav1.StatusDetails{}
+	e.ErrStatus.Message, e.ErrStatus.Details = "the server could "+
+		"not find the requested resource", &metav1.StatusDetails{}
 	return e
 }
 
 // writeError answers with a Status object.
 func writeError(w http.ResponseWriter, err error) {
 	var st apierrors.APIStatus
-	s := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: err.Error()}
+	s := metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+		Reason: metav1.StatusReasonInternalError, Message: err.Error(),
+	}
 	if errors.As(err, &st) {
 		s = st.Status()
 	}
@@ -198,7 +204,9 @@ func (c call) list() error {
 		writeJSON(c.w, http.StatusOK, c.table(meta, items...))
 		return nil
 	}
-	writeJSON(c.w, http.StatusOK, map[string]any{"kind": c.res.Kind + "List", "apiVersion": c.res.APIVersion(), "metadata": meta, "items": items})
+	writeJSON(c.w, http.StatusOK, map[string]any{
+		"kind": c.res.Kind + "List", "apiVersion": c.res.APIVersion(), "metadata": meta, "items": items,
+	})
 	return nil
 }
 

@@ -37,7 +37,10 @@ func (c *Cluster) serve(cert tls.Certificate, listeners []net.Listener) *Server 
 			h.ServeHTTP(w, r)
 		}),
 		// A certificate of a foreign CA must be answered with 401 and not with an alert, so it is checked later.
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519}},
+		TLSConfig: &tls.Config{
+			Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequestClientCert,
+			MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519},
+		},
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          log.New(io.Discard, "", 0), // failed handshakes are no news in a simulation
 	}
@@ -129,7 +132,8 @@ func (h *handler) ready() error {
 		return nil
 	case up == 0:
 		return &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: "etcdserver: no leader",
+			Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable,
+			Reason: metav1.StatusReasonServiceUnavailable, Message: "etcdserver: no leader",
 		}}
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{

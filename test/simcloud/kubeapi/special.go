@@ -36,7 +36,10 @@ func (c call) action() error {
 }
 
 func success() metav1.Status {
-	return metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: http.StatusCreated}
+	return metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Code: http.StatusCreated,
+	}
 }
 
 // evict deletes a pod unless a disruption budget forbids it.
@@ -52,8 +55,9 @@ func (c call) evict(o Object) error {
 		if st := c.h.c.budget(b); st.left() <= 0 {
 			e := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
 			e.ErrStatus.Details.Causes = []metav1.StatusCause{{
-				Type:    "DisruptionBudget",
-				Message: fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", Name(b), st.needed, st.healthy),
+				Type: "DisruptionBudget",
+				Message: fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", Name(b),
+					st.needed, st.healthy),
 			}}
 			return e
 		}
@@ -63,7 +67,8 @@ func (c call) evict(o Object) error {
 		if At(o, "deleteOptions", "gracePeriodSeconds") != nil {
 			grace = Int(o, "deleteOptions", "gracePeriodSeconds")
 		}
-		if _, err := c.h.c.deletePod(c.namespace, c.name, String(o, "deleteOptions", "preconditions", "uid"), grace); err != nil {
+		if _, err := c.h.c.deletePod(c.namespace, c.name, String(o, "deleteOptions", "preconditions", "uid"),
+			grace); err != nil {
 			return err
 		}
 	}
@@ -113,9 +118,12 @@ func scaleOf(o Object) Object {
 	}
 	return Object{
 		"apiVersion": "autoscaling/v1", "kind": "Scale",
-		"metadata": map[string]any{"name": Name(o), "namespace": Namespace(o), "uid": Meta(o)["uid"], "resourceVersion": Meta(o)["resourceVersion"]},
-		"spec":     map[string]any{"replicas": Int(o, "spec", "replicas")},
-		"status":   map[string]any{"replicas": Int(o, "status", "replicas"), "selector": strings.Join(sel, ",")},
+		"metadata": map[string]any{
+			"name": Name(o), "namespace": Namespace(o), "uid": Meta(o)["uid"],
+			"resourceVersion": Meta(o)["resourceVersion"],
+		},
+		"spec":   map[string]any{"replicas": Int(o, "spec", "replicas")},
+		"status": map[string]any{"replicas": Int(o, "status", "replicas"), "selector": strings.Join(sel, ",")},
 	}
 }
 
@@ -163,9 +171,13 @@ func (c call) review(kind string) error {
 			u = User{Name: String(o, "spec", "user")}
 		}
 		a := attributes{
-			verb: String(o, "spec", "resourceAttributes", "verb"), namespace: String(o, "spec", "resourceAttributes", "namespace"),
-			name: String(o, "spec", "resourceAttributes", "name"), sub: String(o, "spec", "resourceAttributes", "subresource"),
-			res: Resource{Group: String(o, "spec", "resourceAttributes", "group"), Plural: String(o, "spec", "resourceAttributes", "resource")},
+			verb:      String(o, "spec", "resourceAttributes", "verb"),
+			namespace: String(o, "spec", "resourceAttributes", "namespace"),
+			name:      String(o, "spec", "resourceAttributes", "name"),
+			sub:       String(o, "spec", "resourceAttributes", "subresource"),
+			res: Resource{Group: String(o, "spec", "resourceAttributes", "group"), Plural: String(
+				o, "spec", "resourceAttributes", "resource",
+			)},
 		}
 		o["status"] = map[string]any{"allowed": c.h.c.store.authorize(u, a) == nil}
 	}

@@ -47,7 +47,10 @@ type Store struct {
 
 // NewStore returns a cluster with the namespaces and roles that every cluster has. now stamps objects.
 func NewStore(now func() time.Time) *Store {
-	s := &Store{now: now, resources: builtin(), objs: map[string]map[string]Object{}, appliedBy: map[string][]byte{}, rev: 1, changed: make(chan struct{})}
+	s := &Store{
+		now: now, resources: builtin(), objs: map[string]map[string]Object{}, appliedBy: map[string][]byte{},
+		rev: 1, changed: make(chan struct{}),
+	}
 	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		s.MustCreate("v1", "Namespace", "", ns, nil)
 	}
@@ -193,7 +196,10 @@ func (s *Store) Create(r Resource, namespace string, in Object, dryRun bool) (Ob
 	m := Meta(o)
 	if r.Namespaced {
 		if ns, _ := m["namespace"].(string); ns != "" && ns != namespace {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("the namespace of the provided object does not match the namespace sent on the request (%s != %s)", ns, namespace))
+			return nil, apierrors.NewBadRequest(fmt.Sprintf(
+				"the namespace of the provided object does not match the namespace sent on the request (%s != %s)", ns,
+				namespace,
+			))
 		}
 		m["namespace"] = namespace
 	} else {
@@ -206,10 +212,14 @@ func (s *Store) Create(r Resource, namespace string, in Object, dryRun bool) (Ob
 		m["name"] = name
 	}
 	if name == "" {
-		return nil, apierrors.NewInvalid(r.GVK().GroupKind(), "", field.ErrorList{field.Required(field.NewPath("metadata", "name"), "name or generateName is required")})
+		return nil, apierrors.NewInvalid(r.GVK().GroupKind(), "", field.ErrorList{
+			field.Required(field.NewPath("metadata", "name"), "name or generateName is required"),
+		})
 	}
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && r.Group != "rbac.authorization.k8s.io" {
-		return nil, apierrors.NewInvalid(r.GVK().GroupKind(), name, field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, errs[0])})
+		return nil, apierrors.NewInvalid(
+			r.GVK().GroupKind(), name, field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, errs[0])},
+		)
 	}
 	o["apiVersion"], o["kind"] = r.APIVersion(), r.Kind
 	s.mu.RLock()
@@ -236,7 +246,9 @@ func (s *Store) Create(r Resource, namespace string, in Object, dryRun bool) (Ob
 		}
 		if Meta(ns)["deletionTimestamp"] != nil {
 			s.mu.Unlock()
-			return nil, apierrors.NewForbidden(r.GroupResource(), name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", namespace))
+			return nil, apierrors.NewForbidden(r.GroupResource(), name, fmt.Errorf(
+				"unable to create new content in namespace %s because it is being terminated", namespace,
+			))
 		}
 	}
 	m["uid"] = uuid.NewString()
@@ -277,7 +289,9 @@ func (s *Store) put(r Resource, kind string, o, prev Object) {
 
 // Update replaces an object by what change makes of a copy of it. A resourceVersion in the result must be the present
 // one. With status, only .status is taken over; otherwise .status is kept if the resource has that subresource.
-func (s *Store) Update(r Resource, namespace, name string, status, dryRun bool, change func(Object) (Object, error)) (Object, error) {
+func (s *Store) Update(
+	r Resource, namespace, name string, status, dryRun bool, change func(Object) (Object, error),
+) (Object, error) {
 	for {
 		cur, err := s.Get(r, namespace, name)
 		if err != nil {
@@ -299,10 +313,14 @@ func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Ob
 	m := Meta(next)
 	sent, _ := m["resourceVersion"].(string)
 	if sent != "" && sent != Meta(cur)["resourceVersion"] {
-		return nil, false, apierrors.NewConflict(r.GroupResource(), name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+		return nil, false, apierrors.NewConflict(r.GroupResource(), name, errors.New(
+			"the object has been modified; please apply your changes to the latest version and try again",
+		))
 	}
 	if n, _ := m["name"].(string); n != "" && n != name {
-		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", n, name))
+		return nil, false, apierrors.NewBadRequest(
+			fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", n, name),
+		)
 	}
 	if u, _ := m["uid"].(string); u != "" && u != Meta(cur)["uid"] {
 		return nil, false, updateOfAnother(r, name, u, Meta(cur)["uid"])

@@ -74,7 +74,9 @@ func (c call) stream() error {
 		}
 		return bookmark(rev, false)
 	}
-	err = c.h.c.store.watch(ctx, c.h.c.done, c.res, c.namespace, c.name, sel, from, func(kind string, o Object) error { return send(kind, o) }, idle)
+	err = c.h.c.store.watch(ctx, c.h.c.done, c.res, c.namespace, c.name, sel, from, func(kind string, o Object) error {
+		return send(kind, o)
+	}, idle)
 	var st apierrors.APIStatus
 	if errors.As(err, &st) {
 		s := st.Status()

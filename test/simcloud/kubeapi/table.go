@@ -23,22 +23,36 @@ var columns = map[string]struct {
 	}},
 	"Pod": {"Ready Status Restarts IP+ Node+", func(o Object) []any {
 		ready, total, restarts := containers(o)
-		return []any{fmt.Sprintf("%d/%d", ready, total), podStatus(o), restarts, String(o, "status", "podIP"), String(o, "spec", "nodeName")}
+		return []any{
+			fmt.Sprintf("%d/%d", ready, total), podStatus(o), restarts, String(o, "status", "podIP"),
+			String(o, "spec", "nodeName"),
+		}
 	}},
 	"Deployment": {"Ready Up-to-date Available", func(o Object) []any {
-		return []any{fmt.Sprintf("%d/%d", Int(o, "status", "readyReplicas"), Int(o, "spec", "replicas")), Int(o, "status", "updatedReplicas"), Int(o, "status", "availableReplicas")}
+		return []any{
+			fmt.Sprintf("%d/%d", Int(o, "status", "readyReplicas"), Int(o, "spec", "replicas")),
+			Int(o, "status", "updatedReplicas"), Int(o, "status", "availableReplicas"),
+		}
 	}},
 	"DaemonSet": {"Desired Current Ready Available", func(o Object) []any {
-		return []any{Int(o, "status", "desiredNumberScheduled"), Int(o, "status", "currentNumberScheduled"), Int(o, "status", "numberReady"), Int(o, "status", "numberAvailable")}
+		return []any{
+			Int(o, "status", "desiredNumberScheduled"), Int(o, "status", "currentNumberScheduled"),
+			Int(o, "status", "numberReady"), Int(o, "status", "numberAvailable"),
+		}
 	}},
 	"Namespace":    {"Status", func(o Object) []any { return []any{String(o, "status", "phase")} }},
 	"StorageClass": {"Provisioner", func(o Object) []any { return []any{String(o, "provisioner")} }},
 	"PersistentVolume": {"Capacity Reclaim-Policy Status Claim StorageClass", func(o Object) []any {
 		claim := strings.Trim(String(o, "spec", "claimRef", "namespace")+"/"+String(o, "spec", "claimRef", "name"), "/")
-		return []any{String(o, "spec", "capacity", "storage"), String(o, "spec", "persistentVolumeReclaimPolicy"), String(o, "status", "phase"), claim, String(o, "spec", "storageClassName")}
+		return []any{
+			String(o, "spec", "capacity", "storage"), String(o, "spec", "persistentVolumeReclaimPolicy"),
+			String(o, "status", "phase"), claim, String(o, "spec", "storageClassName"),
+		}
 	}},
 	"PersistentVolumeClaim": {"Status Volume StorageClass", func(o Object) []any {
-		return []any{String(o, "status", "phase"), String(o, "spec", "volumeName"), String(o, "spec", "storageClassName")}
+		return []any{
+			String(o, "status", "phase"), String(o, "spec", "volumeName"), String(o, "spec", "storageClassName"),
+		}
 	}},
 }
 
@@ -55,7 +69,9 @@ func (c call) table(meta map[string]any, objects ...Object) metav1.Table {
 	t.ResourceVersion, _ = meta["resourceVersion"].(string)
 	t.Continue, _ = meta["continue"].(string)
 	column := func(name, format string, priority int32) {
-		t.ColumnDefinitions = append(t.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string", Format: format, Priority: priority})
+		t.ColumnDefinitions = append(t.ColumnDefinitions, metav1.TableColumnDefinition{
+			Name: name, Type: "string", Format: format, Priority: priority,
+		})
 	}
 	column("Name", "name", 0)
 	age := -1 // the column after which the age comes; at the end of those that are always printed
@@ -81,7 +97,9 @@ func (c call) table(meta map[string]any, objects ...Object) metav1.Table {
 			cells = layout.cells(o)
 		}
 		cells = append([]any{Name(o)}, slices.Insert(cells, age, any(ageOf(o, c.h.c.store.now())))...)
-		raw, err := json.Marshal(map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o["metadata"]})
+		raw, err := json.Marshal(
+			map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o["metadata"]},
+		)
 		if err != nil {
 			continue
 		}

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// certsSecret is where kubeadm init phase upload-certs puts the keys of the control plane; certsLife how long they stay.
+// certsSecret is where kubeadm init phase upload-certs puts the keys of the control plane; certsLife how long they
+// stay.
 const (
 	certsSecret = "kubeadm-certs"
 	certsLife   = 2 * time.Hour
@@ -45,14 +46,16 @@ func (c *Cluster) addToken(token string, ttl time.Duration) bool {
 	}
 	c.deleteToken(m[1])
 	data := Object{
-		"token-id": m[1], "token-secret": m[2], "usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
-		"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+		"token-id": m[1], "token-secret": m[2], "usage-bootstrap-authentication": "true",
+		"usage-bootstrap-signing": "true",
+		"auth-extra-groups":       "system:bootstrappers:kubeadm:default-node-token",
 	}
 	if ttl > 0 {
 		data["expiration"] = c.now().Add(ttl).UTC().Format(time.RFC3339Nano)
 	}
 	_, err := c.store.Create(c.kind("Secret"), "kube-system", Object{
-		"metadata": Object{"name": "bootstrap-token-" + m[1]}, "type": "bootstrap.kubernetes.io/token", "stringData": data,
+		"metadata": Object{"name": "bootstrap-token-" + m[1]}, "type": "bootstrap.kubernetes.io/token",
+		"stringData": data,
 	}, false)
 	return err == nil
 }
@@ -126,8 +129,10 @@ func (c *Cluster) uploadCerts(key string) string {
 	r := c.kind("Secret")
 	_, _ = c.store.Delete(r, "kube-system", certsSecret, "")
 	_, _ = c.store.Create(r, "kube-system", Object{
-		"metadata": Object{"name": certsSecret, "annotations": Object{expiryNote: c.now().Add(certsLife).UTC().Format(time.RFC3339)}},
-		"type":     "Opaque", "data": data,
+		"metadata": Object{
+			"name": certsSecret, "annotations": Object{expiryNote: c.now().Add(certsLife).UTC().Format(time.RFC3339)},
+		},
+		"type": "Opaque", "data": data,
 	}, false)
 	return key
 }
@@ -144,7 +149,8 @@ func (c *Cluster) validCertificateKey(key string) error {
 	if err != nil {
 		return gone
 	}
-	if end, err := time.Parse(time.RFC3339, String(o, "metadata", "annotations", expiryNote)); err == nil && c.now().After(end) {
+	if end, err := time.Parse(time.RFC3339, String(o, "metadata", "annotations", expiryNote)); err == nil &&
+		c.now().After(end) {
 		_, _ = c.store.Delete(r, "kube-system", certsSecret, "")
 		return gone
 	}

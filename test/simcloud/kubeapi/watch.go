@@ -22,8 +22,8 @@ type selector struct {
 // fieldsOf are the fields by which objects of a kind are selected, besides name and namespace; nil: by those two only.
 var fieldsOf = map[string][]string{
 	"Pod": {
-		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork", "status.phase", "status.podIP",
-		"status.podIPs", "status.nominatedNodeName",
+		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+		"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
 	},
 	"Node":                      {"spec.unschedulable"},
 	"Namespace":                 {"status.phase"},
@@ -33,8 +33,9 @@ var fieldsOf = map[string][]string{
 	"Job":                       {"status.successful"},
 	"CertificateSigningRequest": {"spec.signerName"},
 	"Event": {
-		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid", "involvedObject.apiVersion",
-		"involvedObject.resourceVersion", "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type",
+		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+		"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+		"reportingComponent", "source", "type",
 	},
 }
 
@@ -45,7 +46,9 @@ func checkFields(kind string, f fields.Selector) error {
 		switch {
 		case r.Field == "metadata.name" || r.Field == "metadata.namespace" || slices.Contains(own, r.Field):
 		case own == nil:
-			return apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", r.Field))
+			return apierrors.NewBadRequest(fmt.Sprintf(
+				"%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", r.Field,
+			))
 		default:
 			return apierrors.NewBadRequest("field label not supported: " + r.Field)
 		}
@@ -107,7 +110,11 @@ func (f fieldSet) Get(name string) string {
 
 // watch calls send for every change after revision from of the objects that match, until ctx ends or send fails. A
 // from that is too old gives 410 Gone. idle is called when there is nothing to send for a while.
-func (s *Store) watch(ctx context.Context, stop <-chan struct{}, r Resource, namespace, name string, sel selector, from int64, send func(kind string, o Object) error, idle func(rev int64) error) error {
+func (s *Store) watch(
+	ctx context.Context, stop <-chan struct{}, r Resource, namespace, name string, sel selector, from int64, send func(
+		kind string, o Object,
+	) error, idle func(rev int64) error,
+) error {
 	const every = 30 * time.Second
 	tick := time.NewTicker(every)
 	defer tick.Stop()

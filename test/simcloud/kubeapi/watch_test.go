@@ -41,7 +41,8 @@ func TestAWatchTellsEveryChangeSinceItsRevision(t *testing.T) {
 		label string
 		want  watch.EventType
 	}{{"yes", watch.Modified}, {"no", watch.Deleted}, {"yes", watch.Added}} {
-		_, err = cms.Patch(ctx, "a", "application/merge-patch+json", []byte(`{"data":{"k":"`+p.label+`"},"metadata":{"labels":{"on":"`+p.label+`"}}}`), metav1.PatchOptions{})
+		_, err = cms.Patch(ctx, "a", "application/merge-patch+json",
+			[]byte(`{"data":{"k":"`+p.label+`"},"metadata":{"labels":{"on":"`+p.label+`"}}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
 		require.Equal(t, p.want, next().Type, "label %s", p.label)
 	}
@@ -63,7 +64,10 @@ func TestAWatchFromTheDistantPastMustListAgain(t *testing.T) {
 	t.Parallel()
 	s, ctx := serve(t), t.Context()
 	for i := range 5000 {
-		_, err := s.Store().Apply(kubeapi.Object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "busy"}, "data": map[string]any{"n": strings.Repeat("x", i%7)}})
+		_, err := s.Store().Apply(kubeapi.Object{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": "busy"}, "data": map[string]any{"n": strings.Repeat("x", i%7)},
+		})
 		require.NoError(t, err)
 	}
 	w, err := s.CoreV1().ConfigMaps("").Watch(ctx, metav1.ListOptions{ResourceVersion: "3"})
@@ -71,7 +75,9 @@ func TestAWatchFromTheDistantPastMustListAgain(t *testing.T) {
 	defer w.Stop()
 	e := <-w.ResultChan()
 	require.Equal(t, watch.Error, e.Type)
-	require.True(t, apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) || apierrors.IsGone(apierrors.FromObject(e.Object)))
+	require.True(t, apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) || apierrors.IsGone(
+		apierrors.FromObject(e.Object),
+	))
 }
 
 func TestAnInformerFollowsTheNodes(t *testing.T) {

@@ -63,11 +63,15 @@ func (c *Cluster) controlDeployment(d Object) {
 	replicas := Int(d, "spec", "replicas")
 	rs, err := c.store.Get(r, Namespace(d), name)
 	if err != nil {
-		spec := Copy(Object{"selector": At(d, "spec", "selector"), "template": At(d, "spec", "template"), "replicas": replicas})
+		spec := Copy(
+			Object{"selector": At(d, "spec", "selector"), "template": At(d, "spec", "template"), "replicas": replicas},
+		)
 		Set(spec, hash, "selector", "matchLabels", "pod-template-hash")
 		Set(spec, hash, "template", "metadata", "labels", "pod-template-hash")
 		rs, err = c.store.Create(r, Namespace(d), Object{
-			"metadata": Object{"name": name, "labels": Copy(Object{"l": At(spec, "template", "metadata", "labels")})["l"], "ownerReferences": []any{owner(d)}}, "spec": spec,
+			"metadata": Object{"name": name, "labels": Copy(Object{"l": At(spec, "template", "metadata",
+				"labels")})["l"], "ownerReferences": []any{owner(d)}},
+			"spec": spec,
 		}, false)
 	} else if Int(rs, "spec", "replicas") != replicas {
 		rs, err = c.store.Update(r, Namespace(d), name, false, false, func(o Object) (Object, error) {
@@ -81,7 +85,8 @@ func (c *Cluster) controlDeployment(d Object) {
 	have, ready := Int(rs, "status", "replicas"), Int(rs, "status", "readyReplicas")
 	status, reason, message := "True", "MinimumReplicasAvailable", "Deployment has minimum availability."
 	if ready < replicas {
-		status, reason, message = "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
+		status, reason, message = "False", "MinimumReplicasUnavailable", "Deployment does "+
+			"not have minimum availability."
 	}
 	_, _ = c.store.Update(c.kind("Deployment"), Namespace(d), Name(d), true, false, func(o Object) (Object, error) {
 		o["status"] = Object{
@@ -89,7 +94,8 @@ func (c *Cluster) controlDeployment(d Object) {
 			"readyReplicas": ready, "availableReplicas": ready, "unavailableReplicas": max(0, replicas-ready),
 			"conditions": []any{
 				condition(o, c.now(), "Available", status, reason, message),
-				condition(o, c.now(), "Progressing", "True", "NewReplicaSetAvailable", fmt.Sprintf("ReplicaSet %q has successfully progressed.", name)),
+				condition(o, c.now(), "Progressing", "True", "NewReplicaSetAvailable",
+					fmt.Sprintf("ReplicaSet %q has successfully progressed.", name)),
 			},
 		}
 		return o, nil
@@ -130,18 +136,20 @@ func (c *Cluster) controlReplicas(o Object, pods []Object) {
 		}
 	}
 	have := int64(min(want, max(len(pods), want)))
-	_, _ = c.store.Update(c.kind(String(o, "kind")), Namespace(o), Name(o), true, false, func(cur Object) (Object, error) {
-		cur["status"] = Object{
-			"observedGeneration": Int(o, "metadata", "generation"), "replicas": have, "readyReplicas": ready, "availableReplicas": ready,
-		}
-		if stateful {
-			Set(cur, have, "status", "currentReplicas")
-			Set(cur, have, "status", "updatedReplicas")
-		} else {
-			Set(cur, have, "status", "fullyLabeledReplicas")
-		}
-		return cur, nil
-	})
+	_, _ = c.store.Update(c.kind(String(o, "kind")), Namespace(o), Name(o), true, false,
+		func(cur Object) (Object, error) {
+			cur["status"] = Object{
+				"observedGeneration": Int(o, "metadata", "generation"), "replicas": have, "readyReplicas": ready,
+				"availableReplicas": ready,
+			}
+			if stateful {
+				Set(cur, have, "status", "currentReplicas")
+				Set(cur, have, "status", "updatedReplicas")
+			} else {
+				Set(cur, have, "status", "fullyLabeledReplicas")
+			}
+			return cur, nil
+		})
 }
 
 func rank(pod Object) int {
@@ -179,8 +187,9 @@ func (c *Cluster) controlDaemons(o Object, nodes, pods []Object) {
 	}
 	_, _ = c.store.Update(c.kind("DaemonSet"), Namespace(o), Name(o), true, false, func(cur Object) (Object, error) {
 		cur["status"] = Object{
-			"observedGeneration": Int(o, "metadata", "generation"), "desiredNumberScheduled": want, "currentNumberScheduled": have,
-			"updatedNumberScheduled": have, "numberReady": ready, "numberAvailable": ready, "numberUnavailable": want - ready, "numberMisscheduled": int64(0),
+			"observedGeneration": Int(o, "metadata", "generation"), "desiredNumberScheduled": want,
+			"currentNumberScheduled": have, "updatedNumberScheduled": have, "numberReady": ready,
+			"numberAvailable": ready, "numberUnavailable": want - ready, "numberMisscheduled": int64(0),
 		}
 		return cur, nil
 	})

@@ -110,7 +110,9 @@ func (c call) delete() error {
 	}
 	writeJSON(c.w, http.StatusOK, metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: c.name, Group: c.res.Group, Kind: c.res.Plural, UID: types.UID(String(old, "metadata", "uid"))},
+		Details: &metav1.StatusDetails{
+			Name: c.name, Group: c.res.Group, Kind: c.res.Plural, UID: types.UID(String(old, "metadata", "uid")),
+		},
 	})
 	return nil
 }
@@ -146,6 +148,8 @@ func (c call) deleteAll() error {
 			}
 		}
 	}
-	writeJSON(c.w, http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})
+	writeJSON(c.w, http.StatusOK, metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+	})
 	return nil
 }

@@ -33,7 +33,10 @@ type box struct {
 func boots(t *testing.T, f *machine.Fleet, at func(byte) netip.Addr, masters, workers int) (m, w []*box) {
 	t.Helper()
 	one := func(name string, host byte) *box {
-		s := machine.Spec{ID: name, Name: name, Host: "compute1", FixedIPs: []netip.Addr{at(host)}, FloatingIPs: []netip.Addr{at(host + 100)}, VCPUs: 2, MemoryMB: 4096}
+		s := machine.Spec{
+			ID: name, Name: name, Host: "compute1", FixedIPs: []netip.Addr{at(host)},
+			FloatingIPs: []netip.Addr{at(host + 100)}, VCPUs: 2, MemoryMB: 4096,
+		}
 		if strings.HasPrefix(name, "m") {
 			s.AllowedAddressPairs, s.VIPFloatingIPs = []netip.Addr{at(100)}, map[netip.Addr]netip.Addr{at(200): at(100)}
 		}
@@ -106,7 +109,8 @@ func build(t *testing.T, at func(byte) netip.Addr, m, w []*box) {
 	if len(m) > 1 {
 		endpoint = at(100).String()
 	}
-	env := fmt.Sprintf("CLUSTER_HOSTS='%s' EXTRA_CERT_SANS=%s ha_flag=%s", strings.Join(hosts, ","), at(200), map[bool]string{true: "True", false: "False"}[len(m) > 1])
+	env := fmt.Sprintf("CLUSTER_HOSTS='%s' EXTRA_CERT_SANS=%s ha_flag=%s", strings.Join(hosts, ","), at(200),
+		map[bool]string{true: "True", false: "False"}[len(m) > 1])
 	role := func(b *box) string {
 		if strings.HasPrefix(b.name, "m") {
 			return "-m " + strings.Join(ips, ",")
@@ -114,7 +118,10 @@ func build(t *testing.T, at func(byte) netip.Addr, m, w []*box) {
 		return "-w " + b.ip.String()
 	}
 	phase := func(b *box, name, extra string) string {
-		out, st := sh(t, b.c, fmt.Sprintf("%s NODE_NAME=%s NODE_IP=%s GYBE_PHASE=%s %s bash /tmp/install.sh %s -i %s -p 10.200.0.0/16", env, b.name, b.ip, name, extra, role(b), endpoint))
+		out, st := sh(t, b.c, fmt.Sprintf(
+			"%s NODE_NAME=%s NODE_IP=%s GYBE_PHASE=%s %s bash /tmp/install.sh %s -i %s -p 10.200.0.0/16", env, b.name,
+			b.ip, name, extra, role(b), endpoint,
+		))
 		require.Zero(t, st, "%s on %s:\n%s", name, b.name, out)
 		return out
 	}
@@ -127,7 +134,8 @@ func build(t *testing.T, at func(byte) netip.Addr, m, w []*box) {
 	wg.Wait()
 	phase(m[0], "init", "GYBE_RESULT_FILE=/tmp/r/result")
 	res := values(ok(t, m[0].c, "cat /tmp/r/result"))
-	secrets := fmt.Sprintf("JOIN_TOKEN=%s CA_CERT_HASH=%s CERTIFICATE_KEY=%s", res["token"], res["ssl_ca_cert_hash"], res["certificate_key"])
+	secrets := fmt.Sprintf("JOIN_TOKEN=%s CA_CERT_HASH=%s CERTIFICATE_KEY=%s", res["token"], res["ssl_ca_cert_hash"],
+		res["certificate_key"])
 	for _, b := range m[1:] {
 		phase(b, "join", secrets)
 	}
@@ -195,10 +203,13 @@ func TestClusterFromScript(t *testing.T) {
 		n := readyNodes(t, cs)
 		return len(n) == 5 && n["master10"] && n["master11"] && n["master12"] && n["worker30"] && n["worker31"]
 	}, time.Minute, 20*time.Millisecond)
-	require.NoError(t, clientVersion(clientFor(t, m[0], net.JoinHostPort(at(200).String(), "16443"))), "the floating address of the VIP is in the certificate")
+	require.NoError(t, clientVersion(clientFor(t, m[0], net.JoinHostPort(at(200).String(), "16443"))),
+		"the floating address of the VIP is in the certificate")
 	columns := strings.Fields(ok(t, m[1].c, "kubectl get nodes -l '!node-role.kubernetes.io/control-plane' | head -2"))
 	require.Equal(t, []string{"NAME", "STATUS", "ROLES", "AGE", "VERSION", "worker30", "Ready", "<none>"}, columns[:8])
-	require.Regexp(t, `^NAME +READY +STATUS +RESTARTS +AGE\n.* 1/1 +Running +0 `, ok(t, m[1].c, "kubectl get pods -n kube-system"))
+	require.Regexp(
+		t, `^NAME +READY +STATUS +RESTARTS +AGE\n.* 1/1 +Running +0 `, ok(t, m[1].c, "kubectl get pods -n kube-system"),
+	)
 	for _, b := range append(m, w...) {
 		n := 0
 		for _, e := range f.Journal(b.id) {

@@ -16,17 +16,24 @@ import (
 func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	t.Parallel()
 	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})
-	require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: "a", Name: "vm-a", FixedIPs: []netip.Addr{at(5)}, FloatingIPs: []netip.Addr{at(205)}, VCPUs: 2, MemoryMB: 4096}))
+	require.NoError(t, f.Boot(t.Context(), machine.Spec{
+		ID: "a", Name: "vm-a", FixedIPs: []netip.Addr{at(5)},
+		FloatingIPs: []netip.Addr{at(205)}, VCPUs: 2, MemoryMB: 4096,
+	}))
 	f.AttachDisk("a", machine.Disk{VolumeID: "5b3ff765-7a9f-447a-a06d-444e963b74c9", Device: "vdb", SizeGB: 10})
 	c := dial(t, at(205), f.SSHPort())
 	putScript(t, c, "storage.sh", "../../../pkg/k8scluster/nodescripts/storage.sh")
-	run := "export GYBE_PHASE=server GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
+	run := "export GYBE_PHASE=server " +
+		"GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 " +
+		"/dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
 	done := time.AfterFunc(2*time.Minute, func() { _ = c.Close() })
 	out := ok(t, c, run)
 	done.Stop()
 	require.Contains(t, out, "makes a file system")
 	require.NotContains(t, ok(t, c, run), "makes a file system", "what is there stays")
-	require.Contains(t, ok(t, c, "sudo exportfs; cat /etc/fstab /etc/exports; findmnt -n -o SOURCE /volume"), "/volume/nfs/pv1")
+	require.Contains(
+		t, ok(t, c, "sudo exportfs; cat /etc/fstab /etc/exports; findmnt -n -o SOURCE /volume"), "/volume/nfs/pv1",
+	)
 
 	ok(t, c, "sudo touch /volume/nfs/pv1/kept; sudo chmod 666 /volume/nfs/pv1/kept")
 	f.Reboot("a")
@@ -48,13 +55,17 @@ func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {
 	const volume, foreign = "5b3ff765-7a9f-447a-a06d-444e963b74c9", "aa11f765-7a9f-447a-a06d-444e963b74c9"
 	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})
 	boot := func(id string, host byte) *ssh.Client {
-		require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: id, Name: id, FixedIPs: []netip.Addr{at(host)}, FloatingIPs: []netip.Addr{at(host + 100)}, VCPUs: 2, MemoryMB: 4096}))
+		require.NoError(t, f.Boot(t.Context(), machine.Spec{
+			ID: id, Name: id, FixedIPs: []netip.Addr{at(host)},
+			FloatingIPs: []netip.Addr{at(host + 100)}, VCPUs: 2, MemoryMB: 4096,
+		}))
 		c := dial(t, at(host+100), f.SSHPort())
 		putScript(t, c, "storage.sh", "../../../pkg/k8scluster/nodescripts/storage.sh")
 		return c
 	}
 	run := func(volume string) string {
-		return "export GYBE_PHASE=server GYBE_VOLUMES='" + volume + " /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
+		return "export GYBE_PHASE=server GYBE_VOLUMES='" + volume +
+			" /dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
 	}
 	one := boot("one", 5)
 	f.AttachDisk("one", machine.Disk{VolumeID: volume, Device: "vdc", SizeGB: 10})
@@ -66,14 +77,18 @@ func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {
 	f.AttachDisk("two", machine.Disk{VolumeID: volume, Device: "vdb", SizeGB: 10})
 	require.NotContains(t, ok(t, two, run(volume)), "makes a file system")
 	require.Equal(t, uuid, ok(t, two, "sudo blkid -p -o value -s UUID /dev/vdb"))
-	require.Contains(t, ok(t, two, "cat /etc/fstab"), "UUID="+strings.TrimSpace(uuid)+" /volume auto defaults,nofail 0 2")
+	require.Contains(
+		t, ok(t, two, "cat /etc/fstab"), "UUID="+strings.TrimSpace(uuid)+" /volume auto defaults,nofail 0 2",
+	)
 
 	three := boot("three", 7)
 	f.AttachDisk("three", machine.Disk{VolumeID: foreign, Device: "vdb", SizeGB: 10})
 	ok(t, three, "sudo parted -s /dev/vdb mklabel gpt")
 	out, status := sh(t, three, run(foreign))
 	require.Equal(t, 1, status)
-	require.Contains(t, out, "volume "+foreign+" (/dev/vdb) has a partition table: it is not blank and is not formatted")
+	require.Contains(
+		t, out, "volume "+foreign+" (/dev/vdb) has a partition table: it is not blank and is not formatted",
+	)
 	require.Zero(t, f.Count("three", "mkfs.ext4"))
 
 	four := boot("four", 8)

@@ -43,8 +43,8 @@ type SSHFault struct {
 // Entry is one line of a machine's journal.
 type Entry struct {
 	Time time.Time
-	// Kind is "ssh" (a command that a client sent), "exec" (a program that ran), "sftp" (a file written or read), "login",
-	// or "power" (on, off).
+	// Kind is "ssh" (a command that a client sent), "exec" (a program that ran), "sftp" (a file written or read),
+	// "login", or "power" (on, off).
 	Kind string
 	User string
 	PID  int
@@ -68,7 +68,8 @@ type faults struct {
 }
 
 func (f *faults) init(c *process.Clock) {
-	f.delays, f.fails, f.journal, f.fclock = map[string]time.Duration{}, map[string][]*Failure{}, map[string][]Entry{}, c
+	f.delays, f.fails = map[string]time.Duration{}, map[string][]*Failure{}
+	f.journal, f.fclock = map[string][]Entry{}, c
 }
 
 // SetDelays sets the delays of the named steps and leaves the others; 0 removes one. See Options.Delays.
@@ -157,7 +158,8 @@ func (f *faults) delay(step string) time.Duration {
 		case "init", "join":
 			prefix = "kubeadm " + k
 		}
-		if strings.HasPrefix(prefix, "kubeadm init") && strings.HasPrefix(step, "kubeadm init phase") && !strings.HasPrefix(prefix, "kubeadm init phase") {
+		if strings.HasPrefix(prefix, "kubeadm init") && strings.HasPrefix(step, "kubeadm init phase") &&
+			!strings.HasPrefix(prefix, "kubeadm init phase") {
 			continue
 		}
 		if len(prefix) > best && begins(step, prefix) {
@@ -214,7 +216,9 @@ func (f *faults) before(ctx context.Context, id string, p *process.Proc) (int, b
 }
 
 func ownTime(text string) bool {
-	return begins(text, "kubeadm join") || begins(text, "kubeadm upgrade") || begins(text, "kubeadm init") && !begins(text, "kubeadm init phase")
+	return begins(text, "kubeadm join") || begins(text, "kubeadm upgrade") || begins(text, "kubeadm init") && !begins(
+		text, "kubeadm init phase",
+	)
 }
 
 func (f *faults) play(ctx context.Context, p *process.Proc, x *Failure) int {

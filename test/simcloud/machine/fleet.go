@@ -58,7 +58,10 @@ func NewFleet(ctx context.Context, o Options) *Fleet {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Fleet{clock: process.NewClock(o.Speed), port: o.SSHPort, log: o.Logger, machines: map[string]*Machine{}, volumes: map[string]*ubuntu.Volume{}}
+	f := &Fleet{
+		clock: process.NewClock(o.Speed), port: o.SSHPort, log: o.Logger, machines: map[string]*Machine{},
+		volumes: map[string]*ubuntu.Volume{},
+	}
 	f.ctx, f.stop = context.WithCancel(ctx)
 	f.faults.init(f.clock)
 	f.SetDelays(o.Delays)

@@ -49,7 +49,10 @@ func newFleet(t *testing.T, o machine.Options) *machine.Fleet {
 }
 
 func config(password string) *ssh.ClientConfig {
-	return &ssh.ClientConfig{User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password(password)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute}
+	return &ssh.ClientConfig{
+		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password(password)},
+		HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute,
+	}
 }
 
 func dial(t *testing.T, ip netip.Addr, port uint16) *ssh.Client {
@@ -87,29 +90,67 @@ func ok(t *testing.T, c *ssh.Client, cmd string) string {
 func TestMachineLooksLikeUbuntu(t *testing.T) {
 	t.Parallel()
 	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})
-	require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: "a", Name: "vm-a", FixedIPs: []netip.Addr{at(5)}, FloatingIPs: []netip.Addr{at(205)}, VCPUs: 2, MemoryMB: 4096}))
+	require.NoError(t, f.Boot(t.Context(), machine.Spec{
+		ID: "a", Name: "vm-a", FixedIPs: []netip.Addr{at(5)},
+		FloatingIPs: []netip.Addr{at(205)}, VCPUs: 2, MemoryMB: 4096,
+	}))
 	c := dial(t, at(205), f.SSHPort())
 	for _, x := range []struct{ cmd, want string }{
 		{"hostname; whoami; pwd; echo $HOME $USER", "vm-a\nubuntu\n/home/ubuntu\n/home/ubuntu ubuntu\n"},
 		{". /etc/os-release; echo $ID $VERSION_ID; arch; uname -m", "ubuntu 22.04\nx86_64\nx86_64\n"},
 		{`cat /etc/os-release | grep "PRETTY_NAME=" | grep -c "Ubuntu 22.04"; arch | grep -c x86_64`, "1\n1\n"},
 		{"id", "uid=1000(ubuntu) gid=1000(ubuntu) groups=1000(ubuntu),4(adm),27(sudo)\n"},
-		{"sudo id -u; sudo -u daemon whoami; sudo -E env X=1 printenv X; X=7 sudo -E printenv X; X=7 sudo printenv X; echo $?", "0\ndaemon\n1\n7\n1\n"},
-		{"cat /root/x; echo hi >/etc/nope; ls /root; echo $?", "cat: /root/x: Permission denied\nbash: /etc/nope: Permission denied\nls: cannot open directory '/root': Permission denied\n2\n"},
-		{"ip -4 -o addr show | awk '{print $2,$4}'", "lo 127.0.0.1/8\nens3 " + at(5).String() + "/24\n"},
-		{"cp /etc/hosts /tmp/h; echo '1.2.3.4 foo' >>/tmp/h; sudo mv /tmp/h /etc/hosts; getent hosts foo | awk '{print $1}'; stat -c %U /etc/hosts", "1.2.3.4\nubuntu\n"},
-		{"sysctl -n net.ipv4.ip_forward; sudo sysctl -w net.ipv4.ip_forward=1; cat /proc/sys/net/ipv4/ip_forward; echo 0 | sudo tee /proc/sys/net/ipv4/ip_forward; sysctl net.ipv4.ip_forward", "0\nnet.ipv4.ip_forward = 1\n1\n0\nnet.ipv4.ip_forward = 0\n"},
 		{
-			"sysctl net.bridge.bridge-nf-call-iptables; sudo modprobe br_netfilter; sysctl -n net.bridge.bridge-nf-call-iptables; sudo modprobe nosuch; echo $?",
-			"sysctl: cannot stat /proc/sys/net/bridge/bridge-nf-call-iptables: No such file or directory\n1\nmodprobe: FATAL: Module nosuch not found in directory /lib/modules/5.15.0-107-generic\n1\n",
+			"sudo id -u; " +
+				"sudo -u daemon " +
+				"whoami; sudo -E env X=1 printenv X; X=7 sudo -E printenv X; X=7 sudo printenv X; echo $?",
+			"0\ndaemon\n1\n7\n1\n",
+		},
+		{
+			"cat /root/x; echo hi >/etc/nope; ls /root; echo $?",
+			"cat: /root/x: Permission denied\nbash: /etc/nope: Permission denied\n" +
+				"ls: cannot open directory '/root': Permission denied\n2\n",
+		},
+		{"ip -4 -o addr show | awk '{print $2,$4}'", "lo 127.0.0.1/8\nens3 " + at(5).String() + "/24\n"},
+		{
+			"cp /etc/hosts " +
+				"/tmp/h; echo " +
+				"'1.2.3.4 foo' " +
+				">>/tmp/h; sudo mv /tmp/h /etc/hosts; getent hosts foo | awk '{print $1}'; stat -c %U /etc/hosts",
+			"1.2.3.4\nubuntu\n",
+		},
+		{
+			"sysctl -n net.ipv4.ip_forward; " +
+				"sudo sysctl " +
+				"-w net.ipv4.ip_forward=1; " +
+				"cat /proc/sys/net/ipv4/ip_forward; " +
+				"echo 0 | sudo tee /proc/sys/net/ipv4/ip_forward; sysctl net.ipv4.ip_forward",
+			"0\nnet.ipv4.ip_forward = 1\n1\n0\nnet.ipv4.ip_forward = 0\n",
+		},
+		{
+			"sysctl net.bridge.bridge-nf-call-iptables; " +
+				"sudo modprobe " +
+				"br_netfilter; sysctl -n net.bridge.bridge-nf-call-iptables; sudo modprobe nosuch; echo $?",
+			"sysctl: cannot stat /proc/sys/net/bridge/bridge-nf-call-iptables: No such file or directory\n1\n" +
+				"modprobe: FATAL: Module nosuch not found in directory /lib/modules/5.15.0-107-generic\n1\n",
 		},
 		{"sudo hostnamectl set-hostname master5; hostname; cat /etc/hostname", "master5\nmaster5\n"},
 		{"nosuch; echo $?; command -v kubeadm || echo none", "bash: line 2: nosuch: command not found\n127\nnone\n"},
-		{"systemctl is-active ssh; systemctl is-enabled ssh; systemctl is-active nosuch; echo $?; systemctl restart ssh; echo $?", "active\nenabled\ninactive\n3\nFailed to restart ssh.service: Interactive authentication required.\n1\n"},
-		{"curl -fsSL https://nosuch.example/; echo $?; curl -sk https://" + at(9).String() + ":6443/; echo $?", "curl: (6) Could not resolve host: nosuch.example\n6\n7\n"},
+		{
+			"systemctl is-active " +
+				"ssh; systemctl is-enabled ssh; systemctl is-active nosuch; echo $?; systemctl restart ssh; echo $?",
+			"active\nenabled\ninactive\n3\nFailed to restart ssh.service: Interactive authentication required.\n1\n",
+		},
+		{
+			"curl -fsSL https://nosuch.example/; echo $?; curl -sk https://" + at(9).String() + ":6443/; echo $?",
+			"curl: (6) Could not resolve host: nosuch.example\n6\n7\n",
+		},
 		{"grep -c ^processor /proc/cpuinfo; awk '/MemTotal/{print $2}' /proc/meminfo", "2\n4194304\n"},
 		{"cloud-init status --wait | tail -1; sudo -n true && echo sudo", "status: done\nsudo\n"},
-		{"printf '#!/bin/sh\\necho $0 $1\\n' >x.sh; chmod +x x.sh; ./x.sh a; sh -c '[[ a = a ]]'; echo $?", "./x.sh a\nsh: 1: [[: not found\n127\n"},
+		{
+			"printf '#!/bin/sh\\necho $0 $1\\n' >x.sh; chmod +x x.sh; ./x.sh a; sh -c '[[ a = a ]]'; echo $?",
+			"./x.sh a\nsh: 1: [[: not found\n127\n",
+		},
 	} {
 		out, _ := sh(t, c, x.cmd)
 		require.Equal(t, x.want, out, x.cmd)
@@ -131,11 +172,17 @@ func TestPackages(t *testing.T) {
 	require.Equal(t, "install ok installed", ok(t, c, "dpkg-query -W -f='${Status}' socat"))
 
 	require.Equal(t, 100, func() int { _, st := sh(t, c, "sudo apt-get install -y kubeadm"); return st }())
-	ok(t, c, "sudo mkdir -p /etc/apt/keyrings; echo 'deb [signed-by=/etc/apt/keyrings/k.gpg] https://pkgs.k8s.io/core:/stable:/v1.34/deb/ /' | sudo tee /etc/apt/sources.list.d/k.list")
+	ok(t, c,
+		"sudo mkdir -p "+
+			"/etc/apt/keyrings; "+
+			"echo 'deb [signed-by=/etc/apt/keyrings/k.gpg] "+
+			"https://pkgs.k8s.io/core:/stable:/v1.34/deb/ /' | sudo tee /etc/apt/sources.list.d/k.list")
 	out, st = sh(t, c, "sudo apt-get update")
 	require.Equal(t, 100, st)
 	require.Contains(t, out, "is not signed")
-	ok(t, c, "curl -fsSL https://pkgs.k8s.io/core:/stable:/v1.34/deb/Release.key | sudo gpg --dearmor -o /etc/apt/keyrings/k.gpg && sudo apt-get update")
+	ok(t, c,
+		"curl -fsSL https://pkgs.k8s.io/core:/stable:/v1.34/deb/Release.key "+
+			"| sudo gpg --dearmor -o /etc/apt/keyrings/k.gpg && sudo apt-get update")
 	require.Equal(t, "1.34.3-1.1\n", ok(t, c, "apt-cache madison kubeadm | head -1 | awk '{print $3}'"))
 	ok(t, c, "sudo apt-get install -y kubelet=1.34.2-1.1 kubectl=1.34.2-1.1 && sudo apt-mark hold kubelet")
 	out, st = sh(t, c, "sudo apt-get install -y kubelet=1.34.3-1.1")
@@ -191,7 +238,10 @@ func TestKeyLoginAndUserData(t *testing.T) {
 	key, pub := newKey(t)
 	require.NoError(t, f.Boot(t.Context(), machine.Spec{
 		ID: "a", Name: "a", FixedIPs: []netip.Addr{at(5)}, PublicKey: pub,
-		UserData: []byte("#cloud-config\npassword: other\nwrite_files:\n- {path: /etc/x, content: hi, permissions: '0640'}\nruncmd:\n- echo done >/tmp/ran\n"),
+		UserData: []byte(
+			"#cloud-config\npassword: other\nwrite_files:\n- {path: /etc/x, content: hi, permissions: '0640'}\n" +
+				"runcmd:\n- echo done >/tmp/ran\n",
+		),
 	}))
 	conf := config("")
 	conf.Auth = []ssh.AuthMethod{ssh.PublicKeys(key)}
@@ -227,7 +277,9 @@ func TestDetachedJobOutlivesConnection(t *testing.T) {
 	c2 := dial(t, at(5), f.SSHPort())
 	_, st := sh(t, c2, "test -f /tmp/j/rc")
 	require.Equal(t, 1, st, "the job should not have ended yet")
-	require.Eventually(t, func() bool { _, st := sh(t, c2, "test -f /tmp/j/rc"); return st == 0 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(
+		t, func() bool { _, st := sh(t, c2, "test -f /tmp/j/rc"); return st == 0 }, time.Minute, 20*time.Millisecond,
+	)
 	require.Equal(t, "line 1\nline 2\nline 3\n0\n", ok(t, c2, "cat /tmp/j/log /tmp/j/rc"))
 	require.Equal(t, "ne 2\nline 3\n", ok(t, c2, "tail -c +10 /tmp/j/log"))
 }
@@ -297,7 +349,9 @@ func TestFaults(t *testing.T) {
 	require.ErrorContains(t, err, "connection refused")
 	f.PowerOn("a")
 	c = dial(t, at(5), f.SSHPort())
-	require.Equal(t, "keep\ngone\ninactive\nactive\n", ok(t, c, "cat keep; test -e /tmp/gone || echo gone; systemctl is-active cron; systemctl is-active rsyslog"))
+	require.Equal(t, "keep\ngone\ninactive\nactive\n", ok(
+		t, c, "cat keep; test -e /tmp/gone || echo gone; systemctl is-active cron; systemctl is-active rsyslog",
+	))
 
 	_, err = c.NewSession()
 	require.NoError(t, err)
@@ -332,7 +386,9 @@ func sh2(c *ssh.Client, cmd string) (string, error) {
 
 func TestBootTakesTimeAndAddressesMove(t *testing.T) {
 	t.Parallel()
-	at, f := subnet(t), newFleet(t, machine.Options{Speed: 10, Delays: map[string]time.Duration{"boot": 20 * time.Second}})
+	at, f := subnet(t), newFleet(
+		t, machine.Options{Speed: 10, Delays: map[string]time.Duration{"boot": 20 * time.Second}},
+	)
 	require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: "a", Name: "a", FixedIPs: []netip.Addr{at(5)}}))
 	addr := netip.AddrPortFrom(at(5), f.SSHPort()).String()
 	_, err := ssh.Dial("tcp", addr, config("ubuntu"))
@@ -353,7 +409,8 @@ func TestBootTakesTimeAndAddressesMove(t *testing.T) {
 	f.Delete("a")
 	_, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	require.ErrorContains(t, err, "refused")
-	require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: "a", Name: "a", FixedIPs: []netip.Addr{at(5)}}), "the address is free again")
+	require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: "a", Name: "a", FixedIPs: []netip.Addr{at(5)}}),
+		"the address is free again")
 }
 
 // TestFiveHundredMachinesAreCheap: a load test may boot that many.
@@ -364,14 +421,17 @@ func TestFiveHundredMachinesAreCheap(t *testing.T) {
 	start := time.Now()
 	for i := range 500 {
 		ip := netip.AddrFrom4([4]byte{127, base[1], 30 + byte(i/250), byte(i % 250)})
-		require.NoError(t, f.Boot(t.Context(), machine.Spec{ID: fmt.Sprint(i), Name: fmt.Sprint("vm", i), FixedIPs: []netip.Addr{ip}}))
+		require.NoError(t, f.Boot(
+			t.Context(), machine.Spec{ID: fmt.Sprint(i), Name: fmt.Sprint("vm", i), FixedIPs: []netip.Addr{ip}},
+		))
 	}
 	t.Logf("500 machines booted in %s", time.Since(start))
 	require.Less(t, time.Since(start), time.Minute)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			c, err := ssh.Dial("tcp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, base[1], 30, byte(i)}), f.SSHPort()).String(), config("ubuntu"))
+			c, err := ssh.Dial("tcp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, base[1], 30, byte(i)}),
+				f.SSHPort()).String(), config("ubuntu"))
 			if err == nil {
 				out, rerr := sh2(c, "hostname")
 				if rerr != nil || out != fmt.Sprintf("vm%d\n", i) {

@@ -55,7 +55,10 @@ func newMachine(f *Fleet, s Spec) *Machine {
 	if s.AdminPassword == "" {
 		s.AdminPassword = "ubuntu"
 	}
-	m := &Machine{f: f, spec: s, net: netstack.New(), vips: slices.Clone(s.AllowedAddressPairs), vipAlias: map[netip.Addr]netip.Addr{}, disks: slices.Clone(s.Volumes)}
+	m := &Machine{
+		f: f, spec: s, net: netstack.New(), vips: slices.Clone(s.AllowedAddressPairs),
+		vipAlias: map[netip.Addr]netip.Addr{}, disks: slices.Clone(s.Volumes),
+	}
 	maps.Copy(m.vipAlias, s.VIPFloatingIPs)
 	m.net.OnChange(func() { f.world.changed(m) })
 	return m
@@ -202,7 +205,8 @@ func (m *Machine) system() *ubuntu.OS {
 }
 
 func (m *Machine) build() *ubuntu.OS {
-	o := ubuntu.New(m.f.clock, m.net, ubuntu.Hardware{VCPUs: m.spec.VCPUs, MemoryMB: m.spec.MemoryMB, DiskGB: m.spec.DiskGB},
+	o := ubuntu.New(
+		m.f.clock, m.net, ubuntu.Hardware{VCPUs: m.spec.VCPUs, MemoryMB: m.spec.MemoryMB, DiskGB: m.spec.DiskGB},
 		m.spec.Hostname, m.spec.AdminUser, m.spec.PublicKey)
 	o.SetPassword(m.spec.AdminUser, m.spec.AdminPassword)
 	o.Delay = m.f.wait
@@ -220,7 +224,9 @@ func (m *Machine) build() *ubuntu.OS {
 		if x := m.f.failure(m.spec.ID, line(p), true); x != nil {
 			status = m.f.play(p.Context(), p, x)
 		}
-		m.f.record(m.spec.ID, Entry{Kind: "exec", User: o.Sys.UserName(p.Cred.UID), PID: p.PID, Line: line(p), Exit: status, Took: took})
+		m.f.record(m.spec.ID, Entry{
+			Kind: "exec", User: o.Sys.UserName(p.Cred.UID), PID: p.PID, Line: line(p), Exit: status, Took: took,
+		})
 		return status
 	}
 	o.Add(map[string]process.Program{"sshd": m.sshd})
@@ -229,7 +235,9 @@ func (m *Machine) build() *ubuntu.OS {
 		o.AttachDisk(m.f.disk(d))
 	}
 	for _, k := range m.hostKeys() {
-		name := "/etc/ssh/ssh_host_" + map[string]string{ssh.KeyAlgoED25519: "ed25519", ssh.KeyAlgoECDSA256: "ecdsa"}[k.PublicKey().Type()] + "_key.pub"
+		name := "/etc/ssh/ssh_host_" + map[string]string{
+			ssh.KeyAlgoED25519: "ed25519", ssh.KeyAlgoECDSA256: "ecdsa",
+		}[k.PublicKey().Type()] + "_key.pub"
 		_ = o.Sys.FS.As(memfs.Root).WriteFile(name, ssh.MarshalAuthorizedKey(k.PublicKey()), 0o644)
 	}
 	return o
@@ -304,15 +312,18 @@ func (m *Machine) consoleText(lines int) string {
 	defer m.mu.Unlock()
 	l := slices.Clone(m.console)
 	if !m.since.IsZero() {
-		l = append(l, "ci-info: no authorized SSH keys fingerprints found for user "+m.spec.AdminUser+".", "-----BEGIN SSH HOST KEY FINGERPRINTS-----")
+		l = append(l, "ci-info: no authorized SSH keys fingerprints found for user "+m.spec.AdminUser+".",
+			"-----BEGIN SSH HOST KEY FINGERPRINTS-----")
 		for _, k := range m.hostKeys() {
-			l = append(l, fmt.Sprintf("256 %s root@%s (%s)", ssh.FingerprintSHA256(k.PublicKey()), m.spec.Hostname, strings.ToUpper(strings.Split(strings.TrimPrefix(k.PublicKey().Type(), "ssh-"), "-")[0])))
+			l = append(l, fmt.Sprintf("256 %s root@%s (%s)", ssh.FingerprintSHA256(k.PublicKey()), m.spec.Hostname,
+				strings.ToUpper(strings.Split(strings.TrimPrefix(k.PublicKey().Type(), "ssh-"), "-")[0])))
 		}
 		l = append(l, "-----END SSH HOST KEY FINGERPRINTS-----", "-----BEGIN SSH HOST KEY KEYS-----")
 		for _, k := range m.hostKeys() {
 			l = append(l, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k.PublicKey())))+" root@"+m.spec.Hostname)
 		}
-		l = append(l, "-----END SSH HOST KEY KEYS-----", "Ubuntu 22.04.4 LTS "+m.spec.Hostname+" ttyS0", "", m.spec.Hostname+" login: ")
+		l = append(l, "-----END SSH HOST KEY KEYS-----", "Ubuntu 22.04.4 LTS "+m.spec.Hostname+" ttyS0", "",
+			m.spec.Hostname+" login: ")
 	}
 	if lines > 0 {
 		l = l[max(0, len(l)-lines):]
@@ -431,7 +442,10 @@ func (m *Machine) snapshot() State {
 	m.mu.Lock()
 	o, booted := m.os, m.booted
 	m.mu.Unlock()
-	s := State{Name: m.spec.Name, Hostname: m.Hostname(), Host: m.spec.Host, Power: m.net.IsUp(), Cut: m.net.IsCut(), Listening: m.net.Sockets()}
+	s := State{
+		Name: m.spec.Name, Hostname: m.Hostname(), Host: m.spec.Host, Power: m.net.IsUp(), Cut: m.net.IsCut(),
+		Listening: m.net.Sockets(),
+	}
 	for _, a := range m.net.Addrs() {
 		s.Addresses = append(s.Addresses, a.IP.String())
 	}

@@ -59,7 +59,9 @@ func TestSessions(t *testing.T) {
 
 	s = open()
 	require.NoError(t, s.Start("trap 'echo caught >/tmp/caught' EXIT; touch /tmp/up; while :; do sleep 0.1; done"))
-	require.Eventually(t, func() bool { _, err := sh2(c, "test -e /tmp/up"); return err == nil }, time.Minute, 10*time.Millisecond)
+	require.Eventually(
+		t, func() bool { _, err := sh2(c, "test -e /tmp/up"); return err == nil }, time.Minute, 10*time.Millisecond,
+	)
 	require.NoError(t, s.Signal(ssh.SIGTERM))
 	require.ErrorAs(t, s.Wait(), &exit)
 	require.Equal(t, 143, exit.ExitStatus())

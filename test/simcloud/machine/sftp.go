@@ -15,7 +15,9 @@ import (
 // sftp serves the SFTP subsystem on the machine's disk with the user's rights.
 func (v *visitor) sftp(ch ssh.Channel) {
 	d := &disk{v: v, view: v.o.Sys.FS.As(v.account.Cred)}
-	srv := sftp.NewRequestServer(ch, sftp.Handlers{FileGet: d, FilePut: d, FileCmd: d, FileList: d}, sftp.WithStartDirectory(v.account.Home))
+	srv := sftp.NewRequestServer(
+		ch, sftp.Handlers{FileGet: d, FilePut: d, FileCmd: d, FileList: d}, sftp.WithStartDirectory(v.account.Home),
+	)
 	err := srv.Serve()
 	_ = srv.Close()
 	if err == nil || errors.Is(err, io.EOF) {

@@ -30,17 +30,23 @@ const (
 
 // users records who needs each program of a simulated machine.
 var users = map[string]string{
-	"apt-cache": packages, "apt-get": packages, "apt-mark": packages, "arch": checks, "awk": packages, "base64": packages, "bash": jobs, "blkid": nodes,
-	"cat": packages, "chmod": packages, "chown": packages, "cilium": packages, "cloud-init": packages, "cmp": packages, "conntrack": packages,
-	"containerd": packages, "cp": nodes, "curl": packages, "cut": packages, "date": packages, "dd": nodes, "dirname": packages, "dpkg": packages,
-	"dpkg-query": packages, "env": checks, "exportfs": nodes, "findmnt": nodes, "flock": jobs, "getent": packages, "gpg": packages, "grep": nodes,
-	"haproxy": packages, "head": clusters, "hostname": packages, "hostnamectl": packages, "id": packages, "install": packages, "ip": packages,
-	"journalctl": packages, "keepalived": packages, "kill": jobs, "kubeadm": packages, "kubectl": packages, "kubelet": packages, "ls": checks,
-	"mkdir": jobs, "mkfs.ext4": nodes, "mktemp": packages, "modprobe": packages, "mount": nodes, "mountpoint": nodes, "mv": jobs, "openssl": packages,
-	"parted": disks, "pgrep": packages, "pkill": "test/simcloud/machine/kube", "printenv": checks, "pwd": checks, "readlink": nodes, "reboot": checks,
-	"rm": jobs, "sed": packages, "seq": nodes, "setsid": jobs, "sh": checks, "sha256sum": packages, "sleep": jobs, "socat": packages, "sshd": units,
-	"stat": jobs, "sudo": jobs, "swapoff": packages, "sysctl": packages, "systemctl": packages, "tail": nodes, "tar": packages, "tee": packages,
-	"test": nodes, "timeout": packages, "touch": packages, "tr": packages, "true": jobs, "tty": sessions, "uname": packages, "wc": packages, "whoami": checks,
+	"apt-cache": packages, "apt-get": packages, "apt-mark": packages, "arch": checks, "awk": packages,
+	"base64": packages, "bash": jobs, "blkid": nodes,
+	"cat": packages, "chmod": packages, "chown": packages, "cilium": packages, "cloud-init": packages, "cmp": packages,
+	"conntrack":  packages,
+	"containerd": packages, "cp": nodes, "curl": packages, "cut": packages, "date": packages, "dd": nodes,
+	"dirname": packages, "dpkg": packages,
+	"dpkg-query": packages, "env": checks, "exportfs": nodes, "findmnt": nodes, "flock": jobs, "getent": packages,
+	"gpg": packages, "grep": nodes, "haproxy": packages, "head": clusters, "hostname": packages,
+	"hostnamectl": packages, "id": packages, "install": packages, "ip": packages, "journalctl": packages,
+	"keepalived": packages, "kill": jobs, "kubeadm": packages, "kubectl": packages, "kubelet": packages, "ls": checks,
+	"mkdir": jobs, "mkfs.ext4": nodes, "mktemp": packages, "modprobe": packages, "mount": nodes, "mountpoint": nodes,
+	"mv": jobs, "openssl": packages, "parted": disks, "pgrep": packages, "pkill": "test/simcloud/machine/kube",
+	"printenv": checks, "pwd": checks, "readlink": nodes, "reboot": checks, "rm": jobs, "sed": packages, "seq": nodes,
+	"setsid": jobs, "sh": checks, "sha256sum": packages, "sleep": jobs, "socat": packages, "sshd": units, "stat": jobs,
+	"sudo": jobs, "swapoff": packages, "sysctl": packages, "systemctl": packages, "tail": nodes, "tar": packages,
+	"tee": packages, "test": nodes, "timeout": packages, "touch": packages, "tr": packages, "true": jobs,
+	"tty": sessions, "uname": packages, "wc": packages, "whoami": checks,
 }
 
 // TestProgramsHaveUsers keeps the simulated machine as small as it can be: a program that nothing needs any more goes.
@@ -75,7 +81,8 @@ func textsBelow(t *testing.T, name string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(filepath.Join("../../..", name), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == "users_test.go" || filepath.Ext(path) != ".sh" && filepath.Ext(path) != ".go" {
+		if err != nil || d.IsDir() || path == "users_test.go" ||
+			filepath.Ext(path) != ".sh" && filepath.Ext(path) != ".go" {
 			return err
 		}
 		text, err := os.ReadFile(path)

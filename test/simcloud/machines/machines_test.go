@@ -33,7 +33,8 @@ func TestServerCanBeLoggedInTo(t *testing.T) {
 			image = i.ID
 		}
 	}
-	srv, err := servers.Create(t.Context(), nova, servers.CreateOpts{Name: "Node_1", FlavorRef: "3", ImageRef: image}, nil).Extract()
+	srv, err := servers.Create(t.Context(), nova, servers.CreateOpts{Name: "Node_1", FlavorRef: "3", ImageRef: image},
+		nil).Extract()
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		srv, err = servers.Get(t.Context(), nova, srv.ID).Extract()
@@ -43,7 +44,8 @@ func TestServerCanBeLoggedInTo(t *testing.T) {
 	addr := srv.Addresses[simcloud.Net0].([]any)[0].(map[string]any)["addr"].(string)
 	login := func() (string, error) {
 		conn, err := ssh.Dial("tcp", net.JoinHostPort(addr, strconv.Itoa(int(fleet.SSHPort()))), &ssh.ClientConfig{
-			User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute,
+			User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")},
+			HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute,
 		})
 		if err != nil {
 			return "", err
@@ -61,7 +63,9 @@ func TestServerCanBeLoggedInTo(t *testing.T) {
 	require.Equal(t, "node-1\n2\n", out)
 
 	act := func(action string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cloud.URL()+"/sim/machines/"+srv.ID+"/"+action, http.NoBody)
+		req, err := http.NewRequestWithContext(
+			t.Context(), http.MethodPost, cloud.URL()+"/sim/machines/"+srv.ID+"/"+action, http.NoBody,
+		)
 		require.NoError(t, err)
 		req.Close = true
 		resp, err := http.DefaultClient.Do(req)

@@ -37,7 +37,8 @@ func (s *Service) Register(a *rest.API) {
 	a.WriteError = writeError
 	versions := func(*rest.Call) (int, any, error) {
 		return http.StatusOK, rest.Obj{"versions": []rest.Obj{{
-			"id": "v2.0", "status": "CURRENT", "links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2.0/"}},
+			"id": "v2.0", "status": "CURRENT",
+			"links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2.0/"}},
 		}}}, nil
 	}
 	a.HandlePublic("GET /{$}", versions)
@@ -132,8 +133,12 @@ func register[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
 		}
 	}
 	a.Handle("GET "+collection, func(c *rest.Call) (int, any, error) { return listOf[T, S, P](s, c, k) })
-	a.Handle("POST "+collection, write(http.StatusCreated, func(c *rest.Call, spec S) (*T, error) { return k.create(c.Caller, spec) }))
-	a.Handle("PUT "+member, write(http.StatusOK, func(c *rest.Call, spec S) (*T, error) { return k.update(c.Caller, c.Path("id"), spec) }))
+	a.Handle("POST "+collection, write(http.StatusCreated, func(c *rest.Call, spec S) (*T, error) {
+		return k.create(c.Caller, spec)
+	}))
+	a.Handle("PUT "+member, write(http.StatusOK, func(c *rest.Call, spec S) (*T, error) {
+		return k.update(c.Caller, c.Path("id"), spec)
+	}))
 	a.Handle("GET "+member, func(c *rest.Call) (int, any, error) {
 		v, err := k.get(c.Caller, c.Path("id"))
 		if err != nil {
@@ -150,7 +155,9 @@ func register[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
 func listOf[T, S any, P object[T]](s *Service, c *rest.Call, k kind[T, S]) (int, any, error) {
 	q := c.Query
 	if bad := unknownFilters(q, k.view(new(T))); len(bad) > 0 {
-		return 0, nil, badRequest("HTTPBadRequest", "['%s'] is invalid attribute for filtering", strings.Join(bad, "', '"))
+		return 0, nil, badRequest(
+			"HTTPBadRequest", "['%s'] is invalid attribute for filtering", strings.Join(bad, "', '"),
+		)
 	}
 	if k.ensure != nil {
 		k.ensure(c.ProjectID)
@@ -159,11 +166,14 @@ func listOf[T, S any, P object[T]](s *Service, c *rest.Call, k kind[T, S]) (int,
 	views := []rest.Obj{}
 	for _, v := range k.rows.All() {
 		b := P(v).common()
-		if _, err := k.get(c.Caller, b.ID); err != nil || !rest.OneOf(q, "id", b.ID) || !rest.OneOf(q, "name", b.Name) ||
+		if _, err := k.get(c.Caller, b.ID); err != nil || !rest.OneOf(q, "id", b.ID) ||
+			!rest.OneOf(q, "name", b.Name) ||
 			!rest.TagsMatch(b.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any")) {
 			continue
 		}
-		if p, ok := any(v).(*Port); ok && (!rest.OneOf(q, "device_id", p.DeviceID) || !rest.OneOf(q, "network_id", p.NetworkID)) {
+		if p, ok := any(v).(*Port); ok && (!rest.OneOf(q, "device_id", p.DeviceID) || !rest.OneOf(
+			q, "network_id", p.NetworkID,
+		)) {
 			continue // the common questions, answered without building views of all ports
 		}
 		if view := k.view(v); matches(view, q) {
@@ -187,7 +197,8 @@ func unknownFilters(q url.Values, example rest.Obj) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(q)) {
 		switch key {
-		case "limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags", "not-tags-any":
+		case "limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags",
+			"not-tags-any":
 			continue
 		}
 		if _, ok := example[key]; !ok {
@@ -201,7 +212,8 @@ func unknownFilters(q url.Values, example rest.Obj) []string {
 func matches(v rest.Obj, q url.Values) bool {
 	for key, want := range q {
 		switch key {
-		case "limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags", "not-tags-any":
+		case "limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags",
+			"not-tags-any":
 			continue
 		case "fixed_ips":
 			ips, _ := v["fixed_ips"].([]rest.Obj)
@@ -266,5 +278,7 @@ func unwrap[S any](c *rest.Call, name string) (spec S, err error) {
 }
 
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
-	rest.WriteJSON(w, e.Status, rest.Obj{"NeutronError": rest.Obj{"type": e.Kind, "message": e.Message, "detail": e.Detail}})
+	rest.WriteJSON(
+		w, e.Status, rest.Obj{"NeutronError": rest.Obj{"type": e.Kind, "message": e.Message, "detail": e.Detail}},
+	)
 }

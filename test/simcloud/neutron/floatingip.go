@@ -25,7 +25,9 @@ func (s *Service) CreateFloatingIP(c rest.Caller, spec FloatingSpec) (*FloatingI
 		return nil, err
 	}
 	if !n.External {
-		return nil, badRequest("BadRequest", "Bad floatingip request: Network %s is not a valid external network.", n.ID)
+		return nil, badRequest(
+			"BadRequest", "Bad floatingip request: Network %s is not a valid external network.", n.ID,
+		)
 	}
 	if err := s.room(c.ProjectID, "floatingip"); err != nil {
 		return nil, err
@@ -110,23 +112,35 @@ func (s *Service) associate(c rest.Caller, f *FloatingIP, spec FloatingSpec) err
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(p.FixedIPs, func(x FixedIP) bool { return spec.FixedIP == "" || x.IP.String() == spec.FixedIP })
+	i := slices.IndexFunc(
+		p.FixedIPs, func(x FixedIP) bool { return spec.FixedIP == "" || x.IP.String() == spec.FixedIP },
+	)
 	if i < 0 {
 		if spec.FixedIP != "" {
-			return badRequest("BadRequest", "Bad floatingip request: Port %s does not have fixed ip %s.", p.ID, spec.FixedIP)
+			return badRequest(
+				"BadRequest", "Bad floatingip request: Port %s does not have fixed ip %s.", p.ID, spec.FixedIP,
+			)
 		}
-		return badRequest("BadRequest", "Bad floatingip request: Cannot add floating IP to port %s that has no fixed IPv4 addresses.", p.ID)
+		return badRequest(
+			"BadRequest", "Bad floatingip request: Cannot add floating IP to port %s that has no fixed IPv4 addresses.",
+			p.ID,
+		)
 	}
 	fixed := p.FixedIPs[i]
 	router := s.routerBetween(fixed.SubnetID, f.NetworkID)
 	if router == nil {
 		return notFound("ExternalGatewayForFloatingIPNotFound",
-			"External network "+f.NetworkID+" is not reachable from subnet "+fixed.SubnetID+".  Therefore, cannot associate Port %s with a Floating IP.", p.ID)
+			"External network "+f.NetworkID+" is not reachable from subnet "+fixed.SubnetID+
+				".  Therefore, cannot associate Port %s with a Floating IP.",
+			p.ID)
 	}
 	for _, o := range s.FloatingIPs.All() {
 		if o != f && o.PortID == p.ID && o.FixedIP == fixed.IP && o.NetworkID == f.NetworkID {
 			return conflict("FloatingIPPortAlreadyAssociated",
-				"Cannot associate floating IP %s (%s) with port %s using fixed IP %s, as that fixed IP already has a floating IP on external network %s.",
+				"Cannot associate "+
+					"floating IP "+
+					"%s (%s) with "+
+					"port %s using fixed IP %s, as that fixed IP already has a floating IP on external network %s.",
 				f.IP, f.ID, p.ID, fixed.IP, f.NetworkID)
 		}
 	}
@@ -159,9 +173,12 @@ func (s *Service) routerBetween(subnet, external string) *Router {
 func (s *Service) floatingView(f *FloatingIP) rest.Obj {
 	v := f.base.view()
 	delete(v, "name")
-	v["floating_network_id"], v["floating_ip_address"], v["fixed_ip_address"] = f.NetworkID, f.IP.String(), addrOrNil(f.FixedIP)
+	v["floating_network_id"], v["floating_ip_address"], v["fixed_ip_address"] = f.NetworkID, f.IP.String(), addrOrNil(
+		f.FixedIP,
+	)
 	v["port_id"], v["router_id"], v["status"] = rest.OrNil(f.PortID), rest.OrNil(f.RouterID), f.Status
-	v["port_details"], v["port_forwardings"], v["qos_policy_id"], v["dns_name"], v["dns_domain"] = nil, []string{}, nil, "", ""
+	v["port_details"], v["port_forwardings"], v["qos_policy_id"] = nil, []string{}, nil
+	v["dns_name"], v["dns_domain"] = "", ""
 	if p := s.Ports.Get(f.PortID); p != nil {
 		v["port_details"] = rest.Obj{
 			"name": p.Name, "network_id": p.NetworkID, "mac_address": p.MAC, "admin_state_up": p.AdminUp,

@@ -72,7 +72,13 @@ func (s *Service) DeleteNetwork(c rest.Caller, id string) error {
 	}
 	for _, p := range s.Ports.All() {
 		if p.NetworkID == id {
-			return conflict("NetworkInUse", "Unable to complete operation on network %s. There are one or more ports still in use on the network, id for these ports is: %s", id, p.ID)
+			return conflict(
+				"NetworkInUse",
+				"Unable to complete "+
+					"operation on "+
+					"network %s. There are one or more ports still in use on the network, id for these ports is: %s",
+				id, p.ID,
+			)
 		}
 	}
 	for _, sub := range s.Subnets.All() {
@@ -86,12 +92,16 @@ func (s *Service) DeleteNetwork(c rest.Caller, id string) error {
 
 // FindNetwork resolves a name or id as clients and the orchestration service do.
 func (s *Service) FindNetwork(c rest.Caller, nameOrID string) (*Network, error) {
-	return findOne("network", nameOrID, &s.Networks, func(n *Network) bool { _, err := s.Network(c, n.ID); return err == nil })
+	return findOne(
+		"network", nameOrID, &s.Networks, func(n *Network) bool { _, err := s.Network(c, n.ID); return err == nil },
+	)
 }
 
 // FindSubnet resolves a name or id.
 func (s *Service) FindSubnet(c rest.Caller, nameOrID string) (*Subnet, error) {
-	return findOne("subnet", nameOrID, &s.Subnets, func(n *Subnet) bool { _, err := s.Subnet(c, n.ID); return err == nil })
+	return findOne(
+		"subnet", nameOrID, &s.Subnets, func(n *Subnet) bool { _, err := s.Subnet(c, n.ID); return err == nil },
+	)
 }
 
 // FindPort resolves a name or id.
@@ -102,7 +112,9 @@ func (s *Service) FindPort(c rest.Caller, nameOrID string) (*Port, error) {
 // FindGroup resolves a security group's name or id within the caller's project.
 func (s *Service) FindGroup(c rest.Caller, nameOrID string) (*SecurityGroup, error) {
 	s.DefaultGroup(c.ProjectID)
-	return findOne("security_group", nameOrID, &s.Groups, func(g *SecurityGroup) bool { return g.Project == c.ProjectID })
+	return findOne(
+		"security_group", nameOrID, &s.Groups, func(g *SecurityGroup) bool { return g.Project == c.ProjectID },
+	)
 }
 
 // findOne finds a row by its id, or the only visible one with a name.
@@ -115,9 +127,12 @@ func findOne[T any, P object[T]](kind, nameOrID string, rows *sim.Table[T], visi
 	case 1:
 		return byName[0], nil
 	case 0:
-		return nil, notFound(strings.ToUpper(kind[:1])+kind[1:]+"NotFound", "Unable to find "+kind+" with name or id '%s'", nameOrID)
+		return nil, notFound(
+			strings.ToUpper(kind[:1])+kind[1:]+"NotFound", "Unable to find "+kind+" with name or id '%s'", nameOrID,
+		)
 	}
-	return nil, conflict("NeutronClientNoUniqueMatch", "Multiple %s matches found for name '%s', use an ID to be more specific.", kind, nameOrID)
+	return nil, conflict("NeutronClientNoUniqueMatch",
+		"Multiple %s matches found for name '%s', use an ID to be more specific.", kind, nameOrID)
 }
 
 func (s *Service) networkView(n *Network) rest.Obj {

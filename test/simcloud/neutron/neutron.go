@@ -194,7 +194,8 @@ func (s *Service) Usage(project string) map[string]int {
 }
 
 var quotaNames = []string{
-	"network", "subnet", "subnetpool", "port", "router", "floatingip", "rbac_policy", "security_group", "security_group_rule",
+	"network", "subnet", "subnetpool", "port", "router", "floatingip", "rbac_policy", "security_group",
+	"security_group_rule",
 }
 
 // SetQuota sets limits of a project; -1 is no limit, which is also the default.

@@ -41,7 +41,10 @@ func (s *Service) CreatePort(c rest.Caller, spec PortSpec) (*Port, error) {
 	if err := s.room(c.ProjectID, "port"); err != nil {
 		return nil, err
 	}
-	p := &Port{base: s.newBase(c.ProjectID, ""), NetworkID: n.ID, Status: "DOWN", AdminUp: true, PortSecurity: n.PortSecurity, VNICType: "normal"}
+	p := &Port{
+		base: s.newBase(c.ProjectID, ""), NetworkID: n.ID, Status: "DOWN", AdminUp: true,
+		PortSecurity: n.PortSecurity, VNICType: "normal",
+	}
 	if spec.MAC != nil && *spec.MAC != "" {
 		p.MAC = *spec.MAC
 	} else {
@@ -73,7 +76,8 @@ func (s *Service) applyPort(p *Port, spec PortSpec) error {
 	for _, pair := range deref(spec.AllowedAddressPairs) {
 		if _, err := netip.ParseAddr(pair.IP); err != nil {
 			if _, err := netip.ParsePrefix(pair.IP); err != nil {
-				return badRequest("HTTPBadRequest", "Invalid input for allowed_address_pairs. Reason: '%s' is not a valid IP subnet.", pair.IP)
+				return badRequest("HTTPBadRequest",
+					"Invalid input for allowed_address_pairs. Reason: '%s' is not a valid IP subnet.", pair.IP)
 			}
 		}
 	}
@@ -126,7 +130,8 @@ func (s *Service) DeletePort(c rest.Caller, id string) error {
 	}
 	switch p.DeviceOwner {
 	case "network:router_interface", "network:router_gateway", "network:floatingip":
-		return conflict("ServicePortInUse", "Port %s cannot be deleted directly via the port API: has device owner %s.", p.ID, p.DeviceOwner)
+		return conflict("ServicePortInUse", "Port %s cannot be deleted directly via the port API: has device owner %s.",
+			p.ID, p.DeviceOwner)
 	}
 	s.removePort(p)
 	return nil
@@ -177,7 +182,9 @@ func (s *Service) takeOne(n *Network, w IPSpec, keep []FixedIP) (f FixedIP, fres
 	var ip netip.Addr
 	if w.IP != "" {
 		if ip, err = netip.ParseAddr(w.IP); err != nil {
-			return f, false, badRequest("HTTPBadRequest", "Invalid input for fixed_ips. Reason: '%s' is not a valid IP address.", w.IP)
+			return f, false, badRequest(
+				"HTTPBadRequest", "Invalid input for fixed_ips. Reason: '%s' is not a valid IP address.", w.IP,
+			)
 		}
 	}
 	for _, sub := range s.Subnets.All() {
@@ -190,7 +197,9 @@ func (s *Service) takeOne(n *Network, w IPSpec, keep []FixedIP) (f FixedIP, fres
 				return f, false, nil
 			}
 			if sub.used[ip] || ip == sub.Gateway {
-				return f, false, conflict("IpAddressAlreadyAllocated", "IP address %s already allocated in subnet %s", ip, sub.ID)
+				return f, false, conflict(
+					"IpAddressAlreadyAllocated", "IP address %s already allocated in subnet %s", ip, sub.ID,
+				)
 			}
 			sub.used[ip] = true
 			return f, true, nil
@@ -206,7 +215,8 @@ func (s *Service) takeOne(n *Network, w IPSpec, keep []FixedIP) (f FixedIP, fres
 	case w.SubnetID != "" && s.Subnets.Get(w.SubnetID) == nil:
 		return f, false, notFound("SubnetNotFound", "Subnet %s could not be found.", w.SubnetID)
 	case ip.IsValid():
-		return f, false, badRequest("InvalidIpForNetwork", "IP address %s is not a valid IP for any of the subnets on the specified network.", ip)
+		return f, false, badRequest("InvalidIpForNetwork",
+			"IP address %s is not a valid IP for any of the subnets on the specified network.", ip)
 	}
 	return f, false, conflict("IpAddressGenerationFailure", "No more IP addresses available on network %s.", n.ID)
 }

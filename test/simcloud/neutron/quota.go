@@ -27,7 +27,9 @@ func (s *Service) registerQuotas(a *rest.API) {
 	a.Handle("GET /v2.0/quotas/{project}/details.json", details)
 	a.Handle("PUT /v2.0/quotas/{project}", func(c *rest.Call) (int, any, error) {
 		if !c.Admin {
-			return 0, nil, rest.Errorf(http.StatusForbidden, "PolicyNotAuthorized", "rule:update_quota is disallowed by policy")
+			return 0, nil, rest.Errorf(
+				http.StatusForbidden, "PolicyNotAuthorized", "rule:update_quota is disallowed by policy",
+			)
 		}
 		var req struct {
 			Quota map[string]int `json:"quota"`
@@ -52,10 +54,14 @@ func ownQuota(c *rest.Call) error {
 func (s *Service) extensions(*rest.Call) (int, any, error) {
 	out := []rest.Obj{}
 	for _, alias := range []string{
-		"router", "external-net", "security-group", "quotas", "quota_details", "standard-attr-tag", "allowed-address-pairs",
-		"binding", "port-security", "standard-attr-timestamp", "standard-attr-revisions", "net-mtu", "fip-port-details", "filter-validation",
+		"router", "external-net", "security-group", "quotas", "quota_details", "standard-attr-tag",
+		"allowed-address-pairs", "binding", "port-security", "standard-attr-timestamp", "standard-attr-revisions",
+		"net-mtu", "fip-port-details", "filter-validation",
 	} {
-		out = append(out, rest.Obj{"alias": alias, "name": alias, "description": "", "links": []string{}, "updated": "2015-01-01T10:00:00-00:00"})
+		out = append(out, rest.Obj{
+			"alias": alias, "name": alias, "description": "", "links": []string{},
+			"updated": "2015-01-01T10:00:00-00:00",
+		})
 	}
 	return http.StatusOK, rest.Obj{"extensions": out}, nil
 }

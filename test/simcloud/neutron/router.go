@@ -133,7 +133,9 @@ func (s *Service) RemoveInterface(c rest.Caller, id, subnet string) (*Port, erro
 		for _, f := range s.FloatingIPs.All() {
 			if sub := s.Subnets.Get(subnet); f.RouterID == r.ID && sub != nil && sub.CIDR.Contains(f.FixedIP) {
 				return nil, conflict("RouterInterfaceInUseByFloatingIP",
-					"Router interface for subnet %s on router %s cannot be deleted, as it is required by one or more floating IPs.", subnet, r.ID)
+					"Router interface "+
+						"for subnet %s on router %s cannot be deleted, as it is required by one or more floating IPs.",
+					subnet, r.ID)
 			}
 		}
 		s.removePort(p)
@@ -165,13 +167,16 @@ func (s *Service) routerInterface(c *rest.Call) (int, any, error) {
 
 func (s *Service) routerView(r *Router) rest.Obj {
 	v := r.base.view()
-	v["status"], v["admin_state_up"], v["routes"], v["ha"], v["distributed"] = "ACTIVE", r.AdminUp, []string{}, false, false
+	v["status"], v["admin_state_up"], v["routes"] = "ACTIVE", r.AdminUp, []string{}
+	v["ha"], v["distributed"] = false, false
 	v["availability_zones"], v["availability_zone_hints"], v["flavor_id"] = []string{"nova"}, []string{}, nil
 	v["external_gateway_info"] = nil
 	if gw := s.Ports.Get(r.gwPort); gw != nil {
-		v["external_gateway_info"] = rest.Obj{"network_id": r.Gateway, "enable_snat": true, "external_fixed_ips": []rest.Obj{
-			{"subnet_id": gw.FixedIPs[0].SubnetID, "ip_address": gw.FixedIPs[0].IP.String()},
-		}}
+		v["external_gateway_info"] = rest.Obj{
+			"network_id": r.Gateway, "enable_snat": true, "external_fixed_ips": []rest.Obj{
+				{"subnet_id": gw.FixedIPs[0].SubnetID, "ip_address": gw.FixedIPs[0].IP.String()},
+			},
+		}
 	}
 	return v
 }

@@ -110,7 +110,9 @@ func (s *Service) AddRule(c rest.Caller, r Rule) (Rule, error) {
 		return r, err
 	}
 	if r.Direction != "ingress" && r.Direction != "egress" {
-		return r, badRequest("HTTPBadRequest", "Invalid input for direction. Reason: '%s' is not in ['ingress', 'egress'].", r.Direction)
+		return r, badRequest(
+			"HTTPBadRequest", "Invalid input for direction. Reason: '%s' is not in ['ingress', 'egress'].", r.Direction,
+		)
 	}
 	if r.EtherType == "" {
 		r.EtherType = "IPv4"

@@ -20,8 +20,9 @@ import (
 func (s *Service) Register(a *rest.API) {
 	a.WriteError, a.Header, a.Before = writeError, writeVersion, checkVersion
 	version := rest.Obj{
-		"id": "v2.1", "status": "CURRENT", "version": "2." + strconv.Itoa(maxMinor), "min_version": "2.1", "updated": "2013-07-23T11:33:21Z",
-		"links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2.1/"}},
+		"id": "v2.1", "status": "CURRENT", "version": "2." + strconv.Itoa(maxMinor), "min_version": "2.1",
+		"updated": "2013-07-23T11:33:21Z",
+		"links":   []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2.1/"}},
 	}
 	a.HandlePublic("GET /{$}", func(*rest.Call) (int, any, error) {
 		return http.StatusOK, rest.Obj{"versions": []rest.Obj{version}}, nil
@@ -74,8 +75,10 @@ func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 	var found []*Server
 	for _, srv := range servers {
 		if (all || srv.Project == c.ProjectID) && named.MatchString(srv.Name) && !srv.Updated.Before(since) &&
-			(q.Get("status") == "" || strings.EqualFold(q.Get("status"), srv.Status)) && rest.OneOf(q, "image", srv.ImageID) &&
-			rest.OneOf(q, "flavor", srv.Flavor.ID) && rest.OneOf(q, "host", srv.Host) && rest.OneOf(q, "uuid", srv.ID) &&
+			(q.Get("status") == "" || strings.EqualFold(q.Get("status"), srv.Status)) &&
+			rest.OneOf(q, "image", srv.ImageID) &&
+			rest.OneOf(q, "flavor", srv.Flavor.ID) && rest.OneOf(q, "host", srv.Host) &&
+			rest.OneOf(q, "uuid", srv.ID) &&
 			rest.OneOf(q, "availability_zone", srv.Zone) && (!all || rest.OneOf(q, "project_id", srv.Project)) &&
 			rest.TagsMatch(srv.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any")) {
 			found = append(found, srv)
@@ -96,16 +99,19 @@ func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 	}
 	out := rest.Obj{"servers": views}
 	if more {
-		out["servers_links"] = []rest.Obj{{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID)}}
+		out["servers_links"] = []rest.Obj{
+			{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID)},
+		}
 	}
 	return http.StatusOK, out, nil
 }
 
 // filters are what a list of servers can be asked for.
 var filters = []string{
-	"all_tenants", "changes-since", "changes-before", "name", "status", "image", "flavor", "host", "uuid", "availability_zone", "project_id",
-	"tenant_id", "user_id", "tags", "tags-any", "not-tags", "not-tags-any", "limit", "marker", "sort_key", "sort_dir", "deleted", "ip", "ip6",
-	"hostname", "vm_state", "task_state", "power_state", "description", "locked", "key_name", "config_drive", "node", "reservation_id",
+	"all_tenants", "changes-since", "changes-before", "name", "status", "image", "flavor", "host", "uuid",
+	"availability_zone", "project_id", "tenant_id", "user_id", "tags", "tags-any", "not-tags", "not-tags-any", "limit",
+	"marker", "sort_key", "sort_dir", "deleted", "ip", "ip6", "hostname", "vm_state", "task_state", "power_state",
+	"description", "locked", "key_name", "config_drive", "node", "reservation_id",
 }
 
 // listQuery reads the pattern of the names and the time of changes that a list asks for.
@@ -117,11 +123,15 @@ func (s *Service) listQuery(c *rest.Call) (named *regexp.Regexp, since time.Time
 		}
 	}
 	if named, err = regexp.Compile(c.Query.Get("name")); err != nil {
-		return nil, since, badRequest("Invalid input for query parameters name. Value: %s. Invalid regular expression", c.Query.Get("name"))
+		return nil, since, badRequest(
+			"Invalid input for query parameters name. Value: %s. Invalid regular expression", c.Query.Get("name"),
+		)
 	}
 	if v := c.Query.Get("changes-since"); v != "" {
 		if since, err = time.Parse(time.RFC3339, v); err != nil {
-			return nil, since, badRequest("Invalid input for query parameters changes-since. Value: %s. '%s' is not a 'date-time'", v, v)
+			return nil, since, badRequest(
+				"Invalid input for query parameters changes-since. Value: %s. '%s' is not a 'date-time'", v, v,
+			)
 		}
 	}
 	return named, since, nil
@@ -272,7 +282,9 @@ func (s *Service) registerMetadata(server func(string, func(*rest.Call, *Server)
 			return http.StatusOK, view(srv), nil
 		}
 	}
-	server("GET /v2.1/servers/{id}/metadata", func(_ *rest.Call, srv *Server) (int, any, error) { return http.StatusOK, view(srv), nil })
+	server("GET /v2.1/servers/{id}/metadata", func(_ *rest.Call, srv *Server) (int, any, error) {
+		return http.StatusOK, view(srv), nil
+	})
 	server("PUT /v2.1/servers/{id}/metadata", set(true))
 	server("POST /v2.1/servers/{id}/metadata", set(false))
 	server("DELETE /v2.1/servers/{id}/metadata/{key}", func(c *rest.Call, srv *Server) (int, any, error) {
@@ -303,7 +315,9 @@ func (s *Service) registerInterfaces(server func(string, func(*rest.Call, *Serve
 		for _, f := range p.FixedIPs {
 			ips = append(ips, rest.Obj{"subnet_id": f.SubnetID, "ip_address": f.IP.String()})
 		}
-		return rest.Obj{"port_id": p.ID, "net_id": p.NetworkID, "mac_addr": p.MAC, "port_state": p.Status, "fixed_ips": ips}
+		return rest.Obj{
+			"port_id": p.ID, "net_id": p.NetworkID, "mac_addr": p.MAC, "port_state": p.Status, "fixed_ips": ips,
+		}
 	}
 	server("GET /v2.1/servers/{id}/os-interface", func(_ *rest.Call, srv *Server) (int, any, error) {
 		out := []rest.Obj{}

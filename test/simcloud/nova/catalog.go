@@ -49,22 +49,30 @@ func (s *Service) registerCatalog(a *rest.API) {
 			return http.StatusOK, h(f, minor(c.R)), nil
 		}
 	}
-	a.Handle("GET /v2.1/flavors/{id}", flavor(func(f *Flavor, minor int) any { return rest.Obj{"flavor": s.flavorView(f, minor)} }))
-	a.Handle("GET /v2.1/flavors/{id}/os-extra_specs", flavor(func(f *Flavor, _ int) any { return rest.Obj{"extra_specs": specsOf(f)} }))
+	a.Handle("GET /v2.1/flavors/{id}", flavor(func(f *Flavor, minor int) any {
+		return rest.Obj{"flavor": s.flavorView(f, minor)}
+	}))
+	a.Handle("GET /v2.1/flavors/{id}/os-extra_specs", flavor(func(f *Flavor, _ int) any {
+		return rest.Obj{"extra_specs": specsOf(f)}
+	}))
 	s.registerGroups(a)
 	s.registerKeys(a)
 	zones := func(detail bool) rest.Handler {
 		return func(*rest.Call) (int, any, error) {
 			out := []rest.Obj{}
 			if detail {
-				out = append(out, rest.Obj{"zoneName": "internal", "zoneState": rest.Obj{"available": true}, "hosts": rest.Obj{}})
+				out = append(out, rest.Obj{
+					"zoneName": "internal", "zoneState": rest.Obj{"available": true}, "hosts": rest.Obj{},
+				})
 			}
 			for _, z := range s.Zones() {
 				hosts, available := rest.Obj{}, false
 				for _, h := range s.Hosts {
 					if h.Zone == z {
 						available = available || !h.Disabled
-						hosts[h.Name] = rest.Obj{"nova-compute": rest.Obj{"active": true, "available": !h.Disabled, "updated_at": nil}}
+						hosts[h.Name] = rest.Obj{
+							"nova-compute": rest.Obj{"active": true, "available": !h.Disabled, "updated_at": nil},
+						}
 					}
 				}
 				v := rest.Obj{"zoneName": z, "zoneState": rest.Obj{"available": available}, "hosts": nil}
@@ -85,7 +93,10 @@ func (s *Service) registerCatalog(a *rest.API) {
 			if h.Disabled {
 				status = "disabled"
 			}
-			out = append(out, rest.Obj{"id": i + 1, "binary": "nova-compute", "host": h.Name, "zone": h.Zone, "status": status, "state": "up", "disabled_reason": nil})
+			out = append(out, rest.Obj{
+				"id": i + 1, "binary": "nova-compute", "host": h.Name, "zone": h.Zone,
+				"status": status, "state": "up", "disabled_reason": nil,
+			})
 		}
 		return http.StatusOK, rest.Obj{"services": out}, nil
 	})
@@ -93,9 +104,10 @@ func (s *Service) registerCatalog(a *rest.API) {
 		out := []rest.Obj{}
 		for i, h := range s.Hosts {
 			out = append(out, rest.Obj{
-				"id": i + 1, "hypervisor_hostname": h.Name, "state": "up", "status": "enabled", "hypervisor_type": "fake",
-				"hypervisor_version": 1000, "vcpus": h.VCPUs, "memory_mb": h.MemoryMB, "host_ip": "127.0.0.1",
-				"service": rest.Obj{"id": i + 1, "host": h.Name, "disabled_reason": nil}, "cpu_info": "{}",
+				"id": i + 1, "hypervisor_hostname": h.Name, "state": "up", "status": "enabled",
+				"hypervisor_type": "fake", "hypervisor_version": 1000, "vcpus": h.VCPUs, "memory_mb": h.MemoryMB,
+				"host_ip": "127.0.0.1", "service": rest.Obj{"id": i + 1, "host": h.Name, "disabled_reason": nil},
+				"cpu_info": "{}",
 			})
 		}
 		return http.StatusOK, rest.Obj{"hypervisors": out}, nil
@@ -106,7 +118,8 @@ func (s *Service) registerCatalog(a *rest.API) {
 
 func (s *Service) createFlavor(c *rest.Call) (int, any, error) {
 	if !c.Admin {
-		return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden", "Policy doesn't allow os_compute_api:os-flavor-manage:create to be performed.")
+		return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden",
+			"Policy doesn't allow os_compute_api:os-flavor-manage:create to be performed.")
 	}
 	var req struct {
 		F struct {
@@ -181,7 +194,10 @@ func (s *Service) registerGroups(a *rest.API) {
 
 func (s *Service) registerKeys(a *rest.API) {
 	view := func(k *KeyPair) rest.Obj {
-		return rest.Obj{"keypair": rest.Obj{"name": k.Name, "public_key": k.PublicKey, "fingerprint": k.Fingerprint, "user_id": k.UserID, "type": "ssh", "created_at": k.Created.Format(usageForm)}}
+		return rest.Obj{"keypair": rest.Obj{
+			"name": k.Name, "public_key": k.PublicKey, "fingerprint": k.Fingerprint,
+			"user_id": k.UserID, "type": "ssh", "created_at": k.Created.Format(usageForm),
+		}}
 	}
 	a.Handle("GET /v2.1/os-keypairs", func(c *rest.Call) (int, any, error) {
 		out := []rest.Obj{}

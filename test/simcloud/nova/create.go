@@ -59,19 +59,23 @@ type BlockDevice struct {
 // Create checks the request and starts the build.
 func (s *Service) Create(c rest.Caller, spec Spec) (*Server, error) {
 	if spec.Name == "" || len(spec.Name) > 255 {
-		return nil, badRequest("Invalid input for field/attribute name. Value: %s. '%s' is too short", spec.Name, spec.Name)
+		return nil, badRequest(
+			"Invalid input for field/attribute name. Value: %s. '%s' is too short", spec.Name, spec.Name,
+		)
 	}
 	now := s.world.Now()
 	srv := &Server{
 		ID: sim.NewID(), Name: spec.Name, Project: c.ProjectID, UserID: c.UserID, Status: "BUILD", VMState: "building",
-		TaskState: "scheduling", Metadata: maps.Clone(spec.Metadata), Tags: slices.Clone(spec.Tags), KeyName: spec.KeyName,
-		UserData: spec.UserData, Description: spec.Description, Hostname: hostname(spec.Name), Created: now, Updated: now,
-		Settled: make(chan struct{}), Gone: make(chan struct{}), failWith: spec.FailWith,
+		TaskState: "scheduling", Metadata: maps.Clone(spec.Metadata), Tags: slices.Clone(spec.Tags),
+		KeyName: spec.KeyName, UserData: spec.UserData, Description: spec.Description, Hostname: hostname(spec.Name),
+		Created: now, Updated: now, Settled: make(chan struct{}), Gone: make(chan struct{}), failWith: spec.FailWith,
 	}
 	if err := s.check(c, srv, spec); err != nil {
 		return nil, err
 	}
-	if err := s.room(c.ProjectID, map[string]int{"instances": 1, "cores": srv.Flavor.VCPUs, "ram": srv.Flavor.RAM}); err != nil {
+	if err := s.room(
+		c.ProjectID, map[string]int{"instances": 1, "cores": srv.Flavor.VCPUs, "ram": srv.Flavor.RAM},
+	); err != nil {
 		return nil, err
 	}
 	refs, err := s.networks(c, spec.Networks)
@@ -111,7 +115,10 @@ func (s *Service) check(c rest.Caller, srv *Server, spec Spec) error {
 			return badRequest("Flavor's memory is too small for requested image.")
 		}
 		if img.MinDisk > f.Disk && f.Disk > 0 {
-			return badRequest("Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is %d bytes, minimum size is %d bytes.",
+			return badRequest(
+				"Flavor's disk "+
+					"is smaller than "+
+					"the minimum size specified in image metadata. Flavor disk is %d bytes, minimum size is %d bytes.",
 				int64(f.Disk)<<30, int64(img.MinDisk)<<30)
 		}
 		srv.ImageID = img.ID
@@ -122,7 +129,8 @@ func (s *Service) check(c rest.Caller, srv *Server, spec Spec) error {
 		return badRequest("Invalid key_name provided.")
 	}
 	if _, err := base64.StdEncoding.DecodeString(spec.UserData); err != nil {
-		return badRequest("Invalid input for field/attribute user_data. Value: %.20s. '%.20s' is not a 'base64'", spec.UserData, spec.UserData)
+		return badRequest("Invalid input for field/attribute user_data. Value: %.20s. '%.20s' is not a 'base64'",
+			spec.UserData, spec.UserData)
 	}
 	if len(spec.UserData) > 65535 {
 		return badRequest("Invalid input for field/attribute user_data. It is too long")
@@ -201,12 +209,25 @@ func (s *Service) disks(c rest.Caller, spec Spec) ([]BlockDevice, error) {
 				return nil, badRequest("Block Device Mapping is Invalid: failed to get volume %s.", d.UUID)
 			}
 			if v.Status != "available" {
-				return nil, badRequest("Invalid volume: Invalid input received: Invalid volume: Volume %s status must be available or downloading to reserve, but the current status is %s. (HTTP 400) (Request-ID: req-%s)", v.ID, v.Status, sim.NewID())
+				return nil, badRequest(
+					"Invalid volume: "+
+						"Invalid input "+
+						"received: Invalid "+
+						"volume: Volume "+
+						"%s status must "+
+						"be available "+
+						"or downloading to reserve, but the current status is %s. (HTTP 400) (Request-ID: req-%s)",
+					v.ID, v.Status, sim.NewID(),
+				)
 			}
 			out = append(out, d)
 		case "image", "blank":
 			if d.DestinationType == "volume" && d.VolumeSize == 0 {
-				return nil, badRequest("Block Device Mapping is Invalid: Images with destination_type 'volume' need to have a non-zero size specified")
+				return nil, badRequest(
+					"Block Device " +
+						"Mapping is Invalid: " +
+						"Images with destination_type 'volume' need to have a non-zero size specified",
+				)
 			}
 			out = append(out, d)
 		default:
@@ -239,7 +260,10 @@ func (s *Service) build(ctx context.Context, c rest.Caller, srv *Server, refs []
 	srv.TaskState = ""
 	if err != nil {
 		srv.Status, srv.VMState = "ERROR", "error"
-		srv.Fault = &Fault{Code: http.StatusInternalServerError, Message: err.Error(), Details: "Traceback (most recent call last):\n  (simulated)\n" + err.Error(), At: s.world.Now()}
+		srv.Fault = &Fault{
+			Code: http.StatusInternalServerError, Message: err.Error(),
+			Details: "Traceback (most recent call last):\n  (simulated)\n" + err.Error(), At: s.world.Now(),
+		}
 		return
 	}
 	srv.Status, srv.VMState, srv.PowerState, srv.Launched = "ACTIVE", "active", 1, s.world.Now()
@@ -262,7 +286,8 @@ func (s *Service) place(c rest.Caller, srv *Server, refs []NetworkRef, disks []B
 	case !fits:
 		return rest.Errorf(http.StatusInternalServerError, "NoValidHost", "No valid host was found. ")
 	case h == nil:
-		return rest.Errorf(http.StatusInternalServerError, "NoValidHost", "No valid host was found. There are not enough hosts available.")
+		return rest.Errorf(http.StatusInternalServerError, "NoValidHost",
+			"No valid host was found. There are not enough hosts available.")
 	}
 	srv.Host, srv.Zone, srv.TaskState = h.Name, h.Zone, "spawning"
 	for _, r := range refs {

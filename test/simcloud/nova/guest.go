@@ -49,7 +49,8 @@ func (s *Service) boot(ctx context.Context, srv *Server) error {
 	m, has := s.machine(srv)
 	s.world.Unlock()
 	err := s.world.Fleet.Boot(ctx, m)
-	for i := 0; i < bindTries && errors.Is(err, syscall.EADDRINUSE); i++ { // a machine that had an address lets go of it
+	// a machine that had an address lets go of it
+	for i := 0; i < bindTries && errors.Is(err, syscall.EADDRINUSE); i++ {
 		if cause := sim.Sleep(ctx, bindPause); cause != nil {
 			return cause //nolint:wrapcheck // the context's cause
 		}

@@ -104,7 +104,9 @@ func (s *Service) PowerOff(srv *Server) error {
 	if srv.Status != "ACTIVE" && srv.Status != "ERROR" {
 		return s.wrongState(srv, "stop")
 	}
-	s.transition(srv, "powering-off", s.world.Fleet.PowerOff, func() { srv.Status, srv.VMState, srv.PowerState = "SHUTOFF", "stopped", 4 })
+	s.transition(srv, "powering-off", s.world.Fleet.PowerOff, func() {
+		srv.Status, srv.VMState, srv.PowerState = "SHUTOFF", "stopped", 4
+	})
 	return nil
 }
 
@@ -113,7 +115,9 @@ func (s *Service) PowerOn(srv *Server) error {
 	if srv.Status != "SHUTOFF" {
 		return s.wrongState(srv, "start")
 	}
-	s.transition(srv, "powering-on", s.world.Fleet.PowerOn, func() { srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1 })
+	s.transition(srv, "powering-on", s.world.Fleet.PowerOn, func() {
+		srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1
+	})
 	return nil
 }
 
@@ -127,7 +131,9 @@ func (s *Service) Reboot(srv *Server, hard bool) error {
 	if hard {
 		srv.Status, task = "HARD_REBOOT", "rebooting_hard"
 	}
-	s.transition(srv, task, s.world.Fleet.Reboot, func() { srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1 })
+	s.transition(
+		srv, task, s.world.Fleet.Reboot, func() { srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1 },
+	)
 	return nil
 }
 

@@ -118,7 +118,10 @@ type Service struct {
 
 // New returns a service without flavors and hosts.
 func New(w *sim.World, n *neutron.Service, i *glance.Service, v *cinder.Service) *Service {
-	s := &Service{world: w, network: n, images: i, volumes: v, quotas: map[string]map[string]int{}, AdminUser: "ubuntu", AdminPassword: "ubuntu"}
+	s := &Service{
+		world: w, network: n, images: i, volumes: v, quotas: map[string]map[string]int{}, AdminUser: "ubuntu",
+		AdminPassword: "ubuntu",
+	}
 	n.OnPortChange = s.portChanged
 	return s
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
-var quotaNames = []string{"instances", "cores", "ram", "key_pairs", "metadata_items", "server_groups", "server_group_members"}
+var quotaNames = []string{
+	"instances", "cores", "ram", "key_pairs", "metadata_items", "server_groups", "server_group_members",
+}
 
 // Usage counts what a project uses, by quota name.
 func (s *Service) Usage(project string) map[string]int {
@@ -32,7 +34,11 @@ func (s *Service) Usage(project string) map[string]int {
 func (s *Service) SetQuota(project string, limits map[string]int) error {
 	for name := range limits {
 		if !slices.Contains(quotaNames, name) {
-			return badRequest("Invalid input for field/attribute quota_set. Additional properties are not allowed ('%s' was unexpected)", name)
+			return badRequest(
+				"Invalid input "+
+					"for field/attribute quota_set. Additional properties are not allowed ('%s' was unexpected)",
+				name,
+			)
 		}
 	}
 	if s.quotas[project] == nil {
@@ -63,7 +69,8 @@ func (s *Service) room(project string, want map[string]int) error {
 		n, asked := want[name]
 		limit, set := q[name]
 		if asked && set && limit >= 0 && use[name]+n > limit {
-			return rest.Errorf(http.StatusForbidden, "forbidden", "Quota exceeded for %s: Requested %d, but already used %d of %d %s", name, n, use[name], limit, name)
+			return rest.Errorf(http.StatusForbidden, "forbidden",
+				"Quota exceeded for %s: Requested %d, but already used %d of %d %s", name, n, use[name], limit, name)
 		}
 	}
 	return nil
@@ -74,7 +81,8 @@ func (s *Service) registerQuotas(a *rest.API) {
 		return func(c *rest.Call) (int, any, error) {
 			p := c.Path("project")
 			if p != c.ProjectID && !c.Admin {
-				return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden", "Policy doesn't allow os_compute_api:os-quota-sets:show to be performed.")
+				return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden",
+					"Policy doesn't allow os_compute_api:os-quota-sets:show to be performed.")
 			}
 			out, use := rest.Obj{"id": p}, s.Usage(p)
 			for name, limit := range s.Quota(p) {
@@ -91,7 +99,8 @@ func (s *Service) registerQuotas(a *rest.API) {
 	a.Handle("GET /v2.1/os-quota-sets/{project}/detail", get(true))
 	a.Handle("PUT /v2.1/os-quota-sets/{project}", func(c *rest.Call) (int, any, error) {
 		if !c.Admin {
-			return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden", "Policy doesn't allow os_compute_api:os-quota-sets:update to be performed.")
+			return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden",
+				"Policy doesn't allow os_compute_api:os-quota-sets:update to be performed.")
 		}
 		var req struct {
 			Set map[string]any `json:"quota_set"`
@@ -117,7 +126,8 @@ func (s *Service) registerQuotas(a *rest.API) {
 			"maxTotalCores": q["cores"], "totalCoresUsed": use["cores"],
 			"maxTotalRAMSize": q["ram"], "totalRAMUsed": use["ram"],
 			"maxServerGroups": q["server_groups"], "totalServerGroupsUsed": use["server_groups"],
-			"maxServerGroupMembers": q["server_group_members"], "maxTotalKeypairs": q["key_pairs"], "maxServerMeta": q["metadata_items"],
+			"maxServerGroupMembers": q["server_group_members"], "maxTotalKeypairs": q["key_pairs"],
+			"maxServerMeta": q["metadata_items"],
 		}}}, nil
 	})
 }

@@ -22,12 +22,16 @@ var policies = []string{"affinity", "anti-affinity", "soft-affinity", "soft-anti
 // CreateGroup makes a server group.
 func (s *Service) CreateGroup(c rest.Caller, name, policy string, maxPerHost int) (*Group, error) {
 	if !slices.Contains(policies, policy) {
-		return nil, badRequest("Invalid input for field/attribute policies. Value: %s. '%s' is not one of %v", policy, policy, policies)
+		return nil, badRequest(
+			"Invalid input for field/attribute policies. Value: %s. '%s' is not one of %v", policy, policy, policies,
+		)
 	}
 	if s.room(c.ProjectID, map[string]int{"server_groups": 1}) != nil {
 		return nil, rest.Errorf(http.StatusForbidden, "forbidden", "Quota exceeded, too many server groups.")
 	}
-	g := &Group{ID: sim.NewID(), Name: name, Project: c.ProjectID, UserID: c.UserID, Policy: policy, MaxPerHost: maxPerHost}
+	g := &Group{
+		ID: sim.NewID(), Name: name, Project: c.ProjectID, UserID: c.UserID, Policy: policy, MaxPerHost: maxPerHost,
+	}
 	s.Groups.Add(g.ID, g)
 	return g, nil
 }
@@ -74,12 +78,14 @@ func (s *Service) schedule(srv, self *Server) (best *Host, fits bool) {
 	}
 	bestScore := 0
 	for _, h := range s.Hosts {
-		if srv.Flavor.VCPUs > mostVCPUs || srv.Flavor.RAM > mostMemoryMB || h.VCPUs > 0 && cpus[h.Name]+srv.Flavor.VCPUs > h.VCPUs ||
+		if srv.Flavor.VCPUs > mostVCPUs || srv.Flavor.RAM > mostMemoryMB ||
+			h.VCPUs > 0 && cpus[h.Name]+srv.Flavor.VCPUs > h.VCPUs ||
 			h.MemoryMB > 0 && ram[h.Name]+srv.Flavor.RAM > h.MemoryMB {
 			continue
 		}
 		fits = true
-		if h.Disabled || srv.requestedZone != "" && h.Zone != srv.requestedZone || srv.requestedHost != "" && h.Name != srv.requestedHost {
+		if h.Disabled || srv.requestedZone != "" && h.Zone != srv.requestedZone ||
+			srv.requestedHost != "" && h.Name != srv.requestedHost {
 			continue
 		}
 		score := load[h.Name]

@@ -46,7 +46,8 @@ func checkVersion(r *http.Request) error {
 	if m := minor(r); v == "" || v == "latest" || strings.HasPrefix(v, "2.") && m >= 1 && m <= maxMinor {
 		return nil
 	}
-	return rest.Errorf(http.StatusNotAcceptable, "computeFault", "Version %s is not supported by the API. Minimum is 2.1 and maximum is 2.%d.", v, maxMinor)
+	return rest.Errorf(http.StatusNotAcceptable, "computeFault",
+		"Version %s is not supported by the API. Minimum is 2.1 and maximum is 2.%d.", v, maxMinor)
 }
 
 func writeVersion(w http.ResponseWriter, r *http.Request) {
@@ -123,11 +124,12 @@ func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
 	}
 	v := rest.Obj{
 		"id": srv.ID, "name": srv.Name, "status": srv.Status, "tenant_id": srv.Project, "user_id": srv.UserID,
-		"metadata": meta, "hostId": hostID, "created": srv.Created.Format(timeForm), "updated": srv.Updated.Format(timeForm),
-		"addresses": s.Addresses(srv), "accessIPv4": "", "accessIPv6": "", "links": s.links("servers", srv.ID),
-		"OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": srv.Zone, "config_drive": "", "key_name": rest.OrNil(srv.KeyName),
-		"OS-SRV-USG:launched_at": timeOrNil(srv.Launched), "OS-SRV-USG:terminated_at": nil, "security_groups": groups,
-		"OS-EXT-STS:task_state": rest.OrNil(srv.TaskState), "OS-EXT-STS:vm_state": srv.VMState, "OS-EXT-STS:power_state": srv.PowerState,
+		"metadata": meta, "hostId": hostID, "created": srv.Created.Format(timeForm),
+		"updated": srv.Updated.Format(timeForm), "addresses": s.Addresses(srv), "accessIPv4": "", "accessIPv6": "",
+		"links": s.links("servers", srv.ID), "OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": srv.Zone,
+		"config_drive": "", "key_name": rest.OrNil(srv.KeyName), "OS-SRV-USG:launched_at": timeOrNil(srv.Launched),
+		"OS-SRV-USG:terminated_at": nil, "security_groups": groups, "OS-EXT-STS:task_state": rest.OrNil(srv.TaskState),
+		"OS-EXT-STS:vm_state": srv.VMState, "OS-EXT-STS:power_state": srv.PowerState,
 		"os-extended-volumes:volumes_attached": volumes, "image": "",
 	}
 	if srv.ImageID != "" {
@@ -135,7 +137,10 @@ func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
 	}
 	if minor >= 47 {
 		f := srv.Flavor
-		v["flavor"] = rest.Obj{"original_name": f.Name, "vcpus": f.VCPUs, "ram": f.RAM, "disk": f.Disk, "ephemeral": 0, "swap": 0, "extra_specs": specsOf(f)}
+		v["flavor"] = rest.Obj{
+			"original_name": f.Name, "vcpus": f.VCPUs, "ram": f.RAM, "disk": f.Disk, "ephemeral": 0,
+			"swap": 0, "extra_specs": specsOf(f),
+		}
 	} else {
 		v["flavor"] = rest.Obj{"id": srv.Flavor.ID, "links": s.links("flavors", srv.Flavor.ID)[1:]}
 	}
@@ -250,9 +255,10 @@ func (s *Service) groupView(g *Group, minor int) rest.Obj {
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	kind := map[int]string{
 		http.StatusBadRequest: "badRequest", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden",
-		http.StatusNotFound: "itemNotFound", http.StatusMethodNotAllowed: "badMethod", http.StatusConflict: "conflictingRequest",
-		http.StatusRequestEntityTooLarge: "overLimit", http.StatusTooManyRequests: "overLimit",
-		http.StatusNotImplemented: "notImplemented", http.StatusServiceUnavailable: "serviceUnavailable",
+		http.StatusNotFound: "itemNotFound", http.StatusMethodNotAllowed: "badMethod",
+		http.StatusConflict: "conflictingRequest", http.StatusRequestEntityTooLarge: "overLimit",
+		http.StatusTooManyRequests: "overLimit", http.StatusNotImplemented: "notImplemented",
+		http.StatusServiceUnavailable: "serviceUnavailable",
 	}[e.Status]
 	if kind == "" {
 		kind = "computeFault"

@@ -82,7 +82,9 @@ func (s *Service) AttachVolume(c rest.Caller, srv *Server, volume, device string
 		return VolumeRef{}, rest.Errorf(http.StatusNotFound, "itemNotFound", "Volume %s could not be found.", volume)
 	}
 	if srv.Status != "ACTIVE" && srv.Status != "SHUTOFF" {
-		return VolumeRef{}, conflict("Cannot 'attach_volume' instance %s while it is in vm_state %s", srv.ID, srv.VMState)
+		return VolumeRef{}, conflict(
+			"Cannot 'attach_volume' instance %s while it is in vm_state %s", srv.ID, srv.VMState,
+		)
 	}
 	if err := s.attach(srv, v, device, false, false); err != nil {
 		return VolumeRef{}, err
@@ -90,7 +92,9 @@ func (s *Service) AttachVolume(c rest.Caller, srv *Server, volume, device string
 	ref := srv.Volumes[len(srv.Volumes)-1]
 	if f, ok := s.world.Fleet.(fleet.VolumeMachines); ok {
 		s.world.Go(func(context.Context) {
-			s.power(srv, func(id string) { f.AttachDisk(id, fleet.Disk{VolumeID: v.ID, Device: ref.Device, SizeGB: v.Size}) })
+			s.power(srv, func(id string) {
+				f.AttachDisk(id, fleet.Disk{VolumeID: v.ID, Device: ref.Device, SizeGB: v.Size})
+			})
 		})
 	}
 	return ref, nil

@@ -65,8 +65,8 @@ type API struct {
 	Authenticate func(token string) (Caller, bool)
 	// WriteError writes an error in the form of the service.
 	WriteError func(w http.ResponseWriter, r *http.Request, e *Error)
-	// Unauthorized answers a call without a valid token, after the header that names the identity service is set; nil for
-	// the answer of the token middleware.
+	// Unauthorized answers a call without a valid token, after the header that names the identity service is set; nil
+	// for the answer of the token middleware.
 	Unauthorized http.HandlerFunc
 	// Before is asked before every call, without the lock; an error is the answer.
 	Before func(r *http.Request) error

@@ -137,7 +137,9 @@ func (a *api) open(ctx context.Context, method, path, contentType string, body a
 		require.NoError(a.t, err)
 		content = string(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(a.cfg.Host, "/")+path, bytes.NewReader([]byte(content)))
+	req, err := http.NewRequestWithContext(
+		ctx, method, strings.TrimSuffix(a.cfg.Host, "/")+path, bytes.NewReader([]byte(content)),
+	)
 	require.NoError(a.t, err)
 	req.Header.Set("Accept", typeJSON)
 	if body != nil {
@@ -230,6 +232,8 @@ func (a *api) answers(sentence string, status int, r reply) {
 // refuses is a fact about a refusal: a Status object with a code, a reason and a text of a form.
 func (a *api) refuses(sentence string, code int, reason, pattern string, r reply) {
 	a.t.Helper()
-	a.fact(sentence, r.status == code && r.str("kind") == "Status" && r.str("apiVersion") == "v1" && r.str("status") == "Failure" &&
-		r.str("reason") == reason && assert.ObjectsAreEqualValues(code, r.get("code")) && regexp.MustCompile(pattern).MatchString(r.str("message")), r.status, r.text)
+	a.fact(sentence, r.status == code && r.str("kind") == "Status" && r.str("apiVersion") == "v1" &&
+		r.str("status") == "Failure" &&
+		r.str("reason") == reason && assert.ObjectsAreEqualValues(code, r.get("code")) &&
+		regexp.MustCompile(pattern).MatchString(r.str("message")), r.status, r.text)
 }

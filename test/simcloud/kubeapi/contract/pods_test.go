@@ -38,7 +38,8 @@ func TestNodes(t *testing.T) {
 	t.Parallel()
 	a := connect(t, "nodes")
 	n := a.readyNode()
-	a.fact("a node has the version of its kubelet", regexp.MustCompile(`^v1\.\d+\.\d+`).MatchString(kubeapi.String(n, "status", "nodeInfo", "kubeletVersion")), n)
+	a.fact("a node has the version of its kubelet",
+		regexp.MustCompile(`^v1\.\d+\.\d+`).MatchString(kubeapi.String(n, "status", "nodeInfo", "kubeletVersion")), n)
 	addresses, _ := kubeapi.At(n, "status", "addresses").([]any)
 	a.fact("and an InternalIP", slices.ContainsFunc(addresses, func(x any) bool {
 		x, _ = x.(map[string]any)
@@ -48,14 +49,18 @@ func TestNodes(t *testing.T) {
 	for _, n := range a.read("/api/v1/nodes?labelSelector=node-role.kubernetes.io/control-plane").items() {
 		masters[kubeapi.Name(n)] = true
 	}
-	pods := a.read("/api/v1/namespaces/kube-system/pods?labelSelector=" + url.QueryEscape("component=kube-apiserver")).items()
+	pods := a.read("/api/v1/namespaces/kube-system/pods?labelSelector=" + url.QueryEscape(
+		"component=kube-apiserver",
+	)).items()
 	a.fact("every master has an API server's pod", len(masters) > 0 && len(pods) == len(masters), len(pods), masters)
 	for _, p := range pods {
 		containers, _ := kubeapi.At(p, "spec", "containers").([]any)
 		require.NotEmpty(t, containers)
 		first, _ := containers[0].(map[string]any)
-		a.fact("with its version in the image", masters[kubeapi.String(p, "spec", "nodeName")] && regexp.MustCompile(`:v1\.\d+\.\d+`).MatchString(kubeapi.String(first, "image")), p)
-		a.fact("which the kubelet mirrors from a file", kubeapi.String(p, "metadata", "annotations", "kubernetes.io/config.mirror") != "", p)
+		a.fact("with its version in the image", masters[kubeapi.String(p, "spec", "nodeName")] &&
+			regexp.MustCompile(`:v1\.\d+\.\d+`).MatchString(kubeapi.String(first, "image")), p)
+		a.fact("which the kubelet mirrors from a file",
+			kubeapi.String(p, "metadata", "annotations", "kubernetes.io/config.mirror") != "", p)
 	}
 }
 
@@ -91,38 +96,52 @@ func TestEviction(t *testing.T) {
 	a := connect(t, "eviction")
 	node := kubeapi.Name(a.readyNode())
 	// A pod needs the account of its namespace.
-	a.eventually("the namespace has an account", func() bool { return a.read(a.in("serviceaccounts/default")).status == http.StatusOK })
+	a.eventually("the namespace has an account", func() bool {
+		return a.read(a.in("serviceaccounts/default")).status == http.StatusOK
+	})
 	pod := a.pod("ct-pod", node)
 	uid := pod.str("metadata", "uid")
 	a.same("a pod runs", "Running", pod.str("status", "phase"))
 	r := a.read("/api/v1/pods?fieldSelector=" + url.QueryEscape("spec.nodeName="+node))
-	a.fact("a field selector selects the pods of a node", slices.Contains(namesOf(r.items()), "ct-pod"), namesOf(r.items()))
+	a.fact("a field selector selects the pods of a node", slices.Contains(namesOf(r.items()), "ct-pod"),
+		namesOf(r.items()))
 	r = a.read("/api/v1/pods?fieldSelector=" + url.QueryEscape("spec.nodeName=ct-no-such-node"))
 	a.fact("a node that does not exist has none", r.status == http.StatusOK && len(r.items()) == 0, r.text)
 
-	a.refuses("a pod that does not exist is not found", http.StatusNotFound, "NotFound", `^pods "ct-none" not found$`, a.evict("ct-none", uid))
+	a.refuses("a pod that does not exist is not found", http.StatusNotFound, "NotFound", `^pods "ct-none" not found$`,
+		a.evict("ct-none", uid))
 	r = a.evict("ct-pod", "00000000-0000-0000-0000-000000000000")
-	a.refuses("the eviction of another pod of the same name conflicts", http.StatusConflict, "Conflict", "UID in (the )?precondition", r)
+	a.refuses("the eviction of another pod of the same name conflicts", http.StatusConflict, "Conflict",
+		"UID in (the )?precondition", r)
 
 	budgets := "/apis/policy/v1/namespaces/" + a.namespace + "/poddisruptionbudgets"
-	a.create(budgets, "PodDisruptionBudget", "policy/v1", "ct-budget", obj{"spec": obj{"minAvailable": 1, "selector": obj{"matchLabels": obj{"ct": "pod"}}}})
+	a.create(budgets, "PodDisruptionBudget", "policy/v1", "ct-budget",
+		obj{"spec": obj{"minAvailable": 1, "selector": obj{"matchLabels": obj{"ct": "pod"}}}})
 	a.eventually("the budget counts the pod", func() bool {
 		n, _ := a.read(budgets+"/ct-budget").get("status", "currentHealthy").(float64)
 		return n == 1
 	})
 	r = a.evict("ct-pod", uid)
-	a.refuses("a budget forbids an eviction", http.StatusTooManyRequests, "TooManyRequests", `^Cannot evict pod as it would violate the pod's disruption budget\.`, r)
+	a.refuses("a budget forbids an eviction", http.StatusTooManyRequests, "TooManyRequests",
+		`^Cannot evict pod as it would violate the pod's disruption budget\.`, r)
 	causes, _ := r.get("details", "causes").([]any)
 	require.NotEmpty(t, causes, r.text)
 	cause, _ := causes[0].(map[string]any)
 	a.fact("and the refusal names the budget", kubeapi.String(cause, "reason") == "DisruptionBudget" &&
-		regexp.MustCompile(`The disruption budget ct-budget needs 1 healthy pods and has 1 currently`).MatchString(kubeapi.String(cause, "message")), cause)
+		regexp.MustCompile(`The disruption budget ct-budget needs 1 healthy pods and has 1 currently`).MatchString(
+			kubeapi.String(cause, "message"),
+		), cause)
 
 	a.answers("a budget is deleted", http.StatusOK, a.call(http.MethodDelete, budgets+"/ct-budget", "", nil))
-	a.eventually("the budget does not exist", func() bool { return a.read(budgets+"/ct-budget").status == http.StatusNotFound })
+	a.eventually(
+		"the budget does not exist", func() bool { return a.read(budgets+"/ct-budget").status == http.StatusNotFound },
+	)
 	r = a.evict("ct-pod", uid)
-	a.fact("without it the pod is evicted", r.status == http.StatusCreated && r.str("kind") == "Status" && r.str("status") == "Success", r.status, r.text)
-	a.eventually("an evicted pod ends", func() bool { return a.read(a.in("pods/ct-pod")).status == http.StatusNotFound })
+	a.fact("without it the pod is evicted", r.status == http.StatusCreated && r.str("kind") == "Status" &&
+		r.str("status") == "Success", r.status, r.text)
+	a.eventually(
+		"an evicted pod ends", func() bool { return a.read(a.in("pods/ct-pod")).status == http.StatusNotFound },
+	)
 }
 
 func TestCordon(t *testing.T) {

@@ -102,7 +102,9 @@ func pack(p *process.Proc, name, dir string, members []string) error {
 		if err != nil {
 			return errors.New(member + ": Cannot stat: " + process.Reason(err))
 		}
-		h := &archive.Header{Name: member, Mode: int64(i.Mode().Perm()), ModTime: i.ModTime(), Typeflag: archive.TypeDir}
+		h := &archive.Header{
+			Name: member, Mode: int64(i.Mode().Perm()), ModTime: i.ModTime(), Typeflag: archive.TypeDir,
+		}
 		if i.IsDir() {
 			list, err := p.FS().ReadDir(path.Join(dir, member))
 			err = errors.Join(err, tw.WriteHeader(h))

@@ -102,8 +102,8 @@ func awk(ctx context.Context, p *process.Proc) int {
 		return 2
 	}
 	code, err := ip.ExecuteContext(ctx, &interp.Config{
-		Stdin: stdin, Output: w, Error: p.Err(), Argv0: "awk", Vars: vars, Funcs: funcs, NoExec: true, NoFileReads: true,
-		NoFileWrites: true, Environ: environ,
+		Stdin: stdin, Output: w, Error: p.Err(), Argv0: "awk", Vars: vars, Funcs: funcs, NoExec: true,
+		NoFileReads: true, NoFileWrites: true, Environ: environ,
 	})
 	if err != nil && ctx.Err() == nil {
 		p.Errorf("awk: %v\n", err)
@@ -318,7 +318,8 @@ func printArgs(src string, toks []awkToken, print, redir int, commas []int) []st
 // operandEnd reports whether a / after the token divides rather than starts an expression.
 func operandEnd(t lexer.Token) bool {
 	switch t {
-	case lexer.NAME, lexer.NUMBER, lexer.STRING, lexer.RPAREN, lexer.RBRACKET, lexer.DOLLAR, lexer.INCR, lexer.DECR, lexer.REGEX:
+	case lexer.NAME, lexer.NUMBER, lexer.STRING, lexer.RPAREN, lexer.RBRACKET, lexer.DOLLAR, lexer.INCR, lexer.DECR,
+		lexer.REGEX:
 		return true
 	default:
 		return false

@@ -202,7 +202,8 @@ func touch(_ context.Context, p *process.Proc) int {
 		_, err := p.FS().Stat(p.Abs(n))
 		if err != nil {
 			err = p.WriteFile(n, nil, 0o666)
-		} else if err = p.FS().Chtimes(p.Abs(n), p.Sys.Clock.Now()); err != nil && p.FS().Access(p.Abs(n), memfs.Write) == nil {
+		} else if err = p.FS().Chtimes(p.Abs(n), p.Sys.Clock.Now()); err != nil &&
+			p.FS().Access(p.Abs(n), memfs.Write) == nil {
 			err = nil
 		}
 		if err != nil {
@@ -347,7 +348,8 @@ func ls(_ context.Context, p *process.Proc) int {
 
 func listed(p *process.Proc, f *process.Flags, name string, i memfs.Info) {
 	if f.Has("l") {
-		p.Printf("%s %d %s %s %5d %s ", i.Mode(), i.Links(), p.Sys.UserName(int(i.Uid())), p.Sys.GroupName(int(i.Gid())), i.Size(),
+		p.Printf("%s %d %s %s %5d %s ", i.Mode(), i.Links(), p.Sys.UserName(int(i.Uid())),
+			p.Sys.GroupName(int(i.Gid())), i.Size(),
 			i.ModTime().UTC().Format("Jan _2 15:04"))
 	}
 	p.Printf("%s\n", name)

@@ -3,7 +3,9 @@ package coreutils
 import "testing"
 
 func FuzzRegex(f *testing.F) {
-	for _, p := range []string{`a\(b\)*c`, `[[:space:]]*x`, `[]a]`, `[^]]`, `\{2\}`, `a{2}`, `(a|b)+`, `[`, `\`, `*a`, `^*`, `a\|b`, `\<w\>`} {
+	for _, p := range []string{
+		`a\(b\)*c`, `[[:space:]]*x`, `[]a]`, `[^]]`, `\{2\}`, `a{2}`, `(a|b)+`, `[`, `\`, `*a`, `^*`, `a\|b`, `\<w\>`,
+	} {
 		f.Add(p, true)
 		f.Add(p, false)
 	}
@@ -22,7 +24,10 @@ func FuzzSedScript(f *testing.F) {
 }
 
 func FuzzAwkRewrite(f *testing.F) {
-	for _, p := range []string{`{ print > "f" }`, `{ print $1, $2 >> x "y"; next }`, `{printf("%s", a) > "f"}`, `/a/ { print }`, `BEGIN{print 1>2`, "print >\n"} {
+	for _, p := range []string{
+		`{ print > "f" }`, `{ print $1, $2 >> x "y"; next }`, `{printf("%s", a) > "f"}`,
+		`/a/ { print }`, `BEGIN{print 1>2`, "print >\n",
+	} {
 		f.Add(p)
 	}
 	f.Fuzz(func(_ *testing.T, src string) { redirectPrints(src) })

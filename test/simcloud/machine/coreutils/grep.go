@@ -10,7 +10,8 @@ import (
 )
 
 func grep(_ context.Context, p *process.Proc) int {
-	f, ok := p.Options(false, "cEFivoqxahr", "extended-regexp=E", "fixed-strings=F", "ignore-case=i", "invert-match=v", "only-matching=o",
+	f, ok := p.Options(false, "cEFivoqxahr", "extended-regexp=E", "fixed-strings=F", "ignore-case=i", "invert-match=v",
+		"only-matching=o",
 		"line-regexp=x", "quiet=q", "text=a", "no-filename=h", "count=c", "recursive=r")
 	if !ok {
 		return 2

@@ -109,7 +109,9 @@ func chown(_ context.Context, p *process.Proc) int {
 	}
 	status := 0
 	for _, n := range names {
-		status = max(status, tree(p, n, f.Has("R"), func(name string, _ memfs.Info) error { return p.FS().Chown(p.Abs(name), uid, gid) }))
+		status = max(status, tree(p, n, f.Has("R"), func(name string, _ memfs.Info) error {
+			return p.FS().Chown(p.Abs(name), uid, gid)
+		}))
 	}
 	return status
 }
@@ -153,9 +155,9 @@ func stat(_ context.Context, p *process.Proc) int {
 			mode |= 0o1000
 		}
 		p.Printf("%s\n", strings.NewReplacer(
-			"%n", n, "%s", strconv.FormatInt(i.Size(), 10), "%a", strconv.FormatUint(mode, 8), "%u", strconv.Itoa(int(i.Uid())),
-			"%g", strconv.Itoa(int(i.Gid())), "%U", p.Sys.UserName(int(i.Uid())), "%G", p.Sys.GroupName(int(i.Gid())),
-			"%Y", strconv.FormatInt(i.ModTime().Unix(), 10),
+			"%n", n, "%s", strconv.FormatInt(i.Size(), 10), "%a", strconv.FormatUint(mode, 8), "%u",
+			strconv.Itoa(int(i.Uid())), "%g", strconv.Itoa(int(i.Gid())), "%U", p.Sys.UserName(int(i.Uid())), "%G",
+			p.Sys.GroupName(int(i.Gid())), "%Y", strconv.FormatInt(i.ModTime().Unix(), 10),
 		).Replace(f.Val("c")))
 	}
 	return status

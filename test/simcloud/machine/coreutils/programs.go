@@ -18,12 +18,13 @@ import (
 
 // Programs is every program of this package by name. TestProgramsHaveUsers records who needs each of them.
 var Programs = map[string]process.Program{
-	"awk": awk, "arch": uname, "base64": base64Text, "cat": cat, "chmod": chmod, "chown": chown, "cmp": cmpFiles, "cp": cp, "cut": cut,
-	"date": date, "dd": dd, "dirname": dirname, "env": env, "flock": flock, "getent": getent, "grep": grep, "head": head,
-	"hostname": hostname, "id": id, "install": install, "kill": kill, "ls": ls, "mkdir": mkdir, "mktemp": mktemp, "mv": mv, "pgrep": pgrep,
-	"pkill": pgrep, "printenv": printenv, "pwd": pwd, "readlink": readlink, "rm": rm, "sed": sed, "seq": seq,
-	"setsid": setsid, "sha256sum": sha256sum, "sleep": sleep, "stat": stat, "sudo": sudo, "tail": tail, "tar": tar, "tee": tee,
-	"test": viaShell, "timeout": timeout, "touch": touch, "tr": tr, "true": nop, "tty": tty, "uname": uname, "wc": wc,
+	"awk": awk, "arch": uname, "base64": base64Text, "cat": cat, "chmod": chmod, "chown": chown, "cmp": cmpFiles,
+	"cp": cp, "cut": cut, "date": date, "dd": dd, "dirname": dirname, "env": env, "flock": flock, "getent": getent,
+	"grep": grep, "head": head, "hostname": hostname, "id": id, "install": install, "kill": kill, "ls": ls,
+	"mkdir": mkdir, "mktemp": mktemp, "mv": mv, "pgrep": pgrep, "pkill": pgrep, "printenv": printenv, "pwd": pwd,
+	"readlink": readlink, "rm": rm, "sed": sed, "seq": seq, "setsid": setsid, "sha256sum": sha256sum, "sleep": sleep,
+	"stat": stat, "sudo": sudo, "tail": tail, "tar": tar, "tee": tee, "test": viaShell, "timeout": timeout,
+	"touch": touch, "tr": tr, "true": nop, "tty": tty, "uname": uname, "wc": wc,
 	"whoami": id,
 }
 

@@ -58,7 +58,8 @@ func compile(pat string, extended, fold bool) (*regexp.Regexp, error) {
 			b.WriteString(`\*`)
 		case !extended && c == '^' && !start:
 			b.WriteString(`\^`)
-		case !extended && c == '$' && i+1 < len(pat) && !strings.HasPrefix(pat[i+1:], `\)`) && !strings.HasPrefix(pat[i+1:], `\|`):
+		case !extended && c == '$' && i+1 < len(pat) && !strings.HasPrefix(pat[i+1:], `\)`) &&
+			!strings.HasPrefix(pat[i+1:], `\|`):
 			b.WriteString(`\$`)
 		case c == '^':
 			b.WriteByte(c)

@@ -221,7 +221,9 @@ func (c *sedCommand) applies(text string, n int, last bool) bool {
 func sedStream(commands []*sedCommand, quiet bool, r io.Reader, w *bufio.Writer) error {
 	var all []string
 	newline := true
-	if err := lines(r, func(l string, ended bool) bool { all, newline = append(all, l), ended; return true }); err != nil {
+	if err := lines(
+		r, func(l string, ended bool) bool { all, newline = append(all, l), ended; return true },
+	); err != nil {
 		return err
 	}
 	for i, text := range all {

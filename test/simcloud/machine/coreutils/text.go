@@ -30,7 +30,8 @@ func cat(_ context.Context, p *process.Proc) int {
 // oldCount turns head -5 and tail -5 into -n 5.
 func oldCount(p *process.Proc) {
 	for i, a := range p.Args {
-		if i > 0 && len(a) > 1 && a[0] == '-' && p.Args[i-1] != "-n" && p.Args[i-1] != "-c" && strings.Trim(a[1:], "0123456789") == "" {
+		if i > 0 && len(a) > 1 && a[0] == '-' && p.Args[i-1] != "-n" && p.Args[i-1] != "-c" &&
+			strings.Trim(a[1:], "0123456789") == "" {
 			p.Args = slices.Concat(p.Args[:i], []string{"-n" + a[1:]}, p.Args[i+1:])
 			return
 		}

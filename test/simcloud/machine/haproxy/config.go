@@ -52,7 +52,10 @@ type server struct {
 	backup   bool
 }
 
-var sections = []string{"global", "defaults", "frontend", "backend", "listen", "userlist", "peers", "resolvers", "mailers", "cache", "program", "http-errors", "ring", "fcgi-app"}
+var sections = []string{
+	"global", "defaults", "frontend", "backend", "listen", "userlist", "peers", "resolvers",
+	"mailers", "cache", "program", "http-errors", "ring", "fcgi-app",
+}
 
 // keywords are the words that may begin a line of a proxy section.
 var keywords = strings.Fields(`bind mode option default_backend use_backend server server-template default-server balance timeout log maxconn retries acl
@@ -121,7 +124,9 @@ func Parse(file, text string) *Config {
 	}
 	for _, p := range c.proxies {
 		if p.def != "" && c.backends[p.def] == nil {
-			c.Problems = append(c.Problems, fmt.Sprintf("Proxy '%s': unable to find required default_backend: '%s'.", p.name, p.def))
+			c.Problems = append(
+				c.Problems, fmt.Sprintf("Proxy '%s': unable to find required default_backend: '%s'.", p.name, p.def),
+			)
 		}
 	}
 	if len(c.proxies) == 0 && len(c.Problems) == 0 {
@@ -249,9 +254,11 @@ func duration(t string) (time.Duration, bool) {
 // options takes the words after a server's address.
 func (s *server) options(f []string, alert func(string, ...any)) {
 	takes := map[string]bool{
-		"weight": true, "maxconn": true, "fall": true, "rise": true, "inter": true, "fastinter": true, "downinter": true, "port": true, "verify": true, "ca-file": true,
-		"crt": true, "sni": true, "check-sni": true, "on-marked-down": true, "on-marked-up": true, "on-error": true, "observe": true, "error-limit": true, "slowstart": true,
-		"cookie": true, "id": true, "track": true, "resolvers": true, "init-addr": true, "resolve-prefer": true, "alpn": true, "check-alpn": true, "addr": true, "source": true,
+		"weight": true, "maxconn": true, "fall": true, "rise": true, "inter": true, "fastinter": true,
+		"downinter": true, "port": true, "verify": true, "ca-file": true, "crt": true, "sni": true, "check-sni": true,
+		"on-marked-down": true, "on-marked-up": true, "on-error": true, "observe": true, "error-limit": true,
+		"slowstart": true, "cookie": true, "id": true, "track": true, "resolvers": true, "init-addr": true,
+		"resolve-prefer": true, "alpn": true, "check-alpn": true, "addr": true, "source": true,
 	}
 	for i := 0; i < len(f); i++ {
 		w := f[i]
@@ -278,7 +285,8 @@ func (s *server) options(f []string, alert func(string, ...any)) {
 			s.backup = true
 		case "no-check":
 			s.check = false
-		case "send-proxy", "send-proxy-v2", "check-send-proxy", "non-stick", "enabled", "no-ssl", "no-backup", "no-check-ssl", "tfo", "allow-0rtt":
+		case "send-proxy", "send-proxy-v2", "check-send-proxy", "non-stick", "enabled", "no-ssl", "no-backup",
+			"no-check-ssl", "tfo", "allow-0rtt":
 		default:
 			alert("'server %s' : unknown keyword '%s'.", s.name, w)
 			return

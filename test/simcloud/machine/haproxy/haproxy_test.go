@@ -47,18 +47,22 @@ backend masters
 func TestConfigurationIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct{ text, want string }{
-		"good":              {good, ""},
-		"keyword outside":   {"mode tcp\n" + good, "unknown keyword 'mode' out of section."},
-		"unknown keyword":   {good + "  frobnicate yes\n", "unknown keyword 'frobnicate' in 'backend' section"},
-		"no backend":        {strings.Replace(good, "default_backend masters", "default_backend none", 1), "Proxy 'api': unable to find required default_backend: 'none'."},
-		"server twice":      {good + "  server m1 127.0.0.9:6443\n", "another server named 'm1' was already defined"},
-		"server address":    {good + "  server m3 127.0.0.9\n", "invalid address: '127.0.0.9'"},
-		"server option":     {good + "  server m3 127.0.0.9:1 chekc\n", "unknown keyword 'chekc'"},
-		"bind":              {strings.Replace(good, "*:16443", "16443", 1), "invalid address: '16443'"},
-		"mode":              {strings.Replace(good, "mode tcp", "mode udp", 1), "unknown proxy mode 'udp'."},
-		"timeout":           {strings.Replace(good, "connect 1s", "connect soon", 1), "unexpected character in 'timeout connect'"},
-		"same name":         {good + "backend masters\n", "has the same name as"},
-		"server in a front": {strings.Replace(good, "  default_backend", "  server x 127.0.0.1:1\n  default_backend", 1), "'server' not allowed in 'frontend' section."},
+		"good":            {good, ""},
+		"keyword outside": {"mode tcp\n" + good, "unknown keyword 'mode' out of section."},
+		"unknown keyword": {good + "  frobnicate yes\n", "unknown keyword 'frobnicate' in 'backend' section"},
+		"no backend": {strings.Replace(good, "default_backend masters", "default_backend none",
+			1), "Proxy 'api': unable to find required default_backend: 'none'."},
+		"server twice":   {good + "  server m1 127.0.0.9:6443\n", "another server named 'm1' was already defined"},
+		"server address": {good + "  server m3 127.0.0.9\n", "invalid address: '127.0.0.9'"},
+		"server option":  {good + "  server m3 127.0.0.9:1 chekc\n", "unknown keyword 'chekc'"},
+		"bind":           {strings.Replace(good, "*:16443", "16443", 1), "invalid address: '16443'"},
+		"mode":           {strings.Replace(good, "mode tcp", "mode udp", 1), "unknown proxy mode 'udp'."},
+		"timeout": {
+			strings.Replace(good, "connect 1s", "connect soon", 1), "unexpected character in 'timeout connect'",
+		},
+		"same name": {good + "backend masters\n", "has the same name as"},
+		"server in a front": {strings.Replace(good, "  default_backend", "  server x 127.0.0.1:1\n  default_backend",
+			1), "'server' not allowed in 'frontend' section."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,7 +147,9 @@ func TestBalancing(t *testing.T) {
 	}
 	conf(1)
 	p.Signal(process.SIGUSR2)
-	require.Eventually(t, func() bool { return ask() == "" }, time.Minute, 5*time.Millisecond, "without a living server the connection is closed")
+	require.Eventually(t, func() bool {
+		return ask() == ""
+	}, time.Minute, 5*time.Millisecond, "without a living server the connection is closed")
 	p.Signal(process.SIGTERM)
 	_, err = p.Wait(t.Context())
 	require.NoError(t, err)

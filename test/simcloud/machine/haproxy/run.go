@@ -107,7 +107,11 @@ func load(p *process.Proc, files []string) (*Config, bool) {
 		p.Errorf("[ALERT]    (%d) : config : %s\n", p.PID, x)
 	}
 	if len(c.Problems) > 0 {
-		p.Errorf("[ALERT]    (%d) : config : Error(s) found in configuration file : %s\n[ALERT]    (%d) : config : Fatal errors found in configuration.\n", p.PID, files[0], p.PID)
+		p.Errorf(
+			"[ALERT]    (%d) : config : Error(s) found in configuration file : %s\n"+
+				"[ALERT]    (%d) : config : Fatal errors found in configuration.\n",
+			p.PID, files[0], p.PID,
+		)
 		return nil, false
 	}
 	return c, true
@@ -154,7 +158,8 @@ func (b *balancer) use(ctx context.Context, p *process.Proc, c *Config) bool {
 			l := &listener{back: back}
 			stop, err := b.h.Net.Listen(ctx, at.Addr(), at.Port(), func(conn net.Conn) { b.serve(ctx, l, conn) })
 			if err != nil {
-				p.Errorf("[ALERT]    (%d) : Starting %s %s: cannot bind socket (%s) [%s]\n", p.PID, px.kind, px.name, process.Reason(err), at)
+				p.Errorf("[ALERT]    (%d) : Starting %s %s: cannot bind socket (%s) [%s]\n", p.PID, px.kind, px.name,
+					process.Reason(err), at)
 				return false
 			}
 			l.stop = stop
@@ -280,7 +285,9 @@ func (b *balancer) ask(ctx context.Context, back *proxy, s *server) bool {
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) { return b.h.Net.Dial(ctx, addr) },
 	}
 	defer tr.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, back.check.method, fmt.Sprintf("%s://%s%s", scheme, s.addr, back.check.uri), nil)
+	req, err := http.NewRequestWithContext(
+		ctx, back.check.method, fmt.Sprintf("%s://%s%s", scheme, s.addr, back.check.uri), nil,
+	)
 	if err != nil {
 		return false
 	}

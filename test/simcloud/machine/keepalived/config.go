@@ -84,7 +84,8 @@ func parse(text string) *config {
 			c.scripts[b.words[1]] = s
 		case "vrrp_instance":
 			c.instance(b)
-		case "global_defs", "vrrp_sync_group", "static_ipaddress", "virtual_server", "virtual_server_group", "vrrp_track_process":
+		case "global_defs", "vrrp_sync_group", "static_ipaddress", "virtual_server", "virtual_server_group",
+			"vrrp_track_process":
 		default:
 			c.problems = append(c.problems, fmt.Sprintf("Unknown keyword '%s'", b.words[0]))
 		}
@@ -132,7 +133,9 @@ func (c *config) instance(b block) {
 	}
 	switch {
 	case i.router < 1 || i.router > 255:
-		c.problems = append(c.problems, fmt.Sprintf("VRRP Error : VRID not valid for %s - must be between 1 & 255", i.name))
+		c.problems = append(
+			c.problems, fmt.Sprintf("VRRP Error : VRID not valid for %s - must be between 1 & 255", i.name),
+		)
 	case i.iface == "":
 		c.problems = append(c.problems, fmt.Sprintf("(%s) Unknown interface!", i.name))
 	}

@@ -45,18 +45,22 @@ func TestConfigurationIsRead(t *testing.T) {
 	t.Parallel()
 	c := parse(sample)
 	require.Empty(t, c.problems)
-	require.Equal(t, &script{command: "/usr/bin/pgrep -x haproxy", interval: 2 * time.Second, timeout: 3 * time.Second, weight: -20}, c.scripts["haproxy"])
+	require.Equal(t, &script{
+		command: "/usr/bin/pgrep -x haproxy", interval: 2 * time.Second, timeout: 3 * time.Second, weight: -20,
+	}, c.scripts["haproxy"])
 	require.Len(t, c.instances, 1)
 	require.Equal(t, &instance{
 		name: "kubernetes_api", iface: "ens3", router: 101, priority: 150, nopreempt: true,
 		vips: []netip.Addr{netip.MustParseAddr("127.9.10.100")}, track: []string{"haproxy"},
 	}, c.instances[0])
 	for text, want := range map[string]string{
-		"vrrp_instance x {\n interface e\n virtual_router_id 300\n}\n":                         "VRID not valid",
-		"vrrp_instance x {\n virtual_router_id 3\n}\n":                                         "Unknown interface",
-		"vrrp_instance x {\n interface e\n virtual_router_id 3\n track_script {\n nope\n }\n}": "track script nope not found",
+		"vrrp_instance x {\n interface e\n virtual_router_id 300\n}\n": "VRID not valid",
+		"vrrp_instance x {\n virtual_router_id 3\n}\n":                 "Unknown interface",
+		"vrrp_instance x {\n interface e\n virtual_router_id 3\n track_script {\n" +
+			" nope\n }\n}": "track script nope not found",
 		"frob {\n}\n": "Unknown keyword 'frob'",
-		"vrrp_instance x {\n interface e\n virtual_router_id 3\n virtual_ipaddress {\n abc\n }\n}": "invalid ip address abc",
+		"vrrp_instance x {\n interface e\n virtual_router_id 3\n virtual_ipaddress {\n" +
+			" abc\n }\n}": "invalid ip address abc",
 	} {
 		require.Contains(t, parse(text).problems[0], want)
 	}
@@ -76,7 +80,8 @@ func TestElection(t *testing.T) {
 	holder, up := "", map[string]bool{"a": true, "b": true, "c": true}
 	add := func(name string, priority int, nopreempt bool) *member {
 		m := &member{
-			inst: &instance{name: name, priority: priority, nopreempt: nopreempt, vips: []netip.Addr{vip}}, healthy: true,
+			inst:     &instance{name: name, priority: priority, nopreempt: nopreempt, vips: []netip.Addr{vip}},
+			healthy:  true,
 			eligible: func(netip.Addr) bool { return up[name] },
 			acquire:  func(netip.Addr) { require.Empty(t, holder, "two holders at once"); holder = name },
 			release:  func(netip.Addr) { require.Equal(t, name, holder); holder = "" },

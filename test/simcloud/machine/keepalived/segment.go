@@ -87,7 +87,8 @@ func (s *Segment) elect(vip netip.Addr) {
 		if m == best || !can(m) {
 			continue
 		}
-		if best == nil || m.inst.priority+m.bonus > best.inst.priority+best.bonus && (best != holder || !m.inst.nopreempt) {
+		if best == nil || m.inst.priority+m.bonus > best.inst.priority+best.bonus && (best != holder ||
+			!m.inst.nopreempt) {
 			best = m
 		}
 	}

@@ -28,7 +28,9 @@ func (n *Node) network(k *ctl) {
 
 // cilium is Cilium's command: install, upgrade, uninstall, status, version.
 func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
-	f, ok := p.Options(false, "", "version:=version", "set:=set", "client=client", "wait=wait", "wait-duration:=wait-duration")
+	f, ok := p.Options(
+		false, "", "version:=version", "set:=set", "client=client", "wait=wait", "wait-duration:=wait-duration",
+	)
 	if !ok || len(f.Args) != 1 {
 		return p.Errorf("Error: install, upgrade, uninstall, status and version are simulated\n")
 	}
@@ -72,21 +74,37 @@ func (k *ctl) ciliumInstall() error {
 	} else if !notFound(err) {
 		return fmt.Errorf("unable to install Cilium: %w", err)
 	}
-	k.p.Printf("ℹ️  Using Cilium version %s\n🔮 Auto-detected cluster name: kubernetes\n🔮 Auto-detected kube-proxy has been installed\n", version)
+	k.p.Printf(
+		"ℹ️  Using Cilium version %s\n🔮 Auto-detected cluster name: kubernetes\n"+
+			"🔮 Auto-detected kube-proxy has been installed\n",
+		version,
+	)
 	labels := map[string]any{"k8s-app": "cilium"}
 	anywhere := []any{map[string]any{"operator": "Exists"}}
 	pod := func(name string) map[string]any {
-		return map[string]any{"hostNetwork": true, "tolerations": anywhere, "containers": []any{map[string]any{"name": name, "image": "quay.io/cilium/" + name + ":v" + version}}}
+		return map[string]any{"hostNetwork": true, "tolerations": anywhere, "containers": []any{
+			map[string]any{"name": name, "image": "quay.io/cilium/" + name + ":v" + version},
+		}}
 	}
 	opLabels := map[string]any{"name": "cilium-operator"}
 	for _, o := range []kubeapi.Object{
-		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "cilium", "namespace": "kube-system"}},
-		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "cilium-config", "namespace": "kube-system"}, "data": map[string]any{"ipam": "kubernetes"}},
-		{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": map[string]any{"name": "cilium", "namespace": "kube-system", "labels": labels}, "spec": map[string]any{
-			"selector": map[string]any{"matchLabels": labels}, "template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod("cilium")},
+		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{
+			"name": "cilium", "namespace": "kube-system",
 		}},
-		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "cilium-operator", "namespace": "kube-system", "labels": opLabels}, "spec": map[string]any{
-			"replicas": 1, "selector": map[string]any{"matchLabels": opLabels}, "template": map[string]any{"metadata": map[string]any{"labels": opLabels}, "spec": pod("operator-generic")},
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+			"name": "cilium-config", "namespace": "kube-system",
+		}, "data": map[string]any{"ipam": "kubernetes"}},
+		{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": map[string]any{
+			"name": "cilium", "namespace": "kube-system", "labels": labels,
+		}, "spec": map[string]any{
+			"selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod("cilium")},
+		}},
+		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{
+			"name": "cilium-operator", "namespace": "kube-system", "labels": opLabels,
+		}, "spec": map[string]any{
+			"replicas": 1, "selector": map[string]any{"matchLabels": opLabels},
+			"template": map[string]any{"metadata": map[string]any{"labels": opLabels}, "spec": pod("operator-generic")},
 		}},
 	} {
 		r, err := k.resource(kubeapi.String(o, "kind"))
@@ -107,10 +125,15 @@ func (k *ctl) ciliumInstall() error {
 // ciliumUpgrade gives the agents and the operator the images of another version.
 func (k *ctl) ciliumUpgrade() error {
 	version := strings.TrimPrefix(cmp.Or(k.f.Val("version"), "1.18.4"), "v")
-	for path, name := range map[string]string{"daemonsets/cilium": "cilium", "deployments/cilium-operator": "operator-generic"} {
+	for path, name := range map[string]string{
+		"daemonsets/cilium": "cilium", "deployments/cilium-operator": "operator-generic",
+	} {
 		containers := []any{map[string]any{"name": name, "image": "quay.io/cilium/" + name + ":v" + version}}
-		patch := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}}
-		if _, err := k.call(http.MethodPatch, "/apis/apps/v1/namespaces/kube-system/"+path, "application/merge-patch+json", encode(patch)); err != nil {
+		patch := map[string]any{
+			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}},
+		}
+		if _, err := k.call(http.MethodPatch, "/apis/apps/v1/namespaces/kube-system/"+path,
+			"application/merge-patch+json", encode(patch)); err != nil {
 			return fmt.Errorf("unable to upgrade Cilium: %w", err)
 		}
 	}
@@ -121,8 +144,10 @@ func (k *ctl) ciliumUpgrade() error {
 func (k *ctl) ciliumRemove() error {
 	k.p.Printf("🔥 Deleting pods in cilium-test namespace...\n🔥 Uninstalling Cilium...\n")
 	for _, path := range []string{
-		"/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "/apis/apps/v1/namespaces/kube-system/deployments/cilium-operator",
-		"/api/v1/namespaces/kube-system/configmaps/cilium-config", "/api/v1/namespaces/kube-system/serviceaccounts/cilium",
+		"/apis/apps/v1/namespaces/kube-system/daemonsets/cilium",
+		"/apis/apps/v1/namespaces/kube-system/deployments/cilium-operator",
+		"/api/v1/namespaces/kube-system/configmaps/cilium-config",
+		"/api/v1/namespaces/kube-system/serviceaccounts/cilium",
 	} {
 		if _, err := k.call(http.MethodDelete, path, "", nil); err != nil && !notFound(err) {
 			return err

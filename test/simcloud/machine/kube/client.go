@@ -140,7 +140,9 @@ func connectError(err error) string {
 	case netstack.NoHost(err):
 		return fmt.Sprintf("Unable to connect to the server: dial tcp: lookup %s: no such host", at)
 	case u.Timeout():
-		return "Unable to connect to the server: net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)"
+		return "Unable to connect " +
+			"to the server: " +
+			"net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)"
 	}
 	return "Unable to connect to the server: " + u.Err.Error()
 }

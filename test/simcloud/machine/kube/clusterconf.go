@@ -15,11 +15,14 @@ const configMap = "kubeadm-config"
 // API server's certificate.
 func uploadConfig(cl *kubeapi.Cluster, s *settings, endpoint, version string) error {
 	conf := map[string]any{
-		"apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "ClusterConfiguration", "clusterName": s.clusterName, "controlPlaneEndpoint": endpoint,
-		"kubernetesVersion": version, "certificatesDir": "/etc/kubernetes/pki", "imageRepository": "registry.k8s.io",
-		"networking": map[string]any{"dnsDomain": "cluster.local", "podSubnet": s.podSubnet, "serviceSubnet": s.serviceSubnet},
-		"apiServer":  map[string]any{"certSANs": s.sans},
-		"etcd":       map[string]any{"local": map[string]any{"dataDir": etcdDir}},
+		"apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "ClusterConfiguration", "clusterName": s.clusterName,
+		"controlPlaneEndpoint": endpoint, "kubernetesVersion": version, "certificatesDir": "/etc/kubernetes/pki",
+		"imageRepository": "registry.k8s.io",
+		"networking": map[string]any{
+			"dnsDomain": "cluster.local", "podSubnet": s.podSubnet, "serviceSubnet": s.serviceSubnet,
+		},
+		"apiServer": map[string]any{"certSANs": s.sans},
+		"etcd":      map[string]any{"local": map[string]any{"dataDir": etcdDir}},
 	}
 	text, err := yaml.Marshal(conf)
 	if err != nil {
@@ -29,10 +32,11 @@ func uploadConfig(cl *kubeapi.Cluster, s *settings, endpoint, version string) er
 	if !ok {
 		return errors.New("no configmaps in the cluster")
 	}
-	_, err = cl.Store().Update(r, "kube-system", configMap, false, false, func(o kubeapi.Object) (kubeapi.Object, error) {
-		kubeapi.Set(o, string(text), "data", "ClusterConfiguration")
-		return o, nil
-	})
+	_, err = cl.Store().Update(r, "kube-system", configMap, false, false,
+		func(o kubeapi.Object) (kubeapi.Object, error) {
+			kubeapi.Set(o, string(text), "data", "ClusterConfiguration")
+			return o, nil
+		})
 	return err
 }
 

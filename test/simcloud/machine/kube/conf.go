@@ -106,18 +106,29 @@ func (s *settings) load(data []byte) error {
 		switch doc.Kind {
 		case "KubeletConfiguration", "KubeProxyConfiguration":
 			continue
-		case "InitConfiguration", "ClusterConfiguration", "JoinConfiguration", "ResetConfiguration", "UpgradeConfiguration":
+		case "InitConfiguration", "ClusterConfiguration", "JoinConfiguration", "ResetConfiguration",
+			"UpgradeConfiguration":
 		default:
 			return fmt.Errorf("no kind %q is registered for version %q", doc.Kind, doc.APIVersion)
 		}
 		if doc.APIVersion != "kubeadm.k8s.io/v1beta4" && doc.APIVersion != "kubeadm.k8s.io/v1beta3" {
-			return fmt.Errorf("your configuration file uses an old API spec: %q (kind: %q). Please use kubeadm v1.22 instead and run 'kubeadm config migrate --old-config old.yaml --new-config new.yaml'", doc.APIVersion, doc.Kind)
+			return fmt.Errorf(
+				"your configuration "+
+					"file uses an "+
+					"old API spec: "+
+					"%q (kind: %q). "+
+					"Please use kubeadm "+
+					"v1.22 instead and run 'kubeadm config migrate --old-config old.yaml --new-config new.yaml'",
+				doc.APIVersion, doc.Kind,
+			)
 		}
 		known = true
 		s.take(doc)
 	}
 	if !known {
-		return errors.New("no InitConfiguration, ClusterConfiguration or JoinConfiguration kind was found in the YAML file")
+		return errors.New(
+			"no InitConfiguration, ClusterConfiguration or JoinConfiguration kind was found in the YAML file",
+		)
 	}
 	return nil
 }
@@ -206,7 +217,8 @@ func (s *settings) validate() error {
 	}
 	for _, san := range s.sans {
 		if _, err := netip.ParseAddr(san); err != nil && strings.ContainsAny(san, " /:") {
-			bad("apiServer.certSANs", san, "altname is not a valid IP address, DNS label or a DNS label with subdomain wildcards")
+			bad("apiServer.certSANs", san,
+				"altname is not a valid IP address, DNS label or a DNS label with subdomain wildcards")
 		}
 	}
 	if len(errs) > 0 {

@@ -28,7 +28,15 @@ func TestMasterIsReplaced(t *testing.T) {
 	l.boot("m4", 14)
 	l.install("m4")
 	on := func(id string, host byte, phase, more string) (string, int) {
-		return l.sh(id, fmt.Sprintf("NODE_IP=%s GYBE_PHASE=%s GYBE_RESULT_FILE=/home/ubuntu/new bash /tmp/install_k8s_cluster.sh -m %s -i %s %s", l.ip(host), phase, list, l.ip(100), more), nil)
+		return l.sh(
+			id,
+			fmt.Sprintf(
+				"NODE_IP=%s GYBE_PHASE=%s "+
+					"GYBE_RESULT_FILE=/home/ubuntu/new bash /tmp/install_k8s_cluster.sh -m %s -i %s %s",
+				l.ip(host), phase, list, l.ip(100), more,
+			),
+			nil,
+		)
 	}
 	must := func(id string, host byte, phase, more string) {
 		t.Helper()
@@ -47,7 +55,8 @@ func TestMasterIsReplaced(t *testing.T) {
 	require.NotZero(t, st, out)
 	require.Contains(t, out, "etcd cluster is not healthy")
 
-	const etcdctl = "kubectl -n kube-system exec etcd-master11 -- etcdctl --cacert /etc/kubernetes/pki/etcd/ca.crt member "
+	const etcdctl = "kubectl -n kube-system " +
+		"exec etcd-master11 -- etcdctl --cacert /etc/kubernetes/pki/etcd/ca.crt member "
 	members := l.ok(ms[0], etcdctl+"list")
 	for line := range strings.Lines(members) {
 		if strings.Contains(line, "master12") {
@@ -80,7 +89,9 @@ func TestVirtualAddressFollowsHealth(t *testing.T) {
 	first := l.Holder(vip)
 	require.NotEmpty(t, first)
 	l.ok(first, "sudo systemctl stop haproxy")
-	require.Eventually(t, func() bool { h := l.Holder(vip); return h != "" && h != first }, time.Minute, 20*time.Millisecond)
+	require.Eventually(
+		t, func() bool { h := l.Holder(vip); return h != "" && h != first }, time.Minute, 20*time.Millisecond,
+	)
 	second := l.Holder(vip)
 	l.ok(first, "sudo systemctl start haproxy; ip -4 -o addr show | grep -c "+vip.String()+" || true")
 	require.NoError(t, l.Unreachable(second, true))

@@ -17,12 +17,15 @@ import (
 // kubeadmOptions are those of all commands of kubeadm that are simulated. Options of real ones that change nothing here
 // are accepted.
 var kubeadmOptions = []string{
-	"apiserver-advertise-address:=apiserver-advertise-address", "apiserver-cert-extra-sans:=apiserver-cert-extra-sans", "certificate-key:=certificate-key",
-	"config:=config", "control-plane=control-plane", "control-plane-endpoint:=control-plane-endpoint", "cri-socket:=cri-socket",
-	"discovery-token-ca-cert-hash:=discovery-token-ca-cert-hash", "discovery-token-unsafe-skip-ca-verification=discovery-token-unsafe-skip-ca-verification",
-	"force=f", "ignore-preflight-errors:=ignore-preflight-errors", "kubeconfig:=kubeconfig", "kubernetes-version:=kubernetes-version",
-	"node-name:=node-name", "output:=o", "pod-network-cidr:=pod-network-cidr", "print-join-command=print-join-command", "service-cidr:=service-cidr",
-	"skip-phases:=skip-phases", "skip-token-print=skip-token-print", "token:=token", "ttl:=ttl", "upload-certs=upload-certs", "v:=v", "yes=y",
+	"apiserver-advertise-address:=apiserver-advertise-address", "apiserver-cert-extra-sans:=apiserver-cert-extra-sans",
+	"certificate-key:=certificate-key", "config:=config", "control-plane=control-plane",
+	"control-plane-endpoint:=control-plane-endpoint", "cri-socket:=cri-socket",
+	"discovery-token-ca-cert-hash:=discovery-token-ca-cert-hash",
+	"discovery-token-unsafe-skip-ca-verification=discovery-token-unsafe-skip-ca-verification", "force=f",
+	"ignore-preflight-errors:=ignore-preflight-errors", "kubeconfig:=kubeconfig",
+	"kubernetes-version:=kubernetes-version", "node-name:=node-name", "output:=o", "pod-network-cidr:=pod-network-cidr",
+	"print-join-command=print-join-command", "service-cidr:=service-cidr", "skip-phases:=skip-phases",
+	"skip-token-print=skip-token-print", "token:=token", "ttl:=ttl", "upload-certs=upload-certs", "v:=v", "yes=y",
 }
 
 func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
@@ -50,7 +53,11 @@ func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
 		if v := n.version("kubeadm"); f.Val("o") == "short" {
 			p.Printf("%s\n", v)
 		} else {
-			p.Printf("kubeadm version: &version.Info{Major:\"1\", Minor:\"%d\", GitVersion:\"%s\", Platform:\"linux/amd64\"}\n", minor(v), v)
+			p.Printf(
+				"kubeadm version: "+
+					"&version.Info{Major:\"1\", Minor:\"%d\", GitVersion:\"%s\", Platform:\"linux/amd64\"}\n",
+				minor(v), v,
+			)
 		}
 		return 0
 	case "config":
@@ -70,19 +77,24 @@ func fatal(p *process.Proc, format string, a ...any) int {
 
 // settings reads the flags and the file of --config.
 func (n *Node) settings(p *process.Proc, f *process.Flags) (*settings, error) {
-	s := &settings{serviceSubnet: "10.96.0.0/12", bindPort: 6443, clusterName: "kubernetes", nodeName: strings.ToLower(n.os.Sys.Hostname())}
+	s := &settings{serviceSubnet: "10.96.0.0/12", bindPort: 6443, clusterName: "kubernetes", nodeName: strings.ToLower(
+		n.os.Sys.Hostname(),
+	)}
 	if name := f.Val("config"); name != "" {
 		b, err := p.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("unable to read config from %q : open %s: %s", name, name, strings.ToLower(process.Reason(err)))
+			return nil, fmt.Errorf(
+				"unable to read config from %q : open %s: %s", name, name, strings.ToLower(process.Reason(err)),
+			)
 		}
 		if err := s.load(b); err != nil {
 			return nil, err
 		}
 	}
 	for dst, name := range map[*string]string{
-		&s.nodeName: "node-name", &s.advertise: "apiserver-advertise-address", &s.endpoint: "control-plane-endpoint", &s.version: "kubernetes-version",
-		&s.podSubnet: "pod-network-cidr", &s.serviceSubnet: "service-cidr", &s.certKey: "certificate-key", &s.criSocket: "cri-socket", &s.token: "token",
+		&s.nodeName: "node-name", &s.advertise: "apiserver-advertise-address", &s.endpoint: "control-plane-endpoint",
+		&s.version: "kubernetes-version", &s.podSubnet: "pod-network-cidr", &s.serviceSubnet: "service-cidr",
+		&s.certKey: "certificate-key", &s.criSocket: "cri-socket", &s.token: "token",
 	} {
 		if v := f.Val(name); v != "" {
 			*dst = v
@@ -118,7 +130,9 @@ func (n *Node) access(ctx context.Context, p *process.Proc, kubeconfig string) (
 		b, err := p.ReadFile(name)
 		if err != nil {
 			if last == nil || process.Errno(err) != process.Errno(errNotExist) {
-				last = fmt.Errorf("failed to load admin kubeconfig: open %s: %s", name, strings.ToLower(process.Reason(err)))
+				last = fmt.Errorf(
+					"failed to load admin kubeconfig: open %s: %s", name, strings.ToLower(process.Reason(err)),
+				)
 			}
 			continue
 		}
@@ -130,14 +144,20 @@ func (n *Node) access(ctx context.Context, p *process.Proc, kubeconfig string) (
 		if err != nil {
 			return nil, nil, err
 		}
-		st, body, err := c.do(ctx, http.MethodGet, "/api/v1/namespaces/kube-system/configmaps/kubeadm-config?timeout=10s", "", nil)
+		st, body, err := c.do(
+			ctx, http.MethodGet, "/api/v1/namespaces/kube-system/configmaps/kubeadm-config?timeout=10s", "", nil,
+		)
 		if err != nil {
 			c.close()
-			return nil, nil, fmt.Errorf("unable to fetch the kubeadm-config ConfigMap: failed to get config map: %w", err)
+			return nil, nil, fmt.Errorf(
+				"unable to fetch the kubeadm-config ConfigMap: failed to get config map: %w", err,
+			)
 		}
 		if st != http.StatusOK {
 			c.close()
-			return nil, nil, fmt.Errorf("unable to fetch the kubeadm-config ConfigMap: failed to get config map: %s", message(body))
+			return nil, nil, fmt.Errorf(
+				"unable to fetch the kubeadm-config ConfigMap: failed to get config map: %s", message(body),
+			)
 		}
 		cl := n.reg.byCA(k.ca)
 		if cl == nil {
@@ -169,7 +189,8 @@ func (n *Node) token(ctx context.Context, p *process.Proc, f *process.Flags) int
 	}
 	tok := cl.CreateToken(ttl)
 	if f.On("print-join-command") {
-		tok = fmt.Sprintf("kubeadm join %s --token %s --discovery-token-ca-cert-hash %s ", strings.TrimPrefix(c.server, "https://"), tok, cl.CAHash())
+		tok = fmt.Sprintf("kubeadm join %s --token %s --discovery-token-ca-cert-hash %s ",
+			strings.TrimPrefix(c.server, "https://"), tok, cl.CAHash())
 	}
 	p.Printf("%s\n", tok)
 	return 0
@@ -201,7 +222,11 @@ func (n *Node) phase(ctx context.Context, p *process.Proc, f *process.Flags) int
 		return 0
 	}
 	key := cl.UploadCerts(s.certKey)
-	p.Printf("[upload-certs] Storing the certificates in Secret \"kubeadm-certs\" in the \"kube-system\" Namespace\n[upload-certs] Using certificate key:\n%s\n", key)
+	p.Printf(
+		"[upload-certs] Storing the certificates in Secret \"kubeadm-certs\" in the \"kube-system\" Namespace\n"+
+			"[upload-certs] Using certificate key:\n%s\n",
+		key,
+	)
 	return 0
 }
 
@@ -220,13 +245,21 @@ func (n *Node) config(p *process.Proc, f *process.Flags) int {
 		if minor(v) >= 34 {
 			pause = "3.10.1"
 		}
-		images := []string{"kube-apiserver:" + v, "kube-controller-manager:" + v, "kube-scheduler:" + v, "kube-proxy:" + v, "coredns/coredns:v1.12.1", "pause:" + pause, "etcd:" + etcd}
+		images := []string{
+			"kube-apiserver:" + v, "kube-controller-manager:" + v, "kube-scheduler:" + v,
+			"kube-proxy:" + v, "coredns/coredns:v1.12.1", "pause:" + pause, "etcd:" + etcd,
+		}
 		if what == "images pull" {
 			if why := n.criProblem(); why != "" {
 				return fatal(p, "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": %s", v, why)
 			}
 			if n.os.Net.IsCut() {
-				return fatal(p, "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": dial tcp: lookup registry.k8s.io: i/o timeout", v)
+				return fatal(
+					p,
+					"failed to pull "+
+						"image \"registry.k8s.io/kube-apiserver:%s\": dial tcp: lookup registry.k8s.io: i/o timeout",
+					v,
+				)
 			}
 		}
 		for _, i := range images {
@@ -260,21 +293,35 @@ func (n *Node) reset(ctx context.Context, p *process.Proc, f *process.Flags) int
 			}
 			c.close()
 		} else {
-			p.Errorf("W0101 00:00:00.000000 removeetcdmember.go:106] [reset] Failed to remove etcd member: %v, please manually remove this etcd member using etcdctl\n", err)
+			p.Errorf(
+				"W0101 00:00:00.000000 "+
+					"removeetcdmember.go:106] "+
+					"[reset] Failed to remove etcd member: %v, please manually remove this etcd member using etcdctl\n",
+				err,
+			)
 		}
 		p.Printf("[reset] Deleted contents of the etcd data directory: %s\n", etcdDir)
 	}
 	p.Printf("[reset] Stopping the kubelet service\n")
 	_ = n.os.StopUnit(ctx, "kubelet")
 	n.stopControl()
-	p.Printf("[reset] Deleting contents of directories: [%s /var/lib/kubelet %spki]\n", strings.TrimSuffix(manifestDir, "/"), etc)
-	p.Printf("[reset] Deleting files: [%sadmin.conf %ssuper-admin.conf %s %s %scontroller-manager.conf %sscheduler.conf]\n", etc, etc, kubeletConf, bootstrapConf, etc, etc)
+	p.Printf("[reset] Deleting contents of directories: [%s /var/lib/kubelet %spki]\n",
+		strings.TrimSuffix(manifestDir, "/"), etc)
+	p.Printf(
+		"[reset] Deleting files: [%sadmin.conf %ssuper-admin.conf %s %s %scontroller-manager.conf %sscheduler.conf]\n",
+		etc, etc, kubeletConf, bootstrapConf, etc, etc,
+	)
 	v := n.root()
-	for _, d := range []string{strings.TrimSuffix(manifestDir, "/"), "/var/lib/kubelet", strings.TrimSuffix(pkiDir, "/"), etcdDir} {
+	for _, d := range []string{
+		strings.TrimSuffix(manifestDir, "/"), "/var/lib/kubelet", strings.TrimSuffix(pkiDir, "/"), etcdDir,
+	} {
 		_ = v.RemoveAll(d)
 	}
 	_ = v.MkdirAll(strings.TrimSuffix(manifestDir, "/"), 0o755)
-	for _, file := range []string{"admin.conf", "super-admin.conf", "kubelet.conf", "bootstrap-kubelet.conf", "controller-manager.conf", "scheduler.conf"} {
+	for _, file := range []string{
+		"admin.conf", "super-admin.conf", "kubelet.conf", "bootstrap-kubelet.conf",
+		"controller-manager.conf", "scheduler.conf",
+	} {
 		_ = v.Remove(etc + file)
 	}
 	p.Printf("\nThe reset process does not clean CNI configuration. To do so, you must remove /etc/cni/net.d\n")

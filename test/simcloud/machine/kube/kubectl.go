@@ -40,7 +40,8 @@ func (n *Node) kubectl(ctx context.Context, p *process.Proc) int {
 	if i := slices.Index(p.Args, "--"); i >= 0 {
 		p.Args, rest = p.Args[:i], p.Args[i+1:]
 	}
-	f, ok := p.Options(false, "n:o:l:A", "kubeconfig:=kubeconfig", "server:=server", "request-timeout:=timeout", "namespace:=n", "output:=o",
+	f, ok := p.Options(false, "n:o:l:A", "kubeconfig:=kubeconfig", "server:=server", "request-timeout:=timeout",
+		"namespace:=n", "output:=o",
 		"selector:=l", "all-namespaces=A", "no-headers=no-headers", "ignore-not-found=ignore", "raw:=raw")
 	if !ok {
 		return 1
@@ -316,7 +317,11 @@ func (k *ctl) show(r kubeapi.Resource, path string) error {
 		k.p.Printf("%s\n", b)
 		return err
 	}
-	return fmt.Errorf("error: unable to match a printer suitable for the output format %q, allowed formats are: json,jsonpath,name,wide,yaml", out)
+	return fmt.Errorf(
+		"error: unable "+
+			"to match a printer suitable for the output format %q, allowed formats are: json,jsonpath,name,wide,yaml",
+		out,
+	)
 }
 
 // table prints the columns that the server sends.

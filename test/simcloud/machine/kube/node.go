@@ -43,7 +43,8 @@ type Node struct {
 func NewNode(o *ubuntu.OS, r *Registry) *Node {
 	n := &Node{os: o, reg: r, wake: make(chan struct{}), control: map[string]*process.Proc{}}
 	o.Add(map[string]process.Program{
-		"containerd": n.containerd, "kubelet": n.kubelet, "kubeadm": n.kubeadm, "kubectl": n.kubectl, "cilium": n.cilium,
+		"containerd": n.containerd, "kubelet": n.kubelet, "kubeadm": n.kubeadm, "kubectl": n.kubectl,
+		"cilium": n.cilium,
 	})
 	return n
 }

@@ -39,8 +39,13 @@ func (c *checks) report(p *process.Proc, ignore []string) bool {
 	if len(fatal) == 0 {
 		return true
 	}
-	p.Errorf("error execution phase preflight: [preflight] Some fatal errors occurred:\n\t%s\n", strings.Join(fatal, "\n\t"))
-	p.Errorf("[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`\n")
+	p.Errorf(
+		"error execution phase preflight: [preflight] Some fatal errors occurred:\n\t%s\n", strings.Join(fatal, "\n\t"),
+	)
+	p.Errorf(
+		"[preflight] " +
+			"If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`\n",
+	)
 	p.Errorf("To see the stack trace of this error execute with --v=5 or higher\n")
 	return false
 }
@@ -63,7 +68,17 @@ func (n *Node) common(c *checks, name string) {
 	content("/proc/sys/net/bridge/bridge-nf-call-iptables")
 	content("/proc/sys/net/ipv4/ip_forward")
 	if n.os.SwapOn() {
-		c.warn("Swap", "swap is supported for cgroup v2 only. The kubelet must be properly configured to use swap. Please refer to https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory, or disable swap on the node")
+		c.warn(
+			"Swap",
+			"swap is supported "+
+				"for cgroup v2 "+
+				"only. The kubelet "+
+				"must be properly "+
+				"configured to "+
+				"use swap. Please "+
+				"refer to https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory, "+
+				"or disable swap on the node",
+		)
 	}
 	for _, tool := range []string{"conntrack", "mount"} {
 		if !n.inPath(tool) {
@@ -132,14 +147,23 @@ func (n *Node) initChecks(p *process.Proc, s *settings) *checks {
 	privileged(p, c)
 	n.size(c)
 	n.portFree(c, 6443, 10259, 10257)
-	n.fileFree(c, manifestDir+"kube-apiserver.yaml", manifestDir+"kube-controller-manager.yaml", manifestDir+"kube-scheduler.yaml", manifestDir+"etcd.yaml")
+	n.fileFree(c, manifestDir+"kube-apiserver.yaml", manifestDir+"kube-controller-manager.yaml",
+		manifestDir+"kube-scheduler.yaml", manifestDir+"etcd.yaml")
 	n.common(c, s.nodeName)
 	n.portFree(c, 10250, 2379, 2380)
 	if l, err := n.root().ReadDir(etcdDir); err == nil && len(l) > 0 {
 		c.fail("DirAvailable--var-lib-etcd", "%s is not empty", etcdDir)
 	}
-	if s.version != "" && minor(s.version) != minor(n.version("kubeadm")) && minor(s.version) > minor(n.version("kubeadm")) {
-		c.fail("KubernetesVersion", "Kubernetes version is greater than kubeadm version. Please consider to upgrade kubeadm. Kubernetes version: %s. Kubeadm version: %s", strings.TrimPrefix(s.version, "v"), strings.TrimPrefix(n.version("kubeadm"), "v"))
+	if s.version != "" && minor(s.version) != minor(n.version("kubeadm")) && minor(s.version) > minor(
+		n.version("kubeadm"),
+	) {
+		c.fail(
+			"KubernetesVersion",
+			"Kubernetes version "+
+				"is greater than "+
+				"kubeadm version. Please consider to upgrade kubeadm. Kubernetes version: %s. Kubeadm version: %s",
+			strings.TrimPrefix(s.version, "v"), strings.TrimPrefix(n.version("kubeadm"), "v"),
+		)
 	}
 	return c
 }

@@ -24,7 +24,10 @@ type Registry struct {
 
 // NewRegistry returns a registry without clusters.
 func NewRegistry() *Registry {
-	return &Registry{clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{}, silent: map[silence]*time.Timer{}}
+	return &Registry{
+		clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{},
+		silent: map[silence]*time.Timer{},
+	}
 }
 
 // Close ends all clusters.

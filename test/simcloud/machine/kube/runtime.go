@@ -49,7 +49,8 @@ func (n *Node) containerd(ctx context.Context, p *process.Proc) int {
 			p.Printf("%s", b)
 			return 0
 		case "--version", "-v":
-			p.Printf("containerd github.com/containerd/containerd %s\n", strings.SplitN(n.os.Installed("containerd"), "-", 2)[0])
+			p.Printf("containerd github.com/containerd/containerd %s\n",
+				strings.SplitN(n.os.Installed("containerd"), "-", 2)[0])
 			return 0
 		}
 	}
@@ -89,9 +90,10 @@ func criDisabled(conf string) bool {
 
 // kubelet is the node agent.
 func (n *Node) kubelet(ctx context.Context, p *process.Proc) int {
-	f, ok := p.Options(true, "v:", "bootstrap-kubeconfig:=bootstrap-kubeconfig", "config:=config", "container-runtime-endpoint:=container-runtime-endpoint",
-		"hostname-override:=hostname-override", "kubeconfig:=kubeconfig", "node-ip:=node-ip", "node-labels:=node-labels",
-		"pod-infra-container-image:=pod-infra-container-image", "version=version", "v:=v")
+	f, ok := p.Options(true, "v:", "bootstrap-kubeconfig:=bootstrap-kubeconfig", "config:=config",
+		"container-runtime-endpoint:=container-runtime-endpoint",
+		"hostname-override:=hostname-override", "kubeconfig:=kubeconfig", "node-ip:=node-ip",
+		"node-labels:=node-labels", "pod-infra-container-image:=pod-infra-container-image", "version=version", "v:=v")
 	if !ok {
 		return 1
 	}
@@ -122,7 +124,9 @@ func (n *Node) kubelet(ctx context.Context, p *process.Proc) int {
 	if err != nil {
 		return fail(`"command failed" err="failed to run Kubelet: invalid kubeconfig: %v"`, err)
 	}
-	for _, l := range []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:10248"), netip.MustParseAddrPort("0.0.0.0:10250")} {
+	for _, l := range []netip.AddrPort{
+		netip.MustParseAddrPort("127.0.0.1:10248"), netip.MustParseAddrPort("0.0.0.0:10250"),
+	} {
 		stop, err := n.os.Net.Listen(ctx, l.Addr(), l.Port(), healthz)
 		if err != nil {
 			return fail(`"Failed to start healthz server" err="listen tcp %s: bind: %s"`, l, process.Reason(err))
@@ -148,7 +152,9 @@ func healthz(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(time.Second))
 	b := make([]byte, 4096)
 	if _, err := c.Read(b); err == nil {
-		_, _ = io.WriteString(c, "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+		_, _ = io.WriteString(
+			c, "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+		)
 	}
 }
 
@@ -184,7 +190,8 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 			}
 			master := n.exists(manifestDir + "kube-apiserver.yaml")
 			c.AddNode(kubeapi.NodeSpec{
-				Name: name, ControlPlane: master, IP: ip, Version: n.version("kubelet"), OSImage: "Ubuntu 22.04.4 LTS", KernelVersion: "5.15.0-107-generic",
+				Name: name, ControlPlane: master, IP: ip, Version: n.version("kubelet"), OSImage: "Ubuntu 22.04.4 LTS",
+				KernelVersion:    "5.15.0-107-generic",
 				ContainerRuntime: "containerd://1.7.12",
 			})
 			n.reg.report(n.os.Sys.Clock, c, name, true)

@@ -59,10 +59,12 @@ func (l *lab) boot(id string, host byte) {
 	l.Helper()
 	require.NoError(l, l.Boot(l.Context(), machine.Spec{
 		ID: id, Name: "vm-" + id, VCPUs: 2, MemoryMB: 4096, DiskGB: 20, FixedIPs: []netip.Addr{l.ip(host)},
-		AllowedAddressPairs: []netip.Addr{l.ip(100)}, VIPFloatingIPs: map[netip.Addr]netip.Addr{l.block.Addr(20, 100): l.ip(100)},
+		AllowedAddressPairs: []netip.Addr{l.ip(100)},
+		VIPFloatingIPs:      map[netip.Addr]netip.Addr{l.block.Addr(20, 100): l.ip(100)},
 	}))
 	c, err := ssh.Dial("tcp", netip.AddrPortFrom(l.ip(host), l.SSHPort()).String(), &ssh.ClientConfig{
-		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute,
+		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
+		Timeout: time.Minute,
 	})
 	require.NoError(l, err)
 	l.Cleanup(func() { _ = c.Close() })
@@ -197,8 +199,12 @@ func (l *lab) cluster(masters, workers int) (ms, ws []string) {
 		return "-w " + l.ip(hosts[id]).String()
 	}
 	run := func(id, phase, more string) {
-		out, st := l.sh(id, fmt.Sprintf("ha_flag=%s NODE_IP=%s GYBE_PHASE=%s GYBE_RESULT_FILE=/home/ubuntu/result EXTRA_CERT_SANS=%s bash /tmp/install_k8s_cluster.sh %s -i %s %s",
-			map[bool]string{true: "True", false: "False"}[masters > 1], l.ip(hosts[id]), phase, l.block.Addr(20, 100), role(id), vip, more), nil)
+		out, st := l.sh(id, fmt.Sprintf(
+			"ha_flag=%s NODE_IP=%s "+
+				"GYBE_PHASE=%s "+
+				"GYBE_RESULT_FILE=/home/ubuntu/result EXTRA_CERT_SANS=%s bash /tmp/install_k8s_cluster.sh %s -i %s %s",
+			map[bool]string{true: "True", false: "False"}[masters > 1], l.ip(hosts[id]), phase, l.block.Addr(20, 100),
+			role(id), vip, more), nil)
 		if !l.Failed() && st != 0 {
 			l.Errorf("%s on %s: status %d\n%s", phase, id, st, out)
 		}
@@ -217,7 +223,9 @@ func (l *lab) cluster(masters, workers int) (ms, ws []string) {
 	each(ms[:1], "init", "")
 	s := l.secrets(ms[0], "/home/ubuntu/result")
 	for _, m := range ms[1:] {
-		each([]string{m}, "join", fmt.Sprintf("-t %s -s %s -k %s", s["token"], s["ssl_ca_cert_hash"], s["certificate_key"]))
+		each([]string{m}, "join", fmt.Sprintf(
+			"-t %s -s %s -k %s", s["token"], s["ssl_ca_cert_hash"], s["certificate_key"],
+		))
 	}
 	each(ws, "join", fmt.Sprintf("-t %s -s %s", s["token"], s["ssl_ca_cert_hash"]))
 	return ms, ws
@@ -238,7 +246,10 @@ func TestScriptBuildsAClusterThatSurvivesItsVIPHolder(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 
 	// Again: the script finds everything done.
-	out := l.ok(ms[0], fmt.Sprintf("NODE_IP=%[1]s GYBE_PHASE=init bash /tmp/install_k8s_cluster.sh -m %[1]s,%[2]s,%[3]s -i %[4]s", l.ip(11), l.ip(12), l.ip(13), l.ip(100)))
+	out := l.ok(ms[0], fmt.Sprintf(
+		"NODE_IP=%[1]s GYBE_PHASE=init bash /tmp/install_k8s_cluster.sh -m %[1]s,%[2]s,%[3]s -i %[4]s", l.ip(11),
+		l.ip(12), l.ip(13), l.ip(100),
+	))
 	require.Contains(t, out, "the cluster is initialised already")
 
 	holder := l.Holder(l.ip(100))
@@ -327,7 +338,8 @@ func TestSingleMasterByOneCommand(t *testing.T) {
 		}
 	}
 	require.Contains(t, out, "BEGIN CERTIFICATE")
-	l.ok("w", fmt.Sprintf("bash /tmp/install_k8s_cluster.sh -w %s -i %s -t %s -s %s", l.ip(21), l.ip(11), found["token"], found["ssl_ca_cert_hash"]))
+	l.ok("w", fmt.Sprintf("bash /tmp/install_k8s_cluster.sh -w %s -i %s -t %s -s %s", l.ip(21), l.ip(11),
+		found["token"], found["ssl_ca_cert_hash"]))
 	require.Contains(t, l.ok("m", "kubectl get nodes -o name"), "node/worker21")
 	require.NotContains(t, l.ok("m", "sudo cat /var/log/install_k8s_cluster.log"), found["token"])
 }

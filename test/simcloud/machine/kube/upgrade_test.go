@@ -27,8 +27,11 @@ func TestKubeadmUpgradeRefusesWhatTheRealOneDoes(t *testing.T) {
 	refused(ms[0], "echo n | sudo kubeadm upgrade apply v1.34.3", "won't proceed")
 
 	for id, args := range map[string]string{ms[0]: "-m " + l.ip(11).String(), ws[0]: "-w " + l.ip(21).String()} {
-		out, st := l.sh(id, fmt.Sprintf("GYBE_PHASE=upgrade K8S_VERSION=1.36 bash /tmp/install_k8s_cluster.sh %s -i %s", args, l.ip(11)), nil)
+		out, st := l.sh(id, fmt.Sprintf("GYBE_PHASE=upgrade K8S_VERSION=1.36 bash /tmp/install_k8s_cluster.sh %s -i %s",
+			args, l.ip(11)), nil)
 		require.NotZero(t, st, out)
-		require.Contains(t, out, map[string]string{ms[0]: "only 1 minor version at a time", ws[0]: "Current version: v1.34.3"}[id])
+		require.Contains(
+			t, out, map[string]string{ms[0]: "only 1 minor version at a time", ws[0]: "Current version: v1.34.3"}[id],
+		)
 	}
 }

@@ -35,7 +35,9 @@ func (v View) WriteFile(name string, data []byte, perm fs.FileMode) error {
 
 // Mkdir makes one directory.
 func (v View) Mkdir(name string, perm fs.FileMode) error {
-	return v.create("mkdir", name, func() *node { return v.fs.newNode(fs.ModeDir|perm&(fs.ModePerm|fs.ModeSticky), v.cred) })
+	return v.create(
+		"mkdir", name, func() *node { return v.fs.newNode(fs.ModeDir|perm&(fs.ModePerm|fs.ModeSticky), v.cred) },
+	)
 }
 
 // MkdirAll makes name and every missing directory above it.

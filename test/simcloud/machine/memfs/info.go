@@ -24,7 +24,9 @@ func (n *node) info(name string) Info {
 	if n.mode&fs.ModeSymlink != 0 {
 		size = int64(len(n.target))
 	}
-	return Info{name: name, size: size, mode: n.mode, mtime: n.mtime, uid: n.uid, gid: n.gid, ino: n.ino, nlink: n.nlink}
+	return Info{
+		name: name, size: size, mode: n.mode, mtime: n.mtime, uid: n.uid, gid: n.gid, ino: n.ino, nlink: n.nlink,
+	}
 }
 
 // Name is the last path component.

@@ -220,7 +220,9 @@ func (s *Stack) Has(ip netip.Addr) bool {
 // Listen serves port on one address (bind), or on all of them if bind is unspecified or not valid; loopback means
 // inside the machine only. handle runs on a goroutine of its own and owns the connection. stop closes the listeners,
 // not the connections. The error is EADDRINUSE, EADDRNOTAVAIL, or what the real listener said.
-func (s *Stack) Listen(ctx context.Context, bind netip.Addr, port uint16, handle func(net.Conn)) (stop func(), err error) {
+func (s *Stack) Listen(
+	ctx context.Context, bind netip.Addr, port uint16, handle func(net.Conn),
+) (stop func(), err error) {
 	if !bind.IsValid() {
 		bind = netip.IPv4Unspecified()
 	}
@@ -235,7 +237,9 @@ func (s *Stack) Listen(ctx context.Context, bind netip.Addr, port uint16, handle
 		}
 	}
 	sv := &service{bind: bind, port: port, handle: handle, real: map[netip.Addr]net.Listener{}}
-	if !bind.IsUnspecified() && bind != loopback && !slices.ContainsFunc(s.addrs, func(a Addr) bool { return a.IP == bind }) {
+	if !bind.IsUnspecified() && bind != loopback && !slices.ContainsFunc(
+		s.addrs, func(a Addr) bool { return a.IP == bind },
+	) {
 		return nil, syscall.EADDRNOTAVAIL
 	}
 	for _, a := range s.addrs {
@@ -448,7 +452,10 @@ func (s *Stack) Dial(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 func refusal(ip netip.Addr, port uint64, err error) error {
-	return &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port))), Err: os.NewSyscallError("connect", err)}
+	return &net.OpError{
+		Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port))),
+		Err: os.NewSyscallError("connect", err),
+	}
 }
 
 func (s *Stack) trackOut(c net.Conn) net.Conn {

@@ -115,8 +115,8 @@ func (p *Proc) Group() int {
 // Fork makes a child with a copy of everything, descriptors included. Like NewProc's, it must be Run or Started.
 func (p *Proc) Fork() (*Proc, error) {
 	c := &Proc{
-		Sys: p.Sys, PPID: p.PID, PGID: p.PGID, SID: p.SID, Args: p.Args, Env: p.Env, Dir: p.Dir, Cred: p.Cred, Umask: p.Umask,
-		TTY: p.TTY, Quiet: p.Quiet,
+		Sys: p.Sys, PPID: p.PID, PGID: p.PGID, SID: p.SID, Args: p.Args, Env: p.Env, Dir: p.Dir, Cred: p.Cred,
+		Umask: p.Umask, TTY: p.TTY, Quiet: p.Quiet,
 	}
 	p.sigMu.Lock()
 	c.deaf = maps.Clone(p.deaf)

@@ -40,7 +40,9 @@ func newSystem(t *testing.T, speed float64) *process.System {
 	}
 	require.NoError(t, v.Chmod("/tmp", os.ModeSticky|0o777))
 	require.NoError(t, v.Symlink("usr/bin", "/bin"))
-	require.NoError(t, v.WriteFile("/etc/passwd", []byte("root:x:0:0:root:/root:/bin/bash\nubuntu:x:1000:1000::/tmp:/bin/bash\n"), 0o644))
+	require.NoError(t, v.WriteFile(
+		"/etc/passwd", []byte("root:x:0:0:root:/root:/bin/bash\nubuntu:x:1000:1000::/tmp:/bin/bash\n"), 0o644,
+	))
 	require.NoError(t, v.WriteFile("/etc/group", []byte("root:x:0:\nsudo:x:27:ubuntu\nubuntu:x:1000:\n"), 0o644))
 	s.FS.Device("/dev/null", "null")
 	s.FS.Device("/dev/urandom", "urandom")
@@ -136,8 +138,12 @@ func init() { //nolint:gochecknoinits // a table in pieces
 	add("trap exit", `trap 'echo bye $?' EXIT; echo hi; exit 3`)
 	add("trap errtrace", `set -E; trap 'echo err' ERR; f() { false; true; }; f; echo end`)
 	add("redirect append", `echo a >f; echo b >>f; cat <f; echo c &>>f; cat f; rm f; cat <nofile; echo $?; >e; [ -s e ] || echo empty; rm e`)
-	add("heredoc", "x=5; cat <<E\nv $x $(echo sub) \\$x\nE\ncat <<'E'\nv $x\nE\ncat <<-E\n\ttab $x\n\t\ttwo\n\tE\nread a b <<<\"1 2\"; echo $b")
-	add("heredoc while", "while read -r a b; do echo \"$b-$a\"; done <<E\n1 2\n3 4 5\nE\necho a,b,c | while IFS=, read -r x y z; do echo $z$y$x; done")
+	add("heredoc",
+		"x=5; cat <<E\nv $x $(echo sub) \\$x\nE\ncat <<'E'\nv $x\nE\ncat <<-E\n\ttab $x\n\t\ttwo\n\tE\n"+
+			"read a b <<<\"1 2\"; echo $b")
+	add("heredoc while",
+		"while read -r a b; do echo \"$b-$a\"; done <<E\n1 2\n3 4 5\nE\n"+
+			"echo a,b,c | while IFS=, read -r x y z; do echo $z$y$x; done")
 	add("case", `for x in abc b1 '' 'a b'; do case $x in a*c) echo ac;; b[0-9]|q) echo b;& zz) echo fall;; "") echo empty;; *) echo other;; esac; done`)
 	add("test", `[ a = a ] && echo 1; [ -n "" ] || echo 2; [ 3 -lt 10 ] && echo 3; [ ! -e /nope ] && echo 4; [[ abc == a* ]] && echo 5; [[ abc =~ ^a(.)c$ ]] && echo ${BASH_REMATCH[1]}; [[ -z $u && 2 -gt 1 ]] && echo 7; [ 1 -eq 1 -a 2 -eq 2 ] && echo 8; test x != y -o 1 = 2 && echo 9; [[ "a*" == "a*" ]] && echo 10; [[ b > a ]] && echo 11`)
 	add("functions", `f() { local a=$1; echo "$a $# $*"; return 7; }; f x y; echo $?; a=out; g() { a=in; }; g; echo $a; h() { local a=loc; k; }; k() { echo $a; }; h; echo $a`)
@@ -158,12 +164,14 @@ case abc in @(abc|d)) echo ext;; esac`)
 	add("ifs", `IFS=,; s=a,b,c; set -- $s; echo $2 $#; IFS=$'\n'; l=$'x y\nz'; set -- $l; echo $#; unset IFS; set -- $l; echo $#; a=(1 2 3); IFS=-; echo "${a[*]}"; join() { local IFS=$1; shift; echo "$*"; }; join + q w`)
 	add("quoting", `echo "a\"b" 'c'\''d' $'tab\there' "x$(echo "in ner")y" "$(echo '$HOME')" \\ "\\n" a\ b; x='*'; echo "$x"; echo "a
 b"`)
-	add("comments and continuation", "echo a # comment\necho b \\\n  c\nif true; then # x\n echo d\nfi; : 'multi\nline'; echo e")
+	add("comments and continuation",
+		"echo a # comment\necho b \\\n  c\nif true; then # x\n echo d\nfi; : 'multi\nline'; echo e")
 	add("process group", `setsid bash -c 'sleep 50 & sleep 50 & echo $$ >p; wait' & until [ -s p ]; do sleep 0.01; done; g=$(cat p); kill -TERM -- -$g; wait $!; echo $?; rm p`)
 	add("timeout", `timeout 5 true; echo $?; timeout 0.05 sleep 10; echo $?; timeout 0.05 bash -c 'sleep 10; echo no'; echo $?; timeout -s KILL 0.05 sleep 9; echo $?; timeout 1 bash -c 'exit 3'; echo $?`)
 	add("dev fd", `echo x >/dev/stdout; echo y | cat /dev/stdin; echo e 2>/dev/null >/dev/stderr; echo z | cat - ; cat /dev/null`)
 	add("local ifs read loop", `out=; while IFS='=' read -r k v; do out+="$k:$v;"; done <<<$'a=1\nb=2=3'; echo "$out"`)
-	add("nested functions status", `f() { g || return 5; }; g() { return 1; }; f; echo $?; h() { f && echo no; }; h; echo $?`)
+	add("nested functions status",
+		`f() { g || return 5; }; g() { return 1; }; f; echo $?; h() { f && echo no; }; h; echo $?`)
 	add("syntax error", `bash -c 'if then' 2>/dev/null; echo $?; bash -n -c 'echo hi'; echo $?`)
 	add("brace group redirect", `{ echo 1; echo 2; } >f; while read -r x; do echo "got $x"; done <f; if true; then echo in; fi >f; cat f; for i in 1 2; do echo $i; done >>f; wc -l <f; rm f`)
 	add("unset function var", `f() { echo f; }; unset -f f; f 2>/dev/null; echo $?; x=1; unset x; echo "[${x-unset}]"; g() { local y=1; unset y; echo "[${y-unset}]"; }; y=o; g`)
@@ -199,7 +207,8 @@ func TestLikeBash(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &realOut, &realErr
 			_ = cmd.Run()
 			clean := strings.NewReplacer(dir, "/tmp")
-			require.Equal(t, clean.Replace(realOut.String()), out, "stdout; stderr of the real one:\n%s\nand of ours:\n%s", realErr.String(), errs)
+			require.Equal(t, clean.Replace(realOut.String()), out,
+				"stdout; stderr of the real one:\n%s\nand of ours:\n%s", realErr.String(), errs)
 			require.Equal(t, cmd.ProcessState.ExitCode(), status, "exit status; stderr: %s", errs)
 			if name == "file errors" {
 				require.Equal(t, clean.Replace(realErr.String()), errs)

@@ -216,7 +216,9 @@ func (s *shell) open(ctx context.Context, name string, flag int, _ fs.FileMode) 
 		}
 		return &fs.PathError{Op: s.name + ":", Path: name, Err: reason}
 	}
-	writer := map[string]io.Writer{"/dev/stdout": hc.Stdout, "/dev/fd/1": hc.Stdout, "/dev/stderr": hc.Stderr, "/dev/fd/2": hc.Stderr}[name]
+	writer := map[string]io.Writer{
+		"/dev/stdout": hc.Stdout, "/dev/fd/1": hc.Stdout, "/dev/stderr": hc.Stderr, "/dev/fd/2": hc.Stderr,
+	}[name]
 	if writer != nil && flag&os.O_WRONLY != 0 {
 		return passThrough{writer}, nil
 	}
@@ -291,8 +293,9 @@ func environOf(p *process.Proc) environ {
 	set("HOME", "/")
 	uid := strconv.Itoa(p.Cred.UID)
 	for name, value := range map[string]string{
-		"UID": uid, "EUID": uid, "GID": strconv.Itoa(p.Cred.GID), "BASH": "/bin/bash", "BASH_VERSION": "5.1.16(1)-release",
-		"HOSTNAME": p.Sys.Hostname(), pidVar: strconv.Itoa(p.PID), ppidVar: strconv.Itoa(p.PPID), umaskVar: fmt.Sprintf("%04o", p.Umask),
+		"UID": uid, "EUID": uid, "GID": strconv.Itoa(p.Cred.GID), "BASH": "/bin/bash",
+		"BASH_VERSION": "5.1.16(1)-release", "HOSTNAME": p.Sys.Hostname(), pidVar: strconv.Itoa(p.PID),
+		ppidVar: strconv.Itoa(p.PPID), umaskVar: fmt.Sprintf("%04o", p.Umask),
 	} {
 		set(name, value)
 	}

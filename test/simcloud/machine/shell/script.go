@@ -121,7 +121,9 @@ func connect(st *syntax.Stmt) {
 	if lit, ok := target.Parts[0].(*syntax.Lit); !ok || !strings.HasPrefix(lit.Value, "/dev/tcp/") {
 		return
 	}
-	name := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{ValuePos: call.Pos(), ValueEnd: call.End(), Value: connectCommand}}}
+	name := &syntax.Word{
+		Parts: []syntax.WordPart{&syntax.Lit{ValuePos: call.Pos(), ValueEnd: call.End(), Value: connectCommand}},
+	}
 	st.Cmd, st.Redirs = &syntax.CallExpr{Args: []*syntax.Word{name, target}}, nil
 }
 

@@ -130,9 +130,11 @@ func (s *shell) interpret(c command, sc *script) int {
 	})
 	opts := []interp.RunnerOption{
 		interp.Env(environOf(s.p)), func(r *interp.Runner) error { r.Dir = s.p.Dir; return nil },
-		interp.StdIO(nil, own{s.p, 1}, own{s.p, 2}), interp.Params(append(c.flags, append([]string{"--"}, c.args...)...)...),
-		interp.CallHandler(s.call), interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
-		interp.OpenHandler(s.open), interp.StatHandler(s.stat), interp.AccessHandler(s.access), interp.ReadDirHandler2(s.readDir),
+		interp.StdIO(nil, own{s.p, 1}, own{s.p, 2}),
+		interp.Params(append(c.flags, append([]string{"--"}, c.args...)...)...), interp.CallHandler(s.call),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
+		interp.OpenHandler(s.open), interp.StatHandler(s.stat), interp.AccessHandler(s.access),
+		interp.ReadDirHandler2(s.readDir),
 	}
 	if sc != nil && sc.reads && s.p.FD(0) != nil {
 		in, done, err := s.stdin(ctx)

@@ -37,7 +37,10 @@ func parseApt(p *process.Proc) (c aptCall, ok bool) {
 // lockDpkg takes the lock of the package system, waiting as DPkg::Lock::Timeout says.
 func (o *OS) lockDpkg(ctx context.Context, p *process.Proc, timeout int) bool {
 	if needRoot(p) {
-		p.Errorf("E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)\nE: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?\n")
+		p.Errorf(
+			"E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)\n" +
+				"E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?\n",
+		)
 		return false
 	}
 	select {
@@ -54,7 +57,8 @@ func (o *OS) lockDpkg(ctx context.Context, p *process.Proc, timeout int) bool {
 		case <-wait.Done():
 		}
 	}
-	p.Errorf("E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1234 (apt-get)\nN: Be aware that removing the lock file is not a solution and may break your system.\n" +
+	p.Errorf("E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1234 (apt-get)\n" +
+		"N: Be aware that removing the lock file is not a solution and may break your system.\n" +
 		"E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is another process using it?\n")
 	return false
 }
@@ -93,7 +97,14 @@ func (o *OS) aptUpdate(p *process.Proc) int {
 			p.Errorf("E: The repository '%s %s Release' does not have a Release file.\n", s.url, s.suite)
 			status = 100
 		case !o.signed(s):
-			p.Printf("Err:%d %s %s InRelease\n  The following signatures couldn't be verified because the public key is not available: NO_PUBKEY 234654DA9A296436\n", i+1, s.url, s.suite)
+			p.Printf(
+				"Err:%d %s %s "+
+					"InRelease\n "+
+					" The following "+
+					"signatures couldn't "+
+					"be verified because the public key is not available: NO_PUBKEY 234654DA9A296436\n",
+				i+1, s.url, s.suite,
+			)
 			p.Errorf("E: The repository '%s %s InRelease' is not signed.\n", s.url, s.suite)
 			status = 100
 		default:
@@ -173,7 +184,8 @@ func (o *OS) aptInstall(ctx context.Context, p *process.Proc, c aptCall) int {
 		return 1
 	}
 	for _, cd := range todo {
-		p.Printf("Selecting previously unselected package %s.\nUnpacking %s (%s) ...\n", cd.pkg.name, cd.pkg.name, cd.version)
+		p.Printf("Selecting previously unselected package %s.\nUnpacking %s (%s) ...\n", cd.pkg.name, cd.pkg.name,
+			cd.version)
 		o.unpack(cd)
 	}
 	for _, cd := range todo {

@@ -23,50 +23,74 @@ var latest = map[string]int{
 	"1.28": 15, "1.29": 15, "1.30": 14, "1.31": 14, "1.32": 10, "1.33": 6, "1.34": 3, "1.35": 4, "1.36": 4, "1.37": 2,
 }
 
-const kubeletUnit = "[Unit]\nDescription=kubelet: The Kubernetes Node Agent\nDocumentation=https://kubernetes.io/docs/\nStartLimitIntervalSec=0\n" +
+const kubeletUnit = "[Unit]\nDescription=kubelet: The Kubernetes Node Agent\n" +
+	"Documentation=https://kubernetes.io/docs/\nStartLimitIntervalSec=0\n" +
 	"[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\nRestartSec=10" + installable
 
-const kubeadmDropIn = "[Service]\nEnvironment=\"KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf\"\n" +
-	"Environment=\"KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml\"\nEnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\nEnvironmentFile=-/etc/default/kubelet\n" +
-	"ExecStart=\nExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS\n"
+const kubeadmDropIn = "[Service]\nEnvironment=\"KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/" +
+	"bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf\"\n" +
+	"Environment=\"KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml\"\n" +
+	"EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\nEnvironmentFile=-/etc/default/kubelet\n" +
+	"ExecStart=\nExecStart=/usr/bin/kubelet " +
+	"$KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS\n"
 
-const containerdUnit = "[Unit]\nDescription=containerd container runtime\n[Service]\nExecStartPre=-/sbin/modprobe overlay\nExecStart=/usr/bin/containerd\nType=notify\n" +
+const containerdUnit = "[Unit]\nDescription=containerd container runtime\n[Service]\n" +
+	"ExecStartPre=-/sbin/modprobe overlay\nExecStart=/usr/bin/containerd\nType=notify\n" +
 	"Restart=always\nRestartSec=5" + installable
 
-const haproxyUnit = "[Unit]\nDescription=HAProxy Load Balancer\n[Service]\nEnvironmentFile=-/etc/default/haproxy\nEnvironment=\"CONFIG=/etc/haproxy/haproxy.cfg\"\n" +
-	"ExecStartPre=/usr/sbin/haproxy -Ws -f $CONFIG -c -q\nExecStart=/usr/sbin/haproxy -Ws -f $CONFIG\nExecReload=/usr/sbin/haproxy -Ws -f $CONFIG -c -q\n" +
+const haproxyUnit = "[Unit]\nDescription=HAProxy Load Balancer\n[Service]\nEnvironmentFile=-/etc/default/haproxy\n" +
+	"Environment=\"CONFIG=/etc/haproxy/haproxy.cfg\"\n" +
+	"ExecStartPre=/usr/sbin/haproxy -Ws -f $CONFIG -c -q\nExecStart=/usr/sbin/haproxy -Ws -f $CONFIG\n" +
+	"ExecReload=/usr/sbin/haproxy -Ws -f $CONFIG -c -q\n" +
 	"ExecReload=/bin/kill -USR2 $MAINPID\nRestart=always\nType=notify" + installable
 
-const haproxyConf = "global\n\tlog /dev/log\tlocal0\n\tchroot /var/lib/haproxy\n\tstats socket /run/haproxy/admin.sock mode 660 level admin\n\tuser haproxy\n\tgroup haproxy\n\tdaemon\n\n" +
-	"defaults\n\tlog\tglobal\n\tmode\thttp\n\toption\thttplog\n\ttimeout connect 5000\n\ttimeout client  50000\n\ttimeout server  50000\n"
+const haproxyConf = "global\n\tlog /dev/log\tlocal0\n\tchroot /var/lib/haproxy\n" +
+	"\tstats socket /run/haproxy/admin.sock mode 660 level admin\n\tuser haproxy\n\tgroup haproxy\n\tdaemon\n\n" +
+	"defaults\n\tlog\tglobal\n\tmode\thttp\n\toption\thttplog\n\ttimeout connect 5000\n\ttimeout client  50000\n" +
+	"\ttimeout server  50000\n"
 
-const keepalivedUnit = "[Unit]\nDescription=Keepalive Daemon (LVS and VRRP)\nConditionFileNotEmpty=/etc/keepalived/keepalived.conf\n[Service]\nType=notify\n" +
+const keepalivedUnit = "[Unit]\nDescription=Keepalive Daemon (LVS and VRRP)\n" +
+	"ConditionFileNotEmpty=/etc/keepalived/keepalived.conf\n[Service]\nType=notify\n" +
 	"ExecStart=/usr/sbin/keepalived --dont-fork\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure" + installable
 
-const oneshotUnit = "[Unit]\nDescription=%s\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/true\nExecReload=/usr/bin/true" + installable
+const oneshotUnit = "[Unit]\nDescription=%s\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/true\n" +
+	"ExecReload=/usr/bin/true" + installable
 
 // ubuntuArchive is what the distribution's own archive holds.
 var ubuntuArchive = index(
 	pkg{
-		name: "containerd", versions: []string{"1.7.12-0ubuntu2~22.04.1", "1.5.9-0ubuntu3"}, files: []string{"containerd"}, depends: []string{"runc"},
+		name: "containerd", versions: []string{"1.7.12-0ubuntu2~22.04.1", "1.5.9-0ubuntu3"},
+		files: []string{"containerd"}, depends: []string{"runc"},
 		units: map[string]string{"containerd": containerdUnit}, start: true,
 	},
 	pkg{name: "runc", versions: []string{"1.1.12-0ubuntu2~22.04.1"}},
 	pkg{
-		name: "haproxy", versions: []string{"2.4.24-0ubuntu0.22.04.1"}, files: []string{"/usr/sbin/haproxy"}, units: map[string]string{"haproxy": haproxyUnit},
-		conf: map[string]string{"/etc/haproxy/haproxy.cfg": haproxyConf, "/etc/default/haproxy": "# Defaults file for HAProxy\n"}, start: true,
+		name: "haproxy", versions: []string{"2.4.24-0ubuntu0.22.04.1"}, files: []string{"/usr/sbin/haproxy"},
+		units: map[string]string{"haproxy": haproxyUnit},
+		conf: map[string]string{
+			"/etc/haproxy/haproxy.cfg": haproxyConf, "/etc/default/haproxy": "# Defaults file for HAProxy\n",
+		},
+		start: true,
 	},
 	pkg{
-		name: "keepalived", versions: []string{"1:2.2.4-0.2build1"}, files: []string{"/usr/sbin/keepalived"}, units: map[string]string{"keepalived": keepalivedUnit},
-		conf: map[string]string{"/etc/default/keepalived": "DAEMON_ARGS=\"\"\n"}, start: true,
+		name: "keepalived", versions: []string{"1:2.2.4-0.2build1"}, files: []string{"/usr/sbin/keepalived"},
+		units: map[string]string{"keepalived": keepalivedUnit},
+		conf:  map[string]string{"/etc/default/keepalived": "DAEMON_ARGS=\"\"\n"}, start: true,
 	},
 	pkg{name: "conntrack", versions: []string{"1:1.4.6-2build2"}, files: []string{"/usr/sbin/conntrack"}},
 	pkg{name: "socat", versions: []string{"1.7.4.1-3ubuntu4"}, files: []string{"socat"}},
 	pkg{name: "nfs-common", versions: []string{"1:2.6.1-1ubuntu1.2"}},
 	pkg{
-		name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"}, depends: []string{"nfs-common"},
-		units: map[string]string{"nfs-server": fmt.Sprintf(oneshotUnit, "NFS server and services"), "nfs-kernel-server": fmt.Sprintf(oneshotUnit, "NFS server and services")},
-		conf:  map[string]string{"/etc/exports": "# /etc/exports: the access control list for filesystems which may be exported\n"}, start: true,
+		name: "nfs-kernel-server", versions: []string{"1:2.6.1-1ubuntu1.2"}, files: []string{"/usr/sbin/exportfs"},
+		depends: []string{"nfs-common"},
+		units: map[string]string{
+			"nfs-server":        fmt.Sprintf(oneshotUnit, "NFS server and services"),
+			"nfs-kernel-server": fmt.Sprintf(oneshotUnit, "NFS server and services"),
+		},
+		conf: map[string]string{
+			"/etc/exports": "# /etc/exports: the access control list for filesystems which may be exported\n",
+		},
+		start: true,
 	},
 )
 
@@ -90,7 +114,8 @@ func kubernetesArchive(minor string) map[string]pkg {
 	}
 	return index(
 		pkg{
-			name: "kubelet", versions: vs, files: []string{"kubelet"}, depends: []string{"kubernetes-cni", "conntrack", "socat"}, units: map[string]string{"kubelet": kubeletUnit},
+			name: "kubelet", versions: vs, files: []string{"kubelet"},
+			depends: []string{"kubernetes-cni", "conntrack", "socat"}, units: map[string]string{"kubelet": kubeletUnit},
 			conf: map[string]string{"/etc/default/kubelet": "KUBELET_EXTRA_ARGS=\n"}, start: true,
 		},
 		pkg{

@@ -47,7 +47,10 @@ func (o *OS) mount(_ context.Context, p *process.Proc) int {
 		return fail("%s: special device %s does not exist.", m.dir, m.dev)
 	}
 	if o.disks[i].Volume.fs == "" {
-		return fail("%s: wrong fs type, bad option, bad superblock on %s, missing codepage or helper program, or other error.", m.dir, m.dev)
+		return fail(
+			"%s: wrong fs type, bad option, bad superblock on %s, missing codepage or helper program, or other error.",
+			m.dir, m.dev,
+		)
 	}
 	o.mounts = append(o.mounts, m)
 	return 0
@@ -185,7 +188,9 @@ func (o *OS) blkid(_ context.Context, p *process.Proc) int {
 		if d.Device != f.Args[0] || d.Volume.fs == "" && d.Volume.table == "" {
 			continue
 		}
-		if v := map[string]string{"TYPE": d.Volume.fs, "UUID": d.Volume.uuid, "PTTYPE": d.Volume.table}[f.Val("s")]; v != "" {
+		if v := map[string]string{
+			"TYPE": d.Volume.fs, "UUID": d.Volume.uuid, "PTTYPE": d.Volume.table,
+		}[f.Val("s")]; v != "" {
 			p.Printf("%s\n", v)
 		}
 		return 0

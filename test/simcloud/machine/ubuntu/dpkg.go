@@ -58,7 +58,8 @@ func (o *OS) dpkgQuery(_ context.Context, p *process.Proc) int {
 			status = p.Errorf("dpkg-query: no packages found matching %s\n", n)
 			continue
 		}
-		p.Printf("%s", strings.NewReplacer("${Package}", n, "${Version}", v, "${Status}", "install ok installed", `\n`, "\n").Replace(format))
+		p.Printf("%s", strings.NewReplacer("${Package}", n, "${Version}", v, "${Status}", "install ok installed", `\n`,
+			"\n").Replace(format))
 	}
 	return status
 }

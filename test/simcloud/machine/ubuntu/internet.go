@@ -21,7 +21,9 @@ func internet(u *url.URL) (status int, body []byte) {
 	p := u.Path
 	switch u.Host {
 	case "pkgs.k8s.io":
-		if strings.HasSuffix(p, "/Release.key") && kubernetesArchive(strings.TrimPrefix(strings.TrimSuffix(p, "/deb/Release.key"), "/core:/stable:/v")) != nil {
+		if strings.HasSuffix(p, "/Release.key") && kubernetesArchive(
+			strings.TrimPrefix(strings.TrimSuffix(p, "/deb/Release.key"), "/core:/stable:/v"),
+		) != nil {
 			return 200, armor("kubernetes packages")
 		}
 		return 403, []byte("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>")
@@ -36,7 +38,9 @@ func internet(u *url.URL) (status int, body []byte) {
 }
 
 func armor(what string) []byte {
-	return []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n" + base64.StdEncoding.EncodeToString([]byte("\x99\x01simulated signing key of "+what)) + "\n-----END PGP PUBLIC KEY BLOCK-----\n")
+	return []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n" + base64.StdEncoding.EncodeToString(
+		[]byte("\x99\x01simulated signing key of "+what),
+	) + "\n-----END PGP PUBLIC KEY BLOCK-----\n")
 }
 
 func sum(b []byte) string {

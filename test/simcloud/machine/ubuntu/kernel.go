@@ -20,21 +20,28 @@ type kernel struct {
 }
 
 var sysctlDefaults = map[string]string{
-	"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0", "net.ipv4.conf.all.forwarding": "0", "net.ipv4.conf.all.rp_filter": "2",
-	"net.ipv4.conf.default.rp_filter": "2", "vm.swappiness": "60", "vm.overcommit_memory": "0", "vm.max_map_count": "65530", "fs.inotify.max_user_instances": "128",
-	"fs.inotify.max_user_watches": "29284", "fs.file-max": "9223372036854775807", "kernel.panic": "0", "kernel.panic_on_oops": "0", "net.core.somaxconn": "4096",
-	"kernel.pid_max": "4194304", "net.ipv4.ip_nonlocal_bind": "0", "net.ipv4.tcp_keepalive_time": "7200", "net.ipv4.ip_local_port_range": "32768\t60999",
-	"kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000", "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.default.disable_ipv6": "0",
+	"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0", "net.ipv4.conf.all.forwarding": "0",
+	"net.ipv4.conf.all.rp_filter":     "2",
+	"net.ipv4.conf.default.rp_filter": "2", "vm.swappiness": "60", "vm.overcommit_memory": "0",
+	"vm.max_map_count": "65530", "fs.inotify.max_user_instances": "128", "fs.inotify.max_user_watches": "29284",
+	"fs.file-max": "9223372036854775807", "kernel.panic": "0", "kernel.panic_on_oops": "0",
+	"net.core.somaxconn": "4096", "kernel.pid_max": "4194304", "net.ipv4.ip_nonlocal_bind": "0",
+	"net.ipv4.tcp_keepalive_time": "7200", "net.ipv4.ip_local_port_range": "32768\t60999",
+	"kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000",
+	"net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.default.disable_ipv6": "0",
 	"kernel.osrelease": "5.15.0-107-generic", "net.netfilter.nf_conntrack_max": "65536",
 }
 
 // bridgeKeys exist only while br_netfilter is loaded.
-var bridgeKeys = []string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables", "net.bridge.bridge-nf-call-arptables"}
+var bridgeKeys = []string{
+	"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables", "net.bridge.bridge-nf-call-arptables",
+}
 
 // knownModules are what /lib/modules holds.
 var knownModules = []string{
-	"overlay", "br_netfilter", "bridge", "ip_vs", "ip_vs_rr", "ip_vs_wrr", "ip_vs_sh", "nf_conntrack", "nf_nat", "xt_conntrack", "vxlan", "nfs", "nfsd",
-	"ip_tables", "ip6_tables", "iptable_nat", "configs", "dummy", "8021q", "tun", "iscsi_tcp", "dm_crypt", "rbd",
+	"overlay", "br_netfilter", "bridge", "ip_vs", "ip_vs_rr", "ip_vs_wrr", "ip_vs_sh", "nf_conntrack", "nf_nat",
+	"xt_conntrack", "vxlan", "nfs", "nfsd", "ip_tables", "ip6_tables", "iptable_nat", "configs", "dummy", "8021q",
+	"tun", "iscsi_tcp", "dm_crypt", "rbd",
 }
 
 func (k *kernel) init() {
@@ -187,7 +194,9 @@ func (o *OS) modprobeCmd(_ context.Context, p *process.Proc) int {
 			return p.Errorf("modprobe: ERROR: could not insert '%s': Operation not permitted\n", name)
 		}
 		if !o.modprobe(name) {
-			status = p.Errorf("modprobe: FATAL: Module %s not found in directory /lib/modules/5.15.0-107-generic\n", name)
+			status = p.Errorf(
+				"modprobe: FATAL: Module %s not found in directory /lib/modules/5.15.0-107-generic\n", name,
+			)
 		}
 	}
 	return status

@@ -23,10 +23,12 @@ func (o *OS) ip(_ context.Context, p *process.Proc) int {
 			continue
 		}
 		if i > 0 && o.virtual(ip) {
-			p.Printf("2: %s    inet %s/32 scope global secondary %s\\       valid_lft forever preferred_lft forever\n", nic, a, nic)
+			p.Printf("2: %s    inet %s/32 scope global secondary %s\\       valid_lft forever preferred_lft forever\n",
+				nic, a, nic)
 			continue
 		}
-		p.Printf("2: %s    inet %s/24 brd %s.255 scope global %s\\       valid_lft forever preferred_lft forever\n", nic, a, a[:strings.LastIndexByte(a, '.')], nic)
+		p.Printf("2: %s    inet %s/24 brd %s.255 scope global %s\\       valid_lft forever preferred_lft forever\n",
+			nic, a, a[:strings.LastIndexByte(a, '.')], nic)
 	}
 	return 0
 }

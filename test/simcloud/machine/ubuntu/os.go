@@ -71,8 +71,9 @@ type Volume struct {
 // (and publicKey, if not empty) is its login.
 func New(clock *process.Clock, net *netstack.Stack, hw Hardware, hostname, user, publicKey string) *OS {
 	o := &OS{
-		Net: net, host: hostname, programs: map[string]process.Program{}, units: map[string]*unit{}, pkgs: map[string]string{},
-		held: map[string]bool{}, lists: map[string]bool{}, dpkg: make(chan struct{}, 1), journal: map[string][]string{}, hw: hw,
+		Net: net, host: hostname, programs: map[string]process.Program{}, units: map[string]*unit{},
+		pkgs: map[string]string{}, held: map[string]bool{}, lists: map[string]bool{}, dpkg: make(chan struct{}, 1),
+		journal: map[string][]string{}, hw: hw,
 	}
 	o.Sys = &process.System{
 		FS: memfs.New(clock.Now, 0), Clock: clock, Net: net, Lookup: o.lookup, Hostname: o.hostname,

@@ -14,11 +14,14 @@ const installable = "\n[Install]\nWantedBy=multi-user.target\n"
 
 // baseUnits are the services of the cloud image.
 var baseUnits = map[string]string{
-	"ssh": "[Unit]\nDescription=OpenBSD Secure Shell server\n[Service]\nExecStart=/usr/sbin/sshd -D\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\nType=notify\n" +
+	"ssh": "[Unit]\nDescription=OpenBSD Secure Shell server\n[Service]\nExecStart=/usr/sbin/sshd -D\n" +
+		"ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\nType=notify\n" +
 		"KillMode=process" + installable,
-	"systemd-resolved": "[Unit]\nDescription=Network Name Resolution\n[Service]\nExecStart=/usr/bin/sleep infinity\nRestart=always" + installable,
-	"cron":             "[Unit]\nDescription=Regular background program processing daemon\n[Service]\nExecStart=/usr/bin/sleep infinity" + installable,
-	"rsyslog":          "[Unit]\nDescription=System Logging Service\n[Service]\nExecStart=/usr/bin/sleep infinity" + installable,
+	"systemd-resolved": "[Unit]\nDescription=Network Name Resolution\n[Service]\nExecStart=/usr/bin/sleep infinity\n" +
+		"Restart=always" + installable,
+	"cron": "[Unit]\nDescription=Regular background program processing daemon\n[Service]\n" +
+		"ExecStart=/usr/bin/sleep infinity" + installable,
+	"rsyslog": "[Unit]\nDescription=System Logging Service\n[Service]\nExecStart=/usr/bin/sleep infinity" + installable,
 }
 
 // systemctl is systemctl VERB [UNIT].
@@ -131,7 +134,8 @@ func (o *OS) started(p *process.Proc, name, verb string, err error) int {
 		p.Errorf("Failed to %s %s.service: Unit %s.service not found.\n", verb, name, name)
 		return 5
 	case errors.Is(err, errFailed):
-		return p.Errorf("Job for %s.service failed because the control process exited with error code.\nSee \"systemctl status %s.service\" and "+
+		return p.Errorf("Job for %s.service failed because the control process exited with error code.\n"+
+			"See \"systemctl status %s.service\" and "+
 			"\"journalctl -xeu %s.service\" for details.\n", name, name, name)
 	}
 	return 1
@@ -144,7 +148,9 @@ func (o *OS) unitStatus(p *process.Proc, name string, u *unit) int {
 	}
 	file, _ := u.file()
 	state := o.state(u)
-	p.Printf("%s.service - %s\n     Loaded: loaded (%s)\n     Active: %s\n", name, u.get("Unit.Description"), file, state)
+	p.Printf(
+		"%s.service - %s\n     Loaded: loaded (%s)\n     Active: %s\n", name, u.get("Unit.Description"), file, state,
+	)
 	for _, l := range lastLines(o.Journal(name), 10) {
 		p.Printf("%s\n", l)
 	}

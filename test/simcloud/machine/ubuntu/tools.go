@@ -13,10 +13,12 @@ func (o *OS) builtin() {
 	o.Add(map[string]process.Program{
 		"bash": shell.Bash, "sh": shell.Sh,
 		"systemctl": o.systemctl, "journalctl": o.journalctl, "hostnamectl": o.hostnamectl,
-		"apt-get": o.aptGet, "apt-cache": o.aptCache, "apt-mark": o.aptMark, "dpkg": o.runDpkg, "dpkg-query": o.dpkgQuery,
-		"modprobe": o.modprobeCmd, "sysctl": o.sysctl, "swapoff": o.swapoff, "ip": o.ip, "curl": o.curl, "gpg": gpg, "openssl": openssl,
-		"mount": o.mount, "findmnt": o.findmnt, "mountpoint": o.mountpoint, "blkid": o.blkid, "parted": o.parted, "mkfs.ext4": o.mkfs,
-		"cloud-init": o.cloudInit, "reboot": func(_ context.Context, p *process.Proc) int { return o.power(p, "reboot") },
+		"apt-get": o.aptGet, "apt-cache": o.aptCache, "apt-mark": o.aptMark, "dpkg": o.runDpkg,
+		"dpkg-query": o.dpkgQuery, "modprobe": o.modprobeCmd, "sysctl": o.sysctl, "swapoff": o.swapoff, "ip": o.ip,
+		"curl": o.curl, "gpg": gpg, "openssl": openssl, "mount": o.mount, "findmnt": o.findmnt,
+		"mountpoint": o.mountpoint, "blkid": o.blkid, "parted": o.parted, "mkfs.ext4": o.mkfs,
+		"cloud-init": o.cloudInit,
+		"reboot":     func(_ context.Context, p *process.Proc) int { return o.power(p, "reboot") },
 	})
 }
 

@@ -34,8 +34,8 @@ type unit struct {
 	starts   []time.Time
 	ready    chan struct{}
 
-	// job has a place for one start, stop or restart. As in systemd, a unit has one at a time; otherwise two of them could
-	// each start a main process, and the one that is not recorded keeps the unit's ports.
+	// job has a place for one start, stop or restart. As in systemd, a unit has one at a time; otherwise two of them
+	// could each start a main process, and the one that is not recorded keeps the unit's ports.
 	job chan struct{}
 }
 
@@ -222,7 +222,9 @@ func (o *OS) StartUnit(ctx context.Context, name string) error {
 		o.mu.Unlock()
 		return nil
 	}
-	for dep := range strings.FieldsSeq(strings.Join(slices.Concat(u.vals("Unit.Requires"), u.vals("Unit.Wants")), " ")) {
+	for dep := range strings.FieldsSeq(
+		strings.Join(slices.Concat(u.vals("Unit.Requires"), u.vals("Unit.Wants")), " "),
+	) {
 		if d := unitName(dep); strings.HasSuffix(dep, ".service") && d != name {
 			o.mu.Unlock()
 			_ = o.StartUnit(ctx, d)
@@ -253,7 +255,9 @@ func (o *OS) activate(ctx context.Context, u *unit) error {
 	}
 	if u.get("Unit.StartLimitIntervalSec") != "0" {
 		now := o.Sys.Clock.Now()
-		u.starts = slices.DeleteFunc(append(u.starts, now), func(t time.Time) bool { return now.Sub(t) > 10*time.Second })
+		u.starts = slices.DeleteFunc(
+			append(u.starts, now), func(t time.Time) bool { return now.Sub(t) > 10*time.Second },
+		)
 		if len(u.starts) > 20 {
 			u.state, u.sub = failed, "failed"
 			o.mu.Unlock()
@@ -276,7 +280,9 @@ func (o *OS) activate(ctx context.Context, u *unit) error {
 				return errFailed
 			}
 		}
-		o.setState(u, map[bool]string{true: active, false: inactive}[u.get("Service.RemainAfterExit") == "yes"], "exited")
+		o.setState(
+			u, map[bool]string{true: active, false: inactive}[u.get("Service.RemainAfterExit") == "yes"], "exited",
+		)
 		return nil
 	}
 	return o.spawnUnit(ctx, u)
@@ -312,7 +318,9 @@ func (o *OS) unitFailed(u *unit, status int) {
 
 // noteFailure writes to the journal that the unit's main process has failed.
 func (o *OS) noteFailure(u *unit, status int) {
-	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Main process exited, code=exited, status=%d/FAILURE", u.name, status))
+	o.note(u.name, fmt.Sprintf(
+		"systemd[1]: %s.service: Main process exited, code=exited, status=%d/FAILURE", u.name, status,
+	))
 	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Failed with result 'exit-code'.", u.name))
 }
 
@@ -370,7 +378,9 @@ func (o *OS) unitProc(u *unit, line string) (*process.Proc, process.Program, err
 			return p, prog, nil
 		}
 	}
-	o.note(u.name, fmt.Sprintf("systemd[1]: %s.service: Failed to locate executable %s: %s", u.name, args[0], process.Reason(err)))
+	o.note(u.name, fmt.Sprintf(
+		"systemd[1]: %s.service: Failed to locate executable %s: %s", u.name, args[0], process.Reason(err),
+	))
 	p.Start(func(context.Context, *process.Proc) int { return 203 })
 	return nil, nil, err
 }

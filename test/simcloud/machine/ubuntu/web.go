@@ -141,7 +141,9 @@ func curlError(ctx context.Context, u *url.URL, err, dialErr error) error {
 		if netstack.NoHost(dialErr) {
 			return webError{6, "Could not resolve host: " + u.Hostname()}
 		}
-		return webError{7, fmt.Sprintf("Failed to connect to %s port %s after 0 ms: %s", u.Hostname(), port, process.Reason(dialErr))}
+		return webError{7, fmt.Sprintf(
+			"Failed to connect to %s port %s after 0 ms: %s", u.Hostname(), port, process.Reason(dialErr),
+		)}
 	case errors.As(err, &unknown), errors.As(err, &host):
 		return webError{60, "SSL certificate problem: unable to get local issuer certificate"}
 	case u.Scheme == "https":
@@ -152,15 +154,16 @@ func curlError(ctx context.Context, u *url.URL, err, dialErr error) error {
 
 // curl fetches one URL.
 func (o *OS) curl(ctx context.Context, p *process.Proc) int {
-	f, ok := p.Options(false, "fsSLkio:H:", "fail=f", "silent=s", "show-error=S", "location=L", "insecure=k", "include=i", "output:=o",
+	f, ok := p.Options(
+		false, "fsSLkio:H:", "fail=f", "silent=s", "show-error=S", "location=L", "insecure=k", "include=i", "output:=o",
 		"header:=H", "connect-timeout:=ct", "max-time:=m", "noproxy:=noproxy", "cacert:=ca")
 	if !ok || len(f.Args) != 1 {
 		p.Errorf("curl: one URL is simulated\n")
 		return 2
 	}
 	r := &webRequest{
-		url: f.Args[0], header: http.Header{}, insecure: f.Has("k"), fail: f.Has("f"), follow: f.Has("L"), include: f.Has("i"),
-		silent: f.Has("s"), show: f.Has("S"), caFile: f.Val("ca"), out: f.Val("o"),
+		url: f.Args[0], header: http.Header{}, insecure: f.Has("k"), fail: f.Has("f"), follow: f.Has("L"),
+		include: f.Has("i"), silent: f.Has("s"), show: f.Has("S"), caFile: f.Val("ca"), out: f.Val("o"),
 		total: seconds(float64(f.Num("m", 0))), connect: seconds(float64(f.Num("ct", 0))),
 	}
 	for _, h := range f.Vals["H"] {
