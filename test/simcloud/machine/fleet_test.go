@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,27 +17,19 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var block atomic.Int32
-
-// addr gives every test addresses of its own: 127.(100+n).10.x.
+// subnet gives a test addresses of its own, in a block that no other test or cloud on this machine has.
 func subnet(t *testing.T) func(host byte) netip.Addr {
 	t.Helper()
-	for range 100 {
-		n := byte(100 + (int(block.Add(1))+os.Getpid())%100)
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", fmt.Sprintf("127.%d.255.253:7791", n))
-		if err != nil {
-			continue
-		}
-		t.Cleanup(func() { _ = l.Close() })
-		return func(host byte) netip.Addr { return netip.AddrFrom4([4]byte{127, n, 10, host}) }
-	}
-	t.Fatal("no free subnet")
-	return nil
+	b, err := simcloud.ReserveBlock(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = b.Close() })
+	return func(host byte) netip.Addr { return b.Addr(10, host) }
 }
 
 func newFleet(t *testing.T, o machine.Options) *machine.Fleet {
