@@ -301,3 +301,57 @@ func TestEventsTellTheStory(t *testing.T) {
 	require.Equal(t, "CREATE_COMPLETE", events[len(events)-1].ResourceStatus)
 	require.Len(t, events, 2+2*2)
 }
+
+// TestCancelBeforeANestedStackBegins: no nested stack is left in progress that nothing works on.
+func TestCancelBeforeANestedStackBegins(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"worker.yaml": workerFile}
+	top := workersTop[:strings.Index(workersTop, "outputs:")]
+	for _, tc := range []struct{ name, action, of, to string }{
+		{"create", "create", "worker-0", ""},
+		{"update", "update", "worker-0", strings.Replace(top, "VDU, worker-0, computeF", "VDU, larger, computeF", 1)},
+		{"added by an update", "create", "worker-2", strings.Replace(top, "worker-1: *w", "worker-2: *w", 1)},
+		{"removed by an update", "delete", "worker-1", strings.Replace(top, "worker-1: *w", "", 1)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c, u := start(t)
+			hang := Fault{Kind: "hang_resource", ResourceName: tc.of, Action: tc.action}
+			params := nfv()
+			params["nfv"].(map[string]any)["VDU"].(map[string]any)["larger"] = map[string]any{
+				"computeFlavourId": "m1.large",
+			}
+			var id, rule string
+			if tc.to == "" {
+				rule = c.AddFault(hang)
+				id = createStack(t, u, "vnf", top, files, params)
+			} else {
+				id = createStack(t, u, "vnf", top, files, params)
+				waitStack(t, u, id, "CREATE_COMPLETE")
+				rule = c.AddFault(hang)
+				_, err := u.heat.Patch(
+					t.Context(), u.heat.ServiceURL("stacks", "vnf", id), map[string]any{"template": tc.to}, nil, nil,
+				)
+				require.NoError(t, err)
+			}
+			eventually(t, "the rule strikes", func() bool { r, _ := c.Faults().Get(rule); return r.Fired == 1 })
+			_, err := u.heat.Post(t.Context(), u.heat.ServiceURL("stacks", "vnf", id, "actions"),
+				map[string]any{"cancel_without_rollback": nil}, nil, &gophercloud.RequestOpts{OkCodes: []int{200}})
+			require.NoError(t, err)
+			c.Faults().Remove(rule)
+			eventually(t, "nothing is in progress", func() bool {
+				for _, r := range resources(t, u, "vnf", id, 2) {
+					if strings.HasSuffix(r.Status, "_IN_PROGRESS") {
+						return false
+					}
+				}
+				return true
+			})
+			for _, st := range c.State()["stacks"] {
+				require.False(t, strings.HasSuffix(st.Status, "_IN_PROGRESS"), "%s %s", st.Name, st.Status)
+			}
+			change(t, u, http.MethodPatch, "vnf", id, map[string]any{"template": top}, "UPDATE_COMPLETE")
+			require.Len(t, c.State()["servers"], 2)
+		})
+	}
+}

@@ -223,7 +223,7 @@ func (s *Service) ended(ctx context.Context, r *Resource, action string, err err
 		return nil
 	case errors.Is(cause, errKilled) || errors.Is(err, errPreempted) && cause == nil:
 		return err // it stays in progress
-	case r.kind.nested && runOf(ctx).cancelled.Load():
+	case r.kind.nested && runOf(ctx).cancelled.Load() && r.Status != statusProgress:
 		return err // its state is that of the cancelled stack
 	case cause != nil && errors.Is(err, cause):
 		reason := action + " aborted"

@@ -13,6 +13,10 @@ import (
 // createNested makes the stack behind a resource and waits for it.
 func (s *Service) createNested(ctx context.Context, r *Resource, tmpl *hot.Template, params map[string]any) error {
 	s.world.Lock()
+	if runOf(ctx).cancelled.Load() {
+		s.world.Unlock()
+		return errCancelled
+	}
 	now, parent := s.world.Now(), r.stack
 	child := &Stack{
 		ID: sim.NewID(), Name: parent.Name + "-" + r.Name + "-" + sim.ShortID(), Caller: parent.Caller, Created: now,
@@ -74,6 +78,10 @@ func (s *Service) updateNested(ctx context.Context, r *Resource, tmpl *hot.Templ
 		s.world.Unlock()
 		return s.createNested(ctx, r, tmpl, params)
 	}
+	if runOf(ctx).cancelled.Load() {
+		s.world.Unlock()
+		return errCancelled
+	}
 	next := &Stack{
 		ID: child.ID, Name: child.Name, Caller: child.Caller, parent: child.parent, tmpl: tmpl, files: parent.files,
 		env: environment{defaults: parent.env.defaults, registry: parent.env.registry}, userParams: params,
@@ -104,6 +112,10 @@ func (s *Service) removeNested(ctx context.Context, j job) error {
 	if child == nil || s.Stacks.Get(child.ID) == nil {
 		s.world.Unlock()
 		return nil
+	}
+	if runOf(ctx).cancelled.Load() {
+		s.world.Unlock()
+		return errCancelled
 	}
 	own := child.running
 	s.setStack(child, "DELETE", statusProgress, "Stack DELETE started")
