@@ -6,20 +6,23 @@ import "time"
 const (
 	firstLook  = 5 * time.Millisecond   // what is done at once is seen at once
 	secondLook = 100 * time.Millisecond // and so is what follows it closely
+	thirdLook  = 250 * time.Millisecond
 	ShortLook  = time.Second
-	longLook   = 2200 * time.Millisecond
+	longLook   = 2500 * time.Millisecond
 	rareLook   = 4 * time.Second
 )
 
-// Pace says how long to wait before the next look at something that has been under way for this long: a second at
-// first, then 2.2 s, so that a server is seen little more than a second after it is ready, whenever that is, and later
-// an eighth of that time, at most 4 s.
+// Pace says how long to wait before the next look at something that has been under way for this long. There are three
+// looks in the first 400 ms, because a short action would otherwise be seen late. The next ones are after one second and
+// after three, then every 2.5 s, and finally after an eighth of the time under way, at most 4 s.
 func Pace(elapsed time.Duration) time.Duration {
 	switch {
 	case elapsed < firstLook:
 		return firstLook
 	case elapsed < secondLook/2:
 		return secondLook
+	case elapsed < thirdLook:
+		return thirdLook
 	}
-	return min(max(min(ShortLook+elapsed*9/10, longLook), elapsed/8), rareLook)
+	return min(max(min(2*elapsed, longLook), elapsed/8), rareLook)
 }
