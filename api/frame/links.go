@@ -31,14 +31,33 @@ func NewLinkTemplate(links any) LinkTemplate {
 }
 
 // For returns the links of one resource.
-func (t LinkTemplate) For(self, parent string) Links {
-	return Links{template: t, self: escape(self), parent: escape(parent)}
+func (t LinkTemplate) For(self, parent URL) Links {
+	return Links{template: t, self: self, parent: parent}
 }
+
+// Collection is the URL of a list of resources, as the content of a JSON string.
+type Collection string
+
+// NewCollection makes the Collection of a URL.
+func NewCollection(url string) Collection { return Collection(escape(url + "/")) }
+
+// Of returns the URL of one of its resources. Ids are UUIDs, so JSON needs no escapes for them.
+func (c Collection) Of(id string) URL { return URL{c, id} }
+
+// URL is the URL of a resource. Its parts stay apart, so that a list does not make a text for each resource.
+type URL struct {
+	of Collection
+	id string
+}
+
+func (u URL) size() int { return len(u.of) + len(u.id) }
+
+func (u URL) appendTo(buf []byte) []byte { return append(append(buf, u.of...), u.id...) }
 
 // Links are the links of a resource, not yet as JSON. The zero Links are none.
 type Links struct {
 	template     LinkTemplate
-	self, parent string
+	self, parent URL
 }
 
 func (l Links) none() bool { return l.template == nil }
@@ -47,12 +66,12 @@ func (l Links) none() bool { return l.template == nil }
 func (l Links) size() (n int) {
 	for m, part := range l.template {
 		if m > 0 {
-			n += len(l.parent)
+			n += l.parent.size()
 		}
 		for _, text := range part {
 			n += len(text)
 		}
-		n += (len(part) - 1) * len(l.self)
+		n += (len(part) - 1) * l.self.size()
 	}
 	return n
 }
@@ -61,11 +80,11 @@ func (l Links) size() (n int) {
 func (l Links) appendTo(buf []byte) []byte {
 	for n, part := range l.template {
 		if n > 0 {
-			buf = append(buf, l.parent...)
+			buf = l.parent.appendTo(buf)
 		}
 		for m, text := range part {
 			if m > 0 {
-				buf = append(buf, l.self...)
+				buf = l.self.appendTo(buf)
 			}
 			buf = append(buf, text...)
 		}

@@ -2,10 +2,10 @@ package frame
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol/filter"
@@ -35,11 +35,16 @@ func (d Resource) size() int {
 }
 
 // appendTo adds the resource to buf, as one JSON object.
-func (d Resource) appendTo(buf []byte) []byte {
+func (d Resource) appendTo(buf []byte) []byte { return d.appendParts(buf, d.Details) }
+
+// appendBrief is appendTo without the details, which are there when a filter needs them.
+func (d Resource) appendBrief(buf []byte) []byte { return d.appendParts(buf, nil) }
+
+func (d Resource) appendParts(buf, details []byte) []byte {
 	buf = append(buf, d.Brief[:len(d.Brief)-1]...)
-	if len(d.Details) > 0 {
+	if len(details) > 0 {
 		buf = append(buf, ',')
-		buf = append(buf, d.Details[1:len(d.Details)-1]...)
+		buf = append(buf, details[1:len(details)-1]...)
 	}
 	if !d.Links.none() {
 		buf = append(buf, `,"`+linksMember+`":`...)
@@ -54,10 +59,10 @@ func WriteResource(w http.ResponseWriter, status int, d Resource) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(d.size()+1))
 	w.WriteHeader(status)
-	buf, release := borrow()
-	*buf = append(d.appendTo((*buf)[:0]), '\n')
+	buf := borrow()
+	*buf = append(d.appendTo(*buf), '\n')
 	_, _ = w.Write(*buf) // an error means that the client is gone
-	release()
+	giveBack(buf)
 	return nil
 }
 
@@ -71,8 +76,8 @@ type Resources[T any] struct {
 	Selectors selector.Spec[T]
 	// Query makes a query of the expressions that the store evaluates, and returns the others.
 	Query func(f filter.Filter) (lcm.Query, filter.Filter)
-	// Fetch returns the resources of a query, in the order of the list.
-	Fetch func(ctx context.Context, q lcm.Query) ([]Resource, error)
+	// Fetch returns the resources of a query, in the order of the list. They are valid until the loop ends.
+	Fetch func(ctx context.Context, q lcm.Query) iter.Seq2[Resource, error]
 }
 
 // Serve answers with one page.
@@ -86,45 +91,73 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 	query.Brief = !slices.ContainsFunc(
 		l.Selectors.ExcludedByDefault(), func(a string) bool { return q.selection.Wants(a) || names(rest, a) },
 	)
-	page, more, err := l.page(r.Context(), query, rest, q.size)
+	out := newArray()
+	defer out.release()
+	last, more, err := l.write(r.Context(), out, query, rest, q)
 	if err != nil {
 		return err
 	}
 	if more {
-		q.linkNext(w, r, page[len(page)-1].ID)
+		q.linkNext(w, r, last)
 	}
-	if err := l.choose(q.selection, page); err != nil {
-		return err
-	}
-	writeResources(w, page)
+	out.send(w)
 	return nil
 }
 
-// page returns the first resources of a query that match a filter.
-func (l Resources[T]) page(
-	ctx context.Context, q lcm.Query, f filter.Filter, size int,
-) (page []Resource, more bool, err error) {
+// write adds the first resources of a query that match a filter to out, at most a page. more says that others match;
+// last is the id of the last resource on the page.
+func (l Resources[T]) write(
+	ctx context.Context, out *array, query lcm.Query, f filter.Filter, q *listQuery[T],
+) (last string, more bool, err error) {
 	needed := neededBy[T](f)
+	add := l.chosen(q.selection)
 	var whole, part []byte
-	return fillPage(size, q.Limit,
-		func(after string) ([]Resource, error) {
-			if after != "" {
-				q.After = after
+	for written := 0; ; {
+		read := 0
+		for d, err := range l.Fetch(ctx, query) {
+			if err != nil {
+				return "", false, err
 			}
-			return l.Fetch(ctx, q)
-		},
-		func(d Resource) (bool, error) {
-			if f.Empty() {
-				return true, nil
+			read++
+			query.After = d.ID
+			if !f.Empty() {
+				whole = d.appendTo(whole[:0])
+				if part, err = needed.AppendJSON(part[:0], whole); err != nil {
+					return "", false, err
+				}
+				if ok, err := matchesJSON(f, part); err != nil {
+					return "", false, err
+				} else if !ok {
+					continue
+				}
 			}
-			whole = d.appendTo(whole[:0])
-			var err error
-			if part, err = needed.AppendJSON(part[:0], whole); err != nil {
-				return false, err
+			if written == q.size {
+				return last, true, nil
 			}
-			return matchesJSON(f, part)
-		},
-		func(d Resource) string { return d.ID })
+			if err := out.add(func(buf []byte) ([]byte, error) { return add(buf, d) }); err != nil {
+				return "", false, err
+			}
+			written, last = written+1, d.ID
+		}
+		if read < query.Limit {
+			return last, false, nil
+		}
+	}
+}
+
+// chosen returns a function that adds the selected attributes of a resource to a buffer.
+func (l Resources[T]) chosen(s selector.Selection[T]) func(buf []byte, d Resource) ([]byte, error) {
+	switch {
+	case s.Whole():
+		return func(buf []byte, d Resource) ([]byte, error) { return d.appendTo(buf), nil }
+	case l.Selectors.IsDefault(s):
+		return func(buf []byte, d Resource) ([]byte, error) { return d.appendBrief(buf), nil }
+	}
+	var whole []byte
+	return func(buf []byte, d Resource) ([]byte, error) {
+		whole = d.appendTo(whole[:0])
+		return s.AppendJSON(buf, whole)
+	}
 }
 
 // neededBy selects the attributes that a filter looks at. Below a path with @key it takes everything.
@@ -143,86 +176,9 @@ func neededBy[T any](f filter.Filter) selector.Selection[T] {
 	return selector.KeepOnly[T](paths...)
 }
 
-// choose replaces resources by ones with the selected attributes only.
-func (l Resources[T]) choose(s selector.Selection[T], page []Resource) error {
-	switch {
-	case s.Whole():
-		return nil
-	case l.Selectors.IsDefault(s):
-		for n, d := range page {
-			brief := *d.Document
-			brief.Details = nil // they are there when the filter needs them
-			page[n].Document = &brief
-		}
-		return nil
-	}
-	var whole, chosen []byte // chosen has room for several resources
-	for n, d := range page {
-		whole = d.appendTo(whole[:0])
-		if cap(chosen)-len(chosen) < len(whole) {
-			chosen = make([]byte, 0, max(chunk, len(whole)))
-		}
-		begin := len(chosen)
-		var err error
-		if chosen, err = s.AppendJSON(chosen, whole); err != nil {
-			return err
-		}
-		page[n] = Resource{Document: &lcm.Document{ID: d.ID, Brief: chosen[begin:len(chosen):len(chosen)]}}
-	}
-	return nil
-}
-
 // names says whether a filter looks at a top-level attribute.
 func names(f filter.Filter, attribute string) bool {
 	return slices.ContainsFunc(
 		f.Exprs, func(e filter.Expr) bool { return len(e.Path) > 0 && e.Path[0].Name == attribute },
 	)
-}
-
-// chunk is how much of a list is written at once.
-const chunk = 32 << 10
-
-var chunks = sync.Pool{New: func() any { b := make([]byte, 0, 2*chunk); return &b }}
-
-// borrow returns a buffer, which may grow. release MUST be called when it is not used any more.
-func borrow() (buf *[]byte, release func()) {
-	buf, _ = chunks.Get().(*[]byte)
-	return buf, func() {
-		if cap(*buf) <= 4*chunk {
-			chunks.Put(buf)
-		}
-	}
-}
-
-// writeResources answers with a JSON array, one element a line.
-func writeResources(w http.ResponseWriter, list []Resource) {
-	size := len("[]\n")
-	for _, d := range list {
-		size += len(",\n") + d.size()
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(size))
-	w.WriteHeader(http.StatusOK)
-
-	pooled, release := borrow()
-	defer release()
-	buf := (*pooled)[:0]
-	buf = append(buf, '[')
-	for n, d := range list {
-		if n > 0 {
-			buf = append(buf, ',')
-		}
-		buf = d.appendTo(append(buf, '\n'))
-		if len(buf) >= chunk {
-			_, _ = w.Write(buf) // an error means that the client is gone
-			buf = buf[:0]
-		}
-	}
-	if len(list) > 0 {
-		buf = append(buf, '\n')
-	}
-	buf = append(buf, "]\n"...)
-	_, _ = w.Write(buf)
-	*pooled = buf
 }

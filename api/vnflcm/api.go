@@ -22,11 +22,18 @@ type API struct {
 	Services *admission.Services
 
 	known sync.Map // offers by package id
-	links sync.Map // link templates by linksKey or the events of an operation
+
+	instances, operations frame.Collection
+
+	linksLock sync.RWMutex
+	links     map[linksKey]frame.LinkTemplate // of instances
+	taskLinks map[string]frame.LinkTemplate   // of operations, by their events
 }
 
 // Mount adds the interface to a frame.
 func (a *API) Mount(f *frame.Frame) {
+	a.instances, a.operations = frame.NewCollection(f.URL(instancesPath)), frame.NewCollection(f.URL(operationsPath))
+	a.links, a.taskLinks = map[linksKey]frame.LinkTemplate{}, map[string]frame.LinkTemplate{}
 	versions := []version.Version{version.MustParse(served)}
 	apiVersions := frame.Route{
 		Method: http.MethodGet, Path: "/api_versions", Produces: frame.JSON, AnyVersion: true,

@@ -2,6 +2,7 @@ package vnflcm
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"net/http"
 
@@ -35,7 +36,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	}
 	w.Header().Set("Location", r.Public(instancePath(i.ID)))
 	frame.SetValidators(w, i.Version, i.Updated)
-	return frame.WriteResource(w, http.StatusCreated, a.instance(r.Context(), d, r.Public))
+	return frame.WriteResource(w, http.StatusCreated, a.instance(r.Context(), d))
 }
 
 func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
@@ -52,7 +53,7 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, http.StatusOK, a.instance(r.Context(), d, r.Public))
+	return frame.WriteResource(w, http.StatusOK, a.instance(r.Context(), d))
 }
 
 // notModified answers a conditional GET with 304 if the client has the resource. It reads only the version.
@@ -72,17 +73,19 @@ func notModified(
 
 func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfInstance]{
-		Path: Prefix + "/vnf_instances", Selectors: selector.VnfInstances, Query: instanceQuery,
-		Fetch: func(ctx context.Context, q lcm.Query) ([]frame.Resource, error) {
-			ds, err := a.Services.In(r.Principal).InstanceDocuments(ctx, q)
-			if err != nil {
-				return nil, err
+		Path: instancesPath, Selectors: selector.VnfInstances, Query: instanceQuery,
+		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
+			return func(yield func(frame.Resource, error) bool) {
+				for d, err := range a.Services.In(r.Principal).InstanceDocuments(ctx, q) {
+					if err != nil {
+						yield(frame.Resource{}, err)
+						return
+					}
+					if !yield(a.instance(ctx, d), nil) {
+						return
+					}
+				}
 			}
-			out := make([]frame.Resource, len(ds))
-			for n, d := range ds {
-				out[n] = a.instance(ctx, d, r.Public)
-			}
-			return out, nil
 		},
 	}.Serve(w, r)
 }

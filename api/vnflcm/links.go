@@ -69,8 +69,10 @@ type linksKey struct {
 // instanceLinks names the tasks that are possible in the instance's state.
 func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.LinkTemplate {
 	key := linksKey{d.VnfPkgID, d.FlavourID, d.State}
-	if t, ok := a.links.Load(key); ok {
-		out, _ := t.(frame.LinkTemplate)
+	a.linksLock.RLock()
+	out, ok := a.links[key]
+	a.linksLock.RUnlock()
+	if ok {
 		return out
 	}
 	links := &sol.VnfInstanceLinks{Self: sol.Link{Href: frame.SelfPlace}}
@@ -80,17 +82,21 @@ func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.
 			k.Link(links, &sol.Link{Href: frame.SelfPlace + "/" + k.Path})
 		}
 	}
-	out := frame.NewLinkTemplate(links)
+	out = frame.NewLinkTemplate(links)
 	if known {
-		a.links.Store(key, out)
+		a.linksLock.Lock()
+		a.links[key] = out
+		a.linksLock.Unlock()
 	}
 	return out
 }
 
 // operationLinks names the tasks that are possible in the operation's state.
 func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
-	if t, ok := a.links.Load(d.Events); ok {
-		out, _ := t.(frame.LinkTemplate)
+	a.linksLock.RLock()
+	out, ok := a.taskLinks[d.Events]
+	a.linksLock.RUnlock()
+	if ok {
 		return out
 	}
 	links := &sol.VnfLcmOpOccLinks{
@@ -109,7 +115,9 @@ func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 			links.Cancel = link
 		}
 	}
-	out := frame.NewLinkTemplate(links)
-	a.links.Store(d.Events, out)
+	out = frame.NewLinkTemplate(links)
+	a.linksLock.Lock()
+	a.taskLinks[d.Events] = out
+	a.linksLock.Unlock()
 	return out
 }

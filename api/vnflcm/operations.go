@@ -2,6 +2,7 @@ package vnflcm
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"net/http"
 
@@ -33,22 +34,24 @@ func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d, r.Public))
+	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d))
 }
 
 func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfLcmOpOcc]{
-		Path: Prefix + "/vnf_lcm_op_occs", Selectors: selector.VnfLcmOpOccs, Query: operationQuery,
-		Fetch: func(ctx context.Context, q lcm.Query) ([]frame.Resource, error) {
-			ds, err := a.Services.In(r.Principal).OperationDocuments(ctx, q)
-			if err != nil {
-				return nil, err
+		Path: operationsPath, Selectors: selector.VnfLcmOpOccs, Query: operationQuery,
+		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
+			return func(yield func(frame.Resource, error) bool) {
+				for d, err := range a.Services.In(r.Principal).OperationDocuments(ctx, q) {
+					if err != nil {
+						yield(frame.Resource{}, err)
+						return
+					}
+					if !yield(a.presentOperation(d), nil) {
+						return
+					}
+				}
 			}
-			out := make([]frame.Resource, len(ds))
-			for n, d := range ds {
-				out[n] = a.presentOperation(d, r.Public)
-			}
-			return out, nil
 		},
 	}.Serve(w, r)
 }
@@ -81,7 +84,7 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d, r.Public))
+	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d))
 }
 
 // cancel serves the cancel task: 202 without a body. The operation says when it is cancelled.

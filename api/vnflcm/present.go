@@ -7,18 +7,24 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
+// Paths of lists, below the public URL.
+const (
+	instancesPath  = Prefix + "/vnf_instances"
+	operationsPath = Prefix + "/vnf_lcm_op_occs"
+)
+
 // Paths of single resources, below the public URL.
-func instancePath(id string) string  { return Prefix + "/vnf_instances/" + id }
-func operationPath(id string) string { return Prefix + "/vnf_lcm_op_occs/" + id }
+func instancePath(id string) string  { return instancesPath + "/" + id }
+func operationPath(id string) string { return operationsPath + "/" + id }
 
 // instance makes the resource that clients see: with the links of its state.
-func (a *API) instance(ctx context.Context, d *lcm.InstanceDocument, public func(string) string) frame.Resource {
-	links := a.instanceLinks(ctx, d).For(public(instancePath(d.ID)), "")
+func (a *API) instance(ctx context.Context, d *lcm.InstanceDocument) frame.Resource {
+	links := a.instanceLinks(ctx, d).For(a.instances.Of(d.ID), frame.URL{})
 	return frame.Resource{Document: &d.Document, Links: links}
 }
 
 // presentOperation makes the resource that clients see: with the tasks of its state.
-func (a *API) presentOperation(d *lcm.OperationDocument, public func(string) string) frame.Resource {
-	links := a.operationLinks(d).For(public(operationPath(d.ID)), public(instancePath(d.InstanceID)))
+func (a *API) presentOperation(d *lcm.OperationDocument) frame.Resource {
+	links := a.operationLinks(d).For(a.operations.Of(d.ID), a.instances.Of(d.InstanceID))
 	return frame.Resource{Document: &d.Document, Links: links}
 }

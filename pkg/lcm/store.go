@@ -3,6 +3,7 @@ package lcm
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -35,8 +36,9 @@ type Records interface {
 	// Instances lists in order of id.
 	Instances(ctx context.Context, q Query) ([]*Instance, error)
 	// InstanceDocument and InstanceDocuments return the same as clients see it; InstanceValidator only the version.
+	// Documents of a list are valid until the loop ends; an error ends it.
 	InstanceDocument(ctx context.Context, id string) (*InstanceDocument, error)
-	InstanceDocuments(ctx context.Context, q Query) ([]*InstanceDocument, error)
+	InstanceDocuments(ctx context.Context, q Query) iter.Seq2[*InstanceDocument, error]
 	InstanceValidator(ctx context.Context, id string) (Validator, error)
 	// DeleteInstance deletes one that is NOT_INSTANTIATED and has no active operation or lease, else CodeConflict;
 	// with ifVersion it is CodePrecondition when the version differs.
@@ -66,7 +68,7 @@ type Records interface {
 	Operations(ctx context.Context, q Query) ([]*Operation, error)
 	// OperationDocument and OperationDocuments return the same as clients see it; OperationValidator only the version.
 	OperationDocument(ctx context.Context, id string) (*OperationDocument, error)
-	OperationDocuments(ctx context.Context, q Query) ([]*OperationDocument, error)
+	OperationDocuments(ctx context.Context, q Query) iter.Seq2[*OperationDocument, error]
 	OperationValidator(ctx context.Context, id string) (Validator, error)
 	// Steer applies a user's event: in one transaction it locks the operation, calls change, which sets the new
 	// state and returns the messages, stores it with a job when it is Running, and bumps the epoch so that

@@ -2,14 +2,18 @@ package store
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // view reads documents D from the rendered columns of a table of T.
@@ -17,7 +21,7 @@ type view[T, D any] struct {
 	table *table[T]
 	// all are the columns that a document is rendered from again.
 	all []column[T]
-	// columns are those that only D has; their targets are others.
+	// columns are those that only D has, all of them texts; their targets are others.
 	columns string
 	others  func(*D) []any
 	// details are the columns with the parts of the details. They are sealed.
@@ -27,33 +31,41 @@ type view[T, D any] struct {
 
 	// Made by prepared: the select lists with and without details, and the statement that reads one row of a project.
 	brief, whole, single string
+	pages                *sync.Pool // of *page[D]
 }
 
 // prepared fills the texts that do not depend on a request. The format is an argument so that it is initialized before.
 func (v view[T, D]) prepared(format string) view[T, D] {
 	t, a := v.table, v.table.alias
-	v.brief = "SELECT " + a + ".id, " + a + ".version, " + a + ".updated, " + a + ".rendered_brief, coalesce(" + a +
-		".rendered_version = " + a +
-		".version AND " + a + ".rendered_format = " + format + ", false), " + v.columns
+	v.brief = "SELECT " + a + ".id::text, " + a + ".version, " + a + ".updated, " + a + ".rendered_brief, coalesce(" +
+		a + ".rendered_version = " + a + ".version AND " + a + ".rendered_format = " + format + ", false), " + v.columns
 	v.whole = v.brief + ", " + a + "." + strings.Join(v.details, ", "+a+".")
+	v.pages = &sync.Pool{New: func() any { return new(page[D]) }}
 	v.single = v.whole + " FROM " + t.name + " " + a + " WHERE " + a + ".id = $1 AND " + a + ".project = $2"
 	return v
 }
 
 var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 	table: &instances, all: instanceColumns,
-	columns: "i.vnf_pkg_id, i.state, coalesce(i.rendered_flavour, '')", details: []string{"rendered_details"},
+	columns: "i.vnf_pkg_id::text, i.state, coalesce(i.rendered_flavour, '')", details: []string{"rendered_details"},
 	document: func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
-	others:   func(d *lcm.InstanceDocument) []any { return []any{&d.VnfPkgID, &d.State, &d.FlavourID} },
-	render:   render.Instance,
+	others: func(d *lcm.InstanceDocument) []any {
+		return []any{
+			&repeated[string]{&d.VnfPkgID}, &repeated[sol.InstantiationState]{&d.State}, &repeated[string]{&d.FlavourID},
+		}
+	},
+	render: render.Instance,
 }.prepared(format)
 
 var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	table: &operations, all: operationColumns,
-	columns: "o.instance_id, coalesce(o.rendered_events, '')", details: []string{"rendered_params", "rendered_details"},
+	columns:  "o.instance_id::text, coalesce(o.rendered_events, '')",
+	details:  []string{"rendered_params", "rendered_details"},
 	document: func(d *lcm.OperationDocument) *lcm.Document { return &d.Document },
-	others:   func(d *lcm.OperationDocument) []any { return []any{&d.InstanceID, &d.Events} },
-	render:   render.Operation,
+	others: func(d *lcm.OperationDocument) []any {
+		return []any{&repeated[string]{&d.InstanceID}, &repeated[string]{&d.Events}}
+	},
+	render: render.Operation,
 }.prepared(format)
 
 // InstanceDocument implements lcm.Records.
@@ -62,13 +74,9 @@ func (s *Records) InstanceDocument(ctx context.Context, id string) (*lcm.Instanc
 }
 
 // InstanceDocuments implements lcm.Records.
-func (s *Records) InstanceDocuments(ctx context.Context, q lcm.Query) ([]*lcm.InstanceDocument, error) {
+func (s *Records) InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] {
 	c, ok := s.instanceList(q)
-	if !ok {
-		return nil, nil
-	}
-	out, err := instanceView.list(ctx, s, c, q.Brief)
-	return out, fault("list instances", err)
+	return instanceView.list(ctx, s, "list instances", c, ok, q.Brief)
 }
 
 // InstanceValidator implements lcm.Records.
@@ -82,13 +90,9 @@ func (s *Records) OperationDocument(ctx context.Context, id string) (*lcm.Operat
 }
 
 // OperationDocuments implements lcm.Records.
-func (s *Records) OperationDocuments(ctx context.Context, q lcm.Query) ([]*lcm.OperationDocument, error) {
+func (s *Records) OperationDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.OperationDocument, error] {
 	c, ok := s.operationList(q)
-	if !ok {
-		return nil, nil
-	}
-	out, err := operationView.list(ctx, s, c, q.Brief)
-	return out, fault("list operations", err)
+	return operationView.list(ctx, s, "list operations", c, ok, q.Brief)
 }
 
 // OperationValidator implements lcm.Records.
@@ -114,27 +118,51 @@ func (v *view[T, D]) one(ctx context.Context, s *Records, kind, id string) (*D, 
 	if !known(id) {
 		return nil, notFound(kind, id)
 	}
-	docs, err := v.query(ctx, s, v.single, []any{id, s.project}, false)
+	docs, err := v.query(ctx, s, &page[D]{single: true}, v.single, []any{id, s.project}, false)
 	if err == nil && len(docs) == 0 {
 		err = notFound(kind, id)
 	}
 	if err != nil {
 		return nil, fault("read "+kind, err)
 	}
-	return docs[0], nil
+	return &docs[0], nil
 }
 
-// list reads documents, without details if brief.
-func (v *view[T, D]) list(ctx context.Context, s *Records, c listClause, brief bool) ([]*D, error) {
+// list reads documents, without details if brief. All rows are read before the first document is yielded: the caller
+// may need a connection itself. The documents are valid until the loop ends.
+func (v *view[T, D]) list(
+	ctx context.Context, s *Records, what string, c listClause, possible, brief bool,
+) iter.Seq2[*D, error] {
 	columns := v.whole
 	if brief {
 		columns = v.brief
 	}
-	return v.query(ctx, s, columns+c.from, c.args, brief)
+	return func(yield func(*D, error) bool) {
+		if !possible {
+			return
+		}
+		p, _ := v.pages.Get().(*page[D])
+		defer func() {
+			p.reset()
+			v.pages.Put(p)
+		}()
+		docs, err := v.query(ctx, s, p, columns+c.from, c.args, brief)
+		if err != nil {
+			yield(nil, fault(what, err))
+			return
+		}
+		for n := range docs {
+			if !yield(&docs[n], nil) {
+				return
+			}
+		}
+	}
 }
 
-// query reads the documents of a statement. It renders those again whose stored JSON is not valid.
-func (v *view[T, D]) query(ctx context.Context, s *Records, sql string, args []any, brief bool) ([]*D, error) {
+// query reads the documents of a statement into a page. It renders those again whose stored JSON is not valid.
+func (v *view[T, D]) query(
+	ctx context.Context, s *Records, p *page[D], sql string, args []any, brief bool,
+) ([]D, error) {
 	names := v.details
 	if brief {
 		names = nil
@@ -147,45 +175,40 @@ func (v *view[T, D]) query(ctx context.Context, s *Records, sql string, args []a
 	var row D
 	doc := v.document(&row)
 	var valid bool
-	parts := make([][]byte, len(names))
-	dest := append([]any{&doc.ID, &doc.Version, &doc.Updated, &doc.Brief, &valid}, v.others(&row)...)
+	var text pgtype.DriverBytes // and parts: valid until the next row
+	parts := make([]pgtype.DriverBytes, len(names))
+	dest := append([]any{&doc.ID, &doc.Version, &doc.Updated, &text, &valid}, v.others(&row)...)
 	for n := range parts {
 		dest = append(dest, &parts[n])
 	}
-	var read []D // in one piece
 	var stale []string
 	for rows.Next() {
-		var empty D
-		row = empty
-		clear(parts)
 		if err := rows.Scan(dest...); err != nil {
 			return nil, err
 		}
-		doc.Updated = doc.Updated.UTC()
+		doc.Updated, doc.Brief, doc.Details = doc.Updated.UTC(), p.keep(text), nil
 		if !valid {
 			stale = append(stale, doc.ID)
-		} else if doc.Details, err = v.open(s, doc.ID, names, parts); err != nil {
+		} else if doc.Details, err = v.open(s, p, doc.ID, names, parts); err != nil {
 			return nil, err
 		}
-		read = append(read, row)
-	}
-	docs := make([]*D, len(read))
-	for n := range read {
-		docs[n] = &read[n]
+		p.docs = append(p.docs, row)
 	}
 	if err := rows.Err(); err != nil || stale == nil {
-		return docs, err
+		return p.docs, err
 	}
-	return v.refresh(ctx, s.Store, docs, stale, brief)
+	return v.refresh(ctx, s.Store, p.docs, stale, brief)
 }
 
-// open opens the parts of the details of a row, in place, and joins them.
-func (v *view[T, D]) open(s *Records, id string, names []string, parts [][]byte) (details []byte, err error) {
+// open opens the parts of the details of a row in the page, and joins them.
+func (v *view[T, D]) open(
+	s *Records, p *page[D], id string, names []string, parts []pgtype.DriverBytes,
+) (details []byte, err error) {
 	for n, sealed := range parts {
 		if sealed == nil {
 			continue
 		}
-		plain, err := s.openInPlace(v.table.name, names[n], id, sealed)
+		plain, err := s.openInPlace(v.table.name, names[n], id, p.keep(sealed))
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +218,7 @@ func (v *view[T, D]) open(s *Records, id string, names []string, parts [][]byte)
 }
 
 // refresh replaces the documents whose ids are in stale by ones that are rendered from the row, and stores these.
-func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []*D, stale []string, brief bool) ([]*D, error) {
+func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []D, stale []string, brief bool) ([]D, error) {
 	t := v.table
 	rows, err := s.pool.Query(
 		ctx, "SELECT "+t.list(v.all)+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", stale,
@@ -223,13 +246,13 @@ func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []*D, stale []s
 		s.log.WarnContext(ctx, "rendered rows are not stored yet", "table", t.name, "rows", len(values), "error", err)
 	}
 	out := docs[:0]
-	for _, d := range docs {
-		id := v.document(d).ID
-		if slices.Contains(stale, id) {
+	for n := range docs {
+		d := &docs[n]
+		if id := v.document(d).ID; slices.Contains(stale, id) {
 			d = renewed[id]
 		}
 		if d != nil { // else it was deleted since
-			out = append(out, d)
+			out = append(out, *d)
 		}
 	}
 	return out, nil

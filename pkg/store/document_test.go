@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/rendered"
 )
 
 // canary is a secret of which no form may be in stored JSON, however it is named and wherever it is.
@@ -84,8 +86,7 @@ func TestRowsOfTheReleaseBeforeAreRenderedWhenTheyAreRead(t *testing.T) {
 	require.Equal(t, c.Op.Version, o.Version)
 	require.Equal(t, "cancel", o.Events)
 
-	list, err := b.InstanceDocuments(t.Context(), lcm.Query{Brief: true})
-	require.NoError(t, err)
+	list := rendered.Instances(t, b.InstanceDocuments(t.Context(), lcm.Query{Brief: true}))
 	require.Len(t, list, 2)
 	for _, d := range list {
 		require.Nil(t, d.Details)
@@ -170,14 +171,49 @@ func TestInstanceDocumentsAreLimitedToStoredValues(t *testing.T) {
 		{"name and state", lcm.Query{Names: []string{"k8s"}, InstantiationStates: []sol.InstantiationState{"X"}}, nil},
 		{"nothing", lcm.Query{Names: []string{}}, nil},
 	} {
-		list, err := b.InstanceDocuments(t.Context(), tt.q)
-		require.NoError(t, err, tt.name)
 		var ids []string
-		for _, d := range list {
+		for _, d := range rendered.Instances(t, b.InstanceDocuments(t.Context(), tt.q)) {
 			ids = append(ids, d.ID)
 		}
 		require.ElementsMatch(t, tt.want, ids, tt.name)
 	}
+}
+
+// TestInstanceDocumentsOfALoopStayUntilItEnds: the memory of a list is used again, but not before its loop has ended.
+func TestInstanceDocumentsOfALoopStayUntilItEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	want := map[string]string{} // by id
+	for n, size := range []int{10, 100_000, 10, 40_000, 40_000, 10} {
+		i := b.newInstance(t)
+		l, err := b.Lease(t.Context(), i.ID, "it changes the instance")
+		require.NoError(t, err)
+		want[i.ID] = strings.Repeat(strconv.Itoa(n), size)
+		require.NoError(t, b.EndLease(t.Context(), l, func(i *lcm.Instance) { i.Description = want[i.ID] }))
+	}
+	check := func(docs map[string][]byte) {
+		t.Helper()
+		for id, brief := range docs {
+			require.Contains(t, string(brief), `"vnfInstanceDescription":"`+want[id]+`"`)
+		}
+	}
+	read := func(between func()) {
+		docs := map[string][]byte{}
+		for d, err := range b.InstanceDocuments(t.Context(), lcm.Query{}) {
+			require.NoError(t, err)
+			docs[d.ID] = d.Brief
+			if len(docs) == len(want) {
+				between()
+				check(docs)
+			}
+		}
+		require.Len(t, docs, len(want))
+	}
+	read(func() { read(func() {}) })
+	for range b.InstanceDocuments(t.Context(), lcm.Query{}) {
+		break
+	}
+	read(func() { read(func() {}) })
 }
 
 func TestValidatorsAreThoseOfTheDocument(t *testing.T) {

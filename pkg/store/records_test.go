@@ -11,6 +11,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
+	"github.com/gybe-nfv/gybe/test/rendered"
 )
 
 // TestAProjectSeesOnlyItsOwnResources tries every method of lcm.Records with the ids of another project.
@@ -55,13 +56,10 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, theirs.ID, list[0].ID)
-	documents, err := other.InstanceDocuments(t.Context(), lcm.Query{})
-	require.NoError(t, err)
+	documents := rendered.Instances(t, other.InstanceDocuments(t.Context(), lcm.Query{}))
 	require.Len(t, documents, 1)
 	require.Equal(t, theirs.ID, documents[0].ID)
-	none, err := other.OperationDocuments(t.Context(), lcm.Query{InstanceID: i.ID})
-	require.NoError(t, err)
-	require.Empty(t, none)
+	require.Empty(t, rendered.Operations(t, other.OperationDocuments(t.Context(), lcm.Query{InstanceID: i.ID})))
 	operations, err := other.Operations(t.Context(), lcm.Query{States: lcm.ActiveStates, InstanceID: i.ID})
 	require.NoError(t, err)
 	require.Empty(t, operations)

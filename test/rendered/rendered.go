@@ -3,7 +3,9 @@
 package rendered
 
 import (
+	"bytes"
 	"context"
+	"iter"
 	"strconv"
 	"testing"
 
@@ -39,8 +41,7 @@ func checkInstances(ctx context.Context, tb testing.TB, records lcm.Records) {
 	tb.Helper()
 	list, err := records.Instances(ctx, lcm.Query{})
 	require.NoError(tb, err)
-	stored, err := records.InstanceDocuments(ctx, lcm.Query{})
-	require.NoError(tb, err)
+	stored := Instances(tb, records.InstanceDocuments(ctx, lcm.Query{}))
 	require.Len(tb, stored, len(list))
 	for n, i := range list {
 		fresh, err := render.Instance(i)
@@ -54,8 +55,7 @@ func checkOperations(ctx context.Context, tb testing.TB, records lcm.Records) {
 	tb.Helper()
 	list, err := records.Operations(ctx, lcm.Query{})
 	require.NoError(tb, err)
-	stored, err := records.OperationDocuments(ctx, lcm.Query{})
-	require.NoError(tb, err)
+	stored := Operations(tb, records.OperationDocuments(ctx, lcm.Query{}))
 	require.Len(tb, stored, len(list))
 	for n, op := range list {
 		fresh, err := render.Operation(op)
@@ -63,6 +63,30 @@ func checkOperations(ctx context.Context, tb testing.TB, records lcm.Records) {
 		equal(tb, &fresh.Document, &stored[n].Document)
 		require.Equal(tb, fresh, stored[n])
 	}
+}
+
+// Instances copies the documents of a list.
+func Instances(tb testing.TB, list iter.Seq2[*lcm.InstanceDocument, error]) []*lcm.InstanceDocument {
+	tb.Helper()
+	return collect(tb, list, func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document })
+}
+
+// Operations copies the documents of a list.
+func Operations(tb testing.TB, list iter.Seq2[*lcm.OperationDocument, error]) []*lcm.OperationDocument {
+	tb.Helper()
+	return collect(tb, list, func(d *lcm.OperationDocument) *lcm.Document { return &d.Document })
+}
+
+func collect[D any](tb testing.TB, list iter.Seq2[*D, error], document func(*D) *lcm.Document) (out []*D) {
+	tb.Helper()
+	for d, err := range list {
+		require.NoError(tb, err)
+		kept := *d
+		doc := document(&kept)
+		doc.Brief, doc.Details = bytes.Clone(doc.Brief), bytes.Clone(doc.Details)
+		out = append(out, &kept)
+	}
+	return out
 }
 
 // equal compares the JSON of two documents, and removes it.

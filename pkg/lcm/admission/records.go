@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"iter"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
@@ -21,8 +22,9 @@ func (s *Service) InstanceDocument(ctx context.Context, id string) (*lcm.Instanc
 	return s.Store.InstanceDocument(ctx, id)
 }
 
-// InstanceDocuments lists VNF instances as clients see them, in the order of their ids.
-func (s *Service) InstanceDocuments(ctx context.Context, q lcm.Query) ([]*lcm.InstanceDocument, error) {
+// InstanceDocuments lists VNF instances as clients see them, in the order of their ids. They are valid until the loop
+// ends.
+func (s *Service) InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] {
 	return s.Store.InstanceDocuments(ctx, q)
 }
 
@@ -46,8 +48,8 @@ func (s *Service) OperationDocument(ctx context.Context, id string) (*lcm.Operat
 	return s.Store.OperationDocument(ctx, id)
 }
 
-// OperationDocuments lists operations as clients see them, the oldest first.
-func (s *Service) OperationDocuments(ctx context.Context, q lcm.Query) ([]*lcm.OperationDocument, error) {
+// OperationDocuments lists operations as clients see them, the oldest first. They are valid until the loop ends.
+func (s *Service) OperationDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.OperationDocument, error] {
 	return s.Store.OperationDocuments(ctx, q)
 }
 

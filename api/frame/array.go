@@ -1,0 +1,81 @@
+package frame
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// chunk is how much of a list is written at once.
+const chunk = 32 << 10
+
+var chunks = sync.Pool{New: func() any { b := make([]byte, 0, 2*chunk); return &b }}
+
+// borrow returns an empty buffer, which may grow. giveBack MUST be called when it is not used any more.
+func borrow() *[]byte {
+	buf, _ := chunks.Get().(*[]byte)
+	*buf = (*buf)[:0]
+	return buf
+}
+
+// giveBack lets others use the buffer, unless it has grown large.
+func giveBack(buf *[]byte) {
+	if cap(*buf) <= 4*chunk {
+		chunks.Put(buf)
+	}
+}
+
+// array is a JSON array, one element a line, in chunks. It is complete before the first byte is sent, because its
+// length is in a header and an error must not cut it. release MUST be called when it is not used any more.
+type array struct {
+	chunks []*[]byte
+	any    bool
+}
+
+func newArray() *array {
+	first := borrow()
+	*first = append(*first, '[')
+	return &array{chunks: []*[]byte{first}}
+}
+
+// add adds the element that write appends to a buffer.
+func (a *array) add(write func(buf []byte) ([]byte, error)) (err error) {
+	buf := a.chunks[len(a.chunks)-1]
+	if len(*buf) >= chunk {
+		buf = borrow()
+		a.chunks = append(a.chunks, buf)
+	}
+	if a.any {
+		*buf = append(*buf, ',')
+	}
+	a.any = true
+	*buf, err = write(append(*buf, '\n'))
+	return err
+}
+
+// send answers with the array.
+func (a *array) send(w http.ResponseWriter) {
+	last := a.chunks[len(a.chunks)-1]
+	if a.any {
+		*last = append(*last, '\n')
+	}
+	*last = append(*last, "]\n"...)
+	size := 0
+	for _, c := range a.chunks {
+		size += len(*c)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(size))
+	w.WriteHeader(http.StatusOK)
+	for _, c := range a.chunks {
+		_, _ = w.Write(*c) // an error means that the client is gone
+	}
+}
+
+func (a *array) release() {
+	for _, c := range a.chunks {
+		giveBack(c)
+	}
+	a.chunks = nil
+}
