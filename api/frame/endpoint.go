@@ -23,6 +23,7 @@ type endpoint struct {
 	frame    *Frame
 	route    string // prefix and path, for logs and metrics
 	versions []version.Version
+	current  []string // the last of versions, as a Version header
 	// schema of the JSON body; may be nil. It is looked up at the first use, because reading
 	// the documents takes a good part of a start.
 	schema func() (*openapi3.Schema, error)
@@ -30,6 +31,9 @@ type endpoint struct {
 
 func (f *Frame) endpoint(a API, r Route) *endpoint {
 	e := &endpoint{Route: r, frame: f, route: a.Prefix + r.Path, versions: a.Versions}
+	if n := len(a.Versions); n > 0 {
+		e.current = []string{a.Versions[n-1].String()}
+	}
 	if len(r.Consumes) > 0 && !r.Stream {
 		e.schema = sync.OnceValues(func() (*openapi3.Schema, error) {
 			s, err := a.Document.body(r.Method, a.Prefix, cmp.Or(r.Schema, r.Path))
@@ -67,11 +71,14 @@ func (res resource) allow() string {
 // serve leads a request through the stations that depend on its route.
 func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 	if !e.AnyVersion && len(e.versions) > 0 {
-		v, err := negotiate(r.Header.Values(version.Header), e.versions)
-		if err != nil {
-			return err
+		// Most requests name the current version, which is in the answer already.
+		if given := r.Header.Values(version.Header); !slices.Equal(given, e.current) {
+			v, err := negotiate(given, e.versions)
+			if err != nil {
+				return err
+			}
+			w.Header().Set(version.Header, v)
 		}
-		w.Header().Set(version.Header, v)
 	}
 	if !e.Public {
 		p, err := e.frame.opts.Auth.Authenticate(r.Request)

@@ -15,7 +15,7 @@ func ETag(version int64) string { return `"` + strconv.FormatInt(version, 10) + 
 // SetValidators writes ETag and Last-Modified.
 func SetValidators(w http.ResponseWriter, version int64, modified time.Time) {
 	h := w.Header()
-	h.Set("ETag", ETag(version))
+	h.Set("Etag", ETag(version)) // as net/http writes it, so that it is not converted for each answer
 	if !modified.IsZero() {
 		h.Set("Last-Modified", modified.UTC().Format(http.TimeFormat))
 	}

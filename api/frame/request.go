@@ -152,7 +152,8 @@ func (f *Frame) log(w *recorder, r *Request, took time.Duration) {
 		level = slog.LevelDebug
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if !f.opts.Log.Enabled(ctx, level) {
+	handler := f.opts.Log.Handler()
+	if !handler.Enabled(ctx, level) {
 		return
 	}
 	attrs := make([]slog.Attr, 0, 10+len(r.attrs))
@@ -167,7 +168,9 @@ func (f *Frame) log(w *recorder, r *Request, took time.Duration) {
 	if r.err != nil {
 		attrs = append(attrs, slog.String("error", causes(r.err)))
 	}
-	f.opts.Log.LogAttrs(ctx, level, "request", attrs...)
+	line := slog.NewRecord(r.began.Add(took), level, "request", 0) // LogAttrs would look up the place in the program
+	line.AddAttrs(attrs...)
+	_ = handler.Handle(ctx, line) // as LogAttrs does
 }
 
 // panicError makes the failure of a handler that panicked; the log gets the stack.

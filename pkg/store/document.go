@@ -51,7 +51,8 @@ var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 	document: func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
 	others: func(d *lcm.InstanceDocument) []any {
 		return []any{
-			&repeated[string]{&d.VnfPkgID}, &repeated[sol.InstantiationState]{&d.State}, &repeated[string]{&d.FlavourID},
+			&repeated[string]{&d.VnfPkgID}, &repeated[sol.InstantiationState]{&d.State},
+			&repeated[string]{&d.FlavourID},
 		}
 	},
 	render: render.Instance,
