@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -28,14 +29,20 @@ func main() {
 		"lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead",
 	)
 	flag.IntVar(&b.instances, "tours", 3, "instances that run every operation of -lab, one after the other")
+	floor := flag.Bool("floor", false, "serve what a read of gybe is compared with; the benchmark starts it")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := b.inFolder(func(dir string) error {
-		if *lab {
-			return b.lab(ctx, dir)
-		}
-		return b.run(ctx, dir)
-	})
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	var err error
+	if *floor {
+		err = serveFloor(ctx, os.Getenv("GYBE_LISTEN"), os.Getenv("GYBE_DATABASE_URL"))
+	} else {
+		err = b.inFolder(func(dir string) error {
+			if *lab {
+				return b.lab(ctx, dir)
+			}
+			return b.run(ctx, dir)
+		})
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

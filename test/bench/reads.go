@@ -42,6 +42,9 @@ func (b *bench) reads(ctx context.Context, dir string) (err error) {
 	if err := b.measure(ctx, "GET list of instances", "a page of 100", "aim ≤ 0.6 ms CPU", 300, 1, page); err != nil {
 		return err
 	}
+	if err := b.measureFloor(ctx, op.VnfInstanceID); err != nil {
+		return err
+	}
 	if err := b.measureReads(ctx, op); err != nil {
 		return err
 	}

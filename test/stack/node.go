@@ -31,6 +31,8 @@ type NodeOptions struct {
 	Log io.Writer
 	// Env is added to its environment.
 	Env []string
+	// Program runs instead of "gybe serve": a program that gets the same environment and answers /readyz.
+	Program []string
 }
 
 // Node is one gybe process, running or not.
@@ -42,7 +44,8 @@ type Node struct {
 	Ready time.Duration
 	env   []string
 	log   io.Writer
-	bin   string
+	// program is the command line.
+	program []string
 }
 
 // StartNode starts a node and returns when it is ready.
@@ -54,7 +57,10 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		}
 		o.Listen = "127.0.0.1:" + port
 	}
-	n := &Node{ID: o.ID, URL: "http://" + o.Listen, log: o.Log, bin: filepath.Join(o.Bin, "gybe")}
+	n := &Node{ID: o.ID, URL: "http://" + o.Listen, log: o.Log, program: o.Program}
+	if n.program == nil {
+		n.program = []string{filepath.Join(o.Bin, "gybe"), "serve"}
+	}
 	n.env = append([]string{
 		"GYBE_DATABASE_URL=" + o.Database, "GYBE_LISTEN=" + o.Listen, "GYBE_PUBLIC_URL=" + n.URL,
 		"GYBE_DATA_DIR=" + o.Data, "GYBE_NODE_ID=" + o.ID, "GYBE_DEBUG_LISTEN=",
@@ -69,7 +75,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 // Start starts the node's process, again if it was killed, and returns when it is ready.
 func (n *Node) Start(ctx context.Context) error {
 	began := time.Now()
-	p, err := start(n.log, n.log, n.env, n.bin, "serve")
+	p, err := start(n.log, n.log, n.env, n.program[0], n.program[1:]...)
 	if err != nil {
 		return err
 	}
