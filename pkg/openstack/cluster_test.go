@@ -13,10 +13,14 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/parallel"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	parallel.Allow()
+	goleak.VerifyTestMain(m)
+}
 
 // TestInstantiateAndTerminate: both flavours of the sample from nothing to complete and back to nothing.
 func TestInstantiateAndTerminate(t *testing.T) {

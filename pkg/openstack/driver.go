@@ -33,6 +33,9 @@ type Config struct {
 	GracefulTimeout time.Duration
 	// UploadStall is how long an image upload may make no progress; default 5 minutes.
 	UploadStall time.Duration
+	// DoubtPause is how long after its first observation the failure of a stack counts when it is seen again; default
+	// 300 ms.
+	DoubtPause time.Duration
 	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones; 0 = as often as there are
 	// zones, negative = never. Only zones that the grant allows are chosen.
 	ZoneRetries int
@@ -84,6 +87,7 @@ func New(cfg Config, log *slog.Logger) *Driver {
 	def(&cfg.ServerTimeout, 5*time.Minute)
 	def(&cfg.GracefulTimeout, 10*time.Second)
 	def(&cfg.UploadStall, 5*time.Minute)
+	def(&cfg.DoubtPause, 300*time.Millisecond)
 	if cfg.NoRoom == nil {
 		cfg.NoRoom = stack.NoRoom
 	}
@@ -130,7 +134,9 @@ func (d *Driver) begin(ctx context.Context, s part) (*tick, error) {
 	if err != nil {
 		return nil, err
 	}
-	tuning := stack.Config{Timeout: d.cfg.StackTimeout, ZoneRetries: d.cfg.ZoneRetries, NoRoom: d.cfg.NoRoom}
+	tuning := stack.Config{
+		Timeout: d.cfg.StackTimeout, DoubtPause: d.cfg.DoubtPause, ZoneRetries: d.cfg.ZoneRetries, NoRoom: d.cfg.NoRoom,
+	}
 	return &tick{
 		Driver: d, part: s, cloud: c, w: s.w,
 		stack: &stack.Worker{

@@ -12,6 +12,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
 
 // canceller is a user who cancels the operation after a call to the cloud.
@@ -258,11 +259,16 @@ func TestHaltSurvivesDeath(t *testing.T) {
 	w.completed()
 	for k := 1; ; k++ {
 		require.Less(t, k, 100)
-		slowServers(w.cloud, slow)
+		server := w.cloud.AddFault(
+			simcloud.Fault{Kind: fault.HangResource, ResourceType: "OS::Nova::Server", Action: "create"},
+		)
 		was := w.vnfc("VDU1", 0)
 		w.reset()
 		w.deaths = 0
 		w.cancelled(sol.CancelModeForceful, func(method, path string) bool {
+			if method == http.MethodPost && strings.HasSuffix(path, "/actions") { // Heat was asked to stop
+				w.cloud.Faults().Remove(server)
+			}
 			if !updating(method, path) {
 				return false
 			}
@@ -277,7 +283,7 @@ func TestHaltSurvivesDeath(t *testing.T) {
 		require.Equal(t, sol.LcmOperationStateFailedTemp, w.rest())
 		deaths := w.deaths
 		w.reset()
-		slowServers(w.cloud, 0)
+		w.cloud.Faults().Remove(server)
 		w.steer(lcm.EventRetry)
 		w.completed()
 		require.NotEqual(t, was, w.vnfc("VDU1", 0))

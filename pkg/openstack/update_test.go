@@ -111,7 +111,7 @@ func TestHeatForgetsAStack(t *testing.T) {
 			f := w.failed()
 			require.Equal(t, "Stack is stuck", f.Title)
 			require.Contains(t, f.Detail, "_IN_PROGRESS for longer than the 1m0s")
-			w.cfg.StackTimeout, w.clock = time.Hour, resume(w.clock)
+			w.clock = resume(w.clock)
 			w.steer(lcm.EventRetry)
 			w.completed()
 			require.Len(t, w.store.instance.Instantiated.VnfcInfo, 3)

@@ -131,6 +131,7 @@ func newWorld(tb testing.TB, cloud *simcloud.Cloud) *world {
 		t: tb, cloud: cloud, pkg: pkg, store: &memory{}, clock: lcm.SystemClock{},
 		retry: execution.Tuning{RetryBase: time.Millisecond, RetryMax: 10 * time.Millisecond, Retries: 4},
 	}
+	w.cfg.DoubtPause = 5 * time.Millisecond
 	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return tap{next, w} }
 	w.store.instance = lcm.Instance{
 		ID: uuid.NewString(), VnfdID: pkg.model.ID, VnfPkgID: "pkg-1", HoldsResources: true,

@@ -17,20 +17,17 @@ type Doubts struct {
 	seen map[string]time.Time
 }
 
-// Times of a doubt: how long after the first observation the second one counts, and when a first observation is
-// forgotten.
-const (
-	doubtPause = 300 * time.Millisecond
-	doubtAge   = 10 * time.Minute
-)
+// doubtAge is when a first observation is forgotten.
+const doubtAge = 10 * time.Minute
 
-// confirmed returns nil when the failure of a stack has been seen before, and a wait when this is the first time.
-func (d *Doubts) confirmed(now time.Time, operation string, st *cloud.Stack) error {
+// confirmed returns nil when the failure of a stack was seen before, a pause ago, and a wait when this is the first
+// time.
+func (d *Doubts) confirmed(now time.Time, pause time.Duration, operation string, st *cloud.Stack) error {
 	key := strings.Join(append([]string{st.ID, st.Status, operation}, st.Tags...), " ")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.seen, func(_ string, at time.Time) bool { return now.Sub(at) > doubtAge })
-	if at, ok := d.seen[key]; ok && now.Sub(at) >= doubtPause {
+	if at, ok := d.seen[key]; ok && now.Sub(at) >= pause {
 		delete(d.seen, key)
 		return nil
 	} else if !ok {
@@ -39,5 +36,5 @@ func (d *Doubts) confirmed(now time.Time, operation string, st *cloud.Stack) err
 		}
 		d.seen[key] = now
 	}
-	return lcm.Wait(doubtPause, "stack "+st.Status+", looking again")
+	return lcm.Wait(pause, "stack "+st.Status+", looking again")
 }

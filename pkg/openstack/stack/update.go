@@ -72,7 +72,7 @@ func (w *Worker) proceed(ctx context.Context, s *lcm.Step, do action, u step) er
 // afterFailure decides about a stack that failed in this try of the operation: one more update when other zones may
 // have room, or else the error.
 func (w *Worker) afterFailure(ctx context.Context, s *lcm.Step, u step) (Attempt, error) {
-	if err := w.Doubts.confirmed(w.now(), w.Execution.Op.ID, u.st); err != nil {
+	if err := w.Doubts.confirmed(w.now(), w.DoubtPause, w.Execution.Op.ID, u.st); err != nil {
 		return u.a, err
 	}
 	failure := w.Failure(ctx, u.action, u.st)

@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// Timeout is how long Heat may work on a stack.
 	Timeout time.Duration
+	// DoubtPause is how long after its first observation the failure of a stack counts when it is seen again.
+	DoubtPause time.Duration
 	// ZoneRetries is how often an operation that finds no room in a zone chooses other zones; 0 = as often as there are
 	// zones, negative = never.
 	ZoneRetries int
