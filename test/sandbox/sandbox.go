@@ -36,11 +36,16 @@ var allowed = sync.OnceValues(func() ([]byte, error) {
 	return cmd.CombinedOutput()
 })
 
+// usable says whether the interpreter is complete.
+var usable = sync.OnceValue(func() error {
+	return exec.CommandContext(context.Background(), python, "-c", "import json, pickle, runpy").Run()
+})
+
 // Python returns an interpreter. Without one, or without a sandbox if it is required, the test is skipped with a
 // visible message.
 func Python(tb testing.TB, sandboxed bool) string {
 	tb.Helper()
-	if err := exec.CommandContext(tb.Context(), python, "-c", "import json, pickle, runpy").Run(); err != nil {
+	if err := usable(); err != nil {
 		tb.Skipf(
 			"!!!! SKIPPED: "+
 				"no usable %s "+
