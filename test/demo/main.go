@@ -94,8 +94,21 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return d.end(ctx)
 	}
 	d.urls()
-	<-ctx.Done()
-	return nil
+	return d.wait(ctx)
+}
+
+// wait returns when ctx ends. It returns an error if gybe or the simulated cloud ends before that.
+func (d *demo) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-d.node.Done():
+		return fmt.Errorf("gybe has ended; the last lines of %s say why", filepath.Join(d.dir, d.node.ID+".log"))
+	case <-d.stack.SimProcess().Done():
+		return fmt.Errorf(
+			"the simulated cloud has ended; the last lines of %s say why", filepath.Join(d.dir, "simcloud.log"),
+		)
+	}
 }
 
 // empty recreates the demo's folder. It checks the name because it deletes the folder first.
