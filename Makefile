@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 GO    ?= go
 BIN   := bin
-PKGS  ?= ./...
+PKGS  ?= $(LONG) ./...
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
@@ -20,6 +20,8 @@ demo: build ## create a cluster on a simulated cloud and keep it; ONCE=1 also te
 run: build ## start gybe with a private PostgreSQL and the simulated cloud, without a cluster
 	@$(GO) run ./test/demo --idle
 
+# Packages whose tests take minutes: go test starts packages in this order, and prints their results in it.
+LONG  := ./test/crash ./test/e2e ./pkg/openstack ./pkg/k8scluster
 # Many tests wait: at least four packages run at once. The heaps are small, and collecting them took a tenth of the time.
 # `make verify` vets.
 AT_ONCE   := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n < 4 ? 4 : n)))
