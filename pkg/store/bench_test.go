@@ -8,10 +8,12 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
 func BenchmarkAdmit(b *testing.B) {
 	s := setup(b)
+	s.raw = true
 	i := s.newInstance(b)
 	for b.Loop() {
 		b.StopTimer()
@@ -55,6 +57,19 @@ func BenchmarkStep(b *testing.B) {
 		}
 		if err := s.EndStep(b.Context(), cl, rec.ID, lcm.StepFailed, "", nil); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEvents(b *testing.B) {
+	s := setup(b)
+	for range 250 { // each with its package
+		s.newInstance(b)
+	}
+	for b.Loop() {
+		list, err := s.Events(b.Context(), store.EventQuery{Limit: 500})
+		if err != nil || len(list) != 500 {
+			b.Fatal(len(list), err)
 		}
 	}
 }
@@ -124,6 +139,7 @@ func (b *bundle) large(tb testing.TB) *lcm.Instance {
 // that reads it.
 func BenchmarkBefore(b *testing.B) {
 	s := setup(b)
+	s.raw = true
 	i := s.large(b)
 	end := func(b *testing.B) {
 		b.Helper()

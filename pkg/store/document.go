@@ -20,7 +20,7 @@ import (
 type view[T, D any] struct {
 	table *table[T]
 	// all are the columns that a document is rendered from again.
-	all []column[T]
+	all selection[T]
 	// columns are those that only D has, all of them texts; their targets are others.
 	columns string
 	others  func(*D) []any
@@ -222,9 +222,9 @@ func (v *view[T, D]) open(
 func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []D, stale []string, brief bool) ([]D, error) {
 	t := v.table
 	rows, err := s.pool.Query(
-		ctx, "SELECT "+t.list(v.all)+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", stale,
+		ctx, "SELECT "+v.all.list+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", stale,
 	)
-	values, err := t.collect(s, v.all, rows, err)
+	values, err := v.all.collect(s, rows, err)
 	if err != nil {
 		return nil, err
 	}

@@ -60,15 +60,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// maybeTime makes the zero time a NULL.
-func maybeTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-// timeOf is the reverse of maybeTime, in UTC.
+// timeOf is a time in UTC; NULL is the zero time.
 func timeOf(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -76,15 +68,7 @@ func timeOf(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// maybe makes "" a NULL, for columns that are not text.
-func maybe(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// textOf is the reverse of maybe.
+// textOf is the reverse of nilIfEmpty.
 func textOf(s *string) string {
 	if s == nil {
 		return ""

@@ -121,25 +121,29 @@ func (s *Store) Events(ctx context.Context, q EventQuery) ([]Event, error) {
 	return ev, err
 }
 
-type eventRow struct {
-	Tx         uint64    `db:"tx"`
-	Seq        int64     `db:"seq"`
-	Time       time.Time `db:"time"`
-	Kind       string    `db:"kind"`
-	InstanceID *string   `db:"instance_id"`
-	OpID       *string   `db:"op_id"`
-	PackageID  *string   `db:"package_id"`
-	Project    string    `db:"project"`
-	Body       []byte    `db:"body"`
+// feedEvents describes event as it is read. The statements that write events name the columns that they know.
+var feedEvents = table[Event]{
+	name: "event", alias: "event", id: func(e *Event) string { return e.Cursor.String() },
+	columns: []column[Event]{
+		scalar("tx", func(e *Event) *uint64 { return &e.Cursor.Tx }),
+		scalar("seq", func(e *Event) *int64 { return &e.Cursor.Seq }),
+		instant("time", func(e *Event) *time.Time { return &e.Time }),
+		text("kind", func(e *Event) *string { return &e.Kind }),
+		maybeText("instance_id", func(e *Event) *string { return &e.InstanceID }),
+		maybeText("op_id", func(e *Event) *string { return &e.OpID }),
+		maybeText("package_id", func(e *Event) *string { return &e.PackageID }),
+		text("project", func(e *Event) *string { return &e.Project }),
+		rawDocument("body", func(e *Event) *json.RawMessage { return &e.Body }),
+	},
 }
 
-const eventColumns = "tx, seq, time, kind, instance_id, op_id, package_id, project, body"
+var eventColumns = feedEvents.selected()
 
 // events reads the feed below a horizon, 0 = that of the query's snapshot. held says that committed events wait for an
 // older transaction to end.
 func (s *Store) events(
 	ctx context.Context, q querier, eq EventQuery, below horizon,
-) (out []Event, held bool, err error) {
+) (_ []Event, held bool, err error) {
 	n := eq.Limit
 	if n <= 0 || n > maxEvents {
 		n = maxEvents
@@ -157,10 +161,11 @@ func (s *Store) events(
 	if eq.Project != "" {
 		c.from += " AND project = " + c.place(eq.Project)
 	}
-	rows, err := all[eventRow](
-		q.Query(ctx, "SELECT "+eventColumns+" FROM event WHERE "+c.from+" ORDER BY tx, seq LIMIT $3", c.args...),
+	rows, err := q.Query(
+		ctx, "SELECT "+eventColumns.list+" FROM event WHERE "+c.from+" ORDER BY tx, seq LIMIT $3", c.args...,
 	)
-	if err == nil && len(rows) < n {
+	found, err := eventColumns.collect(s, rows, err)
+	if err == nil && len(found) < n {
 		held, err = value[bool](q.Query(
 			ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= "+limit+" AND (tx, seq) > ($1::text::xid8, $2))", after,
 			eq.After.Seq,
@@ -169,14 +174,7 @@ func (s *Store) events(
 	if err != nil {
 		return nil, false, fault("read events", err)
 	}
-	out = make([]Event, len(rows))
-	for i, r := range rows {
-		out[i] = Event{
-			Cursor: Cursor{r.Tx, r.Seq}, Time: r.Time.UTC(), Kind: r.Kind, InstanceID: textOf(r.InstanceID),
-			OpID: textOf(r.OpID), PackageID: textOf(r.PackageID), Project: r.Project, Body: r.Body,
-		}
-	}
-	return out, held || len(rows) == n, nil
+	return valuesOf(found), held || len(found) == n, nil
 }
 
 // value collects the only value of a query.
@@ -231,7 +229,7 @@ func (s *Store) rebaseEvents(ctx context.Context) error {
 // queueEvent adds an event of the project to a transaction. opID may be "".
 func (s *Records) queueEvent(b *pgx.Batch, kind, instanceID, opID string, body []byte) {
 	b.Queue("INSERT INTO event (kind, instance_id, op_id, body, project) VALUES ($1, $2, $3, $4, $5)", kind, instanceID,
-		maybe(opID), body, s.project)
+		nilIfEmpty(opID), body, s.project)
 }
 
 // stateBody is the body of an event that says no more than a state.

@@ -10,9 +10,15 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
+var insertInstance = instances.insert("fingerprint", "project")
+
 // InsertInstance implements lcm.Records.
 func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Message) error {
 	r, err := instances.encode(s.Store, i, instances.every)
+	if err != nil {
+		return err
+	}
+	sent, err := messages.records(s.Store, m)
 	if err != nil {
 		return err
 	}
@@ -20,9 +26,9 @@ func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.M
 		return noPackage(i.VnfPkgID)
 	}
 	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
-		b.Queue(instances.insert("fingerprint", "project"), instances.inserts(r, r.fingerprint, s.project)...)
+		b.Queue(insertInstance, instances.inserts(r, r.fingerprint, s.project)...)
 		s.queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
-		queueMessages(b, m)
+		queueMessages(b, sent)
 	})
 	if refers(err, "vnf_instance_pkg") {
 		return noPackage(i.VnfPkgID)
@@ -52,10 +58,10 @@ type querier interface {
 // instance reads one, with a lock clause such as FOR UPDATE; CodeNotFound when there is none.
 func (s *Records) instance(ctx context.Context, q querier, id, lock string) (*lcm.Instance, error) {
 	rows, err := q.Query(
-		ctx, "SELECT "+instances.list(instanceColumns)+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 "+lock,
+		ctx, "SELECT "+instanceColumns.list+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 "+lock,
 		id, s.project,
 	)
-	i, err := instances.one(s.Store, instanceColumns, rows, err)
+	i, err := instanceColumns.one(s.Store, rows, err)
 	return i, orNotFound(err, "VNF instance", id)
 }
 
@@ -69,8 +75,8 @@ func (s *Records) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, 
 	if !ok {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, "SELECT "+instances.list(columns)+c.from, c.args...)
-	out, err := instances.collect(s.Store, columns, rows, err)
+	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+c.from, c.args...)
+	out, err := columns.collect(s.Store, rows, err)
 	return out, fault("list instances", err)
 }
 
@@ -149,8 +155,12 @@ func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int6
 			return lcm.Errorf(lcm.CodeConflict, "the VIM may still hold resources of VNF instance %s", id).
 				WithHint("look at its leftovers and remove them, or instantiate and terminate it")
 		}
+		sent, err := messages.records(s.Store, m)
+		if err != nil {
+			return err
+		}
 		b := &pgx.Batch{}
-		queueMessages(b, m)
+		queueMessages(b, sent)
 		b.Queue("DELETE FROM vnf_instance WHERE id = $1", id)
 		b.Queue("DELETE FROM vim WHERE owner = $1", id)
 		s.queueEvent(b, KindInstanceDeleted, id, "", []byte(`{}`))

@@ -13,7 +13,7 @@ import (
 // the end and are optional.
 var instances = table[lcm.Instance]{
 	name: "vnf_instance", alias: "i", id: func(i *lcm.Instance) string { return i.ID },
-	valid: "rendered_version = i.version + 1",
+	valid: "rendered_version = i.version + 1", hashed: true,
 	columns: []column[lcm.Instance]{
 		text("id", func(i *lcm.Instance) *string { return &i.ID }, fixed, unhashed),
 		scalar("version", func(i *lcm.Instance) *int64 { return &i.Version }, fixed, unhashed),
@@ -55,14 +55,12 @@ var instances = table[lcm.Instance]{
 }
 
 // fingerprint is the keyed hash of the other columns, by which a tick knows that the instance has not changed.
-var fingerprint = column[lcm.Instance]{
-	name: "fingerprint", traits: derived | unhashed | claimOnly,
-	encode: func(*lcm.Instance) (any, error) { return nil, nil },
-	bytes: func(i *lcm.Instance, raw []byte) error {
+var fingerprint = bytesColumn("fingerprint", derived|unhashed|claimOnly,
+	func(i *lcm.Instance) ([]byte, error) { return i.Fingerprint, nil },
+	func(i *lcm.Instance, raw []byte) error {
 		i.Fingerprint = raw
 		return nil
-	},
-}
+	})
 
 var (
 	instanceColumns = instances.selected(claimOnly)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,33 +34,26 @@ const stepBody = `jsonb_strip_nulls(jsonb_build_object('id', s.id, 'run', s.run,
 var endSteps = `UPDATE lcm_op_step SET state = 'UNFINISHED', finished = now() FROM op
 	WHERE lcm_op_step.op_id = op.id AND lcm_op_step.state = 'OPEN' AND op.state NOT IN ` + running + ` RETURNING lcm_op_step.*`
 
-// stepRow is a row of lcm_op_step.
-type stepRow struct {
-	ID         int64      `db:"id"`
-	Run        int        `db:"run"`
-	Phase      string     `db:"phase"`
-	Name       string     `db:"name"`
-	Target     string     `db:"target"`
-	State      string     `db:"state"`
-	Attempts   int        `db:"attempts"`
-	Started    time.Time  `db:"started"`
-	Finished   *time.Time `db:"finished"`
-	Detail     string     `db:"detail"`
-	Checkpoint []byte     `db:"checkpoint"`
-	Error      []byte     `db:"error"`
+// steps describes lcm_op_step as it is read. The statements of the journal name the columns that they change.
+var steps = table[lcm.StepRecord]{
+	name: "lcm_op_step", alias: "s", id: func(r *lcm.StepRecord) string { return strconv.FormatInt(r.ID, 10) },
+	columns: []column[lcm.StepRecord]{
+		scalar("id", func(r *lcm.StepRecord) *int64 { return &r.ID }),
+		scalar("run", func(r *lcm.StepRecord) *int { return &r.Run }),
+		text("phase", func(r *lcm.StepRecord) *string { return &r.Phase }),
+		text("name", func(r *lcm.StepRecord) *string { return &r.Name }),
+		text("target", func(r *lcm.StepRecord) *string { return &r.Target }),
+		text("state", func(r *lcm.StepRecord) *lcm.StepState { return &r.State }),
+		scalar("attempts", func(r *lcm.StepRecord) *int { return &r.Attempts }),
+		instant("started", func(r *lcm.StepRecord) *time.Time { return &r.Started }),
+		instant("finished", func(r *lcm.StepRecord) *time.Time { return &r.Finished }),
+		text("detail", func(r *lcm.StepRecord) *string { return &r.Detail }),
+		rawDocument("checkpoint", func(r *lcm.StepRecord) *json.RawMessage { return &r.Checkpoint }),
+		document("error", func(r *lcm.StepRecord) **lcm.Failure { return &r.Error }),
+	},
 }
 
-const stepColumns = "s.id, s.run, " +
-	"s.phase, s.name, s.target, s.state, s.attempts, s.started, s.finished, s.detail, s.checkpoint, s.error"
-
-func (r *stepRow) record() (lcm.StepRecord, error) {
-	rec := lcm.StepRecord{
-		ID: r.ID, Run: r.Run, Phase: r.Phase, Name: r.Name, Target: r.Target, State: lcm.StepState(r.State),
-		Attempts: r.Attempts, Started: r.Started.UTC(), Finished: timeOf(r.Finished), Detail: r.Detail,
-		Checkpoint: r.Checkpoint,
-	}
-	return rec, decode(r.Error, &rec.Error)
-}
+var stepColumns = steps.selected()
 
 // orFenced turns "no row" into lcm.ErrFenced.
 func orFenced(what string, err error) error {
@@ -84,24 +78,27 @@ func retried[T any](s *Store, fn func() (T, error)) (T, error) {
 	return v, err
 }
 
+// beginStep returns the step with a phase, name and target of the current run, and opens it unless it is open or done.
+var beginStep = progress + `kept AS (
+		SELECT s.* FROM lcm_op_step s, op
+		WHERE s.op_id = op.id AND s.run = op.run AND s.phase = $3 AND s.name = $4 AND s.target = $5 AND s.state IN ('OPEN', 'DONE')),
+	s AS (
+		INSERT INTO lcm_op_step AS old (op_id, run, phase, name, target, state, attempts, started)
+		SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op WHERE NOT EXISTS (SELECT FROM kept)
+		ON CONFLICT (op_id, run, phase, name, target) DO UPDATE SET
+			attempts = old.attempts + CASE old.state WHEN 'FAILED' THEN 1 ELSE 0 END, state = 'OPEN', finished = NULL
+		RETURNING *), ` + stepEvent + "SELECT " + stepColumns.list + " FROM s UNION ALL SELECT " + stepColumns.list + " FROM kept s"
+
 // BeginStep implements lcm.Journal.
 func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (lcm.StepRecord, error) {
-	r, err := retried(s, func() (stepRow, error) {
-		return one[stepRow](s.pool.Query(ctx, progress+`kept AS (
-				SELECT s.* FROM lcm_op_step s, op
-				WHERE s.op_id = op.id AND s.run = op.run AND s.phase = $3 AND s.name = $4 AND s.target = $5 AND s.state IN ('OPEN', 'DONE')),
-			s AS (
-				INSERT INTO lcm_op_step AS old (op_id, run, phase, name, target, state, attempts, started)
-				SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op WHERE NOT EXISTS (SELECT FROM kept)
-				ON CONFLICT (op_id, run, phase, name, target) DO UPDATE SET
-					attempts = old.attempts + CASE old.state WHEN 'FAILED' THEN 1 ELSE 0 END, state = 'OPEN', finished = NULL
-				RETURNING *), `+stepEvent+"SELECT "+stepColumns+" FROM s UNION ALL SELECT "+stepColumns+" FROM kept s",
-			c.OperationID, c.Epoch, phase, clean(name), clean(target)))
+	r, err := retried(s, func() (*lcm.StepRecord, error) {
+		rows, err := s.pool.Query(ctx, beginStep, c.OperationID, c.Epoch, phase, clean(name), clean(target))
+		return stepColumns.one(s, rows, err)
 	})
 	if err != nil {
 		return lcm.StepRecord{}, orFenced("begin step", err)
 	}
-	return r.record()
+	return *r, nil
 }
 
 // queueUnfinishedSteps does endSteps for an operation whose new state is stored, with the events.

@@ -64,10 +64,10 @@ func (s *Store) checkKeys(ctx context.Context) error {
 }
 
 // sealedColumns lists everything that is sealed: table, column, key.
-var sealedColumns = slices.Concat(instances.sealedColumns(), operations.sealedColumns(), [][3]string{
-	{"vim", "connection", "id"},
-	{"subscription", "auth", "id"},
-})
+var sealedColumns = slices.Concat(
+	instances.sealedColumns(), operations.sealedColumns(), vims.sealedColumns(),
+	[][3]string{{"subscription", "auth", "id"}},
+)
 
 // Reencrypt seals everything with the ring's primary key that is sealed with another, and then forgets the other
 // keys, so that they can be removed from the key file. It returns the number of values it changed. Nodes may go
@@ -104,7 +104,7 @@ func (s *Store) reencrypt(ctx context.Context, table, column, key string) (int, 
 				ID     string `db:"id"`
 				Sealed []byte `db:"sealed"`
 			}
-			rows, err := all[row](tx.Query(ctx, query, len(prefix), prefix, maybe(after)))
+			rows, err := all[row](tx.Query(ctx, query, len(prefix), prefix, nilIfEmpty(after)))
 			if err != nil {
 				return err
 			}

@@ -24,10 +24,10 @@ func (s *Records) Operation(ctx context.Context, id string) (*lcm.Operation, err
 func (s *Records) operation(ctx context.Context, q querier, id, lock string) (*lcm.Operation, error) {
 	rows, err := q.Query(
 		ctx,
-		"SELECT "+operations.list(operationColumns)+" FROM vnf_lcm_op_occ o WHERE o.id = $1 AND o.project = $2 "+lock,
+		"SELECT "+operationColumns.list+" FROM vnf_lcm_op_occ o WHERE o.id = $1 AND o.project = $2 "+lock,
 		id, s.project,
 	)
-	o, err := operations.one(s.Store, operationColumns, rows, err)
+	o, err := operationColumns.one(s.Store, rows, err)
 	return o, orNotFound(err, "operation", id)
 }
 
@@ -41,8 +41,8 @@ func (s *Records) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation
 	if !ok {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, "SELECT "+operations.list(columns)+c.from, c.args...)
-	out, err := operations.collect(s.Store, columns, rows, err)
+	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+c.from, c.args...)
+	out, err := columns.collect(s.Store, rows, err)
 	return out, fault("list operations", err)
 }
 
@@ -75,7 +75,7 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 // admission is the statement that inserts an operation with its job. Its arguments are the columns, the project and the
 // id.
 func admission(jobs Queue) string {
-	return "WITH job AS (" + jobs.Insert(OperationJobs, place(operations.insertedColumns()+2)) + ") " +
+	return "WITH job AS (" + jobs.Insert(OperationJobs, place(len(operations.inserted())+2)) + ") " +
 		operations.insert("project", "job_id = (SELECT id FROM job)")
 }
 
@@ -100,12 +100,9 @@ func (s *Records) Admit(
 	var locked []*lcm.Instance
 	var busy error
 	err := s.inTwoTrips(ctx, "admit operation", func(b *pgx.Batch) {
-		b.Queue("SELECT "+instances.list(instanceColumns)+
+		b.Queue("SELECT "+instanceColumns.list+
 			" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 FOR NO KEY UPDATE", op.InstanceID, s.project).
-			Query(func(rows pgx.Rows) (err error) {
-				locked, err = instances.collect(s.Store, instanceColumns, rows, nil)
-				return err
-			})
+			Query(instanceColumns.into(s.Store, &locked))
 		queueBusy(b, op.InstanceID, &busy) // a statement of its own: it sees what was committed before the lock
 	}, func(b *pgx.Batch) error {
 		switch {
@@ -126,10 +123,14 @@ func (s *Records) Admit(
 		if err != nil {
 			return err
 		}
+		sent, err := messages.records(s.Store, m)
+		if err != nil {
+			return err
+		}
 		b.Queue(s.admission(), operations.inserts(r, s.project, op.ID)...)
 		queueInstance(b, i, ir)
 		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
-		queueMessages(b, m)
+		queueMessages(b, sent)
 		return nil
 	})
 	if err == nil {
@@ -159,6 +160,10 @@ func (s *Store) admitted(ctx context.Context, id string) bool {
 	return err == nil && there
 }
 
+var steerOperation = `UPDATE vnf_lcm_op_occ o
+	SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, ` + ending("$2") + `, ` + operations.set(4) + `
+	WHERE id = $1 RETURNING epoch, version, updated`
+
 // Steer implements lcm.Records.
 func (s *Records) Steer(
 	ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error),
@@ -180,6 +185,10 @@ func (s *Records) Steer(
 		if err != nil {
 			return err
 		}
+		sent, err := messages.records(s.Store, m)
+		if err != nil {
+			return err
+		}
 		var job *int64
 		if lcm.Running(op.State) {
 			n, err := s.addJob(ctx, tx, OperationJobs, id)
@@ -189,17 +198,14 @@ func (s *Records) Steer(
 			job = &n
 		}
 		b := &pgx.Batch{}
-		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, `+ending("$2")+`,
-				`+operations.set(4)+`
-			WHERE id = $1 RETURNING epoch, version, updated`,
-			append([]any{op.ID, string(op.State), job}, operations.changes(r)...)...).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&op.Epoch, &op.Version, &op.Updated)
-		})
+		b.Queue(steerOperation, append([]any{op.ID, string(op.State), job}, operations.changes(r)...)...).QueryRow(
+			func(row pgx.Row) error { return row.Scan(&op.Epoch, &op.Version, &op.Updated) },
+		)
 		if !lcm.Running(op.State) {
 			queueUnfinishedSteps(b, id) // none is open, unless a node of an earlier release has left it
 		}
 		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))
-		queueMessages(b, m)
+		queueMessages(b, sent)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {

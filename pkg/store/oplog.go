@@ -42,19 +42,20 @@ func (s *Records) OperationLog(ctx context.Context, opID, after string, limit in
 	const page = 100
 	var out []LoggedLine
 	for {
-		rows, err := all[eventRow](s.pool.Query(ctx, `SELECT `+eventColumns+` FROM event
+		rows, err := s.pool.Query(ctx, `SELECT `+eventColumns.list+` FROM event
 			WHERE op_id = $1 AND project = $6 AND kind = '`+KindLog+`' AND (tx, seq) > ($2::text::xid8, $3) 
 			AND (tx < $5::text::xid8 OR EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND state NOT IN `+running+`))
-			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1), both.database.String(), s.project))
+			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1), both.database.String(), s.project)
+		found, err := eventColumns.collect(s.Store, rows, err)
 		if err != nil {
 			return nil, "", fault("read the log", err)
 		}
-		for n := range rows {
+		for _, event := range found {
 			var body struct {
 				Step  int64         `json:"step"`
 				Lines []lcm.LogLine `json:"lines"`
 			}
-			if err := json.Unmarshal(rows[n].Body, &body); err != nil {
+			if err := json.Unmarshal(event.Body, &body); err != nil {
 				return nil, "", fault("decode the log", err)
 			}
 			lines := body.Lines[min(skip, len(body.Lines)):]
@@ -67,9 +68,9 @@ func (s *Records) OperationLog(ctx context.Context, opID, after string, limit in
 			for _, l := range lines {
 				out = append(out, LoggedLine{body.Step, l})
 			}
-			at, skip = Cursor{rows[n].Tx, rows[n].Seq}, 0
+			at, skip = event.Cursor, 0
 		}
-		if len(rows) == 0 || len(out) == limit {
+		if len(found) == 0 || len(out) == limit {
 			next := at.String()
 			if skip > 0 {
 				next += "+" + strconv.Itoa(skip)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -10,50 +11,50 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// queueMessages adds notifications to the outbox, with the values that filters of subscriptions match. It reads these
-// values from the rows of the instance and the operation, so these MUST be written before, or deleted afterwards.
-func queueMessages(b *pgx.Batch, m []lcm.Message) {
-	for _, msg := range m {
-		b.Queue(`INSERT INTO outbox (id, kind, instance_id, op_id, time, body, vnfd_id, provider, product_name, software_version, vnfd_version,
-				instance_name, operation, operation_state, project)
-			SELECT $1, $2, $3, $4, $5, $6, i.vnfd_id, i.provider, i.product_name, i.software_version, i.vnfd_version, i.name, o.type, o.state,
-				coalesce(i.project, o.project, '`+lcm.DefaultProject+`')
-			FROM (SELECT) message LEFT JOIN vnf_instance i ON i.id = $3 LEFT JOIN vnf_lcm_op_occ o ON o.id = $4`,
-			msg.ID, msg.Kind, maybe(msg.InstanceID), maybe(msg.OperationID), msg.Time, noNUL(msg.Body))
-	}
+// messages describes the part of outbox that comes from a message.
+var messages = table[lcm.Message]{
+	name: "outbox", alias: "m", id: func(m *lcm.Message) string { return m.ID },
+	columns: []column[lcm.Message]{
+		text("id", func(m *lcm.Message) *string { return &m.ID }),
+		text("kind", func(m *lcm.Message) *string { return &m.Kind }),
+		maybeText("instance_id", func(m *lcm.Message) *string { return &m.InstanceID }),
+		maybeText("op_id", func(m *lcm.Message) *string { return &m.OperationID }),
+		instant("time", func(m *lcm.Message) *time.Time { return &m.Time }),
+		rawDocument("body", func(m *lcm.Message) *json.RawMessage { return &m.Body }),
+	},
 }
 
-// messageColumns are the columns of an instance whose values a message carries.
-var messageColumns = []string{"vnfd_id", "provider", "product_name", "software_version", "vnfd_version", "name"}
+// The values of an instance that filters of subscriptions match: its columns, and those of outbox.
+var (
+	messageColumns = []string{"vnfd_id", "provider", "product_name", "software_version", "vnfd_version", "name"}
+	filterColumns  = "vnfd_id, provider, product_name, software_version, vnfd_version, instance_name"
+)
 
-// putMessages adds notifications about the operation in op to the outbox. value gives the expression of one of
-// messageColumns; join is what else it needs beside vnf_instance i. The arguments, those of messageArgs, start at
-// first.
-func putMessages(first int, value func(column string) string, join string) string {
+// putMessages adds the messages m of the FROM list to the outbox, with the values that filters of subscriptions match.
+// value gives the expression of one of messageColumns, op has the operation.
+func putMessages(from string, value func(column string) string, op, project string) string {
+	columns := messages.inserted()
 	values := make([]string, len(messageColumns))
 	for n, column := range messageColumns {
 		values[n] = value(column)
 	}
-	return `INSERT INTO outbox (id, kind, time, body, instance_id, op_id, vnfd_id, provider, product_name, software_version, vnfd_version,
-			instance_name, operation, operation_state, project)
-		SELECT m.id::uuid, m.kind, m.time, m.body::jsonb, op.instance_id, op.id, ` + strings.Join(values,
-		", ") + `, op.type, op.state, op.project
-		FROM op LEFT JOIN vnf_instance i ON i.id = op.instance_id` + join + `,
-			unnest(` + place(first) + `::text[], ` + place(first+1) + `::text[], ` + place(first+2) +
-		`::timestamptz[], ` + place(first+3) + `::text[])
-				m (id, kind, time, body)`
+	return "INSERT INTO outbox (" + strings.Join(columns, ", ") + ", " + filterColumns +
+		", operation, operation_state, project) SELECT m." + strings.Join(columns, ", m.") + ", " +
+		strings.Join(values, ", ") + ", " + op + ".type, " + op + ".state, " + project + " FROM " + from +
+		" ORDER BY m.ordinality"
 }
 
-// messageArgs are the arguments of putMessages.
-func messageArgs(m []lcm.Message) []any {
-	var ids, kinds, bodies []string
-	var times []time.Time
-	for _, msg := range m {
-		ids, kinds = append(ids, msg.ID), append(kinds, msg.Kind)
-		times, bodies = append(times, msg.Time), append(bodies, string(noNUL(msg.Body)))
-	}
-	return []any{ids, kinds, times, bodies}
-}
+// insertMessages looks each row up by its key: PostgreSQL does not know that there are few messages.
+var insertMessages = putMessages(
+	messages.rows(1)+" m LEFT JOIN LATERAL (SELECT * FROM vnf_instance WHERE id = m.instance_id LIMIT 1) i ON true"+
+		" LEFT JOIN LATERAL (SELECT * FROM vnf_lcm_op_occ WHERE id = m.op_id LIMIT 1) o ON true",
+	func(column string) string { return "i." + column }, "o",
+	"coalesce(i.project, o.project, '"+lcm.DefaultProject+"')",
+)
+
+// queueMessages adds notifications to the outbox; sent is what messages.records has made of them. It reads the values
+// for filters from the rows of the instance and the operation, so these MUST be written before, or deleted afterwards.
+func queueMessages(b *pgx.Batch, sent []byte) { b.Queue(insertMessages, sent) }
 
 // PruneMessages deletes messages of the outbox that are older than age, at most limit of them, and returns how many. No
 // subscription reads them yet.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,96 +32,25 @@ func (s *Store) PackagesOf(p lcm.Principal) vnfpkg.Store { return &Packages{s, p
 // AllPackages implements vnfpkg.Stores.
 func (s *Store) AllPackages() vnfpkg.Store { return &Packages{Store: s} }
 
-// packageRow is a row of vnf_package, with the usage state that comes from the instances.
-type packageRow struct {
-	ID               string     `db:"id"`
-	Project          string     `db:"project"`
-	Version          int64      `db:"version"`
-	Created          time.Time  `db:"created"`
-	Updated          time.Time  `db:"updated"`
-	OnboardingState  string     `db:"onboarding_state"`
-	OperationalState string     `db:"operational_state"`
-	UserDefinedData  []byte     `db:"user_defined_data"`
-	UploadToken      *string    `db:"upload_token"`
-	UploadLease      *time.Time `db:"upload_lease"`
-	Digest           *string    `db:"digest"`
-	Size             *int64     `db:"size"`
-	VnfdID           *string    `db:"vnfd_id"`
-	Onboarded        []byte     `db:"onboarded"`
-	Failure          []byte     `db:"failure"`
-	InUse            bool       `db:"in_use"`
-}
-
-const packageColumns = `p.id, p.project, p.version, p.created, p.updated, p.onboarding_state, p.operational_state, p.user_defined_data,
-	p.upload_token, p.upload_lease, p.digest, p.size, p.vnfd_id, p.onboarded, p.failure,
-	EXISTS (SELECT FROM vnf_instance i WHERE i.vnf_pkg_id = p.id)
-		OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.new_pkg_id = p.id) OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.old_pkg_id = p.id) AS in_use`
-
-func encodePackage(p *vnfpkg.Package) (*packageRow, error) {
-	r := &packageRow{
-		ID: p.ID, Version: p.Version, Created: p.Created, Updated: p.Updated,
-		OnboardingState: string(p.OnboardingState), OperationalState: string(p.OperationalState),
-		VnfdID: maybe(clean(p.VnfdID)),
-	}
-	if p.Upload != nil {
-		r.UploadToken, r.UploadLease = &p.Upload.Token, &p.Upload.LeaseUntil
-	}
-	if p.Content != nil {
-		r.Digest, r.Size = &p.Content.Digest, &p.Content.Size
-	}
-	var errs [3]error
-	r.UserDefinedData, errs[0] = jsonb(p.UserDefinedData)
-	r.Onboarded, errs[1] = jsonb(p.Onboarded)
-	r.Failure, errs[2] = jsonb(p.Failure)
-	return r, errors.Join(errs[:]...)
-}
-
-func (r *packageRow) decode() (*vnfpkg.Package, error) {
-	p := &vnfpkg.Package{
-		ID: r.ID, Project: r.Project, Version: r.Version, Created: r.Created.UTC(), Updated: r.Updated.UTC(),
-		OnboardingState:  sol.PackageOnboardingState(r.OnboardingState),
-		OperationalState: sol.PackageOperationalState(r.OperationalState), UsageState: sol.PackageUsageStateNotInUse,
-		VnfdID: textOf(r.VnfdID),
-	}
-	if r.InUse {
-		p.UsageState = sol.PackageUsageStateInUse
-	}
-	if r.UploadToken != nil {
-		p.Upload = &vnfpkg.Upload{Token: *r.UploadToken, LeaseUntil: timeOf(r.UploadLease)}
-	}
-	if r.Digest != nil && r.Size != nil {
-		p.Content = &vnfpkg.Content{Digest: *r.Digest, Size: *r.Size}
-	}
-	return p, errors.Join(
-		decode(r.UserDefinedData, &p.UserDefinedData),
-		decode(r.Onboarded, &p.Onboarded),
-		decode(r.Failure, &p.Failure),
-	)
-}
-
 // InsertPackage implements vnfpkg.Store.
 func (s *Packages) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
-	r, err := encodePackage(p)
+	stored := *p
+	stored.Project = cmp.Or(s.project, lcm.DefaultProject)
+	r, err := packages.encode(s.Store, &stored, packages.every)
 	if err != nil {
 		return err
 	}
-	var version int64
-	var created, updated time.Time
-	project := cmp.Or(s.project, lcm.DefaultProject)
 	err = s.pipeline(ctx, "insert package", func(b *pgx.Batch) {
-		b.Queue(`INSERT INTO vnf_package (id, onboarding_state, operational_state, user_defined_data, upload_token, upload_lease, digest, size,
-				vnfd_id, onboarded, failure, project)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING version, created, updated`,
-			r.ID, r.OnboardingState, r.OperationalState, r.UserDefinedData, r.UploadToken, r.UploadLease, r.Digest,
-			r.Size, r.VnfdID, r.Onboarded, r.Failure, project).QueryRow(
-			func(row pgx.Row) error { return row.Scan(&version, &created, &updated) },
+		b.Queue(insertPackage, packages.inserts(r)...).QueryRow(
+			func(row pgx.Row) error { return row.Scan(&stored.Version, &stored.Created, &stored.Updated) },
 		)
 		queuePackageEvent(b, p)
 	})
 	if err != nil {
 		return err
 	}
-	p.Project, p.Version, p.Created, p.Updated = project, version, created.UTC(), updated.UTC()
+	p.Project, p.Version = stored.Project, stored.Version
+	p.Created, p.Updated = stored.Created.UTC(), stored.Updated.UTC()
 	return nil
 }
 
@@ -145,13 +73,8 @@ func (s *Packages) OnboardedPackage(ctx context.Context, vnfdID string) (*vnfpkg
 func (s *Packages) one(ctx context.Context, q querier, where, arg, lock string) (*vnfpkg.Package, error) {
 	c := s.list()
 	c.from = strings.Replace(where, "$1", c.place(arg), 1) + c.from
-	r, err := one[packageRow](
-		q.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE "+c.from+" "+lock, c.args...),
-	)
-	if err != nil {
-		return nil, err
-	}
-	return r.decode()
+	rows, err := q.Query(ctx, "SELECT "+packageColumns.list+" FROM vnf_package p WHERE "+c.from+" "+lock, c.args...)
+	return packageColumns.one(s.Store, rows, err)
 }
 
 // list is the condition of the project, after another condition.
@@ -172,19 +95,9 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 		c.from += " AND p.id > " + c.place(q.After)
 	}
 	c.from += " ORDER BY p.id" + limit(q.Limit)
-	rows, err := all[packageRow](
-		s.pool.Query(ctx, "SELECT "+packageColumns+" FROM vnf_package p WHERE true"+c.from, c.args...),
-	)
-	if err != nil {
-		return nil, fault("list packages", err)
-	}
-	out := make([]*vnfpkg.Package, len(rows))
-	for n := range rows {
-		if out[n], err = rows[n].decode(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	rows, err := s.pool.Query(ctx, "SELECT "+packageColumns.list+" FROM vnf_package p WHERE true"+c.from, c.args...)
+	out, err := packageColumns.collect(s.Store, rows, err)
+	return out, fault("list packages", err)
 }
 
 // UpdatePackage implements vnfpkg.Store.
@@ -231,14 +144,13 @@ func (s *Packages) updatePackage(
 			return nil, err
 		}
 	}
-	r, err := encodePackage(p)
+	r, err := packages.encode(s.Store, p, packages.changing)
 	if err != nil {
 		return nil, err
 	}
-	// While nothing is processed no job is named, so that one that is left over does nothing.
-	begins := p.OnboardingState == sol.PackageOnboardingStateProcessing && old.OnboardingState != p.OnboardingState
+	processing := p.OnboardingState == sol.PackageOnboardingStateProcessing
 	var job *int64
-	if begins {
+	if processing && old.OnboardingState != p.OnboardingState {
 		n, err := s.addJob(ctx, tx, PackageJobs, id)
 		if err != nil {
 			return nil, err
@@ -246,12 +158,7 @@ func (s *Packages) updatePackage(
 		job = &n
 	}
 	b := &pgx.Batch{}
-	b.Queue(`UPDATE vnf_package SET version = version + 1, updated = now(), onboarding_state = $2, operational_state = $3, user_defined_data = $4,
-			upload_token = $5, upload_lease = $6, digest = $7, size = $8, vnfd_id = $9, onboarded = $10, failure = $11,
-			job_id = CASE WHEN $13 THEN $12 WHEN $2 = 'PROCESSING' THEN job_id END
-		WHERE id = $1 RETURNING version, updated`,
-		r.ID, r.OnboardingState, r.OperationalState, r.UserDefinedData, r.UploadToken, r.UploadLease, r.Digest, r.Size,
-		r.VnfdID, r.Onboarded, r.Failure, job, begins).QueryRow(
+	b.Queue(updatePackage, append([]any{p.ID, job, processing}, packages.changes(r)...)...).QueryRow(
 		func(row pgx.Row) error { return row.Scan(&p.Version, &p.Updated) },
 	)
 	p.UsageState = old.UsageState

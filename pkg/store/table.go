@@ -9,19 +9,24 @@ import (
 // table describes where values of T are kept. Select lists, INSERT, UPDATE, sealing and the fingerprint are made from
 // it, so a new column is a new line here and a migration.
 type table[T any] struct {
-	name    string
-	alias   string
-	id      func(*T) string
+	name  string
+	alias string
+	id    func(*T) string
+	// columns begin with the one of the id: sealed ones are opened with it.
 	columns []column[T]
 	// valid is the assignment of an UPDATE that keeps rendered_version correct (see rendered_row.go). It names the row
 	// by the alias.
 	valid string
+	// hashed says that a row has a fingerprint.
+	hashed bool
 }
 
 // column describes a column and the part of T that it keeps.
 type column[T any] struct {
 	name   string
 	traits trait
+	// expr is what a select list has instead of the column, for a value that the table does not keep.
+	expr string
 	// encode makes the column's value, before it is sealed; nil is NULL.
 	encode func(*T) (any, error)
 	// target returns where to scan the column into, and what to do afterwards (may be nil).
@@ -42,7 +47,7 @@ const (
 	claimOnly                   // only claims read it
 	writeOnly                   // never read
 	rendered                    // made by package render
-	derived                     // made from the row, and written with it by statements of its own
+	derived                     // no argument of an INSERT or UPDATE: the statement itself writes it, or the database
 )
 
 func (t trait) has(other trait) bool { return t&other != 0 }
@@ -71,7 +76,7 @@ func text[T any, S ~string](name string, field func(*T) *S, traits ...trait) col
 func maybeText[T any](name string, field func(*T) *string, traits ...trait) column[T] {
 	return column[T]{
 		name: name, traits: sum(traits),
-		encode: func(v *T) (any, error) { return nilIfEmpty(*field(v)), nil },
+		encode: func(v *T) (any, error) { return nilIfEmpty(clean(*field(v))), nil },
 		target: func(v *T) (any, func() error) {
 			var got *string
 			return &got, func() error { *field(v) = textOf(got); return nil }
@@ -79,6 +84,7 @@ func maybeText[T any](name string, field func(*T) *string, traits ...trait) colu
 	}
 }
 
+// nilIfEmpty makes "" a NULL.
 func nilIfEmpty(s string) any {
 	if s == "" {
 		return nil
@@ -87,7 +93,7 @@ func nilIfEmpty(s string) any {
 }
 
 // scalar is a column of numbers or truth values.
-func scalar[T any, S int | int64 | bool](name string, field func(*T) *S, traits ...trait) column[T] {
+func scalar[T any, S int | int64 | uint64 | bool](name string, field func(*T) *S, traits ...trait) column[T] {
 	return column[T]{
 		name: name, traits: sum(traits),
 		encode: func(v *T) (any, error) { return *field(v), nil },
@@ -112,11 +118,50 @@ func instant[T any](name string, field func(*T) *time.Time, traits ...trait) col
 	}
 }
 
+// within is a column of a part of T that a pointer refers to; it is NULL while the pointer is nil.
+func within[T, P, F any](name string, part func(*T) **P, field func(*P) *F, traits ...trait) column[T] {
+	return column[T]{
+		name: name, traits: sum(traits),
+		encode: func(v *T) (any, error) {
+			if p := *part(v); p != nil {
+				return *field(p), nil
+			}
+			return nil, nil
+		},
+		target: func(v *T) (any, func() error) {
+			var got *F
+			return &got, func() error {
+				if got == nil {
+					return nil
+				}
+				if t, ok := any(got).(*time.Time); ok {
+					*t = t.UTC()
+				}
+				p := part(v)
+				if *p == nil {
+					*p = new(P)
+				}
+				*field(*p) = *got
+				return nil
+			}
+		},
+	}
+}
+
 // document is a column of JSON; nil is NULL.
 func document[T, F any](name string, field func(*T) *F, traits ...trait) column[T] {
 	return bytesColumn(name, sum(traits), func(v *T) ([]byte, error) { return jsonb(*field(v)) },
 		func(v *T, plain []byte) error {
 			return decode(plain, field(v))
+		})
+}
+
+// rawDocument is a column of JSON that T has as it is.
+func rawDocument[T any](name string, field func(*T) *json.RawMessage, traits ...trait) column[T] {
+	return bytesColumn(name, sum(traits), func(v *T) ([]byte, error) { return noNUL(*field(v)), nil },
+		func(v *T, plain []byte) error {
+			*field(v) = plain
+			return nil
 		})
 }
 

@@ -18,25 +18,18 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 	}
 	var op []*lcm.Operation
 	var inst []*lcm.Instance
-	var phase []phaseRow
+	var phase []*lcm.PhaseRecord
 	var exists bool
 	err := s.read(ctx, "claim operation", func(b *pgx.Batch) {
 		// Nothing that is rendered changes.
 		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = o.epoch + 1, node = $2, updated = now(), version = o.version + 1,
 				rendered_version = o.rendered_version + 1
-			WHERE o.id = $1 AND o.state IN `+running+` RETURNING `+operations.list(operationClaimed), opID, node).
-			Query(func(rows pgx.Rows) (err error) {
-				op, err = operations.collect(s, operationClaimed, rows, nil)
-				return err
-			})
-		b.Queue("SELECT "+instances.list(instanceClaimed)+
+			WHERE o.id = $1 AND o.state IN `+running+` RETURNING `+operationClaimed.list, opID, node).Query(operationClaimed.into(s, &op))
+		b.Queue("SELECT "+instanceClaimed.list+
 			" FROM vnf_instance i JOIN vnf_lcm_op_occ o ON o.instance_id = i.id WHERE o.id = $1", opID).
-			Query(func(rows pgx.Rows) (err error) {
-				inst, err = instances.collect(s, instanceClaimed, rows, nil)
-				return err
-			})
-		b.Queue("SELECT "+phaseColumns+` FROM lcm_op_phase p JOIN vnf_lcm_op_occ o ON p.op_id = o.id AND p.run = o.run AND p.name = o.phase
-			WHERE o.id = $1`, opID).Query(collect(&phase))
+			Query(instanceClaimed.into(s, &inst))
+		b.Queue("SELECT "+phaseColumns.list+` FROM lcm_op_phase p JOIN vnf_lcm_op_occ o ON p.op_id = o.id AND p.run = o.run AND p.name = o.phase
+			WHERE o.id = $1`, opID).Query(phaseColumns.into(s, &phase))
 		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1)", opID).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&exists) },
 		)
@@ -53,31 +46,19 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 	}
 	c := &lcm.Claimed{Op: op[0], Instance: inst[0]}
 	if len(phase) > 0 {
-		rec, err := phase[0].record()
-		if err != nil {
-			return nil, err
-		}
-		c.Phase = &rec
+		c.Phase = phase[0]
 	}
 	return c, nil
-}
-
-// collect reads the rows of a pipelined query into out, by column names.
-func collect[T any](out *[]T) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		var err error
-		*out, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-		return err
-	}
 }
 
 // CommitTick implements lcm.Ledger, in one round trip and normally one statement. It writes what is new about the
 // operation and its instance back into t (version, updated).
 func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
-	vims := make([]vimRow, len(t.Effects.RegisterVims))
+	register := make([]encoded, len(t.Effects.RegisterVims))
 	for n, v := range t.Effects.RegisterVims {
 		var err error
-		if vims[n], err = s.encodeVim(v); err != nil {
+		v.Default = false
+		if register[n], err = vims.encode(s, &v, vims.every); err != nil {
 			return err
 		}
 	}
@@ -86,7 +67,7 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 		return err
 	}
 	var got tickResult
-	others := len(vims)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0
+	others := len(register)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0
 	err = s.pipeline(ctx, "commit tick", func(b *pgx.Batch) {
 		if others { // they do not check the claim themselves
 			b.Queue("SELECT gybe_fence($1, $2)", c.OperationID, c.Epoch)
@@ -95,8 +76,8 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 			got, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[tickResult])
 			return err
 		})
-		for _, v := range vims {
-			queueVim(b, v)
+		for n, v := range register {
+			queueVim(b, &t.Effects.RegisterVims[n], v)
 		}
 		for _, id := range t.Effects.RemoveVims {
 			queueVimRemoval(b, id, "")
@@ -149,10 +130,11 @@ func ending(state string) string {
 		"old_pkg_id END"
 }
 
+var updateInstance = `WITH u AS (UPDATE vnf_instance i SET version = version + 1, updated = now(), fingerprint = $2, ` + instances.set(4) + `
+		WHERE id = $1 AND fingerprint <> $2 RETURNING id, project)
+	INSERT INTO event (kind, instance_id, project, body) SELECT '` + KindInstanceUpdated + `', id, project, $3 FROM u`
+
 // queueInstance stores an instance if it differs from what is stored, with its event.
 func queueInstance(b *pgx.Batch, i *lcm.Instance, r encoded) {
-	b.Queue(`WITH u AS (UPDATE vnf_instance i SET version = version + 1, updated = now(), fingerprint = $2, `+instances.set(4)+`
-			WHERE id = $1 AND fingerprint <> $2 RETURNING id, project)
-		INSERT INTO event (kind, instance_id, project, body) SELECT '`+KindInstanceUpdated+`', id, project, $3 FROM u`,
-		append([]any{i.ID, r.fingerprint, stateBody(string(i.State))}, instances.changes(r)...)...)
+	b.Queue(updateInstance, append([]any{i.ID, r.fingerprint, stateBody(string(i.State))}, instances.changes(r)...)...)
 }

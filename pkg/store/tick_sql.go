@@ -19,8 +19,8 @@ var (
 // The instance's fingerprint, event and columns follow.
 const (
 	tickPhases   = 5
-	tickMessages = tickPhases + 8
-	tickColumns  = tickMessages + 4
+	tickMessages = tickPhases + 1
+	tickColumns  = tickMessages + 1
 )
 
 // tickStatement writes an operation with its phases, messages and events, and its instance. Every part depends on op,
@@ -29,10 +29,10 @@ const (
 // to rest.
 func tickStatement(instance bool) string {
 	update, event, result := "", "", "NULL::bigint, NULL::timestamptz FROM op"
-	value := func(column string) string { return "i." + column }
+	filtered := func(column string) string { return "i." + column }
 	join := ""
 	if instance {
-		first := tickColumns + operations.changingColumns()
+		first := tickColumns + len(operations.changed())
 		update = `inst AS (UPDATE vnf_instance i SET version = i.version + 1, updated = now(), fingerprint = ` +
 			place(first) + `, ` +
 			instances.set(first+2) + ` FROM op WHERE i.id = op.instance_id AND i.fingerprint <> ` + place(first) + `
@@ -40,7 +40,7 @@ func tickStatement(instance bool) string {
 		event = ` UNION ALL SELECT 3, 0, '` + KindInstanceUpdated + `', inst.id, NULL, op.project, ` + place(first+1) +
 			`::jsonb FROM inst, op`
 		result = "inst.version, inst.updated FROM op LEFT JOIN inst ON true"
-		value = func(column string) string { return "coalesce(inst." + column + ", i." + column + ")" }
+		filtered = func(column string) string { return "coalesce(inst." + column + ", i." + column + ")" }
 		join = " LEFT JOIN inst ON true" // the row of i is the one from before
 	}
 	return `WITH op AS (UPDATE vnf_lcm_op_occ o SET version = o.version + 1, updated = now(), ` + ending("$3") + `, ` + operations.set(tickColumns) + `
@@ -49,7 +49,10 @@ func tickStatement(instance bool) string {
 		update + `
 		phase AS (` + putPhases(tickPhases) + `),
 		step AS (` + endSteps + `),
-		message AS (` + putMessages(tickMessages, value, join) + `),
+		message AS (` + putMessages(
+		"op LEFT JOIN vnf_instance i ON i.id = op.instance_id"+join+", "+messages.rows(tickMessages)+" m", filtered,
+		"op", "op.project",
+	) + `),
 		told AS (INSERT INTO event (kind, instance_id, op_id, project, body)
 			SELECT kind, instance_id, op_id, project, body FROM (
 				SELECT 0 AS part, p.seq AS place, '` + KindPhase +
@@ -78,13 +81,17 @@ func (s *Store) encodeTick(c lcm.Claim, t lcm.Tick) (tickWrite, error) {
 	if err != nil {
 		return tickWrite{}, err
 	}
-	phases, err := phaseArgs(t.Phases)
+	phases, err := s.phaseRecords(t.Phases)
 	if err != nil {
 		return tickWrite{}, err
 	}
-	w := tickWrite{sql: tickOfOperation, args: []any{c.OperationID, c.Epoch, string(t.Op.State), operationBody(t.Op)}}
-	w.args = append(w.args, phases...)
-	w.args = append(w.args, messageArgs(t.Messages)...)
+	sent, err := messages.records(s, t.Messages)
+	if err != nil {
+		return tickWrite{}, err
+	}
+	w := tickWrite{sql: tickOfOperation, args: []any{
+		c.OperationID, c.Epoch, string(t.Op.State), operationBody(t.Op), phases, sent,
+	}}
 	w.args = append(w.args, operations.changes(op)...)
 	if t.Instance == nil {
 		return w, nil

@@ -2,70 +2,43 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// vimRow is a row of vim.
-type vimRow struct {
-	ID          string    `db:"id"`
-	Created     time.Time `db:"created"`
-	Updated     time.Time `db:"updated"`
-	Name        string    `db:"name"`
-	Description string    `db:"description"`
-	Owner       *string   `db:"owner"`
-	Type        string    `db:"type"`
-	IsDefault   bool      `db:"is_default"`
-	Connection  []byte    `db:"connection"`
+// vims describes vim. The version and the project are not part of it: no reader needs them.
+var vims = table[lcm.Vim]{
+	name: "vim", alias: "v", id: func(v *lcm.Vim) string { return v.ID },
+	columns: []column[lcm.Vim]{
+		text("id", func(v *lcm.Vim) *string { return &v.ID }, fixed),
+		instant("created", func(v *lcm.Vim) *time.Time { return &v.Created }, fixed),
+		instant("updated", func(v *lcm.Vim) *time.Time { return &v.Updated }),
+		text("name", func(v *lcm.Vim) *string { return &v.Name }),
+		text("description", func(v *lcm.Vim) *string { return &v.Description }),
+		maybeText("owner", func(v *lcm.Vim) *string { return &v.Owner }),
+		text("type", func(v *lcm.Vim) *string { return &v.Connection.VimType }, writeOnly),
+		scalar("is_default", func(v *lcm.Vim) *bool { return &v.Default }),
+		sealedDocument("connection", func(v *lcm.Vim) *sol.VimConnectionInfo { return &v.Connection }),
+	},
 }
 
-const vimColumns = "v.id, v.created, v.updated, v.name, v.description, v.owner, v.type, v.is_default, v.connection"
-
-func (s *Store) encodeVim(v lcm.Vim) (vimRow, error) {
-	raw, err := json.Marshal(v.Connection)
-	if err != nil {
-		return vimRow{}, fmt.Errorf("encode VIM %s: %w", v.ID, err)
-	}
-	return vimRow{
-		ID: v.ID, Created: v.Created, Updated: v.Updated, Name: clean(v.Name), Description: clean(v.Description),
-		Owner: maybe(v.Owner), Type: v.Connection.VimType, IsDefault: v.Default,
-		Connection: s.seal("vim", "connection", v.ID, raw),
-	}, nil
-}
-
-func (s *Store) decodeVim(r *vimRow) (lcm.Vim, error) {
-	v := lcm.Vim{
-		ID: r.ID, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Name: r.Name, Description: r.Description,
-		Owner: textOf(r.Owner), Default: r.IsDefault,
-	}
-	raw, err := s.open("vim", "connection", r.ID, r.Connection)
-	if err != nil {
-		return v, err
-	}
-	return v, decode(raw, &v.Connection)
-}
+var vimColumns = vims.selected()
 
 // Vims implements lcm.Records.
 func (s *Records) Vims(ctx context.Context) ([]lcm.Vim, error) {
-	rows, err := all[vimRow](
-		s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.project = $1 ORDER BY v.name", s.project),
+	rows, err := s.pool.Query(
+		ctx, "SELECT "+vimColumns.list+" FROM vim v WHERE v.project = $1 ORDER BY v.name", s.project,
 	)
+	found, err := vimColumns.collect(s.Store, rows, err)
 	if err != nil {
 		return nil, fault("list VIMs", err)
 	}
-	out := make([]lcm.Vim, len(rows))
-	for n := range rows {
-		if out[n], err = s.decodeVim(&rows[n]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return valuesOf(found), nil
 }
 
 // Vim implements lcm.Records.
@@ -73,19 +46,20 @@ func (s *Records) Vim(ctx context.Context, id string) (*lcm.Vim, error) {
 	if !known(id) {
 		return nil, notFound("VIM", id)
 	}
-	r, err := one[vimRow](
-		s.pool.Query(ctx, "SELECT "+vimColumns+" FROM vim v WHERE v.id = $1 AND v.project = $2", id, s.project),
+	rows, err := s.pool.Query(
+		ctx, "SELECT "+vimColumns.list+" FROM vim v WHERE v.id = $1 AND v.project = $2", id, s.project,
 	)
-	if err != nil {
-		return nil, fault("read VIM", orNotFound(err, "VIM", id))
-	}
-	v, err := s.decodeVim(&r)
-	return &v, err
+	v, err := vimColumns.one(s.Store, rows, err)
+	return v, fault("read VIM", orNotFound(err, "VIM", id))
 }
+
+// saveVim inserts or replaces a VIM of a project. Of a VIM of another project it changes nothing.
+var saveVim = vims.insert("project") + " ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, " + vims.replace() +
+	" WHERE vim.project = EXCLUDED.project"
 
 // SaveVim implements lcm.Records. A new default takes the place of the old one.
 func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
-	r, err := s.encodeVim(v)
+	r, err := vims.encode(s.Store, &v, vims.every)
 	if err != nil {
 		return err
 	}
@@ -106,47 +80,49 @@ func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 			}
 		}
 		b := &pgx.Batch{}
-		b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection, project)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-			ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, updated = $3, name = $4, description = $5, owner = $6, type = $7,
-				is_default = $8, connection = $9 WHERE vim.project = $10`,
-			r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.IsDefault, r.Connection, s.project).
+		b.Queue(saveVim, vims.inserts(r, s.project)...).
 			Exec(func(tag pgconn.CommandTag) error {
 				if tag.RowsAffected() == 0 { // the id is that of a VIM of another project
 					return notFound("VIM", v.ID)
 				}
 				return nil
 			})
-		queueVimEvent(b, r)
+		queueVimEvent(b, &v)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if violates(err, "vim_name") {
-		return lcm.Errorf(lcm.CodeConflict, "another VIM has the name %q", r.Name)
+		return lcm.Errorf(lcm.CodeConflict, "another VIM has the name %q", clean(v.Name))
 	}
 	return err
 }
 
-// queueVim registers a VIM within a tick, in the project of the instance that owns it. The tick must not fail for a
-// name: if another VIM of the project has it, the id is appended.
-func queueVim(b *pgx.Batch, r vimRow) {
-	b.Queue(`INSERT INTO vim (id, created, updated, name, description, owner, type, is_default, connection, project)
-		SELECT $1, $2, $3, CASE WHEN EXISTS (SELECT FROM vim WHERE name = $4 AND id <> $1 AND project = p.name) THEN $4 || '-' || $1::text ELSE $4 END,
-			$5, $6, $7, false, $8, p.name
-		FROM (SELECT coalesce((SELECT project FROM vnf_instance WHERE id = $6), '`+lcm.DefaultProject+`') AS name) p
-		ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, updated = excluded.updated, name = excluded.name,
-			description = excluded.description, owner = excluded.owner, type = excluded.type, connection = excluded.connection`,
-		r.ID, r.Created, r.Updated, r.Name, r.Description, r.Owner, r.Type, r.Connection)
-	queueVimEvent(b, r)
+// registerVim is saveVim for a VIM that an instance owns, in the project of the instance. If another VIM of the project
+// has its name, the id is appended. It does not change which VIM is the default.
+var registerVim = func() string {
+	name, id := vims.argument("name"), vims.argument("id")
+	project := "coalesce((SELECT project FROM vnf_instance WHERE id = " + vims.argument("owner") + "), '" +
+		lcm.DefaultProject + "')"
+	return vims.insert(
+		"name = CASE WHEN EXISTS (SELECT FROM vim WHERE name = "+name+" AND id <> "+id+" AND project = "+project+
+			") THEN "+name+" || '-' || "+id+"::text ELSE "+name+" END",
+		"project = "+project,
+	) + " ON CONFLICT (id) DO UPDATE SET version = vim.version + 1, " + vims.replace("is_default")
+}()
+
+// queueVim registers a VIM within a tick. The tick must not fail for a name.
+func queueVim(b *pgx.Batch, v *lcm.Vim, r encoded) {
+	b.Queue(registerVim, vims.inserts(r)...)
+	queueVimEvent(b, v)
 }
 
 // queueVimEvent adds the event of a VIM that was written before, in the VIM's project.
-func queueVimEvent(b *pgx.Batch, r vimRow) {
+func queueVimEvent(b *pgx.Batch, v *lcm.Vim) {
 	b.Queue("INSERT INTO event (kind, instance_id, body, project) SELECT '"+KindVim+
-		"', owner, $2, project FROM vim WHERE id = $1", r.ID, vimBody(r))
+		"', owner, $2, project FROM vim WHERE id = $1", v.ID, vimBody(v))
 }
 
-func vimBody(r vimRow) []byte {
-	body, err := jsonb(map[string]string{"id": r.ID, "name": r.Name})
+func vimBody(v *lcm.Vim) []byte {
+	body, err := jsonb(map[string]string{"id": v.ID, "name": clean(v.Name)})
 	if err != nil {
 		return []byte("{}") // strings always encode
 	}
