@@ -13,8 +13,8 @@ const (
 )
 
 // Pace says how long to wait before the next look at something that has been under way for this long. There are three
-// looks in the first 400 ms, because a short action would otherwise be seen late. The next ones are after one second and
-// after three, then every 2.5 s, and finally after an eighth of the time under way, at most 4 s.
+// looks in the first 400 ms, because a short action would otherwise be seen late. The next ones are after one second
+// and after three, then every 2.5 s, and finally after an eighth of the time under way, at most 4 s.
 func Pace(elapsed time.Duration) time.Duration {
 	switch {
 	case elapsed < firstLook:
