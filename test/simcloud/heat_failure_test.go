@@ -306,7 +306,7 @@ func TestEventsTellTheStory(t *testing.T) {
 func TestCancelBeforeANestedStackBegins(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"worker.yaml": workerFile}
-	top := workersTop[:strings.Index(workersTop, "outputs:")]
+	top, _, _ := strings.Cut(workersTop, "outputs:")
 	for _, tc := range []struct{ name, action, of, to string }{
 		{"create", "create", "worker-0", ""},
 		{"update", "update", "worker-0", strings.Replace(top, "VDU, worker-0, computeF", "VDU, larger, computeF", 1)},
