@@ -28,6 +28,7 @@ AT_ONCE   := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo
 TESTFLAGS := -vet=off -shuffle=on -p $(AT_ONCE)
 
 test: ## every test that needs no root and no extra package but PostgreSQL
+	@echo "The longest packages run first, so the first results take minutes."
 	GOGC=200 $(GO) test $(TESTFLAGS) -timeout 30m $(PKGS)
 
 test-race: ## the same under the race detector

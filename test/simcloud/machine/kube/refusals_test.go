@@ -139,8 +139,15 @@ func TestKilledInTheMiddle(t *testing.T) {
 	require.Contains(t, out, "removing the files of an unfinished attempt")
 	require.Contains(t, out, "attempt 1 of 3 to join failed")
 	c := l.client("m")
-	require.Eventually(t, func() bool {
+	ready := func() bool {
 		got, err := nodes(t.Context(), c)
 		return err == nil && allReady(got, "master11", "worker21")
-	}, time.Minute, 50*time.Millisecond)
+	}
+	require.Eventually(t, ready, time.Minute, 50*time.Millisecond)
+
+	// The attempt had come so far that the cluster lists the node as Ready, but not its credentials.
+	l.ok("w", "sudo rm /etc/kubernetes/kubelet.conf")
+	out = l.ok("w", "GYBE_PHASE=join "+join)
+	require.Contains(t, out, "the cluster still lists node worker21 as Ready")
+	require.Eventually(t, ready, time.Minute, 50*time.Millisecond)
 }

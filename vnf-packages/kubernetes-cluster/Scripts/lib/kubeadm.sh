@@ -147,26 +147,36 @@ leave_cluster() {
 }
 
 kubeadm_join() {
-  local try
+  local try end limit=20
   await_kubeadm
   if [ -e /etc/kubernetes/kubelet.conf ]; then
     systemctl start kubelet
     if [ -e "$STATE/join.done" ]; then
       poll 180 join_complete || { show_kubelet; die "this node has joined, but it does not work in the cluster"; }
     fi
-    # Without the mark kubeadm was killed, perhaps after it had finished.
-    if poll 20 join_complete; then
+    # Without the mark kubeadm was killed, perhaps after it had finished. The kubelet of a worker needs only its credentials to register
+    # the node, and some time if the machine has just started.
+    if [ "$ROLE" = worker ]; then limit=90; fi
+    if poll "$limit" join_complete; then
       touch "$STATE/join.done"
       say "this node has joined already"
       return 0
     fi
   fi
-  for try in 1 2 3; do
+  end=$(($(date +%s) + 180))
+  try=1
+  while [ "$try" -le 3 ]; do
     if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ] || [ -e /etc/kubernetes/pki/ca.crt ]; then leave_cluster; fi
     join_config | put 0600 "$WORK/join.yaml"
     if run kubeadm join --config "$WORK/join.yaml"; then
       touch "$STATE/join.done"
       return 0
+    fi
+    # The reset has stopped the kubelet of an unfinished attempt. The cluster notices that in less than a minute.
+    if grep -q 'already exists in the cluster' "$WORK/output" && [ "$(date +%s)" -lt "$end" ]; then
+      say "the cluster still lists node $NODE_NAME as Ready; waiting until it is not"
+      sleep 10
+      continue
     fi
     say "attempt $try of 3 to join failed"
     # kubeadm may have given up on a kubelet that came up after all.
@@ -174,6 +184,7 @@ kubeadm_join() {
       touch "$STATE/join.done"
       return 0
     fi
+    try=$((try + 1))
   done
   show_kubelet
   die "$(why)"
