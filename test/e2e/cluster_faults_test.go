@@ -127,6 +127,14 @@ func TestNodesAreNotTakenFromUnderProtectedPods(t *testing.T) {
 		t, c.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "never-fewer", metav1.DeleteOptions{}),
 	)
 	require.NoError(t, w.api.Retry(t.Context(), op))
+	for range 20 { // on a busy machine the pods may need more than the second that they have
+		o := w.resting(op)
+		if o.Error == nil || !strings.Contains(o.Error.Detail, "is ending") {
+			break
+		}
+		require.NotContains(t, o.Error.Detail, "disruption budget")
+		require.NoError(t, w.api.Retry(t.Context(), op))
+	}
 	w.completed(op)
 	w.members(id, 1, 2)
 
