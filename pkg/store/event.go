@@ -166,9 +166,15 @@ func (s *Store) events(
 	)
 	found, err := eventColumns.collect(s, rows, err)
 	if err == nil && len(found) < n {
+		// Not with the limit: this statement has another snapshot, whose limit may be above an event that the first one
+		// left out.
+		last := eq.After
+		if len(found) > 0 {
+			last = found[len(found)-1].Cursor
+		}
 		held, err = value[bool](q.Query(
-			ctx, "SELECT EXISTS (SELECT FROM event WHERE tx >= "+limit+" AND (tx, seq) > ($1::text::xid8, $2))", after,
-			eq.After.Seq,
+			ctx, "SELECT EXISTS (SELECT FROM event WHERE (tx, seq) > ($1::text::xid8, $2))",
+			strconv.FormatUint(last.Tx, 10), last.Seq,
 		))
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,6 +224,58 @@ func TestEventsArriveAtOnce(t *testing.T) {
 		read(ctx, t, w, 1)
 		t.Logf("time from the call of a change to its event: %s", time.Since(began))
 	}
+}
+
+// endsBetween calls end after the first read of the feed since it was armed, before the next statement.
+type endsBetween struct {
+	armed atomic.Bool
+	end   func()
+}
+
+type sentStatement struct{}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (*endsBetween) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, sentStatement{}, q.SQL)
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (e *endsBetween) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	sql, _ := ctx.Value(sentStatement{}).(string)
+	read := strings.Contains(sql, "FROM event WHERE") && strings.Contains(sql, "ORDER BY")
+	if read && e.armed.CompareAndSwap(true, false) {
+		e.end()
+	}
+}
+
+// TestEventsThatWaitedAreNotForgotten ends the transaction that an event waits for between the two statements of a
+// look: the first one leaves the event out, and the second one must still say that something waits.
+func TestEventsThatWaitedAreNotForgotten(t *testing.T) {
+	t.Parallel()
+	between := &endsBetween{}
+	b := setup(t)
+	cfg := b.pool.Config()
+	cfg.ConnConfig.Tracer = between
+	traced, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(traced.Close)
+	follower := on(t, traced, b.ring)
+	feed := follower.runFeed(t, func(f *store.Feed) { f.SafetyNet = time.Hour })
+	pkg := b.newPackage(t)
+	w := feed.Follow(t.Context(), store.FeedQuery{After: &store.Cursor{}})
+	read(t.Context(), t, w, 1)
+
+	older, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = older.Exec(t.Context(), "SELECT pg_current_xact_id()")
+	require.NoError(t, err)
+	between.end = func() { _ = older.Rollback(context.WithoutCancel(t.Context())) }
+	between.armed.Store(true)
+	require.NoError(t, follower.InsertInstance(t.Context(), unstored(pkg), nil))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	read(ctx, t, w, 1)
+	require.False(t, between.armed.Load())
 }
 
 func TestOldEventsCanBeDropped(t *testing.T) {
