@@ -21,17 +21,24 @@ type silence struct {
 	node    string
 }
 
-// report tells a cluster whether a node's kubelet reports. A silent node becomes NotReady after a while only, and not
-// at all while no API server can store that.
+// report tells a cluster whether a kubelet reports for a node: yes when one begins to, no when it stops. A kubelet may
+// stop after its successor has begun. A silent node becomes NotReady after a while only, and not at all while no API
+// server can store that.
 func (r *Registry) report(clock *process.Clock, c *kubeapi.Cluster, node string, yes bool) {
 	key := silence{c, node}
 	r.mu.Lock()
+	if yes {
+		r.reporting[key]++
+	} else {
+		r.reporting[key]--
+	}
 	if t := r.silent[key]; t != nil {
 		t.Stop()
 		delete(r.silent, key)
 	}
-	if !yes && r.clusters[c.CAHash()] == c {
-		r.silent[key] = time.AfterFunc(min(clock.Real(nodeGrace), maxGrace), func() { r.giveUp(clock, key) })
+	if r.reporting[key] == 0 {
+		delete(r.reporting, key)
+		r.expect(clock, key)
 	}
 	r.mu.Unlock()
 	if yes {
@@ -39,18 +46,32 @@ func (r *Registry) report(clock *process.Clock, c *kubeapi.Cluster, node string,
 	}
 }
 
+// expect gives a silent node up later. The lock is held.
+func (r *Registry) expect(clock *process.Clock, key silence) {
+	if r.clusters[key.cluster.CAHash()] == key.cluster {
+		r.silent[key] = time.AfterFunc(min(clock.Real(nodeGrace), maxGrace), func() { r.giveUp(clock, key) })
+	}
+}
+
 func (r *Registry) giveUp(clock *process.Clock, key silence) {
+	quorum := key.cluster.Quorum()
 	r.mu.Lock()
 	_, waiting := r.silent[key]
 	delete(r.silent, key)
+	if waiting && !quorum {
+		r.expect(clock, key)
+		waiting = false
+	}
 	r.mu.Unlock()
 	if !waiting {
 		return
 	}
-	if key.cluster.Quorum() {
-		key.cluster.SetNodeReady(key.node, false, "")
-	} else {
-		r.report(clock, key.cluster, key.node, false)
+	key.cluster.SetNodeReady(key.node, false, "")
+	r.mu.Lock()
+	again := r.reporting[key] > 0
+	r.mu.Unlock()
+	if again { // a kubelet has begun since, and may have reported before this
+		key.cluster.SetNodeReady(key.node, true, "")
 	}
 }
 

@@ -20,13 +20,15 @@ type Registry struct {
 	clusters map[string]*kubeapi.Cluster
 	masters  map[string]map[*Node]bool
 	silent   map[silence]*time.Timer
+	// reporting counts the kubelets that report for a node: two while one takes over from another.
+	reporting map[silence]int
 }
 
 // NewRegistry returns a registry without clusters.
 func NewRegistry() *Registry {
 	return &Registry{
 		clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{},
-		silent: map[silence]*time.Timer{},
+		silent: map[silence]*time.Timer{}, reporting: map[silence]int{},
 	}
 }
 

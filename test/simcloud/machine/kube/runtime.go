@@ -166,12 +166,12 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 	var cluster *kubeapi.Cluster
 	t := time.NewTimer(0)
 	defer t.Stop()
+	ready, changed := false, n.changed()
 	defer func() {
-		if cluster != nil {
+		if ready {
 			n.reg.report(n.os.Sys.Clock, cluster, name, false)
 		}
 	}()
-	ready, changed := false, n.changed()
 	for {
 		select {
 		case <-ctx.Done():
