@@ -75,17 +75,9 @@ func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfInstance]{
 		Path: instancesPath, Selectors: selector.VnfInstances, Query: instanceQuery,
 		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
-			return func(yield func(frame.Resource, error) bool) {
-				for d, err := range a.Services.In(r.Principal).InstanceDocuments(ctx, q) {
-					if err != nil {
-						yield(frame.Resource{}, err)
-						return
-					}
-					if !yield(a.instance(ctx, d), nil) {
-						return
-					}
-				}
-			}
+			return presentAll(a.Services.In(r.Principal).InstanceDocuments(ctx, q), func(d *lcm.InstanceDocument) frame.Resource {
+				return a.instance(ctx, d)
+			})
 		},
 	}.Serve(w, r)
 }

@@ -41,17 +41,7 @@ func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfLcmOpOcc]{
 		Path: operationsPath, Selectors: selector.VnfLcmOpOccs, Query: operationQuery,
 		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
-			return func(yield func(frame.Resource, error) bool) {
-				for d, err := range a.Services.In(r.Principal).OperationDocuments(ctx, q) {
-					if err != nil {
-						yield(frame.Resource{}, err)
-						return
-					}
-					if !yield(a.presentOperation(d), nil) {
-						return
-					}
-				}
-			}
+			return presentAll(a.Services.In(r.Principal).OperationDocuments(ctx, q), a.presentOperation)
 		},
 	}.Serve(w, r)
 }

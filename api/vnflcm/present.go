@@ -2,6 +2,7 @@ package vnflcm
 
 import (
 	"context"
+	"iter"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -27,4 +28,21 @@ func (a *API) instance(ctx context.Context, d *lcm.InstanceDocument) frame.Resou
 func (a *API) presentOperation(d *lcm.OperationDocument) frame.Resource {
 	links := a.operationLinks(d).For(a.operations.Of(d.ID), a.instances.Of(d.InstanceID))
 	return frame.Resource{Document: &d.Document, Links: links}
+}
+
+// presentAll makes the resources of the documents that a list yields. The first error ends it.
+func presentAll[D any](
+	documents iter.Seq2[*D, error], present func(*D) frame.Resource,
+) iter.Seq2[frame.Resource, error] {
+	return func(yield func(frame.Resource, error) bool) {
+		for d, err := range documents {
+			if err != nil {
+				yield(frame.Resource{}, err)
+				return
+			}
+			if !yield(present(d), nil) {
+				return
+			}
+		}
+	}
 }

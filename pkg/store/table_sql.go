@@ -175,7 +175,7 @@ func (t *table[T]) inserted() (names []string) {
 	return names
 }
 
-// argument is the placeholder of a column in insert.
+// argument is the placeholder of a column's value in the statement that insert makes.
 func (t *table[T]) argument(column string) string {
 	return place(slices.Index(t.inserted(), column) + 1)
 }

@@ -154,8 +154,8 @@ kubeadm_join() {
     if [ -e "$STATE/join.done" ]; then
       poll 180 join_complete || { show_kubelet; die "this node has joined, but it does not work in the cluster"; }
     fi
-    # Without the mark kubeadm was killed, perhaps after it had finished. The kubelet of a worker needs only its credentials to register
-    # the node, and some time if the machine has just started.
+    # Without the mark kubeadm was killed, perhaps after it had finished. The kubelet of a worker needs only its
+    # credentials to register the node, and some time if the machine has just started.
     if [ "$ROLE" = worker ]; then limit=90; fi
     if poll "$limit" join_complete; then
       touch "$STATE/join.done"
