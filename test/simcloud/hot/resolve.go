@@ -38,18 +38,6 @@ func init() {
 	}
 }
 
-// IsFunction tells whether a value is a call of one of the template functions.
-func IsFunction(v any) bool {
-	m, ok := v.(map[string]any)
-	if !ok || len(m) != 1 {
-		return false
-	}
-	for name := range m {
-		_, ok = functions[name]
-	}
-	return ok
-}
-
 type resolver struct {
 	Scope
 }
