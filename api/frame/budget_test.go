@@ -126,7 +126,7 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	var arrived received
 	s := serveLarge(t, frame.Options{MaxBody: megabyte, BodyBudget: megabyte}, arrived.wrap)
 	post := func(size int) *http.Response {
-		res, err := http.Post(
+		res, err := s.Client().Post(
 			s.URL+"/large/things", "application/json", strings.NewReader(`"`+strings.Repeat("x", size-2)+`"`),
 		)
 		require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	defer func() { _ = feed.Close() }()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		res, err := http.Post(s.URL+"/large/things", "application/json", body)
+		res, err := s.Client().Post(s.URL+"/large/things", "application/json", body)
 		if err == nil {
 			_ = res.Body.Close()
 		}

@@ -87,8 +87,9 @@ func (l *logBuffer) String() string {
 }
 
 type bench struct {
-	url string
-	log *logBuffer
+	url    string
+	client *http.Client
+	log    *logBuffer
 }
 
 type thing struct {
@@ -123,7 +124,7 @@ func serve(tb testing.TB, routes ...frame.Route) bench {
 	})
 	s := httptest.NewServer(f)
 	tb.Cleanup(s.Close)
-	b.url = s.URL
+	b.url, b.client = s.URL, s.Client()
 	return b
 }
 
@@ -168,7 +169,7 @@ func (b bench) do(tb testing.TB, method, path, body string, headers ...string) a
 			req.Header.Set(headers[i], headers[i+1])
 		}
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := b.client.Do(req)
 	require.NoError(tb, err)
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
@@ -456,7 +457,7 @@ func TestAPanicFailsOnlyItsRequest(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/things/v2/late", http.NoBody)
 	require.NoError(t, err)
 	req.Header.Set("Version", "2.0.0")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := b.client.Do(req)
 	if err == nil {
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()

@@ -60,7 +60,7 @@ func TestADeadlineForReadingDoesNotEndTheHandler(t *testing.T) {
 			t.Parallel()
 			req, err := http.NewRequestWithContext(t.Context(), tt.method, tt.server.URL+"/x/wait", tt.body)
 			require.NoError(t, err)
-			resp, err := http.DefaultClient.Do(req)
+			resp, err := tt.server.Client().Do(req)
 			require.NoError(t, err)
 			resp.Body.Close()
 			require.Equal(t, 200, resp.StatusCode)

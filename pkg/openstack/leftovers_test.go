@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
-	gopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -26,7 +25,7 @@ type outsider struct {
 
 func newOutsider(t *testing.T, cloud *simcloud.Cloud) *outsider {
 	t.Helper()
-	p, err := gopenstack.AuthenticatedClient(t.Context(), cloud.AuthOptions())
+	p, err := simcloud.Login(t.Context(), cloud.AuthOptions())
 	require.NoError(t, err)
 	t.Cleanup(p.HTTPClient.CloseIdleConnections)
 	return &outsider{t, cloud, p}

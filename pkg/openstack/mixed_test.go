@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2"
-	gopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -142,7 +141,7 @@ func differing(a, b map[string]string) []string {
 // ask makes a call to a service of the cloud that no node makes, and returns its JSON answer.
 func (w *world) ask(service, method, path string, body any) map[string]any {
 	w.t.Helper()
-	provider, err := gopenstack.AuthenticatedClient(context.WithoutCancel(w.t.Context()), w.cloud.AuthOptions())
+	provider, err := simcloud.Login(context.WithoutCancel(w.t.Context()), w.cloud.AuthOptions())
 	require.NoError(w.t, err)
 	defer provider.HTTPClient.CloseIdleConnections()
 	base, err := provider.EndpointLocator(

@@ -382,7 +382,7 @@ func TestScaleWaitsForOthers(t *testing.T) {
 // patch makes a call to Heat that no node makes.
 func (w *world) patch(path string, body any) {
 	w.t.Helper()
-	provider, err := gopenstack.AuthenticatedClient(w.t.Context(), w.cloud.AuthOptions())
+	provider, err := simcloud.Login(w.t.Context(), w.cloud.AuthOptions())
 	require.NoError(w.t, err)
 	heat, err := gopenstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: simcloud.Region})
 	require.NoError(w.t, err)

@@ -304,7 +304,7 @@ func (c fastClock) Now() time.Time { return c.start.Add(100 * time.Since(c.start
 // call makes a call to Heat that no node makes.
 func (w *world) call(method, path string) {
 	w.t.Helper()
-	provider, err := gopenstack.AuthenticatedClient(w.t.Context(), w.cloud.AuthOptions())
+	provider, err := simcloud.Login(w.t.Context(), w.cloud.AuthOptions())
 	require.NoError(w.t, err)
 	heat, err := gopenstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: simcloud.Region})
 	require.NoError(w.t, err)

@@ -41,6 +41,7 @@ type Server struct {
 	Log *Log
 	// Handler is what answers, for benchmarks without a network.
 	Handler http.Handler
+	client  *http.Client
 }
 
 // Log gathers what is logged.
@@ -77,7 +78,7 @@ func Serve(tb testing.TB, mount func(*frame.Frame)) *Server {
 	require.NoError(tb, f.Preload())
 	s := httptest.NewServer(f)
 	tb.Cleanup(s.Close)
-	return &Server{URL: s.URL, Log: log, Handler: f}
+	return &Server{URL: s.URL, Log: log, Handler: f, client: s.Client()}
 }
 
 // Answer is what came back.
@@ -119,7 +120,7 @@ func (s *Server) Do(tb testing.TB, method, path string, body any, headers ...str
 			req.Header.Set(headers[i], headers[i+1])
 		}
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req) // redirects are not followed
+	resp, err := s.client.Transport.RoundTrip(req) // redirects are not followed
 	require.NoError(tb, err)
 	defer func() { _ = resp.Body.Close() }() // read to its end
 	raw, err := io.ReadAll(resp.Body)

@@ -16,7 +16,7 @@ import (
 // deleteStack deletes the instance's stack behind Gybe's back.
 func (w *world) deleteStack(id string) {
 	w.t.Helper()
-	provider, err := openstack.AuthenticatedClient(w.t.Context(), w.cloud.AuthOptions())
+	provider, err := simcloud.Login(w.t.Context(), w.cloud.AuthOptions())
 	require.NoError(w.t, err)
 	defer provider.HTTPClient.CloseIdleConnections()
 	heat, err := openstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: simcloud.Region})

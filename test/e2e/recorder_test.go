@@ -7,11 +7,14 @@ import (
 )
 
 // recorder is a transport that keeps everything that the server answers.
-type recorder struct{ into *buffer }
+type recorder struct {
+	into *buffer
+	next http.RoundTripper
+}
 
 // RoundTrip implements http.RoundTripper.
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := r.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}

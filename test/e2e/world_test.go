@@ -81,7 +81,9 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 		require.NoError(t, <-done)
 	})
 	t.Cleanup(w.stop)
-	w.api, err = client.New(w.node.URL(), &http.Client{Transport: recorder{w.seen}})
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	w.api, err = client.New(w.node.URL(), &http.Client{Transport: recorder{w.seen, transport}})
 	require.NoError(t, err)
 	return w
 }

@@ -49,7 +49,7 @@ func TestLoginRefusesWrongCredentials(t *testing.T) {
 		opts := c.AuthOptions()
 		opts.AllowReauth = false
 		change(&opts)
-		_, err := openstack.AuthenticatedClient(t.Context(), opts)
+		_, err := Login(t.Context(), opts)
 		require.True(t, gophercloud.ResponseCodeIs(err, http.StatusUnauthorized), "wrong %s: %v", name, err)
 	}
 	status, _, body := call(t, "POST", c.AuthURL()+"/auth/tokens", "", `{"auth":{"identity":{"methods":["password"]}}}`)
@@ -92,7 +92,7 @@ func TestExpiredTokenIsRefusedAndRenewed(t *testing.T) {
 	c.SetTokenTTL(-time.Second)
 	opts := c.AuthOptions()
 	opts.AllowReauth = false
-	p, err := openstack.AuthenticatedClient(t.Context(), opts)
+	p, err := Login(t.Context(), opts)
 	require.NoError(t, err)
 	t.Cleanup(p.HTTPClient.CloseIdleConnections)
 	net, err := openstack.NewNetworkV2(p, gophercloud.EndpointOpts{Region: Region})

@@ -28,7 +28,7 @@ func login(t *testing.T, c *Cloud) *user {
 
 func loginAs(t *testing.T, c *Cloud, opts gophercloud.AuthOptions) *user {
 	t.Helper()
-	p, err := openstack.AuthenticatedClient(t.Context(), opts)
+	p, err := Login(t.Context(), opts)
 	require.NoError(t, err)
 	t.Cleanup(p.HTTPClient.CloseIdleConnections)
 	eo := gophercloud.EndpointOpts{Region: Region}

@@ -21,7 +21,7 @@ func TestTwoRegionsShareIdentityAndNothingElse(t *testing.T) {
 	home := StartTest(t, Options{})
 	away := StartTest(t, Options{Region: "RegionTwo", Home: home})
 	require.Equal(t, home.AuthURL(), away.AuthURL())
-	p, err := openstack.AuthenticatedClient(t.Context(), away.AuthOptions())
+	p, err := Login(t.Context(), away.AuthOptions())
 	require.NoError(t, err)
 	t.Cleanup(p.HTTPClient.CloseIdleConnections)
 	for region, c := range map[string]*Cloud{Region: home, "RegionTwo": away} {
@@ -39,8 +39,9 @@ func TestTwoRegionsShareIdentityAndNothingElse(t *testing.T) {
 		require.Equal(t, 1, found)
 	}
 	away.Close()
-	p, err = openstack.AuthenticatedClient(t.Context(), home.AuthOptions())
+	p, err = Login(t.Context(), home.AuthOptions())
 	require.NoError(t, err)
+	t.Cleanup(p.HTTPClient.CloseIdleConnections)
 	_, err = openstack.NewNetworkV2(p, gophercloud.EndpointOpts{Region: "RegionTwo"})
 	require.Error(t, err, "a region that is gone is in no catalog")
 }

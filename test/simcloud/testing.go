@@ -2,8 +2,11 @@ package simcloud
 
 import (
 	"context"
+	"net/http"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
 )
 
 // TB is the part of testing.TB that StartTest needs.
@@ -31,4 +34,15 @@ func (c *Cloud) AuthOptions() gophercloud.AuthOptions {
 		IdentityEndpoint: c.AuthURL(), Username: Username, Password: Password, DomainName: Domain, TenantName: Project,
 		AllowReauth: true, Scope: &gophercloud.AuthScope{ProjectName: Project, DomainName: Domain},
 	}
+}
+
+// Login makes a client with connections of its own. With a shared transport, CloseIdleConnections of another user can
+// break a request whose answer has no body; httptest calls it for the default transport.
+func Login(ctx context.Context, opts gophercloud.AuthOptions) (*gophercloud.ProviderClient, error) {
+	p, err := openstack.NewClient(opts.IdentityEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	p.HTTPClient = http.Client{Transport: &http.Transport{IdleConnTimeout: time.Minute}}
+	return p, openstack.Authenticate(ctx, p, opts)
 }

@@ -33,10 +33,11 @@ func NewRequests(ctx context.Context, cloud *simcloud.Cloud) (Requests, error) {
 	for _, o := range state["subnets"] {
 		r.subnets[o.Name] = o.ID
 	}
-	provider, err := openstack.AuthenticatedClient(ctx, cloud.AuthOptions())
+	provider, err := simcloud.Login(ctx, cloud.AuthOptions())
 	if err != nil {
 		return r, err
 	}
+	defer provider.HTTPClient.CloseIdleConnections()
 	neutron, err := openstack.NewNetworkV2(provider, gophercloud.EndpointOpts{Region: simcloud.Region})
 	if err != nil {
 		return r, err

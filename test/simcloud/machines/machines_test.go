@@ -22,7 +22,7 @@ import (
 func TestServerCanBeLoggedInTo(t *testing.T) {
 	t.Parallel()
 	cloud, fleet := StartTest(t, simcloud.Options{}, machine.Options{SSHPort: 2298})
-	p, err := openstack.AuthenticatedClient(t.Context(), cloud.AuthOptions())
+	p, err := simcloud.Login(t.Context(), cloud.AuthOptions())
 	require.NoError(t, err)
 	t.Cleanup(p.HTTPClient.CloseIdleConnections)
 	nova, err := openstack.NewComputeV2(p, gophercloud.EndpointOpts{Region: simcloud.Region})
