@@ -13,6 +13,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/coordination"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 	"github.com/gybe-nfv/gybe/pkg/openstack/images"
+	"github.com/gybe-nfv/gybe/pkg/openstack/server"
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -126,6 +127,7 @@ type tick struct {
 	w     *lcm.Execution // as far as it is about the part
 
 	stack     *stack.Worker
+	servers   *server.Worker
 	assembled func() (*userdata.Stack, error) // the stack that the operation leads to
 }
 
@@ -142,6 +144,7 @@ func (d *Driver) begin(ctx context.Context, s part) (*tick, error) {
 		stack: &stack.Worker{
 			Config: tuning, Cloud: c, Execution: s.w, Vim: s.key, Stack: s.stack, Others: s.other, Doubts: &d.doubts,
 		},
+		servers: &server.Worker{Cloud: c, Execution: s.w, Timeout: d.cfg.ServerTimeout},
 	}, nil
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
@@ -45,7 +43,9 @@ func (t *tick) heal(ctx context.Context) error {
 	if _, err := t.desired(ctx); err != nil { // before anything is lost
 		return err
 	}
-	if err := lcm.Each(ctx, 8, sick, t.serverDeleted); err != nil {
+	if err := lcm.Each(ctx, 8, sick, func(ctx context.Context, p replacement) error {
+		return t.servers.Delete(ctx, p.vnfc, p.server)
+	}); err != nil {
 		return err
 	}
 	for round := range maxHeals {
@@ -105,53 +105,6 @@ func (t *tick) replacements(vnfcs []string) ([]replacement, error) {
 		out = append(out, p)
 	}
 	return out, nil
-}
-
-// deletion is the checkpoint of the step that deletes a sick server.
-type deletion struct {
-	Try   int       `json:"try,omitempty"` // of the operation
-	Since time.Time `json:"since,omitzero"`
-}
-
-// serverDeleted deletes the server of a replacement in Nova, as a step.
-func (t *tick) serverDeleted(ctx context.Context, p replacement) error {
-	return t.w.Step(ctx, "delete server", p.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		var cp deletion
-		if _, err := s.Load(&cp); err != nil {
-			return fmt.Errorf("read the step's checkpoint: %w", err)
-		}
-		sv, err := t.cloud.ReadServer(ctx, p.server)
-		// believed at the second look: this step is not repeated, and a server that is there has the volumes
-		if cloud.NotFound(err) {
-			sv, err = t.cloud.ReadServer(ctx, p.server)
-		}
-		if cloud.NotFound(err) || err == nil && strings.HasSuffix(sv.Status, "DELETED") {
-			s.Detail("server " + p.server + " is gone")
-			return nil
-		}
-		if err != nil {
-			return about(p.vnfc, err)
-		}
-		now := t.w.Clock.Now()
-		if cp.Try != t.w.Op.Try || cp.Since.IsZero() {
-			cp = deletion{Try: t.w.Op.Try, Since: now}
-			if err := s.Save(ctx, cp); err != nil {
-				return err
-			}
-		}
-		elapsed := now.Sub(cp.Since)
-		if elapsed > t.cfg.ServerTimeout {
-			return t.serverStuck(p.vnfc, sv, "is not deleted", elapsed)
-		}
-		if sv.Task == "deleting" {
-			return lcm.Wait(cloud.Pace(elapsed), fmt.Sprintf("VNFC %s: server %s", p.vnfc, sv))
-		}
-		err = t.cloud.DeleteServer(ctx, p.server)
-		if err != nil && !cloud.NotFound(err) {
-			return about(p.vnfc, err)
-		}
-		return lcm.Wait(cloud.Pace(elapsed), fmt.Sprintf("VNFC %s: deleting server %s", p.vnfc, p.server))
-	})
 }
 
 // markUnhealthy tells Heat which resources to replace with the next update. What is not there any more has been

@@ -87,7 +87,7 @@ func (t *tick) recreated(ctx context.Context) ([]replacement, error) {
 			}
 		}
 		if p.server != "" {
-			if err := t.serverDeleted(ctx, p); err != nil {
+			if err := t.servers.Delete(ctx, p.vnfc, p.server); err != nil {
 				return nil, err
 			}
 		}
