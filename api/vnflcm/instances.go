@@ -75,9 +75,8 @@ func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfInstance]{
 		Path: instancesPath, Selectors: selector.VnfInstances, Query: instanceQuery,
 		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
-			return presentAll(a.Services.In(r.Principal).InstanceDocuments(ctx, q), func(d *lcm.InstanceDocument) frame.Resource {
-				return a.instance(ctx, d)
-			})
+			present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(ctx, d) }
+			return presentAll(a.Services.In(r.Principal).InstanceDocuments(ctx, q), present)
 		},
 	}.Serve(w, r)
 }
