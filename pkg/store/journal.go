@@ -81,13 +81,15 @@ func retried[T any](s *Store, fn func() (T, error)) (T, error) {
 // beginStep returns the step with a phase, name and target of the current run, and opens it unless it is open or done.
 var beginStep = progress + `kept AS (
 		SELECT s.* FROM lcm_op_step s, op
-		WHERE s.op_id = op.id AND s.run = op.run AND s.phase = $3 AND s.name = $4 AND s.target = $5 AND s.state IN ('OPEN', 'DONE')),
+		WHERE s.op_id = op.id AND s.run = op.run AND s.phase = $3 AND s.name = $4 AND s.target = $5
+			AND s.state IN ('OPEN', 'DONE')),
 	s AS (
 		INSERT INTO lcm_op_step AS old (op_id, run, phase, name, target, state, attempts, started)
 		SELECT op.id, op.run, $3, $4, $5, 'OPEN', 1, now() FROM op WHERE NOT EXISTS (SELECT FROM kept)
 		ON CONFLICT (op_id, run, phase, name, target) DO UPDATE SET
 			attempts = old.attempts + CASE old.state WHEN 'FAILED' THEN 1 ELSE 0 END, state = 'OPEN', finished = NULL
-		RETURNING *), ` + stepEvent + "SELECT " + stepColumns.list + " FROM s UNION ALL SELECT " + stepColumns.list + " FROM kept s"
+		RETURNING *), ` + stepEvent +
+	"SELECT " + stepColumns.list + " FROM s UNION ALL SELECT " + stepColumns.list + " FROM kept s"
 
 // BeginStep implements lcm.Journal.
 func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target string) (lcm.StepRecord, error) {

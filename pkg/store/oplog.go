@@ -45,7 +45,8 @@ func (s *Records) OperationLog(ctx context.Context, opID, after string, limit in
 		rows, err := s.pool.Query(ctx, `SELECT `+eventColumns.list+` FROM event
 			WHERE op_id = $1 AND project = $6 AND kind = '`+KindLog+`' AND (tx, seq) > ($2::text::xid8, $3) 
 			AND (tx < $5::text::xid8 OR EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1 AND state NOT IN `+running+`))
-			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq, min(page, limit-len(out)+1), both.database.String(), s.project)
+			ORDER BY tx, seq LIMIT $4`, opID, strconv.FormatUint(at.Tx, 10), at.Seq,
+			min(page, limit-len(out)+1), both.database.String(), s.project)
 		found, err := eventColumns.collect(s.Store, rows, err)
 		if err != nil {
 			return nil, "", fault("read the log", err)

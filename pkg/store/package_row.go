@@ -39,7 +39,8 @@ func content(p *vnfpkg.Package) **vnfpkg.Content { return &p.Content }
 var usageState = column[vnfpkg.Package]{
 	name: "in_use", traits: derived,
 	expr: `EXISTS (SELECT FROM vnf_instance i WHERE i.vnf_pkg_id = p.id)
-		OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.new_pkg_id = p.id) OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.old_pkg_id = p.id)`,
+		OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.new_pkg_id = p.id)
+		OR EXISTS (SELECT FROM vnf_lcm_op_occ o WHERE o.old_pkg_id = p.id)`,
 	encode: func(*vnfpkg.Package) (any, error) { return nil, nil },
 	target: func(p *vnfpkg.Package) (any, func() error) {
 		var used bool

@@ -24,11 +24,13 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 		// Nothing that is rendered changes.
 		b.Queue(`UPDATE vnf_lcm_op_occ o SET epoch = o.epoch + 1, node = $2, updated = now(), version = o.version + 1,
 				rendered_version = o.rendered_version + 1
-			WHERE o.id = $1 AND o.state IN `+running+` RETURNING `+operationClaimed.list, opID, node).Query(operationClaimed.into(s, &op))
+			WHERE o.id = $1 AND o.state IN `+running+` RETURNING `+operationClaimed.list, opID, node).
+			Query(operationClaimed.into(s, &op))
 		b.Queue("SELECT "+instanceClaimed.list+
 			" FROM vnf_instance i JOIN vnf_lcm_op_occ o ON o.instance_id = i.id WHERE o.id = $1", opID).
 			Query(instanceClaimed.into(s, &inst))
-		b.Queue("SELECT "+phaseColumns.list+` FROM lcm_op_phase p JOIN vnf_lcm_op_occ o ON p.op_id = o.id AND p.run = o.run AND p.name = o.phase
+		b.Queue("SELECT "+phaseColumns.list+` FROM lcm_op_phase p
+			JOIN vnf_lcm_op_occ o ON p.op_id = o.id AND p.run = o.run AND p.name = o.phase
 			WHERE o.id = $1`, opID).Query(phaseColumns.into(s, &phase))
 		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1)", opID).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&exists) },
