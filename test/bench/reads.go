@@ -66,6 +66,14 @@ func (b *bench) measureReads(ctx context.Context, op *sol.VnfLcmOpOcc) error {
 	defer func() { b.node, b.api = node, api }()
 	const v2 = "/vnflcm/v2"
 	one := v2 + "/vnf_instances/" + op.VnfInstanceID
+	operation := v2 + "/vnf_lcm_op_occs/" + op.ID
+	for _, path := range []string{one, operation} {
+		get := func(ctx context.Context) error { _, _, err := b.fetch(ctx, path, ""); return err }
+		if err := b.measure(ctx, "GET "+path[len(v2):strings.LastIndex(path, "/")]+", 8 clients",
+			fmt.Sprintf("%d instances", shown), "aim ≤ 0.2 ms CPU", 6000, 8, get); err != nil {
+			return err
+		}
+	}
 	tag, _, err := b.fetch(ctx, one, "")
 	if err != nil {
 		return err
@@ -76,7 +84,7 @@ func (b *bench) measureReads(ctx context.Context, op *sol.VnfLcmOpOcc) error {
 	}{
 		{"GET an instantiated instance", one, "", "aim ≤ 0.2 ms CPU", 3000},
 		{"GET it with If-None-Match", one, tag, "", 3000},
-		{"GET an operation", v2 + "/vnf_lcm_op_occs/" + op.ID, "", "aim ≤ 0.2 ms CPU", 3000},
+		{"GET an operation", operation, "", "aim ≤ 0.2 ms CPU", 3000},
 		{"GET list of instances", v2 + "/vnf_instances", "", "", 300},
 		{"GET list of operations", v2 + "/vnf_lcm_op_occs", "", "", 300},
 		{"GET list, all_fields", v2 + "/vnf_instances?all_fields", "", "aim ≤ 5 ms CPU", 200},
@@ -101,6 +109,9 @@ func (b *bench) measureReads(ctx context.Context, op *sol.VnfLcmOpOcc) error {
 	return b.node.Stop(20 * time.Second)
 }
 
+// readers keeps a connection for each of eight clients.
+var readers = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+
 // fetch gets a resource, or 304 if tag is not "", and returns its entity tag and size.
 func (b *bench) fetch(ctx context.Context, path, tag string) (string, int64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.node.URL+path, nil)
@@ -113,7 +124,7 @@ func (b *bench) fetch(ctx context.Context, path, tag string) (string, int64, err
 		req.Header.Set("If-None-Match", tag)
 		want = http.StatusNotModified
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := readers.Do(req)
 	if err != nil {
 		return "", 0, err
 	}
