@@ -184,7 +184,8 @@ func (t *asked) needs(member, text string) error {
 func (a *app) vnfOperate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "operate INSTANCE", Short: "Start or stop a VNF", Args: cobra.ExactArgs(1),
-		Example: "  gybe vnf operate web --stop --graceful 30s --watch\n  gybe vnf operate web --start",
+		SuggestFor: []string{"start", "stop", "restart"},
+		Example:    "  gybe vnf operate web --stop --graceful 30s --watch\n  gybe vnf operate web --start",
 	}
 	start := cmd.Flags().Bool("start", false, "start it")
 	stop := cmd.Flags().Bool("stop", false, "stop it")
