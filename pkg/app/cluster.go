@@ -58,12 +58,24 @@ func (c clusters) Cluster(ctx context.Context, i *lcm.Instance) (*gybeapi.Cluste
 		return nil, err
 	}
 	out.Endpoint = access.Endpoint
+	if mastersStopped(machines) {
+		out.Problem = "the VNF is STOPPED; start it to see its nodes"
+		out.Nodes = merged(machines, nil, false)
+		return out, nil
+	}
 	nodes, err := c.driver.Nodes(ctx, i, f, access)
 	if err != nil {
 		out.Problem = lcm.AsError(err).Detail
 	}
 	out.Nodes = merged(machines, nodes, err == nil)
 	return out, nil
+}
+
+// mastersStopped says that no master of a cluster is started, so that the cluster cannot answer.
+func mastersStopped(machines []k8scluster.Machine) bool {
+	return !slices.ContainsFunc(machines, func(m k8scluster.Machine) bool {
+		return m.Role == k8scluster.RoleMaster && !m.Stopped
+	})
 }
 
 // merged puts what the cluster says beside the machines; told is false when it did not answer.
@@ -83,6 +95,9 @@ func merged(machines []k8scluster.Machine, nodes []kubernetes.Node, told bool) [
 			nodes = slices.Delete(nodes, at, at+1)
 		case told:
 			n.State = gybeapi.NodeAbsent
+		}
+		if n.State != gybeapi.NodeReady && m.Stopped {
+			n.Reason = "the machine is STOPPED"
 		}
 		out = append(out, n)
 	}

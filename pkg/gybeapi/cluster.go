@@ -26,7 +26,7 @@ type ClusterNode struct {
 	Role           string `json:"role"`              // master, worker or storage
 	Address        string `json:"address,omitempty"` // by which the nodes reach each other
 	State          string `json:"state"`
-	Reason         string `json:"reason,omitempty"`      // why it is not Ready, in the kubelet's words
+	Reason         string `json:"reason,omitempty"`      // why it is not READY: the kubelet's words, or its machine is STOPPED
 	Version        string `json:"version,omitempty"`     // of the kubelet
 	ComputeHost    string `json:"computeHost,omitempty"` // where the VIM tells it
 	Zone           string `json:"zone,omitempty"`

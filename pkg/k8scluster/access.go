@@ -3,6 +3,7 @@ package k8scluster
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,14 +20,18 @@ type Machine struct {
 	IP        string // by which the nodes reach each other
 	Host      string // compute host, "" where the VIM does not show it
 	Zone      string
+	Stopped   bool // as the last inventory found it
 	// SSHAddress, SSHPort and User are how the driver logs in.
 	SSHAddress string
 	SSHPort    int
 	User       string
 }
 
-// RoleStorage is the role of a machine that is not to be a node.
-const RoleStorage = roleStorage
+// The roles of machines that callers distinguish: a storage server is not to be a node.
+const (
+	RoleMaster  = roleMaster
+	RoleStorage = roleStorage
+)
 
 // Implements says whether this driver makes the clusters of a flavour.
 func Implements(f *vnfd.Flavour) bool { return f.LCM[string(lcm.HookInstantiateEnd)].Name == Name }
@@ -39,10 +44,12 @@ func (d *Driver) Machines(i *lcm.Instance, f *vnfd.Flavour) ([]Machine, error) {
 		return nil, err
 	}
 	var out []Machine
+	stopped := stoppedVNFCs(i.Instantiated.VnfcInfo)
 	add := func(vdu string, nodes ...node) {
 		for _, n := range nodes {
 			out = append(out, Machine{
 				VNFC: n.vnfc, VDU: vdu, Role: n.role, Name: n.name, IP: n.ip, Host: n.host, Zone: n.zone,
+				Stopped:    slices.Contains(stopped, n.vnfc),
 				SSHAddress: n.target.Host, SSHPort: n.target.Port, User: n.target.User,
 			})
 		}

@@ -18,15 +18,13 @@ var needsParams = map[sol.LcmOperationType]bool{
 }
 
 // Validate checks the parameters of an operation against the flavour, its templates and the package's files, and
-// reports everything that is wrong at once.
+// reports everything that is wrong at once. A valid operation on a stopped cluster is a CodeConflict.
 func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	if r.Type == sol.LcmOperationChangeFlavour {
 		return lcm.Unprocessable(lcm.InvalidParam{
 			Pointer: "/newFlavourId",
-			Detail: "a cluster keeps " +
-				"its flavour: " +
-				"another one " +
-				"would take machines from under its nodes. Scale it, or make another instance of that flavour.",
+			Detail: "a cluster keeps its flavour: another one would remove the machines of nodes. Scale it, or make " +
+				"another instance of that flavour.",
 		})
 	}
 	if !needsParams[r.Type] {
@@ -44,7 +42,10 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 	}
 	c.masters(p)
 	c.upgrade(p, true)
-	return lcm.Unprocessable(c.bad...)
+	if len(c.bad) > 0 {
+		return lcm.Unprocessable(c.bad...)
+	}
+	return c.requireStarted(p)
 }
 
 // checker checks parsed parameters against the package.

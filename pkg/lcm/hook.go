@@ -58,9 +58,10 @@ const (
 
 // MgmtDriver does the work before or after a lifecycle operation that the VIM cannot do.
 type MgmtDriver interface {
-	// Validate checks the request's parameters for all hooks of the operation; it is pure and quick and returns a
-	// CodeUnprocessable error with a pointer (below /additionalParams) for everything that is wrong. A change of the
-	// flavour or of the package is shown to every driver of the present one, whether it has a hook there or not.
+	// Validate checks the request's parameters for all hooks of the operation; it is pure and quick. It returns a
+	// CodeUnprocessable error with a pointer (below /additionalParams) for everything that is wrong, or CodeConflict
+	// when the state of the instance does not allow the operation. A change of the flavour or of the package is shown
+	// to every driver of the present one, whether it has a hook there or not.
 	Validate(ctx context.Context, r Request) error
 	// Hooks lists the hooks that the driver handles. It always returns the same list.
 	Hooks() []HookHandler

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
@@ -90,6 +92,9 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 		"scale_start: the node of "+second+" is drained, for at most 5m0s, and leaves the cluster")
 	w.completed(w.task(id, sol.LcmOperationScale, in))
 	require.ElementsMatch(t, small, w.members(id, 3, 2))
+	w.refusesWhileStopped(id, out)
+	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STARTED"}))
+	require.ElementsMatch(t, small, w.members(id, 3, 2))
 
 	dead, worker := w.machineOf(id, "workerNode", 0)
 	fleet.PowerOff(dead)
@@ -116,6 +121,24 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	w.members(id, 3, 2)
 	w.completed(w.terminate(id))
 	w.gone()
+}
+
+// refusesWhileStopped stops a cluster and requires that a scaling and its plan are refused with the remedy,
+// and that the list of nodes gives the reason.
+func (w *world) refusesWhileStopped(id string, scale map[string]any) {
+	w.t.Helper()
+	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STOPPED"}))
+	_, err := w.api.Plan(w.t.Context(), gybeapi.PlanRequest{
+		VnfInstanceID: id, Operation: sol.LcmOperationScale, Params: encode(w.t, scale),
+	})
+	status(w.t, err, http.StatusConflict)
+	_, err = w.api.Start(w.t.Context(), id, sol.LcmOperationScale, scale)
+	status(w.t, err, http.StatusConflict)
+	require.ErrorContains(w.t, err, "start the VNF first")
+	stdout, stderr, code := w.gybe("vnf", "nodes", id)
+	require.Equal(w.t, cli.ExitUnreachable, code)
+	require.Contains(w.t, stderr, "the VNF is STOPPED")
+	require.Equal(w.t, 5, strings.Count(stdout, "the machine is STOPPED"), stdout)
 }
 
 // planShows requires that a plan describes the mgmt driver's work so, hook by hook.
