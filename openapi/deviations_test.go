@@ -4,11 +4,10 @@ package openapi_test
 // one of these differences is gone.
 
 const (
-	whyProblem = "RFC 7807 allows " +
-		"extensions; these name the member that is wrong, a remedy and the resources concerned"
-	whySol002 = "SOL002 has it, and one API serves both kinds of client"
-	whyInline = "the published " +
-		"document gives the name of version 2.4.1; the standard's text and v3.7.1 have vnfVirtualLinkResourceInfo"
+	whyProblem = "RFC 7807 allows extensions; these name the member that is wrong, a remedy and the resources concerned"
+	whySol002  = "SOL002 has it, and one API serves both kinds of client"
+	whyInline  = "the published document gives the name of version 2.4.1; the standard's text and v3.7.1 have " +
+		"vnfVirtualLinkResourceInfo"
 	whyV1        = "version 1 of the API keeps the shape of v2.6.1: an object of algorithm and hash"
 	whyEarly     = "absent until the package is onboarded, as the standard's text says"
 	whyOneOf     = "one of a path in the package and an address outside is present, as the standard's text says"
@@ -91,12 +90,12 @@ var vnfPkgmSol005Deviations = append([]deviation{
 
 const (
 	whyOneEnum = "one Go type stands for four enumerations of the standard, of which this one has fewer values"
-	whyLater   = "the document " +
-		"is the one of v3.7.1, the oldest that has notifications; v3.3.1 does not have this attribute"
+	whyLater   = "the document is the one of v3.7.1, the oldest that has notifications; v3.3.1 does not have this " +
+		"attribute"
 	whyCert     = "later versions of SOL013 have it, and deployed clients use it"
 	whyUpload   = "SOL005 v2.6.1 has it, whose clients are served"
-	whyOptional = "SOL013 makes " +
-		"these parameters optional where another way of agreeing on them exists; the Go type serves both places"
+	whyOptional = "SOL013 makes these parameters optional where another way of agreeing on them exists; the Go type " +
+		"serves both places"
 )
 
 var wireTypeDeviations = []deviation{

@@ -24,10 +24,8 @@ func published(t *testing.T, file string) *openapi3.T {
 	path := filepath.Join(dir, file)
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf(
-			"SKIPPED: OUR "+
-				"API IS NOT COMPARED "+
-				"WITH THE STANDARD: "+
-				"the ETSI document %s is not at hand; set GYBE_ETSI_DIR to the folder that holds them (%v)",
+			"SKIPPED: OUR API IS NOT COMPARED WITH THE STANDARD: the ETSI document %s is not at hand; set "+
+				"GYBE_ETSI_DIR to the folder that holds them (%v)",
 			file,
 			err,
 		)

@@ -254,10 +254,8 @@ func quota() *lcm.Failure {
 	return &lcm.Failure{
 		Status: 502, Title: "Stack create failed", Phase: "infra",
 		Detail: "stack vnf-" + broken +
-			": CREATE_FAILED: " +
-			"resources.workerNode-1: " +
-			"ResourceInError: " +
-			"resources.workerNode: Went to status ERROR due to \"Message: No valid host was found. , Code: 500\"",
+			": CREATE_FAILED: resources.workerNode-1: ResourceInError: resources.workerNode: Went to status ERROR " +
+			"due to \"Message: No valid host was found. , Code: 500\"",
 		Hint: "ask the operator of the cloud for room, or take a smaller flavour, then retry the operation",
 	}
 }

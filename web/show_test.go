@@ -59,8 +59,8 @@ func act(ctx context.Context, w *world) {
 		if n == 60 {
 			w.change(gybeapi.KindStep, func() {
 				s := &w.steps[running][7]
-				s.State, s.Finished, s.Detail = lcm.StepDone, w.Now(), "the control "+
-					"plane answers at https://172.24.4.50:16443"
+				s.State, s.Finished, s.Detail = lcm.StepDone, w.Now(), "the control plane answers at "+
+					"https://172.24.4.50:16443"
 			})
 		}
 	}

@@ -193,8 +193,8 @@ func (v *verifier) compareChecksums() error {
 				Reason: WrongChecksum, File: d.name,
 				Detail: fmt.Sprintf("the file is not the one that %s was made for: expected %s %s, found %s",
 					place(d.from, d.Line), d.algorithm, d.sum, found),
-				Hint: "if the file " +
-					"was changed on purpose, build the package again: gybe package build computes the hashes",
+				Hint: "if the file was changed on purpose, build the package again: gybe package build computes the " +
+					"hashes",
 			}
 		}
 		if seen[d.name] {

@@ -80,9 +80,8 @@ func stepBy(t *testing.T, pool *pgxpool.Pool, op, name string) {
 	require.Eventually(t, func() bool {
 		return count(
 			t, pool,
-			"SELECT count(*) "+
-				"FROM vnf_lcm_op_occ "+
-				"o JOIN lcm_op_step s ON s.op_id = o.id WHERE o.id = $1 AND o.node = $2 AND s.state = 'OPEN'",
+			"SELECT count(*) FROM vnf_lcm_op_occ o JOIN lcm_op_step s ON s.op_id = o.id WHERE o.id = $1 AND o.node = "+
+				"$2 AND s.state = 'OPEN'",
 			op, name,
 		) == 1
 	}, time.Minute, 2*time.Millisecond, "step of %s by %s", op, name)

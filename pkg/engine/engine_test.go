@@ -273,8 +273,8 @@ func TestAnOperationWithoutAJobGetsOne(t *testing.T) {
 		"completed": "UPDATE river_job SET state = 'completed', finalized_at = now()",
 		"discarded": "UPDATE river_job SET state = 'discarded', finalized_at = now()",
 		"never":     "UPDATE vnf_lcm_op_occ SET job_id = NULL",
-		"of a node that " +
-			"never was": "UPDATE river_job SET state = 'running', attempted_by = '{ghost}', attempted_at = now()",
+		"of a node that never " +
+			"was": "UPDATE river_job SET state = 'running', attempted_by = '{ghost}', attempted_at = now()",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -362,8 +362,8 @@ func TestANodeThatLosesItsSessionStopsAndRegistersAgain(t *testing.T) {
 	was := count(t, pool, "SELECT num FROM node")
 	require.Equal(t, 1, count(
 		t, pool,
-		"SELECT count(pg_terminate_backend(pid)) "+
-			"FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'gybe node%'",
+		"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND "+
+			"application_name LIKE 'gybe node%'",
 	))
 	require.Eventually(t, func() bool {
 		return n.Registered() && count(t, pool, "SELECT num FROM node WHERE ended IS NULL") > was

@@ -20,9 +20,8 @@ func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
 	pool := devpg.New(t)
 	_, err := pool.Exec(
 		t.Context(),
-		"CREATE TABLE "+
-			"delivery (id "+
-			"uuid PRIMARY KEY DEFAULT gen_random_uuid(), job_id bigint, sent boolean NOT NULL DEFAULT false)",
+		"CREATE TABLE delivery (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), job_id bigint, sent boolean NOT NULL "+
+			"DEFAULT false)",
 	)
 	require.NoError(t, err)
 	deliveries := job.Kind{Name: "notify.deliver", Queue: "notify", Arg: "id", Table: "delivery", Due: "NOT t.sent"}
@@ -73,9 +72,8 @@ func TestTheArgumentsOfJobsStayReadable(t *testing.T) {
 	op := admit(t, st)
 	require.Equal(t, 1, count(
 		t, pool,
-		"SELECT count(*) "+
-			"FROM river_job "+
-			"WHERE kind = 'lcm.advance' AND queue = 'default' AND args = jsonb_build_object('op_id', $1::text)",
+		"SELECT count(*) FROM river_job WHERE kind = 'lcm.advance' AND queue = 'default' AND args = "+
+			"jsonb_build_object('op_id', $1::text)",
 		op,
 	))
 }

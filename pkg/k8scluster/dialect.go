@@ -77,8 +77,8 @@ func (g group) vdu(f *vnfd.Flavour, nicCP string) string {
 			return found[0]
 		case 0:
 			g.fail("aspect_id", fmt.Sprintf(
-				"the flavour "+
-					"has no scaling aspect %q that scales a VDU, nor a VDU of that name; vdu_id names the VDU itself.",
+				"the flavour has no scaling aspect %q that scales a VDU, nor a VDU of that name; vdu_id names the "+
+					"VDU itself.",
 				aspect,
 			))
 		default:

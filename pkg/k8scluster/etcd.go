@@ -66,8 +66,8 @@ func (c *Cluster) etcd(ctx context.Context, m node, command string) ([]byte, err
 	if ok && remote.KindOf(e.Cause) == remote.KindExit {
 		// When a master has just failed, the cluster's address moves and etcd elects a leader.
 		e.Class = lcm.Transient
-		e.Hint = "etcd needs most " +
-			"of its members; when most masters are lost, only a heal of the whole VNF helps: leave vnfcInstanceId out"
+		e.Hint = "etcd needs most of its members; when most masters are lost, only a heal of the whole VNF helps: " +
+			"leave vnfcInstanceId out"
 	}
 	return nil, err
 }

@@ -28,13 +28,13 @@ func nodeError(n node, doing string, err error) error {
 		e.Hint = "check username, password or private_key of the node in " + ParamKey +
 			"; the image must allow this way of logging in"
 	case remote.KindHostKey:
-		e.Hint = "if the machine " +
-			"was rebuilt on purpose, let its key be forgotten: gybe vnf ssh-hosts INSTANCE --forget " + n.vnfc +
+		e.Hint = "if the machine was rebuilt on purpose, let its key be forgotten: gybe vnf ssh-hosts INSTANCE " +
+			"--forget " + n.vnfc +
 			"; if not, find out what answers at this address"
 	case remote.KindTimeout, remote.KindUnreachable, remote.KindRefused:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
-		e.Hint = "check that the " +
-			"machine has booted, and that routers, floating IPs and security groups let the VNFM reach its SSH port"
+		e.Hint = "check that the machine has booted, and that routers, floating IPs and security groups let the VNFM " +
+			"reach its SSH port"
 	case remote.KindClosed:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
 	case remote.KindExit, remote.KindFile, remote.KindProtocol:
@@ -64,8 +64,8 @@ func scriptError(n node, doing string, code int, words []string) error {
 	e := &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Node installation failed",
 		Detail: fmt.Sprintf("%s: %s", n.during(doing), why),
-		Hint: "the log of the " +
-			"step has the script's output; remove the cause and retry the operation, it goes on where it failed",
+		Hint: "the log of the step has the script's output; remove the cause and retry the operation, it goes on " +
+			"where it failed",
 	}
 	if code == tempFail {
 		e.Class = lcm.Transient

@@ -48,8 +48,8 @@ func (l *legacy) checkNames() error {
 			return lcm.Errorf(lcm.CodeUnprocessable, "the script %s would name the nodes at %s and %s both %s",
 				l.script.path, other.ip, n.ip, name).
 				WithHint(
-					"let the nodes " +
-						"have addresses in one network of at most 256, or start from the script of the sample package",
+					"let the nodes have addresses in one network of at most 256, or start from the script of the " +
+						"sample package",
 				)
 		}
 		seen[name] = n

@@ -330,8 +330,7 @@ func (r *scriptRun) cutOff(ctx context.Context, st remote.Status) error {
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Node installation cut off",
 		Detail: fmt.Sprintf("%s: the package's script did not reach its end: %s", r.n.during(r.doing), how),
-		Hint: "it is not known " +
-			"whether the script may run again on the machine as it is now; retry the operation only if it may; " +
-			"a node that has joined by then is left alone",
+		Hint: "it is not known whether the script may run again on the machine as it is now; retry the operation " +
+			"only if it may; a node that has joined by then is left alone",
 	}
 }

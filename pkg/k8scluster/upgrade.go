@@ -42,12 +42,12 @@ func (d *Driver) packageEnd(ctx context.Context, w *lcm.Execution) error {
 			return &lcm.Error{
 				Code: lcm.CodeConflict, Title: "Machines were replaced",
 				Detail: fmt.Sprintf(
-					"the new package's "+
-						"templates have replaced the machines of %s, which are not nodes of the cluster any more",
+					"the new package's templates have replaced the machines of %s, which are not nodes of the "+
+						"cluster any more",
 					list(replaced),
 				),
-				Hint: "mark the operation " +
-					"failed and heal these VNFCs; a package that upgrades a cluster keeps its machines",
+				Hint: "mark the operation failed and heal these VNFCs; a package that upgrades a cluster keeps its " +
+					"machines",
 			}
 		}
 		// Machines that got another flavour have been restarted, and may have been moved.

@@ -30,9 +30,8 @@ func (d *Driver) packageRollbackStart(ctx context.Context, w *lcm.Execution) err
 		Code: lcm.CodeConflict, Title: "Kubernetes cannot be downgraded",
 		Detail: "the previous version of Kubernetes cannot be restored, because nodes have been upgraded: " +
 			strings.Join(upgraded, "; "),
-		Hint: "retry the operation, " +
-			"it goes on with the remaining nodes; or mark it failed: the cluster works with nodes of both versions, " +
-			"and a later change of the package completes it",
+		Hint: "retry the operation, it goes on with the remaining nodes; or mark it failed: the cluster works with " +
+			"nodes of both versions, and a later change of the package completes it",
 	}
 }
 

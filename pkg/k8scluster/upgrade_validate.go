@@ -55,8 +55,8 @@ func (c *checker) sameMachines(vdu string) {
 	refuse := func(pointer, format string, args ...any) {
 		c.bad = append(c.bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 	}
-	const keep = "A cluster is " +
-		"upgraded on the machines that it has: keep the image, and heal VNFCs or scale to get new machines."
+	const keep = "A cluster is upgraded on the machines that it has: keep the image, and heal VNFCs or scale to get " +
+		"new machines."
 	touched := false
 	for _, v := range c.Instance.Instantiated.VnfcInfo {
 		if v.VduID != vdu {

@@ -196,10 +196,8 @@ func (c *checker) mastersHeal(masters int) {
 	case masters == 1:
 		c.reject(
 			"/vnfcInstanceId",
-			"The number of "+
-				"Master-Nodes "+
-				"is 1 or less: "+
-				"the only master cannot be healed alone; leave vnfcInstanceId out to heal the whole cluster.",
+			"The number of Master-Nodes is 1 or less: the only master cannot be healed alone; leave vnfcInstanceId "+
+				"out to heal the whole cluster.",
 		)
 	default:
 		c.reject("/vnfcInstanceId",

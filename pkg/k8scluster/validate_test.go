@@ -206,8 +206,8 @@ func TestBadParametersAreRefusedWithPointers(t *testing.T) {
 		}, map[string]string{
 			"/private_registry_connection_info/" +
 				"0/server": "private_registry_connection_info server is not defined in additionalParams.",
-			"/private_registry_connection_info/0/connection_type": "private_registry_connection_info " +
-				"connection_type is not defined in additionalParams.",
+			"/private_registry_connection_info/0/connection_type": "private_registry_connection_info connection_type " +
+				"is not defined in additionalParams.",
 			"/private_registry_connection_info/1/connection_type":  `it is "0" for HTTP or "1" for HTTPS.`,
 			"/private_registry_connection_info/1/server":           `"http://192.0.2.1" is not a name`,
 			"/private_registry_connection_info/1/password":         "is not defined",

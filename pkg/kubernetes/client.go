@@ -154,8 +154,8 @@ func (c *Client) requestError(what string, err error) error {
 	var redirected *redirect.Error
 	switch {
 	case errors.As(err, &redirected):
-		e.Title, e.Hint = "Kubernetes API "+
-			"redirects to another server", "the token is not sent there; check the address of the cluster"
+		e.Title, e.Hint = "Kubernetes API redirects to another "+
+			"server", "the token is not sent there; check the address of the cluster"
 	case !answered:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
 	case apierrors.IsNotFound(err):

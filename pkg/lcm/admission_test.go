@@ -400,10 +400,8 @@ func TestRefusedCredentialsSayThatARetryHasNoOthers(t *testing.T) {
 	op := w.failed(sol.LcmOperationInstantiate, string(encode(t, apitest.Params())))
 	require.Equal(
 		t,
-		"check the password; "+
-			"a retry of the "+
-			"operation logs "+
-			"in with the same ones: if the request has them wrong, roll it back or mark it failed, and send another",
+		"check the password; a retry of the operation logs in with the same ones: if the request has them wrong, "+
+			"roll it back or mark it failed, and send another",
 		op.Error.Hint)
 	_, err := w.Service.Steer(t.Context(), op.ID, lcm.EventFail)
 	require.NoError(t, err)
@@ -412,9 +410,8 @@ func TestRefusedCredentialsSayThatARetryHasNoOthers(t *testing.T) {
 	w.instantiate()
 	w.VIM.Fail(refused)
 	op = w.failed(sol.LcmOperationScale, tasks[sol.LcmOperationScale])
-	const others = "check the password; " +
-		"retry and rollback " +
-		"log in with the same ones: if the VNF has them wrong, mark the operation failed, then modify"
+	const others = "check the password; retry and rollback log in with the same ones: if the VNF has them wrong, " +
+		"mark the operation failed, then modify"
 	require.Contains(t, op.Error.Hint, others)
 	op = w.steered(op, lcm.EventRollback, sol.LcmOperationStateFailedTemp)
 	require.Contains(t, op.Error.Hint, others)

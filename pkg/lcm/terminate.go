@@ -10,9 +10,8 @@ func init() {
 		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Terminate = link },
 		NotInstantiated: func(i *Instance) string {
 			if i.HoldsResources {
-				return "a failed instantiation " +
-					"has left something " +
-					"in the VIM: look at its leftovers and remove them, or instantiate it again first"
+				return "a failed instantiation has left something in the VIM: look at its leftovers and remove them, " +
+					"or instantiate it again first"
 			}
 			return "there is nothing to terminate; what is not needed any more can be deleted"
 		},

@@ -71,8 +71,8 @@ func (d *Driver) badConnectivity(r lcm.Request, s *part) ([]lcm.InvalidParam, er
 			}
 			if !asked[cp.CpdID] {
 				bad = append(bad, lcm.InvalidParam{Pointer: at + "/cpdId", Detail: fmt.Sprintf(
-					"%s cannot be "+
-						"connected to another link: the package's template does not take its network from nfv.CP.%s",
+					"%s cannot be connected to another link: the package's template does not take its network from "+
+						"nfv.CP.%s",
 					cp.CpdID, cp.CpdID,
 				)})
 			}
@@ -120,9 +120,8 @@ func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []l
 		bad = append(bad, lcm.InvalidParam{
 			Pointer: at + "/cpConfig/" + lcm.Escape(key),
 			Detail: fmt.Sprintf(
-				"%s has %d instances, "+
-					"which have the "+
-					"configurations %s; give this one under one of these keys, or set the one that it replaces to null",
+				"%s has %d instances, which have the configurations %s; give this one under one of these keys, or "+
+					"set the one that it replaces to null",
 				cp.CpdID, instances, strings.Join(slices.Sorted(maps.Keys(used)), ", ")),
 		})
 	}

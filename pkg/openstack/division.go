@@ -51,8 +51,8 @@ func keptParts(i *lcm.Instance, parts []part, exchanges bool) []lcm.InvalidParam
 	for _, key := range had {
 		if !exchanges && !slices.Contains(has, key) {
 			bad = append(bad, lcm.InvalidParam{Pointer: at + lcm.Escape(key), Detail: fmt.Sprintf(
-				"the instance "+
-					"has a stack that was created through the connection %s, which has to keep its key and VDUs",
+				"the instance has a stack that was created through the connection %s, which has to keep its key and "+
+					"VDUs",
 				key)})
 		}
 	}
@@ -60,9 +60,8 @@ func keptParts(i *lcm.Instance, parts []part, exchanges bool) []lcm.InvalidParam
 		if !exchanges && !slices.Contains(had, key) {
 			bad = append(
 				bad, lcm.InvalidParam{Pointer: at + lcm.Escape(key) + "/extra/" + lcm.ExtraVDUs, Detail: fmt.Sprintf(
-					"the instance "+
-						"has no stack "+
-						"that was created through the connection %s; CHANGE_FLAVOUR or CHANGE_VNFPKG can add one",
+					"the instance has no stack that was created through the connection %s; CHANGE_FLAVOUR or "+
+						"CHANGE_VNFPKG can add one",
 					key)})
 		}
 	}
@@ -136,8 +135,8 @@ func (d *Driver) sharedLinks(r lcm.Request, parts []part) ([]lcm.InvalidParam, e
 					pointer = fmt.Sprintf("/extVirtualLinks/%d", at)
 				}
 				bad = append(bad, lcm.InvalidParam{Pointer: pointer, Detail: fmt.Sprintf(
-					"the link %s "+
-						"has connection points of VDUs that use the connections %s and %s; give each its own link",
+					"the link %s has connection points of VDUs that use the connections %s and %s; give each its own "+
+						"link",
 					l.ID, other, parts[n].key)})
 			}
 			connects[l.ID] = parts[n].key

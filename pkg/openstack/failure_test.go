@@ -18,8 +18,8 @@ import (
 // nothing.
 func TestStackFails(t *testing.T) {
 	t.Parallel()
-	const reason = "Went to status " +
-		"ERROR due to \"Message: No valid host was found. There are not enough hosts available., Code: 500\""
+	const reason = "Went to status ERROR due to \"Message: No valid host was found. There are not enough hosts " +
+		"available., Code: 500\""
 	for _, then := range []lcm.Event{lcm.EventRetry, lcm.EventRollback} {
 		t.Run(string(then), func(t *testing.T) {
 			t.Parallel()

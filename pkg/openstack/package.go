@@ -100,10 +100,8 @@ func (t *tick) revertUnit(ctx context.Context, r *rollout, i int, way string) (n
 	if err != nil {
 		if way == modeRollback && shrinking(ctx, err) != "" {
 			err = lcm.AsError(err).WithHint(
-				"no resource " +
-					"shrinks in place: " +
-					"roll the operation " +
-					"back once more, and resources that cannot shrink are recreated, without the data on them",
+				"no resource shrinks in place: roll the operation back once more, and resources that cannot shrink " +
+					"are recreated, without the data on them",
 			)
 		}
 		return way, err

@@ -471,8 +471,8 @@ func (w *world) asBefore(before lcm.Instance) {
 // resources.
 func TestPackageThatGrew(t *testing.T) {
 	t.Parallel()
-	const flavour = "BadRequest: " +
-		"Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is 1073741824 bytes"
+	const flavour = "BadRequest: Flavor's disk is smaller than the minimum size specified in image metadata. Flavor " +
+		"disk is 1073741824 bytes"
 	for _, tt := range []struct {
 		name, vdu string
 		size      int

@@ -73,12 +73,9 @@ func TestPackageChangeIsRefused(t *testing.T) {
 			"vdu_params": vdu(map[string]any{"cp_name": "VDU1_CP1", "username": "u", "password": "p"}),
 		}, map[string]string{
 			at + "endpoint": "./Scripts/c.py is not run",
-			"/additionalParams/vdu_params/0/old_vnfc_param/endpoint": "./Scripts/d.py " +
-				"is not run; " +
-				"the coordination " +
-				"server that " +
-				"it would ask " +
-				"is asked directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)",
+			"/additionalParams/vdu_params/0/old_vnfc_param/endpoint": "./Scripts/d.py is not run; the coordination " +
+				"server that it would ask is asked directly (SOL002 clause 10), or the operator switches scripts on " +
+				"(scripts.python)",
 		}},
 		"an endpoint that is none": {
 			map[string]any{"vdu_params": vdu(map[string]any{"endpoint": "ftp://em"})},

@@ -435,8 +435,8 @@ func TestScaleOfAStackOfOthers(t *testing.T) {
 // away what came, and nothing else.
 func TestScaleOutFails(t *testing.T) {
 	t.Parallel()
-	const reason = "Went to status " +
-		"ERROR due to \"Message: No valid host was found. There are not enough hosts available., Code: 500\""
+	const reason = "Went to status ERROR due to \"Message: No valid host was found. There are not enough hosts " +
+		"available., Code: 500\""
 	for _, k := range kinds {
 		for _, then := range []lcm.Event{lcm.EventRetry, lcm.EventRollback} {
 			t.Run(k.name+", "+string(then), func(t *testing.T) {

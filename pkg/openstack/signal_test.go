@@ -137,8 +137,8 @@ func TestSignalsThatAreIgnored(t *testing.T) {
 	w.completed()
 	require.Equal(
 		t,
-		"group VDU1_group "+
-			"has 4 of 5 members; the rest is for the update: Heat has ignored the signal to VDU1_scale_out",
+		"group VDU1_group has 4 of 5 members; the rest is for the update: Heat has ignored the signal to "+
+			"VDU1_scale_out",
 		w.store.step(t, "signal scaling policy").Detail,
 	)
 	require.Len(t, w.liveServers(), 5)

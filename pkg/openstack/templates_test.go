@@ -64,15 +64,15 @@ func TestTemplatesAnswer(t *testing.T) {
 		{topOne, nodeOne, nil},
 		{
 			"resources:\n  VDU1: {type: node.yaml, properties: {flavor: b, net: one}}\n",
-			"resources:\n " +
-				" VDU1: {type: OS::Nova::Server, properties: {flavor: b, name: n, user_data: one, image: i}}\n",
+			"resources:\n  VDU1: {type: OS::Nova::Server, properties: {flavor: b, name: n, user_data: one, image: " +
+				"i}}\n",
 			nil,
 		},
 		{"resources:\n  VDU1: {type: node.yaml, properties: {flavor: a, net: two}}\n", nodeOne, []string{"net"}},
 		{
 			topOne,
-			"resources:\n " +
-				" VDU1: {type: OS::Nova::Server, properties: {flavor: a, user_data: two, config_drive: true}}\n",
+			"resources:\n  VDU1: {type: OS::Nova::Server, properties: {flavor: a, user_data: two, config_drive: " +
+				"true}}\n",
 			[]string{
 				"config_drive", "image", "user_data",
 			},

@@ -124,9 +124,8 @@ func TestFollowGoesOnWhereItWasCut(t *testing.T) {
 	const total, block, cutAfter, allCuts = 400, 50, 40, 6
 	gate := filepath.Join(t.TempDir(), "gate")
 	command := fmt.Sprintf(
-		"for i in $(seq "+
-			"%d); do echo "+
-			"\"line $i é\"; if ((i %% %d == 0 && i <= %d)); then until [ -e %s$i ]; do sleep 0.01; done; fi; done",
+		"for i in $(seq %d); do echo \"line $i é\"; if ((i %% %d == 0 && i <= %d)); then until [ -e %s$i ]; do sleep "+
+			"0.01; done; fi; done",
 		total, block, allCuts*block, remote.Quote(gate))
 	_, _, err := c.StartOrAdopt(t.Context(), remote.Job{RunID: id, Command: command})
 	require.NoError(t, err)

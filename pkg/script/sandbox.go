@@ -39,11 +39,8 @@ func findSandbox(ctx context.Context) (sandbox, error) {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
 		return sandbox{}, fmt.Errorf(
-			"scripts run "+
-				"in bubblewrap, "+
-				"which was not "+
-				"found; install "+
-				"it, or set scripts.sandbox to none if scripts of packages may have all rights of gybe: %w",
+			"scripts run in bubblewrap, which was not found; install it, or set scripts.sandbox to none if scripts "+
+				"of packages may have all rights of gybe: %w",
 			err,
 		)
 	}

@@ -84,8 +84,8 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 func TestWhatAnEndedOperationHeldIsGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const held = "SELECT count(*) " +
-		"FROM vnf_lcm_op_occ WHERE before IS NOT NULL OR new_pkg_id IS NOT NULL OR old_pkg_id IS NOT NULL"
+	const held = "SELECT count(*) FROM vnf_lcm_op_occ WHERE before IS NOT NULL OR new_pkg_id IS NOT NULL OR " +
+		"old_pkg_id IS NOT NULL"
 	for _, end := range []sol.LcmOperationStateType{sol.LcmOperationStateCompleted, sol.LcmOperationStateRolledBack} {
 		_, op := b.change(t, b.newPackage(t))
 		for _, s := range []sol.LcmOperationStateType{

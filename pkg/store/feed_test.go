@@ -185,9 +185,8 @@ func TestTheFeedSurvivesTheLossOfItsConnection(t *testing.T) {
 	for range 3 {
 		_, err := b.pool.Exec(
 			t.Context(),
-			"SELECT pg_terminate_backend(pid) "+
-				"FROM pg_stat_activity "+
-				"WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%event%'",
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "+
+				"pg_backend_pid() AND query LIKE '%event%'",
 		)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {

@@ -113,8 +113,8 @@ func TestTheFeedReadsOnlyWhileItIsFollowed(t *testing.T) {
 	listening := func() int {
 		return b.count(
 			t,
-			"SELECT count(*) "+
-				"FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'gybe event feed'",
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'gybe "+
+				"event feed'",
 		)
 	}
 

@@ -39,10 +39,8 @@ func (s *Store) checkKeys(ctx context.Context) error {
 			}
 			if _, err := s.ring.Open(c.Sealed, checkPlace(c.KeyID)); err != nil {
 				return fmt.Errorf(
-					"the key file "+
-						"has another "+
-						"key under the "+
-						"id %s than the one that the database was sealed with; use the key file of the other nodes",
+					"the key file has another key under the id %s than the one that the database was sealed with; "+
+						"use the key file of the other nodes",
 					c.KeyID,
 				)
 			}

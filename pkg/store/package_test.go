@@ -32,8 +32,8 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 				}
 				rows, err := b.pool.Query(
 					t.Context(),
-					"SELECT id, args->>'package_id' "+
-						"FROM river_job WHERE kind = 'vnfpkg.onboard' AND id > $1 ORDER BY id",
+					"SELECT id, args->>'package_id' FROM river_job WHERE kind = 'vnfpkg.onboard' AND id > $1 ORDER "+
+						"BY id",
 					last,
 				)
 				require.NoError(t, err)

@@ -71,9 +71,8 @@ func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 			}
 			if _, err := tx.Exec(
 				ctx,
-				"UPDATE vim SET "+
-					"is_default = "+
-					"false, version = version + 1, updated = now() WHERE is_default AND id <> $1 AND project = $2",
+				"UPDATE vim SET is_default = false, version = version + 1, updated = now() WHERE is_default AND id "+
+					"<> $1 AND project = $2",
 				v.ID, s.project,
 			); err != nil {
 				return err

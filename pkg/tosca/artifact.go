@@ -65,9 +65,8 @@ func (p *parser) artifactFile(v value, name string) string {
 	case file == "":
 		p.add(v.fail(
 			MissingArtifact,
-			"give its path "+
-				"from this file "+
-				"or from the package's root; leave the artifact out when it is an image that the VIM has already",
+			"give its path from this file or from the package's root; leave the artifact out when it is an image "+
+				"that the VIM has already",
 			"the file %q of the artifact %s is not in the package", clip(text), name))
 	}
 	return file

@@ -121,10 +121,8 @@ func (f *files) target(d *document, file value) (string, *Error) {
 	case strings.Contains(text, "://"):
 		return "", file.fail(
 			ImportURL,
-			"put the file "+
-				"in the package "+
-				"and import it "+
-				"from there; only the SOL001 type definitions of forge.etsi.org are built in, and nothing is fetched",
+			"put the file in the package and import it from there; only the SOL001 type definitions of "+
+				"forge.etsi.org are built in, and nothing is fetched",
 			"the import %q is not in the package", clip(text))
 	}
 	name, outside := f.locate(d, text)

@@ -42,8 +42,8 @@ func TestRealisticPackageGivesTheWholeModel(t *testing.T) {
 		"Definitions/example_df_simple.yaml", "Definitions/example_df_complex.yaml",
 	}, result.Files)
 	require.Equal(t, []string{
-		"Definitions/example_df_complex.yaml:29: " +
-			"the instantiation level \"only\" has 5 of the VDU masterNode, its vdu_profile allows 1 to 3",
+		"Definitions/example_df_complex.yaml:29: the instantiation level \"only\" has 5 of the VDU masterNode, its " +
+			"vdu_profile allows 1 to 3",
 	}, result.Warnings)
 
 	// What is stored is what was read.

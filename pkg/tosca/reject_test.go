@@ -566,9 +566,8 @@ func TestFewLinesCannotMakeAnEnormousModel(t *testing.T) {
 		fmt.Fprintf(&aspects, "a%d: {max_scale_level: 1000, step_deltas: [delta]}, ", i)
 		fmt.Fprintf(
 			&deltas,
-			"    - d%d: {type: "+
-				"tosca.policies.nfv.VduScalingAspectDeltas, "+
-				"properties: {aspect: a%d, deltas: {delta: {number_of_instances: 1}}}, targets: [%s]}\n",
+			"    - d%d: {type: tosca.policies.nfv.VduScalingAspectDeltas, properties: {aspect: a%d, deltas: {delta: "+
+				"{number_of_instances: 1}}}, targets: [%s]}\n",
 			i, i, names.String(),
 		)
 	}

@@ -113,8 +113,8 @@ func TestValuesKeepTheirText(t *testing.T) {
 
 func TestFunctionsWithAValueAreResolved(t *testing.T) {
 	t.Parallel()
-	const inputs = "inputs: {id: " +
-		"{default: d9}, nested: {default: {list: [a, b7]}}, chained: {default: {get_input: id}}, open: {type: string}}"
+	const inputs = "inputs: {id: {default: d9}, nested: {default: {list: [a, b7]}}, chained: {default: {get_input: " +
+		"id}}, open: {type: string}}"
 	for expression, want := range map[string]string{
 		"{get_input: id}":                            "d9",
 		"{get_input: chained}":                       "d9",
@@ -168,14 +168,13 @@ group_types:
   my.Group: {derived_from: tosca.groups.nfv.PlacementGroup}
 `)
 	for old, replacement := range map[string]string{
-		"      type: " +
-			"tosca.nodes.nfv.Vdu.Compute\n": "      type: my.Vdu\n",
-		"      artifacts:\n        sw_image: {type: tosca.artifacts.nfv.SwImage, file: image.img}\n": "",
-		"      type: " +
-			"tosca.nodes.nfv.VduCp\n": "      type: my.Port\n",
+		"      type: tosca.nodes.nfv.Vdu.Compute\n": "      type: my.Vdu\n",
+		"      artifacts:\n        sw_image: {type: tosca.artifacts.nfv.SwImage, " +
+			"file: image.img}\n": "",
+		"      type: tosca.nodes.nfv.VduCp\n":                   "      type: my.Port\n",
 		"      type: tosca.nodes.nfv.Vdu.VirtualBlockStorage\n": "      type: my.Disk\n",
-		"{virtual_block_storage_data: " +
-			"{size_of_storage: 1 GB}}": "{virtual_object_storage_data: {max_size_of_storage: 3 GB}}",
+		"{virtual_block_storage_data: {size_of_storage: 1 " +
+			"GB}}": "{virtual_object_storage_data: {max_size_of_storage: 3 GB}}",
 		"    vl: {type: tosca.nodes.nfv.VnfVirtualLink}":      "    vl: {type: my.Link}",
 		"        type: tosca.policies.nfv.AntiAffinityRule\n": "        type: my.Anti\n",
 		"{type: tosca.groups.nfv.PlacementGroup, members":     "{type: my.Group, members",

@@ -97,8 +97,8 @@ func (p *parser) checkDescriptorID(nodes []*node, id string) {
 		}):
 			p.add(v.fail(
 				BadValue, "use a UUID",
-				"the descriptor_id "+
-					"is longer than %d characters, or has a space, a slash or a character that cannot be printed",
+				"the descriptor_id is longer than %d characters, or has a space, a slash or a character that cannot "+
+					"be printed",
 				maxIdentifier,
 			))
 		}

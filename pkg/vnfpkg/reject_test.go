@@ -170,8 +170,8 @@ func TestEveryKindOfBadPackageIsRefusedReadablyAndCanBeReplaced(t *testing.T) {
 			packed(func(f map[string]string) {
 				f["Scripts/run.sh"] = "changed"
 			}), 422,
-			"Scripts/run.sh: " +
-				"the file is not the one that TOSCA-Metadata/TOSCA.meta:6 was made for: expected SHA-256 a8076d",
+			"Scripts/run.sh: the file is not the one that TOSCA-Metadata/TOSCA.meta:6 was made for: expected SHA-256 " +
+				"a8076d",
 		},
 		"unknown algorithm": {packed(func(f map[string]string) {
 			f[csar.MetaPath] = strings.Replace(f[csar.MetaPath], "SHA-256", "MD5", 1)

@@ -63,9 +63,8 @@ func TestKillWhileAPackageIsRead(t *testing.T) {
 	go func() { answered <- a.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)) }()
 	require.Eventually(t, func() bool {
 		return len(w.column(
-			"SELECT query "+
-				"FROM pg_stat_activity "+
-				"WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%vnf_package_model%'",
+			"SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND "+
+				"query LIKE '%vnf_package_model%'",
 		)) > 0
 	}, patience, interval)
 	a.Kill()

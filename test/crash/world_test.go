@@ -168,19 +168,16 @@ func (w *world) once(op string, phases ...string) {
 	require.Equal(
 		w.t, phases,
 		w.column(
-			"SELECT body->>'name' "+
-				"FROM event WHERE op_id = $1 AND kind = 'op.phase' AND body->>'state' = 'DONE' ORDER BY tx, seq",
+			"SELECT body->>'name' FROM event WHERE op_id = $1 AND kind = 'op.phase' AND body->>'state' = 'DONE' "+
+				"ORDER BY tx, seq",
 			op,
 		),
 		"each is finished once",
 	)
 	require.Empty(w.t, w.column("SELECT name FROM lcm_op_step WHERE op_id = $1 AND state <> 'DONE'", op))
 	finished := w.column(
-		"SELECT body->>'name' "+
-			"|| ' ' || (body->>'target') "+
-			"FROM event WHERE "+
-			"op_id = $1 AND "+
-			"kind = 'op.step' AND body->>'state' = 'DONE' AND (body->>'finished')::timestamptz = time ORDER BY 1",
+		"SELECT body->>'name' || ' ' || (body->>'target') FROM event WHERE op_id = $1 AND kind = 'op.step' AND "+
+			"body->>'state' = 'DONE' AND (body->>'finished')::timestamptz = time ORDER BY 1",
 		op,
 	)
 	require.Equal(w.t, slices.Compact(slices.Clone(finished)), finished, "each step is finished once")

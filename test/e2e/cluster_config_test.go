@@ -157,8 +157,8 @@ func realKubeadm(t *testing.T) string {
 	require.NoError(t, err)
 	if len(built) == 0 {
 		t.Skip(
-			"!!!! SKIPPED: " +
-				"no kubeadm on this machine, so the output for it is not checked; make test-lab-k8s builds one",
+			"!!!! SKIPPED: no kubeadm on this machine, so the output for it is not checked; make test-lab-k8s builds " +
+				"one",
 		)
 	}
 	link := filepath.Join(t.TempDir(), "kubeadm") // it goes by the name that it is called by

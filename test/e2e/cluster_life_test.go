@@ -113,8 +113,8 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	}
 	whole := map[string]any{"additionalParams": map[string]any{"all": true}}
 	w.planShows(id, sol.LcmOperationHeal, whole,
-		"heal_end: a "+
-			"new cluster of Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and 2 workers",
+		"heal_end: a new cluster of Kubernetes 1.34 is installed by Scripts/install_k8s_cluster.sh on 3 masters and "+
+			"2 workers",
 		"heal_end: the masters share the address of vip_CP",
 		"heal_end: the cluster is registered as the VIM kubernetes_vim_"+id)
 	w.completed(w.task(id, sol.LcmOperationHeal, whole))

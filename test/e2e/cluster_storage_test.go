@@ -97,9 +97,7 @@ func TestClusterHasPersistentVolumes(t *testing.T) {
 		t, 1,
 		fleet.Count(
 			worker,
-			"apt-get -q -y "+
-				"-o DPkg::Lock::Timeout=300 "+
-				"-o Dpkg::Options::=--force-confold "+
+			"apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold "+
 				"--allow-change-held-packages --no-install-recommends install nfs-common",
 		),
 		"new nodes can mount as well",

@@ -122,8 +122,8 @@ func TestClusterIsUpgradedByItsPackage(t *testing.T) {
 	change := map[string]any{"vnfdId": w.release(nextCluster, "1.35")}
 	w.planShows(id, sol.LcmOperationChangeVnfpkg, change,
 		"change_current_package_end: Kubernetes goes from 1.34 to 1.35, by Scripts/install_k8s_cluster.sh",
-		"change_current_package_end: "+
-			"master by master, then 1 worker at a time; each node is drained first (timeout 5m0s)")
+		"change_current_package_end: master by master, then 1 worker at a time; each node is drained first (timeout "+
+			"5m0s)")
 	op := w.task(id, sol.LcmOperationChangeVnfpkg, change)
 	o := w.completed(op)
 	require.NotNil(t, o.ModificationsTriggeredByVnfPkgChange)

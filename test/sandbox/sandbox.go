@@ -47,18 +47,16 @@ func Python(tb testing.TB, sandboxed bool) string {
 	tb.Helper()
 	if err := usable(); err != nil {
 		tb.Skipf(
-			"!!!! SKIPPED: "+
-				"no usable %s "+
-				"on this machine, so running scripts of packages was not tested: %v; apt-get install python3",
+			"!!!! SKIPPED: no usable %s on this machine, so running scripts of packages was not tested: %v; apt-get "+
+				"install python3",
 			python,
 			err,
 		)
 	}
 	if out, err := allowed(); sandboxed && err != nil {
 		tb.Skipf(
-			"!!!! SKIPPED: "+
-				"no sandbox on "+
-				"this machine, so the sandbox of scripts was not tested: %v: %s; apt-get install bubblewrap",
+			"!!!! SKIPPED: no sandbox on this machine, so the sandbox of scripts was not tested: %v: %s; apt-get "+
+				"install bubblewrap",
 			err,
 			out,
 		)

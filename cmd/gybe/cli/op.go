@@ -157,8 +157,8 @@ func (a *app) opWatch() *cobra.Command {
 	var logs bool
 	cmd := &cobra.Command{
 		Use: "watch OPERATION", Short: "Follow an operation until it ends",
-		Long: "Follow an operation " +
-			"until it ends: phases and steps with their times, as they happen. Exits with 3 when it fails.",
+		Long: "Follow an operation until it ends: phases and steps with their times, as they happen. Exits with 3 " +
+			"when it fails.",
 	}
 	cmd.Flags().BoolVar(&logs, "logs", false, "show the output of steps, too")
 	return a.onOperation(cmd, func(ctx context.Context, c *client.Client, id string) error {

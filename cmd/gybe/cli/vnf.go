@@ -15,8 +15,8 @@ import (
 func (a *app) vnfCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "vnf", Short: "VNF instances and their lifecycle",
-		Long: "VNF instances " +
-			"and their lifecycle. An instance can be named by id, by the beginning of its id, or by name.",
+		Long: "VNF instances and their lifecycle. An instance can be named by id, by the beginning of its id, or by " +
+			"name.",
 	}
 	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfNodes(), a.vnfKubeconfig(),
 		a.vnfSSHHosts(), a.vnfLeftovers(),

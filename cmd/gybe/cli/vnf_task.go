@@ -212,9 +212,8 @@ func (a *app) vnfChangeExtConn() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "change-ext-conn INSTANCE -f PARAMS.json",
 		Short: "Attach external connection points to other networks or addresses",
-		Long: "Attach external " +
-			"connection points " +
-			"to other networks or addresses. The file is a ChangeExtVnfConnectivityRequest of SOL003.",
+		Long: "Attach external connection points to other networks or addresses. The file is a " +
+			"ChangeExtVnfConnectivityRequest of SOL003.",
 		Args: cobra.ExactArgs(1),
 	}
 	return a.taskCommand(&task{op: sol.LcmOperationChangeExtConn, cmd: cmd, fill: func(t *asked) error {
@@ -241,9 +240,8 @@ func (a *app) vnfChangePackage() *cobra.Command {
 func (a *app) vnfModify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "modify INSTANCE", Short: "Change attributes of a VNF instance", Args: cobra.ExactArgs(1),
-		Long: "Change attributes " +
-			"of a VNF instance. " +
-			"The file is a merge patch: members that it does not contain are not changed, null removes.",
+		Long: "Change attributes of a VNF instance. The file is a merge patch: members that it does not contain are " +
+			"not changed, null removes.",
 		Example: "  gybe vnf modify web --name shop --metadata tier=2 --metadata owner-",
 	}
 	name := cmd.Flags().String("name", "", "new name")

@@ -99,9 +99,6 @@ func sameLogins(op *lcm.Operation) string {
 		return "a retry of the operation logs in with the same ones: if the request has them wrong, " + lcm.WaysOut(op,
 			lcm.EventRetry) + ", and send another"
 	}
-	return "retry and rollback " +
-		"log in with " +
-		"the same ones: " +
-		"if the VNF has them wrong, mark the operation failed, then modify the VNF's vimConnectionInfo, " +
-		"or name other logins of nodes in the next request"
+	return "retry and rollback log in with the same ones: if the VNF has them wrong, mark the operation failed, then " +
+		"modify the VNF's vimConnectionInfo, or name other logins of nodes in the next request"
 }

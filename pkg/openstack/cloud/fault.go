@@ -95,8 +95,8 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	case status == http.StatusNotFound:
 		e.Title = "VIM resource not found"
 		if c.service == keystone {
-			e.Hint = "check interfaceInfo.endpoint " +
-				"of the VIM connection: there is no Identity API version 3 at this address"
+			e.Hint = "check interfaceInfo.endpoint of the VIM connection: there is no Identity API version 3 at this " +
+				"address"
 		}
 	case status == http.StatusConflict:
 		e.Title = "VIM conflict"
@@ -141,9 +141,8 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 	case isType[*redirect.Error](err):
 		e.Class, e.Code, e.Title = lcm.Permanent, lcm.CodeUpstream, "VIM redirects to another server"
 		e.Detail = fmt.Sprintf("%s: %s: %v", c.what, c.service, root(err))
-		e.Hint = "credentials " +
-			"are not sent " +
-			"there; correct interfaceInfo.endpoint of the VIM connection or the URLs of the VIM's service catalogue"
+		e.Hint = "credentials are not sent there; correct interfaceInfo.endpoint of the VIM connection or the URLs " +
+			"of the VIM's service catalogue"
 		return e
 	case isDNS:
 		if dns.IsNotFound {
@@ -155,8 +154,8 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 		e.Class, e.Hint = lcm.Permanent, "put the CA into interfaceInfo.trustedCertificates of the VIM connection"
 		return why("has a certificate of an unknown authority")
 	case errors.As(err, &hostname):
-		e.Class, e.Hint = lcm.Permanent, "use a name that "+
-			"the certificate has, or set interfaceInfo.skipCertificateHostnameCheck"
+		e.Class, e.Hint = lcm.Permanent, "use a name that the certificate has, or set "+
+			"interfaceInfo.skipCertificateHostnameCheck"
 		return why("has a certificate for another name: %v", hostname)
 	case isType[*tls.CertificateVerificationError](err):
 		e.Class, e.Hint = lcm.Permanent, "renew the VIM's certificate"

@@ -82,9 +82,8 @@ func TestAnswers(t *testing.T) {
 			status: 502, header: http.Header{"Content-Type": {"text/html"}}, class: lcm.Transient,
 			code: lcm.CodeUnavailable, title: "VIM is failing",
 			// once
-			body: "<html><head><title>502 " +
-				"Bad Gateway</title><style>p " +
-				"{}</style></head><body><h1>Bad &amp; ugly</h1><script>alert()</script></body></html>",
+			body: "<html><head><title>502 Bad Gateway</title><style>p {}</style></head><body><h1>Bad &amp; " +
+				"ugly</h1><script>alert()</script></body></html>",
 			words: "502 Bad Gateway: Bad & ugly",
 		},
 		"glance": {
@@ -224,8 +223,8 @@ func TestHints(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`Went to status ERROR due to "Message: No valid host was found. There are not enough hosts available., Code: 500"`: "no compute host",
-		"Error validating " +
-			"value 'm1.none': The Flavor (m1.none) could not be found.": "create the flavour",
+		"Error validating value 'm1.none': The Flavor (m1.none) could not be " +
+			"found.": "create the flavour",
 		"The Image (x) could not be found.":                                    "upload the image",
 		"Unable to find network with name or id 'net9'":                        "network",
 		"Port 1234 is still in use.":                                           "port belongs to another server",
@@ -242,69 +241,48 @@ func TestHints(t *testing.T) {
 		// As a real Heat says it.
 		`Resource CREATE failed: ResourceInError: resources.VDU-0.resources.VDU: Went to status ERROR due to "Message: No valid host was found. , Code: 500"`:                                                       "no compute host",
 		`Went to status ERROR due to "Message: Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance i. Last exception: Anti-affinity instance group policy was violated, Code: 500"`: "no compute host",
-		"Resource CREATE " +
-			"failed: BadRequest: " +
-			"resources.VDU: " +
-			"The requested availability zone is not available (HTTP 400) (Request-ID: req-1)": "zone does not exist",
-		"resources.VDU-0: " +
-			"Property error: " +
-			"resources.VDU.properties.flavor: " +
-			"Error validating value 'nope': No Flavor matching {'name': 'nope'}. (HTTP 404)": "create the flavour",
-		"resources.VDU.properties.image: " +
-			"Error validating value 'nope': No images matching {'name': 'nope'}.": "upload the image",
-		"resources.CP.properties.network: " +
-			"Error validating " +
-			"value 'nope': Unable to find network with name or id 'nope'": "network ids of extVirtualLinks",
-		"Property error: " +
-			": resources.p.properties.fixed_ips[0].subnet: " +
-			": Error validating " +
-			"value 'nope': Unable to find subnet with name or id 'nope'": "network ids of extVirtualLinks",
-		"resources.v.properties.networks[0].port: " +
-			": Error validating value '1111': Unable to find port with name or id '1111'": "link ports",
-		"resources.w.properties.volume_type: " +
-			": Error validating value 'nope': The VolumeType (nope) could not be found.": "volume type",
-		"resources.v.properties.key_name: " +
-			": Error validating value 'nope': The Key (nope) could not be found.": "key pair",
-		"InvalidIpForNetworkClient: " +
-			"resources.p: " +
-			"IP address 192.0.2.9 " +
-			"is not a valid IP for any of the subnets on the specified network.": "outside the network's subnets",
-		"BadRequest: " +
-			"resources.f: Bad floatingip request: Network 038a is not a valid external network.": "external network",
-		"IpAddressAlreadyAllocatedClient: " +
-			"resources.p: IP address 10.10.0.183 already allocated in subnet 43af": "another port has this address",
-		"MacAddressInUseClient: " +
-			"resources.p: " +
-			"Unable to complete " +
-			"operation for network 038a. The mac address fa:16:3e:dd:35:6a is in use.": "MAC address",
-		"Conflict: resources.w: " +
-			"Port 1782 is still in use. (HTTP 409) (Request-ID: req-33e6)": "port belongs to another server",
-		"Forbidden: resources.v: " +
-			"The number of " +
-			"defined ports: 3 is over the limit: 1 (HTTP 403) (Request-ID: req-c5e0)": "raise the project's quota",
-		"OverQuotaClient: " +
-			"resources.p: Quota exceeded for resources: ['port'].": "raise the project's quota",
-		"OverLimit: resources.w: " +
-			"VolumeLimitExceeded: " +
-			"Maximum number " +
-			"of volumes allowed (0) exceeded for quota 'volumes'. (HTTP 413)": "raise the project's quota",
-		"BadRequest: " +
-			"resources.VDU: " +
-			"Invalid volume: " +
-			"Invalid input " +
-			"received: Invalid " +
-			"volume: Volume " +
-			"v status must " +
-			"be available " +
-			"or downloading to reserve, but the current status is in-use. (HTTP 400)": "not in a state for this",
-		"InterfaceDetachFailed: " +
-			"resources.VDU: Failed to detach interface (p) from server (s)": "does not change its interfaces",
+		"Resource CREATE failed: BadRequest: resources.VDU: The requested availability zone is not available (HTTP " +
+			"400) (Request-ID: req-1)": "zone does not exist",
+		"resources.VDU-0: Property error: resources.VDU.properties.flavor: Error validating value 'nope': No Flavor " +
+			"matching {'name': 'nope'}. (HTTP 404)": "create the flavour",
+		"resources.VDU.properties.image: Error validating value 'nope': No images matching {'name': " +
+			"'nope'}.": "upload the image",
+		"resources.CP.properties.network: Error validating value 'nope': Unable to find network with name or id " +
+			"'nope'": "network ids of extVirtualLinks",
+		"Property error: : resources.p.properties.fixed_ips[0].subnet: : Error validating value 'nope': Unable to " +
+			"find subnet with name or id 'nope'": "network ids of extVirtualLinks",
+		"resources.v.properties.networks[0].port: : Error validating value '1111': Unable to find port with name or " +
+			"id '1111'": "link ports",
+		"resources.w.properties.volume_type: : Error validating value 'nope': The VolumeType (nope) could not be " +
+			"found.": "volume type",
+		"resources.v.properties.key_name: : Error validating value 'nope': The Key (nope) could not be " +
+			"found.": "key pair",
+		"InvalidIpForNetworkClient: resources.p: IP address 192.0.2.9 is not a valid IP for any of the subnets on " +
+			"the specified network.": "outside the network's subnets",
+		"BadRequest: resources.f: Bad floatingip request: Network 038a is not a valid external " +
+			"network.": "external network",
+		"IpAddressAlreadyAllocatedClient: resources.p: IP address 10.10.0.183 already allocated in subnet " +
+			"43af": "another port has this address",
+		"MacAddressInUseClient: resources.p: Unable to complete operation for network 038a. The mac address " +
+			"fa:16:3e:dd:35:6a is in use.": "MAC address",
+		"Conflict: resources.w: Port 1782 is still in use. (HTTP 409) (Request-ID: " +
+			"req-33e6)": "port belongs to another server",
+		"Forbidden: resources.v: The number of defined ports: 3 is over the limit: 1 (HTTP 403) (Request-ID: " +
+			"req-c5e0)": "raise the project's quota",
+		"OverQuotaClient: resources.p: Quota exceeded for resources: ['port'].": "raise the project's quota",
+		"OverLimit: resources.w: VolumeLimitExceeded: Maximum number of volumes allowed (0) exceeded for quota " +
+			"'volumes'. (HTTP 413)": "raise the project's quota",
+		"BadRequest: resources.VDU: Invalid volume: Invalid input received: Invalid volume: Volume v status must be " +
+			"available or downloading to reserve, but the current status is in-use. (HTTP " +
+			"400)": "not in a state for this",
+		"InterfaceDetachFailed: resources.VDU: Failed to detach interface (p) from server " +
+			"(s)": "does not change its interfaces",
 		"Timed out": "longer than the stack's timeout",
-		"CREATE aborted (Task create from TemplateResource \"VDU-0\" Stack \"c-i\" [1] Timed out)": "longer than " +
-			"the stack's timeout",
+		"CREATE aborted (Task create from TemplateResource \"VDU-0\" Stack \"c-i\" [1] Timed out)": "longer than the " +
+			"stack's timeout",
 		"Stack UPDATE cancelled": "the action was cancelled",
-		"The request " +
-			"you have made requires authentication. (HTTP 401)": "did not accept the credentials",
+		"The request you have made requires authentication. (HTTP " +
+			"401)": "did not accept the credentials",
 		"MessagingTimeout: resources.VDU: Timed out waiting for a reply to message ID 1": "did not answer another one",
 	} {
 		got := Hint(text)

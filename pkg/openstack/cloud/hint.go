@@ -12,12 +12,8 @@ var hints = []struct {
 	{quotaText, "raise the project's quota in the VIM or free resources, then retry the operation"},
 	{
 		regexp.MustCompile(`(?i)no valid host|not enough hosts|anti-affinity|max scheduling attempts`),
-		"no compute host " +
-			"can take the " +
-			"server: check " +
-			"free capacity, " +
-			"the size of " +
-			"the flavour, the zone, and whether there are enough hosts for the anti-affinity rules; then retry",
+		"no compute host can take the server: check free capacity, the size of the flavour, the zone, and whether " +
+			"there are enough hosts for the anti-affinity rules; then retry",
 	},
 	{
 		regexp.MustCompile(`(?i)flavor.{0,120}(could not|cannot|can't) be found|flavor .{0,80}not found|no flavor`),
@@ -33,10 +29,8 @@ var hints = []struct {
 	},
 	{
 		regexp.MustCompile(`(?i)not a valid external network|external network .{0,80}not reachable|not reachable from subnet`),
-		"floating addresses " +
-			"come from an " +
-			"external network " +
-			"that a router connects with the port's subnet: check the network that the template names, and the router",
+		"floating addresses come from an external network that a router connects with the port's subnet: check the " +
+			"network that the template names, and the router",
 	},
 	{
 		regexp.MustCompile(`(?i)unable to find port|port .{0,80}(could not|cannot|can't) be found`),
@@ -80,12 +74,8 @@ var hints = []struct {
 	},
 	{
 		regexp.MustCompile(`(?i)shrinking volume`),
-		"Heat makes no " +
-			"volume smaller: " +
-			"mark the operation " +
-			"failed and heal " +
-			"the VNFC with " +
-			"additionalParams.all, which creates its volume again, empty, or go to a package with a volume as large",
+		"Heat makes no volume smaller: mark the operation failed and heal the VNFC with additionalParams.all, which " +
+			"creates its volume again, empty, or go to a package with a volume as large",
 	},
 	{
 		regexp.MustCompile(`(?i)invalid volume|volume .{0,120}(status must be|in-use|in error)|went to status error.{0,40}volume|volume .{0,80}did not finish being created`),
@@ -97,12 +87,8 @@ var hints = []struct {
 	},
 	{
 		regexp.MustCompile(`(?i)requires authentication|authorization failed|trust.{0,40}(not|cannot|could not) be found|\b401\b.{0,20}unauthorized`),
-		"the VIM did " +
-			"not accept the " +
-			"credentials " +
-			"that Heat works " +
-			"with: check " +
-			"the user of the VIM connection and its roles, and that its password has not changed, then retry",
+		"the VIM did not accept the credentials that Heat works with: check the user of the VIM connection and its " +
+			"roles, and that its password has not changed, then retry",
 	},
 	{
 		regexp.MustCompile(`(?i)messagingtimeout|messaging timeout|timed out waiting for a reply|service unavailable|bad gateway|connection (refused|reset|aborted)|unable to establish connection`),
@@ -114,9 +100,8 @@ var hints = []struct {
 	},
 	{
 		regexp.MustCompile(`(?i)timed out|timeout`),
-		"the VIM took " +
-			"longer than " +
-			"the stack's timeout: look at its services, raise openstack.stack_timeout if it is slow, then retry",
+		"the VIM took longer than the stack's timeout: look at its services, raise openstack.stack_timeout if it is " +
+			"slow, then retry",
 	},
 }
 

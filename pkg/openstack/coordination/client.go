@@ -250,8 +250,8 @@ func refusal(method string, target *url.URL, res reply) error {
 	e := failure(fmt.Sprintf("%s %s: %s", method, target.Redacted(), res.problem()))
 	switch {
 	case res.code == http.StatusUnauthorized || res.code == http.StatusForbidden:
-		e.Hint = "correct the " +
-			"authentication of the coordination server in vdu_params, with another operation after a rollback"
+		e.Hint = "correct the authentication of the coordination server in vdu_params, with another operation after " +
+			"a rollback"
 	case res.code == http.StatusNotFound:
 		e.Code = lcm.CodeNotFound
 	case res.code >= http.StatusInternalServerError:

@@ -162,11 +162,8 @@ func (p Params) Check(r lcm.Request, run bool) []lcm.InvalidParam {
 		case p.VDUs == nil:
 			report(
 				c.member,
-				"the Python script "+
-					"is not run; "+
-					"give vdu_params "+
-					"with the endpoint "+
-					"of the coordination server instead, or have the operator switch scripts on (scripts.python)",
+				"the Python script is not run; give vdu_params with the endpoint of the coordination server instead, "+
+					"or have the operator switch scripts on (scripts.python)",
 			)
 		}
 	}
@@ -221,13 +218,8 @@ func (p *VNFCParams) check(pointer, script string, run bool) []lcm.InvalidParam 
 		if script != "" {
 			report(
 				"/endpoint",
-				"is missing: "+
-					"the Python script "+
-					"%s is not run; "+
-					"the coordination "+
-					"server that "+
-					"it would ask "+
-					"is asked directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)",
+				"is missing: the Python script %s is not run; the coordination server that it would ask is asked "+
+					"directly (SOL002 clause 10), or the operator switches scripts on (scripts.python)",
 				script,
 			)
 		}

@@ -225,9 +225,8 @@ func (g *graph) shared(own, away map[string]bool) error {
 			return slices.Contains(g.Given, o)
 		}):
 		case g.kind[r] == "OS::Neutron::Net":
-			return g.problem("VDUs of different "+
-				"connections use the network %q, which is in one cloud: give it as an externally managed "+
-				"virtual link for each of the connections", r)
+			return g.problem("VDUs of different connections use the network %q, which is in one cloud: give it as an "+
+				"externally managed virtual link for each of the connections", r)
 		default:
 			return g.problem(
 				"VDUs of different connections use the resource %q (%s), which is in one cloud", r, g.kind[r],

@@ -45,8 +45,8 @@ resources:
   other: {type: 'OS::Nova::Server', properties: {networks: [{network: {get_param: net}}]}}
 `),
 		"BaseHOT/f/nested/box.yaml": file(
-			"parameters: " +
-				"{net: {type: string}}\nresources: {VDU3: {type: VDU3.yaml, properties: {net: {get_param: net}}}}\n",
+			"parameters: {net: {type: string}}\nresources: {VDU3: {type: VDU3.yaml, properties: {net: {get_param: " +
+				"net}}}}\n",
 		),
 		"BaseHOT/f/nested/VDU3.yaml": file(
 			"resources: {VDU3: {type: 'OS::Nova::Server', properties: {flavor: m1.tiny}}}\n",

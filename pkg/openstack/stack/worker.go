@@ -102,9 +102,8 @@ func Foreign(c *cloud.Client, st *cloud.Stack) error {
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Stack of another owner",
 		Detail: fmt.Sprintf(
-			"the stack %s, "+
-				"%s in project "+
-				"%s, has the name of the instance's stack and is not the instance's: it does not carry its tag",
+			"the stack %s, %s in project %s, has the name of the instance's stack and is not the instance's: it does "+
+				"not carry its tag",
 			st.Ref(), st.Status, c.Project()),
 		Hint: "find out whose stack it is and delete it, then retry the operation; a rollback leaves it alone",
 	}

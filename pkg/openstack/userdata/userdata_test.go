@@ -259,8 +259,8 @@ func TestWhatKeepsAStackFromWorking(t *testing.T) {
 		},
 		"reference to a VDU": {func(in *userdata.Input) {
 			tpl, err := hot.Parse("t.yaml", []byte(
-				"heat_template_version: "+
-					"1\nresources: { VDU1: {}, VDU2: {}, x: { properties: { a: { get_resource: VDU1 } } } }",
+				"heat_template_version: 1\nresources: { VDU1: {}, VDU2: {}, x: { properties: { a: { get_resource: "+
+					"VDU1 } } } }",
 			))
 			if err != nil {
 				panic(err)

@@ -61,8 +61,8 @@ func startWith(t *testing.T, flavour, pkg string) *world {
 	t.Helper()
 	if lab == "" {
 		t.Skipf(
-			"%s names no "+
-				"running lab: no cluster is made by the real kubeadm; `make test-lab-k8s` does (root, Debian 12)",
+			"%s names no running lab: no cluster is made by the real kubeadm; `make test-lab-k8s` does (root, Debian "+
+				"12)",
 			envLab,
 		)
 	}

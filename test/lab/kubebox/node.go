@@ -40,8 +40,8 @@ func (k *kubelet) heartbeat(ctx context.Context) error {
 		Message: "container runtime network not ready: cni plugin not initialized", LastHeartbeatTime: now(),
 	}
 	if networked() {
-		ready.Status, ready.Reason, ready.Message = corev1.ConditionTrue, "KubeletReady", "kubelet is posting "+
-			"ready status"
+		ready.Status, ready.Reason, ready.Message = corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready "+
+			"status"
 	}
 	conditions := []corev1.NodeCondition{ready}
 	for _, t := range []corev1.NodeConditionType{

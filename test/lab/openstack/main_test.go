@@ -61,9 +61,8 @@ func running(t *testing.T) *lab {
 	t.Helper()
 	if openrc == "" {
 		t.Skipf(
-			"%s names no "+
-				"running lab: "+
-				"nothing is tested against a real OpenStack; `make test-lab-openstack` does (root, Debian 12)",
+			"%s names no running lab: nothing is tested against a real OpenStack; `make test-lab-openstack` does "+
+				"(root, Debian 12)",
 			EnvOpenrc,
 		)
 	}
