@@ -130,7 +130,7 @@ func each(n int) map[string]int {
 // apply makes an object in the cluster.
 func (g *grown) apply(manifest string) {
 	g.t.Helper()
-	_, err := g.cluster.Apply(g.t.Context(), kubeapi.Admin, "default", []byte(manifest))
+	err := g.cluster.Apply(g.t.Context(), kubeapi.Admin, "default", []byte(manifest))
 	require.NoError(g.t, err)
 }
 

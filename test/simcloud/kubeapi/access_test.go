@@ -180,19 +180,3 @@ func TestTheDiscoveryHashIsThatOfTheCA(t *testing.T) {
 	sum := sha256.Sum256(ca.RawSubjectPublicKeyInfo)
 	require.Equal(t, "sha256:"+hex.EncodeToString(sum[:]), c.CAHash())
 }
-
-func TestAKubeconfigIsRecognisedByItsClusterOnly(t *testing.T) {
-	t.Parallel()
-	c, other := newCluster(t), newCluster(t)
-	conf, err := c.AdminKubeconfig("https://10.0.0.1:6443")
-	require.NoError(t, err)
-	u, server, ok := c.UserOfKubeconfig(conf)
-	require.True(t, ok)
-	require.Equal(t, "https://10.0.0.1:6443", server)
-	require.Equal(t, kubeapi.Admin.Name, u.Name)
-	require.Contains(t, u.Groups, "system:masters")
-	_, _, ok = other.UserOfKubeconfig(conf)
-	require.False(t, ok)
-	_, _, ok = c.UserOfKubeconfig([]byte("{}"))
-	require.False(t, ok)
-}

@@ -193,7 +193,7 @@ func (s *Store) fillSecret(r Resource, o Object) error {
 func (s *Store) created(r Resource, o Object) {
 	switch r.GR() {
 	case "namespaces":
-		_, _ = s.Create(kinds["ServiceAccount"], Name(o), Object{"metadata": Object{"name": "default"}}, false)
+		_, _ = s.Create(Kind("ServiceAccount"), Name(o), Object{"metadata": Object{"name": "default"}}, false)
 	case "customresourcedefinitions.apiextensions.k8s.io":
 		s.define(o)
 	}

@@ -14,6 +14,17 @@ import (
 	"github.com/google/uuid"
 )
 
+// User is who makes a request: a user name and its groups, as the API server's authenticators find them out.
+type User struct {
+	Name   string
+	Groups []string
+}
+
+// Admin may do everything: the user of admin.conf.
+var Admin = User{
+	Name: "kubernetes-admin", Groups: []string{"kubeadm:cluster-admins", "system:masters", "system:authenticated"},
+}
+
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
 // claims of a service account's token.
@@ -59,7 +70,7 @@ func (c *Cluster) sign(namespace, account, uid, secret string, ttl time.Duration
 
 // bearer says whose token it is: a service account's or a bootstrap token.
 func (c *Cluster) bearer(token string) (User, bool) {
-	if id, _, ok := strings.Cut(token, "."); ok && c.validToken(token) {
+	if id, _, ok := strings.Cut(token, "."); ok && c.ValidToken(token) {
 		return User{Name: "system:bootstrap:" + id, Groups: []string{
 			"system:bootstrappers", "system:bootstrappers:kubeadm:default-node-token", "system:authenticated",
 		}}, true
@@ -84,12 +95,12 @@ func (c *Cluster) bearer(token string) (User, bool) {
 	if json.Unmarshal(body, &cl) != nil || cl.Exp != 0 && c.now().Unix() >= cl.Exp {
 		return User{}, false
 	}
-	sa, err := c.store.Get(c.kind("ServiceAccount"), cl.Namespace, cl.Account)
+	sa, err := c.store.Get(Kind("ServiceAccount"), cl.Namespace, cl.Account)
 	if err != nil || String(sa, "metadata", "uid") != cl.AccountUID {
 		return User{}, false
 	}
 	if cl.Secret != "" {
-		if o, err := c.store.Get(c.kind("Secret"), cl.Namespace, cl.Secret); err != nil ||
+		if o, err := c.store.Get(Kind("Secret"), cl.Namespace, cl.Secret); err != nil ||
 			string(secretValue(o, "token")) != token {
 			return User{}, false
 		}
@@ -105,7 +116,7 @@ func (c *Cluster) fillToken(r Resource, o Object) error {
 		return nil
 	}
 	account := String(o, "metadata", "annotations", "kubernetes.io/service-account.name")
-	sa, err := c.store.Get(c.kind("ServiceAccount"), Namespace(o), account)
+	sa, err := c.store.Get(Kind("ServiceAccount"), Namespace(o), account)
 	if err != nil {
 		return nil //nolint:nilerr // the secret of an account that does not exist gets no token
 	}
@@ -139,21 +150,7 @@ func (c *Cluster) authenticate(r *http.Request) (User, bool) {
 	return c.bearer(strings.TrimSpace(token))
 }
 
-// kind returns a built-in resource by its kind.
-func (c *Cluster) kind(kind string) Resource { return kinds[kind] }
-
-// kinds is the built-in resources by kind. Event is that of the core group.
-var kinds = func() map[string]Resource {
-	out := map[string]Resource{}
-	for _, r := range builtin() {
-		if _, ok := out[r.Kind]; !ok {
-			out[r.Kind] = r
-		}
-	}
-	return out
-}()
-
 func (c *Cluster) list(kind, namespace string) []Object {
-	out, _ := c.store.List(c.kind(kind), namespace)
+	out, _ := c.store.List(Kind(kind), namespace)
 	return out
 }

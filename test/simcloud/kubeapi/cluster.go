@@ -4,15 +4,21 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 )
+
+// Options of a new cluster. Everything has a default.
+type Options struct {
+	Name     string           // of the cluster in kubeconfig files; default kubernetes
+	Version  string           // gitVersion of the API server; default v1.36.2
+	Endpoint string           // controlPlaneEndpoint host:port, for the kube-public/cluster-info config map
+	Now      func() time.Time // default time.Now
+}
 
 // Cluster is the state that all API servers of a cluster share. It is safe for concurrent use.
 type Cluster struct {
@@ -33,7 +39,9 @@ type Cluster struct {
 	controllers sync.Mutex // one round of controllers at a time
 }
 
-func newCluster(o Options) (*Cluster, error) {
+// NewCluster makes a cluster as kubeadm init leaves it, without nodes and without etcd members: as long as no member
+// was added, quorum is not asked for.
+func NewCluster(o Options) (*Cluster, error) {
 	o.Name, o.Version = cmp.Or(o.Name, "kubernetes"), cmp.Or(o.Version, "v1.36.2")
 	o.Endpoint = cmp.Or(o.Endpoint, "127.0.0.1:6443")
 	if o.Now == nil {
@@ -47,12 +55,13 @@ func newCluster(o Options) (*Cluster, error) {
 		opts: o, now: o.Now, pki: p, store: NewStore(o.Now), done: make(chan struct{}),
 		kubelets: map[string]kubelet{}, etcd: map[string]*Member{},
 	}
-	c.store.OnCreate(c.fillToken)
+	c.store.onCreate = c.fillToken
 	c.install()
 	return c, nil
 }
 
-func (c *Cluster) shut() { c.once.Do(func() { close(c.done) }) }
+// Close ends all watches and refuses further ones. Servers are closed by who started them.
+func (c *Cluster) Close() { c.once.Do(func() { close(c.done) }) }
 
 // install makes what kubeadm init leaves in a cluster.
 func (c *Cluster) install() {
@@ -93,10 +102,16 @@ func (c *Cluster) workload(kind, name string, spec, pod Object, image string) {
 	c.store.MustCreate("apps/v1", kind, "kube-system", name, Object{"metadata": Object{"labels": labels}, "spec": spec})
 }
 
+// Store returns the objects themselves, without authorisation and quorum.
+func (c *Cluster) Store() *Store { return c.store }
+
 // userKey is the context key of the user of a request made in process.
 type userKey struct{}
 
-func (c *Cluster) do(ctx context.Context, u User, method, path, contentType string, body []byte) (int, []byte) {
+// Do makes one request in process, without TCP and TLS: the same routes, authorisation, quorum and answers as over
+// HTTP. path may have a query; body may be JSON or YAML (contentType application/yaml). A watch ends with ctx or
+// timeoutSeconds.
+func (c *Cluster) Do(ctx context.Context, u User, method, path, contentType string, body []byte) (int, []byte) {
 	target, err := url.ParseRequestURI(path)
 	if err != nil {
 		return http.StatusBadRequest, []byte(err.Error())
@@ -107,7 +122,7 @@ func (c *Cluster) do(ctx context.Context, u User, method, path, contentType stri
 	}).WithContext(context.WithValue(ctx, userKey{}, u))
 	r.Header.Set("Content-Type", cmp.Or(contentType, "application/json"))
 	w := &recorder{header: http.Header{}}
-	(&handler{c: c}).ServeHTTP(w, r)
+	(&handler{c}).ServeHTTP(w, r)
 	return cmp.Or(w.code, http.StatusOK), w.body.Bytes()
 }
 
@@ -122,12 +137,3 @@ func (w *recorder) Header() http.Header         { return w.header }
 func (w *recorder) WriteHeader(code int)        { w.code = cmp.Or(w.code, code) }
 func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
 func (w *recorder) Flush()                      {}
-
-// statusError makes an error of an answer.
-func statusError(code int, answer []byte) *StatusError {
-	var st struct{ Reason, Message string }
-	if json.Unmarshal(answer, &st) != nil || st.Message == "" {
-		st.Message = strings.TrimSpace(string(answer))
-	}
-	return &StatusError{Code: code, Reason: st.Reason, Message: st.Message}
-}

@@ -42,7 +42,7 @@ func (c *Cluster) control() {
 // controlNamespaces keeps the CA in every namespace, and removes tokens whose account has gone.
 func (c *Cluster) controlNamespaces() {
 	const name = "kube-root-ca.crt"
-	cm := c.kind("ConfigMap")
+	cm := Kind("ConfigMap")
 	for _, ns := range c.list("Namespace", "") {
 		if _, err := c.store.Get(cm, Name(ns), name); err != nil {
 			_, _ = c.store.Create(cm, Name(ns),
@@ -54,9 +54,9 @@ func (c *Cluster) controlNamespaces() {
 			continue
 		}
 		account := String(s, "metadata", "annotations", "kubernetes.io/service-account.name")
-		if sa, err := c.store.Get(c.kind("ServiceAccount"), Namespace(s), account); err != nil || String(sa, "metadata",
+		if sa, err := c.store.Get(Kind("ServiceAccount"), Namespace(s), account); err != nil || String(sa, "metadata",
 			"uid") != String(s, "metadata", "annotations", "kubernetes.io/service-account.uid") {
-			_, _ = c.store.Delete(c.kind("Secret"), Namespace(s), Name(s), "")
+			_, _ = c.store.Delete(Kind("Secret"), Namespace(s), Name(s), "")
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (c *Cluster) controlNodes() {
 		if len(withTaint(n, taintCordoned, "NoSchedule", cordoned)) == len(taintsOf(n)) {
 			continue
 		}
-		_, _ = c.store.Update(c.kind("Node"), "", Name(n), false, false, func(o Object) (Object, error) {
+		_, _ = c.store.Update(Kind("Node"), "", Name(n), false, false, func(o Object) (Object, error) {
 			setTaint(o, taintCordoned, At(o, "spec", "unschedulable") == true)
 			return o, nil
 		})
@@ -77,7 +77,7 @@ func (c *Cluster) controlNodes() {
 
 // controlVolumes binds claims to volumes of the same storage class, and releases volumes whose claim has gone.
 func (c *Cluster) controlVolumes() {
-	pvs, pvcs := c.kind("PersistentVolume"), c.kind("PersistentVolumeClaim")
+	pvs, pvcs := Kind("PersistentVolume"), Kind("PersistentVolumeClaim")
 	phase := func(r Resource, o Object, p string) {
 		_, _ = c.store.Update(r, Namespace(o), Name(o), true, false, func(o Object) (Object, error) {
 			Set(o, p, "status", "phase")
@@ -126,7 +126,7 @@ func (c *Cluster) controlVolumes() {
 func (c *Cluster) controlBudgets() {
 	for _, b := range c.list("PodDisruptionBudget", "") {
 		st := c.budget(b)
-		_, _ = c.store.Update(c.kind("PodDisruptionBudget"), Namespace(b), Name(b), true, false,
+		_, _ = c.store.Update(Kind("PodDisruptionBudget"), Namespace(b), Name(b), true, false,
 			func(o Object) (Object, error) {
 				Set(o, max(0, st.left()), "status", "disruptionsAllowed")
 				Set(o, st.healthy, "status", "currentHealthy")
@@ -187,7 +187,7 @@ func labelsOf(o Object) labels.Set {
 
 // deletePod deletes a pod as a client asks for it: the kubelet of its node must confirm it, unless grace is 0.
 func (c *Cluster) deletePod(namespace, name, uid string, grace int64) (Object, error) {
-	r := c.kind("Pod")
+	r := Kind("Pod")
 	pod, err := c.store.Get(r, namespace, name)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (c *Cluster) kubeletUp(node string) bool {
 	c.mu.Lock()
 	k, ok := c.kubelets[node]
 	c.mu.Unlock()
-	return ok && k.up || !ok && c.nodeReady(node)
+	return ok && k.up || !ok && c.NodeReady(node)
 }
 
 // terminate marks an object as being deleted.

@@ -1,15 +1,12 @@
 package kubeapi
 
 import (
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
-
-	"k8s.io/client-go/tools/clientcmd"
 )
 
-func (c *Cluster) kubeconfig(serverURL, user string, cred Credential) []byte {
+// Kubeconfig returns a kubeconfig file for one user, in YAML as kubeadm writes it.
+func (c *Cluster) Kubeconfig(serverURL, user string, cred Credential) []byte {
 	b64 := base64.StdEncoding.EncodeToString
 	return fmt.Appendf(nil, `apiVersion: v1
 clusters:
@@ -32,12 +29,13 @@ users:
 `, b64(c.pki.caPEM), serverURL, c.opts.Name, user, b64(cred.Certificate), b64(cred.Key))
 }
 
-func (c *Cluster) adminKubeconfig(serverURL string) ([]byte, error) {
+// AdminKubeconfig returns admin.conf: a kubeconfig with a fresh certificate of Admin. serverURL is https://host:port.
+func (c *Cluster) AdminKubeconfig(serverURL string) ([]byte, error) {
 	cred, err := c.IssueClient(Admin.Name, "kubeadm:cluster-admins", "system:masters")
 	if err != nil {
 		return nil, err
 	}
-	return c.kubeconfig(serverURL, Admin.Name, cred), nil
+	return c.Kubeconfig(serverURL, Admin.Name, cred), nil
 }
 
 // clusterInfo is the kubeconfig without a user in kube-public/cluster-info.
@@ -53,30 +51,4 @@ current-context: ""
 kind: Config
 users: null
 `, base64.StdEncoding.EncodeToString(c.pki.caPEM), c.opts.Endpoint)
-}
-
-func (c *Cluster) userOfKubeconfig(kubeconfig []byte) (User, string, bool) {
-	cfg, err := clientcmd.Load(kubeconfig)
-	if err != nil {
-		return User{}, "", false
-	}
-	ctx := cfg.Contexts[cfg.CurrentContext]
-	if ctx == nil || cfg.Clusters[ctx.Cluster] == nil || cfg.AuthInfos[ctx.AuthInfo] == nil {
-		return User{}, "", false
-	}
-	server, who := cfg.Clusters[ctx.Cluster].Server, cfg.AuthInfos[ctx.AuthInfo]
-	if who.Token != "" {
-		u, ok := c.bearer(who.Token)
-		return u, server, ok
-	}
-	block, _ := pem.Decode(who.ClientCertificateData)
-	if block == nil {
-		return User{}, server, false
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return User{}, server, false
-	}
-	u, ok := c.pki.user(c.now(), cert)
-	return u, server, ok
 }

@@ -7,7 +7,15 @@ import (
 	"slices"
 )
 
-func (c *Cluster) addMember(name string) {
+// Member is one etcd member.
+type Member struct {
+	Name string
+	ID   string // 16 hexadecimal digits
+	Up   bool
+}
+
+// AddMember adds an etcd member that is up. Adding one that exists brings it up.
+func (c *Cluster) AddMember(name string) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	c.mu.Lock()
@@ -15,7 +23,8 @@ func (c *Cluster) addMember(name string) {
 	c.etcd[name] = &Member{Name: name, ID: fmt.Sprintf("%016x", h.Sum64()), Up: true}
 }
 
-func (c *Cluster) removeMember(name string) bool {
+// RemoveMember removes an etcd member. False when there is none of that name.
+func (c *Cluster) RemoveMember(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, ok := c.etcd[name]
@@ -23,7 +32,8 @@ func (c *Cluster) removeMember(name string) bool {
 	return ok
 }
 
-func (c *Cluster) setMemberUp(name string, up bool) {
+// SetMemberUp says whether an etcd member runs.
+func (c *Cluster) SetMemberUp(name string, up bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m := c.etcd[name]; m != nil {
@@ -31,7 +41,8 @@ func (c *Cluster) setMemberUp(name string, up bool) {
 	}
 }
 
-func (c *Cluster) members() []Member {
+// Members lists the etcd members by name.
+func (c *Cluster) Members() []Member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make([]Member, 0, len(c.etcd))
@@ -42,7 +53,8 @@ func (c *Cluster) members() []Member {
 	return out
 }
 
-func (c *Cluster) quorum() bool {
+// Quorum says whether a majority of the etcd members is up.
+func (c *Cluster) Quorum() bool {
 	_, ok := c.etcdState()
 	return ok
 }

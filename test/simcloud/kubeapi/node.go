@@ -3,7 +3,6 @@ package kubeapi
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -21,13 +20,23 @@ const (
 		"reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
 )
 
+// NodeSpec describes a node that joins.
+type NodeSpec struct {
+	Name         string
+	ControlPlane bool   // gets the label and the taint that kubeadm gives masters, and the static pods of a master
+	IP           string // InternalIP
+	Version      string // of the kubelet; default the cluster's
+}
+
 // kubelet is what is known of a node's kubelet.
 type kubelet struct {
 	up     bool
 	reason string
 }
 
-func (c *Cluster) addNode(n NodeSpec) {
+// AddNode registers a node, as its kubelet does. It is NotReady until the CNI is there and SetNodeReady said true
+// (which AddNode implies). A node that exists is registered again, with its old uid.
+func (c *Cluster) AddNode(n NodeSpec) {
 	c.mu.Lock()
 	c.kubelets[n.Name] = kubelet{up: true}
 	c.subnets++
@@ -44,11 +53,8 @@ func (c *Cluster) addNode(n NodeSpec) {
 		labels["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
 		spec["taints"] = []any{Object{"key": taintMaster, "effect": "NoSchedule"}}
 	}
-	for k, v := range n.Labels {
-		labels[k] = v
-	}
 	status := c.nodeStatus(n)
-	r := c.kind("Node")
+	r := Kind("Node")
 	_, err := c.store.Get(r, "", n.Name)
 	if err == nil {
 		_, _ = c.store.Update(r, "", n.Name, false, false, func(o Object) (Object, error) {
@@ -85,10 +91,9 @@ func (c *Cluster) addNode(n NodeSpec) {
 
 // nodeStatus is the part of a node's status that does not change while it lives.
 func (c *Cluster) nodeStatus(n NodeSpec) Object {
-	memory := cmp.Or(n.MemoryBytes, 4<<30) / 1024
-	capacity := func(kib int64) Object {
+	capacity := func(memory string) Object {
 		return Object{
-			"cpu": strconv.Itoa(cmp.Or(n.CPUs, 2)), "memory": fmt.Sprintf("%dKi", kib), "pods": "110",
+			"cpu": "2", "memory": memory, "pods": "110",
 			"ephemeral-storage": "20134592Ki", "hugepages-1Gi": "0", "hugepages-2Mi": "0",
 		}
 	}
@@ -97,14 +102,13 @@ func (c *Cluster) nodeStatus(n NodeSpec) Object {
 			Object{"type": "InternalIP", "address": n.IP},
 			Object{"type": "Hostname", "address": n.Name},
 		},
-		"capacity": capacity(memory), "allocatable": capacity(memory - 100*1024),
+		"capacity": capacity("4194304Ki"), "allocatable": capacity("4091904Ki"),
 		"daemonEndpoints": Object{"kubeletEndpoint": Object{"Port": int64(10250)}},
 		"nodeInfo": Object{
 			"architecture": "amd64", "operatingSystem": "linux", "machineID": "", "systemUUID": "", "bootID": "",
 			"kubeletVersion": cmp.Or(n.Version, c.opts.Version), "kubeProxyVersion": "",
-			"osImage":                 cmp.Or(n.OSImage, "Ubuntu 24.04.3 LTS"),
-			"kernelVersion":           cmp.Or(n.KernelVersion, "6.8.0-88-generic"),
-			"containerRuntimeVersion": cmp.Or(n.ContainerRuntime, "containerd://1.7.28"),
+			"osImage": "Ubuntu 22.04.4 LTS", "kernelVersion": "5.15.0-107-generic",
+			"containerRuntimeVersion": "containerd://1.7.12",
 		},
 	}
 }
@@ -127,7 +131,7 @@ func (c *Cluster) reportNode(name string) {
 	case !cni:
 		status, reason, message = "False", "KubeletNotReady", noNetwork
 	}
-	r, now := c.kind("Node"), c.now()
+	r, now := Kind("Node"), c.now()
 	_, _ = c.store.Update(r, "", name, true, false, func(o Object) (Object, error) {
 		var out []any
 		for _, t := range [][3]string{
@@ -213,8 +217,11 @@ func conditionOf(o Object, kind string) Object {
 
 func isReady(o Object) bool { return conditionOf(o, "Ready")["status"] == "True" }
 
-func (c *Cluster) setNodeReady(name string, ready bool, reason string) bool {
-	if _, err := c.store.Get(c.kind("Node"), "", name); err != nil {
+// SetNodeReady says whether the kubelet of a node answers. When it does not, the Ready condition becomes Unknown with
+// reason NodeStatusUnknown, "Kubelet stopped posting node status." when reason is empty; otherwise False with reason as
+// message. False when there is no such node.
+func (c *Cluster) SetNodeReady(name string, ready bool, reason string) bool {
+	if _, err := c.store.Get(Kind("Node"), "", name); err != nil {
 		return false
 	}
 	c.mu.Lock()
@@ -225,13 +232,15 @@ func (c *Cluster) setNodeReady(name string, ready bool, reason string) bool {
 	return true
 }
 
-func (c *Cluster) removeNode(name string) bool {
-	_, err := c.store.Delete(c.kind("Node"), "", name, "")
+// RemoveNode deletes a node with its pods. False when there is no such node.
+func (c *Cluster) RemoveNode(name string) bool {
+	_, err := c.store.Delete(Kind("Node"), "", name, "")
 	c.control()
 	return err == nil
 }
 
-func (c *Cluster) nodeNames() []string {
+// Nodes lists the names of the nodes.
+func (c *Cluster) Nodes() []string {
 	var out []string
 	for _, n := range c.list("Node", "") {
 		out = append(out, Name(n))
@@ -239,12 +248,15 @@ func (c *Cluster) nodeNames() []string {
 	return out
 }
 
-func (c *Cluster) nodeReady(name string) bool {
-	o, err := c.store.Get(c.kind("Node"), "", name)
+// NodeReady says whether a node is there and Ready.
+func (c *Cluster) NodeReady(name string) bool {
+	o, err := c.store.Get(Kind("Node"), "", name)
 	return err == nil && isReady(o)
 }
 
-func (c *Cluster) setCNI(yes bool) {
+// CNIInstalled says whether there is a pod network. Without one no node is Ready ("container runtime network not
+// ready").
+func (c *Cluster) CNIInstalled(yes bool) {
 	c.mu.Lock()
 	changed := c.cni != yes
 	c.cni = yes
@@ -252,7 +264,7 @@ func (c *Cluster) setCNI(yes bool) {
 	if !changed {
 		return
 	}
-	for _, n := range c.nodeNames() {
+	for _, n := range c.Nodes() {
 		c.reportNode(n)
 	}
 	c.control()
@@ -260,7 +272,7 @@ func (c *Cluster) setCNI(yes bool) {
 
 // staticPods makes the mirror pods of a master.
 func (c *Cluster) staticPods(n NodeSpec) {
-	node, err := c.store.Get(c.kind("Node"), "", n.Name)
+	node, err := c.store.Get(Kind("Node"), "", n.Name)
 	if err != nil {
 		return
 	}
@@ -284,13 +296,14 @@ func (c *Cluster) staticPods(n NodeSpec) {
 				"tolerations":       []any{Object{"operator": "Exists", "effect": "NoExecute"}},
 			},
 		}
-		_, _ = c.store.Create(c.kind("Pod"), "kube-system", pod, false)
+		_, _ = c.store.Create(Kind("Pod"), "kube-system", pod, false)
 	}
 }
 
-func (c *Cluster) setStaticPods(node, version string) {
+// SetStaticPods gives the control plane on a master the images of another version, as kubeadm upgrade does.
+func (c *Cluster) SetStaticPods(node, version string) {
 	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-		_, _ = c.store.Update(c.kind("Pod"), "kube-system", name+"-"+node, false, false,
+		_, _ = c.store.Update(Kind("Pod"), "kube-system", name+"-"+node, false, false,
 			func(o Object) (Object, error) {
 				Set(o, []any{Object{"name": name, "image": "registry.k8s.io/" + name + ":" + version}}, "spec",
 					"containers")

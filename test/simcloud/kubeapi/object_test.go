@@ -2,6 +2,7 @@ package kubeapi_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -161,36 +162,32 @@ func TestClientsDiscoverWhatIsServed(t *testing.T) {
 
 func TestApplyCreatesThenLeavesAloneThenChanges(t *testing.T) {
 	t.Parallel()
-	c, ctx := newCluster(t), t.Context()
-	manifest := []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: demo}\n---\napiVersion: apps/v1\n" +
-		"kind: Deployment\nmetadata: {name: web, namespace: demo}\n" +
-		"spec:\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n" +
-		"    spec: {containers: [{name: c, image: nginx}]}\n")
-	what, err := c.Apply(ctx, kubeapi.Admin, "", manifest)
+	s, ctx := serve(t), t.Context()
+	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: demo}\n---\n"
+	require.NoError(t, s.Apply(ctx, kubeapi.Admin, "demo", []byte(namespace+web)))
+	deployments := s.AppsV1().Deployments("demo")
+	created, err := deployments.Get(ctx, "web", metav1.GetOptions{})
 	require.NoError(t, err)
-	require.Equal(t, "namespace/demo created\ndeployment.apps/web created", what)
-	what, err = c.Apply(ctx, kubeapi.Admin, "", manifest)
+	require.EqualValues(t, 2, *created.Spec.Replicas)
+	require.NoError(t, s.Apply(ctx, kubeapi.Admin, "demo", []byte(namespace+web)))
+	same, err := deployments.Get(ctx, "web", metav1.GetOptions{})
 	require.NoError(t, err)
-	require.Equal(t, "namespace/demo unchanged\ndeployment.apps/web unchanged", what)
-	what, err = c.Apply(ctx, kubeapi.Admin, "demo", []byte(
-		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3}}`,
-	))
-	require.NoError(t, err)
-	require.Equal(t, "deployment.apps/web configured", what)
-	r, ok := c.Find("deploy")
+	require.Equal(t, created.ResourceVersion, same.ResourceVersion)
+	more := strings.Replace(web, "replicas: 2", "replicas: 3", 1)
+	require.NoError(t, s.Apply(ctx, kubeapi.Admin, "demo", []byte(more)))
+
+	r, ok := kubeapi.Find("deploy")
 	require.True(t, ok)
-	code, b := c.Do(ctx, kubeapi.Admin, "GET", r.Path("demo", "web"), "", nil)
+	code, b := s.Do(ctx, kubeapi.Admin, "GET", r.Path("demo", "web"), "", nil)
 	require.Equal(t, 200, code)
 	var d appsv1.Deployment
 	require.NoError(t, json.Unmarshal(b, &d))
 	require.EqualValues(t, 3, *d.Spec.Replicas)
 
-	_, err = c.Apply(ctx, kubeapi.NodeUser("n"), "", manifest)
-	var st *kubeapi.StatusError
-	require.ErrorAs(t, err, &st)
-	require.Equal(t, 403, st.Code)
-	require.ErrorContains(t, err, "Error from server (Forbidden): ")
-	_, err = c.Apply(ctx, kubeapi.Admin, "", []byte("kind: Thing\napiVersion: v7\nmetadata: {name: x}\n"))
+	kubelet := kubeapi.User{Name: "system:node:n", Groups: []string{"system:nodes", "system:authenticated"}}
+	err = s.Apply(ctx, kubelet, "demo", []byte(more))
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	err = s.Apply(ctx, kubeapi.Admin, "", []byte("kind: Thing\napiVersion: v7\nmetadata: {name: x}\n"))
 	require.ErrorContains(t, err, `no matches for kind "Thing" in version "v7"`)
 }
 
@@ -200,7 +197,7 @@ func TestAClaimFindsItsVolume(t *testing.T) {
 	_, err := s.StorageV1().StorageClasses().Create(ctx,
 		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "nfs"}, Provisioner: "x"}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	_, err = s.Apply(ctx, kubeapi.Admin, "", []byte(`
+	require.NoError(t, s.Apply(ctx, kubeapi.Admin, "", []byte(`
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: pv}
@@ -210,8 +207,7 @@ apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: claim}
 spec: {storageClassName: nfs, accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
-`))
-	require.NoError(t, err)
+`)))
 	pvc, err := s.CoreV1().PersistentVolumeClaims("default").Get(ctx, "claim", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, corev1.ClaimBound, pvc.Status.Phase)

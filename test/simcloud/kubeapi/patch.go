@@ -70,11 +70,12 @@ func (c call) patch() (patching, error) {
 			return back(cur, func(old []byte) ([]byte, error) { return mergeApplied(c.res, before, j, old) })
 		}}, nil
 	case "application/merge-patch+json":
-		o, err := decode(b)
-		if err != nil {
+		if _, err := decode(b); err != nil {
 			return patching{}, err
 		}
-		return patching{run: func(cur Object) (Object, error) { return mergeJSON(cur, Copy(o)), nil }}, nil
+		return patching{run: func(cur Object) (Object, error) {
+			return back(cur, func(old []byte) ([]byte, error) { return jsonpatch.MergePatch(old, b) })
+		}}, nil
 	case "application/strategic-merge-patch+json":
 		if _, err := decode(b); err != nil {
 			return patching{}, err

@@ -22,6 +22,12 @@ const (
 	certLife = 365 * 24 * time.Hour
 )
 
+// Credential is a client certificate with its key, both PEM.
+type Credential struct {
+	Certificate []byte
+	Key         []byte
+}
+
 // pki is the CA of a cluster and the key that signs tokens of service accounts.
 type pki struct {
 	ca              *x509.Certificate
@@ -93,7 +99,18 @@ func (p *pki) issue(now time.Time, t *x509.Certificate) ([]byte, *ecdsa.PrivateK
 	return der, key, err
 }
 
-func (p *pki) serving(now time.Time, sans []string) (tls.Certificate, error) {
+// CAPEM returns the cluster's CA certificate.
+func (c *Cluster) CAPEM() []byte { return c.pki.caPEM }
+
+// CAKeyPEM returns the key of the CA, for /etc/kubernetes/pki/ca.key.
+func (c *Cluster) CAKeyPEM() []byte { return c.pki.caKeyPEM }
+
+// CAHash returns what kubeadm join wants as --discovery-token-ca-cert-hash: sha256:<hex of the SHA-256 of the CA's
+// SPKI>.
+func (c *Cluster) CAHash() string { return c.pki.hash }
+
+// IssueServing issues a serving certificate for host names and IP addresses.
+func (c *Cluster) IssueServing(sans ...string) (tls.Certificate, error) {
 	t := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "kube-apiserver"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -104,15 +121,16 @@ func (p *pki) serving(now time.Time, sans []string) (tls.Certificate, error) {
 			t.DNSNames = append(t.DNSNames, s)
 		}
 	}
-	der, key, err := p.issue(now, t)
+	der, key, err := c.pki.issue(c.now(), t)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("issue a serving certificate: %w", err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-func (p *pki) client(now time.Time, cn string, orgs []string) (Credential, error) {
-	der, key, err := p.issue(now, &x509.Certificate{
+// IssueClient issues a client certificate: cn is the user name, orgs are the groups.
+func (c *Cluster) IssueClient(cn string, orgs ...string) (Credential, error) {
+	der, key, err := c.pki.issue(c.now(), &x509.Certificate{
 		Subject:     pkix.Name{CommonName: cn, Organization: orgs},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})

@@ -47,16 +47,16 @@ func (c *Cluster) controlPods() {
 			})
 			load[node]++
 			same[own+" "+node]++
-			_, _ = c.store.Update(c.kind("Pod"), Namespace(p), Name(p), false, false, func(o Object) (Object, error) {
+			_, _ = c.store.Update(Kind("Pod"), Namespace(p), Name(p), false, false, func(o Object) (Object, error) {
 				Set(o, node, "spec", "nodeName")
 				return o, nil
 			})
 			c.runPod(p, nodes[node])
 		case nodes[node] == nil:
-			_, _ = c.store.Delete(c.kind("Pod"), Namespace(p), Name(p), "")
+			_, _ = c.store.Delete(Kind("Pod"), Namespace(p), Name(p), "")
 		case Meta(p)["deletionTimestamp"] != nil:
 			if c.kubeletUp(node) {
-				_, _ = c.store.Delete(c.kind("Pod"), Namespace(p), Name(p), "")
+				_, _ = c.store.Delete(Kind("Pod"), Namespace(p), Name(p), "")
 			}
 		default:
 			c.runPod(p, nodes[node])
@@ -118,7 +118,7 @@ func (c *Cluster) podPending(pod Object, kind, reason, message string) {
 	if conditionOf(pod, kind)["reason"] == reason {
 		return
 	}
-	_, _ = c.store.Update(c.kind("Pod"), Namespace(pod), Name(pod), true, false, func(o Object) (Object, error) {
+	_, _ = c.store.Update(Kind("Pod"), Namespace(pod), Name(pod), true, false, func(o Object) (Object, error) {
 		Set(o, []any{condition(o, c.now(), kind, "False", reason, message)}, "status", "conditions")
 		return o, nil
 	})
@@ -146,7 +146,7 @@ func (c *Cluster) runPod(pod, node Object) {
 	if phase == "Running" && ready == isReady(pod) {
 		return
 	}
-	_, _ = c.store.Update(c.kind("Pod"), Namespace(pod), Name(pod), true, false, func(o Object) (Object, error) {
+	_, _ = c.store.Update(Kind("Pod"), Namespace(pod), Name(pod), true, false, func(o Object) (Object, error) {
 		c.podRuns(o, node, ready)
 		return o, nil
 	})

@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -41,6 +42,20 @@ func (r Resource) Prefix() string {
 		return "/api/" + r.Version
 	}
 	return "/apis/" + r.Group + "/" + r.Version
+}
+
+// Path returns the API path of a collection (name empty) or an object. namespace is ignored when the resource has none;
+// an empty one means all namespaces.
+func (r Resource) Path(namespace, name string) string {
+	p := r.Prefix()
+	if r.Namespaced && namespace != "" {
+		p += "/namespaces/" + url.PathEscape(namespace)
+	}
+	p += "/" + r.Plural
+	if name != "" {
+		p += "/" + url.PathEscape(name)
+	}
+	return p
 }
 
 // table is the built-in resources: group/version, kind, flags (n namespaced, s status, c scale), short names.
@@ -92,25 +107,26 @@ admissionregistration.k8s.io/v1 MutatingWebhookConfiguration -
 apiregistration.k8s.io/v1 APIService -s
 `
 
-// builtin parses the table.
-func builtin() []Resource {
-	var out []Resource
-	for line := range strings.Lines(table) {
+// builtin is the resources of every cluster.
+var builtin = func() (out []Resource) {
+	for line := range strings.Lines(strings.TrimSpace(table)) {
 		f := strings.Fields(line)
-		if len(f) < 3 {
-			continue
-		}
-		group, version, ok := strings.Cut(f[0], "/")
-		if !ok {
-			group, version = "", f[0]
+		gv, err := schema.ParseGroupVersion(f[0])
+		if err != nil {
+			panic(err)
 		}
 		out = append(out, Resource{
-			Group: group, Version: version, Kind: f[1], Plural: plural(f[1]), Singular: strings.ToLower(f[1]),
+			Group: gv.Group, Version: gv.Version, Kind: f[1], Plural: plural(f[1]), Singular: strings.ToLower(f[1]),
 			Short: f[3:], Namespaced: strings.Contains(f[2], "n"), Status: strings.Contains(f[2], "s"),
 			Scale: strings.Contains(f[2], "c"),
 		})
 	}
 	return out
+}()
+
+// Kind returns a built-in resource by its kind. Event is that of the core group.
+func Kind(kind string) Resource {
+	return builtin[slices.IndexFunc(builtin, func(r Resource) bool { return r.Kind == kind })]
 }
 
 func plural(kind string) string {
@@ -137,14 +153,15 @@ func (s *Store) Resources() []Resource {
 	return out
 }
 
-// Find looks a resource up by what kubectl accepts: plural, singular, kind, short name, each with or without ".group".
-func (s *Store) Find(name string) (Resource, bool) {
+// Find looks a built-in resource up by what kubectl accepts: plural, singular, kind, short name, each with or without
+// ".group".
+func Find(name string) (Resource, bool) {
 	want, group, hasGroup := strings.Cut(strings.ToLower(name), ".")
-	for _, r := range s.Resources() {
-		if hasGroup && r.Group != group && r.Version+"."+r.Group != group {
+	for _, r := range builtin {
+		if hasGroup && r.Group != group {
 			continue
 		}
-		if r.Plural == want || r.Singular == want || strings.ToLower(r.Kind) == want || slices.Contains(r.Short, want) {
+		if r.Plural == want || r.Singular == want || slices.Contains(r.Short, want) {
 			return r, true
 		}
 	}

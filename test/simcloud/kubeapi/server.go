@@ -9,25 +9,24 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Server serves a cluster on some listeners: one kube-apiserver.
+// Server serves a cluster: one kube-apiserver.
 type Server struct {
-	sick    atomic.Bool
 	http    *http.Server
-	wg      sync.WaitGroup // accept loops and requests
+	wg      sync.WaitGroup // the accept loop and requests
 	mu      sync.Mutex
 	closing bool
 }
 
-func (c *Cluster) serve(cert tls.Certificate, listeners []net.Listener) *Server {
+// Serve serves the cluster over TLS on a listener, which the server then owns.
+func (c *Cluster) Serve(cert tls.Certificate, l net.Listener) *Server {
 	s := &Server{}
-	h := &handler{c: c, s: s}
+	h := handler{c}
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !s.begin() {
@@ -44,9 +43,7 @@ func (c *Cluster) serve(cert tls.Certificate, listeners []net.Listener) *Server 
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          log.New(io.Discard, "", 0), // failed handshakes are no news in a simulation
 	}
-	for _, l := range listeners {
-		s.wg.Go(func() { _ = s.http.ServeTLS(l, "", "") })
-	}
+	s.wg.Go(func() { _ = s.http.ServeTLS(l, "", "") })
 	return s
 }
 
@@ -60,7 +57,8 @@ func (s *Server) begin() bool {
 	return !s.closing
 }
 
-func (s *Server) shut() {
+// Close closes the listeners and kills all connections at once, and waits until nothing of the server runs.
+func (s *Server) Close() {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
@@ -68,11 +66,8 @@ func (s *Server) shut() {
 	s.wg.Wait()
 }
 
-// handler is the HTTP surface of one API server; s is nil when requests come in process.
-type handler struct {
-	c *Cluster
-	s *Server
-}
+// handler is the HTTP surface of one API server.
+type handler struct{ c *Cluster }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -109,16 +104,9 @@ func health(path string) (string, bool) {
 func (h *handler) health(w http.ResponseWriter, check string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	failed := ""
-	switch {
-	case h.s != nil && h.s.sick.Load():
-		failed = "poststarthook/start-apiserver"
-	case !h.c.quorum():
-		failed = "etcd"
-	}
-	if failed != "" {
+	if !h.c.Quorum() {
 		w.WriteHeader(http.StatusInternalServerError)
-		_, _ = fmt.Fprintf(w, "[+]ping ok\n[+]log ok\n[-]%s failed: reason withheld\n%s check failed\n", failed, check)
+		_, _ = fmt.Fprintf(w, "[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n%s check failed\n", check)
 		return
 	}
 	_, _ = io.WriteString(w, "ok")

@@ -41,14 +41,14 @@ type Store struct {
 	rev       int64
 	events    []event
 	changed   chan struct{}
-	hooks     []func(Resource, Object) error
-	appliedBy map[string][]byte // by GR, namespace/name and manager: what it has applied last
+	onCreate  func(Resource, Object) error // may complete or refuse an object before it is stored
+	appliedBy map[string][]byte            // by GR, namespace/name and manager: what it has applied last
 }
 
 // NewStore returns a cluster with the namespaces and roles that every cluster has. now stamps objects.
 func NewStore(now func() time.Time) *Store {
 	s := &Store{
-		now: now, resources: builtin(), objs: map[string]map[string]Object{}, appliedBy: map[string][]byte{},
+		now: now, resources: slices.Clone(builtin), objs: map[string]map[string]Object{}, appliedBy: map[string][]byte{},
 		rev: 1, changed: make(chan struct{}),
 	}
 	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
@@ -65,20 +65,6 @@ func (s *Store) Rev() int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.rev
-}
-
-// Changed is closed at the next change.
-func (s *Store) Changed() <-chan struct{} {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.changed
-}
-
-// OnCreate adds a function that may complete or refuse an object before it is stored.
-func (s *Store) OnCreate(f func(Resource, Object) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hooks = append(s.hooks, f)
 }
 
 // Get returns an object.
@@ -222,14 +208,11 @@ func (s *Store) Create(r Resource, namespace string, in Object, dryRun bool) (Ob
 		)
 	}
 	o["apiVersion"], o["kind"] = r.APIVersion(), r.Kind
-	s.mu.RLock()
-	hooks := slices.Clone(s.hooks)
-	s.mu.RUnlock()
 	if err := s.prepare(r, o); err != nil {
 		return nil, err
 	}
-	for _, h := range hooks {
-		if err := h(r, o); err != nil {
+	if s.onCreate != nil {
+		if err := s.onCreate(r, o); err != nil {
 			return nil, err
 		}
 	}
@@ -424,39 +407,4 @@ func (s *Store) MustCreate(apiVersion, kind, namespace, name string, rest Object
 		panic(err)
 	}
 	return out
-}
-
-// Apply creates an object, or lays it over the existing one.
-func (s *Store) Apply(o Object) (Object, error) {
-	r, ok := s.FindKind(String(o, "apiVersion"), String(o, "kind"))
-	if !ok {
-		return nil, fmt.Errorf("no kind %q in %q", String(o, "kind"), String(o, "apiVersion"))
-	}
-	ns := Namespace(o)
-	if r.Namespaced && ns == "" {
-		ns = "default"
-	}
-	if _, err := s.Get(r, ns, Name(o)); err != nil {
-		return s.Create(r, ns, o, false)
-	}
-	return s.Update(r, ns, Name(o), false, false, func(cur Object) (Object, error) { return mergeJSON(cur, o), nil })
-}
-
-// mergeJSON lays patch over o as RFC 7386 says.
-func mergeJSON(o, patch Object) Object {
-	if o == nil {
-		o = Object{}
-	}
-	for k, v := range patch {
-		switch v := v.(type) {
-		case nil:
-			delete(o, k)
-		case map[string]any:
-			cur, _ := o[k].(map[string]any)
-			o[k] = mergeJSON(cur, v)
-		default:
-			o[k] = v
-		}
-	}
-	return o
 }

@@ -33,18 +33,21 @@ func random(n int) string {
 	return string(b)
 }
 
-func (c *Cluster) createToken(ttl time.Duration) string {
+// CreateToken makes a bootstrap token, [a-z0-9]{6}.[a-z0-9]{16}, valid for ttl (0: for ever).
+func (c *Cluster) CreateToken(ttl time.Duration) string {
 	t := random(6) + "." + random(16)
-	c.addToken(t, ttl)
+	c.AddToken(t, ttl)
 	return t
 }
 
-func (c *Cluster) addToken(token string, ttl time.Duration) bool {
+// AddToken adds a given bootstrap token, as kubeadm init does with the one in its configuration. False when it is
+// malformed.
+func (c *Cluster) AddToken(token string, ttl time.Duration) bool {
 	m := bootstrapToken.FindStringSubmatch(token)
 	if m == nil {
 		return false
 	}
-	c.deleteToken(m[1])
+	c.DeleteToken(m[1])
 	data := Object{
 		"token-id": m[1], "token-secret": m[2], "usage-bootstrap-authentication": "true",
 		"usage-bootstrap-signing": "true",
@@ -53,19 +56,20 @@ func (c *Cluster) addToken(token string, ttl time.Duration) bool {
 	if ttl > 0 {
 		data["expiration"] = c.now().Add(ttl).UTC().Format(time.RFC3339Nano)
 	}
-	_, err := c.store.Create(c.kind("Secret"), "kube-system", Object{
+	_, err := c.store.Create(Kind("Secret"), "kube-system", Object{
 		"metadata": Object{"name": "bootstrap-token-" + m[1]}, "type": "bootstrap.kubernetes.io/token",
 		"stringData": data,
 	}, false)
 	return err == nil
 }
 
-func (c *Cluster) validToken(token string) bool {
+// ValidToken says whether a bootstrap token exists and has not run out.
+func (c *Cluster) ValidToken(token string) bool {
 	m := bootstrapToken.FindStringSubmatch(token)
 	if m == nil {
 		return false
 	}
-	o, err := c.store.Get(c.kind("Secret"), "kube-system", "bootstrap-token-"+m[1])
+	o, err := c.store.Get(Kind("Secret"), "kube-system", "bootstrap-token-"+m[1])
 	if err != nil || subtle.ConstantTimeCompare(secretValue(o, "token-secret"), []byte(m[2])) != 1 {
 		return false
 	}
@@ -77,12 +81,13 @@ func (c *Cluster) validToken(token string) bool {
 	return err == nil && c.now().Before(at)
 }
 
-func (c *Cluster) deleteToken(token string) bool {
+// DeleteToken removes a bootstrap token, given whole or by its id. False when there was none.
+func (c *Cluster) DeleteToken(token string) bool {
 	id := token
 	if m := bootstrapToken.FindStringSubmatch(token); m != nil {
 		id = m[1]
 	}
-	_, err := c.store.Delete(c.kind("Secret"), "kube-system", "bootstrap-token-"+id, "")
+	_, err := c.store.Delete(Kind("Secret"), "kube-system", "bootstrap-token-"+id, "")
 	return err == nil
 }
 
@@ -110,7 +115,9 @@ func seal(key string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-func (c *Cluster) uploadCerts(key string) string {
+// UploadCerts does kubeadm init phase upload-certs: the secret kube-system/kubeadm-certs for two hours. key is 64
+// hexadecimal digits; when empty a new one is made. It returns the key.
+func (c *Cluster) UploadCerts(key string) string {
 	aead, err := seal(key)
 	if err != nil {
 		b := make([]byte, 32)
@@ -126,7 +133,7 @@ func (c *Cluster) uploadCerts(key string) string {
 		_, _ = rand.Read(nonce)
 		data[name] = base64.StdEncoding.EncodeToString(aead.Seal(nonce, nonce, plain, nil))
 	}
-	r := c.kind("Secret")
+	r := Kind("Secret")
 	_, _ = c.store.Delete(r, "kube-system", certsSecret, "")
 	_, _ = c.store.Create(r, "kube-system", Object{
 		"metadata": Object{
@@ -137,14 +144,16 @@ func (c *Cluster) uploadCerts(key string) string {
 	return key
 }
 
-func (c *Cluster) validCertificateKey(key string) error {
+// ValidCertificateKey says whether the uploaded certificates can be decrypted with key: nil, or an error in kubeadm's
+// words.
+func (c *Cluster) ValidCertificateKey(key string) error {
 	aead, err := seal(key)
 	if err != nil {
 		return err
 	}
 	gone := errors.New(`error downloading the secret: Secret "kubeadm-certs" was not found in the "kube-system" Namespace. ` +
 		`This Secret might have expired. Please, run "kubeadm init phase upload-certs --upload-certs" on a control plane to generate a new one`)
-	r := c.kind("Secret")
+	r := Kind("Secret")
 	o, err := c.store.Get(r, "kube-system", certsSecret)
 	if err != nil {
 		return gone

@@ -63,10 +63,13 @@ func TestAWatchEndsAfterItsTime(t *testing.T) {
 func TestAWatchFromTheDistantPastMustListAgain(t *testing.T) {
 	t.Parallel()
 	s, ctx := serve(t), t.Context()
+	cm := kubeapi.Kind("ConfigMap")
+	_, err := s.Store().Create(cm, "default", kubeapi.Object{"metadata": kubeapi.Object{"name": "busy"}}, false)
+	require.NoError(t, err)
 	for i := range 5000 {
-		_, err := s.Store().Apply(kubeapi.Object{
-			"apiVersion": "v1", "kind": "ConfigMap",
-			"metadata": map[string]any{"name": "busy"}, "data": map[string]any{"n": strings.Repeat("x", i%7)},
+		_, err := s.Store().Update(cm, "default", "busy", false, false, func(o kubeapi.Object) (kubeapi.Object, error) {
+			kubeapi.Set(o, strings.Repeat("x", i%7), "data", "n")
+			return o, nil
 		})
 		require.NoError(t, err)
 	}

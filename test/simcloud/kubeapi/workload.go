@@ -54,7 +54,7 @@ func (c *Cluster) controlDeployment(d Object) {
 	h := fnv.New32a()
 	_, _ = h.Write(b)
 	hash := rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
-	name, r := Name(d)+"-"+hash, c.kind("ReplicaSet")
+	name, r := Name(d)+"-"+hash, Kind("ReplicaSet")
 	for _, rs := range c.list("ReplicaSet", Namespace(d)) {
 		if ownerUID(rs) == String(d, "metadata", "uid") && Name(rs) != name {
 			_, _ = c.store.Delete(r, Namespace(rs), Name(rs), "")
@@ -88,7 +88,7 @@ func (c *Cluster) controlDeployment(d Object) {
 		status, reason, message = "False", "MinimumReplicasUnavailable", "Deployment does "+
 			"not have minimum availability."
 	}
-	_, _ = c.store.Update(c.kind("Deployment"), Namespace(d), Name(d), true, false, func(o Object) (Object, error) {
+	_, _ = c.store.Update(Kind("Deployment"), Namespace(d), Name(d), true, false, func(o Object) (Object, error) {
 		o["status"] = Object{
 			"observedGeneration": Int(d, "metadata", "generation"), "replicas": have, "updatedReplicas": have,
 			"readyReplicas": ready, "availableReplicas": ready, "unavailableReplicas": max(0, replicas-ready),
@@ -136,7 +136,7 @@ func (c *Cluster) controlReplicas(o Object, pods []Object) {
 		}
 	}
 	have := int64(min(want, max(len(pods), want)))
-	_, _ = c.store.Update(c.kind(String(o, "kind")), Namespace(o), Name(o), true, false,
+	_, _ = c.store.Update(Kind(String(o, "kind")), Namespace(o), Name(o), true, false,
 		func(cur Object) (Object, error) {
 			cur["status"] = Object{
 				"observedGeneration": Int(o, "metadata", "generation"), "replicas": have, "readyReplicas": ready,
@@ -185,7 +185,7 @@ func (c *Cluster) controlDaemons(o Object, nodes, pods []Object) {
 			ready++
 		}
 	}
-	_, _ = c.store.Update(c.kind("DaemonSet"), Namespace(o), Name(o), true, false, func(cur Object) (Object, error) {
+	_, _ = c.store.Update(Kind("DaemonSet"), Namespace(o), Name(o), true, false, func(cur Object) (Object, error) {
 		cur["status"] = Object{
 			"observedGeneration": Int(o, "metadata", "generation"), "desiredNumberScheduled": want,
 			"currentNumberScheduled": have, "updatedNumberScheduled": have, "numberReady": ready,
@@ -209,5 +209,5 @@ func (c *Cluster) makePod(o Object, name, node string) {
 	if node != "" {
 		Set(pod, node, "spec", "nodeName")
 	}
-	_, _ = c.store.Create(c.kind("Pod"), Namespace(o), pod, false)
+	_, _ = c.store.Create(Kind("Pod"), Namespace(o), pod, false)
 }

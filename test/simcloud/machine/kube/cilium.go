@@ -107,11 +107,8 @@ func (k *ctl) ciliumInstall() error {
 			"template": map[string]any{"metadata": map[string]any{"labels": opLabels}, "spec": pod("operator-generic")},
 		}},
 	} {
-		r, err := k.resource(kubeapi.String(o, "kind"))
-		if err != nil {
-			return err
-		}
-		if _, err := k.call(http.MethodPost, pathOf(r, "kube-system", ""), "application/json", encode(o)); err != nil {
+		path := kubeapi.Kind(kubeapi.String(o, "kind")).Path("kube-system", "")
+		if _, err := k.call(http.MethodPost, path, "application/json", encode(o)); err != nil {
 			var se *serverError
 			if !errors.As(err, &se) || se.code != http.StatusConflict {
 				return fmt.Errorf("unable to install Cilium: %w", err)

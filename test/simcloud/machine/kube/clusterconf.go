@@ -1,8 +1,6 @@
 package kube
 
 import (
-	"errors"
-
 	"go.yaml.in/yaml/v4"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
@@ -28,30 +26,32 @@ func uploadConfig(cl *kubeapi.Cluster, s *settings, endpoint, version string) er
 	if err != nil {
 		return err
 	}
-	r, ok := cl.Find("configmaps")
-	if !ok {
-		return errors.New("no configmaps in the cluster")
+	return setClusterConfig(cl, string(text))
+}
+
+// clusterConfig reads the ClusterConfiguration.
+func clusterConfig(cl *kubeapi.Cluster) (string, error) {
+	o, err := cl.Store().Get(kubeapi.Kind("ConfigMap"), "kube-system", configMap)
+	return kubeapi.String(o, "data", "ClusterConfiguration"), err
+}
+
+func setClusterConfig(cl *kubeapi.Cluster, text string) error {
+	change := func(o kubeapi.Object) (kubeapi.Object, error) {
+		kubeapi.Set(o, text, "data", "ClusterConfiguration")
+		return o, nil
 	}
-	_, err = cl.Store().Update(r, "kube-system", configMap, false, false,
-		func(o kubeapi.Object) (kubeapi.Object, error) {
-			kubeapi.Set(o, string(text), "data", "ClusterConfiguration")
-			return o, nil
-		})
+	_, err := cl.Store().Update(kubeapi.Kind("ConfigMap"), "kube-system", configMap, false, false, change)
 	return err
 }
 
 // fetchConfig takes what uploadConfig left for the certificates of a further master.
 func (s *settings) fetchConfig(cl *kubeapi.Cluster) error {
-	r, ok := cl.Find("configmaps")
-	if !ok {
-		return errors.New("no configmaps in the cluster")
-	}
-	o, err := cl.Store().Get(r, "kube-system", configMap)
+	conf, err := clusterConfig(cl)
 	if err != nil {
 		return err
 	}
 	var doc document
-	if err := yaml.Unmarshal([]byte(kubeapi.String(o, "data", "ClusterConfiguration")), &doc); err != nil {
+	if err := yaml.Unmarshal([]byte(conf), &doc); err != nil {
 		return err
 	}
 	s.sans = append(s.sans, doc.APIServer.CertSANs...)

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -162,25 +161,13 @@ func notFound(err error) bool {
 	return errors.As(err, &e) && e.code == http.StatusNotFound
 }
 
-// builtinResources are the resources of every cluster.
-var builtinResources = sync.OnceValue(func() []kubeapi.Resource { return kubeapi.NewStore(time.Now).Resources() })
-
 // resource finds a resource by a name on the command line.
-func (k *ctl) resource(name string) (kubeapi.Resource, error) {
-	for _, r := range builtinResources() {
-		if matches(r, name) {
-			return r, nil
-		}
+func resource(name string) (kubeapi.Resource, error) {
+	r, ok := kubeapi.Find(name)
+	if !ok {
+		return r, fmt.Errorf("error: the server doesn't have a resource type \"%s\"", name)
 	}
-	return kubeapi.Resource{}, fmt.Errorf("error: the server doesn't have a resource type \"%s\"", name)
-}
-
-func matches(r kubeapi.Resource, name string) bool {
-	want, group, has := strings.Cut(strings.ToLower(name), ".")
-	if has && group != r.Group {
-		return false
-	}
-	return want == r.Plural || want == r.Singular || want == strings.ToLower(r.Kind) || slices.Contains(r.Short, want)
+	return r, nil
 }
 
 func items(list kubeapi.Object) (out []kubeapi.Object) {
@@ -193,19 +180,6 @@ func items(list kubeapi.Object) (out []kubeapi.Object) {
 	return out
 }
 
-// pathOf is the URL of a collection or an object.
-func pathOf(r kubeapi.Resource, ns, name string) string {
-	p := r.Prefix()
-	if r.Namespaced && ns != "" {
-		p += "/namespaces/" + url.PathEscape(ns)
-	}
-	p += "/" + r.Plural
-	if name != "" {
-		p += "/" + url.PathEscape(name)
-	}
-	return p
-}
-
 // targets reads TYPE NAME… or TYPE/NAME….
 func (k *ctl) targets(args []string) (r kubeapi.Resource, names []string, err error) {
 	if len(args) == 0 {
@@ -215,7 +189,7 @@ func (k *ctl) targets(args []string) (r kubeapi.Resource, names []string, err er
 	if slash {
 		names = append(names, name)
 	}
-	r, err = k.resource(kind)
+	r, err = resource(kind)
 	return r, append(names, args[1:]...), err
 }
 
@@ -245,7 +219,7 @@ func (k *ctl) delete(args []string) error {
 		return errors.New("error: resource(s) were provided, but no name was specified")
 	}
 	return k.each(names, func(name string) error {
-		_, err := k.call(http.MethodDelete, pathOf(r, k.ns, name), "", nil)
+		_, err := k.call(http.MethodDelete, r.Path(k.ns, name), "", nil)
 		if err == nil {
 			k.p.Printf("%s \"%s\" deleted\n", typeName(r), name)
 		}
@@ -274,9 +248,9 @@ func (k *ctl) get(args []string) error {
 		k.ns = ""
 	}
 	if len(names) > 0 {
-		return k.each(names, func(name string) error { return k.show(r, pathOf(r, k.ns, name)) })
+		return k.each(names, func(name string) error { return k.show(r, r.Path(k.ns, name)) })
 	}
-	path := pathOf(r, k.ns, "")
+	path := r.Path(k.ns, "")
 	if s := k.f.Val("l"); s != "" {
 		path += "?labelSelector=" + url.QueryEscape(s)
 	}

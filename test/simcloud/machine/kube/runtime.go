@@ -189,11 +189,7 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 				break
 			}
 			master := n.exists(manifestDir + "kube-apiserver.yaml")
-			c.AddNode(kubeapi.NodeSpec{
-				Name: name, ControlPlane: master, IP: ip, Version: n.version("kubelet"), OSImage: "Ubuntu 22.04.4 LTS",
-				KernelVersion:    "5.15.0-107-generic",
-				ContainerRuntime: "containerd://1.7.12",
-			})
+			c.AddNode(kubeapi.NodeSpec{Name: name, ControlPlane: master, IP: ip, Version: n.version("kubelet")})
 			n.reg.report(n.os.Sys.Clock, c, name, true)
 			cluster, ready, pause = c, true, time.Hour
 		case cluster != nil:

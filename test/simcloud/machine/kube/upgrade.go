@@ -128,9 +128,8 @@ func (n *Node) policy(have, want string) string {
 
 // healthy wants all masters Ready, as kubeadm's preflight check does.
 func healthy(cl *kubeapi.Cluster) error {
-	r, _ := cl.Find("nodes")
 	for _, name := range cl.Nodes() {
-		o, err := cl.Store().Get(r, "", name)
+		o, err := cl.Store().Get(kubeapi.Kind("Node"), "", name)
 		if err != nil {
 			return err
 		}
@@ -170,12 +169,11 @@ func (n *Node) replaceControl(ctx context.Context, p *process.Proc, cl *kubeapi.
 
 // clusterVersion is the version that kubeadm keeps in its ConfigMap.
 func clusterVersion(cl *kubeapi.Cluster) (string, error) {
-	r, _ := cl.Find("configmaps")
-	o, err := cl.Store().Get(r, "kube-system", configMap)
+	conf, err := clusterConfig(cl)
 	if err != nil {
 		return "", err
 	}
-	for line := range strings.Lines(kubeapi.String(o, "data", "ClusterConfiguration")) {
+	for line := range strings.Lines(conf) {
 		if v, ok := strings.CutPrefix(line, "kubernetesVersion:"); ok {
 			return strings.Trim(strings.TrimSpace(v), `"`), nil
 		}
@@ -184,18 +182,16 @@ func clusterVersion(cl *kubeapi.Cluster) (string, error) {
 }
 
 func setClusterVersion(cl *kubeapi.Cluster, version string) error {
-	r, _ := cl.Find("configmaps")
-	_, err := cl.Store().Update(r, "kube-system", configMap, false, false,
-		func(o kubeapi.Object) (kubeapi.Object, error) {
-			var out strings.Builder
-			for line := range strings.Lines(kubeapi.String(o, "data", "ClusterConfiguration")) {
-				if strings.HasPrefix(line, "kubernetesVersion:") {
-					line = "kubernetesVersion: " + version + "\n"
-				}
-				out.WriteString(line)
-			}
-			kubeapi.Set(o, out.String(), "data", "ClusterConfiguration")
-			return o, nil
-		})
-	return err
+	conf, err := clusterConfig(cl)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	for line := range strings.Lines(conf) {
+		if strings.HasPrefix(line, "kubernetesVersion:") {
+			line = "kubernetesVersion: " + version + "\n"
+		}
+		out.WriteString(line)
+	}
+	return setClusterConfig(cl, out.String())
 }
