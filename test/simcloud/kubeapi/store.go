@@ -41,7 +41,7 @@ type Store struct {
 	rev       int64
 	events    []event
 	changed   chan struct{}
-	onCreate  func(Resource, Object) error // may complete or refuse an object before it is stored
+	onCreate  func(Resource, Object) error // completes or refuses an object before it is stored
 	appliedBy map[string][]byte            // by GR, namespace/name and manager: what it has applied last
 }
 

@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -110,6 +112,24 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	return res.StatusCode, b, err
 }
 
+// get makes a request and returns the body of the answer; a refusal is an error.
+func (c *client) get(ctx context.Context, path string) ([]byte, error) {
+	st, body, err := c.do(ctx, http.MethodGet, path, "", nil)
+	if err == nil && st != http.StatusOK {
+		return nil, errors.New(message(body))
+	}
+	return body, err
+}
+
+// message is the text of an error answer.
+func message(body []byte) string {
+	var st struct{ Message string }
+	if json.Unmarshal(body, &st) == nil && st.Message != "" {
+		return st.Message
+	}
+	return strings.TrimSpace(string(body))
+}
+
 // healthy reports whether the API server answers that it is ready.
 func (k *config) healthy(ctx context.Context, p *process.Proc) bool {
 	c, err := k.connect(p, 5*time.Second)
@@ -117,8 +137,8 @@ func (k *config) healthy(ctx context.Context, p *process.Proc) bool {
 		return false
 	}
 	defer c.close()
-	st, _, err := c.do(ctx, http.MethodGet, "/readyz", "", nil)
-	return err == nil && st == http.StatusOK
+	_, err = c.get(ctx, "/readyz")
+	return err == nil
 }
 
 // connectError says in kubectl's words why there was no answer.
@@ -141,9 +161,8 @@ func connectError(err error) string {
 	case netstack.NoHost(err):
 		return fmt.Sprintf("Unable to connect to the server: dial tcp: lookup %s: no such host", at)
 	case u.Timeout():
-		return "Unable to connect " +
-			"to the server: " +
-			"net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)"
+		return "Unable to connect to the server: net/http: request canceled while waiting for connection " +
+			"(Client.Timeout exceeded while awaiting headers)"
 	}
 	return "Unable to connect to the server: " + u.Err.Error()
 }

@@ -7,7 +7,10 @@ import (
 )
 
 // configMap is where kubeadm keeps the ClusterConfiguration for those who join later.
-const configMap = "kubeadm-config"
+const (
+	configMap  = "kubeadm-config"
+	configPath = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config?timeout=10s"
+)
 
 // uploadConfig does kubeadm's phase upload-config: what further masters must know, above all the names in the
 // API server's certificate.

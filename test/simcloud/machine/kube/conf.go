@@ -112,15 +112,9 @@ func (s *settings) load(data []byte) error {
 			return fmt.Errorf("no kind %q is registered for version %q", doc.Kind, doc.APIVersion)
 		}
 		if doc.APIVersion != "kubeadm.k8s.io/v1beta4" && doc.APIVersion != "kubeadm.k8s.io/v1beta3" {
-			return fmt.Errorf(
-				"your configuration "+
-					"file uses an "+
-					"old API spec: "+
-					"%q (kind: %q). "+
-					"Please use kubeadm "+
-					"v1.22 instead and run 'kubeadm config migrate --old-config old.yaml --new-config new.yaml'",
-				doc.APIVersion, doc.Kind,
-			)
+			return fmt.Errorf("your configuration file uses an old API spec: %q (kind: %q). Please use kubeadm v1.22 "+
+				"instead and run 'kubeadm config migrate --old-config old.yaml --new-config new.yaml'",
+				doc.APIVersion, doc.Kind)
 		}
 		known = true
 		s.take(doc)

@@ -5,12 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"slices"
@@ -29,8 +27,7 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		err = s.validate()
 	}
 	if err != nil {
-		p.Errorf("%v\nTo see the stack trace of this error execute with --v=5 or higher\n", err)
-		return 3
+		return refuse(p, err.Error())
 	}
 	if s.certKey != "" && len(s.certKey) != 64 {
 		return fatal(p, "error decoding certificate key: encoding/hex: invalid key length")
@@ -56,16 +53,11 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int 
 	}
 	n.reg.add(cl)
 	n.reg.hold(cl, n)
-	p.Printf(
-		"[certs] Using certificateDir folder \"/etc/kubernetes/pki\"\n[certs] Generating \"ca\" certificate and key\n",
-	)
-	if err := n.masterFiles(p, cl, s, endpoint, version); err != nil {
+	p.Printf("[certs] Generating \"ca\" certificate and key\n")
+	if err := n.masterFiles(p, cl, s, endpoint); err != nil {
 		return fatal(p, "error execution phase certs: %v", err)
 	}
-	p.Printf(
-		"[control-plane] Using manifest folder \"/etc/kubernetes/manifests\"\n" +
-			"[control-plane] Creating static Pod manifest for \"kube-apiserver\"\n",
-	)
+	p.Printf("[control-plane] Creating static Pod manifest for \"kube-apiserver\"\n")
 	if n.wait(ctx, "kubeadm init") != nil {
 		return 1
 	}
@@ -75,7 +67,7 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int 
 	cl.AddMember(s.nodeName)
 	cl.SetMemberUp(s.nodeName, false)
 	n.manifests(version)
-	if st := n.startKubelet(ctx, p, cl, s, endpoint); st != 0 {
+	if st := n.startKubelet(ctx, p, s); st != 0 {
 		return st
 	}
 	p.Printf("[control-plane-check] Waiting for healthy control plane components. This can take up to 4m0s\n")
@@ -84,77 +76,49 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		return fatal(p, "error execution phase wait-control-plane: %v", err)
 	}
 	local := *admin
-	local.server = "https://" + net.JoinHostPort(s.advertise, strconv.Itoa(s.bindPort))
+	local.server = s.localServer()
 	if err := n.answers(ctx, p, &local, "/livez"); err != nil {
-		return fatal(
-			p,
-			"error execution "+
-				"phase wait-control-plane: "+
-				"failed while waiting for the control plane to start: kube-apiserver check failed at %s/livez: %v",
-			local.server, err,
-		)
+		return fatal(p, "error execution phase wait-control-plane: failed while waiting for the control plane "+
+			"to start: kube-apiserver check failed at %s/livez: %v", local.server, err)
 	}
-	if err := n.answers(
-		ctx, p, admin, "/api/v1/namespaces/kube-system/configmaps/kubeadm-config?timeout=10s",
-	); err != nil {
-		return fatal(
-			p,
-			"error execution "+
-				"phase upload-config/kubeadm: "+
-				"error uploading the kubeadm ClusterConfiguration: unable to create configmap: %v",
-			err,
-		)
+	if err := n.answers(ctx, p, admin, configPath); err != nil {
+		return fatal(p, "error execution phase upload-config/kubeadm: "+
+			"error uploading the kubeadm ClusterConfiguration: unable to create configmap: %v", err)
 	}
-	if !n.registered(ctx, p, cl, s.nodeName) {
-		return fatal(
-			p,
-			"error execution "+
-				"phase mark-control-plane: "+
-				"error patching node %q: client rate limiter Wait returned an error: context deadline exceeded",
-			s.nodeName,
-		)
+	if !n.registered(ctx, cl, s.nodeName) {
+		return fatal(p, "error execution phase mark-control-plane: error patching node %q: "+
+			"client rate limiter Wait returned an error: context deadline exceeded", s.nodeName)
 	}
 	if s.uploadCerts {
-		s.certKey = cl.UploadCerts(s.certKey)
-		p.Printf(
-			"[upload-certs] Storing the certificates in Secret \"kubeadm-certs\" in the \"kube-system\" Namespace\n"+
-				"[upload-certs] Using certificate key:\n%s\n",
-			s.certKey,
-		)
+		uploadCerts(p, cl, s)
 	}
-	p.Printf(
-		"[mark-control-plane] "+
-			"Marking the "+
-			"node %s as control-plane "+
-			"by adding the "+
-			"labels: [node-role.kubernetes.io/control-plane node.kubernetes.io/exclude-from-external-load-balancers]\n",
-		s.nodeName,
-	)
+	p.Printf(markControlPlane, s.nodeName)
 	token := n.firstToken(cl, s)
 	if !f.On("skip-token-print") {
 		p.Printf("[bootstrap-token] Using token: %s\n", token)
 	}
-	p.Printf(
-		"[addons] Applied essential addon: CoreDNS\n[addons] Applied essential addon: kube-proxy\n\n" +
-			"Your Kubernetes control-plane has initialized successfully!\n",
-	)
-	if !f.On("skip-token-print") {
-		join := fmt.Sprintf(
-			"kubeadm join %s --token %s \\\n\t--discovery-token-ca-cert-hash %s", endpoint, token, cl.CAHash(),
-		)
-		if s.uploadCerts {
-			p.Printf(
-				"\nYou can now "+
-					"join any number of control-plane nodes running the following command on each as root:\n\n"+
-					"  %s \\\n\t--control-plane --certificate-key %s\n",
-				join, s.certKey,
-			)
-		}
-		p.Printf(
-			"\nThen you can join any number of worker nodes by running the following on each as root:\n\n%s \n", join,
-		)
+	p.Printf("[addons] Applied essential addon: CoreDNS\n[addons] Applied essential addon: kube-proxy\n\n" +
+		"Your Kubernetes control-plane has initialized successfully!\n")
+	if f.On("skip-token-print") {
+		return 0
 	}
+	join := fmt.Sprintf(
+		"kubeadm join %s --token %s \\\n\t--discovery-token-ca-cert-hash %s", endpoint, token, cl.CAHash(),
+	)
+	if s.uploadCerts {
+		p.Printf("\nYou can now join any number of control-plane nodes running the following command on each "+
+			"as root:\n\n  %s \\\n\t--control-plane --certificate-key %s\n", join, s.certKey)
+	}
+	p.Printf("\nThen you can join any number of worker nodes by running the following on each as root:\n\n%s \n", join)
 	return 0
+}
+
+const markControlPlane = "[mark-control-plane] Marking the node %s as control-plane by adding the labels: " +
+	"[node-role.kubernetes.io/control-plane node.kubernetes.io/exclude-from-external-load-balancers]\n"
+
+// localServer is the URL of this machine's own API server.
+func (s *settings) localServer() string {
+	return "https://" + net.JoinHostPort(s.advertise, strconv.Itoa(s.bindPort))
 }
 
 // wait takes the simulated time of a step.
@@ -182,7 +146,7 @@ func (n *Node) firstToken(cl *kubeapi.Cluster, s *settings) string {
 }
 
 // masterFiles writes the certificates and kubeconfig files of a control plane.
-func (n *Node) masterFiles(p *process.Proc, cl *kubeapi.Cluster, s *settings, endpoint, version string) error {
+func (n *Node) masterFiles(p *process.Proc, cl *kubeapi.Cluster, s *settings, endpoint string) error {
 	host, _, _ := net.SplitHostPort(endpoint)
 	sans := []string{
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc",
@@ -204,11 +168,9 @@ func (n *Node) masterFiles(p *process.Proc, cl *kubeapi.Cluster, s *settings, en
 	if err != nil {
 		return err
 	}
-	p.Printf(
-		"[certs] Generating \"apiserver\" certificate and key\n"+
-			"[certs] apiserver serving cert is signed for DNS names [kubernetes %s] and IPs [%s]\n",
-		s.nodeName, s.advertise,
-	)
+	p.Printf("[certs] Generating \"apiserver\" certificate and key\n"+
+		"[certs] apiserver serving cert is signed for DNS names [kubernetes %s] and IPs [%s]\n",
+		s.nodeName, s.advertise)
 	kubelet, err := cl.IssueClient("kube-apiserver-kubelet-client", "kubeadm:cluster-admins")
 	if err != nil {
 		return err
@@ -246,11 +208,7 @@ func (n *Node) masterFiles(p *process.Proc, cl *kubeapi.Cluster, s *settings, en
 			return err
 		}
 	}
-	p.Printf(
-		"[kubeconfig] Using kubeconfig folder \"/etc/kubernetes\"\n" +
-			"[kubeconfig] Writing \"admin.conf\" kubeconfig file\n",
-	)
-	_ = version
+	p.Printf("[kubeconfig] Writing \"admin.conf\" kubeconfig file\n")
 	return nil
 }
 
@@ -272,42 +230,36 @@ func (n *Node) etcdFiles(cl *kubeapi.Cluster, name string) error {
 
 func (n *Node) manifests(version string) {
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-		image := "registry.k8s.io/" + name + ":" + version
-		_ = n.write(
-			manifestDir+name+".yaml",
-			fmt.Appendf(
-				nil,
-				"apiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  namespace: kube-system\nspec:\n"+
-					"  hostNetwork: true\n  containers:\n  - name: %s\n    image: %s\n    command: [%s]\n",
-				name, name, image, name,
-			),
-			0o600,
-		)
+		text := fmt.Appendf(nil, `apiVersion: v1
+kind: Pod
+metadata:
+  name: %[1]s
+  namespace: kube-system
+spec:
+  hostNetwork: true
+  containers:
+  - name: %[1]s
+    image: registry.k8s.io/%[1]s:%s
+    command: [%[1]s]
+`, name, version)
+		_ = n.write(manifestDir+name+".yaml", text, 0o600)
 	}
 }
 
 // startKubelet writes kubelet's configuration and waits until it runs.
-func (n *Node) startKubelet(ctx context.Context, p *process.Proc, _ *kubeapi.Cluster, s *settings, _ string) int {
+func (n *Node) startKubelet(ctx context.Context, p *process.Proc, s *settings) int {
 	flags := []string{"--hostname-override=" + s.nodeName}
 	for k, v := range s.extraArgs {
 		flags = append(flags, "--"+k+"="+v)
 	}
 	slices.Sort(flags)
-	p.Printf(
-		"[kubelet-start] Writing kubelet environment file with flags to file \"%s\"\n"+
-			"[kubelet-start] Writing kubelet configuration to file \"%s\"\n",
-		kubeletFlags, kubeletConfig,
-	)
+	p.Printf("[kubelet-start] Writing kubelet environment file with flags to file \"%s\"\n"+
+		"[kubelet-start] Writing kubelet configuration to file \"%s\"\n", kubeletFlags, kubeletConfig)
+	const conf = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncgroupDriver: systemd\n" +
+		"clusterDNS: [10.96.0.10]\n"
+	env := fmt.Sprintf("KUBELET_KUBEADM_ARGS=\"%s\"\n", strings.Join(flags, " "))
 	if err := errors.Join(
-		n.write(
-			kubeletConfig,
-			[]byte(
-				"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncgroupDriver: systemd\n"+
-					"clusterDNS: [10.96.0.10]\n",
-			),
-			0o644,
-		),
-		n.write(kubeletFlags, []byte("KUBELET_KUBEADM_ARGS=\""+strings.Join(flags, " ")+"\"\n"), 0o644),
+		n.write(kubeletConfig, []byte(conf), 0o644), n.write(kubeletFlags, []byte(env), 0o644),
 	); err != nil {
 		return fatal(p, "error execution phase kubelet-start: %v", err)
 	}
@@ -316,31 +268,14 @@ func (n *Node) startKubelet(ctx context.Context, p *process.Proc, _ *kubeapi.Clu
 	if err := n.os.StartUnit(ctx, "kubelet"); err != nil {
 		p.Errorf("[kubelet-start] WARNING: unable to start the kubelet service: %v\n", err)
 	}
-	p.Printf(
-		"[kubelet-check] Waiting for a healthy kubelet at http://127.0.0.1:10248/healthz. This can take up to 4m0s\n",
-	)
-	end := time.Now().Add(n.patience())
-	for !n.os.Net.InUse(10248) {
-		if time.Now().After(end) || !n.pause(ctx) {
-			p.Printf(
-				"[kubelet-check] The kubelet is not healthy after 4m0.000000000s\n\n" +
-					"Unfortunately, an error has occurred, likely caused by:\n\t- The kubelet is not running\n",
-			)
-			return fatal(
-				p,
-				"error execution "+
-					"phase kubelet-start: "+
-					"failed while "+
-					"waiting for "+
-					"the kubelet "+
-					"to start: The "+
-					"HTTP call equal "+
-					"to 'curl -sSL "+
-					"http://127.0.0.1:10248/healthz' "+
-					"returned error: "+
-					"Get \"http://127.0.0.1:10248/healthz\": dial tcp 127.0.0.1:10248: connect: connection refused",
-			)
-		}
+	const url = "http://127.0.0.1:10248/healthz"
+	p.Printf("[kubelet-check] Waiting for a healthy kubelet at %s. This can take up to 4m0s\n", url)
+	if !n.poll(ctx, n.patience(), func() bool { return n.os.Net.InUse(10248) }) {
+		p.Printf("[kubelet-check] The kubelet is not healthy after 4m0.000000000s\n\n" +
+			"Unfortunately, an error has occurred, likely caused by:\n\t- The kubelet is not running\n")
+		return fatal(p, "error execution phase kubelet-start: failed while waiting for the kubelet to start: "+
+			"The HTTP call equal to 'curl -sSL %[1]s' returned error: Get \"%[1]s\": "+
+			"dial tcp 127.0.0.1:10248: connect: connection refused", url)
 	}
 	p.Printf("[kubelet-check] The kubelet is healthy after 500ms\n")
 	return 0
@@ -352,16 +287,22 @@ func (n *Node) patience() time.Duration {
 	return min(max(n.os.Sys.Clock.Real(4*time.Minute), 3*time.Second), 10*time.Second)
 }
 
-// pause waits between two looks; false if the process was killed.
-func (n *Node) pause(ctx context.Context) bool {
-	t := time.NewTimer(20 * time.Millisecond)
+// poll waits until done is true. False when the time is over or the process was killed.
+func (n *Node) poll(ctx context.Context, limit time.Duration, done func() bool) bool {
+	end := time.Now().Add(limit)
+	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+	for !done() {
+		select {
+		case now := <-t.C:
+			if now.After(end) {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
 	}
+	return true
 }
 
 // answers waits until a GET succeeds.
@@ -371,48 +312,36 @@ func (n *Node) answers(ctx context.Context, p *process.Proc, k *config, path str
 		return err
 	}
 	defer c.close()
-	end := time.Now().Add(n.patience())
-	for {
-		st, body, err := c.do(ctx, http.MethodGet, path, "", nil)
-		switch {
-		case err == nil && st == http.StatusOK:
-			return nil
-		case err == nil:
-			err = errors.New(message(body))
-		}
-		if time.Now().After(end) || !n.pause(ctx) {
-			return err
-		}
-	}
+	n.poll(ctx, n.patience(), func() bool {
+		_, err = c.get(ctx, path)
+		return err == nil
+	})
+	return err
 }
 
 // registered waits for kubelet to enter the node into the cluster.
-func (n *Node) registered(ctx context.Context, _ *process.Proc, cl *kubeapi.Cluster, name string) bool {
-	end := time.Now().Add(n.patience())
-	for !slices.Contains(cl.Nodes(), name) {
-		if time.Now().After(end) || !n.pause(ctx) {
-			return false
-		}
-	}
-	return true
-}
-
-// message is the text of an error answer.
-func message(body []byte) string {
-	var st struct{ Message string }
-	if json.Unmarshal(body, &st) == nil && st.Message != "" {
-		return st.Message
-	}
-	return strings.TrimSpace(string(body))
+func (n *Node) registered(ctx context.Context, cl *kubeapi.Cluster, name string) bool {
+	return n.poll(ctx, n.patience(), func() bool { return slices.Contains(cl.Nodes(), name) })
 }
 
 // file is a kubeconfig with a token.
 func (k *config) file(token string) []byte {
-	return fmt.Appendf(
-		nil,
-		"apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    certificate-authority-data: %s\n    server: %s\n"+
-			"  name: kubernetes\ncontexts:\n- context:\n    cluster: kubernetes\n    user: tls-bootstrap-token-user\n"+
-			"  name: tls-bootstrap-token-user@kubernetes\ncurrent-context: tls-bootstrap-token-user@kubernetes\n"+
-			"users:\n- name: tls-bootstrap-token-user\n  user:\n    token: %s\n",
-		base64.StdEncoding.EncodeToString(k.ca), k.server, token)
+	return fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters:
+- cluster:
+    certificate-authority-data: %s
+    server: %s
+  name: kubernetes
+contexts:
+- context:
+    cluster: kubernetes
+    user: tls-bootstrap-token-user
+  name: tls-bootstrap-token-user@kubernetes
+current-context: tls-bootstrap-token-user@kubernetes
+users:
+- name: tls-bootstrap-token-user
+  user:
+    token: %s
+`, base64.StdEncoding.EncodeToString(k.ca), k.server, token)
 }

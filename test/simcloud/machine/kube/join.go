@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,30 +19,15 @@ import (
 func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int {
 	s, err := n.settings(p, f)
 	if err != nil {
-		p.Errorf("%v\nTo see the stack trace of this error execute with --v=5 or higher\n", err)
-		return 3
+		return refuse(p, err.Error())
 	}
 	if s.token == "" || s.server == "" {
-		p.Errorf(
-			"discovery: Invalid value: \"\": bootstrapToken or file must be set\n" +
-				"To see the stack trace of this error execute with --v=5 or higher\n",
-		)
-		return 3
+		return refuse(p, "discovery: Invalid value: \"\": bootstrapToken or file must be set")
 	}
 	if len(s.hashes) == 0 && !s.unsafe {
-		p.Errorf(
-			"discovery.bootstrapToken.caCertHashes: " +
-				"Invalid value: " +
-				"\"\": using " +
-				"token-based " +
-				"discovery without " +
-				"caCertHashes " +
-				"can be unsafe. " +
-				"Set unsafeSkipCAVerification " +
-				"as true in your " +
-				"kubeadm config file or pass --discovery-token-unsafe-skip-ca-verification flag to continue\n",
-		)
-		return 3
+		return refuse(p, "discovery.bootstrapToken.caCertHashes: Invalid value: \"\": "+
+			"using token-based discovery without caCertHashes can be unsafe. Set unsafeSkipCAVerification as true "+
+			"in your kubeadm config file or pass --discovery-token-unsafe-skip-ca-verification flag to continue")
 	}
 	p.Printf("[preflight] Running pre-flight checks\n")
 	if !n.joinChecks(p, s).report(p, s.ignore) {
@@ -55,47 +37,31 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 	if err != nil {
 		return fatal(p, "error execution phase preflight: couldn't validate the identity of the API Server: %v", err)
 	}
-	p.Printf(
-		"[preflight] Reading configuration from the \"kubeadm-config\" ConfigMap in namespace \"kube-system\"...\n",
-	)
-	if st, err := n.probe(ctx, p, k); err != nil || st != http.StatusOK {
-		return fatal(
-			p,
-			"error execution "+
-				"phase preflight: unable to fetch the kubeadm-config ConfigMap: failed to get config map: %s",
-			probeError(st, err),
-		)
+	p.Printf("[preflight] Reading configuration from the \"kubeadm-config\" ConfigMap...\n")
+	if err := n.probe(ctx, p, k); err != nil {
+		return fatal(p, "error execution phase preflight: unable to fetch the kubeadm-config ConfigMap: "+
+			"failed to get config map: %v", err)
 	}
 	endpoint := strings.TrimPrefix(k.server, "https://")
 	if s.controlPlane {
 		p.Printf("[preflight] Running pre-flight checks before initializing the new control plane instance\n")
 		if s.certKey == "" {
-			return fatal(
-				p,
-				"error execution phase preflight: \n"+
-					"One or more conditions for hosting a new control plane instance is not satisfied.\n\n"+
-					"[failure loading "+
-					"certificate "+
-					"for CA: couldn't "+
-					"load the certificate "+
-					"file /etc/kubernetes/pki/ca.crt: open /etc/kubernetes/pki/ca.crt: no such file or directory]\n\n"+
-					"Please ensure that:\n* The cluster has a stable controlPlaneEndpoint address.\n"+
-					"* The certificates that must be shared among control plane instances are provided.\n",
-			)
+			return fatal(p, "error execution phase preflight: \n"+
+				"One or more conditions for hosting a new control plane instance is not satisfied.\n\n"+
+				"[failure loading certificate for CA: couldn't load the certificate file /etc/kubernetes/pki/ca.crt: "+
+				"open /etc/kubernetes/pki/ca.crt: no such file or directory]\n\n"+
+				"Please ensure that:\n* The cluster has a stable controlPlaneEndpoint address.\n"+
+				"* The certificates that must be shared among control plane instances are provided.\n")
 		}
-		p.Printf(
-			"[download-certs] " +
-				"Downloading the certificates in Secret \"kubeadm-certs\" in the \"kube-system\" Namespace\n",
-		)
+		p.Printf("[download-certs] Downloading the certificates in Secret \"kubeadm-certs\"\n")
 		if err := cl.ValidCertificateKey(s.certKey); err != nil {
-			return fatal(
-				p, "error execution phase control-plane-prepare/download-certs: error downloading certs: %v", err,
-			)
+			return fatal(p, "error execution phase control-plane-prepare/download-certs: "+
+				"error downloading certs: %v", err)
 		}
 		if err := s.fetchConfig(cl); err != nil {
 			return fatal(p, "error execution phase preflight: unable to fetch the kubeadm-config ConfigMap: %v", err)
 		}
-		if err := n.masterFiles(p, cl, s, endpoint, n.version("kubeadm")); err != nil {
+		if err := n.masterFiles(p, cl, s, endpoint); err != nil {
 			return fatal(p, "error execution phase control-plane-prepare/certs: %v", err)
 		}
 		n.reg.hold(cl, n)
@@ -109,31 +75,15 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		return 1
 	}
 	if slices.Contains(cl.Nodes(), s.nodeName) && cl.NodeReady(s.nodeName) {
-		return fatal(
-			p,
-			"error execution "+
-				"phase kubelet-start: "+
-				"a Node with "+
-				"name %q and "+
-				"status \"Ready\" "+
-				"already exists "+
-				"in the cluster. You must delete the existing Node or change the name of this new joining Node",
-			s.nodeName,
-		)
+		return fatal(p, "error execution phase kubelet-start: a Node with name %q and status \"Ready\" already exists "+
+			"in the cluster. You must delete the existing Node or change the name of this new joining Node", s.nodeName)
 	}
 	if s.controlPlane {
 		p.Printf("[check-etcd] Checking that the etcd cluster is healthy\n")
 		for _, m := range cl.Members() {
 			if !m.Up {
-				return fatal(
-					p,
-					"error execution "+
-						"phase check-etcd: "+
-						"etcd cluster "+
-						"is not healthy: "+
-						"failed to dial endpoint https://%s:2379 with maintenance client: context deadline exceeded",
-					m.Name,
-				)
+				return fatal(p, "error execution phase check-etcd: etcd cluster is not healthy: failed to dial "+
+					"endpoint https://%s:2379 with maintenance client: context deadline exceeded", m.Name)
 			}
 		}
 	}
@@ -148,48 +98,36 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		n.manifests(n.version("kubeadm"))
 		p.Printf("[etcd] Announced new etcd member joining to the existing etcd cluster\n")
 	}
-	if st := n.startKubelet(ctx, p, cl, s, endpoint); st != 0 {
+	if st := n.startKubelet(ctx, p, s); st != 0 {
 		return st
 	}
 	p.Printf("[kubelet-start] Waiting for the kubelet to perform the TLS Bootstrap\n")
 	_ = n.root().Remove(bootstrapConf)
-	if !n.registered(ctx, p, cl, s.nodeName) {
+	if !n.registered(ctx, cl, s.nodeName) {
 		return fatal(p, "error execution phase kubelet-start: timed out waiting for the condition")
 	}
 	if !s.controlPlane {
-		p.Printf(
-			"\nThis node has joined the cluster:\n" +
-				"* Certificate signing request was sent to apiserver and a response was received.\n" +
-				"* The Kubelet was informed of the new secure connection details.\n\n" +
-				"Run 'kubectl get nodes' on the control-plane to see this node join the cluster.\n\n",
-		)
+		p.Printf("\nThis node has joined the cluster:\n" +
+			"* Certificate signing request was sent to apiserver and a response was received.\n" +
+			"* The Kubelet was informed of the new secure connection details.\n\n" +
+			"Run 'kubectl get nodes' on the control-plane to see this node join the cluster.\n\n")
 		return 0
 	}
 	admin, err := loadConfig(n.read(adminConf))
 	if err == nil {
-		admin.server = "https://" + net.JoinHostPort(s.advertise, strconv.Itoa(s.bindPort))
+		admin.server = s.localServer()
 		err = n.answers(ctx, p, admin, "/readyz")
 	}
 	if err != nil {
-		return fatal(
-			p, "error execution phase wait-control-plane: failed while waiting for the control plane to start: %v", err,
-		)
+		return fatal(p, "error execution phase wait-control-plane: "+
+			"failed while waiting for the control plane to start: %v", err)
 	}
-	p.Printf(
-		"[mark-control-plane] "+
-			"Marking the "+
-			"node %s as control-plane "+
-			"by adding the "+
-			"labels: [node-role.kubernetes.io/control-plane node.kubernetes.io/exclude-from-external-load-balancers]\n",
-		s.nodeName,
-	)
-	p.Printf(
-		"\nThis node has joined the cluster and a new control plane instance was created:\n\n" +
-			"* Certificate signing request was sent to apiserver and approval was received.\n" +
-			"* The Kubelet was informed of the new secure connection details.\n" +
-			"* Control plane label and taint were applied to the new node.\n" +
-			"* A new etcd member was added to the local/stacked etcd cluster.\n\n",
-	)
+	p.Printf(markControlPlane, s.nodeName)
+	p.Printf("\nThis node has joined the cluster and a new control plane instance was created:\n\n" +
+		"* Certificate signing request was sent to apiserver and approval was received.\n" +
+		"* The Kubelet was informed of the new secure connection details.\n" +
+		"* Control plane label and taint were applied to the new node.\n" +
+		"* A new etcd member was added to the local/stacked etcd cluster.\n\n")
 	return 0
 }
 
@@ -211,22 +149,13 @@ func (n *Node) discover(ctx context.Context, p *process.Proc, s *settings) (*kub
 		return nil, nil, err
 	}
 	defer c.close()
-	end := time.Now().Add(min(n.patience(), 5*time.Second))
 	var body []byte
-	for {
-		var st int
-		st, body, err = c.do(
-			ctx, http.MethodGet, "/api/v1/namespaces/kube-public/configmaps/cluster-info?timeout=10s", "", nil,
-		)
-		if err == nil && st == http.StatusOK {
-			break
-		}
-		if err == nil {
-			err = errors.New(message(body))
-		}
-		if time.Now().After(end) || !n.pause(ctx) {
-			return nil, nil, fmt.Errorf("failed to request the cluster-info ConfigMap: %w", err)
-		}
+	n.poll(ctx, min(n.patience(), 5*time.Second), func() bool {
+		body, err = c.get(ctx, "/api/v1/namespaces/kube-public/configmaps/cluster-info?timeout=10s")
+		return err == nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("failed to request the cluster-info ConfigMap: %w", err)
 	}
 	var cm struct{ Data map[string]string }
 	if err := json.Unmarshal(body, &cm); err != nil {
@@ -241,40 +170,27 @@ func (n *Node) discover(ctx context.Context, p *process.Proc, s *settings) (*kub
 		k.ca, k.server = x.CertificateAuthorityData, x.Server
 	}
 	cl := n.reg.byCA(k.ca)
-	id, _, _ := strings.Cut(s.token, ".")
 	if cl == nil || !cl.ValidToken(s.token) {
-		return nil, nil, fmt.Errorf(
-			"token id %q "+
-				"is invalid for "+
-				"this cluster "+
-				"or it has expired. Use \"kubeadm token create\" on the control-plane node to create a new valid token",
-			id,
-		)
+		id, _, _ := strings.Cut(s.token, ".")
+		return nil, nil, fmt.Errorf("token id %q is invalid for this cluster or it has expired. "+
+			"Use \"kubeadm token create\" on the control-plane node to create a new valid token", id)
 	}
-	if have := caHash(k.ca); !s.unsafe && !slices.ContainsFunc(
-		s.hashes, func(h string) bool { return strings.EqualFold(h, have) },
-	) {
-		return nil, nil, fmt.Errorf(
-			"cluster CA found in cluster-info ConfigMap is invalid: none of the public keys %q are pinned", have,
-		)
+	have := caHash(k.ca)
+	pinned := slices.ContainsFunc(s.hashes, func(h string) bool { return strings.EqualFold(h, have) })
+	if !s.unsafe && !pinned {
+		return nil, nil, fmt.Errorf("cluster CA found in cluster-info ConfigMap is invalid: "+
+			"none of the public keys %q are pinned", have)
 	}
 	return cl, k, nil
 }
 
 // probe asks with the bootstrap token, over verified TLS.
-func (n *Node) probe(ctx context.Context, p *process.Proc, k *config) (int, error) {
+func (n *Node) probe(ctx context.Context, p *process.Proc, k *config) error {
 	c, err := k.connect(p, 10*time.Second)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer c.close()
-	st, _, err := c.do(ctx, http.MethodGet, "/version", "", nil)
-	return st, err
-}
-
-func probeError(st int, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return http.StatusText(st)
+	_, err = c.get(ctx, "/version")
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -53,11 +52,7 @@ func (n *Node) kubeadm(ctx context.Context, p *process.Proc) int {
 		if v := n.version("kubeadm"); f.Val("o") == "short" {
 			p.Printf("%s\n", v)
 		} else {
-			p.Printf(
-				"kubeadm version: "+
-					"&version.Info{Major:\"1\", Minor:\"%d\", GitVersion:\"%s\", Platform:\"linux/amd64\"}\n",
-				minor(v), v,
-			)
+			p.Printf("kubeadm version: &version.Info{Major:\"1\", Minor:\"%d\", GitVersion:\"%s\"}\n", minor(v), v)
 		}
 		return 0
 	case "config":
@@ -75,17 +70,23 @@ func fatal(p *process.Proc, format string, a ...any) int {
 	return 1
 }
 
+// refuse reports settings that are not valid.
+func refuse(p *process.Proc, why string) int {
+	fatal(p, "%s", why)
+	return 3
+}
+
 // settings reads the flags and the file of --config.
 func (n *Node) settings(p *process.Proc, f *process.Flags) (*settings, error) {
-	s := &settings{serviceSubnet: "10.96.0.0/12", bindPort: 6443, clusterName: "kubernetes", nodeName: strings.ToLower(
-		n.os.Sys.Hostname(),
-	)}
+	s := &settings{
+		serviceSubnet: "10.96.0.0/12", bindPort: 6443, clusterName: "kubernetes",
+		nodeName: strings.ToLower(n.os.Sys.Hostname()),
+	}
 	if name := f.Val("config"); name != "" {
 		b, err := p.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf(
-				"unable to read config from %q : open %s: %s", name, name, strings.ToLower(process.Reason(err)),
-			)
+			why := strings.ToLower(process.Reason(err))
+			return nil, fmt.Errorf("unable to read config from %q : open %s: %s", name, name, why)
 		}
 		if err := s.load(b); err != nil {
 			return nil, err
@@ -130,9 +131,8 @@ func (n *Node) access(ctx context.Context, p *process.Proc, kubeconfig string) (
 		b, err := p.ReadFile(name)
 		if err != nil {
 			if last == nil || process.Errno(err) != process.Errno(errNotExist) {
-				last = fmt.Errorf(
-					"failed to load admin kubeconfig: open %s: %s", name, strings.ToLower(process.Reason(err)),
-				)
+				why := strings.ToLower(process.Reason(err))
+				last = fmt.Errorf("failed to load admin kubeconfig: open %s: %s", name, why)
 			}
 			continue
 		}
@@ -144,19 +144,10 @@ func (n *Node) access(ctx context.Context, p *process.Proc, kubeconfig string) (
 		if err != nil {
 			return nil, nil, err
 		}
-		st, body, err := c.do(
-			ctx, http.MethodGet, "/api/v1/namespaces/kube-system/configmaps/kubeadm-config?timeout=10s", "", nil,
-		)
-		if err != nil {
+		if _, err := c.get(ctx, configPath); err != nil {
 			c.close()
 			return nil, nil, fmt.Errorf(
 				"unable to fetch the kubeadm-config ConfigMap: failed to get config map: %w", err,
-			)
-		}
-		if st != http.StatusOK {
-			c.close()
-			return nil, nil, fmt.Errorf(
-				"unable to fetch the kubeadm-config ConfigMap: failed to get config map: %s", message(body),
 			)
 		}
 		cl := n.reg.byCA(k.ca)
@@ -221,13 +212,15 @@ func (n *Node) phase(ctx context.Context, p *process.Proc, f *process.Flags) int
 		p.Printf("[upload-certs] Skipping phase. Please see --upload-certs\n")
 		return 0
 	}
-	key := cl.UploadCerts(s.certKey)
-	p.Printf(
-		"[upload-certs] Storing the certificates in Secret \"kubeadm-certs\" in the \"kube-system\" Namespace\n"+
-			"[upload-certs] Using certificate key:\n%s\n",
-		key,
-	)
+	uploadCerts(p, cl, s)
 	return 0
+}
+
+// uploadCerts gives the cluster the certificates of its control plane, encrypted with a key that it prints.
+func uploadCerts(p *process.Proc, cl *kubeapi.Cluster, s *settings) {
+	s.certKey = cl.UploadCerts(s.certKey)
+	p.Printf("[upload-certs] Storing the certificates in Secret \"kubeadm-certs\" in the \"kube-system\" Namespace\n"+
+		"[upload-certs] Using certificate key:\n%s\n", s.certKey)
 }
 
 func (n *Node) config(p *process.Proc, f *process.Flags) int {
@@ -254,12 +247,9 @@ func (n *Node) config(p *process.Proc, f *process.Flags) int {
 				return fatal(p, "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": %s", v, why)
 			}
 			if n.os.Net.IsCut() {
-				return fatal(
-					p,
-					"failed to pull "+
-						"image \"registry.k8s.io/kube-apiserver:%s\": dial tcp: lookup registry.k8s.io: i/o timeout",
-					v,
-				)
+				const failed = "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": " +
+					"dial tcp: lookup registry.k8s.io: i/o timeout"
+				return fatal(p, failed, v)
 			}
 		}
 		for _, i := range images {
@@ -276,10 +266,7 @@ func (n *Node) config(p *process.Proc, f *process.Flags) int {
 
 // reset removes what init or join has left on the machine.
 func (n *Node) reset(ctx context.Context, p *process.Proc, f *process.Flags) int {
-	if p.Cred.UID != 0 {
-		c := &checks{}
-		privileged(p, c)
-		c.report(p, nil)
+	if !checkRoot(p) {
 		return 2
 	}
 	if !f.On("f") {
@@ -293,35 +280,25 @@ func (n *Node) reset(ctx context.Context, p *process.Proc, f *process.Flags) int
 			}
 			c.close()
 		} else {
-			p.Errorf(
-				"W0101 00:00:00.000000 "+
-					"removeetcdmember.go:106] "+
-					"[reset] Failed to remove etcd member: %v, please manually remove this etcd member using etcdctl\n",
-				err,
-			)
+			p.Errorf("W0101 00:00:00.000000 removeetcdmember.go:106] [reset] Failed to remove etcd member: %v, "+
+				"please manually remove this etcd member using etcdctl\n", err)
 		}
 		p.Printf("[reset] Deleted contents of the etcd data directory: %s\n", etcdDir)
 	}
 	p.Printf("[reset] Stopping the kubelet service\n")
 	_ = n.os.StopUnit(ctx, "kubelet")
 	n.stopControl()
-	p.Printf("[reset] Deleting contents of directories: [%s /var/lib/kubelet %spki]\n",
-		strings.TrimSuffix(manifestDir, "/"), etc)
-	p.Printf(
-		"[reset] Deleting files: [%sadmin.conf %ssuper-admin.conf %s %s %scontroller-manager.conf %sscheduler.conf]\n",
-		etc, etc, kubeletConf, bootstrapConf, etc, etc,
-	)
 	v := n.root()
-	for _, d := range []string{
-		strings.TrimSuffix(manifestDir, "/"), "/var/lib/kubelet", strings.TrimSuffix(pkiDir, "/"), etcdDir,
-	} {
-		_ = v.RemoveAll(d)
+	for _, dir := range []string{manifestDir, "/var/lib/kubelet", pkiDir, etcdDir} {
+		p.Printf("[reset] Deleting contents of directory: %s\n", dir)
+		_ = v.RemoveAll(strings.TrimSuffix(dir, "/"))
 	}
 	_ = v.MkdirAll(strings.TrimSuffix(manifestDir, "/"), 0o755)
 	for _, file := range []string{
 		"admin.conf", "super-admin.conf", "kubelet.conf", "bootstrap-kubelet.conf",
 		"controller-manager.conf", "scheduler.conf",
 	} {
+		p.Printf("[reset] Deleting file: %s\n", etc+file)
 		_ = v.Remove(etc + file)
 	}
 	p.Printf("\nThe reset process does not clean CNI configuration. To do so, you must remove /etc/cni/net.d\n")

@@ -291,11 +291,8 @@ func (k *ctl) show(r kubeapi.Resource, path string) error {
 		k.p.Printf("%s\n", b)
 		return err
 	}
-	return fmt.Errorf(
-		"error: unable "+
-			"to match a printer suitable for the output format %q, allowed formats are: json,jsonpath,name,wide,yaml",
-		out,
-	)
+	return fmt.Errorf("error: unable to match a printer suitable for the output format %q, "+
+		"allowed formats are: json,jsonpath,name,wide,yaml", out)
 }
 
 // table prints the columns that the server sends.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
@@ -16,18 +15,13 @@ func (k *ctl) exec(args, rest []string) error {
 	if len(args) != 1 {
 		return errors.New("error: pod, type/name or --filename must be specified")
 	}
-	o, err := k.call(
-		http.MethodGet, "/api/v1/namespaces/"+url.PathEscape(k.ns)+"/pods/"+url.PathEscape(args[0]), "", nil,
-	)
+	o, err := k.call(http.MethodGet, kubeapi.Kind("Pod").Path(k.ns, args[0]), "", nil)
 	if err != nil {
 		return err
 	}
 	if !strings.HasPrefix(kubeapi.Name(o), "etcd-") || len(rest) == 0 || rest[0] != "etcdctl" {
-		return fmt.Errorf(
-			"error: Internal "+
-				"error occurred: error executing command in container: exec: %q: executable file not found in $PATH",
-			strings.Join(rest, " "),
-		)
+		return fmt.Errorf("error: Internal error occurred: error executing command in container: "+
+			"exec: %q: executable file not found in $PATH", strings.Join(rest, " "))
 	}
 	cl := k.n.reg.byCA(k.c.ca)
 	if cl == nil {
@@ -55,12 +49,7 @@ func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
 				return nil
 			}
 		}
-		return errors.New(
-			"{\"level\":\"warn\",\"msg\":\"retrying " +
-				"of unary invoker " +
-				"failed\",\"error\":\"rpc error: code = NotFound desc = etcdserver: member not found\"}\n" +
-				"Error: etcdserver: member not found\ncommand terminated with exit code 1",
-		)
+		return errors.New("Error: etcdserver: member not found\ncommand terminated with exit code 1")
 	case "endpoint health":
 		sick := !cl.Quorum()
 		for _, m := range cl.Members() {

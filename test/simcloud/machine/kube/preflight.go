@@ -39,14 +39,10 @@ func (c *checks) report(p *process.Proc, ignore []string) bool {
 	if len(fatal) == 0 {
 		return true
 	}
-	p.Errorf(
-		"error execution phase preflight: [preflight] Some fatal errors occurred:\n\t%s\n", strings.Join(fatal, "\n\t"),
-	)
-	p.Errorf(
-		"[preflight] " +
-			"If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`\n",
-	)
-	p.Errorf("To see the stack trace of this error execute with --v=5 or higher\n")
+	p.Errorf("error execution phase preflight: [preflight] Some fatal errors occurred:\n\t%s\n"+
+		"[preflight] If you know what you are doing, you can make a check non-fatal with "+
+		"`--ignore-preflight-errors=...`\n"+
+		"To see the stack trace of this error execute with --v=5 or higher\n", strings.Join(fatal, "\n\t"))
 	return false
 }
 
@@ -68,27 +64,17 @@ func (n *Node) common(c *checks, name string) {
 	content("/proc/sys/net/bridge/bridge-nf-call-iptables")
 	content("/proc/sys/net/ipv4/ip_forward")
 	if n.os.SwapOn() {
-		c.warn(
-			"Swap",
-			"swap is supported "+
-				"for cgroup v2 "+
-				"only. The kubelet "+
-				"must be properly "+
-				"configured to "+
-				"use swap. Please "+
-				"refer to https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory, "+
-				"or disable swap on the node",
-		)
+		c.warn("Swap", "swap is supported for cgroup v2 only. The kubelet must be properly configured to use swap. "+
+			"Please refer to https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory, "+
+			"or disable swap on the node")
 	}
 	for _, tool := range []string{"conntrack", "mount"} {
 		if !n.inPath(tool) {
 			c.fail("FileExisting-"+tool, "%s not found in system path", tool)
 		}
 	}
-	for _, tool := range []string{"socat"} {
-		if !n.inPath(tool) {
-			c.warn("FileExisting-"+tool, "%s not found in system path", tool)
-		}
+	if !n.inPath("socat") {
+		c.warn("FileExisting-socat", "socat not found in system path")
 	}
 	if _, err := n.os.Net.Resolve(name); err != nil {
 		c.warn("Hostname", "hostname \"%s\" could not be reached", name)
@@ -141,6 +127,13 @@ func privileged(p *process.Proc, c *checks) {
 	}
 }
 
+// checkRoot makes the only check of a kubeadm that changes no more than its own machine.
+func checkRoot(p *process.Proc) bool {
+	c := &checks{}
+	privileged(p, c)
+	return c.report(p, nil)
+}
+
 // initChecks are the preflight checks of kubeadm init.
 func (n *Node) initChecks(p *process.Proc, s *settings) *checks {
 	c := &checks{}
@@ -154,16 +147,10 @@ func (n *Node) initChecks(p *process.Proc, s *settings) *checks {
 	if l, err := n.root().ReadDir(etcdDir); err == nil && len(l) > 0 {
 		c.fail("DirAvailable--var-lib-etcd", "%s is not empty", etcdDir)
 	}
-	if s.version != "" && minor(s.version) != minor(n.version("kubeadm")) && minor(s.version) > minor(
-		n.version("kubeadm"),
-	) {
-		c.fail(
-			"KubernetesVersion",
-			"Kubernetes version "+
-				"is greater than "+
-				"kubeadm version. Please consider to upgrade kubeadm. Kubernetes version: %s. Kubeadm version: %s",
-			strings.TrimPrefix(s.version, "v"), strings.TrimPrefix(n.version("kubeadm"), "v"),
-		)
+	if kubeadm := n.version("kubeadm"); minor(s.version) > minor(kubeadm) {
+		c.fail("KubernetesVersion", "Kubernetes version is greater than kubeadm version. "+
+			"Please consider to upgrade kubeadm. Kubernetes version: %s. Kubeadm version: %s",
+			strings.TrimPrefix(s.version, "v"), strings.TrimPrefix(kubeadm, "v"))
 	}
 	return c
 }

@@ -19,10 +19,7 @@ func (n *Node) upgrade(ctx context.Context, p *process.Proc, f *process.Flags) i
 	if verb != "apply" && verb != "node" {
 		return fatal(p, "unknown command %q for \"kubeadm upgrade\"", verb)
 	}
-	if p.Cred.UID != 0 {
-		c := &checks{}
-		privileged(p, c)
-		c.report(p, nil)
+	if !checkRoot(p) {
 		return 2
 	}
 	p.Printf("[upgrade] Reading configuration from the \"kubeadm-config\" ConfigMap in namespace \"kube-system\"...\n")
@@ -49,12 +46,8 @@ func (n *Node) upgrade(ctx context.Context, p *process.Proc, f *process.Flags) i
 		}
 		want := "v" + strings.TrimPrefix(f.Args[2], "v")
 		if why := n.policy(version, want); why != "" {
-			return fatal(
-				p,
-				"[upgrade/version] FATAL: the --version argument is invalid due to these fatal errors:\n\n\t- %s\n\n"+
-					"Please fix the misalignments highlighted above and try upgrading again",
-				why,
-			)
+			return fatal(p, "[upgrade/version] FATAL: the --version argument is invalid due to these fatal errors:\n\n"+
+				"\t- %s\n\nPlease fix the misalignments highlighted above and try upgrading again", why)
 		}
 		if !f.On("y") {
 			p.Printf("[upgrade] Are you sure you want to proceed? [y/N]: ")
@@ -63,16 +56,9 @@ func (n *Node) upgrade(ctx context.Context, p *process.Proc, f *process.Flags) i
 			}
 		}
 		version = want
-	} else if d := minor(n.version("kubeadm")) - minor(version); d < 0 || d > 1 {
-		return fatal(
-			p,
-			"[upgrade/init "+
-				"config] FATAL: "+
-				"this version "+
-				"of kubeadm only "+
-				"supports deploying clusters with the control plane version >= 1.%d.0. Current version: %s",
-			minor(n.version("kubeadm"))-1, version,
-		)
+	} else if m := minor(n.version("kubeadm")); minor(version) < m-1 || minor(version) > m {
+		return fatal(p, "[upgrade/init config] FATAL: this version of kubeadm only supports deploying clusters "+
+			"with the control plane version >= 1.%d.0. Current version: %s", m-1, version)
 	}
 	if n.wait(ctx, "kubeadm upgrade") != nil {
 		return 1
@@ -86,18 +72,13 @@ func (n *Node) upgrade(ctx context.Context, p *process.Proc, f *process.Flags) i
 		if err := setClusterVersion(cl, version); err != nil {
 			return fatal(p, "error execution phase upload-config: %v", err)
 		}
-		p.Printf(
-			"\n[upgrade] SUCCESS! A control plane node of your cluster was upgraded to \"%s\".\n\n"+
-				"[upgrade] Now please proceed with upgrading the rest of the nodes by following the right order.\n",
-			version,
-		)
+		p.Printf("\n[upgrade] SUCCESS! A control plane node of your cluster was upgraded to \"%s\".\n\n"+
+			"[upgrade] Now please proceed with upgrading the rest of the nodes by following the right order.\n",
+			version)
 		return 0
 	}
-	p.Printf(
-		"[upgrade] Backing up kubelet config file\n[kubelet-start] Writing kubelet configuration to file %q\n"+
-			"[upgrade] The configuration for this node was successfully updated!\n",
-		kubeletConfig,
-	)
+	p.Printf("[kubelet-start] Writing kubelet configuration to file %q\n"+
+		"[upgrade] The configuration for this node was successfully updated!\n", kubeletConfig)
 	return 0
 }
 
@@ -106,22 +87,14 @@ func (n *Node) policy(have, want string) string {
 	kubeadm := n.version("kubeadm")
 	switch {
 	case minor(want) > minor(kubeadm):
-		return fmt.Sprintf(
-			"Specified version "+
-				"to upgrade to "+
-				"%q is higher "+
-				"than the kubeadm version %q. Upgrade kubeadm first using the tool you used to install kubeadm",
-			want, kubeadm,
-		)
+		return fmt.Sprintf("Specified version to upgrade to %q is higher than the kubeadm version %q. "+
+			"Upgrade kubeadm first using the tool you used to install kubeadm", want, kubeadm)
 	case minor(want) > minor(have)+1:
-		return fmt.Sprintf(
-			"Specified version to upgrade to %q is too high; kubeadm can upgrade only 1 minor version at a time", want,
-		)
+		return fmt.Sprintf("Specified version to upgrade to %q is too high; "+
+			"kubeadm can upgrade only 1 minor version at a time", want)
 	case minor(want) < minor(have):
-		return fmt.Sprintf(
-			"Specified version to downgrade to %q is too low; kubeadm can downgrade only 1 minor version at a time",
-			want,
-		)
+		return fmt.Sprintf("Specified version to downgrade to %q is too low; "+
+			"kubeadm can downgrade only 1 minor version at a time", want)
 	}
 	return ""
 }
@@ -153,14 +126,8 @@ func (n *Node) replaceControl(ctx context.Context, p *process.Proc, cl *kubeapi.
 		err = n.answers(ctx, p, admin, "/readyz")
 	}
 	if err != nil {
-		return fatal(
-			p,
-			"[upgrade/apply] "+
-				"FATAL: couldn't "+
-				"upgrade control "+
-				"plane. kubeadm has tried to recover everything into the earlier state. Errors faced: %v",
-			err,
-		)
+		return fatal(p, "[upgrade/apply] FATAL: couldn't upgrade control plane. "+
+			"kubeadm has tried to recover everything into the earlier state. Errors faced: %v", err)
 	}
 	cl.SetStaticPods(strings.ToLower(n.os.Sys.Hostname()), version)
 	p.Printf("[upgrade/staticpods] Component \"kube-apiserver\" upgraded successfully!\n")
