@@ -41,15 +41,15 @@ type Store struct {
 	rev       int64
 	events    []event
 	changed   chan struct{}
-	onCreate  func(Resource, Object) error // completes or refuses an object before it is stored
+	onCreate  func(Resource, Object) error // completes or refuses a new object
 	appliedBy map[string][]byte            // by GR, namespace/name and manager: what it has applied last
 }
 
 // NewStore returns a cluster with the namespaces and roles that every cluster has. now stamps objects.
 func NewStore(now func() time.Time) *Store {
 	s := &Store{
-		now: now, resources: slices.Clone(builtin), objs: map[string]map[string]Object{}, appliedBy: map[string][]byte{},
-		rev: 1, changed: make(chan struct{}),
+		now: now, resources: slices.Clone(builtin), objs: map[string]map[string]Object{},
+		appliedBy: map[string][]byte{}, rev: 1, changed: make(chan struct{}),
 	}
 	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		s.MustCreate("v1", "Namespace", "", ns, nil)
