@@ -63,11 +63,6 @@ func (n *Node) common(c *checks, name string) {
 	}
 	content("/proc/sys/net/bridge/bridge-nf-call-iptables")
 	content("/proc/sys/net/ipv4/ip_forward")
-	if n.os.SwapOn() {
-		c.warn("Swap", "swap is supported for cgroup v2 only. The kubelet must be properly configured to use swap. "+
-			"Please refer to https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory, "+
-			"or disable swap on the node")
-	}
 	for _, tool := range []string{"conntrack", "mount"} {
 		if !n.inPath(tool) {
 			c.fail("FileExisting-"+tool, "%s not found in system path", tool)

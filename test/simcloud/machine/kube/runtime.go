@@ -108,9 +108,6 @@ func (n *Node) kubelet(ctx context.Context, p *process.Proc) int {
 	if !n.exists(kubeletConfig) {
 		return fail(`command failed err="failed to load kubelet config file, path: %s, error: failed to load Kubelet config file %s, error failed to read kubelet config file \"%s\", error: open %s: no such file or directory"`, kubeletConfig, kubeletConfig, kubeletConfig, kubeletConfig)
 	}
-	if n.os.SwapOn() && !strings.Contains(string(n.read(kubeletConfig)), "failSwapOn: false") {
-		return fail(`"command failed" err="failed to run Kubelet: running with swap on is not supported, please disable swap or set --fail-swap-on flag to false"`)
-	}
 	if why := n.criProblem(); why != "" {
 		return fail(`"command failed" err="failed to run Kubelet: %s"`, why)
 	}

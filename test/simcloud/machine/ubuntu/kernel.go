@@ -11,12 +11,11 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
-// kernel is what modprobe, sysctl and swapoff change.
+// kernel is what modprobe and sysctl change.
 type kernel struct {
 	mu      sync.Mutex
 	modules map[string]bool
 	values  map[string]string
-	swap    []string
 }
 
 var sysctlDefaults = map[string]string{
@@ -47,19 +46,7 @@ var knownModules = []string{
 func (k *kernel) init() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.modules, k.values, k.swap = map[string]bool{}, maps.Clone(sysctlDefaults), nil
-}
-
-func (k *kernel) loaded() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.Sorted(maps.Keys(k.modules))
-}
-
-func (k *kernel) swaps() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.Clone(k.swap)
+	k.modules, k.values = map[string]bool{}, maps.Clone(sysctlDefaults)
 }
 
 func (k *kernel) get(key string) (string, bool) {
@@ -77,24 +64,6 @@ func (k *kernel) set(key, value string) bool {
 	}
 	k.values[key] = value
 	return true
-}
-
-// Sysctl returns a kernel setting, "" if there is none of that name.
-func (o *OS) Sysctl(key string) string {
-	v, _ := o.kernel.get(key)
-	return v
-}
-
-// SwapOn reports whether any swap is in use.
-func (o *OS) SwapOn() bool { return len(o.kernel.swaps()) > 0 }
-
-// AddSwap puts a swap file into use and into /etc/fstab, as some images have it.
-func (o *OS) AddSwap(file string) {
-	o.kernel.mu.Lock()
-	o.kernel.swap = append(o.kernel.swap, file)
-	o.kernel.mu.Unlock()
-	old, _ := o.root().ReadFile("/etc/fstab")
-	_ = o.root().WriteFile("/etc/fstab", append(old, []byte(file+" none swap sw 0 0\n")...), 0o644)
 }
 
 func sysctlPath(key string) string { return "/proc/sys/" + strings.ReplaceAll(key, ".", "/") }
@@ -135,21 +104,11 @@ func (o *OS) modprobe(name string) bool {
 	return true
 }
 
-// loadModules loads what /etc/modules-load.d and /etc/fstab name, as the boot does.
+// loadModules loads what /etc/modules-load.d names, as the boot does.
 func (o *OS) loadModules() {
 	_ = o.root().RemoveAll("/proc/sys/net/bridge")
 	for line := range o.confLines("/etc/modules-load.d", "/etc/modules") {
 		o.modprobe(line)
-	}
-	if b, err := o.root().ReadFile("/etc/fstab"); err == nil {
-		for l := range strings.Lines(string(b)) {
-			f := strings.Fields(l)
-			if len(f) > 2 && f[2] == "swap" && !strings.HasPrefix(f[0], "#") {
-				o.kernel.mu.Lock()
-				o.kernel.swap = append(o.kernel.swap, f[0])
-				o.kernel.mu.Unlock()
-			}
-		}
 	}
 }
 
@@ -202,13 +161,11 @@ func (o *OS) modprobeCmd(_ context.Context, p *process.Proc) int {
 	return status
 }
 
-func (o *OS) swapoff(_ context.Context, p *process.Proc) int {
+// swapoff has nothing to do: the machines have no swap.
+func swapoff(_ context.Context, p *process.Proc) int {
 	if needRoot(p) || len(p.Args) != 2 || p.Args[1] != "-a" {
 		return p.Errorf("swapoff: -a is simulated, as root\n")
 	}
-	o.kernel.mu.Lock()
-	defer o.kernel.mu.Unlock()
-	o.kernel.swap = nil
 	return 0
 }
 

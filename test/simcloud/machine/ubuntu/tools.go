@@ -14,7 +14,7 @@ func (o *OS) builtin() {
 		"bash": shell.Bash, "sh": shell.Sh,
 		"systemctl": o.systemctl, "journalctl": o.journalctl, "hostnamectl": o.hostnamectl,
 		"apt-get": o.aptGet, "apt-cache": o.aptCache, "apt-mark": o.aptMark, "dpkg": o.runDpkg,
-		"dpkg-query": o.dpkgQuery, "modprobe": o.modprobeCmd, "sysctl": o.sysctl, "swapoff": o.swapoff, "ip": o.ip,
+		"dpkg-query": o.dpkgQuery, "modprobe": o.modprobeCmd, "sysctl": o.sysctl, "swapoff": swapoff, "ip": o.ip,
 		"curl": o.curl, "gpg": gpg, "openssl": openssl, "mount": o.mount, "findmnt": o.findmnt,
 		"mountpoint": o.mountpoint, "blkid": o.blkid, "parted": o.parted, "mkfs.ext4": o.mkfs,
 		"cloud-init": o.cloudInit,
