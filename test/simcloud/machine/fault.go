@@ -2,7 +2,6 @@ package machine
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -83,13 +82,6 @@ func (f *faults) SetDelays(d map[string]time.Duration) {
 			f.delays[k] = v
 		}
 	}
-}
-
-// Delays returns the delays that are set.
-func (f *faults) Delays() map[string]time.Duration {
-	f.fmu.RLock()
-	defer f.fmu.RUnlock()
-	return maps.Clone(f.delays)
 }
 
 // Fail adds a failure to a machine, or to all with id "".

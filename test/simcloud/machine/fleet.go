@@ -85,9 +85,6 @@ func (f *Fleet) Close() {
 	f.world.close()
 }
 
-// Clock is the time inside the machines.
-func (f *Fleet) Clock() *process.Clock { return f.clock }
-
 // SSHPort is the port of the SSH servers.
 func (f *Fleet) SSHPort() uint16 { return f.port }
 
@@ -204,7 +201,7 @@ func (f *Fleet) disk(d Disk) ubuntu.Disk {
 			f.volumes[d.VolumeID] = v
 		}
 	}
-	return ubuntu.Disk{Device: d.Device, SizeGB: d.SizeGB, Volume: v}
+	return ubuntu.Disk{Device: d.Device, Volume: v}
 }
 
 // AttachDisk makes a volume appear in a machine.

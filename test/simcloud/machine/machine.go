@@ -64,9 +64,6 @@ func newMachine(f *Fleet, s Spec) *Machine {
 	return m
 }
 
-// ID is the machine's id.
-func (m *Machine) ID() string { return m.spec.ID }
-
 // Hostname is the host name now.
 func (m *Machine) Hostname() string {
 	m.mu.Lock()
@@ -206,8 +203,8 @@ func (m *Machine) system() *ubuntu.OS {
 
 func (m *Machine) build() *ubuntu.OS {
 	o := ubuntu.New(
-		m.f.clock, m.net, ubuntu.Hardware{VCPUs: m.spec.VCPUs, MemoryMB: m.spec.MemoryMB, DiskGB: m.spec.DiskGB},
-		m.spec.Hostname, m.spec.AdminUser, m.spec.PublicKey)
+		m.f.clock, m.net, ubuntu.Hardware{VCPUs: m.spec.VCPUs, MemoryMB: m.spec.MemoryMB}, m.spec.Hostname,
+		m.spec.AdminUser, m.spec.PublicKey)
 	o.SetPassword(m.spec.AdminUser, m.spec.AdminPassword)
 	o.Delay = m.f.wait
 	o.Console = m.print

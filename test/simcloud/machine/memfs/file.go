@@ -70,9 +70,6 @@ func (v View) Open(name string, flag int, perm fs.FileMode) (*File, error) {
 	return f, nil
 }
 
-// Name is the path the file was opened with.
-func (f *File) Name() string { return f.name }
-
 // Stat describes the open inode.
 func (f *File) Stat() Info {
 	f.fs.mu.Lock()
@@ -112,7 +109,7 @@ func (f *File) readAt(b []byte, off int64) (int, error) {
 		return 0, pathErr("read", f.name, syscall.EBADF)
 	case f.n.mode&fs.ModeCharDevice != 0:
 		switch f.n.target {
-		case "zero", "full":
+		case "zero":
 			clear(b)
 			return len(b), nil
 		case "urandom":
@@ -168,8 +165,6 @@ func (f *File) writeAt(b []byte, off int64) (int, error) {
 		return 0, fs.ErrClosed
 	case f.flag&(os.O_WRONLY|os.O_RDWR) == 0:
 		return 0, pathErr("write", f.name, syscall.EBADF)
-	case f.n.target == "full":
-		return 0, pathErr("write", f.name, syscall.ENOSPC)
 	case !f.n.mode.IsRegular():
 		return len(b), nil // null and its like swallow everything
 	}
@@ -193,25 +188,6 @@ func (f *File) writeAt(b []byte, off int64) (int, error) {
 	copy(f.n.data[off:], b)
 	f.n.mtime = f.fs.now()
 	return len(b), nil
-}
-
-// Seek moves the offset like lseek(2).
-func (f *File) Seek(off int64, whence int) (int64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch whence {
-	case io.SeekCurrent:
-		off += f.off
-	case io.SeekEnd:
-		f.fs.mu.Lock()
-		off += int64(len(f.n.data))
-		f.fs.mu.Unlock()
-	}
-	if off < 0 {
-		return 0, pathErr("seek", f.name, syscall.EINVAL)
-	}
-	f.off = off
-	return off, nil
 }
 
 // Truncate sets the length.

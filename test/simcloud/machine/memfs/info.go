@@ -12,7 +12,6 @@ type Info struct {
 	mode     fs.FileMode
 	mtime    time.Time
 	uid, gid int
-	ino      uint64
 	nlink    int
 }
 
@@ -25,7 +24,7 @@ func (n *node) info(name string) Info {
 		size = int64(len(n.target))
 	}
 	return Info{
-		name: name, size: size, mode: n.mode, mtime: n.mtime, uid: n.uid, gid: n.gid, ino: n.ino, nlink: n.nlink,
+		name: name, size: size, mode: n.mode, mtime: n.mtime, uid: n.uid, gid: n.gid, nlink: n.nlink,
 	}
 }
 
@@ -52,9 +51,6 @@ func (i Info) Uid() uint32 { return uint32(i.uid) } //nolint:staticcheck,revive 
 
 // Gid is the group (the name is the one SFTP looks for).
 func (i Info) Gid() uint32 { return uint32(i.gid) } //nolint:staticcheck // the name is pkg/sftp's
-
-// Ino is the inode number.
-func (i Info) Ino() uint64 { return i.ino }
 
 // Links is the number of hard links.
 func (i Info) Links() int { return i.nlink }

@@ -38,14 +38,12 @@ type FS struct {
 	mu    sync.Mutex
 	root  *node
 	now   func() time.Time
-	ino   uint64
 	used  int64
 	limit int64
 }
 
 // node is one inode.
 type node struct {
-	ino      uint64
 	mode     fs.FileMode
 	uid, gid int
 	mtime    time.Time
@@ -83,7 +81,7 @@ func (f *FS) Synth(name string, mode fs.FileMode, read func() []byte, write func
 	f.plant(name, mode.Perm(), func(n *node) { n.synth = &synth{read: read, write: write} })
 }
 
-// Device makes path a character device: "null", "zero", "full" or "urandom".
+// Device makes path a character device: "null", "zero" or "urandom".
 func (f *FS) Device(name, kind string) {
 	f.plant(name, fs.ModeDevice|fs.ModeCharDevice|0o666, func(n *node) { n.target = kind })
 }
@@ -110,8 +108,7 @@ func (f *FS) plant(name string, mode fs.FileMode, set func(*node)) {
 }
 
 func (f *FS) newNode(mode fs.FileMode, c Cred) *node {
-	f.ino++
-	n := &node{ino: f.ino, mode: mode, uid: c.UID, gid: c.GID, mtime: f.now(), nlink: 1}
+	n := &node{mode: mode, uid: c.UID, gid: c.GID, mtime: f.now(), nlink: 1}
 	if mode.IsDir() {
 		n.children = map[string]*node{}
 	}

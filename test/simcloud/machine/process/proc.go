@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -43,8 +41,6 @@ type Proc struct {
 	done    chan struct{}
 	status  int
 	handler atomic.Pointer[func(Signal) bool]
-	sigMu   sync.Mutex
-	deaf    map[Signal]bool
 	line    atomic.Pointer[[]string]
 }
 
@@ -118,9 +114,6 @@ func (p *Proc) Fork() (*Proc, error) {
 		Sys: p.Sys, PPID: p.PID, PGID: p.PGID, SID: p.SID, Args: p.Args, Env: p.Env, Dir: p.Dir, Cred: p.Cred,
 		Umask: p.Umask, TTY: p.TTY, Quiet: p.Quiet,
 	}
-	p.sigMu.Lock()
-	c.deaf = maps.Clone(p.deaf)
-	p.sigMu.Unlock()
 	if err := p.Sys.admit(c); err != nil {
 		return nil, err
 	}
@@ -205,17 +198,6 @@ func (p *Proc) SetFD(n int, f *FD) {
 		return
 	}
 	p.fds[n] = f
-}
-
-// SwapFD is SetFD, but hands back what was there instead of closing it.
-func (p *Proc) SwapFD(n int, f *FD) *FD {
-	old := p.fds[n]
-	if f == nil {
-		delete(p.fds, n)
-	} else {
-		p.fds[n] = f
-	}
-	return old
 }
 
 // FreeFD is the lowest free descriptor from first on.

@@ -34,14 +34,6 @@ var signalNames = map[Signal]string{
 	SIGWIN:  "WINCH",
 }
 
-// Name is the signal without SIG: "TERM".
-func (s Signal) Name() string {
-	if n, ok := signalNames[s]; ok {
-		return n
-	}
-	return strconv.Itoa(int(s))
-}
-
 // ParseSignal accepts 9, KILL, SIGKILL in any case, and 0.
 func ParseSignal(s string) (Signal, bool) {
 	if n, err := strconv.Atoi(s); err == nil {
@@ -60,7 +52,7 @@ func ParseSignal(s string) (Signal, bool) {
 type Killed struct{ Signal Signal }
 
 // Error names the signal.
-func (k Killed) Error() string { return "killed by SIG" + k.Signal.Name() }
+func (k Killed) Error() string { return "killed by SIG" + signalNames[k.Signal] }
 
 // Signal sends sig to the process. Signal 0 does nothing.
 func (p *Proc) Signal(sig Signal) {
@@ -69,9 +61,6 @@ func (p *Proc) Signal(sig Signal) {
 		return
 	case SIGKILL:
 	default:
-		if p.ignored(sig) {
-			return
-		}
 		if h := p.handler.Load(); h != nil && (*h)(sig) {
 			return
 		}
@@ -82,22 +71,6 @@ func (p *Proc) Signal(sig Signal) {
 // Handle makes f see every signal (except KILL) first; f returns true if it dealt with it. f is called on the sender's
 // goroutine and must only take a note.
 func (p *Proc) Handle(f func(Signal) bool) { p.handler.Store(&f) }
-
-// Ignore makes the process, and what it starts, deaf to sig.
-func (p *Proc) Ignore(sig Signal) {
-	p.sigMu.Lock()
-	defer p.sigMu.Unlock()
-	if p.deaf == nil {
-		p.deaf = map[Signal]bool{}
-	}
-	p.deaf[sig] = true
-}
-
-func (p *Proc) ignored(sig Signal) bool {
-	p.sigMu.Lock()
-	defer p.sigMu.Unlock()
-	return p.deaf[sig]
-}
 
 // Kill sends sig to pid, or to the process group -pid, with the permissions of the caller p.
 func (p *Proc) Kill(pid int, sig Signal) error {

@@ -50,13 +50,12 @@ type System struct {
 	// After receives the status with which a program ended, and returns the status that shall count.
 	After func(p *Proc, status int, took time.Duration) int
 
-	mu     sync.Mutex
-	procs  map[int]*Proc
-	last   int
-	booted time.Time
-	ctx    context.Context //nolint:containedctx // the power: ends when the machine is switched off
-	off    context.CancelCauseFunc
-	wg     sync.WaitGroup
+	mu    sync.Mutex
+	procs map[int]*Proc
+	last  int
+	ctx   context.Context //nolint:containedctx // the power: ends when the machine is switched off
+	off   context.CancelCauseFunc
+	wg    sync.WaitGroup
 }
 
 // PowerOn lets processes start; they live until ctx ends or PowerOff is called.
@@ -65,7 +64,7 @@ func (s *System) PowerOn(ctx context.Context) {
 	defer s.mu.Unlock()
 	s.ctx, s.off = context.WithCancelCause(ctx)
 	s.procs = map[int]*Proc{}
-	s.last, s.booted = 400, s.Clock.Now()
+	s.last = 400
 }
 
 // Halt ends every process at once, without waiting for it; none can start any more.
@@ -90,13 +89,6 @@ func (s *System) Context() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ctx
-}
-
-// Uptime is the time since PowerOn.
-func (s *System) Uptime() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.Clock.Now().Sub(s.booted)
 }
 
 // Procs lists the living processes by pid.

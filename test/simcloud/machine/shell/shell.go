@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/interp"
@@ -36,12 +35,10 @@ func Sh(_ context.Context, p *process.Proc) int { return start(p, true) }
 type command struct {
 	flags, args []string
 	text        *string // of -c
-	login       bool
 }
 
 // parseArgs reads the command line; what is wrong with it is an error.
 func parseArgs(args []string) (c command, err error) {
-	c.login = strings.HasPrefix(args[0], "-")
 	c.args = args[1:]
 	hasText := false
 	for len(c.args) > 0 && len(c.args[0]) > 1 && strings.ContainsAny(c.args[0][:1], "-+") {
@@ -51,16 +48,13 @@ func parseArgs(args []string) (c command, err error) {
 			break
 		}
 		if a == "--login" {
-			c.login = true
 			continue
 		}
 		for _, flag := range a[1:] {
 			switch flag {
 			case 'c':
 				hasText = true
-			case 'l':
-				c.login = true
-			case 's', 'i':
+			case 'l', 's', 'i':
 			case 'o':
 				if len(c.args) == 0 {
 					return c, errors.New("-o: option requires an argument")
@@ -150,9 +144,6 @@ func (s *shell) interpret(c command, sc *script) int {
 		s.p.Errorf("%s: %s\n", s.name, err)
 		return 2
 	}
-	if c.login {
-		s.profile()
-	}
 	if sc == nil {
 		return s.commands()
 	}
@@ -185,19 +176,6 @@ func (s *shell) status(err error) int {
 		return s.p.Errorf("%s: %s\n", s.name, err)
 	}
 	return 0
-}
-
-// profile runs the files of a login.
-func (s *shell) profile() {
-	for _, f := range []string{"/etc/profile", path.Join(s.p.Env["HOME"], ".profile")} {
-		if b, err := s.p.ReadFile(f); err == nil {
-			if sc, err := parse(string(b), s.posix); err == nil {
-				for _, st := range sc.file.Stmts {
-					_ = s.run.Run(s.ctx, st)
-				}
-			}
-		}
-	}
 }
 
 // commands runs commands as they arrive on standard input.

@@ -11,7 +11,7 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
-type mount struct{ dev, dir, kind string }
+type mount struct{ dev, dir string }
 
 func (o *OS) mounted() []mount {
 	o.mu.Lock()
@@ -71,7 +71,7 @@ func (o *OS) fstabs() []mount {
 	var out []mount
 	for l := range strings.Lines(string(b)) {
 		if f := strings.Fields(l); len(f) > 2 && !strings.HasPrefix(f[0], "#") {
-			out = append(out, mount{f[0], f[1], f[2]})
+			out = append(out, mount{f[0], f[1]})
 		}
 	}
 	return out

@@ -21,7 +21,7 @@ import (
 
 // Hardware is what the flavor of a server gives its machine.
 type Hardware struct {
-	VCPUs, MemoryMB, DiskGB int
+	VCPUs, MemoryMB int
 }
 
 // OS is the system of one machine. Make it with New, add programs, then call Boot after each power-on.
@@ -50,10 +50,9 @@ type OS struct {
 	mounts   []mount
 }
 
-// Disk is an attached volume: Device "/dev/vdb", SizeGB its size.
+// Disk is an attached volume.
 type Disk struct {
-	Device string
-	SizeGB int
+	Device string // "/dev/vdb"
 	// Volume is what is on it, which it keeps when it is attached to another machine; nil: blank.
 	Volume *Volume
 }
