@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,10 +27,12 @@ func (c *Cluster) Apply(ctx context.Context, u User, namespace string, manifests
 		} else if err != nil {
 			return fmt.Errorf("read a manifest: %w", err)
 		}
-		r, ok := c.store.FindKind(String(o, "apiVersion"), String(o, "kind"))
-		if !ok {
-			return fmt.Errorf("no matches for kind %q in version %q", String(o, "kind"), String(o, "apiVersion"))
+		version, kind := String(o, "apiVersion"), String(o, "kind")
+		n := slices.IndexFunc(builtin, func(r Resource) bool { return r.Kind == kind && r.APIVersion() == version })
+		if n < 0 {
+			return fmt.Errorf("no matches for kind %q in version %q", kind, version)
 		}
+		r := builtin[n]
 		body, err := json.Marshal(o)
 		if err != nil {
 			return fmt.Errorf("encode %s %s: %w", r.Kind, Name(o), err)

@@ -48,10 +48,8 @@ func (c call) object() (Object, error) {
 		}
 	default:
 		return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", c.res.GroupResource(), "",
-			"the body of "+
-				"the request "+
-				"was in an unknown format - accepted media types include: application/json, application/yaml",
-			0, true)
+			"the body of the request was in an unknown format - accepted media types include: application/json, "+
+				"application/yaml", 0, true)
 	}
 	o, err := decode(b)
 	if err != nil {

@@ -66,21 +66,16 @@ func (c *Cluster) Close() { c.once.Do(func() { close(c.done) }) }
 // install makes what kubeadm init leaves in a cluster.
 func (c *Cluster) install() {
 	s := c.store
-	s.MustCreate(
-		"v1", "ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": c.clusterInfo()}},
-	)
-	s.MustCreate(
-		"v1", "ConfigMap", "kube-system", "kubeadm-config", Object{"data": Object{"ClusterConfiguration": fmt.Sprintf(
-			"apiVersion: kubeadm.k8s.io/v1beta4\nclusterName: %s\ncontrolPlaneEndpoint: %s\n"+
-				"kind: ClusterConfiguration\nkubernetesVersion: %s\n",
-			c.opts.Name, c.opts.Endpoint, c.opts.Version,
-		)}})
-	s.MustCreate("v1", "Service", "default", "kubernetes", Object{"spec": Object{
+	s.mustCreate("ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": c.clusterInfo()}})
+	conf := fmt.Sprintf("apiVersion: kubeadm.k8s.io/v1beta4\nclusterName: %s\ncontrolPlaneEndpoint: %s\n"+
+		"kind: ClusterConfiguration\nkubernetesVersion: %s\n", c.opts.Name, c.opts.Endpoint, c.opts.Version)
+	s.mustCreate("ConfigMap", "kube-system", "kubeadm-config", Object{"data": Object{"ClusterConfiguration": conf}})
+	s.mustCreate("Service", "default", "kubernetes", Object{"spec": Object{
 		"clusterIP": "10.96.0.1", "clusterIPs": []any{"10.96.0.1"},
 		"ports": []any{Object{"name": "https", "port": int64(443), "targetPort": int64(6443), "protocol": "TCP"}},
 	}})
 	for _, sa := range []string{"coredns", "kube-proxy"} {
-		s.MustCreate("v1", "ServiceAccount", "kube-system", sa, nil)
+		s.mustCreate("ServiceAccount", "kube-system", sa, nil)
 	}
 	everywhere := []any{Object{"operator": "Exists"}}
 	c.workload("DaemonSet", "kube-proxy", Object{}, Object{"hostNetwork": true, "tolerations": everywhere},
@@ -99,7 +94,7 @@ func (c *Cluster) workload(kind, name string, spec, pod Object, image string) {
 	pod["serviceAccountName"] = name
 	spec["selector"] = Object{"matchLabels": labels}
 	spec["template"] = Object{"metadata": Object{"labels": labels}, "spec": pod}
-	c.store.MustCreate("apps/v1", kind, "kube-system", name, Object{"metadata": Object{"labels": labels}, "spec": spec})
+	c.store.mustCreate(kind, "kube-system", name, Object{"metadata": Object{"labels": labels}, "spec": spec})
 }
 
 // Store returns the objects themselves, without authorisation and quorum.

@@ -2,9 +2,7 @@ package kubeapi
 
 import (
 	"slices"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,7 +14,7 @@ const maxRounds = 8
 
 // controlled is the kinds whose changes controllers react to.
 var controlled = []string{
-	"Node", "Pod", "Namespace", "Secret", "ServiceAccount", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet",
+	"Node", "Pod", "Namespace", "Secret", "ServiceAccount", "Deployment", "ReplicaSet", "DaemonSet",
 	"PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget",
 }
 
@@ -39,14 +37,32 @@ func (c *Cluster) control() {
 	}
 }
 
+// change changes an object. The controllers look again if that fails.
+func (c *Cluster) change(o Object, change func(Object)) {
+	_, _ = c.store.Update(kindOf(o), Namespace(o), Name(o), func(o Object) (Object, error) {
+		change(o)
+		return o, nil
+	})
+}
+
+// changeStatus is change for the status of an object.
+func (c *Cluster) changeStatus(o Object, change func(Object)) {
+	_, _ = c.store.UpdateStatus(kindOf(o), Namespace(o), Name(o), func(o Object) (Object, error) {
+		change(o)
+		return o, nil
+	})
+}
+
+func (c *Cluster) remove(o Object) { _, _ = c.store.Delete(kindOf(o), Namespace(o), Name(o), "") }
+
 // controlNamespaces keeps the CA in every namespace, and removes tokens whose account has gone.
 func (c *Cluster) controlNamespaces() {
 	const name = "kube-root-ca.crt"
 	cm := Kind("ConfigMap")
 	for _, ns := range c.list("Namespace", "") {
 		if _, err := c.store.Get(cm, Name(ns), name); err != nil {
-			_, _ = c.store.Create(cm, Name(ns),
-				Object{"metadata": Object{"name": name}, "data": Object{"ca.crt": string(c.pki.caPEM)}}, false)
+			ca := Object{"metadata": Object{"name": name}, "data": Object{"ca.crt": string(c.pki.caPEM)}}
+			_, _ = c.store.Create(cm, Name(ns), ca)
 		}
 	}
 	for _, s := range c.list("Secret", "") {
@@ -54,9 +70,10 @@ func (c *Cluster) controlNamespaces() {
 			continue
 		}
 		account := String(s, "metadata", "annotations", "kubernetes.io/service-account.name")
-		if sa, err := c.store.Get(Kind("ServiceAccount"), Namespace(s), account); err != nil || String(sa, "metadata",
-			"uid") != String(s, "metadata", "annotations", "kubernetes.io/service-account.uid") {
-			_, _ = c.store.Delete(Kind("Secret"), Namespace(s), Name(s), "")
+		uid := String(s, "metadata", "annotations", "kubernetes.io/service-account.uid")
+		sa, err := c.store.Get(Kind("ServiceAccount"), Namespace(s), account)
+		if err != nil || String(sa, "metadata", "uid") != uid {
+			c.remove(s)
 		}
 	}
 }
@@ -65,60 +82,47 @@ func (c *Cluster) controlNamespaces() {
 func (c *Cluster) controlNodes() {
 	for _, n := range c.list("Node", "") {
 		cordoned := At(n, "spec", "unschedulable") == true
-		if len(withTaint(n, taintCordoned, "NoSchedule", cordoned)) == len(taintsOf(n)) {
-			continue
+		if len(withTaint(n, taintCordoned, "NoSchedule", cordoned)) != len(taintsOf(n)) {
+			c.change(n, func(o Object) { setTaint(o, taintCordoned, At(o, "spec", "unschedulable") == true) })
 		}
-		_, _ = c.store.Update(Kind("Node"), "", Name(n), false, false, func(o Object) (Object, error) {
-			setTaint(o, taintCordoned, At(o, "spec", "unschedulable") == true)
-			return o, nil
-		})
 	}
 }
 
 // controlVolumes binds claims to volumes of the same storage class, and releases volumes whose claim has gone.
 func (c *Cluster) controlVolumes() {
-	pvs, pvcs := Kind("PersistentVolume"), Kind("PersistentVolumeClaim")
-	phase := func(r Resource, o Object, p string) {
-		_, _ = c.store.Update(r, Namespace(o), Name(o), true, false, func(o Object) (Object, error) {
-			Set(o, p, "status", "phase")
-			return o, nil
-		})
-	}
 	for _, claim := range c.list("PersistentVolumeClaim", "") {
 		if String(claim, "status", "phase") == "Bound" {
 			continue
 		}
-		want := String(claim, "spec", "volumeName")
-		for _, v := range c.list("PersistentVolume", "") {
-			if String(v, "status", "phase") != "Available" || String(v, "spec", "storageClassName") != String(claim,
-				"spec", "storageClassName") || want != "" && want != Name(v) {
-				continue
-			}
-			_, _ = c.store.Update(pvs, "", Name(v), false, false, func(o Object) (Object, error) {
-				Set(o, Object{
-					"kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": Namespace(claim),
-					"name": Name(claim), "uid": String(claim, "metadata", "uid"),
-				}, "spec", "claimRef")
-				return o, nil
-			})
-			phase(pvs, v, "Bound")
-			_, _ = c.store.Update(pvcs, Namespace(claim), Name(claim), false, false, func(o Object) (Object, error) {
-				Set(o, Name(v), "spec", "volumeName")
-				return o, nil
-			})
-			phase(pvcs, claim, "Bound")
-			break
+		volumes := c.list("PersistentVolume", "")
+		if n := slices.IndexFunc(volumes, func(v Object) bool { return canBind(claim, v) }); n >= 0 {
+			c.bind(claim, volumes[n])
 		}
 	}
 	for _, v := range c.list("PersistentVolume", "") {
-		if String(v, "status", "phase") != "Bound" {
-			continue
+		ref := func(name string) string { return String(v, "spec", "claimRef", name) }
+		_, err := c.store.Get(Kind("PersistentVolumeClaim"), ref("namespace"), ref("name"))
+		if err != nil && String(v, "status", "phase") == "Bound" {
+			c.changeStatus(v, func(o Object) { Set(o, "Released", "status", "phase") })
 		}
-		if _, err := c.store.Get(
-			pvcs, String(v, "spec", "claimRef", "namespace"), String(v, "spec", "claimRef", "name"),
-		); err != nil {
-			phase(pvs, v, "Released")
-		}
+	}
+}
+
+func canBind(claim, volume Object) bool {
+	want := String(claim, "spec", "volumeName")
+	return String(volume, "status", "phase") == "Available" && (want == "" || want == Name(volume)) &&
+		String(volume, "spec", "storageClassName") == String(claim, "spec", "storageClassName")
+}
+
+func (c *Cluster) bind(claim, volume Object) {
+	ref := Object{
+		"kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": Namespace(claim), "name": Name(claim),
+		"uid": String(claim, "metadata", "uid"),
+	}
+	c.change(volume, func(o Object) { Set(o, ref, "spec", "claimRef") })
+	c.change(claim, func(o Object) { Set(o, Name(volume), "spec", "volumeName") })
+	for _, o := range []Object{volume, claim} {
+		c.changeStatus(o, func(o Object) { Set(o, "Bound", "status", "phase") })
 	}
 }
 
@@ -126,15 +130,13 @@ func (c *Cluster) controlVolumes() {
 func (c *Cluster) controlBudgets() {
 	for _, b := range c.list("PodDisruptionBudget", "") {
 		st := c.budget(b)
-		_, _ = c.store.Update(Kind("PodDisruptionBudget"), Namespace(b), Name(b), true, false,
-			func(o Object) (Object, error) {
-				Set(o, max(0, st.left()), "status", "disruptionsAllowed")
-				Set(o, st.healthy, "status", "currentHealthy")
-				Set(o, st.needed, "status", "desiredHealthy")
-				Set(o, st.total, "status", "expectedPods")
-				Set(o, Int(o, "metadata", "generation"), "status", "observedGeneration")
-				return o, nil
-			})
+		c.changeStatus(b, func(o Object) {
+			Set(o, max(0, st.left()), "status", "disruptionsAllowed")
+			Set(o, st.healthy, "status", "currentHealthy")
+			Set(o, st.needed, "status", "desiredHealthy")
+			Set(o, st.total, "status", "expectedPods")
+			Set(o, Int(o, "metadata", "generation"), "status", "observedGeneration")
+		})
 	}
 }
 
@@ -192,10 +194,10 @@ func (c *Cluster) deletePod(namespace, name, uid string, grace int64) (Object, e
 	if err != nil {
 		return nil, err
 	}
-	if node := String(pod, "spec", "nodeName"); grace == 0 || node == "" || c.kubeletUp(node) {
-		return c.store.Delete(r, namespace, name, uid)
+	if node := String(pod, "spec", "nodeName"); node == "" || c.kubeletUp(node) {
+		grace = 0
 	}
-	return c.store.terminate(r, namespace, name, uid, grace)
+	return c.store.delete(r, namespace, name, uid, grace)
 }
 
 // kubeletUp says whether there is a kubelet that runs pods. Of a node that was made by hand its condition is believed.
@@ -204,26 +206,6 @@ func (c *Cluster) kubeletUp(node string) bool {
 	k, ok := c.kubelets[node]
 	c.mu.Unlock()
 	return ok && k.up || !ok && c.NodeReady(node)
-}
-
-// terminate marks an object as being deleted.
-func (s *Store) terminate(r Resource, namespace, name, uid string, grace int64) (Object, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o, ok := s.objs[r.GR()][key(namespace, name)]
-	switch {
-	case !ok:
-		return nil, apierrors.NewNotFound(r.GroupResource(), name)
-	case uid != "" && Meta(o)["uid"] != uid:
-		return nil, anotherObject(r, name, uid, Meta(o)["uid"])
-	case Meta(o)["deletionTimestamp"] != nil:
-		return o, nil
-	}
-	next := Copy(o)
-	Meta(next)["deletionTimestamp"] = s.now().Add(time.Duration(grace) * time.Second).UTC().Format(time.RFC3339)
-	Meta(next)["deletionGracePeriodSeconds"] = grace
-	s.put(r, "MODIFIED", next, o)
-	return next, nil
 }
 
 func isControlled(r Resource) bool { return slices.Contains(controlled, r.Kind) }

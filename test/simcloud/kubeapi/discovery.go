@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,11 +12,6 @@ import (
 // discovery serves /version, /api, /apis and the resource lists.
 func (h *handler) discovery(w http.ResponseWriter, path string) error {
 	switch path {
-	case "":
-		writeJSON(w, http.StatusOK, metav1.RootPaths{
-			Paths: []string{"/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version"},
-		})
-		return nil
 	case "/version":
 		gitVersion := h.c.opts.Version
 		major, rest, _ := strings.Cut(strings.TrimPrefix(gitVersion, "v"), ".")
@@ -33,40 +29,27 @@ func (h *handler) discovery(w http.ResponseWriter, path string) error {
 		return nil
 	case "/apis":
 		writeJSON(w, http.StatusOK, metav1.APIGroupList{
-			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: h.groups(""),
+			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: groups(),
 		})
 		return nil
 	case "/api/v1":
 		return h.resourceList(w, "", "v1")
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	if parts[0] == "apis" && len(parts) == 2 {
-		if g := h.groups(parts[1]); len(g) == 1 {
-			writeJSON(w, http.StatusOK, g[0])
-			return nil
-		}
-	}
 	if parts[0] == "apis" && len(parts) == 3 {
 		return h.resourceList(w, parts[1], parts[2])
 	}
 	return notFoundPath()
 }
 
-// groups lists the API groups, or the one named.
-func (h *handler) groups(only string) []metav1.APIGroup {
+// groups lists the API groups. Each has one version.
+func groups() []metav1.APIGroup {
 	out := []metav1.APIGroup{}
-	for _, r := range h.c.store.Resources() {
-		if r.Group == "" || only != "" && r.Group != only {
+	for _, r := range builtin {
+		if r.Group == "" || slices.ContainsFunc(out, func(g metav1.APIGroup) bool { return g.Name == r.Group }) {
 			continue
 		}
 		v := metav1.GroupVersionForDiscovery{GroupVersion: r.APIVersion(), Version: r.Version}
-		if n := len(out); n > 0 && out[n-1].Name == r.Group {
-			g := &out[n-1]
-			if g.Versions[len(g.Versions)-1] != v {
-				g.Versions = append(g.Versions, v)
-			}
-			continue
-		}
 		out = append(out, metav1.APIGroup{
 			TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: r.Group,
 			Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v,
@@ -79,9 +62,9 @@ func (h *handler) resourceList(w http.ResponseWriter, group, version string) err
 	list := metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, APIResources: []metav1.APIResource{},
 	}
-	verbs := metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	verbs := metav1.Verbs{"create", "delete", "get", "list", "patch", "update", "watch"}
 	some := metav1.Verbs{"get", "patch", "update"}
-	for _, r := range h.c.store.Resources() {
+	for _, r := range builtin {
 		if r.Group != group || r.Version != version {
 			continue
 		}
@@ -93,12 +76,6 @@ func (h *handler) resourceList(w http.ResponseWriter, group, version string) err
 		if r.Status {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
 				Name: r.Plural + "/status", Namespaced: r.Namespaced, Kind: r.Kind, Verbs: some,
-			})
-		}
-		if r.Scale {
-			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name:       r.Plural + "/scale",
-				Namespaced: r.Namespaced, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: some,
 			})
 		}
 		switch r.GR() {

@@ -102,13 +102,13 @@ func TestWorkloadsRunOnNodesThatCanTakeThem(t *testing.T) {
 	require.Len(t, on["b"], 2)
 	require.Len(t, s.podsByNode(t, "k8s-app=kube-proxy"), 3, "one on every node")
 
-	scale, err := s.AppsV1().Deployments("default").GetScale(ctx, "web", metav1.GetOptions{})
+	d, err := s.AppsV1().Deployments("default").Get(ctx, "web", metav1.GetOptions{})
 	require.NoError(t, err)
-	scale.Spec.Replicas = 4
-	_, err = s.AppsV1().Deployments("default").UpdateScale(ctx, "web", scale, metav1.UpdateOptions{})
+	*d.Spec.Replicas = 4
+	_, err = s.AppsV1().Deployments("default").Update(ctx, d, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Len(t, s.podsByNode(t, "app=web")["a"], 2, "spread")
-	d, err := s.AppsV1().Deployments("default").Get(ctx, "web", metav1.GetOptions{})
+	d, err = s.AppsV1().Deployments("default").Get(ctx, "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, d.Status.ReadyReplicas)
 	require.NoError(t, s.AppsV1().Deployments("default").Delete(ctx, "web", metav1.DeleteOptions{}))

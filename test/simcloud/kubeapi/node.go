@@ -14,10 +14,8 @@ const (
 	taintUnreachable = "node.kubernetes.io/unreachable"
 	taintCordoned    = "node.kubernetes.io/unschedulable"
 
-	noNetwork = "container runtime " +
-		"network not " +
-		"ready: NetworkReady=false " +
-		"reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
+	noNetwork = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady " +
+		"message:Network plugin returns error: cni plugin not initialized"
 )
 
 // NodeSpec describes a node that joins.
@@ -55,32 +53,31 @@ func (c *Cluster) AddNode(n NodeSpec) {
 	}
 	status := c.nodeStatus(n)
 	r := Kind("Node")
-	_, err := c.store.Get(r, "", n.Name)
+	node, err := c.store.Get(r, "", n.Name)
 	if err == nil {
-		_, _ = c.store.Update(r, "", n.Name, false, false, func(o Object) (Object, error) {
+		c.change(node, func(o Object) {
 			for k, v := range labels {
 				Set(o, v, "metadata", "labels", k)
 			}
 			if n.ControlPlane {
 				setTaint(o, taintMaster, true)
 			}
-			return o, nil
 		})
 	} else {
 		cidr := fmt.Sprintf("10.244.%d.0/24", subnet%256)
 		spec["podCIDR"], spec["podCIDRs"] = cidr, []any{cidr}
-		_, _ = c.store.Create(r, "", Object{"metadata": Object{
-			"name": n.Name, "labels": labels,
-			"annotations": Object{
-				"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true",
-			},
-		}, "spec": spec, "status": status}, false)
+		annotations := Object{
+			"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+		}
+		meta := Object{"name": n.Name, "labels": labels, "annotations": annotations}
+		if node, err = c.store.Create(r, "", Object{"metadata": meta, "spec": spec, "status": status}); err != nil {
+			return
+		}
 	}
-	_, _ = c.store.Update(r, "", n.Name, true, false, func(o Object) (Object, error) {
+	c.changeStatus(node, func(o Object) {
 		for k, v := range status {
 			Set(o, v, "status", k)
 		}
-		return o, nil
 	})
 	c.reportNode(n.Name)
 	if n.ControlPlane {
@@ -131,8 +128,12 @@ func (c *Cluster) reportNode(name string) {
 	case !cni:
 		status, reason, message = "False", "KubeletNotReady", noNetwork
 	}
-	r, now := Kind("Node"), c.now()
-	_, _ = c.store.Update(r, "", name, true, false, func(o Object) (Object, error) {
+	node, err := c.store.Get(Kind("Node"), "", name)
+	if err != nil {
+		return
+	}
+	now := c.now()
+	c.changeStatus(node, func(o Object) {
 		var out []any
 		for _, t := range [][3]string{
 			{"MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
@@ -146,16 +147,10 @@ func (c *Cluster) reportNode(name string) {
 			}
 		}
 		Set(o, append(out, condition(o, now, "Ready", status, reason, message)), "status", "conditions")
-		return o, nil
 	})
-	_, _ = c.store.Update(r, "", name, false, false, func(o Object) (Object, error) {
-		for _, t := range []struct {
-			key string
-			on  bool
-		}{{taintNotReady, status == "False"}, {taintUnreachable, status == "Unknown"}} {
-			setTaint(o, t.key, t.on)
-		}
-		return o, nil
+	c.change(node, func(o Object) {
+		setTaint(o, taintNotReady, status == "False")
+		setTaint(o, taintUnreachable, status == "Unknown")
 	})
 }
 
@@ -206,9 +201,8 @@ func condition(o Object, now time.Time, kind, status, reason, message string) an
 }
 
 func conditionOf(o Object, kind string) Object {
-	l, _ := At(o, "status", "conditions").([]any)
-	for _, x := range l {
-		if m, ok := x.(map[string]any); ok && m["type"] == kind {
+	for _, m := range objectsAt(o, "status", "conditions") {
+		if m["type"] == kind {
 			return m
 		}
 	}
@@ -296,19 +290,19 @@ func (c *Cluster) staticPods(n NodeSpec) {
 				"tolerations":       []any{Object{"operator": "Exists", "effect": "NoExecute"}},
 			},
 		}
-		_, _ = c.store.Create(Kind("Pod"), "kube-system", pod, false)
+		_, _ = c.store.Create(Kind("Pod"), "kube-system", pod)
 	}
 }
 
 // SetStaticPods gives the control plane on a master the images of another version, as kubeadm upgrade does.
 func (c *Cluster) SetStaticPods(node, version string) {
 	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-		_, _ = c.store.Update(Kind("Pod"), "kube-system", name+"-"+node, false, false,
-			func(o Object) (Object, error) {
-				Set(o, []any{Object{"name": name, "image": "registry.k8s.io/" + name + ":" + version}}, "spec",
-					"containers")
-				return o, nil
-			})
+		pod, err := c.store.Get(Kind("Pod"), "kube-system", name+"-"+node)
+		if err != nil {
+			continue
+		}
+		container := Object{"name": name, "image": "registry.k8s.io/" + name + ":" + version}
+		c.change(pod, func(o Object) { Set(o, []any{container}, "spec", "containers") })
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -95,12 +94,8 @@ func (c call) patch() (patching, error) {
 // not apply any more. The simulation does not know conflicts of managers: all product code applies with force.
 func mergeApplied(r Resource, before, applied, current []byte) ([]byte, error) {
 	t, err := scheme.Scheme.New(r.GVK())
-	if err != nil { // a custom resource has no type, and no merge keys
-		p, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, applied, current)
-		if err != nil {
-			return nil, err
-		}
-		return jsonpatch.MergePatch(current, p)
+	if err != nil {
+		return nil, err
 	}
 	lookup, err := strategicpatch.NewPatchMetaFromStruct(t)
 	if err != nil {
@@ -114,16 +109,8 @@ func mergeApplied(r Resource, before, applied, current []byte) ([]byte, error) {
 }
 
 func unsupportedPatch(r Resource, kind string) error {
-	return apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", r.GroupResource(), "",
-		fmt.Sprintf(
-			"the body of "+
-				"the request "+
-				"was in an unknown "+
-				"format - accepted "+
-				"media types "+
-				"include: application/json-patch+json, "+
-				"application/merge-patch+json, application/apply-patch+yaml (not %s)",
-			kind,
-		),
-		0, true)
+	return apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", r.GroupResource(), "", fmt.Sprintf(
+		"the body of the request was in an unknown format - accepted media types include: "+
+			"application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml (not %s)", kind,
+	), 0, true)
 }

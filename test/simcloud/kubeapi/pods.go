@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -47,16 +46,13 @@ func (c *Cluster) controlPods() {
 			})
 			load[node]++
 			same[own+" "+node]++
-			_, _ = c.store.Update(Kind("Pod"), Namespace(p), Name(p), false, false, func(o Object) (Object, error) {
-				Set(o, node, "spec", "nodeName")
-				return o, nil
-			})
+			c.change(p, func(o Object) { Set(o, node, "spec", "nodeName") })
 			c.runPod(p, nodes[node])
 		case nodes[node] == nil:
-			_, _ = c.store.Delete(Kind("Pod"), Namespace(p), Name(p), "")
+			c.remove(p)
 		case Meta(p)["deletionTimestamp"] != nil:
 			if c.kubeletUp(node) {
-				_, _ = c.store.Delete(Kind("Pod"), Namespace(p), Name(p), "")
+				c.remove(p)
 			}
 		default:
 			c.runPod(p, nodes[node])
@@ -84,9 +80,7 @@ func fits(pod, node Object, daemon bool) bool {
 			return false
 		}
 	}
-	taints, _ := At(node, "spec", "taints").([]any)
-	for _, x := range taints {
-		t, _ := x.(map[string]any)
+	for _, t := range objectsAt(node, "spec", "taints") {
 		k := String(t, "key")
 		if t["effect"] == "PreferNoSchedule" || daemon && strings.HasPrefix(k, "node.kubernetes.io/") {
 			continue
@@ -99,9 +93,7 @@ func fits(pod, node Object, daemon bool) bool {
 }
 
 func tolerates(pod, taint Object) bool {
-	l, _ := At(pod, "spec", "tolerations").([]any)
-	return slices.ContainsFunc(l, func(x any) bool {
-		t, _ := x.(map[string]any)
+	return slices.ContainsFunc(objectsAt(pod, "spec", "tolerations"), func(t Object) bool {
 		key, effect := String(t, "key"), String(t, "effect")
 		if effect != "" && effect != String(taint, "effect") {
 			return false
@@ -118,9 +110,8 @@ func (c *Cluster) podPending(pod Object, kind, reason, message string) {
 	if conditionOf(pod, kind)["reason"] == reason {
 		return
 	}
-	_, _ = c.store.Update(Kind("Pod"), Namespace(pod), Name(pod), true, false, func(o Object) (Object, error) {
+	c.changeStatus(pod, func(o Object) {
 		Set(o, []any{condition(o, c.now(), kind, "False", reason, message)}, "status", "conditions")
-		return o, nil
 	})
 }
 
@@ -146,9 +137,8 @@ func (c *Cluster) runPod(pod, node Object) {
 	if phase == "Running" && ready == isReady(pod) {
 		return
 	}
-	_, _ = c.store.Update(Kind("Pod"), Namespace(pod), Name(pod), true, false, func(o Object) (Object, error) {
+	c.changeStatus(pod, func(o Object) {
 		c.podRuns(o, node, ready)
-		return o, nil
 	})
 }
 
@@ -163,25 +153,21 @@ func (c *Cluster) podRuns(o, node Object, ready bool) {
 		condition(o, now, "PodScheduled", "True", "", ""), condition(o, now, "Initialized", "True", "", ""),
 		condition(o, now, "ContainersReady", state, reason, ""), condition(o, now, "Ready", state, reason, ""),
 	}
-	ip := hostIP(node)
+	ip := nodeAddress(node)
 	if At(o, "spec", "hostNetwork") != true {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(String(o, "metadata", "uid")))
-		ip = strings.TrimSuffix(String(node, "spec", "podCIDR"), "0/24") + strconv.FormatUint(
-			uint64(2+h.Sum32()%250), 10,
-		)
+		ip = fmt.Sprintf("%s%d", strings.TrimSuffix(String(node, "spec", "podCIDR"), "0/24"), 2+h.Sum32()%250)
 	}
 	status := Object{
-		"phase": "Running", "conditions": conditions, "hostIP": hostIP(node), "podIP": ip,
+		"phase": "Running", "conditions": conditions, "hostIP": nodeAddress(node), "podIP": ip,
 		"podIPs": []any{Object{"ip": ip}}, "qosClass": "BestEffort", "startTime": now.UTC().Format(time.RFC3339),
 	}
 	if t := String(o, "status", "startTime"); t != "" {
 		status["startTime"] = t
 	}
-	containers, _ := At(o, "spec", "containers").([]any)
 	var list []any
-	for _, x := range containers {
-		ct, _ := x.(map[string]any)
+	for _, ct := range objectsAt(o, "spec", "containers") {
 		list = append(list, Object{
 			"name": ct["name"], "image": ct["image"], "imageID": ct["image"], "ready": ready, "started": true,
 			"restartCount": int64(0),
@@ -191,14 +177,4 @@ func (c *Cluster) podRuns(o, node Object, ready bool) {
 	}
 	status["containerStatuses"] = list
 	o["status"] = status
-}
-
-func hostIP(node Object) string {
-	l, _ := At(node, "status", "addresses").([]any)
-	for _, x := range l {
-		if a, ok := x.(map[string]any); ok && a["type"] == "InternalIP" {
-			return String(a, "address")
-		}
-	}
-	return ""
 }

@@ -11,10 +11,8 @@ import (
 // the resource.
 func anotherObject(r Resource, name, want string, have any) error {
 	return apierrors.NewConflict(schema.GroupResource{Group: r.Group, Resource: r.Kind}, name, fmt.Errorf(
-		"the UID in the "+
-			"precondition "+
-			"(%s) does not match the UID in record (%v). The object might have been deleted and then recreated",
-		want, have))
+		"the UID in the precondition (%s) does not match the UID in record (%v). "+
+			"The object might have been deleted and then recreated", want, have))
 }
 
 // updateOfAnother refuses to update an object whose uid is not the one in the body.

@@ -46,7 +46,7 @@ const (
 // bootstrapRoles makes the roles and bindings of every cluster.
 func (s *Store) bootstrapRoles() {
 	role := func(name string, rs ...any) {
-		s.MustCreate("rbac.authorization.k8s.io/v1", "ClusterRole", "", name, Object{"rules": rs})
+		s.mustCreate("ClusterRole", "", name, Object{"rules": rs})
 	}
 	bind := func(name, role string, groups ...string) {
 		var subjects []any
@@ -55,7 +55,7 @@ func (s *Store) bootstrapRoles() {
 				subjects, map[string]any{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": g},
 			)
 		}
-		s.MustCreate("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", name, Object{
+		s.mustCreate("ClusterRoleBinding", "", name, Object{
 			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
 			"subjects": subjects,
 		})
@@ -97,8 +97,8 @@ func (s *Store) publish(namespace, name, configMap, group string) {
 	const rbac = "rbac.authorization.k8s.io"
 	rule := rules("get", "", "configmaps")
 	rule["resourceNames"] = []any{configMap}
-	s.MustCreate(rbac+"/v1", "Role", namespace, name, Object{"rules": []any{rule}})
-	s.MustCreate(rbac+"/v1", "RoleBinding", namespace, name, Object{
+	s.mustCreate("Role", namespace, name, Object{"rules": []any{rule}})
+	s.mustCreate("RoleBinding", namespace, name, Object{
 		"roleRef": map[string]any{"apiGroup": rbac, "kind": "Role", "name": name},
 		"subjects": []any{map[string]any{"kind": "Group", "apiGroup": rbac, "name": group}, map[string]any{
 			"kind": "Group", "apiGroup": rbac, "name": "system:authenticated",

@@ -1,12 +1,13 @@
 package kubeapi
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Resource is one kind of object that the API serves.
@@ -15,7 +16,7 @@ type Resource struct {
 	Plural, Singular     string
 	Short                []string
 	Namespaced           bool
-	Status, Scale        bool // has these subresources
+	Status               bool // has this subresource
 }
 
 // GR is the name of the resource with its group, "deployments.apps", "nodes".
@@ -31,6 +32,11 @@ func (r Resource) GroupResource() schema.GroupResource {
 // GVK is group, version and kind.
 func (r Resource) GVK() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+}
+
+// invalid refuses an object.
+func (r Resource) invalid(name string, errs ...*field.Error) error {
+	return apierrors.NewInvalid(r.GVK().GroupKind(), name, errs)
 }
 
 // APIVersion is what objects carry: "apps/v1".
@@ -58,7 +64,7 @@ func (r Resource) Path(namespace, name string) string {
 	return p
 }
 
-// table is the built-in resources: group/version, kind, flags (n namespaced, s status, c scale), short names.
+// table is the built-in resources: group/version, kind, flags (n namespaced, s status), short names.
 const table = `
 v1 Node -s no
 v1 Pod ns po
@@ -69,19 +75,10 @@ v1 ConfigMap n- cm
 v1 PersistentVolume -s pv
 v1 PersistentVolumeClaim ns pvc
 v1 Service ns svc
-v1 Endpoints n- ep
 v1 Event n- ev
-v1 ReplicationController nsc rc
-v1 ResourceQuota ns quota
-v1 LimitRange n- limits
-v1 PodTemplate n-
-apps/v1 Deployment nsc deploy
+apps/v1 Deployment ns deploy
 apps/v1 DaemonSet ns ds
-apps/v1 StatefulSet nsc sts
-apps/v1 ReplicaSet nsc rs
-apps/v1 ControllerRevision n-
-batch/v1 Job ns
-batch/v1 CronJob ns cj
+apps/v1 ReplicaSet ns rs
 rbac.authorization.k8s.io/v1 ClusterRole -
 rbac.authorization.k8s.io/v1 ClusterRoleBinding -
 rbac.authorization.k8s.io/v1 Role n
@@ -89,22 +86,6 @@ rbac.authorization.k8s.io/v1 RoleBinding n
 coordination.k8s.io/v1 Lease n
 policy/v1 PodDisruptionBudget ns pdb
 storage.k8s.io/v1 StorageClass - sc
-storage.k8s.io/v1 CSIDriver -
-storage.k8s.io/v1 CSINode -
-storage.k8s.io/v1 VolumeAttachment -s
-networking.k8s.io/v1 NetworkPolicy n netpol
-networking.k8s.io/v1 Ingress ns ing
-networking.k8s.io/v1 IngressClass -
-discovery.k8s.io/v1 EndpointSlice n
-autoscaling/v2 HorizontalPodAutoscaler ns hpa
-apiextensions.k8s.io/v1 CustomResourceDefinition -s crd
-certificates.k8s.io/v1 CertificateSigningRequest -s csr
-scheduling.k8s.io/v1 PriorityClass - pc
-node.k8s.io/v1 RuntimeClass -
-events.k8s.io/v1 Event n
-admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration -
-admissionregistration.k8s.io/v1 MutatingWebhookConfiguration -
-apiregistration.k8s.io/v1 APIService -s
 `
 
 // builtin is the resources of every cluster.
@@ -118,7 +99,6 @@ var builtin = func() (out []Resource) {
 		out = append(out, Resource{
 			Group: gv.Group, Version: gv.Version, Kind: f[1], Plural: plural(f[1]), Singular: strings.ToLower(f[1]),
 			Short: f[3:], Namespaced: strings.Contains(f[2], "n"), Status: strings.Contains(f[2], "s"),
-			Scale: strings.Contains(f[2], "c"),
 		})
 	}
 	return out
@@ -129,28 +109,15 @@ func Kind(kind string) Resource {
 	return builtin[slices.IndexFunc(builtin, func(r Resource) bool { return r.Kind == kind })]
 }
 
+// kindOf returns the resource of a stored object.
+func kindOf(o Object) Resource { return Kind(String(o, "kind")) }
+
 func plural(kind string) string {
 	k := strings.ToLower(kind)
-	switch {
-	case k == "endpoints":
-		return k
-	case strings.HasSuffix(k, "s"):
+	if strings.HasSuffix(k, "s") {
 		return k + "es"
-	case strings.HasSuffix(k, "y"):
-		return k[:len(k)-1] + "ies"
 	}
 	return k + "s"
-}
-
-// Resources lists what the store serves, by group and name.
-func (s *Store) Resources() []Resource {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	out := slices.Clone(s.resources)
-	slices.SortFunc(out, func(a, b Resource) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Plural, b.Plural))
-	})
-	return out
 }
 
 // Find looks a built-in resource up by what kubectl accepts: plural, singular, kind, short name, each with or without
@@ -162,16 +129,6 @@ func Find(name string) (Resource, bool) {
 			continue
 		}
 		if r.Plural == want || r.Singular == want || slices.Contains(r.Short, want) {
-			return r, true
-		}
-	}
-	return Resource{}, false
-}
-
-// FindKind looks a resource up by the apiVersion and kind of an object.
-func (s *Store) FindKind(apiVersion, kind string) (Resource, bool) {
-	for _, r := range s.Resources() {
-		if r.APIVersion() == apiVersion && r.Kind == kind {
 			return r, true
 		}
 	}

@@ -1,10 +1,11 @@
 package kubeapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,35 +23,26 @@ func (h *handler) route(w http.ResponseWriter, req *http.Request, u User, path s
 	case len(parts) >= 4 && parts[0] == "apis":
 		prefix, r = "/apis/"+parts[1]+"/"+parts[2], parts[3:]
 	default:
-		if err := h.c.store.authorize(
-			u, attributes{verb: strings.ToLower(req.Method), path: cmpOr(path, "/")},
-		); err != nil {
+		a := attributes{verb: strings.ToLower(req.Method), path: cmp.Or(path, "/")}
+		if err := h.c.store.authorize(u, a); err != nil {
 			return err
 		}
 		return h.discovery(w, path)
 	}
-	watch := req.URL.Query().Get("watch") == "true" || req.URL.Query().Get("watch") == "1"
-	if r[0] == "watch" && len(r) > 1 {
-		watch, r = true, r[1:]
-	}
-	c := call{h: h, w: w, req: req, user: u, watch: watch}
+	watch := req.URL.Query().Get("watch")
+	c := call{h: h, w: w, req: req, user: u, watch: watch == "true" || watch == "1"}
 	// namespaces/{ns}/{resource}…, but namespaces/{name} and its subresources are the namespace itself.
-	if r[0] == "namespaces" && len(r) >= 3 && r[2] != "status" && r[2] != "finalize" {
+	if r[0] == "namespaces" && len(r) >= 3 && r[2] != "status" {
 		c.namespace, r = r[1], r[2:]
 	}
-	found := false
-	for _, res := range h.c.store.Resources() {
-		if res.Prefix() == prefix && res.Plural == r[0] {
-			c.res, found = res, true
-			break
-		}
-	}
-	if !found {
+	n := slices.IndexFunc(builtin, func(res Resource) bool { return res.Prefix() == prefix && res.Plural == r[0] })
+	if n < 0 {
 		if st, ok := reviews[prefix+"/"+r[0]]; ok {
 			return c.review(st)
 		}
 		return notFoundPath()
 	}
+	c.res = builtin[n]
 	if len(r) > 1 {
 		c.name = r[1]
 	}
@@ -64,17 +56,10 @@ func (h *handler) route(w http.ResponseWriter, req *http.Request, u User, path s
 	return err
 }
 
-func cmpOr(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
-}
-
 func notFoundPath() error {
 	e := apierrors.NewNotFound(Resource{}.GroupResource(), "")
-	e.ErrStatus.Message, e.ErrStatus.Details = "the server could "+
-		"not find the requested resource", &metav1.StatusDetails{}
+	e.ErrStatus.Message = "the server could not find the requested resource"
+	e.ErrStatus.Details = &metav1.StatusDetails{}
 	return e
 }
 
@@ -131,9 +116,6 @@ func (c call) verb() string {
 	case http.MethodPatch:
 		return "patch"
 	case http.MethodDelete:
-		if c.name == "" {
-			return "deletecollection"
-		}
 		return "delete"
 	}
 	return strings.ToLower(c.req.Method)
@@ -154,7 +136,6 @@ func (c call) serve() error {
 	if c.res.Namespaced && c.namespace == "" && c.name != "" {
 		return notFoundPath()
 	}
-	dry := c.req.URL.Query().Get("dryRun") == "All"
 	switch verb {
 	case "watch":
 		return c.stream()
@@ -163,13 +144,11 @@ func (c call) serve() error {
 	case "get":
 		return c.get()
 	case "create":
-		return c.create(dry)
+		return c.create()
 	case "update", "patch":
-		return c.change(verb == "patch", dry)
+		return c.change(verb == "patch")
 	case "delete":
 		return c.delete()
-	case "deletecollection":
-		return c.deleteAll()
 	}
 	return apierrors.NewMethodNotSupported(c.res.GroupResource(), verb)
 }
@@ -221,14 +200,9 @@ func (c call) get() error {
 			writeJSON(c.w, http.StatusOK, c.table(nil, o))
 			return nil
 		}
-		writeJSON(c.w, http.StatusOK, o)
+		fallthrough
 	case "status":
 		writeJSON(c.w, http.StatusOK, o)
-	case "scale":
-		writeJSON(c.w, http.StatusOK, scaleOf(o))
-	case "log":
-		c.w.Header().Set("Content-Type", "text/plain")
-		_, _ = fmt.Fprintf(c.w, "simulated log of pod %s/%s\n", c.namespace, c.name)
 	default:
 		return notFoundPath()
 	}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// action serves POST to a subresource: eviction, binding, token.
+// action serves POST to a subresource: eviction, token.
 func (c call) action() error {
 	o, err := c.object()
 	if err != nil {
@@ -19,27 +19,10 @@ func (c call) action() error {
 	switch {
 	case c.res.Kind == "Pod" && c.sub == "eviction":
 		return c.evict(o)
-	case c.res.Kind == "Pod" && c.sub == "binding":
-		_, err := c.h.c.store.Update(c.res, c.namespace, c.name, false, false, func(p Object) (Object, error) {
-			Set(p, String(o, "target", "name"), "spec", "nodeName")
-			return p, nil
-		})
-		if err != nil {
-			return err
-		}
-		writeJSON(c.w, http.StatusCreated, success())
-		return nil
 	case c.res.Kind == "ServiceAccount" && c.sub == "token":
 		return c.token(o)
 	}
 	return notFoundPath()
-}
-
-func success() metav1.Status {
-	return metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-		Code: http.StatusCreated,
-	}
 }
 
 // evict deletes a pod unless a disruption budget forbids it.
@@ -56,23 +39,24 @@ func (c call) evict(o Object) error {
 			e := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
 			e.ErrStatus.Details.Causes = []metav1.StatusCause{{
 				Type: "DisruptionBudget",
-				Message: fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", Name(b),
-					st.needed, st.healthy),
+				Message: fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently",
+					Name(b), st.needed, st.healthy),
 			}}
 			return e
 		}
 	}
-	if c.req.URL.Query().Get("dryRun") != "All" {
-		grace := int64(30)
-		if At(o, "deleteOptions", "gracePeriodSeconds") != nil {
-			grace = Int(o, "deleteOptions", "gracePeriodSeconds")
-		}
-		if _, err := c.h.c.deletePod(c.namespace, c.name, String(o, "deleteOptions", "preconditions", "uid"),
-			grace); err != nil {
-			return err
-		}
+	grace := int64(30)
+	if At(o, "deleteOptions", "gracePeriodSeconds") != nil {
+		grace = Int(o, "deleteOptions", "gracePeriodSeconds")
 	}
-	writeJSON(c.w, http.StatusCreated, success())
+	uid := String(o, "deleteOptions", "preconditions", "uid")
+	if _, err := c.h.c.deletePod(c.namespace, c.name, uid, grace); err != nil {
+		return err
+	}
+	writeJSON(c.w, http.StatusCreated, metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Code: http.StatusCreated,
+	})
 	return nil
 }
 
@@ -109,46 +93,10 @@ func (c call) token(o Object) error {
 	return nil
 }
 
-// scaleOf is the scale subresource of an object.
-func scaleOf(o Object) Object {
-	labels, _ := At(o, "spec", "selector", "matchLabels").(map[string]any)
-	var sel []string
-	for k, v := range labels {
-		sel = append(sel, fmt.Sprintf("%s=%v", k, v))
-	}
-	return Object{
-		"apiVersion": "autoscaling/v1", "kind": "Scale",
-		"metadata": map[string]any{
-			"name": Name(o), "namespace": Namespace(o), "uid": Meta(o)["uid"],
-			"resourceVersion": Meta(o)["resourceVersion"],
-		},
-		"spec":   map[string]any{"replicas": Int(o, "spec", "replicas")},
-		"status": map[string]any{"replicas": Int(o, "status", "replicas"), "selector": strings.Join(sel, ",")},
-	}
-}
-
-// scale changes replicas through the subresource.
-func (c call) scale(change func(Object) (Object, error), dry bool) (Object, error) {
-	out, err := c.h.c.store.Update(c.res, c.namespace, c.name, false, dry, func(cur Object) (Object, error) {
-		sc, err := change(scaleOf(cur))
-		if err != nil {
-			return nil, err
-		}
-		Set(cur, Int(sc, "spec", "replicas"), "spec", "replicas")
-		return cur, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return scaleOf(out), nil
-}
-
 // reviews are the create-only resources.
 var reviews = map[string]string{
 	"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": "SelfSubjectAccessReview",
-	"/apis/authorization.k8s.io/v1/subjectaccessreviews":     "SubjectAccessReview",
 	"/apis/authentication.k8s.io/v1/tokenreviews":            "TokenReview",
-	"/apis/authentication.k8s.io/v1/selfsubjectreviews":      "SelfSubjectReview",
 }
 
 func (c call) review(kind string) error {
@@ -163,23 +111,13 @@ func (c call) review(kind string) error {
 	case "TokenReview":
 		u, ok := c.h.c.bearer(String(o, "spec", "token"))
 		o["status"] = Object{"authenticated": ok, "user": userInfo(u)}
-	case "SelfSubjectReview":
-		o["status"] = Object{"userInfo": userInfo(c.user)}
 	default:
-		u := c.user
-		if kind == "SubjectAccessReview" {
-			u = User{Name: String(o, "spec", "user")}
-		}
+		want := func(name string) string { return String(o, "spec", "resourceAttributes", name) }
 		a := attributes{
-			verb:      String(o, "spec", "resourceAttributes", "verb"),
-			namespace: String(o, "spec", "resourceAttributes", "namespace"),
-			name:      String(o, "spec", "resourceAttributes", "name"),
-			sub:       String(o, "spec", "resourceAttributes", "subresource"),
-			res: Resource{Group: String(o, "spec", "resourceAttributes", "group"), Plural: String(
-				o, "spec", "resourceAttributes", "resource",
-			)},
+			verb: want("verb"), namespace: want("namespace"), name: want("name"), sub: want("subresource"),
+			res: Resource{Group: want("group"), Plural: want("resource")},
 		}
-		o["status"] = map[string]any{"allowed": c.h.c.store.authorize(u, a) == nil}
+		o["status"] = Object{"allowed": c.h.c.store.authorize(c.user, a) == nil}
 	}
 	writeJSON(c.w, http.StatusCreated, o)
 	return nil

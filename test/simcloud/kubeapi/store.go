@@ -36,7 +36,6 @@ type Store struct {
 	now func() time.Time
 
 	mu        sync.RWMutex
-	resources []Resource
 	objs      map[string]map[string]Object // by GR, then namespace/name
 	rev       int64
 	events    []event
@@ -48,11 +47,11 @@ type Store struct {
 // NewStore returns a cluster with the namespaces and roles that every cluster has. now stamps objects.
 func NewStore(now func() time.Time) *Store {
 	s := &Store{
-		now: now, resources: slices.Clone(builtin), objs: map[string]map[string]Object{},
+		now: now, objs: map[string]map[string]Object{},
 		appliedBy: map[string][]byte{}, rev: 1, changed: make(chan struct{}),
 	}
 	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
-		s.MustCreate("v1", "Namespace", "", ns, nil)
+		s.mustCreate("Namespace", "", ns, nil)
 	}
 	s.bootstrapRoles()
 	return s
@@ -177,35 +176,23 @@ func Set(o Object, v any, path ...string) {
 func Copy(o Object) Object { return runtime.DeepCopyJSON(o) }
 
 // Create stores a new object. The given one is not kept.
-func (s *Store) Create(r Resource, namespace string, in Object, dryRun bool) (Object, error) {
+func (s *Store) Create(r Resource, namespace string, in Object) (Object, error) {
 	o := Copy(in)
 	m := Meta(o)
+	if ns, _ := m["namespace"].(string); r.Namespaced && ns != "" && ns != namespace {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the namespace of the provided object does not match "+
+			"the namespace sent on the request (%s != %s)", ns, namespace))
+	}
+	delete(m, "namespace")
 	if r.Namespaced {
-		if ns, _ := m["namespace"].(string); ns != "" && ns != namespace {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf(
-				"the namespace of the provided object does not match the namespace sent on the request (%s != %s)", ns,
-				namespace,
-			))
-		}
 		m["namespace"] = namespace
-	} else {
-		namespace = ""
-		delete(m, "namespace")
 	}
-	name, _ := m["name"].(string)
-	if gen, _ := m["generateName"].(string); name == "" && gen != "" {
-		name = gen + strings.ReplaceAll(uuid.NewString(), "-", "")[:5]
-		m["name"] = name
-	}
+	name, path := Name(o), field.NewPath("metadata", "name")
 	if name == "" {
-		return nil, apierrors.NewInvalid(r.GVK().GroupKind(), "", field.ErrorList{
-			field.Required(field.NewPath("metadata", "name"), "name or generateName is required"),
-		})
+		return nil, r.invalid("", field.Required(path, "name or generateName is required"))
 	}
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && r.Group != "rbac.authorization.k8s.io" {
-		return nil, apierrors.NewInvalid(
-			r.GVK().GroupKind(), name, field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, errs[0])},
-		)
+		return nil, r.invalid(name, field.Invalid(path, name, errs[0]))
 	}
 	o["apiVersion"], o["kind"] = r.APIVersion(), r.Kind
 	if err := s.prepare(r, o); err != nil {
@@ -216,37 +203,31 @@ func (s *Store) Create(r Resource, namespace string, in Object, dryRun bool) (Ob
 			return nil, err
 		}
 	}
-	s.mu.Lock()
-	if _, ok := s.objs[r.GR()][key(namespace, name)]; ok {
-		s.mu.Unlock()
-		return nil, apierrors.NewAlreadyExists(r.GroupResource(), name)
-	}
-	if r.Namespaced {
-		ns, ok := s.objs["namespaces"][key("", namespace)]
-		if !ok {
-			s.mu.Unlock()
-			return nil, apierrors.NewNotFound(Resource{Plural: "namespaces"}.GroupResource(), namespace)
-		}
-		if Meta(ns)["deletionTimestamp"] != nil {
-			s.mu.Unlock()
-			return nil, apierrors.NewForbidden(r.GroupResource(), name, fmt.Errorf(
-				"unable to create new content in namespace %s because it is being terminated", namespace,
-			))
-		}
-	}
 	m["uid"] = uuid.NewString()
 	m["creationTimestamp"] = s.now().UTC().Format(time.RFC3339)
 	if r.Status {
 		m["generation"] = int64(1)
 	}
-	if dryRun {
-		s.mu.Unlock()
-		return o, nil
+	if err := s.insert(r, o); err != nil {
+		return nil, err
 	}
-	s.put(r, "ADDED", o, nil)
-	s.mu.Unlock()
 	s.created(r, o)
 	return o, nil
+}
+
+// insert stores an object if its name is free and its namespace exists.
+func (s *Store) insert(r Resource, o Object) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	namespace, name := names(o)
+	if _, ok := s.objs[r.GR()][key(namespace, name)]; ok {
+		return apierrors.NewAlreadyExists(r.GroupResource(), name)
+	}
+	if _, ok := s.objs["namespaces"][key("", namespace)]; r.Namespaced && !ok {
+		return apierrors.NewNotFound(Kind("Namespace").GroupResource(), namespace)
+	}
+	s.put(r, "ADDED", o, nil)
+	return nil
 }
 
 // put stores an object and records the event. The lock is held.
@@ -270,10 +251,23 @@ func (s *Store) put(r Resource, kind string, o, prev Object) {
 	s.changed = make(chan struct{})
 }
 
-// Update replaces an object by what change makes of a copy of it. A resourceVersion in the result must be the present
-// one. With status, only .status is taken over; otherwise .status is kept if the resource has that subresource.
+// Update replaces an object by the result of change, which gets a copy of it. A resourceVersion in the result must be
+// the present one. The status stays if the resource has that subresource.
 func (s *Store) Update(
-	r Resource, namespace, name string, status, dryRun bool, change func(Object) (Object, error),
+	r Resource, namespace, name string, change func(Object) (Object, error),
+) (Object, error) {
+	return s.update(r, namespace, name, false, change)
+}
+
+// UpdateStatus is Update for the status: the rest of the object stays.
+func (s *Store) UpdateStatus(
+	r Resource, namespace, name string, change func(Object) (Object, error),
+) (Object, error) {
+	return s.update(r, namespace, name, true, change)
+}
+
+func (s *Store) update(
+	r Resource, namespace, name string, status bool, change func(Object) (Object, error),
 ) (Object, error) {
 	for {
 		cur, err := s.Get(r, namespace, name)
@@ -284,14 +278,14 @@ func (s *Store) Update(
 		if err != nil {
 			return nil, err
 		}
-		o, again, err := s.replace(r, cur, next, status, dryRun)
+		o, again, err := s.replace(r, cur, next, status)
 		if !again {
 			return o, err
 		}
 	}
 }
 
-func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Object, again bool, err error) {
+func (s *Store) replace(r Resource, cur, next Object, status bool) (o Object, again bool, err error) {
 	namespace, name := names(cur)
 	m := Meta(next)
 	sent, _ := m["resourceVersion"].(string)
@@ -301,9 +295,8 @@ func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Ob
 		))
 	}
 	if n, _ := m["name"].(string); n != "" && n != name {
-		return nil, false, apierrors.NewBadRequest(
-			fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", n, name),
-		)
+		return nil, false, apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s) does not match the name on the URL (%s)", n, name))
 	}
 	if u, _ := m["uid"].(string); u != "" && u != Meta(cur)["uid"] {
 		return nil, false, updateOfAnother(r, name, u, Meta(cur)["uid"])
@@ -344,9 +337,6 @@ func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Ob
 	if err := s.check(r, cur, next); err != nil {
 		return nil, false, err
 	}
-	if dryRun {
-		return next, false, nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, ok := s.objs[r.GR()][key(namespace, name)]
@@ -366,45 +356,52 @@ func (s *Store) replace(r Resource, cur, next Object, status, dryRun bool) (o Ob
 
 // Delete removes an object, or marks it if finalizers hold it. uid, if not empty, must be the object's.
 func (s *Store) Delete(r Resource, namespace, name, uid string) (Object, error) {
-	s.mu.Lock()
-	o, ok := s.objs[r.GR()][key(namespace, name)]
-	if !ok {
-		s.mu.Unlock()
-		return nil, apierrors.NewNotFound(r.GroupResource(), name)
-	}
-	if uid != "" && Meta(o)["uid"] != uid {
-		s.mu.Unlock()
-		return nil, anotherObject(r, name, uid, Meta(o)["uid"])
-	}
-	next := Copy(o)
-	if fin, _ := Meta(o)["finalizers"].([]any); len(fin) > 0 {
-		if Meta(o)["deletionTimestamp"] == nil {
-			Meta(next)["deletionTimestamp"] = s.now().UTC().Format(time.RFC3339)
-			s.put(r, "MODIFIED", next, o)
-		}
-		s.mu.Unlock()
-		return next, nil
-	}
-	s.put(r, "DELETED", next, o)
-	s.mu.Unlock()
-	s.deleted(r, o)
-	return next, nil
+	return s.delete(r, namespace, name, uid, 0)
 }
 
-// MustCreate makes an object of a built-in kind from its parts; it panics if that fails, which is a bug of the caller.
-func (s *Store) MustCreate(apiVersion, kind, namespace, name string, rest Object) Object {
-	r, ok := s.FindKind(apiVersion, kind)
-	if !ok {
-		panic("no such kind: " + kind)
+// delete is Delete for an object that gets some seconds to stop.
+func (s *Store) delete(r Resource, namespace, name, uid string, grace int64) (Object, error) {
+	o, gone, err := s.mark(r, namespace, name, uid, grace)
+	if gone {
+		s.deleted(r, o)
 	}
-	o := Copy(rest)
-	if o == nil {
-		o = Object{}
+	return o, err
+}
+
+// mark marks an object as being deleted. It removes the object if finalizers and time do not hold it.
+func (s *Store) mark(r Resource, namespace, name, uid string, grace int64) (o Object, gone bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.objs[r.GR()][key(namespace, name)]
+	switch {
+	case !ok:
+		return nil, false, apierrors.NewNotFound(r.GroupResource(), name)
+	case uid != "" && Meta(o)["uid"] != uid:
+		return nil, false, anotherObject(r, name, uid, Meta(o)["uid"])
+	}
+	next := Copy(o)
+	finalizers, _ := Meta(o)["finalizers"].([]any)
+	switch {
+	case len(finalizers) == 0 && grace == 0:
+		s.put(r, "DELETED", next, o)
+		return next, true, nil
+	case Meta(o)["deletionTimestamp"] == nil:
+		end := s.now().Add(time.Duration(grace) * time.Second)
+		Meta(next)["deletionTimestamp"] = end.UTC().Format(time.RFC3339)
+		Meta(next)["deletionGracePeriodSeconds"] = grace
+		s.put(r, "MODIFIED", next, o)
+	}
+	return next, false, nil
+}
+
+// mustCreate makes an object of a built-in kind from its parts; it panics if that fails, which is a bug of the caller.
+func (s *Store) mustCreate(kind, namespace, name string, rest Object) {
+	o := Object{}
+	if rest != nil {
+		o = Copy(rest)
 	}
 	Meta(o)["name"] = name
-	out, err := s.Create(r, namespace, o, false)
-	if err != nil {
+	if _, err := s.Create(Kind(kind), namespace, o); err != nil {
 		panic(err)
 	}
-	return out
 }

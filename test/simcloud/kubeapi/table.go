@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,8 @@ var columns = map[string]struct {
 	cells func(o Object) []any
 }{
 	"Node": {"Status Roles Version@ Internal-IP+", func(o Object) []any {
-		return []any{nodeStatus(o), nodeRoles(o), String(o, "status", "nodeInfo", "kubeletVersion"), nodeAddress(o)}
+		version, address := String(o, "status", "nodeInfo", "kubeletVersion"), cmp.Or(nodeAddress(o), "<none>")
+		return []any{nodeStatus(o), nodeRoles(o), version, address}
 	}},
 	"Pod": {"Ready Status Restarts IP+ Node+", func(o Object) []any {
 		ready, total, restarts := containers(o)
@@ -116,17 +118,6 @@ func ageOf(o Object, now time.Time) string {
 	return duration.HumanDuration(max(now.Sub(t), 0))
 }
 
-// conditionStatus is the status of one of an object's conditions.
-func conditionStatus(o Object, kind string) string {
-	for _, m := range objectsAt(o, "status", "conditions") {
-		if m["type"] == kind {
-			s, _ := m["status"].(string)
-			return s
-		}
-	}
-	return ""
-}
-
 // objectsAt are the objects of a list inside an object.
 func objectsAt(o Object, path ...string) (out []map[string]any) {
 	l, _ := At(o, path...).([]any)
@@ -139,9 +130,12 @@ func objectsAt(o Object, path ...string) (out []map[string]any) {
 }
 
 func nodeStatus(o Object) string {
-	s := map[string]string{"True": "Ready", "": "Unknown"}[conditionStatus(o, "Ready")]
-	if s == "" {
-		s = "NotReady"
+	s := "NotReady"
+	switch conditionOf(o, "Ready")["status"] {
+	case "True":
+		s = "Ready"
+	case nil:
+		s = "Unknown"
 	}
 	if At(o, "spec", "unschedulable") == true {
 		s += ",SchedulingDisabled"
@@ -158,16 +152,17 @@ func nodeRoles(o Object) string {
 		}
 	}
 	slices.Sort(roles)
-	return cmpOr(strings.Join(roles, ","), "<none>")
+	return cmp.Or(strings.Join(roles, ","), "<none>")
 }
 
+// nodeAddress is the InternalIP of a node.
 func nodeAddress(o Object) string {
 	for _, m := range objectsAt(o, "status", "addresses") {
 		if m["type"] == "InternalIP" {
-			return fmt.Sprint(m["address"])
+			return String(m, "address")
 		}
 	}
-	return "<none>"
+	return ""
 }
 
 // containers counts the containers of a pod that are ready, all of them, and their restarts.
@@ -187,5 +182,5 @@ func podStatus(o Object) string {
 	if String(o, "metadata", "deletionTimestamp") != "" {
 		return "Terminating"
 	}
-	return cmpOr(String(o, "status", "phase"), "Unknown")
+	return cmp.Or(String(o, "status", "phase"), "Unknown")
 }

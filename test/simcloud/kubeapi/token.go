@@ -59,7 +59,7 @@ func (c *Cluster) AddToken(token string, ttl time.Duration) bool {
 	_, err := c.store.Create(Kind("Secret"), "kube-system", Object{
 		"metadata": Object{"name": "bootstrap-token-" + m[1]}, "type": "bootstrap.kubernetes.io/token",
 		"stringData": data,
-	}, false)
+	})
 	return err == nil
 }
 
@@ -140,7 +140,7 @@ func (c *Cluster) UploadCerts(key string) string {
 			"name": certsSecret, "annotations": Object{expiryNote: c.now().Add(certsLife).UTC().Format(time.RFC3339)},
 		},
 		"type": "Opaque", "data": data,
-	}, false)
+	})
 	return key
 }
 

@@ -64,10 +64,10 @@ func TestAWatchFromTheDistantPastMustListAgain(t *testing.T) {
 	t.Parallel()
 	s, ctx := serve(t), t.Context()
 	cm := kubeapi.Kind("ConfigMap")
-	_, err := s.Store().Create(cm, "default", kubeapi.Object{"metadata": kubeapi.Object{"name": "busy"}}, false)
+	_, err := s.Store().Create(cm, "default", kubeapi.Object{"metadata": kubeapi.Object{"name": "busy"}})
 	require.NoError(t, err)
 	for i := range 5000 {
-		_, err := s.Store().Update(cm, "default", "busy", false, false, func(o kubeapi.Object) (kubeapi.Object, error) {
+		_, err := s.Store().Update(cm, "default", "busy", func(o kubeapi.Object) (kubeapi.Object, error) {
 			kubeapi.Set(o, strings.Repeat("x", i%7), "data", "n")
 			return o, nil
 		})

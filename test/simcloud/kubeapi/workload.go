@@ -7,12 +7,11 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// controlWorkloads keeps the pods of Deployments, ReplicaSets, StatefulSets and DaemonSets.
+// controlWorkloads keeps the pods of Deployments, ReplicaSets and DaemonSets.
 func (c *Cluster) controlWorkloads() {
 	for _, d := range c.list("Deployment", "") {
 		c.controlDeployment(d)
@@ -24,10 +23,8 @@ func (c *Cluster) controlWorkloads() {
 			pods[u] = append(pods[u], p)
 		}
 	}
-	for _, kind := range []string{"ReplicaSet", "StatefulSet"} {
-		for _, o := range c.list(kind, "") {
-			c.controlReplicas(o, pods[String(o, "metadata", "uid")])
-		}
+	for _, o := range c.list("ReplicaSet", "") {
+		c.controlReplicas(o, pods[String(o, "metadata", "uid")])
 	}
 	nodes := c.list("Node", "")
 	for _, o := range c.list("DaemonSet", "") {
@@ -36,9 +33,8 @@ func (c *Cluster) controlWorkloads() {
 }
 
 func ownerUID(o Object) string {
-	refs, _ := At(o, "metadata", "ownerReferences").([]any)
-	for _, x := range refs {
-		if m, ok := x.(map[string]any); ok && m["controller"] == true {
+	for _, m := range objectsAt(o, "metadata", "ownerReferences") {
+		if m["controller"] == true {
 			return String(m, "uid")
 		}
 	}
@@ -57,27 +53,23 @@ func (c *Cluster) controlDeployment(d Object) {
 	name, r := Name(d)+"-"+hash, Kind("ReplicaSet")
 	for _, rs := range c.list("ReplicaSet", Namespace(d)) {
 		if ownerUID(rs) == String(d, "metadata", "uid") && Name(rs) != name {
-			_, _ = c.store.Delete(r, Namespace(rs), Name(rs), "")
+			c.remove(rs)
 		}
 	}
 	replicas := Int(d, "spec", "replicas")
 	rs, err := c.store.Get(r, Namespace(d), name)
 	if err != nil {
-		spec := Copy(
-			Object{"selector": At(d, "spec", "selector"), "template": At(d, "spec", "template"), "replicas": replicas},
-		)
+		spec := Copy(Object{
+			"selector": At(d, "spec", "selector"), "template": At(d, "spec", "template"), "replicas": replicas,
+		})
 		Set(spec, hash, "selector", "matchLabels", "pod-template-hash")
 		Set(spec, hash, "template", "metadata", "labels", "pod-template-hash")
-		rs, err = c.store.Create(r, Namespace(d), Object{
-			"metadata": Object{"name": name, "labels": Copy(Object{"l": At(spec, "template", "metadata",
-				"labels")})["l"], "ownerReferences": []any{owner(d)}},
-			"spec": spec,
-		}, false)
+		meta := Object{
+			"name": name, "labels": At(spec, "template", "metadata", "labels"), "ownerReferences": []any{owner(d)},
+		}
+		rs, err = c.store.Create(r, Namespace(d), Object{"metadata": meta, "spec": spec})
 	} else if Int(rs, "spec", "replicas") != replicas {
-		rs, err = c.store.Update(r, Namespace(d), name, false, false, func(o Object) (Object, error) {
-			Set(o, replicas, "spec", "replicas")
-			return o, nil
-		})
+		c.change(rs, func(o Object) { Set(o, replicas, "spec", "replicas") })
 	}
 	if err != nil {
 		return
@@ -85,10 +77,10 @@ func (c *Cluster) controlDeployment(d Object) {
 	have, ready := Int(rs, "status", "replicas"), Int(rs, "status", "readyReplicas")
 	status, reason, message := "True", "MinimumReplicasAvailable", "Deployment has minimum availability."
 	if ready < replicas {
-		status, reason, message = "False", "MinimumReplicasUnavailable", "Deployment does "+
-			"not have minimum availability."
+		status, reason = "False", "MinimumReplicasUnavailable"
+		message = "Deployment does not have minimum availability."
 	}
-	_, _ = c.store.Update(Kind("Deployment"), Namespace(d), Name(d), true, false, func(o Object) (Object, error) {
+	c.changeStatus(d, func(o Object) {
 		o["status"] = Object{
 			"observedGeneration": Int(d, "metadata", "generation"), "replicas": have, "updatedReplicas": have,
 			"readyReplicas": ready, "availableReplicas": ready, "unavailableReplicas": max(0, replicas-ready),
@@ -98,58 +90,32 @@ func (c *Cluster) controlDeployment(d Object) {
 					fmt.Sprintf("ReplicaSet %q has successfully progressed.", name)),
 			},
 		}
-		return o, nil
 	})
 }
 
-// controlReplicas keeps as many pods as a ReplicaSet or StatefulSet wants.
+// controlReplicas keeps as many pods as a ReplicaSet wants.
 func (c *Cluster) controlReplicas(o Object, pods []Object) {
 	want := int(Int(o, "spec", "replicas"))
-	stateful := o["kind"] == "StatefulSet"
-	if stateful {
-		for i := range want {
-			name := fmt.Sprintf("%s-%d", Name(o), i)
-			if !slices.ContainsFunc(pods, func(p Object) bool { return Name(p) == name }) {
-				c.makePod(o, name, "")
-			}
-		}
-	} else {
-		for range want - len(pods) {
-			c.makePod(o, Name(o)+"-"+random(5), "")
-		}
-		// Pods that do not run go first.
-		slices.SortFunc(pods, func(a, b Object) int { return cmp.Compare(rank(a), rank(b)) })
+	for range want - len(pods) {
+		c.makePod(o, Name(o)+"-"+random(5), "")
 	}
+	// Pods that do not run go first.
+	slices.SortFunc(pods, func(a, b Object) int { return cmp.Compare(rank(a), rank(b)) })
 	ready := int64(0)
 	for i, p := range pods {
-		excess := !stateful && i < len(pods)-want
-		if n, ok := strings.CutPrefix(Name(p), Name(o)+"-"); stateful && ok {
-			var ordinal int
-			_, err := fmt.Sscan(n, &ordinal)
-			excess = err == nil && ordinal >= want
-		}
 		switch {
-		case excess:
+		case i < len(pods)-want:
 			_, _ = c.deletePod(Namespace(p), Name(p), "", 30)
 		case isReady(p):
 			ready++
 		}
 	}
-	have := int64(min(want, max(len(pods), want)))
-	_, _ = c.store.Update(Kind(String(o, "kind")), Namespace(o), Name(o), true, false,
-		func(cur Object) (Object, error) {
-			cur["status"] = Object{
-				"observedGeneration": Int(o, "metadata", "generation"), "replicas": have, "readyReplicas": ready,
-				"availableReplicas": ready,
-			}
-			if stateful {
-				Set(cur, have, "status", "currentReplicas")
-				Set(cur, have, "status", "updatedReplicas")
-			} else {
-				Set(cur, have, "status", "fullyLabeledReplicas")
-			}
-			return cur, nil
-		})
+	c.changeStatus(o, func(cur Object) {
+		cur["status"] = Object{
+			"observedGeneration": Int(o, "metadata", "generation"), "replicas": int64(want), "readyReplicas": ready,
+			"availableReplicas": ready, "fullyLabeledReplicas": int64(want),
+		}
+	})
 }
 
 func rank(pod Object) int {
@@ -185,13 +151,12 @@ func (c *Cluster) controlDaemons(o Object, nodes, pods []Object) {
 			ready++
 		}
 	}
-	_, _ = c.store.Update(Kind("DaemonSet"), Namespace(o), Name(o), true, false, func(cur Object) (Object, error) {
+	c.changeStatus(o, func(cur Object) {
 		cur["status"] = Object{
 			"observedGeneration": Int(o, "metadata", "generation"), "desiredNumberScheduled": want,
 			"currentNumberScheduled": have, "updatedNumberScheduled": have, "numberReady": ready,
 			"numberAvailable": ready, "numberUnavailable": want - ready, "numberMisscheduled": int64(0),
 		}
-		return cur, nil
 	})
 }
 
@@ -209,5 +174,5 @@ func (c *Cluster) makePod(o Object, name, node string) {
 	if node != "" {
 		Set(pod, node, "spec", "nodeName")
 	}
-	_, _ = c.store.Create(Kind("Pod"), Namespace(o), pod, false)
+	_, _ = c.store.Create(Kind("Pod"), Namespace(o), pod)
 }

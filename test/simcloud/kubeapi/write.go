@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func (c call) create(dry bool) error {
+func (c call) create() error {
 	if c.sub != "" {
 		return c.action()
 	}
@@ -20,11 +20,10 @@ func (c call) create(dry bool) error {
 	if c.name != "" {
 		return apierrors.NewMethodNotSupported(c.res.GroupResource(), "create")
 	}
-	ns := c.namespace
-	if c.res.Namespaced && ns == "" {
+	if c.res.Namespaced && c.namespace == "" {
 		return notFoundPath()
 	}
-	out, err := c.h.c.store.Create(c.res, ns, o, dry)
+	out, err := c.h.c.store.Create(c.res, c.namespace, o)
 	if err != nil {
 		return err
 	}
@@ -32,12 +31,16 @@ func (c call) create(dry bool) error {
 	return nil
 }
 
-func (c call) change(patch, dry bool) error {
-	if c.sub != "" && c.sub != "status" && c.sub != "scale" && c.sub != "finalize" {
+func (c call) change(patch bool) error {
+	update := c.h.c.store.Update
+	switch c.sub {
+	case "":
+	case "status":
+		update = c.h.c.store.UpdateStatus
+	default:
 		return notFoundPath()
 	}
 	var next func(cur Object) (Object, error)
-	code := http.StatusOK
 	if patch {
 		p, err := c.patch()
 		if err != nil {
@@ -46,7 +49,7 @@ func (c call) change(patch, dry bool) error {
 		if p.manager != "" {
 			if _, err := c.h.c.store.Get(c.res, c.namespace, c.name); apierrors.IsNotFound(err) {
 				Meta(p.object)["name"] = c.name
-				out, err := c.h.c.store.Create(c.res, c.namespace, p.object, dry)
+				out, err := c.h.c.store.Create(c.res, c.namespace, p.object)
 				if err != nil {
 					return err
 				}
@@ -62,21 +65,18 @@ func (c call) change(patch, dry bool) error {
 		}
 		next = func(Object) (Object, error) { return Copy(o), nil }
 	}
-	var out Object
-	var err error
-	if c.sub == "scale" {
-		out, err = c.scale(next, dry)
-	} else {
-		out, err = c.h.c.store.Update(c.res, c.namespace, c.name, c.sub == "status", dry, next)
-	}
+	out, err := update(c.res, c.namespace, c.name, next)
 	if err != nil {
 		return err
 	}
-	writeJSON(c.w, code, out)
+	writeJSON(c.w, http.StatusOK, out)
 	return nil
 }
 
 func (c call) delete() error {
+	if c.sub != "" || c.name == "" {
+		return apierrors.NewMethodNotSupported(c.res.GroupResource(), "delete")
+	}
 	b, kind, err := c.body()
 	if err != nil {
 		return err
@@ -92,17 +92,12 @@ func (c call) delete() error {
 			return err
 		}
 	}
-	if c.sub != "" {
-		return apierrors.NewMethodNotSupported(c.res.GroupResource(), "delete")
-	}
 	old, err := c.h.c.store.Get(c.res, c.namespace, c.name)
 	if err != nil {
 		return err
 	}
-	if c.req.URL.Query().Get("dryRun") != "All" {
-		if old, err = c.remove(old, String(opts, "preconditions", "uid"), c.grace(opts)); err != nil {
-			return err
-		}
+	if old, err = c.remove(old, String(opts, "preconditions", "uid"), c.grace(opts)); err != nil {
+		return err
 	}
 	if c.res.Kind == "Pod" || Meta(old)["deletionTimestamp"] != nil {
 		writeJSON(c.w, http.StatusOK, old)
@@ -133,23 +128,4 @@ func (c call) remove(o Object, uid string, grace int64) (Object, error) {
 		return c.h.c.deletePod(Namespace(o), Name(o), uid, grace)
 	}
 	return c.h.c.store.Delete(c.res, Namespace(o), Name(o), uid)
-}
-
-func (c call) deleteAll() error {
-	sel, err := c.selector()
-	if err != nil {
-		return err
-	}
-	all, _ := c.h.c.store.List(c.res, c.namespace)
-	for _, o := range all {
-		if sel.matches(o) {
-			if _, err := c.remove(o, "", c.grace(nil)); err != nil && !apierrors.IsNotFound(err) {
-				return err
-			}
-		}
-	}
-	writeJSON(c.w, http.StatusOK, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-	})
-	return nil
 }

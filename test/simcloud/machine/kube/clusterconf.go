@@ -43,7 +43,7 @@ func setClusterConfig(cl *kubeapi.Cluster, text string) error {
 		kubeapi.Set(o, text, "data", "ClusterConfiguration")
 		return o, nil
 	}
-	_, err := cl.Store().Update(kubeapi.Kind("ConfigMap"), "kube-system", configMap, false, false, change)
+	_, err := cl.Store().Update(kubeapi.Kind("ConfigMap"), "kube-system", configMap, change)
 	return err
 }
 
