@@ -48,8 +48,6 @@ type server struct {
 	check    bool
 	checkTLS bool
 	inter    time.Duration
-	disabled bool
-	backup   bool
 }
 
 var sections = []string{
@@ -124,13 +122,9 @@ func Parse(file, text string) *Config {
 	}
 	for _, p := range c.proxies {
 		if p.def != "" && c.backends[p.def] == nil {
-			c.Problems = append(
-				c.Problems, fmt.Sprintf("Proxy '%s': unable to find required default_backend: '%s'.", p.name, p.def),
-			)
+			problem := fmt.Sprintf("Proxy '%s': unable to find required default_backend: '%s'.", p.name, p.def)
+			c.Problems = append(c.Problems, problem)
 		}
-	}
-	if len(c.proxies) == 0 && len(c.Problems) == 0 {
-		return c
 	}
 	return c
 }
@@ -175,29 +169,18 @@ func (p *proxy) line(f []string, def *server, alert func(string, ...any)) {
 		}
 	case "option":
 		if len(f) > 1 && f[1] == "httpchk" {
-			p.check = httpCheck{on: true, method: "OPTIONS", uri: "/"}
-			switch len(f) {
-			case 2:
-			case 3:
-				p.check.uri = f[2]
-			default:
-				p.check.method, p.check.uri = f[2], f[3]
+			if len(f) < 4 {
+				alert("'option httpchk' without a method and a URI is not simulated.")
+				return
 			}
+			p.check = httpCheck{on: true, method: f[2], uri: f[3]}
 		}
 	case "http-check":
-		if len(f) >= 4 && f[1] == "expect" && f[2] == "status" {
-			p.check.status = f[3]
+		if len(f) < 4 || f[1] != "expect" || f[2] != "status" {
+			alert("'http-check' other than 'expect status' is not simulated.")
+			return
 		}
-		if len(f) > 2 && f[1] == "send" {
-			for i, w := range f {
-				if w == "uri" && i+1 < len(f) {
-					p.check.uri = f[i+1]
-				}
-				if w == "meth" && i+1 < len(f) {
-					p.check.method = f[i+1]
-				}
-			}
-		}
+		p.check.status = f[3]
 	case "default-server":
 		def.options(f[1:], alert)
 	case "server":
@@ -251,45 +234,27 @@ func duration(t string) (time.Duration, bool) {
 	return d, err == nil
 }
 
+// serverSettings are the words after a server's address that take a value.
+var serverSettings = []string{"weight", "maxconn", "fall", "rise", "inter", "verify", "ca-file", "on-marked-down"}
+
 // options takes the words after a server's address.
 func (s *server) options(f []string, alert func(string, ...any)) {
-	takes := map[string]bool{
-		"weight": true, "maxconn": true, "fall": true, "rise": true, "inter": true, "fastinter": true,
-		"downinter": true, "port": true, "verify": true, "ca-file": true, "crt": true, "sni": true, "check-sni": true,
-		"on-marked-down": true, "on-marked-up": true, "on-error": true, "observe": true, "error-limit": true,
-		"slowstart": true, "cookie": true, "id": true, "track": true, "resolvers": true, "init-addr": true,
-		"resolve-prefer": true, "alpn": true, "check-alpn": true, "addr": true, "source": true,
-	}
 	for i := 0; i < len(f); i++ {
-		w := f[i]
-		if takes[w] {
-			if i++; i >= len(f) {
-				alert("'server %s' : '%s' expects a value", s.name, w)
-				return
-			}
-			if w == "inter" {
-				s.inter, _ = duration(f[i])
-			}
-			continue
-		}
-		switch w {
-		case "check":
+		switch w := f[i]; {
+		case w == "check":
 			s.check = true
-		case "check-ssl":
+		case w == "check-ssl", w == "ssl":
 			s.checkTLS = true
-		case "ssl":
-			s.checkTLS = true
-		case "disabled":
-			s.disabled = true
-		case "backup":
-			s.backup = true
-		case "no-check":
-			s.check = false
-		case "send-proxy", "send-proxy-v2", "check-send-proxy", "non-stick", "enabled", "no-ssl", "no-backup",
-			"no-check-ssl", "tfo", "allow-0rtt":
-		default:
+		case !slices.Contains(serverSettings, w):
 			alert("'server %s' : unknown keyword '%s'.", s.name, w)
 			return
+		case i+1 == len(f):
+			alert("'server %s' : '%s' expects a value", s.name, w)
+			return
+		default:
+			if i++; w == "inter" {
+				s.inter, _ = duration(f[i])
+			}
 		}
 	}
 }

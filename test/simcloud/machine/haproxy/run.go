@@ -26,31 +26,17 @@ type Host struct {
 
 // Program is haproxy: -c checks the configuration, otherwise it serves until a signal ends it; USR2 reloads.
 func (h Host) Program(ctx context.Context, p *process.Proc) int {
-	check, quiet := false, false
-	var files []string
-	for i := 1; i < len(p.Args); i++ {
-		switch a := p.Args[i]; a {
-		case "-c":
-			check = true
-		case "-q":
-			quiet = true
-		case "-f":
-			if i++; i < len(p.Args) {
-				files = append(files, p.Args[i])
-			}
-		case "-p", "-L", "-S", "-x":
-			i++
-		case "-v", "-vv":
-			p.Printf("HAProxy version 2.4.24-0ubuntu0.22.04.1 2023/10/31 - https://haproxy.org/\n")
-			return 0
-		}
+	f, ok := p.Options(false, "f:cqWs")
+	if !ok {
+		return 1
 	}
+	files := f.Vals["f"]
 	conf, ok := load(p, files)
 	if !ok {
 		return 1
 	}
-	if check {
-		if !quiet {
+	if f.Has("c") {
+		if !f.Has("q") {
 			p.Printf("Configuration file is valid\n")
 		}
 		return 0
@@ -107,11 +93,8 @@ func load(p *process.Proc, files []string) (*Config, bool) {
 		p.Errorf("[ALERT]    (%d) : config : %s\n", p.PID, x)
 	}
 	if len(c.Problems) > 0 {
-		p.Errorf(
-			"[ALERT]    (%d) : config : Error(s) found in configuration file : %s\n"+
-				"[ALERT]    (%d) : config : Fatal errors found in configuration.\n",
-			p.PID, files[0], p.PID,
-		)
+		p.Errorf("[ALERT]    (%d) : config : Error(s) found in configuration file : %s\n", p.PID, files[0])
+		p.Errorf("[ALERT]    (%d) : config : Fatal errors found in configuration.\n", p.PID)
 		return nil, false
 	}
 	return c, true
@@ -218,21 +201,16 @@ func (b *balancer) order(ctx context.Context, back *proxy) []*server {
 	up := make([]bool, n)
 	var wg sync.WaitGroup
 	for i, s := range back.servers {
-		if !s.disabled {
-			wg.Go(func() { up[i] = b.healthy(ctx, back, s) })
-		}
+		wg.Go(func() { up[i] = b.healthy(ctx, back, s) })
 	}
 	wg.Wait()
-	var out, spare []*server
+	var out []*server
 	for i := range n {
-		j := (start + i) % n
-		if s := back.servers[j]; up[j] && s.backup {
-			spare = append(spare, s)
-		} else if up[j] {
-			out = append(out, s)
+		if j := (start + i) % n; up[j] {
+			out = append(out, back.servers[j])
 		}
 	}
-	return append(out, spare...)
+	return out
 }
 
 // quick is how fast a refusal is not worth remembering: the server is asked again for the next connection, so that one
@@ -285,9 +263,8 @@ func (b *balancer) ask(ctx context.Context, back *proxy, s *server) bool {
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) { return b.h.Net.Dial(ctx, addr) },
 	}
 	defer tr.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(
-		ctx, back.check.method, fmt.Sprintf("%s://%s%s", scheme, s.addr, back.check.uri), nil,
-	)
+	url := fmt.Sprintf("%s://%s%s", scheme, s.addr, back.check.uri)
+	req, err := http.NewRequestWithContext(ctx, back.check.method, url, nil)
 	if err != nil {
 		return false
 	}

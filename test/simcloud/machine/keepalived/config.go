@@ -133,9 +133,8 @@ func (c *config) instance(b block) {
 	}
 	switch {
 	case i.router < 1 || i.router > 255:
-		c.problems = append(
-			c.problems, fmt.Sprintf("VRRP Error : VRID not valid for %s - must be between 1 & 255", i.name),
-		)
+		problem := fmt.Sprintf("VRRP Error : VRID not valid for %s - must be between 1 & 255", i.name)
+		c.problems = append(c.problems, problem)
 	case i.iface == "":
 		c.problems = append(c.problems, fmt.Sprintf("(%s) Unknown interface!", i.name))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
@@ -26,30 +25,15 @@ type Host struct {
 // minPause bounds how often track scripts run, however fast the clock is.
 const minPause = 200 * time.Millisecond
 
-// Program is keepalived: -t checks the configuration, otherwise it takes part in the elections until a signal makes it
-// end; HUP reloads.
+// configuration is the file that says which addresses there are.
+const configuration = "/etc/keepalived/keepalived.conf"
+
+// Program is keepalived: it takes part in the elections until a signal makes it end; HUP reloads.
 func (h Host) Program(ctx context.Context, p *process.Proc) int {
-	file, test := "/etc/keepalived/keepalived.conf", false
-	for i := 1; i < len(p.Args); i++ {
-		switch a := p.Args[i]; {
-		case a == "-t" || strings.HasPrefix(a, "--config-test"):
-			test = true
-		case a == "-f" || a == "--use-file":
-			if i++; i < len(p.Args) {
-				file = p.Args[i]
-			}
-		case a == "-v" || a == "--version":
-			p.Errorf("Keepalived v2.2.4 (08/21,2021)\n")
-			return 0
-		}
+	if _, ok := p.Options(false, "n", "dont-fork=n"); !ok {
+		return 1
 	}
-	c, ok := h.load(p, file)
-	if test {
-		if !ok || len(c.problems) > 0 {
-			return 4
-		}
-		return 0
-	}
+	c, ok := h.load(p)
 	if !ok {
 		return 4
 	}
@@ -77,7 +61,7 @@ func (h Host) Program(ctx context.Context, p *process.Proc) int {
 			<-done
 			return 0
 		case <-reload:
-			next, ok := h.load(p, file)
+			next, ok := h.load(p)
 			end()
 			<-done
 			if ok {
@@ -87,15 +71,15 @@ func (h Host) Program(ctx context.Context, p *process.Proc) int {
 	}
 }
 
-func (h Host) load(p *process.Proc, file string) (*config, bool) {
-	b, err := p.ReadFile(file)
+func (h Host) load(p *process.Proc) (*config, bool) {
+	b, err := p.ReadFile(configuration)
 	if err != nil {
-		p.Errorf("Unable to find configuration file %s (glob returned 3)\n", file)
+		p.Errorf("Unable to find configuration file %s (glob returned 3)\n", configuration)
 		return nil, false
 	}
 	c := parse(string(b))
 	for _, x := range c.problems {
-		p.Errorf("%s: %s\n", file, x)
+		p.Errorf("%s: %s\n", configuration, x)
 	}
 	return c, true
 }
