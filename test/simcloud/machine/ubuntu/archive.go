@@ -1,8 +1,11 @@
 package ubuntu
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -239,45 +242,13 @@ type candidate struct {
 	src     source
 }
 
-// compareVersions orders Debian versions well enough for the archive above.
-func compareVersions(a, b string) int {
-	epoch := func(v string) (string, string) {
-		if e, rest, ok := strings.Cut(v, ":"); ok {
-			return e, rest
-		}
-		return "0", v
-	}
-	ea, ra := epoch(a)
-	eb, rb := epoch(b)
-	if c := strings.Compare(ea, eb); c != 0 {
-		return c
-	}
-	for ra != "" || rb != "" {
-		var x, y string
-		x, ra = run(ra, false)
-		y, rb = run(rb, false)
-		if c := strings.Compare(x, y); c != 0 {
-			return c
-		}
-		x, ra = run(ra, true)
-		y, rb = run(rb, true)
-		x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
-		if len(x) != len(y) {
-			return len(x) - len(y)
-		}
-		if c := strings.Compare(x, y); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
+var number = regexp.MustCompile(`[0-9]+`)
 
-func run(t string, digits bool) (head, rest string) {
-	i := 0
-	for i < len(t) && (t[i] >= '0' && t[i] <= '9') == digits {
-		i++
-	}
-	return t[:i], t[i:]
+// compareVersions orders the versions of one package by the numbers in them, well enough for the archive above.
+func compareVersions(a, b string) int {
+	return slices.CompareFunc(number.FindAllString(a, -1), number.FindAllString(b, -1), func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+	})
 }
 
 // Installed is the version of an installed package, "" if it is not installed.
@@ -298,8 +269,7 @@ func (o *OS) unpack(c candidate) {
 	}
 	for name, text := range c.pkg.conf {
 		if _, err := v.Stat(name); err != nil {
-			dir, _, _ := cutLast(name)
-			_ = v.MkdirAll(dir, 0o755)
+			_ = v.MkdirAll(path.Dir(name), 0o755)
 			_ = v.WriteFile(name, []byte(text), 0o644)
 		}
 	}
@@ -310,14 +280,6 @@ func (o *OS) unpack(c candidate) {
 	o.mu.Lock()
 	o.pkgs[c.pkg.name] = c.version
 	o.mu.Unlock()
-}
-
-func cutLast(name string) (dir, base string, ok bool) {
-	i := strings.LastIndexByte(name, '/')
-	if i < 0 {
-		return "", name, false
-	}
-	return name[:i], name[i+1:], true
 }
 
 // LatestKubernetes is the newest patch version of a minor ("1.34" → "1.34.3"), "" if there is none.

@@ -128,8 +128,6 @@ func (o *OS) started(p *process.Proc, name, verb string, err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errMasked):
-		return p.Errorf("Failed to %s %s.service: Unit %s.service is masked.\n", verb, name, name)
 	case errors.Is(err, errNoUnit):
 		p.Errorf("Failed to %s %s.service: Unit %s.service not found.\n", verb, name, name)
 		return 5
@@ -146,11 +144,9 @@ func (o *OS) unitStatus(p *process.Proc, name string, u *unit) int {
 		p.Errorf("Unit %s.service could not be found.\n", name)
 		return 4
 	}
-	file, _ := u.file()
 	state := o.state(u)
-	p.Printf(
-		"%s.service - %s\n     Loaded: loaded (%s)\n     Active: %s\n", name, u.get("Unit.Description"), file, state,
-	)
+	p.Printf("%s.service - %s\n", name, u.get("Unit.Description"))
+	p.Printf("     Loaded: loaded (%s)\n     Active: %s\n", u.file(), state)
 	for _, l := range lastLines(o.Journal(name), 10) {
 		p.Printf("%s\n", l)
 	}

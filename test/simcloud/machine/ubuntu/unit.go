@@ -23,14 +23,11 @@ type unit struct {
 	fileMu sync.Mutex
 	path   string
 	conf   map[string][]string // "Service.ExecStart": values, drop-ins applied
-	masked bool
 
 	state    string // active, inactive, failed, activating
-	sub      string
 	proc     *process.Proc
 	stopping bool
-	exit     int
-	since    time.Time
+	again    bool // the process has ended and is about to be started again
 	starts   []time.Time
 	ready    chan struct{}
 
@@ -59,12 +56,11 @@ const (
 
 var (
 	errNoUnit = errors.New("not found")
-	errMasked = errors.New("is masked")
 	errFailed = errors.New("failed")
 )
 
 func (u *unit) reset() {
-	u.state, u.sub, u.proc, u.stopping, u.exit, u.starts = inactive, "dead", nil, false, 0, nil
+	u.state, u.proc, u.stopping, u.again, u.starts = inactive, nil, false, false, nil
 }
 
 // vals are the values of a setting.
@@ -82,17 +78,17 @@ func (u *unit) get(key string) string {
 	return ""
 }
 
-func (u *unit) setFile(path string, conf map[string][]string, masked bool) {
+func (u *unit) setFile(path string, conf map[string][]string) {
 	u.fileMu.Lock()
 	defer u.fileMu.Unlock()
-	u.path, u.conf, u.masked = path, conf, masked
+	u.path, u.conf = path, conf
 }
 
-// file is where the unit was read from and whether it is masked.
-func (u *unit) file() (path string, masked bool) {
+// file is where the unit was read from.
+func (u *unit) file() string {
 	u.fileMu.Lock()
 	defer u.fileMu.Unlock()
-	return u.path, u.masked
+	return u.path
 }
 
 // unitName strips .service.
@@ -105,10 +101,6 @@ func (o *OS) loadUnit(name string) bool {
 		file := dir + name + ".service"
 		b, err := v.ReadFile(file)
 		if err != nil {
-			if to, lerr := v.Readlink(file); lerr == nil && to == "/dev/null" {
-				o.obtain(name).setFile(file, nil, true)
-				return true
-			}
 			continue
 		}
 		conf := map[string][]string{}
@@ -121,8 +113,7 @@ func (o *OS) loadUnit(name string) bool {
 				}
 			}
 		}
-		target, _ := v.Readlink(file)
-		o.obtain(name).setFile(file, conf, target == "/dev/null")
+		o.obtain(name).setFile(file, conf)
 		return true
 	}
 	return false
@@ -171,10 +162,8 @@ func (o *OS) unit(name string) *unit {
 	o.mu.Lock()
 	u := o.units[name]
 	o.mu.Unlock()
-	if u != nil {
-		if path, _ := u.file(); path != "" {
-			return u
-		}
+	if u != nil && u.file() != "" {
+		return u
 	}
 	if !o.loadUnit(name) {
 		return nil
@@ -214,25 +203,9 @@ func (o *OS) StartUnit(ctx context.Context, name string) error {
 	if u == nil {
 		return errNoUnit
 	}
-	if _, masked := u.file(); masked {
-		return errMasked
-	}
-	o.mu.Lock()
-	if u.state == active {
-		o.mu.Unlock()
+	if o.state(u) == active {
 		return nil
 	}
-	for dep := range strings.FieldsSeq(
-		strings.Join(slices.Concat(u.vals("Unit.Requires"), u.vals("Unit.Wants")), " "),
-	) {
-		if d := unitName(dep); strings.HasSuffix(dep, ".service") && d != name {
-			o.mu.Unlock()
-			_ = o.StartUnit(ctx, d)
-			o.mu.Lock()
-		}
-	}
-	o.mu.Unlock()
-
 	release, err := u.acquire(ctx)
 	if err != nil {
 		return err
@@ -248,7 +221,7 @@ func (o *OS) activate(ctx context.Context, u *unit) error {
 		o.mu.Unlock()
 		return nil
 	}
-	if !o.conditions(u) {
+	if file := u.get("Unit.ConditionFileNotEmpty"); file != "" && o.isEmpty(file) {
 		o.mu.Unlock()
 		o.note(u.name, "systemd[1]: Condition check resulted in "+u.get("Unit.Description")+" being skipped.")
 		return nil
@@ -259,12 +232,12 @@ func (o *OS) activate(ctx context.Context, u *unit) error {
 			append(u.starts, now), func(t time.Time) bool { return now.Sub(t) > 10*time.Second },
 		)
 		if len(u.starts) > 20 {
-			u.state, u.sub = failed, "failed"
+			u.state, u.again = failed, false
 			o.mu.Unlock()
 			return errFailed
 		}
 	}
-	u.state, u.sub, u.stopping, u.exit = activating, "start", false, 0
+	u.state, u.stopping, u.again = activating, false, false
 	o.mu.Unlock()
 	for _, pre := range u.vals("Service.ExecStartPre") {
 		optional := strings.HasPrefix(pre, "-")
@@ -280,39 +253,30 @@ func (o *OS) activate(ctx context.Context, u *unit) error {
 				return errFailed
 			}
 		}
-		o.setState(
-			u, map[bool]string{true: active, false: inactive}[u.get("Service.RemainAfterExit") == "yes"], "exited",
-		)
+		if u.get("Service.RemainAfterExit") == "yes" {
+			o.setState(u, active)
+		} else {
+			o.setState(u, inactive)
+		}
 		return nil
 	}
 	return o.spawnUnit(ctx, u)
 }
 
-// conditions reports whether the conditions of a unit are met.
-func (o *OS) conditions(u *unit) bool {
-	if c := u.get("Unit.ConditionPathExists"); c != "" {
-		if _, err := o.root().Stat(c); err != nil {
-			return false
-		}
-	}
-	if c := u.get("Unit.ConditionFileNotEmpty"); c != "" {
-		if i, err := o.root().Stat(c); err != nil || i.Size() == 0 {
-			return false
-		}
-	}
-	return true
+// isEmpty reports whether a file is empty or does not exist.
+func (o *OS) isEmpty(file string) bool {
+	i, err := o.root().Stat(file)
+	return err != nil || i.Size() == 0
 }
 
-func (o *OS) setState(u *unit, state, sub string) {
+func (o *OS) setState(u *unit, state string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	u.state, u.sub, u.since = state, sub, o.Sys.Clock.Now()
+	u.state = state
 }
 
 func (o *OS) unitFailed(u *unit, status int) {
-	o.mu.Lock()
-	u.state, u.sub, u.exit, u.since = failed, "failed", status, o.Sys.Clock.Now()
-	o.mu.Unlock()
+	o.setState(u, failed)
 	o.noteFailure(u, status)
 }
 
@@ -363,9 +327,6 @@ func (o *OS) unitProc(u *unit, line string) (*process.Proc, process.Program, err
 	}
 	maps.Copy(p.Env, env)
 	p.Dir = "/"
-	if d := u.get("Service.WorkingDirectory"); d != "" {
-		p.Dir = d
-	}
 	p.SetFD(0, process.NewFD(process.FromIO(strings.NewReader(""), nil, nil)))
 	tag := fmt.Sprintf("%s[%d]: ", path.Base(args[0]), p.PID)
 	out := process.NewFD(process.FromIO(nil, &lineLog{put: func(l string) { o.note(u.name, tag+l) }}, nil))
@@ -422,7 +383,7 @@ func (o *OS) spawnUnit(ctx context.Context, u *unit) error {
 	}
 	o.mu.Lock()
 	if u.proc == p {
-		u.state, u.sub, u.since = active, "running", o.Sys.Clock.Now()
+		u.state = active
 	}
 	o.mu.Unlock()
 	o.note(u.name, "systemd[1]: Started "+u.get("Unit.Description")+".")
@@ -456,17 +417,14 @@ func (o *OS) watch(ctx context.Context, u *unit, p *process.Proc) {
 	failure := !u.stopping && st != 0
 	restart := u.get("Service.Restart")
 	again := !u.stopping && restart != "" && restart != "no" && (restart != "on-failure" || st != 0)
-	u.proc, u.exit, u.since = nil, 0, o.Sys.Clock.Now()
+	u.proc, u.again = nil, again
 	switch {
 	case again:
-		u.state, u.sub = activating, "auto-restart"
+		u.state = activating
 	case failure:
-		u.state, u.sub = failed, "failed"
+		u.state = failed
 	default:
-		u.state, u.sub = inactive, "dead"
-	}
-	if failure {
-		u.exit = st
+		u.state = inactive
 	}
 	o.mu.Unlock()
 	if failure {
@@ -493,7 +451,7 @@ func (o *OS) watch(ctx context.Context, u *unit, p *process.Proc) {
 	}
 	defer release()
 	o.mu.Lock()
-	again = u.sub == "auto-restart" // no command has stopped or started the unit since
+	again = u.again // no command has stopped or started the unit since
 	o.mu.Unlock()
 	if again {
 		_ = o.activate(ctx, u)
@@ -524,7 +482,7 @@ func (o *OS) StopUnit(ctx context.Context, name string) error {
 	p := u.proc
 	u.stopping = true
 	if p == nil {
-		u.state, u.sub = inactive, "dead"
+		u.state, u.again = inactive, false
 		o.mu.Unlock()
 		return nil
 	}
@@ -548,8 +506,7 @@ func (o *OS) StopUnit(ctx context.Context, name string) error {
 		return context.Cause(ctx)
 	}
 	o.mu.Lock()
-	u.proc = nil
-	u.state, u.sub = inactive, "dead"
+	u.proc, u.state, u.again = nil, inactive, false
 	o.mu.Unlock()
 	o.note(name, "systemd[1]: Stopped "+u.get("Unit.Description")+".")
 	return nil
