@@ -78,11 +78,7 @@ func (d *disk) OpenFile(r *sftp.Request) (sftp.WriterAtReaderAt, error) {
 	if flags.Excl {
 		flag |= os.O_EXCL
 	}
-	perm := fs.FileMode(0o664)
-	if r.AttrFlags().Permissions {
-		perm = r.Attributes().FileMode().Perm()
-	}
-	f, err := d.view.Open(r.Filepath, flag, perm&^0o002)
+	f, err := d.view.Open(r.Filepath, flag, permissions(r, 0o664)&^0o002)
 	if err != nil {
 		return nil, status(err)
 	}
@@ -90,45 +86,27 @@ func (d *disk) OpenFile(r *sftp.Request) (sftp.WriterAtReaderAt, error) {
 	return f, nil
 }
 
+// permissions are those that the client asks for, or else usual.
+func permissions(r *sftp.Request, usual fs.FileMode) fs.FileMode {
+	if r.AttrFlags().Permissions {
+		return r.Attributes().FileMode().Perm()
+	}
+	return usual
+}
+
 // Filecmd is everything that changes names and attributes.
 func (d *disk) Filecmd(r *sftp.Request) error {
 	var err error
 	switch r.Method {
 	case "Setstat":
-		a, has := r.Attributes(), r.AttrFlags()
-		if has.Permissions {
-			err = errors.Join(err, d.view.Chmod(r.Filepath, a.FileMode()))
+		if has := r.AttrFlags(); !has.Permissions || has.UidGid || has.Acmodtime || has.Size {
+			return sftp.ErrSSHFxOpUnsupported
 		}
-		if has.UidGid {
-			err = errors.Join(err, d.view.Chown(r.Filepath, int(a.UID), int(a.GID)))
-		}
-		if has.Acmodtime {
-			err = errors.Join(err, d.view.Chtimes(r.Filepath, a.ModTime()))
-		}
-		if has.Size {
-			f, oerr := d.view.Open(r.Filepath, os.O_WRONLY, 0)
-			if oerr == nil {
-				oerr = errors.Join(f.Truncate(int64(a.Size)), f.Close())
-			}
-			err = errors.Join(err, oerr)
-		}
-	case "Rename":
-		if _, serr := d.view.Lstat(r.Target); serr == nil {
-			return os.ErrExist // only the POSIX extension replaces
-		}
-		err = d.view.Rename(r.Filepath, r.Target)
+		err = d.view.Chmod(r.Filepath, r.Attributes().FileMode())
 	case "Rmdir", "Remove":
 		err = d.view.Remove(r.Filepath)
 	case "Mkdir":
-		perm := fs.FileMode(0o775)
-		if r.AttrFlags().Permissions {
-			perm = r.Attributes().FileMode().Perm()
-		}
-		err = d.view.Mkdir(r.Filepath, perm)
-	case "Link":
-		err = d.view.Link(r.Filepath, r.Target)
-	case "Symlink":
-		err = d.view.Symlink(r.Filepath, r.Target)
+		err = d.view.Mkdir(r.Filepath, permissions(r, 0o775))
 	default:
 		return sftp.ErrSSHFxOpUnsupported
 	}
@@ -166,12 +144,6 @@ func (d *disk) Filelist(r *sftp.Request) (sftp.ListerAt, error) {
 func (d *disk) Lstat(r *sftp.Request) (sftp.ListerAt, error) {
 	i, err := d.view.Lstat(r.Filepath)
 	return infos{i}, status(err)
-}
-
-// Readlink follows one link.
-func (d *disk) Readlink(name string) (string, error) {
-	to, err := d.view.Readlink(name)
-	return to, status(err)
 }
 
 // infos is a list of files as pkg/sftp wants it.

@@ -190,23 +190,6 @@ func (f *File) writeAt(b []byte, off int64) (int, error) {
 	return len(b), nil
 }
 
-// Truncate sets the length.
-func (f *File) Truncate(size int64) error {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	if size < 0 {
-		return pathErr("truncate", f.name, syscall.EINVAL)
-	}
-	if f.fs.used+size-int64(len(f.n.data)) > f.fs.limit {
-		return pathErr("truncate", f.name, syscall.ENOSPC)
-	}
-	f.fs.used += size - int64(len(f.n.data))
-	data := make([]byte, size)
-	copy(data, f.n.data)
-	f.n.data, f.n.mtime = data, f.fs.now()
-	return nil
-}
-
 // Close gives the description back and drops its lock.
 func (f *File) Close() error {
 	f.mu.Lock()

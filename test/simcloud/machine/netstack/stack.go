@@ -300,22 +300,18 @@ func (s *Stack) accept(l net.Listener, sv *service) {
 }
 
 func (s *Stack) serve(c net.Conn, sv *service) {
-	g := s.track(c)
-	if g == nil {
-		return
-	}
-	go func() {
-		defer s.untrack(g)
+	s.track(c, func(g *conn) {
 		if s.open(g.closed) {
 			sv.handle(g)
 		} else {
 			_ = g.Close()
 		}
-	}()
+	})
 }
 
-// track registers a connection so that Down can close it; nil if the machine is down already.
-func (s *Stack) track(c net.Conn) *conn {
+// track registers a connection so that Down can close it, and gives it to a handler, if there is one, for which Down
+// waits. If the machine is down already, it closes the connection and returns nil.
+func (s *Stack) track(c net.Conn, handle func(*conn)) *conn {
 	g := &conn{Conn: c, s: s, closed: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -324,14 +320,13 @@ func (s *Stack) track(c net.Conn) *conn {
 		return nil
 	}
 	s.conns[g] = struct{}{}
-	s.wg.Add(1)
+	if handle != nil {
+		s.wg.Go(func() {
+			defer s.forget(g)
+			handle(g)
+		})
+	}
 	return g
-}
-
-// untrack ends what track began, once the connection's handler has returned.
-func (s *Stack) untrack(g *conn) {
-	s.forget(g)
-	s.wg.Done()
 }
 
 func (s *Stack) forget(g *conn) {
@@ -444,11 +439,11 @@ func (s *Stack) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := s.trackOut(c)
+	g := s.track(c, nil)
 	if g == nil {
 		return nil, syscall.ENETDOWN
 	}
-	return g, nil
+	return &outgoing{conn: g}, nil
 }
 
 func refusal(ip netip.Addr, port uint64, err error) error {
@@ -456,18 +451,6 @@ func refusal(ip netip.Addr, port uint64, err error) error {
 		Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port))),
 		Err: os.NewSyscallError("connect", err),
 	}
-}
-
-func (s *Stack) trackOut(c net.Conn) net.Conn {
-	g := &conn{Conn: c, s: s, closed: make(chan struct{})}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.up {
-		_ = c.Close()
-		return nil
-	}
-	s.conns[g] = struct{}{}
-	return &outgoing{conn: g}
 }
 
 // inside connects to a service of the machine itself without the real network.
@@ -484,15 +467,11 @@ func (s *Stack) inside(ip netip.Addr, port uint16) (net.Conn, error) {
 		return nil, refusal(ip, uint64(port), syscall.ECONNREFUSED)
 	}
 	near, far := net.Pipe()
-	g := s.track(far)
-	if g == nil {
+	// A cut does not reach traffic inside the machine.
+	if s.track(far, func(g *conn) { sv.handle(g.Conn) }) == nil {
 		_ = near.Close()
 		return nil, syscall.ENETDOWN
 	}
-	go func() {
-		defer s.untrack(g)
-		sv.handle(g.Conn) // a cut does not reach traffic inside the machine
-	}()
 	return near, nil
 }
 
