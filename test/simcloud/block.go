@@ -2,7 +2,6 @@ package simcloud
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -39,9 +38,7 @@ func ReserveBlock(ctx context.Context) (*Block, error) {
 		}
 		errs = err
 	}
-	return nil, fmt.Errorf(
-		"reserve a loopback block: %w", errors.Join(errors.New("none of 127.2.0.0/16 to 127.254.0.0/16 is free"), errs),
-	)
+	return nil, fmt.Errorf("reserve a loopback block: none of 127.2.0.0/16 to 127.254.0.0/16 is free: %w", errs)
 }
 
 // A is the block's second octet.

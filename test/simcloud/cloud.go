@@ -162,9 +162,6 @@ func (c *Cloud) AuthURL() string {
 	return c.url + "/identity/v3"
 }
 
-// Region is the region that the services are in.
-func (c *Cloud) Region() string { return c.opts.Region }
-
 // SetHeatEngine freezes ("frozen"), kills ("killed") or starts ("running") the engine behind Heat's API. A frozen one
 // goes on where it was when it runs again; a killed one has forgotten what it was doing, and stacks stay in progress.
 // Until it runs again, calls to Heat wait and are answered 500 after Options.HeatRPCTimeout. It panics on another
@@ -177,9 +174,6 @@ func (c *Cloud) SetHeatEngine(state string) {
 
 // Net0ID is the id of the tenant network net0.
 func (c *Cloud) Net0ID() string { return net0ID }
-
-// Subnet0ID is the id of net0's subnet.
-func (c *Cloud) Subnet0ID() string { return subnet0ID }
 
 // PublicID is the id of the external network.
 func (c *Cloud) PublicID() string { return publicID }

@@ -1,12 +1,12 @@
 package simcloud
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
@@ -42,48 +42,54 @@ func (c *Cloud) Info() Info {
 	}
 }
 
-// controlHandler does one control call and returns status and body.
-type controlHandler func(r *http.Request, body []byte) (int, any, error)
-
+// registerControl adds the routes of the control API.
 func (c *Cloud) registerControl(mux *http.ServeMux) {
-	handle := func(pattern string, h controlHandler) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			const limit = 1 << 20
-			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-			status, v := http.StatusBadRequest, any(nil)
-			if err == nil {
-				status, v, err = h(r, body)
-			}
-			if err != nil {
-				if e, ok := errors.AsType[*rest.Error](err); ok {
-					status = e.Status
-				} else if status < http.StatusBadRequest {
-					status = http.StatusBadRequest
-				}
-				v = rest.Obj{"error": err.Error()}
-			}
-			rest.WriteJSON(w, status, v)
+	show := func(pattern string, get func(r *http.Request) (any, error)) {
+		mux.HandleFunc("GET /sim/"+pattern, func(w http.ResponseWriter, r *http.Request) {
+			v, err := get(r)
+			answerControl(w, http.StatusOK, v, err)
 		})
 	}
-	handle("GET /sim/info", func(*http.Request, []byte) (int, any, error) { return http.StatusOK, c.Info(), nil })
-	handle("GET /sim/state", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, rest.Obj{
-			"objects": c.State(), "machines": c.Machines(), "tokens": c.keystone.TokenCount(),
-		}, nil
+	do := func(pattern string, act func(r *http.Request) error) {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" /sim/"+path, func(w http.ResponseWriter, r *http.Request) {
+			answerControl(w, http.StatusNoContent, nil, act(r))
+		})
+	}
+	show("info", func(*http.Request) (any, error) { return c.Info(), nil })
+	show("state", func(*http.Request) (any, error) {
+		return rest.Obj{"objects": c.State(), "machines": c.Machines(), "tokens": c.keystone.TokenCount()}, nil
 	})
-	handle("GET /sim/calls", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, rest.Obj{"calls": c.Calls(), "total": c.CallsTo("")}, nil
+	show("calls", func(*http.Request) (any, error) {
+		return rest.Obj{"calls": c.Calls(), "total": c.CallsTo("")}, nil
 	})
-	handle("DELETE /sim/calls", func(*http.Request, []byte) (int, any, error) {
-		c.ResetCalls()
-		return http.StatusNoContent, nil, nil
+	show("faults", func(*http.Request) (any, error) { return rest.Obj{"faults": c.Faults().List()}, nil })
+	show("faults/{id}", func(r *http.Request) (any, error) {
+		rule, ok := c.Faults().Get(r.PathValue("id"))
+		if !ok {
+			return nil, rest.Errorf(http.StatusNotFound, "", "no fault %s", r.PathValue("id"))
+		}
+		return rule, nil
 	})
-	handle("POST /sim/reset", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusNoContent, nil, c.Reset()
+	show("timing", func(*http.Request) (any, error) { return c.world.Timing.Get(), nil })
+	show("heat/engine", func(*http.Request) (any, error) { return rest.Obj{"state": c.heat.Engine()}, nil })
+	show("hosts", func(*http.Request) (any, error) { return rest.Obj{"hosts": c.Hosts()}, nil })
+	show("machines", func(*http.Request) (any, error) { return rest.Obj{"machines": c.Machines()}, nil })
+
+	do("POST reset", func(*http.Request) error { return c.Reset() })
+	do("DELETE calls", func(*http.Request) error { c.ResetCalls(); return nil })
+	do("DELETE faults", func(*http.Request) error { c.Faults().Clear(); return nil })
+	do("DELETE faults/{id}", func(r *http.Request) error {
+		if !c.Faults().Remove(r.PathValue("id")) {
+			return rest.Errorf(http.StatusNotFound, "", "no fault %s", r.PathValue("id"))
+		}
+		return nil
 	})
-	c.controlFaults(handle)
-	c.controlSettings(handle)
-	c.controlMachines(handle)
+	do("POST tokens/expire", func(*http.Request) error { c.ExpireTokens(); return nil })
+	do("POST machines/{id}/{action}", func(r *http.Request) error {
+		return c.MachineAction(r.Context(), r.PathValue("id"), r.PathValue("action"))
+	})
+	c.registerSettings(mux)
 	if h, ok := c.world.Fleet.(http.Handler); ok {
 		mux.Handle("/sim/fleet/", http.StripPrefix("/sim/fleet", h))
 	}
@@ -92,106 +98,70 @@ func (c *Cloud) registerControl(mux *http.ServeMux) {
 	})
 }
 
-func (c *Cloud) controlFaults(handle func(string, controlHandler)) {
-	handle("GET /sim/faults", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, rest.Obj{"faults": c.Faults().List()}, nil
-	})
-	handle("POST /sim/faults", func(_ *http.Request, body []byte) (int, any, error) {
-		var rule Fault
-		if err := strict(body, &rule); err != nil {
-			return 0, nil, err
-		}
+// registerSettings adds the routes of the control API that take a body.
+func (c *Cloud) registerSettings(mux *http.ServeMux) {
+	handleBody(mux, "POST /sim/faults", http.StatusCreated, func(_ *http.Request, rule Fault) (any, error) {
 		id, err := c.Faults().Add(rule)
-		if err != nil {
-			return 0, nil, err //nolint:wrapcheck // shown as it is
-		}
-		return http.StatusCreated, rest.Obj{"id": id}, nil
+		return rest.Obj{"id": id}, err
 	})
-	handle("GET /sim/faults/{id}", func(r *http.Request, _ []byte) (int, any, error) {
-		rule, ok := c.Faults().Get(r.PathValue("id"))
-		if !ok {
-			return 0, nil, rest.Errorf(http.StatusNotFound, "", "no fault %s", r.PathValue("id"))
-		}
-		return http.StatusOK, rule, nil
+	handleBody(mux, "PUT /sim/timing", http.StatusOK, func(_ *http.Request, t Timing) (any, error) {
+		c.SetTiming(t)
+		return c.world.Timing.Get(), nil
 	})
-	handle("DELETE /sim/faults/{id}", func(r *http.Request, _ []byte) (int, any, error) {
-		if !c.Faults().Remove(r.PathValue("id")) {
-			return 0, nil, rest.Errorf(http.StatusNotFound, "", "no fault %s", r.PathValue("id"))
-		}
-		return http.StatusNoContent, nil, nil
+	handleBody(mux, "PATCH /sim/timing", http.StatusOK, func(_ *http.Request, t Timing) (any, error) {
+		c.MergeTiming(t)
+		return c.world.Timing.Get(), nil
 	})
-	handle("DELETE /sim/faults", func(*http.Request, []byte) (int, any, error) {
-		c.Faults().Clear()
-		return http.StatusNoContent, nil, nil
+	type tokens struct {
+		TTL Duration `json:"ttl"`
+	}
+	handleBody(mux, "PUT /sim/tokens", http.StatusNoContent, func(_ *http.Request, t tokens) (any, error) {
+		c.SetTokenTTL(time.Duration(t.TTL))
+		return nil, nil
+	})
+	type limits map[string]int
+	handleBody(mux, "PUT /sim/quotas/{service}", http.StatusNoContent, func(r *http.Request, l limits) (any, error) {
+		return nil, c.SetQuota(r.PathValue("service"), l)
+	})
+	type engine struct {
+		State string `json:"state"`
+	}
+	handleBody(mux, "PUT /sim/heat/engine", http.StatusNoContent, func(_ *http.Request, e engine) (any, error) {
+		return nil, c.heat.SetEngine(e.State)
+	})
+	type hosts struct {
+		Hosts []Host `json:"hosts"`
+	}
+	handleBody(mux, "PUT /sim/hosts", http.StatusNoContent, func(_ *http.Request, h hosts) (any, error) {
+		c.SetHosts(h.Hosts)
+		return nil, nil
 	})
 }
 
-func (c *Cloud) controlSettings(handle func(string, controlHandler)) {
-	handle("GET /sim/timing", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, c.world.Timing.Get(), nil
+// handleBody adds a route that takes a JSON body without unknown members, and is answered with status.
+func handleBody[T any](mux *http.ServeMux, pattern string, status int, h func(r *http.Request, body T) (any, error)) {
+	const limit = 1 << 20
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		var body T
+		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&body); err != nil {
+			answerControl(w, 0, nil, fmt.Errorf("read the request: %w", err))
+			return
+		}
+		v, err := h(r, body)
+		answerControl(w, status, v, err)
 	})
-	set := func(replace bool) controlHandler {
-		return func(_ *http.Request, body []byte) (int, any, error) {
-			var t Timing
-			if err := strict(body, &t); err != nil {
-				return 0, nil, err
-			}
-			if replace {
-				c.SetTiming(t)
-			} else {
-				c.MergeTiming(t)
-			}
-			return http.StatusOK, c.world.Timing.Get(), nil
+}
+
+func answerControl(w http.ResponseWriter, status int, v any, err error) {
+	if err != nil {
+		status, v = http.StatusBadRequest, rest.Obj{"error": err.Error()}
+		if e, ok := errors.AsType[*rest.Error](err); ok {
+			status = e.Status
 		}
 	}
-	handle("PUT /sim/timing", set(true))
-	handle("PATCH /sim/timing", set(false))
-	handle("POST /sim/tokens/expire", func(*http.Request, []byte) (int, any, error) {
-		c.ExpireTokens()
-		return http.StatusNoContent, nil, nil
-	})
-	handle("PUT /sim/tokens", func(_ *http.Request, body []byte) (int, any, error) {
-		var t struct {
-			TTL Duration `json:"ttl"`
-		}
-		if err := strict(body, &t); err != nil {
-			return 0, nil, err
-		}
-		c.SetTokenTTL(time.Duration(t.TTL))
-		return http.StatusNoContent, nil, nil
-	})
-	handle("PUT /sim/quotas/{service}", func(r *http.Request, body []byte) (int, any, error) {
-		limits := map[string]int{}
-		if err := strict(body, &limits); err != nil {
-			return 0, nil, err
-		}
-		return http.StatusNoContent, nil, c.SetQuota(r.PathValue("service"), limits)
-	})
-	handle("GET /sim/heat/engine", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, rest.Obj{"state": c.heat.Engine()}, nil
-	})
-	handle("PUT /sim/heat/engine", func(_ *http.Request, body []byte) (int, any, error) {
-		var e struct {
-			State string `json:"state"`
-		}
-		if err := strict(body, &e); err != nil {
-			return 0, nil, err
-		}
-		return http.StatusNoContent, nil, c.heat.SetEngine(e.State)
-	})
-	handle("GET /sim/hosts", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, rest.Obj{"hosts": c.Hosts()}, nil
-	})
-	handle("PUT /sim/hosts", func(_ *http.Request, body []byte) (int, any, error) {
-		var h struct {
-			Hosts []Host `json:"hosts"`
-		}
-		if err := strict(body, &h); err != nil {
-			return 0, nil, err
-		}
-		c.SetHosts(h.Hosts)
-		return http.StatusNoContent, nil, nil
-	})
+	rest.WriteJSON(w, status, v)
 }
 
 // SetQuota sets limits of the project nfv in "nova" (instances, cores, ram, server_groups), "neutron" (network, subnet,
@@ -199,15 +169,12 @@ func (c *Cloud) controlSettings(handle func(string, controlHandler)) {
 func (c *Cloud) SetQuota(service string, limits map[string]int) error {
 	c.world.Lock()
 	defer c.world.Unlock()
-	switch service {
-	case "nova":
-		return c.nova.SetQuota(c.ProjectID(), limits) //nolint:wrapcheck // shown as it is
-	case "neutron":
-		return c.neutron.SetQuota(c.ProjectID(), limits) //nolint:wrapcheck // shown as it is
-	case "cinder":
-		return c.cinder.SetQuota(c.ProjectID(), limits) //nolint:wrapcheck // shown as it is
+	services := map[string]*rest.Quotas{"nova": c.nova.Quotas, "neutron": c.neutron.Quotas, "cinder": c.cinder.Quotas}
+	quotas, ok := services[service]
+	if !ok {
+		return rest.Errorf(http.StatusNotFound, "", "quotas are those of nova, neutron and cinder; have %q", service)
 	}
-	return rest.Errorf(http.StatusNotFound, "", "quotas are those of nova, neutron and cinder; have %q", service)
+	return quotas.Set(c.ProjectID(), limits)
 }
 
 // Hosts returns the compute hosts.
@@ -228,15 +195,6 @@ func (c *Cloud) SetHosts(hosts []Host) {
 	c.nova.SetHosts(hosts)
 }
 
-func (c *Cloud) controlMachines(handle func(string, controlHandler)) {
-	handle("GET /sim/machines", func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, rest.Obj{"machines": c.Machines()}, nil
-	})
-	handle("POST /sim/machines/{id}/{action}", func(r *http.Request, _ []byte) (int, any, error) {
-		return http.StatusNoContent, nil, c.MachineAction(r.Context(), r.PathValue("id"), r.PathValue("action"))
-	})
-}
-
 // MachineAction does something to a server's machine, named by the server's id or, if only one has it, its name: "kill"
 // (power cut that Nova does not notice), "unreachable" and "reachable" (the network), "power_off", "power_on" and
 // "reboot" (as through Nova).
@@ -252,9 +210,9 @@ func (c *Cloud) MachineAction(ctx context.Context, server, action string) error 
 			return rest.Errorf(http.StatusNotImplemented, "", "the cloud's servers have no inside")
 		}
 		if action == "kill" {
-			return ctl.Kill(srv.ID) //nolint:wrapcheck // shown as it is
+			return ctl.Kill(srv.ID)
 		}
-		return ctl.Unreachable(srv.ID, action == "unreachable") //nolint:wrapcheck // shown as it is
+		return ctl.Unreachable(srv.ID, action == "unreachable")
 	}
 	c.world.Lock()
 	switch action {
@@ -270,7 +228,7 @@ func (c *Cloud) MachineAction(ctx context.Context, server, action string) error 
 	settled := srv.Settled
 	c.world.Unlock()
 	if err != nil {
-		return err //nolint:wrapcheck // shown as it is
+		return err
 	}
 	select {
 	case <-settled:
@@ -291,14 +249,4 @@ func (c *Cloud) serverOf(idOrName string) (*nova.Server, error) {
 		return nil, rest.Errorf(http.StatusNotFound, "", "%d servers are called %q", len(byName), idOrName)
 	}
 	return byName[0], nil
-}
-
-// strict reads JSON and refuses unknown members.
-func strict(body []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return rest.Errorf(http.StatusBadRequest, "", "read the request: %v", err)
-	}
-	return nil
 }

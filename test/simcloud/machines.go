@@ -7,18 +7,10 @@ import "github.com/gybe-nfv/gybe/test/simcloud/fleet"
 type (
 	// Machine describes one server to the fleet.
 	Machine = fleet.Machine
-	// Disk is one attached volume as the machine sees it.
-	Disk = fleet.Disk
 	// Address is an address gained or lost by a running machine.
 	Address = fleet.Address
 	// Machines plays the inside of the servers.
 	Machines = fleet.Machines
-	// MachineControl is the optional part that the control API uses.
-	MachineControl = fleet.MachineControl
-	// ConsoleMachines is the optional serial console.
-	ConsoleMachines = fleet.ConsoleMachines
-	// VolumeMachines is the optional hot plugging of volumes.
-	VolumeMachines = fleet.VolumeMachines
 )
 
 // The kinds of address a machine can gain or lose while it runs.

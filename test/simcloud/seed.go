@@ -18,16 +18,17 @@ func (c *Cloud) identities() {
 	everything := []string{"admin", "member", "reader", "heat_stack_owner"}
 	c.users = []*keystone.User{
 		{
-			ID: sim.NewHexID(), Name: Username, Password: Password, DefaultProject: nfv.ID,
+			ID: sim.NewHexID(), Name: Username, Password: Password,
 			Roles: map[string][]string{nfv.ID: everything},
 		},
 		{
-			ID: sim.NewHexID(), Name: OtherUsername, Password: Password, DefaultProject: other.ID,
+			ID: sim.NewHexID(), Name: OtherUsername, Password: Password,
 			Roles: map[string][]string{other.ID: {"member", "reader", "heat_stack_owner"}},
 		},
-		{ID: sim.NewHexID(), Name: "admin", Password: Password, DefaultProject: admin.ID, Roles: map[string][]string{
-			admin.ID: everything, nfv.ID: everything,
-		}},
+		{
+			ID: sim.NewHexID(), Name: "admin", Password: Password,
+			Roles: map[string][]string{admin.ID: everything, nfv.ID: everything},
+		},
 	}
 }
 
@@ -65,13 +66,13 @@ func (c *Cloud) seed() error {
 	}
 	name := "router-net0"
 	spec := neutron.RouterSpec{Name: &name}
-	spec.Gateway.Set, spec.Gateway.V.NetworkID = true, publicID
+	spec.Gateway.NetworkID = publicID
 	r, err := c.neutron.CreateRouter(admin, spec)
 	if err != nil {
-		return err //nolint:wrapcheck // wrapped by the caller
+		return err
 	}
 	if _, err := c.neutron.AddInterface(admin, r.ID, subnet0ID); err != nil {
-		return err //nolint:wrapcheck // wrapped by the caller
+		return err
 	}
 	for i, f := range []nova.Flavor{
 		{Name: "m1.tiny", VCPUs: 1, RAM: 512, Disk: 1},
@@ -95,13 +96,11 @@ func (c *Cloud) seed() error {
 
 func (c *Cloud) seedNetwork(admin rest.Caller, id, name, subnetID, subnet, cidr string, external bool) error {
 	shared, dhcp := !external, false
-	if _, err := c.neutron.CreateNetwork(
-		admin, neutron.NetworkSpec{ID: id, Name: &name, Shared: &shared, External: &external},
-	); err != nil {
-		return err //nolint:wrapcheck // wrapped by the caller
+	network := neutron.NetworkSpec{ID: id, Name: &name, Shared: &shared, External: &external}
+	if _, err := c.neutron.CreateNetwork(admin, network); err != nil {
+		return err
 	}
-	_, err := c.neutron.CreateSubnet(
-		admin, neutron.SubnetSpec{ID: subnetID, Name: &subnet, NetworkID: id, CIDR: cidr, DHCP: &dhcp},
-	)
-	return err //nolint:wrapcheck // wrapped by the caller
+	spec := neutron.SubnetSpec{ID: subnetID, Name: &subnet, NetworkID: id, CIDR: cidr, DHCP: &dhcp}
+	_, err := c.neutron.CreateSubnet(admin, spec)
+	return err
 }

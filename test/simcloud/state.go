@@ -5,8 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gybe-nfv/gybe/test/simcloud/cinder"
 	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
+	"github.com/gybe-nfv/gybe/test/simcloud/glance"
+	"github.com/gybe-nfv/gybe/test/simcloud/heat"
+	"github.com/gybe-nfv/gybe/test/simcloud/neutron"
+	"github.com/gybe-nfv/gybe/test/simcloud/nova"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
+	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
 // Object is one object of a service, as far as comparing needs it.
@@ -19,70 +25,63 @@ type Object struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// State is every object of every service by kind: stacks (nested ones included), servers, server_groups, keypairs,
-// networks, subnets, ports, floatingips, routers, security_groups, volumes, images.
+// State is every object of every service by kind: stacks (nested ones included), servers, server_groups, networks,
+// subnets, ports, floatingips, routers, security_groups, volumes, images.
 type State map[string][]Object
 
 // State returns what exists now.
 func (c *Cloud) State() State {
 	c.world.Lock()
 	defer c.world.Unlock()
-	s := State{}
-	add := func(kind string, o Object) { s[kind] = append(s[kind], o) }
-	for _, kind := range []string{
-		"stacks", "servers", "server_groups", "keypairs", "networks", "subnets", "ports",
-		"floatingips", "routers", "security_groups", "volumes", "images",
-	} {
-		s[kind] = []Object{}
+	return State{
+		"stacks": objects(&c.heat.Stacks, func(v *heat.Stack) Object {
+			status := v.Action + "_" + v.Status
+			return Object{ID: v.ID, Name: v.Name, Project: v.Caller.ProjectID, Status: status, Detail: v.Reason}
+		}),
+		"servers": objects(&c.nova.Servers, func(v *nova.Server) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: v.Host}
+		}),
+		"server_groups": objects(&c.nova.Groups, func(v *nova.Group) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Detail: v.Policy}
+		}),
+		"networks": objects(&c.neutron.Networks, func(v *neutron.Network) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project}
+		}),
+		"subnets": objects(&c.neutron.Subnets, func(v *neutron.Subnet) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Detail: v.CIDR.String()}
+		}),
+		"ports": objects(&c.neutron.Ports, func(v *neutron.Port) Object {
+			var ips []string
+			for _, f := range v.FixedIPs {
+				ips = append(ips, f.IP.String())
+			}
+			detail := strings.Join(ips, ",")
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: detail}
+		}),
+		"floatingips": objects(&c.neutron.FloatingIPs, func(v *neutron.FloatingIP) Object {
+			return Object{ID: v.ID, Name: v.IP.String(), Project: v.Project, Status: v.Status, Detail: v.PortID}
+		}),
+		"routers": objects(&c.neutron.Routers, func(v *neutron.Router) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project}
+		}),
+		"security_groups": objects(&c.neutron.Groups, func(v *neutron.SecurityGroup) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project}
+		}),
+		"volumes": objects(&c.cinder.Volumes, func(v *cinder.Volume) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status}
+		}),
+		"images": objects(&c.glance.Images, func(v *glance.Image) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status}
+		}),
 	}
-	for _, st := range c.heat.Stacks.All() {
-		add("stacks", Object{
-			ID: st.ID, Name: st.Name, Project: st.Caller.ProjectID, Status: st.Action + "_" + st.Status,
-			Detail: st.Reason,
-		})
+}
+
+func objects[T any](rows *sim.Table[T], show func(*T) Object) []Object {
+	out := []Object{}
+	for _, v := range rows.All() {
+		out = append(out, show(v))
 	}
-	for _, v := range c.nova.Servers.All() {
-		add("servers", Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: v.Host})
-	}
-	for _, v := range c.nova.Groups.All() {
-		add("server_groups", Object{ID: v.ID, Name: v.Name, Project: v.Project, Detail: v.Policy})
-	}
-	for _, v := range c.nova.KeyPairs.All() {
-		add("keypairs", Object{ID: v.Name, Name: v.Name, Detail: v.Fingerprint})
-	}
-	for _, v := range c.neutron.Networks.All() {
-		add("networks", Object{ID: v.ID, Name: v.Name, Project: v.Project})
-	}
-	for _, v := range c.neutron.Subnets.All() {
-		add("subnets", Object{ID: v.ID, Name: v.Name, Project: v.Project, Detail: v.CIDR.String()})
-	}
-	for _, v := range c.neutron.Ports.All() {
-		var ips []string
-		for _, f := range v.FixedIPs {
-			ips = append(ips, f.IP.String())
-		}
-		add("ports", Object{
-			ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: strings.Join(ips, ","),
-		})
-	}
-	for _, v := range c.neutron.FloatingIPs.All() {
-		add("floatingips", Object{
-			ID: v.ID, Name: v.IP.String(), Project: v.Project, Status: v.Status, Detail: v.PortID,
-		})
-	}
-	for _, v := range c.neutron.Routers.All() {
-		add("routers", Object{ID: v.ID, Name: v.Name, Project: v.Project})
-	}
-	for _, v := range c.neutron.Groups.All() {
-		add("security_groups", Object{ID: v.ID, Name: v.Name, Project: v.Project})
-	}
-	for _, v := range c.cinder.Volumes.All() {
-		add("volumes", Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status})
-	}
-	for _, v := range c.glance.Images.All() {
-		add("images", Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status})
-	}
-	return s
+	return out
 }
 
 // Since lists what s has that before had not ("+ port 1234 name") and what is missing ("- …"); empty means that

@@ -11,7 +11,7 @@ import (
 
 // Register adds the service's routes.
 func (s *Service) Register(a *rest.API) {
-	a.WriteError, a.Before, a.Header = writeError, checkVersion, writeVersion
+	a.WriteError, a.Before, a.Header = rest.WriteFault, checkVersion, writeVersion
 	version := rest.Obj{
 		"id": "v3.0", "status": "CURRENT", "version": "3." + strconv.Itoa(maxMinor), "min_version": "3.0",
 		"updated": "2022-03-30T00:00:00Z",
@@ -31,21 +31,16 @@ func (s *Service) Register(a *rest.API) {
 			return h(c)
 		})
 	}
-	handle("GET /v3/{project}/volumes", func(c *rest.Call) (int, any, error) { return s.list(c, false) })
-	handle("GET /v3/{project}/volumes/detail", func(c *rest.Call) (int, any, error) { return s.list(c, true) })
-	handle("POST /v3/{project}/volumes", s.create)
-	handle("GET /v3/{project}/volumes/{id}", func(c *rest.Call) (int, any, error) {
-		v, err := s.Volume(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
+	handle("GET /v3/{project}/volumes", s.list)
+	handle("GET /v3/{project}/volumes/detail", s.list)
+	handle("POST /v3/{project}/volumes", rest.WithBody(s.create))
+	find := func(c *rest.Call) (*Volume, error) { return s.Volume(c.Caller, c.Path("id")) }
+	handle("GET /v3/{project}/volumes/{id}", rest.On(find, func(_ *rest.Call, v *Volume) (int, any, error) {
 		return http.StatusOK, rest.Obj{"volume": s.view(v)}, nil
-	})
-	handle("PUT /v3/{project}/volumes/{id}", s.update)
+	}))
 	handle("DELETE /v3/{project}/volumes/{id}", func(c *rest.Call) (int, any, error) {
 		return http.StatusAccepted, nil, s.Delete(c.Caller, c.Path("id"))
 	})
-	handle("POST /v3/{project}/volumes/{id}/action", s.action)
 	handle("GET /v3/{project}/types", func(*rest.Call) (int, any, error) {
 		out := []rest.Obj{}
 		for _, t := range s.Types {
@@ -55,24 +50,14 @@ func (s *Service) Register(a *rest.API) {
 	})
 	handle("GET /v3/{project}/limits", s.limits)
 	handle("GET /v3/{project}/os-quota-sets/{target}", s.getQuota)
-	handle("PUT /v3/{project}/os-quota-sets/{target}", s.putQuota)
-	handle("GET /v3/{project}/os-availability-zone", func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{
-			"availabilityZoneInfo": []rest.Obj{{"zoneName": "nova", "zoneState": rest.Obj{"available": true}}},
-		}, nil
+	handle("PUT /v3/{project}/os-quota-sets/{target}", rest.WithBody(s.putQuota))
+	handle("GET /v3/{project}/snapshots/detail", func(*rest.Call) (int, any, error) {
+		return http.StatusOK, rest.Obj{"snapshots": []string{}}, nil
 	})
-	for _, none := range []string{"snapshots", "backups"} {
-		handle("GET /v3/{project}/"+none, func(*rest.Call) (int, any, error) {
-			return http.StatusOK, rest.Obj{none: []string{}}, nil
-		})
-		handle("GET /v3/{project}/"+none+"/detail", func(*rest.Call) (int, any, error) {
-			return http.StatusOK, rest.Obj{none: []string{}}, nil
-		})
-	}
 	a.HandleNotFound("The resource could not be found.")
 }
 
-func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
+func (s *Service) list(c *rest.Call) (int, any, error) {
 	q := c.Query
 	all := c.Admin && rest.Bool(q.Get("all_tenants"))
 	for key := range q {
@@ -81,30 +66,12 @@ func (s *Service) list(c *rest.Call, detail bool) (int, any, error) {
 		}
 	}
 	found := s.Volumes.Filter(func(v *Volume) bool {
-		return (all || v.Project == c.ProjectID) && rest.OneOf(q, "name", v.Name) &&
-			rest.OneOf(q, "status", v.Status) &&
+		return (all || v.Project == c.ProjectID) &&
+			rest.OneOf(q, "name", v.Name) && rest.OneOf(q, "status", v.Status) &&
 			rest.OneOf(q, "project_id", v.Project) && rest.OneOf(q, "bootable", strconv.FormatBool(v.Bootable))
 	})
 	slices.Reverse(found) // created_at:desc is the default
-	page, more, err := rest.Page(found, q, func(v *Volume) string { return v.ID })
-	if err != nil {
-		return 0, nil, err
-	}
-	views := make([]rest.Obj, 0, len(page))
-	for _, v := range page {
-		if detail {
-			views = append(views, s.view(v))
-		} else {
-			views = append(views, rest.Obj{"id": v.ID, "name": v.Name, "links": s.links(v)})
-		}
-	}
-	out := rest.Obj{"volumes": views}
-	if more {
-		out["volumes_links"] = []rest.Obj{
-			{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID)},
-		}
-	}
-	return http.StatusOK, out, nil
+	return rest.List(c, "volumes", found, func(v *Volume) string { return v.ID }, s.view)
 }
 
 // filters are what a list of volumes can be asked for.
@@ -145,91 +112,24 @@ func writeVersion(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", versionHeader)
 }
 
-func (s *Service) create(c *rest.Call) (int, any, error) {
-	var req struct {
-		Volume *Spec `json:"volume"`
+type createBody struct {
+	Volume *Spec `json:"volume"`
+}
+
+func (s *Service) create(c *rest.Call, b createBody) (int, any, error) {
+	if b.Volume == nil {
+		const text = "Invalid input for field/attribute volume. Value: None. 'volume' is a required property"
+		return 0, nil, badRequest(text)
 	}
-	if err := c.Decode(&req); err != nil {
-		return 0, nil, err
-	}
-	if req.Volume == nil {
-		return 0, nil, badRequest(
-			"Invalid input for field/attribute volume. Value: None. 'volume' is a required property",
-		)
-	}
-	v, err := s.Create(c.Caller, *req.Volume)
+	v, err := s.Create(c.Caller, *b.Volume)
 	if err != nil {
 		return 0, nil, err
 	}
 	return http.StatusAccepted, rest.Obj{"volume": s.view(v)}, nil
 }
 
-func (s *Service) update(c *rest.Call) (int, any, error) {
-	v, err := s.Volume(c.Caller, c.Path("id"))
-	if err != nil {
-		return 0, nil, err
-	}
-	var req struct {
-		Volume struct {
-			Name        *string           `json:"name"`
-			Description *string           `json:"description"`
-			Metadata    map[string]string `json:"metadata"`
-		} `json:"volume"`
-	}
-	if err := c.Decode(&req); err != nil {
-		return 0, nil, err
-	}
-	if req.Volume.Name != nil {
-		v.Name = *req.Volume.Name
-	}
-	if req.Volume.Description != nil {
-		v.Description = *req.Volume.Description
-	}
-	if req.Volume.Metadata != nil {
-		v.Metadata = req.Volume.Metadata
-	}
-	v.Updated = s.world.Now()
-	return http.StatusOK, rest.Obj{"volume": s.view(v)}, nil
-}
-
-func (s *Service) action(c *rest.Call) (int, any, error) {
-	v, err := s.Volume(c.Caller, c.Path("id"))
-	if err != nil {
-		return 0, nil, err
-	}
-	var req struct {
-		Extend *struct {
-			Size int `json:"new_size"`
-		} `json:"os-extend"`
-		Reset *struct {
-			Status string `json:"status"`
-		} `json:"os-reset_status"`
-		Bootable *struct {
-			Bootable bool `json:"bootable"`
-		} `json:"os-set_bootable"`
-	}
-	if err := c.Decode(&req); err != nil {
-		return 0, nil, err
-	}
-	switch {
-	case req.Extend != nil:
-		return http.StatusAccepted, nil, s.Extend(v, req.Extend.Size)
-	case req.Reset != nil:
-		if !c.Admin {
-			return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden",
-				"Policy doesn't allow volume_extension:volume_admin_actions:reset_status to be performed.")
-		}
-		v.Status = req.Reset.Status
-		return http.StatusAccepted, nil, nil
-	case req.Bootable != nil:
-		v.Bootable = req.Bootable.Bootable
-		return http.StatusOK, nil, nil
-	}
-	return 0, nil, badRequest("There is no such action")
-}
-
 func (s *Service) limits(c *rest.Call) (int, any, error) {
-	q, use := s.Quota(c.ProjectID), s.Usage(c.ProjectID)
+	q, use := s.Quotas.Of(c.ProjectID), s.Usage(c.ProjectID)
 	return http.StatusOK, rest.Obj{"limits": rest.Obj{"rate": []string{}, "absolute": rest.Obj{
 		"maxTotalVolumes": q["volumes"], "totalVolumesUsed": use["volumes"],
 		"maxTotalVolumeGigabytes": q["gigabytes"], "totalGigabytesUsed": use["gigabytes"],
@@ -239,34 +139,23 @@ func (s *Service) limits(c *rest.Call) (int, any, error) {
 }
 
 func (s *Service) getQuota(c *rest.Call) (int, any, error) {
-	target := c.Path("target")
-	out, use := rest.Obj{"id": target}, s.Usage(target)
-	for name, limit := range s.Quota(target) {
-		if rest.Bool(c.Query.Get("usage")) {
-			out[name] = rest.Obj{"limit": limit, "in_use": use[name], "reserved": 0}
-		} else {
-			out[name] = limit
-		}
+	var use map[string]int
+	if rest.Bool(c.Query.Get("usage")) {
+		use = s.Usage(c.Path("target"))
 	}
-	return http.StatusOK, rest.Obj{"quota_set": out}, nil
+	return http.StatusOK, s.Quotas.QuotaSet(c.Path("target"), use), nil
 }
 
-func (s *Service) putQuota(c *rest.Call) (int, any, error) {
+type quotaBody struct {
+	Set map[string]int `json:"quota_set"`
+}
+
+func (s *Service) putQuota(c *rest.Call, b quotaBody) (int, any, error) {
 	if !c.Admin {
-		return 0, nil, rest.Errorf(
-			http.StatusForbidden, "forbidden", "Policy doesn't allow volume_extension:quotas:update to be performed.",
-		)
+		const text = "Policy doesn't allow volume_extension:quotas:update to be performed."
+		return 0, nil, rest.Errorf(http.StatusForbidden, "forbidden", text)
 	}
-	var req struct {
-		Set map[string]int `json:"quota_set"`
-	}
-	if err := c.Decode(&req); err != nil {
-		return 0, nil, err
-	}
-	if err := s.SetQuota(c.Path("target"), req.Set); err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, rest.Obj{"quota_set": s.Quota(c.Path("target"))}, nil
+	return s.Quotas.Write(c.Path("target"), "quota_set", b.Set)
 }
 
 func (s *Service) links(v *Volume) []rest.Obj {
@@ -285,14 +174,10 @@ func (s *Service) view(v *Volume) rest.Obj {
 			"host_name": a.Host, "attached_at": a.At.Format(form),
 		})
 	}
-	meta := rest.Obj{}
-	for k, m := range v.Metadata {
-		meta[k] = m
-	}
 	out := rest.Obj{
 		"id": v.ID, "name": v.Name, "description": rest.OrNil(v.Description), "status": v.Status, "size": v.Size,
 		"volume_type": v.Type, "availability_zone": v.Zone, "bootable": strconv.FormatBool(v.Bootable),
-		"metadata": meta, "attachments": attachments, "created_at": v.Created.Format(form),
+		"metadata": rest.Map(v.Metadata), "attachments": attachments, "created_at": v.Created.Format(form),
 		"updated_at": v.Updated.Format(form), "links": s.links(v), "user_id": v.UserID, "encrypted": false,
 		"multiattach": false, "snapshot_id": nil, "source_volid": rest.OrNil(v.SourceID), "consistencygroup_id": nil,
 		"replication_status": nil, "os-vol-tenant-attr:tenant_id": v.Project, "os-vol-host-attr:host": "vol1@null#null",
@@ -309,28 +194,4 @@ func typeView(name string) rest.Obj {
 		"id": name, "name": name, "is_public": true, "description": nil, "extra_specs": rest.Obj{},
 		"os-volume-type-access:is_public": true,
 	}
-}
-
-func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
-	kind := e.Kind
-	switch {
-	case e.Status == http.StatusRequestEntityTooLarge:
-		w.Header().Set("Retry-After", "0")
-		kind = "overLimit"
-	case e.Status == http.StatusNotFound:
-		kind = "itemNotFound"
-	case e.Status == http.StatusBadRequest:
-		kind = "badRequest"
-	case e.Status == http.StatusForbidden:
-		kind = "forbidden"
-	case e.Status == http.StatusConflict:
-		kind = "conflictingRequest"
-	case e.Status >= http.StatusInternalServerError:
-		kind = "computeFault"
-	}
-	details := rest.Obj{"code": e.Status, "message": e.Message}
-	if kind == "overLimit" {
-		details["retryAfter"] = "0"
-	}
-	rest.WriteJSON(w, e.Status, rest.Obj{kind: details})
 }

@@ -4,6 +4,7 @@
 package cinder
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -56,33 +57,43 @@ type Service struct {
 	world   *sim.World
 	images  *glance.Service
 	Volumes sim.Table[Volume]
-	quotas  map[string]map[string]int
+	Quotas  *rest.Quotas
 	// Types are the volume types; the first is the default.
 	Types []string
 }
 
 // New returns an empty service.
 func New(w *sim.World, images *glance.Service) *Service {
-	return &Service{
-		world: w, images: images, quotas: map[string]map[string]int{}, Types: []string{"standard", "lvmdriver-1"},
+	names := []string{
+		"volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes", "per_volume_gigabytes", "groups",
 	}
+	types := []string{"standard", "lvmdriver-1"}
+	for _, t := range types {
+		names = append(names, "volumes_"+t, "gigabytes_"+t, "snapshots_"+t)
+	}
+	unknown := func(name string) error { return badRequest("Bad key(s) in quota set: %s", name) }
+	return &Service{world: w, images: images, Types: types, Quotas: rest.NewQuotas(unknown, names...)}
 }
 
 // Reset forgets all volumes and quotas.
 func (s *Service) Reset() {
 	s.Volumes.Clear()
-	clear(s.quotas)
+	s.Quotas.Reset()
 }
 
 func badRequest(format string, args ...any) *rest.Error {
 	return rest.Errorf(http.StatusBadRequest, "badRequest", format, args...)
 }
 
+func notFound(format string, args ...any) *rest.Error {
+	return rest.Errorf(http.StatusNotFound, "itemNotFound", format, args...)
+}
+
 // Volume finds a volume of the caller's project.
 func (s *Service) Volume(c rest.Caller, id string) (*Volume, error) {
 	v := s.Volumes.Get(id)
 	if v == nil || !c.Admin && v.Project != c.ProjectID {
-		return nil, rest.Errorf(http.StatusNotFound, "itemNotFound", "Volume %s could not be found.", id)
+		return nil, notFound("Volume %s could not be found.", id)
 	}
 	return v, nil
 }
@@ -103,11 +114,11 @@ func (s *Service) Find(c rest.Caller, nameOrID string) (*Volume, error) {
 func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 	v := &Volume{
 		ID: sim.NewID(), Name: spec.Name, Description: spec.Description, Project: c.ProjectID, UserID: c.UserID,
-		Status: "creating", Size: spec.Size, Zone: spec.Zone, Type: spec.Type, Metadata: maps.Clone(spec.Metadata),
-		Settled: make(chan struct{}), Gone: make(chan struct{}),
+		Status: "creating", Size: spec.Size, Zone: cmp.Or(spec.Zone, "nova"), Type: cmp.Or(spec.Type, s.Types[0]),
+		Metadata: maps.Clone(spec.Metadata), Settled: make(chan struct{}), Gone: make(chan struct{}),
 	}
 	if spec.SnapshotID != "" {
-		return nil, rest.Errorf(http.StatusNotFound, "itemNotFound", "Snapshot %s could not be found.", spec.SnapshotID)
+		return nil, notFound("Snapshot %s could not be found.", spec.SnapshotID)
 	}
 	if spec.SourceID != "" {
 		src, err := s.Volume(c, spec.SourceID)
@@ -122,33 +133,19 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 			return nil, badRequest("Invalid image identifier or unable to access requested image.")
 		}
 		if v.Size < img.MinDisk {
-			return nil, badRequest(
-				"Invalid input received: Volume size %dGB cannot be smaller than the image minDisk size %dGB.", v.Size,
-				img.MinDisk,
-			)
+			const format = "Invalid input received: " +
+				"Volume size %dGB cannot be smaller than the image minDisk size %dGB."
+			return nil, badRequest(format, v.Size, img.MinDisk)
 		}
 		v.ImageID, v.ImageName, v.Bootable = img.ID, img.Name, true
 	}
 	if v.Size <= 0 {
-		return nil, badRequest(
-			"Invalid input "+
-				"received: Invalid "+
-				"volume size "+
-				"provided for "+
-				"create request: "+
-				"%d (size argument must be an integer (or string representation of an integer) and greater than zero).",
-			spec.Size,
-		)
+		const format = "Invalid input received: Invalid volume size provided for create request: %d " +
+			"(size argument must be an integer (or string representation of an integer) and greater than zero)."
+		return nil, badRequest(format, spec.Size)
 	}
-	if v.Type == "" {
-		v.Type = s.Types[0]
-	} else if !slices.Contains(s.Types, v.Type) {
-		return nil, rest.Errorf(
-			http.StatusNotFound, "itemNotFound", "Volume type with name %s could not be found.", v.Type,
-		)
-	}
-	if v.Zone == "" {
-		v.Zone = "nova"
+	if !slices.Contains(s.Types, v.Type) {
+		return nil, notFound("Volume type with name %s could not be found.", v.Type)
 	}
 	if err := s.room(c.ProjectID, v.Type, v.Size, true); err != nil {
 		return nil, err
@@ -179,20 +176,9 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 	case "deleting":
 		return nil
 	default:
-		return badRequest(
-			"Invalid volume: " +
-				"Volume status " +
-				"must be available " +
-				"or error or " +
-				"error_restoring " +
-				"or error_extending " +
-				"or error_managing " +
-				"and must not " +
-				"be migrating, " +
-				"attached, belong " +
-				"to a group, " +
-				"have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.",
-		)
+		return badRequest("Invalid volume: Volume status must be available or error or error_restoring or " +
+			"error_extending or error_managing and must not be migrating, attached, belong to a group, " +
+			"have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.")
 	}
 	v.Status, v.Updated = "deleting", s.world.Now()
 	s.world.Go(func(ctx context.Context) {
@@ -222,28 +208,23 @@ func (s *Service) swap(id, from, to string) {
 // Attach marks a volume as used by a server.
 func (s *Service) Attach(v *Volume, server, device, host string) error {
 	if v.Status != "available" && v.Status != "reserved" {
-		return badRequest(
-			"Invalid volume: "+
-				"volume %s status must be available or downloading to reserve, but the current status is %s.",
-			v.ID, v.Status,
-		)
+		const format = "Invalid volume: " +
+			"volume %s status must be available or downloading to reserve, but the current status is %s."
+		return badRequest(format, v.ID, v.Status)
 	}
-	v.Attachments = append(
-		v.Attachments, Attachment{ID: sim.NewID(), ServerID: server, Device: device, Host: host, At: s.world.Now()},
-	)
+	a := Attachment{ID: sim.NewID(), ServerID: server, Device: device, Host: host, At: s.world.Now()}
+	v.Attachments = append(v.Attachments, a)
 	v.Status, v.Updated = "in-use", s.world.Now()
 	return nil
 }
 
 // AttachmentID is the id of a volume's attachment to a server.
 func (s *Service) AttachmentID(volume, server string) string {
-	v := s.Volumes.Get(volume)
-	if v == nil {
-		return ""
-	}
-	for _, a := range v.Attachments {
-		if a.ServerID == server {
-			return a.ID
+	if v := s.Volumes.Get(volume); v != nil {
+		for _, a := range v.Attachments {
+			if a.ServerID == server {
+				return a.ID
+			}
 		}
 	}
 	return ""
@@ -257,24 +238,12 @@ func (s *Service) Detach(v *Volume, server string) {
 	}
 }
 
-// Extend makes an available volume larger.
-func (s *Service) Extend(v *Volume, size int) error {
-	if v.Status != "available" {
-		return badRequest(
-			"Invalid volume: Volume %s status must be '('available',)' to extend, currently %s.", v.ID, v.Status,
-		)
-	}
-	return s.Grow(v, size)
-}
-
 // Grow extends a volume whatever its status: Heat detaches one that is in use for the moment.
 func (s *Service) Grow(v *Volume, size int) error {
 	if size <= v.Size {
-		return badRequest(
-			"Invalid input "+
-				"received: New size for extend must be greater than current size. (current: %d, extended: %d).",
-			v.Size, size,
-		)
+		const format = "Invalid input received: New size for extend must be greater than current size. " +
+			"(current: %d, extended: %d)."
+		return badRequest(format, v.Size, size)
 	}
 	if err := s.room(v.Project, v.Type, size-v.Size, false); err != nil {
 		return err
@@ -297,57 +266,19 @@ func (s *Service) Usage(project string) map[string]int {
 	return use
 }
 
-// quotaNames are the names of all quotas; some there are for every type.
-func (s *Service) quotaNames() []string {
-	out := []string{
-		"volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes", "per_volume_gigabytes", "groups",
-	}
-	for _, t := range s.Types {
-		out = append(out, "volumes_"+t, "gigabytes_"+t, "snapshots_"+t)
-	}
-	return out
-}
-
-// SetQuota sets limits of a project; -1 is no limit, which is also the default.
-func (s *Service) SetQuota(project string, limits map[string]int) error {
-	for name := range limits {
-		if !slices.Contains(s.quotaNames(), name) {
-			return badRequest("Bad key(s) in quota set: %s", name)
-		}
-	}
-	if s.quotas[project] == nil {
-		s.quotas[project] = map[string]int{}
-	}
-	maps.Copy(s.quotas[project], limits)
-	return nil
-}
-
-// Quota returns the limits of a project.
-func (s *Service) Quota(project string) map[string]int {
-	out := map[string]int{}
-	for _, n := range s.quotaNames() {
-		out[n] = -1
-	}
-	maps.Copy(out, s.quotas[project])
-	return out
-}
-
 // room refuses what would go over a quota, in all or of the type.
 func (s *Service) room(project, typ string, size int, another bool) error {
-	q, use := s.Quota(project), s.Usage(project)
+	q, use := s.Quotas.Of(project), s.Usage(project)
 	for _, suffix := range []string{"", "_" + typ} {
 		if n := q["volumes"+suffix]; another && n >= 0 && use["volumes"+suffix]+1 > n {
-			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
-				"VolumeLimitExceeded: Maximum number of volumes allowed (%d) exceeded for quota 'volumes%s'.", n,
-				suffix)
+			const format = "VolumeLimitExceeded: Maximum number of volumes allowed (%d) exceeded for quota 'volumes%s'."
+			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit", format, n, suffix)
 		}
 		if n := q["gigabytes"+suffix]; n >= 0 && use["gigabytes"+suffix]+size > n {
-			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit",
-				"VolumeSizeExceedsAvailableQuota: "+
-					"Requested volume "+
-					"or snapshot "+
-					"exceeds allowed gigabytes%s quota. Requested %dG, quota is %dG and %dG has been consumed.",
-				suffix, size, n, use["gigabytes"+suffix])
+			const format = "VolumeSizeExceedsAvailableQuota: Requested volume or snapshot exceeds allowed " +
+				"gigabytes%s quota. Requested %dG, quota is %dG and %dG has been consumed."
+			used := use["gigabytes"+suffix]
+			return rest.Errorf(http.StatusRequestEntityTooLarge, "overLimit", format, suffix, size, n, used)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"io"
 	"maps"
@@ -41,9 +42,9 @@ func (s *Set) strike(w http.ResponseWriter, r *http.Request, rule *Rule, fail Er
 	}
 	switch rule.Kind {
 	case Status:
-		status := orInt(rule.Status, http.StatusInternalServerError)
+		status := cmp.Or(rule.Status, http.StatusInternalServerError)
 		if rule.Body == "" {
-			fail(w, status, orText(rule.Reason, http.StatusText(status)))
+			fail(w, status, cmp.Or(rule.Reason, http.StatusText(status)))
 			return
 		}
 		if w.Header().Get("Content-Type") == "" {
@@ -52,11 +53,11 @@ func (s *Set) strike(w http.ResponseWriter, r *http.Request, rule *Rule, fail Er
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, rule.Body)
 	case HTML:
-		status := orInt(rule.Status, http.StatusBadGateway)
+		status := cmp.Or(rule.Status, http.StatusBadGateway)
 		title := strconv.Itoa(status) + " " + http.StatusText(status)
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, orText(rule.Body,
+		_, _ = io.WriteString(w, cmp.Or(rule.Body,
 			"<html>\r\n<head><title>"+title+"</title></head>\r\n<body>\r\n<center><h1>"+title+
 				"</h1></center>\r\n<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n"))
 	case Hang:
@@ -79,9 +80,7 @@ func (s *Set) strike(w http.ResponseWriter, r *http.Request, rule *Rule, fail Er
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)+len(body)%2))
 		w.WriteHeader(rec.status)
 		_, _ = w.Write(body[:len(body)/2])
-		if f, ok := w.(http.Flusher); ok {
-			f.Flush()
-		}
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	case Delay, ExpireTokens, FailResource, HangResource, DelayResource, HangStack:
 		next(w, r)
@@ -103,11 +102,7 @@ func wait(r *http.Request, d time.Duration, released <-chan struct{}) bool {
 
 // hangUp closes the connection without an answer, with a TCP reset if asked.
 func hangUp(w http.ResponseWriter, reset bool) {
-	h, ok := w.(http.Hijacker)
-	if !ok {
-		panic(http.ErrAbortHandler)
-	}
-	conn, _, err := h.Hijack()
+	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -119,20 +114,6 @@ func hangUp(w http.ResponseWriter, reset bool) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = raw.Close()
-}
-
-func orInt(v, def int) int {
-	if v == 0 {
-		return def
-	}
-	return v
-}
-
-func orText(v, def string) string {
-	if v == "" {
-		return def
-	}
-	return v
 }
 
 // recorder keeps an answer that will not, or not wholly, be sent.

@@ -39,8 +39,7 @@ type Machine struct {
 	VIPFloatingIPs map[netip.Addr]netip.Addr
 	// UserData is the decoded cloud-init document, nil without one.
 	UserData []byte
-	// KeyName is the Nova key pair and PublicKey its OpenSSH text, both empty without one.
-	KeyName   string
+	// PublicKey is the OpenSSH text of the key that opens the login of the image, empty without one.
 	PublicKey string
 	// AdminUser and AdminPassword open the login of the image (ubuntu/ubuntu unless the image says otherwise).
 	AdminUser     string

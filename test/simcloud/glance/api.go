@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,33 +28,16 @@ func (s *Service) Register(a *rest.API) {
 	a.HandlePublic("GET ", versions)
 	a.HandlePublic("GET /versions", versions)
 	a.Handle("GET /v2/images", s.list)
-	a.Handle("POST /v2/images", s.create)
-	a.Handle("GET /v2/images/{id}", func(c *rest.Call) (int, any, error) {
-		i, err := s.Image(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
+	a.Handle("POST /v2/images", rest.WithBody(s.create))
+	find := func(c *rest.Call) (*Image, error) { return s.Image(c.Caller, c.Path("id")) }
+	a.Handle("GET /v2/images/{id}", rest.On(find, func(_ *rest.Call, i *Image) (int, any, error) {
 		return http.StatusOK, s.view(i), nil
-	})
-	a.Handle("PATCH /v2/images/{id}", s.patch)
+	}))
+	a.Handle("PATCH /v2/images/{id}", rest.WithBody(s.patch))
 	a.Handle("DELETE /v2/images/{id}", func(c *rest.Call) (int, any, error) {
 		return http.StatusNoContent, nil, s.Delete(c.Caller, c.Path("id"))
 	})
 	a.HandleRaw("PUT /v2/images/{id}/file", s.upload)
-	a.Handle("GET /v2/images/{id}/file", func(c *rest.Call) (int, any, error) {
-		i, err := s.Image(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
-		if i.Status != "active" {
-			return http.StatusNoContent, nil, nil
-		}
-		return 0, nil, rest.Errorf(
-			http.StatusNotImplemented, "NotImplemented", "Image content is not kept by the simulated service",
-		)
-	})
-	a.Handle("PUT /v2/images/{id}/tags/{tag}", func(c *rest.Call) (int, any, error) { return s.tag(c, true) })
-	a.Handle("DELETE /v2/images/{id}/tags/{tag}", func(c *rest.Call) (int, any, error) { return s.tag(c, false) })
 	a.HandleNotFound("The resource could not be found.")
 }
 
@@ -84,25 +66,15 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 	return nil
 }
 
-func (s *Service) tag(c *rest.Call, add bool) (int, any, error) {
-	i, err := s.own(c.Caller, c.Path("id"))
-	if err != nil {
-		return 0, nil, err
-	}
-	at := slices.Index(i.Tags, c.Path("tag"))
-	switch {
-	case add && at < 0:
-		i.Tags = append(i.Tags, c.Path("tag"))
-	case !add && at < 0:
-		return 0, nil, rest.Errorf(http.StatusNotFound, "NotFound", "Tag %s not found", c.Path("tag"))
-	case !add:
-		i.Tags = slices.Delete(i.Tags, at, at+1)
-	}
-	return http.StatusNoContent, nil, nil
+// operation is one change of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
 }
 
-// patch applies a JSON patch (add, replace, remove of top-level members).
-func (s *Service) patch(c *rest.Call) (int, any, error) {
+// patch applies a JSON patch (add and replace of top-level members).
+func (s *Service) patch(c *rest.Call, ops []operation) (int, any, error) {
 	if !strings.HasPrefix(c.R.Header.Get("Content-Type"), "application/openstack-images-v2.") {
 		return 0, nil, rest.Errorf(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "Unsupported Content-Type")
 	}
@@ -110,35 +82,16 @@ func (s *Service) patch(c *rest.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var ops []struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
-	if err := c.Decode(&ops); err != nil {
-		return 0, nil, err
-	}
 	for _, op := range ops {
 		key, err := url.PathUnescape(strings.TrimPrefix(op.Path, "/"))
 		if err != nil || strings.Contains(key, "/") {
-			return 0, nil, rest.Errorf(
-				http.StatusBadRequest, "BadRequest", "Invalid JSON pointer for this resource: '%s'", op.Path,
-			)
+			return 0, nil, badRequest("Invalid JSON pointer for this resource: '%s'", op.Path)
 		}
-		switch op.Op {
-		case "remove":
-			if _, ok := i.Properties[key]; !ok {
-				return 0, nil, rest.Errorf(http.StatusConflict, "Conflict", "Property %s does not exist.", key)
-			}
-			delete(i.Properties, key)
-		case "add", "replace":
-			if err := i.set(key, op.Value); err != nil {
-				return 0, nil, err
-			}
-		default:
-			return 0, nil, rest.Errorf(
-				http.StatusBadRequest, "BadRequest", "Unable to find '%s' in JSON Schema change.", op.Op,
-			)
+		if op.Op != "add" && op.Op != "replace" {
+			return 0, nil, badRequest("Unable to find '%s' in JSON Schema change.", op.Op)
+		}
+		if err := i.set(key, op.Value); err != nil {
+			return 0, nil, err
 		}
 	}
 	i.Updated = s.world.Now()
@@ -149,9 +102,8 @@ func (s *Service) patch(c *rest.Call) (int, any, error) {
 func (s *Service) upload(c *rest.Call) (int, any, error) {
 	id := c.Path("id")
 	if ct := c.R.Header.Get("Content-Type"); ct != "application/octet-stream" {
-		return 0, nil, rest.Errorf(
-			http.StatusUnsupportedMediaType, "UnsupportedMediaType", "Unsupported Content-Type: %s", ct,
-		)
+		const format = "Unsupported Content-Type: %s"
+		return 0, nil, rest.Errorf(http.StatusUnsupportedMediaType, "UnsupportedMediaType", format, ct)
 	}
 	if err := s.startUpload(c.Caller, id); err != nil {
 		return 0, nil, err
@@ -165,14 +117,13 @@ func (s *Service) upload(c *rest.Call) (int, any, error) {
 	defer s.world.Unlock()
 	i := s.Images.Get(id)
 	if i == nil {
-		return 0, nil, rest.Errorf(http.StatusGone, "Gone",
-			"Image %s could not be found after upload. The image may have been deleted during the upload.", id)
+		const format = "Image %s could not be found after upload. The image may have been deleted during the upload."
+		return 0, nil, rest.Errorf(http.StatusGone, "Gone", format, id)
 	}
 	i.loading = false
 	if err != nil {
 		i.Status = "queued"
-		return 0, nil, rest.Errorf(http.StatusBadRequest, "BadRequest",
-			"Error in store configuration or broken upload: %v", context.Cause(c.R.Context()))
+		return 0, nil, badRequest("Error in store configuration or broken upload: %v", context.Cause(c.R.Context()))
 	}
 	i.Status, i.Size, i.Updated = "active", n, s.world.Now()
 	i.Checksum, i.HashValue = hex.EncodeToString(md.Sum(nil)), hex.EncodeToString(sha.Sum(nil))
@@ -187,13 +138,11 @@ func (s *Service) startUpload(c rest.Caller, id string) error {
 		return err
 	}
 	if i.Status != "queued" || i.loading {
-		return rest.Errorf(
-			http.StatusConflict, "Conflict", "Image status transition from %s to saving is not allowed", i.Status,
-		)
+		const format = "Image status transition from %s to saving is not allowed"
+		return rest.Errorf(http.StatusConflict, "Conflict", format, i.Status)
 	}
 	if i.DiskFormat == "" || i.ContainerFormat == "" {
-		return rest.Errorf(http.StatusBadRequest, "BadRequest",
-			"Properties disk_format, container_format must be set prior to saving data.")
+		return badRequest("Properties disk_format, container_format must be set prior to saving data.")
 	}
 	i.Status, i.loading = "saving", true
 	return nil
@@ -203,9 +152,8 @@ func (s *Service) startUpload(c rest.Caller, id string) error {
 func unauthorized(w http.ResponseWriter, r *http.Request) {
 	writeError(w, r, rest.Errorf(http.StatusUnauthorized, "Unauthorized",
 		"This server could not verify that you are authorized to access the document you requested. "+
-			"Either you supplied "+
-			"the wrong credentials "+
-			"(e.g., bad password), or your browser does not understand how to supply the credentials required."))
+			"Either you supplied the wrong credentials (e.g., bad password), or your browser does not understand "+
+			"how to supply the credentials required."))
 }
 
 // writeError writes an error: in JSON for those who ask for it, otherwise as an HTML page.

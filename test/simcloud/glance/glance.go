@@ -4,7 +4,6 @@
 package glance
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,18 +75,15 @@ func (s *Service) Find(c rest.Caller, nameOrID string) (*Image, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, rest.Errorf(
-			http.StatusNotFound, "EntityMatchNotFound", "No images matching {'name': '%s'}.", nameOrID,
-		)
+		const format = "No images matching {'name': '%s'}."
+		return nil, rest.Errorf(http.StatusNotFound, "EntityMatchNotFound", format, nameOrID)
 	}
-	return nil, rest.Errorf(
-		http.StatusConflict, "EntityUniqueMatchNotFound", "No unique images match found for {'name': '%s'}.", nameOrID,
-	)
+	const format = "No unique images match found for {'name': '%s'}."
+	return nil, rest.Errorf(http.StatusConflict, "EntityUniqueMatchNotFound", format, nameOrID)
 }
 
-// Usage counts the images of a project.
-func (s *Service) Usage(project string) int {
-	return len(s.Images.Filter(func(i *Image) bool { return i.Project == project }))
+func badRequest(format string, args ...any) *rest.Error {
+	return rest.Errorf(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
 var (
@@ -95,17 +91,13 @@ var (
 	containerFormats = []string{"ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"}
 )
 
-func (s *Service) create(c *rest.Call) (int, any, error) {
-	var req map[string]any
-	if err := c.Decode(&req); err != nil {
-		return 0, nil, err
-	}
+func (s *Service) create(c *rest.Call, members map[string]any) (int, any, error) {
 	now := s.world.Now()
 	i := &Image{
 		ID: sim.NewID(), Project: c.ProjectID, Status: "queued", Visibility: "shared", Created: now, Updated: now,
 		Properties: map[string]string{},
 	}
-	for key, v := range req {
+	for key, v := range members {
 		if err := i.set(key, v); err != nil {
 			return 0, nil, err
 		}
@@ -114,23 +106,20 @@ func (s *Service) create(c *rest.Call) (int, any, error) {
 		return 0, nil, rest.Errorf(http.StatusConflict, "Conflict", "Image ID %s already exists!", i.ID)
 	}
 	if i.Visibility == "public" && !c.Admin {
-		return 0, nil, rest.Errorf(
-			http.StatusForbidden, "Forbidden", "You are not authorized to complete publicize_image action.",
-		)
+		const text = "You are not authorized to complete publicize_image action."
+		return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", text)
 	}
 	s.Images.Add(i.ID, i)
-	v := s.view(i)
 	c.W.Header().Set("Location", s.world.BaseURL+"/image/v2/images/"+i.ID)
 	c.W.Header().Set("OpenStack-image-import-methods", "web-download,glance-direct")
-	return http.StatusCreated, v, nil
+	return http.StatusCreated, s.view(i), nil
 }
 
 // set applies one member of a create or patch.
 func (i *Image) set(key string, v any) error {
 	text, isText := v.(string)
 	bad := func() error {
-		return rest.Errorf(http.StatusBadRequest, "BadRequest",
-			"Provided object does not match schema 'image': %v is not valid for '%s'", v, key)
+		return badRequest("Provided object does not match schema 'image': %v is not valid for '%s'", v, key)
 	}
 	switch key {
 	case "id":
@@ -199,7 +188,7 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 		if _, err := s.Image(c.Caller, i.ID); err != nil {
 			continue
 		}
-		if rest.OneOf(q, "id", i.ID) && inFilter(q.Get("name"), i.Name) && inFilter(q.Get("status"), i.Status) &&
+		if rest.OneOf(q, "id", i.ID) && rest.OneOf(q, "name", i.Name) && rest.OneOf(q, "status", i.Status) &&
 			rest.OneOf(q, "visibility", i.Visibility) && rest.OneOf(q, "owner", i.Project) &&
 			rest.OneOf(q, "disk_format", i.DiskFormat) && rest.OneOf(q, "container_format", i.ContainerFormat) &&
 			rest.Bool(q.Get("os_hidden")) == i.Hidden &&
@@ -208,35 +197,15 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 		}
 	}
 	slices.Reverse(found) // created_at:desc is the default
-	page, more, err := rest.Page(found, q, func(i *Image) string { return i.ID })
+	views, next, err := rest.Views(c, found, func(i *Image) string { return i.ID }, s.view)
 	if err != nil {
 		return 0, nil, err
 	}
-	views := make([]rest.Obj, 0, len(page))
-	for _, i := range page {
-		views = append(views, s.view(i))
-	}
 	out := rest.Obj{"images": views, "schema": "/v2/schemas/images", "first": "/v2/images"}
-	if more {
-		next := *c.R.URL
-		v := next.Query()
-		v.Set("marker", page[len(page)-1].ID)
-		out["next"] = "/v2/images?" + v.Encode()
+	if next != "" {
+		out["next"] = strings.TrimPrefix(next, s.world.BaseURL+"/image")
 	}
 	return http.StatusOK, out, nil
-}
-
-// inFilter reads a filter that may be "in:a,b".
-func inFilter(filter, value string) bool {
-	if filter == "" {
-		return true
-	}
-	if list, ok := strings.CutPrefix(filter, "in:"); ok {
-		return slices.ContainsFunc(
-			strings.Split(list, ","), func(f string) bool { return strings.Trim(f, `"`) == value },
-		)
-	}
-	return filter == value
 }
 
 func (s *Service) view(i *Image) rest.Obj {
@@ -250,11 +219,9 @@ func (s *Service) view(i *Image) rest.Obj {
 		"size": nil, "virtual_size": nil, "checksum": nil, "os_hash_algo": nil, "os_hash_value": nil,
 	}
 	if i.Status == "active" {
-		v["size"], v["checksum"], v["os_hash_algo"], v["os_hash_value"] = i.Size, rest.OrNil(
-			i.Checksum,
-		), "sha512", i.HashValue
+		v["size"], v["checksum"], v["os_hash_algo"], v["os_hash_value"] = i.Size, i.Checksum, "sha512", i.HashValue
 	}
-	for k, p := range maps.All(i.Properties) {
+	for k, p := range i.Properties {
 		v[k] = p
 	}
 	return v

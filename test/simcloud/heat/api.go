@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -25,9 +26,8 @@ func (s *Service) Register(a *rest.API) {
 		method, path, _ := strings.Cut(pattern, " ")
 		a.Handle(method+" /v1/{project}"+path, func(c *rest.Call) (int, any, error) {
 			if c.Path("project") != c.ProjectID && !c.Admin {
-				return 0, nil, rest.Errorf(
-					http.StatusForbidden, "Forbidden", "You are not authorized to use %s.", "global_index",
-				)
+				const text = "You are not authorized to use global_index."
+				return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", text)
 			}
 			return h(c)
 		})
@@ -36,14 +36,6 @@ func (s *Service) Register(a *rest.API) {
 	handle("POST /stacks", s.create)
 	handle("POST /stacks/preview", s.preview)
 	handle("POST /validate", s.validateTemplate)
-	handle("GET /resource_types", func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{"resource_types": sortedKeys(s.kinds)}, nil
-	})
-	handle("GET /build_info", func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{
-			"api": rest.Obj{"revision": "simulated"}, "engine": rest.Obj{"revision": "simulated"},
-		}, nil
-	})
 	for _, m := range []string{"GET", "PUT", "PATCH", "POST", "DELETE"} {
 		handle(m+" /stacks/{name}", s.lookup(""))
 	}
@@ -52,13 +44,8 @@ func (s *Service) Register(a *rest.API) {
 	}
 	stack := func(pattern string, deleted bool, h func(c *rest.Call, st *Stack) (int, any, error)) {
 		method, path, _ := strings.Cut(pattern, " ")
-		handle(method+" /stacks/{name}/{id}"+path, func(c *rest.Call) (int, any, error) {
-			st, err := s.find(c, deleted)
-			if err != nil {
-				return 0, nil, err
-			}
-			return h(c, st)
-		})
+		find := func(c *rest.Call) (*Stack, error) { return s.find(c, deleted) }
+		handle(method+" /stacks/{name}/{id}"+path, rest.On(find, h))
 	}
 	stack("GET ", true, func(c *rest.Call, st *Stack) (int, any, error) {
 		resolve := !c.Query.Has("resolve_outputs") || rest.Bool(c.Query.Get("resolve_outputs"))
@@ -82,11 +69,17 @@ func (s *Service) find(c *rest.Call, deleted bool) (*Stack, error) {
 		st = s.Deleted.Get(c.Path("id"))
 	}
 	if st == nil || st.Name != c.Path("name") || st.Caller.ProjectID != c.ProjectID {
-		return nil, rest.Errorf(
-			http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("name"),
-		)
+		return nil, stackNotFound(c.Path("name"))
 	}
 	return st, nil
+}
+
+func stackNotFound(name string) *rest.Error {
+	return rest.Errorf(http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", name)
+}
+
+func badRequest(format string, args ...any) *rest.Error {
+	return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", format, args...)
 }
 
 // lookup redirects from a name or an id to the page that has both.
@@ -100,9 +93,7 @@ func (s *Service) lookup(sub string) rest.Handler {
 			}
 		}
 		if st == nil || st.Caller.ProjectID != c.ProjectID {
-			return 0, nil, rest.Errorf(
-				http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", name,
-			)
+			return 0, nil, stackNotFound(name)
 		}
 		to := s.stackURL(st)
 		if sub != "" {
@@ -129,10 +120,8 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 	}
 	var found []*Stack
 	for _, st := range all {
-		if (st.Caller.ProjectID == c.ProjectID || c.Admin && rest.Bool(q.Get("global_tenant"))) && (nested ||
-			st.parent == nil) &&
+		if st.Caller.ProjectID == c.ProjectID && (nested || st.parent == nil) && statusMatches(q, st) &&
 			rest.OneOf(q, "name", st.Name) && rest.OneOf(q, "id", st.ID) && rest.OneOf(q, "action", st.Action) &&
-			statusMatches(q, st) &&
 			rest.TagsMatch(st.Tags, q.Get("tags"), q.Get("tags_any"), q.Get("not_tags"), q.Get("not_tags_any")) {
 			found = append(found, st)
 		}
@@ -142,20 +131,13 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 	if m := q.Get("marker"); !slices.ContainsFunc(found, func(st *Stack) bool { return st.ID == m }) {
 		q.Del("marker") // an unknown one is ignored
 	}
-	page, more, err := rest.Page(found, q, func(st *Stack) string { return st.ID })
+	views, next, err := rest.Views(c, found, func(st *Stack) string { return st.ID }, s.summary)
 	if err != nil {
 		return 0, nil, err
 	}
-	views := make([]rest.Obj, 0, len(page))
-	for _, st := range page {
-		views = append(views, s.summary(st))
-	}
 	out := rest.Obj{"stacks": views}
-	if more {
-		out["links"] = []rest.Obj{link("next", rest.NextURL(s.world.BaseURL, c.R, page[len(page)-1].ID))}
-	}
-	if rest.Bool(q.Get("with_count")) {
-		out["count"] = len(found)
+	if next != "" {
+		out["links"] = []rest.Obj{link("next", next)}
 	}
 	return http.StatusOK, out, nil
 }
@@ -166,68 +148,41 @@ func statusMatches(q url.Values, st *Stack) bool {
 	return !ok || slices.Contains(want, st.Status) || slices.Contains(want, st.state())
 }
 
+// sortStacks sorts by name, the only key that clients use.
 func sortStacks(list []*Stack, key, dir string) {
-	var cmp func(a, b *Stack) int
-	switch key {
-	case "name", "stack_name":
-		cmp = func(a, b *Stack) int { return strings.Compare(a.Name, b.Name) }
-	case "status", "stack_status":
-		cmp = func(a, b *Stack) int { return strings.Compare(a.state(), b.state()) }
-	case "created_at", "creation_time":
-		cmp = func(a, b *Stack) int { return a.Created.Compare(b.Created) }
-	case "updated_at", "updated_time":
-		cmp = func(a, b *Stack) int { return a.Updated.Compare(b.Updated) }
-	default:
+	if key != "name" && key != "stack_name" {
 		return
 	}
-	slices.SortStableFunc(list, func(a, b *Stack) int {
-		if dir == "desc" {
-			return cmp(b, a)
-		}
-		return cmp(a, b)
-	})
+	slices.SortStableFunc(list, func(a, b *Stack) int { return strings.Compare(a.Name, b.Name) })
+	if dir == "desc" {
+		slices.Reverse(list)
+	}
 }
 
 // request reads the body of a create, update or validate.
 func (s *Service) request(c *rest.Call) (Request, error) {
 	var body struct {
-		Name             string            `json:"stack_name"`
-		Template         any               `json:"template"`
-		TemplateURL      string            `json:"template_url"`
-		Files            map[string]string `json:"files"`
-		Environment      any               `json:"environment"`
-		EnvironmentFiles []string          `json:"environment_files"`
-		Parameters       map[string]any    `json:"parameters"`
-		Clear            []string          `json:"clear_parameters"`
-		TimeoutMins      any               `json:"timeout_mins"`
-		DisableRollback  any               `json:"disable_rollback"`
-		Tags             any               `json:"tags"`
+		Name            string            `json:"stack_name"`
+		Template        *string           `json:"template"`
+		Files           map[string]string `json:"files"`
+		Environment     any               `json:"environment"`
+		Parameters      map[string]any    `json:"parameters"`
+		TimeoutMins     any               `json:"timeout_mins"`
+		DisableRollback any               `json:"disable_rollback"`
+		Tags            any               `json:"tags"`
 	}
 	var req Request
 	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "JSON parse error: %v", err)
+		return req, badRequest("JSON parse error: %v", err)
 	}
-	req = Request{Name: body.Name, Files: body.Files, ClearParameters: body.Clear}
+	req = Request{Name: body.Name, Files: body.Files}
 	var err error
-	switch t := body.Template.(type) {
-	case nil:
-		if body.TemplateURL != "" {
-			return req, rest.Errorf(
-				http.StatusBadRequest, "HTTPBadRequest", "Could not retrieve template: %s", body.TemplateURL,
-			)
+	if body.Template != nil {
+		if req.Template, err = s.template(*body.Template); err != nil {
+			return req, asAnswer(err)
 		}
-	case string:
-		req.Template, err = s.template(t)
-	case map[string]any:
-		m, _ := hot.FromJSON(t).(map[string]any)
-		req.Template, err = hot.FromMap(m)
-	default:
-		err = rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Template format is wrong")
 	}
-	if err != nil {
-		return req, asAnswer(err)
-	}
-	if req.Environment, err = requestEnvironment(body.Environment, body.EnvironmentFiles, body.Files); err != nil {
+	if req.Environment, err = parseEnvironment(hot.FromJSON(body.Environment)); err != nil {
 		return req, asAnswer(err)
 	}
 	req.Parameters, _ = hot.FromJSON(body.Parameters).(map[string]any)
@@ -235,17 +190,14 @@ func (s *Service) request(c *rest.Call) (Request, error) {
 		n, err := hot.Number(hot.FromJSON(body.TimeoutMins))
 		mins, whole := n.(int)
 		if err != nil || !whole {
-			return req, rest.Errorf(
-				http.StatusBadRequest, "HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'.",
-			)
+			return req, badRequest("Only integer is acceptable by 'timeout_mins'.")
 		}
 		req.TimeoutMins = &mins
 	}
 	if body.DisableRollback != nil {
 		b, err := hot.Boolean(body.DisableRollback)
 		if err != nil {
-			return req, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized value %q for %q",
-				hot.Text(body.DisableRollback), "disable_rollback")
+			return req, badRequest("Unrecognized value %q for %q", hot.Text(body.DisableRollback), "disable_rollback")
 		}
 		v := b == true
 		req.DisableRollback = &v
@@ -267,9 +219,7 @@ func requestTags(v any) (*[]string, error) {
 	for _, t := range tags {
 		const longest = 80
 		if utf8.RuneCountInString(t) > longest {
-			return nil, rest.Errorf(
-				http.StatusBadRequest, "HTTPBadRequest", "Invalid tag, %q is longer than %d characters", t, longest,
-			)
+			return nil, badRequest("Invalid tag, %q is longer than %d characters", t, longest)
 		}
 	}
 	return &tags, nil
@@ -279,13 +229,12 @@ func requestTags(v any) (*[]string, error) {
 func checkList(q url.Values) error {
 	for _, name := range []string{"show_nested", "show_deleted", "show_hidden", "global_tenant", "with_count"} {
 		if v := strings.ToLower(q.Get(name)); q.Has(name) && v != "true" && v != "false" {
-			return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest",
-				"Unrecognized value %q for %q, acceptable values are: true, false", q.Get(name), name)
+			return badRequest("Unrecognized value %q for %q, acceptable values are: true, false", q.Get(name), name)
 		}
 	}
 	if l := q.Get("limit"); l != "" {
 		if _, err := strconv.Atoi(l); err != nil {
-			return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "Only integer is acceptable by 'limit'.")
+			return badRequest("Only integer is acceptable by 'limit'.")
 		}
 	}
 	if q.Has("tags") || q.Has("tags_any") || q.Has("not_tags") || q.Has("not_tags_any") {
@@ -295,25 +244,6 @@ func checkList(q url.Values) error {
 		}
 	}
 	return nil
-}
-
-func requestEnvironment(v any, names []string, files map[string]string) (environment, error) {
-	if m, ok := v.(map[string]any); ok {
-		v = hot.FromJSON(m)
-	}
-	env, err := parseEnvironment(v)
-	if err != nil {
-		return env, err
-	}
-	var merged environment
-	for _, n := range names {
-		e, err := parseEnvironment(files[n])
-		if err != nil {
-			return env, err
-		}
-		merged = merged.merge(e)
-	}
-	return merged.merge(env), nil
 }
 
 func (s *Service) create(c *rest.Call) (int, any, error) {
@@ -326,8 +256,8 @@ func (s *Service) create(c *rest.Call) (int, any, error) {
 		return 0, nil, err
 	}
 	c.W.Header().Set("Location", s.stackURL(st))
-	return http.StatusCreated, rest.Obj{"stack": rest.Obj{"id": st.ID, "links": []rest.Obj{link("self",
-		s.stackURL(st))}}}, nil
+	links := []rest.Obj{link("self", s.stackURL(st))}
+	return http.StatusCreated, rest.Obj{"stack": rest.Obj{"id": st.ID, "links": links}}, nil
 }
 
 func (s *Service) update(c *rest.Call, st *Stack, existing bool) (int, any, error) {
@@ -369,7 +299,7 @@ func (s *Service) validateTemplate(c *rest.Call) (int, any, error) {
 		return 0, nil, err
 	}
 	if req.Template == nil {
-		return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "No template specified")
+		return 0, nil, badRequest("No template specified")
 	}
 	params, given := rest.Obj{}, map[string]any{}
 	for name, p := range req.Template.Parameters {
@@ -379,10 +309,7 @@ func (s *Service) validateTemplate(c *rest.Call) (int, any, error) {
 		}[p.Type]
 		v := rest.Obj{
 			"Type": typ, "NoEcho": map[bool]string{true: "true", false: "false"}[p.Hidden],
-			"Description": p.Description, "Label": name,
-		}
-		if p.Label != "" {
-			v["Label"] = p.Label
+			"Description": p.Description, "Label": cmp.Or(p.Label, name),
 		}
 		given[name] = empty(p.Type)
 		if p.HasDefault {

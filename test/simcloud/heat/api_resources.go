@@ -15,17 +15,14 @@ func (s *Service) registerResources(stack registrar) {
 		if d := c.Query.Get("nested_depth"); d != "" {
 			n, err := strconv.Atoi(d)
 			if err != nil || n < 0 {
-				return 0, nil, rest.Errorf(
-					http.StatusBadRequest, "HTTPBadRequest", "Only integer is allowed for nested_depth: %s", d,
-				)
+				return 0, nil, badRequest("Only integer is allowed for nested_depth: %s", d)
 			}
 			depth = min(n, maxDepth)
 		}
 		out := []rest.Obj{}
 		for _, r := range listed(st, depth) {
-			if rest.OneOf(c.Query, "type", r.Type) && rest.OneOf(c.Query, "name", r.Name) && rest.OneOf(
-				c.Query, "status", r.Status,
-			) {
+			if rest.OneOf(c.Query, "type", r.Type) && rest.OneOf(c.Query, "name", r.Name) &&
+				rest.OneOf(c.Query, "status", r.Status) {
 				out = append(out, s.resourceView(r))
 			}
 		}
@@ -42,30 +39,19 @@ func (s *Service) registerResources(stack registrar) {
 				}
 			}
 			if r == nil {
-				return 0, nil, rest.Errorf(http.StatusNotFound, "ResourceNotFound",
-					"The Resource (%s) could not be found in Stack %s.", c.Path("resource"), st.Name)
+				const format = "The Resource (%s) could not be found in Stack %s."
+				return 0, nil, rest.Errorf(http.StatusNotFound, "ResourceNotFound", format, c.Path("resource"), st.Name)
 			}
 			return h(c, r)
 		})
 	}
-	resource("GET /resources/{resource}", func(c *rest.Call, r *Resource) (int, any, error) {
+	resource("GET /resources/{resource}", func(_ *rest.Call, r *Resource) (int, any, error) {
 		v := s.resourceView(r)
-		v["description"] = ""
-		attributes := map[string]any{}
+		v["description"], v["attributes"] = "", map[string]any{}
 		if r.kind.show != nil {
-			attributes = r.kind.show(r)
+			v["attributes"] = r.kind.show(r)
 		}
-		for _, name := range c.Query["with_attr"] {
-			if x, rest, err := attribute(r, name, nil); err == nil && len(rest) == 0 {
-				attributes[name] = x
-			}
-		}
-		v["attributes"] = attributes
 		return http.StatusOK, rest.Obj{"resource": v}, nil
-	})
-	resource("GET /resources/{resource}/metadata", func(_ *rest.Call, r *Resource) (int, any, error) {
-		m, _ := r.def.Metadata.(map[string]any)
-		return http.StatusOK, rest.Obj{"metadata": overlay(m, nil)}, nil
 	})
 	resource("PATCH /resources/{resource}", s.markUnhealthy)
 	resource("POST /resources/{resource}/signal", func(_ *rest.Call, r *Resource) (int, any, error) {
@@ -85,18 +71,16 @@ func (s *Service) markUnhealthy(c *rest.Call, r *Resource) (int, any, error) {
 	mark, ok := req.Mark.(bool)
 	if text, isText := req.Mark.(string); isText {
 		if text = strings.ToLower(text); text != "true" && text != "false" {
-			return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest",
-				"Unrecognized value %q for %q, acceptable values are: true, false", req.Mark, "mark_unhealthy")
+			const format = "Unrecognized value %q for %q, acceptable values are: true, false"
+			return 0, nil, badRequest(format, req.Mark, "mark_unhealthy")
 		}
 		mark, ok = text == "true", true
 	}
 	if r.Status == statusProgress {
-		return 0, nil, rest.Errorf(http.StatusConflict, "ActionInProgress",
-			"Stack %s already has an action (%s) in progress.", r.stack.Name, r.stack.Action)
+		return 0, nil, r.stack.inProgress()
 	}
 	if !ok {
-		return 0, nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest",
-			"Missing mandatory (%s) key from mark unhealthy request", "mark_unhealthy")
+		return 0, nil, badRequest("Missing mandatory (%s) key from mark unhealthy request", "mark_unhealthy")
 	}
 	if req.Reason == "" {
 		req.Reason = "state changed by resource_mark_unhealthy api"
@@ -117,9 +101,7 @@ func (s *Service) RegisterSignals(a *rest.API) {
 	a.HandlePublic("POST /v1/signal/{stack}/{resource}", func(c *rest.Call) (int, any, error) {
 		st := s.Stacks.Get(c.Path("stack"))
 		if st == nil || st.resources[c.Path("resource")] == nil {
-			return 0, nil, rest.Errorf(
-				http.StatusNotFound, "EntityNotFound", "The Stack (%s) could not be found.", c.Path("stack"),
-			)
+			return 0, nil, stackNotFound(c.Path("stack"))
 		}
 		return http.StatusOK, json.RawMessage("null"), s.Signal(st.resources[c.Path("resource")])
 	})

@@ -1,9 +1,11 @@
 package heat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
@@ -46,7 +48,7 @@ func (s *Service) start(st *Stack, action string, run func(ctx context.Context) 
 			err = run(ctx)
 		}
 		if err == nil {
-			_, err = s.work(ctx, fault.Work{Stack: st.Name, Action: lower(action)})
+			_, err = s.work(ctx, fault.Work{Stack: st.Name, Action: strings.ToLower(action)})
 		}
 		s.settle(st, cur, err, end)
 		cur.stragglers.Wait()
@@ -120,18 +122,14 @@ func (s *Service) createResource(ctx context.Context, r *Resource) error {
 	first := s.createOnce(ctx, r)
 	err := first
 	for attempt := 1; attempt <= retries && again(err); attempt++ {
-		s.world.Lock()
-		r.retrying = true
-		s.world.Unlock()
+		s.locked(func() { r.retrying = true })
 		if err := s.act(ctx, r, "DELETE", func(ctx context.Context) error { return s.delete(ctx, r) }); err != nil {
 			return first
 		}
 		if err := s.pause(ctx, attempt); err != nil {
 			return err
 		}
-		s.world.Lock()
-		r.retrying = false
-		s.world.Unlock()
+		s.locked(func() { r.retrying = false })
 		if err = s.createOnce(ctx, r); err == nil {
 			return nil
 		}
@@ -186,21 +184,18 @@ func (s *Service) takeTime(ctx context.Context, r *Resource, action string) erro
 	if r.kind.ownTime || r.kind.nested {
 		return nil
 	}
-	return s.world.Take(ctx, action, r.Type) //nolint:wrapcheck // the context's cause
+	return s.world.Take(ctx, action, r.Type)
 }
 
 // act runs one action of a resource with its states, events and faults.
 func (s *Service) act(ctx context.Context, r *Resource, action string, do func(ctx context.Context) error) error {
 	s.engine.gate()
-	s.world.Lock()
-	s.setResource(r, action, statusProgress, "state changed")
-	s.world.Unlock()
-	reason, err := s.work(ctx, fault.Work{Type: r.Type, Name: r.Name, Stack: r.stack.Name, Action: lower(action)})
+	s.locked(func() { s.setResource(r, action, statusProgress, "state changed") })
+	work := fault.Work{Type: r.Type, Name: r.Name, Stack: r.stack.Name, Action: strings.ToLower(action)}
+	reason, err := s.work(ctx, work)
 	if err == nil && reason != "" {
 		if r.kind.ownTime && action == "CREATE" {
-			s.world.Lock()
-			r.data["fail_with"] = reason // the service that makes it fails it
-			s.world.Unlock()
+			s.locked(func() { r.data["fail_with"] = reason }) // the service that makes it fails it
 		} else {
 			err = failf("ResourceFailure", "%s", reason)
 		}
@@ -249,8 +244,9 @@ func (r *Resource) abortedByTimeout(action string) string {
 	if action != "CREATE" {
 		own = " [" + r.ID + "]"
 	}
-	return fmt.Sprintf("%s aborted (Task %s from %s %q%s Stack %q [%s] Timed out)", action, lower(action), class,
-		r.Name, own, r.stack.Name, r.stack.ID)
+	task := strings.ToLower(action)
+	return fmt.Sprintf("%s aborted (Task %s from %s %q%s Stack %q [%s] Timed out)",
+		action, task, class, r.Name, own, r.stack.Name, r.stack.ID)
 }
 
 // runDelete deletes resources, each after those that need it.
@@ -309,7 +305,7 @@ func (s *Service) work(ctx context.Context, w fault.Work) (reason string, err er
 		switch r.Kind {
 		case fault.DelayResource:
 			if err := sim.Sleep(ctx, time.Duration(r.Delay)); err != nil {
-				return "", err //nolint:wrapcheck // the context's cause
+				return "", err
 			}
 		case fault.HangResource, fault.HangStack:
 			select {
@@ -320,24 +316,9 @@ func (s *Service) work(ctx context.Context, w fault.Work) (reason string, err er
 				return "", context.Cause(ctx)
 			}
 		case fault.FailResource:
-			if r.Reason == "" {
-				return "Injected failure", nil
-			}
-			return r.Reason, nil
+			return cmp.Or(r.Reason, "Injected failure"), nil
 		default: // the others are faults of calls
 		}
 	}
 	return "", nil
-}
-
-func lower(action string) string {
-	switch action {
-	case "CREATE":
-		return "create"
-	case "UPDATE":
-		return "update"
-	case "DELETE":
-		return "delete"
-	}
-	return "rollback"
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
 // environment is what came beside the template: parameters, their defaults and names for resource types.
@@ -19,7 +20,7 @@ func parseEnvironment(v any) (environment, error) {
 	if text, ok := v.(string); ok {
 		p, err := hot.ParseYAML(text)
 		if err != nil {
-			return e, err //nolint:wrapcheck // mapped by kind
+			return e, err
 		}
 		v = p
 	}
@@ -28,7 +29,7 @@ func parseEnvironment(v any) (environment, error) {
 		if v == nil {
 			return e, nil
 		}
-		return e, &hot.Error{Kind: "StackValidationFailed", Message: "Environment not in valid format"}
+		return e, hot.Invalid("Environment not in valid format")
 	}
 	e.parameters, _ = m["parameters"].(map[string]any)
 	e.defaults, _ = m["parameter_defaults"].(map[string]any)
@@ -44,23 +45,20 @@ func (e environment) merge(o environment) environment {
 	}
 }
 
-func overlay(a, b map[string]any) map[string]any {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]any{}
-	}
+func overlay[V any](a, b map[string]V) map[string]V {
+	out := rest.Map(a)
 	maps.Copy(out, b)
 	return out
 }
 
 // view is the environment as the API shows it.
 func (e environment) view() map[string]any {
-	registry := overlay(e.registry, nil)
+	registry := rest.Map(e.registry)
 	if registry["resources"] == nil {
 		registry["resources"] = map[string]any{}
 	}
 	return map[string]any{
-		"parameters": overlay(e.parameters, nil), "parameter_defaults": overlay(e.defaults, nil),
+		"parameters": rest.Map(e.parameters), "parameter_defaults": rest.Map(e.defaults),
 		"resource_registry": registry, "encrypted_param_names": []string{}, "event_sinks": []string{},
 	}
 }

@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -91,18 +92,15 @@ func (s *Service) groupAttr(r *Resource, name string, path []any) (any, []any, b
 	case "refs_map":
 		each(ref)
 		return byName, path, true
-	case "attributes", "outputs":
+	case "attributes", "outputs", "outputs_list":
 		if len(path) == 0 {
 			return nil, nil, false
 		}
 		attr(hot.Text(path[0]), path[1:])
+		if name == "outputs_list" {
+			return list, nil, true
+		}
 		return byName, nil, true
-	case "outputs_list":
-		if len(path) == 0 {
-			return nil, nil, false
-		}
-		attr(hot.Text(path[0]), path[1:])
-		return list, nil, true
 	case "removed_rsrc_list":
 		return []any{}, path, true
 	}
@@ -117,10 +115,7 @@ func (s *Service) resourceGroup() *kind {
 		for i := range max(j.p.number("count", 1), 0) {
 			names = append(names, strconv.Itoa(i))
 		}
-		index := j.p.text("index_var")
-		if index == "" {
-			index = "%index%"
-		}
+		index := cmp.Or(j.p.text("index_var"), "%index%")
 		s.world.Lock()
 		defer s.world.Unlock()
 		return members(j.r.stack, j.p.mapping("resource_def"), names, index)
@@ -141,7 +136,8 @@ func (s *Service) autoScalingGroup() *kind {
 		props:  schema("cooldown:n~ desired_capacity:n~ max_size:n!~ min_size:n!~ resource:m!~ rolling_updates:m~"),
 		nested: true, attr: s.groupAttr, remove: s.removeNested,
 		create: func(ctx context.Context, j job) error {
-			return s.createNested(ctx, j.r, s.scaled(j, s.desired(j.p, j.p.number("min_size", 0))), nil)
+			size := j.p.number("desired_capacity", j.p.number("min_size", 0))
+			return s.createNested(ctx, j.r, s.scaled(j, size), nil)
 		},
 		// also what signals have made of it goes back to the template's size
 		update: func(ctx context.Context, j job, _ []string) error {
@@ -157,23 +153,14 @@ func (s *Service) autoScalingGroup() *kind {
 		check: func(_ rest.Caller, r *Resource, p props) error {
 			lo, hi := p.number("min_size", 0), p.number("max_size", 0)
 			if lo > hi {
-				return &hot.Error{Kind: "StackValidationFailed", Message: "MinSize can not be greater than MaxSize"}
+				return hot.Invalid("MinSize can not be greater than MaxSize")
 			}
 			if n := p.number("desired_capacity", lo); n < lo || n > hi {
-				return &hot.Error{
-					Kind: "StackValidationFailed", Message: "DesiredCapacity must be between MinSize and MaxSize",
-				}
+				return hot.Invalid("DesiredCapacity must be between MinSize and MaxSize")
 			}
 			return nil
 		},
 	}
-}
-
-func (s *Service) desired(p props, def int) int {
-	if p.has("desired_capacity") {
-		return p.number("desired_capacity", def)
-	}
-	return def
 }
 
 // scaled is the template of a scaling group with size members: those that exist are kept, the oldest (and before them
@@ -216,19 +203,21 @@ func (s *Service) scalingPolicy() *kind {
 			"adjustment_type:s!~ auto_scaling_group_id:s! cooldown:n~ min_adjustment_step:n~ scaling_adjustment:n!~",
 		),
 		create: func(_ context.Context, j job) error {
-			return s.withLock(func() error { j.r.ID = url(j.r); return nil })
-		},
-		attr: func(r *Resource, name string, path []any) (any, []any, bool) {
-			if name == "signal_url" {
-				return signal(r), path, true
-			}
-			return url(r), path, name == "alarm_url"
+			s.locked(func() { j.r.ID = url(j.r) })
+			return nil
 		},
 		show: func(r *Resource) map[string]any {
 			return map[string]any{"alarm_url": url(r), "signal_url": signal(r)}
 		},
 		update: func(context.Context, job, []string) error { return nil },
 	}
+}
+
+// locked runs f with the world locked.
+func (s *Service) locked(f func()) {
+	s.world.Lock()
+	defer s.world.Unlock()
+	f()
 }
 
 func (s *Service) withLock(f func() error) error {
@@ -256,8 +245,8 @@ func adjusted(policy props, now int) int {
 // Signal delivers a signal to a resource; a scaling policy then resizes its group in the background. Lock held.
 func (s *Service) Signal(r *Resource) error {
 	if r.Type != "OS::Heat::ScalingPolicy" {
-		return rest.Errorf(http.StatusBadRequest, "ResourceActionNotSupported",
-			"Resource %s does not support receiving signals", r.Name)
+		const format = "Resource %s does not support receiving signals"
+		return rest.Errorf(http.StatusBadRequest, "ResourceActionNotSupported", format, r.Name)
 	}
 	for _, g := range r.stack.resources {
 		if g.Type != "OS::Heat::AutoScalingGroup" || g.ID != r.props.text("auto_scaling_group_id") || g.nested == nil {
@@ -284,6 +273,6 @@ func (s *Service) Signal(r *Resource) error {
 		}, func(err error) { s.finish(child, "UPDATE", err) })
 		return nil
 	}
-	return rest.Errorf(http.StatusNotFound, "EntityNotFound", "The AutoScalingGroup (%s) could not be found.",
-		r.props.text("auto_scaling_group_id"))
+	const format = "The AutoScalingGroup (%s) could not be found."
+	return rest.Errorf(http.StatusNotFound, "EntityNotFound", format, r.props.text("auto_scaling_group_id"))
 }

@@ -220,7 +220,7 @@ func (s *Service) template(text string) (*hot.Template, error) {
 	}
 	t, err := hot.Parse(text)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // mapped by kind
+		return nil, err
 	}
 	const many = 512
 	if len(s.templates) >= many {

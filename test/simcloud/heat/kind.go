@@ -85,15 +85,8 @@ func (p props) first(names ...string) string {
 }
 
 func (p props) number(name string, def int) int {
-	n, err := hot.Number(p[name])
-	if err != nil {
-		return def
-	}
-	switch n := n.(type) {
-	case int:
-		return n
-	case float64:
-		return int(n)
+	if n, err := hot.Number(p[name]); err == nil {
+		return int(hot.Float(n))
 	}
 	return def
 }
@@ -134,6 +127,17 @@ func (p props) mapping(name string) props {
 	return m
 }
 
+// only returns the properties with these names that have a value.
+func (p props) only(names ...string) map[string]any {
+	out := map[string]any{}
+	for _, name := range names {
+		if p.has(name) {
+			out[name] = p[name]
+		}
+	}
+	return out
+}
+
 // has tells whether a property has a value; null is none.
 func (p props) has(name string) bool { return p[name] != nil }
 
@@ -143,9 +147,7 @@ func propError(resource, name, format string, args ...any) *hot.Error {
 	if name != "" {
 		where += "." + name
 	}
-	return &hot.Error{
-		Kind: "StackValidationFailed", Message: "Property error: " + where + ": " + fmt.Sprintf(format, args...),
-	}
+	return hot.Invalid("Property error: %s: %s", where, fmt.Sprintf(format, args...))
 }
 
 // checkNames refuses unknown and missing properties without looking at values.
@@ -170,12 +172,6 @@ func (k *kind) checkNames(resource string, given map[string]any) error {
 func (s *Service) checkValues(c rest.Caller, r *Resource, p props) error {
 	for _, name := range sortedKeys(p) {
 		v, spec := p[name], r.kind.props[name]
-		if v == nil {
-			if spec.required {
-				return propError(r.Name, "", "Property %s not assigned", name)
-			}
-			continue
-		}
 		if err := checkType(r.Name, name, spec.letter, v); err != nil {
 			return err
 		}
@@ -242,10 +238,8 @@ func (s *Service) constraint(c rest.Caller, name string, v any) error {
 		if !slices.Contains(s.cinder.Types, text) {
 			err = &hot.Error{Kind: "EntityNotFound", Message: "The VolumeType (" + text + ") could not be found."}
 		}
-	case "nova.keypair":
-		if s.nova.KeyPair(c.UserID, text) == nil {
-			return &hot.Error{Kind: "EntityNotFound", Message: "The Key (" + text + ") could not be found."}
-		}
+	case "nova.keypair": // users do not have key pairs
+		err = &hot.Error{Kind: "EntityNotFound", Message: "The Key (" + text + ") could not be found."}
 	case "nova.server":
 		_, err = s.nova.Server(c, text)
 	}

@@ -127,9 +127,7 @@ func (s *Service) removeNested(ctx context.Context, j job) error {
 	err := s.runDelete(ctx, s.all(child))
 	s.finishNested(ctx, child, "DELETE", err)
 	if err == nil {
-		s.world.Lock()
-		defer s.world.Unlock()
-		s.forget(child)
+		s.locked(func() { s.forget(child) })
 	}
 	return err
 }
@@ -138,20 +136,8 @@ func (s *Service) removeNested(ctx context.Context, j job) error {
 func (s *Service) templateKind() *kind {
 	return &kind{
 		nested: true,
-		create: func(ctx context.Context, j job) error {
-			tmpl, err := s.fileOf(j.r)
-			if err != nil {
-				return err
-			}
-			return s.createNested(ctx, j.r, tmpl, assigned(tmpl, j))
-		},
-		update: func(ctx context.Context, j job, _ []string) error {
-			tmpl, err := s.fileOf(j.r)
-			if err != nil {
-				return err
-			}
-			return s.updateNested(ctx, j.r, tmpl, assigned(tmpl, j))
-		},
+		create: func(ctx context.Context, j job) error { return s.applyFile(ctx, j, s.createNested) },
+		update: func(ctx context.Context, j job, _ []string) error { return s.applyFile(ctx, j, s.updateNested) },
 		remove: s.removeNested,
 		ref: func(r *Resource) any {
 			if r.nested == nil {
@@ -161,13 +147,10 @@ func (s *Service) templateKind() *kind {
 		},
 		attr: s.nestedAttr,
 		show: func(r *Resource) map[string]any {
-			out := map[string]any{}
-			if r.nested != nil {
-				for name := range r.nested.tmpl.Outputs {
-					out[name] = s.output(r.nested, name)
-				}
+			if r.nested == nil {
+				return map[string]any{}
 			}
-			return out
+			return s.outputValues(r.nested)
 		},
 	}
 }
@@ -183,10 +166,27 @@ func assigned(tmpl *hot.Template, j job) map[string]any {
 	return out
 }
 
-func (s *Service) fileOf(r *Resource) (*hot.Template, error) {
+// applyFile creates or updates the stack behind a resource whose type is a template file.
+func (s *Service) applyFile(
+	ctx context.Context, j job,
+	apply func(ctx context.Context, r *Resource, tmpl *hot.Template, params map[string]any) error,
+) error {
 	s.world.Lock()
-	defer s.world.Unlock()
-	return s.nestedTemplate(r.stack, r.stack.env.typeOf(r.Name, r.Type))
+	tmpl, err := s.nestedTemplate(j.r.stack, j.r.stack.env.typeOf(j.r.Name, j.r.Type))
+	s.world.Unlock()
+	if err != nil {
+		return err
+	}
+	return apply(ctx, j.r, tmpl, assigned(tmpl, j))
+}
+
+// outputValues are the outputs of a stack by name.
+func (s *Service) outputValues(st *Stack) map[string]any {
+	out := map[string]any{}
+	for name := range st.tmpl.Outputs {
+		out[name] = s.output(st, name)
+	}
+	return out
 }
 
 func arn(st *Stack) string {
@@ -214,11 +214,7 @@ func (s *Service) nestedAttr(r *Resource, name string, path []any) (any, []any, 
 		return s.memberAttr(r.nested, member, path)
 	}
 	if name == "outputs" {
-		out := map[string]any{}
-		for o := range r.nested.tmpl.Outputs {
-			out[o] = s.output(r.nested, o)
-		}
-		return out, path, true
+		return s.outputValues(r.nested), path, true
 	}
 	if _, ok := r.nested.tmpl.Outputs[name]; !ok {
 		return nil, nil, false

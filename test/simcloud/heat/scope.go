@@ -78,39 +78,29 @@ func attribute(r *Resource, attr string, path []any) (any, []any, error) {
 			return plain(v), path, nil
 		}
 	}
-	return nil, nil, &hot.Error{Kind: "InvalidTemplateAttribute", Message: "The Referenced Attribute (" + r.Name + " " +
-		attr + ") is incorrect."}
+	text := "The Referenced Attribute (" + r.Name + " " + attr + ") is incorrect."
+	return nil, nil, &hot.Error{Kind: "InvalidTemplateAttribute", Message: text}
 }
 
 // plain turns a view into plain values.
 func plain(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, x := range v {
-			out[k] = plain(x)
+	return hot.Map(v, func(v any) any {
+		switch v := v.(type) {
+		case []map[string]any:
+			return plainList(v)
+		case []string:
+			return plainList(v)
 		}
-		return out
-	case []map[string]any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = plain(v[i])
-		}
-		return out
-	case []string:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = v[i]
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = plain(v[i])
-		}
-		return out
+		return v
+	})
+}
+
+func plainList[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = plain(v)
 	}
-	return v
+	return out
 }
 
 // File implements hot.Scope.
@@ -126,11 +116,11 @@ func (sc scope) Condition(name string) (bool, error) {
 	}
 	c, ok := sc.st.tmpl.Conditions[name]
 	if !ok {
-		return false, &hot.Error{Kind: "StackValidationFailed", Message: "Invalid condition name " + name}
+		return false, hot.Invalid("Invalid condition name %s", name)
 	}
 	v, err := hot.EvaluateCondition(c, sc)
 	if err != nil {
-		return false, err //nolint:wrapcheck // mapped by kind
+		return false, err
 	}
 	if sc.st.conditions == nil {
 		sc.st.conditions = map[string]bool{}
@@ -145,7 +135,7 @@ func (s *Service) wanted(st *Stack) (map[string]*hot.Resource, error) {
 	for name, def := range st.tmpl.Resources {
 		ok, err := hot.EvaluateCondition(def.Condition, scope{s: s, st: st})
 		if err != nil {
-			return nil, err //nolint:wrapcheck // mapped by kind
+			return nil, err
 		}
 		if ok {
 			out[name] = def
@@ -163,7 +153,7 @@ func (s *Service) resolve(st *Stack, def *hot.Resource, static bool) (props, err
 			if static && errors.Is(err, errNotStatic) {
 				continue
 			}
-			return nil, err //nolint:wrapcheck // mapped by kind
+			return nil, err
 		}
 		if v != nil {
 			out[name] = v

@@ -3,7 +3,6 @@ package heat
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -20,7 +19,6 @@ type Request struct {
 	Files           map[string]string
 	Environment     environment
 	Parameters      map[string]any
-	ClearParameters []string
 	TimeoutMins     *int
 	DisableRollback *bool
 	Tags            *[]string
@@ -64,15 +62,12 @@ func (s *Service) Preview(c rest.Caller, req Request) (*Stack, error) {
 // prepare checks a create request and returns the stack it describes, not stored yet.
 func (s *Service) prepare(c rest.Caller, req Request) (*Stack, error) {
 	if !nameForm.MatchString(req.Name) {
-		return nil, rest.Errorf(http.StatusBadRequest, "StackValidationFailed",
-			"Invalid stack "+
-				"name %s must "+
-				"contain only "+
-				"alphanumeric or \"_-.\" characters, must start with alpha and must be 255 characters or less.",
-			req.Name)
+		const format = "Invalid stack name %s must contain only alphanumeric or \"_-.\" characters, " +
+			"must start with alpha and must be 255 characters or less."
+		return nil, rest.Errorf(http.StatusBadRequest, "StackValidationFailed", format, req.Name)
 	}
 	if req.Template == nil {
-		return nil, rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "No template specified")
+		return nil, badRequest("No template specified")
 	}
 	st := &Stack{
 		ID: sim.NewID(), Name: req.Name, Caller: c, Created: s.world.Now(), tmpl: req.Template, files: req.Files,
@@ -81,9 +76,7 @@ func (s *Service) prepare(c rest.Caller, req Request) (*Stack, error) {
 	}
 	s.applyOptions(st, req)
 	if st.TimeoutMins < 0 {
-		return nil, rest.Errorf(
-			http.StatusBadRequest, "HTTPBadRequest", "Only integer >= 0 allowed for timeout_mins: %d", st.TimeoutMins,
-		)
+		return nil, badRequest("Only integer >= 0 allowed for timeout_mins: %d", st.TimeoutMins)
 	}
 	var err error
 	if st.params, err = s.parameters(st, true); err == nil {
@@ -106,14 +99,13 @@ func (s *Service) applyOptions(st *Stack, req Request) {
 
 // parameters gives the template's parameters their values.
 func (s *Service) parameters(st *Stack, strict bool) (map[string]any, error) {
-	v, err := st.tmpl.Values(overlay(st.env.parameters, st.userParams), st.env.defaults, strict,
-		func(name string, v any) error {
-			if err := s.constraint(st.Caller, name, v); err != nil {
-				return fmt.Errorf("Error validating value '%s': %w", hot.Text(v), err)
-			}
-			return nil
-		})
-	return v, err //nolint:wrapcheck // mapped by kind
+	constraint := func(name string, v any) error {
+		if err := s.constraint(st.Caller, name, v); err != nil {
+			return fmt.Errorf("Error validating value '%s': %w", hot.Text(v), err)
+		}
+		return nil
+	}
+	return st.tmpl.Values(overlay(st.env.parameters, st.userParams), st.env.defaults, strict, constraint)
 }
 
 // populate makes the resource records of a new stack.
@@ -175,26 +167,20 @@ func (s *Service) forget(st *Stack) {
 // Update starts an update. The lock must be held.
 func (s *Service) Update(st *Stack, req Request) error {
 	if st.Action == "DELETE" {
-		return rest.Errorf(
-			http.StatusBadRequest, "NotSupported", "Updating a stack when it is deleting is not supported.",
-		)
+		const text = "Updating a stack when it is deleting is not supported."
+		return rest.Errorf(http.StatusBadRequest, "NotSupported", text)
 	}
 	next := &Stack{
 		ID: st.ID, Name: st.Name, Caller: st.Caller, parent: st.parent, tmpl: req.Template, files: req.Files,
-		env:        req.Environment,
-		userParams: req.Parameters,
+		env: req.Environment, userParams: req.Parameters,
 	}
 	if req.Existing {
 		if next.tmpl == nil {
 			next.tmpl = st.tmpl
 		}
-		next.files = overlayText(st.files, req.Files)
+		next.files = overlay(st.files, req.Files)
 		next.env = st.env.merge(req.Environment)
-		kept := overlay(st.userParams, nil)
-		for _, name := range req.ClearParameters {
-			delete(kept, name)
-			delete(next.env.parameters, name)
-		}
+		kept := rest.Map(st.userParams)
 		for name := range kept {
 			if next.tmpl.Parameters[name] == nil { // the new template has dropped it
 				delete(kept, name)
@@ -203,7 +189,7 @@ func (s *Service) Update(st *Stack, req Request) error {
 		next.userParams = overlay(kept, req.Parameters)
 	}
 	if next.tmpl == nil {
-		return rest.Errorf(http.StatusBadRequest, "HTTPBadRequest", "No template specified")
+		return badRequest("No template specified")
 	}
 	var err error
 	if next.params, err = s.parameters(next, true); err == nil {
@@ -240,11 +226,4 @@ func (s *Service) rollbackUpdate(st, old *Stack) {
 	s.start(st, "ROLLBACK", func(ctx context.Context) error { return s.runUpdate(ctx, st, old) }, func(err error) {
 		s.finish(st, "ROLLBACK", err)
 	})
-}
-
-func overlayText(a, b map[string]string) map[string]string {
-	out := make(map[string]string, len(a)+len(b))
-	maps.Copy(out, a)
-	maps.Copy(out, b)
-	return out
 }

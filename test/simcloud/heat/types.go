@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -25,7 +26,6 @@ func (s *Service) allKinds() map[string]*kind {
 		"OS::Heat::TestResource":             s.testResource(),
 		"OS::Nova::Server":                   s.server(),
 		"OS::Nova::ServerGroup":              s.serverGroup(),
-		"OS::Nova::KeyPair":                  s.keyPair(),
 		"OS::Neutron::Net":                   s.network(),
 		"OS::Neutron::Subnet":                s.subnet(),
 		"OS::Neutron::Port":                  s.port(),
@@ -41,8 +41,7 @@ func (s *Service) allKinds() map[string]*kind {
 
 // gone turns the error of a deletion into success when there was nothing to delete.
 func gone(err error) error {
-	var e *rest.Error
-	if errors.As(err, &e) && e.Status == http.StatusNotFound {
+	if e, ok := errors.AsType[*rest.Error](err); ok && e.Status == http.StatusNotFound {
 		return nil
 	}
 	return err
@@ -50,10 +49,7 @@ func gone(err error) error {
 
 // physicalName is what a resource is called in the other services unless its template names it.
 func physicalName(r *Resource) string {
-	if n := r.props.text("name"); n != "" {
-		return n
-	}
-	return r.stack.Name + "-" + r.Name + "-" + sim.ShortID()
+	return cmp.Or(r.props.text("name"), r.stack.Name+"-"+r.Name+"-"+sim.ShortID())
 }
 
 // shorten keeps the first two characters and as many of the last as fit, joined by a dash.
@@ -77,52 +73,34 @@ func (s *Service) randomString() *kind {
 	return &kind{
 		props: schema("length:n sequence:s character_classes:l character_sequences:l salt:s"),
 		create: func(_ context.Context, j job) error {
-			alphabet := map[string]string{
+			alphabet := cmp.Or(map[string]string{
 				"letters":   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
 				"lowercase": "abcdefghijklmnopqrstuvwxyz", "uppercase": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 				"digits": "0123456789", "hexdigits": "0123456789abcdef", "octdigits": "01234567",
-			}[j.p.text("sequence")]
-			if alphabet == "" {
-				alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			}
+			}[j.p.text("sequence")], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 			b := make([]byte, max(j.p.number("length", 32), 1))
 			_, _ = rand.Read(b) // never fails
 			for i := range b {
 				b[i] = alphabet[int(b[i])%len(alphabet)]
 			}
-			return s.withLock(func() error {
-				j.r.data["value"], j.r.ID = string(b), physicalName(j.r)
-				return nil
-			})
+			s.locked(func() { j.r.data["value"], j.r.ID = string(b), physicalName(j.r) })
+			return nil
 		},
-		ref: func(r *Resource) any { return r.data["value"] },
-		attr: func(r *Resource, name string, path []any) (any, []any, bool) {
-			return r.data["value"], path, name == "value"
-		},
+		ref:  func(r *Resource) any { return r.data["value"] },
 		show: func(r *Resource) map[string]any { return map[string]any{"value": r.data["value"]} },
 	}
 }
 
 func (s *Service) value() *kind {
 	return &kind{
-		props: schema("type:s value:*!~"),
-		create: func(_ context.Context, j job) error {
-			return s.withLock(func() error { j.r.ID = physicalName(j.r); return nil })
-		},
-		update: func(context.Context, job, []string) error { return nil },
-		attr: func(r *Resource, name string, path []any) (any, []any, bool) {
-			return r.props["value"], path, name == "value"
-		},
+		props: schema("type:s value:*!~"), create: s.createNamed,
 		show: func(r *Resource) map[string]any { return map[string]any{"value": r.props["value"]} },
 	}
 }
 
 func (s *Service) none() *kind {
 	return &kind{
-		create: func(_ context.Context, j job) error {
-			return s.withLock(func() error { j.r.ID = physicalName(j.r); return nil })
-		},
-		update: func(context.Context, job, []string) error { return nil },
+		create: s.createNamed,
 		attr:   func(*Resource, string, []any) (any, []any, bool) { return nil, nil, true },
 	}
 }
@@ -134,38 +112,40 @@ func effort(ctx context.Context, j job, action string) error {
 		seconds = m.number(action, 0)
 	}
 	const perMinute = 60
-	return sim.Sleep(ctx, time.Duration(seconds)*j.s.Minute/perMinute) //nolint:wrapcheck // the context's cause
+	return sim.Sleep(ctx, time.Duration(seconds)*j.s.Minute/perMinute)
+}
+
+// createNamed makes a resource that exists in Heat only.
+func (s *Service) createNamed(_ context.Context, j job) error {
+	s.locked(func() { j.r.ID = physicalName(j.r) })
+	return nil
 }
 
 // testResource is the service's own resource for tests: it waits, fails and replaces as told.
 func (s *Service) testResource() *kind {
+	work := func(ctx context.Context, j job, action string) error {
+		if err := effort(ctx, j, action); err != nil {
+			return err
+		}
+		if j.p.flag("fail", false) {
+			return failf("ValueError", "Test Resource failed %s", j.r.Name)
+		}
+		return nil
+	}
 	return &kind{
-		props: schema(
-			"value:s~ fail:b~ " +
-				"update_replace:b~ " +
-				"wait_secs:n~ " +
-				"action_wait_secs:m~ constraint_prop_secs:n~ attr_wait_secs:n~ client_name:s entity_name:s",
-		),
+		props: schema(`value:s~ fail:b~ update_replace:b~ wait_secs:n~ action_wait_secs:m~ constraint_prop_secs:n~
+			attr_wait_secs:n~ client_name:s entity_name:s`),
 		create: func(ctx context.Context, j job) error {
-			if err := effort(ctx, j, "create"); err != nil {
+			if err := work(ctx, j, "create"); err != nil {
 				return err
 			}
-			if j.p.flag("fail", false) {
-				return failf("ValueError", "Test Resource failed %s", j.r.Name)
-			}
-			return s.withLock(func() error { j.r.ID = physicalName(j.r); return nil })
+			return s.createNamed(ctx, j)
 		},
 		update: func(ctx context.Context, j job, diff []string) error {
 			if !slices.Contains(diff, "value") {
 				return nil
 			}
-			if err := effort(ctx, j, "update"); err != nil {
-				return err
-			}
-			if j.p.flag("fail", false) {
-				return failf("ValueError", "Test Resource failed %s", j.r.Name)
-			}
-			return nil
+			return work(ctx, j, "update")
 		},
 		remove: func(ctx context.Context, j job) error { return effort(ctx, j, "delete") },
 		attr: func(r *Resource, name string, path []any) (any, []any, bool) {

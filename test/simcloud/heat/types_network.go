@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,9 +11,9 @@ import (
 )
 
 // simple makes a kind whose work is instant calls: create returns the id, the others act on it, all with the lock held.
-func (s *Service) simple(propSchema string, create func(j job) (string, error), update func(
-	j job, diff []string,
-) error, remove func(j job) error, show func(r *Resource) map[string]any,
+func (s *Service) simple(
+	propSchema string, create func(j job) (string, error), update func(j job, diff []string) error,
+	remove func(j job) error, show func(r *Resource) map[string]any,
 ) *kind {
 	k := &kind{
 		props: schema(propSchema), show: show,
@@ -57,27 +58,25 @@ func (s *Service) network() *kind {
 		return n
 	}
 	return s.simple(
-		"name:s~ admin_state_up:b~ "+
-			"shared:b~ port_security_enabled:b~ "+
-			"dhcp_agent_ids:l~ "+
-			"value_specs:m~ qos_policy:s~ dns_domain:s~ availability_zone_hints:l tags:l~ tenant_id:s",
+		`name:s~ admin_state_up:b~ shared:b~ port_security_enabled:b~ dhcp_agent_ids:l~ value_specs:m~ qos_policy:s~
+		dns_domain:s~ availability_zone_hints:l tags:l~ tenant_id:s`,
 		func(j job) (string, error) {
 			n, err := s.neutron.CreateNetwork(j.c, spec(j))
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			s.neutron.SetTags(n.ID, j.p.strings("tags"))
 			return n.ID, nil
 		},
 		func(j job, _ []string) error {
-			up := spec(j)
+			change := spec(j)
 			if !j.p.has("name") {
-				up.Name = nil
+				change.Name = nil
 			}
-			_, err := s.neutron.UpdateNetwork(j.c, j.r.ID, up)
-			return err //nolint:wrapcheck // mapped by kind
+			_, err := s.neutron.UpdateNetwork(j.c, j.r.ID, change)
+			return err
 		},
-		func(j job) error { return s.neutron.DeleteNetwork(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
+		func(j job) error { return s.neutron.DeleteNetwork(j.c, j.r.ID) },
 		func(r *Resource) map[string]any { return s.neutron.ViewNetwork(r.ID) },
 	)
 }
@@ -89,22 +88,13 @@ func (s *Service) subnet() *kind {
 		func(j job) (string, error) {
 			n, err := s.neutron.FindNetwork(j.c, j.p.first("network", "network_id"))
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
-			body := map[string]any{
-				"network_id": n.ID, "cidr": j.p.text("cidr"), "ip_version": j.p.number("ip_version", 4),
-				"name": physicalName(j.r),
-			}
-			for _, k := range []string{"allocation_pools", "enable_dhcp", "dns_nameservers", "host_routes"} {
-				if j.p.has(k) {
-					body[k] = j.p[k]
-				}
-			}
-			if gw, ok := j.r.def.Properties["gateway_ip"]; ok {
-				body["gateway_ip"] = j.p["gateway_ip"]
-				if gw == nil || j.p.text("gateway_ip") == "" {
-					body["gateway_ip"] = nil
-				}
+			body := j.p.only("allocation_pools", "enable_dhcp", "dns_nameservers", "host_routes")
+			body["network_id"], body["name"], body["cidr"] = n.ID, physicalName(j.r), j.p.text("cidr")
+			body["ip_version"] = j.p.number("ip_version", 4)
+			if _, ok := j.r.def.Properties["gateway_ip"]; ok {
+				body["gateway_ip"] = rest.OrNil(j.p.text("gateway_ip"))
 			}
 			var spec neutron.SubnetSpec
 			if err := rest.Convert(body, &spec); err != nil {
@@ -112,25 +102,20 @@ func (s *Service) subnet() *kind {
 			}
 			sub, err := s.neutron.CreateSubnet(j.c, spec)
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			return sub.ID, nil
 		},
 		func(j job, _ []string) error {
 			var spec neutron.SubnetSpec
-			body := map[string]any{}
-			for _, k := range []string{"name", "enable_dhcp", "dns_nameservers", "host_routes"} {
-				if j.p.has(k) {
-					body[k] = j.p[k]
-				}
-			}
+			body := j.p.only("name", "enable_dhcp", "dns_nameservers", "host_routes")
 			if err := rest.Convert(body, &spec); err != nil {
 				return failf("StackValidationFailed", "%v", err)
 			}
 			_, err := s.neutron.UpdateSubnet(j.c, j.r.ID, spec)
-			return err //nolint:wrapcheck // mapped by kind
+			return err
 		},
-		func(j job) error { return s.neutron.DeleteSubnet(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
+		func(j job) error { return s.neutron.DeleteSubnet(j.c, j.r.ID) },
 		func(r *Resource) map[string]any { return s.neutron.ViewSubnet(r.ID) },
 	)
 }
@@ -143,7 +128,7 @@ func (s *Service) port() *kind {
 		func(j job) (string, error) {
 			n, err := s.neutron.FindNetwork(j.c, j.p.first("network", "network_id"))
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			spec, err := s.portSpec(j, nil)
 			if err != nil {
@@ -152,7 +137,7 @@ func (s *Service) port() *kind {
 			spec.NetworkID = n.ID
 			p, err := s.neutron.CreatePort(j.c, spec)
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			s.neutron.SetTags(p.ID, j.p.strings("tags"))
 			return p.ID, nil
@@ -164,15 +149,15 @@ func (s *Service) port() *kind {
 			}
 			_, err = s.neutron.UpdatePort(j.c, j.r.ID, spec)
 			s.neutron.SetTags(j.r.ID, j.p.strings("tags"))
-			return err //nolint:wrapcheck // mapped by kind
+			return err
 		},
-		func(j job) error { return s.neutron.DeletePort(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
+		func(j job) error { return s.neutron.DeletePort(j.c, j.r.ID) },
 		func(r *Resource) map[string]any { return s.neutron.ViewPort(r.ID) },
 	)
 	k.beforeReplace = func(_ context.Context, j job) { // its addresses are free for the replacement
 		_ = s.withLock(func() error {
 			_, err := s.neutron.UpdatePort(j.c, j.r.ID, neutron.PortSpec{FixedIPs: &[]neutron.IPSpec{}})
-			return err //nolint:wrapcheck // a port that is gone has none
+			return err
 		})
 	}
 	return k
@@ -197,7 +182,7 @@ func (s *Service) portSpec(j job, diff []string) (neutron.PortSpec, error) {
 			if name := f.first("subnet", "subnet_id"); name != "" {
 				sub, err := s.neutron.FindSubnet(j.c, name)
 				if err != nil {
-					return spec, err //nolint:wrapcheck // mapped by kind
+					return spec, err
 				}
 				one.SubnetID = sub.ID
 			}
@@ -215,7 +200,7 @@ func (s *Service) portSpec(j job, diff []string) (neutron.PortSpec, error) {
 		for _, name := range j.p.strings("security_groups") {
 			g, err := s.neutron.FindGroup(j.c, name)
 			if err != nil {
-				return spec, err //nolint:wrapcheck // mapped by kind
+				return spec, err
 			}
 			groups = append(groups, g.ID)
 		}
@@ -255,7 +240,7 @@ func (s *Service) floatingIP() *kind {
 		func(j job) (string, error) {
 			n, err := s.neutron.FindNetwork(j.c, j.p.first("floating_network", "floating_network_id"))
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			spec := neutron.FloatingSpec{
 				NetworkID: n.ID, IP: j.p.text("floating_ip_address"), FixedIP: j.p.text("fixed_ip_address"),
@@ -265,7 +250,7 @@ func (s *Service) floatingIP() *kind {
 			}
 			f, err := s.neutron.CreateFloatingIP(j.c, spec)
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			return f.ID, nil
 		},
@@ -273,9 +258,9 @@ func (s *Service) floatingIP() *kind {
 			_, err := s.neutron.UpdateFloatingIP(j.c, j.r.ID, neutron.FloatingSpec{
 				PortID: rest.Some(j.p.text("port_id")), FixedIP: j.p.text("fixed_ip_address"),
 			})
-			return err //nolint:wrapcheck // mapped by kind
+			return err
 		},
-		func(j job) error { return s.neutron.DeleteFloatingIP(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
+		func(j job) error { return s.neutron.DeleteFloatingIP(j.c, j.r.ID) },
 		func(r *Resource) map[string]any { return s.neutron.ViewFloatingIP(r.ID) },
 	)
 }
@@ -285,7 +270,7 @@ func (s *Service) floatingIPAssociation() *kind {
 		_, err := s.neutron.UpdateFloatingIP(j.c, j.p.text("floatingip_id"), neutron.FloatingSpec{
 			PortID: rest.Some(port), FixedIP: j.p.text("fixed_ip_address"),
 		})
-		return err //nolint:wrapcheck // mapped by kind
+		return err
 	}
 	return s.simple("floatingip_id:s!~ port_id:s!~ fixed_ip_address:s~",
 		func(j job) (string, error) { return j.p.text("floatingip_id"), set(j, j.p.text("port_id")) },
@@ -300,25 +285,25 @@ func (s *Service) floatingIPAssociation() *kind {
 
 func (s *Service) router() *kind {
 	return s.simple(
-		"name:s~ external_gateway_info:m~ "+
-			"admin_state_up:b~ value_specs:m~ distributed:b ha:b tags:l~ l3_agent_ids:l~ availability_zone_hints:l",
+		`name:s~ external_gateway_info:m~ admin_state_up:b~ value_specs:m~ distributed:b ha:b tags:l~ l3_agent_ids:l~
+		availability_zone_hints:l`,
 		func(j job) (string, error) {
 			name := physicalName(j.r)
 			spec := neutron.RouterSpec{Name: &name}
 			if gw := j.p.mapping("external_gateway_info").text("network"); gw != "" {
 				n, err := s.neutron.FindNetwork(j.c, gw)
 				if err != nil {
-					return "", err //nolint:wrapcheck // mapped by kind
+					return "", err
 				}
-				spec.Gateway.Set, spec.Gateway.V.NetworkID = true, n.ID
+				spec.Gateway.NetworkID = n.ID
 			}
 			r, err := s.neutron.CreateRouter(j.c, spec)
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			return r.ID, nil
 		}, nil,
-		func(j job) error { return s.neutron.DeleteRouter(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
+		func(j job) error { return s.neutron.DeleteRouter(j.c, j.r.ID) },
 		func(r *Resource) map[string]any { return s.neutron.ViewRouter(r.ID) },
 	)
 }
@@ -328,16 +313,16 @@ func (s *Service) routerInterface() *kind {
 		func(j job) (string, error) {
 			sub, err := s.neutron.FindSubnet(j.c, j.p.first("subnet", "subnet_id"))
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			id := j.p.first("router", "router_id")
 			_, err = s.neutron.AddInterface(j.c, id, sub.ID)
-			return id + ":subnet_id=" + sub.ID, err //nolint:wrapcheck // mapped by kind
+			return id + ":subnet_id=" + sub.ID, err
 		}, nil,
 		func(j job) error {
 			router, sub, _ := strings.Cut(j.r.ID, ":subnet_id=")
 			_, err := s.neutron.RemoveInterface(j.c, router, sub)
-			return err //nolint:wrapcheck // mapped by kind
+			return err
 		},
 		func(*Resource) map[string]any { return map[string]any{} },
 	)
@@ -346,21 +331,16 @@ func (s *Service) routerInterface() *kind {
 func (s *Service) securityGroup() *kind {
 	setRules := func(j job, id string) error {
 		for _, r := range j.p.maps("rules") {
-			body := map[string]any{"security_group_id": id, "direction": "ingress", "ethertype": "IPv4"}
-			for _, k := range []string{
-				"direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_ip_prefix",
-			} {
-				if r.has(k) {
-					body[k] = r[k]
-				}
-			}
+			body := r.only("protocol", "port_range_min", "port_range_max", "remote_ip_prefix")
+			body["security_group_id"], body["ethertype"] = id, cmp.Or(r.text("ethertype"), "IPv4")
+			body["direction"] = cmp.Or(r.text("direction"), "ingress")
 			switch {
 			case r.text("remote_mode") == "remote_group_id" && !r.has("remote_group_id"):
 				body["remote_group_id"] = id
 			case r.has("remote_group_id"):
 				g, err := s.neutron.FindGroup(j.c, r.text("remote_group_id"))
 				if err != nil {
-					return err //nolint:wrapcheck // mapped by kind
+					return err
 				}
 				body["remote_group_id"] = g.ID
 			}
@@ -369,7 +349,7 @@ func (s *Service) securityGroup() *kind {
 				return failf("StackValidationFailed", "%v", err)
 			}
 			if _, err := s.neutron.AddRule(j.c, rule); err != nil {
-				return err //nolint:wrapcheck // mapped by kind
+				return err
 			}
 		}
 		return nil
@@ -379,19 +359,19 @@ func (s *Service) securityGroup() *kind {
 			name, text := physicalName(j.r), j.p.text("description")
 			g, err := s.neutron.CreateGroup(j.c, neutron.GroupSpec{Name: &name, Description: &text})
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			return g.ID, setRules(j, g.ID)
 		},
 		func(j job, _ []string) error {
 			g, err := s.neutron.Group(j.c, j.r.ID)
 			if err != nil {
-				return err //nolint:wrapcheck // mapped by kind
+				return err
 			}
 			g.Rules = nil
 			return setRules(j, g.ID)
 		},
-		func(j job) error { return s.neutron.DeleteGroup(j.c, j.r.ID) }, //nolint:wrapcheck // mapped by kind
+		func(j job) error { return s.neutron.DeleteGroup(j.c, j.r.ID) },
 		func(r *Resource) map[string]any { return s.neutron.ViewGroup(r.ID) },
 	)
 }

@@ -52,9 +52,8 @@ func (s *Service) checkServer(c rest.Caller, r *Resource, p props) error {
 	for i, n := range p.maps("networks") {
 		if port := n.text("port"); port != "" {
 			if err := s.constraint(c, "neutron.port", port); err != nil {
-				return propError(
-					r.Name, fmt.Sprintf("networks[%d].port", i), "Error validating value '%s': %s", port, err,
-				)
+				where := fmt.Sprintf("networks[%d].port", i)
+				return propError(r.Name, where, "Error validating value '%s': %s", port, err)
 			}
 		}
 	}
@@ -100,21 +99,17 @@ func (s *Service) serverSpec(j job) (nova.Spec, error) {
 		Tags: j.p.strings("tags"), Metadata: metadata(j.p.mapping("metadata")),
 		Group:    j.p.mapping("scheduler_hints").text("group"),
 		FailWith: hot.Text(j.r.data["fail_with"]),
+		UserData: base64.StdEncoding.EncodeToString([]byte(j.p.text("user_data"))),
 	}
 	if image := j.p.text("image"); image != "" {
 		img, err := s.glance.Find(j.c, image)
 		if err != nil {
-			return spec, err //nolint:wrapcheck // mapped by kind
+			return spec, err
 		}
 		spec.ImageRef = img.ID
 	}
-	if ud := j.p.text("user_data"); ud != "" {
-		spec.UserData = base64.StdEncoding.EncodeToString([]byte(ud))
-	}
 	for _, g := range j.p.strings("security_groups") {
-		spec.SecurityGroups = append(spec.SecurityGroups, struct {
-			Name string `json:"name"`
-		}{g})
+		spec.SecurityGroups = append(spec.SecurityGroups, nova.GroupRef{Name: g})
 	}
 	refs, err := s.networkRefs(j)
 	if err != nil {
@@ -135,7 +130,7 @@ func (s *Service) networkRefs(j job) ([]nova.NetworkRef, error) {
 		if port := n.text("port"); port != "" {
 			p, err := s.neutron.FindPort(j.c, port)
 			if err != nil {
-				return nil, err //nolint:wrapcheck // mapped by kind
+				return nil, err
 			}
 			refs = append(refs, nova.NetworkRef{Port: p.ID})
 			continue
@@ -144,7 +139,7 @@ func (s *Service) networkRefs(j job) ([]nova.NetworkRef, error) {
 		if sub := n.text("subnet"); sub != "" {
 			subnet, err := s.neutron.FindSubnet(j.c, sub)
 			if err != nil {
-				return nil, err //nolint:wrapcheck // mapped by kind
+				return nil, err
 			}
 			portName := j.r.Name + "-port"
 			p, err := s.neutron.CreatePort(j.c, neutron.PortSpec{
@@ -152,7 +147,7 @@ func (s *Service) networkRefs(j job) ([]nova.NetworkRef, error) {
 				FixedIPs: &[]neutron.IPSpec{{SubnetID: subnet.ID, IP: n.text("fixed_ip")}},
 			})
 			if err != nil {
-				return nil, err //nolint:wrapcheck // mapped by kind
+				return nil, err
 			}
 			own, _ := j.r.data["ports"].([]string)
 			j.r.data["ports"] = append(own, p.ID)
@@ -164,7 +159,7 @@ func (s *Service) networkRefs(j job) ([]nova.NetworkRef, error) {
 		}
 		net, err := s.neutron.FindNetwork(j.c, name)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // mapped by kind
+			return nil, err
 		}
 		refs = append(refs, nova.NetworkRef{UUID: net.ID, FixedIP: n.text("fixed_ip")})
 	}
@@ -181,7 +176,7 @@ func (s *Service) blockDevices(j job, spec *nova.Spec) error {
 		case d.has("volume_id"):
 			v, err := s.cinder.Find(j.c, d.text("volume_id"))
 			if err != nil {
-				return err //nolint:wrapcheck // mapped by kind
+				return err
 			}
 			b.SourceType, b.UUID = "volume", v.ID
 			if b.BootIndex == nil && spec.ImageRef == "" && len(spec.BlockDevices) == 0 {
@@ -190,7 +185,7 @@ func (s *Service) blockDevices(j job, spec *nova.Spec) error {
 		case d.first("image", "image_id") != "":
 			img, err := s.glance.Find(j.c, d.first("image", "image_id"))
 			if err != nil {
-				return err //nolint:wrapcheck // mapped by kind
+				return err
 			}
 			b.SourceType, b.UUID = "image", img.ID
 		case d.has("swap_size") || d.has("ephemeral_size"):
@@ -225,15 +220,15 @@ func (s *Service) removeServer(ctx context.Context, j job) error {
 	if err != nil {
 		return err
 	}
-	return s.withLock(func() error {
-		own, _ := j.r.data["ports"].([]string)
-		for _, id := range own {
-			if err := gone(s.neutron.DeletePort(j.c, id)); err != nil {
-				return err
-			}
+	s.world.Lock()
+	defer s.world.Unlock()
+	own, _ := j.r.data["ports"].([]string)
+	for _, id := range own {
+		if err := gone(s.neutron.DeletePort(j.c, id)); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (s *Service) updateServer(ctx context.Context, j job, diff []string) error {
@@ -241,7 +236,7 @@ func (s *Service) updateServer(ctx context.Context, j job, diff []string) error 
 	srv, err := s.nova.Server(j.c, j.r.ID)
 	s.world.Unlock()
 	if err != nil {
-		return err //nolint:wrapcheck // mapped by kind
+		return err
 	}
 	for _, name := range diff {
 		s.world.Lock()
@@ -276,13 +271,13 @@ func (s *Service) changeServer(j job, srv *nova.Server, name string) error {
 	case "tags":
 		srv.Tags = j.p.strings("tags")
 	case "flavor":
-		return s.nova.Resize(srv, j.p.text("flavor")) //nolint:wrapcheck // mapped by kind
+		return s.nova.Resize(srv, j.p.text("flavor"))
 	case "image":
 		img, err := s.glance.Find(j.c, j.p.text("image"))
 		if err != nil {
-			return err //nolint:wrapcheck // mapped by kind
+			return err
 		}
-		return s.nova.Rebuild(j.c, srv, img.ID) //nolint:wrapcheck // mapped by kind
+		return s.nova.Rebuild(j.c, srv, img.ID)
 	case "networks":
 		return s.changeNetworks(j, srv)
 	}
@@ -297,13 +292,12 @@ func (s *Service) changeNetworks(j job, srv *nova.Server) error {
 	}
 	for _, have := range slices.Clone(srv.Ports) {
 		p := s.neutron.Ports.Get(have.ID)
-		if p == nil || slices.ContainsFunc(
-			refs, func(r nova.NetworkRef) bool { return r.Port == have.ID || r.UUID != "" && r.UUID == p.NetworkID },
-		) {
+		wanted := func(r nova.NetworkRef) bool { return r.Port == have.ID || r.UUID != "" && r.UUID == p.NetworkID }
+		if p == nil || slices.ContainsFunc(refs, wanted) {
 			continue
 		}
 		if err := s.nova.DetachPort(srv, have.ID); err != nil {
-			return err //nolint:wrapcheck // mapped by kind
+			return err
 		}
 	}
 	for _, r := range refs {
@@ -314,7 +308,7 @@ func (s *Service) changeNetworks(j job, srv *nova.Server) error {
 			continue
 		}
 		if _, err := s.nova.AttachPort(j.c, srv, r); err != nil {
-			return err //nolint:wrapcheck // mapped by kind
+			return err
 		}
 	}
 	return nil
@@ -364,57 +358,26 @@ func (s *Service) showServer(r *Resource) map[string]any {
 }
 
 func (s *Service) serverGroup() *kind {
-	return &kind{
-		props: schema("name:s policies:l rules:m"),
-		create: func(_ context.Context, j job) error {
-			return s.withLock(func() error {
-				policy := "anti-affinity"
-				if l := j.p.strings("policies"); len(l) > 0 {
-					policy = l[0]
-				}
-				g, err := s.nova.CreateGroup(
-					j.c, physicalName(j.r), policy, j.p.mapping("rules").number("max_server_per_host", 0),
-				)
-				if err == nil {
-					j.r.ID = g.ID
-				}
-				return err //nolint:wrapcheck // mapped by kind
-			})
-		},
-		remove: func(_ context.Context, j job) error {
-			return s.withLock(func() error { s.nova.Groups.Delete(j.r.ID); return nil })
-		},
-		show: func(r *Resource) map[string]any {
+	return s.simple("name:s policies:l rules:m",
+		func(j job) (string, error) {
+			policy := "anti-affinity"
+			if l := j.p.strings("policies"); len(l) > 0 {
+				policy = l[0]
+			}
+			most := j.p.mapping("rules").number("max_server_per_host", 0)
+			g, err := s.nova.CreateGroup(j.c, physicalName(j.r), policy, most)
+			if err != nil {
+				return "", err
+			}
+			return g.ID, nil
+		}, nil,
+		func(j job) error { s.nova.Groups.Delete(j.r.ID); return nil },
+		func(r *Resource) map[string]any {
 			g := s.nova.Groups.Get(r.ID)
 			if g == nil {
 				return map[string]any{}
 			}
 			return map[string]any{"id": g.ID, "name": g.Name, "policies": []string{g.Policy}}
 		},
-	}
-}
-
-func (s *Service) keyPair() *kind {
-	return &kind{
-		props: schema("name:s! public_key:s! save_private_key:b type:s user:s"),
-		create: func(_ context.Context, j job) error {
-			return s.withLock(func() error {
-				name := j.p.text("name")
-				if s.nova.KeyPair(j.c.UserID, name) != nil {
-					return failf("Conflict", "Key pair '%s' already exists. (HTTP 409)", name)
-				}
-				s.nova.KeyPairs.Add(j.c.UserID+"/"+name, &nova.KeyPair{
-					Name: name, PublicKey: j.p.text("public_key"), UserID: j.c.UserID, Created: s.world.Now(),
-				})
-				j.r.ID = name
-				return nil
-			})
-		},
-		remove: func(_ context.Context, j job) error {
-			return s.withLock(func() error { s.nova.KeyPairs.Delete(j.c.UserID + "/" + j.r.ID); return nil })
-		},
-		show: func(r *Resource) map[string]any {
-			return map[string]any{"public_key": r.props.text("public_key"), "private_key": ""}
-		},
-	}
+	)
 }

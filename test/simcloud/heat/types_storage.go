@@ -35,7 +35,7 @@ func (s *Service) volume() *kind {
 			return s.withLock(func() error {
 				v, err := s.cinder.Volume(j.c, j.r.ID)
 				if err != nil {
-					return err //nolint:wrapcheck // mapped by kind
+					return err
 				}
 				for _, name := range diff {
 					switch name {
@@ -47,7 +47,7 @@ func (s *Service) volume() *kind {
 							continue
 						}
 						if err := s.cinder.Grow(v, j.p.number("size", v.Size)); err != nil {
-							return err //nolint:wrapcheck // mapped by kind
+							return err
 						}
 					case "name":
 						v.Name = j.p.text("name")
@@ -65,9 +65,8 @@ func (s *Service) volume() *kind {
 			}
 			list := []any{}
 			for _, a := range v.Attachments {
-				list = append(
-					list, map[string]any{"id": a.ID, "server_id": a.ServerID, "device": a.Device, "volume_id": v.ID},
-				)
+				one := map[string]any{"id": a.ID, "server_id": a.ServerID, "device": a.Device, "volume_id": v.ID}
+				list = append(list, one)
 			}
 			meta := map[string]any{}
 			for k, m := range v.Metadata {
@@ -101,7 +100,7 @@ func (s *Service) createVolume(ctx context.Context, j job) error {
 	}
 	s.world.Unlock()
 	if err != nil {
-		return err //nolint:wrapcheck // mapped by kind
+		return err
 	}
 	if err := wait(ctx, v.Settled); err != nil {
 		return err
@@ -119,23 +118,23 @@ func (s *Service) volumeAttachment() *kind {
 		func(j job) (string, error) {
 			srv, err := s.nova.Server(j.c, j.p.text("instance_uuid"))
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			v, err := s.cinder.Find(j.c, j.p.text("volume_id"))
 			if err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			if _, err := s.nova.AttachVolume(j.c, srv, v.ID, j.p.text("mountpoint")); err != nil {
-				return "", err //nolint:wrapcheck // mapped by kind
+				return "", err
 			}
 			return v.ID, nil
 		}, nil,
 		func(j job) error {
 			srv, err := s.nova.Server(rest.Caller{Admin: true}, j.p.text("instance_uuid"))
 			if err != nil {
-				return err //nolint:wrapcheck // mapped by kind
+				return err
 			}
-			return s.nova.DetachVolume(srv, j.r.ID) //nolint:wrapcheck // mapped by kind
+			return s.nova.DetachVolume(srv, j.r.ID)
 		},
 		func(*Resource) map[string]any { return map[string]any{} },
 	)

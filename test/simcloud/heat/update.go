@@ -25,9 +25,8 @@ func (s *Service) runUpdate(ctx context.Context, st, next *Stack) error {
 	if err != nil {
 		return err
 	}
-	if err := graph(ctx, needs, func(ctx context.Context, name string) error {
-		return s.converge(ctx, st, defs[name])
-	}); err != nil {
+	converge := func(ctx context.Context, name string) error { return s.converge(ctx, st, defs[name]) }
+	if err := graph(ctx, needs, converge); err != nil {
 		return err
 	}
 	s.world.Lock()
@@ -76,9 +75,8 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 			err = s.checkValues(st.Caller, r, p)
 		}
 		diff = changed(r.props, p)
-		replace = err == nil && !k.nested && slices.ContainsFunc(
-			diff, func(name string) bool { return !k.props[name].mutable },
-		)
+		immutable := func(name string) bool { return !k.props[name].mutable }
+		replace = err == nil && !k.nested && slices.ContainsFunc(diff, immutable)
 	}
 	s.world.Unlock()
 	switch {
@@ -87,24 +85,19 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 		defer s.world.Unlock()
 		return s.ended(ctx, r, "UPDATE", err)
 	case fresh:
-		s.world.Lock()
-		r.def, r.requires = def, def.Requires()
-		s.world.Unlock()
+		s.locked(func() { r.def, r.requires = def, def.Requires() })
 		return s.createResource(ctx, r)
 	case replace:
 		return s.replace(ctx, r, def)
 	case len(diff) == 0 && !k.nested && r.Status == statusComplete:
-		s.world.Lock()
-		r.def, r.requires = def, def.Requires()
-		s.world.Unlock()
+		s.locked(func() { r.def, r.requires = def, def.Requires() })
 		return nil
 	case len(diff) == 0 && !k.nested:
 		s.world.Lock()
 		defer s.world.Unlock()
 		r.def, r.requires = def, def.Requires()
-		s.setResource(
-			r, "UPDATE", statusComplete, "Update status to COMPLETE for FAILED resource neither update nor replace.",
-		)
+		const reason = "Update status to COMPLETE for FAILED resource neither update nor replace."
+		s.setResource(r, "UPDATE", statusComplete, reason)
 		return nil
 	}
 	return s.act(ctx, r, "UPDATE", func(ctx context.Context) error {
@@ -116,9 +109,7 @@ func (s *Service) converge(ctx context.Context, st *Stack, def *hot.Resource) er
 				return err
 			}
 		}
-		s.world.Lock()
-		defer s.world.Unlock()
-		r.def, r.props, r.requires = def, p, def.Requires()
+		s.locked(func() { r.def, r.props, r.requires = def, p, def.Requires() })
 		return nil
 	})
 }

@@ -2,7 +2,6 @@ package heat
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -21,9 +20,7 @@ func (s *Service) kindOf(st *Stack, name, typ string) (*kind, string, error) {
 	if k, ok := s.kinds[t]; ok {
 		return k, t, nil
 	}
-	return nil, "", &hot.Error{
-		Kind: "StackValidationFailed", Message: fmt.Sprintf("The Resource Type (%s) could not be found.", typ),
-	}
+	return nil, "", hot.Invalid("The Resource Type (%s) could not be found.", typ)
 }
 
 // validate checks a stack before anything is made: types, property names, nested templates, and the values that do
@@ -69,11 +66,6 @@ func (s *Service) validateResource(st *Stack, def *hot.Resource, depth int, valu
 	case !values:
 		return nil
 	}
-	for name := range p {
-		if _, ok := def.Properties[name]; ok && p[name] == nil {
-			delete(p, name)
-		}
-	}
 	return s.checkValues(st.Caller, &Resource{Name: def.Name, kind: k}, p)
 }
 
@@ -109,12 +101,10 @@ func (s *Service) validateNested(st *Stack, def *hot.Resource, typ string, p pro
 	if err := s.validate(child, depth+1, false); err != nil {
 		const property = "Property error: resources."
 		if h, ok := errors.AsType[*hot.Error](err); ok && strings.HasPrefix(h.Message, property) {
-			return &hot.Error{Kind: h.Kind, Message: property + def.Name + "<" + typ + ">.resources." +
-				strings.TrimPrefix(h.Message, property)}
+			path := property + def.Name + "<" + typ + ">.resources."
+			return &hot.Error{Kind: h.Kind, Message: path + strings.TrimPrefix(h.Message, property)}
 		}
-		return &hot.Error{
-			Kind: "StackValidationFailed", Message: "Failed to validate: resources." + def.Name + ": " + err.Error(),
-		}
+		return hot.Invalid("Failed to validate: resources.%s: %v", def.Name, err)
 	}
 	return nil
 }
@@ -153,15 +143,11 @@ func empty(typ string) any {
 func (s *Service) nestedTemplate(st *Stack, name string) (*hot.Template, error) {
 	text, ok := st.files[name]
 	if !ok {
-		return nil, &hot.Error{Kind: "StackValidationFailed", Message: fmt.Sprintf(
-			"Could not fetch remote template %q: Invalid URL scheme ", name,
-		)}
+		return nil, hot.Invalid("Could not fetch remote template %q: Invalid URL scheme ", name)
 	}
 	t, err := s.template(text)
 	if err != nil {
-		return nil, &hot.Error{
-			Kind: "StackValidationFailed", Message: fmt.Sprintf("Error parsing template %s: %v", name, err),
-		}
+		return nil, hot.Invalid("Error parsing template %s: %v", name, err)
 	}
 	return t, nil
 }

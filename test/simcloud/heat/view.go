@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -70,10 +71,8 @@ func (s *Service) outputs(st *Stack) []rest.Obj {
 		if ok, err := hot.EvaluateCondition(o.Condition, scope{s: s, st: st}); err == nil && !ok {
 			continue
 		}
-		e := rest.Obj{"output_key": name, "description": o.Description, "output_value": nil}
-		if o.Description == "" {
-			e["description"] = "No description given"
-		}
+		text := cmp.Or(o.Description, "No description given")
+		e := rest.Obj{"output_key": name, "description": text, "output_value": nil}
 		v, err := hot.Resolve(o.Value, scope{s: s, st: st})
 		if err != nil {
 			e["output_error"] = err.Error()
@@ -142,24 +141,21 @@ func (s *Service) eventView(st *Stack, e event) rest.Obj {
 // writeError writes an error in the service's form.
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	explanation := map[int]string{
-		http.StatusBadRequest: "The server could " +
-			"not comply with the request since it is either malformed or otherwise incorrect.",
+		http.StatusBadRequest: "The server could not comply with the request " +
+			"since it is either malformed or otherwise incorrect.",
 		http.StatusForbidden: "Access was denied to this resource.",
 		http.StatusNotFound:  "The resource could not be found.",
 		http.StatusConflict:  "There was a conflict when trying to complete your request.",
-		http.StatusInternalServerError: "The server has " +
-			"either erred or is incapable of performing the requested operation.",
+		http.StatusInternalServerError: "The server has either erred or is incapable " +
+			"of performing the requested operation.",
 		http.StatusServiceUnavailable: "The server is currently unavailable. Please try again at a later time.",
 	}[e.Status]
-	if explanation == "" {
-		explanation = http.StatusText(e.Status)
-	}
 	details := rest.Obj{"traceback": nil, "type": e.Kind}
 	if e.Message != "" {
 		details["message"] = e.Message
 	}
+	title := http.StatusText(e.Status)
 	rest.WriteJSON(w, e.Status, rest.Obj{
-		"explanation": explanation, "code": e.Status, "title": http.StatusText(e.Status),
-		"error": details,
+		"explanation": cmp.Or(explanation, title), "code": e.Status, "title": title, "error": details,
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
+	"hash"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -173,28 +175,13 @@ func substitute(v any, row map[string]any) any {
 }
 
 // Substitute replaces one variable in all strings of v, as groups do with their index.
-func Substitute(v any, name string, value any) any {
-	return substituteText(v, name, Text(value))
-}
-
-func substituteText(v any, name, value string) any {
-	switch v := v.(type) {
-	case string:
-		return strings.ReplaceAll(v, name, value)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = substituteText(v[i], name, value)
+func Substitute(v any, name, value string) any {
+	return Map(v, func(v any) any {
+		if text, ok := v.(string); ok {
+			return strings.ReplaceAll(text, name, value)
 		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, x := range v {
-			out[k] = substituteText(x, name, value)
-		}
-		return out
-	}
-	return v
+		return v
+	})
 }
 
 func digest(r *resolver, arg any) (any, error) {
@@ -205,21 +192,13 @@ func digest(r *resolver, arg any) (any, error) {
 	if len(args) != 2 {
 		return nil, invalid(`"digest" syntax should be [<algorithm>, <value>]`)
 	}
-	text := []byte(Text(args[1]))
-	switch alg := Text(args[0]); alg {
-	case "md5":
-		s := md5.Sum(text)
-		return hex.EncodeToString(s[:]), nil
-	case "sha1":
-		s := sha1.Sum(text)
-		return hex.EncodeToString(s[:]), nil
-	case "sha256":
-		s := sha256.Sum256(text)
-		return hex.EncodeToString(s[:]), nil
-	case "sha512":
-		s := sha512.Sum512(text)
-		return hex.EncodeToString(s[:]), nil
-	default:
+	alg := Text(args[0])
+	sum, ok := map[string]hash.Hash{
+		"md5": md5.New(), "sha1": sha1.New(), "sha256": sha256.New(), "sha512": sha512.New(),
+	}[alg]
+	if !ok {
 		return nil, invalid("Algorithm must be one of %s; have %s", "md5, sha1, sha256, sha512", alg)
 	}
+	_, _ = io.WriteString(sum, Text(args[1])) // never fails
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -19,6 +19,9 @@ func errf(kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
+// Invalid is the error of an invalid template.
+func Invalid(format string, args ...any) *Error { return invalid(format, args...) }
+
 func invalid(format string, args ...any) *Error {
 	return errf("StackValidationFailed", format, args...)
 }

@@ -53,9 +53,8 @@ func (t *Template) parseParameters(raw map[string]any) error {
 		for _, c := range list {
 			m, ok := c.(map[string]any)
 			if !ok {
-				return errf(
-					"InvalidSchemaError", "Invalid parameter constraints for parameter %s, expected a list", name,
-				)
+				const format = "Invalid parameter constraints for parameter %s, expected a list"
+				return errf("InvalidSchemaError", format, name)
 			}
 			p.Constraints = append(p.Constraints, m)
 		}
@@ -203,13 +202,12 @@ func checkOne(c map[string]any, v any, custom CustomConstraint) error {
 			n = len(v)
 		}
 		if out(float64(n), m) {
-			return fmt.Errorf(
-				`"%s" length (%d) is out of range (min: %s, max: %s)`, Text(v), n, bound(m, "min"), bound(m, "max"),
-			)
+			const format = `"%s" length (%d) is out of range (min: %s, max: %s)`
+			return fmt.Errorf(format, Text(v), n, bound(m, "min"), bound(m, "max"))
 		}
 	}
 	if m, ok := c["range"].(map[string]any); ok {
-		if n, err := Number(v); err == nil && out(asFloat(n), m) {
+		if n, err := Number(v); err == nil && out(Float(n), m) {
 			return fmt.Errorf("%s is out of range (min: %s, max: %s)", Text(v), bound(m, "min"), bound(m, "max"))
 		}
 	}
@@ -221,7 +219,7 @@ func checkOne(c map[string]any, v any, custom CustomConstraint) error {
 
 func out(n float64, m map[string]any) bool {
 	lo, hi := m["min"], m["max"]
-	return lo != nil && n < asFloat(lo) || hi != nil && n > asFloat(hi)
+	return lo != nil && n < Float(lo) || hi != nil && n > Float(hi)
 }
 
 func bound(m map[string]any, key string) string {
@@ -231,7 +229,8 @@ func bound(m map[string]any, key string) string {
 	return Text(m[key])
 }
 
-func asFloat(v any) float64 {
+// Float is a number, or the number that a text is.
+func Float(v any) float64 {
 	switch v := v.(type) {
 	case int:
 		return float64(v)

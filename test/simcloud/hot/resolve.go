@@ -1,9 +1,9 @@
 package hot
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -209,12 +209,8 @@ func strReplace(strict bool) function {
 		if !ok || !ok2 {
 			return nil, invalid(`"str_replace" syntax should be {"template": "…", "params": {…}}`)
 		}
-		keys := make([]string, 0, len(params))
-		for k := range params {
-			keys = append(keys, k)
-		}
-		sort.Slice(keys, func(i, j int) bool {
-			return len(keys[i]) > len(keys[j]) || len(keys[i]) == len(keys[j]) && keys[i] < keys[j]
+		keys := slices.SortedFunc(maps.Keys(params), func(a, b string) int {
+			return cmp.Or(len(b)-len(a), strings.Compare(a, b)) // the longest first
 		})
 		text := Text(template)
 		var pairs []string

@@ -32,7 +32,6 @@ type Resource struct {
 	Condition  any
 	// DeletionPolicy is "Delete" (default), "Retain" or "Snapshot".
 	DeletionPolicy string
-	External       string
 }
 
 // Output is one entry of the outputs section.
@@ -64,16 +63,12 @@ func Parse(text string) (*Template, error) {
 func FromMap(raw map[string]any) (*Template, error) {
 	version, ok := raw["heat_template_version"].(string)
 	if !ok {
-		if _, aws := raw["AWSTemplateFormatVersion"]; aws || raw["HeatTemplateFormatVersion"] != nil {
-			return nil, errf(
-				"InvalidTemplateVersion", "CloudFormation templates are not understood by the simulated service.",
-			)
-		}
 		return nil, errf("InvalidTemplateVersion", "Template version was not provided")
 	}
 	if !slices.Contains(Versions, version) {
-		return nil, errf("InvalidTemplateVersion",
-			`The template version is invalid: "heat_template_version: %s". "heat_template_version" should be one of: %s`, version, strings.Join(Versions, ", "))
+		const format = `The template version is invalid: "heat_template_version: %s". ` +
+			`"heat_template_version" should be one of: %s`
+		return nil, errf("InvalidTemplateVersion", format, version, strings.Join(Versions, ", "))
 	}
 	for key := range raw {
 		if !slices.Contains(sections, key) {
@@ -102,12 +97,8 @@ func FromMap(raw map[string]any) (*Template, error) {
 }
 
 func section(raw map[string]any, name string) (map[string]any, error) {
-	v, ok := raw[name]
-	if !ok || v == nil {
-		return nil, nil
-	}
-	m, ok := v.(map[string]any)
-	if !ok {
+	m, ok := raw[name].(map[string]any)
+	if !ok && raw[name] != nil {
 		return nil, invalid("The %s section must be a map.", name)
 	}
 	return m, nil
@@ -162,7 +153,6 @@ func (t *Template) parseResources(raw map[string]any) error {
 		if p, ok := def["deletion_policy"].(string); ok {
 			r.DeletionPolicy = strings.ToUpper(p[:min(1, len(p))]) + strings.ToLower(p[min(1, len(p)):])
 		}
-		r.External, _ = def["external_id"].(string)
 		t.Resources[name] = r
 	}
 	return nil
@@ -232,9 +222,7 @@ func (t *Template) checkReferences() error {
 	for _, name := range slices.Sorted(maps.Keys(t.Resources)) {
 		for _, need := range t.Resources[name].Requires() {
 			if t.Resources[need] == nil {
-				return errf(
-					"InvalidTemplateReference", `The specified reference "%s" (in %s) is incorrect.`, need, name,
-				)
+				return invalidReference(need, name)
 			}
 		}
 	}
@@ -246,12 +234,15 @@ func (t *Template) checkReferences() error {
 			}
 		})
 		if bad != "" {
-			return errf("InvalidTemplateReference", `The specified reference "%s" (in outputs.%s.value) is incorrect.`,
-				bad, name)
+			return invalidReference(bad, "outputs."+name+".value")
 		}
 	}
 	_, err := Order(t.Resources)
 	return err
+}
+
+func invalidReference(name, where string) *Error {
+	return errf("InvalidTemplateReference", `The specified reference "%s" (in %s) is incorrect.`, name, where)
 }
 
 // Order sorts resources so that each comes after those it requires; a cycle is an error.

@@ -17,11 +17,8 @@ const maxNodes = 200_000
 // ParseYAML reads a YAML (or JSON) document into plain values. Dates stay the text they were.
 func ParseYAML(text string) (any, error) {
 	if len(text) > MaxSize {
-		return nil, errf(
-			"RequestLimitExceeded",
-			"Request limit exceeded: Template size (%d bytes) exceeds maximum allowed size (%d bytes).", len(text),
-			MaxSize,
-		)
+		const format = "Request limit exceeded: Template size (%d bytes) exceeds maximum allowed size (%d bytes)."
+		return nil, errf("RequestLimitExceeded", format, len(text), MaxSize)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
@@ -96,21 +93,12 @@ func scalar(n *yaml.Node) any {
 
 // FromJSON turns what encoding/json decoded into plain values: whole numbers become int.
 func FromJSON(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if f := float64(int(v)); f == v {
-			return int(v)
+	return Map(v, func(v any) any {
+		if f, ok := v.(float64); ok && float64(int(f)) == f {
+			return int(f)
 		}
-	case []any:
-		for i := range v {
-			v[i] = FromJSON(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = FromJSON(v[k])
-		}
-	}
-	return v
+		return v
+	})
 }
 
 // JSON is the text the service writes a value as.
@@ -125,20 +113,23 @@ func JSON(v any) string {
 }
 
 // Copy returns a deep copy of a plain value.
-func Copy(v any) any {
+func Copy(v any) any { return Map(v, func(v any) any { return v }) }
+
+// Map returns a deep copy of a plain value in which leaf has replaced everything that is not a list or a map.
+func Map(v any, leaf func(any) any) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = Copy(v[i])
+			out[i] = Map(v[i], leaf)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
-			out[k] = Copy(v[k])
+			out[k] = Map(v[k], leaf)
 		}
 		return out
 	}
-	return v
+	return leaf(v)
 }

@@ -22,30 +22,11 @@ func (s *Service) Register(a *rest.API) {
 	a.HandlePublic("GET ", root)
 	a.HandlePublic("GET /v3/{$}", v3)
 	a.HandlePublic("GET /v3", v3)
-	a.HandlePublic("POST /v3/auth/tokens", s.postToken)
+	a.HandlePublic("POST /v3/auth/tokens", rest.WithBody(s.postToken))
 	a.Handle("GET /v3/auth/tokens", s.getToken)
 	a.Handle("DELETE /v3/auth/tokens", s.deleteToken)
-	a.Handle("GET /v3/auth/catalog", func(c *rest.Call) (int, any, error) {
-		s.mu.RLock()
-		defer s.mu.RUnlock()
-		return http.StatusOK, rest.Obj{"catalog": s.catalogView(c.ProjectID), "links": rest.Obj{}}, nil
-	})
 	a.Handle("GET /v3/auth/projects", s.ownProjects)
-	a.Handle("GET /v3/users/{user}/projects", s.ownProjects)
 	a.Handle("GET /v3/projects", s.listProjects)
-	a.Handle("GET /v3/projects/{id}", s.getProject)
-	a.Handle("GET /v3/regions", func(*rest.Call) (int, any, error) {
-		s.mu.RLock()
-		defer s.mu.RUnlock()
-		out := []rest.Obj{}
-		for _, r := range s.regions {
-			out = append(out, rest.Obj{
-				"id": r.name, "description": "", "parent_region_id": nil,
-				"links": rest.Obj{"self": s.world.BaseURL + a.Prefix + "/v3/regions/" + r.name},
-			})
-		}
-		return http.StatusOK, rest.Obj{"regions": out, "links": rest.Obj{}}, nil
-	})
 	a.HandleNotFound("The resource could not be found.")
 }
 
@@ -58,9 +39,6 @@ func (s *Service) projectView(p *Project) rest.Obj {
 }
 
 func (s *Service) ownProjects(c *rest.Call) (int, any, error) {
-	if id := c.Path("user"); id != "" && id != c.UserID && !c.Admin {
-		return 0, nil, forbidden("identity:list_user_projects")
-	}
 	u := s.user(c.UserID, "")
 	out := []rest.Obj{}
 	for _, p := range s.projects {
@@ -73,7 +51,8 @@ func (s *Service) ownProjects(c *rest.Call) (int, any, error) {
 
 func (s *Service) listProjects(c *rest.Call) (int, any, error) {
 	if !c.Admin {
-		return 0, nil, forbidden("identity:list_projects")
+		const text = "You are not authorized to perform the requested action: identity:list_projects."
+		return 0, nil, rest.Errorf(http.StatusForbidden, "Forbidden", text)
 	}
 	out := []rest.Obj{}
 	for _, p := range s.projects {
@@ -82,23 +61,6 @@ func (s *Service) listProjects(c *rest.Call) (int, any, error) {
 		}
 	}
 	return http.StatusOK, rest.Obj{"projects": out, "links": rest.Obj{}}, nil
-}
-
-func (s *Service) getProject(c *rest.Call) (int, any, error) {
-	p := s.project(c.Path("id"), "")
-	if p == nil {
-		return 0, nil, rest.Errorf(http.StatusNotFound, "Not Found", "Could not find project: %s.", c.Path("id"))
-	}
-	if !c.Admin && p.ID != c.ProjectID {
-		return 0, nil, forbidden("identity:get_project")
-	}
-	return http.StatusOK, rest.Obj{"project": s.projectView(p)}, nil
-}
-
-func forbidden(action string) error {
-	return rest.Errorf(
-		http.StatusForbidden, "Forbidden", "You are not authorized to perform the requested action: %s.", action,
-	)
 }
 
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {

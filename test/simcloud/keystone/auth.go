@@ -19,6 +19,15 @@ func (d *domainRef) ok() bool {
 	return d != nil && (d.ID == domainID || d.ID == "" && d.Name == domainName)
 }
 
+// scope is the project that a token is for.
+type scope struct {
+	Project struct {
+		ID     string     `json:"id"`
+		Name   string     `json:"name"`
+		Domain *domainRef `json:"domain"`
+	} `json:"project"`
+}
+
 type authRequest struct {
 	Auth *struct {
 		Identity struct {
@@ -31,11 +40,8 @@ type authRequest struct {
 					Password string     `json:"password"`
 				} `json:"user"`
 			} `json:"password"`
-			Token struct {
-				ID string `json:"id"`
-			} `json:"token"`
 		} `json:"identity"`
-		Scope any `json:"scope"`
+		Scope scope `json:"scope"`
 	} `json:"auth"`
 }
 
@@ -44,82 +50,30 @@ var errUnauthorized = rest.Errorf(
 )
 
 // postToken is POST /v3/auth/tokens.
-func (s *Service) postToken(c *rest.Call) (int, any, error) {
-	var req authRequest
-	if err := c.Decode(&req); err != nil {
-		return 0, nil, err
-	}
+func (s *Service) postToken(c *rest.Call, req authRequest) (int, any, error) {
 	if req.Auth == nil {
-		return 0, nil, rest.Errorf(
-			http.StatusBadRequest, "Bad Request", "Invalid input for field 'auth': 'auth' is a required property",
-		)
+		const text = "Invalid input for field 'auth': 'auth' is a required property"
+		return 0, nil, rest.Errorf(http.StatusBadRequest, "Bad Request", text)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := req.Auth.Identity
-	var user *User
-	switch {
-	case slices.Contains(id.Methods, "password"):
-		u := id.Password.User
-		if u.ID == "" && !u.Domain.ok() {
-			return 0, nil, errUnauthorized
-		}
-		user = s.user(u.ID, u.Name)
-		if user == nil || user.Password != u.Password {
-			return 0, nil, errUnauthorized
-		}
-	case slices.Contains(id.Methods, "token"):
-		t := s.valid(id.Token.ID)
-		if t == nil {
-			return 0, nil, errUnauthorized
-		}
-		user = t.user
-	default:
-		return 0, nil, rest.Errorf(
-			http.StatusUnauthorized, "Unauthorized", "Attempted to authenticate with an unsupported method.",
-		)
+	id, p := req.Auth.Identity, req.Auth.Scope.Project
+	if !slices.Contains(id.Methods, "password") {
+		const text = "Attempted to authenticate with an unsupported method."
+		return 0, nil, rest.Errorf(http.StatusUnauthorized, "Unauthorized", text)
 	}
-	project, err := s.scope(req.Auth.Scope, user)
-	if err != nil {
-		return 0, nil, err
+	u := id.Password.User
+	if u.ID == "" && !u.Domain.ok() || p.ID == "" && !p.Domain.ok() {
+		return 0, nil, errUnauthorized
+	}
+	user, project := s.user(u.ID, u.Name), s.project(p.ID, p.Name)
+	if user == nil || user.Password != u.Password || project == nil || len(user.Roles[project.ID]) == 0 {
+		return 0, nil, errUnauthorized
 	}
 	t := s.issue(user, project, id.Methods)
 	c.W.Header().Set("X-Subject-Token", t.id)
 	c.W.Header().Set("Vary", "X-Auth-Token")
-	return http.StatusCreated, rest.Obj{"token": s.tokenView(t, c.Query.Has("nocatalog"))}, nil
-}
-
-// scope resolves the requested scope; a user without a role in the project is refused like a wrong password.
-func (s *Service) scope(scope any, u *User) (*Project, error) {
-	switch scope := scope.(type) {
-	case nil:
-		return s.project(u.DefaultProject, ""), nil
-	case string:
-		if scope == "unscoped" {
-			return nil, nil
-		}
-	case map[string]any:
-		p, ok := scope["project"].(map[string]any)
-		if !ok {
-			break
-		}
-		id, _ := p["id"].(string)
-		name, _ := p["name"].(string)
-		if id == "" {
-			d, _ := p["domain"].(map[string]any)
-			did, _ := d["id"].(string)
-			dname, _ := d["name"].(string)
-			if ref := (&domainRef{did, dname}); !ref.ok() {
-				return nil, errUnauthorized
-			}
-		}
-		project := s.project(id, name)
-		if project == nil || len(u.Roles[project.ID]) == 0 {
-			return nil, errUnauthorized
-		}
-		return project, nil
-	}
-	return nil, errUnauthorized
+	return http.StatusCreated, rest.Obj{"token": s.tokenView(t)}, nil
 }
 
 // subject finds the token that a call is about; the caller's own token must be valid too.
@@ -142,7 +96,7 @@ func (s *Service) getToken(c *rest.Call) (int, any, error) {
 	if c.R.Method == http.MethodHead {
 		return http.StatusOK, nil, nil
 	}
-	return http.StatusOK, rest.Obj{"token": s.tokenView(t, c.Query.Has("nocatalog"))}, nil
+	return http.StatusOK, rest.Obj{"token": s.tokenView(t)}, nil
 }
 
 func (s *Service) deleteToken(c *rest.Call) (int, any, error) {
@@ -156,28 +110,23 @@ func (s *Service) deleteToken(c *rest.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-func (s *Service) tokenView(t *token, noCatalog bool) rest.Obj {
+func (s *Service) tokenView(t *token) rest.Obj {
 	domain := rest.Obj{"id": domainID, "name": domainName}
-	v := rest.Obj{
+	roles := []rest.Obj{}
+	for _, r := range t.user.Roles[t.project.ID] {
+		roles = append(roles, rest.Obj{"id": stableID("role", r), "name": r})
+	}
+	return rest.Obj{
 		"methods":    rest.Strings(t.methods),
 		"user":       rest.Obj{"domain": domain, "id": t.user.ID, "name": t.user.Name, "password_expires_at": nil},
 		"audit_ids":  []string{t.audit},
 		"expires_at": t.expires.Format(timeForm),
 		"issued_at":  t.issued.Format(timeForm),
+		"project":    rest.Obj{"domain": domain, "id": t.project.ID, "name": t.project.Name},
+		"is_domain":  false,
+		"roles":      roles,
+		"catalog":    s.catalogView(t.project.ID),
 	}
-	if t.project != nil {
-		v["project"] = rest.Obj{"domain": domain, "id": t.project.ID, "name": t.project.Name}
-		v["is_domain"] = false
-		roles := []rest.Obj{}
-		for _, r := range t.user.Roles[t.project.ID] {
-			roles = append(roles, rest.Obj{"id": stableID("role", r), "name": r})
-		}
-		v["roles"] = roles
-		if !noCatalog {
-			v["catalog"] = s.catalogView(t.project.ID)
-		}
-	}
-	return v
 }
 
 func (s *Service) catalogView(project string) []rest.Obj {

@@ -27,8 +27,6 @@ type Project struct {
 // User is a user of the only domain with its roles by project id.
 type User struct {
 	ID, Name, Password string
-	// DefaultProject is the scope of a login that names none; empty gives an unscoped token.
-	DefaultProject string
 	// Roles are role names by project id.
 	Roles map[string][]string
 }
@@ -89,18 +87,15 @@ func New(w *sim.World, c Config) *Service {
 func (s *Service) Join(name string, catalog []Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.regions = append(
-		s.regions, region{name, slices.DeleteFunc(catalog, func(e Endpoint) bool { return e.Type == "identity" })},
-	)
+	catalog = slices.DeleteFunc(catalog, func(e Endpoint) bool { return e.Type == "identity" })
+	s.regions = append(s.regions, region{name, catalog})
 }
 
 // Leave takes a region that has joined out of the catalog.
 func (s *Service) Leave(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.regions = append(
-		s.regions[:1:1], slices.DeleteFunc(s.regions[1:], func(r region) bool { return r.name == name })...,
-	)
+	s.regions = slices.DeleteFunc(s.regions, func(r region) bool { return r.name == name })
 }
 
 // Authenticate returns the caller behind a valid, project-scoped token.
@@ -111,12 +106,10 @@ func (s *Service) Authenticate(id string) (rest.Caller, bool) {
 	if t == nil {
 		return rest.Caller{}, false
 	}
-	c := rest.Caller{UserID: t.user.ID, UserName: t.user.Name}
-	if t.project != nil {
-		c.ProjectID, c.ProjectName = t.project.ID, t.project.Name
-		c.Admin = slices.Contains(t.user.Roles[t.project.ID], "admin")
-	}
-	return c, true
+	return rest.Caller{
+		UserID: t.user.ID, UserName: t.user.Name, ProjectID: t.project.ID, ProjectName: t.project.Name,
+		Admin: slices.Contains(t.user.Roles[t.project.ID], "admin"),
+	}, true
 }
 
 // ExpireAll makes every token invalid now.

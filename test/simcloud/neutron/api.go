@@ -25,9 +25,10 @@ type kind[T, S any] struct {
 	rows           *sim.Table[T]
 	get            func(c rest.Caller, id string) (*T, error)
 	create         func(c rest.Caller, spec S) (*T, error)
-	update         func(c rest.Caller, id string, spec S) (*T, error)
-	remove         func(c rest.Caller, id string) error
-	view           func(v *T) rest.Obj
+	// update is nil where the API has no use for it.
+	update func(c rest.Caller, id string, spec S) (*T, error)
+	remove func(c rest.Caller, id string) error
+	view   func(v *T) rest.Obj
 	// ensure, if not nil, creates the rows that every project has.
 	ensure func(project string)
 }
@@ -36,10 +37,9 @@ type kind[T, S any] struct {
 func (s *Service) Register(a *rest.API) {
 	a.WriteError = writeError
 	versions := func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{"versions": []rest.Obj{{
-			"id": "v2.0", "status": "CURRENT",
-			"links": []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2.0/"}},
-		}}}, nil
+		links := []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v2.0/"}}
+		version := rest.Obj{"id": "v2.0", "status": "CURRENT", "links": links}
+		return http.StatusOK, rest.Obj{"versions": []rest.Obj{version}}, nil
 	}
 	a.HandlePublic("GET /{$}", versions)
 	a.HandlePublic("GET ", versions)
@@ -64,57 +64,16 @@ func (s *Service) Register(a *rest.API) {
 	})
 	register(s, a, kind[Router, RouterSpec]{
 		plural: "routers", single: "router", rows: &s.Routers, view: s.routerView,
-		get: s.Router, create: s.CreateRouter, update: s.UpdateRouter, remove: s.DeleteRouter,
+		get: s.Router, create: s.CreateRouter, remove: s.DeleteRouter,
 	})
 	register(s, a, kind[SecurityGroup, GroupSpec]{
 		plural: "security-groups", single: "security_group", rows: &s.Groups, view: s.groupView,
-		get: s.Group, create: s.CreateGroup, update: s.UpdateGroup, remove: s.DeleteGroup,
+		get: s.Group, create: s.CreateGroup, remove: s.DeleteGroup,
 		ensure: func(project string) { s.DefaultGroup(project) },
 	})
-	a.Handle("PUT /v2.0/routers/{id}/{action}", s.routerInterface)
-	s.registerRules(a)
+	a.Handle("PUT /v2.0/routers/{id}/{action}", rest.WithBody(s.changeInterface))
 	s.registerQuotas(a)
 	a.HandleNotFound("The resource could not be found.")
-}
-
-func (s *Service) registerRules(a *rest.API) {
-	a.Handle("GET /v2.0/security-group-rules", func(c *rest.Call) (int, any, error) {
-		out := []rest.Obj{}
-		for _, g := range s.Groups.All() {
-			if !c.Admin && g.Project != c.ProjectID {
-				continue
-			}
-			for _, r := range g.Rules {
-				if v := ruleView(g, r); matches(v, c.Query) {
-					out = append(out, v)
-				}
-			}
-		}
-		return http.StatusOK, rest.Obj{"security_group_rules": out}, nil
-	})
-	a.Handle("POST /v2.0/security-group-rules", func(c *rest.Call) (int, any, error) {
-		var req struct {
-			Rule Rule `json:"security_group_rule"`
-		}
-		if err := c.Decode(&req); err != nil {
-			return 0, nil, err
-		}
-		r, err := s.AddRule(c.Caller, req.Rule)
-		if err != nil {
-			return 0, nil, err
-		}
-		return http.StatusCreated, rest.Obj{"security_group_rule": ruleView(s.Groups.Get(r.GroupID), r)}, nil
-	})
-	a.Handle("GET /v2.0/security-group-rules/{id}", func(c *rest.Call) (int, any, error) {
-		g, i := s.findRule(c.Caller, c.Path("id"))
-		if g == nil {
-			return 0, nil, notFound("SecurityGroupRuleNotFound", "Security group rule %s does not exist", c.Path("id"))
-		}
-		return http.StatusOK, rest.Obj{"security_group_rule": ruleView(g, g.Rules[i])}, nil
-	})
-	a.Handle("DELETE /v2.0/security-group-rules/{id}", func(c *rest.Call) (int, any, error) {
-		return http.StatusNoContent, nil, s.DeleteRule(c.Caller, c.Path("id"))
-	})
 }
 
 func register[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
@@ -136,72 +95,62 @@ func register[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
 	a.Handle("POST "+collection, write(http.StatusCreated, func(c *rest.Call, spec S) (*T, error) {
 		return k.create(c.Caller, spec)
 	}))
-	a.Handle("PUT "+member, write(http.StatusOK, func(c *rest.Call, spec S) (*T, error) {
-		return k.update(c.Caller, c.Path("id"), spec)
-	}))
-	a.Handle("GET "+member, func(c *rest.Call) (int, any, error) {
-		v, err := k.get(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
+	if k.update != nil {
+		a.Handle("PUT "+member, write(http.StatusOK, func(c *rest.Call, spec S) (*T, error) {
+			return k.update(c.Caller, c.Path("id"), spec)
+		}))
+	}
+	find := func(c *rest.Call) (*T, error) { return k.get(c.Caller, c.Path("id")) }
+	a.Handle("GET "+member, rest.On(find, func(c *rest.Call, v *T) (int, any, error) {
 		return http.StatusOK, rest.Obj{k.single: only(k.view(v), c.Query["fields"])}, nil
-	})
+	}))
 	a.Handle("DELETE "+member, func(c *rest.Call) (int, any, error) {
 		return http.StatusNoContent, nil, k.remove(c.Caller, c.Path("id"))
 	})
-	registerTags[T, S, P](s, a, k)
+	a.Handle("PUT "+member+"/tags", rest.On(find, func(c *rest.Call, v *T) (int, any, error) {
+		return s.replaceTags(c, P(v).common())
+	}))
 }
 
 func listOf[T, S any, P object[T]](s *Service, c *rest.Call, k kind[T, S]) (int, any, error) {
 	q := c.Query
 	if bad := unknownFilters(q, k.view(new(T))); len(bad) > 0 {
-		return 0, nil, badRequest(
-			"HTTPBadRequest", "['%s'] is invalid attribute for filtering", strings.Join(bad, "', '"),
-		)
+		const format = "['%s'] is invalid attribute for filtering"
+		return 0, nil, badRequest("HTTPBadRequest", format, strings.Join(bad, "', '"))
 	}
 	if k.ensure != nil {
 		k.ensure(c.ProjectID)
 	}
-	plural := strings.ReplaceAll(k.plural, "-", "_")
 	views := []rest.Obj{}
 	for _, v := range k.rows.All() {
 		b := P(v).common()
-		if _, err := k.get(c.Caller, b.ID); err != nil || !rest.OneOf(q, "id", b.ID) ||
-			!rest.OneOf(q, "name", b.Name) ||
-			!rest.TagsMatch(b.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any")) {
+		tagged := rest.TagsMatch(b.Tags, q.Get("tags"), q.Get("tags-any"), q.Get("not-tags"), q.Get("not-tags-any"))
+		if _, err := k.get(c.Caller, b.ID); err != nil || !tagged ||
+			!rest.OneOf(q, "id", b.ID) || !rest.OneOf(q, "name", b.Name) {
 			continue
 		}
-		if p, ok := any(v).(*Port); ok && (!rest.OneOf(q, "device_id", p.DeviceID) || !rest.OneOf(
-			q, "network_id", p.NetworkID,
-		)) {
+		p, isPort := any(v).(*Port)
+		if isPort && (!rest.OneOf(q, "device_id", p.DeviceID) || !rest.OneOf(q, "network_id", p.NetworkID)) {
 			continue // the common questions, answered without building views of all ports
 		}
 		if view := k.view(v); matches(view, q) {
 			views = append(views, only(view, q["fields"]))
 		}
 	}
-	page, more, err := rest.Page(views, q, func(v rest.Obj) string { id, _ := v["id"].(string); return id })
-	if err != nil {
-		return 0, nil, err
-	}
-	out := rest.Obj{plural: page}
-	if more {
-		id, _ := page[len(page)-1]["id"].(string)
-		out[plural+"_links"] = []rest.Obj{{"rel": "next", "href": rest.NextURL(s.world.BaseURL, c.R, id)}}
-	}
-	return http.StatusOK, out, nil
+	id := func(v rest.Obj) string { id, _ := v["id"].(string); return id }
+	return rest.List(c, strings.ReplaceAll(k.plural, "-", "_"), views, id, func(v rest.Obj) rest.Obj { return v })
+}
+
+// listOptions are the members of a query that are not filters on the objects.
+var listOptions = []string{
+	"limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags", "not-tags-any",
 }
 
 // unknownFilters are the members of a query that the objects do not have.
 func unknownFilters(q url.Values, example rest.Obj) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(q)) {
-		switch key {
-		case "limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags",
-			"not-tags-any":
-			continue
-		}
-		if _, ok := example[key]; !ok {
+		if _, ok := example[key]; !ok && !slices.Contains(listOptions, key) {
 			out = append(out, key)
 		}
 	}
@@ -211,42 +160,29 @@ func unknownFilters(q url.Values, example rest.Obj) []string {
 // matches applies the remaining query members as filters on the view.
 func matches(v rest.Obj, q url.Values) bool {
 	for key, want := range q {
-		switch key {
-		case "limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "tags", "tags-any", "not-tags",
-			"not-tags-any":
-			continue
-		case "fixed_ips":
-			ips, _ := v["fixed_ips"].([]rest.Obj)
-			for _, w := range want {
-				name, val, _ := strings.Cut(w, "=")
-				if !slices.ContainsFunc(ips, func(ip rest.Obj) bool { return ip[name] == val }) {
-					return false
-				}
-			}
-			continue
-		case "security_groups":
-			have, _ := v[key].([]string)
-			if !slices.ContainsFunc(want, func(w string) bool { return slices.Contains(have, w) }) {
-				return false
-			}
-			continue
-		}
-		have := v[key]
-		if b, ok := have.(bool); ok {
-			if !slices.ContainsFunc(want, func(w string) bool { return rest.Bool(w) == b }) {
-				return false
-			}
-			continue
-		}
-		text := ""
-		if have != nil {
-			text = fmt.Sprint(have)
-		}
-		if !slices.Contains(want, text) {
+		if !slices.Contains(listOptions, key) && !hasValue(v[key], want) {
 			return false
 		}
 	}
 	return true
+}
+
+// hasValue tells whether a member of a view has one of the values that a filter asks for; of a list of addresses, all.
+func hasValue(have any, want []string) bool {
+	switch have := have.(type) {
+	case nil:
+		return slices.Contains(want, "")
+	case bool:
+		return slices.ContainsFunc(want, func(w string) bool { return rest.Bool(w) == have })
+	case []string: // security_groups
+		return slices.ContainsFunc(want, func(w string) bool { return slices.Contains(have, w) })
+	case []rest.Obj: // fixed_ips
+		return !slices.ContainsFunc(want, func(w string) bool {
+			name, value, _ := strings.Cut(w, "=")
+			return !slices.ContainsFunc(have, func(ip rest.Obj) bool { return ip[name] == value })
+		})
+	}
+	return slices.Contains(want, fmt.Sprint(have))
 }
 
 func only(v rest.Obj, fields []string) rest.Obj {
@@ -278,7 +214,6 @@ func unwrap[S any](c *rest.Call, name string) (spec S, err error) {
 }
 
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
-	rest.WriteJSON(
-		w, e.Status, rest.Obj{"NeutronError": rest.Obj{"type": e.Kind, "message": e.Message, "detail": e.Detail}},
-	)
+	details := rest.Obj{"type": e.Kind, "message": e.Message, "detail": ""}
+	rest.WriteJSON(w, e.Status, rest.Obj{"NeutronError": details})
 }

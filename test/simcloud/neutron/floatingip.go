@@ -25,9 +25,8 @@ func (s *Service) CreateFloatingIP(c rest.Caller, spec FloatingSpec) (*FloatingI
 		return nil, err
 	}
 	if !n.External {
-		return nil, badRequest(
-			"BadRequest", "Bad floatingip request: Network %s is not a valid external network.", n.ID,
-		)
+		const format = "Bad floatingip request: Network %s is not a valid external network."
+		return nil, badRequest("BadRequest", format, n.ID)
 	}
 	if err := s.room(c.ProjectID, "floatingip"); err != nil {
 		return nil, err
@@ -112,36 +111,28 @@ func (s *Service) associate(c rest.Caller, f *FloatingIP, spec FloatingSpec) err
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(
-		p.FixedIPs, func(x FixedIP) bool { return spec.FixedIP == "" || x.IP.String() == spec.FixedIP },
-	)
-	if i < 0 {
-		if spec.FixedIP != "" {
-			return badRequest(
-				"BadRequest", "Bad floatingip request: Port %s does not have fixed ip %s.", p.ID, spec.FixedIP,
-			)
-		}
-		return badRequest(
-			"BadRequest", "Bad floatingip request: Cannot add floating IP to port %s that has no fixed IPv4 addresses.",
-			p.ID,
-		)
+	asked := func(x FixedIP) bool { return spec.FixedIP == "" || x.IP.String() == spec.FixedIP }
+	i := slices.IndexFunc(p.FixedIPs, asked)
+	switch {
+	case i < 0 && spec.FixedIP != "":
+		const format = "Bad floatingip request: Port %s does not have fixed ip %s."
+		return badRequest("BadRequest", format, p.ID, spec.FixedIP)
+	case i < 0:
+		const format = "Bad floatingip request: Cannot add floating IP to port %s that has no fixed IPv4 addresses."
+		return badRequest("BadRequest", format, p.ID)
 	}
 	fixed := p.FixedIPs[i]
 	router := s.routerBetween(fixed.SubnetID, f.NetworkID)
 	if router == nil {
-		return notFound("ExternalGatewayForFloatingIPNotFound",
-			"External network "+f.NetworkID+" is not reachable from subnet "+fixed.SubnetID+
-				".  Therefore, cannot associate Port %s with a Floating IP.",
-			p.ID)
+		const format = "External network %s is not reachable from subnet %s.  " +
+			"Therefore, cannot associate Port %s with a Floating IP."
+		return notFound("ExternalGatewayForFloatingIPNotFound", format, f.NetworkID, fixed.SubnetID, p.ID)
 	}
 	for _, o := range s.FloatingIPs.All() {
 		if o != f && o.PortID == p.ID && o.FixedIP == fixed.IP && o.NetworkID == f.NetworkID {
-			return conflict("FloatingIPPortAlreadyAssociated",
-				"Cannot associate "+
-					"floating IP "+
-					"%s (%s) with "+
-					"port %s using fixed IP %s, as that fixed IP already has a floating IP on external network %s.",
-				f.IP, f.ID, p.ID, fixed.IP, f.NetworkID)
+			const format = "Cannot associate floating IP %s (%s) with port %s using fixed IP %s, " +
+				"as that fixed IP already has a floating IP on external network %s."
+			return conflict("FloatingIPPortAlreadyAssociated", format, f.IP, f.ID, p.ID, fixed.IP, f.NetworkID)
 		}
 	}
 	f.PortID, f.FixedIP, f.RouterID, f.Status = p.ID, fixed.IP, router.ID, "DOWN"
@@ -160,9 +151,8 @@ func (s *Service) routerBetween(subnet, external string) *Router {
 		if r.Gateway != external {
 			continue
 		}
-		for _, p := range s.Ports.All() {
-			if p.DeviceID == r.ID && p.DeviceOwner == "network:router_interface" &&
-				slices.ContainsFunc(p.FixedIPs, func(x FixedIP) bool { return x.SubnetID == subnet }) {
+		for _, p := range s.interfaces(r) {
+			if slices.ContainsFunc(p.FixedIPs, func(x FixedIP) bool { return x.SubnetID == subnet }) {
 				return r
 			}
 		}
@@ -173,9 +163,8 @@ func (s *Service) routerBetween(subnet, external string) *Router {
 func (s *Service) floatingView(f *FloatingIP) rest.Obj {
 	v := f.base.view()
 	delete(v, "name")
-	v["floating_network_id"], v["floating_ip_address"], v["fixed_ip_address"] = f.NetworkID, f.IP.String(), addrOrNil(
-		f.FixedIP,
-	)
+	v["floating_network_id"], v["floating_ip_address"] = f.NetworkID, f.IP.String()
+	v["fixed_ip_address"] = addrOrNil(f.FixedIP)
 	v["port_id"], v["router_id"], v["status"] = rest.OrNil(f.PortID), rest.OrNil(f.RouterID), f.Status
 	v["port_details"], v["port_forwardings"], v["qos_policy_id"] = nil, []string{}, nil
 	v["dns_name"], v["dns_domain"] = "", ""

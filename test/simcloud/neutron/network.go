@@ -72,19 +72,13 @@ func (s *Service) DeleteNetwork(c rest.Caller, id string) error {
 	}
 	for _, p := range s.Ports.All() {
 		if p.NetworkID == id {
-			return conflict(
-				"NetworkInUse",
-				"Unable to complete "+
-					"operation on "+
-					"network %s. There are one or more ports still in use on the network, id for these ports is: %s",
-				id, p.ID,
-			)
+			const format = "Unable to complete operation on network %s. " +
+				"There are one or more ports still in use on the network, id for these ports is: %s"
+			return conflict("NetworkInUse", format, id, p.ID)
 		}
 	}
-	for _, sub := range s.Subnets.All() {
-		if sub.NetworkID == n.ID {
-			s.Subnets.Delete(sub.ID)
-		}
+	for _, sub := range s.subnetsOf(n.ID) {
+		s.Subnets.Delete(sub.ID)
 	}
 	s.Networks.Delete(id)
 	return nil
@@ -92,44 +86,43 @@ func (s *Service) DeleteNetwork(c rest.Caller, id string) error {
 
 // FindNetwork resolves a name or id as clients and the orchestration service do.
 func (s *Service) FindNetwork(c rest.Caller, nameOrID string) (*Network, error) {
-	return findOne(
-		"network", nameOrID, &s.Networks, func(n *Network) bool { _, err := s.Network(c, n.ID); return err == nil },
-	)
+	return findOne("network", nameOrID, &s.Networks, s.Network, c)
 }
 
 // FindSubnet resolves a name or id.
 func (s *Service) FindSubnet(c rest.Caller, nameOrID string) (*Subnet, error) {
-	return findOne(
-		"subnet", nameOrID, &s.Subnets, func(n *Subnet) bool { _, err := s.Subnet(c, n.ID); return err == nil },
-	)
+	return findOne("subnet", nameOrID, &s.Subnets, s.Subnet, c)
 }
 
 // FindPort resolves a name or id.
 func (s *Service) FindPort(c rest.Caller, nameOrID string) (*Port, error) {
-	return findOne("port", nameOrID, &s.Ports, func(p *Port) bool { _, err := s.Port(c, p.ID); return err == nil })
+	return findOne("port", nameOrID, &s.Ports, s.Port, c)
 }
 
 // FindGroup resolves a security group's name or id within the caller's project.
 func (s *Service) FindGroup(c rest.Caller, nameOrID string) (*SecurityGroup, error) {
 	s.DefaultGroup(c.ProjectID)
-	return findOne(
-		"security_group", nameOrID, &s.Groups, func(g *SecurityGroup) bool { return g.Project == c.ProjectID },
-	)
+	c.Admin = false
+	return findOne("security_group", nameOrID, &s.Groups, s.Group, c)
 }
 
-// findOne finds a row by its id, or the only visible one with a name.
-func findOne[T any, P object[T]](kind, nameOrID string, rows *sim.Table[T], visible func(*T) bool) (*T, error) {
+// findOne finds a row by its id, or the only one with a name that the caller may get.
+func findOne[T any, P object[T]](
+	kind, nameOrID string, rows *sim.Table[T], get func(c rest.Caller, id string) (*T, error), c rest.Caller,
+) (*T, error) {
 	if v := rows.Get(nameOrID); v != nil {
 		return v, nil
 	}
-	byName := rows.Filter(func(v *T) bool { return P(v).common().Name == nameOrID && visible(v) })
+	byName := rows.Filter(func(v *T) bool {
+		_, err := get(c, P(v).common().ID)
+		return err == nil && P(v).common().Name == nameOrID
+	})
 	switch len(byName) {
 	case 1:
 		return byName[0], nil
 	case 0:
-		return nil, notFound(
-			strings.ToUpper(kind[:1])+kind[1:]+"NotFound", "Unable to find "+kind+" with name or id '%s'", nameOrID,
-		)
+		name := strings.ToUpper(kind[:1]) + kind[1:] + "NotFound"
+		return nil, notFound(name, "Unable to find %s with name or id '%s'", kind, nameOrID)
 	}
 	return nil, conflict("NeutronClientNoUniqueMatch",
 		"Multiple %s matches found for name '%s', use an ID to be more specific.", kind, nameOrID)
@@ -138,10 +131,8 @@ func findOne[T any, P object[T]](kind, nameOrID string, rows *sim.Table[T], visi
 func (s *Service) networkView(n *Network) rest.Obj {
 	v := n.base.view()
 	subnets := []string{}
-	for _, sub := range s.Subnets.All() {
-		if sub.NetworkID == n.ID {
-			subnets = append(subnets, sub.ID)
-		}
+	for _, sub := range s.subnetsOf(n.ID) {
+		subnets = append(subnets, sub.ID)
 	}
 	v["status"], v["admin_state_up"], v["shared"], v["router:external"] = "ACTIVE", n.AdminUp, n.Shared, n.External
 	v["subnets"], v["mtu"], v["port_security_enabled"] = subnets, n.MTU, n.PortSecurity

@@ -5,10 +5,8 @@
 package neutron
 
 import (
-	"maps"
 	"net/http"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
@@ -90,8 +88,7 @@ type Service struct {
 	FloatingIPs sim.Table[FloatingIP]
 	Routers     sim.Table[Router]
 	Groups      sim.Table[SecurityGroup]
-
-	quotas map[string]map[string]int
+	Quotas      *rest.Quotas
 
 	// OnPortChange is called (with the lock held) whenever the addresses of a port may have changed: its own, its
 	// pairs, or a floating IP of it. gone is the port as it was when it has just been deleted.
@@ -100,7 +97,13 @@ type Service struct {
 
 // New returns an empty service.
 func New(w *sim.World) *Service {
-	return &Service{world: w, quotas: map[string]map[string]int{}, OnPortChange: func(*Port, bool) {}}
+	unknown := func(name string) error {
+		return badRequest("InvalidInput", "Invalid input for operation: unknown quota '%s'.", name)
+	}
+	return &Service{world: w, OnPortChange: func(*Port, bool) {}, Quotas: rest.NewQuotas(unknown,
+		"network", "subnet", "subnetpool", "port", "router", "floatingip", "rbac_policy", "security_group",
+		"security_group_rule",
+	)}
 }
 
 // Reset forgets everything.
@@ -111,7 +114,7 @@ func (s *Service) Reset() {
 	s.FloatingIPs.Clear()
 	s.Routers.Clear()
 	s.Groups.Clear()
-	clear(s.quotas)
+	s.Quotas.Reset()
 }
 
 func (s *Service) newBase(project, name string) base {
@@ -144,8 +147,8 @@ func own[T any, P object[T]](rows *sim.Table[T], c rest.Caller, id, kind, format
 	return v, nil
 }
 
-func notFound(kind, format, id string) *rest.Error {
-	return rest.Errorf(http.StatusNotFound, kind, format, id)
+func notFound(kind, format string, args ...any) *rest.Error {
+	return rest.Errorf(http.StatusNotFound, kind, format, args...)
 }
 
 func badRequest(kind, format string, args ...any) *rest.Error {
@@ -158,74 +161,26 @@ func conflict(kind, format string, args ...any) *rest.Error {
 
 // Usage counts the objects of a project by the names quotas use.
 func (s *Service) Usage(project string) map[string]int {
-	use := map[string]int{}
-	for _, n := range s.Networks.All() {
-		if n.Project == project {
-			use["network"]++
-		}
-	}
-	for _, n := range s.Subnets.All() {
-		if n.Project == project {
-			use["subnet"]++
-		}
-	}
-	for _, p := range s.Ports.All() {
-		if p.Project == project {
-			use["port"]++
-		}
-	}
-	for _, f := range s.FloatingIPs.All() {
-		if f.Project == project {
-			use["floatingip"]++
-		}
-	}
-	for _, r := range s.Routers.All() {
-		if r.Project == project {
-			use["router"]++
-		}
+	use := map[string]int{
+		"network": count(&s.Networks, project), "subnet": count(&s.Subnets, project),
+		"port": count(&s.Ports, project), "floatingip": count(&s.FloatingIPs, project),
+		"router": count(&s.Routers, project), "security_group": count(&s.Groups, project),
 	}
 	for _, g := range s.Groups.All() {
 		if g.Project == project {
-			use["security_group"]++
 			use["security_group_rule"] += len(g.Rules)
 		}
 	}
 	return use
 }
 
-var quotaNames = []string{
-	"network", "subnet", "subnetpool", "port", "router", "floatingip", "rbac_policy", "security_group",
-	"security_group_rule",
-}
-
-// SetQuota sets limits of a project; -1 is no limit, which is also the default.
-func (s *Service) SetQuota(project string, limits map[string]int) error {
-	for name := range limits {
-		if !slices.Contains(quotaNames, name) {
-			return badRequest("InvalidInput", "Invalid input for operation: unknown quota '%s'.", name)
-		}
-	}
-	if s.quotas[project] == nil {
-		s.quotas[project] = map[string]int{}
-	}
-	maps.Copy(s.quotas[project], limits)
-	return nil
-}
-
-// Quota returns the limits of a project.
-func (s *Service) Quota(project string) map[string]int {
-	out := map[string]int{}
-	for _, n := range quotaNames {
-		out[n] = -1
-	}
-	maps.Copy(out, s.quotas[project])
-	return out
+func count[T any, P object[T]](rows *sim.Table[T], project string) int {
+	return len(rows.Filter(func(v *T) bool { return P(v).common().Project == project }))
 }
 
 // room refuses one more object of a kind when the project's quota is used up.
 func (s *Service) room(project, what string) error {
-	limit, ok := s.quotas[project][what]
-	if ok && limit >= 0 && s.Usage(project)[what]+1 > limit {
+	if limit := s.Quotas.Limit(project, what); limit >= 0 && s.Usage(project)[what]+1 > limit {
 		return conflict("OverQuota", "Quota exceeded for resources: ['%s'].", what)
 	}
 	return nil

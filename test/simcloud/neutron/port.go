@@ -1,6 +1,7 @@
 package neutron
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"net/netip"
@@ -76,8 +77,8 @@ func (s *Service) applyPort(p *Port, spec PortSpec) error {
 	for _, pair := range deref(spec.AllowedAddressPairs) {
 		if _, err := netip.ParseAddr(pair.IP); err != nil {
 			if _, err := netip.ParsePrefix(pair.IP); err != nil {
-				return badRequest("HTTPBadRequest",
-					"Invalid input for allowed_address_pairs. Reason: '%s' is not a valid IP subnet.", pair.IP)
+				const format = "Invalid input for allowed_address_pairs. Reason: '%s' is not a valid IP subnet."
+				return badRequest("HTTPBadRequest", format, pair.IP)
 			}
 		}
 	}
@@ -129,9 +130,9 @@ func (s *Service) DeletePort(c rest.Caller, id string) error {
 		return err
 	}
 	switch p.DeviceOwner {
-	case "network:router_interface", "network:router_gateway", "network:floatingip":
-		return conflict("ServicePortInUse", "Port %s cannot be deleted directly via the port API: has device owner %s.",
-			p.ID, p.DeviceOwner)
+	case routerInterface, "network:router_gateway", "network:floatingip":
+		const format = "Port %s cannot be deleted directly via the port API: has device owner %s."
+		return conflict("ServicePortInUse", format, p.ID, p.DeviceOwner)
 	}
 	s.removePort(p)
 	return nil
@@ -160,7 +161,7 @@ func (s *Service) takeAddresses(n *Network, specs *[]IPSpec, keep []FixedIP) (go
 	want := []IPSpec{{}}
 	if specs != nil {
 		want = *specs
-	} else if !s.hasSubnet(n.ID) {
+	} else if len(s.subnetsOf(n.ID)) == 0 {
 		return nil, nil
 	}
 	keep = slices.Clone(keep)
@@ -182,13 +183,12 @@ func (s *Service) takeOne(n *Network, w IPSpec, keep []FixedIP) (f FixedIP, fres
 	var ip netip.Addr
 	if w.IP != "" {
 		if ip, err = netip.ParseAddr(w.IP); err != nil {
-			return f, false, badRequest(
-				"HTTPBadRequest", "Invalid input for fixed_ips. Reason: '%s' is not a valid IP address.", w.IP,
-			)
+			const format = "Invalid input for fixed_ips. Reason: '%s' is not a valid IP address."
+			return f, false, badRequest("HTTPBadRequest", format, w.IP)
 		}
 	}
-	for _, sub := range s.Subnets.All() {
-		if sub.NetworkID != n.ID || w.SubnetID != "" && sub.ID != w.SubnetID || ip.IsValid() && !sub.CIDR.Contains(ip) {
+	for _, sub := range s.subnetsOf(n.ID) {
+		if w.SubnetID != "" && sub.ID != w.SubnetID || ip.IsValid() && !sub.CIDR.Contains(ip) {
 			continue
 		}
 		if ip.IsValid() {
@@ -197,9 +197,8 @@ func (s *Service) takeOne(n *Network, w IPSpec, keep []FixedIP) (f FixedIP, fres
 				return f, false, nil
 			}
 			if sub.used[ip] || ip == sub.Gateway {
-				return f, false, conflict(
-					"IpAddressAlreadyAllocated", "IP address %s already allocated in subnet %s", ip, sub.ID,
-				)
+				const format = "IP address %s already allocated in subnet %s"
+				return f, false, conflict("IpAddressAlreadyAllocated", format, ip, sub.ID)
 			}
 			sub.used[ip] = true
 			return f, true, nil
@@ -215,14 +214,14 @@ func (s *Service) takeOne(n *Network, w IPSpec, keep []FixedIP) (f FixedIP, fres
 	case w.SubnetID != "" && s.Subnets.Get(w.SubnetID) == nil:
 		return f, false, notFound("SubnetNotFound", "Subnet %s could not be found.", w.SubnetID)
 	case ip.IsValid():
-		return f, false, badRequest("InvalidIpForNetwork",
-			"IP address %s is not a valid IP for any of the subnets on the specified network.", ip)
+		const format = "IP address %s is not a valid IP for any of the subnets on the specified network."
+		return f, false, badRequest("InvalidIpForNetwork", format, ip)
 	}
 	return f, false, conflict("IpAddressGenerationFailure", "No more IP addresses available on network %s.", n.ID)
 }
 
-func (s *Service) hasSubnet(network string) bool {
-	return len(s.Subnets.Filter(func(sub *Subnet) bool { return sub.NetworkID == network })) > 0
+func (s *Service) subnetsOf(network string) []*Subnet {
+	return s.Subnets.Filter(func(sub *Subnet) bool { return sub.NetworkID == network })
 }
 
 func (s *Service) releaseAll(ips []FixedIP) {
@@ -242,26 +241,33 @@ func (s *Service) BindPort(p *Port, device, owner, host string, active bool) {
 	s.touch(&p.base)
 }
 
+// HasAddress tells whether an address is one of the port's own.
+func (p *Port) HasAddress(a netip.Addr) bool {
+	return slices.ContainsFunc(p.FixedIPs, func(f FixedIP) bool { return f.IP == a })
+}
+
+// AddressViews is the JSON of a port's addresses.
+func (p *Port) AddressViews() []rest.Obj {
+	ips := make([]rest.Obj, 0, len(p.FixedIPs))
+	for _, f := range p.FixedIPs {
+		ips = append(ips, rest.Obj{"subnet_id": f.SubnetID, "ip_address": f.IP.String()})
+	}
+	return ips
+}
+
 func (s *Service) portView(p *Port) rest.Obj {
 	v := p.base.view()
 	pairs := make([]rest.Obj, 0, len(p.AllowedAddressPairs))
 	for _, a := range p.AllowedAddressPairs {
-		mac := a.MAC
-		if mac == "" {
-			mac = p.MAC
-		}
-		pairs = append(pairs, rest.Obj{"ip_address": a.IP, "mac_address": mac})
-	}
-	ips := make([]rest.Obj, 0, len(p.FixedIPs))
-	for _, f := range p.FixedIPs {
-		ips = append(ips, rest.Obj{"subnet_id": f.SubnetID, "ip_address": f.IP.String()})
+		pairs = append(pairs, rest.Obj{"ip_address": a.IP, "mac_address": cmp.Or(a.MAC, p.MAC)})
 	}
 	vif := "unbound"
 	if p.HostID != "" {
 		vif = "ovs"
 	}
 	v["network_id"], v["mac_address"], v["status"], v["admin_state_up"] = p.NetworkID, p.MAC, p.Status, p.AdminUp
-	v["fixed_ips"], v["allowed_address_pairs"], v["security_groups"] = ips, pairs, rest.Strings(p.SecurityGroups)
+	v["fixed_ips"], v["allowed_address_pairs"] = p.AddressViews(), pairs
+	v["security_groups"] = rest.Strings(p.SecurityGroups)
 	v["device_id"], v["device_owner"], v["port_security_enabled"] = p.DeviceID, p.DeviceOwner, p.PortSecurity
 	v["binding:host_id"], v["binding:vnic_type"], v["binding:vif_type"] = p.HostID, p.VNICType, vif
 	v["binding:profile"], v["binding:vif_details"] = rest.Obj{}, rest.Obj{}

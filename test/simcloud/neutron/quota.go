@@ -7,48 +7,39 @@ import (
 )
 
 func (s *Service) registerQuotas(a *rest.API) {
-	a.Handle("GET /v2.0/quotas/{project}", func(c *rest.Call) (int, any, error) {
-		if err := ownQuota(c); err != nil {
-			return 0, nil, err
-		}
-		return http.StatusOK, rest.Obj{"quota": s.Quota(c.Path("project"))}, nil
-	})
-	details := func(c *rest.Call) (int, any, error) {
-		if err := ownQuota(c); err != nil {
-			return 0, nil, err
-		}
-		use, out := s.Usage(c.Path("project")), rest.Obj{}
-		for name, limit := range s.Quota(c.Path("project")) {
+	type update struct {
+		Quota map[string]int `json:"quota"`
+	}
+	a.Handle("GET /v2.0/quotas/{project}", rest.On(quotaProject, func(_ *rest.Call, project string) (int, any, error) {
+		return http.StatusOK, rest.Obj{"quota": s.Quotas.Of(project)}, nil
+	}))
+	details := rest.On(quotaProject, func(_ *rest.Call, project string) (int, any, error) {
+		use, out := s.Usage(project), rest.Obj{}
+		for name, limit := range s.Quotas.Of(project) {
 			out[name] = rest.Obj{"limit": limit, "used": use[name], "reserved": 0}
 		}
 		return http.StatusOK, rest.Obj{"quota": out}, nil
-	}
+	})
 	a.Handle("GET /v2.0/quotas/{project}/details", details)
 	a.Handle("GET /v2.0/quotas/{project}/details.json", details)
-	a.Handle("PUT /v2.0/quotas/{project}", func(c *rest.Call) (int, any, error) {
+	a.Handle("PUT /v2.0/quotas/{project}", rest.WithBody(func(c *rest.Call, b update) (int, any, error) {
 		if !c.Admin {
-			return 0, nil, rest.Errorf(
-				http.StatusForbidden, "PolicyNotAuthorized", "rule:update_quota is disallowed by policy",
-			)
+			return 0, nil, forbidden("rule:update_quota is disallowed by policy")
 		}
-		var req struct {
-			Quota map[string]int `json:"quota"`
-		}
-		if err := c.Decode(&req); err != nil {
-			return 0, nil, err
-		}
-		if err := s.SetQuota(c.Path("project"), req.Quota); err != nil {
-			return 0, nil, err
-		}
-		return http.StatusOK, rest.Obj{"quota": s.Quota(c.Path("project"))}, nil
-	})
+		return s.Quotas.Write(c.Path("project"), "quota", b.Quota)
+	}))
 }
 
-func ownQuota(c *rest.Call) error {
+// quotaProject is the project whose quotas a call asks for.
+func quotaProject(c *rest.Call) (string, error) {
 	if c.Admin || c.Path("project") == c.ProjectID {
-		return nil
+		return c.Path("project"), nil
 	}
-	return rest.Errorf(http.StatusForbidden, "PolicyNotAuthorized", "rule:get_quota is disallowed by policy")
+	return "", forbidden("rule:get_quota is disallowed by policy")
+}
+
+func forbidden(text string) error {
+	return rest.Errorf(http.StatusForbidden, "PolicyNotAuthorized", "%s", text)
 }
 
 func (s *Service) extensions(*rest.Call) (int, any, error) {

@@ -6,13 +6,16 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
-// RouterSpec is the body of a router create or update.
+// routerInterface is the owner of ports that join a router to a subnet.
+const routerInterface = "network:router_interface"
+
+// RouterSpec is the body of a router create.
 type RouterSpec struct {
 	Name    *string `json:"name"`
 	AdminUp *bool   `json:"admin_state_up"`
-	Gateway rest.Opt[struct {
+	Gateway struct {
 		NetworkID string `json:"network_id"`
-	}] `json:"external_gateway_info"`
+	} `json:"external_gateway_info"`
 }
 
 // CreateRouter makes a router, with a gateway if one is given.
@@ -29,33 +32,11 @@ func (s *Service) CreateRouter(c rest.Caller, spec RouterSpec) (*Router, error) 
 	return r, nil
 }
 
-// UpdateRouter changes a router.
-func (s *Service) UpdateRouter(c rest.Caller, id string, spec RouterSpec) (*Router, error) {
-	r, err := s.Router(c, id)
-	if err != nil {
-		return nil, err
-	}
-	setIf(&r.Name, spec.Name)
-	setIf(&r.AdminUp, spec.AdminUp)
-	if err := s.setGateway(c, r, spec); err != nil {
-		return nil, err
-	}
-	s.touch(&r.base)
-	return r, nil
-}
-
 func (s *Service) setGateway(c rest.Caller, r *Router, spec RouterSpec) error {
-	if !spec.Gateway.Set {
+	if spec.Gateway.NetworkID == "" {
 		return nil
 	}
-	if old := s.Ports.Get(r.gwPort); old != nil {
-		s.removePort(old)
-	}
-	r.Gateway, r.gwPort = "", ""
-	if spec.Gateway.V.NetworkID == "" {
-		return nil
-	}
-	n, err := s.Network(c, spec.Gateway.V.NetworkID)
+	n, err := s.Network(c, spec.Gateway.NetworkID)
 	if err != nil {
 		return err
 	}
@@ -82,10 +63,8 @@ func (s *Service) DeleteRouter(c rest.Caller, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range s.Ports.All() {
-		if p.DeviceID == id && p.DeviceOwner == "network:router_interface" {
-			return conflict("RouterInUse", "Router %s still has ports", id)
-		}
+	if len(s.interfaces(r)) > 0 {
+		return conflict("RouterInUse", "Router %s still has ports", id)
 	}
 	if gw := s.Ports.Get(r.gwPort); gw != nil {
 		s.removePort(gw)
@@ -113,7 +92,7 @@ func (s *Service) AddInterface(c rest.Caller, id, subnet string) (*Port, error) 
 	sub.used[sub.Gateway] = true
 	p := &Port{
 		base: s.newBase(r.Project, ""), NetworkID: sub.NetworkID, Status: "ACTIVE", AdminUp: true, VNICType: "normal",
-		MAC: "fa:16:3e:00:00:01", DeviceID: r.ID, DeviceOwner: "network:router_interface",
+		MAC: "fa:16:3e:00:00:01", DeviceID: r.ID, DeviceOwner: routerInterface,
 		FixedIPs: []FixedIP{{sub.ID, sub.Gateway}},
 	}
 	s.Ports.Add(p.ID, p)
@@ -126,42 +105,44 @@ func (s *Service) RemoveInterface(c rest.Caller, id, subnet string) (*Port, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range s.Ports.All() {
-		if p.DeviceID != r.ID || p.DeviceOwner != "network:router_interface" || p.FixedIPs[0].SubnetID != subnet {
+	for _, p := range s.interfaces(r) {
+		if p.FixedIPs[0].SubnetID != subnet {
 			continue
 		}
 		for _, f := range s.FloatingIPs.All() {
 			if sub := s.Subnets.Get(subnet); f.RouterID == r.ID && sub != nil && sub.CIDR.Contains(f.FixedIP) {
-				return nil, conflict("RouterInterfaceInUseByFloatingIP",
-					"Router interface "+
-						"for subnet %s on router %s cannot be deleted, as it is required by one or more floating IPs.",
-					subnet, r.ID)
+				const format = "Router interface for subnet %s on router %s cannot be deleted, " +
+					"as it is required by one or more floating IPs."
+				return nil, conflict("RouterInterfaceInUseByFloatingIP", format, subnet, r.ID)
 			}
 		}
 		s.removePort(p)
 		return p, nil
 	}
-	return nil, notFound("RouterInterfaceNotFoundForSubnet", "Router "+id+" has no interface on subnet %s", subnet)
+	return nil, notFound("RouterInterfaceNotFoundForSubnet", "Router %s has no interface on subnet %s", id, subnet)
 }
 
-func (s *Service) routerInterface(c *rest.Call) (int, any, error) {
-	var req struct {
-		SubnetID string `json:"subnet_id"`
-	}
-	if err := c.Decode(&req); err != nil {
-		return 0, nil, err
-	}
+// interfaces are the ports that join a router to subnets.
+func (s *Service) interfaces(r *Router) []*Port {
+	return s.Ports.Filter(func(p *Port) bool { return p.DeviceID == r.ID && p.DeviceOwner == routerInterface })
+}
+
+type interfaceSpec struct {
+	SubnetID string `json:"subnet_id"`
+}
+
+func (s *Service) changeInterface(c *rest.Call, spec interfaceSpec) (int, any, error) {
 	change := s.AddInterface
 	if c.Path("action") == "remove_router_interface" {
 		change = s.RemoveInterface
 	}
-	p, err := change(c.Caller, c.Path("id"), req.SubnetID)
+	p, err := change(c.Caller, c.Path("id"), spec.SubnetID)
 	if err != nil {
 		return 0, nil, err
 	}
 	return http.StatusOK, rest.Obj{
 		"id": c.Path("id"), "tenant_id": p.Project, "project_id": p.Project, "port_id": p.ID, "network_id": p.NetworkID,
-		"subnet_id": req.SubnetID, "subnet_ids": []string{req.SubnetID}, "tags": []string{},
+		"subnet_id": spec.SubnetID, "subnet_ids": []string{spec.SubnetID}, "tags": []string{},
 	}, nil
 }
 

@@ -26,7 +26,7 @@ type Rule struct {
 	RemoteGrp *string `json:"remote_group_id"`
 }
 
-// GroupSpec is the body of a security group create or update.
+// GroupSpec is the body of a security group create.
 type GroupSpec struct {
 	Name        *string `json:"name"`
 	Description *string `json:"description"`
@@ -68,18 +68,6 @@ func (s *Service) CreateGroup(c rest.Caller, spec GroupSpec) (*SecurityGroup, er
 	return g, nil
 }
 
-// UpdateGroup renames a group.
-func (s *Service) UpdateGroup(c rest.Caller, id string, spec GroupSpec) (*SecurityGroup, error) {
-	g, err := s.Group(c, id)
-	if err != nil {
-		return nil, err
-	}
-	setIf(&g.Name, spec.Name)
-	setIf(&g.Description, spec.Description)
-	s.touch(&g.base)
-	return g, nil
-}
-
 // Group finds a security group of the caller's project.
 func (s *Service) Group(c rest.Caller, id string) (*SecurityGroup, error) {
 	return own(&s.Groups, c, id, "SecurityGroupNotFound", "Security group %s does not exist")
@@ -110,9 +98,8 @@ func (s *Service) AddRule(c rest.Caller, r Rule) (Rule, error) {
 		return r, err
 	}
 	if r.Direction != "ingress" && r.Direction != "egress" {
-		return r, badRequest(
-			"HTTPBadRequest", "Invalid input for direction. Reason: '%s' is not in ['ingress', 'egress'].", r.Direction,
-		)
+		const format = "Invalid input for direction. Reason: '%s' is not in ['ingress', 'egress']."
+		return r, badRequest("HTTPBadRequest", format, r.Direction)
 	}
 	if r.EtherType == "" {
 		r.EtherType = "IPv4"
@@ -128,28 +115,6 @@ func (s *Service) AddRule(c rest.Caller, r Rule) (Rule, error) {
 	r.ID = sim.NewID()
 	g.Rules = append(g.Rules, r)
 	return r, nil
-}
-
-// DeleteRule deletes a rule of any group of the caller.
-func (s *Service) DeleteRule(c rest.Caller, id string) error {
-	g, i := s.findRule(c, id)
-	if g == nil {
-		return notFound("SecurityGroupRuleNotFound", "Security group rule %s does not exist", id)
-	}
-	g.Rules = slices.Delete(g.Rules, i, i+1)
-	return nil
-}
-
-func (s *Service) findRule(c rest.Caller, id string) (*SecurityGroup, int) {
-	for _, g := range s.Groups.All() {
-		if !c.Admin && g.Project != c.ProjectID {
-			continue
-		}
-		if i := slices.IndexFunc(g.Rules, func(r Rule) bool { return r.ID == id }); i >= 0 {
-			return g, i
-		}
-	}
-	return nil, 0
 }
 
 func (s *Service) groupView(g *SecurityGroup) rest.Obj {

@@ -56,22 +56,18 @@ func (s *Service) CreateSubnet(c rest.Caller, spec SubnetSpec) (*Subnet, error) 
 	}
 	cidr, err := netip.ParsePrefix(spec.CIDR)
 	if err != nil {
-		return nil, badRequest(
-			"HTTPBadRequest", "Invalid input for cidr. Reason: '%s' is not a valid IP subnet.", spec.CIDR,
-		)
+		const format = "Invalid input for cidr. Reason: '%s' is not a valid IP subnet."
+		return nil, badRequest("HTTPBadRequest", format, spec.CIDR)
 	}
 	cidr = cidr.Masked()
 	if spec.IPVersion != 0 && (spec.IPVersion == 4) != cidr.Addr().Is4() {
-		return nil, badRequest("InvalidInput",
-			"Invalid input for operation: cidr '%s' does not match the ip_version '%d'.", cidr, spec.IPVersion)
+		const format = "Invalid input for operation: cidr '%s' does not match the ip_version '%d'."
+		return nil, badRequest("InvalidInput", format, cidr, spec.IPVersion)
 	}
-	for _, o := range s.Subnets.All() {
-		if o.NetworkID == n.ID && o.CIDR.Overlaps(cidr) {
-			return nil, badRequest("InvalidInput",
-				"Invalid input "+
-					"for operation: Requested subnet with cidr: %s for network: %s overlaps with another subnet.",
-				cidr, n.ID)
-		}
+	if slices.ContainsFunc(s.subnetsOf(n.ID), func(o *Subnet) bool { return o.CIDR.Overlaps(cidr) }) {
+		const format = "Invalid input for operation: " +
+			"Requested subnet with cidr: %s for network: %s overlaps with another subnet."
+		return nil, badRequest("InvalidInput", format, cidr, n.ID)
 	}
 	sub := &Subnet{
 		base: s.newBase(c.ProjectID, deref(spec.Name)), NetworkID: n.ID, CIDR: cidr,
@@ -85,8 +81,8 @@ func (s *Service) CreateSubnet(c rest.Caller, spec SubnetSpec) (*Subnet, error) 
 		sub.Gateway = netip.Addr{}
 	} else if spec.Gateway.Set {
 		if sub.Gateway, err = netip.ParseAddr(spec.Gateway.V); err != nil {
-			return nil, badRequest("HTTPBadRequest",
-				"Invalid input for gateway_ip. Reason: '%s' is not a valid IP address.", spec.Gateway.V)
+			const format = "Invalid input for gateway_ip. Reason: '%s' is not a valid IP address."
+			return nil, badRequest("HTTPBadRequest", format, spec.Gateway.V)
 		}
 	}
 	if spec.Pools != nil {
@@ -136,11 +132,9 @@ func (s *Service) DeleteSubnet(c rest.Caller, id string) error {
 	}
 	for _, p := range s.Ports.All() {
 		if slices.ContainsFunc(p.FixedIPs, func(f FixedIP) bool { return f.SubnetID == id }) {
-			return conflict(
-				"SubnetInUse",
-				"Unable to complete operation on subnet %s: One or more ports have an IP allocation from this subnet.",
-				id,
-			)
+			const format = "Unable to complete operation on subnet %s: " +
+				"One or more ports have an IP allocation from this subnet."
+			return conflict("SubnetInUse", format, id)
 		}
 	}
 	s.Subnets.Delete(sub.ID)
@@ -150,9 +144,8 @@ func (s *Service) DeleteSubnet(c rest.Caller, id string) error {
 // allocate takes a free address: the one after the last allocated, so that addresses come back late.
 func (sub *Subnet) allocate() (netip.Addr, bool) {
 	inPool := func(a netip.Addr) bool {
-		return slices.ContainsFunc(
-			sub.Pools, func(p Pool) bool { return p.Start.Compare(a) <= 0 && a.Compare(p.End) <= 0 },
-		)
+		has := func(p Pool) bool { return p.Start.Compare(a) <= 0 && a.Compare(p.End) <= 0 }
+		return slices.ContainsFunc(sub.Pools, has)
 	}
 	if len(sub.Pools) == 0 {
 		return netip.Addr{}, false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -27,15 +28,18 @@ type Spec struct {
 	Metadata       map[string]string `json:"metadata"`
 	Tags           []string          `json:"tags"`
 	Description    string            `json:"description"`
-	SecurityGroups []struct {
-		Name string `json:"name"`
-	} `json:"security_groups"`
-	BlockDevices []BlockDevice `json:"block_device_mapping_v2"`
+	SecurityGroups []GroupRef        `json:"security_groups"`
+	BlockDevices   []BlockDevice     `json:"block_device_mapping_v2"`
 
 	// Group is the server group of the scheduler hints.
 	Group string `json:"-"`
 	// FailWith makes the build end in ERROR with this message.
 	FailWith string `json:"-"`
+}
+
+// GroupRef names a security group.
+type GroupRef struct {
+	Name string `json:"name"`
 }
 
 // NetworkRef asks for a port: an existing one, or a new one on a network.
@@ -59,23 +63,21 @@ type BlockDevice struct {
 // Create checks the request and starts the build.
 func (s *Service) Create(c rest.Caller, spec Spec) (*Server, error) {
 	if spec.Name == "" || len(spec.Name) > 255 {
-		return nil, badRequest(
-			"Invalid input for field/attribute name. Value: %s. '%s' is too short", spec.Name, spec.Name,
-		)
+		const format = "Invalid input for field/attribute name. Value: %s. '%s' is too short"
+		return nil, badRequest(format, spec.Name, spec.Name)
 	}
 	now := s.world.Now()
 	srv := &Server{
 		ID: sim.NewID(), Name: spec.Name, Project: c.ProjectID, UserID: c.UserID, Status: "BUILD", VMState: "building",
 		TaskState: "scheduling", Metadata: maps.Clone(spec.Metadata), Tags: slices.Clone(spec.Tags),
-		KeyName: spec.KeyName, UserData: spec.UserData, Description: spec.Description, Hostname: hostname(spec.Name),
+		UserData: spec.UserData, Description: spec.Description, Hostname: hostname(spec.Name),
 		Created: now, Updated: now, Settled: make(chan struct{}), Gone: make(chan struct{}), failWith: spec.FailWith,
 	}
 	if err := s.check(c, srv, spec); err != nil {
 		return nil, err
 	}
-	if err := s.room(
-		c.ProjectID, map[string]int{"instances": 1, "cores": srv.Flavor.VCPUs, "ram": srv.Flavor.RAM},
-	); err != nil {
+	want := map[string]int{"instances": 1, "cores": srv.Flavor.VCPUs, "ram": srv.Flavor.RAM}
+	if err := s.room(c.ProjectID, want); err != nil {
 		return nil, err
 	}
 	refs, err := s.networks(c, spec.Networks)
@@ -115,22 +117,20 @@ func (s *Service) check(c rest.Caller, srv *Server, spec Spec) error {
 			return badRequest("Flavor's memory is too small for requested image.")
 		}
 		if img.MinDisk > f.Disk && f.Disk > 0 {
-			return badRequest(
-				"Flavor's disk "+
-					"is smaller than "+
-					"the minimum size specified in image metadata. Flavor disk is %d bytes, minimum size is %d bytes.",
-				int64(f.Disk)<<30, int64(img.MinDisk)<<30)
+			const format = "Flavor's disk is smaller than the minimum size specified in image metadata. " +
+				"Flavor disk is %d bytes, minimum size is %d bytes."
+			return badRequest(format, int64(f.Disk)<<30, int64(img.MinDisk)<<30)
 		}
 		srv.ImageID = img.ID
 	} else if len(spec.BlockDevices) == 0 {
 		return badRequest("Invalid imageRef provided.")
 	}
-	if spec.KeyName != "" && s.KeyPair(c.UserID, spec.KeyName) == nil {
+	if spec.KeyName != "" { // users do not have key pairs
 		return badRequest("Invalid key_name provided.")
 	}
 	if _, err := base64.StdEncoding.DecodeString(spec.UserData); err != nil {
-		return badRequest("Invalid input for field/attribute user_data. Value: %.20s. '%.20s' is not a 'base64'",
-			spec.UserData, spec.UserData)
+		const format = "Invalid input for field/attribute user_data. Value: %.20s. '%.20s' is not a 'base64'"
+		return badRequest(format, spec.UserData, spec.UserData)
 	}
 	if len(spec.UserData) > 65535 {
 		return badRequest("Invalid input for field/attribute user_data. It is too long")
@@ -209,25 +209,16 @@ func (s *Service) disks(c rest.Caller, spec Spec) ([]BlockDevice, error) {
 				return nil, badRequest("Block Device Mapping is Invalid: failed to get volume %s.", d.UUID)
 			}
 			if v.Status != "available" {
-				return nil, badRequest(
-					"Invalid volume: "+
-						"Invalid input "+
-						"received: Invalid "+
-						"volume: Volume "+
-						"%s status must "+
-						"be available "+
-						"or downloading to reserve, but the current status is %s. (HTTP 400) (Request-ID: req-%s)",
-					v.ID, v.Status, sim.NewID(),
-				)
+				const format = "Invalid volume: Invalid input received: Invalid volume: Volume %s status must be " +
+					"available or downloading to reserve, but the current status is %s. " +
+					"(HTTP 400) (Request-ID: req-%s)"
+				return nil, badRequest(format, v.ID, v.Status, sim.NewID())
 			}
 			out = append(out, d)
 		case "image", "blank":
 			if d.DestinationType == "volume" && d.VolumeSize == 0 {
-				return nil, badRequest(
-					"Block Device " +
-						"Mapping is Invalid: " +
-						"Images with destination_type 'volume' need to have a non-zero size specified",
-				)
+				return nil, badRequest("Block Device Mapping is Invalid: " +
+					"Images with destination_type 'volume' need to have a non-zero size specified")
 			}
 			out = append(out, d)
 		default:
@@ -246,7 +237,7 @@ func (s *Service) build(ctx context.Context, c rest.Caller, srv *Server, refs []
 			return
 		}
 		if srv.failWith != "" {
-			err = rest.Errorf(http.StatusInternalServerError, "", "%s", srv.failWith)
+			err = errors.New(srv.failWith)
 		} else {
 			err = s.boot(ctx, srv)
 		}
@@ -259,19 +250,24 @@ func (s *Service) build(ctx context.Context, c rest.Caller, srv *Server, refs []
 	s.touch(srv)
 	srv.TaskState = ""
 	if err != nil {
-		srv.Status, srv.VMState = "ERROR", "error"
-		srv.Fault = &Fault{
-			Code: http.StatusInternalServerError, Message: err.Error(),
-			Details: "Traceback (most recent call last):\n  (simulated)\n" + err.Error(), At: s.world.Now(),
-		}
+		s.fail(srv, err)
 		return
 	}
-	srv.Status, srv.VMState, srv.PowerState, srv.Launched = "ACTIVE", "active", 1, s.world.Now()
+	srv.activate()
+	srv.Launched = s.world.Now()
 	for _, r := range srv.Ports {
 		if p := s.network.Ports.Get(r.ID); p != nil {
 			p.Status = "ACTIVE"
 		}
 	}
+}
+
+func (srv *Server) activate() { srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1 }
+
+// fail sets a server to ERROR.
+func (s *Service) fail(srv *Server, err error) {
+	srv.Status, srv.VMState = "ERROR", "error"
+	srv.Fault = &Fault{Code: http.StatusInternalServerError, Message: err.Error(), At: s.world.Now()}
 }
 
 // place schedules the server and gives it ports and volumes.
@@ -284,20 +280,27 @@ func (s *Service) place(c rest.Caller, srv *Server, refs []NetworkRef, disks []B
 	h, fits := s.schedule(srv, srv)
 	switch {
 	case !fits:
-		return rest.Errorf(http.StatusInternalServerError, "NoValidHost", "No valid host was found. ")
+		return errors.New("No valid host was found. ") //nolint:staticcheck // the real service's text
 	case h == nil:
-		return rest.Errorf(http.StatusInternalServerError, "NoValidHost",
-			"No valid host was found. There are not enough hosts available.")
+		return errors.New("No valid host was found. There are not enough hosts available.") //nolint:staticcheck // the same
 	}
 	srv.Host, srv.Zone, srv.TaskState = h.Name, h.Zone, "spawning"
+	if err := s.equip(c, srv, refs, disks); err != nil {
+		return fmt.Errorf("Build of instance %s aborted: %w", srv.ID, err) //nolint:staticcheck // the real service's text
+	}
+	return nil
+}
+
+// equip gives a server its ports and volumes.
+func (s *Service) equip(c rest.Caller, srv *Server, refs []NetworkRef, disks []BlockDevice) error {
 	for _, r := range refs {
 		if err := s.plug(c, srv, r); err != nil {
-			return fmt.Errorf("Build of instance %s aborted: %w", srv.ID, err) //nolint:staticcheck // the real service's text
+			return err
 		}
 	}
 	for _, d := range disks {
 		if err := s.attachAtBoot(c, srv, d); err != nil {
-			return fmt.Errorf("Build of instance %s aborted: %w", srv.ID, err) //nolint:staticcheck // the real service's text
+			return err
 		}
 	}
 	return nil
@@ -308,7 +311,7 @@ func (s *Service) plug(c rest.Caller, srv *Server, r NetworkRef) error {
 	if r.Port != "" {
 		p, err := s.network.Port(c, r.Port)
 		if err != nil {
-			return err //nolint:wrapcheck // a service's own error
+			return err
 		}
 		if p.DeviceID != "" && p.DeviceID != srv.ID {
 			return conflict("Port %s is still in use.", p.ID)
@@ -330,7 +333,7 @@ func (s *Service) plug(c rest.Caller, srv *Server, r NetworkRef) error {
 	spec.SecurityGroups = &groups
 	p, err := s.network.CreatePort(c, spec)
 	if err != nil {
-		return err //nolint:wrapcheck // a service's own error
+		return err
 	}
 	s.network.BindPort(p, srv.ID, "compute:"+srv.Zone, srv.Host, srv.Status == "ACTIVE")
 	srv.Ports = append(srv.Ports, PortRef{ID: p.ID, Owned: true})

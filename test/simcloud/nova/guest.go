@@ -13,6 +13,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
 	"github.com/gybe-nfv/gybe/test/simcloud/neutron"
+	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
@@ -52,12 +53,12 @@ func (s *Service) boot(ctx context.Context, srv *Server) error {
 	// a machine that had an address lets go of it
 	for i := 0; i < bindTries && errors.Is(err, syscall.EADDRINUSE); i++ {
 		if cause := sim.Sleep(ctx, bindPause); cause != nil {
-			return cause //nolint:wrapcheck // the context's cause
+			return cause
 		}
 		err = s.world.Fleet.Boot(ctx, m)
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // shown to the user as the fault's message, as it is
+		return err
 	}
 	g.up, g.has = true, has
 	s.world.Go(func(ctx context.Context) { s.SyncAddresses(ctx, srv) }) // what changed since has was taken
@@ -121,10 +122,10 @@ func (s *Service) addAddress(ctx context.Context, id string, a fleet.Address) er
 	for i := 0; ; i++ {
 		err := s.world.Fleet.AddAddress(id, a)
 		if err == nil || i == bindTries {
-			return err //nolint:wrapcheck // logged by the caller
+			return err
 		}
 		if err := sim.Sleep(ctx, bindPause); err != nil {
-			return err //nolint:wrapcheck // the context's cause
+			return err
 		}
 	}
 }
@@ -144,9 +145,7 @@ func (s *Service) portChanged(p *neutron.Port, gone bool) {
 			if q == nil || len(q.AllowedAddressPairs) == 0 || q.NetworkID != p.NetworkID {
 				continue
 			}
-			if slices.ContainsFunc(pairs(q), func(a netip.Addr) bool {
-				return slices.ContainsFunc(p.FixedIPs, func(f neutron.FixedIP) bool { return f.IP == a })
-			}) {
+			if slices.ContainsFunc(pairs(q), p.HasAddress) {
 				s.resync(srv)
 			}
 		}
@@ -172,7 +171,7 @@ func pairs(p *neutron.Port) []netip.Addr {
 			}
 			a = prefix.Addr()
 		}
-		if !slices.ContainsFunc(p.FixedIPs, func(f neutron.FixedIP) bool { return f.IP == a }) {
+		if !p.HasAddress(a) {
 			out = append(out, a)
 		}
 	}
@@ -215,16 +214,12 @@ func (s *Service) machine(srv *Server) (fleet.Machine, map[netip.Addr]fleet.Addr
 	has := s.addresses(srv)
 	m := fleet.Machine{
 		ID: srv.ID, Name: srv.Name, Hostname: srv.Hostname, Host: srv.Host, Zone: srv.Zone, Flavor: srv.Flavor.Name,
-		VCPUs: srv.Flavor.VCPUs, MemoryMB: srv.Flavor.RAM, DiskGB: srv.Flavor.Disk, KeyName: srv.KeyName,
-		AdminUser: s.AdminUser, AdminPassword: s.AdminPassword, Metadata: map[string]string{},
+		VCPUs: srv.Flavor.VCPUs, MemoryMB: srv.Flavor.RAM, DiskGB: srv.Flavor.Disk,
+		AdminUser: adminUser, AdminPassword: adminUser, Metadata: rest.Map(srv.Metadata),
 		VIPFloatingIPs: map[netip.Addr]netip.Addr{},
 	}
-	maps.Copy(m.Metadata, srv.Metadata)
 	if img := s.images.Images.Get(srv.ImageID); img != nil {
 		m.Image = img.Name
-	}
-	if k := s.KeyPair(srv.UserID, srv.KeyName); k != nil {
-		m.PublicKey = k.PublicKey
 	}
 	if srv.UserData != "" {
 		m.UserData, _ = base64.StdEncoding.DecodeString(srv.UserData) // checked when it came
@@ -236,7 +231,7 @@ func (s *Service) machine(srv *Server) (fleet.Machine, map[netip.Addr]fleet.Addr
 		}
 		m.Volumes = append(m.Volumes, d)
 	}
-	for _, ip := range sortedAddrs(has) {
+	for _, ip := range slices.SortedFunc(maps.Keys(has), netip.Addr.Compare) {
 		switch a := has[ip]; a.Kind {
 		case fleet.Fixed:
 		case fleet.Floating:
@@ -257,13 +252,4 @@ func (s *Service) machine(srv *Server) (fleet.Machine, map[netip.Addr]fleet.Addr
 		}
 	}
 	return m, has
-}
-
-func sortedAddrs(m map[netip.Addr]fleet.Address) []netip.Addr {
-	out := make([]netip.Addr, 0, len(m))
-	for a := range m {
-		out = append(out, a)
-	}
-	slices.SortFunc(out, netip.Addr.Compare)
-	return out
 }

@@ -70,7 +70,7 @@ func (s *Service) unplug(srv *Server, r PortRef) {
 // AttachPort plugs a port into a server that exists; the reference names a port or a network.
 func (s *Service) AttachPort(c rest.Caller, srv *Server, r NetworkRef) (*neutron.Port, error) {
 	if srv.Status != "ACTIVE" && srv.Status != "SHUTOFF" {
-		return nil, conflict("Cannot 'attach_interface' instance %s while it is in vm_state %s", srv.ID, srv.VMState)
+		return nil, s.wrongState(srv, "attach_interface")
 	}
 	if r.Port != "" {
 		p, err := s.network.Port(c, r.Port)
@@ -115,9 +115,7 @@ func (s *Service) PowerOn(srv *Server) error {
 	if srv.Status != "SHUTOFF" {
 		return s.wrongState(srv, "start")
 	}
-	s.transition(srv, "powering-on", s.world.Fleet.PowerOn, func() {
-		srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1
-	})
+	s.transition(srv, "powering-on", s.world.Fleet.PowerOn, srv.activate)
 	return nil
 }
 
@@ -131,9 +129,7 @@ func (s *Service) Reboot(srv *Server, hard bool) error {
 	if hard {
 		srv.Status, task = "HARD_REBOOT", "rebooting_hard"
 	}
-	s.transition(
-		srv, task, s.world.Fleet.Reboot, func() { srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1 },
-	)
+	s.transition(srv, task, s.world.Fleet.Reboot, srv.activate)
 	return nil
 }
 
@@ -173,7 +169,8 @@ func (s *Service) Resize(srv *Server, flavor string) error {
 	s.transition(srv, "resize_prep", act, func() {
 		srv.Status = status
 		if h != nil {
-			srv.Flavor, srv.Status, srv.VMState, srv.PowerState = f, "ACTIVE", "active", 1
+			srv.Flavor = f
+			srv.activate()
 		}
 	})
 	return nil
@@ -197,10 +194,9 @@ func (s *Service) renew(srv *Server) {
 		}
 		s.touch(srv)
 		srv.TaskState, srv.Fault = "", nil
-		srv.Status, srv.VMState, srv.PowerState = "ACTIVE", "active", 1
+		srv.activate()
 		if err != nil {
-			srv.Status, srv.VMState = "ERROR", "error"
-			srv.Fault = &Fault{Code: 500, Message: err.Error(), At: s.world.Now()}
+			s.fail(srv, err)
 		}
 	})
 }

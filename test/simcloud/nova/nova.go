@@ -1,5 +1,5 @@
 // Package nova is the simulated compute service (v2.1): servers that boot machines of the fleet, a scheduler over
-// compute hosts and zones, server groups, flavors, key pairs, volume and interface attachment, quotas.
+// compute hosts and zones, server groups, flavors, volume and interface attachment, quotas.
 //
 // Exported methods other than New and Register need the world's lock.
 package nova
@@ -33,7 +33,6 @@ type Host struct {
 type Flavor struct {
 	ID, Name         string
 	VCPUs, RAM, Disk int
-	ExtraSpecs       map[string]string
 }
 
 // Server is a server.
@@ -51,7 +50,6 @@ type Server struct {
 	reserved         []string // volumes that a build has still to attach
 	Metadata         map[string]string
 	Tags             []string
-	KeyName          string
 	UserData         string
 	Description      string
 	Hostname         string
@@ -86,14 +84,7 @@ type VolumeRef struct {
 type Fault struct {
 	Code    int
 	Message string
-	Details string
 	At      time.Time
-}
-
-// KeyPair is a user's SSH key.
-type KeyPair struct {
-	Name, PublicKey, Fingerprint, UserID string
-	Created                              time.Time
 }
 
 // Service is the compute service of one cloud.
@@ -103,25 +94,22 @@ type Service struct {
 	images  *glance.Service
 	volumes *cinder.Service
 
-	Servers  sim.Table[Server]
-	Groups   sim.Table[Group]
-	Flavors  sim.Table[Flavor]
-	KeyPairs sim.Table[KeyPair]
-	Hosts    []*Host
+	Servers sim.Table[Server]
+	Groups  sim.Table[Group]
+	Flavors sim.Table[Flavor]
+	Hosts   []*Host
 	// deleted are the last servers that have gone, for lists of changes.
 	deleted sim.Table[Server]
 
-	quotas map[string]map[string]int
-	// AdminUser and AdminPassword are the login of every image.
-	AdminUser, AdminPassword string
+	Quotas *rest.Quotas
 }
+
+// adminUser is the login of every image, and its password.
+const adminUser = "ubuntu"
 
 // New returns a service without flavors and hosts.
 func New(w *sim.World, n *neutron.Service, i *glance.Service, v *cinder.Service) *Service {
-	s := &Service{
-		world: w, network: n, images: i, volumes: v, quotas: map[string]map[string]int{}, AdminUser: "ubuntu",
-		AdminPassword: "ubuntu",
-	}
+	s := &Service{world: w, network: n, images: i, volumes: v, Quotas: rest.NewQuotas(unknownQuota, quotaNames...)}
 	n.OnPortChange = s.portChanged
 	return s
 }
@@ -132,9 +120,8 @@ func (s *Service) Reset() {
 	s.deleted.Clear()
 	s.Groups.Clear()
 	s.Flavors.Clear()
-	s.KeyPairs.Clear()
 	s.Hosts = nil
-	clear(s.quotas)
+	s.Quotas.Reset()
 }
 
 // Booted returns the ids of the servers whose machines the fleet has. The lock must not be held.
@@ -157,6 +144,10 @@ func badRequest(format string, args ...any) *rest.Error {
 
 func conflict(format string, args ...any) *rest.Error {
 	return rest.Errorf(http.StatusConflict, "conflictingRequest", format, args...)
+}
+
+func forbidden(format string, args ...any) *rest.Error {
+	return rest.Errorf(http.StatusForbidden, "forbidden", format, args...)
 }
 
 func notFound(format string, args ...any) *rest.Error {
@@ -184,9 +175,6 @@ func (s *Service) FindFlavor(nameOrID string) (*Flavor, error) {
 	}
 	return nil, notFound("No Flavor matching {'name': '%s'}. (HTTP 404)", nameOrID)
 }
-
-// KeyPair finds a user's key pair by name.
-func (s *Service) KeyPair(user, name string) *KeyPair { return s.KeyPairs.Get(user + "/" + name) }
 
 // Zones returns the names of the availability zones.
 func (s *Service) Zones() []string {

@@ -1,7 +1,6 @@
 package nova
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
@@ -22,12 +21,11 @@ var policies = []string{"affinity", "anti-affinity", "soft-affinity", "soft-anti
 // CreateGroup makes a server group.
 func (s *Service) CreateGroup(c rest.Caller, name, policy string, maxPerHost int) (*Group, error) {
 	if !slices.Contains(policies, policy) {
-		return nil, badRequest(
-			"Invalid input for field/attribute policies. Value: %s. '%s' is not one of %v", policy, policy, policies,
-		)
+		const format = "Invalid input for field/attribute policies. Value: %s. '%s' is not one of %v"
+		return nil, badRequest(format, policy, policy, policies)
 	}
 	if s.room(c.ProjectID, map[string]int{"server_groups": 1}) != nil {
-		return nil, rest.Errorf(http.StatusForbidden, "forbidden", "Quota exceeded, too many server groups.")
+		return nil, forbidden("Quota exceeded, too many server groups.")
 	}
 	g := &Group{
 		ID: sim.NewID(), Name: name, Project: c.ProjectID, UserID: c.UserID, Policy: policy, MaxPerHost: maxPerHost,

@@ -22,10 +22,7 @@ const (
 
 // minor is the microversion the request asks for: 2.<minor>, 1 without one.
 func minor(r *http.Request) int {
-	v := r.Header.Get(headerOld)
-	if n, ok := strings.CutPrefix(r.Header.Get(headerNew), "compute "); ok {
-		v = n
-	}
+	v := askedVersion(r)
 	if v == "latest" {
 		return maxMinor
 	}
@@ -37,12 +34,17 @@ func minor(r *http.Request) int {
 	return n
 }
 
+// askedVersion is the microversion of a request as it is written there, empty without one.
+func askedVersion(r *http.Request) string {
+	if v, ok := strings.CutPrefix(r.Header.Get(headerNew), "compute "); ok {
+		return v
+	}
+	return r.Header.Get(headerOld)
+}
+
 // checkVersion refuses a microversion that the service does not have.
 func checkVersion(r *http.Request) error {
-	v := r.Header.Get(headerOld)
-	if n, ok := strings.CutPrefix(r.Header.Get(headerNew), "compute "); ok {
-		v = n
-	}
+	v := askedVersion(r)
 	if m := minor(r); v == "" || v == "latest" || strings.HasPrefix(v, "2.") && m >= 1 && m <= maxMinor {
 		return nil
 	}
@@ -118,16 +120,12 @@ func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
 	for _, g := range srv.Groups {
 		groups = append(groups, rest.Obj{"name": g})
 	}
-	meta := rest.Obj{}
-	for k, v := range srv.Metadata {
-		meta[k] = v
-	}
 	v := rest.Obj{
 		"id": srv.ID, "name": srv.Name, "status": srv.Status, "tenant_id": srv.Project, "user_id": srv.UserID,
-		"metadata": meta, "hostId": hostID, "created": srv.Created.Format(timeForm),
+		"metadata": rest.Map(srv.Metadata), "hostId": hostID, "created": srv.Created.Format(timeForm),
 		"updated": srv.Updated.Format(timeForm), "addresses": s.Addresses(srv), "accessIPv4": "", "accessIPv6": "",
 		"links": s.links("servers", srv.ID), "OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": srv.Zone,
-		"config_drive": "", "key_name": rest.OrNil(srv.KeyName), "OS-SRV-USG:launched_at": timeOrNil(srv.Launched),
+		"config_drive": "", "key_name": nil, "OS-SRV-USG:launched_at": timeOrNil(srv.Launched),
 		"OS-SRV-USG:terminated_at": nil, "security_groups": groups, "OS-EXT-STS:task_state": rest.OrNil(srv.TaskState),
 		"OS-EXT-STS:vm_state": srv.VMState, "OS-EXT-STS:power_state": srv.PowerState,
 		"os-extended-volumes:volumes_attached": volumes, "image": "",
@@ -139,7 +137,7 @@ func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
 		f := srv.Flavor
 		v["flavor"] = rest.Obj{
 			"original_name": f.Name, "vcpus": f.VCPUs, "ram": f.RAM, "disk": f.Disk, "ephemeral": 0,
-			"swap": 0, "extra_specs": specsOf(f),
+			"swap": 0, "extra_specs": rest.Obj{},
 		}
 	} else {
 		v["flavor"] = rest.Obj{"id": srv.Flavor.ID, "links": s.links("flavors", srv.Flavor.ID)[1:]}
@@ -150,37 +148,29 @@ func (s *Service) View(srv *Server, c rest.Caller, minor int) rest.Obj {
 	if srv.Fault != nil && srv.Status == "ERROR" {
 		f := rest.Obj{"code": srv.Fault.Code, "message": srv.Fault.Message, "created": srv.Fault.At.Format(timeForm)}
 		if c.Admin {
-			f["details"] = srv.Fault.Details
+			f["details"] = "Traceback (most recent call last):\n  (simulated)\n" + srv.Fault.Message
 		}
 		v["fault"] = f
 	}
 	if c.Admin {
 		s.adminView(v, srv, minor)
 	}
-	if minor >= 9 {
-		v["locked"] = false
-	}
-	if minor >= 73 {
-		v["locked_reason"] = nil
-	}
-	if minor >= 63 {
-		v["trusted_image_certificates"] = nil
-	}
-	if minor >= 19 {
-		v["description"] = rest.OrNil(srv.Description)
-	}
-	if minor >= 26 {
-		v["tags"] = rest.Strings(srv.Tags)
-	}
-	if minor >= 71 {
-		v["server_groups"] = []string{}
-		if srv.GroupID != "" {
-			v["server_groups"] = []string{srv.GroupID}
+	since := func(first int, name string, value any) {
+		if minor >= first {
+			v[name] = value
 		}
 	}
-	if minor >= 90 {
-		v["OS-EXT-SRV-ATTR:hostname"] = srv.Hostname
+	inGroups := []string{}
+	if srv.GroupID != "" {
+		inGroups = []string{srv.GroupID}
 	}
+	since(9, "locked", false)
+	since(19, "description", rest.OrNil(srv.Description))
+	since(26, "tags", rest.Strings(srv.Tags))
+	since(63, "trusted_image_certificates", nil)
+	since(71, "server_groups", inGroups)
+	since(73, "locked_reason", nil)
+	since(90, "OS-EXT-SRV-ATTR:hostname", srv.Hostname)
 	return v
 }
 
@@ -204,14 +194,6 @@ func timeOrNil(t time.Time) any {
 	return t.Format(usageForm)
 }
 
-func specsOf(f *Flavor) rest.Obj {
-	out := rest.Obj{}
-	for k, v := range f.ExtraSpecs {
-		out[k] = v
-	}
-	return out
-}
-
 func (s *Service) flavorView(f *Flavor, minor int) rest.Obj {
 	v := rest.Obj{
 		"id": f.ID, "name": f.Name, "vcpus": f.VCPUs, "ram": f.RAM, "disk": f.Disk, "swap": "", "rxtx_factor": 1.0,
@@ -222,7 +204,7 @@ func (s *Service) flavorView(f *Flavor, minor int) rest.Obj {
 		v["description"] = nil
 	}
 	if minor >= 61 {
-		v["extra_specs"] = specsOf(f)
+		v["extra_specs"] = rest.Obj{}
 	}
 	if minor >= 75 {
 		v["swap"] = 0
@@ -249,19 +231,4 @@ func (s *Service) groupView(g *Group, minor int) rest.Obj {
 		v["policies"], v["metadata"] = []string{g.Policy}, rest.Obj{}
 	}
 	return v
-}
-
-// writeError writes {"<kind>": {"code": …, "message": …}}.
-func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
-	kind := map[int]string{
-		http.StatusBadRequest: "badRequest", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden",
-		http.StatusNotFound: "itemNotFound", http.StatusMethodNotAllowed: "badMethod",
-		http.StatusConflict: "conflictingRequest", http.StatusRequestEntityTooLarge: "overLimit",
-		http.StatusTooManyRequests: "overLimit", http.StatusNotImplemented: "notImplemented",
-		http.StatusServiceUnavailable: "serviceUnavailable",
-	}[e.Status]
-	if kind == "" {
-		kind = "computeFault"
-	}
-	rest.WriteJSON(w, e.Status, rest.Obj{kind: rest.Obj{"code": e.Status, "message": e.Message}})
 }

@@ -37,7 +37,7 @@ func (s *Service) attachAtBoot(c rest.Caller, srv *Server, d BlockDevice) error 
 		}
 		v, err := s.volumes.Create(c, spec)
 		if err != nil {
-			return err //nolint:wrapcheck // a service's own error
+			return err
 		}
 		v.Status = "available"
 		id = v.ID
@@ -46,7 +46,7 @@ func (s *Service) attachAtBoot(c rest.Caller, srv *Server, d BlockDevice) error 
 	}
 	v, err := s.volumes.Volume(c, id)
 	if err != nil {
-		return err //nolint:wrapcheck // a service's own error
+		return err
 	}
 	return s.attach(srv, v, d.DeviceName, root, d.DeleteOnTermination)
 }
@@ -56,7 +56,7 @@ func (s *Service) attach(srv *Server, v *cinder.Volume, device string, root, del
 		device = srv.nextDevice(root)
 	}
 	if err := s.volumes.Attach(v, srv.ID, device, srv.Host); err != nil {
-		return err //nolint:wrapcheck // a service's own error
+		return err
 	}
 	srv.reserved = slices.DeleteFunc(srv.reserved, func(id string) bool { return id == v.ID })
 	srv.Volumes = append(srv.Volumes, VolumeRef{ID: v.ID, Device: device, DeleteOnTermination: deleteToo})
@@ -79,12 +79,10 @@ func (s *Service) releaseVolume(srv *Server, ref VolumeRef) {
 func (s *Service) AttachVolume(c rest.Caller, srv *Server, volume, device string) (VolumeRef, error) {
 	v, err := s.volumes.Volume(c, volume)
 	if err != nil {
-		return VolumeRef{}, rest.Errorf(http.StatusNotFound, "itemNotFound", "Volume %s could not be found.", volume)
+		return VolumeRef{}, err
 	}
 	if srv.Status != "ACTIVE" && srv.Status != "SHUTOFF" {
-		return VolumeRef{}, conflict(
-			"Cannot 'attach_volume' instance %s while it is in vm_state %s", srv.ID, srv.VMState,
-		)
+		return VolumeRef{}, s.wrongState(srv, "attach_volume")
 	}
 	if err := s.attach(srv, v, device, false, false); err != nil {
 		return VolumeRef{}, err
@@ -113,7 +111,7 @@ func (s *Service) DetachVolume(srv *Server, volume string) error {
 	return nil
 }
 
-func (s *Service) registerVolumes(a *rest.API) {
+func (s *Service) registerVolumes(server func(string, func(*rest.Call, *Server) (int, any, error))) {
 	const path = "/v2.1/servers/{id}/os-volume_attachments"
 	view := func(c *rest.Call, srv *Server, v VolumeRef) rest.Obj {
 		out := rest.Obj{"volumeId": v.ID, "serverId": srv.ID, "device": v.Device}
@@ -131,22 +129,14 @@ func (s *Service) registerVolumes(a *rest.API) {
 		out["attachment_id"], out["bdm_uuid"] = s.volumes.AttachmentID(v.ID, srv.ID), v.ID
 		return out
 	}
-	a.Handle("GET "+path, func(c *rest.Call) (int, any, error) {
-		srv, err := s.Server(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
+	server("GET "+path, func(c *rest.Call, srv *Server) (int, any, error) {
 		out := []rest.Obj{}
 		for _, v := range srv.Volumes {
 			out = append(out, view(c, srv, v))
 		}
 		return http.StatusOK, rest.Obj{"volumeAttachments": out}, nil
 	})
-	a.Handle("POST "+path, func(c *rest.Call) (int, any, error) {
-		srv, err := s.Server(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
+	server("POST "+path, func(c *rest.Call, srv *Server) (int, any, error) {
 		var req struct {
 			A struct {
 				VolumeID string `json:"volumeId"`
@@ -162,23 +152,7 @@ func (s *Service) registerVolumes(a *rest.API) {
 		}
 		return http.StatusOK, rest.Obj{"volumeAttachment": view(c, srv, ref)}, nil
 	})
-	a.Handle("GET "+path+"/{volume}", func(c *rest.Call) (int, any, error) {
-		srv, err := s.Server(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
-		for _, v := range srv.Volumes {
-			if v.ID == c.Path("volume") {
-				return http.StatusOK, rest.Obj{"volumeAttachment": view(c, srv, v)}, nil
-			}
-		}
-		return 0, nil, notFound("volume_id not found: %s", c.Path("volume"))
-	})
-	a.Handle("DELETE "+path+"/{volume}", func(c *rest.Call) (int, any, error) {
-		srv, err := s.Server(c.Caller, c.Path("id"))
-		if err != nil {
-			return 0, nil, err
-		}
+	server("DELETE "+path+"/{volume}", func(c *rest.Call, srv *Server) (int, any, error) {
 		return http.StatusAccepted, nil, s.DetachVolume(srv, c.Path("volume"))
 	})
 }

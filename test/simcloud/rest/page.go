@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,11 +31,36 @@ func Page[T any](items []T, q url.Values, id func(T) string) (page []T, more boo
 	return items, false, nil
 }
 
-// NextURL is the address of the page after the item called marker.
-func NextURL(base string, r *http.Request, marker string) string {
-	q := r.URL.Query()
-	q.Set("marker", marker)
-	return base + r.URL.Path + "?" + q.Encode()
+// Views are the items of the page that the query asks for, as view shows them. next is the URL of the page after it,
+// empty after the last one.
+func Views[T any](c *Call, items []T, id func(T) string, view func(T) Obj) (views []Obj, next string, err error) {
+	page, more, err := Page(items, c.Query, id)
+	if err != nil {
+		return nil, "", err
+	}
+	views = make([]Obj, 0, len(page))
+	for _, v := range page {
+		views = append(views, view(v))
+	}
+	if more {
+		q := c.R.URL.Query()
+		q.Set("marker", id(page[len(page)-1]))
+		next = c.api.World.BaseURL + c.R.URL.Path + "?" + q.Encode()
+	}
+	return views, next, nil
+}
+
+// List answers with a page of items called name, and with a link to the next page.
+func List[T any](c *Call, name string, items []T, id func(T) string, view func(T) Obj) (int, any, error) {
+	views, next, err := Views(c, items, id, view)
+	if err != nil {
+		return 0, nil, err
+	}
+	out := Obj{name: views}
+	if next != "" {
+		out[name+"_links"] = []Obj{{"rel": "next", "href": next}}
+	}
+	return http.StatusOK, out, nil
 }
 
 // TagsMatch applies the tag filters of the services (all of tags, any of tagsAny, not all of notTags, none of
@@ -69,6 +95,13 @@ func OneOf(q url.Values, key, value string) bool {
 
 // Strings returns a copy that JSON writes as [] rather than null.
 func Strings(s []string) []string { return append([]string{}, s...) }
+
+// Map returns a copy that JSON writes as {} rather than null.
+func Map[V any](m map[string]V) map[string]V {
+	out := make(map[string]V, len(m))
+	maps.Copy(out, m)
+	return out
+}
 
 // OrNil returns nil for the empty string, so that JSON says null.
 func OrNil(s string) any {

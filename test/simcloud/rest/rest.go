@@ -37,8 +37,6 @@ type Error struct {
 	Status  int
 	Kind    string
 	Message string
-	// Detail is additional text where the form has room for it.
-	Detail string
 }
 
 // Error returns the message.
@@ -82,12 +80,32 @@ type Call struct {
 	Body []byte
 	// Query is the parsed query string.
 	Query url.Values
-	// Token is the caller's token.
-	Token string
+
+	api *API
 }
 
 // Handler does the work of one route with the world locked and returns status and JSON body (nil for none).
 type Handler func(c *Call) (int, any, error)
+
+// On makes a handler of one that works on an object, which find looks up first.
+func On[T any](find func(c *Call) (T, error), h func(c *Call, v T) (int, any, error)) Handler {
+	return func(c *Call) (int, any, error) {
+		v, err := find(c)
+		if err != nil {
+			return 0, nil, err
+		}
+		return h(c, v)
+	}
+}
+
+// WithBody makes a handler of one that takes the JSON body.
+func WithBody[T any](h func(c *Call, body T) (int, any, error)) Handler { return On(Body[T], h) }
+
+// Body reads the JSON body.
+func Body[T any](c *Call) (body T, err error) {
+	err = c.Decode(&body)
+	return body, err
+}
 
 // Handle registers a route. The pattern is "GET /v2.1/servers/{id}", without the prefix.
 func (a *API) Handle(pattern string, h Handler) {
@@ -112,7 +130,7 @@ func (a *API) HandleRaw(pattern string, h Handler) {
 		if !ok {
 			return
 		}
-		c := &Call{Caller: caller, R: r, W: w, Query: r.URL.Query(), Token: r.Header.Get("X-Auth-Token")}
+		c := &Call{Caller: caller, R: r, W: w, Query: r.URL.Query(), api: a}
 		a.reply(w, r)(h(c))
 	})
 }
@@ -171,7 +189,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, caller Caller, h Han
 		a.WriteError(w, r, Errorf(http.StatusRequestEntityTooLarge, "RequestTooLarge", "Request is too large."))
 		return
 	}
-	c := &Call{Caller: caller, R: r, W: w, Body: body, Query: r.URL.Query(), Token: r.Header.Get("X-Auth-Token")}
+	c := &Call{Caller: caller, R: r, W: w, Body: body, Query: r.URL.Query(), api: a}
 	if a.Before != nil {
 		if err := a.Before(r); err != nil {
 			a.reply(w, r)(0, nil, err)
@@ -276,9 +294,7 @@ func (c *Counter) Add(service, method, route string) {
 func (c *Counter) Snapshot() map[Route]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make(map[Route]int, len(c.n))
-	maps.Copy(out, c.n)
-	return out
+	return maps.Clone(c.n)
 }
 
 // Reset forgets all counts.
