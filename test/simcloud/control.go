@@ -77,15 +77,24 @@ func (c *Cloud) registerControl(mux *http.ServeMux) {
 	show("machines", func(*http.Request) (any, error) { return rest.Obj{"machines": c.Machines()}, nil })
 
 	do("POST reset", func(*http.Request) error { return c.Reset() })
-	do("DELETE calls", func(*http.Request) error { c.ResetCalls(); return nil })
-	do("DELETE faults", func(*http.Request) error { c.Faults().Clear(); return nil })
+	do("DELETE calls", func(*http.Request) error {
+		c.ResetCalls()
+		return nil
+	})
+	do("DELETE faults", func(*http.Request) error {
+		c.Faults().Clear()
+		return nil
+	})
 	do("DELETE faults/{id}", func(r *http.Request) error {
 		if !c.Faults().Remove(r.PathValue("id")) {
 			return rest.Errorf(http.StatusNotFound, "", "no fault %s", r.PathValue("id"))
 		}
 		return nil
 	})
-	do("POST tokens/expire", func(*http.Request) error { c.ExpireTokens(); return nil })
+	do("POST tokens/expire", func(*http.Request) error {
+		c.ExpireTokens()
+		return nil
+	})
 	do("POST machines/{id}/{action}", func(r *http.Request) error {
 		return c.MachineAction(r.Context(), r.PathValue("id"), r.PathValue("action"))
 	})

@@ -358,7 +358,7 @@ func (s *Service) showServer(r *Resource) map[string]any {
 }
 
 func (s *Service) serverGroup() *kind {
-	return s.simple("name:s policies:l rules:m",
+	k := s.simple("name:s policies:l rules:m",
 		func(j job) (string, error) {
 			policy := "anti-affinity"
 			if l := j.p.strings("policies"); len(l) > 0 {
@@ -371,7 +371,10 @@ func (s *Service) serverGroup() *kind {
 			}
 			return g.ID, nil
 		}, nil,
-		func(j job) error { s.nova.Groups.Delete(j.r.ID); return nil },
+		func(j job) error {
+			s.nova.Groups.Delete(j.r.ID)
+			return nil
+		},
 		func(r *Resource) map[string]any {
 			g := s.nova.Groups.Get(r.ID)
 			if g == nil {
@@ -380,4 +383,6 @@ func (s *Service) serverGroup() *kind {
 			return map[string]any{"id": g.ID, "name": g.Name, "policies": []string{g.Policy}}
 		},
 	)
+	k.well = nil // a failed one is replaced
+	return k
 }

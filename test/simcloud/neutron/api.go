@@ -137,7 +137,10 @@ func listOf[T, S any, P object[T]](s *Service, c *rest.Call, k kind[T, S]) (int,
 			views = append(views, only(view, q["fields"]))
 		}
 	}
-	id := func(v rest.Obj) string { id, _ := v["id"].(string); return id }
+	id := func(v rest.Obj) string {
+		id, _ := v["id"].(string)
+		return id
+	}
 	return rest.List(c, strings.ReplaceAll(k.plural, "-", "_"), views, id, func(v rest.Obj) rest.Obj { return v })
 }
 
