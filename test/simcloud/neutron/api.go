@@ -91,7 +91,7 @@ func register[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
 			return status, rest.Obj{k.single: k.view(v)}, nil
 		}
 	}
-	a.Handle("GET "+collection, func(c *rest.Call) (int, any, error) { return listOf[T, S, P](s, c, k) })
+	a.Handle("GET "+collection, func(c *rest.Call) (int, any, error) { return listOf[T, S, P](c, k) })
 	a.Handle("POST "+collection, write(http.StatusCreated, func(c *rest.Call, spec S) (*T, error) {
 		return k.create(c.Caller, spec)
 	}))
@@ -112,7 +112,7 @@ func register[T, S any, P object[T]](s *Service, a *rest.API, k kind[T, S]) {
 	}))
 }
 
-func listOf[T, S any, P object[T]](s *Service, c *rest.Call, k kind[T, S]) (int, any, error) {
+func listOf[T, S any, P object[T]](c *rest.Call, k kind[T, S]) (int, any, error) {
 	q := c.Query
 	if bad := unknownFilters(q, k.view(new(T))); len(bad) > 0 {
 		const format = "['%s'] is invalid attribute for filtering"

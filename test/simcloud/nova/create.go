@@ -278,11 +278,12 @@ func (s *Service) place(c rest.Caller, srv *Server, refs []NetworkRef, disks []B
 		return nil
 	}
 	h, fits := s.schedule(srv, srv)
-	switch {
-	case !fits:
-		return errors.New("No valid host was found. ") //nolint:staticcheck // the real service's text
-	case h == nil:
-		return errors.New("No valid host was found. There are not enough hosts available.") //nolint:staticcheck // the same
+	if h == nil {
+		reason := ""
+		if fits {
+			reason = "There are not enough hosts available."
+		}
+		return fmt.Errorf("No valid host was found. %s", reason) //nolint:staticcheck // the real service's text
 	}
 	srv.Host, srv.Zone, srv.TaskState = h.Name, h.Zone, "spawning"
 	if err := s.equip(c, srv, refs, disks); err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Page cuts a list by the marker and limit of the query, the way all services do: items after the marker, at most
+// pageOf cuts a list by the marker and limit of the query, the way all services do: items after the marker, at most
 // limit of them. more tells whether the limit cut something off. An unknown marker is an error.
-func Page[T any](items []T, q url.Values, id func(T) string) (page []T, more bool, err error) {
+func pageOf[T any](items []T, q url.Values, id func(T) string) (page []T, more bool, err error) {
 	if m := q.Get("marker"); m != "" {
 		i := slices.IndexFunc(items, func(t T) bool { return id(t) == m })
 		if i < 0 {
@@ -34,7 +34,7 @@ func Page[T any](items []T, q url.Values, id func(T) string) (page []T, more boo
 // Views are the items of the page that the query asks for, as view shows them. next is the URL of the page after it,
 // empty after the last one.
 func Views[T any](c *Call, items []T, id func(T) string, view func(T) Obj) (views []Obj, next string, err error) {
-	page, more, err := Page(items, c.Query, id)
+	page, more, err := pageOf(items, c.Query, id)
 	if err != nil {
 		return nil, "", err
 	}
