@@ -56,7 +56,9 @@ func NewCluster(o Options) (*Cluster, error) {
 		kubelets: map[string]kubelet{}, etcd: map[string]*Member{},
 	}
 	c.store.onCreate = c.fillToken
-	c.install()
+	if err := c.install(); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -64,9 +66,13 @@ func NewCluster(o Options) (*Cluster, error) {
 func (c *Cluster) Close() { c.once.Do(func() { close(c.done) }) }
 
 // install makes what kubeadm init leaves in a cluster.
-func (c *Cluster) install() {
+func (c *Cluster) install() error {
 	s := c.store
-	s.mustCreate("ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": c.clusterInfo()}})
+	info, err := c.clusterInfo()
+	if err != nil {
+		return fmt.Errorf("write the kubeconfig of cluster-info: %w", err)
+	}
+	s.mustCreate("ConfigMap", "kube-public", "cluster-info", Object{"data": Object{"kubeconfig": info}})
 	conf := fmt.Sprintf("apiVersion: kubeadm.k8s.io/v1beta4\nclusterName: %s\ncontrolPlaneEndpoint: %s\n"+
 		"kind: ClusterConfiguration\nkubernetesVersion: %s\n", c.opts.Name, c.opts.Endpoint, c.opts.Version)
 	s.mustCreate("ConfigMap", "kube-system", "kubeadm-config", Object{"data": Object{"ClusterConfiguration": conf}})
@@ -85,6 +91,7 @@ func (c *Cluster) install() {
 		Object{"key": "CriticalAddonsOnly", "operator": "Exists"},
 	}}, "registry.k8s.io/coredns/coredns:v1.13.1")
 	c.control()
+	return nil
 }
 
 // workload makes a workload in kube-system.

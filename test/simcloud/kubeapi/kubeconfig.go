@@ -1,32 +1,24 @@
 package kubeapi
 
 import (
-	"encoding/base64"
-	"fmt"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig returns a kubeconfig file for one user, in YAML as kubeadm writes it.
-func (c *Cluster) Kubeconfig(serverURL, user string, cred Credential) []byte {
-	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Appendf(nil, `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: %s
-contexts:
-- context:
-    cluster: %[3]s
-    user: %s
-  name: %[4]s@%[3]s
-current-context: %[4]s@%[3]s
-kind: Config
-users:
-- name: %[4]s
-  user:
-    client-certificate-data: %[5]s
-    client-key-data: %[6]s
-`, b64(c.pki.caPEM), serverURL, c.opts.Name, user, b64(cred.Certificate), b64(cred.Key))
+// Kubeconfig returns a kubeconfig file for one user, as kubeadm writes it.
+func (c *Cluster) Kubeconfig(serverURL, user string, cred Credential) ([]byte, error) {
+	auth := &api.AuthInfo{ClientCertificateData: cred.Certificate, ClientKeyData: cred.Key}
+	return clientcmd.Write(*UserConfig(c.opts.Name, serverURL, c.pki.caPEM, user, auth))
+}
+
+// UserConfig is a kubeconfig with one cluster and one user.
+func UserConfig(cluster, serverURL string, caPEM []byte, user string, auth *api.AuthInfo) *api.Config {
+	cfg, context := api.NewConfig(), user+"@"+cluster
+	cfg.Clusters[cluster] = &api.Cluster{Server: serverURL, CertificateAuthorityData: caPEM}
+	cfg.AuthInfos[user] = auth
+	cfg.Contexts[context] = &api.Context{Cluster: cluster, AuthInfo: user}
+	cfg.CurrentContext = context
+	return cfg
 }
 
 // AdminKubeconfig returns admin.conf: a kubeconfig with a fresh certificate of Admin. serverURL is https://host:port.
@@ -35,20 +27,13 @@ func (c *Cluster) AdminKubeconfig(serverURL string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Kubeconfig(serverURL, Admin.Name, cred), nil
+	return c.Kubeconfig(serverURL, Admin.Name, cred)
 }
 
 // clusterInfo is the kubeconfig without a user in kube-public/cluster-info.
-func (c *Cluster) clusterInfo() string {
-	return fmt.Sprintf(`apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://%s
-  name: ""
-contexts: null
-current-context: ""
-kind: Config
-users: null
-`, base64.StdEncoding.EncodeToString(c.pki.caPEM), c.opts.Endpoint)
+func (c *Cluster) clusterInfo() (string, error) {
+	cfg := api.NewConfig()
+	cfg.Clusters[""] = &api.Cluster{Server: "https://" + c.opts.Endpoint, CertificateAuthorityData: c.pki.caPEM}
+	b, err := clientcmd.Write(*cfg)
+	return string(b), err
 }

@@ -11,8 +11,8 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -48,7 +48,7 @@ func newPKI(now time.Time) (*pki, error) {
 		return nil, err
 	}
 	t := &x509.Certificate{
-		SerialNumber: serial(), Subject: pkix.Name{CommonName: "kubernetes"}, DNSNames: []string{"kubernetes"},
+		Subject: pkix.Name{CommonName: "kubernetes"}, DNSNames: []string{"kubernetes"},
 		NotBefore: now.Add(-5 * time.Minute), NotAfter: now.Add(caLife), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign,
 	}
@@ -69,12 +69,6 @@ func newPKI(now time.Time) (*pki, error) {
 	return p, nil
 }
 
-func serial() *big.Int {
-	b := make([]byte, 8)
-	_, _ = rand.Read(b)
-	return new(big.Int).SetBytes(b)
-}
-
 func certPEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
@@ -93,7 +87,7 @@ func (p *pki) issue(now time.Time, t *x509.Certificate) ([]byte, *ecdsa.PrivateK
 	if err != nil {
 		return nil, nil, err
 	}
-	t.SerialNumber, t.NotBefore, t.NotAfter = serial(), now.Add(-5*time.Minute), now.Add(certLife)
+	t.NotBefore, t.NotAfter = now.Add(-5*time.Minute), now.Add(certLife)
 	t.KeyUsage, t.BasicConstraintsValid = x509.KeyUsageDigitalSignature|x509.KeyUsageKeyEncipherment, true
 	der, err := x509.CreateCertificate(rand.Reader, t, p.ca, key.Public(), p.key)
 	return der, key, err
@@ -152,6 +146,6 @@ func (p *pki) user(now time.Time, cert *x509.Certificate) (User, bool) {
 	if err != nil {
 		return User{}, false
 	}
-	return User{Name: cert.Subject.CommonName, Groups: append(append([]string(nil), cert.Subject.Organization...),
-		"system:authenticated")}, true
+	groups := slices.Concat(cert.Subject.Organization, []string{"system:authenticated"})
+	return User{Name: cert.Subject.CommonName, Groups: groups}, true
 }

@@ -36,12 +36,15 @@ func paths(verbs string, urls ...any) map[string]any {
 const (
 	readVerbs  = "get,list,watch"
 	writeVerbs = "create,update,patch,delete,deletecollection"
-	workGroups = ",apps,batch,autoscaling,policy,networking.k8s.io,discovery.k8s.io"
-	workKinds  = "pods,pods/log,pods/exec,pods/eviction,pods/portforward,services,endpoints,configmaps,secrets," +
-		"serviceaccounts,persistentvolumeclaims,events,replicationcontrollers," +
-		"deployments,deployments/scale,daemonsets,statefulsets,statefulsets/scale,replicasets,replicasets/scale,jobs," +
-		"cronjobs,horizontalpodautoscalers,poddisruptionbudgets,ingresses,networkpolicies,endpointslices"
 )
+
+const rbac = "rbac.authorization.k8s.io"
+
+// group is the group of users in a binding.
+func group(name string) Object { return Object{"kind": "Group", "apiGroup": rbac, "name": name} }
+
+// roleRef is the role in a binding.
+func roleRef(kind, name string) Object { return Object{"apiGroup": rbac, "kind": kind, "name": name} }
 
 // bootstrapRoles makes the roles and bindings of every cluster.
 func (s *Store) bootstrapRoles() {
@@ -51,30 +54,19 @@ func (s *Store) bootstrapRoles() {
 	bind := func(name, role string, groups ...string) {
 		var subjects []any
 		for _, g := range groups {
-			subjects = append(
-				subjects, map[string]any{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": g},
-			)
+			subjects = append(subjects, group(g))
 		}
 		s.mustCreate("ClusterRoleBinding", "", name, Object{
-			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-			"subjects": subjects,
+			"roleRef": roleRef("ClusterRole", role), "subjects": subjects,
 		})
 	}
 	role("cluster-admin", rules("*", "*", "*"), paths("*", "*"))
-	role("admin", rules("*", workGroups, workKinds), rules("*", "rbac.authorization.k8s.io", "roles,rolebindings"),
-		rules(readVerbs, "", "namespaces"))
-	role("edit", rules(readVerbs+","+writeVerbs, workGroups, workKinds), rules(readVerbs, "", "namespaces"))
-	role("view", rules(readVerbs, workGroups, strings.Replace(workKinds, "secrets,", "", 1)),
-		rules(readVerbs, "", "namespaces"))
 	role("system:public-info-viewer", paths("get", "/healthz", "/livez", "/readyz", "/version", "/version/"))
 	role("system:discovery", paths("get", "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi",
 		"/openapi/*", "/readyz", "/version", "/version/"))
-	role("system:basic-user", rules(
-		"create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews",
-	))
+	role("system:basic-user", rules("create", "authorization.k8s.io", "selfsubjectaccessreviews"))
 	role("system:node", rules(readVerbs, "*", "*"), rules(writeVerbs, "", "nodes,nodes/status,pods,pods/status,events"),
-		rules("*", "coordination.k8s.io", "leases"),
-		rules("create", "certificates.k8s.io", "certificatesigningrequests"))
+		rules("*", "coordination.k8s.io", "leases"))
 	bind("cluster-admin", "cluster-admin", "system:masters")
 	bind("kubeadm:cluster-admins", "cluster-admin", "kubeadm:cluster-admins")
 	bind("system:public-info-viewer", "system:public-info-viewer", "system:authenticated", "system:unauthenticated")
@@ -83,26 +75,18 @@ func (s *Store) bootstrapRoles() {
 	bind("system:node", "system:node", "system:nodes")
 	role("kubeadm:get-nodes", rules("get", "", "nodes"))
 	bind("kubeadm:get-nodes", "kubeadm:get-nodes", "system:bootstrappers:kubeadm:default-node-token")
-	role(
-		"system:node-bootstrapper", rules("create,get,list,watch", "certificates.k8s.io", "certificatesigningrequests"),
-	)
-	bind("kubeadm:kubelet-bootstrap", "system:node-bootstrapper", "system:bootstrappers:kubeadm:default-node-token")
 	s.publish("kube-public", "kubeadm:bootstrap-signer-clusterinfo", "cluster-info", "system:unauthenticated")
 	s.publish("kube-system", "kubeadm:nodes-kubeadm-config", "kubeadm-config",
 		"system:bootstrappers:kubeadm:default-node-token")
 }
 
 // publish lets a group read one config map.
-func (s *Store) publish(namespace, name, configMap, group string) {
-	const rbac = "rbac.authorization.k8s.io"
+func (s *Store) publish(namespace, name, configMap, to string) {
 	rule := rules("get", "", "configmaps")
 	rule["resourceNames"] = []any{configMap}
 	s.mustCreate("Role", namespace, name, Object{"rules": []any{rule}})
 	s.mustCreate("RoleBinding", namespace, name, Object{
-		"roleRef": map[string]any{"apiGroup": rbac, "kind": "Role", "name": name},
-		"subjects": []any{map[string]any{"kind": "Group", "apiGroup": rbac, "name": group}, map[string]any{
-			"kind": "Group", "apiGroup": rbac, "name": "system:authenticated",
-		}},
+		"roleRef": roleRef("Role", name), "subjects": []any{group(to), group("system:authenticated")},
 	})
 }
 
@@ -131,13 +115,13 @@ func (s *Store) authorize(u User, a attributes) error {
 	if slices.Contains(u.Groups, "system:masters") {
 		return nil
 	}
-	for _, b := range s.bindings("clusterrolebindings.rbac.authorization.k8s.io", "") {
+	for _, b := range s.bindings("clusterrolebindings."+rbac, "") {
 		if subject(b, u) && s.allows(b, "", a) {
 			return nil
 		}
 	}
 	if a.namespace != "" {
-		for _, b := range s.bindings("rolebindings.rbac.authorization.k8s.io", a.namespace) {
+		for _, b := range s.bindings("rolebindings."+rbac, a.namespace) {
 			if subject(b, u) && s.allows(b, a.namespace, a) {
 				return nil
 			}
@@ -178,83 +162,54 @@ func (s *Store) bindings(gr, namespace string) []Object {
 }
 
 func subject(b Object, u User) bool {
-	list, _ := b["subjects"].([]any)
-	for _, x := range list {
-		m, ok := x.(map[string]any)
-		if !ok {
-			continue
-		}
-		name, _ := m["name"].(string)
+	return slices.ContainsFunc(objectsAt(b, "subjects"), func(m Object) bool {
+		name := String(m, "name")
 		switch m["kind"] {
 		case "User":
-			if name == u.Name {
-				return true
-			}
+			return name == u.Name
 		case "Group":
-			if slices.Contains(u.Groups, name) {
-				return true
-			}
+			return slices.Contains(u.Groups, name)
 		case "ServiceAccount":
-			ns, _ := m["namespace"].(string)
-			if u.Name == "system:serviceaccount:"+ns+":"+name {
-				return true
-			}
+			return u.Name == "system:serviceaccount:"+String(m, "namespace")+":"+name
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // allows reports whether the role of a binding has a rule for the request.
 func (s *Store) allows(b Object, namespace string, a attributes) bool {
-	gr, k := "clusterroles.rbac.authorization.k8s.io", key("", String(b, "roleRef", "name"))
+	gr, k := "clusterroles."+rbac, key("", String(b, "roleRef", "name"))
 	if String(b, "roleRef", "kind") == "Role" {
-		gr, k = "roles.rbac.authorization.k8s.io", key(namespace, String(b, "roleRef", "name"))
+		gr, k = "roles."+rbac, key(namespace, String(b, "roleRef", "name"))
 	}
 	s.mu.RLock()
 	role := s.objs[gr][k]
 	s.mu.RUnlock()
-	list, _ := role["rules"].([]any)
-	for _, x := range list {
-		if m, ok := x.(map[string]any); ok && ruleAllows(m, a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(objectsAt(role, "rules"), func(rule Object) bool { return ruleAllows(rule, a) })
 }
 
-func ruleAllows(m map[string]any, a attributes) bool {
-	in := func(field string, want ...string) bool {
-		l, _ := m[field].([]any)
-		for _, v := range l {
-			t, _ := v.(string)
-			if t == "*" || slices.Contains(want, t) {
-				return true
-			}
-		}
-		return false
+func ruleAllows(rule Object, a attributes) bool {
+	in := func(field string, fits func(entry string) bool) bool {
+		list, _ := rule[field].([]any)
+		return slices.ContainsFunc(list, func(x any) bool {
+			entry, _ := x.(string)
+			return entry == "*" || fits(entry)
+		})
 	}
-	if !in("verbs", a.verb) {
+	is := func(want string) func(string) bool { return func(entry string) bool { return entry == want } }
+	if !in("verbs", is(a.verb)) {
 		return false
 	}
 	if a.path != "" {
-		l, _ := m["nonResourceURLs"].([]any)
-		for _, v := range l {
-			t, _ := v.(string)
-			if t == a.path || strings.HasSuffix(t, "*") && strings.HasPrefix(a.path, strings.TrimSuffix(t, "*")) {
-				return true
-			}
-		}
-		return false
+		return in("nonResourceURLs", func(url string) bool {
+			prefix, all := strings.CutSuffix(url, "*")
+			return url == a.path || all && strings.HasPrefix(a.path, prefix)
+		})
 	}
 	res := a.res.Plural
 	if a.sub != "" {
 		res += "/" + a.sub
 	}
-	if !in("apiGroups", a.res.Group) || !in("resources", res, "*/"+a.sub) {
-		return false
-	}
-	if l, _ := m["resourceNames"].([]any); len(l) > 0 {
-		return in("resourceNames", a.name)
-	}
-	return true
+	return in("apiGroups", is(a.res.Group)) && in("resources", is(res)) &&
+		(rule["resourceNames"] == nil || in("resourceNames", is(a.name)))
 }

@@ -19,13 +19,10 @@ func (c call) stream() error {
 		return err
 	}
 	q := c.req.URL.Query()
-	from, initial := int64(0), false
-	rv := q.Get("resourceVersion")
+	from, rv := int64(0), q.Get("resourceVersion")
 	sendInitial := q.Get("sendInitialEvents") == "true"
-	switch {
-	case rv == "" || rv == "0" || sendInitial:
-		initial = true
-	default:
+	initial := rv == "" || rv == "0" || sendInitial
+	if !initial {
 		if from, err = strconv.ParseInt(rv, 10, 64); err != nil {
 			return apierrors.NewBadRequest("invalid resource version: " + rv)
 		}
@@ -74,9 +71,7 @@ func (c call) stream() error {
 		}
 		return bookmark(rev, false)
 	}
-	err = c.h.c.store.watch(ctx, c.h.c.done, c.res, c.namespace, c.name, sel, from, func(kind string, o Object) error {
-		return send(kind, o)
-	}, idle)
+	err = c.h.c.store.watch(ctx, c.h.c.done, c.res, c.namespace, c.name, sel, from, send, idle)
 	var st apierrors.APIStatus
 	if errors.As(err, &st) {
 		s := st.Status()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,49 +13,38 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// columns are what kubectl prints of a kind between NAME and AGE; those with a + at the end only with -o wide.
-var columns = map[string]struct {
-	names string
-	cells func(o Object) []any
-}{
-	"Node": {"Status Roles Version@ Internal-IP+", func(o Object) []any {
-		version, address := String(o, "status", "nodeInfo", "kubeletVersion"), cmp.Or(nodeAddress(o), "<none>")
-		return []any{nodeStatus(o), nodeRoles(o), version, address}
-	}},
-	"Pod": {"Ready Status Restarts IP+ Node+", func(o Object) []any {
-		ready, total, restarts := containers(o)
-		return []any{
-			fmt.Sprintf("%d/%d", ready, total), podStatus(o), restarts, String(o, "status", "podIP"),
-			String(o, "spec", "nodeName"),
-		}
-	}},
-	"Deployment": {"Ready Up-to-date Available", func(o Object) []any {
-		return []any{
-			fmt.Sprintf("%d/%d", Int(o, "status", "readyReplicas"), Int(o, "spec", "replicas")),
-			Int(o, "status", "updatedReplicas"), Int(o, "status", "availableReplicas"),
-		}
-	}},
-	"DaemonSet": {"Desired Current Ready Available", func(o Object) []any {
-		return []any{
-			Int(o, "status", "desiredNumberScheduled"), Int(o, "status", "currentNumberScheduled"),
-			Int(o, "status", "numberReady"), Int(o, "status", "numberAvailable"),
-		}
-	}},
-	"Namespace":    {"Status", func(o Object) []any { return []any{String(o, "status", "phase")} }},
-	"StorageClass": {"Provisioner", func(o Object) []any { return []any{String(o, "provisioner")} }},
-	"PersistentVolume": {"Capacity Reclaim-Policy Status Claim StorageClass", func(o Object) []any {
-		claim := strings.Trim(String(o, "spec", "claimRef", "namespace")+"/"+String(o, "spec", "claimRef", "name"), "/")
-		return []any{
-			String(o, "spec", "capacity", "storage"), String(o, "spec", "persistentVolumeReclaimPolicy"),
-			String(o, "status", "phase"), claim, String(o, "spec", "storageClassName"),
-		}
-	}},
-	"PersistentVolumeClaim": {"Status Volume StorageClass", func(o Object) []any {
-		return []any{
-			String(o, "status", "phase"), String(o, "spec", "volumeName"), String(o, "spec", "storageClassName"),
-		}
-	}},
+// layout is how kubectl prints objects of a kind; columns with a + at the end only with -o wide.
+type layout struct {
+	columns string
+	cells   func(o Object, age string) []any
 }
+
+var (
+	layouts = map[string]layout{
+		"Node": {"Name Status Roles Age Version Internal-IP+", func(o Object, age string) []any {
+			version, address := String(o, "status", "nodeInfo", "kubeletVersion"), cmp.Or(nodeAddress(o), "<none>")
+			return []any{Name(o), nodeStatus(o), nodeRoles(o), age, version, address}
+		}},
+		"Pod": {"Name Ready Status Restarts Age IP+ Node+", func(o Object, age string) []any {
+			ready, ip, node := readyContainers(o), String(o, "status", "podIP"), String(o, "spec", "nodeName")
+			return []any{Name(o), ready, podStatus(o), "0", age, ip, node}
+		}},
+		"Deployment": {"Name Ready Up-to-date Available Age", func(o Object, age string) []any {
+			ready := fmt.Sprintf("%d/%d", Int(o, "status", "readyReplicas"), Int(o, "spec", "replicas"))
+			return []any{
+				Name(o), ready, Int(o, "status", "updatedReplicas"), Int(o, "status", "availableReplicas"), age,
+			}
+		}},
+		"DaemonSet": {"Name Desired Current Ready Available Age", func(o Object, age string) []any {
+			n := func(name string) int64 { return Int(o, "status", name) }
+			return []any{
+				Name(o), n("desiredNumberScheduled"), n("currentNumberScheduled"), n("numberReady"),
+				n("numberAvailable"), age,
+			}
+		}},
+	}
+	defaultLayout = layout{"Name Age", func(o Object, age string) []any { return []any{Name(o), age} }}
+)
 
 // wantsTable reports whether the client prints what the server lays out, as kubectl get does.
 func (c call) wantsTable() bool {
@@ -66,45 +54,30 @@ func (c call) wantsTable() bool {
 
 // table lays objects out in the usual columns of their kind.
 func (c call) table(meta map[string]any, objects ...Object) metav1.Table {
-	layout := columns[c.res.Kind]
+	l, ok := layouts[c.res.Kind]
+	if !ok {
+		l = defaultLayout
+	}
 	t := metav1.Table{TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: "meta.k8s.io/v1"}}
 	t.ResourceVersion, _ = meta["resourceVersion"].(string)
 	t.Continue, _ = meta["continue"].(string)
-	column := func(name, format string, priority int32) {
-		t.ColumnDefinitions = append(t.ColumnDefinitions, metav1.TableColumnDefinition{
-			Name: name, Type: "string", Format: format, Priority: priority,
-		})
-	}
-	column("Name", "name", 0)
-	age := -1 // the column after which the age comes; at the end of those that are always printed
-	names := strings.Fields(layout.names)
-	for i, n := range names {
-		if strings.HasSuffix(n, "@") || age < 0 && strings.HasSuffix(n, "+") {
-			column("Age", "", 0)
-			age = i
+	for name := range strings.FieldsSeq(l.columns) {
+		name, wide := strings.CutSuffix(name, "+")
+		column := metav1.TableColumnDefinition{Name: name, Type: "string"}
+		if wide {
+			column.Priority = 1
 		}
-		priority := int32(0)
-		if strings.HasSuffix(n, "+") {
-			priority = 1
-		}
-		column(strings.Trim(n, "@+"), "", priority)
+		t.ColumnDefinitions = append(t.ColumnDefinitions, column)
 	}
-	if age < 0 {
-		column("Age", "", 0)
-		age = len(names)
-	}
+	t.ColumnDefinitions[0].Format = "name"
 	for _, o := range objects {
-		var cells []any
-		if layout.cells != nil {
-			cells = layout.cells(o)
-		}
-		cells = append([]any{Name(o)}, slices.Insert(cells, age, any(ageOf(o, c.h.c.store.now())))...)
 		raw, err := json.Marshal(
 			map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o["metadata"]},
 		)
 		if err != nil {
 			continue
 		}
+		cells := l.cells(o, ageOf(o, c.h.c.now()))
 		t.Rows = append(t.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Raw: raw}})
 	}
 	return t
@@ -165,17 +138,15 @@ func nodeAddress(o Object) string {
 	return ""
 }
 
-// containers counts the containers of a pod that are ready, all of them, and their restarts.
-func containers(o Object) (ready, total int, restarts string) {
-	count := 0
+// readyContainers says how many containers of a pod are ready, and how many it has.
+func readyContainers(o Object) string {
+	ready := 0
 	for _, m := range objectsAt(o, "status", "containerStatuses") {
 		if m["ready"] == true {
 			ready++
 		}
-		n, _ := strconv.Atoi(fmt.Sprint(m["restartCount"]))
-		count += n
 	}
-	return ready, len(objectsAt(o, "spec", "containers")), strconv.Itoa(count)
+	return fmt.Sprintf("%d/%d", ready, len(objectsAt(o, "spec", "containers")))
 }
 
 func podStatus(o Object) string {

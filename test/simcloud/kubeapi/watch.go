@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,33 +18,22 @@ type selector struct {
 	fields fields.Selector
 }
 
-// fieldsOf are the fields by which objects of a kind are selected, besides name and namespace; nil: by those two only.
-var fieldsOf = map[string][]string{
-	"Pod": {
-		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-		"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
-	},
-	"Node":      {"spec.unschedulable"},
-	"Namespace": {"status.phase"},
-	"Secret":    {"type"},
-	"Event": {
-		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-		"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
-		"reportingComponent", "source", "type",
-	},
+// podFields are the fields by which pods are selected, besides name and namespace. Other kinds have those two only.
+var podFields = []string{
+	"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase",
+	"status.podIP",
 }
 
 // checkFields refuses a selector of fields that are not indexed.
 func checkFields(kind string, f fields.Selector) error {
-	own := fieldsOf[kind]
 	for _, r := range f.Requirements() {
 		switch {
-		case r.Field == "metadata.name" || r.Field == "metadata.namespace" || slices.Contains(own, r.Field):
-		case own == nil:
+		case r.Field == "metadata.name" || r.Field == "metadata.namespace":
+		case kind != "Pod":
 			return apierrors.NewBadRequest(fmt.Sprintf(
 				"%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", r.Field,
 			))
-		default:
+		case !slices.Contains(podFields, r.Field):
 			return apierrors.NewBadRequest("field label not supported: " + r.Field)
 		}
 	}
@@ -65,51 +53,23 @@ func parseSelector(kind, label, field string) (selector, error) {
 }
 
 func (s selector) matches(o Object) bool {
-	if o == nil {
-		return false
-	}
-	if !s.labels.Empty() {
-		set := labels.Set{}
-		m, _ := At(o, "metadata", "labels").(map[string]any)
-		for k, v := range m {
-			t, _ := v.(string)
-			set[k] = t
-		}
-		if !s.labels.Matches(set) {
-			return false
-		}
-	}
-	return s.fields.Empty() || s.fields.Matches(fieldSet{o})
+	return o != nil && (s.labels.Empty() || s.labels.Matches(labelsOf(o))) && s.fields.Matches(fieldSet{o})
 }
 
-// fieldSet lets every field with a scalar value be selected.
+// fieldSet lets every field that is a text be selected.
 type fieldSet struct{ o Object }
 
 // Has implements fields.Fields.
 func (f fieldSet) Has(name string) bool { return f.Get(name) != "" }
 
 // Get implements fields.Fields.
-func (f fieldSet) Get(name string) string {
-	switch v := At(f.o, strings.Split(name, ".")...).(type) {
-	case string:
-		return v
-	case bool:
-		return strconv.FormatBool(v)
-	case int64:
-		return strconv.FormatInt(v, 10)
-	}
-	if name == "spec.unschedulable" {
-		return "false"
-	}
-	return ""
-}
+func (f fieldSet) Get(name string) string { return String(f.o, strings.Split(name, ".")...) }
 
 // watch calls send for every change after revision from of the objects that match, until ctx ends or send fails. A
 // from that is too old gives 410 Gone. idle is called when there is nothing to send for a while.
 func (s *Store) watch(
-	ctx context.Context, stop <-chan struct{}, r Resource, namespace, name string, sel selector, from int64, send func(
-		kind string, o Object,
-	) error, idle func(rev int64) error,
+	ctx context.Context, stop <-chan struct{}, r Resource, namespace, name string, sel selector, from int64,
+	send func(kind string, o any) error, idle func(rev int64) error,
 ) error {
 	const every = 30 * time.Second
 	tick := time.NewTicker(every)
@@ -130,7 +90,6 @@ func (s *Store) watch(
 		}
 		s.mu.RUnlock()
 		for _, e := range slices.Backward(batch) {
-
 			if namespace != "" && Namespace(e.obj) != namespace || name != "" && Name(e.obj) != name {
 				continue
 			}

@@ -15,9 +15,7 @@ import (
 // settings are those of kubeadm init and join, from flags or a configuration file.
 type settings struct {
 	nodeName      string
-	criSocket     string
-	extraArgs     map[string]string
-	ignore        []string
+	kubeletArgs   []string
 	advertise     string
 	bindPort      int
 	endpoint      string // controlPlaneEndpoint
@@ -28,8 +26,6 @@ type settings struct {
 	clusterName   string
 	certKey       string
 	uploadCerts   bool
-	tokens        []bootstrapToken
-	skipPhases    []string
 
 	// join
 	server       string // apiServerEndpoint
@@ -37,11 +33,6 @@ type settings struct {
 	hashes       []string
 	unsafe       bool
 	controlPlane bool
-}
-
-type bootstrapToken struct {
-	Token string `yaml:"token"`
-	TTL   string `yaml:"ttl"`
 }
 
 // document is the union of the kubeadm kinds, as far as they are looked at.
@@ -53,17 +44,16 @@ type document struct {
 		BindPort         int    `yaml:"bindPort"`
 	} `yaml:"localAPIEndpoint"`
 	NodeRegistration struct {
-		Name             string   `yaml:"name"`
-		CRISocket        string   `yaml:"criSocket"`
-		KubeletExtraArgs any      `yaml:"kubeletExtraArgs"`
-		IgnorePreflight  []string `yaml:"ignorePreflightErrors"`
+		Name             string `yaml:"name"`
+		KubeletExtraArgs []struct {
+			Name  string `yaml:"name"`
+			Value string `yaml:"value"`
+		} `yaml:"kubeletExtraArgs"`
 	} `yaml:"nodeRegistration"`
-	BootstrapTokens      []bootstrapToken `yaml:"bootstrapTokens"`
-	CertificateKey       string           `yaml:"certificateKey"`
-	SkipPhases           []string         `yaml:"skipPhases"`
-	KubernetesVersion    string           `yaml:"kubernetesVersion"`
-	ControlPlaneEndpoint string           `yaml:"controlPlaneEndpoint"`
-	ClusterName          string           `yaml:"clusterName"`
+	CertificateKey       string `yaml:"certificateKey"`
+	KubernetesVersion    string `yaml:"kubernetesVersion"`
+	ControlPlaneEndpoint string `yaml:"controlPlaneEndpoint"`
+	ClusterName          string `yaml:"clusterName"`
 	Networking           struct {
 		PodSubnet     string `yaml:"podSubnet"`
 		ServiceSubnet string `yaml:"serviceSubnet"`
@@ -78,7 +68,6 @@ type document struct {
 			CACertHashes             []string `yaml:"caCertHashes"`
 			UnsafeSkipCAVerification bool     `yaml:"unsafeSkipCAVerification"`
 		} `yaml:"bootstrapToken"`
-		TLSBootstrapToken string `yaml:"tlsBootstrapToken"`
 	} `yaml:"discovery"`
 	ControlPlane *struct {
 		CertificateKey   string `yaml:"certificateKey"`
@@ -120,9 +109,7 @@ func (s *settings) load(data []byte) error {
 		s.take(doc)
 	}
 	if !known {
-		return errors.New(
-			"no InitConfiguration, ClusterConfiguration or JoinConfiguration kind was found in the YAML file",
-		)
+		return errors.New("no InitConfiguration, ClusterConfiguration or JoinConfiguration was found in the YAML file")
 	}
 	return nil
 }
@@ -134,7 +121,6 @@ func (s *settings) take(d document) {
 		}
 	}
 	set(&s.nodeName, d.NodeRegistration.Name)
-	set(&s.criSocket, d.NodeRegistration.CRISocket)
 	set(&s.advertise, d.LocalAPIEndpoint.AdvertiseAddress)
 	set(&s.certKey, d.CertificateKey)
 	set(&s.version, d.KubernetesVersion)
@@ -146,24 +132,11 @@ func (s *settings) take(d document) {
 		s.bindPort = d.LocalAPIEndpoint.BindPort
 	}
 	s.sans = append(s.sans, d.APIServer.CertSANs...)
-	s.ignore = append(s.ignore, d.NodeRegistration.IgnorePreflight...)
-	s.tokens = append(s.tokens, d.BootstrapTokens...)
-	s.skipPhases = append(s.skipPhases, d.SkipPhases...)
-	switch a := d.NodeRegistration.KubeletExtraArgs.(type) {
-	case map[string]any:
-		for k, v := range a {
-			s.extra(k, fmt.Sprint(v))
-		}
-	case []any:
-		for _, x := range a {
-			if m, ok := x.(map[string]any); ok {
-				s.extra(fmt.Sprint(m["name"]), fmt.Sprint(m["value"]))
-			}
-		}
+	for _, a := range d.NodeRegistration.KubeletExtraArgs {
+		s.kubeletArgs = append(s.kubeletArgs, "--"+a.Name+"="+a.Value)
 	}
 	bt := d.Discovery.BootstrapToken
 	set(&s.token, bt.Token)
-	set(&s.token, d.Discovery.TLSBootstrapToken)
 	set(&s.server, bt.APIServerEndpoint)
 	s.hashes = append(s.hashes, bt.CACertHashes...)
 	s.unsafe = s.unsafe || bt.UnsafeSkipCAVerification
@@ -172,13 +145,6 @@ func (s *settings) take(d document) {
 		set(&s.certKey, d.ControlPlane.CertificateKey)
 		set(&s.advertise, d.ControlPlane.LocalAPIEndpoint.AdvertiseAddress)
 	}
-}
-
-func (s *settings) extra(k, v string) {
-	if s.extraArgs == nil {
-		s.extraArgs = map[string]string{}
-	}
-	s.extraArgs[k] = v
 }
 
 // validate reports what kubeadm finds wrong with the settings of an init.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -15,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
@@ -34,7 +36,7 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int 
 	}
 	version := n.stable(s)
 	p.Printf("[init] Using Kubernetes version: %s\n[preflight] Running pre-flight checks\n", version)
-	if !n.initChecks(p, s).report(p, s.ignore) {
+	if !n.initChecks(p, s).report(p) {
 		return 2
 	}
 	p.Printf("[preflight] Pulling images required for setting up a Kubernetes cluster\n")
@@ -93,7 +95,7 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		uploadCerts(p, cl, s)
 	}
 	p.Printf(markControlPlane, s.nodeName)
-	token := n.firstToken(cl, s)
+	token := cl.CreateToken(24 * time.Hour)
 	if !f.On("skip-token-print") {
 		p.Printf("[bootstrap-token] Using token: %s\n", token)
 	}
@@ -127,22 +129,6 @@ func (n *Node) wait(ctx context.Context, step string) error {
 		return nil
 	}
 	return n.os.Delay(ctx, step)
-}
-
-func (n *Node) firstToken(cl *kubeapi.Cluster, s *settings) string {
-	if s.token != "" && cl.AddToken(s.token, 24*time.Hour) {
-		return s.token
-	}
-	for _, t := range s.tokens {
-		ttl, err := time.ParseDuration(t.TTL)
-		if err != nil {
-			ttl = 24 * time.Hour
-		}
-		if cl.AddToken(t.Token, ttl) {
-			return t.Token
-		}
-	}
-	return cl.CreateToken(24 * time.Hour)
 }
 
 // masterFiles writes the certificates and kubeconfig files of a control plane.
@@ -193,11 +179,9 @@ func (n *Node) masterFiles(p *process.Proc, cl *kubeapi.Cluster, s *settings, en
 		etc + "controller-manager.conf": {"system:kube-controller-manager", ""},
 		etc + "scheduler.conf":          {"system:kube-scheduler", ""},
 	} {
-		cred, err := cl.IssueClient(who[0], who[1])
-		if err != nil {
+		if files[file], err = newKubeconfig(cl, server, who[0], who[1]); err != nil {
 			return err
 		}
-		files[file] = cl.Kubeconfig(server, who[0], cred)
 	}
 	for name, data := range files {
 		mode := os.FileMode(0o600)
@@ -210,6 +194,15 @@ func (n *Node) masterFiles(p *process.Proc, cl *kubeapi.Cluster, s *settings, en
 	}
 	p.Printf("[kubeconfig] Writing \"admin.conf\" kubeconfig file\n")
 	return nil
+}
+
+// newKubeconfig is a kubeconfig with a new certificate.
+func newKubeconfig(cl *kubeapi.Cluster, server, user, group string) ([]byte, error) {
+	cred, err := cl.IssueClient(user, group)
+	if err != nil {
+		return nil, err
+	}
+	return cl.Kubeconfig(server, user, cred)
 }
 
 func pemPair(c tls.Certificate) (cert, key []byte, err error) {
@@ -248,11 +241,7 @@ spec:
 
 // startKubelet writes kubelet's configuration and waits until it runs.
 func (n *Node) startKubelet(ctx context.Context, p *process.Proc, s *settings) int {
-	flags := []string{"--hostname-override=" + s.nodeName}
-	for k, v := range s.extraArgs {
-		flags = append(flags, "--"+k+"="+v)
-	}
-	slices.Sort(flags)
+	flags := append([]string{"--hostname-override=" + s.nodeName}, s.kubeletArgs...)
 	p.Printf("[kubelet-start] Writing kubelet environment file with flags to file \"%s\"\n"+
 		"[kubelet-start] Writing kubelet configuration to file \"%s\"\n", kubeletFlags, kubeletConfig)
 	const conf = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncgroupDriver: systemd\n" +
@@ -325,23 +314,7 @@ func (n *Node) registered(ctx context.Context, cl *kubeapi.Cluster, name string)
 }
 
 // file is a kubeconfig with a token.
-func (k *config) file(token string) []byte {
-	return fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: kubernetes
-contexts:
-- context:
-    cluster: kubernetes
-    user: tls-bootstrap-token-user
-  name: tls-bootstrap-token-user@kubernetes
-current-context: tls-bootstrap-token-user@kubernetes
-users:
-- name: tls-bootstrap-token-user
-  user:
-    token: %s
-`, base64.StdEncoding.EncodeToString(k.ca), k.server, token)
+func (k *config) file(token string) ([]byte, error) {
+	auth := &api.AuthInfo{Token: token}
+	return clientcmd.Write(*kubeapi.UserConfig("kubernetes", k.server, k.ca, "tls-bootstrap-token-user", auth))
 }

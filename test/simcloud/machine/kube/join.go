@@ -30,7 +30,7 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 			"in your kubeadm config file or pass --discovery-token-unsafe-skip-ca-verification flag to continue")
 	}
 	p.Printf("[preflight] Running pre-flight checks\n")
-	if !n.joinChecks(p, s).report(p, s.ignore) {
+	if !n.joinChecks(p, s).report(p) {
 		return 2
 	}
 	cl, k, err := n.discover(ctx, p, s)
@@ -68,7 +68,11 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 	} else if err := n.write(pkiDir+"ca.crt", cl.CAPEM(), 0o644); err != nil {
 		return fatal(p, "error execution phase kubelet-start: %v", err)
 	}
-	if err := n.write(bootstrapConf, k.file(s.token), 0o600); err != nil {
+	bootstrap, err := k.file(s.token)
+	if err == nil {
+		err = n.write(bootstrapConf, bootstrap, 0o600)
+	}
+	if err != nil {
 		return fatal(p, "error execution phase kubelet-start: %v", err)
 	}
 	if n.wait(ctx, "kubeadm join") != nil {
@@ -133,12 +137,11 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 
 // credentials writes kubelet.conf, as the TLS bootstrap does.
 func (n *Node) credentials(cl *kubeapi.Cluster, s *settings, server string) error {
-	who := "system:node:" + s.nodeName
-	cred, err := cl.IssueClient(who, "system:nodes")
+	conf, err := newKubeconfig(cl, server, "system:node:"+s.nodeName, "system:nodes")
 	if err != nil {
 		return err
 	}
-	return n.write(kubeletConf, cl.Kubeconfig(server, who, cred), 0o600)
+	return n.write(kubeletConf, conf, 0o600)
 }
 
 // discover asks the endpoint for cluster-info and checks CA and token, as kubeadm's discovery does.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,20 +11,17 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
-	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
 )
 
 // kubeadmOptions are those of all commands of kubeadm that are simulated. Options of real ones that change nothing here
 // are accepted.
 var kubeadmOptions = []string{
-	"apiserver-advertise-address:=apiserver-advertise-address", "apiserver-cert-extra-sans:=apiserver-cert-extra-sans",
-	"certificate-key:=certificate-key", "config:=config", "control-plane=control-plane",
-	"control-plane-endpoint:=control-plane-endpoint", "cri-socket:=cri-socket",
+	"apiserver-advertise-address:=apiserver-advertise-address", "certificate-key:=certificate-key", "config:=config",
+	"control-plane=control-plane", "control-plane-endpoint:=control-plane-endpoint", "cri-socket:=cri-socket",
 	"discovery-token-ca-cert-hash:=discovery-token-ca-cert-hash",
 	"discovery-token-unsafe-skip-ca-verification=discovery-token-unsafe-skip-ca-verification", "force=f",
-	"ignore-preflight-errors:=ignore-preflight-errors", "kubeconfig:=kubeconfig",
-	"kubernetes-version:=kubernetes-version", "node-name:=node-name", "output:=o", "pod-network-cidr:=pod-network-cidr",
-	"print-join-command=print-join-command", "service-cidr:=service-cidr", "skip-phases:=skip-phases",
+	"kubeconfig:=kubeconfig", "kubernetes-version:=kubernetes-version", "output:=o",
+	"pod-network-cidr:=pod-network-cidr", "print-join-command=print-join-command", "service-cidr:=service-cidr",
 	"skip-token-print=skip-token-print", "token:=token", "ttl:=ttl", "upload-certs=upload-certs", "v:=v", "yes=y",
 }
 
@@ -93,17 +91,14 @@ func (n *Node) settings(p *process.Proc, f *process.Flags) (*settings, error) {
 		}
 	}
 	for dst, name := range map[*string]string{
-		&s.nodeName: "node-name", &s.advertise: "apiserver-advertise-address", &s.endpoint: "control-plane-endpoint",
+		&s.advertise: "apiserver-advertise-address", &s.endpoint: "control-plane-endpoint",
 		&s.version: "kubernetes-version", &s.podSubnet: "pod-network-cidr", &s.serviceSubnet: "service-cidr",
-		&s.certKey: "certificate-key", &s.criSocket: "cri-socket", &s.token: "token",
+		&s.certKey: "certificate-key", &s.token: "token",
 	} {
 		if v := f.Val(name); v != "" {
 			*dst = v
 		}
 	}
-	s.sans = append(s.sans, f.List("apiserver-cert-extra-sans")...)
-	s.ignore = append(s.ignore, f.List("ignore-preflight-errors")...)
-	s.skipPhases = append(s.skipPhases, f.List("skip-phases")...)
 	s.hashes = append(s.hashes, f.Vals["discovery-token-ca-cert-hash"]...)
 	s.unsafe = s.unsafe || f.On("discovery-token-unsafe-skip-ca-verification")
 	s.controlPlane = s.controlPlane || f.On("control-plane")
@@ -225,13 +220,7 @@ func uploadCerts(p *process.Proc, cl *kubeapi.Cluster, s *settings) {
 
 func (n *Node) config(p *process.Proc, f *process.Flags) int {
 	what := strings.Join(f.Args[1:], " ")
-	v := f.Val("kubernetes-version")
-	if v == "" {
-		v = n.version("kubeadm")
-	}
-	if !strings.HasPrefix(v, "v") {
-		v = "v" + v
-	}
+	v := n.stable(&settings{version: f.Val("kubernetes-version")})
 	switch what {
 	case "images list", "images pull":
 		pause, etcd := "3.10", "3.6.4-0"
@@ -307,15 +296,5 @@ func (n *Node) reset(ctx context.Context, p *process.Proc, f *process.Flags) int
 
 // stable is the version that kubeadm init installs without being told.
 func (n *Node) stable(s *settings) string {
-	v := s.version
-	if v == "" || strings.HasPrefix(v, "stable") || v == "latest" {
-		return n.version("kubeadm")
-	}
-	v = strings.TrimPrefix(v, "v")
-	if strings.Count(v, ".") == 1 {
-		if l := ubuntu.LatestKubernetes(v); l != "" {
-			v = l
-		}
-	}
-	return "v" + v
+	return "v" + strings.TrimPrefix(cmp.Or(s.version, n.version("kubeadm")), "v")
 }

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/memfs"
@@ -22,27 +21,18 @@ func (c *checks) warn(name, format string, a ...any) {
 	c.warns = append(c.warns, fmt.Sprintf("[WARNING %s]: %s", name, fmt.Sprintf(format, a...)))
 }
 
-// report prints the findings; false if one is fatal. Errors named in ignore become warnings.
-func (c *checks) report(p *process.Proc, ignore []string) bool {
-	var fatal []string
-	for _, e := range c.errs {
-		name := strings.TrimPrefix(strings.SplitN(e, "]", 2)[0], "[ERROR ")
-		if slices.ContainsFunc(ignore, func(i string) bool { return strings.EqualFold(i, name) || i == "all" }) {
-			c.warns = append(c.warns, strings.Replace(e, "[ERROR", "[WARNING", 1))
-			continue
-		}
-		fatal = append(fatal, e)
-	}
+// report prints the findings; false if one is fatal.
+func (c *checks) report(p *process.Proc) bool {
 	for _, w := range c.warns {
 		p.Errorf("\t%s\n", w)
 	}
-	if len(fatal) == 0 {
+	if len(c.errs) == 0 {
 		return true
 	}
 	p.Errorf("error execution phase preflight: [preflight] Some fatal errors occurred:\n\t%s\n"+
 		"[preflight] If you know what you are doing, you can make a check non-fatal with "+
 		"`--ignore-preflight-errors=...`\n"+
-		"To see the stack trace of this error execute with --v=5 or higher\n", strings.Join(fatal, "\n\t"))
+		"To see the stack trace of this error execute with --v=5 or higher\n", strings.Join(c.errs, "\n\t"))
 	return false
 }
 
@@ -126,7 +116,7 @@ func privileged(p *process.Proc, c *checks) {
 func checkRoot(p *process.Proc) bool {
 	c := &checks{}
 	privileged(p, c)
-	return c.report(p, nil)
+	return c.report(p)
 }
 
 // initChecks are the preflight checks of kubeadm init.
