@@ -12,14 +12,15 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
-// imageFiles are the files of the cloud image that everybody may read.
+// imageFiles are the files of the cloud image that every user may read.
 var imageFiles = map[string]string{
 	"/usr/lib/os-release": "PRETTY_NAME=\"Ubuntu 22.04.4 LTS\"\nNAME=\"Ubuntu\"\nVERSION_ID=\"22.04\"\n" +
 		"VERSION=\"22.04.4 LTS (Jammy Jellyfish)\"\nVERSION_CODENAME=jammy\nID=ubuntu\nID_LIKE=debian\n",
 	"/etc/fstab": "LABEL=cloudimg-rootfs\t/\t ext4\tdiscard,errors=remount-ro\t0 1\n" +
 		"LABEL=UEFI\t/boot/efi\tvfat\tumask=0077\t0 1\n",
 	"/etc/cloud/cloud.cfg": "users:\n   - default\ndisable_root: true\npreserve_hostname: false\n",
-	"/etc/apt/sources.list": "deb http://nova.clouds.archive.ubuntu.com/ubuntu/ jammy main restricted universe multiverse\n" +
+	"/etc/apt/sources.list": "" +
+		"deb http://nova.clouds.archive.ubuntu.com/ubuntu/ jammy main restricted universe multiverse\n" +
 		"deb http://nova.clouds.archive.ubuntu.com/ubuntu/ jammy-updates main restricted universe multiverse\n" +
 		"deb http://security.ubuntu.com/ubuntu jammy-security main restricted universe multiverse\n",
 	"/var/lib/cloud/instance/boot-finished": "2 - cloud-init finished\n",
