@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
@@ -57,7 +59,7 @@ func (n *Node) cilium(ctx context.Context, p *process.Proc) int {
 		}
 	}
 	if err != nil {
-		text := err.Error()
+		text := describe(err)
 		p.Errorf("\nError: %s%s\n", strings.ToUpper(text[:1]), text[1:]) // cilium's begin with a capital
 		return 1
 	}
@@ -71,52 +73,48 @@ func (k *ctl) ciliumInstall() error {
 	}
 	if _, err := k.call(http.MethodGet, "/apis/apps/v1/namespaces/kube-system/daemonsets/cilium", "", nil); err == nil {
 		return errors.New("unable to install Cilium: cannot re-use a name that is still in use")
-	} else if !notFound(err) {
-		return fmt.Errorf("unable to install Cilium: %w", err)
+	} else if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("unable to install Cilium: %s", describe(err))
 	}
-	k.p.Printf(
-		"ℹ️  Using Cilium version %s\n🔮 Auto-detected cluster name: kubernetes\n"+
-			"🔮 Auto-detected kube-proxy has been installed\n",
-		version,
-	)
-	labels := map[string]any{"k8s-app": "cilium"}
-	anywhere := []any{map[string]any{"operator": "Exists"}}
-	pod := func(name string) map[string]any {
-		return map[string]any{"hostNetwork": true, "tolerations": anywhere, "containers": []any{
-			map[string]any{"name": name, "image": "quay.io/cilium/" + name + ":v" + version},
-		}}
-	}
-	opLabels := map[string]any{"name": "cilium-operator"}
+	k.p.Printf("ℹ️  Using Cilium version %s\n🔮 Auto-detected cluster name: kubernetes\n"+
+		"🔮 Auto-detected kube-proxy has been installed\n", version)
 	for _, o := range []kubeapi.Object{
-		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{
-			"name": "cilium", "namespace": "kube-system",
-		}},
-		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
-			"name": "cilium-config", "namespace": "kube-system",
-		}, "data": map[string]any{"ipam": "kubernetes"}},
-		{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": map[string]any{
-			"name": "cilium", "namespace": "kube-system", "labels": labels,
-		}, "spec": map[string]any{
-			"selector": map[string]any{"matchLabels": labels},
-			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod("cilium")},
-		}},
-		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{
-			"name": "cilium-operator", "namespace": "kube-system", "labels": opLabels,
-		}, "spec": map[string]any{
-			"replicas": 1, "selector": map[string]any{"matchLabels": opLabels},
-			"template": map[string]any{"metadata": map[string]any{"labels": opLabels}, "spec": pod("operator-generic")},
-		}},
+		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": kubeapi.Object{"name": "cilium"}},
+		{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"name": "cilium-config"},
+			"data": kubeapi.Object{"ipam": "kubernetes"},
+		},
+		ciliumWorkload("DaemonSet", "cilium", "cilium", version),
+		ciliumWorkload("Deployment", "cilium-operator", "operator-generic", version),
 	} {
 		path := kubeapi.Kind(kubeapi.String(o, "kind")).Path("kube-system", "")
-		if _, err := k.call(http.MethodPost, path, "application/json", encode(o)); err != nil {
-			var se *serverError
-			if !errors.As(err, &se) || se.code != http.StatusConflict {
-				return fmt.Errorf("unable to install Cilium: %w", err)
-			}
+		_, err := k.call(http.MethodPost, path, "application/json", encode(o))
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("unable to install Cilium: %s", describe(err))
 		}
 	}
 	k.n.network(k)
 	return nil
+}
+
+// ciliumWorkload is a workload of Cilium with one container.
+func ciliumWorkload(kind, name, container, version string) kubeapi.Object {
+	labels := kubeapi.Object{"k8s-app": name}
+	pod := kubeapi.Object{
+		"hostNetwork": true, "tolerations": []any{kubeapi.Object{"operator": "Exists"}},
+		"containers": ciliumContainers(container, version),
+	}
+	return kubeapi.Object{
+		"apiVersion": "apps/v1", "kind": kind, "metadata": kubeapi.Object{"name": name, "labels": labels},
+		"spec": kubeapi.Object{
+			"selector": kubeapi.Object{"matchLabels": labels},
+			"template": kubeapi.Object{"metadata": kubeapi.Object{"labels": labels}, "spec": pod},
+		},
+	}
+}
+
+func ciliumContainers(name, version string) []any {
+	return []any{kubeapi.Object{"name": name, "image": "quay.io/cilium/" + name + ":v" + version}}
 }
 
 // ciliumUpgrade gives the agents and the operator the images of another version.
@@ -125,13 +123,11 @@ func (k *ctl) ciliumUpgrade() error {
 	for path, name := range map[string]string{
 		"daemonsets/cilium": "cilium", "deployments/cilium-operator": "operator-generic",
 	} {
-		containers := []any{map[string]any{"name": name, "image": "quay.io/cilium/" + name + ":v" + version}}
-		patch := map[string]any{
-			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}},
-		}
+		patch := kubeapi.Object{}
+		kubeapi.Set(patch, ciliumContainers(name, version), "spec", "template", "spec", "containers")
 		if _, err := k.call(http.MethodPatch, "/apis/apps/v1/namespaces/kube-system/"+path,
 			"application/merge-patch+json", encode(patch)); err != nil {
-			return fmt.Errorf("unable to upgrade Cilium: %w", err)
+			return fmt.Errorf("unable to upgrade Cilium: %s", describe(err))
 		}
 	}
 	k.p.Printf("🔮 Auto-detected cluster name: kubernetes\nℹ️  Using Cilium version %s\n", version)
@@ -146,7 +142,7 @@ func (k *ctl) ciliumRemove() error {
 		"/api/v1/namespaces/kube-system/configmaps/cilium-config",
 		"/api/v1/namespaces/kube-system/serviceaccounts/cilium",
 	} {
-		if _, err := k.call(http.MethodDelete, path, "", nil); err != nil && !notFound(err) {
+		if _, err := k.call(http.MethodDelete, path, "", nil); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}

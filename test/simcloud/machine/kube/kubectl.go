@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
@@ -56,7 +57,7 @@ func (n *Node) kubectl(ctx context.Context, p *process.Proc) int {
 		err = k.run(f.Args[0], f.Args[1:], rest)
 	}
 	if err != nil && !errors.Is(err, errPrinted) {
-		p.Errorf("%s\n", err.Error())
+		p.Errorf("%s\n", describe(err))
 	}
 	if err != nil {
 		return 1
@@ -82,11 +83,7 @@ func (k *ctl) open() error {
 	p, f := k.p, k.f
 	name := f.Val("kubeconfig")
 	explicit := name != ""
-	if name == "" {
-		if name = p.Env["KUBECONFIG"]; name == "" {
-			name = p.Env["HOME"] + "/.kube/config"
-		}
-	}
+	name = cmp.Or(name, p.Env["KUBECONFIG"], p.Env["HOME"]+"/.kube/config")
 	conf := &config{server: "http://localhost:8080"}
 	b, err := p.ReadFile(name)
 	switch {
@@ -129,36 +126,29 @@ func (k *ctl) call(method, path, contentType string, body []byte) (kubeapi.Objec
 	return o, nil
 }
 
-// serverError is an answer that refuses.
-type serverError struct {
-	code         int
-	reason, text string
+// apiError is an answer that refuses.
+func apiError(code int, body []byte) error {
+	st := metav1.Status{Code: int32(code)}
+	if json.Unmarshal(body, &st) != nil || st.Reason == "" && st.Message == "" {
+		st.Message = strings.TrimSpace(string(body))
+	}
+	st.Reason = cmp.Or(st.Reason, metav1.StatusReasonInternalError)
+	return &apierrors.StatusError{ErrStatus: st}
 }
 
-func (e *serverError) Error() string {
-	if e.code == http.StatusUnauthorized {
+// describe returns an error as kubectl prints it.
+func describe(err error) string {
+	var st *apierrors.StatusError
+	if !errors.As(err, &st) {
+		return err.Error()
+	}
+	switch {
+	case apierrors.IsUnauthorized(err):
 		return "error: You must be logged in to the server (Unauthorized)"
+	case apierrors.IsInvalid(err):
+		return "The " + strings.TrimPrefix(st.ErrStatus.Message, "The ")
 	}
-	if e.reason == "Invalid" {
-		return "The " + strings.TrimPrefix(e.text, "The ")
-	}
-	return fmt.Sprintf("Error from server (%s): %s", e.reason, e.text)
-}
-
-func apiError(code int, b []byte) error {
-	var st struct{ Reason, Message string }
-	if json.Unmarshal(b, &st) != nil || st.Reason == "" && st.Message == "" {
-		return &serverError{code, "InternalError", strings.TrimSpace(string(b))}
-	}
-	if st.Reason == "" {
-		st.Reason = "InternalError"
-	}
-	return &serverError{code, st.Reason, st.Message}
-}
-
-func notFound(err error) bool {
-	var e *serverError
-	return errors.As(err, &e) && e.code == http.StatusNotFound
+	return fmt.Sprintf("Error from server (%s): %s", st.ErrStatus.Reason, st.ErrStatus.Message)
 }
 
 // resource finds a resource by a name on the command line.
@@ -199,9 +189,9 @@ func (k *ctl) each(names []string, do func(name string) error) error {
 	for _, name := range names {
 		err := do(name)
 		switch {
-		case err == nil, notFound(err) && k.f.Has("ignore"):
-		case notFound(err):
-			k.p.Errorf("%s\n", err.Error())
+		case err == nil, apierrors.IsNotFound(err) && k.f.Has("ignore"):
+		case apierrors.IsNotFound(err):
+			k.p.Errorf("%s\n", describe(err))
 			result = errPrinted
 		default:
 			return err
