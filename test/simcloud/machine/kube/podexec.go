@@ -34,7 +34,7 @@ func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
 	f, err := process.ParseOptions(words[1:], false, "w:", "cacert:=cacert", "cert:=cert", "cluster=cluster",
 		"endpoints:=endpoints", "key:=key", "write-out:=w")
 	if err != nil {
-		return fmt.Errorf("Error: %w\ncommand terminated with exit code 128", err)
+		return k.printExit(128, err.Error())
 	}
 	switch cmd := strings.Join(f.Args[:min(2, len(f.Args))], " "); cmd {
 	case "member list":
@@ -49,7 +49,7 @@ func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
 				return nil
 			}
 		}
-		return errors.New("Error: etcdserver: member not found\ncommand terminated with exit code 1")
+		return k.printExit(1, "etcdserver: member not found")
 	case "endpoint health":
 		sick := !cl.Quorum()
 		for _, m := range cl.Members() {
@@ -61,10 +61,16 @@ func (k *ctl) etcdctl(cl *kubeapi.Cluster, words []string) error {
 			k.p.Errorf("https://%s:2379 is unhealthy: failed to commit proposal: context deadline exceeded\n", m.Name)
 		}
 		if sick {
-			return errors.New("Error: unhealthy cluster\ncommand terminated with exit code 1")
+			return k.printExit(1, "unhealthy cluster")
 		}
 	default:
-		return fmt.Errorf("Error: unknown command %q for \"etcdctl\"\ncommand terminated with exit code 1", cmd)
+		return k.printExit(1, fmt.Sprintf("unknown command %q for \"etcdctl\"", cmd))
 	}
 	return nil
+}
+
+// printExit prints the message of a command in a pod that failed.
+func (k *ctl) printExit(code int, message string) error {
+	k.p.Errorf("Error: %s\ncommand terminated with exit code %d\n", message, code)
+	return errPrinted
 }
