@@ -181,7 +181,7 @@ func (s *Server) launch() error {
 	if s.opts.Unsafe {
 		sig = syscall.SIGQUIT
 		args = append(args, "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off",
-			"-c", "autovacuum_naptime=10s", "-c", "max_wal_size=256MB", "-c", "checkpoint_timeout=30min")
+			"-c", "max_wal_size=256MB", "-c", "checkpoint_timeout=30min")
 	}
 	cmd := s.command("postgres", args...)
 	cmd.Stdout, cmd.Stderr = log, log
