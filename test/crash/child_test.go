@@ -4,10 +4,12 @@
 //
 // A node does not die at every write of every operation, because the same code makes most of them:
 //   - Instantiation, termination, rollback and retry of the package plain: every write, before and after it.
-//   - Creation of a cluster: a list of places, one for each kind of write in each kind of step and phase; terminations: each of six places twice.
-//   - Other operations of the package standard: every fifth of the writes (counted before and after), alternately before and after.
-//   - Changes of a cluster: every ninth, and each of the five scenarios begins at another write. Admission, grant, inventory and the commits of
-//     phases are the same code in all of them.
+//   - Creation of a cluster: a list of places, one for each kind of write in each kind of step and phase; terminations:
+//     each of six places twice.
+//   - Other operations of the package standard: every seventh of the writes (counted before and after), alternately
+//     before and after.
+//   - Changes and rollbacks of a cluster: every fifteenth, and each of the five scenarios begins at another write.
+//     Admission, grant, inventory and the commits of phases are the same code in all of them.
 //
 // With GYBE_FULL=1 nodes die at every write of these as well.
 package crash_test

@@ -236,11 +236,8 @@ func TestDeathWhileAClusterIsRolledBack(t *testing.T) {
 	require.NoError(t, err)
 	d.completed(d.node.api, op)
 	before := servers(d.instance(id))
-	every := stride()
-	if testing.Short() {
-		every *= 4
-	}
-	for n, died := 1, true; died; n += every {
+	first, every := clusterStride(0)
+	for n, died := first, true; died; n += every {
 		fleet.Fail("", machine.Failure{
 			Command: "kubeadm join", Stderr: "error execution phase kubelet-start: the disk is full",
 		})

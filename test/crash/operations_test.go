@@ -175,7 +175,7 @@ func stride() int {
 	if full() {
 		return 1
 	}
-	return 5
+	return 7
 }
 
 // clusterStride is the first write that a node dies at in a scenario of a cluster, and the stride.
@@ -186,7 +186,7 @@ func clusterStride(scenario int) (first, every int) {
 	case testing.Short():
 		return 1 + 2*scenario, 27
 	}
-	return 1 + 2*scenario, 9
+	return 1 + 2*scenario, 15
 }
 
 // A node dies at a write of any operation, before it is made or when it is durable. The next goes on, and nothing is
