@@ -4,6 +4,8 @@ GO    ?= go
 BIN   := bin
 PKGS  ?= $(LONG) ./...
 export GOFLAGS += -trimpath
+# Tests use what `make build` has compiled, and no C compiler is needed.
+export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo run build test test-race lint bench bench-lab fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
@@ -12,7 +14,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## compile gybe and simcloud into ./bin
-	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/...
+	$(GO) build -o $(BIN)/ ./cmd/...
 
 demo: build ## create a cluster on a simulated cloud and keep it; ONCE=1 also terminates it
 	@$(GO) run ./test/demo $(if $(ONCE),--once,)
@@ -32,7 +34,7 @@ test: ## every test that needs no root and no extra package but PostgreSQL
 	GOGC=200 $(GO) test $(TESTFLAGS) -timeout 30m $(PKGS)
 
 test-race: ## the same under the race detector
-	$(GO) test -race $(TESTFLAGS) -timeout 60m $(PKGS)
+	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) -timeout 60m $(PKGS)
 
 LAB := test/lab/openstack
 export GYBE_LAB_STATE ?= $(CURDIR)/.dev/lab/openstack
