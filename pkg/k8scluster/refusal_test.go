@@ -166,15 +166,21 @@ func TestStoppedClusterHasToBeStartedFirst(t *testing.T) {
 		detail  string // none: accepted
 	}{
 		"scale out": {
-			sol.LcmOperationScale, lcm.Scope{Add: map[string]int{"workerNode": 1}}, masters,
+			sol.LcmOperationScale,
+			lcm.Scope{Add: map[string]int{"workerNode": 1}},
+			masters,
 			"a master started, and masterNode-0, masterNode-1 and masterNode-2 of VNF instance i are STOPPED",
 		},
 		"scale in": {
-			sol.LcmOperationScale, lcm.Scope{Remove: []string{"workerNode-1"}}, masters,
+			sol.LcmOperationScale,
+			lcm.Scope{Remove: []string{"workerNode-1"}},
+			masters,
 			"SCALE needs a master started",
 		},
 		"scale to level": {
-			sol.LcmOperationScaleToLevel, lcm.Scope{Add: map[string]int{"workerNode": 1}}, masters,
+			sol.LcmOperationScaleToLevel,
+			lcm.Scope{Add: map[string]int{"workerNode": 1}},
+			masters,
 			"SCALE_TO_LEVEL needs a master started",
 		},
 		"a level that changes nothing": {sol.LcmOperationScaleToLevel, lcm.Scope{}, masters, ""},
@@ -182,7 +188,8 @@ func TestStoppedClusterHasToBeStartedFirst(t *testing.T) {
 			sol.LcmOperationHeal, heal("workerNode-0"), masters, "HEAL needs a master started",
 		},
 		"heal of the masters that are started": {
-			sol.LcmOperationHeal, heal("masterNode-0", "masterNode-1"), []string{"masterNode-2"},
+			sol.LcmOperationHeal, heal("masterNode-0", "masterNode-1"),
+			[]string{"masterNode-2"},
 			"HEAL needs a master started, and masterNode-2 of VNF instance i is STOPPED",
 		},
 		"heal of the stopped masters": {
@@ -196,7 +203,9 @@ func TestStoppedClusterHasToBeStartedFirst(t *testing.T) {
 			sol.LcmOperationScale, lcm.Scope{Add: map[string]int{"workerNode": 1}}, []string{"masterNode-1"}, "",
 		},
 		"upgrade": {
-			sol.LcmOperationChangeVnfpkg, lcm.Scope{}, []string{"workerNode-1"},
+			sol.LcmOperationChangeVnfpkg,
+			lcm.Scope{},
+			[]string{"workerNode-1"},
 			"CHANGE_VNFPKG needs every machine of the cluster started, and workerNode-1 of VNF instance i is STOPPED",
 		},
 		"terminate": {sol.LcmOperationTerminate, lcm.Scope{}, masters, ""},

@@ -104,9 +104,8 @@ func TestCreateRefusesBadTemplates(t *testing.T) {
 			"files": map[string]string{"w.yaml": hot},
 		}},
 		{"missing get_file", "StackValidationFailed", "No content found", one(
-			"resources: {a: " +
-				"{type: OS::Nova::Server, " +
-				"properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, user_data: {get_file: x.sh}}}}",
+			"resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, " +
+				"user_data: {get_file: x.sh}}}}",
 		)},
 		{
 			"unknown flavor", "StackValidationFailed",

@@ -133,8 +133,8 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 			return nil, badRequest("Invalid image identifier or unable to access requested image.")
 		}
 		if v.Size < img.MinDisk {
-			const format = "Invalid input received: " +
-				"Volume size %dGB cannot be smaller than the image minDisk size %dGB."
+			const format = "Invalid input received: Volume size %dGB cannot be smaller than the image minDisk size " +
+				"%dGB."
 			return nil, badRequest(format, v.Size, img.MinDisk)
 		}
 		v.ImageID, v.ImageName, v.Bootable = img.ID, img.Name, true
@@ -208,8 +208,8 @@ func (s *Service) swap(id, from, to string) {
 // Attach marks a volume as used by a server.
 func (s *Service) Attach(v *Volume, server, device, host string) error {
 	if v.Status != "available" && v.Status != "reserved" {
-		const format = "Invalid volume: " +
-			"volume %s status must be available or downloading to reserve, but the current status is %s."
+		const format = "Invalid volume: volume %s status must be available or downloading to reserve, but the " +
+			"current status is %s."
 		return badRequest(format, v.ID, v.Status)
 	}
 	a := Attachment{ID: sim.NewID(), ServerID: server, Device: device, Host: host, At: s.world.Now()}

@@ -102,31 +102,23 @@ func TestFailuresAtOnce(t *testing.T) {
 	}
 	reason, have := fail("flavor", unit, obj{"flavor": "none"})
 	c.same("an unknown flavor in a nested file fails the create",
-		"Resource CREATE "+
-			"failed: resources.VDU-0: "+
-			"Property error: "+
-			"resources.VDU.properties.flavor: "+
-			"Error validating value 'none': No Flavor matching {'name': 'none'}. (HTTP 404)",
+		"Resource CREATE failed: resources.VDU-0: Property error: resources.VDU.properties.flavor: Error validating "+
+			"value 'none': No Flavor matching {'name': 'none'}. (HTTP 404)",
 		reason)
 	c.same("the nested stack has not come to be", []any{"CREATE_FAILED", ""},
 		[]any{have["VDU-0"].status, have["VDU-0"].id})
 	reason, _ = fail("image", strings.Replace(unit, "image: {get_param: image}", "image: none", 1), nil)
 	c.same(
 		"an unknown image likewise",
-		"Resource CREATE "+
-			"failed: resources.VDU-0: "+
-			"Property error: "+
-			"resources.VDU.properties.image: Error validating value 'none': No images matching {'name': 'none'}.",
+		"Resource CREATE failed: resources.VDU-0: Property error: resources.VDU.properties.image: Error validating "+
+			"value 'none': No images matching {'name': 'none'}.",
 		reason,
 	)
 	reason, _ = fail("network", unit, obj{"net": "none"})
 	c.same(
 		"an unknown network likewise",
-		"Resource CREATE "+
-			"failed: resources.VDU-0: "+
-			"Property error: "+
-			"resources.CP.properties.network: "+
-			"Error validating value 'none': Unable to find network with name or id 'none'",
+		"Resource CREATE failed: resources.VDU-0: Property error: resources.CP.properties.network: Error validating "+
+			"value 'none': Unable to find network with name or id 'none'",
 		reason,
 	)
 	reason, have = fail(

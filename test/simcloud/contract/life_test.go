@@ -182,9 +182,8 @@ func TestRefusals(t *testing.T) {
 				`': Unable to find port with name or id '` + unknownID + `'$`,
 			obj{
 				"template": hot +
-					"resources: {a: " +
-					"{type: OS::Nova::Server, " +
-					"properties: {flavor: m1.tiny, image: cirros-0.5.2-x86_64-disk, networks: [{port: " + unknownID +
+					"resources: {a: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: " +
+					"cirros-0.5.2-x86_64-disk, networks: [{port: " + unknownID +
 					"}]}}}",
 			},
 		},

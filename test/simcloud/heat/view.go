@@ -141,13 +141,13 @@ func (s *Service) eventView(st *Stack, e event) rest.Obj {
 // writeError writes an error in the service's form.
 func writeError(w http.ResponseWriter, _ *http.Request, e *rest.Error) {
 	explanation := map[int]string{
-		http.StatusBadRequest: "The server could not comply with the request " +
-			"since it is either malformed or otherwise incorrect.",
+		http.StatusBadRequest: "The server could not comply with the request since it is either malformed or " +
+			"otherwise incorrect.",
 		http.StatusForbidden: "Access was denied to this resource.",
 		http.StatusNotFound:  "The resource could not be found.",
 		http.StatusConflict:  "There was a conflict when trying to complete your request.",
-		http.StatusInternalServerError: "The server has either erred or is incapable " +
-			"of performing the requested operation.",
+		http.StatusInternalServerError: "The server has either erred or is incapable of performing the requested " +
+			"operation.",
 		http.StatusServiceUnavailable: "The server is currently unavailable. Please try again at a later time.",
 	}[e.Status]
 	details := rest.Obj{"traceback": nil, "type": e.Kind}

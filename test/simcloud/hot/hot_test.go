@@ -213,8 +213,8 @@ func TestAliasesCannotBlowUp(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(
-		"heat_template_version: " +
-			"2013-05-23\nresources: {a: {type: T, properties: {x: {get_attr: [b, c]}}}, b: {type: T}}",
+		"heat_template_version: 2013-05-23\nresources: {a: {type: T, properties: {x: {get_attr: [b, c]}}}, b: {type: " +
+			"T}}",
 	)
 	f.Add(
 		"heat_template_version: rocky\nparameters: {p: {type: json}}\noutputs: {o: {value: {if: [c, 1, 2]}}}\n" +

@@ -180,8 +180,8 @@ func (s *Store) Create(r Resource, namespace string, in Object) (Object, error) 
 	o := Copy(in)
 	m := Meta(o)
 	if ns, _ := m["namespace"].(string); r.Namespaced && ns != "" && ns != namespace {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the namespace of the provided object does not match "+
-			"the namespace sent on the request (%s != %s)", ns, namespace))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the namespace of the provided object does not match the "+
+			"namespace sent on the request (%s != %s)", ns, namespace))
 	}
 	delete(m, "namespace")
 	if r.Namespaced {

@@ -23,9 +23,8 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	f.AttachDisk("a", machine.Disk{VolumeID: "5b3ff765-7a9f-447a-a06d-444e963b74c9", Device: "vdb", SizeGB: 10})
 	c := dial(t, at(205), f.SSHPort())
 	putScript(t, c, "storage.sh", "../../../pkg/k8scluster/nodescripts/storage.sh")
-	run := "export GYBE_PHASE=server " +
-		"GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 " +
-		"/dev/vdb /volume' GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
+	run := "export GYBE_PHASE=server GYBE_VOLUMES='5b3ff765-7a9f-447a-a06d-444e963b74c9 /dev/vdb /volume' " +
+		"GYBE_EXPORTS='/volume/nfs/pv1 10.10.0.0/24'; timeout 6000 bash /tmp/storage.sh"
 	done := time.AfterFunc(2*time.Minute, func() { _ = c.Close() })
 	out := ok(t, c, run)
 	done.Stop()

@@ -92,9 +92,8 @@ func TestMachineLooksLikeUbuntu(t *testing.T) {
 		{`cat /etc/os-release | grep "PRETTY_NAME=" | grep -c "Ubuntu 22.04"; arch | grep -c x86_64`, "1\n1\n"},
 		{"id", "uid=1000(ubuntu) gid=1000(ubuntu) groups=1000(ubuntu),4(adm),27(sudo)\n"},
 		{
-			"sudo id -u; " +
-				"sudo -u daemon " +
-				"whoami; sudo -E env X=1 printenv X; X=7 sudo -E printenv X; X=7 sudo printenv X; echo $?",
+			"sudo id -u; sudo -u daemon whoami; sudo -E env X=1 printenv X; X=7 sudo -E printenv X; X=7 sudo " +
+				"printenv X; echo $?",
 			"0\ndaemon\n1\n7\n1\n",
 		},
 		{
@@ -104,32 +103,26 @@ func TestMachineLooksLikeUbuntu(t *testing.T) {
 		},
 		{"ip -4 -o addr show | awk '{print $2,$4}'", "lo 127.0.0.1/8\nens3 " + at(5).String() + "/24\n"},
 		{
-			"cp /etc/hosts " +
-				"/tmp/h; echo " +
-				"'1.2.3.4 foo' " +
-				">>/tmp/h; sudo mv /tmp/h /etc/hosts; getent hosts foo | awk '{print $1}'; stat -c %U /etc/hosts",
+			"cp /etc/hosts /tmp/h; echo '1.2.3.4 foo' >>/tmp/h; sudo mv /tmp/h /etc/hosts; getent hosts foo | awk " +
+				"'{print $1}'; stat -c %U /etc/hosts",
 			"1.2.3.4\nubuntu\n",
 		},
 		{
-			"sysctl -n net.ipv4.ip_forward; " +
-				"sudo sysctl " +
-				"-w net.ipv4.ip_forward=1; " +
-				"cat /proc/sys/net/ipv4/ip_forward; " +
+			"sysctl -n net.ipv4.ip_forward; sudo sysctl -w net.ipv4.ip_forward=1; cat /proc/sys/net/ipv4/ip_forward; " +
 				"echo 0 | sudo tee /proc/sys/net/ipv4/ip_forward; sysctl net.ipv4.ip_forward",
 			"0\nnet.ipv4.ip_forward = 1\n1\n0\nnet.ipv4.ip_forward = 0\n",
 		},
 		{
-			"sysctl net.bridge.bridge-nf-call-iptables; " +
-				"sudo modprobe " +
-				"br_netfilter; sysctl -n net.bridge.bridge-nf-call-iptables; sudo modprobe nosuch; echo $?",
+			"sysctl net.bridge.bridge-nf-call-iptables; sudo modprobe br_netfilter; sysctl -n " +
+				"net.bridge.bridge-nf-call-iptables; sudo modprobe nosuch; echo $?",
 			"sysctl: cannot stat /proc/sys/net/bridge/bridge-nf-call-iptables: No such file or directory\n1\n" +
 				"modprobe: FATAL: Module nosuch not found in directory /lib/modules/5.15.0-107-generic\n1\n",
 		},
 		{"sudo hostnamectl set-hostname master5; hostname; cat /etc/hostname", "master5\nmaster5\n"},
 		{"nosuch; echo $?; command -v kubeadm || echo none", "bash: line 2: nosuch: command not found\n127\nnone\n"},
 		{
-			"systemctl is-active " +
-				"ssh; systemctl is-enabled ssh; systemctl is-active nosuch; echo $?; systemctl restart ssh; echo $?",
+			"systemctl is-active ssh; systemctl is-enabled ssh; systemctl is-active nosuch; echo $?; systemctl " +
+				"restart ssh; echo $?",
 			"active\nenabled\ninactive\n3\nFailed to restart ssh.service: Interactive authentication required.\n1\n",
 		},
 		{
@@ -164,16 +157,14 @@ func TestPackages(t *testing.T) {
 
 	require.Equal(t, 100, func() int { _, st := sh(t, c, "sudo apt-get install -y kubeadm"); return st }())
 	ok(t, c,
-		"sudo mkdir -p "+
-			"/etc/apt/keyrings; "+
-			"echo 'deb [signed-by=/etc/apt/keyrings/k.gpg] "+
+		"sudo mkdir -p /etc/apt/keyrings; echo 'deb [signed-by=/etc/apt/keyrings/k.gpg] "+
 			"https://pkgs.k8s.io/core:/stable:/v1.34/deb/ /' | sudo tee /etc/apt/sources.list.d/k.list")
 	out, st = sh(t, c, "sudo apt-get update")
 	require.Equal(t, 100, st)
 	require.Contains(t, out, "is not signed")
 	ok(t, c,
-		"curl -fsSL https://pkgs.k8s.io/core:/stable:/v1.34/deb/Release.key "+
-			"| sudo gpg --dearmor -o /etc/apt/keyrings/k.gpg && sudo apt-get update")
+		"curl -fsSL https://pkgs.k8s.io/core:/stable:/v1.34/deb/Release.key | sudo gpg --dearmor -o "+
+			"/etc/apt/keyrings/k.gpg && sudo apt-get update")
 	require.Equal(t, "1.34.3-1.1\n", ok(t, c, "apt-cache madison kubeadm | head -1 | awk '{print $3}'"))
 	ok(t, c, "sudo apt-get install -y kubelet=1.34.2-1.1 kubectl=1.34.2-1.1 && sudo apt-mark hold kubelet")
 	out, st = sh(t, c, "sudo apt-get install -y kubelet=1.34.3-1.1")

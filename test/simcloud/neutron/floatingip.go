@@ -124,8 +124,8 @@ func (s *Service) associate(c rest.Caller, f *FloatingIP, spec FloatingSpec) err
 	fixed := p.FixedIPs[i]
 	router := s.routerBetween(fixed.SubnetID, f.NetworkID)
 	if router == nil {
-		const format = "External network %s is not reachable from subnet %s.  " +
-			"Therefore, cannot associate Port %s with a Floating IP."
+		const format = "External network %s is not reachable from subnet %s.  Therefore, cannot associate Port %s " +
+			"with a Floating IP."
 		return notFound("ExternalGatewayForFloatingIPNotFound", format, f.NetworkID, fixed.SubnetID, p.ID)
 	}
 	for _, o := range s.FloatingIPs.All() {

@@ -72,8 +72,8 @@ func (s *Service) DeleteNetwork(c rest.Caller, id string) error {
 	}
 	for _, p := range s.Ports.All() {
 		if p.NetworkID == id {
-			const format = "Unable to complete operation on network %s. " +
-				"There are one or more ports still in use on the network, id for these ports is: %s"
+			const format = "Unable to complete operation on network %s. There are one or more ports still in use on " +
+				"the network, id for these ports is: %s"
 			return conflict("NetworkInUse", format, id, p.ID)
 		}
 	}

@@ -111,8 +111,8 @@ func (s *Service) RemoveInterface(c rest.Caller, id, subnet string) (*Port, erro
 		}
 		for _, f := range s.FloatingIPs.All() {
 			if sub := s.Subnets.Get(subnet); f.RouterID == r.ID && sub != nil && sub.CIDR.Contains(f.FixedIP) {
-				const format = "Router interface for subnet %s on router %s cannot be deleted, " +
-					"as it is required by one or more floating IPs."
+				const format = "Router interface for subnet %s on router %s cannot be deleted, as it is required by " +
+					"one or more floating IPs."
 				return nil, conflict("RouterInterfaceInUseByFloatingIP", format, subnet, r.ID)
 			}
 		}

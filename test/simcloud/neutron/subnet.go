@@ -65,8 +65,8 @@ func (s *Service) CreateSubnet(c rest.Caller, spec SubnetSpec) (*Subnet, error) 
 		return nil, badRequest("InvalidInput", format, cidr, spec.IPVersion)
 	}
 	if slices.ContainsFunc(s.subnetsOf(n.ID), func(o *Subnet) bool { return o.CIDR.Overlaps(cidr) }) {
-		const format = "Invalid input for operation: " +
-			"Requested subnet with cidr: %s for network: %s overlaps with another subnet."
+		const format = "Invalid input for operation: Requested subnet with cidr: %s for network: %s overlaps with " +
+			"another subnet."
 		return nil, badRequest("InvalidInput", format, cidr, n.ID)
 	}
 	sub := &Subnet{
@@ -132,8 +132,8 @@ func (s *Service) DeleteSubnet(c rest.Caller, id string) error {
 	}
 	for _, p := range s.Ports.All() {
 		if slices.ContainsFunc(p.FixedIPs, func(f FixedIP) bool { return f.SubnetID == id }) {
-			const format = "Unable to complete operation on subnet %s: " +
-				"One or more ports have an IP allocation from this subnet."
+			const format = "Unable to complete operation on subnet %s: One or more ports have an IP allocation from " +
+				"this subnet."
 			return conflict("SubnetInUse", format, id)
 		}
 	}

@@ -217,8 +217,8 @@ func (s *Service) disks(c rest.Caller, spec Spec) ([]BlockDevice, error) {
 			out = append(out, d)
 		case "image", "blank":
 			if d.DestinationType == "volume" && d.VolumeSize == 0 {
-				return nil, badRequest("Block Device Mapping is Invalid: " +
-					"Images with destination_type 'volume' need to have a non-zero size specified")
+				return nil, badRequest("Block Device Mapping is Invalid: Images with destination_type 'volume' need " +
+					"to have a non-zero size specified")
 			}
 			out = append(out, d)
 		default:

@@ -29,8 +29,8 @@ func (s *Service) Usage(project string) map[string]int {
 }
 
 func unknownQuota(name string) error {
-	const format = "Invalid input for field/attribute quota_set. " +
-		"Additional properties are not allowed ('%s' was unexpected)"
+	const format = "Invalid input for field/attribute quota_set. Additional properties are not allowed ('%s' was " +
+		"unexpected)"
 	return badRequest(format, name)
 }
 

@@ -31,8 +31,8 @@ func TestMasterIsReplaced(t *testing.T) {
 		return l.sh(
 			id,
 			fmt.Sprintf(
-				"NODE_IP=%s GYBE_PHASE=%s "+
-					"GYBE_RESULT_FILE=/home/ubuntu/new bash /tmp/install_k8s_cluster.sh -m %s -i %s %s",
+				"NODE_IP=%s GYBE_PHASE=%s GYBE_RESULT_FILE=/home/ubuntu/new bash /tmp/install_k8s_cluster.sh -m %s "+
+					"-i %s %s",
 				l.ip(host), phase, list, l.ip(100), more,
 			),
 			nil,
@@ -55,8 +55,8 @@ func TestMasterIsReplaced(t *testing.T) {
 	require.NotZero(t, st, out)
 	require.Contains(t, out, "etcd cluster is not healthy")
 
-	const etcdctl = "kubectl -n kube-system " +
-		"exec etcd-master11 -- etcdctl --cacert /etc/kubernetes/pki/etcd/ca.crt member "
+	const etcdctl = "kubectl -n kube-system exec etcd-master11 -- etcdctl --cacert /etc/kubernetes/pki/etcd/ca.crt " +
+		"member "
 	members := l.ok(ms[0], etcdctl+"list")
 	for line := range strings.Lines(members) {
 		if strings.Contains(line, "master12") {

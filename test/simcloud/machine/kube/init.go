@@ -84,8 +84,8 @@ func (n *Node) init(ctx context.Context, p *process.Proc, f *process.Flags) int 
 			"to start: kube-apiserver check failed at %s/livez: %v", local.server, err)
 	}
 	if err := n.answers(ctx, p, admin, configPath); err != nil {
-		return fatal(p, "error execution phase upload-config/kubeadm: "+
-			"error uploading the kubeadm ClusterConfiguration: unable to create configmap: %v", err)
+		return fatal(p, "error execution phase upload-config/kubeadm: error uploading the kubeadm "+
+			"ClusterConfiguration: unable to create configmap: %v", err)
 	}
 	if !n.registered(ctx, cl, s.nodeName) {
 		return fatal(p, "error execution phase mark-control-plane: error patching node %q: "+

@@ -25,9 +25,9 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		return refuse(p, "discovery: Invalid value: \"\": bootstrapToken or file must be set")
 	}
 	if len(s.hashes) == 0 && !s.unsafe {
-		return refuse(p, "discovery.bootstrapToken.caCertHashes: Invalid value: \"\": "+
-			"using token-based discovery without caCertHashes can be unsafe. Set unsafeSkipCAVerification as true "+
-			"in your kubeadm config file or pass --discovery-token-unsafe-skip-ca-verification flag to continue")
+		return refuse(p, "discovery.bootstrapToken.caCertHashes: Invalid value: \"\": using token-based discovery "+
+			"without caCertHashes can be unsafe. Set unsafeSkipCAVerification as true in your kubeadm config file or "+
+			"pass --discovery-token-unsafe-skip-ca-verification flag to continue")
 	}
 	p.Printf("[preflight] Running pre-flight checks\n")
 	if !n.joinChecks(p, s).report(p) {
@@ -55,8 +55,8 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		}
 		p.Printf("[download-certs] Downloading the certificates in Secret \"kubeadm-certs\"\n")
 		if err := cl.ValidCertificateKey(s.certKey); err != nil {
-			return fatal(p, "error execution phase control-plane-prepare/download-certs: "+
-				"error downloading certs: %v", err)
+			return fatal(p, "error execution phase control-plane-prepare/download-certs: error downloading certs: "+
+				"%v", err)
 		}
 		if err := s.fetchConfig(cl); err != nil {
 			return fatal(p, "error execution phase preflight: unable to fetch the kubeadm-config ConfigMap: %v", err)
@@ -123,8 +123,8 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		err = n.answers(ctx, p, admin, "/readyz")
 	}
 	if err != nil {
-		return fatal(p, "error execution phase wait-control-plane: "+
-			"failed while waiting for the control plane to start: %v", err)
+		return fatal(p, "error execution phase wait-control-plane: failed while waiting for the control plane to "+
+			"start: %v", err)
 	}
 	p.Printf(markControlPlane, s.nodeName)
 	p.Printf("\nThis node has joined the cluster and a new control plane instance was created:\n\n" +
@@ -175,14 +175,14 @@ func (n *Node) discover(ctx context.Context, p *process.Proc, s *settings) (*kub
 	cl := n.reg.byCA(k.ca)
 	if cl == nil || !cl.ValidToken(s.token) {
 		id, _, _ := strings.Cut(s.token, ".")
-		return nil, nil, fmt.Errorf("token id %q is invalid for this cluster or it has expired. "+
-			"Use \"kubeadm token create\" on the control-plane node to create a new valid token", id)
+		return nil, nil, fmt.Errorf("token id %q is invalid for this cluster or it has expired. Use \"kubeadm token "+
+			"create\" on the control-plane node to create a new valid token", id)
 	}
 	have := caHash(k.ca)
 	pinned := slices.ContainsFunc(s.hashes, func(h string) bool { return strings.EqualFold(h, have) })
 	if !s.unsafe && !pinned {
-		return nil, nil, fmt.Errorf("cluster CA found in cluster-info ConfigMap is invalid: "+
-			"none of the public keys %q are pinned", have)
+		return nil, nil, fmt.Errorf("cluster CA found in cluster-info ConfigMap is invalid: none of the public keys "+
+			"%q are pinned", have)
 	}
 	return cl, k, nil
 }

@@ -236,8 +236,8 @@ func (n *Node) config(p *process.Proc, f *process.Flags) int {
 				return fatal(p, "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": %s", v, why)
 			}
 			if n.os.Net.IsCut() {
-				const failed = "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": " +
-					"dial tcp: lookup registry.k8s.io: i/o timeout"
+				const failed = "failed to pull image \"registry.k8s.io/kube-apiserver:%s\": dial tcp: lookup " +
+					"registry.k8s.io: i/o timeout"
 				return fatal(p, failed, v)
 			}
 		}

@@ -133,8 +133,8 @@ func (n *Node) initChecks(p *process.Proc, s *settings) *checks {
 		c.fail("DirAvailable--var-lib-etcd", "%s is not empty", etcdDir)
 	}
 	if kubeadm := n.version("kubeadm"); minor(s.version) > minor(kubeadm) {
-		c.fail("KubernetesVersion", "Kubernetes version is greater than kubeadm version. "+
-			"Please consider to upgrade kubeadm. Kubernetes version: %s. Kubeadm version: %s",
+		c.fail("KubernetesVersion", "Kubernetes version is greater than kubeadm version. Please consider to upgrade "+
+			"kubeadm. Kubernetes version: %s. Kubeadm version: %s",
 			strings.TrimPrefix(s.version, "v"), strings.TrimPrefix(kubeadm, "v"))
 	}
 	return c

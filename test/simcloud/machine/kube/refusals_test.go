@@ -36,16 +36,16 @@ func TestKubeadmRefuses(t *testing.T) {
 	fails("m", "kubeadm init", "[ERROR IsPrivilegedUser]: user is not running as root")
 	fails(
 		"m",
-		"sudo sysctl "+
-			"-qw net.ipv4.ip_forward=0; sudo kubeadm init; r=$?; sudo sysctl -qw net.ipv4.ip_forward=1; exit $r",
+		"sudo sysctl -qw net.ipv4.ip_forward=0; sudo kubeadm init; r=$?; sudo sysctl -qw net.ipv4.ip_forward=1; exit "+
+			"$r",
 		"[ERROR FileContent--proc-sys-net-ipv4-ip_forward]: /proc/sys/net/ipv4/ip_forward contents are not set to 1",
 		"--ignore-preflight-errors")
 	fails("m", "sudo systemctl stop containerd; sudo kubeadm init; r=$?; sudo systemctl start containerd; exit $r",
 		"[ERROR CRI]: could not connect to the container runtime")
 	fails(
 		"m",
-		"printf 'apiVersion: "+
-			"kubeadm.k8s.io/v1beta1\\nkind: InitConfiguration\\n' >c.yaml; sudo kubeadm init --config c.yaml",
+		"printf 'apiVersion: kubeadm.k8s.io/v1beta1\\nkind: InitConfiguration\\n' >c.yaml; sudo kubeadm init "+
+			"--config c.yaml",
 		"old API spec",
 	)
 

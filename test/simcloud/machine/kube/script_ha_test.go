@@ -200,9 +200,8 @@ func (l *lab) cluster(masters, workers int) (ms, ws []string) {
 	}
 	run := func(id, phase, more string) {
 		out, st := l.sh(id, fmt.Sprintf(
-			"ha_flag=%s NODE_IP=%s "+
-				"GYBE_PHASE=%s "+
-				"GYBE_RESULT_FILE=/home/ubuntu/result EXTRA_CERT_SANS=%s bash /tmp/install_k8s_cluster.sh %s -i %s %s",
+			"ha_flag=%s NODE_IP=%s GYBE_PHASE=%s GYBE_RESULT_FILE=/home/ubuntu/result EXTRA_CERT_SANS=%s bash "+
+				"/tmp/install_k8s_cluster.sh %s -i %s %s",
 			map[bool]string{true: "True", false: "False"}[masters > 1], l.ip(hosts[id]), phase, l.block.Addr(20, 100),
 			role(id), vip, more), nil)
 		if !l.Failed() && st != 0 {

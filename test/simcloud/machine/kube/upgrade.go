@@ -90,11 +90,11 @@ func (n *Node) policy(have, want string) string {
 		return fmt.Sprintf("Specified version to upgrade to %q is higher than the kubeadm version %q. "+
 			"Upgrade kubeadm first using the tool you used to install kubeadm", want, kubeadm)
 	case minor(want) > minor(have)+1:
-		return fmt.Sprintf("Specified version to upgrade to %q is too high; "+
-			"kubeadm can upgrade only 1 minor version at a time", want)
+		return fmt.Sprintf("Specified version to upgrade to %q is too high; kubeadm can upgrade only 1 minor version "+
+			"at a time", want)
 	case minor(want) < minor(have):
-		return fmt.Sprintf("Specified version to downgrade to %q is too low; "+
-			"kubeadm can downgrade only 1 minor version at a time", want)
+		return fmt.Sprintf("Specified version to downgrade to %q is too low; kubeadm can downgrade only 1 minor "+
+			"version at a time", want)
 	}
 	return ""
 }
@@ -126,8 +126,8 @@ func (n *Node) replaceControl(ctx context.Context, p *process.Proc, cl *kubeapi.
 		err = n.answers(ctx, p, admin, "/readyz")
 	}
 	if err != nil {
-		return fatal(p, "[upgrade/apply] FATAL: couldn't upgrade control plane. "+
-			"kubeadm has tried to recover everything into the earlier state. Errors faced: %v", err)
+		return fatal(p, "[upgrade/apply] FATAL: couldn't upgrade control plane. kubeadm has tried to recover "+
+			"everything into the earlier state. Errors faced: %v", err)
 	}
 	cl.SetStaticPods(strings.ToLower(n.os.Sys.Hostname()), version)
 	p.Printf("[upgrade/staticpods] Component \"kube-apiserver\" upgraded successfully!\n")

@@ -98,11 +98,8 @@ func (o *OS) aptUpdate(p *process.Proc) int {
 			status = 100
 		case !o.signed(s):
 			p.Printf(
-				"Err:%d %s %s "+
-					"InRelease\n "+
-					" The following "+
-					"signatures couldn't "+
-					"be verified because the public key is not available: NO_PUBKEY 234654DA9A296436\n",
+				"Err:%d %s %s InRelease\n  The following signatures couldn't be verified because the public key is "+
+					"not available: NO_PUBKEY 234654DA9A296436\n",
 				i+1, s.url, s.suite,
 			)
 			p.Errorf("E: The repository '%s %s InRelease' is not signed.\n", s.url, s.suite)
