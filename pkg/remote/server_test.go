@@ -143,13 +143,18 @@ func (s *server) serve(raw net.Conn) {
 			}
 			return nil, nil
 		},
+		// It is called before the client hears of its login.
+		AuthLogCallback: func(_ ssh.ConnMetadata, _ string, err error) {
+			if err == nil {
+				s.set(func(s *server) { s.logins++ })
+			}
+		},
 	}
 	cfg.AddHostKey(key)
 	conn, chans, reqs, err := ssh.NewServerConn(raw, cfg)
 	if err != nil {
 		return
 	}
-	s.set(func(s *server) { s.logins++ })
 	go ssh.DiscardRequests(reqs)
 	var wg sync.WaitGroup
 	defer wg.Wait()
