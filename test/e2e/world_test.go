@@ -208,7 +208,7 @@ func (w *world) cluster(flavour string) map[string]any {
 // Waits of the tests. A test waits for a condition; patience only ends a test whose condition never becomes true, also
 // on a busy machine. A look costs the node a request and the database a query.
 const (
-	interval = 25 * time.Millisecond
+	interval = 50 * time.Millisecond
 	patience = 5 * time.Minute
 )
 
