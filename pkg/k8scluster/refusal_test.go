@@ -169,31 +169,41 @@ func TestStoppedClusterHasToBeStartedFirst(t *testing.T) {
 			sol.LcmOperationScale,
 			lcm.Scope{Add: map[string]int{"workerNode": 1}},
 			masters,
-			"a master started, and masterNode-0, masterNode-1 and masterNode-2 of VNF instance i are STOPPED",
+			"a majority of the masters started, and " +
+				"masterNode-0, masterNode-1 and masterNode-2 of VNF instance i are STOPPED",
 		},
 		"scale in": {
 			sol.LcmOperationScale,
 			lcm.Scope{Remove: []string{"workerNode-1"}},
 			masters,
-			"SCALE needs a master started",
+			"SCALE needs a majority of the masters started",
 		},
 		"scale to level": {
 			sol.LcmOperationScaleToLevel,
 			lcm.Scope{Add: map[string]int{"workerNode": 1}},
 			masters,
-			"SCALE_TO_LEVEL needs a master started",
+			"SCALE_TO_LEVEL needs a majority of the masters started",
 		},
 		"a level that changes nothing": {sol.LcmOperationScaleToLevel, lcm.Scope{}, masters, ""},
 		"heal of a worker": {
-			sol.LcmOperationHeal, heal("workerNode-0"), masters, "HEAL needs a master started",
+			sol.LcmOperationHeal, heal("workerNode-0"), masters, "HEAL needs a majority of the masters started",
 		},
 		"heal of the masters that are started": {
 			sol.LcmOperationHeal, heal("masterNode-0", "masterNode-1"),
 			[]string{"masterNode-2"},
-			"HEAL needs a master started, and masterNode-2 of VNF instance i is STOPPED",
+			"HEAL needs a majority of the masters started, and masterNode-2 of VNF instance i is STOPPED",
 		},
-		"heal of the stopped masters": {
-			sol.LcmOperationHeal, heal("masterNode-0", "masterNode-1"), masters[:2], "",
+		"heal of most masters, which are stopped": {
+			sol.LcmOperationHeal, heal("masterNode-0", "masterNode-1"), masters[:2],
+			"masterNode-0 and masterNode-1 of VNF instance i are STOPPED",
+		},
+		"heal of the stopped master": {sol.LcmOperationHeal, heal("masterNode-0"), masters[:1], ""},
+		"heal of a started master beside a stopped one": {
+			sol.LcmOperationHeal, heal("masterNode-0"), masters[1:2], "HEAL needs a majority of the masters started",
+		},
+		"scale out with two stopped masters": {
+			sol.LcmOperationScale, lcm.Scope{Add: map[string]int{"workerNode": 1}}, masters[1:],
+			"masterNode-1 and masterNode-2 of VNF instance i are STOPPED",
 		},
 		"heal of all masters and a worker": {
 			sol.LcmOperationHeal, heal(append([]string{"workerNode-0"}, masters...)...), masters, "",

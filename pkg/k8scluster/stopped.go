@@ -9,7 +9,8 @@ import (
 )
 
 // requireStarted returns CodeConflict for an operation that cannot work with the cluster because its machines are
-// STOPPED. A scaling and a heal reach the cluster through a master that they keep. An upgrade works on every node.
+// STOPPED. A scaling and a heal change the cluster through its API, which needs a majority of the masters. An upgrade
+// works on every node.
 func (c *checker) requireStarted(p params) error {
 	if c.Scope == nil || c.Instance.Instantiated == nil {
 		return nil
@@ -29,11 +30,18 @@ func (c *checker) requireStarted(p params) error {
 			return nil
 		}
 	}
-	kept := slices.DeleteFunc(slices.Clone(c.Instance.Instantiated.VnfcInfo), func(v sol.VnfcInfo) bool {
-		return v.VduID != p.master.vdu || slices.Contains(c.Scope.VNFCs, v.ID)
+	masters := slices.DeleteFunc(slices.Clone(c.Instance.Instantiated.VnfcInfo), func(v sol.VnfcInfo) bool {
+		return v.VduID != p.master.vdu
 	})
-	if stopped := stoppedVNFCs(kept); len(stopped) > 0 && len(stopped) == len(kept) {
-		return c.notStarted("a master", stopped)
+	kept := slices.DeleteFunc(slices.Clone(masters), func(v sol.VnfcInfo) bool {
+		return slices.Contains(c.Scope.VNFCs, v.ID)
+	})
+	// etcd needs a majority of its members: before the masters in the scope are deleted, and afterwards.
+	for _, members := range [][]sol.VnfcInfo{masters, kept} {
+		stopped := stoppedVNFCs(members)
+		if started := len(members) - len(stopped); len(stopped) > 0 && started <= len(members)/2 {
+			return c.notStarted("a majority of the masters", stopped)
+		}
 	}
 	return nil
 }
