@@ -266,6 +266,8 @@ func TestTheConsoleIsServedByTheFrame(t *testing.T) {
 
 type refusing struct{}
 
+func (refusing) Challenges() []string { return nil }
+
 func (refusing) Authenticate(*http.Request) (frame.Principal, error) {
 	return frame.Principal{}, lcm.Errorf(lcm.CodeUnauthorized, "who are you?")
 }

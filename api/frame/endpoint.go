@@ -21,6 +21,7 @@ import (
 type endpoint struct {
 	Route
 	frame    *Frame
+	auth     Authenticator
 	route    string // prefix and path, for logs and metrics
 	versions []version.Version
 	current  []string // the last of versions, as a Version header
@@ -30,7 +31,14 @@ type endpoint struct {
 }
 
 func (f *Frame) endpoint(a API, r Route) *endpoint {
-	e := &endpoint{Route: r, frame: f, route: a.Prefix + r.Path, versions: a.Versions}
+	e := &endpoint{Route: r, frame: f, auth: a.Auth, route: a.Prefix + r.Path, versions: a.Versions}
+	if e.auth == nil {
+		e.auth = f.opts.Auth
+	}
+	if e.Role == "" && !e.Public {
+		e.Role = defaultRole(e.Method)
+	}
+	f.table = append(f.table, Access{e.Method, e.route, e.Public, e.Role, e.Secret})
 	if n := len(a.Versions); n > 0 {
 		e.current = []string{a.Versions[n-1].String()}
 	}
@@ -70,6 +78,9 @@ func (res resource) allow() string {
 
 // serve leads a request through the stations that depend on its route.
 func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
+	if err := e.authorise(r); err != nil {
+		return err
+	}
 	if !e.AnyVersion && len(e.versions) > 0 {
 		// Most requests name the current version, which is in the answer already.
 		if given := r.Header.Values(version.Header); !slices.Equal(given, e.current) {
@@ -79,13 +90,6 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 			}
 			w.Header().Set(version.Header, v)
 		}
-	}
-	if !e.Public {
-		p, err := e.frame.opts.Auth.Authenticate(r.Request)
-		if err != nil {
-			return err
-		}
-		r.Principal = p
 	}
 	if e.Produces != nil && !accepts(r.Header.Values("Accept"), e.Produces) {
 		return lcm.Errorf(lcm.CodeNotAcceptable, "the answer is %s, which the Accept header does not allow",

@@ -30,7 +30,7 @@ type Options struct {
 	PageSize int
 	// Markers signs paging markers.
 	Markers *paging.Signer
-	// Auth authenticates and authorises requests; nil accepts all.
+	// Auth authenticates requests; nil accepts all.
 	Auth Authenticator
 	// Observe is called for every answered request, for metrics; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
@@ -44,6 +44,7 @@ type Frame struct {
 	handlers map[string]http.HandlerFunc // by pattern
 	schemas  []func() (*openapi3.Schema, error)
 	bodies   budget
+	table    []Access
 }
 
 // mounted is what all answers below a prefix have in common.
@@ -87,6 +88,8 @@ type API struct {
 	Document *Document
 	// Routes of the API.
 	Routes []Route
+	// Auth authenticates the requests of this API; nil means Options.Auth.
+	Auth Authenticator
 	// Header is set in all answers below the prefix, also in errors.
 	Header http.Header
 	// Problem shows an error to the client; nil answers with application/problem+json. The status is not written yet.
@@ -118,6 +121,10 @@ type Route struct {
 	AnyVersion bool
 	// Public switches authentication off for this route.
 	Public bool
+	// Role is required to use the route; empty means reader for GET, and operator for other methods.
+	Role lcm.Role
+	// Secret says that the response holds a secret.
+	Secret bool
 	// Quiet logs the request at debug level.
 	Quiet bool
 }

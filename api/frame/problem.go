@@ -36,8 +36,11 @@ func (r *Request) fail(w *recorder, err error) {
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}
-	if e.Code == lcm.CodeUnauthorized && h.Get("WWW-Authenticate") == "" {
-		h.Set("WWW-Authenticate", "Bearer")
+	if e.Code == lcm.CodeUnauthorized {
+		h["Www-Authenticate"] = r.challenges
+		if r.challenges == nil {
+			h.Set("WWW-Authenticate", "Bearer") // RFC 9110 requires one
+		}
 	}
 	p := ProblemOf(e)
 	if r.problem != nil {

@@ -38,9 +38,11 @@ type Request struct {
 	query   url.Values
 	began   time.Time
 	attrs   []slog.Attr
-	quiet   bool
-	cut     bool // the answer broke off
-	err     error
+	// challenges are sent with a response 401.
+	challenges []string
+	quiet      bool
+	cut        bool // the answer broke off
+	err        error
 }
 
 // Param returns a part of the path by name, percent-decoded; "*" is the rest of the path.

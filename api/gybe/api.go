@@ -62,6 +62,7 @@ func (a *API) Mount(f *frame.Frame) {
 		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.kubeconfig,
 			Produces: []string{"application/yaml", "text/plain"}, Query: []string{},
+			Role: lcm.RoleOperator, Secret: true,
 		},
 		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/nodes", Handle: a.clusterNodes,

@@ -9,17 +9,6 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// DefaultProject is the project of resources of an installation without projects.
-const DefaultProject = "default"
-
-// Principal is who asks, and for which project.
-type Principal struct {
-	// Subject names the user or client; empty when nothing asked for a name.
-	Subject string
-	// Project is the project of the resources that the principal sees and creates; empty is DefaultProject.
-	Project string
-}
-
 // Stores gives each principal its Records. The request side has no other way to the store.
 type Stores interface {
 	In(p Principal) Records
