@@ -8,7 +8,7 @@ export GOFLAGS += -trimpath
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test test-race lint bench bench-lab fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
+.PHONY: help demo run build test test-race lint bench bench-lab hostile fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ lab-k8s-down: ## remove the lab of test-lab-k8s
 
 bench: build ## measure requests, operations, clusters, memory and start, side by side; ONLY=cluster,fleet selects parts
 	@$(GO) run ./test/bench $(if $(ONLY),-only '$(ONLY)',)
+
+hostile: build ## send hostile traffic to a node that honest users work with; TIME=1h, default 2m
+	@$(GO) run ./test/hostile $(if $(TIME),-time '$(TIME)',)
 
 bench-lab: build lab-up ## measure on the real OpenStack the time that operations add to Heat's, one after the other and 50 at once; ONLY=tour,crowd
 	@. $(GYBE_LAB_STATE)/openrc && $(GO) run ./test/bench -lab $(if $(ONLY),-only '$(ONLY)',)
