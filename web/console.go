@@ -27,12 +27,20 @@ var files embed.FS
 // console serves the pages.
 type console struct {
 	Deps
+	Project   // of the request; see in
 	templates *template.Template
 	// prefix is the path of the public URL, "" or e.g. "/nfv": links begin with it, requests do not.
 	prefix string
 	// build names the assets' content, so that browsers may keep them for ever.
 	build string
 	slots chan struct{}
+}
+
+// in returns the console for one request: with the project of its principal.
+func (c *console) in(p lcm.Principal) *console {
+	out := *c
+	out.Project = c.In(p)
+	return &out
 }
 
 // screen is one kind of page.
@@ -186,6 +194,7 @@ type page struct {
 // page answers with a whole page.
 func (c *console) page(s screen) frame.Handler {
 	return func(w http.ResponseWriter, r *frame.Request) error {
+		c := c.in(r.Principal)
 		a := ask{id: r.Param("id"), after: r.QueryValues().Get("after")}
 
 		var log *output

@@ -11,11 +11,8 @@ import (
 
 // Deps is what the console shows and what it needs for that. Streams, Stopping and Clock may be left out.
 type Deps struct {
-	Instances  Instances
-	Operations Operations
-	Packages   Packages
-	// Feed says when something has changed; the console then reads it again.
-	Feed gybeapi.Feed
+	// In gives each principal its project.
+	In func(lcm.Principal) Project
 	// Nodes lists the gybe processes that share the database.
 	Nodes func(context.Context) ([]gybeapi.Node, error)
 	Log   *slog.Logger
@@ -24,6 +21,15 @@ type Deps struct {
 	// Stopping is closed when the server stops: event streams end then.
 	Stopping <-chan struct{}
 	Clock    lcm.Clock
+}
+
+// Project is the project of a principal, as the console shows it.
+type Project struct {
+	Instances  Instances
+	Operations Operations
+	Packages   Packages
+	// Feed says when something has changed; the console then reads it again.
+	Feed gybeapi.Feed
 }
 
 // Instances reads VNF instances; lcm.Store does.

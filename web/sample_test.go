@@ -57,7 +57,10 @@ type world struct {
 
 func (w *world) deps() web.Deps {
 	return web.Deps{
-		Instances: w, Operations: w, Packages: packages{w}, Feed: w, Log: slog.New(slog.DiscardHandler), Clock: w,
+		In: func(lcm.Principal) web.Project {
+			return web.Project{Instances: w, Operations: w, Packages: packages{w}, Feed: w}
+		},
+		Log: slog.New(slog.DiscardHandler), Clock: w,
 		Nodes: func(context.Context) ([]gybeapi.Node, error) { return w.nodes, nil },
 	}
 }

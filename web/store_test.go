@@ -34,8 +34,12 @@ func TestTheConsoleOverARealDatabase(t *testing.T) {
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	server := httptest.NewServer(handler(web.Deps{
-		Instances: d.Service, Operations: d.Service, Packages: packages{sample()},
-		Feed:  app.Feeds{Store: d.Store.Store, Feed: feed}.In(lcm.Principal{}),
+		In: func(p lcm.Principal) web.Project {
+			return web.Project{
+				Instances: d.Service, Operations: d.Service, Packages: packages{sample()},
+				Feed: app.Feeds{Store: d.Store.Store, Feed: feed}.In(p),
+			}
+		},
 		Nodes: func(context.Context) ([]gybeapi.Node, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(server.Close)

@@ -42,6 +42,7 @@ func (c *console) stream(s screen) frame.Handler {
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
+		c := c.in(r.Principal)
 		a := ask{id: r.Param("id"), after: r.QueryValues().Get("after")}
 		bells, wait, err := c.follow(ctx, s, a.id)
 		if err != nil {

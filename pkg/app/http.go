@@ -78,10 +78,13 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
 		Streams:        a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}).Mount(a.frame)
-	anonymous := lcm.Principal{} // the console has no users of its own yet
-	console := a.services.In(anonymous)
 	web.Mount(a.frame, web.Deps{
-		Instances: console, Operations: console, Packages: a.packages.In(anonymous), Feed: feeds.In(anonymous),
+		In: func(p lcm.Principal) web.Project {
+			records := a.services.In(p)
+			return web.Project{
+				Instances: records, Operations: records, Packages: a.packages.In(p), Feed: feeds.In(p),
+			}
+		},
 		Nodes: nodes(a.store), Log: a.log, Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping,
 	})
 	a.server = &http.Server{
