@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
@@ -59,7 +58,6 @@ type bench struct {
 	stack     *stack.Stack
 	node      *stack.Node
 	api       *client.Client
-	rows      [][]string
 	onboarded map[string]string // vnfdId by source tree
 	clusters  map[int]built     // by number of nodes
 }
@@ -68,7 +66,7 @@ func (b *bench) wants(section string) bool {
 	return b.only == "" || strings.Contains(","+b.only+",", ","+section+",")
 }
 
-// inFolder measures with a folder that is removed afterwards, and prints the outcome.
+// inFolder measures with a folder that is removed afterwards.
 func (b *bench) inFolder(measure func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "gybe-bench")
 	if err != nil {
@@ -78,10 +76,8 @@ func (b *bench) inFolder(measure func(dir string) error) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	if err := measure(dir); err != nil {
-		return err
-	}
-	return b.print()
+	b.begin()
+	return measure(dir)
 }
 
 func (b *bench) run(ctx context.Context, dir string) (err error) {
@@ -161,20 +157,19 @@ func (b *bench) upload(ctx context.Context, dir, source string) (vnfdID string, 
 	return vnfdID, err
 }
 
-func (b *bench) row(what, growth, value, note string) {
-	b.rows = append(b.rows, []string{what, growth, value, note})
+// begin prints the head of the table.
+func (b *bench) begin() {
+	fmt.Fprintf(
+		os.Stdout, "gybe on %d cores, %s; one run, so compare rows with each other\n\n", runtime.NumCPU(),
+		runtime.Version(),
+	)
+	b.row("WHAT", "WITH", "MEASURED", "NOTE")
 }
 
-func (b *bench) print() error {
-	fmt.Printf(
-		"\ngybe on %d cores, %s; one run, so compare rows with each other\n\n", runtime.NumCPU(), runtime.Version(),
-	)
-	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "WHAT\tWITH\tMEASURED\tNOTE")
-	for _, r := range b.rows {
-		fmt.Fprintln(w, strings.Join(r, "\t"))
-	}
-	return w.Flush()
+// row prints what has been measured at once: a whole run takes many minutes.
+func (b *bench) row(what, growth, value, note string) {
+	line := fmt.Sprintf("%-50s  %-28s  %-40s  %s", what, growth, value, note)
+	fmt.Fprintln(os.Stdout, strings.TrimRight(line, " "))
 }
 
 func ms(d time.Duration) string {
