@@ -56,36 +56,57 @@ func (s *Store) Delete(d Digest) error {
 	return nil
 }
 
-// All yields the digests in the store that were stored before the given time, so that a caller can find blobs without
-// a reference. If it fails, an error is its last element.
+// All yields the digests of blobs, and of trees without a blob, that were stored before the given time, so that a
+// caller can find content without a reference. If it fails, an error is its last element.
 func (s *Store) All(ctx context.Context, before time.Time) iter.Seq2[Digest, error] {
 	return func(yield func(Digest, error) bool) {
-		err := fs.WalkDir(s.root.FS(), blobs, func(_ string, entry fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist): // deleted since the directory was listed
-				return nil
-			case err != nil:
-				return err
-			case ctx.Err() != nil:
-				return context.Cause(ctx)
-			case entry.IsDir():
-				return nil
-			}
-			digest, err := ParseDigest(entry.Name())
+		for _, kind := range []string{blobs, trees} {
+			more := true
+			err := s.walk(ctx, kind, before, func(d Digest) bool {
+				if kind == trees {
+					if _, err := s.root.Stat(d.path(blobs)); !errors.Is(err, fs.ErrNotExist) {
+						return true // listed with the blobs
+					}
+				}
+				more = yield(d, nil)
+				return more
+			})
 			if err != nil {
-				return nil //nolint:nilerr // a file that is not ours
+				yield("", fmt.Errorf("list content: %w", err))
 			}
-			info, err := entry.Info()
-			if err != nil || !info.ModTime().Before(before) {
-				return nil //nolint:nilerr // deleted since, or too young
+			if err != nil || !more {
+				return
 			}
-			if !yield(digest, nil) {
-				return fs.SkipAll
-			}
-			return nil
-		})
-		if err != nil {
-			yield("", fmt.Errorf("list content: %w", err))
 		}
 	}
+}
+
+// walk calls visit for the digests of one kind that were stored before the given time, until it returns false.
+func (s *Store) walk(ctx context.Context, kind string, before time.Time, visit func(Digest) bool) error {
+	return fs.WalkDir(s.root.FS(), kind, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // deleted since the directory was listed
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		digest, err := ParseDigest(entry.Name())
+		if err != nil || digest.path(kind) != name {
+			return nil //nolint:nilerr // a directory of digests, or a file that is not ours
+		}
+		var below error
+		if entry.IsDir() {
+			below = fs.SkipDir
+		}
+		info, err := entry.Info()
+		if err != nil || !info.ModTime().Before(before) {
+			return below // deleted since, or too young
+		}
+		if !visit(digest) {
+			return fs.SkipAll
+		}
+		return below
+	})
 }

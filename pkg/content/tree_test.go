@@ -150,3 +150,19 @@ func TestSweepRemovesOnlyEntriesOfDeadProcesses(t *testing.T) {
 	require.NoError(t, alive.Publish())
 	require.Equal(t, []string{"upload-young"}, tmpEntries(t, s))
 }
+
+// TestTreeWithoutBlobIsListed: a process can extract an archive that another deletes, and die.
+func TestTreeWithoutBlobIsListed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	d := someDigest(t, s)
+	require.NoError(t, extract(t, s, d).Close())
+	require.Equal(t, []Digest{d}, digests(t, s, time.Now().Add(time.Hour)), "a blob and its tree are listed once")
+
+	require.NoError(t, os.Remove(dir+"/"+d.path(blobs)))
+	require.Equal(t, []Digest{d}, digests(t, s, time.Now().Add(time.Hour)))
+	require.Empty(t, digests(t, s, time.Now().Add(-time.Hour)), "too young")
+	require.NoError(t, s.Delete(d))
+	require.Empty(t, digests(t, s, time.Now().Add(time.Hour)))
+}

@@ -31,7 +31,8 @@ type file struct {
 // Open checks the directory and the metadata of the zip archive in r, which has size bytes. r must stay open as long
 // as the Archive is in use.
 func Open(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
-	z, err := openZip(r, size, lim)
+	headers := &headerReader{r: r}
+	z, err := openZip(headers, size, lim)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func Open(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	if err := a.addZip(z); err != nil {
 		return nil, err
 	}
-	if err := checkOverlap(z); err != nil {
+	if err := checkHeaders(z, headers); err != nil {
 		return nil, err
 	}
 	a.sort()

@@ -111,7 +111,7 @@ const maxLine = 16 << 10 // bytes; a path and a hash need far less
 func eachLine(data []byte, file string, f func(line int, text string) *Rejection) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {
-		return metadataError(file, 0, "the file is not UTF-8 text")
+		return reject(BadMetadata, file, "the file is not UTF-8 text", "save it in the encoding UTF-8")
 	}
 	n := 0
 	for raw := range bytes.Lines(data) {

@@ -3,10 +3,12 @@ package csar_test
 import (
 	"crypto/sha256"
 	"crypto/sha512"
+	"encoding/binary"
 	"encoding/hex"
 	"io/fs"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 
@@ -319,4 +321,34 @@ func FuzzParseManifest(f *testing.F) {
 			t.Fatal("more files than bytes")
 		}
 	})
+}
+
+// TestMetadataAreUTF8: files of a package have one encoding. The VNFD is checked by package tosca.
+func TestMetadataAreUTF8(t *testing.T) {
+	t.Parallel()
+	for name, encode := range map[string]func(string) string{
+		"UTF-16, big endian":    func(s string) string { return utf16Of(s, binary.BigEndian) },
+		"UTF-16, little endian": func(s string) string { return utf16Of(s, binary.LittleEndian) },
+		"Latin-1":               func(s string) string { return s + "# caf\xe9\n" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := csar.ParseMeta([]byte(encode(meta)))
+			requireRejection(t, err, csar.BadMetadata, csar.MetaPath, "not UTF-8 text")
+			_, err = csar.ParseManifest([]byte(encode("metadata:\n")), "x.mf")
+			requireRejection(t, err, csar.BadMetadata, "x.mf", "not UTF-8 text")
+		})
+	}
+	m, err := csar.ParseMeta([]byte("\ufeff" + meta))
+	require.NoError(t, err, "UTF-8 with a byte order mark")
+	require.Equal(t, "Definitions/top.yaml", m.EntryDefinitions)
+}
+
+// utf16Of encodes a text with a byte order mark.
+func utf16Of(s string, order binary.AppendByteOrder) string {
+	var out []byte
+	for _, u := range utf16.Encode([]rune("\ufeff" + s)) {
+		out = order.AppendUint16(out, u)
+	}
+	return string(out)
 }

@@ -12,7 +12,7 @@ import (
 
 // openZip loads the zip directory. It limits the bytes of the directory, because archive/zip ignores the number of
 // entries that the archive claims, and keeps every entry in memory.
-func openZip(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
+func openZip(r *headerReader, size int64, lim Limits) (*zip.Reader, error) {
 	m := &meteredReaderAt{r: r, left: lim.directoryBytes()}
 	z, err := zip.NewReader(m, size)
 	switch {
@@ -91,6 +91,7 @@ func (a *Archive) addZip(z *zip.Reader) error {
 // Bits of the general purpose flags (PKZIP application note, 4.4.4).
 const (
 	flagEncrypted       = 1 << 0
+	flagDescriptor      = 1 << 3
 	flagStrongEncrypted = 1 << 6
 	flagMaskedDirectory = 1 << 13
 )
@@ -114,28 +115,29 @@ func checkEntry(f *zip.File) error {
 	return nil
 }
 
-// checkOverlap finds entries that share bytes of the archive, with which a small archive produces endless output.
-func checkOverlap(z *zip.Reader) error {
+// checkHeaders compares the headers of the entries with the directory, and finds entries that share bytes of the
+// archive, with which a small archive produces endless output.
+func checkHeaders(z *zip.Reader, r *headerReader) error {
 	type span struct {
 		name       string
 		start, end int64
 	}
 	spans := make([]span, 0, len(z.File))
 	for _, f := range z.File {
-		start, err := f.DataOffset()
+		start, data, err := r.dataOffset(f)
 		if err != nil {
-			return readError(f.Name, err)
+			return err
 		}
 		size := int64(f.CompressedSize64)
-		if size < 0 || start+size < start {
+		if size < 0 || data+size < data {
 			return reject(Corrupt, f.Name, "the entry's size is impossible", "")
 		}
-		spans = append(spans, span{f.Name, start, start + size})
+		spans = append(spans, span{f.Name, start, data + size})
 	}
+	r.off = true
 	slices.SortFunc(spans, func(x, y span) int { return int(min(1, max(-1, x.start-y.start))) })
-	const header = 30 // bytes that precede the data of the next entry
 	for i := 1; i < len(spans); i++ {
-		if spans[i-1].end > spans[i].start-header {
+		if spans[i-1].end > spans[i].start {
 			return reject(Bomb, spans[i].name, "the entry shares its bytes with "+printable(spans[i-1].name),
 				"recreate the archive")
 		}

@@ -218,13 +218,16 @@ func lie(data []byte, from, to int) []byte {
 	return bytes.ReplaceAll(data, was, is)
 }
 
-// overlapping makes an archive in which two entries of the directory have one body.
+// overlapping makes an archive in which the header and the body of the entry b are in the body of a.
 func overlapping(t *testing.T) []byte {
 	t.Helper()
-	data := makeZip(t, good(stored("a", "body"), stored("b", "body"))...)
-	first := bytes.LastIndex(data, []byte("PK\x01\x02"))
-	second := bytes.LastIndex(data[:first], []byte("PK\x01\x02"))
-	copy(data[first+42:first+46], data[second+42:second+46]) // offset of the local header
+	const local, directory = "PK\x03\x04", "PK\x01\x02"
+	alone := makeZip(t, stored("b", "body"))
+	inner, _, _ := bytes.Cut(alone, []byte(directory))
+	data := makeZip(t, good(stored("a", string(inner)), stored("b", "body"))...)
+	at := bytes.LastIndex(data, []byte(directory)) // of b
+	start := bytes.Index(data, append([]byte("a"), local...)) + 1
+	binary.LittleEndian.PutUint32(data[at+42:], uint32(start)) // offset of the header
 	return data
 }
 

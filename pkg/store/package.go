@@ -240,9 +240,15 @@ func (s *Store) ExpiredUploads(ctx context.Context) ([]string, error) {
 
 // SavePackageModel implements vnfpkg.Store.
 func (s *Store) SavePackageModel(ctx context.Context, key vnfpkg.ModelKey, model json.RawMessage) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO vnf_package_model (digest, format, model) VALUES ($1, $2, $3)
-		ON CONFLICT (digest, format) DO UPDATE SET model = $3`, key.Digest, key.Format, noNUL(model))
-	return fault("save package model", err)
+	return s.inTx(ctx, "save package model", func(tx pgx.Tx) error {
+		if err := lockContent(ctx, tx, key.Digest); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO vnf_package_model (digest, format, model) SELECT $1, $2, $3
+			WHERE EXISTS (SELECT FROM vnf_package WHERE digest = $1)
+			ON CONFLICT (digest, format) DO UPDATE SET model = $3`, key.Digest, key.Format, noNUL(model))
+		return err
+	})
 }
 
 // PackageModel implements vnfpkg.Store.

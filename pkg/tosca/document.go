@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -38,35 +39,45 @@ type budget struct {
 	lim    Limits
 	values int
 	bytes  int64
+	buf    bytes.Buffer
 }
 
-// read reads a file of the package within the limits.
+// read reads a file of the package within the limits. Of a file that is over a limit it reads one byte more than
+// allowed. The result is valid until the next call.
 func (b *budget) read(fsys fs.FS, path string) ([]byte, error) {
 	f, err := fsys.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, b.lim.FileBytes+1))
+	b.buf.Reset()
+	_, err = b.buf.ReadFrom(io.LimitReader(f, min(b.lim.FileBytes, b.bytes)+1))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	if int64(len(data)) > b.lim.FileBytes {
+	size := int64(b.buf.Len())
+	if size > b.lim.FileBytes {
 		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf(
 			"the file is larger than %d bytes, the limit for files of a VNFD", b.lim.FileBytes,
 		)}
 	}
-	if b.bytes -= int64(len(data)); b.bytes < 0 {
+	if size > b.bytes {
+		b.bytes = 0 // do not read more files
 		return nil, &Error{Reason: TooLarge, File: path, What: fmt.Sprintf(
 			"the files of the VNFD are larger than %d bytes together", b.lim.TotalBytes,
 		)}
 	}
-	return data, nil
+	b.bytes -= size
+	return b.buf.Bytes(), nil
 }
 
 // parse parses a file's content. Errors are *Error.
 func (b *budget) parse(path string, data []byte) (*document, error) {
 	fail := func(reason Reason, what, hint string) (*document, error) {
 		return nil, &Error{Reason: reason, File: path, What: what, Hint: hint}
+	}
+	// The YAML library would read UTF-16, too. The files of a package have one encoding, as in csar.
+	if !utf8.Valid(data) {
+		return fail(Syntax, "the file is not UTF-8 text", "save it in the encoding UTF-8")
 	}
 	// The scanner keeps several hundred bytes for each token, so the number is estimated before it sees any.
 	if b.values -= estimate(data); b.values < 0 {

@@ -28,7 +28,7 @@ func (s *Services) beginAttempt(ctx context.Context, p *Package) (counted *Packa
 		return nil
 	})
 	if err != nil {
-		return nil, false, ignoreOutdated(err)
+		return nil, false, s.endOutdated(ctx, p, err)
 	}
 	return counted, exhausted, nil
 }
@@ -58,6 +58,9 @@ func (s *Services) retryLater(ctx context.Context, p *Package, reason string, ca
 		}
 		return nil
 	})
+	if isOutdated(err) {
+		return s.endOutdated(ctx, p, err)
+	}
 	if err != nil {
 		s.log.WarnContext(ctx, "reason of a failed onboarding not stored", "package", p.ID, "error", err)
 	}

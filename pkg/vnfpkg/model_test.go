@@ -23,8 +23,8 @@ import (
 // age makes all archives look as if they were stored at that time.
 func age(t *testing.T, b *bundle, at time.Time) {
 	t.Helper()
-	require.NoError(t, filepath.WalkDir(filepath.Join(b.dir, "blobs"), func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+	require.NoError(t, filepath.WalkDir(b.dir, func(p string, _ fs.DirEntry, err error) error {
+		if err == nil {
 			err = os.Chtimes(p, at, at)
 		}
 		return err

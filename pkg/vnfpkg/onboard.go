@@ -18,8 +18,9 @@ import (
 
 // Onboard reads and checks the content of a package in PROCESSING and makes it ONBOARDED, or CREATED with the reason.
 // It is the work of the job "vnfpkg.onboard". It may be called any number of times, by several nodes at the same time
-// and after a crash at any line; a package in another state is left alone. An error is the machine's or the database's,
-// and means that it must be called again; after maxAttempts the package is CREATED with the last error.
+// and after a crash at any line; a package in another state is left alone, and the work on one that is deleted ends.
+// An error is the machine's or the database's, and means that it must be called again; after maxAttempts the package is
+// CREATED with the last error.
 func (s *Services) Onboard(ctx context.Context, id string) error {
 	p, err := s.store.Package(ctx, id)
 	if err != nil || p.OnboardingState != sol.PackageOnboardingStateProcessing || p.Content == nil {
@@ -36,7 +37,12 @@ func (s *Services) Onboard(ctx context.Context, id string) error {
 		return s.rejectPackage(ctx, p, exhaustedFailure(p.Failure))
 	}
 
-	contents, err := s.read(ctx, p.Content.Digest)
+	work, stop := s.watchProcessing(ctx, p)
+	contents, err := s.read(work, p.Content.Digest)
+	stop()
+	if isOutdated(err) {
+		return s.endOutdated(ctx, p, err)
+	}
 	if why := rejectionFailure(err); why != nil {
 		return s.rejectPackage(ctx, p, why)
 	}
@@ -68,25 +74,7 @@ func (s *Services) Onboard(ctx context.Context, id string) error {
 		}
 		return s.rejectPackage(ctx, p, vnfdTakenFailure(contents.VNFD.ID, other))
 	}
-	return ignoreOutdated(err)
-}
-
-// errOutdated ends the work of a node on a package that another has finished.
-var errOutdated = errors.New("the package is not being processed any more")
-
-func (p *Package) processes(digest string) error {
-	if p.OnboardingState != sol.PackageOnboardingStateProcessing || p.Content == nil || p.Content.Digest != digest {
-		return errOutdated
-	}
-	return nil
-}
-
-// ignoreOutdated ignores errOutdated: another node has finished the work.
-func ignoreOutdated(err error) error {
-	if errors.Is(err, errOutdated) || isNotFound(err) {
-		return nil
-	}
-	return err
+	return s.endOutdated(ctx, p, err)
 }
 
 // rejectPackage returns a package to CREATED with a failure.
@@ -99,7 +87,7 @@ func (s *Services) rejectPackage(ctx context.Context, p *Package, why *sol.Probl
 		return nil
 	})
 	if err != nil {
-		return ignoreOutdated(err)
+		return s.endOutdated(ctx, p, err)
 	}
 	s.log.WarnContext(ctx, "package refused", "package", p.ID, "detail", why.Detail)
 	s.release(ctx, p.Content)

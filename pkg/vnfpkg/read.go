@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -129,7 +130,12 @@ func Validate(ctx context.Context, path string, lim Limits) (*Contents, error) {
 		return nil, fmt.Errorf("open package: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	a, err := csar.Open(f, info.Size(), lim.Archive)
+	return Read(ctx, f, info.Size(), lim)
+}
+
+// Read reads an archive that has size bytes like Validate.
+func Read(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (*Contents, error) {
+	a, err := csar.Open(r, size, lim.Archive)
 	if err != nil {
 		return nil, err
 	}

@@ -139,8 +139,8 @@ func (s *Service) Update(
 	return p, changed, nil
 }
 
-// Delete deletes a package and its content (SOL005 clause 9.4.3.3.5). CodeConflict when it is ENABLED, IN_USE, or in
-// the middle of its onboarding.
+// Delete deletes a package and its content (SOL005 clause 9.4.3.3.5). CodeConflict when it is ENABLED or IN_USE. The
+// upload or the onboarding of a package that is deleted ends, and leaves no content.
 func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error {
 	p, err := s.store.DeletePackage(ctx, id, func(p *Package) error {
 		switch {
@@ -148,9 +148,6 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 			return conflict(p, "it is IN_USE").WithHint("delete the VNF instances that use it first")
 		case p.OperationalState == sol.PackageOperationalStateEnabled:
 			return conflict(p, "it is ENABLED").WithHint("disable it first")
-		case p.OnboardingState == sol.PackageOnboardingStateUploading,
-			p.OnboardingState == sol.PackageOnboardingStateProcessing:
-			return conflict(p, "its content is %s", p.OnboardingState).WithHint("wait until its onboarding has ended")
 		}
 		return checkVersion(p, ifVersion)
 	})
@@ -164,7 +161,7 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 
 // release removes an archive that a package no longer needs. If this fails, Run removes it later.
 func (s *Services) release(ctx context.Context, c *Content) {
-	if c == nil {
+	if c == nil || c.Digest == "" {
 		return
 	}
 	if _, err := s.store.ReleaseContent(ctx, c.Digest, func() error { return s.removeContent(c.Digest) }); err != nil {

@@ -229,11 +229,6 @@ func TestDeleting(t *testing.T) {
 	require.Empty(t, b.digests(t))
 	_, _, err = b.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	requireCode(t, err, lcm.CodeUnprocessable)
-
-	busy := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), busy, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-2")))))
-	e = requireCode(t, b.Delete(t.Context(), busy, nil), lcm.CodeConflict)
-	require.Contains(t, e.Detail, "PROCESSING")
 }
 
 func TestContentIsServedOnceOnboarded(t *testing.T) {

@@ -54,7 +54,8 @@ type Store interface {
 	// ExpiredUploads lists the ids of packages whose upload's lease is over.
 	ExpiredUploads(ctx context.Context) ([]string, error)
 
-	// SavePackageModel stores the model of an archive, or replaces it. It is a cache: a model that is not there is made
+	// SavePackageModel stores the model of an archive, or replaces it. It stores nothing if no package refers to the
+	// digest, because no ReleaseContent would delete the model then. It is a cache: a model that is not there is made
 	// again from the archive.
 	SavePackageModel(ctx context.Context, key ModelKey, model json.RawMessage) error
 	// PackageModel returns a model, or CodeNotFound.

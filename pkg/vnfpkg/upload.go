@@ -37,16 +37,25 @@ func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 	if err == nil {
 		return nil
 	}
-	e := uploadError(err)
 	// The request may be over, the package must come back all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer cancel()
+	if s.isDeleted(ctx, id) {
+		s.release(ctx, &Content{Digest: digest}) // it may have got its name after the package was deleted
+		return lcm.Errorf(lcm.CodeNotFound, "VNF package %s was deleted during the upload", id)
+	}
+	e := uploadError(err)
 	why := &sol.ProblemDetails{Title: e.Title, Status: e.Status(), Detail: e.Detail, Hint: e.Hint}
 	s.undoUpload(ctx, id, why, func(p *Package, _ time.Time) error { return p.owns(token) })
 	if s.uploadIsCommitted(ctx, id, digest) {
 		return nil
 	}
 	return e
+}
+
+func (s *Service) isDeleted(ctx context.Context, id string) bool {
+	_, err := s.store.Package(ctx, id)
+	return isNotFound(err)
 }
 
 // uploadIsCommitted reports whether the last transaction of an upload was committed and only its response was lost.

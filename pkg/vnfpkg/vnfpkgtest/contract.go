@@ -327,13 +327,18 @@ func deletion(t *testing.T, h Harness) {
 func models(t *testing.T, h Harness) {
 	t.Helper()
 	key := vnfpkg.ModelKey{Digest: digest(), Format: 1}
+	require.NoError(t, h.Store.SavePackageModel(t.Context(), key, json.RawMessage(`{"id": "deleted"}`)))
+	_, err := h.Store.PackageModel(t.Context(), key)
+	requireCode(t, err, lcm.CodeNotFound)
+
+	update(t, h, insert(t, h).ID, func(p *vnfpkg.Package) { p.Content = &vnfpkg.Content{Digest: key.Digest} })
 	for _, model := range []string{`{"id": "a"}`, `{"id": "b"}`} {
 		require.NoError(t, h.Store.SavePackageModel(t.Context(), key, json.RawMessage(model)))
 		got, err := h.Store.PackageModel(t.Context(), key)
 		require.NoError(t, err)
 		require.JSONEq(t, model, string(got))
 	}
-	_, err := h.Store.PackageModel(t.Context(), vnfpkg.ModelKey{Digest: key.Digest, Format: 2})
+	_, err = h.Store.PackageModel(t.Context(), vnfpkg.ModelKey{Digest: key.Digest, Format: 2})
 	requireCode(t, err, lcm.CodeNotFound)
 }
 
@@ -341,10 +346,10 @@ func release(t *testing.T, h Harness) {
 	t.Helper()
 	one, two, d := insert(t, h), insert(t, h), digest()
 	key := vnfpkg.ModelKey{Digest: d, Format: 1}
-	require.NoError(t, h.Store.SavePackageModel(t.Context(), key, json.RawMessage(`{}`)))
 	for _, p := range []*vnfpkg.Package{one, two} {
 		update(t, h, p.ID, func(p *vnfpkg.Package) { p.Content = &vnfpkg.Content{Digest: d} })
 	}
+	require.NoError(t, h.Store.SavePackageModel(t.Context(), key, json.RawMessage(`{}`)))
 	called := 0
 	free := func(fail error) (bool, error) {
 		return h.Store.ReleaseContent(t.Context(), d, func() error { called++; return fail })

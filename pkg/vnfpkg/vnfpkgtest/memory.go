@@ -74,6 +74,13 @@ func (m *Memory) Jobs() []string {
 	return jobs
 }
 
+// Models returns the number of models.
+func (m *Memory) Models() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.models)
+}
+
 // Refer makes a package IN_USE, as an instance would; false undoes it.
 func (m *Memory) Refer(id string, used bool) {
 	m.mu.Lock()
@@ -268,7 +275,11 @@ func (m *Memory) SavePackageModel(_ context.Context, key vnfpkg.ModelKey, model 
 		return err
 	}
 	defer end(&err)
-	m.models[key] = slices.Clone(model)
+	for _, p := range m.packages {
+		if p.Content != nil && p.Content.Digest == key.Digest {
+			m.models[key] = slices.Clone(model)
+		}
+	}
 	return nil
 }
 
