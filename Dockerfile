@@ -13,6 +13,8 @@ COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/gybe /gybe
 COPY --from=build --chown=65534:65534 /out/data /var/lib/gybe
 USER 65534:65534
+# The address is not a loopback one, so the container starts only with a mode of authentication, for example
+# GYBE_AUTH_TOKENS_FILE=/etc/gybe/tokens, or with GYBE_AUTH_NONE=true behind an authenticating proxy (docs/security.md).
 ENV GYBE_DATA_DIR=/var/lib/gybe GYBE_LISTEN=0.0.0.0:9890
 VOLUME /var/lib/gybe
 EXPOSE 9890

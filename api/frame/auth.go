@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -11,10 +12,18 @@ type Principal = lcm.Principal
 
 // Authenticator finds out who sends a request. It is called before anything else of the request is looked at.
 type Authenticator interface {
-	// Authenticate returns the principal, or CodeUnauthorized when the request has no valid credentials, and
-	// CodeUnavailable when they cannot be checked now.
+	// Authenticate returns the principal, or CodeUnauthorized when the request has no valid credentials, CodeInvalid
+	// when it has too many, CodeForbidden when they are not for a project, and CodeUnavailable when they cannot be
+	// checked now.
 	Authenticate(r *http.Request) (Principal, error)
 	// Challenges are the values of WWW-Authenticate in the response 401 (RFC 9110 clause 11.6.1), at least one.
+	Challenges() []string
+}
+
+// challenger is an error of an Authenticator that has the challenges of this request, for example with the parameter
+// error of RFC 6750 clause 3.
+type challenger interface {
+	error
 	Challenges() []string
 }
 
@@ -37,6 +46,9 @@ func (e *endpoint) authorise(r *Request) error {
 	p, err := e.auth.Authenticate(r.Request)
 	if err != nil {
 		r.challenges = e.auth.Challenges()
+		if own, ok := errors.AsType[challenger](err); ok {
+			r.challenges = own.Challenges()
+		}
 		return err
 	}
 	r.Principal = p

@@ -36,7 +36,8 @@ func (r *Request) fail(w *recorder, err error) {
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}
-	if e.Code == lcm.CodeUnauthorized {
+	// A token that is malformed is 400 with a challenge (SOL013 clause 8.3.6.2).
+	if e.Code == lcm.CodeUnauthorized || e.Code == lcm.CodeInvalid && r.challenges != nil {
 		h["Www-Authenticate"] = r.challenges
 		if r.challenges == nil {
 			h.Set("WWW-Authenticate", "Bearer") // RFC 9110 requires one

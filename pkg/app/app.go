@@ -16,6 +16,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/migrations"
+	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/content"
 	"github.com/gybe-nfv/gybe/pkg/engine"
@@ -66,6 +67,7 @@ type App struct {
 	drivers  *drivers
 	services *admission.Services
 
+	auth     *auth.Authenticator
 	frame    *frame.Frame
 	server   *http.Server
 	stopping chan struct{} // closed when the HTTP server stops
@@ -225,6 +227,10 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	if !a.opts.SkipPreload {
 		all.Go(func() error { a.preload(ctx); return nil })
+	}
+	if a.cfg.Exposed() {
+		a.log.WarnContext(ctx, "auth.none is true: every client that reaches this address is an administrator",
+			"listen", a.Addr())
 	}
 	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL,
 		"debug", a.DebugAddr())

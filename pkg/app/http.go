@@ -64,8 +64,12 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	if err != nil {
 		return err
 	}
+	if a.auth, err = newAuth(a.cfg, a.log, a.metrics.AuthFailed); err != nil {
+		return err
+	}
 	a.frame = frame.New(frame.Options{
-		Log: a.log, PublicURL: a.publicURL, MaxBody: int64(a.cfg.Limits.Body), PageSize: a.cfg.Limits.PageSize,
+		Auth: a.auth,
+		Log:  a.log, PublicURL: a.publicURL, MaxBody: int64(a.cfg.Limits.Body), PageSize: a.cfg.Limits.PageSize,
 		Markers: markers, Observe: a.metrics.Request,
 	})
 	feeds := Feeds{a.store, a.feed}

@@ -22,6 +22,7 @@ type Config struct {
 
 	Log       Log       `yaml:"log" envPrefix:"LOG_"`
 	TLS       TLS       `yaml:"tls" envPrefix:"TLS_"`
+	Auth      Auth      `yaml:"auth" envPrefix:"AUTH_"`
 	Database  Database  `yaml:"database" envPrefix:"DATABASE_"`
 	Engine    Engine    `yaml:"engine" envPrefix:"ENGINE_"`
 	Deadlines Deadlines `yaml:"deadlines" envPrefix:"DEADLINES_"`

@@ -40,6 +40,7 @@ func TestLaterSourcesWin(t *testing.T) {
 	path := file(t, `
 database_url: postgres://file@h/db
 listen: 10.0.0.1:1
+auth: {none: true}
 ssh: {port: 1, connect_timeout: 7s}
 grant: {zones: [a]}
 limits:

@@ -59,6 +59,7 @@ func (c *Config) Validate() error {
 	}
 	checkOneOf(report, "log.format", c.Log.Format, "text", "json")
 	c.validateTLS(report)
+	c.validateAuth(report)
 	c.validateNumbers(report)
 	c.validateTimes(report)
 	c.validateSizes(report)
@@ -222,11 +223,20 @@ func checkLoopback(s string) error {
 	if err := checkHostPort(s); err != nil {
 		return err
 	}
-	host, _, _ := net.SplitHostPort(s)
-	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return fmt.Errorf("%q is not a loopback address; metrics and profiles must not be served to the network", host)
+	if !isLoopback(s) {
+		return fmt.Errorf("%q is not a loopback address; metrics and profiles must not be served to the network", s)
 	}
 	return nil
+}
+
+// isLoopback says whether a host:port is reachable from this machine only.
+func isLoopback(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func checkPublicURL(s string) error {

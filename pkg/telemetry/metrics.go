@@ -21,6 +21,7 @@ type Metrics struct {
 	ticks      *prometheus.HistogramVec
 	phases     *prometheus.HistogramVec
 	operations *prometheus.HistogramVec
+	auth       *prometheus.CounterVec
 }
 
 var _ execution.Observer = (*Metrics)(nil)
@@ -57,11 +58,14 @@ func New(version string) *Metrics {
 			Buckets: phaseBuckets,
 		}, []string{"operation", "state"}),
 	}
+	m.auth = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "gybe_authentication_failures_total", Help: "Requests that were not authenticated.",
+	}, []string{"mode", "reason"})
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gybe_build_info", Help: "Always 1; the label has the version.",
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.vims, m.ticks, m.phases, m.operations, build,
+	m.registry.MustRegister(m.requests, m.vims, m.ticks, m.phases, m.operations, m.auth, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -124,3 +128,6 @@ func (m *Metrics) PhaseEnded(op sol.LcmOperationType, phase string, failed bool,
 func (m *Metrics) OperationEnded(op sol.LcmOperationType, state sol.LcmOperationStateType, took time.Duration) {
 	m.operations.WithLabelValues(string(op), string(state)).Observe(took.Seconds())
 }
+
+// AuthFailed counts a request that was not authenticated. Both labels have few values.
+func (m *Metrics) AuthFailed(mode, reason string) { m.auth.WithLabelValues(mode, reason).Inc() }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gybe-nfv/gybe/migrations"
+	node "github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/telemetry"
 )
@@ -71,12 +72,14 @@ func (a *app) load(s *settings) (config.Config, error) {
 		printline(a.env.Stderr, "gybe: warning: "+w)
 	}
 	if err != nil {
-		lines := strings.Split(err.Error(), "\n")
-		return cfg, &codeError{
-			ExitUsage, fmt.Errorf("the configuration is invalid:\n  %s", strings.Join(lines, "\n  ")),
-		}
+		return cfg, invalidConfig(err)
 	}
 	return cfg, nil
+}
+
+func invalidConfig(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	return &codeError{ExitUsage, fmt.Errorf("the configuration is invalid:\n  %s", strings.Join(lines, "\n  "))}
 }
 
 // logger makes the logger that a configuration asks for, on standard error.
@@ -104,8 +107,12 @@ its upper-case name with _ for dots: ssh.port is GYBE_SSH_PORT.`,
 			}
 			s.file = args[0]
 		}
-		if _, err := a.load(s); err != nil {
+		cfg, err := a.load(s)
+		if err != nil {
 			return err
+		}
+		if err := node.CheckAuth(cfg); err != nil {
+			return invalidConfig(err)
 		}
 		printline(a.env.Stdout, "the configuration is valid")
 		return nil

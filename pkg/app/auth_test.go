@@ -1,0 +1,89 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/app"
+	"github.com/gybe-nfv/gybe/pkg/auth"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/test/devpg"
+)
+
+// call sends a request with a header and returns the status and the challenges of the response.
+func call(t *testing.T, method, url, header, value string) (status int, challenges []string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	require.NoError(t, err)
+	req.Close = true
+	req.Header.Set("Version", "2.0.0")
+	if header != "" {
+		req.Header.Set(header, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.StatusCode, resp.Header.Values("WWW-Authenticate")
+}
+
+// TestNodeWithStaticTokensAuthenticates: a node asks for the credentials that its configuration names, and counts
+// failures.
+func TestNodeWithStaticTokensAuthenticates(t *testing.T) {
+	cfg := settings(t, devpg.TestURL(t))
+	cfg.Auth.Tokens.File = filepath.Join(t.TempDir(), "tokens")
+	secret, token, err := auth.NewToken("ci", "default", lcm.RoleReader, time.Time{}, time.Now())
+	require.NoError(t, err)
+	require.NoError(t, auth.AddToken(cfg.Auth.Tokens.File, token))
+	n, _, _ := start(t, cfg)
+	list := n.URL() + "/vnflcm/v2/vnf_instances"
+
+	status, challenges := call(t, http.MethodGet, list, "", "")
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.Equal(t, []string{`Bearer realm="gybe"`}, challenges)
+	status, challenges = call(t, http.MethodGet, list, "Authorization", "Bearer "+secret+"x")
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.Equal(t, []string{`Bearer realm="gybe", error="invalid_token"`}, challenges)
+	status, challenges = call(t, http.MethodGet, list, "Authorization", "Bearer")
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Equal(t, []string{`Bearer realm="gybe", error="invalid_request"`}, challenges)
+	for _, h := range []string{"X-Auth-Token", "Authorization"} {
+		value := map[string]string{"X-Auth-Token": secret, "Authorization": "Bearer " + secret}[h]
+		status, _ = call(t, http.MethodGet, list, h, value)
+		require.Equal(t, http.StatusOK, status)
+		status, _ = call(t, http.MethodPost, list, h, value)
+		require.Equal(t, http.StatusForbidden, status, "a reader does not create")
+	}
+	status, _ = call(t, http.MethodGet, n.URL()+"/healthz", "", "")
+	require.Equal(t, http.StatusOK, status)
+
+	_, metrics := get(t, "http://"+n.DebugAddr()+"/metrics")
+	require.Contains(t, metrics, `gybe_authentication_failures_total{mode="any",reason="missing"} 1`)
+	require.Contains(t, metrics, `gybe_authentication_failures_total{mode="token",reason="invalid"} 1`)
+}
+
+// TestOpenNodeOnTheNetworkWarns: auth.none on an address that others reach is in the log of every start.
+func TestOpenNodeOnTheNetworkWarns(t *testing.T) {
+	for listen, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
+		cfg := settings(t, devpg.TestURL(t))
+		cfg.Listen, cfg.Auth.None = listen, true
+		var log bytes.Buffer
+		n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), SkipPreload: true})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- n.Run(ctx) }()
+		<-n.Ready()
+		status, _ := call(t, http.MethodGet, n.URL()+"/vnflcm/v2/vnf_instances", "", "")
+		require.Equal(t, http.StatusOK, status)
+		cancel()
+		require.NoError(t, <-done)
+		require.Equal(t, warns, bytes.Contains(log.Bytes(), []byte("every client that reaches this address")), listen)
+	}
+}
