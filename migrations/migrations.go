@@ -37,7 +37,7 @@ const riverVersion = 8
 var ErrNewer = errors.New("the database schema is newer than this gybe")
 
 // Up brings the database to the newest schema. Any number of nodes may call it at once: one works, the
-// others wait. It is quick (one query) when there is nothing to do. It needs two connections of the pool.
+// others wait. It is quick (two queries) when there is nothing to do. It needs two connections of the pool.
 func Up(ctx context.Context, pool *pgxpool.Pool) error {
 	at, head, err := Version(ctx, pool)
 	if err != nil {
@@ -47,7 +47,10 @@ func Up(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("%w: it is at version %d, this gybe knows %d; run the newer gybe", ErrNewer, at, head)
 	}
 	if at == head {
-		return nil
+		complete, err := isComplete(ctx, pool)
+		if err != nil || complete {
+			return err
+		}
 	}
 	p, done, err := provider(pool)
 	if err != nil {
@@ -74,6 +77,30 @@ func Version(ctx context.Context, pool *pgxpool.Pool) (at, head int64, err error
 		return 0, head, fmt.Errorf("read the schema version: %w", err)
 	}
 	return at, head, nil
+}
+
+// isComplete says that no step is missing below the newest.
+func isComplete(ctx context.Context, pool *pgxpool.Pool) (complete bool, err error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return false, err
+	}
+	versions := []int64{1} // River's
+	for _, n := range names {
+		v, err := goose.NumericComponent(n)
+		if err != nil {
+			return false, err
+		}
+		versions = append(versions, v)
+	}
+	err = pool.QueryRow(
+		ctx, "SELECT NOT EXISTS (SELECT unnest($1::bigint[]) EXCEPT SELECT version_id FROM goose_db_version WHERE is_applied)",
+		versions,
+	).Scan(&complete)
+	if err != nil {
+		return false, fmt.Errorf("read the applied steps: %w", err)
+	}
+	return complete, nil
 }
 
 // newest is the greatest version of the embedded steps.
@@ -104,6 +131,7 @@ func provider(pool *pgxpool.Pool) (*goose.Provider, func(), error) {
 	p, err := goose.NewProvider(goose.DialectPostgres, db, files,
 		goose.WithSessionLocker(sessionLock{}),
 		goose.WithDisableGlobalRegistry(true),
+		goose.WithAllowOutofOrder(true), // steps of branches that were merged in another order
 		goose.WithSlog(slog.New(slog.DiscardHandler)),
 		goose.WithGoMigrations(goose.NewGoMigration(1, &goose.GoFunc{RunDB: river(pool)}, nil)),
 	)

@@ -55,6 +55,8 @@ type screen struct {
 	kinds    []string
 	// pace is the shortest time between two updates of the page.
 	pace time.Duration
+	// role is required to see it; empty means reader.
+	role lcm.Role
 	// output says that the page shows the output of the operation's steps.
 	output bool
 }
@@ -96,7 +98,7 @@ var screens = []screen{
 		path: "packages/{id}", section: "packages", template: "package", load: (*console).pkg, concerns: everything,
 		kinds: []string{"package.", "instance."}, pace: time.Second,
 	},
-	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes},
+	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes, role: lcm.RoleOperator},
 }
 
 func everything(string) gybeapi.FeedQuery     { return gybeapi.FeedQuery{} }
@@ -129,8 +131,8 @@ func Mount(f *frame.Frame, d Deps) {
 	api := frame.API{Prefix: Path, Header: headers, Problem: c.problem}
 	for _, s := range screens {
 		api.Routes = append(api.Routes,
-			frame.Route{Method: http.MethodGet, Path: "/" + s.path, Handle: c.page(s)},
-			frame.Route{Method: http.MethodGet, Path: "/events/" + s.path, Handle: c.stream(s)})
+			frame.Route{Method: http.MethodGet, Path: "/" + s.path, Handle: c.page(s), Role: s.role},
+			frame.Route{Method: http.MethodGet, Path: "/events/" + s.path, Handle: c.stream(s), Role: s.role})
 	}
 	api.Routes = append(api.Routes, frame.Route{
 		Method: http.MethodGet, Path: "/assets/{build}/{name}", Handle: c.asset, Public: true, Quiet: true,

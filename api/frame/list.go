@@ -88,7 +88,7 @@ func parseList[T any](r *Request, path string, selectors selector.Spec[T]) (*lis
 	}
 	q := &listQuery[T]{path: path, values: values, filter: f, selection: selection, size: r.frame.opts.PageSize}
 	if text, ok := values[paging.Param]; ok {
-		m, err := r.frame.opts.Markers.Decode(text[0], paging.Binding(path, values))
+		m, err := r.frame.opts.Markers.Decode(text[0], binding(r, path, values))
 		if err != nil {
 			return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint(
 				"follow the links as they are, or start again without a marker",
@@ -99,9 +99,14 @@ func parseList[T any](r *Request, path string, selectors selector.Spec[T]) (*lis
 	return q, nil
 }
 
+// binding is what a marker is valid for: a list of a project.
+func binding(r *Request, path string, values url.Values) string {
+	return paging.Binding(projectName(r.Principal)+" "+path, values)
+}
+
 // linkNext adds the link to the page that begins after a resource.
 func (q *listQuery[T]) linkNext(w http.ResponseWriter, r *Request, last string) {
-	marker := r.frame.opts.Markers.Encode(paging.Marker{ID: last}, paging.Binding(q.path, q.values))
+	marker := r.frame.opts.Markers.Encode(paging.Marker{ID: last}, binding(r, q.path, q.values))
 	w.Header().Set("Link", paging.Link(r.Public(q.path), q.values, marker))
 }
 

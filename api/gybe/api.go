@@ -48,8 +48,9 @@ func (a *API) Mount(f *frame.Frame) {
 	slots := make(chan struct{}, max(a.Streams, 0))
 	f.Mount(frame.API{Prefix: Prefix, Document: frame.Served(openapi.GybeV1), Routes: []frame.Route{
 		{
+			// It changes nothing, but logs in to the VIM with stored credentials, or to an address from the request.
 			Method: http.MethodPost, Path: "/plan", Handle: a.plan, Consumes: frame.JSON, Produces: frame.JSON,
-			Query: []string{},
+			Query: []string{}, Role: lcm.RoleOperator,
 		},
 		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.leftovers,
@@ -70,7 +71,7 @@ func (a *API) Mount(f *frame.Frame) {
 		},
 		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/ssh_hosts", Handle: a.sshHosts,
-			Produces: frame.JSON, Query: []string{},
+			Produces: frame.JSON, Query: []string{}, Role: lcm.RoleOperator, Secret: true, // the way into machines
 		},
 		{
 			Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}/ssh_hosts/{vnfcInstanceId}/host_key",
@@ -85,7 +86,10 @@ func (a *API) Mount(f *frame.Frame) {
 			Produces: []string{"text/event-stream"},
 			Query:    []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId"},
 		},
-		{Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{}},
+		{
+			Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{},
+			Role: lcm.RoleOperator, // they belong to the installation, not to the project
+		},
 		{
 			Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON,
 			Query: []string{},

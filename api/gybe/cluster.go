@@ -19,7 +19,7 @@ type Clusters interface {
 	// SSHHosts lists the machines with their pinned host keys.
 	SSHHosts(ctx context.Context, i *lcm.Instance) ([]gybeapi.SSHHost, error)
 	// ForgetHostKey lets the next login pin a new key of a VNFC's machine.
-	ForgetHostKey(ctx context.Context, vnfc string) error
+	ForgetHostKey(ctx context.Context, i *lcm.Instance, vnfc string) error
 }
 
 // clusterPatience bounds how long a cluster is asked for its nodes.
@@ -62,7 +62,7 @@ func (a *API) forgetHostKey(w http.ResponseWriter, r *frame.Request) error {
 	if _, _, ok := i.VNFC(vnfc); !ok {
 		return lcm.Errorf(lcm.CodeNotFound, "VNF instance %s has no VNFC %.80q", i.ID, vnfc)
 	}
-	if err := a.Clusters.ForgetHostKey(r.Context(), vnfc); err != nil {
+	if err := a.Clusters.ForgetHostKey(r.Context(), i, vnfc); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -35,7 +35,7 @@ func (*fixed) SSHHosts(context.Context, *lcm.Instance) ([]gybeapi.SSHHost, error
 	}}, nil
 }
 
-func (f *fixed) ForgetHostKey(_ context.Context, vnfc string) error {
+func (f *fixed) ForgetHostKey(_ context.Context, _ *lcm.Instance, vnfc string) error {
 	f.forgotten = append(f.forgotten, vnfc)
 	return nil
 }

@@ -182,6 +182,9 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // URL is how clients reach the API: the configured public URL, or what the listener's address says.
 func (a *App) URL() string { return a.publicURL }
 
+// Routes lists all routes of the API and the console, with the roles that they require.
+func (a *App) Routes() []frame.Access { return a.frame.Table() }
+
 // DebugAddr is where /metrics and pprof are; "" when they are off.
 func (a *App) DebugAddr() string {
 	if a.debug == nil {

@@ -135,7 +135,7 @@ func (c clusters) SSHHosts(ctx context.Context, i *lcm.Instance) ([]gybeapi.SSHH
 	for _, m := range machines {
 		vnfcs = append(vnfcs, m.VNFC)
 	}
-	keys, err := c.store.HostKeys(ctx, vnfcs)
+	keys, err := c.store.HostKeys(ctx, i.ID, vnfcs)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +166,6 @@ func shown(k store.HostKey) (*gybeapi.HostKey, error) {
 }
 
 // ForgetHostKey implements gybe.Clusters.
-func (c clusters) ForgetHostKey(ctx context.Context, vnfc string) error {
-	return c.store.ForgetHostKeys(ctx, vnfc)
+func (c clusters) ForgetHostKey(ctx context.Context, i *lcm.Instance, vnfc string) error {
+	return c.store.ForgetHostKeys(ctx, i.ID, vnfc)
 }

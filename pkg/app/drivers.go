@@ -94,8 +94,8 @@ func alive(s *store.Store) func(ctx context.Context, node string) bool {
 type pinned struct{ store *store.Store }
 
 // Lookup implements remote.HostKeyStore.
-func (p pinned) Lookup(ctx context.Context, vnfc string) (*remote.HostKey, error) {
-	k, err := p.store.LookupHostKey(ctx, vnfc)
+func (p pinned) Lookup(ctx context.Context, m remote.Machine) (*remote.HostKey, error) {
+	k, err := p.store.LookupHostKey(ctx, m.Instance, m.VNFC)
 	if err != nil || k == nil {
 		return nil, err
 	}
@@ -103,8 +103,10 @@ func (p pinned) Lookup(ctx context.Context, vnfc string) (*remote.HostKey, error
 }
 
 // Pin implements remote.HostKeyStore.
-func (p pinned) Pin(ctx context.Context, vnfc string, k remote.HostKey) (remote.HostKey, error) {
-	kept, err := p.store.PinHostKey(ctx, vnfc, store.HostKey{Type: k.Type, Key: k.Key}, "first use")
+func (p pinned) Pin(ctx context.Context, m remote.Machine, k remote.HostKey) (remote.HostKey, error) {
+	kept, err := p.store.PinHostKey(
+		ctx, m.Instance, m.VNFC, store.HostKey{Type: k.Type, Key: k.Key}, "first use",
+	)
 	return remote.HostKey{Type: kept.Type, Key: kept.Key}, err
 }
 
@@ -112,11 +114,11 @@ func (p pinned) Pin(ctx context.Context, vnfc string, k remote.HostKey) (remote.
 type anyKey struct{}
 
 // Lookup implements remote.HostKeyStore.
-func (anyKey) Lookup(context.Context, string) (*remote.HostKey, error) {
+func (anyKey) Lookup(context.Context, remote.Machine) (*remote.HostKey, error) {
 	return nil, nil //nolint:nilnil // the contract: none is pinned
 }
 
 // Pin implements remote.HostKeyStore.
-func (anyKey) Pin(_ context.Context, _ string, k remote.HostKey) (remote.HostKey, error) {
+func (anyKey) Pin(_ context.Context, _ remote.Machine, k remote.HostKey) (remote.HostKey, error) {
 	return k, nil
 }

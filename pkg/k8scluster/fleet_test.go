@@ -108,30 +108,30 @@ func (m *machines) driverWith(o k8scluster.Options) *k8scluster.Driver {
 // pinned keeps host keys in memory.
 type pinned struct {
 	mu   sync.Mutex
-	keys map[string]remote.HostKey
+	keys map[remote.Machine]remote.HostKey
 }
 
 // Lookup implements remote.HostKeyStore.
-func (p *pinned) Lookup(_ context.Context, vnfc string) (*remote.HostKey, error) {
+func (p *pinned) Lookup(_ context.Context, m remote.Machine) (*remote.HostKey, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k, ok := p.keys[vnfc]; ok {
+	if k, ok := p.keys[m]; ok {
 		return &k, nil
 	}
 	return nil, nil //nolint:nilnil // the contract
 }
 
 // Pin implements remote.HostKeyStore.
-func (p *pinned) Pin(_ context.Context, vnfc string, k remote.HostKey) (remote.HostKey, error) {
+func (p *pinned) Pin(_ context.Context, m remote.Machine, k remote.HostKey) (remote.HostKey, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old, ok := p.keys[vnfc]; ok {
+	if old, ok := p.keys[m]; ok {
 		return old, nil
 	}
 	if p.keys == nil {
-		p.keys = map[string]remote.HostKey{}
+		p.keys = map[remote.Machine]remote.HostKey{}
 	}
-	p.keys[vnfc] = k
+	p.keys[m] = k
 	return k, nil
 }
 

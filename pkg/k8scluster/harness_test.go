@@ -276,6 +276,11 @@ func (packages) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, strin
 	return model(), "pkg", nil
 }
 
+// VnfdID is that of the model.
+func (packages) VnfdID(context.Context, lcm.Principal, string) (string, error) {
+	return model().ID, nil
+}
+
 // ModelOf gives the same model.
 func (packages) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return model(), nil }
 

@@ -119,6 +119,12 @@ func resolve(i *lcm.Instance, p params, sshPort int) (*topology, error) {
 			return nil, err
 		}
 	}
+	for _, nodes := range [][]node{t.masters, t.workers} {
+		for n := range nodes {
+			nodes[n].target.Instance = i.ID
+		}
+	}
+	t.storage.target.Instance = i.ID
 	t.renameDuplicates()
 	t.endpoint, err = inv.endpoint(t, p)
 	if err != nil {

@@ -35,6 +35,10 @@ func (p packages) Model(_ context.Context, _ lcm.Principal, vnfdID string) (*vnf
 	return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "no such package")
 }
 
+func (p packages) VnfdID(_ context.Context, _ lcm.Principal, id string) (string, error) {
+	return p[id].model.ID, nil
+}
+
 func (p packages) ModelOf(_ context.Context, id string) (*vnfd.VNFD, error) { return p[id].model, nil }
 
 func (p packages) Files(_ context.Context, id string) (fs.FS, error) { return p[id].files, nil }

@@ -40,6 +40,9 @@ type onePackage struct {
 func (p onePackage) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, string, error) {
 	return p.model, "pkg-1", nil
 }
+func (p onePackage) VnfdID(context.Context, lcm.Principal, string) (string, error) {
+	return p.model.ID, nil
+}
 func (p onePackage) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return p.model, nil }
 func (p onePackage) Files(context.Context, string) (fs.FS, error)        { return p.files, nil }
 

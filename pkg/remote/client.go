@@ -14,7 +14,8 @@ import (
 
 // Target is a machine with the credentials for the login.
 type Target struct {
-	VNFC     string // id of the VNFC the machine belongs to; its host key is pinned under it
+	Instance string // id of the VNF instance
+	VNFC     string // id of the VNFC the machine belongs to; users can choose it, so it is unique in the instance only
 	Host     string // IP address
 	Port     int    // 0 means 22
 	User     string
@@ -22,6 +23,9 @@ type Target struct {
 	// PrivateKey is a PEM or OpenSSH private key; it is tried before the password.
 	PrivateKey []byte
 }
+
+// machine names the machine among those of all instances.
+func (t Target) machine() Machine { return Machine{t.Instance, t.VNFC} }
 
 // String is user@host:port; never a secret.
 func (t Target) String() string { return t.User + "@" + t.addr() }
@@ -35,7 +39,7 @@ func (t Target) addr() string {
 }
 
 func (t Target) same(o Target) bool {
-	return t.String() == o.String() && t.VNFC == o.VNFC && t.Password == o.Password &&
+	return t.String() == o.String() && t.machine() == o.machine() && t.Password == o.Password &&
 		string(t.PrivateKey) == string(o.PrivateKey)
 }
 
@@ -81,14 +85,14 @@ func Dial(ctx context.Context, t Target, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &Error{Kind: KindAuth, Op: "connect", Target: t.String(), Err: err}
 	}
-	pinned, err := o.HostKeys.Lookup(ctx, t.VNFC)
+	pinned, err := o.HostKeys.Lookup(ctx, t.machine())
 	if err != nil {
 		return nil, fmt.Errorf("look up the host key of %s: %w", t.VNFC, err)
 	}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
 	defer cancel()
-	v := &verifier{ctx: ctx, store: o.HostKeys, vnfc: t.VNFC, pinned: pinned}
+	v := &verifier{ctx: ctx, store: o.HostKeys, machine: t.machine(), pinned: pinned}
 	cfg := &ssh.ClientConfig{User: t.User, Auth: auth, HostKeyCallback: v.check}
 	if pinned != nil {
 		cfg.HostKeyAlgorithms = algorithmsOf(pinned.Type)
@@ -150,7 +154,7 @@ func explainKeyMismatch(ctx context.Context, t Target, o Options, v *verifier, e
 	if seen == nil {
 		return nil
 	}
-	return &HostKeyError{VNFC: v.vnfc, Pinned: v.pinned.Fingerprint(), Seen: seen.Fingerprint()}
+	return &HostKeyError{VNFC: v.machine.VNFC, Pinned: v.pinned.Fingerprint(), Seen: seen.Fingerprint()}
 }
 
 func authMethods(t Target) ([]ssh.AuthMethod, error) {

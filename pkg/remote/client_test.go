@@ -154,7 +154,7 @@ func TestPinThatLostTheRaceIsCompared(t *testing.T) {
 	s := newServer(t)
 	other := ed25519Key(t).PublicKey()
 	store := &racingKeys{
-		keys{pin: map[string]remote.HostKey{"workerNode-1": {Type: other.Type(), Key: other.Marshal()}}},
+		keys{pin: map[remote.Machine]remote.HostKey{{VNFC: "workerNode-1"}: {Type: other.Type(), Key: other.Marshal()}}},
 	}
 	_, err := remote.Dial(t.Context(), s.target(), remote.Options{HostKeys: store})
 	require.Equal(t, remote.KindHostKey, remote.KindOf(err), err)
@@ -163,7 +163,7 @@ func TestPinThatLostTheRaceIsCompared(t *testing.T) {
 // racingKeys has no key when it is asked, and another one when a key is to be pinned.
 type racingKeys struct{ keys }
 
-func (*racingKeys) Lookup(context.Context, string) (*remote.HostKey, error) {
+func (*racingKeys) Lookup(context.Context, remote.Machine) (*remote.HostKey, error) {
 	return nil, nil //nolint:nilnil // the interface says so
 }
 

@@ -24,13 +24,16 @@ func (k HostKey) Fingerprint() string {
 	return ssh.FingerprintSHA256(pub) + " (" + k.Type + ")"
 }
 
+// Machine names the machine of a VNFC. VNFCs of other instances, also in other projects, can have the same id.
+type Machine struct{ Instance, VNFC string }
+
 // HostKeyStore keeps the key of each VNFC's machine.
 type HostKeyStore interface {
 	// Lookup returns the pinned key, or nil when none is pinned.
-	Lookup(ctx context.Context, vnfc string) (*HostKey, error)
+	Lookup(ctx context.Context, m Machine) (*HostKey, error)
 	// Pin stores k if no key is pinned yet, and returns the key that is pinned afterwards: concurrent callers, also on
 	// different nodes, all get the same key.
-	Pin(ctx context.Context, vnfc string, k HostKey) (HostKey, error)
+	Pin(ctx context.Context, m Machine, k HostKey) (HostKey, error)
 }
 
 // errPeek ends a handshake that was started only to read the machine's key.
@@ -46,24 +49,24 @@ func algorithmsOf(keyType string) []string {
 
 // verifier checks one handshake against the store. seen is the key the machine showed.
 type verifier struct {
-	ctx    context.Context //nolint:containedctx // ssh's callback has no context
-	store  HostKeyStore
-	vnfc   string
-	pinned *HostKey
-	seen   HostKey
+	ctx     context.Context //nolint:containedctx // ssh's callback has no context
+	store   HostKeyStore
+	machine Machine
+	pinned  *HostKey
+	seen    HostKey
 }
 
 func (v *verifier) check(_ string, _ net.Addr, key ssh.PublicKey) error {
 	v.seen = HostKey{Type: key.Type(), Key: key.Marshal()}
 	if v.pinned == nil {
-		k, err := v.store.Pin(v.ctx, v.vnfc, v.seen)
+		k, err := v.store.Pin(v.ctx, v.machine, v.seen)
 		if err != nil {
 			return fmt.Errorf("pin the host key: %w", err)
 		}
 		v.pinned = &k
 	}
 	if v.pinned.Type != v.seen.Type || string(v.pinned.Key) != string(v.seen.Key) {
-		return &HostKeyError{VNFC: v.vnfc, Pinned: v.pinned.Fingerprint(), Seen: v.seen.Fingerprint()}
+		return &HostKeyError{VNFC: v.machine.VNFC, Pinned: v.pinned.Fingerprint(), Seen: v.seen.Fingerprint()}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ type Pool struct {
 	idle time.Duration
 
 	mu     sync.Mutex
-	conns  map[string]*pooled
+	conns  map[Machine]*pooled
 	closed bool
 }
 
@@ -31,22 +31,22 @@ func NewPool(o Options, idle time.Duration) *Pool {
 	if idle <= 0 {
 		idle = time.Minute
 	}
-	return &Pool{opts: o, idle: idle, conns: map[string]*pooled{}}
+	return &Pool{opts: o, idle: idle, conns: map[Machine]*pooled{}}
 }
 
 // Get returns the connection to a VNFC's machine. It connects if there is no connection, or if address or credentials
 // have changed. The caller calls release once after use, and never closes the client itself. Errors are those of Dial.
 func (p *Pool) Get(ctx context.Context, t Target) (c *Client, release func(), err error) {
 	p.mu.Lock()
-	e := p.conns[t.VNFC]
+	e := p.conns[t.machine()]
 	if e != nil && (!e.target.same(t) || e.isBroken()) {
-		p.dropConnection(t.VNFC, e)
+		p.dropConnection(t.machine(), e)
 		e = nil
 	}
 	dial := e == nil
 	if dial {
 		e = &pooled{target: t, dialed: make(chan struct{})}
-		p.conns[t.VNFC] = e
+		p.conns[t.machine()] = e
 	}
 	e.users++
 	if e.timer != nil {
@@ -61,21 +61,21 @@ func (p *Pool) Get(ctx context.Context, t Target) (c *Client, release func(), er
 	select {
 	case <-e.dialed:
 	case <-ctx.Done():
-		p.release(t.VNFC, e)
+		p.release(t.machine(), e)
 		return nil, nil, context.Cause(ctx)
 	}
 	if e.err != nil {
 		p.mu.Lock()
-		p.dropConnection(t.VNFC, e)
+		p.dropConnection(t.machine(), e)
 		p.mu.Unlock()
-		p.release(t.VNFC, e)
+		p.release(t.machine(), e)
 		if !dial && ctx.Err() == nil && KindOf(e.err) == "" {
 			// The context of the caller that dialled has ended; this caller dials again.
 			return p.Get(ctx, t)
 		}
 		return nil, nil, e.err
 	}
-	return e.client, sync.OnceFunc(func() { p.release(t.VNFC, e) }), nil
+	return e.client, sync.OnceFunc(func() { p.release(t.machine(), e) }), nil
 }
 
 func (e *pooled) isBroken() bool {
@@ -97,7 +97,7 @@ func (e *pooled) isBroken() bool {
 
 // dropConnection removes a connection from the pool; it is closed when its last user releases it. The caller holds the
 // lock.
-func (p *Pool) dropConnection(key string, e *pooled) {
+func (p *Pool) dropConnection(key Machine, e *pooled) {
 	if p.conns[key] == e {
 		delete(p.conns, key)
 	}
@@ -106,7 +106,7 @@ func (p *Pool) dropConnection(key string, e *pooled) {
 	}
 }
 
-func (p *Pool) release(key string, e *pooled) {
+func (p *Pool) release(key Machine, e *pooled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e.users--

@@ -277,28 +277,28 @@ func forward(ctx context.Context, nc ssh.NewChannel) {
 // keys is a HostKeyStore in memory.
 type keys struct {
 	mu  sync.Mutex
-	pin map[string]remote.HostKey
+	pin map[remote.Machine]remote.HostKey
 }
 
-func (k *keys) Lookup(_ context.Context, vnfc string) (*remote.HostKey, error) {
+func (k *keys) Lookup(_ context.Context, m remote.Machine) (*remote.HostKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if key, ok := k.pin[vnfc]; ok {
+	if key, ok := k.pin[m]; ok {
 		return &key, nil
 	}
 	return nil, nil //nolint:nilnil // the interface says so
 }
 
-func (k *keys) Pin(_ context.Context, vnfc string, key remote.HostKey) (remote.HostKey, error) {
+func (k *keys) Pin(_ context.Context, m remote.Machine, key remote.HostKey) (remote.HostKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if old, ok := k.pin[vnfc]; ok {
+	if old, ok := k.pin[m]; ok {
 		return old, nil
 	}
 	if k.pin == nil {
-		k.pin = map[string]remote.HostKey{}
+		k.pin = map[remote.Machine]remote.HostKey{}
 	}
-	k.pin[vnfc] = key
+	k.pin[m] = key
 	return key, nil
 }
 

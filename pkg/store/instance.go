@@ -197,6 +197,6 @@ func (s *Store) storeInstance(ctx context.Context, tx pgx.Tx, i *lcm.Instance, g
 	}
 	b := &pgx.Batch{}
 	queueInstance(b, i, r)
-	queueHostKeyRemoval(b, gone)
+	queueHostKeyRemoval(b, i.ID, gone)
 	return tx.SendBatch(ctx, b).Close()
 }

@@ -55,7 +55,7 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 	var c listClause
 	c.from = " FROM vnf_lcm_op_occ o WHERE o.project = " + c.place(s.project)
 	if q.After != "" {
-		c.from += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a WHERE a.id = " +
+		c.from += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a WHERE a.project = $1 AND a.id = " +
 			c.place(q.After) + ")"
 	}
 	if q.InstanceID != "" {

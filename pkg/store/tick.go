@@ -84,7 +84,7 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 		for _, id := range t.Effects.RemoveVims {
 			queueVimRemoval(b, id, "")
 		}
-		queueHostKeyRemoval(b, t.Effects.ForgetVNFCs)
+		queueHostKeyRemoval(b, t.Op.InstanceID, t.Effects.ForgetVNFCs)
 	})
 	if err != nil {
 		return orFenced("commit tick", err)
@@ -119,9 +119,9 @@ type tickResult struct {
 }
 
 // queueHostKeyRemoval forgets the host keys of VNFCs whose machines are gone.
-func queueHostKeyRemoval(b *pgx.Batch, vnfcs []string) {
+func queueHostKeyRemoval(b *pgx.Batch, instanceID string, vnfcs []string) {
 	if len(vnfcs) > 0 {
-		b.Queue("DELETE FROM ssh_host_key WHERE vnfc_id = ANY($1)", vnfcs)
+		b.Queue("DELETE FROM ssh_host_key WHERE vnfc_id = ANY($1)", hostKeyNames(instanceID, vnfcs))
 	}
 }
 

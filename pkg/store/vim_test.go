@@ -71,7 +71,8 @@ func TestATickThatRegistersAClusterNeverFailsForItsName(t *testing.T) {
 func TestTheFirstHostKeyOfAMachineIsTheOneThatStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k, err := b.LookupHostKey(t.Context(), "workerNode-1")
+	one, other := uuid.NewString(), uuid.NewString() // instances; users choose the ids of their VNFCs
+	k, err := b.LookupHostKey(t.Context(), one, "workerNode-1")
 	require.NoError(t, err)
 	require.Nil(t, k)
 	var wg sync.WaitGroup
@@ -80,20 +81,27 @@ func TestTheFirstHostKeyOfAMachineIsTheOneThatStays(t *testing.T) {
 		wg.Go(func() {
 			var err error
 			if got[n], err = b.PinHostKey(
-				t.Context(), "workerNode-1", store.HostKey{Type: "ssh-ed25519", Key: []byte{byte(n)}}, "first use",
+				t.Context(), one, "workerNode-1", store.HostKey{Type: "ssh-ed25519", Key: []byte{byte(n)}}, "first use",
 			); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	k, err = b.LookupHostKey(t.Context(), "workerNode-1")
+	k, err = b.LookupHostKey(t.Context(), one, "workerNode-1")
 	require.NoError(t, err)
 	for _, g := range got {
 		require.Equal(t, *k, g)
 	}
-	require.NoError(t, b.ForgetHostKeys(t.Context(), "workerNode-1", "other"))
-	k, err = b.LookupHostKey(t.Context(), "workerNode-1")
+	foreign, err := b.LookupHostKey(t.Context(), other, "workerNode-1")
+	require.NoError(t, err)
+	require.Nil(t, foreign, "the VNFC of another instance has the same id")
+	require.NoError(t, b.ForgetHostKeys(t.Context(), other, "workerNode-1"))
+	keys, err := b.HostKeys(t.Context(), one, []string{"workerNode-1", "other"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]store.HostKey{"workerNode-1": *k}, keys)
+	require.NoError(t, b.ForgetHostKeys(t.Context(), one, "workerNode-1", "other"))
+	k, err = b.LookupHostKey(t.Context(), one, "workerNode-1")
 	require.NoError(t, err)
 	require.Nil(t, k)
 }

@@ -78,6 +78,15 @@ func (s *Service) unknownVNFD(ctx context.Context, vnfdID string) error {
 	return e.WithHint("upload the package first, or use one of " + strings.Join(offered, ", "))
 }
 
+// VnfdID returns the vnfdId of an onboarded package that a principal sees. It implements lcm.Packages.
+func (s *Services) VnfdID(ctx context.Context, p lcm.Principal, vnfPkgID string) (string, error) {
+	found, err := onboarded(ctx, s.In(p).store, vnfPkgID)
+	if err != nil {
+		return "", err
+	}
+	return found.VnfdID, nil
+}
+
 // ModelOf returns the VNFD of an onboarded package, also when it is DISABLED: instances that exist outlive that. The
 // model is shared and MUST NOT be changed.
 func (s *Services) ModelOf(ctx context.Context, vnfPkgID string) (*vnfd.VNFD, error) {

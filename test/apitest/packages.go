@@ -69,6 +69,15 @@ func (p *Packages) Model(_ context.Context, _ lcm.Principal, vnfdID string) (*vn
 	return nil, "", lcm.Errorf(lcm.CodeUnprocessable, "no onboarded package has the vnfdId %q", vnfdID)
 }
 
+// VnfdID implements lcm.Packages.
+func (p *Packages) VnfdID(ctx context.Context, _ lcm.Principal, id string) (string, error) {
+	m, err := p.ModelOf(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return m.ID, nil
+}
+
 // ModelOf implements lcm.Packages.
 func (p *Packages) ModelOf(_ context.Context, id string) (*vnfd.VNFD, error) {
 	p.mu.Lock()

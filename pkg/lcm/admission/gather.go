@@ -44,11 +44,10 @@ func (s *Service) newRevision(ctx context.Context, t lcm.Task) (*lcm.Revision, s
 	vnfdID, at := t.VnfdID, "/vnfdId"
 	if vnfdID == "" {
 		at = "/vnfPkgId"
-		model, err := s.Packages.ModelOf(ctx, t.VnfPkgID)
-		if err != nil {
+		var err error
+		if vnfdID, err = s.Packages.VnfdID(ctx, s.principal, t.VnfPkgID); err != nil {
 			return nil, "", lcm.PointAt(err, at)
 		}
-		vnfdID = model.ID
 	}
 	_, pkgID, err := s.Packages.Model(ctx, s.principal, vnfdID)
 	if err != nil {

@@ -80,6 +80,9 @@ func (v *vnf) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, string,
 	return v.VNFD, "pkg-1", nil
 }
 
+// VnfdID implements lcm.Packages.
+func (v *vnf) VnfdID(context.Context, lcm.Principal, string) (string, error) { return v.VNFD.ID, nil }
+
 // ModelOf implements lcm.Packages.
 func (v *vnf) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return v.VNFD, nil }
 
