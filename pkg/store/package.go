@@ -188,7 +188,9 @@ func (s *Packages) DeletePackage(
 	var p *vnfpkg.Package
 	err := s.inTx(ctx, "delete package", func(tx pgx.Tx) (err error) {
 		// The lock first, in its own statement: the usage state must be read when no instance can come any more.
-		if _, err := tx.Exec(ctx, "SELECT FROM vnf_package WHERE id = $1 FOR UPDATE", id); err != nil {
+		if _, err := tx.Exec(
+			ctx, "SELECT FROM vnf_package WHERE id = $1 AND ($2 = '' OR project = $2) FOR UPDATE", id, s.project,
+		); err != nil {
 			return err
 		}
 		if p, err = s.one(ctx, tx, "p.id = $1", id, ""); err != nil {
