@@ -125,6 +125,7 @@ func login(c *sol.VimConnectionInfo, cred *texts, projectOf sol.KeyValuePairs) {
 // inRequest says where the members of a VimConnectionInfo come from in a registration.
 var inRequest = map[string]string{
 	"/interfaceInfo/endpoint": "/vim/auth_url", "/interfaceInfo/trustedCertificates": "/vim/auth_cred/ssl_ca_cert",
+	"/accessInfo":        "/vim/auth_cred",
 	"/accessInfo/cloud":  "/vim/auth_cred/cloud",
 	"/accessInfo/region": "/vim/placement_attr/regions",
 }

@@ -262,6 +262,21 @@ func TestWhatTheDriverRefusesIsPointedAt(t *testing.T) {
 	require.Equal(t, []string{"/vim/auth_cred/ssl_ca_cert"}, a.Pointers())
 }
 
+// TestWrongCredentialsArePointedAt: the user can correct them, so they are not a failure of the VIM.
+func TestWrongCredentialsArePointedAt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.check = func(v lcm.Vim) error {
+		return &lcm.Error{
+			Code: lcm.CodeUnprocessable, Class: lcm.Auth, Title: "VIM authentication failed", Detail: "401",
+			Params: []lcm.InvalidParam{{Pointer: "/vimConnectionInfo/" + v.Name + "/accessInfo", Detail: "401"}},
+		}
+	}
+	a := b.Do(t, "POST", "/v1.0/vims", openstack)
+	require.Equal(t, 422, a.Status)
+	require.Equal(t, []string{"/vim/auth_cred"}, a.Pointers())
+}
+
 func TestTheClusterOfAnInstanceStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

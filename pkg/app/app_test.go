@@ -179,6 +179,37 @@ func TestAVimIsRegisteredWithItsOwnAuthority(t *testing.T) {
 	require.Len(t, vims, 2)
 }
 
+// TestMistakesInARegistrationAreTheUsers: wrong credentials and an address that the node does not connect to are 422
+// with a pointer, so that a client does not take them for a broken VIM.
+func TestMistakesInARegistrationAreTheUsers(t *testing.T) {
+	t.Parallel()
+	cloud := simcloud.StartTest(t, simcloud.Options{})
+	for name, tt := range map[string]struct {
+		loopback, password, pointer, detail string
+	}{
+		"password": {config.LoopbackAuto, "wrong", "/vim/auth_cred", "answered 401"},
+		"address": {
+			config.LoopbackNo, simcloud.Password, "/vim/auth_url",
+			"(127.0.0.1) is not an address that this VNFM connects to",
+		},
+	} {
+		cfg := settings(t, devpg.TestURL(t))
+		cfg.Outbound.Loopback = tt.loopback
+		_, c, stop := start(t, cfg)
+		_, err := c.CreateVim(t.Context(), gybeapi.Vim{
+			Type: "openstack", AuthURL: cloud.AuthURL(), VimProject: sol.KeyValuePairs{"name": simcloud.Project},
+			AuthCred: sol.KeyValuePairs{"username": simcloud.Username, "password": tt.password},
+		})
+		var problem *client.Error
+		require.ErrorAs(t, err, &problem, name)
+		require.Equal(t, http.StatusUnprocessableEntity, problem.Problem.Status, name)
+		require.Contains(t, problem.Problem.Detail, tt.detail, name)
+		require.Len(t, problem.Problem.InvalidParams, 1, name)
+		require.Equal(t, tt.pointer, problem.Problem.InvalidParams[0].Pointer)
+		stop()
+	}
+}
+
 func TestNodesShareADatabase(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t, devpg.TestURL(t))

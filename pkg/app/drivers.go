@@ -10,6 +10,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/mgmt"
 	"github.com/gybe-nfv/gybe/pkg/openstack"
+	"github.com/gybe-nfv/gybe/pkg/outbound"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
@@ -30,29 +31,41 @@ func newDrivers(a *App) *drivers {
 	if d.infras == nil {
 		d.infras = map[string]lcm.Infra{}
 	}
-	d.openstack = openstack.New(cloudConfig(a), a.log)
+	policy := outboundPolicy(&a.cfg)
+	dial := policy.Dialer(0).DialContext // callers have timeouts of their own
+	d.openstack = openstack.New(cloudConfig(a, policy), a.log)
 	d.infras[openstack.VimType] = d.openstack
 	var keys remote.HostKeyStore = pinned{a.store}
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
 		keys = anyKey{}
 	}
-	d.machines = remote.NewPool(remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout}, 0)
+	d.machines = remote.NewPool(
+		remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout, DialContext: dial}, 0,
+	)
 	d.cluster = k8scluster.New(k8scluster.Options{
 		Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout,
-		Log: a.log,
+		Dial: dial, Log: a.log,
 	})
 	d.mgmt = mgmt.Registry{k8scluster.Name: d.cluster}
 	return d
 }
 
+// outboundPolicy makes the policy of addresses of a valid configuration.
+func outboundPolicy(cfg *config.Config) *outbound.Policy {
+	p := &outbound.Policy{Loopback: cfg.OutboundLoopback()}
+	p.Allow, _ = config.ParseNetworks(cfg.Outbound.Allow)
+	p.Deny, _ = config.ParseNetworks(cfg.Outbound.Deny)
+	return p
+}
+
 // cloudConfig makes the OpenStack driver's settings of the node's.
-func cloudConfig(a *App) openstack.Config {
+func cloudConfig(a *App, policy *outbound.Policy) openstack.Config {
 	set := a.cfg.OpenStack
 	c := openstack.Config{
 		StackTimeout: set.StackTimeout, RequestTimeout: set.RequestTimeout, ServerTimeout: set.ServerTimeout,
 		GracefulTimeout: set.GracefulTimeout, ZoneRetries: set.ZoneRetries, CloudsFile: set.CloudsFile,
 		PublicURL: a.publicURL, NodeAlive: alive(a.store),
-		Observe: a.metrics.VimRequest,
+		Outbound: policy, Observe: a.metrics.VimRequest,
 	}
 	if a.scripts != nil {
 		c.Scripts = a.scripts

@@ -47,7 +47,7 @@ func TestCredentialsOfVIMsDoNotFollowRedirects(t *testing.T) {
 		http.Redirect(w, r, other.URL+"/stolen", http.StatusTemporaryRedirect)
 	})
 	_, err := c.CreateVim(t.Context(), gybeapi.Vim{AuthCred: sol.KeyValuePairs{"password": "correct-horse-battery"}})
-	require.ErrorContains(t, err, "redirects to "+other.URL+"/stolen")
+	require.ErrorContains(t, err, c.Endpoint()+"/v1.0/vims redirects to "+other.URL+"/stolen")
 	require.Zero(t, stolen.Load())
 }
 

@@ -32,6 +32,7 @@ type Config struct {
 	OpenStack OpenStack `yaml:"openstack" envPrefix:"OPENSTACK_"`
 	SSH       SSH       `yaml:"ssh" envPrefix:"SSH_"`
 	Scripts   Scripts   `yaml:"scripts" envPrefix:"SCRIPTS_"`
+	Outbound  Outbound  `yaml:"outbound" envPrefix:"OUTBOUND_"`
 }
 
 // Log configures logging.
@@ -171,6 +172,7 @@ func Default() Config {
 		SSH: SSH{
 			Port: 22, ConnectTimeout: 10 * time.Second, CommandTimeout: time.Minute, HostKeyPolicy: HostKeyPin,
 		},
-		Scripts: Scripts{Sandbox: SandboxBwrap},
+		Scripts:  Scripts{Sandbox: SandboxBwrap},
+		Outbound: Outbound{Loopback: LoopbackAuto, Allow: []string{}, Deny: []string{}},
 	}
 }

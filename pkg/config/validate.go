@@ -64,6 +64,7 @@ func (c *Config) Validate() error {
 	c.validateTimes(report)
 	c.validateSizes(report)
 	c.validateDrivers(report)
+	c.validateOutbound(report)
 	return errors.Join(bad...)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -113,12 +115,13 @@ func AdminConfig(kubeconfig []byte) (*rest.Config, error) {
 }
 
 // Through returns cfg with another route to the same API server: dial opens all connections, for any address, and the
-// server's certificate is still verified for serverName.
+// server's certificate is still verified for serverName. The environment's proxy is not used: dial knows the way.
 func Through(
 	cfg *rest.Config, serverName string, dial func(ctx context.Context, network, addr string) (net.Conn, error),
 ) *rest.Config {
 	out := rest.CopyConfig(cfg)
 	out.Dial = dial
+	out.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	out.ServerName = serverName
 	return out
 }

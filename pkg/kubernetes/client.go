@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +54,7 @@ func New(cfg *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUpstream, "the credentials of the cluster %s cannot be used: %w", cfg.Host, err)
 	}
+	h.Transport = limitedAnswers{h.Transport}
 	h.CheckRedirect = redirect.SameServer // client-go adds the token to every request, also to redirected ones
 	r, err := rest.RESTClientForConfigAndClient(c, h)
 	if err != nil {
@@ -147,10 +150,14 @@ func (c *Client) requestError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := lcm.Errorf(lcm.CodeUpstream, "%s: %s (cluster %s)", what, err.Error(), c.host)
-	e.Title, e.Cause = "Kubernetes API failed", err
 	var status apierrors.APIStatus
 	answered := errors.As(err, &status)
+	text := err.Error()
+	if answered && isForeign(status.Status()) {
+		text = fmt.Sprintf("the server answered %d without a Kubernetes Status", status.Status().Code)
+	}
+	e := lcm.Errorf(lcm.CodeUpstream, "%s: %s (cluster %s)", what, text, c.host)
+	e.Title, e.Cause = "Kubernetes API failed", err
 	var redirected *redirect.Error
 	switch {
 	case errors.As(err, &redirected):
@@ -167,4 +174,11 @@ func (c *Client) requestError(what string, err error) error {
 		e.Class = lcm.Transient
 	}
 	return e
+}
+
+// isForeign says that client-go made a Status of an answer that is none: its message quotes the answer.
+func isForeign(s metav1.Status) bool {
+	return s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeUnexpectedServerResponse
+	})
 }

@@ -212,25 +212,26 @@ func TestCoordinationServerIsBroken(t *testing.T) {
 			c.answer = func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 		}, "EOF"},
 		"has no such thing": {
-			func(_ *world, c *coordinator) { c.answer = status(http.StatusNotFound) }, "404 Not Found, not here",
+			func(_ *world, c *coordinator) { c.answer = status(http.StatusNotFound) },
+			"404 Not Found, no ProblemDetails (9 bytes)",
 		},
 		"does not understand": {func(_ *world, c *coordinator) {
 			c.answer = status(http.StatusUnprocessableEntity)
-		}, "422 Unprocessable Entity, not here"},
+		}, "422 Unprocessable Entity, no ProblemDetails (9 bytes)"},
 		"is on fire": {func(_ *world, c *coordinator) {
 			c.answer = status(http.StatusInternalServerError)
-		}, "500 Internal Server Error, not here"},
+		}, "500 Internal Server Error, no ProblemDetails (9 bytes)"},
 		"sends us elsewhere": {func(_ *world, c *coordinator) {
 			c.answer = func(_ int, w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://thief.invalid/", http.StatusTemporaryRedirect)
 			}
-		}, "307 Temporary Redirect"},
+		}, "redirects to http://thief.invalid/"},
 		"answers with nonsense": {func(_ *world, c *coordinator) {
 			c.answer = func(_ int, w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusCreated)
 				_, _ = w.Write([]byte("yes"))
 			}
-		}, "no coordinationResult: yes"},
+		}, "(3 bytes) has no coordinationResult"},
 		"accepts without a word": {
 			func(_ *world, c *coordinator) { c.answer = status(http.StatusAccepted) }, "no usable Location",
 		},

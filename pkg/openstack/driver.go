@@ -16,6 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/server"
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/outbound"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -54,6 +55,8 @@ type Config struct {
 	CloudsFile string
 	// Scripts runs the coordination scripts of packages; nil = they are not run.
 	Scripts ScriptRunner
+	// Outbound says which addresses the clients of VIMs and coordination servers may connect to; nil allows all.
+	Outbound *outbound.Policy
 	// Observe receives every call, for metrics; may be nil.
 	Observe cloud.Observe
 	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be
@@ -103,11 +106,12 @@ func (d *Driver) Close() {
 }
 
 // Check logs in to the VIM and finds the services that the driver needs. It serves the registration of a VIM; the error
-// is a CodeUnprocessable one with pointers below /vimConnectionInfo/<key> when the connection is incomplete.
+// is a CodeUnprocessable one with pointers below /vimConnectionInfo/<key> when the connection is incomplete, its
+// credentials are wrong or its address is not allowed.
 func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo) error {
 	c, err := d.vims.Connect(ctx, key, v)
 	if err != nil {
-		return err
+		return unprocessable(key, err)
 	}
 	return c.Check()
 }
@@ -115,7 +119,8 @@ func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo)
 // vims are the settings that the clients of VIMs have.
 func (cfg Config) vims() cloud.Config {
 	return cloud.Config{
-		CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Observe: cfg.Observe, WrapTransport: cfg.WrapTransport,
+		CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Outbound: cfg.Outbound, Observe: cfg.Observe,
+		WrapTransport: cfg.WrapTransport,
 	}
 }
 

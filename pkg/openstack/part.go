@@ -319,21 +319,29 @@ func presentParts(w *lcm.Execution) ([]part, error) {
 // each does something with the parts that the operation is about, one after the other: a part is begun when those
 // before are done. The first error, a wait too, ends it.
 func (d *Driver) each(ctx context.Context, w *lcm.Execution, do func(context.Context, *tick) error) error {
+	_, err := d.eachUntil(ctx, w, do)
+	return err
+}
+
+// eachUntil is each, and returns the key of the VIM connection of the part that the error ended.
+func (d *Driver) eachUntil(
+	ctx context.Context, w *lcm.Execution, do func(context.Context, *tick) error,
+) (vim string, err error) {
 	parts, err := presentParts(w)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for n := range parts {
 		if !parts[n].concerned() {
 			continue
 		}
 		t, err := d.begin(ctx, parts[n])
-		if err != nil {
-			return err
+		if err == nil {
+			err = t.settle(do(ctx, t))
 		}
-		if err := t.settle(do(ctx, t)); err != nil {
-			return err
+		if err != nil {
+			return parts[n].key, err
 		}
 	}
-	return nil
+	return "", nil
 }

@@ -14,7 +14,7 @@ func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, erro
 	w := planned(r)
 	w.Log, w.Clock = d.log, lcm.SystemClock{}
 	var plans []*preview.Plan
-	err := d.each(ctx, w, func(ctx context.Context, t *tick) error {
+	vim, err := d.eachUntil(ctx, w, func(ctx context.Context, t *tick) error {
 		own := t.part.request(r)
 		if err := t.findImages(ctx); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, erro
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, unprocessable(vim, err)
 	}
 	return preview.Merge(r.Type, plans), nil
 }

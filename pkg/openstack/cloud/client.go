@@ -3,6 +3,7 @@ package cloud
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -54,7 +55,7 @@ func (p *Pool) authenticate(ctx context.Context, conn connection) (*Client, erro
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", conn.base, err)
 	}
-	c := &session{conn: conn, began: time.Now(), transport: newTransport(cfg)}
+	c := &session{conn: conn, began: time.Now(), transport: newTransport(cfg, p.cfg.Outbound)}
 	c.rt = http.RoundTripper(c.transport)
 	if p.cfg.WrapTransport != nil {
 		c.rt = p.cfg.WrapTransport(c.rt)
@@ -74,9 +75,12 @@ func (p *Pool) authenticate(ctx context.Context, conn connection) (*Client, erro
 		)
 	}
 	if err := c.readToken(); err != nil {
-		return nil, lcm.Errorf(
-			lcm.CodeUpstream, "Keystone at %s answered with a token that cannot be read: %w", conn.base, err,
+		e := lcm.Errorf(
+			lcm.CodeUpstream, "Keystone at %s answered a login without a token of the Identity API version 3",
+			conn.base,
 		)
+		e.Cause = err // it may quote the answer
+		return nil, e
 	}
 	return newClient(c), nil
 }
@@ -144,6 +148,9 @@ func (c *session) readToken() error {
 	res, ok := c.provider.GetAuthResult().(tokens.CreateResult)
 	if !ok {
 		return fmt.Errorf("unexpected result %T", c.provider.GetAuthResult())
+	}
+	if c.provider.Token() == "" {
+		return errors.New("the answer has no X-Subject-Token")
 	}
 	catalog, err := res.ExtractServiceCatalog()
 	if err != nil {

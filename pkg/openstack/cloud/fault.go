@@ -19,6 +19,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/outbound"
 	"github.com/gybe-nfv/gybe/pkg/redirect"
 )
 
@@ -81,7 +82,7 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	}
 	// its 404 is not about the object that was asked for: a failed login must not be taken for "gone"
 	if c.service == keystone {
-		e.Cause = errors.New(status)
+		e.Cause = fmt.Errorf("%w: %s", errLogin, status)
 	}
 	switch status := res.Actual; {
 	case status == http.StatusUnauthorized:
@@ -144,6 +145,12 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 		e.Hint = "credentials are not sent there; correct interfaceInfo.endpoint of the VIM connection or the URLs " +
 			"of the VIM's service catalogue"
 		return e
+	case isType[*outbound.Error](err):
+		e.Class, e.Code, e.Title = lcm.Permanent, lcm.CodeUpstream, "VIM address not allowed"
+		e.Detail = fmt.Sprintf("%s: %s: %v", c.what, c.service, root(err))
+		e.Hint = "correct interfaceInfo.endpoint of the VIM connection or the VIM's service catalogue; the operator " +
+			"of this VNFM decides which addresses are allowed"
+		return e
 	case isDNS:
 		if dns.IsNotFound {
 			e.Class = lcm.Permanent
@@ -175,11 +182,16 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 		errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, context.Canceled): // by another caller that shared the login
 		return why("broke the connection off")
-	case isType[*json.SyntaxError](err), isType[*json.UnmarshalTypeError](err), errors.Is(err, errTooLarge):
+	case isType[*answerError](err):
 		e.Title = "VIM answer cannot be read"
 		return why("gave an answer that cannot be read: %v", root(err))
+	case isType[*json.SyntaxError](err), isType[*json.UnmarshalTypeError](err): // their texts quote the answer
+		e.Title = "VIM answer cannot be read"
+		return why("gave an answer that cannot be read: it is not the JSON that %s sends", c.service)
+	case isType[*net.OpError](err), strings.HasPrefix(root(err).Error(), "tls: "):
+		return why("cannot be used: %v", root(err))
 	}
-	return why("cannot be used: %v", root(err))
+	return why("cannot be used: it does not speak HTTP as %s does", c.service) // net/http quotes the answer
 }
 
 func isType[T error](err error) bool {
@@ -194,6 +206,18 @@ func root(err error) error {
 	}
 	return err
 }
+
+// errLogin is the cause of Keystone's refusals.
+var errLogin = errors.New("login refused")
+
+// LoginRefused says whether Keystone refused the credentials of the connection.
+func LoginRefused(err error) bool {
+	e, ok := errors.AsType[*lcm.Error](err)
+	return ok && e.Class == lcm.Auth && errors.Is(err, errLogin)
+}
+
+// AddressRejected says whether the policy of the node rejects an address of the VIM.
+func AddressRejected(err error) bool { return isType[*outbound.Error](err) }
 
 // Refused says whether the VIM has understood a request and will not do it.
 func Refused(err error) bool {

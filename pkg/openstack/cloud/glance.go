@@ -148,6 +148,7 @@ func (c glanceAPI) SendImage(ctx context.Context, id, name string, data io.Reade
 	}
 	req.ContentLength = size
 	req.Header.Set("Content-Type", "application/octet-stream")
+	req.Header.Set("Accept", "application/json") // else its errors are HTML
 	req.Header.Set("User-Agent", "gybe")
 	req.Header.Set("X-Auth-Token", c.provider.Token())
 	res, err := (&http.Client{Transport: c.rt, CheckRedirect: redirect.SameServer}).Do(req)

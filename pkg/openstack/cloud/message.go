@@ -2,10 +2,10 @@ package cloud
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
-	"maps"
+	"mime"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,66 +13,88 @@ import (
 // MaxText bounds what a service's own words may add to an error, in bytes.
 const MaxText = 1000
 
-var (
-	title     = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-	invisible = regexp.MustCompile(`(?is)<(script|style|head)\b.*?</(script|style|head)>`)
-	tag       = regexp.MustCompile(`(?s)<[^>]*>`)
-)
+var tag = regexp.MustCompile(`(?s)<[^>]*>`)
 
-// message finds a service's own words in the body of an error answer:
+// message describes the body of an error answer: the service's own words if it is an error document of OpenStack, else
+// its media type and length. Other texts are not quoted: the address comes from a request, and may be that of a server
+// that is no VIM and that only this node can reach.
 //
-//	Keystone, Heat  {"error": {"message": …}}, Heat with "explanation" beside it
-//	Nova, Cinder    {"<fault>": {"message": …, "code": …}}
-//	Neutron         {"NeutronError": {"type": …, "message": …, "detail": …}}
-//	Glance, pecan   {"message": …} or {"faultstring": …}
-//	proxies         HTML
+//	Keystone  {"error": {"message": …, "code": …, "title": …}}
+//	Heat      {"error": {"message": …, "type": …}, "explanation": …, "code": …, "title": …}
+//	Nova      {"<fault>": {"message": …, "code": …}}, and so Cinder
+//	Neutron   {"NeutronError": {"message": …, "type": …, "detail": …}}
+//	Glance    {"message": …, "code": …, "title": …}
+//	pecan     {"faultstring": …, "faultcode": …, "debuginfo": …}
 func message(body []byte, contentType string) string {
 	text := strings.TrimSpace(string(body))
 	if text == "" {
 		return ""
 	}
-	var doc any
-	if json.Unmarshal([]byte(text), &doc) == nil {
-		if m := words(doc); m != "" {
-			return Tidy(m)
-		}
+	if m := words([]byte(text)); m != "" {
+		return Tidy(m)
 	}
-	if strings.Contains(contentType, "html") || strings.HasPrefix(text, "<") {
-		body := Tidy(invisible.ReplaceAllString(text, " "))
-		if m := title.FindStringSubmatch(text); m != nil && !strings.HasPrefix(body, Tidy(m[1])) {
-			body = Clip(strings.TrimSuffix(Tidy(m[1])+": "+body, ": "), MaxText)
-		}
-		return body
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil || len(media) > 80 || !mediaType.MatchString(media) {
+		media = "unknown type"
 	}
-	return Tidy(text)
+	size := fmt.Sprintf("%d bytes", len(body))
+	if len(body) >= maxFailure {
+		size = "at least " + size
+	}
+	return fmt.Sprintf("no OpenStack error document (%s, %s)", media, size)
 }
 
-// words searches an error document for its message.
-func words(doc any) string {
-	switch v := doc.(type) {
-	case string:
-		return v
-	case map[string]any:
-		inner, _ := v["error"].(map[string]any)
-		for _, m := range []any{
-			inner["message"], v["message"], v["faultstring"], v["explanation"], v["error"], v["detail"],
-		} {
-			if s, ok := m.(string); ok && s != "" {
-				return s
-			}
+var mediaType = regexp.MustCompile(`^[a-z]+/[a-z0-9.+-]+$`)
+
+// errorMembers are the members that the error documents of OpenStack have.
+var errorMembers = map[string]bool{
+	"message": true, "code": true, "title": true, "type": true, "detail": true, "details": true, "created": true,
+	"explanation": true, "error": true, "traceback": true, "faultstring": true, "faultcode": true, "debuginfo": true,
+	"retryAfter": true, "identity": true, "request_id": true,
+}
+
+// words returns the message of an error document, "" for any other text.
+func words(text []byte) string {
+	doc := errorDocument(text)
+	if inner, ok := doc["error"]; ok {
+		if m := wordsOf(errorDocument(inner)); m != "" {
+			return m
 		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if m, ok := v[k].(map[string]any); ok {
-				if s := words(m); s != "" {
-					return s
-				}
-			}
+	}
+	if m := wordsOf(doc); m != "" {
+		return m
+	}
+
+	var fault map[string]json.RawMessage // {"<fault>": {…}}
+	if json.Unmarshal(text, &fault) != nil || len(fault) != 1 {
+		return ""
+	}
+	for _, inner := range fault {
+		return wordsOf(errorDocument(inner))
+	}
+	return ""
+}
+
+// errorDocument reads an object that has no other members than error documents have.
+func errorDocument(text []byte) map[string]json.RawMessage {
+	var doc map[string]json.RawMessage
+	if json.Unmarshal(text, &doc) != nil {
+		return nil
+	}
+	for name := range doc {
+		if !errorMembers[name] {
+			return nil
 		}
-	case []any:
-		for _, e := range v {
-			if s := words(e); s != "" {
-				return s
-			}
+	}
+	return doc
+}
+
+// wordsOf returns the text of an error document.
+func wordsOf(doc map[string]json.RawMessage) string {
+	for _, name := range []string{"message", "faultstring", "explanation"} {
+		var m string
+		if json.Unmarshal(doc[name], &m) == nil && m != "" {
+			return m
 		}
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/outbound"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -26,6 +27,8 @@ type Config struct {
 	CloudsFile string
 	// Timeout bounds one call with its answer, uploads excepted.
 	Timeout time.Duration
+	// Outbound says which addresses may be connected to; nil allows all.
+	Outbound *outbound.Policy
 	// Observe receives every call, for metrics; may be nil.
 	Observe Observe
 	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be

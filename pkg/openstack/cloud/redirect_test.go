@@ -110,3 +110,17 @@ func TestRedirectsWithinAServiceAreFollowed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, ping(t.Context(), c))
 }
+
+// TestPasswordsDoNotLeaveTLS: a redirect from https to http is refused, also on the same host.
+func TestPasswordsDoNotLeaveTLS(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		other := newElsewhere(t)
+		s := httptest.NewTLSServer(http.RedirectHandler(other.URL+"/stolen", status))
+		t.Cleanup(s.Close)
+		v := stubcloud.VimAt(s.URL + "/identity/v3")
+		v.InterfaceInfo["skipCertificateVerification"] = true
+		_, err := testPool(t, Config{}).Connect(t.Context(), "v", v)
+		other.requireRefused(t, err, s.URL+"/identity/v3/auth/tokens")
+	}
+}

@@ -2,11 +2,11 @@ package cloud
 
 import (
 	"crypto/tls"
-	"errors"
 	"io"
-	"net"
 	"net/http"
 	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/outbound"
 )
 
 // Bounds on what a VIM may do to us.
@@ -15,10 +15,11 @@ const (
 	maxFailure = 64 << 10 // bytes of any other
 )
 
-func newTransport(cfg *tls.Config) *http.Transport {
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+// dialTimeout bounds the time until a TCP connection is there.
+const dialTimeout = 10 * time.Second
+
+func newTransport(cfg *tls.Config, policy *outbound.Policy) *http.Transport {
+	t := &http.Transport{
 		TLSClientConfig:       cfg,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ForceAttemptHTTP2:     true,
@@ -27,6 +28,8 @@ func newTransport(cfg *tls.Config) *http.Transport {
 		IdleConnTimeout:       60 * time.Second,
 		ExpectContinueTimeout: time.Second,
 	}
+	policy.Route(t, dialTimeout)
+	return t
 }
 
 // Transport returns a transport to a coordination server, which is trusted by these certificates beside the system's
@@ -36,7 +39,7 @@ func (cfg Config) Transport(certificates ...string) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := newTransport(trust)
+	transport := newTransport(trust, cfg.Outbound)
 	transport.DisableKeepAlives = true // calls are rare
 	var rt http.RoundTripper = transport
 	if cfg.WrapTransport != nil {
@@ -68,7 +71,7 @@ type cut struct {
 	io.Closer
 }
 
-var errTooLarge = errors.New("the answer is larger than 64 MiB")
+var errTooLarge = &answerError{"the answer is larger than 64 MiB"}
 
 // limited fails when a body is longer than left.
 type limited struct {

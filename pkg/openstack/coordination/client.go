@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"path"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/outbound"
+	"github.com/gybe-nfv/gybe/pkg/redirect"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -196,7 +199,7 @@ func decided(target *url.URL, raw []byte) (Answer, error) {
 	}
 	if err := json.Unmarshal(raw, &out); err != nil || out.CoordinationResult == "" {
 		return Answer{}, failure(
-			fmt.Sprintf("%s: the answer has no coordinationResult: %s", target.Redacted(), excerpt(raw)),
+			fmt.Sprintf("%s: the answer (%d bytes) has no coordinationResult", target.Redacted(), len(raw)),
 		)
 	}
 	a := Answer{Result: out.CoordinationResult, Detail: out.Warnings}
@@ -220,7 +223,8 @@ func (r reply) delay() time.Duration {
 	return DefaultDelay
 }
 
-// problem is the server's own text of an answer that is no result.
+// problem is the server's own text of an answer that is not a result. Only ProblemDetails are quoted: the address comes
+// from a request, and may be that of another server.
 func (r reply) problem() string {
 	if len(bytes.TrimSpace(r.body)) == 0 {
 		return r.status
@@ -230,9 +234,9 @@ func (r reply) problem() string {
 		Detail string `json:"detail"`
 	}
 	if json.Unmarshal(r.body, &p) == nil && p.Title+p.Detail != "" {
-		return r.status + ", " + strings.Trim(p.Title+": "+p.Detail, ": ")
+		return r.status + ", " + excerpt([]byte(strings.Trim(p.Title+": "+p.Detail, ": ")))
 	}
-	return r.status + ", " + excerpt(r.body)
+	return fmt.Sprintf("%s, no ProblemDetails (%d bytes)", r.status, len(r.body))
 }
 
 // excerpt is the beginning of a text in one line.
@@ -272,9 +276,31 @@ func unreachable(what string, err error) error {
 	}
 	e := failure(fmt.Sprintf("%s: %v", what, err))
 	e.Code, e.Class, e.Cause = lcm.CodeUnavailable, lcm.Transient, err
-	if untrusted(err) {
+	var rejected *outbound.Error
+	var redirected *redirect.Error
+	switch {
+	case errors.As(err, &redirected):
+		e.Code, e.Class = lcm.CodeUpstream, lcm.Permanent
+		e.Hint = "credentials are not sent there; correct the endpoint in vdu_params, with another operation after a " +
+			"rollback"
+	case untrusted(err):
 		e.Code, e.Class = lcm.CodeUpstream, lcm.Permanent
 		e.Hint = "give the certificate of the authority in trustedCertificate of the VNFC's parameters"
+	case errors.As(err, &rejected):
+		e.Code, e.Class = lcm.CodeUpstream, lcm.Permanent
+		e.Hint = "correct the endpoint in vdu_params, with another operation after a rollback; the operator of this " +
+			"VNFM decides which addresses are allowed"
+	case !network(err): // net/http quotes the answer
+		e.Detail = what + ": the server does not speak HTTP"
 	}
 	return e
+}
+
+// network says whether an error is about the connection, and not about the content of an answer.
+func network(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		strings.HasPrefix(err.Error(), "tls: ") || strings.HasPrefix(err.Error(), "net/http: timeout")
 }

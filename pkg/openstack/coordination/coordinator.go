@@ -14,6 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
+	"github.com/gybe-nfv/gybe/pkg/redirect"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -285,14 +286,20 @@ func (m *Coordinator) client(ctx context.Context, c *inventory.VNFC, p *VNFCPara
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "trustedCertificate of the coordination server: %w", err)
 	}
-	client := &Client{HTTP: &http.Client{
-		// credentials go nowhere else
-		Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, Endpoint: u}
+	client := &Client{HTTP: &http.Client{Transport: rt, CheckRedirect: rejectRedirect}, Endpoint: u}
 	if p.Authentication != nil {
 		client.Auth = *p.Authentication
 	}
 	return client, nil
+}
+
+// rejectRedirect follows no redirect. One to another server, which would get the credentials, is an error that names
+// both.
+func rejectRedirect(req *http.Request, via []*http.Request) error {
+	if err := redirect.SameServer(req, via); err != nil {
+		return err
+	}
+	return http.ErrUseLastResponse
 }
 
 // withHost puts an address where an endpoint lacks its host.
