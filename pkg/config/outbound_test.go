@@ -25,7 +25,7 @@ func TestOutboundLoopback(t *testing.T) {
 		{[]string{"outbound.loopback=no"}, false},
 		{[]string{"outbound.loopback=yes", "listen=0.0.0.0:1"}, true},
 	} {
-		cfg, _, err := config.Load(config.Source{Set: append(tt.set, "database_url="+database)})
+		cfg, _, err := config.Load(config.Source{Set: append(tt.set, "auth.none=true", "database_url="+database)})
 		require.NoError(t, err, tt.set)
 		require.Equal(t, tt.want, cfg.OutboundLoopback(), tt.set)
 	}
