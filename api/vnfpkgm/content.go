@@ -21,8 +21,13 @@ func (a *API) upload(w http.ResponseWriter, r *frame.Request) error {
 		w.Header().Set("Connection", "close")
 		return lcm.Errorf(lcm.CodeTooLarge, "the package is %d bytes; the limit is %d", r.ContentLength, a.MaxSize)
 	}
+	packages := a.Services.In(r.Principal)
+	if err := packages.CheckSpace(max(0, r.ContentLength)); err != nil {
+		w.Header().Set("Connection", "close")
+		return err
+	}
 	body := frame.StreamBody(w, r.Request, a.MaxSize, idle)
-	err = a.Services.In(r.Principal).Upload(r.Context(), id, body)
+	err = packages.Upload(r.Context(), id, body)
 	r.Note(slog.Int64("read", body.Count()))
 	if err != nil {
 		return err

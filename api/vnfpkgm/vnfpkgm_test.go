@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type bundle struct {
 	*apitest.Server
 	*apitest.Domain
 	service *vnfpkg.Services
+	content *content.Store
 }
 
 func setup(t *testing.T) *bundle {
@@ -41,7 +43,7 @@ func setup(t *testing.T) *bundle {
 	files, err := content.Open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	b := &bundle{Domain: apitest.NewDomain(t)}
+	b := &bundle{Domain: apitest.NewDomain(t), content: files}
 	b.service = vnfpkg.New(vnfpkg.Options{Stores: b.Store, Content: files, Log: slog.New(slog.DiscardHandler)})
 	b.Server = apitest.Serve(t, (&vnfpkgm.API{Services: b.service, MaxSize: maxSize}).Mount)
 	return b
@@ -172,6 +174,24 @@ func TestUploadsThatCannotWork(t *testing.T) {
 	require.Equal(t, 405, b.Do(t, "POST", content, "x", "Content-Type", "application/zip").Status)
 
 	require.Equal(t, 202, b.upload(t, id, vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))).Status)
+}
+
+func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.create(t)
+	content := packages + "/" + id + "/package_content"
+	archive := vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))
+	b.content.KeepFree(math.MaxInt64)
+	for _, body := range []any{archive, io.MultiReader(bytes.NewReader(archive))} { // with a length, and without
+		a := b.Do(t, "PUT", content, body, "Content-Type", "application/zip")
+		require.Equal(t, 503, a.Status, string(a.Body))
+		require.Equal(t, "Not enough disk space", a.Problem.Title)
+		require.Contains(t, a.Problem.Detail, "MiB have to stay free")
+	}
+	require.Equal(t, sol.PackageOnboardingStateCreated, b.get(t, id).OnboardingState)
+	b.content.KeepFree(1)
+	require.Equal(t, 202, b.upload(t, id, archive).Status)
 }
 
 func TestAClientThatBreaksOffLeavesAPackageThatCanBeUsed(t *testing.T) {

@@ -132,6 +132,7 @@ func (a *App) openPackages() error {
 	if a.content, err = content.Open(filepath.Join(a.cfg.DataDir, "content")); err != nil {
 		return fmt.Errorf("open the content store: %w", err)
 	}
+	a.content.KeepFree(int64(a.cfg.Limits.FreeSpace))
 	limits := vnfpkg.DefaultLimits()
 	limits.ArchiveBytes = int64(a.cfg.Limits.PackageSize)
 	limits.Archive.TotalBytes = int64(a.cfg.Limits.PackageUnpacked)

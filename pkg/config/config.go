@@ -80,8 +80,10 @@ type Limits struct {
 	PackageSize     Size `yaml:"package_size" env:"PACKAGE_SIZE"`         // a package archive
 	PackageUnpacked Size `yaml:"package_unpacked" env:"PACKAGE_UNPACKED"` // all files of a package together
 	PackageFiles    int  `yaml:"package_files" env:"PACKAGE_FILES"`       // number of files in a package
-	PageSize        int  `yaml:"page_size" env:"PAGE_SIZE"`               // elements of a list per page
-	Header          Size `yaml:"header" env:"HEADER"`                     // all request headers together
+	// FreeSpace is the disk space of data_dir that packages leave free; 0 = packages may use all.
+	FreeSpace Size `yaml:"free_space" env:"FREE_SPACE"`
+	PageSize  int  `yaml:"page_size" env:"PAGE_SIZE"` // elements of a list per page
+	Header    Size `yaml:"header" env:"HEADER"`       // all request headers together
 	// followers of the event feed at the same time
 	EventStreams int `yaml:"event_streams" env:"EVENT_STREAMS"`
 }
@@ -163,7 +165,7 @@ func Default() Config {
 		Deadlines: Deadlines{Default: 2 * time.Hour},
 		Limits: Limits{
 			Body: 4 * MiB, PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000,
-			PageSize: 200, Header: 64 * KiB, EventStreams: 1000,
+			FreeSpace: GiB, PageSize: 200, Header: 64 * KiB, EventStreams: 1000,
 		},
 		OpenStack: OpenStack{
 			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute,

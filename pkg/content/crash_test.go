@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("GYBE_CONTENT_CRASH_DIR"); dir != "" {
 		crash(dir, os.Getenv("GYBE_CONTENT_CRASH_AT"))
 	}
+	if dir := os.Getenv("GYBE_CONTENT_SMALL_DISK"); dir != "" {
+		fillSmallDisk(dir)
+	}
 	os.Exit(m.Run())
 }
 

@@ -33,9 +33,12 @@ type Staged struct {
 }
 
 // Stage reads r to its end into the store. It holds a buffer in memory, never the whole content. It fails with a
-// *LimitError after limit bytes (0 or less: no limit), with ctx's cause when ctx ends, and with r's own error. In
-// each case it removes the bytes that it has written.
+// *LimitError after limit bytes (0 or less: no limit), with a *SpaceError when the disk has too little free space,
+// with ctx's cause when ctx ends, and with r's own error. In each case it removes the bytes that it has written.
 func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64) (*Staged, error) {
+	if err := s.CheckSpace(0); err != nil {
+		return nil, err
+	}
 	name := temp("upload")
 	f, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, filePerm)
 	if err != nil {
@@ -52,7 +55,7 @@ func (t *Staged) fill(ctx context.Context, r io.Reader, limit int64) error {
 	if _, err := tryLock(t.file); err != nil {
 		return fmt.Errorf("lock upload file: %w", err)
 	}
-	src := &boundedReader{ctx: ctx, r: r, left: limit, limit: limit}
+	src := &boundedReader{ctx: ctx, r: r, left: limit, limit: limit, check: t.store.CheckSpace}
 	sum := sha512.New()
 	n, err := io.CopyBuffer(onlyWriter{t.file}, io.TeeReader(src, sum), make([]byte, 256<<10))
 	if err != nil {
@@ -88,19 +91,31 @@ func (s *Store) Ingest(ctx context.Context, r io.Reader, limit int64) (Digest, i
 	return staged.Digest, staged.Size, staged.Publish()
 }
 
-// boundedReader ends with an error after limit bytes or when ctx ends.
+// checkEvery is the number of bytes after which the free space is checked again.
+const checkEvery = 8 << 20
+
+// boundedReader ends with an error after limit bytes, when the disk is full, or when ctx ends.
 type boundedReader struct {
 	ctx         context.Context //nolint:containedctx // one read loop, it does not outlive the call
 	r           io.Reader
 	left, limit int64
+	check       func(need int64) error
+	unchecked   int64 // bytes since the last check of the free space
 }
 
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if err := b.ctx.Err(); err != nil {
 		return 0, context.Cause(b.ctx)
 	}
+	if b.unchecked >= checkEvery {
+		if err := b.check(0); err != nil {
+			return 0, err
+		}
+		b.unchecked = 0
+	}
 	n, err := b.r.Read(p)
 	b.left -= int64(n)
+	b.unchecked += int64(n)
 	if b.limit > 0 && b.left < 0 {
 		return 0, &LimitError{Limit: b.limit}
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"syscall"
 )
 
 const (
@@ -23,6 +22,8 @@ const (
 // many processes.
 type Store struct {
 	root *os.Root
+	keep int64                 // bytes that stay free
+	free func() (int64, error) // of the file system
 }
 
 // Open opens the store in dir and creates missing directories.
@@ -39,7 +40,9 @@ func Open(dir string) (*Store, error) {
 			return nil, errors.Join(fmt.Errorf("create content directory: %w", err), root.Close())
 		}
 	}
-	return &Store{root: root}, nil
+	s := &Store{root: root}
+	s.free = s.freeBytes
+	return s, nil
 }
 
 // Close releases the directory. Blobs and trees that are open stay usable.
@@ -66,9 +69,5 @@ func (s *Store) syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	// Some file systems cannot sync a directory; there the rename is as durable as the file system allows.
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return errors.Join(err, d.Close())
-	}
-	return d.Close()
+	return errors.Join(syncFile(d), d.Close())
 }

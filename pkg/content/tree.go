@@ -73,7 +73,7 @@ func (f files) Open(name string) (fs.File, error) {
 }
 
 // Extract creates the tree of d, unless it exists, and opens it. fill writes the files into an empty private
-// directory. It must sync them; its error discards them. If two processes extract the same archive at the same time,
+// directory. They are synced together afterwards; an error of fill discards them. If two processes extract the same archive at the same time,
 // one tree stays.
 func (s *Store) Extract(
 	ctx context.Context,
@@ -114,7 +114,10 @@ func (s *Store) fillTree(ctx context.Context, name string, fill func(context.Con
 	if err != nil {
 		return fmt.Errorf("open directory for extracted files: %w", err)
 	}
-	return errors.Join(fill(ctx, dst), dst.Close())
+	if err := errors.Join(fill(ctx, dst), dst.Close()); err != nil {
+		return err
+	}
+	return s.syncTree(name)
 }
 
 // deleteTree renames the tree before it removes the files, so that no reader finds an incomplete tree.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type Archive struct {
 type file struct {
 	name   string // from the package root, clean
 	packed int64  // compressed bytes, 0 when not compressed
+	size   int64  // bytes that the directory of the archive declares, noSize in a folder
 	open   func() (io.ReadCloser, error)
 }
 
@@ -91,6 +93,19 @@ func (c checked) Close() error {
 		return readError(c.name, err)
 	}
 	return nil
+}
+
+// noSize is the declared size of a file in a folder.
+const noSize = -1
+
+// UnpackedBytes returns the size of all files that the directory of a zip declares. Verify rejects an archive that has
+// more.
+func (a *Archive) UnpackedBytes() int64 {
+	var sum int64
+	for _, f := range a.files {
+		sum += max(0, min(f.size, math.MaxInt64-sum))
+	}
+	return sum
 }
 
 // Names lists the files, sorted.

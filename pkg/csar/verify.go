@@ -43,8 +43,8 @@ type Report struct {
 }
 
 // Verify reads every file of the package once: it counts the bytes, compares the declared checksums, computes the
-// checksums in also, and writes the files below dst unless dst is nil. A package that is not as its metadata say is a
-// *Rejection; dst then holds some of the files.
+// checksums in also, and writes the files below dst unless dst is nil; it does not sync them. A package that is not as
+// its metadata say is a *Rejection; dst then holds some of the files.
 func (a *Archive) Verify(ctx context.Context, dst *os.Root, also ...Sum) (*Report, error) {
 	v := &verifier{a: a, ctx: ctx, dst: dst, want: map[string][]string{}, report: &Report{Sums: map[Sum]string{}}}
 	for _, d := range a.info.declared {
@@ -108,7 +108,7 @@ func (v *verifier) file(f file) (err error) {
 	m := &meter{v: v, f: f, r: rc}
 	_, err = io.Copy(io.MultiWriter(writers...), m)
 	if out != nil {
-		err = errors.Join(err, out.Sync(), out.Close())
+		err = errors.Join(err, out.Close())
 	}
 	if err != nil {
 		return readError(f.name, err)
@@ -173,6 +173,9 @@ func (m *meter) checkLimits() error {
 			TooLarge, "", fmt.Sprintf("the files of the package are larger than %d bytes together", lim.TotalBytes), "",
 		)
 	case m.v.a.packed == 0: // a folder: nothing is compressed
+	case m.f.size != noSize && m.n > m.f.size:
+		return reject(Corrupt, m.f.name, fmt.Sprintf("the archive is damaged here: the file is larger than the %d bytes "+
+			"that the directory declares", m.f.size), "upload it again, or recreate it")
 	case m.n > lim.RatioFrom && m.n/lim.Ratio > m.f.packed:
 		return reject(
 			Bomb, m.f.name, fmt.Sprintf("the file grows to more than %d times its compressed size", lim.Ratio),
@@ -211,7 +214,7 @@ func (v *verifier) compareChecksums() error {
 
 // fileOf opens a file of a folder.
 func fileOf(root *os.Root, name string) file {
-	return file{name: name, open: func() (io.ReadCloser, error) { return openRegular(root, name) }}
+	return file{name: name, size: noSize, open: func() (io.ReadCloser, error) { return openRegular(root, name) }}
 }
 
 // openRegular opens a file and refuses anything else.

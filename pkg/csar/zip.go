@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 )
 
@@ -79,7 +80,8 @@ func (a *Archive) addZip(z *zip.Reader) error {
 			return err
 		}
 		if !dir {
-			a.files = append(a.files, file{name: name, packed: int64(f.CompressedSize64), open: f.Open})
+			size := int64(min(f.UncompressedSize64, math.MaxInt64))
+			a.files = append(a.files, file{name: name, packed: int64(f.CompressedSize64), size: size, open: f.Open})
 		}
 	}
 	if err := seen.conflict(); err != nil {

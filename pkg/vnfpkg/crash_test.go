@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -399,6 +400,32 @@ func TestAttemptsAreBounded(t *testing.T) {
 	b.work(t)
 	require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState,
 		"the attempts of another upload do not count")
+}
+
+// TestFullDiskIsNotBlamedOnThePackage: an archive that is too large for the disk when it is unpacked waits for space,
+// and shows the reason.
+func TestFullDiskIsNotBlamedOnThePackage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.create(t)
+	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
+	b.content.KeepFree(math.MaxInt64)
+	e := requireCode(t, b.Upload(t.Context(), id, bytes.NewReader(archive)), lcm.CodeUnavailable)
+	require.Equal(t, "Not enough disk space", e.Title)
+	require.Equal(t, sol.PackageOnboardingStateCreated, b.get(t, id).OnboardingState)
+	require.Contains(t, b.get(t, id).Failure.Detail, "have to stay free")
+
+	b.content.KeepFree(0)
+	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
+	b.content.KeepFree(math.MaxInt64)
+	require.Error(t, b.Onboard(t.Context(), id))
+	p := b.get(t, id)
+	require.Equal(t, sol.PackageOnboardingStateProcessing, p.OnboardingState)
+	require.Contains(t, p.Failure.Detail, "attempt 1 of 20: the content store has")
+
+	b.content.KeepFree(0)
+	require.NoError(t, b.Onboard(t.Context(), id))
+	require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState)
 }
 
 // TestAttemptsThatKillTheNodeAreBounded: the process dies after the attempt was counted, before anything else is

@@ -103,6 +103,9 @@ func (s *Services) read(ctx context.Context, digest string) (*Contents, error) {
 			return err
 		}
 		tree, err := s.content.Extract(ctx, d, func(ctx context.Context, dst *os.Root) error {
+			if err := s.content.CheckSpace(a.UnpackedBytes()); err != nil {
+				return err
+			}
 			contents, err = p.verify(ctx, dst)
 			return err
 		})

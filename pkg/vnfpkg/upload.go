@@ -58,6 +58,15 @@ func (s *Service) isDeleted(ctx context.Context, id string) bool {
 	return isNotFound(err)
 }
 
+// CheckSpace refuses an upload of this size, of which nothing has been read yet, if the content store does not have the
+// space: CodeUnavailable.
+func (s *Service) CheckSpace(size int64) error {
+	if err := s.content.CheckSpace(size); err != nil {
+		return uploadError(err)
+	}
+	return nil
+}
+
 // uploadIsCommitted reports whether the last transaction of an upload was committed and only its response was lost.
 func (s *Service) uploadIsCommitted(ctx context.Context, id, digest string) bool {
 	p, err := s.store.Package(ctx, id)
@@ -169,6 +178,7 @@ func uploadError(err error) *lcm.Error {
 	var (
 		known *lcm.Error
 		limit *content.LimitError
+		space *content.SpaceError
 		body  *http.MaxBytesError
 		disk  *fs.PathError
 	)
@@ -179,6 +189,12 @@ func uploadError(err error) *lcm.Error {
 	case errors.As(err, &limit):
 		return &lcm.Error{
 			Code: lcm.CodeTooLarge, Title: "The VNF package is too large", Detail: limit.Error(), Cause: err,
+		}
+	case errors.As(err, &space):
+		return &lcm.Error{
+			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Not enough disk space", Detail: space.Error(),
+			Hint:  "delete packages that are not used, or ask the operator for more disk space (limits.free_space)",
+			Cause: err,
 		}
 	case errors.As(err, &body):
 		return &lcm.Error{
