@@ -128,7 +128,14 @@ func Mount(f *frame.Frame, d Deps) {
 		"brief":  func(id string) string { return cut(id, 9) },
 	}).ParseFS(files, "templates/*.html"))
 
-	api := frame.API{Prefix: Path, Header: headers, Problem: c.problem}
+	api := frame.API{Prefix: Path, Header: headers, Problem: c.problem, Routes: c.loginRoutes()}
+	if c.Login != nil {
+		api.Auth = c.Login.Sessions
+	}
+	api.Routes = append(api.Routes, frame.Route{
+		Method: http.MethodGet, Path: "/instances/{vnfInstanceId}/kubeconfig", Handle: c.Kubeconfig,
+		Role: lcm.RoleOperator, Secret: true,
+	})
 	for _, s := range screens {
 		api.Routes = append(api.Routes,
 			frame.Route{Method: http.MethodGet, Path: "/" + s.path, Handle: c.page(s), Role: s.role},
@@ -152,7 +159,7 @@ func Mount(f *frame.Frame, d Deps) {
 // headers are set in all answers. The policy allows what the console itself serves and nothing else.
 var headers = http.Header{
 	"Content-Security-Policy": {
-		"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+		"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
 	},
 	"X-Content-Type-Options":       {"nosniff"},
 	"Referrer-Policy":              {"same-origin"},
@@ -191,6 +198,7 @@ type page struct {
 	// Stream is where the page's changes come from, "" when there will be none.
 	Stream string
 	Body   template.HTML
+	User   *user // who is logged in; nil when users do not log in
 }
 
 // page answers with a whole page.
@@ -211,7 +219,7 @@ func (c *console) page(s screen) frame.Handler {
 			return err
 		}
 
-		p := page{Title: v.Title, Section: s.section}
+		p := page{Title: v.Title, Section: s.section, User: c.userOf(r)}
 		if log != nil {
 			log.attach(v.Data)
 		}
@@ -238,9 +246,15 @@ func (c *console) streamOf(r *frame.Request, a ask, log *output) string {
 	return stream
 }
 
-// problem shows an error as a page.
-func (c *console) problem(w http.ResponseWriter, _ *frame.Request, p *sol.ProblemDetails) error {
-	return c.write(w, p.Status, page{Title: http.StatusText(p.Status)}, "problem",
+// problem shows an error as a page. A user who is not logged in gets the page of the login.
+func (c *console) problem(w http.ResponseWriter, r *frame.Request, p *sol.ProblemDetails) error {
+	if p.Status == http.StatusUnauthorized && c.Login != nil && r.Method == http.MethodGet &&
+		!strings.HasPrefix(r.URL.Path, Path+"/events/") {
+		next := url.Values{"next": {c.prefix + r.URL.RequestURI()}}
+		http.Redirect(w, r.Request, c.prefix+Path+"/login?"+next.Encode(), http.StatusSeeOther)
+		return nil
+	}
+	return c.write(w, p.Status, page{Title: http.StatusText(p.Status), User: c.userOf(r)}, "problem",
 		problem{Title: p.Title, Detail: p.Detail, Hint: p.Hint})
 }
 

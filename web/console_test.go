@@ -94,7 +94,7 @@ func TestNoPageRunsOrLoadsWhatIsNotOurs(t *testing.T) {
 	for name, path := range pages {
 		rec := get(t, h, path)
 		require.Equal(
-			t, "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+			t, "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
 			rec.Header().Get("Content-Security-Policy"), name,
 		)
 		require.Equal(t, "nosniff", rec.Header().Get("X-Content-Type-Options"))
@@ -181,7 +181,7 @@ func TestLinksHaveThePrefixOfThePublicURL(t *testing.T) {
 	body := get(t, handler(sample().deps(), "https://nfv.example/nfv"), pages["instance"]).Body.String()
 	require.NotRegexp(t, `(?:href|src|connect)="/(?:ui|gybe)`, body)
 	require.Contains(t, body, `hx-sse:connect="/nfv/ui/events/instances/`+cluster+`"`)
-	require.Contains(t, body, `href="/nfv/gybe/v1/vnf_instances/`+cluster+`/kubeconfig"`)
+	require.Contains(t, body, `href="/nfv/ui/instances/`+cluster+`/kubeconfig"`)
 }
 
 func TestListsHavePages(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -15,7 +16,12 @@ type Deps struct {
 	In func(lcm.Principal) Project
 	// Nodes lists the gybe processes that share the database.
 	Nodes func(context.Context) ([]gybeapi.Node, error)
-	Log   *slog.Logger
+	// Login lets users log in; nil means that requests are authenticated as those of the API are.
+	Login *Login
+	// Kubeconfig answers with the kubeconfig of the VNF instance whose id is the parameter vnfInstanceId of the path.
+	// It is a route of the console, because a session is not valid for the API.
+	Kubeconfig frame.Handler
+	Log        *slog.Logger
 	// Streams bounds the pages that are followed at the same time; 0 means 100.
 	Streams int
 	// Stopping is closed when the server stops: event streams end then.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -62,6 +65,10 @@ func (w *world) deps() web.Deps {
 		},
 		Log: slog.New(slog.DiscardHandler), Clock: w,
 		Nodes: func(context.Context) ([]gybeapi.Node, error) { return w.nodes, nil },
+		Kubeconfig: func(rw http.ResponseWriter, r *frame.Request) error {
+			_, err := io.WriteString(rw, "kubeconfig of "+r.Param("vnfInstanceId"))
+			return err
+		},
 	}
 }
 

@@ -61,7 +61,7 @@ func (a *API) Mount(f *frame.Frame) {
 			Produces: frame.JSON, Query: []string{},
 		},
 		{
-			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.kubeconfig,
+			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.ServeKubeconfig,
 			Produces: []string{"application/yaml", "text/plain"}, Query: []string{},
 			Role: lcm.RoleOperator, Secret: true,
 		},

@@ -11,7 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-func (a *API) kubeconfig(w http.ResponseWriter, r *frame.Request) error {
+// ServeKubeconfig answers with the kubeconfig of the cluster that the VNF instance in the path is.
+func (a *API) ServeKubeconfig(w http.ResponseWriter, r *frame.Request) error {
 	id, err := instanceID(r)
 	if err != nil {
 		return err
