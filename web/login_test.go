@@ -92,14 +92,14 @@ func (s *visit) do(req *http.Request) (*http.Response, string) {
 
 func (s *visit) get(path string) (*http.Response, string) {
 	s.t.Helper()
-	req, err := http.NewRequest(http.MethodGet, s.URL+path, nil) //nolint:noctx // do sets it
+	req, err := http.NewRequest(http.MethodGet, s.URL+path, nil)
 	require.NoError(s.t, err)
 	return s.do(req)
 }
 
 func (s *visit) post(path string, form url.Values) (*http.Response, string) {
 	s.t.Helper()
-	req, err := http.NewRequest( //nolint:noctx // do sets it
+	req, err := http.NewRequest(
 		http.MethodPost, s.URL+path, strings.NewReader(form.Encode()))
 	require.NoError(s.t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -225,7 +225,7 @@ func TestACookieOfAnotherInstallationIsNoSession(t *testing.T) {
 	token := other.tokens[lcm.RoleAdmin]
 	resp, _ := other.enter(token, "")
 	for _, value := range []string{resp.Cookies()[0].Value, "AAAA", "%", ""} {
-		req, err := http.NewRequest(http.MethodGet, s.URL+"/ui/", nil) //nolint:noctx // do sets it
+		req, err := http.NewRequest(http.MethodGet, s.URL+"/ui/", nil)
 		require.NoError(t, err)
 		req.Header.Set("Cookie", "gybe_session="+value)
 		resp, _ := s.do(req)

@@ -22,7 +22,6 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/paging"
-	"github.com/gybe-nfv/gybe/web"
 )
 
 // openListeners takes the addresses, so that a node that cannot have them fails at once.
@@ -76,21 +75,16 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	(&vnflcm.API{Services: a.services}).Mount(a.frame)
 	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
 	(&vims.API{Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
-	(&gybe.API{
+	api := &gybe.API{
 		Services: a.services, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig,
 		KubernetesType: kubernetes.VimType,
 		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
 		Streams:        a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
-	}).Mount(a.frame)
-	web.Mount(a.frame, web.Deps{
-		In: func(p lcm.Principal) web.Project {
-			records := a.services.In(p)
-			return web.Project{
-				Instances: records, Operations: records, Packages: a.packages.In(p), Feed: feeds.In(p),
-			}
-		},
-		Nodes: nodes(a.store), Log: a.log, Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping,
-	})
+	}
+	api.Mount(a.frame)
+	if err := a.mountConsole(api, feeds, ring); err != nil {
+		return err
+	}
 	a.server = &http.Server{
 		Handler: a.frame, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		MaxHeaderBytes: int(a.cfg.Limits.Header),
