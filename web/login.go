@@ -222,7 +222,7 @@ type user struct {
 	Session bool
 }
 
-// userOf is nil when nobody has to log in.
+// userOf is nil when users do not log in.
 func (c *console) userOf(r *frame.Request) *user {
 	p := r.Principal
 	if p.Subject == "" {

@@ -348,7 +348,7 @@ func TestUsersOfAnOpenIDProviderLogIn(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, resp.StatusCode, "an attempt is used once")
 }
 
-func TestWithoutAuthenticationNobodyLogsIn(t *testing.T) {
+func TestWithoutAuthenticationThereIsNoLogin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var err error

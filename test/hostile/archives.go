@@ -102,7 +102,8 @@ func aliases(levels int) string {
 	var out strings.Builder
 	out.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i <= levels; i++ {
-		fmt.Fprintf(&out, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
+		refs := strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", ")
+		fmt.Fprintf(&out, "a%d: &a%d [%s]\n", i, i, refs)
 	}
 	return out.String()
 }

@@ -153,7 +153,9 @@ func (b *battle) fine(ctx context.Context, kind, what string, err error) bool {
 		b.count(kind, what)
 		return true
 	case ctx.Err() != nil:
-	case isStatus(err, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict):
+	case isStatus(
+		err, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict,
+	):
 		b.count(kind, what+" refused")
 	default:
 		b.count(kind, what+" failed")

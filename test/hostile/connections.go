@@ -77,7 +77,8 @@ var garbled = []string{
 	"GET /ui/assets/x/%c0%ae%c0%ae/ HTTP/1.1\r\nHost: HOST\r\n\r\n",
 	"POST /vnflcm/v2/vnf_instances HTTP/1.1\r\nHost: HOST\r\nContent-Length: -1\r\n\r\n",
 	"POST /vnflcm/v2/vnf_instances HTTP/1.1\r\nHost: HOST\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
-	"POST /v1.0/vims HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\nZZ\r\n",
+	"POST /v1.0/vims HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n" +
+		"ZZ\r\n",
 	"POST /v1.0/vims HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n" +
 		"ffffffffffffffff\r\n{",
 	"GET /healthz HTTP/1.1\r\nHost: HOST\r\nX-Long: " + strings.Repeat("x", 100_000) + "\r\n\r\n",

@@ -88,7 +88,10 @@ func (b *battle) operations(ctx context.Context, do func(string, func() error) b
 func (b *battle) reads(ctx context.Context, do func(string, func() error) bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	do("list instances", func() error { _, err := b.users.Instances(ctx, "(eq,vnfInstanceName,honest)", false); return err })
+	do("list instances", func() error {
+		_, err := b.users.Instances(ctx, "(eq,vnfInstanceName,honest)", false)
+		return err
+	})
 	do("list operations", func() error {
 		_, err := b.users.Operations(ctx, "(eq,operationState,PROCESSING)", false)
 		return err

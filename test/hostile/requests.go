@@ -55,7 +55,8 @@ func list(element string, count int) string {
 
 // values replace parts of good requests.
 var values = []any{
-	nil, true, -1, 1e308, 12345678901234567, "", "x", "\u0000", "../../etc/passwd", "$(id)", "`id`", "'; DROP TABLE event; --",
+	nil, true, -1, 1e308, 12345678901234567, "", "x", "\u0000", "../../etc/passwd", "$(id)", "`id`",
+	"'; DROP TABLE event; --",
 	"%s%n", strings.Repeat("A", 70_000), "\u202e",
 	[]any{},
 	map[string]any{},
@@ -74,7 +75,9 @@ func (b *battle) mutatedBody(ctx context.Context, kind string, _ int) {
 		{"POST", "/vnflcm/v2/vnf_instances", map[string]any{"vnfdId": b.vnfd, "metadata": map[string]any{"a": "b"}}},
 		{"POST", "/vnflcm/v2/vnf_instances/" + id + "/instantiate", stack.PlainParams("default", "", b.stack.Sim)},
 		{"POST", "/vnflcm/v2/vnf_instances/" + id + "/scale", map[string]any{"type": "SCALE_OUT", "aspectId": "a"}},
-		{"PATCH", "/vnflcm/v2/vnf_instances/" + id, map[string]any{"vnfInstanceName": "n", "metadata": map[string]any{}}},
+		{"PATCH", "/vnflcm/v2/vnf_instances/" + id, map[string]any{
+			"vnfInstanceName": "n", "metadata": map[string]any{},
+		}},
 		{"POST", "/vnfpkgm/v1/vnf_packages", map[string]any{"userDefinedData": map[string]any{"k": "v"}}},
 		{"POST", "/gybe/v1/plan", map[string]any{
 			"vnfInstanceId": id, "operation": "INSTANTIATE", "params": stack.PlainParams("default", "", b.stack.Sim),
@@ -147,11 +150,14 @@ func (b *battle) query(ctx context.Context, kind string, _ int) {
 		"/gybe/v1/events",
 	})
 	q := pick([]string{
-		"filter=", "filter=(eq,id,x)", "filter=(cont,metadata/a,x)", "filter=(in,id," + strings.Repeat("a,", 5000) + "b)",
-		"filter=" + strings.Repeat("(eq,id,x);", 500), "filter=(((", "filter=(eq,@key,x)", "filter=(eq,a/@key/b/@key,x)",
+		"filter=", "filter=(eq,id,x)", "filter=(cont,metadata/a,x)",
+		"filter=(in,id," + strings.Repeat("a,", 5000) + "b)",
+		"filter=" + strings.Repeat("(eq,id,x);", 500), "filter=(((", "filter=(eq,@key,x)",
+		"filter=(eq,a/@key/b/@key,x)",
 		"filter=(eq,id,'" + strings.Repeat("'", 1001) + ")", "filter=%ff", "filter=%", "fields=*", "fields=id,id,id",
 		"exclude_fields=" + strings.Repeat("a/", 2000), "exclude_default&all_fields", "nextpage_opaque_marker=AAAA",
-		"nextpage_opaque_marker=" + strings.Repeat("A", 8000), "all_fields=1&all_fields=2", "unknown=1", "a=%00", "&&&;;",
+		"nextpage_opaque_marker=" + strings.Repeat("A", 8000), "all_fields=1&all_fields=2", "unknown=1", "a=%00",
+		"&&&;;",
 		"since=x", "since=99999999999999999999-1", "vnfInstanceId=x",
 	})
 	req, err := http.NewRequest(http.MethodGet, b.url+path, nil) //nolint:noctx // call sets it
@@ -175,8 +181,10 @@ func (b *battle) pathAndHeaders(ctx context.Context, kind string, _ int) {
 	path := pick([]string{
 		"/", "//", "/..", "/%2e%2e/%2e%2e/etc/passwd", "/vnflcm/v2/", "/vnflcm/v2/vnf_instances/%00",
 		"/vnflcm/v2/vnf_instances/" + strings.Repeat("a", 5000), "/vnfpkgm/v1/vnf_packages/x/artifacts/..%2f..%2fetc",
-		"/ui/assets/x/%ff", "/ui/assets/%c0%ae%c0%ae/x", "/ui/instances/%3cscript%3e", "/gybe/v1/openapi/..%2f..%2fgo.mod",
-		"/debug/pprof/heap", "/metrics", "/v1.0/vims/" + uuid.NewString(), "/vnflcm/v2/vnf_instances/" + uuid.NewString(),
+		"/ui/assets/x/%ff", "/ui/assets/%c0%ae%c0%ae/x", "/ui/instances/%3cscript%3e",
+		"/gybe/v1/openapi/..%2f..%2fgo.mod",
+		"/debug/pprof/heap", "/metrics", "/v1.0/vims/" + uuid.NewString(),
+		"/vnflcm/v2/vnf_instances/" + uuid.NewString(),
 	})
 	req, err := http.NewRequest(method, b.url, bytes.NewReader(nil)) //nolint:noctx // call sets it
 	if err != nil {
@@ -187,11 +195,13 @@ func (b *battle) pathAndHeaders(ctx context.Context, kind string, _ int) {
 	for range 3 {
 		req.Header.Set(
 			pick([]string{
-				"Version", "Accept", "Content-Type", "Range", "If-Match", "If-None-Match", "X-Request-Id", "Last-Event-ID",
+				"Version", "Accept", "Content-Type", "Range", "If-Match", "If-None-Match", "X-Request-Id",
+				"Last-Event-ID",
 				"Content-Encoding", "Expect", "Connection", "X-Forwarded-For", "Cookie",
 			}),
 			pick([]string{
-				"", "2.0.0", "99999999999999999999.0.0", "*/*;q=x", "bytes=0-0,1-1", "bytes=-", "bytes=99999999999999999999-",
+				"", "2.0.0", "99999999999999999999.0.0", "*/*;q=x", "bytes=0-0,1-1", "bytes=-",
+				"bytes=99999999999999999999-",
 				`W/"1"`, `"` + strings.Repeat("x", 5000) + `"`, "gzip", "application/json; charset=utf-7", "\x80\xff", "close",
 				"10-99999999999999999999", strings.Repeat("a=b; ", 500),
 			}),

@@ -165,7 +165,8 @@ func (k *Keeper) clear(w http.ResponseWriter, name string, site http.SameSite) {
 }
 
 func (k *Keeper) cookie(name, value string, site http.SameSite, age int) *http.Cookie {
-	return &http.Cookie{ //nolint:gosec // all three are set; Secure depends on the public URL
-		Name: name, Value: value, Path: cmp.Or(k.Path, "/"), MaxAge: age, HttpOnly: true, Secure: k.Secure, SameSite: site,
+	return &http.Cookie{ //nolint:gosec // Secure depends on the public URL
+		Name: name, Value: value, Path: cmp.Or(k.Path, "/"), MaxAge: age, HttpOnly: true,
+		Secure: k.Secure, SameSite: site,
 	}
 }
