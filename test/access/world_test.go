@@ -1,0 +1,242 @@
+// Package access_test proves on a whole node, through its API, who may do what: the roles that the table of routes
+// requires, and that a project does not see the others.
+package access_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/app"
+	"github.com/gybe-nfv/gybe/pkg/auth"
+	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+// The projects of the tests.
+const (
+	red  = "red"
+	blue = "blue"
+)
+
+// world is one node with static tokens.
+type world struct {
+	node  *app.App
+	pool  *pgxpool.Pool
+	cloud *simcloud.Cloud
+	log   *buffer
+	// tokens holds secrets by project and role.
+	tokens map[string]map[lcm.Role]string
+	// invalid are tokens that no request may use, by the reason.
+	invalid map[string]string
+	archive string
+}
+
+// buffer gathers the log.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// start starts a node. change may be nil.
+func start(t *testing.T, change func(*config.Config)) *world {
+	t.Helper()
+	w := &world{
+		cloud: simcloud.StartTest(t, simcloud.Options{}), log: &buffer{}, tokens: map[string]map[lcm.Role]string{},
+		invalid: map[string]string{"unknown": "gybe_aaaaaaaa_unknown", "not a token": "nonsense"},
+	}
+	database := devpg.TestURL(t)
+	w.pool = devpg.Pool(t, database)
+	cfg := config.Default()
+	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen, cfg.DataDir = database, "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
+	cfg.Auth.Tokens.File = filepath.Join(t.TempDir(), "tokens")
+	add := func(subject, project string, role lcm.Role, expires time.Time) string {
+		secret, token, err := auth.NewToken(subject, project, role, expires, time.Now())
+		require.NoError(t, err)
+		require.NoError(t, auth.AddToken(cfg.Auth.Tokens.File, token))
+		return secret
+	}
+	for _, project := range []string{red, blue} {
+		w.tokens[project] = map[lcm.Role]string{}
+		for _, role := range lcm.Roles {
+			w.tokens[project][role] = add(string(role)+"-of-"+project, project, role, time.Time{})
+		}
+	}
+	w.invalid["expired"] = add("late", red, lcm.RoleAdmin, time.Now().Add(-time.Hour))
+	w.invalid["changed"] = w.tokens[red][lcm.RoleAdmin] + "x"
+	if change != nil {
+		change(&cfg)
+	}
+
+	var err error
+	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.node, err = app.New(t.Context(), cfg, app.Options{Log: log, Version: "access"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- w.node.Run(ctx) }()
+	<-w.node.Ready()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	w.archive = filepath.Join(t.TempDir(), "plain.zip")
+	require.NoError(t, stack.BuildPackage(t.Context(), "../packages/plain", w.archive))
+	return w
+}
+
+// bearer adds a token to requests.
+type bearer struct {
+	token string
+	next  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.next.RoundTrip(r)
+}
+
+// as returns a client of a project with a role.
+func (w *world) as(t *testing.T, project string, role lcm.Role) *client.Client {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := client.New(w.node.URL(), &http.Client{Transport: bearer{w.tokens[project][role], transport}})
+	require.NoError(t, err)
+	return c
+}
+
+// request is one that a test varies.
+type request struct {
+	method, path string
+	token        string // "" is none
+	body         string
+	headers      map[string]string
+}
+
+// answer is a response.
+type answer struct {
+	status  int
+	header  http.Header
+	body    string
+	problem sol.ProblemDetails // of an error of the API
+}
+
+// send sends a request. Streams are cut after their first bytes.
+func (w *world) send(t *testing.T, r request) answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, r.method, w.node.URL()+r.path, strings.NewReader(r.body))
+	require.NoError(t, err)
+	req.Header.Set("Version", "2.0.0")
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	for name, value := range r.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	a := answer{status: resp.StatusCode, header: resp.Header}
+	from := io.Reader(resp.Body)
+	if resp.Header.Get("Content-Type") == "text/event-stream" {
+		first := make([]byte, 64)
+		n, _ := resp.Body.Read(first)
+		from = bytes.NewReader(first[:n])
+	}
+	raw, err := io.ReadAll(from)
+	require.NoError(t, err)
+	a.body = string(raw)
+	if resp.Header.Get("Content-Type") == "application/problem+json" && r.method != http.MethodHead {
+		require.NoError(t, json.Unmarshal(raw, &a.problem))
+	}
+	return a
+}
+
+// objects are the resources of a project.
+type objects struct {
+	vim, pkg, vnfd, instance, idle, op, vnfc string
+}
+
+// fill makes a VIM, a package, an instance that is instantiated, and one that is not, in a project.
+func (w *world) fill(t *testing.T, project string) objects {
+	t.Helper()
+	c := w.as(t, project, lcm.RoleOperator)
+	var o objects
+	vim, err := c.CreateVim(t.Context(), gybeapi.Vim{
+		Name: "vim-of-" + project, Type: "openstack", AuthURL: w.cloud.AuthURL(), IsDefault: true,
+		VimProject: sol.KeyValuePairs{"name": simcloud.Project},
+		AuthCred:   sol.KeyValuePairs{"username": simcloud.Username, "password": simcloud.Password},
+	})
+	require.NoError(t, err)
+	o.vim = vim.ID
+	o.vnfd, err = stack.Onboard(t.Context(), c, w.archive)
+	require.NoError(t, err)
+	all, err := c.Packages(t.Context(), "(eq,vnfdId,"+o.vnfd+")", false)
+	require.NoError(t, err)
+	o.pkg = all[0].ID
+
+	create := func(name string) string {
+		i, err := c.CreateInstance(t.Context(), sol.CreateVnfRequest{
+			VnfdID: o.vnfd, VnfInstanceName: name + "-of-" + project, VnfInstanceDescription: "canary-of-" + project,
+			Metadata: sol.KeyValuePairs{"owner": "canary-of-" + project},
+		})
+		require.NoError(t, err)
+		return i.ID
+	}
+	o.instance, o.idle = create("instance"), create("idle")
+	params := stack.PlainParams("default", "", w.cloud.Info())
+	delete(params, "vimConnectionInfo") // the default VIM
+	raw, err := json.Marshal(params)
+	require.NoError(t, err)
+	o.op, err = c.Instantiate(t.Context(), o.instance, raw)
+	require.NoError(t, err)
+	_, err = stack.Await(t.Context(), c, o.op)
+	require.NoError(t, err)
+	i, err := c.Instance(t.Context(), o.instance)
+	require.NoError(t, err)
+	o.vnfc = i.InstantiatedVnfInfo.VnfcInfo[0].ID
+	return o
+}
+
+// identifiers are texts by which another project could recognise the objects.
+func (o objects) identifiers(project string) []string {
+	return []string{o.vim, o.pkg, o.instance, o.idle, o.op, o.vnfc, "-of-" + project}
+}
