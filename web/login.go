@@ -114,7 +114,7 @@ func (c *console) loginPage(w http.ResponseWriter, r *frame.Request) error {
 		c.Login.Sessions.End(w)
 		v.Failure = "The session has ended."
 	}
-	return c.write(w, http.StatusOK, page{Title: "Log in"}, "login", v)
+	return c.write(w, http.StatusOK, page{Title: "Log in", Section: "login"}, "login", v)
 }
 
 // login begins a session with a token, or with a name and a password.
@@ -154,7 +154,7 @@ func (c *console) login(w http.ResponseWriter, r *frame.Request) error {
 func (c *console) loginFailed(w http.ResponseWriter, v loginView, err error) error {
 	p := frame.ProblemOf(err)
 	v.Failure, v.Hint = p.Detail, p.Hint
-	return c.write(w, p.Status, page{Title: "Log in"}, "login", v)
+	return c.write(w, p.Status, page{Title: "Log in", Section: "login"}, "login", v)
 }
 
 // logout ends the session.

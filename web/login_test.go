@@ -310,11 +310,11 @@ func TestUsersOfAnOpenIDProviderLogIn(t *testing.T) {
 	s := newSite(t)
 	s.login.Sessions.Access, s.login.Provider = accepting{}, &provider{}
 	s.open()
-	_, body := s.get("/ui/login?next=/ui/nodes")
-	require.Contains(t, body, `href="/ui/login/provider?next=%2fui%2fnodes"`)
+	_, body := s.get("/ui/login?next=/ui/packages")
+	require.Contains(t, body, `href="/ui/login/provider?next=%2fui%2fpackages"`)
 
 	begin := func() (state string) {
-		resp, _ := s.get("/ui/login/provider?next=/ui/nodes")
+		resp, _ := s.get("/ui/login/provider?next=/ui/packages")
 		require.Equal(t, http.StatusSeeOther, resp.StatusCode)
 		to, err := url.Parse(resp.Header.Get("Location"))
 		require.NoError(t, err)
@@ -340,8 +340,8 @@ func TestUsersOfAnOpenIDProviderLogIn(t *testing.T) {
 	state := begin()
 	resp, body := s.get("/ui/login/return?" + url.Values{"state": {state}, "code": {"good"}}.Encode())
 	require.Equal(t, http.StatusOK, resp.StatusCode, body)
-	require.Equal(t, "0; url=/ui/nodes", resp.Header.Get("Refresh"))
-	resp, body = s.get("/ui/nodes")
+	require.Equal(t, "0; url=/ui/packages", resp.Header.Get("Refresh"))
+	resp, body = s.get("/ui/packages")
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.Contains(t, body, "user of id-token")
 	resp, _ = s.get("/ui/login/return?" + url.Values{"state": {state}, "code": {"good"}}.Encode())
