@@ -1,13 +1,17 @@
 package app
 
 import (
+	"bytes"
+	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/config"
 )
 
-// CheckAuth returns the errors in the files that the settings of authentication name. It connects to nothing.
+// CheckAuth returns the errors in the settings of authentication, and in the files that they name. It connects to
+// nothing.
 func CheckAuth(cfg config.Config) error {
 	_, err := newAuth(cfg, slog.New(slog.DiscardHandler), nil)
 	return err
@@ -15,9 +19,61 @@ func CheckAuth(cfg config.Config) error {
 
 // newAuth makes the Authenticator that the configuration asks for.
 func newAuth(cfg config.Config, log *slog.Logger, observe func(mode, reason string)) (*auth.Authenticator, error) {
+	set := cfg.Auth
 	opts := auth.Options{Log: log, Observe: observe, None: cfg.Open()}
-	if f := cfg.Auth.Tokens.File; f != "" {
-		opts.Tokens = &auth.TokenOptions{File: f}
+	if set.Tokens.File != "" {
+		opts.Tokens = &auth.TokenOptions{File: set.Tokens.File}
 	}
-	return auth.New(opts)
+	remote := auth.RemoteOptions{
+		Keep: set.CacheTime, Checks: set.MaxChecks, Failures: set.MaxFailures, Timeout: set.CheckTimeout,
+	}
+	if set.Keystone.URL != "" || set.Keystone.Cloud != "" {
+		k, err := keystoneOptions(set.Keystone)
+		if err != nil {
+			return nil, fmt.Errorf("auth.keystone: %w", err)
+		}
+		k.Remote = remote
+		opts.Keystone = k
+	}
+	a, err := auth.New(opts)
+	if err != nil {
+		return nil, fmt.Errorf("auth: %w", err)
+	}
+	return a, nil
+}
+
+func keystoneOptions(set config.AuthKeystone) (*auth.KeystoneOptions, error) {
+	roles, err := auth.ParseRoles(set.Roles)
+	if err != nil {
+		return nil, fmt.Errorf("roles: %w", err)
+	}
+	password, err := secretOf(set.Password, set.PasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	key, err := secretOf(set.ApplicationCredentialSecret, set.ApplicationCredentialSecretFile)
+	if err != nil {
+		return nil, err
+	}
+	return &auth.KeystoneOptions{Roles: roles, Login: auth.KeystoneLogin{
+		URL: set.URL, CAFile: set.CAFile, Username: set.Username, Password: password, UserDomain: set.UserDomain,
+		Project: set.Project, ProjectDomain: set.ProjectDomain, AppCredentialID: set.ApplicationCredentialID,
+		AppCredentialKey: key, CloudsFile: set.CloudsFile, Cloud: set.Cloud,
+	}}, nil
+}
+
+// secretOf returns a secret that is a setting or the content of a file, without the line break at its end.
+func secretOf(value, file string) (string, error) {
+	if file == "" {
+		return value, nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	raw = bytes.TrimRight(raw, "\r\n")
+	if len(raw) == 0 {
+		return "", fmt.Errorf("%s is empty", file)
+	}
+	return string(raw), nil
 }

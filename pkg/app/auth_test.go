@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
 // call sends a request with a header and returns the status and the challenges of the response.
@@ -74,7 +76,9 @@ func TestOpenNodeOnTheNetworkWarns(t *testing.T) {
 		cfg := settings(t, devpg.TestURL(t))
 		cfg.Listen, cfg.Auth.None = listen, true
 		var log bytes.Buffer
-		n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), SkipPreload: true})
+		n, err := app.New(t.Context(), cfg, app.Options{
+			Log: slog.New(slog.NewTextHandler(&log, nil)), SkipPreload: true,
+		})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -86,4 +90,35 @@ func TestOpenNodeOnTheNetworkWarns(t *testing.T) {
 		require.NoError(t, <-done)
 		require.Equal(t, warns, bytes.Contains(log.Bytes(), []byte("every client that reaches this address")), listen)
 	}
+}
+
+// TestNodeWithKeystoneAuthenticates: a node that is configured for Keystone accepts a token of the cloud, and starts
+// while Keystone is away.
+func TestNodeWithKeystoneAuthenticates(t *testing.T) {
+	cloud := simcloud.StartTest(t, simcloud.Options{})
+	cfg := settings(t, devpg.TestURL(t))
+	password := filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(password, []byte(simcloud.Password+"\n"), 0o600))
+	cfg.Auth.Keystone.URL, cfg.Auth.Keystone.Username = cloud.AuthURL(), "admin"
+	cfg.Auth.Keystone.PasswordFile, cfg.Auth.Keystone.Project = password, "admin"
+	n, _, stop := start(t, cfg)
+	user, err := simcloud.Login(t.Context(), cloud.AuthOptions())
+	require.NoError(t, err)
+	list := n.URL() + "/vnflcm/v2/vnf_instances"
+	status, _ := call(t, http.MethodGet, list, "X-Auth-Token", user.Token())
+	require.Equal(t, http.StatusOK, status)
+	status, challenges := call(t, http.MethodGet, list, "X-Auth-Token", "gAAAAAB-other")
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.Len(t, challenges, 1)
+	stop()
+
+	cfg.Auth.Keystone.URL = "http://127.0.0.1:1/v3"
+	n, _, _ = start(t, cfg)
+	status, _ = call(t, http.MethodGet, n.URL()+"/vnflcm/v2/vnf_instances", "X-Auth-Token", user.Token())
+	require.Equal(t, http.StatusServiceUnavailable, status)
+
+	require.NoError(t, os.WriteFile(password, nil, 0o600))
+	require.ErrorContains(t, app.CheckAuth(cfg), "password is empty")
+	cfg.Auth.Keystone.Roles = []string{"member=owner"}
+	require.ErrorContains(t, app.CheckAuth(cfg), `auth.keystone: roles: "member=owner"`)
 }

@@ -21,6 +21,8 @@ type Options struct {
 	None bool
 	// Tokens enables static tokens.
 	Tokens *TokenOptions
+	// Keystone enables tokens of Keystone.
+	Keystone *KeystoneOptions
 }
 
 // Authenticator authenticates requests and the sessions of the console.
@@ -51,6 +53,11 @@ func New(opts Options) (*Authenticator, error) {
 	var bad []error
 	if opts.Tokens != nil {
 		m, err := newStatic(*opts.Tokens, opts.Log)
+		bad = append(bad, err)
+		a.modes = append(a.modes, m)
+	}
+	if opts.Keystone != nil {
+		m, err := newKeystone(*opts.Keystone, opts.Log)
 		bad = append(bad, err)
 		a.modes = append(a.modes, m)
 	}
@@ -97,10 +104,7 @@ func (a *Authenticator) check(ctx context.Context, c Credential, remote string) 
 		}
 		p, err := m.check(ctx, c, remote)
 		if err != nil {
-			if r, ok := errors.AsType[*rejection](err); ok {
-				r.mode = m.name()
-			}
-			return lcm.Principal{}, err
+			return lcm.Principal{}, inMode(err, m)
 		}
 		p.Mode = m.name()
 		return p, nil
@@ -111,6 +115,17 @@ func (a *Authenticator) check(ctx context.Context, c Credential, remote string) 
 	}
 	return lcm.Principal{}, reject(reasonUnsupported, lcm.CodeUnauthorized,
 		"the form of the credentials is not accepted by this server").hint("it accepts " + a.accepted())
+}
+
+// inMode names the mode of a rejection. The rejection may be cached, so a copy is returned.
+func inMode(err error, m mode) error {
+	r, ok := errors.AsType[*rejection](err)
+	if !ok {
+		return err
+	}
+	out := *r
+	out.mode = m.name()
+	return &out
 }
 
 // accepted lists the modes for a hint.
@@ -180,12 +195,14 @@ func (a *Authenticator) challengesFor(r *rejection, c Credential) []string {
 
 // Names of the modes, in principals, logs and metrics.
 const (
-	ModeToken = "token"
+	ModeToken    = "token"
+	ModeKeystone = "keystone"
 )
 
 // acceptedForms describes the credentials of each mode for a client.
 var acceptedForms = map[string]string{
-	ModeToken: "a token of gybe (Authorization: Bearer, or X-Auth-Token)",
+	ModeToken:    "a token of gybe (Authorization: Bearer, or X-Auth-Token)",
+	ModeKeystone: "a token of Keystone (X-Auth-Token)",
 }
 
 // clock is time.Now, or that of a test.

@@ -49,10 +49,13 @@ func (r *rejection) hint(text string) *rejection {
 	return &out
 }
 
+// retryAfter is what clients are asked to wait when a check is not possible now.
+const retryAfter = 5 * time.Second
+
 // later returns a copy that tells the client when to try again.
-func (r *rejection) later(after time.Duration) *rejection {
+func (r *rejection) later() *rejection {
 	out, e := *r, *r.problem
-	e.RetryAfter = after
+	e.RetryAfter = retryAfter
 	out.problem = &e
 	return &out
 }

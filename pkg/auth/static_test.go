@@ -50,7 +50,8 @@ func TestStaticTokenThatIsNotValidIsRejectedAndNotLogged(t *testing.T) {
 	forged := secret[:len("gybe_")+9] + other[len("gybe_")+9:] // a known id with another secret
 	for name, s := range map[string]string{
 		"unknown": other, "forged": forged, "cut": secret[:len(secret)-1], "longer": secret + "A",
-		"only the prefix": "gybe_", "only the id": "gybe_" + token.ID, "upper case": strings.ToUpper(secret[:13]) + secret[13:],
+		"only the prefix": "gybe_", "only the id": "gybe_" + token.ID,
+		"upper case": strings.ToUpper(secret[:13]) + secret[13:],
 	} {
 		e := w.rejected(t, lcm.CodeUnauthorized, bearer(t, s))
 		require.NotContains(t, e.Error()+e.Hint, s, name)

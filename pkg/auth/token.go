@@ -85,7 +85,9 @@ func (t Token) validate() error {
 // checkProject accepts the names that a project may have, whichever mode they come from.
 func checkProject(s string) error {
 	if s == "" || len(s) > maxProject || !word.MatchString(s) || strings.Contains(s, "/") {
-		return fmt.Errorf("the project %.70q must have 1 to %d printable characters without blanks and '/'", s, maxProject)
+		return fmt.Errorf(
+			"the project %.70q must have 1 to %d printable characters without blanks and '/'", s, maxProject,
+		)
 	}
 	return nil
 }

@@ -157,6 +157,7 @@ func Default() Config {
 		DebugListen: "127.0.0.1:9891",
 		DataDir:     "/var/lib/gybe",
 		Log:         Log{Level: "info", Format: "text"},
+		Auth:        defaultAuth(),
 		Database:    Database{KeepEvents: 14 * 24 * time.Hour},
 		Engine: Engine{
 			MaxWorkers: 100, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,

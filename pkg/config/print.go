@@ -17,6 +17,11 @@ var keyPassword = regexp.MustCompile(`(?i)\b((?:ssl)?password)\s*=\s*('(?:[^'\\]
 // Masked returns a copy without secrets, which can be shown and logged.
 func (c Config) Masked() Config {
 	c.DatabaseURL = MaskURL(c.DatabaseURL)
+	for _, s := range c.Auth.secrets() {
+		if *s != "" {
+			*s = masked
+		}
+	}
 	return c
 }
 

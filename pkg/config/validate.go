@@ -77,6 +77,8 @@ func (c *Config) validateNumbers(report report) {
 		value    int
 		from, to int
 	}{
+		{"auth.max_checks", c.Auth.MaxChecks, 1, 1000},
+		{"auth.max_failures", c.Auth.MaxFailures, 0, 1_000_000},
 		{"database.max_conns", c.Database.MaxConns, 0, 10_000},
 		{"engine.max_workers", c.Engine.MaxWorkers, 1, 10_000},
 		{"engine.retries", c.Engine.Retries, 1, 1000},
@@ -99,6 +101,8 @@ func (c *Config) validateTimes(report report) {
 		from, to time.Duration
 		zero     bool
 	}{
+		{"auth.cache_time", c.Auth.CacheTime, time.Second, 5 * time.Minute, false},
+		{"auth.check_timeout", c.Auth.CheckTimeout, 100 * time.Millisecond, time.Minute, false},
 		{"database.keep_events", c.Database.KeepEvents, time.Minute, 10 * 365 * 24 * time.Hour, false},
 		{"engine.tick_budget", c.Engine.TickBudget, time.Millisecond, 10 * time.Minute, false},
 		{"engine.inline_wait", c.Engine.InlineWait, 0, c.Engine.TickBudget, true},

@@ -113,7 +113,8 @@ func (a *app) tokenListCommand() *cobra.Command {
 		for _, k := range tokens {
 			t.add(k.ID, k.Subject, string(k.Role), k.Project, k.Created.Format(time.RFC3339), expiryText(k))
 		}
-		if shown := a.show(slices.Concat([]auth.Token{}, tokens), func(w io.Writer) { t.write(w, a.paint) }); shown != nil {
+		shown := a.show(slices.Concat([]auth.Token{}, tokens), func(w io.Writer) { t.write(w, a.paint) })
+		if shown != nil {
 			return shown
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -8,7 +8,7 @@ import (
 
 // Register adds the service's routes.
 func (s *Service) Register(a *rest.API) {
-	a.WriteError = writeError
+	a.WriteError, a.Authenticate = writeError, s.identify
 	version := rest.Obj{
 		"id": "v3.14", "status": "stable", "updated": "2020-04-07T00:00:00Z",
 		"links":       []rest.Obj{{"rel": "self", "href": s.world.BaseURL + a.Prefix + "/v3/"}},
@@ -27,6 +27,8 @@ func (s *Service) Register(a *rest.API) {
 	a.Handle("DELETE /v3/auth/tokens", s.deleteToken)
 	a.Handle("GET /v3/auth/projects", s.ownProjects)
 	a.Handle("GET /v3/projects", s.listProjects)
+	a.Handle("POST /v3/users/{user}/application_credentials", rest.WithBody(s.createApplication))
+	a.Handle("DELETE /v3/users/{user}/application_credentials/{id}", s.deleteApplication)
 	a.HandleNotFound("The resource could not be found.")
 }
 

@@ -3,6 +3,7 @@ package keystone
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,6 +27,17 @@ type scope struct {
 		Name   string     `json:"name"`
 		Domain *domainRef `json:"domain"`
 	} `json:"project"`
+	unscoped bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler: the scope is an object, or the text "unscoped".
+func (s *scope) UnmarshalJSON(raw []byte) error {
+	if string(raw) == `"unscoped"` {
+		s.unscoped = true
+		return nil
+	}
+	type object scope
+	return json.Unmarshal(raw, (*object)(s))
 }
 
 type authRequest struct {
@@ -40,6 +52,10 @@ type authRequest struct {
 					Password string     `json:"password"`
 				} `json:"user"`
 			} `json:"password"`
+			Application struct {
+				ID     string `json:"id"`
+				Secret string `json:"secret"`
+			} `json:"application_credential"`
 		} `json:"identity"`
 		Scope scope `json:"scope"`
 	} `json:"auth"`
@@ -58,29 +74,54 @@ func (s *Service) postToken(c *rest.Call, req authRequest) (int, any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, p := req.Auth.Identity, req.Auth.Scope.Project
+	if slices.Contains(id.Methods, methodApplication) {
+		app := s.applications[id.Application.ID]
+		if app == nil || app.secret != id.Application.Secret {
+			return 0, nil, errUnauthorized
+		}
+		t := s.issue(app.user, app.project, app.roles, id.Methods)
+		t.application = app
+		return s.issued(c, t)
+	}
 	if !slices.Contains(id.Methods, "password") {
 		const text = "Attempted to authenticate with an unsupported method."
 		return 0, nil, rest.Errorf(http.StatusUnauthorized, "Unauthorized", text)
 	}
 	u := id.Password.User
-	if u.ID == "" && !u.Domain.ok() || p.ID == "" && !p.Domain.ok() {
+	user := s.user(u.ID, u.Name)
+	if u.ID == "" && !u.Domain.ok() || user == nil || user.Password != u.Password {
 		return 0, nil, errUnauthorized
 	}
-	user, project := s.user(u.ID, u.Name), s.project(p.ID, p.Name)
-	if user == nil || user.Password != u.Password || project == nil || len(user.Roles[project.ID]) == 0 {
+	if req.Auth.Scope.unscoped {
+		return s.issued(c, s.issue(user, nil, nil, id.Methods))
+	}
+	project := s.project(p.ID, p.Name)
+	if p.ID == "" && !p.Domain.ok() || project == nil || len(user.Roles[project.ID]) == 0 {
 		return 0, nil, errUnauthorized
 	}
-	t := s.issue(user, project, id.Methods)
-	c.W.Header().Set("X-Subject-Token", t.id)
-	c.W.Header().Set("Vary", "X-Auth-Token")
-	return http.StatusCreated, rest.Obj{"token": s.tokenView(t)}, nil
+	return s.issued(c, s.issue(user, project, user.Roles[project.ID], id.Methods))
 }
 
-// subject finds the token that a call is about; the caller's own token must be valid too.
-func (s *Service) subject(c *rest.Call) (*token, error) {
-	t := s.valid(c.R.Header.Get("X-Subject-Token"))
+func (s *Service) issued(c *rest.Call, t *token) (int, any, error) {
+	c.W.Header().Set("X-Subject-Token", t.id)
+	c.W.Header().Set("Vary", "X-Auth-Token")
+	return http.StatusCreated, rest.Obj{"token": s.tokenView(t, !c.Query.Has("nocatalog"))}, nil
+}
+
+// subject finds the token that a call is about. The caller may use its own token; for that of another user it needs the
+// role admin or service.
+func (s *Service) subject(c *rest.Call, action string) (*token, error) {
+	id := c.R.Header.Get("X-Subject-Token")
+	t := s.valid(id)
 	if t == nil {
-		return nil, rest.Errorf(http.StatusNotFound, "Not Found", "Could not find token.")
+		return nil, rest.Errorf(
+			http.StatusNotFound, "Not Found", "Could not recognize Fernet token",
+		)
+	}
+	if own := s.valid(c.R.Header.Get("X-Auth-Token")); own != nil && own.user != t.user &&
+		!slices.Contains(own.roles, "admin") && !slices.Contains(own.roles, "service") {
+		return nil, rest.Errorf(http.StatusForbidden, "Forbidden",
+			"You are not authorized to perform the requested action: identity:%s.", action)
 	}
 	return t, nil
 }
@@ -88,7 +129,7 @@ func (s *Service) subject(c *rest.Call) (*token, error) {
 func (s *Service) getToken(c *rest.Call) (int, any, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	t, err := s.subject(c)
+	t, err := s.subject(c, "validate_token")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -96,13 +137,13 @@ func (s *Service) getToken(c *rest.Call) (int, any, error) {
 	if c.R.Method == http.MethodHead {
 		return http.StatusOK, nil, nil
 	}
-	return http.StatusOK, rest.Obj{"token": s.tokenView(t)}, nil
+	return http.StatusOK, rest.Obj{"token": s.tokenView(t, !c.Query.Has("nocatalog"))}, nil
 }
 
 func (s *Service) deleteToken(c *rest.Call) (int, any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, err := s.subject(c)
+	t, err := s.subject(c, "revoke_token")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -110,23 +151,33 @@ func (s *Service) deleteToken(c *rest.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-func (s *Service) tokenView(t *token) rest.Obj {
+func (s *Service) tokenView(t *token, catalog bool) rest.Obj {
 	domain := rest.Obj{"id": domainID, "name": domainName}
-	roles := []rest.Obj{}
-	for _, r := range t.user.Roles[t.project.ID] {
-		roles = append(roles, rest.Obj{"id": stableID("role", r), "name": r})
-	}
-	return rest.Obj{
+	v := rest.Obj{
 		"methods":    rest.Strings(t.methods),
 		"user":       rest.Obj{"domain": domain, "id": t.user.ID, "name": t.user.Name, "password_expires_at": nil},
 		"audit_ids":  []string{t.audit},
 		"expires_at": t.expires.Format(timeForm),
 		"issued_at":  t.issued.Format(timeForm),
-		"project":    rest.Obj{"domain": domain, "id": t.project.ID, "name": t.project.Name},
-		"is_domain":  false,
-		"roles":      roles,
-		"catalog":    s.catalogView(t.project.ID),
 	}
+	if t.application != nil {
+		v["application_credential"] = rest.Obj{
+			"id": t.application.id, "name": t.application.name, "restricted": true,
+		}
+	}
+	if t.project == nil {
+		return v
+	}
+	roles := []rest.Obj{}
+	for _, r := range t.roles {
+		roles = append(roles, rest.Obj{"id": stableID("role", r), "name": r})
+	}
+	v["project"] = rest.Obj{"domain": domain, "id": t.project.ID, "name": t.project.Name}
+	v["is_domain"], v["roles"] = false, roles
+	if catalog {
+		v["catalog"] = s.catalogView(t.project.ID)
+	}
+	return v
 }
 
 func (s *Service) catalogView(project string) []rest.Obj {

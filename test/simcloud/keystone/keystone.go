@@ -1,4 +1,5 @@
-// Package keystone is the simulated identity service (v3): password and token authentication, project scope, catalog.
+// Package keystone is the simulated identity service (v3): passwords, application credentials and tokens, project
+// scope, catalog.
 package keystone
 
 import (
@@ -41,7 +42,9 @@ type Endpoint struct {
 type token struct {
 	id              string
 	user            *User
-	project         *Project
+	project         *Project // nil without a scope
+	roles           []string
+	application     *application // nil unless the login was an application credential
 	issued, expires time.Time
 	audit           string
 	methods         []string
@@ -58,6 +61,8 @@ type Service struct {
 	projects []*Project
 	users    []*User
 	tokens   map[string]*token
+	// applications are the application credentials by id.
+	applications map[string]*application
 }
 
 // region is where services are.
@@ -80,6 +85,7 @@ func New(w *sim.World, c Config) *Service {
 	return &Service{
 		world: w, regions: []region{{c.Region, c.Catalog}}, ttl: c.TokenTTL,
 		projects: c.Projects, users: c.Users, tokens: map[string]*token{},
+		applications: map[string]*application{},
 	}
 }
 
@@ -100,16 +106,23 @@ func (s *Service) Leave(name string) {
 
 // Authenticate returns the caller behind a valid, project-scoped token.
 func (s *Service) Authenticate(id string) (rest.Caller, bool) {
+	c, ok := s.identify(id)
+	return c, ok && c.ProjectID != ""
+}
+
+// identify returns the caller behind a valid token.
+func (s *Service) identify(id string) (rest.Caller, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	t := s.valid(id)
 	if t == nil {
 		return rest.Caller{}, false
 	}
-	return rest.Caller{
-		UserID: t.user.ID, UserName: t.user.Name, ProjectID: t.project.ID, ProjectName: t.project.Name,
-		Admin: slices.Contains(t.user.Roles[t.project.ID], "admin"),
-	}, true
+	c := rest.Caller{UserID: t.user.ID, UserName: t.user.Name, Admin: slices.Contains(t.roles, "admin")}
+	if t.project != nil {
+		c.ProjectID, c.ProjectName = t.project.ID, t.project.Name
+	}
+	return c, true
 }
 
 // ExpireAll makes every token invalid now.
@@ -141,13 +154,13 @@ func (s *Service) valid(id string) *token {
 	return t
 }
 
-func (s *Service) issue(u *User, p *Project, methods []string) *token {
+func (s *Service) issue(u *User, p *Project, roles, methods []string) *token {
 	var raw [132]byte
 	_, _ = rand.Read(raw[:]) // never fails
 	now := s.world.Now()
 	t := &token{
 		id:   "gAAAAAB" + base64.RawURLEncoding.EncodeToString(raw[:]),
-		user: u, project: p, issued: now, expires: now.Add(s.ttl), methods: methods,
+		user: u, project: p, roles: roles, issued: now, expires: now.Add(s.ttl), methods: methods,
 		audit: base64.RawURLEncoding.EncodeToString(raw[:16]),
 	}
 	const many = 4096
