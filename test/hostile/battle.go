@@ -24,29 +24,33 @@ type battle struct {
 	*report
 	stack *stack.Stack
 	url   string
-	http  *http.Client
+	token string       // of the attackers
+	http  *http.Client // of the attackers, who have a token of their own project
 	users *client.Client
-	// vnfd is the vnfdId of the package of the honest users, archive its file.
+	// intruders use the API as attackers, with the client's types.
+	intruders *client.Client
+	// vnfd is the vnfdId of the package, which both projects have; archive is its file.
 	vnfd, archive string
 	cloud         *badCloud
 }
 
-func newBattle(ctx context.Context, s *stack.Stack, dir string, r *report) (*battle, error) {
+func newBattle(ctx context.Context, s *stack.Stack, dir string, t tokens, r *report) (*battle, error) {
 	b := &battle{report: r, stack: s, url: s.Node(0).URL, archive: filepath.Join(dir, "plain.zip")}
-	b.http = &http.Client{
-		Timeout:       time.Minute,
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 8},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	b.token, b.http = t.attacker, clientWith(t.attacker)
 	var err error
-	if b.users, err = client.New(b.url, nil); err != nil {
+	if b.users, err = client.New(b.url, clientWith(t.user)); err != nil {
+		return nil, err
+	}
+	if b.intruders, err = client.New(b.url, b.http); err != nil {
 		return nil, err
 	}
 	if err := stack.BuildPackage(ctx, plain, b.archive); err != nil {
 		return nil, err
 	}
-	if b.vnfd, err = stack.Onboard(ctx, b.users, b.archive); err != nil {
-		return nil, err
+	for _, c := range []*client.Client{b.users, b.intruders} {
+		if b.vnfd, err = stack.Onboard(ctx, c, b.archive); err != nil {
+			return nil, err
+		}
 	}
 	b.cloud = newBadCloud()
 	return b, nil

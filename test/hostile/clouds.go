@@ -119,21 +119,21 @@ func (b *battle) silentVIM(ctx context.Context, kind string, n int) {
 	if err != nil {
 		panic(err) // maps of strings
 	}
-	i, err := b.users.CreateInstance(ctx, sol.CreateVnfRequest{VnfdID: b.vnfd, VnfInstanceName: "silent"})
+	i, err := b.intruders.CreateInstance(ctx, sol.CreateVnfRequest{VnfdID: b.vnfd, VnfInstanceName: "silent"})
 	if !b.fine(ctx, kind, "create", err) {
 		return
 	}
-	op, err := b.users.Instantiate(ctx, i.ID, raw)
+	op, err := b.intruders.Instantiate(ctx, i.ID, raw)
 	if !b.fine(ctx, kind, "instantiate", err) {
 		return
 	}
 	if n%4 == 0 { // three of four stay until their retries are used up
 		began := time.Now()
-		if !b.fine(ctx, kind, "cancel", b.users.Cancel(ctx, op, sol.CancelModeForceful)) {
+		if !b.fine(ctx, kind, "cancel", b.intruders.Cancel(ctx, op, sol.CancelModeForceful)) {
 			return
 		}
 		for ctx.Err() == nil {
-			o, err := b.users.Operation(ctx, op)
+			o, err := b.intruders.Operation(ctx, op)
 			if err == nil && o.OperationState != sol.LcmOperationStateStarting {
 				break
 			}
@@ -142,7 +142,7 @@ func (b *battle) silentVIM(ctx context.Context, kind string, n int) {
 		if took := time.Since(began); took > 10*time.Second && ctx.Err() == nil {
 			b.breaks(kind, "a cancel took %s", took.Round(time.Second))
 		}
-		b.fine(ctx, kind, "delete", b.users.DeleteInstance(ctx, i.ID))
+		b.fine(ctx, kind, "delete", b.intruders.DeleteInstance(ctx, i.ID))
 	}
 }
 

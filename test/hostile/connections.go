@@ -50,9 +50,17 @@ func (b *battle) glance(c net.Conn) string {
 	return "closed"
 }
 
+// login is a header, or nothing for a stranger.
+func (b *battle) login(n int) string {
+	if n%4 == 0 {
+		return ""
+	}
+	return "\r\nAuthorization: Bearer " + b.token
+}
+
 // announceBodies announces large bodies and sends one byte of each.
-func (b *battle) announceBodies(ctx context.Context, kind string, _ int) {
-	b.hold(ctx, kind, 500, 4*time.Second, "POST /vnflcm/v2/vnf_instances HTTP/1.1\r\nHost: "+b.host()+
+func (b *battle) announceBodies(ctx context.Context, kind string, n int) {
+	b.hold(ctx, kind, 500, 4*time.Second, "POST /vnflcm/v2/vnf_instances HTTP/1.1\r\nHost: "+b.host()+b.login(n)+
 		"\r\nVersion: 2.0.0\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
 }
 
@@ -116,8 +124,8 @@ func (b *battle) garbledConnection(ctx context.Context, kind string, n int) {
 }
 
 // eventStreams follows events and pages without reading them.
-func (b *battle) eventStreams(ctx context.Context, kind string, _ int) {
+func (b *battle) eventStreams(ctx context.Context, kind string, n int) {
 	path := []string{"/gybe/v1/events", "/ui/events/", "/ui/events/packages"}[rand.N(3)]
 	b.hold(ctx, kind, 300, 4*time.Second, fmt.Sprintf(
-		"GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n", path, b.host()))
+		"GET %s HTTP/1.1\r\nHost: %s%s\r\nAccept: text/event-stream\r\n\r\n", path, b.host(), b.login(n)))
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -49,9 +50,14 @@ func run(ctx context.Context, o options) (err error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as another user
 		return err
 	}
+	file := filepath.Join(dir, "tokens")
+	credentials, err := writeTokens(file)
+	if err != nil {
+		return err
+	}
 	s, err := stack.Start(ctx, stack.Options{
 		Dir: dir, Bin: o.bin, Nodes: 1, SSHPort: 2226, SimArgs: []string{"--large-networks"},
-		Env: []string{"GYBE_GRANT_ZONES=nova"},
+		Env: []string{"GYBE_GRANT_ZONES=nova", "GYBE_AUTH_TOKENS_FILE=" + file},
 	})
 	if err != nil {
 		return err
@@ -59,7 +65,7 @@ func run(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, s.Stop()) }()
 
 	r := newReport()
-	b, err := newBattle(ctx, s, dir, r)
+	b, err := newBattle(ctx, s, dir, credentials, r)
 	if err != nil {
 		return err
 	}
