@@ -53,6 +53,7 @@ func (e *endpoint) authorise(r *Request) error {
 	}
 	r.Principal = p
 	if !p.Role.Includes(e.Role) {
+		e.auditRefusal(r)
 		return lcm.Errorf(lcm.CodeForbidden, "%s %s requires the role %s", r.Method, e.route, e.Role).WithHint(
 			"you have " + roleName(p.Role) + " in the project " + projectName(p),
 		)

@@ -109,6 +109,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 		// Everything has been read. The deadline for that would end the request's context when it passes.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not supported by test recorders
 	}
+	if err := e.beginAudit(r); err != nil {
+		return err
+	}
 	return e.Handle(w, r)
 }
 

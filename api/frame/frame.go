@@ -32,6 +32,8 @@ type Options struct {
 	Markers *paging.Signer
 	// Auth authenticates requests; nil accepts all.
 	Auth Authenticator
+	// Audit keeps the audit trail; nil keeps none.
+	Audit Auditor
 	// Observe is called for every answered request, for metrics; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 }

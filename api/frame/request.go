@@ -40,9 +40,11 @@ type Request struct {
 	attrs   []slog.Attr
 	// challenges are sent with a response 401.
 	challenges []string
-	quiet      bool
-	cut        bool // the answer broke off
-	err        error
+	// audit is the entry of the request in the audit trail; nil if it has none.
+	audit *lcm.AuditEntry
+	quiet bool
+	cut   bool // the answer broke off
+	err   error
 }
 
 // Param returns a part of the path by name, percent-decoded; "*" is the rest of the path.
@@ -134,6 +136,7 @@ func (f *Frame) finish(w *recorder, r *Request) {
 		r.fail(w, panicError(v))
 	}
 	took := time.Since(r.began)
+	f.endAudit(w, r, took)
 	f.log(w, r, took)
 	if f.opts.Observe != nil {
 		f.opts.Observe(r.Method, r.route, w.status(), took)

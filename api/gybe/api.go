@@ -35,6 +35,8 @@ type API struct {
 	KubernetesType string
 	// Clusters answers for instances that are Kubernetes clusters.
 	Clusters Clusters
+	// Audit gives out audit trails.
+	Audit AuditTrails
 	// Streams bounds the followers of the feed at the same time.
 	Streams int
 	// Stopping is closed when the server stops: event streams end then.
@@ -89,6 +91,10 @@ func (a *API) Mount(f *frame.Frame) {
 		{
 			Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{},
 			Role: lcm.RoleOperator, // they belong to the installation, not to the project
+		},
+		{
+			Method: http.MethodGet, Path: "/audit", Handle: a.audit, Produces: frame.JSON, Query: auditParams,
+			Role: lcm.RoleAdmin,
 		},
 		{
 			Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON,

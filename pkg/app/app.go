@@ -250,15 +250,20 @@ func (a *App) preload(ctx context.Context) {
 	}
 }
 
-// prune deletes old events and messages now and then; every node does.
+// prune deletes old events, messages and entries of the audit trail now and then; every node does.
 func (a *App) prune(ctx context.Context) error {
 	const batch, every = 10_000, time.Hour
 	for {
 		pause := every
-		for what, prune := range map[string]func(context.Context, time.Duration, int) (int64, error){
-			"events": a.store.PruneEvents, "messages": a.store.PruneMessages,
+		for what, rows := range map[string]struct {
+			prune func(context.Context, time.Duration, int) (int64, error)
+			keep  time.Duration
+		}{
+			"events":      {a.store.PruneEvents, a.cfg.Database.KeepEvents},
+			"messages":    {a.store.PruneMessages, a.cfg.Database.KeepEvents},
+			"audit trail": {a.store.PruneAudit, a.cfg.Database.KeepAudit},
 		} {
-			n, err := prune(ctx, a.cfg.Database.KeepEvents, batch)
+			n, err := rows.prune(ctx, rows.keep, batch)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)

@@ -69,7 +69,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	a.frame = frame.New(frame.Options{
 		Auth: a.auth,
 		Log:  a.log, PublicURL: a.publicURL, MaxBody: int64(a.cfg.Limits.Body), PageSize: a.cfg.Limits.PageSize,
-		Markers: markers, Observe: a.metrics.Request,
+		Markers: markers, Observe: a.metrics.Request, Audit: auditor{a.store, a.cfg.NodeID},
 	})
 	feeds := Feeds{a.store, a.feed}
 	(&vnflcm.API{Services: a.services}).Mount(a.frame)
@@ -79,6 +79,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Services: a.services, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig,
 		KubernetesType: kubernetes.VimType,
 		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
+		Audit:          auditTrails(a.store),
 		Streams:        a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}
 	api.Mount(a.frame)

@@ -54,6 +54,8 @@ type Database struct {
 	// KeepEvents is the time that the event feed, with the output of steps, and the notifications of the outbox are
 	// kept.
 	KeepEvents time.Duration `yaml:"keep_events" env:"KEEP_EVENTS"`
+	// KeepAudit is the time that the audit trail is kept.
+	KeepAudit time.Duration `yaml:"keep_audit" env:"KEEP_AUDIT"`
 }
 
 // Engine tunes the work on operations; a zero means the default of the engine.
@@ -158,7 +160,7 @@ func Default() Config {
 		DataDir:     "/var/lib/gybe",
 		Log:         Log{Level: "info", Format: "text"},
 		Auth:        defaultAuth(),
-		Database:    Database{KeepEvents: 14 * 24 * time.Hour},
+		Database:    Database{KeepEvents: 14 * 24 * time.Hour, KeepAudit: 90 * 24 * time.Hour},
 		Engine: Engine{
 			MaxWorkers: 100, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,
 			RetryBase: 500 * time.Millisecond, RetryMax: 30 * time.Second, Retries: 8,

@@ -104,6 +104,7 @@ func (c *Config) validateTimes(report report) {
 		{"auth.cache_time", c.Auth.CacheTime, time.Second, 5 * time.Minute, false},
 		{"auth.check_timeout", c.Auth.CheckTimeout, 100 * time.Millisecond, time.Minute, false},
 		{"database.keep_events", c.Database.KeepEvents, time.Minute, 10 * 365 * 24 * time.Hour, false},
+		{"database.keep_audit", c.Database.KeepAudit, time.Hour, 50 * 365 * 24 * time.Hour, false},
 		{"engine.tick_budget", c.Engine.TickBudget, time.Millisecond, 10 * time.Minute, false},
 		{"engine.inline_wait", c.Engine.InlineWait, 0, c.Engine.TickBudget, true},
 		{"engine.retry_base", c.Engine.RetryBase, time.Millisecond, c.Engine.RetryMax, false},

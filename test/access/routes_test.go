@@ -140,14 +140,12 @@ func TestEveryRouteRequiresItsRole(t *testing.T) {
 			r := valid(t, route, nothing())
 			spoil(&r)
 			a := w.send(t, r)
-			require.Equal(t, http.StatusUnauthorized, a.status, "%s, %s, no token", name, kind)
-			require.NotEmpty(t, a.header.Get("WWW-Authenticate"), "%s, %s", name, kind)
+			requireUnauthorized(t, a, r, name+", "+kind+", no token")
 			for reason, token := range w.invalid {
 				r := r
 				r.token = token
 				a := w.send(t, r)
-				require.Equal(t, http.StatusUnauthorized, a.status, "%s, %s, %s", name, kind, reason)
-				require.NotEmpty(t, a.header.Get("WWW-Authenticate"), "%s, %s, %s", name, kind, reason)
+				requireUnauthorized(t, a, r, name+", "+kind+", "+reason)
 			}
 			for _, role := range lcm.Roles {
 				if role.Includes(route.Role) {
@@ -175,6 +173,18 @@ func TestEveryRouteRequiresItsRole(t *testing.T) {
 var publicRoutes = map[string]bool{
 	"GET /healthz": true, "GET /readyz": true, "GET /": true, "GET /ui": true, // probes, and redirects to the console
 	"GET /ui/assets/{build}/{name}": true, // the style of the console
+	"GET /ui/login":                 true, "POST /ui/login": true, "POST /ui/logout": true,
+}
+
+// requireUnauthorized wants 401 with a challenge. The console can send browsers to its login instead.
+func requireUnauthorized(t *testing.T, a answer, r request, what string) {
+	t.Helper()
+	if strings.HasPrefix(r.path, "/ui/") && a.status == http.StatusSeeOther {
+		require.Contains(t, a.header.Get("Location"), "/ui/login", what)
+		return
+	}
+	require.Equal(t, http.StatusUnauthorized, a.status, what)
+	require.NotEmpty(t, a.header.Get("WWW-Authenticate"), what)
 }
 
 // TestOtherProjectsDoNotExist sends every request of the table of routes about objects of another project. Each answer

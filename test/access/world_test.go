@@ -24,7 +24,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stack"
@@ -47,6 +49,7 @@ type world struct {
 	// invalid are tokens that no request may use, by the reason.
 	invalid map[string]string
 	archive string
+	keyFile string
 }
 
 // buffer gathers the log.
@@ -110,9 +113,20 @@ func start(t *testing.T, change func(*config.Config)) *world {
 		cancel()
 		require.NoError(t, <-done)
 	})
+	w.keyFile = cfg.SecretKeyFile()
 	w.archive = filepath.Join(t.TempDir(), "plain.zip")
 	require.NoError(t, stack.BuildPackage(t.Context(), "../packages/plain", w.archive))
 	return w
+}
+
+// store opens the node's database once more.
+func (w *world) store(t *testing.T) *store.Store {
+	t.Helper()
+	ring, err := secret.LoadOrCreate(w.keyFile)
+	require.NoError(t, err)
+	s, err := store.New(t.Context(), w.pool, ring, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	return s
 }
 
 // bearer adds a token to requests.

@@ -104,7 +104,7 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.serveCommand(), a.migrateCommand(), a.configCommand(),
-		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.nodeCommand(), a.tokenCommand(),
+		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.nodeCommand(), a.tokenCommand(), a.auditCommand(),
 		a.versionCommand(), exitCodesTopic(),
 	)
 	for _, c := range descendants(root) {

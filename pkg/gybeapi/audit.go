@@ -1,0 +1,33 @@
+package gybeapi
+
+import "time"
+
+// AuditEntry is one request in the audit trail.
+type AuditEntry struct {
+	ID      string    `json:"id"`
+	Time    time.Time `json:"time"`
+	Subject string    `json:"subject,omitempty"`
+	Project string    `json:"project"`
+	Role    string    `json:"role"`
+	Mode    string    `json:"mode,omitempty"` // how the subject was authenticated
+	// Remote is the address from which the request came.
+	Remote    string `json:"remote"`
+	RequestID string `json:"requestId"`
+	Method    string `json:"method"`
+	Route     string `json:"route"`
+	Path      string `json:"path"`
+	// Resources are the ids of the instance, operation, package and VIM that the request was about.
+	Resources []string `json:"resources"`
+	// Status of the answer; absent while there is none, and for ever if the node died.
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"`
+	TookMS int64  `json:"tookMs"`
+	Node   string `json:"node"`
+}
+
+// AuditPage is a part of the audit trail, newest first.
+type AuditPage struct {
+	Entries []AuditEntry `json:"entries"`
+	// Next is the value of before for the following page; absent on the last.
+	Next string `json:"next,omitempty"`
+}
