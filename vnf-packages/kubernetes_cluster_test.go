@@ -226,3 +226,30 @@ func TestKubernetesClusterIsAGoodPackage(t *testing.T) {
 		}
 	}
 }
+
+// A password with "@" is written as %40 in a URL, and systemd reads "%4" in a unit as a specifier.
+func TestInstallScriptDoublesPercentSignsForSystemd(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("SKIPPED: bash is not installed")
+	}
+	// The functions of the script's base are replaced: put shows the files instead of writing them.
+	const program = `set -eu
+		put() { echo "== $2"; cat; }
+		changed() { return 1; }
+		. kubernetes-cluster/Scripts/lib/os.sh
+		proxy_settings`
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", program)
+	cmd.Env = append(os.Environ(), "http_proxy=http://u:p%40x@proxy:3128", "https_proxy=http://u:%25@proxy:3129",
+		"no_proxy=10.0.0.1,%h")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	apt, unit, found := strings.Cut(string(out), "== /etc/systemd/system/containerd.service.d/gybe-proxy.conf\n")
+	require.True(t, found, string(out))
+	require.Equal(t, `[Service]
+Environment="HTTP_PROXY=http://u:p%%40x@proxy:3128"
+Environment="HTTPS_PROXY=http://u:%%25@proxy:3129"
+Environment="NO_PROXY=10.0.0.1,%%h"
+`, unit)
+	require.Contains(t, apt, `Acquire::http::Proxy "http://u:p%40x@proxy:3128";`, "apt reads the URL as it is")
+}

@@ -63,7 +63,8 @@ CONF
   if [ "$(sysctl -n net.ipv4.ip_forward)" != 1 ]; then die "net.ipv4.ip_forward cannot be switched on"; fi
 }
 
-# proxy_settings: apt and containerd do not read the environment of this script.
+# proxy_settings: apt and containerd do not read the environment of this script. A "%" in a systemd unit starts a
+# specifier, and "%%" is the sign itself: passwords in URLs are encoded with it.
 proxy_settings() {
   if [ -z "$http_proxy$https_proxy" ]; then return 0; fi
   {
@@ -72,9 +73,9 @@ proxy_settings() {
   } | put 0644 /etc/apt/apt.conf.d/90gybe-proxy
   put 0644 /etc/systemd/system/containerd.service.d/gybe-proxy.conf <<CONF
 [Service]
-Environment="HTTP_PROXY=$http_proxy"
-Environment="HTTPS_PROXY=$https_proxy"
-Environment="NO_PROXY=$no_proxy"
+Environment="HTTP_PROXY=${http_proxy//%/%%}"
+Environment="HTTPS_PROXY=${https_proxy//%/%%}"
+Environment="NO_PROXY=${no_proxy//%/%%}"
 CONF
   if changed; then
     systemctl daemon-reload
