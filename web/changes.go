@@ -10,6 +10,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // scopeOf says what an operation is to do to the VNFCs. names are those of VNFCs by id.
@@ -110,11 +111,12 @@ func amount[T any](things []T, one, many string) string {
 
 // attributesOf lists the attributes of the instance that an operation changed, without secrets.
 func attributesOf(op *lcm.Operation) []pair {
-	return slices.Concat(leaves(op.ChangedInfo), leaves(op.Modifications))
+	r := redact.New(op.SecretNames...)
+	return slices.Concat(leaves(r.Changes(op.ChangedInfo), r), leaves(op.Modifications, r))
 }
 
 // leaves lists the values in a type of the standard.
-func leaves(v any) []pair {
+func leaves(v any, r redact.Redactor) []pair {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil
@@ -123,5 +125,5 @@ func leaves(v any) []pair {
 	if json.Unmarshal(raw, &kv) != nil {
 		return nil
 	}
-	return flatten(kv)
+	return flatten(kv, r)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 const (
@@ -167,18 +168,22 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		d.Topology = topologyOf(i)
 		d.Drawing = draw(d.Topology)
 	}
+	redactor := redact.New(i.SecretNames...)
 	for _, key := range slices.Sorted(maps.Keys(i.VimConnections)) {
-		vim := i.VimConnections[key].Redacted()
+		vim := redactor.Connection(i.VimConnections[key])
 		v := vimData{Key: key, Type: vim.VimType, ID: vim.VimID, Pairs: slices.Concat(
-			named("interfaceInfo", vim.InterfaceInfo), named("accessInfo", vim.AccessInfo), named("extra", vim.Extra),
+			named("interfaceInfo", leavesOf(vim.InterfaceInfo)), named("accessInfo", leavesOf(vim.AccessInfo)),
+			named("extra", leavesOf(vim.Extra)),
 		)}
 		if owner, ok := vim.Extra[lcm.ExtraOwner]; ok && owner == i.ID {
 			v.Own, d.Cluster = true, true
 		}
 		d.Vims = append(d.Vims, v)
 	}
-	d.Props = slices.Concat(named("configurable", i.ConfigurableProperties), named("metadata", i.Metadata),
-		named("extensions", i.Extensions))
+	d.Props = slices.Concat(
+		named("configurable", flatten(i.ConfigurableProperties, redactor)),
+		named("metadata", flatten(i.Metadata, redactor)), named("extensions", flatten(i.Extensions, redactor)),
+	)
 	v := view{Title: d.Name, Data: d}
 	if d.Active != nil && lcm.Running(d.Active.State) {
 		v.tick = 5 * time.Second
@@ -186,8 +191,8 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 	return v, nil
 }
 
-func named(name string, kv sol.KeyValuePairs) []pair {
-	out := flatten(kv)
+// named puts a name before those of values.
+func named(name string, out []pair) []pair {
 	for n := range out {
 		out[n].Name = name + "." + out[n].Name
 	}

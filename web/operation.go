@@ -13,6 +13,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // operationData is what the screen of an operation shows.
@@ -131,7 +132,7 @@ func timeline(
 	d := &operationData{
 		ID: op.ID, Name: operationName(op.Type), InstanceName: short(op.InstanceID), State: op.State,
 		Automatic: op.Automatic, Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node,
-		Error: failureOf(op.Reason(), nil), Params: document(op.Params),
+		Error: failureOf(op.Reason(), nil), Params: document(op.Params, redact.New(op.SecretNames...)),
 	}
 	running := lcm.Running(op.State)
 	end := now

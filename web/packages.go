@@ -8,6 +8,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
@@ -33,7 +34,7 @@ type packageData struct {
 func packageOf(p *vnfpkg.Package) *packageData {
 	d := &packageData{
 		VnfPkgInfo: p.Info(), Onboarding: string(p.OnboardingState), Created: p.Created, Changed: p.Updated,
-		Props: flatten(p.UserDefinedData),
+		Props: flatten(p.UserDefinedData, redact.New()),
 	}
 	d.Name = cmp.Or(d.VnfProductName, "Package "+cut(p.ID, 9))
 	if p.Failure != nil && p.OnboardingState == sol.PackageOnboardingStateCreated {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // badge is a state for people: a word and a shape, never a colour alone.
@@ -118,7 +119,10 @@ func cut(s string, n int) string {
 type pair struct{ Name, Value string }
 
 // flatten lists the leaves of an open object, without secrets.
-func flatten(kv sol.KeyValuePairs) []pair {
+func flatten(kv sol.KeyValuePairs, r redact.Redactor) []pair { return leavesOf(r.Pairs(kv)) }
+
+// leavesOf lists the leaves of an open object.
+func leavesOf(kv sol.KeyValuePairs) []pair {
 	var out []pair
 	var walk func(name string, v any)
 	walk = func(name string, v any) {
@@ -143,15 +147,15 @@ func flatten(kv sol.KeyValuePairs) []pair {
 		}
 	}
 	if len(kv) > 0 {
-		walk("", map[string]any(kv.Redacted()))
+		walk("", map[string]any(kv))
 	}
 	return out
 }
 
 // document indents the body of a request, without secrets.
-func document(raw json.RawMessage) string {
+func document(raw json.RawMessage, r redact.Redactor) string {
 	var out bytes.Buffer
-	if json.Indent(&out, sol.RedactOperationParams(raw), "", "  ") != nil {
+	if json.Indent(&out, r.Params(raw), "", "  ") != nil {
 		return ""
 	}
 	return out.String()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 func TestEveryStateIsKnown(t *testing.T) {
@@ -151,9 +152,9 @@ func TestFlatten(t *testing.T) {
 		[]byte(`{"b":{"c":[1,{"password":"x"}],"token":"x","d":null},"a":1.5,"url":"http://u:x@h/","e":{}}`), &kv,
 	))
 	require.Equal(
-		t, []pair{{"a", "1.5"}, {"b.c", "[1,{}]"}, {"b.d", ""}, {"e", "{}"}, {"url", "http://u@h/"}}, flatten(kv),
+		t, []pair{{"a", "1.5"}, {"b.c", "[1,{}]"}, {"b.d", ""}, {"e", "{}"}, {"url", "http://u@h/"}}, flatten(kv, redact.New()),
 	)
-	require.Len(t, []rune(flatten(sol.KeyValuePairs{"k": strings.Repeat("ü", 5000)})[0].Value), 160)
+	require.Len(t, []rune(flatten(sol.KeyValuePairs{"k": strings.Repeat("ü", 5000)}, redact.New())[0].Value), 160)
 }
 
 func FuzzPlain(f *testing.F) {

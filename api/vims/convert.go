@@ -14,6 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // The kinds of VIM and their vimType in SOL003.
@@ -156,7 +157,7 @@ func present(v *lcm.Vim) gybeapi.Vim {
 	}
 	out := gybeapi.Vim{
 		ID: v.ID, Name: v.Name, Description: v.Description, AuthURL: text(c.InterfaceInfo, "endpoint"),
-		IsDefault: v.Default, AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{}, Extra: c.Extra.Redacted(),
+		IsDefault: v.Default, AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{}, Extra: redact.New().Connection(*c).Extra,
 		Status: "ACTIVE", CreatedAt: v.Created.Format("2006-01-02 15:04:05"),
 		UpdatedAt: v.Updated.Format("2006-01-02 15:04:05"),
 	}
@@ -194,7 +195,7 @@ func present(v *lcm.Vim) gybeapi.Vim {
 }
 
 func show(name string, value any) any {
-	if sol.IsSecretName(name) {
+	if !redact.IsShownVimMember(name) {
 		return hidden
 	}
 	return value

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -87,7 +86,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	}
 	a.log = a.log.With("node_id", a.cfg.NodeID)
 	a.metrics = telemetry.New(opts.Version)
-	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+	if err := openDataDir(cfg.DataDir, a.log); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	ring, err := secret.LoadOrCreate(cfg.SecretKeyFile())

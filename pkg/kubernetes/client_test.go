@@ -22,6 +22,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // api is an API server that knows as much as these tests ask.
@@ -206,7 +207,7 @@ func TestAccessSurvivesTheVimRegistryAndKubeconfig(t *testing.T) {
 	back, err := kubernetes.FromVim(a.Vim())
 	require.NoError(t, err)
 	require.Equal(t, a, back)
-	require.NotContains(t, fmt.Sprint(a.Vim().Redacted()), "t]]")
+	require.NotContains(t, fmt.Sprint(redact.New().Connection(a.Vim())), "t]]")
 
 	raw, err := a.Kubeconfig("my-cluster")
 	require.NoError(t, err)

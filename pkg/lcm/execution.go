@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
@@ -35,6 +36,7 @@ type Execution struct {
 	Clock    Clock
 
 	whole   *Execution // of a part; see Part
+	hider   redact.Hider
 	claim   Claim
 	phase   string
 	journal Journal
@@ -66,7 +68,7 @@ type ExecutionInput struct {
 func NewExecution(ctx context.Context, in ExecutionInput) (*Execution, error) {
 	w := &Execution{
 		Op: in.Op, Instance: in.Instance, Clock: in.Clock, Log: in.Log, journal: in.Journal, claim: in.Claim,
-		commit: in.Commit, phase: in.Op.Phase,
+		commit: in.Commit, phase: in.Op.Phase, hider: NewHider(in.Op, in.Instance),
 		steps: map[stepKey]*StepRecord{},
 	}
 	if err := w.load(ctx, in.Packages); err != nil {
@@ -193,7 +195,7 @@ func (w *Execution) Step(ctx context.Context, name, target string, fn func(conte
 		err = errors.Join(err, flushErr)
 	}
 	if _, why, waiting := Waiting(ctx, err); waiting {
-		return errors.Join(err, s.tell(context.WithoutCancel(ctx), cmp.Or(why, s.told)))
+		return errors.Join(err, s.tell(context.WithoutCancel(ctx), cmp.Or(w.hider.Hide(why), s.told)))
 	}
 	if err != nil {
 		if errors.Is(err, ErrFenced) {
@@ -201,10 +203,10 @@ func (w *Execution) Step(ctx context.Context, name, target string, fn func(conte
 		}
 		w.forgetStep(key)
 		return errors.Join(err, w.journal.EndStep(
-			context.WithoutCancel(ctx), w.claim, rec.ID, StepFailed, "", FailureOf(err, w.phase),
+			context.WithoutCancel(ctx), w.claim, rec.ID, StepFailed, "", HideFailure(w.hider, FailureOf(err, w.phase)),
 		))
 	}
-	if err := w.journal.EndStep(ctx, w.claim, rec.ID, StepDone, s.detail, nil); err != nil {
+	if err := w.journal.EndStep(ctx, w.claim, rec.ID, StepDone, w.hider.Hide(s.detail), nil); err != nil {
 		w.forgetStep(key)
 		return err
 	}
@@ -336,6 +338,7 @@ func (s *Step) save(ctx context.Context, v any, status string) error {
 	if err != nil {
 		return err
 	}
+	status = s.w.hider.Hide(status)
 	if err := s.w.journal.SaveStep(ctx, s.w.claim, s.rec.ID, raw, status); err != nil {
 		return err
 	}
@@ -346,9 +349,10 @@ func (s *Step) save(ctx context.Context, v any, status string) error {
 	return nil
 }
 
-// Logf adds one line to the step's log. It MUST NOT be given secrets. An error of the store
-// (ErrFenced above all) surfaces when the step ends or at the next Err.
+// Logf adds one line to the step's log. Secrets of the request are hidden; it MUST NOT be given others. An error of the
+// store (ErrFenced above all) surfaces when the step ends or at the next Err.
 func (s *Step) Logf(ctx context.Context, line string) {
+	line = s.w.hider.Hide(line)
 	if len(line) > maxLine {
 		line = line[:maxLine]
 	}
@@ -364,8 +368,8 @@ func (s *Step) Logf(ctx context.Context, line string) {
 
 // Tell stores the status of a running step, so that followers see it immediately.
 func (s *Step) Tell(ctx context.Context, text string) error {
-	s.told = text
-	return s.tell(ctx, text)
+	s.told = s.w.hider.Hide(text)
+	return s.tell(ctx, s.told)
 }
 
 // tell stores the status of a step that stays open, if it has changed.

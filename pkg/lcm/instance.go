@@ -48,6 +48,9 @@ type Instance struct {
 	// and while there are no machines. Encrypted at rest, its private part never shown.
 	SSHKey *SSHKey
 
+	// SecretNames are the names of members that hold secrets, besides those whose names show it (redact.New).
+	SecretNames []string
+
 	// HoldsResources says that the VIM may hold resources of the instance: set before an instantiation makes
 	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool

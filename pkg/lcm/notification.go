@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // Notification types of SOL003 clause 5.5.2 that the outbox carries.
@@ -37,9 +38,9 @@ func StateMessage(op *Operation, c Clock) (Message, error) {
 		Error:                 op.Error.Problem(op),
 	}
 	if status == sol.NotificationStatusResult {
-		shown := sol.VnfLcmOpOcc{ChangedInfo: op.ChangedInfo}.Redacted()
-		n.ChangedInfo, n.ChangedExtConnectivity = shown.ChangedInfo, op.ChangedExtConnectivity
-		n.ModificationsTriggeredByVnfPkgChange = op.Modifications
+		redactor := redact.New(op.SecretNames...)
+		n.ChangedInfo, n.ChangedExtConnectivity = redactor.Changes(op.ChangedInfo), op.ChangedExtConnectivity
+		n.ModificationsTriggeredByVnfPkgChange = redactor.PackageChanges(op.Modifications)
 	}
 	if status == sol.NotificationStatusResult && op.ResourceChanges != nil {
 		n.AffectedVnfcs = op.ResourceChanges.AffectedVnfcs

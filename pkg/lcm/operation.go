@@ -24,6 +24,9 @@ type Operation struct {
 	// Params is the request body as accepted; it may hold secrets, is encrypted at rest and redacted in answers.
 	Params json.RawMessage
 
+	// SecretNames are those of the instance and of the request (Instance.SecretNames).
+	SecretNames []string
+
 	// Phase is the name of the phase under way, "" before the first and after the last.
 	Phase string
 	// Run numbers the passes over the phases: a rollback, and a retry after a failed rollback, begin a new

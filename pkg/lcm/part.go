@@ -7,6 +7,7 @@ func (w *Execution) Part(op *Operation, i *Instance, now Revision, previous *Rev
 	return &Execution{
 		Op: op, Instance: i, VNFD: now.VNFD, Flavour: now.Flavour, Package: now.Package, Previous: previous, Log: w.Log,
 		Clock: w.Clock, whole: w, claim: w.claim, phase: w.phase, journal: w.journal, commit: w.commit,
+		hider: w.hider,
 		steps: map[stepKey]*StepRecord{},
 	}
 }

@@ -3,14 +3,13 @@ package script
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // hidden replace a secret.
@@ -65,34 +64,4 @@ func (m masks) hide(line string) string {
 }
 
 // secretsOf finds the secrets in a script's input: members with names of secrets, passwords in URLs, and private keys.
-func secretsOf(input any) []string {
-	var out []string
-	var walk func(v any, secret bool)
-	walk = func(v any, secret bool) {
-		switch v := v.(type) {
-		case map[string]any:
-			for name, e := range v {
-				walk(e, secret || sol.IsSecretName(name))
-			}
-		case []any:
-			for _, e := range v {
-				walk(e, secret)
-			}
-		case string:
-			if u, err := url.Parse(v); err == nil && u.User != nil {
-				if p, ok := u.User.Password(); ok {
-					out = append(out, p)
-				}
-			}
-			if secret || strings.Contains(v, "PRIVATE KEY-----") {
-				out = append(out, v)
-			}
-		case json.Number:
-			if secret {
-				out = append(out, v.String())
-			}
-		}
-	}
-	walk(input, false)
-	return out
-}
+func secretsOf(input any) []string { return redact.New().SecretValues(input) }

@@ -90,17 +90,38 @@ func (r *Ring) add(id string, key []byte) error {
 	return nil
 }
 
-// Load reads the key file at path.
+// Load reads the key file at path. It takes the rights of all users to read the file away, or fails if it cannot. Group
+// rights stay: an operator has given them.
 func Load(path string) (*Ring, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the key file: %w", err)
+	}
+	if err := closeFile(path); err != nil {
+		return nil, err
 	}
 	r, err := Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
+}
+
+// closeFile takes the rights of all users away from a regular file. It never touches a device.
+func closeFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("read the key file: %w", err)
+	}
+	const others = 0o007
+	if !info.Mode().IsRegular() || info.Mode().Perm()&others == 0 {
+		return nil
+	}
+	if err := os.Chmod(path, info.Mode()&^fs.FileMode(others)); err != nil {
+		return fmt.Errorf("all users of this machine can read the key file %s (mode %s); its owner must run: chmod o-rwx %s",
+			path, info.Mode().Perm(), path)
+	}
+	return nil
 }
 
 // LoadOrCreate reads the key file at path, or creates one with a new key, readable by its owner only. Nodes that

@@ -144,3 +144,29 @@ func FuzzOpen(f *testing.F) {
 		_, _ = secret.KeyOf(sealed)
 	})
 }
+
+func TestLoadClosesAKeyFileThatAllUsersCanRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "secret.key")
+	for mode, want := range map[os.FileMode]os.FileMode{0o644: 0o640, 0o600: 0o600, 0o440: 0o440, 0o607: 0o600} {
+		_ = os.Remove(path) // absent at first
+		require.NoError(t, os.WriteFile(path, []byte(secret.Generate()), 0o600))
+		require.NoError(t, os.Chmod(path, mode))
+		_, err := secret.Load(path)
+		require.NoError(t, err)
+		st, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, want, st.Mode().Perm())
+	}
+}
+
+func TestLoadLeavesDevicesAlone(t *testing.T) {
+	t.Parallel()
+	before, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	_, err = secret.Load(os.DevNull)
+	require.ErrorContains(t, err, "holds no key")
+	after, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	require.Equal(t, before.Mode(), after.Mode())
+}

@@ -45,6 +45,7 @@ var instances = table[lcm.Instance]{
 		),
 		sealedDocument("ssh_key", func(i *lcm.Instance) **lcm.SSHKey { return &i.SSHKey }, optional),
 		maybeText("unobserved", func(i *lcm.Instance) *string { return &i.Unobserved }, optional),
+		document("secret_names", func(i *lcm.Instance) *[]string { return &i.SecretNames }, large, optional),
 		renderedJSON("rendered_brief", render.InstanceBrief),
 		renderedJSON("rendered_details", render.InstanceDetails, sealed),
 		renderedText("rendered_flavour", render.Flavour),
@@ -107,6 +108,7 @@ var operations = table[lcm.Operation]{
 		sealedDocument("modifications", func(o *lcm.Operation) **sol.ModificationsTriggeredByVnfPkgChange {
 			return &o.Modifications
 		}),
+		document("secret_names", func(o *lcm.Operation) *[]string { return &o.SecretNames }, fixed, large),
 		maybeText("new_pkg_id", func(o *lcm.Operation) *string { return &o.VnfPkgID }, fixed),
 		oldPackage,
 		renderedJSON("rendered_brief", render.OperationBrief),

@@ -35,6 +35,7 @@ func (p *parser) vnf(templates []*template) *vnfd.VNFD {
 		ProductDescription:          text("product_info_description", false),
 		DefaultLocalizationLanguage: text("default_localization_language", false),
 	}
+	m.Secrets = p.types.secrets()
 	for _, item := range p.vnfProperty(nodes, types, "vnfm_info").items() {
 		if item.text() != "" {
 			m.VnfmInfo = append(m.VnfmInfo, item.text())

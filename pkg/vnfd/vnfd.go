@@ -19,6 +19,8 @@ type VNFD struct {
 	VnfmInfo           []string `json:"vnfmInfo,omitempty"`
 	// DefaultLocalizationLanguage is default_localization_language when the descriptor names one.
 	DefaultLocalizationLanguage string `json:"defaultLocalizationLanguage,omitempty"`
+	// Secrets are the names of properties that hold secrets: their definitions have the metadata gybe.secret.
+	Secrets []string `json:"secrets,omitempty"`
 	// Flavours in the order of the files that declare them; never empty.
 	Flavours []Flavour `json:"flavours"`
 }

@@ -20,7 +20,7 @@ import (
 
 // modelFormat is the version of vnfd.VNFD's structure and of the code that reads it. Raise it when either changes:
 // models of existing packages are then recreated when they are needed first.
-const modelFormat = 1
+const modelFormat = 2
 
 // Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId in the project of a
 // principal, or CodeUnprocessable. The model is shared and MUST NOT be changed. It implements lcm.Packages.

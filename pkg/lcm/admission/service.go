@@ -54,7 +54,7 @@ func (s *Service) CreateInstance(ctx context.Context, req sol.CreateVnfRequest) 
 		Name: req.VnfInstanceName, Description: req.VnfInstanceDescription, Metadata: req.Metadata,
 		VnfdID: model.ID, VnfPkgID: pkgID, Provider: model.Provider, ProductName: model.ProductName,
 		SoftwareVersion: model.SoftwareVersion, VnfdVersion: model.Version,
-		State: sol.InstantiationStateNotInstantiated,
+		State: sol.InstantiationStateNotInstantiated, SecretNames: model.Secrets,
 	}
 	m, err := lcm.IdentifierMessage(lcm.KindCreation, i.ID, s.Clock)
 	if err != nil {

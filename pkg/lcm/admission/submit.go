@@ -60,6 +60,7 @@ func apply(a *lcm.Admission, op *lcm.Operation, locked *lcm.Instance) {
 		op.Before = &before
 	}
 	*locked = *a.Instance
+	op.SecretNames = locked.SecretNames
 }
 
 // limit is how long an operation may take.
@@ -138,6 +139,7 @@ func (s *Service) decide(ctx context.Context, inputs lcm.Admission, i *lcm.Insta
 		}
 		a.Instance.VimConnections = conns
 	}
+	a.NameSecrets()
 	if err := a.Task.Decide(&a); err != nil {
 		return nil, err
 	}

@@ -16,18 +16,18 @@ import (
 func (t *tick) failed(ctx context.Context, err error) (*pause, error) {
 	e := lcm.AsError(err)
 	t.Log.WarnContext(ctx, "phase failed", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "phase", t.op.Phase,
-		"class", string(e.Class), "error", err)
+		"class", string(e.Class), "error", t.hider.Hide(err.Error()))
 	if e.Class != lcm.Transient || t.rec == nil || t.rec.Failing+1 >= t.tune.Retries {
 		return t.end(ctx, lcm.EventFailed, err)
 	}
 	t.rec.Failing++
 	t.rec.Attempts++
-	t.rec.State, t.rec.Error = lcm.PhaseWaiting, lcm.FailureOf(err, t.rec.Name)
+	t.rec.State, t.rec.Error = lcm.PhaseWaiting, t.failureOf(err, t.rec.Name)
 	after := min(t.tune.RetryBase<<(t.rec.Failing-1), t.tune.RetryMax)
 	after += time.Duration(rand.Int64N(int64(after)/4 + 1)) //nolint:gosec // jitter, not a secret
 	after = max(after, min(e.RetryAfter, t.tune.RetryMax))
 	t.op.Waiting = fmt.Sprintf(
-		"try %d of %d failed, next in %s: %s", t.rec.Failing, t.tune.Retries, after.Round(time.Millisecond), e.Error(),
+		"try %d of %d failed, next in %s: %s", t.rec.Failing, t.tune.Retries, after.Round(time.Millisecond), t.hider.Hide(e.Error()),
 	)
 	t.rec.Detail = t.op.Waiting
 	return &pause{after, true}, t.commit(context.WithoutCancel(ctx))
@@ -38,7 +38,7 @@ func (t *tick) end(ctx context.Context, ev lcm.Event, err error) (*pause, error)
 	if err := t.observe(ctx); err != nil {
 		return nil, err
 	}
-	t.op.Error = lcm.FailureOf(err, t.op.Phase)
+	t.op.Error = t.failureOf(err, t.op.Phase)
 	if lcm.AsError(err).Class == lcm.Auth && t.op.State != sol.LcmOperationStateStarting {
 		t.op.Error.Hint = strings.TrimPrefix(t.op.Error.Hint+"; "+sameLogins(t.op), "; ")
 	}
@@ -53,6 +53,11 @@ func (t *tick) end(ctx context.Context, ev lcm.Event, err error) (*pause, error)
 		t.revertAdmission()
 	}
 	return t.move(context.WithoutCancel(ctx), ev)
+}
+
+// failureOf makes the durable failure of an error, without secrets.
+func (t *tick) failureOf(err error, phase string) *lcm.Failure {
+	return lcm.HideFailure(t.hider, lcm.FailureOf(err, phase))
 }
 
 // revertAdmission takes back what the admission did to the instance.
@@ -88,7 +93,8 @@ func (t *tick) observe(ctx context.Context) error {
 		return err
 	}
 	t.Log.InfoContext(
-		ctx, "no inventory after the failure", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "error", err,
+		ctx, "no inventory after the failure", "op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "error",
+		t.hider.Hide(err.Error()),
 	)
 	return nil
 }

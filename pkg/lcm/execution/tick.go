@@ -10,6 +10,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // tick is one node's work on one claimed operation.
@@ -21,8 +22,10 @@ type tick struct {
 	work     *lcm.Execution
 	plan     *plan
 	// rec is the record of the phase under way; ended holds records that the next commit stores too.
-	rec    *lcm.PhaseRecord
-	ended  []lcm.PhaseRecord
+	rec   *lcm.PhaseRecord
+	ended []lcm.PhaseRecord
+	// hider hides the secrets of the request in texts.
+	hider  redact.Hider
 	stored lcm.PhaseRecord // rec as it was last committed
 	told   time.Time       // when a wait was last committed, or the phase began
 }
@@ -50,6 +53,7 @@ func (t *tick) run(ctx context.Context) (pause, error) {
 // prepare makes the work and the plan. A nil pause and no error mean that the tick goes on.
 func (t *tick) prepare(ctx context.Context) (*pause, error) {
 	var err error
+	t.hider = lcm.NewHider(t.op, t.instance)
 	t.work, err = lcm.NewExecution(ctx, lcm.ExecutionInput{
 		Op: t.op, Instance: t.instance, Packages: t.Packages, Clock: t.Clock, Journal: t.Store,
 		Log:    t.Log.With("op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "operation", string(t.op.Type)),
@@ -201,6 +205,7 @@ func (t *tick) leave(ctx context.Context) (*pause, error) {
 
 // wait spends a short wait here, or records a long one and gives the job back.
 func (t *tick) wait(ctx context.Context, after time.Duration, why string) (*pause, error) {
+	why = t.hider.Hide(why)
 	t.rec.Failing = 0
 	inline := ctx.Err() == nil && after <= t.tune.InlineWait
 	now := t.Clock.Now()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // Instance makes the document of an instance.
@@ -43,14 +44,17 @@ type instanceDetails struct {
 
 // InstanceDetails makes the other attributes; nil when there are none.
 func InstanceDetails(i *lcm.Instance) ([]byte, error) {
-	shown := sol.VnfInstance{VimConnectionInfo: i.VimConnections}
+	shown := sol.VnfInstance{
+		VimConnectionInfo: i.VimConnections, VnfConfigurableProperties: i.ConfigurableProperties, Metadata: i.Metadata,
+		Extensions: i.Extensions,
+	}
 	if i.State == sol.InstantiationStateInstantiated {
 		shown.InstantiatedVnfInfo = i.Instantiated
 	}
-	shown = shown.Redacted()
+	shown = redact.New(i.SecretNames...).Instance(shown)
 	return optional(instanceDetails{
-		VnfConfigurableProperties: i.ConfigurableProperties, VimConnectionInfo: shown.VimConnectionInfo,
-		InstantiatedVnfInfo: shown.InstantiatedVnfInfo, Metadata: i.Metadata, Extensions: i.Extensions,
+		VnfConfigurableProperties: shown.VnfConfigurableProperties, VimConnectionInfo: shown.VimConnectionInfo,
+		InstantiatedVnfInfo: shown.InstantiatedVnfInfo, Metadata: shown.Metadata, Extensions: shown.Extensions,
 	})
 }
 

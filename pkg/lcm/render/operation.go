@@ -7,6 +7,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // Operation makes the document of an operation.
@@ -48,7 +49,7 @@ func OperationBrief(op *lcm.Operation) ([]byte, error) {
 func OperationParams(op *lcm.Operation) ([]byte, error) {
 	return optional(struct {
 		OperationParams json.RawMessage `json:"operationParams,omitempty"`
-	}{sol.RedactOperationParams(op.Params)})
+	}{redact.New(op.SecretNames...).Params(op.Params)})
 }
 
 // operationDetails are the attributes that lists leave out by default, without operationParams. All are optional.
@@ -62,10 +63,10 @@ type operationDetails struct {
 
 // OperationDetails makes the other attributes; nil when there are none.
 func OperationDetails(op *lcm.Operation) ([]byte, error) {
-	shown := sol.VnfLcmOpOcc{ChangedInfo: op.ChangedInfo}.Redacted()
+	redactor := redact.New(op.SecretNames...)
 	return optional(operationDetails{
-		Error: op.Error.Problem(op), ResourceChanges: op.ResourceChanges, ChangedInfo: shown.ChangedInfo,
-		ChangedExtConnectivity: op.ChangedExtConnectivity, ModificationsTriggeredByVnfPkgChange: op.Modifications,
+		Error: op.Error.Problem(op), ResourceChanges: op.ResourceChanges, ChangedInfo: redactor.Changes(op.ChangedInfo),
+		ChangedExtConnectivity: op.ChangedExtConnectivity, ModificationsTriggeredByVnfPkgChange: redactor.PackageChanges(op.Modifications),
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
 )
 
@@ -69,13 +70,13 @@ func TestInstanceIsCutWhereListsCutIt(t *testing.T) {
 	}
 	// The two parts are the whole resource.
 	i := instance()
-	want, err := json.Marshal(sol.VnfInstance{
+	want, err := json.Marshal(redact.New().Instance(sol.VnfInstance{
 		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID,
 		VnfProvider: i.Provider, VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion,
 		VnfdVersion: i.VnfdVersion, VnfConfigurableProperties: i.ConfigurableProperties,
 		VimConnectionInfo: i.VimConnections, InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated,
 		Metadata: i.Metadata, Extensions: i.Extensions,
-	}.Redacted())
+	}))
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(render.Join(d.Brief, d.Details)))
 	require.NotContains(t, string(d.Details), "password")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
 // ScriptRunner runs Python scripts of packages in the background of this process. The errors are *lcm.Error and carry
@@ -235,13 +236,13 @@ func (m *Coordinator) scriptInput(
 	i := m.Stack.Before()
 	input["is_rollback"] = back
 	input["LcmCoordRequest"] = m.coordinationRequest(p, nil)
-	input["inst"] = sol.VnfInstance{
+	input["inst"] = redact.New().Instance(sol.VnfInstance{
 		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID,
 		VnfProvider: i.Provider, VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion,
 		VnfdVersion: i.VnfdVersion, InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated,
 		Metadata: i.Metadata, Extensions: i.Extensions,
 		VnfConfigurableProperties: i.ConfigurableProperties,
-	}.Redacted()
+	})
 	input["vnfc_info_id"] = id
 	return input, nil
 }
