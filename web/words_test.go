@@ -152,7 +152,8 @@ func TestFlatten(t *testing.T) {
 		[]byte(`{"b":{"c":[1,{"password":"x"}],"token":"x","d":null},"a":1.5,"url":"http://u:x@h/","e":{}}`), &kv,
 	))
 	require.Equal(
-		t, []pair{{"a", "1.5"}, {"b.c", "[1,{}]"}, {"b.d", ""}, {"e", "{}"}, {"url", "http://u@h/"}}, flatten(kv, redact.New()),
+		t, []pair{{"a", "1.5"}, {"b.c", "[1,{}]"}, {"b.d", ""}, {"e", "{}"}, {"url", "http://u@h/"}},
+		flatten(kv, redact.New()),
 	)
 	require.Len(t, []rune(flatten(sol.KeyValuePairs{"k": strings.Repeat("ü", 5000)}, redact.New())[0].Value), 160)
 }

@@ -157,7 +157,8 @@ func present(v *lcm.Vim) gybeapi.Vim {
 	}
 	out := gybeapi.Vim{
 		ID: v.ID, Name: v.Name, Description: v.Description, AuthURL: text(c.InterfaceInfo, "endpoint"),
-		IsDefault: v.Default, AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{}, Extra: redact.New().Connection(*c).Extra,
+		IsDefault: v.Default, AuthCred: sol.KeyValuePairs{}, VimProject: sol.KeyValuePairs{},
+		Extra:  redact.New().Connection(*c).Extra,
 		Status: "ACTIVE", CreatedAt: v.Created.Format("2006-01-02 15:04:05"),
 		UpdatedAt: v.Updated.Format("2006-01-02 15:04:05"),
 	}

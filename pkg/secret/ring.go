@@ -118,8 +118,8 @@ func closeFile(path string) error {
 		return nil
 	}
 	if err := os.Chmod(path, info.Mode()&^fs.FileMode(others)); err != nil {
-		return fmt.Errorf("all users of this machine can read the key file %s (mode %s); its owner must run: chmod o-rwx %s",
-			path, info.Mode().Perm(), path)
+		return fmt.Errorf("all users of this machine can read the key file %s (mode %s); its owner must run: "+
+			"chmod o-rwx %s", path, info.Mode().Perm(), path)
 	}
 	return nil
 }

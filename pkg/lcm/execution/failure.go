@@ -27,7 +27,8 @@ func (t *tick) failed(ctx context.Context, err error) (*pause, error) {
 	after += time.Duration(rand.Int64N(int64(after)/4 + 1)) //nolint:gosec // jitter, not a secret
 	after = max(after, min(e.RetryAfter, t.tune.RetryMax))
 	t.op.Waiting = fmt.Sprintf(
-		"try %d of %d failed, next in %s: %s", t.rec.Failing, t.tune.Retries, after.Round(time.Millisecond), t.hider.Hide(e.Error()),
+		"try %d of %d failed, next in %s: %s", t.rec.Failing, t.tune.Retries, after.Round(time.Millisecond),
+		t.hider.Hide(e.Error()),
 	)
 	t.rec.Detail = t.op.Waiting
 	return &pause{after, true}, t.commit(context.WithoutCancel(ctx))

@@ -66,7 +66,8 @@ func OperationDetails(op *lcm.Operation) ([]byte, error) {
 	redactor := redact.New(op.SecretNames...)
 	return optional(operationDetails{
 		Error: op.Error.Problem(op), ResourceChanges: op.ResourceChanges, ChangedInfo: redactor.Changes(op.ChangedInfo),
-		ChangedExtConnectivity: op.ChangedExtConnectivity, ModificationsTriggeredByVnfPkgChange: redactor.PackageChanges(op.Modifications),
+		ChangedExtConnectivity:               op.ChangedExtConnectivity,
+		ModificationsTriggeredByVnfPkgChange: redactor.PackageChanges(op.Modifications),
 	})
 }
 

@@ -36,7 +36,8 @@ var addressWords = []string{"endpoint", "url", "uri"}
 
 // describingWords are what a name has that describes a key or an authentication.
 var describingWords = []string{
-	"name", "names", "id", "ids", "type", "types", "size", "length", "bits", "algorithm", "algorithms", "format", "usage",
+	"name", "names", "id", "ids", "type", "types", "size", "length", "bits", "algorithm", "algorithms", "format",
+	"usage",
 	"file", "filename", "path", "dir", "alias", "pair", "pairs", "version", "fingerprint", "fingerprints", "policy",
 	"rotation", "required", "enabled", "count", "mode", "method", "methods", "protocol", "plugin", "provider", "scheme",
 	"server", "servers", "host", "hosts", "port", "domain", "realm", "user", "username", "interface", "timeout", "ref",
@@ -107,7 +108,8 @@ func wordKind(words []string, n int) nameKind {
 	case isAuthWord(w):
 		return authName
 	case strings.HasSuffix(w, "key"), strings.HasSuffix(w, "keys"):
-		if n > 0 && slices.Contains(publicWords, words[n-1]) || slices.Contains(plainEndings, strings.TrimSuffix(w, "s")) {
+		if n > 0 && slices.Contains(publicWords, words[n-1]) ||
+			slices.Contains(plainEndings, strings.TrimSuffix(w, "s")) {
 			return plainName
 		}
 		return keyName

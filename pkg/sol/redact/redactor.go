@@ -120,7 +120,9 @@ func (r Redactor) Changes(in *sol.VnfInfoModifications) *sol.VnfInfoModification
 }
 
 // PackageChanges returns a copy without named members.
-func (r Redactor) PackageChanges(in *sol.ModificationsTriggeredByVnfPkgChange) *sol.ModificationsTriggeredByVnfPkgChange {
+func (r Redactor) PackageChanges(
+	in *sol.ModificationsTriggeredByVnfPkgChange,
+) *sol.ModificationsTriggeredByVnfPkgChange {
 	if in == nil || len(r.named) == 0 {
 		return in
 	}
@@ -275,7 +277,8 @@ func isVimMember(path []string) bool {
 	if n == 0 {
 		return false
 	}
-	return path[n-1] == "accessInfo" || path[n-1] == "extra" && n >= 3 && strings.HasPrefix(path[n-3], "vimConnectionInfo")
+	return path[n-1] == "accessInfo" || path[n-1] == "extra" && n >= 3 &&
+		strings.HasPrefix(path[n-3], "vimConnectionInfo")
 }
 
 // vimMembers are the members of accessInfo and extra that are shown, in lower case and without separators. Gybe does

@@ -154,7 +154,8 @@ func TestRedactorShowsKnownMembersOfVimConnectionsOnly(t *testing.T) {
 			"username": "u", "projectDomain": "d", "applicationCredentialId": "a", "cloud": "c", "region": "r",
 		},
 		Extra: sol.KeyValuePairs{
-			"gybe.vdus": []any{"v"}, "helm_info": map[string]any{"masternode_ip": []any{"i"}, "masternode_username": "m"},
+			"gybe.vdus": []any{"v"},
+			"helm_info": map[string]any{"masternode_ip": []any{"i"}, "masternode_username": "m"},
 		},
 	}
 	require.Equal(t, want, redact.New().Connection(conn))
@@ -187,7 +188,8 @@ func TestRedactorDropsNamedMembers(t *testing.T) {
 func TestRedactorShowsKeysOfLabels(t *testing.T) {
 	t.Parallel()
 	in := sol.KeyValuePairs{
-		"tolerations": []any{map[string]any{"key": "zone", "operator": "Exists"}}, "vpn": map[string]any{"key": "s3cret"},
+		"tolerations":    []any{map[string]any{"key": "zone", "operator": "Exists"}},
+		"vpn":            map[string]any{"key": "s3cret"},
 		"authentication": map[string]any{"userName": "u", "type": "t"}, "auth": "s3cret",
 	}
 	require.Equal(t, sol.KeyValuePairs{

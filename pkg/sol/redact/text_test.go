@@ -49,7 +49,8 @@ func TestHiderHidesValuesOfARequest(t *testing.T) {
 	t.Parallel()
 	r := redact.New("pin")
 	values := r.SecretValues(sol.KeyValuePairs{
-		"password": "ubuntu", "username": "ubuntu", "db": map[string]any{"pwd": "longsecret", "pin": "longsecret-and-more"},
+		"password": "ubuntu", "username": "ubuntu",
+		"db":    map[string]any{"pwd": "longsecret", "pin": "longsecret-and-more"},
 		"proxy": "http://u:proxysecret@h", "short": "abc", "token": "abc",
 		"ssh_private": "-----BEGIN X PRIVATE KEY-----\nabcdefghij\n-----END X PRIVATE KEY-----",
 	}, map[string]sol.VimConnectionInfo{"v": {AccessInfo: sol.KeyValuePairs{"username": "u", "pin2": "vimsecret"}}})
