@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -94,11 +95,11 @@ func (c *session) base(svc Service) (string, error) {
 const idsPerCall = 80
 
 // byIDs makes calls that filter a list by id, as few as the length of a URL allows. fetch is called for each query.
-func byIDs(ids []string, extra url.Values, fetch func(query string) error) error {
+func byIDs(ids []string, extra url.Values, fetch func(query url.Values) error) error {
 	for chunk := range slices.Chunk(ids, idsPerCall) {
 		q := url.Values{"id": chunk}
 		maps.Copy(q, extra)
-		if err := fetch("?" + q.Encode()); err != nil {
+		if err := fetch(q); err != nil {
 			return err
 		}
 	}
@@ -133,22 +134,27 @@ func (c *session) Delete(ctx context.Context, what string, svc Service, path, id
 
 // List is a list of a service, whose member in the answer is Member. It ends after Pages pages.
 type List struct {
+	What         string // for errors; "" = "list " and the member
 	Service      Service
 	Path, Member string
 	Query        url.Values
 	Pages        int
 }
 
+// maxList bounds all pages of a list together, in bytes.
+const maxList = 64 << 20
+
 // EachPage calls visit for the objects of a paged list; visit returns the object's id and whether more are wanted.
 func EachPage[T any](ctx context.Context, c doer, l List, visit func(T) (id string, more bool)) error {
 	q := url.Values{}
 	maps.Copy(q, l.Query)
 	q.Set("limit", strconv.Itoa(perPage))
+	what := cmp.Or(l.What, "list "+l.Member)
+	size := 0
 	for range l.Pages {
 		var page map[string]json.RawMessage
 		err := c.Do(ctx, Call{
-			What: "list " + l.Member, Service: l.Service, Method: http.MethodGet, Path: l.Path + "?" + q.Encode(),
-			Out: &page,
+			What: what, Service: l.Service, Method: http.MethodGet, Path: l.Path + "?" + q.Encode(), Out: &page,
 		})
 		if err != nil {
 			return err
@@ -157,8 +163,11 @@ func EachPage[T any](ctx context.Context, c doer, l List, visit func(T) (id stri
 		if raw := page[l.Member]; raw != nil {
 			err = json.Unmarshal(raw, &objects)
 		}
+		if size += len(page[l.Member]); size > maxList {
+			err = errTooLarge(maxList)
+		}
 		if err != nil {
-			return fault(ctx, callInfo{"list " + l.Member, l.Service, l.Path}, err)
+			return fault(ctx, callInfo{what, l.Service, l.Path}, err)
 		}
 
 		last := ""
@@ -170,7 +179,7 @@ func EachPage[T any](ctx context.Context, c doer, l List, visit func(T) (id stri
 			last = id
 		}
 		// a service may give less than it was asked for
-		if last == "" || len(objects) < perPage && !hasNext(page[l.Member+"_links"]) {
+		if last == "" || last == q.Get("marker") || len(objects) < perPage && !hasNext(page, l.Member) {
 			return nil
 		}
 		q.Set("marker", last)
@@ -178,12 +187,17 @@ func EachPage[T any](ctx context.Context, c doer, l List, visit func(T) (id stri
 	return nil
 }
 
-// hasNext says whether the links of a list lead to another page.
-func hasNext(links json.RawMessage) bool {
-	var list []Link
-	return json.Unmarshal(links, &list) == nil && slices.ContainsFunc(
-		list, func(l Link) bool { return l.Rel == "next" },
-	)
+// hasNext says whether the links of a list lead to another page. Heat calls them "links", and Glance has one, "next".
+func hasNext(page map[string]json.RawMessage, member string) bool {
+	for _, name := range []string{member + "_links", "links"} {
+		var list []Link
+		if json.Unmarshal(page[name], &list) == nil &&
+			slices.ContainsFunc(list, func(l Link) bool { return l.Rel == "next" }) {
+			return true
+		}
+	}
+	var next string
+	return json.Unmarshal(page["next"], &next) == nil && next != ""
 }
 
 // readMissing reads the objects one by one that a list did not have. A 404 means that the object is gone.

@@ -60,7 +60,7 @@ func (p *Pool) authenticate(ctx context.Context, conn connection) (*Client, erro
 	if p.cfg.WrapTransport != nil {
 		c.rt = p.cfg.WrapTransport(c.rt)
 	}
-	c.rt = bounded{observe(c.rt, p.cfg.Observe, "")}
+	c.rt = bounded{observe(c.rt, p.cfg.Observe, ""), &sessionBudget{node: p.answers}}
 	c.provider, err = gopenstack.NewClient(conn.base + "/")
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", conn.base, err)

@@ -184,6 +184,9 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 		return why("broke the connection off")
 	case isType[*answerError](err):
 		e.Title = "VIM answer cannot be read"
+		if limit, ok := errors.AsType[*answerError](err); ok && !limit.busy {
+			e.Class, e.Code = lcm.Permanent, lcm.CodeUpstream
+		}
 		return why("gave an answer that cannot be read: %v", root(err))
 	case isType[*json.SyntaxError](err), isType[*json.UnmarshalTypeError](err): // their texts quote the answer
 		e.Title = "VIM answer cannot be read"

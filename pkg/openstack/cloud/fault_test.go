@@ -207,22 +207,6 @@ func TestSilence(t *testing.T) {
 	require.Contains(t, e.Detail, "look for stack x: Heat at "+s.URL+"/heat/v1/p1/stacks did not answer in time")
 }
 
-func TestHugeAnswer(t *testing.T) {
-	t.Parallel()
-	s := stubcloud.New(t)
-	s.Routes.HandleFunc("/heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) {
-		chunk := []byte(strings.Repeat(" ", 1<<20))
-		for range 70 {
-			if _, err := w.Write(chunk); err != nil {
-				return
-			}
-		}
-	})
-	c, err := testPool(t, Config{}).Connect(t.Context(), "v", s.Vim())
-	require.NoError(t, err)
-	require.Contains(t, asError(t, ping(t.Context(), c)).Detail, "larger than 64 MiB")
-}
-
 func TestHints(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -35,44 +34,21 @@ const ImageActive = "active"
 // HasTag says whether the image has a tag.
 func (i Image) HasTag(tag string) bool { return slices.Contains(i.Tags, tag) }
 
-// imagesPerPage is how many images one call lists.
-const imagesPerPage = 100
-
 // ListTaggedImages lists the images with a tag, the oldest first.
 func (c glanceAPI) ListTaggedImages(ctx context.Context, tag string) ([]Image, error) {
-	var all []Image
-	marker := ""
-	for {
-		q := url.Values{"tag": {tag}, "limit": {strconv.Itoa(imagesPerPage)}}
-		if marker != "" {
-			q.Set("marker", marker)
-		}
-		page, err := c.listImages(ctx, "look for the instance's images", q)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range page {
-			if i.HasTag(tag) {
-				all = append(all, i)
-			}
-		}
-		if len(page) < imagesPerPage {
-			break
-		}
-		marker = page[len(page)-1].ID
-	}
+	all, err := c.listImages(ctx, "look for the instance's images", url.Values{"tag": {tag}})
+	all = slices.DeleteFunc(all, func(i Image) bool { return !i.HasTag(tag) })
 	slices.SortStableFunc(all, func(a, b Image) int { return strings.Compare(a.Created+a.ID, b.Created+b.ID) })
-	return all, nil
+	return all, err
 }
 
-func (c glanceAPI) listImages(ctx context.Context, what string, q url.Values) ([]Image, error) {
-	var out struct {
-		Images []Image `json:"images"`
-	}
-	err := c.Do(
-		ctx, Call{What: what, Service: Glance, Method: http.MethodGet, Path: "/images?" + q.Encode(), Out: &out},
-	)
-	return out.Images, err
+func (c glanceAPI) listImages(ctx context.Context, what string, q url.Values) (all []Image, err error) {
+	list := List{What: what, Service: Glance, Path: "/images", Member: "images", Query: q, Pages: SurveyPages}
+	err = EachPage(ctx, c, list, func(i Image) (string, bool) {
+		all = append(all, i)
+		return i.ID, true
+	})
+	return all, err
 }
 
 // FindImages lists the images of a name, or else the one with this id.

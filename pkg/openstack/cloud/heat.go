@@ -71,12 +71,13 @@ func (c heatAPI) FindStackByID(ctx context.Context, id string) (*Stack, error) {
 }
 
 // ListStacks lists the stacks of the project that a query selects; what is for errors.
-func (c heatAPI) ListStacks(ctx context.Context, what string, q url.Values) ([]Stack, error) {
-	var out struct {
-		Stacks []Stack `json:"stacks"`
-	}
-	err := c.Do(ctx, Call{What: what, Service: Heat, Method: http.MethodGet, Path: "/stacks?" + q.Encode(), Out: &out})
-	return out.Stacks, err
+func (c heatAPI) ListStacks(ctx context.Context, what string, q url.Values) (found []Stack, err error) {
+	list := List{What: what, Service: Heat, Path: "/stacks", Member: "stacks", Query: q, Pages: maxPages}
+	err = EachPage(ctx, c, list, func(s Stack) (string, bool) {
+		found = append(found, s)
+		return s.ID, true
+	})
+	return found, err
 }
 
 // ReadStack reads a stack that the list of stacks does not show, because it is nested in another. A stack that is not

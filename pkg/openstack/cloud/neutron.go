@@ -3,7 +3,6 @@ package cloud
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -61,15 +60,22 @@ type Subnet struct {
 }
 
 // listNeutron lists objects of Neutron.
-func listNeutron[T any](ctx context.Context, c doer, what, kind, query string) ([]T, error) {
-	out := map[string][]T{}
-	err := c.Do(ctx, Call{What: what, Service: Neutron, Method: http.MethodGet, Path: "/" + kind + query, Out: &out})
-	return out[kind], err
+func listNeutron[T any](
+	ctx context.Context, c doer, what, kind string, q url.Values, id func(T) string,
+) (all []T, err error) {
+	list := List{What: what, Service: Neutron, Path: "/" + kind, Member: kind, Query: q, Pages: maxPages}
+	err = EachPage(ctx, c, list, func(o T) (string, bool) {
+		all = append(all, o)
+		return id(o), true
+	})
+	return all, err
 }
+
+func portID(p Port) string { return p.ID }
 
 // ReadPorts reads ports by id. One that is gone is not in the result.
 func (c neutronAPI) ReadPorts(ctx context.Context, ids []string) (map[string]Port, error) {
-	return readNeutron(ctx, c, "ports", ids, portFields, func(p Port) string { return p.ID })
+	return readNeutron(ctx, c, "ports", ids, portFields, portID)
 }
 
 // ReadFloatingIPs reads floating addresses by id. One that is gone is not in the result.
@@ -81,8 +87,8 @@ func readNeutron[T any](
 	ctx context.Context, c doer, kind string, ids, fields []string, id func(T) string,
 ) (map[string]T, error) {
 	found := make(map[string]T, len(ids))
-	err := byIDs(ids, url.Values{"fields": fields}, func(query string) error {
-		list, err := listNeutron[T](ctx, c, fmt.Sprintf("list %d %s", len(ids), kind), kind, query)
+	err := byIDs(ids, url.Values{"fields": fields}, func(query url.Values) error {
+		list, err := listNeutron(ctx, c, fmt.Sprintf("list %d %s", len(ids), kind), kind, query, id)
 		for _, o := range list {
 			found[id(o)] = o
 		}
@@ -93,28 +99,28 @@ func readNeutron[T any](
 
 // FindNetworks lists the networks that have one of these names or ids.
 func (c neutronAPI) FindNetworks(ctx context.Context, names []string) ([]Network, error) {
-	return byNameOrID[Network](ctx, c, "networks", names)
+	return byNameOrID(ctx, c, "networks", names, func(n Network) string { return n.ID })
 }
 
 // FindSubnets lists the subnets that have one of these names or ids.
 func (c neutronAPI) FindSubnets(ctx context.Context, names []string) ([]Subnet, error) {
-	return byNameOrID[Subnet](ctx, c, "subnets", names)
+	return byNameOrID(ctx, c, "subnets", names, subnetID)
 }
 
 // FindPorts lists the ports that have one of these names or ids.
 func (c neutronAPI) FindPorts(ctx context.Context, names []string) ([]Port, error) {
-	return byNameOrID[Port](ctx, c, "ports", names)
+	return byNameOrID(ctx, c, "ports", names, portID)
 }
 
-func byNameOrID[T any](ctx context.Context, c doer, kind string, names []string) ([]T, error) {
+func byNameOrID[T any](ctx context.Context, c doer, kind string, names []string, id func(T) string) ([]T, error) {
 	var out []T
 	for _, member := range []string{"id", "name"} {
 		for chunk := range slices.Chunk(names, idsPerCall) {
-			page, err := listNeutron[T](ctx, c, "look for "+kind, kind, "?"+url.Values{member: chunk}.Encode())
+			found, err := listNeutron(ctx, c, "look for "+kind, kind, url.Values{member: chunk}, id)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, page...)
+			out = append(out, found...)
 		}
 	}
 	return out, nil
@@ -122,10 +128,11 @@ func byNameOrID[T any](ctx context.Context, c doer, kind string, names []string)
 
 // ListSubnets lists the subnets of a network.
 func (c neutronAPI) ListSubnets(ctx context.Context, network string) ([]Subnet, error) {
-	return listNeutron[Subnet](
-		ctx, c, "list the subnets of network "+network, "subnets", "?network_id="+segment(network),
-	)
+	q := url.Values{"network_id": {network}}
+	return listNeutron(ctx, c, "list the subnets of network "+network, "subnets", q, subnetID)
 }
+
+func subnetID(s Subnet) string { return s.ID }
 
 // FindAddresses lists the ports of a network that have one of these addresses.
 func (c neutronAPI) FindAddresses(ctx context.Context, network string, ips []string) ([]Port, error) {
@@ -135,11 +142,11 @@ func (c neutronAPI) FindAddresses(ctx context.Context, network string, ips []str
 		for _, ip := range chunk {
 			q.Add("fixed_ips", "ip_address="+ip)
 		}
-		page, err := listNeutron[Port](ctx, c, "look for addresses in network "+network, "ports", "?"+q.Encode())
+		found, err := listNeutron(ctx, c, "look for addresses in network "+network, "ports", q, portID)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, page...)
+		out = append(out, found...)
 	}
 	return out, nil
 }
@@ -165,8 +172,8 @@ func (c neutronAPI) NetworkQuota(ctx context.Context) (map[string]Quota, error) 
 
 // EmptyRouter removes the interfaces of a router, which cannot be deleted with them.
 func (c neutronAPI) EmptyRouter(ctx context.Context, id string) error {
-	ports, err := listNeutron[Port](ctx, c, "list the interfaces of router "+id, "ports",
-		"?device_owner=network%3Arouter_interface&device_id="+segment(id))
+	q := url.Values{"device_owner": {"network:router_interface"}, "device_id": {id}}
+	ports, err := listNeutron(ctx, c, "list the interfaces of router "+id, "ports", q, portID)
 	if err != nil {
 		return err
 	}

@@ -38,15 +38,18 @@ type Config struct {
 
 // Pool keeps one authenticated client per VIM identity. It is safe for concurrent use.
 type Pool struct {
-	cfg Config
-	log *slog.Logger
+	cfg     Config
+	log     *slog.Logger
+	answers *answerBudget
 
 	mu   sync.Mutex
 	kept map[[sha256.Size]byte]*slot
 }
 
 // NewPool returns a pool without clients. The caller must Close it.
-func NewPool(cfg Config, log *slog.Logger) *Pool { return &Pool{cfg: cfg, log: log} }
+func NewPool(cfg Config, log *slog.Logger) *Pool {
+	return &Pool{cfg: cfg, log: log, answers: newAnswerBudget(defaultLimits())}
+}
 
 // Validate reports what is wrong with a VIM connection, without asking the VIM.
 func (p *Pool) Validate(key string, v sol.VimConnectionInfo) []lcm.InvalidParam {
