@@ -34,6 +34,7 @@ type console struct {
 	// build names the assets' content, so that browsers may keep them for ever.
 	build string
 	slots chan struct{}
+	views *sharedViews
 }
 
 // in returns the console for one request: with the project of its principal.
@@ -113,7 +114,9 @@ func Mount(f *frame.Frame, d Deps) {
 	if d.Clock == nil {
 		d.Clock = lcm.SystemClock{}
 	}
-	c := &console{Deps: d, slots: make(chan struct{}, cmp.Or(d.Streams, 100)), build: buildOf(files)}
+	c := &console{
+		Deps: d, slots: make(chan struct{}, cmp.Or(d.Streams, 100)), build: buildOf(files), views: newSharedViews(),
+	}
 	if u, err := url.Parse(f.URL("")); err == nil {
 		c.prefix = strings.TrimRight(u.Path, "/")
 	}

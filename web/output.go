@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -113,44 +114,111 @@ type gain struct {
 	Tail  string
 }
 
-// sendOutput sends the lines that are new, and returns the view that they belong to: v, or a newer one when a line
-// belongs to a step that v does not have. ok is false when the stream has ended.
-func (f *follow) sendOutput(ctx context.Context, v view) (_ view, ok bool) {
+// outputBatch is the output after a cursor, read and rendered once for all followers that have got as far.
+type outputBatch struct {
+	once    sync.Once
+	lines   int
+	next    string
+	gains   []*gain
+	unknown bool   // a line belongs to a step that the view does not have
+	event   []byte // for browsers that need no fresh lines
+	err     error
+}
+
+// outputAfter reads the output after a cursor, as far as it is there in this round.
+func (s *sharedView) outputAfter(after string, r rendition) *outputBatch {
+	s.mu.Lock()
+	if s.batches == nil {
+		s.batches = map[string]*outputBatch{}
+	}
+	b := s.batches[after]
+	if b == nil {
+		b = &outputBatch{}
+		s.batches[after] = b
+		r = s.now
+	}
+	s.mu.Unlock()
+
+	b.once.Do(func() {
+		d, known := r.view.Data.(*operationData)
+		if !known {
+			return // it could not be read; the lines wait for it
+		}
+		var lines []gybeapi.Line
+		if lines, b.next, b.err = s.Feed.Log(s.ctx, s.ask.id, after, batch); b.err != nil {
+			return
+		}
+		b.lines = len(lines)
+		b.gains, b.unknown = d.gains(lines)
+		if b.lines > 0 {
+			b.event, b.err = s.outputEvent(b.next, b.gains)
+		}
+	})
+	return b
+}
+
+// outputEvent makes the event for lines of output, the last of which has this cursor.
+func (c *console) outputEvent(cursor string, gains []*gain) ([]byte, error) {
+	html, err := c.fragment("output", gains)
+	return eventText(cursor, "", string(html)), err
+}
+
+// sendOutput sends the lines that are new, and returns the rendition that they belong to: r, or a newer one when a line
+// belongs to a step that r does not have. ok is false when the stream has ended.
+func (f *follow) sendOutput(ctx context.Context, r rendition) (_ rendition, ok bool) {
 	renewed := false
 	for {
-		d, known := v.Data.(*operationData)
-		if !known {
-			return v, true // it could not be read; the lines wait for it
+		b := f.outputAfter(f.log.next, r)
+		if e, is := errors.AsType[*lcm.Error](b.err); is && e.Code == lcm.CodeInvalid {
+			return r, false // the browser sent a cursor that is none
 		}
-		lines, next, err := f.Feed.Log(ctx, f.log.op, f.log.next, batch)
-		if e, is := errors.AsType[*lcm.Error](err); is && e.Code == lcm.CodeInvalid {
-			return v, false // the browser sent a cursor that is none
+		if b.err != nil || b.lines == 0 {
+			return r, ctx.Err() == nil
 		}
-		if err != nil || len(lines) == 0 {
-			return v, ctx.Err() == nil
-		}
-		gains, unknown := d.gains(lines)
-		if unknown && !renewed { // the step has begun since the view was made; its lines need a place
+		if b.unknown && !renewed { // the step has begun since the view was made; its lines need a place
 			renewed = true
-			if v, ok = f.sendView(ctx); !ok || f.log == nil {
-				return v, ok
+			if r = f.renewed(ctx); r.revision > f.sent {
+				if !f.out.write(r.event) {
+					return r, false
+				}
+				f.sent = r.revision
+			}
+			if r.gone {
+				f.log = nil
+				return r, ctx.Err() == nil
+			}
+			if ctx.Err() != nil {
+				return r, false
 			}
 			continue
 		}
-		for _, g := range gains {
-			if f.log.sent[g.Step] += len(g.Lines); f.log.sent[g.Step] > growLines {
-				g.Fresh, f.log.sent[g.Step] = true, len(g.Lines)
-			}
+		event, err := f.fresh(b)
+		if err != nil || !f.out.write(event) {
+			return r, false
 		}
-		html, err := f.fragment("output", gains)
-		if err != nil || !f.out.event(next, "", string(html)) {
-			return v, false
-		}
-		f.log.next = next
-		if len(lines) < batch {
-			return v, true
+		f.log.next = b.next
+		if b.lines < batch {
+			return r, true
 		}
 	}
+}
+
+// fresh returns the event of a batch. On a page that has gained too much, the lines replace the older ones.
+func (f *follow) fresh(b *outputBatch) ([]byte, error) {
+	own := make([]*gain, len(b.gains))
+	changed := false
+	for n, g := range b.gains {
+		own[n] = g
+		if f.log.sent[g.Step] += len(g.Lines); f.log.sent[g.Step] > growLines {
+			replaced := *g
+			replaced.Fresh, f.log.sent[g.Step] = true, len(g.Lines)
+			own[n], changed = &replaced, true
+		}
+	}
+	if !changed {
+		return b.event, nil
+	}
+	return f.outputEvent(b.next, own)
 }
 
 // gains sorts lines by step. unknown says that a line belongs to a step that d does not have; it is left out.

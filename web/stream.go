@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gybe-nfv/gybe/api/frame"
-	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
@@ -40,19 +37,13 @@ func (c *console) stream(s screen) frame.Handler {
 				RetryAfter: 10 * time.Second,
 			}
 		}
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		c := c.in(r.Principal)
 		a := ask{id: r.Param("id"), after: r.QueryValues().Get("after")}
-		bells, wait, err := c.follow(ctx, s, a.id)
+		shared, err := c.views.enter(r.Context(), c, r.Principal, s, a)
 		if err != nil {
 			return err
 		}
-		defer wait()
-		defer cancel() // before wait
-		f := &follow{
-			console: c, screen: s, ask: a, out: &sender{w: w, control: http.NewResponseController(w)}, bells: bells,
-		}
+		defer shared.leave()
+		f := &follow{sharedView: shared, out: &sender{w: w, control: http.NewResponseController(w)}}
 		if s.output {
 			f.log = &output{op: a.id, next: r.QueryValues().Get("log"), sent: map[int64]int{}}
 			if last := r.Header.Get("Last-Event-ID"); last != "" {
@@ -64,76 +55,36 @@ func (c *console) stream(s screen) frame.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 		w.WriteHeader(http.StatusOK)
-		if r.Method == http.MethodHead || !f.out.write("retry: 1000\n\n") {
+		if r.Method == http.MethodHead || !f.out.write([]byte("retry: 1000\n\n")) {
 			return nil
 		}
-		f.run(ctx)
+		f.run(r.Context())
 		return nil
 	}
 }
 
-// bells ring when something has happened: change for what a screen shows, lines for output of steps.
-type bells struct{ change, lines chan struct{} }
-
-func ring(bell chan struct{}) {
-	select {
-	case bell <- struct{}{}:
-	default: // it rings already
-	}
-}
-
-// follow rings bells for a screen. wait returns once ctx has ended and nothing rings any more.
-func (c *console) follow(ctx context.Context, s screen, id string) (b bells, wait func(), err error) {
-	b = bells{make(chan struct{}, 1), make(chan struct{}, 1)}
-	if s.concerns == nil {
-		return b, func() {}, nil
-	}
-	follower, err := c.Feed.Follow(ctx, s.concerns(id))
-	if err != nil {
-		return b, nil, err
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for ctx.Err() == nil {
-			events, err := follower.Next(ctx)
-			if err != nil && !sleep(ctx, again) {
-				return
-			}
-			if err != nil {
-				ring(b.change) // the changes are unknown
-			}
-			for _, e := range events {
-				if slices.ContainsFunc(s.kinds, func(k string) bool { return strings.HasPrefix(e.Kind, k) }) {
-					ring(b.change)
-				} else if s.output && e.Kind == gybeapi.KindLog {
-					ring(b.lines)
-				}
-			}
-		}
-	})
-	return b, all.Wait, nil
-}
-
-// follow is one page that is followed.
+// follow is one browser that follows a page. A browser that is slow misses renditions, and holds none but the last.
 type follow struct {
-	*console
-	screen screen
-	ask    ask
-	out    *sender
-	bells  bells
-	log    *output // nil when the screen shows none
-	last   string  // the fragment that was sent last
+	*sharedView
+	out  *sender
+	log  *output // nil when the screen shows none
+	sent int     // the revision that was sent last
 }
 
 func (f *follow) run(ctx context.Context) {
-	v, ok := f.send(ctx)
 	var end time.Time // when to stop after nothing can change any more
-	for ok {
-		pause := heartbeat
-		if v.tick > 0 {
-			pause = min(pause, v.tick)
+	round := 0
+	for {
+		r, changed := f.current()
+		if r.round > round {
+			var ok bool
+			if r, ok = f.send(ctx, r); !ok {
+				return
+			}
+			round = r.round
 		}
-		if v.still {
+		pause := heartbeat
+		if r.view.still {
 			now := time.Now()
 			if end.IsZero() && f.log != nil {
 				end = now.Add(grace)
@@ -144,62 +95,42 @@ func (f *follow) run(ctx context.Context) {
 			}
 			pause = end.Sub(now)
 		}
-		if !sleep(ctx, f.screen.pace) {
-			return
-		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			ok = false
+			return
 		case <-f.Stopping:
-			ok = false
-		case <-f.bells.lines:
-			v, ok = f.sendOutput(ctx, v)
-		case <-f.bells.change:
-			v, ok = f.send(ctx)
+			return
+		case <-changed:
 		case <-timer.C:
-			if v.tick == 0 && !f.out.write(": alive\n\n") {
+			if r.view.still { // the last output
+				if _, ok := f.send(ctx, f.renewed(ctx)); !ok {
+					return
+				}
+			} else if !f.out.write([]byte(": alive\n\n")) {
 				return
 			}
-			v, ok = f.send(ctx)
 		}
 		timer.Stop()
 	}
 }
 
-// send renders the view again and sends the changes, with new output. ok is false when the stream has
-// ended; while the database is away there is nothing to send, and it is tried again soon.
-func (f *follow) send(ctx context.Context) (v view, ok bool) {
-	v, ok = f.sendView(ctx)
-	if !ok || f.log == nil {
-		return v, ok
-	}
-	return f.sendOutput(ctx, v)
-}
-
-func (f *follow) sendView(ctx context.Context) (v view, ok bool) {
-	name := f.screen.template
-	v, err := f.screen.load(f.console, ctx, f.ask)
-	if e, is := errors.AsType[*lcm.Error](err); is && e.Code == lcm.CodeNotFound {
-		// It was deleted while a client followed it.
-		v, err, name, f.log = view{Data: problem{Title: "Gone", Detail: e.Detail}, still: true}, nil, "problem", nil
-	}
-	html := ""
-	if err == nil {
-		fragment, renderErr := f.fragment(name, v.Data)
-		html, err = string(fragment), renderErr
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			f.Log.WarnContext(ctx, "console page not renewed", "screen", name, "id", f.ask.id, "error", err)
+// send sends a rendition if it is new, and new output. It returns the rendition that the output belongs to. ok is false
+// when the stream has ended.
+func (f *follow) send(ctx context.Context, r rendition) (_ rendition, ok bool) {
+	if r.revision > f.sent {
+		if !f.out.write(r.event) {
+			return r, false
 		}
-		return view{tick: again}, f.out.write(": waiting\n\n") && ctx.Err() == nil
+		f.sent = r.revision
 	}
-	if html == f.last {
-		return v, true
+	if r.gone {
+		f.log = nil
 	}
-	f.last = html
-	return v, f.out.event("", "", html)
+	if f.log == nil || r.revision == 0 {
+		return r, ctx.Err() == nil
+	}
+	return f.sendOutput(ctx, r)
 }
 
 // sender is the browser's end of a stream.
@@ -208,8 +139,11 @@ type sender struct {
 	control *http.ResponseController
 }
 
-// event sends one event; "" for what it does not have. Events without a name are swapped into the page.
-func (s *sender) event(id, name, data string) bool {
+// event sends one event.
+func (s *sender) event(id, name, data string) bool { return s.write(eventText(id, name, data)) }
+
+// eventText makes an event; "" for what it does not have. Events without a name are swapped into the page.
+func eventText(id, name, data string) []byte {
 	var b bytes.Buffer
 	if id != "" {
 		b.WriteString("id: " + id + "\n")
@@ -221,17 +155,17 @@ func (s *sender) event(id, name, data string) bool {
 		b.WriteString("data: " + line + "\n")
 	}
 	b.WriteString("\n")
-	return s.write(b.String())
+	return b.Bytes()
 }
 
 // write writes and flushes; false when the browser did not take it in time.
-func (s *sender) write(text string) bool {
+func (s *sender) write(text []byte) bool {
 	if err := s.control.SetWriteDeadline(time.Now().Add(patience)); err != nil && !errors.Is(
 		err, http.ErrNotSupported,
 	) {
 		return false
 	}
-	if _, err := s.w.Write([]byte(text)); err != nil {
+	if _, err := s.w.Write(text); err != nil {
 		return false
 	}
 	return s.control.Flush() == nil

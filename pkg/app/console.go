@@ -24,7 +24,7 @@ func (a *App) mountConsole(api *gybe.API, feeds Feeds, ring *secret.Ring) error 
 			}
 		},
 		Nodes: nodes(a.store), Login: login, Kubeconfig: api.ServeKubeconfig, Log: a.log,
-		Streams: a.cfg.Limits.EventStreams, Stopping: a.stopping,
+		Streams: a.cfg.Limits.ConsoleStreams, Stopping: a.stopping,
 	})
 	return nil
 }

@@ -88,6 +88,8 @@ type Limits struct {
 	Header    Size `yaml:"header" env:"HEADER"`       // all request headers together
 	// followers of the event feed at the same time
 	EventStreams int `yaml:"event_streams" env:"EVENT_STREAMS"`
+	// pages of the console that are followed at the same time
+	ConsoleStreams int `yaml:"console_streams" env:"CONSOLE_STREAMS"`
 }
 
 // Secrets locates the keys that encrypt credentials in the database.
@@ -168,7 +170,7 @@ func Default() Config {
 		Deadlines: Deadlines{Default: 2 * time.Hour},
 		Limits: Limits{
 			Body: 4 * MiB, PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000,
-			FreeSpace: GiB, PageSize: 200, Header: 64 * KiB, EventStreams: 1000,
+			FreeSpace: GiB, PageSize: 200, Header: 64 * KiB, EventStreams: 1000, ConsoleStreams: 100,
 		},
 		OpenStack: OpenStack{
 			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute,

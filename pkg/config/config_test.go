@@ -121,13 +121,13 @@ func TestMistakesAreErrors(t *testing.T) {
 			set: []string{
 				"listen=nowhere", "public_url=ftp://x", "debug_listen=0.0.0.0:1", "data_dir=", "node_id=a b",
 				"log.level=loud", "log.format=xml", "tls.cert_file=x", "ssh.port=0", "ssh.host_key_policy=maybe",
-				"scripts.sandbox=chroot", "engine.max_workers=0", "deadlines.default=1ms", "limits.body=1",
-				"database_url=",
+				"scripts.sandbox=chroot", "engine.max_workers=0", "limits.console_streams=0", "deadlines.default=1ms",
+				"limits.body=1", "database_url=",
 			},
 			want: []string{
 				"database_url:", "listen:", "public_url:", "debug_listen:", "data_dir:", "node_id:", "log.level:",
 				"log.format:", "tls.key_file:", "ssh.port:", "ssh.host_key_policy:", "scripts.sandbox:",
-				"engine.max_workers:", "deadlines.default:", "limits.body:",
+				"engine.max_workers:", "limits.console_streams:", "deadlines.default:", "limits.body:",
 			},
 		},
 		{name: "public URL with a query", set: []string{"public_url=http://h/?a=b"}, want: []string{"public_url:"}},

@@ -85,6 +85,7 @@ func (c *Config) validateNumbers(report report) {
 		{"limits.package_files", c.Limits.PackageFiles, 1, 10_000_000},
 		{"limits.page_size", c.Limits.PageSize, 1, 10_000},
 		{"limits.event_streams", c.Limits.EventStreams, 0, 100_000},
+		{"limits.console_streams", c.Limits.ConsoleStreams, 1, 100_000},
 		{"openstack.zone_retries", c.OpenStack.ZoneRetries, -1, 1000},
 		{"ssh.port", c.SSH.Port, 1, 65535},
 	} {
