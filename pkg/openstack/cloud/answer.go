@@ -83,14 +83,19 @@ func (a *answer) read(body io.Reader, announced int64) error {
 	}
 	chunk := make([]byte, firstChunk)
 	for {
-		n, err := io.ReadFull(body, chunk)
+		n, err := 0, error(nil)
+		for n < len(chunk) && err == nil {
+			var more int
+			more, err = body.Read(chunk[n:])
+			n += more
+		}
 		if addErr := a.add(chunk[:n]); addErr != nil {
 			return addErr
 		}
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && (announced < 0 || a.size == announced):
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
 		chunk = make([]byte, nextChunk)

@@ -256,3 +256,19 @@ func BenchmarkValueCounter(b *testing.B) {
 		c.count(text)
 	}
 }
+
+// TestAnswerThatIsCutOff: a complete JSON text is not taken for the answer when the connection broke after it.
+func TestAnswerThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := stubcloud.New(t)
+	s.Routes.HandleFunc("GET /heat/v1/p1/stacks", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"stacks": []}`)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	c, err := testPool(t, Config{}).Connect(t.Context(), "v", s.Vim())
+	require.NoError(t, err)
+	e := asError(t, ping(t.Context(), c))
+	require.Contains(t, e.Detail, "broke the connection off")
+	require.Equal(t, lcm.Transient, e.Class)
+}

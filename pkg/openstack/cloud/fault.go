@@ -182,19 +182,28 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 		errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, context.Canceled): // by another caller that shared the login
 		return why("broke the connection off")
-	case isType[*answerError](err):
+	}
+	return c.unreadable(err, e, why)
+}
+
+// unreadable explains an answer that is none of the service. It does not use the texts of net/http and encoding/json,
+// which quote the answer.
+func (c callInfo) unreadable(err error, e *lcm.Error, why func(string, ...any) *lcm.Error) *lcm.Error {
+	limit, tooLarge := errors.AsType[*answerError](err)
+	switch {
+	case tooLarge:
 		e.Title = "VIM answer cannot be read"
-		if limit, ok := errors.AsType[*answerError](err); ok && !limit.busy {
+		if !limit.busy {
 			e.Class, e.Code = lcm.Permanent, lcm.CodeUpstream
 		}
-		return why("gave an answer that cannot be read: %v", root(err))
-	case isType[*json.SyntaxError](err), isType[*json.UnmarshalTypeError](err): // their texts quote the answer
+		return why("gave an answer that cannot be read: %v", limit)
+	case isType[*json.SyntaxError](err), isType[*json.UnmarshalTypeError](err):
 		e.Title = "VIM answer cannot be read"
 		return why("gave an answer that cannot be read: it is not the JSON that %s sends", c.service)
 	case isType[*net.OpError](err), strings.HasPrefix(root(err).Error(), "tls: "):
 		return why("cannot be used: %v", root(err))
 	}
-	return why("cannot be used: it does not speak HTTP as %s does", c.service) // net/http quotes the answer
+	return why("cannot be used: it does not speak HTTP as %s does", c.service)
 }
 
 func isType[T error](err error) bool {
