@@ -63,6 +63,18 @@ func (a *API) Mount(f *frame.Frame) {
 			Produces: frame.JSON, Query: []string{},
 		},
 		{
+			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/protection", Handle: a.protection,
+			Produces: frame.JSON, Query: []string{},
+		},
+		{
+			Method: http.MethodPut, Path: "/vnf_instances/{vnfInstanceId}/protection", Handle: a.protect,
+			Consumes: frame.JSON, Produces: frame.JSON, Query: []string{},
+		},
+		{
+			Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}/protection", Handle: a.unprotect,
+			Query: []string{},
+		},
+		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/kubeconfig", Handle: a.ServeKubeconfig,
 			Produces: []string{"application/yaml", "text/plain"}, Query: []string{},
 			Role: lcm.RoleOperator, Secret: true,

@@ -24,6 +24,7 @@ type API struct {
 	known sync.Map // offers by package id
 
 	instances, operations frame.Collection
+	extended              frame.Collection // instances in our own interface
 
 	linksLock sync.RWMutex
 	links     map[linksKey]frame.LinkTemplate // of instances
@@ -33,6 +34,7 @@ type API struct {
 // Mount adds the interface to a frame.
 func (a *API) Mount(f *frame.Frame) {
 	a.instances, a.operations = frame.NewCollection(f.URL(instancesPath)), frame.NewCollection(f.URL(operationsPath))
+	a.extended = frame.NewCollection(f.URL("/gybe/v1/vnf_instances"))
 	a.links, a.taskLinks = map[linksKey]frame.LinkTemplate{}, map[string]frame.LinkTemplate{}
 	versions := []version.Version{version.MustParse(served)}
 	apiVersions := frame.Route{

@@ -64,11 +64,13 @@ func (a *API) kinds(ctx context.Context, d *lcm.InstanceDocument) (kinds []*lcm.
 type linksKey struct {
 	vnfPkgID, flavourID string
 	state               sol.InstantiationState
+	protected           bool
 }
 
-// instanceLinks names the tasks that are possible in the instance's state.
+// instanceLinks names the tasks that are possible in the instance's state. The place of the parent is that of
+// the instance in our own interface.
 func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.LinkTemplate {
-	key := linksKey{d.VnfPkgID, d.FlavourID, d.State}
+	key := linksKey{d.VnfPkgID, d.FlavourID, d.State, d.Protected}
 	a.linksLock.RLock()
 	out, ok := a.links[key]
 	a.linksLock.RUnlock()
@@ -77,7 +79,13 @@ func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.
 	}
 	links := &sol.VnfInstanceLinks{Self: sol.Link{Href: frame.SelfPlace}}
 	kinds, known := a.kinds(ctx, d)
+	if d.Protected {
+		links.Protection = &sol.Link{Href: frame.ParentPlace + "/protection"}
+	}
 	for _, k := range kinds {
+		if d.Protected && k.Deletes != lcm.DeletesNone {
+			continue
+		}
 		if k.Link != nil && (k.Requires == "" || k.Requires == d.State) {
 			k.Link(links, &sol.Link{Href: frame.SelfPlace + "/" + k.Path})
 		}

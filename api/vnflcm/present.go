@@ -20,7 +20,7 @@ func operationPath(id string) string { return operationsPath + "/" + id }
 
 // instance makes the resource that clients see: with the links of its state.
 func (a *API) instance(ctx context.Context, d *lcm.InstanceDocument) frame.Resource {
-	links := a.instanceLinks(ctx, d).For(a.instances.Of(d.ID), frame.URL{})
+	links := a.instanceLinks(ctx, d).For(a.instances.Of(d.ID), a.extended.Of(d.ID))
 	return frame.Resource{Document: &d.Document, Links: links}
 }
 

@@ -77,6 +77,32 @@ func (c *Client) Plan(ctx context.Context, req gybeapi.PlanRequest) (*gybeapi.Pr
 	return &out, err
 }
 
+// Protection says whether requests that delete machines of an instance are rejected.
+func (c *Client) Protection(ctx context.Context, instanceID string) (*gybeapi.Protection, error) {
+	var out gybeapi.Protection
+	_, err := c.call(ctx, request{method: http.MethodGet, path: protection(instanceID)}, &out)
+	return &out, err
+}
+
+// Protect lets requests that delete machines of an instance be rejected; the reason may be empty.
+func (c *Client) Protect(ctx context.Context, instanceID, reason string) (*gybeapi.Protection, error) {
+	var out gybeapi.Protection
+	_, err := c.call(ctx, request{
+		method: http.MethodPut, path: protection(instanceID), body: gybeapi.ProtectionRequest{Reason: reason},
+	}, &out)
+	return &out, err
+}
+
+// Unprotect removes the protection of an instance.
+func (c *Client) Unprotect(ctx context.Context, instanceID string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: protection(instanceID)}, nil)
+	return err
+}
+
+func protection(instanceID string) string {
+	return "/gybe/v1/vnf_instances/" + url.PathEscape(instanceID) + "/protection"
+}
+
 // Leftovers compares an instance's inventory with its VIM.
 func (c *Client) Leftovers(ctx context.Context, instanceID string) (*gybeapi.Leftovers, error) {
 	var out gybeapi.Leftovers

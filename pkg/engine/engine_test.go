@@ -340,7 +340,7 @@ func TestAnOperationThatIsSteeredWhileItsOldJobEndsGoesOn(t *testing.T) {
 	n := start(t, pool, "a", work)
 	op := admit(t, n.store)
 	<-entered // the operation has ended, its job has not
-	_, err := n.store.Steer(t.Context(), op, func(o *lcm.Operation) ([]lcm.Message, error) {
+	_, err := n.store.Steer(t.Context(), op, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 		o.State = sol.LcmOperationStateProcessing
 		return nil, nil
 	})

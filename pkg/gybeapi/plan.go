@@ -2,6 +2,7 @@ package gybeapi
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -79,6 +80,20 @@ type Leftover struct {
 	Status string `json:"status,omitempty"` // the VIM's word
 	// Why says how it was recognised, or why it could not be removed.
 	Why string `json:"why,omitempty"`
+}
+
+// ProtectionRequest asks for the protection of an instance.
+type ProtectionRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// Protection says whether requests that delete machines of an instance are rejected.
+type Protection struct {
+	Protected bool   `json:"protected"`
+	Reason    string `json:"reason,omitempty"`
+	// By is who protected the instance, as far as that is known, and Since when.
+	By    string    `json:"by,omitempty"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 // RemovedLeftovers is the outcome of removing leftovers.

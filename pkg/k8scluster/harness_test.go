@@ -300,6 +300,7 @@ type driver = interface{ lcm.Infra }
 func (infra) Infra(string) (lcm.Infra, bool)                     { return infra{}, true }
 func (infra) Validate(context.Context, lcm.Request) error        { return nil }
 func (infra) Options(lcm.Request) (lcm.Options, error)           { return lcm.Options{}, nil }
+func (infra) Replaces(lcm.Request) ([]string, error)             { return nil, nil }
 func (infra) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return params }
 func (infra) Instantiate(context.Context, *lcm.Execution) error  { return nil }
 func (infra) Inventory(context.Context, *lcm.Execution) error    { return nil }

@@ -25,6 +25,8 @@ type InstanceDocument struct {
 	State    sol.InstantiationState
 	// FlavourID is "" before the first instantiation.
 	FlavourID string
+	// Protected says that the instance is protected.
+	Protected bool
 }
 
 // OperationDocument is the document of an operation, with what its links depend on.

@@ -40,6 +40,10 @@ type Infra interface {
 	// a scope. It is pure, and returns a CodeUnprocessable error with a pointer for everything that is wrong, together
 	// with the other options.
 	Options(r Request) (Options, error)
+	// Replaces lists the vnfcInfo ids of the VNFCs whose machines the operation of a valid CHANGE_FLAVOUR or
+	// CHANGE_VNFPKG request may delete and recreate, or give another disk, without those in Scope.Remove. The VIM is not
+	// asked: a machine about which it is not certain is listed.
+	Replaces(r Request) ([]string, error)
 	// Lasting returns the additionalParams that an instance remembers for later operations: those without the members
 	// that hold for one operation only. It does not change params.
 	Lasting(params sol.KeyValuePairs) sol.KeyValuePairs

@@ -30,6 +30,10 @@ type Instance struct {
 
 	State sol.InstantiationState
 
+	// Protection forbids requests that delete machines; nil is none. Only Records.SetProtection changes it: every other
+	// write leaves the stored one as it is.
+	Protection *Protection `json:",omitempty"`
+
 	// VimConnections holds credentials; it is encrypted at rest and redacted in every answer.
 	VimConnections         map[string]sol.VimConnectionInfo
 	ConfigurableProperties sol.KeyValuePairs

@@ -84,6 +84,9 @@ type Scope struct {
 	Add map[string]int `json:"add,omitempty"`
 	// Remove holds the vnfcInfo ids of the VNFCs that go, in the order in which they go.
 	Remove []string `json:"remove,omitempty"`
+	// Replace holds the vnfcInfo ids of the VNFCs whose machines a CHANGE_FLAVOUR or CHANGE_VNFPKG may delete and
+	// recreate, or give another disk, as the infra driver expects (Infra.Replaces).
+	Replace []string `json:"replace,omitempty"`
 	// VNFCs holds the vnfcInfo ids that HEAL, OPERATE and CHANGE_VNFPKG are about.
 	VNFCs []string `json:"vnfcs,omitempty"`
 	// Whole means that a HEAL deletes and recreates everything.

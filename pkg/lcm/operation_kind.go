@@ -35,6 +35,8 @@ type OperationKind struct {
 	// NewRevision says that the operation leads to another flavour or package: the drivers of the previous revision
 	// check it, too.
 	NewRevision bool
+	// Deletes says which machines the operation always deletes. Others delete those that its scope names.
+	Deletes Deletion
 	// Unchecked says that drivers have no part in the admission.
 	Unchecked bool
 
@@ -52,6 +54,16 @@ type OperationKind struct {
 	// NotInstantiated is the hint for an instance that is not instantiated; nil is the usual one.
 	NotInstantiated func(i *Instance) string
 }
+
+// Deletion says which machines a kind of operation always deletes.
+type Deletion string
+
+// The values of Deletion.
+const (
+	DeletesNone  Deletion = ""
+	DeletesAll   Deletion = "all"
+	DeletesVNFCs Deletion = "vnfcs" // those in Scope.VNFCs, or all if the scope is the whole VNF
+)
 
 // Phases is what an operation runs, without grant and hooks.
 type Phases struct {

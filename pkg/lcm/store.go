@@ -29,7 +29,11 @@ type Records interface {
 	InstanceDocument(ctx context.Context, id string) (*InstanceDocument, error)
 	InstanceDocuments(ctx context.Context, q Query) iter.Seq2[*InstanceDocument, error]
 	InstanceValidator(ctx context.Context, id string) (Validator, error)
-	// DeleteInstance deletes one that is NOT_INSTANTIATED and has no active operation or lease, else CodeConflict;
+	// SetProtection protects an instance, or removes its protection if p is nil. An active operation or lease does not
+	// matter. The version of the instance grows, so that an admission that has read it before decides again.
+	SetProtection(ctx context.Context, id string, p *Protection) error
+	// DeleteInstance deletes one that is NOT_INSTANTIATED, is not protected, and has no active operation or lease, else
+	// CodeConflict;
 	// with ifVersion it is CodePrecondition when the version differs.
 	DeleteInstance(ctx context.Context, id string, ifVersion *int64, m []Message) error
 
@@ -61,8 +65,11 @@ type Records interface {
 	OperationValidator(ctx context.Context, id string) (Validator, error)
 	// Steer applies a user's event: in one transaction it locks the operation, calls change, which sets the new
 	// state and returns the messages, stores it with a job when it is Running, and bumps the epoch so that
-	// a node that still works on it is fenced.
-	Steer(ctx context.Context, id string, change func(*Operation) ([]Message, error)) (*Operation, error)
+	// a node that still works on it is fenced. change also gets the
+	// protection of the instance, which does not change until the event is stored.
+	Steer(
+		ctx context.Context, id string, change func(*Operation, *Protection) ([]Message, error),
+	) (*Operation, error)
 	// Progress returns the phases and steps of an operation in the order they began.
 	Progress(ctx context.Context, opID string) ([]PhaseRecord, []StepRecord, error)
 

@@ -5,7 +5,7 @@ import "github.com/gybe-nfv/gybe/pkg/sol"
 func init() {
 	RegisterOperation(OperationKind{
 		Type: sol.LcmOperationTerminate, Path: "terminate", Hook: "terminate",
-		Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, Unchecked: true,
+		Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, Unchecked: true, Deletes: DeletesAll,
 		Body: sol.TerminateVnfRequest{}, Decode: decodes(terminateTask), Phases: terminatePhases,
 		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Terminate = link },
 		NotInstantiated: func(i *Instance) string {

@@ -22,6 +22,19 @@ import (
 // preview plans the operation that was admitted last, and lets nothing of it happen.
 func (w *world) preview() *lcm.Preview {
 	w.t.Helper()
+	r := w.admitted()
+	d, _ := w.node()
+	defer d.Close()
+	before := w.cloud.State()
+	p, err := d.Preview(w.t.Context(), r)
+	require.NoError(w.t, err)
+	require.Empty(w.t, w.cloud.State().Since(before), "a preview changes nothing")
+	return p
+}
+
+// admitted is the request of the operation that was admitted last.
+func (w *world) admitted() lcm.Request {
+	w.t.Helper()
 	op, i := w.store.op, copied(w.store.instance)
 	r := lcm.Request{
 		Type: op.Type, Instance: &i, VNFD: w.pkg.model, Flavour: &w.pkg.model.Flavours[0],
@@ -46,13 +59,7 @@ func (w *world) preview() *lcm.Preview {
 		next := all[op.VnfPkgID]
 		r.VNFD, r.Flavour, r.Package = next.model, next.model.Flavour(op.Scope.Flavour), next.files
 	}
-	d, _ := w.node()
-	defer d.Close()
-	before := w.cloud.State()
-	p, err := d.Preview(w.t.Context(), r)
-	require.NoError(w.t, err)
-	require.Empty(w.t, w.cloud.State().Since(before), "a preview changes nothing")
-	return p
+	return r
 }
 
 func plannedNames(list []lcm.PlannedResource) []string {

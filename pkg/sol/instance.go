@@ -36,6 +36,8 @@ type VnfInstanceLinks struct {
 	ChangeExtConn    *Link `json:"changeExtConn,omitempty"`
 	CreateSnapshot   *Link `json:"createSnapshot,omitempty"`
 	RevertToSnapshot *Link `json:"revertToSnapshot,omitempty"`
+	// Protection is ours: it is present while the instance is protected against tasks that delete machines.
+	Protection *Link `json:"protection,omitempty"`
 }
 
 // InstantiatedVnfInfo (inline in the standard) describes the resources of an

@@ -60,7 +60,7 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, op.Scope, list[0].Scope, "what can be done with it depends on it")
 
-	_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
+	_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 		o.Cancel, o.Try = sol.CancelModeForceful, 2
 		return nil, nil
 	})
@@ -106,7 +106,7 @@ func TestWhatAnEndedOperationHeldIsGone(t *testing.T) {
 	c.Op.State = sol.LcmOperationStateFailedTemp
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 	require.Equal(t, 1, b.count(t, held))
-	_, err := b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
+	_, err := b.Steer(t.Context(), op.ID, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 		o.State = sol.LcmOperationStateFailed
 		return nil, nil
 	})

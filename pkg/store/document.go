@@ -21,7 +21,7 @@ type view[T, D any] struct {
 	table *table[T]
 	// all are the columns that a document is rendered from again.
 	all selection[T]
-	// columns are those that only D has, all of them texts; their targets are others.
+	// columns are those that only D has; their targets are others.
 	columns string
 	others  func(*D) []any
 	// details are the columns with the parts of the details. They are sealed.
@@ -47,12 +47,13 @@ func (v view[T, D]) prepared(format string) view[T, D] {
 
 var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 	table: &instances, all: instanceColumns,
-	columns: "i.vnf_pkg_id::text, i.state, coalesce(i.rendered_flavour, '')", details: []string{"rendered_details"},
+	columns:  "i.vnf_pkg_id::text, i.state, coalesce(i.rendered_flavour, ''), i.protection IS NOT NULL",
+	details:  []string{"rendered_details"},
 	document: func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
 	others: func(d *lcm.InstanceDocument) []any {
 		return []any{
 			&repeated[string]{&d.VnfPkgID}, &repeated[sol.InstantiationState]{&d.State},
-			&repeated[string]{&d.FlavourID},
+			&repeated[string]{&d.FlavourID}, &d.Protected,
 		}
 	},
 	render: render.Instance,

@@ -71,7 +71,7 @@ func TestOperationLogOfAnOperationAtRestIsComplete(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, lines, 1)
 		require.Equal(t, text, lines[0].Text)
-		_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
+		_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 			o.State = sol.LcmOperationStateProcessing
 			return nil, nil
 		})

@@ -131,13 +131,14 @@ func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int6
 	}
 	return s.inTx(ctx, "delete instance", func(tx pgx.Tx) error {
 		type row struct {
-			Version int64  `db:"version"`
-			State   string `db:"state"`
-			Holds   bool   `db:"holds_resources"`
+			Version    int64           `db:"version"`
+			State      string          `db:"state"`
+			Holds      bool            `db:"holds_resources"`
+			Protection *lcm.Protection `db:"protection"`
 		}
 		r, err := one[row](tx.Query(
-			ctx, "SELECT version, state, holds_resources FROM vnf_instance WHERE id = $1 AND project = $2 FOR UPDATE",
-			id, s.project,
+			ctx, "SELECT version, state, holds_resources, protection FROM vnf_instance"+
+				" WHERE id = $1 AND project = $2 FOR UPDATE", id, s.project,
 		))
 		if err != nil {
 			return orNotFound(err, "VNF instance", id)
@@ -150,6 +151,9 @@ func (s *Records) DeleteInstance(ctx context.Context, id string, ifVersion *int6
 		}
 		if r.State != string(sol.InstantiationStateNotInstantiated) {
 			return lcm.Errorf(lcm.CodeConflict, "VNF instance %s is %s", id, r.State).WithHint("terminate it first")
+		}
+		if err := r.Protection.RefuseDeletion(id, "it is not deleted"); err != nil {
+			return err
 		}
 		if r.Holds {
 			return lcm.Errorf(lcm.CodeConflict, "the VIM may still hold resources of VNF instance %s", id).

@@ -46,6 +46,9 @@ var instances = table[lcm.Instance]{
 		sealedDocument("ssh_key", func(i *lcm.Instance) **lcm.SSHKey { return &i.SSHKey }, optional),
 		maybeText("unobserved", func(i *lcm.Instance) *string { return &i.Unobserved }, optional),
 		document("secret_names", func(i *lcm.Instance) *[]string { return &i.SecretNames }, large, optional),
+		document(
+			"protection", func(i *lcm.Instance) **lcm.Protection { return &i.Protection }, fixed, optional, unhashed,
+		),
 		renderedJSON("rendered_brief", render.InstanceBrief),
 		renderedJSON("rendered_details", render.InstanceDetails, sealed),
 		renderedText("rendered_flavour", render.Flavour),

@@ -166,7 +166,7 @@ var steerOperation = `UPDATE vnf_lcm_op_occ o
 
 // Steer implements lcm.Records.
 func (s *Records) Steer(
-	ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error),
+	ctx context.Context, id string, change func(*lcm.Operation, *lcm.Protection) ([]lcm.Message, error),
 ) (*lcm.Operation, error) {
 	if !known(id) {
 		return nil, notFound("operation", id)
@@ -177,7 +177,11 @@ func (s *Records) Steer(
 		if op, err = s.operation(ctx, tx, id, "FOR NO KEY UPDATE"); err != nil {
 			return err
 		}
-		m, err := change(op)
+		protection, err := s.lockProtection(ctx, tx, op.InstanceID)
+		if err != nil {
+			return err
+		}
+		m, err := change(op, protection)
 		if err != nil {
 			return err
 		}

@@ -349,11 +349,11 @@ func TestASteeredOperationGetsAJobAndANewEpoch(t *testing.T) {
 
 	var first int64
 	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT job_id FROM vnf_lcm_op_occ").Scan(&first))
-	_, err = b.Steer(t.Context(), op.ID, func(*lcm.Operation) ([]lcm.Message, error) {
+	_, err = b.Steer(t.Context(), op.ID, func(*lcm.Operation, *lcm.Protection) ([]lcm.Message, error) {
 		return nil, lcm.Errorf(lcm.CodeConflict, "no")
 	})
 	requireCode(t, lcm.CodeConflict, err)
-	got, err := b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
+	got, err := b.Steer(t.Context(), op.ID, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 		require.Equal(t, "infra", o.Phase)
 		o.State, o.StateEntered = sol.LcmOperationStateProcessing, now()
 		return []lcm.Message{message(i.ID, o.ID)}, nil
@@ -369,7 +369,7 @@ func TestASteeredOperationGetsAJobAndANewEpoch(t *testing.T) {
 	))
 	require.ErrorIs(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op}), lcm.ErrFenced)
 
-	_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
+	_, err = b.Steer(t.Context(), op.ID, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 		o.State = sol.LcmOperationStateFailed
 		return nil, nil
 	})

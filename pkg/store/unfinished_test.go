@@ -44,7 +44,7 @@ func TestStepsOfAnOperationAtRestAreUnfinishedNotOpen(t *testing.T) {
 
 	// A retry goes on with the same attempt.
 	steer := func(to sol.LcmOperationStateType) {
-		_, err := b.Steer(t.Context(), op.ID, func(o *lcm.Operation) ([]lcm.Message, error) {
+		_, err := b.Steer(t.Context(), op.ID, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 			o.State = to
 			return nil, nil
 		})

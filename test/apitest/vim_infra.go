@@ -26,6 +26,14 @@ func (v *VIM) Validate(_ context.Context, r lcm.Request) error {
 // Options implements lcm.Infra.
 func (v *VIM) Options(r lcm.Request) (lcm.Options, error) { return tacker.Options(r) }
 
+// Replaces implements lcm.Infra: a change of the package replaces the machines in its scope.
+func (v *VIM) Replaces(r lcm.Request) ([]string, error) {
+	if r.Type == sol.LcmOperationChangeVnfpkg {
+		return r.Scope.VNFCs, nil
+	}
+	return nil, nil
+}
+
 // Lasting implements lcm.Infra.
 func (v *VIM) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return tacker.Lasting(params) }
 

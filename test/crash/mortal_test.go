@@ -103,7 +103,7 @@ func (m mortalRecords) Admit(
 
 // Steer implements lcm.Records.
 func (m mortalRecords) Steer(
-	ctx context.Context, id string, change func(*lcm.Operation) ([]lcm.Message, error),
+	ctx context.Context, id string, change func(*lcm.Operation, *lcm.Protection) ([]lcm.Message, error),
 ) (op *lcm.Operation, err error) {
 	err = m.write("Steer", "", func() error {
 		op, err = m.Records.Steer(ctx, id, change)

@@ -122,6 +122,24 @@ func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) ([]lcm.Mgm
 	return out, nil
 }
 
+// findReplacements completes the scope of an operation that leads to another revision with the VNFCs whose machines it
+// may replace.
+func (s *Service) findReplacements(a *lcm.Admission) error {
+	if !a.Task.Kind.NewRevision || a.Scope == nil {
+		return nil
+	}
+	r, err := s.request(a)
+	if err != nil {
+		return err
+	}
+	infra, err := s.infra(r.Instance)
+	if err != nil {
+		return err
+	}
+	a.Scope.Replace, err = infra.Replaces(r)
+	return err
+}
+
 // infra finds the driver of the instance's VIM.
 func (s *Service) infra(i *lcm.Instance) (lcm.Infra, error) {
 	key, vim, ok := lcm.PrimaryVim(i.VimConnections)

@@ -67,7 +67,7 @@ func (s *Service) CreateInstance(ctx context.Context, req sol.CreateVnfRequest) 
 }
 
 // DeleteInstance deletes a VNF instance resource (SOL003 clause 5.4.3.3.5). CodeConflict when it is
-// instantiated, has an active operation, or the VIM may still hold resources of it; ifVersion is the
+// protected, instantiated, has an active operation, or the VIM may still hold resources of it; ifVersion is the
 // version that If-Match names.
 func (s *Service) DeleteInstance(ctx context.Context, id string, ifVersion *int64) error {
 	m, err := lcm.IdentifierMessage(lcm.KindDeletion, id, s.Clock)

@@ -9,10 +9,14 @@ import (
 )
 
 // Steer applies retry, rollback or fail to an operation in FAILED_TEMP (SOL003 clauses 5.4.14 to 5.4.16);
-// CodeConflict in any other state. A retried or rolled back operation gets a new deadline.
+// CodeConflict in any other state, and if the instance is protected and a retry or rollback would delete its machines.
+// A retried or rolled back operation gets a new deadline.
 func (s *Service) Steer(ctx context.Context, opID string, ev lcm.Event) (*lcm.Operation, error) {
-	return s.Store.Steer(ctx, opID, func(op *lcm.Operation) ([]lcm.Message, error) {
+	return s.Store.Steer(ctx, opID, func(op *lcm.Operation, p *lcm.Protection) ([]lcm.Message, error) {
 		to, err := lcm.Next(op, ev)
+		if err == nil {
+			err = lcm.RefuseSteering(op, ev, p)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +51,7 @@ func (s *Service) Cancel(ctx context.Context, opID string, mode sol.CancelModeTy
 			lcm.InvalidParam{Pointer: "/cancelMode", Detail: "is neither GRACEFUL nor FORCEFUL"},
 		)
 	}
-	return s.Store.Steer(ctx, opID, func(op *lcm.Operation) ([]lcm.Message, error) {
+	return s.Store.Steer(ctx, opID, func(op *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 		if _, err := lcm.Next(op, lcm.EventCancel); err != nil {
 			return nil, err
 		}

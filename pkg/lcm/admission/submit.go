@@ -156,6 +156,12 @@ func (s *Service) decide(ctx context.Context, inputs lcm.Admission, i *lcm.Insta
 	if bad = slices.Concat(a.Bad, bad); len(bad) > 0 {
 		return nil, lcm.Unprocessable(bad...)
 	}
+	if err := s.findReplacements(&a); err != nil {
+		return nil, err
+	}
+	if err := a.RequireUnprotected(); err != nil {
+		return nil, err
+	}
 	return &a, s.makeKey(&a)
 }
 

@@ -20,7 +20,7 @@ func Instance(i *lcm.Instance) (*lcm.InstanceDocument, error) {
 	}
 	return &lcm.InstanceDocument{
 		Document: lcm.Document{ID: i.ID, Version: i.Version, Updated: i.Updated, Brief: brief, Details: details},
-		VnfPkgID: i.VnfPkgID, State: i.State, FlavourID: Flavour(i),
+		VnfPkgID: i.VnfPkgID, State: i.State, FlavourID: Flavour(i), Protected: i.Protection != nil,
 	}, nil
 }
 

@@ -32,9 +32,9 @@ func (m *Store) list(ctx context.Context) ([]cloud.Image, error) {
 	return m.Cloud.ListTaggedImages(ctx, m.Execution.Instance.ID)
 }
 
-// contentTag tells an image of the instance by what it is made from. Packages have images of the same name with other
+// ContentTag tells an image of the instance by what it is made from. Packages have images of the same name with other
 // content: without a checksum every VNFD's is another.
-func contentTag(img *vnfd.SwImage, vnfdID string) string {
+func ContentTag(img *vnfd.SwImage, vnfdID string) string {
 	if img.ChecksumHash != "" {
 		vnfdID = ""
 	}
@@ -49,7 +49,7 @@ func contentTag(img *vnfd.SwImage, vnfdID string) string {
 }
 
 // tagOf is the content tag of an image of the package.
-func (m *Store) tagOf(img *vnfd.SwImage) string { return contentTag(img, m.Execution.VNFD.ID) }
+func (m *Store) tagOf(img *vnfd.SwImage) string { return ContentTag(img, m.Execution.VNFD.ID) }
 
 // Provide uploads the images that the grant does not name, and puts their ids into the grant.
 func (m *Store) Provide(ctx context.Context, nodes []Node) error {
