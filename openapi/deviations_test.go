@@ -36,7 +36,10 @@ var vnfLcmDeviations = append(append([]deviation{
 		"instantiatedVnfInfo/metadata", "extra attribute",
 		"clients in the field read the stack's id and parameters there",
 	},
-	{"_links/protection", "extra attribute", "a client of the standard can see that the instance is protected, and where"},
+	{
+		"_links/protection", "extra attribute",
+		"a client of the standard can see that the instance is protected, and where",
+	},
 	{"instantiatedVnfInfo/vnfcInfo", "extra attribute", whySol002},
 	{"instantiatedVnfInfo/virtualLinkResourceInfo", "missing attribute", whyInline},
 	{"instantiatedVnfInfo/vnfVirtualLinkResourceInfo", "extra attribute", whyInline},

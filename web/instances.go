@@ -33,6 +33,7 @@ type instanceRow struct {
 	State                                                      sol.InstantiationState
 	Changed                                                    time.Time
 	Active                                                     *operationRow
+	Protection                                                 *lcm.Protection
 }
 
 type operationRow struct {
@@ -76,7 +77,7 @@ func (c *console) instances(ctx context.Context, a ask) (view, error) {
 	for _, i := range all {
 		row := instanceRow{
 			ID: i.ID, Name: cmp.Or(i.Name, i.ID), Product: i.ProductName, VnfdID: i.VnfdID, VnfdVersion: i.VnfdVersion,
-			PackageID: i.VnfPkgID, State: i.State, Changed: i.Updated,
+			PackageID: i.VnfPkgID, State: i.State, Changed: i.Updated, Protection: i.Protection,
 		}
 		if i.Instantiated != nil {
 			row.Flavour = i.Instantiated.FlavourID
@@ -142,7 +143,7 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 	d := &instanceData{
 		instanceRow: instanceRow{
 			ID: i.ID, Name: cmp.Or(i.Name, i.ID), Product: i.ProductName, VnfdID: i.VnfdID, VnfdVersion: i.VnfdVersion,
-			PackageID: i.VnfPkgID, State: i.State, Changed: i.Updated,
+			PackageID: i.VnfPkgID, State: i.State, Changed: i.Updated, Protection: i.Protection,
 		},
 		Description: i.Description, Provider: i.Provider, SoftwareVersion: i.SoftwareVersion, Created: i.Created,
 		Holds: i.HoldsResources,

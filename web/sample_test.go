@@ -231,6 +231,7 @@ func sample() *world {
 	}
 	w.progress(c)
 	w.grow(instance(site, "site-cluster"))
+	w.instances[1].Protection = &lcm.Protection{Reason: "billing <core>", By: "ada", Since: began}
 	w.packages = samplePackages()
 	w.nodes = []gybeapi.Node{
 		{

@@ -19,7 +19,10 @@ func previewOf(p *lcm.Preview) gybeapi.Preview {
 }
 
 func resourceOf(r lcm.PlannedResource) gybeapi.PlannedResource {
-	return gybeapi.PlannedResource{Type: r.Type, Name: r.Name, VDU: r.VDU, VNFC: r.VNFC, ID: r.ID, Detail: r.Detail}
+	return gybeapi.PlannedResource{
+		Type: r.Type, Name: r.Name, VDU: r.VDU, VNFC: r.VNFC, ID: r.ID, Detail: r.Detail, Kind: string(r.Kind),
+		LosesData: r.LosesData,
+	}
 }
 
 func checkOf(c lcm.Check) gybeapi.Check {

@@ -32,7 +32,8 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	code := cli.Run(ctx, os.Args[1:], cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
-		Terminal: term.IsTerminal(int(os.Stdout.Fd())), Version: buildVersion(),
+		Terminal: term.IsTerminal(int(os.Stdout.Fd())), Interactive: term.IsTerminal(int(os.Stdin.Fd())),
+		Version: buildVersion(),
 	})
 	stop()
 	os.Exit(code)

@@ -40,7 +40,17 @@ type PlannedResource struct {
 	ID   string `json:"resourceId,omitempty"` // in the VIM, of one that exists
 	// Detail says in words what changes, or why.
 	Detail string `json:"detail,omitempty"`
+	// Kind is COMPUTE, CONTAINER, STORAGE, PORT, ADDRESS, NETWORK, IMAGE or OTHER.
+	Kind string `json:"kind,omitempty"`
+	// LosesData says that data on the resource are lost.
+	LosesData bool `json:"losesData,omitempty"`
 }
+
+// Values of PlannedResource.Kind.
+const (
+	ResourceCompute   = "COMPUTE"
+	ResourceContainer = "CONTAINER"
+)
 
 // PlannedWork is a thing that a mgmt driver would do.
 type PlannedWork struct {

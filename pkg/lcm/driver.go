@@ -41,8 +41,8 @@ type Infra interface {
 	// with the other options.
 	Options(r Request) (Options, error)
 	// Replaces lists the vnfcInfo ids of the VNFCs whose machines the operation of a valid CHANGE_FLAVOUR or
-	// CHANGE_VNFPKG request may delete and recreate, or give another disk, without those in Scope.Remove. The VIM is not
-	// asked: a machine about which it is not certain is listed.
+	// CHANGE_VNFPKG request may delete and recreate, or give another disk, without those in Scope.Remove. The VIM is
+	// not asked: a machine about which it is not certain is listed.
 	Replaces(r Request) ([]string, error)
 	// Lasting returns the additionalParams that an instance remembers for later operations: those without the members
 	// that hold for one operation only. It does not change params.
@@ -107,6 +107,28 @@ type PlannedResource struct {
 	ID   string // in the VIM, of one that exists
 	// Detail says in words what changes, or why.
 	Detail string
+	// Kind is that of the type. A driver may leave it empty if it has registered its types (RegisterKinds).
+	Kind Kind
+	// LosesData says that data on the resource are lost. The driver sets it for resources that change in place; of
+	// those that are removed or replaced it is derived from the kind.
+	LosesData bool
+}
+
+// Complete sets the kinds of the resources, and which of those that are removed or replaced lose data.
+func (p *Preview) Complete() {
+	for _, list := range []*[]PlannedResource{&p.Add, &p.Remove, &p.Replace, &p.Change} {
+		gone := list == &p.Remove || list == &p.Replace
+		for n := range *list {
+			r := &(*list)[n]
+			if r.Kind == "" {
+				r.Kind = kinds[r.Type]
+			}
+			switch r.Kind { //nolint:exhaustive // the others hold no data
+			case KindCompute, KindContainer, KindStorage:
+				r.LosesData = r.LosesData || gone
+			}
+		}
+	}
 }
 
 // PlannedWork is a thing that a mgmt driver would do.

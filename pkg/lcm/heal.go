@@ -10,7 +10,8 @@ import (
 func init() {
 	RegisterOperation(OperationKind{
 		Type: sol.LcmOperationHeal, Path: "heal", Hook: "heal", Requires: sol.InstantiationStateInstantiated, VIM: true,
-		NeedsGrant: true, Deletes: DeletesVNFCs, Body: sol.HealVnfRequest{}, Decode: decodes(healTask), Phases: changePhases,
+		NeedsGrant: true, Deletes: DeletesVNFCs,
+		Body: sol.HealVnfRequest{}, Decode: decodes(healTask), Phases: changePhases,
 		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.Heal = link },
 	})
 }

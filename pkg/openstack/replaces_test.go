@@ -55,7 +55,8 @@ func TestReplaces(t *testing.T) {
 		all, _ := w.pkgs.(packages)
 		files, _ := all["pkg-2"].files.(fstest.MapFS)
 		f := files["BaseHOT/default/nested/VDU2.yaml"]
-		f.Data = []byte(strings.Replace(string(f.Data), "properties: {flavor:", "properties: {key_name: other, flavor:", 1))
+		text := strings.Replace(string(f.Data), "properties: {flavor:", "properties: {key_name: other, flavor:", 1)
+		f.Data = []byte(text)
 		require.Equal(t, []string{"VDU2"}, w.replaced())
 	})
 	t.Run("another flavour", func(t *testing.T) {

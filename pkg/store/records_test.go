@@ -39,7 +39,8 @@ func TestAProjectSeesOnlyItsOwnResources(t *testing.T) {
 		"operation": func() error { _, err := other.Operation(t.Context(), op.ID); return err },
 		"progress":  func() error { _, _, err := other.Progress(t.Context(), op.ID); return err },
 		"steer": func() error {
-			_, err := other.Steer(t.Context(), op.ID, func(*lcm.Operation, *lcm.Protection) ([]lcm.Message, error) { return nil, nil })
+			_, err := other.Steer(t.Context(), op.ID,
+				func(*lcm.Operation, *lcm.Protection) ([]lcm.Message, error) { return nil, nil })
 			return err
 		},
 		"instance document":   func() error { _, err := other.InstanceDocument(t.Context(), i.ID); return err },

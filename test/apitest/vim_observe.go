@@ -115,12 +115,20 @@ func (v *VIM) Preview(_ context.Context, r lcm.Request) (*lcm.Preview, error) {
 			p.Add = append(p.Add, lcm.PlannedResource{Type: machineType, Name: vdu.Name, VDU: vdu.Name})
 		}
 	}
-	for _, id := range scope.Remove {
-		p.Remove = append(p.Remove, lcm.PlannedResource{Type: machineType, VNFC: id})
+	gone := func(id string) lcm.PlannedResource {
+		return lcm.PlannedResource{Type: machineType, Name: id, VNFC: id, Kind: lcm.KindCompute}
 	}
-	if r.Type == sol.LcmOperationHeal {
+	for _, id := range scope.Remove {
+		p.Remove = append(p.Remove, gone(id))
+	}
+	switch r.Type { //nolint:exhaustive // the others keep machines
+	case sol.LcmOperationHeal, sol.LcmOperationChangeVnfpkg:
 		for _, id := range scope.VNFCs {
-			p.Replace = append(p.Replace, lcm.PlannedResource{Type: machineType, VNFC: id})
+			p.Replace = append(p.Replace, gone(id))
+		}
+	case sol.LcmOperationTerminate:
+		for _, o := range v.machines[r.Instance.ID] {
+			p.Remove = append(p.Remove, gone(o.vnfc()))
 		}
 	}
 	return p, v.fail

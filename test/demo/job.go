@@ -165,7 +165,7 @@ func (d *demo) cluster(ctx context.Context) error {
 // end terminates, deletes, and proves that nothing is left in the cloud.
 func (d *demo) end(ctx context.Context) error {
 	for _, args := range [][]string{
-		{"vnf", "terminate", d.vnf, "--watch"},
+		{"vnf", "terminate", d.vnf, "--yes", "--watch"},
 		{"vnf", "delete", d.vnf},
 		{"package", "delete", d.pkg, "--disable"},
 	} {

@@ -24,6 +24,8 @@ type Env struct {
 	Environ        []string
 	// Terminal says that Stdout is one: tables are coloured then, unless NO_COLOR is set.
 	Terminal bool
+	// Interactive says that Stdin is a terminal: the user can be asked.
+	Interactive bool
 	// Version of the program.
 	Version string
 }

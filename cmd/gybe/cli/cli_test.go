@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 		"gybe": func() {
 			os.Exit(cli.Run(context.Background(), os.Args[1:], cli.Env{
 				Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Version: "v1.2.3",
-				Terminal: os.Getenv("TERMINAL") != "",
+				Terminal: os.Getenv("TERMINAL") != "", Interactive: os.Getenv("INTERACTIVE") != "",
 			}))
 		},
 	})

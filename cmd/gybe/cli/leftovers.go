@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +21,7 @@ the VIM with the instance's name or tag that are not in the inventory, and the r
 removes the former from the VIM and changes nothing else.`,
 	}
 	remove := cmd.Flags().Bool("delete", false, "delete resources that are only in the VIM")
-	yes := cmd.Flags().BoolP("yes", "y", false, "with --delete, do not ask for confirmation")
+	yes := addYes(cmd)
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
 		if *yes && !*remove {
 			return usagef("--yes needs --delete")
@@ -42,29 +40,17 @@ removes the former from the VIM and changes nothing else.`,
 		if len(l.Extra) == 0 {
 			return nil
 		}
-		if err := a.confirm(fmt.Sprintf("Delete %d in the VIM?", len(l.Extra))); err != nil {
+		i, err := c.Instance(ctx, id)
+		if err != nil {
+			return err
+		}
+		name := cmp.Or(i.VnfInstanceName, i.ID)
+		deed := fmt.Sprintf("This deletes %s of %s from the VIM", plural(len(l.Extra), "leftover"), name)
+		if err := a.confirm(deed, name); err != nil {
 			return err
 		}
 		return a.removeLeftovers(ctx, c, id)
 	})
-}
-
-// confirm asks a person; anything but yes is an error.
-func (a *app) confirm(question string) error {
-	printf(a.env.Stderr, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
-	if errors.Is(err, io.EOF) && answer == "" {
-		printline(a.env.Stderr)
-		return usagef("confirmation required; use --yes in scripts")
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return errors.New("nothing was deleted")
 }
 
 func (a *app) removeLeftovers(ctx context.Context, c *client.Client, id string) error {

@@ -21,7 +21,7 @@ func (a *app) opCommand() *cobra.Command {
 	cmd.AddCommand(a.opList(), a.opShow(), a.opWatch(), a.opCancel(),
 		a.opSteer("retry", "Retry an operation that failed temporarily", (*client.Client).Retry),
 		a.opSteer("rollback", "Roll back an operation that failed temporarily", (*client.Client).Rollback),
-		a.opSteer("fail", "Mark an operation as failed; keeps its resources", (*client.Client).Fail))
+		a.opFail())
 	return cmd
 }
 
@@ -168,10 +168,7 @@ func (a *app) opWatch() *cobra.Command {
 
 func (a *app) opSteer(verb, short string, do func(*client.Client, context.Context, string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: verb + " OPERATION", Short: short}
-	w := &watch{}
-	if verb != "fail" {
-		w = a.addWatch(cmd)
-	}
+	w := a.addWatch(cmd)
 	if verb == "rollback" {
 		w.goals = []sol.LcmOperationStateType{sol.LcmOperationStateRolledBack}
 	}

@@ -14,15 +14,8 @@ import (
 // showPlan shows what an operation would do. When the VIM cannot do it, that is an error.
 func (a *app) showPlan(ctx context.Context, c *client.Client, req gybeapi.PlanRequest) error {
 	p, err := c.Plan(ctx, req)
-	if answer, ok := errors.AsType[*client.Error](err); ok {
-		for n, bad := range answer.Problem.InvalidParams { // the user has written what is inside params
-			if rest, ok := strings.CutPrefix(bad.Pointer, "/params"); ok {
-				answer.Problem.InvalidParams[n].Pointer = rest
-			}
-		}
-	}
 	if err != nil {
-		return err
+		return inParams(err)
 	}
 	if err := a.show(p, func(w io.Writer) { a.planTable(w, p) }); err != nil {
 		return err
@@ -31,6 +24,18 @@ func (a *app) showPlan(ctx context.Context, c *client.Client, req gybeapi.PlanRe
 		return nil
 	}
 	return &codeError{ExitImpossible, &reportedError{fmt.Errorf("%s is not possible", p.Operation)}}
+}
+
+// inParams makes the pointers of a plan's error lead into params, which the user has written.
+func inParams(err error) error {
+	if answer, ok := errors.AsType[*client.Error](err); ok {
+		for n, bad := range answer.Problem.InvalidParams {
+			if rest, ok := strings.CutPrefix(bad.Pointer, "/params"); ok {
+				answer.Problem.InvalidParams[n].Pointer = rest
+			}
+		}
+	}
+	return err
 }
 
 // planTable shows a plan to a person: the resources by what would happen to them, then the checks.

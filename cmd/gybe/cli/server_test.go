@@ -42,6 +42,7 @@ func serve(t *testing.T, dir string) testscript.Params {
 		"GYBE_ENDPOINT": node.URL(), "DATABASE": cfg.DatabaseURL,
 		"VNFD":     "7f9d0a2e-3c51-4b0e-9c6f-1f2b8d1f0a11", // of test/packages/plain
 		"STANDARD": "0c3f8b1e-5d0f-4a55-8f0f-6a1f3f0c5d01", // of test/packages/standard
+		"NEXT":     "0c3f8b1e-5d0f-4a55-8f0f-6a1f3f0c5d02", // of test/packages/standard-2
 	})
 	p.Cmds["vim"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		none := lcm.Errorf(lcm.CodeUpstream, "No valid host was found").WithHint("add a compute host")
@@ -88,6 +89,12 @@ func serve(t *testing.T, dir string) testscript.Params {
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	p := serve(t, "server")
+	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
+}
+
+func TestConfirmationAndProtection(t *testing.T) {
+	t.Parallel()
+	p := serve(t, "confirm")
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
 }
 

@@ -25,6 +25,8 @@ type task struct {
 	cmd *cobra.Command
 	// fill puts what arguments and flags say into the request.
 	fill func(t *asked) error
+	// ask returns the question to ask before the request is sent, nil for none; may be nil. Such a task has --yes.
+	ask func(t *asked) *question
 	// then is done when the operation has ended well; may be nil.
 	then func(ctx context.Context, c *client.Client, id string) error
 	// start sends the request; nil sends it as it is.
@@ -56,13 +58,24 @@ func (a *app) taskCommand(t *task) *cobra.Command {
 		&t.plan, "plan", false, "show the effects and whether the VIM can perform them, without changing anything",
 	)
 	t.watch = a.addWatch(t.cmd)
+	yes := new(bool)
+	if t.ask != nil {
+		yes = addYes(t.cmd)
+	}
 	cmd := a.onInstance(t.cmd, func(ctx context.Context, c *client.Client, id string, rest []string) error {
-		raw, err := a.request(ctx, c, t, id, rest)
+		in, raw, err := a.request(ctx, c, t, id, rest)
 		if err != nil {
 			return err
 		}
 		if t.plan {
 			return a.showPlan(ctx, c, gybeapi.PlanRequest{VnfInstanceID: id, Operation: t.op, Params: raw})
+		}
+		if t.ask != nil && !*yes {
+			if q := t.ask(in); q != nil {
+				if err := a.confirmTask(ctx, c, t.op, id, raw, *q); err != nil {
+					return err
+				}
+			}
 		}
 		var op string
 		if t.start != nil {
@@ -84,7 +97,7 @@ func (a *app) taskCommand(t *task) *cobra.Command {
 // request makes the body of a request from a file, arguments and flags.
 func (a *app) request(
 	ctx context.Context, c *client.Client, t *task, id string, rest []string,
-) (json.RawMessage, error) {
+) (*asked, json.RawMessage, error) {
 	in := &asked{
 		id: id, args: rest, body: body{}, plan: t.plan,
 		instance: func() (*sol.VnfInstance, error) { return c.Instance(ctx, id) },
@@ -93,20 +106,21 @@ func (a *app) request(
 	if t.file != "" {
 		raw, err := a.readFile(t.file)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		name := cmp.Or(strings.TrimPrefix(t.file, "-"), "standard input")
 		if in.body, err = parseBody(raw); err != nil {
-			return nil, failWith(ExitRejected, "%s is not a JSON object: %w", name, err)
+			return nil, nil, failWith(ExitRejected, "%s is not a JSON object: %w", name, err)
 		}
 		if err := in.body.checkSpelling(t.op); err != nil {
-			return nil, failWith(ExitRejected, "%s: %w", name, err)
+			return nil, nil, failWith(ExitRejected, "%s: %w", name, err)
 		}
 	}
 	if err := t.fill(in); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return json.Marshal(in.body)
+	raw, err := json.Marshal(in.body)
+	return in, raw, err
 }
 
 // body is a request under construction.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -19,7 +20,7 @@ func (a *app) vnfCommand() *cobra.Command {
 			"name.",
 	}
 	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfNodes(), a.vnfKubeconfig(),
-		a.vnfSSHHosts(), a.vnfLeftovers(),
+		a.vnfSSHHosts(), a.vnfLeftovers(), a.vnfProtect(), a.vnfUnprotect(),
 		a.vnfInstantiate(), a.vnfScale(), a.vnfScaleToLevel(), a.vnfChangeFlavour(), a.vnfHeal(), a.vnfOperate(),
 		a.vnfChangeExtConn(), a.vnfChangePackage(), a.vnfModify(), a.vnfTerminate())
 	return cmd
@@ -66,7 +67,7 @@ func (a *app) vnfCreate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.show(i, func(w io.Writer) { a.instanceTable(w, i) })
+		return a.show(i, func(w io.Writer) { a.instanceTable(w, i, nil) })
 	}
 	cmd.ValidArgsFunction = func(
 		cmd *cobra.Command, args []string, typed string,
@@ -107,9 +108,14 @@ func (a *app) vnfList() *cobra.Command {
 			return err
 		}
 		return a.show(is, func(w io.Writer) {
-			t := table{head: []string{"ID", "NAME", "STATE", "PRODUCT", "VERSION", "VNFD"}}
+			t := table{head: []string{"ID", "NAME", "STATE", "PROTECTED", "PRODUCT", "VERSION", "VNFD"}}
 			for _, i := range is {
-				t.add(i.ID, i.VnfInstanceName, string(i.InstantiationState), i.VnfProductName, i.VnfdVersion, i.VnfdID)
+				protected := ""
+				if i.Links != nil && i.Links.Protection != nil {
+					protected = "yes"
+				}
+				t.add(i.ID, i.VnfInstanceName, string(i.InstantiationState), protected, i.VnfProductName, i.VnfdVersion,
+					i.VnfdID)
 			}
 			t.write(w, a.paint)
 		})
@@ -124,7 +130,13 @@ func (a *app) vnfShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.show(i, func(w io.Writer) { a.instanceTable(w, i) })
+		var p *gybeapi.Protection
+		if a.output == "table" && i.Links != nil && i.Links.Protection != nil {
+			if p, err = c.Protection(ctx, id); err != nil {
+				return err
+			}
+		}
+		return a.show(i, func(w io.Writer) { a.instanceTable(w, i, p) })
 	})
 }
 

@@ -18,7 +18,8 @@ beginning of its id, or in a cluster by the name of its node. With --all their s
 recreated, too.
 
 --whole instead of VNFCs recreates all VNFCs of the VNF; a Kubernetes cluster is then a new one, and
-what it held is lost. With --whole --all the whole stack is deleted first.`,
+what it held is lost. With --whole --all the whole stack is deleted first. It shows what is lost and
+asks for the name of the instance; --yes does not ask.`,
 		Example: "  gybe vnf heal web VDU1-3f2a --watch\n  gybe vnf heal web --whole --plan",
 	}
 	all := cmd.Flags().Bool("all", false, "recreate storages, too; with --whole, delete the whole stack first")
@@ -50,6 +51,12 @@ what it held is lost. With --whole --all the whole stack is deleted first.`,
 		t.body["vnfcInstanceId"] = ids
 		return nil
 	}}
+	t.ask = func(in *asked) *question {
+		if in.body["vnfcInstanceId"] != nil && !*whole {
+			return nil
+		}
+		return &question{deed: "deletes and recreates all machines of"}
+	}
 	cmd = a.taskCommand(t)
 	first, more := cmd.ValidArgsFunction, a.ofInstance(otherVNFCs)
 	cmd.ValidArgsFunction = func(

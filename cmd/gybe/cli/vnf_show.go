@@ -9,14 +9,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // instanceTable shows an instance to a person: what it is, then its parts as tables.
-func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance) {
+func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance, p *gybeapi.Protection) {
 	pairs := []string{
 		"id", i.ID, "name", i.VnfInstanceName, "description", i.VnfInstanceDescription,
-		"state", string(i.InstantiationState),
+		"state", string(i.InstantiationState), "protection", protectionText(p),
 		"product", strings.TrimSpace(i.VnfProvider + " " + i.VnfProductName + " " + i.VnfSoftwareVersion),
 		"vnfd", i.VnfdID + " version " + i.VnfdVersion,
 		"metadata", compact(i.Metadata), "extensions", compact(i.Extensions), "properties",

@@ -48,10 +48,14 @@ func (a *app) vnfInstantiate() *cobra.Command {
 func (a *app) vnfTerminate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "terminate INSTANCE", Short: "Delete the resources of a VNF instance", Args: cobra.ExactArgs(1),
+		Long: "Delete the resources of a VNF instance. Shows what is lost and asks for the name of the instance; " +
+			"--yes does not ask.",
 	}
 	graceful := cmd.Flags().Duration("graceful", 0, "take the VNF out of service first, with this timeout, e.g. 30s")
 	remove := cmd.Flags().Bool("delete", false, "also delete the instance after the termination; implies --wait")
-	t := &task{op: sol.LcmOperationTerminate, cmd: cmd}
+	t := &task{op: sol.LcmOperationTerminate, cmd: cmd, ask: func(*asked) *question {
+		return &question{deed: "deletes all machines and volumes of"}
+	}}
 	t.fill = func(in *asked) error {
 		if _, ok := in.body["terminationType"]; !ok {
 			in.body["terminationType"] = sol.TerminationTypeForceful
@@ -227,14 +231,20 @@ func (a *app) vnfChangeExtConn() *cobra.Command {
 func (a *app) vnfChangePackage() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "change-package INSTANCE", Short: "Move a VNF to another package", Args: cobra.ExactArgs(1),
-		Long: "Move a VNF to another package. The file is a ChangeCurrentVnfPkgRequest of SOL003.",
+		Long: "Move a VNF to another package. The file is a ChangeCurrentVnfPkgRequest of SOL003. If machines or " +
+			"volumes are replaced, it shows what is lost and asks for the name of the instance; --yes does not ask.",
 	}
 	vnfd := cmd.Flags().String("vnfd", "", "vnfdId of the new package")
 	_ = cmd.RegisterFlagCompletionFunc("vnfd", a.completeVNFD) // the flag exists
-	return a.taskCommand(&task{op: sol.LcmOperationChangeVnfpkg, cmd: cmd, fill: func(t *asked) error {
+	t := &task{op: sol.LcmOperationChangeVnfpkg, cmd: cmd}
+	t.fill = func(t *asked) error {
 		t.body.put(cmd, "vnfd", "vnfdId", *vnfd)
 		return t.needs("vnfdId", "give the target with --vnfd")
-	}})
+	}
+	t.ask = func(*asked) *question {
+		return &question{deed: "replaces or deletes machines or volumes of", ifReplaced: true}
+	}
+	return a.taskCommand(t)
 }
 
 func (a *app) vnfModify() *cobra.Command {

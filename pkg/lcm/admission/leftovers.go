@@ -26,7 +26,8 @@ func (s *Service) Leftovers(ctx context.Context, id string) (*lcm.Leftovers, err
 // RemoveLeftovers removes what Leftovers reports as extra, and returns what it removed and what remains, with the
 // reasons. It holds a lease during this time: it returns CodeConflict while an operation is active, and no operation is
 // admitted until it ends. It also returns CodeConflict for a protected instance: the inventory, by which leftovers are
-// found, can be out of date. An instance that is NOT_INSTANTIATED does not hold resources any more when nothing remains.
+// found, can be out of date. An instance that is NOT_INSTANTIATED does not hold resources any more when nothing
+// remains.
 func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left []lcm.Leftover, err error) {
 	err = s.underLease(ctx, id, "it removes leftovers from the VIM",
 		func(ctx context.Context, i *lcm.Instance) (func(*lcm.Instance), error) {

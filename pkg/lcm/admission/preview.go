@@ -34,6 +34,7 @@ func (s *Service) Preview(ctx context.Context, id string, t lcm.Task) (*lcm.Prev
 	p, err := infra.Preview(ctx, r)
 	if err == nil {
 		p.Work = s.previewWork(t.Kind, r)
+		p.Complete()
 	}
 	return p, err
 }

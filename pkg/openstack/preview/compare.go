@@ -171,6 +171,8 @@ func (p *Plan) update(old, now element, rec lcm.Resource, known bool) {
 	if known {
 		out.ID, out.VNFC = rec.ID, rec.VNFC
 	}
+	// Nova gives a server with another image a new disk.
+	out.LosesData = now.typ == cloud.TypeServer && !inventory.SameJSON(old.props["image"], now.props["image"])
 	p.changed = append(p.changed, inventory.Pair[element]{Old: &old, New: &now})
 	p.Change = append(p.Change, out)
 }

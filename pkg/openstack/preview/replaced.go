@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
-	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -17,18 +15,10 @@ func Replaced(r lcm.Request, before, after *Side) ([]string, error) {
 		return nil, err
 	}
 	var lost []loss
-	for _, list := range [][]lcm.PlannedResource{p.Replace, p.Remove} {
-		for _, res := range list {
-			if res.Type == cloud.TypeServer || res.Type == cloud.TypeVolume {
-				lost = append(lost, loss{res.VNFC, res.VDU})
-			}
-		}
-	}
-	inv := recordsOf(r.Instance)
-	for _, c := range p.changed {
-		if c.New.typ == cloud.TypeServer && !inventory.SameJSON(c.Old.props["image"], c.New.props["image"]) {
-			rec, _ := inv.find(*c.New)
-			lost = append(lost, loss{rec.VNFC, c.New.vdu})
+	p.Complete()
+	for _, res := range slices.Concat(p.Replace, p.Remove, p.Change) {
+		if res.LosesData {
+			lost = append(lost, loss{res.VNFC, res.VDU})
 		}
 	}
 	var out []string
