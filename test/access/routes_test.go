@@ -18,6 +18,7 @@ import (
 var bodies = map[string]string{
 	"POST /vnflcm/v2/vnf_instances":                                 `{"vnfdId": "%s"}`,
 	"PATCH /vnflcm/v2/vnf_instances/{vnfInstanceId}":                `{"vnfInstanceName": "x"}`,
+	"PUT /gybe/v1/vnf_instances/{vnfInstanceId}/protection":         `{"reason": "x"}`,
 	"POST /vnflcm/v2/vnf_instances/{vnfInstanceId}/instantiate":     `{"flavourId": "default"}`,
 	"POST /vnflcm/v2/vnf_instances/{vnfInstanceId}/scale":           `{"type": "SCALE_OUT", "aspectId": "VDU1_scale"}`,
 	"POST /vnflcm/v2/vnf_instances/{vnfInstanceId}/scale_to_level":  `{"instantiationLevelId": "instantiation_level_1"}`,
