@@ -153,7 +153,8 @@ func TestPagesThatAreNotThere(t *testing.T) {
 	h := handler(sample().deps())
 	for _, path := range []string{
 		"/ui/instances/nope", "/ui/operations/nope", "/ui/packages/nope", "/ui/nothing",
-		"/ui/assets/x/nothing.js", "/ui/assets/x/%ff", "/ui/assets/x/%2e%2e%2ftemplates%2flayout.html",
+		"/ui/assets/x/nothing.js", "/ui/assets/x/%ff", "/ui/assets/x/%c0%ae%c0%ae",
+		"/ui/assets/x/%2e%2e%2ftemplates%2flayout.html",
 	} {
 		rec := get(t, h, path)
 		require.Equal(t, http.StatusNotFound, rec.Code, path)

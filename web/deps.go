@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 
 	"github.com/gybe-nfv/gybe/api/frame"
@@ -42,8 +43,8 @@ type Project struct {
 type Instances interface {
 	// Instance returns CodeNotFound when it does not exist.
 	Instance(ctx context.Context, id string) (*lcm.Instance, error)
-	// Instances lists in order of id.
-	Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, error)
+	// InstanceDocuments lists in order of id. A document is valid until the next one is read.
+	InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error]
 }
 
 // Operations reads lifecycle operations and how far they are; lcm.Store does.

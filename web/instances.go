@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -61,26 +62,31 @@ func operationRowOf(op *lcm.Operation, now time.Time) *operationRow {
 
 // instances is the screen of all instances.
 func (c *console) instances(ctx context.Context, a ask) (view, error) {
-	all, err := c.Instances.Instances(ctx, lcm.Query{After: a.after, Limit: pageSize + 1})
-	if err != nil {
-		return view{}, err
-	}
 	active, err := c.activeOperations(ctx)
 	if err != nil {
 		return view{}, err
 	}
 	d := &instancesData{Later: a.after != ""}
-	if len(all) > pageSize {
-		all = all[:pageSize]
-		d.Next = all[pageSize-1].ID
-	}
-	for _, i := range all {
-		row := instanceRow{
-			ID: i.ID, Name: cmp.Or(i.Name, i.ID), Product: i.ProductName, VnfdID: i.VnfdID, VnfdVersion: i.VnfdVersion,
-			PackageID: i.VnfPkgID, State: i.State, Changed: i.Updated, Protection: i.Protection,
+	q := lcm.Query{After: a.after, Limit: pageSize + 1, Brief: true}
+	for doc, err := range c.Instances.InstanceDocuments(ctx, q) {
+		if err != nil {
+			return view{}, err
 		}
-		if i.Instantiated != nil {
-			row.Flavour = i.Instantiated.FlavourID
+		if len(d.Rows) == pageSize {
+			d.Next = d.Rows[pageSize-1].ID
+			break
+		}
+		var i sol.VnfInstance
+		if err := json.Unmarshal(doc.Brief, &i); err != nil {
+			return view{}, err
+		}
+		row := instanceRow{
+			ID: i.ID, Name: cmp.Or(i.VnfInstanceName, i.ID), Product: i.VnfProductName, VnfdID: i.VnfdID,
+			VnfdVersion: i.VnfdVersion, PackageID: doc.VnfPkgID, State: i.InstantiationState, Changed: doc.Updated,
+			Flavour: doc.FlavourID,
+		}
+		if doc.Protected {
+			row.Protection = &lcm.Protection{}
 		}
 		if op := active[i.ID]; op != nil {
 			row.Active = operationRowOf(op, c.Clock.Now())
@@ -136,7 +142,7 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	ops, err := c.Operations.Operations(ctx, lcm.Query{InstanceID: a.id})
+	ops, err := c.Operations.Operations(ctx, lcm.Query{InstanceID: a.id, Brief: true})
 	if err != nil {
 		return view{}, err
 	}

@@ -51,7 +51,7 @@ func packageOf(p *vnfpkg.Package) *packageData {
 
 // packages is the screen of all packages.
 func (c *console) packages(ctx context.Context, a ask) (view, error) {
-	all, err := c.Packages.List(ctx, vnfpkg.Query{After: a.after, Limit: pageSize + 1})
+	all, err := c.Packages.List(ctx, vnfpkg.Query{After: a.after, Limit: pageSize + 1, Brief: true})
 	if err != nil {
 		return view{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/web"
@@ -126,8 +128,19 @@ func (w *world) Instance(_ context.Context, id string) (*lcm.Instance, error) {
 	return find(w, &w.instances, "VNF instance", id, instanceID)
 }
 
-func (w *world) Instances(_ context.Context, q lcm.Query) ([]*lcm.Instance, error) {
-	return pageOf(w, &w.instances, q.After, q.Limit, instanceID)
+func (w *world) InstanceDocuments(_ context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] {
+	return func(yield func(*lcm.InstanceDocument, error) bool) {
+		all, err := pageOf(w, &w.instances, q.After, q.Limit, instanceID)
+		for n := 0; n < len(all) && err == nil; n++ {
+			var d *lcm.InstanceDocument
+			if d, err = render.Instance(all[n]); err == nil && !yield(d, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 func (w *world) Operation(_ context.Context, id string) (*lcm.Operation, error) {

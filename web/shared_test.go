@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -27,9 +28,9 @@ type reads struct {
 	instances, operations, logs, follows atomic.Int32
 }
 
-func (r *reads) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, error) {
+func (r *reads) InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] {
 	r.instances.Add(1)
-	return r.world.Instances(ctx, q)
+	return r.world.InstanceDocuments(ctx, q)
 }
 
 func (r *reads) Operation(ctx context.Context, id string) (*lcm.Operation, error) {

@@ -119,6 +119,9 @@ func cut(s string, n int) string {
 // pair is a name and a value.
 type pair struct{ Name, Value string }
 
+// maxPairs is how many values of an attribute with free names are shown.
+const maxPairs = 500
+
 // flatten lists the leaves of an open object, without secrets.
 func flatten(kv sol.KeyValuePairs, r redact.Redactor) []pair { return leavesOf(r.Pairs(kv)) }
 
@@ -127,6 +130,10 @@ func leavesOf(kv sol.KeyValuePairs) []pair {
 	var out []pair
 	var walk func(name string, v any)
 	walk = func(name string, v any) {
+		if len(out) > maxPairs {
+			return
+		}
+		name = short(name)
 		m, ok := v.(map[string]any)
 		if kv, isKV := v.(sol.KeyValuePairs); isKV {
 			m, ok = kv, true
@@ -149,6 +156,9 @@ func leavesOf(kv sol.KeyValuePairs) []pair {
 	}
 	if len(kv) > 0 {
 		walk("", map[string]any(kv))
+	}
+	if len(out) > maxPairs {
+		out = append(out[:maxPairs], pair{"…", "the API shows the others"})
 	}
 	return out
 }

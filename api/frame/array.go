@@ -30,15 +30,18 @@ func giveBack(buf *[]byte) {
 type array struct {
 	chunks []*[]byte
 	any    bool
+	size   int // of the elements, in bytes
+	memory reservation
 }
 
-func newArray() *array {
+// newArray makes an array whose bytes count in a budget.
+func newArray(b *budget) *array {
 	first := borrow()
 	*first = append(*first, '[')
-	return &array{chunks: []*[]byte{first}}
+	return &array{chunks: []*[]byte{first}, memory: reservation{budget: b}}
 }
 
-// add adds the element that write appends to a buffer.
+// add adds the element that write appends to a buffer. It returns CodeUnavailable when the budget is spent.
 func (a *array) add(write func(buf []byte) ([]byte, error)) (err error) {
 	buf := a.chunks[len(a.chunks)-1]
 	if len(*buf) >= chunk {
@@ -49,8 +52,14 @@ func (a *array) add(write func(buf []byte) ([]byte, error)) (err error) {
 		*buf = append(*buf, ',')
 	}
 	a.any = true
+	before := len(*buf)
 	*buf, err = write(append(*buf, '\n'))
-	return err
+	if err != nil {
+		return err
+	}
+	size := len(*buf) - before
+	a.size += size
+	return a.memory.take(int64(size), manyAnswers)
 }
 
 // send answers with the array.
@@ -78,4 +87,5 @@ func (a *array) release() {
 		giveBack(c)
 	}
 	a.chunks = nil
+	a.memory.release()
 }

@@ -16,8 +16,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// readBody reads a body up to the limit. Its bytes count in the budget until release is called, also after an error.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64, b *budget) (raw []byte, release func(), err error) {
+// readBody reads a body up to the limit and checks its shape. Its memory counts in the budget until release is called,
+// also after an error.
+func readBody(
+	w http.ResponseWriter, r *http.Request, limit int64, limits Limits, b *budget,
+) (raw []byte, release func(), err error) {
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close") // instead of reading the rest
 		return nil, func() {}, tooLarge(&http.MaxBytesError{Limit: limit})
@@ -30,7 +33,12 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, b *budget) (r
 		w.Header().Set("Connection", "close")
 		return nil, body.release, tooLarge(err)
 	}
-	return buf.Bytes(), body.release, nil
+	raw = buf.Bytes()
+	values, err := limits.checkShape(raw)
+	if err == nil {
+		err = body.take(int64(values)*valueBytes, manyBodies)
+	}
+	return raw, body.release, err
 }
 
 // tooLarge turns the errors of reading a body into ours; io.EOF and nil stay.
@@ -42,7 +50,8 @@ func tooLarge(err error) error {
 		return e
 	}
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return lcm.Errorf(lcm.CodeTooLarge, "the body is larger than %d bytes", e.Limit)
+		return lcm.Errorf(lcm.CodeTooLarge, "the body is larger than %d bytes", e.Limit).
+			WithHint("send less, or raise limits.body of this server")
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &lcm.Error{
@@ -54,16 +63,9 @@ func tooLarge(err error) error {
 	}
 }
 
-// validateBody checks that raw is well-formed JSON and matches the schema; it reports all that is wrong.
-func validateBody(raw []byte, schema *openapi3.Schema) error {
-	if i := firstInvalidUTF8(raw); i >= 0 {
-		return lcm.Errorf(lcm.CodeInvalid, "the body is not UTF-8 at %s", position(raw, i))
-	}
-	if i := tooDeep(raw); i >= 0 {
-		return lcm.Errorf(
-			lcm.CodeInvalid, "the body is nested more than %d levels deep at %s", maxDepth, position(raw, i),
-		)
-	}
+// validateBody checks that raw, whose shape has been checked, is well-formed JSON, keeps the limits of attributes, and
+// matches the schema; it reports all that is wrong.
+func validateBody(raw []byte, schema *openapi3.Schema, limits Limits) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -72,6 +74,9 @@ func validateBody(raw []byte, schema *openapi3.Schema) error {
 	}
 	if end := dec.InputOffset(); len(bytes.TrimLeft(raw[end:], " \t\r\n")) > 0 {
 		return lcm.Errorf(lcm.CodeInvalid, "there is more text after the JSON value at %s", position(raw, int(end)))
+	}
+	if err := limits.checkAttributes(schema, v); err != nil {
+		return err
 	}
 	var bad []lcm.InvalidParam
 	if bytes.Contains(raw, []byte(`\u0000`)) {
@@ -130,27 +135,6 @@ func firstInvalidUTF8(raw []byte) int {
 // maxDepth bounds the nesting of a body. What we keep of it is nested deeper in our answers, and the JSON parsers of
 // clients give up at their own limits: one such body would make a list unreadable for all clients.
 const maxDepth = 100
-
-// tooDeep returns where a text that may be JSON is nested deeper than maxDepth, or -1.
-func tooDeep(raw []byte) int {
-	depth, text := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case text && c == '\\':
-			i++ // whatever is escaped ends nothing
-		case c == '"':
-			text = !text
-		case text:
-		case c == '[' || c == '{':
-			if depth++; depth > maxDepth {
-				return i
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return -1
-}
 
 // nulls finds strings and member names with U+0000, which PostgreSQL cannot keep.
 func nulls(bad []lcm.InvalidParam, pointer string, v any) []lcm.InvalidParam {

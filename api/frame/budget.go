@@ -10,50 +10,74 @@ import (
 )
 
 const (
-	// bodyBudget bounds the bytes of all request bodies that a node keeps in memory, beyond freeBytes of each.
+	// bodyBudget is the default of Options.BodyBudget.
 	bodyBudget = 64 << 20
-	// freeBytes of every body do not count, so that slow clients with large bodies do not keep ordinary requests out.
-	freeBytes = 64 << 10
+	// answerBudget is the default of Options.AnswerBudget.
+	answerBudget = 128 << 20
+	// firstBytes of every request have a budget of their own, so that large ones do not keep ordinary ones out.
+	firstBytes = 32 << 10
+	// valueBytes is the memory that a JSON value takes when it is decoded, beside its text.
+	valueBytes = 128
 	// busyFor is what a client is asked to wait when the budget is spent.
 	busyFor = 5 * time.Second
 )
 
-// budget counts bytes of request bodies in memory. It is safe for concurrent use.
+// budget counts memory that requests take: up to firstBytes of each, and beyond. It is safe for concurrent use.
 type budget struct {
-	limit int64
-	used  atomic.Int64
+	limit        int64 // of each of the two
+	large, small atomic.Int64
 }
 
-// reader counts what it reads. The bytes count until release.
-func (b *budget) reader(src io.Reader) *budgetReader { return &budgetReader{src: src, budget: b} }
+// reservation is the memory of one request. It counts until release.
+type reservation struct {
+	budget       *budget
+	large, small int64
+}
+
+// take counts n bytes. It returns CodeUnavailable with a reason when the budget is spent.
+func (r *reservation) take(n int64, reason string) error {
+	small := min(n, firstBytes-r.small)
+	large := n - small
+	r.small, r.large = r.small+small, r.large+large
+	b := r.budget
+	if b.small.Add(small) <= b.limit && (b.large.Add(large) <= b.limit || large == 0) {
+		return nil
+	}
+	return &lcm.Error{
+		Code: lcm.CodeUnavailable, Title: "Too many large requests", RetryAfter: busyFor, Detail: reason,
+		Hint: "send the request again later",
+	}
+}
+
+func (r *reservation) release() {
+	r.budget.small.Add(-r.small)
+	r.budget.large.Add(-r.large)
+	r.small, r.large = 0, 0
+}
+
+// reader counts what it reads.
+func (b *budget) reader(src io.Reader) *budgetReader {
+	return &budgetReader{src: src, reservation: reservation{budget: b}}
+}
 
 type budgetReader struct {
-	src     io.Reader
-	budget  *budget
-	read    int64
-	counted int64
+	src io.Reader
+	reservation
 }
 
-// Read implements io.Reader. It fails with CodeUnavailable when the budget is spent.
+// manyBodies is the reason of a request that is rejected because of its body.
+const manyBodies = "this node is processing too many large request bodies"
+
+// manyAnswers is the reason of a request that is rejected because of its answer.
+const manyAnswers = "this node is sending too many large answers"
+
+// Read implements io.Reader. It returns CodeUnavailable when the budget is spent.
 func (r *budgetReader) Read(p []byte) (int, error) {
 	n, err := r.src.Read(p)
-	r.read += int64(n)
-
-	if over := r.read - freeBytes - r.counted; over > 0 {
-		r.counted += over
-		if r.budget.used.Add(over) > r.budget.limit {
-			return 0, &lcm.Error{
-				Code: lcm.CodeUnavailable, Title: "Too many large requests", RetryAfter: busyFor,
-				Detail: "this node is processing too many large request bodies", Hint: "send the request again later",
-			}
-		}
+	if spent := r.take(int64(n), manyBodies); spent != nil {
+		return 0, spent
 	}
 	return n, err
-}
-
-func (r *budgetReader) release() {
-	r.budget.used.Add(-r.counted)
-	r.counted = 0
 }
 
 // firstBuffer is the memory that a body gets before its first byte arrives.

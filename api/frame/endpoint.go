@@ -149,8 +149,7 @@ func (e *endpoint) body(w http.ResponseWriter, r *Request) (release func(), err 
 		return release, nil
 	}
 	if !empty && !consumes(r.Header.Get("Content-Type"), e.Consumes) {
-		return release, lcm.Errorf(lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s",
-			r.Header.Get("Content-Type"), strings.Join(e.Consumes, " or "))
+		return release, unreadableType(r.Header.Get("Content-Type"), e.Consumes)
 	}
 	if c := r.Header.Get("Content-Encoding"); !empty && c != "" && !strings.EqualFold(c, "identity") {
 		return release, lcm.Errorf(lcm.CodeUnsupportedType,
@@ -161,7 +160,7 @@ func (e *endpoint) body(w http.ResponseWriter, r *Request) (release func(), err 
 	if e.Stream {
 		return release, nil
 	}
-	raw, release, err := readBody(w, r.Request, e.frame.opts.MaxBody, &e.frame.bodies)
+	raw, release, err := readBody(w, r.Request, e.frame.opts.MaxBody, e.frame.opts.Limits, &e.frame.bodies)
 	if err != nil {
 		return release, err
 	}
@@ -175,9 +174,22 @@ func (e *endpoint) body(w http.ResponseWriter, r *Request) (release func(), err 
 	if err != nil {
 		return release, err
 	}
-	if err := validateBody(raw, schema); err != nil {
+	if err := validateBody(raw, schema, e.frame.opts.Limits); err != nil {
 		return release, err
 	}
 	r.Raw = raw
 	return release, nil
+}
+
+// unreadableType is the error of a body whose Content-Type is not among those that a resource reads.
+func unreadableType(given string, reads []string) error {
+	if given == "" {
+		return lcm.Errorf(
+			lcm.CodeUnsupportedType, "the body has no Content-Type, and this resource reads %s",
+			strings.Join(reads, " or "),
+		).WithHint("send Content-Type: " + reads[0])
+	}
+	return lcm.Errorf(
+		lcm.CodeUnsupportedType, "the body is %.80q, but this resource reads %s", given, strings.Join(reads, " or "),
+	)
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -23,9 +24,16 @@ type Options struct {
 	PublicURL string
 	// MaxBody bounds JSON bodies, in bytes; 0 means 1 MiB.
 	MaxBody int64
-	// BodyBudget bounds the bytes of large JSON bodies that are in memory at the same time; 0 means 64 MiB. A request
-	// that exceeds it is answered with 503 and Retry-After.
+	// BodyBudget bounds the memory of JSON bodies at the same time; 0 means 64 MiB. A request that exceeds it is
+	// answered with 503 and Retry-After.
 	BodyBudget int64
+	// AnswerBudget bounds the memory of answers at the same time; 0 means 128 MiB. A client may take a minute to read
+	// one.
+	AnswerBudget int64
+	// Limits bound what one request may cost.
+	Limits Limits
+	// Origins bounds the hosts and web sites that requests may be sent from and to; nil allows all.
+	Origins *Origins
 	// PageSize bounds the elements of one page of a list; 0 means 200.
 	PageSize int
 	// Markers signs paging markers.
@@ -46,6 +54,8 @@ type Frame struct {
 	handlers map[string]http.HandlerFunc // by pattern
 	schemas  []func() (*openapi3.Schema, error)
 	bodies   budget
+	answers  budget
+	decoding chan struct{} // holds a token for each large resource that is decoded
 	table    []Access
 }
 
@@ -65,6 +75,10 @@ func New(opts Options) *Frame {
 	if opts.BodyBudget == 0 {
 		opts.BodyBudget = max(bodyBudget, opts.MaxBody)
 	}
+	if opts.AnswerBudget == 0 {
+		opts.AnswerBudget = answerBudget
+	}
+	opts.Limits = opts.Limits.withDefaults()
 	if opts.PageSize == 0 {
 		opts.PageSize = 200
 	}
@@ -73,7 +87,9 @@ func New(opts Options) *Frame {
 	}
 	opts.PublicURL = strings.TrimRight(opts.PublicURL, "/")
 	f := &Frame{
-		opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{}, bodies: budget{limit: opts.BodyBudget},
+		opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{},
+		bodies: budget{limit: opts.BodyBudget}, answers: budget{limit: opts.AnswerBudget},
+		decoding: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	f.mux.NotFound(f.serve(nil, nil))
 	f.mux.MethodNotAllowed(f.unknownMethod)
@@ -193,6 +209,10 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 			if at.version != "" {
 				rw.Header().Set(version.Header, at.version)
 			}
+		}
+		if err := f.opts.Origins.Check(hr); err != nil {
+			r.fail(rw, err)
+			return
 		}
 		if res == nil {
 			r.fail(rw, lcm.Errorf(lcm.CodeNotFound, "there is no resource at %s", hr.URL.Path))

@@ -527,7 +527,8 @@ func TestAnswersFollowTheRules(t *testing.T) {
 	require.Len(t, a.Header.Get("X-Request-Id"), 36)
 
 	a = b.do(t, "POST", "/things/v2/things", `{"name":"a","kind":"A"}`, "Content-Type", "")
-	require.Equal(t, 201, a.StatusCode, "a body without a type is JSON")
+	require.Equal(t, 415, a.StatusCode)
+	require.Contains(t, a.body, "send Content-Type: application/json")
 
 	a = b.do(t, "HEAD", "/things/v2/things", "")
 	require.Equal(t, 200, a.StatusCode)

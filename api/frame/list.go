@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol/filter"
@@ -47,17 +46,17 @@ func (l List[T]) Serve(w http.ResponseWriter, r *Request) error {
 	if err != nil {
 		return err
 	}
-	page, more, err := l.page(r.Context(), Fetch{After: q.after, Limit: q.size + 1, Filter: q.filter}, q.size)
+	out := newArray(&r.frame.answers)
+	defer out.release()
+	last, more, err := l.write(r, out, q)
 	if err != nil {
 		return err
 	}
 	if more {
-		q.linkNext(w, r, l.ID(&page[len(page)-1]))
+		q.linkNext(w, r, last)
 	}
-	for i := range page {
-		page[i] = q.selection.Apply(page[i])
-	}
-	return writeList(w, page)
+	out.send(w)
+	return nil
 }
 
 // listQuery is the query of a list of T.
@@ -110,60 +109,61 @@ func (q *listQuery[T]) linkNext(w http.ResponseWriter, r *Request, last string) 
 	w.Header().Set("Link", paging.Link(r.Public(q.path), q.values, marker))
 }
 
-// page returns the first resources of a query that match its filter.
-func (l List[T]) page(ctx context.Context, q Fetch, size int) (page []T, more bool, err error) {
-	return fillPage(size, q.Limit,
-		func(after string) ([]T, error) {
-			if after != "" {
-				q.After = after
-			}
-			return l.Fetch(ctx, q)
-		},
-		func(v T) (bool, error) { return matches(q.Filter, v) },
-		func(v T) string { return l.ID(&v) })
-}
+// listBatch is how many resources of a List are in memory at the same time.
+const listBatch = 32
 
-// fillPage fetches lists of at most limit until it has size resources that match, or has read all. more says that
-// others match. fetch gets the id of the last resource that was read, "" at first.
-func fillPage[T any](
-	size, limit int, fetch func(after string) ([]T, error), match func(T) (bool, error), id func(T) string,
-) (page []T, more bool, err error) {
-	page = make([]T, 0, min(size, 64))
-	for after := ""; ; {
-		got, err := fetch(after)
+// write adds the first resources of a query that match its filter to out, at most a page. more says that others may
+// match; last is the id of the resource after which they are looked for.
+func (l List[T]) write(r *Request, out *array, q *listQuery[T]) (last string, more bool, err error) {
+	limits := r.frame.opts.Limits
+	fetch := Fetch{After: q.after, Limit: min(q.size+1, listBatch), Filter: q.filter}
+	for written, searched := 0, 0; ; {
+		got, err := l.Fetch(r.Context(), fetch)
 		if err != nil {
-			return nil, false, err
+			return "", false, err
 		}
-		for _, v := range got {
-			ok, err := match(v)
+		for n := range got {
+			if searched > searchPages*limits.PageBytes {
+				return last, true, nil
+			}
+			size, ok, err := matches(q.filter, got[n])
 			if err != nil {
-				return nil, false, err
+				return "", false, err
 			}
-			if !ok {
-				continue
+			searched += size
+			fetch.After = l.ID(&got[n])
+			if ok {
+				if written == q.size || out.size > limits.PageBytes {
+					return last, true, nil
+				}
+				raw, err := json.Marshal(q.selection.Apply(got[n]))
+				if err != nil {
+					return "", false, err
+				}
+				if err := out.add(func(buf []byte) ([]byte, error) { return append(buf, raw...), nil }); err != nil {
+					return "", false, err
+				}
+				written++
 			}
-			if len(page) == size {
-				return page, true, nil
-			}
-			page = append(page, v)
+			last = fetch.After
 		}
-		if len(got) < limit {
-			return page, false, nil
+		if len(got) < fetch.Limit {
+			return last, false, nil
 		}
-		after = id(got[len(got)-1])
 	}
 }
 
-// matches evaluates the filter on what the client would see.
-func matches(f filter.Filter, v any) (bool, error) {
+// matches evaluates the filter on what the client would see, and returns the size of that.
+func matches(f filter.Filter, v any) (size int, ok bool, err error) {
 	if f.Empty() {
-		return true, nil
+		return 0, true, nil
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	return matchesJSON(f, raw)
+	ok, err = matchesJSON(f, raw)
+	return len(raw), ok, err
 }
 
 // matchesJSON evaluates the filter on a resource that is encoded.
@@ -175,31 +175,4 @@ func matchesJSON(f filter.Filter, raw []byte) (bool, error) {
 		return false, err
 	}
 	return f.Match(decoded), nil
-}
-
-// writeList answers with a JSON array, one element a line.
-func writeList[T any](w http.ResponseWriter, list []T) error {
-	var buf bytes.Buffer
-	buf.WriteByte('[')
-	for i := range list {
-		if i > 0 {
-			buf.WriteByte(',')
-		}
-		raw, err := json.Marshal(list[i])
-		if err != nil {
-			return err
-		}
-		buf.WriteByte('\n')
-		buf.Write(raw)
-	}
-	if len(list) > 0 {
-		buf.WriteByte('\n')
-	}
-	buf.WriteString("]\n")
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(buf.Len()))
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(buf.Bytes())
-	return nil
 }

@@ -66,12 +66,9 @@ func weight(params string) float64 {
 	return 1
 }
 
-// consumes says whether a Content-Type is one of the media types. A body without one is taken for the
-// first of them; text has to be UTF-8.
+// consumes says whether a Content-Type is one of the media types; text has to be UTF-8. A body without a Content-Type
+// is rejected: a web page of another site can make browsers send one without asking the server before.
 func consumes(header string, wanted []string) bool {
-	if header == "" {
-		return true
-	}
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil {
 		return false

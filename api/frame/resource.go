@@ -54,7 +54,12 @@ func (d Resource) appendParts(buf, details []byte) []byte {
 }
 
 // WriteResource answers with a stored resource. Nothing of it is decoded.
-func WriteResource(w http.ResponseWriter, status int, d Resource) error {
+func WriteResource(w http.ResponseWriter, r *Request, status int, d Resource) error {
+	memory := reservation{budget: &r.frame.answers}
+	defer memory.release()
+	if err := memory.take(int64(d.size()), manyAnswers); err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(d.size()+1))
@@ -91,9 +96,9 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 	query.Brief = !slices.ContainsFunc(
 		l.Selectors.ExcludedByDefault(), func(a string) bool { return q.selection.Wants(a) || names(rest, a) },
 	)
-	out := newArray()
+	out := newArray(&r.frame.answers)
 	defer out.release()
-	last, more, err := l.write(r.Context(), out, query, rest, q)
+	last, more, err := l.write(r, out, query, rest, q)
 	if err != nil {
 		return err
 	}
@@ -104,34 +109,33 @@ func (l Resources[T]) Serve(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// write adds the first resources of a query that match a filter to out, at most a page. more says that others match;
-// last is the id of the last resource on the page.
+// write adds the first resources of a query that match a filter to out, at most a page. more says that others may
+// match; last is the id of the resource after which they are looked for.
 func (l Resources[T]) write(
-	ctx context.Context, out *array, query lcm.Query, f filter.Filter, q *listQuery[T],
+	r *Request, out *array, query lcm.Query, f filter.Filter, q *listQuery[T],
 ) (last string, more bool, err error) {
-	needed := neededBy[T](f)
+	limits, search := r.frame.opts.Limits, newSearch[T](r, f)
 	add := l.chosen(q.selection)
-	var whole, part []byte
 	for written := 0; ; {
 		read := 0
-		for d, err := range l.Fetch(ctx, query) {
+		for d, err := range l.Fetch(r.Context(), query) {
 			if err != nil {
 				return "", false, err
 			}
 			read++
 			query.After = d.ID
-			if !f.Empty() {
-				whole = d.appendTo(whole[:0])
-				if part, err = needed.AppendJSON(part[:0], whole); err != nil {
-					return "", false, err
-				}
-				if ok, err := matchesJSON(f, part); err != nil {
-					return "", false, err
-				} else if !ok {
-					continue
-				}
+			if search.bytes > searchPages*limits.PageBytes {
+				return last, true, nil
 			}
-			if written == q.size {
+			ok, err := search.matches(d)
+			if err != nil {
+				return "", false, err
+			}
+			if !ok {
+				last = d.ID
+				continue
+			}
+			if written == q.size || out.size > limits.PageBytes {
 				return last, true, nil
 			}
 			if err := out.add(func(buf []byte) ([]byte, error) { return add(buf, d) }); err != nil {
@@ -158,27 +162,4 @@ func (l Resources[T]) chosen(s selector.Selection[T]) func(buf []byte, d Resourc
 		whole = d.appendTo(whole[:0])
 		return s.AppendJSON(buf, whole)
 	}
-}
-
-// neededBy selects the attributes that a filter looks at. Below a path with @key it takes everything.
-func neededBy[T any](f filter.Filter) selector.Selection[T] {
-	var paths [][]string
-	for _, e := range f.Exprs {
-		var path []string
-		for _, s := range e.Path {
-			if s.Key {
-				break
-			}
-			path = append(path, s.Name)
-		}
-		paths = append(paths, path)
-	}
-	return selector.KeepOnly[T](paths...)
-}
-
-// names says whether a filter looks at a top-level attribute.
-func names(f filter.Filter, attribute string) bool {
-	return slices.ContainsFunc(
-		f.Exprs, func(e filter.Expr) bool { return len(e.Path) > 0 && e.Path[0].Name == attribute },
-	)
 }

@@ -50,14 +50,15 @@ func (d *Document) body(method, prefix, path string) (*openapi3.Schema, error) {
 	return nil, fmt.Errorf("the document has no request body for %s %s", method, path)
 }
 
-// CheckBody holds raw to the schema of the body that a request with this method and path, which is below prefix, would
-// have; CodeInvalid with pointers when it does not match. An interface that is sent the body of another one needs it.
-func (d *Document) CheckBody(method, prefix, path string, raw []byte) error {
+// CheckBody holds raw, a part of the request's body, to the schema of the body that a request with this method and
+// path, which is below prefix, would have; CodeInvalid with pointers when it does not match. An interface that is sent
+// the body of another one needs it.
+func (r *Request) CheckBody(d *Document, method, prefix, path string, raw []byte) error {
 	schema, err := d.body(method, prefix, path)
 	if err != nil {
 		return err
 	}
-	return validateBody(raw, schema)
+	return validateBody(raw, schema, r.frame.opts.Limits)
 }
 
 // violations validates v and returns what is wrong with it, by member.

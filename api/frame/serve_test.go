@@ -60,6 +60,7 @@ func TestADeadlineForReadingDoesNotEndTheHandler(t *testing.T) {
 			t.Parallel()
 			req, err := http.NewRequestWithContext(t.Context(), tt.method, tt.server.URL+"/x/wait", tt.body)
 			require.NoError(t, err)
+			req.Header.Set("Content-Type", "application/zip")
 			resp, err := tt.server.Client().Do(req)
 			require.NoError(t, err)
 			resp.Body.Close()

@@ -44,7 +44,7 @@ func (a *API) plan(w http.ResponseWriter, r *frame.Request) error {
 	if kind.Path != "" {
 		path += "/" + kind.Path
 	}
-	if err := lifecycle.CheckBody(kind.Method(), "", path, req.Params); err != nil {
+	if err := r.CheckBody(lifecycle, kind.Method(), "", path, req.Params); err != nil {
 		return belowParams(err)
 	}
 	task, err := lcm.ParseTask(kind.Type, req.Params)

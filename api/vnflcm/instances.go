@@ -36,7 +36,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	}
 	w.Header().Set("Location", r.Public(instancePath(i.ID)))
 	frame.SetValidators(w, i.Version, i.Updated)
-	return frame.WriteResource(w, http.StatusCreated, a.instance(r.Context(), d))
+	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d))
 }
 
 func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
@@ -53,7 +53,7 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, http.StatusOK, a.instance(r.Context(), d))
+	return frame.WriteResource(w, r, http.StatusOK, a.instance(r.Context(), d))
 }
 
 // notModified answers a conditional GET with 304 if the client has the resource. It reads only the version.

@@ -34,7 +34,7 @@ func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d))
+	return frame.WriteResource(w, r, http.StatusOK, a.presentOperation(d))
 }
 
 func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
@@ -74,7 +74,7 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return frame.WriteResource(w, http.StatusOK, a.presentOperation(d))
+	return frame.WriteResource(w, r, http.StatusOK, a.presentOperation(d))
 }
 
 // cancel serves the cancel task: 202 without a body. The operation says when it is cancelled.

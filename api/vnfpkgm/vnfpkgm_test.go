@@ -115,6 +115,12 @@ func TestTheLifeOfAPackage(t *testing.T) {
 	a = b.Do(t, "PATCH", packages+"/"+p.ID, `{"userDefinedData":{"k":null,"n":1}}`, "Content-Type",
 		"application/merge-patch+json")
 	require.JSONEq(t, `{"userDefinedData":{"n":1}}`, string(a.Body))
+	large := `":[` + strings.Repeat(`"`+strings.Repeat("x", 997)+`",`, 40) + `0]`
+	require.Equal(t, 200, b.Do(t, "PATCH", packages+"/"+p.ID, `{"userDefinedData":{"large`+large+`}}`).Status)
+	a = b.Do(t, "PATCH", packages+"/"+p.ID, `{"userDefinedData":{"more`+large+`}}`)
+	require.Equal(t, 422, a.Status)
+	require.Equal(t, []string{"/userDefinedData"}, a.Pointers())
+	require.Equal(t, 200, b.Do(t, "PATCH", packages+"/"+p.ID, `{"userDefinedData":{"large":null}}`).Status)
 	require.Equal(t, 412, b.Do(t, "DELETE", packages+"/"+p.ID, nil, "If-Match", `"0"`).Status)
 	require.Equal(
 		t, 412, b.Do(t, "PATCH", packages+"/"+p.ID, `{"operationalState":"ENABLED"}`, "If-Match", `"0"`).Status,

@@ -137,6 +137,7 @@ func (a *App) openPackages() error {
 	limits.Archive.TotalBytes = int64(a.cfg.Limits.PackageUnpacked)
 	limits.Archive.FileBytes = int64(a.cfg.Limits.PackageUnpacked)
 	limits.Archive.Entries = a.cfg.Limits.PackageFiles
+	limits.UserDefinedData = int(a.cfg.Limits.Attribute)
 	a.packages = vnfpkg.New(vnfpkg.Options{Stores: a.store, Content: a.content, Log: a.log, Limits: limits})
 	return nil
 }
@@ -156,6 +157,7 @@ func (a *App) openDomain(queue *engine.Queue) {
 	a.services = &admission.Services{
 		Stores: stores, Packages: a.packages, Infras: a.drivers, Mgmt: a.drivers.mgmt, Clock: clock,
 		Deadline: a.cfg.Deadline,
+		Limits:   lcm.Limits{Attribute: int(a.cfg.Limits.Attribute), Params: int(a.cfg.Limits.Params)},
 	}
 	runner := &execution.Runner{
 		Store: ledger, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
@@ -235,8 +237,9 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.WarnContext(ctx, "auth.none is true: every client that reaches this address is an administrator",
 			"listen", a.Addr())
 	}
+	memory, source := limitMemory(a.cfg.Limits.Memory)
 	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL,
-		"debug", a.DebugAddr())
+		"debug", a.DebugAddr(), "memory_limit", memory, "memory_limit_from", source)
 	err := all.Wait()
 	a.log.InfoContext(ctx, "gybe has stopped")
 	return err

@@ -38,12 +38,19 @@ func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop 
 	t.Helper()
 	n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "v1"})
 	require.NoError(t, err)
+	stop = run(t, n)
+	c, err = client.New(n.URL(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	require.NoError(t, err)
+	return n, c, stop
+}
+
+// run runs a node until stop is called.
+func run(t *testing.T, n *app.App) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
 	<-n.Ready()
-	c, err = client.New(n.URL(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
-	require.NoError(t, err)
 	stopped := false
 	stop = func() {
 		if !stopped {
@@ -53,7 +60,7 @@ func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop 
 		}
 	}
 	t.Cleanup(stop)
-	return n, c, stop
+	return stop
 }
 
 // TestScriptsThatCannotBeRun: a node that is configured to run scripts of packages, and cannot, does not start and

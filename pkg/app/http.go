@@ -66,10 +66,20 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	if a.auth, err = newAuth(a.cfg, a.log, a.metrics.AuthFailed); err != nil {
 		return err
 	}
+	origins, err := a.origins()
+	if err != nil {
+		return fmt.Errorf("public_url: %w", err)
+	}
+	limits := a.cfg.Limits
 	a.frame = frame.New(frame.Options{
-		Auth: a.auth,
-		Log:  a.log, PublicURL: a.publicURL, MaxBody: int64(a.cfg.Limits.Body), PageSize: a.cfg.Limits.PageSize,
-		Markers: markers, Observe: a.metrics.Request, Audit: auditor{a.store, a.cfg.NodeID},
+		Auth: a.auth, Audit: auditor{a.store, a.cfg.NodeID},
+		Log: a.log, PublicURL: a.publicURL, MaxBody: int64(limits.Body), BodyBudget: int64(limits.Bodies),
+		AnswerBudget: int64(limits.Answers),
+		Limits: frame.Limits{
+			Values: limits.BodyValues, Attribute: int(limits.Attribute), Params: int(limits.Params),
+			PageBytes: int(limits.PageBytes),
+		},
+		PageSize: limits.PageSize, Origins: origins, Markers: markers, Observe: a.metrics.Request,
 	})
 	feeds := Feeds{a.store, a.feed}
 	(&vnflcm.API{Services: a.services}).Mount(a.frame)
@@ -86,9 +96,15 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	if err := a.mountConsole(api, feeds, ring); err != nil {
 		return err
 	}
+	conns := limitConnections(a.listener, limits.Connections, a.cfg.TLS.CertFile == "", a.log)
+	a.listener = conns
 	a.server = &http.Server{
-		Handler: a.frame, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-		MaxHeaderBytes: int(a.cfg.Limits.Header),
+		Handler: a.frame, ConnState: conns.observe, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: int(limits.Header),
+		// The memory of a connection with HTTP/2 before a handler reads, and its requests at the same time.
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10,
+		},
 		// For requests and answers of ordinary size. Uploads, downloads and event streams set deadlines of their own.
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute,
@@ -147,8 +163,12 @@ func (a *App) serveHTTP(ctx context.Context) error {
 
 // serveDebug serves /metrics and pprof.
 func (a *App) serveDebug(ctx context.Context) error {
+	h, err := guardDebug(a.metrics.Handler())
+	if err != nil {
+		return err
+	}
 	s := &http.Server{
-		Handler: a.metrics.Handler(), ReadHeaderTimeout: 10 * time.Second,
+		Handler: h, ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	return serve(ctx, s, func() error { return s.Serve(a.debug) })

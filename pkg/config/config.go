@@ -13,6 +13,10 @@ type Config struct {
 	// PublicURL is the URL by which clients reach the API, with the prefix of a reverse proxy if there is one. Every
 	// Location and _links starts with it. Empty means the address of Listen.
 	PublicURL string `yaml:"public_url" env:"PUBLIC_URL"`
+	// Hosts are further names in the Host header of requests, e.g. of a proxy or of a Kubernetes service. IP addresses,
+	// the host of PublicURL, that of Listen and the name of this machine need not be listed. *.example.org stands for
+	// all names below example.org, and * for every name.
+	Hosts []string `yaml:"hosts" env:"HOSTS"`
 	// DebugListen is the loopback host:port of /metrics and pprof; empty disables them.
 	DebugListen string `yaml:"debug_listen" env:"DEBUG_LISTEN"`
 	// DataDir is the directory of the content store. All nodes of one database need the same content.
@@ -76,20 +80,39 @@ type Deadlines struct {
 	Terminate   time.Duration `yaml:"terminate" env:"TERMINATE"`     // 0 = default
 }
 
-// Limits limit requests and responses.
+// Limits limit requests, responses and the memory of a node.
 type Limits struct {
-	Body            Size `yaml:"body" env:"BODY"`                         // a request body that is not a package
+	Body Size `yaml:"body" env:"BODY"` // a request body that is not a package
+	// BodyValues is the number of JSON values in a request body: objects, arrays, texts, numbers, true, false, null.
+	BodyValues int `yaml:"body_values" env:"BODY_VALUES"`
+	// Bodies is the memory of the request bodies that a node reads and handles at the same time, beyond the first
+	// 32 KiB of each; these have as much again. A request above it is answered with 503 and Retry-After.
+	Bodies Size `yaml:"bodies" env:"BODIES"`
+	// Answers is the same for the answers that clients have not read yet.
+	Answers Size `yaml:"answers" env:"ANSWERS"`
+	// Attribute is the size of an attribute with names chosen by clients, such as metadata, extensions,
+	// vnfConfigurableProperties or userDefinedData, as JSON without white space, also after a PATCH.
+	Attribute Size `yaml:"attribute" env:"ATTRIBUTE"`
+	// Params is the size of additionalParams, and of all VIM connections of a VNF instance together.
+	Params          Size `yaml:"params" env:"PARAMS"`
 	PackageSize     Size `yaml:"package_size" env:"PACKAGE_SIZE"`         // a package archive
 	PackageUnpacked Size `yaml:"package_unpacked" env:"PACKAGE_UNPACKED"` // all files of a package together
 	PackageFiles    int  `yaml:"package_files" env:"PACKAGE_FILES"`       // number of files in a package
 	// FreeSpace is the disk space of data_dir that packages leave free; 0 = packages may use all.
 	FreeSpace Size `yaml:"free_space" env:"FREE_SPACE"`
-	PageSize  int  `yaml:"page_size" env:"PAGE_SIZE"` // elements of a list per page
-	Header    Size `yaml:"header" env:"HEADER"`       // all request headers together
+	PageSize  int  `yaml:"page_size" env:"PAGE_SIZE"`   // elements of a list per page
+	PageBytes Size `yaml:"page_bytes" env:"PAGE_BYTES"` // bytes after which a page ends
+	Header    Size `yaml:"header" env:"HEADER"`         // all request headers together
 	// followers of the event feed at the same time
 	EventStreams int `yaml:"event_streams" env:"EVENT_STREAMS"`
 	// pages of the console that are followed at the same time
 	ConsoleStreams int `yaml:"console_streams" env:"CONSOLE_STREAMS"`
+	// Connections is the number of connections of clients. A new one closes the one that has been idle for longest;
+	// when all are in use it is answered with 503.
+	Connections int `yaml:"connections" env:"CONNECTIONS"`
+	// Memory is the soft limit of the Go runtime, at which it collects garbage more often; 0 is 90 % of the limit of
+	// the control group, if there is one. The environment variable GOMEMLIMIT takes precedence.
+	Memory Size `yaml:"memory" env:"MEMORY"`
 }
 
 // Secrets locates the keys that encrypt credentials in the database.
@@ -169,8 +192,11 @@ func Default() Config {
 		},
 		Deadlines: Deadlines{Default: 2 * time.Hour},
 		Limits: Limits{
-			Body: 4 * MiB, PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000,
-			FreeSpace: GiB, PageSize: 200, Header: 64 * KiB, EventStreams: 1000, ConsoleStreams: 100,
+			Body: MiB, BodyValues: 20_000, Bodies: 64 * MiB, Answers: 128 * MiB,
+			Attribute: 64 * KiB, Params: 256 * KiB,
+			PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000, FreeSpace: GiB,
+			PageSize: 200, PageBytes: 8 * MiB, Header: 64 * KiB, EventStreams: 1000, ConsoleStreams: 100,
+			Connections: 2000,
 		},
 		OpenStack: OpenStack{
 			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute,

@@ -122,12 +122,18 @@ func TestMistakesAreErrors(t *testing.T) {
 				"listen=nowhere", "public_url=ftp://x", "debug_listen=0.0.0.0:1", "data_dir=", "node_id=a b",
 				"log.level=loud", "log.format=xml", "tls.cert_file=x", "ssh.port=0", "ssh.host_key_policy=maybe",
 				"scripts.sandbox=chroot", "engine.max_workers=0", "limits.console_streams=0", "deadlines.default=1ms",
-				"limits.body=1", "database_url=",
+				"limits.body=1",
+				"hosts=ok,https://x", "limits.body_values=0", "limits.bodies=0", "limits.answers=0",
+				"limits.attribute=1", "limits.params=1",
+				"limits.page_bytes=1", "limits.connections=0", "limits.memory=1MiB", "database_url=",
 			},
 			want: []string{
 				"database_url:", "listen:", "public_url:", "debug_listen:", "data_dir:", "node_id:", "log.level:",
 				"log.format:", "tls.key_file:", "ssh.port:", "ssh.host_key_policy:", "scripts.sandbox:",
 				"engine.max_workers:", "limits.console_streams:", "deadlines.default:", "limits.body:",
+				`hosts: "https://x"`, "limits.body_values:",
+				"limits.bodies:", "limits.answers:", "limits.attribute:", "limits.params:", "limits.page_bytes:",
+				"limits.connections:", "limits.memory:",
 			},
 		},
 		{name: "public URL with a query", set: []string{"public_url=http://h/?a=b"}, want: []string{"public_url:"}},
@@ -181,12 +187,14 @@ func TestEmptyFileIsFine(t *testing.T) {
 
 func TestPrintedConfigurationReadsBackWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	cfg, _, err := config.Load(config.Source{Set: []string{"database_url=" + database, "grant.zones=a,b"}})
+	cfg, _, err := config.Load(config.Source{
+		Set: []string{"database_url=" + database, "grant.zones=a,b", "hosts=x.example,*.y"},
+	})
 	require.NoError(t, err)
 	out, err := cfg.Masked().YAML()
 	require.NoError(t, err)
 	require.NotContains(t, string(out), "geheim")
-	require.Contains(t, string(out), "body: 4MiB")
+	require.Contains(t, string(out), "body: 1MiB")
 
 	again, _, err := config.Load(config.Source{File: file(t, string(out)), Set: []string{"database_url=" + database}})
 	require.NoError(t, err)

@@ -23,6 +23,15 @@ import (
 // nodeID matches valid names of a node: they appear in logs, tables and URLs.
 var nodeID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
+// hostName matches what can be in hosts: a name without a port, an IP address, or a pattern.
+var hostName = regexp.MustCompile(`^(\*|(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|[0-9A-Fa-f:.]+)$`)
+
+// minMemory is the smallest limits.memory: less makes the node collect garbage all the time.
+const minMemory = 64 * MiB
+
+// valueMemory is the memory that a JSON value counts in limits.bodies: the largest body has to fit.
+const valueMemory = 128
+
 // Validate returns all errors joined, one per setting; nil if a node can start with the configuration. It does not open
 // files or the database, except for the TLS certificate.
 func (c *Config) Validate() error {
@@ -42,6 +51,14 @@ func (c *Config) Validate() error {
 		if err := checkPublicURL(c.PublicURL); err != nil {
 			report("public_url", "%w", err)
 		}
+	}
+	for _, h := range c.Hosts {
+		if !hostName.MatchString(h) {
+			report("hosts", "%q is not a host name such as vnfm.example.org, *.example.org or *", h)
+		}
+	}
+	if m := c.Limits.Memory; m != 0 && m < minMemory {
+		report("limits.memory", "%s is less than %s", m, minMemory)
 	}
 	if c.DebugListen != "" {
 		if err := checkLoopback(c.DebugListen); err != nil {
@@ -82,6 +99,8 @@ func (c *Config) validateNumbers(report report) {
 		{"database.max_conns", c.Database.MaxConns, 0, 10_000},
 		{"engine.max_workers", c.Engine.MaxWorkers, 1, 10_000},
 		{"engine.retries", c.Engine.Retries, 1, 1000},
+		{"limits.body_values", c.Limits.BodyValues, 100, 10_000_000},
+		{"limits.connections", c.Limits.Connections, 10, 1_000_000},
 		{"limits.package_files", c.Limits.PackageFiles, 1, 10_000_000},
 		{"limits.page_size", c.Limits.PageSize, 1, 10_000},
 		{"limits.event_streams", c.Limits.EventStreams, 0, 100_000},
@@ -136,6 +155,11 @@ func (c *Config) validateSizes(report report) {
 		from Size
 	}{
 		{"limits.body", c.Limits.Body, KiB},
+		{"limits.bodies", c.Limits.Bodies, c.Limits.Body + valueMemory*Size(c.Limits.BodyValues)},
+		{"limits.answers", c.Limits.Answers, 2 * c.Limits.PageBytes},
+		{"limits.attribute", c.Limits.Attribute, KiB},
+		{"limits.params", c.Limits.Params, KiB},
+		{"limits.page_bytes", c.Limits.PageBytes, 64 * KiB},
 		{"limits.header", c.Limits.Header, KiB},
 		{"limits.package_size", c.Limits.PackageSize, KiB},
 		{"limits.package_unpacked", c.Limits.PackageUnpacked, KiB},

@@ -24,6 +24,8 @@ type Admission struct {
 	Infras      Infras
 	// Scope is what the operation is to do to the VNFCs.
 	Scope *Scope
+	// result is the instance after the operation, if the request alone decides it; nil otherwise.
+	result *Instance
 	// Bad lists the members of the request that are wrong.
 	Bad []InvalidParam
 }

@@ -29,6 +29,7 @@ const (
 	CodeUnsupportedType Code = "unsupported_type" // a media type we do not read
 	CodeMethod          Code = "method"           // the resource exists, the method does not
 	CodeRange           Code = "range"            // the requested byte range is not there
+	CodeMisdirected     Code = "misdirected"      // the request names another server
 )
 
 var statusOf = map[Code]int{
@@ -39,7 +40,7 @@ var statusOf = map[Code]int{
 	CodeTimeout: http.StatusGatewayTimeout, CodeUpstream: http.StatusBadGateway,
 	CodeInternal: http.StatusInternalServerError, CodeNotAcceptable: http.StatusNotAcceptable,
 	CodeUnsupportedType: http.StatusUnsupportedMediaType, CodeMethod: http.StatusMethodNotAllowed,
-	CodeRange: http.StatusRequestedRangeNotSatisfiable,
+	CodeRange: http.StatusRequestedRangeNotSatisfiable, CodeMisdirected: http.StatusMisdirectedRequest,
 }
 
 // Class says whether trying again can help; drivers set it where the error arises, because only they know.

@@ -58,7 +58,7 @@ func decodeModify(raw json.RawMessage) (Task, error) {
 				}
 				patched := *a.Instance
 				bad, err := patch(&patched, raw, nil, "")
-				a.Bad = append(a.Bad, bad...)
+				a.Bad, a.result = append(a.Bad, bad...), &patched
 				return err
 			},
 		}

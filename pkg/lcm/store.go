@@ -25,7 +25,7 @@ type Records interface {
 	// Instances lists in order of id.
 	Instances(ctx context.Context, q Query) ([]*Instance, error)
 	// InstanceDocument and InstanceDocuments return the same as clients see it; InstanceValidator only the version.
-	// Documents of a list are valid until the loop ends; an error ends it.
+	// A document of a list is valid until the next one is read; an error ends the list.
 	InstanceDocument(ctx context.Context, id string) (*InstanceDocument, error)
 	InstanceDocuments(ctx context.Context, q Query) iter.Seq2[*InstanceDocument, error]
 	InstanceValidator(ctx context.Context, id string) (Validator, error)
@@ -105,7 +105,7 @@ type Query struct {
 	Names, VnfdIDs      []string
 	InstantiationStates []sol.InstantiationState
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
-	// Extensions, Instantiated, Inventory, Params, PreviousVims and SSHKey; of operations Params, Error,
+	// Extensions, Instantiated, Inventory, Params, PreviousVims and SSHKey; of operations Params,
 	// ResourceChanges, ChangedInfo, ChangedExtConnectivity and Modifications.
 	Brief bool
 }

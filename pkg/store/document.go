@@ -77,8 +77,7 @@ func (s *Records) InstanceDocument(ctx context.Context, id string) (*lcm.Instanc
 
 // InstanceDocuments implements lcm.Records.
 func (s *Records) InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] {
-	c, ok := s.instanceList(q)
-	return instanceView.list(ctx, s, "list instances", c, ok, q.Brief)
+	return instanceView.list(ctx, s, "list instances", q, s.instanceList)
 }
 
 // InstanceValidator implements lcm.Records.
@@ -93,8 +92,7 @@ func (s *Records) OperationDocument(ctx context.Context, id string) (*lcm.Operat
 
 // OperationDocuments implements lcm.Records.
 func (s *Records) OperationDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.OperationDocument, error] {
-	c, ok := s.operationList(q)
-	return operationView.list(ctx, s, "list operations", c, ok, q.Brief)
+	return operationView.list(ctx, s, "list operations", q, s.operationList)
 }
 
 // OperationValidator implements lcm.Records.
@@ -130,35 +128,62 @@ func (v *view[T, D]) one(ctx context.Context, s *Records, kind, id string) (*D, 
 	return &docs[0], nil
 }
 
-// list reads documents, without details if brief. All rows are read before the first document is yielded: the caller
-// may need a connection itself. The documents are valid until the loop ends.
+// batchBytes ends a batch of documents with their details. A list takes no more memory than a batch, and one document.
+const batchBytes = 1 << 20
+
+// list reads documents, in batches if they have details. All rows of a batch are read before its first document is
+// yielded: the caller may need a connection itself. The documents are valid until the next batch is read.
 func (v *view[T, D]) list(
-	ctx context.Context, s *Records, what string, c listClause, possible, brief bool,
+	ctx context.Context, s *Records, what string, q lcm.Query, clause func(lcm.Query) (listClause, bool),
 ) iter.Seq2[*D, error] {
-	columns := v.whole
-	if brief {
-		columns = v.brief
-	}
 	return func(yield func(*D, error) bool) {
-		if !possible {
-			return
-		}
 		p, _ := v.pages.Get().(*page[D])
 		defer func() {
 			p.reset()
 			v.pages.Put(p)
 		}()
-		docs, err := v.query(ctx, s, p, columns+c.from, c.args, brief)
-		if err != nil {
-			yield(nil, fault(what, err))
-			return
-		}
-		for n := range docs {
-			if !yield(&docs[n], nil) {
+		for {
+			c, possible := clause(q)
+			if !possible {
 				return
 			}
+			sql := v.brief + c.rows()
+			if !q.Brief {
+				sql = v.batch(&c)
+			}
+			docs, err := v.query(ctx, s, p, sql, c.args, q.Brief)
+			if err != nil {
+				yield(nil, fault(what, err))
+				return
+			}
+			for n := range docs {
+				if !yield(&docs[n], nil) {
+					return
+				}
+			}
+			if p.stored < batchBytes || p.rows == q.Limit {
+				return // there are no more
+			}
+			q.After = p.last
+			if q.Limit > 0 {
+				q.Limit -= p.rows
+			}
+			p.reset()
 		}
 	}
+}
+
+// batch is the statement of a list that ends with the row whose details exceed batchBytes together with those before.
+func (v *view[T, D]) batch(c *listClause) string {
+	a := v.table.alias
+	sizes := make([]string, len(v.details))
+	for n, column := range v.details {
+		sizes[n] = "coalesce(octet_length(" + a + "." + column + "), 0)"
+	}
+	return v.whole + " FROM (SELECT " + a + ".*, coalesce(sum(" + strings.Join(sizes, " + ") + ") OVER (" +
+		strings.TrimPrefix(c.order, " ") + " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before_bytes" +
+		c.from + c.order + c.limit + ") " + a +
+		" WHERE " + a + ".before_bytes < " + strconv.Itoa(batchBytes) + c.order
 }
 
 // query reads the documents of a statement into a page. It renders those again whose stored JSON is not valid.
@@ -184,11 +209,16 @@ func (v *view[T, D]) query(
 		dest = append(dest, &parts[n])
 	}
 	var stale []string
+	p.rows, p.stored = 0, 0
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
 			return nil, err
 		}
 		doc.Updated, doc.Brief, doc.Details = doc.Updated.UTC(), p.keep(text), nil
+		p.rows, p.last = p.rows+1, doc.ID
+		for _, part := range parts {
+			p.stored += len(part)
+		}
 		if !valid {
 			stale = append(stale, doc.ID)
 		} else if doc.Details, err = v.open(s, p, doc.ID, names, parts); err != nil {
@@ -219,33 +249,16 @@ func (v *view[T, D]) open(
 	return details, nil
 }
 
+// staleBatch is how many rows are decoded at the same time to render them again.
+const staleBatch = 16
+
 // refresh replaces the documents whose ids are in stale by ones that are rendered from the row, and stores these.
 func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []D, stale []string, brief bool) ([]D, error) {
-	t := v.table
-	rows, err := s.pool.Query(
-		ctx, "SELECT "+v.all.list+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", stale,
-	)
-	values, err := v.all.collect(s, rows, err)
-	if err != nil {
-		return nil, err
-	}
-	renewed := make(map[string]*D, len(values))
-	b := &pgx.Batch{}
-	for _, value := range values {
-		d, err := v.render(value)
-		if err != nil {
+	renewed := make(map[string]*D, len(stale))
+	for ids := range slices.Chunk(stale, staleBatch) {
+		if err := v.renew(ctx, s, ids, brief, renewed); err != nil {
 			return nil, err
 		}
-		if err := t.queueRendered(b, s, value, v.document(d).Version); err != nil {
-			return nil, err
-		}
-		if brief {
-			v.document(d).Details = nil
-		}
-		renewed[t.id(value)] = d
-	}
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		s.log.WarnContext(ctx, "rendered rows are not stored yet", "table", t.name, "rows", len(values), "error", err)
 	}
 	out := docs[:0]
 	for n := range docs {
@@ -258,6 +271,36 @@ func (v *view[T, D]) refresh(ctx context.Context, s *Store, docs []D, stale []st
 		}
 	}
 	return out, nil
+}
+
+// renew renders the documents with some ids again, stores them, and adds them to a map.
+func (v *view[T, D]) renew(ctx context.Context, s *Store, ids []string, brief bool, renewed map[string]*D) error {
+	t := v.table
+	rows, err := s.pool.Query(
+		ctx, "SELECT "+v.all.list+" FROM "+t.name+" "+t.alias+" WHERE "+t.alias+".id = ANY($1)", ids,
+	)
+	values, err := v.all.collect(s, rows, err)
+	if err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	for _, value := range values {
+		d, err := v.render(value)
+		if err != nil {
+			return err
+		}
+		if err := t.queueRendered(b, s, value, v.document(d).Version); err != nil {
+			return err
+		}
+		if brief {
+			v.document(d).Details = nil
+		}
+		renewed[t.id(value)] = d
+	}
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		s.log.WarnContext(ctx, "rendered rows are not stored yet", "table", t.name, "rows", len(values), "error", err)
+	}
+	return nil
 }
 
 // queueRendered stores the rendered columns of a row that is still at a version. It does not wait for a transaction

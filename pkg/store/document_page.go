@@ -11,6 +11,9 @@ type page[D any] struct {
 	docs   []D
 	blocks [][]byte
 	filled int // blocks that have no room
+	// rows were read, the last one has the id last, and their details as stored have so many bytes.
+	rows, stored int
+	last         string
 	// single gives every text memory of its own, which outlives the page.
 	single bool
 }

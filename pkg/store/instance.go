@@ -75,16 +75,19 @@ func (s *Records) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, 
 	if !ok {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+c.from, c.args...)
+	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+c.rows(), c.args...)
 	out, err := columns.collect(s.Store, rows, err)
 	return out, fault("list instances", err)
 }
 
 // listClause is a list without its columns.
 type listClause struct {
-	from string
-	args []any
+	from, order, limit string
+	args               []any
 }
+
+// rows is the list after its columns.
+func (c *listClause) rows() string { return c.from + c.order + c.limit }
 
 // place adds an argument and returns its placeholder.
 func (c *listClause) place(v any) string {
@@ -111,7 +114,7 @@ func (s *Records) instanceList(q lcm.Query) (listClause, bool) {
 	if q.InstantiationStates != nil {
 		c.from += " AND i.state = ANY(" + c.place(texts(q.InstantiationStates)) + ")"
 	}
-	c.from += " ORDER BY i.id" + limit(q.Limit)
+	c.order, c.limit = " ORDER BY i.id", limit(q.Limit)
 	return c, true
 }
 

@@ -98,7 +98,7 @@ var operations = table[lcm.Operation]{
 		text("waiting", func(o *lcm.Operation) *string { return &o.Waiting }),
 		instant("deadline", func(o *lcm.Operation) *time.Time { return &o.Deadline }),
 		document("granted", func(o *lcm.Operation) **lcm.Grant { return &o.Grant }),
-		document("error", func(o *lcm.Operation) **lcm.Failure { return &o.Error }, large),
+		document("error", func(o *lcm.Operation) **lcm.Failure { return &o.Error }),
 		document("resource_changes", func(o *lcm.Operation) **sol.ResourceChanges { return &o.ResourceChanges }, large),
 		sealedDocument("changed_info", func(o *lcm.Operation) **sol.VnfInfoModifications { return &o.ChangedInfo }),
 		scalar("tries", func(o *lcm.Operation) *int { return &o.Try }),

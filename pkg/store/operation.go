@@ -41,7 +41,7 @@ func (s *Records) Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation
 	if !ok {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+c.from, c.args...)
+	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+c.rows(), c.args...)
 	out, err := columns.collect(s.Store, rows, err)
 	return out, fault("list operations", err)
 }
@@ -68,7 +68,7 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 		}
 		c.from += " AND o.state IN " + sqlList(there)
 	}
-	c.from += " ORDER BY o.started, o.id" + limit(q.Limit)
+	c.order, c.limit = " ORDER BY o.started, o.id", limit(q.Limit)
 	return c, true
 }
 

@@ -95,8 +95,12 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 		c.from += " AND p.id > " + c.place(q.After)
 	}
 	c.from += " ORDER BY p.id" + limit(q.Limit)
-	rows, err := s.pool.Query(ctx, "SELECT "+packageColumns.list+" FROM vnf_package p WHERE true"+c.from, c.args...)
-	out, err := packageColumns.collect(s.Store, rows, err)
+	columns := packageColumns
+	if q.Brief {
+		columns = packageBrief
+	}
+	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+" FROM vnf_package p WHERE true"+c.from, c.args...)
+	out, err := columns.collect(s.Store, rows, err)
 	return out, fault("list packages", err)
 }
 

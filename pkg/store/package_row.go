@@ -19,7 +19,7 @@ var packages = table[vnfpkg.Package]{
 		instant("updated", func(p *vnfpkg.Package) *time.Time { return &p.Updated }, derived),
 		text("onboarding_state", func(p *vnfpkg.Package) *sol.PackageOnboardingState { return &p.OnboardingState }),
 		text("operational_state", func(p *vnfpkg.Package) *sol.PackageOperationalState { return &p.OperationalState }),
-		document("user_defined_data", func(p *vnfpkg.Package) *sol.KeyValuePairs { return &p.UserDefinedData }),
+		document("user_defined_data", func(p *vnfpkg.Package) *sol.KeyValuePairs { return &p.UserDefinedData }, large),
 		within("upload_token", upload, func(u *vnfpkg.Upload) *string { return &u.Token }),
 		within("upload_lease", upload, func(u *vnfpkg.Upload) *time.Time { return &u.LeaseUntil }),
 		within("digest", content, func(c *vnfpkg.Content) *string { return &c.Digest }),
@@ -56,6 +56,7 @@ var usageState = column[vnfpkg.Package]{
 
 var (
 	packageColumns = packages.selected()
+	packageBrief   = packages.selected(large)
 	insertPackage  = packages.insert() + " RETURNING version, created, updated"
 	// updatePackage names the job $2 if it is not NULL. A package that is not processed ($3 is false) names no job, so
 	// that one that is left over does nothing.

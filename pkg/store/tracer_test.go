@@ -11,6 +11,7 @@ import (
 type tracer struct {
 	mu   sync.Mutex
 	sent []pgx.TraceQueryStartData
+	rows []int64 // of each statement that has ended
 }
 
 // TraceQueryStart implements pgx.QueryTracer.
@@ -22,4 +23,8 @@ func (r *tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
-func (*tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (r *tracer) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rows = append(r.rows, data.CommandTag.RowsAffected())
+}

@@ -18,13 +18,17 @@ import (
 type Limits struct {
 	// ArchiveBytes is the size of an archive as it is uploaded.
 	ArchiveBytes int64
-	Archive      csar.Limits
-	VNFD         tosca.Limits
+	// UserDefinedData is the size of userDefinedData in bytes of JSON, after a PATCH.
+	UserDefinedData int
+	Archive         csar.Limits
+	VNFD            tosca.Limits
 }
 
 // DefaultLimits returns limits for packages with disk images.
 func DefaultLimits() Limits {
-	return Limits{ArchiveBytes: 10 << 30, Archive: csar.DefaultLimits(), VNFD: tosca.DefaultLimits()}
+	return Limits{
+		ArchiveBytes: 10 << 30, UserDefinedData: 64 << 10, Archive: csar.DefaultLimits(), VNFD: tosca.DefaultLimits(),
+	}
 }
 
 // Contents is the content of a valid package.

@@ -125,6 +125,12 @@ func (s *Service) Update(
 		if m.UserDefinedData != nil {
 			merged, _ := mergePatch(map[string]any(p.UserDefinedData),
 				map[string]any(m.UserDefinedData)).(map[string]any)
+			if limit := s.limits.UserDefinedData; limit > 0 && sol.SizeOf(merged, limit) > limit {
+				return lcm.Unprocessable(lcm.InvalidParam{
+					Pointer: "/userDefinedData",
+					Detail:  fmt.Sprintf("would be larger than %d bytes; remove members of it first", limit),
+				})
+			}
 			p.UserDefinedData = merged
 		}
 		return nil

@@ -71,6 +71,7 @@ type Store interface {
 type Query struct {
 	After string // id after which to start, "" = from the beginning
 	Limit int    // number of packages, 0 = all
+	Brief bool   // leaves out UserDefinedData
 }
 
 // ModelKey names the model of an archive.

@@ -43,6 +43,9 @@ type Domain struct {
 	Hooks *Recorder
 }
 
+// AttributeLimit is the size of attributes of instances with free names.
+const AttributeLimit = 40_000
+
 // NewDomain makes a Domain.
 func NewDomain(tb testing.TB) *Domain {
 	tb.Helper()
@@ -60,7 +63,10 @@ func NewDomain(tb testing.TB) *Domain {
 	d.Add(tb, clusterPkgID, Cluster(ClusterID, "1.0"))
 	d.Add(tb, nextPkgID, Cluster(NextID, "2.0"))
 	clock, pkgs, drivers := lcm.SystemClock{}, d.Packages, mgmt.Registry{"recorder": d.Hooks}
-	d.Services = &admission.Services{Stores: s, Packages: pkgs, Infras: d.VIM, Mgmt: drivers, Clock: clock}
+	d.Services = &admission.Services{
+		Stores: s, Packages: pkgs, Infras: d.VIM, Mgmt: drivers, Clock: clock,
+		Limits: lcm.Limits{Attribute: AttributeLimit, Params: AttributeLimit},
+	}
 	d.Service = d.Services.In(lcm.Principal{})
 	d.Runner = &execution.Runner{
 		Store: s, Packages: pkgs, Planner: &execution.Planner{Infras: d.VIM, Mgmt: drivers, Grantor: grant.Local{}},

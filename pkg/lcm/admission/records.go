@@ -12,18 +12,13 @@ func (s *Service) Instance(ctx context.Context, id string) (*lcm.Instance, error
 	return s.Store.Instance(ctx, id)
 }
 
-// Instances lists VNF instances in the order of their ids.
-func (s *Service) Instances(ctx context.Context, q lcm.Query) ([]*lcm.Instance, error) {
-	return s.Store.Instances(ctx, q)
-}
-
 // InstanceDocument reads a VNF instance as clients see it; CodeNotFound when the project does not have it.
 func (s *Service) InstanceDocument(ctx context.Context, id string) (*lcm.InstanceDocument, error) {
 	return s.Store.InstanceDocument(ctx, id)
 }
 
-// InstanceDocuments lists VNF instances as clients see them, in the order of their ids. They are valid until the loop
-// ends.
+// InstanceDocuments lists VNF instances as clients see them, in the order of their ids. One is valid until the next is
+// read.
 func (s *Service) InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] {
 	return s.Store.InstanceDocuments(ctx, q)
 }
@@ -48,7 +43,7 @@ func (s *Service) OperationDocument(ctx context.Context, id string) (*lcm.Operat
 	return s.Store.OperationDocument(ctx, id)
 }
 
-// OperationDocuments lists operations as clients see them, the oldest first. They are valid until the loop ends.
+// OperationDocuments lists operations as clients see them, the oldest first. One is valid until the next is read.
 func (s *Service) OperationDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.OperationDocument, error] {
 	return s.Store.OperationDocuments(ctx, q)
 }

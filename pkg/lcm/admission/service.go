@@ -20,6 +20,8 @@ type Services struct {
 	Clock    lcm.Clock
 	// Deadline returns how long an operation of a type may take; nil means DefaultDeadline.
 	Deadline func(sol.LcmOperationType) time.Duration
+	// Limits bound attributes of instances to which requests add.
+	Limits lcm.Limits
 }
 
 // In returns the Service for the project of a principal.

@@ -143,6 +143,11 @@ func (s *Service) decide(ctx context.Context, inputs lcm.Admission, i *lcm.Insta
 	if err := a.Task.Decide(&a); err != nil {
 		return nil, err
 	}
+	large, err := a.CheckSizes(i, s.Limits)
+	if err != nil {
+		return nil, err
+	}
+	a.Bad = append(a.Bad, large...)
 	if !a.Task.Kind.Unchecked {
 		a.Bad = append(a.Bad, a.CheckVims()...)
 	}

@@ -1,0 +1,76 @@
+package frame
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gybe-nfv/gybe/pkg/sol/filter"
+	"github.com/gybe-nfv/gybe/pkg/sol/selector"
+)
+
+const (
+	// searchPages bounds how much one request may search for resources that match: so many pages of bytes. The page
+	// ends there, even if it is empty, and its link leads on.
+	searchPages = 8
+	// largeResource is the size from which on resources are decoded one after the other.
+	largeResource = 64 << 10
+)
+
+// search finds the resources that match a filter.
+type search[T any] struct {
+	filter filter.Filter
+	needed selector.Selection[T]
+	frame  *Frame
+	ctx    context.Context //nolint:containedctx // of the request, like the search
+	// bytes of the resources that were searched
+	bytes       int
+	whole, part []byte
+}
+
+func newSearch[T any](r *Request, f filter.Filter) *search[T] {
+	return &search[T]{filter: f, needed: neededBy[T](f), frame: r.frame, ctx: r.Context()}
+}
+
+// matches says whether a resource matches. It decodes only the attributes that the filter looks at.
+func (s *search[T]) matches(d Resource) (_ bool, err error) {
+	if s.filter.Empty() {
+		return true, nil
+	}
+	s.whole = d.appendTo(s.whole[:0])
+	s.bytes += len(s.whole)
+	if s.part, err = s.needed.AppendJSON(s.part[:0], s.whole); err != nil {
+		return false, err
+	}
+	if len(s.part) > largeResource {
+		select {
+		case s.frame.decoding <- struct{}{}:
+			defer func() { <-s.frame.decoding }()
+		case <-s.ctx.Done():
+			return false, s.ctx.Err()
+		}
+	}
+	return matchesJSON(s.filter, s.part)
+}
+
+// neededBy selects the attributes that a filter looks at. Below a path with @key it takes everything.
+func neededBy[T any](f filter.Filter) selector.Selection[T] {
+	var paths [][]string
+	for _, e := range f.Exprs {
+		var path []string
+		for _, s := range e.Path {
+			if s.Key {
+				break
+			}
+			path = append(path, s.Name)
+		}
+		paths = append(paths, path)
+	}
+	return selector.KeepOnly[T](paths...)
+}
+
+// names says whether a filter looks at a top-level attribute.
+func names(f filter.Filter, attribute string) bool {
+	return slices.ContainsFunc(
+		f.Exprs, func(e filter.Expr) bool { return len(e.Path) > 0 && e.Path[0].Name == attribute },
+	)
+}
