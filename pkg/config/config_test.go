@@ -56,7 +56,7 @@ limits:
 			"GYBE_SCRIPTS_PYTHON=python3",
 			"GYBE_SCRIPTS_SANDBOX=none",
 		},
-		Set: []string{"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "engine.tick_budget=3s"},
+		Set: []string{"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "limits.free_space=0", "engine.tick_budget=3s"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, "postgres://file@h/db", cfg.DatabaseURL)
@@ -66,6 +66,7 @@ limits:
 	require.Equal(t, []string{"b", "c"}, cfg.Grant.Zones)
 	require.Equal(t, 2*config.MiB, cfg.Limits.Body)
 	require.Equal(t, config.Size(1_000_000_000), cfg.Limits.PackageSize)
+	require.Zero(t, cfg.Limits.FreeSpace)
 	require.Equal(t, 3*time.Second, cfg.Engine.TickBudget)
 	require.Empty(t, cfg.DebugListen)
 	require.Equal(t, config.Scripts{Python: "python3", Sandbox: config.SandboxNone}, cfg.Scripts)

@@ -73,8 +73,8 @@ func (f files) Open(name string) (fs.File, error) {
 }
 
 // Extract creates the tree of d, unless it exists, and opens it. fill writes the files into an empty private
-// directory. They are synced together afterwards; an error of fill discards them. If two processes extract the same archive at the same time,
-// one tree stays.
+// directory. They are synced together afterwards; an error of fill discards them. If two processes extract the same
+// archive at the same time, one tree stays.
 func (s *Store) Extract(
 	ctx context.Context,
 	d Digest,

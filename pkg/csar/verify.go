@@ -174,8 +174,9 @@ func (m *meter) checkLimits() error {
 		)
 	case m.v.a.packed == 0: // a folder: nothing is compressed
 	case m.f.size != noSize && m.n > m.f.size:
-		return reject(Corrupt, m.f.name, fmt.Sprintf("the archive is damaged here: the file is larger than the %d bytes "+
-			"that the directory declares", m.f.size), "upload it again, or recreate it")
+		return reject(Corrupt, m.f.name, fmt.Sprintf(
+			"the archive is damaged here: the file is larger than the %d bytes that the directory declares", m.f.size,
+		), "upload it again, or recreate it")
 	case m.n > lim.RatioFrom && m.n/lim.Ratio > m.f.packed:
 		return reject(
 			Bomb, m.f.name, fmt.Sprintf("the file grows to more than %d times its compressed size", lim.Ratio),

@@ -28,8 +28,8 @@ const entries = 6
 func archiveOf(tb testing.TB, method uint16, sizesFirst bool) []byte {
 	tb.Helper()
 	files := vnfpkgtest.Files("vnfd-1")
-	files["Definitions/vnfd.mf"] = "metadata:\nvnf_product_name: Small\n\nSource: Scripts/run.sh\nAlgorithm: SHA-256\n" +
-		"Hash: " + sha256Of(files["Scripts/run.sh"]) + "\n"
+	files["Definitions/vnfd.mf"] = "metadata:\nvnf_product_name: Small\n\nSource: Scripts/run.sh\n" +
+		"Algorithm: SHA-256\nHash: " + sha256Of(files["Scripts/run.sh"]) + "\n"
 	files[csar.MetaPath] = "ETSI-Entry-Manifest: Definitions/vnfd.mf\n" + files[csar.MetaPath]
 	packed, err := zip.NewReader(bytes.NewReader(vnfpkgtest.Zip(files)), int64(len(vnfpkgtest.Zip(files))))
 	require.NoError(tb, err)
@@ -50,7 +50,8 @@ func archiveOf(tb testing.TB, method uint16, sizesFirst bool) []byte {
 			continue
 		}
 		raw := compressed(tb, method, body)
-		h.CRC32, h.CompressedSize64, h.UncompressedSize64 = crc32.ChecksumIEEE(body), uint64(len(raw)), uint64(len(body))
+		h.CRC32 = crc32.ChecksumIEEE(body)
+		h.CompressedSize64, h.UncompressedSize64 = uint64(len(raw)), uint64(len(body))
 		w, err := z.CreateRaw(h)
 		require.NoError(tb, err)
 		_, err = w.Write(raw)
@@ -67,7 +68,9 @@ func result(tb testing.TB, archive []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]any{c.VNFD, c.VnfdFiles, c.Warnings, c.Report.Artifacts, c.Report.Files, c.Report.Bytes})
+	text, err := json.Marshal([]any{
+		c.VNFD, c.VnfdFiles, c.Warnings, c.Report.Artifacts, c.Report.Files, c.Report.Bytes,
+	})
 	require.NoError(tb, err)
 	return string(text), nil
 }

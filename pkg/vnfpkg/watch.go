@@ -58,7 +58,7 @@ func (s *Services) endOutdated(ctx context.Context, p *Package, err error) error
 	if !isOutdated(err) {
 		return err
 	}
-	s.log.InfoContext(ctx, "onboarding ended: the package was deleted, or another node has finished it", "package", p.ID)
+	s.log.InfoContext(ctx, "onboarding ended, the package was deleted or another node has finished it", "package", p.ID)
 	s.release(ctx, p.Content)
 	return nil
 }
