@@ -56,7 +56,9 @@ limits:
 			"GYBE_SCRIPTS_PYTHON=python3",
 			"GYBE_SCRIPTS_SANDBOX=none",
 		},
-		Set: []string{"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "limits.free_space=0", "engine.tick_budget=3s"},
+		Set: []string{
+			"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "limits.free_space=0", "engine.tick_budget=3s",
+		},
 	})
 	require.NoError(t, err)
 	require.Equal(t, "postgres://file@h/db", cfg.DatabaseURL)
