@@ -169,12 +169,22 @@ const (
 	SandboxNone  = "none"  // no confinement
 )
 
+// Values of Scripts.Network.
+const (
+	NetworkNone = "none" // scripts reach nothing
+	NetworkHost = "host" // scripts reach what the node reaches
+)
+
 // Scripts configures Python scripts of packages on this node. All nodes of one database need the same values.
 type Scripts struct {
 	// Python is the path or name of the interpreter. Empty means that scripts are not run.
 	Python string `yaml:"python" env:"PYTHON"`
 	// Sandbox is bwrap, or none: then scripts have all rights of the user that they run as.
 	Sandbox string `yaml:"sandbox" env:"SANDBOX"`
+	// Network is none, or host: then scripts reach everything that the node reaches, with the services on its
+	// localhost: this API, the metrics and profiles of debug_listen, and PostgreSQL. Without a sandbox it has to be
+	// host.
+	Network string `yaml:"network" env:"NETWORK"`
 }
 
 // Default returns the default configuration of a node.
@@ -205,7 +215,7 @@ func Default() Config {
 		SSH: SSH{
 			Port: 22, ConnectTimeout: 10 * time.Second, CommandTimeout: time.Minute, HostKeyPolicy: HostKeyPin,
 		},
-		Scripts:  Scripts{Sandbox: SandboxBwrap},
+		Scripts:  Scripts{Sandbox: SandboxBwrap, Network: NetworkNone},
 		Outbound: Outbound{Loopback: LoopbackAuto, Allow: []string{}, Deny: []string{}},
 	}
 }

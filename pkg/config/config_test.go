@@ -55,6 +55,7 @@ limits:
 			"GYBE_LIMITS_BODY=2MiB",
 			"GYBE_SCRIPTS_PYTHON=python3",
 			"GYBE_SCRIPTS_SANDBOX=none",
+			"GYBE_SCRIPTS_NETWORK=host",
 		},
 		Set: []string{
 			"ssh.port=3", "debug_listen=", "limits.package_size=1GB", "limits.free_space=0", "engine.tick_budget=3s",
@@ -71,7 +72,9 @@ limits:
 	require.Zero(t, cfg.Limits.FreeSpace)
 	require.Equal(t, 3*time.Second, cfg.Engine.TickBudget)
 	require.Empty(t, cfg.DebugListen)
-	require.Equal(t, config.Scripts{Python: "python3", Sandbox: config.SandboxNone}, cfg.Scripts)
+	require.Equal(t, config.Scripts{
+		Python: "python3", Sandbox: config.SandboxNone, Network: config.NetworkHost,
+	}, cfg.Scripts)
 
 	cfg, _, err = config.Load(config.Source{File: path, Set: []string{"grant.zones=x,y", "node_id=123"}})
 	require.NoError(t, err)
@@ -166,6 +169,43 @@ func TestMistakesAreErrors(t *testing.T) {
 				require.ErrorContains(t, err, w)
 			}
 			require.NotContains(t, err.Error(), "geheim")
+		})
+	}
+}
+
+// TestNetworkOfScripts: scripts reach the node's network only if the operator says so, and the API is not open to them
+// by accident.
+func TestNetworkOfScripts(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, config.NetworkNone, config.Default().Scripts.Network)
+	tests := []struct {
+		name string
+		set  []string
+		want string
+	}{
+		{"sandbox", nil, ""},
+		{"host, API open", []string{"scripts.network=host"}, "scripts.network: is host, and the API accepts requests"},
+		{"host, API said to be open", []string{"scripts.network=host", "auth.none=true"}, ""},
+		{"host, API with tokens", []string{"scripts.network=host", "auth.tokens.file=/none/tokens"}, ""},
+		{"no sandbox", []string{"scripts.sandbox=none"}, "scripts.network: is none, which needs a sandbox"},
+		{
+			"no sandbox, host, API with tokens",
+			[]string{"scripts.sandbox=none", "scripts.network=host", "auth.tokens.file=/none/tokens"},
+			"",
+		},
+		{"no scripts", []string{"scripts.python=", "scripts.sandbox=none"}, ""},
+		{"unknown", []string{"scripts.network=bridge"}, `scripts.network: "bridge" is not one of none, host`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			set := append([]string{"database_url=postgres://h/db", "scripts.python=python3"}, tt.set...)
+			_, _, err := config.Load(config.Source{Set: set})
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tt.want)
 		})
 	}
 }

@@ -186,7 +186,22 @@ func (c *Config) validateDrivers(report report) {
 		}
 	}
 	checkOneOf(report, "ssh.host_key_policy", c.SSH.HostKeyPolicy, HostKeyPin, HostKeyInsecure)
-	checkOneOf(report, "scripts.sandbox", c.Scripts.Sandbox, SandboxBwrap, SandboxNone)
+	c.validateScripts(report)
+}
+
+func (c *Config) validateScripts(report report) {
+	s := c.Scripts
+	checkOneOf(report, "scripts.sandbox", s.Sandbox, SandboxBwrap, SandboxNone)
+	checkOneOf(report, "scripts.network", s.Network, NetworkNone, NetworkHost)
+	switch {
+	case s.Python == "":
+	case s.Sandbox == SandboxNone && s.Network == NetworkNone:
+		report("scripts.network", "is none, which needs a sandbox; set it to host, or scripts.sandbox to bwrap")
+	case s.Network == NetworkHost && c.Open() && !c.Auth.None:
+		report("scripts.network", "is host, and the API accepts requests without credentials: every script of a "+
+			"package would be an administrator; set a mode of authentication, or auth.none to true if all authors of "+
+			"packages may be administrators")
+	}
 }
 
 func (c *Config) validateTLS(report report) {

@@ -13,13 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// playSmallDisk is set on Linux.
+var playSmallDisk func(dir string)
+
 // TestMain lets the test binary play the process that is killed in the middle of its work.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("GYBE_CONTENT_CRASH_DIR"); dir != "" {
 		crash(dir, os.Getenv("GYBE_CONTENT_CRASH_AT"))
 	}
 	if dir := os.Getenv("GYBE_CONTENT_SMALL_DISK"); dir != "" {
-		fillSmallDisk(dir)
+		playSmallDisk(dir)
 	}
 	os.Exit(m.Run())
 }

@@ -64,12 +64,14 @@ const (
 	smallKeep = 24 << 20
 )
 
+func init() { playSmallDisk = fillSmallDisk }
+
 // fillSmallDisk runs in name spaces of its own: it mounts a small file system, uploads more than it holds, and then
 // writes as other parts of Gybe do.
 func fillSmallDisk(dir string) {
 	check := func(err error) {
 		if err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(os.Stdout, err)
 			os.Exit(1)
 		}
 	}
@@ -84,9 +86,9 @@ func fillSmallDisk(dir string) {
 		clear(p)
 		return len(p), err
 	}), 0)
-	fmt.Println(err)
+	fmt.Fprintln(os.Stdout, err)
 	if least < smallKeep-checkEvery {
-		fmt.Println("free space fell to", least)
+		fmt.Fprintln(os.Stdout, "free space fell to", least)
 	}
 	check(os.WriteFile(dir+"/other", make([]byte, smallKeep), 0o600))
 	os.Exit(0)

@@ -42,7 +42,9 @@ os._exit(0)
 func runner(t *testing.T, kind string) *script.Runner {
 	t.Helper()
 	python := sandbox.Python(t, kind == script.Bwrap)
-	r, err := script.New(t.Context(), script.Options{Python: python, Sandbox: kind, Log: slog.New(slog.DiscardHandler)})
+	r, err := script.New(t.Context(), script.Options{
+		Python: python, Sandbox: kind, Network: script.NetworkHost, Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	return r

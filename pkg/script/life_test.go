@@ -294,6 +294,7 @@ func node() int {
 		script.Options{
 			Python:  os.Getenv(nodePython),
 			Sandbox: os.Getenv(nodeSandbox),
+			Network: script.NetworkHost,
 			Dir:     os.Getenv(nodeDir),
 			Log:     slog.New(slog.DiscardHandler),
 		},

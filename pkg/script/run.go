@@ -67,12 +67,12 @@ func (r *Runner) task(dir *workdir, name string, input any) (task, error) {
 }
 
 // command returns the command of a run: with an empty environment, as an ordinary user.
-func (r *Runner) command(dir *workdir, t task) func(context.Context) *exec.Cmd {
+func (r *Runner) command(dir *workdir, t task, in group) func(context.Context) *exec.Cmd {
 	home, starter := dir.path(homeDir), dir.path(starterFile)
 	var argv []string
 	if r.opts.Sandbox == Bwrap {
 		home, starter = "/tmp", sandboxStarter
-		argv = r.bwrap.argv(r.python, dir)
+		argv = r.bwrap.argv(r.python, dir, r.network())
 	}
 	// -I: only the standard paths; -u: no buffering of output; -B: no files beside the modules.
 	argv = append(argv, r.python.path, "-I", "-u", "-B", starter)
@@ -82,6 +82,7 @@ func (r *Runner) command(dir *workdir, t task) func(context.Context) *exec.Cmd {
 		cmd.Env = []string{"PATH=" + r.python.searchPath(), "LANG=C.UTF-8", "HOME=" + home, "TMPDIR=" + home}
 		cmd.Stdin = bytes.NewReader(t.raw)
 		cmd.SysProcAttr = attributes()
+		in.join(cmd.SysProcAttr)
 		cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
 		cmd.WaitDelay = outputGrace
 		return cmd

@@ -17,8 +17,14 @@ import (
 
 // The sandboxes.
 const (
-	Bwrap = "bwrap" // bubblewrap: a script sees its package, the interpreter and the network
+	Bwrap = "bwrap" // bubblewrap: a script sees its package and the interpreter
 	None  = "none"  // no confinement: a script has all rights of the user that it runs as
+)
+
+// The networks of sandboxed scripts.
+const (
+	NetworkNone = "none" // a network of its own, in which nothing answers
+	NetworkHost = "host" // the node's network, with its localhost
 )
 
 // Options of a Runner.
@@ -27,6 +33,8 @@ type Options struct {
 	Python string
 	// Sandbox is Bwrap or None.
 	Sandbox string
+	// Network is NetworkNone or NetworkHost. A script without a sandbox has the node's network in any case.
+	Network string
 	// Dir is the directory in which packages are unpacked; "" = the system's directory for temporary files.
 	Dir string
 	// Abandon is the time after which a run that is not polled is killed and removed; default 2 minutes.
@@ -39,6 +47,7 @@ type Runner struct {
 	opts   Options
 	python interpreter
 	bwrap  sandbox
+	groups *groups // nil if no control group is delegated to this process
 
 	mu     sync.Mutex
 	closed bool
@@ -71,6 +80,7 @@ func New(ctx context.Context, opts Options) (*Runner, error) {
 		}
 	}
 	r.sweep(ctx)
+	r.findLimits(ctx)
 	if err := r.probe(ctx); err != nil {
 		r.Close()
 		return nil, fmt.Errorf(
@@ -82,6 +92,27 @@ func New(ctx context.Context, opts Options) (*Runner, error) {
 		)
 	}
 	return r, nil
+}
+
+// findLimits looks for a control group, and logs which limits scripts have.
+func (r *Runner) findLimits(ctx context.Context) {
+	groups, err := findGroups()
+	if err != nil {
+		r.opts.Log.WarnContext(ctx, "scripts of packages have limits for each process, and none as a whole",
+			"network", r.network(), "sandbox", r.opts.Sandbox, "reason", err)
+		return
+	}
+	r.groups = groups
+	r.opts.Log.InfoContext(ctx, "scripts of packages have limits for all their processes together", "network",
+		r.network(), "sandbox", r.opts.Sandbox, "group", groups.dir, "controllers", groups.controllers)
+}
+
+// network returns the network that scripts have.
+func (r *Runner) network() string {
+	if r.opts.Sandbox != Bwrap || r.opts.Network == NetworkHost {
+		return NetworkHost
+	}
+	return NetworkNone
 }
 
 // probe runs our own script like a script of a package.
@@ -178,9 +209,26 @@ func (r *Runner) startRun(
 		defer close(n.done)
 		defer cancel(nil)
 		defer dir.remove(r.opts.Log)
-		n.err = n.execute(ctx, r.command(dir, t))
+		n.err = r.runInGroup(ctx, n, dir, t)
 	})
 	return nil
+}
+
+// runInGroup runs a script to its end, in a control group if there are any.
+func (r *Runner) runInGroup(ctx context.Context, n *run, dir *workdir, t task) error {
+	var in group
+	if r.groups != nil {
+		var err error
+		if in, err = r.groups.create(); err != nil {
+			return n.startError(fmt.Errorf("create a control group: %w", err))
+		}
+	}
+	defer func() {
+		if err := in.remove(); err != nil {
+			r.opts.Log.WarnContext(ctx, "cannot remove the control group of a script", "group", in.dir, "error", err)
+		}
+	}()
+	return n.execute(ctx, r.command(dir, t, in))
 }
 
 // touchRun returns a run and restarts its Abandon timer.

@@ -18,6 +18,7 @@ const (
 	sandboxPackage = "/package"
 	sandboxStarter = "/start.py"
 	sandboxTmp     = 256 << 20 // bytes of /tmp
+	sandboxShm     = 64 << 20  // bytes of /dev/shm
 )
 
 // visibleEtcFiles are the visible files of /etc: names, addresses and certificates, and no secrets.
@@ -51,13 +52,15 @@ func findSandbox(ctx context.Context) (sandbox, error) {
 	return sandbox{path, string(help)}, nil
 }
 
-// argv returns the arguments before those of the interpreter. The network is shared: a script has to reach VNFCs and
-// servers.
-func (s sandbox) argv(python interpreter, dir *workdir) []string {
+// argv returns the arguments before those of the interpreter.
+func (s sandbox) argv(python interpreter, dir *workdir, network string) []string {
 	id := strconv.Itoa(unprivilegedID)
 	a := []string{
 		s.path, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--uid",
 		id, "--gid", id, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr",
+	}
+	if network != NetworkHost {
+		a = append(a, "--unshare-net")
 	}
 	if strings.Contains(s.options, "--disable-userns") {
 		a = append(a, "--disable-userns")
@@ -73,6 +76,10 @@ func (s sandbox) argv(python interpreter, dir *workdir) []string {
 		a = append(a, "--ro-bind-try", p, p)
 	}
 	a = append(a, "--proc", "/proc", "--dev", "/dev")
+	if strings.Contains(s.options, "--size") { // older ones have no /dev/shm that can be written
+		a = append(a, "--size", strconv.Itoa(sandboxShm), "--tmpfs", "/dev/shm")
+	}
+	a = append(a, "--remount-ro", "/dev")
 	if strings.Contains(s.options, "--size") {
 		a = append(a, "--size", strconv.Itoa(sandboxTmp))
 	}

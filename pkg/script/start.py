@@ -22,6 +22,16 @@ def limit(limits):
         resource.setrlimit(kind, (value, value))
 
 
+def close_inherited():
+    """Close all files except the standard ones."""
+    for fd in os.listdir("/proc/self/fd"):
+        if int(fd) > 2:
+            try:
+                os.close(int(fd))
+            except OSError:  # the directory that was listed
+                pass
+
+
 def feed(data):
     """Replace standard input by data, for Python and for the file descriptor. The data is never on a disk."""
     fd = os.memfd_create("input")
@@ -34,6 +44,7 @@ def feed(data):
 
 
 def main():
+    close_inherited()
     task = json.load(sys.stdin.buffer)
     limit(task["limits"])
     feed(pickle.dumps(task["input"]))

@@ -10,6 +10,15 @@ import (
 
 var errLinux = errors.New("scripts are run on Linux only")
 
+// errNoProcess is never returned here.
+var errNoProcess = errLinux
+
+func findGroups() (*groups, error) { return nil, errLinux }
+
+func awaitEmpty(string) {}
+
+func (group) join(*syscall.SysProcAttr) {}
+
 func attributes() *syscall.SysProcAttr { return nil }
 
 func chownToScriptUser(string) error { return errLinux }

@@ -36,7 +36,10 @@ func options(t *testing.T, kind string) script.Options {
 		require.NoError(t, err)
 		require.Empty(t, left, "every run removes its directory")
 	})
-	return script.Options{Python: python, Sandbox: kind, Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	return script.Options{
+		Python: python, Sandbox: kind, Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Network: script.NetworkHost, // processes of tests hold connections to the test
+	}
 }
 
 func start(t *testing.T, opts script.Options) *script.Runner {

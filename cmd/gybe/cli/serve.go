@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	node "github.com/gybe-nfv/gybe/pkg/app"
+	"github.com/gybe-nfv/gybe/pkg/process"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -22,6 +23,10 @@ nodes. The database is migrated first. The log goes to standard error.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := a.load(s)
 		if err != nil {
+			return err
+		}
+		// Before anything secret is in memory, and before any program is started.
+		if err := errors.Join(process.CloseOnExec(), process.HideMemory()); err != nil {
 			return err
 		}
 		n, err := node.New(cmd.Context(), cfg, node.Options{Log: a.logger(cfg), Version: a.env.Version})
