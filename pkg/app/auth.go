@@ -35,6 +35,17 @@ func newAuth(cfg config.Config, log *slog.Logger, observe func(mode, reason stri
 		k.Remote = remote
 		opts.Keystone = k
 	}
+	if set.OIDC.Issuer != "" {
+		o, err := oidcOptions(set.OIDC)
+		if err != nil {
+			return nil, fmt.Errorf("auth.oidc: %w", err)
+		}
+		o.Remote = remote
+		opts.OIDC = o
+	}
+	if c := set.Certificates; c.CAFile != "" {
+		opts.Certificates = &auth.CertificateOptions{CAFile: c.CAFile, CRLFile: c.CRLFile, MapFile: c.MapFile}
+	}
 	a, err := auth.New(opts)
 	if err != nil {
 		return nil, fmt.Errorf("auth: %w", err)
@@ -60,6 +71,26 @@ func keystoneOptions(set config.AuthKeystone) (*auth.KeystoneOptions, error) {
 		Project: set.Project, ProjectDomain: set.ProjectDomain, AppCredentialID: set.ApplicationCredentialID,
 		AppCredentialKey: key, CloudsFile: set.CloudsFile, Cloud: set.Cloud,
 	}}, nil
+}
+
+func oidcOptions(set config.AuthOIDC) (*auth.OIDCOptions, error) {
+	roles, err := auth.ParseRoles(set.Roles)
+	if err != nil {
+		return nil, fmt.Errorf("roles: %w", err)
+	}
+	secret, err := secretOf(set.ClientSecret, set.ClientSecretFile)
+	if err != nil {
+		return nil, err
+	}
+	return &auth.OIDCOptions{
+		Issuer: set.Issuer, CAFile: set.CAFile, Audience: set.Audience, Algorithms: set.Algorithms,
+		ClockSkew: set.ClockSkew, ClientID: set.ClientID, ClientSecret: secret, Scopes: set.Scopes,
+		Introspect: set.Introspection,
+		Claims: auth.ClaimOptions{
+			Subject: set.SubjectClaim, Project: set.ProjectClaim, DefaultProject: set.DefaultProject,
+			Role: set.RoleClaim, Roles: roles,
+		},
+	}, nil
 }
 
 // secretOf returns a secret that is a setting or the content of a file, without the line break at its end.

@@ -3,7 +3,16 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"log/slog"
+	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -121,4 +130,67 @@ func TestNodeWithKeystoneAuthenticates(t *testing.T) {
 	require.ErrorContains(t, app.CheckAuth(cfg), "password is empty")
 	cfg.Auth.Keystone.Roles = []string{"member=owner"}
 	require.ErrorContains(t, app.CheckAuth(cfg), `auth.keystone: roles: "member=owner"`)
+}
+
+// TestNodeWithClientCertificatesAuthenticates: a node with TLS asks clients for a certificate, and serves those without
+// one as far as they have other credentials.
+func TestNodeWithClientCertificatesAuthenticates(t *testing.T) {
+	dir := t.TempDir()
+	pair := func(name string, usage x509.ExtKeyUsage) (cert, key string, raw tls.Certificate) {
+		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true,
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true,
+			ExtKeyUsage: []x509.ExtKeyUsage{usage}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+		require.NoError(t, err)
+		secret, err := x509.MarshalPKCS8PrivateKey(private)
+		require.NoError(t, err)
+		cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+		for path, block := range map[string]*pem.Block{
+			cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret},
+		} {
+			require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
+		}
+		raw, err = tls.LoadX509KeyPair(cert, key)
+		require.NoError(t, err)
+		return cert, key, raw
+	}
+	cfg := settings(t, devpg.TestURL(t))
+	var server, client tls.Certificate
+	cfg.TLS.CertFile, cfg.TLS.KeyFile, server = pair("server", x509.ExtKeyUsageServerAuth)
+	cfg.Auth.Certificates.CAFile, _, client = pair("nfvo", x509.ExtKeyUsageClientAuth)
+	cfg.Auth.Certificates.MapFile = filepath.Join(dir, "map")
+	require.NoError(t, os.WriteFile(cfg.Auth.Certificates.MapFile, []byte("reader default cn:nfvo\n"), 0o600))
+	require.NoError(t, cfg.Validate())
+
+	n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), SkipPreload: true})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	<-n.Ready()
+	defer func() {
+		cancel()
+		require.NoError(t, <-done)
+	}()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Leaf)
+	status := func(path string, certs ...tls.Certificate) int {
+		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+			RootCAs: roots, Certificates: certs, MinVersion: tls.VersionTLS12,
+		}}}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.URL()+path, http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("Version", "2.0.0")
+		resp, err := c.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode
+	}
+	require.Equal(t, http.StatusOK, status("/vnflcm/v2/vnf_instances", client))
+	require.Equal(t, http.StatusUnauthorized, status("/vnflcm/v2/vnf_instances"))
+	require.Equal(t, http.StatusOK, status("/healthz"))
 }

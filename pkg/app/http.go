@@ -112,6 +112,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	a.server.RegisterOnShutdown(func() { close(a.stopping) })
 	if a.cfg.TLS.CertFile != "" {
 		a.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		a.auth.ConfigureTLS(a.server.TLSConfig)
 	}
 	return nil
 }

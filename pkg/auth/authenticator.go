@@ -23,6 +23,10 @@ type Options struct {
 	Tokens *TokenOptions
 	// Keystone enables tokens of Keystone.
 	Keystone *KeystoneOptions
+	// OIDC enables bearer tokens of an OpenID provider.
+	OIDC *OIDCOptions
+	// Certificates enables TLS client certificates.
+	Certificates *CertificateOptions
 }
 
 // Authenticator authenticates requests and the sessions of the console.
@@ -58,6 +62,16 @@ func New(opts Options) (*Authenticator, error) {
 	}
 	if opts.Keystone != nil {
 		m, err := newKeystone(*opts.Keystone, opts.Log)
+		bad = append(bad, err)
+		a.modes = append(a.modes, m)
+	}
+	if opts.OIDC != nil {
+		m, err := newOpenID(*opts.OIDC, opts.Log)
+		bad = append(bad, err)
+		a.modes = append(a.modes, m)
+	}
+	if opts.Certificates != nil {
+		m, err := newCertificates(*opts.Certificates, opts.Log)
 		bad = append(bad, err)
 		a.modes = append(a.modes, m)
 	}
@@ -195,14 +209,18 @@ func (a *Authenticator) challengesFor(r *rejection, c Credential) []string {
 
 // Names of the modes, in principals, logs and metrics.
 const (
-	ModeToken    = "token"
-	ModeKeystone = "keystone"
+	ModeToken       = "token"
+	ModeKeystone    = "keystone"
+	ModeOIDC        = "oidc"
+	ModeCertificate = "certificate"
 )
 
 // acceptedForms describes the credentials of each mode for a client.
 var acceptedForms = map[string]string{
-	ModeToken:    "a token of gybe (Authorization: Bearer, or X-Auth-Token)",
-	ModeKeystone: "a token of Keystone (X-Auth-Token)",
+	ModeToken:       "a token of gybe (Authorization: Bearer, or X-Auth-Token)",
+	ModeKeystone:    "a token of Keystone (X-Auth-Token)",
+	ModeOIDC:        "a token of the OpenID provider (Authorization: Bearer)",
+	ModeCertificate: "a TLS client certificate",
 }
 
 // clock is time.Now, or that of a test.

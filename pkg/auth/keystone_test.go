@@ -110,7 +110,8 @@ func member(o *gophercloud.AuthOptions) {
 // revoke deletes a token at Keystone.
 func (g *gate) revoke(t *testing.T, token string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, g.cloud.AuthURL()+"/auth/tokens", http.NoBody)
+	at := g.cloud.AuthURL() + "/auth/tokens"
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, at, http.NoBody)
 	require.NoError(t, err)
 	req.Header.Set("X-Auth-Token", token)
 	req.Header.Set("X-Subject-Token", token)
@@ -309,7 +310,7 @@ func TestKeystoneUnreachable(t *testing.T) {
 		require.Equal(t, 5*time.Second, e.RetryAfter)
 		require.NotContains(t, e.Detail, g.URL, "the address of Keystone is not for clients")
 	}
-	require.LessOrEqual(t, g.asks.Load()-asked, int64(2), "an outage is noticed once a second (and net/http tries twice)")
+	require.LessOrEqual(t, g.asks.Load()-asked, int64(2), "once a second; net/http tries twice")
 	clock.add(30 * time.Second)
 	w.accepted(t, xAuth(t, known))
 	g.down.Store(false)
@@ -326,7 +327,9 @@ func TestKeystoneResultIsRenewedBeforeItEnds(t *testing.T) {
 	w.accepted(t, xAuth(t, token))
 	clock.add(4*time.Minute + 10*time.Second)
 	w.accepted(t, xAuth(t, token)) // starts a check
-	require.Eventually(t, func() bool { return g.asks.Load() == 2 && g.running.Load() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return g.asks.Load() == 2 && g.running.Load() == 0
+	}, time.Minute, time.Millisecond)
 	g.down.Store(true)
 	require.Eventually(t, func() bool { // the result is stored just after the answer
 		clock.add(time.Minute)

@@ -142,7 +142,8 @@ func (k *keystone) userLogin(ctx context.Context, l PasswordLogin, from string) 
 		})
 	token, err := created.ExtractTokenID()
 	switch {
-	case gophercloud.ResponseCodeIs(err, http.StatusUnauthorized), gophercloud.ResponseCodeIs(err, http.StatusForbidden),
+	case gophercloud.ResponseCodeIs(err, http.StatusUnauthorized),
+		gophercloud.ResponseCodeIs(err, http.StatusForbidden),
 		gophercloud.ResponseCodeIs(err, http.StatusNotFound), gophercloud.ResponseCodeIs(err, http.StatusBadRequest):
 		k.failures.add(from, now)
 		return Credential{}, reject(reasonInvalid, lcm.CodeUnauthorized,

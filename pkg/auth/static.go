@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,28 +22,22 @@ type TokenOptions struct {
 	Clock func() time.Time
 }
 
-// lookAgain is how often the file is looked at: a revoked token is valid for so long.
-const lookAgain = time.Second
-
 // static checks tokens of a file.
 type static struct {
 	path   string
 	log    *slog.Logger
 	clock  clock
 	tokens atomic.Pointer[map[string]Token] // by id
-
-	looked atomic.Int64 // when the file was looked at, Unix nanoseconds
-	mu     sync.Mutex   // guards reading
-	seen   os.FileInfo
+	watch  *watch
 }
 
 func newStatic(o TokenOptions, log *slog.Logger) (*static, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	s := &static{path: o.File, log: log, clock: o.Clock}
-	s.looked.Store(o.Clock().UnixNano())
-	if err := s.read(); err != nil {
+	s := &static{path: o.File, log: log, clock: o.Clock, watch: newWatch(o.Clock, o.File)}
+	s.watch.changed()
+	if err := s.read(); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is created with the first token
 		return nil, fmt.Errorf("static tokens: %w", err)
 	}
 	return s, nil
@@ -76,8 +68,7 @@ func (s *static) check(ctx context.Context, c Credential, _ string) (lcm.Princip
 
 // refresh reads the file again if it has changed. One request in a second pays for the look.
 func (s *static) refresh(ctx context.Context) {
-	now, last := s.clock().UnixNano(), s.looked.Load()
-	if now-last < int64(lookAgain) || !s.looked.CompareAndSwap(last, now) {
+	if !s.watch.due() || !s.watch.changed() {
 		return
 	}
 	if err := s.read(); err != nil {
@@ -85,29 +76,14 @@ func (s *static) refresh(ctx context.Context) {
 	}
 }
 
-// read reads the file if it has changed since the last time. Tokens of invalid lines, and all tokens of a file that
-// cannot be read, are rejected from then on.
+// read reads the file. Tokens of invalid lines, and all tokens of a file that cannot be read, are rejected from then
+// on.
 func (s *static) read() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	info, err := os.Stat(s.path)
-	if err == nil && s.seen != nil && os.SameFile(info, s.seen) &&
-		info.ModTime().Equal(s.seen.ModTime()) && info.Size() == s.seen.Size() {
-		return nil
-	}
-	before := s.seen
-	s.seen = info
 	tokens, err := ReadTokens(s.path)
 	byID := make(map[string]Token, len(tokens))
 	for _, t := range tokens {
 		byID[t.ID] = t
 	}
 	s.tokens.Store(&byID)
-	if errors.Is(err, fs.ErrNotExist) {
-		s.seen = nil
-		if before == nil { // it is created with the first token
-			return nil
-		}
-	}
 	return err
 }

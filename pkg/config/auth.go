@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -26,8 +27,10 @@ type Auth struct {
 	// answered with 503. 0 is no limit, for nodes behind a proxy that has one.
 	MaxFailures int `yaml:"max_failures" env:"MAX_FAILURES"`
 
-	Tokens   AuthTokens   `yaml:"tokens" envPrefix:"TOKENS_"`
-	Keystone AuthKeystone `yaml:"keystone" envPrefix:"KEYSTONE_"`
+	Tokens       AuthTokens       `yaml:"tokens" envPrefix:"TOKENS_"`
+	Keystone     AuthKeystone     `yaml:"keystone" envPrefix:"KEYSTONE_"`
+	OIDC         AuthOIDC         `yaml:"oidc" envPrefix:"OIDC_"`
+	Certificates AuthCertificates `yaml:"certificates" envPrefix:"CERTIFICATES_"`
 }
 
 // AuthTokens enables static tokens.
@@ -63,6 +66,46 @@ type AuthKeystone struct {
 	Roles []string `yaml:"roles" env:"ROLES"`
 }
 
+// AuthOIDC enables bearer tokens of an OpenID provider (OAuth 2.0).
+type AuthOIDC struct {
+	// Issuer is the URL of the provider, exactly as in the claim iss of its tokens. It has to be https, except on a
+	// loopback address.
+	Issuer string `yaml:"issuer" env:"ISSUER"`
+	CAFile string `yaml:"ca_file" env:"CA_FILE"` // authorities that are trusted beside the system's
+	// Audience has to be in the claim aud.
+	Audience string `yaml:"audience" env:"AUDIENCE"`
+	// Algorithms of signatures that are accepted; empty means all asymmetric ones.
+	Algorithms []string `yaml:"algorithms" env:"ALGORITHMS"`
+	// ClockSkew is how long a token is accepted after its expiry.
+	ClockSkew time.Duration `yaml:"clock_skew" env:"CLOCK_SKEW"`
+
+	// Names of claims; dots lead into objects, as in realm_access.roles.
+	SubjectClaim string `yaml:"subject_claim" env:"SUBJECT_CLAIM"` // sub is used if it is absent
+	ProjectClaim string `yaml:"project_claim" env:"PROJECT_CLAIM"`
+	RoleClaim    string `yaml:"role_claim" env:"ROLE_CLAIM"` // a list, or words
+	// DefaultProject is the project of tokens without the claim; empty means that they are rejected.
+	DefaultProject string `yaml:"default_project" env:"DEFAULT_PROJECT"`
+	// Roles gives a role for each name in the role claim, name=role; the strongest counts.
+	Roles []string `yaml:"roles" env:"ROLES"`
+
+	// ClientID and ClientSecret are those of Gybe at the provider, for introspection and for logins at the console.
+	ClientID         string `yaml:"client_id" env:"CLIENT_ID"`
+	ClientSecret     string `yaml:"client_secret" env:"CLIENT_SECRET"`
+	ClientSecretFile string `yaml:"client_secret_file" env:"CLIENT_SECRET_FILE"`
+	// Scopes that logins at the console ask for, beside openid.
+	Scopes []string `yaml:"scopes" env:"SCOPES"`
+	// Introspection asks the provider about tokens that are not JWTs (RFC 7662).
+	Introspection bool `yaml:"introspection" env:"INTROSPECTION"`
+}
+
+// AuthCertificates enables TLS client certificates. The files are read again when they change.
+type AuthCertificates struct {
+	CAFile  string `yaml:"ca_file" env:"CA_FILE"`   // authorities of clients
+	CRLFile string `yaml:"crl_file" env:"CRL_FILE"` // their revocation lists; may be empty
+	// MapFile gives roles in projects to names of certificates, a rule a line: "operator default cn:nfvo.example.com".
+	MapFile string `yaml:"map_file" env:"MAP_FILE"`
+}
+
 // defaultAuth has no mode.
 func defaultAuth() Auth {
 	return Auth{
@@ -71,12 +114,17 @@ func defaultAuth() Auth {
 			UserDomain: "Default", Project: "service", ProjectDomain: "Default",
 			Roles: []string{"admin=admin", "member=operator", "reader=reader"},
 		},
+		OIDC: AuthOIDC{
+			Algorithms: []string{}, ClockSkew: 30 * time.Second,
+			SubjectClaim: "preferred_username", ProjectClaim: "project", RoleClaim: "roles",
+			Roles: []string{"admin=admin", "operator=operator", "reader=reader"}, Scopes: []string{"profile"},
+		},
 	}
 }
 
 // secrets are the settings that are not shown.
 func (a *Auth) secrets() []*string {
-	return []*string{&a.Keystone.Password, &a.Keystone.ApplicationCredentialSecret}
+	return []*string{&a.Keystone.Password, &a.Keystone.ApplicationCredentialSecret, &a.OIDC.ClientSecret}
 }
 
 // modes lists the settings that enable a mode of authentication, and whether they are set.
@@ -88,6 +136,8 @@ func (a *Auth) modes() (all, set []string) {
 		{"auth.tokens.file", a.Tokens.File},
 		{"auth.keystone.url", a.Keystone.URL},
 		{"auth.keystone.cloud", a.Keystone.Cloud},
+		{"auth.oidc.issuer", a.OIDC.Issuer},
+		{"auth.certificates.ca_file", a.Certificates.CAFile},
 	} {
 		all = append(all, m.key)
 		if m.value != "" {
@@ -119,6 +169,48 @@ func (c *Config) validateAuth(report report) {
 	}
 	checkReadable(report, "auth.tokens.file", c.Auth.Tokens.File, true)
 	c.validateKeystone(report)
+	if c.Auth.OIDC.Issuer != "" {
+		c.Auth.OIDC.validate(report)
+	}
+	if c.Auth.Certificates.CAFile != "" {
+		c.validateCertificates(report)
+	}
+}
+
+func (o *AuthOIDC) validate(report report) {
+	if err := checkHTTP(o.Issuer); err != nil {
+		report("auth.oidc.issuer", "%w", err)
+	} else if u, _ := url.Parse(o.Issuer); u.Scheme == "http" && !isLoopback(net.JoinHostPort(u.Hostname(), "80")) {
+		report("auth.oidc.issuer", "is http: the keys that sign tokens could be replaced on the way; use https")
+	}
+	if o.Audience == "" {
+		report("auth.oidc.audience", "is not set, but auth.oidc.issuer is; without it, tokens for other servers would "+
+			"be accepted")
+	}
+	if o.RoleClaim == "" {
+		report("auth.oidc.role_claim", "is not set, so no token would have a role")
+	}
+	if o.ProjectClaim == "" && o.DefaultProject == "" {
+		report("auth.oidc.project_claim", "is not set, and auth.oidc.default_project neither")
+	}
+	if o.Introspection && (o.ClientID == "" || o.ClientSecret == "" && o.ClientSecretFile == "") {
+		report("auth.oidc.introspection", "needs client_id and client_secret_file")
+	}
+	checkReadable(report, "auth.oidc.ca_file", o.CAFile, false)
+	checkSecret(report, "auth.oidc.client_secret", o.ClientSecret, o.ClientSecretFile)
+}
+
+func (c *Config) validateCertificates(report report) {
+	set := c.Auth.Certificates
+	if c.TLS.CertFile == "" {
+		report("auth.certificates.ca_file", "is set, but tls.cert_file is not: clients send certificates only over TLS")
+	}
+	if set.MapFile == "" {
+		report("auth.certificates.map_file", "is not set, so no certificate would have a role")
+	}
+	checkReadable(report, "auth.certificates.ca_file", set.CAFile, false)
+	checkReadable(report, "auth.certificates.crl_file", set.CRLFile, false)
+	checkReadable(report, "auth.certificates.map_file", set.MapFile, false)
 }
 
 func (c *Config) validateKeystone(report report) {
@@ -150,7 +242,8 @@ func (c *Config) validateCloud(report report) {
 		report("auth.keystone.clouds_file", "is not set, but auth.keystone.cloud is")
 	case k.CloudsFile == c.OpenStack.CloudsFile:
 		report(
-			"auth.keystone.clouds_file", "is also openstack.clouds_file, whose clouds clients can use; use another file",
+			"auth.keystone.clouds_file",
+			"is also openstack.clouds_file, whose clouds clients can use; use another file",
 		)
 	}
 }

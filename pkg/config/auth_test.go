@@ -30,7 +30,7 @@ func TestAuthentication(t *testing.T) {
 		"open as the operator says": {[]string{"listen=:1", "auth.none=true"}, ""},
 		"tokens":                    {[]string{"listen=:1", "auth.tokens.file=/does/not/exist/yet"}, ""},
 		"tokens in a directory":     {[]string{"auth.tokens.file=" + t.TempDir()}, "auth.tokens.file: "},
-		"none and tokens":           {[]string{"auth.none=true", "auth.tokens.file=x"}, "auth.none: is true, but auth.tokens"},
+		"none and tokens":           {[]string{"auth.none=true", "auth.tokens.file=x"}, "auth.none: is true, but"},
 		"none and Keystone":         {append(password, "auth.none=true"), "auth.none: is true, but auth.keystone.url"},
 		"Keystone with a password":  {append(password, "listen=:1"), ""},
 		"Keystone with an application credential": {[]string{
@@ -53,6 +53,27 @@ func TestAuthentication(t *testing.T) {
 				"auth.keystone.cloud=c", "auth.keystone.clouds_file=" + secret, "openstack.clouds_file=" + secret,
 			}, "whose clouds clients can use",
 		},
+		"OIDC":             {[]string{"listen=:1", "auth.oidc.issuer=https://i", "auth.oidc.audience=gybe"}, ""},
+		"OIDC on loopback": {[]string{"auth.oidc.issuer=http://127.0.0.1:1/x", "auth.oidc.audience=gybe"}, ""},
+		"OIDC over http": {
+			[]string{"auth.oidc.issuer=http://i.example.com", "auth.oidc.audience=gybe"}, "auth.oidc.issuer: is http",
+		},
+		"OIDC without an audience": {[]string{"auth.oidc.issuer=https://i"}, "auth.oidc.audience: is not set"},
+		"OIDC without a project": {
+			[]string{"auth.oidc.issuer=https://i", "auth.oidc.audience=gybe", "auth.oidc.project_claim="},
+			"auth.oidc.project_claim: is not set",
+		},
+		"introspection without a client": {
+			[]string{"auth.oidc.issuer=https://i", "auth.oidc.audience=gybe", "auth.oidc.introspection=true"},
+			"auth.oidc.introspection: needs client_id",
+		},
+		"certificates without TLS": {
+			[]string{"auth.certificates.ca_file=" + secret, "auth.certificates.map_file=" + secret},
+			"auth.certificates.ca_file: is set, but tls.cert_file is not",
+		},
+		"certificates without a map": {
+			[]string{"auth.certificates.ca_file=" + secret}, "auth.certificates.map_file: is not set",
+		},
 		"long cache": {[]string{"auth.cache_time=6m"}, "auth.cache_time: 6m0s is not between 1s and 5m0s"},
 		"no checks":  {[]string{"auth.max_checks=0"}, "auth.max_checks"},
 	} {
@@ -74,6 +95,7 @@ func TestSecretsOfAuthenticationAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Auth.Keystone.Password, cfg.Auth.Keystone.ApplicationCredentialSecret = "geheim1", "geheim2"
+	cfg.Auth.OIDC.ClientSecret = "geheim3"
 	out, err := cfg.Masked().YAML()
 	require.NoError(t, err)
 	require.NotContains(t, string(out), "geheim")

@@ -122,6 +122,7 @@ func (c *Config) validateTimes(report report) {
 		zero     bool
 	}{
 		{"auth.cache_time", c.Auth.CacheTime, time.Second, 5 * time.Minute, false},
+		{"auth.oidc.clock_skew", c.Auth.OIDC.ClockSkew, 0, 5 * time.Minute, true},
 		{"auth.check_timeout", c.Auth.CheckTimeout, 100 * time.Millisecond, time.Minute, false},
 		{"database.keep_events", c.Database.KeepEvents, time.Minute, 10 * 365 * 24 * time.Hour, false},
 		{"database.keep_audit", c.Database.KeepAudit, time.Hour, 50 * 365 * 24 * time.Hour, false},
