@@ -91,7 +91,7 @@ func (b *battle) kinds() []kind {
 	}
 }
 
-// call sends one request and counts its answer. fromVIM says that the answer may be 502 or 504, because it is about a
+// call sends one request and counts its answer. fromVIM says that the answer may be 502, 503 or 504, because it is about a
 // VIM that does not do what it should. The body of the answer is returned up to 1 MiB.
 func (b *battle) call(ctx context.Context, kind string, fromVIM bool, req *http.Request) (int, []byte) {
 	resp, err := b.http.Do(req.WithContext(ctx))
@@ -116,7 +116,7 @@ func (b *battle) check(kind string, fromVIM bool, req *http.Request, resp *http.
 	case status < 500:
 	case status == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
 	case status == http.StatusInsufficientStorage:
-	case fromVIM && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout):
+	case fromVIM && status > http.StatusNotImplemented:
 	default:
 		b.breaks(kind, "%s %.200s: %d %.500s", req.Method, req.URL, status, raw)
 	}
