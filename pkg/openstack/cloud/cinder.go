@@ -91,15 +91,13 @@ func (c cinderAPI) ListVolumeTypes(ctx context.Context) ([]Named, error) {
 
 // VolumeLimits returns the project's limits of volumes and of their space in GiB.
 func (c cinderAPI) VolumeLimits(ctx context.Context) (number, gigabytes Quota, err error) {
+	var out struct { // Extract of gophercloud returns nil for an answer without limits
+		Limits limits.Limits `json:"limits"`
+	}
 	err = c.typed(ctx, "read the limits of volumes", Cinder,
 		func(ctx context.Context, sc *gophercloud.ServiceClient) error {
-			l, err := limits.Get(ctx, sc).Extract()
-			if err != nil {
-				return err
-			}
-			number = Quota{l.Absolute.MaxTotalVolumes, l.Absolute.TotalVolumesUsed}
-			gigabytes = Quota{l.Absolute.MaxTotalVolumeGigabytes, l.Absolute.TotalGigabytesUsed}
-			return nil
+			return limits.Get(ctx, sc).ExtractInto(&out)
 		})
-	return number, gigabytes, err
+	l := out.Limits.Absolute
+	return Quota{l.MaxTotalVolumes, l.TotalVolumesUsed}, Quota{l.MaxTotalVolumeGigabytes, l.TotalGigabytesUsed}, err
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stackresources"
 	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stacks"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
 // heatAPI are the requests to Heat.
@@ -201,8 +203,16 @@ func (c heatAPI) ListResources(ctx context.Context, s *Stack) ([]Resource, error
 		What: "list the resources of stack " + s.Name, Service: Heat, Method: http.MethodGet,
 		Path: s.path() + "/resources?nested_depth=" + strconv.Itoa(NestedDepth), Out: &out,
 	})
+	if err == nil && len(out.Resources) > maxResources {
+		err = lcm.Errorf(lcm.CodeUpstream, "stack %s has %d resources; at most %d are supported", s.Ref(),
+			len(out.Resources), maxResources)
+	}
 	return out.Resources, err
 }
+
+// maxResources bounds the resources of a stack with the nested ones. Heat allows 1,000 by default. Finding the places
+// of resources takes time that grows with the square of their number.
+const maxResources = 10_000
 
 // MarkResource tells Heat that a resource is broken, or no longer is. A broken one is replaced by the next update, or
 // removed before others.

@@ -102,3 +102,23 @@ func TestEndlessListEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, calls)
 }
+
+// TestStackWithTooManyResources: the work on a stack grows with the square of its resources.
+func TestStackWithTooManyResources(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{maxResources, maxResources + 1} {
+		s := stubcloud.New(t)
+		s.Routes.HandleFunc("GET /heat/v1/p1/stacks/x/a/resources", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"resources": [{}` + strings.Repeat(",{}", n-1) + "]}"))
+		})
+		c, err := testPool(t, Config{}).Connect(t.Context(), "v", s.Vim())
+		require.NoError(t, err)
+		all, err := c.ListResources(t.Context(), &Stack{ID: "a", Name: "x"})
+		require.Len(t, all, n)
+		if n > maxResources {
+			require.ErrorContains(t, err, "stack x/a has 10001 resources; at most 10000 are supported")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}

@@ -92,16 +92,18 @@ func (c VNFC) Key() string {
 // by the name of the VDU. The order does not depend on ages.
 func (t Tree) VNFCs(f *vnfd.Flavour, i *lcm.Instance) []VNFC {
 	ids, known := VNFCIDs(i), knownIndexes(i)
+	found := map[string]bool{} // a VIM may list a server twice
 	var out []VNFC
 	for i := range f.VDUs {
 		v := &f.VDUs[i]
 		var of []VNFC
 		for _, r := range t.all {
-			if r.Type != cloud.TypeServer {
+			if r.Type != cloud.TypeServer || found[r.PhysicalID] {
 				continue
 			}
 			if c, ok := t.vnfcOf(v, r); ok {
 				of = append(of, c)
+				found[r.PhysicalID] = true
 			}
 		}
 		assignIndexes(of, known)
