@@ -202,7 +202,9 @@ func (s *sharedView) render() time.Duration {
 	v, event, gone, err := s.load()
 	if err != nil {
 		if s.ctx.Err() == nil {
-			s.Log.WarnContext(s.ctx, "console page not renewed", "screen", s.screen.template, "id", s.ask.id, "error", err)
+			s.Log.WarnContext(
+				s.ctx, "console page not renewed", "screen", s.screen.template, "id", s.ask.id, "error", err,
+			)
 		}
 		s.publish(func(r *rendition) { r.rendered++ })
 		return again

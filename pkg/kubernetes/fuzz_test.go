@@ -60,7 +60,8 @@ func FuzzNodes(f *testing.F) {
 	}
 	f.Cleanup(c.Close)
 	f.Fuzz(func(t *testing.T, status int, media string, body []byte) {
-		if status < 200 || status > 599 || status == http.StatusTooManyRequests || strings.ContainsAny(media, "\r\n\x00") {
+		if status < 200 || status > 599 || status == http.StatusTooManyRequests ||
+			strings.ContainsAny(media, "\r\n\x00") {
 			return
 		}
 		now.Store(&canned{status, media, body})

@@ -176,7 +176,7 @@ func FuzzServices(f *testing.F) {
 var errResult = errors.New("the result is not what was asked for")
 
 // fuzzedCall makes one of 16 calls, and checks its result.
-func fuzzedCall(t *testing.T, c *Client, call int) error { //nolint:cyclop,gocyclo // a table of calls
+func fuzzedCall(t *testing.T, c *Client, call int) error { //nolint:cyclop // a table of calls
 	t.Helper()
 	ctx, began, ids := context.WithoutCancel(t.Context()), time.Unix(0, 0), []string{"a", "b"}
 	switch call {
@@ -201,7 +201,8 @@ func fuzzedCall(t *testing.T, c *Client, call int) error { //nolint:cyclop,gocyc
 	case 3:
 		all, err := c.ListResources(ctx, &Stack{ID: "a", Name: "x"})
 		for _, r := range all {
-			if r.Created().Location() != time.UTC || strings.Contains(r.Owner().ID+r.Nested().ID, "?") && !hasEscape(r) {
+			linked := r.Owner().ID + r.Nested().ID
+			if r.Created().Location() != time.UTC || strings.Contains(linked, "?") && !hasEscape(r) {
 				return errResult
 			}
 		}
@@ -283,7 +284,8 @@ func FuzzConnection(f *testing.F) {
 		}
 		c, bad := parseConnection("v", v)
 		for _, b := range bad {
-			if !strings.HasPrefix(b.Pointer, "/vimConnectionInfo/v/") || len(password) > 6 && strings.Contains(b.Detail, password) {
+			if !strings.HasPrefix(b.Pointer, "/vimConnectionInfo/v/") ||
+				len(password) > 6 && strings.Contains(b.Detail, password) {
 				t.Fatalf("%+v", b)
 			}
 		}
@@ -291,7 +293,8 @@ func FuzzConnection(f *testing.F) {
 			return
 		}
 		u, err := url.Parse(c.base)
-		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+			u.Scheme != "http" && u.Scheme != "https" {
 			t.Fatalf("%q was accepted as %q", endpoint, c.base)
 		}
 		if _, err := c.tlsConfig(); err != nil {

@@ -38,7 +38,9 @@ func FuzzBuild(f *testing.F) {
 	f.Add([]byte(`{"nfv": {"VDU": []}}`))
 	flavour := &vnfd.Flavour{
 		ID: "simple", VDUs: []vnfd.VDU{{Name: "VDU1"}, {Name: "VDU2"}},
-		CPs: []vnfd.CP{{Name: "CP1", VDU: "VDU1"}, {Name: "CP2", VDU: "VDU2", VL: "VL1"}, {Name: "VIP", External: true}},
+		CPs: []vnfd.CP{
+			{Name: "CP1", VDU: "VDU1"}, {Name: "CP2", VDU: "VDU2", VL: "VL1"}, {Name: "VIP", External: true},
+		},
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var in fuzzed
@@ -49,8 +51,8 @@ func FuzzBuild(f *testing.F) {
 			st := &cloud.Stack{ID: "top", Name: "top"}
 			return Build(Input{
 				Snapshot: &Snapshot{
-					Stack: st, Tree: NewTree(st, resources), NFV: DecodeNFV(in.NFV), Servers: in.Servers, Ports: in.Ports,
-					FloatingIPs: in.FloatingIPs, Volumes: in.Volumes,
+					Stack: st, Tree: NewTree(st, resources), NFV: DecodeNFV(in.NFV), Servers: in.Servers,
+					Ports: in.Ports, FloatingIPs: in.FloatingIPs, Volumes: in.Volumes,
 				},
 				Vim: "vim1", Instance: &lcm.Instance{ID: "i"}, Desired: Target{
 					Flavour: flavour, Ext: []sol.ExtVirtualLinkData{{ID: "link", ResourceID: "net"}},
