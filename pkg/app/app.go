@@ -56,6 +56,7 @@ type App struct {
 	publicURL string
 	metrics   *telemetry.Metrics
 
+	ring     *secret.Ring
 	pool     *pgxpool.Pool
 	content  *content.Store
 	store    *store.Store
@@ -93,6 +94,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err != nil {
 		return nil, fmt.Errorf("secrets.key_file: %w", err)
 	}
+	a.ring = ring
 	if set := cfg.Scripts; set.Python != "" {
 		if a.scripts, err = script.New(
 			ctx, script.Options{Python: set.Python, Sandbox: set.Sandbox, Network: set.Network, Log: a.log},
@@ -226,6 +228,7 @@ func (a *App) Run(ctx context.Context) error {
 	part("packages", a.packages.Run)
 	part("engine", a.engine.Run)
 	part("pruning", a.prune)
+	part("key file", a.followKeyFile)
 	part("http", a.serveHTTP)
 	if a.debug != nil {
 		part("debug", a.serveDebug)

@@ -11,12 +11,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/crypto/chacha20poly1305"
 )
@@ -30,8 +28,15 @@ var ErrUnknownKey = errors.New("sealed with a key that is not in the key file")
 // ErrBroken reports that sealed data is damaged, was moved to another place, or belongs to another key of the same id.
 var ErrBroken = errors.New("sealed data does not open")
 
-// Ring holds the keys of an installation. The first one seals, all of them open. It is safe for concurrent use.
+// Ring holds the keys of an installation. The first one seals, all of them open. It is safe for concurrent use. A ring
+// of a file follows the file: see Refresh.
 type Ring struct {
+	keys atomic.Pointer[keys]
+	file keyFile
+}
+
+// keys are the keys of a ring at one time.
+type keys struct {
 	ids   []string
 	aeads map[string]cipher.AEAD
 	mac   []byte
@@ -40,10 +45,19 @@ type Ring struct {
 var idRule = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,32}$`)
 
 // Parse reads a key file: one `id base64key` per line, the primary key first; empty lines and lines that begin with #
-// are skipped. A key is 32 random bytes. To rotate, put a new key in front and restart the nodes. Keep the old
-// key: values that are sealed with it are sealed again only when they change, as no command calls store.Reencrypt yet.
+// are skipped. A key is 32 random bytes. Keys are rotated by AddKey and Activate, and sealed values by store.Reencrypt.
 func Parse(text []byte) (*Ring, error) {
-	r := &Ring{aeads: map[string]cipher.AEAD{}}
+	k, err := parseKeys(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &Ring{}
+	r.keys.Store(k)
+	return r, nil
+}
+
+func parseKeys(text []byte) (*keys, error) {
+	r := &keys{aeads: map[string]cipher.AEAD{}}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -73,7 +87,7 @@ func Parse(text []byte) (*Ring, error) {
 	return r, nil
 }
 
-func (r *Ring) add(id string, key []byte) error {
+func (r *keys) add(id string, key []byte) error {
 	if _, dup := r.aeads[id]; dup {
 		return fmt.Errorf("key id %s is used twice", id)
 	}
@@ -90,68 +104,6 @@ func (r *Ring) add(id string, key []byte) error {
 	return nil
 }
 
-// Load reads the key file at path. It takes the rights of all users to read the file away, or fails if it cannot. Group
-// rights stay: an operator has given them.
-func Load(path string) (*Ring, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the key file: %w", err)
-	}
-	if err := closeFile(path); err != nil {
-		return nil, err
-	}
-	r, err := Parse(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
-}
-
-// closeFile takes the rights of all users away from a regular file. It never touches a device.
-func closeFile(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("read the key file: %w", err)
-	}
-	const others = 0o007
-	if !info.Mode().IsRegular() || info.Mode().Perm()&others == 0 {
-		return nil
-	}
-	if err := os.Chmod(path, info.Mode()&^fs.FileMode(others)); err != nil {
-		return fmt.Errorf("all users of this machine can read the key file %s (mode %s); its owner must run: "+
-			"chmod o-rwx %s", path, info.Mode().Perm(), path)
-	}
-	return nil
-}
-
-// LoadOrCreate reads the key file at path, or creates one with a new key, readable by its owner only. Nodes that
-// start on the same file at the same time get the same key.
-func LoadOrCreate(path string) (*Ring, error) {
-	r, err := Load(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return r, err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("create the key file: %w", err)
-	}
-	// The file is complete before it gets its name, so that no reader gets half a key. Link never replaces a file.
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600, O_EXCL
-	if err != nil {
-		return nil, fmt.Errorf("create the key file: %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.WriteString(
-		"# Keys of Gybe's database. Without this file the stored credentials are lost.\n" + Generate() + "\n",
-	)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return nil, fmt.Errorf("create the key file: %w", err)
-	}
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("create the key file: %w", err)
-	}
-	return Load(path)
-}
-
 // Generate returns a line for the key file with a new key under a new id.
 func Generate() string {
 	key := make([]byte, KeySize)
@@ -160,10 +112,13 @@ func Generate() string {
 }
 
 // Primary is the id of the key that seals.
-func (r *Ring) Primary() string { return r.ids[0] }
+func (r *Ring) Primary() string { return r.keys.Load().ids[0] }
+
+// IDs lists the ids of the keys, the primary one first.
+func (r *Ring) IDs() []string { return slices.Clone(r.keys.Load().ids) }
 
 // Has reports whether the ring holds a key.
-func (r *Ring) Has(id string) bool { return slices.Contains(r.ids, id) }
+func (r *Ring) Has(id string) bool { return slices.Contains(r.keys.Load().ids, id) }
 
 // Format of sealed data: one byte of version, one of the key id's length, the key id, the nonce, the ciphertext with
 // its tag.
@@ -175,8 +130,9 @@ func (r *Ring) Seal(plain []byte, place string) []byte {
 	if plain == nil {
 		return nil
 	}
-	id := r.Primary()
-	aead := r.aeads[id]
+	k := r.keys.Load()
+	id := k.ids[0]
+	aead := k.aeads[id]
 	out := make([]byte, 0, 2+len(id)+aead.NonceSize()+len(plain)+aead.Overhead())
 	out = append(append(out, version, byte(len(id))), id...)
 	head := len(out)
@@ -203,7 +159,10 @@ func (r *Ring) open(sealed []byte, place string, inPlace bool) ([]byte, error) {
 	if !ok {
 		return nil, ErrBroken
 	}
-	aead, ok := r.aeads[id]
+	aead, ok := r.keys.Load().aeads[id]
+	if !ok && r.missed() {
+		aead, ok = r.keys.Load().aeads[id]
+	}
 	if !ok {
 		return nil, fmt.Errorf("%w: key id %s", ErrUnknownKey, id)
 	}
@@ -239,7 +198,7 @@ func split(sealed []byte) (id string, rest []byte, ok bool) {
 // Fingerprint is the same for equal texts, and reveals nothing about them to a reader without the keys. It changes
 // with the primary key.
 func (r *Ring) Fingerprint(text []byte) []byte {
-	h := hmac.New(sha256.New, r.mac)
+	h := hmac.New(sha256.New, r.keys.Load().mac)
 	h.Write(text)
 	return h.Sum(nil)
 }

@@ -32,11 +32,9 @@ var instances = table[lcm.Instance]{
 		sealedDocument(
 			"vim_connections", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.VimConnections },
 		),
-		document("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs {
-			return &i.ConfigurableProperties
-		}, large),
-		document("metadata", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Metadata }, large),
-		document("extensions", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Extensions }, large),
+		plainPairs("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.ConfigurableProperties }),
+		plainPairs("metadata", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Metadata }),
+		plainPairs("extensions", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Extensions }),
 		document("instantiated", func(i *lcm.Instance) **sol.InstantiatedVnfInfo { return &i.Instantiated }, large),
 		document("inventory", func(i *lcm.Instance) *[]lcm.Resource { return &i.Inventory }, large),
 		sealedDocument("params", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Params }),
@@ -49,6 +47,7 @@ var instances = table[lcm.Instance]{
 		document(
 			"protection", func(i *lcm.Instance) **lcm.Protection { return &i.Protection }, fixed, optional, unhashed,
 		),
+		attributes, // after the plain columns
 		renderedJSON("rendered_brief", render.InstanceBrief),
 		renderedJSON("rendered_details", render.InstanceDetails, sealed),
 		renderedText("rendered_flavour", render.Flavour),

@@ -2,20 +2,24 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/secret"
 )
 
 const checkText = "gybe"
 
 func checkPlace(id string) string { return "secret_check.sealed/" + id }
 
-// checkKeys refuses a ring that lacks a key that the database uses, or has another key under its id, and records the
+// CheckKeys refuses a ring that lacks a key that the database uses, or has another key under its id, and records the
 // ring's primary key as used.
-func (s *Store) checkKeys(ctx context.Context) error {
+func (s *Store) CheckKeys(ctx context.Context) error {
 	return s.inTx(ctx, "check the key file", func(tx pgx.Tx) error {
 		id := s.ring.Primary()
 		// Two nodes with different new keys must not both find the table empty.
@@ -67,64 +71,6 @@ var sealedColumns = slices.Concat(
 	[][3]string{{"subscription", "auth", "id"}},
 )
 
-// Reencrypt seals everything with the ring's primary key that is sealed with another, and then forgets the other
-// keys, so that they can be removed from the key file. It returns the number of values it changed. Nodes may go
-// on working, as long as all of them have the primary key.
-func (s *Store) Reencrypt(ctx context.Context) (int, error) {
-	total := 0
-	for _, c := range sealedColumns {
-		n, err := s.reencrypt(ctx, c[0], c[1], c[2])
-		total += n
-		if err != nil {
-			return total, err
-		}
-	}
-	return total, s.inTx(ctx, "forget old keys", func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "DELETE FROM secret_check WHERE key_id <> $1", s.ring.Primary())
-		return err
-	})
-}
-
-// reencrypt goes through one column in batches, in order of the key, so that each transaction is short.
-func (s *Store) reencrypt(ctx context.Context, table, column, key string) (int, error) {
-	// Sealed data begins with a version, the length of the key id, and the key id.
-	id := s.ring.Primary()
-	prefix := s.ring.Seal([]byte{}, "")[:2+len(id)]
-	query := fmt.Sprintf(`SELECT %[3]s::text AS id, %[2]s AS sealed FROM %[1]s
-		WHERE %[2]s IS NOT NULL AND substring(%[2]s FROM 1 FOR $1) <> $2 AND ($3::uuid IS NULL OR %[3]s > $3)
-		ORDER BY %[3]s LIMIT 200 FOR NO KEY UPDATE`, table, column, key)
-	update := fmt.Sprintf("UPDATE %[1]s SET %[2]s = $2 WHERE %[3]s = $1", table, column, key)
-	total, after := 0, ""
-	for {
-		n := 0
-		err := s.inTx(ctx, "reencrypt "+table, func(tx pgx.Tx) error {
-			type row struct {
-				ID     string `db:"id"`
-				Sealed []byte `db:"sealed"`
-			}
-			rows, err := all[row](tx.Query(ctx, query, len(prefix), prefix, nilIfEmpty(after)))
-			if err != nil {
-				return err
-			}
-			n = len(rows)
-			b := &pgx.Batch{}
-			for _, r := range rows {
-				plain, err := s.open(table, column, r.ID, r.Sealed)
-				if err != nil {
-					return err
-				}
-				b.Queue(update, r.ID, s.seal(table, column, r.ID, plain))
-				after = r.ID
-			}
-			return tx.SendBatch(ctx, b).Close()
-		})
-		total += n
-		if err != nil || n == 0 {
-			return total, err
-		}
-	}
-}
-
 // seal seals a value for its place.
 func (s *Store) seal(table, column, id string, plain []byte) []byte {
 	return s.ring.Seal(plain, table+"."+column+"/"+id)
@@ -142,9 +88,18 @@ func (s *Store) openInPlace(table, column, id string, sealed []byte) ([]byte, er
 	return plain, notOpened(err, table, column, id)
 }
 
+// notOpened is the error of a value that cannot be opened. A key that only this node lacks is no reason to fail an
+// operation: another node may have the key.
 func notOpened(err error, table, column, id string) error {
-	if err != nil {
-		return fmt.Errorf("open %s.%s of %s: %w", table, column, id, err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, secret.ErrUnknownKey):
+		return (&lcm.Error{
+			Code: lcm.CodeUnavailable, Title: "Key missing",
+			Detail: fmt.Sprintf("this node cannot open a stored value (%s.%s of %s): %s", table, column, id, err),
+			Hint:   "give this node the key file of the node that has rotated the keys", Cause: err,
+		}).AsTransient()
 	}
-	return nil
+	return fmt.Errorf("open %s.%s of %s: %w", table, column, id, err)
 }

@@ -34,6 +34,7 @@ func (b *bundle) everything(t *testing.T) string {
 	}
 	for _, c := range []string{
 		"SELECT encode(vim_connections, 'escape') FROM vnf_instance",
+		"SELECT encode(attributes, 'escape') FROM vnf_instance",
 		"SELECT encode(params, 'escape') FROM vnf_lcm_op_occ",
 		"SELECT encode(changed_info, 'escape') FROM vnf_lcm_op_occ",
 		"SELECT encode(before, 'escape') FROM vnf_lcm_op_occ",
@@ -64,6 +65,8 @@ func (b *bundle) fillWithSecrets(t *testing.T) *lcm.Operation {
 	c.Op.ChangedInfo = &sol.VnfInfoModifications{VimConnectionInfo: map[string]sol.VimConnectionInfo{"v": connection()}}
 	c.Op.Modifications = &sol.ModificationsTriggeredByVnfPkgChange{Extensions: sol.KeyValuePairs{"login": password}}
 	c.Instance.VimConnections = map[string]sol.VimConnectionInfo{"vim1": connection()}
+	c.Instance.Metadata = sol.KeyValuePairs{"login": password}
+	c.Instance.Extensions, c.Instance.ConfigurableProperties = c.Instance.Metadata, c.Instance.Metadata
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{
 		Op: c.Op, Instance: c.Instance, Effects: lcm.Effects{RegisterVims: []lcm.Vim{newVim("v")}},
 	}))
@@ -102,12 +105,27 @@ func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
 
 	b.raw = true // the old key alone cannot read the rows
 	both := on(t, b.pool, newRing(t, next, old))
-	n, err := both.Reencrypt(t.Context())
+	before, err := both.KeyUses(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 11, n)
-	n, err = both.Reencrypt(t.Context())
+	require.ErrorContains(t, both.ForgetKey(t.Context(), b.ring.Primary()), "are sealed with the key")
+	reported := 0
+	n, err := both.Reencrypt(t.Context(), func(store.Progress) { reported++ })
+	require.NoError(t, err)
+	require.Equal(t, 12, n)
+	require.Positive(t, reported)
+	n, err = both.Reencrypt(t.Context(), nil)
 	require.NoError(t, err)
 	require.Zero(t, n)
+	after, err := both.KeyUses(t.Context())
+	require.NoError(t, err)
+	require.Len(t, after, len(before))
+	for i, u := range after {
+		require.Equal(t, both.ring.Primary(), u.Key)
+		require.Equal(t, before[i].Values, u.Values)
+		require.Equal(t, b.ring.Primary(), before[i].Key)
+	}
+	require.ErrorContains(t, both.ForgetKey(t.Context(), both.ring.Primary()), "seals")
+	require.NoError(t, both.ForgetKey(t.Context(), b.ring.Primary()))
 
 	only := on(t, b.pool, newRing(t, next))
 	got, err := only.Operation(t.Context(), op.ID)
@@ -124,4 +142,51 @@ func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
 	require.Equal(t, password, vims[0].Connection.AccessInfo["password"])
 	_, err = store.New(t.Context(), b.pool, newRing(t, old), nil, quiet)
 	require.Error(t, err, "the old key alone is no longer enough")
+}
+
+// A node that was started before the keys were rotated, without their file, must not fail operations.
+func TestAValueOfAnUnknownKeyIsAReasonToWait(t *testing.T) {
+	t.Parallel()
+	old, next := secret.Generate(), secret.Generate()
+	b := on(t, devpg.New(t), newRing(t, old))
+	op := b.fillWithSecrets(t)
+	b.raw = true
+	both := on(t, b.pool, newRing(t, next, old))
+	_, err := both.Reencrypt(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = b.Operation(t.Context(), op.ID)
+	e := lcm.AsError(err)
+	require.Equal(t, lcm.CodeUnavailable, e.Code)
+	require.Equal(t, lcm.Transient, e.Class)
+	require.ErrorContains(t, err, both.ring.Primary())
+	require.Contains(t, e.Hint, "key file")
+}
+
+// Attributes that a node of the release before has written are read, and sealed by Reencrypt.
+func TestReencryptSealsAttributesOfTheReleaseBefore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	i := b.newInstance(t)
+	_, err := b.pool.Exec(t.Context(), `UPDATE vnf_instance SET metadata = '{"a": 1, "b": 2}', attributes = NULL, version = version + 1
+		WHERE id = $1`, i.ID)
+	require.NoError(t, err)
+	read, err := b.Instance(t.Context(), i.ID)
+	require.NoError(t, err)
+	require.Equal(t, sol.KeyValuePairs{"a": 1.0, "b": 2.0}, read.Metadata)
+
+	n, err := b.Reencrypt(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	var plain *string
+	require.NoError(t, b.pool.QueryRow(t.Context(), "SELECT metadata::text FROM vnf_instance").Scan(&plain))
+	require.Nil(t, plain)
+	again, err := b.Instance(t.Context(), i.ID)
+	require.NoError(t, err)
+	require.Equal(t, read.Metadata, again.Metadata)
+
+	_, err = b.pool.Exec(t.Context(), `UPDATE vnf_instance SET metadata = '{"b": 3}', version = version + 1`)
+	require.NoError(t, err)
+	again, err = b.Instance(t.Context(), i.ID)
+	require.NoError(t, err)
+	require.Equal(t, sol.KeyValuePairs{"a": 1.0, "b": 3.0}, again.Metadata, "a node of the release before has written b")
 }

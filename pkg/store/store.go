@@ -75,7 +75,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Queue,
 	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log, admission: sync.OnceValue(func() string {
 		return admission(jobs)
 	}), committed: make(chan struct{}, 1)}
-	if err := s.checkKeys(ctx); err != nil {
+	if err := s.CheckKeys(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.rebaseEvents(ctx); err != nil {

@@ -105,7 +105,7 @@ func (a *app) root() *cobra.Command {
 	// the flag exists
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
-		a.serveCommand(), a.migrateCommand(), a.configCommand(),
+		a.serveCommand(), a.migrateCommand(), a.configCommand(), a.secretsCommand(),
 		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.nodeCommand(), a.tokenCommand(), a.auditCommand(),
 		a.versionCommand(), exitCodesTopic(),
 	)
