@@ -30,7 +30,11 @@ var attributes = bytesColumn("attributes", sealed|large|optional, func(i *lcm.In
 	if err != nil || bytes.Equal(raw, []byte("{}")) {
 		return nil, err
 	}
-	return noNUL(raw), nil
+	raw = noNUL(raw)
+	if err := json.Unmarshal(raw, new(clientAttributes)); err != nil { // it could never be read again
+		return nil, lcm.Errorf(lcm.CodeUnprocessable, "metadata, extensions or vnfConfigurableProperties: %w", err)
+	}
+	return raw, nil
 }, func(i *lcm.Instance, plain []byte) error {
 	var a clientAttributes
 	if err := decode(plain, &a); err != nil {

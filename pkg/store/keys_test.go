@@ -166,6 +166,7 @@ func TestAValueOfAnUnknownKeyIsAReasonToWait(t *testing.T) {
 func TestReencryptSealsAttributesOfTheReleaseBefore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.raw = true // the rows are changed by hand
 	i := b.newInstance(t)
 	_, err := b.pool.Exec(t.Context(), `UPDATE vnf_instance SET metadata = '{"a": 1, "b": 2}', attributes = NULL, version = version + 1
 		WHERE id = $1`, i.ID)

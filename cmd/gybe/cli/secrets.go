@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
@@ -141,6 +142,9 @@ func (a *app) secretsRemoveCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withStore(cmd.Context(), s, func(st *store.Store, _ *secret.Ring, cfg config.Config) error {
 			if err := st.ForgetKey(cmd.Context(), args[0]); err != nil {
+				if e := lcm.AsError(err); e.Code == lcm.CodeConflict {
+					return failWith(ExitConflict, "%w (%s)", err, e.Hint)
+				}
 				return err
 			}
 			if err := secret.RemoveKey(cfg.SecretKeyFile(), args[0]); err != nil {
