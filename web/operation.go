@@ -21,6 +21,7 @@ type operationData struct {
 	ID, Name, InstanceID, InstanceName string
 	State                              sol.LcmOperationStateType
 	Automatic                          bool
+	Actions                            []actionRow
 	Started, Entered, Deadline         time.Time
 	Elapsed                            string
 	Node, Waiting, Summary             string
@@ -37,6 +38,19 @@ type operationData struct {
 	Attributes []pair
 	Ticks      []tick
 	Phases     []*phaseData
+}
+
+// actionRow is a request of a user about the operation.
+type actionRow struct {
+	Action, Subject, Detail string
+	Time                    time.Time
+}
+
+func actionRows(op *lcm.Operation) (out []actionRow) {
+	for _, a := range op.Actions {
+		out = append(out, actionRow{words(a.Action), cmp.Or(a.Subject, "-"), strings.ToLower(a.Detail), a.Time})
+	}
+	return out
 }
 
 type failureData struct {
@@ -131,7 +145,8 @@ func timeline(
 ) *operationData {
 	d := &operationData{
 		ID: op.ID, Name: operationName(op.Type), InstanceName: short(op.InstanceID), State: op.State,
-		Automatic: op.Automatic, Started: op.Started, Entered: op.StateEntered, Deadline: op.Deadline, Node: op.Node,
+		Actions: actionRows(op), Automatic: op.Automatic, Started: op.Started, Entered: op.StateEntered,
+		Deadline: op.Deadline, Node: op.Node,
 		Error: failureOf(op.Reason(), nil), Params: document(op.Params, redact.New(op.SecretNames...)),
 	}
 	running := lcm.Running(op.State)

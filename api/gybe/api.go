@@ -13,6 +13,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
 // Prefix of the interface's paths.
@@ -26,6 +27,7 @@ type Feeds interface {
 // API serves the interface.
 type API struct {
 	Services *admission.Services
+	Packages *vnfpkg.Services
 	Feeds    Feeds
 	// Nodes lists the gybe processes that share the database.
 	Nodes func(context.Context) ([]gybeapi.Node, error)
@@ -96,6 +98,10 @@ func (a *API) Mount(f *frame.Frame) {
 			Produces: frame.JSON, Query: []string{"since", "limit"},
 		},
 		{
+			Method: http.MethodGet, Path: "/operation_actions", Handle: a.actions, Produces: frame.JSON,
+			Query: []string{"vnfLcmOpOccId"},
+		},
+		{
 			Method: http.MethodGet, Path: "/events", Handle: a.events(slots),
 			Produces: []string{"text/event-stream"},
 			Query:    []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId"},
@@ -103,6 +109,18 @@ func (a *API) Mount(f *frame.Frame) {
 		{
 			Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{},
 			Role: lcm.RoleOperator, // they belong to the installation, not to the project
+		},
+		{
+			Method: http.MethodPut, Path: "/vnf_packages/{vnfPkgId}/sharing", Handle: a.share(true), Query: []string{},
+			Role: lcm.RoleAdmin,
+		},
+		{
+			Method: http.MethodDelete, Path: "/vnf_packages/{vnfPkgId}/sharing", Handle: a.share(false),
+			Query: []string{}, Role: lcm.RoleAdmin,
+		},
+		{
+			Method: http.MethodGet, Path: "/shared_packages", Handle: a.sharedPackages, Produces: frame.JSON,
+			Query: []string{},
 		},
 		{
 			Method: http.MethodGet, Path: "/audit", Handle: a.audit, Produces: frame.JSON, Query: auditParams,

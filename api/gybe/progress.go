@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
@@ -51,7 +52,7 @@ func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord
 		StateEnteredTime: op.StateEntered.UTC(), StartTime: op.Started.UTC(), Deadline: op.Deadline.UTC(),
 		Phase: op.Phase, Waiting: op.Waiting, Node: op.Node, Error: op.Error.Problem(op),
 		Phases: make([]gybeapi.Phase, 0, len(phases)), Steps: make([]gybeapi.Step, 0, len(steps)),
-		Lines: []gybeapi.Line{},
+		Lines: []gybeapi.Line{}, Actions: each(op.Actions, actionOf),
 	}
 	for _, r := range phases {
 		p.Phases = append(p.Phases, gybeapi.Phase{
@@ -66,6 +67,29 @@ func present(op *lcm.Operation, phases []lcm.PhaseRecord, steps []lcm.StepRecord
 		})
 	}
 	return p
+}
+
+func actionOf(a lcm.Action) gybeapi.Action {
+	return gybeapi.Action{Action: a.Action, Time: a.Time, Subject: a.Subject, Mode: a.Mode, Detail: a.Detail}
+}
+
+// maxActionsOf bounds the operations in one request for actions.
+const maxActionsOf = 100
+
+func (a *API) actions(w http.ResponseWriter, r *frame.Request) error {
+	ids := strings.Split(r.QueryValues().Get("vnfLcmOpOccId"), ",")
+	if len(ids) > maxActionsOf {
+		return lcm.Errorf(lcm.CodeInvalid, "vnfLcmOpOccId has %d ids; %d are possible", len(ids), maxActionsOf)
+	}
+	found, err := a.Services.In(r.Principal).Actions(r.Context(), ids)
+	if err != nil {
+		return err
+	}
+	out := make(map[string][]gybeapi.Action, len(found))
+	for id, actions := range found {
+		out[id] = each(actions, actionOf)
+	}
+	return frame.WriteJSON(w, http.StatusOK, out)
 }
 
 func failure(f *lcm.Failure) *gybeapi.Failure {

@@ -86,7 +86,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
 	(&vims.API{Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
 	api := &gybe.API{
-		Services: a.services, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig,
+		Services: a.services, Packages: a.packages, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig,
 		KubernetesType: kubernetes.VimType,
 		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
 		Audit:          auditTrails(a.store),

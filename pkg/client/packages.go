@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -64,4 +65,21 @@ func (c *Client) PackageContent(ctx context.Context, id string) (io.ReadCloser, 
 		return nil, err
 	}
 	return resp.Body, nil
+}
+
+// SharePackage lets all projects use a package, or ends that.
+func (c *Client) SharePackage(ctx context.Context, id string, shared bool) error {
+	method := http.MethodPut
+	if !shared {
+		method = http.MethodDelete
+	}
+	_, err := c.call(ctx, request{method: method, path: "/gybe/v1/vnf_packages/" + url.PathEscape(id) + "/sharing"}, nil)
+	return err
+}
+
+// SharedPackages lists the packages that all projects can use.
+func (c *Client) SharedPackages(ctx context.Context) ([]gybeapi.SharedPackage, error) {
+	var out []gybeapi.SharedPackage
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/gybe/v1/shared_packages"}, &out)
+	return out, err
 }

@@ -25,6 +25,23 @@ type AuditEntry struct {
 	Node   string `json:"node"`
 }
 
+// Action is a request of a user about an operation.
+type Action struct {
+	Action  string    `json:"action"` // start, retry, rollback, cancel or fail
+	Time    time.Time `json:"time"`
+	Subject string    `json:"subject,omitempty"` // absent without authentication
+	Mode    string    `json:"mode,omitempty"`    // how the subject was authenticated
+	Detail  string    `json:"detail,omitempty"`  // e.g. FORCEFUL of a cancel
+}
+
+// SharedPackage is a VNF package that all projects can use.
+type SharedPackage struct {
+	VnfPkgID string `json:"vnfPkgId"`
+	VnfdID   string `json:"vnfdId"`
+	// Own says that it belongs to the project of the request, which can change it.
+	Own bool `json:"own"`
+}
+
 // AuditPage is a part of the audit trail, newest first.
 type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`

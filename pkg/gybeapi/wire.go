@@ -24,6 +24,8 @@ type Progress struct {
 	Waiting string              `json:"waiting,omitempty"`
 	Node    string              `json:"node,omitempty"`
 	Error   *sol.ProblemDetails `json:"error,omitempty"`
+	// Actions are the requests of users about the operation, the oldest first.
+	Actions []Action `json:"actions"`
 	// Phases and Steps are in the order they began.
 	Phases []Phase `json:"phases"`
 	Steps  []Step  `json:"steps"`

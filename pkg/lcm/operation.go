@@ -20,6 +20,8 @@ type Operation struct {
 	Updated      time.Time
 	Version      int64
 	Automatic    bool // isAutomaticInvocation
+	// Actions are the requests of users about it, the oldest first; nil for one of an earlier release.
+	Actions []Action
 
 	// Params is the request body as accepted; it may hold secrets, is encrypted at rest and redacted in answers.
 	Params json.RawMessage

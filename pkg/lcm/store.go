@@ -70,6 +70,8 @@ type Records interface {
 	Steer(
 		ctx context.Context, id string, change func(*Operation, *Protection) ([]Message, error),
 	) (*Operation, error)
+	// Actions returns the actions on operations, by id; those that do not exist or have none are absent.
+	Actions(ctx context.Context, opIDs []string) (map[string][]Action, error)
 	// Progress returns the phases and steps of an operation in the order they began.
 	Progress(ctx context.Context, opID string) ([]PhaseRecord, []StepRecord, error)
 

@@ -111,6 +111,7 @@ var operations = table[lcm.Operation]{
 			return &o.Modifications
 		}),
 		document("secret_names", func(o *lcm.Operation) *[]string { return &o.SecretNames }, fixed, large),
+		document("actions", func(o *lcm.Operation) *[]lcm.Action { return &o.Actions }, fixed, large),
 		maybeText("new_pkg_id", func(o *lcm.Operation) *string { return &o.VnfPkgID }, fixed),
 		oldPackage,
 		renderedJSON("rendered_brief", render.OperationBrief),

@@ -161,7 +161,8 @@ func (s *Store) admitted(ctx context.Context, id string) bool {
 }
 
 var steerOperation = `UPDATE vnf_lcm_op_occ o
-	SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, ` + ending("$2") + `, ` + operations.set(4) + `
+	SET epoch = epoch + 1, version = version + 1, updated = now(), job_id = $3, actions = $4, ` + ending("$2") + `, ` +
+	operations.set(5) + `
 	WHERE id = $1 RETURNING epoch, version, updated`
 
 // Steer implements lcm.Records.
@@ -193,6 +194,10 @@ func (s *Records) Steer(
 		if err != nil {
 			return err
 		}
+		actions, err := jsonb(op.Actions)
+		if err != nil {
+			return err
+		}
 		var job *int64
 		if lcm.Running(op.State) {
 			n, err := s.addJob(ctx, tx, OperationJobs, id)
@@ -202,7 +207,7 @@ func (s *Records) Steer(
 			job = &n
 		}
 		b := &pgx.Batch{}
-		b.Queue(steerOperation, append([]any{op.ID, string(op.State), job}, operations.changes(r)...)...).QueryRow(
+		b.Queue(steerOperation, append([]any{op.ID, string(op.State), job, actions}, operations.changes(r)...)...).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&op.Epoch, &op.Version, &op.Updated) },
 		)
 		if !lcm.Running(op.State) {
@@ -220,6 +225,30 @@ func (s *Records) Steer(
 	}
 	op.Updated = op.Updated.UTC()
 	return op, nil
+}
+
+// Actions implements lcm.Records.
+func (s *Records) Actions(ctx context.Context, opIDs []string) (map[string][]lcm.Action, error) {
+	type row struct {
+		ID      string `db:"id"`
+		Actions []byte `db:"actions"`
+	}
+	rows, err := all[row](s.pool.Query(ctx, `SELECT id::text, actions FROM vnf_lcm_op_occ
+		WHERE id = ANY($1) AND project = $2 AND actions IS NOT NULL`, slices.DeleteFunc(
+		slices.Clone(opIDs), func(id string) bool { return !known(id) },
+	), s.project))
+	if err != nil {
+		return nil, fault("read actions", err)
+	}
+	out := make(map[string][]lcm.Action, len(rows))
+	for _, r := range rows {
+		var actions []lcm.Action
+		if err := decode(r.Actions, &actions); err != nil {
+			return nil, fault("decode actions", err)
+		}
+		out[r.ID] = actions
+	}
+	return out, nil
 }
 
 // CountActive counts the operations that hold an instance, by state.

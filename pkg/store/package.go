@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,28 +61,84 @@ func (s *Packages) Package(ctx context.Context, id string) (*vnfpkg.Package, err
 	if !known(id) {
 		return nil, notFound("VNF package", id)
 	}
-	p, err := s.one(ctx, s.pool, "p.id = $1", id, "")
+	p, err := s.visible(ctx, s.pool, "p.id = $1", id)
 	return p, fault("read package", orNotFound(err, "VNF package", id))
 }
 
 // OnboardedPackage implements vnfpkg.Store.
 func (s *Packages) OnboardedPackage(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
-	p, err := s.one(ctx, s.pool, "p.vnfd_id = $1 AND p.onboarding_state = 'ONBOARDED'", clean(vnfdID), "")
+	p, err := s.visible(ctx, s.pool, "p.vnfd_id = $1 AND p.onboarding_state = 'ONBOARDED'", clean(vnfdID))
 	return p, fault("read package", orNotFound(err, "onboarded VNF package with the vnfdId", vnfdID))
 }
 
-// one reads one, with a lock clause; pgx.ErrNoRows when there is none.
-func (s *Packages) one(ctx context.Context, q querier, where, arg, lock string) (*vnfpkg.Package, error) {
+// own reads one of the project, with a lock clause; pgx.ErrNoRows when there is none.
+func (s *Packages) own(ctx context.Context, q querier, id, lock string) (*vnfpkg.Package, error) {
+	rows, err := q.Query(ctx, "SELECT "+packageColumns.list+
+		" FROM vnf_package p WHERE p.id = $1 AND ($2 = '' OR p.project = $2) "+lock, id, s.project)
+	return packageColumns.one(s.Store, rows, err)
+}
+
+// notOwn is the error for a package that own did not find.
+func (s *Packages) notOwn(ctx context.Context, q querier, id string, err error) error {
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	if _, seen := s.visible(ctx, q, "p.id = $1", id); seen != nil {
+		return notFound("VNF package", id)
+	}
+	return lcm.Errorf(lcm.CodeForbidden, "VNF package %s belongs to another project, which shares it", id).WithHint(
+		"its project can change it",
+	)
+}
+
+// visible reads one of the project, or a shared one; pgx.ErrNoRows when there is none.
+func (s *Packages) visible(ctx context.Context, q querier, where, arg string) (*vnfpkg.Package, error) {
 	c := s.list()
 	c.from = strings.Replace(where, "$1", c.place(arg), 1) + c.from
-	rows, err := q.Query(ctx, "SELECT "+packageColumns.list+" FROM vnf_package p WHERE "+c.from+" "+lock, c.args...)
-	return packageColumns.one(s.Store, rows, err)
+	if s.project != "" {
+		c.from += " ORDER BY p.project <> " + c.place(s.project) + ", p.id LIMIT 1"
+	}
+	rows, err := q.Query(ctx, "SELECT "+packageColumns.list+" FROM vnf_package p WHERE "+c.from, c.args...)
+	p, err := packageColumns.one(s.Store, rows, err)
+	if err != nil {
+		return nil, err
+	}
+	return p, s.limitUse(ctx, q, p)
+}
+
+// limitUse leaves of the usage states of shared packages of other projects the use by this project.
+func (s *Packages) limitUse(ctx context.Context, q querier, found ...*vnfpkg.Package) error {
+	var ids []string
+	for _, p := range found {
+		if s.project != "" && p.Project != s.project {
+			ids = append(ids, p.ID)
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	used, err := q.Query(ctx, `SELECT vnf_pkg_id::text FROM vnf_instance WHERE vnf_pkg_id = ANY($1) AND project = $2
+		UNION SELECT new_pkg_id::text FROM vnf_lcm_op_occ WHERE new_pkg_id = ANY($1) AND project = $2
+		UNION SELECT old_pkg_id::text FROM vnf_lcm_op_occ WHERE old_pkg_id = ANY($1) AND project = $2`, ids, s.project)
+	if err != nil {
+		return err
+	}
+	own, err := pgx.CollectRows(used, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, p := range found {
+		if slices.Contains(ids, p.ID) && !slices.Contains(own, p.ID) {
+			p.UsageState = sol.PackageUsageStateNotInUse
+		}
+	}
+	return nil
 }
 
 // list is the condition of the project, after another condition.
 func (s *Packages) list() (c listClause) {
 	if s.project != "" {
-		c.from = " AND p.project = " + c.place(s.project)
+		c.from = " AND (p.project = " + c.place(s.project) + " OR p.shared)"
 	}
 	return c
 }
@@ -101,6 +159,9 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 	}
 	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+" FROM vnf_package p WHERE true"+c.from, c.args...)
 	out, err := columns.collect(s.Store, rows, err)
+	if err == nil {
+		err = s.limitUse(ctx, s.pool, out...)
+	}
 	return out, fault("list packages", err)
 }
 
@@ -119,6 +180,9 @@ func (s *Packages) UpdatePackage(
 	if violates(err, "vnf_package_vnfd_id") {
 		return nil, vnfpkg.ErrVnfdTaken
 	}
+	if violates(err, "vnf_package_shared") {
+		return nil, vnfpkg.ErrVnfdShared
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +195,9 @@ func (s *Packages) UpdatePackage(
 func (s *Packages) updatePackage(
 	ctx context.Context, tx pgx.Tx, id string, change func(p *vnfpkg.Package, now time.Time) error,
 ) (*vnfpkg.Package, error) {
-	p, err := s.one(ctx, tx, "p.id = $1", id, "FOR NO KEY UPDATE OF p")
+	p, err := s.own(ctx, tx, id, "FOR NO KEY UPDATE OF p")
 	if err != nil {
-		return nil, orNotFound(err, "VNF package", id)
+		return nil, s.notOwn(ctx, tx, id, err)
 	}
 	var now time.Time
 	if err := tx.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
@@ -197,8 +261,8 @@ func (s *Packages) DeletePackage(
 		); err != nil {
 			return err
 		}
-		if p, err = s.one(ctx, tx, "p.id = $1", id, ""); err != nil {
-			return orNotFound(err, "VNF package", id)
+		if p, err = s.own(ctx, tx, id, ""); err != nil {
+			return s.notOwn(ctx, tx, id, err)
 		}
 		if err := check(p); err != nil {
 			return err

@@ -27,6 +27,7 @@ var packages = table[vnfpkg.Package]{
 		maybeText("vnfd_id", func(p *vnfpkg.Package) *string { return &p.VnfdID }),
 		document("onboarded", func(p *vnfpkg.Package) **vnfpkg.Onboarded { return &p.Onboarded }),
 		document("failure", func(p *vnfpkg.Package) **sol.ProblemDetails { return &p.Failure }),
+		scalar("shared", func(p *vnfpkg.Package) *bool { return &p.Shared }),
 		usageState,
 	},
 }

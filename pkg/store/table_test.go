@@ -89,7 +89,7 @@ var tables = map[string]described{
 
 // plain are the tables whose rows have no description: few columns, in one or two statements.
 var plain = []string{
-	"vnf_package_model", "instance_lease", "node", "secret_check", "ssh_host_key", "subscription",
+	"audit", "vnf_package_model", "instance_lease", "node", "secret_check", "ssh_host_key", "subscription",
 }
 
 func TestDescriptionsHaveEveryColumnOfTheSchema(t *testing.T) {

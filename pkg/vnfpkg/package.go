@@ -15,6 +15,8 @@ type Package struct {
 	Version int64  // grows with every change that users can see; the ETag
 	Created time.Time
 	Updated time.Time
+	// Shared packages can be used by all projects, and changed by their own. They are ONBOARDED.
+	Shared bool
 
 	OnboardingState  sol.PackageOnboardingState
 	OperationalState sol.PackageOperationalState

@@ -1,6 +1,7 @@
 package vnfpkg
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -49,11 +50,13 @@ type Services struct {
 type Service struct {
 	*Services
 	store Store // of the principal's project
+	// project is the principal's.
+	project string
 }
 
 // In returns the Service for the project of a principal.
 func (s *Services) In(p lcm.Principal) *Service {
-	return &Service{Services: s, store: s.stores.PackagesOf(p)}
+	return &Service{Services: s, store: s.stores.PackagesOf(p), project: cmp.Or(p.Project, lcm.DefaultProject)}
 }
 
 // New creates Services. The caller also has to run Run in the background.
@@ -151,7 +154,11 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 	p, err := s.store.DeletePackage(ctx, id, func(p *Package) error {
 		switch {
 		case p.UsageState == sol.PackageUsageStateInUse:
-			return conflict(p, "it is IN_USE").WithHint("delete the VNF instances that use it first")
+			hint := "delete the VNF instances that use it first"
+			if p.Shared {
+				hint += "; instances of other projects may use it, too, and sharing it can be ended"
+			}
+			return conflict(p, "it is IN_USE").WithHint(hint)
 		case p.OperationalState == sol.PackageOperationalStateEnabled:
 			return conflict(p, "it is ENABLED").WithHint("disable it first")
 		}

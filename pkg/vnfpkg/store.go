@@ -11,8 +11,9 @@ import (
 
 // Stores gives out the packages of a project or of all.
 type Stores interface {
-	// PackagesOf returns the packages that a principal sees and creates. What belongs to another project does not
-	// exist.
+	// PackagesOf returns the packages that a principal sees and creates: those of its project, and shared ones, of
+	// which it sees only its own use. A change of a shared package of another project is CodeForbidden. Other packages
+	// of other projects do not exist.
 	PackagesOf(p lcm.Principal) Store
 	// AllPackages returns the packages of all projects, for the engine and for cleaning up. A package that is inserted
 	// belongs to lcm.DefaultProject.
@@ -30,7 +31,8 @@ type Store interface {
 	Package(ctx context.Context, id string) (*Package, error)
 	// Packages lists in order of id.
 	Packages(ctx context.Context, q Query) ([]*Package, error)
-	// OnboardedPackage returns the ONBOARDED package with this vnfdId, or CodeNotFound. Only a project has at most one.
+	// OnboardedPackage returns the ONBOARDED package with this vnfdId, or CodeNotFound. Only a project has at most one;
+	// its own precedes a shared one.
 	OnboardedPackage(ctx context.Context, vnfdID string) (*Package, error)
 
 	// UpdatePackage locks the package, lets change modify it, and stores it with Version + 1 and Updated = now; an
@@ -39,6 +41,7 @@ type Store interface {
 	// must work on nothing but p. In the same transaction the store
 	//   - adds the job "vnfpkg.onboard" when change makes the package PROCESSING,
 	//   - takes the lock of Content.Digest when change sets it, and so waits for a ReleaseContent of that digest,
+	//   - fails with ErrVnfdShared when another package with the VnfdID is Shared, too,
 	//   - fails with ErrVnfdTaken when another ONBOARDED package has the VnfdID,
 	//   - writes an event when one of the three states changed.
 	UpdatePackage(ctx context.Context, id string, change func(p *Package, now time.Time) error) (*Package, error)
@@ -83,6 +86,9 @@ type ModelKey struct {
 
 // ErrVnfdTaken is returned when another onboarded package has the same vnfdId.
 var ErrVnfdTaken = errors.New("another onboarded package has this vnfdId")
+
+// ErrVnfdShared is returned when another package with the same vnfdId is shared.
+var ErrVnfdShared = errors.New("another shared package has this vnfdId")
 
 // ErrUploadLost is returned to an upload that does not own its package any more.
 var ErrUploadLost = errors.New("the upload does not own the package any more")

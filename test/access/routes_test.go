@@ -161,7 +161,7 @@ func TestEveryRouteRequiresItsRole(t *testing.T) {
 				}
 			}
 		}
-		if len(bodies[name]) == 0 {
+		if len(bodies[name]) == 0 && !strings.HasSuffix(route.Route, "/sharing") {
 			require.NotContains(t, []string{http.MethodPatch, http.MethodPut}, route.Method, "%s has no body in the test", name)
 		}
 	}

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,16 +74,63 @@ func (a *app) opList() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var starters map[string]string
+		if a.output == "table" {
+			if starters, err = startersOf(cmd.Context(), c, ops); err != nil {
+				return err
+			}
+		}
 		return a.show(ops, func(w io.Writer) {
-			t := table{head: []string{"ID", "OPERATION", "STATE", "INSTANCE", "STARTED", "STATE SINCE"}}
+			t := table{head: []string{"ID", "OPERATION", "STATE", "INSTANCE", "STARTED", "STARTED BY", "STATE SINCE"}}
 			for _, o := range ops {
 				t.add(o.ID, string(o.Operation), string(o.OperationState), o.VnfInstanceID, clock(o.StartTime),
-					clock(o.StateEnteredTime))
+					cmp.Or(starters[o.ID], "-"), clock(o.StateEnteredTime))
 			}
 			t.write(w, a.paint)
 		})
 	}
 	return cmd
+}
+
+// startersOf returns the users that started operations, by id. A node of an earlier release does not know them.
+func startersOf(ctx context.Context, c *client.Client, ops []sol.VnfLcmOpOcc) (map[string]string, error) {
+	const most = 100 // in a request
+	out := map[string]string{}
+	for part := range slices.Chunk(ops, most) {
+		ids := make([]string, len(part))
+		for n, o := range part {
+			ids[n] = o.ID
+		}
+		found, err := c.OperationActions(ctx, ids...)
+		if e, ok := errors.AsType[*client.Error](err); ok && e.Status() == http.StatusNotFound {
+			return nil, nil //nolint:nilnil // no one is known
+		}
+		if err != nil {
+			return nil, err
+		}
+		for id, actions := range found {
+			if len(actions) > 0 {
+				out[id] = actions[0].Subject
+			}
+		}
+	}
+	return out, nil
+}
+
+// actionsText shows who did what with an operation, one a line.
+func actionsText(actions []gybeapi.Action) string {
+	var lines []string
+	for _, act := range actions {
+		line := clock(act.Time) + "  " + act.Action
+		if act.Detail != "" {
+			line += " " + strings.ToLower(act.Detail)
+		}
+		if act.Subject != "" {
+			line += " by " + act.Subject
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (a *app) opShow() *cobra.Command {
@@ -117,7 +168,8 @@ func (a *app) operationTable(w io.Writer, op *sol.VnfLcmOpOcc, p *gybeapi.Progre
 	}
 	fields(w, a.paint,
 		"id", op.ID, "operation", string(op.Operation), "state", string(op.OperationState), "instance",
-		op.VnfInstanceID, "started", clock(op.StartTime), "state since", clock(op.StateEnteredTime), "deadline",
+		op.VnfInstanceID, "started", clock(op.StartTime), "state since", clock(op.StateEnteredTime), "requests",
+		actionsText(p.Actions), "deadline",
 		deadline, "node", p.Node, "waiting for", p.Waiting, "cancel", cancel, "error", failure, "hint", hint,
 		"possible", choices(op.Links), "parameters", compact(op.OperationParams))
 	a.changesTable(w, op)

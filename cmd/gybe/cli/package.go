@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
@@ -21,6 +24,8 @@ func (a *app) packageCommand() *cobra.Command {
 	cmd.AddCommand(a.packageBuild(), a.packageValidate(), a.packageUpload(), a.packageList(), a.packageShow(),
 		a.packageState("enable", "Allow new instances of a package", sol.PackageOperationalStateEnabled),
 		a.packageState("disable", "Forbid new instances of a package", sol.PackageOperationalStateDisabled),
+		a.packageSharing("share", "Let all projects use a package; requires the role admin", true),
+		a.packageSharing("unshare", "Reserve a package for its project again; requires the role admin", false),
 		a.packageDelete())
 	return cmd
 }
@@ -145,16 +150,45 @@ func (a *app) packageList() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var shared map[string]string
+		if a.output == "table" {
+			if shared, err = sharedPackages(cmd.Context(), c); err != nil {
+				return err
+			}
+		}
 		return a.show(ps, func(w io.Writer) {
-			t := table{head: []string{"ID", "PRODUCT", "VERSION", "ONBOARDING", "OPERATIONAL", "USAGE", "VNFD"}}
+			t := table{head: []string{
+				"ID", "PRODUCT", "VERSION", "ONBOARDING", "OPERATIONAL", "USAGE", "SHARED", "VNFD",
+			}}
 			for _, p := range ps {
 				t.add(p.ID, p.VnfProductName, p.VnfdVersion, string(p.OnboardingState), string(p.OperationalState),
-					string(p.UsageState), p.VnfdID)
+					string(p.UsageState), cmp.Or(shared[p.ID], "-"), p.VnfdID)
 			}
 			t.write(w, a.paint)
 		})
 	}
 	return cmd
+}
+
+// sharedPackages says how packages are shared, by id. A node of an earlier release shares none.
+func sharedPackages(ctx context.Context, c *client.Client) (map[string]string, error) {
+	all, err := c.SharedPackages(ctx)
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status() == http.StatusNotFound {
+		return nil, nil //nolint:nilnil // none
+	}
+	out := map[string]string{}
+	for _, p := range all {
+		out[p.VnfPkgID] = "by another project"
+		if p.Own {
+			out[p.VnfPkgID] = "with all"
+		}
+	}
+	return out, err
+}
+
+func (a *app) packageSharing(verb, short string, shared bool) *cobra.Command {
+	return a.onPackage(&cobra.Command{Use: verb + " PACKAGE", Short: short},
+		func(ctx context.Context, c *client.Client, id string) error { return c.SharePackage(ctx, id, shared) })
 }
 
 func (a *app) packageShow() *cobra.Command {

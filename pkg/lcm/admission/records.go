@@ -53,6 +53,11 @@ func (s *Service) OperationValidator(ctx context.Context, id string) (lcm.Valida
 	return s.Store.OperationValidator(ctx, id)
 }
 
+// Actions returns who did what with operations, by id; those that the project does not have are absent.
+func (s *Service) Actions(ctx context.Context, opIDs []string) (map[string][]lcm.Action, error) {
+	return s.Store.Actions(ctx, opIDs)
+}
+
 // Progress returns the phases and steps of an operation in the order they began.
 func (s *Service) Progress(ctx context.Context, opID string) ([]lcm.PhaseRecord, []lcm.StepRecord, error) {
 	return s.Store.Progress(ctx, opID)

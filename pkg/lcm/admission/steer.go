@@ -26,6 +26,7 @@ func (s *Service) Steer(ctx context.Context, opID string, ev lcm.Event) (*lcm.Op
 			op.Phase = ""
 		}
 		op.State, op.StateEntered, op.Waiting = to, now, ""
+		op.AddAction(s.principal, string(ev), now, "")
 		if lcm.Running(to) {
 			op.Try++
 			op.Deadline = now.Add(s.limit(op.Type))
@@ -55,7 +56,9 @@ func (s *Service) Cancel(ctx context.Context, opID string, mode sol.CancelModeTy
 		if _, err := lcm.Next(op, lcm.EventCancel); err != nil {
 			return nil, err
 		}
-		if by := s.Clock.Now().Add(haltTime); mode == sol.CancelModeForceful || op.Deadline.Before(by) {
+		now := s.Clock.Now()
+		op.AddAction(s.principal, string(lcm.EventCancel), now, string(mode))
+		if by := now.Add(haltTime); mode == sol.CancelModeForceful || op.Deadline.Before(by) {
 			op.Deadline = by
 		}
 		op.Cancel = mode

@@ -19,6 +19,7 @@ func (s *Service) Submit(ctx context.Context, id string, t lcm.Task) (*lcm.Opera
 		return nil, err
 	}
 	op := s.newOperation(id, t)
+	op.AddAction(s.principal, lcm.ActionStart, op.Started, "")
 	m, err := lcm.StateMessage(op, s.Clock)
 	if err != nil {
 		return nil, err

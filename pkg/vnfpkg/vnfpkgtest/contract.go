@@ -46,6 +46,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Harness) {
 		"content is released when the last package is gone": release,
 		"content is not released while a package claims it": claim,
 		"a project sees only its own packages":              projects,
+		"a shared package is read by all projects":          shared,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -404,6 +405,44 @@ func claim(t *testing.T, h Harness) {
 	})
 	require.NoError(t, err)
 	<-claimed
+}
+
+func shared(t *testing.T, h Harness) {
+	t.Helper()
+	ours, vnfdID := insert(t, h), uuid.NewString()
+	onboard(t, h, ours.ID, vnfdID, digest())
+	other := Harness{Stores: h.Stores, Store: h.Stores.PackagesOf(lcm.Principal{Project: uuid.NewString()})}
+	share := func(p *vnfpkg.Package, _ time.Time) error {
+		p.Shared = true
+		return nil
+	}
+	p, err := h.Store.UpdatePackage(t.Context(), ours.ID, share)
+	require.NoError(t, err)
+	require.True(t, p.Shared)
+
+	p, err = other.Store.Package(t.Context(), ours.ID)
+	require.NoError(t, err)
+	require.True(t, p.Shared)
+	p, err = other.Store.OnboardedPackage(t.Context(), vnfdID)
+	require.NoError(t, err)
+	require.Equal(t, ours.ID, p.ID)
+	_, err = other.Store.UpdatePackage(t.Context(), ours.ID, func(*vnfpkg.Package, time.Time) error { return nil })
+	requireCode(t, err, lcm.CodeForbidden)
+	_, err = other.Store.DeletePackage(t.Context(), ours.ID, func(*vnfpkg.Package) error { return nil })
+	requireCode(t, err, lcm.CodeForbidden)
+
+	theirs := insert(t, other)
+	onboard(t, other, theirs.ID, vnfdID, digest())
+	list, err := other.Store.Packages(t.Context(), vnfpkg.Query{})
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	p, err = other.Store.OnboardedPackage(t.Context(), vnfdID)
+	require.NoError(t, err)
+	require.Equal(t, theirs.ID, p.ID, "the own package precedes the shared one")
+	_, err = other.Store.UpdatePackage(t.Context(), theirs.ID, share)
+	require.ErrorIs(t, err, vnfpkg.ErrVnfdShared)
+	_, err = h.Store.Package(t.Context(), theirs.ID)
+	requireCode(t, err, lcm.CodeNotFound)
 }
 
 func projects(t *testing.T, h Harness) {

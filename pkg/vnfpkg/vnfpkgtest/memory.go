@@ -181,6 +181,16 @@ func (m *Memory) byVnfd(project, vnfdID string) *vnfpkg.Package {
 	return nil
 }
 
+// sharedByVnfd finds the shared package.
+func (m *Memory) sharedByVnfd(vnfdID string) *vnfpkg.Package {
+	for _, p := range m.packages {
+		if p.Shared && p.VnfdID == vnfdID {
+			return p
+		}
+	}
+	return nil
+}
+
 // UpdatePackage implements vnfpkg.Store.
 func (m *Memory) UpdatePackage(
 	_ context.Context, id string, change func(*vnfpkg.Package, time.Time) error,
@@ -202,6 +212,9 @@ func (m *Memory) UpdatePackage(
 		if other := m.byVnfd(p.Project, p.VnfdID); other != nil && other.ID != id {
 			return nil, vnfpkg.ErrVnfdTaken
 		}
+	}
+	if other := m.sharedByVnfd(p.VnfdID); p.Shared && other != nil && other.ID != id {
+		return nil, vnfpkg.ErrVnfdShared
 	}
 	p.Version, p.Updated = old.Version+1, m.now()
 	m.packages[id] = m.clone(p)

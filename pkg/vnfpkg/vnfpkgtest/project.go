@@ -26,10 +26,21 @@ type ofProject struct {
 
 // has refuses a package of another project.
 func (m ofProject) has(p *vnfpkg.Package) error {
-	if p.Project != m.project {
-		return notFound("VNF package", p.ID)
+	switch {
+	case p.Project == m.project:
+		return nil
+	case p.Shared:
+		return lcm.Errorf(lcm.CodeForbidden, "VNF package %s belongs to another project, which shares it", p.ID)
 	}
-	return nil
+	return notFound("VNF package", p.ID)
+}
+
+// sees refuses a package of another project that does not share it.
+func (m ofProject) sees(p *vnfpkg.Package) error {
+	if p.Shared {
+		return nil
+	}
+	return m.has(p)
 }
 
 // InsertPackage implements vnfpkg.Store.
@@ -42,7 +53,7 @@ func (m ofProject) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
 func (m ofProject) Package(ctx context.Context, id string) (*vnfpkg.Package, error) {
 	p, err := m.Memory.Package(ctx, id)
 	if err == nil {
-		err = m.has(p)
+		err = m.sees(p)
 	}
 	if err != nil {
 		return nil, err
@@ -53,7 +64,7 @@ func (m ofProject) Package(ctx context.Context, id string) (*vnfpkg.Package, err
 // Packages implements vnfpkg.Store.
 func (m ofProject) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, error) {
 	all, err := m.Memory.Packages(ctx, vnfpkg.Query{After: q.After})
-	all = slices.DeleteFunc(all, func(p *vnfpkg.Package) bool { return p.Project != m.project })
+	all = slices.DeleteFunc(all, func(p *vnfpkg.Package) bool { return m.sees(p) != nil })
 	if q.Limit > 0 && len(all) > q.Limit {
 		all = all[:q.Limit]
 	}
@@ -68,6 +79,9 @@ func (m ofProject) OnboardedPackage(_ context.Context, vnfdID string) (_ *vnfpkg
 	}
 	defer end(&err)
 	if p := m.byVnfd(m.project, vnfdID); p != nil {
+		return m.clone(p), nil
+	}
+	if p := m.sharedByVnfd(vnfdID); p != nil {
 		return m.clone(p), nil
 	}
 	return nil, notFound("onboarded VNF package of", vnfdID)
