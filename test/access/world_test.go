@@ -3,6 +3,7 @@
 package access_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -191,9 +192,7 @@ func (w *world) send(t *testing.T, r request) answer {
 	a := answer{status: resp.StatusCode, header: resp.Header}
 	from := io.Reader(resp.Body)
 	if resp.Header.Get("Content-Type") == "text/event-stream" {
-		first := make([]byte, 64)
-		n, _ := resp.Body.Read(first)
-		from = bytes.NewReader(first[:n])
+		from = strings.NewReader(firstEvents(resp.Body, strings.HasPrefix(r.path, "/ui/") && r.method != http.MethodHead))
 	}
 	raw, err := io.ReadAll(from)
 	require.NoError(t, err)
@@ -202,6 +201,22 @@ func (w *world) send(t *testing.T, r request) answer {
 		require.NoError(t, json.Unmarshal(raw, &a.problem))
 	}
 	return a
+}
+
+// firstEvents reads the beginning of a stream, which has no end: the interval, and of the console the first view.
+func firstEvents(body io.Reader, view bool) string {
+	var text strings.Builder
+	wanted := 1
+	if view {
+		wanted = 2
+	}
+	for lines := bufio.NewScanner(body); wanted > 0 && lines.Scan(); {
+		text.WriteString(lines.Text() + "\n")
+		if lines.Text() == "" {
+			wanted--
+		}
+	}
+	return text.String()
 }
 
 // objects are the resources of a project.
