@@ -200,6 +200,24 @@ func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
 	require.Equal(t, 202, b.upload(t, id, archive).Status)
 }
 
+// TestPackageInProcessingIsDeleted: a package that is not finished does not have to be waited for.
+func TestPackageInProcessingIsDeleted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.create(t)
+	archive := vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID))
+	a := b.Do(t, "PUT", packages+"/"+id+"/package_content", archive, "Content-Type", "application/zip")
+	require.Equal(t, 202, a.Status, string(a.Body))
+	require.Equal(t, sol.PackageOnboardingStateProcessing, b.get(t, id).OnboardingState)
+	require.Equal(t, 204, b.Do(t, "DELETE", packages+"/"+id, nil).Status)
+	require.Equal(t, 404, b.Do(t, "GET", packages+"/"+id, nil).Status)
+	require.NoError(t, b.service.Onboard(t.Context(), id), "the job has nothing to do")
+	for d, err := range b.content.All(t.Context(), time.Now().Add(time.Hour)) {
+		require.NoError(t, err)
+		require.Fail(t, "content without a package", d)
+	}
+}
+
 func TestAClientThatBreaksOffLeavesAPackageThatCanBeUsed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -1,6 +1,7 @@
 package csar_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -304,10 +306,14 @@ func TestAlgorithmSpellings(t *testing.T) {
 
 func FuzzParseMeta(f *testing.F) {
 	f.Add([]byte(meta + "\nName: Scripts/x.sh\nAlgorithm: SHA-256\nHash: 00\n"))
+	f.Add([]byte("\ufeffEntry-Definitions: a\r\n# b\n\nName:\nname:x\nHash: 1\nHash: 2\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, err := csar.ParseMeta(data); err == nil && len(m.Listed) > len(data) {
-			t.Fatal("more files than bytes")
+		m, err := csar.ParseMeta(data)
+		if err != nil {
+			requirePlace(t, err, csar.MetaPath)
+			return
 		}
+		requireListed(t, m.Listed, data)
 	})
 }
 
@@ -317,10 +323,36 @@ func FuzzParseManifest(f *testing.F) {
 			"    Source: y\n-----BEGIN CMS-----\n",
 	))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, err := csar.ParseManifest(data, "x.mf"); err == nil && len(m.Listed) > len(data) {
-			t.Fatal("more files than bytes")
+		m, err := csar.ParseManifest(data, "x.mf")
+		if err != nil {
+			requirePlace(t, err, "x.mf")
+			return
 		}
+		requireListed(t, m.Listed, data)
 	})
+}
+
+// requirePlace checks that an error tells the author of a package where to look.
+func requirePlace(t *testing.T, err error, file string) {
+	t.Helper()
+	var r *csar.Rejection
+	require.ErrorAs(t, err, &r)
+	require.Equal(t, file, r.File)
+	require.True(t, r.Line > 0 || r.Hint != "", "%+v", r)
+	require.LessOrEqual(t, len(r.Detail), 1000, "errors are stored and shown")
+	require.True(t, utf8.ValidString(r.Detail))
+}
+
+// requireListed checks that each listed file is on a line of its own, in order.
+func requireListed(t *testing.T, listed []csar.Listed, data []byte) {
+	t.Helper()
+	last := 0
+	for _, l := range listed {
+		require.Greater(t, l.Line, last)
+		require.Contains(t, string(data), l.Path)
+		last = l.Line
+	}
+	require.LessOrEqual(t, last, bytes.Count(data, []byte("\n"))+1)
 }
 
 // TestMetadataAreUTF8: files of a package have one encoding. The VNFD is checked by package tosca.

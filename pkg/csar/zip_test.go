@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -250,15 +251,25 @@ type brokenDisk struct{}
 
 func (brokenDisk) ReadAt([]byte, int64) (int, error) { return 0, os.ErrClosed }
 
+// FuzzOpen: no archive makes the node fail or work beyond the limits, and every error is a rejection with a reason.
 func FuzzOpen(f *testing.F) {
 	f.Add(makeZip(f, good(entry{name: "Scripts/", body: ""}, stored("Scripts/x", "y"))...))
+	f.Add(makeZip(f, good(entry{name: "Definitions/top.mf", body: "Source: x\n"}, entry{name: "../x"})...))
 	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
 	lim := csar.DefaultLimits()
 	lim.TotalBytes, lim.FileBytes, lim.TextBytes, lim.Entries = 1<<20, 1<<20, 64<<10, 100
 	f.Fuzz(func(t *testing.T, data []byte) {
-		report, err := verify(t, data, lim)
-		if err == nil && report.Bytes > lim.TotalBytes {
-			t.Fatalf("read %d bytes", report.Bytes)
+		a, err := openZip(data, lim)
+		var report *csar.Report
+		if err == nil {
+			report, err = a.Verify(t.Context(), nil)
+		}
+		var r *csar.Rejection
+		switch {
+		case err != nil && (!errors.As(err, &r) || r.Reason == "" || r.Detail == ""):
+			t.Fatalf("an error that is not a rejection: %v", err)
+		case err == nil && (report.Bytes > lim.TotalBytes || report.Bytes != a.UnpackedBytes()):
+			t.Fatalf("read %d bytes, the directory has %d", report.Bytes, a.UnpackedBytes())
 		}
 	})
 }

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("child:", strings.Fields(string(out)), "core:", core.Cur, core.Max, "dumpable:", dumpable)
+	fmt.Fprintln(os.Stdout, "child:", strings.Fields(string(out)), "core:", core.Cur, core.Max, "dumpable:", dumpable)
 	os.Exit(0)
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pkg/sftp"
@@ -133,23 +134,36 @@ const statusScript = `look() {
 }
 `
 
+// parseStatus reads the state of a job as the shell functions print it; false if it is none.
+func parseStatus(out []byte) (Status, bool) {
+	words := strings.Fields(string(out))
+	if len(words) == 0 {
+		return Status{}, false
+	}
+	st := Status{State: State(words[0])}
+	switch {
+	case len(words) == 1 && (st.State == Absent || st.State == Running || st.State == Lost):
+		return st, true
+	case len(words) == 2 && st.State == Exited:
+		code, err := strconv.ParseUint(words[1], 10, 8)
+		st.Code = int(code)
+		if err == nil {
+			return st, true
+		}
+	}
+	return Status{}, false
+}
+
 // shell runs a script for one job; d is its directory. The script is passed as the command.
 func (c *Client) shell(ctx context.Context, id, body string) (Status, error) {
 	out, err := c.Output(ctx, "d="+Quote(Dir(id))+"\n"+body, nil, 4096)
 	if err != nil {
 		return Status{}, err
 	}
-	word, rest, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	st := Status{State: State(word)}
-	switch st.State {
-	case Absent, Running, Lost:
+	if st, ok := parseStatus(out); ok {
 		return st, nil
-	case Exited:
-		if _, err := fmt.Sscanf(rest, "%d", &st.Code); err == nil {
-			return st, nil
-		}
 	}
-	if word == "foreign" {
+	if strings.TrimSpace(string(out)) == "foreign" {
 		return Status{}, &Error{Kind: KindFile, Op: "look at job " + id, Target: c.target.String(), Err: fmt.Errorf(
 			"%s belongs to another user", Dir(id),
 		)}

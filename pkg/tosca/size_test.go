@@ -1,7 +1,9 @@
 package tosca_test
 
 import (
+	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,13 +43,28 @@ func FuzzParseSize(f *testing.F) {
 	})
 }
 
+// FuzzParse: a VNFD is a complete model that can be stored, or every defect has a file and a text.
 func FuzzParse(f *testing.F) {
 	f.Add(small, "node_types: {}\n")
 	f.Add(small, "imports: [vnfd.yaml]\na: &a [*a]\n")
+	f.Add(strings.Replace(small, "imports:\n", "imports:\n  - other.yaml\n", 1), "topology_template: {policies: []}\n")
 	f.Fuzz(func(t *testing.T, vnfd, other string) {
 		result, err := parse(files(vnfd, "other.yaml", other))
-		if err == nil && (result.VNFD.ID == "" || len(result.VNFD.Flavours) == 0) {
-			t.Fatal("a VNFD without id or flavour was accepted")
+		if err != nil {
+			var defects tosca.Errors
+			require.ErrorAs(t, err, &defects)
+			require.LessOrEqual(t, len(defects), 20)
+			for _, d := range defects {
+				require.NotEmpty(t, d.Reason)
+				require.NotEmpty(t, d.What)
+				require.Contains(t, []string{"vnfd.yaml", "other.yaml"}, d.File)
+			}
+			return
 		}
+		require.NotEmpty(t, result.VNFD.ID)
+		require.NotEmpty(t, result.VNFD.Flavours)
+		text, err := json.Marshal(result.VNFD)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(text), 1<<20+1000*(len(vnfd)+len(other)), "a small VNFD has a small model")
 	})
 }

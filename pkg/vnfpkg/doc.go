@@ -14,6 +14,9 @@
 // package in PROCESSING is created in the transaction of that state. If its node dies, another node gets the job and
 // starts again from the stored archive.
 //
+// A package can be deleted in each state unless it is ENABLED or IN_USE. An upload notices it when it renews its lease,
+// the onboarding by reading the package now and then; both release the content that they have stored since.
+//
 // An archive is kept while a package row refers to its digest. The row refers to it from before the archive gets its
 // name until after the archive is deleted, so no crash can leave a package without its content.
 //

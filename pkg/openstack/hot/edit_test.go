@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -290,12 +291,16 @@ func tooMuch(f fstest.MapFS) {
 	}
 }
 
+// FuzzParse: a template can be edited and written again, or the error names the file.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(styles))
 	f.Add([]byte("heat_template_version: 2013-05-23\nresources: { a: &x { type: t, properties: *x } }"))
+	f.Add([]byte("heat_template_version: 2013-05-23\nresources: {VDU1: {type: OS::Heat::ResourceGroup, properties: " +
+		"{count: 2, resource_def: {type: x.yaml, properties: {a: {get_param: [nfv, VDU, '%index%']}}}}}}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		tpl, err := hot.Parse("f.yaml", text)
 		if err != nil {
+			requireFile(t, err, "f.yaml")
 			return
 		}
 		for _, name := range tpl.Resources() {
@@ -304,7 +309,38 @@ func FuzzParse(f *testing.F) {
 			c.UseNetwork(name+"-0", "id")
 			c.Params()
 			c.Dangling()
-			_, _ = c.Encode() // values that cannot be written are an error, not a panic
+			out, err := c.Encode() // values that cannot be written are an error, not a panic
+			if err == nil {
+				_, err = hot.Parse("f.yaml", []byte(out))
+				require.NoError(t, err, "Heat must be able to read it: %s", out)
+			}
 		}
 	})
+}
+
+// FuzzLoad: a flavour of two templates is loaded, or the error names a file of the package.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(styles), []byte("heat_template_version: 2013-05-23\nparameters: {a: {type: string}}\n"))
+	f.Fuzz(func(t *testing.T, top, nested []byte) {
+		var c hot.Cache
+		b, err := c.Load(fstest.MapFS{
+			"BaseHOT/simple/top.yaml": {Data: top}, "BaseHOT/simple/nested/n.yaml": {Data: nested},
+		}, "simple")
+		if err != nil {
+			requireFile(t, err, "BaseHOT/simple")
+			return
+		}
+		require.Contains(t, b.Files, "n.yaml")
+		for _, name := range b.Template.Resources() {
+			b.Group(b.Template, name)
+		}
+	})
+}
+
+func requireFile(t *testing.T, err error, prefix string) {
+	t.Helper()
+	var e *hot.Error
+	require.ErrorAs(t, err, &e)
+	require.True(t, strings.HasPrefix(e.File, prefix), e.File)
+	require.NotEmpty(t, e.Problem)
 }
