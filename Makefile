@@ -47,6 +47,7 @@ lab-down: ## stop it; WIPE=1 removes its state too
 
 test-lab-openstack: lab-up ## every operation on the real OpenStack; RUN=pattern selects tests
 	GYBE_LAB_OPENRC=$(GYBE_LAB_STATE)/openrc $(GO) test -count=1 -v -timeout 90m $(if $(RUN),-run '$(RUN)',) ./$(LAB)/...
+	. $(GYBE_LAB_STATE)/openrc && $(GO) test -count=1 -v -timeout 10m $(if $(RUN),-run '$(RUN)',) ./test/keystone
 
 test-lab-smoke: ## the most important operations, on a temporary lab
 	GYBE_LAB_STATE=$(CURDIR)/.dev/lab/smoke $(LAB)/smoke.sh

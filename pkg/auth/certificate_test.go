@@ -217,7 +217,9 @@ func TestClientCertificateThatIsNotValidIsRejected(t *testing.T) {
 		cert  tls.Certificate
 		label string
 	}{
-		"expired": {ca.client(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "certificate/expired"},
+		"expired": {
+			ca.client(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "certificate/expired",
+		},
 		"not valid yet": {
 			ca.client(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour / 2) }), "certificate/expired",
 		},

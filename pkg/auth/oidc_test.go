@@ -84,25 +84,27 @@ func TestOIDCTokenThatIsNotValidIsRejected(t *testing.T) {
 		token string
 		label string
 	}{
-		"expired":                   {p.sign(claims("exp", time.Now().Add(-time.Minute).Unix())), "oidc/expired"},
-		"no expiry":                 {p.sign(claims("exp", nil)), "oidc/expired"},
-		"not valid yet":             {p.sign(claims("nbf", time.Now().Add(10*time.Minute).Unix())), "oidc/invalid"},
-		"other issuer":              {p.sign(claims("iss", "https://evil.example.com")), "oidc/invalid"},
-		"no issuer":                 {p.sign(claims("iss", nil)), "oidc/invalid"},
-		"other audience":            {p.sign(claims("aud", "other")), "oidc/invalid"},
-		"no audience":               {p.sign(claims("aud", nil)), "oidc/invalid"},
-		"no subject":                {p.sign(p.claims(map[string]any{"sub": nil, "preferred_username": nil})), "oidc/invalid"},
+		"expired":        {p.sign(claims("exp", time.Now().Add(-time.Minute).Unix())), "oidc/expired"},
+		"no expiry":      {p.sign(claims("exp", nil)), "oidc/expired"},
+		"not valid yet":  {p.sign(claims("nbf", time.Now().Add(10*time.Minute).Unix())), "oidc/invalid"},
+		"other issuer":   {p.sign(claims("iss", "https://evil.example.com")), "oidc/invalid"},
+		"no issuer":      {p.sign(claims("iss", nil)), "oidc/invalid"},
+		"other audience": {p.sign(claims("aud", "other")), "oidc/invalid"},
+		"no audience":    {p.sign(claims("aud", nil)), "oidc/invalid"},
+		"no subject": {
+			p.sign(p.claims(map[string]any{"sub": nil, "preferred_username": nil})), "oidc/invalid",
+		},
 		"foreign key":               {signWith(t, jose.RS256, foreign, good), "oidc/invalid"},
 		"foreign payload":           {parts[0] + "." + other[1] + "." + parts[2], "oidc/invalid"},
 		"alg none":                  {unsigned(t, map[string]any{"alg": "none"}, good, nil), "oidc/invalid"},
-		"alg NONE":                  {unsigned(t, map[string]any{"alg": "NoNe", "kid": "first"}, good, []byte("x")), "oidc/invalid"},
+		"alg NONE":                  {unsigned(t, map[string]any{"alg": "NoNe"}, good, []byte("x")), "oidc/invalid"},
 		"HS256 with the public key": {p.confused(good), "oidc/invalid"},
 		"key in the header": {
 			unsigned(t, map[string]any{"alg": "RS256", "jwk": map[string]any{"kty": "oct", "k": "AAAA"}}, good,
 				[]byte("x")), "oidc/invalid",
 		},
 		"no signature":    {parts[0] + "." + parts[1] + ".", "oidc/invalid"},
-		"payload is text": {unsigned(t, map[string]any{"alg": "ES256", "kid": "first"}, nil, []byte("x")), "oidc/invalid"},
+		"payload is null": {unsigned(t, map[string]any{"alg": "ES256"}, nil, []byte("x")), "oidc/invalid"},
 		"not base64":      {"eyJ!!!.a.b", "oidc/invalid"},
 	} {
 		before := w.failed(tt.label)

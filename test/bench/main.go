@@ -21,7 +21,8 @@ import (
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
 	flag.StringVar(&b.only, "only", "",
-		"comma separated sections: reads, requests, operations, tour, slow, crowd, nodes, cluster, fleet (default all)")
+		"comma separated sections: auth, reads, requests, operations, tour, slow, crowd, nodes, cluster, fleet "+
+			"(default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
 	lab := flag.Bool(
@@ -110,6 +111,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 		name string
 		run  func(context.Context, string) error
 	}{
+		{"auth", b.authentication},
 		{"reads", b.reads},
 		{"requests", b.requests},
 		{"operations", b.operations},

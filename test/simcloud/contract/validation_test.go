@@ -82,6 +82,18 @@ func TestApplicationCredential(t *testing.T) {
 		r.str("token", "project", "id") == c.project && slices.Contains(r.roles(), "member") &&
 		!slices.Contains(r.roles(), "admin"), r.status, r.text)
 	c.fact("and names the credential", r.str("token", "application_credential", "id") == id, r.text)
+	r = c.request(http.MethodPost, c.login.url+"/auth/tokens", "", obj{"auth": obj{
+		"identity": obj{"methods": []string{"token"}, "token": obj{"id": c.token}},
+		"scope":    obj{"project": obj{"id": c.project}},
+	}}, nil)
+	c.answers("a user logs in with a token", http.StatusCreated, r)
+	r = c.validate(r.header.Get("X-Subject-Token"))
+	c.fact("for the same project", r.str("token", "project", "id") == c.project, r.status, r.text)
+	c.answers("but not for a project without a role", http.StatusUnauthorized,
+		c.request(http.MethodPost, c.login.url+"/auth/tokens", "", obj{"auth": obj{
+			"identity": obj{"methods": []string{"token"}, "token": obj{"id": c.other().token}},
+			"scope":    obj{"project": obj{"id": c.project}},
+		}}, nil))
 	c.answers("another secret is refused", http.StatusUnauthorized, logIn("wrong"))
 
 	c.answers("the credential can be deleted", http.StatusNoContent,

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
@@ -17,7 +19,10 @@ type application struct {
 	user             *User
 	project          *Project
 	roles            []string
+	expires          time.Time // zero is never
 }
+
+func (a *application) ended(now time.Time) bool { return !a.expires.IsZero() && !now.Before(a.expires) }
 
 type applicationRequest struct {
 	Credential struct {
@@ -26,6 +31,7 @@ type applicationRequest struct {
 		Roles  []struct {
 			Name string `json:"name"`
 		} `json:"roles"`
+		ExpiresAt string `json:"expires_at"`
 	} `json:"application_credential"`
 }
 
@@ -41,6 +47,13 @@ func (s *Service) createApplication(c *rest.Call, req applicationRequest) (int, 
 	app := &application{
 		id: randomID(), name: req.Credential.Name, secret: req.Credential.Secret, user: own.user, project: own.project,
 		roles: own.roles,
+	}
+	if text := req.Credential.ExpiresAt; text != "" {
+		end, err := time.Parse("2006-01-02T15:04:05.999999", strings.TrimSuffix(text, "Z"))
+		if err != nil || app.ended(s.world.Now()) {
+			return 0, nil, rest.Errorf(http.StatusBadRequest, "Bad Request", "Invalid input for field 'expires_at'")
+		}
+		app.expires = end
 	}
 	if app.secret == "" {
 		app.secret = randomID()

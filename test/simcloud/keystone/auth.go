@@ -52,6 +52,9 @@ type authRequest struct {
 					Password string     `json:"password"`
 				} `json:"user"`
 			} `json:"password"`
+			Token struct {
+				ID string `json:"id"`
+			} `json:"token"`
 			Application struct {
 				ID     string `json:"id"`
 				Secret string `json:"secret"`
@@ -76,12 +79,15 @@ func (s *Service) postToken(c *rest.Call, req authRequest) (int, any, error) {
 	id, p := req.Auth.Identity, req.Auth.Scope.Project
 	if slices.Contains(id.Methods, methodApplication) {
 		app := s.applications[id.Application.ID]
-		if app == nil || app.secret != id.Application.Secret {
+		if app == nil || app.secret != id.Application.Secret || app.ended(s.world.Now()) {
 			return 0, nil, errUnauthorized
 		}
 		t := s.issue(app.user, app.project, app.roles, id.Methods)
 		t.application = app
 		return s.issued(c, t)
+	}
+	if slices.Contains(id.Methods, "token") {
+		return s.rescope(c, id.Token.ID, p.ID, p.Name)
 	}
 	if !slices.Contains(id.Methods, "password") {
 		const text = "Attempted to authenticate with an unsupported method."
@@ -100,6 +106,17 @@ func (s *Service) postToken(c *rest.Call, req authRequest) (int, any, error) {
 		return 0, nil, errUnauthorized
 	}
 	return s.issued(c, s.issue(user, project, user.Roles[project.ID], id.Methods))
+}
+
+// rescope is a login with a token, for the same or another project of its user. The new token does not live longer.
+func (s *Service) rescope(c *rest.Call, id, projectID, projectName string) (int, any, error) {
+	old, project := s.valid(id), s.project(projectID, projectName)
+	if old == nil || old.application != nil || project == nil || len(old.user.Roles[project.ID]) == 0 {
+		return 0, nil, errUnauthorized
+	}
+	t := s.issue(old.user, project, old.user.Roles[project.ID], append([]string{"token"}, old.methods...))
+	t.expires = old.expires
+	return s.issued(c, t)
 }
 
 func (s *Service) issued(c *rest.Call, t *token) (int, any, error) {

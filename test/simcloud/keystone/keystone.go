@@ -148,7 +148,7 @@ func (s *Service) TokenCount() int {
 
 func (s *Service) valid(id string) *token {
 	t := s.tokens[id]
-	if t == nil || !s.world.Now().Before(t.expires) {
+	if t == nil || !s.world.Now().Before(t.expires) || t.application != nil && t.application.ended(s.world.Now()) {
 		return nil
 	}
 	return t
