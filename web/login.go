@@ -2,11 +2,9 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/auth"
@@ -19,24 +17,19 @@ type Login struct {
 	Sessions *session.Keeper
 	// Token says that the page asks for a token.
 	Token bool
-	// Password logs in with a name and a password at Keystone, and returns the token with its expiry; nil without
-	// Keystone.
-	Password func(ctx context.Context, l PasswordLogin) (auth.Credential, time.Time, error)
+	// Keystone logs in with a name and a password; nil without Keystone. remote is the address of the browser.
+	Keystone func(ctx context.Context, l auth.PasswordLogin, remote string) (auth.Credential, error)
 	// Provider is the OpenID provider; nil without one.
 	Provider Provider
 }
 
-// PasswordLogin is a user of Keystone who logs in to a project. Domains are names.
-type PasswordLogin struct{ User, Password, UserDomain, Project, ProjectDomain string }
-
 // Provider is an OpenID provider, used with the authorization code flow and PKCE (RFC 6749 clause 4.1, RFC 7636).
+// redirect is the address of the console that the provider leads back to. *auth.Authenticator implements it.
 type Provider interface {
-	// Name is shown to users.
-	Name() string
-	// LoginURL is where a login begins. redirect is where the provider leads back to.
-	LoginURL(ctx context.Context, redirect, state, nonce, verifier string) (string, error)
-	// Exchange returns the credential for a code, with its expiry.
-	Exchange(ctx context.Context, redirect, code, nonce, verifier string) (auth.Credential, time.Time, error)
+	StartCodeFlow(ctx context.Context, redirect string) (auth.CodeFlow, error)
+	FinishCodeFlow(
+		ctx context.Context, f auth.CodeFlow, redirect, state, code, remote string,
+	) (auth.Credential, error)
 }
 
 // maxForm bounds the form of a login in bytes.
@@ -71,22 +64,17 @@ func (c *console) loginRoutes() []frame.Route {
 
 // loginView is the page of the login.
 type loginView struct {
-	Token, Password bool
-	Provider        string // its name, "" without one
-	Next            string
-	Failure         string // of the attempt before
-	Hint            string
+	Token, Keystone, Provider bool
+	Next                      string
+	Failure, Hint             string // of the attempt before
 	// User, UserDomain, Project and ProjectDomain are as they were in the attempt before.
 	User, UserDomain, Project, ProjectDomain string
 }
 
 func (c *console) newLogin(next string) loginView {
 	v := loginView{
-		Token: c.Login.Token, Password: c.Login.Password != nil, Next: c.localPage(next),
-		UserDomain: "Default", ProjectDomain: "Default",
-	}
-	if c.Login.Provider != nil {
-		v.Provider = c.Login.Provider.Name()
+		Token: c.Login.Token, Keystone: c.Login.Keystone != nil, Provider: c.Login.Provider != nil,
+		Next: c.localPage(next), UserDomain: "Default", ProjectDomain: "Default",
 	}
 	return v
 }
@@ -124,24 +112,23 @@ func (c *console) login(w http.ResponseWriter, r *frame.Request) error {
 	}
 	v := c.newLogin(r.PostFormValue("next"))
 	var credential auth.Credential
-	var until time.Time
 	var err error
 	switch method := r.PostFormValue("method"); {
 	case method == "token" && v.Token:
 		credential, err = auth.TokenCredential(strings.TrimSpace(r.PostFormValue("token")))
-	case method == "password" && v.Password:
-		l := PasswordLogin{
-			User: r.PostFormValue("user"), Password: r.PostFormValue("password"),
+	case method == "password" && v.Keystone:
+		l := auth.PasswordLogin{
+			Username: r.PostFormValue("user"), Password: r.PostFormValue("password"),
 			UserDomain: r.PostFormValue("user_domain"), Project: r.PostFormValue("project"),
 			ProjectDomain: r.PostFormValue("project_domain"),
 		}
-		v.User, v.UserDomain, v.Project, v.ProjectDomain = l.User, l.UserDomain, l.Project, l.ProjectDomain
-		credential, until, err = c.Login.Password(r.Context(), l)
+		v.User, v.UserDomain, v.Project, v.ProjectDomain = l.Username, l.UserDomain, l.Project, l.ProjectDomain
+		credential, err = c.Login.Keystone(r.Context(), l, r.RemoteAddr)
 	default:
 		err = lcm.Errorf(lcm.CodeInvalid, "the form of the login is not known")
 	}
 	if err == nil {
-		r.Principal, err = c.Login.Sessions.Begin(w, r.Request, credential, until)
+		r.Principal, err = c.Login.Sessions.Begin(w, r.Request, credential)
 	}
 	if err != nil {
 		return c.loginFailed(w, v, err)
@@ -168,15 +155,14 @@ func (c *console) logout(w http.ResponseWriter, r *frame.Request) error {
 // that ends at another site.
 func (c *console) beginProvider(w http.ResponseWriter, r *frame.Request) error {
 	v := c.newLogin(r.QueryValues().Get("next"))
-	a := session.Attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), Next: v.Next}
-	to, err := c.Login.Provider.LoginURL(r.Context(), c.returnURL(r), a.State, a.Nonce, a.Verifier)
+	flow, err := c.Login.Provider.StartCodeFlow(r.Context(), c.returnURL(r))
 	if err == nil {
-		err = c.Login.Sessions.Remember(w, a)
+		err = c.Login.Sessions.Remember(w, session.Attempt{Flow: flow, Next: v.Next})
 	}
 	if err != nil {
 		return c.loginFailed(w, v, err)
 	}
-	http.Redirect(w, r.Request, to, http.StatusSeeOther)
+	http.Redirect(w, r.Request, flow.URL, http.StatusSeeOther)
 	return nil
 }
 
@@ -188,17 +174,19 @@ func (c *console) returnFromProvider(w http.ResponseWriter, r *frame.Request) er
 	q := r.QueryValues()
 	a, ok := c.Login.Sessions.Recall(w, r.Request)
 	v := c.newLogin(a.Next)
-	if !ok || a.State != q.Get("state") {
+	if !ok {
 		return c.loginFailed(w, v, lcm.Errorf(lcm.CodeUnauthorized, "the login was not begun in this browser, or took "+
 			"too long").WithHint("log in again"))
 	}
 	if q.Get("error") != "" {
-		return c.loginFailed(w, v, lcm.Errorf(lcm.CodeUnauthorized, "%s refused the login: %.200s", v.Provider,
+		return c.loginFailed(w, v, lcm.Errorf(lcm.CodeUnauthorized, "the OpenID provider refused the login: %.200s",
 			strings.TrimSpace(q.Get("error")+" "+q.Get("error_description"))))
 	}
-	credential, until, err := c.Login.Provider.Exchange(r.Context(), c.returnURL(r), q.Get("code"), a.Nonce, a.Verifier)
+	credential, err := c.Login.Provider.FinishCodeFlow(
+		r.Context(), a.Flow, c.returnURL(r), q.Get("state"), q.Get("code"), r.RemoteAddr,
+	)
 	if err == nil {
-		r.Principal, err = c.Login.Sessions.Begin(w, r.Request, credential, until)
+		r.Principal, err = c.Login.Sessions.Begin(w, r.Request, credential)
 	}
 	if err != nil {
 		return c.loginFailed(w, v, err)

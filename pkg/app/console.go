@@ -38,11 +38,18 @@ func (a *App) consoleLogin(ring *secret.Ring) (*web.Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &web.Login{
+	login := &web.Login{
 		Sessions: &session.Keeper{
 			Access: a.auth, Sealer: ring, Path: public.Path + web.Path, Secure: public.Scheme == "https",
 			Clock: lcm.SystemClock{},
 		},
 		Token: a.cfg.Auth.Tokens.File != "",
-	}, nil
+	}
+	if set := a.cfg.Auth.Keystone; set.URL != "" || set.Cloud != "" {
+		login.Keystone = a.auth.LoginKeystone
+	}
+	if set := a.cfg.Auth.OIDC; set.Issuer != "" && set.ClientID != "" {
+		login.Provider = a.auth
+	}
+	return login, nil
 }

@@ -84,30 +84,23 @@ func (k *Keeper) Has(r *http.Request) bool {
 	return err == nil
 }
 
-// Begin authenticates a credential and gives the client a session with it, until the given time or for Lifetime; zero
-// is unknown. The principal is the session's.
-func (k *Keeper) Begin(
-	w http.ResponseWriter, r *http.Request, c auth.Credential, until time.Time,
-) (lcm.Principal, error) {
+// Begin authenticates a credential and gives the client a session with it, for Lifetime at most. The principal is the
+// session's.
+func (k *Keeper) Begin(w http.ResponseWriter, r *http.Request, c auth.Credential) (lcm.Principal, error) {
 	p, err := k.Access.AuthenticateCredential(r.Context(), c, r.RemoteAddr)
 	if err != nil {
 		return lcm.Principal{}, err
 	}
 	s := session{Credential: c, Ends: k.Clock.Now().Add(Lifetime)}
-	if !until.IsZero() && until.Before(s.Ends) {
-		s.Ends = until
-	}
 	return p, k.set(w, cookieSession, placeSession, http.SameSiteStrictMode, s.Ends, s)
 }
 
 // End ends the session of a client.
 func (k *Keeper) End(w http.ResponseWriter) { k.clear(w, cookieSession, http.SameSiteStrictMode) }
 
-// Attempt is a login at an OpenID provider that has begun: the browser comes back with its State.
+// Attempt is a login at an OpenID provider that has begun.
 type Attempt struct {
-	State    string `json:"state"`
-	Nonce    string `json:"nonce"`
-	Verifier string `json:"verifier"` // of PKCE
+	Flow auth.CodeFlow `json:"flow"`
 	// Next is the page of the console that the user wanted.
 	Next string    `json:"next"`
 	Ends time.Time `json:"ends"`
