@@ -115,6 +115,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if a.store, err = store.New(ctx, a.pool, ring, queue, a.log); err != nil {
 		return nil, err
 	}
+	a.store.Limit(cfg.Limits.Quota.Of)
 	a.feed = store.NewFeed(a.store)
 	if err := a.openPackages(); err != nil {
 		return nil, err
@@ -255,7 +256,7 @@ func (a *App) preload(ctx context.Context) {
 	}
 }
 
-// prune deletes old events, messages and entries of the audit trail now and then; every node does.
+// prune deletes old operations, events, messages and entries of the audit trail now and then; every node does.
 func (a *App) prune(ctx context.Context) error {
 	const batch, every = 10_000, time.Hour
 	for {
@@ -263,19 +264,24 @@ func (a *App) prune(ctx context.Context) error {
 		for what, rows := range map[string]struct {
 			prune func(context.Context, time.Duration, int) (int64, error)
 			keep  time.Duration
+			batch int
 		}{
-			"events":      {a.store.PruneEvents, a.cfg.Database.KeepEvents},
-			"messages":    {a.store.PruneMessages, a.cfg.Database.KeepEvents},
-			"audit trail": {a.store.PruneAudit, a.cfg.Database.KeepAudit},
+			"events":      {a.store.PruneEvents, a.cfg.Database.KeepEvents, batch},
+			"messages":    {a.store.PruneMessages, a.cfg.Database.KeepEvents, batch},
+			"audit trail": {a.store.PruneAudit, a.cfg.Database.KeepAudit, batch},
+			"operations":  {a.store.PruneOperations, a.cfg.Database.KeepOperations, 500},
 		} {
-			n, err := rows.prune(ctx, rows.keep, batch)
+			n, err := rows.prune(ctx, rows.keep, rows.batch)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case err != nil:
 				a.log.WarnContext(ctx, "old rows are not deleted yet", "rows", what, "error", err)
-			case n == batch:
+			case n == int64(rows.batch):
 				pause = time.Second
+			}
+			if n > 0 {
+				a.log.InfoContext(ctx, "old rows are deleted", "rows", what, "count", n, "older_than", rows.keep.String())
 			}
 		}
 		if !sleep(ctx, pause) {

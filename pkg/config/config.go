@@ -58,6 +58,9 @@ type Database struct {
 	// KeepEvents is the time that the event feed, with the output of steps, and the notifications of the outbox are
 	// kept.
 	KeepEvents time.Duration `yaml:"keep_events" env:"KEEP_EVENTS"`
+	// KeepOperations is the time that ended operations are kept with their phases and steps; 0 keeps them for ever. The
+	// newest 20 of an instance that exists are always kept.
+	KeepOperations time.Duration `yaml:"keep_operations" env:"KEEP_OPERATIONS"`
 	// KeepAudit is the time that the audit trail is kept.
 	KeepAudit time.Duration `yaml:"keep_audit" env:"KEEP_AUDIT"`
 }
@@ -113,6 +116,8 @@ type Limits struct {
 	// Memory is the soft limit of the Go runtime, at which it collects garbage more often; 0 is 90 % of the limit of
 	// the control group, if there is one. The environment variable GOMEMLIMIT takes precedence.
 	Memory Size `yaml:"memory" env:"MEMORY"`
+	// Quota bounds what each project can have.
+	Quota Quota `yaml:"quota" envPrefix:"QUOTA_"`
 }
 
 // Secrets locates the keys that encrypt credentials in the database.
@@ -195,7 +200,7 @@ func Default() Config {
 		DataDir:     "/var/lib/gybe",
 		Log:         Log{Level: "info", Format: "text"},
 		Auth:        defaultAuth(),
-		Database:    Database{KeepEvents: 14 * 24 * time.Hour, KeepAudit: 90 * 24 * time.Hour},
+		Database:    Database{KeepEvents: 14 * 24 * time.Hour, KeepAudit: 90 * 24 * time.Hour, KeepOperations: 90 * 24 * time.Hour},
 		Engine: Engine{
 			MaxWorkers: 100, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,
 			RetryBase: 500 * time.Millisecond, RetryMax: 30 * time.Second, Retries: 8,
@@ -207,6 +212,7 @@ func Default() Config {
 			PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000, FreeSpace: GiB,
 			PageSize: 200, PageBytes: 8 * MiB, Header: 64 * KiB, EventStreams: 1000, ConsoleStreams: 100,
 			Connections: 2000,
+			Quota:       Quota{Instances: 10_000, ActiveOperations: 2000, Packages: 1000, PackageBytes: 1024 * GiB, Projects: []string{}},
 		},
 		OpenStack: OpenStack{
 			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute,

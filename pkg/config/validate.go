@@ -80,6 +80,7 @@ func (c *Config) Validate() error {
 	c.validateNumbers(report)
 	c.validateTimes(report)
 	c.validateSizes(report)
+	c.Limits.Quota.validate(report)
 	c.validateDrivers(report)
 	c.validateOutbound(report)
 	return errors.Join(bad...)
@@ -124,6 +125,7 @@ func (c *Config) validateTimes(report report) {
 		{"auth.cache_time", c.Auth.CacheTime, time.Second, 5 * time.Minute, false},
 		{"auth.oidc.clock_skew", c.Auth.OIDC.ClockSkew, 0, 5 * time.Minute, true},
 		{"auth.check_timeout", c.Auth.CheckTimeout, 100 * time.Millisecond, time.Minute, false},
+		{"database.keep_operations", c.Database.KeepOperations, time.Minute, 10 * 365 * 24 * time.Hour, true},
 		{"database.keep_events", c.Database.KeepEvents, time.Minute, 10 * 365 * 24 * time.Hour, false},
 		{"database.keep_audit", c.Database.KeepAudit, time.Hour, 50 * 365 * 24 * time.Hour, false},
 		{"engine.tick_budget", c.Engine.TickBudget, time.Millisecond, 10 * time.Minute, false},

@@ -39,6 +39,8 @@ func fault(what string, err error) error {
 		switch pe.Code {
 		case stateFenced:
 			return lcm.ErrFenced
+		case stateQuota:
+			return overQuota(pe)
 		case "22003", "22P02", "22P05", "54000":
 			return &lcm.Error{
 				Code: lcm.CodeUnprocessable, Title: "Not storable",

@@ -88,7 +88,7 @@ func (s *Store) openInPlace(table, column, id string, sealed []byte) ([]byte, er
 	return plain, notOpened(err, table, column, id)
 }
 
-// notOpened is the error of a value that cannot be opened. A key that only this node lacks is no reason to fail an
+// notOpened is the error of a value that cannot be opened. A key that only this node lacks does not fail an
 // operation: another node may have the key.
 func notOpened(err error, table, column, id string) error {
 	switch {

@@ -43,6 +43,7 @@ func (s *Packages) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
 		return err
 	}
 	err = s.pipeline(ctx, "insert package", func(b *pgx.Batch) {
+		queueQuota(b, stored.Project, quotaPackages, 1, s.quotaOf(stored.Project).Packages)
 		b.Queue(insertPackage, packages.inserts(r)...).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&stored.Version, &stored.Created, &stored.Updated) },
 		)
@@ -208,6 +209,11 @@ func (s *Packages) updatePackage(
 		return nil, err
 	}
 	if p.Content != nil && (old.Content == nil || old.Content.Digest != p.Content.Digest) {
+		quota := &pgx.Batch{}
+		queueQuota(quota, p.Project, quotaPackageBytes, p.Content.Size, s.quotaOf(p.Project).PackageBytes)
+		if err := tx.SendBatch(ctx, quota).Close(); err != nil {
+			return nil, err
+		}
 		if err := lockContent(ctx, tx, p.Content.Digest); err != nil {
 			return nil, err
 		}

@@ -65,6 +65,7 @@ type Store struct {
 	log  *slog.Logger
 	// admission inserts an operation with its job.
 	admission func() string
+	quotas    func(project string) lcm.ProjectQuota // nil is none
 
 	committed chan struct{} // holds a value when events were committed and not yet announced
 }
