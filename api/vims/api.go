@@ -24,6 +24,8 @@ type API struct {
 	Clock    lcm.Clock
 	// Check logs in to a VIM that is to be registered; nil leaves that out.
 	Check func(context.Context, lcm.Vim) error
+	// Unavailable returns the VIMs that do not answer, by lcm.VimKey; nil leaves that out.
+	Unavailable func(context.Context) (map[string]lcm.VimFault, error)
 }
 
 // Mount adds the registry to a frame.
@@ -62,9 +64,13 @@ func (a *API) list(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
+	away, err := a.unavailable(r.Context())
+	if err != nil {
+		return err
+	}
 	out := []any{}
 	for i := range vims {
-		v := present(&vims[i])
+		v := present(&vims[i], away)
 		ok, err := matches(r, &v)
 		if err != nil {
 			return err
@@ -91,7 +97,18 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, gybeapi.VimBody{Vim: present(v)})
+	away, err := a.unavailable(r.Context())
+	if err != nil {
+		return err
+	}
+	return frame.WriteJSON(w, http.StatusOK, gybeapi.VimBody{Vim: present(v, away)})
+}
+
+func (a *API) unavailable(ctx context.Context) (map[string]lcm.VimFault, error) {
+	if a.Unavailable == nil {
+		return nil, nil //nolint:nilnil // an empty map
+	}
+	return a.Unavailable(ctx)
 }
 
 func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
@@ -115,7 +132,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	}
 	r.Note(slog.String("vim_id", v.ID))
 	w.Header().Set("Location", r.Public(Prefix+"/vims/"+v.ID))
-	return frame.WriteJSON(w, http.StatusCreated, gybeapi.VimBody{Vim: present(&v)})
+	return frame.WriteJSON(w, http.StatusCreated, gybeapi.VimBody{Vim: present(&v, nil)})
 }
 
 func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {

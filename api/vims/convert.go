@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -148,8 +149,8 @@ func located(err error, key string) error {
 	return &out
 }
 
-// present shows a VIM without its secrets.
-func present(v *lcm.Vim) gybeapi.Vim {
+// present shows a VIM without its secrets; away are those that do not answer.
+func present(v *lcm.Vim, away map[string]lcm.VimFault) gybeapi.Vim {
 	c := &v.Connection
 	text := func(m sol.KeyValuePairs, name string) string {
 		s, _ := m[name].(string)
@@ -161,6 +162,10 @@ func present(v *lcm.Vim) gybeapi.Vim {
 		Extra:  redact.New().Connection(*c).Extra,
 		Status: "ACTIVE", CreatedAt: v.Created.Format("2006-01-02 15:04:05"),
 		UpdatedAt: v.Updated.Format("2006-01-02 15:04:05"),
+	}
+	if f, ok := away[lcm.VimKey(*c)]; ok {
+		out.Status = "UNREACHABLE"
+		out.StatusReason = "does not answer since " + f.Since.Format(time.RFC3339) + ": " + f.Error
 	}
 	if c.VimType == kubernetesType {
 		out.Type = kubernetes

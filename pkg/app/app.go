@@ -67,7 +67,10 @@ type App struct {
 	drivers  *drivers
 	services *admission.Services
 
-	auth     *auth.Authenticator
+	auth        *auth.Authenticator
+	answering   chan string   // keys of VIMs that answer again
+	vimsChanged chan struct{} // holds a value when the availability of VIMs is to be stored
+
 	frame    *frame.Frame
 	server   *http.Server
 	stopping chan struct{} // closed when the HTTP server stops
@@ -77,6 +80,7 @@ type App struct {
 // Whatever it opened is closed by Run or Close.
 func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err error) {
 	a := &App{cfg: cfg, opts: opts, log: opts.Log, stopping: make(chan struct{})}
+	a.answering, a.vimsChanged = make(chan string, 16), make(chan struct{}, 1)
 	defer func() {
 		if err != nil {
 			a.Close()
@@ -173,6 +177,7 @@ func (a *App) openDomain(queue *engine.Queue) {
 		},
 	}
 	a.engine = engine.New(engine.Config{
+		MaxPerVim: a.cfg.Engine.PerVim(), MaxPerProject: a.cfg.Engine.PerProject(),
 		Pool: a.pool, Queue: queue, Log: a.log, Name: a.cfg.NodeID, Address: a.publicURL, Version: a.opts.Version,
 		Kinds: []engine.Kind{
 			{Kind: store.OperationJobs, Run: a.measured(runner.Advance), Workers: a.cfg.Engine.MaxWorkers},
@@ -230,6 +235,7 @@ func (a *App) Run(ctx context.Context) error {
 	part("engine", a.engine.Run)
 	part("pruning", a.prune)
 	part("key file", a.followKeyFile)
+	part("VIMs", a.watchVims)
 	part("http", a.serveHTTP)
 	if a.debug != nil {
 		part("debug", a.serveDebug)

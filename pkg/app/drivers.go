@@ -65,7 +65,9 @@ func cloudConfig(a *App, policy *outbound.Policy) openstack.Config {
 		StackTimeout: set.StackTimeout, RequestTimeout: set.RequestTimeout, ServerTimeout: set.ServerTimeout,
 		GracefulTimeout: set.GracefulTimeout, ZoneRetries: set.ZoneRetries, CloudsFile: set.CloudsFile,
 		PublicURL: a.publicURL, NodeAlive: alive(a.store),
-		Outbound: policy, Observe: a.metrics.VimRequest,
+		Outbound:       policy,
+		CancelPatience: set.CancelPatience, AwayFirst: set.AwayFirst, AwayLongest: set.AwayLongest,
+		Observe: a.metrics.VimRequest, Answers: a.wakeOperations, Changed: a.reportVims,
 	}
 	if a.scripts != nil {
 		c.Scripts = a.scripts

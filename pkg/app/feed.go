@@ -79,7 +79,7 @@ func nodes(s *store.Store) func(context.Context) ([]gybeapi.Node, error) {
 		for i, n := range list {
 			out[i] = gybeapi.Node{
 				ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, Started: n.Started, Seen: n.Seen,
-				Running: n.Running,
+				Running: n.Running, UnavailableVims: len(n.Unavailable),
 			}
 			if n.Ended != nil {
 				out[i].Ended = *n.Ended

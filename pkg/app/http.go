@@ -84,7 +84,9 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	feeds := Feeds{a.store, a.feed}
 	(&vnflcm.API{Services: a.services}).Mount(a.frame)
 	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
-	(&vims.API{Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim}).Mount(a.frame)
+	(&vims.API{
+		Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim, Unavailable: a.store.UnavailableVims,
+	}).Mount(a.frame)
 	api := &gybe.API{
 		Services: a.services, Packages: a.packages, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig,
 		KubernetesType: kubernetes.VimType,

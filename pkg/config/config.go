@@ -67,7 +67,13 @@ type Database struct {
 
 // Engine tunes the work on operations; a zero means the default of the engine.
 type Engine struct {
-	MaxWorkers int           `yaml:"max_workers" env:"MAX_WORKERS"` // ticks at the same time on this node
+	MaxWorkers int `yaml:"max_workers" env:"MAX_WORKERS"` // ticks at the same time on this node
+	// MaxPerVim is how many of these ticks may work on operations of one VIM, with one login; 0 means a quarter of
+	// max_workers.
+	MaxPerVim int `yaml:"max_per_vim" env:"MAX_PER_VIM"`
+	// MaxPerProject is how many of them may work on operations of one project; 0 means three quarters of max_workers.
+	MaxPerProject int `yaml:"max_per_project" env:"MAX_PER_PROJECT"`
+
 	TickBudget time.Duration `yaml:"tick_budget" env:"TICK_BUDGET"` // longest time of one tick
 	InlineWait time.Duration `yaml:"inline_wait" env:"INLINE_WAIT"` // waits up to this stay in the tick
 	RetryBase  time.Duration `yaml:"retry_base" env:"RETRY_BASE"`   // first backoff of a transient failure
@@ -137,6 +143,13 @@ type OpenStack struct {
 	StackTimeout time.Duration `yaml:"stack_timeout" env:"STACK_TIMEOUT"` // sent to Heat with a stack
 	// of one call with its response, except uploads
 	RequestTimeout time.Duration `yaml:"request_timeout" env:"REQUEST_TIMEOUT"`
+	// AwayFirst is how long a VIM that does not answer is left alone after the first failure. The time doubles with
+	// every further failure, up to AwayLongest.
+	AwayFirst   time.Duration `yaml:"away_first" env:"AWAY_FIRST"`
+	AwayLongest time.Duration `yaml:"away_longest" env:"AWAY_LONGEST"`
+	// CancelPatience is how long a FORCEFUL cancel waits for a VIM that does not answer any request, counted from its
+	// last answer.
+	CancelPatience time.Duration `yaml:"cancel_patience" env:"CANCEL_PATIENCE"`
 	// for Nova to start, stop or delete a server
 	ServerTimeout time.Duration `yaml:"server_timeout" env:"SERVER_TIMEOUT"`
 	// GracefulTimeout is the wait before a GRACEFUL termination that names none.
@@ -202,7 +215,7 @@ func Default() Config {
 		Auth:        defaultAuth(),
 		Database:    Database{KeepEvents: 14 * 24 * time.Hour, KeepAudit: 90 * 24 * time.Hour, KeepOperations: 90 * 24 * time.Hour},
 		Engine: Engine{
-			MaxWorkers: 100, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,
+			MaxWorkers: 400, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,
 			RetryBase: 500 * time.Millisecond, RetryMax: 30 * time.Second, Retries: 8,
 		},
 		Deadlines: Deadlines{Default: 2 * time.Hour},
@@ -215,6 +228,7 @@ func Default() Config {
 			Quota:       Quota{Instances: 10_000, ActiveOperations: 2000, Packages: 1000, PackageBytes: 1024 * GiB, Projects: []string{}},
 		},
 		OpenStack: OpenStack{
+			CancelPatience: 2 * time.Second, AwayFirst: 5 * time.Second, AwayLongest: time.Minute,
 			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute,
 			GracefulTimeout: 10 * time.Second,
 		},

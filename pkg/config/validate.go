@@ -99,6 +99,8 @@ func (c *Config) validateNumbers(report report) {
 		{"auth.max_failures", c.Auth.MaxFailures, 0, 1_000_000},
 		{"database.max_conns", c.Database.MaxConns, 0, 10_000},
 		{"engine.max_workers", c.Engine.MaxWorkers, 1, 10_000},
+		{"engine.max_per_vim", c.Engine.MaxPerVim, 0, 10_000},
+		{"engine.max_per_project", c.Engine.MaxPerProject, 0, 10_000},
 		{"engine.retries", c.Engine.Retries, 1, 1000},
 		{"limits.body_values", c.Limits.BodyValues, 100, 10_000_000},
 		{"limits.connections", c.Limits.Connections, 10, 1_000_000},
@@ -137,6 +139,9 @@ func (c *Config) validateTimes(report report) {
 		{"deadlines.terminate", c.Deadlines.Terminate, time.Second, 30 * 24 * time.Hour, true},
 		{"openstack.stack_timeout", c.OpenStack.StackTimeout, time.Minute, 30 * 24 * time.Hour, false},
 		{"openstack.request_timeout", c.OpenStack.RequestTimeout, time.Second, time.Hour, false},
+		{"openstack.cancel_patience", c.OpenStack.CancelPatience, 100 * time.Millisecond, time.Hour, false},
+		{"openstack.away_first", c.OpenStack.AwayFirst, time.Millisecond, c.OpenStack.AwayLongest, false},
+		{"openstack.away_longest", c.OpenStack.AwayLongest, time.Millisecond, time.Hour, false},
 		{"openstack.server_timeout", c.OpenStack.ServerTimeout, time.Second, 24 * time.Hour, false},
 		{"openstack.graceful_timeout", c.OpenStack.GracefulTimeout, time.Second, 24 * time.Hour, false},
 		{"ssh.connect_timeout", c.SSH.ConnectTimeout, 100 * time.Millisecond, time.Hour, false},
@@ -235,6 +240,12 @@ func (l Log) SlogLevel() (slog.Level, error) {
 func (c *Config) SecretKeyFile() string {
 	return cmp.Or(c.Secrets.KeyFile, filepath.Join(c.DataDir, "secret.key"))
 }
+
+// PerVim is the number of ticks that work on operations of one VIM at the same time.
+func (e Engine) PerVim() int { return cmp.Or(e.MaxPerVim, max(e.MaxWorkers/4, 1)) }
+
+// PerProject is the number of ticks that work on operations of one project at the same time.
+func (e Engine) PerProject() int { return cmp.Or(e.MaxPerProject, max(e.MaxWorkers*3/4, 1)) }
 
 // Deadline returns the longest duration of an operation of this type.
 func (c *Config) Deadline(t sol.LcmOperationType) time.Duration {

@@ -33,6 +33,10 @@ type Config struct {
 	Kinds []Kind // what this node runs; it leaves other jobs to other nodes
 	Log   *slog.Logger
 
+	// MaxPerVim and MaxPerProject limit the jobs of one VIM and of one project that this node runs at a time, in each
+	// queue; 0 = no limit.
+	MaxPerVim, MaxPerProject int
+
 	// Name is the node's name as operations and users see it. Each run of it gets its own id, so that two processes
 	// of one name do not disturb each other.
 	Name    string
@@ -40,7 +44,7 @@ type Config struct {
 	Version string
 
 	Heartbeat   time.Duration // how often nodes look after each other; default 500 ms
-	Poll        time.Duration // how often a node looks for jobs without a notification; default 200 ms
+	Poll        time.Duration // how often a node looks for jobs at least; five times as often while it finds some; default 1 s
 	StopTimeout time.Duration // how long a stop waits for ticks to end; default 10 s
 
 	// FrozenAfter is the time without a heartbeat after which the others end a node's session; default 30 s. A stopped
@@ -55,7 +59,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.Heartbeat, 500*time.Millisecond)
-	def(&c.Poll, 200*time.Millisecond)
+	def(&c.Poll, time.Second)
 	def(&c.StopTimeout, 10*time.Second)
 	def(&c.FrozenAfter, 30*time.Second)
 	return c
@@ -70,6 +74,8 @@ type Engine struct {
 	ready chan struct{}
 
 	listener *localListener
+	shares   *shares
+	looks    *looks
 
 	mu         sync.Mutex
 	registered bool
@@ -82,10 +88,13 @@ type Engine struct {
 func New(cfg Config) *Engine {
 	cfg = cfg.withDefaults()
 	id := cfg.Name + "-" + uuid.NewString()[:8]
-	return &Engine{
+	e := &Engine{
 		cfg: cfg, id: id, log: cfg.Log.With("node", id), clock: &clock{}, ready: make(chan struct{}),
-		listener: newLocalListener(), ticks: map[int64]context.CancelCauseFunc{}, suspects: map[int64]time.Time{},
+		listener: newLocalListener(), shares: newShares(cfg), ticks: map[int64]context.CancelCauseFunc{}, suspects: map[int64]time.Time{},
 	}
+	e.shares.wake = e.listener.wake
+	e.looks = &looks{wake: e.listener.wake, timers: map[string]*time.Timer{}}
+	return e
 }
 
 // ID is the id of this run of the node.
@@ -121,6 +130,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	guard.Go(func() { e.keepAlive(alive) })
 
 	defer e.cfg.Queue.attach(e)()
+	defer e.looks.stop()
 	stop, err := e.startRiver(ctx)
 	if err == nil {
 		<-ctx.Done()

@@ -252,10 +252,10 @@ func TestAJobThatIsNotTheOperationsDoesNothing(t *testing.T) {
 	require.NoError(t, err)
 	op := admit(t, st)
 	for range 5 { // left over from whatever accident
-		_, err := pool.Exec(t.Context(), queue.Insert(store.OperationJobs, "$1"), op)
+		_, err := pool.Exec(t.Context(), queue.Insert(store.OperationJobs, "$1", "'default'"), op)
 		require.NoError(t, err)
 	}
-	_, err = pool.Exec(t.Context(), queue.Insert(store.OperationJobs, "$1"), uuid.NewString())
+	_, err = pool.Exec(t.Context(), queue.Insert(store.OperationJobs, "$1", "'default'"), uuid.NewString())
 	require.NoError(t, err)
 	n := start(t, pool, "a", &script{steps: 3, yield: true})
 	completed(t, st, op)

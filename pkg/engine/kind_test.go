@@ -47,7 +47,7 @@ func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
 			return err
 		}
 		var added int64
-		if err := tx.QueryRow(t.Context(), queue.Insert(deliveries, "$1"), id).Scan(&added); err != nil {
+		if err := tx.QueryRow(t.Context(), queue.Insert(deliveries, "$1", deliveries.QueueOf(false)), id).Scan(&added); err != nil {
 			return err
 		}
 		_, err := tx.Exec(t.Context(), "UPDATE delivery SET job_id = $2 WHERE id = $1", id, added)
@@ -72,7 +72,7 @@ func TestTheArgumentsOfJobsStayReadable(t *testing.T) {
 	op := admit(t, st)
 	require.Equal(t, 1, count(
 		t, pool,
-		"SELECT count(*) FROM river_job WHERE kind = 'lcm.advance' AND queue = 'default' AND args = "+
+		"SELECT count(*) FROM river_job WHERE kind = 'lcm.advance' AND queue LIKE 'default/%' AND args = "+
 			"jsonb_build_object('op_id', $1::text)",
 		op,
 	))

@@ -137,6 +137,7 @@ func (e *Engine) heartbeat(ctx context.Context, conn *pgx.Conn, num int32) error
 		return fmt.Errorf("heartbeat: %w", err) // no row: another node declared this one dead
 	}
 	e.clock.measured(before, now, time.Now())
+	e.shares.keep(own)
 	if dead || orphaned {
 		if err := e.removeDeadNodes(ctx, conn, num); err != nil {
 			return err
@@ -236,7 +237,8 @@ func (e *Engine) addMissingJobs(ctx context.Context, tx pgx.Tx, k job.Kind) erro
 	}
 	for _, id := range ids {
 		var added int64
-		if err := tx.QueryRow(ctx, e.cfg.Queue.Insert(k, "$1"), id).Scan(&added); err != nil {
+		queue := "(SELECT " + k.QueueOf(false) + " FROM " + k.Table + " t WHERE t.id = $1::uuid)"
+		if err := tx.QueryRow(ctx, e.cfg.Queue.Insert(k, "$1", queue), id).Scan(&added); err != nil {
 			return fmt.Errorf("add a job %s: %w", k.Name, err)
 		}
 		if _, err := tx.Exec(ctx, "UPDATE "+k.Table+" SET job_id = $2 WHERE id = $1", id, added); err != nil {

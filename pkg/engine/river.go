@@ -56,15 +56,15 @@ type Queue struct {
 	engines []*Engine // of this process, which take jobs now
 }
 
-// Insert is the statement that adds a job for the row whose id is the argument with that place, and that returns the
-// job's id. It MUST run in the transaction that writes this id into the row's job_id. Call Added when that is
+// Insert is the statement that adds a job to a queue, an SQL expression (job.Kind.QueueOf), for the row whose id is the
+// argument with that place, and that returns the job's id. It MUST run in the transaction that writes this id into the row's job_id. Call Added when that is
 // committed.
 //
 // River's own INSERT takes arrays of jobs and returns whole rows: it was the most expensive statement of an admission.
 // A test compares the rows of both.
-func (*Queue) Insert(kind job.Kind, place string) string {
-	return fmt.Sprintf(`INSERT INTO river_job (args, kind, max_attempts, queue, state) VALUES (jsonb_build_object('%s', %s::text), '%s', %d, '%s', 'available')
-		RETURNING id`, kind.Arg, place, kind.Name, math.MaxInt16, kind.Queue)
+func (*Queue) Insert(kind job.Kind, place, queue string) string {
+	return fmt.Sprintf(`INSERT INTO river_job (args, kind, max_attempts, queue, state) VALUES (jsonb_build_object('%s', %s::text), '%s', %d, %s, 'available')
+		RETURNING id`, kind.Arg, place, kind.Name, math.MaxInt16, queue)
 }
 
 // Added makes this node look for jobs of a kind now. The other nodes look a few times a second.
@@ -73,6 +73,9 @@ func (q *Queue) Added(kind job.Kind) {
 	defer q.mu.Unlock()
 	for _, e := range q.engines {
 		e.listener.wake(kind.Queue)
+		if kind.Urgent != "" {
+			e.listener.wake(kind.Urgent)
+		}
 	}
 }
 
@@ -97,11 +100,16 @@ func (e *Engine) startRiver(ctx context.Context) (stop func(context.Context) err
 	queues := map[string]river.QueueConfig{}
 	for _, k := range e.cfg.Kinds {
 		river.AddWorkerArgs(workers, args{kind: k.Kind}, &worker{engine: e, kind: k})
-		q := queues[k.Queue]
-		q.MaxWorkers += k.Workers
-		queues[k.Queue] = q
+		for _, name := range []string{k.Queue, k.Urgent} {
+			if name == "" {
+				continue
+			}
+			q := queues[name]
+			q.MaxWorkers += k.Workers
+			queues[name] = q
+		}
 	}
-	client, err := river.NewClient(localDriver{riverpgxv5.New(e.cfg.Pool), e.listener}, &river.Config{
+	client, err := river.NewClient(localDriver{riverpgxv5.New(e.cfg.Pool), e}, &river.Config{
 		ID: e.id, Logger: quiet(e.log), Workers: workers, Queues: queues,
 		FetchCooldown: fetchCooldown, FetchPollInterval: e.cfg.Poll, FetchOnlyKnownKinds: true,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
@@ -147,6 +155,7 @@ func (w *worker) NextRetry(j *river.Job[args]) time.Time { return w.engine.nextR
 
 // work runs a job if the node is registered and the row names it.
 func (e *Engine) work(ctx context.Context, row *rivertype.JobRow, kind Kind, id string) error {
+	defer e.shares.free(row.ID)
 	tick, end, ok := e.begin(ctx, row.ID)
 	defer end()
 	if !ok {
@@ -172,6 +181,19 @@ func (e *Engine) work(ctx context.Context, row *rivertype.JobRow, kind Kind, id 
 	case again:
 		return river.JobSnooze(max(after, 0))
 	}
+	return nil
+}
+
+// WakeShare makes the jobs of a VIM due that wait for a later time.
+func (e *Engine) WakeShare(ctx context.Context, kind job.Kind, vim string) error {
+	_, err := e.cfg.Pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()
+		WHERE id IN (SELECT id FROM river_job WHERE state IN ('available', 'scheduled') AND scheduled_at > now()
+			AND split_part(queue, '/', 1) IN ($1, $2) AND split_part(queue, '/', 2) = $3 FOR UPDATE SKIP LOCKED)`,
+		kind.Queue, kind.Urgent, vim)
+	if err != nil {
+		return fmt.Errorf("wake the jobs of a VIM: %w", err)
+	}
+	e.cfg.Queue.Added(kind)
 	return nil
 }
 

@@ -8,19 +8,24 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// A node looks for jobs when it has added one itself, and a few times a second (Config.Poll). Jobs are not announced by
+// A node looks for jobs when it has added one itself, when the next one is due, and now and then (Config.Poll). Jobs are not announced by
 // NOTIFY: PostgreSQL lets all commits with a NOTIFY wait for each other, and every announcement would wake all nodes
 // for one job (docs/adr/019).
 
 // localDriver is the driver of a client that runs jobs: it is woken by its own process only.
 type localDriver struct {
 	*riverpgxv5.Driver
-	listener *localListener
+	engine *Engine
+}
+
+// GetExecutor implements riverdriver.Driver.
+func (d localDriver) GetExecutor() riverdriver.Executor {
+	return selecting{d.Driver.GetExecutor(), d.engine}
 }
 
 // GetListener implements riverdriver.Driver.
 func (d localDriver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
-	return d.listener
+	return d.engine.listener
 }
 
 // localListener gives River the notifications of this process. It needs no connection.

@@ -140,6 +140,8 @@ type Node struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Running is the number of operations it works on.
 	Running int `json:"running"`
+	// UnavailableVims is the number of VIMs, by login, that do not answer to it.
+	UnavailableVims int `json:"unavailableVims"`
 }
 
 // Vim is a registered VIM. In answers, what is secret in AuthCred is ***.
@@ -154,10 +156,12 @@ type Vim struct {
 	IsDefault     bool              `json:"is_default"`
 	PlacementAttr sol.KeyValuePairs `json:"placement_attr,omitempty"`
 	Extra         sol.KeyValuePairs `json:"extra,omitempty"`
-	Status        string            `json:"status,omitempty"`
-	TenantID      string            `json:"tenant_id,omitempty"`
-	CreatedAt     string            `json:"created_at,omitempty"`
-	UpdatedAt     string            `json:"updated_at,omitempty"`
+	// Status is ACTIVE, or UNREACHABLE for a VIM that does not answer; StatusReason says why, and since when.
+	Status       string `json:"status,omitempty"`
+	StatusReason string `json:"status_reason,omitempty"`
+	TenantID     string `json:"tenant_id,omitempty"`
+	CreatedAt    string `json:"created_at,omitempty"`
+	UpdatedAt    string `json:"updated_at,omitempty"`
 }
 
 // VimBody is a request or answer about one VIM.

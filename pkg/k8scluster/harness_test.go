@@ -197,6 +197,8 @@ func (s *store) SaveStep(_ context.Context, c lcm.Claim, id int64, cp json.RawMe
 	return nil
 }
 
+func (s *store) Begun(context.Context, lcm.Claim) (bool, error) { return true, nil }
+
 func (s *store) CheckClaim(_ context.Context, c lcm.Claim) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

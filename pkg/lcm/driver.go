@@ -66,7 +66,7 @@ type Infra interface {
 	Terminate(ctx context.Context, w *Execution) error
 	// Halt ends what the VIM is still doing for a cancelled operation, in any phase: it waits for it (GRACEFUL), or
 	// makes the VIM stop first (FORCEFUL). It starts nothing new, and returns nil when the VIM does nothing for the
-	// operation any more.
+	// operation any more, or ErrUnchanged when the operation has not changed anything there.
 	Halt(ctx context.Context, w *Execution, mode sol.CancelModeType) error
 	// Preview says what the operation of a valid request would do and whether the VIM can do it. It changes nothing.
 	Preview(ctx context.Context, r Request) (*Preview, error)

@@ -65,7 +65,10 @@ type Error struct {
 	Params []InvalidParam // the offending members of a request body, if that is what is wrong
 	// RetryAfter is what the other side asked for (Retry-After); 0 when it asked for nothing.
 	RetryAfter time.Duration
-	Cause      error
+	// Backoff is the least time until the phase is called again, by a decision of this node. Unlike RetryAfter it is not
+	// limited.
+	Backoff time.Duration
+	Cause   error
 }
 
 // InvalidParam points at one offending member of a request body.
@@ -149,6 +152,12 @@ func AsError(err error) *Error {
 // ErrFenced is returned by every fenced write once another node owns the operation. A node that
 // gets it MUST stop at once and write nothing more.
 var ErrFenced = errors.New("another node owns this operation")
+
+// ErrUnchanged is returned by Infra.Halt for an operation that has not changed anything in the VIM yet.
+var ErrUnchanged = errors.New("nothing was changed in the VIM")
+
+// ErrVimUnavailable is the cause of errors of a VIM that was not asked, because it does not answer.
+var ErrVimUnavailable = errors.New("the VIM does not answer")
 
 // ErrTickBudget is the cancel cause of a tick's context when its time is used up: not a failure,
 // the work goes on in the next tick.

@@ -233,6 +233,9 @@ func (w *Execution) beginStep(ctx context.Context, key stepKey) (*StepRecord, er
 	return &read, nil
 }
 
+// Begun reports whether the operation has begun any step.
+func (w *Execution) Begun(ctx context.Context) (bool, error) { return w.journal.Begun(ctx, w.claim) }
+
 // forgetStep lets the next beginStep read the step.
 func (w *Execution) forgetStep(key stepKey) {
 	w.mu.Lock()
@@ -282,6 +285,8 @@ type Journal interface {
 	SaveStep(ctx context.Context, c Claim, id int64, checkpoint json.RawMessage, status string) error
 	// EndStep records the outcome of an attempt; StepOpen means that it goes on in a later tick.
 	EndStep(ctx context.Context, c Claim, id int64, state StepState, detail string, failure *Failure) error
+	// Begun reports whether the operation has begun any step.
+	Begun(ctx context.Context, c Claim) (bool, error)
 	// AppendLog adds output lines to a step, in order.
 	AppendLog(ctx context.Context, c Claim, id int64, lines []LogLine) error
 }

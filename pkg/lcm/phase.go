@@ -23,15 +23,33 @@ type Phase struct {
 
 // waitError is how a phase or step says that it waits; it is not a failure.
 type waitError struct {
-	after time.Duration
-	why   string
+	after   time.Duration
+	why     string
+	blocked bool
 }
 
 func (e *waitError) Error() string { return "waits: " + e.why }
 
 // Wait returns what a phase or step returns when it has to look again after a while. why is shown
 // to the user ("stack CREATE_IN_PROGRESS, 3 of 5 servers"); after may be 0 for "at the next tick".
-func Wait(after time.Duration, why string) error { return &waitError{after, why} }
+func Wait(after time.Duration, why string) error { return &waitError{after: after, why: why} }
+
+// Blocked is Wait for a phase that could not even look: something that it shares with other operations, such as the
+// login to a VIM, is not ready. The wait is not a failure, and does not end a row of failures either.
+func Blocked(after time.Duration, why string) error {
+	return &waitError{after: after, why: why, blocked: true}
+}
+
+// BlockedByVim is Blocked by a VIM that does not answer, while another operation tries it.
+func BlockedByVim(after time.Duration, why string) error {
+	return errors.Join(Blocked(after, why), ErrVimUnavailable)
+}
+
+// IsBlocked reports whether err is an error of Blocked.
+func IsBlocked(err error) bool {
+	w, ok := errors.AsType[*waitError](err)
+	return ok && w.blocked
+}
 
 // Waiting takes Wait's error apart. When ctx has ended, because the tick's time is used up or
 // the node stops, every error but ErrFenced and those that are certain is a wait of no time: the work goes on in the
@@ -91,7 +109,7 @@ func merge(ctx context.Context, errs []error) error {
 		}
 		if after, why, ok := Waiting(ctx, err); ok {
 			if wait == nil || after < wait.after {
-				wait = &waitError{after, why}
+				wait = &waitError{after: after, why: why, blocked: IsBlocked(err)}
 			}
 			continue
 		}

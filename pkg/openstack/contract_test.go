@@ -59,7 +59,10 @@ func (t nodeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *contractCloud) Infra(node *infratest.Node) lcm.Infra {
 	wrap := func(next http.RoundTripper) http.RoundTripper { return nodeTransport{node, next} }
 	d := openstack.New(
-		openstack.Config{WrapTransport: wrap, DoubtPause: 5 * time.Millisecond}, slog.New(slog.DiscardHandler),
+		openstack.Config{
+			WrapTransport: wrap, DoubtPause: 5 * time.Millisecond,
+			AwayFirst: time.Millisecond, AwayLongest: 5 * time.Millisecond,
+		}, slog.New(slog.DiscardHandler),
 	)
 	c.t.Cleanup(d.Close)
 	return d

@@ -53,6 +53,16 @@ type Config struct {
 	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. ""
 	// allows none.
 	CloudsFile string
+	// CancelPatience is how long a FORCEFUL cancel waits for a VIM that does not answer any request, counted from its last
+	// answer; default 2 seconds.
+	CancelPatience time.Duration
+	// AwayFirst and AwayLongest are the times for which a VIM that does not answer is left alone; default 5 s, doubling
+	// to 1 minute.
+	AwayFirst, AwayLongest time.Duration
+	// Answers is called with the lcm.VimKey of a VIM for which operations wait, when it answers again; may be nil.
+	Answers func(key string)
+	// Changed is called when the availability of a VIM has changed; may be nil. It MUST return at once.
+	Changed func()
 	// Scripts runs the coordination scripts of packages; nil = they are not run.
 	Scripts ScriptRunner
 	// Outbound says which addresses the clients of VIMs and coordination servers may connect to; nil allows all.
@@ -90,6 +100,7 @@ func New(cfg Config, log *slog.Logger) *Driver {
 	def(&cfg.RequestTimeout, time.Minute)
 	def(&cfg.ServerTimeout, 5*time.Minute)
 	def(&cfg.GracefulTimeout, 10*time.Second)
+	def(&cfg.CancelPatience, 2*time.Second)
 	def(&cfg.UploadStall, 5*time.Minute)
 	def(&cfg.DoubtPause, 300*time.Millisecond)
 	if cfg.NoRoom == nil {
@@ -116,11 +127,15 @@ func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo)
 	return c.Check()
 }
 
+// Health lists what this node knows of the availability of VIMs.
+func (d *Driver) Health() []cloud.Health { return d.vims.Health() }
+
 // vims are the settings that the clients of VIMs have.
 func (cfg Config) vims() cloud.Config {
 	return cloud.Config{
 		CloudsFile: cfg.CloudsFile, Timeout: cfg.RequestTimeout, Outbound: cfg.Outbound, Observe: cfg.Observe,
 		WrapTransport: cfg.WrapTransport,
+		AwayFirst:     cfg.AwayFirst, AwayLongest: cfg.AwayLongest, Answers: cfg.Answers, Changed: cfg.Changed,
 	}
 }
 
@@ -137,7 +152,11 @@ type tick struct {
 }
 
 func (d *Driver) begin(ctx context.Context, s part) (*tick, error) {
-	c, err := d.vims.Connect(ctx, s.key, s.whole.Instance.VimConnections[s.key])
+	connect := d.vims.Connect
+	if s.whole.Claim().Epoch > 0 { // a tick does not wait for the logins of others
+		connect = d.vims.Enter
+	}
+	c, err := connect(ctx, s.key, s.whole.Instance.VimConnections[s.key])
 	if err != nil {
 		return nil, err
 	}

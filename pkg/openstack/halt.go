@@ -13,7 +13,20 @@ import (
 
 // Halt implements lcm.Infra.
 func (d *Driver) Halt(ctx context.Context, w *lcm.Execution, mode sol.CancelModeType) error {
-	return d.each(ctx, w, func(ctx context.Context, t *tick) error { return t.halt(ctx, mode) })
+	begun, err := w.Begun(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !begun: // a step is recorded before it changes anything, so the VIM need not be asked
+		return lcm.ErrUnchanged
+	}
+	return d.each(ctx, w, func(ctx context.Context, t *tick) error {
+		halt := func(ctx context.Context) error { return t.halt(ctx, mode) }
+		if mode == sol.CancelModeForceful {
+			return t.cloud.WhileAnswering(ctx, d.cfg.CancelPatience, halt)
+		}
+		return halt(ctx)
+	})
 }
 
 func (t *tick) halt(ctx context.Context, mode sol.CancelModeType) error {

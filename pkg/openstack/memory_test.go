@@ -156,6 +156,12 @@ func (m *memory) SaveStep(_ context.Context, c lcm.Claim, id int64, checkpoint j
 	})
 }
 
+func (m *memory) Begun(context.Context, lcm.Claim) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.steps) > 0, nil
+}
+
 func (m *memory) CheckClaim(_ context.Context, c lcm.Claim) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -135,6 +135,8 @@ func newWorld(tb testing.TB, cloud *simcloud.Cloud) *world {
 		retry: execution.Tuning{RetryBase: time.Millisecond, RetryMax: 10 * time.Millisecond, Retries: 4},
 	}
 	w.cfg.DoubtPause = 5 * time.Millisecond
+	w.cfg.CancelPatience = time.Minute
+	w.cfg.AwayFirst, w.cfg.AwayLongest = time.Millisecond, 5*time.Millisecond
 	w.cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return tap{next, w} }
 	w.store.instance = lcm.Instance{
 		ID: uuid.NewString(), VnfdID: pkg.model.ID, VnfPkgID: "pkg-1", HoldsResources: true,

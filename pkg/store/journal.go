@@ -103,6 +103,14 @@ func (s *Store) BeginStep(ctx context.Context, c lcm.Claim, phase, name, target 
 	return *r, nil
 }
 
+// Begun implements lcm.Journal.
+func (s *Store) Begun(ctx context.Context, c lcm.Claim) (bool, error) {
+	begun, err := value[bool](s.pool.Query(
+		ctx, "SELECT EXISTS (SELECT FROM lcm_op_step WHERE op_id = $1)", c.OperationID,
+	))
+	return begun, fault("look for steps", err)
+}
+
 // queueUnfinishedSteps does endSteps for an operation whose new state is stored, with the events.
 func queueUnfinishedSteps(b *pgx.Batch, opID string) {
 	b.Queue("WITH op AS (SELECT id, instance_id, project, state FROM vnf_lcm_op_occ WHERE id = $1), s AS ("+endSteps+

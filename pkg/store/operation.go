@@ -75,7 +75,10 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 // admission is the statement that inserts an operation with its job. Its arguments are the columns, the project and the
 // id.
 func admission(jobs Queue) string {
-	return "WITH job AS (" + jobs.Insert(OperationJobs, place(len(operations.inserted())+2)) + ") " +
+	project := len(operations.inserted()) + 1
+	kind := OperationJobs
+	kind.Share = shareOf(operations.argument("vim_key")+"::text", place(project)+"::text")
+	return "WITH job AS (" + jobs.Insert(kind, place(project+1), kind.QueueOf(false)) + ") " +
 		operations.insert("project", "job_id = (SELECT id FROM job)")
 }
 
@@ -201,7 +204,7 @@ func (s *Records) Steer(
 		}
 		var job *int64
 		if lcm.Running(op.State) {
-			n, err := s.addJob(ctx, tx, OperationJobs, id)
+			n, err := s.addJob(ctx, tx, OperationJobs, id, op.Cancel != "")
 			if err != nil {
 				return err
 			}

@@ -225,7 +225,7 @@ func (s *Packages) updatePackage(
 	processing := p.OnboardingState == sol.PackageOnboardingStateProcessing
 	var job *int64
 	if processing && old.OnboardingState != p.OnboardingState {
-		n, err := s.addJob(ctx, tx, PackageJobs, id)
+		n, err := s.addJob(ctx, tx, PackageJobs, id, false)
 		if err != nil {
 			return nil, err
 		}

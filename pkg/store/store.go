@@ -21,9 +21,9 @@ import (
 
 // Queue adds jobs of the engine.
 type Queue interface {
-	// Insert is the statement that adds a job for the row whose id is the argument with that place, and that returns
-	// the job's id.
-	Insert(kind job.Kind, place string) string
+	// Insert is the statement that adds a job to a queue (an SQL expression) for the row whose id is the argument with
+	// that place, and that returns the job's id.
+	Insert(kind job.Kind, place, queue string) string
 	// Added is called when a transaction with new jobs of a kind has been committed.
 	Added(kind job.Kind)
 }
@@ -32,7 +32,8 @@ type Queue interface {
 var (
 	// OperationJobs advance operations until they rest.
 	OperationJobs = job.Kind{
-		Name: "lcm.advance", Queue: "default", Arg: "op_id", Table: "vnf_lcm_op_occ", Due: "t.state IN " + running,
+		Name: "lcm.advance", Queue: "default", Urgent: "cancel", Arg: "op_id", Table: "vnf_lcm_op_occ",
+		Due: "t.state IN " + running, Share: shareOf("t.vim_key", "t.project"),
 	}
 	// PackageJobs onboard packages. They read and hash whole archives and must not take the places of operations.
 	PackageJobs = job.Kind{
@@ -40,6 +41,10 @@ var (
 		Due: "t.onboarding_state = '" + string(sol.PackageOnboardingStateProcessing) + "'",
 	}
 )
+
+// shareOf is the SQL expression of a job's share. The names of projects are hashed, because the names of queues are
+// short.
+func shareOf(vim, project string) string { return vim + " || '/' || left(md5(" + project + "), 16)" }
 
 // The states of operations as SQL lists.
 var (
@@ -149,9 +154,10 @@ func twoTrips(ctx context.Context, c *pgxpool.Conn, read func(*pgx.Batch), write
 	return c.SendBatch(ctx, second).Close()
 }
 
-// addJob adds a job in a transaction.
-func (s *Store) addJob(ctx context.Context, tx pgx.Tx, kind job.Kind, id string) (int64, error) {
-	return value[int64](tx.Query(ctx, s.jobs.Insert(kind, "$1"), id))
+// addJob adds a job for a row in a transaction; an urgent one has its own workers.
+func (s *Store) addJob(ctx context.Context, tx pgx.Tx, kind job.Kind, id string, urgent bool) (int64, error) {
+	queue := "(SELECT " + kind.QueueOf(urgent) + " FROM " + kind.Table + " t WHERE t.id = $1::uuid)"
+	return value[int64](tx.Query(ctx, s.jobs.Insert(kind, "$1", queue), id))
 }
 
 // pipeline sends the statements that build queues in one round trip, as read does, and announces the events among them.

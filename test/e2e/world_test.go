@@ -63,6 +63,8 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen, cfg.DataDir = database, "127.0.0.1:0", "", t.TempDir()
 	cfg.SSH.Port = sshPort
 	cfg.Engine.RetryBase, cfg.Engine.RetryMax = 20*time.Millisecond, 200*time.Millisecond
+	cfg.OpenStack.CancelPatience = time.Minute
+	cfg.OpenStack.AwayFirst, cfg.OpenStack.AwayLongest = 20*time.Millisecond, 200*time.Millisecond
 	if change != nil {
 		change(&cfg)
 	}

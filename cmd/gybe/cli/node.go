@@ -20,13 +20,14 @@ func (a *app) nodeCommand() *cobra.Command {
 			return err
 		}
 		return a.show(nodes, func(w io.Writer) {
-			t := table{head: []string{"NAME", "STATE", "ADDRESS", "VERSION", "OPERATIONS", "STARTED", "SEEN"}}
+			t := table{head: []string{"NAME", "STATE", "ADDRESS", "VERSION", "OPERATIONS", "VIMS DOWN", "STARTED", "SEEN"}}
 			for _, n := range nodes {
 				state := "alive"
 				if !n.Ended.IsZero() {
 					state = "gone"
 				}
-				t.add(n.Name, state, n.Address, n.Version, strconv.Itoa(n.Running), clock(n.Started), clock(n.Seen))
+				t.add(n.Name, state, n.Address, n.Version, strconv.Itoa(n.Running),
+					strconv.Itoa(n.UnavailableVims), clock(n.Started), clock(n.Seen))
 			}
 			t.write(w, a.paint)
 		})

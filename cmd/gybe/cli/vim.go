@@ -53,9 +53,9 @@ func (a *app) vimList() *cobra.Command {
 			return err
 		}
 		return a.show(vims, func(w io.Writer) {
-			t := table{head: []string{"ID", "NAME", "TYPE", "ENDPOINT", "DEFAULT"}}
+			t := table{head: []string{"ID", "NAME", "TYPE", "ENDPOINT", "DEFAULT", "STATUS"}}
 			for _, v := range vims {
-				t.add(v.ID, v.Name, v.Type, v.AuthURL, strconv.FormatBool(v.IsDefault))
+				t.add(v.ID, v.Name, v.Type, v.AuthURL, strconv.FormatBool(v.IsDefault), v.Status)
 			}
 			t.write(w, a.paint)
 		})

@@ -62,6 +62,9 @@ func apply(a *lcm.Admission, op *lcm.Operation, locked *lcm.Instance) {
 	}
 	*locked = *a.Instance
 	op.SecretNames = locked.SecretNames
+	if _, vim, ok := lcm.PrimaryVim(locked.VimConnections); ok {
+		op.VimKey = lcm.VimKey(vim)
+	}
 }
 
 // limit is how long an operation may take.

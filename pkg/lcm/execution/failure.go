@@ -25,7 +25,7 @@ func (t *tick) failed(ctx context.Context, err error) (*pause, error) {
 	t.rec.State, t.rec.Error = lcm.PhaseWaiting, t.failureOf(err, t.rec.Name)
 	after := min(t.tune.RetryBase<<(t.rec.Failing-1), t.tune.RetryMax)
 	after += time.Duration(rand.Int64N(int64(after)/4 + 1)) //nolint:gosec // jitter, not a secret
-	after = max(after, min(e.RetryAfter, t.tune.RetryMax))
+	after = max(after, min(e.RetryAfter, t.tune.RetryMax), e.Backoff)
 	t.op.Waiting = fmt.Sprintf(
 		"try %d of %d failed, next in %s: %s", t.rec.Failing, t.tune.Retries, after.Round(time.Millisecond),
 		t.hider.Hide(e.Error()),
@@ -81,10 +81,13 @@ func (t *tick) observe(ctx context.Context) error {
 	if t.op.State == sol.LcmOperationStateStarting || t.op.Before == nil || t.op.Phase == "" || !t.op.Kind().VIM {
 		return nil
 	}
+	if t.unchanged {
+		return nil
+	}
 	t.instance.Unobserved = t.op.ID // until an inventory succeeds
 	looked := t.op.Phase == lcm.PhaseInventory || t.op.Phase == lcm.PhaseRollbackInventory
 	stopping := ctx.Err() != nil && !errors.Is(context.Cause(ctx), lcm.ErrTickBudget)
-	if t.plan == nil || looked || stopping {
+	if t.plan == nil || looked || stopping || t.silent {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), observeTime)

@@ -28,6 +28,8 @@ type tick struct {
 	hider  redact.Hider
 	stored lcm.PhaseRecord // rec as it was last committed
 	told   time.Time       // when a wait was last committed, or the phase began
+	// Of a cancelled operation: unchanged says that it has changed nothing in the VIM, silent that the VIM does not answer.
+	unchanged, silent bool
 }
 
 // pause is how a tick ends: the job comes back after a time, or not at all.
@@ -109,10 +111,19 @@ func (t *tick) advance(ctx context.Context) (*pause, error) {
 
 // conclude decides on the outcome of a call of the current phase; rest are the phases after it.
 func (t *tick) conclude(ctx context.Context, err error, rest []lcm.Phase) (*pause, error) {
+	if t.op.Cancel != "" && errors.Is(err, lcm.ErrUnchanged) {
+		t.unchanged, err = true, nil
+	}
 	switch after, why, waiting := lcm.Waiting(ctx, err); {
 	case errors.Is(err, lcm.ErrFenced):
 		return nil, err
+	case t.op.Cancel == sol.CancelModeForceful && errors.Is(err, lcm.ErrVimUnavailable):
+		t.silent = true
+		return t.end(ctx, lcm.EventCancelled, t.abandoned(err))
 	case waiting:
+		if !lcm.IsBlocked(err) {
+			t.rec.Failing = 0
+		}
 		return t.wait(ctx, after, why)
 	case err != nil:
 		p, err := t.failed(ctx, err)
@@ -206,7 +217,6 @@ func (t *tick) leave(ctx context.Context) (*pause, error) {
 // wait spends a short wait here, or records a long one and gives the job back.
 func (t *tick) wait(ctx context.Context, after time.Duration, why string) (*pause, error) {
 	why = t.hider.Hide(why)
-	t.rec.Failing = 0
 	inline := ctx.Err() == nil && after <= t.tune.InlineWait
 	now := t.Clock.Now()
 	if changed := why != t.op.Waiting; !inline || changed && now.Sub(t.told) > 500*time.Millisecond {
@@ -308,12 +318,23 @@ func (t *tick) overdue() error {
 }
 
 // cancelled is the reason of a cancelled operation.
-func (t *tick) cancelled() error {
+func (t *tick) cancelled() *lcm.Error {
 	return &lcm.Error{
 		Code: lcm.CodeConflict, Title: "Cancelled",
 		Detail: fmt.Sprintf("Cancelled by the user (%s) in phase %q", t.op.Cancel, t.op.Phase),
 		Hint:   lcm.WaysOut(t.op),
 	}
+}
+
+// abandoned is the reason of an operation that was cancelled forcefully while its VIM does not answer.
+func (t *tick) abandoned(cause error) error {
+	e := t.cancelled()
+	_, why, waiting := lcm.Waiting(context.Background(), cause)
+	if !waiting {
+		why = lcm.AsError(cause).Error()
+	}
+	e.Detail += "; the VIM cannot be stopped, and may still work on it: " + why
+	return e
 }
 
 // sleep waits for d and reports whether ctx still lives.

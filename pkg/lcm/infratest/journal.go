@@ -97,6 +97,9 @@ func (j journal) EndStep(
 	})
 }
 
+// Begun implements lcm.Journal.
+func (j journal) Begun(context.Context, lcm.Claim) (bool, error) { return len(j.steps) > 0, nil }
+
 // AppendLog implements lcm.Journal.
 func (j journal) AppendLog(context.Context, lcm.Claim, int64, []lcm.LogLine) error {
 	return j.write(func() {})

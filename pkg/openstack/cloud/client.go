@@ -35,6 +35,7 @@ func newClient(s *session) *Client {
 // session is the login of a client, and what its requests share.
 type session struct {
 	conn      connection
+	health    *health
 	began     time.Time
 	provider  *gophercloud.ProviderClient
 	transport *http.Transport
@@ -44,23 +45,31 @@ type session struct {
 	services  map[Service]string
 	versions  microversions
 
-	mu      sync.Mutex
-	token   string    // the token that renewAt belongs to
-	renewAt time.Time // zero: only when it is refused
+	mu       sync.Mutex
+	token    string    // the token that renewAt belongs to
+	renewAt  time.Time // zero: only when it is refused
+	renewing bool      // by a caller; the others go on with the old token
 }
 
 // authenticate logs in with name and password: one call, no version discovery.
-func (p *Pool) authenticate(ctx context.Context, conn connection) (*Client, error) {
+func (p *Pool) authenticate(ctx context.Context, sl *slot) (*Client, error) {
+	conn := sl.conn
 	cfg, err := conn.tlsConfig()
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", conn.base, err)
 	}
-	c := &session{conn: conn, began: time.Now(), transport: newTransport(cfg, p.cfg.Outbound)}
+	c := &session{
+		conn: conn, health: sl.health, began: time.Now(), transport: newTransport(cfg, p.cfg.Outbound),
+	}
 	c.rt = http.RoundTripper(c.transport)
 	if p.cfg.WrapTransport != nil {
 		c.rt = p.cfg.WrapTransport(c.rt)
 	}
-	c.rt = bounded{observe(c.rt, p.cfg.Observe, ""), &sessionBudget{node: p.answers}}
+	watch := watched{
+		next: observe(c.rt, p.cfg.Observe, ""), health: sl.health, within: p.cfg.Timeout,
+		wake: func() { p.cfg.Answers(sl.health.key) },
+	}
+	c.rt = bounded{watch, &sessionBudget{node: p.answers}}
 	c.provider, err = gopenstack.NewClient(conn.base + "/")
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", conn.base, err)
@@ -191,15 +200,21 @@ func (c *session) noteExpiry() {
 	}
 }
 
-// renew gets a new token when the present one is about to expire. Several callers share one login.
+// renew gets a new token when the present one is about to expire. One caller does; the others do not wait for it.
 func (c *session) renew(ctx context.Context) error {
 	c.noteExpiry()
 	c.mu.Lock()
-	token, due := c.token, !c.renewAt.IsZero() && time.Now().After(c.renewAt)
+	token, due := c.token, !c.renewAt.IsZero() && time.Now().After(c.renewAt) && !c.renewing
+	c.renewing = c.renewing || due
 	c.mu.Unlock()
 	if !due {
 		return nil
 	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.renewing = false
+	}()
 	if err := c.provider.Reauthenticate(ctx, token); err != nil {
 		return fault(ctx, callInfo{
 			what: "renew the token of " + c.conn.user(), service: keystone, url: c.conn.base + "/v3/auth/tokens",

@@ -67,6 +67,9 @@ func fault(ctx context.Context, c callInfo, err error) error {
 	return c.unreachable(err)
 }
 
+// titleBusy is the title of errors of a VIM that answers and asks for fewer requests.
+const titleBusy = "VIM is busy"
+
 // refusal classifies an HTTP answer.
 func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	status := strconv.Itoa(res.Actual) + " " + http.StatusText(res.Actual)
@@ -102,7 +105,7 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	case status == http.StatusConflict:
 		e.Title = "VIM conflict"
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests:
-		e.Class, e.Code, e.Title = lcm.Transient, lcm.CodeUnavailable, "VIM is busy"
+		e.Class, e.Code, e.Title = lcm.Transient, lcm.CodeUnavailable, titleBusy
 		e.RetryAfter = retryAfter(res.ResponseHeader)
 	case status >= http.StatusInternalServerError && status != http.StatusNotImplemented:
 		e.Class, e.Code, e.Title = lcm.Transient, lcm.CodeUnavailable, "VIM is failing"

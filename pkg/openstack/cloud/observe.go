@@ -3,7 +3,6 @@ package cloud
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -46,11 +45,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 
 	svc := o.service
 	if svc == "" {
-		svc, _ = r.Context().Value(toService{}).(Service)
-		// a new token in the middle of another service's call
-		if svc == "" || strings.HasSuffix(r.URL.Path, "/auth/tokens") {
-			svc = keystone
-		}
+		svc = serviceOf(r)
 	}
 	o.report(string(svc), r.Method, status, time.Since(began))
 	return res, err

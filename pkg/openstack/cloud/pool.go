@@ -3,7 +3,6 @@ package cloud
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -29,6 +28,13 @@ type Config struct {
 	Timeout time.Duration
 	// Outbound says which addresses may be connected to; nil allows all.
 	Outbound *outbound.Policy
+	// AwayFirst and AwayLongest are the times for which a VIM that does not answer is left alone: after the first
+	// failure, doubling, and at most. Default 5 s and 1 minute.
+	AwayFirst, AwayLongest time.Duration
+	// Answers is called with the lcm.VimKey of a VIM for which operations wait, when it answers (again); may be nil.
+	Answers func(key string)
+	// Changed is called when the availability of a VIM has changed; may be nil. It MUST return at once.
+	Changed func()
 	// Observe receives every call, for metrics; may be nil.
 	Observe Observe
 	// WrapTransport puts a layer around every HTTP call, for tests that count calls or let a node die at one; may be
@@ -41,14 +47,37 @@ type Pool struct {
 	cfg     Config
 	log     *slog.Logger
 	answers *answerBudget
+	// ctx is that of logins: they outlive their callers.
+	ctx   context.Context
+	close context.CancelFunc
+	wg    sync.WaitGroup
 
-	mu   sync.Mutex
-	kept map[[sha256.Size]byte]*slot
+	mu     sync.Mutex
+	kept   map[[sha256.Size]byte]*slot
+	logins map[string]int // under way, by endpoint
 }
 
 // NewPool returns a pool without clients. The caller must Close it.
 func NewPool(cfg Config, log *slog.Logger) *Pool {
-	return &Pool{cfg: cfg, log: log, answers: newAnswerBudget(defaultLimits())}
+	if cfg.AwayFirst <= 0 {
+		cfg.AwayFirst = 5 * time.Second
+	}
+	if cfg.AwayLongest <= 0 {
+		cfg.AwayLongest = time.Minute
+	}
+	cfg.AwayLongest = max(cfg.AwayLongest, cfg.AwayFirst)
+	if cfg.Answers == nil {
+		cfg.Answers = func(string) {}
+	}
+	if cfg.Changed == nil {
+		cfg.Changed = func() {}
+	}
+	p := &Pool{
+		cfg: cfg, log: log, answers: newAnswerBudget(defaultLimits()), kept: map[[sha256.Size]byte]*slot{},
+		logins: map[string]int{},
+	}
+	p.ctx, p.close = context.WithCancel(context.Background())
+	return p
 }
 
 // Validate reports what is wrong with a VIM connection, without asking the VIM.
@@ -57,45 +86,51 @@ func (p *Pool) Validate(key string, v sol.VimConnectionInfo) []lcm.InvalidParam 
 	return bad
 }
 
-// Connect returns the client for a VIM connection. It logs in when it has none yet, or an old one.
+// Connect returns the client for a VIM connection, for a request: it waits for a login if there is no client yet. A VIM
+// that does not answer is an error at once.
 func (p *Pool) Connect(ctx context.Context, key string, v sol.VimConnectionInfo) (*Client, error) {
+	sl, err := p.find(key, v)
+	if err != nil {
+		return nil, err
+	}
+	c, l, _, err := sl.enter(p)
+	switch {
+	case lcm.IsBlocked(err):
+		return nil, &lcm.Error{
+			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Too many logins", RetryAfter: time.Second,
+			Detail: "too many logins to VIMs are under way",
+		}
+	case c != nil || err != nil:
+		return c, err
+	}
+	return l.wait(ctx, sl.health)
+}
+
+// Enter is Connect for a tick: it does not wait for the login of another caller, and not for long for the one that it
+// begins, but returns lcm.Blocked.
+func (p *Pool) Enter(ctx context.Context, key string, v sol.VimConnectionInfo) (*Client, error) {
+	sl, err := p.find(key, v)
+	if err != nil {
+		return nil, err
+	}
+	c, l, own, err := sl.enter(p)
+	if c != nil || err != nil {
+		return c, err
+	}
+	if own {
+		ctx, cancel := context.WithTimeout(ctx, ownLogin)
+		defer cancel()
+		return l.wait(ctx, nil)
+	}
+	return nil, l.blocked(sl.health)
+}
+
+func (p *Pool) find(key string, v sol.VimConnectionInfo) (*slot, error) {
 	c, bad := p.connection(key, v)
 	if err := lcm.Unprocessable(bad...); err != nil {
 		return nil, err
 	}
-	return p.get(ctx, c)
-}
-
-// slot is the place of one client; its lock is held during a login, so that others wait for the result.
-type slot struct {
-	lock chan struct{} // capacity 1
-	used time.Time     // guarded by Pool.mu
-
-	client *Client // guarded by lock
-}
-
-// get returns the client for a connection and authenticates first when it has none yet, or an old one.
-func (p *Pool) get(ctx context.Context, conn connection) (*Client, error) {
-	sl := p.slot(conn.identity())
-	select {
-	case sl.lock <- struct{}{}:
-		defer func() { <-sl.lock }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a session: %w", ctx.Err())
-	}
-	if c := sl.client; c != nil && time.Since(c.began) < clientAge {
-		return c, nil
-	}
-
-	c, err := p.authenticate(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	if sl.client != nil {
-		sl.client.transport.CloseIdleConnections()
-	}
-	sl.client = c
-	return c, nil
+	return p.slot(c, lcm.VimKey(v)), nil
 }
 
 // Drop forgets a client whose credentials were refused.
@@ -105,8 +140,21 @@ func (p *Pool) Drop(c *Client) {
 	delete(p.kept, c.conn.identity())
 }
 
-// Close ends idle connections; clients that are in use go on.
+// Health lists what is known of the VIMs that were used last.
+func (p *Pool) Health() []Health {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]Health, 0, len(p.kept))
+	for _, sl := range p.kept {
+		out = append(out, sl.health.state())
+	}
+	return out
+}
+
+// Close ends logins and idle connections; clients that are in use go on.
 func (p *Pool) Close() {
+	p.close()
+	p.wg.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, sl := range p.kept {
@@ -115,19 +163,24 @@ func (p *Pool) Close() {
 	p.kept = nil
 }
 
-func (p *Pool) slot(key [sha256.Size]byte) *slot {
+func (p *Pool) slot(conn connection, key string) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept == nil {
 		p.kept = map[[sha256.Size]byte]*slot{}
 	}
-	sl, ok := p.kept[key]
+	id := conn.identity()
+	sl, ok := p.kept[id]
 	if !ok {
 		if len(p.kept) >= maxClients {
 			p.evict()
 		}
-		sl = &slot{lock: make(chan struct{}, 1)}
-		p.kept[key] = sl
+		sl = &slot{conn: conn, health: &health{
+			key: key, url: conn.base, first: p.cfg.AwayFirst, longest: p.cfg.AwayLongest, log: p.log,
+			changed: p.cfg.Changed, answered: map[Service]time.Time{},
+			pending: map[Service]pending{},
+		}}
+		p.kept[id] = sl
 	}
 	sl.used = time.Now()
 	return sl
@@ -145,17 +198,5 @@ func (p *Pool) evict() {
 	if found != nil {
 		delete(p.kept, oldest)
 		found.end()
-	}
-}
-
-// end closes idle connections unless a login is under way.
-func (sl *slot) end() {
-	select {
-	case sl.lock <- struct{}{}:
-		if sl.client != nil {
-			sl.client.transport.CloseIdleConnections()
-		}
-		<-sl.lock
-	default:
 	}
 }

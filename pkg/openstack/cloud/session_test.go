@@ -185,7 +185,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		v.AccessInfo["username"] = fmt.Sprint("user", i)
 		c, bad := parseConnection("v", v)
 		require.Empty(t, bad)
-		d.slot(c.identity())
+		d.slot(c, lcm.VimKey(v))
 	}
 	require.Len(t, d.kept, maxClients)
 }

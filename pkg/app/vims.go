@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/store"
+)
+
+// wakeOperations lets the operations go on that wait for a VIM. It returns immediately.
+func (a *App) wakeOperations(key string) {
+	select {
+	case a.answering <- key:
+	default: // they look again by themselves
+	}
+}
+
+// reportVims notes that the availability of a VIM has changed. It returns immediately.
+func (a *App) reportVims() {
+	select {
+	case a.vimsChanged <- struct{}{}:
+	default: // it is noted already
+	}
+}
+
+// watchVims lets all nodes know which VIMs do not answer to this one, and wakes operations when a VIM answers again. It
+// is for users only: no node decides by it.
+func (a *App) watchVims(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case key := <-a.answering:
+			if err := a.engine.WakeShare(ctx, store.OperationJobs, key); err != nil && ctx.Err() == nil {
+				a.log.WarnContext(ctx, "operations that wait for a VIM look later", "vim_key", key, "error", err)
+			}
+		case <-a.vimsChanged:
+			if err := a.store.ReportVims(ctx, a.engine.ID(), a.unavailableVims()); err != nil && ctx.Err() == nil {
+				a.log.WarnContext(ctx, "the state of VIMs is not stored", "error", err)
+			}
+		}
+	}
+}
+
+// unavailableVims lists the VIMs that do not answer.
+func (a *App) unavailableVims() []lcm.VimFault {
+	out := []lcm.VimFault{}
+	for _, h := range a.drivers.openstack.Health() {
+		if !h.Available() {
+			out = append(out, lcm.VimFault{Key: h.Key, Since: h.Since.UTC().Truncate(time.Second), Error: h.Error})
+		}
+	}
+	return out
+}
+
+// vimAvailability is the metric of VIMs: 1 for one that answers. Its labels are bounded by the pool of sessions.
+func (a *App) vimAvailability(context.Context) (map[string]float64, error) {
+	out := map[string]float64{}
+	for _, h := range a.drivers.openstack.Health() {
+		label := h.URL + " " + h.Key
+		out[label] = 0
+		if h.Available() {
+			out[label] = 1
+		}
+	}
+	return out, nil
+}
