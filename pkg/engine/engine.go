@@ -44,8 +44,10 @@ type Config struct {
 	Version string
 
 	Heartbeat   time.Duration // how often nodes look after each other; default 500 ms
-	Poll        time.Duration // how often a node looks for jobs at least; five times as often while it finds some; default 1 s
 	StopTimeout time.Duration // how long a stop waits for ticks to end; default 10 s
+	// Poll is how often a node looks for jobs that others have added, five times as often while it finds some; default
+	// 1 s.
+	Poll time.Duration
 
 	// FrozenAfter is the time without a heartbeat after which the others end a node's session; default 30 s. A stopped
 	// process keeps its session, so its lock alone does not tell.
@@ -90,7 +92,8 @@ func New(cfg Config) *Engine {
 	id := cfg.Name + "-" + uuid.NewString()[:8]
 	e := &Engine{
 		cfg: cfg, id: id, log: cfg.Log.With("node", id), clock: &clock{}, ready: make(chan struct{}),
-		listener: newLocalListener(), shares: newShares(cfg), ticks: map[int64]context.CancelCauseFunc{}, suspects: map[int64]time.Time{},
+		listener: newLocalListener(), shares: newShares(cfg), ticks: map[int64]context.CancelCauseFunc{},
+		suspects: map[int64]time.Time{},
 	}
 	e.shares.wake = e.listener.wake
 	e.looks = &looks{wake: e.listener.wake, timers: map[string]*time.Timer{}}

@@ -152,7 +152,7 @@ func start(tb testing.TB, pool *pgxpool.Pool, name string, work *script, change 
 	return &node{e, st, work, stop}
 }
 
-func admit(tb testing.TB, st *store.Records) string {
+func admit(tb testing.TB, st *store.Records, change ...func(*lcm.Operation)) string {
 	tb.Helper()
 	now := lcm.SystemClock{}.Now()
 	p := &vnfpkg.Package{
@@ -169,6 +169,9 @@ func admit(tb testing.TB, st *store.Records) string {
 		ID: uuid.NewString(), InstanceID: i.ID, Type: sol.LcmOperationInstantiate,
 		State: sol.LcmOperationStateProcessing, Version: 1, StateEntered: now, Started: now, Updated: now,
 		Params: json.RawMessage(`{}`),
+	}
+	for _, c := range change {
+		c(op)
 	}
 	require.NoError(tb, st.Admit(tb.Context(), op, nil, func(*lcm.Instance) error { return nil }))
 	return op.ID

@@ -96,20 +96,24 @@ func (s selecting) fetch(
 	return got, nil
 }
 
-// dueQueues lists the queues of a base that have a job to run now, the one that is due longest first, and the time until
-// one of the others has one. Each step of the recursion is one look into the index of jobs (state, queue, …).
+// listQueues lists the queues of a base that have jobs, with the seconds until the first is due. Each step of the
+// recursion is one look into the index of jobs (state, queue, priority, scheduled_at, id).
+const listQueues = `WITH RECURSIVE q AS (
+		(SELECT queue FROM river_job WHERE state = 'available' ORDER BY queue LIMIT 1)
+		UNION ALL
+		SELECT (SELECT j.queue FROM river_job j WHERE j.state = 'available' AND j.queue > q.queue ORDER BY j.queue LIMIT 1)
+		FROM q WHERE q.queue IS NOT NULL
+	)
+	SELECT q.queue, extract(epoch FROM h.scheduled_at - now())::float8 FROM q,
+		LATERAL (SELECT scheduled_at FROM river_job j WHERE j.state = 'available' AND j.queue = q.queue
+			ORDER BY j.priority, j.scheduled_at LIMIT 1) h
+	WHERE split_part(q.queue, '/', 1) = $1 ORDER BY 2`
+
+// dueQueues lists the queues of a base that have a job to run now, the one that is due longest first, and the time
+// until one of the others has one.
 func (e *Engine) dueQueues(ctx context.Context, base string) (due []string, next time.Duration, err error) {
 	next = e.cfg.Poll
-	rows, err := e.cfg.Pool.Query(ctx, `WITH RECURSIVE q AS (
-			(SELECT queue FROM river_job WHERE state = 'available' ORDER BY queue LIMIT 1)
-			UNION ALL
-			SELECT (SELECT j.queue FROM river_job j WHERE j.state = 'available' AND j.queue > q.queue ORDER BY j.queue LIMIT 1)
-			FROM q WHERE q.queue IS NOT NULL
-		)
-		SELECT q.queue, extract(epoch FROM h.scheduled_at - now())::float8 FROM q,
-			LATERAL (SELECT scheduled_at FROM river_job j WHERE j.state = 'available' AND j.queue = q.queue
-				ORDER BY j.priority, j.scheduled_at LIMIT 1) h
-		WHERE split_part(q.queue, '/', 1) = $1 ORDER BY 2`, base)
+	rows, err := e.cfg.Pool.Query(ctx, listQueues, base)
 	if err != nil {
 		return nil, next, err
 	}

@@ -33,7 +33,8 @@ func TestAJobIsTheRowThatRiverWouldWrite(t *testing.T) {
 	)
 	require.NoError(t, err)
 	var ours int64
-	require.NoError(t, pool.QueryRow(t.Context(), (&engine.Queue{}).Insert(store.OperationJobs, "$1", "'default'"), op).Scan(&ours))
+	insert := (&engine.Queue{}).Insert(store.OperationJobs, "$1", "'default'")
+	require.NoError(t, pool.QueryRow(t.Context(), insert, op).Scan(&ours))
 	row := func(id int64) (fields, times string) {
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT (to_jsonb(j) - 'id' - 'created_at' - 'scheduled_at')::text,
 			(created_at <= now() AND scheduled_at <= now() AND scheduled_at > now() - interval '1 minute')::text FROM river_job j WHERE id = $1`, id).

@@ -47,7 +47,8 @@ func TestAThirdKindNeedsOnlyItsDescription(t *testing.T) {
 			return err
 		}
 		var added int64
-		if err := tx.QueryRow(t.Context(), queue.Insert(deliveries, "$1", deliveries.QueueOf(false)), id).Scan(&added); err != nil {
+		insert := queue.Insert(deliveries, "$1", deliveries.QueueOf(false))
+		if err := tx.QueryRow(t.Context(), insert, id).Scan(&added); err != nil {
 			return err
 		}
 		_, err := tx.Exec(t.Context(), "UPDATE delivery SET job_id = $2 WHERE id = $1", id, added)

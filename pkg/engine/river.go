@@ -57,8 +57,8 @@ type Queue struct {
 }
 
 // Insert is the statement that adds a job to a queue, an SQL expression (job.Kind.QueueOf), for the row whose id is the
-// argument with that place, and that returns the job's id. It MUST run in the transaction that writes this id into the row's job_id. Call Added when that is
-// committed.
+// argument with that place, and that returns the job's id. It MUST run in the transaction that writes this id into the
+// row's job_id. Call Added when that is committed.
 //
 // River's own INSERT takes arrays of jobs and returns whole rows: it was the most expensive statement of an admission.
 // A test compares the rows of both.

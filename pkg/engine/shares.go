@@ -51,8 +51,8 @@ func (s *shares) room(of share, limit int) int {
 	return max(limit, 0)
 }
 
-// choose returns the queues with due jobs from which some may be fetched, those of the VIMs with the fewest running jobs
-// first.
+// choose returns the queues with due jobs from which some may be fetched, those of the VIMs with the fewest running
+// jobs first.
 func (s *shares) choose(due []string, workers int) (out []portion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

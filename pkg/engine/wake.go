@@ -8,9 +8,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// A node looks for jobs when it has added one itself, when the next one is due, and now and then (Config.Poll). Jobs are not announced by
-// NOTIFY: PostgreSQL lets all commits with a NOTIFY wait for each other, and every announcement would wake all nodes
-// for one job (docs/adr/019).
+// A node looks for jobs when it has added one itself, when the next one is due, and now and then (Config.Poll). Jobs
+// are not announced by NOTIFY: PostgreSQL lets all commits with a NOTIFY wait for each other, and every announcement
+// would wake all nodes for one job (docs/adr/019).
 
 // localDriver is the driver of a client that runs jobs: it is woken by its own process only.
 type localDriver struct {

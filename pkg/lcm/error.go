@@ -65,8 +65,8 @@ type Error struct {
 	Params []InvalidParam // the offending members of a request body, if that is what is wrong
 	// RetryAfter is what the other side asked for (Retry-After); 0 when it asked for nothing.
 	RetryAfter time.Duration
-	// Backoff is the least time until the phase is called again, by a decision of this node. Unlike RetryAfter it is not
-	// limited.
+	// Backoff is the least time until the phase is called again, by a decision of this node. Unlike RetryAfter it has
+	// no limit.
 	Backoff time.Duration
 	Cause   error
 }

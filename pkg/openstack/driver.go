@@ -53,8 +53,8 @@ type Config struct {
 	// CloudsFile is a clouds.yaml of the operator; VIM connections may name a cloud of it instead of credentials. ""
 	// allows none.
 	CloudsFile string
-	// CancelPatience is how long a FORCEFUL cancel waits for a VIM that does not answer any request, counted from its last
-	// answer; default 2 seconds.
+	// CancelPatience is how long a FORCEFUL cancel waits for a VIM that does not answer any request, counted from its
+	// last answer; default 2 seconds.
 	CancelPatience time.Duration
 	// AwayFirst and AwayLongest are the times for which a VIM that does not answer is left alone; default 5 s, doubling
 	// to 1 minute.

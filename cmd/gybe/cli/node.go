@@ -20,7 +20,9 @@ func (a *app) nodeCommand() *cobra.Command {
 			return err
 		}
 		return a.show(nodes, func(w io.Writer) {
-			t := table{head: []string{"NAME", "STATE", "ADDRESS", "VERSION", "OPERATIONS", "VIMS DOWN", "STARTED", "SEEN"}}
+			t := table{head: []string{
+				"NAME", "STATE", "ADDRESS", "VERSION", "OPERATIONS", "VIMS DOWN", "STARTED", "SEEN",
+			}}
 			for _, n := range nodes {
 				state := "alive"
 				if !n.Ended.IsZero() {

@@ -28,7 +28,8 @@ type tick struct {
 	hider  redact.Hider
 	stored lcm.PhaseRecord // rec as it was last committed
 	told   time.Time       // when a wait was last committed, or the phase began
-	// Of a cancelled operation: unchanged says that it has changed nothing in the VIM, silent that the VIM does not answer.
+	// Of a cancelled operation: unchanged says that it has changed nothing in the VIM, silent that the VIM does not
+	// answer.
 	unchanged, silent bool
 }
 

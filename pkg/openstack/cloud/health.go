@@ -93,7 +93,8 @@ func (h *health) unavailable(left time.Duration) *lcm.Error {
 	return &lcm.Error{
 		Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "VIM unavailable",
 		Detail: fmt.Sprintf(
-			"VIM %s does not answer since %s: %s; %s", h.url, h.since.UTC().Format("15:04:05 UTC"), h.cause.Error(), again,
+			"VIM %s does not answer since %s: %s; %s", h.url, h.since.UTC().Format("15:04:05 UTC"), h.cause.Error(),
+			again,
 		),
 		Hint: h.cause.Hint, RetryAfter: max(left, time.Second), Cause: lcm.ErrVimUnavailable,
 	}
