@@ -105,7 +105,7 @@ func TestCancelDoesNotWaitForWorkers(t *testing.T) {
 	require.Eventually(t, func() bool { return h.running.Load() == 2 }, time.Minute, time.Millisecond)
 	last := ops[len(ops)-1]
 	h.hangs.Delete(last)
-	_, err := n.store.Steer(t.Context(), last, func(o *lcm.Operation) ([]lcm.Message, error) {
+	_, err := n.store.Steer(t.Context(), last, func(o *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
 		o.Cancel = sol.CancelModeForceful
 		return nil, nil
 	})
