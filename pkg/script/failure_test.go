@@ -141,6 +141,7 @@ func TestScriptPrintsSecrets(t *testing.T) {
 	const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END PRIVATE KEY-----\n"
 	input := map[string]any{
 		"username": "admin", "password": `pä55"w/rd`, "endpoint": "https://user:in-the-url@em/",
+		"other":      "https://user:%89@em/", // a password that is not text
 		"pin_secret": 123456789012, "short": map[string]any{"password": "abc"},
 		"authentication": map[string]any{
 			"paramsOauth2ClientCredentials": map[string]any{"clientPassword": "oauth-s3cret"},

@@ -28,6 +28,7 @@ type masks struct {
 func newMasks(secrets []string) masks {
 	var m masks
 	add := func(s string) {
+		s = printable(s) // as the lines are when they are masked
 		switch {
 		case strings.TrimSpace(s) == "" || slices.Contains(m.secrets, s):
 		case len(s) < 4: // as a part of words it would hide too much
@@ -44,8 +45,8 @@ func newMasks(secrets []string) masks {
 		for _, quoted := range []string{strconv.Quote(s), strconv.QuoteToASCII(s)} { // as in JSON
 			add(quoted[1 : len(quoted)-1])
 		}
-		for l := range strings.Lines(s) { // output is masked line by line
-			add(strings.TrimRight(l, "\r\n"))
+		for l := range strings.FieldsFuncSeq(s, isLineEnd) { // output is masked line by line
+			add(l)
 		}
 	}
 	slices.SortFunc(m.secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

@@ -47,7 +47,7 @@ type stream struct {
 func (s *stream) Write(p []byte) (int, error) {
 	for _, b := range p {
 		switch {
-		case b == '\n' || b == '\r': // the latter in progress displays
+		case isLineEnd(rune(b)):
 			s.flush()
 		case len(s.line) < maxRaw:
 			s.line = append(s.line, b)
@@ -55,6 +55,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// isLineEnd says that a character ends a line; \r does in progress displays.
+func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
 // flush ends a line.
 func (s *stream) flush() {
