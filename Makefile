@@ -8,7 +8,7 @@ export GOFLAGS += -trimpath
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test test-race lint bench bench-lab hostile fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
+.PHONY: help demo run build test fuzz test-race lint bench bench-lab hostile fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,16 @@ TESTFLAGS := -vet=off -shuffle=on -p $(AT_ONCE)
 test: ## every test that needs no root and no extra package but PostgreSQL
 	@echo "The longest packages run first, so the first results take minutes."
 	GOGC=200 $(GO) test $(TESTFLAGS) -timeout 30m $(PKGS)
+
+FUZZTIME ?= 10m
+
+fuzz: ## every fuzz target of the module, one after the other, FUZZTIME (10m) each; FUZZ=pattern selects packages
+	@failed=; for pkg in $$($(GO) list ./... $(if $(FUZZ),| grep -E '$(FUZZ)',)); do \
+	  grep -qs '^func Fuzz' $$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $$pkg) /dev/null || continue; \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "== $$pkg $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || failed="$$failed $$pkg.$$target"; \
+	  done; done; [ -z "$$failed" ] || { echo "findings:$$failed; their inputs are in testdata/fuzz"; exit 1; }
 
 test-race: ## the same under the race detector
 	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) -timeout 60m $(PKGS)
