@@ -402,7 +402,8 @@ func TestRoutesRequireARole(t *testing.T) {
 	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler), Auth: open{&p}})
 	fine := func(w http.ResponseWriter, _ *frame.Request) error { return frame.NoContent(w) }
 	f.Mount(frame.API{Prefix: "/x", Routes: []frame.Route{
-		{Method: "GET", Path: "/data", Handle: fine}, {Method: "POST", Path: "/data", Handle: fine},
+		{Method: "GET", Path: "/data", Handle: fine},
+		{Method: "POST", Path: "/data", Handle: fine},
 		{Method: "GET", Path: "/key", Handle: fine, Role: lcm.RoleOperator, Secret: true},
 		{Method: "GET", Path: "/audit", Handle: fine, Role: lcm.RoleAdmin},
 	}})

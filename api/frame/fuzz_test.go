@@ -241,4 +241,3 @@ func FuzzOrigins(f *testing.F) {
 			strings.HasSuffix(bare, ".cluster.local"), "%q", host)
 	})
 }
-

@@ -134,7 +134,9 @@ func (l Limits) attributes(bad *[]lcm.InvalidParam, s *openapi3.Schema, v any, n
 		if isFree(s) {
 			if limit := l.of(name); sol.SizeOf(v, limit+1) > limit {
 				*bad = append(*bad, lcm.InvalidParam{
-					Pointer: pointer, Detail: fmt.Sprintf("is larger than %d bytes", limit),
+					Pointer: pointer, Detail: fmt.Sprintf(
+						"is larger than %d bytes; each value counts %d bytes and its text", limit, sol.ValueSize,
+					),
 				})
 			}
 			return

@@ -78,12 +78,14 @@ func limited(t *testing.T) func(body string) (int, sol.ProblemDetails) {
 }
 
 // text is the JSON of an object of a size, with one text.
-func text(size int) string { return `{"a":"` + strings.Repeat("x", size-len(`{"a":"",}`)) + `"}` }
+func text(size int) string {
+	return `{"a":"` + strings.Repeat("x", size-2*sol.ValueSize-len("a")) + `"}`
+}
 
 func TestBodiesWithTooManyValuesAreRejected(t *testing.T) {
 	t.Parallel()
 	post := limited(t)
-	const mixed = `{"additionalParams": {"a": [[], {}, "[,{\"]", null, true, -1.5e3, `
+	const mixed = `{"other": {"a": [[], {}, "[,{\"]", null, true, -1.5e3, `
 	for _, tt := range []struct {
 		name, body string
 		status     int
@@ -118,6 +120,7 @@ func TestAttributesAreLimitedBySize(t *testing.T) {
 		{"null", `{"metadata":null}`, nil},
 		{"free names", `{"metadata":` + text(101) + `}`, []string{"/metadata"}},
 		{"names alone", `{"metadata":{"` + strings.Repeat("n", 100) + `":1}}`, []string{"/metadata"}},
+		{"empty values", `{"metadata":{"":[{},{}]}}`, []string{"/metadata"}},
 		{"parameters", `{"additionalParams":` + text(301) + `}`, []string{"/additionalParams"}},
 		{
 			"below lists and maps",
@@ -131,7 +134,7 @@ func TestAttributesAreLimitedBySize(t *testing.T) {
 			var pointers []string
 			for _, ip := range p.InvalidParams {
 				pointers = append(pointers, ip.Pointer)
-				require.Regexp(t, `^is larger than (100|300) bytes$`, ip.Detail)
+				require.Regexp(t, `^is larger than (100|300) bytes; each value counts 32 bytes and its text$`, ip.Detail)
 			}
 			require.Equal(t, tt.pointers, pointers, p.Detail)
 			if tt.pointers == nil {

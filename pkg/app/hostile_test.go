@@ -27,7 +27,9 @@ const (
 	// allowedMemory is how much a hostile client may add to a node.
 	allowedMemory = 200 << 20
 	// hostileInstances is how many instances it creates with attributes that are as large as they may be.
-	hostileInstances = 20
+	hostileInstances = 40
+	// manyValues is how many empty values an attribute of 64 KiB may have, and some less.
+	manyValues = 2000
 	// atOnce is how many of its requests run at the same time.
 	atOnce = 10
 )
@@ -40,7 +42,7 @@ func TestHostileBodiesDoNotExhaustMemory(t *testing.T) {
 	vnfd := onboard(t, c)
 	h := hostile{url: n.URL()}
 	tooLarge := []string{createBody(vnfd, 1_300_000, "[]"), createBody(vnfd, 1_300_000, "{}")}
-	create, patch := createBody(vnfd, 19_000, "{}"), `{"extensions":`+values(19_000, "{}")+`}`
+	create, patch := createBody(vnfd, manyValues, "{}"), `{"extensions":`+values(manyValues, "{}")+`}`
 	runtime.GC()
 	before := memory()
 	var peak atomic.Int64

@@ -100,7 +100,7 @@ type Limits struct {
 	// Answers is the same for the answers that clients have not read yet.
 	Answers Size `yaml:"answers" env:"ANSWERS"`
 	// Attribute is the size of an attribute with names chosen by clients, such as metadata, extensions,
-	// vnfConfigurableProperties or userDefinedData, as JSON without white space, also after a PATCH.
+	// vnfConfigurableProperties or userDefinedData, also after a PATCH. Each value counts 32 bytes and its text.
 	Attribute Size `yaml:"attribute" env:"ATTRIBUTE"`
 	// Params is the size of additionalParams, and of all VIM connections of a VNF instance together.
 	Params          Size `yaml:"params" env:"PARAMS"`

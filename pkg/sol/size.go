@@ -1,39 +1,33 @@
 package sol
 
-import (
-	"encoding/json"
-	"unicode/utf8"
-)
+import "encoding/json"
 
-// SizeOf returns the size of a decoded JSON value as text without white space and without escapes. It stops counting
-// beyond limit.
+// ValueSize is what SizeOf counts for each value beside its text.
+const ValueSize = 32
+
+// SizeOf returns the size of a decoded JSON value: the bytes of its texts, names and numbers, and ValueSize for each
+// value in it, because an empty object takes memory, too. It stops counting beyond limit.
 func SizeOf(v any, limit int) int {
+	n := ValueSize
 	switch v := v.(type) {
-	case nil, bool:
-		return len("null")
 	case string:
-		return len(v) + len(`""`)
+		n += len(v)
 	case json.Number:
-		return len(v)
+		n += len(v)
 	case []any:
-		n := len("[]")
 		for _, e := range v {
-			if n += SizeOf(e, limit-n) + len(","); n > limit {
+			if n += SizeOf(e, limit-n); n > limit {
 				break
 			}
 		}
-		return n
 	case KeyValuePairs:
 		return SizeOf(map[string]any(v), limit)
 	case map[string]any:
-		n := len("{}")
 		for name, e := range v {
-			if n += len(name) + len(`"":,`) + SizeOf(e, limit-n); n > limit {
+			if n += len(name) + SizeOf(e, limit-n); n > limit {
 				break
 			}
 		}
-		return n
-	default: // a number
-		return 2 * utf8.UTFMax
 	}
+	return n
 }
