@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/auth"
+	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/simcloud"
@@ -136,32 +138,10 @@ func TestNodeWithKeystoneAuthenticates(t *testing.T) {
 // one as far as they have other credentials.
 func TestNodeWithClientCertificatesAuthenticates(t *testing.T) {
 	dir := t.TempDir()
-	pair := func(name string, usage x509.ExtKeyUsage) (cert, key string, raw tls.Certificate) {
-		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		require.NoError(t, err)
-		template := &x509.Certificate{
-			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true,
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true,
-			ExtKeyUsage: []x509.ExtKeyUsage{usage}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		}
-		der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-		require.NoError(t, err)
-		secret, err := x509.MarshalPKCS8PrivateKey(private)
-		require.NoError(t, err)
-		cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
-		for path, block := range map[string]*pem.Block{
-			cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret},
-		} {
-			require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
-		}
-		raw, err = tls.LoadX509KeyPair(cert, key)
-		require.NoError(t, err)
-		return cert, key, raw
-	}
 	cfg := settings(t, devpg.TestURL(t))
 	var server, client tls.Certificate
-	cfg.TLS.CertFile, cfg.TLS.KeyFile, server = pair("server", x509.ExtKeyUsageServerAuth)
-	cfg.Auth.Certificates.CAFile, _, client = pair("nfvo", x509.ExtKeyUsageClientAuth)
+	cfg.TLS.CertFile, cfg.TLS.KeyFile, server = selfSigned(t, dir, "server", x509.ExtKeyUsageServerAuth)
+	cfg.Auth.Certificates.CAFile, _, client = selfSigned(t, dir, "nfvo", x509.ExtKeyUsageClientAuth)
 	cfg.Auth.Certificates.MapFile = filepath.Join(dir, "map")
 	require.NoError(t, os.WriteFile(cfg.Auth.Certificates.MapFile, []byte("reader default cn:nfvo\n"), 0o600))
 	require.NoError(t, cfg.Validate())
@@ -193,4 +173,64 @@ func TestNodeWithClientCertificatesAuthenticates(t *testing.T) {
 	require.Equal(t, http.StatusOK, status("/vnflcm/v2/vnf_instances", client))
 	require.Equal(t, http.StatusUnauthorized, status("/vnflcm/v2/vnf_instances"))
 	require.Equal(t, http.StatusOK, status("/healthz"))
+}
+
+// selfSigned writes a certificate and its key.
+func selfSigned(
+	t *testing.T, dir, name string, usage x509.ExtKeyUsage,
+) (cert, key string, raw tls.Certificate) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{usage}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	require.NoError(t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(t, err)
+	cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
+	}
+	raw, err = tls.LoadX509KeyPair(cert, key)
+	require.NoError(t, err)
+	return cert, key, raw
+}
+
+// TestDocumentedConfigurations: the configurations in docs/security.md are accepted with the files that they name.
+func TestDocumentedConfigurations(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/security.md")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	selfSigned(t, dir, "tls", x509.ExtKeyUsageServerAuth)
+	ca, _, _ := selfSigned(t, dir, "ca", x509.ExtKeyUsageClientAuth)
+	for _, name := range []string{"keystone-ca.pem", "client-ca.pem"} {
+		require.NoError(t, os.Link(ca, filepath.Join(dir, name)))
+	}
+	for name, text := range map[string]string{
+		"keystone-password": "word\n", "client-map": "admin default cn:nfvo.example.com\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	checked := 0
+	for _, block := range strings.Split(string(raw), "```yaml\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		if !strings.Contains(block, "auth:") {
+			continue
+		}
+		block = strings.ReplaceAll(block, "    crl_file:", "    # crl_file:") // optional
+		file := filepath.Join(dir, "gybe.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(block, "/etc/gybe", dir)), 0o600))
+		cfg, _, err := config.Load(config.Source{File: file, Set: []string{"database_url=postgres://h/db"}})
+		require.NoError(t, err, block)
+		require.NoError(t, app.CheckAuth(cfg), block)
+		require.False(t, cfg.Open(), block)
+		checked++
+	}
+	require.Equal(t, 4, checked)
 }

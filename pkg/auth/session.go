@@ -1,6 +1,6 @@
 package auth
 
-// TokenCredential makes the credential of a token that a user has entered. A JWT goes to the OpenID provider's keys, any
+// TokenCredential makes the credential of a token that a user has entered. A JWT goes to the OpenID provider, any
 // other token to the static tokens or Keystone. The error is CodeInvalid.
 func TokenCredential(token string) (Credential, error) {
 	if isJWT(token) {

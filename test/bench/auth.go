@@ -133,7 +133,8 @@ func startIssuer(ctx context.Context) (*issuer, error) {
 	}
 	i := &issuer{url: "http://" + listener.Addr().String()}
 	sign := func(alg jose.SignatureAlgorithm, key any) (string, error) {
-		s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: jose.JSONWebKey{Key: key, KeyID: string(alg)}}, nil)
+		private := jose.JSONWebKey{Key: key, KeyID: string(alg)}
+		s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: private}, nil)
 		if err != nil {
 			return "", err
 		}
