@@ -93,9 +93,8 @@ func isComplete(ctx context.Context, pool *pgxpool.Pool) (complete bool, err err
 		}
 		versions = append(versions, v)
 	}
-	err = pool.QueryRow(
-		ctx, "SELECT NOT EXISTS (SELECT unnest($1::bigint[]) EXCEPT SELECT version_id FROM goose_db_version WHERE is_applied)",
-		versions,
+	err = pool.QueryRow(ctx, `SELECT NOT EXISTS (
+		SELECT unnest($1::bigint[]) EXCEPT SELECT version_id FROM goose_db_version WHERE is_applied)`, versions,
 	).Scan(&complete)
 	if err != nil {
 		return false, fmt.Errorf("read the applied steps: %w", err)

@@ -63,7 +63,9 @@ func auditQuery(v url.Values) (q lcm.AuditQuery, err error) {
 	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if text := v.Get(name); text != "" {
 			if *at, err = time.Parse(time.RFC3339, text); err != nil {
-				return q, lcm.Errorf(lcm.CodeInvalid, "%s is %.40q; it is a time such as 2026-01-31T12:00:00Z", name, text)
+				return q, lcm.Errorf(
+					lcm.CodeInvalid, "%s is %.40q; it is a time such as 2026-01-31T12:00:00Z", name, text,
+				)
 			}
 		}
 	}

@@ -35,7 +35,8 @@ func TestOperationsShowWhoActed(t *testing.T) {
 		}, time.Minute, 20*time.Millisecond, state)
 	}
 	_, err = w.cloud.Faults().Add(fault.Rule{
-		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create", Reason: "No valid host was found.",
+		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: "create",
+		Reason: "No valid host was found.",
 	})
 	require.NoError(t, err)
 	op, err := operator.Instantiate(t.Context(), of.idle, raw)

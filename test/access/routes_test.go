@@ -157,12 +157,16 @@ func TestEveryRouteRequiresItsRole(t *testing.T) {
 				a := w.send(t, r)
 				require.Equal(t, http.StatusForbidden, a.status, "%s, %s, as %s", name, kind, role)
 				if r.method != http.MethodHead {
-					require.Contains(t, a.body, "requires the role "+string(route.Role), "%s, %s, as %s", name, kind, role)
+					require.Contains(
+						t, a.body, "requires the role "+string(route.Role), "%s, %s, as %s", name, kind, role,
+					)
 				}
 			}
 		}
 		if len(bodies[name]) == 0 && !strings.HasSuffix(route.Route, "/sharing") {
-			require.NotContains(t, []string{http.MethodPatch, http.MethodPut}, route.Method, "%s has no body in the test", name)
+			require.NotContains(
+				t, []string{http.MethodPatch, http.MethodPut}, route.Method, "%s has no body in the test", name,
+			)
 		}
 	}
 	for name := range public {
@@ -217,7 +221,9 @@ func TestOtherProjectsDoNotExist(t *testing.T) {
 			require.Equal(t, got[1].status, got[0].status, "%s, %s: %s", name, kind, got[0].body)
 			if strings.Contains(route.Route, "{") {
 				require.Equal(t, got[1].body, got[0].body, "%s, %s", name, kind)
-				require.Equal(t, got[1].header.Get("Content-Type"), got[0].header.Get("Content-Type"), "%s, %s", name, kind)
+				require.Equal(
+					t, got[1].header.Get("Content-Type"), got[0].header.Get("Content-Type"), "%s, %s", name, kind,
+				)
 				require.Empty(t, got[0].header.Get("ETag"), "%s, %s", name, kind)
 			}
 			if kind == "valid" && strings.Contains(route.Route, "{") && !strings.Contains(route.Route, "/events/") {

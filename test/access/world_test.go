@@ -192,7 +192,8 @@ func (w *world) send(t *testing.T, r request) answer {
 	a := answer{status: resp.StatusCode, header: resp.Header}
 	from := io.Reader(resp.Body)
 	if resp.Header.Get("Content-Type") == "text/event-stream" {
-		from = strings.NewReader(firstEvents(resp.Body, strings.HasPrefix(r.path, "/ui/") && r.method != http.MethodHead))
+		view := strings.HasPrefix(r.path, "/ui/") && r.method != http.MethodHead
+		from = strings.NewReader(firstEvents(resp.Body, view))
 	}
 	raw, err := io.ReadAll(from)
 	require.NoError(t, err)

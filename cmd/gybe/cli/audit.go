@@ -28,7 +28,9 @@ func (a *app) auditCommand() *cobra.Command {
 secrets, and those whose role was not sufficient. It requires the role admin.`,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&since, "since", "24h", "from this time on: 2026-01-31T12:00:00Z, or as long ago as 90m; all is the beginning")
+	flags.StringVar(
+		&since, "since", "24h", "from this time on: 2026-01-31T12:00:00Z, or as long ago as 90m; all is the beginning",
+	)
 	flags.StringVar(&until, "until", "", "before this time")
 	flags.StringVar(&subject, "subject", "", "only requests of this user or client")
 	flags.StringVar(&method, "method", "", "only this method, e.g. DELETE")

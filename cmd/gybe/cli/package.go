@@ -170,6 +170,9 @@ func (a *app) packageList() *cobra.Command {
 	return cmd
 }
 
+// sharedByOther marks a package that another project shares.
+const sharedByOther = "by another project"
+
 // sharedPackages says how packages are shared, by id. A node of an earlier release shares none.
 func sharedPackages(ctx context.Context, c *client.Client) (map[string]string, error) {
 	all, err := c.SharedPackages(ctx)
@@ -178,7 +181,7 @@ func sharedPackages(ctx context.Context, c *client.Client) (map[string]string, e
 	}
 	out := map[string]string{}
 	for _, p := range all {
-		out[p.VnfPkgID] = "by another project"
+		out[p.VnfPkgID] = sharedByOther
 		if p.Own {
 			out[p.VnfPkgID] = "with all"
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -57,6 +58,13 @@ func pickPackage(ctx context.Context, c *client.Client, ref string) (string, err
 		named, err := c.Packages(ctx, "(eq,vnfdId,"+ref+")", false)
 		if err != nil {
 			return "", err
+		}
+		if len(named) == 2 { // the own one precedes one that another project shares
+			shared, err := sharedPackages(ctx, c)
+			if err != nil {
+				return "", err
+			}
+			named = slices.DeleteFunc(named, func(p sol.VnfPkgInfo) bool { return shared[p.ID] == sharedByOther })
 		}
 		if len(named) == 1 {
 			return named[0].ID, nil
