@@ -230,7 +230,7 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 			return
 		}
 		r.route, r.quiet = e.route, e.Quiet
-		if err := e.serve(rw, r); err != nil {
+		if err := e.serve(rw, r); err != nil { //nolint:contextcheck // r has the context
 			r.fail(rw, err)
 		}
 	}

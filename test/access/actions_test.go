@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -77,5 +76,5 @@ func TestOperationsShowWhoActed(t *testing.T) {
 	require.NoError(t, w.pool.QueryRow(
 		t.Context(), "SELECT coalesce(string_agg(body::text, ' '), '') FROM outbox",
 	).Scan(&messages))
-	require.False(t, strings.Contains(messages, "admin-of-red"))
+	require.NotContains(t, messages, "admin-of-red")
 }

@@ -131,7 +131,8 @@ func TestSecretsAreNotSentWithoutAuditEntry(t *testing.T) {
 	_, err := w.pool.Exec(t.Context(), "ALTER TABLE audit RENAME TO audit_away")
 	require.NoError(t, err)
 	for _, r := range []request{
-		get, {method: http.MethodDelete, path: "/vnflcm/v2/vnf_instances/" + of.idle, token: get.token},
+		get,
+		{method: http.MethodDelete, path: "/vnflcm/v2/vnf_instances/" + of.idle, token: get.token},
 		{method: http.MethodDelete, path: "/v1.0/vims/" + of.vim, token: get.token},
 	} {
 		a := w.send(t, r)
@@ -156,8 +157,8 @@ func TestAuditEntryPrecedesTheChange(t *testing.T) {
 	require.NoError(t, err)
 	_, err = lock.Exec(t.Context(), "SELECT FROM vnf_instance WHERE id = $1 FOR UPDATE", of.idle)
 	require.NoError(t, err)
-	done := make(chan error, 1)
-	go func() { done <- w.as(t, red, lcm.RoleOperator).DeleteInstance(t.Context(), of.idle) }()
+	done, operator := make(chan error, 1), w.as(t, red, lcm.RoleOperator)
+	go func() { done <- operator.DeleteInstance(t.Context(), of.idle) }()
 	var open gybeapi.AuditEntry
 	require.Eventually(t, func() bool {
 		open = w.trail(t, red)[0]

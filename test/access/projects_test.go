@@ -32,7 +32,7 @@ func TestListsShowOnlyTheProject(t *testing.T) {
 			paths = append(paths, route.Route)
 		}
 	}
-	for _, filter := range []string{
+	paths = append(paths, []string{
 		"/vnflcm/v2/vnf_instances?filter=(eq,vnfInstanceName,instance-of-red)",
 		"/vnflcm/v2/vnf_instances?filter=(eq,vnfdId," + of.vnfd + ")&all_fields",
 		"/vnflcm/v2/vnf_instances?filter=(cont,metadata/owner,canary)",
@@ -41,9 +41,7 @@ func TestListsShowOnlyTheProject(t *testing.T) {
 		"/v1.0/vims?id=" + of.vim,
 		"/ui/?after=" + uuid.Nil.String(), "/ui/packages?after=" + uuid.Nil.String(),
 		"/gybe/v1/events?since=0-0", "/gybe/v1/events?since=0-0&vnfInstanceId=" + of.instance,
-	} {
-		paths = append(paths, filter)
-	}
+	}...)
 	for _, path := range paths {
 		a := w.send(t, request{method: http.MethodGet, path: path, token: w.tokens[blue][lcm.RoleAdmin]})
 		require.Equal(t, http.StatusOK, a.status, "%s: %s", path, a.body)

@@ -44,7 +44,8 @@ func TestSharedPackageIsUsableAndReadOnly(t *testing.T) {
 		require.Equal(t, http.StatusOK, do(blue, "GET", path, "").status, path)
 	}
 	for _, r := range []struct{ method, path, body string }{
-		{"PATCH", one, `{"operationalState": "DISABLED"}`}, {"DELETE", one, ""},
+		{"PATCH", one, `{"operationalState": "DISABLED"}`},
+		{"DELETE", one, ""},
 		{"PUT", "/gybe/v1/vnf_packages/" + of.pkg + "/sharing", ""},
 		{"DELETE", "/gybe/v1/vnf_packages/" + of.pkg + "/sharing", ""},
 	} {
