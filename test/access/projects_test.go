@@ -121,7 +121,7 @@ func TestReferencesToOtherProjects(t *testing.T) {
 	for path, body := range map[string]string{
 		"/vnflcm/v2/vnf_instances/" + own.idle + "/instantiate": `{"flavourId": "default",
 			"vimConnectionInfo": {"a": {"vimId": "{vimId}", "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3"}}}`,
-		"/vnflcm/v2/vnf_instances/" + own.instance: `{"vnfPkgId": "{vnfPkgId}"}`,
+		"/vnflcm/v2/vnf_instances/" + own.idle: `{"vnfPkgId": "{vnfPkgId}"}`,
 	} {
 		var got [2]answer
 		for n, o := range []objects{of, absent} {
@@ -132,6 +132,7 @@ func TestReferencesToOtherProjects(t *testing.T) {
 			if !strings.HasSuffix(path, "/instantiate") {
 				r.method, r.headers["Content-Type"] = http.MethodPatch, "application/merge-patch+json"
 			}
+			require.NotContains(t, r.body, "{v", "the ids are filled in")
 			got[n] = w.send(t, r)
 			for _, id := range []string{o.vim, o.pkg} {
 				got[n].body = strings.ReplaceAll(got[n].body, id, "ID")

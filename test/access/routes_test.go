@@ -61,7 +61,7 @@ var variants = map[string]func(*request){
 	},
 }
 
-var param = regexp.MustCompile(`\{[^}]*\}|\*`)
+var param = regexp.MustCompile(`\{[A-Za-z]+\}|\*`)
 
 // fillIn puts ids into a route or body.
 func fillIn(text string, o objects, route string) string {
