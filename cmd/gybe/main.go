@@ -33,7 +33,7 @@ func main() {
 	code := cli.Run(ctx, os.Args[1:], cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())), Interactive: term.IsTerminal(int(os.Stdin.Fd())),
-		Version: buildVersion(),
+		ReadSecret: readSecret, OpenBrowser: openBrowser, Version: buildVersion(),
 	})
 	stop()
 	os.Exit(code)

@@ -30,9 +30,10 @@ const maxAnswer = 256 << 20
 
 // Client is a client of one gybe. It is safe for concurrent use.
 type Client struct {
-	base      string
-	http      *http.Client
-	userAgent string
+	base        string
+	http        *http.Client
+	userAgent   string
+	credentials Credentials
 }
 
 // New returns a client of the gybe at an endpoint such as http://127.0.0.1:9890. hc may be nil.
@@ -83,33 +84,34 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}
-	body := r.stream
-	if body == nil && r.body != nil {
-		raw, err := encode(r.body)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: encode the body: %w", r.method, target, err)
-		}
-		body = bytes.NewReader(raw)
+	raw, err := encode(r.body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: encode the body: %w", r.method, target, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	resp, err := c.send(ctx, r, func() (*http.Request, error) {
+		body := r.stream
+		if body != nil {
+			body = io.NopCloser(body) // the transport must not close a stream that may be sent again
+		} else if r.body != nil {
+			body = bytes.NewReader(raw)
+		}
+		req, err := http.NewRequestWithContext(ctx, r.method, target, body)
+		if err != nil {
+			return nil, err
+		}
+		if body != nil {
+			req.Header.Set("Content-Type", withDefault(r.media, "application/json"))
+		}
+		req.Header.Set("Accept", withDefault(r.accept, "application/json")+", application/problem+json;q=0.9")
+		req.Header.Set(version.Header, lcmVersion)
+		req.Header.Set("User-Agent", c.userAgent)
+		for name, value := range r.headers {
+			req.Header.Set(name, value)
+		}
+		return req, nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", withDefault(r.media, "application/json"))
-	}
-	req.Header.Set("Accept", withDefault(r.accept, "application/json")+", application/problem+json;q=0.9")
-	req.Header.Set(version.Header, lcmVersion)
-	req.Header.Set("User-Agent", c.userAgent)
-	for name, value := range r.headers {
-		req.Header.Set(name, value)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, &Unreachable{Endpoint: c.base, Err: err}
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode != http.StatusNotModified {
 		defer closeBody(resp.Body)
@@ -136,6 +138,13 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 		err = fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
 		if isConnectionLost(err) {
 			return nil, &Unreachable{Endpoint: c.base, Err: err}
+		}
+		media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		if !strings.HasSuffix(media, "json") {
+			return nil, &Error{
+				Method: r.method, Path: r.path, Foreign: true,
+				Problem: sol.ProblemDetails{Status: resp.StatusCode, Detail: "the body is " + withDefault(media, "not JSON")},
+			}
 		}
 		return nil, err
 	}
@@ -205,6 +214,8 @@ func closeBody(body io.Closer) { _ = body.Close() }
 
 func encode(v any) ([]byte, error) {
 	switch v := v.(type) {
+	case nil:
+		return nil, nil
 	case []byte:
 		return v, nil
 	case json.RawMessage:
@@ -224,7 +235,7 @@ func withDefault(s, otherwise string) string {
 func responseError(r request, resp *http.Response) error {
 	e := &Error{Method: r.method, Path: r.path, Problem: sol.ProblemDetails{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
-	}}
+	}, Challenges: resp.Header.Values("WWW-Authenticate")}
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if strings.HasSuffix(media, "json") {
@@ -235,6 +246,7 @@ func responseError(r request, resp *http.Response) error {
 			return e
 		}
 	}
+	e.Foreign = true
 	e.Problem.Detail = strings.TrimSpace(string(raw[:min(len(raw), 500)]))
 	return e
 }

@@ -14,6 +14,10 @@ type Error struct {
 	Method  string
 	Path    string
 	Problem sol.ProblemDetails
+	// Challenges are the values of WWW-Authenticate of a response 401.
+	Challenges []string
+	// Foreign says that the body is not the JSON of a Gybe server: a proxy or another server has answered.
+	Foreign bool
 }
 
 // Error returns the server's text, with all invalid parameters and the hint.

@@ -155,6 +155,12 @@ func (c *Client) DeleteVim(ctx context.Context, id string) error {
 	return err
 }
 
+// CheckLogin asks for what every user of the server may read; the error says why the login is not accepted.
+func (c *Client) CheckLogin(ctx context.Context) error {
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/vnflcm/v2/api_versions"}, nil)
+	return err
+}
+
 // Ready asks whether the node can serve; the error says why not.
 func (c *Client) Ready(ctx context.Context) error {
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/readyz"}, nil)

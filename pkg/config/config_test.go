@@ -214,6 +214,7 @@ func TestUnknownVariablesAreWarnings(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := config.Load(config.Source{Env: []string{
 		"GYBE_DATABASE_URL=" + database, "GYBE_LISTN=x", "GYBE_ENDPOINT=http://x", "GYBE_CONFIG=/x",
+		"GYBE_TOKEN=x", "GYBE_TOKEN_FILE=x", "GYBE_CACERT=x", "GYBE_CERT=x", "GYBE_KEY=x", "GYBE_CONTEXT=x",
 	}})
 	require.NoError(t, err)
 	require.Len(t, warnings, 1)

@@ -23,7 +23,10 @@ const Prefix = "GYBE_"
 const FileVariable = Prefix + "CONFIG"
 
 // otherVariables are variables with our prefix that are not settings of a node.
-var otherVariables = []string{FileVariable, Prefix + "ENDPOINT", Prefix + "OUTPUT", Prefix + "ETSI_DIR"}
+var otherVariables = []string{
+	FileVariable, Prefix + "ENDPOINT", Prefix + "OUTPUT", Prefix + "ETSI_DIR", Prefix + "TOKEN",
+	Prefix + "TOKEN_FILE", Prefix + "CACERT", Prefix + "CERT", Prefix + "KEY", Prefix + "CONTEXT",
+}
 
 // maxFile bounds a configuration file in bytes.
 const maxFile = 1 << 20

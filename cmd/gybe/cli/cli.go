@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/gybe-nfv/gybe/pkg/client"
 )
 
 // Env is what a command sees of the world.
@@ -26,6 +24,10 @@ type Env struct {
 	Terminal bool
 	// Interactive says that Stdin is a terminal: the user can be asked.
 	Interactive bool
+	// ReadSecret reads a line from the terminal without showing it; nil reads Stdin.
+	ReadSecret func() (string, error)
+	// OpenBrowser opens an address; nil does nothing.
+	OpenBrowser func(url string)
 	// Version of the program.
 	Version string
 }
@@ -42,9 +44,9 @@ func (e *Env) get(name string) string {
 
 // app holds what all commands share.
 type app struct {
-	env      *Env
-	endpoint string
-	output   string
+	env    *Env
+	flags  connection
+	output string
 }
 
 // Run runs one command line, without the program's name, and returns the exit code.
@@ -61,6 +63,9 @@ func Run(ctx context.Context, args []string, env Env) int {
 	}
 	if _, told := errors.AsType[*reportedError](err); !told {
 		printline(env.Stderr, "gybe: "+err.Error())
+		if text := advice(err); text != "" {
+			printline(env.Stderr, "  hint: "+text)
+		}
 	}
 	return exitCode(err)
 }
@@ -71,7 +76,8 @@ func (a *app) root() *cobra.Command {
 		Short: "A VNF manager: from a VNF package and a parameter file to a running network function",
 		Long: `gybe is a VNF manager that implements ETSI NFV-SOL 003, and its command line.
 
-"gybe serve" runs a node of it. All other commands talk to one, at --endpoint or GYBE_ENDPOINT.`,
+"gybe serve" runs a node of it. Most other commands talk to one, at --endpoint, GYBE_ENDPOINT or the
+endpoint of a context; see "gybe context" and "gybe login".`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       a.env.Version,
@@ -90,15 +96,11 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%s\nsee '%s --help'", err, cmd.CommandPath())
 	})
-	endpoint := a.env.get("GYBE_ENDPOINT")
-	if endpoint == "" {
-		endpoint = client.DefaultEndpoint
-	}
 	output := a.env.get("GYBE_OUTPUT")
 	if output == "" {
 		output = "table"
 	}
-	root.PersistentFlags().StringVar(&a.endpoint, "endpoint", endpoint, "URL of a gybe node (GYBE_ENDPOINT)")
+	a.connectionFlags(root)
 	root.PersistentFlags().StringVarP(
 		&a.output, "output", "o", output, "format of the result: table, json or yaml (GYBE_OUTPUT)",
 	)
@@ -107,7 +109,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.serveCommand(), a.migrateCommand(), a.configCommand(), a.secretsCommand(),
 		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.nodeCommand(), a.tokenCommand(), a.auditCommand(),
-		a.versionCommand(), exitCodesTopic(),
+		a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	for _, c := range descendants(root) {
 		if c.Args == nil && !c.HasSubCommands() {
@@ -150,15 +152,6 @@ func descendants(c *cobra.Command) []*cobra.Command {
 		out = append(out, descendants(sub)...)
 	}
 	return out
-}
-
-// client returns a client of the node at --endpoint.
-func (a *app) client() (*client.Client, error) {
-	c, err := client.New(a.endpoint, nil)
-	if err != nil {
-		return nil, usagef("%s", err)
-	}
-	return c, nil
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gybe-nfv/gybe/cmd/gybe/login"
 	"github.com/gybe-nfv/gybe/pkg/client"
 )
 
@@ -22,6 +23,7 @@ const (
 	ExitUnreachable = 6   // no Gybe server at the endpoint, or it is unavailable
 	ExitRejected    = 7   // invalid request, file or package
 	ExitImpossible  = 8   // --plan: the VIM cannot do it now
+	ExitLogin       = 9   // the login is missing or rejected, or the role is not sufficient
 	ExitInterrupted = 130 // interrupted by a signal
 )
 
@@ -36,6 +38,7 @@ const exitCodes = `Exit codes of gybe:
   6    no gybe server at the endpoint, or it is unavailable
   7    the request, file or package is invalid (400, 422)
   8    --plan: not possible in the VIM now
+  9    not logged in, the server rejects the login (401), or the role is not sufficient (403)
   130  interrupted by a signal; a started operation continues`
 
 func exitCodesTopic() *cobra.Command {
@@ -75,6 +78,8 @@ func exitCode(err error) int {
 		usage       *usageError
 		answer      *client.Error
 		unreachable *client.Unreachable
+		expired     *login.ExpiredError
+		rejected    *login.RejectedError
 	)
 	switch {
 	case err == nil:
@@ -83,12 +88,19 @@ func exitCode(err error) int {
 		return code.code
 	case errors.As(err, &usage):
 		return ExitUsage
+	case errors.As(err, &expired), errors.As(err, &rejected):
+		return ExitLogin
 	case errors.As(err, &unreachable):
 		return ExitUnreachable
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
 	case errors.As(err, &answer):
+		if answer.Foreign {
+			return ExitUnreachable
+		}
 		switch answer.Status() {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return ExitLogin
 		case http.StatusNotFound:
 			return ExitNotFound
 		case http.StatusConflict, http.StatusPreconditionFailed:
