@@ -57,7 +57,8 @@ func TestProtectionOfEveryTask(t *testing.T) {
 		sol.LcmOperationInstantiate: nil, // TestProtectionBeforeInstantiation
 		sol.LcmOperationTerminate:   {{`{"terminationType":"FORCEFUL"}`, false, "deletes all its machines"}},
 		sol.LcmOperationHeal: {
-			{`{}`, false, "deletes and recreates"}, {`{"additionalParams":{"all":true}}`, false, "all its machines"},
+			{`{}`, false, "deletes and recreates"},
+			{`{"additionalParams":{"all":true}}`, false, "all its machines"},
 			{`{"vnfcInstanceId":["$VNFC"]}`, false, "VNFC workerNode-"},
 		},
 		sol.LcmOperationScale: {

@@ -141,10 +141,9 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 		}
 		media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 		if !strings.HasSuffix(media, "json") {
-			return nil, &Error{
-				Method: r.method, Path: r.path, Foreign: true,
-				Problem: sol.ProblemDetails{Status: resp.StatusCode, Detail: "the body is " + withDefault(media, "not JSON")},
-			}
+			detail := "the body is " + withDefault(media, "not JSON")
+			problem := sol.ProblemDetails{Status: resp.StatusCode, Detail: detail}
+			return nil, &Error{Method: r.method, Path: r.path, Foreign: true, Problem: problem}
 		}
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type Credentials interface {
 // Headers that carry tokens.
 const (
 	HeaderBearer = "Authorization"
-	HeaderToken  = "X-Auth-Token" // of Keystone
+	HeaderToken  = "X-Auth-Token" //nolint:gosec // the name of a header; of Keystone
 )
 
 // Token is a token that is sent as it is, and cannot be renewed.

@@ -37,6 +37,9 @@ func (r *renewing) Renew(_ context.Context, challenges []string) (bool, error) {
 // onlyReader hides that a stream can be set to its start.
 type onlyReader struct{ io.Reader }
 
+// content is the body of the requests.
+func content() io.Reader { return strings.NewReader("the content") }
+
 // TestRequestsAreSentAgainWithNewCredentials: once, with the same body, and only if it can be sent again.
 func TestRequestsAreSentAgainWithNewCredentials(t *testing.T) {
 	t.Parallel()
@@ -64,10 +67,10 @@ func TestRequestsAreSentAgainWithNewCredentials(t *testing.T) {
 		requests    int64
 		status      int
 	}{
-		"renewed":           {&renewing{token: "old", next: "good"}, strings.NewReader("the content"), 2, 0},
-		"renewed to no end": {&renewing{token: "old", next: "bad"}, strings.NewReader("the content"), 2, 401},
-		"no others":         {&renewing{token: "old"}, strings.NewReader("the content"), 1, 401},
-		"a pipe":            {&renewing{token: "old", next: "good"}, onlyReader{strings.NewReader("the content")}, 1, 401},
+		"renewed":           {&renewing{token: "old", next: "good"}, content(), 2, 0},
+		"renewed to no end": {&renewing{token: "old", next: "bad"}, content(), 2, 401},
+		"no others":         {&renewing{token: "old"}, content(), 1, 401},
+		"a pipe":            {&renewing{token: "old", next: "good"}, onlyReader{content()}, 1, 401},
 	} {
 		requests.Store(0)
 		err := upload(tt.credentials, tt.body)
@@ -83,7 +86,7 @@ func TestRequestsAreSentAgainWithNewCredentials(t *testing.T) {
 		require.Equal(t, []string{`Keystone uri="http://k"`}, answer.Challenges)
 	}
 	broken := errors.New("Keystone is away")
-	require.ErrorIs(t, upload(&renewing{token: "old", next: "x", err: broken}, strings.NewReader("the content")), broken)
+	require.ErrorIs(t, upload(&renewing{token: "old", next: "x", err: broken}, content()), broken)
 }
 
 // TestTokensHaveTheirHeader: a token of Keystone is sent as X-Auth-Token, any other one as a bearer token.

@@ -105,7 +105,8 @@ func (a *app) contextShow() *cobra.Command {
 			}
 			return a.show(c, func(w io.Writer) {
 				pairs := []string{
-					"name", name, "endpoint", c.Endpoint, "login", loginText(c), "cacert", c.CACert, "certificate", c.Cert,
+					"name", name, "endpoint", c.Endpoint, "login", loginText(c), "cacert", c.CACert,
+					"certificate", c.Cert,
 				}
 				if c.Insecure {
 					pairs = append(pairs, "insecure", "yes: the server's certificate is not checked")

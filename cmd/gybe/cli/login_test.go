@@ -53,7 +53,8 @@ func TestLoginWithTokenOverTLS(t *testing.T) {
 	u.ok("", "vnf", "list", "--token-file", file)
 	u.with("GYBE_TOKEN_FILE="+file).ok("", "vnf", "list")
 	u.with("GYBE_TOKEN=wrong").ok("", "vnf", "list", "--token", secret)
-	errs = u.with("GYBE_TOKEN="+secret).fails(cli.ExitLogin, "", "vim", "delete", "11111111-1111-4111-8111-111111111111")
+	errs = u.with("GYBE_TOKEN="+secret).
+		fails(cli.ExitLogin, "", "vim", "delete", "11111111-1111-4111-8111-111111111111")
 	require.Contains(t, errs, "403")
 	require.Contains(t, errs, "requires the role operator")
 
@@ -95,7 +96,7 @@ func TestLoginWithTokenOverTLS(t *testing.T) {
 // TestClosedPortIsExplained: without a server, the error says how to name one.
 func TestClosedPortIsExplained(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	errs := newUser(t).fails(cli.ExitUnreachable, "", "vnf", "list", "--endpoint", "http://"+l.Addr().String())
@@ -131,8 +132,8 @@ func TestContextsAreOrdered(t *testing.T) {
 	v := u.with("GYBE_ENDPOINT=" + at["variable"].URL)
 	asks(v, "variable")
 	asks(v, "flag", "--endpoint", at["flag"].URL)
-	require.NoError(t, os.WriteFile(filepath.Join(u.home, ".config/gybe/config.yaml"), []byte("contexts: {a: {endpont: x}}"),
-		0o600))
+	file := filepath.Join(u.home, ".config/gybe/config.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("contexts: {a: {endpont: x}}"), 0o600))
 	require.Contains(t, u.fails(cli.ExitUsage, "", "vnf", "list"), "endpont")
 }
 

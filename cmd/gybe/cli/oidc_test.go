@@ -58,7 +58,8 @@ func newProvider(t *testing.T) *provider {
 		})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "1", Algorithm: "ES256", Use: "sig"}}})
+		public := jose.JSONWebKey{Key: &key.PublicKey, KeyID: "1", Algorithm: "ES256", Use: "sig"}
+		answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{public}})
 	})
 	mux.HandleFunc("POST /device", func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
@@ -195,7 +196,8 @@ func TestLoginWithDevice(t *testing.T) {
 	u.ok("", "login") // as before
 	u.ok("", "vnf", "list")
 	require.Contains(t, u.ok("", "context", "show"), p.URL)
-	require.Contains(t, u.fails(cli.ExitUsage, "", "login", "--oidc", "--issuer", p.URL), "use --issuer and --client-id")
+	require.Contains(t, u.fails(cli.ExitUsage, "", "login", "--oidc", "--issuer", p.URL),
+		"use --issuer and --client-id")
 }
 
 // TestLoginWithBrowser: the code comes back to a port of the loopback address, with PKCE, state and nonce.
@@ -208,12 +210,12 @@ func TestLoginWithBrowser(t *testing.T) {
 		at, err := url.Parse(address)
 		require.NoError(t, err)
 		for _, wrong := range []string{"?state=x&code=y", "?code=y", ""} { // another page of the browser
-			back, err := http.Get(at.Query().Get("redirect_uri") + wrong) //nolint:noctx,gosec // of this test
+			back, err := http.Get(at.Query().Get("redirect_uri") + wrong) //nolint:gosec // of this test
 			require.NoError(t, err)
 			require.NoError(t, back.Body.Close())
 			require.Equal(t, http.StatusBadRequest, back.StatusCode)
 		}
-		resp, err := http.Get(address) //nolint:noctx,gosec // of this test
+		resp, err := http.Get(address) //nolint:gosec // of this test
 		require.NoError(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		var b bytes.Buffer
@@ -224,7 +226,8 @@ func TestLoginWithBrowser(t *testing.T) {
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	code := cli.Run(ctx, []string{"login", "--oidc", "--browser", "--issuer", p.URL, "--client-id", "gybe-cli"}, cli.Env{
+	args := []string{"login", "--oidc", "--browser", "--issuer", p.URL, "--client-id", "gybe-cli"}
+	code := cli.Run(ctx, args, cli.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Environ: u.env, OpenBrowser: open,
 	})
 	require.Equal(t, 0, code, errs.String())

@@ -45,9 +45,10 @@ func KeystoneFrom(c contexts.Keystone, get func(string) string) (*Keystone, erro
 	}}
 	o := &k.options
 	if o.IdentityEndpoint == "" {
-		return nil, fmt.Errorf("the URL of Keystone is unknown: use --auth-url, OS_AUTH_URL or OS_CLOUD")
+		return nil, errors.New("the URL of Keystone is unknown: use --auth-url, OS_AUTH_URL or OS_CLOUD")
 	}
-	if u, err := url.Parse(o.IdentityEndpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	u, err := url.Parse(o.IdentityEndpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("the URL of Keystone, %.80q, is not an http or https URL", o.IdentityEndpoint)
 	}
 	if o.ApplicationCredentialID == "" {
@@ -61,7 +62,6 @@ func KeystoneFrom(c contexts.Keystone, get func(string) string) (*Keystone, erro
 		}
 		o.Scope = scopeOf(c, get)
 	}
-	var err error
 	k.tls, err = TrustFile(cmp.Or(c.CACert, get("OS_CACERT")))
 	return k, err
 }
@@ -101,7 +101,8 @@ func (k *Keystone) Settings(c contexts.Keystone) contexts.Keystone {
 	c.AuthURL, c.UserID, c.Username, c.UserDomain = o.IdentityEndpoint, o.UserID, o.Username, o.DomainName
 	c.UserDomainID, c.ApplicationCredential = o.DomainID, o.ApplicationCredentialID
 	if s := o.Scope; s != nil {
-		c.ProjectID, c.Project, c.ProjectDomain, c.ProjectDomainID = s.ProjectID, s.ProjectName, s.DomainName, s.DomainID
+		c.ProjectID, c.Project = s.ProjectID, s.ProjectName
+		c.ProjectDomain, c.ProjectDomainID = s.DomainName, s.DomainID
 	}
 	return c
 }

@@ -165,13 +165,18 @@ func (s *Service) decide(ctx context.Context, inputs lcm.Admission, i *lcm.Insta
 	if bad = slices.Concat(a.Bad, bad); len(bad) > 0 {
 		return nil, lcm.Unprocessable(bad...)
 	}
-	if err := s.findReplacements(&a); err != nil {
-		return nil, err
+	return &a, s.complete(&a)
+}
+
+// complete adds what only drivers know to an admission that is valid, and rejects it if the instance is protected.
+func (s *Service) complete(a *lcm.Admission) error {
+	if err := s.findReplacements(a); err != nil {
+		return err
 	}
 	if err := a.RequireUnprotected(); err != nil {
-		return nil, err
+		return err
 	}
-	return &a, s.makeKey(&a)
+	return s.makeKey(a)
 }
 
 // undecided says whether a rejected request leaves open what would be done.
