@@ -80,6 +80,9 @@ func (s *Signer) Decode(text, binding string) (Marker, error) {
 	if text == "" || len(text) > maxLength {
 		return Marker{}, ErrInvalid
 	}
+	if strings.ContainsAny(text, "\r\n") { // the decoder ignores them
+		return Marker{}, ErrInvalid
+	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(raw) < macLength+2 {
 		return Marker{}, ErrInvalid
