@@ -138,7 +138,7 @@ func FuzzRange(f *testing.F) {
 	f.Add("bytes=1-2", `"1"`, "")
 	f.Add("bytes=1-2", `"2"`, `"1"`)
 	f.Fuzz(func(t *testing.T, ranges, ifRange, ifMatch string) {
-		r := httptest.NewRequest("GET", "/x/file", http.NoBody)
+		r := httptest.NewRequest(http.MethodGet, "/x/file", http.NoBody)
 		for name, value := range map[string]string{"Range": ranges, "If-Range": ifRange, "If-Match": ifMatch} {
 			if value != "" {
 				r.Header.Set(name, value)
@@ -189,7 +189,7 @@ func FuzzListQuery(f *testing.F) {
 			seen := map[string]bool{}
 			for path, pages := query, 0; ; pages++ {
 				require.Less(t, pages, inPages)
-				r := httptest.NewRequest("GET", list, http.NoBody)
+				r := httptest.NewRequest(http.MethodGet, list, http.NoBody)
 				r.URL.RawQuery = path
 				w := httptest.NewRecorder()
 				fr.ServeHTTP(w, r)
@@ -225,7 +225,7 @@ func FuzzOrigins(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, host string) {
-		r := httptest.NewRequest("GET", "/", http.NoBody)
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		r.Host = host
 		if err := o.Check(r); err != nil {
 			require.Equal(t, lcm.CodeMisdirected, lcm.AsError(err).Code)

@@ -28,7 +28,7 @@ func TestSizeOfCountsValuesAndTexts(t *testing.T) {
 func TestSizeOfStopsAtTheLimit(t *testing.T) {
 	t.Parallel()
 	v := sol.KeyValuePairs{}
-	for _, c := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+	for c := range strings.SplitSeq("abcdefghijklmnopqrstuvwxyz", "") {
 		v[c] = strings.Repeat(c, 100)
 	}
 	require.Greater(t, sol.SizeOf(v, 200), 200)
