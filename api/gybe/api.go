@@ -39,6 +39,8 @@ type API struct {
 	Clusters Clusters
 	// Audit gives out audit trails.
 	Audit AuditTrails
+	// Quotas gives out quotas.
+	Quotas Quotas
 	// Streams bounds the followers of the feed at the same time.
 	Streams int
 	// Stopping is closed when the server stops: event streams end then.
@@ -110,6 +112,7 @@ func (a *API) Mount(f *frame.Frame) {
 			Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{},
 			Role: lcm.RoleOperator, // they belong to the installation, not to the project
 		},
+		{Method: http.MethodGet, Path: "/quotas", Handle: a.quotas, Produces: frame.JSON, Query: []string{}},
 		{
 			Method: http.MethodPut, Path: "/vnf_packages/{vnfPkgId}/sharing", Handle: a.share(true), Query: []string{},
 			Role: lcm.RoleAdmin,

@@ -92,6 +92,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		KubernetesType: kubernetes.VimType,
 		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
 		Audit:          auditTrails(a.store),
+		Quotas:         func(p lcm.Principal) gybe.Quota { return a.store.Of(p) },
 		Streams:        a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}
 	api.Mount(a.frame)

@@ -85,8 +85,8 @@ func LoadOrCreate(path string) (*Ring, error) {
 	return Load(path)
 }
 
-// Refresh reads the key file again, and reports whether the keys have changed. A file that cannot be read, or is that of
-// another installation, changes nothing: then the error says why. Keys that were removed from the file still open.
+// Refresh reads the key file again, and reports whether the keys have changed. A file that cannot be read, or is that
+// of another installation, changes nothing: then the error says why. Keys that were removed from the file still open.
 func (r *Ring) Refresh() (changed bool, err error) {
 	if r.file.path == "" {
 		return false, nil

@@ -189,5 +189,6 @@ func TestReencryptSealsAttributesOfTheReleaseBefore(t *testing.T) {
 	require.NoError(t, err)
 	again, err = b.Instance(t.Context(), i.ID)
 	require.NoError(t, err)
-	require.Equal(t, sol.KeyValuePairs{"a": 1.0, "b": 3.0}, again.Metadata, "a node of the release before has written b")
+	require.Equal(t, sol.KeyValuePairs{"a": 1.0, "b": 3.0}, again.Metadata,
+		"a node of the release before has written b")
 }

@@ -133,6 +133,8 @@ func (s *Store) reencrypt(ctx context.Context, table, column, key string, report
 	}
 }
 
+func isAttributes(c column[lcm.Instance]) bool { return c.name == attributes.name }
+
 // sealPlain seals attributes of instances that are in the columns of the release before.
 func (s *Store) sealPlain(ctx context.Context, report func(Progress)) (int, error) {
 	where := strings.Join(plainColumns, " IS NOT NULL OR ") + " IS NOT NULL"
@@ -149,11 +151,11 @@ func (s *Store) sealPlain(ctx context.Context, report func(Progress)) (int, erro
 			n = len(read)
 			b := &pgx.Batch{}
 			for _, i := range read {
-				r, err := instances.encode(s, i, func(c column[lcm.Instance]) bool { return c.name == attributes.name })
+				r, err := instances.encode(s, i, isAttributes)
 				if err != nil {
 					return err
 				}
-				at := slices.IndexFunc(instances.columns, func(c column[lcm.Instance]) bool { return c.name == attributes.name })
+				at := slices.IndexFunc(instances.columns, isAttributes)
 				b.Queue("UPDATE vnf_instance SET "+strings.Join(plainColumns, " = NULL, ")+
 					" = NULL, attributes = $2 WHERE id = $1", i.ID, r.values[at])
 			}

@@ -22,7 +22,7 @@ func (s *Store) PruneOperations(ctx context.Context, age time.Duration, limit in
 	if age == 0 {
 		return 0, nil
 	}
-	tag, err := s.pool.Exec(ctx, "DELETE FROM vnf_lcm_op_occ WHERE id IN (SELECT o.id FROM vnf_lcm_op_occ o WHERE o.state IN "+
-		final+pruneOperationsTail, age, keptOperations, limit)
+	tag, err := s.pool.Exec(ctx, "DELETE FROM vnf_lcm_op_occ WHERE id IN ("+
+		"SELECT o.id FROM vnf_lcm_op_occ o WHERE o.state IN "+final+pruneOperationsTail, age, keptOperations, limit)
 	return tag.RowsAffected(), fault("prune operations", err)
 }

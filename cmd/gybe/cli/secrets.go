@@ -98,7 +98,8 @@ func (a *app) activate(path, id string) error {
 
 func (a *app) secretsReencryptCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "reencrypt", Short: "Seal everything in the database with the first key of the key file", Args: cobra.NoArgs,
+		Use: "reencrypt", Args: cobra.NoArgs,
+		Short: "Seal everything in the database with the first key of the key file",
 		Long: `Seal everything in the database with the first key of the key file. Nodes go on working. If the
 command is interrupted, run it again: it continues.`,
 	}
@@ -135,7 +136,8 @@ func (a *app) secretsStatusCommand() *cobra.Command {
 
 func (a *app) secretsRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "remove KEY", Short: "Remove a key that nothing is sealed with from the key file", Args: cobra.ExactArgs(1),
+		Use: "remove KEY", Args: cobra.ExactArgs(1),
+		Short:             "Remove a key that nothing is sealed with from the key file",
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	s := addSettings(cmd)

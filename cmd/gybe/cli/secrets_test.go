@@ -39,9 +39,10 @@ func TestSecretsCommandsRotateTheKeysOfADatabase(t *testing.T) {
 	old := ring.Primary()
 	node, err := store.New(t.Context(), pool, ring, nil, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	vim := lcm.Vim{ID: uuid.NewString(), Name: "v", Created: time.Now(), Updated: time.Now(), Connection: sol.VimConnectionInfo{
-		VimType: "T", AccessInfo: sol.KeyValuePairs{"password": "s3cret"},
-	}}
+	vim := lcm.Vim{
+		ID: uuid.NewString(), Name: "v", Created: time.Now(), Updated: time.Now(),
+		Connection: sol.VimConnectionInfo{VimType: "T", AccessInfo: sol.KeyValuePairs{"password": "s3cret"}},
+	}
 	require.NoError(t, node.Of(lcm.Principal{}).SaveVim(t.Context(), vim))
 	read := func() {
 		t.Helper()
