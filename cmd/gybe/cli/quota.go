@@ -34,8 +34,10 @@ configuration of all nodes.`,
 				use  gybeapi.QuotaUse
 				text func(int64) string
 			}{
-				{"VNF instances", q.Instances, number}, {"active operations", q.ActiveOperations, number},
-				{"VNF packages", q.Packages, number}, {"size of VNF packages", q.PackageBytes, size},
+				{"VNF instances", q.Instances, number},
+				{"active operations", q.ActiveOperations, number},
+				{"VNF packages", q.Packages, number},
+				{"size of VNF packages", q.PackageBytes, size},
 			} {
 				limit := "none"
 				if row.use.Limit > 0 {

@@ -99,15 +99,16 @@ func isSwitch(value string) bool {
 // maskURLs hides the passwords of a URL, and of others that follow it without a space.
 func maskURLs(text string) string {
 	at := urlScheme.FindAllStringIndex(text, -1)
-	out := text[:at[0][0]]
+	var out strings.Builder
+	out.WriteString(text[:at[0][0]])
 	for n, place := range at {
 		end := len(text)
 		if n+1 < len(at) {
 			end = at[n+1][0]
 		}
-		out += maskURL(text[place[0]:end])
+		out.WriteString(maskURL(text[place[0]:end]))
 	}
-	return out
+	return out.String()
 }
 
 // maskURL drops the password of a URL such as http://user:pw@proxy:3128.
