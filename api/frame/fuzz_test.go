@@ -179,7 +179,8 @@ func FuzzListQuery(f *testing.F) {
 	for _, s := range []string{
 		"", "all_fields", "filter=(eq,id,003)", "filter=(cont,metadata/k,0)&fields=metadata/k",
 		"filter=(gt,id,004);(neq,metadata/@key,x)", "exclude_fields=id,metadata", "nextpage_opaque_marker=AQ",
-		"filter=(eq,a", "fields=%ff", "filter=(in,id,'1','''')&exclude_default&fields=_links", ";=&;",
+		"filter=(eq,a", "fields=%ff", "filter=(in,id,'1','''')&exclude_default&fields=_links",
+		";=&;",
 		"filter=(eq,id,\x00)",
 	} {
 		f.Add(s)

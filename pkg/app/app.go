@@ -287,7 +287,9 @@ func (a *App) prune(ctx context.Context) error {
 				pause = time.Second
 			}
 			if n > 0 {
-				a.log.InfoContext(ctx, "old rows are deleted", "rows", what, "count", n, "older_than", rows.keep.String())
+				a.log.InfoContext(
+					ctx, "old rows are deleted", "rows", what, "count", n, "older_than", rows.keep.String(),
+				)
 			}
 		}
 		if !sleep(ctx, pause) {

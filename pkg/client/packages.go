@@ -73,7 +73,8 @@ func (c *Client) SharePackage(ctx context.Context, id string, shared bool) error
 	if !shared {
 		method = http.MethodDelete
 	}
-	_, err := c.call(ctx, request{method: method, path: "/gybe/v1/vnf_packages/" + url.PathEscape(id) + "/sharing"}, nil)
+	path := "/gybe/v1/vnf_packages/" + url.PathEscape(id) + "/sharing"
+	_, err := c.call(ctx, request{method: method, path: path}, nil)
 	return err
 }
 

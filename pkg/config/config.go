@@ -213,7 +213,9 @@ func Default() Config {
 		DataDir:     "/var/lib/gybe",
 		Log:         Log{Level: "info", Format: "text"},
 		Auth:        defaultAuth(),
-		Database:    Database{KeepEvents: 14 * 24 * time.Hour, KeepAudit: 90 * 24 * time.Hour, KeepOperations: 90 * 24 * time.Hour},
+		Database: Database{
+			KeepEvents: 14 * 24 * time.Hour, KeepAudit: 90 * 24 * time.Hour, KeepOperations: 90 * 24 * time.Hour,
+		},
 		Engine: Engine{
 			MaxWorkers: 400, TickBudget: 45 * time.Second, InlineWait: 2 * time.Second,
 			RetryBase: 500 * time.Millisecond, RetryMax: 30 * time.Second, Retries: 8,
@@ -225,7 +227,10 @@ func Default() Config {
 			PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000, FreeSpace: GiB,
 			PageSize: 200, PageBytes: 8 * MiB, Header: 64 * KiB, EventStreams: 1000, ConsoleStreams: 100,
 			Connections: 2000,
-			Quota:       Quota{Instances: 10_000, ActiveOperations: 2000, Packages: 1000, PackageBytes: 1024 * GiB, Projects: []string{}},
+			Quota: Quota{
+				Instances: 10_000, ActiveOperations: 2000, Packages: 1000, PackageBytes: 1024 * GiB,
+				Projects: []string{},
+			},
 		},
 		OpenStack: OpenStack{
 			CancelPatience: 2 * time.Second, AwayFirst: 5 * time.Second, AwayLongest: time.Minute,

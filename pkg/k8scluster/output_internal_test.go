@@ -12,9 +12,14 @@ import (
 // them does not show secrets.
 func FuzzNodeOutput(f *testing.F) {
 	const key = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	f.Add([]byte("token=abcdef.0123456789abcdef\nssl_ca_cert_hash=sha256:"+key+"\ncertificate_key="+key+"\n"), "s3cret-value")
+	f.Add(
+		[]byte("token=abcdef.0123456789abcdef\nssl_ca_cert_hash=sha256:"+key+"\ncertificate_key="+key+"\n"),
+		"s3cret-value",
+	)
 	f.Add([]byte("\x1b[H\x1b[2Jtoken: abcdef.0123456789abcdef \r\nssl_ca_cert_hash:\t"+key+"\n"), "")
-	f.Add([]byte("[upload-certs] Using certificate key:\n"+key+"\npassword: x\nJoin with --certificate-key "+key), "key:")
+	f.Add(
+		[]byte("[upload-certs] Using certificate key:\n"+key+"\npassword: x\nJoin with --certificate-key "+key), "key:",
+	)
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\nv1.34.2-rc.1+x"), "-----")
 	f.Fuzz(func(t *testing.T, out []byte, secret string) {
 		for _, js := range []joinSecrets{parseSecrets(out), parsePrinted(out)} {
@@ -56,7 +61,9 @@ func FuzzInstallScript(f *testing.F) {
 	f.Add([]byte("x"), []byte("phases: [prepare, init, join]\nlibrary: lib\nkubernetes_version: '1.34'\n"), true)
 	f.Add([]byte("x"), []byte("library: ..\n---\n{"), true)
 	f.Fuzz(func(t *testing.T, script, manifest []byte, declared bool) {
-		pkg := fstest.MapFS{"Scripts/i.sh": {Data: script}, "Scripts/lib/a": {Data: []byte("a")}, "secret": {Data: []byte("x")}}
+		pkg := fstest.MapFS{
+			"Scripts/i.sh": {Data: script}, "Scripts/lib/a": {Data: []byte("a")}, "secret": {Data: []byte("x")},
+		}
 		if declared {
 			pkg["Scripts/i.yaml"] = &fstest.MapFile{Data: manifest}
 		}

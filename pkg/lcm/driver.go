@@ -190,7 +190,8 @@ type Packages interface {
 	// Model returns the VNFD and package id of the ONBOARDED package with this vnfdId in the principal's project: a
 	// CodeUnprocessable error when there is none or it is not ENABLED. It never parses YAML.
 	Model(ctx context.Context, p Principal, vnfdID string) (*vnfd.VNFD, string, error)
-	// VnfdID returns the vnfdId of a package that the principal's project sees: a CodeNotFound error when there is none.
+	// VnfdID returns the vnfdId of a package that the principal's project sees: a CodeNotFound error when there is
+	// none.
 	VnfdID(ctx context.Context, p Principal, vnfPkgID string) (string, error)
 	// ModelOf returns the VNFD of the package of an existing instance, also if it has been DISABLED: that
 	// forbids new instances, not the work on old ones.

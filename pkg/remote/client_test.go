@@ -154,7 +154,9 @@ func TestPinThatLostTheRaceIsCompared(t *testing.T) {
 	s := newServer(t)
 	other := ed25519Key(t).PublicKey()
 	store := &racingKeys{
-		keys{pin: map[remote.Machine]remote.HostKey{{VNFC: "workerNode-1"}: {Type: other.Type(), Key: other.Marshal()}}},
+		keys{pin: map[remote.Machine]remote.HostKey{
+			{VNFC: "workerNode-1"}: {Type: other.Type(), Key: other.Marshal()},
+		}},
 	}
 	_, err := remote.Dial(t.Context(), s.target(), remote.Options{HostKeys: store})
 	require.Equal(t, remote.KindHostKey, remote.KindOf(err), err)

@@ -10,13 +10,16 @@ func TestParseStatus(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Status{
 		"absent\n": {State: Absent}, "running\n": {State: Running}, "lost": {State: Lost},
-		"exited 0\n": {State: Exited}, "exited 137\n": {State: Exited, Code: 137}, "exited  7 \n": {State: Exited, Code: 7},
+		"exited 0\n": {State: Exited}, "exited 137\n": {State: Exited, Code: 137},
+		"exited  7 \n": {State: Exited, Code: 7},
 	} {
 		got, ok := parseStatus([]byte(text))
 		require.True(t, ok, text)
 		require.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "exited", "exited x", "exited 1x", "exited 1 2", "foreign", "EXITED 0", "running now"} {
+	for _, text := range []string{
+		"", "exited", "exited x", "exited 1x", "exited 1 2", "foreign", "EXITED 0", "running now",
+	} {
 		_, ok := parseStatus([]byte(text))
 		require.False(t, ok, text)
 	}
@@ -24,7 +27,9 @@ func TestParseStatus(t *testing.T) {
 
 // FuzzParseStatus: the answer of a machine about a job is one of four states, or rejected.
 func FuzzParseStatus(f *testing.F) {
-	for _, text := range []string{"absent", "running\n", "exited 0\n", "exited -1", "foreign", "exited 99999999999999999999"} {
+	for _, text := range []string{
+		"absent", "running\n", "exited 0\n", "exited -1", "foreign", "exited 99999999999999999999",
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, out []byte) {
@@ -39,8 +44,8 @@ func FuzzParseStatus(f *testing.F) {
 	})
 }
 
-// FuzzFollower: the offsets of a job's log count every byte, so that a caller that continues at one gets each line once,
-// however the log arrives.
+// FuzzFollower: the offsets of a job's log count every byte, so that a caller that continues at one gets each line
+// once, however the log arrives.
 func FuzzFollower(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\x00c\n\nrest"), 1, 2)
 	f.Add(append(make([]byte, 3*MaxLine), "\nshort\n"...), 100, 1)

@@ -33,7 +33,8 @@ func (s *Store) AddAudit(ctx context.Context, e *lcm.AuditEntry, durable bool) e
 	}
 	p := e.Principal
 	err := s.pool.QueryRow(ctx, sql, projectOf(p), clean(p.Subject), string(p.Role), p.Mode, e.Remote,
-		clean(e.RequestID), e.Method, e.Route, clean(e.Path[:min(len(e.Path), longestPath)]), append([]string{}, e.Resources...), e.Node,
+		clean(e.RequestID), e.Method, e.Route, clean(e.Path[:min(len(e.Path), longestPath)]),
+		append([]string{}, e.Resources...), e.Node,
 		e.Status, clean(e.Error), e.Took.Milliseconds()).Scan(&e.ID, &e.Time)
 	return fault("write the audit trail", err)
 }

@@ -58,8 +58,8 @@ func (s *Store) HostKeys(ctx context.Context, instanceID string, vnfcs []string)
 	return out, nil
 }
 
-// PinHostKey records a key as that of a VNFC of an instance unless one is recorded already, and returns the recorded one: of several
-// callers at once all get the same. source says where the key comes from ("first use", "console").
+// PinHostKey records a key as that of a VNFC of an instance unless one is recorded already, and returns the recorded
+// one: of several callers at once all get the same. source says where the key comes from ("first use", "console").
 func (s *Store) PinHostKey(
 	ctx context.Context, instanceID, vnfc string, k HostKey, source string,
 ) (HostKey, error) {
@@ -73,7 +73,8 @@ func (s *Store) PinHostKey(
 	return *pinned, nil
 }
 
-// ForgetHostKeys removes the pinned keys of VNFCs of an instance, when their machines are gone or an operator accepts new ones.
+// ForgetHostKeys removes the pinned keys of VNFCs of an instance, when their machines are gone or an operator accepts
+// new ones.
 func (s *Store) ForgetHostKeys(ctx context.Context, instanceID string, vnfcs ...string) error {
 	_, err := s.pool.Exec(
 		ctx, "DELETE FROM ssh_host_key WHERE vnfc_id = ANY($1)", hostKeyNames(instanceID, vnfcs),

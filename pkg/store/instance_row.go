@@ -32,7 +32,9 @@ var instances = table[lcm.Instance]{
 		sealedDocument(
 			"vim_connections", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.VimConnections },
 		),
-		plainPairs("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.ConfigurableProperties }),
+		plainPairs("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs {
+			return &i.ConfigurableProperties
+		}),
 		plainPairs("metadata", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Metadata }),
 		plainPairs("extensions", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Extensions }),
 		document("instantiated", func(i *lcm.Instance) **sol.InstantiatedVnfInfo { return &i.Instantiated }, large),

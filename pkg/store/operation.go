@@ -55,8 +55,8 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 	var c listClause
 	c.from = " FROM vnf_lcm_op_occ o WHERE o.project = " + c.place(s.project)
 	if q.After != "" {
-		c.from += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a WHERE a.project = $1 AND a.id = " +
-			c.place(q.After) + ")"
+		c.from += " AND (o.started, o.id) > (SELECT a.started, a.id FROM vnf_lcm_op_occ a" +
+			" WHERE a.project = $1 AND a.id = " + c.place(q.After) + ")"
 	}
 	if q.InstanceID != "" {
 		c.from += " AND o.instance_id = " + c.place(q.InstanceID)
@@ -211,7 +211,8 @@ func (s *Records) Steer(
 			job = &n
 		}
 		b := &pgx.Batch{}
-		b.Queue(steerOperation, append([]any{op.ID, string(op.State), job, actions}, operations.changes(r)...)...).QueryRow(
+		args := append([]any{op.ID, string(op.State), job, actions}, operations.changes(r)...)
+		b.Queue(steerOperation, args...).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&op.Epoch, &op.Version, &op.Updated) },
 		)
 		if !lcm.Running(op.State) {

@@ -39,7 +39,9 @@ type world struct {
 
 func newWorld(t *testing.T, cloud *simcloud.Cloud, database string, pool *pgxpool.Pool) *world {
 	t.Helper()
-	return &world{t: t, cloud: cloud, before: cloud.State(), database: database, pool: pool, data: t.TempDir()}
+	data := t.TempDir()
+	require.NoError(t, os.Chmod(data, 0o700)) // a node keeps others out of its directory
+	return &world{t: t, cloud: cloud, before: cloud.State(), database: database, pool: pool, data: data}
 }
 
 var building sync.Mutex

@@ -91,8 +91,8 @@ func (b *battle) kinds() []kind {
 	}
 }
 
-// call sends one request and counts its answer. fromVIM says that the answer may be 502, 503 or 504, because it is about
-// a VIM that does not do what it should. The body of the answer is returned up to 1 MiB.
+// call sends one request and counts its answer. fromVIM says that the answer may be 502, 503 or 504: it is about a VIM
+// that does not do what it should. The body of the answer is returned up to 1 MiB.
 func (b *battle) call(ctx context.Context, kind string, fromVIM bool, req *http.Request) (int, []byte) {
 	resp, err := b.http.Do(req.WithContext(ctx))
 	if err != nil {

@@ -61,7 +61,7 @@ func (w watched) missed(r *http.Request, svc Service, began time.Time, err error
 	if !timeout {
 		e = callInfo{r.Method, svc, r.URL.String()}.unreachable(context.DeadlineExceeded)
 	}
-	w.health.fail(e, svc, false)
+	_ = w.health.fail(e, svc, false) // the caller has an error of its own
 }
 
 // sendsImage says whether a request can take hours, because it has the data of an image.

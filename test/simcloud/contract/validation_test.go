@@ -9,7 +9,9 @@ import (
 // validate asks Keystone about a token, as the user of c.
 func (c *cloud) validate(token string) reply {
 	c.t.Helper()
-	return c.request(http.MethodGet, c.login.url+"/auth/tokens?nocatalog=1", c.token, nil, obj{"X-Subject-Token": token})
+	return c.request(
+		http.MethodGet, c.login.url+"/auth/tokens?nocatalog=1", c.token, nil, obj{"X-Subject-Token": token},
+	)
 }
 
 // roles are the names of the roles in a token.
