@@ -202,7 +202,9 @@ func TestStoppedClusterHasToBeStartedFirst(t *testing.T) {
 			sol.LcmOperationHeal, heal("masterNode-0"), masters[1:2], "HEAL needs a majority of the masters started",
 		},
 		"scale out with two stopped masters": {
-			sol.LcmOperationScale, lcm.Scope{Add: map[string]int{"workerNode": 1}}, masters[1:],
+			sol.LcmOperationScale,
+			lcm.Scope{Add: map[string]int{"workerNode": 1}},
+			masters[1:],
 			"masterNode-1 and masterNode-2 of VNF instance i are STOPPED",
 		},
 		"heal of all masters and a worker": {

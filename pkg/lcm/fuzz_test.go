@@ -15,8 +15,12 @@ import (
 // FuzzMergePatch holds MergePatch to the pseudocode of RFC 7396, and to the rules that follow from it.
 func FuzzMergePatch(f *testing.F) {
 	for _, s := range [][2]string{
-		{`{"a":"b"}`, `{"a":"c"}`}, {`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`}, {`[1,2]`, `{"a":"b","c":null}`},
-		{`{}`, `{"a":{"bb":{"ccc":null}}}`}, {`{"e":null}`, `{"a":1}`}, {`null`, `[null]`},
+		{`{"a":"b"}`, `{"a":"c"}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`},
+		{`[1,2]`, `{"a":"b","c":null}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`},
+		{`{"e":null}`, `{"a":1}`},
+		{`null`, `[null]`},
 	} {
 		f.Add(s[0], s[1])
 	}

@@ -294,13 +294,16 @@ func TestOnlyTheKeysOfMachinesThatAreGoneAreForgotten(t *testing.T) {
 	w.instantiate()
 	for _, id := range w.vnfcs("") {
 		_, err := w.Pool.Exec(
-			t.Context(), "INSERT INTO ssh_host_key (vnfc_id, algorithm, key, source) VALUES ($1, 'a', 'k', 's')", id,
+			t.Context(), "INSERT INTO ssh_host_key (vnfc_id, algorithm, key, source) VALUES ($1, 'a', 'k', 's')",
+			w.id+"/"+id,
 		)
 		require.NoError(t, err)
 	}
 	known := func() (ids []string) {
 		require.NoError(
-			t, w.Pool.QueryRow(t.Context(), "SELECT coalesce(array_agg(vnfc_id), '{}') FROM ssh_host_key").Scan(&ids),
+			t, w.Pool.QueryRow(
+				t.Context(), "SELECT coalesce(array_agg(split_part(vnfc_id, '/', 2)), '{}') FROM ssh_host_key",
+			).Scan(&ids),
 		)
 		return ids
 	}

@@ -40,6 +40,7 @@ type onePackage struct {
 func (p onePackage) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD, string, error) {
 	return p.model, "pkg-1", nil
 }
+
 func (p onePackage) VnfdID(context.Context, lcm.Principal, string) (string, error) {
 	return p.model.ID, nil
 }

@@ -210,12 +210,12 @@ func TestLoginWithBrowser(t *testing.T) {
 		at, err := url.Parse(address)
 		require.NoError(t, err)
 		for _, wrong := range []string{"?state=x&code=y", "?code=y", ""} { // another page of the browser
-			back, err := http.Get(at.Query().Get("redirect_uri") + wrong) //nolint:gosec // of this test
+			back, err := http.Get(at.Query().Get("redirect_uri") + wrong)
 			require.NoError(t, err)
 			require.NoError(t, back.Body.Close())
 			require.Equal(t, http.StatusBadRequest, back.StatusCode)
 		}
-		resp, err := http.Get(address) //nolint:gosec // of this test
+		resp, err := http.Get(address)
 		require.NoError(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		var b bytes.Buffer

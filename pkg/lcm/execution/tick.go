@@ -120,7 +120,7 @@ func (t *tick) conclude(ctx context.Context, err error, rest []lcm.Phase) (*paus
 		return nil, err
 	case t.op.Cancel == sol.CancelModeForceful && errors.Is(err, lcm.ErrVimUnavailable):
 		t.silent = true
-		return t.end(ctx, lcm.EventCancelled, t.abandoned(err))
+		return t.end(ctx, lcm.EventCancelled, t.abandoned(ctx, err))
 	case waiting:
 		if !lcm.IsBlocked(err) {
 			t.rec.Failing = 0
@@ -328,9 +328,9 @@ func (t *tick) cancelled() *lcm.Error {
 }
 
 // abandoned is the reason of an operation that was cancelled forcefully while its VIM does not answer.
-func (t *tick) abandoned(cause error) error {
+func (t *tick) abandoned(ctx context.Context, cause error) error {
 	e := t.cancelled()
-	_, why, waiting := lcm.Waiting(context.Background(), cause)
+	_, why, waiting := lcm.Waiting(context.WithoutCancel(ctx), cause)
 	if !waiting {
 		why = lcm.AsError(cause).Error()
 	}

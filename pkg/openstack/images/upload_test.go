@@ -114,9 +114,10 @@ func TestUploadRefused(t *testing.T) {
 	s := stubcloud.New(t)
 	s.Routes.HandleFunc("PUT /image/v2/images/image-1/file", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		http.Error(
-			w, "Denying attempt to upload image because it exceeds the quota: 10", http.StatusRequestEntityTooLarge,
-		)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		_, _ = io.WriteString(w, `{"message": "Denying attempt to upload image because it exceeds the quota: 10",`+
+			`"code": "413 Request Entity Too Large", "title": "Request Entity Too Large"}`)
 	})
 	_, err := sent(t, s, time.Minute, 1000)
 	e := asError(t, err)
