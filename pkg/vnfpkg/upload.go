@@ -117,31 +117,16 @@ func (p *Package) owns(token string) error {
 
 // keepLease renews the lease of an upload until stop is called, and cancels the returned context when it is lost.
 func (s *Services) keepLease(ctx context.Context, id, token string) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(s.lease / 3)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			switch err := s.store.RenewUpload(ctx, id, token, s.lease); {
-			case errors.Is(err, ErrUploadLost):
-				cancel(err)
-				return
-			case err != nil && ctx.Err() == nil: // the database is away; it may be back in time
-				s.log.WarnContext(ctx, "lease of upload not renewed", "package", id, "error", err)
-			}
+	return repeat(ctx, s.lease/3, func(ctx context.Context) error {
+		err := s.store.RenewUpload(ctx, id, token, s.lease)
+		if errors.Is(err, ErrUploadLost) {
+			return err
 		}
-	}()
-	return ctx, func() {
-		cancel(nil)
-		<-done
-	}
+		if err != nil && ctx.Err() == nil { // the database is away; it may be back in time
+			s.log.WarnContext(ctx, "lease of upload not renewed", "package", id, "error", err)
+		}
+		return nil
+	})
 }
 
 // abandoned refuses to end an upload whose lease is not over.

@@ -21,11 +21,27 @@ func (p *Package) processes(digest string) error {
 // watchProcessing returns a context that ends with errOutdated when p is no longer processed, so that the work on a
 // large archive ends soon after the package is deleted. stop ends the watch.
 func (s *Services) watchProcessing(ctx context.Context, p *Package) (_ context.Context, stop func()) {
+	return repeat(ctx, s.lease/10, func(ctx context.Context) error {
+		q, err := s.store.Package(ctx, p.ID)
+		if err == nil {
+			err = q.processes(p.Content.Digest)
+		}
+		if isOutdated(err) {
+			return errOutdated
+		}
+		return nil
+	})
+}
+
+// repeat calls look at intervals until stop is called. An error of look ends the returned context with this cause.
+func repeat(
+	ctx context.Context, interval time.Duration, look func(context.Context) error,
+) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(s.lease / 10)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			select {
@@ -33,12 +49,8 @@ func (s *Services) watchProcessing(ctx context.Context, p *Package) (_ context.C
 				return
 			case <-tick.C:
 			}
-			q, err := s.store.Package(ctx, p.ID)
-			if err == nil {
-				err = q.processes(p.Content.Digest)
-			}
-			if isOutdated(err) {
-				cancel(errOutdated)
+			if err := look(ctx); err != nil {
+				cancel(err)
 				return
 			}
 		}

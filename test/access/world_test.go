@@ -4,7 +4,6 @@ package access_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +26,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/test/apitest"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stack"
@@ -44,7 +43,7 @@ type world struct {
 	node  *app.App
 	pool  *pgxpool.Pool
 	cloud *simcloud.Cloud
-	log   *buffer
+	log   *apitest.Log
 	// tokens holds secrets by project and role.
 	tokens map[string]map[lcm.Role]string
 	// invalid are tokens that no request may use, by the reason.
@@ -53,30 +52,11 @@ type world struct {
 	keyFile string
 }
 
-// buffer gathers the log.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // start starts a node. change may be nil.
 func start(t *testing.T, change func(*config.Config)) *world {
 	t.Helper()
 	w := &world{
-		cloud: simcloud.StartTest(t, simcloud.Options{}), log: &buffer{}, tokens: map[string]map[lcm.Role]string{},
+		cloud: simcloud.StartTest(t, simcloud.Options{}), log: &apitest.Log{}, tokens: map[string]map[lcm.Role]string{},
 		invalid: map[string]string{"unknown": "gybe_aaaaaaaa_unknown", "not a token": "nonsense"},
 	}
 	database := devpg.TestURL(t)

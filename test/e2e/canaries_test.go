@@ -116,8 +116,12 @@ func TestCanariesAreHidden(t *testing.T) {
 
 	places := map[string]string{"console": w.console("/ui/", "/ui/instances/"+id, "/ui/operations/"+op, "/ui/packages")}
 	for _, args := range [][]string{
-		{"op", "show", op}, {"op", "show", op, "-o", "json"}, {"op", "list", "-o", "json"}, {"vnf", "show", id},
-		{"vnf", "show", id, "-o", "json"}, {"vim", "list", "-o", "json"},
+		{"op", "show", op},
+		{"op", "show", op, "-o", "json"},
+		{"op", "list", "-o", "json"},
+		{"vnf", "show", id},
+		{"vnf", "show", id, "-o", "json"},
+		{"vim", "list", "-o", "json"},
 	} {
 		places["gybe "+strings.Join(args, " ")] = w.command(args...)
 	}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/gybe-nfv/gybe/test/apitest"
 )
 
 // recorder is a transport that keeps everything that the server answers.
 type recorder struct {
-	into *buffer
+	into *apitest.Log
 	next http.RoundTripper
 }
 

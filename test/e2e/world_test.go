@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -26,6 +25,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/test/apitest"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/parallel"
 	"github.com/gybe-nfv/gybe/test/rendered"
@@ -46,8 +46,8 @@ type world struct {
 	pool   *pgxpool.Pool  // to look at raw rows
 	node   *app.App
 	api    *client.Client
-	log    *buffer // all that the node logs, debug level included
-	seen   *buffer // all that the API answered
+	log    *apitest.Log // all that the node logs, debug level included
+	seen   *apitest.Log // all that the API answered
 	stop   func()
 	// requests are those for the package standard; only startStandard sets them.
 	requests stack.Requests
@@ -56,7 +56,7 @@ type world struct {
 // start starts a node in front of a cloud. change may be nil.
 func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *world {
 	t.Helper()
-	w := &world{t: t, cloud: cloud, before: cloud.State(), log: &buffer{}, seen: &buffer{}}
+	w := &world{t: t, cloud: cloud, before: cloud.State(), log: &apitest.Log{}, seen: &apitest.Log{}}
 	database := devpg.TestURL(t)
 	w.pool = devpg.Pool(t, database)
 	cfg := config.Default()
@@ -100,25 +100,6 @@ func (w *world) checkRendered(keyFile string) {
 	s, err := store.New(context.WithoutCancel(w.t.Context()), w.pool, ring, nil, slog.New(slog.DiscardHandler))
 	require.NoError(w.t, err)
 	rendered.Check(w.t, s, w.pool)
-}
-
-// buffer gathers text from many goroutines.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // archives are built once for all tests; they are the same bytes each time anyway.

@@ -153,15 +153,25 @@ when it starts. Several nodes can do it at the same time.`,
 	return cmd
 }
 
-func (a *app) migrate(ctx context.Context, cfg config.Config) error {
+// openDatabase connects to the database of a configuration.
+func openDatabase(ctx context.Context, cfg config.Config) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.New(ctx, cfg.DatabaseURL)
 	if err != nil {
-		return usagef("database_url: %s", err)
+		return nil, usagef("database_url: %s", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, failWith(ExitUnreachable, "the database cannot be reached: %w", err)
+	}
+	return pool, nil
+}
+
+func (a *app) migrate(ctx context.Context, cfg config.Config) error {
+	pool, err := openDatabase(ctx, cfg)
+	if err != nil {
+		return err
 	}
 	defer pool.Close()
-	if err := pool.Ping(ctx); err != nil {
-		return failWith(ExitUnreachable, "the database cannot be reached: %w", err)
-	}
 	before, _, err := migrations.Version(ctx, pool)
 	if err != nil {
 		return err

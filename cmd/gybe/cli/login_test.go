@@ -16,6 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/test/apitest"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
@@ -27,7 +28,7 @@ func TestLoginWithTokenOverTLS(t *testing.T) {
 	secret, token, err := auth.NewToken("ci", "default", lcm.RoleReader, time.Time{}, time.Now())
 	require.NoError(t, err)
 	require.NoError(t, auth.AddToken(tokens, token))
-	node := startNode(t, func(c *config.Config) {
+	node := startNode(t, apitest.NewVIM(), func(c *config.Config) {
 		c.TLS.CertFile, c.TLS.KeyFile, c.Auth.Tokens.File = cert, key, tokens
 	})
 	u := newUser(t, "GYBE_ENDPOINT="+node.URL())
@@ -143,7 +144,7 @@ func TestLoginWithKeystone(t *testing.T) {
 	cloud := simcloud.StartTest(t, simcloud.Options{})
 	password := filepath.Join(t.TempDir(), "password")
 	require.NoError(t, os.WriteFile(password, []byte(simcloud.Password+"\n"), 0o600))
-	node := startNode(t, func(c *config.Config) {
+	node := startNode(t, apitest.NewVIM(), func(c *config.Config) {
 		c.Auth.Keystone.URL, c.Auth.Keystone.Username = cloud.AuthURL(), "admin"
 		c.Auth.Keystone.PasswordFile, c.Auth.Keystone.Project = password, "admin"
 	})

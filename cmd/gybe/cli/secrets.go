@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/config"
@@ -172,14 +171,11 @@ func (a *app) withStore(
 	if err != nil {
 		return err
 	}
-	pool, err := pgxpool.New(ctx, cfg.DatabaseURL)
+	pool, err := openDatabase(ctx, cfg)
 	if err != nil {
-		return usagef("database_url: %s", err)
+		return err
 	}
 	defer pool.Close()
-	if err := pool.Ping(ctx); err != nil {
-		return failWith(ExitUnreachable, "the database cannot be reached: %w", err)
-	}
 	st, err := store.New(ctx, pool, ring, nil, a.logger(cfg))
 	if err != nil {
 		return err

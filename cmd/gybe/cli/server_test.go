@@ -1,45 +1,28 @@
 package cli_test
 
 import (
-	"context"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/apitest"
-	"github.com/gybe-nfv/gybe/test/devpg"
 )
 
 // serve starts a whole node whose VIM does what a script says, and returns the parameters of scripts that use it.
 func serve(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	vim := apitest.NewVIM()
-	cfg := config.Default()
-	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen = devpg.TestURL(t), "127.0.0.1:0", ""
-	cfg.DataDir, cfg.NodeID = t.TempDir(), "node-1"
-	cfg.Engine.RetryBase, cfg.Engine.Retries = time.Millisecond, 2
-	node, err := app.New(t.Context(), cfg, app.Options{
-		Log: slog.New(slog.DiscardHandler), Version: "v1.2.3", Infras: map[string]lcm.Infra{apitest.VimType: vim},
+	var database string
+	node := startNode(t, vim, func(cfg *config.Config) {
+		cfg.Engine.RetryBase, cfg.Engine.Retries = time.Millisecond, 2
+		database = cfg.DatabaseURL
 	})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- node.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-done)
-	})
-	<-node.Ready()
-
 	p := params(t, dir, map[string]string{
-		"GYBE_ENDPOINT": node.URL(), "DATABASE": cfg.DatabaseURL,
+		"GYBE_ENDPOINT": node.URL(), "DATABASE": database,
 		"VNFD":     "7f9d0a2e-3c51-4b0e-9c6f-1f2b8d1f0a11", // of test/packages/plain
 		"STANDARD": "0c3f8b1e-5d0f-4a55-8f0f-6a1f3f0c5d01", // of test/packages/standard
 		"NEXT":     "0c3f8b1e-5d0f-4a55-8f0f-6a1f3f0c5d02", // of test/packages/standard-2
@@ -72,7 +55,7 @@ func serve(t *testing.T, dir string) testscript.Params {
 		c, err := client.New(node.URL(), nil)
 		ts.Check(err)
 		for last := time.Now().Add(2 * time.Minute); ; {
-			op, err := c.Operation(ctx, args[0])
+			op, err := c.Operation(t.Context(), args[0])
 			ts.Check(err)
 			if string(op.OperationState) == args[1] {
 				return

@@ -89,15 +89,14 @@ func (u *user) secretFiles() {
 }
 
 // startNode starts a node with authentication.
-func startNode(t *testing.T, change func(*config.Config)) *app.App {
+func startNode(t *testing.T, vim *apitest.VIM, change func(*config.Config)) *app.App {
 	t.Helper()
 	cfg := config.Default()
 	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen = devpg.TestURL(t), "127.0.0.1:0", ""
 	cfg.DataDir, cfg.NodeID = t.TempDir(), "node-1"
 	change(&cfg)
 	node, err := app.New(t.Context(), cfg, app.Options{
-		Log: slog.New(slog.DiscardHandler), Version: "v1.2.3",
-		Infras: map[string]lcm.Infra{apitest.VimType: apitest.NewVIM()},
+		Log: slog.New(slog.DiscardHandler), Version: "v1.2.3", Infras: map[string]lcm.Infra{apitest.VimType: vim},
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
