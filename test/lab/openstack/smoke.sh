@@ -25,5 +25,6 @@ trap finish EXIT
 "${inside[@]}" ./up.sh
 GYBE_LAB_OPENRC=$GYBE_LAB_STATE/openrc "${inside[@]}" "$go" test -count=1 -v -timeout 15m -run '^TestSmoke' .
 # Users of the real Keystone at a node of gybe.
+# shellcheck source=/dev/null
 . "$GYBE_LAB_STATE/openrc"
 "${inside[@]}" "$go" test -count=1 -v -timeout 10m ../../keystone
