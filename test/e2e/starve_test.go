@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -198,7 +199,7 @@ func TestSilentServiceDoesNotStarveOthers(t *testing.T) {
 			break
 		}
 	}
-	waits := ops[len(ops)-1]
-	require.Empty(t, w.progress(waits).Steps, "its job waits behind the others")
-	w.comesToRest(waits, sol.CancelModeGraceful)
+	waiting := slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return len(w.progress(op).Steps) > 0 })
+	require.NotEmpty(t, waiting, "the jobs of most operations wait behind the others")
+	w.comesToRest(waiting[0], sol.CancelModeGraceful)
 }
