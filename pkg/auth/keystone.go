@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 
+	"github.com/gybe-nfv/gybe/pkg/keystonetime"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
@@ -125,8 +125,8 @@ func brief(err error) error {
 
 // keystoneToken is what Keystone says about a token.
 type keystoneToken struct {
-	ExpiresAt time.Time `json:"expires_at"`
-	User      struct {
+	keystonetime.Expiry
+	User struct {
 		Name   string `json:"name"`
 		ID     string `json:"id"`
 		Domain struct {
@@ -162,6 +162,6 @@ func (t keystoneToken) result(roles RoleMap) (result, error) {
 		principal: lcm.Principal{
 			Subject: t.User.Name + "@" + t.User.Domain.Name, Project: t.Project.ID, Role: roles.strongest(names),
 		},
-		expires: t.ExpiresAt,
+		expires: t.ExpiresAt.Time,
 	}, nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/cmd/gybe/contexts"
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/keystonetime"
 	"github.com/gybe-nfv/gybe/pkg/redirect"
 )
 
@@ -167,14 +168,19 @@ func (k *Keystone) Obtain(ctx context.Context, _ *Token) (*Token, error) {
 	if o.TokenID != "" { // Keystone wants nothing else with it
 		o = gophercloud.AuthOptions{TokenID: o.TokenID, Scope: o.Scope}
 	}
-	t, err := tokens.Create(ctx, identity, &o).ExtractToken()
+	created := tokens.Create(ctx, identity, &o)
+	id, err := created.ExtractTokenID()
+	var ends keystonetime.Expiry
+	if err == nil {
+		err = created.ExtractInto(&ends)
+	}
 	switch {
 	case gophercloud.ResponseCodeIs(err, http.StatusUnauthorized):
 		return nil, &RejectedError{Server: k.AuthURL(), User: k.User()}
 	case err != nil:
 		return nil, fmt.Errorf("log in to Keystone at %s: %w", k.AuthURL(), plain(err))
 	}
-	return &Token{Value: t.ID, Expires: t.ExpiresAt}, nil
+	return &Token{Value: id, Expires: ends.ExpiresAt.Time}, nil
 }
 
 // RejectedError says that a server does not accept a user's secret.

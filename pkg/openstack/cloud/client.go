@@ -14,6 +14,7 @@ import (
 	gopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
+	"github.com/gybe-nfv/gybe/pkg/keystonetime"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/redirect"
 )
@@ -191,11 +192,11 @@ func (c *session) noteExpiry() {
 	if !ok {
 		return
 	}
-	t, err := res.ExtractToken()
-	if err != nil {
+	var t keystonetime.Expiry
+	if err := res.ExtractInto(&t); err != nil {
 		return
 	}
-	if life := time.Until(t.ExpiresAt); life > 0 { // else our clocks differ, and a refusal will tell
+	if life := time.Until(t.ExpiresAt.Time); life > 0 { // else our clocks differ, and a refusal will tell
 		c.renewAt = time.Now().Add(life * 9 / 10)
 	}
 }

@@ -22,6 +22,14 @@ type application struct {
 	expires          time.Time // zero is never
 }
 
+// ends is the expiry as Keystone writes it: without a zone when the token ends with its application credential.
+func (t *token) ends() string {
+	if t.application != nil && t.expires.Equal(t.application.expires) {
+		return t.expires.Format("2006-01-02T15:04:05")
+	}
+	return t.expires.Format(timeForm)
+}
+
 func (a *application) ended(now time.Time) bool { return !a.expires.IsZero() && !now.Before(a.expires) }
 
 type applicationRequest struct {

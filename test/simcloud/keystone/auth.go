@@ -174,7 +174,7 @@ func (s *Service) tokenView(t *token, catalog bool) rest.Obj {
 		"methods":    rest.Strings(t.methods),
 		"user":       rest.Obj{"domain": domain, "id": t.user.ID, "name": t.user.Name, "password_expires_at": nil},
 		"audit_ids":  []string{t.audit},
-		"expires_at": t.expires.Format(timeForm),
+		"expires_at": t.ends(),
 		"issued_at":  t.issued.Format(timeForm),
 	}
 	if t.application != nil {
