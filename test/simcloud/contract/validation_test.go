@@ -101,5 +101,5 @@ func TestApplicationCredential(t *testing.T) {
 	c.answers("the credential can be deleted", http.StatusNoContent,
 		c.request(http.MethodDelete, all+"/"+id, c.token, nil, nil))
 	c.answers("then its token is not valid", http.StatusNotFound, c.validate(token))
-	c.answers("and no login is possible", http.StatusUnauthorized, logIn(secret))
+	c.answers("and it is not found at a login", http.StatusNotFound, logIn(secret))
 }

@@ -79,7 +79,11 @@ func (s *Service) postToken(c *rest.Call, req authRequest) (int, any, error) {
 	id, p := req.Auth.Identity, req.Auth.Scope.Project
 	if slices.Contains(id.Methods, methodApplication) {
 		app := s.applications[id.Application.ID]
-		if app == nil || app.secret != id.Application.Secret || app.ended(s.world.Now()) {
+		if app == nil {
+			const text = "Could not find Application Credential: %s."
+			return 0, nil, rest.Errorf(http.StatusNotFound, "Not Found", text, id.Application.ID)
+		}
+		if app.secret != id.Application.Secret || app.ended(s.world.Now()) {
 			return 0, nil, errUnauthorized
 		}
 		t := s.issue(app.user, app.project, app.roles, id.Methods)
