@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -69,8 +70,8 @@ func (a *app) contextUse() *cobra.Command {
 	return &cobra.Command{
 		Use: "use NAME", Short: "Use a context from now on", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeContext,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.updateContexts(func(f *contexts.File) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.updateContexts(cmd.Context(), func(f *contexts.File) error {
 				if f.Contexts[args[0]] == nil {
 					return noContext(args[0])
 				}
@@ -85,8 +86,8 @@ func noContext(name string) error {
 	return failWith(ExitNotFound, "there is no context %q; gybe context list shows those that there are", name)
 }
 
-func (a *app) updateContexts(change func(*contexts.File) error) error {
-	return contexts.Update(contexts.Path(a.env.get), change)
+func (a *app) updateContexts(ctx context.Context, change func(*contexts.File) error) error {
+	return contexts.Update(ctx, contexts.Path(a.env.get), change)
 }
 
 func (a *app) contextShow() *cobra.Command {
@@ -132,7 +133,7 @@ func (a *app) contextSet() *cobra.Command {
 first context becomes the current one. "gybe login" adds the login.`,
 		Example: "  gybe context set prod --endpoint https://gybe.example.com:9890 --cacert /etc/gybe/ca.pem",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.updateContexts(func(f *contexts.File) error {
+			return a.updateContexts(cmd.Context(), func(f *contexts.File) error {
 				c := f.Contexts[args[0]]
 				if c == nil {
 					if a.flags.endpoint == "" {
@@ -181,8 +182,8 @@ func (a *app) contextDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete NAME", Short: "Delete a context and its login", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeContext,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.updateContexts(func(f *contexts.File) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.updateContexts(cmd.Context(), func(f *contexts.File) error {
 				c := f.Contexts[args[0]]
 				if c == nil {
 					return noContext(args[0])

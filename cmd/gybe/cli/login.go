@@ -122,7 +122,7 @@ func (a *app) login(cmd *cobra.Command, l *loginFlags) error {
 			return err
 		}
 	}
-	if err := a.updateContexts(func(f *contexts.File) error {
+	if err := a.updateContexts(ctx, func(f *contexts.File) error {
 		f.Contexts[name] = c
 		f.Current = cmp.Or(f.Current, name)
 		return nil
@@ -249,8 +249,8 @@ func (a *app) logoutCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "logout", Short: "Forget the token of a context",
 		Long: "Forget the token of a context. The token stays valid at the server until it expires or is revoked.",
-		RunE: func(*cobra.Command, []string) error {
-			return a.updateContexts(func(f *contexts.File) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.updateContexts(cmd.Context(), func(f *contexts.File) error {
 				name := cmp.Or(a.flags.context, a.env.get("GYBE_CONTEXT"), f.Current)
 				c := f.Contexts[name]
 				if c == nil {

@@ -248,3 +248,28 @@ func TestShortTokensAreRenewed(t *testing.T) {
 	u.ok("", "vnf", "list")
 	require.Equal(t, before+1, p.issued)
 }
+
+// TestCommandsAtTheSameTimeRenewATokenOnce: a refresh token is valid once, so only one command may use it.
+func TestCommandsAtTheSameTimeRenewATokenOnce(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	u := newUser(t, "GYBE_ENDPOINT="+p.gybeServer().URL)
+	u.ok("", "login", "--oidc", "--issuer", p.URL, "--client-id", "gybe-cli")
+	p.mu.Lock()
+	p.issued++ // the server does not accept the first token any more
+	before := p.issued
+	p.mu.Unlock()
+	var running sync.WaitGroup
+	begin := make(chan struct{})
+	var codes [8]int
+	for n := range codes {
+		running.Go(func() {
+			<-begin
+			codes[n], _, _ = u.gybe("", "vnf", "list")
+		})
+	}
+	close(begin)
+	running.Wait()
+	require.Equal(t, [8]int{}, codes)
+	require.Equal(t, before+1, p.issued, "one renewal")
+}

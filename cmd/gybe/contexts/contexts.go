@@ -3,6 +3,7 @@ package contexts
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -110,11 +111,19 @@ func Load(path string) (*File, error) {
 	return f, nil
 }
 
-// Update changes the file.
-func Update(path string, change func(*File) error) error {
+// Update changes the file. Other processes that change it at the same time wait, so no change is lost.
+func Update(ctx context.Context, path string, change func(*File) error) error {
 	if path == "" {
 		return errors.New("there is no place for contexts: neither HOME nor XDG_CONFIG_HOME is set")
 	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // the file that a link leads to is replaced, not the link
+	}
+	unlock, err := Lock(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	f, err := Load(path)
 	if err != nil {
 		return err
@@ -127,26 +136,4 @@ func Update(path string, change func(*File) error) error {
 		return err
 	}
 	return WritePrivate(path, raw)
-}
-
-// WritePrivate replaces a file by one that only its owner can read. Readers see the old content or the new one.
-func WritePrivate(path string, content []byte) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".gybe-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // the error is reported
-		}
-	}()
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

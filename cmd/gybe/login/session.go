@@ -77,6 +77,14 @@ func (c Cache) Store(t *Token) error {
 	return contexts.WritePrivate(string(c), raw)
 }
 
+// lock keeps other commands from renewing the token at the same time.
+func (c Cache) lock(ctx context.Context) (unlock func(), err error) {
+	if c == "" {
+		return func() {}, nil
+	}
+	return contexts.Lock(ctx, string(c))
+}
+
 // Remove forgets the token.
 func (c Cache) Remove() error {
 	if err := os.Remove(string(c)); err != nil && !os.IsNotExist(err) {
@@ -133,7 +141,18 @@ func (s *Session) Renew(ctx context.Context, challenges []string) (bool, error) 
 	return true, s.renew(ctx)
 }
 
+// renew gets a new token, or takes the one that another command has got in the meantime: a refresh token is often valid
+// only once, and logins of many commands at the same time load the server.
 func (s *Session) renew(ctx context.Context) error {
+	unlock, err := s.Cache.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if t := s.Cache.Load(); t.valid(time.Now()) && (s.token == nil || t.Value != s.token.Value) {
+		s.token = t
+		return nil
+	}
 	t, err := s.Obtain(ctx, s.token)
 	if err != nil {
 		return err
