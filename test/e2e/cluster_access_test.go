@@ -121,7 +121,7 @@ func TestKubeconfigJoinsTheOnesThatAreThere(t *testing.T) {
 	const other = `{"apiVersion":"v1","kind":"Config","current-context":"mine","clusters":[{"name":"mine","cluster":{"server":"https://mine"}}],` +
 		`"users":[{"name":"me","user":{"token":"t"}}],"contexts":[{"name":"mine","context":{"cluster":"mine","user":"me"}}]}`
 	require.NoError(t, os.WriteFile(file, []byte(other), 0o600))
-	_, stderr, code := w.gybe("vnf", "kubeconfig", id, "--merge", "-f", file, "--context", "mine")
+	_, stderr, code := w.gybe("vnf", "kubeconfig", id, "--merge", "-f", file, "--name", "mine")
 	require.Equal(t, cli.ExitRejected, code)
 	require.Contains(t, stderr, `context "mine" of another user`)
 	for range 2 { // the second time replaces the first

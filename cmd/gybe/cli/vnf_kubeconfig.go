@@ -19,15 +19,15 @@ func (a *app) vnfKubeconfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "kubeconfig INSTANCE", Short: "Get the kubeconfig of a VNF instance's cluster", Args: cobra.ExactArgs(1),
 		Long: `Get the kubeconfig of a VNF instance's cluster. It gives full access to the cluster.
-The node's log records every download.
+Every download is in the audit trail.
 
 --merge adds the cluster to the kubeconfig that kubectl uses (the first file of KUBECONFIG, or
 ~/.kube/config), or to that of --file, as a context with the name of the instance, or that of
---context. The rest of the file does not change, nor does the current context if it is set.`,
+--name. The rest of the file does not change, nor does the current context if it is set.`,
 	}
 	file := cmd.Flags().StringP("file", "f", "", "write to this file, readable by you only, instead of standard output")
 	merge := cmd.Flags().Bool("merge", false, "add it to the existing content of the file")
-	name := cmd.Flags().String("context", "", "name of the cluster and its context in the file")
+	name := cmd.Flags().String("name", "", "name of the cluster and its context in the file")
 	return a.onInstance(cmd, func(ctx context.Context, c *client.Client, id string, _ []string) error {
 		raw, err := c.Kubeconfig(ctx, id)
 		if err != nil {
