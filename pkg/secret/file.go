@@ -22,14 +22,14 @@ type keyFile struct {
 // missedEvery bounds how often the file is read because of a missing key.
 const missedEvery = time.Second
 
-// Load reads the key file at path. It takes the rights of all users to read the file away, or fails if it cannot. Group
-// rights stay: an operator has given them.
+// Load reads the key file at path. It takes the rights of all users to read the file away, or fails if it cannot; the
+// ring says which keys were exposed. Group rights stay: an operator has given them.
 func Load(path string) (*Ring, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the key file: %w", err)
 	}
-	if err := closeFile(path); err != nil {
+	if raw, err = closeFile(path, raw); err != nil {
 		return nil, err
 	}
 	r, err := Parse(raw)
@@ -38,23 +38,6 @@ func Load(path string) (*Ring, error) {
 	}
 	r.file.path = path
 	return r, nil
-}
-
-// closeFile takes the rights of all users away from a regular file. It never touches a device.
-func closeFile(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("read the key file: %w", err)
-	}
-	const others = 0o007
-	if !info.Mode().IsRegular() || info.Mode().Perm()&others == 0 {
-		return nil
-	}
-	if err := os.Chmod(path, info.Mode()&^fs.FileMode(others)); err != nil {
-		return fmt.Errorf("all users of this machine can read the key file %s (mode %s); its owner must run: "+
-			"chmod o-rwx %s", path, info.Mode().Perm(), path)
-	}
-	return nil
 }
 
 // LoadOrCreate reads the key file at path, or creates one with a new key, readable by its owner only. Nodes that
@@ -108,6 +91,9 @@ func (r *Ring) Refresh() (changed bool, err error) {
 		}
 	}
 	if slices.Equal(before.ids, after.ids) {
+		same := *before
+		same.exposed = after.exposed
+		r.keys.Store(&same)
 		return false, nil
 	}
 	r.keys.Store(after)

@@ -40,6 +40,8 @@ type keys struct {
 	ids   []string
 	aeads map[string]cipher.AEAD
 	mac   []byte
+	// exposed are the keys that all users of a machine could read.
+	exposed []Exposure
 }
 
 var idRule = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,32}$`)
@@ -62,6 +64,9 @@ func parseKeys(text []byte) (*keys, error) {
 	for line := range strings.Lines(string(text)) {
 		n++
 		line = strings.TrimSpace(line)
+		if e, ok := parseExposure(line); ok {
+			r.exposed = append(r.exposed, e)
+		}
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -84,6 +89,7 @@ func parseKeys(text []byte) (*keys, error) {
 	if len(r.ids) == 0 {
 		return nil, errors.New("the key file holds no key")
 	}
+	r.exposed = slices.DeleteFunc(r.exposed, func(e Exposure) bool { return !slices.Contains(r.ids, e.Key) })
 	return r, nil
 }
 

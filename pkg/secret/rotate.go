@@ -37,7 +37,7 @@ func Activate(path, id string) (now, before string, err error) {
 	return now, before, err
 }
 
-// RemoveKey removes a key that is not the primary one from a key file.
+// RemoveKey removes a key that is not the primary one from a key file, and that it was exposed.
 func RemoveKey(path, id string) error {
 	return rewrite(path, func(lines []string) ([]string, error) {
 		at := slices.IndexFunc(lines, func(l string) bool { return idOf(l) == id })
@@ -47,7 +47,10 @@ func RemoveKey(path, id string) error {
 		case at == keyLines(lines)[0]:
 			return nil, fmt.Errorf("the key %s of %s seals; activate another one first", id, path)
 		}
-		return slices.Delete(lines, at, at+1), nil
+		return slices.DeleteFunc(slices.Delete(lines, at, at+1), func(l string) bool {
+			e, ok := parseExposure(l)
+			return ok && e.Key == id
+		}), nil
 	})
 }
 
@@ -70,8 +73,8 @@ func idOf(line string) string {
 	return id
 }
 
-// rewrite replaces a key file at once, so that no reader sees a part of it. It keeps the owner and the mode. Two
-// commands at the same time run one after the other.
+// rewrite replaces a key file at once, so that no reader sees a part of it. It keeps the owner, and the mode without the
+// rights of all users; keys that they could read are marked. Two commands at the same time run one after the other.
 func rewrite(path string, change func([]string) ([]string, error)) error {
 	path, err := filepath.EvalSymlinks(path) // the file that a link leads to is replaced, not the link
 	if err != nil {
@@ -92,8 +95,15 @@ func rewrite(path string, change func([]string) ([]string, error)) error {
 	if _, err := Parse(old); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	lines, err := change(strings.Split(strings.TrimRight(string(old), "\n"), "\n"))
+	lines := strings.Split(strings.TrimRight(string(old), "\n"), "\n")
+	info, err := os.Stat(path)
 	if err != nil {
+		return fmt.Errorf("change the key file: %w", err)
+	}
+	if isExposed(info) {
+		lines = markExposed(lines, info.Mode().Perm().String())
+	}
+	if lines, err = change(lines); err != nil {
 		return err
 	}
 	text := []byte(strings.Join(lines, "\n") + "\n")
@@ -124,7 +134,7 @@ func replaceFile(path string, text []byte) error {
 		err = tmp.Chown(int(owner.Uid), int(owner.Gid))
 	}
 	_, writeErr := tmp.Write(text)
-	err = errors.Join(err, writeErr, tmp.Chmod(info.Mode().Perm()&^0o007), tmp.Sync(), tmp.Close())
+	err = errors.Join(err, writeErr, tmp.Chmod(info.Mode().Perm()&^others), tmp.Sync(), tmp.Close())
 	if err != nil {
 		return err
 	}

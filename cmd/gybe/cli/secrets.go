@@ -189,6 +189,14 @@ type keyCount struct {
 	Role   string           `json:"role"`
 	Values int64            `json:"values"`
 	In     map[string]int64 `json:"in,omitempty"` // by table and column
+	// Exposed says that all users of a machine could read the key.
+	Exposed *exposure `json:"exposed,omitempty"`
+}
+
+// exposure says when the key file was found to be readable by all users, and with which mode.
+type exposure struct {
+	Found time.Time `json:"found"`
+	Mode  string    `json:"mode"`
 }
 
 // keyStatus shows how many values are sealed with each key.
@@ -218,6 +226,7 @@ func (a *app) keyStatus(ctx context.Context, st *store.Store, ring *secret.Ring)
 		counts[at].Values += u.Values
 		counts[at].In[u.Table+"."+u.Column] += u.Values
 	}
+	warnOfExposures(a.env.Stderr, ring, counts)
 	return a.show(counts, func(w io.Writer) {
 		for _, c := range counts {
 			printf(w, "%-10s %-24s %d values\n", c.Key, c.Role, c.Values)
@@ -232,4 +241,19 @@ func (a *app) keyStatus(ctx context.Context, st *store.Store, ring *secret.Ring)
 			}
 		}
 	})
+}
+
+// warnOfExposures adds to each key whether all users of a machine could read it, and says what to do.
+func warnOfExposures(w io.Writer, ring *secret.Ring, counts []keyCount) {
+	for _, e := range ring.Exposures() {
+		at := slices.IndexFunc(counts, func(c keyCount) bool { return c.Key == e.Key })
+		counts[at].Exposed = &exposure{e.Found, e.Mode}
+		first := "gybe secrets rotate, gybe secrets activate, "
+		if counts[at].Role != "seals" {
+			first = ""
+		}
+		printf(w, "WARNING: until %s all users of a machine could read the key %s (mode of the key file: %s); replace "+
+			"it: %sgybe secrets reencrypt, gybe secrets remove %s. Change the passwords that it sealed, too.\n",
+			e.Found.Format(time.RFC3339), e.Key, e.Mode, first, e.Key)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,4 +73,44 @@ func TestSecretsCommandsRotateTheKeysOfADatabase(t *testing.T) {
 	require.NotContains(t, run(cli.ExitOK, "status"), old)
 	require.Contains(t, run(cli.ExitOK, "rotate", "--activate"), strings.TrimSpace(counts[0].Key)+" still opens")
 	read()
+}
+
+// TestSecretsStatusWarnsOfAnExposedKey: until the key is replaced.
+func TestSecretsStatusWarnsOfAnExposedKey(t *testing.T) {
+	t.Parallel()
+	url, path := devpg.TestURL(t), filepath.Join(t.TempDir(), "secret.key")
+	pool := devpg.Pool(t, url)
+	ring, err := secret.LoadOrCreate(path)
+	require.NoError(t, err)
+	_, err = store.New(t.Context(), pool, ring, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	run := func(args ...string) (stdout, stderr string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		code := cli.Run(t.Context(), append(append([]string{"secrets"}, args...), "--database-url", url,
+			"--set", "secrets.key_file="+path), cli.Env{Stdout: &out, Stderr: &errs})
+		require.Equal(t, cli.ExitOK, code, errs.String())
+		return out.String(), errs.String()
+	}
+	_, errs := run("status")
+	require.Empty(t, errs)
+	require.NoError(t, os.Chmod(path, 0o644))
+	for range 2 { // the first one corrects the mode
+		_, errs = run("status")
+		require.Contains(t, errs, "all users of a machine could read the key "+ring.Primary())
+		require.Contains(t, errs, "gybe secrets rotate, gybe secrets activate, gybe secrets reencrypt, "+
+			"gybe secrets remove "+ring.Primary())
+	}
+	out, _ := run("status", "-o", "json")
+	var counts []struct {
+		Exposed *struct{ Mode string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &counts))
+	require.Equal(t, "-rw-r--r--", counts[0].Exposed.Mode)
+
+	run("rotate", "--activate")
+	run("reencrypt")
+	run("remove", ring.Primary())
+	_, errs = run("status")
+	require.Empty(t, errs)
 }
