@@ -23,6 +23,7 @@ import (
 // processes of its user cannot read its memory, and it marks descriptors that it has inherited.
 func TestServeProtectsItsProcess(t *testing.T) {
 	t.Parallel()
+	dropRights(t)
 	inherited, err := os.CreateTemp(t.TempDir(), "inherited")
 	require.NoError(t, err)
 	defer func() { _ = inherited.Close() }()
@@ -57,58 +58,61 @@ func TestServeProtectsItsProcess(t *testing.T) {
 	limits, err := os.ReadFile(of(node, "limits"))
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^Max core file size +0 +0 +bytes`, string(limits))
-	require.NoError(t, openUnprivileged(of(other, "environ")))
-	require.ErrorIs(t, openUnprivileged(of(node, "environ")), os.ErrPermission)
-	require.ErrorIs(t, openUnprivileged(of(node, "mem")), os.ErrPermission)
+	require.NoError(t, open(of(other, "environ")))
+	require.ErrorIs(t, open(of(node, "environ")), os.ErrPermission)
+	require.ErrorIs(t, open(of(node, "mem")), os.ErrPermission)
 	if os.Geteuid() != 0 {
 		return // the descriptors of the node are hidden, too
 	}
-	require.Zero(t, flagsOf(t, of(other, "fdinfo/3"))&unix.O_CLOEXEC)
-	require.NotZero(t, flagsOf(t, of(node, "fdinfo/3"))&unix.O_CLOEXEC)
+	require.False(t, closesOnExec(t, of(other, "fdinfo/3")))
+	require.True(t, closesOnExec(t, of(node, "fdinfo/3")))
 }
 
 // of is a file about a process.
 func of(cmd *exec.Cmd, name string) string { return fmt.Sprintf("/proc/%d/%s", cmd.Process.Pid, name) }
 
-// openUnprivileged opens a file as this user without the right to look into all processes, which root has.
-func openUnprivileged(path string) error {
-	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // without unlocking: the thread ends with the goroutine
-		head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-		var caps [2]unix.CapUserData
-		err := unix.Capget(&head, &caps[0])
-		if err == nil {
-			for _, c := range []uint{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON} {
-				caps[c/32].Effective &^= 1 << (c % 32)
-			}
-			err = unix.Capset(&head, &caps[0])
-		}
-		if err != nil {
-			result <- err
-			return
-		}
-		f, err := os.Open(path)
-		if err == nil {
-			err = f.Close()
-		}
-		result <- err
-	}()
-	return <-result
+// dropRights takes the rights to look into all processes, which root has, from the thread of a test and the programs that
+// it starts. The thread ends with the test.
+func dropRights(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	if os.Geteuid() != 0 {
+		return
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var caps [2]unix.CapUserData
+	require.NoError(t, unix.Capget(&head, &caps[0]))
+	for _, c := range []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON} {
+		require.NoError(t, unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0))
+		caps[c/32].Effective &^= 1 << (c % 32)
+		caps[c/32].Permitted &^= 1 << (c % 32)
+	}
+	require.NoError(t, unix.Capset(&head, &caps[0]))
 }
 
-// flagsOf reads the flags of a descriptor from /proc.
-func flagsOf(t *testing.T, path string) int {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	require.NoError(t, err)
-	for line := range strings.Lines(string(raw)) {
-		if value, ok := strings.CutPrefix(line, "flags:"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(value), 8, 64)
-			require.NoError(t, err)
-			return int(n)
-		}
+// open opens a file with the rights of the test's thread.
+func open(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
 	}
-	t.Fatalf("%s has no flags", path)
-	return 0
+	return f.Close()
+}
+
+// closesOnExec reads from /proc whether a descriptor is marked, with all rights of this user.
+func closesOnExec(t *testing.T, path string) bool {
+	t.Helper()
+	var raw []byte
+	var err error
+	done := make(chan struct{})
+	go func() { // on another thread
+		raw, err = os.ReadFile(path)
+		close(done)
+	}()
+	<-done
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(raw), "flags:")
+	flags, err := strconv.ParseInt(strings.Fields(rest)[0], 8, 64)
+	require.NoError(t, err)
+	return flags&unix.O_CLOEXEC != 0
 }
