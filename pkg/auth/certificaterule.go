@@ -67,8 +67,8 @@ func parseCertificateRule(line string) (CertificateRule, error) {
 	switch {
 	case !slices.Contains(lcm.Roles, r.Role):
 		return r, fmt.Errorf("the role %.20q is not one of reader, operator, admin", role)
-	case checkProject(project) != nil:
-		return r, checkProject(project)
+	case CheckProject(project) != nil:
+		return r, CheckProject(project)
 	case !slices.Contains(nameKinds, kind):
 		return r, fmt.Errorf("the kind of name %.20q is not one of %s", kind, strings.Join(nameKinds, ", "))
 	case r.Name == "":

@@ -47,7 +47,7 @@ func (r claimReader) principal(claims map[string]any) (lcm.Principal, error) {
 		return lcm.Principal{}, reject(reasonNoProject, lcm.CodeForbidden,
 			"the token is not for a project: the claim %s is absent", r.Project)
 	}
-	if err := checkProject(p.Project); err != nil {
+	if err := CheckProject(p.Project); err != nil {
 		return lcm.Principal{}, reject(reasonNoProject, lcm.CodeForbidden, "%s", err)
 	}
 	return p, nil

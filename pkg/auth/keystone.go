@@ -151,7 +151,7 @@ func (t keystoneToken) result(roles RoleMap) (result, error) {
 		return result{}, reject(reasonNoProject, lcm.CodeForbidden, "the token is not for a project").hint(
 			"log in with a project (OS_PROJECT_NAME, or --os-project-name), not with a domain or the system")
 	}
-	if err := checkProject(t.Project.ID); err != nil {
+	if err := CheckProject(t.Project.ID); err != nil {
 		return result{}, err
 	}
 	names := make([]string, 0, len(t.Roles))

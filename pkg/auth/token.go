@@ -73,7 +73,7 @@ func (t Token) validate() error {
 	if !word.MatchString(t.Subject) {
 		bad = append(bad, errors.New("the subject must have 1 to 200 printable characters without blanks"))
 	}
-	if err := checkProject(t.Project); err != nil {
+	if err := CheckProject(t.Project); err != nil {
 		bad = append(bad, err)
 	}
 	if !slices.Contains(lcm.Roles, t.Role) {
@@ -82,8 +82,8 @@ func (t Token) validate() error {
 	return errors.Join(bad...)
 }
 
-// checkProject accepts the names that a project may have, whichever mode they come from.
-func checkProject(s string) error {
+// CheckProject accepts the names that a project may have, whichever mode they come from.
+func CheckProject(s string) error {
 	if s == "" || len(s) > maxProject || !word.MatchString(s) || strings.Contains(s, "/") {
 		return fmt.Errorf(
 			"the project %.70q must have 1 to %d printable characters without blanks and '/'", s, maxProject,

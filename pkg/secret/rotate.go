@@ -73,8 +73,8 @@ func idOf(line string) string {
 	return id
 }
 
-// rewrite replaces a key file at once, so that no reader sees a part of it. It keeps the owner, and the mode without the
-// rights of all users; keys that they could read are marked. Two commands at the same time run one after the other.
+// rewrite replaces a key file at once, so that no reader sees a part of it. It keeps the owner, and the mode without
+// the rights of all users; keys that they could read are marked. Two commands at the same time run one after the other.
 func rewrite(path string, change func([]string) ([]string, error)) error {
 	path, err := filepath.EvalSymlinks(path) // the file that a link leads to is replaced, not the link
 	if err != nil {

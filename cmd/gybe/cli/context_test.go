@@ -37,7 +37,8 @@ func TestCommandsAtTheSameTimeLoseNoContext(t *testing.T) {
 	}
 	for n := range each {
 		start("", "context", "set", fmt.Sprint("set-", n), "--endpoint", server.URL)
-		start(fmt.Sprint("token-", n), "login", "--token", "--endpoint", server.URL, "--context", fmt.Sprint("login-", n))
+		start(fmt.Sprint("token-", n),
+			"login", "--token", "--endpoint", server.URL, "--context", fmt.Sprint("login-", n))
 		start("", "context", "use", "first")
 	}
 	close(begin)

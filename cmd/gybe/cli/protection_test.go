@@ -33,7 +33,7 @@ func TestServeProtectsItsProcess(t *testing.T) {
 	program, err := exec.LookPath("gybe") // this test, see TestMain
 	require.NoError(t, err)
 	node := exec.CommandContext(t.Context(), program, "serve", "--database-url", devpg.TestURL(t),
-		"--set", "listen=127.0.0.1:0", "--set", "debug_listen=", "--set", "data_dir="+filepath.Join(t.TempDir(), "data"))
+		"--listen", "127.0.0.1:0", "--set", "debug_listen=", "--data-dir", filepath.Join(t.TempDir(), "data"))
 	node.Stderr, node.ExtraFiles = logFile, []*os.File{inherited}
 	node.Cancel = func() error { return node.Process.Signal(os.Interrupt) }
 	require.NoError(t, node.Start())
@@ -71,8 +71,8 @@ func TestServeProtectsItsProcess(t *testing.T) {
 // of is a file about a process.
 func of(cmd *exec.Cmd, name string) string { return fmt.Sprintf("/proc/%d/%s", cmd.Process.Pid, name) }
 
-// dropRights takes the rights to look into all processes, which root has, from the thread of a test and the programs that
-// it starts. The thread ends with the test.
+// dropRights takes the rights to look into all processes, which root has, from the thread of a test and the programs
+// that it starts. The thread ends with the test.
 func dropRights(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
