@@ -93,14 +93,13 @@ func TestTheCommandLogsInAtTheProvider(t *testing.T) {
 					}
 				}
 			}()
-			confirmed := make(chan bool)
+			ended := make(chan int, 1)
 			go func() {
-				newBrowser(t).confirmDevice(<-told, "ada")
-				close(confirmed)
+				code, _ := p.gybe(nil, errs, args...)
+				ended <- code
 			}()
-			code, _ := p.gybe(nil, errs, args...)
-			require.Equal(t, cli.ExitOK, code)
-			<-confirmed
+			newBrowser(t).confirmDevice(<-told, "ada")
+			require.Equal(t, cli.ExitOK, <-ended)
 		},
 		"browser": func(t *testing.T, p *person, args []string) {
 			t.Helper()
