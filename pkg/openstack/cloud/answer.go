@@ -1,10 +1,13 @@
 package cloud
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // answerError reports an answer that exceeds a limit.
@@ -16,21 +19,27 @@ type answerError struct {
 // Error implements error.
 func (e *answerError) Error() string { return e.text }
 
-// bounded reads answers into memory before they are decoded, and fails when they exceed a limit.
+// bounded reads answers into memory before they are decoded, and fails when they exceed a limit or arrive too slowly.
 type bounded struct {
-	next   http.RoundTripper
-	budget *sessionBudget
+	next    http.RoundTripper
+	budget  *sessionBudget
+	stall   time.Duration       // the time limit of each part of an answer
+	arrived func(*http.Request) // called for each part
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.next.RoundTrip(r)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	res, err := b.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
+	body := &steady{ctx: ctx, body: res.Body, within: b.stall, arrived: func() { b.arrived(r) }}
+	body.timer = time.AfterFunc(b.stall, func() { cancel(errStalled) })
+	defer body.timer.Stop()
 	if res.StatusCode >= http.StatusBadRequest {
-		res.Body = cut{io.LimitReader(res.Body, maxFailure), res.Body}
-		return res, nil
+		return b.readFailure(res, body)
 	}
 
 	a := &answer{limits: b.budget.limits(), budget: b.budget}
@@ -38,9 +47,10 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if svc, _ := r.Context().Value(toService{}).(Service); svc == "" || strings.HasSuffix(r.URL.Path, "/auth/tokens") {
 		a.limit = a.limits.login // the first login, or a new token in the middle of another service's call
 	}
-	err = a.read(res.Body, res.ContentLength)
+	err = a.read(body, res.ContentLength)
 	err = errors.Join(err, res.Body.Close())
 	if err == nil {
+		body.timer.Stop()
 		err = a.admitDecoding(r.Context())
 	}
 	if err != nil {
@@ -51,10 +61,15 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// cut ends a body early and quietly: the beginning of an error says enough.
-type cut struct {
-	io.Reader
-	io.Closer
+// readFailure reads the body of an error. It ends early and quietly: the beginning of an error says enough.
+func (b bounded) readFailure(res *http.Response, body io.Reader) (*http.Response, error) {
+	text, err := io.ReadAll(io.LimitReader(body, maxFailure))
+	_ = res.Body.Close()
+	if errors.Is(err, errStalled) {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(text))
+	return res, nil
 }
 
 // answer is the body of an answer, in memory. It is not one buffer, because growing one would copy it.

@@ -43,9 +43,7 @@ func (c *session) Do(ctx context.Context, r Call) error {
 }
 
 func (c *session) exchange(ctx context.Context, r Call, target string, header map[string]string) error {
-	if err := c.renew(ctx); err != nil {
-		return err
-	}
+	c.renew()
 
 	res, err := c.provider.Request(withService(ctx, r.Service), r.Method, target, &gophercloud.RequestOpts{
 		JSONBody: r.In, JSONResponse: r.Out, MoreHeaders: header, OkCodes: []int{200, 201, 202, 204},
@@ -66,9 +64,7 @@ func (c *session) typed(
 	}
 
 	header := c.header(ctx, svc)
-	if err := c.renew(ctx); err != nil {
-		return err
-	}
+	c.renew()
 
 	sc := &gophercloud.ServiceClient{ProviderClient: c.provider, Endpoint: base + "/", MoreHeaders: header}
 	return fault(ctx, callInfo{what, svc, base}, request(withService(ctx, svc), sc))

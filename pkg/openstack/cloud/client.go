@@ -14,7 +14,6 @@ import (
 	gopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
-	"github.com/gybe-nfv/gybe/pkg/keystonetime"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/redirect"
 )
@@ -46,10 +45,14 @@ type session struct {
 	services  map[Service]string
 	versions  microversions
 
-	mu       sync.Mutex
-	token    string    // the token that renewAt belongs to
-	renewAt  time.Time // zero: only when it is refused
-	renewing bool      // by a caller; the others go on with the old token
+	pool    *Pool
+	slot    *slot
+	relogin func(context.Context) error // replaces the token
+
+	mu      sync.Mutex
+	token   string    // the token that renewAt belongs to
+	renewAt time.Time // zero: only when it is refused
+	renewal *login    // under way; nil when none is
 }
 
 // authenticate logs in with name and password: one call, no version discovery.
@@ -61,16 +64,20 @@ func (p *Pool) authenticate(ctx context.Context, sl *slot) (*Client, error) {
 	}
 	c := &session{
 		conn: conn, health: sl.health, began: time.Now(), transport: newTransport(cfg, p.cfg.Outbound),
+		pool: p, slot: sl,
 	}
 	c.rt = http.RoundTripper(c.transport)
 	if p.cfg.WrapTransport != nil {
 		c.rt = p.cfg.WrapTransport(c.rt)
 	}
-	watch := watched{
-		next: observe(c.rt, p.cfg.Observe, ""), health: sl.health, within: p.cfg.Timeout,
-		wake: func() { p.cfg.Answers(sl.health.key) },
+	c.rt = watched{
+		next: bounded{
+			next: observe(c.rt, p.cfg.Observe, ""), budget: &sessionBudget{node: p.answers},
+			stall:   patience(stall, p.cfg.Timeout),
+			arrived: func(r *http.Request) { sl.health.heard(serviceOf(r), time.Now()) },
+		},
+		health: sl.health, within: p.cfg.Timeout, wake: func() { p.cfg.Answers(sl.health.key) },
 	}
-	c.rt = bounded{watch, &sessionBudget{node: p.answers}}
 	c.provider, err = gopenstack.NewClient(conn.base + "/")
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable, "VIM %s: %w", conn.base, err)
@@ -92,6 +99,7 @@ func (p *Pool) authenticate(ctx context.Context, sl *slot) (*Client, error) {
 		e.Cause = err // it may quote the answer
 		return nil, e
 	}
+	c.relogin, c.provider.ReauthFunc = c.provider.ReauthFunc, c.awaitToken
 	return newClient(c), nil
 }
 
@@ -175,52 +183,8 @@ func (c *session) readToken() error {
 		c.project, c.projectID = project.Name, project.ID
 	}
 	c.services = locate(catalog, c.conn.region, c.projectID)
-	c.noteExpiry()
-	return nil
-}
-
-// noteExpiry plans the renewal of a new token at nine tenths of its life.
-func (c *session) noteExpiry() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	token := c.provider.Token()
-	if token == c.token {
-		return
-	}
-	c.token, c.renewAt = token, time.Time{}
-	res, ok := c.provider.GetAuthResult().(tokens.CreateResult)
-	if !ok {
-		return
-	}
-	var t keystonetime.Expiry
-	if err := res.ExtractInto(&t); err != nil {
-		return
-	}
-	if life := time.Until(t.ExpiresAt.Time); life > 0 { // else our clocks differ, and a refusal will tell
-		c.renewAt = time.Now().Add(life * 9 / 10)
-	}
-}
-
-// renew gets a new token when the present one is about to expire. One caller does; the others do not wait for it.
-func (c *session) renew(ctx context.Context) error {
-	c.noteExpiry()
-	c.mu.Lock()
-	token, due := c.token, !c.renewAt.IsZero() && time.Now().After(c.renewAt) && !c.renewing
-	c.renewing = c.renewing || due
-	c.mu.Unlock()
-	if !due {
-		return nil
-	}
-	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.renewing = false
-	}()
-	if err := c.provider.Reauthenticate(ctx, token); err != nil {
-		return fault(ctx, callInfo{
-			what: "renew the token of " + c.conn.user(), service: keystone, url: c.conn.base + "/v3/auth/tokens",
-		}, err)
-	}
 	c.noteExpiry()
 	return nil
 }

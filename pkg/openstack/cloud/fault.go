@@ -45,9 +45,6 @@ func fault(ctx context.Context, c callInfo, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", c.what, errors.Join(ctx.Err(), err))
 	}
-	if e, ok := errors.AsType[*lcm.Error](err); ok {
-		return e
-	}
 	if re, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
 		err = re.ErrReauth // the reason that counts: the first refusal was only an old token
 		c.service = keystone
@@ -56,6 +53,9 @@ func fault(ctx context.Context, c callInfo, err error) error {
 		} else if at, ok := errors.AsType[*url.Error](err); ok {
 			c.url = at.URL
 		}
+	}
+	if e, ok := errors.AsType[*lcm.Error](err); ok {
+		return e
 	}
 	if res, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
 		c.url = res.URL
@@ -178,6 +178,9 @@ func (c callInfo) unreachable(err error) *lcm.Error {
 		return why("refuses connections")
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return why("cannot be reached over the network")
+	case errors.Is(err, errStalled):
+		e.Code = lcm.CodeTimeout
+		return why("began an answer and did not send the rest in time")
 	case isNet && timeout.Timeout():
 		e.Code = lcm.CodeTimeout
 		return why("did not answer in time")

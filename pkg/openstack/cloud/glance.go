@@ -113,9 +113,7 @@ func (c glanceAPI) SendImage(ctx context.Context, id, name string, data io.Reade
 	if err != nil {
 		return err
 	}
-	if err := c.renew(ctx); err != nil {
-		return err
-	}
+	c.renew()
 
 	info.url = base + "/images/" + segment(id) + "/file"
 	req, err := http.NewRequestWithContext(withService(ctx, Glance), http.MethodPut, info.url, data)

@@ -31,7 +31,7 @@ type health struct {
 	changed        func()
 
 	mu       sync.Mutex
-	answered map[Service]time.Time // the newest answers
+	answered map[Service]time.Time // the newest answers, or parts of them
 	pending  map[Service]pending   // requests under way
 	since    time.Time             // zero: available
 	cause    *lcm.Error
@@ -180,15 +180,28 @@ func (h *health) silence() (svc Service, longest time.Duration) {
 	return svc, longest
 }
 
-// answer records an answer of a service. It returns true if callers wait for this one.
-func (h *health) answer(svc Service, now time.Time) (wake bool) {
+// heard records that a part of a large answer has arrived. It does not end the state of a VIM that does not answer: the
+// rest may not arrive.
+func (h *health) heard(svc Service, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.hear(svc, now)
+}
+
+// hear notes that a service is not silent. The caller holds mu.
+func (h *health) hear(svc Service, now time.Time) {
 	h.answered[svc] = now
 	if p, ok := h.pending[svc]; ok {
 		p.since = now
 		h.pending[svc] = p
 	}
+}
+
+// answer records an answer of a service. It returns true if callers wait for this one.
+func (h *health) answer(svc Service, now time.Time) (wake bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hear(svc, now)
 	if h.since.IsZero() || svc != h.service {
 		return false
 	}

@@ -96,10 +96,7 @@ func (p *Pool) Connect(ctx context.Context, key string, v sol.VimConnectionInfo)
 	c, l, _, err := sl.enter(p)
 	switch {
 	case lcm.IsBlocked(err):
-		return nil, &lcm.Error{
-			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Too many logins", RetryAfter: time.Second,
-			Detail: "too many logins to VIMs are under way",
-		}
+		return nil, tooManyLogins()
 	case c != nil || err != nil:
 		return c, err
 	}

@@ -23,17 +23,20 @@ type watched struct {
 	wake   func()        // called when operations may go on that wait for the VIM
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. The next one returns when the whole answer is there: a service that begins
+// one and does not end it has not answered.
 func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := time.Now()
 	svc := serviceOf(r)
 	if svc != keystone && !sendsImage(r, svc) {
 		defer w.health.sent(svc)()
+		late := time.AfterFunc(patience(silence, w.within), func() { w.missed(r, svc, began, context.DeadlineExceeded) })
+		defer late.Stop()
 	}
 	res, err := w.next.RoundTrip(r)
 	switch {
 	case svc == keystone: // the login reports its outcome itself: an answer can be a 503
-	case err == nil:
+	case err == nil, isType[*answerError](err): // one that is too large is an answer, too
 		if w.health.answer(svc, time.Now()) {
 			w.wake()
 		}
@@ -51,11 +54,7 @@ func (w watched) missed(r *http.Request, svc Service, began time.Time, err error
 	}
 	e := callInfo{r.Method, svc, r.URL.String()}.unreachable(err)
 	timeout := e.Code == lcm.CodeTimeout && r.Context().Err() == nil // of the connection
-	enough := silence
-	if w.within > 0 {
-		enough = min(silence, w.within/2)
-	}
-	if !timeout && time.Since(began) < enough || !w.health.silent(svc, began) {
+	if !timeout && time.Since(began) < patience(silence, w.within) || !w.health.silent(svc, began) {
 		return
 	}
 	if !timeout {
