@@ -21,8 +21,8 @@ import (
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
 	flag.StringVar(&b.only, "only", "",
-		"comma separated sections: auth, reads, requests, operations, tour, slow, crowd, nodes, cluster, fleet "+
-			"(default all)")
+		"comma separated sections: auth, reads, requests, operations, tour, slow, silent, crowd, nodes, cluster, "+
+			"fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
 	lab := flag.Bool(
@@ -117,6 +117,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 		{"operations", b.operations},
 		{"tour", b.tours},
 		{"slow", b.slow},
+		{"silent", b.silent},
 		{"crowd", b.crowd},
 		{"nodes", b.nodes},
 		{"cluster", b.cluster},

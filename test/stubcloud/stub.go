@@ -31,9 +31,15 @@ type Cloud struct {
 // New starts a cloud that ends with the test.
 func New(tb testing.TB) *Cloud {
 	tb.Helper()
+	s := Start()
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a cloud. The caller must Close it.
+func Start() *Cloud {
 	s := &Cloud{}
 	s.Server = httptest.NewServer(s)
-	tb.Cleanup(s.Close)
 	return s
 }
 

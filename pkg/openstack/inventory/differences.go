@@ -116,18 +116,20 @@ type Pair[T any] struct{ Old, New *T }
 // Match pairs two lists by id: what is there in its order, then what is gone.
 func Match[T any](was, is []T, id func(T) string) []Pair[T] {
 	var out []Pair[T]
-	find := func(list []T, key string) *T {
-		at := slices.IndexFunc(list, func(v T) bool { return id(v) == key })
-		if at < 0 {
-			return nil
+	old := make(map[string]*T, len(was))
+	for i := range was {
+		if key := id(was[i]); old[key] == nil {
+			old[key] = &was[i]
 		}
-		return &list[at]
 	}
+	there := make(map[string]bool, len(is))
 	for i := range is {
-		out = append(out, Pair[T]{find(was, id(is[i])), &is[i]})
+		key := id(is[i])
+		there[key] = true
+		out = append(out, Pair[T]{old[key], &is[i]})
 	}
 	for i := range was {
-		if find(is, id(was[i])) == nil {
+		if !there[id(was[i])] {
 			out = append(out, Pair[T]{&was[i], nil})
 		}
 	}

@@ -110,6 +110,7 @@ func (p *Plan) operate(r lcm.Request) error {
 // VNF, everything.
 func (p *Plan) heal(r lcm.Request, before, after []element, inv records) {
 	all, _ := r.AdditionalParams["all"].(bool)
+	old := keyed(before)
 	for _, e := range after {
 		rec, ok := inv.find(e)
 		switch {
@@ -120,8 +121,8 @@ func (p *Plan) heal(r lcm.Request, before, after []element, inv records) {
 			all && e.typ == cloud.TypeVolume):
 			p.replace(e, rec, ok, "healed")
 		default:
-			if old := find(before, e.key()); old != nil {
-				p.update(*old, e, rec, ok)
+			if was := old[e.key()]; was != nil {
+				p.update(*was, e, rec, ok)
 			}
 		}
 	}
@@ -180,12 +181,19 @@ func (p *Plan) update(old, now element, rec lcm.Resource, known bool) {
 // follow plans the servers whose volumes are replaced: Heat replaces them, because they are made from the ids of the
 // volumes.
 func (p *Plan) follow(after []element, inv records) {
+	created := keyed(p.created)
+	volumes := map[string][]element{} // by place
+	for _, v := range p.recreated {
+		if v.typ == cloud.TypeVolume {
+			volumes[v.in] = append(volumes[v.in], v)
+		}
+	}
 	for _, e := range after {
-		if e.typ != cloud.TypeServer || find(p.created, e.key()) != nil {
+		if e.typ != cloud.TypeServer || created[e.key()] != nil {
 			continue
 		}
-		for _, v := range p.recreated {
-			if v.typ != cloud.TypeVolume || v.in != e.in || !e.refers(v.name) {
+		for _, v := range volumes[e.in] {
+			if !e.refers(v.name) {
 				continue
 			}
 			rec, known := inv.find(e)

@@ -77,37 +77,46 @@ func (e element) text(names ...string) string {
 	return ""
 }
 
-func find(list []element, key string) *element {
-	at := slices.IndexFunc(list, func(e element) bool { return e.key() == key })
-	if at < 0 {
-		return nil
+// keyed returns elements by their keys; of several with one key the first.
+func keyed(list []element) map[string]*element {
+	out := make(map[string]*element, len(list))
+	for i := range list {
+		if key := list[i].key(); out[key] == nil {
+			out[key] = &list[i]
+		}
 	}
-	return &list[at]
+	return out
 }
 
 // elements lists the resources of a stack; nfv is what they are made from.
 func (s *Side) elements() (list []element, nfv map[string]any, err error) {
-	r := renderer{files: s.Stack.Files, flavour: s.Flavour}
+	r := renderer{files: s.Stack.Files, flavour: s.Flavour, parsed: map[string]*document{}}
 	nfv = inventory.Plain(s.Stack.NFV)
 	err = r.template(s.Stack.Template, map[string]any{"nfv": nfv}, "", nil)
 	return r.out, nfv, err
 }
 
 // records finds the records of a stack's resources.
-type records struct {
-	list []lcm.Resource
+type records struct{ named map[[2]string][]lcm.Resource } // by type and name
+
+func recordsOf(i *lcm.Instance) records {
+	v := records{map[[2]string][]lcm.Resource{}}
+	for _, r := range i.Inventory {
+		key := [2]string{r.Type, r.Name}
+		v.named[key] = append(v.named[key], r)
+	}
+	return v
 }
 
-func recordsOf(i *lcm.Instance) records { return records{i.Inventory} }
-
 func (v records) find(e element) (lcm.Resource, bool) {
-	at := slices.IndexFunc(v.list, func(r lcm.Resource) bool {
-		return r.Type == e.typ && r.Name == e.name && (e.vdu == "" || r.VDU == e.vdu && r.Index == e.index)
+	list := v.named[[2]string{e.typ, e.name}]
+	at := slices.IndexFunc(list, func(r lcm.Resource) bool {
+		return e.vdu == "" || r.VDU == e.vdu && r.Index == e.index
 	})
 	if at < 0 {
 		return lcm.Resource{}, false
 	}
-	return v.list[at], true
+	return list[at], true
 }
 
 // renumbered gives the members of groups the indexes that they have after the VNFCs of remove are gone: those that stay
@@ -116,26 +125,37 @@ func renumbered(before, after []element, inv records, remove []string) []element
 	if len(remove) == 0 {
 		return after
 	}
+	type members struct {
+		kept []int // indexes before
+		next int
+	}
+	groups := map[string]*members{} // by VDU
+	for _, old := range before {
+		if old.typ != cloud.TypeServer {
+			continue
+		}
+		m := groups[old.vdu]
+		if m == nil {
+			m = &members{}
+			groups[old.vdu] = m
+		}
+		m.next = max(m.next, old.index+1)
+		if rec, ok := inv.find(old); !ok || !slices.Contains(remove, rec.VNFC) {
+			m.kept = append(m.kept, old.index)
+		}
+	}
 	out := slices.Clone(after)
 	for i, e := range out {
 		if e.vdu == "" || e.numbered {
 			continue
 		}
-		var kept []int
-		next := 0
-		for _, old := range before {
-			if old.typ != cloud.TypeServer || old.vdu != e.vdu {
-				continue
-			}
-			next = max(next, old.index+1)
-			if rec, ok := inv.find(old); !ok || !slices.Contains(remove, rec.VNFC) {
-				kept = append(kept, old.index)
-			}
-		}
-		if e.index < len(kept) {
-			out[i].index = kept[e.index]
-		} else {
-			out[i].index = next + e.index - len(kept)
+		m := groups[e.vdu]
+		switch {
+		case m == nil: // the VDU had no machines
+		case e.index < len(m.kept):
+			out[i].index = m.kept[e.index]
+		default:
+			out[i].index = m.next + e.index - len(m.kept)
 		}
 	}
 	return out

@@ -45,8 +45,9 @@ func needsOf(p *Plan) needs {
 		}
 		n.names(*c.New)
 	}
+	created := keyed(p.created)
 	for _, e := range p.after {
-		if e.typ == cloud.TypeServer && find(p.created, e.key()) != nil {
+		if e.typ == cloud.TypeServer && created[e.key()] != nil {
 			n.member(e, p.after)
 		}
 	}

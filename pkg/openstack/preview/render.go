@@ -15,10 +15,11 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Limits of what is rendered for a preview.
+// Limits of what is rendered for a preview: a package of a few kilobytes can describe more than any node has.
 const (
-	maxElements    = 20_000
+	maxElements    = 10_000 // as many as Gybe reads of a stack
 	maxRenderDepth = 8
+	maxWork        = 32 << 20 // about the bytes of all properties of all resources
 )
 
 // renderer reads templates as Heat does, as far as that is possible without making anything: parameters get their
@@ -26,11 +27,14 @@ const (
 type renderer struct {
 	files   map[string]string
 	flavour *vnfd.Flavour
+	parsed  map[string]*document // by text
 	out     []element
+	budget
 }
 
 // document is one template.
 type document struct {
+	names      []string // of the resources, in their order
 	Parameters map[string]struct {
 		Default any `yaml:"default"`
 	} `yaml:"parameters"`
@@ -48,11 +52,12 @@ type ordinal int
 // template adds the resources of a template. path is where it is, the names of the resources around it; member is its
 // place in the group around it.
 func (r *renderer) template(text string, params map[string]any, path string, member *ordinal) error {
-	var doc document
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		return fmt.Errorf("read a template of the stack: %w", err)
+	doc, err := r.parse(text)
+	if err != nil {
+		return err
 	}
 	values := map[string]any{}
+	r.spend(costOfTemplate + costOfValue*len(doc.Parameters))
 	for name, p := range doc.Parameters {
 		values[name] = p.Default
 		if v, ok := params[name]; ok { // null is an empty value, whatever the default is
@@ -63,10 +68,14 @@ func (r *renderer) template(text string, params map[string]any, path string, mem
 		values = params
 	}
 	var level []element
-	for _, name := range slices.Sorted(maps.Keys(doc.Resources)) {
+	for _, name := range doc.names {
 		d := doc.Resources[name]
-		props, _ := resolve(d.Properties, values).(map[string]any)
+		r.spend(costOfTemplate)
+		props, _ := r.resolve(d.Properties, values).(map[string]any)
 		e := element{name: name, typ: d.Type, props: props, in: path}
+		if r.exhausted() {
+			return lcm.Errorf(lcm.CodeTooLarge, "the properties of the stack would have more than %d MiB", maxWork>>20)
+		}
 		nested, err := r.nested(e, path)
 		if err != nil {
 			return err
@@ -80,6 +89,20 @@ func (r *renderer) template(text string, params map[string]any, path string, mem
 	}
 	r.out = append(r.out, r.placed(level, path, member)...)
 	return nil
+}
+
+// parse reads a template, once for all of the places that it is used at.
+func (r *renderer) parse(text string) (*document, error) {
+	if doc := r.parsed[text]; doc != nil {
+		return doc, nil
+	}
+	doc := &document{}
+	if err := yaml.Unmarshal([]byte(text), doc); err != nil {
+		return nil, fmt.Errorf("read a template of the stack: %w", err)
+	}
+	doc.names = slices.Sorted(maps.Keys(doc.Resources))
+	r.parsed[text] = doc
+	return doc, nil
 }
 
 // nested adds what is behind a resource that is a template or a group of them; false when it is neither.
@@ -104,7 +127,7 @@ func (r *renderer) nested(e element, path string) (bool, error) {
 	}
 	typ, _ := def["type"].(string)
 	for i := range min(size, maxElements) {
-		props, _ := indexed(def["properties"], strconv.Itoa(i)).(map[string]any)
+		props, _ := r.indexed(def["properties"], strconv.Itoa(i)).(map[string]any)
 		m := element{name: e.name, typ: typ, props: props}
 		if text, ok := r.files[typ]; ok {
 			place := ordinal(i)
@@ -179,107 +202,4 @@ func number(v any, otherwise int) int {
 		}
 	}
 	return otherwise
-}
-
-// indexed puts a member's number in the place of %index%.
-func indexed(v any, i string) any {
-	switch v := v.(type) {
-	case string:
-		return strings.ReplaceAll(v, "%index%", i)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = indexed(e, i)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for n, e := range v {
-			out[n] = indexed(e, i)
-		}
-		return out
-	}
-	return v
-}
-
-// resolve replaces get_param by values; texts that are put together from known ones are known, too.
-func resolve(v any, params map[string]any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		if arg, ok := v["get_param"]; ok && len(v) == 1 {
-			return getParam(resolve(arg, params), params)
-		}
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = resolve(e, params)
-		}
-		if s, ok := joined(out); ok {
-			return s
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = resolve(e, params)
-		}
-		return out
-	case map[any]any: // keys that are no texts
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[fmt.Sprint(k)] = resolve(e, params)
-		}
-		return out
-	}
-	return v
-}
-
-// getParam follows the path of a get_param; nil when it leads nowhere.
-func getParam(arg any, params map[string]any) any {
-	path, ok := arg.([]any)
-	if !ok {
-		path = []any{arg}
-	}
-	var at any = params
-	for _, step := range path {
-		switch v := at.(type) {
-		case map[string]any:
-			at = v[fmt.Sprint(step)]
-		case []any:
-			i := number(step, -1)
-			if i < 0 || i >= len(v) {
-				return nil
-			}
-			at = v[i]
-		default:
-			return nil
-		}
-	}
-	return at
-}
-
-// joined is the text of a list_join or str_replace whose parts are known.
-func joined(f map[string]any) (string, bool) {
-	if args, ok := f["list_join"].([]any); ok && len(f) == 1 && len(args) == 2 {
-		sep, isText := args[0].(string)
-		list, isList := args[1].([]any)
-		var words []string
-		for _, w := range list {
-			s, known := w.(string)
-			isText = isText && known
-			words = append(words, s)
-		}
-		return strings.Join(words, sep), isText && isList
-	}
-	args, ok := f["str_replace"].(map[string]any)
-	if !ok || len(f) != 1 {
-		return "", false
-	}
-	text, known := args["template"].(string)
-	params, _ := args["params"].(map[string]any)
-	for _, k := range slices.Sorted(maps.Keys(params)) {
-		s, isText := params[k].(string)
-		known = known && isText
-		text = strings.ReplaceAll(text, k, s)
-	}
-	return text, known
 }
