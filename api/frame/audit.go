@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -20,11 +19,13 @@ import (
 type Auditor interface {
 	// Add adds an entry. With durable, it returns when the entry cannot be lost any more.
 	Add(ctx context.Context, e *lcm.AuditEntry, durable bool) error
-	// Complete writes the outcome of an entry.
-	Complete(ctx context.Context, e *lcm.AuditEntry) error
+	// Complete takes the outcome of an entry, which may be stored later. The entry is not changed any more.
+	Complete(e *lcm.AuditEntry)
+	// AddFailure counts a failed login, in an entry of its own or in one for several.
+	AddFailure(ctx context.Context, e *lcm.AuditEntry) error
 }
 
-// auditTime bounds the completion of an entry, also when the client has left.
+// auditTime bounds the statement for an entry that is added after the response, also when the client has left.
 const auditTime = 5 * time.Second
 
 // audited says whether requests to the route are in the audit trail: those that can change something, and those for
@@ -41,13 +42,53 @@ func (e *endpoint) beginAudit(r *Request) error {
 	}
 	entry := r.auditEntry(e.route)
 	if err := e.frame.opts.Audit.Add(r.Context(), entry, e.Secret); err != nil {
-		return &lcm.Error{
-			Code: lcm.CodeUnavailable, Detail: "the request cannot be written into the audit trail, so it is refused",
-			RetryAfter: time.Second, Cause: err,
-		}
+		return notAudited(err)
 	}
 	r.audit = entry
 	return nil
+}
+
+func notAudited(err error) error {
+	return &lcm.Error{
+		Code: lcm.CodeUnavailable, Detail: "the request cannot be written into the audit trail, so it is refused",
+		RetryAfter: time.Second, Cause: err,
+	}
+}
+
+// AuditLogin adds the entry of a login that succeeds, before its response is written; the Principal of the
+// request is the user. If this fails, the request has to be refused.
+func (r *Request) AuditLogin() error {
+	if r.frame.opts.Audit == nil {
+		return nil
+	}
+	entry := r.auditEntry(r.route)
+	if err := r.frame.opts.Audit.Add(r.Context(), entry, false); err != nil {
+		return notAudited(err)
+	}
+	r.audit = entry
+	return nil
+}
+
+// AuditLogout notes that the Principal of the request logs out. The entry is added after the response: a logout
+// succeeds also if the trail cannot be written.
+func (r *Request) AuditLogout() {
+	if r.frame.opts.Audit != nil {
+		r.audit = r.auditEntry(r.route)
+	}
+}
+
+// AuditFailedLogin notes that the response is about a failed login, or a logout of a user who is not known any more.
+// claimed is the name that the client gives itself, and mode the way in which it wanted to log in.
+func (r *Request) AuditFailedLogin(claimed, mode string, err error) {
+	if r.frame.opts.Audit == nil {
+		return
+	}
+	r.Principal = Principal{}
+	r.audit, r.loginFailed = r.auditEntry(r.route), true
+	r.audit.Principal = Principal{Subject: claimed, Mode: mode}
+	if err != nil {
+		r.audit.Error = lcm.AsError(err).Title
+	}
 }
 
 // auditRefusal notes a request whose role is not sufficient; finish adds the entry. Requests without valid credentials
@@ -94,15 +135,21 @@ func (f *Frame) endAudit(w *recorder, r *Request, took time.Duration) {
 	}
 	e.Status, e.Took = w.status(), took
 	if r.err != nil {
-		e.Error = cmp.Or(lcm.AsError(r.err).Title, http.StatusText(e.Status))
+		e.Error = lcm.AsError(r.err).Title
+	}
+	if e.Error == "" && (r.err != nil || e.Status >= http.StatusBadRequest) {
+		e.Error = http.StatusText(e.Status)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTime)
 	defer cancel()
 	var err error
-	if e.ID == 0 {
+	switch {
+	case r.loginFailed:
+		err = f.opts.Audit.AddFailure(ctx, e)
+	case e.ID == 0:
 		err = f.opts.Audit.Add(ctx, e, false)
-	} else {
-		err = f.opts.Audit.Complete(ctx, e)
+	default:
+		f.opts.Audit.Complete(e)
 	}
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("subject", e.Principal.Subject), slog.String("project", projectName(e.Principal)),

@@ -89,6 +89,7 @@ type Access struct {
 	Public        bool     // without authentication
 	Role          lcm.Role // required; empty for a public route
 	Secret        bool     // the response holds a secret
+	Login         bool     // for logins and logouts
 }
 
 // Table lists the routes of all mounted APIs in the order in which they were mounted.

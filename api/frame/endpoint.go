@@ -38,7 +38,7 @@ func (f *Frame) endpoint(a API, r Route) *endpoint {
 	if e.Role == "" && !e.Public {
 		e.Role = defaultRole(e.Method)
 	}
-	f.table = append(f.table, Access{e.Method, e.route, e.Public, e.Role, e.Secret})
+	f.table = append(f.table, Access{e.Method, e.route, e.Public, e.Role, e.Secret, e.Login})
 	if n := len(a.Versions); n > 0 {
 		e.current = []string{a.Versions[n-1].String()}
 	}

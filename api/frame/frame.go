@@ -143,6 +143,8 @@ type Route struct {
 	Role lcm.Role
 	// Secret says that the response holds a secret.
 	Secret bool
+	// Login says that the handler adds the entries of logins and logouts to the audit trail.
+	Login bool
 	// Quiet logs the request at debug level.
 	Quiet bool
 }

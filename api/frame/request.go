@@ -41,10 +41,11 @@ type Request struct {
 	// challenges are sent with a response 401.
 	challenges []string
 	// audit is the entry of the request in the audit trail; nil if it has none.
-	audit *lcm.AuditEntry
-	quiet bool
-	cut   bool // the answer broke off
-	err   error
+	audit       *lcm.AuditEntry
+	loginFailed bool // audit is about a failed login
+	quiet       bool
+	cut         bool // the answer broke off
+	err         error
 }
 
 // Param returns a part of the path by name, percent-decoded; "*" is the rest of the path.

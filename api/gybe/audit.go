@@ -21,6 +21,10 @@ type AuditTrails func(p lcm.Principal) AuditTrail
 type AuditTrail interface {
 	// Audit lists entries, newest first.
 	Audit(ctx context.Context, q lcm.AuditQuery) ([]lcm.AuditEntry, error)
+	// FollowAudit lists entries behind a place, oldest first, and returns the place for the next call.
+	FollowAudit(
+		ctx context.Context, after string, q lcm.AuditQuery,
+	) (entries []lcm.AuditEntry, next string, err error)
 }
 
 // Bounds of one answer about the audit trail.
@@ -33,7 +37,9 @@ const (
 // auditParams are the query parameters of the audit trail; those of resources are ids.
 var (
 	auditResources = []string{"vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId", "vimId"}
-	auditParams    = append([]string{"since", "until", "subject", "method", "before", "limit"}, auditResources...)
+	auditParams    = append(
+		[]string{"since", "until", "subject", "method", "before", "after", "limit"}, auditResources...,
+	)
 )
 
 func (a *API) audit(w http.ResponseWriter, r *frame.Request) error {
@@ -41,10 +47,18 @@ func (a *API) audit(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	size := q.Limit
-	q.Limit++ // to see whether there are more
 	ctx, cancel := context.WithTimeout(r.Context(), auditPatience)
 	defer cancel()
+	if after := r.QueryValues().Get("after"); after != "" {
+		entries, next, err := a.Audit(r.Principal).FollowAudit(ctx, after, q)
+		if err != nil {
+			return err
+		}
+		page := gybeapi.AuditPage{Entries: each(entries, auditEntryOf), Next: next}
+		return frame.WriteJSON(w, http.StatusOK, page)
+	}
+	size := q.Limit
+	q.Limit++ // to see whether there are more
 	entries, err := a.Audit(r.Principal).Audit(ctx, q)
 	if err != nil {
 		return err
@@ -74,6 +88,9 @@ func auditQuery(v url.Values) (q lcm.AuditQuery, err error) {
 			return q, lcm.Errorf(lcm.CodeInvalid, "before is %.20q; it is next of an earlier answer", text)
 		}
 	}
+	if v.Get("before") != "" && v.Get("after") != "" {
+		return q, lcm.Errorf(lcm.CodeInvalid, "before and after exclude each other")
+	}
 	if text := v.Get("limit"); text != "" {
 		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > maxEntries {
 			return q, lcm.Errorf(lcm.CodeInvalid, "limit is %.20q; it is a number from 1 to %d", text, maxEntries)
@@ -96,6 +113,6 @@ func auditEntryOf(e lcm.AuditEntry) gybeapi.AuditEntry {
 		ID: strconv.FormatInt(e.ID, 10), Time: e.Time, Subject: e.Principal.Subject, Project: e.Principal.Project,
 		Role: string(e.Principal.Role), Mode: e.Principal.Mode, Remote: e.Remote, RequestID: e.RequestID,
 		Method: e.Method, Route: e.Route, Path: e.Path, Resources: list(e.Resources), Status: e.Status, Error: e.Error,
-		TookMS: e.Took.Milliseconds(), Node: e.Node,
+		TookMS: e.Took.Milliseconds(), Node: e.Node, Count: e.Count, Cursor: e.Cursor,
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/migrations"
+	"github.com/gybe-nfv/gybe/pkg/audit"
 	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/content"
@@ -61,6 +62,7 @@ type App struct {
 	content  *content.Store
 	store    *store.Store
 	feed     *store.Feed
+	audit    *audit.Trail
 	packages *vnfpkg.Services
 	engine   *engine.Engine
 	scripts  *script.Runner // nil when scripts of packages are not run
@@ -121,6 +123,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	}
 	a.store.Limit(cfg.Limits.Quota.Of)
 	a.feed = store.NewFeed(a.store)
+	a.audit = audit.New(a.store, a.cfg.NodeID, a.log)
 	if err := a.openPackages(); err != nil {
 		return nil, err
 	}
@@ -233,6 +236,7 @@ func (a *App) Run(ctx context.Context) error {
 	part("event feed", func(ctx context.Context) error { a.feed.Run(ctx); return nil })
 	part("packages", a.packages.Run)
 	part("engine", a.engine.Run)
+	part("audit trail", a.audit.Run)
 	part("pruning", a.prune)
 	part("key file", a.followKeyFile)
 	part("VIMs", a.watchVims)
@@ -251,6 +255,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.InfoContext(ctx, "gybe serves", "version", a.opts.Version, "listen", a.Addr(), "public_url", a.publicURL,
 		"debug", a.DebugAddr(), "memory_limit", memory, "memory_limit_from", source)
 	err := all.Wait()
+	err = errors.Join(err, a.audit.Flush(ctx)) // of requests that ended during the stop
 	a.log.InfoContext(ctx, "gybe has stopped")
 	return err
 }

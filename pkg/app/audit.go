@@ -4,28 +4,36 @@ import (
 	"context"
 
 	"github.com/gybe-nfv/gybe/api/gybe"
+	"github.com/gybe-nfv/gybe/pkg/audit"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
-// auditor writes the audit trail of this node. It implements frame.Auditor.
-type auditor struct {
-	store *store.Store
-	node  string
-}
-
-// Add implements frame.Auditor.
-func (a auditor) Add(ctx context.Context, e *lcm.AuditEntry, durable bool) error {
-	e.Node = a.node
-	return a.store.AddAudit(ctx, e, durable)
-}
-
-// Complete implements frame.Auditor.
-func (a auditor) Complete(ctx context.Context, e *lcm.AuditEntry) error {
-	return a.store.CompleteAudit(ctx, e)
-}
-
 // auditTrails gives each principal the audit trail of its project.
-func auditTrails(s *store.Store) gybe.AuditTrails {
-	return func(p lcm.Principal) gybe.AuditTrail { return s.Of(p) }
+func (a *App) auditTrails(p lcm.Principal) gybe.AuditTrail {
+	return auditReader{a.store.Of(p), a.audit}
+}
+
+// auditReader reads the audit trail of a project, with the outcomes that this node has not stored yet.
+type auditReader struct {
+	records *store.Records
+	trail   *audit.Trail
+}
+
+// Audit implements gybe.AuditTrail.
+func (r auditReader) Audit(ctx context.Context, q lcm.AuditQuery) ([]lcm.AuditEntry, error) {
+	if err := r.trail.Flush(ctx); err != nil {
+		return nil, err
+	}
+	return r.records.Audit(ctx, q)
+}
+
+// FollowAudit implements gybe.AuditTrail.
+func (r auditReader) FollowAudit(
+	ctx context.Context, after string, q lcm.AuditQuery,
+) (entries []lcm.AuditEntry, next string, err error) {
+	if err := r.trail.Flush(ctx); err != nil {
+		return nil, "", err
+	}
+	return r.records.FollowAudit(ctx, after, q)
 }

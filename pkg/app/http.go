@@ -72,7 +72,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	}
 	limits := a.cfg.Limits
 	a.frame = frame.New(frame.Options{
-		Auth: a.auth, Audit: auditor{a.store, a.cfg.NodeID},
+		Auth: a.auth, Audit: a.audit,
 		Log: a.log, PublicURL: a.publicURL, MaxBody: int64(limits.Body), BodyBudget: int64(limits.Bodies),
 		AnswerBudget: int64(limits.Answers),
 		Limits: frame.Limits{
@@ -91,7 +91,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Services: a.services, Packages: a.packages, Feeds: feeds, Nodes: nodes(a.store), Kubeconfig: kubeconfig,
 		KubernetesType: kubernetes.VimType,
 		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
-		Audit:          auditTrails(a.store),
+		Audit:          a.auditTrails,
 		Quotas:         func(p lcm.Principal) gybe.Quota { return a.store.Of(p) },
 		Streams:        a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}

@@ -23,6 +23,10 @@ type AuditEntry struct {
 	Error  string `json:"error,omitempty"`
 	TookMS int64  `json:"tookMs"`
 	Node   string `json:"node"`
+	// Count is the number of failed logins that the entry stands for; 1 for all other requests.
+	Count int `json:"count"`
+	// Cursor is the place of the entry for a client that follows the trail.
+	Cursor string `json:"cursor"`
 }
 
 // Action is a request of a user about an operation.
@@ -42,9 +46,9 @@ type SharedPackage struct {
 	Own bool `json:"own"`
 }
 
-// AuditPage is a part of the audit trail, newest first.
+// AuditPage is a part of the audit trail, newest first, or oldest first for a client that follows it.
 type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`
-	// Next is the value of before for the following page; absent on the last.
+	// Next is the value of before for the following page, absent on the last, or the value of after.
 	Next string `json:"next,omitempty"`
 }

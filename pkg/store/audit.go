@@ -17,8 +17,11 @@ const (
 		node, status, error, took_ms) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, nullif($12, 0), $13, $14`
 	insertEntry        = unhurried + newEntry + " FROM s RETURNING id, time"
 	insertDurableEntry = newEntry + " RETURNING id, time"
-	completeEntry      = unhurried + `UPDATE audit SET status = $2, error = $3, took_ms = $4, resources = $5 FROM s
-		WHERE id = $1`
+	completeEntries    = unhurried + `UPDATE audit a SET status = c.status, error = c.error, took_ms = c.took_ms,
+		resources = string_to_array(c.resources, ','), count = c.count
+		FROM s, unnest($1::bigint[], $2::integer[], $3::text[], $4::bigint[], $5::text[], $6::integer[])
+			AS c (id, status, error, took_ms, resources, count)
+		WHERE a.id = c.id`
 )
 
 // longestPath bounds the path of an entry.
@@ -39,63 +42,17 @@ func (s *Store) AddAudit(ctx context.Context, e *lcm.AuditEntry, durable bool) e
 	return fault("write the audit trail", err)
 }
 
-// CompleteAudit writes the outcome of an entry: status, error, duration and resources.
-func (s *Store) CompleteAudit(ctx context.Context, e *lcm.AuditEntry) error {
-	_, err := s.pool.Exec(ctx, completeEntry, e.ID, e.Status, clean(e.Error), e.Took.Milliseconds(),
-		append([]string{}, e.Resources...))
+// CompleteAudit writes the outcomes of entries: status, error, duration, resources and count.
+func (s *Store) CompleteAudit(ctx context.Context, entries []*lcm.AuditEntry) error {
+	n := len(entries)
+	ids, statuses, took, counts := make([]int64, n), make([]int, n), make([]int64, n), make([]int, n)
+	errs, resources := make([]string, n), make([]string, n)
+	for i, e := range entries {
+		ids[i], statuses[i], took[i], counts[i] = e.ID, e.Status, e.Took.Milliseconds(), e.Count
+		errs[i], resources[i] = clean(e.Error), strings.Join(e.Resources, ",") // ids
+	}
+	_, err := s.pool.Exec(ctx, completeEntries, ids, statuses, errs, took, resources, counts)
 	return fault("complete the audit trail", err)
-}
-
-// Audit reads the audit trail of the project, newest first.
-func (s *Records) Audit(ctx context.Context, q lcm.AuditQuery) ([]lcm.AuditEntry, error) {
-	var c listClause
-	where := []string{"project = " + c.place(s.project)}
-	restrict := func(set bool, condition string, value any) {
-		if set {
-			where = append(where, condition+c.place(value))
-		}
-	}
-	restrict(q.Before > 0, "id < ", q.Before)
-	restrict(!q.Since.IsZero(), "time >= ", q.Since)
-	restrict(!q.Until.IsZero(), "time < ", q.Until)
-	restrict(q.Subject != "", "subject = ", clean(q.Subject))
-	restrict(q.Method != "", "method = ", clean(q.Method))
-	restrict(len(q.Resources) > 0, "resources @> ", q.Resources)
-	type row struct {
-		ID        int64     `db:"id"`
-		Time      time.Time `db:"time"`
-		Project   string    `db:"project"`
-		Subject   string    `db:"subject"`
-		Role      string    `db:"role"`
-		Mode      string    `db:"mode"`
-		Remote    string    `db:"remote"`
-		RequestID string    `db:"request_id"`
-		Method    string    `db:"method"`
-		Route     string    `db:"route"`
-		Path      string    `db:"path"`
-		Resources []string  `db:"resources"`
-		Status    int       `db:"status"`
-		Error     string    `db:"error"`
-		TookMS    int64     `db:"took_ms"`
-		Node      string    `db:"node"`
-	}
-	rows, err := all[row](s.pool.Query(ctx, `SELECT id, time, project, subject, role, mode, remote, request_id, method,
-		route, path, resources, coalesce(status, 0) AS status, error, coalesce(took_ms, 0)::bigint AS took_ms, node
-		FROM audit WHERE `+strings.Join(where, " AND ")+" ORDER BY id DESC"+limit(q.Limit), c.args...))
-	if err != nil {
-		return nil, fault("read the audit trail", err)
-	}
-	out := make([]lcm.AuditEntry, len(rows))
-	for n, r := range rows {
-		out[n] = lcm.AuditEntry{
-			ID: r.ID, Time: r.Time.UTC(),
-			Principal: lcm.Principal{Subject: r.Subject, Project: r.Project, Role: lcm.Role(r.Role), Mode: r.Mode},
-			Remote:    r.Remote, RequestID: r.RequestID, Method: r.Method, Route: r.Route, Path: r.Path,
-			Resources: r.Resources, Status: r.Status, Error: r.Error, Took: time.Duration(r.TookMS) * time.Millisecond,
-			Node: r.Node,
-		}
-	}
-	return out, nil
 }
 
 // PruneAudit deletes entries of the audit trail that are older than age, at most limit of them, and returns how many.

@@ -53,21 +53,21 @@ type world struct {
 }
 
 // start starts a node. change may be nil.
-func start(t *testing.T, change func(*config.Config)) *world {
-	t.Helper()
+func start(tb testing.TB, change func(*config.Config)) *world {
+	tb.Helper()
 	w := &world{
-		cloud: simcloud.StartTest(t, simcloud.Options{}), log: &apitest.Log{}, tokens: map[string]map[lcm.Role]string{},
+		cloud: simcloud.StartTest(tb, simcloud.Options{}), log: &apitest.Log{}, tokens: map[string]map[lcm.Role]string{},
 		invalid: map[string]string{"unknown": "gybe_aaaaaaaa_unknown", "not a token": "nonsense"},
 	}
-	database := devpg.TestURL(t)
-	w.pool = devpg.Pool(t, database)
+	database := devpg.TestURL(tb)
+	w.pool = devpg.Pool(tb, database)
 	cfg := config.Default()
-	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen, cfg.DataDir = database, "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
-	cfg.Auth.Tokens.File = filepath.Join(t.TempDir(), "tokens")
+	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen, cfg.DataDir = database, "127.0.0.1:0", "127.0.0.1:0", tb.TempDir()
+	cfg.Auth.Tokens.File = filepath.Join(tb.TempDir(), "tokens")
 	add := func(subject, project string, role lcm.Role, expires time.Time) string {
 		secret, token, err := auth.NewToken(subject, project, role, expires, time.Now())
-		require.NoError(t, err)
-		require.NoError(t, auth.AddToken(cfg.Auth.Tokens.File, token))
+		require.NoError(tb, err)
+		require.NoError(tb, auth.AddToken(cfg.Auth.Tokens.File, token))
 		return secret
 	}
 	for _, project := range []string{red, blue} {
@@ -75,6 +75,9 @@ func start(t *testing.T, change func(*config.Config)) *world {
 		for _, role := range lcm.Roles {
 			w.tokens[project][role] = add(string(role)+"-of-"+project, project, role, time.Time{})
 		}
+	}
+	w.tokens[lcm.DefaultProject] = map[lcm.Role]string{
+		lcm.RoleAdmin: add("installation", lcm.DefaultProject, lcm.RoleAdmin, time.Time{}),
 	}
 	w.invalid["expired"] = add("late", red, lcm.RoleAdmin, time.Now().Add(-time.Hour))
 	w.invalid["changed"] = w.tokens[red][lcm.RoleAdmin] + "x"
@@ -84,19 +87,19 @@ func start(t *testing.T, change func(*config.Config)) *world {
 
 	var err error
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w.node, err = app.New(t.Context(), cfg, app.Options{Log: log, Version: "access"})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	w.node, err = app.New(tb.Context(), cfg, app.Options{Log: log, Version: "access"})
+	require.NoError(tb, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	done := make(chan error, 1)
 	go func() { done <- w.node.Run(ctx) }()
 	<-w.node.Ready()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
-		require.NoError(t, <-done)
+		require.NoError(tb, <-done)
 	})
 	w.keyFile = cfg.SecretKeyFile()
-	w.archive = filepath.Join(t.TempDir(), "plain.zip")
-	require.NoError(t, stack.BuildPackage(t.Context(), "../packages/plain", w.archive))
+	w.archive = filepath.Join(tb.TempDir(), "plain.zip")
+	require.NoError(tb, stack.BuildPackage(tb.Context(), "../packages/plain", w.archive))
 	return w
 }
 
@@ -124,12 +127,12 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // as returns a client of a project with a role.
-func (w *world) as(t *testing.T, project string, role lcm.Role) *client.Client {
-	t.Helper()
+func (w *world) as(tb testing.TB, project string, role lcm.Role) *client.Client {
+	tb.Helper()
 	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
+	tb.Cleanup(transport.CloseIdleConnections)
 	c, err := client.New(w.node.URL(), &http.Client{Transport: bearer{w.tokens[project][role], transport}})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return c
 }
 
