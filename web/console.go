@@ -34,7 +34,9 @@ type console struct {
 	// build names the assets' content, so that browsers may keep them for ever.
 	build string
 	slots chan struct{}
-	views *sharedViews
+	// revoking holds a value for each credential that is being revoked.
+	revoking chan struct{}
+	views    *sharedViews
 }
 
 // in returns the console for one request: with the project of its principal.
@@ -116,6 +118,7 @@ func Mount(f *frame.Frame, d Deps) {
 	}
 	c := &console{
 		Deps: d, slots: make(chan struct{}, cmp.Or(d.Streams, 100)), build: buildOf(files), views: newSharedViews(),
+		revoking: make(chan struct{}, maxRevocations),
 	}
 	if u, err := url.Parse(f.URL("")); err == nil {
 		c.prefix = strings.TrimRight(u.Path, "/")

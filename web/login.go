@@ -21,6 +21,8 @@ type Login struct {
 	Keystone func(ctx context.Context, l auth.PasswordLogin, remote string) (auth.Credential, error)
 	// Provider is the OpenID provider; nil without one.
 	Provider Provider
+	// Revoke revokes a credential that was issued for a session; nil revokes none.
+	Revoke func(ctx context.Context, c auth.Credential)
 }
 
 // Provider is an OpenID provider, used with the authorization code flow and PKCE (RFC 6749 clause 4.1, RFC 7636).
@@ -30,6 +32,9 @@ type Provider interface {
 	FinishCodeFlow(
 		ctx context.Context, f auth.CodeFlow, redirect, state, code, remote string,
 	) (auth.Credential, error)
+	// EndSession is where users end their session at the provider; "" when it does not publish such a page. Afterwards,
+	// it leads back to redirect.
+	EndSession(ctx context.Context, redirect string) string
 }
 
 // maxForm bounds the form of a login in bytes.
@@ -46,10 +51,11 @@ func (c *console) loginRoutes() []frame.Route {
 		{Method: http.MethodGet, Path: "/login", Handle: c.loginPage, Public: true},
 		{
 			Method: http.MethodPost, Path: "/login", Handle: c.login, Public: true, Consumes: form, Stream: true,
+			Login: true,
 		},
 		{
 			Method: http.MethodPost, Path: "/logout", Handle: c.logout, Public: true, Consumes: form, Stream: true,
-			BodyOptional: true,
+			BodyOptional: true, Login: true,
 		},
 	}
 	if c.Login.Provider != nil {
@@ -57,7 +63,9 @@ func (c *console) loginRoutes() []frame.Route {
 			frame.Route{
 				Method: http.MethodGet, Path: "/login/provider", Handle: c.beginProvider, Public: true,
 			},
-			frame.Route{Method: http.MethodGet, Path: "/login/return", Handle: c.returnFromProvider, Public: true})
+			frame.Route{
+				Method: http.MethodGet, Path: "/login/return", Handle: c.returnFromProvider, Public: true, Login: true,
+			})
 	}
 	return routes
 }
@@ -67,6 +75,7 @@ type loginView struct {
 	Token, Keystone, Provider bool
 	Next                      string
 	Failure, Hint             string // of the attempt before
+	EndSession                string // where the user ends the session at the OpenID provider, after a logout
 	// User, UserDomain, Project and ProjectDomain are as they were in the attempt before.
 	User, UserDomain, Project, ProjectDomain string
 }
@@ -102,6 +111,9 @@ func (c *console) loginPage(w http.ResponseWriter, r *frame.Request) error {
 		c.Login.Sessions.End(w)
 		v.Failure = "The session has ended."
 	}
+	if c.Login.Provider != nil && r.QueryValues().Has(afterLogout) {
+		v.EndSession = c.Login.Provider.EndSession(r.Context(), r.Public(Path+"/login"))
+	}
 	return c.write(w, http.StatusOK, page{Title: "Log in", Section: "login"}, "login", v)
 }
 
@@ -113,9 +125,13 @@ func (c *console) login(w http.ResponseWriter, r *frame.Request) error {
 	v := c.newLogin(r.PostFormValue("next"))
 	var credential auth.Credential
 	var err error
+	var a attempt
 	switch method := r.PostFormValue("method"); {
 	case method == "token" && v.Token:
-		credential, err = auth.TokenCredential(strings.TrimSpace(r.PostFormValue("token")))
+		a.mode = auth.ModeToken
+		if credential, err = auth.TokenCredential(strings.TrimSpace(r.PostFormValue("token"))); err == nil {
+			a.user = auth.ClaimedName(credential)
+		}
 	case method == "password" && v.Keystone:
 		l := auth.PasswordLogin{
 			Username: r.PostFormValue("user"), Password: r.PostFormValue("password"),
@@ -123,32 +139,52 @@ func (c *console) login(w http.ResponseWriter, r *frame.Request) error {
 			ProjectDomain: r.PostFormValue("project_domain"),
 		}
 		v.User, v.UserDomain, v.Project, v.ProjectDomain = l.Username, l.UserDomain, l.Project, l.ProjectDomain
+		a = attempt{mode: auth.ModeKeystone, user: l.Username + "@" + l.UserDomain, issued: true}
 		credential, err = c.Login.Keystone(r.Context(), l, r.RemoteAddr)
 	default:
 		err = lcm.Errorf(lcm.CodeInvalid, "the form of the login is not known")
 	}
 	if err == nil {
-		r.Principal, err = c.Login.Sessions.Begin(w, r.Request, credential)
+		err = c.begin(w, r, credential, a)
 	}
 	if err != nil {
-		return c.loginFailed(w, v, err)
+		return c.loginFailed(w, r, v, a, err)
 	}
 	http.Redirect(w, r.Request, v.Next, http.StatusSeeOther)
 	return nil
 }
 
+// attempt is a login, for the audit trail.
+type attempt struct {
+	mode   string
+	user   string // as the client says
+	issued bool   // the credential is issued for the session
+}
+
+// begin begins a session and notes it in the audit trail.
+func (c *console) begin(w http.ResponseWriter, r *frame.Request, credential auth.Credential, a attempt) (err error) {
+	if r.Principal, err = c.Login.Sessions.Begin(w, r.Request, credential, a.issued); err == nil {
+		err = r.AuditLogin()
+	}
+	if err != nil {
+		w.Header().Del("Set-Cookie")
+		if a.issued {
+			c.revoke(r, credential)
+		}
+	}
+	return err
+}
+
 // loginFailed shows the form again with the reason.
-func (c *console) loginFailed(w http.ResponseWriter, v loginView, err error) error {
+func (c *console) loginFailed(w http.ResponseWriter, r *frame.Request, v loginView, a attempt, err error) error {
+	r.AuditFailedLogin(a.user, a.mode, err)
+	return c.showFailure(w, v, err)
+}
+
+func (c *console) showFailure(w http.ResponseWriter, v loginView, err error) error {
 	p := frame.ProblemOf(err)
 	v.Failure, v.Hint = p.Detail, p.Hint
 	return c.write(w, p.Status, page{Title: "Log in", Section: "login"}, "login", v)
-}
-
-// logout ends the session.
-func (c *console) logout(w http.ResponseWriter, r *frame.Request) error {
-	c.Login.Sessions.End(w)
-	http.Redirect(w, r.Request, c.prefix+Path+"/login", http.StatusSeeOther)
-	return nil
 }
 
 // beginProvider leads the browser to the OpenID provider. It is a link: the policy of the pages does not allow a form
@@ -160,7 +196,7 @@ func (c *console) beginProvider(w http.ResponseWriter, r *frame.Request) error {
 		err = c.Login.Sessions.Remember(w, session.Attempt{Flow: flow, Next: v.Next})
 	}
 	if err != nil {
-		return c.loginFailed(w, v, err)
+		return c.showFailure(w, v, err)
 	}
 	http.Redirect(w, r.Request, flow.URL, http.StatusSeeOther)
 	return nil
@@ -172,26 +208,28 @@ func (c *console) returnURL(r *frame.Request) string { return r.Public(Path + "/
 // not a redirect: a browser does not send the session's cookie, which is strict, on the way from another site.
 func (c *console) returnFromProvider(w http.ResponseWriter, r *frame.Request) error {
 	q := r.QueryValues()
-	a, ok := c.Login.Sessions.Recall(w, r.Request)
-	v := c.newLogin(a.Next)
+	begun, ok := c.Login.Sessions.Recall(w, r.Request)
+	v, a := c.newLogin(begun.Next), attempt{mode: auth.ModeOIDC, issued: true}
 	if !ok {
-		return c.loginFailed(w, v, lcm.Errorf(lcm.CodeUnauthorized, "the login was not begun in this browser, or took "+
-			"too long").WithHint("log in again"))
+		err := lcm.Errorf(lcm.CodeUnauthorized, "the login was not begun in this browser, or took too long")
+		return c.loginFailed(w, r, v, a, err.WithHint("log in again"))
 	}
 	if q.Get("error") != "" {
-		return c.loginFailed(w, v, lcm.Errorf(lcm.CodeUnauthorized, "the OpenID provider refused the login: %.200s",
-			strings.TrimSpace(q.Get("error")+" "+q.Get("error_description"))))
+		return c.loginFailed(w, r, v, a, lcm.Errorf(
+			lcm.CodeUnauthorized, "the OpenID provider refused the login: %.200s",
+			strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")),
+		))
 	}
 	credential, err := c.Login.Provider.FinishCodeFlow(
-		r.Context(), a.Flow, c.returnURL(r), q.Get("state"), q.Get("code"), r.RemoteAddr,
+		r.Context(), begun.Flow, c.returnURL(r), q.Get("state"), q.Get("code"), r.RemoteAddr,
 	)
 	if err == nil {
-		r.Principal, err = c.Login.Sessions.Begin(w, r.Request, credential)
+		err = c.begin(w, r, credential, a)
 	}
 	if err != nil {
-		return c.loginFailed(w, v, err)
+		return c.loginFailed(w, r, v, a, err)
 	}
-	w.Header().Set("Refresh", "0; url="+a.Next)
+	w.Header().Set("Refresh", "0; url="+begun.Next)
 	return c.write(w, http.StatusOK, page{Title: "Logged in"}, "entered", v)
 }
 

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,7 +11,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +38,7 @@ type visit struct {
 	clock   *clock
 	tokens  map[lcm.Role]string
 	ids     map[lcm.Role]string
+	trail   trail
 }
 
 type clock struct{ now time.Time }
@@ -68,7 +72,7 @@ func (s *visit) open() *visit {
 	s.t.Helper()
 	d := sample().deps()
 	d.Login = s.login
-	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler), Auth: s.auth})
+	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler), Auth: s.auth, Audit: &s.trail})
 	web.Mount(f, d)
 	s.Server = httptest.NewServer(f)
 	s.t.Cleanup(s.Close)
@@ -142,7 +146,7 @@ func TestUsersLogInAndOut(t *testing.T) {
 	require.Equal(t, "/ui/", resp.Header.Get("Location"), "who is logged in does not see the form")
 
 	resp, _ = s.post("/ui/logout", nil)
-	require.Equal(t, "/ui/login", resp.Header.Get("Location"))
+	require.Equal(t, "/ui/login?ended", resp.Header.Get("Location"))
 	resp, _ = s.get("/ui/")
 	require.Equal(t, http.StatusSeeOther, resp.StatusCode)
 
@@ -295,6 +299,10 @@ func (provider) StartCodeFlow(_ context.Context, redirect string) (auth.CodeFlow
 	return f, nil
 }
 
+func (provider) EndSession(_ context.Context, redirect string) string {
+	return "https://sso.example/logout?" + url.Values{"post_logout_redirect_uri": {redirect}}.Encode()
+}
+
 func (provider) FinishCodeFlow(
 	_ context.Context, f auth.CodeFlow, _, state, code, _ string,
 ) (auth.Credential, error) {
@@ -308,6 +316,8 @@ func TestUsersOfAnOpenIDProviderLogIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.login.Sessions.Access, s.login.Provider = accepting{}, provider{}
+	revoked := make(chan string, 1)
+	s.login.Revoke = func(_ context.Context, c auth.Credential) { revoked <- c.Secret }
 	s.open()
 	_, body := s.get("/ui/login?next=/ui/packages")
 	require.Contains(t, body, `href="/ui/login/provider?next=%2fui%2fpackages"`)
@@ -345,6 +355,46 @@ func TestUsersOfAnOpenIDProviderLogIn(t *testing.T) {
 	require.Contains(t, body, "user of id-token")
 	resp, _ = s.get("/ui/login/return?" + url.Values{"state": {state}, "code": {"good"}}.Encode())
 	require.Equal(t, http.StatusUnauthorized, resp.StatusCode, "an attempt is used once")
+
+	require.Empty(t, revoked)
+	resp, _ = s.post("/ui/logout", nil)
+	_, body = s.get(resp.Header.Get("Location"))
+	require.Contains(t, body, `href="https://sso.example/logout?post_logout_redirect_uri=`)
+	require.Equal(t, "id-token", <-revoked)
+	require.Equal(t, []string{
+		"oidc  401", "oidc  401", "oidc  401", " user of id-token 200", "oidc  401", " user of id-token 303",
+	}, s.trail.entries())
+}
+
+// trail keeps the entries of logins as "mode subject status".
+type trail struct {
+	mu   sync.Mutex
+	rows []string
+}
+
+func (t *trail) Add(_ context.Context, e *lcm.AuditEntry, _ bool) error {
+	if e.Status != 0 {
+		t.Complete(e)
+	}
+	e.ID = 1
+	return nil
+}
+
+func (t *trail) AddFailure(_ context.Context, e *lcm.AuditEntry) error {
+	t.Complete(e)
+	return nil
+}
+
+func (t *trail) Complete(e *lcm.AuditEntry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rows = append(t.rows, fmt.Sprintf("%s %s %d", e.Principal.Mode, e.Principal.Subject, e.Status))
+}
+
+func (t *trail) entries() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.rows)
 }
 
 func TestWithoutAuthenticationThereIsNoLogin(t *testing.T) {

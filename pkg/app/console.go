@@ -43,7 +43,7 @@ func (a *App) consoleLogin(ring *secret.Ring) (*web.Login, error) {
 			Access: a.auth, Sealer: ring, Path: public.Path + web.Path, Secure: public.Scheme == "https",
 			Clock: lcm.SystemClock{},
 		},
-		Token: a.cfg.Auth.Tokens.File != "",
+		Token: a.cfg.Auth.Tokens.File != "", Revoke: a.auth.Revoke,
 	}
 	if set := a.cfg.Auth.Keystone; set.URL != "" || set.Cloud != "" {
 		login.Keystone = a.auth.LoginKeystone

@@ -101,6 +101,15 @@ func (c *cache) clear() {
 	}
 }
 
+// forget removes an accepted token.
+func (c *cache) forget(key digest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.accepted.entries[key]; at != nil {
+		c.accepted.remove(at)
+	}
+}
+
 func (l *lru) remove(at *list.Element) {
 	e, _ := l.order.Remove(at).(*entry) // nothing else is stored
 	delete(l.entries, e.key)

@@ -47,6 +47,8 @@ type issuer struct {
 type metadata struct {
 	provider      *oidc.Provider
 	introspection string
+	revocation    string
+	endSession    string
 	keys          []jose.JSONWebKey
 	read          time.Time
 }
@@ -130,11 +132,15 @@ func (i *issuer) fetch(ctx context.Context) (*metadata, error) {
 	var doc struct {
 		Keys          string `json:"jwks_uri"`
 		Introspection string `json:"introspection_endpoint"`
+		Revocation    string `json:"revocation_endpoint"`
+		EndSession    string `json:"end_session_endpoint"`
 	}
 	if err := p.Claims(&doc); err != nil {
 		return nil, err
 	}
-	for _, address := range []string{doc.Keys, doc.Introspection, p.Endpoint().TokenURL, p.Endpoint().AuthURL} {
+	for _, address := range []string{
+		doc.Keys, doc.Introspection, doc.Revocation, doc.EndSession, p.Endpoint().TokenURL, p.Endpoint().AuthURL,
+	} {
 		if strings.HasPrefix(i.url, "https://") && address != "" && !strings.HasPrefix(address, "https://") {
 			return nil, errors.New("an address in the metadata is not https")
 		}
@@ -143,7 +149,10 @@ func (i *issuer) fetch(ctx context.Context) (*metadata, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the keys: %w", err)
 	}
-	return &metadata{provider: p, introspection: doc.Introspection, keys: keys, read: i.clock()}, nil
+	return &metadata{
+		provider: p, introspection: doc.Introspection, revocation: doc.Revocation, endSession: doc.EndSession,
+		keys: keys, read: i.clock(),
+	}, nil
 }
 
 // fetchKeys returns the public keys that sign.

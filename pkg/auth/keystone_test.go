@@ -482,3 +482,24 @@ func TestLoginKeystoneReturnsACredential(t *testing.T) {
 	_, err = none.LoginKeystone(t.Context(), l, "192.0.2.1:1")
 	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
 }
+
+func TestRevokeEndsATokenOfKeystone(t *testing.T) {
+	t.Parallel()
+	g, clock := newGate(t), newClock()
+	w := newWorld(t, auth.Options{Keystone: g.options(clock)})
+	c, err := w.LoginKeystone(t.Context(), auth.PasswordLogin{
+		Username: simcloud.OtherUsername, Password: simcloud.Password, Project: simcloud.OtherProject,
+	}, "192.0.2.1:1")
+	require.NoError(t, err)
+	w.accepted(t, xAuth(t, c.Secret))
+	w.Revoke(t.Context(), c)
+	w.rejected(t, lcm.CodeUnauthorized, xAuth(t, c.Secret))
+	require.NotContains(t, w.logged(), "not revoked")
+
+	w.Revoke(t.Context(), c) // is not valid any more
+	require.NotContains(t, w.logged(), "not revoked")
+	g.down.Store(true)
+	w.Revoke(t.Context(), c)
+	require.Contains(t, w.logged(), "not revoked")
+	require.NotContains(t, w.logged(), c.Secret)
+}

@@ -314,3 +314,29 @@ func TestCodeFlow(t *testing.T) {
 	_, err = finish(f, f.State, c)
 	require.Equal(t, lcm.CodeUnavailable, lcm.AsError(err).Code)
 }
+
+func TestRevokeEndsATokenOfTheProvider(t *testing.T) {
+	t.Parallel()
+	p, clock := newProvider(t), newClock()
+	w := newWorld(t, auth.Options{OIDC: p.options(clock)})
+	p.opaque["opaque"] = p.claims(map[string]any{"active": true})
+	w.accepted(t, bearer(t, "opaque"))
+	w.Revoke(t.Context(), auth.Credential{Kind: auth.KindBearer, Secret: "opaque"})
+	require.Equal(t, []string{"opaque"}, p.revoked)
+	w.rejected(t, lcm.CodeUnauthorized, bearer(t, "opaque"))
+	const redirect = "https://gybe.example.com/ui/login"
+	require.Equal(t, p.URL+"/logout?"+url.Values{
+		"client_id": {clientID}, "post_logout_redirect_uri": {redirect}, "theme": {"dark"},
+	}.Encode(), w.EndSession(t.Context(), redirect))
+	p.down.Store(true)
+	w.Revoke(t.Context(), auth.Credential{Kind: auth.KindBearer, Secret: "opaque"})
+	require.Contains(t, w.logged(), "not revoked")
+
+	plain := newProvider(t)
+	plain.plain = true
+	w = newWorld(t, auth.Options{OIDC: plain.options(clock)})
+	w.Revoke(t.Context(), auth.Credential{Kind: auth.KindBearer, Secret: "opaque"})
+	require.Empty(t, plain.revoked)
+	require.Empty(t, w.EndSession(t.Context(), redirect))
+	require.NotContains(t, w.logged(), "not revoked")
+}

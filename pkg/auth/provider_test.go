@@ -36,6 +36,9 @@ type provider struct {
 	keys   []jose.JSONWebKey // private; the first one signs
 	opaque map[string]map[string]any
 	codes  map[string]code
+	// plain says that the provider publishes neither a page that ends sessions nor a revocation endpoint.
+	plain   bool
+	revoked []string
 }
 
 // code is a login that waits for its exchange.
@@ -55,11 +58,16 @@ func newProvider(t *testing.T) *provider {
 	p.rotate("first")
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /realm/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, map[string]any{
+		doc := map[string]any{
 			"issuer": p.issuer(), "jwks_uri": p.URL + "/keys", "introspection_endpoint": p.URL + "/introspect",
 			"authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token",
-		})
+		}
+		if !p.plain {
+			doc["revocation_endpoint"], doc["end_session_endpoint"] = p.URL+"/revoke", p.URL+"/logout?theme=dark"
+		}
+		reply(w, doc)
 	})
+	mux.HandleFunc("POST /revoke", p.serveRevocation)
 	mux.HandleFunc("GET /keys", p.serveKeys)
 	mux.HandleFunc("POST /introspect", p.serveIntrospection)
 	mux.HandleFunc("POST /token", p.serveToken)
@@ -128,6 +136,18 @@ func (p *provider) serveIntrospection(w http.ResponseWriter, r *http.Request) {
 		claims = map[string]any{"active": false}
 	}
 	reply(w, claims)
+}
+
+// serveRevocation is RFC 7009.
+func (p *provider) serveRevocation(w http.ResponseWriter, r *http.Request) {
+	if id, secret, _ := r.BasicAuth(); id != clientID || secret != clientSecret {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.revoked = append(p.revoked, r.PostFormValue("token"))
+	delete(p.opaque, r.PostFormValue("token"))
 }
 
 // serveToken exchanges a code.

@@ -230,6 +230,9 @@ func (c *Cloud) tellFleet(before map[string]Duration) {
 // ExpireTokens makes every token invalid now.
 func (c *Cloud) ExpireTokens() { c.keystone.ExpireAll() }
 
+// Tokens returns how many tokens a user has.
+func (c *Cloud) Tokens(user string) int { return c.keystone.TokenCount(user) }
+
 // SetTokenTTL sets how long tokens issued from now on are valid.
 func (c *Cloud) SetTokenTTL(d time.Duration) { c.keystone.SetTTL(d) }
 

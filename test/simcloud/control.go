@@ -58,7 +58,7 @@ func (c *Cloud) registerControl(mux *http.ServeMux) {
 	}
 	show("info", func(*http.Request) (any, error) { return c.Info(), nil })
 	show("state", func(*http.Request) (any, error) {
-		return rest.Obj{"objects": c.State(), "machines": c.Machines(), "tokens": c.keystone.TokenCount()}, nil
+		return rest.Obj{"objects": c.State(), "machines": c.Machines(), "tokens": c.keystone.TokenCount("")}, nil
 	})
 	show("calls", func(*http.Request) (any, error) {
 		return rest.Obj{"calls": c.Calls(), "total": c.CallsTo("")}, nil

@@ -60,6 +60,8 @@ const (
 type session struct {
 	Credential auth.Credential `json:"credential"`
 	Ends       time.Time       `json:"ends"`
+	// Issued says that the credential was issued for this session, so that the logout may revoke it.
+	Issued bool `json:"issued,omitempty"`
 }
 
 // Authenticate implements frame.Authenticator: with the session, or else with the headers and the certificate of the
@@ -84,15 +86,25 @@ func (k *Keeper) Has(r *http.Request) bool {
 	return err == nil
 }
 
-// Begin authenticates a credential and gives the client a session with it, for Lifetime at most. The principal is the
-// session's.
-func (k *Keeper) Begin(w http.ResponseWriter, r *http.Request, c auth.Credential) (lcm.Principal, error) {
+// Begin authenticates a credential and gives the client a session with it, for Lifetime at most. issued says that the
+// credential was issued for this session. The principal is the session's.
+func (k *Keeper) Begin(
+	w http.ResponseWriter, r *http.Request, c auth.Credential, issued bool,
+) (lcm.Principal, error) {
 	p, err := k.Access.AuthenticateCredential(r.Context(), c, r.RemoteAddr)
 	if err != nil {
 		return lcm.Principal{}, err
 	}
-	s := session{Credential: c, Ends: k.Clock.Now().Add(Lifetime)}
+	s := session{Credential: c, Ends: k.Clock.Now().Add(Lifetime), Issued: issued}
 	return p, k.set(w, cookieSession, placeSession, http.SameSiteStrictMode, s.Ends, s)
+}
+
+// Credential returns the credential of the session of a request, also if it is not valid any more, and whether it was
+// issued for the session. Without a session of this installation, ok is false.
+func (k *Keeper) Credential(r *http.Request) (c auth.Credential, issued, ok bool) {
+	var s session
+	ok = k.open(r, cookieSession, placeSession, &s)
+	return s.Credential, s.Issued, ok
 }
 
 // End ends the session of a client.

@@ -139,11 +139,17 @@ func (s *Service) SetTTL(d time.Duration) {
 	s.ttl = d
 }
 
-// TokenCount returns how many valid tokens there are.
-func (s *Service) TokenCount() int {
+// TokenCount returns how many tokens there are; of one user if it has a name.
+func (s *Service) TokenCount(user string) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.tokens)
+	n := 0
+	for _, t := range s.tokens {
+		if user == "" || t.user.Name == user {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *Service) valid(id string) *token {
