@@ -27,7 +27,7 @@ import (
 // provider is a small OpenID provider.
 type provider struct {
 	*httptest.Server
-	t            *testing.T
+	t            testing.TB
 	reads        atomic.Int64 // of the keys
 	introspected atomic.Int64
 	down         atomic.Bool
@@ -52,7 +52,7 @@ const (
 	clientSecret = "s3cret-word"
 )
 
-func newProvider(t *testing.T) *provider {
+func newProvider(t testing.TB) *provider {
 	t.Helper()
 	p := &provider{t: t, opaque: map[string]map[string]any{}, codes: map[string]code{}}
 	p.rotate("first")
@@ -188,7 +188,7 @@ func (p *provider) sign(claims map[string]any) string {
 	return signWith(p.t, jose.ES256, key, claims)
 }
 
-func signWith(t *testing.T, alg jose.SignatureAlgorithm, key any, claims map[string]any) string {
+func signWith(t testing.TB, alg jose.SignatureAlgorithm, key any, claims map[string]any) string {
 	t.Helper()
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, nil)
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func signWith(t *testing.T, alg jose.SignatureAlgorithm, key any, claims map[str
 }
 
 // unsigned makes a JWT with a header that go-jose would not write.
-func unsigned(t *testing.T, head, claims map[string]any, signature []byte) string {
+func unsigned(t testing.TB, head, claims map[string]any, signature []byte) string {
 	t.Helper()
 	part := func(v any) string {
 		raw, err := json.Marshal(v)

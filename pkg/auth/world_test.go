@@ -23,7 +23,7 @@ type world struct {
 	log      bytes.Buffer
 }
 
-func newWorld(t *testing.T, opts auth.Options) *world {
+func newWorld(t testing.TB, opts auth.Options) *world {
 	t.Helper()
 	w := &world{failures: map[string]int{}}
 	opts.Log = slog.New(slog.NewTextHandler(w, nil))
