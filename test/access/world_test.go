@@ -56,7 +56,8 @@ type world struct {
 func start(tb testing.TB, change func(*config.Config)) *world {
 	tb.Helper()
 	w := &world{
-		cloud: simcloud.StartTest(tb, simcloud.Options{}), log: &apitest.Log{}, tokens: map[string]map[lcm.Role]string{},
+		cloud: simcloud.StartTest(tb, simcloud.Options{}), log: &apitest.Log{},
+		tokens:  map[string]map[lcm.Role]string{},
 		invalid: map[string]string{"unknown": "gybe_aaaaaaaa_unknown", "not a token": "nonsense"},
 	}
 	database := devpg.TestURL(tb)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -20,12 +19,15 @@ import (
 const auditPage = 500
 
 func (a *app) auditCommand() *cobra.Command {
-	var since, until, subject, method, instance, op, pkg string
-	limit := 0
+	var since, until, subject, method, instance, op, pkg, after string
+	limit, follow := 0, false
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Show who requested what in the project, newest first",
 		Long: `Show who requested what in the project, newest first: requests that change something, those for
-secrets, and those whose role was not sufficient. It requires the role admin.`,
+secrets, those whose role was not sufficient, and logins and logouts at the console. It requires the role admin.
+
+With --follow, show new entries as they come, oldest first, until the command is interrupted. An entry comes with its
+outcome. A request that takes longer than ten seconds comes without one.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(
@@ -38,6 +40,8 @@ secrets, and those whose role was not sufficient. It requires the role admin.`,
 	flags.StringVar(&op, "op", "", "only about the operation with this id")
 	flags.StringVar(&pkg, "package", "", "only about the VNF package with this id")
 	flags.IntVar(&limit, "limit", 100, "how many entries at most; 0 is all")
+	flags.BoolVarP(&follow, "follow", "f", false, "show new entries until interrupted; with --since, older ones first")
+	flags.StringVar(&after, "after", "", "with --follow, only entries after this cursor, of an entry or of an interrupt")
 	_ = cmd.RegisterFlagCompletionFunc("instance", a.complete(instanceThings)) // the flags exist
 	_ = cmd.RegisterFlagCompletionFunc("op", a.complete(operationThings))
 	_ = cmd.RegisterFlagCompletionFunc("package", a.complete(packageThings))
@@ -45,6 +49,16 @@ secrets, and those whose role was not sufficient. It requires the role admin.`,
 		http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut,
 	}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if after != "" && !follow {
+			return usagef("--after needs --follow")
+		}
+		place, err := placeFlag(after, flags.Changed("since"), until != "", flags.Changed("limit"))
+		if follow && err != nil {
+			return err
+		}
+		if follow && !flags.Changed("since") {
+			since = ""
+		}
 		q := url.Values{}
 		for name, text := range map[string]string{"since": since, "until": until} {
 			at, err := timeFlag("--"+name, text)
@@ -74,6 +88,9 @@ secrets, and those whose role was not sufficient. It requires the role admin.`,
 			if value != "" {
 				q.Set(name, value)
 			}
+		}
+		if follow {
+			return a.followAudit(cmd.Context(), c, q, place)
 		}
 		entries, err := auditEntries(cmd.Context(), c, q, limit)
 		if err != nil {
@@ -108,12 +125,7 @@ func auditEntries(ctx context.Context, c *client.Client, q url.Values, limit int
 func (a *app) auditTable(w io.Writer, entries []gybeapi.AuditEntry) {
 	t := table{head: []string{"TIME", "SUBJECT", "ROLE", "MODE", "REMOTE", "STATUS", "REQUEST", "ERROR"}}
 	for _, e := range entries {
-		status := "no answer"
-		if e.Status != 0 {
-			status = strconv.Itoa(e.Status)
-		}
-		t.add(clock(e.Time), cmp.Or(e.Subject, "-"), e.Role, cmp.Or(e.Mode, "-"), e.Remote, status,
-			e.Method+" "+oneLine(e.Path), oneLine(e.Error))
+		t.add(auditCells(e)...)
 	}
 	t.write(w, a.paint)
 }
