@@ -17,6 +17,8 @@ type Deps struct {
 	In func(lcm.Principal) Project
 	// Nodes lists the gybe processes that share the database.
 	Nodes func(context.Context) ([]gybeapi.Node, error)
+	// Unavailable returns the VIMs that do not answer, by lcm.VimKey; nil leaves that out.
+	Unavailable func(context.Context) (map[string]lcm.VimFault, error)
 	// Login lets users log in; nil means that requests are authenticated as those of the API are.
 	Login *Login
 	// Kubeconfig answers with the kubeconfig of the VNF instance whose id is the parameter vnfInstanceId of the path.

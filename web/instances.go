@@ -134,6 +134,7 @@ type vimData struct {
 	Key, Type, ID string
 	Own           bool // made by the instance
 	Pairs         []pair
+	Fault         *lcm.VimFault // of a VIM that does not answer
 }
 
 // instance is the screen of one instance.
@@ -176,6 +177,10 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		d.Drawing = draw(d.Topology)
 	}
 	redactor := redact.New(i.SecretNames...)
+	away, err := c.unavailable(ctx)
+	if err != nil {
+		return view{}, err
+	}
 	for _, key := range slices.Sorted(maps.Keys(i.VimConnections)) {
 		vim := redactor.Connection(i.VimConnections[key])
 		v := vimData{Key: key, Type: vim.VimType, ID: vim.VimID, Pairs: slices.Concat(
@@ -185,6 +190,9 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		if owner, ok := vim.Extra[lcm.ExtraOwner]; ok && owner == i.ID {
 			v.Own, d.Cluster = true, true
 		}
+		if f, ok := away[lcm.VimKey(i.VimConnections[key])]; ok {
+			v.Fault = &f
+		}
 		d.Vims = append(d.Vims, v)
 	}
 	d.Props = slices.Concat(
@@ -192,10 +200,18 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		named("metadata", flatten(i.Metadata, redactor)), named("extensions", flatten(i.Extensions, redactor)),
 	)
 	v := view{Title: d.Name, Data: d}
-	if d.Active != nil && lcm.Running(d.Active.State) {
+	if d.Active != nil && lcm.Running(d.Active.State) || len(away) > 0 { // there are no events of VIMs
 		v.tick = 5 * time.Second
 	}
 	return v, nil
+}
+
+// unavailable returns the VIMs that do not answer, by lcm.VimKey.
+func (c *console) unavailable(ctx context.Context) (map[string]lcm.VimFault, error) {
+	if c.Unavailable == nil {
+		return nil, nil //nolint:nilnil // an empty map
+	}
+	return c.Unavailable(ctx)
 }
 
 // named puts a name before those of values.

@@ -253,7 +253,7 @@ func sample() *world {
 		},
 		{
 			ID: "8d20", Name: "gybe-b", Address: "http://10.0.0.12:9890", Version: "0.1.0",
-			Started: began.Add(-3 * time.Hour), Seen: now.Add(-50 * time.Second),
+			Started: began.Add(-3 * time.Hour), Seen: now.Add(-50 * time.Second), UnavailableVims: 1,
 		},
 		{
 			ID: "9e31", Name: "gybe-c", Address: "http://10.0.0.13:9890", Version: "0.1.0",

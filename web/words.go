@@ -36,8 +36,9 @@ var badges = map[string]badge{
 	"REFUSED": {Kind: "bad", Word: "Refused"}, "ENABLED": {Kind: "ok", Word: "Enabled"},
 	"DISABLED": {Kind: "idle", Word: "Disabled"}, "IN_USE": {Kind: "ok", Word: "In use"},
 	"NOT_IN_USE": {Kind: "idle", Word: "Not in use"}, "ALIVE": {Kind: "ok", Word: "Alive"},
-	"PROTECTED": {Kind: "lock", Word: "Protected"},
-	"SILENT":    {Kind: "warn", Word: "Silent"}, "ENDED": {Kind: "idle", Word: "Ended"},
+	"PROTECTED":   {Kind: "lock", Word: "Protected"},
+	"UNREACHABLE": {Kind: "warn", Word: "Does not answer"},
+	"SILENT":      {Kind: "warn", Word: "Silent"}, "ENDED": {Kind: "idle", Word: "Ended"},
 }
 
 // badgeOf finds the badge of a state of any interface; one that is unknown shows as it is.

@@ -37,7 +37,8 @@ func (a *App) watchVims(ctx context.Context) error {
 			}
 		case <-a.vimsChanged:
 			if err := a.store.ReportVims(ctx, a.engine.ID(), a.unavailableVims()); err != nil && ctx.Err() == nil {
-				a.log.WarnContext(ctx, "the state of VIMs is not stored", "error", err)
+				a.log.WarnContext(ctx, "the state of VIMs is not stored; trying again", "error", err)
+				time.AfterFunc(time.Second, a.reportVims)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (a *app) vimShow() *cobra.Command {
 func (a *app) vimTable(w io.Writer, v *gybeapi.Vim) {
 	fields(w, a.paint, "id", v.ID, "name", v.Name, "description", v.Description, "type", v.Type, "endpoint", v.AuthURL,
 		"credentials", compact(v.AuthCred), "project", compact(v.VimProject), "default",
-		strconv.FormatBool(v.IsDefault), "extra", compact(v.Extra))
+		strconv.FormatBool(v.IsDefault), "extra", compact(v.Extra), "status", v.Status, "reason", v.StatusReason)
 }
 
 func (a *app) vimRegister() *cobra.Command {

@@ -77,7 +77,51 @@ func NewPool(cfg Config, log *slog.Logger) *Pool {
 		logins: map[string]int{},
 	}
 	p.ctx, p.close = context.WithCancel(context.Background())
+	p.wg.Go(p.tryUnavailable)
 	return p
+}
+
+const (
+	tryEvery = time.Second
+	// unused is the time after which a VIM that does not answer is dropped if no caller asks for it.
+	unused = time.Hour
+)
+
+// tryUnavailable tries the VIMs that do not answer when their pauses are over, also if no operation waits for them: users
+// see when they answer again.
+func (p *Pool) tryUnavailable() {
+	tick := time.NewTicker(tryEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, sl := range p.unavailable() {
+			_, _, _, _ = sl.enter(p) // begins a login if none is under way
+		}
+	}
+}
+
+// unavailable returns the places of the VIMs that do not answer, without those that were not used for long.
+func (p *Pool) unavailable() []*slot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []*slot
+	for id, sl := range p.kept {
+		if sl.health.asked() == "" {
+			continue
+		}
+		if time.Since(sl.used) > unused {
+			delete(p.kept, id)
+			sl.end()
+			p.cfg.Changed()
+			continue
+		}
+		out = append(out, sl)
+	}
+	return out
 }
 
 // Validate reports what is wrong with a VIM connection, without asking the VIM.
@@ -195,5 +239,8 @@ func (p *Pool) evict() {
 	if found != nil {
 		delete(p.kept, oldest)
 		found.end()
+		if found.health.asked() != "" {
+			p.cfg.Changed()
+		}
 	}
 }
