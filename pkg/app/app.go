@@ -183,11 +183,17 @@ func (a *App) openDomain(queue *engine.Queue) {
 		MaxPerVim: a.cfg.Engine.PerVim(), MaxPerProject: a.cfg.Engine.PerProject(),
 		Pool: a.pool, Queue: queue, Log: a.log, Name: a.cfg.NodeID, Address: a.publicURL, Version: a.opts.Version,
 		Kinds: []engine.Kind{
-			{Kind: store.OperationJobs, Run: a.measured(runner.Advance), Workers: a.cfg.Engine.MaxWorkers},
+			{
+				Kind: store.OperationJobs, Run: a.measured(runner.Advance), Workers: a.cfg.Engine.MaxWorkers,
+				Timeout: a.cfg.Engine.TickBudget + commitTime,
+			},
 			{Kind: store.PackageJobs, Run: onboarding(a.packages), Workers: maxOnboards, Timeout: onboardTimeout},
 		},
 	})
 }
+
+// commitTime is the time that a tick has after its budget, to store its outcome.
+const commitTime = 15 * time.Second
 
 // Addr is where the API listens, host:port.
 func (a *App) Addr() string { return a.listener.Addr().String() }

@@ -5,15 +5,16 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stubcloud"
@@ -27,11 +28,12 @@ func crowdSize() int {
 	return 120
 }
 
-// silentServer accepts connections and never answers. It returns the endpoint.
-func silentServer(t *testing.T) string {
+// silentServer accepts connections and never answers. It returns the endpoint, and counts the connections.
+func silentServer(t *testing.T) (endpoint string, connections *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	connections = &atomic.Int64{}
 	var mu sync.Mutex
 	var open []net.Conn
 	t.Cleanup(func() {
@@ -48,12 +50,13 @@ func silentServer(t *testing.T) string {
 			if err != nil {
 				return
 			}
+			connections.Add(1)
 			mu.Lock()
 			open = append(open, c)
 			mu.Unlock()
 		}
 	}()
-	return "http://" + l.Addr().String() + "/identity"
+	return "http://" + l.Addr().String() + "/identity", connections
 }
 
 // crowd instantiates many instances through a connection and returns the operations.
@@ -84,34 +87,26 @@ func (w *world) crowd(n int, vnfd string, vim sol.VimConnectionInfo) []string {
 	return ops
 }
 
-// timed instantiates an instance in the simulated cloud and returns the time until it is completed.
-func (w *world) timed(vnfd string) time.Duration {
-	w.t.Helper()
-	began := time.Now()
-	w.completed(w.instantiate(w.create(vnfd), w.plain("default")))
-	return time.Since(began)
+// endless makes requests to VIMs and ticks end by themselves only after the test. So an operation that waited for
+// another one's login, request or worker would not end within the test, and no test has to compare times: that an
+// operation ends proves that it did not wait. How long it takes is measured by make bench ONLY=silent.
+func endless(c *configuration) {
+	c.OpenStack.RequestTimeout, c.Engine.TickBudget = time.Hour, time.Hour
 }
 
-// atMostTwice compares the time of an instantiation beside a VIM that hangs with the time without it. The second
-// summand is for busy machines; an instantiation that waits for a worker takes more than 45 s.
-func (w *world) atMostTwice(vnfd string, alone time.Duration) {
+// instantiated instantiates in the simulated cloud, which answers, while others wait for a VIM that does not.
+func (w *world) instantiated(vnfd string) {
 	w.t.Helper()
 	for range 3 {
-		beside := w.timed(vnfd)
-		w.t.Logf("instantiated in %s alone, in %s beside the others", alone, beside)
-		require.Less(w.t, beside, 2*alone+8*time.Second)
+		w.completed(w.instantiate(w.create(vnfd), w.plain("default")))
 	}
 }
 
-// comesToRest cancels an operation and waits until it has come to rest. The limit is for busy machines: an operation
-// whose cancel waits for a worker takes more than 45 s.
+// comesToRest cancels an operation and waits until it has come to rest.
 func (w *world) comesToRest(op string, mode sol.CancelModeType) *sol.VnfLcmOpOcc {
 	w.t.Helper()
-	began := time.Now()
 	require.NoError(w.t, w.api.Cancel(w.t.Context(), op, mode))
 	o := w.resting(op)
-	w.t.Logf("%s cancel: %s after %s", mode, o.OperationState, time.Since(began))
-	require.Less(w.t, time.Since(began), 15*time.Second)
 	require.Contains(w.t, o.Error.Detail, "Cancelled by the user ("+string(mode)+")")
 	return o
 }
@@ -121,15 +116,14 @@ func (w *world) comesToRest(op string, mode sol.CancelModeType) *sol.VnfLcmOpOcc
 func TestSilentVimDoesNotStarveOthers(t *testing.T) {
 	t.Parallel()
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), func(c *configuration) {
+		endless(c)
 		c.OpenStack.AwayFirst, c.OpenStack.AwayLongest = 5*time.Second, time.Minute
 	})
 	vnfd := w.onboard(plainSource)
-	w.timed(vnfd) // the first one reads the package
-	alone := w.timed(vnfd)
-	silent := silentServer(t)
+	silent, connections := silentServer(t)
 	vim := stubcloud.VimAt(silent)
 	ops := w.crowd(crowdSize(), vnfd, vim)
-	w.atMostTwice(vnfd, alone)
+	w.instantiated(vnfd)
 
 	// nothing was changed in the VIM, so nothing has to be halted
 	w.comesToRest(ops[len(ops)-1], sol.CancelModeForceful)
@@ -146,8 +140,9 @@ func TestSilentVimDoesNotStarveOthers(t *testing.T) {
 	nodes, err := w.api.Nodes(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, nodes[0].UnavailableVims)
-	w.atMostTwice(vnfd, alone)
+	w.instantiated(vnfd)
 	w.comesToRest(ops[0], sol.CancelModeForceful)
+	require.EqualValues(t, 1, connections.Load(), "one login is under way for all operations, and all requests")
 }
 
 // visible waits until one of the operations shows a text.
@@ -167,39 +162,48 @@ func (w *world) visible(ops []string, text string) {
 }
 
 // TestSilentServiceDoesNotStarveOthers: the login works, and then all requests hang, so that they hold all workers that
-// the VIM may have.
+// the VIM may have, and no more.
 func TestSilentServiceDoesNotStarveOthers(t *testing.T) {
 	t.Parallel()
+	const share = 3
 	w := start(t, simcloud.StartTest(t, simcloud.Options{}), func(c *configuration) {
-		c.Engine.MaxWorkers, c.Engine.MaxPerVim = 12, 3
+		endless(c)
+		c.Engine.MaxWorkers, c.Engine.MaxPerVim = 4*share, share
 		c.OpenStack.CancelPatience = 2 * time.Second
+		c.OpenStack.AwayFirst, c.OpenStack.AwayLongest = time.Hour, time.Hour // a try of the VIM would be a request
 	})
-	hanging, release := make(chan struct{}, 1000), make(chan struct{})
+	var hanging atomic.Int64
+	release := make(chan struct{})
 	stub := stubcloud.New(t)
 	t.Cleanup(func() { close(release) })
 	stub.Routes.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
-		hanging <- struct{}{}
+		hanging.Add(1)
 		select {
 		case <-release:
 		case <-r.Context().Done():
 		}
 	})
 	vnfd := w.onboard(plainSource)
-	w.timed(vnfd)
-	alone := w.timed(vnfd)
 	ops := w.crowd(20, vnfd, stub.Vim())
-	for range 3 {
-		<-hanging
-	}
-	w.atMostTwice(vnfd, alone)
+	require.Eventually(t, func() bool { return hanging.Load() == share }, patience, time.Millisecond)
+	w.instantiated(vnfd)
+	var running int
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job
+		WHERE state = 'running' AND split_part(queue, '/', 2) = $1`, lcm.VimKey(stub.Vim())).Scan(&running))
+	require.Equal(t, share, running, "the others wait in the database, and hold no worker")
+	require.EqualValues(t, share, hanging.Load(), "no tick of the silent VIM has ended: others did not wait for one")
+
+	var begun, waiting []string
 	for _, op := range ops {
-		if p := w.progress(op); len(p.Steps) > 0 { // it hangs in a request of a step
-			o := w.comesToRest(op, sol.CancelModeForceful)
-			require.Contains(t, o.Error.Detail, "the VIM cannot be stopped")
-			break
+		if len(w.progress(op).Steps) > 0 {
+			begun = append(begun, op)
+		} else {
+			waiting = append(waiting, op)
 		}
 	}
-	waiting := slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return len(w.progress(op).Steps) > 0 })
-	require.NotEmpty(t, waiting, "the jobs of most operations wait behind the others")
+	require.Len(t, begun, share)
 	w.comesToRest(waiting[0], sol.CancelModeGraceful)
+	w.comesToRest(waiting[1], sol.CancelModeForceful)
+	o := w.comesToRest(begun[0], sol.CancelModeForceful) // it hangs in a request of a step
+	require.Contains(t, o.Error.Detail, "the VIM cannot be stopped")
 }
