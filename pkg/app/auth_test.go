@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -200,37 +199,4 @@ func selfSigned(
 	raw, err = tls.LoadX509KeyPair(cert, key)
 	require.NoError(t, err)
 	return cert, key, raw
-}
-
-// TestDocumentedConfigurations: the configurations in docs/security.md are accepted with the files that they name.
-func TestDocumentedConfigurations(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/security.md")
-	require.NoError(t, err)
-	dir := t.TempDir()
-	selfSigned(t, dir, "tls", x509.ExtKeyUsageServerAuth)
-	ca, _, _ := selfSigned(t, dir, "ca", x509.ExtKeyUsageClientAuth)
-	for _, name := range []string{"keystone-ca.pem", "client-ca.pem"} {
-		require.NoError(t, os.Link(ca, filepath.Join(dir, name)))
-	}
-	for name, text := range map[string]string{
-		"keystone-password": "word\n", "client-map": "admin default cn:nfvo.example.com\n",
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	checked := 0
-	for _, block := range strings.Split(string(raw), "```yaml\n")[1:] {
-		block, _, _ = strings.Cut(block, "```")
-		if !strings.Contains(block, "auth:") {
-			continue
-		}
-		block = strings.ReplaceAll(block, "    crl_file:", "    # crl_file:") // optional
-		file := filepath.Join(dir, "gybe.yaml")
-		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(block, "/etc/gybe", dir)), 0o600))
-		cfg, _, err := config.Load(config.Source{File: file, Set: []string{"database_url=postgres://h/db"}})
-		require.NoError(t, err, block)
-		require.NoError(t, app.CheckAuth(cfg), block)
-		require.False(t, cfg.Open(), block)
-		checked++
-	}
-	require.Equal(t, 4, checked)
 }

@@ -136,8 +136,8 @@ func moveResources(ctx context.Context, tx pgx.Tx, m Move) (out Moved, err error
 func checkMove(ctx context.Context, tx pgx.Tx, m Move) error {
 	for _, check := range []struct{ busy, sql, hint string }{
 		{
-			"operations run", "SELECT id::text FROM vnf_lcm_op_occ WHERE project = $1 AND $2 <> '' AND state IN " + running,
-			"wait for them, or cancel them",
+			"operations run", `SELECT id::text FROM vnf_lcm_op_occ WHERE project = $1 AND $2 <> ''
+				AND state IN ` + running, "wait for them, or cancel them",
 		}, {
 			"packages are uploaded or processed", `SELECT id::text FROM vnf_package WHERE project = $1 AND $2 <> ''
 				AND onboarding_state IN ('UPLOADING', 'PROCESSING')`, "wait, or delete the packages",
@@ -179,8 +179,8 @@ func (s *Store) moveEvents(ctx context.Context, m Move) (moved int64, err error)
 		var seq *int64
 		var n int64
 		err := s.inTx(ctx, "move events", func(t pgx.Tx) error {
-			return t.QueryRow(ctx, `WITH batch AS (SELECT tx, seq, project FROM event WHERE (tx, seq) > ($1::text::xid8, $2)
-					ORDER BY tx, seq LIMIT $3),
+			return t.QueryRow(ctx, `WITH batch AS (SELECT tx, seq, project FROM event
+					WHERE (tx, seq) > ($1::text::xid8, $2) ORDER BY tx, seq LIMIT $3),
 				moved AS (UPDATE event e SET project = $5 FROM batch b WHERE b.project = $4 AND e.tx = b.tx
 					AND e.seq = b.seq RETURNING 1),
 				last AS (SELECT tx, seq FROM batch ORDER BY tx DESC, seq DESC LIMIT 1)
