@@ -162,8 +162,8 @@ func checkMove(ctx context.Context, tx pgx.Tx, m Move) error {
 			return err
 		}
 		if len(names) > 0 {
-			return lcm.Errorf(lcm.CodeConflict, "the resources of the project %s cannot be moved to %s: %s (%s)", m.From,
-				m.To, check.busy, strings.Join(names, ", ")).WithHint(check.hint + "; nothing was moved")
+			return lcm.Errorf(lcm.CodeConflict, "the resources of the project %s cannot be moved to %s: %s (%s)",
+				m.From, m.To, check.busy, strings.Join(names, ", ")).WithHint(check.hint + "; nothing was moved")
 		}
 	}
 	return nil
