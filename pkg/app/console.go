@@ -23,7 +23,8 @@ func (a *App) mountConsole(api *gybe.API, feeds Feeds, ring *secret.Ring) error 
 				Instances: records, Operations: records, Packages: a.packages.In(p), Feed: feeds.In(p),
 			}
 		},
-		Nodes: nodes(a.store), Unavailable: a.store.UnavailableVims, Login: login, Kubeconfig: api.ServeKubeconfig, Log: a.log,
+		Nodes: nodes(a.store), Unavailable: a.store.UnavailableVims,
+		Login: login, Kubeconfig: api.ServeKubeconfig, Log: a.log,
 		Streams: a.cfg.Limits.ConsoleStreams, Stopping: a.stopping,
 	})
 	return nil

@@ -41,8 +41,8 @@ func (o oldNode) Work(_ context.Context, j *river.Job[advance]) error {
 	return nil
 }
 
-// TestStatementGivesJobsToTheReleaseBefore: an operator who goes back to the release before executes the statement of the how-to,
-// because its nodes do not look into the queues of VIMs.
+// TestStatementGivesJobsToTheReleaseBefore: an operator who goes back to that release executes the statement of the
+// how-to, because its nodes do not look into the queues of VIMs.
 func TestStatementGivesJobsToTheReleaseBefore(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/how-to/upgrade-gybe.md")

@@ -33,27 +33,39 @@ var groupLimits = []struct{ controller, file, value string }{
 	{"cpu", "cpu.max", groupCPU},
 }
 
+// wantedControllers limit runs. Each is used if it is there, also without the others: a limit of processes alone stops
+// a fork bomb, and one of memory alone keeps the node.
+var wantedControllers = []string{"memory", "pids", "cpu"}
+
 // groups creates control groups (cgroup v2) for runs below a group that belongs to Gybe.
 type groups struct {
 	dir         string
-	controllers []string
+	controllers []string // those of wantedControllers that are there
+}
+
+// missing returns the controllers that the group does not have.
+func (g *groups) missing() []string {
+	return slices.DeleteFunc(slices.Clone(wantedControllers), func(c string) bool {
+		return slices.Contains(g.controllers, c)
+	})
 }
 
 // newGroups prepares a control group that was delegated to this process: it moves the group's processes into a group
 // of their own, because a group with limited groups below it has no processes, and removes what dead processes left.
-// It needs the controllers for memory and processes; cpu may be absent.
+// It uses the controllers that are there, and returns an error if they limit neither memory nor processes.
 func newGroups(dir string) (*groups, error) {
 	available, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
 		return nil, err
 	}
 	g := &groups{dir: dir}
-	for c := range strings.FieldsSeq(string(available)) {
-		if c == "memory" || c == "pids" || c == "cpu" {
+	there := strings.Fields(string(available))
+	for _, c := range wantedControllers {
+		if slices.Contains(there, c) {
 			g.controllers = append(g.controllers, c)
 		}
 	}
-	if !slices.Contains(g.controllers, "memory") || !slices.Contains(g.controllers, "pids") {
+	if !slices.Contains(g.controllers, "memory") && !slices.Contains(g.controllers, "pids") {
 		return nil, fmt.Errorf("the control group %s has the controllers %q, without memory and pids", dir,
 			strings.TrimSpace(string(available)))
 	}
@@ -111,6 +123,18 @@ func (g *groups) create() (group, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // a directory of the kernel
 		return group{}, err
 	}
+	if err := g.limit(dir); err != nil {
+		return group{}, errors.Join(err, os.Remove(dir))
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return group{}, errors.Join(err, os.Remove(dir))
+	}
+	return group{dir: dir, file: f}, nil
+}
+
+// limit writes the limits of the group of a run.
+func (g *groups) limit(dir string) error {
 	for _, l := range groupLimits {
 		if !slices.Contains(g.controllers, l.controller) {
 			continue
@@ -120,14 +144,10 @@ func (g *groups) create() (group, error) {
 			continue
 		}
 		if err != nil {
-			return group{}, errors.Join(err, os.Remove(dir))
+			return err
 		}
 	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return group{}, errors.Join(err, os.Remove(dir))
-	}
-	return group{dir: dir, file: f}, nil
+	return nil
 }
 
 // killTime limits the wait for the end of killed processes.

@@ -115,11 +115,7 @@ func TestGroupEndsWithItsRun(t *testing.T) {
 // TestGroupLimits: where the kernel has the controllers, the limits are set.
 func TestGroupLimits(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.controllers"), []byte("cpuset io\n"), 0o600))
-	_, err := newGroups(dir)
-	require.ErrorContains(t, err, `has the controllers "cpuset io", without memory and pids`)
-	require.False(t, isDelegated(dir, true), "not a control group")
+	require.False(t, isDelegated(t.TempDir(), true), "not a control group")
 
 	real := testGroup(t)
 	g, err := newGroups(real)
@@ -135,5 +131,70 @@ func TestGroupLimits(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join(in.dir, file))
 		require.NoError(t, err)
 		require.Equal(t, want, strings.TrimSpace(string(got)), file)
+	}
+}
+
+// groupTree is a directory with the files that the kernel shows in a delegated group, and in one of a run below it. It
+// is not a control group: it shows which files are written, and nothing about what the kernel does.
+func groupTree(t *testing.T, controllers string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"cgroup.controllers": controllers, procsFile: "", enabledFile: "", nodeGroup + "/" + procsFile: "",
+	} {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	return dir
+}
+
+// TestGroupsUseTheControllersThatAreThere: a kernel or a container runtime may delegate some of them only.
+func TestGroupsUseTheControllersThatAreThere(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		controllers, enabled, missing string
+		files                         []string
+	}{
+		{"cpuset cpu io memory pids\n", "+memory +pids +cpu", "", []string{
+			"cpu.max", "memory.max", "memory.oom.group", "memory.swap.max", "pids.max",
+		}},
+		{"pids\n", "+pids", "memory cpu", []string{"pids.max"}},
+		{"memory hugetlb\n", "+memory", "pids cpu", []string{"memory.max", "memory.oom.group", "memory.swap.max"}},
+		{"cpu pids\n", "+pids +cpu", "memory", []string{"cpu.max", "pids.max"}},
+		{"cpu io\n", "", "", nil},
+		{"\n", "", "", nil},
+	} {
+		t.Run(strings.TrimSpace(tt.controllers), func(t *testing.T) {
+			t.Parallel()
+			dir := groupTree(t, tt.controllers)
+			g, err := newGroups(dir)
+			if tt.files == nil {
+				require.ErrorContains(t, err, "without memory and pids")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tt.missing, strings.Join(g.missing(), " "))
+			enabled, err := os.ReadFile(filepath.Join(dir, enabledFile))
+			require.NoError(t, err)
+			require.Equal(t, tt.enabled, string(enabled))
+
+			run := filepath.Join(dir, "run")
+			require.NoError(t, os.Mkdir(run, 0o755))
+			for _, l := range groupLimits {
+				require.NoError(t, os.WriteFile(filepath.Join(run, l.file), nil, 0o600))
+			}
+			require.NoError(t, g.limit(run))
+			var written []string
+			for _, l := range groupLimits {
+				text, err := os.ReadFile(filepath.Join(run, l.file))
+				require.NoError(t, err)
+				if len(text) > 0 {
+					require.Equal(t, l.value, string(text), l.file)
+					written = append(written, l.file)
+				}
+			}
+			require.ElementsMatch(t, tt.files, written)
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,8 +104,26 @@ func (r *Runner) findLimits(ctx context.Context) {
 		return
 	}
 	r.groups = groups
-	r.opts.Log.InfoContext(ctx, "scripts of packages have limits for all their processes together", "network",
-		r.network(), "sandbox", r.opts.Sandbox, "group", groups.dir, "controllers", groups.controllers)
+	log := r.opts.Log.With(
+		"network", r.network(), "sandbox", r.opts.Sandbox, "group", groups.dir, "limited", groups.controllers,
+	)
+	if missing := groups.missing(); len(missing) > 0 {
+		log.WarnContext(
+			ctx, "scripts of packages have some limits for all their processes together; others are for each process",
+			"not_limited", missing,
+		)
+		return
+	}
+	log.InfoContext(ctx, "scripts of packages have limits for all their processes together")
+}
+
+// Limits returns the controllers that limit all processes of a script together: memory, pids and cpu, as far as they
+// are there. Without them, limits are those of single processes.
+func (r *Runner) Limits() []string {
+	if r.groups == nil {
+		return []string{}
+	}
+	return slices.Clone(r.groups.controllers)
 }
 
 // network returns the network that scripts have.

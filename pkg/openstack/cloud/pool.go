@@ -87,8 +87,8 @@ const (
 	unused = time.Hour
 )
 
-// tryUnavailable tries the VIMs that do not answer when their pauses are over, also if no operation waits for them: users
-// see when they answer again.
+// tryUnavailable tries the VIMs that do not answer when their pauses are over, also if no operation waits for them:
+// users see when they answer again.
 func (p *Pool) tryUnavailable() {
 	tick := time.NewTicker(tryEvery)
 	defer tick.Stop()

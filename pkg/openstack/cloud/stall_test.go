@@ -46,21 +46,23 @@ func drips(status int) http.HandlerFunc {
 	}
 }
 
-// TestAnswerThatDoesNotEndMakesTheVimUnavailable: such an answer has a time limit of its own, which is shorter than that
-// of the request, and its VIM counts as one that does not answer.
+// TestAnswerThatDoesNotEndMakesTheVimUnavailable: such an answer has a time limit of its own, which is shorter than
+// that of the request, and its VIM counts as one that does not answer.
 func TestAnswerThatDoesNotEndMakesTheVimUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		login, list http.HandlerFunc
 		service     Service
 	}{
-		"stalls in the body":           {list: stalls(http.StatusOK), service: Heat},
-		"a byte at a time":             {list: drips(http.StatusOK), service: Heat},
-		"stalls in an error":           {list: stalls(http.StatusInternalServerError), service: Heat},
-		"login stalls in the body":     {login: stalls(http.StatusCreated), service: keystone},
-		"login, a byte at a time":      {login: drips(http.StatusCreated), service: keystone},
-		"login stalls in a refusal":    {login: stalls(http.StatusUnauthorized), service: keystone},
-		"token renewal stalls in body": {list: stalls(http.StatusOK), login: stalls(http.StatusCreated), service: keystone},
+		"stalls in the body":        {list: stalls(http.StatusOK), service: Heat},
+		"a byte at a time":          {list: drips(http.StatusOK), service: Heat},
+		"stalls in an error":        {list: stalls(http.StatusInternalServerError), service: Heat},
+		"login stalls in the body":  {login: stalls(http.StatusCreated), service: keystone},
+		"login, a byte at a time":   {login: drips(http.StatusCreated), service: keystone},
+		"login stalls in a refusal": {login: stalls(http.StatusUnauthorized), service: keystone},
+		"token renewal stalls in body": {
+			list: stalls(http.StatusOK), login: stalls(http.StatusCreated), service: keystone,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,9 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	svc := serviceOf(r)
 	if svc != keystone && !sendsImage(r, svc) {
 		defer w.health.sent(svc)()
-		late := time.AfterFunc(patience(silence, w.within), func() { w.missed(r, svc, began, context.DeadlineExceeded) })
+		late := time.AfterFunc(patience(silence, w.within), func() {
+			w.missed(r, svc, began, context.DeadlineExceeded)
+		})
 		defer late.Stop()
 	}
 	res, err := w.next.RoundTrip(r)

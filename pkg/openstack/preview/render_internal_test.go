@@ -30,7 +30,8 @@ func TestRenderingIsBounded(t *testing.T) { //nolint:paralleltest // it measures
 	many := func(text string, n int) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(text+", ", n), ", ") + "]"
 	}
-	server := "parameters: {p: {type: json}}\nresources: {s: {type: 'OS::Nova::Server', properties: {p: {get_param: p}}}}"
+	server := "parameters: {p: {type: json}}\n" +
+		"resources: {s: {type: 'OS::Nova::Server', properties: {p: {get_param: p}}}}"
 	replace := map[string]string{}
 	for i := range 9 {
 		replace[string(rune('a'+i))] = strings.Repeat(string(rune('b'+i)), 1000)
@@ -87,11 +88,13 @@ func TestRenderingIsBounded(t *testing.T) { //nolint:paralleltest // it measures
 func TestLargeStackIsRendered(t *testing.T) {
 	t.Parallel()
 	r := renderer{flavour: &vnfd.Flavour{}, parsed: map[string]*document{}, files: map[string]string{
-		"vdu.yaml": "parameters: {p: {type: json}}\nresources:\n  s: {type: 'OS::Nova::Server', properties: {user_data: " +
+		"vdu.yaml": "parameters: {p: {type: json}}\nresources:\n" +
+			"  s: {type: 'OS::Nova::Server', properties: {user_data: " +
 			"{str_replace: {template: $all, params: {$all: {get_param: p}}}}}}\n  v: {type: 'OS::Cinder::Volume'}\n",
 	}}
-	err := r.template("resources: {g: {type: 'OS::Heat::ResourceGroup', properties: {count: 1000, resource_def: "+
-		"{type: vdu.yaml, properties: {p: {get_param: p}}}}}}", map[string]any{"p": strings.Repeat("x", 16<<10)}, "", nil)
+	top := "resources: {g: {type: 'OS::Heat::ResourceGroup', properties: {count: 1000, resource_def: " +
+		"{type: vdu.yaml, properties: {p: {get_param: p}}}}}}"
+	err := r.template(top, map[string]any{"p": strings.Repeat("x", 16<<10)}, "", nil)
 	require.NoError(t, err)
 	require.Len(t, r.out, 2000)
 }
