@@ -80,9 +80,9 @@ func (s *Records) Audit(ctx context.Context, q lcm.AuditQuery) ([]lcm.AuditEntry
 	return out, err
 }
 
-// FollowAudit reads the audit trail of the project behind a place, oldest first: lcm.AuditStart, lcm.AuditEnd, or the
-// next place of an earlier call or the cursor of an entry. It returns an entry when it has its outcome, or is older than
-// ten seconds, and when no older transaction can add one before it. So a reader that goes on at the place that is
+// FollowAudit reads the audit trail of the project behind a place, oldest first: lcm.AuditStart, lcm.AuditEnd, the
+// next place of an earlier call or the cursor of an entry. It returns an entry when it has its outcome, or is older
+// than ten seconds, and when no older transaction can add one before it. So a reader that goes on at the place that is
 // returned gets each entry once.
 func (s *Records) FollowAudit(
 	ctx context.Context, after string, q lcm.AuditQuery,

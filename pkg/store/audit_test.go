@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
 // TestFollowAuditReturnsEachEntryOnce: an entry that becomes visible later than the next one is not left out, and one
@@ -70,6 +71,12 @@ func TestFollowAuditReturnsEachEntryOnce(t *testing.T) {
 	require.Empty(t, read())
 	place = "18446744073709551615-1" // of another server
 	require.Empty(t, read())
+	_, err = s.pool.Exec(t.Context(), "UPDATE audit SET tx = '999999999999' WHERE path IN ('/1', '/2')")
+	require.NoError(t, err)
+	_, err = store.New(t.Context(), s.pool, s.ring, nil, quiet) // a restored database
+	require.NoError(t, err)
+	place = lcm.AuditStart
+	require.Equal(t, []string{"/1", "/2"}, read())
 	for _, bad := range []string{"x", "1", "-1-1", "1-x"} {
 		_, _, err = s.Of(p).FollowAudit(t.Context(), bad, q)
 		require.Equal(t, lcm.CodeInvalid, lcm.AsError(err).Code, bad)

@@ -2,8 +2,15 @@ package store_test
 
 import (
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -190,4 +197,81 @@ func BenchmarkBefore(b *testing.B) {
 			b.ReportMetric(float64(size), "bytes")
 		})
 	}
+}
+
+// BenchmarkQuota measures an added instance and an admission in a project with many of both, with and without quotas:
+// the CPU of this process and of PostgreSQL.
+func BenchmarkQuota(b *testing.B) {
+	const instances, operations = 5000, 1000
+	s := setup(b)
+	s.raw = true
+	first := s.newInstance(b)
+	another := func() *lcm.Instance {
+		i := *first
+		i.ID = uuid.NewString()
+		return &i
+	}
+	for n := range instances {
+		i := another()
+		require.NoError(b, s.InsertInstance(b.Context(), i, nil))
+		if n < operations {
+			require.NoError(b, s.Admit(b.Context(), newOperation(i.ID), nil, ok))
+		}
+	}
+	_, err := s.pool.Exec(b.Context(), "VACUUM ANALYZE vnf_instance, vnf_lcm_op_occ")
+	require.NoError(b, err)
+	for range 2 {
+		for _, quota := range []lcm.ProjectQuota{{}, {Instances: 3 * instances, Operations: 3 * operations}} {
+			s.Limit(func(string) lcm.ProjectQuota { return quota })
+			name := "without"
+			if quota.Instances > 0 {
+				name = "with"
+			}
+			b.Run("instance/"+name, func(b *testing.B) {
+				began := s.cpuTime(b)
+				for b.Loop() {
+					require.NoError(b, s.InsertInstance(b.Context(), another(), nil))
+				}
+				b.ReportMetric(float64(s.cpuTime(b)-began)/1e6/float64(b.N), "cpu-ms/op")
+			})
+			b.Run("operation/"+name, func(b *testing.B) {
+				i := another()
+				require.NoError(b, s.InsertInstance(b.Context(), i, nil))
+				began := s.cpuTime(b)
+				for b.Loop() {
+					op := newOperation(i.ID)
+					require.NoError(b, s.Admit(b.Context(), op, []lcm.Message{message(i.ID, op.ID)}, ok))
+					_, err := s.pool.Exec(
+						b.Context(), "UPDATE vnf_lcm_op_occ SET state = 'COMPLETED' WHERE id = $1", op.ID,
+					)
+					require.NoError(b, err)
+				}
+				b.ReportMetric(float64(s.cpuTime(b)-began)/1e6/float64(b.N), "cpu-ms/op")
+			})
+		}
+	}
+}
+
+// cpuTime is the CPU time of this process and of the connections to PostgreSQL, in steps of 10 ms.
+func (b *bundle) cpuTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	sum := time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	rows, err := b.pool.Query(tb.Context(), "SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
+	require.NoError(tb, err)
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	require.NoError(tb, err)
+	for _, pid := range pids {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		require.NoError(tb, err)
+		_, rest, _ := strings.Cut(string(raw), ") ")
+		fields := strings.Fields(rest)
+		for _, f := range fields[11:13] { // utime and stime in ticks
+			ticks, err := strconv.Atoi(f)
+			require.NoError(tb, err)
+			sum += time.Duration(ticks) * 10 * time.Millisecond
+		}
+	}
+	return sum
 }

@@ -221,13 +221,16 @@ func (s *Store) PruneEvents(ctx context.Context, age time.Duration, limit int) (
 	return tag.RowsAffected(), fault("prune events", err)
 }
 
-// rebaseEvents repairs the order after a database was restored into another cluster, whose transaction ids are lower
-// than those that the events carry: without it no follower would see new events.
+// rebaseEvents repairs the order of events and of the audit trail after a database was restored into another cluster,
+// whose transaction ids are lower than those that the rows carry: without it no follower would see new rows.
 func (s *Store) rebaseEvents(ctx context.Context) error {
 	tag, err := s.pool.Exec(ctx, "UPDATE event SET tx = '3' WHERE tx > pg_snapshot_xmax(pg_current_snapshot())")
 	if err == nil && tag.RowsAffected() > 0 {
 		s.log.WarnContext(ctx, "events come from another database cluster and were put before all new ones", "events",
 			tag.RowsAffected())
+	}
+	if err == nil {
+		_, err = s.pool.Exec(ctx, "UPDATE audit SET tx = '3' WHERE tx > pg_snapshot_xmax(pg_current_snapshot())")
 	}
 	return fault("check events", err)
 }

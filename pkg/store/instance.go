@@ -26,7 +26,7 @@ func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.M
 		return noPackage(i.VnfPkgID)
 	}
 	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
-		queueQuota(b, s.project, quotaInstances, 1, s.quotaOf(s.project).Instances)
+		s.queueQuota(b, s.project, quotaInstances, 1, s.quotaOf(s.project).Instances)
 		b.Queue(insertInstance, instances.inserts(r, r.fingerprint, s.project)...)
 		s.queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
 		queueMessages(b, sent)

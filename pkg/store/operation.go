@@ -130,7 +130,7 @@ func (s *Records) Admit(
 		if err != nil {
 			return err
 		}
-		queueQuota(b, s.project, quotaOperations, 1, s.quotaOf(s.project).Operations)
+		s.queueQuota(b, s.project, quotaOperations, 1, s.quotaOf(s.project).Operations)
 		b.Queue(s.admission(), operations.inserts(r, s.project, op.ID)...)
 		queueInstance(b, i, ir)
 		s.queueEvent(b, KindOperationState, op.InstanceID, op.ID, operationBody(op))

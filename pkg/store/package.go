@@ -43,7 +43,7 @@ func (s *Packages) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
 		return err
 	}
 	err = s.pipeline(ctx, "insert package", func(b *pgx.Batch) {
-		queueQuota(b, stored.Project, quotaPackages, 1, s.quotaOf(stored.Project).Packages)
+		s.queueQuota(b, stored.Project, quotaPackages, 1, s.quotaOf(stored.Project).Packages)
 		b.Queue(insertPackage, packages.inserts(r)...).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&stored.Version, &stored.Created, &stored.Updated) },
 		)
@@ -210,7 +210,7 @@ func (s *Packages) updatePackage(
 	}
 	if p.Content != nil && (old.Content == nil || old.Content.Digest != p.Content.Digest) {
 		quota := &pgx.Batch{}
-		queueQuota(quota, p.Project, quotaPackageBytes, p.Content.Size, s.quotaOf(p.Project).PackageBytes)
+		s.queueQuota(quota, p.Project, quotaPackageBytes, p.Content.Size, s.quotaOf(p.Project).PackageBytes)
 		if err := tx.SendBatch(ctx, quota).Close(); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -31,11 +33,73 @@ func (s *Store) quotaOf(project string) lcm.ProjectQuota {
 	return s.quotas(project)
 }
 
+// fastest is more rows than all nodes together can add to a project in a second. A count of many rows costs more than
+// the statement that adds one, so it is not repeated while the project cannot have reached its limit.
+const fastest = 20_000
+
+// counts are what projects used of their quotas when this node counted last.
+type counts struct {
+	mu    sync.Mutex
+	known map[countKey]counted
+}
+
+type countKey struct{ project, resource string }
+
+type counted struct {
+	used int64
+	at   time.Time
+}
+
+// maxCounts bounds the counts in memory.
+const maxCounts = 10_000
+
+// farFrom says that the project had so much room for the resource that it cannot be at the limit now.
+func (c *counts) farFrom(highest int64, key countKey, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, ok := c.known[key]
+	return ok && last.used+int64(now.Sub(last.at).Seconds()*fastest)+nearLimit <= highest
+}
+
+// nearLimit is the room of a project in which every addition is counted; gybe_quota has it, too.
+const nearLimit = 200
+
+func (c *counts) put(key countKey, used int64, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxCounts {
+		c.known = map[countKey]counted{}
+	}
+	c.known[key] = counted{used, now}
+}
+
+// countSQL counts the rows of a project. Bytes are not in it: one package can have any number of them.
+var countSQL = map[string]string{
+	quotaInstances:  "SELECT count(*) FROM vnf_instance WHERE project = $1",
+	quotaOperations: "SELECT count(*) FROM vnf_lcm_op_occ WHERE project = $1 AND state IN " + active,
+	quotaPackages:   "SELECT count(*) FROM vnf_package WHERE project = $1",
+}
+
 // queueQuota lets a transaction fail when a project has no room for an addition to a resource. It MUST come before the
 // statement that adds.
-func queueQuota(b *pgx.Batch, project, resource string, addition, highest int64) {
-	if highest > 0 {
-		b.Queue("SELECT gybe_quota($1, $2, $3, $4)", project, resource, addition, highest)
+func (s *Store) queueQuota(b *pgx.Batch, project, resource string, addition, highest int64) {
+	if highest <= 0 {
+		return
+	}
+	key, now := countKey{project, resource}, time.Now()
+	if s.counts.farFrom(highest, key, now) {
+		return
+	}
+	b.Queue("SELECT gybe_quota($1, $2, $3, $4)", project, resource, addition, highest)
+	if sql := countSQL[resource]; sql != "" && highest > nearLimit {
+		b.Queue(sql, project).QueryRow(func(row pgx.Row) error {
+			var used int64
+			err := row.Scan(&used)
+			if err == nil {
+				s.counts.put(key, used, now)
+			}
+			return err
+		})
 	}
 }
 

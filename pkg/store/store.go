@@ -71,6 +71,7 @@ type Store struct {
 	// admission inserts an operation with its job.
 	admission func() string
 	quotas    func(project string) lcm.ProjectQuota // nil is none
+	counts    counts
 
 	committed chan struct{} // holds a value when events were committed and not yet announced
 }

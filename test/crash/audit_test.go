@@ -110,8 +110,11 @@ func TestDeathInAnUpload(t *testing.T) {
 				if n.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)) != nil {
 					return
 				}
-				for info := new(sol.VnfPkgInfo); err == nil &&
-					info.OnboardingState != sol.PackageOnboardingStateOnboarded; info, err = n.api.Package(t.Context(), p.ID) {
+				for {
+					info, err := n.api.Package(t.Context(), p.ID)
+					if err != nil || info.OnboardingState == sol.PackageOnboardingStateOnboarded {
+						break
+					}
 				}
 				_, _ = n.api.Audit(t.Context(), nil) // stores the outcome
 			})
@@ -132,8 +135,9 @@ func TestDeathInAnUpload(t *testing.T) {
 				require.Len(t, entries, 1)
 			}
 			w.onboarded(n.api, p.ID)
-			disabled := sol.PackageOperationalStateDisabled
-			require.NoError(t, n.api.UpdatePackage(t.Context(), p.ID, sol.VnfPkgInfoModifications{OperationalState: disabled}))
+			require.NoError(t, n.api.UpdatePackage(t.Context(), p.ID, sol.VnfPkgInfoModifications{
+				OperationalState: sol.PackageOperationalStateDisabled,
+			}))
 			require.NoError(t, n.api.DeletePackage(t.Context(), p.ID))
 		}
 	}

@@ -41,7 +41,7 @@ outcome. A request that takes longer than ten seconds comes without one.`,
 	flags.StringVar(&pkg, "package", "", "only about the VNF package with this id")
 	flags.IntVar(&limit, "limit", 100, "how many entries at most; 0 is all")
 	flags.BoolVarP(&follow, "follow", "f", false, "show new entries until interrupted; with --since, older ones first")
-	flags.StringVar(&after, "after", "", "with --follow, only entries after this cursor, of an entry or of an interrupt")
+	flags.StringVar(&after, "after", "", "with --follow, only entries after this cursor")
 	_ = cmd.RegisterFlagCompletionFunc("instance", a.complete(instanceThings)) // the flags exist
 	_ = cmd.RegisterFlagCompletionFunc("op", a.complete(operationThings))
 	_ = cmd.RegisterFlagCompletionFunc("package", a.complete(packageThings))
