@@ -195,10 +195,16 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		}
 		d.Vims = append(d.Vims, v)
 	}
-	d.Props = slices.Concat(
-		named("configurable", flatten(i.ConfigurableProperties, redactor)),
-		named("metadata", flatten(i.Metadata, redactor)), named("extensions", flatten(i.Extensions, redactor)),
-	)
+	for _, a := range []struct {
+		name  string
+		pairs sol.RawPairs
+	}{{"configurable", i.ConfigurableProperties}, {"metadata", i.Metadata}, {"extensions", i.Extensions}} {
+		pairs, err := a.pairs.Decode()
+		if err != nil {
+			return view{}, err
+		}
+		d.Props = append(d.Props, named(a.name, flatten(pairs, redactor))...)
+	}
 	v := view{Title: d.Name, Data: d}
 	if d.Active != nil && lcm.Running(d.Active.State) || len(away) > 0 { // there are no events of VIMs
 		v.tick = 5 * time.Second

@@ -217,7 +217,7 @@ func sample() *world {
 			Provider: "Gybe", ProductName: "Kubernetes cluster", SoftwareVersion: "1.0", VnfdVersion: "1.0",
 			State: sol.InstantiationStateNotInstantiated, HoldsResources: id != idle,
 			VimConnections: map[string]sol.VimConnectionInfo{"vim1": openstack()},
-			Metadata:       sol.KeyValuePairs{"owner": "team <core>", "db_password": secret},
+			Metadata:       sol.RawPairs(`{"owner":"team <core>","db_password":"` + secret + `"}`),
 		}
 	}
 	c := instance(cluster, "core-cluster")

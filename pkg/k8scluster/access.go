@@ -64,7 +64,7 @@ func (d *Driver) Machines(i *lcm.Instance, f *vnfd.Flavour) ([]Machine, error) {
 
 // known finds the machines by the parameters that the instance remembers.
 func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, error) {
-	p, bad := parse(i.Params, f, i.SSHKey)
+	p, bad := remembered(i, f)
 	err := lcm.Unprocessable(bad...)
 	var t *topology
 	if err == nil {

@@ -184,6 +184,15 @@ func (g group) matching(member string, form *regexp.Regexp, like string) string 
 	return s
 }
 
+// remembered reads the parameters that an instance remembers.
+func remembered(i *lcm.Instance, f *vnfd.Flavour) (params, []lcm.InvalidParam) {
+	additional, err := i.Params.Decode()
+	if err != nil {
+		return params{}, []lcm.InvalidParam{{Pointer: "/additionalParams", Detail: err.Error()}}
+	}
+	return parse(additional, f, i.SSHKey)
+}
+
 // parse reads the parameters of a request for a flavour; it looks at nothing else. key is the instance's own, by which
 // roles are logged in to for which the parameters have no other way; without it they have to have one.
 func parse(additional sol.KeyValuePairs, f *vnfd.Flavour, key *lcm.SSHKey) (params, []lcm.InvalidParam) {

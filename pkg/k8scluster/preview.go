@@ -127,7 +127,7 @@ func (f preview) upgrade() []string {
 	if f.Previous == nil || f.Type != sol.LcmOperationChangeVnfpkg {
 		return nil
 	}
-	former, _ := parse(f.Instance.Params, f.Previous.Flavour, f.Instance.SSHKey)
+	former, _ := remembered(f.Instance, f.Previous.Flavour)
 	from := preview{Request: lcm.Request{Package: f.Previous.Package}, p: former}.version()
 	workers := 0
 	for _, v := range f.Instance.Instantiated.VnfcInfo {

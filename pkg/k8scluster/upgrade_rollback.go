@@ -46,7 +46,11 @@ func upgradeBegun(op *lcm.Operation) bool {
 
 // undo opens the nodes that the operation has closed, and returns those that it has upgraded.
 func (d *Driver) undo(ctx context.Context, w *lcm.Execution) (upgraded []string, err error) {
-	s, err := d.session(ctx, w, w.Instance.Params, nil)
+	additional, err := w.Instance.Params.Decode()
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.session(ctx, w, additional, nil)
 	if err != nil {
 		return nil, err
 	}

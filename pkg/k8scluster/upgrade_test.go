@@ -38,7 +38,9 @@ func newGrown(t *testing.T) *grown {
 	g := &grown{machines: m, instance: s.instance(t), cluster: m.fleet.Clusters()[0]}
 	var req sol.InstantiateVnfRequest
 	require.NoError(t, json.Unmarshal(paramFile(t, "complex"), &req))
-	g.instance.Params = req.AdditionalParams
+	var err error
+	g.instance.Params, err = req.AdditionalParams.Raw()
+	require.NoError(t, err)
 	g.instance.Instantiated = &sol.InstantiatedVnfInfo{FlavourID: "complex"}
 	return g
 }

@@ -149,7 +149,7 @@ func (c *checker) reachable(p params) {
 	if !script.has(phaseUpgrade) {
 		c.fail("script_path", "the script %s does not have the phase %s.", p.script, phaseUpgrade)
 	}
-	previous, _ := parse(c.Instance.Params, c.Previous.Flavour, c.Instance.SSHKey)
+	previous, _ := remembered(c.Instance, c.Previous.Flavour)
 	script, _ = loadScript(c.Previous.Package, previous.script)
 	from, ok := targetVersion(previous.kubernetesVersion, script)
 	if why := notReachable(from, to); ok && why != "" {

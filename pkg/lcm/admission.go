@@ -49,10 +49,14 @@ func (a *Admission) Request() (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
+	remembered, err := a.Instance.Params.Decode()
+	if err != nil {
+		return Request{}, err
+	}
 	to := a.Target()
 	r := Request{
 		Type: a.Task.Kind.Type, Instance: a.Instance, VNFD: to.VNFD, Flavour: to.Flavour, Package: to.Package,
-		Params: a.Task.Raw, AdditionalParams: mergePairs(a.Instance.Params, own), Scope: a.Scope,
+		Params: a.Task.Raw, AdditionalParams: mergePairs(remembered, own), Scope: a.Scope,
 	}
 	if a.Next != nil {
 		r.Previous = &a.Present

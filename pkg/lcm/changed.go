@@ -11,13 +11,23 @@ import (
 // changedInfo lists the attributes of an instance that differ from before, with their new values (SOL003 clause
 // 5.5.2.12). Objects hold only the members that differ; one that is gone is null. It returns nil when nothing differs.
 // The package's attributes are changedPackage's.
-func changedInfo(before, now *Instance) *sol.VnfInfoModifications {
+func changedInfo(before, now *Instance) (*sol.VnfInfoModifications, error) {
 	m := sol.VnfInfoModifications{
-		VnfInstanceName:           other(before.Name, now.Name),
-		VnfInstanceDescription:    other(before.Description, now.Description),
-		VnfConfigurableProperties: difference(before.ConfigurableProperties, now.ConfigurableProperties),
-		Metadata:                  difference(before.Metadata, now.Metadata),
-		Extensions:                difference(before.Extensions, now.Extensions),
+		VnfInstanceName:        other(before.Name, now.Name),
+		VnfInstanceDescription: other(before.Description, now.Description),
+	}
+	for _, p := range []struct {
+		to          *sol.KeyValuePairs
+		before, now sol.RawPairs
+	}{
+		{&m.VnfConfigurableProperties, before.ConfigurableProperties, now.ConfigurableProperties},
+		{&m.Metadata, before.Metadata, now.Metadata},
+		{&m.Extensions, before.Extensions, now.Extensions},
+	} {
+		var err error
+		if *p.to, err = differenceOfRaw(p.before, p.now); err != nil {
+			return nil, err
+		}
 	}
 	for _, key := range sortedKeys(now.VimConnections) {
 		if c := now.VimConnections[key]; !reflect.DeepEqual(before.VimConnections[key], c) {
@@ -37,7 +47,7 @@ func changedInfo(before, now *Instance) *sol.VnfInfoModifications {
 			}
 		}
 	}
-	return orNil(m)
+	return orNil(m), nil
 }
 
 // changedPackage lists the attributes that come from the package and differ from before.

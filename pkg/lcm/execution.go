@@ -147,7 +147,11 @@ func (w *Execution) Params() (sol.KeyValuePairs, error) {
 	if err != nil {
 		return nil, err
 	}
-	merged, _ := MergePatch(map[string]any(w.Instance.Params), map[string]any(own)).(map[string]any)
+	remembered, err := w.Instance.Params.Decode()
+	if err != nil {
+		return nil, err
+	}
+	merged, _ := MergePatch(map[string]any(remembered), map[string]any(own)).(map[string]any)
 	return merged, nil
 }
 

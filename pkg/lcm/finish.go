@@ -23,6 +23,15 @@ func (w *Execution) given() (givenPairs, error) {
 	return g, nil
 }
 
+// merge puts the extensions and configurable properties of a request over those of the instance.
+func (i *Instance) merge(g givenPairs) (err error) {
+	if i.Extensions, err = mergeRaw(i.Extensions, g.Extensions); err != nil {
+		return err
+	}
+	i.ConfigurableProperties, err = mergeRaw(i.ConfigurableProperties, g.ConfigurableProperties)
+	return err
+}
+
 // instantiated ends a successful instantiation.
 func instantiated(w *Execution) error {
 	g, err := w.given()
@@ -31,10 +40,8 @@ func instantiated(w *Execution) error {
 	}
 	i := w.Instance
 	i.State = sol.InstantiationStateInstantiated
-	i.Extensions = mergePairs(i.Extensions, g.Extensions)
-	i.ConfigurableProperties = mergePairs(i.ConfigurableProperties, g.ConfigurableProperties)
 	i.PreviousVims = nil
-	return nil
+	return i.merge(g)
 }
 
 // changed ends a successful change of an instance: what the request brought holds from now on.
@@ -48,16 +55,20 @@ func changed(w *Execution, infra Infra) error {
 		if err != nil {
 			return err
 		}
-		i.Params = mergePairs(i.Params, lastingParams(infra, g.AdditionalParams))
-		i.Extensions = mergePairs(i.Extensions, g.Extensions)
-		i.ConfigurableProperties = mergePairs(i.ConfigurableProperties, g.ConfigurableProperties)
+		if i.Params, err = mergeRaw(i.Params, lastingParams(infra, g.AdditionalParams)); err != nil {
+			return err
+		}
+		if err := i.merge(g); err != nil {
+			return err
+		}
 	}
 	if w.Op.VnfPkgID != "" {
 		setPackage(i, w.VNFD, w.Op.VnfPkgID)
 		w.Op.Modifications = orNil(changedPackage(before, i))
 	}
-	w.Op.ChangedInfo = changedInfo(before, i)
-	return nil
+	var err error
+	w.Op.ChangedInfo, err = changedInfo(before, i)
+	return err
 }
 
 // modified ends a MODIFY_INFO.
@@ -66,7 +77,11 @@ func modified(w *Execution) error {
 		return nil
 	}
 	info := sol.VnfInfoModifications{}
-	if c := changedInfo(w.Op.Before, w.Instance); c != nil {
+	c, err := changedInfo(w.Op.Before, w.Instance)
+	if err != nil {
+		return err
+	}
+	if c != nil {
 		info = *c
 	}
 	p := changedPackage(w.Op.Before, w.Instance)
@@ -113,6 +128,6 @@ func (i *Instance) Release() {
 		maps.DeleteFunc(previous, func(_ string, c sol.VimConnectionInfo) bool { return c.Extra[ExtraOwner] != nil })
 		i.PreviousVims = previous
 	}
-	i.Instantiated, i.Inventory, i.VimConnections, i.Params, i.SSHKey = nil, nil, nil, nil, nil
-	i.HoldsResources, i.Unobserved = false, ""
+	i.Instantiated, i.Inventory, i.VimConnections, i.SSHKey = nil, nil, nil, nil
+	i.HoldsResources, i.Unobserved, i.Params = false, "", ""
 }

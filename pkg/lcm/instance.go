@@ -36,14 +36,14 @@ type Instance struct {
 
 	// VimConnections holds credentials; it is encrypted at rest and redacted in every answer.
 	VimConnections         map[string]sol.VimConnectionInfo
-	ConfigurableProperties sol.KeyValuePairs
-	Metadata               sol.KeyValuePairs
-	Extensions             sol.KeyValuePairs
+	ConfigurableProperties sol.RawPairs
+	Metadata               sol.RawPairs
+	Extensions             sol.RawPairs
 
 	// Params are the additionalParams of the instantiation, with those of a later change of flavour or package over
-	// them, so that other operations need not repeat them. They may hold secrets: encrypted at rest, never shown. nil
+	// them, so that other operations need not repeat them. They may hold secrets: encrypted at rest, never shown. ""
 	// while NOT_INSTANTIATED.
-	Params sol.KeyValuePairs
+	Params sol.RawPairs
 	// PreviousVims are the VimConnections of the last instantiation, kept after its end so that leftovers can be found;
 	// encrypted at rest, never shown.
 	PreviousVims map[string]sol.VimConnectionInfo `json:"FormerVims"`

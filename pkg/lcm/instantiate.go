@@ -48,7 +48,9 @@ func instantiateTask(req sol.InstantiateVnfRequest) Task {
 		if err != nil {
 			return err
 		}
-		a.Instance.Params = lastingParams(a.infra(), own)
+		if a.Instance.Params, err = lastingParams(a.infra(), own).Raw(); err != nil {
+			return err
+		}
 		f := a.Present.VNFD.Flavour(req.FlavourID)
 		a.Present.Flavour = f
 		if f == nil {

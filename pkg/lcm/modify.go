@@ -135,12 +135,20 @@ func patch(i *Instance, raw json.RawMessage, model *vnfd.VNFD, pkgID string) ([]
 			*to, _ = v.(string) // null is not a valid name
 		}
 	}
-	for name, to := range map[string]*sol.KeyValuePairs{
+	for name, to := range map[string]*sol.RawPairs{
 		"metadata": &i.Metadata, "extensions": &i.Extensions, "vnfConfigurableProperties": &i.ConfigurableProperties,
 	} {
-		if v, ok := body[name]; ok {
-			merged, _ := MergePatch(map[string]any(*to), v).(map[string]any)
-			*to = mergePairs(nil, merged)
+		v, ok := body[name]
+		if !ok {
+			continue
+		}
+		given, isObject := v.(map[string]any)
+		if !isObject { // null removes the attribute
+			*to = ""
+		}
+		var err error
+		if *to, err = mergeRaw(*to, given); err != nil {
+			return nil, err
 		}
 	}
 	if _, ok := body["metadata"]; ok {
@@ -201,14 +209,14 @@ func setPackage(i *Instance, model *vnfd.VNFD, pkgID string) {
 const mapping = "VDU_VNFc_mapping"
 
 // CheckMetadata checks VDU_VNFc_mapping, if the metadata has it.
-func CheckMetadata(metadata sol.KeyValuePairs) []InvalidParam {
-	v, ok := metadata[mapping]
-	if !ok {
+func CheckMetadata(metadata sol.RawPairs) []InvalidParam {
+	raw := metadata.Member(mapping)
+	if raw == nil {
 		return nil
 	}
 	const at = "/metadata/" + mapping
-	vdus, ok := v.(map[string]any)
-	if !ok {
+	var vdus map[string]any
+	if json.Unmarshal(raw, &vdus) != nil || vdus == nil {
 		return []InvalidParam{{at, "is not an object with a list of VNFC ids for each VDU"}}
 	}
 	var bad []InvalidParam

@@ -97,9 +97,9 @@ func TestEveryOperationDoesWhatItWasAskedFor(t *testing.T) {
 	require.Equal(t, &sol.VnfInfoModifications{
 		Extensions: sol.KeyValuePairs{"e": 1.0}, VnfConfigurableProperties: sol.KeyValuePairs{"p": true},
 	}, op.ChangedInfo)
-	require.EqualValues(t, 1, i.Params["new"])
-	require.NotContains(t, i.Params, "nfv", "is remembered by the VIM")
-	require.Contains(t, i.Params, "nested", "of the instantiation")
+	require.Equal(t, "1", string(i.Params.Member("new")))
+	require.Nil(t, i.Params.Member("nfv"), "is remembered by the VIM")
+	require.NotNil(t, i.Params.Member("nested"), "of the instantiation")
 	w.Hooks.Take()
 
 	op = w.done(sol.LcmOperationChangeVnfpkg, `{"vnfdId":"`+apitest.NextID+
@@ -111,7 +111,7 @@ func TestEveryOperationDoesWhatItWasAskedFor(t *testing.T) {
 		VnfdID: apitest.NextID, VnfdVersion: "2.0", VnfSoftwareVersion: "2.0",
 	}, op.Modifications)
 	require.Nil(t, op.ChangedInfo)
-	require.NotContains(t, i.Params, "upgrade_type")
+	require.Nil(t, i.Params.Member("upgrade_type"))
 	added, removed = affected(op)
 	require.Equal(t, []int{2, 2}, []int{added, removed}, "only the workers")
 	require.Equal(t, []string{"change_current_package_start 2.0 5", "change_current_package_end 2.0 5"}, w.Hooks.Take())
@@ -119,7 +119,7 @@ func TestEveryOperationDoesWhatItWasAskedFor(t *testing.T) {
 
 	w.done(sol.LcmOperationTerminate, tasks[sol.LcmOperationTerminate])
 	i = w.instance()
-	require.Nil(t, i.Params)
+	require.Empty(t, i.Params)
 	require.Nil(t, i.VimConnections)
 	require.Contains(t, i.PreviousVims, "vim1", "for leftovers")
 }
@@ -281,9 +281,9 @@ func TestARefusedGrantLeavesTheInstanceAsItWas(t *testing.T) {
 	w.id = fresh
 	op, err = w.do(sol.LcmOperationInstantiate, string(encode(t, apitest.Params())))
 	require.NoError(t, err)
-	require.NotNil(t, w.instance().Params)
+	require.NotEmpty(t, w.instance().Params)
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.Work(t, op.ID))
-	require.Nil(t, w.instance().Params)
+	require.Empty(t, w.instance().Params)
 	require.Nil(t, w.instance().VimConnections)
 }
 

@@ -1,6 +1,7 @@
 package lcm
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -46,11 +47,15 @@ func validSecretNames(params sol.KeyValuePairs) bool {
 // NewHider makes a Hider for the texts of an operation: it hides the secrets of the request and of the instance where
 // a VIM, a node or a script repeats them.
 func NewHider(op *Operation, i *Instance) redact.Hider {
-	values := []any{op.Params}
+	redactor, request := redact.New(op.SecretNames...), op.Params
+	var params sol.RawPairs
+	var connections map[string]sol.VimConnectionInfo
 	if i != nil {
-		values = append(values, i.Params, i.VimConnections)
+		params, connections = i.Params, i.VimConnections
 	}
-	return redact.NewHider(redact.New(op.SecretNames...).SecretValues(values...))
+	return redact.NewHider(func() []string {
+		return redactor.SecretValues(request, json.RawMessage(params), connections)
+	})
 }
 
 // HideFailure hides secrets in a failure.

@@ -28,10 +28,14 @@ func (a *Admission) CheckSizes(before *Instance, l Limits) ([]InvalidParam, erro
 			if err := json.Unmarshal(a.Task.Raw, &g); err != nil {
 				return nil, Errorf(CodeInvalid, "the request of the operation is malformed: %w", err)
 			}
-			merged.Extensions = mergePairs(merged.Extensions, g.Extensions)
-			merged.ConfigurableProperties = mergePairs(merged.ConfigurableProperties, g.ConfigurableProperties)
+			if err := merged.merge(g); err != nil {
+				return nil, err
+			}
 			if kind.NewRevision {
-				merged.Params = mergePairs(merged.Params, g.AdditionalParams)
+				var err error
+				if merged.Params, err = mergeRaw(merged.Params, g.AdditionalParams); err != nil {
+					return nil, err
+				}
 			}
 		}
 		after = &merged

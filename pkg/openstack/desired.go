@@ -203,11 +203,15 @@ func (d *Driver) previousOf(w *lcm.Execution) (desired, error) {
 		return desired{}, lcm.Errorf(lcm.CodeConflict, "the instance is not instantiated")
 	}
 	_, from := origins(w)
-	class, err := classOf(before.Params)
+	params, err := before.Params.Decode()
 	if err != nil {
 		return desired{}, err
 	}
-	if _, named := before.Params[userdata.ParamClass]; !named && numbered(i) {
+	class, err := classOf(params)
+	if err != nil {
+		return desired{}, err
+	}
+	if _, named := params[userdata.ParamClass]; !named && numbered(i) {
 		class = userdata.Standard
 	}
 	had := map[string]int{}

@@ -41,11 +41,13 @@ func TestClassOfAnInstance(t *testing.T) {
 			t.Parallel()
 			raw, err := json.Marshal(map[string]any{"additionalParams": tt.req})
 			require.NoError(t, err)
+			remembered, err := tt.remembered.Raw()
+			require.NoError(t, err)
 			f := &vnfd.Flavour{ID: "f"}
 			r := lcm.Request{
 				Type: tt.typ, Params: raw, VNFD: &vnfd.VNFD{Flavours: []vnfd.Flavour{*f}}, Flavour: f,
 				Package: fstest.MapFS{"BaseHOT/f/top.yaml": {Data: []byte("heat_template_version: 2013-05-23\n")}},
-				Instance: &lcm.Instance{Params: tt.remembered, Instantiated: &sol.InstantiatedVnfInfo{
+				Instance: &lcm.Instance{Params: remembered, Instantiated: &sol.InstantiatedVnfInfo{
 					FlavourID: "f", VnfcResourceInfo: tt.vnfcs,
 				}},
 			}

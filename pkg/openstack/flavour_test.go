@@ -76,7 +76,7 @@ func small(t *testing.T) *world {
 		"flavourId": "small", "additionalParams": params, "extVirtualLinks": w.links("VDU1_CP1"),
 	})
 	w.completed()
-	w.store.instance.Params = params
+	w.store.instance.Params = encoded(t, params)
 	return w
 }
 

@@ -214,7 +214,7 @@ func TestInventoryOfAGroup(t *testing.T) {
 	f := clusterFlavour()
 	f.VDUs, f.CPs = f.VDUs[1:], f.CPs[1:]
 	w := s.work(f, `{"flavourId": "complex"}`, "heat_template_version: 2013-05-23\n")
-	w.Instance.Metadata = sol.KeyValuePairs{"VDU_VNFc_mapping": map[string]any{"workerNode": []any{"first", "second"}}}
+	w.Instance.Metadata = `{"VDU_VNFc_mapping":{"workerNode":["first","second"]}}`
 	require.NoError(t, testDriver(t, Config{}).Inventory(t.Context(), w))
 	goldenJSON(t, "group.info.json", w.Instance.Instantiated)
 	c, r, ok := w.Instance.VNFC("second")

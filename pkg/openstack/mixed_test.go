@@ -83,7 +83,7 @@ func (w *world) mixedWith(level string, nfv map[string]any) {
 			},
 		}},
 	})
-	w.store.instance.Params = params
+	w.store.instance.Params = encoded(w.t, params)
 }
 
 // change admits an operation on the instance as it is now.

@@ -148,7 +148,7 @@ func newRolling(tb testing.TB, cloud *simcloud.Cloud) *world {
 		"flavourId": "default", "additionalParams": standardUserData,
 		"extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1", "VDU1_CP2", "VDU2_CP1")},
 	})
-	w.store.instance.Params = standardUserData
+	w.store.instance.Params = encoded(w.t, standardUserData)
 	w.completed()
 	w.reset()
 	return w

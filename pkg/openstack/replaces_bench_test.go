@@ -25,7 +25,7 @@ func BenchmarkReplaces(b *testing.B) {
 		"flavourId": "default", "additionalParams": standardUserData,
 		"extVirtualLinks": []any{link("ext-0", w.cloud.Net0ID(), "VDU1_CP1", "VDU1_CP2", "VDU2_CP1")},
 	})
-	w.store.instance.Params = standardUserData
+	w.store.instance.Params = encoded(b, standardUserData)
 	w.completed()
 	w.reset()
 	w.change(sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": "vnfd-2"}, lcm.Scope{Flavour: "default"})

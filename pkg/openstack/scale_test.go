@@ -74,7 +74,7 @@ var kinds = []kind{
 	{"standard", "workerNode", func(w *world) {
 		w.instantiate("simple")
 		params, _ := w.request("simple")["additionalParams"].(map[string]any)
-		w.store.instance.Params = params
+		w.store.instance.Params = encoded(w.t, params)
 	}, func(n int) map[string]int { return map[string]int{"masterNode": 1, "workerNode": n} }},
 	{"groups", "VDU1", func(w *world) {
 		w.grouped(groupTop)

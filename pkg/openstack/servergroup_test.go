@@ -91,7 +91,7 @@ func (p placed) place(t *testing.T, cloud *simcloud.Cloud, all packages) *world 
 	w.store.instance.VnfdID = w.pkg.model.ID
 	req := map[string]any{"flavourId": "default", "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1")}}
 	if p.params != nil {
-		req["additionalParams"], w.store.instance.Params = p.params, p.params
+		req["additionalParams"], w.store.instance.Params = p.params, encoded(t, p.params)
 	}
 	w.admit(sol.LcmOperationInstantiate, req)
 	return w
@@ -287,7 +287,7 @@ func TestServerGroupsOfAnotherFlavour(t *testing.T) {
 			"flavourId": "small", "additionalParams": standardUserData, "extVirtualLinks": w.links("VDU1_CP1"),
 		})
 		w.completed()
-		w.store.instance.Params = standardUserData
+		w.store.instance.Params = encoded(t, standardUserData)
 		require.Equal(t, []string{"soft-anti-affinity: VDU1-0 on 1 hosts"}, w.serverGroups())
 		return w
 	}

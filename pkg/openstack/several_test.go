@@ -49,7 +49,7 @@ func inTwoClouds(t *testing.T, vdus ...string) (w *world, edge *simcloud.Cloud, 
 			link("ext-0", core.Net0ID(), "VDU2_CP1"), link("ext-1", at.Net0ID(), "VDU1_CP1", "VDU1_CP2"),
 		},
 	})
-	w.store.instance.Params = standardUserData
+	w.store.instance.Params = encoded(t, standardUserData)
 	w.completed()
 	w.reset()
 	return w, edge, empty

@@ -296,9 +296,7 @@ func TestScaleWithOtherValues(t *testing.T) {
 func TestVNFCsKeepTheirNames(t *testing.T) {
 	t.Parallel()
 	w := running(t, simcloud.StartTest(t, simcloud.Options{}), kind{vdu: "VDU1", start: func(w *world) {
-		w.store.instance.Metadata = map[string]any{
-			"VDU_VNFc_mapping": map[string]any{"VDU1": []any{"one", "two", "three", "four"}},
-		}
+		w.store.instance.Metadata = `{"VDU_VNFc_mapping":{"VDU1":["one","two","three","four"]}}`
 		w.grouped(signalledTop)
 	}})
 	w.clock, w.retry.InlineWait = fastClock{time.Now()}, time.Millisecond

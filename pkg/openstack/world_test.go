@@ -127,6 +127,14 @@ type world struct {
 	dieAfterCall bool
 }
 
+// encoded are additionalParams as an instance remembers them.
+func encoded(tb testing.TB, params map[string]any) sol.RawPairs {
+	tb.Helper()
+	raw, err := sol.KeyValuePairs(params).Raw()
+	require.NoError(tb, err)
+	return raw
+}
+
 func newWorld(tb testing.TB, cloud *simcloud.Cloud) *world {
 	tb.Helper()
 	pkg, err := samplePackage()

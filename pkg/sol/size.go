@@ -22,6 +22,8 @@ func SizeOf(v any, limit int) int {
 		}
 	case KeyValuePairs:
 		return SizeOf(map[string]any(v), limit)
+	case RawPairs:
+		return max(n, sizeOfText(string(v), limit))
 	case map[string]any:
 		for name, e := range v {
 			if n += len(name) + SizeOf(e, limit-n); n > limit {

@@ -22,7 +22,7 @@ func TestListsReadLargeDocumentsInBatches(t *testing.T) {
 	for range many {
 		i := b.newInstance(t)
 		require.NoError(t, b.UpdateInstance(t.Context(), i.ID, func(i *lcm.Instance) ([]string, error) {
-			i.Metadata = sol.KeyValuePairs{"large": strings.Repeat("x", large)}
+			i.Metadata = sol.RawPairs(`{"large":"` + strings.Repeat("x", large) + `"}`)
 			return nil, nil
 		}))
 	}

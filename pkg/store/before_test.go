@@ -43,14 +43,14 @@ func TestClaimReturnsTheScopeOfTheAdmission(t *testing.T) {
 		require.Nil(t, c.Instance.VimConnections)
 		require.Equal(t, 1, c.Op.Try)
 		c.Op.Waiting = node
-		c.Instance.Params, c.Instance.PreviousVims = sol.KeyValuePairs{"by": node}, map[string]sol.VimConnectionInfo{
+		c.Instance.Params, c.Instance.PreviousVims = sol.RawPairs(`{"by":"`+node+`"}`), map[string]sol.VimConnectionInfo{
 			node: connection(),
 		}
 		require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 	}
 	written, err := b.Instance(t.Context(), i.ID)
 	require.NoError(t, err)
-	require.Equal(t, sol.KeyValuePairs{"by": "b"}, written.Params, "a change of nothing else is a change")
+	require.Equal(t, sol.RawPairs(`{"by":"b"}`), written.Params, "a change of nothing else is a change")
 	require.Contains(t, written.PreviousVims, "b")
 	got, err := b.Operation(t.Context(), op.ID)
 	require.NoError(t, err)

@@ -275,3 +275,19 @@ func (b *bundle) cpuTime(tb testing.TB) time.Duration {
 	}
 	return sum
 }
+
+// BenchmarkReadValues reads and writes instances whose attributes have few values, or as many as the limits allow.
+func BenchmarkReadValues(b *testing.B) {
+	for _, values := range []int{1, attributeValues} {
+		s := setup(b)
+		s.raw = true
+		for name, read := range s.reads(b, values, paramValues/attributeValues*values) {
+			b.Run(fmt.Sprintf("%s/%d", name, values), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					read()
+				}
+			})
+		}
+	}
+}

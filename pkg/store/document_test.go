@@ -35,7 +35,9 @@ func TestRenderedRowsHaveNoSecrets(t *testing.T) {
 	conns := map[string]sol.VimConnectionInfo{
 		"vim1": {VimType: "T", InterfaceInfo: canaries(), AccessInfo: canaries(), Extra: canaries()},
 	}
-	c.Instance.VimConnections, c.Instance.PreviousVims, c.Instance.Params = conns, conns, canaries()
+	remembered, err := canaries().Raw()
+	require.NoError(t, err)
+	c.Instance.VimConnections, c.Instance.PreviousVims, c.Instance.Params = conns, conns, remembered
 	c.Instance.SSHKey = &lcm.SSHKey{Public: "public", Private: canary}
 	c.Instance.State = sol.InstantiationStateInstantiated
 	c.Instance.Instantiated = &sol.InstantiatedVnfInfo{FlavourID: "simple", Metadata: canaries()}
@@ -43,7 +45,6 @@ func TestRenderedRowsHaveNoSecrets(t *testing.T) {
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{Op: c.Op, Instance: c.Instance}))
 
 	other := newOperation(b.newInstance(t).ID)
-	var err error
 	other.Params, err = json.Marshal(
 		map[string]any{"flavourId": "simple", "additionalParams": canaries(), "vimConnectionInfo": conns},
 	)

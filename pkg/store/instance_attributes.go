@@ -1,8 +1,7 @@
 package store
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"maps"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -14,52 +13,79 @@ import (
 // it has written lies over the sealed attributes, until a node of this release writes the row, or the row is sealed
 // again (Reencrypt).
 
-// clientAttributes is the content of the sealed column.
-type clientAttributes struct {
-	ConfigurableProperties sol.KeyValuePairs `json:"configurableProperties,omitempty"`
-	Metadata               sol.KeyValuePairs `json:"metadata,omitempty"`
-	Extensions             sol.KeyValuePairs `json:"extensions,omitempty"`
-}
-
 // plainColumns are the columns of the release before.
 var plainColumns = []string{"configurable_properties", "metadata", "extensions"}
 
-// attributes is the sealed column. It is read after the plain columns.
+// attributes is the sealed column: a JSON object of the attributes that the instance has. It is read after the plain
+// columns.
 var attributes = bytesColumn("attributes", sealed|large|optional, func(i *lcm.Instance) ([]byte, error) {
-	raw, err := json.Marshal(clientAttributes{i.ConfigurableProperties, i.Metadata, i.Extensions})
-	if err != nil || bytes.Equal(raw, []byte("{}")) {
-		return nil, err
+	var out []byte
+	for _, a := range clientAttributes(i) {
+		if *a.pairs == "" {
+			continue
+		}
+		sign := byte(',')
+		if out == nil {
+			sign = '{'
+		}
+		out = append(append(out, sign, '"'), a.name...)
+		out = append(append(out, '"', ':'), *a.pairs...)
 	}
-	raw = noNUL(raw)
-	if err := json.Unmarshal(raw, new(clientAttributes)); err != nil { // it could never be read again
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "metadata, extensions or vnfConfigurableProperties: %w", err)
+	if out == nil {
+		return nil, nil
 	}
-	return raw, nil
+	return noNUL(append(out, '}')), nil
 }, func(i *lcm.Instance, plain []byte) error {
-	var a clientAttributes
-	if err := decode(plain, &a); err != nil {
-		return err
+	all := maps.Collect(sol.RawPairs(plain).Members())
+	for _, a := range clientAttributes(i) {
+		var err error
+		if *a.pairs, err = overlay(sol.RawPairs(all[a.name]), *a.pairs); err != nil {
+			return err
+		}
 	}
-	i.ConfigurableProperties = overlay(a.ConfigurableProperties, i.ConfigurableProperties)
-	i.Metadata, i.Extensions = overlay(a.Metadata, i.Metadata), overlay(a.Extensions, i.Extensions)
 	return nil
 })
 
-// overlay puts pairs over others.
-func overlay(below, above sol.KeyValuePairs) sol.KeyValuePairs {
-	if above == nil {
-		return below
-	}
-	out := maps.Clone(below)
-	if out == nil {
-		return above
-	}
-	maps.Copy(out, above)
-	return out
+// clientAttribute is an attribute in the sealed column.
+type clientAttribute struct {
+	name  string
+	pairs *sol.RawPairs
 }
 
-// plainPairs is a column of the release before: it is read, and emptied.
-func plainPairs(name string, field func(*lcm.Instance) *sol.KeyValuePairs) column[lcm.Instance] {
+// clientAttributes lists them in the order of the fingerprint.
+func clientAttributes(i *lcm.Instance) [3]clientAttribute {
+	return [3]clientAttribute{
+		{"configurableProperties", &i.ConfigurableProperties}, {"metadata", &i.Metadata}, {"extensions", &i.Extensions},
+	}
+}
+
+// overlay puts pairs over others.
+func overlay(below, above sol.RawPairs) (sol.RawPairs, error) {
+	if below == "" || above == "" {
+		return cmp.Or(above, below), nil
+	}
+	out, err := below.Decode()
+	if err != nil {
+		return "", err
+	}
+	over, err := above.Decode()
+	if err != nil {
+		return "", err
+	}
+	maps.Copy(out, over)
+	return out.Raw()
+}
+
+// plainPairs is a column of the release before: it is read, and emptied. PostgreSQL has its own order of names.
+func plainPairs(name string, field func(*lcm.Instance) *sol.RawPairs) column[lcm.Instance] {
 	return bytesColumn(name, large, func(*lcm.Instance) ([]byte, error) { return nil, nil },
-		func(i *lcm.Instance, plain []byte) error { return decode(plain, field(i)) })
+		func(i *lcm.Instance, plain []byte) error {
+			var kv sol.KeyValuePairs
+			if err := decode(plain, &kv); err != nil {
+				return err
+			}
+			var err error
+			*field(i), err = kv.Raw()
+			return err
+		})
 }

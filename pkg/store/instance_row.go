@@ -32,14 +32,12 @@ var instances = table[lcm.Instance]{
 		sealedDocument(
 			"vim_connections", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.VimConnections },
 		),
-		plainPairs("configurable_properties", func(i *lcm.Instance) *sol.KeyValuePairs {
-			return &i.ConfigurableProperties
-		}),
-		plainPairs("metadata", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Metadata }),
-		plainPairs("extensions", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Extensions }),
+		plainPairs("configurable_properties", func(i *lcm.Instance) *sol.RawPairs { return &i.ConfigurableProperties }),
+		plainPairs("metadata", func(i *lcm.Instance) *sol.RawPairs { return &i.Metadata }),
+		plainPairs("extensions", func(i *lcm.Instance) *sol.RawPairs { return &i.Extensions }),
 		document("instantiated", func(i *lcm.Instance) **sol.InstantiatedVnfInfo { return &i.Instantiated }, large),
 		document("inventory", func(i *lcm.Instance) *[]lcm.Resource { return &i.Inventory }, large),
-		sealedDocument("params", func(i *lcm.Instance) *sol.KeyValuePairs { return &i.Params }),
+		sealedRaw("params", func(i *lcm.Instance) *sol.RawPairs { return &i.Params }),
 		sealedDocument(
 			"former_vims", func(i *lcm.Instance) *map[string]sol.VimConnectionInfo { return &i.PreviousVims },
 		),

@@ -65,7 +65,7 @@ func (b *bundle) fillWithSecrets(t *testing.T) *lcm.Operation {
 	c.Op.ChangedInfo = &sol.VnfInfoModifications{VimConnectionInfo: map[string]sol.VimConnectionInfo{"v": connection()}}
 	c.Op.Modifications = &sol.ModificationsTriggeredByVnfPkgChange{Extensions: sol.KeyValuePairs{"login": password}}
 	c.Instance.VimConnections = map[string]sol.VimConnectionInfo{"vim1": connection()}
-	c.Instance.Metadata = sol.KeyValuePairs{"login": password}
+	c.Instance.Metadata = `{"login":"` + password + `"}`
 	c.Instance.Extensions, c.Instance.ConfigurableProperties = c.Instance.Metadata, c.Instance.Metadata
 	require.NoError(t, b.CommitTick(t.Context(), cl, lcm.Tick{
 		Op: c.Op, Instance: c.Instance, Effects: lcm.Effects{RegisterVims: []lcm.Vim{newVim("v")}},
@@ -136,7 +136,7 @@ func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
 	require.Equal(t, password, c.Op.Before.VimConnections["vim1"].AccessInfo["password"])
 	require.Equal(t, password, c.Op.Modifications.Extensions["login"])
 	require.Equal(t, password, c.Instance.PreviousVims["old"].AccessInfo["password"])
-	require.Equal(t, map[string]any{"password": password}, c.Instance.Params["k8s"])
+	require.Equal(t, `{"password":"`+password+`"}`, string(c.Instance.Params.Member("k8s")))
 	vims, err := only.Vims(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, password, vims[0].Connection.AccessInfo["password"])
@@ -173,7 +173,7 @@ func TestReencryptSealsAttributesOfTheReleaseBefore(t *testing.T) {
 	require.NoError(t, err)
 	read, err := b.Instance(t.Context(), i.ID)
 	require.NoError(t, err)
-	require.Equal(t, sol.KeyValuePairs{"a": 1.0, "b": 2.0}, read.Metadata)
+	require.Equal(t, sol.RawPairs(`{"a":1,"b":2}`), read.Metadata)
 
 	n, err := b.Reencrypt(t.Context(), nil)
 	require.NoError(t, err)
@@ -189,6 +189,6 @@ func TestReencryptSealsAttributesOfTheReleaseBefore(t *testing.T) {
 	require.NoError(t, err)
 	again, err = b.Instance(t.Context(), i.ID)
 	require.NoError(t, err)
-	require.Equal(t, sol.KeyValuePairs{"a": 1.0, "b": 3.0}, again.Metadata,
+	require.Equal(t, sol.RawPairs(`{"a":1,"b":3}`), again.Metadata,
 		"a node of the release before has written b")
 }

@@ -176,13 +176,17 @@ func sealedDocument[T, F any](name string, field func(*T) *F, traits ...trait) c
 	}, func(v *T, plain []byte) error { return decode(plain, field(v)) })
 }
 
-// sealedRaw is a column of sealed bytes.
-func sealedRaw[T any](name string, field func(*T) *json.RawMessage, traits ...trait) column[T] {
-	return bytesColumn(name, sum(traits)|sealed|large, func(v *T) ([]byte, error) { return *field(v), nil },
-		func(v *T, plain []byte) error {
-			*field(v) = plain
-			return nil
-		})
+// sealedRaw is a column of sealed JSON that T has as text; an empty text is NULL.
+func sealedRaw[T any, F ~[]byte | ~string](name string, field func(*T) *F, traits ...trait) column[T] {
+	return bytesColumn(name, sum(traits)|sealed|large, func(v *T) ([]byte, error) {
+		if len(*field(v)) == 0 {
+			return nil, nil
+		}
+		return []byte(*field(v)), nil
+	}, func(v *T, plain []byte) error {
+		*field(v) = F(plain)
+		return nil
+	})
 }
 
 func bytesColumn[T any](name string, t trait, encode func(*T) ([]byte, error), put func(*T, []byte) error) column[T] {

@@ -142,6 +142,9 @@ func fill(v reflect.Value, depth int) {
 	case *sol.KeyValuePairs:
 		*field = sol.KeyValuePairs{"a": "b"}
 		return
+	case *sol.RawPairs:
+		*field = `{"a":"b"}`
+		return
 	case *[]byte:
 		*field = []byte("bytes")
 		return

@@ -47,13 +47,17 @@ func (s *Service) CreateInstance(ctx context.Context, req sol.CreateVnfRequest) 
 	if err != nil {
 		return nil, lcm.PointAt(err, "/vnfdId")
 	}
-	if err := lcm.Unprocessable(lcm.CheckMetadata(req.Metadata)...); err != nil {
+	metadata, err := req.Metadata.Raw()
+	if err != nil {
+		return nil, err
+	}
+	if err := lcm.Unprocessable(lcm.CheckMetadata(metadata)...); err != nil {
 		return nil, err
 	}
 	now := s.Clock.Now()
 	i := &lcm.Instance{
 		ID: uuid.NewString(), Version: 1, Created: now, Updated: now,
-		Name: req.VnfInstanceName, Description: req.VnfInstanceDescription, Metadata: req.Metadata,
+		Name: req.VnfInstanceName, Description: req.VnfInstanceDescription, Metadata: metadata,
 		VnfdID: model.ID, VnfPkgID: pkgID, Provider: model.Provider, ProductName: model.ProductName,
 		SoftwareVersion: model.SoftwareVersion, VnfdVersion: model.Version,
 		State: sol.InstantiationStateNotInstantiated, SecretNames: model.Secrets,

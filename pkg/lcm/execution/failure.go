@@ -67,7 +67,7 @@ func (t *tick) revertAdmission() {
 	case before != nil:
 		t.instance.VimConnections = before.VimConnections
 	case t.op.Kind().Instantiates() && !t.instance.HoldsResources:
-		t.instance.VimConnections, t.instance.Params = nil, nil
+		t.instance.VimConnections, t.instance.Params = nil, ""
 	}
 }
 

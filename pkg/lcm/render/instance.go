@@ -35,27 +35,34 @@ func InstanceBrief(i *lcm.Instance) ([]byte, error) {
 
 // instanceDetails are the attributes that lists leave out by default. All are optional.
 type instanceDetails struct {
-	VnfConfigurableProperties sol.KeyValuePairs                `json:"vnfConfigurableProperties,omitempty"`
+	VnfConfigurableProperties sol.RawPairs                     `json:"vnfConfigurableProperties,omitempty"`
 	VimConnectionInfo         map[string]sol.VimConnectionInfo `json:"vimConnectionInfo,omitempty"`
 	InstantiatedVnfInfo       *sol.InstantiatedVnfInfo         `json:"instantiatedVnfInfo,omitempty"`
-	Metadata                  sol.KeyValuePairs                `json:"metadata,omitempty"`
-	Extensions                sol.KeyValuePairs                `json:"extensions,omitempty"`
+	Metadata                  sol.RawPairs                     `json:"metadata,omitempty"`
+	Extensions                sol.RawPairs                     `json:"extensions,omitempty"`
 }
 
 // InstanceDetails makes the other attributes; nil when there are none.
 func InstanceDetails(i *lcm.Instance) ([]byte, error) {
-	shown := sol.VnfInstance{
-		VimConnectionInfo: i.VimConnections, VnfConfigurableProperties: i.ConfigurableProperties, Metadata: i.Metadata,
-		Extensions: i.Extensions,
-	}
+	redactor := redact.New(i.SecretNames...)
+	decoded := sol.VnfInstance{VimConnectionInfo: i.VimConnections}
 	if i.State == sol.InstantiationStateInstantiated {
-		shown.InstantiatedVnfInfo = i.Instantiated
+		decoded.InstantiatedVnfInfo = i.Instantiated
 	}
-	shown = redact.New(i.SecretNames...).Instance(shown)
-	return optional(instanceDetails{
-		VnfConfigurableProperties: shown.VnfConfigurableProperties, VimConnectionInfo: shown.VimConnectionInfo,
-		InstantiatedVnfInfo: shown.InstantiatedVnfInfo, Metadata: shown.Metadata, Extensions: shown.Extensions,
-	})
+	decoded = redactor.Instance(decoded)
+	shown := instanceDetails{
+		VimConnectionInfo: decoded.VimConnectionInfo, InstantiatedVnfInfo: decoded.InstantiatedVnfInfo,
+	}
+	for to, raw := range map[*sol.RawPairs]sol.RawPairs{
+		&shown.VnfConfigurableProperties: i.ConfigurableProperties, &shown.Metadata: i.Metadata,
+		&shown.Extensions: i.Extensions,
+	} {
+		var err error
+		if *to, err = redactor.NamedRaw(raw); err != nil {
+			return nil, err
+		}
+	}
+	return optional(shown)
 }
 
 // Flavour returns the deployment flavour of an instance, on which its links depend; "" before the first instantiation.

@@ -24,7 +24,7 @@ func connections() map[string]sol.VimConnectionInfo {
 
 // instance has a value for every attribute.
 func instance() *lcm.Instance {
-	kv := sol.KeyValuePairs{"k": "<v>"}
+	const kv = sol.RawPairs(`{"k":"\u003cv\u003e"}`)
 	return &lcm.Instance{
 		ID: "i", Version: 7, Name: "n", Description: "d", VnfdID: "v", VnfPkgID: "pkg", Provider: "p",
 		ProductName: "pn", SoftwareVersion: "1", VnfdVersion: "2", State: sol.InstantiationStateInstantiated,
@@ -70,12 +70,13 @@ func TestInstanceIsCutWhereListsCutIt(t *testing.T) {
 	}
 	// The two parts are the whole resource.
 	i := instance()
+	kv := sol.KeyValuePairs{"k": "<v>"}
 	want, err := json.Marshal(redact.New().Instance(sol.VnfInstance{
 		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID,
 		VnfProvider: i.Provider, VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion,
-		VnfdVersion: i.VnfdVersion, VnfConfigurableProperties: i.ConfigurableProperties,
+		VnfdVersion: i.VnfdVersion, VnfConfigurableProperties: kv,
 		VimConnectionInfo: i.VimConnections, InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated,
-		Metadata: i.Metadata, Extensions: i.Extensions,
+		Metadata: kv, Extensions: kv,
 	}))
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(render.Join(d.Brief, d.Details)))

@@ -236,13 +236,20 @@ func (m *Coordinator) scriptInput(
 	i := m.Stack.Before()
 	input["is_rollback"] = back
 	input["LcmCoordRequest"] = m.coordinationRequest(p, nil)
-	input["inst"] = redact.New().Instance(sol.VnfInstance{
+	inst := sol.VnfInstance{
 		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID,
 		VnfProvider: i.Provider, VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion,
 		VnfdVersion: i.VnfdVersion, InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated,
-		Metadata: i.Metadata, Extensions: i.Extensions,
-		VnfConfigurableProperties: i.ConfigurableProperties,
-	})
+	}
+	for to, raw := range map[*sol.KeyValuePairs]sol.RawPairs{
+		&inst.Metadata: i.Metadata, &inst.Extensions: i.Extensions,
+		&inst.VnfConfigurableProperties: i.ConfigurableProperties,
+	} {
+		if *to, err = raw.Decode(); err != nil {
+			return nil, err
+		}
+	}
+	input["inst"] = redact.New().Instance(inst)
 	input["vnfc_info_id"] = id
 	return input, nil
 }

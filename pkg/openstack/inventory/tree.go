@@ -193,7 +193,8 @@ func assignIndexes(of []VNFC, known map[string]int) {
 
 // VNFCIDs reads the ids that the user chose for VNFCs: VDU_VNFc_mapping in the instance's metadata.
 func VNFCIDs(i *lcm.Instance) map[string][]string {
-	m, _ := i.Metadata["VDU_VNFc_mapping"].(map[string]any)
+	var m map[string]any
+	_ = json.Unmarshal(i.Metadata.Member("VDU_VNFc_mapping"), &m) // the request was checked; without it there are no ids
 	out := make(map[string][]string, len(m))
 	for vdu := range maps.Keys(m) {
 		list, _ := m[vdu].([]any)

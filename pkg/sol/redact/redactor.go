@@ -72,6 +72,18 @@ func (r Redactor) Named(kv sol.KeyValuePairs) sol.KeyValuePairs {
 	return out
 }
 
+// NamedRaw is Named for an object that is not decoded.
+func (r Redactor) NamedRaw(raw sol.RawPairs) (sol.RawPairs, error) {
+	if len(r.named) == 0 {
+		return raw, nil
+	}
+	kv, err := raw.Decode()
+	if err != nil {
+		return "", err
+	}
+	return r.Named(kv).Raw()
+}
+
 // Connection returns a copy of a VIM connection without secrets.
 func (r Redactor) Connection(v sol.VimConnectionInfo) sol.VimConnectionInfo {
 	v.InterfaceInfo = r.Pairs(v.InterfaceInfo)

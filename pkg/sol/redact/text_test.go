@@ -54,7 +54,7 @@ func TestHiderHidesValuesOfARequest(t *testing.T) {
 		"proxy": "http://u:proxysecret@h", "short": "abc", "token": "abc",
 		"ssh_private": "-----BEGIN X PRIVATE KEY-----\nabcdefghij\n-----END X PRIVATE KEY-----",
 	}, map[string]sol.VimConnectionInfo{"v": {AccessInfo: sol.KeyValuePairs{"username": "u", "pin2": "vimsecret"}}})
-	h := redact.NewHider(values)
+	h := redact.NewHider(func() []string { return values })
 	require.Equal(t, "image ubuntu-22.04: *** *** *** u abc ***",
 		h.Hide("image ubuntu-22.04: longsecret longsecret-and-more proxysecret u abc vimsecret"))
 	require.Equal(t, "line ***", h.Hide("line abcdefghij"))

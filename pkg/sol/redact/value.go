@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -95,11 +96,17 @@ func (c *collector) collectText(text string, secret bool) {
 
 // Hider replaces secret values in texts. The zero value applies Text only.
 type Hider struct {
-	replacer *strings.Replacer
+	replacer func() *strings.Replacer
 }
 
-// NewHider makes a Hider for values of SecretValues. Those of several lines are hidden line by line.
-func NewHider(values []string) Hider {
+// NewHider makes a Hider for values of SecretValues, which are collected for the first text. Those of several lines are
+// hidden line by line.
+func NewHider(values func() []string) Hider {
+	return Hider{sync.OnceValue(func() *strings.Replacer { return newReplacer(values()) })}
+}
+
+// newReplacer returns nil when there is nothing to replace.
+func newReplacer(values []string) *strings.Replacer {
 	var pairs []string
 	for _, v := range values {
 		lines := strings.Split(v, "\n")
@@ -113,15 +120,17 @@ func NewHider(values []string) Hider {
 		}
 	}
 	if pairs == nil {
-		return Hider{}
+		return nil
 	}
-	return Hider{strings.NewReplacer(pairs...)}
+	return strings.NewReplacer(pairs...)
 }
 
 // Hide returns a text without the values, and without the secrets that its form shows.
 func (h Hider) Hide(text string) string {
-	if h.replacer != nil {
-		text = h.replacer.Replace(text)
+	if h.replacer != nil && text != "" {
+		if r := h.replacer(); r != nil {
+			text = r.Replace(text)
+		}
 	}
 	return Text(text)
 }
