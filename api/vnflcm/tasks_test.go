@@ -421,6 +421,10 @@ func TestTasksThatCannotWork(t *testing.T) {
 			[]string{"/vnfcInfoModifications/0/id"},
 		},
 		{
+			"modify with a number that is too large", up, "", `{"extensions":{"a":1e999}}`, 400, "/extensions/a",
+			[]string{"/extensions/a"},
+		},
+		{
 			"modify with what is no text", up, "", `{"vnfInstanceName":5,"metadata":[]}`, 400, "string",
 			[]string{"/metadata", "/vnfInstanceName"},
 		},

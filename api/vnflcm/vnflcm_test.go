@@ -191,6 +191,11 @@ func TestRequestsThatCannotWork(t *testing.T) {
 		{"create without vnfdId", "POST", instances, `{}`, 400, "vnfdId", []string{"/vnfdId"}},
 		{"create of an unknown package", "POST", instances, `{"vnfdId":"nope"}`, 422, "nope", []string{"/vnfdId"}},
 		{
+			"create with a number that is too large", "POST", instances, `{"vnfdId":"x","metadata":{"a":[1e999]}}`, 400,
+			"number",
+			[]string{"/metadata"},
+		},
+		{
 			"create with a name that is a number", "POST", instances, `{"vnfdId":"x","vnfInstanceName":1}`, 400,
 			"string",
 			[]string{"/vnfInstanceName"},

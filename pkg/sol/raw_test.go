@@ -21,7 +21,7 @@ func TestRawPairsHaveOneTextForTheSameContent(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(text), &kv))
 		raw, err := kv.Raw()
 		require.NoError(t, err)
-		require.Equal(t, want, raw)
+		require.Equal(t, want, raw) //nolint:testifylint // not another text with the same content
 		decoded, err := raw.Decode()
 		require.NoError(t, err)
 		require.Equal(t, kv, decoded)
@@ -99,7 +99,7 @@ func FuzzRawPairs(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for range sol.RawPairs(text).Members() { //nolint:revive // it only has to end
+		for range sol.RawPairs(text).Members() { // it only has to end
 		}
 		sol.SizeOf(sol.RawPairs(text), 1<<40)
 		var kv sol.KeyValuePairs

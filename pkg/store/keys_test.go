@@ -136,7 +136,7 @@ func TestKeysCanBeRotatedWithoutLosingAnything(t *testing.T) {
 	require.Equal(t, password, c.Op.Before.VimConnections["vim1"].AccessInfo["password"])
 	require.Equal(t, password, c.Op.Modifications.Extensions["login"])
 	require.Equal(t, password, c.Instance.PreviousVims["old"].AccessInfo["password"])
-	require.Equal(t, `{"password":"`+password+`"}`, string(c.Instance.Params.Member("k8s")))
+	require.JSONEq(t, `{"password":"`+password+`"}`, string(c.Instance.Params.Member("k8s")))
 	vims, err := only.Vims(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, password, vims[0].Connection.AccessInfo["password"])

@@ -194,7 +194,7 @@ func assignIndexes(of []VNFC, known map[string]int) {
 // VNFCIDs reads the ids that the user chose for VNFCs: VDU_VNFc_mapping in the instance's metadata.
 func VNFCIDs(i *lcm.Instance) map[string][]string {
 	var m map[string]any
-	_ = json.Unmarshal(i.Metadata.Member("VDU_VNFc_mapping"), &m) // the request was checked; without it there are no ids
+	_ = json.Unmarshal(i.Metadata.Member("VDU_VNFc_mapping"), &m) // it may be absent; its form was checked
 	out := make(map[string][]string, len(m))
 	for vdu := range maps.Keys(m) {
 		list, _ := m[vdu].([]any)

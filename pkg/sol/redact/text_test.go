@@ -60,3 +60,18 @@ func TestHiderHidesValuesOfARequest(t *testing.T) {
 	require.Equal(t, "line ***", h.Hide("line abcdefghij"))
 	require.Equal(t, "pwd=***", redact.Hider{}.Hide("pwd=x"))
 }
+
+// TestHiderCollectsValuesForTheFirstText: most ticks of an operation have no text to hide secrets in.
+func TestHiderCollectsValuesForTheFirstText(t *testing.T) {
+	t.Parallel()
+	collected := 0
+	h := redact.NewHider(func() []string {
+		collected++
+		return []string{"longsecret"}
+	})
+	require.Empty(t, h.Hide(""))
+	require.Zero(t, collected)
+	require.Equal(t, "x ***", h.Hide("x longsecret"))
+	require.Equal(t, "***", h.Hide("longsecret"))
+	require.Equal(t, 1, collected)
+}
