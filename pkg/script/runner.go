@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,15 +114,6 @@ func (r *Runner) findLimits(ctx context.Context) {
 		return
 	}
 	log.InfoContext(ctx, "scripts of packages have limits for all their processes together")
-}
-
-// Limits returns the controllers that limit all processes of a script together: memory, pids and cpu, as far as they
-// are there. Without them, limits are those of single processes.
-func (r *Runner) Limits() []string {
-	if r.groups == nil {
-		return []string{}
-	}
-	return slices.Clone(r.groups.controllers)
 }
 
 // network returns the network that scripts have.

@@ -61,8 +61,10 @@ func TestRenderingIsBounded(t *testing.T) { //nolint:paralleltest // it measures
 			top: "resources: {r: {type: 0.yaml, properties: {p: [x, y]}}}",
 		},
 		"groups of groups without resources": {
-			files: map[string]string{"a.yaml": fmt.Sprintf(group, "b.yaml"), "b.yaml": fmt.Sprintf(group, "c.yaml"),
-				"c.yaml": "description: " + strings.Repeat("large ", 10_000)},
+			files: map[string]string{
+				"a.yaml": fmt.Sprintf(group, "b.yaml"), "b.yaml": fmt.Sprintf(group, "c.yaml"),
+				"c.yaml": "description: " + strings.Repeat("large ", 10_000),
+			},
 			top: fmt.Sprintf(group, "a.yaml"), reason: "properties of the stack",
 		},
 	} {
