@@ -27,7 +27,8 @@ var files embed.FS
 // console serves the pages.
 type console struct {
 	Deps
-	Project   // of the request; see in
+	Project          // of the request; see in
+	project   string // its name
 	templates *template.Template
 	// prefix is the path of the public URL, "" or e.g. "/nfv": links begin with it, requests do not.
 	prefix string
@@ -42,7 +43,7 @@ type console struct {
 // in returns the console for one request: with the project of its principal.
 func (c *console) in(p lcm.Principal) *console {
 	out := *c
-	out.Project = c.In(p)
+	out.Project, out.project = c.In(p), p.Project
 	return &out
 }
 

@@ -32,7 +32,8 @@ var pages = map[string]string{
 	"operation-ended": "/ui/operations/" + finished, "operation-scaling": "/ui/operations/" + scaling,
 	"operation-healed": "/ui/operations/" + healed, "operation-modified": "/ui/operations/" + modified,
 	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused,
-	"nodes": "/ui/nodes",
+	"package-foreign": "/ui/packages/" + foreign,
+	"nodes":           "/ui/nodes",
 }
 
 // handler serves the console at a public URL; "" is the root of a host.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -29,9 +30,12 @@ type packageData struct {
 	Size             int64
 	Files, Warnings  []string
 	Props            []pair
+	// Sharing is SHARED for a package of this project that all can use, FOREIGN for one of another project, or "".
+	Sharing string
 }
 
-func packageOf(p *vnfpkg.Package) *packageData {
+// packageOf is a package as a project sees it.
+func packageOf(p *vnfpkg.Package, project string) *packageData {
 	d := &packageData{
 		VnfPkgInfo: p.Info(), Onboarding: string(p.OnboardingState), Created: p.Created, Changed: p.Updated,
 		Props: flatten(p.UserDefinedData, redact.New()),
@@ -39,6 +43,12 @@ func packageOf(p *vnfpkg.Package) *packageData {
 	d.Name = cmp.Or(d.VnfProductName, "Package "+cut(p.ID, 9))
 	if p.Failure != nil && p.OnboardingState == sol.PackageOnboardingStateCreated {
 		d.Onboarding = "REFUSED"
+	}
+	if p.Shared {
+		d.Sharing = "SHARED"
+		if cmp.Or(p.Project, lcm.DefaultProject) != cmp.Or(project, lcm.DefaultProject) {
+			d.Sharing = "FOREIGN"
+		}
 	}
 	if p.Content != nil {
 		d.Size = p.Content.Size
@@ -61,7 +71,7 @@ func (c *console) packages(ctx context.Context, a ask) (view, error) {
 		d.Next = all[pageSize-1].ID
 	}
 	for _, p := range all {
-		d.Rows = append(d.Rows, packageOf(p))
+		d.Rows = append(d.Rows, packageOf(p, c.project))
 	}
 	slices.SortStableFunc(d.Rows, func(x, y *packageData) int { return cmp.Compare(x.Name, y.Name) })
 	return view{Title: "VNF packages", Data: d}, nil
@@ -73,7 +83,7 @@ func (c *console) pkg(ctx context.Context, a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	d := packageOf(p)
+	d := packageOf(p, c.project)
 	return view{Title: d.Name, Data: d}, nil
 }
 

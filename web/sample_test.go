@@ -42,6 +42,7 @@ const (
 	site     = "e5d2c0b1-3c4d-4e5f-8a6b-7c8d9e0f5a55"
 	good     = "44444444-aaaa-4bbb-8ccc-000000000004"
 	refused  = "55555555-aaaa-4bbb-8ccc-000000000005"
+	foreign  = "55555555-aaaa-4bbb-8ccc-000000000006"
 	secret   = "devstack-s3cret"
 )
 
@@ -434,7 +435,7 @@ func samplePackages() []*vnfpkg.Package {
 		{
 			ID: good, Created: began.Add(-2 * time.Hour), Updated: began.Add(-time.Hour),
 			OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled,
-			UsageState: sol.PackageUsageStateInUse, VnfdID: "b1db0ce7-ebca-1fb7-95ed-4840d70a1163",
+			UsageState: sol.PackageUsageStateInUse, Shared: true, VnfdID: "b1db0ce7-ebca-1fb7-95ed-4840d70a1163",
 			Content: &vnfpkg.Content{
 				Digest: "9b1f3c5d7e9f1b3d5f7a9c1e3f5b7d9f1a3c5e7f9b1d3f5a7c9e1f3b5d7f9a1c", Size: 48_213,
 			},
@@ -460,6 +461,15 @@ func samplePackages() []*vnfpkg.Package {
 				Title: "VNF package rejected", Status: 422,
 				Detail: "Scripts/install_k8s_cluster.sh: the SHA-256 in the manifest is 5d7f…, the file's is 91aa…",
 				Hint:   "build the package again with `gybe package build`, which writes the checksums",
+			},
+		},
+		{
+			ID: foreign, Created: began.Add(-time.Hour), Updated: began.Add(-time.Hour),
+			OnboardingState: sol.PackageOnboardingStateOnboarded, OperationalState: sol.PackageOperationalStateEnabled,
+			UsageState: sol.PackageUsageStateNotInUse, Project: "platform", Shared: true,
+			VnfdID: "0c3f8b1e-5d0f-4a55-8f0f-6a1f3f0c5d01",
+			Onboarded: &vnfpkg.Onboarded{
+				Provider: "Gybe", ProductName: "Load balancer", SoftwareVersion: "2.1", VnfdVersion: "1.0",
 			},
 		},
 	}

@@ -16,7 +16,7 @@ import (
 
 // badge is a state for people: a word and a shape, never a colour alone.
 type badge struct {
-	Kind string // ok, run, wait, warn, bad, back, idle: the shape
+	Kind string // ok, run, wait, warn, bad, back, lock, share, idle: the shape
 	Word string
 	Code string // as the interfaces say it
 }
@@ -37,6 +37,8 @@ var badges = map[string]badge{
 	"DISABLED": {Kind: "idle", Word: "Disabled"}, "IN_USE": {Kind: "ok", Word: "In use"},
 	"NOT_IN_USE": {Kind: "idle", Word: "Not in use"}, "ALIVE": {Kind: "ok", Word: "Alive"},
 	"PROTECTED":   {Kind: "lock", Word: "Protected"},
+	"SHARED":      {Kind: "share", Word: "Shared with all projects"},
+	"FOREIGN":     {Kind: "share", Word: "Shared by another project"},
 	"UNREACHABLE": {Kind: "warn", Word: "Does not answer"},
 	"SILENT":      {Kind: "warn", Word: "Silent"}, "ENDED": {Kind: "idle", Word: "Ended"},
 }

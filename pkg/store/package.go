@@ -236,7 +236,8 @@ func (s *Packages) updatePackage(
 		func(row pgx.Row) error { return row.Scan(&p.Version, &p.Updated) },
 	)
 	p.UsageState = old.UsageState
-	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState {
+	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState ||
+		old.Shared != p.Shared {
 		queuePackageEvent(b, p)
 	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
