@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -38,6 +39,8 @@ type provider struct {
 	challenge string // of PKCE
 	nonce     string
 	refresh   string // the valid refresh token
+	// claims makes access tokens JWTs, for a node.
+	claims map[string]any
 }
 
 func newProvider(t *testing.T) *provider {
@@ -136,13 +139,42 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, _ := signed.CompactSerialize()
+	access := p.accessToken()
+	if p.claims != nil {
+		access = p.accessJWT()
+	}
 	answer(w, map[string]any{
-		"access_token": p.accessToken(), "token_type": "Bearer", "expires_in": p.ttl, "refresh_token": p.refresh,
+		"access_token": access, "token_type": "Bearer", "expires_in": p.ttl, "refresh_token": p.refresh,
 		"id_token": id,
 	})
 }
 
 func (p *provider) accessToken() string { return fmt.Sprintf("access-secret-%d", p.issued) }
+
+// accessJWT makes an access token with the claims.
+func (p *provider) accessJWT() string {
+	claims := maps.Clone(p.claims)
+	claims["iss"], claims["sub"], claims["iat"] = p.URL, "ada", time.Now().Unix()
+	claims["exp"] = time.Now().Add(time.Duration(p.ttl) * time.Second).Unix()
+	raw, err := json.Marshal(claims)
+	if err != nil {
+		p.t.Error(err)
+	}
+	signed, err := p.signer.Sign(raw)
+	if err != nil {
+		p.t.Error(err)
+		return ""
+	}
+	token, _ := signed.CompactSerialize()
+	return token
+}
+
+// set changes the provider.
+func (p *provider) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
 
 // gybeServer accepts the newest access token of the provider.
 func (p *provider) gybeServer() *httptest.Server {
