@@ -11,9 +11,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -279,6 +281,39 @@ func TestWhatCannotStartSaysSo(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 			require.NotContains(t, err.Error(), "geheim")
 		})
+	}
+}
+
+// TestNodeIsReadyWhileRequestsWaitForTheDatabase: a node is not taken out of service because requests use all
+// connections to the database.
+func TestNodeIsReadyWhileRequestsWaitForTheDatabase(t *testing.T) {
+	t.Parallel()
+	cfg := settings(t, devpg.TestURL(t))
+	cfg.Database.MaxConns = 8
+	n, c, _ := start(t, cfg)
+	conn, err := pgx.Connect(t.Context(), cfg.DatabaseURL)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(t.Context())) }()
+	locked, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = locked.Exec(t.Context(), "LOCK TABLE vim")
+	require.NoError(t, err)
+	const requests = 20
+	answered := make(chan error)
+	for range requests {
+		go func() {
+			_, err := c.Vims(t.Context())
+			answered <- err
+		}()
+	}
+	require.Eventually(t, func() bool {
+		_, text := get(t, "http://"+n.DebugAddr()+"/metrics")
+		return strings.Contains(text, "gybe_db_connections_in_use 8\n")
+	}, time.Minute, 10*time.Millisecond, "requests use all connections")
+	require.NoError(t, c.Ready(t.Context()))
+	require.NoError(t, locked.Rollback(t.Context()))
+	for range requests {
+		require.NoError(t, <-answered)
 	}
 }
 

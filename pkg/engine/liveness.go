@@ -24,6 +24,7 @@ func (e *Engine) keepAlive(ctx context.Context) {
 			return
 		}
 		e.cancelTicks(errLost)
+		e.cfg.Pool.Reset() // its connections are as old as the session: requests would be the ones to find them dead
 		e.log.WarnContext(ctx, "node lost its database session; its ticks are cancelled", "error", err)
 		if time.Since(began) > slowest {
 			pause = 50 * time.Millisecond

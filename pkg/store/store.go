@@ -91,11 +91,6 @@ func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Queue,
 	return s, nil
 }
 
-// Ping reports whether the database answers; CodeUnavailable when it does not.
-func (s *Store) Ping(ctx context.Context) error {
-	return fault("reach the database", s.pool.Ping(ctx))
-}
-
 // tries bounds how often a transaction that PostgreSQL gave up (deadlock, serialization) is run.
 const tries = 4
 
