@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -185,7 +185,7 @@ func (s *Store) moveEvents(ctx context.Context, m Move) (moved int64, err error)
 					AND e.seq = b.seq RETURNING 1),
 				last AS (SELECT tx, seq FROM batch ORDER BY tx DESC, seq DESC LIMIT 1)
 				SELECT (SELECT count(*) FROM moved), (SELECT tx::text::bigint FROM last), (SELECT seq FROM last)`,
-				fmt.Sprint(at.Tx), at.Seq, eventBatch, m.From, m.To).Scan(&n, &tx, &seq)
+				strconv.FormatUint(at.Tx, 10), at.Seq, eventBatch, m.From, m.To).Scan(&n, &tx, &seq)
 		})
 		if err != nil {
 			return moved, err

@@ -119,13 +119,18 @@ func TestMoveProjectIsRejected(t *testing.T) {
 		prepare func(t *testing.T, first, second *bundle)
 		reason  string
 	}{
-		"operation": {func(t *testing.T, first, _ *bundle) { first.admit(t) }, "operations run"},
+		"operation": {func(t *testing.T, first, _ *bundle) {
+			t.Helper()
+			first.admit(t)
+		}, "operations run"},
 		"upload": {func(t *testing.T, first, _ *bundle) {
+			t.Helper()
 			first.newPackage(t)
 			_, err := first.pool.Exec(t.Context(), "UPDATE vnf_package SET onboarding_state = 'UPLOADING'")
 			require.NoError(t, err)
 		}, "packages are uploaded"},
 		"lease": {func(t *testing.T, first, _ *bundle) {
+			t.Helper()
 			_, err := first.Lease(t.Context(), first.newInstance(t).ID, "remove leftovers")
 			require.NoError(t, err)
 		}, "requests work on instances"},
