@@ -135,10 +135,12 @@ func TestMoveProjectIsRejected(t *testing.T) {
 			require.NoError(t, err)
 		}, "requests work on instances"},
 		"VIM": {func(t *testing.T, first, second *bundle) {
+			t.Helper()
 			require.NoError(t, first.SaveVim(t.Context(), newVim("cloud")))
 			require.NoError(t, second.SaveVim(t.Context(), newVim("cloud")))
 		}, "both projects have a VIM with the same name (cloud)"},
 		"package": {func(t *testing.T, first, second *bundle) {
+			t.Helper()
 			first.newPackage(t)
 			second.newPackage(t)
 			_, err := first.pool.Exec(t.Context(), "UPDATE vnf_package SET vnfd_id = 'x'")
