@@ -21,8 +21,7 @@ func (a *App) addMetrics() {
 		func(ctx context.Context) (map[string]float64, error) {
 			return engine.OpenJobs(ctx, a.pool)
 		})
-	a.metrics.Count("gybe_vim_available", "1 for a VIM that answers to this node, 0 for one that does not.", "vim",
-		a.vimAvailability)
+	a.metrics.Count("gybe_vims", "VIMs that this node has asked, by whether they answer to it.", "state", a.countVims)
 	a.metrics.Count("gybe_engine_ticks_running", "Ticks that run on this node now.", "node",
 		func(context.Context) (map[string]float64, error) {
 			return map[string]float64{a.cfg.NodeID: float64(a.engine.Busy())}, nil

@@ -55,14 +55,14 @@ func (a *App) unavailableVims() []lcm.VimFault {
 	return out
 }
 
-// vimAvailability is the metric of VIMs: 1 for one that answers. Its labels are bounded by the pool of sessions.
-func (a *App) vimAvailability(context.Context) (map[string]float64, error) {
-	out := map[string]float64{}
+// countVims is the metric of VIMs. It does not name them: they belong to projects.
+func (a *App) countVims(context.Context) (map[string]float64, error) {
+	out := map[string]float64{"available": 0, "unavailable": 0}
 	for _, h := range a.drivers.openstack.Health() {
-		label := h.URL + " " + h.Key
-		out[label] = 0
 		if h.Available() {
-			out[label] = 1
+			out["available"]++
+		} else {
+			out["unavailable"]++
 		}
 	}
 	return out, nil

@@ -13,7 +13,6 @@ import (
 // Health is what a node knows about the availability of a VIM.
 type Health struct {
 	Key   string    // lcm.VimKey of the connection
-	URL   string    // Keystone's
 	Since time.Time // when it stopped answering; zero while it answers
 	Error string    // why, of the newest try
 	Next  time.Time // of the next try
@@ -222,7 +221,7 @@ func (h *health) asked() Service {
 func (h *health) state() Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := Health{Key: h.key, URL: h.url, Since: h.since, Next: h.next}
+	out := Health{Key: h.key, Since: h.since, Next: h.next}
 	if h.cause != nil {
 		out.Error = strings.TrimSpace(h.cause.Error())
 	}
