@@ -176,11 +176,24 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		d.Topology = topologyOf(i)
 		d.Drawing = draw(d.Topology)
 	}
-	redactor := redact.New(i.SecretNames...)
 	away, err := c.unavailable(ctx)
 	if err != nil {
 		return view{}, err
 	}
+	redactor := redact.New(i.SecretNames...)
+	d.addVims(i, redactor, away)
+	if err := d.addProps(i, redactor); err != nil {
+		return view{}, err
+	}
+	v := view{Title: d.Name, Data: d}
+	if d.Active != nil && lcm.Running(d.Active.State) || len(away) > 0 { // there are no events of VIMs
+		v.tick = 5 * time.Second
+	}
+	return v, nil
+}
+
+// addVims adds the VIM connections of the instance, with the faults of those VIMs that do not answer.
+func (d *instanceData) addVims(i *lcm.Instance, redactor redact.Redactor, away map[string]lcm.VimFault) {
 	for _, key := range slices.Sorted(maps.Keys(i.VimConnections)) {
 		vim := redactor.Connection(i.VimConnections[key])
 		v := vimData{Key: key, Type: vim.VimType, ID: vim.VimID, Pairs: slices.Concat(
@@ -195,21 +208,21 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		}
 		d.Vims = append(d.Vims, v)
 	}
+}
+
+// addProps adds the attributes with free names.
+func (d *instanceData) addProps(i *lcm.Instance, redactor redact.Redactor) error {
 	for _, a := range []struct {
 		name  string
 		pairs sol.RawPairs
 	}{{"configurable", i.ConfigurableProperties}, {"metadata", i.Metadata}, {"extensions", i.Extensions}} {
 		pairs, err := a.pairs.Decode()
 		if err != nil {
-			return view{}, err
+			return err
 		}
 		d.Props = append(d.Props, named(a.name, flatten(pairs, redactor))...)
 	}
-	v := view{Title: d.Name, Data: d}
-	if d.Active != nil && lcm.Running(d.Active.State) || len(away) > 0 { // there are no events of VIMs
-		v.tick = 5 * time.Second
-	}
-	return v, nil
+	return nil
 }
 
 // unavailable returns the VIMs that do not answer, by lcm.VimKey.

@@ -52,9 +52,9 @@ const (
 	clientSecret = "s3cret-word"
 )
 
-func newProvider(t testing.TB) *provider {
-	t.Helper()
-	p := &provider{t: t, opaque: map[string]map[string]any{}, codes: map[string]code{}}
+func newProvider(tb testing.TB) *provider {
+	tb.Helper()
+	p := &provider{t: tb, opaque: map[string]map[string]any{}, codes: map[string]code{}}
 	p.rotate("first")
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /realm/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
@@ -77,7 +77,7 @@ func newProvider(t testing.TB) *provider {
 		}
 		mux.ServeHTTP(w, r)
 	}))
-	t.Cleanup(p.Close)
+	tb.Cleanup(p.Close)
 	return p
 }
 
@@ -188,21 +188,21 @@ func (p *provider) sign(claims map[string]any) string {
 	return signWith(p.t, jose.ES256, key, claims)
 }
 
-func signWith(t testing.TB, alg jose.SignatureAlgorithm, key any, claims map[string]any) string {
-	t.Helper()
+func signWith(tb testing.TB, alg jose.SignatureAlgorithm, key any, claims map[string]any) string {
+	tb.Helper()
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, nil)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	raw, err := jwt.Signed(s).Claims(claims).Serialize()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return raw
 }
 
 // unsigned makes a JWT with a header that go-jose would not write.
-func unsigned(t testing.TB, head, claims map[string]any, signature []byte) string {
-	t.Helper()
+func unsigned(tb testing.TB, head, claims map[string]any, signature []byte) string {
+	tb.Helper()
 	part := func(v any) string {
 		raw, err := json.Marshal(v)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		return base64.RawURLEncoding.EncodeToString(raw)
 	}
 	return part(head) + "." + part(claims) + "." + base64.RawURLEncoding.EncodeToString(signature)

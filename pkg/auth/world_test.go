@@ -23,8 +23,8 @@ type world struct {
 	log      bytes.Buffer
 }
 
-func newWorld(t testing.TB, opts auth.Options) *world {
-	t.Helper()
+func newWorld(tb testing.TB, opts auth.Options) *world {
+	tb.Helper()
 	w := &world{failures: map[string]int{}}
 	opts.Log = slog.New(slog.NewTextHandler(w, nil))
 	opts.Observe = func(mode, reason string) {
@@ -34,7 +34,7 @@ func newWorld(t testing.TB, opts auth.Options) *world {
 	}
 	var err error
 	w.Authenticator, err = auth.New(opts)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return w
 }
 

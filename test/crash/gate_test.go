@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"context"
-
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
