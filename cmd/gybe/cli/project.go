@@ -106,7 +106,7 @@ func (a *app) showMoved(move store.Move, moved store.Moved) error {
 		printf(a.env.Stderr, "warning: requests have created more resources in %s: run the command again\n", move.From)
 	}
 	return a.show(moved, func(w io.Writer) {
-		printf(w, "moved from %s to %s: %d instances, %d operations, %d packages, %d VIMs\n", move.From, move.To,
+		printf(w, "moved from %s to %s: instances %d, operations %d, packages %d, VIMs %d\n", move.From, move.To,
 			moved.Instances, moved.Operations, moved.Packages, moved.Vims)
 	})
 }

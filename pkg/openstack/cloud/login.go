@@ -172,7 +172,7 @@ func (l *login) wait(ctx context.Context, h *health) (*Client, error) {
 func (l *login) blocked(h *health) error {
 	const soonest, latest = 20 * time.Millisecond, 10 * time.Second
 	after := min(max(time.Since(l.began), soonest), latest)
-	why := "waits for the login to VIM " + l.url + " that another operation has begun"
+	why := "waits for the login to VIM " + l.url + " that began at " + l.began.UTC().Format("15:04:05 UTC")
 	if after > time.Second {
 		after += h.crowd()
 	}

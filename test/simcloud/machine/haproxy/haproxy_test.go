@@ -107,15 +107,7 @@ func TestBalancing(t *testing.T) {
 	t.Cleanup(func() { _ = b.Close() })
 	one := greeter(t, b.Addr(10, 1), "one")
 	greeter(t, b.Addr(10, 2), "two")
-	own := netstack.New()
-	require.NoError(t, own.Add(t.Context(), netstack.Addr{IP: b.Addr(10, 9)}))
-	own.Up()
-	t.Cleanup(own.Down)
-
-	clock := process.NewClock(1)
-	sys := &process.System{FS: memfs.New(clock.Now, 0), Clock: clock, Net: own}
-	sys.PowerOn(t.Context())
-	t.Cleanup(sys.PowerOff)
+	sys, run := balancerAt(t, b.Addr(10, 9))
 	conf := func(servers ...byte) {
 		text := "defaults\n mode tcp\n timeout connect 1s\nlisten api\n bind *:7000\n"
 		for _, s := range servers {
@@ -124,22 +116,8 @@ func TestBalancing(t *testing.T) {
 		require.NoError(t, sys.FS.As(memfs.Root).WriteFile("/haproxy.cfg", []byte(text), 0o644))
 	}
 	conf(1, 2)
-	p, err := sys.NewProc(process.Account{Name: "root", Home: "/"}, "haproxy", "-f", "/haproxy.cfg")
-	require.NoError(t, err)
-	ready := make(chan struct{})
-	h := haproxy.Host{Net: own, Ready: func(*process.Proc) { close(ready) }}
-	p.Start(h.Program)
-	<-ready
-	ask := func() string {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", netip.AddrPortFrom(b.Addr(10, 9), 7000).String())
-		require.NoError(t, err)
-		defer func() { _ = c.Close() }()
-		_, _ = io.WriteString(c, "hello\n")
-		out, _ := io.ReadAll(c)
-		return string(out)
-	}
+	p := run()
+	ask := func() string { return ask(t, b.Addr(10, 9)) }
 	require.ElementsMatch(t, []string{"one\nyou said hello\n", "two\nyou said hello\n"}, []string{ask(), ask()})
 	one.Down()
 	for range 3 {
@@ -155,4 +133,84 @@ func TestBalancing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", netip.AddrPortFrom(b.Addr(10, 9), 7000).String())
 	require.ErrorContains(t, err, "refused")
+}
+
+// balancerAt is a machine with one address, and a function that starts the balancer with /haproxy.cfg there.
+func balancerAt(t *testing.T, ip netip.Addr) (*process.System, func() *process.Proc) {
+	t.Helper()
+	own := netstack.New()
+	require.NoError(t, own.Add(t.Context(), netstack.Addr{IP: ip}))
+	own.Up()
+	t.Cleanup(own.Down)
+	clock := process.NewClock(1)
+	sys := &process.System{FS: memfs.New(clock.Now, 0), Clock: clock, Net: own}
+	sys.PowerOn(t.Context())
+	t.Cleanup(sys.PowerOff)
+	return sys, func() *process.Proc {
+		p, err := sys.NewProc(process.Account{Name: "root", Home: "/"}, "haproxy", "-f", "/haproxy.cfg")
+		require.NoError(t, err)
+		ready := make(chan struct{})
+		h := haproxy.Host{Net: own, Ready: func(*process.Proc) { close(ready) }}
+		p.Start(h.Program)
+		<-ready
+		return p
+	}
+}
+
+// ask says hello at port 7000 of an address and returns all that it hears.
+func ask(t *testing.T, ip netip.Addr) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", netip.AddrPortFrom(ip, 7000).String())
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	_, _ = io.WriteString(c, "hello\n")
+	out, _ := io.ReadAll(c)
+	return string(out)
+}
+
+// TestSlowServersAreUsedIfThereIsNoOther: a server that does not answer its check in time gets connections when no
+// server has passed, and none when one has. A server that refuses connections never gets one.
+func TestSlowServersAreUsedIfThereIsNoOther(t *testing.T) {
+	t.Parallel()
+	b, err := simcloud.ReserveBlock(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = b.Close() })
+	// server answers connections; if it is slow, it does not answer checks.
+	server := func(ip netip.Addr, name string, slow bool) *netstack.Stack {
+		s := netstack.New()
+		require.NoError(t, s.Add(t.Context(), netstack.Addr{IP: ip}))
+		s.Up()
+		t.Cleanup(s.Down)
+		_, err := s.Listen(t.Context(), netip.Addr{}, 6443, func(c net.Conn) {
+			defer func() { _ = c.Close() }()
+			r := bufio.NewReader(c)
+			switch line, _ := r.ReadString('\n'); {
+			case !strings.HasPrefix(line, "GET "):
+				_, _ = io.WriteString(c, name)
+			case slow:
+				_, _ = io.Copy(io.Discard, r) // until the check gives up
+			default:
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+			}
+		})
+		require.NoError(t, err)
+		return s
+	}
+	server(b.Addr(10, 1), "slow", true)
+	quick := server(b.Addr(10, 2), "quick", false)
+	sys, run := balancerAt(t, b.Addr(10, 9))
+	text := "defaults\n mode tcp\n timeout connect 1s\nlisten api\n bind *:7000\n option httpchk GET /readyz\n"
+	for n := range 3 {
+		text += fmt.Sprintf(" server s%d %s:6443 check\n", n, b.Addr(10, byte(n+1)))
+	}
+	require.NoError(t, sys.FS.As(memfs.Root).WriteFile("/haproxy.cfg", []byte(text), 0o644))
+	p := run()
+	require.Eventually(t, func() bool { return ask(t, b.Addr(10, 9)) == "quick" }, time.Minute, 5*time.Millisecond)
+	quick.Down()
+	require.Eventually(t, func() bool { return ask(t, b.Addr(10, 9)) == "slow" }, time.Minute, 5*time.Millisecond)
+	p.Signal(process.SIGTERM)
+	_, err = p.Wait(t.Context())
+	require.NoError(t, err)
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,10 +117,19 @@ type listener struct {
 	back *proxy
 }
 
+// verdict is what a check of a server found.
+type verdict int
+
+const (
+	down verdict = iota
+	slow         // no answer in time; the real program needs several such checks before it gives a server up
+	up
+)
+
 // health is what the last check of a server found.
 type health struct {
-	up   bool
-	till time.Time
+	found verdict
+	till  time.Time
 }
 
 // use puts a configuration into effect; false if a port cannot be opened.
@@ -180,33 +190,41 @@ func (b *balancer) serve(ctx context.Context, l *listener, client net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	defer stop()
 	for _, s := range b.order(ctx, back) {
-		dctx, cancel := context.WithTimeout(ctx, max(b.clock.Real(back.connect), time.Second))
-		up, err := b.h.Net.Dial(dctx, s.addr)
+		dctx, cancel := context.WithTimeout(ctx, max(b.clock.Real(back.connect), patience))
+		server, err := b.h.Net.Dial(dctx, s.addr)
 		cancel()
 		if err != nil {
 			continue
 		}
-		relay(client, up)
+		relay(client, server)
 		return
 	}
 }
 
-// order is the servers to try, those that passed their check only, in turn.
+// patience is how long a server that takes part may need for a connection: the machine of the tests may be busy.
+const patience = 5 * time.Second
+
+// order is the servers to try, in turn: those that passed their check or, if there are none, those that were slow. On a
+// busy machine all can be slow at the same time.
 func (b *balancer) order(ctx context.Context, back *proxy) []*server {
 	b.mu.Lock()
 	start := back.next
 	back.next++
 	b.mu.Unlock()
 	n := len(back.servers)
-	up := make([]bool, n)
+	found := make([]verdict, n)
 	var wg sync.WaitGroup
 	for i, s := range back.servers {
-		wg.Go(func() { up[i] = b.healthy(ctx, back, s) })
+		wg.Go(func() { found[i] = b.check(ctx, back, s) })
 	}
 	wg.Wait()
+	if n == 0 || slices.Max(found) == down {
+		return nil
+	}
+	best := slices.Max(found)
 	var out []*server
 	for i := range n {
-		if j := (start + i) % n; up[j] {
+		if j := (start + i) % n; found[j] == best {
 			out = append(out, back.servers[j])
 		}
 	}
@@ -217,32 +235,37 @@ func (b *balancer) order(ctx context.Context, back *proxy) []*server {
 // that has just come up is used at once.
 const quick = 20 * time.Millisecond
 
-func (b *balancer) mark(back *proxy, s *server, up bool) {
+func (b *balancer) mark(back *proxy, s *server, found verdict) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.health[back.name+"/"+s.name] = health{up, time.Now().Add(max(b.clock.Real(s.inter), 50*time.Millisecond))}
+	b.health[back.name+"/"+s.name] = health{found, time.Now().Add(max(b.clock.Real(s.inter), 50*time.Millisecond))}
 }
 
-// healthy asks a server, or recalls what it answered less than a check interval ago. Checks are made only when a
+// check asks a server, or recalls what it answered less than a check interval ago. Checks are made only when a
 // connection needs them, so that an idle balancer costs nothing.
-func (b *balancer) healthy(ctx context.Context, back *proxy, s *server) bool {
+func (b *balancer) check(ctx context.Context, back *proxy, s *server) verdict {
 	if !s.check {
-		return true
+		return up
 	}
 	b.mu.Lock()
 	h, ok := b.health[back.name+"/"+s.name]
 	b.mu.Unlock()
 	if ok && time.Now().Before(h.till) {
-		return h.up
+		return h.found
 	}
 	cctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	start := time.Now()
-	up := b.ask(cctx, back, s)
-	if up || time.Since(start) > quick {
-		b.mark(back, s, up)
+	start, found := time.Now(), down
+	switch {
+	case b.ask(cctx, back, s):
+		found = up
+	case cctx.Err() != nil:
+		found = slow
 	}
-	return up
+	if found != down || time.Since(start) > quick {
+		b.mark(back, s, found)
+	}
+	return found
 }
 
 func (b *balancer) ask(ctx context.Context, back *proxy, s *server) bool {
