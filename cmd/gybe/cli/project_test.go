@@ -69,7 +69,7 @@ func TestProjectMoveAfterKeystoneWasTurnedOn(t *testing.T) {
 	u.ok("", "op", "watch", op)
 
 	require.Contains(t, run(cli.ExitOK, "", "project", "move", "default", cloud.ProjectID(), "--yes"),
-		"1 instances, 2 operations, 1 packages, 0 VIMs")
+		"instances 1, operations 2, packages 1, VIMs 0")
 	require.Contains(t, run(cli.ExitOK, "", "project", "move", "default", cloud.ProjectID(), "--yes"), "0 instances")
 	require.Regexp(t, cloud.ProjectID()+` +1 +2 +0 +1 +0`, run(cli.ExitOK, "", "project", "list"))
 	require.NotContains(t, u.ok("", "vnf", "list"), "web")
