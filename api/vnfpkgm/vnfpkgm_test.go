@@ -386,6 +386,15 @@ func TestListsOfPackages(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Equal(t, id, list[0].ID)
 	require.NotEmpty(t, list[0].SoftwareImages)
+	list = apitest.JSON[[]sol.VnfPkgInfo](
+		t, b.Do(t, "GET", packages+"?filter=(eq,onboardingState,ONBOARDED)&fields=checksum", nil),
+	)
+	require.Len(t, list, 1)
+	require.NotEmpty(t, list[0].Checksum)
+	require.NotEmpty(t, list[0].Links, "mandatory attributes stay")
+	require.Equal(t, vnfdID, list[0].VnfdID, "simple attributes stay")
+	require.NotEmpty(t, list[0].VnfProvider)
+	require.Empty(t, list[0].SoftwareImages, "it is complex and was not selected")
 	require.Equal(t, 400, b.Do(t, "GET", packages+"?filter=(eq,nope,x)", nil).Status)
 	require.Equal(t, 400, b.Do(t, "PATCH", packages+"/"+id, `{}`).Status)
 	require.Equal(t, 400, b.Do(t, "PATCH", packages+"/"+id, `{"operationalState":"ON"}`).Status)

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-
-	"github.com/gybe-nfv/gybe/pkg/sol/internal/wiretype"
 )
 
 var rawType = reflect.TypeFor[json.RawMessage]()
 
-// keep removes from v what the tree does not list, except mandatory attributes.
+// keep removes from v what the tree does not list. Simple and mandatory attributes stay.
 // v is settable; targets of pointers, slices and maps are copied before they are
 // changed.
 func keep(v reflect.Value, t *tree) {
@@ -23,12 +21,12 @@ func keep(v reflect.Value, t *tree) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, f := range wiretype.Fields(v.Type()) {
+		for _, f := range attributesOf(v.Type()) {
 			child := t.at(f.Name)
 			switch {
 			case child != nil:
 				keep(v.Field(f.Index), child)
-			case !f.Required:
+			case !f.stays:
 				v.Field(f.Index).SetZero()
 			}
 		}
@@ -46,7 +44,7 @@ func keep(v reflect.Value, t *tree) {
 	}
 }
 
-// drop removes from v what the tree lists, except mandatory attributes.
+// drop removes from v what the tree lists. Simple and mandatory attributes stay.
 func drop(v reflect.Value, t *tree) {
 	if v.Type() == rawType {
 		rewriteRaw(v, func(x any) any { return dropOpen(x, t) })
@@ -54,13 +52,13 @@ func drop(v reflect.Value, t *tree) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, f := range wiretype.Fields(v.Type()) {
+		for _, f := range attributesOf(v.Type()) {
 			child := t.at(f.Name)
 			switch {
 			case child == nil:
 			case !child.leaf():
 				drop(v.Field(f.Index), child)
-			case !f.Required:
+			case !f.stays:
 				v.Field(f.Index).SetZero()
 			}
 		}

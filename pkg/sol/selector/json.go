@@ -10,8 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/internal/wiretype"
 )
 
-// KeepOnly returns the selection that keeps attributes, given by their paths, besides mandatory ones. The attributes
-// need not exist.
+// KeepOnly returns the selection that keeps attributes, given by their paths, and no others. The attributes need not
+// exist.
 func KeepOnly[T any](paths ...[]string) Selection[T] {
 	t := &tree{}
 	for _, path := range paths {
@@ -20,7 +20,7 @@ func KeepOnly[T any](paths ...[]string) Selection[T] {
 		}
 		t.add(path)
 	}
-	return Selection[T]{keep: t}
+	return Selection[T]{keep: t, alone: true}
 }
 
 // AppendJSON appends what Apply keeps of a resource to dst, as JSON, and decodes nothing. The resource is the JSON of a
@@ -29,7 +29,7 @@ func (sel Selection[T]) AppendJSON(dst, resource []byte) ([]byte, error) {
 	if sel.Whole() {
 		return append(dst, resource...), nil
 	}
-	c := cutter{in: resource, out: dst, drops: sel.drop}
+	c := cutter{in: resource, out: dst, drops: sel.drop, alone: sel.alone}
 	t := sel.keep
 	if t == nil {
 		t = sel.drop
@@ -44,6 +44,7 @@ type cutter struct {
 	at    int
 	out   []byte
 	drops *tree // nil when the tree lists what to keep
+	alone bool  // see Selection
 	err   error
 }
 
@@ -109,8 +110,8 @@ func (c *cutter) member(t *tree, kind wiretype.Kind, typ reflect.Type, empty int
 	if c.err != nil {
 		return
 	}
-	child, elem, required := c.find(t, kind, typ, raw)
-	how := c.how(child, required)
+	child, elem, stays := c.find(t, kind, typ, raw)
+	how := c.how(child, stays)
 	if elem == nil || how == leave {
 		c.next()
 		c.skip()
@@ -127,16 +128,16 @@ func (c *cutter) member(t *tree, kind wiretype.Kind, typ reflect.Type, empty int
 	}
 	first := len(c.out)
 	c.value(child, elem)
-	if kind == wiretype.KindObject && !required && elem.Kind() == reflect.Map && string(c.out[first:]) == "{}" {
+	if kind == wiretype.KindObject && elem.Kind() == reflect.Map && string(c.out[first:]) == "{}" {
 		c.out = c.out[:before] // package json leaves empty maps out
 	}
 }
 
-// find looks up a member whose name is raw JSON: what the tree says of it, its type, and whether it is mandatory. elem
-// is nil if the type has no such member.
+// find looks up a member whose name is raw JSON: what the tree says of it, its type, and whether it is always kept.
+// elem is nil if the type has no such member.
 func (c *cutter) find(
 	t *tree, kind wiretype.Kind, typ reflect.Type, raw []byte,
-) (child *tree, elem reflect.Type, required bool) {
+) (child *tree, elem reflect.Type, stays bool) {
 	if len(raw) < 2 {
 		c.err = errCut
 		return nil, nil, false
@@ -152,12 +153,12 @@ func (c *cutter) find(
 	child = t.children[string(name)]
 	switch kind {
 	case wiretype.KindObject:
-		fields := wiretype.Fields(typ)
-		n := slices.IndexFunc(fields, func(f wiretype.Field) bool { return f.Name == string(name) })
+		all := attributesOf(typ)
+		n := slices.IndexFunc(all, func(a attribute) bool { return a.Name == string(name) })
 		if n < 0 {
 			return nil, nil, false
 		}
-		return child, fields[n].Type, fields[n].Required
+		return child, all[n].Type, all[n].stays && !c.alone
 	case wiretype.KindMap:
 		return child, typ.Elem(), false
 	default:
@@ -175,15 +176,15 @@ const (
 )
 
 // how decides on a member by its part of the tree.
-func (c *cutter) how(child *tree, required bool) handling {
+func (c *cutter) how(child *tree, stays bool) handling {
 	switch {
-	case child == nil && (required || c.drops != nil):
+	case child == nil && (stays || c.drops != nil):
 		return copyWhole
 	case child == nil:
 		return leave
 	case !child.leaf():
 		return cut
-	case required || c.drops == nil:
+	case stays || c.drops == nil:
 		return copyWhole
 	}
 	return leave

@@ -1,5 +1,7 @@
 // Package selector implements attribute selectors of SOL013 §5.3: which optional
-// attributes of the resources of a list are returned.
+// complex attributes of the resources of a list are returned. Complex attributes
+// are objects, maps and lists of these. All others, and mandatory ones, are always
+// returned.
 //
 // A selection works on the typed value before it is encoded, so that attributes
 // that are not selected cost nothing.
@@ -69,8 +71,10 @@ func (s Spec[T]) ExcludedByDefault() []string { return slices.Clone(s.names) }
 // Selection lists the attributes to keep of resources of type T. The zero value keeps
 // everything.
 type Selection[T any] struct {
-	// keep lists attributes to keep besides mandatory ones; nil keeps everything.
+	// keep lists complex attributes to keep besides simple and mandatory ones; nil keeps everything.
 	keep *tree
+	// alone lets simple and mandatory attributes go that keep does not list, in AppendJSON.
+	alone bool
 	// drop lists attributes to drop; nil drops nothing. keep takes precedence.
 	drop *tree
 }
@@ -113,9 +117,9 @@ func (s Spec[T]) Parse(query url.Values) (Selection[T], error) {
 	}
 }
 
-// Apply returns the resource with the selected attributes only. Mandatory
-// attributes, which are always written, are kept in any case. The given value is
-// not changed, but the result shares parts with it.
+// Apply returns the resource with the selected attributes only. Simple and
+// mandatory attributes are kept in any case. The given value is not changed, but
+// the result shares parts with it.
 func (sel Selection[T]) Apply(resource T) T {
 	v := reflect.ValueOf(&resource).Elem()
 	switch {

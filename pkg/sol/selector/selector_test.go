@@ -52,27 +52,32 @@ func TestSelect(t *testing.T) {
 	t.Parallel()
 	const name = `,"vnfInstanceName":"name"`
 	const links = `,"_links":{"self":{"href":"h"},"heal":{"href":"h/heal"}}`
+	const always = mandatory + name + links
 	whole, err := json.Marshal(instance())
 	require.NoError(t, err)
 	tests := []struct{ query, want string }{
-		{"", `{` + mandatory + name + links + `}`},
-		{"exclude_default", `{` + mandatory + name + links + `}`},
+		{"", `{` + always + `}`},
+		{"exclude_default", `{` + always + `}`},
 		{"all_fields", string(whole)},
 		{"all_fields=true", string(whole)},
-		{"fields=vnfInstanceName", `{` + mandatory + name + `}`},
-		{"fields=metadata/m", `{` + mandatory + `,"metadata":{"m":"1"}}`},
-		{"fields=metadata/n/o,metadata/zzz", `{` + mandatory + `,"metadata":{"n":{"o":"2"}}}`},
-		{"fields=metadata/m,metadata", `{` + mandatory + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}}`},
-		{"fields=metadata,metadata/m", `{` + mandatory + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}}`},
+		{"fields=vnfInstanceName", `{` + always + `}`},
+		{"fields=metadata/m", `{` + always + `,"metadata":{"m":"1"}}`},
+		{"fields=metadata/n/o,metadata/zzz", `{` + always + `,"metadata":{"n":{"o":"2"}}}`},
+		{"fields=metadata/m,metadata", `{` + always + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}}`},
+		{"fields=metadata,metadata/m", `{` + always + `,"metadata":{"m":"1","n":{"o":"2","p":"3"}}}`},
 		{
 			"fields=vimConnectionInfo/vim1/extra",
-			`{` + mandatory + `,"vimConnectionInfo":{"vim1":{"vimType":"T","extra":{"x":1}}}}`,
+			`{` + always + `,"vimConnectionInfo":{"vim1":{"vimType":"T","extra":{"x":1}}}}`,
 		},
 		{
 			"fields=instantiatedVnfInfo/vnfcResourceInfo/zoneId",
-			`{` + mandatory + `,"instantiatedVnfInfo":{"flavourId":"simple","vnfState":"STARTED","vnfcResourceInfo":[` +
+			`{` + always + `,"instantiatedVnfInfo":{"flavourId":"simple","vnfState":"STARTED","vnfcResourceInfo":[` +
 				`{"id":"r1","vduId":"v1","zoneId":"z","computeResource":{"resourceId":"s1","vimConnectionId":"vim1"}},` +
 				`{"id":"r2","vduId":"v2","zoneId":"z","computeResource":{"resourceId":""}}]}}`,
+		},
+		{
+			"fields=_links/self",
+			`{` + mandatory + name + `,"_links":{"self":{"href":"h"}}}`,
 		},
 		{
 			"fields=metadata/m&exclude_default",
@@ -81,14 +86,14 @@ func TestSelect(t *testing.T) {
 		{
 			"exclude_fields=vnfInstanceName,instantiatedVnfInfo/vnfcResourceInfo/metadata/k/deep,instantiatedVnfInfo/" +
 				"scaleStatus,vimConnectionInfo/vim1,metadata/n/o,vnfConfigurableProperties,_links",
-			`{` + mandatory + `,"vimConnectionInfo":{"vim2":{"vimType":"T"}},"metadata":{"m":"1","n":{"p":"3"}},` +
+			`{` + always + `,"vimConnectionInfo":{"vim2":{"vimType":"T"}},"metadata":{"m":"1","n":{"p":"3"}},` +
 				`"instantiatedVnfInfo":{"flavourId":"simple","vnfState":"STARTED","vnfcResourceInfo":[` +
 				`{"id":"r1","vduId":"v1","zoneId":"z","computeResource":{"resourceId":"s1","vimConnectionId":"vim1"}},` +
 				`{"id":"r2","vduId":"v2","zoneId":"z","computeResource":{"resourceId":""},"metadata":{"k":{"er":2}}}]}}`,
 		},
 		{
 			"exclude_fields=id,vnfConfigurableProperties,vimConnectionInfo,instantiatedVnfInfo,metadata",
-			`{` + mandatory + name + links + `}`,
+			`{` + always + `}`,
 		},
 	}
 	for _, tt := range tests {
@@ -231,13 +236,13 @@ func TestSelectionsOfJSONAreThoseOfValues(t *testing.T) {
 		require.NoError(t, err, q)
 		requireSame(t, sel, v, raw)
 	}
-	requireSame(
-		t,
-		selector.KeepOnly[sol.VnfInstance](
-			[]string{"instantiatedVnfInfo", "vnfcResourceInfo", "zoneId"}, []string{"metadata"},
-		),
-		v, raw,
+	only := selector.KeepOnly[sol.VnfInstance](
+		[]string{"instantiatedVnfInfo", "vnfcResourceInfo", "zoneId"}, []string{"extensions"}, []string{"id"},
 	)
+	got, err := only.AppendJSON(nil, raw)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"id":"i1","instantiatedVnfInfo":{"vnfcResourceInfo":[{"zoneId":"z"},{"zoneId":"z"}]},
+		"extensions":{"e":"1"}}`, string(got), "a filter reads what it needs and no more")
 
 	op := sol.VnfLcmOpOcc{ID: "o", StartTime: time.Unix(0, 0), OperationParams: json.RawMessage(
 		`{"flavourId":"f","additionalParams":{"a":1,"b":[{"c":2}]}}`,
