@@ -1,5 +1,7 @@
 package openapi_test
 
+import "slices"
+
 // Where our documents differ from the published ones, and why. A test fails when
 // one of these differences is gone.
 
@@ -8,10 +10,10 @@ const (
 	whySol002  = "SOL002 has it, and one API serves both kinds of client"
 	whyInline  = "the published document gives the name of version 2.4.1; the standard's text and v3.7.1 have " +
 		"vnfVirtualLinkResourceInfo"
-	whyV1        = "version 1 of the API keeps the shape of v2.6.1: an object of algorithm and hash"
-	whyEarly     = "absent until the package is onboarded, as the standard's text says"
-	whyOneOf     = "one of a path in the package and an address outside is present, as the standard's text says"
-	whySignature = "signed packages are not served yet"
+	whyEarly    = "absent until the package is onboarded, as the standard's text says"
+	whyOneOf    = "one of a path in the package and an address outside is present, as the standard's text says"
+	whyPart     = "only clients that send Range get a part; the standard offers it for other files of a package"
+	whyChecksum = "the document has no definition; the standard's text and SOL005 have algorithm and hash"
 )
 
 // notServed are the operations of the VNF lifecycle interface that this version does not serve.
@@ -69,18 +71,44 @@ var vnfLcmDeviations = append(append([]deviation{
 }, problemDeviations("error")...), problemDeviations("ProblemDetails")...)
 
 var vnfPkgmSol003Deviations = append([]deviation{
-	{"checksum", "type object should be string", whyV1},
+	{"checksum", "type object should be string", whyChecksum},
 	{"vnfmInfo", "type array should be string", "the attribute has cardinality 1..N in the standard's text"},
-	{"vnfmInfo", "should be required", "version 1 of the API has no such attribute"},
+	{"vnfmInfo", "should be required", whyEarly},
 	{"packageSecurityOption", "should be required", whyEarly},
 	{"onboardingState", "should be optional", "it is always present, as SOL005 asks"},
 	{"additionalArtifacts[]/artifactPath", "should be required", whyOneOf},
 	{"additionalArtifacts[]/artifactURI", "type string should be array", "the standard's text has cardinality 0..1"},
 	{"softwareImages[]/diskFormat", "extra value ARI", "the standard's text and SOL005 have it"},
-	{"GET /vnf_packages/{vnfPkgId}", "missing parameter include_signature", whySignature},
-	{"GET /vnf_packages/{vnfPkgId}/vnfd", "missing parameter include_signature", whySignature},
-	{"GET /vnf_packages/{vnfPkgId}/artifacts/{artifactPath}", "missing parameter include_signature", whySignature},
-}, problemDeviations("onboardingFailureDetails")...)
+	{
+		"GET /vnf_packages/{vnfPkgId}", "missing parameter include_signature",
+		"the resource has no signature; the standard's text does not have it",
+	},
+}, slices.Concat(partsOfText, partsOfOnboardedText, problemDeviations("onboardingFailureDetails"))...)
+
+var partsOfText = []deviation{
+	{"GET /vnf_packages/{vnfPkgId}/vnfd", "extra answer 206", whyPart},
+	{"GET /vnf_packages/{vnfPkgId}/manifest", "extra answer 206", whyPart},
+}
+
+var partsOfOnboardedText = []deviation{
+	{"GET /onboarded_vnf_packages/{vnfdId}/vnfd", "extra answer 206", whyPart},
+	{"GET /onboarded_vnf_packages/{vnfdId}/manifest", "extra answer 206", whyPart},
+}
+
+var vnfPkgmLaterSol003Deviations = slices.Concat([]deviation{
+	{"checksum", "type object should be string", whyChecksum},
+	{"additionalArtifacts[]/artifactPath", "should be required", whyOneOf},
+	{"additionalArtifacts[]/artifactURI", "type string should be array", "the standard's text has cardinality 0..1"},
+	{"softwareImages[]/diskFormat", "extra value ARI", "the standard's text and SOL005 have it"},
+}, partsOfText, partsOfOnboardedText, problemDeviations("onboardingFailureDetails"))
+
+// packagesNotServed are the operations of the package management interface that this version does not serve.
+var packagesNotServed = []string{
+	"POST /subscriptions", "GET /subscriptions", "GET /subscriptions/{subscriptionId}",
+	"DELETE /subscriptions/{subscriptionId}", "GET /vnf_packages/{vnfPkgId}/ext_artifacts_access",
+	"PUT /vnf_packages/{vnfPkgId}/ext_artifacts_access",
+	"POST /vnf_packages/{vnfPkgId}/package_content/upload_from_uri",
+}
 
 var vnfPkgmSol005Deviations = append([]deviation{
 	{
@@ -90,7 +118,7 @@ var vnfPkgmSol005Deviations = append([]deviation{
 	},
 	{"_links/vnfd", "should be required", "there is no VNFD before a package is onboarded"},
 	{"softwareImages[]/imagePath", "should be required", whyOneOf},
-}, problemDeviations("onboardingFailureDetails")...)
+}, slices.Concat(partsOfText, problemDeviations("onboardingFailureDetails"))...)
 
 const (
 	whyOneEnum = "one Go type stands for four enumerations of the standard, of which this one has fewer values"

@@ -23,7 +23,8 @@ import (
 // The documents.
 const (
 	VnfLcmV2  = "vnflcm-v2"  // SOL003 VNF lifecycle management, API 2.0.0
-	VnfPkgmV1 = "vnfpkgm-v1" // VNF package management
+	VnfPkgmV1 = "vnfpkgm-v1" // VNF package management, API 1.2.0
+	VnfPkgmV2 = "vnfpkgm-v2" // VNF package management, API 2.1.0 and 2.4.0
 	GybeV1    = "gybe-v1"    // what the standard lacks
 	VimsV1    = "vims-v1"    // the VIM registry
 )
@@ -32,11 +33,12 @@ const (
 var files embed.FS
 
 // Names returns the names of all documents.
-func Names() []string { return []string{VnfLcmV2, VnfPkgmV1, GybeV1, VimsV1} }
+func Names() []string { return []string{VnfLcmV2, VnfPkgmV1, VnfPkgmV2, GybeV1, VimsV1} }
 
 var loaded = map[string]func() (*openapi3.T, error){
 	VnfLcmV2:  sync.OnceValues(func() (*openapi3.T, error) { return load(VnfLcmV2) }),
 	VnfPkgmV1: sync.OnceValues(func() (*openapi3.T, error) { return load(VnfPkgmV1) }),
+	VnfPkgmV2: sync.OnceValues(func() (*openapi3.T, error) { return load(VnfPkgmV2) }),
 	GybeV1:    sync.OnceValues(func() (*openapi3.T, error) { return load(GybeV1) }),
 	VimsV1:    sync.OnceValues(func() (*openapi3.T, error) { return load(VimsV1) }),
 }

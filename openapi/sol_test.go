@@ -152,7 +152,7 @@ func TestWireTypesMatchOurDocuments(t *testing.T) {
 	schemas := map[string]*openapi3.Schema{}
 	for _, file := range []string{
 		"parts/base.yaml", "parts/connectivity.yaml", "parts/requests.yaml", "parts/instance.yaml",
-		"parts/operation.yaml", "vnfpkgm-v1.yaml",
+		"parts/operation.yaml", "parts/vnfpkgm.yaml",
 	} {
 		for name, s := range loadFile(t, file).Components.Schemas {
 			schemas[name] = s.Value

@@ -8,62 +8,117 @@ import (
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/version"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
-// Prefix of the interface's paths.
-const Prefix = "/vnfpkgm/v1"
-
-// served is the version that api_versions tells.
-const served = "1.2.0"
+// root is the prefix of all versions.
+const root = "/vnfpkgm"
 
 // idle is how long an upload or download may stand still.
 const idle = time.Minute
 
-// API serves the interface.
+// API serves the interface in all its versions.
 type API struct {
 	Services *vnfpkg.Services
 	// MaxSize bounds an archive in bytes.
 	MaxSize int64
 }
 
+// major is a major version of the interface.
+type major struct {
+	*API
+	prefix string
+	// versions are told by api_versions.
+	versions []string
+	// required are the versions that requests have to name; nil when the Version header is not needed.
+	required []version.Version
+	document string
+	// failed says that a package whose content was refused is in the state ERROR; in version 1 it is CREATED.
+	failed bool
+}
+
+func (a *API) majors() []*major {
+	return []*major{
+		{API: a, prefix: root + "/v1", versions: []string{"1.2.0"}, document: openapi.VnfPkgmV1},
+		{
+			API: a, prefix: root + "/v2", versions: []string{"2.1.0", "2.4.0"}, document: openapi.VnfPkgmV2,
+			required: []version.Version{version.MustParse("2.1.0"), version.MustParse("2.4.0")}, failed: true,
+		},
+	}
+}
+
 // Mount adds the interface to a frame.
 func (a *API) Mount(f *frame.Frame) {
-	versions := frame.Route{
-		Method: http.MethodGet, Path: "/api_versions", Produces: frame.JSON, Handle: frame.Versions("/vnfpkgm", served),
+	var all []string
+	for _, m := range a.majors() {
+		all = append(all, m.versions...)
 	}
-	f.Mount(frame.API{Prefix: "/vnfpkgm", Routes: []frame.Route{versions}})
-	const one = "/vnf_packages/{vnfPkgId}"
-	f.Mount(frame.API{
-		Prefix: Prefix, Document: frame.Served(openapi.VnfPkgmV1),
-		Routes: []frame.Route{
-			versions,
-			{
-				Method: http.MethodGet, Path: "/vnf_packages", Handle: a.list, Produces: frame.JSON,
-				Query: frame.ListParams,
-			},
-			{
-				Method: http.MethodPost, Path: "/vnf_packages", Handle: a.create, Consumes: frame.JSON,
-				Produces: frame.JSON,
-			},
-			{Method: http.MethodGet, Path: one, Handle: a.get, Produces: frame.JSON},
-			{Method: http.MethodPatch, Path: one, Handle: a.update, Consumes: frame.Patches, Produces: frame.JSON},
-			{Method: http.MethodDelete, Path: one, Handle: a.delete},
-			{
-				Method: http.MethodPut, Path: one + "/package_content", Handle: a.upload,
-				Consumes: []string{"application/zip", "application/octet-stream"}, Stream: true,
-			},
-			{
-				Method: http.MethodGet, Path: one + "/package_content", Handle: a.content,
-				Produces: []string{"application/zip"},
-			},
-			{Method: http.MethodGet, Path: one + "/vnfd", Handle: a.vnfd, Produces: []string{
-				"text/plain", "application/zip",
-			}},
-			// What an artifact is, only its client knows; the openstack client even asks for JSON.
-			{Method: http.MethodGet, Path: one + "/artifacts/*", Handle: a.artifact},
+	f.Mount(frame.API{Prefix: root, Routes: []frame.Route{versionsRoute(all)}})
+	for _, m := range a.majors() {
+		f.Mount(frame.API{
+			Prefix: m.prefix, Versions: m.required, Document: frame.Served(m.document), Routes: m.routes(),
+		})
+	}
+}
+
+func versionsRoute(versions []string) frame.Route {
+	return frame.Route{
+		Method: http.MethodGet, Path: "/api_versions", Produces: frame.JSON, AnyVersion: true,
+		Handle: frame.Versions(root, versions...),
+	}
+}
+
+func (m *major) routes() []frame.Route {
+	const (
+		all, one             = "/vnf_packages", "/vnf_packages/{vnfPkgId}"
+		onboarded, ofOneVnfd = "/onboarded_vnf_packages", "/onboarded_vnf_packages/{vnfdId}"
+	)
+	routes := []frame.Route{
+		versionsRoute(m.versions),
+		{Method: http.MethodGet, Path: all, Handle: m.list, Produces: frame.JSON, Query: frame.ListParams},
+		{Method: http.MethodPost, Path: all, Handle: m.create, Consumes: frame.JSON, Produces: frame.JSON},
+		{Method: http.MethodGet, Path: one, Handle: m.get, Produces: frame.JSON},
+		{Method: http.MethodPatch, Path: one, Handle: m.update, Consumes: frame.Patches, Produces: frame.JSON},
+		{Method: http.MethodDelete, Path: one, Handle: m.delete},
+		{
+			Method: http.MethodPut, Path: one + "/package_content", Handle: m.upload,
+			Consumes: []string{"application/zip", "application/octet-stream"}, Stream: true,
 		},
-	})
+		{
+			Method: http.MethodGet, Path: onboarded, Handle: m.listOnboarded, Produces: frame.JSON,
+			Query: frame.ListParams,
+		},
+		{Method: http.MethodGet, Path: ofOneVnfd, Handle: m.getOnboarded, Produces: frame.JSON},
+	}
+	routes = append(routes, m.contentRoutes(one, packageID)...)
+	return append(routes, m.contentRoutes(ofOneVnfd, m.onboardedID)...)
+}
+
+// locator returns the id of the package that a path names.
+type locator func(r *frame.Request) (string, error)
+
+// contentRoutes are the routes for the content of a package.
+func (m *major) contentRoutes(path string, locate locator) []frame.Route {
+	zip := []string{mediaZip}
+	text := []string{mediaText, mediaZip}
+	at := func(h func(http.ResponseWriter, *frame.Request, string) error) frame.Handler {
+		return func(w http.ResponseWriter, r *frame.Request) error {
+			id, err := locate(r)
+			if err != nil {
+				return err
+			}
+			return h(w, r, id)
+		}
+	}
+	return []frame.Route{
+		{Method: http.MethodGet, Path: path + "/package_content", Handle: at(m.content), Produces: zip},
+		{Method: http.MethodGet, Path: path + "/vnfd", Handle: at(m.vnfd), Produces: text},
+		{Method: http.MethodGet, Path: path + "/manifest", Handle: at(m.manifest), Produces: text},
+		{Method: http.MethodGet, Path: path + "/artifacts", Handle: at(m.artifacts), Produces: zip},
+		// Only its client knows the type of an artifact; the openstack client even asks for JSON.
+		{Method: http.MethodGet, Path: path + "/artifacts/*", Handle: at(m.artifact)},
+	}
 }
 
 // packageID reads the package id of the path.
@@ -73,17 +128,37 @@ func packageID(r *frame.Request) (string, error) {
 	return id, err
 }
 
-func packagePath(id string) string { return Prefix + "/vnf_packages/" + id }
+// onboardedID returns the id of the package that is onboarded with the vnfdId of the path.
+func (m *major) onboardedID(r *frame.Request) (string, error) {
+	p, err := m.onboarded(r)
+	if err != nil {
+		return "", err
+	}
+	return p.ID, nil
+}
 
-// present makes the resource that clients see.
-func present(p *vnfpkg.Package, public func(string) string) sol.VnfPkgInfo {
-	self := public(packagePath(p.ID))
+func (m *major) onboarded(r *frame.Request) (*vnfpkg.Package, error) {
+	p, err := m.Services.In(r.Principal).Onboarded(r.Context(), r.Param("vnfdId"))
+	if err != nil {
+		return nil, err
+	}
+	r.Note(slog.String("vnf_pkg_id", p.ID))
+	return p, nil
+}
+
+func (m *major) path(id string) string { return m.prefix + "/vnf_packages/" + id }
+
+// present makes the resource that clients see, at a path.
+func (m *major) present(p *vnfpkg.Package, self string) sol.VnfPkgInfo {
 	info := p.Info()
 	info.Links = &sol.VnfPkgInfoLinks{
 		Self: sol.Link{Href: self}, PackageContent: sol.Link{Href: self + "/package_content"},
 	}
-	if p.OnboardingState == sol.PackageOnboardingStateOnboarded {
+	switch {
+	case p.OnboardingState == sol.PackageOnboardingStateOnboarded:
 		info.Links.Vnfd = &sol.Link{Href: self + "/vnfd"}
+	case m.failed && p.OnboardingState == sol.PackageOnboardingStateCreated && p.Failure != nil:
+		info.OnboardingState = sol.PackageOnboardingStateError
 	}
 	return info
 }

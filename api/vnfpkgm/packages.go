@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -11,67 +12,95 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
-func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
+func (m *major) create(w http.ResponseWriter, r *frame.Request) error {
 	req, err := frame.Decode[sol.CreateVnfPkgInfoRequest](r)
 	if err != nil {
 		return err
 	}
-	p, err := a.Services.In(r.Principal).Create(r.Context(), req.UserDefinedData)
+	p, err := m.Services.In(r.Principal).Create(r.Context(), req.UserDefinedData)
 	if err != nil {
 		return err
 	}
 	r.Note(slog.String("vnf_pkg_id", p.ID))
-	w.Header().Set("Location", r.Public(packagePath(p.ID)))
+	self := r.Public(m.path(p.ID))
+	w.Header().Set("Location", self)
 	frame.SetValidators(w, p.Version, p.Updated)
-	return frame.WriteJSON(w, http.StatusCreated, present(p, r.Public))
+	return frame.WriteJSON(w, http.StatusCreated, m.present(p, self))
 }
 
-func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
+func (m *major) get(w http.ResponseWriter, r *frame.Request) error {
 	id, err := packageID(r)
 	if err != nil {
 		return err
 	}
-	p, err := a.Services.In(r.Principal).Get(r.Context(), id)
+	p, err := m.Services.In(r.Principal).Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	// No Last-Modified and no 304: usageState follows the instances and does not count as a change.
-	w.Header().Set("ETag", frame.ETag(p.Version))
-	return frame.WriteJSON(w, http.StatusOK, present(p, r.Public))
+	return m.send(w, p, r.Public(m.path(p.ID)))
 }
 
-func (a *API) list(w http.ResponseWriter, r *frame.Request) error {
+func (m *major) getOnboarded(w http.ResponseWriter, r *frame.Request) error {
+	p, err := m.onboarded(r)
+	if err != nil {
+		return err
+	}
+	return m.send(w, p, r.Public(m.onboardedPath(p)))
+}
+
+func (m *major) send(w http.ResponseWriter, p *vnfpkg.Package, self string) error {
+	// No Last-Modified and no 304: usageState follows the instances and does not count as a change.
+	w.Header().Set("ETag", frame.ETag(p.Version))
+	return frame.WriteJSON(w, http.StatusOK, m.present(p, self))
+}
+
+func (m *major) onboardedPath(p *vnfpkg.Package) string {
+	return m.prefix + "/onboarded_vnf_packages/" + url.PathEscape(p.VnfdID)
+}
+
+func (m *major) list(w http.ResponseWriter, r *frame.Request) error {
+	return m.serveList(w, r, "/vnf_packages", vnfpkg.Query{}, func(p *vnfpkg.Package) string { return m.path(p.ID) })
+}
+
+func (m *major) listOnboarded(w http.ResponseWriter, r *frame.Request) error {
+	return m.serveList(w, r, "/onboarded_vnf_packages", vnfpkg.Query{Onboarded: true}, m.onboardedPath)
+}
+
+func (m *major) serveList(
+	w http.ResponseWriter, r *frame.Request, path string, query vnfpkg.Query, of func(*vnfpkg.Package) string,
+) error {
 	return frame.List[sol.VnfPkgInfo]{
-		Path: Prefix + "/vnf_packages", Selectors: selector.VnfPkgInfos,
+		Path: m.prefix + path, Selectors: selector.VnfPkgInfos,
 		ID: func(p *sol.VnfPkgInfo) string { return p.ID },
 		Fetch: func(ctx context.Context, q frame.Fetch) ([]sol.VnfPkgInfo, error) {
-			ps, err := a.Services.In(r.Principal).List(ctx, vnfpkg.Query{After: q.After, Limit: q.Limit})
+			query.After, query.Limit = q.After, q.Limit
+			ps, err := m.Services.In(r.Principal).List(ctx, query)
 			if err != nil {
 				return nil, err
 			}
 			out := make([]sol.VnfPkgInfo, len(ps))
 			for n, p := range ps {
-				out[n] = present(p, r.Public)
+				out[n] = m.present(p, r.Public(of(p)))
 			}
 			return out, nil
 		},
 	}.Serve(w, r)
 }
 
-func (a *API) update(w http.ResponseWriter, r *frame.Request) error {
+func (m *major) update(w http.ResponseWriter, r *frame.Request) error {
 	id, err := packageID(r)
 	if err != nil {
 		return err
 	}
-	m, err := frame.Decode[sol.VnfPkgInfoModifications](r)
+	change, err := frame.Decode[sol.VnfPkgInfoModifications](r)
 	if err != nil {
 		return err
 	}
-	ifVersion, err := a.condition(r, id)
+	ifVersion, err := m.condition(r, id)
 	if err != nil {
 		return err
 	}
-	p, changed, err := a.Services.In(r.Principal).Update(r.Context(), id, m, ifVersion)
+	p, changed, err := m.Services.In(r.Principal).Update(r.Context(), id, change, ifVersion)
 	if err != nil {
 		return err
 	}
@@ -79,27 +108,27 @@ func (a *API) update(w http.ResponseWriter, r *frame.Request) error {
 	return frame.WriteJSON(w, http.StatusOK, changed)
 }
 
-func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
+func (m *major) delete(w http.ResponseWriter, r *frame.Request) error {
 	id, err := packageID(r)
 	if err != nil {
 		return err
 	}
-	ifVersion, err := a.condition(r, id)
+	ifVersion, err := m.condition(r, id)
 	if err != nil {
 		return err
 	}
-	if err := a.Services.In(r.Principal).Delete(r.Context(), id, ifVersion); err != nil {
+	if err := m.Services.In(r.Principal).Delete(r.Context(), id, ifVersion); err != nil {
 		return err
 	}
 	return frame.NoContent(w)
 }
 
 // condition returns the version that If-Match or If-Unmodified-Since allows to change; nil for any.
-func (a *API) condition(r *frame.Request, id string) (*int64, error) {
+func (m *major) condition(r *frame.Request, id string) (*int64, error) {
 	if !r.Conditional() {
 		return nil, nil
 	}
-	p, err := a.Services.In(r.Principal).Get(r.Context(), id)
+	p, err := m.Services.In(r.Principal).Get(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type file struct {
 	packed int64  // compressed bytes, 0 when not compressed
 	size   int64  // bytes that the directory of the archive declares, noSize in a folder
 	open   func() (io.ReadCloser, error)
+	entry  *zip.File // nil in a folder
 }
 
 // Open checks the directory and the metadata of the zip archive in r, which has size bytes. r must stay open as long

@@ -3,6 +3,7 @@ package csar
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,27 @@ type declared struct {
 	algorithm string // standard name, "" when no hash is declared
 	sum       string // lower case
 	from      string // the metadata file
+}
+
+// SecurityOf returns the paths of the signatures and certificates that the metadata name for single files, sorted. They
+// need not exist.
+func (i Info) SecurityOf(files ...string) []string {
+	wanted := make(map[string]bool, len(files))
+	for _, f := range files {
+		wanted[f] = true
+	}
+	var paths []string
+	for _, d := range i.declared {
+		if wanted[d.name] {
+			for _, p := range []string{d.Signature, d.Certificate} {
+				if p != "" {
+					paths = append(paths, path.Clean(p))
+				}
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // mode is how strictly the metadata are checked.

@@ -27,6 +27,8 @@ type Listed struct {
 	Hash        string
 	Set         string // non-MANO artifact set of the manifest it belongs to
 	Line        int    // where its Name or Source is
+	// Signature and Certificate are the paths of the file's own signature and certificate, as written.
+	Signature, Certificate string
 }
 
 // ParseMeta reads TOSCA.meta: blocks of "Key: value" lines with empty lines between them. It accepts variants that
@@ -88,7 +90,10 @@ func (m *Meta) set(key, value string, line int) *Rejection {
 
 // set stores a key of a file's block; unknown keys are allowed.
 func (l *Listed) set(file, key, value string, line int) *Rejection {
-	dst := map[string]*string{"content-type": &l.ContentType, "algorithm": &l.Algorithm, "hash": &l.Hash}[key]
+	dst := map[string]*string{
+		"content-type": &l.ContentType, "algorithm": &l.Algorithm, "hash": &l.Hash, "signature": &l.Signature,
+		"certificate": &l.Certificate,
+	}[key]
 	switch {
 	case dst == nil:
 	case *dst != "" && *dst != value:

@@ -81,7 +81,9 @@ func (a *Archive) addZip(z *zip.Reader) error {
 		}
 		if !dir {
 			size := int64(min(f.UncompressedSize64, math.MaxInt64))
-			a.files = append(a.files, file{name: name, packed: int64(f.CompressedSize64), size: size, open: f.Open})
+			a.files = append(
+				a.files, file{name: name, packed: int64(f.CompressedSize64), size: size, open: f.Open, entry: f},
+			)
 		}
 	}
 	if err := seen.conflict(); err != nil {

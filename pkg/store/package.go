@@ -153,6 +153,9 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 	if q.After != "" {
 		c.from += " AND p.id > " + c.place(q.After)
 	}
+	if q.Onboarded {
+		c.from += " AND p.onboarding_state = 'ONBOARDED'"
+	}
 	c.from += " ORDER BY p.id" + limit(q.Limit)
 	columns := packageColumns
 	if q.Brief {

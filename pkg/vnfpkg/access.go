@@ -1,19 +1,16 @@
 package vnfpkg
 
 import (
-	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/gybe-nfv/gybe/pkg/content"
-	"github.com/gybe-nfv/gybe/pkg/csar"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -61,6 +58,12 @@ func (s *Service) Content(ctx context.Context, id string) (*File, error) {
 	}, nil
 }
 
+// Onboarded returns the ONBOARDED package with a vnfdId, or CodeNotFound. The package of the own project precedes a
+// shared one.
+func (s *Service) Onboarded(ctx context.Context, vnfdID string) (*Package, error) {
+	return s.store.OnboardedPackage(ctx, vnfdID)
+}
+
 // Artifact opens a file of a package that is an artifact or a software image (SOL003 clause 10.4.6.3.2), by its path
 // from the package's root; CodeNotFound when it is neither, CodeConflict when the package is not ONBOARDED.
 func (s *Service) Artifact(ctx context.Context, id, path string) (*File, error) {
@@ -70,14 +73,18 @@ func (s *Service) Artifact(ctx context.Context, id, path string) (*File, error) 
 	}
 	sum, ok := p.Onboarded.serves(path)
 	if !ok {
-		return nil, lcm.Errorf(lcm.CodeNotFound, "VNF package %s has no artifact %q", p.ID, clip(path)).
-			WithHint("the package's additionalArtifacts and softwareImages list the paths")
+		return nil, noArtifact(p, path)
 	}
 	fsys, err := s.files(ctx, p.Content.Digest)
 	if err != nil {
 		return nil, contentLostError(p.ID, err)
 	}
 	return openFile(fsys, path, sum.Hash)
+}
+
+func noArtifact(p *Package, path string) error {
+	return lcm.Errorf(lcm.CodeNotFound, "VNF package %s has no artifact %q", p.ID, clip(path)).
+		WithHint("the package's additionalArtifacts and softwareImages list the paths")
 }
 
 func openFile(fsys fs.FS, path, hash string) (*File, error) {
@@ -108,78 +115,6 @@ func contentLostError(packageID string, err error) error {
 			Hint:   "all nodes must share one content store", Cause: err,
 		}
 	}
-	return err
-}
-
-// Document is the VNFD of a package: one file or several.
-type Document struct {
-	fsys fs.FS
-	// files are what an archive of the VNFD holds; main is the VNFD itself when it is one file.
-	files []string
-	main  string
-}
-
-// VNFD returns the VNFD of a package (SOL003 clause 10.4.4.3.2); CodeConflict when it is not ONBOARDED.
-func (s *Service) VNFD(ctx context.Context, id string) (*Document, error) {
-	p, err := onboarded(ctx, s.store, id)
-	if err != nil {
-		return nil, err
-	}
-	fsys, err := s.files(ctx, p.Content.Digest)
-	if err != nil {
-		return nil, contentLostError(p.ID, err)
-	}
-	d := &Document{fsys: fsys, files: slices.Clone(p.Onboarded.VnfdFiles)}
-	if len(d.files) == 1 {
-		d.main = d.files[0]
-	}
-	if _, err := fs.Stat(fsys, csar.MetaPath); err == nil { // it tells a reader where to begin
-		d.files = append(d.files, csar.MetaPath)
-	}
-	slices.Sort(d.files)
-	return d, nil
-}
-
-// Single says whether the VNFD is one file, which can be served as text.
-func (d *Document) Single() bool { return d.main != "" }
-
-// Text opens the only file of the VNFD; CodeNotAcceptable when there are several.
-func (d *Document) Text() (*File, error) {
-	if !d.Single() {
-		return nil, lcm.Errorf(lcm.CodeNotAcceptable, "the VNFD consists of several files").WithHint(
-			"ask for application/zip",
-		)
-	}
-	return openFile(d.fsys, d.main, "")
-}
-
-// WriteZip writes an archive of the VNFD's files with their paths in the package. The same VNFD gives the same bytes.
-func (d *Document) WriteZip(ctx context.Context, w io.Writer) error {
-	z := zip.NewWriter(w)
-	for _, name := range d.files {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := addFile(z, d.fsys, name); err != nil {
-			return fmt.Errorf("pack %s: %w", name, err)
-		}
-	}
-	return z.Close()
-}
-
-func addFile(z *zip.Writer, fsys fs.FS, name string) (err error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	w, err := z.CreateHeader(
-		&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)},
-	)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, f)
 	return err
 }
 

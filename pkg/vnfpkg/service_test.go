@@ -237,7 +237,7 @@ func TestContentIsServedOnceOnboarded(t *testing.T) {
 	empty := b.create(t)
 	for _, open := range []func(id string) error{
 		func(id string) error { _, err := b.Content(t.Context(), id); return err },
-		func(id string) error { _, err := b.VNFD(t.Context(), id); return err },
+		func(id string) error { _, err := b.VNFD(t.Context(), id, false); return err },
 		func(id string) error { _, err := b.Artifact(t.Context(), id, "Scripts/run.sh"); return err },
 		func(id string) error { _, err := b.Files(t.Context(), id); return err },
 	} {
@@ -278,10 +278,10 @@ func TestVNFDOfOneFileIsTextAndOfSeveralAnArchive(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	files := vnfpkgtest.Files("vnfd-1")
-	d, err := b.VNFD(t.Context(), b.onboard(t, files).ID)
+	d, err := b.VNFD(t.Context(), b.onboard(t, files).ID, false)
 	require.NoError(t, err)
 	require.True(t, d.Single())
-	text, err := d.Text()
+	text, err := d.Text(t.Context())
 	require.NoError(t, err)
 	data, err := io.ReadAll(text)
 	require.NoError(t, err)
@@ -294,19 +294,23 @@ func TestVNFDOfOneFileIsTextAndOfSeveralAnArchive(t *testing.T) {
 		files["Definitions/vnfd.yaml"], "imports:\n", "imports:\n  - types.yaml\n", 1,
 	)
 	files["Definitions/types.yaml"] = "node_types: {}\n"
-	d, err = b.VNFD(t.Context(), b.onboard(t, files).ID)
+	d, err = b.VNFD(t.Context(), b.onboard(t, files).ID, false)
 	require.NoError(t, err)
 	require.False(t, d.Single())
-	_, err = d.Text()
+	_, err = d.Text(t.Context())
 	requireCode(t, err, lcm.CodeNotAcceptable)
 	require.Equal(t, []string{"Definitions/types.yaml", "Definitions/vnfd.yaml", csar.MetaPath}, zipNames(t, d))
 }
 
 func zipNames(t *testing.T, d *vnfpkg.Document) []string {
 	t.Helper()
-	var buf bytes.Buffer
-	require.NoError(t, d.WriteZip(t.Context(), &buf))
-	z, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	f, err := d.Archive()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	data, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.Len(t, data, int(f.Size))
+	z, err := zip.NewReader(bytes.NewReader(data), f.Size)
 	require.NoError(t, err)
 	var names []string
 	for _, f := range z.File {
@@ -459,7 +463,7 @@ func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
 
 	_, err := other.Content(t.Context(), ours.ID)
 	requireCode(t, err, lcm.CodeNotFound)
-	_, err = other.VNFD(t.Context(), ours.ID)
+	_, err = other.VNFD(t.Context(), ours.ID, false)
 	requireCode(t, err, lcm.CodeNotFound)
 	requireCode(t, other.Upload(t.Context(), ours.ID, bytes.NewReader(nil)), lcm.CodeNotFound)
 	requireCode(t, other.Delete(t.Context(), ours.ID, nil), lcm.CodeNotFound)

@@ -75,6 +75,8 @@ type Query struct {
 	After string // id after which to start, "" = from the beginning
 	Limit int    // number of packages, 0 = all
 	Brief bool   // leaves out UserDefinedData
+	// Onboarded leaves out packages that are not ONBOARDED.
+	Onboarded bool
 }
 
 // ModelKey names the model of an archive.

@@ -32,6 +32,9 @@ var bodies = map[string]string{
 	"POST /vnfpkgm/v1/vnf_packages":                                 `{}`,
 	"PATCH /vnfpkgm/v1/vnf_packages/{vnfPkgId}":                     `{"operationalState": "DISABLED"}`,
 	"PUT /vnfpkgm/v1/vnf_packages/{vnfPkgId}/package_content":       `PK`,
+	"POST /vnfpkgm/v2/vnf_packages":                                 `{}`,
+	"PATCH /vnfpkgm/v2/vnf_packages/{vnfPkgId}":                     `{"operationalState": "DISABLED"}`,
+	"PUT /vnfpkgm/v2/vnf_packages/{vnfPkgId}/package_content":       `PK`,
 	"POST /v1.0/vims":      `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /v1.0/vims.json": `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /gybe/v1/plan":   `{"vnfInstanceId": "{vnfInstanceId}", "operation": "TERMINATE", "params": {"terminationType": "FORCEFUL"}}`,
@@ -40,6 +43,7 @@ var bodies = map[string]string{
 // media are the types of bodies that are not JSON.
 var media = map[string]string{
 	"PUT /vnfpkgm/v1/vnf_packages/{vnfPkgId}/package_content": "application/zip",
+	"PUT /vnfpkgm/v2/vnf_packages/{vnfPkgId}/package_content": "application/zip",
 }
 
 // variants spoil a request: the checks of access come before those of the rest.
@@ -73,6 +77,8 @@ func fillIn(text string, o objects, route string) string {
 			return o.op
 		case "{vnfPkgId}":
 			return o.pkg
+		case "{vnfdId}":
+			return o.vnfd
 		case "{vimId}":
 			return o.vim
 		case "{vnfcInstanceId}":
@@ -110,6 +116,9 @@ func valid(t *testing.T, route frame.Access, o objects) request {
 	r := request{
 		method: route.Method, path: fillIn(route.Route, o, route.Route), body: fillIn(body, o, route.Route),
 		headers: map[string]string{},
+	}
+	if strings.HasPrefix(route.Route, "/vnfpkgm/v2/") {
+		r.headers["Version"] = "2.4.0"
 	}
 	if m := media[key]; m != "" {
 		r.headers["Content-Type"] = m

@@ -146,7 +146,7 @@ func (m *Memory) Packages(_ context.Context, q vnfpkg.Query) (_ []*vnfpkg.Packag
 	defer end(&err)
 	var all []*vnfpkg.Package
 	for id, p := range m.packages {
-		if id > q.After {
+		if id > q.After && (!q.Onboarded || p.OnboardingState == sol.PackageOnboardingStateOnboarded) {
 			all = append(all, m.clone(p))
 		}
 	}
