@@ -117,9 +117,6 @@ func valid(t *testing.T, route frame.Access, o objects) request {
 		method: route.Method, path: fillIn(route.Route, o, route.Route), body: fillIn(body, o, route.Route),
 		headers: map[string]string{},
 	}
-	if strings.HasPrefix(route.Route, "/vnfpkgm/v2/") {
-		r.headers["Version"] = "2.4.0"
-	}
 	if m := media[key]; m != "" {
 		r.headers["Content-Type"] = m
 	}

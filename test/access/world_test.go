@@ -161,6 +161,9 @@ func (w *world) send(t *testing.T, r request) answer {
 	req, err := http.NewRequestWithContext(ctx, r.method, w.node.URL()+r.path, strings.NewReader(r.body))
 	require.NoError(t, err)
 	req.Header.Set("Version", "2.0.0")
+	if strings.HasPrefix(r.path, "/vnfpkgm/v2/") {
+		req.Header.Set("Version", "2.4.0")
+	}
 	if r.body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
