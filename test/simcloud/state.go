@@ -26,7 +26,7 @@ type Object struct {
 }
 
 // State is every object of every service by kind: stacks (nested ones included), servers, server_groups, networks,
-// subnets, ports, floatingips, routers, security_groups, volumes, images.
+// subnets, ports, floatingips, routers, security_groups, volumes, snapshots, images.
 type State map[string][]Object
 
 // State returns what exists now.
@@ -69,6 +69,9 @@ func (c *Cloud) State() State {
 		}),
 		"volumes": objects(&c.cinder.Volumes, func(v *cinder.Volume) Object {
 			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status}
+		}),
+		"snapshots": objects(&c.cinder.Snapshots, func(v *cinder.Snapshot) Object {
+			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status, Detail: v.VolumeID}
 		}),
 		"images": objects(&c.glance.Images, func(v *glance.Image) Object {
 			return Object{ID: v.ID, Name: v.Name, Project: v.Project, Status: v.Status}

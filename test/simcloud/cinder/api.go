@@ -51,9 +51,13 @@ func (s *Service) Register(a *rest.API) {
 	handle("GET /v3/{project}/limits", s.limits)
 	handle("GET /v3/{project}/os-quota-sets/{target}", s.getQuota)
 	handle("PUT /v3/{project}/os-quota-sets/{target}", rest.WithBody(s.putQuota))
-	handle("GET /v3/{project}/snapshots/detail", func(*rest.Call) (int, any, error) {
-		return http.StatusOK, rest.Obj{"snapshots": []string{}}, nil
-	})
+	handle("GET /v3/{project}/snapshots/detail", s.listSnapshots)
+	handle("POST /v3/{project}/snapshots", rest.WithBody(s.createSnapshot))
+	snapshot := func(c *rest.Call) (*Snapshot, error) { return s.Snapshot(c.Caller, c.Path("id")) }
+	handle("GET /v3/{project}/snapshots/{id}", rest.On(snapshot, func(_ *rest.Call, n *Snapshot) (int, any, error) {
+		return http.StatusOK, rest.Obj{"snapshot": snapshotView(n)}, nil
+	}))
+	handle("DELETE /v3/{project}/snapshots/{id}", rest.On(snapshot, s.deleteSnapshot))
 	a.HandleNotFound("The resource could not be found.")
 }
 
@@ -133,7 +137,7 @@ func (s *Service) limits(c *rest.Call) (int, any, error) {
 	return http.StatusOK, rest.Obj{"limits": rest.Obj{"rate": []string{}, "absolute": rest.Obj{
 		"maxTotalVolumes": q["volumes"], "totalVolumesUsed": use["volumes"],
 		"maxTotalVolumeGigabytes": q["gigabytes"], "totalGigabytesUsed": use["gigabytes"],
-		"maxTotalSnapshots": q["snapshots"], "totalSnapshotsUsed": 0, "maxTotalBackups": q["backups"],
+		"maxTotalSnapshots": q["snapshots"], "totalSnapshotsUsed": use["snapshots"], "maxTotalBackups": q["backups"],
 		"totalBackupsUsed": 0, "maxTotalBackupGigabytes": q["backup_gigabytes"], "totalBackupGigabytesUsed": 0,
 	}}}, nil
 }
@@ -179,7 +183,7 @@ func (s *Service) view(v *Volume) rest.Obj {
 		"volume_type": v.Type, "availability_zone": v.Zone, "bootable": strconv.FormatBool(v.Bootable),
 		"metadata": rest.Map(v.Metadata), "attachments": attachments, "created_at": v.Created.Format(form),
 		"updated_at": v.Updated.Format(form), "links": s.links(v), "user_id": v.UserID, "encrypted": false,
-		"multiattach": false, "snapshot_id": nil, "source_volid": rest.OrNil(v.SourceID), "consistencygroup_id": nil,
+		"multiattach": false, "snapshot_id": rest.OrNil(v.SnapshotID), "source_volid": rest.OrNil(v.SourceID), "consistencygroup_id": nil,
 		"replication_status": nil, "os-vol-tenant-attr:tenant_id": v.Project, "os-vol-host-attr:host": "vol1@null#null",
 		"os-vol-mig-status-attr:migstat": nil, "os-vol-mig-status-attr:name_id": nil, "migration_status": nil,
 	}

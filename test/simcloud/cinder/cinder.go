@@ -26,7 +26,7 @@ type Volume struct {
 	Bootable                               bool
 	Metadata                               map[string]string
 	ImageID, ImageName                     string
-	SourceID                               string
+	SourceID, SnapshotID                   string
 	Attachments                            []Attachment
 	Created, Updated                       time.Time
 	// Settled is closed when creation has ended, Gone when the volume has been deleted.
@@ -57,7 +57,9 @@ type Service struct {
 	world   *sim.World
 	images  *glance.Service
 	Volumes sim.Table[Volume]
-	Quotas  *rest.Quotas
+	// Snapshots are those of the volumes.
+	Snapshots sim.Table[Snapshot]
+	Quotas    *rest.Quotas
 	// Types are the volume types; the first is the default.
 	Types []string
 }
@@ -78,6 +80,7 @@ func New(w *sim.World, images *glance.Service) *Service {
 // Reset forgets all volumes and quotas.
 func (s *Service) Reset() {
 	s.Volumes.Clear()
+	s.Snapshots.Clear()
 	s.Quotas.Reset()
 }
 
@@ -114,19 +117,13 @@ func (s *Service) Find(c rest.Caller, nameOrID string) (*Volume, error) {
 func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 	v := &Volume{
 		ID: sim.NewID(), Name: spec.Name, Description: spec.Description, Project: c.ProjectID, UserID: c.UserID,
-		Status: "creating", Size: spec.Size, Zone: cmp.Or(spec.Zone, "nova"), Type: cmp.Or(spec.Type, s.Types[0]),
-		Metadata: maps.Clone(spec.Metadata), Settled: make(chan struct{}), Gone: make(chan struct{}),
+		Status: "creating", Size: spec.Size, Zone: spec.Zone, Type: spec.Type, Metadata: maps.Clone(spec.Metadata),
+		Settled: make(chan struct{}), Gone: make(chan struct{}),
 	}
-	if spec.SnapshotID != "" {
-		return nil, notFound("Snapshot %s could not be found.", spec.SnapshotID)
+	if err := s.copyFrom(c, v, spec); err != nil {
+		return nil, err
 	}
-	if spec.SourceID != "" {
-		src, err := s.Volume(c, spec.SourceID)
-		if err != nil {
-			return nil, err
-		}
-		v.SourceID, v.Bootable, v.Size = src.ID, src.Bootable, max(v.Size, src.Size)
-	}
+	v.Zone, v.Type = cmp.Or(v.Zone, "nova"), cmp.Or(v.Type, s.Types[0])
 	if spec.ImageRef != "" {
 		img, err := s.images.Find(c, spec.ImageRef)
 		if err != nil {
@@ -153,12 +150,16 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 	v.Created = s.world.Now()
 	v.Updated = v.Created
 	s.Volumes.Add(v.ID, v)
+	status := "available"
+	if v.SourceID != "" && s.fails(volumeType, v.Name) {
+		status = "error"
+	}
 	s.world.Go(func(ctx context.Context) {
 		err := s.world.Take(ctx, "create", volumeType)
 		s.world.Lock()
 		defer s.world.Unlock()
 		if v.Status == "creating" && err == nil {
-			v.Status, v.Updated = "available", s.world.Now()
+			v.Status, v.Updated = status, s.world.Now()
 		}
 		close(v.Settled)
 	})
@@ -173,12 +174,13 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 	}
 	switch v.Status {
 	case "available", "error":
+		if s.hasSnapshots(v) {
+			return undeletable()
+		}
 	case "deleting":
 		return nil
 	default:
-		return badRequest("Invalid volume: Volume status must be available or error or error_restoring or " +
-			"error_extending or error_managing and must not be migrating, attached, belong to a group, " +
-			"have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.")
+		return undeletable()
 	}
 	v.Status, v.Updated = "deleting", s.world.Now()
 	s.world.Go(func(ctx context.Context) {
@@ -191,6 +193,12 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 		close(v.Gone)
 	})
 	return nil
+}
+
+func undeletable() error {
+	return badRequest("Invalid volume: Volume status must be available or error or error_restoring or " +
+		"error_extending or error_managing and must not be migrating, attached, belong to a group, " +
+		"have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.")
 }
 
 // Reserve keeps an available volume for a server that is to be built.
@@ -261,6 +269,12 @@ func (s *Service) Usage(project string) map[string]int {
 			use["gigabytes"] += v.Size
 			use["volumes_"+v.Type]++
 			use["gigabytes_"+v.Type] += v.Size
+		}
+	}
+	for _, n := range s.Snapshots.All() {
+		if n.Project == project {
+			use["snapshots"]++
+			use["gigabytes"] += n.Size
 		}
 	}
 	return use

@@ -5,6 +5,7 @@ package glance
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,26 @@ func (s *Service) Seed(project, name string, size int64) *Image {
 	}
 	s.Images.Add(i.ID, i)
 	return i
+}
+
+// Reserve adds a private image whose content another service sends.
+func (s *Service) Reserve(project, name string, minDisk int, properties map[string]string) *Image {
+	now := s.world.Now()
+	i := &Image{
+		ID: sim.NewID(), Name: name, Project: project, Status: "queued", Visibility: "private", MinDisk: minDisk,
+		Created: now, Updated: now, Properties: properties,
+	}
+	s.Images.Add(i.ID, i)
+	return i
+}
+
+// Fill makes an image of Reserve active, if it still exists.
+func (s *Service) Fill(i *Image) {
+	if s.Images.Get(i.ID) == nil {
+		return
+	}
+	i.Status, i.Size, i.Updated, i.DiskFormat, i.ContainerFormat = "active", 1<<20, s.world.Now(), "qcow2", "bare"
+	i.Checksum, i.HashValue = "443b7623e27ecf03dc9e01ee93f67afe", strings.Repeat("6b813aa4", 16)
 }
 
 // Image finds an image that the caller may see: its own and public ones.
@@ -181,6 +202,23 @@ func (i *Image) set(key string, v any) error {
 	return nil
 }
 
+// filters are the members of the query of a list that do not stand for properties.
+var filters = []string{
+	"id", "name", "status", "visibility", "owner", "disk_format", "container_format", "os_hidden", "tag", "limit",
+	"marker", "sort", "sort_key", "sort_dir", "member_status", "size_min", "size_max", "protected", "created_at",
+	"updated_at",
+}
+
+// hasProperties says whether an image has the properties that a list asks for.
+func (i *Image) hasProperties(q url.Values) bool {
+	for key := range q {
+		if !slices.Contains(filters, key) && i.Properties[key] != q.Get(key) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *Service) list(c *rest.Call) (int, any, error) {
 	q := c.Query
 	var found []*Image
@@ -192,7 +230,7 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 			rest.OneOf(q, "visibility", i.Visibility) && rest.OneOf(q, "owner", i.Project) &&
 			rest.OneOf(q, "disk_format", i.DiskFormat) && rest.OneOf(q, "container_format", i.ContainerFormat) &&
 			rest.Bool(q.Get("os_hidden")) == i.Hidden &&
-			rest.TagsMatch(i.Tags, strings.Join(q["tag"], ","), "", "", "") {
+			rest.TagsMatch(i.Tags, strings.Join(q["tag"], ","), "", "", "") && i.hasProperties(q) {
 			found = append(found, i)
 		}
 	}

@@ -2,6 +2,7 @@ package heat
 
 import (
 	"context"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/cinder"
 	"github.com/gybe-nfv/gybe/test/simcloud/hot"
@@ -18,6 +19,7 @@ func (s *Service) volume() *kind {
 			return v != nil && v.Status != "error" && v.Status != "deleting"
 		},
 		create: s.createVolume,
+		check:  checkVolume,
 		remove: func(ctx context.Context, j job) error {
 			s.world.Lock()
 			v := s.cinder.Volumes.Get(j.r.ID)
@@ -76,11 +78,26 @@ func (s *Service) volume() *kind {
 				"id": v.ID, "size": hot.Text(v.Size), "status": v.Status, "display_name": v.Name, "name": v.Name,
 				"volume_type": v.Type, "availability_zone": v.Zone, "bootable": v.Bootable,
 				"attachments": hot.JSON(list), "attachments_list": list, "metadata": hot.JSON(meta),
-				"metadata_values": meta, "source_volid": v.SourceID, "snapshot_id": nil,
+				"metadata_values": meta, "source_volid": v.SourceID, "snapshot_id": nilIfEmpty(v.SnapshotID),
 				"display_description": v.Description, "created_at": v.Created.Format("2006-01-02T15:04:05.000000"),
 			}
 		},
 	}
+}
+
+// checkVolume refuses a volume with several sources.
+func checkVolume(_ rest.Caller, _ *Resource, p props) error {
+	var sources []string
+	for _, name := range []string{"snapshot_id", "source_volid", "image", "imageRef"} {
+		if p.text(name) != "" {
+			sources = append(sources, "'"+name+"'")
+		}
+	}
+	if p.number("size", 0) > 0 && len(sources) > 1 {
+		return hot.Invalid(`If "size" is provided, only one of "image", "imageRef", "source_volid", "snapshot_id" `+
+			`can be specified, but currently specified options: [%s].`, strings.Join(sources, ", "))
+	}
+	return nil
 }
 
 func (s *Service) createVolume(ctx context.Context, j job) error {
@@ -138,4 +155,11 @@ func (s *Service) volumeAttachment() *kind {
 		},
 		func(*Resource) map[string]any { return map[string]any{} },
 	)
+}
+
+func nilIfEmpty(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
 }

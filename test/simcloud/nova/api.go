@@ -157,6 +157,8 @@ func (s *Service) action(c *rest.Call, srv *Server) (int, any, error) {
 			return http.StatusAccepted, nil, s.PowerOff(srv)
 		case "reboot":
 			return http.StatusAccepted, nil, s.Reboot(srv, arg.Type == "HARD")
+		case "createImage":
+			return s.createImage(c, srv, raw)
 		case "os-resetState":
 			srv.Status, srv.VMState = strings.ToUpper(arg.State), arg.State
 			return http.StatusAccepted, nil, nil
