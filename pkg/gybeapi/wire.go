@@ -82,6 +82,7 @@ const (
 	KindPackageDeleted  = "package.deleted"
 	KindVim             = "vim.updated"
 	KindVimDeleted      = "vim.deleted"
+	KindSubscription    = "subscription.state" // SubscriptionState
 )
 
 // Event is something that changed, as the event feed tells it.
@@ -104,6 +105,13 @@ type OperationState struct {
 	Entered time.Time `json:"entered"`
 	Run     int       `json:"run,omitempty"`
 	Error   *Failure  `json:"error,omitempty"`
+}
+
+// SubscriptionState is the body of KindSubscription: a subscriber has begun to fail, or has recovered.
+type SubscriptionState struct {
+	ID    string `json:"id"`
+	State string `json:"state"` // FAILING or RECOVERED
+	Error string `json:"error,omitempty"`
 }
 
 // Failure is why an operation, phase or step failed.

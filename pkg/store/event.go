@@ -232,6 +232,10 @@ func (s *Store) rebaseEvents(ctx context.Context) error {
 	if err == nil {
 		_, err = s.pool.Exec(ctx, "UPDATE audit SET tx = '3' WHERE tx > pg_snapshot_xmax(pg_current_snapshot())")
 	}
+	if err == nil { // they would regard all new messages as older than themselves
+		_, err = s.pool.Exec(ctx, `UPDATE subscription SET since = NULL
+			WHERE pg_snapshot_xmax(since) > pg_snapshot_xmax(pg_current_snapshot())`)
+	}
 	return fault("check events", err)
 }
 

@@ -56,10 +56,11 @@ var insertMessages = putMessages(
 // for filters from the rows of the instance and the operation, so these MUST be written before, or deleted afterwards.
 func queueMessages(b *pgx.Batch, sent []byte) { b.Queue(insertMessages, sent) }
 
-// PruneMessages deletes messages of the outbox that are older than age, at most limit of them, and returns how many. No
-// subscription reads them yet.
+// PruneMessages deletes messages of the outbox that are older than age, at most limit of them, and returns how many. It
+// keeps those that were not fanned out and those that have a delivery.
 func (s *Store) PruneMessages(ctx context.Context, age time.Duration, limit int) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `DELETE FROM outbox WHERE id IN (
-		SELECT id FROM outbox WHERE time < now() - $1::interval LIMIT $2)`, age, limit)
+		SELECT id FROM outbox m WHERE time < now() - $1::interval AND fanned_out IS NOT NULL
+			AND NOT EXISTS (SELECT FROM delivery d WHERE d.message_id = m.id) LIMIT $2)`, age, limit)
 	return tag.RowsAffected(), fault("prune messages", err)
 }

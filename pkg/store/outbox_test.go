@@ -40,6 +40,7 @@ func TestMessagesCarryWhatFiltersMatch(t *testing.T) {
 	require.Equal(t, []row{created, started, completed, deleted}, got)
 }
 
+// TestOldMessagesAreDeleted keeps messages that are not fanned out, not delivered or dead, whatever their age.
 func TestOldMessagesAreDeleted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -48,10 +49,31 @@ func TestOldMessagesAreDeleted(t *testing.T) {
 	}
 	_, err := b.pool.Exec(t.Context(), "UPDATE outbox SET time = now() - interval '2 hours' WHERE seq <= 2")
 	require.NoError(t, err)
+	n, err := b.PruneMessages(t.Context(), time.Hour, 10)
+	require.NoError(t, err)
+	require.Zero(t, n, "they are not fanned out")
+	b.fanOut(t)
 	for _, want := range []int64{1, 1, 0} {
 		n, err := b.PruneMessages(t.Context(), time.Hour, 1)
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
 	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM outbox"))
+
+	b.subscribe(t, "")
+	for range 3 {
+		b.newInstance(t)
+	}
+	b.fanOut(t)
+	_, err = b.pool.Exec(t.Context(), "UPDATE outbox SET time = now() - interval '2 hours'")
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), "UPDATE delivery SET state = CASE seq WHEN 4 THEN 'DEAD' WHEN 5 THEN 'DELIVERED' ELSE "+
+		"state END, ended = now() - interval '2 hours'")
+	require.NoError(t, err)
+	_, err = b.PruneDeliveries(t.Context(), time.Hour, 10)
+	require.NoError(t, err)
+	_, err = b.PruneMessages(t.Context(), time.Hour, 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, b.count(t, "SELECT count(*) FROM outbox WHERE seq IN (4, 6)"))
+	require.Equal(t, 2, b.count(t, "SELECT count(*) FROM outbox"))
 }

@@ -85,7 +85,7 @@ func moveResources(ctx context.Context, tx pgx.Tx, m Move) (out Moved, err error
 	if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '"+moveLock+"'"); err != nil {
 		return out, err
 	}
-	if _, err := tx.Exec(ctx, `LOCK TABLE vnf_lcm_op_occ, vnf_instance, vnf_package, vim, subscription, outbox
+	if _, err := tx.Exec(ctx, `LOCK TABLE vnf_lcm_op_occ, vnf_instance, vnf_package, vim, subscription, subscription_key, outbox
 		IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return out, err
 	}
@@ -112,6 +112,7 @@ func moveResources(ctx context.Context, tx pgx.Tx, m Move) (out Moved, err error
 		{"vim SET project = $2, is_default = is_default AND NOT EXISTS (SELECT FROM vim d WHERE d.project = $2 AND " +
 			"d.is_default)", &out.Vims},
 		{"subscription SET project = $2", nil},
+		{"subscription_key SET project = $2", nil},
 		{"outbox SET project = $2", nil},
 	} {
 		tag, err := tx.Exec(ctx, "UPDATE "+part.set+" WHERE project = $1", m.From, m.To)

@@ -37,6 +37,7 @@ func TestMoveProjectMovesEverything(t *testing.T) {
 	_, err := first.pool.Exec(t.Context(), `INSERT INTO subscription (id, created, updated, callback)
 		VALUES (gen_random_uuid(), now(), now(), 'http://x')`)
 	require.NoError(t, err)
+	first.subscribe(t, `{"vnfInstanceSubscriptionFilter":{"vnfInstanceNames":["moved"]}}`)
 	third, second := first.of("third"), first.of("second")
 	kept, _ := third.admit(t)
 	events := first.count(t, "SELECT count(*) FROM event WHERE project = 'default'")

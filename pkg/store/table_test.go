@@ -84,12 +84,13 @@ var tables = map[string]described{
 	"lcm_op_step":  describe(&steps, nil, "op_id"),
 	"event":        describe(&feedEvents, nil),
 	"outbox": describe(&messages, nil, "seq", "fanned_out", "project", "vnfd_id", "provider", "product_name",
-		"software_version", "vnfd_version", "instance_name", "operation", "operation_state"),
+		"software_version", "vnfd_version", "instance_name", "operation", "operation_state", "api", "subject", "attributes", "tx"),
 }
 
 // plain are the tables whose rows have no description: few columns, in one or two statements.
 var plain = []string{
 	"audit", "vnf_package_model", "instance_lease", "node", "secret_check", "ssh_host_key", "subscription",
+	"subscription_key", "subscriber", "delivery",
 }
 
 func TestDescriptionsHaveEveryColumnOfTheSchema(t *testing.T) {

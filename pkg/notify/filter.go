@@ -1,0 +1,62 @@
+package notify
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Names of attributes that filters look at. A message has some of them.
+const (
+	AttrType      = "type"      // of the notification
+	AttrInstance  = "instance"  // id of the VNF instance
+	AttrName      = "name"      // of the VNF instance
+	AttrPackage   = "package"   // id of the VNF package
+	AttrVnfd      = "vnfd"      // vnfdId
+	AttrProduct   = "product"   // see ProductPaths
+	AttrOperation = "operation" // type of the operation
+	AttrState     = "state"     // of the operation
+)
+
+// Attributes are the values of a message that filters look at, by name.
+type Attributes map[string][]string
+
+// Filter selects messages: those that one of its clauses matches.
+type Filter []Clause
+
+// Clause matches a message that has, for each name, one of the values. Each clause of a subscription names the types of
+// notifications.
+type Clause map[string][]string
+
+// Matches says whether a message with these attributes is selected.
+func (f Filter) Matches(a Attributes) bool {
+	return slices.ContainsFunc(f, func(c Clause) bool { return c.matches(a) })
+}
+
+func (c Clause) matches(a Attributes) bool {
+	for name, wanted := range c {
+		if !slices.ContainsFunc(a[name], func(v string) bool { return slices.Contains(wanted, v) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// ProductPath is the value of AttrProduct for a provider and, if given, product name, software version and VNFD
+// version.
+func ProductPath(parts ...string) string {
+	raw, err := json.Marshal(parts)
+	if err != nil {
+		return "" // texts always encode
+	}
+	return string(raw)
+}
+
+// ProductPaths are all values of AttrProduct that a product has.
+func ProductPaths(provider, product, softwareVersion, vnfdVersion string) []string {
+	parts := []string{provider, product, softwareVersion, vnfdVersion}
+	out := make([]string, len(parts))
+	for n := range parts {
+		out[n] = ProductPath(parts[:n+1]...)
+	}
+	return out
+}
