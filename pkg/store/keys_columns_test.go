@@ -11,7 +11,7 @@ import (
 
 // notSealed are the columns of bytes that hold no sealed values of the ring's primary key.
 var notSealed = []string{
-	"vnf_instance.fingerprint", "ssh_host_key.key",
+	"vnf_instance.fingerprint", "ssh_host_key.key", "subscription.fingerprint",
 	"secret_check.sealed", // one for each key; ForgetKey deletes it
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"time"
@@ -65,7 +66,7 @@ func (s *Subscriptions) Insert(
 	if err != nil {
 		return "", err
 	}
-	fingerprint := s.ring.Fingerprint(like)
+	fingerprint := sha256.Sum256(like)
 	err = s.inTx(ctx, "store subscription", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, subscribing, s.project); err != nil {
 			return err
@@ -73,7 +74,7 @@ func (s *Subscriptions) Insert(
 		existing = ""
 		if same {
 			err := tx.QueryRow(ctx, "SELECT id::text FROM subscription WHERE project = $1 AND fingerprint = $2 LIMIT 1",
-				s.project, fingerprint).Scan(&existing)
+				s.project, fingerprint[:]).Scan(&existing)
 			if err == nil || !errors.Is(err, pgx.ErrNoRows) {
 				return err
 			}
@@ -88,7 +89,7 @@ func (s *Subscriptions) Insert(
 		}
 		b := &pgx.Batch{}
 		b.Queue(insertSubscription, n.ID, s.project, n.API, n.Version, n.Created, clean(n.Callback), string(n.Verbosity),
-			filter, auth, conditions, fingerprint)
+			filter, auth, conditions, fingerprint[:])
 		b.Queue("INSERT INTO subscription_key (project, key, subscription_id) SELECT $1, unnest($2::uuid[]), $3",
 			s.project, keys, n.ID)
 		b.Queue("INSERT INTO subscriber (subscription_id) VALUES ($1)", n.ID)
