@@ -193,6 +193,7 @@ func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
 		a := b.Do(t, "PUT", content, body, "Content-Type", "application/zip")
 		require.Equal(t, 503, a.Status, string(a.Body))
 		require.Equal(t, "Not enough disk space", a.Problem.Title)
+		require.Equal(t, "60", a.Header.Get("Retry-After"))
 		require.Contains(t, a.Problem.Detail, "MiB have to stay free")
 	}
 	require.Equal(t, sol.PackageOnboardingStateCreated, b.get(t, id).OnboardingState)

@@ -28,6 +28,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/apitest"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
@@ -132,7 +133,9 @@ func (w *world) as(tb testing.TB, project string, role lcm.Role) *client.Client 
 	tb.Helper()
 	transport := &http.Transport{}
 	tb.Cleanup(transport.CloseIdleConnections)
-	c, err := client.New(w.node.URL(), &http.Client{Transport: bearer{w.tokens[project][role], transport}})
+	c, err := client.New(w.node.URL(), &http.Client{
+		Transport: bearer{w.tokens[project][role], oracle.Transport{TB: tb, Next: transport}},
+	})
 	require.NoError(tb, err)
 	return c
 }
@@ -185,6 +188,7 @@ func (w *world) send(t *testing.T, r request) answer {
 	raw, err := io.ReadAll(from)
 	require.NoError(t, err)
 	a.body = string(raw)
+	oracle.Check(t, req, a.status, a.header, raw)
 	if resp.Header.Get("Content-Type") == "application/problem+json" && r.method != http.MethodHead {
 		require.NoError(t, json.Unmarshal(raw, &a.problem))
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/paging"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // PublicURL is what links begin with; it is not where the test server listens.
@@ -183,9 +184,10 @@ var opaque = []string{
 	"application/zip", "application/yaml", "text/plain", "text/event-stream", "application/octet-stream",
 }
 
-// Check holds an answer to the document that describes its resource, if one does.
+// Check holds an answer to the document that describes its resource, if one does, and to the published ones.
 func Check(tb testing.TB, req *http.Request, a Answer) {
 	tb.Helper()
+	oracle.Check(tb, req, a.Status, a.Header, a.Body)
 	rs, err := allRouters()
 	require.NoError(tb, err)
 	probe := req.Clone(context.Background())

@@ -27,6 +27,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/test/apitest"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/parallel"
 	"github.com/gybe-nfv/gybe/test/rendered"
 	"github.com/gybe-nfv/gybe/test/simcloud"
@@ -85,7 +86,9 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	t.Cleanup(w.stop)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	w.api, err = client.New(w.node.URL(), &http.Client{Transport: recorder{w.seen, transport}})
+	w.api, err = client.New(w.node.URL(), &http.Client{
+		Transport: recorder{w.seen, oracle.Transport{TB: t, Next: transport}},
+	})
 	require.NoError(t, err)
 	return w
 }

@@ -1,0 +1,172 @@
+package oracle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Document is one of the published documents.
+type Document struct {
+	// Name is how findings call it.
+	Name string
+	// Prefix of the paths that it describes; "" for notifications.
+	Prefix string
+	// File below the folder of the documents.
+	File string
+	// corrections of its errors.
+	corrections []correction
+	// load reads and corrects it once.
+	load func() (*openapi3.T, error)
+}
+
+// The folders of the documents.
+const (
+	v331 = "v3.3.1/"
+	v371 = "v3.7.1/SOL003/"
+)
+
+// documents of the interfaces that Gybe serves, and of its notifications.
+var documents = []*Document{
+	{
+		Name: "SOL003 v3.3.1", Prefix: "/vnflcm/v2", File: v331 + "sol003_lifecycle_openapi.json",
+		corrections: lifecycle331,
+	},
+	{
+		Name: "SOL003 v3.7.1", Prefix: "/vnflcm/v2",
+		File: v371 + "VNFLifecycleManagement/VNFLifecycleManagement.yaml", corrections: lifecycle371,
+	},
+	{
+		Name: "SOL005", Prefix: "/vnfpkgm/v1", File: "sol005/VNFPackageManagement/VNFPackageManagement.yaml",
+		corrections: packages005,
+	},
+	{
+		Name: "SOL005", Prefix: "/vnfpkgm/v2", File: "sol005/VNFPackageManagement/VNFPackageManagement.yaml",
+		corrections: packages005,
+	},
+	{
+		Name: "SOL003 v3.3.1", Prefix: "/vnfpkgm/v2", File: v331 + "sol003_package_openapi.json",
+		corrections: packages331,
+	},
+	{
+		Name: "SOL003 v3.7.1", Prefix: "/vnfpkgm/v2", File: v371 + "VNFPackageManagement/VNFPackageManagement.yaml",
+		corrections: packages371,
+	},
+	{
+		Name: "SOL003 v3.7.1 notifications",
+		File: v371 + "VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml",
+	},
+	{
+		Name: "SOL003 v3.7.1 package notifications",
+		File: v371 + "VNFPackageManagementNotification/VNFPackageManagementNotification.yaml",
+	},
+}
+
+func init() {
+	for _, d := range documents {
+		d.load = sync.OnceValues(d.read)
+	}
+}
+
+// Folder is the folder of the documents; "" if they are absent.
+var Folder = sync.OnceValue(func() string {
+	dir := os.Getenv("GYBE_ETSI_DIR")
+	if dir == "" {
+		here, err := os.Getwd()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(moduleRoot(here), "..", "shared", "etsi")
+	}
+	if _, err := os.Stat(filepath.Join(dir, documents[0].File)); err != nil {
+		return ""
+	}
+	return dir
+})
+
+// moduleRoot is the folder above that has a go.mod.
+func moduleRoot(dir string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Require skips a test where the documents are absent.
+func Require(tb testing.TB) {
+	tb.Helper()
+	if Folder() == "" {
+		tb.Skip("SKIPPED: NOTHING IS COMPARED WITH THE STANDARD: the published documents are not at hand; set " +
+			"GYBE_ETSI_DIR to the folder that holds them")
+	}
+}
+
+func (d *Document) read() (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	loader.IsExternalRefsAllowed = true
+	doc, err := loader.LoadFromFile(filepath.Join(Folder(), d.File))
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", d.File, err)
+	}
+	for _, c := range d.corrections {
+		if err := c.apply(doc); err != nil {
+			return nil, fmt.Errorf("%s: correction %q: %w", d.File, c.why, err)
+		}
+	}
+	return doc, nil
+}
+
+// describing returns the documents that describe a path, without their prefix.
+func describing(path string) (list []*Document, rest string) {
+	if Folder() == "" {
+		return nil, ""
+	}
+	for _, d := range documents {
+		if after, ok := strings.CutPrefix(path, d.Prefix+"/"); ok && d.Prefix != "" {
+			list, rest = append(list, d), "/"+after
+		}
+	}
+	return list, rest
+}
+
+// find returns the path item of a request path.
+func find(doc *openapi3.T, path string) *openapi3.PathItem {
+	want := strings.Split(path, "/")
+	var best *openapi3.PathItem
+	variables := -1
+	for template, item := range doc.Paths.Map() {
+		parts := strings.Split(template, "/")
+		if n := matches(parts, want); n >= 0 && (best == nil || n < variables) {
+			best, variables = item, n
+		}
+	}
+	return best
+}
+
+// matches returns the number of variables with which a template matches a path; -1 if it does not.
+func matches(template, path []string) int {
+	if n := len(template); n < len(path) && template[n-1] == "{artifactPath}" {
+		path = slices.Concat(path[:n-1], []string{"a"}) // an artifact has a path of any length
+	}
+	if len(template) != len(path) {
+		return -1
+	}
+	n := 0
+	for i, part := range template {
+		switch {
+		case strings.HasPrefix(part, "{") && path[i] != "":
+			n++
+		case part != path[i]:
+			return -1
+		}
+	}
+	return n
+}
