@@ -37,9 +37,37 @@ var (
 		isOptional("vnfd", "packageContent", "a package has no VNFD before it is onboarded"),
 		isOptional("imagePath", "containerFormat", "an image is in the package, or imageUri says where it is"),
 	}
-	packages331 []correction
-	packages371 []correction
+	packages331 = []correction{
+		checksumIsObject,
+		isOptional("packageSecurityOption", "vnfmInfo", "it is known when the package is onboarded"),
+		isOptional("vnfmInfo", "packageSecurityOption", "it is known when the package is onboarded"),
+		isOptional("artifactPath", "artifactURI", "an artifact is in the package, or artifactURI says where it is"),
+		{"vnfmInfo is a list", func(doc *openapi3.T) error {
+			return retype(doc, "vnfmInfo", openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()))
+		}},
+	}
+	packages371 = []correction{
+		checksumIsObject,
+		isOptional("artifactPath", "artifactURI", "an artifact is in the package, or artifactURI says where it is"),
+	}
 )
+
+// checksumIsObject corrects a type of which the documents say that its definition was not found.
+var checksumIsObject = correction{"a checksum has an algorithm and a hash", func(doc *openapi3.T) error {
+	return retype(doc, "checksum", openapi3.NewObjectSchema().WithRequired([]string{"algorithm", "hash"}).
+		WithProperty("algorithm", openapi3.NewStringSchema()).WithProperty("hash", openapi3.NewStringSchema()))
+}}
+
+// retype corrects attributes that are typed as a string.
+func retype(doc *openapi3.T, name string, schema *openapi3.Schema) error {
+	return change(doc, func(s *openapi3.Schema) bool {
+		if p := s.Properties[name]; p == nil || !p.Value.Type.Is("string") {
+			return false
+		}
+		s.Properties[name] = openapi3.NewSchemaRef("", schema)
+		return true
+	})
+}
 
 // eitherIsOptional corrects objects that require exactly one of two attributes which both are absent as a rule.
 func eitherIsOptional(a, b string) correction {

@@ -17,8 +17,8 @@ import (
 // shared are the errors that SOL013 allows for every request; the documents do not list all of them everywhere.
 var shared = []int{400, 401, 403, 404, 405, 406, 409, 412, 413, 414, 415, 416, 422, 429, 500, 503, 504}
 
-// extensions are the responses of Gybe beyond the documents: conditional requests.
-var extensions = []int{http.StatusNotModified}
+// extensions are the responses of Gybe beyond the documents: conditional requests, and ranges of each part of a package.
+var extensions = []int{http.StatusNotModified, http.StatusPartialContent}
 
 // Response lists the differences of a response from all documents that describe its path.
 func Response(method, path string, status int, header http.Header, body []byte) []string {
