@@ -58,6 +58,8 @@ func (p solPackage) sampleText(t reflect.Type, name string) string {
 		return text
 	}
 	switch name {
+	case "segmentationType":
+		return "VLAN"
 	case "packageSecurityOption":
 		return "OPTION_1"
 	case "containerFormat":

@@ -2,7 +2,6 @@ package frame
 
 import (
 	"net/http"
-	"strconv"
 	"sync"
 )
 
@@ -69,17 +68,13 @@ func (a *array) send(w http.ResponseWriter) {
 		*last = append(*last, '\n')
 	}
 	*last = append(*last, "]\n"...)
-	size := 0
-	for _, c := range a.chunks {
+	size, parts := 0, make([][]byte, len(a.chunks))
+	for n, c := range a.chunks {
+		parts[n] = *c
 		size += len(*c)
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(size))
-	w.WriteHeader(http.StatusOK)
-	for _, c := range a.chunks {
-		_, _ = w.Write(*c) // an error means that the client is gone
-	}
+	w.Header().Set("Content-Type", "application/json")
+	send(w, http.StatusOK, parts, size)
 }
 
 func (a *array) release() {

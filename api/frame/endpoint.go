@@ -14,24 +14,21 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
 
 // endpoint is a route made ready to serve.
 type endpoint struct {
 	Route
-	frame    *Frame
-	auth     Authenticator
-	route    string // prefix and path, for logs and metrics
-	versions []version.Version
-	current  []string // the last of versions, as a Version header
+	frame *Frame
+	auth  Authenticator
+	route string // prefix and path, for logs and metrics
 	// schema of the JSON body; may be nil. It is looked up at the first use, because reading
 	// the documents takes a good part of a start.
 	schema func() (*openapi3.Schema, error)
 }
 
 func (f *Frame) endpoint(a API, r Route) *endpoint {
-	e := &endpoint{Route: r, frame: f, auth: a.Auth, route: a.Prefix + r.Path, versions: a.Versions}
+	e := &endpoint{Route: r, frame: f, auth: a.Auth, route: a.Prefix + r.Path}
 	if e.auth == nil {
 		e.auth = f.opts.Auth
 	}
@@ -39,9 +36,6 @@ func (f *Frame) endpoint(a API, r Route) *endpoint {
 		e.Role = defaultRole(e.Method)
 	}
 	f.table = append(f.table, Access{e.Method, e.route, e.Public, e.Role, e.Secret, e.Login})
-	if n := len(a.Versions); n > 0 {
-		e.current = []string{a.Versions[n-1].String()}
-	}
 	if len(r.Consumes) > 0 && !r.Stream {
 		e.schema = sync.OnceValues(func() (*openapi3.Schema, error) {
 			s, err := a.Document.body(r.Method, a.Prefix, cmp.Or(r.Schema, r.Path))
@@ -81,15 +75,8 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 	if err := e.authorise(r); err != nil {
 		return err
 	}
-	if !e.AnyVersion && len(e.versions) > 0 {
-		// Most requests name the current version, which is in the answer already.
-		if given := r.Header.Values(version.Header); !slices.Equal(given, e.current) {
-			v, err := negotiate(given, e.versions)
-			if err != nil {
-				return err
-			}
-			w.Header().Set(version.Header, v)
-		}
+	if !e.AnyVersion && r.versionErr != nil {
+		return r.versionErr
 	}
 	if e.Produces != nil && !accepts(r.Header.Values("Accept"), e.Produces) {
 		return lcm.Errorf(lcm.CodeNotAcceptable, "the answer is %s, which the Accept header does not allow",
@@ -109,6 +96,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 		// Everything has been read. The deadline for that would end the request's context when it passes.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not supported by test recorders
 	}
+	e.allowCompression(w, r)
 	if err := e.beginAudit(r); err != nil {
 		return err
 	}

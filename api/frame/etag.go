@@ -9,8 +9,18 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// ETag is the entity tag of a version of a resource.
-func ETag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+// ETag is the entity tag of a version of a resource. The states are values of the representation that change without
+// the version; If-Match does not compare them.
+func ETag(version int64, states ...string) string {
+	return `"` + strings.Join(append([]string{strconv.FormatInt(version, 10)}, states...), stateMark) + `"`
+}
+
+const (
+	// stateMark is before a state in an entity tag.
+	stateMark = "."
+	// gzipMark ends the entity tag of a compressed representation, which is not the same bytes.
+	gzipMark = `-gzip"`
+)
 
 // SetValidators writes ETag and Last-Modified.
 func SetValidators(w http.ResponseWriter, version int64, modified time.Time) {
@@ -69,12 +79,18 @@ func (r *Request) Precondition(version int64, modified time.Time) error {
 }
 
 // listed says whether an entity tag is in a list of them; "*" stands for any. Weak tags count only
-// where that is allowed.
+// where that is allowed: to read. To change a resource, its version has to be the same, not its states.
 func listed(header []string, tag string, weak bool) bool {
 	for t := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		t = strings.TrimSpace(t)
 		if weak {
 			t = strings.TrimPrefix(t, "W/")
+		}
+		if plain, ok := strings.CutSuffix(t, gzipMark); ok {
+			t = plain + `"`
+		}
+		if version, _, ok := strings.Cut(t, stateMark); ok && !weak {
+			t = version + `"`
 		}
 		if t == "*" || t == tag {
 			return true

@@ -57,14 +57,16 @@ type Frame struct {
 	answers  budget
 	decoding chan struct{} // holds a token for each large resource that is decoded
 	table    []Access
+
+	compressors *compressors
 }
 
 // mounted is what all answers below a prefix have in common.
 type mounted struct {
-	prefix  string
-	version string
-	header  http.Header
-	problem func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error
+	prefix   string
+	versions versions
+	header   http.Header
+	problem  func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error
 }
 
 // New returns a Frame without APIs: it answers 404 to everything.
@@ -89,7 +91,7 @@ func New(opts Options) *Frame {
 	f := &Frame{
 		opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{},
 		bodies: budget{limit: opts.BodyBudget}, answers: budget{limit: opts.AnswerBudget},
-		decoding: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		decoding: make(chan struct{}, runtime.GOMAXPROCS(0)), compressors: newCompressors(),
 	}
 	f.mux.NotFound(f.serve(nil, nil))
 	f.mux.MethodNotAllowed(f.unknownMethod)
@@ -100,8 +102,11 @@ func New(opts Options) *Frame {
 type API struct {
 	// Prefix of all its paths, e.g. /vnflcm/v2.
 	Prefix string
-	// Versions it serves, the current one last. An API without any ignores the Version header.
+	// Versions it serves, the default one last: it is named in errors about the Version header. An API without any
+	// ignores the header.
 	Versions []version.Version
+	// VersionOptional serves a request without a Version header in the default version.
+	VersionOptional bool
 	// Document holds the schemas of its request bodies; may be nil when no route has one.
 	Document *Document
 	// Routes of the API.
@@ -161,9 +166,8 @@ var Patches = []string{"application/merge-patch+json", "application/json"}
 
 // Mount adds an API.
 func (f *Frame) Mount(a API) {
-	m := mounted{prefix: a.Prefix, header: a.Header, problem: a.Problem}
-	if n := len(a.Versions); n > 0 {
-		m.version = a.Versions[n-1].String()
+	m := mounted{
+		prefix: a.Prefix, versions: versions{a.Versions, a.VersionOptional}, header: a.Header, problem: a.Problem,
 	}
 	f.prefixes = append(f.prefixes, m)
 	byPath := map[string]resource{}
@@ -197,7 +201,7 @@ type resource map[string]*endpoint
 func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 	allow := res.allow()
 	return func(w http.ResponseWriter, hr *http.Request) {
-		rw := &recorder{ResponseWriter: w}
+		rw := &recorder{ResponseWriter: w, request: hr}
 		r := &Request{Request: hr, frame: f, began: time.Now(), ID: requestID(hr)}
 		rw.Header().Set(headerRequestID, r.ID)
 		defer f.finish(rw, r) //nolint:contextcheck // it takes the request's
@@ -208,9 +212,7 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 		if at != nil {
 			maps.Copy(rw.Header(), at.header)
 			r.problem = at.problem
-			if at.version != "" {
-				rw.Header().Set(version.Header, at.version)
-			}
+			r.versionErr = at.versions.negotiate(rw.Header(), hr.Header)
 		}
 		if err := f.opts.Origins.Check(hr); err != nil {
 			r.fail(rw, err)

@@ -2,7 +2,6 @@ package frame
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -33,8 +32,8 @@ func (r *Request) fail(w *recorder, err error) {
 	if e.Code != lcm.CodeRange {
 		h.Del("Content-Range")
 	}
-	if e.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	if wait := retryAfter(e); wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 	}
 	// A token that is malformed is 400 with a challenge (SOL013 clause 8.3.6.2).
 	if e.Code == lcm.CodeUnauthorized || e.Code == lcm.CodeInvalid && r.challenges != nil {
@@ -60,6 +59,14 @@ func (r *Request) fail(w *recorder, err error) {
 	}
 }
 
+// retryAfter is the time that a client is asked to wait: always for 429 and 503, otherwise if the error knows one.
+func retryAfter(e *lcm.Error) time.Duration {
+	if status := e.Status(); status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		return cmp.Or(e.RetryAfter, busyFor)
+	}
+	return e.RetryAfter
+}
+
 // ProblemOf is the one mapping of errors to ProblemDetails (SOL013 clause 6.3). Causes stay inside.
 func ProblemOf(err error) *sol.ProblemDetails {
 	e := lcm.AsError(err)
@@ -81,39 +88,4 @@ func causes(err error) string {
 		text += ": " + e.Cause.Error()
 	}
 	return text
-}
-
-// WriteJSON answers with a JSON value.
-func WriteJSON(w http.ResponseWriter, status int, v any) error {
-	return write(w, status, "application/json", v)
-}
-
-func write(w http.ResponseWriter, status int, media string, v any) error {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	raw = append(raw, '\n')
-	h := w.Header()
-	h.Set("Content-Type", media)
-	h.Set("Content-Length", strconv.Itoa(len(raw)))
-	w.WriteHeader(status)
-	_, _ = w.Write(raw) // an error means that the client is gone
-	return nil
-}
-
-// NoContent answers 204.
-func NoContent(w http.ResponseWriter) error {
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-// Accepted answers 202 with an empty body; location may be "".
-func Accepted(w http.ResponseWriter, location string) error {
-	if location != "" {
-		w.Header().Set("Location", location)
-	}
-	w.Header().Set("Content-Length", "0")
-	w.WriteHeader(http.StatusAccepted)
-	return nil
 }

@@ -10,8 +10,12 @@ import (
 // recorder remembers what was answered.
 type recorder struct {
 	http.ResponseWriter
-	code  int
-	bytes int64
+	code    int
+	bytes   int64
+	request *http.Request
+	// compressors are set for answers that may be compressed, with the values of Accept-Encoding.
+	compressors *compressors
+	encodings   []string
 }
 
 // WriteHeader implements http.ResponseWriter.

@@ -36,8 +36,10 @@ type Request struct {
 	route   string
 	problem func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error // may be nil
 	query   url.Values
-	began   time.Time
-	attrs   []slog.Attr
+	// versionErr is the problem of the Version header.
+	versionErr error
+	began      time.Time
+	attrs      []slog.Attr
 	// challenges are sent with a response 401.
 	challenges []string
 	// audit is the entry of the request in the audit trail; nil if it has none.

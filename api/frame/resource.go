@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol/filter"
@@ -60,13 +59,10 @@ func WriteResource(w http.ResponseWriter, r *Request, status int, d Resource) er
 	if err := memory.take(int64(d.size()), manyAnswers); err != nil {
 		return err
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(d.size()+1))
-	w.WriteHeader(status)
 	buf := borrow()
 	*buf = append(d.appendTo(*buf), '\n')
-	_, _ = w.Write(*buf) // an error means that the client is gone
+	w.Header().Set("Content-Type", "application/json")
+	send(w, status, [][]byte{*buf}, len(*buf))
 	giveBack(buf)
 	return nil
 }

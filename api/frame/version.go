@@ -9,27 +9,48 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
 
-// negotiate applies the rules of the Version header and returns the version of the answer.
-func negotiate(given []string, served []version.Version) (string, error) {
-	header := ""
-	switch len(given) {
-	case 0:
-	case 1:
-		header = given[0]
-	default:
-		return "", lcm.Errorf(lcm.CodeInvalid, "the request has %d Version headers; want one", len(given))
+// versions are those that an API serves, the default one last.
+type versions struct {
+	served   []version.Version
+	optional bool
+}
+
+// negotiate writes the version of the answer and, for an interface of the standard, that its JSON has no ranges. An
+// error of the Version header is answered in the default version.
+func (v versions) negotiate(out, in http.Header) error {
+	if len(v.served) == 0 {
+		return nil
 	}
-	v, err := version.Negotiate(header, served...)
-	hint := "send Version: " + served[len(served)-1].String()
+	got, err := v.of(in.Values(version.Header))
+	out.Set(version.Header, got)
+	out.Set("Accept-Ranges", "none") // a file says otherwise
+	return err
+}
+
+// of returns the version that a header names, or the default one and what is wrong with the header.
+func (v versions) of(given []string) (string, error) {
+	current := v.served[len(v.served)-1].String()
+	switch {
+	case len(given) == 1 && given[0] == current, len(given) == 0 && v.optional:
+		return current, nil
+	case len(given) > 1:
+		return current, lcm.Errorf(lcm.CodeInvalid, "the request has %d Version headers; want one", len(given))
+	}
+	header := ""
+	if len(given) == 1 {
+		header = given[0]
+	}
+	got, err := version.Negotiate(header, v.served...)
+	hint := "send Version: " + current
 	switch {
 	case err == nil:
-		return v.String(), nil
+		return got.String(), nil
 	case errors.Is(err, version.ErrMissing):
-		return "", lcm.Errorf(lcm.CodeInvalid, "'Version' HTTP header missing.").WithHint(hint)
+		return current, lcm.Errorf(lcm.CodeInvalid, "'Version' HTTP header missing.").WithHint(hint)
 	case errors.Is(err, version.ErrUnsupported):
-		return "", lcm.Errorf(lcm.CodeNotAcceptable, "%s", err).WithHint(hint)
+		return current, lcm.Errorf(lcm.CodeNotAcceptable, "%s", err).WithHint(hint)
 	default:
-		return "", lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint(hint)
+		return current, lcm.Errorf(lcm.CodeInvalid, "%s", err).WithHint(hint)
 	}
 }
 

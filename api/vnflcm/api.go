@@ -14,8 +14,12 @@ import (
 // Prefix of the interface's paths.
 const Prefix = "/vnflcm/v2"
 
-// served is the API version of SOL003 v3.3.1.
-const served = "2.0.0"
+// The API versions of SOL003 v3.7.1 and v3.3.1. One model serves both: all that the later one adds is optional. The
+// error about a Version header names the last one, which deployed clients use.
+const (
+	laterVersion = "2.3.0"
+	firstVersion = "2.0.0"
+)
 
 // API serves the interface.
 type API struct {
@@ -36,10 +40,10 @@ func (a *API) Mount(f *frame.Frame) {
 	a.instances, a.operations = frame.NewCollection(f.URL(instancesPath)), frame.NewCollection(f.URL(operationsPath))
 	a.extended = frame.NewCollection(f.URL("/gybe/v1/vnf_instances"))
 	a.links, a.taskLinks = map[linksKey]frame.LinkTemplate{}, map[string]frame.LinkTemplate{}
-	versions := []version.Version{version.MustParse(served)}
+	versions := []version.Version{version.MustParse(laterVersion), version.MustParse(firstVersion)}
 	apiVersions := frame.Route{
 		Method: http.MethodGet, Path: "/api_versions", Produces: frame.JSON, AnyVersion: true,
-		Handle: frame.Versions("/vnflcm", served),
+		Handle: frame.Versions("/vnflcm", firstVersion, laterVersion),
 	}
 	f.Mount(frame.API{Prefix: "/vnflcm", Versions: versions, Routes: []frame.Route{apiVersions}})
 	f.Mount(frame.API{

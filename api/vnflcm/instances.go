@@ -86,7 +86,7 @@ func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	ifVersion, err := a.condition(r, id)
+	ifVersion, err := condition(r, id, a.Services.In(r.Principal).InstanceValidator)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,14 @@ func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
 	return frame.NoContent(w)
 }
 
-// condition is the version that the instance has to have still, nil when the request does not depend on it.
-func (a *API) condition(r *frame.Request, id string) (*int64, error) {
+// condition is the version that the resource has to have still, nil when the request does not depend on it.
+func condition(
+	r *frame.Request, id string, read func(context.Context, string) (lcm.Validator, error),
+) (*int64, error) {
 	if !r.Conditional() {
 		return nil, nil
 	}
-	v, err := a.Services.In(r.Principal).InstanceValidator(r.Context(), id)
+	v, err := read(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +142,11 @@ func (a *API) submit(k *lcm.OperationKind) frame.Handler {
 		if err != nil {
 			return err
 		}
-		if k.Path == "" { // only the instance itself has a version
-			if task.IfVersion, err = a.condition(r, id); err != nil {
-				return err
-			}
+		s := a.Services.In(r.Principal)
+		if task.IfVersion, err = condition(r, id, s.InstanceValidator); err != nil {
+			return err
 		}
-		op, err := a.Services.In(r.Principal).Submit(r.Context(), id, task)
+		op, err := s.Submit(r.Context(), id, task)
 		return admitted(w, r, op, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
@@ -46,6 +47,14 @@ func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
 	}.Serve(w, r)
 }
 
+// unchanged returns the service for an operation, which has to have the version that If-Match or If-Unmodified-Since
+// means until it is changed.
+func (a *API) unchanged(r *frame.Request, id string) (*admission.Service, error) {
+	s := a.Services.In(r.Principal)
+	v, err := condition(r, id, s.OperationValidator)
+	return s.If(v), err
+}
+
 // steer serves retry and rollback: 202 without a body.
 func (a *API) steer(ev lcm.Event) frame.Handler {
 	return func(w http.ResponseWriter, r *frame.Request) error {
@@ -53,7 +62,11 @@ func (a *API) steer(ev lcm.Event) frame.Handler {
 		if err != nil {
 			return err
 		}
-		if _, err := a.Services.In(r.Principal).Steer(r.Context(), id, ev); err != nil {
+		s, err := a.unchanged(r, id)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Steer(r.Context(), id, ev); err != nil {
 			return err
 		}
 		return frame.Accepted(w, "")
@@ -66,7 +79,11 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	op, err := a.Services.In(r.Principal).Steer(r.Context(), id, lcm.EventFail)
+	s, err := a.unchanged(r, id)
+	if err != nil {
+		return err
+	}
+	op, err := s.Steer(r.Context(), id, lcm.EventFail)
 	if err != nil {
 		return err
 	}
@@ -74,6 +91,7 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
+	frame.SetValidators(w, op.Version, op.Updated)
 	return frame.WriteResource(w, r, http.StatusOK, a.presentOperation(d))
 }
 
@@ -87,7 +105,11 @@ func (a *API) cancel(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Services.In(r.Principal).Cancel(r.Context(), id, req.CancelMode); err != nil {
+	s, err := a.unchanged(r, id)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Cancel(r.Context(), id, req.CancelMode); err != nil {
 		return err
 	}
 	return frame.Accepted(w, "")

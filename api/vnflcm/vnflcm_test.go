@@ -349,7 +349,7 @@ func TestVersionsAreListedWithoutAVersion(t *testing.T) {
 		a := b.Do(t, "GET", path, nil, "Version", "")
 		require.Equal(t, 200, a.Status)
 		require.Equal(t, sol.ApiVersionInformation{
-			URIPrefix: "/vnflcm", ApiVersions: []sol.ApiVersion{{Version: "2.0.0"}},
+			URIPrefix: "/vnflcm", ApiVersions: []sol.ApiVersion{{Version: "2.0.0"}, {Version: "2.3.0"}},
 		}, apitest.JSON[sol.ApiVersionInformation](t, a))
 		a = b.Do(t, "DELETE", path, nil, "Version", "")
 		require.Equal(t, 405, a.Status)
@@ -357,6 +357,13 @@ func TestVersionsAreListedWithoutAVersion(t *testing.T) {
 	}
 	require.Equal(t, 400, b.Do(t, "GET", instances, nil, "Version", "").Status)
 	require.Equal(t, 406, b.Do(t, "GET", instances, nil, "Version", "1.3.0").Status)
+	for _, v := range []string{"2.0.0", "2.3.0"} {
+		a := b.Do(t, "GET", instances, nil, "Version", v)
+		require.Equal(t, 200, a.Status)
+		require.Equal(t, v, a.Header.Get("Version"))
+		require.Equal(t, "none", a.Header.Get("Accept-Ranges"))
+		require.Equal(t, v, b.Do(t, "GET", instances+"/x", nil, "Version", v).Header.Get("Version"))
+	}
 }
 
 func instanceOf(tb testing.TB, b *bundle, op string) string {

@@ -31,8 +31,8 @@ type major struct {
 	prefix string
 	// versions are told by api_versions.
 	versions []string
-	// required are the versions that requests have to name; nil when the Version header is not needed.
-	required []version.Version
+	// optional serves requests without a Version header: deployed clients of version 1 send none.
+	optional bool
 	document string
 	// failed says that a package whose content was refused is in the state ERROR; in version 1 it is CREATED.
 	failed bool
@@ -40,10 +40,10 @@ type major struct {
 
 func (a *API) majors() []*major {
 	return []*major{
-		{API: a, prefix: root + "/v1", versions: []string{"1.2.0"}, document: openapi.VnfPkgmV1},
+		{API: a, prefix: root + "/v1", versions: []string{"1.2.0"}, optional: true, document: openapi.VnfPkgmV1},
 		{
 			API: a, prefix: root + "/v2", versions: []string{"2.1.0", "2.4.0"}, document: openapi.VnfPkgmV2,
-			required: []version.Version{version.MustParse("2.1.0"), version.MustParse("2.4.0")}, failed: true,
+			failed: true,
 		},
 	}
 }
@@ -54,12 +54,23 @@ func (a *API) Mount(f *frame.Frame) {
 	for _, m := range a.majors() {
 		all = append(all, m.versions...)
 	}
-	f.Mount(frame.API{Prefix: root, Routes: []frame.Route{versionsRoute(all)}})
+	f.Mount(frame.API{
+		Prefix: root, Versions: parse(all), VersionOptional: true, Routes: []frame.Route{versionsRoute(all)},
+	})
 	for _, m := range a.majors() {
 		f.Mount(frame.API{
-			Prefix: m.prefix, Versions: m.required, Document: frame.Served(m.document), Routes: m.routes(),
+			Prefix: m.prefix, Versions: parse(m.versions), VersionOptional: m.optional,
+			Document: frame.Served(m.document), Routes: m.routes(),
 		})
 	}
+}
+
+func parse(versions []string) []version.Version {
+	out := make([]version.Version, len(versions))
+	for n, v := range versions {
+		out[n] = version.MustParse(v)
+	}
+	return out
 }
 
 func versionsRoute(versions []string) frame.Route {

@@ -24,7 +24,7 @@ func (m *major) create(w http.ResponseWriter, r *frame.Request) error {
 	r.Note(slog.String("vnf_pkg_id", p.ID))
 	self := r.Public(m.path(p.ID))
 	w.Header().Set("Location", self)
-	frame.SetValidators(w, p.Version, p.Updated)
+	setTag(w, p)
 	return frame.WriteJSON(w, http.StatusCreated, m.present(p, self))
 }
 
@@ -49,9 +49,14 @@ func (m *major) getOnboarded(w http.ResponseWriter, r *frame.Request) error {
 }
 
 func (m *major) send(w http.ResponseWriter, p *vnfpkg.Package, self string) error {
-	// No Last-Modified and no 304: usageState follows the instances and does not count as a change.
-	w.Header().Set("ETag", frame.ETag(p.Version))
+	setTag(w, p)
 	return frame.WriteJSON(w, http.StatusOK, m.present(p, self))
+}
+
+// setTag writes the entity tag of a package. The usage state is a part of it, because it follows the instances and does
+// not count as a change. So there is no Last-Modified.
+func setTag(w http.ResponseWriter, p *vnfpkg.Package) {
+	w.Header().Set("Etag", frame.ETag(p.Version, string(p.UsageState)))
 }
 
 func (m *major) onboardedPath(p *vnfpkg.Package) string {
@@ -104,7 +109,7 @@ func (m *major) update(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", frame.ETag(p.Version))
+	setTag(w, p)
 	return frame.WriteJSON(w, http.StatusOK, changed)
 }
 

@@ -103,7 +103,9 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 			req.Header.Set("Content-Type", withDefault(r.media, "application/json"))
 		}
 		req.Header.Set("Accept", withDefault(r.accept, "application/json")+", application/problem+json;q=0.9")
-		req.Header.Set(version.Header, lcmVersion)
+		if strings.Contains(r.path, "/vnflcm/") { // a link is absolute
+			req.Header.Set(version.Header, lcmVersion)
+		}
 		req.Header.Set("User-Agent", c.userAgent)
 		for name, value := range r.headers {
 			req.Header.Set(name, value)

@@ -9,6 +9,7 @@ func init() {
 	RegisterOperation(OperationKind{
 		Type: sol.LcmOperationChangeVnfpkg, Path: "change_vnfpkg", Hook: "change_current_package",
 		Requires: sol.InstantiationStateInstantiated, VIM: true, NeedsGrant: true, CanRollBack: true, NewRevision: true,
+		Link: func(l *sol.VnfInstanceLinks, link *sol.Link) { l.ChangeCurrentVnfPkg = link },
 		Body: sol.ChangeCurrentVnfPkgRequest{}, Decode: decodes(packageTask), Phases: changePhases,
 	})
 }

@@ -48,9 +48,7 @@ func decodeModify(raw json.RawMessage) (Task, error) {
 		return Task{
 			Connections: given, VnfdID: req.VnfdID, VnfPkgID: req.VnfPkgID,
 			Decide: func(a *Admission) error {
-				if err := a.modifyRevision(); err != nil {
-					return err
-				}
+				a.modifyRevision()
 				if len(given)+len(gone) > 0 {
 					if err := a.modifyConnections(gone); err != nil {
 						return err
@@ -65,11 +63,8 @@ func decodeModify(raw json.RawMessage) (Task, error) {
 	})(raw)
 }
 
-// modifyRevision checks the version that the request depends on, and the package that the instance is to change to.
-func (a *Admission) modifyRevision() error {
-	if v := a.Task.IfVersion; v != nil && *v != a.Instance.Version {
-		return Changed("VNF instance", a.Instance.ID)
-	}
+// modifyRevision checks the package that the instance is to change to.
+func (a *Admission) modifyRevision() {
 	if a.Next != nil && a.NextPkgID == a.Instance.VnfPkgID {
 		a.Next, a.NextPkgID = nil, "" // it has that package
 	}
@@ -79,7 +74,6 @@ func (a *Admission) modifyRevision() error {
 				flavourIDs(a.Next.VNFD))
 		}
 	}
-	return nil
 }
 
 // connectionsOf takes the VIM connections of a patch apart: those that it gives, and the keys of those that it takes

@@ -24,18 +24,20 @@ type VnfInstance struct {
 // VnfInstanceLinks (inline in the standard) names the resources and tasks that
 // are available in the instance's present state; the others are nil.
 type VnfInstanceLinks struct {
-	Self             Link  `json:"self"`
-	Indicators       *Link `json:"indicators,omitempty"`
-	Instantiate      *Link `json:"instantiate,omitempty"`
-	Terminate        *Link `json:"terminate,omitempty"`
-	Scale            *Link `json:"scale,omitempty"`
-	ScaleToLevel     *Link `json:"scaleToLevel,omitempty"`
-	ChangeFlavour    *Link `json:"changeFlavour,omitempty"`
-	Heal             *Link `json:"heal,omitempty"`
-	Operate          *Link `json:"operate,omitempty"`
-	ChangeExtConn    *Link `json:"changeExtConn,omitempty"`
-	CreateSnapshot   *Link `json:"createSnapshot,omitempty"`
-	RevertToSnapshot *Link `json:"revertToSnapshot,omitempty"`
+	Self          Link  `json:"self"`
+	Indicators    *Link `json:"indicators,omitempty"`
+	Instantiate   *Link `json:"instantiate,omitempty"`
+	Terminate     *Link `json:"terminate,omitempty"`
+	Scale         *Link `json:"scale,omitempty"`
+	ScaleToLevel  *Link `json:"scaleToLevel,omitempty"`
+	ChangeFlavour *Link `json:"changeFlavour,omitempty"`
+	Heal          *Link `json:"heal,omitempty"`
+	Operate       *Link `json:"operate,omitempty"`
+	ChangeExtConn *Link `json:"changeExtConn,omitempty"`
+	// ChangeCurrentVnfPkg is of API version 2.3.0.
+	ChangeCurrentVnfPkg *Link `json:"changeCurrentVnfPkg,omitempty"`
+	CreateSnapshot      *Link `json:"createSnapshot,omitempty"`
+	RevertToSnapshot    *Link `json:"revertToSnapshot,omitempty"`
 	// Protection is ours: it is present while the instance is protected against tasks that delete machines.
 	Protection *Link `json:"protection,omitempty"`
 }
@@ -89,6 +91,9 @@ type ExtLinkPortInfo struct {
 	ID             string         `json:"id"`
 	ResourceHandle ResourceHandle `json:"resourceHandle"`
 	CpInstanceID   string         `json:"cpInstanceId,omitempty"`
+	// SecondaryCpInstanceID and TrunkResourceID are of API version 2.3.0.
+	SecondaryCpInstanceID string `json:"secondaryCpInstanceId,omitempty"`
+	TrunkResourceID       string `json:"trunkResourceId,omitempty"`
 }
 
 // ExtManagedVirtualLinkInfo is an internal virtual link managed by others.

@@ -40,9 +40,11 @@ type CpProtocolData struct {
 // IpOverEthernetAddressData is the requested addressing of a connection point: a
 // MAC address, IP addresses, or both.
 type IpOverEthernetAddressData struct {
-	MacAddress     string          `json:"macAddress,omitempty"`
-	SegmentationID string          `json:"segmentationId,omitempty"`
-	IpAddresses    []IpAddressData `json:"ipAddresses,omitempty"`
+	MacAddress     string `json:"macAddress,omitempty"`
+	SegmentationID string `json:"segmentationId,omitempty"`
+	// SegmentationType is of API version 2.3.0.
+	SegmentationType string          `json:"segmentationType,omitempty"`
+	IpAddresses      []IpAddressData `json:"ipAddresses,omitempty"`
 }
 
 // IpAddressData (inline in the standard) asks for addresses. Exactly one of
@@ -75,15 +77,19 @@ type VnfExtCpData struct {
 
 // VnfExtCpConfig configures one external connection point instance.
 type VnfExtCpConfig struct {
-	ParentCpConfigID string           `json:"parentCpConfigId,omitempty"`
-	LinkPortID       string           `json:"linkPortId,omitempty"`
-	CpProtocolData   []CpProtocolData `json:"cpProtocolData,omitempty"`
+	ParentCpConfigID string `json:"parentCpConfigId,omitempty"`
+	LinkPortID       string `json:"linkPortId,omitempty"`
+	// CreateExtLinkPort is of API version 2.3.0. Gybe creates a port if none is given, as without it.
+	CreateExtLinkPort *bool            `json:"createExtLinkPort,omitempty"`
+	CpProtocolData    []CpProtocolData `json:"cpProtocolData,omitempty"`
 }
 
 // ExtLinkPortData is an existing port of an external virtual link.
 type ExtLinkPortData struct {
 	ID             string         `json:"id"`
 	ResourceHandle ResourceHandle `json:"resourceHandle"`
+	// TrunkResourceID is of API version 2.3.0.
+	TrunkResourceID string `json:"trunkResourceId,omitempty"`
 }
 
 // ExtManagedVirtualLinkData is an internal virtual link that is created and

@@ -163,8 +163,10 @@ func (w *world) send(t *testing.T, r request) answer {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, r.method, w.node.URL()+r.path, strings.NewReader(r.body))
 	require.NoError(t, err)
-	req.Header.Set("Version", "2.0.0")
-	if strings.HasPrefix(r.path, "/vnfpkgm/v2/") {
+	switch {
+	case strings.HasPrefix(r.path, "/vnflcm/"):
+		req.Header.Set("Version", "2.0.0")
+	case strings.HasPrefix(r.path, "/vnfpkgm/v2/"):
 		req.Header.Set("Version", "2.4.0")
 	}
 	if r.body != "" {

@@ -111,7 +111,7 @@ func (s *Server) Do(tb testing.TB, method, path string, body any, headers ...str
 	}
 	req, err := http.NewRequestWithContext(tb.Context(), method, s.URL+path, r)
 	require.NoError(tb, err)
-	req.Header.Set("Version", "2.0.0")
+	req.Header.Set("Version", versionFor(path))
 	if r != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -136,6 +136,17 @@ func (s *Server) Do(tb testing.TB, method, path string, body any, headers ...str
 	}
 	Check(tb, req, a)
 	return a
+}
+
+// versionFor is the version that is sent to an interface.
+func versionFor(path string) string {
+	switch {
+	case strings.HasPrefix(path, "/vnfpkgm/v1/"):
+		return "1.2.0"
+	case strings.HasPrefix(path, "/vnfpkgm/v2/"):
+		return "2.4.0"
+	}
+	return "2.0.0"
 }
 
 // JSON decodes the body.

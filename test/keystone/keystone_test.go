@@ -27,7 +27,7 @@ func (w *world) application(t *testing.T, spec obj) (identity obj) {
 // create tries to create a package and returns the status and the id.
 func (w *world) create(token string) (int, string) {
 	w.t.Helper()
-	resp, made := w.call(http.MethodPost, w.node.URL()+"/vnfpkgm/v1/vnf_packages", token, v2, obj{})
+	resp, made := w.call(http.MethodPost, w.node.URL()+"/vnfpkgm/v1/vnf_packages", token, nil, obj{})
 	id, _ := made["id"].(string)
 	return resp.StatusCode, id
 }

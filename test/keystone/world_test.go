@@ -170,7 +170,7 @@ func (w *world) token(u user) string {
 // status asks the node with a token.
 func (w *world) status(token string) *http.Response {
 	w.t.Helper()
-	resp, _ := w.call(http.MethodGet, w.node.URL()+"/vnfpkgm/v1/vnf_packages", token, v2, nil)
+	resp, _ := w.call(http.MethodGet, w.node.URL()+"/vnfpkgm/v1/vnf_packages", token, nil, nil)
 	return resp
 }
 

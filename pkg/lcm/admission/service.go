@@ -35,6 +35,23 @@ type Service struct {
 	*Services
 	Store     lcm.Records
 	principal lcm.Principal
+	// ifVersion is the version that an operation has to have when it is steered or cancelled; nil is any.
+	ifVersion *int64
+}
+
+// If returns a Service that steers and cancels only operations that have a version; nil is any.
+func (s *Service) If(version *int64) *Service {
+	c := *s
+	c.ifVersion = version
+	return &c
+}
+
+// requireVersion returns CodePrecondition for an operation that does not have the version of If.
+func (s *Service) requireVersion(op *lcm.Operation) error {
+	if s.ifVersion != nil && *s.ifVersion != op.Version {
+		return lcm.Changed("operation", op.ID)
+	}
+	return nil
 }
 
 // DefaultDeadline bounds an operation for which nothing is configured.

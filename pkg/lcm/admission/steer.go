@@ -13,6 +13,9 @@ import (
 // A retried or rolled back operation gets a new deadline.
 func (s *Service) Steer(ctx context.Context, opID string, ev lcm.Event) (*lcm.Operation, error) {
 	return s.Store.Steer(ctx, opID, func(op *lcm.Operation, p *lcm.Protection) ([]lcm.Message, error) {
+		if err := s.requireVersion(op); err != nil {
+			return nil, err
+		}
 		to, err := lcm.Next(op, ev)
 		if err == nil {
 			err = lcm.RefuseSteering(op, ev, p)
@@ -53,6 +56,9 @@ func (s *Service) Cancel(ctx context.Context, opID string, mode sol.CancelModeTy
 		)
 	}
 	return s.Store.Steer(ctx, opID, func(op *lcm.Operation, _ *lcm.Protection) ([]lcm.Message, error) {
+		if err := s.requireVersion(op); err != nil {
+			return nil, err
+		}
 		if _, err := lcm.Next(op, lcm.EventCancel); err != nil {
 			return nil, err
 		}

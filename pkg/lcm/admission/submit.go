@@ -87,8 +87,14 @@ func (s *Service) check(ctx context.Context, id string, t lcm.Task) (checked, er
 	if err != nil {
 		return checked{}, err
 	}
+	if t.IfVersion != nil && *t.IfVersion != i.Version {
+		return checked{}, lcm.Changed("VNF instance", id)
+	}
 	if i, err = s.reobserve(ctx, i, t); err != nil {
 		return checked{}, err
+	}
+	if t.IfVersion != nil {
+		t.IfVersion = &i.Version // the inventory may have been repeated
 	}
 	c, err := s.decideOn(ctx, i, t)
 	if e, ok := errors.AsType[*lcm.Error](err); ok && e.Code == lcm.CodeConflict {
@@ -113,6 +119,9 @@ func (s *Service) decideOn(ctx context.Context, i *lcm.Instance, t lcm.Task) (ch
 func (s *Service) recheck(ctx context.Context, locked *lcm.Instance, c checked) (*lcm.Admission, error) {
 	if locked.Version == c.decision.Instance.Version {
 		return c.decision, nil
+	}
+	if c.inputs.Task.IfVersion != nil {
+		return nil, lcm.Changed("VNF instance", locked.ID)
 	}
 	if locked.VnfPkgID != c.decision.Instance.VnfPkgID {
 		return nil, lcm.Errorf(lcm.CodeConflict, "the package of VNF instance %s has just been changed",

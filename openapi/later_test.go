@@ -1,0 +1,67 @@
+package openapi_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/openapi"
+)
+
+func TestVnfLcmFollowsTheLaterStandard(t *testing.T) {
+	t.Parallel()
+	theirs := published(t, etsiLaterLifecycle)
+	ours, err := openapi.Load(openapi.VnfLcmV2)
+	require.NoError(t, err)
+	c := &comparison{}
+	c.paths(t, ours, theirs, func(_, path string) bool { return path == "/api_versions" })
+	explain(t, c.findings, laterLcmDeviations)
+}
+
+// laterLcmDeviations are the differences from API version 2.3.0.
+var laterLcmDeviations = slices.Concat(optionalInLater, []deviation{
+	{"instantiatedVnfInfo/metadata", "extra attribute", "clients in the field read parameters there"},
+	{"_links/protection", "extra attribute", "a client can see that the instance is protected, and where"},
+	{"_links", "should be required", "v3.3.1 does not require it; it is always present"},
+	{"instantiatedVnfInfo/extCpInfo", "should be required", "a VNF may have no external connection point"},
+	{"instantiatedVnfInfo/vnfcInfo", "extra attribute", whySol002},
+	{"changedInfo/vnfcInfoModifications", "extra attribute", whySol002},
+	{"{vnfInstanceId} request/vnfcInfoModifications", "extra attribute", whySol002},
+	{"healScript", "extra attribute", whySol002},
+	{"vnfcInstanceId", "extra attribute", whySol002},
+	{"{vnfInstanceId} request/vnfdId", "extra attribute", "vnfPkgId is its predecessor"},
+	{"vimConnectionInfo{}/vimType", "should be required", "a merge patch names only what changes"},
+	{"PATCH /vnf_instances/{vnfInstanceId} 202", "missing body", "the operation has the changes"},
+	{
+		"GET /vnf_lcm_op_occs 200", "type array should be object",
+		"the published document forgets that a list is an array",
+	},
+	{"scaleStatus[]/scaleLevel", "extra attribute", whyScaleLevel},
+	{"scaleStatus[]/scaleToLevel", "missing attribute", whyScaleLevel},
+	{"maxScaleLevels[]/scaleLevel", "extra attribute", whyScaleLevel},
+	{"maxScaleLevels[]/scaleToLevel", "missing attribute", whyScaleLevel},
+	{"scaleInfo[]/scaleLevel", "extra attribute", whyScaleLevel},
+	{"scaleInfo[]/scaleToLevel", "missing attribute", whyScaleLevel},
+}, problemDeviations("error"))
+
+const (
+	whyScaleLevel = "the published document requires scaleLevel and describes scaleToLevel"
+	whyNoTrunk    = "optional; Gybe has neither trunks nor virtual IP addresses"
+	whyNotMade    = "optional; Gybe does not make it"
+)
+
+// optionalInLater are optional attributes that no answer has.
+var optionalInLater = []deviation{
+	{"extCpInfo[]/associatedVipCpId", "missing attribute", whyNoTrunk},
+	{"vnfLinkPorts[]/trunkResourceId", "missing attribute", whyNoTrunk},
+	{"vnfLinkPorts[]/vipCpInstanceId", "missing attribute", whyNoTrunk},
+	{"instantiatedVnfInfo/vipCpInfo", "missing attribute", whyNoTrunk},
+	{"vnfcResourceInfo[]/parentCpId", "missing attribute", whyNoTrunk},
+	{"affectedVipCps", "missing attribute", whyNoTrunk},
+	{"lcmCoordinations", "missing attribute", whyNotMade},
+	{"rejectedLcmCoordinations", "missing attribute", whyNotMade},
+	{"warnings", "missing attribute", whyNotMade},
+	{"modificationsTriggeredByVnfPkgChange/vimConnectionInfo", "missing attribute", whyNotMade},
+	{"affectedExtLinkPorts[]/changeType", "missing value MODIFIED", whyNotMade},
+}
