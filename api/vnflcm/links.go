@@ -104,7 +104,7 @@ func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 	a.linksLock.RLock()
 	out, ok := a.taskLinks[d.Events]
 	a.linksLock.RUnlock()
-	if ok {
+	if ok && d.GrantHref == "" {
 		return out
 	}
 	links := &sol.VnfLcmOpOccLinks{
@@ -122,6 +122,10 @@ func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 		case lcm.EventCancel:
 			links.Cancel = link
 		}
+	}
+	if d.GrantHref != "" { // differs for every operation
+		links.Grant = &sol.Link{Href: d.GrantHref}
+		return frame.NewLinkTemplate(links)
 	}
 	out = frame.NewLinkTemplate(links)
 	a.linksLock.Lock()

@@ -24,6 +24,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
+	"github.com/gybe-nfv/gybe/pkg/nfvo"
 	"github.com/gybe-nfv/gybe/pkg/script"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/store"
@@ -67,6 +68,7 @@ type App struct {
 	engine   *engine.Engine
 	scripts  *script.Runner // nil when scripts of packages are not run
 	drivers  *drivers
+	nfvo     *nfvo.Client // nil without an NFVO
 	services *admission.Services
 
 	auth        *auth.Authenticator
@@ -127,6 +129,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err := a.openPackages(); err != nil {
 		return nil, err
 	}
+	if err := a.openNFVO(); err != nil {
+		return nil, err
+	}
 	a.openDomain(queue)
 	if err := a.openHTTP(ring); err != nil { //nolint:contextcheck // handlers have the contexts of their requests
 		return nil, err
@@ -169,10 +174,18 @@ func (a *App) openDomain(queue *engine.Queue) {
 		Deadline: a.cfg.Deadline,
 		Limits:   lcm.Limits{Attribute: int(a.cfg.Limits.Attribute), Params: int(a.cfg.Limits.Params)},
 	}
+	var grantor lcm.Grantor = grant.Local{Zones: a.cfg.Grant.Zones}
+	if a.nfvo != nil && a.cfg.NFVO.Grants {
+		set := a.cfg.NFVO
+		grantor = &nfvo.Grantor{
+			Client: a.nfvo, PublicURL: a.publicURL, Poll: set.Poll, RetryBase: set.RetryBase, RetryMax: set.RetryMax,
+		}
+		a.services.NFVO = a.nfvo.String()
+	}
 	runner := &execution.Runner{
 		Store: ledger, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,
 		Planner: &execution.Planner{
-			Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grant.Local{Zones: a.cfg.Grant.Zones},
+			Infras: a.drivers, Mgmt: a.drivers.mgmt, Grantor: grantor,
 		},
 		Tuning: execution.Tuning{
 			TickBudget: a.cfg.Engine.TickBudget, InlineWait: a.cfg.Engine.InlineWait,
@@ -319,6 +332,9 @@ func (a *App) Close() {
 	if a.drivers != nil {
 		a.drivers.close()
 		a.drivers = nil
+	}
+	if a.nfvo != nil {
+		a.nfvo.Close()
 	}
 	if a.scripts != nil {
 		a.scripts.Close()

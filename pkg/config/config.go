@@ -33,6 +33,7 @@ type Config struct {
 	Limits    Limits    `yaml:"limits" envPrefix:"LIMITS_"`
 	Secrets   Secrets   `yaml:"secrets" envPrefix:"SECRETS_"`
 	Grant     Grant     `yaml:"grant" envPrefix:"GRANT_"`
+	NFVO      NFVO      `yaml:"nfvo" envPrefix:"NFVO_"`
 	OpenStack OpenStack `yaml:"openstack" envPrefix:"OPENSTACK_"`
 	SSH       SSH       `yaml:"ssh" envPrefix:"SSH_"`
 	Scripts   Scripts   `yaml:"scripts" envPrefix:"SCRIPTS_"`
@@ -232,6 +233,7 @@ func Default() Config {
 				Projects: []string{},
 			},
 		},
+		NFVO: defaultNFVO(),
 		OpenStack: OpenStack{
 			CancelPatience: 2 * time.Second, AwayFirst: 5 * time.Second, AwayLongest: time.Minute,
 			StackTimeout: 30 * time.Minute, RequestTimeout: time.Minute, ServerTimeout: 5 * time.Minute,

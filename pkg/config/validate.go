@@ -83,6 +83,7 @@ func (c *Config) Validate() error {
 	c.Limits.Quota.validate(report)
 	c.validateDrivers(report)
 	c.validateOutbound(report)
+	c.validateNFVO(report)
 	return errors.Join(bad...)
 }
 
@@ -137,6 +138,10 @@ func (c *Config) validateTimes(report report) {
 		{"deadlines.default", c.Deadlines.Default, time.Second, 30 * 24 * time.Hour, false},
 		{"deadlines.instantiate", c.Deadlines.Instantiate, time.Second, 30 * 24 * time.Hour, true},
 		{"deadlines.terminate", c.Deadlines.Terminate, time.Second, 30 * 24 * time.Hour, true},
+		{"nfvo.request_timeout", c.NFVO.RequestTimeout, 100 * time.Millisecond, time.Minute, false},
+		{"nfvo.poll", c.NFVO.Poll, time.Millisecond, 10 * time.Minute, false},
+		{"nfvo.retry_base", c.NFVO.RetryBase, time.Millisecond, c.NFVO.RetryMax, false},
+		{"nfvo.retry_max", c.NFVO.RetryMax, time.Millisecond, time.Hour, false},
 		{"openstack.stack_timeout", c.OpenStack.StackTimeout, time.Minute, 30 * 24 * time.Hour, false},
 		{"openstack.request_timeout", c.OpenStack.RequestTimeout, time.Second, time.Hour, false},
 		{"openstack.cancel_patience", c.OpenStack.CancelPatience, 100 * time.Millisecond, time.Hour, false},

@@ -24,6 +24,9 @@ var _ lcm.Grantor = Local{}
 // Grant implements lcm.Grantor. It never waits and never rejects. VNFCs with an anti-affinity rule of scope zone are
 // spread evenly over the zones; existing VNFCs are counted.
 func (l Local) Grant(_ context.Context, w *lcm.Execution) (*lcm.Grant, error) {
+	if w.Op != nil && w.Op.Grant != nil {
+		return w.Op.Grant, nil
+	}
 	g := &lcm.Grant{ID: uuid.NewString()}
 	if len(l.Zones) == 0 || w.Flavour == nil {
 		return g, nil

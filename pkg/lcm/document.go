@@ -35,6 +35,8 @@ type OperationDocument struct {
 	InstanceID string
 	// Events are those that a user can cause now, separated by spaces.
 	Events string
+	// GrantHref is the URI of the grant at the NFVO; "" without an NFVO.
+	GrantHref string
 }
 
 // Validator says which version of a resource is there.

@@ -181,7 +181,8 @@ type Infras interface {
 
 // Grantor asks for, or decides on, the grant of an operation (SOL003 clause 9).
 type Grantor interface {
-	// Grant is a tick: it returns the grant, Wait while it is pending, or an error when it is refused.
+	// Grant is a tick: it returns the grant, Wait while it is pending, or an error when it is refused. An operation
+	// that has its grant keeps it.
 	Grant(ctx context.Context, w *Execution) (*Grant, error)
 }
 

@@ -140,8 +140,12 @@ func (w *Execution) Hold(ctx context.Context) error {
 	return w.commit(ctx)
 }
 
+// Commit stores the operation and the instance as they are now, fenced. A phase calls it if an effect has changed them
+// and must not be repeated; never from parallel steps.
+func (w *Execution) Commit(ctx context.Context) error { return w.commit(ctx) }
+
 // Params returns the additionalParams that hold for the operation: those that the instance remembers, with the
-// request's over them.
+// request's over them, and those of the grant over both.
 func (w *Execution) Params() (sol.KeyValuePairs, error) {
 	own, err := w.Op.AdditionalParams()
 	if err != nil {
@@ -152,6 +156,9 @@ func (w *Execution) Params() (sol.KeyValuePairs, error) {
 		return nil, err
 	}
 	merged, _ := MergePatch(map[string]any(remembered), map[string]any(own)).(map[string]any)
+	if len(w.Op.GrantParams) > 0 {
+		merged, _ = MergePatch(merged, map[string]any(w.Op.GrantParams)).(map[string]any)
+	}
 	return merged, nil
 }
 

@@ -41,6 +41,7 @@ func instantiated(w *Execution) error {
 	i := w.Instance
 	i.State = sol.InstantiationStateInstantiated
 	i.PreviousVims = nil
+	w.keepAssets()
 	return i.merge(g)
 }
 
@@ -50,6 +51,7 @@ func changed(w *Execution, infra Infra) error {
 	if before == nil {
 		return nil
 	}
+	w.keepAssets()
 	if w.Op.Kind().NewRevision {
 		g, err := w.given()
 		if err != nil {
@@ -69,6 +71,13 @@ func changed(w *Execution, infra Infra) error {
 	var err error
 	w.Op.ChangedInfo, err = changedInfo(before, i)
 	return err
+}
+
+// keepAssets remembers the flavours and images of the grant for later operations, whose grants do not repeat them.
+func (w *Execution) keepAssets() {
+	if w.Op.Grant != nil && w.Op.Grant.Assets != nil {
+		w.Instance.Assets = w.Op.Grant.Assets
+	}
 }
 
 // modified ends a MODIFY_INFO.
@@ -129,5 +138,5 @@ func (i *Instance) Release() {
 		i.PreviousVims = previous
 	}
 	i.Instantiated, i.Inventory, i.VimConnections, i.SSHKey = nil, nil, nil, nil
-	i.HoldsResources, i.Unobserved, i.Params = false, "", ""
+	i.HoldsResources, i.Unobserved, i.Params, i.Assets = false, "", "", nil
 }

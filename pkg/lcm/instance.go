@@ -48,6 +48,9 @@ type Instance struct {
 	// encrypted at rest, never shown.
 	PreviousVims map[string]sol.VimConnectionInfo `json:"FormerVims"`
 
+	// Assets are those that the NFVO has granted for the instance's package; nil for none.
+	Assets *VimAssets `json:",omitempty"`
+
 	// SSHKey was created for the instance's machines because the request has no credentials; nil for most instances,
 	// and while there are no machines. Encrypted at rest, its private part never shown.
 	SSHKey *SSHKey

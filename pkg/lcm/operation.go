@@ -52,6 +52,10 @@ type Operation struct {
 	Deadline time.Time
 
 	Grant *Grant
+	// GrantHref is the URI of the grant at the NFVO; "" without an NFVO.
+	GrantHref string
+	// GrantParams are the additionalParams of the grant. They may hold secrets and are encrypted at rest.
+	GrantParams sol.KeyValuePairs
 
 	// VnfPkgID is the package that CHANGE_VNFPKG, or MODIFY_INFO with a vnfdId, takes the instance to; "" for any other
 	// operation and when it has ended. Until then neither it nor the package that the instance had can be deleted.
@@ -144,8 +148,17 @@ type Grant struct {
 	// Images and Flavours hold VIM ids or names by VNFD node name; absent = as the VNFD says.
 	Images   map[string]string `json:"images,omitempty"`
 	Flavours map[string]string `json:"flavours,omitempty"`
-	// AdditionalParams are merged into nfv after those of the request.
-	AdditionalParams sol.KeyValuePairs `json:"additionalParams,omitempty"`
+	// ExtVirtualLinks and ExtManagedVirtualLinks take precedence over those of the request.
+	ExtVirtualLinks        []sol.ExtVirtualLinkData        `json:"extVirtualLinks,omitempty"`
+	ExtManagedVirtualLinks []sol.ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty"`
+	// Assets are those that the grant named for the package; nil when it named none.
+	Assets *VimAssets `json:"assets,omitempty"`
+}
+
+// VimAssets are the flavours and images that an NFVO provides in the VIM for a package: ids or names by VNFD node name.
+type VimAssets struct {
+	Flavours map[string]string `json:"flavours,omitempty"`
+	Images   map[string]string `json:"images,omitempty"`
 }
 
 // AdditionalParams returns the additionalParams of the operation's request.

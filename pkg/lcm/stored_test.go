@@ -19,3 +19,15 @@ func TestStoredInstancesAreRead(t *testing.T) {
 	want := lcm.Instance{ID: "i", PreviousVims: map[string]sol.VimConnectionInfo{"vim1": {VimType: "T"}}}
 	require.Equal(t, want, i)
 }
+
+// TestStoredGrantsAreRead: operations of older versions have grants with these members.
+func TestStoredGrantsAreRead(t *testing.T) {
+	t.Parallel()
+	var g lcm.Grant
+	require.NoError(t, json.Unmarshal([]byte(`{"id":"g","zones":{"VDU1-0":"az1"},"otherZones":["az2"],
+		"images":{"VDU1":"i"},"flavours":{"VDU1":"f"},"additionalParams":{"x":1}}`), &g))
+	require.Equal(t, lcm.Grant{
+		ID: "g", Zones: map[string]string{"VDU1-0": "az1"}, OtherZones: []string{"az2"},
+		Images: map[string]string{"VDU1": "i"}, Flavours: map[string]string{"VDU1": "f"},
+	}, g)
+}

@@ -118,12 +118,14 @@ type connections struct {
 	AdditionalParams       sol.KeyValuePairs               `json:"additionalParams"`
 }
 
-// desiredOf is the desired state of the operation.
-func (d *Driver) desiredOf(w *lcm.Execution) (desired, error) {
+// desiredOf is the desired state of the operation in a part, with the flavour of the whole part.
+func (d *Driver) desiredOf(s *part) (desired, error) {
+	w := s.w
 	var req connections
 	if err := json.Unmarshal(w.Op.Params, &req); err != nil {
 		return desired{}, fmt.Errorf("decode the request: %w", err)
 	}
+	s.addGranted(&req)
 	var g desired
 	var err error
 	if w.Op.Type == sol.LcmOperationInstantiate {
@@ -137,7 +139,7 @@ func (d *Driver) desiredOf(w *lcm.Execution) (desired, error) {
 	if w.Op.Grant != nil {
 		g.grant = *w.Op.Grant
 	}
-	g.patches = []sol.KeyValuePairs{req.AdditionalParams, g.grant.AdditionalParams}
+	g.patches = []sol.KeyValuePairs{req.AdditionalParams, w.Op.GrantParams}
 	if w.Op.Type == sol.LcmOperationInstantiate {
 		return g, nil
 	}
@@ -167,6 +169,9 @@ func (d *Driver) desiredOf(w *lcm.Execution) (desired, error) {
 	}
 	if g.class != had || w.Op.Scope != nil && w.Op.Scope.Whole { // every server is another one afterwards
 		g.overridable = regrouped(g.overridable)
+	}
+	if w.Op.Type == sol.LcmOperationHeal && w.Op.GrantHref != "" {
+		g.overridable = healed(g, w, g.overridable)
 	}
 	return g, err
 }
@@ -303,7 +308,11 @@ func (t *tick) desired(context.Context) (*userdata.Stack, error) {
 			if err != nil {
 				return nil, err
 			}
-			return t.build(g)
+			st, err := t.build(g)
+			if err == nil && t.w.Op.GrantHref != "" {
+				err = g.ungranted(st)
+			}
+			return st, err
 		})
 	}
 	return copied(t.assembled())

@@ -52,7 +52,7 @@ func TestClassOfAnInstance(t *testing.T) {
 				}},
 			}
 			d := testDriver(t, Config{})
-			g, err := d.desiredOf(planned(r))
+			g, err := d.desiredOf(&part{w: planned(r)})
 			if tt.pointer == "" {
 				require.NoError(t, err)
 				require.Equal(t, tt.want, g.class)

@@ -310,11 +310,12 @@ func (d *Driver) badPackage(r lcm.Request) ([]lcm.InvalidParam, error) {
 		return nil, nil //nolint:nilerr // the assembly of the stack reports it
 	}
 	bad := p.Check(r, d.cfg.Scripts != nil)
-	g, err := d.desiredOf(planned(r))
+	w := planned(r)
+	g, err := d.desiredOf(&part{w: w, whole: w})
 	if err != nil {
 		return bad, nil //nolint:nilerr // likewise
 	}
-	former, err := d.previousOf(planned(r))
+	former, err := d.previousOf(w)
 	if err != nil {
 		return nil, err
 	}

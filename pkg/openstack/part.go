@@ -257,7 +257,7 @@ func (s *part) concerned() bool {
 
 // desiredAt is the desired state of a part after the operation.
 func (d *Driver) desiredAt(s *part) (desired, error) {
-	g, err := d.desiredOf(s.w)
+	g, err := d.desiredOf(s)
 	return s.narrowed(g), err
 }
 

@@ -61,11 +61,11 @@ var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 
 var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	table: &operations, all: operationColumns,
-	columns:  "o.instance_id::text, coalesce(o.rendered_events, '')",
+	columns:  "o.instance_id::text, coalesce(o.rendered_events, ''), coalesce(o.grant_href, '')",
 	details:  []string{"rendered_params", "rendered_details"},
 	document: func(d *lcm.OperationDocument) *lcm.Document { return &d.Document },
 	others: func(d *lcm.OperationDocument) []any {
-		return []any{&repeated[string]{&d.InstanceID}, &repeated[string]{&d.Events}}
+		return []any{&repeated[string]{&d.InstanceID}, &repeated[string]{&d.Events}, &d.GrantHref}
 	},
 	render: render.Operation,
 }.prepared(format)

@@ -47,6 +47,7 @@ var instances = table[lcm.Instance]{
 		document(
 			"protection", func(i *lcm.Instance) **lcm.Protection { return &i.Protection }, fixed, optional, unhashed,
 		),
+		document("vim_assets", func(i *lcm.Instance) **lcm.VimAssets { return &i.Assets }, large, optional),
 		attributes, // after the plain columns
 		renderedJSON("rendered_brief", render.InstanceBrief),
 		renderedJSON("rendered_details", render.InstanceDetails, sealed),
@@ -97,6 +98,8 @@ var operations = table[lcm.Operation]{
 		text("waiting", func(o *lcm.Operation) *string { return &o.Waiting }),
 		instant("deadline", func(o *lcm.Operation) *time.Time { return &o.Deadline }),
 		document("granted", func(o *lcm.Operation) **lcm.Grant { return &o.Grant }),
+		maybeText("grant_href", func(o *lcm.Operation) *string { return &o.GrantHref }),
+		sealedDocument("grant_params", func(o *lcm.Operation) *sol.KeyValuePairs { return &o.GrantParams }),
 		document("error", func(o *lcm.Operation) **lcm.Failure { return &o.Error }),
 		document("resource_changes", func(o *lcm.Operation) **sol.ResourceChanges { return &o.ResourceChanges }, large),
 		sealedDocument("changed_info", func(o *lcm.Operation) **sol.VnfInfoModifications { return &o.ChangedInfo }),

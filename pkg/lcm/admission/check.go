@@ -21,7 +21,7 @@ func (s *Service) askDrivers(ctx context.Context, a *lcm.Admission) ([]lcm.Inval
 		return nil, err
 	}
 	var bad []lcm.InvalidParam
-	if kind.VIM {
+	if kind.VIM && !s.grantBringsVim(kind, r.Instance) {
 		infra, err := s.infra(r.Instance)
 		if err != nil {
 			return nil, err
@@ -154,6 +154,12 @@ func (s *Service) infra(i *lcm.Instance) (lcm.Infra, error) {
 		})
 	}
 	return infra, nil
+}
+
+// grantBringsVim says whether the VIM of an operation is not known before the grant: the NFVO selects it.
+func (s *Service) grantBringsVim(kind *lcm.OperationKind, i *lcm.Instance) bool {
+	_, _, known := lcm.PrimaryVim(i.VimConnections)
+	return s.NFVO != "" && kind.Instantiates() && !known
 }
 
 // makeKey gives an instance the key pair that its mgmt drivers need. It is stored with the admission of the

@@ -27,6 +27,10 @@ func (s *Service) Preview(ctx context.Context, id string, t lcm.Task) (*lcm.Prev
 			Change: []lcm.PlannedResource{}, Work: []lcm.PlannedWork{}, Checks: []lcm.Check{},
 		}, nil
 	}
+	if s.grantBringsVim(t.Kind, r.Instance) {
+		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the NFVO %s selects the VIM when it grants the operation, "+
+			"so there is nothing to compare with", s.NFVO).WithHint("name a VIM connection to see a plan for it")
+	}
 	infra, err := s.infra(r.Instance)
 	if err != nil {
 		return nil, err
@@ -34,6 +38,13 @@ func (s *Service) Preview(ctx context.Context, id string, t lcm.Task) (*lcm.Prev
 	p, err := infra.Preview(ctx, r)
 	if err == nil {
 		p.Work = s.previewWork(t.Kind, r)
+		if s.NFVO != "" && t.Kind.NeedsGrant {
+			p.Checks = append(p.Checks, lcm.Check{
+				State: lcm.CheckWarning, Subject: "grant",
+				Detail: "the NFVO " + s.NFVO + " decides on the operation; it may reject it, or select other " +
+					"zones, flavours, images and links than this plan has",
+			})
+		}
 		p.Complete()
 	}
 	return p, err

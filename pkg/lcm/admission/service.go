@@ -22,6 +22,8 @@ type Services struct {
 	Deadline func(sol.LcmOperationType) time.Duration
 	// Limits bound attributes of instances to which requests add.
 	Limits lcm.Limits
+	// NFVO is the address of the NFVO that grants operations; "" for none.
+	NFVO string
 }
 
 // In returns the Service for the project of a principal.

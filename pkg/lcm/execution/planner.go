@@ -47,15 +47,19 @@ func (p *Planner) plan(w *lcm.Execution) (*plan, error) {
 	}
 	out := &plan{}
 	var infra lcm.Infra
+	if kind.NeedsGrant {
+		out.starting = []lcm.Phase{{Name: "grant", Run: p.grant, ReadOnly: true}}
+	}
 	if kind.VIM {
+		if _, _, ok := lcm.PrimaryVim(w.Instance.VimConnections); !ok && kind.NeedsGrant && w.Op.Grant == nil &&
+			w.Op.State == sol.LcmOperationStateStarting {
+			return out, nil // the grant brings the connection, and the plan is made again then
+		}
 		if infra, err = p.infra(w.Instance); err != nil {
 			return nil, err
 		}
 		out.observe = func(ctx context.Context, w *lcm.Execution) error { return lcm.TakeInventory(ctx, infra, w) }
 		out.halt = func(ctx context.Context, w *lcm.Execution) error { return infra.Halt(ctx, w, w.Op.Cancel) }
-	}
-	if kind.NeedsGrant {
-		out.starting = []lcm.Phase{{Name: "grant", Run: p.grant, ReadOnly: true}}
 	}
 	out.Phases = kind.Phases(infra)
 	start, end := kind.Hooks()
@@ -111,9 +115,6 @@ func (p *Planner) hook(w *lcm.Execution, hook lcm.Hook) (lcm.Phase, bool) {
 }
 
 func (p *Planner) grant(ctx context.Context, w *lcm.Execution) error {
-	if w.Op.Grant != nil {
-		return nil
-	}
 	g, err := p.Grantor.Grant(ctx, w)
 	if err != nil {
 		return err

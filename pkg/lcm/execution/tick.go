@@ -192,6 +192,12 @@ func (t *tick) begin(name string) {
 func (t *tick) leave(ctx context.Context) (*pause, error) {
 	switch t.op.State {
 	case sol.LcmOperationStateStarting:
+		// The grant may have brought VIM connections, and with them other drivers and more secrets to hide.
+		if t.op.GrantHref != "" || len(t.plan.Processing) == 0 {
+			if p, err := t.prepare(ctx); p != nil || err != nil {
+				return p, err
+			}
+		}
 		_, err := t.move(ctx, lcm.EventGranted)
 		return nil, err
 	case sol.LcmOperationStateProcessing:

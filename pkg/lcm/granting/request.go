@@ -134,7 +134,10 @@ func (p *plan) change() {
 	for _, id := range scope.Replace {
 		p.replaceVNFC(id)
 	}
-	untouched := func(id string) bool { return !slices.Contains(scope.Remove, id) && !slices.Contains(scope.Replace, id) }
+	untouched := func(id string) bool {
+		return !slices.Contains(scope.Remove, id) && !slices.Contains(scope.Replace,
+			id)
+	}
 	switch p.w.Op.Type { //nolint:exhaustive // SCALE and SCALE_TO_LEVEL add and remove
 	case sol.LcmOperationHeal:
 		p.heal(scope)

@@ -100,7 +100,8 @@ func instance() *lcm.Instance {
 		VnfVirtualLinkResourceInfo: []sol.VnfVirtualLinkResourceInfo{{
 			ID: "vl", VnfVirtualLinkDescID: "internalVL", NetworkResource: handle("net-internal", "OS::Neutron::Net"),
 		}},
-		ExtVirtualLinkInfo: []sol.ExtVirtualLinkInfo{{ID: "ext", ResourceHandle: handle("net-ext", "OS::Neutron::Net")}},
+		ExtVirtualLinkInfo: []sol.ExtVirtualLinkInfo{{ID: "ext", ResourceHandle: handle("net-ext",
+			"OS::Neutron::Net")}},
 	}
 	i := &lcm.Instance{
 		ID: "i-1", VnfdID: "vnfd-1", Instantiated: info,
@@ -171,7 +172,8 @@ func executions() map[string]*lcm.Execution {
 	packaged.Flavour.VLs = nil
 
 	return map[string]*lcm.Execution{
-		"instantiate": instantiate, "instantiate_managed": managed, "change_flavour": flavoured, "change_vnfpkg": packaged,
+		"instantiate": instantiate, "instantiate_managed": managed, "change_flavour": flavoured,
+		"change_vnfpkg": packaged,
 		"scale": execution(sol.LcmOperationScale, `{"type":"SCALE_OUT","aspectId":"workers"}`, &lcm.Scope{
 			Flavour: "simple", Counts: map[string]int{"masterNode": 3, "workerNode": 2},
 			Add: map[string]int{"masterNode": 1, "workerNode": 1},

@@ -28,7 +28,7 @@ func Operation(op *lcm.Operation) (*lcm.OperationDocument, error) {
 		Document: lcm.Document{
 			ID: op.ID, Version: op.Version, Updated: op.Updated, Brief: brief, Details: Join(params, details),
 		},
-		InstanceID: op.InstanceID, Events: Events(op),
+		InstanceID: op.InstanceID, Events: Events(op), GrantHref: op.GrantHref,
 	}, nil
 }
 

@@ -257,7 +257,7 @@ func (r *reselection) whyFixed(key string) string {
 	if err != nil {
 		return "the request cannot be read"
 	}
-	for _, p := range []sol.KeyValuePairs{params, r.Execution.Op.Grant.AdditionalParams} {
+	for _, p := range []sol.KeyValuePairs{params, r.Execution.Op.GrantParams} {
 		nfv, _ := p["nfv"].(map[string]any)
 		if zone, _ := zoneOf(&userdata.Stack{NFV: nfv}, key); zone != "" {
 			return fmt.Sprintf("additionalParams.nfv puts %s in zone %s", key, zone)
