@@ -129,7 +129,7 @@ func serveDocument(w http.ResponseWriter, r *frame.Request, d *vnfpkg.Document) 
 		}
 		return serve(w, r, f, mediaText+"; charset=utf-8")
 	}
-	f, err := d.Archive()
+	f, err := d.Archive(r.Context())
 	if err != nil {
 		return err
 	}

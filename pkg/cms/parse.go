@@ -78,6 +78,9 @@ func Parse(data []byte) (*Signature, error) {
 // white space is an error, so that no part of data stays unchecked.
 func DecodePEM(data []byte) ([][]byte, error) {
 	var out [][]byte
+	if len(data) > 2*MaxBytes {
+		return nil, fmt.Errorf("the signatures are larger than %d bytes", 2*MaxBytes)
+	}
 	for rest := bytes.TrimSpace(data); len(rest) > 0; rest = bytes.TrimSpace(rest) {
 		block, after := pem.Decode(rest)
 		switch {

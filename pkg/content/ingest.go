@@ -124,3 +124,9 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 
 // onlyWriter hides ReadFrom, which would bypass the hash's buffer with a small one of its own.
 type onlyWriter struct{ io.Writer }
+
+// ReadAt reads staged bytes.
+func (t *Staged) ReadAt(p []byte, off int64) (int, error) { return t.file.ReadAt(p, off) }
+
+// Bytes is Size.
+func (t *Staged) Bytes() int64 { return t.Size }

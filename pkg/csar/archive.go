@@ -34,6 +34,24 @@ type file struct {
 // Open checks the directory and the metadata of the zip archive in r, which has size bytes. r must stay open as long
 // as the Archive is in use.
 func Open(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
+	a, err := openFiles(r, size, lim)
+	if err != nil {
+		return nil, err
+	}
+	return a.withInfo()
+}
+
+// withInfo reads the metadata.
+func (a *Archive) withInfo() (*Archive, error) {
+	var err error
+	if a.info, err = inspect(a, strict); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// openFiles checks the directory of a zip archive; its metadata are not read.
+func openFiles(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	headers := &headerReader{r: r}
 	z, err := openZip(headers, size, lim)
 	if err != nil {
@@ -47,9 +65,6 @@ func Open(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 		return nil, err
 	}
 	a.sort()
-	if a.info, err = inspect(a, strict); err != nil {
-		return nil, err
-	}
 	return a, nil
 }
 
@@ -133,8 +148,8 @@ func (a *Archive) sort() {
 	}
 }
 
-// readText reads a file that is to be parsed.
-func (a *Archive) readText(name string) ([]byte, error) {
+// ReadText reads a file that is to be parsed. A file over Limits.TextBytes is a *Rejection.
+func (a *Archive) ReadText(name string) ([]byte, error) {
 	rc, err := a.files[a.index[name]].open()
 	if err != nil {
 		return nil, readError(name, err)

@@ -56,7 +56,7 @@ func (a *Archive) withHashes(report *Report) (map[string][]byte, error) {
 		if !a.Has(name) || name == a.info.Manifest && a.info.Signed {
 			continue
 		}
-		data, err := a.readText(name)
+		data, err := a.ReadText(name)
 		if err != nil {
 			return nil, err
 		}
@@ -66,12 +66,16 @@ func (a *Archive) withHashes(report *Report) (map[string][]byte, error) {
 				lines[d.Line] = d
 			}
 		}
-		replaced[name] = fillHashes(data, func(line int) (algorithm, sum string, ok bool) {
+		replaced[name] = fillHashes(data, func(line int) []string {
 			d, ok := lines[line]
-			if content, changed := replaced[d.name]; changed {
-				return d.sumAlgorithm(), sumOf(d.sumAlgorithm(), content), ok
+			if !ok {
+				return nil
 			}
-			return d.sumAlgorithm(), report.Sums[Sum{d.name, d.sumAlgorithm()}], ok
+			sum := report.Sums[Sum{d.name, d.sumAlgorithm()}]
+			if content, changed := replaced[d.name]; changed {
+				sum = sumOf(d.sumAlgorithm(), content)
+			}
+			return []string{"Algorithm: " + d.sumAlgorithm(), "Hash: " + sum}
 		})
 	}
 	return replaced, nil
@@ -83,8 +87,9 @@ func sumOf(algorithm string, data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// fillHashes replaces the Algorithm and Hash lines at the end of each block whose first line hash knows.
-func fillHashes(data []byte, hash func(line int) (algorithm, sum string, ok bool)) []byte {
+// fillHashes replaces the Algorithm and Hash lines of blocks. values returns the lines for the block that begins in a
+// line, nil where none begins.
+func fillHashes(data []byte, values func(line int) []string) []byte {
 	var (
 		out     bytes.Buffer
 		pending string // the lines that belong at the end of the block
@@ -101,10 +106,10 @@ func fillHashes(data []byte, hash func(line int) (algorithm, sum string, ok bool
 		case pending != "" && strings.TrimSpace(text) == "":
 			flush()
 		}
-		if algorithm, sum, ok := hash(n); ok {
+		if lines := values(n); lines != nil {
 			flush()
 			indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
-			pending = indent + "Algorithm: " + algorithm + "\n" + indent + "Hash: " + sum + "\n"
+			pending = indent + strings.Join(lines, "\n"+indent) + "\n"
 		}
 		out.WriteString(text + "\n")
 	}

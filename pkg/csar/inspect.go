@@ -107,7 +107,7 @@ func readMetadata(a *Archive) (Info, []listedIn, error) {
 		meta   = &Meta{}
 	)
 	if a.Has(MetaPath) {
-		data, err := a.readText(MetaPath)
+		data, err := a.ReadText(MetaPath)
 		if err != nil {
 			return info, nil, err
 		}
@@ -126,7 +126,7 @@ func readMetadata(a *Archive) (Info, []listedIn, error) {
 		return info, nil, err
 	}
 	if info.Manifest != "" {
-		data, err := a.readText(info.Manifest)
+		data, err := a.ReadText(info.Manifest)
 		if err != nil {
 			return info, nil, err
 		}
@@ -202,7 +202,8 @@ func (a *Archive) layoutHint() string {
 	for _, f := range a.files {
 		if ext := strings.ToLower(path.Ext(f.name)); !strings.Contains(f.name, "/") && (ext == ".csar" ||
 			ext == ".zip") {
-			return "the archive only wraps " + printable(f.name) + ": upload that file"
+			return "the archive only wraps " + printable(f.name) + ": upload that file, or put only its signature (.cms) " +
+				"and certificate (.cert) beside it (SOL004 option 2)"
 		}
 	}
 	return "see SOL004 clause 4.1 for the two layouts of a package"

@@ -26,6 +26,7 @@ const (
 	BadChecksum     Reason = "bad_checksum"       // a hash that is not valid for its algorithm
 	WrongChecksum   Reason = "wrong_checksum"     // the hash of a file differs
 	External        Reason = "external_artifact"  // a file outside of the package
+	Untrusted       Reason = "untrusted"          // the signature is missing, damaged or not trusted
 )
 
 // Rejection is the reason why a package is not accepted. Its text is for the author of the package.

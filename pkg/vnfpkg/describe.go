@@ -15,7 +15,7 @@ func (c *Contents) describe(now time.Time) *Onboarded {
 	o := &Onboarded{
 		Provider: c.VNFD.Provider, ProductName: c.VNFD.ProductName, SoftwareVersion: c.VNFD.SoftwareVersion,
 		VnfdVersion: c.VNFD.Version, VnfmInfo: c.VNFD.VnfmInfo, CompatibleVersions: c.Info.CompatibleVersions,
-		VnfdFiles: c.VnfdFiles, Warnings: c.Warnings,
+		VnfdFiles: c.VnfdFiles, Warnings: c.Warnings, Signature: c.Signature,
 	}
 	for _, f := range c.VNFD.Flavours {
 		for _, v := range f.VDUs {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/gybe-nfv/gybe/pkg/content"
-	"github.com/gybe-nfv/gybe/pkg/csar"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -114,8 +113,8 @@ func (s *Services) loadModel(ctx context.Context, digest string) (json.RawMessag
 	if !isNotFound(err) {
 		return data, err
 	}
-	err = s.withArchive(digest, func(_ content.Digest, a *csar.Archive) error {
-		p, err := s.parse(a)
+	err = s.withArchive(ctx, digest, func(_ content.Digest, a opened) error {
+		p, err := s.parse(a.Archive)
 		if err != nil {
 			return err
 		}

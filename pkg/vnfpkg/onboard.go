@@ -11,6 +11,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/content"
 	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -65,7 +66,7 @@ func (s *Services) Onboard(ctx context.Context, id string) error {
 	switch {
 	case err == nil:
 		s.log.InfoContext(ctx, "package onboarded", "package", id, "vnfd", contents.VNFD.ID,
-			"files", contents.Report.Files, "bytes", contents.Report.Bytes, "warnings", contents.Warnings)
+			"files", contents.Report.Files, "bytes", contents.Report.Bytes, "warnings", contents.Warnings, "signature", contents.Signature.State)
 		return nil
 	case errors.Is(err, ErrVnfdTaken):
 		other := ""
@@ -97,11 +98,16 @@ func (s *Services) rejectPackage(ctx context.Context, p *Package, why *sol.Probl
 // read checks an archive, parses its VNFD and extracts it.
 func (s *Services) read(ctx context.Context, digest string) (*Contents, error) {
 	var contents *Contents
-	err := s.withArchive(digest, func(d content.Digest, a *csar.Archive) error {
-		p, err := s.parse(a)
+	err := s.withArchive(ctx, digest, func(d content.Digest, a opened) error {
+		checker, err := s.checkSignatures(ctx, a)
 		if err != nil {
 			return err
 		}
+		p, err := s.parse(a.Archive)
+		if err != nil {
+			return err
+		}
+		p.checker, p.signatures, p.container = checker, s.signatures, a.container != nil
 		tree, err := s.content.Extract(ctx, d, func(ctx context.Context, dst *os.Root) error {
 			if err := s.content.CheckSpace(a.UnpackedBytes()); err != nil {
 				return err
@@ -120,21 +126,49 @@ func (s *Services) read(ctx context.Context, digest string) (*Contents, error) {
 	return contents, err
 }
 
-func (s *Services) withArchive(digest string, do func(content.Digest, *csar.Archive) error) error {
+// checkSignatures returns the checker of a package. Without Require, a package is onboarded even if the trust store
+// cannot be read.
+func (s *Services) checkSignatures(ctx context.Context, a opened) (*signature.Checker, error) {
+	c, err := s.signatures.checker(ctx, a)
+	if !errors.Is(err, errTrustStore) || s.signatures.Policy == signature.Require {
+		return c, err
+	}
+	s.log.WarnContext(ctx, "signatures are checked without the trust store", "error", err)
+	without := s.signatures
+	without.Trust = func() (*signature.Trust, error) { return signature.LoadTrust("", nil) }
+	return without.checker(ctx, a)
+}
+
+func (s *Services) withArchive(
+	ctx context.Context, digest string, do func(content.Digest, opened) error,
+) (err error) {
 	d, err := content.ParseDigest(digest)
 	if err != nil {
 		return err
 	}
-	blob, err := s.content.Open(d)
+	a, err := s.openArchive(ctx, d)
 	if err != nil {
 		return asContentLost(err)
 	}
-	defer func() { _ = blob.Close() }() // only read
-	a, err := csar.Open(blob, blob.Size(), s.limits.Archive)
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return do(d, *a)
+}
+
+// openArchive opens the archive of a package, or the one in its container. It has to be closed.
+func (s *Services) openArchive(ctx context.Context, d content.Digest) (*opened, error) {
+	blob, err := s.content.Open(d)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return do(d, a)
+	a, container, err := csar.OpenUpload(ctx, blob, blob.Size(), s.limits.Archive, s.scratchInStore)
+	if err != nil {
+		return nil, errors.Join(err, blob.Close())
+	}
+	o := &opened{Archive: a, container: container, bytes: blob, blob: blob}
+	if container != nil {
+		o.bytes = container.Archive()
+	}
+	return o, nil
 }
 
 func (s *Services) parse(a *csar.Archive) (*parsed, error) {
@@ -154,7 +188,7 @@ func (s *Services) files(ctx context.Context, digest string) (fs.FS, error) {
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return fsys, err
 	}
-	err = s.withArchive(digest, func(d content.Digest, a *csar.Archive) error {
+	err = s.withArchive(ctx, digest, func(d content.Digest, a opened) error {
 		tree, err := s.content.Extract(ctx, d, func(ctx context.Context, dst *os.Root) error {
 			_, err := a.Verify(ctx, dst)
 			return err

@@ -1,10 +1,12 @@
 package vnfpkg
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -67,6 +69,8 @@ type Onboarded struct {
 	Artifacts []sol.VnfPackageArtifactInfo      `json:"artifacts,omitempty"`
 	// Warnings name unusual but harmless values in the package.
 	Warnings []string `json:"warnings,omitempty"`
+	// Signature is the result of checking the signatures; nil for packages of earlier releases.
+	Signature *signature.Result `json:"signature,omitempty"`
 	// Attempts counts the attempts to onboard the package while it is PROCESSING; it is the only value that is set
 	// then.
 	Attempts int `json:"attempts,omitempty"`
@@ -85,7 +89,11 @@ func (p *Package) Info() sol.VnfPkgInfo {
 	info.VnfdID, info.VnfProvider, info.VnfProductName = p.VnfdID, o.Provider, o.ProductName
 	info.VnfSoftwareVersion, info.VnfdVersion, info.VnfmInfo = o.SoftwareVersion, o.VnfdVersion, o.VnfmInfo
 	info.CompatibleSpecificationVersions = o.CompatibleVersions
-	info.PackageSecurityOption = "OPTION_1" // hashes of single files, the option that we check
+	info.PackageSecurityOption = signature.Option1 // hashes of single files
+	if s := o.Signature; s != nil {
+		info.PackageSecurityOption = cmp.Or(s.Option, signature.Option1)
+		info.SigningCertificate = s.SigningCertificate
+	}
 	info.SoftwareImages, info.AdditionalArtifacts = o.Images, o.Artifacts
 	if p.Content != nil {
 		info.Checksum = &sol.Checksum{Algorithm: content.Algorithm, Hash: p.Content.Digest}

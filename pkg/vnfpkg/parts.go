@@ -41,7 +41,7 @@ func (s *Service) VNFD(ctx context.Context, id string, signatures bool) (*Docume
 		d.main = d.files[0]
 	}
 	if signatures {
-		err = s.inspect(p, func(a *csar.Archive) error {
+		err = s.inspect(ctx, p, func(a *csar.Archive) error {
 			info := a.Info()
 			d.files = append(d.files, info.SecurityOf(d.files...)...)
 			d.files = append(d.files, info.Manifest, info.Certificate)
@@ -60,7 +60,7 @@ func (s *Service) Manifest(ctx context.Context, id string, signatures bool) (*Do
 		return nil, err
 	}
 	d := &Document{service: s, p: p, name: "manifest-" + p.ID + ".zip"}
-	return d, s.inspect(p, func(a *csar.Archive) error {
+	return d, s.inspect(ctx, p, func(a *csar.Archive) error {
 		info := a.Info()
 		if info.Manifest == "" {
 			return lcm.Errorf(lcm.CodeNotFound, "VNF package %s has no manifest", p.ID).WithHint(
@@ -86,7 +86,7 @@ func (s *Service) SignedArtifact(ctx context.Context, id, file string) (*Documen
 		return nil, noArtifact(p, file)
 	}
 	d := &Document{service: s, p: p, name: path.Base(file) + ".zip", main: file, files: []string{file}, signed: true}
-	return d, s.inspect(p, func(a *csar.Archive) error {
+	return d, s.inspect(ctx, p, func(a *csar.Archive) error {
 		d.files = append(d.files, a.Info().SecurityOf(file)...)
 		return nil
 	})
@@ -125,7 +125,7 @@ func (s *Service) Artifacts(ctx context.Context, id string, q Selection) (*File,
 		}
 	}
 	if q.Signatures {
-		err = s.inspect(p, func(a *csar.Archive) error {
+		err = s.inspect(ctx, p, func(a *csar.Archive) error {
 			d.files = append(d.files, a.Info().SecurityOf(d.files...)...)
 			return nil
 		})
@@ -133,13 +133,13 @@ func (s *Service) Artifacts(ctx context.Context, id string, q Selection) (*File,
 	if err != nil {
 		return nil, err
 	}
-	return d.Archive()
+	return d.Archive(ctx)
 }
 
 // inspect reads the directory and the metadata of a package.
-func (s *Services) inspect(p *Package, do func(*csar.Archive) error) error {
+func (s *Services) inspect(ctx context.Context, p *Package, do func(*csar.Archive) error) error {
 	return contentLostError(p.ID, s.withArchive(
-		p.Content.Digest, func(_ content.Digest, a *csar.Archive) error { return do(a) },
+		ctx, p.Content.Digest, func(_ content.Digest, a opened) error { return do(a.Archive) },
 	))
 }
 
@@ -161,26 +161,22 @@ func (d *Document) Text(ctx context.Context) (*File, error) {
 }
 
 // Archive opens an archive of the document's files, with their paths in the package.
-func (d *Document) Archive() (_ *File, err error) {
+func (d *Document) Archive(ctx context.Context) (_ *File, err error) {
 	digest, err := content.ParseDigest(d.p.Content.Digest)
 	if err != nil {
 		return nil, err
 	}
-	blob, err := d.service.content.Open(digest)
+	a, err := d.service.openArchive(ctx, digest)
 	if err != nil {
 		return nil, contentLostError(d.p.ID, err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, blob.Close())
+			err = errors.Join(err, a.Close())
 		}
 	}()
-	a, err := csar.Open(blob, blob.Size(), d.service.limits.Archive)
-	if err != nil {
-		return nil, err
-	}
 	files := slices.DeleteFunc(slices.Clone(d.files), func(name string) bool { return !a.Has(name) })
-	part, err := a.Subset(blob, files)
+	part, err := a.Subset(a.bytes, files)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +184,7 @@ func (d *Document) Archive() (_ *File, err error) {
 		ReadSeekCloser: struct {
 			io.ReadSeeker
 			io.Closer
-		}{part, blob},
+		}{part, a},
 		Name: d.name, Size: part.Size(), ModTime: d.p.Updated, Hash: d.hash("zip", files),
 	}, nil
 }

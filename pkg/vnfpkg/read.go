@@ -3,13 +3,14 @@ package vnfpkg
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/tosca"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -42,12 +43,18 @@ type Contents struct {
 	Report *csar.Report
 	// Warnings name unusual but harmless values.
 	Warnings []string
+	// Signature is the result of checking the signatures.
+	Signature *signature.Result
 }
 
 // parsed is a package whose VNFD has been read and whose files have not.
 type parsed struct {
 	archive *csar.Archive
 	vnfd    *tosca.Result
+	// checker is nil if signatures are not read.
+	checker    *signature.Checker
+	signatures Signatures
+	container  bool // the package came in a container
 }
 
 // parse reads the VNFD of an archive. A defect of the package is a *csar.Rejection or tosca.Errors.
@@ -69,13 +76,22 @@ func (p *parsed) verify(ctx context.Context, dst *os.Root) (*Contents, error) {
 	for i, img := range images {
 		sums[i] = csar.Sum{Path: img.File, Algorithm: imageAlgorithm(img)}
 	}
+	if p.checker != nil {
+		sums = append(sums, p.checker.Sums()...)
+	}
 	report, err := p.archive.Verify(ctx, dst, sums...)
 	if err != nil {
 		return nil, err
 	}
 	c := &Contents{
 		VNFD: p.vnfd.VNFD, VnfdFiles: p.vnfd.Files, Info: p.archive.Info(), Report: report,
-		Warnings: slices.Clone(p.vnfd.Warnings),
+		Warnings: slices.Clone(p.vnfd.Warnings), Signature: p.unchecked(),
+	}
+	if p.checker != nil {
+		c.Signature = p.checker.Finish(report)
+		if err := p.signatures.decide(c.Signature); err != nil {
+			return nil, err
+		}
 	}
 	for _, img := range images {
 		// Only a warning: images are prepared for a site after the VNFD was written, and the archive's own
@@ -88,6 +104,15 @@ func (p *parsed) verify(ctx context.Context, dst *os.Root) (*Contents, error) {
 		}
 	}
 	return c, nil
+}
+
+// unchecked is the result if signatures are not read.
+func (p *parsed) unchecked() *signature.Result {
+	option := signature.Option1
+	if p.container {
+		option = signature.Option2
+	}
+	return &signature.Result{State: signature.NotChecked, Option: option}
 }
 
 // images are the software images that the package carries, each file once.
@@ -122,6 +147,11 @@ func imageAlgorithm(img vnfd.SwImage) string {
 // Validate reads a package, an archive or a source folder, without storing anything. What is wrong with it is a
 // *csar.Rejection or tosca.Errors; other errors are of the machine.
 func Validate(ctx context.Context, path string, lim Limits) (*Contents, error) {
+	return Check(ctx, path, lim, Signatures{})
+}
+
+// Check is Validate with a check of the signatures of an archive.
+func Check(ctx context.Context, path string, lim Limits, signatures Signatures) (*Contents, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open package: %w", err)
@@ -134,16 +164,23 @@ func Validate(ctx context.Context, path string, lim Limits) (*Contents, error) {
 		return nil, fmt.Errorf("open package: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	return Read(ctx, f, info.Size(), lim)
+	return read(ctx, f, info.Size(), lim, signatures)
 }
 
 // Read reads an archive that has size bytes like Validate.
 func Read(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (*Contents, error) {
-	a, err := csar.Open(r, size, lim.Archive)
+	return read(ctx, r, size, lim, Signatures{})
+}
+
+func read(
+	ctx context.Context, r io.ReaderAt, size int64, lim Limits, signatures Signatures,
+) (_ *Contents, err error) {
+	a, container, err := csar.OpenUpload(ctx, r, size, lim.Archive, scratchInTemp)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(ctx, a, lim)
+	defer func() { err = errors.Join(err, container.Close()) }()
+	return readAll(ctx, opened{Archive: a, container: container}, lim, signatures)
 }
 
 func validateDir(ctx context.Context, path string, lim Limits) (*Contents, error) {
@@ -156,44 +193,18 @@ func validateDir(ctx context.Context, path string, lim Limits) (*Contents, error
 	if err != nil {
 		return nil, err
 	}
-	return readAll(ctx, a, lim)
+	return readAll(ctx, opened{Archive: a}, lim, Signatures{})
 }
 
-func readAll(ctx context.Context, a *csar.Archive, lim Limits) (*Contents, error) {
-	p, err := parse(a, lim.VNFD)
+func readAll(ctx context.Context, a opened, lim Limits, signatures Signatures) (*Contents, error) {
+	checker, err := signatures.checker(ctx, a)
 	if err != nil {
 		return nil, err
 	}
+	p, err := parse(a.Archive, lim.VNFD)
+	if err != nil {
+		return nil, err
+	}
+	p.checker, p.signatures, p.container = checker, signatures, a.container != nil
 	return p.verify(ctx, nil)
-}
-
-// Build creates an archive of the package in a source folder and checks it like onboarding. It writes the file at out
-// only if there was no error, and replaces an existing one.
-func Build(ctx context.Context, dir, out string, lim Limits) (*Contents, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open package folder: %w", err)
-	}
-	defer func() { _ = root.Close() }() // only read
-	temp := out + ".tmp" + strings.ToLower(randomText()[:8])
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a package is no secret
-	if err != nil {
-		return nil, fmt.Errorf("create package: %w", err)
-	}
-	defer func() { _ = os.Remove(temp) }() // gone already if all went well
-	_, err = csar.Build(ctx, root, f, lim.Archive)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return nil, err
-	}
-	contents, err := Validate(ctx, temp, lim)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Rename(temp, out); err != nil {
-		return nil, fmt.Errorf("create package: %w", err)
-	}
-	return contents, nil
 }

@@ -29,20 +29,23 @@ type Options struct {
 	Lease time.Duration
 	// ModelBytes bounds the models kept in memory, by the size of their JSON; 64 MiB when zero.
 	ModelBytes int
+	// Signatures are not read when it is zero.
+	Signatures Signatures
 }
 
 // Services manages VNF packages: of all projects for the engine and for cleaning up, and of a project for each
 // principal. It implements lcm.Packages.
 type Services struct {
-	stores  Stores
-	store   Store // of all projects
-	content *content.Store
-	log     *slog.Logger
-	limits  Limits
-	lease   time.Duration
-	models  *modelCache
-	digests digestCache
-	parsing sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
+	stores     Stores
+	store      Store // of all projects
+	content    *content.Store
+	log        *slog.Logger
+	limits     Limits
+	lease      time.Duration
+	models     *modelCache
+	digests    digestCache
+	signatures Signatures
+	parsing    sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
 }
 
 // Service is package management as its users see it. Handlers hold Services, so code that forgets the principal does
@@ -72,7 +75,7 @@ func New(o Options) *Services {
 	}
 	return &Services{
 		stores: o.Stores, store: o.Stores.AllPackages(), content: o.Content, log: o.Log, limits: o.Limits,
-		lease:  o.Lease,
+		lease: o.Lease, signatures: o.Signatures,
 		models: newModelCache(o.ModelBytes),
 	}
 }

@@ -304,7 +304,7 @@ func TestVNFDOfOneFileIsTextAndOfSeveralAnArchive(t *testing.T) {
 
 func zipNames(t *testing.T, d *vnfpkg.Document) []string {
 	t.Helper()
-	f, err := d.Archive()
+	f, err := d.Archive(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()
 	data, err := io.ReadAll(f)

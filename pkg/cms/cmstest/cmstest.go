@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/cryptobyte"
+	"golang.org/x/crypto/cryptobyte/asn1"
 
 	"github.com/gybe-nfv/gybe/pkg/cms"
 )
@@ -155,4 +157,30 @@ func newRSA(bits int) *rsa.PrivateKey {
 		panic(err)
 	}
 	return k
+}
+
+// WithoutCertificates removes the certificates from a signature in PEM.
+func WithoutCertificates(tb testing.TB, signature []byte) string {
+	tb.Helper()
+	block, _ := pem.Decode(signature)
+	require.NotNil(tb, block)
+	in := cryptobyte.String(block.Bytes)
+	var info, explicit, data, oid, version, algorithms, content, signers cryptobyte.String
+	tag := asn1.Tag(0).ContextSpecific().Constructed()
+	require.True(tb, in.ReadASN1(&info, asn1.SEQUENCE) && info.ReadASN1Element(&oid, asn1.OBJECT_IDENTIFIER) &&
+		info.ReadASN1(&explicit, tag) && explicit.ReadASN1(&data, asn1.SEQUENCE) &&
+		data.ReadASN1Element(&version, asn1.INTEGER) && data.ReadASN1Element(&algorithms, asn1.SET) &&
+		data.ReadASN1Element(&content, asn1.SEQUENCE) && data.SkipASN1(tag) && data.ReadASN1Element(&signers, asn1.SET))
+	var b cryptobyte.Builder
+	b.AddASN1(asn1.SEQUENCE, func(b *cryptobyte.Builder) {
+		b.AddBytes(oid)
+		b.AddASN1(tag, func(b *cryptobyte.Builder) {
+			b.AddASN1(asn1.SEQUENCE, func(b *cryptobyte.Builder) {
+				for _, part := range []cryptobyte.String{version, algorithms, content, signers} {
+					b.AddBytes(part)
+				}
+			})
+		})
+	})
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CMS", Bytes: b.BytesOrPanic()}))
 }

@@ -1,0 +1,115 @@
+package vnfpkg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/csar"
+	"github.com/gybe-nfv/gybe/pkg/csar/signature"
+)
+
+// Signatures says how the signatures of packages decide about their onboarding.
+type Signatures struct {
+	// Policy is signature.Off when it is empty.
+	Policy signature.Policy
+	// Trust reads the trust store. It is called for each package, so that changed files count at once. It is not called
+	// if the policy is Off.
+	Trust func() (*signature.Trust, error)
+	// Now is time.Now when it is nil.
+	Now func() time.Time
+}
+
+// opened is a package archive with the container that it came in.
+type opened struct {
+	*csar.Archive
+	container *csar.Container // nil without one
+	bytes     io.ReaderAt     // of the archive; nil if only its files are used
+	blob      io.Closer       // the upload, nil if the caller closes it
+}
+
+// Close closes the upload and removes what was unpacked from a container.
+func (o *opened) Close() error {
+	err := o.container.Close()
+	if o.blob != nil {
+		err = errors.Join(err, o.blob.Close())
+	}
+	return err
+}
+
+// checker returns a checker for the signatures of a package, nil if they are not read. With Require, a package that is
+// not signed by a trusted signer is a *csar.Rejection.
+func (s Signatures) checker(ctx context.Context, o opened) (*signature.Checker, error) {
+	if s.Policy != signature.Require && s.Policy != signature.Warn {
+		return nil, nil //nolint:nilnil // no checks
+	}
+	trust, err := s.Trust()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errTrustStore, err)
+	}
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	c, err := signature.NewChecker(ctx, o.Archive, o.container, trust, now())
+	if err != nil {
+		return nil, err
+	}
+	return c, s.decide(c.Result())
+}
+
+// errTrustStore reports that the trust store of this node cannot be read.
+var errTrustStore = errors.New("the trust store of this node (packages.trust_dir, packages.trust_files) cannot be read")
+
+// decide returns the rejection of a package that the policy does not accept.
+func (s Signatures) decide(r *signature.Result) error {
+	if s.Policy != signature.Require || r.State == signature.Trusted {
+		return nil
+	}
+	out := &csar.Rejection{
+		Reason: csar.Untrusted, Detail: "this node requires signed packages, and the package is " + string(r.State),
+	}
+	if c := r.Problem(); c != nil {
+		out.Detail = fmt.Sprintf("the check %q of the package's signature failed: %s", c.Name, c.Detail)
+		if c.Subject != "" {
+			out.Detail = fmt.Sprintf("the check %q of the package's signature failed for %s: %s", c.Name, c.Subject, c.Detail)
+		}
+		out.Hint = c.Hint
+	}
+	return out
+}
+
+// scratchFile is a temporary file of a command.
+type scratchFile struct {
+	*os.File
+	size int64
+}
+
+// Bytes implements csar.ScratchFile.
+func (f scratchFile) Bytes() int64 { return f.size }
+
+// Discard implements csar.ScratchFile.
+func (f scratchFile) Discard() error { return errors.Join(os.Remove(f.Name()), f.Close()) }
+
+// scratchInTemp unpacks to the directory for temporary files.
+func scratchInTemp(_ context.Context, r io.Reader) (csar.ScratchFile, error) {
+	f, err := os.CreateTemp("", "gybe-package-")
+	if err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(f, r)
+	s := scratchFile{f, n}
+	if err != nil {
+		return nil, errors.Join(err, s.Discard())
+	}
+	return s, nil
+}
+
+// scratchInStore unpacks to the content store, which keeps some disk space free and removes the files of nodes that
+// died.
+func (s *Services) scratchInStore(ctx context.Context, r io.Reader) (csar.ScratchFile, error) {
+	return s.content.Stage(ctx, r, 0)
+}
