@@ -153,7 +153,13 @@ func (a *App) openPackages() error {
 	limits.Archive.FileBytes = int64(a.cfg.Limits.PackageUnpacked)
 	limits.Archive.Entries = a.cfg.Limits.PackageFiles
 	limits.UserDefinedData = int(a.cfg.Limits.Attribute)
-	a.packages = vnfpkg.New(vnfpkg.Options{Stores: a.store, Content: a.content, Log: a.log, Limits: limits})
+	signatures, err := a.signatures()
+	if err != nil {
+		return err
+	}
+	a.packages = vnfpkg.New(vnfpkg.Options{
+		Stores: a.store, Content: a.content, Log: a.log, Limits: limits, Signatures: signatures,
+	})
 	return nil
 }
 

@@ -38,6 +38,7 @@ type Config struct {
 	SSH       SSH       `yaml:"ssh" envPrefix:"SSH_"`
 	Scripts   Scripts   `yaml:"scripts" envPrefix:"SCRIPTS_"`
 	Outbound  Outbound  `yaml:"outbound" envPrefix:"OUTBOUND_"`
+	Packages  Packages  `yaml:"packages" envPrefix:"PACKAGES_"`
 }
 
 // Log configures logging.
@@ -244,5 +245,6 @@ func Default() Config {
 		},
 		Scripts:  Scripts{Sandbox: SandboxBwrap, Network: NetworkNone},
 		Outbound: Outbound{Loopback: LoopbackAuto, Allow: []string{}, Deny: []string{}},
+		Packages: Packages{Signatures: SignaturesWarn, TrustFiles: []string{}},
 	}
 }

@@ -84,6 +84,7 @@ func (c *Config) Validate() error {
 	c.validateDrivers(report)
 	c.validateOutbound(report)
 	c.validateNFVO(report)
+	c.validatePackages(report)
 	return errors.Join(bad...)
 }
 

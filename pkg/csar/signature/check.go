@@ -73,7 +73,23 @@ func (c *Checker) Finish(report *csar.Report) *Result {
 	return c.Result()
 }
 
-func (c *Checker) add(checks ...Check) { c.result.Checks = append(c.result.Checks, checks...) }
+// Bounds of a result, which is stored with the package.
+const (
+	maxChecks  = 100
+	maxSigners = 50
+)
+
+// add keeps checks. Of too many, the first failure is kept.
+func (c *Checker) add(checks ...Check) {
+	for _, check := range checks {
+		switch {
+		case len(c.result.Checks) < maxChecks:
+			c.result.Checks = append(c.result.Checks, check)
+		case check.Outcome == Failure && c.result.Problem() == nil:
+			c.result.Checks[maxChecks-1] = check
+		}
+	}
+}
 
 // signed is content with its signatures.
 type signed struct {
@@ -100,7 +116,9 @@ func (c *Checker) checkSignatures(s signed, messages [][]byte) []Check {
 		}
 		for _, signer := range parsed.Signers {
 			found, of := c.checkSigner(s, &signer, slices.Concat(parsed.Certificates, s.certificates))
-			c.result.Signers = append(c.result.Signers, found)
+			if len(c.result.Signers) < maxSigners {
+				c.result.Signers = append(c.result.Signers, found)
+			}
 			checks, trusted = append(checks, of...), trusted || found.Trusted
 		}
 	}
