@@ -5,11 +5,10 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rsa"
-	"encoding/asn1"
-	"fmt"
-
 	_ "crypto/sha256" // hashes of signatures
 	_ "crypto/sha512"
+	"encoding/asn1"
+	"fmt"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -144,35 +143,45 @@ func (a algorithm) signatureScheme(h crypto.Hash) (scheme, int, error) {
 func saltLength(params cryptobyte.String, h crypto.Hash) (int, error) {
 	var seq, hash, mgf, salt cryptobyte.String
 	var hasHash, hasMGF, hasSalt bool
-	tag := func(n uint8) cbasn1.Tag { return cbasn1.Tag(n).ContextSpecific().Constructed() }
-	if !params.ReadASN1(&seq, cbasn1.SEQUENCE) || !params.Empty() || !seq.ReadOptionalASN1(&hash, &hasHash, tag(0)) ||
-		!seq.ReadOptionalASN1(&mgf, &hasMGF, tag(1)) || !seq.ReadOptionalASN1(&salt, &hasSalt, tag(2)) || !seq.Empty() {
-		return 0, damaged("parameters of RSA-PSS")
+	if !params.ReadASN1(&seq, cbasn1.SEQUENCE) || !params.Empty() ||
+		!seq.ReadOptionalASN1(&hash, &hasHash, context(0)) || !seq.ReadOptionalASN1(&mgf, &hasMGF, context(1)) ||
+		!seq.ReadOptionalASN1(&salt, &hasSalt, context(2)) || !seq.Empty() {
+		return 0, errPSS
 	}
 	if !hasHash || !hasMGF { // the defaults are SHA-1
 		return 0, &AlgorithmError{Name: "RSA-PSS with SHA-1"}
 	}
-	own, ok1 := readAlgorithm(&hash)
-	outer, ok2 := readAlgorithm(&mgf)
-	if !ok1 || !ok2 || !outer.oid.Equal(oidMGF) || !hash.Empty() || !mgf.Empty() {
-		return 0, damaged("parameters of RSA-PSS")
-	}
-	inner, ok := readAlgorithm(&outer.params)
-	if !ok || !outer.params.Empty() {
-		return 0, damaged("parameters of RSA-PSS")
-	}
-	for _, a := range []algorithm{own, inner} {
-		if found, err := a.hash(); err != nil {
-			return 0, err
-		} else if found != h {
-			return 0, &AlgorithmError{Name: "RSA-PSS with several hash algorithms"}
-		}
+	if err := checkHashes(hash, mgf, h); err != nil {
+		return 0, err
 	}
 	length := 20
 	if hasSalt && (!salt.ReadASN1Integer(&length) || !salt.Empty()) || length < 0 || length > 1024 {
-		return 0, damaged("parameters of RSA-PSS")
+		return 0, errPSS
 	}
 	return length, nil
+}
+
+var errPSS = damaged("parameters of RSA-PSS")
+
+// checkHashes compares the hash algorithms of the message and of the mask of RSA-PSS.
+func checkHashes(hash, mgf cryptobyte.String, h crypto.Hash) error {
+	own, ok1 := readAlgorithm(&hash)
+	outer, ok2 := readAlgorithm(&mgf)
+	if !ok1 || !ok2 || !outer.oid.Equal(oidMGF) || !hash.Empty() || !mgf.Empty() {
+		return errPSS
+	}
+	inner, ok := readAlgorithm(&outer.params)
+	if !ok || !outer.params.Empty() {
+		return errPSS
+	}
+	for _, a := range []algorithm{own, inner} {
+		if found, err := a.hash(); err != nil {
+			return err
+		} else if found != h {
+			return &AlgorithmError{Name: "RSA-PSS with several hash algorithms"}
+		}
+	}
+	return nil
 }
 
 // Bounds of RSA keys: shorter ones are weak, longer ones cost too much time.
@@ -186,7 +195,9 @@ func CheckKey(key crypto.PublicKey) error {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
 		if bits := k.N.BitLen(); bits < minRSA || bits > maxRSA {
-			return &AlgorithmError{Name: fmt.Sprintf("an RSA key of %d bits (%d to %d are allowed)", bits, minRSA, maxRSA)}
+			return &AlgorithmError{
+				Name: fmt.Sprintf("an RSA key of %d bits (%d to %d are allowed)", bits, minRSA, maxRSA),
+			}
 		}
 		return nil
 	case *ecdsa.PublicKey:

@@ -45,7 +45,7 @@ func convert(ber []byte, depth int) (der, rest []byte, err error) {
 		}
 		var wide [8]byte
 		copy(wide[8-more:], ber[2:2+more])
-		size, head = int(binary.BigEndian.Uint64(wide[:])), 2+more //nolint:gosec // four bytes at most
+		size, head = int(binary.BigEndian.Uint64(wide[:])), 2+more
 	}
 	if size > len(ber)-head {
 		return nil, nil, errors.New("the signature is damaged: it ends early")

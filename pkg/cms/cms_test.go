@@ -157,7 +157,7 @@ func TestParseRejectsGarbage(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
 		"nothing":             {"", "neither DER nor BER"},
 		"text":                {"hello", "damaged"},
-		"a certificate":       {string(cmstest.CertificatePEM(id.Certificate)), "a block CERTIFICATE where CMS is expected"},
+		"a certificate":       {string(cmstest.CertificatePEM(id.Certificate)), "CERTIFICATE where CMS is expected"},
 		"two signatures":      {text + text, "2 signatures, one is expected"},
 		"text behind":         {text + "x", "not one of complete blocks"},
 		"bytes behind":        {string(block.Bytes) + "\x00", "followed by other data"},

@@ -50,27 +50,36 @@ func TestVerifyReadsSignaturesOfOpenssl(t *testing.T) {
 		args []string
 		want string // an error, "" when the signature is good
 	}{
-		"defaults":                       {"rsa", nil, ""},
-		"ECDSA":                          {"p256", nil, ""},
-		"ECDSA P-521 with SHA-512":       {"p521", []string{"-md", "sha512"}, ""},
-		"DER":                            {"rsa", []string{"-outform", "DER"}, ""},
-		"BER with the content":           {"rsa", []string{"-outform", "DER", "-stream"}, "it has to be detached"},
-		"without attributes":             {"rsa", []string{"-noattr"}, ""},
-		"with a key identifier":          {"rsa", []string{"-keyid"}, ""},
-		"PSS":                            {"rsa", []string{"-keyopt", "rsa_padding_mode:pss"}, ""},
-		"PSS with SHA-384, salt of 32":   {"rsa", []string{"-md", "sha384", "-keyopt", "rsa_padding_mode:pss", "-keyopt", "rsa_pss_saltlen:32"}, ""},
-		"PSS with another hash for MGF1": {"rsa", []string{"-md", "sha384", "-keyopt", "rsa_padding_mode:pss", "-keyopt", "rsa_mgf1_md:sha256"}, "RSA-PSS with several hash algorithms is not accepted"},
-		"SHA-1":                          {"rsa", []string{"-md", "sha1"}, "SHA-1 is not accepted"},
-		"SHA-224":                        {"rsa", []string{"-md", "sha224"}, "SHA-224 is not accepted"},
-		"MD5":                            {"rsa", []string{"-md", "md5"}, "MD5 is not accepted"},
-		"with the content":               {"rsa", []string{"-nodetach"}, "it has to be detached"},
+		"defaults":                 {"rsa", nil, ""},
+		"ECDSA":                    {"p256", nil, ""},
+		"ECDSA P-521 with SHA-512": {"p521", []string{"-md", "sha512"}, ""},
+		"DER":                      {"rsa", []string{"-outform", "DER"}, ""},
+		"BER with the content":     {"rsa", []string{"-outform", "DER", "-stream"}, "it has to be detached"},
+		"without attributes":       {"rsa", []string{"-noattr"}, ""},
+		"with a key identifier":    {"rsa", []string{"-keyid"}, ""},
+		"PSS":                      {"rsa", []string{"-keyopt", "rsa_padding_mode:pss"}, ""},
+		"PSS with SHA-384, salt of 32": {
+			"rsa",
+			[]string{"-md", "sha384", "-keyopt", "rsa_padding_mode:pss", "-keyopt", "rsa_pss_saltlen:32"},
+			"",
+		},
+		"PSS with another hash for MGF1": {
+			"rsa",
+			[]string{"-md", "sha384", "-keyopt", "rsa_padding_mode:pss", "-keyopt", "rsa_mgf1_md:sha256"},
+			"RSA-PSS with several hash algorithms is not accepted",
+		},
+		"SHA-1":            {"rsa", []string{"-md", "sha1"}, "SHA-1 is not accepted"},
+		"SHA-224":          {"rsa", []string{"-md", "sha224"}, "SHA-224 is not accepted"},
+		"MD5":              {"rsa", []string{"-md", "md5"}, "MD5 is not accepted"},
+		"with the content": {"rsa", []string{"-nodetach"}, "it has to be detached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			id := ca.Issue(cmstest.Options{Name: "signer", Key: keys[tc.key]})
 			write(t, dir, map[string][]byte{
-				"cert.pem": cmstest.CertificatePEM(id.Certificate), "key.pem": cmstest.KeyPEM(t, id), "content": content,
+				"cert.pem": cmstest.CertificatePEM(id.Certificate), "key.pem": cmstest.KeyPEM(t, id),
+				"content": content,
 			})
 			openssl(t, dir, append([]string{
 				"cms", "-sign", "-binary", "-in", "content", "-signer", "cert.pem", "-inkey", "key.pem", "-out", "sig",

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,44 +151,65 @@ func parseSignedData(data cryptobyte.String) (*Signature, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, wantVersion := &Signature{}, 1
-	for !certificates.Empty() {
+	s := &Signature{}
+	if s.Certificates, err = parseCertificates(certificates); err != nil {
+		return nil, err
+	}
+	if s.Signers, err = parseSigners(signers, used); err != nil {
+		return nil, err
+	}
+	if version != s.version() {
+		return nil, damaged("version")
+	}
+	return s, nil
+}
+
+// version is the version of a message with X.509 certificates.
+func (s *Signature) version() int {
+	if slices.ContainsFunc(s.Signers, func(one Signer) bool { return one.keyID != nil }) {
+		return 3
+	}
+	return 1
+}
+
+func parseCertificates(set cryptobyte.String) ([]*x509.Certificate, error) {
+	var out []*x509.Certificate
+	for !set.Empty() {
 		var one cryptobyte.String
-		if !certificates.ReadASN1Element(&one, cbasn1.SEQUENCE) {
+		if !set.ReadASN1Element(&one, cbasn1.SEQUENCE) {
 			return nil, damaged("a certificate is not of the kind X.509")
 		}
-		if len(s.Certificates) == maxCertificates {
+		if len(out) == maxCertificates {
 			return nil, fmt.Errorf("the signature has more than %d certificates", maxCertificates)
 		}
 		c, err := x509.ParseCertificate(one)
 		if err != nil {
 			return nil, damaged("a certificate cannot be read: " + err.Error())
 		}
-		s.Certificates = append(s.Certificates, c)
+		out = append(out, c)
 	}
-	for !signers.Empty() {
-		if len(s.Signers) == maxSigners {
+	return out, nil
+}
+
+func parseSigners(set cryptobyte.String, used map[crypto.Hash]bool) ([]Signer, error) {
+	var out []Signer
+	for !set.Empty() {
+		if len(out) == maxSigners {
 			return nil, fmt.Errorf("the signature has more than %d signers", maxSigners)
 		}
-		one, err := parseSigner(&signers)
+		one, err := parseSigner(&set)
 		if err != nil {
 			return nil, err
 		}
 		if !used[one.Hash] {
 			return nil, damaged("a signer uses a digest algorithm that the signature does not list")
 		}
-		if one.keyID != nil {
-			wantVersion = 3
-		}
-		s.Signers = append(s.Signers, *one)
+		out = append(out, *one)
 	}
-	if version != wantVersion {
-		return nil, damaged("version")
-	}
-	if len(s.Signers) == 0 {
+	if len(out) == 0 {
 		return nil, errors.New("the signature has no signer")
 	}
-	return s, nil
+	return out, nil
 }
 
 func parseDigests(set cryptobyte.String) (map[crypto.Hash]bool, error) {
@@ -273,31 +295,36 @@ func (s *Signer) parseAttributes(in *cryptobyte.String) error {
 	s.attributes = encode(byte(cbasn1.SET), all)
 	seen := map[string]bool{}
 	for !all.Empty() {
-		var one, values, value cryptobyte.String
-		var oid, kind asn1.ObjectIdentifier
+		var one, values cryptobyte.String
+		var oid asn1.ObjectIdentifier
 		if !all.ReadASN1(&one, cbasn1.SEQUENCE) || !one.ReadASN1ObjectIdentifier(&oid) ||
-			!one.ReadASN1(&values, cbasn1.SET) || !one.Empty() || seen[oid.String()] {
+			!one.ReadASN1(&values, cbasn1.SET) || !one.Empty() || seen[oid.String()] || !s.readAttribute(oid, values) {
 			return damaged("a signer's signed attributes")
 		}
 		seen[oid.String()] = true
-		ok := true
-		switch {
-		case oid.Equal(oidContentType):
-			ok = values.ReadASN1ObjectIdentifier(&kind) && values.Empty() && kind.Equal(oidData)
-		case oid.Equal(oidMessageDigest):
-			ok = values.ReadASN1(&value, cbasn1.OCTET_STRING) && values.Empty()
-			s.digest = value
-		case oid.Equal(oidSigningTime):
-			s.SigningTime, ok = readTime(&values)
-		}
-		if !ok {
-			return damaged("a signer's signed attributes")
-		}
 	}
 	if !seen[oidContentType.String()] || !seen[oidMessageDigest.String()] {
 		return damaged("a signer's signed attributes lack the digest or the kind of the content")
 	}
 	return nil
+}
+
+// readAttribute reads the attributes that are used, and ignores others.
+func (s *Signer) readAttribute(oid asn1.ObjectIdentifier, values cryptobyte.String) (ok bool) {
+	switch {
+	case oid.Equal(oidContentType):
+		var kind asn1.ObjectIdentifier
+		return values.ReadASN1ObjectIdentifier(&kind) && values.Empty() && kind.Equal(oidData)
+	case oid.Equal(oidMessageDigest):
+		var value cryptobyte.String
+		ok = values.ReadASN1(&value, cbasn1.OCTET_STRING) && values.Empty()
+		s.digest = value
+		return ok
+	case oid.Equal(oidSigningTime):
+		s.SigningTime, ok = readTime(&values)
+		return ok
+	}
+	return true
 }
 
 func readTime(values *cryptobyte.String) (t time.Time, ok bool) {

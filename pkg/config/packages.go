@@ -4,11 +4,11 @@ import "path/filepath"
 
 // Packages says which VNF packages are accepted. All nodes of one database need the same values.
 type Packages struct {
-	// Signatures is require: only packages that a trusted signer has signed; warn: every package, with the result of the
-	// checks; or off: signatures are not read.
+	// Signatures is require: only packages that a trusted signer has signed; warn: every package, with the result of
+	// the checks; or off: signatures are not read.
 	Signatures string `yaml:"signatures" env:"SIGNATURES"`
-	// TrustDir is a directory with certificates that are trusted and with revocation lists, in files with the extensions
-	// .pem, .crt, .cer, .cert and .crl. It is read for each package.
+	// TrustDir is a directory with certificates that are trusted and with revocation lists, in files with the
+	// extensions .pem, .crt, .cer, .cert and .crl. It is read for each package.
 	TrustDir string `yaml:"trust_dir" env:"TRUST_DIR"`
 	// TrustFiles are further such files.
 	TrustFiles []string `yaml:"trust_files" env:"TRUST_FILES"`

@@ -202,8 +202,8 @@ func (a *Archive) layoutHint() string {
 	for _, f := range a.files {
 		if ext := strings.ToLower(path.Ext(f.name)); !strings.Contains(f.name, "/") && (ext == ".csar" ||
 			ext == ".zip") {
-			return "the archive only wraps " + printable(f.name) + ": upload that file, or put only its signature (.cms) " +
-				"and certificate (.cert) beside it (SOL004 option 2)"
+			return "the archive only wraps " + printable(f.name) + ": upload that file, or put only its signature " +
+				"(.cms) and certificate (.cert) beside it (SOL004 option 2)"
 		}
 	}
 	return "see SOL004 clause 4.1 for the two layouts of a package"

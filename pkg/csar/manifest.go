@@ -112,7 +112,8 @@ func (a *Archive) ManifestFiles() []ManifestFile {
 	for _, d := range a.info.declared {
 		if d.from == a.info.Manifest {
 			out = append(out, ManifestFile{
-				Path: d.name, Algorithm: d.algorithm, Signature: a.pathOf(d.Signature), Certificate: a.pathOf(d.Certificate),
+				Path: d.name, Algorithm: d.algorithm,
+				Signature: a.pathOf(d.Signature), Certificate: a.pathOf(d.Certificate),
 			})
 		}
 	}

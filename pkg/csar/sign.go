@@ -108,11 +108,8 @@ func (a *Archive) signedFiles(ctx context.Context, s Signing) (map[string][]byte
 }
 
 func (s Signing) algorithm() string {
-	switch s.Hash {
-	case crypto.SHA384:
-		return SHA384
-	case crypto.SHA512:
-		return SHA512
+	if name := s.Hash.String(); name == SHA384 || name == SHA512 {
+		return name
 	}
 	return SHA256
 }
@@ -161,7 +158,9 @@ func (a *Archive) signArtifacts(
 		}
 		name := d.name + SignatureSuffix
 		if a.Has(name) {
-			return nil, reject(Duplicate, name, "the package has a file with the name of a signature", "rename the file")
+			return nil, reject(
+				Duplicate, name, "the package has a file with the name of a signature", "rename the file",
+			)
 		}
 		if files[name], err = s.Sign(digest); err != nil {
 			return nil, err
@@ -233,7 +232,9 @@ func splitSets(text []byte) (before, sets []byte) {
 
 // PackContainer writes a container (SOL004 option 2) to w. name is that of the files in it, without extension. The
 // archive is not compressed, so that it can be read in place.
-func PackContainer(ctx context.Context, w io.Writer, name string, archive io.Reader, signature, certificate []byte) error {
+func PackContainer(
+	ctx context.Context, w io.Writer, name string, archive io.Reader, signature, certificate []byte,
+) error {
 	z := zip.NewWriter(w)
 	for _, f := range []struct {
 		ext  string

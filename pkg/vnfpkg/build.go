@@ -108,9 +108,13 @@ func (p *parsed) manifestMetadata(at time.Time) []string {
 	m := p.vnfd.VNFD
 	var out []string
 	for _, kv := range [][2]string{
-		{"vnfd_id", m.ID}, {"vnf_product_name", m.ProductName}, {"vnf_provider_id", m.Provider},
-		{"vnf_software_version", m.SoftwareVersion}, {"vnf_package_version", m.Version},
-		{"vnf_release_date_time", at.UTC().Format(time.RFC3339)}, {"vnfm_info", strings.Join(m.VnfmInfo, ",")},
+		{"vnfd_id", m.ID},
+		{"vnf_product_name", m.ProductName},
+		{"vnf_provider_id", m.Provider},
+		{"vnf_software_version", m.SoftwareVersion},
+		{"vnf_package_version", m.Version},
+		{"vnf_release_date_time", at.UTC().Format(time.RFC3339)},
+		{"vnfm_info", strings.Join(m.VnfmInfo, ",")},
 	} {
 		if text := strings.Join(strings.Fields(kv[1]), " "); text != "" {
 			out = append(out, kv[0]+": "+text)

@@ -66,7 +66,8 @@ func (s *Services) Onboard(ctx context.Context, id string) error {
 	switch {
 	case err == nil:
 		s.log.InfoContext(ctx, "package onboarded", "package", id, "vnfd", contents.VNFD.ID,
-			"files", contents.Report.Files, "bytes", contents.Report.Bytes, "warnings", contents.Warnings, "signature", contents.Signature.State)
+			"files", contents.Report.Files, "bytes", contents.Report.Bytes, "warnings", contents.Warnings,
+			"signature", contents.Signature.State)
 		return nil
 	case errors.Is(err, ErrVnfdTaken):
 		other := ""

@@ -75,7 +75,9 @@ func (s Signatures) decide(r *signature.Result) error {
 	if c := r.Problem(); c != nil {
 		out.Detail = fmt.Sprintf("the check %q of the package's signature failed: %s", c.Name, c.Detail)
 		if c.Subject != "" {
-			out.Detail = fmt.Sprintf("the check %q of the package's signature failed for %s: %s", c.Name, c.Subject, c.Detail)
+			out.Detail = fmt.Sprintf(
+				"the check %q of the package's signature failed for %s: %s", c.Name, c.Subject, c.Detail,
+			)
 		}
 		out.Hint = c.Hint
 	}

@@ -49,7 +49,7 @@ func (c *Checker) readArtifacts() error {
 				continue
 			}
 			if !c.archive.Has(name) {
-				fail("the file " + name + " is not in the package, but the manifest names it as signature or certificate")
+				fail("the file " + name + " is not in the package, but the manifest names it")
 				continue
 			}
 			data, err := c.archive.ReadText(name)
@@ -123,7 +123,9 @@ func (c *Checker) checkArtifacts(report *csar.Report) {
 		}
 	}
 	if good > 0 {
-		c.add(Check{Name: CheckArtifact, Outcome: Passed, Detail: count(good, "artifact") + " with a trusted signature"})
+		c.add(Check{
+			Name: CheckArtifact, Outcome: Passed, Detail: count(good, "artifact") + " with a trusted signature",
+		})
 	}
 }
 

@@ -29,8 +29,8 @@ func checkCertificate(c *x509.Certificate, signed, now time.Time) Check {
 	switch {
 	case now.After(c.NotAfter):
 		check.Detail = "the signer's certificate expired on " + day(c.NotAfter)
-		check.Hint = "ask the vendor for a package with a new signature, or sign this one with a key of your own after " +
-			"you have checked it: gybe package sign --option 2"
+		check.Hint = "ask the vendor for a package with a new signature, or sign this one with a key of your own " +
+			"after you have checked it: gybe package sign --option 2"
 	case now.Before(c.NotBefore):
 		check.Detail = "the signer's certificate is not valid before " + day(c.NotBefore)
 		check.Hint = "check the clock of this machine"
@@ -146,7 +146,8 @@ func (t *Trust) checkRevocation(chain []*x509.Certificate, now time.Time) Check 
 			}
 		}
 		if !current {
-			check.Detail = "the revocation list " + lists[0].file + " is out of date since " + day(lists[0].list.NextUpdate)
+			check.Detail = "the revocation list " + lists[0].file + " is out of date since " +
+				day(lists[0].list.NextUpdate)
 			check.Hint = "replace the list in the trust store"
 			return check
 		}

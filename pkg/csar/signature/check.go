@@ -149,7 +149,8 @@ func (c *Checker) checkSigner(s signed, signer *cms.Signer, certificates []*x509
 	cert, err := match(s, signer, certificates)
 	if cert == nil {
 		check.Detail = "the signer's certificate is neither in the signature nor in a file of the package"
-		check.Hint = "name it in TOSCA.meta (ETSI-Entry-Certificate), or sign again with the certificate in the signature"
+		check.Hint = "name it in TOSCA.meta (ETSI-Entry-Certificate), or sign again with the certificate in the " +
+			"signature"
 		return out, []Check{check}
 	}
 	out.Subject, out.Issuer = subject(cert), clip(cert.Issuer.String())
@@ -299,17 +300,26 @@ func (c *Checker) manifestChecks() (checks []Check, isSigned bool, err error) {
 		}
 		s.certificates = certs
 	}
-	messages, err := cms.DecodePEM(mf.CMS)
-	if err == nil && len(messages) == 0 {
-		err = errors.New("the signature is empty")
-	}
-	if err != nil {
+	messages, problem := decodeAll(mf.CMS)
+	if problem != "" {
 		return append(checks, Check{
-			Name: CheckSignature, Outcome: Failure, Subject: s.name, Detail: err.Error(),
+			Name: CheckSignature, Outcome: Failure, Subject: s.name, Detail: problem,
 		}), true, nil
 	}
 	checks = append(checks, c.checkSignatures(s, messages)...)
 	return append(checks, c.checkCoverage()), true, nil
+}
+
+// decodeAll returns the messages at the end of a manifest, or the reason why they cannot be read.
+func decodeAll(text []byte) (messages [][]byte, problem string) {
+	messages, err := cms.DecodePEM(text)
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case len(messages) == 0:
+		return nil, "the signature is empty"
+	}
+	return messages, ""
 }
 
 // certificatePath is the file with the signer's certificate, "" if there is none.

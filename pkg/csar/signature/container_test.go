@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -130,15 +131,15 @@ func TestContainersThatAreNone(t *testing.T) {
 		"a container in a container": {func(f map[string]string) {
 			f["vnf.csar"] = string(pack(t, good, zip.Deflate))
 		}, "in vnf.csar: the package has neither"},
-		"no archive": {func(f map[string]string) { f["vnf.csar"] = "x" }, "in vnf.csar: the content is not a zip archive"},
-		"a large signature": {func(f map[string]string) { f["vnf.cms"] = strings.Repeat("x", 300<<10) },
-			"larger than 262144 bytes"},
+		"no archive": {
+			func(f map[string]string) { f["vnf.csar"] = "x" }, "in vnf.csar: the content is not a zip archive",
+		},
+		"a large signature": {
+			func(f map[string]string) { f["vnf.cms"] = strings.Repeat("x", 300<<10) }, "larger than 262144 bytes",
+		},
 	} {
 		for _, method := range []uint16{zip.Store, zip.Deflate} {
-			f := map[string]string{}
-			for k, v := range good {
-				f[k] = v
-			}
+			f := maps.Clone(good)
 			tc.change(f)
 			_, err := check(t, pack(t, f, method), trustOf(t, ca.PEM()))
 			var r *csar.Rejection

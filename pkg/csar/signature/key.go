@@ -47,7 +47,7 @@ func readKey(data []byte, passphrase func() (string, error)) (crypto.Signer, err
 			continue
 		case "RSA PRIVATE KEY", "EC PRIVATE KEY":
 			if block.Headers["DEK-Info"] != "" {
-				return nil, errors.New("the key is encrypted in an old format; convert it: openssl pkcs8 -topk8 -in KEY -out NEW")
+				return nil, errEncryption
 			}
 			if k, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 				return k, nil
@@ -132,41 +132,53 @@ var prfs = map[string]func() hash.Hash{
 	"": sha1.New, "1.2.840.113549.2.7": sha1.New, "1.2.840.113549.2.9": sha256.New, "1.2.840.113549.2.11": sha512.New,
 }
 
+var errEncryption = errors.New("the key is encrypted in a way that is not supported; convert it: " +
+	"openssl pkcs8 -topk8 -v2 aes-256-cbc -in KEY -out NEW")
+
 // decrypt decrypts a key in PKCS #8 with PBES2: PBKDF2 and AES, as openssl writes it.
 func decrypt(der []byte, passphrase string) ([]byte, error) {
-	unsupported := errors.New("the key is encrypted in a way that is not supported; convert it: " +
-		"openssl pkcs8 -topk8 -v2 aes-256-cbc -in KEY -out NEW")
 	var k encryptedKey
 	if rest, err := asn1.Unmarshal(der, &k); err != nil || len(rest) > 0 || k.Algorithm.OID.String() != oidPBES2 ||
-		k.Algorithm.Params.KDF.OID.String() != oidPBKDF2 {
-		return nil, unsupported
-	}
-	var kdf kdfParams
-	if _, err := asn1.Unmarshal(k.Algorithm.Params.KDF.Params.FullBytes, &kdf); err != nil {
-		return nil, unsupported
+		len(k.Data) == 0 || len(k.Data)%aes.BlockSize != 0 {
+		return nil, errEncryption
 	}
 	var iv []byte
-	if _, err := asn1.Unmarshal(k.Algorithm.Params.Cipher.Params.FullBytes, &iv); err != nil || len(iv) != aes.BlockSize {
-		return nil, unsupported
+	used := k.Algorithm.Params.Cipher
+	if _, err := asn1.Unmarshal(used.Params.FullBytes, &iv); err != nil || len(iv) != aes.BlockSize {
+		return nil, errEncryption
 	}
-	prf, length := prfs[kdf.PRF.OID.String()], ciphers[k.Algorithm.Params.Cipher.OID.String()]
-	if prf == nil || length == 0 || kdf.Iterations < 1 || kdf.Iterations > maxIterations ||
-		len(k.Data) == 0 || len(k.Data)%aes.BlockSize != 0 {
-		return nil, unsupported
-	}
-	secret, err := pbkdf2.Key(prf, passphrase, kdf.Salt, kdf.Iterations, length)
+	secret, err := deriveKey(k.Algorithm.Params.KDF, passphrase, ciphers[used.OID.String()])
 	if err != nil {
-		return nil, unsupported
+		return nil, err
 	}
 	block, err := aes.NewCipher(secret)
 	if err != nil {
-		return nil, unsupported
+		return nil, errEncryption
 	}
 	plain := make([]byte, len(k.Data))
 	cipher.NewCBCDecrypter(block, iv).CryptBlocks(plain, k.Data)
 	pad := int(plain[len(plain)-1])
 	if pad == 0 || pad > aes.BlockSize || !bytes.HasSuffix(plain, bytes.Repeat([]byte{byte(pad)}, pad)) {
-		return nil, errors.New("the passphrase of the key is wrong")
+		return nil, errPassphrase
 	}
 	return plain[:len(plain)-pad], nil
+}
+
+var errPassphrase = errors.New("the passphrase of the key is wrong")
+
+// deriveKey computes the key of a cipher from a passphrase.
+func deriveKey(a algorithm, passphrase string, length int) ([]byte, error) {
+	var kdf kdfParams
+	if _, err := asn1.Unmarshal(a.Params.FullBytes, &kdf); err != nil || a.OID.String() != oidPBKDF2 {
+		return nil, errEncryption
+	}
+	prf := prfs[kdf.PRF.OID.String()]
+	if prf == nil || length == 0 || kdf.Iterations < 1 || kdf.Iterations > maxIterations {
+		return nil, errEncryption
+	}
+	secret, err := pbkdf2.Key(prf, passphrase, kdf.Salt, kdf.Iterations, length)
+	if err != nil {
+		return nil, errEncryption
+	}
+	return secret, nil
 }

