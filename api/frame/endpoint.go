@@ -100,7 +100,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 	if err := e.beginAudit(r); err != nil {
 		return err
 	}
-	return e.Handle(w, r)
+	return e.once(w, r)
 }
 
 // query refuses a query string that cannot be read, and parameters that the route does not know.

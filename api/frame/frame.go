@@ -42,6 +42,8 @@ type Options struct {
 	Auth Authenticator
 	// Audit keeps the audit trail; nil keeps none.
 	Audit Auditor
+	// RequestKeys knows repeated requests; nil ignores Idempotency-Key.
+	RequestKeys RequestKeys
 	// Observe is called for every answered request, for metrics; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 }
@@ -59,6 +61,7 @@ type Frame struct {
 	table    []Access
 
 	compressors *compressors
+	running     runningKeys
 }
 
 // mounted is what all answers below a prefix have in common.
@@ -126,6 +129,9 @@ type Route struct {
 	Path string
 	// Handle answers the request.
 	Handle Handler
+	// Replay answers a repeated request with an Idempotency-Key; nil ignores the header. The effect of a route with it
+	// MUST be stored by a transaction that also stores lcm.RequestKeyOf.
+	Replay Replayer
 	// Produces lists the media types of the answer for the Accept check; nil means the check is left out
 	// because the answer has no body.
 	Produces []string

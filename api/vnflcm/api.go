@@ -56,7 +56,7 @@ func (a *API) Mount(f *frame.Frame) {
 			},
 			{
 				Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON,
-				Produces: frame.JSON,
+				Produces: frame.JSON, Replay: a.replayCreate,
 			},
 			{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.get, Produces: frame.JSON},
 			{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.delete},
@@ -68,18 +68,21 @@ func (a *API) Mount(f *frame.Frame) {
 				Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}", Handle: a.operation,
 				Produces: frame.JSON,
 			},
-			{Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry", Handle: a.steer(lcm.EventRetry)},
+			{
+				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry", Handle: a.steer(lcm.EventRetry),
+				Replay: replaySteer,
+			},
 			{
 				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback",
-				Handle: a.steer(lcm.EventRollback),
+				Handle: a.steer(lcm.EventRollback), Replay: replaySteer,
 			},
 			{
 				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/fail", Handle: a.fail,
-				Produces: frame.JSON,
+				Produces: frame.JSON, Replay: a.replayFail,
 			},
 			{
 				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel", Handle: a.cancel,
-				Consumes: frame.JSON,
+				Consumes: frame.JSON, Replay: replaySteer,
 			},
 		}...),
 	})

@@ -122,6 +122,7 @@ func (a *API) tasks() []frame.Route {
 		}
 		if k.Path != "" {
 			route.Path, route.Consumes = route.Path+"/"+k.Path, frame.JSON
+			route.Replay = replaySubmit
 		}
 		out = append(out, route)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/api/vnflcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -30,7 +31,8 @@ type bundle struct {
 func setup(tb testing.TB) *bundle {
 	tb.Helper()
 	d := apitest.NewDomain(tb)
-	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Services: d.Services}).Mount)}
+	keys := func(o *frame.Options) { o.RequestKeys = d.Store }
+	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Services: d.Services}).Mount, keys)}
 }
 
 func (b *bundle) create(tb testing.TB) string {

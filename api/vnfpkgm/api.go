@@ -88,7 +88,10 @@ func (m *major) routes() []frame.Route {
 	routes := []frame.Route{
 		versionsRoute(m.versions),
 		{Method: http.MethodGet, Path: all, Handle: m.list, Produces: frame.JSON, Query: frame.ListParams},
-		{Method: http.MethodPost, Path: all, Handle: m.create, Consumes: frame.JSON, Produces: frame.JSON},
+		{
+			Method: http.MethodPost, Path: all, Handle: m.create, Consumes: frame.JSON, Produces: frame.JSON,
+			Replay: m.replayCreate,
+		},
 		{Method: http.MethodGet, Path: one, Handle: m.get, Produces: frame.JSON},
 		{Method: http.MethodPatch, Path: one, Handle: m.update, Consumes: frame.Patches, Produces: frame.JSON},
 		{Method: http.MethodDelete, Path: one, Handle: m.delete},

@@ -22,6 +22,19 @@ func (m *major) create(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	r.Note(slog.String("vnf_pkg_id", p.ID))
+	return m.created(w, r, p)
+}
+
+// replayCreate answers a repeated creation, with the package as it is now.
+func (m *major) replayCreate(w http.ResponseWriter, r *frame.Request, id string) error {
+	p, err := m.Services.In(r.Principal).Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return m.created(w, r, p)
+}
+
+func (m *major) created(w http.ResponseWriter, r *frame.Request, p *vnfpkg.Package) error {
 	self := r.Public(m.path(p.ID))
 	w.Header().Set("Location", self)
 	setTag(w, p)

@@ -302,10 +302,11 @@ func (a *App) prune(ctx context.Context) error {
 			keep  time.Duration
 			batch int
 		}{
-			"events":      {a.store.PruneEvents, a.cfg.Database.KeepEvents, batch},
-			"messages":    {a.store.PruneMessages, a.cfg.Database.KeepEvents, batch},
-			"audit trail": {a.store.PruneAudit, a.cfg.Database.KeepAudit, batch},
-			"operations":  {a.store.PruneOperations, a.cfg.Database.KeepOperations, 500},
+			"events":       {a.store.PruneEvents, a.cfg.Database.KeepEvents, batch},
+			"messages":     {a.store.PruneMessages, a.cfg.Database.KeepEvents, batch},
+			"audit trail":  {a.store.PruneAudit, a.cfg.Database.KeepAudit, batch},
+			"request keys": {a.store.PruneRequestKeys, lcm.KeepRequestKeys, batch},
+			"operations":   {a.store.PruneOperations, a.cfg.Database.KeepOperations, 500},
 		} {
 			n, err := rows.prune(ctx, rows.keep, rows.batch)
 			switch {

@@ -80,6 +80,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 			PageBytes: int(limits.PageBytes),
 		},
 		PageSize: limits.PageSize, Origins: origins, Markers: markers, Observe: a.metrics.Request,
+		RequestKeys: a.store,
 	})
 	feeds := Feeds{a.store, a.feed}
 	(&vnflcm.API{Services: a.services}).Mount(a.frame)

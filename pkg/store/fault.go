@@ -35,6 +35,9 @@ func fault(what string, err error) error {
 	if _, ok := errors.AsType[*lcm.Error](err); ok || errors.Is(err, lcm.ErrFenced) {
 		return err
 	}
+	if violates(err, "request_key_pkey") {
+		return keyUsed(err)
+	}
 	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pe.Code {
 		case stateFenced:

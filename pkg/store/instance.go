@@ -27,6 +27,7 @@ func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.M
 	}
 	err = s.pipeline(ctx, "insert instance", func(b *pgx.Batch) {
 		s.queueQuota(b, s.project, quotaInstances, 1, s.quotaOf(s.project).Instances)
+		s.queueRequestKey(ctx, b, i.ID)
 		b.Queue(insertInstance, instances.inserts(r, r.fingerprint, s.project)...)
 		s.queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
 		queueMessages(b, sent)

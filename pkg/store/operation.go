@@ -130,6 +130,7 @@ func (s *Records) Admit(
 		if err != nil {
 			return err
 		}
+		s.queueRequestKey(ctx, b, op.ID)
 		s.queueQuota(b, s.project, quotaOperations, 1, s.quotaOf(s.project).Operations)
 		b.Queue(s.admission(), operations.inserts(r, s.project, op.ID)...)
 		queueInstance(b, i, ir)
@@ -211,6 +212,7 @@ func (s *Records) Steer(
 			job = &n
 		}
 		b := &pgx.Batch{}
+		s.queueRequestKey(ctx, b, id)
 		args := append([]any{op.ID, string(op.State), job, actions}, operations.changes(r)...)
 		b.Queue(steerOperation, args...).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&op.Epoch, &op.Version, &op.Updated) },

@@ -44,6 +44,7 @@ func (s *Packages) InsertPackage(ctx context.Context, p *vnfpkg.Package) error {
 	}
 	err = s.pipeline(ctx, "insert package", func(b *pgx.Batch) {
 		s.queueQuota(b, stored.Project, quotaPackages, 1, s.quotaOf(stored.Project).Packages)
+		s.queueRequestKey(ctx, b, p.ID)
 		b.Queue(insertPackage, packages.inserts(r)...).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&stored.Version, &stored.Created, &stored.Updated) },
 		)

@@ -102,6 +102,10 @@ func moveResources(ctx context.Context, tx pgx.Tx, m Move) (out Moved, err error
 		return out, err
 	}
 	out.SecondDefault = strings.Join(former, "")
+	if _, err := tx.Exec(ctx, `DELETE FROM request_key a USING request_key b WHERE a.project = $1 AND b.project = $2
+		AND a.subject = b.subject AND a.key = b.key`, m.From, m.To); err != nil {
+		return out, err
+	}
 	for _, part := range []struct {
 		set   string
 		moved *int64
@@ -114,6 +118,7 @@ func moveResources(ctx context.Context, tx pgx.Tx, m Move) (out Moved, err error
 		{"subscription SET project = $2", nil},
 		{"subscription_key SET project = $2", nil},
 		{"outbox SET project = $2", nil},
+		{"request_key SET project = $2", nil},
 	} {
 		tag, err := tx.Exec(ctx, "UPDATE "+part.set+" WHERE project = $1", m.From, m.To)
 		if err != nil {

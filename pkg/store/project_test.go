@@ -38,6 +38,11 @@ func TestMoveProjectMovesEverything(t *testing.T) {
 		VALUES (gen_random_uuid(), now(), now(), 'http://x')`)
 	require.NoError(t, err)
 	first.subscribe(t, `{"vnfInstanceSubscriptionFilter":{"vnfInstanceNames":["moved"]}}`)
+	for _, row := range [][2]string{{"default", "once"}, {"default", "twice"}, {"second", "twice"}} {
+		_, err := first.pool.Exec(t.Context(), `INSERT INTO request_key (project, subject, key, row_id, fingerprint, id)
+			VALUES ($1, 's', $2, gen_random_uuid(), '', gen_random_uuid())`, row[0], row[1])
+		require.NoError(t, err)
+	}
 	third, second := first.of("third"), first.of("second")
 	kept, _ := third.admit(t)
 	events := first.count(t, "SELECT count(*) FROM event WHERE project = 'default'")

@@ -65,16 +65,20 @@ func (l *Log) String() string {
 	return l.buf.String()
 }
 
-// Serve starts a frame with the APIs that mount adds.
-func Serve(tb testing.TB, mount func(*frame.Frame)) *Server {
+// Serve starts a frame with the APIs that mount adds. The options change those of the frame.
+func Serve(tb testing.TB, mount func(*frame.Frame), options ...func(*frame.Options)) *Server {
 	tb.Helper()
 	signer, err := paging.NewSigner([]byte("a key for the markers of tests"))
 	require.NoError(tb, err)
 	log := &Log{}
-	f := frame.New(frame.Options{
+	o := frame.Options{
 		Log:       slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		PublicURL: PublicURL, MaxBody: MaxBody, PageSize: PageSize, Markers: signer,
-	})
+	}
+	for _, change := range options {
+		change(&o)
+	}
+	f := frame.New(o)
 	mount(f)
 	require.NoError(tb, f.Preload())
 	s := httptest.NewServer(f)

@@ -1,0 +1,17 @@
+-- +goose Up
+-- Idempotency-Key: the requests that clients may repeat. A row is written in the transaction of the request's effect.
+SET LOCAL lock_timeout = '5s';
+
+-- id is the resource that the request created, or the operation that it started or steered. A row outlives both. The fingerprint is
+-- sealed, because a request can hold passwords, and row_id is the row for which it is.
+CREATE TABLE request_key (
+    project     text        NOT NULL,
+    subject     text        NOT NULL,
+    key         text        NOT NULL,
+    row_id      uuid        NOT NULL UNIQUE,
+    fingerprint bytea       NOT NULL,
+    id          uuid        NOT NULL,
+    created     timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (project, subject, key)
+);
+CREATE INDEX request_key_created ON request_key (created);
