@@ -18,7 +18,9 @@ import (
 // keysOf is frame.RequestKeys as a function.
 type keysOf func(k *lcm.RequestKey) (*lcm.KeptRequest, error)
 
-func (f keysOf) KeptRequest(_ context.Context, k *lcm.RequestKey) (*lcm.KeptRequest, error) { return f(k) }
+func (f keysOf) KeptRequest(_ context.Context, k *lcm.RequestKey) (*lcm.KeptRequest, error) {
+	return f(k)
+}
 
 func serveOnce(t *testing.T, keys frame.RequestKeys, handle frame.Handler) bench {
 	t.Helper()

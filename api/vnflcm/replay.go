@@ -26,7 +26,9 @@ func replaySubmit(w http.ResponseWriter, r *frame.Request, id string) error {
 }
 
 // replaySteer answers a repeated retry, rollback or cancel.
-func replaySteer(w http.ResponseWriter, _ *frame.Request, _ string) error { return frame.Accepted(w, "") }
+func replaySteer(w http.ResponseWriter, _ *frame.Request, _ string) error {
+	return frame.Accepted(w, "")
+}
 
 // replayFail answers a repeated fail.
 func (a *API) replayFail(w http.ResponseWriter, r *frame.Request, id string) error {
