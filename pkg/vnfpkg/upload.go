@@ -178,9 +178,8 @@ func uploadError(err error) *lcm.Error {
 	case errors.As(err, &space):
 		return &lcm.Error{
 			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Not enough disk space", Detail: space.Error(),
-			RetryAfter: time.Minute,
-			Hint:       "delete packages that are not used, or ask the operator for more disk space (limits.free_space)",
-			Cause:      err,
+			Hint:  "delete packages that are not used, or ask the operator for more disk space (limits.free_space)",
+			Cause: err, RetryAfter: time.Minute,
 		}
 	case errors.As(err, &body):
 		return &lcm.Error{

@@ -17,7 +17,7 @@ import (
 // shared are the errors that SOL013 allows for every request; the documents do not list all of them everywhere.
 var shared = []int{400, 401, 403, 404, 405, 406, 409, 412, 413, 414, 415, 416, 422, 429, 500, 503, 504}
 
-// extensions are the responses of Gybe beyond the documents: conditional requests, and ranges of each part of a package.
+// extensions are the responses beyond the documents: conditional requests, and ranges of each part of a package.
 var extensions = []int{http.StatusNotModified, http.StatusPartialContent}
 
 // Response lists the differences of a response from all documents that describe its path.
@@ -126,16 +126,14 @@ func differences(err error) []string {
 	if err == nil {
 		return nil
 	}
-	var several openapi3.MultiError
-	if errors.As(err, &several) {
+	if several, ok := errors.AsType[openapi3.MultiError](err); ok {
 		var out []string
 		for _, e := range several {
 			out = append(out, differences(e)...)
 		}
 		return out
 	}
-	var one *openapi3.SchemaError
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		return []string{"/" + strings.Join(one.JSONPointer(), "/") + ": " + one.Reason}
 	}
 	return []string{err.Error()}

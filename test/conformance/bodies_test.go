@@ -1,0 +1,68 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/stack"
+)
+
+// body makes the body of a request. media is its type.
+func (n *node) body(name string, v values) (raw []byte, media string, err error) {
+	media = "application/json"
+	var out any
+	switch name {
+	case "create":
+		out = sol.CreateVnfRequest{VnfdID: v["vnfd"], VnfInstanceName: v["name"]}
+	case "instantiate":
+		out = n.standard("smallest")
+	case "scale":
+		out = stack.Scale(sol.ScaleTypeOut, 1)
+	case "scale_to_level":
+		out = sol.ScaleVnfToLevelRequest{InstantiationLevelID: "volumes"}
+	case "change_flavour":
+		out = stack.Large()
+	case "terminate":
+		out = sol.TerminateVnfRequest{TerminationType: sol.TerminationTypeForceful}
+	case "heal":
+		out = sol.HealVnfRequest{Cause: "a case of a list"}
+	case "operate":
+		out = sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful}
+	case "change_ext_conn":
+		out = n.requests.Reconnected("net_mgmt")
+	case "change_vnfpkg":
+		out = stack.NextVersion(v["vnfd"])
+	case "modify":
+		media, out = "application/merge-patch+json", map[string]any{"vnfInstanceName": "renamed"}
+	case "cancel":
+		out = sol.CancelMode{CancelMode: sol.CancelModeForceful}
+	case "subscription":
+		out = sol.LccnSubscriptionRequest{CallbackURI: n.callback(v), Filter: &sol.LifecycleChangeNotificationsFilter{
+			VnfInstanceSubscriptionFilter: &sol.VnfInstanceSubscriptionFilter{VnfInstanceNames: []string{v["name"]}},
+		}}
+	case "package_subscription":
+		out = map[string]any{"callbackUri": n.callback(v), "filter": map[string]any{"vnfPkgId": []string{v["package"]}}}
+	case "create_package":
+		out = sol.CreateVnfPkgInfoRequest{UserDefinedData: sol.KeyValuePairs{"key": "value"}}
+	case "enable", "disable":
+		media, out = "application/merge-patch+json", map[string]any{
+			"operationalState": map[string]string{"enable": "ENABLED", "disable": "DISABLED"}[name],
+		}
+	case "uri":
+		out = sol.UploadVnfPackageFromUriRequest{AddressInformation: n.receiver.url + "/package.zip"}
+	case "archive":
+		raw, err = os.ReadFile(n.archive("plain"))
+		return raw, "application/zip", err
+	case "small_archive":
+		return smallArchive(v["vnfd"]), "application/zip", nil
+	default:
+		return nil, "", fmt.Errorf("unknown body %q", name)
+	}
+	raw, err = json.Marshal(out)
+	return raw, media, err
+}
+
+// callback is the address to which notifications of a case are sent.
+func (n *node) callback(v values) string { return n.receiver.url + "/" + v["name"] }

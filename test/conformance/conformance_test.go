@@ -1,0 +1,33 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestConformance runs every case of the lists. A case that is not applicable is not run; an error of the list is run
+// with what the standard wants; an open case has to fail, so that it is not forgotten when its feature exists.
+func TestConformance(t *testing.T) {
+	n := startNode(t, nil)
+	for _, l := range lists {
+		rows, err := readTable(l.name)
+		require.NoError(t, err)
+		t.Run(l.name, func(t *testing.T) {
+			for _, r := range rows {
+				if r.class == notApplicable {
+					continue
+				}
+				t.Run(r.id, func(t *testing.T) {
+					t.Parallel()
+					err := n.try(t.Context(), r)
+					if r.class == open {
+						require.Error(t, err, "the case is open because of %q, and passes: it can be classified", r.reason)
+						return
+					}
+					require.NoError(t, err, "%s %s, %s: want %s", r.file, r.request, r.state, r.expected())
+				})
+			}
+		})
+	}
+}
