@@ -7,7 +7,8 @@ import (
 )
 
 // TestConformance runs every case of the lists. A case that is not applicable is not run; an error of the list is run
-// with what the standard wants; an open case has to fail, so that it is not forgotten when its feature exists.
+// with what the standard wants; an open case has to fail, so that it is not forgotten when its feature exists. The cases
+// of an interface with several versions run with each of them.
 func TestConformance(t *testing.T) {
 	n := startNode(t, nil)
 	for _, l := range lists {
@@ -18,16 +19,24 @@ func TestConformance(t *testing.T) {
 				if r.class == notApplicable {
 					continue
 				}
-				t.Run(r.id, func(t *testing.T) {
-					t.Parallel()
-					err := n.try(t.Context(), r)
-					if r.class == open {
-						require.Error(t, err, "the case is open because of %q, and passes: it can be classified", r.reason)
-						return
-					}
-					require.NoError(t, err, "%s %s, %s: want %s", r.file, r.request, r.state, r.expected())
-				})
+				for _, v := range l.versions {
+					t.Run(r.id+" "+v.api, func(t *testing.T) {
+						t.Parallel()
+						n.check(t, r, v)
+					})
+				}
 			}
 		})
 	}
+}
+
+// check runs a case with a version of the interface.
+func (n *node) check(t *testing.T, r row, v apiVersion) {
+	t.Helper()
+	err := n.try(t.Context(), r, v)
+	if r.class == open {
+		require.Error(t, err, "the case is open because of %q, and passes: it can be classified", r.reason)
+		return
+	}
+	require.NoError(t, err, "%s %s, %s: want %s", r.file, r.request, r.state, r.expected())
 }

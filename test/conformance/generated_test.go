@@ -175,7 +175,7 @@ func (n *node) testVersions(t *testing.T, routes []route) {
 	t.Helper()
 	for _, r := range routes {
 		m := n.request(t, r)
-		current := apiVersion(m.path)
+		current := versionOf(m.path)
 		if current == "" || strings.HasSuffix(r.path, "/api_versions") {
 			continue
 		}

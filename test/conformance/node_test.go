@@ -146,8 +146,8 @@ type answer struct {
 	body   []byte
 }
 
-// apiVersion of the requests to an interface; "" if it does not need one.
-func apiVersion(path string) string {
+// versionOf is the Version header of requests to an interface; "" if it does not need one.
+func versionOf(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/vnflcm/v2/"):
 		return "2.0.0"
@@ -174,7 +174,7 @@ func (n *node) send(ctx context.Context, m message) (answer, error) {
 	}
 	req.Header.Set("Authorization", "Bearer "+n.token)
 	req.Header.Set("User-Agent", "conformance")
-	if v := apiVersion(req.URL.Path); v != "" {
+	if v := versionOf(req.URL.Path); v != "" {
 		req.Header.Set("Version", v)
 	}
 	if m.body != nil {

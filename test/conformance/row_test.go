@@ -26,7 +26,7 @@ type exchange struct {
 }
 
 // try runs a case and returns why it fails.
-func (n *node) try(ctx context.Context, r row) error {
+func (n *node) try(ctx context.Context, r row, version apiVersion) error {
 	v, err := n.state(ctx, r.state)
 	if err != nil {
 		return err
@@ -39,6 +39,10 @@ func (n *node) try(ctx context.Context, r row) error {
 		return n.workflow(ctx, name, r.expected(), v)
 	}
 	x := parseRequest(r.request, v)
+	x.path = strings.Replace(x.path, version.from, version.to, 1)
+	if versionOf(x.path) != "" {
+		x.header["Version"] = version.api
+	}
 	a, err := n.exchange(ctx, x)
 	if err != nil {
 		return err
@@ -90,7 +94,7 @@ func (n *node) verify(ctx context.Context, x exchange, a answer, want string) er
 	if strconv.Itoa(a.status) != words[0] {
 		return fmt.Errorf("the status is %d instead of %s", a.status, words[0])
 	}
-	if v := apiVersion(x.path); v != "" && a.header.Get("Version") != v {
+	if v := x.header["Version"]; v != "" && a.header.Get("Version") != v {
 		return fmt.Errorf("the header Version is %q instead of %q", a.header.Get("Version"), v)
 	}
 	if a.status == http.StatusMethodNotAllowed {

@@ -17,11 +17,21 @@ var files embed.FS
 var lists = []struct {
 	name, title string
 	cases       int
+	versions    []apiVersion
 }{
-	{"sol003-vnflcm", "SOL003 VNF lifecycle management", 171},
-	{"sol003-granting", "SOL003 VNF lifecycle operation granting", 24},
-	{"sol003-vnfpkgm", "SOL003 VNF package management", 136},
-	{"sol005-vnfpkgm", "SOL005 VNF package management", 98},
+	{"sol003-vnflcm", "SOL003 VNF lifecycle management", 171, []apiVersion{{api: "2.0.0"}, {api: "2.3.0"}}},
+	{"sol003-granting", "SOL003 VNF lifecycle operation granting", 24, nil},
+	{"sol003-vnfpkgm", "SOL003 VNF package management", 136, packageVersions},
+	{"sol005-vnfpkgm", "SOL005 VNF package management", 98, packageVersions},
+}
+
+// packageVersions are the versions of package management. The tables have the paths of version 1.
+var packageVersions = []apiVersion{{api: "1"}, {"/vnfpkgm/v1/", "/vnfpkgm/v2/", "2.1.0"}}
+
+// apiVersion is a version with which cases run.
+type apiVersion struct {
+	from, to string // replaces the beginning of paths
+	api      string // of the Version header
 }
 
 // The classes of a row.
