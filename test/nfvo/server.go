@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // Behaviour is how the NFVO answers. The zero value grants everything as it is asked for, with 201.
@@ -146,8 +147,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, how Behaviour) {
 		return // the client has gone
 	}
 	var req sol.GrantRequest
-	if err := validate(raw); err != nil {
-		s.tb.Errorf("the grant request is invalid: %v\n%s", err, raw)
+	for _, finding := range oracle.Request(r.Method, r.URL.Path, raw) {
+		s.tb.Errorf("differs from the standard: %s\n%s", finding, raw)
 	}
 	if err := json.Unmarshal(raw, &req); err != nil {
 		problem(w, &sol.ProblemDetails{Status: http.StatusBadRequest, Detail: err.Error()})

@@ -33,6 +33,8 @@ var (
 		alternativesOfAddresses("fixedAddresses"),
 		alternativesOfAddresses("addresses"),
 	}
+	grants331   []correction
+	grants371   []correction
 	packages005 = []correction{
 		isOptional("vnfd", "packageContent", "a package has no VNFD before it is onboarded"),
 		isOptional("imagePath", "containerFormat", "an image is in the package, or imageUri says where it is"),
@@ -173,6 +175,11 @@ func walk(doc *openapi3.T, f func(*openapi3.Schema)) {
 	}
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
+			if op.RequestBody != nil {
+				for _, m := range op.RequestBody.Value.Content {
+					visit(m.Schema)
+				}
+			}
 			for _, r := range op.Responses.Map() {
 				for _, m := range r.Value.Content {
 					visit(m.Schema)

@@ -59,6 +59,14 @@ var documents = []*Document{
 		corrections: packages371,
 	},
 	{
+		Name: "SOL003 v3.3.1", Prefix: "/grant/v1", File: v331 + "sol003_operation_openapi.json",
+		corrections: grants331,
+	},
+	{
+		Name: "SOL003 v3.7.1", Prefix: "/grant/v1",
+		File: v371 + "VNFLifecycleOperationGranting/VNFLifecycleOperationGranting.yaml", corrections: grants371,
+	},
+	{
 		Name: "SOL003 v3.7.1 notifications",
 		File: v371 + "VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml",
 	},

@@ -103,6 +103,31 @@ func problem(doc *openapi3.T, status int, header http.Header, body []byte) []str
 	return append(out, "the document does not describe ProblemDetails")
 }
 
+// Request lists the differences of a request of Gybe to another server from the documents of that server's interface.
+func Request(method, path string, body []byte) []string {
+	var out []string
+	list, rest := describing(path)
+	for _, d := range list {
+		doc, err := d.load()
+		if err != nil {
+			return []string{err.Error()}
+		}
+		item := find(doc, rest)
+		if item == nil || item.GetOperation(method) == nil {
+			out = append(out, fmt.Sprintf("%s: there is no %s %s", d.Name, method, path))
+			continue
+		}
+		described := item.GetOperation(method).RequestBody
+		if described == nil {
+			continue
+		}
+		for _, finding := range visit(described.Value.Content.Get("application/json").Schema.Value, body) {
+			out = append(out, fmt.Sprintf("%s: %s %s: %s", d.Name, method, path, finding))
+		}
+	}
+	return out
+}
+
 func mediaType(h http.Header) string {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
