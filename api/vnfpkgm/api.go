@@ -29,7 +29,7 @@ type API struct {
 type major struct {
 	*API
 	prefix string
-	// versions are told by api_versions.
+	// versions are those of api_versions.
 	versions []string
 	// optional serves requests without a Version header: deployed clients of version 1 send none.
 	optional bool

@@ -7,6 +7,7 @@
 //	blobs/ab/ab12…      an archive
 //	trees/ab/ab12…/     its files
 //	tmp/                work in progress: uploads, extractions, removals
+//	partial/            downloads that other processes can continue
 //
 // Everything is created in tmp and gets its final name by one rename, after its bytes have reached the disk.
 // A process that is killed at any line therefore leaves at most an entry in tmp, which [Store.Sweep] of any process

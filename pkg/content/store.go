@@ -13,6 +13,8 @@ const (
 	blobs = "blobs"
 	trees = "trees"
 	tmp   = "tmp"
+	// partials is not tmp: nodes of the release before sweep that.
+	partials = "partial"
 
 	dirPerm  fs.FileMode = 0o750
 	filePerm fs.FileMode = 0o640
@@ -35,7 +37,7 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open content directory: %w", err)
 	}
-	for _, d := range []string{blobs, trees, tmp} {
+	for _, d := range []string{blobs, trees, tmp, partials} {
 		if err := root.MkdirAll(d, dirPerm); err != nil {
 			return nil, errors.Join(fmt.Errorf("create content directory: %w", err), root.Close())
 		}
