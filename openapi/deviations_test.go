@@ -117,7 +117,6 @@ var packagesNotServed = []string{
 	"POST /subscriptions", "GET /subscriptions", "GET /subscriptions/{subscriptionId}",
 	"DELETE /subscriptions/{subscriptionId}", "GET /vnf_packages/{vnfPkgId}/ext_artifacts_access",
 	"PUT /vnf_packages/{vnfPkgId}/ext_artifacts_access",
-	"POST /vnf_packages/{vnfPkgId}/package_content/upload_from_uri",
 }
 
 var vnfPkgmSol005Deviations = append([]deviation{
@@ -128,6 +127,8 @@ var vnfPkgmSol005Deviations = append([]deviation{
 	},
 	{"_links/vnfd", "should be required", "there is no VNFD before a package is onboarded"},
 	{"softwareImages[]/imagePath", "should be required", whyOneOf},
+	{"upload_from_uri request/userName", "extra attribute", whyUpload},
+	{"upload_from_uri request/password", "extra attribute", whyUpload},
 }, slices.Concat(partsOfText, problemDeviations("onboardingFailureDetails"))...)
 
 const (
@@ -141,6 +142,9 @@ const (
 )
 
 var wireTypeDeviations = []deviation{
+	{"UploadVnfPackageFromUriRequest/paramsOauth2ClientCredentials/clientId", "should be required", whyOptional},
+	{"UploadVnfPackageFromUriRequest/paramsOauth2ClientCredentials/clientPassword", "should be required", whyOptional},
+	{"UploadVnfPackageFromUriRequest/paramsOauth2ClientCredentials/tokenEndpoint", "should be required", whyOptional},
 	{"changeType", "extra value MODIFIED", whyOneEnum},
 	{"changeType", "extra value TEMPORARY", whyOneEnum},
 	{"changeType", "extra value LINK_PORT_ADDED", whyOneEnum},

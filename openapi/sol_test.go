@@ -80,6 +80,7 @@ var documented = types(
 	sol.VnfLcmOpOccLinks{},
 
 	sol.CreateVnfPkgInfoRequest{},
+	sol.UploadVnfPackageFromUriRequest{},
 	sol.VnfPackageArtifactInfo{},
 	sol.VnfPackageSoftwareImageInfo{},
 	sol.VnfPkgInfo{},
@@ -124,8 +125,6 @@ var undocumented = types(
 	sol.VnfLcmOperationOccurrenceNotification{},
 	sol.VnfIdentifierCreationNotification{},
 	sol.VnfIdentifierDeletionNotification{},
-
-	sol.UploadVnfPackageFromUriRequest{},
 )
 
 func types(values ...any) map[string]reflect.Type {

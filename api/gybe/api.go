@@ -122,6 +122,10 @@ func (a *API) Mount(f *frame.Frame) {
 			Query: []string{}, Role: lcm.RoleAdmin,
 		},
 		{
+			Method: http.MethodGet, Path: "/vnf_packages/{vnfPkgId}/download", Handle: a.download,
+			Produces: frame.JSON, Query: []string{},
+		},
+		{
 			Method: http.MethodGet, Path: "/shared_packages", Handle: a.sharedPackages, Produces: frame.JSON,
 			Query: []string{},
 		},

@@ -100,6 +100,10 @@ func (m *major) routes() []frame.Route {
 			Consumes: []string{"application/zip", "application/octet-stream"}, Stream: true,
 		},
 		{
+			Method: http.MethodPost, Path: one + "/package_content/upload_from_uri", Handle: m.uploadFrom,
+			Consumes: frame.JSON,
+		},
+		{
 			Method: http.MethodGet, Path: onboarded, Handle: m.listOnboarded, Produces: frame.JSON,
 			Query: frame.ListParams,
 		},

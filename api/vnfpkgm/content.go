@@ -10,6 +10,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
@@ -31,6 +32,21 @@ func (m *major) upload(w http.ResponseWriter, r *frame.Request) error {
 	err = packages.Upload(r.Context(), id, body)
 	r.Note(slog.Int64("read", body.Count()))
 	if err != nil {
+		return err
+	}
+	return frame.Accepted(w, "")
+}
+
+func (m *major) uploadFrom(w http.ResponseWriter, r *frame.Request) error {
+	id, err := packageID(r)
+	if err != nil {
+		return err
+	}
+	src, err := frame.Decode[sol.UploadVnfPackageFromUriRequest](r)
+	if err != nil {
+		return err
+	}
+	if err := m.Services.In(r.Principal).UploadFrom(r.Context(), id, &src); err != nil {
 		return err
 	}
 	return frame.Accepted(w, "")

@@ -18,7 +18,9 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/vnfpkgm"
 	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/download"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/outbound"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
@@ -44,7 +46,10 @@ func setup(t *testing.T) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	b := &bundle{Domain: apitest.NewDomain(t), content: files}
-	b.service = vnfpkg.New(vnfpkg.Options{Stores: b.Store, Content: files, Log: slog.New(slog.DiscardHandler)})
+	b.service = vnfpkg.New(vnfpkg.Options{
+		Stores: b.Store, Content: files, Log: slog.New(slog.DiscardHandler),
+		Fetcher: download.New(download.Options{Policy: &outbound.Policy{Loopback: true}}),
+	})
 	b.Server = apitest.Serve(t, (&vnfpkgm.API{Services: b.service, MaxSize: maxSize}).Mount)
 	return b
 }

@@ -36,6 +36,9 @@ const (
 	maxOnboards = 4
 	// onboardTimeout is long: an archive can have any size. The death of a node is noticed anyway.
 	onboardTimeout = 30 * time.Minute
+	maxDownloads   = 8
+	// downloadTimeout bounds one run of a download, which the next one continues.
+	downloadTimeout = 10 * time.Minute
 )
 
 // onboarding runs the onboarding of packages.

@@ -19,6 +19,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/download"
 	"github.com/gybe-nfv/gybe/pkg/engine"
 	"github.com/gybe-nfv/gybe/pkg/grant"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -159,6 +160,8 @@ func (a *App) openPackages() error {
 	}
 	a.packages = vnfpkg.New(vnfpkg.Options{
 		Stores: a.store, Content: a.content, Log: a.log, Limits: limits, Signatures: signatures,
+		DownloadTime: a.cfg.Limits.DownloadTime,
+		Fetcher:      download.New(download.Options{Policy: outboundPolicy(&a.cfg)}),
 	})
 	return nil
 }
@@ -207,6 +210,7 @@ func (a *App) openDomain(queue *engine.Queue) {
 				Timeout: a.cfg.Engine.TickBudget + commitTime,
 			},
 			{Kind: store.PackageJobs, Run: onboarding(a.packages), Workers: maxOnboards, Timeout: onboardTimeout},
+			{Kind: store.DownloadJobs, Run: a.packages.Download, Workers: maxDownloads, Timeout: downloadTimeout},
 		},
 	})
 }

@@ -28,6 +28,24 @@ func (c *Client) UploadPackage(ctx context.Context, id string, content io.Reader
 	return err
 }
 
+// UploadPackageFrom lets the server download the content of a package: watch the onboarding state.
+func (c *Client) UploadPackageFrom(ctx context.Context, id string, src sol.UploadVnfPackageFromUriRequest) error {
+	_, err := c.call(ctx, request{
+		method: http.MethodPost, path: packages + "/" + url.PathEscape(id) + "/package_content/upload_from_uri",
+		body: src,
+	}, nil)
+	return err
+}
+
+// PackageDownload reads the progress of the download of a package; it is a 409 when there is none now.
+func (c *Client) PackageDownload(ctx context.Context, id string) (*gybeapi.Download, error) {
+	var out gybeapi.Download
+	_, err := c.call(
+		ctx, request{method: http.MethodGet, path: "/gybe/v1/vnf_packages/" + url.PathEscape(id) + "/download"}, &out,
+	)
+	return &out, err
+}
+
 // Packages lists all packages that match a filter of SOL013, which may be "".
 func (c *Client) Packages(ctx context.Context, filter string, full bool) ([]sol.VnfPkgInfo, error) {
 	return list[sol.VnfPkgInfo](ctx, c, packages, listQuery(filter, full))

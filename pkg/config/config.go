@@ -109,6 +109,8 @@ type Limits struct {
 	PackageSize     Size `yaml:"package_size" env:"PACKAGE_SIZE"`         // a package archive
 	PackageUnpacked Size `yaml:"package_unpacked" env:"PACKAGE_UNPACKED"` // all files of a package together
 	PackageFiles    int  `yaml:"package_files" env:"PACKAGE_FILES"`       // number of files in a package
+	// DownloadTime bounds the download of a package from another server, with all its attempts.
+	DownloadTime time.Duration `yaml:"download_time" env:"DOWNLOAD_TIME"`
 	// FreeSpace is the disk space of data_dir that packages leave free; 0 = packages may use all.
 	FreeSpace Size `yaml:"free_space" env:"FREE_SPACE"`
 	PageSize  int  `yaml:"page_size" env:"PAGE_SIZE"`   // elements of a list per page
@@ -227,7 +229,8 @@ func Default() Config {
 			Body: MiB, BodyValues: 20_000, Bodies: 64 * MiB, Answers: 128 * MiB,
 			Attribute: 64 * KiB, Params: 256 * KiB,
 			PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000, FreeSpace: GiB,
-			PageSize: 200, PageBytes: 8 * MiB, Header: 64 * KiB, EventStreams: 1000, ConsoleStreams: 100,
+			DownloadTime: 6 * time.Hour,
+			PageSize:     200, PageBytes: 8 * MiB, Header: 64 * KiB, EventStreams: 1000, ConsoleStreams: 100,
 			Connections: 2000,
 			Quota: Quota{
 				Instances: 10_000, ActiveOperations: 2000, Packages: 1000, PackageBytes: 1024 * GiB,

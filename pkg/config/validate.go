@@ -143,6 +143,7 @@ func (c *Config) validateTimes(report report) {
 		{"nfvo.poll", c.NFVO.Poll, time.Millisecond, 10 * time.Minute, false},
 		{"nfvo.retry_base", c.NFVO.RetryBase, time.Millisecond, c.NFVO.RetryMax, false},
 		{"nfvo.retry_max", c.NFVO.RetryMax, time.Millisecond, time.Hour, false},
+		{"limits.download_time", c.Limits.DownloadTime, time.Second, 30 * 24 * time.Hour, false},
 		{"openstack.stack_timeout", c.OpenStack.StackTimeout, time.Minute, 30 * 24 * time.Hour, false},
 		{"openstack.request_timeout", c.OpenStack.RequestTimeout, time.Second, time.Hour, false},
 		{"openstack.cancel_patience", c.OpenStack.CancelPatience, 100 * time.Millisecond, time.Hour, false},

@@ -82,6 +82,9 @@ func (t *Staged) Discard() error {
 	return errors.Join(t.store.root.Remove(t.name), t.file.Close())
 }
 
+// Close leaves the bytes of a Partial under its name, for another attempt. Call it of those only.
+func (t *Staged) Close() error { return t.file.Close() }
+
 // Ingest is Stage and Publish in one call.
 func (s *Store) Ingest(ctx context.Context, r io.Reader, limit int64) (Digest, int64, error) {
 	staged, err := s.Stage(ctx, r, limit)

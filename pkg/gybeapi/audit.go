@@ -46,6 +46,19 @@ type SharedPackage struct {
 	Own bool `json:"own"`
 }
 
+// Download is the progress of the download of a VNF package from another server.
+type Download struct {
+	// Address is where the content comes from, without its query.
+	Address string    `json:"address"`
+	Started time.Time `json:"started"`
+	// Received is the number of bytes so far, Total that of the whole content; it is absent while it is not known.
+	Received int64 `json:"received"`
+	Total    int64 `json:"total,omitempty"`
+	Attempts int   `json:"attempts"`
+	// Reason says why the last attempt failed; absent when it did not.
+	Reason string `json:"reason,omitempty"`
+}
+
 // AuditPage is a part of the audit trail, newest first, or oldest first for a client that follows it.
 type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`

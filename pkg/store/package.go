@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/gybe-nfv/gybe/pkg/job"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -191,8 +192,8 @@ func (s *Packages) UpdatePackage(
 	if err != nil {
 		return nil, err
 	}
-	if p.OnboardingState == sol.PackageOnboardingStateProcessing {
-		s.jobs.Added(PackageJobs)
+	if kind, ok := packageJob(p); ok {
+		s.jobs.Added(kind)
 	}
 	return p, nil
 }
@@ -226,17 +227,17 @@ func (s *Packages) updatePackage(
 	if err != nil {
 		return nil, err
 	}
-	processing := p.OnboardingState == sol.PackageOnboardingStateProcessing
+	kind, worked := packageJob(p)
 	var job *int64
-	if processing && old.OnboardingState != p.OnboardingState {
-		n, err := s.addJob(ctx, tx, PackageJobs, id, false)
+	if worked && old.OnboardingState != p.OnboardingState {
+		n, err := s.addJob(ctx, tx, kind, id, false)
 		if err != nil {
 			return nil, err
 		}
 		job = &n
 	}
 	b := &pgx.Batch{}
-	b.Queue(updatePackage, append([]any{p.ID, job, processing}, packages.changes(r)...)...).QueryRow(
+	b.Queue(updatePackage, append([]any{p.ID, job, worked}, packages.changes(r)...)...).QueryRow(
 		func(row pgx.Row) error { return row.Scan(&p.Version, &p.Updated) },
 	)
 	p.UsageState = old.UsageState
@@ -249,6 +250,43 @@ func (s *Packages) updatePackage(
 	}
 	p.Updated = p.Updated.UTC()
 	return p, nil
+}
+
+// packageJob returns the kind of the job that a package has in its state.
+func packageJob(p *vnfpkg.Package) (job.Kind, bool) {
+	switch {
+	case p.OnboardingState == sol.PackageOnboardingStateProcessing:
+		return PackageJobs, true
+	case p.OnboardingState == sol.PackageOnboardingStateUploading && p.Download != nil:
+		return DownloadJobs, true
+	}
+	return job.Kind{}, false
+}
+
+// SaveDownload implements vnfpkg.Store.
+func (s *Store) SaveDownload(ctx context.Context, id string, d vnfpkg.Download) error {
+	if !known(id) {
+		return vnfpkg.ErrUploadLost
+	}
+	raw, err := jsonb(d)
+	if err != nil {
+		return err
+	}
+	// The event is written only if the row is.
+	tag, err := s.pool.Exec(ctx, `WITH saved AS (
+			UPDATE vnf_package SET download = $3 WHERE id = $1 AND onboarding_state = 'UPLOADING' AND download->>'token' = $2
+			RETURNING id, project, onboarding_state, operational_state
+		) INSERT INTO event (kind, package_id, project, body) SELECT $4, id, project, jsonb_build_object(
+			'onboardingState', onboarding_state, 'operationalState', operational_state, 'usageState', $5::text,
+			'received', $6::bigint, 'total', $7::bigint) FROM saved`,
+		id, d.Token, raw, KindPackage, string(sol.PackageUsageStateNotInUse), d.Received, d.Total)
+	if err == nil && tag.RowsAffected() == 0 {
+		return vnfpkg.ErrUploadLost
+	}
+	if err == nil {
+		s.announce()
+	}
+	return fault("save download", err)
 }
 
 // lockContent takes the lock of an archive in the content store until the transaction ends.

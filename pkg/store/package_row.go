@@ -22,6 +22,8 @@ var packages = table[vnfpkg.Package]{
 		document("user_defined_data", func(p *vnfpkg.Package) *sol.KeyValuePairs { return &p.UserDefinedData }, large),
 		within("upload_token", upload, func(u *vnfpkg.Upload) *string { return &u.Token }),
 		within("upload_lease", upload, func(u *vnfpkg.Upload) *time.Time { return &u.LeaseUntil }),
+		sealedDocument("source", func(p *vnfpkg.Package) **sol.UploadVnfPackageFromUriRequest { return &p.Source }),
+		document("download", func(p *vnfpkg.Package) **vnfpkg.Download { return &p.Download }),
 		within("digest", content, func(c *vnfpkg.Content) *string { return &c.Digest }),
 		within("size", content, func(c *vnfpkg.Content) *int64 { return &c.Size }),
 		maybeText("vnfd_id", func(p *vnfpkg.Package) *string { return &p.VnfdID }),
@@ -59,8 +61,8 @@ var (
 	packageColumns = packages.selected()
 	packageBrief   = packages.selected(large)
 	insertPackage  = packages.insert() + " RETURNING version, created, updated"
-	// updatePackage names the job $2 if it is not NULL. A package that is not processed ($3 is false) names no job, so
-	// that one that is left over does nothing.
+	// updatePackage names the job $2 if it is not NULL. A package that is neither processed nor downloaded ($3 is false)
+	// names no job, so that one that is left over does nothing.
 	updatePackage = "UPDATE vnf_package p SET version = version + 1, updated = now(), " +
 		"job_id = CASE WHEN $3 THEN coalesce($2, job_id) END, " + packages.set(4) +
 		" WHERE id = $1 RETURNING version, updated"

@@ -21,10 +21,9 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 	vnfpkgtest.TestStore(t, func(t *testing.T) vnfpkgtest.Harness {
 		t.Helper()
 		b := setup(t)
-		var last int64
-		return vnfpkgtest.Harness{
-			Stores: b, Store: b.packages(),
-			Jobs: func(t *testing.T) []string {
+		last := map[string]int64{}
+		added := func(kind string) func(t *testing.T) []string {
+			return func(t *testing.T) []string {
 				t.Helper()
 				type row struct {
 					ID      int64
@@ -32,25 +31,54 @@ func TestThePackageStoreKeepsItsContract(t *testing.T) {
 				}
 				rows, err := b.pool.Query(
 					t.Context(),
-					"SELECT id, args->>'package_id' FROM river_job WHERE kind = 'vnfpkg.onboard' AND id > $1 ORDER "+
-						"BY id",
-					last,
+					"SELECT id, args->>'package_id' FROM river_job WHERE kind = $2 AND id > $1 ORDER BY id",
+					last[kind], kind,
 				)
 				require.NoError(t, err)
 				jobs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
 				require.NoError(t, err)
 				var ids []string
 				for _, j := range jobs {
-					last, ids = j.ID, append(ids, j.Package)
+					last[kind], ids = j.ID, append(ids, j.Package)
 				}
 				return ids
-			},
+			}
+		}
+		return vnfpkgtest.Harness{
+			Stores: b, Store: b.packages(), Jobs: added("vnfpkg.onboard"), Downloads: added("vnfpkg.download"),
 			Refer: func(t *testing.T, p *vnfpkg.Package) {
 				t.Helper()
 				require.NoError(t, b.InsertInstance(t.Context(), unstored(p.ID), nil))
 			},
 		}
 	})
+}
+
+// TestSourceOfADownloadIsSealed: the database does not have its credentials, and an event tells the progress.
+func TestSourceOfADownloadIsSealed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.newPackage(t)
+	d := vnfpkg.Download{Token: uuid.NewString()}
+	_, err := b.packages().UpdatePackage(t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error {
+		p.OnboardingState, p.Download = sol.PackageOnboardingStateUploading, &d
+		p.Source = &sol.UploadVnfPackageFromUriRequest{AddressInformation: "https://a?sig=s3cret", Password: "s3cret"}
+		return nil
+	})
+	require.NoError(t, err)
+	var row string
+	require.NoError(t, b.pool.QueryRow(
+		t.Context(), "SELECT convert_from(source, 'LATIN1') || row_to_json(p)::text FROM vnf_package p WHERE id = $1", id,
+	).Scan(&row))
+	require.NotContains(t, row, "s3cret")
+	d.Received, d.Total = 7, 9
+	require.NoError(t, b.packages().SaveDownload(t.Context(), id, d))
+	var body string
+	require.NoError(t, b.pool.QueryRow(
+		t.Context(), "SELECT body FROM event WHERE package_id = $1 ORDER BY tx DESC, seq DESC LIMIT 1", id,
+	).Scan(&body))
+	require.JSONEq(t, `{"onboardingState": "UPLOADING", "operationalState": "DISABLED", "usageState": "NOT_IN_USE",
+		"received": 7, "total": 9}`, body)
 }
 
 // newPackage stores a package for instances to refer to.

@@ -40,6 +40,11 @@ var (
 		Name: "vnfpkg.onboard", Queue: "onboard", Arg: "package_id", Table: "vnf_package",
 		Due: "t.onboarding_state = '" + string(sol.PackageOnboardingStateProcessing) + "'",
 	}
+	// DownloadJobs download the content of packages. They wait for other servers most of the time.
+	DownloadJobs = job.Kind{
+		Name: "vnfpkg.download", Queue: "download", Arg: "package_id", Table: "vnf_package",
+		Due: "t.onboarding_state = '" + string(sol.PackageOnboardingStateUploading) + "' AND t.download IS NOT NULL",
+	}
 )
 
 // shareOf is the SQL expression of a job's share. The names of projects are hashed, because the names of queues are

@@ -26,8 +26,11 @@ type Package struct {
 	UsageState      sol.PackageUsageState
 	UserDefinedData sol.KeyValuePairs
 
-	// Upload is set while the package is UPLOADING.
+	// Upload is set while the package is UPLOADING by a request.
 	Upload *Upload
+	// Source and Download are set while the package is UPLOADING from an address. Source has secrets.
+	Source   *sol.UploadVnfPackageFromUriRequest
+	Download *Download
 	// Content is the archive that the package needs: from before it is published until the package releases it.
 	Content *Content
 	// VnfdID is set while the package is ONBOARDED; no two such packages of a project have the same.

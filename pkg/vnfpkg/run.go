@@ -56,6 +56,9 @@ func (s *Services) Sweep(ctx context.Context) error {
 	if _, err := s.content.Sweep(ctx); err != nil {
 		return err
 	}
+	if err := s.sweepPartials(ctx); err != nil {
+		return err
+	}
 	for digest, err := range s.content.All(ctx, time.Now().Add(-orphanAge)) {
 		if err != nil {
 			return err

@@ -27,6 +27,10 @@ type Options struct {
 	Limits Limits
 	// Lease is how long an upload survives its process; 30 s when zero. It is renewed three times in that time.
 	Lease time.Duration
+	// Fetcher sends requests for content that is downloaded; nil forbids downloads.
+	Fetcher Fetcher
+	// DownloadTime bounds a download with all its attempts; 6 h when zero.
+	DownloadTime time.Duration
 	// ModelBytes bounds the models kept in memory, by the size of their JSON; 64 MiB when zero.
 	ModelBytes int
 	// Signatures are not read when it is zero.
@@ -45,7 +49,10 @@ type Services struct {
 	models     *modelCache
 	digests    digestCache
 	signatures Signatures
-	parsing    sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
+	fetcher    Fetcher
+	// downloadTime bounds a download with all its attempts.
+	downloadTime time.Duration
+	parsing      sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
 }
 
 // Service is package management as its users see it. Handlers hold Services, so code that forgets the principal does
@@ -70,12 +77,15 @@ func New(o Options) *Services {
 	if o.Lease == 0 {
 		o.Lease = 30 * time.Second
 	}
+	if o.DownloadTime == 0 {
+		o.DownloadTime = 6 * time.Hour
+	}
 	if o.ModelBytes == 0 {
 		o.ModelBytes = 64 << 20
 	}
 	return &Services{
 		stores: o.Stores, store: o.Stores.AllPackages(), content: o.Content, log: o.Log, limits: o.Limits,
-		lease: o.Lease, signatures: o.Signatures,
+		lease: o.Lease, signatures: o.Signatures, fetcher: o.Fetcher, downloadTime: o.DownloadTime,
 		models: newModelCache(o.ModelBytes),
 	}
 }
@@ -172,6 +182,7 @@ func (s *Service) Delete(ctx context.Context, id string, ifVersion *int64) error
 	}
 	s.digests.remove(id)
 	s.release(ctx, p.Content)
+	s.removePartial(ctx, p.Download)
 	return nil
 }
 

@@ -40,6 +40,7 @@ type Store interface {
 	// checks the state that it starts from. change may be called again when the transaction has to be repeated, so it
 	// must work on nothing but p. In the same transaction the store
 	//   - adds the job "vnfpkg.onboard" when change makes the package PROCESSING,
+	//   - adds the job "vnfpkg.download" when change sets Download,
 	//   - takes the lock of Content.Digest when change sets it, and so waits for a ReleaseContent of that digest,
 	//   - fails with ErrVnfdShared when another package with the VnfdID is Shared, too,
 	//   - fails with ErrVnfdTaken when another ONBOARDED package has the VnfdID,
@@ -56,6 +57,10 @@ type Store interface {
 	RenewUpload(ctx context.Context, id, token string, lease time.Duration) error
 	// ExpiredUploads lists the ids of packages whose upload's lease is over.
 	ExpiredUploads(ctx context.Context) ([]string, error)
+
+	// SaveDownload stores the progress of a download and writes an event; ErrUploadLost when the package is not UPLOADING
+	// with the token of d. Version stays, because users see the progress elsewhere.
+	SaveDownload(ctx context.Context, id string, d Download) error
 
 	// SavePackageModel stores the model of an archive, or replaces it. It stores nothing if no package refers to the
 	// digest, because no ReleaseContent would delete the model then. It is a cache: a model that is not there is made

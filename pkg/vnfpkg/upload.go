@@ -22,10 +22,8 @@ import (
 func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 	token := uuid.NewString()
 	if _, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
-		if p.OnboardingState != sol.PackageOnboardingStateCreated {
-			return conflict(
-				p, "it is %s, and content can only be uploaded to a package that is CREATED", p.OnboardingState,
-			)
+		if err := p.acceptsContent(); err != nil {
+			return err
 		}
 		p.OnboardingState, p.Failure = sol.PackageOnboardingStateUploading, nil
 		p.Upload = &Upload{Token: token, LeaseUntil: now.Add(s.lease)}
@@ -51,6 +49,13 @@ func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 		return nil
 	}
 	return e
+}
+
+func (p *Package) acceptsContent() error {
+	if p.OnboardingState != sol.PackageOnboardingStateCreated {
+		return conflict(p, "it is %s, and content can only be uploaded to a package that is CREATED", p.OnboardingState)
+	}
+	return nil
 }
 
 func (s *Service) isDeleted(ctx context.Context, id string) bool {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"testing"
 	"time"
 
@@ -106,4 +109,57 @@ func TestKillWhileAPackageIsReceived(t *testing.T) {
 	require.NoError(t, b.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)))
 	w.onboarded(b.api, p.ID)
 	w.create(b.api, "half")
+}
+
+// A node is killed while it downloads a package: another one continues where the first one has stopped, with the
+// credentials that the first one was given.
+func TestKillWhileAPackageIsDownloaded(t *testing.T) {
+	t.Parallel()
+	database := devpg.TestURL(t)
+	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
+	archive := heavy("downloaded", 8<<20)
+	killed := make(chan struct{})
+	ranges := make(chan string, 10)
+	origin := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "ann" || password != "s3cret" {
+			rw.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		ranges <- r.Header.Get("Range")
+		rw.Header().Set("ETag", `"a"`)
+		if r.Header.Get("Range") != "" {
+			http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(archive))
+			return
+		}
+		rw.Header().Set("Content-Length", strconv.Itoa(len(archive)))
+		_, _ = rw.Write(archive[:len(archive)/2])
+		_ = http.NewResponseController(rw).Flush()
+		select { // the rest does not arrive before the node is dead
+		case <-killed:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(origin.Close)
+	a := w.serve("one")
+	p, err := a.api.CreatePackage(t.Context(), sol.CreateVnfPkgInfoRequest{})
+	require.NoError(t, err)
+	require.NoError(t, a.api.UploadPackageFrom(t.Context(), p.ID, sol.UploadVnfPackageFromUriRequest{
+		AddressInformation: origin.URL, UserName: "ann", Password: "s3cret",
+	}))
+	require.Eventually(t, func() bool {
+		d, err := a.api.PackageDownload(t.Context(), p.ID)
+		require.NoError(t, err)
+		return d.Received == int64(len(archive)/2)
+	}, patience, interval)
+	a.Kill()
+	close(killed)
+	require.Equal(t, "UPLOADING", w.state(p.ID))
+	b := w.serve("two")
+	began := time.Now()
+	w.onboarded(b.api, p.ID)
+	t.Logf("onboarded %s after another node was ready", time.Since(began).Round(time.Millisecond))
+	require.Empty(t, <-ranges)
+	require.Equal(t, "bytes="+strconv.Itoa(len(archive)/2)+"-", <-ranges)
+	require.Empty(t, ranges)
+	w.create(b.api, "downloaded")
 }

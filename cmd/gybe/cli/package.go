@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,84 +45,6 @@ func (a *app) onPackage(
 		return run(cmd.Context(), c, id)
 	}
 	return cmd
-}
-
-func (a *app) packageUpload() *cobra.Command {
-	var id string
-	var data []string
-	cmd := &cobra.Command{
-		Use: "upload FILE.zip", Short: "Onboard a package: create its resource, upload it and wait until it is checked",
-		Long: `Onboard a package: create its resource, upload it and wait until it is checked. If
-it is rejected, the reason is shown and the resource stays; --id uploads a corrected archive to it.`,
-		Args: cobra.ExactArgs(1),
-	}
-	cmd.Flags().StringVar(&id, "id", "", "upload to this package instead of creating a new one")
-	cmd.Flags().StringArrayVar(&data, "user-data", nil, "userDefinedData as key=value; can be repeated")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		user, err := keyValues("--user-data", data)
-		if err != nil {
-			return err
-		}
-		f, err := os.Open(args[0])
-		if err != nil {
-			return usagef("%s", err)
-		}
-		defer func() { _ = f.Close() }() // only read
-		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return usagef(
-				"%s is a directory; create a package with gybe package build %s -o FILE.zip", f.Name(), f.Name(),
-			)
-		}
-		c, err := a.client()
-		if err != nil {
-			return err
-		}
-		p, err := a.upload(cmd.Context(), c, f, id, user)
-		if err != nil {
-			return err
-		}
-		return a.show(p, func(w io.Writer) { a.packageTable(w, p) })
-	}
-	return cmd
-}
-
-func (a *app) upload(
-	ctx context.Context, c *client.Client, f *os.File, ref string, user sol.KeyValuePairs,
-) (*sol.VnfPkgInfo, error) {
-	var id string
-	if ref == "" {
-		p, err := c.CreatePackage(ctx, sol.CreateVnfPkgInfoRequest{UserDefinedData: user})
-		if err != nil {
-			return nil, err
-		}
-		id = p.ID
-	} else {
-		var err error
-		if id, err = pickPackage(ctx, c, ref); err != nil {
-			return nil, err
-		}
-	}
-	again := fmt.Sprintf("  correct it and run: gybe package upload --id %s %s\n  or delete it: gybe package delete %s",
-		id, f.Name(), id)
-	if err := c.UploadPackage(ctx, id, f); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, again)
-	}
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		p, err := c.Package(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		switch p.OnboardingState {
-		case sol.PackageOnboardingStateOnboarded:
-			return p, nil
-		case sol.PackageOnboardingStateCreated, sol.PackageOnboardingStateError:
-			return nil, fmt.Errorf("%w\n%s", refused(p), again)
-		case sol.PackageOnboardingStateUploading, sol.PackageOnboardingStateProcessing:
-		}
-		if err := pause(ctx, wait); err != nil {
-			return nil, err
-		}
-	}
 }
 
 // refused is the error of a package that was uploaded and not accepted.
@@ -201,7 +120,14 @@ func (a *app) packageShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.show(p, func(w io.Writer) { a.packageTable(w, p) })
+			return a.show(p, func(w io.Writer) {
+				a.packageTable(w, p)
+				if p.OnboardingState == sol.PackageOnboardingStateUploading {
+					if text := downloadProgress(ctx, c, id); text != "" {
+						printline(w, text)
+					}
+				}
+			})
 		})
 }
 

@@ -25,6 +25,8 @@ type Harness struct {
 	Store vnfpkg.Store
 	// Jobs returns the packages for which a job was added since the last call.
 	Jobs func(t *testing.T) []string
+	// Downloads does the same for jobs of downloads.
+	Downloads func(t *testing.T) []string
 	// Refer makes an instance refer to a package. Leave it nil where that cannot be done.
 	Refer func(t *testing.T, p *vnfpkg.Package)
 }
@@ -33,20 +35,21 @@ type Harness struct {
 func TestStore(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Harness){
-		"a package comes back as it was stored":             roundTrip,
-		"what does not exist is not found":                  absent,
-		"packages are listed in pages":                      pages,
-		"a refused change stores nothing":                   refused,
-		"concurrent changes see each other":                 compareAndSet,
-		"processing begins with exactly one job":            job,
-		"two onboarded packages cannot have one VNFD":       unique,
-		"a lease is renewed by its upload alone":            lease,
-		"a package that is referred to is not deleted":      deletion,
-		"models belong to their content":                    models,
-		"content is released when the last package is gone": release,
-		"content is not released while a package claims it": claim,
-		"a project sees only its own packages":              projects,
-		"a shared package is read by all projects":          shared,
+		"a package comes back as it was stored":              roundTrip,
+		"what does not exist is not found":                   absent,
+		"packages are listed in pages":                       pages,
+		"a refused change stores nothing":                    refused,
+		"concurrent changes see each other":                  compareAndSet,
+		"processing begins with exactly one job":             job,
+		"a download begins with one job, and saves progress": download,
+		"two onboarded packages cannot have one VNFD":        unique,
+		"a lease is renewed by its upload alone":             lease,
+		"a package that is referred to is not deleted":       deletion,
+		"models belong to their content":                     models,
+		"content is released when the last package is gone":  release,
+		"content is not released while a package claims it":  claim,
+		"a project sees only its own packages":               projects,
+		"a shared package is read by all projects":           shared,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -246,6 +249,43 @@ func count(ids []string, id string) int {
 		}
 	}
 	return n
+}
+
+func download(t *testing.T, h Harness) {
+	t.Helper()
+	p := insert(t, h)
+	src := &sol.UploadVnfPackageFromUriRequest{AddressInformation: "https://a", UserName: "u", Password: "secret"}
+	d := vnfpkg.Download{Token: uuid.NewString(), Address: "https://a", Started: time.Now().UTC().Truncate(time.Second)}
+	require.ErrorIs(t, h.Store.SaveDownload(t.Context(), p.ID, d), vnfpkg.ErrUploadLost)
+	begun := update(t, h, p.ID, func(p *vnfpkg.Package) {
+		p.OnboardingState, p.Source, p.Download = sol.PackageOnboardingStateUploading, src, &d
+	})
+	require.Equal(t, 1, count(h.Downloads(t), p.ID))
+	require.NotContains(t, h.Jobs(t), p.ID)
+	ids, err := h.Store.ExpiredUploads(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, ids, p.ID, "it has no lease")
+
+	d.Received, d.Total, d.Attempts = 7, 9, 1
+	require.NoError(t, h.Store.SaveDownload(t.Context(), p.ID, d))
+	got, err := h.Store.Package(t.Context(), p.ID)
+	require.NoError(t, err)
+	require.Equal(t, begun.Version, got.Version)
+	require.Empty(t, cmp.Diff(&d, got.Download))
+	require.Empty(t, cmp.Diff(src, got.Source))
+	other := d
+	other.Token = uuid.NewString()
+	require.ErrorIs(t, h.Store.SaveDownload(t.Context(), p.ID, other), vnfpkg.ErrUploadLost)
+	require.ErrorIs(t, h.Store.SaveDownload(t.Context(), uuid.NewString(), d), vnfpkg.ErrUploadLost)
+
+	update(t, h, p.ID, func(p *vnfpkg.Package) { p.UserDefinedData = nil })
+	require.NotContains(t, h.Downloads(t), p.ID, "it is downloaded already")
+	done := update(t, h, p.ID, func(p *vnfpkg.Package) {
+		p.OnboardingState, p.Source, p.Download = sol.PackageOnboardingStateProcessing, nil, nil
+	})
+	require.Equal(t, 1, count(h.Jobs(t), p.ID))
+	require.Nil(t, done.Download)
+	require.ErrorIs(t, h.Store.SaveDownload(t.Context(), p.ID, d), vnfpkg.ErrUploadLost)
 }
 
 func unique(t *testing.T, h Harness) {

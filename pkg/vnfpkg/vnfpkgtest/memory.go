@@ -30,7 +30,9 @@ type Memory struct {
 	packages map[string]*vnfpkg.Package
 	models   map[vnfpkg.ModelKey]json.RawMessage
 	jobs     []string
-	used     map[string]bool
+	// downloads are the ids of packages for which the job vnfpkg.download was added.
+	downloads []string
+	used      map[string]bool
 }
 
 var (
@@ -72,6 +74,15 @@ func (m *Memory) Jobs() []string {
 	jobs := m.jobs
 	m.jobs = nil
 	return jobs
+}
+
+// Downloads returns the ids of the packages for which the job vnfpkg.download was added, and forgets them.
+func (m *Memory) Downloads() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	downloads := m.downloads
+	m.downloads = nil
+	return downloads
 }
 
 // Models returns the number of models.
@@ -221,6 +232,9 @@ func (m *Memory) UpdatePackage(
 	if p.OnboardingState == sol.PackageOnboardingStateProcessing && old.OnboardingState != p.OnboardingState {
 		m.jobs = append(m.jobs, id)
 	}
+	if p.Download != nil && old.Download == nil {
+		m.downloads = append(m.downloads, id)
+	}
 	return m.clone(p), nil
 }
 
@@ -263,6 +277,22 @@ func (m *Memory) RenewUpload(_ context.Context, id, token string, lease time.Dur
 	return nil
 }
 
+// SaveDownload implements vnfpkg.Store.
+func (m *Memory) SaveDownload(_ context.Context, id string, d vnfpkg.Download) (err error) {
+	end, err := m.begin("SaveDownload")
+	if err != nil {
+		return err
+	}
+	defer end(&err)
+	p, ok := m.packages[id]
+	if !ok || p.OnboardingState != sol.PackageOnboardingStateUploading || p.Download == nil ||
+		p.Download.Token != d.Token {
+		return vnfpkg.ErrUploadLost
+	}
+	p.Download = &d
+	return nil
+}
+
 // ExpiredUploads implements vnfpkg.Store.
 func (m *Memory) ExpiredUploads(context.Context) (_ []string, err error) {
 	end, err := m.begin("ExpiredUploads")
@@ -272,8 +302,8 @@ func (m *Memory) ExpiredUploads(context.Context) (_ []string, err error) {
 	defer end(&err)
 	var ids []string
 	for id, p := range m.packages {
-		if p.OnboardingState == sol.PackageOnboardingStateUploading && (p.Upload == nil ||
-			p.Upload.LeaseUntil.Before(m.now())) {
+		if p.OnboardingState == sol.PackageOnboardingStateUploading && p.Upload != nil &&
+			p.Upload.LeaseUntil.Before(m.now()) {
 			ids = append(ids, id)
 		}
 	}

@@ -14,8 +14,9 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 		m := &vnfpkgtest.Memory{}
 		return vnfpkgtest.Harness{
 			Stores: m, Store: m.PackagesOf(lcm.Principal{}),
-			Jobs:  func(*testing.T) []string { return m.Jobs() },
-			Refer: func(_ *testing.T, p *vnfpkg.Package) { m.Refer(p.ID, true) },
+			Jobs:      func(*testing.T) []string { return m.Jobs() },
+			Downloads: func(*testing.T) []string { return m.Downloads() },
+			Refer:     func(_ *testing.T, p *vnfpkg.Package) { m.Refer(p.ID, true) },
 		}
 	})
 }
