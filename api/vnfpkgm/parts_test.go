@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,9 @@ func TestVersionsOfPackageManagement(t *testing.T) {
 		}
 		require.Equal(t, want, got, path)
 	}
-	for given, status := range map[string]int{"2.1.0": 200, "2.4.0": 200, "": 400, "2": 400, "1.2.0": 406, "9.0.0": 406} {
+	for given, status := range map[string]int{
+		"2.1.0": 200, "2.4.0": 200, "": 400, "2": 400, "1.2.0": 406, "9.0.0": 406,
+	} {
 		a := b.Do(t, "GET", v2+"/vnf_packages", nil, "Version", given)
 		require.Equal(t, status, a.Status, "%q: %s", given, a.Body)
 		if status == 200 {
@@ -83,12 +86,10 @@ func TestVersion2ShowsARefusedPackageAsError(t *testing.T) {
 // and an artifact with a signature.
 func withManifest(vnfd string) map[string]string {
 	files := vnfpkgtest.Files(vnfd)
-	for name, text := range map[string]string{
+	maps.Copy(files, map[string]string{
 		"Files/monitor/a.json": `{"a": 1}`, "Files/monitor/b.json": `{"b": 1}`, "Files/test/run.txt": "run",
 		"Scripts/run.sh.sig": "signature", "Files/vendor.cert": "certificate",
-	} {
-		files[name] = text
-	}
+	})
 	sum := func(name string) string {
 		h := sha256.Sum256([]byte(files[name]))
 		return "Source: " + name + "\nAlgorithm: SHA-256\nHash: " + hex.EncodeToString(h[:]) + "\n"
@@ -255,8 +256,9 @@ func TestOnboardedPackages(t *testing.T) {
 		self := strings.TrimPrefix(p.Links.Self.Href, apitest.PublicURL)
 		one := b.Do(t, "GET", self, nil, "Version", "2.1.0")
 		require.Equal(t, 200, one.Status, self)
-		require.Equal(t, p.ID, apitest.JSON[sol.VnfPkgInfo](t, one).ID)
-		require.Equal(t, self, strings.TrimPrefix(apitest.JSON[sol.VnfPkgInfo](t, one).Links.Self.Href, apitest.PublicURL))
+		same := apitest.JSON[sol.VnfPkgInfo](t, one)
+		require.Equal(t, p.ID, same.ID)
+		require.Equal(t, p.Links.Self.Href, same.Links.Self.Href)
 		vnfd := strings.TrimPrefix(p.Links.Vnfd.Href, apitest.PublicURL)
 		require.Equal(t, 200, b.Do(t, "GET", vnfd, nil, "Version", "2.1.0").Status, vnfd)
 	}

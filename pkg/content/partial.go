@@ -113,7 +113,9 @@ func (p *Partial) Close() error { return p.file.Close() }
 // Stage ends the content: it reads all of it for its digest. After an error the content can be opened again.
 func (p *Partial) Stage(ctx context.Context) (*Staged, error) {
 	sum := sha512.New()
-	src := &boundedReader{ctx: ctx, r: io.NewSectionReader(p.file, 0, p.Size()), check: func(int64) error { return nil }}
+	src := &boundedReader{
+		ctx: ctx, r: io.NewSectionReader(p.file, 0, p.Size()), check: func(int64) error { return nil },
+	}
 	n, err := io.CopyBuffer(onlyWriter{sum}, src, make([]byte, 256<<10))
 	if err == nil {
 		err = p.file.Sync()

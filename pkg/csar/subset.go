@@ -3,6 +3,7 @@ package csar
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (s *subset) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, errors.New("read before the start of an archive")
 	}
-	i, found := slices.BinarySearchFunc(s.parts, off, func(q part, at int64) int { return int(min(1, max(-1, q.at-at))) })
+	i, found := slices.BinarySearchFunc(s.parts, off, func(q part, at int64) int { return cmp.Compare(q.at, at) })
 	if !found {
 		i--
 	}

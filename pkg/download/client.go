@@ -1,5 +1,6 @@
 // Package download fetches the content of packages from HTTP servers that requests name. It connects only to the
-// addresses that pkg/outbound allows, sends credentials only to the server that they are for, and does not wait for ever.
+// addresses that pkg/outbound allows, sends credentials only to the server that they are for, and does not wait for
+// ever.
 package download
 
 import (
@@ -107,7 +108,8 @@ func (c *Client) Check(src *sol.UploadVnfPackageFromUriRequest) error {
 		return invalid("/authType", "must be "+string(sol.AuthTypeOauth2ClientCredentials))
 	case oauth == nil || oauth.ClientID == "" || oauth.ClientPassword == "" || oauth.TokenEndpoint == "":
 		return invalid(
-			"/paramsOauth2ClientCredentials", "clientId, clientPassword and tokenEndpoint are required: this node has none",
+			"/paramsOauth2ClientCredentials", "clientId, clientPassword and tokenEndpoint are required: this node has "+
+				"none of its own",
 		)
 	}
 	return c.checkURL("/paramsOauth2ClientCredentials/tokenEndpoint", oauth.TokenEndpoint)
@@ -151,8 +153,8 @@ func (*Client) Address(src *sol.UploadVnfPackageFromUriRequest) string {
 }
 
 // Get asks for the content; header may have Range and If-Range. The response can have any status. Reading its body ends
-// with an error when the server sends nothing for some time. An error is lcm.Error, and says whether another attempt can
-// help.
+// with an error when the server sends nothing for some time. An error is lcm.Error, and says whether another attempt
+// can help.
 func (c *Client) Get(
 	ctx context.Context, src *sol.UploadVnfPackageFromUriRequest, header http.Header,
 ) (*http.Response, error) {

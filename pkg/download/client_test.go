@@ -135,9 +135,8 @@ func TestGetSendsCredentialsAndRange(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Basic dTpw", got.Get("Authorization"))
 	oauth := func(password string) source {
-		return source{AuthType: "OAUTH2_CLIENT_CREDENTIALS", ParamsOauth2ClientCredentials: &sol.ParamsOauth2ClientCredentials{
-			ClientID: "c", ClientPassword: password, TokenEndpoint: tokens.URL,
-		}}
+		p := &sol.ParamsOauth2ClientCredentials{ClientID: "c", ClientPassword: password, TokenEndpoint: tokens.URL}
+		return source{AuthType: "OAUTH2_CLIENT_CREDENTIALS", ParamsOauth2ClientCredentials: p}
 	}
 	got, err = get(oauth("s3cret"))
 	require.NoError(t, err)

@@ -61,8 +61,8 @@ var (
 	packageColumns = packages.selected()
 	packageBrief   = packages.selected(large)
 	insertPackage  = packages.insert() + " RETURNING version, created, updated"
-	// updatePackage names the job $2 if it is not NULL. A package that is neither processed nor downloaded ($3 is false)
-	// names no job, so that one that is left over does nothing.
+	// updatePackage names the job $2 if it is not NULL. A package that is neither processed nor downloaded ($3 is
+	// false) names no job, so that one that is left over does nothing.
 	updatePackage = "UPDATE vnf_package p SET version = version + 1, updated = now(), " +
 		"job_id = CASE WHEN $3 THEN coalesce($2, job_id) END, " + packages.set(4) +
 		" WHERE id = $1 RETURNING version, updated"

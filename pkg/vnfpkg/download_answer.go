@@ -41,7 +41,8 @@ func (t *transfer) accept(resp *http.Response) (complete bool, err error) {
 		now := validator(resp.Header)
 		if !ok || start != t.state.Received || t.state.Total > 0 && total > 0 && total != t.state.Total ||
 			t.state.Validator != "" && now != "" && now != t.state.Validator {
-			return false, errors.Join(t.dropAll(), temporary("the server answered with other bytes than it was asked for"))
+			why := temporary("the server answered with other bytes than it was asked for")
+			return false, errors.Join(t.dropAll(), why)
 		}
 		t.state.Total = max(t.state.Total, total)
 	case http.StatusRequestedRangeNotSatisfiable:
@@ -113,7 +114,8 @@ func statusError(resp *http.Response) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		e.Class, e.Hint = lcm.Permanent, "check the user name and the password, or the OAuth 2.0 client"
-	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code >= 500:
+	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests,
+		code >= http.StatusInternalServerError:
 		e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	default:
 		e.Class, e.Hint = lcm.Permanent, "check the address"

@@ -136,7 +136,9 @@ func TestDownloadsThatBreakAreContinued(t *testing.T) {
 		want   []byte
 		ranges []string // of the requests
 	}{
-		"at once": {func(_ int, w http.ResponseWriter, r *http.Request) { send(w, r, data, "", -1) }, data, []string{""}},
+		"at once": {func(_ int, w http.ResponseWriter, r *http.Request) {
+			send(w, r, data, "", -1)
+		}, data, []string{""}},
 		"broken three times": {func(n int, w http.ResponseWriter, r *http.Request) {
 			send(w, r, data, `"a"`, []int{1000, 500, 1, -1}[n])
 		}, data, []string{"", "bytes=1000-", "bytes=1500-", "bytes=1501-"}},
@@ -255,7 +257,7 @@ func TestDownloadsThatCannotWorkSayWhy(t *testing.T) {
 		}, 502, "brought nothing new", 12},
 		"too large": {func(_ int, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000001")
-			w.WriteHeader(200)
+			w.WriteHeader(http.StatusOK)
 		}, 413, "larger than 1000000 bytes", 1},
 		"endless": {func(_ int, w http.ResponseWriter, _ *http.Request) {
 			for range 2000 {

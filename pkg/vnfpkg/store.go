@@ -58,8 +58,8 @@ type Store interface {
 	// ExpiredUploads lists the ids of packages whose upload's lease is over.
 	ExpiredUploads(ctx context.Context) ([]string, error)
 
-	// SaveDownload stores the progress of a download and writes an event; ErrUploadLost when the package is not UPLOADING
-	// with the token of d. Version stays, because users see the progress elsewhere.
+	// SaveDownload stores the progress of a download and writes an event; ErrUploadLost when the package is not
+	// UPLOADING with the token of d. Version stays, because users see the progress elsewhere.
 	SaveDownload(ctx context.Context, id string, d Download) error
 
 	// SavePackageModel stores the model of an archive, or replaces it. It stores nothing if no package refers to the
