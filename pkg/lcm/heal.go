@@ -38,6 +38,7 @@ func healTask(req sol.HealVnfRequest) Task {
 		if len(a.Bad) > 0 {
 			return nil
 		}
+		scope.Storages = options.Whole && len(req.VnfcInstanceID) > 0
 		if len(req.VnfcInstanceID) == 0 {
 			scope.VNFCs, scope.Whole = vnfcIDs(i, nil), options.Whole
 		}

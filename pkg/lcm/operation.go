@@ -99,6 +99,8 @@ type Scope struct {
 	VNFCs []string `json:"vnfcs,omitempty"`
 	// Whole means that a HEAL deletes and recreates everything.
 	Whole bool `json:"whole,omitempty"`
+	// Storages means that a HEAL of single VNFCs replaces their storages, too.
+	Storages bool `json:"storages,omitempty"`
 }
 
 // Failure is why an operation is in FAILED_TEMP, FAILED or ROLLED_BACK (VnfLcmOpOcc.error).

@@ -9,7 +9,8 @@ import (
 // Options are the decisions about an operation's scope that a request makes in its additionalParams. Only the infra
 // driver knows the names of these members.
 type Options struct {
-	// Whole means that a HEAL which names no VNFC deletes and recreates the whole VNF.
+	// Whole means that a HEAL which names no VNFC deletes and recreates the whole VNF, and one that names VNFCs
+	// replaces their storages, too.
 	Whole bool
 	// VDUs are those whose VNFCs a CHANGE_VNFPKG changes; nil is all.
 	VDUs []string

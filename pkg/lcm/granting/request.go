@@ -106,7 +106,7 @@ func planOf(w *lcm.Execution) (*plan, error) {
 	}
 	for _, v := range p.after.VDUs {
 		for n := range added[v.Name].Count {
-			p.addVNFC(v.Name, added[v.Name].First+n, true)
+			p.addVNFC(v.Name, added[v.Name].First+n, everything)
 		}
 	}
 	if w.Op.Kind().Instantiates() {
@@ -132,7 +132,7 @@ func (p *plan) change() {
 		p.removeVNFC(id)
 	}
 	for _, id := range scope.Replace {
-		p.replaceVNFC(id)
+		p.replaceVNFC(id, false)
 	}
 	untouched := func(id string) bool {
 		return !slices.Contains(scope.Remove, id) && !slices.Contains(scope.Replace,
@@ -161,14 +161,14 @@ func (p *plan) change() {
 func (p *plan) heal(scope *lcm.Scope) {
 	if !scope.Whole {
 		for _, id := range scope.VNFCs {
-			p.replaceVNFC(id)
+			p.replaceVNFC(id, scope.Storages)
 		}
 		return
 	}
 	p.removeAll()
 	for _, v := range p.after.VDUs {
 		for n := range scope.Counts[v.Name] {
-			p.addVNFC(v.Name, n, true)
+			p.addVNFC(v.Name, n, everything)
 		}
 	}
 	p.addLinks(func(string) bool { return true })

@@ -164,6 +164,9 @@ func executions() map[string]*lcm.Execution {
 		"heal": execution(sol.LcmOperationHeal, `{"vnfcInstanceId":["m1"]}`, &lcm.Scope{
 			Flavour: "simple", Counts: map[string]int{"masterNode": 2, "workerNode": 1}, VNFCs: []string{"m1"},
 		}),
+		"heal_storages": execution(sol.LcmOperationHeal, `{"vnfcInstanceId":["m1"]}`, &lcm.Scope{
+			Flavour: "simple", VNFCs: []string{"m1"}, Storages: true,
+		}),
 		"heal_whole": execution(sol.LcmOperationHeal, `{}`, &lcm.Scope{
 			Flavour: "simple", Counts: map[string]int{"masterNode": 2, "workerNode": 1}, Whole: true,
 			VNFCs: []string{"m1", "m0", "w0"},

@@ -13,8 +13,13 @@ import (
 // computeID is the definition id of a new VNFC's machine. The driver's names of VNFCs are the same.
 func computeID(vdu string, index int) string { return fmt.Sprintf("%s-%d", vdu, index) }
 
-// addVNFC plans the resources of a new VNFC; whole is false if its storages and ports stay.
-func (p *plan) addVNFC(vdu string, index int, whole bool) {
+// extent says which resources of a VNFC are new.
+type extent struct{ storages, ports bool }
+
+var everything = extent{storages: true, ports: true}
+
+// addVNFC plans the machine of a VNFC, and its other resources that are new.
+func (p *plan) addVNFC(vdu string, index int, more extent) {
 	v := p.after.VDU(vdu)
 	if v == nil {
 		return
@@ -26,14 +31,13 @@ func (p *plan) addVNFC(vdu string, index int, whole bool) {
 		}})
 	}
 	add(name, sol.ResourceTypeCompute, vdu, vdu)
-	if !whole {
-		return
-	}
-	for _, storage := range v.Storages {
-		add(name+"/"+storage, sol.ResourceTypeStorage, storage, "")
+	if more.storages {
+		for _, storage := range v.Storages {
+			add(name+"/"+storage, sol.ResourceTypeStorage, storage, "")
+		}
 	}
 	for _, cp := range p.after.CPs {
-		if cp.VDU == vdu && cp.External {
+		if more.ports && cp.VDU == vdu && cp.External {
 			add(name+"/"+cp.Name, sol.ResourceTypeLinkport, cp.Name, "")
 		}
 	}
@@ -93,24 +97,31 @@ func (p *plan) removeVNFC(id string) {
 		return
 	}
 	p.removeCompute(res)
-	for _, s := range p.has.info.VirtualStorageResourceInfo {
-		if slices.Contains(res.StorageResourceIds, s.ID) {
-			p.removeHandle(sol.ResourceTypeStorage, s.VirtualStorageDescID, s.StorageResource)
-		}
-	}
+	p.removeStorages(res)
 	for _, port := range p.has.ports(res) {
 		p.removeHandle(sol.ResourceTypeLinkport, port.cpd, port.handle)
 	}
 }
 
-// replaceVNFC plans another machine for a VNFC.
-func (p *plan) replaceVNFC(id string) {
+func (p *plan) removeStorages(res sol.VnfcResourceInfo) {
+	for _, s := range p.has.info.VirtualStorageResourceInfo {
+		if slices.Contains(res.StorageResourceIds, s.ID) {
+			p.removeHandle(sol.ResourceTypeStorage, s.VirtualStorageDescID, s.StorageResource)
+		}
+	}
+}
+
+// replaceVNFC plans another machine for a VNFC, and other storages if these are replaced, too.
+func (p *plan) replaceVNFC(id string, storages bool) {
 	res, ok := p.has.resources[id]
 	if !ok {
 		return
 	}
 	p.removeCompute(res)
-	p.addVNFC(res.VduID, p.has.index[id], false)
+	if storages {
+		p.removeStorages(res)
+	}
+	p.addVNFC(res.VduID, p.has.index[id], extent{storages: storages})
 }
 
 func (p *plan) removeCompute(res sol.VnfcResourceInfo) {
