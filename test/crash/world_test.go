@@ -135,7 +135,8 @@ func (w *world) completed(api *client.Client, op string) {
 			require.Equal(w.t, 503, e.Status(), "%v", err)
 		}
 		if err == nil && (o.OperationState == sol.LcmOperationStateCompleted ||
-			o.OperationState == sol.LcmOperationStateFailedTemp) {
+			o.OperationState == sol.LcmOperationStateFailedTemp ||
+			o.OperationState == sol.LcmOperationStateRolledBack) {
 			tick.Stop()
 			break
 		}

@@ -68,6 +68,7 @@ func avg(list []time.Duration) time.Duration {
 type lane struct {
 	*world
 	node        *child
+	env         []string // settings of its nodes
 	deaths      int
 	ready, rest []time.Duration
 }
@@ -96,7 +97,7 @@ func (l *lane) run(j *job, instance string, d death) {
 	if !l.node.arm(death{}) {
 		<-l.node.dead
 		l.deaths++
-		l.node = spawn(l.t, l.database, l.data)
+		l.node = spawn(l.t, l.database, l.data, l.env...)
 		l.ready = append(l.ready, l.node.ready)
 		began := time.Now()
 		if op == "" {
