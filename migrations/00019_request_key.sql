@@ -15,3 +15,10 @@ CREATE TABLE request_key (
     PRIMARY KEY (project, subject, key)
 );
 CREATE INDEX request_key_created ON request_key (created);
+
+-- Lists with filters, in the order of the list.
+CREATE INDEX vnf_lcm_op_occ_type ON vnf_lcm_op_occ (project, type, started, id);
+CREATE INDEX vnf_lcm_op_occ_entered ON vnf_lcm_op_occ (project, state_entered);
+CREATE INDEX vnf_lcm_op_occ_automatic ON vnf_lcm_op_occ (project, started, id) WHERE automatic;
+CREATE INDEX vnf_lcm_op_occ_cancelled ON vnf_lcm_op_occ (project, started, id) WHERE cancel <> '';
+CREATE INDEX vnf_instance_vnfd ON vnf_instance (project, vnfd_id, id);

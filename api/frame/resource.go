@@ -77,7 +77,8 @@ type Resources[T any] struct {
 	Selectors selector.Spec[T]
 	// Query makes a query of the expressions that the store evaluates, and returns the others.
 	Query func(f filter.Filter) (lcm.Query, filter.Filter)
-	// Fetch returns the resources of a query, in the order of the list. They are valid until the loop ends.
+	// Fetch returns the resources of a query, in the order of the list. They are valid until the loop ends. One without
+	// Brief ends the page: the list goes on after it.
 	Fetch func(ctx context.Context, q lcm.Query) iter.Seq2[Resource, error]
 }
 
@@ -117,6 +118,9 @@ func (l Resources[T]) write(
 		for d, err := range l.Fetch(r.Context(), query) {
 			if err != nil {
 				return "", false, err
+			}
+			if d.Brief == nil { // the store has read enough; more may match
+				return d.ID, true, nil
 			}
 			read++
 			query.After = d.ID

@@ -73,7 +73,7 @@ func notModified(
 
 func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfInstance]{
-		Path: instancesPath, Selectors: selector.VnfInstances, Query: instanceQuery,
+		Path: instancesPath, Selectors: selector.VnfInstances, Query: queryOn(lcm.InstanceColumns),
 		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
 			present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(ctx, d) }
 			return presentAll(a.Services.In(r.Principal).InstanceDocuments(ctx, q), present)

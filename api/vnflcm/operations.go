@@ -40,7 +40,7 @@ func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
 
 func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfLcmOpOcc]{
-		Path: operationsPath, Selectors: selector.VnfLcmOpOccs, Query: operationQuery,
+		Path: operationsPath, Selectors: selector.VnfLcmOpOccs, Query: queryOn(lcm.OperationColumns),
 		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
 			return presentAll(a.Services.In(r.Principal).OperationDocuments(ctx, q), a.presentOperation)
 		},

@@ -20,12 +20,18 @@ func operationPath(id string) string { return operationsPath + "/" + id }
 
 // instance makes the resource that clients see: with the links of its state.
 func (a *API) instance(ctx context.Context, d *lcm.InstanceDocument) frame.Resource {
+	if d.Brief == nil { // the place where a search has ended
+		return frame.Resource{Document: &d.Document}
+	}
 	links := a.instanceLinks(ctx, d).For(a.instances.Of(d.ID), a.extended.Of(d.ID))
 	return frame.Resource{Document: &d.Document, Links: links}
 }
 
 // presentOperation makes the resource that clients see: with the tasks of its state.
 func (a *API) presentOperation(d *lcm.OperationDocument) frame.Resource {
+	if d.Brief == nil { // the place where a search has ended
+		return frame.Resource{Document: &d.Document}
+	}
 	links := a.operationLinks(d).For(a.operations.Of(d.ID), a.instances.Of(d.InstanceID))
 	return frame.Resource{Document: &d.Document, Links: links}
 }

@@ -410,3 +410,11 @@ func TestListsOfPackages(t *testing.T) {
 	require.Equal(t, 200, b.Do(t, "GET", "/vnfpkgm/api_versions", nil).Status)
 	require.Equal(t, 200, b.Do(t, "GET", "/vnfpkgm/v1/api_versions", nil).Status)
 }
+
+func TestEveryAttributeOfAPackageCanBeFiltered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.create(t)
+	b.onboard(t, vnfpkgtest.Files(vnfdID))
+	apitest.CheckFilters[sol.VnfPkgInfo](t, b.Server, packages)
+}

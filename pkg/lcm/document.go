@@ -12,7 +12,8 @@ type Document struct {
 	ID      string
 	Version int64
 	Updated time.Time
-	// Brief is a JSON object with the attributes that lists contain by default.
+	// Brief is a JSON object with the attributes that lists contain by default. A list ends with a document that has
+	// none, if it has read many rows for a query: the list goes on after its ID, and more may match.
 	Brief []byte
 	// Details is a JSON object with the others; nil when there are none or they were not asked for (Query.Brief).
 	Details []byte

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/filter"
 )
 
 // Stores gives each principal its Records. The request side has no other way to the store.
@@ -103,13 +104,27 @@ type Query struct {
 	InstanceID string // operations of one instance only
 	// States limits operations to these states.
 	States []sol.LcmOperationStateType
-	// Names, VnfdIDs and InstantiationStates limit instances to these values; nil does not.
-	Names, VnfdIDs      []string
-	InstantiationStates []sol.InstantiationState
+	// Where are expressions on InstanceColumns or OperationColumns that have to hold. A list of documents ends early if
+	// it had to read many rows for them, see Document.
+	Where []filter.Expr
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
 	// Extensions, Instantiated, Inventory, Params, PreviousVims and SSHKey; of operations Params,
 	// ResourceChanges, ChangedInfo, ChangedExtConnectivity and Modifications.
 	Brief bool
+}
+
+// InstanceColumns are the attributes of instances on which the store evaluates expressions.
+var InstanceColumns = filter.Columns{
+	"id": filter.Text, "vnfInstanceName": filter.Text, "vnfInstanceDescription": filter.Text, "vnfdId": filter.Text,
+	"vnfProvider": filter.Text, "vnfProductName": filter.Text, "vnfSoftwareVersion": filter.Text,
+	"vnfdVersion": filter.Text, "instantiationState": filter.Text,
+}
+
+// OperationColumns are the attributes of operations on which the store evaluates expressions.
+var OperationColumns = filter.Columns{
+	"id": filter.Text, "vnfInstanceId": filter.Text, "operationState": filter.Text, "operation": filter.Text,
+	"startTime": filter.Instant, "stateEnteredTime": filter.Instant, "isAutomaticInvocation": filter.Truth,
+	"isCancelPending": filter.Truth, "cancelMode": filter.Text,
 }
 
 // Claimed is what a node needs to work on an operation.

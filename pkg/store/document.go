@@ -24,6 +24,12 @@ type view[T, D any] struct {
 	// columns are those that only D has; their targets are others.
 	columns string
 	others  func(*D) []any
+	// isSearch says whether a query has to read every row.
+	isSearch func(lcm.Query) bool
+	// clause makes the list of a query; false when nothing can match.
+	clause func(*Records, lcm.Query) (listClause, bool)
+	// position are the columns by which lists are ordered.
+	position []string
 	// details are the columns with the parts of the details. They are sealed.
 	details  []string
 	document func(*D) *lcm.Document
@@ -47,8 +53,10 @@ func (v view[T, D]) prepared(format string) view[T, D] {
 
 var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 	table: &instances, all: instanceColumns,
-	columns:  "i.vnf_pkg_id::text, i.state, coalesce(i.rendered_flavour, ''), i.protection IS NOT NULL",
-	details:  []string{"rendered_details"},
+	columns: "i.vnf_pkg_id::text, i.state, coalesce(i.rendered_flavour, ''), i.protection IS NOT NULL",
+	details: []string{"rendered_details"},
+	clause:  (*Records).instanceList, position: []string{"id"},
+	isSearch: func(q lcm.Query) bool { return isSearch(q.Where, instanceFilter, lcm.InstanceColumns) },
 	document: func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
 	others: func(d *lcm.InstanceDocument) []any {
 		return []any{
@@ -61,8 +69,12 @@ var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 
 var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	table: &operations, all: operationColumns,
-	columns:  "o.instance_id::text, coalesce(o.rendered_events, ''), coalesce(o.grant_href, '')",
-	details:  []string{"rendered_params", "rendered_details"},
+	columns: "o.instance_id::text, coalesce(o.rendered_events, ''), coalesce(o.grant_href, '')",
+	details: []string{"rendered_params", "rendered_details"},
+	clause:  (*Records).operationList, position: []string{"started", "id"},
+	isSearch: func(q lcm.Query) bool {
+		return q.InstanceID == "" && isSearch(q.Where, operationFilter, lcm.OperationColumns)
+	},
 	document: func(d *lcm.OperationDocument) *lcm.Document { return &d.Document },
 	others: func(d *lcm.OperationDocument) []any {
 		return []any{&repeated[string]{&d.InstanceID}, &repeated[string]{&d.Events}, &d.GrantHref}
@@ -77,7 +89,7 @@ func (s *Records) InstanceDocument(ctx context.Context, id string) (*lcm.Instanc
 
 // InstanceDocuments implements lcm.Records.
 func (s *Records) InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] {
-	return instanceView.list(ctx, s, "list instances", q, s.instanceList)
+	return instanceView.list(ctx, s, "list instances", q)
 }
 
 // InstanceValidator implements lcm.Records.
@@ -92,7 +104,7 @@ func (s *Records) OperationDocument(ctx context.Context, id string) (*lcm.Operat
 
 // OperationDocuments implements lcm.Records.
 func (s *Records) OperationDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.OperationDocument, error] {
-	return operationView.list(ctx, s, "list operations", q, s.operationList)
+	return operationView.list(ctx, s, "list operations", q)
 }
 
 // OperationValidator implements lcm.Records.
@@ -126,51 +138,6 @@ func (v *view[T, D]) one(ctx context.Context, s *Records, kind, id string) (*D, 
 		return nil, fault("read "+kind, err)
 	}
 	return &docs[0], nil
-}
-
-// batchBytes ends a batch of documents with their details. A list takes no more memory than a batch, and one document.
-const batchBytes = 1 << 20
-
-// list reads documents, in batches if they have details. All rows of a batch are read before its first document is
-// yielded: the caller may need a connection itself. The documents are valid until the next batch is read.
-func (v *view[T, D]) list(
-	ctx context.Context, s *Records, what string, q lcm.Query, clause func(lcm.Query) (listClause, bool),
-) iter.Seq2[*D, error] {
-	return func(yield func(*D, error) bool) {
-		p, _ := v.pages.Get().(*page[D])
-		defer func() {
-			p.reset()
-			v.pages.Put(p)
-		}()
-		for {
-			c, possible := clause(q)
-			if !possible {
-				return
-			}
-			sql := v.brief + c.rows()
-			if !q.Brief {
-				sql = v.batch(&c)
-			}
-			docs, err := v.query(ctx, s, p, sql, c.args, q.Brief)
-			if err != nil {
-				yield(nil, fault(what, err))
-				return
-			}
-			for n := range docs {
-				if !yield(&docs[n], nil) {
-					return
-				}
-			}
-			if p.stored < batchBytes || p.rows == q.Limit {
-				return // there are no more
-			}
-			q.After = p.last
-			if q.Limit > 0 {
-				q.Limit -= p.rows
-			}
-			p.reset()
-		}
-	}
 }
 
 // batch is the statement of a list that ends with the row whose details exceed batchBytes together with those before.

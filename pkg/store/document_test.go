@@ -146,40 +146,6 @@ func TestStoredTextThatPostgreSQLDoesNotTakeIsReplaced(t *testing.T) {
 	require.Contains(t, string(d.Details), `before \ufffd after \\u0000`)
 }
 
-func TestInstanceDocumentsAreLimitedToStoredValues(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	first, second := b.newInstance(t), b.newInstance(t)
-	l, err := b.Lease(t.Context(), second.ID, "it changes the instance")
-	require.NoError(t, err)
-	require.NoError(t, b.EndLease(t.Context(), l, func(i *lcm.Instance) {
-		i.Name, i.VnfdID, i.State = "other", "other-vnfd", sol.InstantiationStateInstantiated
-	}))
-	for _, tt := range []struct {
-		name string
-		q    lcm.Query
-		want []string
-	}{
-		{"all", lcm.Query{}, []string{first.ID, second.ID}},
-		{"name", lcm.Query{Names: []string{"other"}}, []string{second.ID}},
-		{"names", lcm.Query{Names: []string{"other", "k8s"}}, []string{first.ID, second.ID}},
-		{"VNFD", lcm.Query{VnfdIDs: []string{"other-vnfd"}}, []string{second.ID}},
-		{
-			"state",
-			lcm.Query{InstantiationStates: []sol.InstantiationState{sol.InstantiationStateNotInstantiated}},
-			[]string{first.ID},
-		},
-		{"name and state", lcm.Query{Names: []string{"k8s"}, InstantiationStates: []sol.InstantiationState{"X"}}, nil},
-		{"nothing", lcm.Query{Names: []string{}}, nil},
-	} {
-		var ids []string
-		for _, d := range rendered.Instances(t, b.InstanceDocuments(t.Context(), tt.q)) {
-			ids = append(ids, d.ID)
-		}
-		require.ElementsMatch(t, tt.want, ids, tt.name)
-	}
-}
-
 // TestInstanceDocumentsOfALoopStayUntilItEnds: the memory of a list is used again, but not before its loop has ended.
 func TestInstanceDocumentsOfALoopStayUntilItEnds(t *testing.T) {
 	t.Parallel()

@@ -107,14 +107,8 @@ func (s *Records) instanceList(q lcm.Query) (listClause, bool) {
 	if q.After != "" {
 		c.from += " AND i.id > " + c.place(q.After)
 	}
-	if q.Names != nil {
-		c.from += " AND i.name = ANY(" + c.place(q.Names) + ")"
-	}
-	if q.VnfdIDs != nil {
-		c.from += " AND i.vnfd_id = ANY(" + c.place(q.VnfdIDs) + ")"
-	}
-	if q.InstantiationStates != nil {
-		c.from += " AND i.state = ANY(" + c.place(texts(q.InstantiationStates)) + ")"
+	if !c.where(q.Where, instanceFilter, lcm.InstanceColumns) {
+		return listClause{}, false
 	}
 	c.order, c.limit = " ORDER BY i.id", limit(q.Limit)
 	return c, true

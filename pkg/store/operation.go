@@ -68,6 +68,9 @@ func (s *Records) operationList(q lcm.Query) (listClause, bool) {
 		}
 		c.from += " AND o.state IN " + sqlList(there)
 	}
+	if !c.where(q.Where, operationFilter, lcm.OperationColumns) {
+		return listClause{}, false
+	}
 	c.order, c.limit = " ORDER BY o.started, o.id", limit(q.Limit)
 	return c, true
 }

@@ -10,7 +10,6 @@ package filter
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -77,23 +76,6 @@ type SyntaxError struct {
 // Error implements error.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("filter, character %d: %s", e.Offset+1, e.Reason)
-}
-
-// Split separates the expressions on attributes that the caller has as columns,
-// for use in a query, from the rest, which has to be evaluated on the documents.
-// The expressions are a conjunction on single-valued attributes, so the result is
-// the same. columns lists single-valued
-// top-level attributes; expressions with cont and ncont always stay in the rest.
-func (f Filter) Split(columns ...string) (pushed []Expr, rest Filter) {
-	for _, e := range f.Exprs {
-		name, simple := e.Attribute()
-		if simple && e.Op != Cont && e.Op != Ncont && slices.Contains(columns, name) {
-			pushed = append(pushed, e)
-		} else {
-			rest.Exprs = append(rest.Exprs, e)
-		}
-	}
-	return pushed, rest
 }
 
 // Empty reports whether the filter matches everything.

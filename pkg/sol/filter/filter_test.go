@@ -263,12 +263,26 @@ func TestParseForRefusesWhatTheResourceHasNot(t *testing.T) {
 
 func TestSplitLeavesWhatSQLCannotAnswer(t *testing.T) {
 	t.Parallel()
-	f, err := filter.Parse("(eq,id,1);(cont,vnfdId,x);(eq,vnfdId,2);(eq,metadata/a,3);(eq,other,4)")
-	require.NoError(t, err)
-	pushed, rest := f.Split("id", "vnfdId")
-	require.Equal(t, "(eq,id,1);(eq,vnfdId,2)", filter.Filter{Exprs: pushed}.String())
-	require.Equal(t, "(cont,vnfdId,x);(eq,metadata/a,3);(eq,other,4)", rest.String())
-	require.False(t, rest.Empty())
+	columns := filter.Columns{"id": filter.Text, "at": filter.Instant, "on": filter.Truth}
+	for _, pushed := range []string{
+		"(eq,id,1)", "(cont,id,x,y)", "(gt,id,2026-01-02)", "(eq,at,2026-01-02T03:04:05.123456Z)", "(neq,on,true)",
+	} {
+		f, err := filter.Parse(pushed)
+		require.NoError(t, err)
+		got, rest := f.Split(columns)
+		require.Equal(t, f.Exprs, got, pushed)
+		require.True(t, rest.Empty())
+	}
+	for _, left := range []string{
+		"(eq,metadata/a,3)", "(eq,other,4)", "(eq,id,2026-01-02T03:04:05Z)", "(in,id,a,2026-01-02T03:04:05Z)",
+		"(eq,at,2026-01-02T03:04:05.1234567Z)", "(eq,id/@key,x)", "(eq,id,a\x00)", "(gt,at,0000-01-02T03:04:05Z)",
+	} {
+		f, err := filter.Parse(left + ";(eq,on,true)")
+		require.NoError(t, err)
+		got, rest := f.Split(columns)
+		require.Len(t, got, 1, left)
+		require.Equal(t, left, rest.String())
+	}
 }
 
 func FuzzParse(f *testing.F) {

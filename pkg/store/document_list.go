@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol/filter"
+)
+
+const (
+	// batchBytes ends a batch of documents with their details. A list takes no more memory than a batch, and one
+	// document.
+	batchBytes = 1 << 20
+	// searchWindow is how many rows one statement of a search reads, and searchWindows how many statements it sends.
+	searchWindow  = 10_000
+	searchWindows = 3
+)
+
+// list reads documents. A query for which every row has to be read goes through the list in windows, and ends after
+// some of them with a document without JSON (lcm.Document). The documents are valid until the next one is read.
+func (v *view[T, D]) list(ctx context.Context, s *Records, what string, q lcm.Query) iter.Seq2[*D, error] {
+	return func(yield func(*D, error) bool) {
+		p, _ := v.pages.Get().(*page[D])
+		defer func() {
+			p.reset()
+			v.pages.Put(p)
+		}()
+		l := lister[T, D]{v, s, p, yield}
+		var err error
+		if v.isSearch(q) {
+			err = l.search(ctx, q)
+		} else {
+			_, _, err = l.read(ctx, q, "")
+		}
+		if err != nil {
+			yield(nil, fault(what, err))
+		}
+	}
+}
+
+// lister yields the documents of one list.
+type lister[T, D any] struct {
+	*view[T, D]
+	s     *Records
+	page  *page[D]
+	yield func(*D, error) bool
+}
+
+// search yields the documents of a query window by window.
+func (l *lister[T, D]) search(ctx context.Context, q lcm.Query) error {
+	for range searchWindows {
+		until, err := l.windowEnd(ctx, q)
+		if err != nil {
+			return err
+		}
+		n, done, err := l.read(ctx, q, until)
+		if done || err != nil || until == "" || n > 0 && n == q.Limit {
+			return err
+		}
+		q.After = until
+		if q.Limit > 0 {
+			q.Limit -= n
+		}
+	}
+	var end D
+	l.document(&end).ID = q.After
+	l.yield(&end, nil)
+	return nil
+}
+
+// windowEnd returns the id of the last row of the next window; "" if it reaches to the end of the list.
+func (l *lister[T, D]) windowEnd(ctx context.Context, q lcm.Query) (string, error) {
+	q.Where, q.Limit = boundsOf(q.Where), 1
+	c, possible := l.clause(l.s, q)
+	if !possible {
+		return "", nil
+	}
+	sql := "SELECT " + l.table.alias + ".id::text" + c.rows() + " OFFSET " + c.place(searchWindow-1)
+	rows, err := l.s.pool.Query(ctx, sql, c.args...)
+	if err != nil {
+		return "", err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return strings.Join(ids, ""), err
+}
+
+// boundsOf returns the expressions that only shorten the list of operations at its ends.
+func boundsOf(exprs []filter.Expr) (out []filter.Expr) {
+	for _, e := range exprs {
+		if name, _ := e.Attribute(); name == "startTime" && e.Op.Ordered() {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// read yields documents up to a row, in batches if they have details. All rows of a batch are read before its first
+// document is yielded: the caller may need a connection itself. n is the number of rows; done says that the caller
+// wants no more.
+func (l *lister[T, D]) read(ctx context.Context, q lcm.Query, until string) (n int, done bool, err error) {
+	p := l.page
+	for {
+		c, possible := l.clause(l.s, q)
+		if !possible {
+			return n, false, nil
+		}
+		if until != "" {
+			c.from += l.upTo(&c, until)
+		}
+		sql := l.brief + c.rows()
+		if !q.Brief {
+			sql = l.batch(&c)
+		}
+		docs, err := l.query(ctx, l.s, p, sql, c.args, q.Brief)
+		if err != nil {
+			return n, false, err
+		}
+		for i := range docs {
+			if !l.yield(&docs[i], nil) {
+				return n, true, nil
+			}
+		}
+		n += p.rows
+		if p.stored < batchBytes || p.rows == q.Limit {
+			p.reset()
+			return n, false, nil // there are no more
+		}
+		q.After = p.last
+		if q.Limit > 0 {
+			q.Limit -= p.rows
+		}
+		p.reset()
+	}
+}
+
+// upTo is the condition that a row is not after another one.
+func (v *view[T, D]) upTo(c *listClause, id string) string {
+	columns := func(alias string) string { return alias + "." + strings.Join(v.position, ", "+alias+".") }
+	return " AND (" + columns(v.table.alias) + ") <= (SELECT " + columns("u") + " FROM " + v.table.name +
+		" u WHERE u.id = " + c.place(id) + ")"
+}

@@ -1,0 +1,221 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/sol/filter"
+)
+
+// filterColumn is a column on which expressions of a filter are evaluated.
+type filterColumn struct {
+	// sql is the column, or the condition for true.
+	sql string
+	// not is the condition for false.
+	not string
+	// id says that sql is a UUID.
+	id bool
+	// optional says that an empty text stands for an absent attribute, which matches nothing.
+	optional bool
+	// values are all values of an enumeration. They are written into the statement, because they differ in how many
+	// rows have them.
+	values []string
+	// common are values that many rows have.
+	common []string
+	// finds is what an index finds.
+	finds reach
+}
+
+// reach says how many rows have to be read for an expression.
+type reach int
+
+const (
+	// searches reads every row.
+	searches reach = iota
+	// ordered reads the rows of a part of the list, in its order.
+	ordered
+	// selects reads few rows for eq and in.
+	selects
+)
+
+var instanceFilter = map[string]filterColumn{
+	"id":                     {sql: "i.id", id: true, finds: selects},
+	"vnfInstanceName":        {sql: "i.name", optional: true, finds: selects},
+	"vnfInstanceDescription": {sql: "i.description", optional: true},
+	"vnfdId":                 {sql: "i.vnfd_id", finds: selects},
+	"vnfProvider":            {sql: "i.provider"},
+	"vnfProductName":         {sql: "i.product_name"},
+	"vnfSoftwareVersion":     {sql: "i.software_version"},
+	"vnfdVersion":            {sql: "i.vnfd_version"},
+	"instantiationState":     {sql: "i.state"},
+}
+
+var operationFilter = map[string]filterColumn{
+	"id":            {sql: "o.id", id: true, finds: selects},
+	"vnfInstanceId": {sql: "o.instance_id", id: true, finds: selects},
+	"operationState": {
+		sql: "o.state", values: texts(slices.Concat(lcm.ActiveStates, lcm.FinalStates)), finds: ordered,
+		common: []string{string(sol.LcmOperationStateCompleted)},
+	},
+	"operation":             {sql: "o.type", values: texts(operationTypes()), finds: ordered},
+	"startTime":             {sql: "o.started", finds: ordered},
+	"stateEnteredTime":      {sql: "o.state_entered", finds: ordered},
+	"isAutomaticInvocation": {sql: "o.automatic", not: "NOT o.automatic", finds: ordered},
+	"isCancelPending":       {sql: "o.cancel <> ''", not: "o.cancel = ''", finds: ordered},
+	"cancelMode":            {sql: "o.cancel", optional: true, finds: ordered},
+}
+
+func operationTypes() (out []sol.LcmOperationType) {
+	for _, k := range lcm.OperationKinds() {
+		out = append(out, k.Type)
+	}
+	return out
+}
+
+// where adds the expressions of a filter; false when nothing can match.
+func (c *listClause) where(exprs []filter.Expr, columns map[string]filterColumn, kinds filter.Columns) bool {
+	for _, e := range exprs {
+		name, _ := e.Attribute()
+		column := columns[name]
+		var ok bool
+		switch kinds[name] {
+		case filter.Truth:
+			ok = c.truth(e, column)
+		case filter.Instant:
+			ok = c.instant(e, column)
+		default:
+			ok = c.text(e, column)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// truth adds a comparison of truth values.
+func (c *listClause) truth(e filter.Expr, column filterColumn) bool {
+	matches := func(v string) bool {
+		return slices.Contains(e.Values, v) == (e.Op == filter.Eq || e.Op == filter.In)
+	}
+	switch yes, no := matches("true"), matches("false"); {
+	case yes && no:
+		return true
+	case yes:
+		c.from += " AND " + column.sql
+	case no:
+		c.from += " AND " + column.not
+	default:
+		return false
+	}
+	return true
+}
+
+// instant adds a comparison of times.
+func (c *listClause) instant(e filter.Expr, column filterColumn) bool {
+	times := make([]time.Time, len(e.Values))
+	for n, v := range e.Values {
+		times[n], _ = time.Parse(time.RFC3339, v) // filter.Columns has checked it
+	}
+	c.compare(e.Op, column.sql, times[0], times)
+	return true
+}
+
+// text adds a comparison of texts.
+func (c *listClause) text(e filter.Expr, column filterColumn) bool {
+	values, sql := e.Values, column.sql
+	if column.optional {
+		c.from += " AND " + sql + " <> ''"
+	}
+	if e.Op == filter.Eq || e.Op == filter.In {
+		switch {
+		case column.values != nil:
+			values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !slices.Contains(column.values, v) })
+			if len(values) > 0 {
+				c.from += " AND " + sql + " IN " + sqlList(values)
+			}
+			return len(values) > 0
+		case column.id:
+			values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !known(v) || v != strings.ToLower(v) })
+			if len(values) > 0 {
+				c.compare(e.Op, sql, values[0], values)
+			}
+			return len(values) > 0
+		}
+	}
+	if column.id {
+		sql += "::text"
+	}
+	if e.Op == filter.Cont || e.Op == filter.Ncont {
+		parts := make([]string, len(values))
+		for n, v := range values {
+			parts[n] = "strpos(" + sql + ", " + c.place(v) + ") > 0"
+		}
+		not := ""
+		if e.Op == filter.Ncont {
+			not = "NOT "
+		}
+		c.from += " AND " + not + "(" + strings.Join(parts, " OR ") + ")"
+		return true
+	}
+	if e.Op.Ordered() {
+		sql += ` COLLATE "C"`
+	}
+	c.compare(e.Op, sql, values[0], values)
+	return true
+}
+
+// compare adds a comparison with one value, or with several.
+func (c *listClause) compare(op filter.Op, sql string, first, all any) {
+	switch op { //nolint:exhaustive // cont and ncont are for texts
+	case filter.Eq:
+		c.from += " AND " + sql + " = " + c.place(first)
+	case filter.In:
+		c.from += " AND " + sql + " = ANY(" + c.place(all) + ")"
+	case filter.Neq:
+		c.from += " AND " + sql + " <> " + c.place(first)
+	case filter.Nin:
+		c.from += " AND " + sql + " <> ALL(" + c.place(all) + ")"
+	default:
+		c.from += " AND " + sql + " " + comparisons[op] + " " + c.place(first)
+	}
+}
+
+var comparisons = map[filter.Op]string{filter.Gt: ">", filter.Lt: "<", filter.Gte: ">=", filter.Lte: "<="}
+
+// reachOf says how many rows have to be read for an expression.
+func (f filterColumn) reachOf(e filter.Expr, kind filter.Kind) reach {
+	equal := e.Op == filter.Eq || e.Op == filter.In
+	switch {
+	case kind == filter.Truth:
+		if (e.Op == filter.Eq) == (e.Values[0] == "true") && !e.Op.Multi() {
+			return f.finds // few rows are true
+		}
+		return searches
+	case kind == filter.Instant && e.Op.Ordered(), equal && !slices.ContainsFunc(e.Values, f.isCommon):
+		return f.finds
+	}
+	return searches
+}
+
+func (f filterColumn) isCommon(v string) bool { return slices.Contains(f.common, v) }
+
+// isSearch says whether a query with expressions has to read every row: an index neither finds the few that match one
+// of them, nor those that match all.
+func isSearch(exprs []filter.Expr, columns map[string]filterColumn, kinds filter.Columns) bool {
+	search := false
+	for _, e := range exprs {
+		name, _ := e.Attribute()
+		switch columns[name].reachOf(e, kinds[name]) {
+		case selects:
+			return false
+		case searches:
+			search = true
+		case ordered:
+		}
+	}
+	return search
+}
