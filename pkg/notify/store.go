@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // Stores gives each principal its Records.
@@ -90,8 +89,9 @@ type Ledger interface {
 	Accept(ctx context.Context, c *Claim, seq int64) error
 	// Reject makes a delivery dead.
 	Reject(ctx context.Context, c *Claim, seq int64, reason string) error
-	// Fail stores a failed attempt, and makes deliveries dead whose deadline has passed; it returns how many.
-	Fail(ctx context.Context, c *Claim, seq int64, reason string) (dead int64, err error)
+	// Fail stores failed attempts at the same time, and makes deliveries dead whose deadline has passed; it returns how
+	// many.
+	Fail(ctx context.Context, c *Claim, seqs []int64, reason string) (dead int64, err error)
 	// Release ends a claim.
 	Release(ctx context.Context, c *Claim, o Outcome) error
 	// NextDue is the time until a subscriber is due, at most longest.
@@ -102,13 +102,4 @@ type Ledger interface {
 type Backlog struct {
 	Pending, Dead, Failing int64
 	Oldest                 time.Duration // age of the oldest pending delivery
-}
-
-// Tester asks a subscriber whether it is there.
-type Tester interface {
-	// CheckTarget returns CodeUnprocessable for an address or authentication that cannot be used, with the pointers of
-	// the members of the request.
-	CheckTarget(callback string, auth *sol.SubscriptionAuthentication) error
-	// Test sends the request that tests a callback. The error is CodeUnprocessable and says what is wrong.
-	Test(ctx context.Context, s *Subscription) error
 }

@@ -16,11 +16,16 @@ const announcePause = 20 * time.Millisecond
 // for each other, in all databases of the server. A node that dies before it has sent the notification delays its last
 // events until the other nodes' feeds look without one (docs/adr/019).
 func (s *Store) announce() {
-	select {
-	case s.committed <- struct{}{}:
-	default: // a notification is due already
+	for _, c := range []chan struct{}{s.committed, s.changed} {
+		select {
+		case c <- struct{}{}:
+		default: // a notification is due already
+		}
 	}
 }
+
+// Changed has a value when this node has committed a transaction with events, and perhaps messages. It has one receiver.
+func (s *Store) Changed() <-chan struct{} { return s.changed }
 
 // sendAnnouncements notifies the feeds of all nodes of the events that this node commits, until ctx ends.
 func (f *Feed) sendAnnouncements(ctx context.Context) {

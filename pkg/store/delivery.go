@@ -149,11 +149,13 @@ func (d *Deliveries) Reject(ctx context.Context, c *notify.Claim, seq int64, rea
 }
 
 // Fail implements notify.Ledger.
-func (d *Deliveries) Fail(ctx context.Context, c *notify.Claim, seq int64, reason string) (dead int64, err error) {
+func (d *Deliveries) Fail(
+	ctx context.Context, c *notify.Claim, seqs []int64, reason string,
+) (dead int64, err error) {
 	err = d.pipeline(ctx, "store a failed delivery", func(b *pgx.Batch) {
 		b.Queue(`UPDATE delivery SET attempts = attempts + 1, attempted = coalesce($4, now()), error = $3
-			WHERE subscription_id = $1 AND seq = $5 AND state = 'PENDING' AND `+held,
-			c.Subscription.ID, c.Epoch, clean(reason), d.now(), seq)
+			WHERE subscription_id = $1 AND seq = ANY ($5) AND state = 'PENDING' AND `+held,
+			c.Subscription.ID, c.Epoch, clean(reason), d.now(), seqs)
 		b.Queue(`WITH dead AS (UPDATE delivery SET state = 'DEAD', ended = coalesce($4, now()), error = $3
 				WHERE subscription_id = $1 AND state = 'PENDING' AND deadline <= coalesce($4, now()) AND `+held+`
 				RETURNING 1)

@@ -101,7 +101,7 @@ func (d *Deliveries) FanOut(ctx context.Context, limit int, patience time.Durati
 	if err != nil || !due {
 		return 0, fault("look for messages", err)
 	}
-	err = d.inTx(ctx, "fan out messages", func(tx pgx.Tx) error {
+	err = d.inQuietTx(ctx, "fan out messages", func(tx pgx.Tx) error {
 		done = 0
 		locked, err := value[bool](tx.Query(ctx, "SELECT pg_try_advisory_xact_lock($1)", fanningOut))
 		if err != nil || !locked {

@@ -79,6 +79,7 @@ type Store struct {
 	counts    counts
 
 	committed chan struct{} // holds a value when events were committed and not yet announced
+	changed   chan struct{} // holds a value when something was committed, for Changed
 }
 
 // New makes the store of a migrated database. It fails when the ring cannot open what the database holds: then
@@ -86,7 +87,7 @@ type Store struct {
 func New(ctx context.Context, pool *pgxpool.Pool, ring *secret.Ring, jobs Queue, log *slog.Logger) (*Store, error) {
 	s := &Store{pool: pool, ring: ring, jobs: jobs, log: log, admission: sync.OnceValue(func() string {
 		return admission(jobs)
-	}), committed: make(chan struct{}, 1)}
+	}), committed: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	if err := s.CheckKeys(ctx); err != nil {
 		return nil, err
 	}
@@ -102,14 +103,20 @@ const tries = 4
 // inTx runs fn in a transaction, again when PostgreSQL gave it up. fn MUST NOT have effects outside tx that hurt when
 // repeated.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx pgx.Tx) error) error {
+	err := s.inQuietTx(ctx, what, fn)
+	if err == nil {
+		s.announce()
+	}
+	return err
+}
+
+// inQuietTx is inTx for a transaction without events.
+func (s *Store) inQuietTx(ctx context.Context, what string, fn func(tx pgx.Tx) error) error {
 	var err error
 	for range tries {
 		if err = pgx.BeginFunc(ctx, s.pool, fn); !givenUp(err) {
 			break
 		}
-	}
-	if err == nil {
-		s.announce()
 	}
 	return fault(what, err)
 }
