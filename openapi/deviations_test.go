@@ -19,8 +19,7 @@ const (
 
 // notServed are the operations of the VNF lifecycle interface that this version does not serve.
 var notServed = []string{
-	"POST /subscriptions", "GET /subscriptions", "GET /subscriptions/{subscriptionId}",
-	"DELETE /subscriptions/{subscriptionId}", "POST /vnf_instances/{vnfInstanceId}/create_snapshot",
+	"POST /vnf_instances/{vnfInstanceId}/create_snapshot",
 	"POST /vnf_instances/{vnfInstanceId}/revert_to_snapshot", "POST /vnf_snapshots", "GET /vnf_snapshots",
 	"GET /vnf_snapshots/{vnfSnapshotInfoId}", "PATCH /vnf_snapshots/{vnfSnapshotInfoId}",
 	"DELETE /vnf_snapshots/{vnfSnapshotInfoId}", "GET /vnf_snapshots/{vnfSnapshotInfoId}/vnf_state_snapshot",
@@ -42,6 +41,9 @@ var addedAttributes = []deviation{
 }
 
 var vnfLcmDeviations = slices.Concat([]deviation{
+	{"GET /subscriptions 200", "type array should be object", "the published document forgets that a list is an array"},
+	{"authentication/authType[]", "extra value OAUTH2_CLIENT_CERT", whyCert},
+	{"authentication/paramsOauth2ClientCert", "extra attribute", whyCert},
 	{"_links/changeCurrentVnfPkg", "extra attribute", whyAdded},
 	{"extLinkPorts[]/secondaryCpInstanceId", "extra attribute", whyAdded},
 	{

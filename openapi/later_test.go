@@ -37,6 +37,12 @@ var laterLcmDeviations = slices.Concat(optionalInLater, []deviation{
 		"GET /vnf_lcm_op_occs 200", "type array should be object",
 		"the published document forgets that a list is an array",
 	},
+	{
+		"GET /subscriptions 200", "type array should be object",
+		"the published document forgets that a list is an array",
+	},
+	{"authentication/authType[]", "extra value OAUTH2_CLIENT_CERT", whyCert},
+	{"authentication/paramsOauth2ClientCert", "extra attribute", whyCert},
 	{"scaleStatus[]/scaleLevel", "extra attribute", whyScaleLevel},
 	{"scaleStatus[]/scaleToLevel", "missing attribute", whyScaleLevel},
 	{"maxScaleLevels[]/scaleLevel", "extra attribute", whyScaleLevel},

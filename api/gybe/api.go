@@ -12,6 +12,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
+	"github.com/gybe-nfv/gybe/pkg/notify"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
@@ -39,6 +40,8 @@ type API struct {
 	Clusters Clusters
 	// Audit gives out audit trails.
 	Audit AuditTrails
+	// Subscriptions are those to all interfaces.
+	Subscriptions *notify.Services
 	// Quotas gives out quotas.
 	Quotas Quotas
 	// Streams bounds the followers of the feed at the same time.
@@ -52,7 +55,7 @@ type API struct {
 // Mount adds the interface to a frame.
 func (a *API) Mount(f *frame.Frame) {
 	slots := make(chan struct{}, max(a.Streams, 0))
-	f.Mount(frame.API{Prefix: Prefix, Document: frame.Served(openapi.GybeV1), Routes: []frame.Route{
+	f.Mount(frame.API{Prefix: Prefix, Document: frame.Served(openapi.GybeV1), Routes: slices.Concat(a.subscriptionRoutes(), []frame.Route{
 		{
 			// It changes nothing, but logs in to the VIM with stored credentials, or to an address from the request.
 			Method: http.MethodPost, Path: "/plan", Handle: a.plan, Consumes: frame.JSON, Produces: frame.JSON,
@@ -137,7 +140,7 @@ func (a *API) Mount(f *frame.Frame) {
 			Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON,
 			Query: []string{},
 		},
-	}})
+	})})
 	f.Mount(frame.API{Routes: []frame.Route{
 		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Public: true, Quiet: true},
 		{Method: http.MethodGet, Path: "/readyz", Handle: a.ready, Public: true, Quiet: true},

@@ -56,6 +56,7 @@ func setup(t *testing.T) *bundle {
 		},
 		KubernetesType: kubernetes.VimType,
 		Clusters:       b.clusters,
+		Subscriptions:  b.Subscriptions,
 		Quotas:         func(p lcm.Principal) gybe.Quota { return b.Store.Of(p) },
 		Ready:          func(context.Context) error { return b.notReady },
 	}).Mount)

@@ -2,12 +2,14 @@ package vnflcm
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
+	"github.com/gybe-nfv/gybe/pkg/notify"
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
 
@@ -23,7 +25,8 @@ const (
 
 // API serves the interface.
 type API struct {
-	Services *admission.Services
+	Services      *admission.Services
+	Subscriptions *notify.Services
 
 	known sync.Map // offers by package id
 
@@ -48,7 +51,7 @@ func (a *API) Mount(f *frame.Frame) {
 	f.Mount(frame.API{Prefix: "/vnflcm", Versions: versions, Routes: []frame.Route{apiVersions}})
 	f.Mount(frame.API{
 		Prefix: Prefix, Versions: versions, Document: frame.Served(openapi.VnfLcmV2),
-		Routes: append(a.tasks(), []frame.Route{
+		Routes: slices.Concat(a.tasks(), a.subscriptionRoutes(), []frame.Route{
 			apiVersions,
 			{
 				Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON,
@@ -84,6 +87,6 @@ func (a *API) Mount(f *frame.Frame) {
 				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel", Handle: a.cancel,
 				Consumes: frame.JSON, Replay: replaySteer,
 			},
-		}...),
+		}),
 	})
 }

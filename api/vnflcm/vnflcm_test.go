@@ -32,7 +32,7 @@ func setup(tb testing.TB) *bundle {
 	tb.Helper()
 	d := apitest.NewDomain(tb)
 	keys := func(o *frame.Options) { o.RequestKeys = d.Store }
-	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Services: d.Services}).Mount, keys)}
+	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Services: d.Services, Subscriptions: d.Subscriptions}).Mount, keys)}
 }
 
 func (b *bundle) create(tb testing.TB) string {

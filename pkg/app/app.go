@@ -26,6 +26,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/nfvo"
+	"github.com/gybe-nfv/gybe/pkg/notify"
+	"github.com/gybe-nfv/gybe/pkg/notify/callback"
+	"github.com/gybe-nfv/gybe/pkg/notify/delivery"
 	"github.com/gybe-nfv/gybe/pkg/script"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/store"
@@ -71,6 +74,10 @@ type App struct {
 	drivers  *drivers
 	nfvo     *nfvo.Client // nil without an NFVO
 	services *admission.Services
+
+	callbacks     *callback.Client
+	subscriptions *notify.Services
+	delivery      *delivery.Runner
 
 	auth        *auth.Authenticator
 	answering   chan string   // keys of VIMs that answer again
@@ -134,6 +141,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 		return nil, err
 	}
 	a.openDomain(queue)
+	if err := a.openNotify(); err != nil {
+		return nil, err
+	}
 	if err := a.openHTTP(ring); err != nil { //nolint:contextcheck // handlers have the contexts of their requests
 		return nil, err
 	}
@@ -266,6 +276,7 @@ func (a *App) Run(ctx context.Context) error {
 	part("packages", a.packages.Run)
 	part("engine", a.engine.Run)
 	part("audit trail", a.audit.Run)
+	part("notifications", a.delivery.Run)
 	part("pruning", a.prune)
 	part("key file", a.followKeyFile)
 	part("VIMs", a.watchVims)
@@ -296,7 +307,7 @@ func (a *App) preload(ctx context.Context) {
 	}
 }
 
-// prune deletes old operations, events, messages and entries of the audit trail now and then; every node does.
+// prune deletes old operations, events, messages, deliveries and entries of the audit trail now and then; every node does.
 func (a *App) prune(ctx context.Context) error {
 	const batch, every = 10_000, time.Hour
 	for {
@@ -311,6 +322,11 @@ func (a *App) prune(ctx context.Context) error {
 			"audit trail":  {a.store.PruneAudit, a.cfg.Database.KeepAudit, batch},
 			"request keys": {a.store.PruneRequestKeys, lcm.KeepRequestKeys, batch},
 			"operations":   {a.store.PruneOperations, a.cfg.Database.KeepOperations, 500},
+			"events":      {a.store.PruneEvents, a.cfg.Database.KeepEvents, batch},
+			"deliveries":  {a.store.PruneDeliveries, a.cfg.Notify.Keep, batch},
+			"messages":    {a.store.PruneMessages, a.cfg.Database.KeepEvents, batch},
+			"audit trail": {a.store.PruneAudit, a.cfg.Database.KeepAudit, batch},
+			"operations":  {a.store.PruneOperations, a.cfg.Database.KeepOperations, 500},
 		} {
 			n, err := rows.prune(ctx, rows.keep, rows.batch)
 			switch {
@@ -346,6 +362,9 @@ func (a *App) Close() {
 	}
 	if a.nfvo != nil {
 		a.nfvo.Close()
+	}
+	if a.callbacks != nil {
+		a.callbacks.Close()
 	}
 	if a.scripts != nil {
 		a.scripts.Close()

@@ -83,7 +83,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		RequestKeys: a.store,
 	})
 	feeds := Feeds{a.store, a.feed}
-	(&vnflcm.API{Services: a.services}).Mount(a.frame)
+	(&vnflcm.API{Services: a.services, Subscriptions: a.subscriptions}).Mount(a.frame)
 	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
 	(&vims.API{
 		Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim, Unavailable: a.store.UnavailableVims,
@@ -93,6 +93,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		KubernetesType: kubernetes.VimType,
 		Clusters:       clusters{a.drivers.cluster, a.packages, a.store},
 		Audit:          a.auditTrails,
+		Subscriptions:  a.subscriptions,
 		Quotas:         func(p lcm.Principal) gybe.Quota { return a.store.Of(p) },
 		Streams:        a.cfg.Limits.EventStreams, Stopping: a.stopping, Ready: a.ready,
 	}

@@ -26,4 +26,19 @@ func (a *App) addMetrics() {
 		func(context.Context) (map[string]float64, error) {
 			return map[string]float64{a.cfg.NodeID: float64(a.engine.Busy())}, nil
 		})
+	a.metrics.Count("gybe_notifications", "Notifications that are not delivered, on all nodes.", "state",
+		func(ctx context.Context) (map[string]float64, error) {
+			b, err := a.store.Backlog(ctx)
+			return map[string]float64{"pending": float64(b.Pending), "dead": float64(b.Dead)}, err
+		})
+	a.metrics.Count("gybe_notification_oldest_seconds", "Age of the oldest pending notification.", "state",
+		func(ctx context.Context) (map[string]float64, error) {
+			b, err := a.store.Backlog(ctx)
+			return map[string]float64{"pending": b.Oldest.Seconds()}, err
+		})
+	a.metrics.Count("gybe_subscribers", "Subscribers that do not accept notifications now.", "state",
+		func(ctx context.Context) (map[string]float64, error) {
+			b, err := a.store.Backlog(ctx)
+			return map[string]float64{"failing": float64(b.Failing)}, err
+		})
 }

@@ -39,6 +39,7 @@ type Config struct {
 	Scripts   Scripts   `yaml:"scripts" envPrefix:"SCRIPTS_"`
 	Outbound  Outbound  `yaml:"outbound" envPrefix:"OUTBOUND_"`
 	Packages  Packages  `yaml:"packages" envPrefix:"PACKAGES_"`
+	Notify    Notify    `yaml:"notify" envPrefix:"NOTIFY_"`
 }
 
 // Log configures logging.
@@ -249,5 +250,6 @@ func Default() Config {
 		Scripts:  Scripts{Sandbox: SandboxBwrap, Network: NetworkNone},
 		Outbound: Outbound{Loopback: LoopbackAuto, Allow: []string{}, Deny: []string{}},
 		Packages: Packages{Signatures: SignaturesWarn, TrustFiles: []string{}},
+		Notify:   defaultNotify(),
 	}
 }

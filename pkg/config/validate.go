@@ -85,6 +85,7 @@ func (c *Config) Validate() error {
 	c.validateOutbound(report)
 	c.validateNFVO(report)
 	c.validatePackages(report)
+	c.validateNotify(report)
 	return errors.Join(bad...)
 }
 
@@ -104,6 +105,9 @@ func (c *Config) validateNumbers(report report) {
 		{"engine.max_per_vim", c.Engine.MaxPerVim, 0, 10_000},
 		{"engine.max_per_project", c.Engine.MaxPerProject, 0, 10_000},
 		{"engine.retries", c.Engine.Retries, 1, 1000},
+		{"notify.subscriptions", c.Notify.Subscriptions, 1, 1_000_000},
+		{"notify.subscribers", c.Notify.Subscribers, 1, 10_000},
+		{"notify.concurrency", c.Notify.Concurrency, 1, 100},
 		{"limits.body_values", c.Limits.BodyValues, 100, 10_000_000},
 		{"limits.connections", c.Limits.Connections, 10, 1_000_000},
 		{"limits.package_files", c.Limits.PackageFiles, 1, 10_000_000},
@@ -131,6 +135,11 @@ func (c *Config) validateTimes(report report) {
 		{"auth.check_timeout", c.Auth.CheckTimeout, 100 * time.Millisecond, time.Minute, false},
 		{"database.keep_operations", c.Database.KeepOperations, time.Minute, 10 * 365 * 24 * time.Hour, true},
 		{"database.keep_events", c.Database.KeepEvents, time.Minute, 10 * 365 * 24 * time.Hour, false},
+		{"notify.retry_for", c.Notify.RetryFor, time.Minute, 365 * 24 * time.Hour, false},
+		{"notify.retry_base", c.Notify.RetryBase, 10 * time.Millisecond, time.Hour, false},
+		{"notify.retry_max", c.Notify.RetryMax, 10 * time.Millisecond, 24 * time.Hour, false},
+		{"notify.timeout", c.Notify.Timeout, 100 * time.Millisecond, 30 * time.Second, false},
+		{"notify.keep", c.Notify.Keep, time.Minute, 365 * 24 * time.Hour, false},
 		{"database.keep_audit", c.Database.KeepAudit, time.Hour, 50 * 365 * 24 * time.Hour, false},
 		{"engine.tick_budget", c.Engine.TickBudget, time.Millisecond, 10 * time.Minute, false},
 		{"engine.inline_wait", c.Engine.InlineWait, 0, c.Engine.TickBudget, true},

@@ -82,8 +82,9 @@ func (d *Deliveries) Pending(
 	}
 	var rows []row
 	err = d.read(ctx, "read deliveries", func(b *pgx.Batch) {
-		b.Queue("SELECT coalesce((SELECT generation FROM subscriber WHERE subscription_id = $1), 0)", c.Subscription.ID).
-			QueryRow(func(r pgx.Row) error { return r.Scan(&generation) })
+		b.Queue(
+			"SELECT coalesce((SELECT generation FROM subscriber WHERE subscription_id = $1), 0)", c.Subscription.ID,
+		).QueryRow(func(r pgx.Row) error { return r.Scan(&generation) })
 		b.Queue("SELECT d.seq, "+subjectOf+` AS subject, m.id::text AS id, m.api, m.kind, m.time, m.body, d.deadline, d.attempts
 			FROM delivery d JOIN outbox m ON m.id = d.message_id
 			WHERE d.subscription_id = $1 AND d.state = 'PENDING' ORDER BY d.seq LIMIT $2`, c.Subscription.ID, limit).

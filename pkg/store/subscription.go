@@ -88,8 +88,8 @@ func (s *Subscriptions) Insert(
 				WithHint("delete subscriptions, or raise notify.subscriptions")
 		}
 		b := &pgx.Batch{}
-		b.Queue(insertSubscription, n.ID, s.project, n.API, n.Version, n.Created, clean(n.Callback), string(n.Verbosity),
-			filter, auth, conditions, fingerprint[:])
+		b.Queue(insertSubscription, n.ID, s.project, n.API, n.Version, n.Created, clean(n.Callback),
+			string(n.Verbosity), filter, auth, conditions, fingerprint[:])
 		b.Queue("INSERT INTO subscription_key (project, key, subscription_id) SELECT $1, unnest($2::uuid[]), $3",
 			s.project, keys, n.ID)
 		b.Queue("INSERT INTO subscriber (subscription_id) VALUES ($1)", n.ID)
@@ -156,7 +156,9 @@ func (s *Subscriptions) Delete(ctx context.Context, api, id string) error {
 	}
 	var deleted int64
 	err := s.inTx(ctx, "delete subscription", func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, "DELETE FROM subscription WHERE id = $1 AND project = $2 AND api = $3", id, s.project, api)
+		tag, err := tx.Exec(
+			ctx, "DELETE FROM subscription WHERE id = $1 AND project = $2 AND api = $3", id, s.project, api,
+		)
 		deleted = tag.RowsAffected()
 		return err
 	})

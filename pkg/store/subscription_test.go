@@ -345,7 +345,8 @@ func TestKeysOfAFilterAreBounded(t *testing.T) {
 		notify.AttrType: {lcm.KindOperation}, notify.AttrInstance: {"i-7"}, notify.AttrOperation: {"SCALE"},
 		notify.AttrState: {"COMPLETED"},
 	}
-	require.True(t, slices.ContainsFunc(message.Keys("vnflcm"), func(k uuid.UUID) bool { return slices.Contains(keys, k) }))
+	found := func(k uuid.UUID) bool { return slices.Contains(keys, k) }
+	require.True(t, slices.ContainsFunc(message.Keys("vnflcm"), found))
 	_, many = newSubscription(t, `{"vnfInstanceSubscriptionFilter":{"vnfInstanceIds":[`+ids(2000)+`]}}`).
 		Conditions.Keys("vnflcm")
 	require.Equal(t, notify.AttrInstance, many)

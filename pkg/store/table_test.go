@@ -84,7 +84,8 @@ var tables = map[string]described{
 	"lcm_op_step":  describe(&steps, nil, "op_id"),
 	"event":        describe(&feedEvents, nil),
 	"outbox": describe(&messages, nil, "seq", "fanned_out", "project", "vnfd_id", "provider", "product_name",
-		"software_version", "vnfd_version", "instance_name", "operation", "operation_state", "api", "subject", "attributes", "tx"),
+		"software_version", "vnfd_version", "instance_name", "operation", "operation_state",
+		"api", "subject", "attributes", "tx"),
 }
 
 // plain are the tables whose rows have no description: few columns, in one or two statements.

@@ -22,6 +22,9 @@ type Metrics struct {
 	phases     *prometheus.HistogramVec
 	operations *prometheus.HistogramVec
 	auth       *prometheus.CounterVec
+
+	notifications *prometheus.HistogramVec
+	deadLetters   *prometheus.CounterVec
 }
 
 var _ execution.Observer = (*Metrics)(nil)
@@ -58,6 +61,13 @@ func New(version string) *Metrics {
 			Buckets: phaseBuckets,
 		}, []string{"operation", "state"}),
 	}
+	m.notifications = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "gybe_notification_attempt_duration_seconds", Help: "Time of attempts to deliver a notification.",
+		Buckets: requestBuckets,
+	}, []string{"api", "outcome"})
+	m.deadLetters = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "gybe_notifications_dead_total", Help: "Notifications that became dead letters on this node.",
+	}, []string{"api"})
 	m.auth = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "gybe_authentication_failures_total", Help: "Requests that were not authenticated.",
 	}, []string{"mode", "reason"})
@@ -65,7 +75,8 @@ func New(version string) *Metrics {
 		Name: "gybe_build_info", Help: "Always 1; the label has the version.",
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.vims, m.ticks, m.phases, m.operations, m.auth, build,
+	m.registry.MustRegister(m.requests, m.vims, m.ticks, m.phases, m.operations, m.auth, m.notifications,
+		m.deadLetters, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -104,6 +115,16 @@ func (m *Metrics) VimRequest(service, method string, status int, took time.Durat
 		class = strconv.Itoa(status/100) + "xx"
 	}
 	m.vims.WithLabelValues(strings.ToLower(service), bounded(method), class).Observe(took.Seconds())
+}
+
+// Notification implements delivery.Observer.
+func (m *Metrics) Notification(api, outcome string, took time.Duration) {
+	m.notifications.WithLabelValues(api, outcome).Observe(took.Seconds())
+}
+
+// DeadLetters implements delivery.Observer.
+func (m *Metrics) DeadLetters(api string, n int64) {
+	m.deadLetters.WithLabelValues(api).Add(float64(n))
 }
 
 // Tick observes one tick of the engine.

@@ -15,6 +15,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/lcm/execution"
 	"github.com/gybe-nfv/gybe/pkg/mgmt"
+	"github.com/gybe-nfv/gybe/pkg/notify"
+	"github.com/gybe-nfv/gybe/pkg/notify/delivery"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
@@ -39,6 +41,9 @@ type Domain struct {
 	Runner   *execution.Runner
 	Packages *Packages
 	VIM      *VIM
+	// Subscriptions test callbacks, and allow duplicates. Deliver sends their notifications.
+	Subscriptions *notify.Services
+	delivery      *delivery.Runner
 	// Hooks is the mgmt driver of the packages that Cluster makes.
 	Hooks *Recorder
 }
@@ -72,6 +77,7 @@ func NewDomain(tb testing.TB) *Domain {
 		Store: s, Packages: pkgs, Planner: &execution.Planner{Infras: d.VIM, Mgmt: drivers, Grantor: grant.Local{}},
 		Clock: clock, Log: quiet, Node: "test", Tuning: execution.Tuning{RetryBase: time.Millisecond, Retries: 2},
 	}
+	d.openNotify(tb, s)
 	tb.Cleanup(func() { rendered.Check(tb, s, pool) })
 	return d
 }

@@ -21,6 +21,7 @@ var (
 	lifecycle331 = []correction{
 		list("/vnf_lcm_op_occs", "the list of operations is typed as one operation"),
 		list("/subscriptions", "the list of subscriptions is typed as one subscription"),
+		filterByVnfd,
 		eitherIsOptional("changedInfo", "modificationsTriggeredByVnfPkgChange"),
 		alternativesOfAddresses("fixedAddresses"),
 		alternativesOfAddresses("addresses"),
@@ -29,6 +30,7 @@ var (
 		isOptional("extCpInfo", "vnfcResourceInfo", "a VNF whose VNFD has no external connection point has none"),
 		list("/vnf_lcm_op_occs", "the list of operations is typed as one operation"),
 		list("/subscriptions", "the list of subscriptions is typed as one subscription"),
+		filterByVnfd,
 		eitherIsOptional("changedInfo", "modificationsTriggeredByVnfPkgChange"),
 		alternativesOfAddresses("fixedAddresses"),
 		alternativesOfAddresses("addresses"),
@@ -53,6 +55,17 @@ var (
 		isOptional("artifactPath", "artifactURI", "an artifact is in the package, or artifactURI says where it is"),
 	}
 )
+
+// filterByVnfd corrects a condition of the filter of subscriptions, which names an attribute that does not exist.
+var filterByVnfd = correction{"vnfdIds alone is valid, the condition names vnfdId", func(doc *openapi3.T) error {
+	return change(doc, func(s *openapi3.Schema) bool {
+		if len(s.AnyOf) == 0 || s.Properties["vnfdIds"] == nil {
+			return false
+		}
+		s.AnyOf = nil
+		return true
+	})
+}}
 
 // checksumIsObject corrects a type of which the documents say that its definition was not found.
 var checksumIsObject = correction{"a checksum has an algorithm and a hash", func(doc *openapi3.T) error {

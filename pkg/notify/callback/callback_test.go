@@ -40,7 +40,8 @@ const secret = "correct-horse-battery"
 func newClient(t *testing.T, files callback.Files) *callback.Client {
 	t.Helper()
 	c, err := callback.New(callback.Options{
-		Timeout: time.Minute, Identity: files, Log: slog.New(slog.DiscardHandler), Outbound: &outbound.Policy{Loopback: true},
+		Timeout: time.Minute, Identity: files, Log: slog.New(slog.DiscardHandler),
+		Outbound: &outbound.Policy{Loopback: true},
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -287,8 +288,8 @@ func TestSendWithCertificates(t *testing.T) {
 	require.NoError(t, c.Send(t.Context(), to(s.URL+"/", byCert), []byte(`{}`)), "the old one stays in use")
 }
 
-// TestSendChecksTheCertificateOfTheSubscriber: one that has expired, or that another authority issued, is a failure that
-// passes when the subscriber gets a valid one.
+// TestSendChecksTheCertificateOfTheSubscriber: one that has expired, or that another authority issued, is a failure
+// until the subscriber gets a valid one.
 func TestSendChecksTheCertificateOfTheSubscriber(t *testing.T) {
 	t.Parallel()
 	ca, foreign := newAuthority(t), newAuthority(t)
@@ -325,7 +326,9 @@ func TestSendConnectsOnlyToAllowedAddresses(t *testing.T) {
 	reached := false
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer s.Close()
-	c, err := callback.New(callback.Options{Timeout: time.Minute, Outbound: &outbound.Policy{}, Log: slog.New(slog.DiscardHandler)})
+	c, err := callback.New(callback.Options{
+		Timeout: time.Minute, Outbound: &outbound.Policy{}, Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
 	require.NoError(t, err)
@@ -355,23 +358,30 @@ func TestCheckTarget(t *testing.T) {
 		auth *sol.SubscriptionAuthentication
 		want []string
 	}{
-		"no scheme":   {"192.0.2.1/x", nil, []string{"/callbackUri"}},
-		"file":        {"file:///etc/passwd", nil, []string{"/callbackUri"}},
-		"user":        {"http://u:p@192.0.2.1/", nil, []string{"/callbackUri"}},
-		"fragment":    {"http://192.0.2.1/#x", nil, []string{"/callbackUri"}},
-		"metadata":    {"http://169.254.169.254/latest", nil, []string{"/callbackUri"}},
-		"no type":     {good, &sol.SubscriptionAuthentication{}, []string{"/authentication/authType"}},
-		"no params":   {good, &sol.SubscriptionAuthentication{AuthType: basic}, []string{"/authentication/paramsBasic"}},
-		"no userName": {good, &sol.SubscriptionAuthentication{AuthType: basic, ParamsBasic: &sol.ParamsBasic{}}, []string{"/authentication/paramsBasic/userName"}},
-		"no certificate": {good, &sol.SubscriptionAuthentication{AuthType: []sol.AuthType{sol.AuthTypeTLSCert}},
-			[]string{"/authentication/authType"}},
+		"no scheme": {"192.0.2.1/x", nil, []string{"/callbackUri"}},
+		"file":      {"file:///etc/passwd", nil, []string{"/callbackUri"}},
+		"user":      {"http://u:p@192.0.2.1/", nil, []string{"/callbackUri"}},
+		"fragment":  {"http://192.0.2.1/#x", nil, []string{"/callbackUri"}},
+		"metadata":  {"http://169.254.169.254/latest", nil, []string{"/callbackUri"}},
+		"no type":   {good, &sol.SubscriptionAuthentication{}, []string{"/authentication/authType"}},
+		"no params": {good, &sol.SubscriptionAuthentication{AuthType: basic}, []string{"/authentication/paramsBasic"}},
+		"no userName": {
+			good, &sol.SubscriptionAuthentication{AuthType: basic, ParamsBasic: &sol.ParamsBasic{}},
+			[]string{"/authentication/paramsBasic/userName"},
+		},
+		"no certificate": {
+			good, &sol.SubscriptionAuthentication{AuthType: []sol.AuthType{sol.AuthTypeTLSCert}},
+			[]string{"/authentication/authType"},
+		},
 		"params of another way": {good, &sol.SubscriptionAuthentication{
 			AuthType: basic, ParamsBasic: &sol.ParamsBasic{UserName: "u"},
 			ParamsOauth2ClientCredentials: &sol.ParamsOauth2ClientCredentials{ClientID: "c", TokenEndpoint: good},
 		}, []string{"/authentication/paramsOauth2ClientCredentials"}},
 		"token endpoint": {good, &sol.SubscriptionAuthentication{
-			AuthType:                      []sol.AuthType{sol.AuthTypeOauth2ClientCredentials},
-			ParamsOauth2ClientCredentials: &sol.ParamsOauth2ClientCredentials{ClientID: "c", TokenEndpoint: "http://0.0.0.0"},
+			AuthType: []sol.AuthType{sol.AuthTypeOauth2ClientCredentials},
+			ParamsOauth2ClientCredentials: &sol.ParamsOauth2ClientCredentials{
+				ClientID: "c", TokenEndpoint: "http://0.0.0.0",
+			},
 		}, []string{"/authentication/paramsOauth2ClientCredentials/tokenEndpoint"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,10 +36,14 @@ func drop(w http.ResponseWriter) {
 func TestDeliveryUntilTheSubscriberAccepts(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, n int) bool{
-		"accepts":              nil,
-		"500 five times":       func(w http.ResponseWriter, r *http.Request, n int) bool { return n <= 5 && status(500)(w, r, n) },
-		"503 every other time": func(w http.ResponseWriter, r *http.Request, n int) bool { return n%2 == 1 && status(503)(w, r, n) },
-		"408":                  func(w http.ResponseWriter, r *http.Request, n int) bool { return n == 2 && status(408)(w, r, n) },
+		"accepts": nil,
+		"500 five times": func(w http.ResponseWriter, r *http.Request, n int) bool {
+			return n <= 5 && status(500)(w, r, n)
+		},
+		"503 every other time": func(w http.ResponseWriter, r *http.Request, n int) bool {
+			return n%2 == 1 && status(503)(w, r, n)
+		},
+		"408": func(w http.ResponseWriter, r *http.Request, n int) bool { return n == 2 && status(408)(w, r, n) },
 		"200": func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			w.Header().Set("Content-Type", "application/json")
 			return false
@@ -186,7 +190,8 @@ func TestADayOfDeliveries(t *testing.T) {
 	w.pass(10 * time.Minute)
 	w.once(t)
 	require.Equal(t, ids[got.Dead:], r.of(""))
-	n, err := w.records().Replay(t.Context(), s.ID, notify.Replay{Since: began.Add(-time.Hour), State: notify.Dead}, time.Hour)
+	dead := notify.Replay{Since: began.Add(-time.Hour), State: notify.Dead}
+	n, err := w.records().Replay(t.Context(), s.ID, dead, time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, got.Dead, n)
 	w.pass(time.Minute)
@@ -196,7 +201,8 @@ func TestADayOfDeliveries(t *testing.T) {
 	require.Zero(t, w.status(t, s).Dead+w.status(t, s).Pending)
 }
 
-// TestSubscribersThatHangDoNotDelayOthers: some hang until the test releases them; the other gets everything meanwhile.
+// TestSubscribersThatHangDoNotDelayOthers: some hang until the test releases them; the other gets everything during
+// this time.
 func TestSubscribersThatHangDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	w := start(t)

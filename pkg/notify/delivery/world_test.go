@@ -63,7 +63,8 @@ func start(t *testing.T) *world {
 // node is one of several on the database.
 func (w *world) node(name string) *delivery.Runner {
 	return &delivery.Runner{
-		Ledger: w.ledger, Sender: w.sender, APIs: map[string]*notify.API{lifecycle.API.Name: &lifecycle.API}, Node: name,
+		Ledger: w.ledger, Sender: w.sender, Node: name,
+		APIs: map[string]*notify.API{lifecycle.API.Name: &lifecycle.API},
 		Link: func(path string) sol.Link { return sol.Link{Href: "https://nfv.example" + path} },
 		Log:  slog.New(slog.DiscardHandler), Observe: w.seen, Changed: w.store.Changed(),
 		Options: delivery.Options{

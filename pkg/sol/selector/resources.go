@@ -15,6 +15,8 @@ var (
 	// VnfLcmOpOccs selects attributes of operation occurrences.
 	VnfLcmOpOccs = New[sol.VnfLcmOpOcc]("operationParams", "error", "resourceChanges", "changedInfo",
 		"changedExtConnectivity", "modificationsTriggeredByVnfPkgChange")
+	// LccnSubscriptions selects attributes of subscriptions.
+	LccnSubscriptions = New[sol.LccnSubscription]()
 	// VnfPkgInfos selects attributes of VNF packages.
 	VnfPkgInfos = New[sol.VnfPkgInfo](
 		"softwareImages",
