@@ -322,11 +322,7 @@ func (a *App) prune(ctx context.Context) error {
 			"audit trail":  {a.store.PruneAudit, a.cfg.Database.KeepAudit, batch},
 			"request keys": {a.store.PruneRequestKeys, lcm.KeepRequestKeys, batch},
 			"operations":   {a.store.PruneOperations, a.cfg.Database.KeepOperations, 500},
-			"events":      {a.store.PruneEvents, a.cfg.Database.KeepEvents, batch},
-			"deliveries":  {a.store.PruneDeliveries, a.cfg.Notify.Keep, batch},
-			"messages":    {a.store.PruneMessages, a.cfg.Database.KeepEvents, batch},
-			"audit trail": {a.store.PruneAudit, a.cfg.Database.KeepAudit, batch},
-			"operations":  {a.store.PruneOperations, a.cfg.Database.KeepOperations, 500},
+			"deliveries":   {a.store.PruneDeliveries, a.cfg.Notify.Keep, batch},
 		} {
 			n, err := rows.prune(ctx, rows.keep, rows.batch)
 			switch {

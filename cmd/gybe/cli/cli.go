@@ -108,8 +108,8 @@ endpoint of a context; see "gybe context" and "gybe login".`,
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.serveCommand(), a.migrateCommand(), a.configCommand(), a.secretsCommand(),
-		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.nodeCommand(), a.tokenCommand(),
-		a.auditCommand(), a.quotaCommand(), a.projectCommand(),
+		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.subscriptionCommand(), a.nodeCommand(),
+		a.tokenCommand(), a.auditCommand(), a.quotaCommand(), a.projectCommand(),
 		a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	for _, c := range descendants(root) {

@@ -109,7 +109,8 @@ var colours = map[string]string{
 	"COMPLETED": green, "DONE": green, "INSTANTIATED": green, "ONBOARDED": green, "ENABLED": green, "STARTED": green,
 	"alive": green, "STARTING": yellow, "PROCESSING": yellow, "RUNNING": yellow, "WAITING": yellow,
 	"ROLLING_BACK": yellow, "UPLOADING": yellow, "OK": green, "WARNING": yellow, "add": green, "remove": red,
-	"replace": yellow, "change": yellow, "READY": green, "NOT_READY": red, "ABSENT": red, "UNKNOWN": yellow,
+	"replace": yellow, "change": yellow, "READY": green, "NOT_READY": red, "FAILING": red,
+	"PENDING": yellow, "DELIVERED": green, "DEAD": red, "ABSENT": red, "UNKNOWN": yellow,
 	"FAILED": red, "FAILED_TEMP": red, "ROLLED_BACK": red, "ERROR": red, "gone": red,
 }
 
