@@ -40,6 +40,9 @@ var bodies = map[string]string{
 	"POST /v1.0/vims":      `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /v1.0/vims.json": `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /gybe/v1/plan":   `{"vnfInstanceId": "{vnfInstanceId}", "operation": "TERMINATE", "params": {"terminationType": "FORCEFUL"}}`,
+
+	"POST /vnflcm/v2/subscriptions":                       `{"callbackUri": "http://127.0.0.1:1/"}`,
+	"POST /gybe/v1/subscriptions/{subscriptionId}/replay": `{"since": "2026-01-01T00:00:00Z"}`,
 }
 
 // media are the types of bodies that are not JSON.
@@ -83,6 +86,8 @@ func fillIn(text string, o objects, route string) string {
 			return o.vnfd
 		case "{vimId}":
 			return o.vim
+		case "{subscriptionId}":
+			return o.subscription
 		case "{vnfcInstanceId}":
 			return o.vnfc
 		case "{document}":
@@ -129,7 +134,7 @@ func valid(t *testing.T, route frame.Access, o objects) request {
 func nothing() objects {
 	return objects{
 		vim: uuid.NewString(), pkg: uuid.NewString(), instance: uuid.NewString(), op: uuid.NewString(),
-		vnfc: "VDU1-" + uuid.NewString(), vnfd: uuid.NewString(),
+		vnfc: "VDU1-" + uuid.NewString(), vnfd: uuid.NewString(), subscription: uuid.NewString(),
 	}
 }
 
@@ -221,7 +226,7 @@ func TestOtherProjectsDoNotExist(t *testing.T) {
 				spoil(&r)
 				r.token = w.tokens[blue][lcm.RoleAdmin]
 				got[n] = w.send(t, r)
-				for _, id := range []string{o.vim, o.pkg, o.instance, o.op, o.vnfc, o.vnfd} {
+				for _, id := range []string{o.vim, o.pkg, o.instance, o.op, o.vnfc, o.vnfd, o.subscription} {
 					got[n].body = strings.ReplaceAll(got[n].body, id, "ID")
 					got[n].body = strings.ReplaceAll(got[n].body, id[:8], "ID") // the console cuts them
 				}
@@ -249,6 +254,7 @@ func (w *world) everything(t *testing.T, project string, o objects) map[string]s
 	for _, path := range []string{
 		"/vnflcm/v2/vnf_instances/" + o.instance, "/vnflcm/v2/vnf_instances/" + o.idle,
 		"/vnflcm/v2/vnf_lcm_op_occs?all_fields", "/vnfpkgm/v1/vnf_packages?all_fields", "/v1.0/vims",
+		"/vnflcm/v2/subscriptions", "/gybe/v1/subscriptions/" + o.subscription + "/deliveries",
 	} {
 		a := w.send(t, request{method: http.MethodGet, path: path, token: w.tokens[project][lcm.RoleAdmin]})
 		require.Equal(t, http.StatusOK, a.status, a.body)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -215,7 +216,7 @@ func firstEvents(body io.Reader, view bool) string {
 
 // objects are the resources of a project.
 type objects struct {
-	vim, pkg, vnfd, instance, idle, op, vnfc string
+	vim, pkg, vnfd, instance, idle, op, vnfc, subscription string
 }
 
 // fill makes a VIM, a package, an instance that is instantiated, and one that is not, in a project.
@@ -244,6 +245,18 @@ func (w *world) fill(t *testing.T, project string) objects {
 		require.NoError(t, err)
 		return i.ID
 	}
+	subscriber := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(subscriber.Close)
+	s, err := c.Subscribe(t.Context(), sol.LccnSubscriptionRequest{
+		CallbackURI: subscriber.URL + "/subscriber-of-" + project,
+		Filter: &sol.LifecycleChangeNotificationsFilter{
+			NotificationTypes: []sol.NotificationType{sol.NotificationVnfIdentifierDeletion},
+		},
+	})
+	require.NoError(t, err)
+	o.subscription = s.ID
 	o.instance, o.idle = create("instance"), create("idle")
 	params := stack.PlainParams("default", "", w.cloud.Info())
 	delete(params, "vimConnectionInfo") // the default VIM
@@ -261,5 +274,5 @@ func (w *world) fill(t *testing.T, project string) objects {
 
 // identifiers are texts by which another project could recognise the objects.
 func (o objects) identifiers(project string) []string {
-	return []string{o.vim, o.pkg, o.instance, o.idle, o.op, o.vnfc, "-of-" + project}
+	return []string{o.vim, o.pkg, o.instance, o.idle, o.op, o.vnfc, o.subscription, "-of-" + project}
 }
