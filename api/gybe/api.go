@@ -129,6 +129,10 @@ func (a *API) Mount(f *frame.Frame) {
 			Produces: frame.JSON, Query: []string{},
 		},
 		{
+			Method: http.MethodGet, Path: "/vnf_packages/{vnfPkgId}/signature", Handle: a.signature,
+			Produces: frame.JSON, Query: []string{},
+		},
+		{
 			Method: http.MethodGet, Path: "/shared_packages", Handle: a.sharedPackages, Produces: frame.JSON,
 			Query: []string{},
 		},

@@ -96,6 +96,14 @@ func (c *Client) SharePackage(ctx context.Context, id string, shared bool) error
 	return err
 }
 
+// PackageSignature returns what the signatures of an onboarded package say.
+func (c *Client) PackageSignature(ctx context.Context, id string) (*gybeapi.PackageSignature, error) {
+	out := &gybeapi.PackageSignature{}
+	path := "/gybe/v1/vnf_packages/" + url.PathEscape(id) + "/signature"
+	_, err := c.call(ctx, request{method: http.MethodGet, path: path}, out)
+	return out, err
+}
+
 // SharedPackages lists the packages that all projects can use.
 func (c *Client) SharedPackages(ctx context.Context) ([]gybeapi.SharedPackage, error) {
 	var out []gybeapi.SharedPackage

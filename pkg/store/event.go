@@ -25,9 +25,10 @@ const (
 	// {"run","name","state","attempts","failing","started","finished","detail","error"}
 	KindPhase = gybeapi.KindPhase
 	// {"id","run","phase","name","target","state","attempts","started","finished","detail","error"}
-	KindStep           = gybeapi.KindStep
-	KindLog            = gybeapi.KindLog            // {"step","phase","name","target","lines":[{"time","text"}]}
-	KindPackage        = gybeapi.KindPackage        // {"onboardingState","operationalState","usageState"}
+	KindStep = gybeapi.KindStep
+	KindLog  = gybeapi.KindLog // {"step","phase","name","target","lines":[{"time","text"}]}
+	// {"onboardingState","operationalState","usageState","signature"}; the last one for an onboarded package
+	KindPackage        = gybeapi.KindPackage
 	KindPackageDeleted = gybeapi.KindPackageDeleted // {}
 	KindVim            = gybeapi.KindVim            // {"id","name"}
 	KindVimDeleted     = gybeapi.KindVimDeleted     // {"id"}

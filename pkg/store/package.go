@@ -401,9 +401,18 @@ func (s *Store) ReleaseContent(ctx context.Context, digest string, remove func()
 	return removed && err == nil, err
 }
 
-// queuePackageEvent tells the states of a package.
+// queuePackageEvent tells the states of a package, with that of its signature while it is onboarded.
 func queuePackageEvent(b *pgx.Batch, p *vnfpkg.Package) {
 	b.Queue(`INSERT INTO event (kind, package_id, project, body) SELECT $1, p.id, p.project,
-		jsonb_build_object('onboardingState', $3::text, 'operationalState', $4::text, 'usageState', $5::text) FROM vnf_package p WHERE p.id = $2`,
-		KindPackage, p.ID, string(p.OnboardingState), string(p.OperationalState), string(p.UsageState))
+		jsonb_strip_nulls(jsonb_build_object('onboardingState', $3::text, 'operationalState', $4::text,
+			'usageState', $5::text, 'signature', nullif($6::text, ''))) FROM vnf_package p WHERE p.id = $2`,
+		KindPackage, p.ID, string(p.OnboardingState), string(p.OperationalState), string(p.UsageState), signatureOf(p))
+}
+
+// signatureOf is the state of the signature of an onboarded package, "" if it is not known.
+func signatureOf(p *vnfpkg.Package) string {
+	if p.Onboarded == nil || p.Onboarded.Signature == nil {
+		return ""
+	}
+	return string(p.Onboarded.Signature.State)
 }

@@ -84,6 +84,18 @@ func (s Signatures) decide(r *signature.Result) error {
 	return out
 }
 
+// Signature returns the result of checking the signatures of a package; CodeConflict when it is not ONBOARDED.
+func (s *Service) Signature(ctx context.Context, id string) (*signature.Result, error) {
+	p, err := onboarded(ctx, s.store, id)
+	if err != nil {
+		return nil, err
+	}
+	if p.Onboarded.Signature == nil { // of an earlier release
+		return &signature.Result{State: signature.NotChecked, Option: signature.Option1}, nil
+	}
+	return p.Onboarded.Signature, nil
+}
+
 // scratchFile is a temporary file of a command.
 type scratchFile struct {
 	*os.File

@@ -112,6 +112,7 @@ var colours = map[string]string{
 	"replace": yellow, "change": yellow, "READY": green, "NOT_READY": red, "FAILING": red,
 	"PENDING": yellow, "DELIVERED": green, "DEAD": red, "ABSENT": red, "UNKNOWN": yellow,
 	"FAILED": red, "FAILED_TEMP": red, "ROLLED_BACK": red, "ERROR": red, "gone": red,
+	"TRUSTED": green, "UNSIGNED": yellow, "passed": green, "failed": red, "warning": yellow,
 }
 
 // paint colours a word that is a state, on terminals only.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -18,7 +19,8 @@ func (a *app) packageCommand() *cobra.Command {
 		Use: "package", Aliases: []string{"pkg"}, Short: "VNF packages",
 		Long: "VNF packages. A package can be named by id, by the beginning of its id, or by its vnfdId.",
 	}
-	cmd.AddCommand(a.packageBuild(), a.packageValidate(), a.packageUpload(), a.packageList(), a.packageShow(),
+	cmd.AddCommand(a.packageBuild(), a.packageValidate(), a.packageSign(), a.packageVerify(), a.packageUpload(),
+		a.packageList(), a.packageShow(),
 		a.packageState("enable", "Allow new instances of a package", sol.PackageOperationalStateEnabled),
 		a.packageState("disable", "Forbid new instances of a package", sol.PackageOperationalStateDisabled),
 		a.packageSharing("share", "Let all projects use a package; requires the role admin", true),
@@ -120,8 +122,18 @@ func (a *app) packageShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var s *gybeapi.PackageSignature
+			if a.output == "table" && p.OnboardingState == sol.PackageOnboardingStateOnboarded {
+				if s, err = packageSignature(ctx, c, id); err != nil {
+					return err
+				}
+			}
 			return a.show(p, func(w io.Writer) {
 				a.packageTable(w, p)
+				if s != nil {
+					printline(w)
+					a.signatureTable(w, s)
+				}
 				if p.OnboardingState == sol.PackageOnboardingStateUploading {
 					if text := downloadProgress(ctx, c, id); text != "" {
 						printline(w, text)

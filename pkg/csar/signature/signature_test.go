@@ -113,6 +113,11 @@ func inTemp(tb testing.TB) csar.Scratch {
 // check reads a package completely; the error is a rejection of the archive, not of its signature.
 func check(tb testing.TB, data []byte, trust *signature.Trust) (*signature.Result, error) {
 	tb.Helper()
+	return checkAt(tb, data, trust, cmstest.Now)
+}
+
+func checkAt(tb testing.TB, data []byte, trust *signature.Trust, now time.Time) (*signature.Result, error) {
+	tb.Helper()
 	a, c, err := csar.OpenUpload(
 		tb.Context(), bytes.NewReader(data), int64(len(data)), csar.DefaultLimits(), inTemp(tb),
 	)
@@ -120,7 +125,7 @@ func check(tb testing.TB, data []byte, trust *signature.Trust) (*signature.Resul
 		return nil, err
 	}
 	defer func() { require.NoError(tb, c.Close()) }()
-	checker, err := signature.NewChecker(tb.Context(), a, c, trust, cmstest.Now)
+	checker, err := signature.NewChecker(tb.Context(), a, c, trust, now)
 	if err != nil {
 		return nil, err
 	}
