@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -32,6 +34,23 @@ type packageData struct {
 	Props            []pair
 	// Sharing is SHARED for a package of this project that all can use, FOREIGN for one of another project, or "".
 	Sharing string
+	// Signature is what the signatures of the package say; nil if it was not onboarded or not checked.
+	Signature *signature.Result
+	Checks    []checkData
+}
+
+// checkData is a check of the signature.
+type checkData struct {
+	signature.Check
+	State string
+}
+
+// SignatureState is the state of the signature for its badge: a failed check does not mean that the package failed.
+func (d *packageData) SignatureState() string {
+	if d.Signature.State == signature.Failed {
+		return "UNTRUSTED"
+	}
+	return string(d.Signature.State)
 }
 
 // packageOf is a package as a project sees it.
@@ -55,6 +74,12 @@ func packageOf(p *vnfpkg.Package, project string) *packageData {
 	}
 	if o := p.Onboarded; o != nil {
 		d.Files, d.Warnings = o.VnfdFiles, o.Warnings
+		if o.Signature != nil && o.Signature.State != signature.NotChecked {
+			d.Signature = o.Signature
+			for _, c := range o.Signature.Checks {
+				d.Checks = append(d.Checks, checkData{c, strings.ToUpper(string(c.Outcome))})
+			}
+		}
 	}
 	return d
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/api/frame"
+	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
@@ -431,6 +432,7 @@ func (w *world) progress(i *lcm.Instance) {
 }
 
 func samplePackages() []*vnfpkg.Package {
+	signed := began.Add(-72 * time.Hour)
 	return []*vnfpkg.Package{
 		{
 			ID: good, Created: began.Add(-2 * time.Hour), Updated: began.Add(-time.Hour),
@@ -451,6 +453,17 @@ func samplePackages() []*vnfpkg.Package {
 					Checksum:     sol.Checksum{Algorithm: "SHA-256", Hash: "5d7f9a1c3e5f7b9d"},
 				}},
 				Warnings: []string{"the manifest names vnf_release_date_time without a time zone"},
+				Signature: &signature.Result{
+					State: signature.Trusted, Option: signature.Option1, Checked: began.Add(-time.Hour),
+					Signers: []signature.Signer{{
+						Signs: "kubernetes_top.vnfd.mf", Subject: "CN=Example release,O=Example", Trusted: true,
+						Fingerprint: "eaac021a1488dc0e", Root: "CN=Example package CA,O=Example",
+						Algorithm: "SHA-256 with RSA", SigningTime: &signed,
+					}},
+					Checks: []signature.Check{{
+						Name: signature.CheckCoverage, Outcome: signature.Passed, Detail: "the manifest lists all files",
+					}},
+				},
 			},
 		},
 		{
@@ -470,6 +483,17 @@ func samplePackages() []*vnfpkg.Package {
 			VnfdID: "0c3f8b1e-5d0f-4a55-8f0f-6a1f3f0c5d01",
 			Onboarded: &vnfpkg.Onboarded{
 				Provider: "Gybe", ProductName: "Load balancer", SoftwareVersion: "2.1", VnfdVersion: "1.0",
+				Signature: &signature.Result{
+					State: signature.Failed, Option: signature.Option1, Checked: began.Add(-time.Hour),
+					Signers: []signature.Signer{{
+						Signs: "vnfd.mf", Subject: "CN=<script>alert(1)</script>", Algorithm: "SHA-256 with ECDSA",
+					}},
+					Checks: []signature.Check{{
+						Name: signature.CheckTrust, Outcome: signature.Failure, Subject: "CN=<script>alert(1)</script>",
+						Detail: "no chain leads from the signer's certificate to the trust store",
+						Hint:   "put the certificate of its authority into the trust store",
+					}},
+				},
 			},
 		},
 	}
