@@ -461,7 +461,8 @@ func samplePackages() []*vnfpkg.Package {
 						Algorithm: "SHA-256 with RSA", SigningTime: &signed,
 					}},
 					Checks: []signature.Check{{
-						Name: signature.CheckCoverage, Outcome: signature.Passed, Detail: "the manifest lists all files",
+						Name: signature.CheckCoverage, Outcome: signature.Passed,
+						Detail: "the manifest lists all files",
 					}},
 				},
 			},
@@ -489,9 +490,10 @@ func samplePackages() []*vnfpkg.Package {
 						Signs: "vnfd.mf", Subject: "CN=<script>alert(1)</script>", Algorithm: "SHA-256 with ECDSA",
 					}},
 					Checks: []signature.Check{{
-						Name: signature.CheckTrust, Outcome: signature.Failure, Subject: "CN=<script>alert(1)</script>",
-						Detail: "no chain leads from the signer's certificate to the trust store",
-						Hint:   "put the certificate of its authority into the trust store",
+						Name: signature.CheckTrust, Outcome: signature.Failure,
+						Subject: "CN=<script>alert(1)</script>",
+						Detail:  "no chain leads from the signer's certificate to the trust store",
+						Hint:    "put the certificate of its authority into the trust store",
 					}},
 				},
 			},

@@ -15,6 +15,8 @@ func TestNoCommandHidesAFlagOfAllCommands(t *testing.T) {
 	known := map[string]bool{
 		"gybe login --token":          true, // it replaces the token, so it reads the new one; from standard input
 		"gybe package build --output": true, // a file is its result, as with compilers; it talks to no server
+		"gybe package sign --key":     true, // as above; they are the names that other tools for signatures use
+		"gybe package sign --cert":    true,
 	}
 	root := (&app{env: &Env{}}).root()
 	of := root.PersistentFlags()

@@ -55,7 +55,8 @@ func TestPackageIsSignedAndVerified(t *testing.T) {
 		require.Equal(t, option, d.Option)
 		require.Equal(t, "CN=root,O=Test", d.Signers[0].Root)
 		require.Equal(t, cmstest.Now, d.Signers[0].SigningTime)
-		require.Contains(t, u.ok("", "package", "verify", at(name), "--trust-file", at("trust/ca.pem")), "signature  TRUSTED")
+		table := u.ok("", "package", "verify", at(name), "--trust-file", at("trust/ca.pem"))
+		require.Contains(t, table, "signature  TRUSTED")
 		require.Contains(t, u.ok("", "package", "validate", at(name)), "FLAVOUR")
 	}
 	require.Contains(t, u.fails(cli.ExitRejected, "", "package", "verify", at("one.zip")), "one.zip is FAILED")

@@ -19,6 +19,7 @@ func TestLoadTrustReadsAFolder(t *testing.T) {
 	ca := cmstest.NewCA(t, "root")
 	der, _ := pem.Decode(ca.PEM())
 	list, _ := pem.Decode(ca.CRL(cmstest.Now))
+	key, half := cmstest.KeyPEM(t, ca.Issue(cmstest.Options{})), ca.CRL(cmstest.Now)[:100]
 	for name, tc := range map[string]struct {
 		file  string
 		data  []byte
@@ -33,8 +34,8 @@ func TestLoadTrustReadsAFolder(t *testing.T) {
 		"a hidden file":             {".ca.pem", []byte("x"), true, ""},
 		"garbage":                   {"ca.pem", []byte("x"), true, "neither a certificate nor a revocation list"},
 		"an empty file":             {"ca.pem", nil, true, "neither a certificate nor a revocation list"},
-		"a private key":             {"ca.pem", cmstest.KeyPEM(t, ca.Issue(cmstest.Options{})), true, "a block PRIVATE KEY"},
-		"a list that was truncated": {"ca.crl", append(ca.PEM(), ca.CRL(cmstest.Now)[:100]...), true, "a damaged block"},
+		"a private key":             {"ca.pem", key, true, "a block PRIVATE KEY"},
+		"a list that was truncated": {"ca.crl", append(ca.PEM(), half...), true, "a damaged block"},
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, tc.file), tc.data, 0o600))
@@ -84,7 +85,7 @@ func TestRevocationLists(t *testing.T) {
 	middle := root.Intermediate("middle")
 	id := middle.Issue(cmstest.Options{Name: "signer"})
 	namesake := cmstest.NewCA(t, "root")
-	next := cmstest.Now.Add(time.Hour)
+	next, past := cmstest.Now.Add(time.Hour), cmstest.Now.Add(-time.Hour)
 	for name, tc := range map[string]struct {
 		lists  [][]byte
 		detail string // of the failure
@@ -95,8 +96,8 @@ func TestRevocationLists(t *testing.T) {
 		"of both":                   {[][]byte{middle.CRL(next), root.CRL(next)}, "", false},
 		"the signer is revoked":     {[][]byte{middle.CRL(next, id.Certificate)}, "the certificate is revoked", false},
 		"the authority is revoked":  {[][]byte{root.CRL(next, id.Chain[0])}, "the certificate is revoked", false},
-		"an old one and a new one":  {[][]byte{middle.CRL(cmstest.Now.Add(-1)), middle.CRL(next), root.CRL(next)}, "", false},
-		"revoked by the old one":    {[][]byte{middle.CRL(next), middle.CRL(cmstest.Now.Add(-1), id.Certificate)}, "revoked", false},
+		"an old one and a new one":  {[][]byte{middle.CRL(past), middle.CRL(next), root.CRL(next)}, "", false},
+		"revoked by the old one":    {[][]byte{middle.CRL(next), middle.CRL(past, id.Certificate)}, "revoked", false},
 		"of an issuer of this name": {[][]byte{namesake.CRL(next)}, "is not signed by CN=root,O=Test", false},
 	} {
 		r, err := check(t, signedArchive(t, id, false), trustOf(t, append(tc.lists, root.PEM())...))
