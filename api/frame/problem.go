@@ -29,6 +29,9 @@ func (r *Request) fail(w *recorder, err error) {
 	} {
 		h.Del(name)
 	}
+	if r.other != "" {
+		h.Set("Location", r.other)
+	}
 	if e.Code != lcm.CodeRange {
 		h.Del("Content-Range")
 	}
@@ -58,6 +61,9 @@ func (r *Request) fail(w *recorder, err error) {
 		r.err = errors.Join(r.err, err)
 	}
 }
+
+// PointTo lets an error name the public URL of another resource, which the client can use instead (Location).
+func (r *Request) PointTo(url string) { r.other = url }
 
 // retryAfter is the time that a client is asked to wait: always for 429 and 503, otherwise if the error knows one.
 func retryAfter(e *lcm.Error) time.Duration {

@@ -46,7 +46,8 @@ type Request struct {
 	audit       *lcm.AuditEntry
 	loginFailed bool // audit is about a failed login
 	quiet       bool
-	cut         bool // the answer broke off
+	cut         bool   // the answer broke off
+	other       string // Location of an error
 	err         error
 }
 

@@ -2,6 +2,7 @@ package vnfpkgm
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -31,6 +32,9 @@ func (m *major) upload(w http.ResponseWriter, r *frame.Request) error {
 	body := frame.StreamBody(w, r.Request, m.MaxSize, idle)
 	err = packages.Upload(r.Context(), id, body)
 	r.Note(slog.Int64("read", body.Count()))
+	if same, ok := errors.AsType[*vnfpkg.IdenticalError](err); ok {
+		r.PointTo(r.Public(m.path(same.PackageID)))
+	}
 	if err != nil {
 		return err
 	}

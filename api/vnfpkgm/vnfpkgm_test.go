@@ -162,6 +162,27 @@ func TestARefusedPackageSaysWhyAndCanBeUploadedAgain(t *testing.T) {
 	require.Nil(t, p.OnboardingFailureDetails)
 }
 
+// TestIdenticalArchiveLeadsToThePackage: 409 with the address of the package that has this content.
+func TestIdenticalArchiveLeadsToThePackage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := b.onboard(t, vnfpkgtest.Files(vnfdID))
+	second := b.create(t)
+	a := b.upload(t, second, vnfpkgtest.Zip(vnfpkgtest.Files(vnfdID)))
+	require.Equal(t, 409, a.Status)
+	require.Equal(t, apitest.PublicURL+packages+"/"+first, a.Header.Get("Location"))
+	require.Contains(t, a.Problem.Detail, first)
+	p := b.get(t, second)
+	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
+	require.Equal(t, 409, p.OnboardingFailureDetails.Status)
+	require.Equal(t, 204, b.Do(t, "DELETE", packages+"/"+second, nil).Status)
+
+	p = b.get(t, first)
+	require.Equal(t, "SHA-512", p.Checksum.Algorithm)
+	filter := packages + "?filter=(eq,checksum/hash," + p.Checksum.Hash + ")"
+	require.Len(t, apitest.JSON[[]sol.VnfPkgInfo](t, b.Do(t, "GET", filter, nil)), 1)
+}
+
 func TestUploadsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Algorithm is the name of the hash in a [Digest], in the form that SOL003 Checksum.algorithm uses.
-const Algorithm = "sha512"
+// Algorithm is the name of the hash in a [Digest], as SOL004 spells it.
+const Algorithm = "SHA-512"
 
 // Digest names a blob: the SHA-512 of its bytes as 128 lower-case hexadecimal digits.
 type Digest string

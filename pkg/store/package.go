@@ -74,6 +74,14 @@ func (s *Packages) OnboardedPackage(ctx context.Context, vnfdID string) (*vnfpkg
 	return p, fault("read package", orNotFound(err, "onboarded VNF package with the vnfdId", vnfdID))
 }
 
+// OnboardedContent implements vnfpkg.Store.
+func (s *Packages) OnboardedContent(ctx context.Context, digest string) (*vnfpkg.Package, error) {
+	rows, err := s.pool.Query(ctx, "SELECT "+packageColumns.list+` FROM vnf_package p WHERE p.digest = $1
+		AND p.onboarding_state = 'ONBOARDED' AND ($2 = '' OR p.project = $2) ORDER BY p.id LIMIT 1`, digest, s.project)
+	p, err := packageColumns.one(s.Store, rows, err)
+	return p, fault("read package", orNotFound(err, "onboarded VNF package with the content", digest))
+}
+
 // own reads one of the project, with a lock clause; pgx.ErrNoRows when there is none.
 func (s *Packages) own(ctx context.Context, q querier, id, lock string) (*vnfpkg.Package, error) {
 	rows, err := q.Query(ctx, "SELECT "+packageColumns.list+

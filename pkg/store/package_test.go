@@ -69,7 +69,7 @@ func TestSourceOfADownloadIsSealed(t *testing.T) {
 	var row string
 	require.NoError(t, b.pool.QueryRow(
 		t.Context(),
-		"SELECT convert_from(source, 'LATIN1') || row_to_json(p)::text FROM vnf_package p WHERE id = $1", id,
+		"SELECT encode(source, 'escape') || row_to_json(p)::text FROM vnf_package p WHERE id = $1", id,
 	).Scan(&row))
 	require.NotContains(t, row, "s3cret")
 	d.Received, d.Total = 7, 9

@@ -333,6 +333,13 @@ func (t *transfer) finish(ctx context.Context) error {
 		}
 		return err
 	}
+	same, err := t.In(lcm.Principal{Project: t.p.Project}).store.OnboardedContent(ctx, string(staged.Digest))
+	if err == nil {
+		return errors.Join(staged.Publish(), t.fail(ctx, lcm.AsError(identical(same))))
+	}
+	if !isNotFound(err) {
+		return errors.Join(err, staged.Close())
+	}
 	c := &Content{Digest: string(staged.Digest), Size: staged.Size}
 	// First the reference, then the archive: a concurrent deletion of the same content sees that it is needed.
 	if _, err := t.store.UpdatePackage(ctx, t.p.ID, func(p *Package, _ time.Time) error {

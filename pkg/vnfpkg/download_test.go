@@ -304,6 +304,24 @@ func TestDownloadsThatCannotWorkSayWhy(t *testing.T) {
 	}
 }
 
+func TestDownloadOfAnIdenticalArchiveNamesThePackage(t *testing.T) {
+	t.Parallel()
+	b := setup(t, fetching)
+	first := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
+	o := serveOrigin(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		send(w, r, vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")), "", -1)
+	})
+	id := b.create(t)
+	require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+	b.download(t)
+	p := b.get(t, id)
+	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
+	require.Equal(t, 409, p.Failure.Status)
+	require.Contains(t, p.Failure.Detail, first.ID)
+	require.Empty(t, b.partials(t))
+	require.Len(t, b.digests(t), 1)
+}
+
 func TestProgressOfADownload(t *testing.T) {
 	t.Parallel()
 	b := setup(t, fetching, func(o *vnfpkg.Options) { o.DownloadTime = time.Hour })

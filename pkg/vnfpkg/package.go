@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/content"
+	"github.com/gybe-nfv/gybe/pkg/csar"
 	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -97,11 +98,24 @@ func (p *Package) Info() sol.VnfPkgInfo {
 		info.PackageSecurityOption = cmp.Or(s.Option, signature.Option1)
 		info.SigningCertificate = s.SigningCertificate
 	}
-	info.SoftwareImages, info.AdditionalArtifacts = o.Images, o.Artifacts
+	info.SoftwareImages, info.AdditionalArtifacts = slices.Clone(o.Images), slices.Clone(o.Artifacts)
+	for i := range info.SoftwareImages {
+		spell(&info.SoftwareImages[i].Checksum)
+	}
+	for i := range info.AdditionalArtifacts {
+		spell(&info.AdditionalArtifacts[i].Checksum)
+	}
 	if p.Content != nil {
 		info.Checksum = &sol.Checksum{Algorithm: content.Algorithm, Hash: p.Content.Digest}
 	}
 	return info
+}
+
+// spell gives an algorithm the name that SOL004 has for it. Packages use others, and rows from before have them.
+func spell(sum *sol.Checksum) {
+	if name, ok := csar.Algorithm(sum.Algorithm); ok {
+		sum.Algorithm = name
+	}
 }
 
 // serves says whether a file of the package may be downloaded by its path: artifacts and images, not everything.

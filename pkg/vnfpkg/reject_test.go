@@ -242,14 +242,25 @@ func TestVNFDThatIsOnboardedAlreadyIsRefusedAndCanComeLater(t *testing.T) {
 			files["README"] = "other content, same VNFD"
 		}
 		id := b.create(t)
-		require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files))))
+		err := b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files)))
+		if same {
+			var identical *vnfpkg.IdenticalError
+			require.ErrorAs(t, err, &identical)
+			require.Equal(t, first.ID, identical.PackageID)
+		} else {
+			require.NoError(t, err)
+		}
 		b.work(t)
 		p := b.get(t, id)
 		require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
 		require.Equal(t, http.StatusConflict, p.Failure.Status)
-		require.Contains(t, p.Failure.Detail, "the VNFD vnfd-1 is onboarded already, with the package "+first.ID)
+		want := "the VNFD vnfd-1 is onboarded already, with the package "
+		if same {
+			want = "the content is identical to that of the onboarded VNF package "
+		}
+		require.Contains(t, p.Failure.Detail, want+first.ID)
 		require.Len(t, b.digests(t), 1, "the first package keeps its content")
-		_, err := b.Files(t.Context(), first.ID)
+		_, err = b.Files(t.Context(), first.ID)
 		require.NoError(t, err)
 	}
 	_, _, err := b.Update(

@@ -140,7 +140,7 @@ func TestPackageIsCreatedUploadedAndOnboarded(t *testing.T) {
 		OperationalState: sol.PackageOperationalStateEnabled, UsageState: sol.PackageUsageStateNotInUse,
 		UserDefinedData: sol.KeyValuePairs{"k": "v"}, VnfdID: "vnfd-1", VnfProvider: "Example", VnfProductName: "Small",
 		VnfSoftwareVersion: "1.10", VnfdVersion: "1.0", VnfmInfo: []string{"Gybe"}, PackageSecurityOption: "OPTION_1",
-		Checksum: &sol.Checksum{Algorithm: "sha512", Hash: string(b.digests(t)[0])},
+		Checksum: &sol.Checksum{Algorithm: "SHA-512", Hash: string(b.digests(t)[0])},
 		SoftwareImages: []sol.VnfPackageSoftwareImageInfo{{
 			ID: "node", Name: "node-image", Version: "1", ContainerFormat: "BARE", DiskFormat: "QCOW2", Size: 1e9,
 			ImagePath: "Files/images/node.img",
@@ -272,6 +272,26 @@ func TestContentIsServedOnceOnboarded(t *testing.T) {
 		require.NotEmpty(t, f.Hash)
 		require.NoError(t, f.Close())
 	}
+}
+
+// TestChecksumsAreSpelledAsInSOL004: also those of rows of the release before, and of VNFDs with another spelling.
+func TestChecksumsAreSpelledAsInSOL004(t *testing.T) {
+	t.Parallel()
+	p := &vnfpkg.Package{
+		OnboardingState: sol.PackageOnboardingStateOnboarded, Content: &vnfpkg.Content{Digest: "d"},
+		Onboarded: &vnfpkg.Onboarded{
+			Images: []sol.VnfPackageSoftwareImageInfo{
+				{Checksum: sol.Checksum{Algorithm: "sha-512"}}, {Checksum: sol.Checksum{Algorithm: "md5"}},
+			},
+			Artifacts: []sol.VnfPackageArtifactInfo{{Checksum: sol.Checksum{Algorithm: "sha256"}}},
+		},
+	}
+	info := p.Info()
+	require.Equal(t, "SHA-512", info.Checksum.Algorithm)
+	require.Equal(t, "SHA-512", info.SoftwareImages[0].Checksum.Algorithm)
+	require.Equal(t, "md5", info.SoftwareImages[1].Checksum.Algorithm, "SOL004 has no name for it")
+	require.Equal(t, "SHA-256", info.AdditionalArtifacts[0].Checksum.Algorithm)
+	require.Equal(t, "sha256", p.Onboarded.Artifacts[0].Checksum.Algorithm, "the package itself does not change")
 }
 
 func TestVNFDOfOneFileIsTextAndOfSeveralAnArchive(t *testing.T) {
@@ -490,10 +510,10 @@ func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
 	// A second one in the same project names the package of this project.
 	second, err := other.Create(t.Context(), nil)
 	require.NoError(t, err)
-	require.NoError(
+	requireCode(
 		t, other.Upload(t.Context(), second.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))),
+		lcm.CodeConflict,
 	)
-	b.work(t)
 	second, err = other.Get(t.Context(), second.ID)
 	require.NoError(t, err)
 	require.Contains(t, second.Failure.Detail+second.Failure.Hint, p.ID)

@@ -35,6 +35,9 @@ type Store interface {
 	// its own precedes a shared one.
 	OnboardedPackage(ctx context.Context, vnfdID string) (*Package, error)
 
+	// OnboardedContent returns the ONBOARDED package of the project itself with content of this digest, or CodeNotFound.
+	OnboardedContent(ctx context.Context, digest string) (*Package, error)
+
 	// UpdatePackage locks the package, lets change modify it, and stores it with Version + 1 and Updated = now; an
 	// error of change is returned and nothing is stored. This is the compare-and-set of every state transition: change
 	// checks the state that it starts from. change may be called again when the transaction has to be repeated, so it

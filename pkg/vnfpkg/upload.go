@@ -48,6 +48,9 @@ func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 	if s.uploadIsCommitted(ctx, id, digest) {
 		return nil
 	}
+	if same, ok := errors.AsType[*IdenticalError](err); ok {
+		return same
+	}
 	return e
 }
 
@@ -92,6 +95,13 @@ func (s *Service) upload(ctx context.Context, id, token string, r io.Reader) (st
 		return "", err
 	}
 	digest := string(staged.Digest)
+	same, err := s.store.OnboardedContent(ctx, digest)
+	if err == nil {
+		return "", errors.Join(identical(same), staged.Publish())
+	}
+	if !isNotFound(err) {
+		return "", errors.Join(err, staged.Discard())
+	}
 	// First the reference, then the archive: a concurrent deletion of the same content sees that it is needed.
 	if _, err := s.store.UpdatePackage(ctx, id, func(p *Package, _ time.Time) error {
 		p.Content = &Content{Digest: digest, Size: staged.Size}

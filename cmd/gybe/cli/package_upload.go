@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha512"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +47,7 @@ OAuth 2.0 client, is read from the variable ` + envPackagePassword + ` or with -
 		if err != nil {
 			return err
 		}
-		send, done, err := a.packageContent(args[0], from)
+		send, digest, done, err := a.packageContent(args[0], from)
 		if err != nil {
 			return err
 		}
@@ -54,8 +56,15 @@ OAuth 2.0 client, is read from the variable ` + envPackagePassword + ` or with -
 		if err != nil {
 			return err
 		}
-		p, err := a.upload(cmd.Context(), c, args[0], id, user, send)
-		if err != nil {
+		var p *sol.VnfPkgInfo
+		if id == "" {
+			if p, err = onboardedContent(cmd.Context(), c, digest); err != nil {
+				return err
+			}
+		}
+		if p != nil {
+			printline(a.env.Stderr, "this archive is onboarded already, as the package "+p.ID)
+		} else if p, err = a.upload(cmd.Context(), c, args[0], id, user, send); err != nil {
 			return err
 		}
 		return a.show(p, func(w io.Writer) { a.packageTable(w, p) })
@@ -66,29 +75,58 @@ OAuth 2.0 client, is read from the variable ` + envPackagePassword + ` or with -
 // sendContent sends the content of a package, or the server to where it is.
 type sendContent = func(ctx context.Context, c *client.Client, id string) error
 
-// packageContent opens a file, or reads the credentials for a URL. done MUST be called afterwards.
-func (a *app) packageContent(name string, from packageSource) (_ sendContent, done func(), err error) {
+// packageContent opens a file, or reads the credentials for a URL. digest is the SHA-512 of the file, "" for a URL. done
+// MUST be called afterwards.
+func (a *app) packageContent(
+	name string, from packageSource,
+) (_ sendContent, digest string, done func(), err error) {
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
 		src, err := a.sourceOf(name, from)
 		return func(ctx context.Context, c *client.Client, id string) error {
 			return c.UploadPackageFrom(ctx, id, src)
-		}, func() {}, err
+		}, "", func() {}, err
 	}
 	if from != (packageSource{}) {
-		return nil, nil, usagef("%s is a file; credentials are for a URL", name)
+		return nil, "", nil, usagef("%s is a file; credentials are for a URL", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, usagef("%s", err)
+		return nil, "", nil, usagef("%s", err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close() // only opened
-		return nil, nil, usagef(
+		return nil, "", nil, usagef(
 			"%s is a directory; create a package with gybe package build %s -o FILE.zip", name, name,
 		)
 	}
+	sum := sha512.New()
+	if _, err := io.Copy(sum, f); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		_ = f.Close() // only read
+		return nil, "", nil, fmt.Errorf("read %s: %w", name, err)
+	}
 	return func(ctx context.Context, c *client.Client, id string) error { return c.UploadPackage(ctx, id, f) },
-		func() { _ = f.Close() }, nil // only read
+		hex.EncodeToString(sum.Sum(nil)), func() { _ = f.Close() }, nil // only read
+}
+
+// onboardedContent finds the onboarded package of the project with this content; nil if there is none.
+func onboardedContent(ctx context.Context, c *client.Client, digest string) (*sol.VnfPkgInfo, error) {
+	if digest == "" {
+		return nil, nil //nolint:nilnil // none is known
+	}
+	found, err := c.Packages(ctx, "(eq,onboardingState,ONBOARDED);(eq,checksum/hash,"+digest+")", true)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	shared, err := sharedPackages(ctx, c)
+	for i := range found {
+		if shared[found[i].ID] != sharedByOther {
+			return &found[i], err
+		}
+	}
+	return nil, err
 }
 
 // sourceOf makes the request for a download.

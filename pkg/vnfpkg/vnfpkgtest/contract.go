@@ -127,6 +127,14 @@ func roundTrip(t *testing.T, h Harness) {
 		require.Empty(t, cmp.Diff(want, got))
 	}
 
+	content, err := h.Store.OnboardedContent(t.Context(), want.Content.Digest)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(want, content))
+	_, err = h.Stores.PackagesOf(lcm.Principal{Project: "other"}).OnboardedContent(t.Context(), want.Content.Digest)
+	requireCode(t, err, lcm.CodeNotFound)
+	_, err = h.Store.OnboardedContent(t.Context(), digest())
+	requireCode(t, err, lcm.CodeNotFound)
+
 	want = update(t, h, p.ID, func(p *vnfpkg.Package) {
 		p.OnboardingState, p.VnfdID, p.Content, p.Onboarded = sol.PackageOnboardingStateCreated, "", nil, nil
 		p.UserDefinedData = nil

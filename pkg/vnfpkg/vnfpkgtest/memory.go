@@ -181,6 +181,30 @@ func (m *Memory) OnboardedPackage(_ context.Context, vnfdID string) (_ *vnfpkg.P
 	return nil, notFound("onboarded VNF package of", vnfdID)
 }
 
+// OnboardedContent implements vnfpkg.Store.
+func (m *Memory) OnboardedContent(_ context.Context, digest string) (_ *vnfpkg.Package, err error) {
+	end, err := m.begin("OnboardedContent")
+	if err != nil {
+		return nil, err
+	}
+	defer end(&err)
+	if p := m.byContent("", digest); p != nil {
+		return m.clone(p), nil
+	}
+	return nil, notFound("onboarded VNF package with the content", digest)
+}
+
+// byContent finds the onboarded package of a project ("" = any).
+func (m *Memory) byContent(project, digest string) *vnfpkg.Package {
+	for _, p := range m.packages {
+		if p.OnboardingState == sol.PackageOnboardingStateOnboarded && p.Content != nil && p.Content.Digest == digest &&
+			(project == "" || project == p.Project) {
+			return p
+		}
+	}
+	return nil
+}
+
 // byVnfd finds the onboarded package of a project ("" = any).
 func (m *Memory) byVnfd(project, vnfdID string) *vnfpkg.Package {
 	for _, p := range m.packages {

@@ -61,6 +61,19 @@ func (m ofProject) Package(ctx context.Context, id string) (*vnfpkg.Package, err
 	return p, nil
 }
 
+// OnboardedContent implements vnfpkg.Store.
+func (m ofProject) OnboardedContent(_ context.Context, digest string) (_ *vnfpkg.Package, err error) {
+	end, err := m.begin("OnboardedContent")
+	if err != nil {
+		return nil, err
+	}
+	defer end(&err)
+	if p := m.byContent(m.project, digest); p != nil {
+		return m.clone(p), nil
+	}
+	return nil, notFound("onboarded VNF package with the content", digest)
+}
+
 // Packages implements vnfpkg.Store.
 func (m ofProject) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, error) {
 	all, err := m.Memory.Packages(ctx, vnfpkg.Query{After: q.After})
