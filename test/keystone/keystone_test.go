@@ -88,11 +88,11 @@ func TestTokenOfAnotherProjectFindsNothing(t *testing.T) {
 	status, id := w.create(own)
 	require.Equal(t, http.StatusCreated, status)
 	at := w.node.URL() + "/vnfpkgm/v1/vnf_packages/" + id
-	resp, _ := w.call(http.MethodGet, at, own, v2, nil)
+	resp, _ := w.call(http.MethodGet, at, own, nil, nil)
 	require.Equal(t, http.StatusOK, resp.StatusCode)
-	resp, _ = w.call(http.MethodGet, at, other, v2, nil)
+	resp, _ = w.call(http.MethodGet, at, other, nil, nil)
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
-	resp, _ = w.call(http.MethodDelete, at, other, v2, nil)
+	resp, _ = w.call(http.MethodDelete, at, other, nil, nil)
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 }
 
