@@ -134,10 +134,10 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	a.store.Limit(cfg.Limits.Quota.Of)
 	a.feed = store.NewFeed(a.store)
 	a.audit = audit.New(a.store, a.cfg.NodeID, a.log)
-	if err := a.openPackages(); err != nil {
+	if err := a.openNFVO(); err != nil {
 		return nil, err
 	}
-	if err := a.openNFVO(); err != nil {
+	if err := a.openPackages(); err != nil {
 		return nil, err
 	}
 	a.openDomain(queue)
@@ -171,7 +171,7 @@ func (a *App) openPackages() error {
 	a.packages = vnfpkg.New(vnfpkg.Options{
 		Stores: a.store, Content: a.content, Log: a.log, Limits: limits, Signatures: signatures,
 		DownloadTime: a.cfg.Limits.DownloadTime,
-		Fetcher:      download.New(download.Options{Policy: outboundPolicy(&a.cfg)}),
+		Fetcher:      fetcher{download.New(download.Options{Policy: outboundPolicy(&a.cfg)}), a.nfvo},
 	})
 	return nil
 }
@@ -200,6 +200,9 @@ func (a *App) openDomain(queue *engine.Queue) {
 			Client: a.nfvo, PublicURL: a.publicURL, Poll: set.Poll, RetryBase: set.RetryBase, RetryMax: set.RetryMax,
 		}
 		a.services.NFVO = a.nfvo.String()
+	}
+	if a.nfvo != nil && a.cfg.NFVO.Packages {
+		a.services.Source = &packageSource{nfvo: a.nfvo, packages: a.packages}
 	}
 	runner := &execution.Runner{
 		Store: ledger, Packages: a.packages, Clock: clock, Log: a.log, Node: a.cfg.NodeID, Observe: a.metrics,

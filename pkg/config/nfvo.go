@@ -13,6 +13,8 @@ type NFVO struct {
 	URL string `yaml:"url" env:"URL"`
 	// Grants lets the NFVO grant operations.
 	Grants bool `yaml:"grants" env:"GRANTS"`
+	// Packages brings a package that is not onboarded from the NFVO when a request names its vnfdId.
+	Packages bool `yaml:"packages" env:"PACKAGES"`
 	// CAFile has authorities that are trusted beside those of the system.
 	CAFile string `yaml:"ca_file" env:"CA_FILE"`
 	// CertFile and KeyFile are the client certificate for the NFVO and for OAuth 2.0 without a secret. They are read

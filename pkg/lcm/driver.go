@@ -186,6 +186,14 @@ type Grantor interface {
 	Grant(ctx context.Context, w *Execution) (*Grant, error)
 }
 
+// PackageSource brings packages that are not onboarded, such as those of an NFVO.
+type PackageSource interface {
+	// Bring returns nil when the principal's project has an onboarded package with this vnfdId: CodeNotFound when the
+	// source does not have it either, CodeUnavailable with RetryAfter while it is on its way, CodeUnprocessable when it
+	// cannot be onboarded. It returns after a few seconds.
+	Bring(ctx context.Context, p Principal, vnfdID string) error
+}
+
 // Packages gives the domain the VNF packages that are onboarded.
 type Packages interface {
 	// Model returns the VNFD and package id of the ONBOARDED package with this vnfdId in the principal's project: a

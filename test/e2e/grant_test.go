@@ -31,7 +31,10 @@ func startManaged(t *testing.T) *managed {
 	t.Helper()
 	cloud := simcloud.StartTest(t, simcloud.Options{
 		Hosts: []simcloud.Host{
-			{Name: "c1", Zone: "az1"}, {Name: "c2", Zone: "az1"}, {Name: "c3", Zone: "az2"}, {Name: "c4", Zone: "az2"},
+			{Name: "c1", Zone: "az1"},
+			{Name: "c2", Zone: "az1"},
+			{Name: "c3", Zone: "az2"},
+			{Name: "c4", Zone: "az2"},
 			{Name: "c5", Zone: "az2"},
 		},
 		Images: []string{"granted-image"},

@@ -36,6 +36,8 @@ type Behaviour struct {
 	Change func(r sol.GrantRequest, g *sol.Grant)
 	// Accepts says whether a request has valid credentials; nil accepts all.
 	Accepts func(r *http.Request) bool
+	// Cut is the number of downloads of packages that end after half of their bytes.
+	Cut int
 	// Asked is called for every grant request that was read, before it is answered; may be nil.
 	Asked func(r sol.GrantRequest)
 }
@@ -50,6 +52,8 @@ type Server struct {
 	requests []sol.GrantRequest
 	bodies   map[string]string // of requests, by operation
 	grants   map[string]*pending
+	packages map[string][]byte // archives, by vnfdId
+	reads    []string          // Range headers of downloads
 }
 
 // pending is a grant, by its id.
@@ -71,7 +75,7 @@ func Start(tb testing.TB) *Server {
 // New makes an NFVO that a test serves itself.
 func New(tb testing.TB) *Server {
 	tb.Helper()
-	return &Server{tb: tb, bodies: map[string]string{}, grants: map[string]*pending{}}
+	return &Server{tb: tb, bodies: map[string]string{}, grants: map[string]*pending{}, packages: map[string][]byte{}}
 }
 
 // Set changes how the NFVO answers from now on.
@@ -121,8 +125,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hangUp(w)
 	case how.Accepts != nil && !how.Accepts(r):
 		problem(w, &sol.ProblemDetails{Status: http.StatusUnauthorized, Detail: "no valid credentials"})
-	case r.Header.Get("Version") != "1.4.0":
-		problem(w, &sol.ProblemDetails{Status: http.StatusNotAcceptable, Detail: "Version is not 1.4.0"})
+	case r.Header.Get("Version") != versionOf(r.URL.Path):
+		problem(w, &sol.ProblemDetails{Status: http.StatusNotAcceptable, Detail: "unknown Version"})
 	case how.Status != 0:
 		w.Header().Set("Retry-After", how.RetryAfter)
 		p := sol.ProblemDetails{Detail: "not now"}
@@ -131,6 +135,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		p.Status = how.Status
 		problem(w, &p)
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, packagesPath):
+		s.servePackage(w, r)
 	case r.Method == http.MethodPost && r.URL.Path == "/grant/v1/grants":
 		s.post(w, r, how)
 	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/grant/v1/grants/"):

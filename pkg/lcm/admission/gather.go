@@ -49,7 +49,7 @@ func (s *Service) newRevision(ctx context.Context, t lcm.Task) (*lcm.Revision, s
 			return nil, "", lcm.PointAt(err, at)
 		}
 	}
-	_, pkgID, err := s.Packages.Model(ctx, s.principal, vnfdID)
+	_, pkgID, err := s.model(ctx, vnfdID)
 	if err != nil {
 		return nil, "", lcm.PointAt(err, at)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // Services gives each principal its Service. Handlers hold Services, so code that forgets the principal does not
@@ -24,6 +25,8 @@ type Services struct {
 	Limits lcm.Limits
 	// NFVO is the address of the NFVO that grants operations; "" for none.
 	NFVO string
+	// Source brings packages that are not onboarded; nil for none.
+	Source lcm.PackageSource
 }
 
 // In returns the Service for the project of a principal.
@@ -56,13 +59,31 @@ func (s *Service) requireVersion(op *lcm.Operation) error {
 	return nil
 }
 
+// model returns the VNFD and the package of a vnfdId. One that is not onboarded is brought from the source.
+func (s *Service) model(ctx context.Context, vnfdID string) (*vnfd.VNFD, string, error) {
+	model, pkgID, err := s.Packages.Model(ctx, s.principal, vnfdID)
+	if s.Source == nil || err == nil || lcm.AsError(err).Code != lcm.CodeUnprocessable {
+		return model, pkgID, err
+	}
+	switch missing := s.Source.Bring(ctx, s.principal, vnfdID); {
+	case missing == nil:
+		return s.Packages.Model(ctx, s.principal, vnfdID)
+	case lcm.AsError(missing).Code == lcm.CodeNotFound:
+		e := *lcm.AsError(err)
+		e.Detail += "; " + lcm.AsError(missing).Detail
+		return nil, "", &e
+	default:
+		return nil, "", missing
+	}
+}
+
 // DefaultDeadline bounds an operation for which nothing is configured.
 const DefaultDeadline = 2 * time.Hour
 
 // CreateInstance makes a VNF instance resource in NOT_INSTANTIATED (SOL003 clause 5.4.2.3.1). It returns
 // CodeUnprocessable when no enabled package has the vnfdId, or the metadata gives VNFCs ids that cannot be.
 func (s *Service) CreateInstance(ctx context.Context, req sol.CreateVnfRequest) (*lcm.Instance, error) {
-	model, pkgID, err := s.Packages.Model(ctx, s.principal, req.VnfdID)
+	model, pkgID, err := s.model(ctx, req.VnfdID)
 	if err != nil {
 		return nil, lcm.PointAt(err, "/vnfdId")
 	}
