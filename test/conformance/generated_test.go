@@ -26,6 +26,7 @@ These cases are not of a list. The tests make them from the routes of a node and
 | Accept | each method that answers with a body | 406 for a type that it does not produce |
 | Content-Type | each method that reads a body | 415 for a type that it does not read, and without one |
 | Version | each method that needs the header: missing, garbled, unsupported, twice | 400 or 406 |
+| HEAD, If-None-Match, gzip | each GET of a resource that exists | the headers of the GET; 304 if it has an ETag, as all but lists; the same body |
 | filters | each operator on each attribute of the lists | the resources that match; 400 for a value of another type |
 | selectors | each selector on each attribute of the lists | the attributes that are selected, and all simple and mandatory ones |
 `
@@ -107,6 +108,7 @@ func TestRoutes(t *testing.T) {
 	t.Run("unknown resources", func(t *testing.T) { n.testUnknown(t, routes) })
 	t.Run("media types", func(t *testing.T) { n.testMediaTypes(t, routes) })
 	t.Run("versions", func(t *testing.T) { n.testVersions(t, routes) })
+	t.Run("reads", func(t *testing.T) { n.testReads(t, routes) })
 }
 
 // request is one that would be accepted if the resource existed.
@@ -201,7 +203,7 @@ func (n *node) testVersions(t *testing.T, routes []route) {
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+n.token)
 	req.Header["Version"] = []string{"2.0.0", "2.0.0"}
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := n.transport.RoundTrip(req)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, "400", strconv.Itoa(resp.StatusCode), "the header is there twice")

@@ -39,6 +39,9 @@ var (
 	grants371   []correction
 	packages005 = []correction{
 		isOptional("vnfd", "packageContent", "a package has no VNFD before it is onboarded"),
+		{"compatibleSpecificationVersions is a list", func(doc *openapi3.T) error {
+			return retype(doc, "compatibleSpecificationVersions", listOfTexts())
+		}},
 		isOptional("imagePath", "containerFormat", "an image is in the package, or imageUri says where it is"),
 	}
 	packages331 = []correction{
@@ -47,7 +50,7 @@ var (
 		isOptional("vnfmInfo", "packageSecurityOption", "it is known when the package is onboarded"),
 		isOptional("artifactPath", "artifactURI", "an artifact is in the package, or artifactURI says where it is"),
 		{"vnfmInfo is a list", func(doc *openapi3.T) error {
-			return retype(doc, "vnfmInfo", openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()))
+			return retype(doc, "vnfmInfo", listOfTexts())
 		}},
 	}
 	packages371 = []correction{
@@ -72,6 +75,10 @@ var checksumIsObject = correction{"a checksum has an algorithm and a hash", func
 	return retype(doc, "checksum", openapi3.NewObjectSchema().WithRequired([]string{"algorithm", "hash"}).
 		WithProperty("algorithm", openapi3.NewStringSchema()).WithProperty("hash", openapi3.NewStringSchema()))
 }}
+
+func listOfTexts() *openapi3.Schema {
+	return openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema())
+}
 
 // retype corrects attributes that are typed as a string.
 func retype(doc *openapi3.T, name string, schema *openapi3.Schema) error {
