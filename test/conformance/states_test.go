@@ -44,8 +44,8 @@ var stateMakers = map[string]func(*node, context.Context) (values, error){
 	"receiver":             (*node).onboarded,
 	"subscription":         (*node).subscription,
 	"subscriptions":        (*node).subscriptions,
-	"duplicate":            (*node).duplicate,
-	"duplicate, allowed":   (*node).duplicate,
+	"duplicate":            (*node).subscription,
+	redirected:             (*node).subscription,
 	"packages":             (*node).packages,
 	"package":              (*node).onboarded,
 	"package CREATED":      (*node).packageCreated,
@@ -57,8 +57,8 @@ var stateMakers = map[string]func(*node, context.Context) (values, error){
 	"package with one VNFD file": (*node).packageWithArtifacts,
 	"package with artifacts":     (*node).packageWithArtifacts,
 	"package subscriptions":      (*node).packageSubscriptions,
-	"package duplicate":          (*node).packageDuplicate,
-	"package duplicate, allowed": (*node).packageDuplicate,
+	"package duplicate":          (*node).packageSubscription,
+	"package " + redirected:      (*node).packageSubscription,
 }
 
 // state makes what a case begins with.
@@ -205,11 +205,11 @@ func (n *node) operationCompleted(ctx context.Context) (values, error) {
 // stackOf matches the stacks of an instance.
 func stackOf(v values) string { return "vnf-" + v["instance"] + "*" }
 
-// fails lets the next server of an instance fail.
-func (n *node) fails(v values, action string) {
+// fails lets the next server of an instance fail, or with times 0 every one.
+func (n *node) fails(v values, action string, times int) {
 	n.cloud.AddFault(simcloud.Fault{
 		Kind: fault.FailResource, ResourceType: "OS::Nova::Server", Action: action, Stack: stackOf(v),
-		Reason: "no valid host was found", Count: 1,
+		Reason: "no valid host was found", Count: times,
 	})
 }
 
@@ -250,7 +250,7 @@ func (n *node) operationFailedTemp(ctx context.Context) (values, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.fails(v, "create")
+	n.fails(v, "create", 1)
 	if v["operation"], err = n.start(ctx, v, "smallest"); err != nil {
 		return nil, err
 	}

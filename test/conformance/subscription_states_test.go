@@ -13,6 +13,10 @@ const (
 	packageSubscriptions = "/vnfpkgm/v1/subscriptions"
 )
 
+// redirected is a state with a subscription: a request for the same one is answered with 303. The node needs a setting
+// for that.
+const redirected = "duplicate, redirected"
+
 // subscribe creates a subscription with a body.
 func (n *node) subscribe(ctx context.Context, path, body string, v values) error {
 	if v["name"] == "" {
@@ -42,9 +46,6 @@ func (n *node) subscription(ctx context.Context) (values, error) {
 	return v, n.subscribe(ctx, lcmSubscriptions, "subscription", v)
 }
 
-// duplicate is a subscription whose request is sent again: the values have its name.
-func (n *node) duplicate(ctx context.Context) (values, error) { return n.subscription(ctx) }
-
 // subscriptions are more than a page of them.
 func (n *node) subscriptions(ctx context.Context) (values, error) {
 	return n.once("subscriptions", func() (v values, err error) {
@@ -63,10 +64,6 @@ func (n *node) packageSubscription(ctx context.Context) (values, error) {
 		return nil, err
 	}
 	return v, n.subscribe(ctx, packageSubscriptions, "package_subscription", v)
-}
-
-func (n *node) packageDuplicate(ctx context.Context) (values, error) {
-	return n.packageSubscription(ctx)
 }
 
 func (n *node) packageSubscriptions(ctx context.Context) (values, error) {

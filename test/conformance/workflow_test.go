@@ -74,8 +74,11 @@ func (n *node) step(name string, v values) (exchange, error) {
 	if !slices.Contains([]string{"retry", "rollback", "fail"}, name) {
 		x.body = name
 	}
-	if fails {
-		n.fails(v, map[string]string{"retry": "create", "rollback": "delete"}[name])
+	switch {
+	case fails && name == "retry":
+		n.fails(v, "create", 1)
+	case fails:
+		n.fails(v, "delete", 0)
 	}
 	return x, nil
 }

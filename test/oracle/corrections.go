@@ -35,9 +35,10 @@ var (
 		alternativesOfAddresses("fixedAddresses"),
 		alternativesOfAddresses("addresses"),
 	}
-	grants331   []correction
-	grants371   []correction
-	packages005 = []correction{
+	grants331        []correction
+	grants371        []correction
+	notifications371 = []correction{alternativesOfAddresses("fixedAddresses")}
+	packages005      = []correction{
 		isOptional("vnfd", "packageContent", "a package has no VNFD before it is onboarded"),
 		{"compatibleSpecificationVersions is a list", func(doc *openapi3.T) error {
 			return retype(doc, "compatibleSpecificationVersions", listOfTexts())

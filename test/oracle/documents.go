@@ -67,8 +67,9 @@ var documents = []*Document{
 		File: v371 + "VNFLifecycleOperationGranting/VNFLifecycleOperationGranting.yaml", corrections: grants371,
 	},
 	{
-		Name: "SOL003 v3.7.1 notifications",
-		File: v371 + "VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml",
+		Name:        "SOL003 v3.7.1 notifications",
+		File:        v371 + "VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml",
+		corrections: notifications371,
 	},
 	{
 		Name: "SOL003 v3.7.1 package notifications",
