@@ -42,6 +42,9 @@ func (n *node) testReads(t *testing.T, routes []route) {
 	of, err := n.packageWithArtifacts(ctx)
 	require.NoError(t, err)
 	maps.Copy(v, of)
+	of, err = n.subscription(ctx)
+	require.NoError(t, err)
+	v["subscription"] = of["subscription"]
 	for _, r := range routes {
 		if r.method != http.MethodGet {
 			continue
