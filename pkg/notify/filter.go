@@ -1,9 +1,6 @@
 package notify
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "encoding/json"
 
 // Names of attributes that filters look at. A message has some of them.
 const (
@@ -26,20 +23,6 @@ type Filter []Clause
 // Clause matches a message that has, for each name, one of the values. Each clause of a subscription names the types of
 // notifications.
 type Clause map[string][]string
-
-// Matches says whether a message with these attributes is selected.
-func (f Filter) Matches(a Attributes) bool {
-	return slices.ContainsFunc(f, func(c Clause) bool { return c.matches(a) })
-}
-
-func (c Clause) matches(a Attributes) bool {
-	for name, wanted := range c {
-		if !slices.ContainsFunc(a[name], func(v string) bool { return slices.Contains(wanted, v) }) {
-			return false
-		}
-	}
-	return true
-}
 
 // ProductPath is the value of AttrProduct for a provider and, if given, product name, software version and VNFD
 // version.

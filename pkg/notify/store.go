@@ -61,8 +61,6 @@ type Outgoing struct {
 type Outcome struct {
 	// Wait is the time until the next attempt; 0 for a subscriber that accepts.
 	Wait time.Duration
-	// Error is why the last attempt failed; "" for a subscriber that accepts.
-	Error string
 	// Slow says that the subscriber takes long to answer.
 	Slow bool
 	// Generation is that of the last Pending, which returned nothing; 0 when deliveries are left.

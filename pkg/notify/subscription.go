@@ -41,8 +41,6 @@ type Message struct {
 type API struct {
 	// Name is the first part of its paths, e.g. vnflcm.
 	Name string
-	// Subscriptions is the path of its subscriptions.
-	Subscriptions string
 	// Parse makes conditions of a filter, which matches its schema; nil is no filter. The error is CodeUnprocessable
 	// with the pointers of members that are wrong.
 	Parse func(filter json.RawMessage) (Filter, error)

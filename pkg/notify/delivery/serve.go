@@ -228,7 +228,7 @@ func (s *serving) fail(ctx context.Context) (notify.Outcome, error) {
 			"callback", host(c), "error", s.err)
 	}
 	wait := max(s.Options.backoff(c.Failures), s.err.RetryAfter)
-	return notify.Outcome{Wait: wait, Error: s.err.Reason, Slow: c.Slow}, err
+	return notify.Outcome{Wait: wait, Slow: c.Slow}, err
 }
 
 // backoff is the time until the next attempt after a number of failures before the last one, between three quarters and

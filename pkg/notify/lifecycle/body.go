@@ -17,7 +17,7 @@ const (
 
 // API describes the interface.
 var API = notify.API{
-	Name: "vnflcm", Subscriptions: subscriptions, Parse: parse,
+	Name: "vnflcm", Parse: parse,
 	Pointer: func(attribute string) string { return pointers[attribute] }, Render: render,
 }
 
