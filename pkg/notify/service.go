@@ -90,7 +90,7 @@ func (s *Service) Again(ctx context.Context, id string, r Replay) (int64, error)
 	switch {
 	case r.Message == "" && r.Since.IsZero() && r.Until.IsZero():
 		return 0, unprocessable("", "a replay needs notificationId, or since and until")
-	case r.Message != "" && !(r.Since.IsZero() && r.Until.IsZero()):
+	case r.Message != "" && (!r.Since.IsZero() || !r.Until.IsZero()):
 		return 0, unprocessable("/notificationId", "notificationId and a time range exclude each other")
 	case !r.Until.IsZero() && r.Until.Before(r.Since):
 		return 0, unprocessable("/until", "until is before since")

@@ -51,8 +51,8 @@ type API struct {
 }
 
 // unprocessable rejects a member of a request.
-func unprocessable(pointer, format string, args ...any) *lcm.Error {
-	e := lcm.Errorf(lcm.CodeUnprocessable, format, args...)
-	e.Params = []lcm.InvalidParam{{Pointer: pointer, Detail: e.Detail}}
-	return e
+func unprocessable(pointer, detail string) *lcm.Error {
+	return &lcm.Error{
+		Code: lcm.CodeUnprocessable, Detail: detail, Params: []lcm.InvalidParam{{Pointer: pointer, Detail: detail}},
+	}
 }

@@ -56,11 +56,10 @@ const earlier = 10 * time.Second
 func (c *Client) authenticate(
 	ctx context.Context, req *http.Request, way *http.Client, s *notify.Subscription, used method, fresh bool,
 ) error {
-	switch sol.AuthType(used) {
-	case sol.AuthTypeBasic:
+	switch {
+	case sol.AuthType(used) == sol.AuthTypeBasic:
 		req.SetBasicAuth(s.Auth.ParamsBasic.UserName, s.Auth.ParamsBasic.Password)
-		return nil
-	case sol.AuthTypeOauth2ClientCredentials, sol.AuthTypeOauth2ClientCert:
+	case used.token():
 		got, err := c.token(ctx, way, s, used, fresh)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -92,17 +93,18 @@ func (w *ways) reload() {
 }
 
 // stampNow changes when one of the files does.
-func (w *ways) stampNow() (out string) {
+func (w *ways) stampNow() string {
+	var out strings.Builder
 	f := w.options.Identity
 	for _, name := range []string{f.Cert, f.Key, f.CA} {
 		if name == "" {
 			continue
 		}
 		if i, err := os.Stat(name); err == nil {
-			out += fmt.Sprint(i.ModTime().UnixNano(), i.Size(), ";")
+			fmt.Fprintln(&out, i.ModTime().UnixNano(), i.Size())
 		}
 	}
-	return out
+	return out.String()
 }
 
 func (w *ways) load() error {

@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -232,7 +233,7 @@ func TestSubscribersThatHangDoNotDelayOthers(t *testing.T) {
 	for range 7 {
 		<-hanging
 	}
-	want := append(first, w.happen(t, instance, processing, completed)...)
+	want := slices.Concat(first, w.happen(t, instance, processing, completed))
 	require.Eventually(t, func() bool { return len(fine.of("")) == len(want) }, limit, time.Millisecond)
 	require.Equal(t, want, fine.of(""))
 	require.Empty(t, slow.of(""))

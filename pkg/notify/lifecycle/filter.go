@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -53,9 +54,7 @@ func parse(raw json.RawMessage) (notify.Filter, error) {
 			continue
 		}
 		c := notify.Clause{notify.AttrType: {string(t)}}
-		for name, values := range about {
-			c[name] = values
-		}
+		maps.Copy(c, about)
 		if t == lcm.KindOperation {
 			add(c, notify.AttrOperation, texts(f.OperationTypes))
 			add(c, notify.AttrState, texts(f.OperationStates))
