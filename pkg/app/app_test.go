@@ -25,6 +25,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
@@ -41,7 +42,9 @@ func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop 
 	n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "v1"})
 	require.NoError(t, err)
 	stop = run(t, n)
-	c, err = client.New(n.URL(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	c, err = client.New(n.URL(), &http.Client{
+		Transport: oracle.Transport{TB: t, Next: &http.Transport{DisableKeepAlives: true}},
+	})
 	require.NoError(t, err)
 	return n, c, stop
 }

@@ -46,3 +46,11 @@ func Check(tb testing.TB, r *http.Request, status int, header http.Header, body 
 		tb.Errorf("differs from the standard: %s", finding)
 	}
 }
+
+// Client returns a client for a test whose responses are compared with the published documents.
+func Client(tb testing.TB) *http.Client {
+	tb.Helper()
+	transport := &http.Transport{}
+	tb.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: Transport{TB: tb, Next: transport}}
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
@@ -90,7 +91,7 @@ func startWith(t *testing.T, flavour, pkg string) *world {
 			t.Logf("the end of gybe's log:\n%s", strings.Join(lines[max(0, len(lines)-60):], "\n"))
 		}
 	})
-	w.api, err = client.New(n.URL, nil)
+	w.api, err = client.New(n.URL, oracle.Client(t))
 	require.NoError(t, err)
 	archive := filepath.Join(dir, "package.zip")
 	require.NoError(t, stack.BuildPackage(t.Context(), pkg, archive))

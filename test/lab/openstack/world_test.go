@@ -19,6 +19,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
@@ -86,7 +87,7 @@ func (w *world) serve(name string, env ...string) *stack.Node {
 	})
 	w.nodes = append(w.nodes, n)
 	if w.api == nil {
-		w.api, err = client.New(n.URL, nil)
+		w.api, err = client.New(n.URL, oracle.Client(w.t))
 		require.NoError(w.t, err)
 	}
 	return n
