@@ -65,7 +65,7 @@ func TestAHalfMigratedDatabaseIsFinished(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), pool))
 	// A node died after River's tables were made and before anything was recorded.
 	_, err := pool.Exec(t.Context(), `DROP TABLE vnf_instance, vnf_lcm_op_occ, lcm_op_phase, lcm_op_step, event, outbox, subscription, vim,
-		ssh_host_key, node, secret_check, instance_lease, audit, vnf_package, vnf_package_model, subscription_key, subscriber, delivery, request_key,
+		ssh_host_key, node, secret_check, instance_lease, audit, vnf_snapshot, vnf_package, vnf_package_model, subscription_key, subscriber, delivery, request_key,
 		goose_db_version CASCADE; DROP FUNCTION gybe_fence`)
 	require.NoError(t, err)
 	require.NoError(t, migrations.Up(t.Context(), pool))

@@ -52,6 +52,8 @@ var documented = types(
 	sol.ScaleVnfRequest{},
 	sol.ScaleVnfToLevelRequest{},
 	sol.TerminateVnfRequest{},
+	sol.CreateVnfSnapshotRequest{},
+	sol.RevertToVnfSnapshotRequest{},
 	sol.VnfInfoModificationRequest{},
 	sol.VnfcInfoModifications{},
 
@@ -78,6 +80,15 @@ var documented = types(
 	sol.VnfInfoModifications{},
 	sol.VnfLcmOpOcc{},
 	sol.VnfLcmOpOccLinks{},
+
+	sol.VnfSnapshotInfo{},
+	sol.VnfSnapshotInfoLinks{},
+	sol.VnfSnapshot{},
+	sol.VnfcSnapshotInfo{},
+	sol.StorageSnapshotResource{},
+	sol.CreateVnfSnapshotInfoRequest{},
+	sol.VnfSnapshotInfoModificationRequest{},
+	sol.VnfSnapshotInfoModifications{},
 
 	sol.CreateVnfPkgInfoRequest{},
 	sol.UploadVnfPackageFromUriRequest{},
@@ -151,7 +162,7 @@ func TestWireTypesMatchOurDocuments(t *testing.T) {
 	schemas := map[string]*openapi3.Schema{}
 	for _, file := range []string{
 		"parts/base.yaml", "parts/connectivity.yaml", "parts/requests.yaml", "parts/instance.yaml",
-		"parts/operation.yaml", "parts/vnfpkgm.yaml",
+		"parts/operation.yaml", "parts/snapshot.yaml", "parts/vnfpkgm.yaml",
 	} {
 		for name, s := range loadFile(t, file).Components.Schemas {
 			schemas[name] = s.Value

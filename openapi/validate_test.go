@@ -299,7 +299,7 @@ func TestRequestsAreJudged(t *testing.T) {
 			openapi.GybeV1,
 			"POST",
 			"/gybe/v1/plan",
-			`{"vnfInstanceId":"i","operation":"CREATE_SNAPSHOT"}`,
+			`{"vnfInstanceId":"i","operation":"REBOOT"}`,
 			"/operation",
 		},
 		{"create a package", openapi.VnfPkgmV1, "POST", "/vnfpkgm/v1/vnf_packages", `{}`, ""},

@@ -97,7 +97,7 @@ func TestAPlanRefusesWhatTheTaskRefuses(t *testing.T) {
 		pointers []string
 	}{
 		"nothing":                     {`{}`, 400, []string{"/operation", "/vnfInstanceId"}},
-		"an operation without a plan": {body(up, "CREATE_SNAPSHOT", `{}`), 400, []string{"/operation"}},
+		"an operation without a plan": {body(up, "REBOOT", `{}`), 400, []string{"/operation"}},
 		"an unknown instance":         {body(uuid.NewString(), "HEAL", `{}`), 404, nil},
 		"an instance that is none":    {body("x", "HEAL", `{}`), 404, nil},
 		"params that are none":        {body(up, "HEAL", `[]`), 400, []string{"/params"}},

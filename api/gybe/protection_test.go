@@ -86,6 +86,12 @@ func TestProtectionOfEveryTask(t *testing.T) {
 		sol.LcmOperationModifyInfo: {
 			{`{"vnfInstanceName":"other"}`, true, ""},
 		},
+		sol.LcmOperationCreateSnapshot: {
+			{`{"vnfSnapshotInfoId":"$EMPTY"}`, true, ""},
+		},
+		sol.LcmOperationRevertToSnapshot: {
+			{`{"vnfSnapshotInfoId":"$SNAPSHOT"}`, false, "deletes and recreates"},
+		},
 	}
 	for _, k := range lcm.OperationKinds() {
 		cases, known := tasks[k.Type]
@@ -101,7 +107,9 @@ func TestProtectionOfEveryTask(t *testing.T) {
 					worker = c.ID
 				}
 			}
-			body := strings.ReplaceAll(tt.body, "$VNFC", worker)
+			body := strings.NewReplacer(
+				"$VNFC", worker, "$EMPTY", b.snapshot(t), "$SNAPSHOT", b.snapshotOf(t, id),
+			).Replace(tt.body)
 			path := strings.TrimSuffix(instances+id+"/"+k.Path, "/")
 			planned := b.Do(t, "POST", plan,
 				`{"vnfInstanceId":"`+id+`","operation":"`+string(k.Type)+`","params":`+body+`}`)
@@ -326,4 +334,24 @@ func TestProtectionIsDecidedWithTheInstanceLocked(t *testing.T) {
 	_, err = b.Service.Submit(t.Context(), id, task)
 	require.ErrorContains(t, err, "deletes all its machines")
 	require.Equal(t, lcm.CodeConflict, lcm.AsError(err).Code)
+}
+
+// snapshot creates an empty VNF snapshot.
+func (b *bundle) snapshot(t *testing.T) string {
+	t.Helper()
+	d, err := b.Service.CreateSnapshot(t.Context(), sol.CreateVnfSnapshotInfoRequest{})
+	require.NoError(t, err)
+	return d.ID
+}
+
+// snapshotOf takes a snapshot of an instance.
+func (b *bundle) snapshotOf(t *testing.T, instanceID string) string {
+	t.Helper()
+	id := b.snapshot(t)
+	op, err := b.Submit(
+		t, instanceID, sol.LcmOperationCreateSnapshot, sol.CreateVnfSnapshotRequest{VnfSnapshotInfoID: id},
+	)
+	require.NoError(t, err)
+	require.Equal(t, sol.LcmOperationStateCompleted, b.Work(t, op.ID))
+	return id
 }

@@ -30,8 +30,10 @@ type API struct {
 
 	known sync.Map // offers by package id
 
-	instances, operations frame.Collection
-	extended              frame.Collection // instances in our own interface
+	url func(path string) string // public
+
+	instances, operations, snapshots frame.Collection
+	extended                         frame.Collection // instances in our own interface
 
 	linksLock sync.RWMutex
 	links     map[linksKey]frame.LinkTemplate // of instances
@@ -41,6 +43,8 @@ type API struct {
 // Mount adds the interface to a frame.
 func (a *API) Mount(f *frame.Frame) {
 	a.instances, a.operations = frame.NewCollection(f.URL(instancesPath)), frame.NewCollection(f.URL(operationsPath))
+	a.url = f.URL
+	a.snapshots = frame.NewCollection(f.URL(snapshotsPath))
 	a.extended = frame.NewCollection(f.URL("/gybe/v1/vnf_instances"))
 	a.links, a.taskLinks = map[linksKey]frame.LinkTemplate{}, map[string]frame.LinkTemplate{}
 	versions := []version.Version{version.MustParse(laterVersion), version.MustParse(firstVersion)}
@@ -51,7 +55,7 @@ func (a *API) Mount(f *frame.Frame) {
 	f.Mount(frame.API{Prefix: "/vnflcm", Versions: versions, Routes: []frame.Route{apiVersions}})
 	f.Mount(frame.API{
 		Prefix: Prefix, Versions: versions, Document: frame.Served(openapi.VnfLcmV2),
-		Routes: slices.Concat(a.tasks(), a.subscriptionRoutes(), []frame.Route{
+		Routes: slices.Concat(a.tasks(), a.snapshotRoutes(), a.subscriptionRoutes(), []frame.Route{
 			apiVersions,
 			{
 				Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON,

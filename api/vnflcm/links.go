@@ -104,7 +104,7 @@ func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 	a.linksLock.RLock()
 	out, ok := a.taskLinks[d.Events]
 	a.linksLock.RUnlock()
-	if ok && d.GrantHref == "" {
+	if ok && d.GrantHref == "" && d.SnapshotID == "" {
 		return out
 	}
 	links := &sol.VnfLcmOpOccLinks{
@@ -123,8 +123,13 @@ func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 			links.Cancel = link
 		}
 	}
-	if d.GrantHref != "" { // differs for every operation
+	if d.GrantHref != "" {
 		links.Grant = &sol.Link{Href: d.GrantHref}
+	}
+	if d.SnapshotID != "" {
+		links.VnfSnapshot = &sol.Link{Href: a.url(snapshotsPath + "/" + d.SnapshotID)}
+	}
+	if d.GrantHref != "" || d.SnapshotID != "" { // they differ for every operation
 		return frame.NewLinkTemplate(links)
 	}
 	out = frame.NewLinkTemplate(links)

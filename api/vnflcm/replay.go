@@ -20,6 +20,17 @@ func (a *API) replayCreate(w http.ResponseWriter, r *frame.Request, id string) e
 	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d))
 }
 
+// replayCreateSnapshot answers a repeated creation of a VNF snapshot.
+func (a *API) replayCreateSnapshot(w http.ResponseWriter, r *frame.Request, id string) error {
+	d, err := a.Services.In(r.Principal).Snapshot(r.Context(), id)
+	if err != nil {
+		return gone(err, "created", "VNF snapshot", id)
+	}
+	w.Header().Set("Location", r.Public(snapshotsPath+"/"+id))
+	frame.SetValidators(w, d.Version, d.Updated)
+	return frame.WriteResource(w, r, http.StatusCreated, a.presentSnapshot(d))
+}
+
 // replaySubmit answers a repeated task of an instance.
 func replaySubmit(w http.ResponseWriter, r *frame.Request, id string) error {
 	return frame.Accepted(w, r.Public(operationPath(id)))

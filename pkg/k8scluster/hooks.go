@@ -37,6 +37,14 @@ func (d *Driver) hookHandlers() []lcm.HookHandler {
 		{Hook: lcm.HookChangeVnfpkgRollbackStart, Run: d.packageRollbackStart},
 		{Hook: lcm.HookChangeVnfpkgRollbackEnd},
 
+		{Hook: lcm.HookCreateSnapshotStart},
+		{Hook: lcm.HookCreateSnapshotEnd},
+		{Hook: lcm.HookCreateSnapshotRollbackStart},
+		{Hook: lcm.HookCreateSnapshotRollbackEnd},
+		// It does nothing at this hook, but its Validate is asked.
+		{Hook: lcm.HookRevertToSnapshotStart, Protects: true},
+		{Hook: lcm.HookRevertToSnapshotEnd},
+
 		{Hook: lcm.HookTerminateStart},
 		{Hook: lcm.HookTerminateEnd, Run: unregisterVim, Preview: previews(preview.unregister), Protects: true},
 	}

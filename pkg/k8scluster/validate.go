@@ -27,6 +27,9 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 				"another instance of that flavour.",
 		})
 	}
+	if r.Type == sol.LcmOperationRevertToSnapshot {
+		return requireWholeCluster(r)
+	}
 	if !needsParams[r.Type] {
 		return nil
 	}

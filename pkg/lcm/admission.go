@@ -22,6 +22,8 @@ type Admission struct {
 	// Connections is Task.Connections with the data of the VIM registry, or the default VIM.
 	Connections map[string]sol.VimConnectionInfo
 	Infras      Infras
+	// Snapshot is the one that the task names; nil for a task that names none.
+	Snapshot *Snapshot
 	// Scope is what the operation is to do to the VNFCs.
 	Scope *Scope
 	// result is the instance after the operation, if the request alone decides it; nil otherwise.

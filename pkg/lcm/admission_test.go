@@ -326,7 +326,7 @@ func TestAPlanChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
 	require.Equal(t, before, w.instance())
 	_, err := w.preview("SCALE", `{"type":3}`)
 	require.Equal(t, lcm.CodeInvalid, lcm.AsError(err).Code)
-	_, err = w.preview("CREATE_SNAPSHOT", `{}`)
+	_, err = w.preview("UNKNOWN", `{}`)
 	require.Equal(t, []string{"/operation"}, pointers(err))
 }
 

@@ -38,6 +38,8 @@ type OperationDocument struct {
 	Events string
 	// GrantHref is the URI of the grant at the NFVO; "" without an NFVO.
 	GrantHref string
+	// SnapshotID is "" for an operation without a VNF snapshot.
+	SnapshotID string
 }
 
 // Validator says which version of a resource is there.

@@ -52,8 +52,8 @@ type Infra interface {
 	// and recording its id.
 	Instantiate(ctx context.Context, w *Execution) error
 	// Change carries out any other operation on an instantiated VNF: SCALE, SCALE_TO_LEVEL, CHANGE_FLAVOUR, HEAL,
-	// OPERATE, CHANGE_EXT_CONN and CHANGE_VNFPKG. What it has to reach is in Execution.Op.Scope and the request; where
-	// it started is Execution.Op.Before.
+	// OPERATE, CHANGE_EXT_CONN, CHANGE_VNFPKG, CREATE_SNAPSHOT and REVERT_TO_SNAPSHOT. What it has to reach is in
+	// Execution.Op.Scope and the request; where it started is Execution.Op.Before.
 	Change(ctx context.Context, w *Execution) error
 	// Restore is the rollback of Change: the VIM's resources become again what Execution.Op.Before says, as far as they
 	// can.
@@ -72,11 +72,19 @@ type Infra interface {
 	Preview(ctx context.Context, r Request) (*Preview, error)
 	// Leftovers compares the instance's inventory with what carries the instance's name or tag in the VIM. It changes
 	// nothing.
-	Leftovers(ctx context.Context, i *Instance) (*Leftovers, error)
+	// Resources of snapshots that exist are not leftovers.
+	Leftovers(ctx context.Context, i *Instance, snapshots []*Snapshot) (*Leftovers, error)
 	// RemoveLeftovers deletes resources that Leftovers has reported as Extra, in the order of their dependencies, and
 	// returns those that are still there with the reason. Anything that does not carry the instance's name or tag is
 	// left alone.
-	RemoveLeftovers(ctx context.Context, i *Instance, extra []Leftover) ([]Leftover, error)
+	RemoveLeftovers(
+		ctx context.Context, i *Instance, snapshots []*Snapshot, extra []Leftover,
+	) ([]Leftover, error)
+	// DeleteSnapshot deletes the resources of a snapshot in the VIM, also those that were not recorded before an
+	// operation failed. i is the instance that the snapshot is of, or as the snapshot has it when it does not exist any
+	// more. It returns nil when they are gone, Wait while they are being deleted, and CodeConflict when the instance
+	// has disks that need them.
+	DeleteSnapshot(ctx context.Context, s *Snapshot, i *Instance) error
 	// Templates answers questions about the templates of a request's flavour; nil for a VIM without templates. The VIM
 	// is not asked.
 	Templates(r Request) Templates

@@ -106,6 +106,7 @@ type Effects struct {
 	RegisterVims []Vim    // inserted, or replaced by ID
 	RemoveVims   []string // ids; absent ones are no error
 	ForgetVNFCs  []string // vnfcInfo ids whose machines are gone: what is remembered of them (host keys) goes too
+	Snapshot     SnapshotEffect
 }
 
 // RegisterVim makes v known as a VIM when the tick commits. Its ID MUST be deterministic for its

@@ -73,7 +73,9 @@ type asked struct {
 }
 
 // RemoveLeftovers implements lcm.Infra.
-func (a asked) RemoveLeftovers(ctx context.Context, _ *lcm.Instance, _ []lcm.Leftover) ([]lcm.Leftover, error) {
+func (a asked) RemoveLeftovers(
+	ctx context.Context, _ *lcm.Instance, _ []*lcm.Snapshot, _ []lcm.Leftover,
+) ([]lcm.Leftover, error) {
 	return nil, a.during(ctx)
 }
 

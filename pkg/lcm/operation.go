@@ -101,6 +101,8 @@ type Scope struct {
 	Whole bool `json:"whole,omitempty"`
 	// Storages means that a HEAL of single VNFCs replaces their storages, too.
 	Storages bool `json:"storages,omitempty"`
+	// Snapshot is the one that a CREATE_SNAPSHOT fills or a REVERT_TO_SNAPSHOT uses; nil for any other operation.
+	Snapshot *SnapshotScope `json:"snapshot,omitempty"`
 }
 
 // Failure is why an operation is in FAILED_TEMP, FAILED or ROLLED_BACK (VnfLcmOpOcc.error).

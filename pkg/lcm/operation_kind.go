@@ -147,6 +147,8 @@ type Task struct {
 	Connections map[string]sol.VimConnectionInfo
 	// VnfdID and VnfPkgID name the package that the instance is to change to; "" is none.
 	VnfdID, VnfPkgID string
+	// SnapshotID names the VNF snapshot that the task fills or uses; "" is none.
+	SnapshotID string
 	// IfVersion is the version that If-Match names; nil is any.
 	IfVersion *int64
 	// Decide looks at an instance and states what the operation does to it: it fills the admission, or returns an error

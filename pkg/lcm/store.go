@@ -76,6 +76,22 @@ type Records interface {
 	// Progress returns the phases and steps of an operation in the order they began.
 	Progress(ctx context.Context, opID string) ([]PhaseRecord, []StepRecord, error)
 
+	// InsertSnapshot stores a new, empty snapshot.
+	InsertSnapshot(ctx context.Context, s *Snapshot) error
+	// Snapshot returns CodeNotFound when there is none.
+	Snapshot(ctx context.Context, id string) (*Snapshot, error)
+	// SnapshotValidator returns only the version.
+	SnapshotValidator(ctx context.Context, id string) (Validator, error)
+	// Snapshots lists in order of id; a brief list has no Instance, UserData and VNFCs.
+	Snapshots(ctx context.Context, q Query) ([]*Snapshot, error)
+	// SetSnapshotPkg sets the vnfSnapshotPkgId and returns the snapshot; CodePrecondition when ifVersion differs.
+	SetSnapshotPkg(ctx context.Context, id, pkgID string, ifVersion *int64) (*Snapshot, error)
+	// BeginSnapshotDeletion keeps operations from using a snapshot for a time, and returns it. CodeConflict when an
+	// active operation uses it, or another request deletes it; CodePrecondition when ifVersion differs.
+	BeginSnapshotDeletion(ctx context.Context, id string, last time.Duration, ifVersion *int64) (*Snapshot, error)
+	// EndSnapshotDeletion deletes a snapshot whose resources are gone, or else lets operations use it again.
+	EndSnapshotDeletion(ctx context.Context, id string, gone bool) error
+
 	// Vims lists registered VIMs by name; Vim finds one by id or returns CodeNotFound.
 	Vims(ctx context.Context) ([]Vim, error)
 	Vim(ctx context.Context, id string) (*Vim, error)

@@ -29,6 +29,10 @@ func (t *tick) change(ctx context.Context) error {
 		return t.operate(ctx)
 	case sol.LcmOperationChangeExtConn:
 		return t.changeConnectivity(ctx)
+	case sol.LcmOperationCreateSnapshot:
+		return t.createSnapshot(ctx)
+	case sol.LcmOperationRevertToSnapshot:
+		return t.revert(ctx)
 	default:
 		return lcm.Errorf(lcm.CodeUnprocessable, "operation %s is not supported", t.w.Op.Type)
 	}
@@ -52,6 +56,8 @@ func (t *tick) restore(ctx context.Context) error {
 		return t.restoreStack(ctx)
 	case sol.LcmOperationOperate:
 		return t.restoreOperate(ctx)
+	case sol.LcmOperationCreateSnapshot:
+		return t.snapshots().Remove(ctx)
 	default:
 		return lcm.Errorf(lcm.CodeUnprocessable, "a %s operation cannot be rolled back", t.w.Op.Type)
 	}

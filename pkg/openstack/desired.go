@@ -163,6 +163,9 @@ func (d *Driver) desiredOf(s *part) (desired, error) {
 	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
 		g.counts = w.Op.Scope.Counts
 	}
+	if w.Op.Type == sol.LcmOperationRevertToSnapshot {
+		g.nfv = userdata.Revert(g.nfv, w.Op.SnapshotID(), disksOf(w.Op.Scope))
+	}
 	g.overridable = reconnected(overridableBy(w.Op.Type, req), before, g.ext)
 	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
 		g.overridable, err = overridableByPackage(g, w.Op.Params)

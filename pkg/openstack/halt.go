@@ -47,13 +47,16 @@ func (t *tick) halt(ctx context.Context, mode sol.CancelModeType) error {
 		if err := t.stack.Halt(ctx, s, mode, groups); err != nil {
 			return err
 		}
-		return t.serversHalted(ctx)
+		return t.serversHalted(ctx, mode)
 	})
 }
 
-// serversHalted waits for what Nova still does to the servers of an OPERATE.
-func (t *tick) serversHalted(ctx context.Context) error {
-	if t.w.Op.Type != sol.LcmOperationOperate || t.w.Op.Scope == nil {
+// serversHalted waits for what Nova still does to the servers of an OPERATE, and gracefully for the images that it
+// makes for a CREATE_SNAPSHOT.
+func (t *tick) serversHalted(ctx context.Context, mode sol.CancelModeType) error {
+	typ := t.w.Op.Type
+	images := typ == sol.LcmOperationCreateSnapshot && mode == sol.CancelModeGraceful
+	if typ != sol.LcmOperationOperate && !images || t.w.Op.Scope == nil {
 		return nil
 	}
 	return lcm.Each(ctx, 8, t.w.Op.Scope.VNFCs, func(ctx context.Context, id string) error {

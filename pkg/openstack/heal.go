@@ -36,13 +36,24 @@ func (t *tick) heal(ctx context.Context) error {
 	if scope.Whole {
 		return t.healWhole(ctx)
 	}
-	sick, err := t.replacements(scope.VNFCs)
+	params, err := t.w.Op.AdditionalParams()
+	if err != nil {
+		return err
+	}
+	all, _ := params["all"].(bool)
+	sick, err := t.replacements(scope.VNFCs, all)
 	if err != nil {
 		return err
 	}
 	if _, err := t.desired(ctx); err != nil { // before anything is lost
 		return err
 	}
+	return t.recreate(ctx, sick)
+}
+
+// recreate deletes servers, and has Heat replace them with the resources that are in replacements by an update to the
+// desired state.
+func (t *tick) recreate(ctx context.Context, sick []replacement) error {
 	if err := lcm.Each(ctx, 8, sick, func(ctx context.Context, p replacement) error {
 		return t.servers.Delete(ctx, p.vnfc, p.server)
 	}); err != nil {
@@ -65,7 +76,7 @@ func (t *tick) heal(ctx context.Context) error {
 		sick = left
 	}
 	return lcm.Errorf(lcm.CodeUpstream, "Heat has updated the stack %s %d times and not replaced all of the %d VNFCs",
-		t.stack.Name(), maxHeals, len(scope.VNFCs)).WithHint(
+		t.stack.Name(), maxHeals, len(t.w.Op.Scope.VNFCs)).WithHint(
 		"look at Heat's events of the stack; heal the whole VNF with additionalParams.all",
 	)
 }
@@ -81,13 +92,8 @@ func (t *tick) healWhole(ctx context.Context) error {
 	return t.stack.Create(ctx, t.desired)
 }
 
-// replacements finds the servers and volumes to replace for the VNFCs.
-func (t *tick) replacements(vnfcs []string) ([]replacement, error) {
-	params, err := t.w.Op.AdditionalParams()
-	if err != nil {
-		return nil, err
-	}
-	all, _ := params["all"].(bool)
+// replacements finds the servers to replace for the VNFCs, and with all their volumes, too.
+func (t *tick) replacements(vnfcs []string, all bool) ([]replacement, error) {
 	var out []replacement
 	for _, id := range vnfcs {
 		_, res, ok := t.stack.Before().VNFC(id)
@@ -122,7 +128,7 @@ func (t *tick) markUnhealthy(ctx context.Context, sick []replacement) error {
 		if r.Status == "CHECK_FAILED" {
 			return nil // marked already
 		}
-		return t.stack.Mark(ctx, r, true, "healed by operation "+t.w.Op.ID)
+		return t.stack.Mark(ctx, r, true, "replaced by operation "+t.w.Op.ID)
 	})
 }
 

@@ -10,10 +10,12 @@ import (
 )
 
 // Leftovers implements lcm.Infra. It lists what the projects have, of every kind that a VNF can have, and compares.
-func (d *Driver) Leftovers(ctx context.Context, i *lcm.Instance) (*lcm.Leftovers, error) {
+func (d *Driver) Leftovers(
+	ctx context.Context, i *lcm.Instance, snapshots []*lcm.Snapshot,
+) (*lcm.Leftovers, error) {
 	all := &lcm.Leftovers{Extra: []lcm.Leftover{}, Missing: []lcm.Leftover{}}
 	err := d.each(ctx, d.visit(i), func(ctx context.Context, t *tick) error {
-		found, err := t.leftovers().Compare(ctx)
+		found, err := t.leftovers(snapshots).Compare(ctx)
 		if err != nil {
 			return err
 		}
@@ -28,10 +30,12 @@ func (d *Driver) Leftovers(ctx context.Context, i *lcm.Instance) (*lcm.Leftovers
 }
 
 // RemoveLeftovers implements lcm.Infra.
-func (d *Driver) RemoveLeftovers(ctx context.Context, i *lcm.Instance, extra []lcm.Leftover) ([]lcm.Leftover, error) {
+func (d *Driver) RemoveLeftovers(
+	ctx context.Context, i *lcm.Instance, snapshots []*lcm.Snapshot, extra []lcm.Leftover,
+) ([]lcm.Leftover, error) {
 	var left []lcm.Leftover
 	err := d.each(ctx, d.visit(i), func(ctx context.Context, t *tick) error {
-		more, err := t.leftovers().Remove(ctx, extra)
+		more, err := t.leftovers(snapshots).Remove(ctx, extra)
 		left = unlisted(left, more)
 		return err
 	})
@@ -56,10 +60,10 @@ func (d *Driver) visit(i *lcm.Instance) *lcm.Execution {
 	return &lcm.Execution{Op: &lcm.Operation{InstanceID: i.ID}, Instance: i, Log: d.log, Clock: lcm.SystemClock{}}
 }
 
-func (t *tick) leftovers() *leftovers.Search {
+func (t *tick) leftovers(snapshots []*lcm.Snapshot) *leftovers.Search {
 	whole := t.part.whole.Instance
 	return &leftovers.Search{
 		Cloud: t.cloud, Instance: whole, Part: t.w.Instance, Stacks: inventory.StackIDs(whole.Instantiated),
-		Stack: t.stack, Images: t.images(),
+		Stack: t.stack, Images: t.images(), Snapshots: snapshots,
 	}
 }

@@ -68,7 +68,7 @@ func (w *world) leftovers() *lcm.Leftovers {
 	d, _ := w.node()
 	defer d.Close()
 	i := w.store.instance
-	l, err := d.Leftovers(w.t.Context(), &i)
+	l, err := d.Leftovers(w.t.Context(), &i, nil)
 	require.NoError(w.t, err)
 	return l
 }
@@ -125,7 +125,7 @@ func TestLeftovers(t *testing.T) {
 	d, _ := w.node()
 	defer d.Close()
 	i := w.store.instance
-	left, err := d.RemoveLeftovers(t.Context(), &i, found.Extra)
+	left, err := d.RemoveLeftovers(t.Context(), &i, nil, found.Extra)
 	require.NoError(t, err)
 	// The network and its subnet are in use by a port that is not ours: they stay, and it is said why.
 	require.Equal(
@@ -139,7 +139,7 @@ func TestLeftovers(t *testing.T) {
 			o.do(http.MethodDelete, "/network/v2.0/ports/"+p.ID, "", nil)
 		}
 	}
-	left, err = d.RemoveLeftovers(t.Context(), &i, w.leftovers().Extra)
+	left, err = d.RemoveLeftovers(t.Context(), &i, nil, w.leftovers().Extra)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	w.terminate()
@@ -163,7 +163,7 @@ func TestLeftoversOfAStackOfAFailedInstantiation(t *testing.T) {
 	i.Instantiated, i.Inventory, i.State = nil, nil, sol.InstantiationStateNotInstantiated
 	d, _ := w.node()
 	defer d.Close()
-	found, err := d.Leftovers(t.Context(), &i)
+	found, err := d.Leftovers(t.Context(), &i, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"OS::Glance::Image masterNode-image", "OS::Glance::Image workerNode-image", "OS::Heat::Stack " + w.stackName(),
@@ -172,7 +172,7 @@ func TestLeftoversOfAStackOfAFailedInstantiation(t *testing.T) {
 		Kind: fault.FailResource, ResourceName: "masterNode_CP1", Action: "delete", Count: 1,
 		Reason: "Conflict: Port p1 is still in use.",
 	})
-	left, err := d.RemoveLeftovers(t.Context(), &i, found.Extra)
+	left, err := d.RemoveLeftovers(t.Context(), &i, nil, found.Extra)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.Empty(t, cloud.State().Since(before))

@@ -26,6 +26,8 @@ type memory struct {
 	logs     map[int64]string // of steps
 	// forgotten are the VNFCs whose host keys went.
 	forgotten []string
+	// snapshot is what operations have recorded of the last snapshot.
+	snapshot map[string]lcm.VNFCSnapshot
 	// dieAt is the write at which the node dies, dieAfter that it dies after it is done; 0 = never.
 	dieAt    int
 	dieAfter bool
@@ -118,6 +120,12 @@ func (m *memory) CommitTick(_ context.Context, c lcm.Claim, t lcm.Tick) error {
 			m.instance = copied(*t.Instance)
 		}
 		m.forgotten = append(m.forgotten, t.Effects.ForgetVNFCs...)
+		for id, c := range t.Effects.Snapshot.VNFCs {
+			m.snapshot[id] = copied(c)
+		}
+		if t.Effects.Snapshot.Release {
+			m.snapshot = map[string]lcm.VNFCSnapshot{}
+		}
 		for _, p := range t.Phases {
 			m.phases[p.Name] = p
 		}

@@ -291,7 +291,8 @@ func overridableByPackage(g desired, params json.RawMessage) (userdata.Fresh, er
 		if kind != "VDU" {
 			return cps(kind, name, leaf)
 		}
-		if !userdata.IsLeaf(leaf, userdata.LeafFlavour) && !userdata.IsLeaf(leaf, userdata.LeafImage) {
+		if !userdata.IsLeaf(leaf, userdata.LeafFlavour) && !userdata.IsLeaf(leaf, userdata.LeafImage) &&
+			leaf != userdata.LeafSnapshot {
 			return false
 		}
 		leaves, _ := held[name].(map[string]any)

@@ -234,6 +234,11 @@ func (s *part) scope(whole *lcm.Scope) *lcm.Scope {
 	}
 	out.Remove = slices.DeleteFunc(slices.Clone(whole.Remove), elsewhere)
 	out.VNFCs = slices.DeleteFunc(slices.Clone(whole.VNFCs), elsewhere)
+	if n := whole.Snapshot; n != nil {
+		own := *n
+		own.VNFCs = slices.DeleteFunc(slices.Clone(n.VNFCs), func(c lcm.VNFCSnapshot) bool { return !s.hosts(c.VDU) })
+		out.Snapshot = &own
+	}
 	return &out
 }
 
@@ -248,7 +253,7 @@ func (s *part) concerned() bool {
 		return len(scope.Add)+len(scope.Remove) > 0
 	case sol.LcmOperationHeal:
 		return scope.Whole || len(scope.VNFCs) > 0
-	case sol.LcmOperationOperate:
+	case sol.LcmOperationOperate, sol.LcmOperationCreateSnapshot, sol.LcmOperationRevertToSnapshot:
 		return len(scope.VNFCs) > 0
 	default:
 		return true

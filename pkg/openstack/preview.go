@@ -16,6 +16,11 @@ func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, erro
 	var plans []*preview.Plan
 	vim, err := d.eachUntil(ctx, w, func(ctx context.Context, t *tick) error {
 		own := t.part.request(r)
+		if r.Type == sol.LcmOperationCreateSnapshot {
+			p, err := t.planSnapshot(ctx, own)
+			plans = append(plans, p)
+			return err
+		}
 		if err := t.findImages(ctx); err != nil {
 			return err
 		}

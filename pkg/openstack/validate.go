@@ -61,6 +61,9 @@ func (d *Driver) badAt(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
 	if r.Type == sol.LcmOperationModifyInfo || r.Type == sol.LcmOperationOperate || s.ends() {
 		return nil, nil
 	}
+	if r.Type == sol.LcmOperationCreateSnapshot {
+		return nil, d.requireRevertible(s)
+	}
 	bad, err := d.assembles(r, s)
 	if err != nil || r.Type != sol.LcmOperationChangeExtConn {
 		return bad, err

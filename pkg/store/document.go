@@ -69,7 +69,8 @@ var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 
 var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	table: &operations, all: operationColumns,
-	columns: "o.instance_id::text, coalesce(o.rendered_events, ''), coalesce(o.grant_href, '')",
+	columns: "o.instance_id::text, coalesce(o.rendered_events, ''), coalesce(o.grant_href, ''), " +
+		"coalesce(o.scope->'snapshot'->>'id', '')",
 	details: []string{"rendered_params", "rendered_details"},
 	clause:  (*Records).operationList, position: []string{"started", "id"},
 	isSearch: func(q lcm.Query) bool {
@@ -77,7 +78,7 @@ var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	},
 	document: func(d *lcm.OperationDocument) *lcm.Document { return &d.Document },
 	others: func(d *lcm.OperationDocument) []any {
-		return []any{&repeated[string]{&d.InstanceID}, &repeated[string]{&d.Events}, &d.GrantHref}
+		return []any{&repeated[string]{&d.InstanceID}, &repeated[string]{&d.Events}, &d.GrantHref, &d.SnapshotID}
 	},
 	render: render.Operation,
 }.prepared(format)

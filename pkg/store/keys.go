@@ -68,6 +68,7 @@ func (s *Store) CheckKeys(ctx context.Context) error {
 // sealedColumns lists everything that is sealed: table, column, key.
 var sealedColumns = slices.Concat(
 	instances.sealedColumns(), operations.sealedColumns(), vims.sealedColumns(), packages.sealedColumns(),
+	snapshots.sealedColumns(),
 	[][3]string{{"subscription", "auth", "id"}, {requestKeys, requestFingerprint, "row_id"}},
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -134,6 +135,9 @@ func (s *Records) Admit(
 			return err
 		}
 		s.queueRequestKey(ctx, b, op.ID)
+		if err := s.queueSnapshotUse(b, op); err != nil {
+			return err
+		}
 		s.queueQuota(b, s.project, quotaOperations, 1, s.quotaOf(s.project).Operations)
 		b.Queue(s.admission(), operations.inserts(r, s.project, op.ID)...)
 		queueInstance(b, i, ir)
@@ -143,6 +147,9 @@ func (s *Records) Admit(
 	})
 	if err == nil {
 		s.jobs.Added(OperationJobs)
+	}
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == stateSnapshot {
+		return lcm.SnapshotChanged(op.SnapshotID())
 	}
 	if refers(err, "vnf_lcm_op_occ_new_pkg") {
 		return noPackage(op.VnfPkgID)

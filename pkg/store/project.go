@@ -75,7 +75,8 @@ func (s *Store) MoveProject(ctx context.Context, m Move) (Moved, error) {
 	}
 	out.Left, err = value[bool](s.pool.Query(ctx, `SELECT EXISTS (SELECT FROM vnf_instance WHERE project = $1) OR
 		EXISTS (SELECT FROM vnf_lcm_op_occ WHERE project = $1) OR EXISTS (SELECT FROM vim WHERE project = $1) OR
-		EXISTS (SELECT FROM vnf_package WHERE project = $1)`, m.From))
+		EXISTS (SELECT FROM vnf_package WHERE project = $1) OR
+		EXISTS (SELECT FROM vnf_snapshot WHERE project = $1)`, m.From))
 	return out, fault("look for resources that are left", err)
 }
 
@@ -85,7 +86,8 @@ func moveResources(ctx context.Context, tx pgx.Tx, m Move) (out Moved, err error
 	if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '"+moveLock+"'"); err != nil {
 		return out, err
 	}
-	if _, err := tx.Exec(ctx, `LOCK TABLE vnf_lcm_op_occ, vnf_instance, vnf_package, vim, subscription, subscription_key, outbox
+	if _, err := tx.Exec(ctx, `LOCK TABLE vnf_lcm_op_occ, vnf_instance, vnf_package, vim, vnf_snapshot, subscription,
+		subscription_key, outbox
 		IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return out, err
 	}
@@ -115,6 +117,7 @@ func moveResources(ctx context.Context, tx pgx.Tx, m Move) (out Moved, err error
 		{"vnf_package SET project = $2", &out.Packages},
 		{"vim SET project = $2, is_default = is_default AND NOT EXISTS (SELECT FROM vim d WHERE d.project = $2 AND " +
 			"d.is_default)", &out.Vims},
+		{"vnf_snapshot SET project = $2", nil},
 		{"subscription SET project = $2", nil},
 		{"subscription_key SET project = $2", nil},
 		{"outbox SET project = $2", nil},
@@ -150,6 +153,9 @@ func checkMove(ctx context.Context, tx pgx.Tx, m Move) error {
 		}, {
 			"requests work on instances", `SELECT i.id::text FROM vnf_instance i JOIN instance_lease l ON
 				l.instance_id = i.id WHERE i.project = $1 AND $2 <> '' AND l.expires > now()`, "wait a moment",
+		}, {
+			"requests delete snapshots", `SELECT id::text FROM vnf_snapshot WHERE project = $1 AND $2 <> ''
+				AND deleting > now()`, "wait a moment",
 		}, {
 			"both projects have a package with the same vnfdId", `SELECT a.vnfd_id FROM vnf_package a JOIN vnf_package b
 				ON a.vnfd_id = b.vnfd_id WHERE a.project = $1 AND b.project = $2`, "delete one of the packages",

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +44,9 @@ func TestMoveProjectMovesEverything(t *testing.T) {
 			VALUES ($1, 's', $2, gen_random_uuid(), '', gen_random_uuid())`, row[0], row[1])
 		require.NoError(t, err)
 	}
+	snapshot := &lcm.Snapshot{ID: uuid.NewString(), Version: 1, Created: lcm.SystemClock{}.Now()}
+	snapshot.Updated = snapshot.Created
+	require.NoError(t, first.InsertSnapshot(t.Context(), snapshot))
 	third, second := first.of("third"), first.of("second")
 	kept, _ := third.admit(t)
 	events := first.count(t, "SELECT count(*) FROM event WHERE project = 'default'")

@@ -69,7 +69,11 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 		return err
 	}
 	var got tickResult
-	others := len(register)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0
+	snapshot, err := encodeSnapshotEffect(t)
+	if err != nil {
+		return err
+	}
+	others := len(register)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0 || snapshot != nil
 	err = s.pipeline(ctx, "commit tick", func(b *pgx.Batch) {
 		if others { // they do not check the claim themselves
 			b.Queue("SELECT gybe_fence($1, $2)", c.OperationID, c.Epoch)
@@ -85,6 +89,9 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 			queueVimRemoval(b, id, "")
 		}
 		queueHostKeyRemoval(b, t.Op.InstanceID, t.Effects.ForgetVNFCs)
+		if snapshot != nil {
+			b.Queue(snapshotEffect, snapshot...)
+		}
 	})
 	if err != nil {
 		return orFenced("commit tick", err)

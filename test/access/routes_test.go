@@ -37,6 +37,10 @@ var bodies = map[string]string{
 	"POST /vnfpkgm/v2/vnf_packages":                                            `{}`,
 	"PATCH /vnfpkgm/v2/vnf_packages/{vnfPkgId}":                                `{"operationalState": "DISABLED"}`,
 	"PUT /vnfpkgm/v2/vnf_packages/{vnfPkgId}/package_content":                  `PK`,
+	"POST /vnflcm/v2/vnf_instances/{vnfInstanceId}/create_snapshot":            `{"vnfSnapshotInfoId": "{vnfSnapshotInfoId}"}`,
+	"POST /vnflcm/v2/vnf_instances/{vnfInstanceId}/revert_to_snapshot":         `{"vnfSnapshotInfoId": "{vnfSnapshotInfoId}"}`,
+	"POST /vnflcm/v2/vnf_snapshots":                                            `{}`,
+	"PATCH /vnflcm/v2/vnf_snapshots/{vnfSnapshotInfoId}":                       `{"vnfSnapshotPkgId": "x"}`,
 	"POST /v1.0/vims":      `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /v1.0/vims.json": `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /gybe/v1/plan":   `{"vnfInstanceId": "{vnfInstanceId}", "operation": "TERMINATE", "params": {"terminationType": "FORCEFUL"}}`,
@@ -78,6 +82,8 @@ func fillIn(text string, o objects, route string) string {
 		switch name {
 		case "{vnfInstanceId}":
 			return o.instance
+		case "{vnfSnapshotInfoId}":
+			return o.snapshot
 		case "{vnfLcmOpOccId}":
 			return o.op
 		case "{vnfPkgId}":
@@ -135,6 +141,7 @@ func nothing() objects {
 	return objects{
 		vim: uuid.NewString(), pkg: uuid.NewString(), instance: uuid.NewString(), op: uuid.NewString(),
 		vnfc: "VDU1-" + uuid.NewString(), vnfd: uuid.NewString(), subscription: uuid.NewString(),
+		snapshot: uuid.NewString(),
 	}
 }
 
@@ -226,7 +233,7 @@ func TestOtherProjectsDoNotExist(t *testing.T) {
 				spoil(&r)
 				r.token = w.tokens[blue][lcm.RoleAdmin]
 				got[n] = w.send(t, r)
-				for _, id := range []string{o.vim, o.pkg, o.instance, o.op, o.vnfc, o.vnfd, o.subscription} {
+				for _, id := range []string{o.vim, o.pkg, o.instance, o.op, o.vnfc, o.vnfd, o.subscription, o.snapshot} {
 					got[n].body = strings.ReplaceAll(got[n].body, id, "ID")
 					got[n].body = strings.ReplaceAll(got[n].body, id[:8], "ID") // the console cuts them
 				}
@@ -253,6 +260,7 @@ func (w *world) everything(t *testing.T, project string, o objects) map[string]s
 	out := map[string]string{}
 	for _, path := range []string{
 		"/vnflcm/v2/vnf_instances/" + o.instance, "/vnflcm/v2/vnf_instances/" + o.idle,
+		"/vnflcm/v2/vnf_snapshots?all_fields",
 		"/vnflcm/v2/vnf_lcm_op_occs?all_fields", "/vnfpkgm/v1/vnf_packages?all_fields", "/v1.0/vims",
 		"/vnflcm/v2/subscriptions", "/gybe/v1/subscriptions/" + o.subscription + "/deliveries",
 	} {

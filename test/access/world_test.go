@@ -216,7 +216,7 @@ func firstEvents(body io.Reader, view bool) string {
 
 // objects are the resources of a project.
 type objects struct {
-	vim, pkg, vnfd, instance, idle, op, vnfc, subscription string
+	vim, pkg, vnfd, instance, idle, op, vnfc, subscription, snapshot string
 }
 
 // fill makes a VIM, a package, an instance that is instantiated, and one that is not, in a project.
@@ -269,10 +269,13 @@ func (w *world) fill(t *testing.T, project string) objects {
 	i, err := c.Instance(t.Context(), o.instance)
 	require.NoError(t, err)
 	o.vnfc = i.InstantiatedVnfInfo.VnfcInfo[0].ID
+	s, err := c.CreateSnapshot(t.Context())
+	require.NoError(t, err)
+	o.snapshot = s.ID
 	return o
 }
 
 // identifiers are texts by which another project could recognise the objects.
 func (o objects) identifiers(project string) []string {
-	return []string{o.vim, o.pkg, o.instance, o.idle, o.op, o.vnfc, o.subscription, "-of-" + project}
+	return []string{o.vim, o.pkg, o.instance, o.idle, o.op, o.vnfc, o.subscription, o.snapshot, "-of-" + project}
 }

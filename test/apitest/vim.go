@@ -24,7 +24,9 @@ type VIM struct {
 
 // NewVIM returns an empty VIM with a driver.
 func NewVIM() *VIM {
-	state := &memory{machines: map[string][]machine{}, replaced: map[string]machine{}}
+	state := &memory{
+		machines: map[string][]machine{}, replaced: map[string]machine{}, disks: map[string][]disk{},
+	}
 	return &VIM{state, func(_ bool, send func() error) error { return send() }}
 }
 
@@ -46,6 +48,7 @@ type memory struct {
 	calls    []string
 	machines map[string][]machine // by the instance whose name they carry
 	replaced map[string]machine   // by a change of the package, by the id of the successor
+	disks    map[string][]disk    // of snapshots, by their id
 }
 
 // machine is that of one VNFC.
@@ -56,6 +59,7 @@ type machine struct {
 	ready   time.Time
 	broken  bool   // its creation was stopped
 	vim     string // key of the connection that it was created through
+	from    string // the id of the snapshot that its disk comes from
 }
 
 func (m machine) name() string { return fmt.Sprintf("%s-%d", m.vdu, m.index) }

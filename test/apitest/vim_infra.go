@@ -72,6 +72,9 @@ func (v *VIM) Change(_ context.Context, w *lcm.Execution) error {
 	if err := v.begin("change %s with %s", w.Op.Type, w.VNFD.Version); err != nil {
 		return err
 	}
+	if w.Op.Type == sol.LcmOperationCreateSnapshot {
+		return v.createSnapshot(w)
+	}
 	scope, limit := w.Op.Scope, &limit{err: v.fail, left: 1}
 	if !v.partly {
 		limit = nil
@@ -182,6 +185,15 @@ func (v *VIM) touch(w *lcm.Execution, vnfc string, limit *limit) error {
 		return v.create(w, vdu, nil)
 	case sol.LcmOperationChangeVnfpkg:
 		return v.replace(w, vnfc, limit)
+	case sol.LcmOperationRevertToSnapshot:
+		o := v.find(w.Instance.ID, vnfc)
+		if o == nil {
+			return nil
+		}
+		if err := limit.take(); err != nil {
+			return err
+		}
+		return v.call(true, func() error { o.from = w.Op.SnapshotID(); return nil })
 	case sol.LcmOperationOperate:
 		to := sol.VnfOperationalStateStopped
 		if w.Op.Before.Instantiated.VnfState == to {
@@ -229,6 +241,9 @@ func (v *VIM) Restore(_ context.Context, w *lcm.Execution) error {
 	defer v.mu.Unlock()
 	if err := v.begin("restore %s with %s", w.Op.Type, w.VNFD.Version); err != nil {
 		return err
+	}
+	if w.Op.Type == sol.LcmOperationCreateSnapshot {
+		return v.deleteDisks(w.Op.SnapshotID())
 	}
 	counts := map[string]int{}
 	for _, c := range w.Op.Before.Instantiated.VnfcInfo {

@@ -126,6 +126,10 @@ func (v *VIM) Preview(_ context.Context, r lcm.Request) (*lcm.Preview, error) {
 		for _, id := range scope.VNFCs {
 			p.Replace = append(p.Replace, gone(id))
 		}
+	case sol.LcmOperationCreateSnapshot:
+		v.previewSnapshot(r, &p.Add, nil)
+	case sol.LcmOperationRevertToSnapshot:
+		v.previewSnapshot(r, nil, &p.Change)
 	case sol.LcmOperationTerminate:
 		for _, o := range v.machines[r.Instance.ID] {
 			p.Remove = append(p.Remove, gone(o.vnfc()))
@@ -135,7 +139,9 @@ func (v *VIM) Preview(_ context.Context, r lcm.Request) (*lcm.Preview, error) {
 }
 
 // Leftovers implements lcm.Infra.
-func (v *VIM) Leftovers(_ context.Context, i *lcm.Instance) (*lcm.Leftovers, error) {
+func (v *VIM) Leftovers(
+	_ context.Context, i *lcm.Instance, snapshots []*lcm.Snapshot,
+) (*lcm.Leftovers, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	out := &lcm.Leftovers{Extra: []lcm.Leftover{}, Missing: []lcm.Leftover{}}
@@ -146,6 +152,7 @@ func (v *VIM) Leftovers(_ context.Context, i *lcm.Instance) (*lcm.Leftovers, err
 			})
 		}
 	}
+	out.Extra = append(out.Extra, v.strayDisks(i, snapshots)...)
 	for _, r := range i.Inventory {
 		if !slices.ContainsFunc(v.machines[i.ID], func(o machine) bool { return o.id == r.ID }) {
 			out.Missing = append(out.Missing, lcm.Leftover{Type: r.Type, ID: r.ID, Name: r.Name})
@@ -155,7 +162,9 @@ func (v *VIM) Leftovers(_ context.Context, i *lcm.Instance) (*lcm.Leftovers, err
 }
 
 // RemoveLeftovers implements lcm.Infra.
-func (v *VIM) RemoveLeftovers(_ context.Context, i *lcm.Instance, extra []lcm.Leftover) ([]lcm.Leftover, error) {
+func (v *VIM) RemoveLeftovers(
+	_ context.Context, i *lcm.Instance, _ []*lcm.Snapshot, extra []lcm.Leftover,
+) ([]lcm.Leftover, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.fail != nil {

@@ -26,6 +26,9 @@ func (v contractVIM) Contents() []infratest.Content {
 	for _, id := range v.Machines() {
 		out = append(out, infratest.Content{Kind: "machines", ID: id})
 	}
+	for _, id := range v.Disks() {
+		out = append(out, infratest.Content{Kind: "disks", ID: id})
+	}
 	return out
 }
 

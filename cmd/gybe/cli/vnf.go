@@ -20,7 +20,7 @@ func (a *app) vnfCommand() *cobra.Command {
 			"name.",
 	}
 	cmd.AddCommand(a.vnfCreate(), a.vnfList(), a.vnfShow(), a.vnfDelete(), a.vnfNodes(), a.vnfKubeconfig(),
-		a.vnfSSHHosts(), a.vnfLeftovers(), a.vnfProtect(), a.vnfUnprotect(),
+		a.vnfSSHHosts(), a.vnfLeftovers(), a.vnfSnapshot(), a.vnfProtect(), a.vnfUnprotect(),
 		a.vnfInstantiate(), a.vnfScale(), a.vnfScaleToLevel(), a.vnfChangeFlavour(), a.vnfHeal(), a.vnfOperate(),
 		a.vnfChangeExtConn(), a.vnfChangePackage(), a.vnfModify(), a.vnfTerminate())
 	return cmd

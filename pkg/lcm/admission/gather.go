@@ -24,6 +24,14 @@ func (s *Service) gather(ctx context.Context, i *lcm.Instance, t lcm.Task) (lcm.
 			return a, err
 		}
 	}
+	if t.SnapshotID != "" {
+		if a.Snapshot, err = s.Store.Snapshot(ctx, t.SnapshotID); err != nil {
+			if e := lcm.AsError(err); e.Code == lcm.CodeNotFound {
+				err = lcm.Unprocessable(lcm.InvalidParam{Pointer: "/vnfSnapshotInfoId", Detail: e.Detail})
+			}
+			return a, err
+		}
+	}
 	if len(t.Connections) > 0 || t.Kind.Instantiates() {
 		a.Connections, err = s.connections(ctx, t.Connections)
 	}

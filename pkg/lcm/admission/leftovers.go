@@ -20,7 +20,11 @@ func (s *Service) Leftovers(ctx context.Context, id string) (*lcm.Leftovers, err
 	if err != nil {
 		return nil, err
 	}
-	return infra.Leftovers(ctx, seen)
+	snapshots, err := s.snapshotsOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return infra.Leftovers(ctx, seen, snapshots)
 }
 
 // RemoveLeftovers removes what Leftovers reports as extra, and returns what it removed and what remains, with the
@@ -38,12 +42,16 @@ func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left
 			if err != nil {
 				return nil, err
 			}
-			found, err := infra.Leftovers(ctx, seen)
+			snapshots, err := s.snapshotsOf(ctx, i.ID)
+			if err != nil {
+				return nil, err
+			}
+			found, err := infra.Leftovers(ctx, seen, snapshots)
 			if err != nil {
 				return nil, err
 			}
 			if len(found.Extra) > 0 {
-				if left, err = infra.RemoveLeftovers(ctx, seen, found.Extra); err != nil {
+				if left, err = infra.RemoveLeftovers(ctx, seen, snapshots, found.Extra); err != nil {
 					return nil, err
 				}
 			}

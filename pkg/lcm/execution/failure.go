@@ -63,6 +63,9 @@ func (t *tick) failureOf(err error, phase string) *lcm.Failure {
 
 // revertAdmission takes back what the admission did to the instance.
 func (t *tick) revertAdmission() {
+	if t.work != nil {
+		t.work.ReleaseSnapshot()
+	}
 	switch before := t.op.Before; {
 	case before != nil:
 		t.instance.VimConnections = before.VimConnections

@@ -141,7 +141,7 @@ func (p *plan) change() {
 	switch p.w.Op.Type { //nolint:exhaustive // SCALE and SCALE_TO_LEVEL add and remove
 	case sol.LcmOperationHeal:
 		p.heal(scope)
-	case sol.LcmOperationOperate:
+	case sol.LcmOperationOperate, sol.LcmOperationCreateSnapshot, sol.LcmOperationRevertToSnapshot:
 		for _, id := range scope.VNFCs {
 			p.updateVNFC(id)
 		}

@@ -174,6 +174,12 @@ func executions() map[string]*lcm.Execution {
 		"operate": execution(sol.LcmOperationOperate, `{"changeStateTo":"STOPPED"}`, &lcm.Scope{
 			Flavour: "simple", VNFCs: []string{"m1", "m0", "w0"},
 		}),
+		"create_snapshot": execution(sol.LcmOperationCreateSnapshot, `{"vnfSnapshotInfoId":"s"}`, &lcm.Scope{
+			Flavour: "simple", VNFCs: []string{"m1", "m0", "w0"}, Snapshot: &lcm.SnapshotScope{ID: "s"},
+		}),
+		"revert_to_snapshot": execution(sol.LcmOperationRevertToSnapshot, `{"vnfSnapshotInfoId":"s"}`, &lcm.Scope{
+			Flavour: "simple", VNFCs: []string{"m1"}, Snapshot: &lcm.SnapshotScope{ID: "s"},
+		}),
 		"change_ext_conn": execution(sol.LcmOperationChangeExtConn,
 			`{"extVirtualLinks":[{"id":"ext","resourceId":"n","extCps":[{"cpdId":"workerNode_CP1"}]}]}`,
 			&lcm.Scope{Flavour: "simple"}),

@@ -18,6 +18,10 @@ func Contract(t *testing.T, h Harness) {
 		"Heal": testHeal, "HealSurvivesDeath": testHealSurvivesDeath,
 		"Terminate": testTerminate, "TerminateSurvivesDeath": testTerminateSurvivesDeath,
 		"HaltForceful": testHaltForceful, "HaltGraceful": testHaltGraceful,
+		"Snapshot": testSnapshot, "SnapshotRollback": testSnapshotRollback,
+		"SnapshotSurvivesDeath":         testSnapshotSurvivesDeath,
+		"SnapshotRollbackSurvivesDeath": testSnapshotRollbackSurvivesDeath,
+		"RevertSurvivesDeath":           testRevertSurvivesDeath, "SnapshotOfSeveralConnections": testSnapshotOfSeveral,
 		"Failure": testFailure, "Restore": testRestore, "Preview": testPreview,
 		"Leftovers": testLeftovers, "OtherInstances": testOtherInstances,
 		"SeveralConnections":             testSeveralConnections,
@@ -158,7 +162,7 @@ func testOtherInstances(t *testing.T, h Harness) {
 	w := other.work()
 	require.NoError(t, lcm.TakeInventory(t.Context(), other.driver, w))
 	require.ElementsMatch(t, inventory, w.Instance.Inventory)
-	l, err := other.driver.Leftovers(t.Context(), w.Instance)
+	l, err := other.driver.Leftovers(t.Context(), w.Instance, nil)
 	require.NoError(t, err)
 	require.Empty(t, l.Extra)
 	require.Empty(t, l.Missing)

@@ -41,6 +41,9 @@ func surviveDeaths(t *testing.T, h Harness, admit func(v *vnf)) {
 				v.requireInventory()
 				v.terminate()
 			}
+			if v.snapshot != nil && v.snapshot.Operation != "" {
+				require.NoError(t, v.deleteSnapshot())
+			}
 			require.ElementsMatch(t, empty, v.vim.Contents())
 		})
 	}

@@ -15,6 +15,7 @@ type records struct {
 	instance lcm.Instance
 	op       lcm.Operation
 	steps    []lcm.StepRecord
+	snapshot *lcm.Snapshot // nil is none
 }
 
 // read returns the instance and the operation as they are stored.

@@ -13,7 +13,7 @@ func (v *vnf) leftovers() *lcm.Leftovers {
 	v.t.Helper()
 	changes := v.node.changesMade()
 	i, _ := v.read()
-	l, err := v.driver.Leftovers(v.t.Context(), &i)
+	l, err := v.driver.Leftovers(v.t.Context(), &i, v.existingSnapshots())
 	require.NoError(v.t, err)
 	require.Equal(v.t, changes, v.node.changesMade())
 	return l
@@ -25,7 +25,7 @@ func (v *vnf) removeLeftovers() {
 	found := v.leftovers()
 	require.NotEmpty(v.t, found.Extra)
 	i, _ := v.read()
-	left, err := v.driver.RemoveLeftovers(v.t.Context(), &i, found.Extra)
+	left, err := v.driver.RemoveLeftovers(v.t.Context(), &i, v.existingSnapshots(), found.Extra)
 	require.NoError(v.t, err)
 	require.Empty(v.t, left)
 	require.Empty(v.t, v.leftovers().Extra)

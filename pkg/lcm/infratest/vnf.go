@@ -98,7 +98,7 @@ func (v *vnf) admission(typ sol.LcmOperationType, body any) *lcm.Admission {
 	require.NoError(v.t, err)
 	i, _ := v.read()
 	a := &lcm.Admission{
-		Task: task, Instance: &i, Infras: v, Connections: v.connections(),
+		Task: task, Instance: &i, Infras: v, Connections: v.connections(), Snapshot: v.taken(task.SnapshotID),
 		Present: lcm.Revision{VNFD: v.VNFD, Package: v.Harness.Files},
 	}
 	if i.Instantiated != nil {
@@ -137,6 +137,9 @@ func (v *vnf) admit(typ sol.LcmOperationType, body any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.instance, v.op, v.steps = stored(*a.Instance), op, nil
+	if typ == sol.LcmOperationCreateSnapshot {
+		v.snapshot.Operation, v.snapshot.InstanceID, v.snapshot.Instance = op.ID, op.InstanceID, op.Before
+	}
 }
 
 // work returns the work of a tick on the stored records.
@@ -146,19 +149,20 @@ func (v *vnf) work() *lcm.Execution {
 	w, err := lcm.NewExecution(v.t.Context(), lcm.ExecutionInput{
 		Op: &op, Instance: &i, Packages: v, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler),
 		Journal: journal{v.records, v.node}, Claim: lcm.Claim{OperationID: op.ID, InstanceID: i.ID, Epoch: 1},
-		Commit: func(context.Context) error { return v.commit(&op, &i) },
+		Commit: func(context.Context) error { return v.commit(&op, &i, lcm.Effects{}) },
 	})
 	require.NoError(v.t, err)
 	w.EnterPhase(op.Phase)
 	return w
 }
 
-// commit stores the operation and the instance.
-func (v *vnf) commit(op *lcm.Operation, i *lcm.Instance) error {
+// commit stores the operation, the instance and what a tick does to the snapshot.
+func (v *vnf) commit(op *lcm.Operation, i *lcm.Instance, e lcm.Effects) error {
 	return v.node.write(func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		v.op, v.instance = stored(*op), stored(*i)
+		v.applyToSnapshot(e.Snapshot)
 	})
 }
 
@@ -189,13 +193,13 @@ func (v *vnf) tick() (done bool, err error) {
 	}
 	if at < len(phases)-1 {
 		w.Op.Phase = phases[at+1].Name
-		return false, v.commit(w.Op, w.Instance)
+		return false, v.commit(w.Op, w.Instance, w.Effects())
 	}
 	if end != nil {
 		require.NoError(v.t, end(w))
 	}
 	w.Op.Phase, w.Op.State = "", ended(w.Op.State)
-	return true, v.commit(w.Op, w.Instance)
+	return true, v.commit(w.Op, w.Instance, w.Effects())
 }
 
 // ended is the state after the last phase.

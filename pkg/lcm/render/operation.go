@@ -28,7 +28,7 @@ func Operation(op *lcm.Operation) (*lcm.OperationDocument, error) {
 		Document: lcm.Document{
 			ID: op.ID, Version: op.Version, Updated: op.Updated, Brief: brief, Details: Join(params, details),
 		},
-		InstanceID: op.InstanceID, Events: Events(op), GrantHref: op.GrantHref,
+		InstanceID: op.InstanceID, Events: Events(op), GrantHref: op.GrantHref, SnapshotID: op.SnapshotID(),
 	}, nil
 }
 
@@ -37,7 +37,7 @@ func OperationBrief(op *lcm.Operation) ([]byte, error) {
 	shown := sol.VnfLcmOpOcc{
 		ID: op.ID, OperationState: op.State, StateEnteredTime: op.StateEntered, StartTime: op.Started,
 		VnfInstanceID: op.InstanceID, Operation: op.Type, IsAutomaticInvocation: op.Automatic,
-		IsCancelPending: op.Cancel != "", CancelMode: op.Cancel,
+		IsCancelPending: op.Cancel != "", CancelMode: op.Cancel, VnfSnapshotInfoID: op.SnapshotID(),
 	}
 	if op.Grant != nil {
 		shown.GrantID = op.Grant.ID

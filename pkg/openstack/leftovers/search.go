@@ -21,6 +21,8 @@ type Search struct {
 	Stacks []string
 	Stack  *stack.Worker
 	Images *images.Store
+	// Snapshots are those of the instance: what they consist of is not left over.
+	Snapshots []*lcm.Snapshot
 }
 
 // Compare lists what the project has, of every kind that a VNF can have, and compares it with the inventory.

@@ -81,6 +81,16 @@ func (f *Search) survey(ctx context.Context) (*findings, error) {
 		a.parts[r.ID] = true
 		a.images[r.Image] = true
 	}
+	for _, s := range f.Snapshots {
+		for _, c := range s.VNFCs {
+			if c.Compute != nil {
+				a.parts[c.Compute.ID] = true
+			}
+			for _, r := range c.Storages {
+				a.parts[r.Resource.ID] = true
+			}
+		}
+	}
 	lists := make([][]object, len(kinds))
 	at := make([]int, len(kinds))
 	for i := range at {
@@ -187,6 +197,14 @@ func (f *Search) listKind(ctx context.Context, k kind) ([]object, error) {
 	}
 	if k.typ == cloud.TypeImage {
 		q.Set("tag", f.Instance.ID)
+		// Images of servers have no tags.
+		all, err := f.Cloud.ListServerImages(ctx, cloud.MarkInstance, f.Instance.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range all {
+			add(listed{ID: i.ID, Name: i.Name, Status: i.Status})
+		}
 	}
 	if k.typ == cloud.TypeServer && f.Cloud.ServersHaveTags(ctx) {
 		err := cloud.EachPage(ctx, f.Cloud, k.pages(url.Values{"tags": {f.Instance.ID}}), add)

@@ -77,6 +77,10 @@ func Compare(r lcm.Request, before, after *Side) (*Plan, error) {
 		p.heal(r, was, now, inv)
 		return p, nil
 	}
+	if r.Type == sol.LcmOperationRevertToSnapshot && r.Scope != nil && r.Scope.Snapshot != nil {
+		p.revert(r.Scope, was, now, inv)
+		return p, nil
+	}
 	p.compare(was, now, inv)
 	return p, nil
 }
@@ -124,6 +128,31 @@ func (p *Plan) heal(r lcm.Request, before, after []element, inv records) {
 			if was := old[e.key()]; was != nil {
 				p.update(*was, e, rec, ok)
 			}
+		}
+	}
+}
+
+// revert plans the servers that get another image in place, and those that are replaced with their volumes: because of
+// the volumes, or because the image is the one that they have already.
+func (p *Plan) revert(s *lcm.Scope, before, after []element, inv records) {
+	old, of := keyed(before), map[string]lcm.VNFCSnapshot{}
+	for n, c := range s.Snapshot.VNFCs {
+		of[s.VNFCs[n]] = c
+	}
+	const why = "its content becomes that of the snapshot"
+	for _, e := range after {
+		rec, ok := inv.find(e)
+		taken, reverted := of[rec.VNFC]
+		volume := slices.ContainsFunc(taken.Storages, func(v lcm.SnapshotStorage) bool { return v.Name == e.name })
+		was := old[e.key()]
+		switch {
+		case ok && reverted && e.typ == cloud.TypeVolume && volume:
+			p.replace(e, rec, ok, why)
+		case ok && reverted && e.typ == cloud.TypeServer &&
+			(len(taken.Storages) > 0 || was == nil || inventory.SameJSON(was.props["image"], e.props["image"])):
+			p.replace(e, rec, ok, "its disks become those of the snapshot")
+		case was != nil:
+			p.update(*was, e, rec, ok)
 		}
 	}
 }

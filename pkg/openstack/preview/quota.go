@@ -118,3 +118,14 @@ func (c *checker) volumeQuota(ctx context.Context) error {
 	c.compareQuota("volume space", c.need.gigabytes, space.Used, space.Limit, " GiB")
 	return nil
 }
+
+// CheckVolumes compares new volumes, and their space in GiB, with Cinder's limits.
+func CheckVolumes(ctx context.Context, c *cloud.Client, volumes, gigabytes int) ([]lcm.Check, error) {
+	if volumes == 0 {
+		return nil, nil
+	}
+	k := &checker{cloud: c}
+	k.need.volumes, k.need.gigabytes = volumes, gigabytes
+	err := k.volumeQuota(ctx)
+	return k.checks, err
+}

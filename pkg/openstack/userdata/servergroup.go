@@ -232,8 +232,11 @@ func (g *grouper) renews(key string) bool {
 	return g.in.Fresh != nil && g.in.Fresh("VDU", key, LeafServerGroup)
 }
 
-// regroup makes the nfv of a mix remember the server groups of what is in the new resources as the new package has
-// them: not those of a VDU whose new template places its servers itself, for one.
+// rememberedLeaves are those below nfv.VDU that no template asks for.
+var rememberedLeaves = []string{LeafServerGroup, LeafSnapshot}
+
+// regroup makes the nfv of a mix remember the server groups and snapshots of what is in the new resources as the new
+// package has them: not those of a VDU whose new template places its servers itself, for one.
 func (m *Mix) regroup(nfv map[string]any, resources []string) {
 	for _, key := range slices.Compact(
 		slices.Sorted(slices.Values(append(groupedIn(m.old.NFV), groupedIn(m.next.NFV)...))),
@@ -242,18 +245,20 @@ func (m *Mix) regroup(nfv map[string]any, resources []string) {
 			continue
 		}
 		leaves, _ := valueAt(nfv, []string{"VDU", key}).(map[string]any)
-		delete(leaves, LeafServerGroup)
-		if group := valueAt(m.next.NFV, []string{"VDU", key, LeafServerGroup}); group != nil {
-			put(nfv, []string{"VDU", key, LeafServerGroup}, group)
+		for _, leaf := range rememberedLeaves {
+			delete(leaves, leaf)
+			if value := valueAt(m.next.NFV, []string{"VDU", key, leaf}); value != nil {
+				put(nfv, []string{"VDU", key, leaf}, value)
+			}
 		}
 	}
 }
 
-// groupedIn lists the keys for which nfv has a server group.
+// groupedIn lists the keys for which nfv has a server group or a snapshot.
 func groupedIn(nfv map[string]any) []string {
 	var out []string
 	for _, e := range entries(nfv, "VDU") {
-		if e.leaves[LeafServerGroup] != nil {
+		if e.leaves[LeafServerGroup] != nil || e.leaves[LeafSnapshot] != nil {
 			out = append(out, e.name)
 		}
 	}

@@ -94,6 +94,9 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if files, err = reverted(in, t, nfv, files); err != nil {
+		return nil, nil, err
+	}
 	text, err := t.Encode()
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode %s: %w", in.HOT.Path, err)

@@ -17,6 +17,8 @@ var (
 		"changedExtConnectivity", "modificationsTriggeredByVnfPkgChange")
 	// LccnSubscriptions selects attributes of subscriptions.
 	LccnSubscriptions = New[sol.LccnSubscription]()
+	// VnfSnapshotInfos selects attributes of VNF snapshots.
+	VnfSnapshotInfos = New[sol.VnfSnapshotInfo]("vnfSnapshot")
 	// VnfPkgInfos selects attributes of VNF packages.
 	VnfPkgInfos = New[sol.VnfPkgInfo](
 		"softwareImages",

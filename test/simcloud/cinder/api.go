@@ -1,6 +1,7 @@
 package cinder
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -69,7 +70,18 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 			return http.StatusOK, rest.Obj{"volumes": []rest.Obj{}}, nil
 		}
 	}
+	var marks map[string]string // an object of Python, which JSON with texts is
+	if raw := q.Get("metadata"); raw != "" {
+		if err := json.Unmarshal([]byte(raw), &marks); err != nil {
+			return http.StatusOK, rest.Obj{"volumes": []rest.Obj{}}, nil
+		}
+	}
 	found := s.Volumes.Filter(func(v *Volume) bool {
+		for key, value := range marks {
+			if v.Metadata[key] != value {
+				return false
+			}
+		}
 		return (all || v.Project == c.ProjectID) &&
 			rest.OneOf(q, "name", v.Name) && rest.OneOf(q, "status", v.Status) &&
 			rest.OneOf(q, "project_id", v.Project) && rest.OneOf(q, "bootable", strconv.FormatBool(v.Bootable))
@@ -183,8 +195,9 @@ func (s *Service) view(v *Volume) rest.Obj {
 		"volume_type": v.Type, "availability_zone": v.Zone, "bootable": strconv.FormatBool(v.Bootable),
 		"metadata": rest.Map(v.Metadata), "attachments": attachments, "created_at": v.Created.Format(form),
 		"updated_at": v.Updated.Format(form), "links": s.links(v), "user_id": v.UserID, "encrypted": false,
-		"multiattach": false, "snapshot_id": rest.OrNil(v.SnapshotID), "source_volid": rest.OrNil(v.SourceID), "consistencygroup_id": nil,
-		"replication_status": nil, "os-vol-tenant-attr:tenant_id": v.Project, "os-vol-host-attr:host": "vol1@null#null",
+		"multiattach": false, "snapshot_id": rest.OrNil(v.SnapshotID), "source_volid": rest.OrNil(v.SourceID),
+		"consistencygroup_id": nil,
+		"replication_status":  nil, "os-vol-tenant-attr:tenant_id": v.Project, "os-vol-host-attr:host": "vol1@null#null",
 		"os-vol-mig-status-attr:migstat": nil, "os-vol-mig-status-attr:name_id": nil, "migration_status": nil,
 	}
 	if v.ImageID != "" {

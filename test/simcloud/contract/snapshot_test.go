@@ -2,6 +2,7 @@ package contract
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -118,14 +119,16 @@ func TestCopiesOfVolumes(t *testing.T) {
 		"template": booting, "parameters": obj{"image": "cirros-0.5.2-x86_64-disk"},
 	}, "CREATE_COMPLETE")
 	a := s.resources()
-	name := fresh("copy")
+	name, mark := fresh("copy"), fresh("mark")
 	r := c.call(http.MethodPost, "cinder", "/volumes", obj{"volume": obj{"name": name, "source_volid": unknownID}})
 	c.answers("a volume that does not exist cannot be copied", http.StatusNotFound, r)
-	id := c.volumeOf(obj{"name": name, "source_volid": a["V"].id, "metadata": obj{"gybe_mark": "m"}})
+	id := c.volumeOf(obj{"name": name, "source_volid": a["V"].id, "metadata": obj{"gybe_mark": mark}})
 	r = c.volume(id)
 	c.same("a volume in use can be copied; the copy has its size and type",
-		[]any{1.0, c.volume(a["V"].id).get("volume", "volume_type"), obj{"gybe_mark": "m"}},
+		[]any{1.0, c.volume(a["V"].id).get("volume", "volume_type"), obj{"gybe_mark": mark}},
 		[]any{r.get("volume", "size"), r.get("volume", "volume_type"), r.get("volume", "metadata")})
+	c.same("metadata finds it", []string{id}, names(c.call(http.MethodGet, "cinder", "/volumes/detail?metadata="+
+		url.QueryEscape(`{"gybe_mark": "`+mark+`"}`), nil).list("volumes"), "id"))
 	c.same("the volume is still in use", "in-use", c.volume(a["V"].id).str("volume", "status"))
 	c.same("the copy is not attached", 0, len(c.volume(id).list("volume", "attachments")))
 
