@@ -36,6 +36,7 @@ func TestRequestsWithTheSameKeyTakeEffectOnce(t *testing.T) {
 	}{
 		{instances, create, `{"vnfdId":"` + apitest.VnfdID + `","vnfInstanceName":"other"}`, 201},
 		{instances + "/" + made + "/instantiate", apitest.Params(), `{"flavourId":"simple"}`, 202},
+		{"/vnflcm/v2/vnf_snapshots", `{}`, nil, 201},
 		{operations + "/" + retried + "/retry", nil, nil, 202},
 		{operations + "/" + rolledBack + "/rollback", nil, nil, 202},
 		{operations + "/" + failed + "/fail", nil, nil, 200},

@@ -269,9 +269,9 @@ func (w *world) fill(t *testing.T, project string) objects {
 	i, err := c.Instance(t.Context(), o.instance)
 	require.NoError(t, err)
 	o.vnfc = i.InstantiatedVnfInfo.VnfcInfo[0].ID
-	s, err := c.CreateSnapshot(t.Context())
+	n, err := c.CreateSnapshot(t.Context())
 	require.NoError(t, err)
-	o.snapshot = s.ID
+	o.snapshot = n.ID
 	return o
 }
 
