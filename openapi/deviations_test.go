@@ -73,27 +73,11 @@ var vnfLcmDeviations = slices.Concat([]deviation{
 	},
 	{"POST /vnf_instances/{vnfInstanceId}/heal request/healScript", "extra attribute", whySol002},
 	{"POST /vnf_instances/{vnfInstanceId}/heal request/vnfcInstanceId", "extra attribute", whySol002},
-	{"POST /vnf_instances/{vnfInstanceId}/revert_to_snapshot request/vnfcSnapshotInfoId", "extra attribute", whySol002},
-	{
-		"POST /vnf_instances/{vnfInstanceId}/create_snapshot request/vnfSnapshotInfoId", "should be optional",
-		"the published document requires vnfSnapshotResId, which it does not define; the standard's text requires this",
-	},
-	{
-		"GET /vnf_snapshots/{vnfSnapshotInfoId} 200", "type object should be array",
-		"the published document makes one resource an array",
-	},
-	{
-		"storageSnapshotResources[]/storageSnapshotResource", "only one side names attributes",
-		"the standard's text has a ResourceHandle",
-	},
-	{"vnfcSnapshots[]/userDefinedData", "missing attribute", "the create_snapshot task has none for single VNFCs"},
-	{"vnfSnapshot/_links", "missing attribute", "the links of the resource are those of its snapshot"},
-	{"vnfSnapshot/vnfStateSnapshotInfo", "missing attribute", "there is no state data besides disks"},
 	{
 		"GET /vnf_lcm_op_occs 200", "type array should be object",
 		"the published document forgets that a list is an array",
 	},
-}, addedAttributes, problemDeviations("error"), problemDeviations("ProblemDetails"))
+}, snapshotDeviations, addedAttributes, problemDeviations("error"), problemDeviations("ProblemDetails"))
 
 var vnfPkgmSol003Deviations = append([]deviation{
 	{"checksum", "type object should be string", whyChecksum},
@@ -194,3 +178,23 @@ var otherTypeDeviations = slices.Concat([]deviation{
 	{"notificationType", "extra value VnfIdentifierCreationNotification", "one Go type names all notifications"},
 	{"notificationType", "extra value VnfIdentifierDeletionNotification", "one Go type names all notifications"},
 }, addedAttributes, problemDeviations("error"))
+
+// snapshotDeviations are those of both versions of the standard.
+var snapshotDeviations = []deviation{
+	{"POST /vnf_instances/{vnfInstanceId}/revert_to_snapshot request/vnfcSnapshotInfoId", "extra attribute", whySol002},
+	{
+		"POST /vnf_instances/{vnfInstanceId}/create_snapshot request/vnfSnapshotInfoId", "should be optional",
+		"the published document requires vnfSnapshotResId, which it does not define; the standard's text requires this",
+	},
+	{
+		"GET /vnf_snapshots/{vnfSnapshotInfoId} 200", "type object should be array",
+		"the published document makes one resource an array",
+	},
+	{
+		"storageSnapshotResources[]/storageSnapshotResource", "only one side names attributes",
+		"the standard's text has a ResourceHandle",
+	},
+	{"vnfcSnapshots[]/userDefinedData", "missing attribute", "the create_snapshot task has none for single VNFCs"},
+	{"vnfSnapshot/_links", "missing attribute", "the links of the resource are those of its snapshot"},
+	{"vnfSnapshot/vnfStateSnapshotInfo", "missing attribute", "there is no state data besides disks"},
+}

@@ -20,7 +20,7 @@ func TestVnfLcmFollowsTheLaterStandard(t *testing.T) {
 }
 
 // laterLcmDeviations are the differences from API version 2.3.0.
-var laterLcmDeviations = slices.Concat(optionalInLater, []deviation{
+var laterLcmDeviations = slices.Concat(optionalInLater, snapshotDeviations, []deviation{
 	{"instantiatedVnfInfo/metadata", "extra attribute", "clients in the field read parameters there"},
 	{"_links/protection", "extra attribute", "a client can see that the instance is protected, and where"},
 	{"_links", "should be required", "v3.3.1 does not require it; it is always present"},

@@ -52,6 +52,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		"POST /v1.0/vims": 201, "POST /vnfpkgm/v1/vnf_packages": 201,
 		"PUT /vnfpkgm/v1/vnf_packages/{vnfPkgId}/package_content": 202, "POST /vnflcm/v2/vnf_instances": 201,
 		"POST /vnflcm/v2/vnf_instances/{vnfInstanceId}/instantiate": 202, "POST /vnflcm/v2/subscriptions": 201,
+		"POST /vnflcm/v2/vnf_snapshots": 201,
 	}, seen, "no GET is in it")
 	require.Empty(t, w.trail(t, blue), "the trail is of a project")
 

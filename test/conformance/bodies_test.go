@@ -36,6 +36,12 @@ func (n *node) body(name string, v values) (raw []byte, media string, err error)
 		out = stack.NextVersion(v["vnfd"])
 	case "modify":
 		media, out = "application/merge-patch+json", map[string]any{"vnfInstanceName": "renamed"}
+	case "empty":
+		out = map[string]any{}
+	case "of_snapshot":
+		out = sol.CreateVnfSnapshotRequest{VnfSnapshotInfoID: v["snapshot"]}
+	case "snapshot_package":
+		media, out = "application/merge-patch+json", sol.VnfSnapshotInfoModificationRequest{VnfSnapshotPkgID: v["package"]}
 	case "cancel":
 		out = sol.CancelMode{CancelMode: sol.CancelModeForceful}
 	case "subscription":

@@ -56,6 +56,9 @@ func (r route) body() string {
 	case http.MethodGet, http.MethodDelete:
 		return ""
 	case http.MethodPatch:
+		if strings.HasPrefix(r.path, "/vnflcm/v2/vnf_snapshots/") {
+			return "snapshot_package"
+		}
 		return map[bool]string{true: "disable", false: "modify"}[strings.HasPrefix(r.path, "/vnfpkgm")]
 	}
 	switch last {
@@ -63,6 +66,10 @@ func (r route) body() string {
 		return ""
 	case "vnf_instances":
 		return "create"
+	case "vnf_snapshots":
+		return "empty"
+	case "create_snapshot", "revert_to_snapshot":
+		return "of_snapshot"
 	case "vnf_packages":
 		return "create_package"
 	case "package_content":
@@ -121,6 +128,7 @@ func (n *node) request(t *testing.T, r route) message {
 	}
 	raw, media, err := n.body(name, values{
 		"vnfd": uuid.NewString(), "name": uuid.NewString(), "package": uuid.NewString(), "instance": uuid.NewString(),
+		"snapshot": uuid.NewString(),
 	})
 	require.NoError(t, err, "%s %s", r.method, r.path)
 	m.body, m.header["Content-Type"] = raw, media

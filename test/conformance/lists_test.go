@@ -27,6 +27,7 @@ type list struct {
 var servedLists = []list{
 	{"/vnflcm/v2/vnf_instances", reflect.TypeFor[sol.VnfInstance](), []string{"_links"}},
 	{"/vnflcm/v2/vnf_lcm_op_occs", reflect.TypeFor[sol.VnfLcmOpOcc](), []string{"_links"}},
+	{"/vnflcm/v2/vnf_snapshots", reflect.TypeFor[sol.VnfSnapshotInfo](), []string{"_links"}},
 	{"/vnflcm/v2/subscriptions", reflect.TypeFor[sol.LccnSubscription](), nil},
 	{"/vnfpkgm/v1/vnf_packages", reflect.TypeFor[sol.VnfPkgInfo](), []string{"_links"}},
 	{"/vnfpkgm/v2/vnf_packages", reflect.TypeFor[sol.VnfPkgInfo](), []string{"_links"}},
@@ -44,6 +45,8 @@ func TestLists(t *testing.T) {
 	_, err = n.instantiatedWithVolumes(ctx)
 	require.NoError(t, err)
 	_, err = n.operationFailedTemp(ctx)
+	require.NoError(t, err)
+	_, err = n.snapshots(ctx)
 	require.NoError(t, err)
 	_, err = n.subscriptions(ctx)
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ func (r route) existing(v values) string {
 	for name, value := range map[string]string{
 		"{vnfInstanceId}": v["instance"], "{vnfLcmOpOccId}": v["operation"], "{vnfPkgId}": v["package"],
 		"{vnfdId}": v["vnfd"], "/*": "/" + v["artifact"], "{subscriptionId}": v["subscription"],
+		"{vnfSnapshotInfoId}": v["snapshot"],
 	} {
 		path = strings.Replace(path, name, value, 1)
 	}
@@ -27,7 +28,7 @@ func (r route) existing(v values) string {
 // isList says whether a path is of a container.
 func isList(path string) bool {
 	switch path[strings.LastIndex(path, "/")+1:] {
-	case "vnf_instances", "vnf_lcm_op_occs", "subscriptions", "vnf_packages", "onboarded_vnf_packages":
+	case "vnf_instances", "vnf_lcm_op_occs", "vnf_snapshots", "subscriptions", "vnf_packages", "onboarded_vnf_packages":
 		return true
 	}
 	return false
@@ -45,6 +46,9 @@ func (n *node) testReads(t *testing.T, routes []route) {
 	of, err = n.subscription(ctx)
 	require.NoError(t, err)
 	v["subscription"] = of["subscription"]
+	of, err = n.snapshots(ctx)
+	require.NoError(t, err)
+	v["snapshot"] = of["snapshot"]
 	for _, r := range routes {
 		if r.method != http.MethodGet {
 			continue
