@@ -21,4 +21,5 @@ CREATE INDEX vnf_lcm_op_occ_type ON vnf_lcm_op_occ (project, type, started, id);
 CREATE INDEX vnf_lcm_op_occ_entered ON vnf_lcm_op_occ (project, state_entered);
 CREATE INDEX vnf_lcm_op_occ_automatic ON vnf_lcm_op_occ (project, started, id) WHERE automatic;
 CREATE INDEX vnf_lcm_op_occ_cancelled ON vnf_lcm_op_occ (project, started, id) WHERE cancel <> '';
+CREATE INDEX vnf_lcm_op_occ_grant ON vnf_lcm_op_occ ((granted->>'id')) WHERE granted IS NOT NULL;
 CREATE INDEX vnf_instance_vnfd ON vnf_instance (project, vnfd_id, id);

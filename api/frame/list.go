@@ -117,20 +117,23 @@ const listBatch = 32
 func (l List[T]) write(r *Request, out *array, q *listQuery[T]) (last string, more bool, err error) {
 	limits := r.frame.opts.Limits
 	fetch := Fetch{After: q.after, Limit: min(q.size+1, listBatch), Filter: q.filter}
-	for written, searched := 0, 0; ; {
+	search := progress{began: r.began}
+	for written := 0; ; {
 		got, err := l.Fetch(r.Context(), fetch)
 		if err != nil {
 			return "", false, err
 		}
 		for n := range got {
-			if searched > searchPages*limits.PageBytes {
+			if search.isOver(limits) {
 				return last, true, nil
 			}
 			size, ok, err := matches(q.filter, got[n])
 			if err != nil {
 				return "", false, err
 			}
-			searched += size
+			if size > 0 {
+				search.bytes, search.count = search.bytes+size, search.count+1
+			}
 			fetch.After = l.ID(&got[n])
 			if ok {
 				if written == q.size || out.size > limits.PageBytes {

@@ -124,7 +124,7 @@ func (l Resources[T]) write(
 			}
 			read++
 			query.After = d.ID
-			if search.bytes > searchPages*limits.PageBytes {
+			if search.isOver(limits) {
 				return last, true, nil
 			}
 			ok, err := search.matches(d)

@@ -3,6 +3,7 @@ package frame
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol/filter"
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
@@ -12,6 +13,9 @@ const (
 	// searchPages bounds how much one request may search for resources that match: so many pages of bytes. The page
 	// ends there, even if it is empty, and its link leads on.
 	searchPages = 8
+	// searchCount resources are searched in any case. After that, the search ends when it has taken searchTime.
+	searchCount = 1000
+	searchTime  = 30 * time.Millisecond
 	// largeResource is the size from which on resources are decoded one after the other.
 	largeResource = 64 << 10
 )
@@ -22,13 +26,24 @@ type search[T any] struct {
 	needed selector.Selection[T]
 	frame  *Frame
 	ctx    context.Context //nolint:containedctx // of the request, like the search
-	// bytes of the resources that were searched
-	bytes       int
+	progress
 	whole, part []byte
 }
 
+// progress is what a search has done.
+type progress struct {
+	began time.Time
+	// count and bytes are those of the resources that were searched.
+	count, bytes int
+}
+
+// isOver says whether a request has searched enough.
+func (p *progress) isOver(l Limits) bool {
+	return p.bytes > searchPages*l.PageBytes || p.count > searchCount && time.Since(p.began) > searchTime
+}
+
 func newSearch[T any](r *Request, f filter.Filter) *search[T] {
-	return &search[T]{filter: f, needed: neededBy[T](f), frame: r.frame, ctx: r.Context()}
+	return &search[T]{filter: f, needed: neededBy[T](f), frame: r.frame, ctx: r.Context(), progress: progress{began: r.began}}
 }
 
 // matches says whether a resource matches. It decodes only the attributes that the filter looks at.
@@ -37,7 +52,7 @@ func (s *search[T]) matches(d Resource) (_ bool, err error) {
 		return true, nil
 	}
 	s.whole = d.appendTo(s.whole[:0])
-	s.bytes += len(s.whole)
+	s.bytes, s.count = s.bytes+len(s.whole), s.count+1
 	if s.part, err = s.needed.AppendJSON(s.part[:0], s.whole); err != nil {
 		return false, err
 	}

@@ -140,7 +140,7 @@ var InstanceColumns = filter.Columns{
 var OperationColumns = filter.Columns{
 	"id": filter.Text, "vnfInstanceId": filter.Text, "operationState": filter.Text, "operation": filter.Text,
 	"startTime": filter.Instant, "stateEnteredTime": filter.Instant, "isAutomaticInvocation": filter.Truth,
-	"isCancelPending": filter.Truth, "cancelMode": filter.Text,
+	"isCancelPending": filter.Truth, "cancelMode": filter.Text, "grantId": filter.Text,
 }
 
 // Claimed is what a node needs to work on an operation.

@@ -35,6 +35,27 @@ func goldenJSON(t *testing.T, name string, v any) {
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(got))
+	var decoded any
+	require.NoError(t, json.Unmarshal(got, &decoded))
+	requireConnections(t, name, decoded)
+}
+
+// requireConnections fails for a resourceHandle without a vimConnectionId.
+func requireConnections(t *testing.T, at string, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			requireConnections(t, at+"[]", e)
+		}
+	case map[string]any:
+		if _, ok := v["resourceId"]; ok {
+			require.NotEmpty(t, v["vimConnectionId"], at)
+		}
+		for name, member := range v {
+			requireConnections(t, at+"/"+name, member)
+		}
+	}
 }
 
 // scene is a stack as Heat, Nova and Neutron tell of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,9 +16,11 @@ const (
 	// batchBytes ends a batch of documents with their details. A list takes no more memory than a batch, and one
 	// document.
 	batchBytes = 1 << 20
-	// searchWindow is how many rows one statement of a search reads, and searchWindows how many statements it sends.
-	searchWindow  = 10_000
-	searchWindows = 3
+	// searchWindow is how many rows one statement of a search reads. After searchTime, or searchWindows statements, the
+	// search ends.
+	searchWindow  = 4_000
+	searchWindows = 8
+	searchTime    = 10 * time.Millisecond
 )
 
 // list reads documents. A query for which every row has to be read goes through the list in windows, and ends after
@@ -52,18 +55,19 @@ type lister[T, D any] struct {
 
 // search yields the documents of a query window by window.
 func (l *lister[T, D]) search(ctx context.Context, q lcm.Query) error {
-	for range searchWindows {
+	began := time.Now()
+	for n := 0; n < searchWindows && (n == 0 || time.Since(began) < searchTime); n++ {
 		until, err := l.windowEnd(ctx, q)
 		if err != nil {
 			return err
 		}
-		n, done, err := l.read(ctx, q, until)
-		if done || err != nil || until == "" || n > 0 && n == q.Limit {
+		rows, done, err := l.read(ctx, q, until)
+		if done || err != nil || until == "" || rows > 0 && rows == q.Limit {
 			return err
 		}
 		q.After = until
 		if q.Limit > 0 {
-			q.Limit -= n
+			q.Limit -= rows
 		}
 	}
 	var end D

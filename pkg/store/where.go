@@ -25,6 +25,9 @@ type filterColumn struct {
 	values []string
 	// common are values that many rows have.
 	common []string
+	// lookup selects the ids of the rows that have one of some values, its argument. It stands apart: PostgreSQL does not
+	// know how many rows have a value of an expression, and would go through the list in its order.
+	lookup string
 	// finds is what an index finds.
 	finds reach
 }
@@ -66,6 +69,10 @@ var operationFilter = map[string]filterColumn{
 	"isAutomaticInvocation": {sql: "o.automatic", not: "NOT o.automatic", finds: ordered},
 	"isCancelPending":       {sql: "o.cancel <> ''", not: "o.cancel = ''", finds: ordered},
 	"cancelMode":            {sql: "o.cancel", optional: true, finds: ordered},
+	"grantId": {
+		sql: "(o.granted->>'id')", optional: true, finds: selects,
+		lookup: "SELECT x.id FROM vnf_lcm_op_occ x WHERE x.granted->>'id' = ANY(?)",
+	},
 }
 
 func operationTypes() (out []sol.LcmOperationType) {
@@ -114,13 +121,24 @@ func (c *listClause) truth(e filter.Expr, column filterColumn) bool {
 	return true
 }
 
-// instant adds a comparison of times.
+// instant adds a comparison of times. They are written into the statement: the plan depends on how many rows are later.
 func (c *listClause) instant(e filter.Expr, column filterColumn) bool {
-	times := make([]time.Time, len(e.Values))
+	times := make([]string, len(e.Values))
 	for n, v := range e.Values {
-		times[n], _ = time.Parse(time.RFC3339, v) // filter.Columns has checked it
+		t, err := time.Parse(time.RFC3339, v)
+		if err != nil {
+			return false // filter.Columns does not let it through
+		}
+		times[n] = "'" + t.UTC().Format(time.RFC3339Nano) + "'::timestamptz"
 	}
-	c.compare(e.Op, column.sql, times[0], times)
+	switch list := "(" + strings.Join(times, ", ") + ")"; e.Op { //nolint:exhaustive // cont and ncont are for texts
+	case filter.Eq, filter.In:
+		c.from += " AND " + column.sql + " IN " + list
+	case filter.Neq, filter.Nin:
+		c.from += " AND " + column.sql + " NOT IN " + list
+	default:
+		c.from += " AND " + column.sql + " " + comparisons[e.Op] + " " + times[0]
+	}
 	return true
 }
 
@@ -138,6 +156,9 @@ func (c *listClause) text(e filter.Expr, column filterColumn) bool {
 				c.from += " AND " + sql + " IN " + sqlList(values)
 			}
 			return len(values) > 0
+		case column.lookup != "":
+			c.from += " AND o.id = ANY(ARRAY(" + strings.Replace(column.lookup, "?", c.place(values), 1) + "))"
+			return true
 		case column.id:
 			values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !known(v) || v != strings.ToLower(v) })
 			if len(values) > 0 {

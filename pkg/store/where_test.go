@@ -83,9 +83,9 @@ func TestEveryColumnIsComparedAsOnTheDocument(t *testing.T) {
 			i.ID, text, textsOfTests[len(textsOfTests)-1-n], []string{"INSTANTIATED", "NOT_INSTANTIATED"}[n%2])
 		require.NoError(t, err)
 		_, err = b.pool.Exec(t.Context(), `UPDATE vnf_lcm_op_occ SET state = $2, cancel = $3, automatic = $4, started = started + $5,
-			state_entered = state_entered - $5, type = $6, version = version + 1 WHERE id = $1`, op.ID, states[n%4],
-			[]string{"", "GRACEFUL", "FORCEFUL"}[n%3], n%5 == 0, time.Duration(n)*time.Second,
-			[]string{"INSTANTIATE", "HEAL"}[n%2])
+			state_entered = state_entered - $5, type = $6, granted = nullif($7, 'null')::jsonb, version = version + 1 WHERE id = $1`,
+			op.ID, states[n%4], []string{"", "GRACEFUL", "FORCEFUL"}[n%3], n%5 == 0, time.Duration(n)*time.Second,
+			[]string{"INSTANTIATE", "HEAL"}[n%2], []string{"null", `{"id":""}`, `{"id":"a"}`, `{"id":"b"}`}[n%4])
 		require.NoError(t, err)
 	}
 	compare(t, lcm.InstanceColumns, b.instanceDocuments)
@@ -184,14 +184,19 @@ func TestSearchEndsAfterWindowsAndGoesOn(t *testing.T) {
 	}
 	last := func(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-	ids, end := read(lcm.Query{Where: where("(cont,id,-000000034)"), Limit: 5, Brief: true})
-	require.Empty(t, ids)
-	require.Equal(t, last(29_999), end, "it has read three windows, and admit's operation")
-	ids, end = read(lcm.Query{Where: where("(cont,id,-000000034)"), Limit: 5, Brief: true, After: end})
+	var ids []string
+	var end string
+	requests := 0
+	for q := (lcm.Query{Where: where("(cont,id,-000000034)"), Limit: 5, Brief: true}); ids == nil; q.After = end {
+		ids, end = read(q)
+		requests++
+		require.True(t, ids != nil || end > q.After, "each request goes on")
+	}
+	require.Greater(t, requests, 1, "no request reads all rows")
 	require.Equal(t, []string{last(34_000), last(34_001), last(34_002), last(34_003), last(34_004)}, ids)
 	require.Empty(t, end)
-	ids, end = read(lcm.Query{Where: where("(cont,id,-000000009999)"), Limit: 2, Brief: true})
-	require.Equal(t, []string{last(9_999)}, ids)
+	ids, end = read(lcm.Query{Where: where("(cont,id,-000000000999)"), Limit: 2, Brief: true})
+	require.Equal(t, []string{last(999)}, ids)
 	require.NotEmpty(t, end)
 	ids, end = read(lcm.Query{Where: where("(eq,id," + last(34_999) + ");(cont,id,9)"), Limit: 5, Brief: true})
 	require.Equal(t, []string{last(34_999)}, ids, "an index finds it")

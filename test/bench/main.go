@@ -21,9 +21,10 @@ import (
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
 	flag.StringVar(&b.only, "only", "",
-		"comma separated sections: auth, reads, requests, operations, tour, slow, silent, crowd, nodes, cluster, "+
+		"comma separated sections: auth, reads, lists, requests, operations, tour, slow, silent, crowd, nodes, cluster, "+
 			"fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
+	flag.IntVar(&b.rows, "rows", listedOperations, "operations that the section lists inserts")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
 	lab := flag.Bool(
 		"lab", false, "measure every operation on the real OpenStack that the variables OS_* name, instead",
@@ -53,6 +54,7 @@ func main() {
 type bench struct {
 	only, bin string
 	parallel  int
+	rows      int
 	made      int
 	instances int
 	current   string // the instance of the current tour
@@ -122,6 +124,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 		{"nodes", b.nodes},
 		{"cluster", b.cluster},
 		{"fleet", b.fleet},
+		{"lists", b.lists},
 	} {
 		if !b.wants(s.name) {
 			continue

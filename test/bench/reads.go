@@ -110,7 +110,9 @@ func (b *bench) measureReads(ctx context.Context, op *sol.VnfLcmOpOcc) error {
 }
 
 // readers keeps a connection for each of eight clients.
-var readers = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+var readers = &http.Client{Transport: &http.Transport{
+	MaxIdleConnsPerHost: 8, DisableCompression: true,
+}}
 
 // fetch gets a resource, or 304 if tag is not "", and returns its entity tag and size.
 func (b *bench) fetch(ctx context.Context, path, tag string) (string, int64, error) {

@@ -123,6 +123,12 @@ func (b *builder) handle(r cloud.Resource) sol.ResourceHandle {
 	return sol.ResourceHandle{VimConnectionID: b.Vim, ResourceID: r.PhysicalID, VimLevelResourceType: r.Type}
 }
 
+// within is the handle of a resource that the consumer gave. Without a connection, it is in the VIM of the stack.
+func (b *builder) within(h sol.ResourceHandle) sol.ResourceHandle {
+	h.VimConnectionID = cmp.Or(h.VimConnectionID, b.Vim)
+	return h
+}
+
 // info makes InstantiatedVnfInfo (SOL003 clause 5.5.2.2), but for the scale levels, which are not in the VIM, and the
 // state of the VNF.
 func (b *builder) info() *sol.InstantiatedVnfInfo {

@@ -95,9 +95,16 @@ func ChangedLinks(was, is *sol.InstantiatedVnfInfo) []sol.ExtVirtualLinkInfo {
 	for _, p := range Match(
 		was.ExtVirtualLinkInfo, is.ExtVirtualLinkInfo, func(l sol.ExtVirtualLinkInfo) string { return l.ID },
 	) {
-		if p.New != nil && (p.Old == nil || !SameJSON(p.Old, p.New)) {
+		if p.New != nil && (p.Old == nil || !SameJSON(connected(*p.Old, *p.New), *p.New)) {
 			out = append(out, *p.New)
 		}
 	}
 	return out
+}
+
+// connected is a link with the connection of its successor: a release before did not record it.
+func connected(old, next sol.ExtVirtualLinkInfo) sol.ExtVirtualLinkInfo {
+	h := &old.ResourceHandle
+	h.VimConnectionID = cmp.Or(h.VimConnectionID, next.ResourceHandle.VimConnectionID)
+	return old
 }

@@ -19,9 +19,9 @@ func (b *builder) extCP(c cpInstance) sol.VnfExtCpInfo {
 func (b *builder) extLink(i int, l sol.ExtVirtualLinkData) sol.ExtVirtualLinkInfo {
 	out := sol.ExtVirtualLinkInfo{
 		ID: l.ID, CurrentVnfExtCpData: l.ExtCps,
-		ResourceHandle: sol.ResourceHandle{
+		ResourceHandle: b.within(sol.ResourceHandle{
 			VimConnectionID: l.VimConnectionID, ResourceProviderID: l.ResourceProviderID, ResourceID: l.ResourceID,
-		},
+		}),
 	}
 	for _, c := range b.cps {
 		if c.link == i {
@@ -40,15 +40,15 @@ const givenPrefix = "req-"
 func (b *builder) managedLink(l sol.ExtManagedVirtualLinkData) sol.ExtManagedVirtualLinkInfo {
 	out := sol.ExtManagedVirtualLinkInfo{
 		ID: l.ID, VnfVirtualLinkDescID: l.VnfVirtualLinkDescID,
-		NetworkResource: sol.ResourceHandle{
+		NetworkResource: b.within(sol.ResourceHandle{
 			VimConnectionID: l.VimConnectionID, ResourceProviderID: l.ResourceProviderID, ResourceID: l.ResourceID,
-		},
+		}),
 		ExtManagedMultisiteVirtualLinkID: l.ExtManagedMultisiteVirtualLinkID,
 	}
 	for _, p := range l.VnfLinkPort {
-		out.VnfLinkPorts = append(
-			out.VnfLinkPorts, sol.VnfLinkPortInfo{ID: givenPrefix + p.VnfLinkPortID, ResourceHandle: p.ResourceHandle},
-		)
+		out.VnfLinkPorts = append(out.VnfLinkPorts, sol.VnfLinkPortInfo{
+			ID: givenPrefix + p.VnfLinkPortID, ResourceHandle: p.ResourceHandle,
+		})
 	}
 	if len(l.VnfLinkPort) == 0 && b.was.Info != nil {
 		for _, old := range b.was.Info.ExtManagedVirtualLinkInfo {
@@ -58,6 +58,9 @@ func (b *builder) managedLink(l sol.ExtManagedVirtualLinkData) sol.ExtManagedVir
 				})
 			}
 		}
+	}
+	for n := range out.VnfLinkPorts {
+		out.VnfLinkPorts[n].ResourceHandle = b.within(out.VnfLinkPorts[n].ResourceHandle)
 	}
 	out.VnfLinkPorts = append(out.VnfLinkPorts, b.portsOn(l.VnfVirtualLinkDescID)...)
 	return out
