@@ -36,8 +36,14 @@ type CA struct {
 // NewCA creates a root with an ECDSA key.
 func NewCA(tb testing.TB, name string) *CA {
 	tb.Helper()
+	return NewCAWithKey(tb, name, nil)
+}
+
+// NewCAWithKey creates a root with this key.
+func NewCAWithKey(tb testing.TB, name string, key crypto.Signer) *CA {
+	tb.Helper()
 	ca := &CA{tb: tb, next: 1}
-	ca.id = ca.issue(Options{Name: name, CA: true}, nil)
+	ca.id = ca.issue(Options{Name: name, CA: true, Key: key}, nil)
 	return ca
 }
 
@@ -63,7 +69,13 @@ func (ca *CA) Issue(o Options) cms.Identity {
 // Intermediate creates a certificate authority below this one. Its identities carry its certificate.
 func (ca *CA) Intermediate(name string) *CA {
 	ca.tb.Helper()
-	return &CA{tb: ca.tb, next: 1, id: ca.issue(Options{Name: name, CA: true}, &ca.id)}
+	return ca.IntermediateWithKey(name, nil)
+}
+
+// IntermediateWithKey is an Intermediate with this key.
+func (ca *CA) IntermediateWithKey(name string, key crypto.Signer) *CA {
+	ca.tb.Helper()
+	return &CA{tb: ca.tb, next: 1, id: ca.issue(Options{Name: name, CA: true, Key: key}, &ca.id)}
 }
 
 func (ca *CA) issue(o Options, parent *cms.Identity) cms.Identity {
@@ -116,6 +128,12 @@ func (ca *CA) PEM() []byte { return CertificatePEM(ca.id.Certificate) }
 // CRL is a list of revoked certificates in PEM, valid from a day before Now until next.
 func (ca *CA) CRL(next time.Time, revoked ...*x509.Certificate) []byte {
 	ca.tb.Helper()
+	return ca.ChangedCRL(next, func(*x509.RevocationList) {}, revoked...)
+}
+
+// ChangedCRL is a CRL that change modifies before it is signed.
+func (ca *CA) ChangedCRL(next time.Time, change func(*x509.RevocationList), revoked ...*x509.Certificate) []byte {
+	ca.tb.Helper()
 	t := &x509.RevocationList{Number: big.NewInt(ca.next), ThisUpdate: Now.Add(-24 * time.Hour), NextUpdate: next}
 	ca.next++
 	for _, c := range revoked {
@@ -123,6 +141,7 @@ func (ca *CA) CRL(next time.Time, revoked ...*x509.Certificate) []byte {
 			SerialNumber: c.SerialNumber, RevocationTime: Now.Add(-48 * time.Hour),
 		})
 	}
+	change(t)
 	der, err := x509.CreateRevocationList(rand.Reader, t, ca.id.Certificate, ca.id.Key)
 	require.NoError(ca.tb, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})

@@ -124,6 +124,11 @@ func TestContainersThatAreNone(t *testing.T) {
 		"without signature": {func(f map[string]string) { delete(f, "vnf.cms") }, "so it has no VNFD"},
 		"two archives":      {func(f map[string]string) { f["b.zip"] = f["vnf.csar"] }, "so it has no VNFD"},
 		"another file":      {func(f map[string]string) { f["README"] = "" }, "so it has no VNFD"},
+		"many certificates": {func(f map[string]string) {
+			for i := range 8 {
+				f[strings.Repeat("x", i)+"y.cert"] = f["vnf.cert"]
+			}
+		}, "so it has no VNFD"},
 		"in a folder": {func(f map[string]string) {
 			f["a/vnf.csar"] = f["vnf.csar"]
 			delete(f, "vnf.csar")

@@ -95,6 +95,15 @@ func signManifest(tb testing.TB, files map[string]string, ids ...cms.Identity) {
 	files[manifestPath] = content + signText(tb, content, ids...)
 }
 
+// signAt replaces the signature by one with another signing time.
+func signAt(tb testing.TB, files map[string]string, at time.Time, id cms.Identity) {
+	tb.Helper()
+	content, _, _ := strings.Cut(files[manifestPath], "-----BEGIN CMS-----")
+	out, err := cms.Sign(hashOf([]byte(content)), at, id)
+	require.NoError(tb, err)
+	files[manifestPath] = content + string(out)
+}
+
 type scratch struct{ *os.File }
 
 func (s scratch) Bytes() int64   { info, _ := s.Stat(); return info.Size() }
@@ -192,7 +201,7 @@ func TestSignedPackageIsTrusted(t *testing.T) {
 func TestDefectsOfSignatures(t *testing.T) {
 	t.Parallel()
 	ca, other := cmstest.NewCA(t, "root"), cmstest.NewCA(t, "stranger")
-	id := ca.Issue(cmstest.Options{Name: "signer"})
+	id, weakRoot := ca.Issue(cmstest.Options{Name: "signer"}), cmstest.NewCAWithKey(t, "weak", cmstest.ShortRSA())
 	day := 24 * time.Hour
 	trust := trustOf(t, ca.PEM())
 	signedBy := func(id cms.Identity) func(t *testing.T, f map[string]string) {
@@ -269,6 +278,35 @@ func TestDefectsOfSignatures(t *testing.T) {
 		"a certificate for encryption": {
 			signedBy(ca.Issue(cmstest.Options{Name: "enc", Usage: x509.KeyUsageKeyEncipherment})), trust,
 			signature.Failed, signature.CheckCertificate, "key usage",
+		},
+		"a signing time in the future": {
+			func(t *testing.T, f map[string]string) { t.Helper(); signAt(t, f, cmstest.Now.Add(2*time.Hour), id) },
+			trust, signature.Failed, signature.CheckCertificate, "2026-06-01T14:00:00Z is in the future",
+		},
+		"a signing time before the certificate": {
+			func(t *testing.T, f map[string]string) { t.Helper(); signAt(t, f, cmstest.Now.Add(-400*day), id) },
+			trust, signature.Failed, signature.CheckCertificate, "outside of the certificate's validity",
+		},
+		"a weak key of the root": {
+			signedBy(weakRoot.Issue(cmstest.Options{Name: "s"})), trustOf(t, weakRoot.PEM()), signature.Failed,
+			signature.CheckTrust, "a key of the chain is not accepted: an RSA key of 1024 bits",
+		},
+		"a weak key of an authority": {
+			signedBy(ca.IntermediateWithKey("m", cmstest.ShortRSA()).Issue(cmstest.Options{Name: "s"})), trust,
+			signature.Failed, signature.CheckTrust, "no chain leads",
+		},
+		"many certificates with the name of the signer's": {
+			func(t *testing.T, f map[string]string) {
+				t.Helper()
+				content, _, _ := strings.Cut(f[manifestPath], "-----BEGIN CMS-----")
+				f[manifestPath] = content + bareSignature(t, content, id)
+				serial := id.Certificate.SerialNumber.Int64()
+				for range 3 {
+					other := ca.Issue(cmstest.Options{Name: "signer", Serial: serial})
+					f["top.cert"] += string(cmstest.CertificatePEM(other.Certificate))
+				}
+				f["top.cert"] += string(cmstest.CertificatePEM(id.Certificate))
+			}, trust, signature.Failed, signature.CheckSignature, "does not belong to the signer's certificate",
 		},
 		"a revoked certificate": {
 			nil, trustOf(t, ca.PEM(), ca.CRL(cmstest.Now.Add(day), id.Certificate)), signature.Failed,

@@ -1,6 +1,8 @@
 package signature_test
 
 import (
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"os"
 	"path/filepath"
@@ -18,6 +20,9 @@ func TestLoadTrustReadsAFolder(t *testing.T) {
 	t.Parallel()
 	ca := cmstest.NewCA(t, "root")
 	der, _ := pem.Decode(ca.PEM())
+	delta := ca.ChangedCRL(cmstest.Now, func(l *x509.RevocationList) {
+		l.ExtraExtensions = []pkix.Extension{{Id: []int{2, 5, 29, 27}, Critical: true, Value: []byte{2, 1, 1}}}
+	})
 	list, _ := pem.Decode(ca.CRL(cmstest.Now))
 	key, half := cmstest.KeyPEM(t, ca.Issue(cmstest.Options{})), ca.CRL(cmstest.Now)[:100]
 	for name, tc := range map[string]struct {
@@ -34,6 +39,7 @@ func TestLoadTrustReadsAFolder(t *testing.T) {
 		"a hidden file":             {".ca.pem", []byte("x"), true, ""},
 		"garbage":                   {"ca.pem", []byte("x"), true, "neither a certificate nor a revocation list"},
 		"an empty file":             {"ca.pem", nil, true, "neither a certificate nor a revocation list"},
+		"a delta of a list":         {"ca.crl", delta, true, "the critical extension 2.5.29.27"},
 		"a private key":             {"ca.pem", key, true, "a block PRIVATE KEY"},
 		"a list that was truncated": {"ca.crl", append(ca.PEM(), half...), true, "a damaged block"},
 	} {
@@ -91,13 +97,16 @@ func TestRevocationLists(t *testing.T) {
 		detail string // of the failure
 		skip   bool
 	}{
-		"none":                      {nil, "", true},
-		"of one of two issuers":     {[][]byte{middle.CRL(next)}, "", true},
-		"of both":                   {[][]byte{middle.CRL(next), root.CRL(next)}, "", false},
-		"the signer is revoked":     {[][]byte{middle.CRL(next, id.Certificate)}, "the certificate is revoked", false},
-		"the authority is revoked":  {[][]byte{root.CRL(next, id.Chain[0])}, "the certificate is revoked", false},
-		"an old one and a new one":  {[][]byte{middle.CRL(past), middle.CRL(next), root.CRL(next)}, "", false},
-		"revoked by the old one":    {[][]byte{middle.CRL(next), middle.CRL(past, id.Certificate)}, "revoked", false},
+		"none":                     {nil, "", true},
+		"of one of two issuers":    {[][]byte{middle.CRL(next)}, "", true},
+		"of both":                  {[][]byte{middle.CRL(next), root.CRL(next)}, "", false},
+		"the signer is revoked":    {[][]byte{middle.CRL(next, id.Certificate)}, "the certificate is revoked", false},
+		"the authority is revoked": {[][]byte{root.CRL(next, id.Chain[0])}, "the certificate is revoked", false},
+		"an old one and a new one": {[][]byte{middle.CRL(past), middle.CRL(next), root.CRL(next)}, "", false},
+		"revoked by the old one":   {[][]byte{middle.CRL(next), middle.CRL(past, id.Certificate)}, "revoked", false},
+		"no longer on hold": {[][]byte{middle.ChangedCRL(next, func(l *x509.RevocationList) {
+			l.RevokedCertificateEntries[0].ReasonCode = 8
+		}, id.Certificate), root.CRL(next)}, "", false},
 		"of an issuer of this name": {[][]byte{namesake.CRL(next)}, "is not signed by CN=root,O=Test", false},
 	} {
 		r, err := check(t, signedArchive(t, id, false), trustOf(t, append(tc.lists, root.PEM())...))
