@@ -151,6 +151,13 @@ func (c *Container) openArchive(ctx context.Context, r io.ReaderAt, outer *Archi
 	return nil
 }
 
+// Unpacked reports whether the archive is a scratch file, because it is compressed in the container. It may be called
+// on nil.
+func (c *Container) Unpacked() bool { return c != nil && c.scratch != nil }
+
+// Bytes is the size of the package archive.
+func (c *Container) Bytes() int64 { return c.archive.Size() }
+
 // Archive is the package archive.
 func (c *Container) Archive() io.ReaderAt { return c.archive }
 

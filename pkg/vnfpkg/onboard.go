@@ -113,8 +113,10 @@ func (s *Services) read(ctx context.Context, digest string) (*Contents, error) {
 			if err := s.content.CheckSpace(a.UnpackedBytes()); err != nil {
 				return err
 			}
-			contents, err = p.verify(ctx, dst)
-			return err
+			if contents, err = p.verify(ctx, dst); err != nil {
+				return err
+			}
+			return s.keepArchive(ctx, dst, a.container)
 		})
 		if err != nil {
 			return err
@@ -161,7 +163,7 @@ func (s *Services) openArchive(ctx context.Context, d content.Digest) (*opened, 
 	if err != nil {
 		return nil, err
 	}
-	a, container, err := csar.OpenUpload(ctx, blob, blob.Size(), s.limits.Archive, s.scratchInStore)
+	a, container, err := csar.OpenUpload(ctx, blob, blob.Size(), s.limits.Archive, s.scratch(d))
 	if err != nil {
 		return nil, errors.Join(err, blob.Close())
 	}
@@ -191,8 +193,10 @@ func (s *Services) files(ctx context.Context, digest string) (fs.FS, error) {
 	}
 	err = s.withArchive(ctx, digest, func(d content.Digest, a opened) error {
 		tree, err := s.content.Extract(ctx, d, func(ctx context.Context, dst *os.Root) error {
-			_, err := a.Verify(ctx, dst)
-			return err
+			if _, err := a.Verify(ctx, dst); err != nil {
+				return err
+			}
+			return s.keepArchive(ctx, dst, a.container)
 		})
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/csar"
@@ -94,36 +93,4 @@ func (s *Service) Signature(ctx context.Context, id string) (*signature.Result, 
 		return &signature.Result{State: signature.NotChecked, Option: signature.Option1}, nil
 	}
 	return p.Onboarded.Signature, nil
-}
-
-// scratchFile is a temporary file of a command.
-type scratchFile struct {
-	*os.File
-	size int64
-}
-
-// Bytes implements csar.ScratchFile.
-func (f scratchFile) Bytes() int64 { return f.size }
-
-// Discard implements csar.ScratchFile.
-func (f scratchFile) Discard() error { return errors.Join(os.Remove(f.Name()), f.Close()) }
-
-// scratchInTemp unpacks to the directory for temporary files.
-func scratchInTemp(_ context.Context, r io.Reader) (csar.ScratchFile, error) {
-	f, err := os.CreateTemp("", "gybe-package-")
-	if err != nil {
-		return nil, err
-	}
-	n, err := io.Copy(f, r)
-	s := scratchFile{f, n}
-	if err != nil {
-		return nil, errors.Join(err, s.Discard())
-	}
-	return s, nil
-}
-
-// scratchInStore unpacks to the content store, which keeps some disk space free and removes the files of nodes that
-// died.
-func (s *Services) scratchInStore(ctx context.Context, r io.Reader) (csar.ScratchFile, error) {
-	return s.content.Stage(ctx, r, 0)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 )
 
-// FuzzChecker: whatever manifest, certificate and signature of an artifact say, the archive is rejected or its signature
-// is checked, and only the manifest of the signer is trusted.
+// FuzzChecker: for each manifest, certificate and signature of an artifact, the archive is rejected or its signature is
+// checked, and only the manifest of the signer is trusted.
 func FuzzChecker(f *testing.F) {
 	ca := cmstest.NewCA(f, "root")
 	id := ca.Issue(cmstest.Options{Name: "signer"})
