@@ -143,7 +143,10 @@ func (c *Container) openArchive(ctx context.Context, r io.ReaderAt, outer *Archi
 		return readError(f.name, err)
 	}
 	counted := &verifier{a: outer, ctx: ctx, report: &Report{}}
-	c.scratch, err = scratch(ctx, &meter{v: counted, f: f, r: rc})
+	unpacked, err := scratch(ctx, &meter{v: counted, f: f, r: rc})
+	if err == nil {
+		c.scratch = unpacked
+	}
 	if err := errors.Join(err, rc.Close()); err != nil {
 		return readError(f.name, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/cms"
 	"github.com/gybe-nfv/gybe/pkg/cms/cmstest"
+	"github.com/gybe-nfv/gybe/pkg/content"
 	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -188,6 +189,23 @@ func TestContainerIsOnboarded(t *testing.T) {
 			require.Empty(t, left, "unpacked archives are removed")
 		})
 	}
+}
+
+// TestContainerWaitsForDiskSpace: the archive in a container cannot be unpacked now.
+func TestContainerWaitsForDiskSpace(t *testing.T) {
+	t.Parallel()
+	ca := cmstest.NewCA(t, "root")
+	archive := signedPackage(t, ca.Issue(cmstest.Options{Name: "signer"}), signature.Option2)
+	b := setup(t, trusting(signature.Require, trustDir(t, ca)))
+	id := b.create(t)
+	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(repack(t, archive, zip.Deflate))))
+	jobs := b.store.Jobs()
+	b.content.KeepFree(1 << 62)
+	var space *content.SpaceError
+	require.ErrorAs(t, b.Onboard(t.Context(), jobs[0]), &space)
+	b.content.KeepFree(0)
+	require.NoError(t, b.Onboard(t.Context(), jobs[0]))
+	require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState)
 }
 
 // TestTrustStoreIsReadForEachPackage: an operator adds and revokes certificates while the node runs.
