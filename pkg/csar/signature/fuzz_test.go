@@ -85,6 +85,7 @@ func TestCheckerUsesLittleMemory(t *testing.T) {
 	f[manifestPath] = content + strings.Repeat(signText(t, "other", id, id, id, id, id, id, id, id), 8)
 	data := pack(t, f, zip.Store)
 	perRun := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		for range b.N {
 			a, c, err := csar.OpenUpload(
 				b.Context(), bytes.NewReader(data), int64(len(data)), csar.DefaultLimits(), inTemp(b),
