@@ -134,6 +134,22 @@ func TestOperationsThatWouldBreakTheClusterAreRefused(t *testing.T) {
 			`{}`,
 			"/newFlavourId", "a cluster keeps its flavour",
 		},
+		"revert of a master": {
+			"complex", sol.LcmOperationRevertToSnapshot, vnfcs("masterNode-0"), `{}`,
+			"/vnfcSnapshotInfoId", "single nodes of a Kubernetes cluster cannot be reverted",
+		},
+		"revert of the masters without the workers": {
+			"complex", sol.LcmOperationRevertToSnapshot,
+			vnfcs("masterNode-0", "masterNode-1", "masterNode-2"), `{}`, "/vnfcSnapshotInfoId", "single nodes of a Kubernetes cluster cannot be reverted",
+		},
+		"snapshot of a cluster": {
+			"simple", sol.LcmOperationCreateSnapshot,
+			vnfcs("masterNode-0", "workerNode-0", "workerNode-1"), `{}`, "", "",
+		},
+		"revert of a cluster": {
+			"simple", sol.LcmOperationRevertToSnapshot,
+			vnfcs("masterNode-0", "workerNode-0", "workerNode-1", "storage_server-0"), `{}`, "", "",
+		},
 		"nothing at all of a scaling": {"simple", sol.LcmOperationScale, lcm.Scope{}, `{}`, "", ""},
 	}
 	for name, tt := range tests {

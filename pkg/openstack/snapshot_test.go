@@ -227,11 +227,12 @@ func TestSnapshotFails(t *testing.T) {
 			"is not there",
 		},
 		"a quota of images": {simcloud.Fault{
-			Kind: fault.Status, Service: "nova", Method: http.MethodPost, Path: "/action$", Status: http.StatusForbidden,
-			Reason: "Image quota exceeded: 10 of 10",
+			Kind: fault.Status, Service: "nova", Method: http.MethodPost, Path: "/action$",
+			Status: http.StatusForbidden, Reason: "Image quota exceeded: 10 of 10",
 		}, "Image quota exceeded: 10 of 10"},
 		"a copy in error": {simcloud.Fault{
-			Kind: fault.FailResource, ResourceType: "OS::Cinder::Volume", ResourceName: "vnf-*-snapshot-*", Action: "create",
+			Kind: fault.FailResource, ResourceType: "OS::Cinder::Volume", ResourceName: "vnf-*-snapshot-*",
+			Action: "create",
 		}, "has the status error"},
 		"a quota of volumes": {simcloud.Fault{
 			Kind: fault.Status, Service: "cinder", Method: http.MethodPost, Path: "/volumes$",

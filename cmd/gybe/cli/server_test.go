@@ -86,3 +86,9 @@ func TestCommandsOfTasks(t *testing.T) {
 	p := serve(t, "tasks")
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
 }
+
+func TestCommandsOfSnapshots(t *testing.T) {
+	t.Parallel()
+	p := serve(t, "snapshots")
+	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
+}

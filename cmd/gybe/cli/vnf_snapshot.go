@@ -50,8 +50,8 @@ func snapshotText(s *sol.VnfSnapshotInfo) string {
 func (a *app) snapshotCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create INSTANCE", Short: "Take a snapshot of a VNF", Args: cobra.ExactArgs(1),
-		Long: "Take a snapshot of a VNF: an image of each machine that boots from an image, and a copy of each volume. " +
-			"The VNF does not change. --id fills an empty snapshot resource that exists.",
+		Long: "Take a snapshot of a VNF: an image of each machine that boots from an image, and a copy of each " +
+			"volume. The VNF does not change. --id fills an empty snapshot resource that exists.",
 		Example: "  gybe vnf snapshot create web --data why=upgrade --watch",
 	}
 	id := cmd.Flags().String("id", "", "an empty snapshot resource; otherwise one is created")
@@ -109,9 +109,10 @@ func (a *app) snapshotRevert() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revert INSTANCE SNAPSHOT", Short: "Give the machines of a VNF the disks of a snapshot",
 		Args: cobra.ExactArgs(2),
-		Long: "Give the machines of a VNF the disks of a snapshot. Data that they have written since is lost. Shows what " +
-			"is lost and asks for the name of the instance; --yes does not ask.",
-		Example: "  gybe vnf snapshot revert web 4f1c --watch\n  gybe vnf snapshot revert web 4f1c --vnfc VDU1-0 --plan",
+		Long: "Give the machines of a VNF the disks of a snapshot. Data that they have written since is lost. Shows " +
+			"what is lost and asks for the name of the instance; --yes does not ask.",
+		Example: "  gybe vnf snapshot revert web 4f1c --watch\n" +
+			"  gybe vnf snapshot revert web 4f1c --vnfc VDU1-0 --plan",
 	}
 	vnfc := cmd.Flags().String("vnfc", "", "revert one VNFC only, by its id in the snapshot, e.g. VDU1-0")
 	t := &task{op: sol.LcmOperationRevertToSnapshot, cmd: cmd, ask: func(*asked) *question {
@@ -242,8 +243,8 @@ func (a *app) snapshotShow() *cobra.Command {
 func (a *app) snapshotDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete SNAPSHOT", Short: "Delete a VNF snapshot with its images and volumes", Args: cobra.ExactArgs(1),
-		Long: "Delete a VNF snapshot with its images and volumes. Shows the snapshot and asks for the beginning of its " +
-			"id; --yes does not ask.",
+		Long: "Delete a VNF snapshot with its images and volumes. Shows the snapshot and asks for the beginning of " +
+			"its id; --yes does not ask.",
 	}
 	yes := addYes(cmd)
 	return a.onSnapshot(cmd, func(ctx context.Context, c *client.Client, id string) error {
