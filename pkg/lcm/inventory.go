@@ -20,6 +20,7 @@ func TakeInventory(ctx context.Context, infra Infra, w *Execution) error {
 	err := infra.Inventory(ctx, w)
 	if err == nil {
 		err = w.settle(instance.Instantiated)
+		w.nameDefinitions()
 	}
 	if err != nil {
 		return err

@@ -157,14 +157,30 @@ func (m *managed) checkGrant(occ *sol.VnfLcmOpOcc, typ sol.LcmOperationType) {
 		default:
 		}
 	}
+	named := map[string]string{}
+	for change, list := range map[sol.ChangeType][]sol.ResourceDefinition{
+		sol.ChangeTypeAdded: requests[0].AddResources, sol.ChangeTypeRemoved: requests[0].RemoveResources,
+	} {
+		for _, d := range list {
+			named[string(change)+" "+d.ID] = d.ResourceTemplateID
+		}
+	}
+	refers := func(change sol.ChangeType, id, template string) {
+		if change == sol.ChangeTypeAdded || change == sol.ChangeTypeRemoved {
+			require.Equal(m.t, template, named[string(change)+" "+id], "resourceDefinitionId %s of %s", id, template)
+		}
+	}
 	for _, v := range occ.ResourceChanges.AffectedVnfcs {
 		tell("COMPUTE "+v.VduID, v.ChangeType)
+		refers(v.ChangeType, v.ResourceDefinitionID, v.VduID)
 	}
 	for _, s := range occ.ResourceChanges.AffectedVirtualStorages {
 		tell("STORAGE "+s.VirtualStorageDescID, s.ChangeType)
+		refers(s.ChangeType, s.ResourceDefinitionID, s.VirtualStorageDescID)
 	}
 	for _, l := range occ.ResourceChanges.AffectedVirtualLinks {
 		tell("VL "+l.VnfVirtualLinkDescID, l.ChangeType)
+		refers(l.ChangeType, l.ResourceDefinitionID, l.VnfVirtualLinkDescID)
 	}
 	for key, n := range added {
 		require.Equal(m.t, n, count(requests[0].AddResources)[key], "%s added, %s", key, typ)

@@ -1,17 +1,11 @@
 package granting
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
-
-// Definition ids of new resources are their names in the VNFD, with the index of the VNFC ("VDU1-0", "VDU1-0/VDU1_CP1",
-// "internalVL1"); those of resources that exist are their ids in the VIM. Both are the same at every attempt.
-
-// computeID is the definition id of a new VNFC's machine. The driver's names of VNFCs are the same.
-func computeID(vdu string, index int) string { return fmt.Sprintf("%s-%d", vdu, index) }
 
 // extent says which resources of a VNFC are new.
 type extent struct{ storages, ports bool }
@@ -24,7 +18,7 @@ func (p *plan) addVNFC(vdu string, index int, more extent) {
 	if v == nil {
 		return
 	}
-	name := computeID(vdu, index)
+	name := lcm.DefinitionID(vdu, index)
 	add := func(id string, t sol.ResourceType, template, vduID string) {
 		p.add = append(p.add, resource{vdu: vdu, index: index, ResourceDefinition: sol.ResourceDefinition{
 			ID: id, Type: t, VduID: vduID, ResourceTemplateID: template,
@@ -33,12 +27,12 @@ func (p *plan) addVNFC(vdu string, index int, more extent) {
 	add(name, sol.ResourceTypeCompute, vdu, vdu)
 	if more.storages {
 		for _, storage := range v.Storages {
-			add(name+"/"+storage, sol.ResourceTypeStorage, storage, "")
+			add(lcm.DefinitionOf(name, storage), sol.ResourceTypeStorage, storage, "")
 		}
 	}
 	for _, cp := range p.after.CPs {
 		if more.ports && cp.VDU == vdu && cp.External {
-			add(name+"/"+cp.Name, sol.ResourceTypeLinkport, cp.Name, "")
+			add(lcm.DefinitionOf(name, cp.Name), sol.ResourceTypeLinkport, cp.Name, "")
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/nfvo"
 )
 
 // The tests of this file are what smoke.sh runs: the least that must work wherever this repository is checked.
@@ -22,9 +23,11 @@ func TestSmokeInstantiateAndTerminate(t *testing.T) {
 	w.down(id)
 }
 
-// One operation of each kind on the smallest instance there is.
+// One operation of each kind on the smallest instance there is, granted by an NFVO that names zone and flavour.
 func TestSmokeEachOperation(t *testing.T) {
-	w := start(t, 1)
+	orchestrator := nfvo.Start(t)
+	orchestrator.Set(nfvo.Behaviour{Looks: 1, RetryAfter: "1", Change: grantTiny})
+	w := start(t, 1, "GYBE_NFVO_URL="+orchestrator.URL)
 	id := w.create(w.vnfd("plain"))
 	_, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{
 		VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.plain()),
@@ -57,6 +60,25 @@ func TestSmokeEachOperation(t *testing.T) {
 		}})
 	w.run(id, sol.LcmOperationModifyInfo, map[string]any{"vnfInstanceDescription": "changed"})
 	w.down(id)
+	granted := map[sol.LcmOperationType]bool{}
+	for _, r := range orchestrator.Requests("") {
+		granted[r.Operation] = true
+		require.Len(t, orchestrator.Grants(r.VnfLcmOpOccID), 1)
+	}
+	require.Len(t, granted, 7)
+}
+
+// grantTiny puts machines into the zone nova, with the flavour m1.tiny.
+func grantTiny(r sol.GrantRequest, g *sol.Grant) {
+	g.Zones = []sol.ZoneInfo{{ID: "zone", ZoneID: "nova"}}
+	for n, d := range r.AddResources {
+		if d.Type == sol.ResourceTypeCompute {
+			g.AddResources[n].ZoneID = "zone"
+		}
+	}
+	g.VimAssets = &sol.VimAssets{ComputeResourceFlavours: []sol.VimComputeResourceFlavour{
+		{VnfdVirtualComputeDescID: "VDU1", VimFlavourID: "m1.tiny"},
+	}}
 }
 
 // The next version of a package, and its other flavour.
