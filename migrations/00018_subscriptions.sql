@@ -12,6 +12,7 @@ ALTER TABLE outbox
     ADD COLUMN attributes jsonb,
     ADD COLUMN tx         xid8 NOT NULL DEFAULT '0';
 ALTER TABLE outbox ALTER COLUMN tx SET DEFAULT pg_current_xact_id();
+CREATE INDEX outbox_tx ON outbox (tx, seq) WHERE tx > '0';
 
 -- conditions is the filter in the form that is evaluated, since the transactions that a new subscription does not see: it gets their
 -- messages. The table was not used before.

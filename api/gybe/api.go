@@ -109,7 +109,7 @@ func (a *API) Mount(f *frame.Frame) {
 		{
 			Method: http.MethodGet, Path: "/events", Handle: a.events(slots),
 			Produces: []string{"text/event-stream"},
-			Query:    []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId"},
+			Query:    []string{"since", "vnfInstanceId", "vnfLcmOpOccId", "vnfPkgId", "format"},
 		},
 		{
 			Method: http.MethodGet, Path: "/nodes", Handle: a.nodes, Produces: frame.JSON, Query: []string{},

@@ -32,6 +32,13 @@ func (a *API) events(slots chan struct{}) frame.Handler {
 			After: r.QueryValues().Get("since"), InstanceID: r.QueryValues().Get("vnfInstanceId"),
 			OpID: r.QueryValues().Get("vnfLcmOpOccId"), PackageID: r.QueryValues().Get("vnfPkgId"),
 		}
+		switch format := r.QueryValues().Get("format"); format {
+		case "":
+		case "cloudevents":
+			q.Notifications = true
+		default:
+			return lcm.Errorf(lcm.CodeInvalid, "format is %.40q; it is cloudevents, or absent", format)
+		}
 		for name, id := range map[string]string{
 			"vnfInstanceId": q.InstanceID, "vnfLcmOpOccId": q.OpID, "vnfPkgId": q.PackageID,
 		} {
@@ -128,10 +135,16 @@ func (s *stream) events(events []gybeapi.Event) bool {
 	s.buf.Reset()
 	for _, e := range events {
 		data, err := json.Marshal(e)
+		if e.Kind == gybeapi.KindNotification {
+			data = e.Body
+		}
 		if err != nil {
 			return false
 		}
-		s.buf.WriteString("id: " + e.Cursor + "\nevent: " + e.Kind + "\ndata: ")
+		if e.Cursor != "" {
+			s.buf.WriteString("id: " + e.Cursor + "\n")
+		}
+		s.buf.WriteString("event: " + e.Kind + "\ndata: ")
 		s.buf.Write(data)
 		s.buf.WriteString("\n\n")
 	}

@@ -160,7 +160,8 @@ func subscriberOf(s notify.Status) gybeapi.Subscriber {
 	out := gybeapi.Subscriber{
 		ID: s.Subscription.ID, API: s.Subscription.API, CallbackURI: s.Subscription.Callback,
 		Created: s.Subscription.Created, State: gybeapi.SubscriberOK, Pending: s.Pending, Dead: s.Dead,
-		Failures: s.Failures, FailingSince: timeOrNil(s.FailingSince), NextAttempt: timeOrNil(s.Next), LastError: s.Error,
+		Failures: s.Failures, FailingSince: timeOrNil(s.FailingSince), NextAttempt: timeOrNil(s.Next),
+		LastError: s.Error,
 	}
 	if !s.FailingSince.IsZero() {
 		out.State = gybeapi.SubscriberFailing

@@ -61,7 +61,8 @@ func TestDeliveriesAndReplay(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rest.Deliveries, 1)
 	require.Empty(t, rest.Next)
-	require.Empty(t, apitest.JSON[gybeapi.DeliveryPage](t, b.Do(t, "GET", path+"/deliveries?state=PENDING", nil)).Deliveries)
+	pending := apitest.JSON[gybeapi.DeliveryPage](t, b.Do(t, "GET", path+"/deliveries?state=PENDING", nil))
+	require.Empty(t, pending.Deliveries)
 
 	status.Store(http.StatusServiceUnavailable)
 	n, err := b.client.Replay(t.Context(), made.ID, gybeapi.Replay{NotificationID: first.NotificationID})
@@ -86,7 +87,9 @@ func TestDeliveriesAndReplay(t *testing.T) {
 func TestSubscriptionRequestsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	made, _, err := b.Subscriptions.In(lcm.Principal{}).Subscribe(t.Context(), &lifecycle.API, notify.Request{Callback: noContent(t)})
+	made, _, err := b.Subscriptions.In(lcm.Principal{}).Subscribe(
+		t.Context(), &lifecycle.API, notify.Request{Callback: noContent(t)},
+	)
 	require.NoError(t, err)
 	path := "/gybe/v1/subscriptions/" + made.ID
 	for target, want := range map[string]int{

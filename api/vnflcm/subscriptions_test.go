@@ -153,7 +153,8 @@ func TestSubscribeTestsTheCallback(t *testing.T) {
 	b := setup(t)
 	s := listen(t)
 	for status, want := range map[int]string{
-		200: "it answered 200 OK instead of 204", 404: "it answered 404 Not Found", 500: "it answered 500 Internal Server Error",
+		200: "it answered 200 OK instead of 204", 404: "it answered 404 Not Found",
+		500: "it answered 500 Internal Server Error",
 		302: "it answered 302 Found, a redirect, and redirects are not followed",
 	} {
 		s.status = status
@@ -216,16 +217,21 @@ func TestSubscriptionsAreListedInPages(t *testing.T) {
 	require.Equal(t, 400, b.Do(t, "GET", subscriptions+"?x=y", nil).Status)
 }
 
-// TestNotificationsOfAnInstance: the whole life of an instance at subscribers with both verbosities. Every body is valid
-// against the published documents, has the links of this node, and has the same id for both.
+// TestNotificationsOfAnInstance: the whole life of an instance at subscribers with both verbosities. Every body is
+// valid against the published documents, has the links of this node, and has the same id for both.
 func TestNotificationsOfAnInstance(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	full, short := listen(t), listen(t)
 	ids := map[*subscriber]string{}
-	for s, verbosity := range map[*subscriber]sol.LcmOpOccNotificationVerbosityType{full: "", short: sol.VerbosityShort} {
-		a := b.Do(t, "POST", subscriptions, sol.LccnSubscriptionRequest{CallbackURI: s.URL, Verbosity: verbosity},
-			"Version", map[*subscriber]string{full: "2.0.0", short: "2.3.0"}[s])
+	for _, tt := range []struct {
+		s         *subscriber
+		verbosity sol.LcmOpOccNotificationVerbosityType
+		version   string
+	}{{full, "", "2.0.0"}, {short, sol.VerbosityShort, "2.3.0"}} {
+		s := tt.s
+		a := b.Do(t, "POST", subscriptions, sol.LccnSubscriptionRequest{CallbackURI: s.URL, Verbosity: tt.verbosity},
+			"Version", tt.version)
 		require.Equal(t, 201, a.Status)
 		ids[s] = a.LocationID(t)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
@@ -13,15 +14,20 @@ import (
 type Feeds struct {
 	Store *store.Store
 	Feed  *store.Feed
+	// PublicURL is what links in notifications begin with.
+	PublicURL string
 }
 
 // In returns the feed of the project of a principal.
-func (f Feeds) In(p lcm.Principal) gybeapi.Feed { return feed{f.Store.Of(p), f.Feed} }
+func (f Feeds) In(p lcm.Principal) gybeapi.Feed {
+	return feed{f.Store.Of(p), f.Feed, func(path string) sol.Link { return sol.Link{Href: f.PublicURL + path} }}
+}
 
 // feed is the feed of a project.
 type feed struct {
 	records *store.Records
 	all     *store.Feed
+	link    func(path string) sol.Link
 }
 
 // Follow implements gybeapi.Feed.
@@ -33,6 +39,9 @@ func (f feed) Follow(ctx context.Context, q gybeapi.FeedQuery) (gybeapi.Follower
 			return nil, err
 		}
 		fq.After = &c
+	}
+	if q.Notifications {
+		return &notificationFollower{events: f.all.Follow(ctx, fq), records: f.records, link: f.link}, nil
 	}
 	return follower{f.all.Follow(ctx, fq)}, nil
 }

@@ -82,7 +82,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		PageSize: limits.PageSize, Origins: origins, Markers: markers, Observe: a.metrics.Request,
 		RequestKeys: a.store,
 	})
-	feeds := Feeds{a.store, a.feed}
+	feeds := Feeds{a.store, a.feed, a.publicURL}
 	(&vnflcm.API{Services: a.services, Subscriptions: a.subscriptions}).Mount(a.frame)
 	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
 	(&vims.API{

@@ -19,7 +19,8 @@ func TestNotifySettingsAreChecked(t *testing.T) {
 	c.Notify.Timeout, c.Notify.Keep, c.Notify.CertFile = 0, 0, "cert.pem"
 	err := c.Validate()
 	for _, key := range []string{
-		"duplicates", "retry_for", "retry_base", "subscribers", "concurrency", "subscriptions", "timeout", "keep", "key_file",
+		"duplicates", "retry_for", "retry_base", "subscribers", "concurrency", "subscriptions", "timeout", "keep",
+		"key_file",
 	} {
 		require.ErrorContains(t, err, "notify."+key+":")
 	}

@@ -17,6 +17,8 @@ type FeedQuery struct {
 	InstanceID string
 	OpID       string
 	PackageID  string
+	// Notifications asks for events of KindNotification instead of the others.
+	Notifications bool
 }
 
 // Follower is one reader of the feed.

@@ -83,6 +83,7 @@ const (
 	KindVim             = "vim.updated"
 	KindVimDeleted      = "vim.deleted"
 	KindSubscription    = "subscription.state" // SubscriptionState
+	KindNotification    = "notification"       // a notification of an interface as a CloudEvent, on request
 )
 
 // Event is something that changed, as the event feed tells it.

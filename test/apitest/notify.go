@@ -32,7 +32,8 @@ func (d *Domain) openNotify(tb testing.TB, s *store.Store) {
 		APIs: map[string]*notify.API{lifecycle.API.Name: &lifecycle.API},
 		Link: func(path string) sol.Link { return sol.Link{Href: PublicURL + path} },
 		Options: delivery.Options{
-			Patience: time.Hour, RetryBase: time.Millisecond, RetryMax: time.Millisecond, Subscribers: 8, Concurrency: 4,
+			Patience: time.Hour, RetryBase: time.Millisecond, RetryMax: time.Millisecond, Subscribers: 8,
+			Concurrency: 4,
 		},
 	}
 }

@@ -21,8 +21,8 @@ import (
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
 	flag.StringVar(&b.only, "only", "",
-		"comma separated sections: auth, reads, lists, requests, operations, tour, slow, silent, crowd, nodes, cluster, "+
-			"fleet (default all)")
+		"comma separated sections: auth, reads, lists, requests, operations, notify, tour, slow, silent, crowd, "+
+			"nodes, cluster, fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.rows, "rows", listedOperations, "operations that the section lists inserts")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
@@ -86,7 +86,8 @@ func (b *bench) inFolder(measure func(dir string) error) error {
 func (b *bench) run(ctx context.Context, dir string) (err error) {
 	b.stack, err = stack.Start(ctx, stack.Options{
 		Dir: dir, Bin: b.bin, Nodes: 1, SSHPort: 2223, SimArgs: []string{"--large-networks"},
-		Env: []string{"GYBE_LIMITS_PAGE_SIZE=100", "GYBE_GRANT_ZONES=nova"},
+		Env: []string{"GYBE_LIMITS_PAGE_SIZE=100", "GYBE_GRANT_ZONES=nova",
+			"GYBE_NOTIFY_TEST_CALLBACK=false"},
 	})
 	if err != nil {
 		return err
@@ -117,6 +118,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 		{"reads", b.reads},
 		{"requests", b.requests},
 		{"operations", b.operations},
+		{"notify", b.notifications},
 		{"tour", b.tours},
 		{"slow", b.slow},
 		{"silent", b.silent},

@@ -46,8 +46,8 @@ func (n *notified) ids(instance string) []string {
 	return slices.Clone(n.of[instance])
 }
 
-// A node dies at each write of a notification: the message, the fan-out, the claim of the subscriber, the result and the
-// end of the claim. Every notification arrives, in order, and there is one delivery for it.
+// A node dies at each write of a notification: the message, the fan-out, the claim of the subscriber, the result and
+// the end of the claim. Every notification arrives, in order, and there is one delivery for it.
 func TestDeathInADelivery(t *testing.T) {
 	t.Parallel()
 	database := devpg.TestURL(t)

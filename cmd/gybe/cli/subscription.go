@@ -29,7 +29,9 @@ func (a *app) subscriptionCommand() *cobra.Command {
 func subscriptionThings(c *client.Client) func(context.Context) ([]thing, error) {
 	return func(ctx context.Context) ([]thing, error) {
 		all, err := c.Subscribers(ctx)
-		return things(all, func(s *gybeapi.Subscriber) thing { return thing{s.ID, "", s.State + " " + s.CallbackURI} }), err
+		return things(all, func(s *gybeapi.Subscriber) thing {
+			return thing{s.ID, "", s.State + " " + s.CallbackURI}
+		}), err
 	}
 }
 
