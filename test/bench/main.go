@@ -86,8 +86,10 @@ func (b *bench) inFolder(measure func(dir string) error) error {
 func (b *bench) run(ctx context.Context, dir string) (err error) {
 	b.stack, err = stack.Start(ctx, stack.Options{
 		Dir: dir, Bin: b.bin, Nodes: 1, SSHPort: 2223, SimArgs: []string{"--large-networks"},
-		Env: []string{"GYBE_LIMITS_PAGE_SIZE=100", "GYBE_GRANT_ZONES=nova",
-			"GYBE_NOTIFY_TEST_CALLBACK=false"},
+		Env: []string{
+			"GYBE_LIMITS_PAGE_SIZE=100", "GYBE_GRANT_ZONES=nova", "GYBE_NOTIFY_TEST_CALLBACK=false",
+			"GYBE_NOTIFY_SUBSCRIPTIONS=20000",
+		},
 	})
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (b *bench) notifications(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the process ends
+	defer conn.Close(context.WithoutCancel(ctx))
 	var received atomic.Int64
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		received.Add(1)
