@@ -1,7 +1,6 @@
 package lcm
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -121,7 +120,7 @@ func differentVNFCs(instanceID string, missing, others []string) error {
 		words = append(words, "it does not have "+strings.Join(missing, ", "))
 	}
 	if len(others) > 0 {
-		words = append(words, fmt.Sprintf("the snapshot does not have %s", strings.Join(others, ", ")))
+		words = append(words, "the snapshot does not have "+strings.Join(others, ", "))
 	}
 	if len(words) == 0 {
 		return nil

@@ -80,7 +80,9 @@ type Records interface {
 	InsertSnapshot(ctx context.Context, s *Snapshot) error
 	// Snapshot returns CodeNotFound when there is none.
 	Snapshot(ctx context.Context, id string) (*Snapshot, error)
-	// SnapshotValidator returns only the version.
+	// SnapshotDocument and SnapshotDocuments return the same as clients see it; SnapshotValidator only the version.
+	SnapshotDocument(ctx context.Context, id string) (*SnapshotDocument, error)
+	SnapshotDocuments(ctx context.Context, q Query) iter.Seq2[*SnapshotDocument, error]
 	SnapshotValidator(ctx context.Context, id string) (Validator, error)
 	// Snapshots lists in order of id; a brief list has no Instance, UserData and VNFCs.
 	Snapshots(ctx context.Context, q Query) ([]*Snapshot, error)

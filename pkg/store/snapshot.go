@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -70,6 +72,45 @@ func (s *Records) snapshot(ctx context.Context, q querier, id, lock string) (*lc
 		" FROM vnf_snapshot n WHERE n.id = $1 AND n.project = $2 "+lock, id, s.project)
 	n, err := snapshotColumns.one(s.Store, rows, err)
 	return n, orNotFound(err, kindSnapshot, id)
+}
+
+// SnapshotDocument implements lcm.Records.
+func (s *Records) SnapshotDocument(ctx context.Context, id string) (*lcm.SnapshotDocument, error) {
+	n, err := s.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return render.Snapshot(n)
+}
+
+// snapshotBatch is how many snapshots of a list are in memory at the same time: each holds an instance.
+const snapshotBatch = 10
+
+// SnapshotDocuments implements lcm.Records.
+func (s *Records) SnapshotDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.SnapshotDocument, error] {
+	return func(yield func(*lcm.SnapshotDocument, error) bool) {
+		for left := q.Limit; ; left -= snapshotBatch {
+			q.Limit = snapshotBatch
+			if left > 0 {
+				q.Limit = min(left, snapshotBatch)
+			}
+			found, err := s.Snapshots(ctx, q)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, n := range found {
+				d, err := render.Snapshot(n)
+				if !yield(d, err) || err != nil {
+					return
+				}
+				q.After = n.ID
+			}
+			if len(found) < q.Limit || left > 0 && left <= snapshotBatch {
+				return
+			}
+		}
+	}
 }
 
 // SnapshotValidator implements lcm.Records.

@@ -70,12 +70,17 @@ func (d *ward) instance(id string) *sol.VnfInstance {
 	return i
 }
 
-// down terminates an instance and wants nothing to be left.
+// down terminates an instance, deletes its snapshots, and wants nothing to be left.
 func (d *ward) down(id string) {
 	d.t.Helper()
 	op, err := d.terminate()(d.node.api, id)
 	require.NoError(d.t, err)
 	d.completed(d.node.api, op)
+	all, err := d.node.api.Snapshots(d.t.Context(), "", false)
+	require.NoError(d.t, err)
+	for _, s := range all {
+		require.NoError(d.t, d.node.api.DeleteSnapshot(d.t.Context(), s.ID))
+	}
 	d.gone()
 	require.NoError(d.t, d.node.api.DeleteInstance(d.t.Context(), id))
 }
@@ -113,21 +118,44 @@ func changes() []change {
 			}
 			return stack.NextVersion(d.next)
 		}},
+		{"snapshot", sol.LcmOperationCreateSnapshot, "volumes", func(d *ward, _ *sol.VnfInstance) any {
+			return sol.CreateVnfSnapshotRequest{VnfSnapshotInfoID: d.emptySnapshot()}
+		}},
+		{"revert", sol.LcmOperationRevertToSnapshot, "volumes", func(d *ward, i *sol.VnfInstance) any {
+			id := d.emptySnapshot()
+			op, err := d.node.api.Start(d.t.Context(), i.ID, sol.LcmOperationCreateSnapshot,
+				sol.CreateVnfSnapshotRequest{VnfSnapshotInfoID: id})
+			require.NoError(d.t, err)
+			d.completed(d.node.api, op)
+			d.cloud.ResetCalls()
+			return sol.RevertToVnfSnapshotRequest{VnfSnapshotInfoID: id}
+		}},
 		{"modification", sol.LcmOperationModifyInfo, "smallest", request(map[string]any{"vnfInstanceName": "another"})},
 	}
+}
+
+func (d *ward) emptySnapshot() string {
+	d.t.Helper()
+	s, err := d.node.api.CreateSnapshot(d.t.Context())
+	require.NoError(d.t, err)
+	return s.ID
 }
 
 // effects are what an operation has done to the cloud: the calls that change something, and the affected resources.
 func (d *ward) effects(op string) map[string]int {
 	d.t.Helper()
 	out := map[string]int{}
+	o, err := d.node.api.Operation(d.t.Context(), op)
+	require.NoError(d.t, err)
+	changed := []string{"heat"}
+	if o.Operation == sol.LcmOperationCreateSnapshot {
+		changed = append(changed, "nova", "cinder")
+	}
 	for _, c := range d.cloud.Calls() {
-		if c.Service == "heat" && c.Method != http.MethodGet && c.Method != http.MethodHead {
+		if slices.Contains(changed, c.Service) && c.Method != http.MethodGet && c.Method != http.MethodHead {
 			out[c.Method+" "+c.Route.Route] = c.Count
 		}
 	}
-	o, err := d.node.api.Operation(d.t.Context(), op)
-	require.NoError(d.t, err)
 	if r := o.ResourceChanges; r != nil {
 		for _, v := range r.AffectedVnfcs {
 			out[fmt.Sprintf("%s %s", v.VduID, v.ChangeType)]++

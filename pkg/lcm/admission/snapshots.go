@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -35,16 +34,12 @@ func (s *Service) CreateSnapshot(
 	if err := s.Store.InsertSnapshot(ctx, n); err != nil {
 		return nil, err
 	}
-	return render.Snapshot(n)
+	return s.Store.SnapshotDocument(ctx, n.ID)
 }
 
 // Snapshot reads a VNF snapshot as clients see it; CodeNotFound when the project does not have it.
 func (s *Service) Snapshot(ctx context.Context, id string) (*lcm.SnapshotDocument, error) {
-	n, err := s.Store.Snapshot(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return render.Snapshot(n)
+	return s.Store.SnapshotDocument(ctx, id)
 }
 
 // SnapshotValidator reads the version of a VNF snapshot; CodeNotFound when the project does not have it.
@@ -52,34 +47,9 @@ func (s *Service) SnapshotValidator(ctx context.Context, id string) (lcm.Validat
 	return s.Store.SnapshotValidator(ctx, id)
 }
 
-// snapshotBatch is how many snapshots of a list are in memory at the same time: each holds an instance.
-const snapshotBatch = 10
-
 // Snapshots lists VNF snapshots as clients see them, in the order of their ids.
 func (s *Service) Snapshots(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.SnapshotDocument, error] {
-	return func(yield func(*lcm.SnapshotDocument, error) bool) {
-		for left := q.Limit; ; left -= snapshotBatch {
-			q.Limit = snapshotBatch
-			if left > 0 {
-				q.Limit = min(left, snapshotBatch)
-			}
-			found, err := s.Store.Snapshots(ctx, q)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, n := range found {
-				d, err := render.Snapshot(n)
-				if !yield(d, err) || err != nil {
-					return
-				}
-				q.After = n.ID
-			}
-			if len(found) < q.Limit || left > 0 && left <= snapshotBatch {
-				return
-			}
-		}
-	}
+	return s.Store.SnapshotDocuments(ctx, q)
 }
 
 // ModifySnapshot changes the vnfSnapshotPkgId of a VNF snapshot, and returns the new version.
