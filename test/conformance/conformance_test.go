@@ -10,8 +10,8 @@ import (
 )
 
 // TestConformance runs every case of the lists. A case that is not applicable is not run; an error of the list is run
-// with what the standard wants; an open case has to fail, so that it is not forgotten when its feature exists. The cases
-// of an interface with several versions run with each of them.
+// with what the standard wants; an open case has to fail, so that it is not forgotten when its feature exists. The
+// cases of an interface with several versions run with each of them.
 func TestConformance(t *testing.T) {
 	n := startNode(t, nil)
 	redirecting := startNode(t, func(c *config.Config) { c.Notify.Duplicates = config.DuplicatesRedirect })

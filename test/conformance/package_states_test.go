@@ -23,7 +23,8 @@ const (
 // smallArchive is a package with a VNFD of one file, a manifest and two artifacts.
 func smallArchive(vnfd string) []byte {
 	f := vnfpkgtest.Files(vnfd)
-	f["Definitions/vnfd.mf"] = "metadata:\n  vnf_product_name: Small\n  compatible_specification_versions: 2.7.1,3.3.1\n"
+	f["Definitions/vnfd.mf"] = "metadata:\n  vnf_product_name: Small\n" +
+		"  compatible_specification_versions: 2.7.1,3.3.1\n"
 	for _, path := range []string{scriptArtifact, opaqueArtifact} {
 		f[path] = "#!/bin/sh\n" + strings.Repeat("# one of the artifacts\n", 10)
 		f[csar.MetaPath] += fmt.Sprintf("\nName: %s\nContent-Type: application/octet-stream\nAlgorithm: SHA-256\n"+

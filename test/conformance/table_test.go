@@ -122,11 +122,10 @@ func (r *row) classify(text string) error {
 
 // reasons explain the classes.
 var reasons = map[string]string{
-	"major-1": "the interface of SOL003 v3.3.1 has the major version 2; its api_versions resources are checked by the " +
-		"generated cases",
+	"major-1":                "SOL003 v3.3.1 has the major version 2; the generated cases check its api_versions",
 	"pages":                  "lists are divided into pages, so no response is too big",
 	"subscription-selectors": "subscriptions do not have attribute selectors",
-	"nfvo":                   "the list tests an NFVO; Gybe is the client of this interface, and its requests are tested in pkg/granting",
+	"nfvo":                   "an NFVO is tested; Gybe is its client, which pkg/nfvo and test/e2e test",
 	"one-api":                "one resource serves SOL003 and SOL005, and SOL005 defines this method",
 	"ranges":                 "the case is for servers without support of ranges",
 	"not-onboarded":          "a package that is not ONBOARDED is not found by its vnfdId: the response is 404",

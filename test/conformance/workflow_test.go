@@ -85,11 +85,9 @@ func (n *node) step(name string, v values) (exchange, error) {
 
 // subscribeInstance subscribes to everything about the instance of a case.
 func (n *node) subscribeInstance(ctx context.Context, v values) error {
+	of := sol.VnfInstanceSubscriptionFilter{VnfInstanceIds: []string{v["instance"]}}
 	a, err := n.sendJSON(ctx, lcmSubscriptions, sol.LccnSubscriptionRequest{
-		CallbackURI: n.callback(v),
-		Filter: &sol.LifecycleChangeNotificationsFilter{VnfInstanceSubscriptionFilter: &sol.VnfInstanceSubscriptionFilter{
-			VnfInstanceIds: []string{v["instance"]},
-		}},
+		CallbackURI: n.callback(v), Filter: &sol.LifecycleChangeNotificationsFilter{VnfInstanceSubscriptionFilter: &of},
 	})
 	if err == nil && a.status != http.StatusCreated {
 		err = fmt.Errorf("the subscription is answered with %d: %s", a.status, a.body)
@@ -116,7 +114,8 @@ func (n *node) notified(ctx context.Context, v values, states []string) error {
 		if final(sol.LcmOperationStateType(one.State)) {
 			status = "RESULT"
 		}
-		if one.Status != status || one.Instance != v["instance"] || one.Type != "VnfLcmOperationOccurrenceNotification" {
+		if one.Status != status || one.Instance != v["instance"] ||
+			one.Type != "VnfLcmOperationOccurrenceNotification" {
 			return fmt.Errorf("a notification about %s is %+v", one.State, one)
 		}
 	}

@@ -42,7 +42,7 @@ func TestResponseFindsDifferences(t *testing.T) {
 		"other interface":       {"GET", "/gybe/v1/vnf_instances", 200, nil, "{}", ""},
 		"without an attribute":  {"GET", one, 200, nil, strings.Replace(instance, `"id":"i",`, "", 1), `"id"`},
 		"of another type":       {"GET", one, 200, nil, strings.Replace(instance, `"i"`, `1`, 1), "must be a string"},
-		"unknown value":         {"GET", one, 200, nil, strings.Replace(instance, "NOT_INST", "X", 1), "allowed values"},
+		"unknown value":         {"GET", one, 200, nil, strings.Replace(instance, "NOT_", "X", 1), "allowed values"},
 		"not an array":          {"GET", list, 200, nil, instance, "must be an array"},
 		"unknown status":        {"GET", one, 203, nil, instance, "does not have this status"},
 		"media type":            {"GET", one, 200, http.Header{"Content-Type": {"text/plain"}}, instance, "text/plain"},
