@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,9 @@ import (
 // existing puts the identifiers of resources that exist into the path.
 func (r route) existing(v values) string {
 	path := r.path
+	if strings.HasPrefix(path, "/vnfpkgm") {
+		path = strings.Replace(path, "{subscriptionId}", v["package subscription"], 1)
+	}
 	for name, value := range map[string]string{
 		"{vnfInstanceId}": v["instance"], "{vnfLcmOpOccId}": v["operation"], "{vnfPkgId}": v["package"],
 		"{vnfdId}": v["vnfd"], "/*": "/" + v["artifact"], "{subscriptionId}": v["subscription"],
@@ -46,6 +50,11 @@ func (n *node) testReads(t *testing.T, routes []route) {
 	of, err = n.subscription(ctx)
 	require.NoError(t, err)
 	v["subscription"] = of["subscription"]
+	if slices.Contains(routes, route{http.MethodPost, packageSubscriptions}) {
+		of, err = n.packageSubscription(ctx)
+		require.NoError(t, err)
+		v["package subscription"] = of["subscription"]
+	}
 	of, err = n.snapshots(ctx)
 	require.NoError(t, err)
 	v["snapshot"] = of["snapshot"]

@@ -19,6 +19,8 @@ var errCorrect = errors.New("the document does not have this error")
 
 var (
 	lifecycle331 = []correction{
+		one("/vnf_snapshots/{vnfSnapshotInfoId}", "GET", "200", "a snapshot is typed as a list"),
+		requiredExist,
 		list("/vnf_lcm_op_occs", "the list of operations is typed as one operation"),
 		list("/subscriptions", "the list of subscriptions is typed as one subscription"),
 		filterByVnfd,
@@ -27,6 +29,9 @@ var (
 		alternativesOfAddresses("addresses"),
 	}
 	lifecycle371 = []correction{
+		one("/vnf_snapshots/{vnfSnapshotInfoId}", "GET", "200", "a snapshot is typed as a list"),
+		requiredExist,
+		linksOfSnapshot,
 		isOptional("extCpInfo", "vnfcResourceInfo", "a VNF whose VNFD has no external connection point has none"),
 		list("/vnf_lcm_op_occs", "the list of operations is typed as one operation"),
 		list("/subscriptions", "the list of subscriptions is typed as one subscription"),
@@ -47,6 +52,7 @@ var (
 	}
 	packages331 = []correction{
 		checksumIsObject,
+		one("/subscriptions", "POST", "201", "a new subscription is typed as a list"),
 		isOptional("packageSecurityOption", "vnfmInfo", "it is known when the package is onboarded"),
 		isOptional("vnfmInfo", "packageSecurityOption", "it is known when the package is onboarded"),
 		isOptional("artifactPath", "artifactURI", "an artifact is in the package, or artifactURI says where it is"),
@@ -56,6 +62,7 @@ var (
 	}
 	packages371 = []correction{
 		checksumIsObject,
+		one("/subscriptions", "POST", "201", "a new subscription is typed as a list"),
 		isOptional("artifactPath", "artifactURI", "an artifact is in the package, or artifactURI says where it is"),
 	}
 )
@@ -67,6 +74,33 @@ var filterByVnfd = correction{"vnfdIds alone is valid, the condition names vnfdI
 			return false
 		}
 		s.AnyOf = nil
+		return true
+	})
+}}
+
+// requiredExist removes names from the required attributes of snapshots that are not attributes of their types.
+var requiredExist = correction{"attributes are required that the type does not have", func(doc *openapi3.T) error {
+	return change(doc, func(s *openapi3.Schema) bool {
+		if s.Properties["creationStartedAt"] == nil {
+			return false
+		}
+		kept := slices.DeleteFunc(slices.Clone(s.Required), func(name string) bool { return s.Properties[name] == nil })
+		changed := len(kept) < len(s.Required)
+		s.Required = kept
+		return changed
+	})
+}}
+
+// linksOfSnapshot corrects the copy of a VNF instance in a snapshot, which is not a resource.
+var linksOfSnapshot = correction{"the VNF instance in a snapshot requires links", func(doc *openapi3.T) error {
+	return change(doc, func(s *openapi3.Schema) bool {
+		of := s.Properties["vnfInstance"]
+		if s.Properties["vnfcSnapshots"] == nil || of == nil || !slices.Contains(of.Value.Required, "_links") {
+			return false
+		}
+		part := *of.Value // the resource has the same schema
+		part.Required = slices.DeleteFunc(slices.Clone(part.Required), func(name string) bool { return name == "_links" })
+		s.Properties["vnfInstance"] = openapi3.NewSchemaRef("", &part)
 		return true
 	})
 }}
@@ -158,6 +192,21 @@ func list(path, why string) correction {
 		media.Schema = openapi3.NewSchemaRef("", &openapi3.Schema{
 			Type: &openapi3.Types{"array"}, Items: media.Schema,
 		})
+		return nil
+	}}
+}
+
+// one makes an element of a response that is typed as a list.
+func one(path, method, status, why string) correction {
+	return correction{why, func(doc *openapi3.T) error {
+		media, err := answer(doc, path, method, status)
+		if err != nil {
+			return err
+		}
+		if !media.Schema.Value.Type.Is("array") {
+			return errCorrect
+		}
+		media.Schema = media.Schema.Value.Items
 		return nil
 	}}
 }
