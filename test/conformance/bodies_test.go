@@ -49,7 +49,8 @@ func (n *node) body(name string, v values) (raw []byte, media string, err error)
 			VnfInstanceSubscriptionFilter: &sol.VnfInstanceSubscriptionFilter{VnfInstanceNames: []string{v["name"]}},
 		}}
 	case "package_subscription":
-		out = map[string]any{"callbackUri": n.callback(v), "filter": map[string]any{"vnfPkgId": []string{v["package"]}}}
+		of := map[string]any{"vnfPkgId": []string{v["package"]}}
+		out = map[string]any{"callbackUri": n.callback(v), "filter": of}
 	case "create_package":
 		out = sol.CreateVnfPkgInfoRequest{UserDefinedData: sol.KeyValuePairs{"key": "value"}}
 	case "enable", "disable":

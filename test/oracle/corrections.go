@@ -99,7 +99,8 @@ var linksOfSnapshot = correction{"the VNF instance in a snapshot requires links"
 			return false
 		}
 		part := *of.Value // the resource has the same schema
-		part.Required = slices.DeleteFunc(slices.Clone(part.Required), func(name string) bool { return name == "_links" })
+		i := slices.Index(part.Required, "_links")
+		part.Required = slices.Delete(slices.Clone(part.Required), i, i+1)
 		s.Properties["vnfInstance"] = openapi3.NewSchemaRef("", &part)
 		return true
 	})
