@@ -90,6 +90,9 @@ func TestGrantorOfEveryOperation(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	asked := map[sol.LcmOperationType]bool{}
+	snapshot, err := w.Service.CreateSnapshot(t.Context(), sol.CreateVnfSnapshotInfoRequest{})
+	require.NoError(t, err)
+	ofSnapshot := json.RawMessage(`{"vnfSnapshotInfoId":"` + snapshot.ID + `"}`)
 	for _, tt := range []struct {
 		kind sol.LcmOperationType
 		body any
@@ -102,6 +105,8 @@ func TestGrantorOfEveryOperation(t *testing.T) {
 		{sol.LcmOperationOperate, json.RawMessage(`{"changeStateTo":"STARTED"}`)},
 		{sol.LcmOperationChangeExtConn, json.RawMessage(
 			`{"extVirtualLinks":[{"id":"l","resourceId":"net","extCps":[{"cpdId":"workerNode_CP1"}]}]}`)},
+		{sol.LcmOperationCreateSnapshot, ofSnapshot},
+		{sol.LcmOperationRevertToSnapshot, ofSnapshot},
 		{sol.LcmOperationChangeFlavour, json.RawMessage(`{"newFlavourId":"complex"}`)},
 		{sol.LcmOperationChangeVnfpkg, json.RawMessage(`{"vnfdId":"` + apitest.NextID + `"}`)},
 		{sol.LcmOperationTerminate, json.RawMessage(`{"terminationType":"FORCEFUL"}`)},

@@ -2,10 +2,12 @@ package nfvo
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -30,7 +32,9 @@ func (c *Client) packageURL(vnfdID string) *url.URL {
 // FindPackage returns the source of the content of the onboarded package with a vnfdId: CodeNotFound if the NFVO does
 // not have it, CodeUnavailable if it does not answer.
 func (c *Client) FindPackage(ctx context.Context, vnfdID string) (*sol.UploadVnfPackageFromUriRequest, error) {
-	if vnfdID == "" || vnfdID == "." || vnfdID == ".." || len(vnfdID) > maxVnfdID {
+	// Some servers decode a path before they divide it, so a client could name another resource of the NFVO.
+	if vnfdID == "" || vnfdID == "." || vnfdID == ".." || len(vnfdID) > maxVnfdID ||
+		strings.ContainsAny(vnfdID, `/\%`) {
 		return nil, lcm.Errorf(lcm.CodeNotFound, "no package can have the vnfdId %.40q", vnfdID)
 	}
 	at := c.packageURL(vnfdID)
@@ -42,6 +46,12 @@ func (c *Client) FindPackage(ctx context.Context, vnfdID string) (*sol.UploadVnf
 		return nil, lcm.Errorf(lcm.CodeNotFound, "the NFVO %s has no package with the vnfdId %q", c, vnfdID)
 	case res.status != http.StatusOK:
 		return nil, c.away(fmt.Sprintf("HTTP %d", res.status))
+	}
+	var info sol.VnfPkgInfo
+	if err := json.Unmarshal(res.body, &info); err != nil || info.VnfdID != vnfdID {
+		return nil, lcm.Errorf(
+			lcm.CodeNotFound, "the NFVO %s answered about another package than that with the vnfdId %q", c, vnfdID,
+		)
 	}
 	return &sol.UploadVnfPackageFromUriRequest{
 		AddressInformation: at.JoinPath("package_content").String(), AuthType: AuthType,
