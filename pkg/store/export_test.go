@@ -29,3 +29,6 @@ func (d *Deliveries) ExplainFanOut(ctx context.Context) (plan string, err error)
 	).Scan(&plan)
 	return plan, err
 }
+
+// FanningOut is the advisory lock of a fan-out.
+const FanningOut = fanningOut
