@@ -103,6 +103,13 @@ var screens = []screen{
 		kinds: []string{"package.", "instance."}, pace: time.Second,
 	},
 	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes, role: lcm.RoleOperator},
+	{
+		path: "interfaces", section: "interfaces", template: "interfaces", load: (*console).interfaces, concerns: everything,
+	},
+	{
+		path: "interfaces/{id}", section: "interfaces", template: "interface", load: (*console).interfaceScreen,
+		concerns: everything,
+	},
 }
 
 func everything(string) gybeapi.FeedQuery     { return gybeapi.FeedQuery{} }

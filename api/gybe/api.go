@@ -145,6 +145,7 @@ func (a *API) Mount(f *frame.Frame) {
 			Query: []string{},
 		},
 	})})
+	f.Mount(frame.API{Routes: openAPIRoutes()})
 	f.Mount(frame.API{Routes: []frame.Route{
 		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Public: true, Quiet: true},
 		{Method: http.MethodGet, Path: "/readyz", Handle: a.ready, Public: true, Quiet: true},
