@@ -41,7 +41,8 @@ func (n *node) body(name string, v values) (raw []byte, media string, err error)
 	case "of_snapshot":
 		out = sol.CreateVnfSnapshotRequest{VnfSnapshotInfoID: v["snapshot"]}
 	case "snapshot_package":
-		media, out = "application/merge-patch+json", sol.VnfSnapshotInfoModificationRequest{VnfSnapshotPkgID: v["package"]}
+		media = "application/merge-patch+json"
+		out = sol.VnfSnapshotInfoModificationRequest{VnfSnapshotPkgID: v["package"]}
 	case "cancel":
 		out = sol.CancelMode{CancelMode: sol.CancelModeForceful}
 	case "subscription":
