@@ -13,6 +13,8 @@ const (
 		"vnfVirtualLinkResourceInfo"
 	whyEarly    = "absent until the package is onboarded, as the standard's text says"
 	whyOneOf    = "one of a path in the package and an address outside is present, as the standard's text says"
+	whyStates   = "the attribute has cardinality 0..N in the standard's text"
+	whyProducts = "the document has the name of the outer attribute; the standard's text and SOL003 have vnfProducts"
 	whyPart     = "only clients that send Range get a part; the standard offers it for other files of a package"
 	whyChecksum = "the document has no definition; the standard's text and SOL005 have algorithm and hash"
 )
@@ -92,7 +94,25 @@ var vnfPkgmSol003Deviations = append([]deviation{
 		"GET /vnf_packages/{vnfPkgId}", "missing parameter include_signature",
 		"the resource has no signature; the standard's text does not have it",
 	},
-}, slices.Concat(partsOfText, partsOfOnboardedText, problemDeviations("onboardingFailureDetails"))...)
+}, slices.Concat(partsOfText, partsOfOnboardedText, readSubscriptions, problemDeviations("onboardingFailureDetails"))...)
+
+// readSubscriptions are the differences from the documents of SOL003, producedSubscriptions those from SOL005.
+var (
+	readSubscriptions = append([]deviation{
+		{"filter/operationalState", "type array should be string", whyStates},
+		{"filter/usageState", "type array should be string", whyStates},
+		{"POST /subscriptions 201", "type object should be array", "a request creates one subscription"},
+	}, authentication...)
+	producedSubscriptions = append([]deviation{
+		{"filter/notificationTypes", "type array should be string", whyStates},
+		{"vnfProductsFromProviders[]/vnfProducts", "extra attribute", whyProducts},
+		{"vnfProductsFromProviders[]/vnfProductsFromProviders", "missing attribute", whyProducts},
+	}, authentication...)
+	authentication = []deviation{
+		{"authentication/authType[]", "extra value OAUTH2_CLIENT_CERT", whyCert},
+		{"authentication/paramsOauth2ClientCert", "extra attribute", whyCert},
+	}
+)
 
 var partsOfText = []deviation{
 	{"GET /vnf_packages/{vnfPkgId}/vnfd", "extra answer 206", whyPart},
@@ -109,13 +129,11 @@ var vnfPkgmLaterSol003Deviations = slices.Concat([]deviation{
 	{"additionalArtifacts[]/artifactPath", "should be required", whyOneOf},
 	{"additionalArtifacts[]/artifactURI", "type string should be array", "the standard's text has cardinality 0..1"},
 	{"softwareImages[]/diskFormat", "extra value ARI", "the standard's text and SOL005 have it"},
-}, partsOfText, partsOfOnboardedText, problemDeviations("onboardingFailureDetails"))
+}, partsOfText, partsOfOnboardedText, readSubscriptions, problemDeviations("onboardingFailureDetails"))
 
 // packagesNotServed are the operations of the package management interface that this version does not serve.
 var packagesNotServed = []string{
-	"POST /subscriptions", "GET /subscriptions", "GET /subscriptions/{subscriptionId}",
-	"DELETE /subscriptions/{subscriptionId}", "GET /vnf_packages/{vnfPkgId}/ext_artifacts_access",
-	"PUT /vnf_packages/{vnfPkgId}/ext_artifacts_access",
+	"GET /vnf_packages/{vnfPkgId}/ext_artifacts_access", "PUT /vnf_packages/{vnfPkgId}/ext_artifacts_access",
 }
 
 var vnfPkgmSol005Deviations = append([]deviation{
@@ -128,7 +146,7 @@ var vnfPkgmSol005Deviations = append([]deviation{
 	{"softwareImages[]/imagePath", "should be required", whyOneOf},
 	{"upload_from_uri request/userName", "extra attribute", whyUpload},
 	{"upload_from_uri request/password", "extra attribute", whyUpload},
-}, slices.Concat(partsOfText, problemDeviations("onboardingFailureDetails"))...)
+}, slices.Concat(partsOfText, producedSubscriptions, problemDeviations("onboardingFailureDetails"))...)
 
 const (
 	whyOneEnum = "one Go type stands for four enumerations of the standard, of which this one has fewer values"
@@ -174,6 +192,13 @@ var otherTypeDeviations = slices.Concat([]deviation{
 	{"changeType", "extra value TEMPORARY", whyOneEnum},
 	{"changeType", "extra value LINK_PORT_ADDED", whyOneEnum},
 	{"changeType", "extra value LINK_PORT_REMOVED", whyOneEnum},
+	{"notificationType", "extra value VnfPackageChangeNotification", "one Go type names both notifications"},
+	{"notificationType", "extra value VnfPackageOnboardingNotification", "one Go type names both notifications"},
+	{"PkgmSubscription/filter/notificationTypes", "type array should be string", whyStates},
+	{"vnfProductsFromProviders[]/vnfProducts", "extra attribute", whyProducts},
+	{"vnfProductsFromProviders[]/vnfProductsFromProviders", "missing attribute", whyProducts},
+	{"PkgmSubscriptionRequest/filter/operationalState", "type array should be string", whyStates},
+	{"PkgmSubscriptionRequest/filter/usageState", "type array should be string", whyStates},
 	{"notificationType", "extra value VnfLcmOperationOccurrenceNotification", "one Go type names all notifications"},
 	{"notificationType", "extra value VnfIdentifierCreationNotification", "one Go type names all notifications"},
 	{"notificationType", "extra value VnfIdentifierDeletionNotification", "one Go type names all notifications"},

@@ -39,13 +39,14 @@ func published(t *testing.T, file string) *openapi3.T {
 }
 
 const (
-	etsiLifecycle      = "v3.3.1/sol003_lifecycle_openapi.json"
-	etsiPackage        = "v3.3.1/sol003_package_openapi.json"
-	etsiLaterPackage   = "v3.7.1/SOL003/VNFPackageManagement/VNFPackageManagement.yaml"
-	etsiGrant          = "v3.3.1/sol003_operation_openapi.json"
-	etsiLaterLifecycle = "v3.7.1/SOL003/VNFLifecycleManagement/VNFLifecycleManagement.yaml"
-	etsiNotification   = "v3.7.1/SOL003/VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml"
-	etsiSol005         = "sol005/VNFPackageManagement/VNFPackageManagement.yaml"
+	etsiLifecycle           = "v3.3.1/sol003_lifecycle_openapi.json"
+	etsiPackage             = "v3.3.1/sol003_package_openapi.json"
+	etsiLaterPackage        = "v3.7.1/SOL003/VNFPackageManagement/VNFPackageManagement.yaml"
+	etsiGrant               = "v3.3.1/sol003_operation_openapi.json"
+	etsiLaterLifecycle      = "v3.7.1/SOL003/VNFLifecycleManagement/VNFLifecycleManagement.yaml"
+	etsiNotification        = "v3.7.1/SOL003/VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml"
+	etsiPackageNotification = "v3.7.1/SOL003/VNFPackageManagementNotification/VNFPackageManagementNotification.yaml"
+	etsiSol005              = "sol005/VNFPackageManagement/VNFPackageManagement.yaml"
 )
 
 func explain(t *testing.T, findings []finding, known []deviation) {

@@ -133,6 +133,12 @@ var undocumented = types(
 	sol.ParamsOauth2ClientCert{},
 	sol.CertificateRef{},
 	sol.LccnLinks{},
+	sol.PkgmNotificationsFilter{},
+	sol.PkgmSubscription{},
+	sol.PkgmSubscriptionRequest{},
+	sol.PkgmLinks{},
+	sol.VnfPackageOnboardingNotification{},
+	sol.VnfPackageChangeNotification{},
 	sol.VnfLcmOperationOccurrenceNotification{},
 	sol.VnfIdentifierCreationNotification{},
 	sol.VnfIdentifierDeletionNotification{},
@@ -194,6 +200,7 @@ func TestWireTypesOfOtherInterfacesFollowTheStandard(t *testing.T) {
 	answer := func(d *openapi3.T, path string) *openapi3.Schema {
 		return jsonSchema(d.Paths.Value(path).Post.Responses.Value("201").Value.Content)
 	}
+	packageNotification := published(t, etsiPackageNotification)
 	source := parseSol(t)
 	c := &comparison{goTypes: true}
 	for _, tt := range []struct {
@@ -207,6 +214,14 @@ func TestWireTypesOfOtherInterfacesFollowTheStandard(t *testing.T) {
 		{sol.CancelMode{}, request(later, "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel")},
 		{sol.UploadVnfPackageFromUriRequest{}, request(
 			packages, "/vnf_packages/{vnfPkgId}/package_content/upload_from_uri",
+		)},
+		{sol.PkgmSubscriptionRequest{}, request(published(t, etsiLaterPackage), "/subscriptions")},
+		{sol.PkgmSubscription{}, answer(packages, "/subscriptions")},
+		{sol.VnfPackageOnboardingNotification{}, notificationSchema(
+			t, packageNotification, "VnfPackageOnboardingNotification",
+		)},
+		{sol.VnfPackageChangeNotification{}, notificationSchema(
+			t, packageNotification, "VnfPackageChangeNotification",
 		)},
 		{sol.VnfLcmOperationOccurrenceNotification{}, notificationSchema(
 			t, notification, "VnfLcmOperationOccurrenceNotification",

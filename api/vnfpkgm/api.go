@@ -7,6 +7,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/openapi"
+	"github.com/gybe-nfv/gybe/pkg/notify"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
@@ -21,6 +22,8 @@ const idle = time.Minute
 // API serves the interface in all its versions.
 type API struct {
 	Services *vnfpkg.Services
+	// Subscriptions are those to notifications of all interfaces.
+	Subscriptions *notify.Services
 	// MaxSize bounds an archive in bytes.
 	MaxSize int64
 }
@@ -109,6 +112,7 @@ func (m *major) routes() []frame.Route {
 		},
 		{Method: http.MethodGet, Path: ofOneVnfd, Handle: m.getOnboarded, Produces: frame.JSON},
 	}
+	routes = append(routes, m.subscriptionRoutes()...)
 	routes = append(routes, m.contentRoutes(one, packageID)...)
 	return append(routes, m.contentRoutes(ofOneVnfd, m.onboardedID)...)
 }

@@ -84,7 +84,9 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	})
 	feeds := Feeds{a.store, a.feed, a.publicURL}
 	(&vnflcm.API{Services: a.services, Subscriptions: a.subscriptions}).Mount(a.frame)
-	(&vnfpkgm.API{Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize)}).Mount(a.frame)
+	(&vnfpkgm.API{
+		Services: a.packages, MaxSize: int64(a.cfg.Limits.PackageSize), Subscriptions: a.subscriptions,
+	}).Mount(a.frame)
 	(&vims.API{
 		Services: a.services, Clock: lcm.SystemClock{}, Check: a.checkVim, Unavailable: a.store.UnavailableVims,
 	}).Mount(a.frame)

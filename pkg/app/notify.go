@@ -9,12 +9,13 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/notify/callback"
 	"github.com/gybe-nfv/gybe/pkg/notify/delivery"
 	"github.com/gybe-nfv/gybe/pkg/notify/lifecycle"
+	"github.com/gybe-nfv/gybe/pkg/notify/packages"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
 // interfaces are those that clients subscribe to.
-var interfaces = map[string]*notify.API{lifecycle.API.Name: &lifecycle.API}
+var interfaces = map[string]*notify.API{lifecycle.API.Name: &lifecycle.API, packages.API.Name: &packages.API}
 
 // openNotify makes subscriptions and their delivery.
 func (a *App) openNotify() error {

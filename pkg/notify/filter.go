@@ -1,6 +1,10 @@
 package notify
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
 
 // Names of attributes that filters look at. A message has some of them.
 const (
@@ -40,6 +44,31 @@ func ProductPaths(provider, product, softwareVersion, vnfdVersion string) []stri
 	out := make([]string, len(parts))
 	for n := range parts {
 		out[n] = ProductPath(parts[:n+1]...)
+	}
+	return out
+}
+
+// Products are the values of AttrProduct that a filter names.
+func Products(providers []sol.VnfProductsFromProviders) (out []string) {
+	for _, p := range providers {
+		if len(p.VnfProducts) == 0 {
+			out = append(out, ProductPath(p.VnfProvider))
+		}
+		for _, product := range p.VnfProducts {
+			if len(product.Versions) == 0 {
+				out = append(out, ProductPath(p.VnfProvider, product.VnfProductName))
+			}
+			for _, v := range product.Versions {
+				if len(v.VnfdVersions) == 0 {
+					out = append(out, ProductPath(p.VnfProvider, product.VnfProductName, v.VnfSoftwareVersion))
+				}
+				for _, version := range v.VnfdVersions {
+					out = append(out, ProductPath(
+						p.VnfProvider, product.VnfProductName, v.VnfSoftwareVersion, version,
+					))
+				}
+			}
+		}
 	}
 	return out
 }

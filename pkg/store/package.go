@@ -253,6 +253,13 @@ func (s *Packages) updatePackage(
 		old.Shared != p.Shared {
 		queuePackageEvent(b, p)
 	}
+	message, err := vnfpkg.ChangeMessage(&old, p, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := queuePackageMessage(b, p, message); err != nil {
+		return nil, err
+	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return nil, err
 	}
@@ -328,7 +335,18 @@ func (s *Packages) DeletePackage(
 			return lcm.Errorf(lcm.CodeConflict, "VNF instances, or operations on them, refer to VNF package %s",
 				id).WithHint("delete the instances first, and wait for operations that change to or from the package")
 		}
+		now, err := value[time.Time](tx.Query(ctx, "SELECT now()"))
+		if err != nil {
+			return err
+		}
+		message, err := vnfpkg.DeletionMessage(p, now)
+		if err != nil {
+			return err
+		}
 		b := &pgx.Batch{}
+		if err := queuePackageMessage(b, p, message); err != nil {
+			return err
+		}
 		b.Queue("DELETE FROM vnf_package WHERE id = $1", id)
 		b.Queue("INSERT INTO event (kind, package_id, body, project) VALUES ($1, $2, '{}', $3)", KindPackageDeleted, id,
 			p.Project)
@@ -407,6 +425,23 @@ func (s *Store) ReleaseContent(ctx context.Context, digest string, remove func()
 		return nil
 	})
 	return removed && err == nil, err
+}
+
+// queuePackageMessage adds a notification about a package to the outbox; message may be nil.
+func queuePackageMessage(b *pgx.Batch, p *vnfpkg.Package, message *vnfpkg.Message) error {
+	if message == nil {
+		return nil
+	}
+	attributes, err := jsonb(message.Attributes)
+	if err != nil {
+		return err
+	}
+	o := p.Onboarded
+	b.Queue(`INSERT INTO outbox (id, kind, time, body, api, subject, attributes, project, vnfd_id, provider, product_name, software_version,
+			vnfd_version) VALUES ($1, $2, $3, $4, 'vnfpkgm', $5, $6, $7, $8, $9, $10, $11, $12)`,
+		message.ID, string(message.Kind), message.Time, noNUL(message.Body), p.ID, attributes, p.Project, clean(p.VnfdID),
+		clean(o.Provider), clean(o.ProductName), clean(o.SoftwareVersion), clean(o.VnfdVersion))
+	return nil
 }
 
 // queuePackageEvent tells the states of a package, with that of its signature while it is onboarded.

@@ -82,6 +82,37 @@ func TestSourceOfADownloadIsSealed(t *testing.T) {
 		"received": 7, "total": 9}`, body)
 }
 
+// TestChangesOfPackagesAreInTheOutbox: each is written with the change, and with what filters match.
+func TestChangesOfPackagesAreInTheOutbox(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.newPackage(t)
+	change := func(f func(*vnfpkg.Package)) {
+		_, err := b.packages().UpdatePackage(
+			t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error { f(p); return nil },
+		)
+		require.NoError(t, err)
+	}
+	change(func(p *vnfpkg.Package) {
+		p.OnboardingState, p.OperationalState = sol.PackageOnboardingStateOnboarded, sol.PackageOperationalStateEnabled
+		p.VnfdID = "v"
+		p.Onboarded = &vnfpkg.Onboarded{Provider: "a", ProductName: "b", SoftwareVersion: "c", VnfdVersion: "d"}
+	})
+	change(func(p *vnfpkg.Package) { p.UserDefinedData = sol.KeyValuePairs{"x": "y"} })
+	change(func(p *vnfpkg.Package) { p.OperationalState = sol.PackageOperationalStateDisabled })
+	_, err := b.packages().DeletePackage(t.Context(), id, func(*vnfpkg.Package) error { return nil })
+	require.NoError(t, err)
+	rows, err := b.pool.Query(t.Context(), `SELECT coalesce(body->>'changeType', kind) || ' ' || (attributes->>'operationalState')
+		FROM outbox WHERE api = 'vnfpkgm' AND subject = $1 AND project = 'default' AND vnfd_id = 'v' AND provider = 'a'
+			AND product_name = 'b' AND software_version = 'c' AND vnfd_version = 'd' ORDER BY seq`, id)
+	require.NoError(t, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`VnfPackageOnboardingNotification ["ENABLED"]`, `OP_STATE_CHANGE ["DISABLED"]`, `PKG_DELETE ["DISABLED"]`,
+	}, found)
+}
+
 // newPackage stores a package for instances to refer to.
 func (b *bundle) newPackage(tb testing.TB) string {
 	tb.Helper()

@@ -45,6 +45,8 @@ var bodies = map[string]string{
 	"POST /v1.0/vims.json": `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /gybe/v1/plan":   `{"vnfInstanceId": "{vnfInstanceId}", "operation": "TERMINATE", "params": {"terminationType": "FORCEFUL"}}`,
 
+	"POST /vnfpkgm/v1/subscriptions":                      `{"callbackUri": "http://127.0.0.1:1/"}`,
+	"POST /vnfpkgm/v2/subscriptions":                      `{"callbackUri": "http://127.0.0.1:1/"}`,
 	"POST /vnflcm/v2/subscriptions":                       `{"callbackUri": "http://127.0.0.1:1/"}`,
 	"POST /gybe/v1/subscriptions/{subscriptionId}/replay": `{"since": "2026-01-01T00:00:00Z"}`,
 }

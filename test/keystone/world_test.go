@@ -174,4 +174,3 @@ func (w *world) status(token string) *http.Response {
 	return resp
 }
 
-var v2 = map[string]string{"Version": "2.0.0"}

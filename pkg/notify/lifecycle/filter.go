@@ -42,7 +42,7 @@ func parse(raw json.RawMessage) (notify.Filter, error) {
 		add(about, notify.AttrInstance, i.VnfInstanceIds)
 		add(about, notify.AttrName, i.VnfInstanceNames)
 		add(about, notify.AttrVnfd, i.VnfdIds)
-		add(about, notify.AttrProduct, products(i.VnfProductsFromProviders))
+		add(about, notify.AttrProduct, notify.Products(i.VnfProductsFromProviders))
 	}
 	ofOperations := len(f.OperationTypes)+len(f.OperationStates) > 0
 	var out notify.Filter
@@ -90,31 +90,6 @@ func check(f *sol.LifecycleChangeNotificationsFilter) error {
 	})
 	e.Detail = e.Params[0].Pointer + ": " + e.Params[0].Detail
 	return e
-}
-
-// products are the values of notify.AttrProduct that a filter names.
-func products(providers []sol.VnfProductsFromProviders) (out []string) {
-	for _, p := range providers {
-		if len(p.VnfProducts) == 0 {
-			out = append(out, notify.ProductPath(p.VnfProvider))
-		}
-		for _, product := range p.VnfProducts {
-			if len(product.Versions) == 0 {
-				out = append(out, notify.ProductPath(p.VnfProvider, product.VnfProductName))
-			}
-			for _, v := range product.Versions {
-				if len(v.VnfdVersions) == 0 {
-					out = append(out, notify.ProductPath(p.VnfProvider, product.VnfProductName, v.VnfSoftwareVersion))
-				}
-				for _, version := range v.VnfdVersions {
-					out = append(out, notify.ProductPath(
-						p.VnfProvider, product.VnfProductName, v.VnfSoftwareVersion, version,
-					))
-				}
-			}
-		}
-	}
-	return out
 }
 
 // add adds an attribute that has values, each once.

@@ -19,6 +19,8 @@ var (
 	LccnSubscriptions = New[sol.LccnSubscription]()
 	// VnfSnapshotInfos selects attributes of VNF snapshots.
 	VnfSnapshotInfos = New[sol.VnfSnapshotInfo]("vnfSnapshot")
+	// PkgmSubscriptions selects attributes of subscriptions to notifications about packages.
+	PkgmSubscriptions = New[sol.PkgmSubscription]()
 	// VnfPkgInfos selects attributes of VNF packages.
 	VnfPkgInfos = New[sol.VnfPkgInfo](
 		"softwareImages",
