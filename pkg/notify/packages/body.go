@@ -19,7 +19,7 @@ const (
 
 // API describes the interface.
 var API = notify.API{
-	Name: "vnfpkgm", Subscriptions: prefix2 + subscriptions, Parse: parse,
+	Name: "vnfpkgm", Parse: parse,
 	Pointer: func(attribute string) string { return pointers[attribute] }, Render: render,
 }
 
