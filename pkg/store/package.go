@@ -439,8 +439,8 @@ func queuePackageMessage(b *pgx.Batch, p *vnfpkg.Package, message *vnfpkg.Messag
 	o := p.Onboarded
 	b.Queue(`INSERT INTO outbox (id, kind, time, body, api, subject, attributes, project, vnfd_id, provider, product_name, software_version,
 			vnfd_version) VALUES ($1, $2, $3, $4, 'vnfpkgm', $5, $6, $7, $8, $9, $10, $11, $12)`,
-		message.ID, string(message.Kind), message.Time, noNUL(message.Body), p.ID, attributes, p.Project, clean(p.VnfdID),
-		clean(o.Provider), clean(o.ProductName), clean(o.SoftwareVersion), clean(o.VnfdVersion))
+		message.ID, string(message.Kind), message.Time, noNUL(message.Body), p.ID, attributes, p.Project,
+		clean(p.VnfdID), clean(o.Provider), clean(o.ProductName), clean(o.SoftwareVersion), clean(o.VnfdVersion))
 	return nil
 }
 

@@ -35,7 +35,8 @@ type Store interface {
 	// its own precedes a shared one.
 	OnboardedPackage(ctx context.Context, vnfdID string) (*Package, error)
 
-	// OnboardedContent returns the ONBOARDED package of the project itself with content of this digest, or CodeNotFound.
+	// OnboardedContent returns the ONBOARDED package of the project itself with content of this digest, or
+	// CodeNotFound.
 	OnboardedContent(ctx context.Context, digest string) (*Package, error)
 
 	// UpdatePackage locks the package, lets change modify it, and stores it with Version + 1 and Updated = now; an

@@ -173,4 +173,3 @@ func (w *world) status(token string) *http.Response {
 	resp, _ := w.call(http.MethodGet, w.node.URL()+"/vnfpkgm/v1/vnf_packages", token, nil, nil)
 	return resp
 }
-

@@ -75,8 +75,8 @@ OAuth 2.0 client, is read from the variable ` + envPackagePassword + ` or with -
 // sendContent sends the content of a package, or the server to where it is.
 type sendContent = func(ctx context.Context, c *client.Client, id string) error
 
-// packageContent opens a file, or reads the credentials for a URL. digest is the SHA-512 of the file, "" for a URL. done
-// MUST be called afterwards.
+// packageContent opens a file, or reads the credentials for a URL. digest is the SHA-512 of the file, "" for a URL.
+// done MUST be called afterwards.
 func (a *app) packageContent(
 	name string, from packageSource,
 ) (_ sendContent, digest string, done func(), err error) {
