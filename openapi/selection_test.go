@@ -79,8 +79,8 @@ func decode(t *testing.T, raw []byte) (v any) {
 	return v
 }
 
-// requireComplexRemoved fails if a value that is neither an object nor a list of objects was removed from an object with
-// fixed names. The objects with free names have the only member k.
+// requireComplexRemoved fails if a value that is neither an object nor a list of objects was removed from an object
+// with fixed names. The objects with free names have the only member k.
 func requireComplexRemoved(t *testing.T, at string, whole, part any) {
 	t.Helper()
 	switch w := whole.(type) {

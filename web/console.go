@@ -104,7 +104,8 @@ var screens = []screen{
 	},
 	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes, role: lcm.RoleOperator},
 	{
-		path: "interfaces", section: "interfaces", template: "interfaces", load: (*console).interfaces, concerns: everything,
+		path: "interfaces", section: "interfaces", template: "interfaces", load: (*console).interfaces,
+		concerns: everything,
 	},
 	{
 		path: "interfaces/{id}", section: "interfaces", template: "interface", load: (*console).interfaceScreen,

@@ -140,7 +140,8 @@ func schemaOf(name string, s *openapi3.Schema) schemaDoc {
 	for _, member := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[member]
 		d.Attributes = append(d.Attributes, parameterDoc{
-			Name: member, Description: p.Value.Description, Required: slices.Contains(s.Required, member), Type: typeOf(p),
+			Name: member, Description: p.Value.Description, Required: slices.Contains(s.Required, member),
+			Type: typeOf(p),
 		})
 	}
 	return d

@@ -11,8 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/openapi"
 )
 
-// TestInterfacesCanBeBrowsed: the console shows each operation, parameter and schema of each document, and its links lead
-// to what is there.
+// TestInterfacesCanBeBrowsed: the console shows each operation, parameter and schema of each document, and no link is
+// broken.
 func TestInterfacesCanBeBrowsed(t *testing.T) {
 	t.Parallel()
 	h := handler(sample().deps())

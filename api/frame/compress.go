@@ -81,10 +81,10 @@ func takesGzip(header []string) bool {
 	q := -1.0
 	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		coding, params, _ := strings.Cut(part, ";")
-		switch coding = strings.ToLower(strings.TrimSpace(coding)); {
-		case coding == "gzip", coding == "x-gzip":
+		switch strings.ToLower(strings.TrimSpace(coding)) {
+		case "gzip", "x-gzip":
 			return weight(params) > 0
-		case coding == "*":
+		case "*":
 			q = weight(params)
 		}
 	}

@@ -90,7 +90,9 @@ func (e *endpoint) requestKey(r *Request) (*lcm.RequestKey, error) {
 	}
 	visible := func(c rune) bool { return c >= ' ' && c <= '~' }
 	if len(given) > 1 || key == "" || len(key) > longestKey || strings.TrimFunc(key, visible) != "" {
-		return nil, lcm.Errorf(lcm.CodeInvalid, "the Idempotency-Key is not one text of 1 to %d ASCII characters", longestKey)
+		return nil, lcm.Errorf(
+			lcm.CodeInvalid, "the Idempotency-Key is not one text of 1 to %d ASCII characters", longestKey,
+		)
 	}
 	hash := sha256.New()
 	for _, part := range []string{r.Method, r.URL.Path, string(r.Raw)} {

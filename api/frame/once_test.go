@@ -77,8 +77,17 @@ func TestRequestIsRejectedWhileOneWithItsKeyRuns(t *testing.T) {
 		}
 		return frame.NoContent(w)
 	})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/once", http.NoBody)
+	require.NoError(t, err)
+	req.Header.Set("Idempotency-Key", "k")
 	first := make(chan int)
-	go func() { first <- b.do(t, "POST", "/once", "", "Idempotency-Key", "k").StatusCode }()
+	go func() {
+		defer close(first)
+		if resp, err := b.client.Do(req); err == nil {
+			_ = resp.Body.Close()
+			first <- resp.StatusCode
+		}
+	}()
 	<-entered
 	a := b.do(t, "POST", "/once", "", "Idempotency-Key", "k")
 	require.Equal(t, 409, a.StatusCode)

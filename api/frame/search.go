@@ -43,7 +43,9 @@ func (p *progress) isOver(l Limits) bool {
 }
 
 func newSearch[T any](r *Request, f filter.Filter) *search[T] {
-	return &search[T]{filter: f, needed: neededBy[T](f), frame: r.frame, ctx: r.Context(), progress: progress{began: r.began}}
+	return &search[T]{
+		filter: f, needed: neededBy[T](f), frame: r.frame, ctx: r.Context(), progress: progress{began: r.began},
+	}
 }
 
 // matches says whether a resource matches. It decodes only the attributes that the filter looks at.

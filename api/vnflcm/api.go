@@ -76,8 +76,8 @@ func (a *API) Mount(f *frame.Frame) {
 				Produces: frame.JSON,
 			},
 			{
-				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry", Handle: a.steer(lcm.EventRetry),
-				Replay: replaySteer,
+				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry",
+				Handle: a.steer(lcm.EventRetry), Replay: replaySteer,
 			},
 			{
 				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback",

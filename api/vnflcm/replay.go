@@ -57,6 +57,7 @@ func gone(err error, done, kind, id string) error {
 		return err
 	}
 	return lcm.Errorf(
-		lcm.CodeNotFound, "the request with this Idempotency-Key %s the %s %s, which has been deleted since", done, kind, id,
+		lcm.CodeNotFound, "the request with this Idempotency-Key %s the %s %s, which has been deleted since", done,
+		kind, id,
 	).WithHint("use a new Idempotency-Key to send the request as a new one")
 }

@@ -56,7 +56,8 @@ func TestRequestsWithTheSameKeyTakeEffectOnce(t *testing.T) {
 			require.Equal(t, first.Header.Get("Etag"), again.Header.Get("Etag"))
 			require.Equal(t, string(first.Body), string(again.Body))
 		}
-		require.Equal(t, before, [2]int{b.count(t, "vnf_instance"), b.count(t, "event")}, "%s has no second effect", tt.path)
+		after := [2]int{b.count(t, "vnf_instance"), b.count(t, "event")}
+		require.Equal(t, before, after, "%s has no second effect", tt.path)
 		if tt.other != nil {
 			a := b.Do(t, "POST", tt.path, tt.other, "Idempotency-Key", key)
 			require.Equal(t, 422, a.Status, tt.path)
@@ -136,7 +137,7 @@ func TestRequestThatAnotherNodeHasHandledGetsItsAnswer(t *testing.T) {
 	require.Equal(t, &lcm.KeptRequest{Fingerprint: fingerprint, ID: i.ID}, kept)
 
 	for _, other := range []lcm.Principal{
-		{Project: "red"}, {Subject: "somebody"}, {Subject: "x", Mode: "keystone"}, {Subject: "x", Mode: "token"},
+		{Project: "red"}, {Subject: "another"}, {Subject: "x", Mode: "keystone"}, {Subject: "x", Mode: "token"},
 	} {
 		kept, err := b.Store.KeptRequest(t.Context(), lcm.RequestKeyOf(key(other)))
 		require.NoError(t, err)

@@ -32,7 +32,8 @@ func setup(tb testing.TB) *bundle {
 	tb.Helper()
 	d := apitest.NewDomain(tb)
 	keys := func(o *frame.Options) { o.RequestKeys = d.Store }
-	return &bundle{d, apitest.Serve(tb, (&vnflcm.API{Services: d.Services, Subscriptions: d.Subscriptions}).Mount, keys)}
+	api := &vnflcm.API{Services: d.Services, Subscriptions: d.Subscriptions}
+	return &bundle{d, apitest.Serve(tb, api.Mount, keys)}
 }
 
 func (b *bundle) create(tb testing.TB) string {

@@ -8,8 +8,8 @@ import (
 // KeepRequestKeys is how long a request with a key is known.
 const KeepRequestKeys = 24 * time.Hour
 
-// RequestKey names a request that its client may repeat (header Idempotency-Key). The store writes it in the transaction
-// of the effect, so that a request takes effect once.
+// RequestKey names a request that its client may repeat (header Idempotency-Key). The store writes it in the
+// transaction of the effect, so that a request takes effect once.
 type RequestKey struct {
 	Principal Principal
 	Key       string

@@ -23,8 +23,8 @@ func (s *Store) queueRequestKey(ctx context.Context, b *pgx.Batch, id string) {
 		return
 	}
 	project, subject := projectOf(k.Principal), senderOf(k.Principal)
-	b.Queue("DELETE FROM request_key WHERE project = $1 AND subject = $2 AND key = $3 AND created < now() - $4::interval",
-		project, subject, k.Key, lcm.KeepRequestKeys)
+	b.Queue(`DELETE FROM request_key WHERE project = $1 AND subject = $2 AND key = $3
+		AND created < now() - $4::interval`, project, subject, k.Key, lcm.KeepRequestKeys)
 	row := uuid.NewString()
 	b.Queue("INSERT INTO request_key (project, subject, key, row_id, fingerprint, id) VALUES ($1, $2, $3, $4, $5, $6)",
 		project, subject, k.Key, row, s.seal(requestKeys, requestFingerprint, row, k.Fingerprint), id)
@@ -37,7 +37,8 @@ func senderOf(p lcm.Principal) string { return clean(p.Mode + " " + p.Subject) }
 func keyUsed(err error) *lcm.Error {
 	return &lcm.Error{
 		Code: lcm.CodeConflict, Title: "Request in progress", RetryAfter: time.Second, Cause: err,
-		Detail: "another request with the same Idempotency-Key is being processed", Hint: "send the request again later",
+		Detail: "another request with the same Idempotency-Key is being processed",
+		Hint:   "send the request again later",
 	}
 }
 

@@ -25,8 +25,8 @@ type filterColumn struct {
 	values []string
 	// common are values that many rows have.
 	common []string
-	// lookup selects the ids of the rows that have one of some values, its argument. It stands apart: PostgreSQL does not
-	// know how many rows have a value of an expression, and would go through the list in its order.
+	// lookup selects the ids of the rows that have one of some values, its argument. It stands apart: PostgreSQL does
+	// not know how many rows have a value of an expression, and would go through the list in its order.
 	lookup string
 	// finds is what an index finds.
 	finds reach
@@ -131,7 +131,7 @@ func (c *listClause) instant(e filter.Expr, column filterColumn) bool {
 		}
 		times[n] = "'" + t.UTC().Format(time.RFC3339Nano) + "'::timestamptz"
 	}
-	switch list := "(" + strings.Join(times, ", ") + ")"; e.Op { //nolint:exhaustive // cont and ncont are for texts
+	switch list := "(" + strings.Join(times, ", ") + ")"; e.Op {
 	case filter.Eq, filter.In:
 		c.from += " AND " + column.sql + " IN " + list
 	case filter.Neq, filter.Nin:
@@ -151,7 +151,9 @@ func (c *listClause) text(e filter.Expr, column filterColumn) bool {
 	if e.Op == filter.Eq || e.Op == filter.In {
 		switch {
 		case column.values != nil:
-			values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !slices.Contains(column.values, v) })
+			values = slices.DeleteFunc(
+				slices.Clone(values), func(v string) bool { return !slices.Contains(column.values, v) },
+			)
 			if len(values) > 0 {
 				c.from += " AND " + sql + " IN " + sqlList(values)
 			}
@@ -160,7 +162,9 @@ func (c *listClause) text(e filter.Expr, column filterColumn) bool {
 			c.from += " AND o.id = ANY(ARRAY(" + strings.Replace(column.lookup, "?", c.place(values), 1) + "))"
 			return true
 		case column.id:
-			values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !known(v) || v != strings.ToLower(v) })
+			values = slices.DeleteFunc(
+				slices.Clone(values), func(v string) bool { return !known(v) || v != strings.ToLower(v) },
+			)
 			if len(values) > 0 {
 				c.compare(e.Op, sql, values[0], values)
 			}
@@ -191,7 +195,7 @@ func (c *listClause) text(e filter.Expr, column filterColumn) bool {
 
 // compare adds a comparison with one value, or with several.
 func (c *listClause) compare(op filter.Op, sql string, first, all any) {
-	switch op { //nolint:exhaustive // cont and ncont are for texts
+	switch op {
 	case filter.Eq:
 		c.from += " AND " + sql + " = " + c.place(first)
 	case filter.In:

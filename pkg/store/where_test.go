@@ -51,6 +51,7 @@ func documents[D any](
 }
 
 func (b *bundle) instanceDocuments(t *testing.T, q lcm.Query) []stored {
+	t.Helper()
 	return documents(
 		t, q, func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
 		func(q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error] { return b.InstanceDocuments(t.Context(), q) },
@@ -58,6 +59,7 @@ func (b *bundle) instanceDocuments(t *testing.T, q lcm.Query) []stored {
 }
 
 func (b *bundle) operationDocuments(t *testing.T, q lcm.Query) []stored {
+	t.Helper()
 	return documents(
 		t, q, func(d *lcm.OperationDocument) *lcm.Document { return &d.Document },
 		func(q lcm.Query) iter.Seq2[*lcm.OperationDocument, error] {
