@@ -100,7 +100,7 @@ func (a *app) packageContent(
 		)
 	}
 	sum := sha512.New()
-	if _, err := io.Copy(sum, f); err == nil {
+	if _, err = io.Copy(sum, f); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {

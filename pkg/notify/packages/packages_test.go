@@ -2,6 +2,7 @@ package packages
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -43,9 +44,7 @@ func attributesOf(m *vnfpkg.Message) notify.Attributes {
 		notify.AttrType: {string(m.Kind)}, notify.AttrVnfd: {"v/1"},
 		notify.AttrProduct: notify.ProductPaths("Example", "Small", "1", "1"),
 	}
-	for name, values := range m.Attributes {
-		a[name] = values
-	}
+	maps.Copy(a, m.Attributes)
 	return a
 }
 
@@ -128,7 +127,8 @@ func TestBodiesHaveTheLinksOfTheirVersion(t *testing.T) {
 	link := func(path string) sol.Link { return sol.Link{Href: "https://gybe" + path} }
 	body := func(m *vnfpkg.Message, version string) (out map[string]any) {
 		raw, err := API.Render(
-			notify.Message{ID: m.ID, Kind: string(m.Kind), Body: m.Body}, &notify.Subscription{ID: "s", Version: version}, link,
+			notify.Message{ID: m.ID, Kind: string(m.Kind), Body: m.Body},
+			&notify.Subscription{ID: "s", Version: version}, link,
 		)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(raw, &out))
@@ -136,7 +136,9 @@ func TestBodiesHaveTheLinksOfTheirVersion(t *testing.T) {
 		require.Equal(t, "s", out["subscriptionId"])
 		return out
 	}
-	for version, prefix := range map[string]string{"1.2.0": "/vnfpkgm/v1", "2.1.0": "/vnfpkgm/v2", "2.4.0": "/vnfpkgm/v2"} {
+	for version, prefix := range map[string]string{
+		"1.2.0": "/vnfpkgm/v1", "2.1.0": "/vnfpkgm/v2", "2.4.0": "/vnfpkgm/v2",
+	} {
 		n := body(onboarded, version)
 		require.Equal(t, "VnfPackageOnboardingNotification", n["notificationType"])
 		require.Equal(t, []any{"Gybe"}, n["vnfmInfo"])
