@@ -50,7 +50,9 @@ func setup(t *testing.T) *bundle {
 		Stores: b.Store, Content: files, Log: slog.New(slog.DiscardHandler),
 		Fetcher: download.New(download.Options{Policy: &outbound.Policy{Loopback: true}}),
 	})
-	b.Server = apitest.Serve(t, (&vnfpkgm.API{Services: b.service, MaxSize: maxSize, Subscriptions: b.Subscriptions}).Mount)
+	b.Server = apitest.Serve(
+		t, (&vnfpkgm.API{Services: b.service, MaxSize: maxSize, Subscriptions: b.Subscriptions}).Mount,
+	)
 	return b
 }
 

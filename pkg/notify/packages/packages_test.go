@@ -83,14 +83,15 @@ func TestFiltersSelectNotifications(t *testing.T) {
 			a := attributesOf(m)
 			require.Equal(t, want[n], matches(f, a), "%s %s", filter, m.Body)
 			if want[n] {
-				require.NotEmpty(t, intersection(keys, a.Keys(API.Name)), "%s: the message finds the subscription", filter)
+				require.NotEmpty(t, intersection(keys, a.Keys(API.Name)), filter)
 			}
 		}
 	}
 	for name, filter := range map[string]string{
-		"/filter/vnfPkgId":         `{"notificationTypes": ["VnfPackageOnboardingNotification"], "vnfPkgId": ["p"]}`,
-		"/filter/usageState":       `{"notificationTypes": ["VnfPackageOnboardingNotification"], "usageState": ["IN_USE"]}`,
-		"/filter/operationalState": `{"notificationTypes": ["VnfPackageOnboardingNotification"], "operationalState": ["ENABLED"]}`,
+		"/filter/vnfPkgId":   `{"notificationTypes": ["VnfPackageOnboardingNotification"], "vnfPkgId": ["p"]}`,
+		"/filter/usageState": `{"notificationTypes": ["VnfPackageOnboardingNotification"], "usageState": ["IN_USE"]}`,
+		"/filter/operationalState": `{
+			"notificationTypes": ["VnfPackageOnboardingNotification"], "operationalState": ["ENABLED"]}`,
 	} {
 		_, err := API.Parse(json.RawMessage(filter))
 		require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
