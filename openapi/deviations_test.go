@@ -94,7 +94,9 @@ var vnfPkgmSol003Deviations = append([]deviation{
 		"GET /vnf_packages/{vnfPkgId}", "missing parameter include_signature",
 		"the resource has no signature; the standard's text does not have it",
 	},
-}, slices.Concat(partsOfText, partsOfOnboardedText, readSubscriptions, problemDeviations("onboardingFailureDetails"))...)
+}, slices.Concat(
+	partsOfText, partsOfOnboardedText, readSubscriptions, problemDeviations("onboardingFailureDetails"),
+)...)
 
 // readSubscriptions are the differences from the documents of SOL003, producedSubscriptions those from SOL005.
 var (

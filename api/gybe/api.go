@@ -55,7 +55,7 @@ type API struct {
 // Mount adds the interface to a frame.
 func (a *API) Mount(f *frame.Frame) {
 	slots := make(chan struct{}, max(a.Streams, 0))
-	f.Mount(frame.API{Prefix: Prefix, Document: frame.Served(openapi.GybeV1), Routes: slices.Concat(a.subscriptionRoutes(), []frame.Route{
+	routes := []frame.Route{
 		{
 			// It changes nothing, but logs in to the VIM with stored credentials, or to an address from the request.
 			Method: http.MethodPost, Path: "/plan", Handle: a.plan, Consumes: frame.JSON, Produces: frame.JSON,
@@ -144,7 +144,10 @@ func (a *API) Mount(f *frame.Frame) {
 			Method: http.MethodGet, Path: "/openapi/{document}", Handle: document, Produces: frame.JSON,
 			Query: []string{},
 		},
-	})})
+	}
+	f.Mount(frame.API{
+		Prefix: Prefix, Document: frame.Served(openapi.GybeV1), Routes: append(routes, a.subscriptionRoutes()...),
+	})
 	f.Mount(frame.API{Routes: openAPIRoutes()})
 	f.Mount(frame.API{Routes: []frame.Route{
 		{Method: http.MethodGet, Path: "/healthz", Handle: healthy, Public: true, Quiet: true},

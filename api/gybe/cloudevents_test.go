@@ -54,8 +54,8 @@ func (b *bundle) cloudEvents(t *testing.T, after string, n int) (out []streamed)
 	return out
 }
 
-// TestNotificationsAsCloudEvents: a client without a receiver gets the notifications that subscribers get, and continues
-// after the last one that it knows.
+// TestNotificationsAsCloudEvents: a client without a receiver gets the notifications that subscribers get, and
+// continues after the last one that it knows.
 func TestNotificationsAsCloudEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

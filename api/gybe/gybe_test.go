@@ -43,7 +43,8 @@ func setup(t *testing.T) *bundle {
 	go func() { feed.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	b.Server = apitest.Serve(t, (&gybe.API{
-		Services: b.Services, Feeds: app.Feeds{Store: b.Store.Store, Feed: feed, PublicURL: publicURL}, Streams: 2, Stopping: b.stopping,
+		Services: b.Services, Feeds: app.Feeds{Store: b.Store.Store, Feed: feed, PublicURL: publicURL},
+		Streams: 2, Stopping: b.stopping,
 		Nodes: func(context.Context) ([]gybeapi.Node, error) {
 			return []gybeapi.Node{{ID: "n-1", Name: "n", Started: time.Now().UTC(), Seen: time.Now().UTC()}}, nil
 		},

@@ -310,7 +310,8 @@ func (a *App) preload(ctx context.Context) {
 	}
 }
 
-// prune deletes old operations, events, messages, deliveries and entries of the audit trail now and then; every node does.
+// prune deletes old operations, events, messages, deliveries and entries of the audit trail now and then; every node
+// does.
 func (a *App) prune(ctx context.Context) error {
 	const batch, every = 10_000, time.Hour
 	for {

@@ -14,7 +14,7 @@ func requireWholeCluster(r lcm.Request) error {
 	}
 	return lcm.Unprocessable(lcm.InvalidParam{
 		Pointer: "/vnfcSnapshotInfoId",
-		Detail: "single nodes of a Kubernetes cluster cannot be reverted: etcd would have members of different times. " +
-			"Revert the whole cluster, or heal the node.",
+		Detail: "single nodes of a Kubernetes cluster cannot be reverted: etcd would have members of different " +
+			"times. Revert the whole cluster, or heal the node.",
 	})
 }

@@ -24,7 +24,8 @@ func (s *Store) announce() {
 	}
 }
 
-// Changed has a value when this node has committed a transaction with events, and perhaps messages. It has one receiver.
+// Changed has a value when this node has committed a transaction with events, and perhaps messages. It has one
+// receiver.
 func (s *Store) Changed() <-chan struct{} { return s.changed }
 
 // sendAnnouncements notifies the feeds of all nodes of the events that this node commits, until ctx ends.

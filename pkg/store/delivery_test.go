@@ -10,7 +10,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
-// TestOneNodeFansOutAtATime: while one does, the others leave the messages to it, because they could not keep the order.
+// TestOneNodeFansOutAtATime: while one does, the others leave the messages to it, because they could not keep the
+// order.
 func TestOneNodeFansOutAtATime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -67,8 +67,8 @@ func TestOldMessagesAreDeleted(t *testing.T) {
 	b.fanOut(t)
 	_, err = b.pool.Exec(t.Context(), "UPDATE outbox SET time = now() - interval '2 hours'")
 	require.NoError(t, err)
-	_, err = b.pool.Exec(t.Context(), "UPDATE delivery SET state = CASE seq WHEN 4 THEN 'DEAD' WHEN 5 THEN 'DELIVERED' ELSE "+
-		"state END, ended = now() - interval '2 hours'")
+	_, err = b.pool.Exec(t.Context(), "UPDATE delivery SET state = CASE seq WHEN 4 THEN 'DEAD' "+
+		"WHEN 5 THEN 'DELIVERED' ELSE state END, ended = now() - interval '2 hours'")
 	require.NoError(t, err)
 	_, err = b.PruneDeliveries(t.Context(), time.Hour, 10)
 	require.NoError(t, err)

@@ -99,7 +99,8 @@ func compare(t *testing.T, columns filter.Columns, read func(*testing.T, lcm.Que
 	all := read(t, lcm.Query{})
 	require.Len(t, all, len(textsOfTests))
 	ops := []filter.Op{
-		filter.Eq, filter.Neq, filter.Gt, filter.Lt, filter.Gte, filter.Lte, filter.In, filter.Nin, filter.Cont, filter.Ncont,
+		filter.Eq, filter.Neq, filter.Gt, filter.Lt, filter.Gte, filter.Lte, filter.In, filter.Nin,
+		filter.Cont, filter.Ncont,
 	}
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		values := map[string]bool{uuid.NewString(): true}

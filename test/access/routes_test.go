@@ -235,7 +235,9 @@ func TestOtherProjectsDoNotExist(t *testing.T) {
 				spoil(&r)
 				r.token = w.tokens[blue][lcm.RoleAdmin]
 				got[n] = w.send(t, r)
-				for _, id := range []string{o.vim, o.pkg, o.instance, o.op, o.vnfc, o.vnfd, o.subscription, o.snapshot} {
+				for _, id := range []string{
+					o.vim, o.pkg, o.instance, o.op, o.vnfc, o.vnfd, o.subscription, o.snapshot,
+				} {
 					got[n].body = strings.ReplaceAll(got[n].body, id, "ID")
 					got[n].body = strings.ReplaceAll(got[n].body, id[:8], "ID") // the console cuts them
 				}

@@ -17,7 +17,8 @@ import (
 )
 
 var operators = []filter.Op{
-	filter.Eq, filter.Neq, filter.Gt, filter.Lt, filter.Gte, filter.Lte, filter.In, filter.Nin, filter.Cont, filter.Ncont,
+	filter.Eq, filter.Neq, filter.Gt, filter.Lt, filter.Gte, filter.Lte, filter.In, filter.Nin,
+	filter.Cont, filter.Ncont,
 }
 
 // CheckFilters sends every operator for every attribute of T, and of the resources that a list has, and compares each
@@ -148,7 +149,8 @@ func pathOf(text string) (out filter.Path) {
 			out = append(out, filter.Segment{Key: true})
 			continue
 		}
-		out = append(out, filter.Segment{Name: strings.NewReplacer("~0", "~", "~1", "/", "~a", ",", "~b", "@").Replace(part)})
+		name := strings.NewReplacer("~0", "~", "~1", "/", "~a", ",", "~b", "@").Replace(part)
+		out = append(out, filter.Segment{Name: name})
 	}
 	return out
 }

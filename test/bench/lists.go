@@ -23,8 +23,8 @@ const (
 	listRequests = 60
 )
 
-// fillLists copies one instance and its operation many times. One operation in a hundred failed, one in 200 is HEAL, one
-// in 10,000 is automatic.
+// fillLists copies one instance and its operation many times. One operation in a hundred failed, one in 200 is HEAL,
+// one in 10,000 is automatic.
 var fillLists = []string{
 	`INSERT INTO vnf_instance (id, created, updated, version, name, description, vnfd_id, vnf_pkg_id, provider, product_name,
 			software_version, vnfd_version, state, holds_resources, fingerprint, project, rendered_brief, rendered_version, rendered_format, rendered_flavour)
@@ -104,16 +104,20 @@ func (b *bench) listQueries(start time.Time) (out []listQuery) {
 	const instance = "10000000-0000-4000-8000-000000000042"
 	for _, f := range []string{
 		"(eq,id," + instance + ")", "(eq,vnfInstanceName,vnf-42)", "(in,vnfInstanceName,vnf-42,vnf-43)",
-		"(cont,vnfInstanceName,-999)", "(eq,vnfInstanceDescription,'site 42')", "(eq,instantiationState,NOT_INSTANTIATED)",
+		"(cont,vnfInstanceName,-999)", "(eq,vnfInstanceDescription,'site 42')",
+		"(eq,instantiationState,NOT_INSTANTIATED)",
 		"(gt,vnfInstanceName,vnf-9)", "(eq,vnfProvider,none)",
 	} {
 		out = append(out, listQuery{"vnf_instances", f})
 	}
 	for _, f := range []string{
-		"(eq,vnfInstanceId," + instance + ")", "(eq,operationState,FAILED)", "(eq,operation,HEAL);(eq,operationState,FAILED)",
-		"(eq,operation,HEAL)", "(in,operation,HEAL,TERMINATE)", "(neq,operationState,COMPLETED)", "(eq,isAutomaticInvocation,true)",
+		"(eq,vnfInstanceId," + instance + ")", "(eq,operationState,FAILED)",
+		"(eq,operation,HEAL);(eq,operationState,FAILED)",
+		"(eq,operation,HEAL)", "(in,operation,HEAL,TERMINATE)", "(neq,operationState,COMPLETED)",
+		"(eq,isAutomaticInvocation,true)",
 		"(eq,isCancelPending,true)", "(gt,startTime," + late + ")", "(gt,stateEnteredTime," + late + ")",
-		"(gt,startTime," + middle + ");(lt,startTime," + late + ");(eq,operationState,COMPLETED)", "(cont,id,-000000777)",
+		"(gt,startTime," + middle + ");(lt,startTime," + late + ");(eq,operationState,COMPLETED)",
+		"(cont,id,-000000777)",
 		"(eq,grantId,none)", "(eq,grantId,20000000-0000-4000-8000-000000000777)",
 	} {
 		out = append(out, listQuery{"vnf_lcm_op_occs", f})

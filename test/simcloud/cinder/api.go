@@ -197,7 +197,8 @@ func (s *Service) view(v *Volume) rest.Obj {
 		"updated_at": v.Updated.Format(form), "links": s.links(v), "user_id": v.UserID, "encrypted": false,
 		"multiattach": false, "snapshot_id": rest.OrNil(v.SnapshotID), "source_volid": rest.OrNil(v.SourceID),
 		"consistencygroup_id": nil,
-		"replication_status":  nil, "os-vol-tenant-attr:tenant_id": v.Project, "os-vol-host-attr:host": "vol1@null#null",
+		"replication_status":  nil, "os-vol-tenant-attr:tenant_id": v.Project,
+		"os-vol-host-attr:host":          "vol1@null#null",
 		"os-vol-mig-status-attr:migstat": nil, "os-vol-mig-status-attr:name_id": nil, "migration_status": nil,
 	}
 	if v.ImageID != "" {
