@@ -171,7 +171,8 @@ func subscriberOf(s notify.Status) gybeapi.Subscriber {
 
 func deliveryOf(d notify.Delivery) gybeapi.Delivery {
 	return gybeapi.Delivery{
-		Seq: strconv.FormatInt(d.Seq, 10), NotificationID: d.Message, NotificationType: d.Kind, ResourceID: d.Subject,
+		Seq: strconv.FormatInt(d.Seq, 10), NotificationID: d.Message, NotificationType: d.Kind,
+		Operation: d.Operation, OperationState: d.OperationState, ResourceID: d.Subject,
 		State: string(d.State), Created: d.Created, Deadline: timeOrNil(d.Deadline), Attempts: d.Attempts,
 		LastAttempt: timeOrNil(d.Attempted), Ended: timeOrNil(d.Ended), LastError: d.Error,
 	}

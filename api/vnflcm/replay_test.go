@@ -3,6 +3,7 @@ package vnflcm_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,10 @@ func TestRequestsWithTheSameKeyTakeEffectOnce(t *testing.T) {
 	_, rolledBack := b.broken(t)
 	_, failed := b.broken(t)
 	create := sol.CreateVnfRequest{VnfdID: apitest.VnfdID, VnfInstanceName: "n"}
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(receiver.Close)
 	tests := []struct {
 		path        string
 		body, other any
@@ -37,6 +42,10 @@ func TestRequestsWithTheSameKeyTakeEffectOnce(t *testing.T) {
 		{instances, create, `{"vnfdId":"` + apitest.VnfdID + `","vnfInstanceName":"other"}`, 201},
 		{instances + "/" + made + "/instantiate", apitest.Params(), `{"flavourId":"simple"}`, 202},
 		{"/vnflcm/v2/vnf_snapshots", `{}`, nil, 201},
+		{
+			"/vnflcm/v2/subscriptions", `{"callbackUri":"` + receiver.URL + `"}`,
+			`{"callbackUri":"` + receiver.URL + `/other"}`, 201,
+		},
 		{operations + "/" + retried + "/retry", nil, nil, 202},
 		{operations + "/" + rolledBack + "/rollback", nil, nil, 202},
 		{operations + "/" + failed + "/fail", nil, nil, 200},
@@ -47,7 +56,7 @@ func TestRequestsWithTheSameKeyTakeEffectOnce(t *testing.T) {
 		first := b.Do(t, "POST", tt.path, tt.body, "Idempotency-Key", key)
 		require.Equal(t, tt.status, first.Status, "%s: %s", tt.path, first.Body)
 		require.Empty(t, first.Header.Get("Idempotency-Replayed"))
-		before := [2]int{b.count(t, "vnf_instance"), b.count(t, "event")}
+		before := [3]int{b.count(t, "vnf_instance"), b.count(t, "event"), b.count(t, "subscription")}
 		for _, k := range []string{key, `"` + key + `"`} {
 			again := b.Do(t, "POST", tt.path, tt.body, "Idempotency-Key", k)
 			require.Equal(t, first.Status, again.Status, "%s: %s", tt.path, again.Body)
@@ -56,7 +65,7 @@ func TestRequestsWithTheSameKeyTakeEffectOnce(t *testing.T) {
 			require.Equal(t, first.Header.Get("Etag"), again.Header.Get("Etag"))
 			require.Equal(t, string(first.Body), string(again.Body))
 		}
-		after := [2]int{b.count(t, "vnf_instance"), b.count(t, "event")}
+		after := [3]int{b.count(t, "vnf_instance"), b.count(t, "event"), b.count(t, "subscription")}
 		require.Equal(t, before, after, "%s has no second effect", tt.path)
 		if tt.other != nil {
 			a := b.Do(t, "POST", tt.path, tt.other, "Idempotency-Key", key)

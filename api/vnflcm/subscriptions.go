@@ -26,7 +26,7 @@ func (a *API) subscriptionRoutes() []frame.Route {
 		},
 		{
 			Method: http.MethodPost, Path: "/subscriptions", Handle: a.subscribe, Consumes: frame.JSON,
-			Produces: frame.JSON,
+			Produces: frame.JSON, Replay: a.replaySubscribe,
 		},
 		{
 			Method: http.MethodGet, Path: "/subscriptions/{subscriptionId}", Handle: a.subscription,
@@ -71,12 +71,25 @@ func (a *API) subscribe(w http.ResponseWriter, r *frame.Request) error {
 		return nil
 	}
 	r.Note(slog.String("subscription_id", made.ID))
-	shown, err := presentSubscription(r, made)
+	return subscribed(w, r, made)
+}
+
+func subscribed(w http.ResponseWriter, r *frame.Request, s *notify.Subscription) error {
+	shown, err := presentSubscription(r, s)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Location", shown.Links.Self.Href)
 	return frame.WriteJSON(w, http.StatusCreated, shown)
+}
+
+// replaySubscribe answers a repeated request to subscribe.
+func (a *API) replaySubscribe(w http.ResponseWriter, r *frame.Request, id string) error {
+	s, err := a.Subscriptions.In(r.Principal).Get(r.Context(), lifecycle.API.Name, id)
+	if err != nil {
+		return gone(err, "created", "subscription", id)
+	}
+	return subscribed(w, r, s)
 }
 
 func (a *API) subscription(w http.ResponseWriter, r *frame.Request) error {

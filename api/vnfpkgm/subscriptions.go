@@ -24,7 +24,10 @@ func (m *major) subscriptionRoutes() []frame.Route {
 			Method: http.MethodGet, Path: all, Handle: m.listSubscriptions, Produces: frame.JSON,
 			Query: frame.ListParams,
 		},
-		{Method: http.MethodPost, Path: all, Handle: m.subscribe, Consumes: frame.JSON, Produces: frame.JSON},
+		{
+			Method: http.MethodPost, Path: all, Handle: m.subscribe, Consumes: frame.JSON, Produces: frame.JSON,
+			Replay: m.replaySubscribe,
+		},
 		{Method: http.MethodGet, Path: one, Handle: m.subscription, Produces: frame.JSON},
 		{Method: http.MethodDelete, Path: one, Handle: m.unsubscribe},
 	}
@@ -62,12 +65,25 @@ func (m *major) subscribe(w http.ResponseWriter, r *frame.Request) error {
 		return nil
 	}
 	r.Note(slog.String("subscription_id", made.ID))
-	shown, err := m.presentSubscription(r, made)
+	return m.subscribed(w, r, made)
+}
+
+func (m *major) subscribed(w http.ResponseWriter, r *frame.Request, s *notify.Subscription) error {
+	shown, err := m.presentSubscription(r, s)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Location", shown.Links.Self.Href)
 	return frame.WriteJSON(w, http.StatusCreated, shown)
+}
+
+// replaySubscribe answers a repeated request to subscribe.
+func (m *major) replaySubscribe(w http.ResponseWriter, r *frame.Request, id string) error {
+	s, err := m.Subscriptions.In(r.Principal).Get(r.Context(), packages.API.Name, id)
+	if err != nil {
+		return err
+	}
+	return m.subscribed(w, r, s)
 }
 
 func (m *major) subscription(w http.ResponseWriter, r *frame.Request) error {

@@ -34,6 +34,8 @@ type Delivery struct {
 	Seq              string     `json:"seq"`
 	NotificationID   string     `json:"notificationId"`
 	NotificationType string     `json:"notificationType"`
+	Operation        string     `json:"operation,omitempty"`      // of a notification about an operation
+	OperationState   string     `json:"operationState,omitempty"` // likewise
 	ResourceID       string     `json:"resourceId"`
 	State            string     `json:"state"` // PENDING, DELIVERED or DEAD
 	Created          time.Time  `json:"created"`

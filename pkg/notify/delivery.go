@@ -14,14 +14,17 @@ const (
 
 // Delivery is one notification to one subscriber.
 type Delivery struct {
-	Seq      int64 // orders deliveries
-	Message  string
-	Kind     string // type of the notification
-	Subject  string // id of the resource whose notifications are in order
-	State    State
-	Created  time.Time
-	Deadline time.Time // for a pending one
-	Attempts int
+	Seq     int64 // orders deliveries
+	Message string
+	Kind    string // type of the notification
+	// Operation and OperationState are those of a notification about an operation; else "".
+	Operation      string
+	OperationState string
+	Subject        string // id of the resource whose notifications are in order
+	State          State
+	Created        time.Time
+	Deadline       time.Time // for a pending one
+	Attempts       int
 	// Attempted is the time of the last attempt, Ended when it was delivered or became dead; zero for never.
 	Attempted time.Time
 	Ended     time.Time

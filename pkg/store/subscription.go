@@ -88,6 +88,7 @@ func (s *Subscriptions) Insert(
 				WithHint("delete subscriptions, or raise notify.subscriptions")
 		}
 		b := &pgx.Batch{}
+		s.queueRequestKey(ctx, b, n.ID)
 		b.Queue(insertSubscription, n.ID, s.project, n.API, n.Version, n.Created, clean(n.Callback),
 			string(n.Verbosity), filter, auth, conditions, fingerprint[:])
 		b.Queue("INSERT INTO subscription_key (project, key, subscription_id) SELECT $1, unnest($2::uuid[]), $3",

@@ -78,6 +78,8 @@ func (s *Subscriptions) Deliveries(
 		Seq       int64      `db:"seq"`
 		Message   string     `db:"message"`
 		Kind      string     `db:"kind"`
+		Operation string     `db:"operation"`
+		OpState   string     `db:"operation_state"`
 		Subject   string     `db:"subject"`
 		State     string     `db:"state"`
 		Created   time.Time  `db:"created"`
@@ -88,6 +90,7 @@ func (s *Subscriptions) Deliveries(
 		Error     string     `db:"error"`
 	}
 	rows, err := all[row](s.pool.Query(ctx, "SELECT d.seq, m.id::text AS message, m.kind, "+subjectOf+` AS subject, d.state,
+			coalesce(m.operation, '') AS operation, coalesce(m.operation_state, '') AS operation_state,
 			d.created, d.deadline, d.attempts, d.attempted, d.ended, d.error
 		FROM delivery d JOIN outbox m ON m.id = d.message_id
 		WHERE d.subscription_id = $1 AND d.seq > $2 AND ($3 = '' OR d.state = $3) ORDER BY d.seq LIMIT $4`,
@@ -98,8 +101,8 @@ func (s *Subscriptions) Deliveries(
 	out := make([]notify.Delivery, len(rows))
 	for n, r := range rows {
 		out[n] = notify.Delivery{
-			Seq: r.Seq, Message: r.Message, Kind: r.Kind, Subject: r.Subject, State: notify.State(r.State),
-			Created: r.Created.UTC(), Attempts: r.Attempts, Attempted: timeOf(r.Attempted), Ended: timeOf(r.Ended),
+			Seq: r.Seq, Message: r.Message, Kind: r.Kind, Operation: r.Operation, OperationState: r.OpState,
+			Subject: r.Subject, State: notify.State(r.State), Created: r.Created.UTC(), Attempts: r.Attempts, Attempted: timeOf(r.Attempted), Ended: timeOf(r.Ended),
 			Error: r.Error,
 		}
 		if out[n].State == notify.Pending {

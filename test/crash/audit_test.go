@@ -33,7 +33,6 @@ func (r *real) send(method, path, body, id string) int {
 		return 0
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Version", "2.0.0")
 	req.Header.Set("X-Request-Id", id)
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {

@@ -166,7 +166,9 @@ func (b *battle) query(ctx context.Context, kind string, _ int) {
 		return
 	}
 	req.URL.RawQuery = q
-	req.Header.Set("Version", "2.0.0")
+	if strings.HasPrefix(path, "/vnflcm/") {
+		req.Header.Set("Version", "2.0.0")
+	}
 	if strings.HasSuffix(path, "events") {
 		limited, cancel := context.WithTimeout(ctx, 100_000_000) // 100 ms of a stream
 		defer cancel()

@@ -35,10 +35,10 @@ them, DEAD ones are not sent any more.`,
 			}
 			return a.show(found, func(w io.Writer) {
 				t := table{head: []string{
-					"NOTIFICATION", "TYPE", "RESOURCE", "STATE", "CREATED", "ATTEMPTS", "NEXT ATTEMPT", "ERROR",
+					"NOTIFICATION", "ABOUT", "RESOURCE", "STATE", "CREATED", "ATTEMPTS", "NEXT ATTEMPT", "ERROR",
 				}}
 				for _, d := range found {
-					t.add(d.NotificationID, d.NotificationType, d.ResourceID, d.State, timeText(&d.Created),
+					t.add(d.NotificationID, aboutNotification(d), d.ResourceID, d.State, timeText(&d.Created),
 						strconv.Itoa(d.Attempts), timeText(d.NextAttempt), d.LastError)
 				}
 				t.write(w, a.paint)
@@ -51,6 +51,14 @@ them, DEAD ones are not sent any more.`,
 		[]string{"PENDING", "DELIVERED", "DEAD"}, cobra.ShellCompDirectiveNoFileComp,
 	))
 	return cmd
+}
+
+// aboutNotification is the operation with its state, or the type of a notification about something else.
+func aboutNotification(d gybeapi.Delivery) string {
+	if d.Operation != "" {
+		return d.Operation + " " + d.OperationState
+	}
+	return strings.TrimSuffix(d.NotificationType, "Notification")
 }
 
 // deliveries reads pages until limit is reached; 0 is no limit.
