@@ -38,7 +38,7 @@ func checkSelections[T any](t *testing.T, spec selector.Spec[T], path string, do
 		schemas = append(schemas, s)
 	}
 	name := reflect.TypeFor[T]().Name()
-	whole, ok := parseSol(t).sample(reflect.TypeFor[T](), "").Interface().(T)
+	whole, ok := reflect.TypeAssert[T](parseSol(t).sample(reflect.TypeFor[T](), ""))
 	require.True(t, ok)
 	raw, err := json.Marshal(whole)
 	require.NoError(t, err)

@@ -189,8 +189,8 @@ func TestRequestsAreWhatTheInterfacesAskFor(t *testing.T) {
 	_, err = c.Start(ctx, "i", sol.LcmOperationModifyInfo, json.RawMessage(`{}`))
 	require.NoError(t, err)
 	require.Equal(t, "PATCH", got.method)
-	_, err = c.Start(ctx, "i", sol.LcmOperationCreateSnapshot, json.RawMessage(`{}`))
-	require.ErrorContains(t, err, "CREATE_SNAPSHOT")
+	_, err = c.Start(ctx, "i", "REBOOT", json.RawMessage(`{}`))
+	require.ErrorContains(t, err, "REBOOT")
 
 	require.NoError(t, c.Cancel(ctx, "o", sol.CancelModeForceful))
 	require.Equal(

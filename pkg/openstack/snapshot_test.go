@@ -281,10 +281,8 @@ func TestCancelOfASnapshot(t *testing.T) {
 	for _, mode := range []sol.CancelModeType{sol.CancelModeGraceful, sol.CancelModeForceful} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			cloud := simcloud.StartTest(t, simcloud.Options{
-				Timing: simcloud.Timing{Create: map[string]simcloud.Duration{
-					"OS::Glance::Image": simcloud.Duration(300 * time.Millisecond),
-				}}})
+			slow := map[string]simcloud.Duration{"OS::Glance::Image": simcloud.Duration(300 * time.Millisecond)}
+			cloud := simcloud.StartTest(t, simcloud.Options{Timing: simcloud.Timing{Create: slow}})
 			w := newMixed(t, cloud)
 			w.mixed("two")
 			w.completed()

@@ -221,15 +221,8 @@ func (s *Packages) updatePackage(
 	if err := change(p, now.UTC()); err != nil {
 		return nil, err
 	}
-	if p.Content != nil && (old.Content == nil || old.Content.Digest != p.Content.Digest) {
-		quota := &pgx.Batch{}
-		s.queueQuota(quota, p.Project, quotaPackageBytes, p.Content.Size, s.quotaOf(p.Project).PackageBytes)
-		if err := tx.SendBatch(ctx, quota).Close(); err != nil {
-			return nil, err
-		}
-		if err := lockContent(ctx, tx, p.Content.Digest); err != nil {
-			return nil, err
-		}
+	if err := s.admitContent(ctx, tx, &old, p); err != nil {
+		return nil, err
 	}
 	r, err := packages.encode(s.Store, p, packages.changing)
 	if err != nil {
@@ -249,15 +242,7 @@ func (s *Packages) updatePackage(
 		func(row pgx.Row) error { return row.Scan(&p.Version, &p.Updated) },
 	)
 	p.UsageState = old.UsageState
-	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState ||
-		old.Shared != p.Shared {
-		queuePackageEvent(b, p)
-	}
-	message, err := vnfpkg.ChangeMessage(&old, p, now)
-	if err != nil {
-		return nil, err
-	}
-	if err := queuePackageMessage(b, p, message); err != nil {
+	if err := queuePackageChange(b, &old, p, now); err != nil {
 		return nil, err
 	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
@@ -265,6 +250,32 @@ func (s *Packages) updatePackage(
 	}
 	p.Updated = p.Updated.UTC()
 	return p, nil
+}
+
+// admitContent checks the quota for content that a package gets, and keeps the content from being removed.
+func (s *Packages) admitContent(ctx context.Context, tx pgx.Tx, old, p *vnfpkg.Package) error {
+	if p.Content == nil || old.Content != nil && old.Content.Digest == p.Content.Digest {
+		return nil
+	}
+	quota := &pgx.Batch{}
+	s.queueQuota(quota, p.Project, quotaPackageBytes, p.Content.Size, s.quotaOf(p.Project).PackageBytes)
+	if err := tx.SendBatch(ctx, quota).Close(); err != nil {
+		return err
+	}
+	return lockContent(ctx, tx, p.Content.Digest)
+}
+
+// queuePackageChange adds the event and the notification of a change.
+func queuePackageChange(b *pgx.Batch, old, p *vnfpkg.Package, now time.Time) error {
+	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState ||
+		old.Shared != p.Shared {
+		queuePackageEvent(b, p)
+	}
+	message, err := vnfpkg.ChangeMessage(old, p, now)
+	if err != nil {
+		return err
+	}
+	return queuePackageMessage(b, p, message)
 }
 
 // packageJob returns the kind of the job that a package has in its state.

@@ -200,7 +200,9 @@ func TestEveryRouteRequiresItsRole(t *testing.T) {
 var publicRoutes = map[string]bool{
 	"GET /healthz": true, "GET /readyz": true, "GET /": true, "GET /ui": true, // probes, and redirects to the console
 	"GET /ui/assets/{build}/{name}": true, // the style of the console
-	"GET /ui/login":                 true, "POST /ui/login": true, "POST /ui/logout": true,
+	// Documents about the interfaces. They hold nothing of the node or its users.
+	"GET /openapi": true, "GET /openapi/": true, "GET /openapi/{file}": true,
+	"GET /ui/login": true, "POST /ui/login": true, "POST /ui/logout": true,
 }
 
 // requireUnauthorized wants 401 with a challenge. The console can send browsers to its login instead.

@@ -72,7 +72,7 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 	}
 	var marks map[string]string // an object of Python, which JSON with texts is
 	if raw := q.Get("metadata"); raw != "" {
-		if err := json.Unmarshal([]byte(raw), &marks); err != nil {
+		if json.Unmarshal([]byte(raw), &marks) != nil { // nothing has such metadata
 			return http.StatusOK, rest.Obj{"volumes": []rest.Obj{}}, nil
 		}
 	}
