@@ -102,8 +102,8 @@ func (s *Subscriptions) Deliveries(
 	for n, r := range rows {
 		out[n] = notify.Delivery{
 			Seq: r.Seq, Message: r.Message, Kind: r.Kind, Operation: r.Operation, OperationState: r.OpState,
-			Subject: r.Subject, State: notify.State(r.State), Created: r.Created.UTC(), Attempts: r.Attempts, Attempted: timeOf(r.Attempted), Ended: timeOf(r.Ended),
-			Error: r.Error,
+			Subject: r.Subject, State: notify.State(r.State), Created: r.Created.UTC(), Attempts: r.Attempts,
+			Attempted: timeOf(r.Attempted), Ended: timeOf(r.Ended), Error: r.Error,
 		}
 		if out[n].State == notify.Pending {
 			out[n].Deadline = r.Deadline.UTC()
