@@ -62,6 +62,15 @@ func (s *Service) Register(a *rest.API) {
 	a.HandleNotFound("The resource could not be found.")
 }
 
+// marksOf reads the metadata of a query: an object of Python, which JSON with texts is.
+func marksOf(raw string) (marks map[string]string, ok bool) {
+	if raw == "" {
+		return nil, true
+	}
+	err := json.Unmarshal([]byte(raw), &marks)
+	return marks, err == nil
+}
+
 func (s *Service) list(c *rest.Call) (int, any, error) {
 	q := c.Query
 	all := c.Admin && rest.Bool(q.Get("all_tenants"))
@@ -70,11 +79,9 @@ func (s *Service) list(c *rest.Call) (int, any, error) {
 			return http.StatusOK, rest.Obj{"volumes": []rest.Obj{}}, nil
 		}
 	}
-	var marks map[string]string // an object of Python, which JSON with texts is
-	if raw := q.Get("metadata"); raw != "" {
-		if json.Unmarshal([]byte(raw), &marks) != nil { // nothing has such metadata
-			return http.StatusOK, rest.Obj{"volumes": []rest.Obj{}}, nil
-		}
+	marks, ok := marksOf(q.Get("metadata"))
+	if !ok { // nothing has such metadata
+		return http.StatusOK, rest.Obj{"volumes": []rest.Obj{}}, nil
 	}
 	found := s.Volumes.Filter(func(v *Volume) bool {
 		for key, value := range marks {
