@@ -55,7 +55,7 @@ func (a *API) Mount(f *frame.Frame) {
 	f.Mount(frame.API{Prefix: "/vnflcm", Versions: versions, Routes: []frame.Route{apiVersions}})
 	f.Mount(frame.API{
 		Prefix: Prefix, Versions: versions, Document: frame.Served(openapi.VnfLcmV2),
-		Routes: slices.Concat(a.tasks(), a.snapshotRoutes(), a.subscriptionRoutes(), []frame.Route{
+		Routes: slices.Concat(a.tasks(), a.snapshotRoutes(), a.subscriptions().Routes(), []frame.Route{
 			apiVersions,
 			{
 				Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON,

@@ -112,7 +112,7 @@ func (m *major) routes() []frame.Route {
 		},
 		{Method: http.MethodGet, Path: ofOneVnfd, Handle: m.getOnboarded, Produces: frame.JSON},
 	}
-	routes = append(routes, m.subscriptionRoutes()...)
+	routes = append(routes, m.subscriptions().Routes()...)
 	routes = append(routes, m.contentRoutes(one, packageID)...)
 	return append(routes, m.contentRoutes(ofOneVnfd, m.onboardedID)...)
 }
