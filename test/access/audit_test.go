@@ -175,15 +175,16 @@ func TestAuditEntryPrecedesTheChange(t *testing.T) {
 // TestAuditTrailIsPruned deletes entries by age.
 func TestAuditTrailIsPruned(t *testing.T) {
 	t.Parallel()
+	// The node itself deletes entries of 90 days, some time after its start.
 	w := start(t, nil)
 	_, err := w.as(t, red, lcm.RoleOperator).CreatePackage(t.Context(), sol.CreateVnfPkgInfoRequest{})
 	require.NoError(t, err)
-	_, err = w.pool.Exec(t.Context(), "UPDATE audit SET time = now() - interval '91 days'")
+	_, err = w.pool.Exec(t.Context(), "UPDATE audit SET time = now() - interval '31 days'")
 	require.NoError(t, err)
 	_, err = w.as(t, red, lcm.RoleOperator).CreatePackage(t.Context(), sol.CreateVnfPkgInfoRequest{})
 	require.NoError(t, err)
 	require.Len(t, w.trail(t, red), 2)
-	n, err := w.store(t).PruneAudit(t.Context(), 90*24*time.Hour, 100)
+	n, err := w.store(t).PruneAudit(t.Context(), 30*24*time.Hour, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
 	require.Len(t, w.trail(t, red), 1)
