@@ -45,30 +45,32 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	s := a.Services.In(r.Principal)
-	if same, err := notModified(w, r, id, s.InstanceValidator); same || err != nil {
-		return err
-	}
-	d, err := s.InstanceDocument(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, r, http.StatusOK, a.instance(r.Context(), d))
+	present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(r.Context(), d) }
+	return serveOne(w, r, id, s.InstanceValidator, s.InstanceDocument, present)
 }
 
-// notModified answers a conditional GET with 304 if the client has the resource. It reads only the version.
-func notModified(
-	w http.ResponseWriter, r *frame.Request, id string, read func(context.Context, string) (lcm.Validator, error),
-) (bool, error) {
-	if !r.ConditionalGet() {
-		return false, nil
+// serveOne serves a GET of one resource: 304 if the client has its version, which reads only the version.
+func serveOne[D any](
+	w http.ResponseWriter, r *frame.Request, id string, check func(context.Context, string) (lcm.Validator, error),
+	read func(context.Context, string) (*D, error), present func(*D) frame.Resource,
+) error {
+	if r.ConditionalGet() {
+		v, err := check(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		frame.SetValidators(w, v.Version, v.Updated)
+		if frame.NotModified(w, r, v.Version, v.Updated) {
+			return nil
+		}
 	}
-	v, err := read(r.Context(), id)
+	d, err := read(r.Context(), id)
 	if err != nil {
-		return false, err
+		return err
 	}
-	frame.SetValidators(w, v.Version, v.Updated)
-	return frame.NotModified(w, r, v.Version, v.Updated), nil
+	resource := present(d)
+	frame.SetValidators(w, resource.Version, resource.Updated)
+	return frame.WriteResource(w, r, http.StatusOK, resource)
 }
 
 func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {

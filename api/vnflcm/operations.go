@@ -27,15 +27,7 @@ func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	s := a.Services.In(r.Principal)
-	if same, err := notModified(w, r, id, s.OperationValidator); same || err != nil {
-		return err
-	}
-	d, err := s.OperationDocument(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, r, http.StatusOK, a.presentOperation(d))
+	return serveOne(w, r, id, s.OperationValidator, s.OperationDocument, a.presentOperation)
 }
 
 func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {

@@ -77,15 +77,7 @@ func (a *API) snapshot(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	s := a.Services.In(r.Principal)
-	if same, err := notModified(w, r, id, s.SnapshotValidator); same || err != nil {
-		return err
-	}
-	d, err := s.Snapshot(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, r, http.StatusOK, a.presentSnapshot(d))
+	return serveOne(w, r, id, s.SnapshotValidator, s.Snapshot, a.presentSnapshot)
 }
 
 func (a *API) listSnapshots(w http.ResponseWriter, r *frame.Request) error {

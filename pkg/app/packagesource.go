@@ -46,16 +46,15 @@ const (
 
 // Bring implements lcm.PackageSource.
 func (s *packageSource) Bring(ctx context.Context, p lcm.Principal, vnfdID string) error {
-	// Values of the request, such as its Idempotency-Key, are not for the package.
-	work, cancel := context.WithTimeout(context.Background(), bringTime)
+	// The package is not the effect of the request's Idempotency-Key; the operation is.
+	work, cancel := context.WithTimeout(lcm.WithoutRequestKey(ctx), bringTime)
 	defer cancel()
-	defer context.AfterFunc(ctx, cancel)()
 	find := func(ctx context.Context) (*sol.UploadVnfPackageFromUriRequest, error) {
 		return s.nfvo.FindPackage(ctx, vnfdID)
 	}
 	var found *vnfpkg.Package
 	for tick := time.NewTicker(bringLook); ; {
-		looked, err := s.packages.Import(work, p, vnfdID, find) //nolint:contextcheck // see above
+		looked, err := s.packages.Import(work, p, vnfdID, find)
 		if err == nil {
 			found = looked
 		}

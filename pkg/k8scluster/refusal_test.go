@@ -140,7 +140,8 @@ func TestOperationsThatWouldBreakTheClusterAreRefused(t *testing.T) {
 		},
 		"revert of the masters without the workers": {
 			"complex", sol.LcmOperationRevertToSnapshot,
-			vnfcs("masterNode-0", "masterNode-1", "masterNode-2"), `{}`, "/vnfcSnapshotInfoId", "single nodes of a Kubernetes cluster cannot be reverted",
+			vnfcs("masterNode-0", "masterNode-1", "masterNode-2"), `{}`,
+			"/vnfcSnapshotInfoId", "single nodes of a Kubernetes cluster cannot be reverted",
 		},
 		"snapshot of a cluster": {
 			"simple", sol.LcmOperationCreateSnapshot,

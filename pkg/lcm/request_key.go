@@ -32,6 +32,11 @@ func WithRequestKey(ctx context.Context, k *RequestKey) context.Context {
 	return context.WithValue(ctx, requestKeyContext{}, k)
 }
 
+// WithoutRequestKey returns a context for work on behalf of a request that is not the effect of its key.
+func WithoutRequestKey(ctx context.Context) context.Context {
+	return WithRequestKey(ctx, nil)
+}
+
 // RequestKeyOf returns the key of a request; nil if it has none.
 func RequestKeyOf(ctx context.Context) *RequestKey {
 	k, _ := ctx.Value(requestKeyContext{}).(*RequestKey)

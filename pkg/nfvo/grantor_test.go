@@ -385,9 +385,8 @@ func (w *world) noSecrets() {
 	w.t.Helper()
 	for _, table := range []string{"vnf_lcm_op_occ", "lcm_op_step", "lcm_op_phase", "event", "vnf_instance", "outbox"} {
 		var rows, found int
-		require.NoError(w.t, w.Pool.QueryRow(w.t.Context(), "SELECT count(*), count(*) FILTER (WHERE x::text LIKE "+
-			"$1) FROM "+
-			table+" x", "%"+apitest.Password+"%").Scan(&rows, &found), table)
+		query := "SELECT count(*), count(*) FILTER (WHERE x::text LIKE $1) FROM " + table + " x"
+		require.NoError(w.t, w.Pool.QueryRow(w.t.Context(), query, "%"+apitest.Password+"%").Scan(&rows, &found), table)
 		require.Positive(w.t, rows, table)
 		require.Zero(w.t, found, table)
 	}

@@ -45,6 +45,36 @@ func TestCrashAtEveryTransactionIsFollowedUp(t *testing.T) {
 
 var errDead = errors.New("the process is dead")
 
+// death is the end of a node at one of its transactions.
+type death struct {
+	calls int // transactions that the node came to
+	dead  bool
+}
+
+// dieAt lets the node die before its n-th transaction, or right after it. Later transactions fail, too.
+func (b *bundle) dieAt(n int, after bool) *death {
+	d := &death{}
+	b.store.Fail = func(string) error {
+		if d.dead {
+			return errDead
+		}
+		d.calls++
+		if !after && d.calls == n {
+			d.dead = true
+			return errDead
+		}
+		return nil
+	}
+	b.store.Lost = func(string) error {
+		if after && d.calls == n {
+			d.dead = true
+			return errDead
+		}
+		return nil
+	}
+	return d
+}
+
 // crashOnce kills the node at its n-th transaction and returns how many it came to.
 func crashOnce(t *testing.T, archive []byte, n int, after, good bool) int {
 	t.Helper()
@@ -54,25 +84,7 @@ func crashOnce(t *testing.T, archive []byte, n int, after, good bool) int {
 	b.store.Now = func() time.Time { return now }
 	id := b.create(t)
 
-	calls, dead := 0, false
-	b.store.Fail = func(string) error {
-		if dead {
-			return errDead
-		}
-		calls++
-		if !after && calls == n {
-			dead = true
-			return errDead
-		}
-		return nil
-	}
-	b.store.Lost = func(string) error {
-		if after && calls == n {
-			dead = true
-			return errDead
-		}
-		return nil
-	}
+	death := b.dieAt(n, after)
 	_ = b.Upload(t.Context(), id, bytes.NewReader(archive))
 	for _, id := range b.store.Jobs() {
 		_ = b.Onboard(t.Context(), id)
@@ -104,7 +116,7 @@ func crashOnce(t *testing.T, archive []byte, n int, after, good bool) int {
 		require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState, what)
 	}
 	requireConsistent(t, b, other, what)
-	return calls
+	return death.calls
 }
 
 // requireConsistent checks that every package has its content, and after a sweep, that all content has a package.

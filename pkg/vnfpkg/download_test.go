@@ -482,27 +482,9 @@ func TestCrashAtEveryTransactionOfADownload(t *testing.T) {
 			o := serveOrigin(t, func(n int, w http.ResponseWriter, r *http.Request) {
 				send(w, r, data, `"a"`, []int{1000, -1, -1, -1}[n])
 			})
-			calls, dead := 0, false
-			b.store.Fail = func(string) error {
-				if dead {
-					return errDead
-				}
-				calls++
-				if !after && calls == n {
-					dead = true
-					return errDead
-				}
-				return nil
-			}
-			b.store.Lost = func(string) error {
-				if after && calls == n {
-					dead = true
-					return errDead
-				}
-				return nil
-			}
+			death := b.dieAt(n, after)
 			started := b.UploadFrom(t.Context(), id, source(o.URL)) == nil || after
-			for again := true; again && !dead; {
+			for again := true; again && !death.dead; {
 				_, again, _ = b.Download(t.Context(), id)
 			}
 			b.store.Fail, b.store.Lost = nil, nil
@@ -520,7 +502,7 @@ func TestCrashAtEveryTransactionOfADownload(t *testing.T) {
 			}
 			requireConsistent(t, b, other, what)
 			require.Empty(t, b.partials(t), what)
-			if !dead {
+			if !death.dead {
 				require.Greater(t, n, 6, "the crash points were met")
 				break
 			}

@@ -59,9 +59,8 @@ func (a *application) chosen(vims map[string]sol.VimConnectionInfo) (map[string]
 					other,
 					key)
 			}
-			return nil, invalid("it divides the resources of the VDU %s between the VIM connections %s and %s; all "+
-				"VNFCs "+
-				"of a VDU need the same", r.vdu, other, key)
+			return nil, invalid("it divides the resources of the VDU %s between the VIM connections %s and %s; "+
+				"all VNFCs of a VDU need the same", r.vdu, other, key)
 		}
 		out[r.vdu] = key
 	}
@@ -178,9 +177,8 @@ func withGroup(key string, c sol.VimConnectionInfo, group string, isNew bool) (s
 			group,
 			key)
 	case byID || byName:
-		return c, invalid("it names the resource group %s; the VIM connection %s has an application credential, "+
-			"which is "+
-			"for one project", group, key)
+		return c, invalid("it names the resource group %s; the VIM connection %s has an application "+
+			"credential, which is for one project", group, key)
 	}
 	access := maps.Clone(c.AccessInfo)
 	for _, name := range append(names, "projectDomain", "projectDomainName", "projectDomainId") {
