@@ -2,8 +2,6 @@ package openapi_test
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,41 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/openapi"
-)
-
-// published loads a document of ETSI. They are not part of this repository; the
-// test is skipped where they are not at hand.
-func published(t *testing.T, file string) *openapi3.T {
-	t.Helper()
-	dir := os.Getenv("GYBE_ETSI_DIR")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "etsi")
-	}
-	path := filepath.Join(dir, file)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf(
-			"SKIPPED: OUR API IS NOT COMPARED WITH THE STANDARD: the ETSI document %s is not at hand; set "+
-				"GYBE_ETSI_DIR to the folder that holds them (%v)",
-			file,
-			err,
-		)
-	}
-	loader := openapi3.NewLoader()
-	loader.IsExternalRefsAllowed = true
-	doc, err := loader.LoadFromFile(path)
-	require.NoError(t, err)
-	return doc
-}
-
-const (
-	etsiLifecycle           = "v3.3.1/sol003_lifecycle_openapi.json"
-	etsiPackage             = "v3.3.1/sol003_package_openapi.json"
-	etsiLaterPackage        = "v3.7.1/SOL003/VNFPackageManagement/VNFPackageManagement.yaml"
-	etsiGrant               = "v3.3.1/sol003_operation_openapi.json"
-	etsiLaterLifecycle      = "v3.7.1/SOL003/VNFLifecycleManagement/VNFLifecycleManagement.yaml"
-	etsiNotification        = "v3.7.1/SOL003/VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml"
-	etsiPackageNotification = "v3.7.1/SOL003/VNFPackageManagementNotification/VNFPackageManagementNotification.yaml"
-	etsiSol005              = "sol005/VNFPackageManagement/VNFPackageManagement.yaml"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 func explain(t *testing.T, findings []finding, known []deviation) {
@@ -134,10 +98,10 @@ func (c *comparison) paths(t *testing.T, ours, theirs *openapi3.T, skip func(met
 
 func TestVnfLcmFollowsTheStandard(t *testing.T) {
 	t.Parallel()
-	theirs := published(t, etsiLifecycle)
+	theirs := oracle.Published(t, oracle.Lifecycle331)
 	ours, err := openapi.Load(openapi.VnfLcmV2)
 	require.NoError(t, err)
-	later := published(t, etsiLaterLifecycle)
+	later := oracle.Published(t, oracle.Lifecycle371)
 	const cancel = "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel" // the document of v3.3.1 forgets its body
 	c := &comparison{}
 	c.paths(t, ours, theirs, func(_, path string) bool { return path == cancel })
@@ -160,8 +124,8 @@ func TestVnfLcmFollowsTheStandard(t *testing.T) {
 
 func TestVnfPkgmFollowsTheStandard(t *testing.T) {
 	t.Parallel()
-	reading, later := published(t, etsiPackage), published(t, etsiLaterPackage)
-	producing := published(t, etsiSol005)
+	reading, later := oracle.Published(t, oracle.Packages331), oracle.Published(t, oracle.Packages371)
+	producing := oracle.Published(t, oracle.Packages005)
 	// SOL003 describes the resources that a VNFM reads, SOL005 those that a client writes.
 	in := func(d *openapi3.T, method, path string) bool {
 		item := d.Paths.Value(path)

@@ -12,24 +12,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // Every selector of every attribute gives a resource that the published schemas allow, loses no simple attribute, and
 // has, or does not have, the attribute that it is about.
 func TestSelectionsFollowTheStandard(t *testing.T) {
 	t.Parallel()
-	checkSelections(t, selector.VnfInstances, "/vnf_instances/{vnfInstanceId}", etsiLifecycle, etsiLaterLifecycle)
+	checkSelections(t, selector.VnfInstances, "/vnf_instances/{vnfInstanceId}", oracle.Lifecycle331, oracle.Lifecycle371)
 	checkSelections(
-		t, selector.VnfLcmOpOccs, "/vnf_lcm_op_occs/{vnfLcmOpOccId}", etsiLifecycle, etsiLaterLifecycle,
+		t, selector.VnfLcmOpOccs, "/vnf_lcm_op_occs/{vnfLcmOpOccId}", oracle.Lifecycle331, oracle.Lifecycle371,
 	)
-	checkSelections(t, selector.VnfPkgInfos, "/vnf_packages/{vnfPkgId}", etsiSol005)
+	checkSelections(t, selector.VnfPkgInfos, "/vnf_packages/{vnfPkgId}", oracle.Packages005)
 }
 
 func checkSelections[T any](t *testing.T, spec selector.Spec[T], path string, documents ...string) {
 	t.Helper()
 	var schemas []*openapi3.Schema
 	for _, file := range documents {
-		item := published(t, file).Paths.Value(path)
+		item := oracle.Original(t, file).Paths.Value(path)
 		require.NotNil(t, item, "%s of %s", path, file)
 		s := jsonSchema(item.Get.Responses.Value("200").Value.Content)
 		require.NotNil(t, s)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // documented are the Go types whose schema of the same name is in our documents.
@@ -191,16 +192,16 @@ func TestWireTypesMatchOurDocuments(t *testing.T) {
 
 func TestWireTypesOfOtherInterfacesFollowTheStandard(t *testing.T) {
 	t.Parallel()
-	lifecycle, grant := published(t, etsiLifecycle), published(t, etsiGrant)
-	notification, packages := published(t, etsiNotification), published(t, etsiSol005)
-	later := published(t, etsiLaterLifecycle) // the document of v3.3.1 forgets the body of cancel
+	lifecycle, grant := oracle.Published(t, oracle.Lifecycle331), oracle.Published(t, oracle.Grants331)
+	notification, packages := oracle.Published(t, oracle.LifecycleNotification), oracle.Published(t, oracle.Packages005)
+	later := oracle.Published(t, oracle.Lifecycle371) // the document of v3.3.1 forgets the body of cancel
 	request := func(d *openapi3.T, path string) *openapi3.Schema {
 		return jsonSchema(d.Paths.Value(path).Post.RequestBody.Value.Content)
 	}
 	answer := func(d *openapi3.T, path string) *openapi3.Schema {
 		return jsonSchema(d.Paths.Value(path).Post.Responses.Value("201").Value.Content)
 	}
-	packageNotification := published(t, etsiPackageNotification)
+	packageNotification := oracle.Published(t, oracle.PackageNotification)
 	source := parseSol(t)
 	c := &comparison{goTypes: true}
 	for _, tt := range []struct {
@@ -215,7 +216,7 @@ func TestWireTypesOfOtherInterfacesFollowTheStandard(t *testing.T) {
 		{sol.UploadVnfPackageFromUriRequest{}, request(
 			packages, "/vnf_packages/{vnfPkgId}/package_content/upload_from_uri",
 		)},
-		{sol.PkgmSubscriptionRequest{}, request(published(t, etsiLaterPackage), "/subscriptions")},
+		{sol.PkgmSubscriptionRequest{}, request(oracle.Published(t, oracle.Packages371), "/subscriptions")},
 		{sol.PkgmSubscription{}, answer(packages, "/subscriptions")},
 		{sol.VnfPackageOnboardingNotification{}, notificationSchema(
 			t, packageNotification, "VnfPackageOnboardingNotification",

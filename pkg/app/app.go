@@ -47,6 +47,8 @@ type Options struct {
 	// certain write; they may be nil.
 	WrapStores func(lcm.Stores) lcm.Stores
 	WrapLedger func(lcm.Ledger) lcm.Ledger
+	// WrapAPI puts a layer around what the node serves, for tests that look at all responses; it may be nil.
+	WrapAPI func(http.Handler) http.Handler
 	// SkipPreload leaves the OpenAPI documents to their first reader, for tests that start hundreds of nodes.
 	SkipPreload bool
 }

@@ -39,12 +39,12 @@ func settings(t *testing.T, database string) config.Config {
 // start runs a node until stop is called.
 func start(t *testing.T, cfg config.Config) (n *app.App, c *client.Client, stop func()) {
 	t.Helper()
-	n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "v1"})
+	n, err := app.New(t.Context(), cfg, app.Options{
+		Log: slog.New(slog.DiscardHandler), Version: "v1", WrapAPI: oracle.Handler(t),
+	})
 	require.NoError(t, err)
 	stop = run(t, n)
-	c, err = client.New(n.URL(), &http.Client{
-		Transport: oracle.Transport{TB: t, Next: &http.Transport{DisableKeepAlives: true}},
-	})
+	c, err = client.New(n.URL(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
 	require.NoError(t, err)
 	return n, c, stop
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
@@ -86,7 +87,7 @@ func TestOpenNodeOnTheNetworkWarns(t *testing.T) {
 		cfg.Listen, cfg.Auth.None = listen, true
 		var log bytes.Buffer
 		n, err := app.New(t.Context(), cfg, app.Options{
-			Log: slog.New(slog.NewTextHandler(&log, nil)), SkipPreload: true,
+			Log: slog.New(slog.NewTextHandler(&log, nil)), SkipPreload: true, WrapAPI: oracle.Handler(t),
 		})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -144,7 +145,9 @@ func TestNodeWithClientCertificatesAuthenticates(t *testing.T) {
 	require.NoError(t, os.WriteFile(cfg.Auth.Certificates.MapFile, []byte("reader default cn:nfvo\n"), 0o600))
 	require.NoError(t, cfg.Validate())
 
-	n, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), SkipPreload: true})
+	n, err := app.New(t.Context(), cfg, app.Options{
+		Log: slog.New(slog.DiscardHandler), SkipPreload: true, WrapAPI: oracle.Handler(t),
+	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -105,8 +105,12 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 	}
 	conns := limitConnections(a.listener, limits.Connections, a.cfg.TLS.CertFile == "", a.log)
 	a.listener = conns
+	handler := http.Handler(a.frame)
+	if a.opts.WrapAPI != nil {
+		handler = a.opts.WrapAPI(handler)
+	}
 	a.server = &http.Server{
-		Handler: a.frame, ConnState: conns.observe, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		Handler: handler, ConnState: conns.observe, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		MaxHeaderBytes: int(limits.Header),
 		// The memory of a connection with HTTP/2 before a handler reads, and its requests at the same time.
 		HTTP2: &http.HTTP2Config{

@@ -90,7 +90,7 @@ func startNode(t *testing.T, change func(*config.Config)) *node {
 	n.transport = &http.Transport{DisableCompression: true}
 	t.Cleanup(n.transport.CloseIdleConnections)
 	n.api, err = client.New(n.app.URL(), &http.Client{
-		Transport: bearer{n.token, oracle.Transport{TB: t, Next: n.transport}},
+		Transport: bearer{n.token, oracle.Transport{Report: t.Errorf, Next: n.transport}},
 	})
 	require.NoError(t, err)
 	return n

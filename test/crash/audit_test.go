@@ -34,7 +34,7 @@ func (r *real) send(method, path, body, id string) int {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Request-Id", id)
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := r.http.Transport.RoundTrip(req)
 	if err != nil {
 		return 0
 	}

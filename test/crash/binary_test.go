@@ -3,6 +3,7 @@ package crash_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
@@ -45,6 +47,8 @@ type real struct {
 	*stack.Node
 	t   *testing.T
 	api *client.Client
+	// http has the transport of api.
+	http *http.Client
 }
 
 // serve starts a node of a world, with settings in its environment; it ends with the test.
@@ -62,7 +66,8 @@ func (w *world) serve(name string, env ...string) *real {
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { n.Kill() })
 	r := &real{Node: n, t: w.t}
-	r.api, err = client.New(n.URL, nil)
+	r.http = oracle.Client(w.t)
+	r.api, err = client.New(n.URL, r.http)
 	require.NoError(w.t, err)
 	return r
 }

@@ -39,6 +39,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/parallel"
 )
 
@@ -152,7 +153,7 @@ func spawn(t *testing.T, database, data string, env ...string) *child {
 	t.Cleanup(c.kill)
 	url, err := c.line()
 	require.NoError(t, err, "the node does not start: %s", c.words())
-	c.api, err = client.New(strings.TrimSpace(url), nil)
+	c.api, err = client.New(strings.TrimSpace(url), oracle.Client(t))
 	require.NoError(t, err)
 	c.ready = time.Since(began)
 	return c

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
@@ -55,7 +56,7 @@ func TestDeathInADelivery(t *testing.T) {
 	n := w.serve("one")
 	vnfd := w.onboard(n.api, plainSource)
 	subscriber := &notified{of: map[string][]string{}}
-	s := httptest.NewServer(subscriber)
+	s := httptest.NewServer(oracle.Subscriber(t, subscriber))
 	t.Cleanup(s.Close)
 	made, err := n.api.Subscribe(t.Context(), sol.LccnSubscriptionRequest{CallbackURI: s.URL})
 	require.NoError(t, err)
@@ -114,7 +115,7 @@ func TestAnotherNodeDelivers(t *testing.T) {
 	vnfd := w.onboard(nodes.a.api, plainSource)
 	subscriber := &notified{of: map[string][]string{}}
 	reached, release := make(chan struct{}, 10), make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(oracle.Subscriber(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			reached <- struct{}{}
 			select {
@@ -124,7 +125,7 @@ func TestAnotherNodeDelivers(t *testing.T) {
 			}
 		}
 		subscriber.ServeHTTP(rw, r)
-	}))
+	})))
 	t.Cleanup(s.Close)
 	_, err := nodes.a.api.Subscribe(t.Context(), sol.LccnSubscriptionRequest{CallbackURI: s.URL})
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -50,6 +51,8 @@ type world struct {
 	log    *apitest.Log // all that the node logs, debug level included
 	seen   *apitest.Log // all that the API answered
 	stop   func()
+	// stopped is set by stop.
+	stopped bool
 	// requests are those for the package standard; only startStandard sets them.
 	requests stack.Requests
 }
@@ -71,15 +74,22 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	}
 	// when the node has stopped, and before its folder is removed
 	t.Cleanup(func() { w.checkRendered(cfg.SecretKeyFile()) })
+	subscriber := httptest.NewServer(oracle.Subscriber(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusNoContent)
+	})))
+	t.Cleanup(subscriber.Close)
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	w.node, err = app.New(t.Context(), cfg, app.Options{Log: log, Version: "e2e"})
+	w.node, err = app.New(t.Context(), cfg, app.Options{
+		Log: log, Version: "e2e", WrapAPI: oracle.Handler(t),
+	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- w.node.Run(ctx) }()
 	<-w.node.Ready()
 	w.stop = sync.OnceFunc(func() {
+		w.stopped = true
 		cancel()
 		require.NoError(t, <-done)
 	})
@@ -87,10 +97,26 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	w.api, err = client.New(w.node.URL(), &http.Client{
-		Transport: recorder{w.seen, oracle.Transport{TB: t, Next: transport}},
+		Transport: recorder{w.seen, transport},
 	})
 	require.NoError(t, err)
+	_, err = w.api.Subscribe(t.Context(), sol.LccnSubscriptionRequest{CallbackURI: subscriber.URL})
+	require.NoError(t, err)
+	t.Cleanup(w.awaitDeliveries)
 	return w
+}
+
+// awaitDeliveries waits until the subscriber has each notification, unless the node has been stopped.
+func (w *world) awaitDeliveries() {
+	if w.t.Failed() || w.stopped {
+		return
+	}
+	require.Eventually(w.t, func() bool {
+		var idle bool
+		err := w.pool.QueryRow(context.WithoutCancel(w.t.Context()), `SELECT NOT EXISTS (SELECT FROM outbox WHERE
+			fanned_out IS NULL) AND NOT EXISTS (SELECT FROM subscriber WHERE due IS NOT NULL)`).Scan(&idle)
+		return err == nil && idle
+	}, patience, 20*time.Millisecond, "notifications are not delivered")
 }
 
 // checkRendered compares the JSON that is stored with instances and operations with their rows.

@@ -36,9 +36,9 @@ type battle struct {
 
 func newBattle(ctx context.Context, s *stack.Stack, dir string, t tokens, r *report) (*battle, error) {
 	b := &battle{report: r, stack: s, url: s.Node(0).URL, archive: filepath.Join(dir, "plain.zip")}
-	b.token, b.http = t.attacker, clientWith(t.attacker)
+	b.token, b.http = t.attacker, clientWith(t.attacker, r)
 	var err error
-	if b.users, err = client.New(b.url, clientWith(t.user)); err != nil {
+	if b.users, err = client.New(b.url, clientWith(t.user, r)); err != nil {
 		return nil, err
 	}
 	if b.intruders, err = client.New(b.url, b.http); err != nil {

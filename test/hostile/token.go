@@ -6,6 +6,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/auth"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // tokens are the credentials of the honest users and of the attackers. They belong to different projects.
@@ -44,11 +45,16 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// clientWith is an HTTP client that sends a token and does not follow redirects.
-func clientWith(token string) *http.Client {
+// clientWith is an HTTP client that sends a token and does not follow redirects. Answers that differ from the published
+// documents break the promise.
+func clientWith(token string, r *report) *http.Client {
+	compared := oracle.Transport{
+		Report: func(format string, args ...any) { r.breaks("standard", format, args...) },
+		Next:   &http.Transport{MaxIdleConnsPerHost: 8},
+	}
 	return &http.Client{
 		Timeout:       time.Minute,
-		Transport:     bearer{token, &http.Transport{MaxIdleConnsPerHost: 8}},
+		Transport:     bearer{token, compared},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

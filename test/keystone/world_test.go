@@ -21,6 +21,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 )
 
@@ -88,7 +89,9 @@ func start(t *testing.T, cache time.Duration) *world {
 	cfg.Auth.Keystone.URL, cfg.Auth.Keystone.Username = w.proxy, alice().name
 	cfg.Auth.Keystone.Password, cfg.Auth.Keystone.Project = password(), alice().project
 	require.NoError(t, cfg.Validate())
-	w.node, err = app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), SkipPreload: true})
+	w.node, err = app.New(t.Context(), cfg, app.Options{
+		Log: slog.New(slog.DiscardHandler), SkipPreload: true, WrapAPI: oracle.Handler(t),
+	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

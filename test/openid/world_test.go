@@ -20,6 +20,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // world is a node with the provider whose tokens it accepts.
@@ -43,7 +44,9 @@ func start(t *testing.T, opaque bool) *world {
 	at.Roles = []string{"nfv-operator=operator", "nfv-reader=reader"}
 	require.NoError(t, cfg.Validate())
 	var err error
-	w.node, err = app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), SkipPreload: true})
+	w.node, err = app.New(t.Context(), cfg, app.Options{
+		Log: slog.New(slog.DiscardHandler), SkipPreload: true, WrapAPI: oracle.Handler(t),
+	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -26,55 +26,32 @@ type Document struct {
 	load func() (*openapi3.T, error)
 }
 
-// The folders of the documents.
+// The files of the documents, below the folder.
 const (
-	v331 = "v3.3.1/"
-	v371 = "v3.7.1/SOL003/"
+	Lifecycle331          = "v3.3.1/sol003_lifecycle_openapi.json"
+	Lifecycle371          = v371 + "VNFLifecycleManagement/VNFLifecycleManagement.yaml"
+	LifecycleNotification = v371 + "VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml"
+	Grants331             = "v3.3.1/sol003_operation_openapi.json"
+	Grants371             = v371 + "VNFLifecycleOperationGranting/VNFLifecycleOperationGranting.yaml"
+	Packages331           = "v3.3.1/sol003_package_openapi.json"
+	Packages371           = v371 + "VNFPackageManagement/VNFPackageManagement.yaml"
+	PackageNotification   = v371 + "VNFPackageManagementNotification/VNFPackageManagementNotification.yaml"
+	Packages005           = "sol005/VNFPackageManagement/VNFPackageManagement.yaml"
+	v371                  = "v3.7.1/SOL003/"
 )
 
 // documents of the interfaces that Gybe serves, and of its notifications.
 var documents = []*Document{
-	{
-		Name: "SOL003 v3.3.1", Prefix: "/vnflcm/v2", File: v331 + "sol003_lifecycle_openapi.json",
-		corrections: lifecycle331,
-	},
-	{
-		Name: "SOL003 v3.7.1", Prefix: "/vnflcm/v2",
-		File: v371 + "VNFLifecycleManagement/VNFLifecycleManagement.yaml", corrections: lifecycle371,
-	},
-	{
-		Name: "SOL005", Prefix: "/vnfpkgm/v1", File: "sol005/VNFPackageManagement/VNFPackageManagement.yaml",
-		corrections: packages005,
-	},
-	{
-		Name: "SOL005", Prefix: "/vnfpkgm/v2", File: "sol005/VNFPackageManagement/VNFPackageManagement.yaml",
-		corrections: packages005,
-	},
-	{
-		Name: "SOL003 v3.3.1", Prefix: "/vnfpkgm/v2", File: v331 + "sol003_package_openapi.json",
-		corrections: packages331,
-	},
-	{
-		Name: "SOL003 v3.7.1", Prefix: "/vnfpkgm/v2", File: v371 + "VNFPackageManagement/VNFPackageManagement.yaml",
-		corrections: packages371,
-	},
-	{
-		Name: "SOL003 v3.3.1", Prefix: "/grant/v1", File: v331 + "sol003_operation_openapi.json",
-		corrections: grants331,
-	},
-	{
-		Name: "SOL003 v3.7.1", Prefix: "/grant/v1",
-		File: v371 + "VNFLifecycleOperationGranting/VNFLifecycleOperationGranting.yaml", corrections: grants371,
-	},
-	{
-		Name:        "SOL003 v3.7.1 notifications",
-		File:        v371 + "VNFLifecycleManagementNotification/VNFLifecycleManagementNotification.yaml",
-		corrections: notifications371,
-	},
-	{
-		Name: "SOL003 v3.7.1 package notifications",
-		File: v371 + "VNFPackageManagementNotification/VNFPackageManagementNotification.yaml",
-	},
+	{Name: "SOL003 v3.3.1", Prefix: "/vnflcm/v2", File: Lifecycle331, corrections: lifecycle331},
+	{Name: "SOL003 v3.7.1", Prefix: "/vnflcm/v2", File: Lifecycle371, corrections: lifecycle371},
+	{Name: "SOL005", Prefix: "/vnfpkgm/v1", File: Packages005, corrections: packages005},
+	{Name: "SOL005", Prefix: "/vnfpkgm/v2", File: Packages005, corrections: packages005},
+	{Name: "SOL003 v3.3.1", Prefix: "/vnfpkgm/v2", File: Packages331, corrections: packages331},
+	{Name: "SOL003 v3.7.1", Prefix: "/vnfpkgm/v2", File: Packages371, corrections: packages371},
+	{Name: "SOL003 v3.3.1", Prefix: "/grant/v1", File: Grants331, corrections: grants331},
+	{Name: "SOL003 v3.7.1", Prefix: "/grant/v1", File: Grants371, corrections: grants371},
+	{Name: "SOL003 v3.7.1 notifications", File: LifecycleNotification, corrections: notifications371},
+	{Name: "SOL003 v3.7.1 package notifications", File: PackageNotification},
 }
 
 func init() {
@@ -118,12 +95,50 @@ func Require(tb testing.TB) {
 	}
 }
 
-func (d *Document) read() (*openapi3.T, error) {
+// Published returns one of the documents, named by its file, with the corrections. It skips a test where the documents
+// are absent. The document is shared and must not be changed.
+func Published(tb testing.TB, file string) *openapi3.T {
+	tb.Helper()
+	Require(tb)
+	for _, d := range documents {
+		if d.File == file {
+			doc, err := d.load()
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return doc
+		}
+	}
+	tb.Fatalf("%s is not one of the documents", file)
+	return nil
+}
+
+// Original reads one of the files without the corrections, for a test that changes it. It skips the test where the
+// documents are absent.
+func Original(tb testing.TB, file string) *openapi3.T {
+	tb.Helper()
+	Require(tb)
+	doc, err := original(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return doc
+}
+
+func original(file string) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	loader.IsExternalRefsAllowed = true
-	doc, err := loader.LoadFromFile(filepath.Join(Folder(), d.File))
+	doc, err := loader.LoadFromFile(filepath.Join(Folder(), file))
 	if err != nil {
-		return nil, fmt.Errorf("load %s: %w", d.File, err)
+		return nil, fmt.Errorf("load %s: %w", file, err)
+	}
+	return doc, nil
+}
+
+func (d *Document) read() (*openapi3.T, error) {
+	doc, err := original(d.File)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range d.corrections {
 		if err := c.apply(doc); err != nil {

@@ -73,12 +73,13 @@ func TestResponseFindsDifferences(t *testing.T) {
 	}
 }
 
+const created = `{"id":"n","notificationType":"VnfIdentifierCreationNotification","subscriptionId":"s",` +
+	`"timeStamp":"2026-01-02T03:04:05Z","vnfInstanceId":"i","_links":{"vnfInstance":{"href":"http://x/i"},` +
+	`"subscription":{"href":"http://x/s"}}}`
+
 func TestNotificationFindsDifferences(t *testing.T) {
 	t.Parallel()
 	Require(t)
-	const created = `{"id":"n","notificationType":"VnfIdentifierCreationNotification","subscriptionId":"s",` +
-		`"timeStamp":"2026-01-02T03:04:05Z","vnfInstanceId":"i","_links":{"vnfInstance":{"href":"http://x/i"},` +
-		`"subscription":{"href":"http://x/s"}}}`
 	require.Empty(t, Notification([]byte(created)))
 	require.Contains(t, strings.Join(Notification([]byte(strings.Replace(created, `"id":"n",`, "", 1))), " "), "missing")
 	require.Contains(t, strings.Join(Notification([]byte(`{"notificationType":"Other"}`)), " "), "Other")

@@ -14,8 +14,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// shared are the errors that SOL013 allows for every request; the documents do not list all of them everywhere.
-var shared = []int{400, 401, 403, 404, 405, 406, 409, 412, 413, 414, 415, 416, 422, 429, 500, 503, 504}
+// shared are the errors that SOL013 allows for every request; the documents do not list all of them everywhere. 421 is
+// the answer of HTTP to a request for another host, and comes before any API.
+var shared = []int{400, 401, 403, 404, 405, 406, 409, 412, 413, 414, 415, 416, 421, 422, 429, 500, 503, 504}
 
 // extensions are the responses beyond the documents: conditional requests, and ranges of each part of a package.
 var extensions = []int{http.StatusNotModified, http.StatusPartialContent}

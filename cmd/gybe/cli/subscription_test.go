@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // TestCommandsOfSubscriptions runs them against a whole node that sends notifications to a subscriber.
@@ -17,13 +18,13 @@ func TestCommandsOfSubscriptions(t *testing.T) {
 	t.Parallel()
 	var status atomic.Int64
 	status.Store(http.StatusNoContent)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(oracle.Subscriber(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
 		w.WriteHeader(int(status.Load()))
-	}))
+	})))
 	t.Cleanup(s.Close)
 	p := serve(t, "subscriptions")
 	setup := p.Setup

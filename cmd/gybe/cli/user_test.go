@@ -26,6 +26,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/apitest"
 	"github.com/gybe-nfv/gybe/test/devpg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // user is a person with a home directory and variables.
@@ -97,6 +98,7 @@ func startNode(t *testing.T, vim *apitest.VIM, change func(*config.Config)) *app
 	change(&cfg)
 	node, err := app.New(t.Context(), cfg, app.Options{
 		Log: slog.New(slog.DiscardHandler), Version: "v1.2.3", Infras: map[string]lcm.Infra{apitest.VimType: vim},
+		WrapAPI: oracle.Handler(t),
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
