@@ -122,18 +122,16 @@ func (r *row) classify(text string) error {
 
 // reasons explain the classes.
 var reasons = map[string]string{
-	"major-1":                "SOL003 v3.3.1 has the major version 2; the generated cases check its api_versions",
-	"pages":                  "lists are divided into pages, so no response is too big",
-	"subscription-selectors": "subscriptions do not have attribute selectors",
-	"nfvo":                   "an NFVO is tested; Gybe is its client, which pkg/nfvo and test/e2e test",
-	"one-api":                "one resource serves SOL003 and SOL005, and SOL005 defines this method",
-	"ranges":                 "the case is for servers without support of ranges",
-	"not-onboarded":          "a package that is not ONBOARDED is not found by its vnfdId: the response is 404",
-	"conflict":               "the case wants 202 and ProblemDetails at the same time",
-	"get-is-200":             "a GET is answered with 200",
-	"fail-is-200":            "fail is answered with 200 and the operation",
-	"delete-exists":          "the resource has the method DELETE",
-	"upload-is-202":          "an upload is accepted with 202 and processed afterwards",
+	"pages":         "SOL013 clause 5.4.2.1 lets a server reject a big response or divide it into pages; Gybe divides it",
+	"nfvo":          "an NFVO is tested; Gybe is its client, which pkg/nfvo and test/e2e test",
+	"one-api":       "one resource serves SOL003 and SOL005; SOL005 defines this method, and the cases of its list test it",
+	"ranges":        "the case is for servers without support of ranges; the case with 206 tests Gybe",
+	"not-onboarded": "a package has no vnfdId before it is ONBOARDED, so none is found",
+	"conflict":      "the case wants 202 and ProblemDetails at the same time",
+	"get-is-200":    "a GET is answered with 200",
+	"fail-is-200":   "fail is answered with 200 and the operation",
+	"delete-exists": "the resource has the method DELETE",
+	"upload-is-202": "an upload is accepted with 202 and processed afterwards",
 }
 
 func TestListsAreComplete(t *testing.T) {
