@@ -19,7 +19,9 @@ import (
 // has, or does not have, the attribute that it is about.
 func TestSelectionsFollowTheStandard(t *testing.T) {
 	t.Parallel()
-	checkSelections(t, selector.VnfInstances, "/vnf_instances/{vnfInstanceId}", oracle.Lifecycle331, oracle.Lifecycle371)
+	checkSelections(
+		t, selector.VnfInstances, "/vnf_instances/{vnfInstanceId}", oracle.Lifecycle331, oracle.Lifecycle371,
+	)
 	checkSelections(
 		t, selector.VnfLcmOpOccs, "/vnf_lcm_op_occs/{vnfLcmOpOccId}", oracle.Lifecycle331, oracle.Lifecycle371,
 	)

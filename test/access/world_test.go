@@ -246,9 +246,7 @@ func (w *world) fill(t *testing.T, project string) objects {
 		require.NoError(t, err)
 		return i.ID
 	}
-	subscriber := httptest.NewServer(oracle.Subscriber(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusNoContent)
-	})))
+	subscriber := httptest.NewServer(oracle.Subscriber(t, nil))
 	t.Cleanup(subscriber.Close)
 	s, err := c.Subscribe(t.Context(), sol.LccnSubscriptionRequest{
 		CallbackURI: subscriber.URL + "/subscriber-of-" + project,

@@ -122,9 +122,9 @@ func (r *row) classify(text string) error {
 
 // reasons explain the classes.
 var reasons = map[string]string{
-	"pages":         "SOL013 clause 5.4.2.1 lets a server reject a big response or divide it into pages; Gybe divides it",
+	"pages":         "SOL013 clause 5.4.2.1: a server rejects big responses or divides them; Gybe divides them",
 	"nfvo":          "an NFVO is tested; Gybe is its client, which pkg/nfvo and test/e2e test",
-	"one-api":       "one resource serves SOL003 and SOL005; SOL005 defines this method, and the cases of its list test it",
+	"one-api":       "one resource serves SOL003 and SOL005; SOL005 has this method, and the cases of its list test it",
 	"ranges":        "the case is for servers without support of ranges; the case with 206 tests Gybe",
 	"not-onboarded": "a package has no vnfdId before it is ONBOARDED, so none is found",
 	"conflict":      "the case wants 202 and ProblemDetails at the same time",

@@ -74,9 +74,7 @@ func start(t *testing.T, cloud *simcloud.Cloud, change func(*configuration)) *wo
 	}
 	// when the node has stopped, and before its folder is removed
 	t.Cleanup(func() { w.checkRendered(cfg.SecretKeyFile()) })
-	subscriber := httptest.NewServer(oracle.Subscriber(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		rw.WriteHeader(http.StatusNoContent)
-	})))
+	subscriber := httptest.NewServer(oracle.Subscriber(t, nil))
 	t.Cleanup(subscriber.Close)
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
