@@ -36,14 +36,16 @@ const (
 
 // Event is one entry of the feed.
 type Event struct {
-	Cursor     Cursor          `json:"cursor"`
-	Time       time.Time       `json:"time"`
-	Kind       string          `json:"kind"`
-	InstanceID string          `json:"vnfInstanceId,omitempty"`
-	OpID       string          `json:"vnfLcmOpOccId,omitempty"`
-	PackageID  string          `json:"vnfPkgId,omitempty"`
-	Project    string          `json:"-"`
-	Body       json.RawMessage `json:"body"`
+	Cursor     Cursor    `json:"cursor"`
+	Time       time.Time `json:"time"`
+	Kind       string    `json:"kind"`
+	InstanceID string    `json:"vnfInstanceId,omitempty"`
+	OpID       string    `json:"vnfLcmOpOccId,omitempty"`
+	PackageID  string    `json:"vnfPkgId,omitempty"`
+	Project    string    `json:"-"`
+	// Others says that the event is for all projects but Project, e.g. of a package that it shares.
+	Others bool            `json:"-"`
+	Body   json.RawMessage `json:"body"`
 }
 
 // Cursor is a place in the feed: everything after it is still to come. Its text form is the event id of server-sent
@@ -102,7 +104,7 @@ type EventQuery struct {
 	After Cursor // the zero Cursor is the beginning
 	Limit int    // at most 1000, which is also the default
 	OpID  string // events of one operation only; "" = all
-	// Project limits the events to those of a project; "" = all.
+	// Project limits the events to those that a project sees; "" = all.
 	Project string
 }
 
@@ -134,6 +136,7 @@ var feedEvents = table[Event]{
 		maybeText("op_id", func(e *Event) *string { return &e.OpID }),
 		maybeText("package_id", func(e *Event) *string { return &e.PackageID }),
 		text("project", func(e *Event) *string { return &e.Project }),
+		scalar("others", func(e *Event) *bool { return &e.Others }),
 		rawDocument("body", func(e *Event) *json.RawMessage { return &e.Body }),
 	},
 }
@@ -160,7 +163,7 @@ func (s *Store) events(
 		c.from += " AND op_id = " + c.place(eq.OpID)
 	}
 	if eq.Project != "" {
-		c.from += " AND project = " + c.place(eq.Project)
+		c.from += " AND (project = " + c.place(eq.Project) + ") <> others"
 	}
 	rows, err := q.Query(
 		ctx, "SELECT "+eventColumns.list+" FROM event WHERE "+c.from+" ORDER BY tx, seq LIMIT $3", c.args...,

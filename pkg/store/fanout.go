@@ -36,18 +36,23 @@ const (
 	beginFanOut = `SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL enable_seqscan = off;
 		SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`
 	dueMessages = `SELECT m.id::text AS id, m.seq, m.project, m.api, m.tx::text AS tx, m.kind, m.instance_id::text, m.vnfd_id, m.provider,
-			m.product_name, m.software_version, m.vnfd_version, m.instance_name, m.operation, m.operation_state, m.attributes
+			m.product_name, m.software_version, m.vnfd_version, m.instance_name, m.operation, m.operation_state, m.attributes,
+			m.audience, m.project_attributes
 		FROM outbox m WHERE m.fanned_out IS NULL ORDER BY m.seq LIMIT $1`
 	fanOut = `WITH m AS (SELECT * FROM jsonb_to_recordset($1) AS
-				(id uuid, seq bigint, project text, api text, tx xid8, attributes jsonb, keys uuid[])),
+				(id uuid, seq bigint, project text, audience text, api text, tx xid8, attributes jsonb, own jsonb, keys uuid[])),
 		matched AS (SELECT DISTINCT m.id, m.seq, k.subscription_id FROM m
-			CROSS JOIN LATERAL (SELECT k.subscription_id FROM subscription_key k
-				WHERE k.project = m.project AND k.key = ANY (m.keys) OFFSET 0) k
+			CROSS JOIN LATERAL (
+				(SELECT k.subscription_id, k.project FROM subscription_key k
+					WHERE m.audience <> 'OTHERS' AND k.project = m.project AND k.key = ANY (m.keys) OFFSET 0)
+				UNION ALL
+				(SELECT k.subscription_id, k.project FROM subscription_key k
+					WHERE m.audience <> 'PROJECT' AND k.project <> m.project AND k.key = ANY (m.keys) OFFSET 0)) k
 			CROSS JOIN LATERAL (SELECT FROM subscription s WHERE s.id = k.subscription_id AND s.api = m.api
-				AND s.project = m.project AND (s.since IS NULL OR NOT pg_visible_in_snapshot(m.tx, s.since))
+				AND s.project = k.project AND (s.since IS NULL OR NOT pg_visible_in_snapshot(m.tx, s.since))
 				AND EXISTS (SELECT FROM jsonb_array_elements(s.conditions) c WHERE NOT EXISTS (
 					SELECT FROM jsonb_each(c) a WHERE NOT coalesce(
-						m.attributes -> a.key ?| ARRAY(SELECT jsonb_array_elements_text(a.value)), false))) OFFSET 0) s),
+						coalesce(m.own -> s.project -> a.key, m.attributes -> a.key) ?| ARRAY(SELECT jsonb_array_elements_text(a.value)), false))) OFFSET 0) s),
 		added AS (INSERT INTO delivery (subscription_id, seq, message_id, created, deadline)
 			SELECT subscription_id, seq, id, coalesce($2, now()), coalesce($2, now()) + $3::interval FROM matched
 			ORDER BY seq ON CONFLICT DO NOTHING RETURNING subscription_id),
@@ -74,6 +79,8 @@ type dueMessage struct {
 	Operation       *string `db:"operation"`
 	OperationState  *string `db:"operation_state"`
 	Attributes      []byte  `db:"attributes"`
+	Audience        string  `db:"audience"`
+	OfProjects      []byte  `db:"project_attributes"`
 }
 
 // attributes are what filters look at: the columns of the message, and what it has in addition.
@@ -136,9 +143,11 @@ func fanOutRows(found []dueMessage) ([]byte, error) {
 		ID         string            `json:"id"`
 		Seq        int64             `json:"seq"`
 		Project    string            `json:"project"`
+		Audience   string            `json:"audience"`
 		API        string            `json:"api"`
 		Tx         string            `json:"tx"`
 		Attributes notify.Attributes `json:"attributes"`
+		Own        json.RawMessage   `json:"own,omitempty"`
 		Keys       []uuid.UUID       `json:"keys"`
 	}
 	rows := make([]row, len(found))
@@ -148,7 +157,9 @@ func fanOutRows(found []dueMessage) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows[n] = row{m.ID, m.Seq, m.Project, m.API, m.Tx, attributes, attributes.Keys(m.API)}
+		rows[n] = row{
+			m.ID, m.Seq, m.Project, m.Audience, m.API, m.Tx, attributes, m.OfProjects, attributes.Keys(m.API),
+		}
 	}
 	return json.Marshal(rows)
 }

@@ -16,7 +16,8 @@ type Written struct {
 }
 
 // MessagesOf returns the messages that transactions have written, in order. They are in the order of events: a follower
-// of the feed finds the messages of events by their transactions.
+// of the feed finds the messages of events by their transactions. Messages about what other projects share are among
+// them.
 func (s *Records) MessagesOf(ctx context.Context, transactions []uint64) ([]Written, error) {
 	type row struct {
 		Tx      int64     `db:"tx"`
@@ -33,7 +34,8 @@ func (s *Records) MessagesOf(ctx context.Context, transactions []uint64) ([]Writ
 	}
 	rows, err := all[row](s.pool.Query(ctx, "SELECT m.tx::text::bigint AS tx, "+subjectOf+` AS subject, m.id::text AS id,
 			m.api, m.kind, m.time, m.body
-		FROM outbox m WHERE m.tx = ANY ($1::text[]::xid8[]) AND m.tx > '0' AND m.project = $2 ORDER BY m.tx, m.seq`,
+		FROM outbox m WHERE m.tx = ANY ($1::text[]::xid8[]) AND m.tx > '0'
+			AND (m.audience = 'ALL' OR (m.project = $2) = (m.audience = 'PROJECT')) ORDER BY m.tx, m.seq`,
 		ids, s.project))
 	if err != nil {
 		return nil, fault("read messages", err)

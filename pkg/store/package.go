@@ -242,7 +242,7 @@ func (s *Packages) updatePackage(
 		func(row pgx.Row) error { return row.Scan(&p.Version, &p.Updated) },
 	)
 	p.UsageState = old.UsageState
-	if err := queuePackageChange(b, &old, p, now); err != nil {
+	if err := queuePackageChange(ctx, tx, b, &old, p, now); err != nil {
 		return nil, err
 	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
@@ -263,19 +263,6 @@ func (s *Packages) admitContent(ctx context.Context, tx pgx.Tx, old, p *vnfpkg.P
 		return err
 	}
 	return lockContent(ctx, tx, p.Content.Digest)
-}
-
-// queuePackageChange adds the event and the notification of a change.
-func queuePackageChange(b *pgx.Batch, old, p *vnfpkg.Package, now time.Time) error {
-	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState ||
-		old.Shared != p.Shared {
-		queuePackageEvent(b, p)
-	}
-	message, err := vnfpkg.ChangeMessage(old, p, now)
-	if err != nil {
-		return err
-	}
-	return queuePackageMessage(b, p, message)
 }
 
 // packageJob returns the kind of the job that a package has in its state.
@@ -350,17 +337,11 @@ func (s *Packages) DeletePackage(
 		if err != nil {
 			return err
 		}
-		message, err := vnfpkg.DeletionMessage(p, now)
-		if err != nil {
-			return err
-		}
 		b := &pgx.Batch{}
-		if err := queuePackageMessage(b, p, message); err != nil {
+		if err := queuePackageDeletion(ctx, tx, b, p, now); err != nil {
 			return err
 		}
 		b.Queue("DELETE FROM vnf_package WHERE id = $1", id)
-		b.Queue("INSERT INTO event (kind, package_id, body, project) VALUES ($1, $2, '{}', $3)", KindPackageDeleted, id,
-			p.Project)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -436,37 +417,4 @@ func (s *Store) ReleaseContent(ctx context.Context, digest string, remove func()
 		return nil
 	})
 	return removed && err == nil, err
-}
-
-// queuePackageMessage adds a notification about a package to the outbox; message may be nil.
-func queuePackageMessage(b *pgx.Batch, p *vnfpkg.Package, message *vnfpkg.Message) error {
-	if message == nil {
-		return nil
-	}
-	attributes, err := jsonb(message.Attributes)
-	if err != nil {
-		return err
-	}
-	o := p.Onboarded
-	b.Queue(`INSERT INTO outbox (id, kind, time, body, api, subject, attributes, project, vnfd_id, provider, product_name, software_version,
-			vnfd_version) VALUES ($1, $2, $3, $4, 'vnfpkgm', $5, $6, $7, $8, $9, $10, $11, $12)`,
-		message.ID, string(message.Kind), message.Time, noNUL(message.Body), p.ID, attributes, p.Project,
-		clean(p.VnfdID), clean(o.Provider), clean(o.ProductName), clean(o.SoftwareVersion), clean(o.VnfdVersion))
-	return nil
-}
-
-// queuePackageEvent tells the states of a package, with that of its signature while it is onboarded.
-func queuePackageEvent(b *pgx.Batch, p *vnfpkg.Package) {
-	b.Queue(`INSERT INTO event (kind, package_id, project, body) SELECT $1, p.id, p.project,
-		jsonb_strip_nulls(jsonb_build_object('onboardingState', $3::text, 'operationalState', $4::text,
-			'usageState', $5::text, 'signature', nullif($6::text, ''))) FROM vnf_package p WHERE p.id = $2`,
-		KindPackage, p.ID, string(p.OnboardingState), string(p.OperationalState), string(p.UsageState), signatureOf(p))
-}
-
-// signatureOf is the state of the signature of an onboarded package, "" if it is not known.
-func signatureOf(p *vnfpkg.Package) string {
-	if p.Onboarded == nil || p.Onboarded.Signature == nil {
-		return ""
-	}
-	return string(p.Onboarded.Signature.State)
 }

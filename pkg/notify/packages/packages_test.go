@@ -27,15 +27,21 @@ func messages(t *testing.T) (onboarded, disabled, deleted *vnfpkg.Message) {
 	}
 	off := *enabled
 	off.OperationalState = sol.PackageOperationalStateDisabled
-	must := func(m *vnfpkg.Message, err error) *vnfpkg.Message {
+	one := func(m []*vnfpkg.Message, err error) *vnfpkg.Message {
 		require.NoError(t, err)
-		return m
+		require.Len(t, m, 1)
+		require.Equal(t, vnfpkg.AudienceProject, m[0].Audience)
+		return m[0]
 	}
-	require.Nil(t, must(vnfpkg.ChangeMessage(before, before, now)))
-	require.Nil(t, must(vnfpkg.ChangeMessage(enabled, enabled, now)), "only user data has changed")
-	require.Nil(t, must(vnfpkg.DeletionMessage(before, now)), "it was not onboarded")
-	return must(vnfpkg.ChangeMessage(before, enabled, now)), must(vnfpkg.ChangeMessage(enabled, &off, now)),
-		must(vnfpkg.DeletionMessage(&off, now))
+	none := func(m []*vnfpkg.Message, err error) {
+		require.NoError(t, err)
+		require.Empty(t, m)
+	}
+	none(vnfpkg.ChangeMessages(before, before, now))
+	none(vnfpkg.ChangeMessages(enabled, enabled, now)) // only user data has changed
+	none(vnfpkg.DeletionMessages(before, now))         // it was not onboarded
+	return one(vnfpkg.ChangeMessages(before, enabled, now)), one(vnfpkg.ChangeMessages(enabled, &off, now)),
+		one(vnfpkg.DeletionMessages(&off, now))
 }
 
 // attributesOf are those that the store gives to a message.
