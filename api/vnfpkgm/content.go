@@ -24,13 +24,17 @@ func (m *major) upload(w http.ResponseWriter, r *frame.Request) error {
 		w.Header().Set("Connection", "close")
 		return lcm.Errorf(lcm.CodeTooLarge, "the package is %d bytes; the limit is %d", r.ContentLength, m.MaxSize)
 	}
+	ifVersion, err := m.condition(r, id)
+	if err != nil {
+		return err
+	}
 	packages := m.Services.In(r.Principal)
 	if err := packages.CheckSpace(max(0, r.ContentLength)); err != nil {
 		w.Header().Set("Connection", "close")
 		return err
 	}
 	body := frame.StreamBody(w, r.Request, m.MaxSize, idle)
-	err = packages.Upload(r.Context(), id, body)
+	err = packages.Upload(r.Context(), id, ifVersion, body)
 	r.Note(slog.Int64("read", body.Count()))
 	if same, ok := errors.AsType[*vnfpkg.IdenticalError](err); ok {
 		r.PointTo(r.Public(m.path(same.PackageID)))
@@ -50,7 +54,11 @@ func (m *major) uploadFrom(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := m.Services.In(r.Principal).UploadFrom(r.Context(), id, &src); err != nil {
+	ifVersion, err := m.condition(r, id)
+	if err != nil {
+		return err
+	}
+	if err := m.Services.In(r.Principal).UploadFrom(r.Context(), id, ifVersion, &src); err != nil {
 		return err
 	}
 	return frame.Accepted(w, "")

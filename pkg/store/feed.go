@@ -249,7 +249,8 @@ type FeedQuery struct {
 
 func (q *FeedQuery) wants(e *Event) bool {
 	return (q.InstanceID == "" || e.InstanceID == q.InstanceID) && (q.OpID == "" || e.OpID == q.OpID) &&
-		(q.PackageID == "" || e.PackageID == q.PackageID) && (q.Project == "" || (e.Project == q.Project) != e.Others) &&
+		(q.PackageID == "" || e.PackageID == q.PackageID) &&
+		(q.Project == "" || (e.Project == q.Project) != e.Others) &&
 		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind))
 }
 

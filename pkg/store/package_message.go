@@ -15,7 +15,8 @@ import (
 func queuePackageChange(
 	ctx context.Context, q querier, b *pgx.Batch, old, p *vnfpkg.Package, now time.Time,
 ) error {
-	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState || old.Shared != p.Shared {
+	if old.OnboardingState != p.OnboardingState || old.OperationalState != p.OperationalState ||
+		old.Shared != p.Shared {
 		queuePackageEvent(b, p)
 		switch {
 		case p.Shared:
@@ -112,7 +113,8 @@ func queueOthersEvent(b *pgx.Batch, kind string, p *vnfpkg.Package) {
 	b.Queue(`INSERT INTO event (kind, package_id, project, others, body) VALUES ($1, $2, $3, true,
 		CASE WHEN $1 = $4 THEN '{}' ELSE jsonb_strip_nulls(jsonb_build_object('onboardingState', $5::text,
 			'operationalState', $6::text, 'signature', nullif($7::text, ''))) END)`,
-		kind, p.ID, p.Project, KindPackageDeleted, string(p.OnboardingState), string(p.OperationalState), signatureOf(p))
+		kind, p.ID, p.Project, KindPackageDeleted, string(p.OnboardingState), string(p.OperationalState),
+		signatureOf(p))
 }
 
 // signatureOf is the state of the signature of an onboarded package, "" if it is not known.

@@ -20,7 +20,7 @@ func BenchmarkOnboardManyFiles(b *testing.B) {
 	for b.Loop() {
 		s := setup(b)
 		id := s.create(b)
-		require.NoError(b, s.Upload(b.Context(), id, bytes.NewReader(archive)))
+		require.NoError(b, s.Upload(b.Context(), id, nil, bytes.NewReader(archive)))
 		s.work(b)
 		require.Equal(b, "ONBOARDED", string(s.get(b, id).OnboardingState))
 	}

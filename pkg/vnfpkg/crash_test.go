@@ -85,7 +85,7 @@ func crashOnce(t *testing.T, archive []byte, n int, after, good bool) int {
 	id := b.create(t)
 
 	death := b.dieAt(n, after)
-	_ = b.Upload(t.Context(), id, bytes.NewReader(archive))
+	_ = b.Upload(t.Context(), id, nil, bytes.NewReader(archive))
 	for _, id := range b.store.Jobs() {
 		_ = b.Onboard(t.Context(), id)
 	}
@@ -104,7 +104,7 @@ func crashOnce(t *testing.T, archive []byte, n int, after, good bool) int {
 		require.NotNil(t, p.Failure, what)
 	}
 	if good && p.OnboardingState == sol.PackageOnboardingStateCreated {
-		require.NoError(t, other.Upload(t.Context(), id, bytes.NewReader(archive)), what)
+		require.NoError(t, other.Upload(t.Context(), id, nil, bytes.NewReader(archive)), what)
 		b.work(t)
 		p = b.get(t, id)
 	}
@@ -191,7 +191,7 @@ func TestSlowUploadKeepsItsLease(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	r := bytes.NewReader(archive)
-	require.NoError(t, b.Upload(t.Context(), id, readerFunc(func(p []byte) (int, error) {
+	require.NoError(t, b.Upload(t.Context(), id, nil, readerFunc(func(p []byte) (int, error) {
 		if r.Len() == 10 {
 			for range 6 { // three leases of the store's clock long
 				passed.Add(int64(lease / 2))
@@ -224,7 +224,7 @@ func TestUploadThatLostItsPackageStopsAndChangesNothing(t *testing.T) {
 	id := b.create(t)
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
 	first := true
-	err := b.Upload(t.Context(), id, readerFunc(func(p []byte) (int, error) {
+	err := b.Upload(t.Context(), id, nil, readerFunc(func(p []byte) (int, error) {
 		if first { // a frozen process: in this time others reset the package, and its content arrives
 			first = false
 			_, err := b.store.UpdatePackage(t.Context(), id, func(p *vnfpkg.Package, _ time.Time) error {
@@ -232,7 +232,7 @@ func TestUploadThatLostItsPackageStopsAndChangesNothing(t *testing.T) {
 				return nil
 			})
 			if err == nil {
-				err = b.another().Upload(t.Context(), id, bytes.NewReader(archive))
+				err = b.another().Upload(t.Context(), id, nil, bytes.NewReader(archive))
 			}
 			if err != nil {
 				return 0, err
@@ -251,7 +251,7 @@ func TestTwoNodesOnboardingOnePackageDoNoHarm(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
 	const nodes = 4
 	var wg sync.WaitGroup
 	for range nodes {
@@ -281,7 +281,7 @@ func TestSameContentComingAndGoingIsNeverLost(t *testing.T) {
 			for range 15 {
 				p, err := node.Create(t.Context(), nil)
 				if err == nil {
-					err = node.Upload(t.Context(), p.ID, bytes.NewReader(archive))
+					err = node.Upload(t.Context(), p.ID, nil, bytes.NewReader(archive))
 				}
 				if _, ok := errors.AsType[*vnfpkg.IdenticalError](err); ok {
 					err = nil
@@ -347,7 +347,7 @@ func TestLostContentIsReportedAndNotRetriedForEver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
 	require.NoError(t, b.content.Delete(b.digests(t)[0]))
 	b.work(t)
 	p := b.get(t, id)
@@ -367,7 +367,7 @@ func TestDatabaseFaultsAreRetriedAndNotBlamedOnThePackage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
 	for _, method := range []string{"Package", "SavePackageModel", "UpdatePackage"} {
 		b.store.Fail = func(m string) error {
 			if m == method {
@@ -390,7 +390,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	b := setup(t)
 	id := b.create(t)
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(archive)))
 	b.store.Fail = func(m string) error {
 		if m == "SavePackageModel" {
 			return errDead
@@ -418,7 +418,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	require.Empty(t, b.digests(t), "the content is not kept")
 
 	b.store.Fail = nil
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(archive)))
 	b.work(t)
 	require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState,
 		"the attempts of another upload do not count")
@@ -432,13 +432,13 @@ func TestFullDiskIsNotBlamedOnThePackage(t *testing.T) {
 	id := b.create(t)
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
 	b.content.KeepFree(math.MaxInt64)
-	e := requireCode(t, b.Upload(t.Context(), id, bytes.NewReader(archive)), lcm.CodeUnavailable)
+	e := requireCode(t, b.Upload(t.Context(), id, nil, bytes.NewReader(archive)), lcm.CodeUnavailable)
 	require.Equal(t, "Not enough disk space", e.Title)
 	require.Equal(t, sol.PackageOnboardingStateCreated, b.get(t, id).OnboardingState)
 	require.Contains(t, b.get(t, id).Failure.Detail, "have to stay free")
 
 	b.content.KeepFree(0)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(archive)))
 	b.content.KeepFree(math.MaxInt64)
 	require.Error(t, b.Onboard(t.Context(), id))
 	p := b.get(t, id)
@@ -456,7 +456,7 @@ func TestAttemptsThatKillTheNodeAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
 
 	attempts := 0
 	for b.get(t, id).OnboardingState == sol.PackageOnboardingStateProcessing {

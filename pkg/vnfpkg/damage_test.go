@@ -147,7 +147,7 @@ func TestDamagedMembersLeaveProcessing(t *testing.T) {
 
 		b := setup(t)
 		id := b.create(t)
-		require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(damaged)))
+		require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(damaged)))
 		b.work(t)
 		p := b.get(t, id)
 		require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState, f.Name)

@@ -23,7 +23,7 @@ func TestDeleteDuringUploadEndsTheUpload(t *testing.T) {
 	b := setup(t, func(o *vnfpkg.Options) { o.Lease = 30 * time.Millisecond }) // it is renewed every 10 ms
 	id := b.create(t)
 	deleted := false
-	err := b.Upload(t.Context(), id, readerFunc(func(p []byte) (int, error) {
+	err := b.Upload(t.Context(), id, nil, readerFunc(func(p []byte) (int, error) {
 		if !deleted {
 			deleted = true
 			if err := b.another().Delete(t.Context(), id, nil); err != nil {
@@ -63,7 +63,7 @@ func TestDeleteAtEveryTransactionLeavesNoContent(t *testing.T) {
 				}
 				return nil
 			}
-			_ = b.Upload(t.Context(), id, bytes.NewReader(archive))
+			_ = b.Upload(t.Context(), id, nil, bytes.NewReader(archive))
 			for _, id := range b.store.Jobs() {
 				_ = b.Onboard(t.Context(), id)
 			}
@@ -88,7 +88,7 @@ func TestDeleteEndsTheWorkOnALargeArchive(t *testing.T) {
 	limits.Archive.RatioFrom = 1 << 40
 	b := setup(t, func(o *vnfpkg.Options) { o.Lease, o.Limits = 100*time.Millisecond, limits })
 	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(withLargeFile(t, 2<<10))))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(withLargeFile(t, 2<<10))))
 
 	var deleted, updates atomic.Int64
 	b.store.Fail = func(method string) error {

@@ -47,9 +47,11 @@ type Fetcher interface {
 }
 
 // UploadFrom begins to download the content of a package (SOL005 clause 9.4.6.3.1) and returns; the package shows the
-// outcome. CodeConflict when the package has content or another upload is running; CodeInvalid or CodeUnprocessable for
-// a source that is not valid or not allowed.
-func (s *Service) UploadFrom(ctx context.Context, id string, src *sol.UploadVnfPackageFromUriRequest) error {
+// outcome. CodePrecondition when the package does not have ifVersion; CodeConflict when it has content or another
+// upload is running; CodeInvalid or CodeUnprocessable for a source that is not valid or not allowed.
+func (s *Service) UploadFrom(
+	ctx context.Context, id string, ifVersion *int64, src *sol.UploadVnfPackageFromUriRequest,
+) error {
 	if s.fetcher == nil {
 		return lcm.Errorf(lcm.CodeUnavailable, "this node does not download packages")
 	}
@@ -57,7 +59,7 @@ func (s *Service) UploadFrom(ctx context.Context, id string, src *sol.UploadVnfP
 		return err
 	}
 	_, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
-		if err := p.acceptsContent(); err != nil {
+		if err := p.acceptsContent(ifVersion); err != nil {
 			return err
 		}
 		p.OnboardingState, p.Failure, p.Source = sol.PackageOnboardingStateUploading, nil, src

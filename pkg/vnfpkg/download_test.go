@@ -198,10 +198,10 @@ func TestDownloadsThatBreakAreContinued(t *testing.T) {
 			b := setup(t, fetching)
 			id := b.create(t)
 			o := serveOrigin(t, tt.answer)
-			require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+			require.NoError(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)))
 			require.Equal(t, sol.PackageOnboardingStateUploading, b.get(t, id).OnboardingState)
-			requireCode(t, b.UploadFrom(t.Context(), id, source(o.URL)), lcm.CodeConflict)
-			requireCode(t, b.Upload(t.Context(), id, bytes.NewReader(data)), lcm.CodeConflict)
+			requireCode(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)), lcm.CodeConflict)
+			requireCode(t, b.Upload(t.Context(), id, nil, bytes.NewReader(data)), lcm.CodeConflict)
 			b.download(t)
 
 			p := b.get(t, id)
@@ -283,7 +283,7 @@ func TestDownloadsThatCannotWorkSayWhy(t *testing.T) {
 			})
 			id := b.create(t)
 			o := serveOrigin(t, tt.answer)
-			require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+			require.NoError(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)))
 			b.download(t)
 			p := b.get(t, id)
 			require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
@@ -299,7 +299,7 @@ func TestDownloadsThatCannotWorkSayWhy(t *testing.T) {
 				require.NotContains(t, text, "s3cret")
 				require.NotContains(t, text, "token-of-the-query")
 			}
-			require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(data)), "it can be uploaded again")
+			require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(data)), "it can be uploaded again")
 		})
 	}
 }
@@ -312,7 +312,7 @@ func TestDownloadOfAnIdenticalArchiveNamesThePackage(t *testing.T) {
 		send(w, r, vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")), "", -1)
 	})
 	id := b.create(t)
-	require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+	require.NoError(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)))
 	b.download(t)
 	p := b.get(t, id)
 	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
@@ -330,7 +330,7 @@ func TestProgressOfADownload(t *testing.T) {
 	requireCode(t, err, lcm.CodeConflict)
 	data := large("vnfd-1")
 	o := serveOrigin(t, func(n int, w http.ResponseWriter, r *http.Request) { send(w, r, data, `"a"`, 1000) })
-	require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+	require.NoError(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)))
 	after, again, err := b.Download(t.Context(), id)
 	require.NoError(t, err)
 	require.True(t, again)
@@ -364,9 +364,9 @@ func TestProgressOfADownload(t *testing.T) {
 	require.Contains(t, b.get(t, id).Failure.Detail, "not complete after 1h0m0s")
 
 	none := setup(t)
-	requireCode(t, none.UploadFrom(t.Context(), none.create(t), source(o.URL)), lcm.CodeUnavailable)
-	requireCode(t, b.UploadFrom(t.Context(), b.create(t), source("ftp://x")), lcm.CodeInvalid)
-	requireCode(t, b.UploadFrom(t.Context(), uuid.NewString(), source(o.URL)), lcm.CodeNotFound)
+	requireCode(t, none.UploadFrom(t.Context(), none.create(t), nil, source(o.URL)), lcm.CodeUnavailable)
+	requireCode(t, b.UploadFrom(t.Context(), b.create(t), nil, source("ftp://x")), lcm.CodeInvalid)
+	requireCode(t, b.UploadFrom(t.Context(), uuid.NewString(), nil, source(o.URL)), lcm.CodeNotFound)
 }
 
 // TestDeletionEndsADownload: while bytes arrive, and between two attempts.
@@ -386,7 +386,7 @@ func TestDeletionEndsADownload(t *testing.T) {
 			close(begun)
 			<-release
 		})
-		require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+		require.NoError(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)))
 		done := make(chan error, 1)
 		go func() {
 			_, again, err := b.Download(context.WithoutCancel(t.Context()), id)
@@ -418,7 +418,7 @@ func TestDownloadOfAFrozenProcess(t *testing.T) {
 	id := b.create(t)
 	data := large("vnfd-1")
 	o := serveOrigin(t, func(_ int, w http.ResponseWriter, r *http.Request) { send(w, r, data, "", -1) })
-	require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+	require.NoError(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)))
 	token := b.get(t, id).Download.Token
 	frozen, err := b.content.OpenPartial(token)
 	require.NoError(t, err)
@@ -450,7 +450,7 @@ func TestStoppedNodeCountsNoFailure(t *testing.T) {
 		}
 		send(w, r, data, `"a"`, -1)
 	})
-	require.NoError(t, b.UploadFrom(t.Context(), id, source(o.URL)))
+	require.NoError(t, b.UploadFrom(t.Context(), id, nil, source(o.URL)))
 	partial := filepath.Join(b.dir, "partial", b.get(t, id).Download.Token)
 	go func() {
 		for ctx.Err() == nil {
@@ -483,7 +483,7 @@ func TestCrashAtEveryTransactionOfADownload(t *testing.T) {
 				send(w, r, data, `"a"`, []int{1000, -1, -1, -1}[n])
 			})
 			death := b.dieAt(n, after)
-			started := b.UploadFrom(t.Context(), id, source(o.URL)) == nil || after
+			started := b.UploadFrom(t.Context(), id, nil, source(o.URL)) == nil || after
 			for again := true; again && !death.dead; {
 				_, again, _ = b.Download(t.Context(), id)
 			}

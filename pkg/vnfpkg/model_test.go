@@ -186,7 +186,7 @@ func BenchmarkOnboard(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		id := s.create(b)
 		files := vnfpkgtest.Files(fmt.Sprintf("vnfd-%d", i))
-		if err := s.Upload(b.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files))); err != nil {
+		if err := s.Upload(b.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(files))); err != nil {
 			b.Fatal(err)
 		}
 		s.work(b)

@@ -11,8 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// AttrUsageState is the attribute of a message with the usage state. It depends on the project: others see their own use
-// of a shared package.
+// AttrUsageState is the attribute of a message with the usage state. It depends on the project: others see their own
+// use of a shared package.
 const AttrUsageState = "usageState"
 
 // Audience says whose subscribers hear a message.

@@ -202,7 +202,9 @@ func TestEveryKindOfBadPackageIsRefusedReadablyAndCanBeReplaced(t *testing.T) {
 			t.Parallel()
 			b := setup(t, func(o *vnfpkg.Options) { o.Limits = limits })
 			id := b.create(t)
-			require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(tc.archive)), "it is checked after the answer")
+			require.NoError(
+				t, b.Upload(t.Context(), id, nil, bytes.NewReader(tc.archive)), "it is checked after the answer",
+			)
 			b.work(t)
 
 			info := b.get(t, id).Info()
@@ -217,7 +219,9 @@ func TestEveryKindOfBadPackageIsRefusedReadablyAndCanBeReplaced(t *testing.T) {
 			_, _, err := b.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 			require.Error(t, err)
 
-			require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+			require.NoError(
+				t, b.Upload(t.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))),
+			)
 			require.Nil(t, b.get(t, id).Failure, "a new upload begins without the old failure")
 			b.work(t)
 			require.Equal(t, sol.PackageOnboardingStateOnboarded, b.get(t, id).OnboardingState)
@@ -242,7 +246,7 @@ func TestVNFDThatIsOnboardedAlreadyIsRefusedAndCanComeLater(t *testing.T) {
 			files["README"] = "other content, same VNFD"
 		}
 		id := b.create(t)
-		err := b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files)))
+		err := b.Upload(t.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(files)))
 		if same {
 			var identical *vnfpkg.IdenticalError
 			require.ErrorAs(t, err, &identical)

@@ -85,7 +85,7 @@ func (b *bundle) get(tb testing.TB, id string) *vnfpkg.Package {
 func (b *bundle) onboard(tb testing.TB, files map[string]string) *vnfpkg.Package {
 	tb.Helper()
 	id := b.create(tb)
-	require.NoError(tb, b.Upload(tb.Context(), id, bytes.NewReader(vnfpkgtest.Zip(files))))
+	require.NoError(tb, b.Upload(tb.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(files))))
 	b.work(tb)
 	p := b.get(tb, id)
 	require.Equal(tb, sol.PackageOnboardingStateOnboarded, p.OnboardingState, "%+v", p.Failure)
@@ -126,7 +126,7 @@ func TestPackageIsCreatedUploadedAndOnboarded(t *testing.T) {
 	}, b.get(t, id).Info())
 
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(archive)))
 	require.Equal(t, sol.PackageOnboardingStateProcessing, b.get(t, id).OnboardingState)
 	require.Empty(t, b.get(t, id).Info().VnfdID)
 	b.work(t)
@@ -370,7 +370,7 @@ func TestUploadsThatFailLeaveThePackageReadyForTheNext(t *testing.T) {
 				t, func(o *vnfpkg.Options) { o.Limits = vnfpkg.DefaultLimits(); o.Limits.ArchiveBytes = 100_000 },
 			)
 			id := b.create(t)
-			e := requireCode(t, b.Upload(t.Context(), id, tc.body), tc.code)
+			e := requireCode(t, b.Upload(t.Context(), id, nil, tc.body), tc.code)
 			require.Contains(t, e.Detail, tc.detail)
 			require.NotContains(t, e.Detail, "/var/lib/secret")
 			p := b.get(t, id)
@@ -380,7 +380,9 @@ func TestUploadsThatFailLeaveThePackageReadyForTheNext(t *testing.T) {
 			require.Empty(t, b.digests(t))
 			require.Empty(t, b.store.Jobs())
 
-			require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+			require.NoError(
+				t, b.Upload(t.Context(), id, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))),
+			)
 			b.work(t)
 			p = b.get(t, id)
 			require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState)
@@ -398,7 +400,7 @@ func TestAbortedRequestStillReturnsThePackage(t *testing.T) {
 	b := setup(t)
 	id := b.create(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := b.Upload(ctx, id, readerFunc(func(p []byte) (int, error) { cancel(); return copy(p, "PK"), nil }))
+	err := b.Upload(ctx, id, nil, readerFunc(func(p []byte) (int, error) { cancel(); return copy(p, "PK"), nil }))
 	requireCode(t, err, lcm.CodeUnavailable)
 	require.Equal(t, sol.PackageOnboardingStateCreated, b.get(t, id).OnboardingState)
 }
@@ -412,21 +414,21 @@ func TestContentCanOnlyBeUploadedToACreatedPackage(t *testing.T) {
 	b := setup(t)
 	archive := vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1"))
 	p := b.onboard(t, vnfpkgtest.Files("vnfd-1"))
-	requireCode(t, b.Upload(t.Context(), p.ID, bytes.NewReader(archive)), lcm.CodeConflict)
-	requireCode(t, b.Upload(t.Context(), "none", bytes.NewReader(archive)), lcm.CodeNotFound)
+	requireCode(t, b.Upload(t.Context(), p.ID, nil, bytes.NewReader(archive)), lcm.CodeConflict)
+	requireCode(t, b.Upload(t.Context(), "none", nil, bytes.NewReader(archive)), lcm.CodeNotFound)
 
 	id := b.create(t)
 	started, finish := make(chan struct{}), make(chan struct{})
 	first := make(chan error)
 	go func() {
-		first <- b.Upload(t.Context(), id, readerFunc(func([]byte) (int, error) {
+		first <- b.Upload(t.Context(), id, nil, readerFunc(func([]byte) (int, error) {
 			close(started)
 			<-finish
 			return 0, io.EOF
 		}))
 	}()
 	<-started
-	e := requireCode(t, b.Upload(t.Context(), id, bytes.NewReader(archive)), lcm.CodeConflict)
+	e := requireCode(t, b.Upload(t.Context(), id, nil, bytes.NewReader(archive)), lcm.CodeConflict)
 	require.Contains(t, e.Detail, "UPLOADING")
 	close(finish)
 	require.NoError(t, <-first)
@@ -485,7 +487,7 @@ func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
 	requireCode(t, err, lcm.CodeNotFound)
 	_, err = other.VNFD(t.Context(), ours.ID, false)
 	requireCode(t, err, lcm.CodeNotFound)
-	requireCode(t, other.Upload(t.Context(), ours.ID, bytes.NewReader(nil)), lcm.CodeNotFound)
+	requireCode(t, other.Upload(t.Context(), ours.ID, nil, bytes.NewReader(nil)), lcm.CodeNotFound)
 	requireCode(t, other.Delete(t.Context(), ours.ID, nil), lcm.CodeNotFound)
 	_, _, err = other.Update(
 		t.Context(), ours.ID, sol.VnfPkgInfoModifications{OperationalState: sol.PackageOperationalStateDisabled}, nil,
@@ -498,7 +500,9 @@ func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
 	// The same VNFD in another project is another package. The engine onboards it there.
 	p, err := other.Create(t.Context(), nil)
 	require.NoError(t, err)
-	require.NoError(t, other.Upload(t.Context(), p.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))))
+	require.NoError(
+		t, other.Upload(t.Context(), p.ID, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))),
+	)
 	b.work(t)
 	_, id, err := b.Model(t.Context(), lcm.Principal{Project: "other"}, "vnfd-1")
 	require.NoError(t, err)
@@ -511,7 +515,7 @@ func TestAProjectDoesNotSeeThePackagesOfOthers(t *testing.T) {
 	second, err := other.Create(t.Context(), nil)
 	require.NoError(t, err)
 	requireCode(
-		t, other.Upload(t.Context(), second.ID, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))),
+		t, other.Upload(t.Context(), second.ID, nil, bytes.NewReader(vnfpkgtest.Zip(vnfpkgtest.Files("vnfd-1")))),
 		lcm.CodeConflict,
 	)
 	second, err = other.Get(t.Context(), second.ID)

@@ -84,7 +84,7 @@ func repack(tb testing.TB, archive []byte, method uint16) []byte {
 func (b *bundle) upload(tb testing.TB, archive []byte) *vnfpkg.Package {
 	tb.Helper()
 	id := b.create(tb)
-	require.NoError(tb, b.Upload(tb.Context(), id, bytes.NewReader(archive)))
+	require.NoError(tb, b.Upload(tb.Context(), id, nil, bytes.NewReader(archive)))
 	b.work(tb)
 	return b.get(tb, id)
 }
@@ -198,7 +198,7 @@ func TestContainerWaitsForDiskSpace(t *testing.T) {
 	archive := signedPackage(t, ca.Issue(cmstest.Options{Name: "signer"}), signature.Option2)
 	b := setup(t, trusting(signature.Require, trustDir(t, ca)))
 	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(repack(t, archive, zip.Deflate))))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(repack(t, archive, zip.Deflate))))
 	jobs := b.store.Jobs()
 	b.content.KeepFree(1 << 62)
 	var space *content.SpaceError
@@ -241,7 +241,7 @@ func TestTrustStoreThatCannotBeRead(t *testing.T) {
 
 	b := setup(t, trusting(signature.Require, dir))
 	id := b.create(t)
-	require.NoError(t, b.Upload(t.Context(), id, bytes.NewReader(archive)))
+	require.NoError(t, b.Upload(t.Context(), id, nil, bytes.NewReader(archive)))
 	jobs := b.store.Jobs()
 	require.Error(t, b.Onboard(t.Context(), jobs[0]))
 	p := b.get(t, id)

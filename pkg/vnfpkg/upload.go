@@ -16,13 +16,13 @@ import (
 )
 
 // Upload stores the content of a package (SOL005 clause 9.4.5.3.3) and returns when it is safe and its onboarding is
-// under way; the package shows the outcome. It is CodeConflict when the package has content or another upload is
-// running, CodeTooLarge when the content is over the limit, and CodeInvalid when r ends early. After an error the
-// package is CREATED again and shows the reason.
-func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
+// under way; the package shows the outcome. It is CodePrecondition when the package does not have ifVersion,
+// CodeConflict when it has content or another upload is running, CodeTooLarge when the content is over the limit, and
+// CodeInvalid when r ends early. After an error the package is CREATED again and shows the reason.
+func (s *Service) Upload(ctx context.Context, id string, ifVersion *int64, r io.Reader) error {
 	token := uuid.NewString()
 	if _, err := s.store.UpdatePackage(ctx, id, func(p *Package, now time.Time) error {
-		if err := p.acceptsContent(); err != nil {
+		if err := p.acceptsContent(ifVersion); err != nil {
 			return err
 		}
 		p.OnboardingState, p.Failure = sol.PackageOnboardingStateUploading, nil
@@ -54,7 +54,10 @@ func (s *Service) Upload(ctx context.Context, id string, r io.Reader) error {
 	return e
 }
 
-func (p *Package) acceptsContent() error {
+func (p *Package) acceptsContent(ifVersion *int64) error {
+	if err := checkVersion(p, ifVersion); err != nil {
+		return err
+	}
 	if p.OnboardingState != sol.PackageOnboardingStateCreated {
 		return conflict(p, "it is %s, and content can only be uploaded to a package that is CREATED", p.OnboardingState)
 	}
