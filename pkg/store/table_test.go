@@ -86,7 +86,7 @@ var tables = map[string]described{
 	"event":        describe(&feedEvents, nil),
 	"outbox": describe(&messages, nil, "seq", "fanned_out", "project", "vnfd_id", "provider", "product_name",
 		"software_version", "vnfd_version", "instance_name", "operation", "operation_state",
-		"api", "subject", "attributes", "tx"),
+		"api", "subject", "attributes", "tx", "audience", "project_attributes"),
 }
 
 // plain are the tables whose rows have no description: few columns, in one or two statements.
