@@ -36,7 +36,8 @@ func (a *App) openNotify() error {
 		},
 	}
 	a.delivery = &delivery.Runner{
-		Ledger: &store.Deliveries{Store: a.store}, Sender: a.callbacks, APIs: interfaces, Node: a.cfg.NodeID,
+		Ledger: &store.Deliveries{Store: a.store}, Sender: a.callbacks, APIs: interfaces, Node: a.engine.ID(),
+		Hold: a.engine.Hold,
 		Link: func(path string) sol.Link { return sol.Link{Href: a.publicURL + path} }, Log: a.log,
 		Observe: a.metrics, Changed: a.store.Changed(),
 		Options: delivery.Options{

@@ -81,9 +81,12 @@ type Engine struct {
 
 	mu         sync.Mutex
 	registered bool
+	lost       chan struct{}                     // closed when the registration ends; nil without one
+	stopping   bool                              // no more holds
 	ticks      map[int64]context.CancelCauseFunc // by job id
 	suspects   map[int64]time.Time               // jobs that the database says we run and we do not
 	readyOnce  sync.Once
+	holds      sync.WaitGroup
 }
 
 // New makes an engine. Run starts it.
@@ -140,6 +143,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.cancelTicks(context.Cause(ctx))
 		stopCtx, cancel := context.WithTimeout(alive, e.cfg.StopTimeout)
 		err = stop(stopCtx)
+		e.awaitHolds(stopCtx)
 		cancel()
 		if err != nil {
 			err = fmt.Errorf("%d ticks did not end in time: %w", e.Busy(), err)
@@ -169,8 +173,43 @@ func (e *Engine) begin(ctx context.Context, job int64) (tick context.Context, en
 	}, true
 }
 
+// Hold is for work that is no job: others take it over as soon as this node is not registered any more. lost is closed
+// then. An orderly stop waits for release, which MUST be called, until StopTimeout. ok is false while the node is not
+// registered or stops.
+func (e *Engine) Hold() (lost <-chan struct{}, release func(), ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.registered || e.stopping {
+		return nil, nil, false
+	}
+	e.holds.Add(1)
+	return e.lost, e.holds.Done, true
+}
+
+// awaitHolds lets no more work begin and waits for that which holds the registration.
+func (e *Engine) awaitHolds(ctx context.Context) {
+	e.mu.Lock()
+	e.stopping = true
+	e.mu.Unlock()
+	released := make(chan struct{})
+	go func() {
+		e.holds.Wait()
+		close(released)
+	}()
+	select {
+	case <-released:
+	case <-ctx.Done():
+	}
+}
+
 func (e *Engine) setRegistered(on bool) {
 	e.mu.Lock()
+	if on && !e.registered {
+		e.lost = make(chan struct{})
+	}
+	if !on && e.registered {
+		close(e.lost)
+	}
 	e.registered = on
 	e.mu.Unlock()
 	if on {

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,6 +38,9 @@ type Records interface {
 	Replay(ctx context.Context, id string, r Replay, patience time.Duration) (int64, error)
 }
 
+// ErrLost says that the claim is not the newest of its subscriber: another node delivers.
+var ErrLost = errors.New("another node delivers to this subscriber")
+
 // Claim is the right of a node to deliver to a subscriber, until its lease ends.
 type Claim struct {
 	Subscription Subscription
@@ -67,30 +71,33 @@ type Outcome struct {
 	Generation int64
 }
 
-// Ledger is the delivering side of the store: it knows all projects. Times are those of the database.
+// Ledger is the delivering side of the store: it knows all projects. Times are those of the database. A claim that is
+// not the newest of its subscriber reads and stores nothing: the result is ErrLost.
 type Ledger interface {
 	// FanOut makes a delivery for each message that was not fanned out yet and each subscription that it matches, in
 	// order, at most limit messages in one transaction. Each delivery has patience until its deadline. It returns the
 	// number of messages; 0 also while another node does it.
 	FanOut(ctx context.Context, limit int, patience time.Duration) (int, error)
 
+	// EndLeases makes subscribers due that a node has which was found dead, and returns how many.
+	EndLeases(ctx context.Context) (int64, error)
 	// ClaimSubscribers claims subscribers that are due, for a lease. With failing it claims those that fail or are
-	// slow, else the others.
+	// slow, else the others. A node that was found dead gets none.
 	ClaimSubscribers(
 		ctx context.Context, node string, failing bool, limit int, lease time.Duration,
 	) ([]Claim, error)
-	// Renew lets the lease of a claim last from now; false says that another node has the subscriber.
-	Renew(ctx context.Context, c *Claim, lease time.Duration) (bool, error)
+	// Renew lets the lease of a claim last from now.
+	Renew(ctx context.Context, c *Claim, lease time.Duration) error
 	// Pending returns the next deliveries in order, and the generation of the subscriber.
 	Pending(ctx context.Context, c *Claim, limit int) (out []Outgoing, generation int64, err error)
-	// Accept stores that a delivery was accepted. The first one after failures ends them. It needs no claim.
+	// Accept stores that a delivery was accepted. The first one after failures ends them.
 	Accept(ctx context.Context, c *Claim, seq int64) error
 	// Reject makes a delivery dead.
 	Reject(ctx context.Context, c *Claim, seq int64, reason string) error
 	// Fail stores failed attempts at the same time, and makes deliveries dead whose deadline has passed; it returns how
 	// many.
 	Fail(ctx context.Context, c *Claim, seqs []int64, reason string) (dead int64, err error)
-	// Release ends a claim.
+	// Release ends a claim. It does nothing when the claim is lost.
 	Release(ctx context.Context, c *Claim, o Outcome) error
 	// NextDue is the time until a subscriber is due, at most longest.
 	NextDue(ctx context.Context, longest time.Duration) (time.Duration, error)

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/notify"
@@ -14,9 +16,22 @@ import (
 // KindSubscription is the kind of events about a subscriber that begins to fail or recovers: {"id","state","error"}.
 const KindSubscription = gybeapi.KindSubscription
 
+// endLeases looks at nodes that have ended since the longest lease began: there is none normally. The epoch makes sure
+// that a node which only seemed to be dead stores nothing.
+const endLeases = `UPDATE subscriber b SET node = '', epoch = b.epoch + 1, due = coalesce($1, now())
+	FROM node n WHERE n.ended > now() - interval '5 min' AND b.node = n.id AND b.due IS NOT NULL`
+
+// EndLeases implements notify.Ledger.
+func (d *Deliveries) EndLeases(ctx context.Context) (int64, error) {
+	tag, err := d.pool.Exec(ctx, endLeases, d.now())
+	return tag.RowsAffected(), fault("take subscribers from dead nodes", err)
+}
+
 // claimSubscribers lets the lease be the time at which the next node looks at the subscriber.
 const claimSubscribers = `WITH c AS (SELECT subscription_id FROM subscriber
-			WHERE due <= coalesce($1, now()) AND (slow OR failures > 0) = $2 ORDER BY due LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED),
+			WHERE due <= coalesce($1, now()) AND (slow OR failures > 0) = $2
+				AND NOT EXISTS (SELECT FROM node WHERE id = $4 AND ended IS NOT NULL)
+			ORDER BY due LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED),
 		b AS (UPDATE subscriber u SET epoch = u.epoch + 1, node = $4, due = coalesce($1, now()) + $5::interval
 			FROM c WHERE u.subscription_id = c.subscription_id RETURNING u.*)
 	SELECT ` + subscriptionColumns + `, s.auth, b.epoch, b.failures, b.failing_since, b.slow
@@ -59,10 +74,13 @@ func (d *Deliveries) ClaimSubscribers(
 }
 
 // Renew implements notify.Ledger.
-func (d *Deliveries) Renew(ctx context.Context, c *notify.Claim, lease time.Duration) (bool, error) {
+func (d *Deliveries) Renew(ctx context.Context, c *notify.Claim, lease time.Duration) error {
 	tag, err := d.pool.Exec(ctx, `UPDATE subscriber SET due = coalesce($3, now()) + $4::interval
 		WHERE subscription_id = $1 AND epoch = $2`, c.Subscription.ID, c.Epoch, d.now(), lease)
-	return tag.RowsAffected() == 1, fault("renew the lease of a subscriber", err)
+	if err == nil && tag.RowsAffected() == 0 {
+		return notify.ErrLost
+	}
+	return fault("renew the lease of a subscriber", err)
 }
 
 // Pending implements notify.Ledger. It reads the generation first: deliveries that are added later change it.
@@ -81,10 +99,18 @@ func (d *Deliveries) Pending(
 		Attempts int       `db:"attempts"`
 	}
 	var rows []row
+	lost := false
 	err = d.read(ctx, "read deliveries", func(b *pgx.Batch) {
 		b.Queue(
-			"SELECT coalesce((SELECT generation FROM subscriber WHERE subscription_id = $1), 0)", c.Subscription.ID,
-		).QueryRow(func(r pgx.Row) error { return r.Scan(&generation) })
+			"SELECT generation FROM subscriber WHERE subscription_id = $1 AND epoch = $2", c.Subscription.ID, c.Epoch,
+		).QueryRow(func(r pgx.Row) error {
+			err := r.Scan(&generation)
+			lost = errors.Is(err, pgx.ErrNoRows)
+			if lost {
+				return nil
+			}
+			return err
+		})
 		b.Queue("SELECT d.seq, "+subjectOf+` AS subject, m.id::text AS id, m.api, m.kind, m.time, m.body, d.deadline, d.attempts
 			FROM delivery d JOIN outbox m ON m.id = d.message_id
 			WHERE d.subscription_id = $1 AND d.state = 'PENDING' ORDER BY d.seq LIMIT $2`, c.Subscription.ID, limit).
@@ -93,17 +119,29 @@ func (d *Deliveries) Pending(
 				return err
 			})
 	})
+	if err := unlessLost(err, lost); err != nil {
+		return nil, 0, err
+	}
 	for _, r := range rows {
 		out = append(out, notify.Outgoing{
 			Seq: r.Seq, Subject: r.Subject, Deadline: r.Deadline.UTC(), Attempts: r.Attempts,
 			Message: notify.Message{ID: r.ID, API: r.API, Kind: r.Kind, Time: r.Time.UTC(), Body: r.Body},
 		})
 	}
-	return out, generation, err
+	return out, generation, nil
 }
 
 // held is the condition that the claim with the epoch $2 of the subscription $1 is the newest.
 const held = "EXISTS (SELECT FROM subscriber WHERE subscription_id = $1 AND epoch = $2)"
+
+// queueHeld locks the subscriber if the claim is the newest, so that no node can claim it until the transaction ends.
+func queueHeld(b *pgx.Batch, c *notify.Claim, lost *bool) {
+	b.Queue("SELECT FROM subscriber WHERE subscription_id = $1 AND epoch = $2 FOR NO KEY UPDATE",
+		c.Subscription.ID, c.Epoch).Exec(func(tag pgconn.CommandTag) error {
+		*lost = tag.RowsAffected() == 0
+		return nil
+	})
+}
 
 // failing marks a subscriber as failing for the reason $3 at the time $4, with an event if it did not fail before. more
 // is added to the number of failures.
@@ -122,38 +160,58 @@ var failsOnce, rejects = failing("1"), failing("0")
 
 // Accept implements notify.Ledger.
 func (d *Deliveries) Accept(ctx context.Context, c *notify.Claim, seq int64) error {
+	const what = "store that a notification is delivered"
 	accept := `UPDATE delivery SET state = 'DELIVERED', attempts = attempts + 1, attempted = coalesce($3, now()),
-			ended = coalesce($3, now()), error = '' WHERE subscription_id = $1 AND seq = $2 AND state <> 'DELIVERED'`
+			ended = coalesce($3, now()), error = '' WHERE subscription_id = $1 AND seq = $4 AND ` + held
 	if c.FailingSince.IsZero() {
-		_, err := d.pool.Exec(ctx, accept, c.Subscription.ID, seq, d.now())
-		return fault("store that a notification is delivered", err)
+		tag, err := d.pool.Exec(ctx, accept, c.Subscription.ID, c.Epoch, d.now(), seq)
+		if err == nil && tag.RowsAffected() == 0 {
+			return notify.ErrLost
+		}
+		return fault(what, err)
 	}
-	return d.pipeline(ctx, "store that a notification is delivered", func(b *pgx.Batch) {
-		b.Queue(accept, c.Subscription.ID, seq, d.now())
+	lost := false
+	err := d.pipeline(ctx, what, func(b *pgx.Batch) {
+		queueHeld(b, c, &lost)
+		b.Queue(accept, c.Subscription.ID, c.Epoch, d.now(), seq)
 		b.Queue(`WITH u AS (UPDATE subscriber SET failures = 0, failing_since = NULL, error = ''
-				WHERE subscription_id = $1 AND failing_since IS NOT NULL RETURNING subscription_id)
+				WHERE subscription_id = $1 AND epoch = $2 AND failing_since IS NOT NULL RETURNING subscription_id)
 			INSERT INTO event (kind, project, body) SELECT '`+KindSubscription+`', s.project,
 				jsonb_build_object('id', s.id, 'state', 'RECOVERED') FROM u JOIN subscription s ON s.id = u.subscription_id`,
-			c.Subscription.ID)
+			c.Subscription.ID, c.Epoch)
 	})
+	return unlessLost(err, lost)
+}
+
+// unlessLost returns err, or ErrLost.
+func unlessLost(err error, lost bool) error {
+	if err == nil && lost {
+		return notify.ErrLost
+	}
+	return err
 }
 
 // Reject implements notify.Ledger.
 func (d *Deliveries) Reject(ctx context.Context, c *notify.Claim, seq int64, reason string) error {
-	return d.pipeline(ctx, "store a dead letter", func(b *pgx.Batch) {
+	lost := false
+	err := d.pipeline(ctx, "store a dead letter", func(b *pgx.Batch) {
+		queueHeld(b, c, &lost)
 		b.Queue(`UPDATE delivery SET state = 'DEAD', attempts = attempts + 1, attempted = coalesce($4, now()),
 				ended = coalesce($4, now()), error = $3
 			WHERE subscription_id = $1 AND seq = $5 AND state = 'PENDING' AND `+held,
 			c.Subscription.ID, c.Epoch, clean(reason), d.now(), seq)
 		b.Queue(rejects, c.Subscription.ID, c.Epoch, clean(reason), d.now())
 	})
+	return unlessLost(err, lost)
 }
 
 // Fail implements notify.Ledger.
 func (d *Deliveries) Fail(
 	ctx context.Context, c *notify.Claim, seqs []int64, reason string,
 ) (dead int64, err error) {
+	lost := false
 	err = d.pipeline(ctx, "store a failed delivery", func(b *pgx.Batch) {
+		queueHeld(b, c, &lost)
 		b.Queue(`UPDATE delivery SET attempts = attempts + 1, attempted = coalesce($4, now()), error = $3
 			WHERE subscription_id = $1 AND seq = ANY ($5) AND state = 'PENDING' AND `+held,
 			c.Subscription.ID, c.Epoch, clean(reason), d.now(), seqs)
@@ -164,7 +222,7 @@ func (d *Deliveries) Fail(
 			QueryRow(func(r pgx.Row) error { return r.Scan(&dead) })
 		b.Queue(failsOnce, c.Subscription.ID, c.Epoch, clean(reason), d.now())
 	})
-	return dead, err
+	return dead, unlessLost(err, lost)
 }
 
 // Release implements notify.Ledger.

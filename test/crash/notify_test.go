@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -81,8 +82,8 @@ func TestDeathInADelivery(t *testing.T) {
 			})
 			if !alive {
 				killed++
+				w.exec("UPDATE subscriber SET due = now() + interval '1 day' WHERE node <> ''") // the lease never ends
 				n.restart()
-				w.exec("UPDATE subscriber SET due = now() WHERE due IS NOT NULL") // do not wait for the lease
 			}
 			require.Eventually(t, idle, patience, interval)
 			w.delivered(subscriber)
@@ -105,8 +106,8 @@ func (w *world) delivered(got *notified) {
 		w.column("SELECT count(*)::text FROM delivery"))
 }
 
-// TestAnotherNodeDelivers: a node dies while a subscriber answers; another one sends the notification when the lease is
-// over.
+// TestAnotherNodeDelivers: a node dies while a subscriber answers. Another one sends the notification as soon as the
+// node is found dead: the lease has no end here.
 func TestAnotherNodeDelivers(t *testing.T) {
 	t.Parallel()
 	database := devpg.TestURL(t)
@@ -132,16 +133,67 @@ func TestAnotherNodeDelivers(t *testing.T) {
 	i, err := nodes.a.api.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: vnfd})
 	require.NoError(t, err)
 	<-reached
-	owner := w.column("SELECT node FROM subscriber")[0]
-	dead := nodes.a
-	if nodes.b.ID == owner {
-		dead = nodes.b
-	}
+	dead := nodes.delivering()
 	dead.Kill()
+	w.exec("UPDATE subscriber SET due = now() + interval '1 day' WHERE node <> ''")
 	close(release)
-	w.exec("UPDATE subscriber SET due = least(due, now() + interval '1 s')") // most of the lease is over
 	require.Eventually(t, func() bool { return len(subscriber.ids(i.ID)) == 1 }, patience, interval)
 	require.Eventually(t, func() bool {
 		return w.column("SELECT state FROM delivery")[0] == "DELIVERED"
 	}, patience, interval)
+}
+
+// delivering is the node that has claimed the only subscriber.
+func (p *pair) delivering() *real {
+	p.t.Helper()
+	owner := p.column("SELECT n.name FROM subscriber b JOIN node n ON n.id = b.node")
+	require.Len(p.t, owner, 1)
+	if owner[0] == p.a.ID {
+		return p.a
+	}
+	return p.b
+}
+
+// TestANodeThatSeemsDeadDoesNotDeliver: a node loses its database session while a subscriber answers, and lives.
+// Another one delivers; the request of the first is cut off, and its result is not stored.
+func TestANodeThatSeemsDeadDoesNotDeliver(t *testing.T) {
+	t.Parallel()
+	database := devpg.TestURL(t)
+	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
+	nodes := w.pair()
+	vnfd := w.onboard(nodes.a.api, plainSource)
+	subscriber := &notified{of: map[string][]string{}}
+	reached, cut := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		hangs := false
+		if r.Method == http.MethodPost {
+			first.Do(func() { hangs = true })
+		}
+		if !hangs {
+			subscriber.ServeHTTP(rw, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices the end of the connection only then
+		close(reached)
+		<-r.Context().Done()
+		close(cut)
+	}))
+	t.Cleanup(s.Close)
+	_, err := nodes.a.api.Subscribe(t.Context(), sol.LccnSubscriptionRequest{CallbackURI: s.URL})
+	require.NoError(t, err)
+	i, err := nodes.a.api.CreateInstance(t.Context(), sol.CreateVnfRequest{VnfdID: vnfd})
+	require.NoError(t, err)
+	<-reached
+	seems := nodes.delivering()
+	session := "gybe node " + seems.ID
+	w.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", session)
+	<-cut
+	require.NoError(t, nodes.a.api.DeleteInstance(t.Context(), i.ID))
+	require.Eventually(t, func() bool { return len(subscriber.ids(i.ID)) == 2 }, patience, interval)
+	require.Eventually(t, func() bool {
+		return w.column("SELECT count(*)::text FROM delivery WHERE state = 'DELIVERED'")[0] == "2"
+	}, patience, interval)
+	w.delivered(subscriber)
+	require.Equal(t, []string{"0"}, w.column("SELECT count(*)::text FROM event WHERE kind = 'subscription.state'"))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/notify"
@@ -23,8 +24,10 @@ type Options struct {
 }
 
 const (
-	// lease is how long another node waits when a node dies.
+	// lease is how long another node waits for a node that has not been found dead.
 	lease = 15 * time.Second
+	// certain is how long a claim is known to be valid after the database has said so.
+	certain = 2 * time.Second
 	// turn is how long a subscriber keeps its place while others wait.
 	turn = 10 * time.Second
 	// slow is the time of an answer from which on a subscriber is slow.
@@ -49,10 +52,13 @@ type Observer interface {
 
 // Runner delivers on one node.
 type Runner struct {
-	Ledger  notify.Ledger
-	Sender  notify.Sender
-	APIs    map[string]*notify.API // by name
-	Node    string
+	Ledger notify.Ledger
+	Sender notify.Sender
+	APIs   map[string]*notify.API // by name
+	// Node is the id of this run of the node, by which others find it dead.
+	Node string
+	// Hold is that of engine.Engine: it says when others may take the claims of this node. nil is never.
+	Hold    func() (lost <-chan struct{}, release func(), ok bool)
 	Link    func(path string) sol.Link
 	Log     *slog.Logger
 	Observe Observer
@@ -95,25 +101,27 @@ func (r *Runner) deliverAll(ctx context.Context, due chan struct{}, all *sync.Wa
 	}
 	for ctx.Err() == nil {
 		shortest := pause
+		if _, err := r.Ledger.EndLeases(ctx); err != nil && ctx.Err() == nil {
+			r.Log.WarnContext(ctx, "subscribers of dead nodes are not taken over now", "error", err)
+		}
 		for class, taken := range places {
 			free := cap(taken) - len(taken)
 			if free == 0 {
 				shortest = poll // a place that becomes free ends the wait
 				continue
 			}
-			claims, err := r.Ledger.ClaimSubscribers(ctx, r.Node, class == 1, free, lease)
-			if err != nil && ctx.Err() == nil {
-				r.Log.WarnContext(ctx, "notifications are not delivered now", "error", err)
-			}
-			for n := range claims {
+			_, err := r.serveDue(ctx, class == 1, free, func(serve func()) {
 				taken <- struct{}{}
 				all.Go(func() {
 					defer func() {
 						<-taken
 						wake(due)
 					}()
-					r.serve(ctx, &claims[n])
+					serve()
 				})
+			})
+			if err != nil && ctx.Err() == nil {
+				r.Log.WarnContext(ctx, "notifications are not delivered now", "error", err)
 			}
 		}
 		longest := poll
@@ -125,6 +133,35 @@ func (r *Runner) deliverAll(ctx context.Context, due chan struct{}, all *sync.Wa
 	}
 }
 
+// serveDue claims at most limit subscribers that are due, lets start run the work on each, and returns their number. A
+// node that is not registered claims none.
+func (r *Runner) serveDue(ctx context.Context, failing bool, limit int, start func(func())) (int, error) {
+	var lost <-chan struct{}
+	release := func() {}
+	if r.Hold != nil {
+		var ok bool
+		if lost, release, ok = r.Hold(); !ok {
+			return 0, nil
+		}
+	}
+	claims, err := r.Ledger.ClaimSubscribers(ctx, r.Node, failing, limit, lease)
+	var left atomic.Int64 // one more, for this call
+	left.Store(int64(len(claims)) + 1)
+	done := func() {
+		if left.Add(-1) == 0 {
+			release()
+		}
+	}
+	defer done()
+	for n := range claims {
+		start(func() {
+			defer done()
+			r.serve(ctx, &claims[n], lost)
+		})
+	}
+	return len(claims), err
+}
+
 // Once fans out and delivers everything that is due now, and returns when it is done.
 func (r *Runner) Once(ctx context.Context) error {
 	for {
@@ -134,14 +171,11 @@ func (r *Runner) Once(ctx context.Context) error {
 		}
 		var all sync.WaitGroup
 		for _, failing := range []bool{false, true} {
-			claims, err := r.Ledger.ClaimSubscribers(ctx, r.Node, failing, r.Options.Subscribers, lease)
+			claimed, err := r.serveDue(ctx, failing, r.Options.Subscribers, all.Go)
 			if err != nil {
 				return err
 			}
-			n += len(claims)
-			for c := range claims {
-				all.Go(func() { r.serve(ctx, &claims[c]) })
-			}
+			n += claimed
 		}
 		all.Wait()
 		if n == 0 {

@@ -19,52 +19,82 @@ type serving struct {
 	began time.Time
 
 	mu     sync.Mutex
-	failed []int64 // deliveries that failed in this page
+	sure   time.Time // the claim was valid then
+	failed []int64   // deliveries that failed in this page
 	err    *notify.SendError
 	broken error // the database does not answer, or the node stops
 }
 
-// errLost says that another node has the subscriber.
-var errLost = errors.New("another node delivers to this subscriber")
-
-// serve delivers what a subscriber has to get, until nothing is left, it fails, or its turn is over.
-func (r *Runner) serve(ctx context.Context, c *notify.Claim) {
+// serve delivers what a subscriber has to get, until nothing is left, it fails, its turn is over, or another node may
+// have the subscriber. lost is closed when others may take over the claims of this node; nil is never.
+func (r *Runner) serve(ctx context.Context, c *notify.Claim, lost <-chan struct{}) {
 	s := &serving{Runner: r, claim: c, began: time.Now()}
-	held, lost := context.WithCancelCause(ctx)
+	held, end := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
-	renewing.Go(func() { s.renew(held, lost) })
+	renewing.Go(func() { s.renew(held, lost, end) })
 	outcome, err := s.deliver(held)
-	lost(nil)
+	end(nil)
 	renewing.Wait()
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, notify.ErrLost) {
 		s.Log.WarnContext(ctx, "a subscriber is left alone for a moment", "subscription_id", c.Subscription.ID,
 			"error", err)
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease/3)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease/3)
 	defer cancel()
-	if err := r.Ledger.Release(end, c, outcome); err != nil { // the lease ends by itself
+	if err := r.Ledger.Release(last, c, outcome); err != nil { // the lease ends by itself
 		s.Log.WarnContext(ctx, "a subscriber is not released", "subscription_id", c.Subscription.ID, "error", err)
 	}
 }
 
-// renew keeps the lease until ctx ends. When it is lost, or may be, it lets lost end the work.
-func (s *serving) renew(ctx context.Context, lost context.CancelCauseFunc) {
-	sure := time.Now() // the lease was certain then
+// renew keeps the lease until ctx ends. When it is lost, or may be, it ends the work.
+func (s *serving) renew(ctx context.Context, lost <-chan struct{}, end context.CancelCauseFunc) {
+	renewed := time.Now()
+	next := time.NewTicker(lease / 4)
+	defer next.Stop()
 	for {
-		wait(ctx, nil, lease/4)
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			return
+		case <-lost:
+			end(notify.ErrLost)
+			return
+		case <-next.C:
 		}
 		asked := time.Now()
-		held, err := s.Ledger.Renew(ctx, s.claim, lease)
+		err := s.Ledger.Renew(ctx, s.claim, lease)
 		switch {
-		case err == nil && held:
-			sure = asked
-		case err == nil, time.Since(sure) > lease*3/4:
-			lost(errLost)
+		case err == nil:
+			renewed = asked
+		case errors.Is(err, notify.ErrLost), time.Since(renewed) > lease*3/4:
+			end(notify.ErrLost)
 			return
 		}
 	}
+}
+
+// certain says whether the claim is valid, and asks the database if it has not said so for a moment: a process that was
+// stopped in between must not send what the next owner has sent already.
+func (s *serving) certain(ctx context.Context) bool {
+	s.mu.Lock()
+	sure := time.Since(s.sure) < certain
+	s.mu.Unlock()
+	if sure {
+		return true
+	}
+	asked := time.Now()
+	return s.stored(asked, s.Ledger.Renew(ctx, s.claim, lease))
+}
+
+// stored notes that the database has accepted the claim after a time, or why not.
+func (s *serving) stored(asked time.Time, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.broken = err
+		return false
+	}
+	s.sure = asked
+	return true
 }
 
 func (s *serving) deliver(ctx context.Context) (notify.Outcome, error) {
@@ -76,8 +106,9 @@ func (s *serving) deliver(ctx context.Context) (notify.Outcome, error) {
 		if s.claim.Failures > 0 {
 			limit = 1
 		}
+		asked := time.Now()
 		found, generation, err := s.Ledger.Pending(ctx, s.claim, limit)
-		if err != nil {
+		if !s.stored(asked, err) {
 			return notify.Outcome{Wait: s.Options.RetryBase, Slow: s.claim.Slow}, err
 		}
 		if len(found) == 0 {
@@ -124,15 +155,26 @@ func (s *serving) deliverPage(ctx context.Context, found []notify.Outgoing) {
 }
 
 // send sends one notification, and stores the result. It returns false when the page ends with it. A request that is
-// running when the node stops gets its answer.
+// running when the node stops gets its answer. One that is running when the claim is lost is cut off: the next owner
+// sends the notification again, and others after it.
 func (s *serving) send(ctx context.Context, d notify.Outgoing) bool {
-	if s.stopped(ctx) {
+	if s.stopped(ctx) || !s.certain(ctx) {
+		return false
+	}
+	running, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), notify.ErrLost) {
+			cut()
+		}
+	})()
+	began := time.Now()
+	err := s.post(running, d.Message)
+	took := time.Since(began)
+	if err != nil && errors.Is(context.Cause(ctx), notify.ErrLost) {
 		return false
 	}
 	ctx = context.WithoutCancel(ctx)
-	began := time.Now()
-	err := s.post(ctx, d.Message)
-	took := time.Since(began)
 	refused, ok := errors.AsType[*notify.SendError](err)
 	switch {
 	case err == nil:
@@ -161,14 +203,13 @@ func (s *serving) accept(ctx context.Context, d notify.Outgoing, took time.Durat
 	s.claim.Slow = took > slow
 	c := *s.claim
 	s.mu.Unlock()
-	err := s.Ledger.Accept(ctx, &c, d.Seq)
+	asked := time.Now()
+	if !s.stored(asked, s.Ledger.Accept(ctx, &c, d.Seq)) {
+		return false
+	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
-		s.broken = err
-		return false
-	}
 	if !c.FailingSince.IsZero() && !s.claim.FailingSince.IsZero() {
 		s.Log.InfoContext(ctx, "a subscriber accepts notifications again", "subscription_id", c.Subscription.ID,
 			"callback", host(&c), "failed_since", c.FailingSince)
@@ -182,12 +223,12 @@ func (s *serving) reject(ctx context.Context, d notify.Outgoing, refused *notify
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.claim
-	s.Observe.DeadLetters(d.Message.API, 1)
-	s.Log.WarnContext(ctx, "a notification cannot be delivered", "subscription_id", c.Subscription.ID,
-		"notification_id", d.Message.ID, "callback", host(c), "error", refused)
 	if s.broken = s.Ledger.Reject(ctx, c, d.Seq, refused.Reason); s.broken != nil {
 		return false
 	}
+	s.Observe.DeadLetters(d.Message.API, 1)
+	s.Log.WarnContext(ctx, "a notification cannot be delivered", "subscription_id", c.Subscription.ID,
+		"notification_id", d.Message.ID, "callback", host(c), "error", refused)
 	if c.FailingSince.IsZero() {
 		c.FailingSince = time.Now()
 	}
