@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/openapi"
 )
 
 // generatedCases describes them in the report.
@@ -21,7 +24,7 @@ These cases are not of a list. The tests make them from the routes of a node and
 
 | cases | for | expected |
 | --- | --- | --- |
-| methods | each of GET, POST, PUT, PATCH and DELETE that a resource does not have | 405 with Allow |
+| methods | each of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS and TRACE that a resource does not have | 405 with Allow |
 | unknown resources | each method of a path with an identifier, with an unknown one | 404 |
 | Accept | each method that answers with a body | 406 for a type that it does not produce |
 | Content-Type | each method that reads a body | 415 for a type that it does not read, and without one |
@@ -97,8 +100,8 @@ func TestRoutes(t *testing.T) {
 	}
 	t.Run("methods", func(t *testing.T) {
 		for path, has := range of {
-			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-				if slices.Contains(has, method) {
+			for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
+				if slices.Contains(has, method) || method == http.MethodHead && slices.Contains(has, http.MethodGet) {
 					continue
 				}
 				a, err := n.send(t.Context(), message{method: method, path: route{method, path}.unknown()})
@@ -155,6 +158,34 @@ func (n *node) testUnknown(t *testing.T, routes []route) {
 	}
 }
 
+// answersWithBody says whether a success has a body, by the documents that the node serves.
+func answersWithBody(t *testing.T, r route) bool {
+	t.Helper()
+	for status, response := range described(t, r).Responses.Map() {
+		if strings.HasPrefix(status, "2") && len(response.Value.Content) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// described is a route in the documents that the node serves.
+func described(t *testing.T, r route) *openapi3.Operation {
+	t.Helper()
+	for prefix, name := range map[string]string{
+		"/vnflcm/v2": openapi.VnfLcmV2, "/vnfpkgm/v1": openapi.VnfPkgmV1, "/vnfpkgm/v2": openapi.VnfPkgmV2,
+	} {
+		if path, ok := strings.CutPrefix(r.path, prefix); ok {
+			doc, err := openapi.Load(name)
+			require.NoError(t, err)
+			item := doc.Paths.Value(strings.Replace(path, "*", "{artifactPath}", 1))
+			require.NotNil(t, item, r.path)
+			return item.GetOperation(r.method)
+		}
+	}
+	return &openapi3.Operation{Responses: openapi3.NewResponses()}
+}
+
 func (n *node) testMediaTypes(t *testing.T, routes []route) {
 	t.Helper()
 	for _, r := range routes {
@@ -167,10 +198,10 @@ func (n *node) testMediaTypes(t *testing.T, routes []route) {
 				require.NoError(t, err)
 				require.Equal(t, http.StatusUnsupportedMediaType, a.status, "%s %q: %s", at, media, a.body)
 			}
-			continue
+			m = n.request(t, r)
 		}
 		// The client of an artifact is the only one that knows its type.
-		if r.method != http.MethodGet || strings.HasSuffix(r.path, "/artifacts/*") {
+		if strings.HasSuffix(r.path, "/artifacts/*") || !answersWithBody(t, r) {
 			continue
 		}
 		for accept, want := range map[string]int{

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -20,18 +21,19 @@ import (
 type list struct {
 	path     string
 	resource reflect.Type
-	// mandatory lists complex attributes that selectors never remove; nil where the list has no selectors.
-	mandatory []string
 }
 
 var servedLists = []list{
-	{"/vnflcm/v2/vnf_instances", reflect.TypeFor[sol.VnfInstance](), []string{"_links"}},
-	{"/vnflcm/v2/vnf_lcm_op_occs", reflect.TypeFor[sol.VnfLcmOpOcc](), []string{"_links"}},
-	{"/vnflcm/v2/vnf_snapshots", reflect.TypeFor[sol.VnfSnapshotInfo](), []string{"_links"}},
-	{"/vnflcm/v2/subscriptions", reflect.TypeFor[sol.LccnSubscription](), nil},
-	{"/vnfpkgm/v1/vnf_packages", reflect.TypeFor[sol.VnfPkgInfo](), []string{"_links"}},
-	{"/vnfpkgm/v2/vnf_packages", reflect.TypeFor[sol.VnfPkgInfo](), []string{"_links"}},
-	{"/vnfpkgm/v2/onboarded_vnf_packages", reflect.TypeFor[sol.VnfPkgInfo](), []string{"_links"}},
+	{"/vnflcm/v2/vnf_instances", reflect.TypeFor[sol.VnfInstance]()},
+	{"/vnflcm/v2/vnf_lcm_op_occs", reflect.TypeFor[sol.VnfLcmOpOcc]()},
+	{"/vnflcm/v2/vnf_snapshots", reflect.TypeFor[sol.VnfSnapshotInfo]()},
+	{"/vnflcm/v2/subscriptions", reflect.TypeFor[sol.LccnSubscription]()},
+	{"/vnfpkgm/v1/subscriptions", reflect.TypeFor[sol.PkgmSubscription]()},
+	{"/vnfpkgm/v2/subscriptions", reflect.TypeFor[sol.PkgmSubscription]()},
+	{"/vnfpkgm/v1/onboarded_vnf_packages", reflect.TypeFor[sol.VnfPkgInfo]()},
+	{"/vnfpkgm/v1/vnf_packages", reflect.TypeFor[sol.VnfPkgInfo]()},
+	{"/vnfpkgm/v2/vnf_packages", reflect.TypeFor[sol.VnfPkgInfo]()},
+	{"/vnfpkgm/v2/onboarded_vnf_packages", reflect.TypeFor[sol.VnfPkgInfo]()},
 }
 
 // TestLists makes cases from the attributes of the resources of lists.
@@ -50,21 +52,41 @@ func TestLists(t *testing.T) {
 	require.NoError(t, err)
 	_, err = n.subscriptions(ctx)
 	require.NoError(t, err)
+	_, err = n.packageSubscriptions(ctx)
+	require.NoError(t, err)
+	t.Run("complete", func(t *testing.T) { n.testListsAreComplete(t) })
 	for _, l := range servedLists {
 		t.Run(strings.Trim(l.path, "/"), func(t *testing.T) {
 			t.Parallel()
-			query := url.Values{}
-			if l.mandatory != nil {
-				query.Set("all_fields", "")
-			}
-			whole := n.documents(t, l.path, query)
+			whole := n.documents(t, l.path, url.Values{"all_fields": {""}})
 			require.Greater(t, len(whole), pageSize)
 			t.Run("filters", func(t *testing.T) { n.testFilters(t, l, whole) })
-			if l.mandatory != nil {
-				t.Run("selectors", func(t *testing.T) { n.testSelectors(t, l, whole) })
-			}
+			t.Run("selectors", func(t *testing.T) { n.testSelectors(t, l, whole) })
 		})
 	}
+}
+
+// testListsAreComplete wants servedLists to have each route with filters, and these to have all selectors.
+func (n *node) testListsAreComplete(t *testing.T) {
+	t.Helper()
+	var served, found []string
+	for _, l := range servedLists {
+		served = append(served, l.path)
+	}
+	for _, r := range n.routes() {
+		if r.method != http.MethodGet {
+			continue
+		}
+		parameters := described(t, r).Parameters
+		has := func(name string) bool { return parameters.GetByInAndName(openapi3.ParameterInQuery, name) != nil }
+		for _, name := range []string{"all_fields", "fields", "exclude_fields", "exclude_default"} {
+			require.Equal(t, has("filter"), has(name), "%s of %s", name, r.path)
+		}
+		if has("filter") {
+			found = append(found, r.path)
+		}
+	}
+	require.ElementsMatch(t, served, found)
 }
 
 // documents reads the elements of a list, from all pages, as decoded JSON by id.
@@ -121,14 +143,14 @@ func (n *node) testSelectors(t *testing.T, l list, whole map[string]map[string]a
 			}
 		}
 	}
-	require.NotEmpty(t, excluded)
+	require.Equal(t, strings.HasSuffix(l.path, "/subscriptions"), len(excluded) == 0, "attributes by default")
 	all := complexAttributes(whole)
 	same := func(query url.Values, stays func(name string) bool) {
 		got := n.documents(t, l.path, query)
 		require.Len(t, got, len(whole))
 		for id, d := range got {
 			for name, value := range whole[id] {
-				if !slices.Contains(all, name) || slices.Contains(l.mandatory, name) || stays(name) {
+				if !slices.Contains(all, name) || name == "_links" || stays(name) {
 					require.Equal(t, value, d[name], "%s?%s: %s", l.path, query.Encode(), name)
 				} else {
 					require.NotContains(t, d, name, "%s?%s", l.path, query.Encode())
