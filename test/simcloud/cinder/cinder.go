@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
 	"github.com/gybe-nfv/gybe/test/simcloud/glance"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 	"github.com/gybe-nfv/gybe/test/simcloud/sim"
@@ -31,6 +32,7 @@ type Volume struct {
 	Created, Updated                       time.Time
 	// Settled is closed when creation has ended, Gone when the volume has been deleted.
 	Settled, Gone chan struct{}
+	content       fleet.Content // that it begins with
 }
 
 // Attachment is where a volume is attached.
@@ -79,6 +81,9 @@ func New(w *sim.World, images *glance.Service) *Service {
 
 // Reset forgets all volumes and quotas.
 func (s *Service) Reset() {
+	for _, v := range s.Volumes.All() {
+		s.drop(v)
+	}
 	s.Volumes.Clear()
 	s.Snapshots.Clear()
 	s.Quotas.Reset()
@@ -134,7 +139,7 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 				"%dGB."
 			return nil, badRequest(format, v.Size, img.MinDisk)
 		}
-		v.ImageID, v.ImageName, v.Bootable = img.ID, img.Name, true
+		v.ImageID, v.ImageName, v.Bootable, v.content = img.ID, img.Name, true, img.Content
 	}
 	if v.Size <= 0 {
 		const format = "Invalid input received: Invalid volume size provided for create request: %d " +
@@ -150,12 +155,16 @@ func (s *Service) Create(c rest.Caller, spec Spec) (*Volume, error) {
 	v.Created = s.world.Now()
 	v.Updated = v.Created
 	s.Volumes.Add(v.ID, v)
+	s.fill(v)
 	status := "available"
 	if v.SourceID != "" && s.fails(volumeType, v.Name) {
 		status = "error"
 	}
 	s.world.Go(func(ctx context.Context) {
 		err := s.world.Take(ctx, "create", volumeType)
+		if err == nil && v.SourceID != "" {
+			s.copyVolume(v.SourceID, v.ID)
+		}
 		s.world.Lock()
 		defer s.world.Unlock()
 		if v.Status == "creating" && err == nil {
@@ -190,6 +199,7 @@ func (s *Service) Delete(c rest.Caller, id string) error {
 		s.world.Lock()
 		defer s.world.Unlock()
 		s.Volumes.Delete(v.ID)
+		s.drop(v)
 		close(v.Gone)
 	})
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
+	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
@@ -21,6 +22,7 @@ type Snapshot struct {
 	Size                                int
 	Metadata                            map[string]string
 	Created                             time.Time
+	content                             fleet.Content
 }
 
 // copyFrom gives a volume what it takes from a volume or a snapshot.
@@ -42,7 +44,7 @@ func (s *Service) copyFrom(c rest.Caller, v *Volume, spec Spec) error {
 				"%dGB. They must be >= original snapshot size."
 			return badRequest(format, v.Size, n.Size)
 		}
-		v.SnapshotID, source = n.ID, n.VolumeID
+		v.SnapshotID, source, v.content = n.ID, n.VolumeID, n.content
 	}
 	if source == "" {
 		return nil
@@ -114,7 +116,7 @@ func (s *Service) createSnapshot(c *rest.Call, b snapshotBody) (int, any, error)
 	}
 	n := &Snapshot{
 		ID: sim.NewID(), Name: b.Snapshot.Name, Project: c.ProjectID, VolumeID: v.ID, Status: "creating", Size: v.Size,
-		Metadata: maps.Clone(b.Snapshot.Metadata), Created: s.world.Now(),
+		Metadata: maps.Clone(b.Snapshot.Metadata), Created: s.world.Now(), content: s.content(v),
 	}
 	s.Snapshots.Add(n.ID, n)
 	status := "available"

@@ -48,7 +48,16 @@ type Machine struct {
 	Metadata map[string]string
 	// Volumes are the attached disks, in attachment order; later ones arrive through the optional VolumeMachines.
 	Volumes []Disk
+	// RootVolume is the Cinder id of the volume that the machine boots from; without one it has a disk of its own.
+	RootVolume string
+	// Content is what the image holds, nil for an image that did not come from a machine of the fleet. A root volume
+	// that a machine has used before keeps its own content.
+	Content Content
 }
+
+// Content is what is on a disk. Only the fleet that has made it looks into it. It does not change, may be given to any
+// number of machines and volumes, and lives as long as somebody refers to it. nil is a disk that nothing has written.
+type Content any
 
 // Disk is one attached volume as the machine sees it.
 type Disk struct {
@@ -125,6 +134,17 @@ type ConsoleMachines interface {
 type VolumeMachines interface {
 	AttachDisk(id string, d Disk)
 	DetachDisk(id, volumeID string)
+}
+
+// DiskMachines is optional: disks that become images and other volumes.
+type DiskMachines interface {
+	// CopyDisk returns the content of a machine's root disk now, running or not.
+	CopyDisk(id string) Content
+	// CopyVolume returns the content of a volume now, attached or not; FillVolume gives it to a new volume.
+	CopyVolume(volumeID string) Content
+	FillVolume(volumeID string, c Content)
+	// DropVolume is called when a volume is gone.
+	DropVolume(volumeID string)
 }
 
 // None is the fleet of a cloud whose servers have no inside: everything succeeds and nothing listens.

@@ -1,4 +1,5 @@
-// Package glance is the simulated image service (v2). Content is streamed, counted and hashed, and not kept.
+// Package glance is the simulated image service (v2). Content that is uploaded is streamed, counted and hashed, and not
+// kept; the image of a server keeps what the fleet makes of its disk.
 //
 // Exported methods other than New and Register need the world's lock.
 package glance
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
@@ -28,6 +30,8 @@ type Image struct {
 	Size                        int64
 	Checksum, HashValue         string
 	loading                     bool
+	// Content is what the fleet has found on the disk of a machine; nil for an image that came as a file.
+	Content fleet.Content
 }
 
 // Service is the image service of one cloud.
@@ -66,12 +70,13 @@ func (s *Service) Reserve(project, name string, minDisk int, properties map[stri
 }
 
 // Fill makes an image of Reserve active, if it still exists.
-func (s *Service) Fill(i *Image) {
+func (s *Service) Fill(i *Image, c fleet.Content) {
 	if s.Images.Get(i.ID) == nil {
 		return
 	}
 	i.Status, i.Size, i.Updated, i.DiskFormat, i.ContainerFormat = "active", 1<<20, s.world.Now(), "qcow2", "bare"
 	i.Checksum, i.HashValue = "443b7623e27ecf03dc9e01ee93f67afe", strings.Repeat("6b813aa4", 16)
+	i.Content = c
 }
 
 // Image finds an image that the caller may see: its own and public ones.

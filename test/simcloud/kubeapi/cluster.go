@@ -26,6 +26,7 @@ type Cluster struct {
 	now   func() time.Time
 	pki   *pki
 	store *Store
+	line  *history
 
 	once sync.Once
 	done chan struct{} // closed by Close
@@ -52,7 +53,7 @@ func NewCluster(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("make the CA of a cluster: %w", err)
 	}
 	c := &Cluster{
-		opts: o, now: o.Now, pki: p, store: NewStore(o.Now), done: make(chan struct{}),
+		opts: o, now: o.Now, pki: p, store: NewStore(o.Now), line: &history{}, done: make(chan struct{}),
 		kubelets: map[string]kubelet{}, etcd: map[string]*Member{},
 	}
 	c.store.onCreate = c.fillToken

@@ -47,6 +47,36 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	require.Contains(t, ok(t, again, "findmnt -n -o SOURCE /volume; ls /volume/nfs/pv1"), "kept")
 }
 
+// A server that is rebuilt from an image of itself is the same to cloud-init: it has the host keys that are on the disk,
+// and its user data does not run again. The services that are enabled there start.
+func TestRebuiltServerGoesOnWithItsDisk(t *testing.T) {
+	t.Parallel()
+	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})
+	spec := machine.Spec{
+		ID: "a", Name: "vm-a", FixedIPs: []netip.Addr{at(5)}, VCPUs: 2, MemoryMB: 4096,
+		UserData: []byte("#cloud-config\nruncmd:\n- echo ran >> /srv/seen\n"),
+	}
+	require.NoError(t, f.Boot(t.Context(), spec))
+	c := dial(t, at(5), f.SSHPort())
+	keys := f.Machine("a").HostKeys()
+	ok(t, c, "cloud-init status --wait; printf '[Service]\\nExecStart=/bin/sleep 100000\\n' | "+
+		"sudo tee /etc/systemd/system/app.service; sudo systemctl daemon-reload; sudo systemctl enable app")
+	spec.Content = f.CopyDisk("a")
+	ok(t, c, "sudo systemctl disable app; echo changed | sudo tee /srv/seen")
+	f.Delete("a")
+	require.NoError(t, f.Boot(t.Context(), spec))
+	c = dial(t, at(5), f.SSHPort())
+	require.Equal(t, keys, f.Machine("a").HostKeys())
+	require.Equal(t, "ran\nactive\nvm-a\n", ok(t, c, "cat /srv/seen; systemctl is-active app; hostname"))
+
+	spec.ID = "b"
+	f.Delete("a")
+	require.NoError(t, f.Boot(t.Context(), spec))
+	c = dial(t, at(5), f.SSHPort())
+	require.NotEqual(t, keys, f.Machine("b").HostKeys())
+	require.Equal(t, "ran\nran\n", ok(t, c, "cloud-init status --wait >/dev/null; cat /srv/seen"))
+}
+
 // What is on a volume stays: also when the disk has another name than the VIM says, and when another machine takes it
 // over. A disk with partitions is somebody's, even if no file system is seen on it.
 func TestStorageScriptKeepsWhatIsOnVolumes(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
-	"github.com/gybe-nfv/gybe/test/simcloud/machine/ubuntu"
 )
 
 // Options are the settings of a fleet; the zero value works.
@@ -46,7 +45,7 @@ type Fleet struct {
 
 	mu       sync.Mutex
 	machines map[string]*Machine
-	volumes  map[string]*ubuntu.Volume // what is on them, by id
+	volumes  map[string]volume // what is on them, by id
 	closed   bool
 }
 
@@ -60,7 +59,7 @@ func NewFleet(ctx context.Context, o Options) *Fleet {
 	}
 	f := &Fleet{
 		clock: process.NewClock(o.Speed), port: o.SSHPort, log: o.Logger, machines: map[string]*Machine{},
-		volumes: map[string]*ubuntu.Volume{},
+		volumes: map[string]volume{},
 	}
 	f.ctx, f.stop = context.WithCancel(ctx)
 	f.faults.init(f.clock)
@@ -118,10 +117,11 @@ func (f *Fleet) Boot(ctx context.Context, s Spec) error {
 	return nil
 }
 
-// Delete switches a machine off and forgets it with its disk and its journal.
+// Delete switches a machine off and forgets it with its journal, and with its disk unless that is a volume.
 func (f *Fleet) Delete(id string) {
 	if m := f.Machine(id); m != nil {
 		m.off()
+		f.leaveRoot(m)
 		f.world.forget(m)
 		f.mu.Lock()
 		delete(f.machines, id)
@@ -188,20 +188,6 @@ func (f *Fleet) RemoveAddress(id string, a Address) {
 	if m := f.Machine(id); m != nil {
 		m.removeAddress(a)
 	}
-}
-
-// disk is a volume as a machine sees it, with what other machines have left on it.
-func (f *Fleet) disk(d Disk) ubuntu.Disk {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	v := f.volumes[d.VolumeID]
-	if v == nil {
-		v = &ubuntu.Volume{ID: d.VolumeID}
-		if d.VolumeID != "" {
-			f.volumes[d.VolumeID] = v
-		}
-	}
-	return ubuntu.Disk{Device: d.Device, Volume: v}
 }
 
 // AttachDisk makes a volume appear in a machine.

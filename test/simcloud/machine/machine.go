@@ -37,6 +37,7 @@ type Machine struct {
 	vipAlias map[netip.Addr]netip.Addr // public: virtual
 	os       *ubuntu.OS                // nil until the first login
 	booted   bool                      // the system runs, not just the door
+	first    bool                      // the disk has not run on this server yet
 	stopSSH  func()
 	keys     []ssh.Signer
 	fault    SSHFault
@@ -120,8 +121,9 @@ func (m *Machine) on(ctx context.Context) error {
 	return nil
 }
 
-// start brings up the network and the SSH port. The system itself starts now only if a user has logged in before, or
-// if there is user data to run; otherwise it waits for the first visitor, so that idle machines cost next to nothing.
+// start brings up the network and the SSH port. The system itself starts now only if a user has logged in before, here
+// or on the machine that the disk comes from, or if there is user data to run; otherwise it waits for the first visitor,
+// so that idle machines cost next to nothing.
 func (m *Machine) start(ctx context.Context) error {
 	for i, ip := range m.spec.FixedIPs {
 		if err := m.net.Add(ctx, netstack.Addr{IP: ip}); err != nil {
@@ -139,7 +141,7 @@ func (m *Machine) start(ctx context.Context) error {
 	m.net.Up()
 	m.mu.Lock()
 	m.since = m.f.clock.Now()
-	known := m.os != nil
+	known := m.os != nil || m.from() != nil
 	m.mu.Unlock()
 	if err := m.openSSH(ctx); err != nil {
 		m.net.Down()
@@ -183,12 +185,12 @@ func (m *Machine) system() *ubuntu.OS {
 	m.wake.Lock()
 	defer m.wake.Unlock()
 	m.mu.Lock()
-	first := m.os == nil
-	if first {
-		m.os = m.build()
+	if m.os == nil {
+		m.build()
 	}
-	o, boot := m.os, !m.booted && m.net.IsUp()
+	o, boot, first := m.os, !m.booted && m.net.IsUp(), m.first
 	m.booted = m.booted || boot
+	m.first = first && !boot
 	m.mu.Unlock()
 	if !boot {
 		return o
@@ -201,11 +203,20 @@ func (m *Machine) system() *ubuntu.OS {
 	return o
 }
 
-func (m *Machine) build() *ubuntu.OS {
+// build makes the system with what is on the disk. The lock is held.
+func (m *Machine) build() {
+	from := m.from()
+	var content *ubuntu.Content
+	if from != nil {
+		content = from.system
+	}
 	o := ubuntu.New(
 		m.f.clock, m.net, ubuntu.Hardware{VCPUs: m.spec.VCPUs, MemoryMB: m.spec.MemoryMB}, m.spec.Hostname,
-		m.spec.AdminUser, m.spec.PublicKey)
-	o.SetPassword(m.spec.AdminUser, m.spec.AdminPassword)
+		m.spec.AdminUser, m.spec.PublicKey, content)
+	m.first = o.Begin(m.spec.ID, m.spec.Hostname, m.spec.AdminUser, m.spec.PublicKey)
+	if from == nil {
+		o.SetPassword(m.spec.AdminUser, m.spec.AdminPassword)
+	}
 	o.Delay = m.f.wait
 	o.Console = m.print
 	o.Power = func(what string) {
@@ -227,7 +238,7 @@ func (m *Machine) build() *ubuntu.OS {
 		return status
 	}
 	o.Add(map[string]process.Program{"sshd": m.sshd})
-	m.f.world.install(m, o)
+	m.f.world.install(m, o, from)
 	for _, d := range m.disks {
 		o.AttachDisk(m.f.disk(d))
 	}
@@ -237,11 +248,15 @@ func (m *Machine) build() *ubuntu.OS {
 		}[k.PublicKey().Type()] + "_key.pub"
 		_ = o.Sys.FS.As(memfs.Root).WriteFile(name, ssh.MarshalAuthorizedKey(k.PublicKey()), 0o644)
 	}
-	return o
+	m.os = o
 }
 
-// hostKeys makes the machine's host keys when they are first needed. The lock is held.
+// hostKeys makes the machine's host keys when they are first needed. Those on a disk are of use to its server only:
+// cloud-init replaces them on another one (ssh_deletekeys). The lock is held.
 func (m *Machine) hostKeys() []ssh.Signer {
+	if from := m.from(); m.keys == nil && m.os == nil && from != nil && from.server == m.spec.ID {
+		m.keys = slices.Clone(from.keys)
+	}
 	if m.keys == nil {
 		_, ed, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {

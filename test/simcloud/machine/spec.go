@@ -25,4 +25,5 @@ var (
 	_ fleet.MachineControl  = (*Fleet)(nil)
 	_ fleet.ConsoleMachines = (*Fleet)(nil)
 	_ fleet.VolumeMachines  = (*Fleet)(nil)
+	_ fleet.DiskMachines    = (*Fleet)(nil)
 )

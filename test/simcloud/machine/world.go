@@ -51,10 +51,25 @@ func (w *world) changed(m *Machine) {
 	w.segment.Elect()
 }
 
-// install gives a machine the programs that have to do with others.
-func (w *world) install(m *Machine, o *ubuntu.OS) {
+// etcd copies what etcd has stored on a machine; nil for one that has no member.
+func (w *world) etcd(m *Machine) *kube.Data {
 	w.mu.Lock()
-	w.nodes[m] = kube.NewNode(o, w.reg)
+	n := w.nodes[m]
+	w.mu.Unlock()
+	if n == nil {
+		return nil
+	}
+	return n.Data()
+}
+
+// install gives a machine the programs that have to do with others, with what was on its disk.
+func (w *world) install(m *Machine, o *ubuntu.OS, from *image) {
+	n := kube.NewNode(o, w.reg)
+	if from != nil {
+		n.Load(from.etcd)
+	}
+	w.mu.Lock()
+	w.nodes[m] = n
 	w.mu.Unlock()
 	lb := haproxy.Host{Net: m.net, Ready: o.Ready}
 	ka := keepalived.Host{

@@ -219,7 +219,7 @@ func (s *Service) machine(srv *Server) (fleet.Machine, map[netip.Addr]fleet.Addr
 		VIPFloatingIPs: map[netip.Addr]netip.Addr{},
 	}
 	if img := s.images.Images.Get(srv.ImageID); img != nil {
-		m.Image = img.Name
+		m.Image, m.Content = img.Name, img.Content
 	}
 	if srv.UserData != "" {
 		m.UserData, _ = base64.StdEncoding.DecodeString(srv.UserData) // checked when it came
@@ -230,6 +230,9 @@ func (s *Service) machine(srv *Server) (fleet.Machine, map[netip.Addr]fleet.Addr
 			d.SizeGB = vol.Size
 		}
 		m.Volumes = append(m.Volumes, d)
+		if srv.ImageID == "" && v.Device == rootDevice {
+			m.RootVolume = v.ID
+		}
 	}
 	for _, ip := range slices.SortedFunc(maps.Keys(has), netip.Addr.Compare) {
 		switch a := has[ip]; a.Kind {

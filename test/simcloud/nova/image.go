@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
+	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
 	"github.com/gybe-nfv/gybe/test/simcloud/glance"
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
@@ -73,6 +74,7 @@ func (s *Service) Snapshot(srv *Server, name string, properties map[string]strin
 		if s.world.Take(ctx, "create", imageType) != nil {
 			return
 		}
+		content := s.disk(srv)
 		s.world.Lock()
 		defer s.world.Unlock()
 		srv.TaskState = ""
@@ -81,7 +83,18 @@ func (s *Service) Snapshot(srv *Server, name string, properties map[string]strin
 			s.images.Images.Delete(img.ID)
 			return
 		}
-		s.images.Fill(img)
+		s.images.Fill(img, content)
 	})
 	return img, nil
+}
+
+// disk copies what is on a server's disk now. The world's lock must not be held.
+func (s *Service) disk(srv *Server) fleet.Content {
+	f, ok := s.world.Fleet.(fleet.DiskMachines)
+	if !ok {
+		return nil
+	}
+	var c fleet.Content
+	s.power(srv, func(id string) { c = f.CopyDisk(id) })
+	return c
 }

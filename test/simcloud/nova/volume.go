@@ -11,6 +11,9 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/rest"
 )
 
+// rootDevice is the disk that a machine boots from.
+const rootDevice = "/dev/vda"
+
 // nextDevice is the first free disk name after the root disk.
 func (srv *Server) nextDevice(boot bool) string {
 	for c := 'a'; c <= 'z'; c++ {

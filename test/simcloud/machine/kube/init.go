@@ -217,6 +217,7 @@ func pemPair(c tls.Certificate) (cert, key []byte, err error) {
 }
 
 func (n *Node) etcdFiles(cl *kubeapi.Cluster, name string) error {
+	n.Load(nil)
 	return errors.Join(n.write(etcdDir+"/member/name", []byte(name+"\n"), 0o600),
 		n.write(etcdDir+"/member/cluster", []byte(cl.CAHash()+"\n"), 0o600))
 }

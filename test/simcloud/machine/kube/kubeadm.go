@@ -262,7 +262,7 @@ func (n *Node) reset(ctx context.Context, p *process.Proc, f *process.Flags) int
 		return fatal(p, "aborted reset operation: only --force is simulated")
 	}
 	p.Printf("[preflight] Running pre-flight checks\n")
-	if name := strings.TrimSpace(string(n.read(etcdDir + "/member/name"))); name != "" {
+	if name := n.member(); name != "" {
 		if cl, c, err := n.access(ctx, p, adminConf); err == nil {
 			if len(cl.Members()) > 1 {
 				cl.RemoveMember(name)

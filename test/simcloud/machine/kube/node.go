@@ -36,7 +36,8 @@ type Node struct {
 	mu      sync.Mutex
 	wake    chan struct{} // closed and replaced when the network of the machine has changed
 	control map[string]*process.Proc
-	away    bool // its API server does not come up
+	away    bool  // its API server does not come up
+	data    *Data // of etcd, from a copy of the disk, that no majority has taken over; nil: what the cluster has
 }
 
 // NewNode gives a machine its Kubernetes programs.
@@ -46,6 +47,9 @@ func NewNode(o *ubuntu.OS, r *Registry) *Node {
 		"containerd": n.containerd, "kubelet": n.kubelet, "kubeadm": n.kubeadm, "kubectl": n.kubectl,
 		"cilium": n.cilium,
 	})
+	r.mu.Lock()
+	r.nodes[n] = true
+	r.mu.Unlock()
 	return n
 }
 
@@ -115,8 +119,11 @@ func (n *Node) cluster() *kubeapi.Cluster { return n.reg.byCA(n.read(pkiDir + "c
 
 // startControl starts the control plane whose manifests are there, and keeps it running as kubelet does.
 func (n *Node) startControl(ctx context.Context) {
-	c := n.cluster()
-	if c == nil || !n.exists(manifestDir+"kube-apiserver.yaml") {
+	if !n.exists(manifestDir + "kube-apiserver.yaml") {
+		return
+	}
+	c := n.present()
+	if c == nil {
 		return
 	}
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
@@ -168,7 +175,7 @@ func (n *Node) startPod(ctx context.Context, c *kubeapi.Cluster, name string) {
 
 // etcd is the member on this machine; its name is on the disk.
 func (n *Node) etcd(ctx context.Context, c *kubeapi.Cluster, ready chan<- struct{}) int {
-	name := strings.TrimSpace(string(n.read(etcdDir + "/member/name")))
+	name := n.member()
 	if name == "" {
 		return 1
 	}

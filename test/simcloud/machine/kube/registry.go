@@ -19,7 +19,10 @@ type Registry struct {
 	mu       sync.Mutex
 	clusters map[string]*kubeapi.Cluster
 	masters  map[string]map[*Node]bool
-	silent   map[silence]*time.Timer
+	nodes    map[*Node]bool
+	// waiting are the members of etcd that have started with older data and not found a majority, by the hash of the CA.
+	waiting map[string]map[*Node]*kubeapi.Saved
+	silent  map[silence]*time.Timer
 	// reporting counts the kubelets that report for a node: two while one takes over from another.
 	reporting map[silence]int
 }
@@ -27,8 +30,9 @@ type Registry struct {
 // NewRegistry returns a registry without clusters.
 func NewRegistry() *Registry {
 	return &Registry{
-		clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{},
-		silent: map[silence]*time.Timer{}, reporting: map[silence]int{},
+		clusters: map[string]*kubeapi.Cluster{}, masters: map[string]map[*Node]bool{}, nodes: map[*Node]bool{},
+		waiting: map[string]map[*Node]*kubeapi.Saved{},
+		silent:  map[silence]*time.Timer{}, reporting: map[silence]int{},
 	}
 }
 
@@ -53,17 +57,32 @@ func (r *Registry) add(c *kubeapi.Cluster) {
 func (r *Registry) hold(c *kubeapi.Cluster, n *Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := c.CAHash()
-	if r.masters[h] == nil {
-		r.masters[h] = map[*Node]bool{}
+	r.keep(c.CAHash(), n)
+}
+
+// keep is hold for a hash. The lock is held.
+func (r *Registry) keep(hash string, n *Node) {
+	if r.masters[hash] == nil {
+		r.masters[hash] = map[*Node]bool{}
 	}
-	r.masters[h][n] = true
+	r.masters[hash][n] = true
+}
+
+// stops is called when the control plane of a machine does not run any more.
+func (r *Registry) stops(n *Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, of := range r.waiting {
+		delete(of, n)
+	}
 }
 
 // Forget is called when a machine is gone with its disk; a cluster without masters is dropped.
 func (r *Registry) Forget(n *Node) {
+	r.stops(n)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.nodes, n)
 	for h, m := range r.masters {
 		if !m[n] {
 			continue

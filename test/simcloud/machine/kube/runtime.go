@@ -159,6 +159,7 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 		if ready {
 			n.reg.report(n.os.Sys.Clock, cluster, name, false)
 		}
+		n.reg.stops(n)
 	}()
 	for {
 		select {
@@ -170,6 +171,12 @@ func (n *Node) live(ctx context.Context, p *process.Proc, k *config, name, ip st
 		changed = n.changed() // before looking, so that no change is missed
 		n.startControl(ctx)
 		pause := max(n.os.Sys.Clock.Real(time.Second), retryEvery)
+		if cluster != nil && n.reg.byCA(k.ca) != cluster { // it has other data now, and may not know this node
+			if ready {
+				n.reg.report(n.os.Sys.Clock, cluster, name, false)
+			}
+			cluster, ready = nil, false
+		}
 		switch cut := n.os.Net.IsCut(); {
 		case cluster == nil && !cut && n.exists(kubeletConf):
 			c := n.reg.byCA(k.ca)

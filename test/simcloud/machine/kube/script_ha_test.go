@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gybe-nfv/gybe/test/simcloud"
+	"github.com/gybe-nfv/gybe/test/simcloud/fleet"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
@@ -57,10 +58,16 @@ func (l *lab) ip(host byte) netip.Addr { return l.block.Addr(10, host) }
 // boot starts a machine that may hold the virtual address .100.
 func (l *lab) boot(id string, host byte) {
 	l.Helper()
+	l.bootFrom(id, host, nil)
+}
+
+// bootFrom is boot with a copy of a disk.
+func (l *lab) bootFrom(id string, host byte, disk fleet.Content) {
+	l.Helper()
 	require.NoError(l, l.Boot(l.Context(), machine.Spec{
 		ID: id, Name: "vm-" + id, VCPUs: 2, MemoryMB: 4096, DiskGB: 20, FixedIPs: []netip.Addr{l.ip(host)},
 		AllowedAddressPairs: []netip.Addr{l.ip(100)},
-		VIPFloatingIPs:      map[netip.Addr]netip.Addr{l.block.Addr(20, 100): l.ip(100)},
+		VIPFloatingIPs:      map[netip.Addr]netip.Addr{l.block.Addr(20, 100): l.ip(100)}, Content: disk,
 	}))
 	c, err := ssh.Dial("tcp", netip.AddrPortFrom(l.ip(host), l.SSHPort()).String(), &ssh.ClientConfig{
 		User: "ubuntu", Auth: []ssh.AuthMethod{ssh.Password("ubuntu")}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -65,7 +66,7 @@ func (v View) Open(name string, flag int, perm fs.FileMode) (*File, error) {
 		}
 	} else if flag&os.O_TRUNC != 0 && n.mode.IsRegular() {
 		v.fs.used -= int64(len(n.data))
-		n.data, n.mtime = nil, v.fs.now()
+		n.data, n.shared, n.mtime = nil, false, v.fs.now()
 	}
 	return f, nil
 }
@@ -167,6 +168,9 @@ func (f *File) writeAt(b []byte, off int64) (int, error) {
 		return 0, pathErr("write", f.name, syscall.EBADF)
 	case !f.n.mode.IsRegular():
 		return len(b), nil // null and its like swallow everything
+	}
+	if f.n.shared {
+		f.n.data, f.n.shared = slices.Clone(f.n.data), false
 	}
 	end := off + int64(len(b))
 	if grow := end - int64(len(f.n.data)); grow > 0 {

@@ -48,6 +48,7 @@ type node struct {
 	uid, gid int
 	mtime    time.Time
 	data     []byte
+	shared   bool // another tree has data, too: it must be copied before it is changed in place
 	children map[string]*node
 	target   string
 	nlink    int

@@ -46,7 +46,7 @@ func (o *OS) mount(_ context.Context, p *process.Proc) int {
 	if i < 0 {
 		return fail("%s: special device %s does not exist.", m.dir, m.dev)
 	}
-	if o.disks[i].Volume.fs == "" {
+	if o.disks[i].Volume.get().fs == "" {
 		return fail(
 			"%s: wrong fs type, bad option, bad superblock on %s, missing codepage or helper program, or other error.",
 			m.dir, m.dev,
@@ -82,7 +82,7 @@ func (o *OS) byUUID(id string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, d := range o.disks {
-		if d.Volume.uuid == id && id != "" {
+		if id != "" && d.Volume.get().uuid == id {
 			return d.Device
 		}
 	}
@@ -185,12 +185,11 @@ func (o *OS) blkid(_ context.Context, p *process.Proc) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, d := range o.disks {
-		if d.Device != f.Args[0] || d.Volume.fs == "" && d.Volume.table == "" {
+		b := d.Volume.get()
+		if d.Device != f.Args[0] || b.fs == "" && b.table == "" {
 			continue
 		}
-		if v := map[string]string{
-			"TYPE": d.Volume.fs, "UUID": d.Volume.uuid, "PTTYPE": d.Volume.table,
-		}[f.Val("s")]; v != "" {
+		if v := map[string]string{"TYPE": b.fs, "UUID": b.uuid, "PTTYPE": b.table}[f.Val("s")]; v != "" {
 			p.Printf("%s\n", v)
 		}
 		return 0
@@ -208,7 +207,7 @@ func (o *OS) mkfs(_ context.Context, p *process.Proc) int {
 	defer o.mu.Unlock()
 	for _, d := range o.disks {
 		if d.Device == device {
-			d.Volume.fs, d.Volume.uuid, d.Volume.table = "ext4", uuid.NewString(), ""
+			d.Volume.set(blocks{fs: "ext4", uuid: uuid.NewString()})
 			return 0
 		}
 	}
@@ -225,7 +224,7 @@ func (o *OS) parted(_ context.Context, p *process.Proc) int {
 	defer o.mu.Unlock()
 	for _, d := range o.disks {
 		if d.Device == p.Args[at-1] {
-			d.Volume.fs, d.Volume.uuid, d.Volume.table = "", "", p.Args[at+1]
+			d.Volume.set(blocks{table: p.Args[at+1]})
 			return 0
 		}
 	}

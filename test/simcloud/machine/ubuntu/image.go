@@ -34,7 +34,7 @@ var sbin = map[string]bool{
 
 // image fills the disk with what a cloud image has after cloud-init's first boot.
 func (o *OS) image(user, publicKey string) {
-	v, f := o.root(), o.Sys.FS
+	v := o.root()
 	for _, d := range []string{
 		"/usr/bin", "/usr/sbin", "/usr/lib/systemd/system", "/usr/local/bin", "/usr/local/sbin", "/usr/local/libexec",
 		"/usr/local/lib", "/usr/share/keyrings", "/etc/apt/sources.list.d", "/etc/apt/keyrings",
@@ -54,12 +54,7 @@ func (o *OS) image(user, publicKey string) {
 	} {
 		_ = v.Symlink(to, name)
 	}
-	for name, kind := range map[string]string{
-		"/dev/null": "null", "/dev/zero": "zero", "/dev/urandom": "urandom", "/dev/tty": "null", "/dev/log": "null",
-	} {
-		f.Device(name, kind)
-	}
-	f.Block("/dev/vda")
+	o.devices()
 	home := "/home/" + user
 	put := func(name, text string, mode fs.FileMode) { _ = v.WriteFile(name, []byte(text), mode) }
 	for name, text := range imageFiles {
@@ -121,6 +116,16 @@ func (o *OS) AddFile(name string) {
 	_ = o.root().MkdirAll(path.Dir(full), 0o755)
 	_ = o.root().Remove(full)
 	_ = o.root().WriteFile(full, process.Stub(path.Base(name)), 0o755)
+}
+
+// devices makes the device nodes that every machine has.
+func (o *OS) devices() {
+	for name, kind := range map[string]string{
+		"/dev/null": "null", "/dev/zero": "zero", "/dev/urandom": "urandom", "/dev/tty": "null", "/dev/log": "null",
+	} {
+		o.Sys.FS.Device(name, kind)
+	}
+	o.Sys.FS.Block("/dev/vda")
 }
 
 // proc makes the computed files of /proc.

@@ -57,18 +57,42 @@ type Disk struct {
 	Volume *Volume
 }
 
-// Volume is the content of a block device. Only the machine that it is attached to may touch it.
+// Volume is the content of a block device. It is safe for concurrent use.
 type Volume struct {
 	// ID is the disk's serial number, by which guests find it; may be empty.
-	ID    string
+	ID string
+
+	mu      sync.Mutex
+	content blocks
+}
+
+// blocks is what can be seen of a block device.
+type blocks struct {
 	fs    string
 	uuid  string // of the file system
 	table string // kind of the partition table
 }
 
+// Copy is another volume with the same content.
+func (v *Volume) Copy(id string) *Volume { return &Volume{ID: id, content: v.get()} }
+
+func (v *Volume) get() blocks {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.content
+}
+
+func (v *Volume) set(b blocks) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.content = b
+}
+
 // New makes the system of a machine that has never been switched on. hostname is its first name; user with password
-// (and publicKey, if not empty) is its login.
-func New(clock *process.Clock, net *netstack.Stack, hw Hardware, hostname, user, publicKey string) *OS {
+// (and publicKey, if not empty) is its login. The disk is that of a fresh cloud image, or a copy of from.
+func New(
+	clock *process.Clock, net *netstack.Stack, hw Hardware, hostname, user, publicKey string, from *Content,
+) *OS {
 	o := &OS{
 		Net: net, host: hostname, programs: map[string]process.Program{}, units: map[string]*unit{},
 		pkgs: map[string]string{}, held: map[string]bool{}, lists: map[string]bool{}, dpkg: make(chan struct{}, 1),
@@ -80,7 +104,11 @@ func New(clock *process.Clock, net *netstack.Stack, hw Hardware, hostname, user,
 	}
 	net.Hosts = o.hosts
 	o.kernel.init()
-	o.image(user, publicKey)
+	if from != nil {
+		o.load(from)
+	} else {
+		o.image(user, publicKey)
+	}
 	return o
 }
 
