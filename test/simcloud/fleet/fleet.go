@@ -56,7 +56,7 @@ type Machine struct {
 }
 
 // Content is what is on a disk. Only the fleet that has made it looks into it. It does not change, may be given to any
-// number of machines and volumes, and lives as long as somebody refers to it. nil is a disk that nothing has written.
+// number of machines and volumes, and lives as long as it is referred to. nil is a disk that nothing has written.
 type Content any
 
 // Disk is one attached volume as the machine sees it.

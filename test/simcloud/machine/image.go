@@ -24,7 +24,7 @@ type volume struct {
 	root   *image
 }
 
-// image copies the root disk, which is what it was made from as long as nobody has used the machine.
+// image copies the root disk, which is what it was made from as long as no user has logged in to the machine.
 func (m *Machine) image() *image {
 	m.mu.Lock()
 	o, keys := m.os, slices.Clone(m.keys)

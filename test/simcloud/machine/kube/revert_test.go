@@ -27,7 +27,7 @@ func (l *lab) keep(c *rest.RESTClient, name string) {
 // kept says with which status a cluster answers a question for it.
 func (l *lab) kept(c *rest.RESTClient, name string) int {
 	err := c.Get().Resource("configmaps").Namespace("default").Name(name).Do(l.Context()).Error()
-	if s, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // client-go does not wrap it
+	if s, ok := err.(apierrors.APIStatus); ok {
 		return int(s.Status().Code)
 	}
 	if err != nil {
