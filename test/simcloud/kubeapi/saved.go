@@ -24,7 +24,9 @@ type history struct {
 
 // Save copies what etcd holds now.
 func (c *Cluster) Save() *Saved {
-	s := &Saved{opts: c.opts, pki: c.pki, line: c.line, objs: map[string]map[string]Object{}, members: map[string]Member{}}
+	s := &Saved{
+		opts: c.opts, pki: c.pki, line: c.line, objs: map[string]map[string]Object{}, members: map[string]Member{},
+	}
 	c.store.mu.RLock()
 	s.rev, s.appliedBy = c.store.rev, maps.Clone(c.store.appliedBy)
 	for gr, of := range c.store.objs {

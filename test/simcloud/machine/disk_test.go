@@ -47,8 +47,8 @@ func TestStorageScriptMakesAServerThatSurvivesAReboot(t *testing.T) {
 	require.Contains(t, ok(t, again, "findmnt -n -o SOURCE /volume; ls /volume/nfs/pv1"), "kept")
 }
 
-// A server that is rebuilt from an image of itself is the same to cloud-init: it has the host keys that are on the disk,
-// and its user data does not run again. The services that are enabled there start.
+// A server that is rebuilt from an image of itself is the same to cloud-init: it has the host keys of the disk, and its
+// user data does not run again. The services that are enabled there start.
 func TestRebuiltServerGoesOnWithItsDisk(t *testing.T) {
 	t.Parallel()
 	at, f := subnet(t), newFleet(t, machine.Options{Speed: 100})

@@ -122,8 +122,8 @@ func (m *Machine) on(ctx context.Context) error {
 }
 
 // start brings up the network and the SSH port. The system itself starts now only if a user has logged in before, here
-// or on the machine that the disk comes from, or if there is user data to run; otherwise it waits for the first visitor,
-// so that idle machines cost next to nothing.
+// or on the machine that the disk comes from, or if there is user data to run. Otherwise it waits for the first
+// visitor, so that idle machines cost next to nothing.
 func (m *Machine) start(ctx context.Context) error {
 	for i, ip := range m.spec.FixedIPs {
 		if err := m.net.Add(ctx, netstack.Addr{IP: ip}); err != nil {

@@ -95,8 +95,9 @@ func (s *site) run(id, command string) (out, key string) {
 const (
 	// unit is a service that is recorded on a disk.
 	unit = "printf '[Service]\\nExecStart=/bin/sleep 100000\\n[Install]\\nWantedBy=multi-user.target\\n' | " +
-		"sudo tee /etc/systemd/system/app.service; sudo systemctl daemon-reload; sudo systemctl enable app && sudo systemctl start app && " +
-		"echo first | sudo tee /srv/data && sudo apt-get update -q && sudo apt-get install -y haproxy"
+		"sudo tee /etc/systemd/system/app.service; sudo systemctl daemon-reload; sudo systemctl enable app && " +
+		"sudo systemctl start app && echo first | sudo tee /srv/data && " +
+		"sudo apt-get update -q && sudo apt-get install -y haproxy"
 	look = "cat /srv/data; systemctl is-active app || true; dpkg-query -W -f '${Package}' haproxy; echo; hostname; " +
 		"cat /srv/seen"
 	userData = "#cloud-config\nruncmd:\n- echo \"$(hostname)\" >> /srv/seen\n"

@@ -42,8 +42,8 @@ func (n *Node) Load(d *Data) {
 	n.data = d
 }
 
-// present is the cluster whose control plane can start on this machine now, nil if there is none (yet). A member of etcd
-// with data from a copy of its disk decides with the others on the data of the cluster.
+// present is the cluster whose control plane can start on this machine now, nil if there is none (yet). A member with
+// data from a copy of its disk decides with the others on the data of the cluster.
 func (n *Node) present() *kubeapi.Cluster {
 	name := n.member()
 	n.mu.Lock()

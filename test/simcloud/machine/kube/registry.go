@@ -20,7 +20,7 @@ type Registry struct {
 	clusters map[string]*kubeapi.Cluster
 	masters  map[string]map[*Node]bool
 	nodes    map[*Node]bool
-	// waiting are the members of etcd that have started with older data and not found a majority, by the hash of the CA.
+	// waiting are the members of etcd that have started with older data and found no majority, by the hash of the CA.
 	waiting map[string]map[*Node]*kubeapi.Saved
 	silent  map[silence]*time.Timer
 	// reporting counts the kubelets that report for a node: two while one takes over from another.
