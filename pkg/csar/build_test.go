@@ -85,8 +85,8 @@ func TestBuildFillsTheManifestAndItsHashOfTheMetadata(t *testing.T) {
 	data := build(t, folder(t, map[string]string{
 		csar.MetaPath:          meta + "ETSI-Entry-Manifest: v.mf\n\nName: Scripts/x.sh",
 		"Definitions/top.yaml": "a: b\n", "Scripts/x.sh": script,
-		"v.mf": "metadata:\n  vnf_product_name: x\n\nSource: TOSCA-Metadata/TOSCA.meta\n\nnon_mano_artifact_sets:\n" +
-			"  s:\n    Source: Scripts/x.sh\n",
+		"v.mf": "metadata:\n  vnf_product_name: x\n\nSource: v.mf\n\nSource: TOSCA-Metadata/TOSCA.meta\n\n" +
+			"non_mano_artifact_sets:\n  s:\n    Source: Scripts/x.sh\n",
 	}))
 	report, err := verify(t, data, csar.DefaultLimits())
 	require.NoError(t, err)

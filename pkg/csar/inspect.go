@@ -74,6 +74,11 @@ func inspect(a *Archive, m mode) (Info, error) {
 	}
 	first := map[Sum]declared{}
 	for _, l := range listed {
+		if itself, err := a.listsItself(l, info.Manifest); err != nil {
+			return Info{}, err
+		} else if itself {
+			continue
+		}
 		fillable := m == source && (l.from == MetaPath || !info.Signed)
 		d, err := a.check(l.Listed, l.from, fillable)
 		if err != nil {
@@ -140,6 +145,23 @@ func readMetadata(a *Archive) (Info, []listedIn, error) {
 		}
 	}
 	return info, listed, nil
+}
+
+// listsItself recognises the entry of a manifest for itself, which some packages have. It says nothing, because a file
+// cannot contain its own hash (SOL004 clause 4.3.2 wants hashes of the other files).
+func (a *Archive) listsItself(l listedIn, manifest string) (bool, error) {
+	name, problem := cleanName(l.Path, a.lim)
+	if problem != "" || l.from != manifest || name != manifest {
+		return false, nil
+	}
+	if l.Hash != "" || l.Algorithm != "" {
+		return false, &Rejection{
+			Reason: BadChecksum, File: manifest, Line: l.Line,
+			Detail: "the manifest lists itself with a hash, which cannot be right: the hash is a part of the file",
+			Hint:   "remove Algorithm and Hash from this entry, or the entry",
+		}
+	}
+	return l.Signature == "" && l.Certificate == "", nil
 }
 
 func (a *Archive) findDefinitions(info *Info, meta *Meta) error {

@@ -143,6 +143,26 @@ func TestMetadataDefectsAreRejectedWithTheReason(t *testing.T) {
 			"v.mf", "metadata:\n  vnf_product_name: p\n\nSource: v.yaml\nAlgorithm: SHA-256\nHash: "+sum+"\n",
 		)), csar.WrongChecksum, "v.yaml", 0, "v.mf:4"},
 		{
+			"a manifest that lists itself with a hash",
+			bare(stored("v.yaml", ""), stored("v.mf", "Source: v.mf\nAlgorithm: SHA-256\nHash: "+sum+"\n")),
+			csar.BadChecksum, "v.mf", 1, "lists itself with a hash",
+		},
+		{
+			"a manifest that lists itself with an algorithm",
+			bare(stored("v.yaml", ""), stored("v.mf", "Source: v.mf\nAlgorithm: SHA-256\n")),
+			csar.BadChecksum, "v.mf", 1, "lists itself with a hash",
+		},
+		{
+			"a manifest that lists itself with a signature",
+			bare(stored("v.yaml", ""), stored("v.sig", ""), stored("v.mf", "Source: v.mf\nSignature: v.sig\n")),
+			csar.MissingChecksum, "v.mf", 1, "without Algorithm and Hash",
+		},
+		{
+			"a manifest that lists another manifest without checksum",
+			bare(stored("v.yaml", ""), stored("w.mf", ""), stored("v.mf", "Source: w.mf\n")),
+			csar.MissingChecksum, "v.mf", 1, "w.mf is listed without Algorithm and Hash",
+		},
+		{
 			"a manifest without checksum", bare(stored("v.yaml", "a: b\n"), stored("v.mf", "Source: v.yaml\n")),
 			csar.MissingChecksum, "v.mf", 1, "without Algorithm and Hash",
 		},
@@ -249,6 +269,14 @@ func TestPackagesAsTheyAreMetInPractice(t *testing.T) {
 				{Path: "Artifacts/install.sh", Algorithm: csar.SHA256, Hash: sum, Size: int64(len(script))},
 				{Path: "vnfd.yaml", Algorithm: csar.SHA512, Hash: sha512Of("a: b\n"), Size: 5, Set: "foo_bar"},
 			},
+		},
+		"a manifest that lists itself": {
+			[]entry{
+				stored("vnfd.yaml", "a: b\n"),
+				stored("vnfd.mf", "Source: ./vnfd.mf\n\nSource: vnfd.yaml\nAlgorithm: SHA-256\nHash: "+
+					sha256Of("a: b\n")+"\n"),
+			},
+			[]csar.Artifact{{Path: "vnfd.yaml", Algorithm: csar.SHA256, Hash: sha256Of("a: b\n"), Size: 5}},
 		},
 		"TOSCA.meta and manifest both list a file": {
 			withMeta("ETSI-Entry-Manifest: top.mf\n\nName: Scripts/x.sh\nAlgorithm: SHA-256\nHash: "+sum+"\n",
