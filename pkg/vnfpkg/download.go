@@ -183,6 +183,8 @@ func (t *transfer) run(ctx context.Context) (after time.Duration, again bool, er
 			Detail: "it was not complete after " + t.downloadTime.String() + lastReason(t.state.Reason),
 		})
 	}
+	ctx, cancel := context.WithDeadline(ctx, t.state.Started.Add(t.downloadTime)) // a server may send for ever
+	defer cancel()
 	if t.state.Failures >= maxFailures { // the last node died at the last attempt
 		return 0, false, t.fail(ctx, exhausted(t.state))
 	}

@@ -79,6 +79,10 @@ func TestDeathInADownload(t *testing.T) {
 				sentAgain++
 				require.NoError(t, n.api.UploadPackageFrom(t.Context(), p.ID, request))
 			}
+			require.Eventually(t, func() bool {
+				state := w.state(p.ID)
+				return state != "UPLOADING" && state != "PROCESSING"
+			}, patience, interval)
 			w.onboarded(n.api, p.ID)
 			stored, err := n.api.PackageContent(t.Context(), p.ID)
 			require.NoError(t, err)
