@@ -117,7 +117,8 @@ var vnfPkgmLaterSol003Deviations = slices.Concat([]deviation{
 	{"softwareImages[]/diskFormat", "extra value ARI", "the standard's text and SOL005 have it"},
 }, partsOfText, partsOfOnboardedText, readSubscriptions, problemDeviations("onboardingFailureDetails"))
 
-// packagesNotServed are the operations of the package management interface that this version does not serve.
+// packagesNotServed are the operations of the package management interface that this version does not serve: packages
+// with external artifacts are rejected (ADR 041).
 var packagesNotServed = []string{
 	"GET /vnf_packages/{vnfPkgId}/ext_artifacts_access", "PUT /vnf_packages/{vnfPkgId}/ext_artifacts_access",
 }

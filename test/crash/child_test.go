@@ -11,7 +11,8 @@
 //   - Changes and rollbacks of a cluster: every fifteenth, and each of the five scenarios begins at another write.
 //     Admission, grant, inventory and the commits of phases are the same code in all of them.
 //   - Grants of an NFVO: every write from the request to PROCESSING, and between the NFVO's grant and its answer.
-//   - Audited requests: every row that they write. Uploads: every third. gybe secrets reencrypt: four rows.
+//   - Audited requests and upload_from_uri: every row that they write. Uploads: every third. gybe secrets reencrypt:
+//     four rows.
 //
 // With GYBE_FULL=1 nodes die at every write of these as well.
 package crash_test

@@ -59,10 +59,12 @@ func TestDeathInADownload(t *testing.T) {
 			archive := heavy(fmt.Sprintf("download-%d-%v", nth, after), 64<<10)
 			archives.Store(path, archive)
 			request := sol.UploadVnfPackageFromUriRequest{AddressInformation: origin.URL + path}
+			accepted := false
 			alive = !g.dies(nth, after, n.Kill, func() {
 				if n.api.UploadPackageFrom(t.Context(), p.ID, request) != nil {
 					return
 				}
+				accepted = true
 				for {
 					info, err := n.api.Package(t.Context(), p.ID)
 					if err != nil || info.OnboardingState == sol.PackageOnboardingStateOnboarded {
@@ -76,6 +78,7 @@ func TestDeathInADownload(t *testing.T) {
 				n.restart()
 			}
 			if w.state(p.ID) == "CREATED" {
+				require.False(t, accepted, "death %d, after %v", nth, after)
 				sentAgain++
 				require.NoError(t, n.api.UploadPackageFrom(t.Context(), p.ID, request))
 			}
@@ -97,8 +100,9 @@ func TestDeathInADownload(t *testing.T) {
 		}
 	}
 	t.Logf("%d deaths, the request was sent again %d times", killed, sentAgain)
-	require.GreaterOrEqual(t, killed, 2*8, "two attempts, three states, the attempt to onboard, the model and the result")
-	require.LessOrEqual(t, sentAgain, 3, "the entry of the audit trail on both sides, and the request before its commit")
+	require.GreaterOrEqual(t, killed, 2*8, "two attempts, three states, an attempt to onboard, the model, the result")
+	require.Positive(t, sentAgain)
+	require.Less(t, sentAgain, killed/2)
 
 	// Files of dead processes are removed when they are old, at the start of a node.
 	n.Kill()
