@@ -44,5 +44,7 @@ func TestThereAreNoExternalArtifacts(t *testing.T) {
 	p := b.get(t, other)
 	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
 	require.Equal(t, 422, p.OnboardingFailureDetails.Status)
-	require.Contains(t, p.OnboardingFailureDetails.Detail, "https://images.example.com/node.img is outside of the package")
+	require.Contains(
+		t, p.OnboardingFailureDetails.Detail, "https://images.example.com/node.img is outside of the package",
+	)
 }

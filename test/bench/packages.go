@@ -77,7 +77,8 @@ func (b *bench) measurePart(ctx context.Context, what, path, ranges string, n, c
 		return err
 	}
 	get := func(ctx context.Context) error { _, err := b.read(ctx, path, ranges); return err }
-	if err := b.measure(ctx, what, fmt.Sprintf("%s, %d client(s)", mib(size), clients), "", n, clients, get); err != nil {
+	with := fmt.Sprintf("%s, %d client(s)", mib(size), clients)
+	if err := b.measure(ctx, what, with, "", n, clients, get); err != nil {
 		return err
 	}
 	now, err := b.node.Usage()
