@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Allow()
+	parallel.Allow(parallel.Several)
 	goleak.VerifyTestMain(m)
 }
 

@@ -92,12 +92,22 @@ func (l *lister[T, D]) windowEnd(ctx context.Context, q lcm.Query) (string, erro
 	return strings.Join(ids, ""), err
 }
 
-// boundsOf returns the expressions that only shorten the list of operations at its ends.
+// boundsOf returns the expressions that only shorten the list of operations at its ends, and one whose rows an index
+// has in the order of the list: the others are searched among these rows. The type of the operation is the last
+// choice: there are few types, and few operations with a state that is worth a search.
 func boundsOf(exprs []filter.Expr) (out []filter.Expr) {
+	var among *filter.Expr
 	for _, e := range exprs {
-		if name, _ := e.Attribute(); name == "startTime" && e.Op.Ordered() {
+		name, _ := e.Attribute()
+		switch whole, start := operationFilter[name].bounds(e, lcm.OperationColumns[name]); {
+		case start:
 			out = append(out, e)
+		case whole && (among == nil || name != "operation"):
+			among = &e
 		}
+	}
+	if among != nil {
+		out = append(out, *among)
 	}
 	return out
 }

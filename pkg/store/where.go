@@ -30,6 +30,8 @@ type filterColumn struct {
 	lookup string
 	// finds is what an index finds.
 	finds reach
+	// apart says that this index is not in the order of the list.
+	apart bool
 }
 
 // reach says how many rows have to be read for an expression.
@@ -65,7 +67,7 @@ var operationFilter = map[string]filterColumn{
 	},
 	"operation":             {sql: "o.type", values: texts(operationTypes()), finds: ordered},
 	"startTime":             {sql: "o.started", finds: ordered},
-	"stateEnteredTime":      {sql: "o.state_entered", finds: ordered},
+	"stateEnteredTime":      {sql: "o.state_entered", finds: ordered, apart: true},
 	"isAutomaticInvocation": {sql: "o.automatic", not: "NOT o.automatic", finds: ordered},
 	"isCancelPending":       {sql: "o.cancel <> ''", not: "o.cancel = ''", finds: ordered},
 	"cancelMode":            {sql: "o.cancel", optional: true, finds: ordered},
@@ -220,18 +222,29 @@ func (f filterColumn) reachOf(e filter.Expr, kind filter.Kind) reach {
 			return f.finds // few rows are true
 		}
 		return searches
-	case kind == filter.Instant && e.Op.Ordered(), equal && !slices.ContainsFunc(e.Values, f.isCommon):
+	case kind == filter.Instant && e.Op.Ordered():
+		return f.finds
+	case equal && f.finds == ordered && len(e.Values) > 1:
+		return searches // the rows of several values are not in the order of the list
+	case equal && !slices.ContainsFunc(e.Values, f.isCommon):
 		return f.finds
 	}
 	return searches
 }
 
+// bounds says whether the rows that satisfy an expression are in an index in the order of the list, or are one end of
+// the list (start).
+func (f filterColumn) bounds(e filter.Expr, kind filter.Kind) (whole, start bool) {
+	whole = f.finds == ordered && !f.apart && f.reachOf(e, kind) == ordered
+	return whole, whole && kind == filter.Instant
+}
+
 func (f filterColumn) isCommon(v string) bool { return slices.Contains(f.common, v) }
 
-// isSearch says whether a query with expressions has to read every row: an index neither finds the few that match one
-// of them, nor those that match all.
+// isSearch says whether a query with expressions has to read rows that do not match: an index neither finds the few
+// that match one of them, nor those that match all. Any number of rows can match one of two expressions.
 func isSearch(exprs []filter.Expr, columns map[string]filterColumn, kinds filter.Columns) bool {
-	search := false
+	search, indexes := false, 0
 	for _, e := range exprs {
 		name, _ := e.Attribute()
 		switch columns[name].reachOf(e, kinds[name]) {
@@ -240,7 +253,10 @@ func isSearch(exprs []filter.Expr, columns map[string]filterColumn, kinds filter
 		case searches:
 			search = true
 		case ordered:
+			if _, start := columns[name].bounds(e, kinds[name]); !start {
+				indexes++
+			}
 		}
 	}
-	return search
+	return search || indexes > 1
 }

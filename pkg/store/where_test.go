@@ -204,4 +204,20 @@ func TestSearchEndsAfterWindowsAndGoesOn(t *testing.T) {
 	ids, end = read(lcm.Query{Where: where("(eq,id," + last(34_999) + ");(cont,id,9)"), Limit: 5, Brief: true})
 	require.Equal(t, []string{last(34_999)}, ids, "an index finds it")
 	require.Empty(t, end)
+
+	// Two conditions of which each has an index: one of them is searched among the rows of the other.
+	for _, text := range []string{
+		"(eq,operation,HEAL);(eq,operationState,STARTING)", "(eq,operationState,STARTING);(eq,operation,HEAL)",
+	} {
+		ids, end = read(lcm.Query{Where: where(text), Limit: 5, Brief: true})
+		require.Empty(t, ids, text)
+		require.Empty(t, end, "%s: one operation has this state", text)
+	}
+	healing := where("(eq,operation,HEAL);(neq,operationState,COMPLETED)")
+	ids, end = read(lcm.Query{Where: healing, Limit: 5, Brief: true})
+	require.Empty(t, ids)
+	require.NotEmpty(t, end, "no request reads all operations of a type")
+	ids, end = read(lcm.Query{Where: where("(in,operation,SCALE,TERMINATE)"), Limit: 5, Brief: true})
+	require.Empty(t, ids)
+	require.NotEmpty(t, end, "no request reads all rows for several values")
 }

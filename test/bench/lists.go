@@ -153,7 +153,7 @@ func (b *bench) explainLists(ctx context.Context, db *pgx.Conn, queries []listQu
 	}
 	for _, s := range []string{
 		"session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0",
-		"auto_explain.log_analyze = on", "auto_explain.log_timing = off",
+		"auto_explain.log_analyze = on", "auto_explain.log_timing = off", "auto_explain.log_buffers = on",
 	} {
 		if _, err := db.Exec(ctx, "ALTER SYSTEM SET "+s); err != nil {
 			return err

@@ -17,6 +17,6 @@ import (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(300)
-	parallel.Allow()
+	parallel.Allow(parallel.Several)
 	os.Exit(m.Run())
 }

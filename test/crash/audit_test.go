@@ -109,7 +109,9 @@ func TestDeathInAnUpload(t *testing.T) {
 				if n.api.UploadPackage(t.Context(), p.ID, bytes.NewReader(archive)) != nil {
 					return
 				}
-				for {
+				tick := time.NewTicker(interval)
+				defer tick.Stop()
+				for ; ; <-tick.C {
 					info, err := n.api.Package(t.Context(), p.ID)
 					if err != nil || info.OnboardingState == sol.PackageOnboardingStateOnboarded {
 						break

@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	parallel.Allow()
+	parallel.Allow(2 * parallel.Several) // most of the time these tests wait for processes to start
 	code := m.Run()
 	removeBinaries()
 	os.Exit(code)

@@ -24,7 +24,10 @@ func TestTwoNodesShareTheWork(t *testing.T) {
 	const workers, many = 5, 10
 	database := devpg.TestURL(t)
 	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
-	p := w.pair("GYBE_ENGINE_MAX_WORKERS=" + strconv.Itoa(workers))
+	p := w.pair(
+		"GYBE_ENGINE_MAX_WORKERS="+strconv.Itoa(workers),
+		"GYBE_ENGINE_MAX_PER_VIM="+strconv.Itoa(workers), "GYBE_ENGINE_MAX_PER_PROJECT="+strconv.Itoa(workers),
+	)
 	vnfd := w.onboard(p.a.api, plainSource)
 	rule := w.cloud.AddFault(simcloud.Fault{Kind: fault.Delay, Service: "heat", Delay: simcloud.Duration(time.Minute)})
 	var ids, ops []string

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,7 +75,9 @@ func TestDeathInADelivery(t *testing.T) {
 				if err != nil || n.api.DeleteInstance(t.Context(), i.ID) != nil {
 					return
 				}
-				for !idle() {
+				tick := time.NewTicker(interval)
+				defer tick.Stop()
+				for ; !idle(); <-tick.C {
 					if _, err := n.api.Subscriber(t.Context(), made.ID); err != nil {
 						return
 					}

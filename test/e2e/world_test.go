@@ -143,7 +143,7 @@ func TestMain(m *testing.M) {
 	}
 	archives.dir = dir
 	debug.SetGCPercent(300) // tests have little memory alive, and CPU is what limits them
-	parallel.Allow()
+	parallel.Allow(parallel.Several)
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)

@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// several is how many tests run at the same time on a small machine.
-const several = 4
+// Several is how many tests of whole nodes run at the same time on a small machine.
+const Several = 4
 
-// Allow lets at least four tests of this process run at the same time, also on fewer CPUs, unless the user has chosen a
-// number. TestMain calls it before it runs the tests.
-func Allow() {
+// Allow lets at least a number of tests of this process run at the same time, also on fewer CPUs, unless the user has
+// chosen a number. TestMain calls it before it runs the tests.
+func Allow(several int) {
 	flag.Parse()
 	n := flag.Lookup("test.parallel")
 	if n != nil && n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < several {

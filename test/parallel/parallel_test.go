@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Allow()
+	parallel.Allow(parallel.Several)
 	os.Exit(m.Run())
 }
 
@@ -21,10 +21,10 @@ func TestAllowRaisesTheDefaultOnly(t *testing.T) {
 	n := flag.Lookup("test.parallel")
 	before := n.Value.String()
 	t.Cleanup(func() { require.NoError(t, n.Value.Set(before)) })
-	if runtime.GOMAXPROCS(0) < 4 {
+	if runtime.GOMAXPROCS(0) < parallel.Several {
 		require.Equal(t, "4", before, "TestMain has raised it")
 	}
 	require.NoError(t, n.Value.Set("3"))
-	parallel.Allow()
+	parallel.Allow(parallel.Several)
 	require.Equal(t, "3", n.Value.String())
 }
