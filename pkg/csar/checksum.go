@@ -22,8 +22,7 @@ const algorithms = "SHA-224, SHA-256, SHA-384 and SHA-512"
 // Algorithm returns the standard name of a hash algorithm for any of the spellings in use ("sha256", "SHA-256",
 // "Sha_256", "SHA2-256"), and false for one that is unknown or too weak.
 func Algorithm(name string) (string, bool) {
-	plain := strings.NewReplacer("-", "", "_", "", " ", "", "/", "").Replace(strings.ToLower(strings.TrimSpace(name)))
-	switch plain {
+	switch separators.Replace(strings.ToLower(strings.TrimSpace(name))) {
 	case "sha224", "sha2224":
 		return SHA224, true
 	case "sha256", "sha2256":
@@ -35,6 +34,9 @@ func Algorithm(name string) (string, bool) {
 	}
 	return "", false
 }
+
+// separators is made once: a package can have 50,000 hashes.
+var separators = strings.NewReplacer("-", "", "_", "", " ", "", "/", "")
 
 func newHash(algorithm string) hash.Hash {
 	switch algorithm {

@@ -72,7 +72,8 @@ func inspect(a *Archive, m mode) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	first := map[Sum]declared{}
+	first := make(map[Sum]declared, len(listed))
+	info.declared = make([]declared, 0, len(listed))
 	for _, l := range listed {
 		if itself, err := a.listsItself(l, info.Manifest); err != nil {
 			return Info{}, err
@@ -120,6 +121,7 @@ func readMetadata(a *Archive) (Info, []listedIn, error) {
 			return info, nil, err
 		}
 		info.HasMeta = true
+		listed = make([]listedIn, 0, len(meta.Listed))
 		for _, l := range meta.Listed {
 			listed = append(listed, listedIn{l, MetaPath})
 		}
@@ -140,6 +142,7 @@ func readMetadata(a *Archive) (Info, []listedIn, error) {
 			return info, nil, err
 		}
 		info.Signed, info.CompatibleVersions = mf.Signed, mf.CompatibleVersions()
+		listed = slices.Grow(listed, len(mf.Listed))
 		for _, l := range mf.Listed {
 			listed = append(listed, listedIn{l, info.Manifest})
 		}

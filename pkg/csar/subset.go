@@ -135,11 +135,20 @@ func (s *subset) addDirectory() {
 	s.append(bytes.NewReader(d.Bytes()), int64(d.Len()))
 }
 
-// put appends numbers in the byte order of the format.
+// put appends numbers of 16, 32 and 64 bits in the byte order of the format.
 func put(b *bytes.Buffer, values ...any) {
+	free := b.AvailableBuffer()
 	for _, v := range values {
-		_ = binary.Write(b, binary.LittleEndian, v) // memory does not fail, and all are numbers of a fixed size
+		switch v := v.(type) {
+		case uint16:
+			free = binary.LittleEndian.AppendUint16(free, v)
+		case uint32:
+			free = binary.LittleEndian.AppendUint32(free, v)
+		case uint64:
+			free = binary.LittleEndian.AppendUint64(free, v)
+		}
 	}
+	b.Write(free)
 }
 
 // ReadAt implements io.ReaderAt.

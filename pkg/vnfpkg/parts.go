@@ -138,9 +138,24 @@ func (s *Service) Artifacts(ctx context.Context, id string, q Selection) (*File,
 
 // inspect reads the directory and the metadata of a package.
 func (s *Services) inspect(ctx context.Context, p *Package, do func(*csar.Archive) error) error {
+	done, err := s.beginOpening(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	return contentLostError(p.ID, s.withArchive(
 		ctx, p.Content.Digest, func(_ content.Digest, a opened) error { return do(a.Archive) },
 	))
+}
+
+// beginOpening waits for a place to read the directory of an archive; done gives it back.
+func (s *Services) beginOpening(ctx context.Context) (done func(), err error) {
+	select {
+	case s.opening <- struct{}{}:
+		return func() { <-s.opening }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // Single says whether the document can be served as text: it is one file, and no signature is asked for.
@@ -166,6 +181,11 @@ func (d *Document) Archive(ctx context.Context) (_ *File, err error) {
 	if err != nil {
 		return nil, err
 	}
+	done, err := d.service.beginOpening(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	a, err := d.service.openArchive(ctx, digest)
 	if err != nil {
 		return nil, contentLostError(d.p.ID, err)

@@ -53,6 +53,9 @@ type Services struct {
 	// downloadTime bounds a download with all its attempts.
 	downloadTime time.Duration
 	parsing      sync.Mutex // one VNFD at a time: a hostile one may take 150 MB
+	// opening has a place for each request that reads the directory and the metadata of an archive: 100 MB for those of
+	// 50,000 files.
+	opening chan struct{}
 }
 
 // Service is package management as its users see it. Handlers hold Services, so code that forgets the principal does
@@ -68,6 +71,9 @@ type Service struct {
 func (s *Services) In(p lcm.Principal) *Service {
 	return &Service{Services: s, store: s.stores.PackagesOf(p), project: cmp.Or(p.Project, lcm.DefaultProject)}
 }
+
+// maxOpening bounds the requests that read directories of archives at the same time.
+const maxOpening = 2
 
 // New creates Services. The caller also has to run Run in the background.
 func New(o Options) *Services {
@@ -86,7 +92,7 @@ func New(o Options) *Services {
 	return &Services{
 		stores: o.Stores, store: o.Stores.AllPackages(), content: o.Content, log: o.Log, limits: o.Limits,
 		lease: o.Lease, signatures: o.Signatures, fetcher: o.Fetcher, downloadTime: o.DownloadTime,
-		models: newModelCache(o.ModelBytes),
+		models: newModelCache(o.ModelBytes), opening: make(chan struct{}, maxOpening),
 	}
 }
 
