@@ -36,6 +36,9 @@ type Infra interface {
 	// Validate checks the request against the package without asking the VIM; it returns a
 	// CodeUnprocessable error with a pointer for everything that is wrong.
 	Validate(ctx context.Context, r Request) error
+	// Granted checks what an NFVO's grant decides against the package, without asking the VIM and before anything is
+	// made: an error says what of it would not be applied. Execution.Op has the grant.
+	Granted(ctx context.Context, w *Execution) error
 	// Options reads the members of the request's additionalParams that decide on the operation's scope, before there is
 	// a scope. It is pure, and returns a CodeUnprocessable error with a pointer for everything that is wrong, together
 	// with the other options.

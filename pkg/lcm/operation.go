@@ -157,6 +157,9 @@ type Grant struct {
 	ExtManagedVirtualLinks []sol.ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty"`
 	// Assets are those that the grant named for the package; nil when it named none.
 	Assets *VimAssets `json:"assets,omitempty"`
+	// New holds the ids of the definitions of the resources that the operation adds (DefinitionID, DefinitionOf); only
+	// an NFVO's grant has them.
+	New []string `json:"new,omitempty"`
 }
 
 // VimAssets are the flavours and images that an NFVO provides in the VIM for a package: ids or names by VNFD node name.

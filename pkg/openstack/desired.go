@@ -173,8 +173,8 @@ func (d *Driver) desiredOf(s *part) (desired, error) {
 	if g.class != had || w.Op.Scope != nil && w.Op.Scope.Whole { // every server is another one afterwards
 		g.overridable = regrouped(g.overridable)
 	}
-	if w.Op.Type == sol.LcmOperationHeal && w.Op.GrantHref != "" {
-		g.overridable = healed(g, w, g.overridable)
+	if w.Op.GrantHref != "" {
+		g.overridable = g.renewed(g.overridable)
 	}
 	return g, err
 }
@@ -311,11 +311,7 @@ func (t *tick) desired(context.Context) (*userdata.Stack, error) {
 			if err != nil {
 				return nil, err
 			}
-			st, err := t.build(g)
-			if err == nil && t.w.Op.GrantHref != "" {
-				err = g.ungranted(st)
-			}
-			return st, err
+			return t.build(g)
 		})
 	}
 	return copied(t.assembled())

@@ -112,8 +112,10 @@ type world struct {
 	store *memory
 	cfg   openstack.Config
 	zones []string
-	retry execution.Tuning
-	clock lcm.Clock
+	// grantor takes the place of the local one with zones; nil = it does not.
+	grantor lcm.Grantor
+	retry   execution.Tuning
+	clock   lcm.Clock
 	// scripts makes what runs the scripts of the next node, if any, after the death of the last; nil = scripts are not
 	// run.
 	scripts func() openstack.ScriptRunner
@@ -230,6 +232,10 @@ func (w *world) node() (*openstack.Driver, *execution.Runner) {
 		w.cfg.Scripts = w.scripts()
 	}
 	d := openstack.New(w.cfg, log)
+	grantor := w.grantor
+	if grantor == nil {
+		grantor = grant.Local{Zones: w.zones}
+	}
 	w.store.clock = w.clock
 	var pkgs lcm.Packages = w.pkg
 	if w.pkgs != nil {
@@ -237,7 +243,7 @@ func (w *world) node() (*openstack.Driver, *execution.Runner) {
 	}
 	return d, &execution.Runner{
 		Store: w.store, Packages: pkgs, Clock: w.clock, Log: log, Node: "node-1", Tuning: w.retry,
-		Planner: &execution.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grant.Local{Zones: w.zones}},
+		Planner: &execution.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grantor},
 	}
 }
 

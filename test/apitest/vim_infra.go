@@ -23,6 +23,9 @@ func (v *VIM) Validate(_ context.Context, r lcm.Request) error {
 	return nil
 }
 
+// Granted implements lcm.Infra.
+func (v *VIM) Granted(context.Context, *lcm.Execution) error { return nil }
+
 // Options implements lcm.Infra.
 func (v *VIM) Options(r lcm.Request) (lcm.Options, error) { return tacker.Options(r) }
 

@@ -120,5 +120,12 @@ func (p *Planner) grant(ctx context.Context, w *lcm.Execution) error {
 		return err
 	}
 	w.Op.Grant = g
-	return nil
+	if w.Op.GrantHref == "" || !w.Op.Kind().VIM {
+		return nil
+	}
+	infra, err := p.infra(w.Instance)
+	if err != nil {
+		return err
+	}
+	return infra.Granted(ctx, w)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Apply checks the grant that answers a request, and writes it into the operation and the instance: the grant as
-// drivers use it, its additionalParams, and its VIM connections. The error of an invalid grant is permanent and names
-// what is wrong; nothing is changed then.
+// drivers use it, its additionalParams, and its VIM connections. The error of an invalid grant is permanent and points
+// to what is wrong; nothing is changed then. Whether the templates of the package can take it is for lcm.Infra.Granted.
 func Apply(w *lcm.Execution, r *sol.GrantRequest, g *sol.Grant, href string) error {
 	p, err := planOf(w)
 	if err != nil {
@@ -27,6 +27,9 @@ func Apply(w *lcm.Execution, r *sol.GrantRequest, g *sol.Grant, href string) err
 	}
 	out := &lcm.Grant{
 		ID: g.ID, ExtVirtualLinks: g.ExtVirtualLinks, ExtManagedVirtualLinks: g.ExtManagedVirtualLinks,
+	}
+	for _, d := range r.AddResources {
+		out.New = append(out.New, d.ID)
 	}
 	if out.Zones, err = a.placeVNFCs(vims); err != nil {
 		return err
@@ -49,16 +52,31 @@ type application struct {
 	grant   *sol.Grant
 	// zones are those of the grant by their ids, added the granted new resources by the ids of their definitions.
 	zones map[string]sol.ZoneInfo
-	added map[string]sol.GrantInfo
+	added map[string]granted
 }
 
-// invalid is the error of a grant that cannot be used.
-func invalid(format string, args ...any) error {
+// granted is the decision about a resource, and where the grant has it.
+type granted struct {
+	sol.GrantInfo
+	at string
+}
+
+// invalid is the error of a grant that cannot be used. at is a JSON pointer into the grant.
+func invalid(at, format string, args ...any) error {
 	return &lcm.Error{
-		Code: lcm.CodeUpstream, Title: "Invalid grant", Detail: "the grant of the NFVO is invalid: " +
-			fmt.Sprintf(format, args...),
-		Hint: "correct it at the NFVO, and send the request again",
+		Code: lcm.CodeUpstream, Title: "Invalid grant",
+		Detail: "the grant of the NFVO is invalid: " + at + " " + fmt.Sprintf(format, args...),
+		Hint:   "correct it at the NFVO, and send the request again",
 	}
+}
+
+// indirect is the error of a resourceProviderId, nil without one: it belongs to resource management by the NFVO, and
+// this VNFM manages resources itself (direct mode).
+func indirect(at, provider string) error {
+	if provider == "" {
+		return nil
+	}
+	return invalid(at+"/resourceProviderId", "is %q: the VNFM manages resources itself, in VIMs", provider)
 }
 
 // check compares the grant with the request.
@@ -66,80 +84,106 @@ func (a *application) check() error {
 	g, op := a.grant, a.w.Op
 	switch {
 	case g.ID == "":
-		return invalid("it has no id")
+		return invalid("/id", "is missing")
 	case g.VnfLcmOpOccID != op.ID:
-		return invalid("vnfLcmOpOccId is %q, and the request was about %s", g.VnfLcmOpOccID, op.ID)
+		return invalid("/vnfLcmOpOccId", "is %q, and the request was about %s", g.VnfLcmOpOccID, op.ID)
 	case g.VnfInstanceID != op.InstanceID:
-		return invalid("vnfInstanceId is %q, and the request was about %s", g.VnfInstanceID, op.InstanceID)
+		return invalid("/vnfInstanceId", "is %q, and the request was about %s", g.VnfInstanceID, op.InstanceID)
 	}
 	for _, list := range []struct {
-		name  string
+		at    string
 		given []sol.GrantInfo
 		asked []sol.ResourceDefinition
 	}{
-		{"addResources", g.AddResources, a.request.AddResources},
-		{"tempResources", g.TempResources, a.request.TempResources},
-		{"removeResources", g.RemoveResources, a.request.RemoveResources},
-		{"updateResources", g.UpdateResources, a.request.UpdateResources},
+		{"/addResources", g.AddResources, a.request.AddResources},
+		{"/tempResources", g.TempResources, a.request.TempResources},
+		{"/removeResources", g.RemoveResources, a.request.RemoveResources},
+		{"/updateResources", g.UpdateResources, a.request.UpdateResources},
 	} {
-		found, err := checkDefinitions(list.name, list.given, list.asked)
+		found, err := checkDefinitions(list.at, list.given, list.asked)
 		if err != nil {
 			return err
 		}
-		if list.name == "addResources" {
+		if list.at == "/addResources" {
 			a.added = found
-		}
-	}
-	for _, d := range a.request.AddResources {
-		if _, ok := a.added[d.ID]; !ok {
-			return invalid("addResources does not have the resource definition %s (%s), which the operation adds", d.ID,
-				d.Type)
 		}
 	}
 	return a.readZones()
 }
 
-// checkDefinitions finds the infos of a list by their definition.
-func checkDefinitions(
-	name string, given []sol.GrantInfo, asked []sol.ResourceDefinition,
-) (map[string]sol.GrantInfo, error) {
-	known := map[string]bool{}
+// checkDefinitions finds the infos of a list by their definition. The list has to have all that were asked for.
+func checkDefinitions(at string, given []sol.GrantInfo, asked []sol.ResourceDefinition) (map[string]granted, error) {
+	known := map[string]sol.ResourceDefinition{}
 	for _, d := range asked {
-		known[d.ID] = true
+		known[d.ID] = d
 	}
-	out := map[string]sol.GrantInfo{}
-	for _, info := range given {
+	out := map[string]granted{}
+	for n, info := range given {
+		here := fmt.Sprintf("%s/%d", at, n)
 		id := info.ResourceDefinitionID
-		if !known[id] {
-			return nil, invalid("%s names the resource definition %q, which the request does not have there", name, id)
+		d, ok := known[id]
+		if !ok {
+			return nil, invalid(here, "names the resource definition %q, which the request does not have there", id)
 		}
 		if _, twice := out[id]; twice {
-			return nil, invalid("%s names the resource definition %s twice", name, id)
+			return nil, invalid(here, "names the resource definition %s twice", id)
 		}
 		if info.ReservationID != "" {
-			return nil, invalid("%s gives %s the reservationId %s: this VNFM does not support reservations", name, id,
-				info.ReservationID)
+			return nil, invalid(here+"/reservationId", "is %s for %s: this VNFM does not support reservations",
+				info.ReservationID, id)
 		}
-		out[id] = info
+		if err := indirect(here, info.ResourceProviderID); err != nil {
+			return nil, err
+		}
+		if d.Resource != nil {
+			if err := checkExisting(here, info, *d.Resource); err != nil {
+				return nil, err
+			}
+		}
+		out[id] = granted{info, here}
+	}
+	for _, d := range asked {
+		if _, ok := out[d.ID]; !ok {
+			return nil, invalid(at, "does not have the resource definition %s (%s) of the request", d.ID, d.Type)
+		}
 	}
 	return out, nil
 }
 
+// checkExisting checks that a grant leaves a resource that exists where it is.
+func checkExisting(at string, info sol.GrantInfo, has sol.ResourceHandle) error {
+	switch {
+	case info.VimConnectionID != "" && has.VimConnectionID != "" && info.VimConnectionID != has.VimConnectionID:
+		return invalid(at+"/vimConnectionId", "is %q: the resource %s exists in %s, and cannot move",
+			info.VimConnectionID, has.ResourceID, has.VimConnectionID)
+	case info.ZoneID != "":
+		return invalid(at+"/zoneId", "is %q: the resource %s exists, and cannot move", info.ZoneID, has.ResourceID)
+	case info.ResourceGroupID != "":
+		return invalid(at+"/resourceGroupId", "is %q: the resource %s exists, and cannot move", info.ResourceGroupID,
+			has.ResourceID)
+	}
+	return nil
+}
+
 // readZones reads zones, and checks the zone groups: they confirm constraints, and decide nothing.
 func (a *application) readZones() error {
-	for _, z := range a.grant.Zones {
+	for n, z := range a.grant.Zones {
+		at := fmt.Sprintf("/zones/%d", n)
 		if _, twice := a.zones[z.ID]; twice {
-			return invalid("zones has the id %q twice", z.ID)
+			return invalid(at, "has the id %q, as another zone has", z.ID)
 		}
 		if z.ID == "" || z.ZoneID == "" {
-			return invalid("zones has an entry without id or zoneId")
+			return invalid(at, "needs id and zoneId")
+		}
+		if err := indirect(at, z.ResourceProviderID); err != nil {
+			return err
 		}
 		a.zones[z.ID] = z
 	}
-	for _, group := range a.grant.ZoneGroups {
-		for _, id := range group.ZoneID {
+	for n, group := range a.grant.ZoneGroups {
+		for m, id := range group.ZoneID {
 			if _, ok := a.zones[id]; !ok {
-				return invalid("zoneGroups names the zone %q, which zones does not have", id)
+				return invalid(fmt.Sprintf("/zoneGroups/%d/zoneId/%d", n, m), "is %q, which zones does not have", id)
 			}
 		}
 	}
@@ -150,10 +194,11 @@ func (a *application) readZones() error {
 func (a *application) placeVNFCs(vims map[string]sol.VimConnectionInfo) (map[string]string, error) {
 	zones, ofVDU := map[string]string{}, map[string]map[string]bool{}
 	for _, r := range a.add {
-		id := a.added[r.ID].ZoneID
+		info := a.added[r.ID]
+		id, at := info.ZoneID, info.at+"/zoneId"
 		zone, ok := a.zones[id]
 		if id != "" && !ok {
-			return nil, invalid("addResources gives %s the zone %q, which zones does not have", r.ID, id)
+			return nil, invalid(at, "gives %s the zone %q, which zones does not have", r.ID, id)
 		}
 		if r.Type != sol.ResourceTypeCompute {
 			continue
@@ -167,8 +212,8 @@ func (a *application) placeVNFCs(vims map[string]sol.VimConnectionInfo) (map[str
 		}
 		key, _, _ := lcm.VimOf(vims, r.vdu)
 		if vim := zone.VimConnectionID; vim != "" && vim != key {
-			return nil, invalid("the zone %s of %s belongs to the VIM connection %q, and the VDU %s uses %q",
-				zone.ZoneID, r.ID, vim, r.vdu, key)
+			return nil, invalid(at, "gives %s the zone %s of the VIM connection %q, and the VDU %s uses %q", r.ID,
+				zone.ZoneID, vim, r.vdu, key)
 		}
 		zones[r.ID] = zone.ZoneID
 	}
@@ -181,34 +226,4 @@ func (a *application) placeVNFCs(vims map[string]sol.VimConnectionInfo) (map[str
 		return nil, nil
 	}
 	return zones, nil
-}
-
-// checkLinks checks that the links of the grant name things of the VNF.
-func (a *application) checkLinks(vims map[string]sol.VimConnectionInfo) error {
-	for _, l := range a.grant.ExtVirtualLinks {
-		if l.ID == "" || l.ResourceID == "" {
-			return invalid("extVirtualLinks has an entry without id or resourceId")
-		}
-		for _, cp := range l.ExtCps {
-			if a.after.CP(cp.CpdID) == nil {
-				return invalid("the external link %s names the connection point %q, which the flavour %s does not have",
-					l.ID, cp.CpdID, a.after.ID)
-			}
-		}
-		if _, ok := vims[l.VimConnectionID]; !ok && l.VimConnectionID != "" {
-			return invalid("the external link %s names the VIM connection %q, which the VNF does not have", l.ID,
-				l.VimConnectionID)
-		}
-	}
-	for _, l := range a.grant.ExtManagedVirtualLinks {
-		if !a.hasLink(l.VnfVirtualLinkDescID) {
-			return invalid("the externally managed link %s is for the virtual link %q, which the flavour %s does "+
-				"not have", l.ID, l.VnfVirtualLinkDescID, a.after.ID)
-		}
-		if _, ok := vims[l.VimConnectionID]; !ok && l.VimConnectionID != "" {
-			return invalid("the externally managed link %s names the VIM connection %q, which the VNF does not have",
-				l.ID, l.VimConnectionID)
-		}
-	}
-	return nil
 }

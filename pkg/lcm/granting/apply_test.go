@@ -20,6 +20,9 @@ func granted(r *sol.GrantRequest) *sol.Grant {
 	for _, d := range r.RemoveResources {
 		g.RemoveResources = append(g.RemoveResources, sol.GrantInfo{ResourceDefinitionID: d.ID})
 	}
+	for _, d := range r.UpdateResources {
+		g.UpdateResources = append(g.UpdateResources, sol.GrantInfo{ResourceDefinitionID: d.ID})
+	}
 	return g
 }
 
@@ -70,6 +73,9 @@ func TestApply(t *testing.T) {
 		check    func(t *testing.T, w *lcm.Execution)
 	}{
 		{"nothing but permission", "instantiate", func(*sol.Grant) {}, func(t *testing.T, w *lcm.Execution) {
+			require.Equal(t, "g", w.Op.Grant.ID)
+			require.Contains(t, w.Op.Grant.New, "workerNode-0/workerNode_CP1")
+			w.Op.Grant.New = nil
 			require.Equal(t, &lcm.Grant{ID: "g"}, w.Op.Grant)
 			require.Equal(t, "https://nfvo/grants/g", w.Op.GrantHref)
 			require.Equal(t, map[string]sol.VimConnectionInfo{"vim1": vim("p1")}, w.Instance.VimConnections)
@@ -96,7 +102,7 @@ func TestApply(t *testing.T) {
 			g.VimAssets = &sol.VimAssets{
 				ComputeResourceFlavours: []sol.VimComputeResourceFlavour{
 					{VnfdVirtualComputeDescID: "masterNode", VimFlavourID: "f1"},
-					{VnfdVirtualComputeDescID: "workerNode", VimFlavourID: "f2", VimConnectionID: "elsewhere"},
+					{VnfdVirtualComputeDescID: "masterNode", VimFlavourID: "f2", VimConnectionID: "elsewhere"},
 				},
 				SoftwareImages: []sol.VimSoftwareImage{
 					{VnfdSoftwareImageID: "masterNode", VimSoftwareImageID: "i1"},
@@ -191,7 +197,7 @@ func TestApplyRejectsInvalidGrants(t *testing.T) {
 		change func(*sol.Grant)
 		want   string
 	}{
-		{"scale", func(g *sol.Grant) { g.ID = "" }, "no id"},
+		{"scale", func(g *sol.Grant) { g.ID = "" }, "/id is missing"},
 		{"scale", func(g *sol.Grant) { g.VnfLcmOpOccID = "x" }, "vnfLcmOpOccId"},
 		{"scale", func(g *sol.Grant) { g.VnfInstanceID = "x" }, "vnfInstanceId"},
 		{"scale", func(g *sol.Grant) { g.AddResources = g.AddResources[1:] }, "masterNode-2 (COMPUTE)"},
@@ -199,10 +205,10 @@ func TestApplyRejectsInvalidGrants(t *testing.T) {
 		{"scale", func(g *sol.Grant) { g.AddResources = append(g.AddResources, g.AddResources[0]) }, "twice"},
 		{"scale", func(g *sol.Grant) { g.AddResources[0].ReservationID = "r" }, "reservations"},
 		{"scale", func(g *sol.Grant) { g.AddResources[0].ZoneID = "z" }, `the zone "z"`},
-		{"scale", func(g *sol.Grant) { g.Zones = []sol.ZoneInfo{{ID: "z"}} }, "without id or zoneId"},
+		{"scale", func(g *sol.Grant) { g.Zones = []sol.ZoneInfo{{ID: "z"}} }, "/zones/0 needs id and zoneId"},
 		{
 			"scale", func(g *sol.Grant) { g.Zones = []sol.ZoneInfo{{ID: "z", ZoneID: "a"}, {ID: "z", ZoneID: "b"}} },
-			"twice",
+			"/zones/1 has the id",
 		},
 		{"scale", func(g *sol.Grant) { g.ZoneGroups = []sol.ZoneGroupInfo{{ZoneID: []string{"z"}}} }, "zoneGroups"},
 		{"scale", func(g *sol.Grant) {
@@ -228,7 +234,7 @@ func TestApplyRejectsInvalidGrants(t *testing.T) {
 		}, "resource groups p1 and p2"},
 		{"instantiate", func(g *sol.Grant) {
 			g.VimAssets = &sol.VimAssets{ComputeResourceFlavours: []sol.VimComputeResourceFlavour{
-				{VnfdVirtualComputeDescID: "noNode"},
+				{VnfdVirtualComputeDescID: "noNode", VimFlavourID: "f"},
 			}}
 		}, `"noNode"`},
 		{"instantiate", func(g *sol.Grant) {
@@ -239,11 +245,11 @@ func TestApplyRejectsInvalidGrants(t *testing.T) {
 				ID: "l", ResourceID: "n",
 				ExtCps: []sol.VnfExtCpData{{CpdID: "x"}},
 			}}
-		}, `connection point "x"`},
+		}, `/extVirtualLinks/0/extCps/0/cpdId is "x"`},
 		{"instantiate", func(g *sol.Grant) { g.ExtVirtualLinks = []sol.ExtVirtualLinkData{{ID: "l"}} }, "resourceId"},
 		{"instantiate", func(g *sol.Grant) {
-			g.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{{ID: "m", VnfVirtualLinkDescID: "x"}}
-		}, `virtual link "x"`},
+			g.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{{ID: "m", VnfVirtualLinkDescID: "x", ResourceID: "n"}}
+		}, `/extManagedVirtualLinks/0/vnfVirtualLinkDescId is "x"`},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			w := operation(tt.op)

@@ -2,6 +2,7 @@ package granting
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -21,34 +22,98 @@ func (a *application) setAssets(out *lcm.Grant, vims map[string]sol.VimConnectio
 		return nil
 	}
 	if len(given.SnapshotResources) > 0 {
-		return invalid("vimAssets has snapshotResources, and the operation does not use snapshots")
+		return invalid("/vimAssets/snapshotResources", "is present: this VNFM reverts to snapshots that it has made, "+
+			"not to those of VNF snapshot packages")
 	}
-	assets := &lcm.VimAssets{Flavours: map[string]string{}, Images: map[string]string{}}
-	for _, f := range given.ComputeResourceFlavours {
+	flavours, images := mapping{what: "flavour"}, mapping{what: "image"}
+	for n, f := range given.ComputeResourceFlavours {
+		at := fmt.Sprintf("/vimAssets/computeResourceFlavours/%d", n)
+		if err := indirect(at, f.ResourceProviderID); err != nil {
+			return err
+		}
 		if !slices.ContainsFunc(a.w.VNFD.Flavours, func(o vnfd.Flavour) bool {
 			return o.VDU(f.VnfdVirtualComputeDescID) != nil
 		}) && a.after.VDU(f.VnfdVirtualComputeDescID) == nil {
-			return invalid("vimAssets names a flavour for %q, and the VNFD has no VDU of this name",
+			return invalid(at+"/vnfdVirtualComputeDescId", "is %q, and the VNFD has no VDU of this name",
 				f.VnfdVirtualComputeDescID)
 		}
-		if a.serves(vims, f.VnfdVirtualComputeDescID, f.VimConnectionID) {
-			assets.Flavours[f.VnfdVirtualComputeDescID] = f.VimFlavourID
+		serves := a.serves(vims, f.VnfdVirtualComputeDescID, f.VimConnectionID)
+		if err := flavours.add(at, f.VnfdVirtualComputeDescID, f.VimFlavourID, serves); err != nil {
+			return err
 		}
 	}
-	for _, i := range given.SoftwareImages {
+	for n, i := range given.SoftwareImages {
+		at := fmt.Sprintf("/vimAssets/softwareImages/%d", n)
+		if err := indirect(at, i.ResourceProviderID); err != nil {
+			return err
+		}
 		nodes := a.nodesOf(i.VnfdSoftwareImageID)
 		if len(nodes) == 0 {
-			return invalid("vimAssets names an image for %q, and the VNFD has no such software image",
+			return invalid(at+"/vnfdSoftwareImageId", "is %q, and the VNFD has no such software image",
 				i.VnfdSoftwareImageID)
 		}
 		for _, node := range nodes {
-			if a.serves(vims, a.owner(node), i.VimConnectionID) {
-				assets.Images[node] = i.VimSoftwareImageID
+			serves := a.serves(vims, a.owner(node), i.VimConnectionID)
+			if err := images.add(at, node, i.VimSoftwareImageID, serves); err != nil {
+				return err
 			}
 		}
 	}
+	for _, m := range []mapping{flavours, images} {
+		if err := m.complete(); err != nil {
+			return err
+		}
+	}
+	assets := &lcm.VimAssets{Flavours: flavours.chosen(), Images: images.chosen()}
 	out.Assets, out.Flavours, out.Images = assets, maps.Clone(assets.Flavours), maps.Clone(assets.Images)
 	return nil
+}
+
+// mapping collects the assets of one kind: by node, those of the VIM that the node uses.
+type mapping struct {
+	what  string
+	of    map[string]string
+	other map[string]string // nodes for which there are assets of other VIMs, and where the grant has the first
+}
+
+// add adds an asset. A grant has the assets of all VIMs in which the package can be used; those of others are left out.
+func (m *mapping) add(at, node, asset string, serves bool) error {
+	if asset == "" {
+		return invalid(at, "names no %s", m.what)
+	}
+	if m.of == nil {
+		m.of, m.other = map[string]string{}, map[string]string{}
+	}
+	if !serves {
+		if m.other[node] == "" {
+			m.other[node] = at
+		}
+		return nil
+	}
+	if has := m.of[node]; has != "" && has != asset {
+		return invalid(at, "gives %s the %s %s, and another entry gives it %s", node, m.what, asset, has)
+	}
+	m.of[node] = asset
+	return nil
+}
+
+// complete is the error of a node for which there are only assets of VIMs that it does not use.
+func (m *mapping) complete() error {
+	for _, node := range slices.Sorted(maps.Keys(m.other)) {
+		if m.of[node] == "" {
+			return invalid(m.other[node]+"/vimConnectionId", "is another VIM than that of %s, and no entry names its %s "+
+				"in that VIM", node, m.what)
+		}
+	}
+	return nil
+}
+
+// chosen are the assets; an empty map without any.
+func (m *mapping) chosen() map[string]string {
+	if m.of == nil {
+		return map[string]string{}
+	}
+	return m.of
 }
 
 // serves says whether an asset of a VIM connection is for a VDU; without a connection it is for all.

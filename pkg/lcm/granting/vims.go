@@ -17,11 +17,15 @@ func (a *application) connections() (map[string]sol.VimConnectionInfo, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.grant.VimConnectionInfo)) {
 		c := a.grant.VimConnectionInfo[key]
+		at := "/vimConnectionInfo/" + lcm.Escape(key)
 		if _, known := vims[key]; known {
 			continue
 		}
+		if c.Extra[lcm.ExtraOwner] != nil {
+			return nil, invalid(at+"/extra/"+lcm.ExtraOwner, "is present: only the VNFM marks connections with it")
+		}
 		if c.VimType == "" || len(c.InterfaceInfo) == 0 || len(c.AccessInfo) == 0 {
-			return nil, invalid("the VIM connection %s needs vimType, interfaceInfo and accessInfo", key)
+			return nil, invalid(at, "needs vimType, interfaceInfo and accessInfo")
 		}
 		vims[key] = selectFor(c, nil) // used only if it is selected
 	}
@@ -35,7 +39,7 @@ func (a *application) connections() (map[string]sol.VimConnectionInfo, error) {
 		return nil, err
 	}
 	if _, _, ok := lcm.PrimaryVim(vims); !ok {
-		return nil, invalid("it names no VIM connection, and neither does the request")
+		return nil, invalid("/vimConnectionInfo", "is missing, and the request names no VIM connection either")
 	}
 	return vims, a.setGroups(vims)
 }
@@ -45,22 +49,21 @@ func (a *application) connections() (map[string]sol.VimConnectionInfo, error) {
 func (a *application) chosen(vims map[string]sol.VimConnectionInfo) (map[string]string, error) {
 	out := map[string]string{}
 	for _, r := range a.add {
-		key := a.added[r.ID].VimConnectionID
+		info := a.added[r.ID]
+		key, at := info.VimConnectionID, info.at+"/vimConnectionId"
 		if key == "" {
 			continue
 		}
 		if _, ok := vims[key]; !ok {
-			return nil, invalid("addResources gives %s the VIM connection %q, which neither the grant nor the VNF has",
-				r.ID, key)
+			return nil, invalid(at, "gives %s the VIM connection %q, which neither the grant nor the VNF has", r.ID, key)
 		}
 		if other, ok := out[r.vdu]; ok && other != key {
 			if r.vdu == "" {
-				return nil, invalid("it divides the internal links of the VNF between the VIM connections %s and %s",
-					other,
-					key)
+				return nil, invalid(at, "divides the internal links of the VNF between the VIM connections %s and %s",
+					other, key)
 			}
-			return nil, invalid("it divides the resources of the VDU %s between the VIM connections %s and %s; "+
-				"all VNFCs of a VDU need the same", r.vdu, other, key)
+			return nil, invalid(at, "divides the resources of the VDU %s between the VIM connections %s and %s; all "+
+				"VNFCs of a VDU need the same", r.vdu, other, key)
 		}
 		out[r.vdu] = key
 	}
@@ -108,8 +111,8 @@ func (a *application) keep(vims map[string]sol.VimConnectionInfo, chosen map[str
 			if vdu == "" {
 				what = "the links of the VNF"
 			}
-			return invalid("it gives %s the VIM connection %s; the VNF has them in %s, and they cannot move", what,
-				chosen[vdu], has)
+			return invalid("/addResources", "gives %s the VIM connection %s; the VNF has them in %s, and they cannot move",
+				what, chosen[vdu], has)
 		}
 	}
 	return nil
@@ -139,17 +142,19 @@ func unselected(c sol.VimConnectionInfo) sol.VimConnectionInfo {
 // setGroups puts the granted resource groups, which are projects of a VIM, into the connections of a new VNF. A VNF
 // that exists stays in its project.
 func (a *application) setGroups(vims map[string]sol.VimConnectionInfo) error {
-	groups := map[string]string{}
+	groups := map[string]granted{}
 	for _, r := range a.add {
-		group := a.added[r.ID].ResourceGroupID
-		if group == "" {
+		info := a.added[r.ID]
+		if info.ResourceGroupID == "" {
 			continue
 		}
+		info.at += "/resourceGroupId"
 		key, _, _ := lcm.VimOf(vims, r.vdu)
-		if other, ok := groups[key]; ok && other != group {
-			return invalid("it divides the VIM connection %s between the resource groups %s and %s", key, other, group)
+		if other, ok := groups[key]; ok && other.ResourceGroupID != info.ResourceGroupID {
+			return invalid(info.at, "divides the VIM connection %s between the resource groups %s and %s", key,
+				other.ResourceGroupID, info.ResourceGroupID)
 		}
-		groups[key] = group
+		groups[key] = info
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		c, err := withGroup(key, vims[key], groups[key], a.before == nil)
@@ -161,11 +166,11 @@ func (a *application) setGroups(vims map[string]sol.VimConnectionInfo) error {
 	return nil
 }
 
-// withGroup makes a connection log in to a project.
-func withGroup(key string, c sol.VimConnectionInfo, group string, isNew bool) (sol.VimConnectionInfo, error) {
+// withGroup makes a connection log in to the project of a resource.
+func withGroup(key string, c sol.VimConnectionInfo, of granted, isNew bool) (sol.VimConnectionInfo, error) {
 	names := []string{"projectId", "project", "projectName"}
 	for _, name := range names {
-		if c.AccessInfo[name] == group {
+		if c.AccessInfo[name] == of.ResourceGroupID {
 			return c, nil
 		}
 	}
@@ -173,18 +178,17 @@ func withGroup(key string, c sol.VimConnectionInfo, group string, isNew bool) (s
 	_, byName := c.AccessInfo["applicationCredentialName"]
 	switch {
 	case !isNew:
-		return c, invalid("it names the resource group %s, and the VNF has another project in the VIM connection %s",
-			group,
+		return c, invalid(of.at, "is %s, and the VNF has another project in the VIM connection %s", of.ResourceGroupID,
 			key)
 	case byID || byName:
-		return c, invalid("it names the resource group %s; the VIM connection %s has an application "+
-			"credential, which is for one project", group, key)
+		return c, invalid(of.at, "is %s; the VIM connection %s has an application credential, which is for one project",
+			of.ResourceGroupID, key)
 	}
 	access := maps.Clone(c.AccessInfo)
 	for _, name := range append(names, "projectDomain", "projectDomainName", "projectDomainId") {
 		delete(access, name)
 	}
-	access["projectId"] = group
+	access["projectId"] = of.ResourceGroupID
 	c.AccessInfo = access
 	return c, nil
 }

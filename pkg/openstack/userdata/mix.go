@@ -216,6 +216,24 @@ func copied(m map[string]any) map[string]any {
 	return out
 }
 
+// Leaf names a value of nfv: kind is VDU or CP, name a node of the VNFD, with the VNFC's index where there is one.
+type Leaf struct{ Kind, Name, Leaf string }
+
+// Asks says which leaves the template takes.
+func (s *Stack) Asks() (map[Leaf]bool, error) {
+	t, err := hot.Parse("the template", []byte(s.Template))
+	if err != nil {
+		return nil, err
+	}
+	out := map[Leaf]bool{}
+	for _, p := range t.Params() {
+		if l := leaf(p); len(l) == 3 {
+			out[Leaf{l[0], l[1], l[2]}] = true
+		}
+	}
+	return out, nil
+}
+
 // Asked is nfv without what the template does not ask for.
 func (s *Stack) Asked() (map[string]any, error) {
 	t, err := hot.Parse("the template", []byte(s.Template))
