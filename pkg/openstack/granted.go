@@ -27,7 +27,8 @@ func (s *part) addGranted(req *connections) {
 	req.ExtManagedVirtualLinks = userdata.MergeManaged(req.ExtManagedVirtualLinks, managed)
 }
 
-// Granted implements lcm.Infra: it assembles the stacks with the grant, and compares them with it. The VIM is not asked.
+// Granted implements lcm.Infra: it assembles the stacks with the grant, and compares them with it. It does not ask the
+// VIM.
 func (d *Driver) Granted(_ context.Context, w *lcm.Execution) error {
 	switch w.Op.Type { //nolint:exhaustive // the others assemble stacks
 	case sol.LcmOperationTerminate, sol.LcmOperationOperate, sol.LcmOperationCreateSnapshot:
@@ -66,7 +67,7 @@ func (d *Driver) requireManaged(w *lcm.Execution) error {
 	for n, l := range w.Op.Grant.ExtManagedVirtualLinks {
 		if !b.Template.Has(l.VnfVirtualLinkDescID) {
 			return lcm.Errorf(lcm.CodeUpstream, "the grant has an externally managed link for %s "+
-				"(/extManagedVirtualLinks/%d), but the template %s has no resource of this name, so nothing would use it",
+				"(/extManagedVirtualLinks/%d), but nothing would use it: the template %s has no resource of this name",
 				l.VnfVirtualLinkDescID, n, b.Path).
 				WithHint("grant no externally managed link for it")
 		}
@@ -239,12 +240,12 @@ func (c compared) hasAsset(what, kind, own, node, want string) error {
 			}
 			return lcm.Errorf(lcm.CodeUpstream, "the grant gives %s the %s %s (/vimAssets), but it would %s: %s", own,
 				what, want, wouldBe("have", has), c.reason(l, node, what)).
-				WithHint("grant the " + what + " that the VNFCs of the VDU have, or use a template with one for each VNFC")
+				WithHint("grant the " + what + " that its VNFCs have, or use a template with one for each VNFC")
 		}
 	}
 	if !taken {
-		return lcm.Errorf(lcm.CodeUpstream, "the grant gives %s the %s %s (/vimAssets), but the template does not take it "+
-			"from nfv.VDU.%s.%s", own, what, want, node, kind).
+		return lcm.Errorf(lcm.CodeUpstream, "the grant gives %s the %s %s (/vimAssets), but the template does not take "+
+			"it from nfv.VDU.%s.%s", own, what, want, node, kind).
 			WithHint("grant no " + what + " for " + node + ", or use a template that takes it")
 	}
 	return nil
@@ -300,15 +301,15 @@ func (c compared) hasLink(link sol.ExtVirtualLinkData, cpd, pointer string) erro
 		taken = true
 		if _, byRequest := c.overruled(l); byRequest && l.Leaf == "network" {
 			if has, _ := c.value(l); has != link.ResourceID {
-				return lcm.Errorf(lcm.CodeUpstream, "the grant connects %s to the network %s (%s), but it would be on %v: "+
-					"additionalParams.nfv of the request decides it", l.Name, link.ResourceID, pointer, has).
+				return lcm.Errorf(lcm.CodeUpstream, "the grant connects %s to the network %s (%s), but it would be on "+
+					"%v: additionalParams.nfv of the request decides it", l.Name, link.ResourceID, pointer, has).
 					WithHint("leave nfv.CP." + l.Name + ".network out of additionalParams")
 			}
 		}
 	}
 	if !taken {
-		return lcm.Errorf(lcm.CodeUpstream, "the grant connects %s to the network %s (%s), but the template takes neither "+
-			"its network nor its port from nfv.CP", cpd, link.ResourceID, pointer).
+		return lcm.Errorf(lcm.CodeUpstream, "the grant connects %s to the network %s (%s), but the template takes "+
+			"neither its network nor its port from nfv.CP", cpd, link.ResourceID, pointer).
 			WithHint("grant no external link for " + cpd)
 	}
 	return nil

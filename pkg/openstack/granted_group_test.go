@@ -57,8 +57,8 @@ func TestGrantedFlavourOfAGroup(t *testing.T) {
 	w.grantor = flavoured("m1.small", "VDU1-2")
 	w.scale(sol.ScaleTypeOut, map[string]int{"VDU1": 3, "VDU2": 1})
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.run())
-	require.Contains(t, w.store.op.Error.Detail,
-		"gives VDU1-2 the flavour m1.small (/vimAssets), but it would have m1.tiny: the template has one flavour for all")
+	require.Contains(t, w.store.op.Error.Detail, "gives VDU1-2 the flavour m1.small (/vimAssets), but it would have "+
+		"m1.tiny: the template has one flavour for all")
 	require.Zero(t, w.changes)
 	require.Nil(t, w.store.instance.Assets)
 

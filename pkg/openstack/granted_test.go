@@ -17,8 +17,8 @@ import (
 // taking is a template that takes these values of nfv, of which it is given what vdu has.
 func taking(vdu map[string]any, cps ...string) *userdata.Stack {
 	var b strings.Builder
-	b.WriteString("heat_template_version: 2018-08-31\nparameters: {nfv: {type: json}}\nresources:\n  r:\n    type: R\n" +
-		"    properties:\n      none: x\n")
+	b.WriteString("heat_template_version: 2018-08-31\nparameters: {nfv: {type: json}}\n" +
+		"resources:\n  r:\n    type: R\n    properties:\n      none: x\n")
 	for _, name := range slices.Sorted(maps.Keys(vdu)) {
 		leaves, _ := vdu[name].(map[string]any)
 		for leaf := range leaves {
@@ -58,8 +58,8 @@ func TestUngranted(t *testing.T) {
 			zones(map[string]string{"VDU1-0": "a", "VDU1-1": "b"}), nil, nil, "",
 		},
 		{
-			"one for all", taking(map[string]any{"VDU1": zone("a")}), zones(map[string]string{"VDU1-0": "a", "VDU1": "a"}),
-			nil, nil, "",
+			"one for all", taking(map[string]any{"VDU1": zone("a")}),
+			zones(map[string]string{"VDU1-0": "a", "VDU1": "a"}), nil, nil, "",
 		},
 		{
 			"the template takes no zone", taking(map[string]any{"VDU1": map[string]any{}}),
@@ -76,7 +76,8 @@ func TestUngranted(t *testing.T) {
 			"it would be in b: the template has one zone for all VNFCs of the VDU",
 		},
 		{
-			"a zone of the request", taking(map[string]any{"VDU1-0": zone("b")}), zones(map[string]string{"VDU1-0": "a"}),
+			"a zone of the request", taking(map[string]any{"VDU1-0": zone("b")}),
+			zones(map[string]string{"VDU1-0": "a"}),
 			map[string]any{"VDU": map[string]any{"VDU1-0": zone("b")}}, nil,
 			"it would be in b: additionalParams.nfv of the request decides it",
 		},
@@ -100,12 +101,15 @@ func TestUngranted(t *testing.T) {
 		},
 		{
 			"a flavour of the request", taking(map[string]any{"VDU1-0": flavour("g"), "VDU1-1": flavour("f")}),
-			flavours(map[string]string{"VDU1": "f"}), map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}}, nil,
+			flavours(map[string]string{"VDU1": "f"}),
+			map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}}, nil,
 			"additionalParams.nfv of the request decides it",
 		},
 		{
-			"a flavour for one VNFC in the grant", taking(map[string]any{"VDU1-0": flavour("g"), "VDU1-1": flavour("f")}),
-			flavours(map[string]string{"VDU1": "f"}), nil, map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}}, "",
+			"a flavour for one VNFC in the grant",
+			taking(map[string]any{"VDU1-0": flavour("g"), "VDU1-1": flavour("f")}),
+			flavours(map[string]string{"VDU1": "f"}), nil,
+			map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}}, "",
 		},
 		{
 			"an image of a storage", taking(map[string]any{"disk-0": image("i"), "disk-1": image("i")}),
@@ -113,7 +117,8 @@ func TestUngranted(t *testing.T) {
 		},
 		{
 			"another image of a storage", taking(map[string]any{"disk": image("j")}),
-			images(map[string]string{"disk": "i"}), nil, nil, "gives disk-0 the image i (/vimAssets), but it would have j",
+			images(map[string]string{"disk": "i"}), nil, nil,
+			"gives disk-0 the image i (/vimAssets), but it would have j",
 		},
 		{"assets of another part", taking(nil), flavours(map[string]string{"VDU9": "f"}), nil, nil, ""},
 		{"a link", taking(nil, "CP1-0"), link("CP1"), nil, nil, ""},
@@ -132,7 +137,8 @@ func TestUngranted(t *testing.T) {
 			tt.grant.New = []string{"VDU1-0", "VDU1-0/disk", "VDU1-1", "VDU1-1/disk", "VDU9-0", "internalVL1"}
 			g := desired{
 				flavour: &vnfd.Flavour{
-					VDUs: []vnfd.VDU{{Name: "VDU1", Storages: []string{"disk"}}}, CPs: []vnfd.CP{{Name: "CP1", VDU: "VDU1"}},
+					VDUs: []vnfd.VDU{{Name: "VDU1", Storages: []string{"disk"}}},
+					CPs:  []vnfd.CP{{Name: "CP1", VDU: "VDU1"}},
 				},
 				counts: map[string]int{"VDU1": 2}, grant: tt.grant,
 				patches: []sol.KeyValuePairs{{"nfv": tt.request}, {"nfv": tt.granted}},

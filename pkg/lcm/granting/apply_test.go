@@ -248,7 +248,9 @@ func TestApplyRejectsInvalidGrants(t *testing.T) {
 		}, `/extVirtualLinks/0/extCps/0/cpdId is "x"`},
 		{"instantiate", func(g *sol.Grant) { g.ExtVirtualLinks = []sol.ExtVirtualLinkData{{ID: "l"}} }, "resourceId"},
 		{"instantiate", func(g *sol.Grant) {
-			g.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{{ID: "m", VnfVirtualLinkDescID: "x", ResourceID: "n"}}
+			g.ExtManagedVirtualLinks = []sol.ExtManagedVirtualLinkData{{
+				ID: "m", VnfVirtualLinkDescID: "x", ResourceID: "n",
+			}}
 		}, `/extManagedVirtualLinks/0/vnfVirtualLinkDescId is "x"`},
 	} {
 		t.Run(tt.want, func(t *testing.T) {

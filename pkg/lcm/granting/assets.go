@@ -101,8 +101,8 @@ func (m *mapping) add(at, node, asset string, serves bool) error {
 func (m *mapping) complete() error {
 	for _, node := range slices.Sorted(maps.Keys(m.other)) {
 		if m.of[node] == "" {
-			return invalid(m.other[node]+"/vimConnectionId", "is another VIM than that of %s, and no entry names its %s "+
-				"in that VIM", node, m.what)
+			return invalid(m.other[node]+"/vimConnectionId", "is another VIM than that of %s, and no entry names "+
+				"its %s in that VIM", node, m.what)
 		}
 	}
 	return nil

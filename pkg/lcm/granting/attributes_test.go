@@ -83,6 +83,9 @@ func zoned(change func(*sol.ZoneInfo)) func(*sol.Grant) {
 	}
 }
 
+// unchanged leaves an attribute as it is set.
+func unchanged[T any](*T) {}
+
 func isZoned(t *testing.T, w *lcm.Execution) {
 	require.Equal(t, map[string]string{"masterNode-0": "az1"}, w.Op.Grant.Zones)
 }
@@ -179,15 +182,15 @@ func ofGrant() []attribute {
 			}},
 		{path: "vimConnectionInfo/vimType", set: connected(func(c *sol.VimConnectionInfo) { c.VimType = "" }),
 			refused: "/vimConnectionInfo/a needs vimType"},
-		{path: "vimConnectionInfo/interfaceInfo", set: connected(func(*sol.VimConnectionInfo) {}), applied: isConnected},
-		{path: "vimConnectionInfo/accessInfo", set: connected(func(*sol.VimConnectionInfo) {}), applied: isConnected},
+		{path: "vimConnectionInfo/interfaceInfo", set: connected(unchanged), applied: isConnected},
+		{path: "vimConnectionInfo/accessInfo", set: connected(unchanged), applied: isConnected},
 		{path: "vimConnectionInfo/extra", set: connected(func(c *sol.VimConnectionInfo) {
 			c.Extra = sol.KeyValuePairs{"k": "v"}
 		}), applied: func(t *testing.T, w *lcm.Execution) {
 			require.Equal(t, sol.KeyValuePairs{"k": "v"}, w.Instance.VimConnections["a"].Extra)
 		}},
 		{path: "zones/id", set: zoned(func(z *sol.ZoneInfo) { z.ID = "z2" }), refused: `the zone "z1"`},
-		{path: "zones/zoneId", set: zoned(func(*sol.ZoneInfo) {}), applied: isZoned},
+		{path: "zones/zoneId", set: zoned(unchanged), applied: isZoned},
 		{path: "zones/vimConnectionId", set: zoned(func(z *sol.ZoneInfo) { z.VimConnectionID = "x" }),
 			refused: `the VIM connection "x"`},
 		{path: "zones/resourceProviderId", set: zoned(func(z *sol.ZoneInfo) { z.ResourceProviderID = "p" }),
@@ -200,11 +203,11 @@ func ofGrant() []attribute {
 		}, refused: `/addResources/0 names the resource definition "x"`},
 		{path: "addResources/reservationId", set: func(g *sol.Grant) { g.AddResources[0].ReservationID = "r" },
 			refused: "/addResources/0/reservationId"},
-		{path: "addResources/vimConnectionId", set: connected(func(*sol.VimConnectionInfo) {}), applied: isConnected},
+		{path: "addResources/vimConnectionId", set: connected(unchanged), applied: isConnected},
 		{path: "addResources/resourceProviderId", set: func(g *sol.Grant) {
 			g.AddResources[0].ResourceProviderID = "p"
 		}, refused: "/addResources/0/resourceProviderId"},
-		{path: "addResources/zoneId", set: zoned(func(*sol.ZoneInfo) {}), applied: isZoned},
+		{path: "addResources/zoneId", set: zoned(unchanged), applied: isZoned},
 		{path: "addResources/resourceGroupId", set: func(g *sol.Grant) {
 			g.AddResources[0].ResourceGroupID = "project-7"
 		}, applied: func(t *testing.T, w *lcm.Execution) {
@@ -229,7 +232,7 @@ func ofAssets() []attribute {
 		{path: flavours + "vnfdVirtualComputeDescId", set: flavoured(func(f *sol.VimComputeResourceFlavour) {
 			f.VnfdVirtualComputeDescID = "x"
 		}), refused: "/vimAssets/computeResourceFlavours/0/vnfdVirtualComputeDescId"},
-		{path: flavours + "vimFlavourId", set: flavoured(func(*sol.VimComputeResourceFlavour) {}), applied: isFlavoured},
+		{path: flavours + "vimFlavourId", set: flavoured(unchanged), applied: isFlavoured},
 		{path: images + "vimConnectionId", set: imaged(func(i *sol.VimSoftwareImage) {
 			i.VimConnectionID = "x"
 		}), refused: "/vimAssets/softwareImages/0/vimConnectionId"},
@@ -239,7 +242,7 @@ func ofAssets() []attribute {
 		{path: images + "vnfdSoftwareImageId", set: imaged(func(i *sol.VimSoftwareImage) {
 			i.VnfdSoftwareImageID = "x"
 		}), refused: "/vimAssets/softwareImages/0/vnfdSoftwareImageId"},
-		{path: images + "vimSoftwareImageId", set: imaged(func(*sol.VimSoftwareImage) {}), applied: isImaged},
+		{path: images + "vimSoftwareImageId", set: imaged(unchanged), applied: isImaged},
 	}
 	for _, name := range []string{
 		"vimConnectionId", "resourceProviderId", "vnfSnapshotId", "vnfcSnapshotId", "storageSnapshotId",
@@ -256,17 +259,15 @@ func ofAssets() []attribute {
 
 func ofLinks() []attribute {
 	const ext, man = "extVirtualLinks/", "extManagedVirtualLinks/"
-	none := func(*sol.ExtVirtualLinkData) {}
-	noneManaged := func(*sol.ExtManagedVirtualLinkData) {}
 	return []attribute{
 		{path: ext + "id", set: linked(func(l *sol.ExtVirtualLinkData) { l.ID = "" }), refused: "/extVirtualLinks/0"},
-		{path: ext + "id", op: "scale", set: linked(none), refused: "/extVirtualLinks is present, and SCALE"},
+		{path: ext + "id", op: "scale", set: linked(unchanged), refused: "/extVirtualLinks is present, and SCALE"},
 		{path: ext + "vimConnectionId", set: linked(func(l *sol.ExtVirtualLinkData) { l.VimConnectionID = "x" }),
 			refused: "/extVirtualLinks/0/vimConnectionId"},
 		{path: ext + "resourceProviderId", set: linked(func(l *sol.ExtVirtualLinkData) { l.ResourceProviderID = "p" }),
 			refused: "/extVirtualLinks/0/resourceProviderId"},
-		{path: ext + "resourceId", set: linked(none), applied: isLinked},
-		{path: ext + "extCps", set: linked(none), applied: isLinked},
+		{path: ext + "resourceId", set: linked(unchanged), applied: isLinked},
+		{path: ext + "extCps", set: linked(unchanged), applied: isLinked},
 		{path: ext + "extCps", set: linked(func(l *sol.ExtVirtualLinkData) { l.ExtCps = nil }),
 			refused: "/extVirtualLinks/0 needs"},
 		{path: ext + "extLinkPorts", set: linked(func(l *sol.ExtVirtualLinkData) {
@@ -276,15 +277,16 @@ func ofLinks() []attribute {
 		}},
 		{path: man + "id", set: managed(func(l *sol.ExtManagedVirtualLinkData) { l.ID = "" }),
 			refused: "/extManagedVirtualLinks/0"},
-		{path: man + "id", op: "change_ext_conn", set: managed(noneManaged),
+		{path: man + "id", op: "change_ext_conn", set: managed(unchanged),
 			refused: "/extManagedVirtualLinks is present, and CHANGE_EXT_CONN"},
-		{path: man + "vnfVirtualLinkDescId", set: managed(noneManaged), applied: isManaged},
-		{path: man + "vimConnectionId", set: managed(func(l *sol.ExtManagedVirtualLinkData) { l.VimConnectionID = "x" }),
-			refused: "/extManagedVirtualLinks/0/vimConnectionId"},
+		{path: man + "vnfVirtualLinkDescId", set: managed(unchanged), applied: isManaged},
+		{path: man + "vimConnectionId", set: managed(func(l *sol.ExtManagedVirtualLinkData) {
+			l.VimConnectionID = "x"
+		}), refused: "/extManagedVirtualLinks/0/vimConnectionId"},
 		{path: man + "resourceProviderId", set: managed(func(l *sol.ExtManagedVirtualLinkData) {
 			l.ResourceProviderID = "p"
 		}), refused: "/extManagedVirtualLinks/0/resourceProviderId"},
-		{path: man + "resourceId", set: managed(noneManaged), applied: isManaged},
+		{path: man + "resourceId", set: managed(unchanged), applied: isManaged},
 		{path: man + "vnfLinkPort", set: managed(func(l *sol.ExtManagedVirtualLinkData) {
 			l.VnfLinkPort = []sol.VnfLinkPortData{{VnfLinkPortID: "p"}}
 		}), applied: func(t *testing.T, w *lcm.Execution) {

@@ -55,7 +55,8 @@ func (a *application) chosen(vims map[string]sol.VimConnectionInfo) (map[string]
 			continue
 		}
 		if _, ok := vims[key]; !ok {
-			return nil, invalid(at, "gives %s the VIM connection %q, which neither the grant nor the VNF has", r.ID, key)
+			return nil, invalid(at, "gives %s the VIM connection %q, which neither the grant nor the VNF has", r.ID,
+				key)
 		}
 		if other, ok := out[r.vdu]; ok && other != key {
 			if r.vdu == "" {
@@ -111,8 +112,8 @@ func (a *application) keep(vims map[string]sol.VimConnectionInfo, chosen map[str
 			if vdu == "" {
 				what = "the links of the VNF"
 			}
-			return invalid("/addResources", "gives %s the VIM connection %s; the VNF has them in %s, and they cannot move",
-				what, chosen[vdu], has)
+			return invalid("/addResources", "gives %s the VIM connection %s; the VNF has them in %s, and they cannot "+
+				"move", what, chosen[vdu], has)
 		}
 	}
 	return nil
