@@ -244,8 +244,8 @@ func (c compared) hasAsset(what, kind, own, node, want string) error {
 		}
 	}
 	if !taken {
-		return lcm.Errorf(lcm.CodeUpstream, "the grant gives %s the %s %s (/vimAssets), but the template does not take "+
-			"it from nfv.VDU.%s.%s", own, what, want, node, kind).
+		return lcm.Errorf(lcm.CodeUpstream, "the grant gives %s the %s %s (/vimAssets), but the template does not "+
+			"take it from nfv.VDU.%s.%s", own, what, want, node, kind).
 			WithHint("grant no " + what + " for " + node + ", or use a template that takes it")
 	}
 	return nil
