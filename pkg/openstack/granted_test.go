@@ -78,7 +78,8 @@ func TestUngranted(t *testing.T) {
 		{
 			"a zone of the request", taking(map[string]any{"VDU1-0": zone("b")}),
 			zones(map[string]string{"VDU1-0": "a"}),
-			map[string]any{"VDU": map[string]any{"VDU1-0": zone("b")}}, nil,
+			map[string]any{"VDU": map[string]any{"VDU1-0": zone("b")}},
+			nil,
 			"it would be in b: additionalParams.nfv of the request decides it",
 		},
 		{
@@ -102,14 +103,16 @@ func TestUngranted(t *testing.T) {
 		{
 			"a flavour of the request", taking(map[string]any{"VDU1-0": flavour("g"), "VDU1-1": flavour("f")}),
 			flavours(map[string]string{"VDU1": "f"}),
-			map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}}, nil,
+			map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}},
+			nil,
 			"additionalParams.nfv of the request decides it",
 		},
 		{
 			"a flavour for one VNFC in the grant",
 			taking(map[string]any{"VDU1-0": flavour("g"), "VDU1-1": flavour("f")}),
 			flavours(map[string]string{"VDU1": "f"}), nil,
-			map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}}, "",
+			map[string]any{"VDU": map[string]any{"VDU1-0": flavour("g")}},
+			"",
 		},
 		{
 			"an image of a storage", taking(map[string]any{"disk-0": image("i"), "disk-1": image("i")}),
@@ -128,7 +131,8 @@ func TestUngranted(t *testing.T) {
 		},
 		{
 			"a link that the request contradicts", taking(nil, "CP1"), link("CP1"),
-			map[string]any{"CP": map[string]any{"CP1": map[string]any{"network": "other"}}}, nil,
+			map[string]any{"CP": map[string]any{"CP1": map[string]any{"network": "other"}}},
+			nil,
 			"connects CP1 to the network net (/extVirtualLinks/0/extCps/0)",
 		},
 	} {

@@ -27,36 +27,13 @@ func (a *application) setAssets(out *lcm.Grant, vims map[string]sol.VimConnectio
 	}
 	flavours, images := mapping{what: "flavour"}, mapping{what: "image"}
 	for n, f := range given.ComputeResourceFlavours {
-		at := fmt.Sprintf("/vimAssets/computeResourceFlavours/%d", n)
-		if err := indirect(at, f.ResourceProviderID); err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(a.w.VNFD.Flavours, func(o vnfd.Flavour) bool {
-			return o.VDU(f.VnfdVirtualComputeDescID) != nil
-		}) && a.after.VDU(f.VnfdVirtualComputeDescID) == nil {
-			return invalid(at+"/vnfdVirtualComputeDescId", "is %q, and the VNFD has no VDU of this name",
-				f.VnfdVirtualComputeDescID)
-		}
-		serves := a.serves(vims, f.VnfdVirtualComputeDescID, f.VimConnectionID)
-		if err := flavours.add(at, f.VnfdVirtualComputeDescID, f.VimFlavourID, serves); err != nil {
+		if err := a.addFlavour(&flavours, fmt.Sprintf("/vimAssets/computeResourceFlavours/%d", n), f, vims); err != nil {
 			return err
 		}
 	}
 	for n, i := range given.SoftwareImages {
-		at := fmt.Sprintf("/vimAssets/softwareImages/%d", n)
-		if err := indirect(at, i.ResourceProviderID); err != nil {
+		if err := a.addImage(&images, fmt.Sprintf("/vimAssets/softwareImages/%d", n), i, vims); err != nil {
 			return err
-		}
-		nodes := a.nodesOf(i.VnfdSoftwareImageID)
-		if len(nodes) == 0 {
-			return invalid(at+"/vnfdSoftwareImageId", "is %q, and the VNFD has no such software image",
-				i.VnfdSoftwareImageID)
-		}
-		for _, node := range nodes {
-			serves := a.serves(vims, a.owner(node), i.VimConnectionID)
-			if err := images.add(at, node, i.VimSoftwareImageID, serves); err != nil {
-				return err
-			}
 		}
 	}
 	for _, m := range []mapping{flavours, images} {
@@ -66,6 +43,39 @@ func (a *application) setAssets(out *lcm.Grant, vims map[string]sol.VimConnectio
 	}
 	assets := &lcm.VimAssets{Flavours: flavours.chosen(), Images: images.chosen()}
 	out.Assets, out.Flavours, out.Images = assets, maps.Clone(assets.Flavours), maps.Clone(assets.Images)
+	return nil
+}
+
+func (a *application) addFlavour(
+	m *mapping, at string, f sol.VimComputeResourceFlavour, vims map[string]sol.VimConnectionInfo,
+) error {
+	if err := indirect(at, f.ResourceProviderID); err != nil {
+		return err
+	}
+	vdu := f.VnfdVirtualComputeDescID
+	has := func(o vnfd.Flavour) bool { return o.VDU(vdu) != nil }
+	if !slices.ContainsFunc(a.w.VNFD.Flavours, has) && !has(*a.after) {
+		return invalid(at+"/vnfdVirtualComputeDescId", "is %q, and the VNFD has no VDU of this name", vdu)
+	}
+	return m.add(at, vdu, f.VimFlavourID, a.serves(vims, vdu, f.VimConnectionID))
+}
+
+func (a *application) addImage(
+	m *mapping, at string, i sol.VimSoftwareImage, vims map[string]sol.VimConnectionInfo,
+) error {
+	if err := indirect(at, i.ResourceProviderID); err != nil {
+		return err
+	}
+	nodes := a.nodesOf(i.VnfdSoftwareImageID)
+	if len(nodes) == 0 {
+		return invalid(at+"/vnfdSoftwareImageId", "is %q, and the VNFD has no such software image",
+			i.VnfdSoftwareImageID)
+	}
+	for _, node := range nodes {
+		if err := m.add(at, node, i.VimSoftwareImageID, a.serves(vims, a.owner(node), i.VimConnectionID)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

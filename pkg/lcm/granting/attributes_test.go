@@ -87,10 +87,12 @@ func zoned(change func(*sol.ZoneInfo)) func(*sol.Grant) {
 func unchanged[T any](*T) {}
 
 func isZoned(t *testing.T, w *lcm.Execution) {
+	t.Helper()
 	require.Equal(t, map[string]string{"masterNode-0": "az1"}, w.Op.Grant.Zones)
 }
 
 func isConnected(t *testing.T, w *lcm.Execution) {
+	t.Helper()
 	require.Equal(t, vim("pa").AccessInfo, w.Instance.VimConnections["a"].AccessInfo)
 	require.Equal(t, vim("pa").InterfaceInfo, w.Instance.VimConnections["a"].InterfaceInfo)
 	require.Equal(t, "T", w.Instance.VimConnections["a"].VimType)
@@ -98,19 +100,23 @@ func isConnected(t *testing.T, w *lcm.Execution) {
 }
 
 func isFlavoured(t *testing.T, w *lcm.Execution) {
+	t.Helper()
 	require.Equal(t, map[string]string{"masterNode": "f1"}, w.Op.Grant.Assets.Flavours)
 }
 
 func isImaged(t *testing.T, w *lcm.Execution) {
+	t.Helper()
 	require.Equal(t, map[string]string{"masterNode": "i1"}, w.Op.Grant.Assets.Images)
 }
 
 func isLinked(t *testing.T, w *lcm.Execution) {
+	t.Helper()
 	require.Equal(t, "workerNode_CP1", w.Op.Grant.ExtVirtualLinks[0].ExtCps[0].CpdID)
 	require.Equal(t, "n", w.Op.Grant.ExtVirtualLinks[0].ResourceID)
 }
 
 func isManaged(t *testing.T, w *lcm.Execution) {
+	t.Helper()
 	require.Equal(t, "internalVL", w.Op.Grant.ExtManagedVirtualLinks[0].VnfVirtualLinkDescID)
 	require.Equal(t, "n", w.Op.Grant.ExtManagedVirtualLinks[0].ResourceID)
 }
@@ -174,14 +180,20 @@ func ofGrant() []attribute {
 		{path: "id", set: func(g *sol.Grant) { g.ID = "" }, refused: "/id is missing"},
 		{path: "vnfInstanceId", set: func(g *sol.Grant) { g.VnfInstanceID = "x" }, refused: "/vnfInstanceId"},
 		{path: "vnfLcmOpOccId", set: func(g *sol.Grant) { g.VnfLcmOpOccID = "x" }, refused: "/vnfLcmOpOccId"},
-		{path: "_links", set: func(g *sol.Grant) { g.Links.VnfInstance.Href = "http://x" },
-			unused: "the grant is known by its ids; _links.self is kept with the operation by the client"},
-		{path: "vimConnectionInfo/vimId", set: connected(func(c *sol.VimConnectionInfo) { c.VimID = "id" }),
+		{
+			path: "_links", set: func(g *sol.Grant) { g.Links.VnfInstance.Href = "http://x" },
+			unused: "the grant is known by its ids; _links.self is kept with the operation by the client",
+		},
+		{
+			path: "vimConnectionInfo/vimId", set: connected(func(c *sol.VimConnectionInfo) { c.VimID = "id" }),
 			applied: func(t *testing.T, w *lcm.Execution) {
 				require.Equal(t, "id", w.Instance.VimConnections["a"].VimID)
-			}},
-		{path: "vimConnectionInfo/vimType", set: connected(func(c *sol.VimConnectionInfo) { c.VimType = "" }),
-			refused: "/vimConnectionInfo/a needs vimType"},
+			},
+		},
+		{
+			path: "vimConnectionInfo/vimType", set: connected(func(c *sol.VimConnectionInfo) { c.VimType = "" }),
+			refused: "/vimConnectionInfo/a needs vimType",
+		},
 		{path: "vimConnectionInfo/interfaceInfo", set: connected(unchanged), applied: isConnected},
 		{path: "vimConnectionInfo/accessInfo", set: connected(unchanged), applied: isConnected},
 		{path: "vimConnectionInfo/extra", set: connected(func(c *sol.VimConnectionInfo) {
@@ -191,18 +203,24 @@ func ofGrant() []attribute {
 		}},
 		{path: "zones/id", set: zoned(func(z *sol.ZoneInfo) { z.ID = "z2" }), refused: `the zone "z1"`},
 		{path: "zones/zoneId", set: zoned(unchanged), applied: isZoned},
-		{path: "zones/vimConnectionId", set: zoned(func(z *sol.ZoneInfo) { z.VimConnectionID = "x" }),
-			refused: `the VIM connection "x"`},
-		{path: "zones/resourceProviderId", set: zoned(func(z *sol.ZoneInfo) { z.ResourceProviderID = "p" }),
-			refused: "/zones/0/resourceProviderId"},
+		{
+			path: "zones/vimConnectionId", set: zoned(func(z *sol.ZoneInfo) { z.VimConnectionID = "x" }),
+			refused: `the VIM connection "x"`,
+		},
+		{
+			path: "zones/resourceProviderId", set: zoned(func(z *sol.ZoneInfo) { z.ResourceProviderID = "p" }),
+			refused: "/zones/0/resourceProviderId",
+		},
 		{path: "zoneGroups/zoneId", set: func(g *sol.Grant) {
 			g.ZoneGroups = []sol.ZoneGroupInfo{{ZoneID: []string{"z"}}}
 		}, refused: "/zoneGroups/0/zoneId/0"},
 		{path: "addResources/resourceDefinitionId", set: func(g *sol.Grant) {
 			g.AddResources[0].ResourceDefinitionID = "x"
 		}, refused: `/addResources/0 names the resource definition "x"`},
-		{path: "addResources/reservationId", set: func(g *sol.Grant) { g.AddResources[0].ReservationID = "r" },
-			refused: "/addResources/0/reservationId"},
+		{
+			path: "addResources/reservationId", set: func(g *sol.Grant) { g.AddResources[0].ReservationID = "r" },
+			refused: "/addResources/0/reservationId",
+		},
 		{path: "addResources/vimConnectionId", set: connected(unchanged), applied: isConnected},
 		{path: "addResources/resourceProviderId", set: func(g *sol.Grant) {
 			g.AddResources[0].ResourceProviderID = "p"
@@ -213,10 +231,12 @@ func ofGrant() []attribute {
 		}, applied: func(t *testing.T, w *lcm.Execution) {
 			require.Equal(t, "project-7", w.Instance.VimConnections["vim1"].AccessInfo["projectId"])
 		}},
-		{path: "additionalParams", set: func(g *sol.Grant) { g.AdditionalParams = sol.KeyValuePairs{"k": "v"} },
+		{
+			path: "additionalParams", set: func(g *sol.Grant) { g.AdditionalParams = sol.KeyValuePairs{"k": "v"} },
 			applied: func(t *testing.T, w *lcm.Execution) {
 				require.Equal(t, sol.KeyValuePairs{"k": "v"}, w.Op.GrantParams)
-			}},
+			},
+		},
 	}
 }
 
@@ -262,23 +282,33 @@ func ofLinks() []attribute {
 	return []attribute{
 		{path: ext + "id", set: linked(func(l *sol.ExtVirtualLinkData) { l.ID = "" }), refused: "/extVirtualLinks/0"},
 		{path: ext + "id", op: "scale", set: linked(unchanged), refused: "/extVirtualLinks is present, and SCALE"},
-		{path: ext + "vimConnectionId", set: linked(func(l *sol.ExtVirtualLinkData) { l.VimConnectionID = "x" }),
-			refused: "/extVirtualLinks/0/vimConnectionId"},
-		{path: ext + "resourceProviderId", set: linked(func(l *sol.ExtVirtualLinkData) { l.ResourceProviderID = "p" }),
-			refused: "/extVirtualLinks/0/resourceProviderId"},
+		{
+			path: ext + "vimConnectionId", set: linked(func(l *sol.ExtVirtualLinkData) { l.VimConnectionID = "x" }),
+			refused: "/extVirtualLinks/0/vimConnectionId",
+		},
+		{
+			path: ext + "resourceProviderId", set: linked(func(l *sol.ExtVirtualLinkData) { l.ResourceProviderID = "p" }),
+			refused: "/extVirtualLinks/0/resourceProviderId",
+		},
 		{path: ext + "resourceId", set: linked(unchanged), applied: isLinked},
 		{path: ext + "extCps", set: linked(unchanged), applied: isLinked},
-		{path: ext + "extCps", set: linked(func(l *sol.ExtVirtualLinkData) { l.ExtCps = nil }),
-			refused: "/extVirtualLinks/0 needs"},
+		{
+			path: ext + "extCps", set: linked(func(l *sol.ExtVirtualLinkData) { l.ExtCps = nil }),
+			refused: "/extVirtualLinks/0 needs",
+		},
 		{path: ext + "extLinkPorts", set: linked(func(l *sol.ExtVirtualLinkData) {
 			l.ExtLinkPorts = []sol.ExtLinkPortData{{ID: "p"}}
 		}), applied: func(t *testing.T, w *lcm.Execution) {
 			require.Equal(t, "p", w.Op.Grant.ExtVirtualLinks[0].ExtLinkPorts[0].ID)
 		}},
-		{path: man + "id", set: managed(func(l *sol.ExtManagedVirtualLinkData) { l.ID = "" }),
-			refused: "/extManagedVirtualLinks/0"},
-		{path: man + "id", op: "change_ext_conn", set: managed(unchanged),
-			refused: "/extManagedVirtualLinks is present, and CHANGE_EXT_CONN"},
+		{
+			path: man + "id", set: managed(func(l *sol.ExtManagedVirtualLinkData) { l.ID = "" }),
+			refused: "/extManagedVirtualLinks/0",
+		},
+		{
+			path: man + "id", op: "change_ext_conn", set: managed(unchanged),
+			refused: "/extManagedVirtualLinks is present, and CHANGE_EXT_CONN",
+		},
 		{path: man + "vnfVirtualLinkDescId", set: managed(unchanged), applied: isManaged},
 		{path: man + "vimConnectionId", set: managed(func(l *sol.ExtManagedVirtualLinkData) {
 			l.VimConnectionID = "x"
