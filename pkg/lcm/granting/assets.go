@@ -27,7 +27,8 @@ func (a *application) setAssets(out *lcm.Grant, vims map[string]sol.VimConnectio
 	}
 	flavours, images := mapping{what: "flavour"}, mapping{what: "image"}
 	for n, f := range given.ComputeResourceFlavours {
-		if err := a.addFlavour(&flavours, fmt.Sprintf("/vimAssets/computeResourceFlavours/%d", n), f, vims); err != nil {
+		at := fmt.Sprintf("/vimAssets/computeResourceFlavours/%d", n)
+		if err := a.addFlavour(&flavours, at, f, vims); err != nil {
 			return err
 		}
 	}

@@ -287,7 +287,9 @@ func ofLinks() []attribute {
 			refused: "/extVirtualLinks/0/vimConnectionId",
 		},
 		{
-			path: ext + "resourceProviderId", set: linked(func(l *sol.ExtVirtualLinkData) { l.ResourceProviderID = "p" }),
+			path: ext + "resourceProviderId", set: linked(func(l *sol.ExtVirtualLinkData) {
+				l.ResourceProviderID = "p"
+			}),
 			refused: "/extVirtualLinks/0/resourceProviderId",
 		},
 		{path: ext + "resourceId", set: linked(unchanged), applied: isLinked},
