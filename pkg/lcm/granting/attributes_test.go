@@ -175,6 +175,7 @@ func attributes() []attribute {
 		ofExisting("updateResources", "operate", updated), temporary(), ofAssets(), ofLinks())
 }
 
+//nolint:thelper // the checks of rows are no helpers
 func ofGrant() []attribute {
 	return []attribute{
 		{path: "id", set: func(g *sol.Grant) { g.ID = "" }, refused: "/id is missing"},
@@ -277,6 +278,7 @@ func ofAssets() []attribute {
 	return out
 }
 
+//nolint:thelper // the checks of rows are no helpers
 func ofLinks() []attribute {
 	const ext, man = "extVirtualLinks/", "extManagedVirtualLinks/"
 	return []attribute{
