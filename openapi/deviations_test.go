@@ -139,6 +139,11 @@ const (
 )
 
 var wireTypeDeviations = []deviation{
+	{"notificationType", "extra value VnfPackageChangeNotification", "one Go type names both notifications"},
+	{"notificationType", "extra value VnfPackageOnboardingNotification", "one Go type names both notifications"},
+	{"notificationType", "extra value VnfLcmOperationOccurrenceNotification", "one Go type names all notifications"},
+	{"notificationType", "extra value VnfIdentifierCreationNotification", "one Go type names all notifications"},
+	{"notificationType", "extra value VnfIdentifierDeletionNotification", "one Go type names all notifications"},
 	{"UploadVnfPackageFromUriRequest/paramsOauth2ClientCredentials/clientId", "should be required", whyOptional},
 	{"UploadVnfPackageFromUriRequest/paramsOauth2ClientCredentials/clientPassword", "should be required", whyOptional},
 	{"UploadVnfPackageFromUriRequest/paramsOauth2ClientCredentials/tokenEndpoint", "should be required", whyOptional},

@@ -2,6 +2,7 @@ package openapi_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,49 @@ func TestVnfLcmFollowsTheLaterStandard(t *testing.T) {
 	c.paths(t, ours, theirs, func(_, path string) bool { return path == "/api_versions" })
 	explain(t, c.findings, laterLcmDeviations)
 }
+
+// TestCallbacksFollowTheStandard compares the requests to subscribers in our documents with the published documents of
+// notifications.
+func TestCallbacksFollowTheStandard(t *testing.T) {
+	t.Parallel()
+	c := &comparison{}
+	for name, file := range map[string]string{
+		openapi.VnfLcmV2: oracle.LifecycleNotification, openapi.VnfPkgmV1: oracle.PackageNotification,
+		openapi.VnfPkgmV2: oracle.PackageNotification,
+	} {
+		ours, err := openapi.Load(name)
+		require.NoError(t, err)
+		theirs := oracle.Published(t, file)
+		callback := ours.Paths.Value("/subscriptions").Post.Callbacks["notification"].Value
+		item := callback.Value("{$request.body#/callbackUri}")
+		require.NotNil(t, item.Get.Responses.Value("204"), name)
+		require.NotNil(t, item.Post.Responses.Value("204"), name)
+		found := 0
+		for _, s := range jsonSchema(item.Post.RequestBody.Value.Content).OneOf {
+			kind, _ := s.Value.Properties["notificationType"].Value.Enum[0].(string)
+			other := notificationSchema(t, theirs, kind)
+			require.NotNil(t, other, kind)
+			c.schemas(kind, s.Value, other)
+			found++
+		}
+		published := 0
+		for path, item := range theirs.Paths.Map() {
+			if strings.Contains(path, "Notification") && item.Post != nil {
+				published++
+			}
+		}
+		require.Equal(t, published, found, "notifications of %s", name)
+	}
+	explain(t, c.findings, callbackDeviations)
+}
+
+// callbackDeviations are the differences from the documents of notifications.
+var callbackDeviations = append([]deviation{
+	{"affectedExtLinkPorts[]/changeType", "missing value MODIFIED", whyNotMade},
+	{"affectedVipCps", "missing attribute", whyNoTrunk},
+	{"changedInfo/vnfcInfoModifications", "extra attribute", whySol002},
+	{"modificationsTriggeredByVnfPkgChange/vimConnectionInfo", "missing attribute", whyNotMade},
+}, problemDeviations("error")...)
 
 // laterLcmDeviations are the differences from API version 2.3.0.
 var laterLcmDeviations = slices.Concat(optionalInLater, snapshotDeviations, []deviation{

@@ -78,6 +78,7 @@ func (c *console) interfaceScreen(_ context.Context, a ask) (view, error) {
 		item := doc.Paths.Value(path)
 		for _, method := range slices.Sorted(maps.Keys(item.Operations())) {
 			d.Operations = append(d.Operations, operationOf(method, path, item))
+			d.Operations = append(d.Operations, callbacksOf(item.GetOperation(method))...)
 		}
 	}
 	if doc.Components != nil {
@@ -96,6 +97,19 @@ func headOf(name string, doc *openapi3.T) *interfaceData {
 		d.Base = doc.Servers[0].URL
 	}
 	return d
+}
+
+// callbacksOf are the requests that Gybe sends to an address in the body of an operation's request.
+func callbacksOf(op *openapi3.Operation) (out []operationDoc) {
+	for _, name := range slices.Sorted(maps.Keys(op.Callbacks)) {
+		for to, item := range op.Callbacks[name].Value.Map() {
+			path := "{" + strings.TrimSuffix(strings.TrimPrefix(to, "{$request.body#/"), "}") + "}"
+			for _, method := range slices.Sorted(maps.Keys(item.Operations())) {
+				out = append(out, operationOf(method, path, item))
+			}
+		}
+	}
+	return out
 }
 
 func operationOf(method, path string, item *openapi3.PathItem) operationDoc {
@@ -159,6 +173,12 @@ func typeOf(ref *openapi3.SchemaRef) typeDoc {
 		return typeDoc{name, name}
 	case len(s.AllOf) == 1 && len(s.Properties) == 0:
 		return typeOf(s.AllOf[0])
+	case len(s.OneOf) > 0: // the schemas of all are below
+		texts := make([]string, len(s.OneOf))
+		for n, one := range s.OneOf {
+			texts[n] = typeOf(one).Text
+		}
+		return typeDoc{Text: strings.Join(texts, " or ")}
 	case s.Type.Is("array"):
 		t := typeOf(s.Items)
 		return typeDoc{"list of " + t.Text, t.Schema}

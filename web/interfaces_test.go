@@ -34,6 +34,11 @@ func TestInterfacesCanBeBrowsed(t *testing.T) {
 				for _, p := range op.Parameters {
 					require.Contains(t, page, "<code>"+p.Value.Name+"</code>", "%s %s", method, path)
 				}
+				for _, callback := range op.Callbacks {
+					for _, item := range callback.Value.Map() {
+						require.Contains(t, page, `id="o-`+item.Post.OperationID+`"`, "callback of %s %s", method, path)
+					}
+				}
 			}
 		}
 		for schema := range doc.Components.Schemas {
@@ -43,5 +48,7 @@ func TestInterfacesCanBeBrowsed(t *testing.T) {
 			require.Equal(t, 1, strings.Count(page, `id="`+m[1]+`"`), "%s: link to #%s", name, m[1])
 		}
 	}
+	require.Contains(t, get(t, h, "/ui/interfaces/vnfpkgm-v2").Body.String(),
+		"VnfPackageOnboardingNotification or VnfPackageChangeNotification")
 	require.Equal(t, http.StatusNotFound, get(t, h, "/ui/interfaces/none").Code)
 }
