@@ -47,6 +47,9 @@ func connect(ctx context.Context, cfg config.Config, log *slog.Logger) (*pgxpool
 	if pc.ConnConfig.RuntimeParams["plan_cache_mode"] == "" {
 		pc.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	}
+	if pc.ConnConfig.RuntimeParams["jit"] == "" {
+		pc.ConnConfig.RuntimeParams["jit"] = "off" // it takes a second for some plans, which run for a millisecond
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("database_url: %w", err)

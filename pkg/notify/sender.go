@@ -11,7 +11,7 @@ import (
 type Tester interface {
 	// CheckTarget returns CodeUnprocessable for an address or authentication that cannot be used, with the pointers of
 	// the members of the request.
-	CheckTarget(callback string, auth *sol.SubscriptionAuthentication) error
+	CheckTarget(ctx context.Context, callback string, auth *sol.SubscriptionAuthentication) error
 	// Test sends the request that tests a callback. The error is CodeUnprocessable and says what is wrong.
 	Test(ctx context.Context, s *Subscription) error
 }

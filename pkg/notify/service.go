@@ -66,7 +66,7 @@ func (s *Service) Subscribe(ctx context.Context, api *API, r Request) (_ *Subscr
 		return nil, "", unprocessable(api.Pointer(many), "the filter has too many values").WithHint(
 			"divide it between several subscriptions, or select by another attribute")
 	}
-	if err := s.Tester.CheckTarget(r.Callback, r.Auth); err != nil {
+	if err := s.Tester.CheckTarget(ctx, r.Callback, r.Auth); err != nil {
 		return nil, "", err
 	}
 	made := &Subscription{

@@ -19,7 +19,8 @@ const KindSubscription = gybeapi.KindSubscription
 // endLeases looks at nodes that have ended since the longest lease began: there is none normally. The epoch makes sure
 // that a node which only seemed to be dead stores nothing.
 const endLeases = `UPDATE subscriber b SET node = '', epoch = b.epoch + 1, due = coalesce($1, now())
-	FROM node n WHERE n.ended > now() - interval '5 min' AND b.node = n.id AND b.due IS NOT NULL`
+	FROM node n WHERE n.ended > now() - interval '5 min' AND b.node = n.id AND b.due IS NOT NULL
+		AND EXISTS (SELECT FROM node WHERE ended > now() - interval '5 min')`
 
 // EndLeases implements notify.Ledger.
 func (d *Deliveries) EndLeases(ctx context.Context) (int64, error) {
@@ -27,13 +28,14 @@ func (d *Deliveries) EndLeases(ctx context.Context) (int64, error) {
 	return tag.RowsAffected(), fault("take subscribers from dead nodes", err)
 }
 
-// claimSubscribers lets the lease be the time at which the next node looks at the subscriber.
+// claimSubscribers lets the lease be the time at which the next node looks at the subscriber. The array is for the
+// plan: for a LIMIT that it does not know, PostgreSQL expects a tenth of all rows, and reads both tables as a whole.
 const claimSubscribers = `WITH c AS (SELECT subscription_id FROM subscriber
 			WHERE due <= coalesce($1, now()) AND (slow OR failures > 0) = $2
 				AND NOT EXISTS (SELECT FROM node WHERE id = $4 AND ended IS NOT NULL)
 			ORDER BY due LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED),
 		b AS (UPDATE subscriber u SET epoch = u.epoch + 1, node = $4, due = coalesce($1, now()) + $5::interval
-			FROM c WHERE u.subscription_id = c.subscription_id RETURNING u.*)
+			WHERE u.subscription_id = ANY (ARRAY(SELECT subscription_id FROM c)) RETURNING u.*)
 	SELECT ` + subscriptionColumns + `, s.auth, b.epoch, b.failures, b.failing_since, b.slow
 	FROM b JOIN subscription s ON s.id = b.subscription_id`
 

@@ -6,9 +6,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ExplainFanOut runs a fan-out without a result, and returns its plan.
-func (d *Deliveries) ExplainFanOut(ctx context.Context) (plan string, err error) {
-	tx, err := d.pool.Begin(ctx)
+// ExplainFanOut runs a fan-out without a result, and returns its plan, which is that of the first call with conn.
+func (d *Deliveries) ExplainFanOut(ctx context.Context, conn *pgx.Conn) (plan string, err error) {
+	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -24,9 +24,25 @@ func (d *Deliveries) ExplainFanOut(ctx context.Context) (plan string, err error)
 	if err != nil {
 		return "", err
 	}
-	err = tx.QueryRow(
-		ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+fanOut, pgx.QueryExecModeSimpleProtocol, string(rows), nil, "1 hour",
-	).Scan(&plan)
+	if _, err := conn.Prepare(ctx, "fan_out", fanOut); err != nil {
+		return "", err
+	}
+	err = tx.QueryRow(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE fan_out ($1, NULL, '1 hour')",
+		pgx.QueryExecModeSimpleProtocol, string(rows)).Scan(&plan)
+	return plan, err
+}
+
+// ExplainClaim claims subscribers without a result, and returns the plan.
+func (d *Deliveries) ExplainClaim(ctx context.Context, conn *pgx.Conn) (plan string, err error) {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if _, err := conn.Prepare(ctx, "claim", claimSubscribers); err != nil {
+		return "", err
+	}
+	err = tx.QueryRow(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE claim (NULL, false, 8, 'n', '15 s')").Scan(&plan)
 	return plan, err
 }
 

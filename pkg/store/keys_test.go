@@ -168,7 +168,8 @@ func TestReencryptSealsAttributesOfTheReleaseBefore(t *testing.T) {
 	b := setup(t)
 	b.raw = true // the rows are changed by hand
 	i := b.newInstance(t)
-	_, err := b.pool.Exec(t.Context(), `UPDATE vnf_instance SET metadata = '{"a": 1, "b": 2}', attributes = NULL, version = version + 1
+	_, err := b.pool.Exec(t.Context(), `UPDATE vnf_instance SET metadata = '{"a": 1, "b": 2}', attributes = NULL,
+			version = version + 1
 		WHERE id = $1`, i.ID)
 	require.NoError(t, err)
 	read, err := b.Instance(t.Context(), i.ID)

@@ -67,8 +67,8 @@ func queuePackageMessages(
 			return err
 		}
 		o := p.Onboarded
-		b.Queue(`INSERT INTO outbox (id, kind, time, body, api, subject, audience, attributes, project_attributes, project, vnfd_id, provider,
-				product_name, software_version, vnfd_version)
+		b.Queue(`INSERT INTO outbox (id, kind, time, body, api, subject, audience, attributes, project_attributes,
+				project, vnfd_id, provider, product_name, software_version, vnfd_version)
 			VALUES ($1, $2, $3, $4, 'vnfpkgm', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 			m.ID, string(m.Kind), m.Time, noNUL(m.Body), p.ID, string(m.Audience), attributes, ofProjects, p.Project,
 			clean(p.VnfdID), clean(o.Provider), clean(o.ProductName), clean(o.SoftwareVersion), clean(o.VnfdVersion))

@@ -34,8 +34,8 @@ const (
 	// subscribing is the advisory lock of a transaction that adds a subscription to the project $1.
 	subscribing = "SELECT pg_advisory_xact_lock(hashtextextended('gybe subscriptions ' || $1, 0))"
 	// sinceNow is the snapshot of a new subscription. It is in a statement after the locks.
-	insertSubscription = `INSERT INTO subscription (id, project, api, api_version, created, updated, callback, verbosity, filter, auth,
-			conditions, fingerprint, since)
+	insertSubscription = `INSERT INTO subscription (id, project, api, api_version, created, updated, callback, verbosity,
+			filter, auth, conditions, fingerprint, since)
 		VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, pg_current_snapshot())`
 )
 

@@ -140,9 +140,10 @@ func TestFanOutMatchesEveryAttributeOfAFilter(t *testing.T) {
 // lifecycle adds four messages of an instance: creation, start and end of an operation, deletion.
 func (b *bundle) lifecycle(tb testing.TB, i *lcm.Instance) {
 	tb.Helper()
-	_, err := b.pool.Exec(tb.Context(), `INSERT INTO outbox (id, kind, instance_id, time, body, vnfd_id, provider, product_name, software_version,
-			vnfd_version, instance_name, operation, operation_state, op_id, project)
-		SELECT gen_random_uuid(), k, $1, now(), '{}', $2, 'P', 'N', '1.0', '2.0', $3, o, s, CASE WHEN o IS NOT NULL THEN $4::uuid END, $5
+	_, err := b.pool.Exec(tb.Context(), `INSERT INTO outbox (id, kind, instance_id, time, body, vnfd_id, provider,
+			product_name, software_version, vnfd_version, instance_name, operation, operation_state, op_id, project)
+		SELECT gen_random_uuid(), k, $1, now(), '{}', $2, 'P', 'N', '1.0', '2.0', $3, o, s,
+			CASE WHEN o IS NOT NULL THEN $4::uuid END, $5
 		FROM (VALUES ('VnfIdentifierCreationNotification', NULL, NULL),
 			('VnfLcmOperationOccurrenceNotification', 'INSTANTIATE', 'STARTING'),
 			('VnfLcmOperationOccurrenceNotification', 'INSTANTIATE', 'COMPLETED'),
@@ -152,13 +153,20 @@ func (b *bundle) lifecycle(tb testing.TB, i *lcm.Instance) {
 }
 
 // TestFanOutLooksAtFewSubscriptions reads the rows that the plan reads: their number does not depend on how many
-// subscriptions there are that do not match.
+// subscriptions there are that do not match. The plan is kept from a time with one subscription.
 func TestFanOutLooksAtFewSubscriptions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	i := b.newInstance(t)
 	b.fanOut(t)
 	want := b.subscribe(t, `{"vnfInstanceSubscriptionFilter":{"vnfInstanceIds":["`+i.ID+`"]}}`)
+	conn, err := b.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	_, err = b.pool.Exec(t.Context(), "ANALYZE subscription, subscription_key, subscriber, delivery, outbox")
+	require.NoError(t, err)
+	_, err = b.ledger().ExplainFanOut(t.Context(), conn.Conn())
+	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for part := range 4 {
 		wg.Go(func() {
@@ -171,13 +179,37 @@ func TestFanOutLooksAtFewSubscriptions(t *testing.T) {
 	}
 	wg.Wait()
 	b.lifecycle(t, i)
-	plan, err := b.ledger().ExplainFanOut(t.Context())
+	plan, err := b.ledger().ExplainFanOut(t.Context(), conn.Conn())
 	require.NoError(t, err)
 	read := rowsRead(t, plan, "subscription", "subscription_key")
 	require.Positive(t, read)
 	require.LessOrEqual(t, read, 4*2*3, "four messages, two tables, one row for each and some that do not match")
 	b.fanOut(t)
 	require.Equal(t, "Creation STARTING COMPLETED Deletion", b.deliveries(t, want.ID))
+}
+
+// TestClaimsLookAtFewSubscribers: a claim reads the subscribers that are due.
+func TestClaimsLookAtFewSubscribers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.subscribe(t, "")
+	b.newInstance(t)
+	b.fanOut(t)
+	_, err := b.pool.Exec(t.Context(), `WITH s AS (INSERT INTO subscription (id, created, updated, callback, verbosity)
+			SELECT gen_random_uuid(), now(), now(), 'http://192.0.2.1/', 'FULL' FROM generate_series(1, 10000)
+			RETURNING id)
+		INSERT INTO subscriber (subscription_id) SELECT id FROM s`)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), "ANALYZE subscription, subscriber, node")
+	require.NoError(t, err)
+	conn, err := b.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	plan, err := b.ledger().ExplainClaim(t.Context(), conn.Conn())
+	require.NoError(t, err)
+	read := rowsRead(t, plan, "subscription", "subscriber")
+	require.Positive(t, read)
+	require.LessOrEqual(t, read, 4, "the subscriber, its update, and its subscription")
 }
 
 // rowsRead adds up the rows that the nodes of a plan have read from tables.

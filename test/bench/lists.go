@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -148,18 +145,7 @@ func (b *bench) explainLists(ctx context.Context, db *pgx.Conn, queries []listQu
 	if !b.stack.Database.Owned() {
 		return nil
 	}
-	if _, err := db.Exec(ctx, "LOAD 'auto_explain'"); err != nil { // so that its settings are known
-		return err
-	}
-	for _, s := range []string{
-		"session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0",
-		"auto_explain.log_analyze = on", "auto_explain.log_timing = off", "auto_explain.log_buffers = on",
-	} {
-		if _, err := db.Exec(ctx, "ALTER SYSTEM SET "+s); err != nil {
-			return err
-		}
-	}
-	if _, err := db.Exec(ctx, "SELECT pg_reload_conf()"); err != nil {
+	if err := logPlans(ctx, db); err != nil {
 		return err
 	}
 	node, err := b.stack.AddNode(ctx)
@@ -168,41 +154,13 @@ func (b *bench) explainLists(ctx context.Context, db *pgx.Conn, queries []listQu
 	}
 	b.node, node = node, b.node
 	defer func() { b.node = node }()
-	log := filepath.Join(b.stack.Database.Dir(), "log")
 	for _, q := range queries {
-		before, err := os.ReadFile(log)
-		if err != nil {
+		if err := b.plans(q.resource+" "+q.filter, []string{"SELECT o.id", "SELECT i.id"}, func() error {
+			_, _, err := b.fetch(ctx, q.path(), "")
 			return err
-		}
-		if _, _, err := b.fetch(ctx, q.path(), ""); err != nil {
+		}); err != nil {
 			return err
-		}
-		after, err := os.ReadFile(log)
-		if err != nil {
-			return err
-		}
-		b.row("", "", "", "")
-		b.row("plan of "+q.resource+" "+q.filter, "", "", "")
-		for _, line := range plan(string(after[len(before):])) {
-			b.row("  "+line, "", "", "")
 		}
 	}
 	return b.node.Stop(20 * time.Second)
-}
-
-// plan returns the lines of the plans of lists in a log, without the statements.
-func plan(log string) (out []string) {
-	inside := false
-	for line := range strings.Lines(log) {
-		text := strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(text, "Query Text: SELECT o.id") || strings.HasPrefix(text, "Query Text: SELECT i.id"):
-			inside = true
-		case !strings.HasPrefix(line, "\t"):
-			inside = false
-		case inside:
-			out = append(out, strings.TrimPrefix(strings.TrimRight(line, "\n"), "\t"))
-		}
-	}
-	return out
 }

@@ -67,9 +67,15 @@ func (b *bench) notifications(ctx context.Context, dir string) error {
 			return err
 		}
 		made = n
+		if _, err := conn.Exec(ctx, "ANALYZE subscription, subscription_key, subscriber"); err != nil {
+			return err // autovacuum does so within a minute
+		}
 		if err := b.changesBeside(ctx, conn, vnfd, n); err != nil {
 			return err
 		}
+	}
+	if err := b.explainDelivery(ctx, conn, vnfd); err != nil {
+		return err
 	}
 	return b.replays(ctx, conn, sink.URL, &received)
 }
@@ -100,6 +106,36 @@ func (b *bench) changesBeside(ctx context.Context, conn *pgx.Conn, vnfd string, 
 		ms((after.gybe-before.gybe)/notifiedChanges), ms((after.database-before.database)/notifiedChanges),
 	), fmt.Sprintf("all are fanned out %s after the last", ms(wall-created)))
 	return nil
+}
+
+// explainDelivery reports the plans of the statements that make and deliver the notification of a change.
+func (b *bench) explainDelivery(ctx context.Context, conn *pgx.Conn, vnfd string) error {
+	if !b.stack.Database.Owned() {
+		return nil
+	}
+	if err := logPlans(ctx, conn); err != nil {
+		return err
+	}
+	if err := b.reconnect(ctx); err != nil {
+		return err
+	}
+	const idle = `SELECT NOT EXISTS (SELECT FROM outbox WHERE fanned_out IS NULL)
+		AND NOT EXISTS (SELECT FROM subscriber WHERE due IS NOT NULL)`
+	if err := b.plans("a change with its fan-out and delivery", []string{
+		"SELECT m.id::text AS id, m.seq", "WITH m AS", "UPDATE subscriber", "WITH c AS", "SELECT min(due)",
+		"SELECT generation", "SELECT d.seq", "UPDATE delivery",
+	}, func() error {
+		if _, err := b.api.CreateInstance(ctx, sol.CreateVnfRequest{VnfdID: vnfd}); err != nil {
+			return err
+		}
+		return until(ctx, conn, idle)
+	}); err != nil {
+		return err
+	}
+	if err := logNoPlans(ctx, conn); err != nil {
+		return err
+	}
+	return b.reconnect(ctx)
 }
 
 // replays lets new subscribers get everything once more.

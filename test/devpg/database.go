@@ -34,6 +34,7 @@ func Pool(tb testing.TB, dbURL string) *pgxpool.Pool {
 		tb.Fatal(err)
 	}
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan" // as in pkg/app
+	cfg.ConnConfig.RuntimeParams["jit"] = "off"
 	pool, err := pgxpool.NewWithConfig(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatal(err)

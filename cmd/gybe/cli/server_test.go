@@ -54,19 +54,30 @@ func serve(t *testing.T, dir string) testscript.Params {
 	p.Cmds["becomes"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		c, err := client.New(node.URL(), nil)
 		ts.Check(err)
-		for last := time.Now().Add(2 * time.Minute); ; {
+		await(ts, func() (bool, string) {
 			op, err := c.Operation(t.Context(), args[0])
 			ts.Check(err)
-			if string(op.OperationState) == args[1] {
-				return
-			}
-			if time.Now().After(last) {
-				ts.Fatalf("%s is %s", args[0], op.OperationState)
-			}
-			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // nothing tells
-		}
+			return string(op.OperationState) == args[1], args[0] + " is " + string(op.OperationState)
+		})
 	}
 	return p
+}
+
+// await asks again and again whether a condition holds, and fails with the last state after two minutes.
+func await(ts *testscript.TestScript, condition func() (holds bool, state string)) {
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for last := time.After(2 * time.Minute); ; {
+		holds, state := condition()
+		if holds {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-last:
+			ts.Fatalf("%s", state)
+		}
+	}
 }
 
 func TestCommands(t *testing.T) {

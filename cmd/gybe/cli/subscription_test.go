@@ -1,11 +1,11 @@
 package cli_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -45,19 +45,14 @@ func TestCommandsOfSubscriptions(t *testing.T) {
 		c, err := client.New(ts.Getenv("GYBE_ENDPOINT"), nil)
 		ts.Check(err)
 		want := map[string]int64{"0": 0, "1": 1}[args[1]]
-		for last := time.Now().Add(2 * time.Minute); ; {
+		await(ts, func() (bool, string) {
 			got, err := c.Subscriber(t.Context(), args[0])
 			ts.Check(err)
 			page, err := c.Deliveries(t.Context(), args[0], nil)
 			ts.Check(err)
-			if got.Pending == 0 && got.Dead == want && len(page.Deliveries) > 0 {
-				return
-			}
-			if time.Now().After(last) {
-				ts.Fatalf("%d pending, %d dead", got.Pending, got.Dead)
-			}
-			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // nothing tells
-		}
+			return got.Pending == 0 && got.Dead == want && len(page.Deliveries) > 0,
+				fmt.Sprintf("%d pending, %d dead", got.Pending, got.Dead)
+		})
 	}
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
 }

@@ -149,7 +149,7 @@ func TestSendWithBasic(t *testing.T) {
 		ParamsBasic: &sol.ParamsBasic{UserName: "u", Password: secret},
 	}
 	c := newClient(t, callback.Files{})
-	require.NoError(t, c.CheckTarget(s.URL, auth))
+	require.NoError(t, c.CheckTarget(t.Context(), s.URL, auth))
 	require.NoError(t, c.Send(t.Context(), to(s.URL+"/x?y=z", auth), []byte(`{"a":1}`)))
 	user, password, ok := got.BasicAuth()
 	require.True(t, ok)
@@ -192,7 +192,7 @@ func TestSendWithTokens(t *testing.T) {
 		},
 	}
 	c := newClient(t, callback.Files{})
-	require.NoError(t, c.CheckTarget(s.URL, auth))
+	require.NoError(t, c.CheckTarget(t.Context(), s.URL, auth))
 	for range 3 {
 		require.NoError(t, c.Send(t.Context(), to(s.URL, auth), []byte(`{}`)))
 	}
@@ -269,7 +269,7 @@ func TestSendWithCertificates(t *testing.T) {
 		},
 	}
 	for _, a := range []*sol.SubscriptionAuthentication{nil, byCert, byToken} {
-		require.NoError(t, c.CheckTarget(s.URL, a))
+		require.NoError(t, c.CheckTarget(t.Context(), s.URL, a))
 		require.NoError(t, c.Send(t.Context(), to(s.URL+"/", a), []byte(`{}`)))
 	}
 	require.Equal(t, []string{"/ none ", "/ first ", "/token first vnfm", "/ first Bearer t"}, shown)
@@ -281,7 +281,7 @@ func TestSendWithCertificates(t *testing.T) {
 		defer mu.Unlock()
 		return shown[len(shown)-1] == "/ second "
 	}, time.Minute, 10*time.Millisecond)
-	e := lcm.AsError(c.CheckTarget(s.URL, byToken))
+	e := lcm.AsError(c.CheckTarget(t.Context(), s.URL, byToken))
 	require.NotNil(t, e)
 	require.Equal(t, "/authentication/paramsOauth2ClientCert/certificateRef/value", e.Params[0].Pointer)
 	require.NoError(t, os.WriteFile(files.Cert, []byte("damaged"), 0o600))
@@ -333,7 +333,7 @@ func TestSendConnectsOnlyToAllowedAddresses(t *testing.T) {
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
 	require.NoError(t, err)
 	name := "http://localhost:" + port
-	require.NoError(t, c.CheckTarget(name, nil), "a name is checked when it is dialled")
+	require.NoError(t, c.CheckTarget(t.Context(), name, nil), "a name is checked when it is dialled")
 	var e *notify.SendError
 	require.ErrorAs(t, c.Send(t.Context(), to(name, nil), []byte(`{}`)), &e)
 	require.Contains(t, e.Reason, "is not an address that this VNFM connects to")
@@ -386,7 +386,7 @@ func TestCheckTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := lcm.AsError(c.CheckTarget(tt.url, tt.auth))
+			e := lcm.AsError(c.CheckTarget(t.Context(), tt.url, tt.auth))
 			require.NotNil(t, e)
 			require.Equal(t, lcm.CodeUnprocessable, e.Code)
 			var got []string

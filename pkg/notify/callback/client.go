@@ -79,11 +79,11 @@ func (c *Client) Send(ctx context.Context, s *notify.Subscription, body []byte) 
 func (c *Client) send(ctx context.Context, s *notify.Subscription, method string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	used := chosen(s.Auth, c.ways.certified()) //nolint:contextcheck // a reload is not part of the request
+	used := chosen(s.Auth, c.ways.certified(ctx))
 	if s.Auth != nil && used == "" {
 		return &notify.SendError{Reason: "this node has no client certificate (notify.cert_file)"}
 	}
-	way := c.ways.get(used.certificate()) //nolint:contextcheck // a reload is not part of the request
+	way := c.ways.get(ctx, used.certificate())
 	for fresh := false; ; fresh = true {
 		status, header, err := c.request(ctx, way, s, used, method, body, fresh)
 		if err != nil {

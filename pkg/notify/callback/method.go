@@ -1,6 +1,7 @@
 package callback
 
 import (
+	"context"
 	"net/url"
 	"slices"
 
@@ -40,7 +41,7 @@ func (m method) token() bool {
 }
 
 // CheckTarget implements notify.Tester.
-func (c *Client) CheckTarget(callback string, a *sol.SubscriptionAuthentication) error {
+func (c *Client) CheckTarget(ctx context.Context, callback string, a *sol.SubscriptionAuthentication) error {
 	e := lcm.Errorf(lcm.CodeUnprocessable, "the subscription cannot be used")
 	add := func(pointer, detail string) {
 		e.Params = append(e.Params, lcm.InvalidParam{Pointer: pointer, Detail: detail})
@@ -49,7 +50,7 @@ func (c *Client) CheckTarget(callback string, a *sol.SubscriptionAuthentication)
 		add("/callbackUri", problem)
 	}
 	if a != nil {
-		c.checkAuthentication(a, add)
+		c.checkAuthentication(ctx, a, add)
 	}
 	if len(e.Params) == 0 {
 		return nil
@@ -80,7 +81,9 @@ func (c *Client) checkURL(text string) string {
 }
 
 // checkAuthentication reports parameters that are missing, and those of a way that is not named.
-func (c *Client) checkAuthentication(a *sol.SubscriptionAuthentication, add func(pointer, detail string)) {
+func (c *Client) checkAuthentication(
+	ctx context.Context, a *sol.SubscriptionAuthentication, add func(pointer, detail string),
+) {
 	const at = "/authentication"
 	if len(a.AuthType) == 0 {
 		add(at+"/authType", "it names no way to authenticate")
@@ -117,11 +120,11 @@ func (c *Client) checkAuthentication(a *sol.SubscriptionAuthentication, add func
 		if problem := c.checkURL(p.TokenEndpoint); problem != "" {
 			add(at+"/paramsOauth2ClientCert/tokenEndpoint", problem)
 		}
-		if own := c.ways.thumbprint(); own != "" && p.CertificateRef.Value != own {
+		if own := c.ways.thumbprint(ctx); own != "" && p.CertificateRef.Value != own {
 			add(at+"/paramsOauth2ClientCert/certificateRef/value", "it is not the x5t#S256 of this node's certificate")
 		}
 	}
-	if len(a.AuthType) > 0 && chosen(a, c.ways.certified()) == "" {
+	if len(a.AuthType) > 0 && chosen(a, c.ways.certified(ctx)) == "" {
 		add(at+"/authType", "this node has no client certificate (notify.cert_file)")
 	}
 }

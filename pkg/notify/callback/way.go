@@ -46,10 +46,10 @@ func newWays(o Options) (*ways, error) {
 }
 
 // get is the client for requests with or without the certificate.
-func (w *ways) get(certificate bool) *http.Client {
+func (w *ways) get(ctx context.Context, certificate bool) *http.Client {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.reload()
+	w.reload(ctx)
 	if certificate && w.mutual != nil {
 		return w.mutual
 	}
@@ -57,18 +57,18 @@ func (w *ways) get(certificate bool) *http.Client {
 }
 
 // certified says whether the node has a certificate.
-func (w *ways) certified() bool { return w.thumbprint() != "" }
+func (w *ways) certified(ctx context.Context) bool { return w.thumbprint(ctx) != "" }
 
 // thumbprint is the x5t#S256 of the certificate; "" without one.
-func (w *ways) thumbprint() string {
+func (w *ways) thumbprint(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.reload()
+	w.reload(ctx)
 	return w.print
 }
 
 // reload reads the files again if they have changed. Files that cannot be used leave everything as it is.
-func (w *ways) reload() {
+func (w *ways) reload(ctx context.Context) {
 	if time.Since(w.checked) < recheck {
 		return
 	}
@@ -78,12 +78,12 @@ func (w *ways) reload() {
 	}
 	old := []*http.Client{w.plain, w.mutual}
 	if err := w.load(); err != nil {
-		w.options.Log.ErrorContext(context.Background(), "the certificates for notifications have changed and cannot "+
+		w.options.Log.ErrorContext(ctx, "the certificates for notifications have changed and cannot "+
 			"be used; the old ones stay in use", "error", err)
 		w.stamp, w.checked = w.stampNow(), time.Now()
 		return
 	}
-	w.options.Log.InfoContext(context.Background(), "the certificates for notifications are reloaded",
+	w.options.Log.InfoContext(ctx, "the certificates for notifications are reloaded",
 		slog.String("thumbprint", w.print))
 	for _, c := range old {
 		if c != nil {

@@ -115,7 +115,8 @@ func (w *world) happen(t *testing.T, instance string, states ...sol.LcmOperation
 		op.State = state
 		m, err := lcm.StateMessage(op, lcm.SystemClock{})
 		require.NoError(t, err)
-		_, err = w.pool.Exec(t.Context(), `INSERT INTO outbox (id, kind, instance_id, op_id, time, body, operation, operation_state)
+		_, err = w.pool.Exec(t.Context(), `INSERT INTO outbox
+				(id, kind, instance_id, op_id, time, body, operation, operation_state)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, m.ID, m.Kind, instance, op.ID, m.Time, m.Body, op.Type, op.State)
 		require.NoError(t, err)
 		ids = append(ids, m.ID)
