@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,10 +34,12 @@ func (v *view[T, D]) list(ctx context.Context, s *Records, what string, q lcm.Qu
 			v.pages.Put(p)
 		}()
 		l := lister[T, D]{v, s, p, yield}
-		var err error
-		if v.isSearch(q) {
+		q, search, err := l.narrow(ctx, q)
+		switch {
+		case err != nil:
+		case search:
 			err = l.search(ctx, q)
-		} else {
+		default:
 			_, _, err = l.read(ctx, q, "")
 		}
 		if err != nil {
@@ -51,6 +54,52 @@ type lister[T, D any] struct {
 	s     *Records
 	page  *page[D]
 	yield func(*D, error) bool
+}
+
+// narrow decides whether a query is a search. It replaces expressions whose index is not in the order of the list by
+// the ids of the rows that satisfy them, if these are not more than a window: PostgreSQL would take any number of them
+// to be spread over the whole list, and go through the list until it has found a page.
+func (l *lister[T, D]) narrow(ctx context.Context, q lcm.Query) (narrowed lcm.Query, search bool, err error) {
+	var apart []filter.Expr
+	if q.InstanceID == "" {
+		apart = apartOf(q.Where)
+	}
+	if len(apart) == 0 {
+		return q, l.isSearch(q), nil
+	}
+	c, possible := l.clause(l.s, lcm.Query{Where: apart, Limit: searchWindow + 1})
+	if !possible {
+		return q, false, nil // reading it finds nothing
+	}
+	rows, err := l.s.pool.Query(ctx, "SELECT "+l.table.alias+".id::text"+c.from+c.limit, c.args...)
+	if err != nil {
+		return q, false, err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(ids) > searchWindow {
+		return q, true, err
+	}
+	q.Where = append(slices.Clone(q.Where), filter.Expr{Op: filter.In, Path: filter.Path{{Name: "id"}}, Values: ids})
+	return q, false, nil
+}
+
+// apartOf returns the expressions on operations whose index is not in the order of the list, unless another expression
+// selects few rows.
+func apartOf(exprs []filter.Expr) (out []filter.Expr) {
+	for _, e := range exprs {
+		name, _ := e.Attribute()
+		column := operationFilter[name]
+		switch column.reachOf(e, lcm.OperationColumns[name]) {
+		case selects:
+			return nil
+		case ordered:
+			if column.apart {
+				out = append(out, e)
+			}
+		case searches:
+		}
+	}
+	return out
 }
 
 // search yields the documents of a query window by window.

@@ -217,6 +217,22 @@ func TestSearchEndsAfterWindowsAndGoesOn(t *testing.T) {
 	ids, end = read(lcm.Query{Where: healing, Limit: 5, Brief: true})
 	require.Empty(t, ids)
 	require.NotEmpty(t, end, "no request reads all operations of a type")
+	_, err = b.pool.Exec(t.Context(), "UPDATE vnf_lcm_op_occ SET state_entered = started WHERE type = 'HEAL'")
+	require.NoError(t, err)
+	entered := func(n int) string {
+		at := op.Started.Add(time.Duration(n) * time.Second)
+		return "(gt,stateEnteredTime," + at.UTC().Format(time.RFC3339Nano) + ")"
+	}
+	ids, end = read(lcm.Query{Where: where(entered(34_997)), Limit: 5, Brief: true})
+	require.Equal(t, []string{last(34_998), last(34_999), last(35_000)}, ids, "few have entered their state so late")
+	require.Empty(t, end)
+	ids, end = read(lcm.Query{
+		Where: where(entered(32_000) + ";(eq,operationState,COMPLETED)"), Limit: 2, Brief: true, After: last(33_000),
+	})
+	require.Equal(t, []string{last(33_001), last(33_002)}, ids)
+	require.Empty(t, end)
+	ids, end = read(lcm.Query{Where: where(entered(20_000)), Limit: 5, Brief: true})
+	require.True(t, end != "" || len(ids) > 0, "no request reads the list up to the first row that matches")
 	ids, end = read(lcm.Query{Where: where("(in,operation,SCALE,TERMINATE)"), Limit: 5, Brief: true})
 	require.Empty(t, ids)
 	require.NotEmpty(t, end, "no request reads all rows for several values")

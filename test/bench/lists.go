@@ -97,6 +97,7 @@ func (q listQuery) path() string {
 
 func (b *bench) listQueries(start time.Time) (out []listQuery) {
 	late := start.Add(time.Duration(b.rows)*time.Second - time.Minute).UTC().Format(time.RFC3339)
+	hour := start.Add(time.Duration(b.rows)*time.Second - time.Hour).UTC().Format(time.RFC3339)
 	middle := start.Add(time.Duration(b.rows) * time.Second / 2).UTC().Format(time.RFC3339)
 	const instance = "10000000-0000-4000-8000-000000000042"
 	for _, f := range []string{
@@ -113,6 +114,7 @@ func (b *bench) listQueries(start time.Time) (out []listQuery) {
 		"(eq,operation,HEAL)", "(in,operation,HEAL,TERMINATE)", "(neq,operationState,COMPLETED)",
 		"(eq,isAutomaticInvocation,true)",
 		"(eq,isCancelPending,true)", "(gt,startTime," + late + ")", "(gt,stateEnteredTime," + late + ")",
+		"(gt,stateEnteredTime," + hour + ")",
 		"(gt,startTime," + middle + ");(lt,startTime," + late + ");(eq,operationState,COMPLETED)",
 		"(cont,id,-000000777)",
 		"(eq,grantId,none)", "(eq,grantId,20000000-0000-4000-8000-000000000777)",
