@@ -17,6 +17,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/notify/lifecycle"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/apitest"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // TestDeliveriesAndReplay: a subscriber rejects notifications, which become dead letters with the reason, and gets them
@@ -26,14 +27,14 @@ func TestDeliveriesAndReplay(t *testing.T) {
 	b := setup(t)
 	var status, posts atomic.Int64
 	status.Store(http.StatusNotFound)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(oracle.Subscriber(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
 		posts.Add(1)
 		w.WriteHeader(int(status.Load()))
-	}))
+	})))
 	t.Cleanup(s.Close)
 	made, _, err := b.Subscriptions.In(lcm.Principal{}).Subscribe(t.Context(), &lifecycle.API, notify.Request{
 		Version: "2.0.0", Callback: s.URL, Verbosity: sol.VerbosityFull,

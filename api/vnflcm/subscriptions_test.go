@@ -33,7 +33,7 @@ type subscriber struct {
 func listen(t *testing.T) *subscriber {
 	t.Helper()
 	s := &subscriber{status: http.StatusNoContent}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewServer(oracle.Subscriber(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func listen(t *testing.T) *subscriber {
 		}
 		s.posts, s.bodies = append(s.posts, r), append(s.bodies, string(body))
 		w.WriteHeader(http.StatusNoContent)
-	}))
+	})))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -255,7 +255,6 @@ func TestNotificationsOfAnInstance(t *testing.T) {
 					string(n.OperationState)+" "+string(n.NotificationStatus)))
 			}
 			all = append(all, n)
-			require.Empty(t, oracle.Notification([]byte(body)), body)
 			require.NotContains(t, body, apitest.Password)
 		}
 		return all, texts

@@ -13,6 +13,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/notify"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // messages are those of a package that is onboarded, disabled and deleted.
@@ -138,6 +139,7 @@ func TestBodiesHaveTheLinksOfTheirVersion(t *testing.T) {
 			&notify.Subscription{ID: "s", Version: version}, link,
 		)
 		require.NoError(t, err)
+		require.Empty(t, oracle.Notification(raw))
 		require.NoError(t, json.Unmarshal(raw, &out))
 		require.Equal(t, m.ID, out["id"])
 		require.Equal(t, "s", out["subscriptionId"])
