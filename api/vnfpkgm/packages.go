@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -87,6 +89,7 @@ func (m *major) listOnboarded(w http.ResponseWriter, r *frame.Request) error {
 func (m *major) serveList(
 	w http.ResponseWriter, r *frame.Request, path string, query vnfpkg.Query, of func(*vnfpkg.Package) string,
 ) error {
+	query.NoArtifacts = !asksForArtifacts(r.QueryValues())
 	return frame.List[sol.VnfPkgInfo]{
 		Path: m.prefix + path, Selectors: selector.VnfPkgInfos,
 		ID: func(p *sol.VnfPkgInfo) string { return p.ID },
@@ -103,6 +106,14 @@ func (m *major) serveList(
 			return out, nil
 		},
 	}.Serve(w, r)
+}
+
+// asksForArtifacts says whether a list shows additionalArtifacts or selects by them.
+func asksForArtifacts(query url.Values) bool {
+	return query.Has("all_fields") || query.Has("exclude_fields") || slices.ContainsFunc(
+		slices.Concat(query["fields"], query["filter"]),
+		func(text string) bool { return strings.Contains(text, "additionalArtifacts") },
+	)
 }
 
 func (m *major) update(w http.ResponseWriter, r *frame.Request) error {

@@ -441,3 +441,28 @@ func TestEveryAttributeOfAPackageCanBeFiltered(t *testing.T) {
 	b.onboard(t, vnfpkgtest.Files(vnfdID))
 	apitest.CheckFilters[sol.VnfPkgInfo](t, b.Server, packages)
 }
+
+// TestListsShowArtifactsThatAreAskedFor: the store leaves them out of other lists, and a filter on them sees them.
+func TestListsShowArtifactsThatAreAskedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.onboard(t, vnfpkgtest.Files(vnfdID))
+	const artifact = ";(eq,additionalArtifacts/artifactPath,Scripts/run.sh)"
+	for query, want := range map[string][2]bool{ // found, shown
+		"": {true, false}, "&all_fields": {true, true}, "&fields=additionalArtifacts": {true, true},
+		"&fields=softwareImages": {true, false}, "&exclude_fields=checksum": {true, true},
+		"&exclude_fields=additionalArtifacts": {true, false}, "&exclude_default": {true, false},
+		artifact: {true, false}, artifact + "&fields=additionalArtifacts": {true, true},
+		";(eq,additionalArtifacts/artifactPath,Scripts/other.sh)": {false, false},
+	} {
+		for _, path := range []string{packages, "/vnfpkgm/v1/onboarded_vnf_packages"} {
+			list := apitest.JSON[[]sol.VnfPkgInfo](
+				t, b.Do(t, "GET", path+"?filter=(eq,vnfdId,"+vnfdID+")"+query, nil),
+			)
+			require.Equal(t, want[0], len(list) == 1, query)
+			if want[0] {
+				require.Equal(t, want[1], len(list[0].AdditionalArtifacts) > 0, query)
+			}
+		}
+	}
+}

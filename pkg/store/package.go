@@ -168,8 +168,11 @@ func (s *Packages) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Pack
 	}
 	c.from += " ORDER BY p.id" + limit(q.Limit)
 	columns := packageColumns
-	if q.Brief {
+	switch {
+	case q.Brief:
 		columns = packageBrief
+	case q.NoArtifacts:
+		columns = packageNoArtifacts
 	}
 	rows, err := s.pool.Query(ctx, "SELECT "+columns.list+" FROM vnf_package p WHERE true"+c.from, c.args...)
 	out, err := columns.collect(s.Store, rows, err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -58,12 +59,19 @@ var usageState = column[vnfpkg.Package]{
 }
 
 var (
-	packageColumns = packages.selected()
-	packageBrief   = packages.selected(large)
-	insertPackage  = packages.insert() + " RETURNING version, created, updated"
+	packageColumns     = packages.selected()
+	packageBrief       = withoutArtifacts(packages.selected(large))
+	packageNoArtifacts = withoutArtifacts(packages.selected())
+	insertPackage      = packages.insert() + " RETURNING version, created, updated"
 	// updatePackage names the job $2 if it is not NULL. A package that is neither processed nor downloaded ($3 is
 	// false) names no job, so that one that is left over does nothing.
 	updatePackage = "UPDATE vnf_package p SET version = version + 1, updated = now(), " +
 		"job_id = CASE WHEN $3 THEN coalesce($2, job_id) END, " + packages.set(4) +
 		" WHERE id = $1 RETURNING version, updated"
 )
+
+// withoutArtifacts leaves the artifacts in the database.
+func withoutArtifacts(s selection[vnfpkg.Package]) selection[vnfpkg.Package] {
+	s.list = strings.Replace(s.list, "p.onboarded,", "p.onboarded - 'artifacts',", 1)
+	return s
+}

@@ -29,7 +29,7 @@ func (s *Service) Share(ctx context.Context, id string, shared bool) error {
 
 // Shared lists the shared packages, of all projects. Own says which of them belong to this project.
 func (s *Service) Shared(ctx context.Context) (shared []*Package, own map[string]bool, err error) {
-	all, err := s.store.Packages(ctx, Query{})
+	all, err := s.store.Packages(ctx, Query{Brief: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -83,7 +83,9 @@ type Store interface {
 type Query struct {
 	After string // id after which to start, "" = from the beginning
 	Limit int    // number of packages, 0 = all
-	Brief bool   // leaves out UserDefinedData
+	Brief bool   // leaves out UserDefinedData and artifacts
+	// NoArtifacts leaves out Onboarded.Artifacts: a package can have 50,000.
+	NoArtifacts bool
 	// Onboarded leaves out packages that are not ONBOARDED.
 	Onboarded bool
 }

@@ -38,6 +38,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Harness) {
 		"a package comes back as it was stored":              roundTrip,
 		"what does not exist is not found":                   absent,
 		"packages are listed in pages":                       pages,
+		"lists can leave out artifacts":                      lists,
 		"a refused change stores nothing":                    refused,
 		"concurrent changes see each other":                  compareAndSet,
 		"processing begins with exactly one job":             job,
@@ -190,6 +191,29 @@ func pages(t *testing.T, h Harness) {
 	}
 	require.Empty(t, want)
 	require.True(t, slices.IsSorted(all))
+}
+
+func lists(t *testing.T, h Harness) {
+	t.Helper()
+	p := insert(t, h)
+	onboard(t, h, p.ID, uuid.NewString(), digest())
+	artifacts := []sol.VnfPackageArtifactInfo{{ArtifactPath: "a"}}
+	want := update(t, h, p.ID, func(p *vnfpkg.Package) { p.Onboarded.Artifacts = artifacts })
+	for query, listed := range map[vnfpkg.Query][]sol.VnfPackageArtifactInfo{
+		{}: artifacts, {NoArtifacts: true}: nil, {Brief: true}: nil,
+	} {
+		all, err := h.Store.Packages(t.Context(), query)
+		require.NoError(t, err)
+		at := slices.IndexFunc(all, func(q *vnfpkg.Package) bool { return q.ID == p.ID })
+		require.GreaterOrEqual(t, at, 0)
+		got := all[at]
+		require.Equal(t, listed, got.Onboarded.Artifacts, "%+v", query)
+		got.Onboarded.Artifacts = artifacts
+		if query.Brief {
+			got.UserDefinedData = want.UserDefinedData
+		}
+		require.Empty(t, cmp.Diff(want, got))
+	}
 }
 
 func refused(t *testing.T, h Harness) {

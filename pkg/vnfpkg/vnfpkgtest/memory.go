@@ -159,6 +159,9 @@ func (m *Memory) Packages(_ context.Context, q vnfpkg.Query) (_ []*vnfpkg.Packag
 	for id, p := range m.packages {
 		if id > q.After && (!q.Onboarded || p.OnboardingState == sol.PackageOnboardingStateOnboarded) {
 			all = append(all, m.clone(p))
+			if o := all[len(all)-1].Onboarded; o != nil && (q.Brief || q.NoArtifacts) {
+				o.Artifacts = nil
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b *vnfpkg.Package) int { return strings.Compare(a.ID, b.ID) })

@@ -76,7 +76,9 @@ func (m ofProject) OnboardedContent(_ context.Context, digest string) (_ *vnfpkg
 
 // Packages implements vnfpkg.Store.
 func (m ofProject) Packages(ctx context.Context, q vnfpkg.Query) ([]*vnfpkg.Package, error) {
-	all, err := m.Memory.Packages(ctx, vnfpkg.Query{After: q.After})
+	every := q
+	every.Limit = 0
+	all, err := m.Memory.Packages(ctx, every)
 	all = slices.DeleteFunc(all, func(p *vnfpkg.Package) bool { return m.sees(p) != nil })
 	if q.Limit > 0 && len(all) > q.Limit {
 		all = all[:q.Limit]
