@@ -37,13 +37,13 @@ func (d *Driver) hookHandlers() []lcm.HookHandler {
 		{Hook: lcm.HookChangeVnfpkgRollbackStart, Run: d.packageRollbackStart},
 		{Hook: lcm.HookChangeVnfpkgRollbackEnd},
 
-		{Hook: lcm.HookCreateSnapshotStart},
+		// It does nothing at this hook, but its Validate is asked.
+		{Hook: lcm.HookCreateSnapshotStart, Protects: true},
 		{Hook: lcm.HookCreateSnapshotEnd},
 		{Hook: lcm.HookCreateSnapshotRollbackStart},
 		{Hook: lcm.HookCreateSnapshotRollbackEnd},
-		// It does nothing at this hook, but its Validate is asked.
-		{Hook: lcm.HookRevertToSnapshotStart, Protects: true},
-		{Hook: lcm.HookRevertToSnapshotEnd},
+		{Hook: lcm.HookRevertToSnapshotStart},
+		{Hook: lcm.HookRevertToSnapshotEnd, Run: d.revertEnd, Preview: previews(preview.revert), Protects: true},
 
 		{Hook: lcm.HookTerminateStart},
 		{Hook: lcm.HookTerminateEnd, Run: unregisterVim, Preview: previews(preview.unregister), Protects: true},

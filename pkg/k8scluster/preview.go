@@ -61,6 +61,12 @@ func (f preview) healJoin() []string {
 	return f.nodes(f.Scope.VNFCs, "the new machine of %s joins the cluster with Kubernetes "+f.version())
 }
 
+// revert is about a cluster that goes back to a snapshot.
+func (f preview) revert() []string {
+	return []string{"the cluster has to answer and its nodes to become Ready with the disks of the snapshot, and is " +
+		"registered again with the credentials of that time"}
+}
+
 // unregister is about the end of a cluster.
 func (preview) unregister() []string { return []string{"the cluster is unregistered as a VIM"} }
 

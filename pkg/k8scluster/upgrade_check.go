@@ -148,34 +148,10 @@ func (u *upgrade) unhealthy(ctx context.Context) (string, error) {
 	return "", u.cluster.etcdHealthy(ctx)
 }
 
-// await waits until look finds no problem. A failure to look is a problem as well, because API servers are replaced
-// during an upgrade.
+// await waits until look finds no problem.
 func (u *upgrade) await(
-	ctx context.Context, s *lcm.Step, limit time.Duration, title, hint string,
+	ctx context.Context, s *lcm.Step, limit time.Duration, detail, hint string,
 	look func(context.Context) (string, error),
 ) error {
-	began := s.Started()
-	if e := u.w.Op.StateEntered; e.After(began) { // a retry has the whole time again
-		began = e
-	}
-	var cause error
-	w := waiting{first: 200 * time.Millisecond, longest: 2 * time.Second, prefix: "waits: "}
-	return w.until(ctx, s, func(ctx context.Context) (string, error) {
-		why, err := look(ctx)
-		if err != nil && ctx.Err() != nil {
-			return "", err
-		}
-		if cause = err; err != nil {
-			why = lcm.AsError(err).Error()
-		}
-		return why, nil
-	}, func(why string) error {
-		if u.w.Clock.Now().Sub(began) < limit {
-			return nil
-		}
-		return &lcm.Error{
-			Code: lcm.CodeTimeout, Title: "Upgrade stopped",
-			Detail: fmt.Sprintf("%s (for %s): %s", title, limit, why), Hint: hint, Cause: cause,
-		}
-	})
+	return patience{limit: limit, title: "Upgrade stopped", detail: detail, hint: hint}.await(ctx, u.w, s, look)
 }

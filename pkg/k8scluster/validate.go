@@ -27,8 +27,11 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 				"another instance of that flavour.",
 		})
 	}
-	if r.Type == sol.LcmOperationRevertToSnapshot {
-		return requireWholeCluster(r)
+	switch r.Type {
+	case sol.LcmOperationCreateSnapshot:
+		return requireConsistentDisks(r)
+	case sol.LcmOperationRevertToSnapshot:
+		return d.requireSameCluster(r)
 	}
 	if !needsParams[r.Type] {
 		return nil

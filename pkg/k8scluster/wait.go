@@ -2,6 +2,7 @@ package k8scluster
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -55,4 +56,41 @@ func (w waiting) until(
 			return lcm.Wait(0, w.prefix+why)
 		}
 	}
+}
+
+// patience is how long a step waits for a cluster, and the error at the end.
+type patience struct {
+	limit               time.Duration
+	title, detail, hint string
+}
+
+// await waits until look finds no problem. A failure to look is a problem as well: API servers come and go while nodes
+// are upgraded or boot. A retry of the operation has the whole time again.
+func (p patience) await(
+	ctx context.Context, w *lcm.Execution, s *lcm.Step, look func(context.Context) (string, error),
+) error {
+	began := s.Started()
+	if e := w.Op.StateEntered; e.After(began) {
+		began = e
+	}
+	var cause error
+	wait := waiting{first: 200 * time.Millisecond, longest: 2 * time.Second, prefix: "waits: "}
+	return wait.until(ctx, s, func(ctx context.Context) (string, error) {
+		why, err := look(ctx)
+		if err != nil && ctx.Err() != nil {
+			return "", err
+		}
+		if cause = err; err != nil {
+			why = lcm.AsError(err).Error()
+		}
+		return why, nil
+	}, func(why string) error {
+		if w.Clock.Now().Sub(began) < p.limit {
+			return nil
+		}
+		return &lcm.Error{
+			Code: lcm.CodeTimeout, Title: p.title, Detail: fmt.Sprintf("%s (for %s): %s", p.detail, p.limit, why),
+			Hint: p.hint, Cause: cause,
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,6 +66,7 @@ func New(cfg *rest.Config) (*Client, error) {
 
 var codecs = func() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
+	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(rbacv1.AddToScheme(scheme))
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -103,6 +105,23 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	out := make([]Node, 0, len(list.Items))
 	for i := range list.Items {
 		out = append(out, nodeOf(&list.Items[i]))
+	}
+	return out, nil
+}
+
+// NodeLeases returns when the kubelet of each node has last said that it runs, by the clock of the node. It does so every
+// 10 s, and at its start. A node whose kubelet has never done it is not in the map.
+func (c *Client) NodeLeases(ctx context.Context) (map[string]time.Time, error) {
+	var list coordinationv1.LeaseList
+	const path = "/apis/coordination.k8s.io/v1/namespaces/" + corev1.NamespaceNodeLease + "/leases"
+	if err := c.rest.Get().AbsPath(path).Do(ctx).Into(&list); err != nil {
+		return nil, c.requestError("list the leases of the nodes", err)
+	}
+	out := map[string]time.Time{}
+	for i := range list.Items {
+		if at := list.Items[i].Spec.RenewTime; at != nil {
+			out[list.Items[i].Name] = at.Time
+		}
 	}
 	return out, nil
 }

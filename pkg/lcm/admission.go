@@ -59,6 +59,7 @@ func (a *Admission) Request() (Request, error) {
 	r := Request{
 		Type: a.Task.Kind.Type, Instance: a.Instance, VNFD: to.VNFD, Flavour: to.Flavour, Package: to.Package,
 		Params: a.Task.Raw, AdditionalParams: mergePairs(remembered, own), Scope: a.Scope,
+		Snapshot: a.Snapshot,
 	}
 	if a.Next != nil {
 		r.Previous = &a.Present

@@ -25,6 +25,8 @@ type Request struct {
 	AdditionalParams sol.KeyValuePairs
 	// Scope is what the operation is to do to the VNFCs; nil for INSTANTIATE, TERMINATE and MODIFY_INFO.
 	Scope *Scope
+	// Snapshot is the VNF snapshot that the request names; nil for one that names none.
+	Snapshot *Snapshot
 	// Templates are the infra driver's answers about the package's templates; nil when there are none.
 	Templates Templates
 }

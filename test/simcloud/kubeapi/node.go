@@ -30,6 +30,9 @@ type NodeSpec struct {
 type kubelet struct {
 	up     bool
 	reason string
+	// silent is set when it has stopped and the cluster has not noticed; renewed is when it has reported last.
+	silent  bool
+	renewed time.Time
 }
 
 // AddNode registers a node, as its kubelet does. It is NotReady until the CNI is there and SetNodeReady said true
@@ -219,7 +222,7 @@ func (c *Cluster) SetNodeReady(name string, ready bool, reason string) bool {
 		return false
 	}
 	c.mu.Lock()
-	c.kubelets[name] = kubelet{up: ready, reason: reason}
+	c.kubelets[name] = kubelet{up: ready, reason: reason, renewed: c.kubelets[name].lease(c.now())}
 	c.mu.Unlock()
 	c.reportNode(name)
 	c.control()

@@ -164,6 +164,9 @@ func (c call) list() error {
 		return err
 	}
 	all, rev := c.h.c.store.List(c.res, c.namespace)
+	if c.res.Kind == "Lease" && c.namespace == leaseNamespace {
+		all = c.h.c.nodeLeases()
+	}
 	items := []Object{}
 	after := c.req.URL.Query().Get("continue")
 	limit, _ := strconv.Atoi(c.req.URL.Query().Get("limit"))

@@ -1,6 +1,9 @@
 package kubeapi
 
-import "maps"
+import (
+	"maps"
+	"time"
+)
 
 // Saved is the content of a cluster's etcd at one moment, with the keys that are on the disks of masters. It does not
 // change.
@@ -12,6 +15,7 @@ type Saved struct {
 	objs      map[string]map[string]Object
 	appliedBy map[string][]byte
 	members   map[string]Member
+	leases    map[string]time.Time
 	subnets   int
 	cni       bool
 }
@@ -26,6 +30,7 @@ type history struct {
 func (c *Cluster) Save() *Saved {
 	s := &Saved{
 		opts: c.opts, pki: c.pki, line: c.line, objs: map[string]map[string]Object{}, members: map[string]Member{},
+		leases: c.leases(),
 	}
 	c.store.mu.RLock()
 	s.rev, s.appliedBy = c.store.rev, maps.Clone(c.store.appliedBy)
@@ -62,7 +67,7 @@ func (s *Saved) Restore() *Cluster {
 		c.etcd[name] = &m
 	}
 	for _, o := range c.list("Node", "") {
-		c.kubelets[Name(o)] = kubelet{up: isReady(o)}
+		c.kubelets[Name(o)] = kubelet{up: isReady(o), silent: true, renewed: s.leases[Name(o)]}
 	}
 	return c
 }

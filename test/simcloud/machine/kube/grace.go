@@ -38,6 +38,7 @@ func (r *Registry) report(clock *process.Clock, c *kubeapi.Cluster, node string,
 	}
 	if r.reporting[key] == 0 {
 		delete(r.reporting, key)
+		c.Silence(node)
 		r.expect(clock, key)
 	}
 	r.mu.Unlock()
