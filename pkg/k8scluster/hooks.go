@@ -30,7 +30,9 @@ func (d *Driver) hookHandlers() []lcm.HookHandler {
 		{Hook: lcm.HookScaleToLevelRollbackEnd},
 
 		{Hook: lcm.HookHealStart, Run: d.healStart, Preview: previews(preview.healLeave), Protects: true},
-		{Hook: lcm.HookHealEnd, Run: d.healEnd, Preview: previews(preview.healJoin), Protects: true},
+		{
+			Hook: lcm.HookHealEnd, Run: d.healEnd, Preview: previews(preview.healJoin), Protects: true, Installs: true,
+		},
 
 		{Hook: lcm.HookChangeVnfpkgStart, Run: d.packageStart},
 		{Hook: lcm.HookChangeVnfpkgEnd, Run: d.packageEnd, Preview: previews(preview.upgrade)},

@@ -14,8 +14,8 @@ import (
 const titleServer = "wait for API server"
 
 // revertEnd waits until the cluster of the snapshot works: the machines have booted, the API server answers, and the
-// kubelets of all nodes have reported since. Then it publishes the cluster again: a cluster that was built anew after
-// the snapshot had other credentials.
+// kubelets of all nodes have reported since. Then it publishes the cluster again: a cluster that was rebuilt after the
+// snapshot had other credentials.
 func (d *Driver) revertEnd(ctx context.Context, w *lcm.Execution) error {
 	err := w.Step(ctx, titleServer, "", func(ctx context.Context, s *lcm.Step) error {
 		return d.o.patience("the API server of the cluster does not answer").await(ctx, w, s,
@@ -58,7 +58,7 @@ func (o Options) patience(detail string) patience {
 	}
 }
 
-// answers asks the API server, through a master that is looked for each time: the machines boot one after the other.
+// answers asks the API server, through a master that is looked for each time: machines boot one after the other.
 func (d *Driver) answers(ctx context.Context, w *lcm.Execution, s *lcm.Step) error {
 	op, err := d.begin(ctx, w, nil, nil)
 	if err != nil {
@@ -68,8 +68,8 @@ func (d *Driver) answers(ctx context.Context, w *lcm.Execution, s *lcm.Step) err
 	return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error { return api.Ready(ctx) })
 }
 
-// waitReverted waits until all nodes are Ready and etcd is complete. The cluster says at first what was stored about its
-// nodes at the time of the snapshot, so their kubelets must have renewed their leases since.
+// waitReverted waits until all nodes are Ready and etcd is complete. At first the cluster says what was stored about
+// its nodes at the time of the snapshot, so their kubelets must have renewed their leases since.
 func (op *operation) waitReverted(ctx context.Context, s *lcm.Step, api *kubernetes.Client) error {
 	var stored map[string]time.Time
 	if _, err := s.Load(&stored); err != nil {
@@ -119,8 +119,8 @@ func notReverted(want []node, nodes []kubernetes.Node, stored, leases map[string
 	return out
 }
 
-// requireConsistentDisks refuses a snapshot of several masters that run. Their disks are copied one after the other, and
-// a member of etcd that has confirmed more than the others have stored cannot start with them again. Nothing else in a
+// requireConsistentDisks refuses a snapshot of several masters that run. Their disks are copied one after the other,
+// and a member of etcd that has confirmed more than the others have stored cannot start with them. Nothing else in a
 // cluster needs disks of the same moment.
 func requireConsistentDisks(r lcm.Request) error {
 	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
@@ -140,8 +140,8 @@ func requireConsistentDisks(r lcm.Request) error {
 	if masters < 2 || running == 0 {
 		return nil
 	}
-	return lcm.Errorf(lcm.CodeConflict, "%d of the %d masters of the cluster run, and their disks would be of different "+
-		"moments: etcd could not start with them again", running, masters).
+	return lcm.Errorf(lcm.CodeConflict, "%d of the %d masters of the cluster run, and their disks would be of "+
+		"different moments: etcd could not start with them again", running, masters).
 		WithHint("stop the VNF, take the snapshot, and start the VNF: operate with changeStateTo STOPPED and STARTED")
 }
 
@@ -180,10 +180,10 @@ func (d *Driver) requireSameCluster(r lcm.Request) error {
 	if len(moved) == 0 {
 		return nil
 	}
-	return lcm.Errorf(lcm.CodeConflict, "machines have other addresses than in the snapshot, for which its certificates "+
-		"and its members of etcd were made: %s", strings.Join(moved, "; ")).
-		WithHint("VNFCs that were removed or recreated since the snapshot cannot go back to it: take another snapshot, " +
-			"or instantiate the VNF anew")
+	return lcm.Errorf(lcm.CodeConflict, "machines have other addresses than in the snapshot, for which its "+
+		"certificates and its members of etcd were made: %s", strings.Join(moved, "; ")).
+		WithHint("VNFCs that were removed or recreated since the snapshot cannot go back to it: take another " +
+			"snapshot, or terminate and instantiate the VNF")
 }
 
 // differs lists what has another address in another topology with as many nodes.

@@ -109,8 +109,8 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	return out, nil
 }
 
-// NodeLeases returns when the kubelet of each node has last said that it runs, by the clock of the node. It does so every
-// 10 s, and at its start. A node whose kubelet has never done it is not in the map.
+// NodeLeases returns when the kubelet of each node has last said that it runs, by the clock of the node. It does so
+// every 10 s, and at its start. A node whose kubelet has never done it is not in the map.
 func (c *Client) NodeLeases(ctx context.Context) (map[string]time.Time, error) {
 	var list coordinationv1.LeaseList
 	const path = "/apis/coordination.k8s.io/v1/namespaces/" + corev1.NamespaceNodeLease + "/leases"

@@ -84,6 +84,9 @@ type HookHandler struct {
 	// hook, the driver is also called at this one, unless the VNFD names another driver here: packages for other VNFMs
 	// do not name all operations.
 	Protects bool
+	// Installs says that the hook installs the machines that the operation recreates, which must have nothing on their
+	// disks but what the package brings: the disk of a snapshot would start as what the machine was then.
+	Installs bool
 	// Preview describes what the hook of a valid request would do, one line for each effect. It does not contact the
 	// VIM or a node.
 	Preview func(r Request) []string

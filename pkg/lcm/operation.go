@@ -101,6 +101,9 @@ type Scope struct {
 	Whole bool `json:"whole,omitempty"`
 	// Storages means that a HEAL of single VNFCs replaces their storages, too.
 	Storages bool `json:"storages,omitempty"`
+	// Fresh means that the disks of VNFCs that a HEAL recreates come from the package, also those of VNFCs that were
+	// reverted to a snapshot (HookHandler.Installs).
+	Fresh bool `json:"fresh,omitempty"`
 	// Snapshot is the one that a CREATE_SNAPSHOT fills or a REVERT_TO_SNAPSHOT uses; nil for any other operation.
 	Snapshot *SnapshotScope `json:"snapshot,omitempty"`
 }

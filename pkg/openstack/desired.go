@@ -166,6 +166,9 @@ func (d *Driver) desiredOf(s *part) (desired, error) {
 	if w.Op.Type == sol.LcmOperationRevertToSnapshot {
 		g.nfv = userdata.Revert(g.nfv, w.Op.SnapshotID(), disksOf(w.Op.Scope))
 	}
+	if w.Op.Scope != nil && w.Op.Scope.Fresh {
+		g.nfv = userdata.Unrevert(g.nfv, recreated(w))
+	}
 	g.overridable = reconnected(overridableBy(w.Op.Type, req), before, g.ext)
 	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
 		g.overridable, err = overridableByPackage(g, w.Op.Params)

@@ -2,6 +2,8 @@ package openstack
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
@@ -57,4 +59,15 @@ func (t *tick) revert(ctx context.Context) error {
 	}
 	t.w.ForgetVNFCs(scope.VNFCs...) // the disks bring other host keys
 	return t.recreate(ctx, sick)
+}
+
+// recreated are the VNFCs that a HEAL recreates, by their names below nfv.VDU.
+func recreated(w *lcm.Execution) map[string]bool {
+	out := map[string]bool{}
+	for _, r := range w.Op.Before.Inventory {
+		if r.VDU != "" && (w.Op.Scope.Whole || slices.Contains(w.Op.Scope.VNFCs, r.VNFC)) {
+			out[fmt.Sprintf("%s-%d", r.VDU, r.Index)] = true
+		}
+	}
+	return out
 }

@@ -50,8 +50,8 @@ func (w *world) refused(id string, o sol.LcmOperationType, body map[string]any, 
 	require.ErrorContains(w.t, err, words)
 }
 
-// A cluster goes back to its snapshot: with what was stored in it, the nodes of that time, and the credentials of that
-// time, also when it was built anew in the meantime. The machines must be the same.
+// A cluster goes back to its snapshot: with what was stored in it and the nodes of that time. The VNFCs must be
+// those of the snapshot.
 func TestClusterIsReverted(t *testing.T) {
 	t.Parallel()
 	w, _ := withMachines(t, nil)
@@ -75,9 +75,9 @@ func TestClusterIsReverted(t *testing.T) {
 	w.refused(id, sol.LcmOperationRevertToSnapshot, revertBody(s), "start the VNF first")
 	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STARTED"}))
 
-	w.planShows(id, sol.LcmOperationRevertToSnapshot, revertBody(s), "revert_to_snapshot_end: the cluster has to answer "+
-		"and its nodes to become Ready with the disks of the snapshot, and is registered again with the credentials of "+
-		"that time")
+	w.planShows(id, sol.LcmOperationRevertToSnapshot, revertBody(s),
+		"revert_to_snapshot_end: the cluster has to answer and its nodes to become Ready with the disks of the "+
+			"snapshot, and is registered again with the credentials of that time")
 	op := w.task(id, sol.LcmOperationRevertToSnapshot, revertBody(s))
 	w.completed(op)
 	require.Equal(t, 1, done(w.progress(op), "wait for API server"))
@@ -115,7 +115,8 @@ func TestClusterOfSeveralMastersIsReverted(t *testing.T) {
 	w.keeps(id, "before")
 	s, err := w.api.CreateSnapshot(t.Context())
 	require.NoError(t, err)
-	w.refused(id, sol.LcmOperationCreateSnapshot, revertBody(s.ID), "stop the VNF, take the snapshot, and start the VNF")
+	w.refused(id, sol.LcmOperationCreateSnapshot, revertBody(s.ID),
+		"stop the VNF, take the snapshot, and start the VNF")
 	operate := func(to string) {
 		t.Helper()
 		w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": to}))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // askDrivers lets the infra driver and the mgmt drivers of the operation's hooks check the request.
@@ -122,14 +123,20 @@ func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) ([]lcm.Mgm
 	return out, nil
 }
 
-// findReplacements completes the scope of an operation that leads to another revision with the VNFCs whose machines it
-// may replace.
+// findReplacements completes the scope of an operation: with the VNFCs whose machines one that leads to another
+// revision may replace, and with how a HEAL makes their disks.
 func (s *Service) findReplacements(a *lcm.Admission) error {
-	if !a.Task.Kind.NewRevision || a.Scope == nil {
+	heals := a.Task.Kind.Type == sol.LcmOperationHeal
+	if a.Scope == nil || !heals && !a.Task.Kind.NewRevision {
 		return nil
 	}
 	r, err := s.request(a)
 	if err != nil {
+		return err
+	}
+	if heals {
+		hooks, err := s.hooks(a.Task.Kind, r)
+		a.Scope.Fresh = slices.ContainsFunc(hooks, func(h boundHook) bool { return h.handler.Installs })
 		return err
 	}
 	infra, err := s.infra(r.Instance)

@@ -40,6 +40,17 @@ func Revert(nfv map[string]any, snapshot string, disks map[string]Disks) map[str
 	return out
 }
 
+// Unrevert copies nfv without what the disks of VNFCs were reverted to. The keys are names below nfv.VDU.
+func Unrevert(nfv map[string]any, keys map[string]bool) map[string]any {
+	out := copied(nfv)
+	for _, e := range entries(out, "VDU") {
+		if keys[e.name] {
+			delete(e.leaves, LeafSnapshot)
+		}
+	}
+	return out
+}
+
 // Reverted lists the names below nfv.VDU whose disks come from a snapshot.
 func Reverted(nfv map[string]any, snapshot string) []string {
 	var out []string
