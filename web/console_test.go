@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // pages are all kinds of pages.
 var pages = map[string]string{
 	"instances": "/ui/", "instance": "/ui/instances/" + cluster, "instance-idle": "/ui/instances/" + idle,
-	"operation": "/ui/operations/" + running, "operation-failed": "/ui/operations/" + failed,
+	"instance-snapshots": "/ui/instances/" + site,
+	"operation":          "/ui/operations/" + running, "operation-failed": "/ui/operations/" + failed,
 	"operation-ended": "/ui/operations/" + finished, "operation-scaling": "/ui/operations/" + scaling,
 	"operation-healed": "/ui/operations/" + healed, "operation-modified": "/ui/operations/" + modified,
 	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused,

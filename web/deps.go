@@ -41,12 +41,14 @@ type Project struct {
 	Feed gybeapi.Feed
 }
 
-// Instances reads VNF instances; lcm.Store does.
+// Instances reads VNF instances; admission.Service does.
 type Instances interface {
 	// Instance returns CodeNotFound when it does not exist.
 	Instance(ctx context.Context, id string) (*lcm.Instance, error)
 	// InstanceDocuments lists in order of id. A document is valid until the next one is read.
 	InstanceDocuments(ctx context.Context, q lcm.Query) iter.Seq2[*lcm.InstanceDocument, error]
+	// SnapshotsOf lists the VNF snapshots of an instance, with those that are not complete.
+	SnapshotsOf(ctx context.Context, instanceID string) ([]*lcm.Snapshot, error)
 }
 
 // Operations reads lifecycle operations and how far they are; lcm.Store does.

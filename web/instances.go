@@ -123,8 +123,9 @@ type instanceData struct {
 	Drawing                                *drawing
 	Operations                             []*operationRow
 	// Older counts operations that are not shown.
-	Older int
-	Vims  []vimData
+	Older     int
+	Vims      []vimData
+	Snapshots []snapshotRow
 	// Cluster says that the instance is a Kubernetes cluster whose credentials are kept.
 	Cluster bool
 	Props   []pair
@@ -165,6 +166,9 @@ func (c *console) instance(ctx context.Context, a ask) (view, error) {
 		}
 	}
 	d.Older = len(ops) - len(d.Operations)
+	if d.Snapshots, err = c.snapshots(ctx, i, ops); err != nil {
+		return view{}, err
+	}
 	if info := i.Instantiated; info != nil {
 		d.Flavour = info.FlavourID
 		if i.State == sol.InstantiationStateInstantiated { // before, it says nothing

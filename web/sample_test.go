@@ -51,6 +51,7 @@ const (
 type world struct {
 	mu        sync.Mutex
 	instances []*lcm.Instance
+	snapshots []*lcm.Snapshot
 	ops       []*lcm.Operation
 	phases    map[string][]lcm.PhaseRecord
 	steps     map[string][]lcm.StepRecord
@@ -245,7 +246,9 @@ func sample() *world {
 		},
 	}
 	w.progress(c)
-	w.grow(instance(site, "site-cluster"))
+	photographed := instance(site, "site-cluster")
+	w.grow(photographed)
+	w.photograph(photographed)
 	w.instances[1].Protection = &lcm.Protection{Reason: "billing <core>", By: "ada", Since: began}
 	w.packages = samplePackages()
 	w.nodes = []gybeapi.Node{

@@ -43,7 +43,9 @@ var badges = map[string]badge{
 	"SHARED":      {Kind: "share", Word: "Shared with all projects"},
 	"FOREIGN":     {Kind: "share", Word: "Shared by another project"},
 	"UNREACHABLE": {Kind: "warn", Word: "Does not answer"},
-	"SILENT":      {Kind: "warn", Word: "Silent"}, "ENDED": {Kind: "idle", Word: "Ended"},
+	"COMPLETE":    {Kind: "ok", Word: "Complete"}, "TAKING": {Kind: "run", Word: "Being taken"},
+	"INCOMPLETE": {Kind: "warn", Word: "Not complete"}, "DELETING": {Kind: "run", Word: "Being deleted"},
+	"SILENT": {Kind: "warn", Word: "Silent"}, "ENDED": {Kind: "idle", Word: "Ended"},
 }
 
 // badgeOf finds the badge of a state of any interface; one that is unknown shows as it is.

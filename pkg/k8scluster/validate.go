@@ -27,10 +27,10 @@ func (d *Driver) Validate(_ context.Context, r lcm.Request) error {
 				"another instance of that flavour.",
 		})
 	}
-	switch r.Type {
-	case sol.LcmOperationCreateSnapshot:
+	if r.Type == sol.LcmOperationCreateSnapshot {
 		return requireConsistentDisks(r)
-	case sol.LcmOperationRevertToSnapshot:
+	}
+	if r.Type == sol.LcmOperationRevertToSnapshot {
 		return d.requireSameCluster(r)
 	}
 	if !needsParams[r.Type] {

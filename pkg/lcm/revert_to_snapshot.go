@@ -26,15 +26,14 @@ func revertTask(req sol.RevertToVnfSnapshotRequest) Task {
 			a.Reject("/vnfSnapshotInfoId", "is required")
 			return nil
 		}
-		if s.Finished.IsZero() || s.Instance == nil {
-			return Errorf(CodeConflict, "the VNF snapshot %s does not hold a complete snapshot", s.ID).
-				WithHint("take one with create_snapshot, and wait until the operation is COMPLETED")
+		if err := requireComplete(s); err != nil {
+			return err
 		}
 		if s.InstanceID != a.Instance.ID {
 			a.Reject("/vnfSnapshotInfoId", "is a snapshot of VNF instance %s", s.InstanceID)
 			return nil
 		}
-		if err := refuseOtherRevision(s, a); err != nil {
+		if err := refuseOtherRevision(s, a.Instance); err != nil {
 			return err
 		}
 		taken := slices.SortedFunc(maps.Values(s.VNFCs), func(x, y VNFCSnapshot) int {
@@ -63,8 +62,8 @@ func byPlace(of map[string]VNFCSnapshot) map[string]VNFCSnapshot {
 }
 
 // refuseOtherRevision returns CodeConflict when the VNF is made from something else than at the time of the snapshot.
-func refuseOtherRevision(s *Snapshot, a *Admission) error {
-	had, has := s.Instance, a.Instance
+func refuseOtherRevision(s *Snapshot, has *Instance) error {
+	had := s.Instance
 	if had.VnfdID != has.VnfdID || had.VnfPkgID != has.VnfPkgID {
 		return Errorf(CodeConflict, "the snapshot was taken with the VNFD %s, and VNF instance %s has %s now",
 			had.VnfdID, has.ID, has.VnfdID).WithHint("change the package back first")
@@ -80,12 +79,7 @@ func refuseOtherRevision(s *Snapshot, a *Admission) error {
 // has its place.
 func scopeRevert(a *Admission, s *Snapshot, taken []VNFCSnapshot, whole bool) error {
 	i := a.Instance
-	have := map[string]string{} // vnfcInfo ids by place
-	for _, c := range i.Instantiated.VnfcInfo {
-		if index, ok := i.ComputeIndex(c.ID); ok {
-			have[VNFCSnapshotID(c.VduID, index)] = c.ID
-		}
-	}
+	have := i.places()
 	scope := stay(i.Instantiated, a.Present.Flavour.ID)
 	scope.Snapshot = &SnapshotScope{ID: s.ID, Version: s.Version}
 	var missing []string
@@ -99,12 +93,7 @@ func scopeRevert(a *Admission, s *Snapshot, taken []VNFCSnapshot, whole bool) er
 	}
 	var others []string
 	if whole {
-		places := byPlace(s.VNFCs)
-		for _, place := range slices.Sorted(maps.Keys(have)) {
-			if _, ok := places[place]; !ok {
-				others = append(others, place)
-			}
-		}
+		others = lacking(byPlace(s.VNFCs), have)
 	}
 	if err := differentVNFCs(i.ID, missing, others); err != nil {
 		return err
@@ -127,4 +116,51 @@ func differentVNFCs(instanceID string, missing, others []string) error {
 	}
 	return Errorf(CodeConflict, "VNF instance %s has other VNFCs than the snapshot: %s", instanceID,
 		strings.Join(words, "; ")).WithHint("scale the VNF to the level of the snapshot first, or revert single VNFCs")
+}
+
+// places are the vnfcInfo ids of the VNFCs by VDU and index.
+func (i *Instance) places() map[string]string {
+	out := map[string]string{}
+	for _, c := range i.Instantiated.VnfcInfo {
+		if index, ok := i.ComputeIndex(c.ID); ok {
+			out[VNFCSnapshotID(c.VduID, index)] = c.ID
+		}
+	}
+	return out
+}
+
+// lacking lists the places that one side has and the other one does not have.
+func lacking[A, B any](has map[string]A, wanted map[string]B) []string {
+	var out []string
+	for _, place := range slices.Sorted(maps.Keys(wanted)) {
+		if _, ok := has[place]; !ok {
+			out = append(out, place)
+		}
+	}
+	return out
+}
+
+// requireComplete returns CodeConflict for a snapshot that nothing can be reverted to.
+func requireComplete(s *Snapshot) error {
+	if s.Finished.IsZero() || s.Instance == nil {
+		return Errorf(CodeConflict, "the VNF snapshot %s does not hold a complete snapshot", s.ID).
+			WithHint("take one with create_snapshot, and wait until the operation is COMPLETED")
+	}
+	return nil
+}
+
+// Revertible returns the CodeConflict error of a request to revert a whole instance to a snapshot of it; nil when its
+// state does not forbid it. Drivers are not asked.
+func Revertible(s *Snapshot, i *Instance) error {
+	if err := requireComplete(s); err != nil {
+		return err
+	}
+	if i.Instantiated == nil || i.State != sol.InstantiationStateInstantiated {
+		return Errorf(CodeConflict, "VNF instance %s is not instantiated", i.ID)
+	}
+	if err := refuseOtherRevision(s, i); err != nil {
+		return err
+	}
+	taken, have := byPlace(s.VNFCs), i.places()
+	return differentVNFCs(i.ID, lacking(have, taken), lacking(taken, have))
 }

@@ -163,23 +163,24 @@ func (d *Driver) desiredOf(s *part) (desired, error) {
 	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
 		g.counts = w.Op.Scope.Counts
 	}
-	if w.Op.Type == sol.LcmOperationRevertToSnapshot {
-		g.nfv = userdata.Revert(g.nfv, w.Op.SnapshotID(), disksOf(w.Op.Scope))
-	}
-	if w.Op.Scope != nil && w.Op.Scope.Fresh {
-		g.nfv = userdata.Unrevert(g.nfv, recreated(w))
-	}
+	g.nfv = withDisks(g.nfv, w)
 	g.overridable = reconnected(overridableBy(w.Op.Type, req), before, g.ext)
+	err = g.override(w, g.class != had)
+	return g, err
+}
+
+// override completes what the operation decides again, for a package, for other servers and for a grant.
+func (g *desired) override(w *lcm.Execution, otherClass bool) (err error) {
 	if w.Op.Type == sol.LcmOperationChangeVnfpkg {
-		g.overridable, err = overridableByPackage(g, w.Op.Params)
+		g.overridable, err = overridableByPackage(*g, w.Op.Params)
 	}
-	if g.class != had || w.Op.Scope != nil && w.Op.Scope.Whole { // every server is another one afterwards
+	if otherClass || w.Op.Scope != nil && w.Op.Scope.Whole { // every server is another one afterwards
 		g.overridable = regrouped(g.overridable)
 	}
 	if w.Op.GrantHref != "" {
 		g.overridable = g.renewed(g.overridable)
 	}
-	return g, err
+	return err
 }
 
 // flavourMember is the member of a request that decides on the templates.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // disksOf are the disks to which the VNFCs of a scope are reverted, by their names below nfv.VDU.
@@ -59,6 +60,17 @@ func (t *tick) revert(ctx context.Context) error {
 	}
 	t.w.ForgetVNFCs(scope.VNFCs...) // the disks bring other host keys
 	return t.recreate(ctx, sick)
+}
+
+// withDisks is nfv with the disks that the operation gives to VNFCs: those of a snapshot, or the package's again.
+func withDisks(nfv map[string]any, w *lcm.Execution) map[string]any {
+	switch {
+	case w.Op.Type == sol.LcmOperationRevertToSnapshot:
+		return userdata.Revert(nfv, w.Op.SnapshotID(), disksOf(w.Op.Scope))
+	case w.Op.Scope != nil && w.Op.Scope.Fresh:
+		return userdata.Unrevert(nfv, recreated(w))
+	}
+	return nfv
 }
 
 // recreated are the VNFCs that a HEAL recreates, by their names below nfv.VDU.

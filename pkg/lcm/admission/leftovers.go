@@ -20,7 +20,7 @@ func (s *Service) Leftovers(ctx context.Context, id string) (*lcm.Leftovers, err
 	if err != nil {
 		return nil, err
 	}
-	snapshots, err := s.snapshotsOf(ctx, id)
+	snapshots, err := s.SnapshotsOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) RemoveLeftovers(ctx context.Context, id string) (removed, left
 			if err != nil {
 				return nil, err
 			}
-			snapshots, err := s.snapshotsOf(ctx, i.ID)
+			snapshots, err := s.SnapshotsOf(ctx, i.ID)
 			if err != nil {
 				return nil, err
 			}

@@ -166,7 +166,7 @@ func (s *Service) snapshotInstance(ctx context.Context, n *lcm.Snapshot) (*lcm.I
 	return &out, nil
 }
 
-// snapshotsOf lists the snapshots of an instance, with their resources.
-func (s *Service) snapshotsOf(ctx context.Context, instanceID string) ([]*lcm.Snapshot, error) {
+// SnapshotsOf lists the snapshots of an instance, with their resources.
+func (s *Service) SnapshotsOf(ctx context.Context, instanceID string) ([]*lcm.Snapshot, error) {
 	return s.Store.Snapshots(ctx, lcm.Query{InstanceID: instanceID})
 }
