@@ -67,6 +67,13 @@ func (*Queue) Insert(kind job.Kind, place, queue string) string {
 		RETURNING id`, kind.Arg, place, kind.Name, math.MaxInt16, queue)
 }
 
+// Move is the statement that puts the job of the row whose id is the argument with that place into the queue of its
+// share. One that runs counts for its former share until it is given back.
+func (*Queue) Move(kind job.Kind, place string) string {
+	return fmt.Sprintf(`UPDATE river_job j SET queue = split_part(j.queue, '/', 1) || '/' || %s FROM %s t
+		WHERE t.id = %s AND j.id = t.job_id`, kind.Share, kind.Table, place)
+}
+
 // Added makes this node look for jobs of a kind now. The other nodes look a few times a second.
 func (q *Queue) Added(kind job.Kind) {
 	q.mu.Lock()

@@ -107,6 +107,8 @@ type Effects struct {
 	RemoveVims   []string // ids; absent ones are no error
 	ForgetVNFCs  []string // vnfcInfo ids whose machines are gone: what is remembered of them (host keys) goes too
 	Snapshot     SnapshotEffect
+	// Share means that Operation.VimKey has changed: the operation's job goes to the share of that VIM.
+	Share bool
 }
 
 // RegisterVim makes v known as a VIM when the tick commits. Its ID MUST be deterministic for its
@@ -115,6 +117,14 @@ func (w *Execution) RegisterVim(v Vim) { w.effects.RegisterVims = append(w.effec
 
 // RemoveVim forgets a VIM when the tick commits.
 func (w *Execution) RemoveVim(id string) { w.effects.RemoveVims = append(w.effects.RemoveVims, id) }
+
+// Share counts the operation for the VIM of the instance's primary connection from the next commit on: a grant may have
+// brought it.
+func (w *Execution) Share() {
+	if _, vim, ok := PrimaryVim(w.Instance.VimConnections); ok && VimKey(vim) != w.Op.VimKey {
+		w.Op.VimKey, w.effects.Share = VimKey(vim), true
+	}
+}
 
 // ForgetVNFCs drops what is remembered of VNFCs (host keys) when the tick commits, because their machines are gone or
 // are about to go.

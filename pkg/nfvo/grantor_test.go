@@ -347,6 +347,93 @@ func TestGrantorEndlessAnswer(t *testing.T) {
 	require.Contains(t, w.read(op).Waiting, "the answer is larger than 8 MiB")
 }
 
+// A hostile NFVO holds no operation without end: every request is bounded, and the wait says why.
+func TestGrantorHostileNFVO(t *testing.T) {
+	t.Parallel()
+	grant := func(change func(*sol.Grant)) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			var req sol.GrantRequest
+			_ = json.NewDecoder(r.Body).Decode(&req) // an empty one is a wrong answer, too
+			g := sol.Grant{ID: "g", VnfInstanceID: req.VnfInstanceID, VnfLcmOpOccID: req.VnfLcmOpOccID}
+			change(&g)
+			rw.WriteHeader(http.StatusCreated)
+			_ = json.NewEncoder(rw).Encode(g) // the client may have gone
+		}
+	}
+	redirect := func(status int) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "http://169.254.169.254/grant/v1/grants/g", status)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		answer http.HandlerFunc
+		// waits is a part of what the operation waits for, fails of its error.
+		waits, fails string
+	}{
+		{name: "stalls", answer: func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+		}, waits: "no answer in time"},
+		{name: "stalls after the headers", answer: func(rw http.ResponseWriter, r *http.Request) {
+			rw.WriteHeader(http.StatusCreated)
+			_ = http.NewResponseController(rw).Flush() // the client may have gone
+			<-r.Context().Done()
+		}, waits: "no answer in time"},
+		{name: "a byte now and then", answer: func(rw http.ResponseWriter, r *http.Request) {
+			rw.WriteHeader(http.StatusCreated)
+			for tick := time.Tick(20 * time.Millisecond); ; {
+				_, _ = rw.Write([]byte(" ")) // the client may have gone
+				_ = http.NewResponseController(rw).Flush()
+				select {
+				case <-tick:
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}, waits: "no answer in time"},
+		{name: "an announced body of 1 GiB", answer: func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Length", "1073741824")
+			rw.WriteHeader(http.StatusCreated)
+			for block := make([]byte, 1<<16); ; {
+				if _, err := rw.Write(block); err != nil {
+					return
+				}
+			}
+		}, waits: "the answer is larger than 8 MiB"},
+		{name: "endless headers", answer: func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Location", "/"+strings.Repeat("x", 1<<20))
+			rw.WriteHeader(http.StatusAccepted)
+		}, waits: "headers exceeded"},
+		{name: "a redirect to a private address", answer: redirect(http.StatusTemporaryRedirect),
+			fails: "redirects are not followed"},
+		{name: "303 to a private address", answer: redirect(http.StatusSeeOther), fails: "is not on the server"},
+		{name: "a grant of another instance", answer: grant(func(g *sol.Grant) { g.VnfInstanceID = "x" }),
+			fails: `/vnfInstanceId is "x"`},
+		{name: "a grant of another operation", answer: grant(func(g *sol.Grant) { g.VnfLcmOpOccID = "x" }),
+			fails: `/vnfLcmOpOccId is "x"`},
+		{name: "a grant without id", answer: grant(func(g *sol.Grant) { g.ID = "" }), fails: "/id is missing"},
+		{name: "a grant of nothing", answer: grant(func(*sol.Grant) {}), fails: "/addResources does not have"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			w.Runner.Tuning.InlineWait = time.Nanosecond
+			hostile := httptest.NewServer(tt.answer)
+			t.Cleanup(hostile.Close)
+			w.use(nfvo.Options{URL: hostile.URL, Timeout: time.Second})
+			op := w.submit(sol.LcmOperationInstantiate, apitest.Params())
+			if tt.fails != "" {
+				require.Contains(t, w.ended(op, sol.LcmOperationStateRolledBack).Error.Detail, tt.fails)
+				return
+			}
+			_, again, err := w.Runner.Advance(t.Context(), op.ID)
+			require.NoError(t, err)
+			require.True(t, again)
+			require.Contains(t, w.read(op).Waiting, tt.waits)
+		})
+	}
+}
+
 // The NFVO may bring the VIM.
 func TestGrantorBringsTheVim(t *testing.T) {
 	t.Parallel()

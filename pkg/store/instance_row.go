@@ -117,7 +117,7 @@ var operations = table[lcm.Operation]{
 		document("actions", func(o *lcm.Operation) *[]lcm.Action { return &o.Actions }, fixed, large),
 		maybeText("new_pkg_id", func(o *lcm.Operation) *string { return &o.VnfPkgID }, fixed),
 		oldPackage,
-		text("vim_key", func(o *lcm.Operation) *string { return &o.VimKey }, fixed, claimOnly),
+		text("vim_key", func(o *lcm.Operation) *string { return &o.VimKey }, claimOnly),
 		renderedJSON("rendered_brief", render.OperationBrief),
 		renderedJSON("rendered_params", render.OperationParams, fixed, sealed),
 		renderedJSON("rendered_details", render.OperationDetails, sealed),

@@ -24,6 +24,8 @@ type Queue interface {
 	// Insert is the statement that adds a job to a queue (an SQL expression) for the row whose id is the argument with
 	// that place, and that returns the job's id.
 	Insert(kind job.Kind, place, queue string) string
+	// Move is the statement that puts the job of such a row into the queue of its share, which has changed.
+	Move(kind job.Kind, place string) string
 	// Added is called when a transaction with new jobs of a kind has been committed.
 	Added(kind job.Kind)
 }

@@ -73,7 +73,7 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 	if err != nil {
 		return err
 	}
-	others := len(register)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0 || snapshot != nil
+	others := len(register)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0 || snapshot != nil || t.Effects.Share
 	err = s.pipeline(ctx, "commit tick", func(b *pgx.Batch) {
 		if others { // they do not check the claim themselves
 			b.Queue("SELECT gybe_fence($1, $2)", c.OperationID, c.Epoch)
@@ -91,6 +91,9 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 		queueHostKeyRemoval(b, t.Op.InstanceID, t.Effects.ForgetVNFCs)
 		if snapshot != nil {
 			b.Queue(snapshotEffect, snapshot...)
+		}
+		if t.Effects.Share {
+			b.Queue(s.jobs.Move(OperationJobs, "$1"), c.OperationID)
 		}
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/nfvo"
 	"github.com/gybe-nfv/gybe/test/simcloud"
@@ -319,7 +320,13 @@ func TestGrantSelectsVims(t *testing.T) {
 			}
 		}
 	}})
-	m.completed(m.instantiate(id, params))
+	granted := m.instantiate(id, params)
+	m.completed(granted)
+	var key, queue string
+	require.NoError(t, m.pool.QueryRow(t.Context(), `SELECT o.vim_key, split_part(j.queue, '/', 2)
+		FROM vnf_lcm_op_occ o JOIN river_job j ON j.id = o.job_id WHERE o.id = $1`, granted).Scan(&key, &queue))
+	require.Equal(t, lcm.VimKey(vims["edge"]), key, "the operation counts for the VIM of the grant")
+	require.Equal(t, key, queue)
 	require.Equal(t, []string{"VDU1"}, serversOf(edge, "VDU1", "VDU2"))
 	require.Equal(t, []string{"VDU2"}, serversOf(m.cloud, "VDU1", "VDU2"))
 	i := m.instance(id)

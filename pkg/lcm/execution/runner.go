@@ -72,7 +72,10 @@ func (r *Runner) Advance(ctx context.Context, opID string) (after time.Duration,
 	if claimed == nil {
 		return 0, false, nil
 	}
-	t := &tick{Runner: r, tune: r.Tuning.WithDefaults(), op: claimed.Op, instance: claimed.Instance, rec: claimed.Phase}
+	t := &tick{
+		Runner: r, tune: r.Tuning.WithDefaults(), op: claimed.Op, instance: claimed.Instance, rec: claimed.Phase,
+		share: claimed.Op.VimKey,
+	}
 	p, err := t.run(ctx)
 	if errors.Is(err, lcm.ErrFenced) {
 		r.Log.InfoContext(ctx, "operation was taken over", "op_id", opID, "epoch", claimed.Op.Epoch)

@@ -31,6 +31,8 @@ type tick struct {
 	// Of a cancelled operation: unchanged says that it has changed nothing in the VIM, silent that the VIM does not
 	// answer.
 	unchanged, silent bool
+	// share is the VimKey for which the node has fetched the job.
+	share string
 }
 
 // pause is how a tick ends: the job comes back after a time, or not at all.
@@ -199,6 +201,9 @@ func (t *tick) leave(ctx context.Context) (*pause, error) {
 			}
 		}
 		_, err := t.move(ctx, lcm.EventGranted)
+		if t.op.VimKey != t.share { // the job comes back when there is room for the VIM that the grant has brought
+			return &pause{again: true}, err
+		}
 		return nil, err
 	case sol.LcmOperationStateProcessing:
 		if done := t.plan.Completed; done != nil {

@@ -42,6 +42,7 @@ func Apply(w *lcm.Execution, r *sol.GrantRequest, g *sol.Grant, href string) err
 	}
 	w.Op.Grant, w.Op.GrantHref, w.Op.GrantParams = out, href, g.AdditionalParams
 	w.Instance.VimConnections = vims
+	w.Share()
 	return nil
 }
 
