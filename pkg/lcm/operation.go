@@ -67,8 +67,8 @@ type Operation struct {
 	// counted from it, and a rollback leads back to it. It holds credentials and is encrypted at rest. The Store fills
 	// it in Claim only.
 	Before *Instance
-	// VimKey is the VimKey of the instance's primary connection, "" without one. The admission sets it, and a grant that
-	// brings the connection (Execution.Share).
+	// VimKey is the VimKey of the instance's primary connection, "" without one. The admission sets it, and a grant
+	// that brings the connection (Execution.Share).
 	VimKey string
 
 	Error                  *Failure

@@ -2,6 +2,7 @@ package nfvo_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -347,6 +348,12 @@ func TestGrantorEndlessAnswer(t *testing.T) {
 	require.Contains(t, w.read(op).Waiting, "the answer is larger than 8 MiB")
 }
 
+// gone waits until the client has gone, which the server notices when it has read the request.
+func gone(r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // the client may have gone
+	<-r.Context().Done()
+}
+
 // A hostile NFVO holds no operation without end: every request is bounded, and the wait says why.
 func TestGrantorHostileNFVO(t *testing.T) {
 	t.Parallel()
@@ -372,14 +379,15 @@ func TestGrantorHostileNFVO(t *testing.T) {
 		waits, fails string
 	}{
 		{name: "stalls", answer: func(_ http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()
+			gone(r)
 		}, waits: "no answer in time"},
 		{name: "stalls after the headers", answer: func(rw http.ResponseWriter, r *http.Request) {
 			rw.WriteHeader(http.StatusCreated)
 			_ = http.NewResponseController(rw).Flush() // the client may have gone
-			<-r.Context().Done()
+			gone(r)
 		}, waits: "no answer in time"},
 		{name: "a byte now and then", answer: func(rw http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // the client may have gone
 			rw.WriteHeader(http.StatusCreated)
 			for tick := time.Tick(20 * time.Millisecond); ; {
 				_, _ = rw.Write([]byte(" ")) // the client may have gone
@@ -404,13 +412,19 @@ func TestGrantorHostileNFVO(t *testing.T) {
 			rw.Header().Set("Location", "/"+strings.Repeat("x", 1<<20))
 			rw.WriteHeader(http.StatusAccepted)
 		}, waits: "headers exceeded"},
-		{name: "a redirect to a private address", answer: redirect(http.StatusTemporaryRedirect),
-			fails: "redirects are not followed"},
+		{
+			name: "a redirect to a private address", answer: redirect(http.StatusTemporaryRedirect),
+			fails: "redirects are not followed",
+		},
 		{name: "303 to a private address", answer: redirect(http.StatusSeeOther), fails: "is not on the server"},
-		{name: "a grant of another instance", answer: grant(func(g *sol.Grant) { g.VnfInstanceID = "x" }),
-			fails: `/vnfInstanceId is "x"`},
-		{name: "a grant of another operation", answer: grant(func(g *sol.Grant) { g.VnfLcmOpOccID = "x" }),
-			fails: `/vnfLcmOpOccId is "x"`},
+		{
+			name: "a grant of another instance", answer: grant(func(g *sol.Grant) { g.VnfInstanceID = "x" }),
+			fails: `/vnfInstanceId is "x"`,
+		},
+		{
+			name: "a grant of another operation", answer: grant(func(g *sol.Grant) { g.VnfLcmOpOccID = "x" }),
+			fails: `/vnfLcmOpOccId is "x"`,
+		},
 		{name: "a grant without id", answer: grant(func(g *sol.Grant) { g.ID = "" }), fails: "/id is missing"},
 		{name: "a grant of nothing", answer: grant(func(*sol.Grant) {}), fails: "/addResources does not have"},
 	} {

@@ -73,7 +73,8 @@ func (s *Store) CommitTick(ctx context.Context, c lcm.Claim, t lcm.Tick) error {
 	if err != nil {
 		return err
 	}
-	others := len(register)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0 || snapshot != nil || t.Effects.Share
+	others := len(register)+len(t.Effects.RemoveVims)+len(t.Effects.ForgetVNFCs) > 0 || snapshot != nil ||
+		t.Effects.Share
 	err = s.pipeline(ctx, "commit tick", func(b *pgx.Batch) {
 		if others { // they do not check the claim themselves
 			b.Queue("SELECT gybe_fence($1, $2)", c.OperationID, c.Epoch)
