@@ -184,6 +184,10 @@ func (n *Node) etcd(ctx context.Context, c *kubeapi.Cluster, ready chan<- struct
 	close(ready)
 	for {
 		changed := n.changed()
+		if n.cluster() != c { // the others go on with older data, and this member has confirmed more
+			n.Load(&Data{saved: c.Save(), of: c})
+			return 1
+		}
 		// A member that cannot be reached does not count.
 		c.SetMemberUp(name, !n.os.Net.IsCut())
 		select {
@@ -209,8 +213,17 @@ func (n *Node) apiserver(ctx context.Context, c *kubeapi.Cluster, ready chan<- s
 	srv := c.Serve(cert, l)
 	defer srv.Close()
 	close(ready)
-	<-ctx.Done()
-	return 0
+	for {
+		changed := n.changed()
+		if n.cluster() != c { // its etcd has ended
+			return 1
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0
+		}
+	}
 }
 
 // stopControl ends the control plane and waits for it.
