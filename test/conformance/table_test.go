@@ -123,7 +123,7 @@ func (r *row) classify(text string) error {
 // reasons explain the classes.
 var reasons = map[string]string{
 	"pages":         "SOL013 clause 5.4.2.1: a server rejects big responses or divides them; Gybe divides them",
-	"nfvo":          "an NFVO is tested; Gybe is its client, which pkg/nfvo and test/e2e test",
+	"nfvo":          "the case tests the server of an NFVO; test/nfvo holds Gybe's requests to both documents",
 	"one-api":       "one resource serves SOL003 and SOL005; SOL005 has this method, and the cases of its list test it",
 	"ranges":        "the case is for servers without support of ranges; the case with 206 tests Gybe",
 	"not-onboarded": "a package has no vnfdId before it is ONBOARDED, so none is found",
