@@ -84,7 +84,7 @@ type view struct {
 var screens = []screen{
 	{
 		path: "", section: "instances", template: "instances", load: (*console).instances, concerns: everything,
-		kinds: []string{"instance.", "op.state", "op.phase"}, pace: time.Second,
+		kinds: []string{"instance.", "op.state", "op.phase", "subscription."}, pace: time.Second,
 	},
 	{
 		path: "instances/{id}", section: "instances", template: "instance", load: (*console).instance,
@@ -101,6 +101,10 @@ var screens = []screen{
 	{
 		path: "packages/{id}", section: "packages", template: "package", load: (*console).pkg, concerns: everything,
 		kinds: []string{"package.", "instance."}, pace: time.Second,
+	},
+	{
+		path: "subscriptions", section: "subscriptions", template: "subscriptions", load: (*console).subscriptions,
+		concerns: everything, kinds: []string{"subscription."}, pace: time.Second,
 	},
 	{path: "nodes", section: "nodes", template: "nodes", load: (*console).nodes, role: lcm.RoleOperator},
 	{

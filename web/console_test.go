@@ -34,7 +34,7 @@ var pages = map[string]string{
 	"operation-healed": "/ui/operations/" + healed, "operation-modified": "/ui/operations/" + modified,
 	"packages": "/ui/packages", "package": "/ui/packages/" + good, "package-refused": "/ui/packages/" + refused,
 	"package-foreign": "/ui/packages/" + foreign,
-	"nodes":           "/ui/nodes",
+	"nodes":           "/ui/nodes", "subscriptions": "/ui/subscriptions",
 }
 
 // handler serves the console at a public URL; "" is the root of a host.
@@ -131,6 +131,7 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	w.ops[1].Error.Detail = evil
 	w.packages[1].Failure.Detail = evil
 	w.nodes[0].Address = evil
+	w.subs[1].Error, w.subs[1].Subscription.Callback = evil, "http://"+evil
 	h := handler(w.deps())
 	for name, path := range pages {
 		require.NotContains(t, get(t, h, path).Body.String(), "<script>alert", name)

@@ -8,6 +8,7 @@ import (
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/notify"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
@@ -37,6 +38,8 @@ type Project struct {
 	Instances  Instances
 	Operations Operations
 	Packages   Packages
+	// Subscriptions are those to all interfaces.
+	Subscriptions Subscriptions
 	// Feed says when something has changed; the console then reads it again.
 	Feed gybeapi.Feed
 }
@@ -59,6 +62,14 @@ type Operations interface {
 	Operations(ctx context.Context, q lcm.Query) ([]*lcm.Operation, error)
 	// Progress returns the phases and steps of an operation in the order they began.
 	Progress(ctx context.Context, opID string) ([]lcm.PhaseRecord, []lcm.StepRecord, error)
+}
+
+// Subscriptions reads the state of subscribers; notify.Records does.
+type Subscriptions interface {
+	// Statuses lists in order of id.
+	Statuses(ctx context.Context, after string, limit int) ([]notify.Status, error)
+	// Failing lists those that do not accept notifications, the longest first.
+	Failing(ctx context.Context, limit int) ([]notify.Status, error)
 }
 
 // Packages reads VNF packages; vnfpkg.Service does.

@@ -24,6 +24,9 @@ const (
 // instancesData is what the list of instances shows.
 type instancesData struct {
 	Rows []instanceRow
+	// FailingSubscriptions says how many subscriptions do not accept notifications, as the begin of a sentence; "" for
+	// none.
+	FailingSubscriptions string
 	// Next is the id to go on after, "" on the last page; Later says that this is not the first.
 	Next  string
 	Later bool
@@ -67,6 +70,9 @@ func (c *console) instances(ctx context.Context, a ask) (view, error) {
 		return view{}, err
 	}
 	d := &instancesData{Later: a.after != ""}
+	if d.FailingSubscriptions, err = c.failingSubscriptions(ctx); err != nil {
+		return view{}, err
+	}
 	q := lcm.Query{After: a.after, Limit: pageSize + 1, Brief: true}
 	for doc, err := range c.Instances.InstanceDocuments(ctx, q) {
 		if err != nil {

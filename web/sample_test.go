@@ -19,6 +19,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
+	"github.com/gybe-nfv/gybe/pkg/notify"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/web"
@@ -58,6 +59,7 @@ type world struct {
 	lines     map[string][]gybeapi.Line
 	packages  []*vnfpkg.Package
 	nodes     []gybeapi.Node
+	subs      []notify.Status
 	down      error // what reads fail with
 	followers []chan []gybeapi.Event
 	at        func() time.Time
@@ -66,7 +68,9 @@ type world struct {
 func (w *world) deps() web.Deps {
 	return web.Deps{
 		In: func(lcm.Principal) web.Project {
-			return web.Project{Instances: w, Operations: w, Packages: packages{w}, Feed: w}
+			return web.Project{
+				Instances: w, Operations: w, Packages: packages{w}, Feed: w, Subscriptions: subscribers{w},
+			}
 		},
 		Log: slog.New(slog.DiscardHandler), Clock: w,
 		Nodes: func(context.Context) ([]gybeapi.Node, error) { return w.nodes, nil },
@@ -75,6 +79,30 @@ func (w *world) deps() web.Deps {
 			return err
 		},
 	}
+}
+
+// subscribers are the subscriptions of a world.
+type subscribers struct{ *world }
+
+// Statuses implements web.Subscriptions.
+func (s subscribers) Statuses(_ context.Context, after string, limit int) ([]notify.Status, error) {
+	return s.status(limit, func(n notify.Status) bool { return n.Subscription.ID > after })
+}
+
+// Failing implements web.Subscriptions.
+func (s subscribers) Failing(_ context.Context, limit int) ([]notify.Status, error) {
+	return s.status(limit, func(n notify.Status) bool { return !n.FailingSince.IsZero() })
+}
+
+func (s subscribers) status(limit int, wanted func(notify.Status) bool) (out []notify.Status, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.subs {
+		if wanted(n) && len(out) < limit {
+			out = append(out, n)
+		}
+	}
+	return out, s.down
 }
 
 func (w *world) Now() time.Time { return w.at() }
@@ -251,6 +279,21 @@ func sample() *world {
 	w.photograph(photographed)
 	w.instances[1].Protection = &lcm.Protection{Reason: "billing <core>", By: "ada", Since: began}
 	w.packages = samplePackages()
+	w.subs = []notify.Status{
+		{
+			Subscription: notify.Subscription{
+				ID: good, API: "vnflcm", Callback: "https://oss.example:8443/lccn?token=" + secret,
+			},
+		},
+		{
+			Subscription: notify.Subscription{ID: refused, API: "vnflcm", Callback: "https://nfvo.example/lccn"},
+			Pending:      14, Dead: 2, Failures: 7, FailingSince: began.Add(-time.Hour), Next: now.Add(4 * time.Minute),
+			Error: "it answered 503 Service Unavailable",
+		},
+		{
+			Subscription: notify.Subscription{ID: foreign, API: "vnfpkgm", Callback: "http://192.0.2.7/pkgm"}, Dead: 1,
+		},
+	}
 	w.nodes = []gybeapi.Node{
 		{
 			ID: "7c1f", Name: "gybe-a", Address: "http://10.0.0.11:9890", Version: "0.1.0",

@@ -51,7 +51,9 @@ func (r *reads) Follow(ctx context.Context, q gybeapi.FeedQuery) (gybeapi.Follow
 func (r *reads) deps() web.Deps {
 	d := r.world.deps()
 	d.In = func(lcm.Principal) web.Project {
-		return web.Project{Instances: r, Operations: r, Packages: packages{r.world}, Feed: r}
+		return web.Project{
+			Instances: r, Operations: r, Packages: packages{r.world}, Feed: r, Subscriptions: subscribers{r.world},
+		}
 	}
 	return d
 }

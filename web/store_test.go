@@ -37,7 +37,8 @@ func TestTheConsoleOverARealDatabase(t *testing.T) {
 		In: func(p lcm.Principal) web.Project {
 			return web.Project{
 				Instances: d.Service, Operations: d.Service, Packages: packages{sample()},
-				Feed: app.Feeds{Store: d.Store.Store, Feed: feed}.In(p),
+				Subscriptions: d.Subscriptions.In(p),
+				Feed:          app.Feeds{Store: d.Store.Store, Feed: feed}.In(p),
 			}
 		},
 		Nodes: func(context.Context) ([]gybeapi.Node, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler),

@@ -21,6 +21,7 @@ func (a *App) mountConsole(api *gybe.API, feeds Feeds, ring *secret.Ring) error 
 			records := a.services.In(p)
 			return web.Project{
 				Instances: records, Operations: records, Packages: a.packages.In(p), Feed: feeds.In(p),
+				Subscriptions: a.subscriptions.In(p),
 			}
 		},
 		Nodes: nodes(a.store), Unavailable: a.store.UnavailableVims,

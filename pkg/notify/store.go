@@ -31,6 +31,8 @@ type Records interface {
 	// Status and Statuses report on subscribers.
 	Status(ctx context.Context, id string) (*Status, error)
 	Statuses(ctx context.Context, after string, limit int) ([]Status, error)
+	// Failing reports on at most limit subscribers that do not accept notifications, the longest first.
+	Failing(ctx context.Context, limit int) ([]Status, error)
 	// Deliveries lists deliveries in order.
 	Deliveries(ctx context.Context, id string, q DeliveryQuery) ([]Delivery, error)
 	// Replay makes deliveries pending for a time, and returns how many. It returns CodeNotFound for a notification that

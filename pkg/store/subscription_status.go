@@ -52,8 +52,17 @@ func (s *Subscriptions) Status(ctx context.Context, id string) (*notify.Status, 
 
 // Statuses implements notify.Records.
 func (s *Subscriptions) Statuses(ctx context.Context, after string, limit int) ([]notify.Status, error) {
-	rows, err := all[statusRow](s.pool.Query(ctx, statusQuery+
-		" AND ($2::uuid IS NULL OR s.id > $2) ORDER BY s.id LIMIT $3", s.project, nilIfEmpty(after), limit))
+	return s.statuses(ctx, " AND ($2::uuid IS NULL OR s.id > $2) ORDER BY s.id LIMIT $3", nilIfEmpty(after), limit)
+}
+
+// Failing implements notify.Records.
+func (s *Subscriptions) Failing(ctx context.Context, limit int) ([]notify.Status, error) {
+	return s.statuses(ctx, " AND b.failing_since IS NOT NULL ORDER BY b.failing_since, s.id LIMIT $2", limit)
+}
+
+// statuses reads subscriptions of the project. The first parameter of more is $2.
+func (s *Subscriptions) statuses(ctx context.Context, more string, args ...any) ([]notify.Status, error) {
+	rows, err := all[statusRow](s.pool.Query(ctx, statusQuery+more, append([]any{s.project}, args...)...))
 	if err != nil {
 		return nil, fault("list subscriptions", err)
 	}

@@ -181,6 +181,9 @@ func TestADayOfDeliveries(t *testing.T) {
 	require.Less(t, r.count(), 30*12+20, "at most one request in five minutes, and the first ones")
 	require.Greater(t, r.count(), 30*6)
 	require.Equal(t, []string{"FAILING"}, w.events(t))
+	failing, err := w.records().Failing(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, []notify.Status{*got}, failing)
 	w.seen.mu.Lock()
 	require.Equal(t, got.Dead, w.seen.dead)
 	w.seen.mu.Unlock()
@@ -200,6 +203,9 @@ func TestADayOfDeliveries(t *testing.T) {
 	require.Equal(t, append(ids[got.Dead:], ids[:got.Dead]...), r.of(""))
 	require.Equal(t, []string{"FAILING", "RECOVERED"}, w.events(t))
 	require.Zero(t, w.status(t, s).Dead+w.status(t, s).Pending)
+	failing, err = w.records().Failing(t.Context(), 10)
+	require.NoError(t, err)
+	require.Empty(t, failing)
 }
 
 // TestSubscribersThatHangDoNotDelayOthers: some hang until the test releases them; the other gets everything during
