@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -172,7 +173,7 @@ func reason(err error) string {
 	if e, ok := errors.AsType[*outbound.Error](err); ok {
 		return e.Error()
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() || errors.Is(err, context.DeadlineExceeded) {
 		return "it did not answer in time"
 	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
