@@ -64,8 +64,8 @@ func stalledTLS(t *testing.T) string {
 	return "https://" + l.Addr().String()
 }
 
-// TestHostileReceivers: three subscribers do what a server should not do. Another one gets everything, in order, and the
-// result of the first attempt says what the others do.
+// TestHostileReceivers: three subscribers do what a server should not do. Another one gets everything, in order, and
+// the result of the first attempt says what the others do.
 func TestHostileReceivers(t *testing.T) {
 	t.Parallel()
 	const late = "it did not answer in time"
@@ -123,7 +123,9 @@ func TestHostileReceivers(t *testing.T) {
 			},
 			state: notify.Pending, reason: "connection broken",
 		},
-		"is gone":                      {answer: status(http.StatusGone), state: notify.Dead, reason: "it answered 410 Gone"},
+		"is gone": {
+			answer: status(http.StatusGone), state: notify.Dead, reason: "it answered 410 Gone",
+		},
 		"never ends the TLS handshake": {url: stalledTLS, state: notify.Pending, reason: late},
 	} {
 		t.Run(name, func(t *testing.T) {
