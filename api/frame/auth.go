@@ -90,6 +90,9 @@ type Access struct {
 	Role          lcm.Role // required; empty for a public route
 	Secret        bool     // the response holds a secret
 	Login         bool     // for logins and logouts
+	// Condition is the route whose representation If-Match and If-None-Match of a request that modifies are about; ""
+	// for none.
+	Condition string
 }
 
 // Table lists the routes of all mounted APIs in the order in which they were mounted.

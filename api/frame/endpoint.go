@@ -35,7 +35,7 @@ func (f *Frame) endpoint(a API, r Route) *endpoint {
 	if e.Role == "" && !e.Public {
 		e.Role = defaultRole(e.Method)
 	}
-	f.table = append(f.table, Access{e.Method, e.route, e.Public, e.Role, e.Secret, e.Login})
+	f.table = append(f.table, Access{e.Method, e.route, e.Public, e.Role, e.Secret, e.Login, ""})
 	if len(r.Consumes) > 0 && !r.Stream {
 		e.schema = sync.OnceValues(func() (*openapi3.Schema, error) {
 			s, err := a.Document.body(r.Method, a.Prefix, cmp.Or(r.Schema, r.Path))

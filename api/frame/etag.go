@@ -61,12 +61,19 @@ func (r *Request) Conditional() bool {
 // Precondition checks If-Match, or else If-Unmodified-Since, against what is there (RFC 9110 clause 13):
 // CodePrecondition when it does not hold.
 func (r *Request) Precondition(version int64, modified time.Time) error {
+	return r.precondition(ETag(version), modified)
+}
+
+// precondition is Precondition for any entity tag.
+func (r *Request) precondition(etag string, modified time.Time) error {
 	if h := r.Header.Values("If-Match"); len(h) > 0 {
-		if listed(h, ETag(version), false) {
+		if version, _, ok := strings.Cut(etag, stateMark); ok {
+			etag = version + `"`
+		}
+		if listed(h, etag, false) {
 			return nil
 		}
-		return lcm.Errorf(lcm.CodePrecondition, "the resource is at version %s, which If-Match does not name",
-			ETag(version)).
+		return lcm.Errorf(lcm.CodePrecondition, "the resource is at version %s, which If-Match does not name", etag).
 			WithHint("read the resource again and retry")
 	}
 	// A date that cannot be read is no condition.

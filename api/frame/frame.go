@@ -187,6 +187,18 @@ func (f *Frame) Mount(a API) {
 		res[r.Method] = f.endpoint(a, r)
 		byPath[r.Path] = res
 	}
+	for n, r := range a.Routes {
+		e := byPath[r.Path][r.Method]
+		if r.Method == http.MethodGet {
+			continue
+		}
+		if get := e.subject(byPath); get != nil {
+			e.Handle = conditional(get, e.Handle)
+			f.table[len(f.table)-len(a.Routes)+n].Condition = get.route
+		} else if r.Method != http.MethodPost {
+			e.Handle = unconditional(e.Handle)
+		}
+	}
 	for _, p := range order {
 		h := f.serve(&m, byPath[p])
 		f.handlers[a.Prefix+p] = h

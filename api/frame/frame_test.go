@@ -526,13 +526,16 @@ func TestConditionalRequests(t *testing.T) {
 	t.Parallel()
 	changed := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
 	b := serve(t,
-		frame.Route{Method: "GET", Path: "/one", Handle: func(w http.ResponseWriter, r *frame.Request) error {
-			frame.SetValidators(w, 7, changed)
-			if frame.NotModified(w, r, 7, changed) {
-				return nil
-			}
-			return frame.WriteJSON(w, 200, thing{"x"})
-		}},
+		frame.Route{
+			Method: "GET", Path: "/one", Produces: frame.JSON,
+			Handle: func(w http.ResponseWriter, r *frame.Request) error {
+				frame.SetValidators(w, 7, changed)
+				if frame.NotModified(w, r, 7, changed) {
+					return nil
+				}
+				return frame.WriteJSON(w, 200, thing{"x"})
+			},
+		},
 		frame.Route{Method: "DELETE", Path: "/one", Handle: func(w http.ResponseWriter, r *frame.Request) error {
 			if err := r.Precondition(7, changed); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -175,7 +176,12 @@ func TestIfMatchTakesTheTagsOfEveryRepresentation(t *testing.T) {
 		}
 		return frame.NoContent(w)
 	}
-	b := serve(t, frame.Route{Method: "DELETE", Path: "/one", Handle: check})
+	get := func(w http.ResponseWriter, _ *frame.Request) error {
+		frame.SetValidators(w, 7, time.Time{})
+		return frame.WriteJSON(w, http.StatusOK, thing{"x"})
+	}
+	b := serve(t, frame.Route{Method: "GET", Path: "/one", Handle: get, Produces: frame.JSON},
+		frame.Route{Method: "DELETE", Path: "/one", Handle: check})
 	for tag, status := range map[string]int{
 		`"7"`: 204, `"7-gzip"`: 204, `"7.IN_USE"`: 204, `"7.IN_USE-gzip"`: 204, `"6", "7"`: 204, `*`: 204, `W/"7"`: 412,
 		`"6"`: 412, `"6-gzip"`: 412, `"77"`: 412, `"6.IN_USE"`: 412, `7`: 412,
