@@ -139,7 +139,7 @@ func TestHostileReceivers(t *testing.T) {
 			w.runner = w.node("n1")
 			var bad []*notify.Subscription
 			for range 3 {
-				url := ""
+				var url string
 				if tt.url != nil {
 					url = tt.url(t)
 				} else {
