@@ -47,7 +47,7 @@ func conditional(get *endpoint, handle Handler) Handler {
 			return err
 		}
 		if h := r.Header.Values("If-None-Match"); len(h) > 0 && listed(h, etag, true) {
-			return lcm.Errorf(lcm.CodePrecondition, "the resource is at version %s, which If-None-Match excludes", etag).
+			return lcm.Errorf(lcm.CodePrecondition, "the resource has version %s, which If-None-Match excludes", etag).
 				WithHint("read the resource again and retry")
 		}
 		return handle(w, r)
