@@ -62,6 +62,9 @@ type Links struct {
 
 func (l Links) none() bool { return l.template == nil }
 
+// JSON returns the links of a resource that is part of another one.
+func (l Links) JSON() []byte { return l.appendTo(make([]byte, 0, l.size())) }
+
 // size is the length of what appendTo adds.
 func (l Links) size() (n int) {
 	for m, part := range l.template {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/filter"
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
@@ -44,15 +45,19 @@ func (a *API) snapshotRoutes() []frame.Route {
 	}
 }
 
-// presentSnapshot makes the resource that clients see.
+// presentSnapshot makes the resource that clients see. The VNF instance in it has a link to the instance that the
+// snapshot is of, which may not exist any more, and none to tasks.
 func (a *API) presentSnapshot(d *lcm.SnapshotDocument) frame.Resource {
 	links := sol.VnfSnapshotInfoLinks{Self: sol.Link{Href: frame.SelfPlace}}
+	instance := a.instances.Of(d.InstanceID)
 	if d.InstanceID != "" {
 		links.TakenFrom = &sol.Link{Href: frame.ParentPlace}
+		self := frame.NewLinkTemplate(sol.VnfInstanceLinks{Self: sol.Link{Href: frame.SelfPlace}})
+		d.Details = render.SnapshotDetails(d, self.For(instance, frame.URL{}).JSON())
 	}
 	return frame.Resource{
 		Document: &d.Document,
-		Links:    frame.NewLinkTemplate(links).For(a.snapshots.Of(d.ID), a.instances.Of(d.InstanceID)),
+		Links:    frame.NewLinkTemplate(links).For(a.snapshots.Of(d.ID), instance),
 	}
 }
 

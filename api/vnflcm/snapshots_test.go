@@ -67,6 +67,7 @@ func TestTheLifeOfASnapshot(t *testing.T) {
 	require.Equal(t, apitest.PublicURL+instances+"/"+instance, s.Links.TakenFrom.Href)
 	require.Equal(t, instance, s.VnfSnapshot.VnfInstanceID)
 	require.Equal(t, "n", s.VnfSnapshot.VnfInstance.VnfInstanceName)
+	require.Equal(t, &sol.VnfInstanceLinks{Self: *s.Links.TakenFrom}, s.VnfSnapshot.VnfInstance.Links)
 	require.Len(t, s.VnfSnapshot.VnfcSnapshots, len(before.InstantiatedVnfInfo.VnfcResourceInfo))
 	require.Equal(t, sol.KeyValuePairs{"why": "upgrade"}, s.VnfSnapshot.UserDefinedData)
 	tag := a.Header.Get("Etag")
@@ -114,6 +115,9 @@ func TestListOfSnapshots(t *testing.T) {
 
 	require.NotContains(t, string(b.Do(t, "GET", snapshots, nil).Body), "vnfcSnapshots")
 	require.Contains(t, string(b.Do(t, "GET", snapshots+"?all_fields", nil).Body), "vnfcSnapshots")
+	a := b.Do(t, "GET", snapshots+"?fields=vnfSnapshot/vnfInstance/_links&"+filter("(eq,id,"+full+")"), nil)
+	links := apitest.JSON[[]sol.VnfSnapshotInfo](t, a)[0].VnfSnapshot.VnfInstance.Links
+	require.Equal(t, apitest.PublicURL+instances+"/"+instance, links.Self.Href)
 	require.Contains(t, string(b.Do(t, "GET", snapshots+"?fields=vnfSnapshot/vnfdId", nil).Body), "vnfdId")
 }
 

@@ -75,9 +75,14 @@ type SnapshotScope struct {
 	VNFCs []VNFCSnapshot `json:"vnfcs,omitempty"`
 }
 
-// SnapshotDocument is the document of a snapshot.
+// SnapshotDocument is the document of a snapshot. Its Details contain links, so they are made when it is presented.
 type SnapshotDocument struct {
 	Document
+	// Content is the JSON of vnfSnapshot without vnfInstance; nil while the snapshot is not complete, and in a document
+	// of a Query.Brief.
+	Content []byte
+	// Instance is the JSON of vnfInstance without links; nil without Content.
+	Instance []byte
 	// InstanceID is "" while the snapshot is not complete.
 	InstanceID string
 }

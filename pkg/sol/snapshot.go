@@ -25,7 +25,7 @@ type VnfSnapshot struct {
 	CreationStartedAt  *time.Time `json:"creationStartedAt,omitempty"`
 	CreationFinishedAt *time.Time `json:"creationFinishedAt,omitempty"`
 	VnfdID             string     `json:"vnfdId"`
-	// VnfInstance is the instance as it was then.
+	// VnfInstance is the instance as it was then. Its links name the instance, which may not exist any more.
 	VnfInstance     *VnfInstance       `json:"vnfInstance,omitempty"`
 	VnfcSnapshots   []VnfcSnapshotInfo `json:"vnfcSnapshots"`
 	UserDefinedData KeyValuePairs      `json:"userDefinedData,omitempty"`

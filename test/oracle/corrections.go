@@ -31,7 +31,6 @@ var (
 	lifecycle371 = []correction{
 		one("/vnf_snapshots/{vnfSnapshotInfoId}", "GET", "200", "a snapshot is typed as a list"),
 		requiredExist,
-		linksOfSnapshot,
 		isOptional("extCpInfo", "vnfcResourceInfo", "a VNF whose VNFD has no external connection point has none"),
 		list("/vnf_lcm_op_occs", "the list of operations is typed as one operation"),
 		list("/subscriptions", "the list of subscriptions is typed as one subscription"),
@@ -88,21 +87,6 @@ var requiredExist = correction{"attributes are required that the type does not h
 		changed := len(kept) < len(s.Required)
 		s.Required = kept
 		return changed
-	})
-}}
-
-// linksOfSnapshot corrects the copy of a VNF instance in a snapshot, which is not a resource.
-var linksOfSnapshot = correction{"the VNF instance in a snapshot requires links", func(doc *openapi3.T) error {
-	return change(doc, func(s *openapi3.Schema) bool {
-		of := s.Properties["vnfInstance"]
-		if s.Properties["vnfcSnapshots"] == nil || of == nil || !slices.Contains(of.Value.Required, "_links") {
-			return false
-		}
-		part := *of.Value // the resource has the same schema
-		i := slices.Index(part.Required, "_links")
-		part.Required = slices.Delete(slices.Clone(part.Required), i, i+1)
-		s.Properties["vnfInstance"] = openapi3.NewSchemaRef("", &part)
-		return true
 	})
 }}
 

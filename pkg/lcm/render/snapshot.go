@@ -12,20 +12,19 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/redact"
 )
 
-// snapshot is sol.VnfSnapshot with members that are encoded already.
+// snapshot is sol.VnfSnapshot without vnfInstance, and with members that are encoded already.
 type snapshot struct {
 	ID                 string                 `json:"id"`
 	VnfInstanceID      string                 `json:"vnfInstanceId"`
 	CreationStartedAt  *time.Time             `json:"creationStartedAt,omitempty"`
 	CreationFinishedAt *time.Time             `json:"creationFinishedAt,omitempty"`
 	VnfdID             string                 `json:"vnfdId"`
-	VnfInstance        json.RawMessage        `json:"vnfInstance"`
 	VnfcSnapshots      []sol.VnfcSnapshotInfo `json:"vnfcSnapshots"`
 	UserDefinedData    sol.RawPairs           `json:"userDefinedData,omitempty"`
 }
 
 // Snapshot makes the document of a VNF snapshot. One that is not complete has no content. Its id is that of the
-// resource: there is one for each.
+// resource: there is one for each. It has no Details: SnapshotDetails makes them with the links.
 func Snapshot(s *lcm.Snapshot) (*lcm.SnapshotDocument, error) {
 	brief, err := json.Marshal(sol.VnfSnapshotInfo{ID: s.ID, VnfSnapshotPkgID: s.PkgID})
 	if err != nil {
@@ -43,10 +42,10 @@ func Snapshot(s *lcm.Snapshot) (*lcm.SnapshotDocument, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Instance = Join(i.Brief, i.Details)
 	out := snapshot{
 		ID: s.ID, VnfInstanceID: s.InstanceID, CreationStartedAt: instant(s.Started),
-		CreationFinishedAt: instant(s.Finished), VnfdID: s.Instance.VnfdID, VnfInstance: Join(i.Brief, i.Details),
-		VnfcSnapshots: []sol.VnfcSnapshotInfo{},
+		CreationFinishedAt: instant(s.Finished), VnfdID: s.Instance.VnfdID, VnfcSnapshots: []sol.VnfcSnapshotInfo{},
 	}
 	for _, c := range slices.SortedFunc(maps.Values(s.VNFCs), func(a, b lcm.VNFCSnapshot) int {
 		return strings.Compare(a.ID, b.ID)
@@ -56,10 +55,23 @@ func Snapshot(s *lcm.Snapshot) (*lcm.SnapshotDocument, error) {
 	if out.UserDefinedData, err = redact.New(s.Instance.SecretNames...).NamedRaw(s.UserData); err != nil {
 		return nil, err
 	}
-	d.Details, err = json.Marshal(struct {
-		VnfSnapshot snapshot `json:"vnfSnapshot"`
-	}{out})
+	d.Content, err = json.Marshal(out)
 	return d, err
+}
+
+// SnapshotDetails makes the Details of a document: the attribute vnfSnapshot, in which vnfInstance has links, as v3.7.1
+// of SOL003 requires (clause 5.5.2.2). They are nil for a document without content.
+func SnapshotDetails(d *lcm.SnapshotDocument, links []byte) []byte {
+	if d.Content == nil {
+		return nil
+	}
+	instance := Join(d.Instance, member("_links", links))
+	return member("vnfSnapshot", Join(d.Content, member("vnfInstance", instance)))
+}
+
+// member makes a JSON object with one member.
+func member(name string, value []byte) []byte {
+	return slices.Concat([]byte(`{"`+name+`":`), value, []byte{'}'})
 }
 
 func vnfcSnapshot(c lcm.VNFCSnapshot) sol.VnfcSnapshotInfo {
