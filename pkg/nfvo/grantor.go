@@ -201,7 +201,7 @@ func (g *Grantor) unreachable(
 	after += time.Duration(rand.Int64N(int64(after)/4 + 1)) //nolint:gosec // jitter, not a secret
 	x.Tries++
 	return s.SaveAndWait(ctx, x, g.untilDeadline(w, max(after, asked)), fmt.Sprintf(
-		"waits for the NFVO %s, which has not granted since %s (%d tries): %s", g.Client,
+		"waits for the NFVO %s, which has not granted since %s (try %d): %s", g.Client,
 		x.Failing.UTC().Format(time.RFC3339), x.Tries, shorten(why)))
 }
 

@@ -193,7 +193,7 @@ func TestGrantorUnreachable(t *testing.T) {
 			waiting := w.read(op)
 			require.Equal(t, sol.LcmOperationStateStarting, waiting.State)
 			require.Contains(t, waiting.Waiting, "waits for the NFVO "+w.nfvo.URL)
-			require.Contains(t, waiting.Waiting, "(12 tries): ")
+			require.Contains(t, waiting.Waiting, "(try 12): ")
 			require.Contains(t, waiting.Waiting, tt.want)
 			w.nfvo.Set(fake.Behaviour{})
 			w.ended(op, sol.LcmOperationStateCompleted)

@@ -120,6 +120,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 		{"reads", b.reads},
 		{"requests", b.requests},
 		{"operations", b.operations},
+		{"granted", b.granted},
 		{"notify", b.notifications},
 		{"tour", b.tours},
 		{"slow", b.slow},

@@ -27,6 +27,9 @@ import (
 // source is the package of the main job.
 const source = "vnf-packages/kubernetes-cluster"
 
+// vnfdID is the vnfdId of source.
+const vnfdID = "d34ac189-5376-493f-828f-224dd5fe7393"
+
 // defaultListen is where the demo's API is when nothing else is there.
 const defaultListen = "127.0.0.1:9890"
 
@@ -41,13 +44,20 @@ func (d *demo) listen(ctx context.Context) string {
 	return defaultListen
 }
 
-// job is the main job: package, instance, cluster.
-func (d *demo) job(ctx context.Context) error {
-	archive := filepath.Join(d.dir, "k8s.zip")
-	if err := d.gybe(ctx, "package", "build", source, "-o", archive); err != nil {
+// prepare makes the archive of the package and the parameter file, with this cloud's endpoint and network ids.
+func (d *demo) prepare(ctx context.Context) error {
+	d.archive = filepath.Join(d.dir, "k8s.zip")
+	if err := d.gybe(ctx, "package", "build", source, "-o", d.archive); err != nil {
 		return err
 	}
-	pkg, err := d.gybeFields(ctx, "package", "upload", archive)
+	d.paramsAt = filepath.Join(d.dir, d.flavour+".json")
+	name := filepath.Join(source, "params", d.flavour+"_kubernetes_param_file_v2.json")
+	return stack.LocalParams(name, d.paramsAt, d.stack.Sim)
+}
+
+// job is the main job: package, instance, cluster.
+func (d *demo) job(ctx context.Context) error {
+	pkg, err := d.gybeFields(ctx, "package", "upload", d.archive)
 	if err != nil {
 		return err
 	}
@@ -57,11 +67,6 @@ func (d *demo) job(ctx context.Context) error {
 		return err
 	}
 	d.vnf = vnf["id"]
-	d.paramsAt = filepath.Join(d.dir, d.flavour+".json")
-	name := filepath.Join(source, "params", d.flavour+"_kubernetes_param_file_v2.json")
-	if err := stack.LocalParams(name, d.paramsAt, d.stack.Sim); err != nil {
-		return err
-	}
 	d.say("the parameter file, with this cloud's endpoint and network ids, is %s", d.paramsAt)
 	if err := d.gybe(ctx, "vnf", "instantiate", d.vnf, d.paramsAt, "--watch"); err != nil {
 		return err

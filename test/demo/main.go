@@ -52,14 +52,16 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 const defaultTiming = `{"create":{"OS::Nova::Server":"1s"},"delete":{"OS::Nova::Server":"500ms"},"machines":{"prepare":"4s","init":"3s","join":"2s"}}`
 
 type demo struct {
-	once, idle         bool
-	flavour, dir, bin  string
-	timing             string
-	out                io.Writer
-	stack              *stack.Stack
-	node               *stack.Node
-	vnf, pkg, paramsAt string
-	lock               *os.File // held for as long as the process lives
+	once, idle        bool
+	flavour, dir, bin string
+	timing            string
+	out               io.Writer
+	stack             *stack.Stack
+	node              *stack.Node
+	vnf, pkg          string
+	lock              *os.File // held for as long as the process lives
+
+	archive, paramsAt string // files of the main job
 }
 
 // run does everything; what it started ends with it.
@@ -85,6 +87,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}()
 	d.node = d.stack.Node(0)
 	d.say("gybe was ready %d ms after its start", d.node.Ready.Milliseconds())
+	if err := d.prepare(ctx); err != nil {
+		return err
+	}
 	if !d.idle {
 		if err := d.job(ctx); err != nil {
 			return err
@@ -190,14 +195,19 @@ func (d *demo) urls() {
     export GYBE_ENDPOINT=%s PATH=%s:$PATH
     gybe vnf list
 `, u, u, d.stack.Sim.URL, d.dir, u, bin)
-	if d.vnf != "" {
-		fmt.Fprint(d.out, `    gybe vnf show demo
+	if d.vnf == "" {
+		fmt.Fprintf(d.out, `    gybe package upload %s
+    gybe vnf create %s --name web
+    gybe vnf instantiate web %s --watch
+`, d.archive, vnfdID, d.paramsAt)
+		return
+	}
+	fmt.Fprint(d.out, `    gybe vnf show demo
     gybe vnf nodes demo
     gybe vnf kubeconfig demo --file demo.kubeconfig
     gybe vnf scale demo --in 1 --watch
     gybe vnf terminate demo --watch
 `)
-	}
 }
 
 func (d *demo) say(format string, args ...any) {

@@ -385,7 +385,7 @@ func TestGrantRejectedThenUnreachable(t *testing.T) {
 	op := m.instantiate(id, m.requests.Standard("smallest"))
 	require.Eventually(t, func() bool {
 		waiting := m.progress(op).Waiting
-		return strings.Contains(waiting, "waits for the NFVO "+m.nfvo.URL) && !strings.Contains(waiting, "(1 tries)")
+		return strings.Contains(waiting, "waits for the NFVO "+m.nfvo.URL) && !strings.Contains(waiting, "(try 1)")
 	}, patience, interval)
 	m.nfvo.Set(nfvo.Behaviour{})
 	m.completed(op)

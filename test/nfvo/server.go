@@ -45,7 +45,7 @@ type Behaviour struct {
 // Server is an NFVO.
 type Server struct {
 	URL string
-	tb  testing.TB
+	tb  Reporter
 
 	mu       sync.Mutex
 	how      Behaviour
@@ -72,8 +72,14 @@ func Start(tb testing.TB) *Server {
 	return s
 }
 
-// New makes an NFVO that a test serves itself.
-func New(tb testing.TB) *Server {
+// Reporter gets the errors of requests. It is implemented by testing.TB.
+type Reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// New makes an NFVO that its user serves.
+func New(tb Reporter) *Server {
 	tb.Helper()
 	return &Server{tb: tb, bodies: map[string]string{}, grants: map[string]*pending{}, packages: map[string][]byte{}}
 }
