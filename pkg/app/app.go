@@ -199,7 +199,8 @@ func (a *App) openDomain(queue *engine.Queue) {
 	if a.nfvo != nil && a.cfg.NFVO.Grants {
 		set := a.cfg.NFVO
 		grantor = &nfvo.Grantor{
-			Client: a.nfvo, PublicURL: a.publicURL, Poll: set.Poll, RetryBase: set.RetryBase, RetryMax: set.RetryMax,
+			Client: a.nfvo, Vims: a.store, PublicURL: a.publicURL, Poll: set.Poll, RetryBase: set.RetryBase,
+			RetryMax: set.RetryMax,
 		}
 		a.services.NFVO = a.nfvo.String()
 	}

@@ -115,6 +115,13 @@ type Ledger interface {
 	CheckClaim(ctx context.Context, c Claim) error
 }
 
+// VimRegistry finds registered VIMs for the work on an operation.
+type VimRegistry interface {
+	// RegisteredVims returns connections to the VIMs with these ids that are registered in the project of an instance,
+	// by id. VIMs that do not exist there are absent.
+	RegisteredVims(ctx context.Context, instanceID string, ids []string) (map[string]sol.VimConnectionInfo, error)
+}
+
 // Query bounds a list.
 type Query struct {
 	After      string // id after which to start, "" = from the beginning

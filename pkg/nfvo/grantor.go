@@ -22,6 +22,8 @@ const grantVersion = "1.4.0"
 // Grantor asks an NFVO for the grants of operations. It implements lcm.Grantor.
 type Grantor struct {
 	Client *Client
+	// Vims is where connections are looked up that a grant refers to by vimId alone.
+	Vims lcm.VimRegistry
 	// PublicURL is where the NFVO reaches this VNFM.
 	PublicURL string
 	// Poll is the longest time between two looks at a pending grant whose NFVO does not say when to look again.
@@ -169,7 +171,14 @@ func (g *Grantor) accept(
 			href = x.Location
 		}
 	}
-	if err := granting.Apply(w, &r, &grant, href); err != nil {
+	var registered map[string]sol.VimConnectionInfo
+	if ids := granting.VimIDs(w, &grant); len(ids) > 0 {
+		var err error
+		if registered, err = g.Vims.RegisteredVims(ctx, w.Op.InstanceID, ids); err != nil {
+			return err
+		}
+	}
+	if err := granting.Apply(w, &r, &grant, href, registered); err != nil {
 		return err
 	}
 	s.Detail("grant " + grant.ID)

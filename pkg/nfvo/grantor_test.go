@@ -52,8 +52,8 @@ func (w *world) use(o nfvo.Options) {
 	require.NoError(w.t, err)
 	w.t.Cleanup(c.Close)
 	w.Runner.Planner.Grantor = &nfvo.Grantor{
-		Client: c, PublicURL: "https://vnfm.example", Poll: time.Millisecond, RetryBase: time.Millisecond,
-		RetryMax: 2 * time.Millisecond,
+		Client: c, Vims: w.Store, PublicURL: "https://vnfm.example", Poll: time.Millisecond,
+		RetryBase: time.Millisecond, RetryMax: 2 * time.Millisecond,
 	}
 }
 

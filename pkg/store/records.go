@@ -16,6 +16,8 @@ var (
 	_ lcm.Records = (*Records)(nil)
 	_ lcm.Stores  = (*Store)(nil)
 	_ lcm.Ledger  = (*Store)(nil)
+
+	_ lcm.VimRegistry = (*Store)(nil)
 )
 
 // In returns the store as a principal sees it.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,6 +52,30 @@ func (s *Records) Vim(ctx context.Context, id string) (*lcm.Vim, error) {
 	)
 	v, err := vimColumns.one(s.Store, rows, err)
 	return v, fault("read VIM", orNotFound(err, "VIM", id))
+}
+
+// RegisteredVims implements lcm.VimRegistry.
+func (s *Store) RegisteredVims(
+	ctx context.Context, instanceID string, ids []string,
+) (map[string]sol.VimConnectionInfo, error) {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !known(id) })
+	if len(ids) == 0 {
+		return map[string]sol.VimConnectionInfo{}, nil
+	}
+	rows, err := s.pool.Query(
+		ctx, "SELECT "+vimColumns.list+" FROM vim v WHERE v.id = ANY($1) AND v.project = "+
+			"(SELECT project FROM vnf_instance WHERE id = $2)", ids, instanceID,
+	)
+	found, err := vimColumns.collect(s, rows, err)
+	if err != nil {
+		return nil, fault("read VIMs", err)
+	}
+	out := make(map[string]sol.VimConnectionInfo, len(found))
+	for _, v := range found {
+		v.Connection.VimID = v.ID // one that a client stored may lack it
+		out[v.ID] = v.Connection
+	}
+	return out, nil
 }
 
 // saveVim inserts or replaces a VIM of a project. Of a VIM of another project it changes nothing.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
@@ -104,4 +105,31 @@ func TestTheFirstHostKeyOfAMachineIsTheOneThatStays(t *testing.T) {
 	k, err = b.LookupHostKey(t.Context(), one, "workerNode-1")
 	require.NoError(t, err)
 	require.Nil(t, k)
+}
+
+func TestRegisteredVimsAreThoseOfTheProject(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	other := b.of("other")
+	i, _ := b.admit(t)
+	theirs, _ := other.admit(t)
+	one, two, elsewhere := newVim("one"), newVim("two"), newVim("one")
+	one.Connection.VimID = ""
+	require.NoError(t, b.SaveVim(t.Context(), one))
+	require.NoError(t, b.SaveVim(t.Context(), two))
+	require.NoError(t, other.SaveVim(t.Context(), elsewhere))
+	ids := []string{one.ID, elsewhere.ID, uuid.NewString(), "no id"}
+	found, err := b.RegisteredVims(t.Context(), i.ID, ids)
+	require.NoError(t, err)
+	want := one.Connection
+	want.VimID = one.ID
+	require.Equal(t, map[string]sol.VimConnectionInfo{one.ID: want}, found)
+	found, err = b.RegisteredVims(t.Context(), theirs.ID, ids)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Contains(t, found, elsewhere.ID)
+	found, err = b.RegisteredVims(t.Context(), uuid.NewString(), ids)
+	require.NoError(t, err)
+	require.Empty(t, found, "the instance is gone")
+	require.Equal(t, []string{one.ID, elsewhere.ID}, ids[:2], "the caller's list is not changed")
 }

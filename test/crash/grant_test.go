@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/nfvo"
@@ -26,17 +27,47 @@ func granted(t *testing.T) (*lane, *nfvo.Server) {
 	return l, s
 }
 
+// register registers the cloud as a VIM, and returns the vimId.
+func (l *lane) register() string {
+	l.t.Helper()
+	v, err := l.node.api.CreateVim(l.t.Context(), gybeapi.Vim{
+		Name: "registered", Type: "openstack", AuthURL: l.cloud.AuthURL(),
+		VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
+		AuthCred: sol.KeyValuePairs{
+			"username": simcloud.Username, "password": simcloud.Password, "user_domain_name": simcloud.Domain,
+		},
+	})
+	require.NoError(l.t, err)
+	return v.ID
+}
+
+// moves lets the NFVO move a new VNF to a registered VIM.
+func moves(vimID string) func(sol.GrantRequest, *sol.Grant) {
+	return func(r sol.GrantRequest, g *sol.Grant) {
+		if r.Operation != sol.LcmOperationInstantiate {
+			return
+		}
+		g.VimConnectionInfo = map[string]sol.VimConnectionInfo{"moved": {
+			VimID: vimID, VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3",
+		}}
+		for n := range g.AddResources {
+			g.AddResources[n].VimConnectionID = "moved"
+		}
+	}
+}
+
 // grantWrites is a number of writes that reaches from the admission of an operation into PROCESSING.
 const grantWrites = 9
 
-// A node dies at every write around a grant. The next one asks for the same grant, and the NFVO makes one.
+// A node dies at every write around a grant, which refers to a registered VIM. The next node asks for the same grant,
+// and the NFVO makes one.
 func TestDeathAroundAGrant(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
 		t.Run(deaths[after], func(t *testing.T) {
 			t.Parallel()
 			l, s := granted(t)
-			s.Set(nfvo.Behaviour{Looks: 1})
+			s.Set(nfvo.Behaviour{Looks: 1, Change: moves(l.register())})
 			vnfd := l.onboard(l.node.api, plainSource)
 			jobs := []*job{
 				{typ: sol.LcmOperationInstantiate, do: l.instantiate(l.plain()), phases: []string{
@@ -49,6 +80,11 @@ func TestDeathAroundAGrant(t *testing.T) {
 				for _, j := range jobs {
 					l.run(j, id, death{Nth: n, After: after})
 					require.Len(t, s.Grants(l.newest(l.node.api, id, j.typ)), 1)
+					if j.typ == sol.LcmOperationInstantiate {
+						i, err := l.node.api.Instance(t.Context(), id)
+						require.NoError(t, err)
+						require.Contains(t, i.VimConnectionInfo, "moved")
+					}
 				}
 				l.gone()
 				require.NoError(t, l.node.api.DeleteInstance(t.Context(), id))

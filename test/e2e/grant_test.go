@@ -349,6 +349,64 @@ func TestGrantSelectsVims(t *testing.T) {
 	require.Empty(t, edge.State().Since(atEdge))
 }
 
+// The NFVO moves a new VNF to a registered VIM, which the grant refers to by vimId alone.
+func TestGrantRefersToARegisteredVim(t *testing.T) {
+	t.Parallel()
+	m := startManaged(t)
+	edge := simcloud.StartTest(t, simcloud.Options{})
+	there, err := stack.NewRequests(t.Context(), edge)
+	require.NoError(t, err)
+	params := m.requests.Standard("volumes")
+	params.ExtVirtualLinks = there.Standard("volumes").ExtVirtualLinks
+	m.before = m.cloud.State()
+	atEdge := edge.State()
+	vim, err := m.api.CreateVim(t.Context(), gybeapi.Vim{
+		Name: "edge", Type: "openstack", AuthURL: edge.AuthURL(),
+		VimProject: sol.KeyValuePairs{"name": simcloud.Project, "project_domain_name": simcloud.Domain},
+		AuthCred: sol.KeyValuePairs{
+			"username": simcloud.Username, "password": simcloud.Password, "user_domain_name": simcloud.Domain,
+		},
+	})
+	require.NoError(t, err)
+	refers := func(key, vimID string) nfvo.Behaviour {
+		return nfvo.Behaviour{Looks: 1, Change: func(r sol.GrantRequest, g *sol.Grant) {
+			g.VimConnectionInfo = map[string]sol.VimConnectionInfo{key: {
+				VimID: vimID, VimType: params.VimConnectionInfo["vim1"].VimType,
+			}}
+			for n := range g.AddResources {
+				g.AddResources[n].VimConnectionID = key
+			}
+		}}
+	}
+	id := m.create(m.onboard(standardSource))
+	m.nfvo.Set(refers("edge", "a86d8d5b-8f8e-4d0c-9b6e-0f3f5f5d8c55"))
+	refused := m.resting(m.instantiate(id, params))
+	require.Equal(t, sol.LcmOperationStateRolledBack, refused.OperationState)
+	require.Contains(t, refused.Error.Detail, `/vimConnectionInfo/edge/vimId is "a86d8d5b-8f8e-4d0c-9b6e-0f3f5f5d8c55"`)
+	require.Empty(t, edge.State().Since(atEdge))
+
+	m.nfvo.Set(refers("edge", vim.ID))
+	m.completed(m.instantiate(id, params))
+	require.Equal(t, []string{"VDU1", "VDU2"}, serversOf(edge, "VDU1", "VDU2"))
+	m.gone()
+	i := m.instance(id)
+	require.Equal(t, vim.ID, i.VimConnectionInfo["edge"].VimID)
+	require.Equal(t, edge.AuthURL(), i.VimConnectionInfo["edge"].InterfaceInfo["endpoint"])
+
+	// The next grant has another key for the same VIM.
+	m.nfvo.Set(refers("PoP 7", vim.ID))
+	op, err := m.api.Scale(t.Context(), id, stack.Scale(sol.ScaleTypeOut, 1))
+	require.NoError(t, err)
+	m.completed(op)
+	require.Equal(t, []string{"VDU1", "VDU1", "VDU2"}, serversOf(edge, "VDU1", "VDU2"))
+	require.Len(t, m.instance(id).VimConnectionInfo, len(i.VimConnectionInfo))
+	m.nfvo.Set(nfvo.Behaviour{})
+	m.end(id)
+	require.Empty(t, edge.State().Since(atEdge))
+	require.NotContains(t, m.seen.String(), simcloud.Password)
+	require.NotContains(t, m.log.String(), simcloud.Password)
+}
+
 // A grant that the request contradicts is an error before anything is created.
 func TestGrantThatTheRequestContradicts(t *testing.T) {
 	t.Parallel()

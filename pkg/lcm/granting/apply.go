@@ -12,13 +12,16 @@ import (
 // Apply checks the grant that answers a request, and writes it into the operation and the instance: the grant as
 // drivers use it, its additionalParams, and its VIM connections. The error of an invalid grant is permanent and points
 // to what is wrong; nothing is changed then. Whether the templates of the package can take it is for lcm.Infra.Granted.
-func Apply(w *lcm.Execution, r *sol.GrantRequest, g *sol.Grant, href string) error {
+// registered are the connections of the registry to those of VimIDs that it has, by vimId.
+func Apply(
+	w *lcm.Execution, r *sol.GrantRequest, g *sol.Grant, href string, registered map[string]sol.VimConnectionInfo,
+) error {
 	p, err := planOf(w)
 	if err != nil {
 		return err
 	}
 	a := &application{plan: p, request: r, grant: g, zones: map[string]sol.ZoneInfo{}}
-	if err := a.check(); err != nil {
+	if err := a.check(registered); err != nil {
 		return err
 	}
 	vims, err := a.connections()
@@ -26,7 +29,8 @@ func Apply(w *lcm.Execution, r *sol.GrantRequest, g *sol.Grant, href string) err
 		return err
 	}
 	out := &lcm.Grant{
-		ID: g.ID, ExtVirtualLinks: g.ExtVirtualLinks, ExtManagedVirtualLinks: g.ExtManagedVirtualLinks,
+		ID: g.ID, ExtVirtualLinks: a.grant.ExtVirtualLinks,
+		ExtManagedVirtualLinks: a.grant.ExtManagedVirtualLinks,
 	}
 	for _, d := range r.AddResources {
 		out.New = append(out.New, d.ID)
@@ -54,6 +58,8 @@ type application struct {
 	// zones are those of the grant by their ids, added the granted new resources by the ids of their definitions.
 	zones map[string]sol.ZoneInfo
 	added map[string]granted
+	// brought are the complete VIM connections of the grant that the instance does not have, by their keys.
+	brought map[string]sol.VimConnectionInfo
 }
 
 // granted is the decision about a resource, and where the grant has it.
@@ -63,7 +69,7 @@ type granted struct {
 }
 
 // invalid is the error of a grant that cannot be used. at is a JSON pointer into the grant.
-func invalid(at, format string, args ...any) error {
+func invalid(at, format string, args ...any) *lcm.Error {
 	return &lcm.Error{
 		Code: lcm.CodeUpstream, Title: "Invalid grant",
 		Detail: "the grant of the NFVO is invalid: " + at + " " + fmt.Sprintf(format, args...),
@@ -81,7 +87,7 @@ func indirect(at, provider string) error {
 }
 
 // check compares the grant with the request.
-func (a *application) check() error {
+func (a *application) check(registered map[string]sol.VimConnectionInfo) error {
 	g, op := a.grant, a.w.Op
 	switch {
 	case g.ID == "":
@@ -91,6 +97,10 @@ func (a *application) check() error {
 	case g.VnfInstanceID != op.InstanceID:
 		return invalid("/vnfInstanceId", "is %q, and the request was about %s", g.VnfInstanceID, op.InstanceID)
 	}
+	if err := a.resolve(registered); err != nil {
+		return err
+	}
+	g = a.grant
 	for _, list := range []struct {
 		at    string
 		given []sol.GrantInfo

@@ -61,7 +61,7 @@ func apply(t *testing.T, w *lcm.Execution, change func(*sol.Grant)) error {
 	require.NoError(t, err)
 	g := granted(r)
 	change(g)
-	return granting.Apply(w, r, g, "https://nfvo/grants/g")
+	return granting.Apply(w, r, g, "https://nfvo/grants/g", nil)
 }
 
 //nolint:thelper // the checks of rows are no helpers
@@ -222,8 +222,8 @@ func TestApplyRejectsInvalidGrants(t *testing.T) {
 		}, "cannot move"},
 		{"scale", func(g *sol.Grant) { g.AddResources[0].ResourceGroupID = "p2" }, "another project"},
 		{"scale", func(g *sol.Grant) {
-			g.VimConnectionInfo = map[string]sol.VimConnectionInfo{"a": {VimType: "T", VimID: "registered"}}
-		}, "interfaceInfo and accessInfo"},
+			g.VimConnectionInfo = map[string]sol.VimConnectionInfo{"a": {VimType: "T"}}
+		}, "/vimConnectionInfo/a needs vimType, interfaceInfo and accessInfo"},
 		{"instantiate", func(g *sol.Grant) {
 			g.VimConnectionInfo = map[string]sol.VimConnectionInfo{"a": vim("pa")}
 			info(g, "masterNode-0").VimConnectionID = "a"

@@ -8,25 +8,14 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// connections returns the VIM connections of the instance with the grant: those that it has, unknown ones of the grant,
-// and the selection that the grant makes. Entries that the instance has are not changed (SOL003 clause 9.5.2.3).
+// connections returns the VIM connections of the instance with the grant: those that it has, those that the grant
+// brings, and the selection that the grant makes.
 func (a *application) connections() (map[string]sol.VimConnectionInfo, error) {
 	vims := maps.Clone(a.w.Instance.VimConnections)
 	if vims == nil {
 		vims = map[string]sol.VimConnectionInfo{}
 	}
-	for _, key := range slices.Sorted(maps.Keys(a.grant.VimConnectionInfo)) {
-		c := a.grant.VimConnectionInfo[key]
-		at := "/vimConnectionInfo/" + lcm.Escape(key)
-		if _, known := vims[key]; known {
-			continue
-		}
-		if c.Extra[lcm.ExtraOwner] != nil {
-			return nil, invalid(at+"/extra/"+lcm.ExtraOwner, "is present: only the VNFM marks connections with it")
-		}
-		if c.VimType == "" || len(c.InterfaceInfo) == 0 || len(c.AccessInfo) == 0 {
-			return nil, invalid(at, "needs vimType, interfaceInfo and accessInfo")
-		}
+	for key, c := range a.brought {
 		vims[key] = selectFor(c, nil) // used only if it is selected
 	}
 	chosen, err := a.chosen(vims)
