@@ -32,5 +32,6 @@ func (a *API) quotas(w http.ResponseWriter, r *frame.Request) error {
 		ActiveOperations: gybeapi.QuotaUse{Limit: limit.Operations, Used: used.Operations},
 		Packages:         gybeapi.QuotaUse{Limit: limit.Packages, Used: used.Packages},
 		PackageBytes:     gybeapi.QuotaUse{Limit: limit.PackageBytes, Used: used.PackageBytes},
+		Snapshots:        gybeapi.QuotaUse{Limit: limit.Snapshots, Used: used.Snapshots},
 	})
 }

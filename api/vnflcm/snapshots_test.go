@@ -131,3 +131,16 @@ func TestTasksOfSnapshotsThatDoNotExist(t *testing.T) {
 		require.Contains(t, string(a.Body), "/vnfSnapshotInfoId")
 	}
 }
+
+func TestSnapshotsHaveAQuota(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Store.Limit(func(string) lcm.ProjectQuota { return lcm.ProjectQuota{Snapshots: 1} })
+	first := b.emptySnapshot(t)
+	a := b.Do(t, "POST", snapshots, `{}`)
+	require.Equal(t, 403, a.Status, string(a.Body))
+	require.Contains(t, a.Problem.Detail, "1 of 1 VNF snapshots are in use")
+	require.Equal(t, []string{first}, b.listed(t, ""))
+	require.Equal(t, 204, b.Do(t, "DELETE", snapshots+"/"+first, nil).Status)
+	b.emptySnapshot(t)
+}

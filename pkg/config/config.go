@@ -235,7 +235,7 @@ func Default() Config {
 			Connections: 2000,
 			Quota: Quota{
 				Instances: 10_000, ActiveOperations: 2000, Packages: 1000, PackageBytes: 1024 * GiB,
-				Projects: []string{},
+				Snapshots: 1000, Projects: []string{},
 			},
 		},
 		NFVO: defaultNFVO(),

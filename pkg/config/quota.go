@@ -14,6 +14,7 @@ type Quota struct {
 	ActiveOperations int  `yaml:"active_operations" env:"ACTIVE_OPERATIONS"` // those that hold an instance
 	Packages         int  `yaml:"packages" env:"PACKAGES"`
 	PackageBytes     Size `yaml:"package_bytes" env:"PACKAGE_BYTES"`
+	Snapshots        int  `yaml:"snapshots" env:"SNAPSHOTS"` // VNF snapshot resources
 	// Projects holds other bounds for single projects, each as PROJECT:NAME=VALUE, such as lab:instances=50.
 	Projects []string `yaml:"projects" env:"PROJECTS"`
 }
@@ -27,7 +28,7 @@ func (q Quota) Of(project string) lcm.ProjectQuota {
 	}
 	return lcm.ProjectQuota{
 		Instances: int64(q.Instances), Operations: int64(q.ActiveOperations), Packages: int64(q.Packages),
-		PackageBytes: int64(q.PackageBytes),
+		PackageBytes: int64(q.PackageBytes), Snapshots: int64(q.Snapshots),
 	}
 }
 
@@ -45,9 +46,10 @@ func (q *Quota) set(setting string) error {
 	}
 	to, ok := map[string]*int{
 		"instances": &q.Instances, "active_operations": &q.ActiveOperations, "packages": &q.Packages,
+		"snapshots": &q.Snapshots,
 	}[name]
 	if !ok {
-		return fmt.Errorf("%q is not one of instances, active_operations, packages, package_bytes", name)
+		return fmt.Errorf("%q is not one of instances, active_operations, packages, package_bytes, snapshots", name)
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 0 {
@@ -62,7 +64,10 @@ func (q Quota) validate(report report) {
 		name  string
 		value int
 	}{
-		{"instances", q.Instances}, {"active_operations", q.ActiveOperations}, {"packages", q.Packages},
+		{"instances", q.Instances},
+		{"active_operations", q.ActiveOperations},
+		{"packages", q.Packages},
+		{"snapshots", q.Snapshots},
 	} {
 		if n.value < 0 {
 			report("limits.quota."+n.name, "%d is negative", n.value)

@@ -7,6 +7,7 @@ type Quotas struct {
 	ActiveOperations QuotaUse `json:"activeOperations"`
 	Packages         QuotaUse `json:"packages"`
 	PackageBytes     QuotaUse `json:"packageBytes"`
+	Snapshots        QuotaUse `json:"snapshots"`
 }
 
 // QuotaUse is the use of one resource.

@@ -7,4 +7,6 @@ type ProjectQuota struct {
 	Operations   int64
 	Packages     int64
 	PackageBytes int64
+	// Snapshots are VNF snapshot resources, also empty ones.
+	Snapshots int64
 }

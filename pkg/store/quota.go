@@ -20,6 +20,7 @@ const (
 	quotaOperations   = "operations"
 	quotaPackages     = "packages"
 	quotaPackageBytes = "package_bytes"
+	quotaSnapshots    = "snapshots"
 )
 
 // Limit sets the quotas of projects. It MUST be called before the store is used; without it there are none.
@@ -78,6 +79,7 @@ var countSQL = map[string]string{
 	quotaInstances:  "SELECT count(*) FROM vnf_instance WHERE project = $1",
 	quotaOperations: "SELECT count(*) FROM vnf_lcm_op_occ WHERE project = $1 AND state IN " + active,
 	quotaPackages:   "SELECT count(*) FROM vnf_package WHERE project = $1",
+	quotaSnapshots:  "SELECT count(*) FROM vnf_snapshot WHERE project = $1",
 }
 
 // queueQuota lets a transaction fail when a project has no room for an addition to a resource. It MUST come before the
@@ -116,8 +118,9 @@ func (s *Records) QuotaUse(ctx context.Context) (limit, used lcm.ProjectQuota, e
 	err = s.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM vnf_instance WHERE project = $1),
 		(SELECT count(*) FROM vnf_lcm_op_occ WHERE project = $1 AND state IN `+active+`),
 		(SELECT count(*) FROM vnf_package WHERE project = $1),
-		(SELECT coalesce(sum(size), 0)::bigint FROM vnf_package WHERE project = $1)`, s.project).Scan(
-		&used.Instances, &used.Operations, &used.Packages, &used.PackageBytes,
+		(SELECT coalesce(sum(size), 0)::bigint FROM vnf_package WHERE project = $1),
+		(SELECT count(*) FROM vnf_snapshot WHERE project = $1)`, s.project).Scan(
+		&used.Instances, &used.Operations, &used.Packages, &used.PackageBytes, &used.Snapshots,
 	)
 	return s.quotaOf(s.project), used, fault("count what the project uses", err)
 }

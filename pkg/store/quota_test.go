@@ -11,6 +11,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/store"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 )
 
@@ -33,7 +34,9 @@ func TestQuotaIsNotExceededByParallelRequests(t *testing.T) {
 	}
 	b.Limit(func(project string) lcm.ProjectQuota {
 		require.Equal(t, lcm.DefaultProject, project)
-		return lcm.ProjectQuota{Instances: 2 + requests + limit, Packages: 1 + limit, Operations: limit}
+		return lcm.ProjectQuota{
+			Instances: 2 + requests + limit, Packages: 1 + limit, Operations: limit, Snapshots: limit,
+		}
 	})
 	for what, add := range map[string]func(n int) error{
 		"VNF instances": func(int) error { return b.InsertInstance(t.Context(), instance(), nil) },
@@ -41,6 +44,12 @@ func TestQuotaIsNotExceededByParallelRequests(t *testing.T) {
 			return b.packages().InsertPackage(t.Context(), &vnfpkg.Package{
 				ID: uuid.NewString(), OnboardingState: sol.PackageOnboardingStateCreated,
 				OperationalState: sol.PackageOperationalStateDisabled,
+			})
+		},
+		"VNF snapshots": func(int) error {
+			now := time.Now()
+			return b.InsertSnapshot(t.Context(), &lcm.Snapshot{
+				ID: uuid.NewString(), Version: 1, Created: now, Updated: now,
 			})
 		},
 		"active operations": func(n int) error {
@@ -69,7 +78,35 @@ func TestQuotaIsNotExceededByParallelRequests(t *testing.T) {
 	}
 	bounds, used, err := b.QuotaUse(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, lcm.ProjectQuota{Instances: bounds.Instances, Packages: bounds.Packages, Operations: limit}, used)
+	require.Equal(t, lcm.ProjectQuota{
+		Instances: bounds.Instances, Packages: bounds.Packages, Operations: limit, Snapshots: limit,
+	}, used)
+}
+
+// TestADeletedSnapshotMakesRoom fills the quota of one project; the other one has its own.
+func TestADeletedSnapshotMakesRoom(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Limit(func(string) lcm.ProjectQuota { return lcm.ProjectQuota{Snapshots: 2} })
+	other := b.Of(lcm.Principal{Project: "other"})
+	add := func(of *store.Records) (string, error) {
+		now := time.Now()
+		n := &lcm.Snapshot{ID: uuid.NewString(), Version: 1, Created: now, Updated: now}
+		return n.ID, of.InsertSnapshot(t.Context(), n)
+	}
+	first, err := add(b.Records)
+	require.NoError(t, err)
+	_, err = add(b.Records)
+	require.NoError(t, err)
+	_, err = add(b.Records)
+	require.ErrorContains(t, err, "quota of project default: 2 of 2 VNF snapshots are in use")
+	require.Contains(t, lcm.AsError(err).Hint, "limits.quota")
+	_, err = add(other)
+	require.NoError(t, err)
+
+	require.NoError(t, b.EndSnapshotDeletion(t.Context(), first, true))
+	_, err = add(b.Records)
+	require.NoError(t, err)
 }
 
 func TestQuotaOfPackageBytes(t *testing.T) {

@@ -53,6 +53,7 @@ func (s *Records) InsertSnapshot(ctx context.Context, n *lcm.Snapshot) error {
 		return err
 	}
 	return s.pipeline(ctx, "insert snapshot", func(b *pgx.Batch) {
+		s.queueQuota(b, s.project, quotaSnapshots, 1, s.quotaOf(s.project).Snapshots)
 		s.queueRequestKey(ctx, b, n.ID)
 		b.Queue(insertSnapshot, snapshots.inserts(r, s.project)...)
 	})

@@ -38,6 +38,7 @@ configuration of all nodes.`,
 				{"active operations", q.ActiveOperations, number},
 				{"VNF packages", q.Packages, number},
 				{"size of VNF packages", q.PackageBytes, size},
+				{"VNF snapshots", q.Snapshots, number},
 			} {
 				limit := "none"
 				if row.use.Limit > 0 {
