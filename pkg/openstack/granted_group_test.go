@@ -34,14 +34,7 @@ func flavoured(name string, machines ...string) decision {
 func TestGrantedFlavourOfAGroup(t *testing.T) {
 	t.Parallel()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
-	w := newWorld(t, cloud)
-	all := groups()
-	w.pkgs, w.pkg = all, all["pkg-1"]
-	w.store.instance.VnfdID = w.pkg.model.ID
-	w.admit(sol.LcmOperationInstantiate, map[string]any{
-		"flavourId": "default", "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1")},
-	})
-	w.completed()
+	w := newGroupWorld(t, cloud)
 	flavours := func() (out []string) {
 		for _, r := range w.store.instance.Inventory {
 			if r.VDU == "VDU1" && r.Flavour != "" {

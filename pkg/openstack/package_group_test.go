@@ -60,20 +60,27 @@ resources:
 	}
 }
 
+// newGroupWorld is a world with an instance of the package of groups.
+func newGroupWorld(t *testing.T, cloud *simcloud.Cloud) *world {
+	t.Helper()
+	w := newWorld(t, cloud)
+	all := groups()
+	w.pkgs, w.pkg = all, all["pkg-1"]
+	w.store.instance.VnfdID = w.pkg.model.ID
+	w.admit(sol.LcmOperationInstantiate, map[string]any{
+		"flavourId": "default", "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1")},
+	})
+	w.completed()
+	return w
+}
+
 // TestPackageOfGroups: all VNFCs of a group are changed by one update, and each is asked about; a rollback takes the
 // groups back one by one.
 func TestPackageOfGroups(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []bool{false, true} {
 		cloud := simcloud.StartTest(t, simcloud.Options{})
-		w := newWorld(t, cloud)
-		all := groups()
-		w.pkgs, w.pkg = all, all["pkg-1"]
-		w.store.instance.VnfdID = w.pkg.model.ID
-		w.admit(sol.LcmOperationInstantiate, map[string]any{
-			"flavourId": "default", "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1")},
-		})
-		w.completed()
+		w := newGroupWorld(t, cloud)
 		w.reset()
 		before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
 		c := newCoordinator(t, w)

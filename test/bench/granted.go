@@ -14,11 +14,7 @@ import (
 // granted compares instantiations that the node grants itself with those that an NFVO grants at once. The rounds
 // alternate, so that other load on the machine affects both, and begin with a burst that is not measured.
 func (b *bench) granted(ctx context.Context, dir string) error {
-	vnfd, err := b.upload(ctx, dir, plain)
-	if err != nil {
-		return err
-	}
-	params, err := b.params()
+	vnfd, params, err := b.plainPackage(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -43,11 +43,7 @@ var fillLists = []string{
 
 // lists measures lists with filters.
 func (b *bench) lists(ctx context.Context, dir string) error {
-	vnfd, err := b.upload(ctx, dir, plain)
-	if err != nil {
-		return err
-	}
-	params, err := b.params()
+	vnfd, params, err := b.plainPackage(ctx, dir)
 	if err != nil {
 		return err
 	}

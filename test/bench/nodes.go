@@ -28,11 +28,7 @@ const (
 // costs. The rounds alternate between the numbers of nodes, so that other load on the machine affects all of them, and
 // begin with a burst that is not measured.
 func (b *bench) nodes(ctx context.Context, dir string) error {
-	vnfd, err := b.upload(ctx, dir, plain)
-	if err != nil {
-		return err
-	}
-	params, err := b.params()
+	vnfd, params, err := b.plainPackage(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,7 @@ import (
 
 // operations measures what gybe adds to an operation when the cloud answers at once.
 func (b *bench) operations(ctx context.Context, dir string) error {
-	vnfd, err := b.upload(ctx, dir, plain)
-	if err != nil {
-		return err
-	}
-	params, err := b.params()
+	vnfd, params, err := b.plainPackage(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -119,6 +115,14 @@ func (b *bench) instantiate(ctx context.Context, vnfd string, params json.RawMes
 		ops = append(ops, op)
 	}
 	return ops, nil
+}
+
+// plainPackage onboards the plain package, once, and makes an instantiation request for it.
+func (b *bench) plainPackage(ctx context.Context, dir string) (vnfd string, params json.RawMessage, err error) {
+	if vnfd, err = b.upload(ctx, dir, plain); err == nil {
+		params, err = b.params()
+	}
+	return vnfd, params, err
 }
 
 // params is the instantiation request of the plain package.

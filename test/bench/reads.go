@@ -19,11 +19,7 @@ const shown = 200
 // reads measures what polling clients ask for when instances are instantiated: one instance, one operation, and lists
 // of both.
 func (b *bench) reads(ctx context.Context, dir string) (err error) {
-	vnfd, err := b.upload(ctx, dir, plain)
-	if err != nil {
-		return err
-	}
-	params, err := b.params()
+	vnfd, params, err := b.plainPackage(ctx, dir)
 	if err != nil {
 		return err
 	}
