@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/apitest"
 )
@@ -30,8 +31,8 @@ func (w *world) snapshot(id string) sol.VnfSnapshotInfo {
 	require.NoError(w.t, err)
 	var out sol.VnfSnapshotInfo
 	require.NoError(w.t, json.Unmarshal(d.Brief, &out))
-	if d.Details != nil {
-		require.NoError(w.t, json.Unmarshal(d.Details, &out))
+	if details := render.SnapshotDetails(d, []byte(`{"self":{"href":"/"}}`)); details != nil {
+		require.NoError(w.t, json.Unmarshal(details, &out))
 	}
 	return out
 }
@@ -75,7 +76,9 @@ func TestCreateSnapshotFillsTheResource(t *testing.T) {
 	}
 	d, err := w.Service.Snapshot(t.Context(), id)
 	require.NoError(t, err)
-	require.NotContains(t, string(d.Details), apitest.Password)
+	require.NotContains(t, string(d.Content), apitest.Password)
+	require.Contains(t, string(d.Instance), "vimConnectionInfo")
+	require.NotContains(t, string(d.Instance), apitest.Password)
 	after := w.instance()
 	require.Equal(t, before.Instantiated, after.Instantiated)
 	require.Equal(t, before.Inventory, after.Inventory)
@@ -303,7 +306,7 @@ func TestSnapshotsAreListed(t *testing.T) {
 					n := 0
 					for d, err := range w.Service.Snapshots(t.Context(), q) {
 						require.NoError(t, err)
-						require.Equal(t, !brief && d.ID == full, d.Details != nil)
+						require.Equal(t, !brief && d.ID == full, d.Content != nil)
 						require.Equal(t, d.ID == full, d.InstanceID != "")
 						ids, n, q.After = append(ids, d.ID), n+1, d.ID
 					}
