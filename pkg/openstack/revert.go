@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -31,7 +32,8 @@ func disksOf(s *lcm.Scope) map[string]userdata.Disks {
 
 // revert gives VNFCs the disks of a snapshot. Heat rebuilds a server that has another image then, in place. One that
 // has volumes is replaced with them, and so is one that gets the image from which it was made: to Heat nothing has
-// changed.
+// changed. No server runs with its later disk when the first one starts with its earlier disk: members of a cluster
+// would give the later data back to it. Nova leaves a server off that was off when it was rebuilt.
 func (t *tick) revert(ctx context.Context) error {
 	scope := t.w.Op.Scope
 	if scope == nil || scope.Snapshot == nil || len(scope.VNFCs) != len(scope.Snapshot.VNFCs) {
@@ -48,10 +50,12 @@ func (t *tick) revert(ctx context.Context) error {
 	for _, key := range userdata.Reverted(g.nfv, scope.Snapshot.ID) {
 		again[key] = true
 	}
-	var replaced []string
+	var replaced, rebuilt []string
 	for n, c := range scope.Snapshot.VNFCs {
 		if len(c.Storages) > 0 || again[c.ID] {
 			replaced = append(replaced, scope.VNFCs[n])
+		} else {
+			rebuilt = append(rebuilt, scope.VNFCs[n])
 		}
 	}
 	sick, err := t.replacements(replaced, true)
@@ -59,7 +63,31 @@ func (t *tick) revert(ctx context.Context) error {
 		return err
 	}
 	t.w.ForgetVNFCs(scope.VNFCs...) // the disks bring other host keys
-	return t.recreate(ctx, sick)
+	if err := t.switchRebuilt(ctx, "stop server", rebuilt, cloud.ServerStopped); err != nil {
+		return err
+	}
+	if err := t.recreate(ctx, sick); err != nil {
+		return err
+	}
+	return t.switchRebuilt(ctx, "start server", rebuilt, cloud.ServerActive)
+}
+
+// switchRebuilt brings servers to a state. A server that is not there any more is Heat's to replace.
+func (t *tick) switchRebuilt(ctx context.Context, name string, vnfcs []string, to string) error {
+	return lcm.Each(ctx, 8, vnfcs, func(ctx context.Context, id string) error {
+		_, res, ok := t.stack.Before().VNFC(id)
+		if !ok {
+			return lcm.Errorf(lcm.CodeUnprocessable, "the instance has no VNFC %s", id)
+		}
+		server := res.ComputeResource.ResourceID
+		return t.w.Step(ctx, name, id, func(ctx context.Context, s *lcm.Step) error {
+			if _, err := t.cloud.ReadServer(ctx, server); cloud.NotFound(err) {
+				s.Detail("server " + server + " is not there any more")
+				return nil
+			}
+			return t.servers.Reach(ctx, s, id, server, to)
+		})
+	})
 }
 
 // withDisks is nfv with the disks that the operation gives to VNFCs: those of a snapshot, or the package's again.

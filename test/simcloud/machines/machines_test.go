@@ -119,7 +119,7 @@ func TestImageOfAServerHasItsDisk(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	_, key := s.run(one, "echo second | sudo tee /srv/data; sudo systemctl disable app")
 	two := s.create("two", image, userData)
-	out, other := s.run(two, "cloud-init status --wait >&2; "+look)
+	out, other := s.run(two, "cloud-init status --wait >/dev/null; "+look)
 	require.Contains(t, out, "first\nactive\nhaproxy\ntwo\none\ntwo\n")
 	require.NotEqual(t, key, other)
 	s.run(two, "echo third | sudo tee /srv/data")

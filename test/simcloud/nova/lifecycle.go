@@ -145,8 +145,9 @@ func (s *Service) Rebuild(c rest.Caller, srv *Server, image string) error {
 		}
 		srv.ImageID = img.ID
 	}
+	stopped := srv.Status == "SHUTOFF"
 	srv.Status, srv.TaskState = "REBUILD", "rebuilding"
-	s.renew(srv)
+	s.renew(srv, stopped)
 	return nil
 }
 
@@ -176,8 +177,9 @@ func (s *Service) Resize(srv *Server, flavor string) error {
 	return nil
 }
 
-// renew replaces the machine of a server by a fresh one.
-func (s *Service) renew(srv *Server) {
+// renew replaces the machine of a server by a fresh one. That of a server that was stopped is switched off right after
+// its start.
+func (s *Service) renew(srv *Server, stopped bool) {
 	settled := make(chan struct{})
 	srv.Settled = settled
 	s.world.Go(func(ctx context.Context) {
@@ -187,6 +189,9 @@ func (s *Service) renew(srv *Server) {
 		}
 		s.shutdown(srv, false)
 		err := s.boot(ctx, srv)
+		if err == nil && stopped {
+			s.power(srv, s.world.Fleet.PowerOff)
+		}
 		s.world.Lock()
 		defer s.world.Unlock()
 		if srv.deleting {
@@ -195,6 +200,9 @@ func (s *Service) renew(srv *Server) {
 		s.touch(srv)
 		srv.TaskState, srv.Fault = "", nil
 		srv.activate()
+		if stopped {
+			srv.Status, srv.VMState, srv.PowerState = "SHUTOFF", "stopped", 4
+		}
 		if err != nil {
 			s.fail(srv, err)
 		}
