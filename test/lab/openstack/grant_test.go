@@ -9,7 +9,7 @@ import (
 	"github.com/gybe-nfv/gybe/test/nfvo"
 )
 
-// An NFVO is away, grants late, decides, and rejects. OpenStack has the zone, flavour, image and networks of its grants.
+// An NFVO is away, grants late, decides and rejects. OpenStack has the zone, flavour, image and networks of the grants.
 func TestSmokeGrantsDecide(t *testing.T) {
 	orchestrator := nfvo.Start(t)
 	orchestrator.Set(nfvo.Behaviour{Status: 503, RetryAfter: "1"})
