@@ -54,7 +54,9 @@ func (c *checker) notStarted(needed string, stopped []string) error {
 		stopped = []string{strings.Join(stopped[:last], ", ") + " and " + stopped[last]}
 	}
 	return lcm.Errorf(lcm.CodeConflict, "%s needs %s started, and %s of VNF instance %s %s STOPPED", c.Type, needed,
-		stopped[0], c.Instance.ID, verb).WithHint("start the VNF first: operate with changeStateTo STARTED")
+		stopped[0], c.Instance.ID, verb).WithHint(
+		"start the VNF first (operate with changeStateTo STARTED); heal a machine that is not in the VIM any more",
+	)
 }
 
 // stoppedVNFCs lists the ids of the VNFCs whose machines are STOPPED.

@@ -46,7 +46,7 @@ func (w *Worker) Reach(ctx context.Context, s *lcm.Step, vnfc, id, to string) er
 	sv, err := w.Cloud.ReadServer(ctx, id)
 	if cloud.NotFound(err) {
 		return lcm.Errorf(lcm.CodeUpstream, "VNFC %s: Nova says that the server %s is not in the VIM any more", vnfc,
-			id).WithHint("heal the VNFC, then retry the operation")
+			id).WithHint("mark the operation as failed, heal the VNFC, and request the operation again")
 	}
 	if err != nil {
 		return nameVNFC(vnfc, err)
