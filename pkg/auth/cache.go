@@ -91,16 +91,6 @@ func (c *cache) put(e entry) {
 	l.entries[e.key] = l.order.PushFront(&e)
 }
 
-// clear forgets everything.
-func (c *cache) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, l := range []*lru{&c.accepted, &c.rejected} {
-		clear(l.entries)
-		l.order.Init()
-	}
-}
-
 // forget removes an accepted token.
 func (c *cache) forget(key digest) {
 	c.mu.Lock()

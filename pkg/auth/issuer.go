@@ -33,7 +33,6 @@ type issuer struct {
 	clock   clock
 	timeout time.Duration
 	log     *slog.Logger
-	changed func() // called when the keys are others than before
 
 	lock  chan struct{} // held while the provider is read
 	mu    sync.Mutex    // guards the rest
@@ -51,6 +50,9 @@ type metadata struct {
 	endSession    string
 	keys          []jose.JSONWebKey
 	read          time.Time
+	// verified has the JWTs that these keys have signed. Other keys get another cache: a check that ends after the keys
+	// have changed leaves nothing behind.
+	verified *cache
 }
 
 // get returns the metadata. Old metadata is used while it is read again, and while the provider is unreachable: the
@@ -117,8 +119,10 @@ func (i *issuer) read(ctx context.Context, known time.Time) (*metadata, error) {
 	if err != nil {
 		return i.state, err
 	}
-	if i.state != nil && !reflect.DeepEqual(i.state.keys, fresh.keys) {
-		i.changed()
+	if i.state != nil && reflect.DeepEqual(i.state.keys, fresh.keys) {
+		fresh.verified = i.state.verified
+	} else {
+		fresh.verified = newCache()
 	}
 	i.state = fresh
 	return fresh, nil

@@ -49,13 +49,12 @@ type OIDCOptions struct {
 
 // openID checks bearer tokens: JWTs with the keys of the provider, other tokens by introspection.
 type openID struct {
-	opts     OIDCOptions
-	claims   claimReader
-	issuer   *issuer
-	client   *http.Client
-	verified *cache // of JWTs
-	remote   *remote
-	log      *slog.Logger
+	opts   OIDCOptions
+	claims claimReader
+	issuer *issuer
+	client *http.Client
+	remote *remote
+	log    *slog.Logger
 }
 
 func newOpenID(o OIDCOptions, log *slog.Logger) (*openID, error) {
@@ -76,13 +75,12 @@ func newOpenID(o OIDCOptions, log *slog.Logger) (*openID, error) {
 		return nil, fmt.Errorf("oidc: %w", err)
 	}
 	v := &openID{
-		opts: o, claims: claimReader{o.Claims}, client: newHTTPClient(trust, o.Remote.Checks), verified: newCache(),
-		log: log,
+		opts: o, claims: claimReader{o.Claims}, client: newHTTPClient(trust, o.Remote.Checks), log: log,
 	}
 	v.client.Timeout = o.Remote.Timeout
 	v.issuer = &issuer{
 		url: o.Issuer, client: v.client, clock: o.Remote.Clock, timeout: o.Remote.Timeout, log: log,
-		changed: v.verified.clear, lock: make(chan struct{}, 1),
+		lock: make(chan struct{}, 1),
 	}
 	v.remote = newRemote("the OpenID provider", o.Remote, log, v.introspect)
 	return v, nil
@@ -101,10 +99,11 @@ func (v *openID) check(ctx context.Context, c Credential, from string) (lcm.Prin
 		return v.remote.check(ctx, c.Secret, from)
 	}
 	key, now := digestOf(c.Secret), v.opts.Remote.Clock()
-	if _, err := v.issuer.get(ctx); err != nil { // also keeps the keys up to date, which may clear the cache
+	m, err := v.issuer.get(ctx) // also keeps the keys up to date
+	if err != nil {
 		return lcm.Principal{}, v.unavailable(err)
 	}
-	if e, _, ok := v.verified.get(key, now); ok {
+	if e, _, ok := m.verified.get(key, now); ok {
 		return e.principal, nil
 	}
 	res, err := v.verify(ctx, c.Secret, v.opts.Audience)
@@ -115,7 +114,7 @@ func (v *openID) check(ctx context.Context, c Credential, from string) (lcm.Prin
 	if end := res.expires.Add(v.opts.ClockSkew); end.Before(until) {
 		until = end
 	}
-	v.verified.put(entry{key: key, principal: res.principal, until: until})
+	m.verified.put(entry{key: key, principal: res.principal, until: until})
 	return res.principal, nil
 }
 

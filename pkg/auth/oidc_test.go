@@ -3,6 +3,7 @@ package auth_test
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -153,6 +154,40 @@ func TestOIDCKeyRotation(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	w.accepted(t, bearer(t, fresh))
 	require.EqualValues(t, 3, p.reads.Load())
+}
+
+// TestChecksDuringAKeyRotation: a check that began with the keys of before does not bring a removed key back.
+func TestChecksDuringAKeyRotation(t *testing.T) {
+	t.Parallel()
+	p, clock := newProvider(t), newClock()
+	w := newWorld(t, auth.Options{OIDC: p.options(clock)})
+	w.accepted(t, bearer(t, p.sign(p.claims(nil))))
+	for round := range 10 {
+		tokens := make([]string, 400)
+		for i := range tokens {
+			tokens[i] = p.sign(p.claims(map[string]any{"exp": clock.Now().Add(time.Hour).Unix(), "jti": i}))
+		}
+		p.rotate(fmt.Sprint("key-", round))
+		p.forget()
+		clock.add(5 * time.Minute)
+		var all sync.WaitGroup
+		for part := range slices.Chunk(tokens, 20) {
+			all.Go(func() {
+				for _, token := range part {
+					_, _ = w.Authenticate(bearer(t, token)) // with the keys of before, or with the new ones
+				}
+			})
+		}
+		all.Wait()
+		require.Eventually(t, func() bool {
+			_, err := w.Authenticate(bearer(t, p.sign(p.claims(nil))))
+			return err == nil
+		}, time.Minute, time.Millisecond)
+		for i, token := range tokens {
+			_, err := w.Authenticate(bearer(t, token))
+			require.Error(t, err, "round %d, token %d", round, i)
+		}
+	}
 }
 
 func TestFloodOfUnknownKeysReadsTheProviderOnce(t *testing.T) {

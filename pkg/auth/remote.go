@@ -190,15 +190,25 @@ func (r *remote) start(ctx context.Context, key digest, secret string) *call {
 		defer cancel()
 		defer func() { <-r.places }()
 		c.entry, c.err = r.run(ctx, key, secret)
-		if c.err == nil {
-			r.cache.put(c.entry)
-		}
 		r.mu.Lock()
-		delete(r.calls, key)
-		r.mu.Unlock()
+		defer r.mu.Unlock()
+		if r.calls[key] == c { // the token was not forgotten in the meantime
+			delete(r.calls, key)
+			if c.err == nil {
+				r.cache.put(c.entry)
+			}
+		}
 		close(c.done)
 	}()
 	return c
+}
+
+// forget removes an accepted token. A check that still runs leaves no result behind.
+func (r *remote) forget(secret string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.calls, digestOf(secret))
+	r.cache.forget(digestOf(secret))
 }
 
 // run asks the other side. The error is not cached.

@@ -46,7 +46,7 @@ func (a *Authenticator) Revoke(ctx context.Context, c Credential) {
 
 // revoke revokes a token with itself: a user may do that.
 func (k *keystone) revoke(ctx context.Context, secret string) error {
-	k.remote.cache.forget(digestOf(secret))
+	k.remote.forget(secret)
 	ctx, cancel := context.WithTimeout(ctx, k.opts.Timeout)
 	defer cancel()
 	provider, err := k.login.provider(k.client)
@@ -66,12 +66,12 @@ func (k *keystone) revoke(ctx context.Context, secret string) error {
 
 // revoke revokes a token (RFC 7009). A provider without a revocation endpoint cannot.
 func (v *openID) revoke(ctx context.Context, secret string) error {
-	v.verified.forget(digestOf(secret))
-	v.remote.cache.forget(digestOf(secret))
+	v.remote.forget(secret)
 	m, err := v.issuer.get(ctx)
 	if m == nil {
 		return err
 	}
+	m.verified.forget(digestOf(secret))
 	if m.revocation == "" {
 		return nil
 	}
