@@ -61,7 +61,7 @@ func (a *array) add(write func(buf []byte) ([]byte, error)) (err error) {
 	return a.memory.take(int64(size), manyAnswers)
 }
 
-// send answers with the array.
+// send answers with the array, or with 304 if the client has it already.
 func (a *array) send(w http.ResponseWriter) {
 	last := a.chunks[len(a.chunks)-1]
 	if a.any {
@@ -74,6 +74,9 @@ func (a *array) send(w http.ResponseWriter) {
 		size += len(*c)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if rec, ok := w.(*recorder); ok && rec.tagged(parts...) {
+		return
+	}
 	send(w, http.StatusOK, parts, size)
 }
 

@@ -43,6 +43,7 @@ func NotModified(w http.ResponseWriter, r *Request, version int64, modified time
 		if !listed(h, ETag(version), true) {
 			return false
 		}
+		setKnownTag(w, h, ETag(version))
 	} else {
 		since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
 		if err != nil || modified.IsZero() || modified.Truncate(time.Second).After(since) {
@@ -51,6 +52,14 @@ func NotModified(w http.ResponseWriter, r *Request, version int64, modified time
 	}
 	w.WriteHeader(http.StatusNotModified)
 	return true
+}
+
+// setKnownTag writes the tag of the bytes that the client has: of the compressed ones if it names that tag (RFC 9110
+// clause 15.4.5: a 304 has the tag that the answer with 200 would have).
+func setKnownTag(w http.ResponseWriter, header []string, tag string) {
+	if packed := strings.TrimSuffix(tag, `"`) + gzipMark; strings.Contains(strings.Join(header, ","), packed) {
+		w.Header().Set("Etag", packed)
+	}
 }
 
 // Conditional says whether the request depends on the version of the resource.

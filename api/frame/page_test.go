@@ -107,6 +107,7 @@ func TestPagesAreLimitedByBytes(t *testing.T) {
 					require.NoError(t, json.NewDecoder(res.Body).Decode(&page))
 					require.NoError(t, res.Body.Close())
 					require.Equal(t, http.StatusOK, res.StatusCode)
+					requireNotModified(t, s.URL+path, res.Header)
 					pages = append(pages, len(page))
 					for _, v := range page {
 						require.False(t, seen[v.ID], "%s is on two pages", v.ID)
@@ -121,4 +122,51 @@ func TestPagesAreLimitedByBytes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// requireNotModified asks for a page that the client has already: the answer has the same tag and link, and no body.
+func requireNotModified(t *testing.T, url string, known http.Header) {
+	t.Helper()
+	require.NotEmpty(t, known.Get("ETag"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	req.Header.Set("If-None-Match", known.Get("ETag"))
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusNotModified, res.StatusCode)
+	require.Equal(t, known.Get("ETag"), res.Header.Get("ETag"))
+	require.Equal(t, known.Values("Link"), res.Header.Values("Link"))
+}
+
+// TestTagOfAPageChangesWithItsLink: when the first resource of the next page is made, the bytes of this page stay, and
+// its link is new. A client with the page as it was before must not get 304.
+func TestTagOfAPageChangesWithItsLink(t *testing.T) {
+	t.Parallel()
+	signer, err := paging.NewSigner([]byte("0123456789abcdef"))
+	require.NoError(t, err)
+	all := []sol.VnfInstance{{ID: "1"}, {ID: "2"}}
+	f := frame.New(frame.Options{Log: slog.New(slog.DiscardHandler), PageSize: 2, Markers: signer})
+	f.Mount(frame.API{Prefix: "/lists", Routes: []frame.Route{{
+		Method: "GET", Path: "/typed", Query: frame.ListParams, Handle: frame.List[sol.VnfInstance]{
+			Path: "/lists/typed", Selectors: selector.VnfInstances,
+			ID: func(v *sol.VnfInstance) string { return v.ID },
+			Fetch: func(_ context.Context, q frame.Fetch) ([]sol.VnfInstance, error) {
+				return all[:min(len(all), q.Limit)], nil
+			},
+		}.Serve,
+	}}})
+	get := func() *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/lists/typed", http.NoBody))
+		require.Equal(t, http.StatusOK, w.Code)
+		return w
+	}
+	before := get()
+	require.Empty(t, before.Header().Get("Link"))
+	all = append(all, sol.VnfInstance{ID: "3"})
+	after := get()
+	require.NotEmpty(t, after.Header().Get("Link"))
+	require.Equal(t, before.Body.String(), after.Body.String())
+	require.NotEqual(t, before.Header().Get("ETag"), after.Header().Get("ETag"))
 }

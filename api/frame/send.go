@@ -28,19 +28,29 @@ func write(w http.ResponseWriter, status int, media string, v any) error {
 	return nil
 }
 
-// tagged makes the entity tag of the answer to a GET, and answers 304 if the client has it.
-func (w *recorder) tagged(raw []byte) bool {
+// tagged makes the entity tag of the answer to a GET from the parts of its body, and answers 304 if the client has it.
+// The link to the next page is a part of what a list says: the tag changes with it.
+func (w *recorder) tagged(parts ...[]byte) bool {
 	h := w.Header()
 	if w.request == nil || w.request.Method != http.MethodGet && w.request.Method != http.MethodHead {
 		return false
 	}
 	if h.Get("Etag") == "" {
-		sum := sha256.Sum256(raw)
+		hash := sha256.New()
+		for _, p := range parts {
+			hash.Write(p)
+		}
+		if link := h.Get("Link"); link != "" {
+			hash.Write([]byte(link))
+		}
+		sum := hash.Sum(nil)
 		h.Set("Etag", `"`+base64.RawURLEncoding.EncodeToString(sum[:12])+`"`)
 	}
-	if known := w.request.Header.Values("If-None-Match"); len(known) == 0 || !listed(known, h.Get("Etag"), true) {
+	known := w.request.Header.Values("If-None-Match")
+	if len(known) == 0 || !listed(known, h.Get("Etag"), true) {
 		return false
 	}
+	setKnownTag(w, known, h.Get("Etag"))
 	h.Del("Content-Type")
 	w.WriteHeader(http.StatusNotModified)
 	return true

@@ -51,8 +51,13 @@ func TestClusterListsMachinesAndNodes(t *testing.T) {
 		require.Equal(t, 409, b.Do(t, "GET", below(instance)+path, nil).Status, "there are no machines yet")
 	}
 	b.Work(t, op.ID)
-	require.Equal(t, 200, b.Do(t, "GET", below(instance)+"/nodes", nil).Status)
-	require.Equal(t, 200, b.Do(t, "GET", below(instance)+"/ssh_hosts", nil).Status)
+	for _, path := range []string{"/nodes", "/ssh_hosts"} {
+		a := b.Do(t, "GET", below(instance)+path, nil)
+		require.Equal(t, 200, a.Status)
+		tag := a.Header.Get("ETag")
+		require.Equal(t, 304, b.Do(t, "GET", below(instance)+path, nil, "If-None-Match", tag).Status)
+		require.Equal(t, 200, b.Do(t, "GET", below(instance)+path, nil, "If-None-Match", `"other"`).Status)
+	}
 
 	want, _ := b.clusters.Cluster(t.Context(), nil)
 	got, err := b.client.Cluster(t.Context(), instance)

@@ -29,7 +29,7 @@ These cases are not of a list. The tests make them from the routes of a node and
 | Accept | each method that answers with a body | 406 for a type that it does not produce |
 | Content-Type | each method that reads a body | 415 for a type that it does not read, and without one |
 | Version | each method that needs the header: missing, garbled, unsupported, twice | 400 or 406 |
-| HEAD, If-None-Match, gzip | each GET of a resource that exists | the headers of the GET; 304 if it has an ETag, as all but lists; the same body |
+| HEAD, If-None-Match, gzip | each GET of a resource that exists | the headers of the GET; an ETag, and 304 to a client that has it; the same body |
 | filters | each operator on each attribute of the lists | the resources that match; 400 for a value of another type |
 | selectors | each selector on each attribute of the lists | the attributes that are selected, and all simple and mandatory ones |
 `
