@@ -22,33 +22,18 @@ var withoutID = map[string]bool{"POST /gybe/v1/plan": true}
 // of another project, or cannot be checked now.
 func TestDocumentsHaveTheAnswersOfAccess(t *testing.T) {
 	t.Parallel()
-	documented := map[string]*openapi3.Operation{}
+	documented := documentedOperations(t)
 	for _, name := range openapi.Names() {
 		doc, err := openapi.Load(name)
 		require.NoError(t, err)
 		requireSecurity(t, doc, name)
-		for path, item := range doc.Paths.Map() {
-			servers := doc.Servers
-			if len(item.Servers) > 0 {
-				servers = item.Servers
-			}
-			for method, op := range item.Operations() {
-				require.Nil(t, op.Security, "%s %s", method, path)
-				for _, server := range servers {
-					documented[method+" "+server.URL+path] = op
-				}
-			}
-		}
 	}
 	served := map[string]bool{}
 	for _, route := range start(t, nil).node.Routes() {
 		if route.Public || strings.HasPrefix(route.Route, "/ui/") {
 			continue
 		}
-		path := strings.Replace(route.Route, "/artifacts/*", "/artifacts/{artifactPath}", 1)
-		if alias := aliases[path]; alias != "" {
-			path = alias
-		}
+		path := documentedPath(route.Route)
 		name := route.Method + " " + path
 		op := documented[name]
 		require.NotNil(t, op, "%s is in no document", name)
@@ -70,6 +55,37 @@ func TestDocumentsHaveTheAnswersOfAccess(t *testing.T) {
 	for name := range documented {
 		require.True(t, served[name], "a node has no route %s", name)
 	}
+}
+
+// documentedOperations are the operations of all documents, by method and path.
+func documentedOperations(t *testing.T) map[string]*openapi3.Operation {
+	t.Helper()
+	out := map[string]*openapi3.Operation{}
+	for _, name := range openapi.Names() {
+		doc, err := openapi.Load(name)
+		require.NoError(t, err)
+		for path, item := range doc.Paths.Map() {
+			servers := doc.Servers
+			if len(item.Servers) > 0 {
+				servers = item.Servers
+			}
+			for method, op := range item.Operations() {
+				require.Nil(t, op.Security, "%s %s", method, path)
+				for _, server := range servers {
+					out[method+" "+server.URL+path] = op
+				}
+			}
+		}
+	}
+	return out
+}
+
+// documentedPath is the path that the documents have for a route.
+func documentedPath(route string) string {
+	if alias := aliases[route]; alias != "" {
+		return alias
+	}
+	return strings.Replace(route, "/artifacts/*", "/artifacts/{artifactPath}", 1)
 }
 
 // requireSecurity requires the ways to authenticate: each header alone, or none with a client certificate.
