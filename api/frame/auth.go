@@ -52,6 +52,9 @@ func (e *endpoint) authorise(r *Request) error {
 		return err
 	}
 	r.Principal = p
+	if err := e.frame.rates.take(r.Request, p, r.began); err != nil {
+		return err
+	}
 	if !p.Role.Includes(e.Role) {
 		e.auditRefusal(r)
 		return lcm.Errorf(lcm.CodeForbidden, "%s %s requires the role %s", r.Method, e.route, e.Role).WithHint(

@@ -32,6 +32,9 @@ type Options struct {
 	AnswerBudget int64
 	// Limits bound what one request may cost.
 	Limits Limits
+	// Requests bounds the requests of one user in a second; 0 is no limit. A request above it is answered with 429 and
+	// Retry-After.
+	Requests int
 	// Origins bounds the hosts and web sites that requests may be sent from and to; nil allows all.
 	Origins *Origins
 	// PageSize bounds the elements of one page of a list; 0 means 200.
@@ -57,6 +60,7 @@ type Frame struct {
 	schemas  []func() (*openapi3.Schema, error)
 	bodies   budget
 	answers  budget
+	rates    *rates
 	decoding chan struct{} // holds a token for each large resource that is decoded
 	table    []Access
 
@@ -94,6 +98,7 @@ func New(opts Options) *Frame {
 	f := &Frame{
 		opts: opts, mux: chi.NewMux(), handlers: map[string]http.HandlerFunc{},
 		bodies: budget{limit: opts.BodyBudget}, answers: budget{limit: opts.AnswerBudget},
+		rates:    newRates(opts.Requests),
 		decoding: make(chan struct{}, runtime.GOMAXPROCS(0)), compressors: newCompressors(),
 	}
 	f.mux.NotFound(f.serve(nil, nil))

@@ -75,6 +75,7 @@ func (a *App) openHTTP(ring *secret.Ring) error {
 		Auth: a.auth, Audit: a.audit,
 		Log: a.log, PublicURL: a.publicURL, MaxBody: int64(limits.Body), BodyBudget: int64(limits.Bodies),
 		AnswerBudget: int64(limits.Answers),
+		Requests:     limits.Requests,
 		Limits: frame.Limits{
 			Values: limits.BodyValues, Attribute: int(limits.Attribute), Params: int(limits.Params),
 			PageBytes: int(limits.PageBytes),

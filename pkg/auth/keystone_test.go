@@ -271,7 +271,7 @@ func TestFloodOfInvalidTokensDoesNotReachKeystone(t *testing.T) {
 		all.Go(func() {
 			for i := range 50 {
 				_, err := w.Authenticate(xAuth(t, fmt.Sprintf("gAAAAAB-%d-%d", client, i)))
-				if e := lcm.AsError(err); e.Code == lcm.CodeUnavailable && e.RetryAfter > 0 {
+				if e := lcm.AsError(err); e.Code == lcm.CodeTooMany && e.RetryAfter > 0 {
 					refused.Add(1)
 				}
 			}
@@ -289,7 +289,7 @@ func TestFloodOfInvalidTokensDoesNotReachKeystone(t *testing.T) {
 	elsewhere.RemoteAddr = "198.51.100.7:1"
 	w.accepted(t, elsewhere)
 	third, _ := g.login(t, nil)
-	w.rejected(t, lcm.CodeUnavailable, xAuth(t, third))
+	w.rejected(t, lcm.CodeTooMany, xAuth(t, third))
 	clock.add(time.Minute)
 	w.accepted(t, xAuth(t, third))
 }

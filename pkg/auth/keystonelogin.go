@@ -120,7 +120,7 @@ func (a *Authenticator) LoginKeystone(ctx context.Context, l PasswordLogin, remo
 func (k *keystone) userLogin(ctx context.Context, l PasswordLogin, from string) (Credential, error) {
 	now := k.opts.Clock()
 	if k.failures.exhausted(from, now) {
-		return Credential{}, reject(reasonLimited, lcm.CodeUnavailable,
+		return Credential{}, reject(reasonLimited, lcm.CodeTooMany,
 			"too many logins from this address were rejected within a minute").later()
 	}
 	if err := k.takePlace(ctx); err != nil {

@@ -101,7 +101,7 @@ func (r *remote) check(ctx context.Context, secret, from string) (lcm.Principal,
 		return e.principal, nil
 	}
 	if r.failures.exhausted(from, now) {
-		return lcm.Principal{}, reject(reasonLimited, lcm.CodeUnavailable,
+		return lcm.Principal{}, reject(reasonLimited, lcm.CodeTooMany,
 			"too many tokens from this address were rejected within a minute").later()
 	}
 	c, err := r.join(ctx, key, secret)

@@ -24,7 +24,7 @@ type Auth struct {
 	// and are then answered with 503.
 	MaxChecks int `yaml:"max_checks" env:"MAX_CHECKS"`
 	// MaxFailures bounds the tokens that are rejected for one address in a minute; then tokens that are not cached are
-	// answered with 503. 0 is no limit, for nodes behind a proxy that has one.
+	// answered with 429. 0 is no limit, for nodes behind a proxy that has one.
 	MaxFailures int `yaml:"max_failures" env:"MAX_FAILURES"`
 
 	Tokens       AuthTokens       `yaml:"tokens" envPrefix:"TOKENS_"`

@@ -94,6 +94,10 @@ type Deadlines struct {
 
 // Limits limit requests, responses and the memory of a node.
 type Limits struct {
+	// Requests is the number of requests that one user may send to a node in a second; 0 = no limit. A request above
+	// it is answered with 429 and Retry-After. A node without authentication counts those of an address.
+	Requests int `yaml:"requests" env:"REQUESTS"`
+
 	Body Size `yaml:"body" env:"BODY"` // a request body that is not a package
 	// BodyValues is the number of JSON values in a request body: objects, arrays, texts, numbers, true, false, null.
 	BodyValues int `yaml:"body_values" env:"BODY_VALUES"`
@@ -227,7 +231,8 @@ func Default() Config {
 		},
 		Deadlines: Deadlines{Default: 2 * time.Hour},
 		Limits: Limits{
-			Body: MiB, BodyValues: 20_000, Bodies: 64 * MiB, Answers: 128 * MiB,
+			Requests: 1000,
+			Body:     MiB, BodyValues: 20_000, Bodies: 64 * MiB, Answers: 128 * MiB,
 			Attribute: 64 * KiB, Params: 256 * KiB,
 			PackageSize: 64 * GiB, PackageUnpacked: 128 * GiB, PackageFiles: 50_000, FreeSpace: GiB,
 			DownloadTime: 6 * time.Hour,

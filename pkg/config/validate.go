@@ -108,6 +108,7 @@ func (c *Config) validateNumbers(report report) {
 		{"notify.subscriptions", c.Notify.Subscriptions, 1, 1_000_000},
 		{"notify.subscribers", c.Notify.Subscribers, 1, 10_000},
 		{"notify.concurrency", c.Notify.Concurrency, 1, 100},
+		{"limits.requests", c.Limits.Requests, 0, 1_000_000},
 		{"limits.body_values", c.Limits.BodyValues, 100, 10_000_000},
 		{"limits.connections", c.Limits.Connections, 10, 1_000_000},
 		{"limits.package_files", c.Limits.PackageFiles, 1, 10_000_000},

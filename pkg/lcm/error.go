@@ -30,6 +30,7 @@ const (
 	CodeMethod          Code = "method"           // the resource exists, the method does not
 	CodeRange           Code = "range"            // the requested byte range is not there
 	CodeMisdirected     Code = "misdirected"      // the request names another server
+	CodeTooMany         Code = "too_many"         // the client has sent too many requests in a short time
 )
 
 var statusOf = map[Code]int{
@@ -41,6 +42,7 @@ var statusOf = map[Code]int{
 	CodeInternal: http.StatusInternalServerError, CodeNotAcceptable: http.StatusNotAcceptable,
 	CodeUnsupportedType: http.StatusUnsupportedMediaType, CodeMethod: http.StatusMethodNotAllowed,
 	CodeRange: http.StatusRequestedRangeNotSatisfiable, CodeMisdirected: http.StatusMisdirectedRequest,
+	CodeTooMany: http.StatusTooManyRequests,
 }
 
 // Class says whether trying again can help; drivers set it where the error arises, because only they know.

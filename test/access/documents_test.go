@@ -39,7 +39,7 @@ func TestDocumentsHaveTheAnswersOfAccess(t *testing.T) {
 		require.NotNil(t, op, "%s is in no document", name)
 		want := map[int]string{
 			http.StatusUnauthorized: "Unauthorized", http.StatusForbidden: "Forbidden",
-			http.StatusServiceUnavailable: "Unavailable",
+			http.StatusServiceUnavailable: "Unavailable", http.StatusTooManyRequests: "TooManyRequests",
 		}
 		if strings.Contains(path, "{") || withoutID[name] {
 			want[http.StatusNotFound] = "NotFound"
@@ -99,5 +99,7 @@ func requireSecurity(t *testing.T, doc *openapi3.T, name string) {
 	require.Contains(t, doc.Extensions, "x-mutualTLS", name)
 	unauthorized := doc.Components.Responses["Unauthorized"].Value
 	require.Contains(t, unauthorized.Headers, "WWW-Authenticate", name)
-	require.Contains(t, doc.Components.Responses["Unavailable"].Value.Headers, "Retry-After", name)
+	for _, response := range []string{"Unavailable", "TooManyRequests"} {
+		require.Contains(t, doc.Components.Responses[response].Value.Headers, "Retry-After", name)
+	}
 }

@@ -87,8 +87,8 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 	b.stack, err = stack.Start(ctx, stack.Options{
 		Dir: dir, Bin: b.bin, Nodes: 1, SSHPort: 2223, SimArgs: []string{"--large-networks"},
 		Env: []string{
-			"GYBE_LIMITS_PAGE_SIZE=100", "GYBE_GRANT_ZONES=nova", "GYBE_NOTIFY_TEST_CALLBACK=false",
-			"GYBE_NOTIFY_SUBSCRIPTIONS=20000",
+			"GYBE_LIMITS_REQUESTS=0", "GYBE_LIMITS_PAGE_SIZE=100", "GYBE_GRANT_ZONES=nova",
+			"GYBE_NOTIFY_TEST_CALLBACK=false", "GYBE_NOTIFY_SUBSCRIPTIONS=20000",
 		},
 	})
 	if err != nil {

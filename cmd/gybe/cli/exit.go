@@ -105,7 +105,8 @@ func exitCode(err error) int {
 			return ExitNotFound
 		case http.StatusConflict, http.StatusPreconditionFailed:
 			return ExitConflict
-		case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway,
+			http.StatusGatewayTimeout:
 			return ExitUnreachable
 		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
 			return ExitRejected
