@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/gybe-nfv/gybe/test/oracle"
 )
 
 // envLab names the state directory of a lab that lab.sh has started.
@@ -23,6 +25,7 @@ func TestMain(m *testing.M) {
 	lab, kubeboxes, hosts = os.Getenv(envLab), strings.Fields(
 		os.Getenv("GYBE_LAB_KUBEBOX"),
 	), os.Getenv("GYBE_HOSTS_TOOL")
+	oracle.Folder() // is found with one of the variables, and then known
 	// Gybe would wonder about variables with its prefix that are no settings of its own.
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GYBE_") {

@@ -18,8 +18,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
-	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/stack"
+	"github.com/gybe-nfv/gybe/test/subscriber"
 )
 
 const (
@@ -29,7 +29,8 @@ const (
 	patience = 25 * time.Minute
 )
 
-// world is a compiled gybe in front of the lab's OpenStack, with the sample package onboarded.
+// world is a compiled gybe in front of the lab's OpenStack, with the sample package onboarded. The test ends when a
+// subscriber has got all notifications about its requests.
 type world struct {
 	t       *testing.T
 	flavour string
@@ -73,6 +74,7 @@ func startWith(t *testing.T, flavour, pkg string) *world {
 	build.Dir = "../../.."
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	notified := subscriber.Start(t)
 	w.log = filepath.Join(dir, "gybe.log")
 	log, err := os.Create(w.log)
 	require.NoError(t, err)
@@ -91,8 +93,9 @@ func startWith(t *testing.T, flavour, pkg string) *world {
 			t.Logf("the end of gybe's log:\n%s", strings.Join(lines[max(0, len(lines)-60):], "\n"))
 		}
 	})
-	w.api, err = client.New(n.URL, oracle.Client(t))
+	w.api, err = client.New(n.URL, notified.Client())
 	require.NoError(t, err)
+	notified.Subscribe(n.URL)
 	archive := filepath.Join(dir, "package.zip")
 	require.NoError(t, stack.BuildPackage(t.Context(), pkg, archive))
 	w.vnfd, err = stack.Onboard(t.Context(), w.api, archive)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
 
@@ -45,7 +44,7 @@ func (w *world) killOwner(op string, after time.Duration) {
 	for _, n := range w.nodes {
 		if n != dead {
 			var err error
-			w.api, err = client.New(n.URL, oracle.Client(w.t))
+			w.api, err = client.New(n.URL, w.subscriber.Client())
 			require.NoError(w.t, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // The tests of this file are what smoke.sh runs: the least that must work wherever this repository is checked.
 
-// An instance comes up, is what OpenStack says it is, and goes without a trace.
+// An instance comes up, is what OpenStack says it is, and goes without a trace, as its package does.
 func TestSmokeInstantiateAndTerminate(t *testing.T) {
 	w := start(t, 1)
 	id := w.up(w.vnfd("plain"), w.plain())
@@ -21,6 +21,7 @@ func TestSmokeInstantiateAndTerminate(t *testing.T) {
 	w.servers(id, "ACTIVE")
 	require.Equal(t, "CREATE_COMPLETE", w.cloud.stack(t, id).text("stack_status"))
 	w.down(id)
+	w.withdraw("plain")
 }
 
 // One operation of each kind on the smallest instance there is, granted by an NFVO that names zone and flavour.

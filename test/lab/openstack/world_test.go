@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/devpg"
-	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/stack"
+	"github.com/gybe-nfv/gybe/test/subscriber"
 )
 
 // patience is how long an operation may take on a machine of two cores that does other things, too.
@@ -28,25 +27,28 @@ const patience = 4 * time.Minute
 
 // world is one or more compiled gybe nodes on a database of their own, in front of the lab.
 type world struct {
-	t         *testing.T
-	lab       *lab
-	cloud     *cloud
-	before    everything
-	database  string
-	data      string
-	pool      *pgxpool.Pool // to look at raw rows
-	nodes     []*stack.Node
-	api       *client.Client // of the first node
-	instances *[]string
-	vnfds     map[string]string // by the name of their package
+	t          *testing.T
+	lab        *lab
+	cloud      *cloud
+	before     everything
+	database   string
+	data       string
+	pool       *pgxpool.Pool // to look at raw rows
+	subscriber *subscriber.Subscriber
+	nodes      []*stack.Node
+	api        *client.Client // of the first node
+	instances  *[]string
+	vnfds      map[string]string // by the name of their package
 }
 
-// start starts nodes; env is added to their environment.
+// start starts nodes; env is added to their environment. The test ends when it has got all notifications about its
+// requests.
 func start(t *testing.T, nodes int, env ...string) *world {
 	t.Helper()
 	l := running(t)
 	w := &world{
 		t: t, lab: l, database: devpg.TestURL(t), data: t.TempDir(), instances: &[]string{}, vnfds: map[string]string{},
+		subscriber: subscriber.Start(t),
 	}
 	w.pool = devpg.Pool(t, w.database)
 	w.cloud = l.connect(t, l.vars["OS_USERNAME"], l.vars["OS_PROJECT_NAME"])
@@ -87,8 +89,9 @@ func (w *world) serve(name string, env ...string) *stack.Node {
 	})
 	w.nodes = append(w.nodes, n)
 	if w.api == nil {
-		w.api, err = client.New(n.URL, oracle.Client(w.t))
+		w.api, err = client.New(n.URL, w.subscriber.Client())
 		require.NoError(w.t, err)
+		w.subscriber.Subscribe(n.URL)
 	}
 	return n
 }
@@ -113,26 +116,6 @@ func (w *world) in(t *testing.T) *world {
 	c := *w
 	c.t = t
 	return &c
-}
-
-var archives sync.Map
-
-// vnfd makes a package of test/packages usable, unless it is, and returns its vnfdId.
-func (w *world) vnfd(name string) string {
-	w.t.Helper()
-	if id, done := w.vnfds[name]; done {
-		return id
-	}
-	built, _ := archives.LoadOrStore(name, sync.OnceValues(func() (string, error) {
-		file := filepath.Join(made, name+".zip")
-		return file, stack.BuildPackage(w.t.Context(), filepath.Join("../../packages", name), file)
-	}))
-	file, err := built.(func() (string, error))()
-	require.NoError(w.t, err)
-	vnfd, err := stack.Onboard(w.t.Context(), w.api, file)
-	require.NoError(w.t, err)
-	w.vnfds[name] = vnfd
-	return vnfd
 }
 
 // create makes an instance of a VNFD.
