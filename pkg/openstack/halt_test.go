@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -306,4 +307,49 @@ func TestCancelAnOperate(t *testing.T) {
 	w.steer(lcm.EventRollback)
 	require.Equal(t, sol.LcmOperationStateRolledBack, w.rest())
 	require.Equal(t, sol.VnfOperationalStateStarted, w.store.instance.Instantiated.VnfState)
+}
+
+// TestStopThatReachesTheRetry: Heat passes a stop on to nested stacks by messages. One that is late stops the update of
+// the retry, which the user has not cancelled: it is sent again. When that one is cancelled too, another client does
+// it, and the hint says that.
+func TestStopThatReachesTheRetry(t *testing.T) {
+	t.Parallel()
+	for count, wants := range map[int]sol.LcmOperationStateType{
+		1: sol.LcmOperationStateCompleted, 2: sol.LcmOperationStateFailedTemp,
+	} {
+		for name, when := range map[string]func(method, path string) bool{"create": creating, "update": updating} {
+			t.Run(fmt.Sprint(name, " ", count), func(t *testing.T) {
+				t.Parallel()
+				cloud := simcloud.StartTest(t, simcloud.Options{})
+				w := newMixed(t, cloud)
+				if name == "update" {
+					w.mixed("one")
+					w.completed()
+					w.reset()
+				}
+				slowServers(cloud, slow)
+				w.cancelled(sol.CancelModeForceful, when)
+				if name == "update" {
+					w.heal(nil, w.vnfc("VDU1", 0))
+				} else {
+					w.mixed("one")
+				}
+				require.Equal(t, sol.LcmOperationStateFailedTemp, w.rest())
+				rule := cloud.AddFault(simcloud.Fault{
+					Kind: fault.FailResource, ResourceName: "VDU1*", Count: count, Reason: "Stack UPDATE cancelled",
+				})
+				w.steer(lcm.EventRetry)
+				require.Equal(t, wants, w.rest(), "%+v %+v", w.store.op.Error, cloud.Faults().List())
+				if wants == sol.LcmOperationStateFailedTemp {
+					require.Contains(t, w.store.op.Error.Hint, "the action was cancelled")
+				}
+				require.Equal(t, count, cloud.Faults().List()[0].Fired)
+				require.True(t, cloud.Faults().Remove(rule))
+				if wants == sol.LcmOperationStateFailedTemp {
+					w.steer(lcm.EventRetry)
+					w.completed()
+				}
+			})
+		}
+	}
 }

@@ -21,6 +21,8 @@ type Attempt struct {
 	Token string `json:"token,omitempty"`
 	// Resent is set before an update is sent again, because the stack does not show it: Heat may have got it twice.
 	Resent bool `json:"twice,omitempty"`
+	// Stopped is set when the update is sent again, because a stop of an earlier try reached it.
+	Stopped bool `json:"stopped,omitempty"`
 	// Zones are those that were chosen because the granted ones had no room.
 	Zones Zones `json:"zones,omitzero"`
 
@@ -82,6 +84,7 @@ const (
 	replace                         // delete the stack that has the name
 	send                            // a new attempt, with a token of its own
 	resend                          // the same attempt once more
+	sendStopped                     // a new attempt, because a stop of an earlier try has reached this one
 	handleFailure                   // the attempt has failed: choose other zones, or fail
 	deleteAll                       // ask for the deletion
 	stop                            // ask Heat to leave the stack as it is
@@ -140,6 +143,13 @@ func (v view) overtaken() bool {
 	return v.Resent && v.st.Failed() && cancelledUpdate.MatchString(v.st.Reason)
 }
 
+// stoppedLate says whether the stack has failed only because of a stop that an earlier try asked for: Heat passes it on
+// to nested stacks by messages, and one that is late stops the update of the retry, which the user has not cancelled.
+// The update is sent again once. If it is cancelled again, another client does that, and the failure is reported.
+func (v view) stoppedLate() bool {
+	return v.try > 1 && !v.newTry && !v.Stopped && v.st.Failed() && cancelledUpdate.MatchString(v.st.Reason)
+}
+
 // forgotten says whether Heat is asked again for a deletion although it says that it deletes: an engine that died
 // leaves the stack as it is, and no other one goes on with it. That is when the user has retried, or after longer than
 // Heat takes for anything.
@@ -191,6 +201,7 @@ type row struct {
 //	create   failed, not DELETE_FAILED              of an earlier try, no token send
 //	create   failed                                 of an earlier try           replace
 //	create   failed                                 token not on the stack      resend
+//	create   FAILED "update cancelled"              sent in a retry             sendStopped
 //	create   failed                                 of this try                 handleFailure
 //	update   IN_PROGRESS > timeout + 5 min          sent in this try            failStuck
 //	update   IN_PROGRESS > timeout + 5 min          sent in an earlier try      send
@@ -198,6 +209,7 @@ type row struct {
 //	update   COMPLETE                               sent                        finish
 //	update   any                                    not begun, or earlier try   send
 //	update   FAILED "update cancelled"              sent, after a resend        send
+//	update   FAILED "update cancelled"              sent in a retry             sendStopped
 //	update   FAILED                                 sent                        handleFailure
 //	update   at rest                                not sent                    resend
 //	delete   none                                   any                         finish

@@ -98,7 +98,14 @@ func TestNext(t *testing.T) {
 				stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 2, ID: "s", Token: "t", Since: ago(1)},
 				want: resend,
 			}},
+			"repair stopped by an earlier try": {
+				{stacks: overtaken, attempt: Attempt{Try: 2, ID: "s", Token: "t", Since: ago(1)}, want: sendStopped},
+			},
 			"failed": {
+				{
+					stacks:  overtaken,
+					attempt: Attempt{Try: 2, ID: "s", Token: "t", Stopped: true, Since: ago(1)}, want: handleFailure,
+				},
 				{
 					stacks: stackIn("CREATE_FAILED", "op"), attempt: Attempt{Try: 2, ID: "s", Since: ago(1)},
 					want: handleFailure,
@@ -138,12 +145,19 @@ func TestNext(t *testing.T) {
 				},
 			},
 			"overtaken": {{stacks: overtaken, attempt: Attempt{Try: 2, Token: "t", Resent: true}, want: send}},
+			"stopped by an earlier try": {
+				{stacks: overtaken, attempt: Attempt{Try: 2, Token: "t"}, want: sendStopped},
+			},
 			"failed": {
 				{
 					stacks: stackIn("UPDATE_FAILED", "t"), attempt: Attempt{Try: 2, Token: "t", Resent: true},
 					want: handleFailure,
 				},
-				{stacks: overtaken, attempt: Attempt{Try: 2, Token: "t"}, want: handleFailure},
+				{stacks: overtaken, attempt: Attempt{Try: 2, Token: "t", Stopped: true}, want: handleFailure},
+				{
+					stacks: overtaken, attempt: Attempt{Try: 1, Token: "t"}, set: func(s *situation) { s.try = 1 },
+					want: handleFailure,
+				},
 				{stacks: stackIn("ROLLBACK_COMPLETE", "t"), attempt: Attempt{Try: 2, Token: "t"}, want: handleFailure},
 			},
 			"not sent": {

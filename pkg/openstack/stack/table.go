@@ -27,6 +27,7 @@ var creation = []row{
 	}, send},
 	{create, "repaired without effect in an earlier try", func(v view) bool { return v.newTry }, replace},
 	{create, "repair not sent", func(v view) bool { return v.Token != "" && !v.sent }, resend},
+	{create, "repair stopped by an earlier try", func(v view) bool { return v.sent && v.stoppedLate() }, sendStopped},
 	{create, "failed", func(view) bool { return true }, handleFailure},
 }
 
@@ -36,6 +37,7 @@ var updating = []row{
 	{update, "complete", func(v view) bool { return v.sent && v.st.Complete() }, finish},
 	{update, "not begun in this try", func(v view) bool { return v.newTry }, send},
 	{update, "overtaken", func(v view) bool { return v.sent && v.overtaken() }, send},
+	{update, "stopped by an earlier try", func(v view) bool { return v.sent && v.stoppedLate() }, sendStopped},
 	{update, "failed", func(v view) bool { return v.sent }, handleFailure},
 	{update, "not sent", func(view) bool { return true }, resend},
 }

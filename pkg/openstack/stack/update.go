@@ -46,10 +46,10 @@ func (w *Worker) proceed(ctx context.Context, s *lcm.Step, do action, u step) er
 		return w.busy(ctx, u.st, u.action == "create" || u.a.sentTo(u.st), u.a.Since)
 	case failStuck:
 		return w.overdue(u.st)
-	case send:
+	case send, sendStopped:
 		id := u.a.ID
 		u.a = w.again(u.a)
-		u.a.ID = id
+		u.a.ID, u.a.Stopped = id, do == sendStopped
 	case handleFailure:
 		next, err := w.afterFailure(ctx, s, u)
 		if err != nil {
