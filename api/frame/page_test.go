@@ -137,6 +137,7 @@ func requireNotModified(t *testing.T, url string, known http.Header) {
 	require.Equal(t, http.StatusNotModified, res.StatusCode)
 	require.Equal(t, known.Get("ETag"), res.Header.Get("ETag"))
 	require.Equal(t, known.Values("Link"), res.Header.Values("Link"))
+	require.Equal(t, "Accept-Encoding", res.Header.Get("Vary"))
 }
 
 // TestTagOfAPageChangesWithItsLink: when the first resource of the next page is made, the bytes of this page stay, and

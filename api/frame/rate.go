@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -49,7 +50,7 @@ func (l *rates) take(r *http.Request, p Principal, now time.Time) error {
 	}
 	return &lcm.Error{
 		Code: lcm.CodeTooMany, Title: "Too many requests", RetryAfter: wait,
-		Detail: "you have sent more requests than this server accepts of one user",
+		Detail: fmt.Sprintf("you have sent more than %d requests in a second, the limit of one user", l.perSecond),
 		Hint:   "send fewer requests, or raise limits.requests of this server",
 	}
 }

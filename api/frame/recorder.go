@@ -23,6 +23,10 @@ func (w *recorder) WriteHeader(code int) {
 	if w.code == 0 {
 		w.code = code
 	}
+	// The answer with 200 may depend on Accept-Encoding, and a 304 has its header (RFC 9110 clause 15.4.5).
+	if code == http.StatusNotModified && w.compressors != nil && w.Header().Get("Vary") == "" {
+		w.Header().Set("Vary", "Accept-Encoding")
+	}
 	w.ResponseWriter.WriteHeader(code)
 }
 
