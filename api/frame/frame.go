@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -265,7 +266,8 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 
 // unknownMethod answers a method that HTTP does not know; the router does not look at its path.
 func (f *Frame) unknownMethod(w http.ResponseWriter, r *http.Request) {
-	h, ok := f.handlers[f.mux.Find(chi.NewRouteContext(), http.MethodGet, r.URL.Path)]
+	path := cmp.Or(r.URL.RawPath, r.URL.Path) // an escaped slash divides nothing
+	h, ok := f.handlers[f.mux.Find(chi.NewRouteContext(), http.MethodGet, path)]
 	if !ok {
 		h = f.serve(nil, nil)
 	}

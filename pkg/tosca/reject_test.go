@@ -231,8 +231,16 @@ func TestDefectiveVNFDsAreRejectedWithPlaceAndReason(t *testing.T) {
 			tosca.UnknownInput, "vnfd.yaml", 16, `"id"`,
 		},
 		{
-			"a descriptor_id that cannot be in a URI", "descriptor_id: d1", "descriptor_id: a/b", nil, tosca.BadValue,
-			"vnfd.yaml", 16, "slash",
+			"a descriptor_id with a control character", "descriptor_id: d1", `descriptor_id: "a\tb"`, nil,
+			tosca.BadValue, "vnfd.yaml", 16, "cannot be printed",
+		},
+		{
+			"a blank descriptor_id", "descriptor_id: d1", `descriptor_id: "  "`, nil, tosca.BadValue, "vnfd.yaml", 16,
+			"is blank",
+		},
+		{
+			"a long descriptor_id", "descriptor_id: d1", "descriptor_id: " + strings.Repeat("é", 256), nil,
+			tosca.BadValue, "vnfd.yaml", 16, "longer than 255 characters",
 		},
 		{"no provider", "        provider: p\n", "", nil, tosca.MissingValue, "vnfd.yaml", 13, "no provider"},
 		{

@@ -1,6 +1,7 @@
 package tosca_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -108,6 +109,16 @@ func TestValuesKeepTheirText(t *testing.T) {
 	for _, version := range []string{"1.10", "0123", "2024-01-01", "1e3", "0x10", "'1.0'", "yes", "1_000", `"null"`} {
 		_, result := flavour(t, broken(t, "descriptor_version: v", "descriptor_version: "+version))
 		require.Equal(t, strings.Trim(version, `'"`), result.VNFD.Version)
+	}
+}
+
+func TestDescriptorIDsAreAnyText(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"Sample VNF", "a/b", "50% of é?#&'(x,y)", strings.Repeat("é", 255), " x "} {
+		quoted, err := json.Marshal(id)
+		require.NoError(t, err)
+		_, result := flavour(t, broken(t, "descriptor_id: d1", "descriptor_id: "+string(quoted)))
+		require.Equal(t, id, result.VNFD.ID)
 	}
 }
 

@@ -3,6 +3,7 @@ package tosca
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -84,7 +85,8 @@ func vnfPlace(templates []*template, nodes []*node) value {
 
 const maxIdentifier = 255 // characters of a SOL003 Identifier that managers accept
 
-// checkDescriptorID finds a package that holds more than one VNFD, and ids that cannot be part of a URI.
+// checkDescriptorID finds a package that holds more than one VNFD, and ids that are no Identifier (SOL003 clause 4.4.2).
+// An Identifier is any text: it is escaped where it is a part of a URI.
 func (p *parser) checkDescriptorID(nodes []*node, id string) {
 	for _, n := range nodes {
 		v := p.resolve(n.template, n.value.path("properties", "descriptor_id"))
@@ -93,13 +95,11 @@ func (p *parser) checkDescriptorID(nodes []*node, id string) {
 		case other != id:
 			p.add(v.fail(Conflict, "a package holds one VNFD", "the descriptor_id is %q here and %q in another file",
 				clip(other), clip(id)))
-		case len(other) > maxIdentifier || strings.ContainsFunc(other, func(r rune) bool {
-			return !unicode.IsPrint(r) || r == ' ' || r == '/'
-		}):
+		case strings.TrimSpace(other) == "" || utf8.RuneCountInString(other) > maxIdentifier ||
+			strings.ContainsFunc(other, func(r rune) bool { return !unicode.IsPrint(r) }):
 			p.add(v.fail(
 				BadValue, "use a UUID",
-				"the descriptor_id is longer than %d characters, or has a space, a slash or a character that cannot "+
-					"be printed",
+				"the descriptor_id is blank, longer than %d characters, or has a character that cannot be printed",
 				maxIdentifier,
 			))
 		}
