@@ -35,7 +35,6 @@ type desired struct {
 	// names.
 	nfv         map[string]any
 	overridable userdata.Fresh
-	renew       string // the operation whose changes to the members of groups are to be undone
 	// patches are the additionalParams of the request, then those of the grant; their nfv wins over everything.
 	patches []sol.KeyValuePairs
 	grant   lcm.Grant
@@ -58,7 +57,7 @@ func (d *Driver) build(g desired) (*userdata.Stack, error) {
 	}
 	st, bad, err := userdata.Assemble(userdata.Input{
 		Class: g.class, Flavour: g.flavour, HOT: b, Counts: g.counts, Ext: g.ext, Managed: g.managed, Grant: g.grant,
-		Previous: g.previous, Had: g.existing, Held: g.nfv, Fresh: g.overridable, Renew: g.renew, Patches: g.patches,
+		Previous: g.previous, Had: g.existing, Held: g.nfv, Fresh: g.overridable, Patches: g.patches,
 		PublicKey: g.publicKey,
 	})
 	if err != nil {

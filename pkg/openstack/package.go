@@ -118,7 +118,8 @@ func (t *tick) revertUnit(ctx context.Context, r *rollout, i int, way string) (n
 
 // rollout is what a change of package goes through.
 type rollout struct {
-	desired   desired
+	desired   desired // with the new package
+	former    desired // with the package before
 	old, next *userdata.Stack
 	mix       *userdata.Mix
 	units     []unit
@@ -161,11 +162,10 @@ func (d *Driver) rollout(s *part, p coordination.Params) (*rollout, error) {
 	if r.next, err = d.build(g); err != nil {
 		return nil, err
 	}
-	former, err := d.previousAt(s)
-	if err != nil {
+	if r.former, err = d.previousAt(s); err != nil {
 		return nil, err
 	}
-	if r.old, err = d.build(former); err != nil {
+	if r.old, err = d.build(r.former); err != nil {
 		return nil, err
 	}
 	if r.mix, err = userdata.NewMix(r.old, r.next); err != nil {
@@ -231,6 +231,11 @@ func (t *tick) updateUnit(ctx context.Context, r *rollout, i, n int, mode string
 	}, func(ctx context.Context) error {
 		if recreates || r.mix.Remade(u.resources) { // other machines, with host keys of their own
 			t.w.ForgetVNFCs(u.VNFCs...)
+		}
+		if r.former.class != userdata.Standard { // members that an update which failed has added are to go
+			if err := t.shrinkGroups(ctx, r.former, nil); err != nil {
+				return err
+			}
 		}
 		if len(r.recreate) == 0 {
 			return nil

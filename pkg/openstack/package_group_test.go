@@ -1,6 +1,10 @@
 package openstack_test
 
 import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -57,6 +61,7 @@ resources:
 	}
 	return packages{
 		"pkg-1": pkg("vnfd-1", "m1.tiny", ""), "pkg-2": pkg("vnfd-2", "m1.small", "metadata: {generation: two},"),
+		"pkg-3": pkg("vnfd-3", "m1.missing", ""),
 	}
 }
 
@@ -64,14 +69,19 @@ resources:
 func newGroupWorld(t *testing.T, cloud *simcloud.Cloud) *world {
 	t.Helper()
 	w := newWorld(t, cloud)
-	all := groups()
+	w.instantiateGroups(groups())
+	return w
+}
+
+// instantiateGroups instantiates the first of the packages of groups.
+func (w *world) instantiateGroups(all packages) {
+	w.t.Helper()
 	w.pkgs, w.pkg = all, all["pkg-1"]
 	w.store.instance.VnfdID = w.pkg.model.ID
 	w.admit(sol.LcmOperationInstantiate, map[string]any{
-		"flavourId": "default", "extVirtualLinks": []any{link("ext-0", cloud.Net0ID(), "VDU1_CP1")},
+		"flavourId": "default", "extVirtualLinks": []any{link("ext-0", w.cloud.Net0ID(), "VDU1_CP1")},
 	})
 	w.completed()
-	return w
 }
 
 // TestPackageOfGroups: all VNFCs of a group are changed by one update, and each is asked about; a rollback takes the
@@ -112,4 +122,133 @@ func TestPackageOfGroups(t *testing.T) {
 			require.Equal(t, want, r.Metadata["flavor"])
 		}
 	}
+}
+
+// TestPackageOfGroupsThatHeatRefuses: a member that failed with a property of the new package is given the old one by
+// the rollback, and so is one that has the new package already.
+func TestPackageOfGroupsThatHeatRefuses(t *testing.T) {
+	t.Parallel()
+	w := newGroupWorld(t, simcloud.StartTest(t, simcloud.Options{}))
+	w.reset()
+	before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
+	w.changeGroups("3")
+	require.Contains(t, w.failed().Detail, "No Flavor matching {'name': 'm1.missing'}")
+	w.steer(lcm.EventRollback)
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+	w.unchanged(before, servers)
+
+	rule := w.cloud.AddFault(simcloud.Fault{
+		Kind: fault.FailResource, ResourceName: "VDU1", ResourceType: "OS::Nova::Server", Action: "update",
+		Reason: "broken", Nth: 2,
+	})
+	w.changeGroups("2")
+	require.Contains(t, w.failed().Detail, "broken")
+	require.ElementsMatch(t, []string{"m1.small", "m1.tiny", "m1.tiny"}, w.flavoursOfAll())
+	require.True(t, w.cloud.Faults().Remove(rule))
+	w.steer(lcm.EventRollback)
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+	w.unchanged(before, servers)
+}
+
+// TestPackageOfGroupsInBatches: members that are changed together are changed back together.
+func TestPackageOfGroupsInBatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
+	all := groups()
+	for _, p := range all {
+		top := p.files.(fstest.MapFS)["BaseHOT/default/top.yaml"]
+		top.Data = bytes.Replace(top.Data, []byte("max_size: 3"), []byte(
+			"max_size: 3\n      rolling_updates: {max_batch_size: 2, min_in_service: 1}"), 1)
+	}
+	w.instantiateGroups(all)
+	w.reset()
+	before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
+	w.changeGroups("3")
+	w.failed()
+	w.steer(lcm.EventRollback)
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+	w.unchanged(before, servers)
+}
+
+// TestPackageOfGroupsGoesForwardAgain: after a rollback that failed on its way, a retry gives all members the new
+// package, and a rollback after that the old one.
+func TestPackageOfGroupsGoesForwardAgain(t *testing.T) {
+	t.Parallel()
+	w := newGroupWorld(t, simcloud.StartTest(t, simcloud.Options{}))
+	w.reset()
+	before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
+	fails := func(vdu string, nth int) string {
+		return w.cloud.AddFault(simcloud.Fault{
+			Kind: fault.FailResource, ResourceName: vdu, ResourceType: "OS::Nova::Server", Action: "update",
+			Reason: "broken", Nth: nth,
+		})
+	}
+	rule := fails("VDU2", 1)
+	w.changeGroups("2")
+	w.failed()
+	require.ElementsMatch(t, []string{"m1.small", "m1.small", "m1.tiny"}, w.flavoursOfAll())
+	for range 2 {
+		require.True(t, w.cloud.Faults().Remove(rule))
+		rule = fails("VDU1", 2)
+		w.steer(lcm.EventRollback)
+		require.Equal(t, sol.LcmOperationStateFailedTemp, w.run())
+		require.ElementsMatch(t, []string{"m1.small", "m1.tiny", "m1.tiny"}, w.flavoursOfAll())
+		require.True(t, w.cloud.Faults().Remove(rule))
+		rule = fails("VDU2", 1)
+		w.steer(lcm.EventRetry)
+		w.failed()
+		require.ElementsMatch(t, []string{"m1.small", "m1.small", "m1.tiny"}, w.flavoursOfAll())
+	}
+	require.True(t, w.cloud.Faults().Remove(rule))
+	w.steer(lcm.EventRollback)
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+	w.unchanged(before, servers)
+}
+
+// TestGroupAfterAFailedChange: when the user leaves a failed change as it is, the next operation gives the members the
+// package that the instance has.
+func TestGroupAfterAFailedChange(t *testing.T) {
+	t.Parallel()
+	w := newGroupWorld(t, simcloud.StartTest(t, simcloud.Options{}))
+	w.reset()
+	w.changeGroups("3")
+	w.failed()
+	w.steer(lcm.EventFail)
+	w.change(sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"nfv": map[string]any{
+		"VDU": map[string]any{"VDU1": map[string]any{"computeFlavourId": "m1.tiny"}},
+	}}}, lcm.Scope{
+		Flavour: "default", VNFCs: []string{w.store.instance.Instantiated.VnfcInfo[0].ID},
+	})
+	w.completed()
+	require.Equal(t, []string{"m1.tiny", "m1.tiny", "m1.tiny"}, w.flavoursOfAll())
+}
+
+// changeGroups admits a change to one of the packages of groups.
+func (w *world) changeGroups(number string) {
+	w.t.Helper()
+	w.change(
+		sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": "vnfd-" + number}, lcm.Scope{Flavour: "default"},
+	)
+	w.store.op.VnfPkgID = "pkg-" + number
+}
+
+// flavoursOfAll are the flavours of all servers in the cloud, sorted.
+func (w *world) flavoursOfAll() []string {
+	w.t.Helper()
+	var servers []map[string]any
+	for _, id := range w.ids("OS::Nova::Server") {
+		s, _ := w.ask("compute", http.MethodGet, "/servers/"+id, nil)["server"].(map[string]any)
+		servers = append(servers, s)
+	}
+	out := strings.Fields(w.flavoursOf(servers))
+	slices.Sort(out)
+	return out
+}
+
+// unchanged wants servers, flavours and nfv to be as they were.
+func (w *world) unchanged(before lcm.Instance, servers map[string]string) {
+	w.t.Helper()
+	require.Empty(w.t, differing(servers, w.ids("OS::Nova::Server")))
+	require.Equal(w.t, []string{"m1.tiny", "m1.tiny", "m1.tiny"}, w.flavoursOfAll())
+	require.Equal(w.t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
 }

@@ -245,7 +245,10 @@ func (c *coordinator) about() []string {
 }
 
 // flavours are those of the servers of VDU1-0, VDU1-1 and VDU2-0 in the cloud.
-func (w *world) flavours() string {
+func (w *world) flavours() string { return w.flavoursOf(w.servers()) }
+
+// flavoursOf are the flavours of servers.
+func (w *world) flavoursOf(servers []map[string]any) string {
 	names := map[any]string{}
 	list, _ := w.ask("compute", http.MethodGet, "/flavors", nil)["flavors"].([]any)
 	for _, f := range list {
@@ -253,7 +256,7 @@ func (w *world) flavours() string {
 		names[m["id"]] = fmt.Sprint(m["name"])
 	}
 	var out []string
-	for _, s := range w.servers() {
+	for _, s := range servers {
 		f, _ := s["flavor"].(map[string]any)
 		out = append(out, names[f["id"]])
 	}

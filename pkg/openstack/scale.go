@@ -34,7 +34,6 @@ func (t *tick) restoreStack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g.renew = t.w.Op.ID
 	return t.resize(ctx, g, nil)
 }
 

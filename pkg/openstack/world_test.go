@@ -214,7 +214,7 @@ func (w *world) steer(ev lcm.Event) {
 	require.NoError(w.t, err)
 	op.State = to
 	op.Try++
-	if ev == lcm.EventRollback {
+	if ev == lcm.EventRollback || ev == lcm.EventRetry && op.FailedIn == sol.LcmOperationStateRollingBack {
 		op.Run++
 		op.Phase = ""
 		w.store.phases = map[string]lcm.PhaseRecord{}

@@ -53,19 +53,26 @@ func (g *Group) Resize(count int) {
 	if number(size) == count {
 		return
 	}
-	n := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(count)}
+	n := integer(count)
 	if size != nil {
-		*size = n
+		*size = *n
 		return
 	}
-	g.props.Content = append(g.props.Content, scalar(g.sizeName), &n)
+	g.props.Content = append(g.props.Content, scalar(g.sizeName), n)
 }
 
+// Members counts the members of a group.
+type Members struct{ All, Failed int }
+
 // Renew makes Heat give all members of its scaling groups their definition again, by a word in the metadata of the
-// definition. Without a difference from the last update that succeeded Heat would leave members as an update that
-// failed has made them.
-func (t *Template) Renew(word string) {
-	for _, r := range pairs(field(t.root, "resources")) {
+// definition, and says whether there is such a group. Without a difference from the last update that succeeded, Heat
+// would leave members as an update that failed has changed them, and fail again. Heat gives the definition to one batch
+// of members after the other, those that have failed first, and a member that keeps the definition of the failed update
+// fails this one. So where more than one member may have it, all members of the group are one batch. there are the
+// members by group; it may lack groups of which none has failed.
+func (t *Template) Renew(word string, there map[string]Members) bool {
+	some := false
+	for name, r := range pairs(field(t.root, "resources")) {
 		if text(field(r, "type")) != "OS::Heat::AutoScalingGroup" {
 			continue
 		}
@@ -73,13 +80,40 @@ func (t *Template) Renew(word string) {
 		if member == nil || member.Kind != yaml.MappingNode {
 			continue
 		}
+		some = true
 		meta := field(member, "metadata")
 		if meta == nil || meta.Kind != yaml.MappingNode {
 			meta = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 			member.Content = append(member.Content, scalar("metadata"), meta)
 		}
 		meta.Content = append(meta.Content, scalar("gybe.renewed"), scalar(word))
+		if m := there[name.Value]; m.Failed > 0 {
+			setBatches(r, m)
+		}
 	}
+	return some
+}
+
+// setBatches sets the batches of a group of which members have failed. It does not keep members in service by
+// additional ones: these would be made instead of giving a member its definition.
+func setBatches(group *yaml.Node, there Members) {
+	policy := field(field(group, "properties"), "rolling_updates")
+	batch := 1
+	if size := field(policy, "max_batch_size"); there.Failed > 1 || size != nil && number(size) != 1 {
+		batch = there.All
+	}
+	removeProperty(group, "rolling_updates")
+	set := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{
+		scalar("min_in_service"), integer(0), scalar("max_batch_size"), integer(batch),
+	}}
+	if pause := field(policy, "pause_time"); pause != nil {
+		set.Content = append(set.Content, scalar("pause_time"), pause)
+	}
+	setProperty(group, "rolling_updates", set)
+}
+
+func integer(n int) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(n)}
 }
 
 func text(n *yaml.Node) string {

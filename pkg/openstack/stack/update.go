@@ -2,11 +2,15 @@ package stack
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
+	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // Update brings the instance's stack to the desired state, as a durable step of the phase; target tells several such
@@ -98,7 +102,7 @@ func (w *Worker) send(ctx context.Context, u step) error {
 	if err != nil {
 		return err
 	}
-	if err := w.failedServersDeleted(ctx, u.st); err != nil {
+	if err := w.recovered(ctx, u.st, content); err != nil {
 		return err
 	}
 	if u.before != nil {
@@ -116,18 +120,31 @@ func (w *Worker) send(ctx context.Context, u step) error {
 	return lcm.Wait(cloud.Pace(0), "stack UPDATE_IN_PROGRESS")
 }
 
+// recovered prepares an update of a stack that has failed, or that an operation changes back. It changes content.
+func (w *Worker) recovered(ctx context.Context, st *cloud.Stack, content *userdata.Stack) error {
+	op := w.Execution.Op
+	if !st.Failed() && op.State != sol.LcmOperationStateRollingBack {
+		return nil
+	}
+	var there []cloud.Resource
+	if st.Failed() {
+		var err error
+		if there, err = w.Cloud.ListResources(ctx, st); err != nil {
+			return err
+		}
+	}
+	if err := w.failedServersDeleted(ctx, there); err != nil {
+		return err
+	}
+	// The word differs between tries: a retry may undo what a rollback has done, and the next rollback does it again.
+	return content.Renew(fmt.Sprintf("%s-%d", op.ID, op.Try), membersOf(there))
+}
+
 // failedServersDeleted deletes the servers of a failed stack that Nova could not create. Heat would create others in
 // their place first, and that fails as long as the volumes of a server that never ran, its place in a group or its part
 // of a quota are taken.
-func (w *Worker) failedServersDeleted(ctx context.Context, st *cloud.Stack) error {
-	if !st.Failed() {
-		return nil
-	}
-	all, err := w.Cloud.ListResources(ctx, st)
-	if err != nil {
-		return err
-	}
-	all = slices.DeleteFunc(all, func(r cloud.Resource) bool {
+func (w *Worker) failedServersDeleted(ctx context.Context, all []cloud.Resource) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(r cloud.Resource) bool {
 		return r.Type != cloud.TypeServer || r.Status != "CREATE_FAILED" || r.PhysicalID == ""
 	})
 	return lcm.Each(ctx, 8, all, func(ctx context.Context, r cloud.Resource) error {
@@ -143,4 +160,26 @@ func (w *Worker) failedServersDeleted(ctx context.Context, st *cloud.Stack) erro
 		}
 		return lcm.Wait(cloud.Pace(0), "deleting server "+r.PhysicalID+", which could not be made")
 	})
+}
+
+// membersOf counts the members of scaling groups by the names of the groups.
+func membersOf(all []cloud.Resource) map[string]hot.Members {
+	out := map[string]hot.Members{}
+	for _, group := range all {
+		if group.Type != cloud.TypeScalingGroup || group.PhysicalID == "" {
+			continue
+		}
+		var n hot.Members
+		for _, r := range all {
+			if r.Owner().ID != group.PhysicalID {
+				continue
+			}
+			n.All++
+			if r.Failed() {
+				n.Failed++
+			}
+		}
+		out[group.Name] = n
+	}
+	return out
 }

@@ -26,9 +26,6 @@ type Input struct {
 	Previous *vnfd.Flavour
 	Had      map[string]int
 	Held     map[string]any
-	// Renew is not "" when members of groups may not be as the stack's last update that succeeded has made them: see
-	// hot.Template.Renew.
-	Renew string
 	// Fresh says which leaves the operation decides again, although there are values that hold; nil means none.
 	// desired_capacity always is.
 	Fresh Fresh
@@ -66,6 +63,22 @@ func (s *Stack) Parameters() map[string]any {
 	return p
 }
 
+// Renew gives all members of its groups their definition again, also those that an update that failed has changed: see
+// hot.Template.Renew.
+func (s *Stack) Renew(word string, there map[string]hot.Members) error {
+	t, err := hot.Parse("the template", []byte(s.Template))
+	if err != nil {
+		return err
+	}
+	if !t.Renew(word, there) {
+		return nil
+	}
+	if s.Template, err = t.Encode(); err != nil {
+		return fmt.Errorf("encode the template: %w", err)
+	}
+	return nil
+}
+
 // Assemble makes the stack. The invalid params say what keeps it from working and where in the request it can be put
 // right; an error is a fault of the package (*hot.Error).
 func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
@@ -76,9 +89,6 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 		}
 	} else if err := resize(t, in); err != nil {
 		return nil, nil, err
-	}
-	if in.Renew != "" {
-		t.Renew(in.Renew)
 	}
 	for _, vl := range in.Managed {
 		t.UseNetwork(vl.VnfVirtualLinkDescID, vl.ResourceID)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,24 +15,35 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
-// members builds the template of a group: one resource of the same definition for each name.
-func members(parent *Stack, def map[string]any, names []string, indexVar string) *hot.Template {
-	typ, _ := def["type"].(string)
+// definition is what a member of a group is made from.
+type definition struct {
+	typ      string
+	props    map[string]any
+	metadata any
+}
+
+func definitionOf(v map[string]any) definition {
+	d := definition{metadata: v["metadata"]}
+	d.typ, _ = v["type"].(string)
+	d.props, _ = v["properties"].(map[string]any)
+	return d
+}
+
+// member is a named member of a group.
+type member struct {
+	name string
+	definition
+}
+
+// template builds the template of a group.
+func template(parent *Stack, all []member) *hot.Template {
 	t := &hot.Template{Version: parent.tmpl.Version, Resources: map[string]*hot.Resource{}}
 	raw := map[string]any{}
-	for _, name := range names {
-		own, _ := def["properties"].(map[string]any)
-		var properties map[string]any
-		if own != nil {
-			properties = own
-			if indexVar != "" {
-				properties, _ = hot.Substitute(own, indexVar, name).(map[string]any)
-			}
+	for _, m := range all {
+		t.Resources[m.name] = &hot.Resource{
+			Name: m.name, Type: m.typ, Properties: m.props, Metadata: m.metadata, DeletionPolicy: "Delete",
 		}
-		t.Resources[name] = &hot.Resource{
-			Name: name, Type: typ, Properties: properties, Metadata: def["metadata"], DeletionPolicy: "Delete",
-		}
-		raw[name] = map[string]any{"type": typ, "properties": properties}
+		raw[m.name] = map[string]any{"type": m.typ, "properties": m.props}
 	}
 	t.Raw = map[string]any{"heat_template_version": t.Version, "resources": raw}
 	return t
@@ -110,22 +122,26 @@ func (s *Service) groupAttr(r *Resource, name string, path []any) (any, []any, b
 
 // resourceGroup is OS::Heat::ResourceGroup.
 func (s *Service) resourceGroup() *kind {
-	template := func(j job) *hot.Template {
-		var names []string
-		for i := range max(j.p.number("count", 1), 0) {
-			names = append(names, strconv.Itoa(i))
-		}
+	indexed := func(j job) *hot.Template {
+		var all []member
 		index := cmp.Or(j.p.text("index_var"), "%index%")
+		for i := range max(j.p.number("count", 1), 0) {
+			m := member{strconv.Itoa(i), definitionOf(j.p.mapping("resource_def"))}
+			if m.props != nil {
+				m.props, _ = hot.Substitute(m.props, index, m.name).(map[string]any)
+			}
+			all = append(all, m)
+		}
 		s.world.Lock()
 		defer s.world.Unlock()
-		return members(j.r.stack, j.p.mapping("resource_def"), names, index)
+		return template(j.r.stack, all)
 	}
 	return &kind{
 		props:  schema("count:n~ index_var:s resource_def:m!~ removal_policies:l~ removal_policies_mode:s~"),
 		nested: true, indexed: true, attr: s.groupAttr, remove: s.removeNested,
-		create: func(ctx context.Context, j job) error { return s.createNested(ctx, j.r, template(j), nil) },
+		create: func(ctx context.Context, j job) error { return s.createNested(ctx, j.r, indexed(j), nil) },
 		update: func(ctx context.Context, j job, _ []string) error {
-			return s.updateNested(ctx, j.r, template(j), nil)
+			return s.updateNested(ctx, j.r, indexed(j), nil)
 		},
 	}
 }
@@ -137,10 +153,15 @@ func (s *Service) autoScalingGroup() *kind {
 		nested: true, attr: s.groupAttr, remove: s.removeNested,
 		create: func(ctx context.Context, j job) error {
 			size := j.p.number("desired_capacity", j.p.number("min_size", 0))
-			return s.createNested(ctx, j.r, s.scaled(j, size), nil)
+			return s.createNested(ctx, j.r, s.scaled(j, size, size), nil)
 		},
 		// also what signals have made of it goes back to the template's size
-		update: func(ctx context.Context, j job, _ []string) error {
+		update: func(ctx context.Context, j job, diff []string) error {
+			if slices.Contains(diff, "resource") && j.r.nested != nil {
+				if err := s.roll(ctx, j); err != nil {
+					return err
+				}
+			}
 			size := j.p.number("desired_capacity", 0)
 			if !j.p.has("desired_capacity") && j.r.nested != nil {
 				s.world.Lock()
@@ -148,7 +169,7 @@ func (s *Service) autoScalingGroup() *kind {
 				s.world.Unlock()
 				size = min(max(size, j.p.number("min_size", 0)), j.p.number("max_size", size))
 			}
-			return s.updateNested(ctx, j.r, s.scaled(j, size), nil)
+			return s.updateNested(ctx, j.r, s.scaled(j, size, 0), nil)
 		},
 		check: func(_ rest.Caller, r *Resource, p props) error {
 			lo, hi := p.number("min_size", 0), p.number("max_size", 0)
@@ -163,26 +184,56 @@ func (s *Service) autoScalingGroup() *kind {
 	}
 }
 
+// roll gives the members of a scaling group their new definition, a batch of them at a time.
+func (s *Service) roll(ctx context.Context, j job) error {
+	policy := j.p.mapping("rolling_updates")
+	atOnce, inService := policy.number("max_batch_size", 1), policy.number("min_in_service", 0)
+	s.world.Lock()
+	size := len(j.r.nested.resources)
+	s.world.Unlock()
+	want := min(j.p.number("desired_capacity", size), size)
+	for done := 0; done < size || size != want; {
+		batch := min(atOnce, max(want-done, 0))
+		size = batch + max(min(size, want-batch), min(inService, want, size))
+		if err := s.updateNested(ctx, j.r, s.scaled(j, size, batch), nil); err != nil {
+			return err
+		}
+		done += batch
+	}
+	return nil
+}
+
 // scaled is the template of a scaling group with size members: those that exist are kept, the oldest (and before them
-// the failed) go first, new ones get random names.
-func (s *Service) scaled(j job, size int) *hot.Template {
+// the failed) go first, additional ones get random names. fresh is how many members get the definition that the group
+// has now, those that are added among them; the others keep theirs, also one with which they have failed.
+func (s *Service) scaled(j job, size, fresh int) *hot.Template {
 	s.world.Lock()
 	defer s.world.Unlock()
-	var names []string
+	now := definitionOf(j.p.mapping("resource"))
+	var all []member
 	if j.r.nested != nil {
 		have := ordered(j.r.nested)
 		slices.SortStableFunc(have, func(a, b *Resource) int {
 			return btoi(b.Status == statusFailed) - btoi(a.Status == statusFailed)
 		})
 		for _, m := range have {
-			names = append(names, m.Name)
+			if def := j.r.nested.tmpl.Resources[m.Name]; def != nil {
+				all = append(all, member{m.Name, definition{def.Type, def.Properties, def.Metadata}})
+			}
 		}
-		names = names[max(len(names)-size, 0):]
+		all = all[max(len(all)-size, 0):]
 	}
-	for len(names) < size {
-		names = append(names, sim.ShortID())
+	replace := fresh - (size - len(all))
+	for i := range all {
+		if replace > 0 && !reflect.DeepEqual(all[i].definition, now) {
+			all[i].definition = now
+			replace--
+		}
 	}
-	return members(j.r.stack, j.p.mapping("resource"), names, "")
+	for len(all) < size {
+		all = append(all, member{sim.ShortID(), now})
+	}
+	return template(j.r.stack, all)
 }
 
 func btoi(b bool) int {
@@ -268,7 +319,7 @@ func (s *Service) Signal(r *Resource) error {
 		g.quiet = s.world.Now().Add(time.Duration(r.props.number("cooldown", 0)) * time.Second)
 		s.start(child, "UPDATE", func(ctx context.Context) error {
 			next := snapshot(child)
-			next.parent, next.tmpl = child.parent, s.scaled(job{s, child.Caller, g, g.props}, size)
+			next.parent, next.tmpl = child.parent, s.scaled(job{s, child.Caller, g, g.props}, size, 0)
 			return s.runUpdate(ctx, child, next)
 		}, func(err error) { s.finish(child, "UPDATE", err) })
 		return nil

@@ -1,0 +1,70 @@
+package contract
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rolled is a group whose members have a port on a network, with the size of its batches and a word of metadata.
+const rolled = hot + `
+parameters: {net: {type: string, default: net0}}
+resources:
+  G:
+    type: OS::Heat::AutoScalingGroup
+    properties:
+      min_size: 0
+      max_size: 4
+      desired_capacity: 3
+      rolling_updates: {min_in_service: 0, max_batch_size: %d}
+      resource: {type: member.yaml, properties: {net: {get_param: net}}, metadata: {word: %s}}
+`
+
+const rolledMember = hot + `
+parameters: {net: {type: string}}
+resources:
+  CP: {type: OS::Neutron::Port, properties: {network: {get_param: net}}}
+`
+
+func TestGroupAfterAFailedUpdate(t *testing.T) {
+	t.Parallel()
+	c := connect(t, "group after a failed update")
+	template := func(batch int, word string) obj {
+		return obj{"template": fmt.Sprintf(rolled, batch, word), "files": obj{"member.yaml": rolledMember}}
+	}
+	with := func(b obj, net string) obj { b["parameters"] = obj{"net": net}; return b }
+	s := c.create("rolled", template(1, "one"), "CREATE_COMPLETE")
+	require.Len(t, s.members(), 3)
+	before := idsOf(s.resources(), s.members())
+	failed := func() (n int) {
+		have := s.resources()
+		for _, m := range s.members() {
+			if strings.HasSuffix(have["G/"+m].status, "_FAILED") {
+				n++
+			}
+		}
+		return n
+	}
+	const missing = `^Resource UPDATE failed: resources\.G\.resources\.[a-z0-9]{12}: Property error: ` +
+		`resources\.CP\.properties\.network: `
+
+	r := s.update(with(template(1, "one"), "none"), "UPDATE_FAILED")
+	c.like("a property that members cannot have fails the update", missing, r.str("stack", "stack_status_reason"))
+	c.same("one batch of members has failed", 1, failed())
+	r = s.update(with(template(1, "one"), "net0"), "UPDATE_FAILED")
+	c.like("an update with the definition of before fails with the same property: the member keeps its definition",
+		missing, r.str("stack", "stack_status_reason"))
+	s.update(with(template(1, "two"), "net0"), "UPDATE_COMPLETE")
+	c.same("one with other metadata of the definition gives it to all members, and they are the same", before,
+		idsOf(s.resources(), s.members()))
+
+	s.update(with(template(2, "two"), "none"), "UPDATE_FAILED")
+	r = s.update(with(template(1, "three"), "net0"), "UPDATE_FAILED")
+	c.like("an update in smaller batches fails at the member that keeps its definition", missing,
+		r.str("stack", "stack_status_reason"))
+	s.update(with(template(3, "four"), "net0"), "UPDATE_COMPLETE")
+	c.same("one in a batch of all members repairs the group, and the members are the same", before,
+		idsOf(s.resources(), s.members()))
+}
