@@ -61,6 +61,11 @@ func (d *Driver) badConnectivity(r lcm.Request, s *part) ([]lcm.InvalidParam, er
 			asked[name] = true
 		}
 	}
+	former, err := d.previousAt(s)
+	if err != nil {
+		return nil, err
+	}
+	before := former.ext
 	var bad []lcm.InvalidParam
 	for n, l := range req.ExtVirtualLinks {
 		for m, cp := range l.ExtCps {
@@ -77,7 +82,12 @@ func (d *Driver) badConnectivity(r lcm.Request, s *part) ([]lcm.InvalidParam, er
 				)})
 			}
 			bad = append(bad, badPorts(g, l, cp, at)...)
-			bad = append(bad, unusedConfigs(g, cp, max(g.counts[c.VDU], 1), at)...)
+			instances := 1 // without an index all VNFCs of a VDU have the same configuration
+			if g.class == userdata.Standard {
+				instances = max(g.counts[c.VDU], 1)
+			}
+			bad = append(bad, unusedConfigs(g, cp, instances, at)...)
+			bad = append(bad, splitConfigs(before, g.ext, req.ExtVirtualLinks, cp, instances, at)...)
 		}
 	}
 	return bad, nil
@@ -113,8 +123,7 @@ func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []l
 	var bad []lcm.InvalidParam
 	for _, key := range slices.Sorted(maps.Keys(cp.CpConfig)) {
 		c := cp.CpConfig[key]
-		deleted := c.ParentCpConfigID == "" && c.LinkPortID == "" && len(c.CpProtocolData) == 0
-		if used[key] || deleted {
+		if used[key] || userdata.IsNull(c) {
 			continue
 		}
 		bad = append(bad, lcm.InvalidParam{
@@ -123,6 +132,43 @@ func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []l
 				"%s has %d instances, which have the configurations %s; give this one under one of these keys, or "+
 					"set the one that it replaces to null",
 				cp.CpdID, instances, strings.Join(slices.Sorted(maps.Keys(used)), ", ")),
+		})
+	}
+	return bad
+}
+
+// splitConfigs finds configurations that a request adds for some of the VNFCs that have shared one, without naming the
+// shared one: the user may mean all of them, of which the others would stay where they are.
+func splitConfigs(
+	before, after, given []sol.ExtVirtualLinkData, cp sol.VnfExtCpData, instances int, at string,
+) []lcm.InvalidParam {
+	sharing := map[string][]int{} // the VNFCs by the key of the configuration that they had
+	for i := range instances {
+		if p, ok := userdata.Find(before, cp.CpdID, i); ok && p.Key != "" {
+			sharing[p.Key] = append(sharing[p.Key], i)
+		}
+	}
+	var bad []lcm.InvalidParam
+	for _, shared := range slices.Sorted(maps.Keys(sharing)) {
+		if slices.Contains(userdata.KeysOf(given, cp.CpdID), shared) {
+			continue
+		}
+		added, stay := "", false
+		for _, i := range sharing[shared] {
+			p, _ := userdata.Find(after, cp.CpdID, i)
+			if _, ok := cp.CpConfig[p.Key]; ok {
+				added = p.Key
+			}
+			stay = stay || p.Key == shared
+		}
+		if added == "" || !stay {
+			continue
+		}
+		bad = append(bad, lcm.InvalidParam{
+			Pointer: at + "/cpConfig/" + lcm.Escape(added),
+			Detail: fmt.Sprintf("%d VNFCs share the configuration %s of %s, and not all of them would get this one; "+
+				"give this one under the key %s for all of them, or give %s as well for those that keep it",
+				len(sharing[shared]), shared, cp.CpdID, shared, shared),
 		})
 	}
 	return bad

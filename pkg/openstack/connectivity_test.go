@@ -1,7 +1,9 @@
 package openstack_test
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,12 +176,57 @@ func TestEveryVNFCHasItsOwnLink(t *testing.T) {
 	configs, _ := two["extCps"].([]any)[0].(map[string]any)["cpConfig"].(map[string]any)
 	configs["VDU1_CP2_2"] = configs["VDU1_CP2_1"]
 	delete(configs, "VDU1_CP2_1")
-	w.reconnect(two)
+	w.reconnect(link("ext-0", w.cloud.Net0ID(), "VDU1_CP2"), two)
 	w.completed()
 	network, _ := w.networkOf("VDU1-0 VDU1_CP2")
 	require.Equal(t, w.cloud.Net0ID(), network)
 	network, _ = w.networkOf("VDU1-1 VDU1_CP2")
 	require.Equal(t, net1, network)
+}
+
+// TestConfigurationUnderAnotherKey: one that is given alone is that of all VNFCs of the connection point, whatever the
+// key of the one before was.
+func TestConfigurationUnderAnotherKey(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		world  func(testing.TB, *simcloud.Cloud) *world
+		cp     string
+		places []string
+	}{
+		"VNFCs of their own": {newRolling, "VDU1_CP2", []string{"VDU1-0 VDU1_CP2", "VDU1-1 VDU1_CP2"}},
+		"members of a group": {newGroupWorld, "VDU1_CP1", []string{"VDU1-0 VDU1_CP1", "VDU1-1 VDU1_CP1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := tt.world(t, simcloud.StartTest(t, simcloud.Options{}))
+			net1 := w.network()
+			before := copied(w.store.instance)
+			l := link("ext-1", net1, tt.cp)
+			configs, _ := l["extCps"].([]any)[0].(map[string]any)["cpConfig"].(map[string]any)
+			configs["changed"] = configs[tt.cp+"_1"]
+			delete(configs, tt.cp+"_1")
+			w.reconnect(l)
+			w.completed()
+			for _, place := range tt.places {
+				network, _ := w.networkOf(place)
+				require.Equal(t, net1, network, place)
+			}
+			links := w.store.instance.Instantiated.ExtVirtualLinkInfo
+			at := slices.IndexFunc(links, func(l sol.ExtVirtualLinkInfo) bool { return l.ID == "ext-1" })
+			require.Len(t, links[at].ExtLinkPorts, 2)
+			for _, l := range links {
+				for _, cp := range l.CurrentVnfExtCpData {
+					if cp.CpdID == tt.cp {
+						require.Equal(t, []string{"changed"}, slices.Collect(maps.Keys(cp.CpConfig)))
+					}
+				}
+			}
+
+			w.reconnect(link("ext-0", w.cloud.Net0ID(), tt.cp))
+			w.completed()
+			require.Equal(t, before.Instantiated.Metadata["nfv"], w.store.instance.Instantiated.Metadata["nfv"])
+		})
+	}
 }
 
 // TestConnectivityFails: a retry goes on, a rollback leads back to the links, the addresses and the record of before.

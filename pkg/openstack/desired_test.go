@@ -113,6 +113,27 @@ func TestLinksAreMerged(t *testing.T) {
 			},
 			[]sol.ExtVirtualLinkData{extLink("a", "net-a", extCP("CP1", "x"), extCP("CP2", "z"))},
 		},
+		"another one takes the place of the only one": {
+			[]sol.ExtVirtualLinkData{extLink("b", "net-b", extCP("CP2", "other"))},
+			[]sol.ExtVirtualLinkData{
+				extLink("a", "net-a", extCP("CP1", "x", "y")), extLink("b", "net-b", extCP("CP2", "other")),
+			},
+		},
+		"a second one beside the only one, which is given as well": {
+			[]sol.ExtVirtualLinkData{
+				extLink("a", "net-a", extCP("CP2", "z")), extLink("b", "net-b", extCP("CP2", "other")),
+			},
+			[]sol.ExtVirtualLinkData{
+				extLink("a", "net-a", extCP("CP1", "x", "y"), extCP("CP2", "z")),
+				extLink("b", "net-b", extCP("CP2", "other")),
+			},
+		},
+		"null for a key that there is not leaves the only one": {
+			[]sol.ExtVirtualLinkData{extLink(
+				"a", "net-a", sol.VnfExtCpData{CpdID: "CP2", CpConfig: map[string]sol.VnfExtCpConfig{"other": {}}},
+			)},
+			current,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

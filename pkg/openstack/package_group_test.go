@@ -66,9 +66,9 @@ resources:
 }
 
 // newGroupWorld is a world with an instance of the package of groups.
-func newGroupWorld(t *testing.T, cloud *simcloud.Cloud) *world {
-	t.Helper()
-	w := newWorld(t, cloud)
+func newGroupWorld(tb testing.TB, cloud *simcloud.Cloud) *world {
+	tb.Helper()
+	w := newWorld(tb, cloud)
 	w.instantiateGroups(groups())
 	return w
 }

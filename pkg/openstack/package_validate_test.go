@@ -280,14 +280,28 @@ func TestConnectivityChangeIsRefused(t *testing.T) {
 		"a port that the link has not": {config("VDU1_CP1", map[string]any{"VDU1_CP1_1": port}), map[string]string{
 			"/extVirtualLinks/0/extCps/0/cpConfig/VDU1_CP1_1/linkPortId": `no extLinkPorts entry with the id "p1"`,
 		}},
-		"one configuration too many": {config("VDU2_CP1", map[string]any{"VDU2_CP1_2": dynamic}), map[string]string{
-			"/extVirtualLinks/0/extCps/0/cpConfig/" +
-				"VDU2_CP1_2": "VDU2_CP1 has 1 instances, which have the configurations VDU2_CP1_1",
-		}},
+		"one configuration too many": {
+			config("VDU2_CP1", map[string]any{"VDU2_CP1_1": dynamic, "VDU2_CP1_2": dynamic}), map[string]string{
+				"/extVirtualLinks/0/extCps/0/cpConfig/" +
+					"VDU2_CP1_2": "VDU2_CP1 has 1 instances, which have the configurations VDU2_CP1_1",
+			},
+		},
+		"the only one under another key": {
+			config("VDU2_CP1", map[string]any{"VDU2_CP1_2": dynamic}), map[string]string{},
+		},
+		"two for VNFCs that share one": {
+			config("VDU1_CP1", map[string]any{"VDU1_CP1_2": dynamic, "VDU1_CP1_3": dynamic}), map[string]string{
+				"/extVirtualLinks/0/extCps/0/cpConfig/VDU1_CP1_2": "2 VNFCs share the configuration VDU1_CP1_1 of " +
+					"VDU1_CP1, and not all of them would get this one",
+				"/extVirtualLinks/0/extCps/0/cpConfig/VDU1_CP1_3": "VDU1_CP1 has 2 instances",
+			},
+		},
 		"one in the place of another": {
 			config("VDU2_CP1", map[string]any{"VDU2_CP1_2": dynamic, "VDU2_CP1_1": nil}), map[string]string{},
 		},
-		"one for each VNFC": {config("VDU1_CP1", map[string]any{"VDU1_CP1_2": dynamic}), map[string]string{}},
+		"one for each VNFC": {
+			config("VDU1_CP1", map[string]any{"VDU1_CP1_1": dynamic, "VDU1_CP1_2": dynamic}), map[string]string{},
+		},
 		"the same address twice": {fixed("ext-1", "net", "VDU1_CP2", "sub", "10.0.0.1"), map[string]string{
 			"/extVirtualLinks/0/extCps/0/cpConfig/VDU1_CP2_1/cpProtocolData/0/ipOverEthernet/ipAddresses/0/" +
 				"fixedAddresses": "would both get 10.0.0.1",

@@ -56,7 +56,9 @@ func MergeManaged(current, given []sol.ExtManagedVirtualLinkData) []sol.ExtManag
 
 // MergeLinks is what holds when given is applied to current (SOL003 ChangeExtVnfConnectivityRequest): links are
 // distinguished by id, connection points by cpdId and the key of their cpConfig. A connection point that is given with
-// a link leaves the one it was in; a configuration that is null goes; a link without connection points goes.
+// a link leaves the one it was in; a configuration that is null goes; a link without connection points goes. The only
+// configuration of a connection point is that of all its VNFCs, and another one that is given alone takes its place:
+// otherwise it would be that of some VNFCs, and the others would stay where they are.
 func MergeLinks(current, given []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkData {
 	out := make([]sol.ExtVirtualLinkData, 0, len(current)+len(given))
 	for _, l := range current {
@@ -68,6 +70,10 @@ func MergeLinks(current, given []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkDat
 	}
 	for _, g := range given {
 		for _, cp := range g.ExtCps {
+			if was, is := KeysOf(current, cp.CpdID), KeysOf(given, cp.CpdID); len(was) == 1 && len(is) == 1 &&
+				!IsNull(cp.CpConfig[is[0]]) {
+				detach(out, sol.VnfExtCpData{CpdID: cp.CpdID, CpConfig: map[string]sol.VnfExtCpConfig{was[0]: {}}})
+			}
 			detach(out, cp)
 		}
 	}
@@ -80,6 +86,24 @@ func MergeLinks(current, given []sol.ExtVirtualLinkData) []sol.ExtVirtualLinkDat
 		attach(&out[at], g)
 	}
 	return slices.DeleteFunc(out, func(l sol.ExtVirtualLinkData) bool { return len(l.ExtCps) == 0 })
+}
+
+// KeysOf lists the keys of the configurations that links have for a connection point.
+func KeysOf(links []sol.ExtVirtualLinkData, cpd string) []string {
+	var out []string
+	for _, l := range links {
+		for _, cp := range l.ExtCps {
+			if cp.CpdID == cpd {
+				out = slices.AppendSeq(out, maps.Keys(cp.CpConfig))
+			}
+		}
+	}
+	return out
+}
+
+// IsNull says whether a request removes a configuration.
+func IsNull(c sol.VnfExtCpConfig) bool {
+	return c.ParentCpConfigID == "" && c.LinkPortID == "" && len(c.CpProtocolData) == 0
 }
 
 // detach takes a connection point out of the links: the configurations that are given, or all when none is.
@@ -114,7 +138,7 @@ func attach(l *sol.ExtVirtualLinkData, given sol.ExtVirtualLinkData) {
 			at = len(l.ExtCps) - 1
 		}
 		for k, c := range cp.CpConfig {
-			if c.ParentCpConfigID == "" && c.LinkPortID == "" && len(c.CpProtocolData) == 0 { // null: it is to go
+			if IsNull(c) {
 				continue
 			}
 			l.ExtCps[at].CpConfig[k] = c
