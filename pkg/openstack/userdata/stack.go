@@ -93,6 +93,7 @@ func Assemble(in Input) (*Stack, []lcm.InvalidParam, error) {
 	for _, vl := range in.Managed {
 		t.UseNetwork(vl.VnfVirtualLinkDescID, vl.ResourceID)
 	}
+	t.AwaitSubnets()
 	if lost := t.Dangling(); len(lost) > 0 {
 		return nil, nil, &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf(
 			"it refers to the resource %q, which is not there once VDUs and externally managed links are in place",

@@ -38,6 +38,7 @@ type Port struct {
 	AdminUp             bool
 	PortSecurity        bool
 	FixedIPs            []FixedIP
+	IPLess              bool // created to have no address
 	AllowedAddressPairs []AddressPair
 	SecurityGroups      []string
 	DeviceID            string

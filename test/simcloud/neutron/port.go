@@ -46,6 +46,7 @@ func (s *Service) CreatePort(c rest.Caller, spec PortSpec) (*Port, error) {
 		base: s.newBase(c.ProjectID, ""), NetworkID: n.ID, Status: "DOWN", AdminUp: true,
 		PortSecurity: n.PortSecurity, VNICType: "normal",
 	}
+	p.IPLess = spec.FixedIPs != nil && len(*spec.FixedIPs) == 0
 	if spec.MAC != nil && *spec.MAC != "" {
 		p.MAC = *spec.MAC
 	} else {

@@ -189,6 +189,9 @@ func (s *Service) networks(c rest.Caller, raw json.RawMessage) ([]NetworkRef, er
 			if p.DeviceID != "" {
 				return nil, conflict("Port %s is still in use.", p.ID)
 			}
+			if len(p.FixedIPs) == 0 && !p.IPLess {
+				return nil, badRequest("Port %s requires a FixedIP in order to be used.", p.ID)
+			}
 			continue
 		}
 		if _, err := s.network.Network(c, r.UUID); err != nil {
