@@ -22,7 +22,8 @@ import (
 
 // The documents.
 const (
-	VnfLcmV2  = "vnflcm-v2"  // SOL003 VNF lifecycle management, API 2.0.0
+	VnfLcmV1  = "vnflcm-v1"  // VNF lifecycle management, API 1.x (SOL003 v2.6.1)
+	VnfLcmV2  = "vnflcm-v2"  // VNF lifecycle management, API 2.0.0 and 2.3.0
 	VnfPkgmV1 = "vnfpkgm-v1" // VNF package management, API 1.2.0
 	VnfPkgmV2 = "vnfpkgm-v2" // VNF package management, API 2.1.0 and 2.4.0
 	GybeV1    = "gybe-v1"    // what the standard lacks
@@ -33,9 +34,10 @@ const (
 var files embed.FS
 
 // Names returns the names of all documents.
-func Names() []string { return []string{VnfLcmV2, VnfPkgmV1, VnfPkgmV2, GybeV1, VimsV1} }
+func Names() []string { return []string{VnfLcmV1, VnfLcmV2, VnfPkgmV1, VnfPkgmV2, GybeV1, VimsV1} }
 
 var loaded = map[string]func() (*openapi3.T, error){
+	VnfLcmV1:  sync.OnceValues(func() (*openapi3.T, error) { return load(VnfLcmV1) }),
 	VnfLcmV2:  sync.OnceValues(func() (*openapi3.T, error) { return load(VnfLcmV2) }),
 	VnfPkgmV1: sync.OnceValues(func() (*openapi3.T, error) { return load(VnfPkgmV1) }),
 	VnfPkgmV2: sync.OnceValues(func() (*openapi3.T, error) { return load(VnfPkgmV2) }),

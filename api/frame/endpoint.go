@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,13 +23,21 @@ type endpoint struct {
 	frame *Frame
 	auth  Authenticator
 	route string // prefix and path, for logs and metrics
+	// pageSize and lenient are those of the API.
+	pageSize int
+	lenient  bool
 	// schema of the JSON body; may be nil. It is looked up at the first use, because reading
 	// the documents takes a good part of a start.
 	schema func() (*openapi3.Schema, error)
 }
 
 func (f *Frame) endpoint(a API, r Route) *endpoint {
-	e := &endpoint{Route: r, frame: f, auth: a.Auth, route: a.Prefix + r.Path}
+	e := &endpoint{
+		Route: r, frame: f, auth: a.Auth, route: a.Prefix + r.Path, pageSize: f.opts.PageSize, lenient: a.LenientQuery,
+	}
+	if a.PageSize > 0 {
+		e.pageSize = min(e.pageSize, a.PageSize)
+	}
 	if e.auth == nil {
 		e.auth = f.opts.Auth
 	}
@@ -82,7 +91,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 		return lcm.Errorf(lcm.CodeNotAcceptable, "the answer is %s, which the Accept header does not allow",
 			strings.Join(e.Produces, " or "))
 	}
-	if err := e.query(r); err != nil {
+	if err := e.query(w, r); err != nil {
 		return err
 	}
 	if len(e.Consumes) > 0 {
@@ -103,8 +112,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *Request) error {
 	return e.once(w, r)
 }
 
-// query refuses a query string that cannot be read, and parameters that the route does not know.
-func (e *endpoint) query(r *Request) error {
+// query refuses a query string that cannot be read, and parameters that the route does not know. A lenient API ignores
+// these: deployed clients send some that no server knows, and say nothing of a filter or a selector that is refused.
+func (e *endpoint) query(w http.ResponseWriter, r *Request) error {
 	if r.URL.RawQuery == "" {
 		return nil
 	}
@@ -116,16 +126,40 @@ func (e *endpoint) query(r *Request) error {
 	if e.Query == nil {
 		return nil
 	}
+	known := "it has none"
+	if len(e.Query) > 0 {
+		known = "it has " + strings.Join(e.Query, ", ")
+	}
+	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(q)) {
-		if !slices.Contains(e.Query, name) {
-			known := "it has none"
-			if len(e.Query) > 0 {
-				known = "it has " + strings.Join(e.Query, ", ")
-			}
+		if slices.Contains(e.Query, name) {
+			continue
+		}
+		if !e.lenient {
 			return lcm.Errorf(lcm.CodeInvalid, "%.60q is not a query parameter of this resource", name).WithHint(known)
 		}
+		unknown = append(unknown, name)
+		delete(q, name) // links to further pages do not repeat it
 	}
+	warn(w.Header(), unknown, known)
 	return nil
+}
+
+// maxWarnings bounds the Warning headers of one answer.
+const maxWarnings = 8
+
+// warn adds a Warning header (RFC 7234 clause 5.5) for each query parameter that was ignored.
+func warn(h http.Header, ignored []string, known string) {
+	for n, name := range ignored {
+		text := fmt.Sprintf("%.60q is not a query parameter of this resource and was ignored; %s", name, known)
+		if n == maxWarnings-1 && len(ignored) > maxWarnings {
+			text = fmt.Sprintf("%d more query parameters were ignored; %s", len(ignored)-n, known)
+		}
+		h.Add("Warning", "299 gybe "+strconv.QuoteToASCII(text))
+		if n == maxWarnings-1 {
+			return
+		}
+	}
 }
 
 // body checks the body's type and, unless the handler streams it, reads and validates it. release MUST be

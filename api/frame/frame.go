@@ -116,6 +116,13 @@ type API struct {
 	Versions []version.Version
 	// VersionOptional serves a request without a Version header in the default version.
 	VersionOptional bool
+	// AnyMinor serves a request for any version with the major number of the default one in the default version.
+	AnyMinor bool
+	// LenientQuery ignores query parameters that a route does not know, with a Warning header, instead of refusing
+	// them.
+	LenientQuery bool
+	// PageSize bounds the elements of one page of a list, besides Options.PageSize; 0 means no other bound.
+	PageSize int
 	// Document holds the schemas of its request bodies; may be nil when no route has one.
 	Document *Document
 	// Routes of the API.
@@ -150,7 +157,7 @@ type Route struct {
 	Schema string
 	// Stream leaves the body to the handler: no limit, no schema.
 	Stream bool
-	// Query lists the query parameters; any other is refused. nil allows all.
+	// Query lists the query parameters; any other is refused, or ignored if the API is lenient. nil allows all.
 	Query []string
 	// AnyVersion switches the Version header check off for this route.
 	AnyVersion bool
@@ -179,7 +186,8 @@ var Patches = []string{"application/merge-patch+json", "application/json"}
 // Mount adds an API.
 func (f *Frame) Mount(a API) {
 	m := mounted{
-		prefix: a.Prefix, versions: versions{a.Versions, a.VersionOptional}, header: a.Header, problem: a.Problem,
+		prefix: a.Prefix, versions: versions{a.Versions, a.VersionOptional, a.AnyMinor}, header: a.Header,
+		problem: a.Problem,
 	}
 	f.prefixes = append(f.prefixes, m)
 	byPath := map[string]resource{}
@@ -257,7 +265,7 @@ func (f *Frame) serve(m *mounted, res resource) http.HandlerFunc {
 				allow))
 			return
 		}
-		r.route, r.quiet = e.route, e.Quiet
+		r.route, r.quiet, r.pageSize = e.route, e.Quiet, e.pageSize
 		if err := e.serve(rw, r); err != nil { //nolint:contextcheck // r has the context
 			r.fail(rw, err)
 		}

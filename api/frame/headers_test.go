@@ -34,9 +34,41 @@ func versioned(t *testing.T) bench {
 		Prefix: "/lenient/v1", Routes: routes, VersionOptional: true,
 		Versions: []version.Version{version.MustParse("1.2.0")},
 	})
+	query := []frame.Route{
+		{Method: "GET", Path: "/hello", Produces: frame.JSON, Handle: hello, Query: []string{"filter"}},
+	}
+	f.Mount(frame.API{
+		Prefix: "/old/v1", Routes: query, VersionOptional: true, AnyMinor: true, LenientQuery: true,
+		Versions: []version.Version{version.MustParse("1.3.0")},
+	})
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
 	return bench{url: s.URL, client: s.Client()}
+}
+
+// TestUnknownQueryParametersAreIgnoredWithAWarning: one Warning header for each, and a bounded number of headers.
+func TestUnknownQueryParametersAreIgnoredWithAWarning(t *testing.T) {
+	t.Parallel()
+	b := versioned(t)
+	for query, want := range map[string][]string{
+		"":                {},
+		"filter=x":        {},
+		"exclude-fields=": {`299 gybe "\"exclude-fields\" is not a query parameter of this resource and was ignored; it has filter"`},
+		"%C3%A4=1":        {`299 gybe "\"\u00e4\" is not a query parameter of this resource and was ignored; it has filter"`},
+	} {
+		a := b.do(t, "GET", "/old/v1/hello?"+query, "", "Version", "")
+		require.Equal(t, 200, a.StatusCode, query)
+		require.ElementsMatch(t, want, a.Header.Values("Warning"), query)
+	}
+	many := strings.Builder{}
+	for n := range 100 {
+		fmt.Fprintf(&many, "&p%d=", n)
+	}
+	a := b.do(t, "GET", "/old/v1/hello?"+many.String(), "", "Version", "")
+	require.Equal(t, 200, a.StatusCode)
+	require.Len(t, a.Header.Values("Warning"), 8)
+	require.Contains(t, a.Header.Values("Warning")[7], "93 more query parameters were ignored")
+	require.Equal(t, 400, b.do(t, "GET", "/old/v1/hello?a=%zz", "", "Version", "").StatusCode)
 }
 
 func TestVersionIsNegotiatedAndEchoed(t *testing.T) {
@@ -60,6 +92,11 @@ func TestVersionIsNegotiatedAndEchoed(t *testing.T) {
 		{"/lenient/v1/hello", "1.2.0", 200, "1.2.0"},
 		{"/lenient/v1/hello", "2.0.0", 406, "1.2.0"},
 		{"/lenient/v1/hello", "1.2", 400, "1.2.0"},
+		{"/lenient/v1/hello", "1.1.0", 406, "1.2.0"},
+		{"/old/v1/hello", "1.0.0", 200, "1.3.0"},
+		{"/old/v1/hello", "1.9.0-impl:x", 200, "1.3.0"},
+		{"/old/v1/hello", "2.0.0", 406, "1.3.0"},
+		{"/old/v1/hello", "1.x.0", 400, "1.3.0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.path+" "+tt.sent, func(t *testing.T) {

@@ -85,7 +85,7 @@ func parseList[T any](r *Request, path string, selectors selector.Spec[T]) (*lis
 	if err != nil {
 		return nil, lcm.Errorf(lcm.CodeInvalid, "%s", err)
 	}
-	q := &listQuery[T]{path: path, values: values, filter: f, selection: selection, size: r.frame.opts.PageSize}
+	q := &listQuery[T]{path: path, values: values, filter: f, selection: selection, size: r.pageSize}
 	if text, ok := values[paging.Param]; ok {
 		m, err := r.frame.opts.Markers.Decode(text[0], binding(r, path, values))
 		if err != nil {

@@ -32,10 +32,12 @@ type Request struct {
 	// Principal is who sent it.
 	Principal Principal
 
-	frame   *Frame
-	route   string
-	problem func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error // may be nil
-	query   url.Values
+	frame *Frame
+	route string
+	// pageSize bounds the elements of a page of a list.
+	pageSize int
+	problem  func(w http.ResponseWriter, r *Request, p *sol.ProblemDetails) error // may be nil
+	query    url.Values
 	// versionErr is the problem of the Version header.
 	versionErr error
 	began      time.Time

@@ -12,7 +12,8 @@ import (
 // versions are those that an API serves, the default one last.
 type versions struct {
 	served   []version.Version
-	optional bool
+	optional bool // see API.VersionOptional
+	anyMinor bool // see API.AnyMinor
 }
 
 // negotiate writes the version of the answer and, for an interface of the standard, that its JSON has no ranges. An
@@ -40,6 +41,10 @@ func (v versions) of(given []string) (string, error) {
 	if len(given) == 1 {
 		header = given[0]
 	}
+	major := v.served[len(v.served)-1].Major
+	if wanted, err := version.Parse(header); v.anyMinor && err == nil && wanted.Major == major {
+		return current, nil
+	}
 	got, err := version.Negotiate(header, v.served...)
 	hint := "send Version: " + current
 	switch {
@@ -54,7 +59,7 @@ func (v versions) of(given []string) (string, error) {
 	}
 }
 
-// Versions returns the handler of an api_versions resource (SOL013 clause 9.3).
+// Versions returns the handler of an api_versions resource (SOL013 clause 9.3). None of the versions is deprecated.
 func Versions(prefix string, served ...string) Handler {
 	info := sol.ApiVersionInformation{URIPrefix: prefix}
 	for _, v := range served {

@@ -10,18 +10,28 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/notify"
+	"github.com/gybe-nfv/gybe/pkg/sol/selector"
 	"github.com/gybe-nfv/gybe/pkg/sol/version"
 )
 
-// Prefix of the interface's paths.
-const Prefix = "/vnflcm/v2"
+const (
+	root = "/vnflcm"
+	// Prefix of the paths of version 2.
+	Prefix = root + "/v2"
+	// PrefixV1 is that of version 1.
+	PrefixV1 = root + "/v1"
+)
 
-// The API versions of SOL003 v3.7.1 and v3.3.1. One model serves both: all that the later one adds is optional. The
-// error about a Version header names the last one, which deployed clients use.
+// The API versions of SOL003 v3.7.1, v3.3.1 and, for version 1, the one that deployed clients send. One model serves
+// 2.3.0 and 2.0.0: all that the later one adds is optional. The error about a Version header names the default one.
 const (
 	laterVersion = "2.3.0"
 	firstVersion = "2.0.0"
+	oldVersion   = "1.3.0"
 )
+
+// pageSizeV1 bounds the pages of version 1, as in OpenStack Tacker.
+const pageSizeV1 = 100
 
 // API serves the interface.
 type API struct {
@@ -29,68 +39,113 @@ type API struct {
 	Subscriptions *notify.Services
 
 	known sync.Map // offers by package id
+}
 
-	url func(path string) string // public
+// edition serves one major version of the interface.
+type edition struct {
+	*API
 
-	instances, operations, snapshots frame.Collection
-	extended                         frame.Collection // instances in our own interface
+	prefix string
+	form   form
+	url    func(path string) string // public
+
+	// instances are the URLs of instances in links of instances, and parents those in links of operations.
+	instances, parents, operations, snapshots frame.Collection
+	extended                                  frame.Collection // instances in our own interface
 
 	linksLock sync.RWMutex
 	links     map[linksKey]frame.LinkTemplate // of instances
 	taskLinks map[string]frame.LinkTemplate   // of operations, by their events
 }
 
-// Mount adds the interface to a frame.
-func (a *API) Mount(f *frame.Frame) {
-	a.instances, a.operations = frame.NewCollection(f.URL(instancesPath)), frame.NewCollection(f.URL(operationsPath))
-	a.url = f.URL
-	a.snapshots = frame.NewCollection(f.URL(snapshotsPath))
-	a.extended = frame.NewCollection(f.URL("/gybe/v1/vnf_instances"))
-	a.links, a.taskLinks = map[linksKey]frame.LinkTemplate{}, map[string]frame.LinkTemplate{}
-	versions := []version.Version{version.MustParse(laterVersion), version.MustParse(firstVersion)}
-	apiVersions := frame.Route{
-		Method: http.MethodGet, Path: "/api_versions", Produces: frame.JSON, AnyVersion: true,
-		Handle: frame.Versions("/vnflcm", firstVersion, laterVersion),
+// edition makes the edition with a prefix. links makes the URL of a path in links of instances.
+func (a *API) edition(prefix string, form form, url, links func(path string) string) *edition {
+	return &edition{
+		API: a, prefix: prefix, form: form, url: url,
+		instances:  frame.NewCollection(links(prefix + instancesPart)),
+		extended:   frame.NewCollection(links("/gybe/v1/vnf_instances")),
+		parents:    frame.NewCollection(url(prefix + instancesPart)),
+		operations: frame.NewCollection(url(prefix + operationsPart)),
+		snapshots:  frame.NewCollection(url(prefix + snapshotsPart)),
+		links:      map[linksKey]frame.LinkTemplate{}, taskLinks: map[string]frame.LinkTemplate{},
 	}
-	f.Mount(frame.API{Prefix: "/vnflcm", Versions: versions, Routes: []frame.Route{apiVersions}})
+}
+
+// Mount adds both versions of the interface to a frame.
+func (a *API) Mount(f *frame.Frame) {
 	f.Mount(frame.API{
-		Prefix: Prefix, Versions: versions, Document: frame.Served(openapi.VnfLcmV2),
-		Routes: slices.Concat(a.tasks(), a.snapshotRoutes(), a.subscriptions().Routes(), []frame.Route{
-			apiVersions,
-			{
-				Method: http.MethodGet, Path: "/vnf_instances", Handle: a.listInstances, Produces: frame.JSON,
-				Query: frame.ListParams,
-			},
-			{
-				Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON,
-				Produces: frame.JSON, Replay: a.replayCreate,
-			},
-			{Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.get, Produces: frame.JSON},
-			{Method: http.MethodDelete, Path: "/vnf_instances/{vnfInstanceId}", Handle: a.delete},
-			{
-				Method: http.MethodGet, Path: "/vnf_lcm_op_occs", Handle: a.listOperations, Produces: frame.JSON,
-				Query: frame.ListParams,
-			},
-			{
-				Method: http.MethodGet, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}", Handle: a.operation,
-				Produces: frame.JSON,
-			},
-			{
-				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/retry",
-				Handle: a.steer(lcm.EventRetry), Replay: replaySteer,
-			},
-			{
-				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/rollback",
-				Handle: a.steer(lcm.EventRollback), Replay: replaySteer,
-			},
-			{
-				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/fail", Handle: a.fail,
-				Produces: frame.JSON, Replay: a.replayFail,
-			},
-			{
-				Method: http.MethodPost, Path: "/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel", Handle: a.cancel,
-				Consumes: frame.JSON, Replay: replaySteer,
-			},
-		}),
+		Prefix: root, Versions: parsed(laterVersion, oldVersion, firstVersion),
+		Routes: []frame.Route{apiVersions(oldVersion, firstVersion, laterVersion)},
 	})
+	v2 := a.edition(Prefix, native{}, f.URL, f.URL)
+	f.Mount(frame.API{
+		Prefix: Prefix, Versions: parsed(laterVersion, firstVersion), Document: frame.Served(openapi.VnfLcmV2),
+		Routes: slices.Concat(
+			v2.routes(listInstances(v2, selector.VnfInstances), listOperations(v2, selector.VnfLcmOpOccs)),
+			v2.snapshotRoutes(), a.subscriptions().Routes(),
+			[]frame.Route{apiVersions(firstVersion, laterVersion)},
+		),
+	})
+	v1 := a.edition(PrefixV1, translated{}, f.URL, relative(f))
+	f.Mount(frame.API{
+		Prefix: PrefixV1, Versions: parsed(oldVersion), VersionOptional: true, AnyMinor: true, LenientQuery: true,
+		PageSize: pageSizeV1, Document: frame.Served(openapi.VnfLcmV1),
+		Routes: slices.Concat(
+			v1.routes(listInstances(v1, instancesV1), listOperations(v1, operationsV1)),
+			a.subscriptionsV1().Routes(), []frame.Route{apiVersions(oldVersion)},
+		),
+	})
+}
+
+func parsed(texts ...string) []version.Version {
+	out := make([]version.Version, len(texts))
+	for n, text := range texts {
+		out[n] = version.MustParse(text)
+	}
+	return out
+}
+
+// apiVersions lists versions (SOL013 clause 9.3).
+func apiVersions(versions ...string) frame.Route {
+	return frame.Route{
+		Method: http.MethodGet, Path: "/api_versions", Produces: frame.JSON, AnyVersion: true,
+		Handle: frame.Versions(root, versions...),
+	}
+}
+
+// routes are those that both versions have, besides subscriptions.
+func (a *edition) routes(listInstances, listOperations frame.Handler) []frame.Route {
+	const one, operation = "/vnf_instances/{vnfInstanceId}", "/vnf_lcm_op_occs/{vnfLcmOpOccId}"
+	return append(a.tasks(),
+		frame.Route{
+			Method: http.MethodGet, Path: "/vnf_instances", Handle: listInstances, Produces: frame.JSON,
+			Query: frame.ListParams,
+		},
+		frame.Route{
+			Method: http.MethodPost, Path: "/vnf_instances", Handle: a.create, Consumes: frame.JSON,
+			Produces: frame.JSON, Replay: a.replayCreate,
+		},
+		frame.Route{Method: http.MethodGet, Path: one, Handle: a.get, Produces: frame.JSON},
+		frame.Route{Method: http.MethodDelete, Path: one, Handle: a.delete},
+		frame.Route{
+			Method: http.MethodGet, Path: "/vnf_lcm_op_occs", Handle: listOperations, Produces: frame.JSON,
+			Query: frame.ListParams,
+		},
+		frame.Route{Method: http.MethodGet, Path: operation, Handle: a.operation, Produces: frame.JSON},
+		frame.Route{
+			Method: http.MethodPost, Path: operation + "/retry", Handle: a.steer(lcm.EventRetry), Replay: replaySteer,
+		},
+		frame.Route{
+			Method: http.MethodPost, Path: operation + "/rollback", Handle: a.steer(lcm.EventRollback),
+			Replay: replaySteer,
+		},
+		frame.Route{
+			Method: http.MethodPost, Path: operation + "/fail", Handle: a.fail, Produces: frame.JSON,
+			Replay: a.replayFail,
+		},
+		frame.Route{
+			Method: http.MethodPost, Path: operation + "/cancel", Handle: a.cancel, Consumes: frame.JSON,
+			Replay: replaySteer,
+		},
+	)
 }

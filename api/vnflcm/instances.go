@@ -8,6 +8,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/api/frame"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
@@ -20,7 +21,7 @@ func instanceID(r *frame.Request) (string, error) {
 	return id, err
 }
 
-func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) create(w http.ResponseWriter, r *frame.Request) error {
 	req, err := frame.Decode[sol.CreateVnfRequest](r)
 	if err != nil {
 		return err
@@ -34,12 +35,12 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", r.Public(instancePath(i.ID)))
+	w.Header().Set("Location", r.Public(a.instancePath(i.ID)))
 	frame.SetValidators(w, i.Version, i.Updated)
 	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d))
 }
 
-func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) get(w http.ResponseWriter, r *frame.Request) error {
 	id, err := instanceID(r)
 	if err != nil {
 		return err
@@ -73,17 +74,20 @@ func serveOne[D any](
 	return frame.WriteResource(w, r, http.StatusOK, resource)
 }
 
-func (a *API) listInstances(w http.ResponseWriter, r *frame.Request) error {
-	return frame.Resources[sol.VnfInstance]{
-		Path: instancesPath, Selectors: selector.VnfInstances, Query: queryOn(lcm.InstanceColumns),
-		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
-			present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(ctx, d) }
-			return presentAll(a.Services.In(r.Principal).InstanceDocuments(ctx, q), present)
-		},
-	}.Serve(w, r)
+// listInstances serves the list of instances, whose type is T in the edition.
+func listInstances[T any](a *edition, selectors selector.Spec[T]) frame.Handler {
+	return func(w http.ResponseWriter, r *frame.Request) error {
+		return frame.Resources[T]{
+			Path: a.prefix + instancesPart, Selectors: selectors, Query: queryOn(lcm.InstanceColumns),
+			Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
+				present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(ctx, d) }
+				return presentAll(a.Services.In(r.Principal).InstanceDocuments(ctx, q), present)
+			},
+		}.Serve(w, r)
+	}
 }
 
-func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) delete(w http.ResponseWriter, r *frame.Request) error {
 	id, err := instanceID(r)
 	if err != nil {
 		return err
@@ -116,15 +120,18 @@ func condition(
 }
 
 // tasks are the routes that start operations, one for each kind.
-func (a *API) tasks() []frame.Route {
+func (a *edition) tasks() []frame.Route {
 	var out []frame.Route
 	for _, k := range lcm.OperationKinds() {
+		if !a.has(k) {
+			continue
+		}
 		route := frame.Route{
 			Method: k.Method(), Path: "/vnf_instances/{vnfInstanceId}", Handle: a.submit(k), Consumes: frame.Patches,
 		}
 		if k.Path != "" {
 			route.Path, route.Consumes = route.Path+"/"+k.Path, frame.JSON
-			route.Replay = replaySubmit
+			route.Replay = a.replaySubmit
 		}
 		out = append(out, route)
 	}
@@ -132,33 +139,37 @@ func (a *API) tasks() []frame.Route {
 }
 
 // submit starts an operation of a kind.
-func (a *API) submit(k *lcm.OperationKind) frame.Handler {
+func (a *edition) submit(k *lcm.OperationKind) frame.Handler {
 	return func(w http.ResponseWriter, r *frame.Request) error {
 		id, err := instanceID(r)
 		if err != nil {
 			return err
 		}
-		if err := r.Decode(k.Request()); err != nil {
-			return err
-		}
-		task, err := lcm.ParseTask(k.Type, r.Raw)
+		s := a.Services.In(r.Principal)
+		pointer, err := a.form.request(r, s, k, id)
 		if err != nil {
 			return err
 		}
-		s := a.Services.In(r.Principal)
-		if task.IfVersion, err = condition(r, id, s.InstanceValidator); err != nil {
-			return err
+		op, err := admit(r, s, k, id)
+		if err != nil {
+			return pointedAt(err, pointer)
 		}
-		op, err := s.Submit(r.Context(), id, task)
-		return admitted(w, r, op, err)
+		r.Note(slog.String("op_id", op.ID))
+		return frame.Accepted(w, r.Public(a.operationPath(op.ID)))
 	}
 }
 
-// admitted answers a task: 202 and where the operation is.
-func admitted(w http.ResponseWriter, r *frame.Request, op *lcm.Operation, err error) error {
-	if err != nil {
-		return err
+// admit submits the task of a request that has the form of version 2.
+func admit(r *frame.Request, s *admission.Service, k *lcm.OperationKind, id string) (*lcm.Operation, error) {
+	if err := r.Decode(k.Request()); err != nil {
+		return nil, err
 	}
-	r.Note(slog.String("op_id", op.ID))
-	return frame.Accepted(w, r.Public(operationPath(op.ID)))
+	task, err := lcm.ParseTask(k.Type, r.Raw)
+	if err != nil {
+		return nil, err
+	}
+	if task.IfVersion, err = condition(r, id, s.InstanceValidator); err != nil {
+		return nil, err
+	}
+	return s.Submit(r.Context(), id, task)
 }

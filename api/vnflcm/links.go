@@ -69,7 +69,7 @@ type linksKey struct {
 
 // instanceLinks names the tasks that are possible in the instance's state. The place of the parent is that of
 // the instance in our own interface.
-func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.LinkTemplate {
+func (a *edition) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.LinkTemplate {
 	key := linksKey{d.VnfPkgID, d.FlavourID, d.State, d.Protected}
 	a.linksLock.RLock()
 	out, ok := a.links[key]
@@ -86,7 +86,7 @@ func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.
 		if d.Protected && k.Deletes != lcm.DeletesNone {
 			continue
 		}
-		if k.Link != nil && (k.Requires == "" || k.Requires == d.State) {
+		if a.has(k) && k.Link != nil && (k.Requires == "" || k.Requires == d.State) {
 			k.Link(links, &sol.Link{Href: frame.SelfPlace + "/" + k.Path})
 		}
 	}
@@ -100,7 +100,7 @@ func (a *API) instanceLinks(ctx context.Context, d *lcm.InstanceDocument) frame.
 }
 
 // operationLinks names the tasks that are possible in the operation's state.
-func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
+func (a *edition) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 	a.linksLock.RLock()
 	out, ok := a.taskLinks[d.Events]
 	a.linksLock.RUnlock()
@@ -127,7 +127,7 @@ func (a *API) operationLinks(d *lcm.OperationDocument) frame.LinkTemplate {
 		links.Grant = &sol.Link{Href: d.GrantHref}
 	}
 	if d.SnapshotID != "" {
-		links.VnfSnapshot = &sol.Link{Href: a.url(snapshotsPath + "/" + d.SnapshotID)}
+		links.VnfSnapshot = &sol.Link{Href: a.url(Prefix + snapshotsPart + "/" + d.SnapshotID)}
 	}
 	if d.GrantHref != "" || d.SnapshotID != "" { // they differ for every operation
 		return frame.NewLinkTemplate(links)

@@ -21,7 +21,7 @@ func operationID(r *frame.Request) (string, error) {
 	return id, err
 }
 
-func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) operation(w http.ResponseWriter, r *frame.Request) error {
 	id, err := operationID(r)
 	if err != nil {
 		return err
@@ -30,25 +30,28 @@ func (a *API) operation(w http.ResponseWriter, r *frame.Request) error {
 	return serveOne(w, r, id, s.OperationValidator, s.OperationDocument, a.presentOperation)
 }
 
-func (a *API) listOperations(w http.ResponseWriter, r *frame.Request) error {
-	return frame.Resources[sol.VnfLcmOpOcc]{
-		Path: operationsPath, Selectors: selector.VnfLcmOpOccs, Query: queryOn(lcm.OperationColumns),
-		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
-			return presentAll(a.Services.In(r.Principal).OperationDocuments(ctx, q), a.presentOperation)
-		},
-	}.Serve(w, r)
+// listOperations serves the list of operations, whose type is T in the edition.
+func listOperations[T any](a *edition, selectors selector.Spec[T]) frame.Handler {
+	return func(w http.ResponseWriter, r *frame.Request) error {
+		return frame.Resources[T]{
+			Path: a.prefix + operationsPart, Selectors: selectors, Query: queryOn(lcm.OperationColumns),
+			Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
+				return presentAll(a.Services.In(r.Principal).OperationDocuments(ctx, q), a.presentOperation)
+			},
+		}.Serve(w, r)
+	}
 }
 
 // unchanged returns the service for an operation, which has to have the version that If-Match or If-Unmodified-Since
 // means until it is changed.
-func (a *API) unchanged(r *frame.Request, id string) (*admission.Service, error) {
+func (a *edition) unchanged(r *frame.Request, id string) (*admission.Service, error) {
 	s := a.Services.In(r.Principal)
 	v, err := condition(r, id, s.OperationValidator)
 	return s.If(v), err
 }
 
 // steer serves retry and rollback: 202 without a body.
-func (a *API) steer(ev lcm.Event) frame.Handler {
+func (a *edition) steer(ev lcm.Event) frame.Handler {
 	return func(w http.ResponseWriter, r *frame.Request) error {
 		id, err := operationID(r)
 		if err != nil {
@@ -66,7 +69,7 @@ func (a *API) steer(ev lcm.Event) frame.Handler {
 }
 
 // fail serves the fail task: 200 with the operation.
-func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) fail(w http.ResponseWriter, r *frame.Request) error {
 	id, err := operationID(r)
 	if err != nil {
 		return err
@@ -88,7 +91,7 @@ func (a *API) fail(w http.ResponseWriter, r *frame.Request) error {
 }
 
 // cancel serves the cancel task: 202 without a body. The operation says when it is cancelled.
-func (a *API) cancel(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) cancel(w http.ResponseWriter, r *frame.Request) error {
 	id, err := operationID(r)
 	if err != nil {
 		return err

@@ -8,32 +8,33 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
 
-// Paths of lists, below the public URL.
+// Paths of lists, below the prefix.
 const (
-	instancesPath  = Prefix + "/vnf_instances"
-	operationsPath = Prefix + "/vnf_lcm_op_occs"
+	instancesPart  = "/vnf_instances"
+	operationsPart = "/vnf_lcm_op_occs"
+	snapshotsPart  = "/vnf_snapshots"
 )
 
 // Paths of single resources, below the public URL.
-func instancePath(id string) string  { return instancesPath + "/" + id }
-func operationPath(id string) string { return operationsPath + "/" + id }
+func (a *edition) instancePath(id string) string  { return a.prefix + instancesPart + "/" + id }
+func (a *edition) operationPath(id string) string { return a.prefix + operationsPart + "/" + id }
 
 // instance makes the resource that clients see: with the links of its state.
-func (a *API) instance(ctx context.Context, d *lcm.InstanceDocument) frame.Resource {
+func (a *edition) instance(ctx context.Context, d *lcm.InstanceDocument) frame.Resource {
 	if d.Brief == nil { // the place where a search has ended
 		return frame.Resource{Document: &d.Document}
 	}
 	links := a.instanceLinks(ctx, d).For(a.instances.Of(d.ID), a.extended.Of(d.ID))
-	return frame.Resource{Document: &d.Document, Links: links}
+	return frame.Resource{Document: a.form.instance(d), Links: links}
 }
 
 // presentOperation makes the resource that clients see: with the tasks of its state.
-func (a *API) presentOperation(d *lcm.OperationDocument) frame.Resource {
+func (a *edition) presentOperation(d *lcm.OperationDocument) frame.Resource {
 	if d.Brief == nil { // the place where a search has ended
 		return frame.Resource{Document: &d.Document}
 	}
-	links := a.operationLinks(d).For(a.operations.Of(d.ID), a.instances.Of(d.InstanceID))
-	return frame.Resource{Document: &d.Document, Links: links}
+	links := a.operationLinks(d).For(a.operations.Of(d.ID), a.parents.Of(d.InstanceID))
+	return frame.Resource{Document: a.form.operation(d), Links: links}
 }
 
 // presentAll makes the resources of the documents that a list yields. The first error ends it.

@@ -10,30 +10,30 @@ import (
 // The answers to repeated requests are those of the first, except that a resource is shown as it is now.
 
 // replayCreate answers a repeated creation of an instance.
-func (a *API) replayCreate(w http.ResponseWriter, r *frame.Request, id string) error {
+func (a *edition) replayCreate(w http.ResponseWriter, r *frame.Request, id string) error {
 	d, err := a.Services.In(r.Principal).InstanceDocument(r.Context(), id)
 	if err != nil {
 		return gone(err, "created", "VNF instance", id)
 	}
-	w.Header().Set("Location", r.Public(instancePath(id)))
+	w.Header().Set("Location", r.Public(a.instancePath(id)))
 	frame.SetValidators(w, d.Version, d.Updated)
 	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d))
 }
 
 // replayCreateSnapshot answers a repeated creation of a VNF snapshot.
-func (a *API) replayCreateSnapshot(w http.ResponseWriter, r *frame.Request, id string) error {
+func (a *edition) replayCreateSnapshot(w http.ResponseWriter, r *frame.Request, id string) error {
 	d, err := a.Services.In(r.Principal).Snapshot(r.Context(), id)
 	if err != nil {
 		return gone(err, "created", "VNF snapshot", id)
 	}
-	w.Header().Set("Location", r.Public(snapshotsPath+"/"+id))
+	w.Header().Set("Location", r.Public(a.prefix+snapshotsPart+"/"+id))
 	frame.SetValidators(w, d.Version, d.Updated)
 	return frame.WriteResource(w, r, http.StatusCreated, a.presentSnapshot(d))
 }
 
 // replaySubmit answers a repeated task of an instance.
-func replaySubmit(w http.ResponseWriter, r *frame.Request, id string) error {
-	return frame.Accepted(w, r.Public(operationPath(id)))
+func (a *edition) replaySubmit(w http.ResponseWriter, r *frame.Request, id string) error {
+	return frame.Accepted(w, r.Public(a.operationPath(id)))
 }
 
 // replaySteer answers a repeated retry, rollback or cancel.
@@ -42,7 +42,7 @@ func replaySteer(w http.ResponseWriter, _ *frame.Request, _ string) error {
 }
 
 // replayFail answers a repeated fail.
-func (a *API) replayFail(w http.ResponseWriter, r *frame.Request, id string) error {
+func (a *edition) replayFail(w http.ResponseWriter, r *frame.Request, id string) error {
 	d, err := a.Services.In(r.Principal).OperationDocument(r.Context(), id)
 	if err != nil {
 		return gone(err, "failed", "operation", id)

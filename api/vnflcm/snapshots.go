@@ -14,9 +14,6 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol/selector"
 )
 
-// snapshotsPath is the list of VNF snapshots, below the public URL.
-const snapshotsPath = Prefix + "/vnf_snapshots"
-
 // snapshotID reads the snapshot id of the path.
 func snapshotID(r *frame.Request) (string, error) {
 	id, err := r.Identifier("vnfSnapshotInfoId", "VNF snapshot")
@@ -25,7 +22,7 @@ func snapshotID(r *frame.Request) (string, error) {
 }
 
 // snapshotRoutes are those of the snapshot resources.
-func (a *API) snapshotRoutes() []frame.Route {
+func (a *edition) snapshotRoutes() []frame.Route {
 	const one = "/vnf_snapshots/{vnfSnapshotInfoId}"
 	return []frame.Route{
 		{
@@ -47,7 +44,7 @@ func (a *API) snapshotRoutes() []frame.Route {
 
 // presentSnapshot makes the resource that clients see. The VNF instance in it has a link to the instance that the
 // snapshot is of, which may not exist any more, and none to tasks.
-func (a *API) presentSnapshot(d *lcm.SnapshotDocument) frame.Resource {
+func (a *edition) presentSnapshot(d *lcm.SnapshotDocument) frame.Resource {
 	links := sol.VnfSnapshotInfoLinks{Self: sol.Link{Href: frame.SelfPlace}}
 	instance := a.instances.Of(d.InstanceID)
 	if d.InstanceID != "" {
@@ -61,7 +58,7 @@ func (a *API) presentSnapshot(d *lcm.SnapshotDocument) frame.Resource {
 	}
 }
 
-func (a *API) createSnapshot(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) createSnapshot(w http.ResponseWriter, r *frame.Request) error {
 	req, err := frame.Decode[sol.CreateVnfSnapshotInfoRequest](r)
 	if err != nil {
 		return err
@@ -71,12 +68,12 @@ func (a *API) createSnapshot(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	r.Note(slog.String("vnf_snapshot_id", d.ID))
-	w.Header().Set("Location", r.Public(snapshotsPath+"/"+d.ID))
+	w.Header().Set("Location", r.Public(a.prefix+snapshotsPart+"/"+d.ID))
 	frame.SetValidators(w, d.Version, d.Updated)
 	return frame.WriteResource(w, r, http.StatusCreated, a.presentSnapshot(d))
 }
 
-func (a *API) snapshot(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) snapshot(w http.ResponseWriter, r *frame.Request) error {
 	id, err := snapshotID(r)
 	if err != nil {
 		return err
@@ -85,9 +82,9 @@ func (a *API) snapshot(w http.ResponseWriter, r *frame.Request) error {
 	return serveOne(w, r, id, s.SnapshotValidator, s.Snapshot, a.presentSnapshot)
 }
 
-func (a *API) listSnapshots(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) listSnapshots(w http.ResponseWriter, r *frame.Request) error {
 	return frame.Resources[sol.VnfSnapshotInfo]{
-		Path: snapshotsPath, Selectors: selector.VnfSnapshotInfos,
+		Path: a.prefix + snapshotsPart, Selectors: selector.VnfSnapshotInfos,
 		Query: func(f filter.Filter) (lcm.Query, filter.Filter) { return lcm.Query{}, f },
 		Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
 			return presentAll(a.Services.In(r.Principal).Snapshots(ctx, q), a.presentSnapshot)
@@ -96,7 +93,7 @@ func (a *API) listSnapshots(w http.ResponseWriter, r *frame.Request) error {
 }
 
 // modifySnapshot answers with the attributes that were changed.
-func (a *API) modifySnapshot(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) modifySnapshot(w http.ResponseWriter, r *frame.Request) error {
 	id, err := snapshotID(r)
 	if err != nil {
 		return err
@@ -118,7 +115,7 @@ func (a *API) modifySnapshot(w http.ResponseWriter, r *frame.Request) error {
 	return frame.WriteJSON(w, http.StatusOK, sol.VnfSnapshotInfoModifications{VnfSnapshotPkgID: req.VnfSnapshotPkgID})
 }
 
-func (a *API) deleteSnapshot(w http.ResponseWriter, r *frame.Request) error {
+func (a *edition) deleteSnapshot(w http.ResponseWriter, r *frame.Request) error {
 	id, err := snapshotID(r)
 	if err != nil {
 		return err

@@ -348,12 +348,16 @@ func TestListsOfInstancesAndOperations(t *testing.T) {
 func TestVersionsAreListedWithoutAVersion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, path := range []string{"/vnflcm/api_versions", "/vnflcm/v2/api_versions"} {
+	for path, versions := range map[string][]sol.ApiVersion{
+		"/vnflcm/api_versions":    {{Version: "1.3.0"}, {Version: "2.0.0"}, {Version: "2.3.0"}},
+		"/vnflcm/v1/api_versions": {{Version: "1.3.0"}},
+		"/vnflcm/v2/api_versions": {{Version: "2.0.0"}, {Version: "2.3.0"}},
+	} {
 		a := b.Do(t, "GET", path, nil, "Version", "")
 		require.Equal(t, 200, a.Status)
-		require.Equal(t, sol.ApiVersionInformation{
-			URIPrefix: "/vnflcm", ApiVersions: []sol.ApiVersion{{Version: "2.0.0"}, {Version: "2.3.0"}},
-		}, apitest.JSON[sol.ApiVersionInformation](t, a))
+		require.Contains(t, string(a.Body), `"isDeprecated":false`, "clients show it")
+		require.Equal(t, sol.ApiVersionInformation{URIPrefix: "/vnflcm", ApiVersions: versions},
+			apitest.JSON[sol.ApiVersionInformation](t, a))
 		a = b.Do(t, "DELETE", path, nil, "Version", "")
 		require.Equal(t, 405, a.Status)
 		require.Equal(t, "GET, HEAD", a.Header.Get("Allow"))

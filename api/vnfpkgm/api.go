@@ -63,7 +63,7 @@ func (a *API) Mount(f *frame.Frame) {
 	for _, m := range a.majors() {
 		f.Mount(frame.API{
 			Prefix: m.prefix, Versions: parse(m.versions), VersionOptional: m.optional,
-			Document: frame.Served(m.document), Routes: m.routes(),
+			LenientQuery: m.optional, Document: frame.Served(m.document), Routes: m.routes(),
 		})
 	}
 }

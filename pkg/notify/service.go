@@ -73,6 +73,9 @@ func (s *Service) Subscribe(ctx context.Context, api *API, r Request) (_ *Subscr
 		ID: uuid.NewString(), API: api.Name, Version: r.Version, Created: s.Clock.Now(), Callback: r.Callback,
 		Verbosity: r.Verbosity, Filter: filter, Conditions: conditions, Auth: r.Auth,
 	}
+	if api.Form != nil {
+		made.Form = api.Form(r.Version)
+	}
 	if s.Options.TestCallback {
 		if err := s.Tester.Test(ctx, made); err != nil {
 			return nil, "", err

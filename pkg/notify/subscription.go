@@ -13,6 +13,8 @@ type Subscription struct {
 	ID      string
 	API     string // name of the API
 	Version string // of the API, in notifications
+	// Form of the notifications, if the API has several; only a new subscription has it.
+	Form    string
 	Created time.Time
 	// Callback is where notifications are sent to.
 	Callback string
@@ -46,6 +48,8 @@ type API struct {
 	Parse func(filter json.RawMessage) (Filter, error)
 	// Pointer is the place of the values of an attribute in a request to subscribe.
 	Pointer func(attribute string) string
+	// Form returns the form of notifications of a version; "" is the first one. nil is for an API that has only one.
+	Form func(version string) string
 	// Render makes the body of a notification. link makes the URL of a path.
 	Render func(m Message, s *Subscription, link func(path string) sol.Link) ([]byte, error)
 }

@@ -11,6 +11,6 @@ type ApiVersionInformation struct {
 // ApiVersion is one supported version of an API, e.g. 2.0.0.
 type ApiVersion struct {
 	Version        string    `json:"version"`
-	IsDeprecated   bool      `json:"isDeprecated,omitempty"`
+	IsDeprecated   bool      `json:"isDeprecated"`
 	RetirementDate time.Time `json:"retirementDate,omitzero"`
 }

@@ -62,7 +62,11 @@ func (s *Subscriptions) Insert(
 	if n.Filter != nil {
 		filter = noNUL(n.Filter)
 	}
-	like, err := json.Marshal([]string{n.API, n.Callback, string(conditions)})
+	parts := []string{n.API, n.Callback, string(conditions)}
+	if n.Form != "" { // a subscription to notifications in another form is not the same
+		parts = append(parts, n.Form)
+	}
+	like, err := json.Marshal(parts)
 	if err != nil {
 		return "", err
 	}

@@ -32,6 +32,8 @@ const (
 // unconditional are the routes that modify and have no representation to compare, each with the reason.
 var unconditional = map[string]string{
 	"POST /vnflcm/v2/vnf_instances":                   makes,
+	"POST /vnflcm/v1/vnf_instances":                   makes,
+	"POST /vnflcm/v1/subscriptions":                   makes,
 	"POST /vnflcm/v2/vnf_snapshots":                   makes,
 	"POST /vnflcm/v2/subscriptions":                   makes,
 	"POST /vnfpkgm/v1/vnf_packages":                   makes,

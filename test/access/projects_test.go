@@ -37,6 +37,8 @@ func TestListsShowOnlyTheProject(t *testing.T) {
 		"/vnflcm/v2/vnf_instances?filter=(eq,vnfdId," + of.vnfd + ")&all_fields",
 		"/vnflcm/v2/vnf_instances?filter=(cont,metadata/owner,canary)",
 		"/vnflcm/v2/vnf_lcm_op_occs?filter=(eq,vnfInstanceId," + of.instance + ")",
+		"/vnflcm/v1/vnf_instances?filter=(eq,vnfInstanceName,instance-of-red)",
+		"/vnflcm/v1/vnf_lcm_op_occs?filter=(eq,vnfInstanceId," + of.instance + ")",
 		"/vnfpkgm/v1/vnf_packages?filter=(eq,vnfdId," + of.vnfd + ")", "/v1.0/vims?name=vim-of-red",
 		"/v1.0/vims?id=" + of.vim,
 		"/ui/?after=" + uuid.Nil.String(), "/ui/packages?after=" + uuid.Nil.String(),

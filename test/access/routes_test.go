@@ -45,10 +45,22 @@ var bodies = map[string]string{
 	"POST /v1.0/vims.json": `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
 	"POST /gybe/v1/plan":   `{"vnfInstanceId": "{vnfInstanceId}", "operation": "TERMINATE", "params": {"terminationType": "FORCEFUL"}}`,
 
-	"POST /vnfpkgm/v1/subscriptions":                      `{"callbackUri": "http://127.0.0.1:1/"}`,
-	"POST /vnfpkgm/v2/subscriptions":                      `{"callbackUri": "http://127.0.0.1:1/"}`,
-	"POST /vnflcm/v2/subscriptions":                       `{"callbackUri": "http://127.0.0.1:1/"}`,
-	"POST /gybe/v1/subscriptions/{subscriptionId}/replay": `{"since": "2026-01-01T00:00:00Z"}`,
+	"POST /vnfpkgm/v1/subscriptions":                                `{"callbackUri": "http://127.0.0.1:1/"}`,
+	"POST /vnfpkgm/v2/subscriptions":                                `{"callbackUri": "http://127.0.0.1:1/"}`,
+	"POST /vnflcm/v2/subscriptions":                                 `{"callbackUri": "http://127.0.0.1:1/"}`,
+	"POST /vnflcm/v1/vnf_instances":                                 `{"vnfdId": "%s"}`,
+	"PATCH /vnflcm/v1/vnf_instances/{vnfInstanceId}":                `{"vnfInstanceName": "x"}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/instantiate":     `{"flavourId": "default"}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/scale":           `{"type": "SCALE_OUT", "aspectId": "VDU1_scale", "numberOfSteps": "1"}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/scale_to_level":  `{"instantiationLevelId": "instantiation_level_1"}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/change_flavour":  `{"newFlavourId": "groups"}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/terminate":       `{"terminationType": "FORCEFUL"}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/heal":            `{}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/operate":         `{"changeStateTo": "STOPPED"}`,
+	"POST /vnflcm/v1/vnf_instances/{vnfInstanceId}/change_ext_conn": `{"extVirtualLinks": [{"id": "a", "resourceId": "b", "extCps": [{"cpdId": "VDU1_CP1"}]}]}`,
+	"POST /vnflcm/v1/vnf_lcm_op_occs/{vnfLcmOpOccId}/cancel":        `{"cancelMode": "FORCEFUL"}`,
+	"POST /vnflcm/v1/subscriptions":                                 `{"callbackUri": "http://127.0.0.1:1/"}`,
+	"POST /gybe/v1/subscriptions/{subscriptionId}/replay":           `{"since": "2026-01-01T00:00:00Z"}`,
 }
 
 // media are the types of bodies that are not JSON.
@@ -266,7 +278,8 @@ func (w *world) everything(t *testing.T, project string, o objects) map[string]s
 	out := map[string]string{}
 	for _, path := range []string{
 		"/vnflcm/v2/vnf_instances/" + o.instance, "/vnflcm/v2/vnf_instances/" + o.idle,
-		"/vnflcm/v2/vnf_snapshots?all_fields",
+		"/vnflcm/v2/vnf_snapshots?all_fields", "/vnflcm/v1/vnf_instances?all_fields",
+		"/vnflcm/v1/vnf_instances/" + o.instance, "/vnflcm/v1/vnf_lcm_op_occs?all_fields", "/vnflcm/v1/subscriptions",
 		"/vnflcm/v2/vnf_lcm_op_occs?all_fields", "/vnfpkgm/v1/vnf_packages?all_fields", "/v1.0/vims",
 		"/vnflcm/v2/subscriptions", "/gybe/v1/subscriptions/" + o.subscription + "/deliveries",
 	} {

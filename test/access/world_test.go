@@ -167,6 +167,8 @@ func (w *world) send(t *testing.T, r request) answer {
 	req, err := http.NewRequestWithContext(ctx, r.method, w.node.URL()+r.path, strings.NewReader(r.body))
 	require.NoError(t, err)
 	switch {
+	case strings.HasPrefix(r.path, "/vnflcm/v1/"):
+		req.Header.Set("Version", "1.3.0")
 	case strings.HasPrefix(r.path, "/vnflcm/"):
 		req.Header.Set("Version", "2.0.0")
 	case strings.HasPrefix(r.path, "/vnfpkgm/v2/"):

@@ -145,6 +145,8 @@ func (s *Server) Do(tb testing.TB, method, path string, body any, headers ...str
 // versionFor is the version that is sent to an interface.
 func versionFor(path string) string {
 	switch {
+	case strings.HasPrefix(path, "/vnflcm/v1/"):
+		return "1.3.0"
 	case strings.HasPrefix(path, "/vnfpkgm/v1/"):
 		return "1.2.0"
 	case strings.HasPrefix(path, "/vnfpkgm/v2/"):

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/google/uuid"
+
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/stack"
 )
@@ -32,6 +34,16 @@ func (n *node) body(name string, v values) (raw []byte, media string, err error)
 		out = sol.OperateVnfRequest{ChangeStateTo: sol.VnfOperationalStateStopped, StopType: sol.StopTypeForceful}
 	case "change_ext_conn":
 		out = n.requests.Reconnected("net_mgmt")
+	case "instantiate_v1":
+		out = map[string]any{"flavourId": "default", "vimConnectionInfo": []any{
+			map[string]any{"id": "vim1", "vimType": "openstack"},
+		}}
+	case "change_ext_conn_v1": // the configurations of connection points are lists
+		out = map[string]any{"extVirtualLinks": []any{map[string]any{
+			"id": "net_mgmt", "resourceId": uuid.NewString(), "extCps": []any{map[string]any{"cpdId": "VDU1_CP1"}},
+		}}}
+	case "change_flavour_v1":
+		out = map[string]any{"newFlavourId": "large"}
 	case "change_vnfpkg":
 		out = stack.NextVersion(v["vnfd"])
 	case "modify":

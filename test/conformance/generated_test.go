@@ -82,6 +82,11 @@ func (r route) body() string {
 	case "subscriptions":
 		return map[bool]string{true: "package_subscription", false: "subscription"}[strings.HasPrefix(
 			r.path, "/vnfpkgm")]
+	case "instantiate", "change_ext_conn", "change_flavour":
+		if strings.HasPrefix(r.path, "/vnflcm/v1/") {
+			return last + "_v1"
+		}
+		return last
 	case "change_vnfpkg":
 		return "change_vnfpkg"
 	default:
@@ -173,7 +178,8 @@ func answersWithBody(t *testing.T, r route) bool {
 func described(t *testing.T, r route) *openapi3.Operation {
 	t.Helper()
 	for prefix, name := range map[string]string{
-		"/vnflcm/v2": openapi.VnfLcmV2, "/vnfpkgm/v1": openapi.VnfPkgmV1, "/vnfpkgm/v2": openapi.VnfPkgmV2,
+		"/vnflcm/v1": openapi.VnfLcmV1, "/vnflcm/v2": openapi.VnfLcmV2, "/vnfpkgm/v1": openapi.VnfPkgmV1,
+		"/vnfpkgm/v2": openapi.VnfPkgmV2,
 	} {
 		if path, ok := strings.CutPrefix(r.path, prefix); ok {
 			doc, err := openapi.Load(name)
