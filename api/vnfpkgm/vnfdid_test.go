@@ -43,7 +43,7 @@ func TestVnfdIDsAreAnyText(t *testing.T) {
 				require.NotContains(t, a.Header.Get("Content-Disposition"), id, "names of files are harmless")
 			}
 			require.Equal(t, 405, b.Do(t, "DELETE", path, nil, "Version", "2.4.0").Status)
-			require.Equal(t, 405, b.Do(t, "BREW", path, nil, "Version", "2.4.0").Status, "a method that nobody knows")
+			require.Equal(t, 405, b.Do(t, "BREW", path, nil, "Version", "2.4.0").Status, "a method that does not exist")
 		}
 		filter := "(eq,vnfdId,'" + strings.ReplaceAll(id, "'", "''") + "')"
 		found := apitest.JSON[[]sol.VnfPkgInfo](
