@@ -12,9 +12,10 @@ import (
 type form interface {
 	// has says whether the version has the task of a kind.
 	has(k *lcm.OperationKind) bool
-	// instance and operation return documents in the form of the version. They do not change the given ones.
-	instance(d *lcm.InstanceDocument) *lcm.Document
-	operation(d *lcm.OperationDocument) *lcm.Document
+	// instance and operation return documents in the form of the version. They do not change the given ones. The
+	// documents are valid until the next call with the same buffer, which may be nil.
+	instance(d *lcm.InstanceDocument, buf *buffer) *lcm.Document
+	operation(d *lcm.OperationDocument, buf *buffer) *lcm.Document
 	// request brings the body of a task on the instance with an id to the form of the domain. pointer translates the
 	// pointers of errors back; nil leaves them as they are.
 	request(r *frame.Request, s *admission.Service, k *lcm.OperationKind, id string) (
@@ -24,14 +25,20 @@ type form interface {
 // has says whether the edition has the task of a kind.
 func (a *edition) has(k *lcm.OperationKind) bool { return a.form.has(k) }
 
+// buffer is memory for the documents of a list, one after the other.
+type buffer struct {
+	document lcm.Document
+	text     []byte
+}
+
 // native is the form of version 2.
 type native struct{}
 
 func (native) has(*lcm.OperationKind) bool { return true }
 
-func (native) instance(d *lcm.InstanceDocument) *lcm.Document { return &d.Document }
+func (native) instance(d *lcm.InstanceDocument, _ *buffer) *lcm.Document { return &d.Document }
 
-func (native) operation(d *lcm.OperationDocument) *lcm.Document { return &d.Document }
+func (native) operation(d *lcm.OperationDocument, _ *buffer) *lcm.Document { return &d.Document }
 
 func (native) request(*frame.Request, *admission.Service, *lcm.OperationKind, string) (func(string) string, error) {
 	return nil, nil //nolint:nilnil // nothing is translated

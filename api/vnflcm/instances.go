@@ -37,7 +37,7 @@ func (a *edition) create(w http.ResponseWriter, r *frame.Request) error {
 	}
 	w.Header().Set("Location", r.Public(a.instancePath(i.ID)))
 	frame.SetValidators(w, i.Version, i.Updated)
-	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d))
+	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d, nil))
 }
 
 func (a *edition) get(w http.ResponseWriter, r *frame.Request) error {
@@ -46,7 +46,7 @@ func (a *edition) get(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	s := a.Services.In(r.Principal)
-	present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(r.Context(), d) }
+	present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(r.Context(), d, nil) }
 	return serveOne(w, r, id, s.InstanceValidator, s.InstanceDocument, present)
 }
 
@@ -80,7 +80,8 @@ func listInstances[T any](a *edition, selectors selector.Spec[T]) frame.Handler 
 		return frame.Resources[T]{
 			Path: a.prefix + instancesPart, Selectors: selectors, Query: queryOn(lcm.InstanceColumns),
 			Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
-				present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(ctx, d) }
+				var buf buffer
+				present := func(d *lcm.InstanceDocument) frame.Resource { return a.instance(ctx, d, &buf) }
 				return presentAll(a.Services.In(r.Principal).InstanceDocuments(ctx, q), present)
 			},
 		}.Serve(w, r)

@@ -36,7 +36,9 @@ func listOperations[T any](a *edition, selectors selector.Spec[T]) frame.Handler
 		return frame.Resources[T]{
 			Path: a.prefix + operationsPart, Selectors: selectors, Query: queryOn(lcm.OperationColumns),
 			Fetch: func(ctx context.Context, q lcm.Query) iter.Seq2[frame.Resource, error] {
-				return presentAll(a.Services.In(r.Principal).OperationDocuments(ctx, q), a.presentOperation)
+				var buf buffer
+				present := func(d *lcm.OperationDocument) frame.Resource { return a.operationIn(d, &buf) }
+				return presentAll(a.Services.In(r.Principal).OperationDocuments(ctx, q), present)
 			},
 		}.Serve(w, r)
 	}

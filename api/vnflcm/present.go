@@ -20,21 +20,26 @@ func (a *edition) instancePath(id string) string  { return a.prefix + instancesP
 func (a *edition) operationPath(id string) string { return a.prefix + operationsPart + "/" + id }
 
 // instance makes the resource that clients see: with the links of its state.
-func (a *edition) instance(ctx context.Context, d *lcm.InstanceDocument) frame.Resource {
+func (a *edition) instance(ctx context.Context, d *lcm.InstanceDocument, buf *buffer) frame.Resource {
 	if d.Brief == nil { // the place where a search has ended
 		return frame.Resource{Document: &d.Document}
 	}
 	links := a.instanceLinks(ctx, d).For(a.instances.Of(d.ID), a.extended.Of(d.ID))
-	return frame.Resource{Document: a.form.instance(d), Links: links}
+	return frame.Resource{Document: a.form.instance(d, buf), Links: links}
 }
 
 // presentOperation makes the resource that clients see: with the tasks of its state.
 func (a *edition) presentOperation(d *lcm.OperationDocument) frame.Resource {
+	return a.operationIn(d, nil)
+}
+
+// operationIn is presentOperation with a buffer for the document.
+func (a *edition) operationIn(d *lcm.OperationDocument, buf *buffer) frame.Resource {
 	if d.Brief == nil { // the place where a search has ended
 		return frame.Resource{Document: &d.Document}
 	}
 	links := a.operationLinks(d).For(a.operations.Of(d.ID), a.parents.Of(d.InstanceID))
-	return frame.Resource{Document: a.form.operation(d), Links: links}
+	return frame.Resource{Document: a.form.operation(d, buf), Links: links}
 }
 
 // presentAll makes the resources of the documents that a list yields. The first error ends it.

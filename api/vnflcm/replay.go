@@ -17,7 +17,7 @@ func (a *edition) replayCreate(w http.ResponseWriter, r *frame.Request, id strin
 	}
 	w.Header().Set("Location", r.Public(a.instancePath(id)))
 	frame.SetValidators(w, d.Version, d.Updated)
-	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d))
+	return frame.WriteResource(w, r, http.StatusCreated, a.instance(r.Context(), d, nil))
 }
 
 // replayCreateSnapshot answers a repeated creation of a VNF snapshot.

@@ -34,22 +34,38 @@ type translated struct{}
 
 func (translated) has(k *lcm.OperationKind) bool { return !slices.Contains(tasksOfLater, k.Type) }
 
-func (translated) instance(d *lcm.InstanceDocument) *lcm.Document {
-	out := d.Document
-	out.Brief = v1.InstanceBrief(make([]byte, 0, len(d.Brief)+v1.BriefAdded), d.Brief, d.ID, d.VnfPkgID)
+func (translated) instance(d *lcm.InstanceDocument, buf *buffer) *lcm.Document {
+	buf = buf.of(&d.Document)
+	buf.text = v1.InstanceBrief(buf.text, d.Brief, d.ID, d.VnfPkgID)
+	brief := len(buf.text)
 	if v1.Translated(d.Details) {
-		out.Details = v1.Instance(make([]byte, 0, len(d.Details)+len(d.Details)/8), d.Details)
+		buf.text = v1.Instance(buf.text, d.Details)
+		buf.document.Details = buf.text[brief:]
 	}
-	return &out
+	buf.document.Brief = buf.text[:brief]
+	return &buf.document
 }
 
-func (translated) operation(d *lcm.OperationDocument) *lcm.Document {
+func (translated) operation(d *lcm.OperationDocument, buf *buffer) *lcm.Document {
 	if !v1.Translated(d.Details) {
 		return &d.Document
 	}
-	out := d.Document
-	out.Details = v1.Operation(make([]byte, 0, len(d.Details)+len(d.Details)/8), d.Details)
-	return &out
+	buf = buf.of(&d.Document)
+	buf.text = v1.Operation(buf.text, d.Details)
+	buf.document.Details = buf.text
+	return &buf.document
+}
+
+// of returns an empty buffer with enough memory for a document.
+func (b *buffer) of(d *lcm.Document) *buffer {
+	if b == nil {
+		b = &buffer{}
+	}
+	if size := len(d.Brief) + v1.BriefAdded + len(d.Details) + len(d.Details)/8; cap(b.text) < size {
+		b.text = make([]byte, 0, size)
+	}
+	b.document, b.text = *d, b.text[:0]
+	return b
 }
 
 func (translated) request(

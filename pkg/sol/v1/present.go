@@ -1,6 +1,9 @@
 package v1
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // The names that clients of version 1 have for types of VIMs.
 const (
@@ -51,7 +54,7 @@ func ChangedExtConnectivity(links []byte) []byte { return connectivity.apply(nil
 // Translated says whether an object can have a part that Instance or Operation changes. It looks at the text only, so
 // it may say so of one that has none.
 func Translated(details []byte) bool {
-	return bytes.Contains(details, []byte(`"vimConnectionInfo"`)) || bytes.Contains(details, []byte(`"cpConfig"`))
+	return slices.ContainsFunc(parts, func(name []byte) bool { return bytes.Contains(details, name) })
 }
 
 // listConnections makes a list of VIM connections of a map.
@@ -68,6 +71,9 @@ func (r *rewriter) listed(begin string, of *shape) {
 		return
 	}
 	r.flush()
+	last := r.last
+	r.last = len(r.in) // all of this value is looked at
+	defer func() { r.last = last }()
 	r.out = append(r.out, '[')
 	any := false
 	r.object(func(name []byte) {
@@ -121,7 +127,7 @@ const BriefAdded = 160
 // the id of the VNF package.
 func InstanceBrief(dst, brief []byte, id, vnfPkgID string) []byte {
 	const named, described = `"vnfInstanceName":`, `"vnfInstanceDescription":`
-	r := rewriter{in: brief, out: dst}
+	r := rewriter{in: brief, out: dst, last: len(brief)}
 	r.at = min(len(`{"id":"",`)+len(id), len(brief))
 	r.flush()
 	r.out = r.attribute(named, `"vnf-`+id+`"`)

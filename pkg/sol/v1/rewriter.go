@@ -19,16 +19,40 @@ type rewriter struct {
 	at int
 	// copied is the place up to which the text has been copied, or left out.
 	copied int
-	out    []byte
+	// last is the last place where something can have another form. The rest of the text is not looked at.
+	last int
+	out  []byte
 }
 
 // apply appends a text in the form that a shape describes to dst.
 func (s *shape) apply(dst, text []byte) []byte {
-	r := rewriter{in: text, out: dst}
-	r.value(s)
+	r := rewriter{in: text, out: dst, last: lastPart(text)}
+	if r.last >= 0 {
+		r.value(s)
+	}
 	r.at = len(text)
 	r.flush()
 	return r.out
+}
+
+// parts are the names of the members that have another form.
+var parts = [][]byte{[]byte(`"vimConnectionInfo"`), []byte(`"cpConfig"`)}
+
+// lastPart is the last place in a text that names a part; -1 if none does. It searches forward, which is much faster
+// than backward.
+func lastPart(text []byte) int {
+	last := -1
+	for _, name := range parts {
+		for at := 0; ; {
+			n := bytes.Index(text[at:], name)
+			if n < 0 {
+				break
+			}
+			at += n + len(name)
+			last = max(last, at)
+		}
+	}
+	return last
 }
 
 // flush copies the text up to the present place.
@@ -115,6 +139,10 @@ var ends = []byte(",]}: \t\n\r")
 
 // skip goes past a value.
 func (r *rewriter) skip() {
+	if r.at > r.last {
+		r.at = len(r.in)
+		return
+	}
 	depth := 0
 	for r.at < len(r.in) {
 		switch r.in[r.at] {
