@@ -138,5 +138,5 @@ func (i *Instance) Release() {
 		i.PreviousVims = previous
 	}
 	i.Instantiated, i.Inventory, i.VimConnections, i.SSHKey = nil, nil, nil, nil
-	i.HoldsResources, i.Unobserved, i.Params, i.Assets = false, "", "", nil
+	i.HoldsResources, i.Unobserved, i.Params, i.Assets, i.Assembled = false, "", "", nil, nil
 }

@@ -64,6 +64,9 @@ type Instance struct {
 	// Unobserved is the id of the operation that ended without an inventory, "" when there is none: Instantiated and
 	// Inventory may be out of date. The next admission that depends on them repeats the inventory.
 	Unobserved string
+	// Assembled is the stack that a user-data class of the package has made; nil for all others, and while there are no
+	// resources. It may hold secrets: encrypted at rest, never shown.
+	Assembled *AssembledStack `json:",omitempty"`
 	// Instantiated is nil until the first instantiation finishes its inventory. Its VNFCs are listed in the order in
 	// which scaling in takes them away: those of a VDU with the highest index first, or as the VIM takes them.
 	Instantiated *sol.InstantiatedVnfInfo

@@ -123,7 +123,7 @@ func (w *Execution) RecordSnapshot(s VNFCSnapshot) {
 // the snapshot.
 func (i *Instance) SnapshotSource() *Instance {
 	out := *i
-	out.Params, out.PreviousVims, out.SSHKey, out.Protection = "", nil, nil, nil
+	out.Params, out.PreviousVims, out.SSHKey, out.Protection, out.Assembled = "", nil, nil, nil, nil
 	return &out
 }
 

@@ -133,7 +133,7 @@ type Query struct {
 	// it had to read many rows for them, see Document.
 	Where []filter.Expr
 	// Brief leaves out what is large or sealed: of instances VimConnections, ConfigurableProperties, Metadata,
-	// Extensions, Instantiated, Inventory, Params, PreviousVims and SSHKey; of operations Params,
+	// Extensions, Instantiated, Inventory, Params, PreviousVims, Assembled and SSHKey; of operations Params,
 	// ResourceChanges, ChangedInfo, ChangedExtConnectivity and Modifications.
 	Brief bool
 }

@@ -18,6 +18,9 @@ import (
 // changeConnectivity connects the VNF as the request says. Only the CP part of nfv changes: a connection point on
 // another network gets another port, one with other addresses keeps its port, and the servers stay.
 func (t *tick) changeConnectivity(ctx context.Context) error {
+	if err := t.assemble(ctx); err != nil {
+		return err
+	}
 	return t.stack.Update(ctx, t.stack.Name(), t.desired, nil)
 }
 
@@ -43,6 +46,9 @@ func (d *Driver) badConnectivity(r lcm.Request, s *part) ([]lcm.InvalidParam, er
 	g, err := d.desiredAt(s)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the assembly of the stack reports it
+	}
+	if g.own != nil { // the class reads the request
+		return nil, nil
 	}
 	b, err := d.bundle(g)
 	if err != nil {

@@ -26,6 +26,10 @@ type desired struct {
 	files    fs.FS         // the package
 	pointer  string        // pointer to the member of the request that names the package's flavour; "" = none does
 	class    userdata.Class
+	// own is the class of the package that makes the stack; nil for the built-in ones. class is then the one whose
+	// stacks are like it. made is its stack, nil while it has not been run for the operation.
+	own  *userdata.Own
+	made *lcm.AssembledStack
 	// counts is the number of VNFCs by VDU that there shall be, had the number that there are already.
 	counts, existing map[string]int
 	// ext and managed are the virtual links that hold.
@@ -51,6 +55,9 @@ type desired struct {
 // build assembles the stack of a desired state: the same state gives the same stack. The error is a CodeUnprocessable
 // one, with pointers where the request is to blame.
 func (d *Driver) build(g desired) (*userdata.Stack, error) {
+	if g.own != nil {
+		return g.buildOwn()
+	}
 	b, err := d.bundle(g)
 	if err != nil {
 		return nil, err
@@ -140,31 +147,46 @@ func (d *Driver) desiredOf(s *part) (desired, error) {
 	}
 	g.patches = []sol.KeyValuePairs{req.AdditionalParams, w.Op.GrantParams}
 	if w.Op.Type == sol.LcmOperationInstantiate {
+		g.adopt(assembledBy(w))
 		return g, nil
 	}
 	params, err := w.Params()
 	if err != nil {
 		return desired{}, err
 	}
-	had := g.class
-	if g.class, err = classAfter(w.Op.Type, params, had); err != nil {
+	had, former := g.choice(), g.made
+	after, err := classAfter(w.Op.Type, params, had)
+	if err != nil {
 		return desired{}, err
 	}
+	if g.made = nil; after.own != nil && had.own != nil { // it is known to make stacks like its earlier ones
+		after.class = had.class
+	}
+	g.class, g.own = after.class, after.own
 	before := g.ext
 	g.ext = userdata.MergeLinks(before, req.ExtVirtualLinks)
 	g.managed = userdata.MergeManaged(g.managed, req.ExtManagedVirtualLinks)
-	after, _ := origins(w)
-	if after.Flavour != g.flavour {
+	to, _ := origins(w)
+	if to.Flavour != g.flavour {
 		g.previous = g.flavour
-		g.ext, g.managed = userdata.LinksOf(after.Flavour, g.ext, g.managed)
+		g.ext, g.managed = userdata.LinksOf(to.Flavour, g.ext, g.managed)
 	}
-	g.flavour, g.files, g.pointer = after.Flavour, after.Package, flavourMember[w.Op.Type]
+	g.flavour, g.files, g.pointer = to.Flavour, to.Package, flavourMember[w.Op.Type]
 	if w.Op.Scope != nil && w.Op.Scope.Counts != nil {
 		g.counts = w.Op.Scope.Counts
 	}
 	g.nfv = withDisks(g.nfv, w)
 	g.overridable = reconnected(overridableBy(w.Op.Type, req), before, g.ext)
-	err = g.override(w, g.class != had)
+	err = g.override(w, g.class != had.class)
+	unmade := w.Op.State == sol.LcmOperationStateRollingBack && assembledBy(w) == nil
+	if slices.Contains(classless, w.Op.Type) || unmade { // nothing else was sent
+		g.made = former
+	} else {
+		held := g.nfv
+		g.nfv = nil // the class has decided on all values
+		g.adopt(assembledBy(w))
+		g.nfv = held
+	}
 	return g, err
 }
 
@@ -190,7 +212,7 @@ var flavourMember = map[sol.LcmOperationType]string{
 
 // initial is the desired state of an instantiation, without the grant.
 func initial(w *lcm.Execution, req connections) (desired, error) {
-	class, err := classOf(req.AdditionalParams)
+	c, err := classOf(req.AdditionalParams)
 	if err != nil {
 		return desired{}, err
 	}
@@ -201,8 +223,8 @@ func initial(w *lcm.Execution, req connections) (desired, error) {
 		})
 	}
 	return desired{
-		flavour: w.Flavour, files: w.Package, pointer: flavourMember[w.Op.Type], class: class, counts: counts,
-		ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks, publicKey: publicKey(w.Instance),
+		flavour: w.Flavour, files: w.Package, pointer: flavourMember[w.Op.Type], class: c.class, own: c.own,
+		counts: counts, ext: req.ExtVirtualLinks, managed: req.ExtManagedVirtualLinks, publicKey: publicKey(w.Instance),
 	}, nil
 }
 
@@ -218,22 +240,24 @@ func (d *Driver) previousOf(w *lcm.Execution) (desired, error) {
 	if err != nil {
 		return desired{}, err
 	}
-	class, err := classOf(params)
+	c, err := classOf(params)
 	if err != nil {
 		return desired{}, err
 	}
 	if _, named := params[userdata.ParamClass]; !named && numbered(i) {
-		class = userdata.Standard
+		c.class = userdata.Standard
 	}
 	had := map[string]int{}
 	for _, r := range i.VnfcResourceInfo {
 		had[r.VduID]++
 	}
 	nfv, _ := i.Metadata["nfv"].(map[string]any)
-	return desired{
-		flavour: from.Flavour, files: from.Package, class: class, counts: had, existing: maps.Clone(had), nfv: nfv,
-		ext: userdata.CurrentLinks(i), managed: userdata.CurrentManaged(i), publicKey: publicKey(w.Instance),
-	}, nil
+	g := desired{
+		flavour: from.Flavour, files: from.Package, class: c.class, own: c.own, counts: had, existing: maps.Clone(had),
+		nfv: nfv, ext: userdata.CurrentLinks(i), managed: userdata.CurrentManaged(i), publicKey: publicKey(w.Instance),
+	}
+	g.adopt(before.Assembled)
+	return g, nil
 }
 
 func publicKey(i *lcm.Instance) string {
@@ -255,9 +279,33 @@ func origins(w *lcm.Execution) (after, before lcm.Revision) {
 	return after, *w.Previous
 }
 
-func classOf(params sol.KeyValuePairs) (userdata.Class, error) {
-	class, bad := userdata.Select(params)
-	return class, lcm.Unprocessable(bad...)
+// choice is the class that assembles a stack; own as in desired.
+type choice struct {
+	class userdata.Class
+	own   *userdata.Own
+}
+
+func (g desired) choice() choice { return choice{g.class, g.own} }
+
+// String is the name of the class.
+func (c choice) String() string {
+	if c.own != nil {
+		return c.own.Name
+	}
+	return string(c.class)
+}
+
+// differs says whether two classes make different stacks: a class of the package may have another name in another one.
+func (c choice) differs(from choice) bool {
+	if c.own != nil && from.own != nil {
+		return false
+	}
+	return c.own != from.own || c.class != from.class
+}
+
+func classOf(params sol.KeyValuePairs) (choice, error) {
+	class, own, bad := userdata.Select(params)
+	return choice{class, own}, lcm.Unprocessable(bad...)
 }
 
 // numbered says whether the VNFCs of an instance have indexes of their own, as only one class gives them.
@@ -269,12 +317,13 @@ func numbered(i *sol.InstantiatedVnfInfo) bool {
 
 // classAfter is the class that an operation assembles with. Only one that exchanges the templates can change it:
 // resources would get other names, and Heat would recreate everything.
-func classAfter(t sol.LcmOperationType, params sol.KeyValuePairs, has userdata.Class) (userdata.Class, error) {
+func classAfter(t sol.LcmOperationType, params sol.KeyValuePairs, has choice) (choice, error) {
 	class, err := classOf(params)
 	if _, named := params[userdata.ParamClass]; err == nil && !named {
 		return has, nil
 	}
-	if err == nil && class != has && t != sol.LcmOperationChangeFlavour && t != sol.LcmOperationChangeVnfpkg {
+	exchanges := t == sol.LcmOperationChangeFlavour || t == sol.LcmOperationChangeVnfpkg
+	if err == nil && class.differs(has) && !exchanges {
 		err = lcm.Unprocessable(lcm.InvalidParam{
 			Pointer: "/additionalParams/" + userdata.ParamClass,
 			Detail:  fmt.Sprintf("is %s, and the VNF was made with %s", class, has),

@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/outbound"
+	"github.com/gybe-nfv/gybe/pkg/script"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -63,7 +65,7 @@ type Config struct {
 	Answers func(key string)
 	// Changed is called when the availability of a VIM has changed; may be nil. It MUST return at once.
 	Changed func()
-	// Scripts runs the coordination scripts of packages; nil = they are not run.
+	// Scripts runs the user-data classes and coordination scripts of packages; nil = they are not run.
 	Scripts ScriptRunner
 	// Outbound says which addresses the clients of VIMs and coordination servers may connect to; nil allows all.
 	Outbound *outbound.Policy
@@ -75,7 +77,13 @@ type Config struct {
 }
 
 // ScriptRunner runs Python scripts of packages.
-type ScriptRunner = coordination.ScriptRunner
+type ScriptRunner interface {
+	coordination.ScriptRunner
+	// StartJob is Start for scripts of other kinds.
+	StartJob(ctx context.Context, key string, j script.Job) error
+	// Result returns the JSON value that a run has returned; nil while it runs and after a failure.
+	Result(key string) json.RawMessage
+}
 
 // Driver implements lcm.Infra for OpenStack. It is safe for concurrent use.
 type Driver struct {

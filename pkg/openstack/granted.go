@@ -29,7 +29,7 @@ func (s *part) addGranted(req *connections) {
 
 // Granted implements lcm.Infra: it assembles the stacks with the grant, and compares them with it. It does not ask the
 // VIM.
-func (d *Driver) Granted(_ context.Context, w *lcm.Execution) error {
+func (d *Driver) Granted(ctx context.Context, w *lcm.Execution) error {
 	switch w.Op.Type { //nolint:exhaustive // the others assemble stacks
 	case sol.LcmOperationTerminate, sol.LcmOperationOperate, sol.LcmOperationCreateSnapshot:
 		return nil
@@ -41,6 +41,9 @@ func (d *Driver) Granted(_ context.Context, w *lcm.Execution) error {
 			continue
 		}
 		g, err := d.desiredAt(s)
+		if err == nil && g.own != nil {
+			g.made, err = d.runClassNow(ctx, s, g)
+		}
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,9 @@ func (d *Driver) Instantiate(ctx context.Context, w *lcm.Execution) error {
 		if err := t.provideImages(ctx); err != nil {
 			return err
 		}
+		if err := t.assemble(ctx); err != nil {
+			return err
+		}
 		return t.stack.Create(ctx, t.desired)
 	})
 }

@@ -70,6 +70,7 @@ func (t *tick) record(ctx context.Context) (inventory.Record, *sol.ResourceChang
 	if err != nil {
 		return inventory.Record{}, nil, err
 	}
+	keepAssembled(w, seen.Stack != nil && slices.Contains(seen.Stack.Tags, w.Op.ID))
 	was := inventory.RecordOf(w.Op.Before)
 	in := inventory.Input{
 		Snapshot: seen, Vim: t.part.key, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(),

@@ -27,6 +27,9 @@ func (t *tick) changePackage(ctx context.Context) (stack.Desired, error) {
 	if err := t.images().Provide(ctx, changedImages(t.w, p)); err != nil {
 		return nil, err
 	}
+	if err := t.assemble(ctx); err != nil {
+		return nil, err
+	}
 	r, err := t.rollout(&t.part, p)
 	if err != nil {
 		return nil, err
@@ -325,10 +328,11 @@ func (d *Driver) badPackage(r lcm.Request) ([]lcm.InvalidParam, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.class != former.class {
+	if g.choice().differs(former.choice()) {
 		bad = append(
 			bad, lcm.InvalidParam{Pointer: "/additionalParams/lcm-operation-user-data-class", Detail: fmt.Sprintf(
-				"the VNF was made with %s; a change of the package cannot go from there to %s", former.class, g.class,
+				"the VNF was made with %s; a change of the package cannot go from there to %s", former.choice(),
+				g.choice(),
 			)})
 	}
 	return bad, nil

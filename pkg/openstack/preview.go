@@ -2,9 +2,11 @@ package openstack
 
 import (
 	"context"
+	"sync"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/preview"
+	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -59,6 +61,9 @@ func (t *tick) compare(ctx context.Context, r lcm.Request) (*preview.Plan, error
 	if r.Type == sol.LcmOperationTerminate || r.Type == sol.LcmOperationOperate { // the stack stays what it is
 		return preview.Compare(r, before, after)
 	}
+	if err := t.planClass(ctx); err != nil {
+		return nil, err
+	}
 	st, err := t.desired(ctx)
 	if err != nil {
 		return nil, err
@@ -75,4 +80,17 @@ func (t *tick) compare(ctx context.Context, r lcm.Request) (*preview.Plan, error
 		before = &preview.Side{Stack: st, Flavour: g.flavour}
 	}
 	return preview.Compare(r, before, after)
+}
+
+// planClass has a class of the package make the stack that the operation would lead to.
+func (t *tick) planClass(ctx context.Context) error {
+	g, err := t.desiredAt(&t.part)
+	if err != nil || g.own == nil {
+		return err
+	}
+	if g.made, err = t.runClassNow(ctx, &t.part, g); err != nil {
+		return err
+	}
+	t.assembled = sync.OnceValues(func() (*userdata.Stack, error) { return t.build(g) })
+	return nil
 }

@@ -30,6 +30,9 @@ func (d *Driver) Replaces(r lcm.Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		if next.own != nil {
+			return replacedByClass(r), nil
+		}
 		before, err := d.side(former)
 		if err != nil {
 			return nil, err

@@ -18,6 +18,9 @@ func (t *tick) scale(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := t.assemble(ctx); err != nil {
+		return err
+	}
 	g, err := t.desiredAt(&t.part)
 	if err != nil {
 		return err

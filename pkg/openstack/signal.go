@@ -14,7 +14,7 @@ import (
 
 // policies are those by which the operation scales, by VDU.
 func (t *tick) policies(g desired) (map[string]*hot.Policy, error) {
-	if t.w.Op.Type != sol.LcmOperationScale || g.class == userdata.Standard {
+	if t.w.Op.Type != sol.LcmOperationScale || g.class == userdata.Standard || g.own != nil {
 		return nil, nil
 	}
 	for _, p := range g.patches { // with another nfv, members are replaced: the update does both together
@@ -67,7 +67,7 @@ func memberNames(i *lcm.Instance, vnfcs []string) map[string]bool {
 func (t *tick) signalledVDUs(g desired) map[string]bool {
 	out := map[string]bool{}
 	b, err := t.bundle(g)
-	if err != nil || g.class == userdata.Standard { // a package without templates has no groups
+	if err != nil || g.class == userdata.Standard || g.own != nil { // a package without templates has no groups
 		return out
 	}
 	named := inventory.VNFCIDs(t.w.Instance)

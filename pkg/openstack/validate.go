@@ -75,6 +75,9 @@ func (d *Driver) badAt(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
 // assembles says what keeps the stack of a part from being assembled.
 func (d *Driver) assembles(r lcm.Request, s *part) ([]lcm.InvalidParam, error) {
 	g, err := d.desiredAt(s)
+	if err == nil && g.own != nil {
+		return d.badClass(r, s, g), nil
+	}
 	if err == nil {
 		_, err = d.build(g)
 	}

@@ -36,9 +36,14 @@ func TestScriptEnds(t *testing.T) {
 		},
 		"before it begins": {"def f(:", []string{"exit status 1", "SyntaxError"}, ""},
 		"by an import": {
-			"from tacker.common import x",
+			"import nosuchmodule.x",
 			[]string{"ModuleNotFoundError"},
-			"the interpreter of scripts.python lacks the module tacker",
+			"the interpreter of scripts.python lacks the module nosuchmodule",
+		},
+		"by an import of Tacker": {
+			"from tacker.common import x",
+			[]string{"the script imports tacker.common, which is not available here"},
+			"change the script so that it does without tacker.common",
 		},
 		"without a line": {"import sys; sys.stderr.write('broken off'); sys.exit(1)", []string{"broken off"}, ""},
 		"by its memory":  {"x = b'x' * (4 << 30)", []string{"MemoryError"}, ""},

@@ -36,21 +36,29 @@ type task struct {
 	Script  string         `json:"script"`
 	Limits  map[string]int `json:"limits"`
 	Input   any            `json:"input"`
+	Library string         `json:"library"`
+	Kind    Kind           `json:"kind"`
+	Class   string         `json:"class,omitempty"`
+	Method  string         `json:"method,omitempty"`
 
 	input any // Input after encoding and decoding, as the script sees it
 	raw   []byte
 }
 
 // task returns the input of start.py for one run.
-func (r *Runner) task(dir *workdir, name string, input any) (task, error) {
+func (r *Runner) task(dir *workdir, name string, j Job) (task, error) {
 	t := task{
 		Package: dir.path(packageDir),
+		Library: dir.path(libraryDir),
 		Script:  name,
-		Input:   input,
+		Input:   j.Input,
+		Kind:    j.Kind,
+		Class:   j.Class,
+		Method:  j.Method,
 		Limits:  map[string]int{"CORE": 0, "FSIZE": limitFile, "AS": limitMemory},
 	}
 	if r.opts.Sandbox == Bwrap {
-		t.Package, t.Limits["NPROC"] = sandboxPackage, limitProcesses
+		t.Package, t.Library, t.Limits["NPROC"] = sandboxPackage, sandboxLibrary, limitProcesses
 	}
 	var err error
 	if t.raw, err = json.Marshal(t); err != nil {
@@ -97,6 +105,7 @@ type run struct {
 	cancel  context.CancelCauseFunc
 	abandon *time.Timer
 	out     *output
+	returns *returned // nil for a script that returns no value
 
 	done chan struct{}
 	err  error // valid when done is closed
@@ -119,7 +128,7 @@ func (n *run) execute(ctx context.Context, command func(context.Context) *exec.C
 	ctx, cancel := context.WithTimeoutCause(ctx, n.timeout, context.DeadlineExceeded)
 	defer cancel()
 	cmd := command(ctx)
-	read := make(chan struct{}, 2)
+	read := make(chan struct{}, 3)
 	var ends []*os.File
 	pipe := func(into io.Writer) (*os.File, error) {
 		from, to, err := os.Pipe()
@@ -145,8 +154,22 @@ func (n *run) execute(ctx context.Context, command func(context.Context) *exec.C
 		return n.startError(err)
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	own := []*os.File{stdout, stderr}
+	if n.returns != nil {
+		result, err := pipe(n.returns)
+		if err != nil {
+			_, _ = stdout.Close(), stderr.Close()
+			<-read
+			<-read
+			return n.startError(err)
+		}
+		cmd.ExtraFiles = []*os.File{result}
+		own = append(own, result)
+	}
 	started := cmd.Start()
-	_, _ = stdout.Close(), stderr.Close() // the child has its own
+	for _, f := range own { // the child has its own
+		_ = f.Close()
+	}
 	if started == nil {
 		err = cmd.Wait()
 		_ = killGroup(cmd.Process.Pid) // remaining child processes; usually none
@@ -162,7 +185,7 @@ func (n *run) execute(ctx context.Context, command func(context.Context) *exec.C
 	case started != nil:
 		return n.startError(started)
 	case err == nil:
-		return nil
+		return n.resultError()
 	case errors.Is(cause, errStopped):
 		return errStopped
 	case cause != nil:
@@ -186,6 +209,9 @@ func (n *run) timeoutError() error {
 // missingModule matches the error of a failed import.
 var missingModule = regexp.MustCompile(`ModuleNotFoundError: No module named '([^']+)'`)
 
+// notProvided matches the error of an import of a module of Tacker that the library does not have.
+var notProvided = regexp.MustCompile(`the script imports (tacker\.[\w.]+), which is not available here`)
+
 // exitError explains an exit status that is not 0, or a signal.
 func (n *run) exitError(err error) error {
 	how := err.Error()
@@ -193,6 +219,9 @@ func (n *run) exitError(err error) error {
 		how = exit.ProcessState.String()
 	}
 	e := lcm.Errorf(lcm.CodeUpstream, "%s", n.withOutput(fmt.Sprintf("the script %s ended with %s", n.script, how)))
+	if m := notProvided.FindStringSubmatch(n.out.lastOutput()); m != nil {
+		return e.WithHint(fmt.Sprintf("change the script so that it does without %s, or uses a module that is there", m[1]))
+	}
 	if m := missingModule.FindStringSubmatch(n.out.lastOutput()); m != nil {
 		return e.WithHint(
 			fmt.Sprintf(

@@ -55,7 +55,7 @@ type Runner struct {
 	wg     sync.WaitGroup
 }
 
-//go:embed start.py probe.py
+//go:embed start.py probe.py library
 var ownScripts embed.FS
 
 // probeTime limits the check of the interpreter in New.
@@ -146,12 +146,7 @@ func Local(p string) string {
 	return ""
 }
 
-// Start unpacks the package, starts a run in the background under an unused key, and returns. The run continues after
-// ctx ends, for at most timeout. input is any value that encoding/json can write; the script reads a pickle of it from
-// standard input.
-//
-// The errors are *lcm.Error: CodeUnprocessable if the script does not exist, a transient one if this node cannot start
-// it now.
+// Start starts a script that returns no value: Kind is Plain. See StartJob.
 func (r *Runner) Start(
 	ctx context.Context,
 	key string,
@@ -160,17 +155,27 @@ func (r *Runner) Start(
 	input any,
 	timeout time.Duration,
 ) error {
-	name := Local(script)
-	if info, err := fs.Stat(pkg, name); name == "" || err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
-		return lcm.Errorf(lcm.CodeUnprocessable, "the package has no script %s", script)
+	return r.StartJob(ctx, key, Job{Package: pkg, Script: script, Input: input, Timeout: timeout})
+}
+
+// StartJob unpacks the package, starts a run in the background under an unused key, and returns. The run continues
+// after ctx ends, for at most Job.Timeout.
+//
+// The errors are *lcm.Error: CodeUnprocessable if the script does not exist, a transient one if this node cannot start
+// it now.
+func (r *Runner) StartJob(ctx context.Context, key string, j Job) error {
+	name := Local(j.Script)
+	info, err := fs.Stat(j.Package, name)
+	if name == "" || err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return lcm.Errorf(lcm.CodeUnprocessable, "the package has no script %s", j.Script)
 	}
-	dir, err := unpack(ctx, r.opts.Dir, pkg)
+	dir, err := unpack(ctx, r.opts.Dir, j.Package)
 	if err != nil {
 		return err
 	}
-	t, err := r.task(dir, name, input)
+	t, err := r.task(dir, name, j)
 	if err == nil {
-		err = r.startRun(ctx, key, dir, name, t, timeout)
+		err = r.startRun(ctx, key, dir, name, t, j.Timeout)
 	}
 	if err != nil {
 		dir.remove(r.opts.Log)
@@ -206,6 +211,9 @@ func (r *Runner) startRun(
 		cancel:  cancel,
 		out:     newOutput(secretsOf(t.input)),
 		done:    make(chan struct{}),
+	}
+	if t.Kind != Plain {
+		n.returns = &returned{}
 	}
 	n.abandon = time.AfterFunc(r.opts.Abandon, func() {
 		if !n.isOver() {

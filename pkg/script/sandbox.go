@@ -17,6 +17,7 @@ const unprivilegedID = 65534
 const (
 	sandboxPackage = "/package"
 	sandboxStarter = "/start.py"
+	sandboxLibrary = "/gybe"
 	sandboxTmp     = 256 << 20 // bytes of /tmp
 	sandboxShm     = 64 << 20  // bytes of /dev/shm
 )
@@ -94,6 +95,9 @@ func (s sandbox) argv(python interpreter, dir *workdir, network string) []string
 		"--ro-bind",
 		dir.path(packageDir),
 		sandboxPackage,
+		"--ro-bind",
+		dir.path(libraryDir),
+		sandboxLibrary,
 		"--ro-bind",
 		dir.path(starterFile),
 		sandboxStarter,

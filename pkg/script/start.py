@@ -1,8 +1,11 @@
 """Runs one script of a VNF package as its interpreter would: python3 <package>/<script>, with a pickle of the input on standard input.
 
-Standard library only, Python 3.8 or newer. The task is JSON on standard input: {"package", "script", "limits", "input"}.
+A task with a kind is run by gybe_run of the library, and returns a value on file descriptor 3.
+
+Standard library only, Python 3.8 or newer. The task is JSON on standard input: {"package", "script", "limits", "input", "library", "kind", …}.
 """
 
+import importlib.util
 import json
 import os
 import pickle
@@ -22,10 +25,10 @@ def limit(limits):
         resource.setrlimit(kind, (value, value))
 
 
-def close_inherited():
-    """Close all files except the standard ones."""
+def close_inherited(keep):
+    """Close all files except the standard ones and keep."""
     for fd in os.listdir("/proc/self/fd"):
-        if int(fd) > 2:
+        if int(fd) > 2 and int(fd) != keep:
             try:
                 os.close(int(fd))
             except OSError:  # the directory that was listed
@@ -44,9 +47,23 @@ def feed(data):
 
 
 def main():
-    close_inherited()
     task = json.load(sys.stdin.buffer)
+    result = 3 if task["kind"] else None
+    close_inherited(result)
     limit(task["limits"])
+    if result:
+        os.set_inheritable(result, False)
+        sys.path.insert(0, task["library"])
+        os.chdir(task["package"])
+        import gybe_run
+
+        gybe_run.run(task, result)
+        return
+    sys.path.append(task["library"])
+    if importlib.util.find_spec("tacker") is None:
+        import gybe_names
+
+        gybe_names.install()
     feed(pickle.dumps(task["input"]))
     path = os.path.join(task["package"], task["script"])
     sys.argv = [path]

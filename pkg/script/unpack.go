@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	pattern     = "gybe-script-*"
 	packageDir  = "package"
 	homeDir     = "home"
+	libraryDir  = "library"
 	starterFile = "start.py"
 )
 
@@ -86,6 +88,9 @@ func writePackage(ctx context.Context, root *os.Root, pkg fs.FS) error {
 		root.Mkdir(homeDir, 0o700)); err != nil {
 		return err
 	}
+	if err := writeLibrary(root); err != nil {
+		return err
+	}
 	total := int64(0)
 	return fs.WalkDir(pkg, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil {
@@ -114,6 +119,28 @@ func writePackage(ctx context.Context, root *os.Root, pkg fs.FS) error {
 		}
 		return copyFile(root, at, pkg, name, info)
 	})
+}
+
+// writeLibrary writes the modules that scripts can import without installing them.
+func writeLibrary(root *os.Root) error {
+	if err := errors.Join(root.Mkdir(libraryDir, 0o755), root.Chmod(libraryDir, 0o755)); err != nil {
+		return err
+	}
+	modules, err := ownScripts.ReadDir(libraryDir)
+	if err != nil {
+		return err
+	}
+	for _, m := range modules {
+		text, err := ownScripts.ReadFile(path.Join(libraryDir, m.Name()))
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(libraryDir, m.Name())
+		if err := errors.Join(root.WriteFile(at, text, 0o644), root.Chmod(at, 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func copyFile(root *os.Root, at string, pkg fs.FS, name string, info fs.FileInfo) (err error) {

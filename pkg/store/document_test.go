@@ -39,6 +39,7 @@ func TestRenderedRowsHaveNoSecrets(t *testing.T) {
 	require.NoError(t, err)
 	c.Instance.VimConnections, c.Instance.PreviousVims, c.Instance.Params = conns, conns, remembered
 	c.Instance.SSHKey = &lcm.SSHKey{Public: "public", Private: canary}
+	c.Instance.Assembled = &lcm.AssembledStack{Template: canary, Parameters: canaries()}
 	c.Instance.State = sol.InstantiationStateInstantiated
 	c.Instance.Instantiated = &sol.InstantiatedVnfInfo{FlavourID: "simple", Metadata: canaries()}
 	c.Op.ChangedInfo = &sol.VnfInfoModifications{VimConnectionInfo: conns}

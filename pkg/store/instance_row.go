@@ -48,6 +48,7 @@ var instances = table[lcm.Instance]{
 			"protection", func(i *lcm.Instance) **lcm.Protection { return &i.Protection }, fixed, optional, unhashed,
 		),
 		document("vim_assets", func(i *lcm.Instance) **lcm.VimAssets { return &i.Assets }, large, optional),
+		sealedDocument("assembled", func(i *lcm.Instance) **lcm.AssembledStack { return &i.Assembled }, optional),
 		attributes, // after the plain columns
 		renderedJSON("rendered_brief", render.InstanceBrief),
 		renderedJSON("rendered_details", render.InstanceDetails, sealed),

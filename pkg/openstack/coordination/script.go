@@ -233,21 +233,11 @@ func (m *Coordinator) scriptInput(
 	if input["ssh_ip"], err = m.addressOf(ctx, is, p.CP); err != nil {
 		return nil, err
 	}
-	i := m.Stack.Before()
 	input["is_rollback"] = back
 	input["LcmCoordRequest"] = m.coordinationRequest(p, nil)
-	inst := sol.VnfInstance{
-		ID: i.ID, VnfInstanceName: i.Name, VnfInstanceDescription: i.Description, VnfdID: i.VnfdID,
-		VnfProvider: i.Provider, VnfProductName: i.ProductName, VnfSoftwareVersion: i.SoftwareVersion,
-		VnfdVersion: i.VnfdVersion, InstantiationState: i.State, InstantiatedVnfInfo: i.Instantiated,
-	}
-	for to, raw := range map[*sol.KeyValuePairs]sol.RawPairs{
-		&inst.Metadata: i.Metadata, &inst.Extensions: i.Extensions,
-		&inst.VnfConfigurableProperties: i.ConfigurableProperties,
-	} {
-		if *to, err = raw.Decode(); err != nil {
-			return nil, err
-		}
+	inst, err := m.Stack.Before().Described()
+	if err != nil {
+		return nil, err
 	}
 	input["inst"] = redact.New().Instance(inst)
 	input["vnfc_info_id"] = id

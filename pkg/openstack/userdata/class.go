@@ -2,6 +2,9 @@ package userdata
 
 import (
 	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -21,19 +24,23 @@ const (
 // aliases are classes that came with packages of other VNFMs and do what one of ours does.
 var aliases = map[Class]Class{"KubernetesClusterUserData": Default}
 
-// The members of additionalParams that choose the class. The file is not read, because the classes are built in, but a
-// request has to name both or none.
+// The members of additionalParams that choose the class. The file is not read for classes that are built in, but a
+// request has to name both or none. Any other class is one of the package, in the file.
 const (
-	paramFile = "lcm-operation-user-data"
+	// ParamFile names the file of the class.
+	ParamFile = "lcm-operation-user-data"
 	// ParamClass names the class.
 	ParamClass = "lcm-operation-user-data-class"
 )
 
-// Select finds the class that a request's additionalParams choose: Default when they choose none.
-func Select(params sol.KeyValuePairs) (Class, []lcm.InvalidParam) {
-	file, hasFile := params[paramFile]
+// identifier matches names of Python classes that need no other letters.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+
+// Select finds the class that a request's additionalParams choose: Default when they choose none. own is a class of the
+// package, nil for one that is built in.
+func Select(params sol.KeyValuePairs) (class Class, own *Own, bad []lcm.InvalidParam) {
+	file, hasFile := params[ParamFile]
 	name, hasClass := params[ParamClass]
-	var bad []lcm.InvalidParam
 	report := func(member, format string, args ...any) {
 		bad = append(
 			bad, lcm.InvalidParam{Pointer: "/additionalParams/" + member, Detail: fmt.Sprintf(format, args...)},
@@ -41,23 +48,30 @@ func Select(params sol.KeyValuePairs) (Class, []lcm.InvalidParam) {
 	}
 	switch {
 	case !hasFile && !hasClass:
-		return Default, nil
+		return Default, nil, nil
 	case !hasClass:
-		report(ParamClass, "is missing: %s and %s go together", paramFile, ParamClass)
-		return "", bad
+		report(ParamClass, "is missing: %s and %s go together", ParamFile, ParamClass)
+		return "", nil, bad
 	case !hasFile:
-		report(paramFile, "is missing: %s and %s go together", paramFile, ParamClass)
+		report(ParamFile, "is missing: %s and %s go together", ParamFile, ParamClass)
 	}
-	if s, ok := file.(string); hasFile && (!ok || s == "") {
-		report(paramFile, "is not the path of a file")
+	at, ok := file.(string)
+	if hasFile && (!ok || at == "") {
+		report(ParamFile, "is not the path of a file")
 	}
 	s, _ := name.(string)
 	c := Class(s)
 	if a, ok := aliases[c]; ok {
 		c = a
 	}
-	if c != Standard && c != Default {
-		report(ParamClass, "is not a class that is built in; these are: %s, %s", Standard, Default)
+	if c == Standard || c == Default {
+		return c, nil, bad
 	}
-	return c, bad
+	if at = path.Clean(at); !fs.ValidPath(at) {
+		report(ParamFile, "is not a path within the package")
+	}
+	if !identifier.MatchString(s) {
+		report(ParamClass, "is not the name of a Python class")
+	}
+	return Default, &Own{File: at, Name: s}, bad
 }

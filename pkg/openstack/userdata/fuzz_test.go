@@ -45,7 +45,7 @@ func FuzzAssemble(f *testing.F) {
 		if json.Unmarshal(request, &r) != nil {
 			return // package sol has rejected it
 		}
-		class, bad := userdata.Select(r.AdditionalParams)
+		class, _, bad := userdata.Select(r.AdditionalParams)
 		requirePointers(t, bad)
 		if len(bad) > 0 {
 			return

@@ -162,7 +162,7 @@ func (m *Mix) Stack(resources []string) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the template: %w", err)
 	}
-	s := &Stack{Template: text, Files: m.files, NFV: nfv}
+	s := &Stack{Template: text, Files: m.files, NFV: nfv, Other: m.next.Other, NoNFV: m.next.NoNFV}
 	if t.Declares(ParamPublicKey) {
 		s.PublicKey = cmp.Or(m.next.PublicKey, m.old.PublicKey)
 	}

@@ -2,6 +2,7 @@ package userdata
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
@@ -44,6 +45,10 @@ type Stack struct {
 	Files    map[string]string
 	// NFV is the value of the parameter nfv. A leaf that the template asks for and that has no value is nil.
 	NFV map[string]any
+	// Other are the values of other parameters, which only a class of the package has. NoNFV says that its template
+	// does not declare nfv.
+	Other map[string]any
+	NoNFV bool
 	// Note is one more tag of the stack, without a comma and of at most 80 characters; "" for none.
 	Note string
 	// PublicKey is the value of ParamPublicKey; nil when the template does not declare it.
@@ -56,7 +61,11 @@ const ParamPublicKey = "ssh_public_key"
 
 // Parameters is the parameters member of Heat's request.
 func (s *Stack) Parameters() map[string]any {
-	p := map[string]any{"nfv": s.NFV}
+	p := map[string]any{}
+	maps.Copy(p, s.Other)
+	if !s.NoNFV {
+		p["nfv"] = s.NFV
+	}
 	if s.PublicKey != nil {
 		p[ParamPublicKey] = *s.PublicKey
 	}

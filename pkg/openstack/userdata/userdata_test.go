@@ -304,8 +304,14 @@ func TestSelect(t *testing.T) {
 		"only a class": {
 			sol.KeyValuePairs{class: "StandardUserData"}, "StandardUserData", []string{"/additionalParams/" + file},
 		},
-		"another class": {
-			sol.KeyValuePairs{file: "x.py", class: "Mine"}, "Mine", []string{"/additionalParams/" + class},
+		"a class of the package": {
+			sol.KeyValuePairs{file: "./UserData/x.py", class: "Mine"}, "Mine in UserData/x.py", nil,
+		},
+		"a file outside the package": {
+			sol.KeyValuePairs{file: "../x.py", class: "Mine"}, "Mine in ../x.py", []string{"/additionalParams/" + file},
+		},
+		"no name of a class": {
+			sol.KeyValuePairs{file: "x.py", class: "a.b"}, "a.b in x.py", []string{"/additionalParams/" + class},
 		},
 		"no strings": {sol.KeyValuePairs{file: 1.0, class: true}, "", []string{
 			"/additionalParams/" + file, "/additionalParams/" + class,
@@ -313,7 +319,12 @@ func TestSelect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, bad := userdata.Select(tt.params)
+			got, own, bad := userdata.Select(tt.params)
+			if own != nil && own.Name != "" {
+				got = userdata.Class(own.Name + " in " + own.File)
+			} else if own != nil {
+				got = ""
+			}
 			require.Equal(t, tt.want, got)
 			var pointers []string
 			for _, b := range bad {
