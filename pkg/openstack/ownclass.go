@@ -54,7 +54,9 @@ func assembledBy(w *lcm.Execution) *lcm.AssembledStack {
 // buildOwn is build for a class of the package, which has run.
 func (g desired) buildOwn() (*userdata.Stack, error) {
 	if g.made == nil {
-		return nil, lcm.Errorf(lcm.CodeInternal, "the user-data class %s has not been run for the operation yet", g.own.Name)
+		return nil, lcm.Errorf(
+			lcm.CodeInternal, "the user-data class %s has not been run for the operation yet", g.own.Name,
+		)
 	}
 	st, err := userdata.FromAssembled(g.made, g.publicKey)
 	if err != nil {

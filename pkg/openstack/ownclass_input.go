@@ -65,7 +65,8 @@ func requestOf(w *lcm.Execution) (map[string]any, error) {
 func grantOf(w *lcm.Execution, g lcm.Grant, asked *sol.GrantRequest) sol.Grant {
 	out := sol.Grant{
 		ID: g.ID, VnfInstanceID: w.Op.InstanceID, VnfLcmOpOccID: w.Op.ID, ExtVirtualLinks: g.ExtVirtualLinks,
-		ExtManagedVirtualLinks: g.ExtManagedVirtualLinks, AdditionalParams: w.Op.GrantParams, VimAssets: &sol.VimAssets{},
+		ExtManagedVirtualLinks: g.ExtManagedVirtualLinks, AdditionalParams: w.Op.GrantParams,
+		VimAssets: &sol.VimAssets{},
 	}
 	for _, r := range asked.AddResources {
 		info := sol.GrantInfo{ResourceDefinitionID: r.ID}

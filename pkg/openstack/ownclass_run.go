@@ -106,8 +106,8 @@ func (d *Driver) classResult(s *part, g desired, raw json.RawMessage, failure er
 		out := *e
 		out.Title = "User-data class failed"
 		if out.Hint == "" {
-			out.Hint = "correct the class in the package, or the values of additionalParams that it reads; the log of " +
-				"the step \"user data\" has its output"
+			out.Hint = "correct the class in the package, or the values of additionalParams that it reads; the log " +
+				"of the step \"user data\" has its output"
 		}
 		return &out
 	}

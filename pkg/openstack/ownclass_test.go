@@ -303,9 +303,9 @@ func TestClassesAreRefused(t *testing.T) {
 		member, want string
 	}{
 		"scripts are off": {without, siteClass, class, "have the operator switch scripts on (scripts.python)"},
-		"no such file":    {with, map[string]any{file: "./UserData/x.py", class: "C"}, file, "has no file UserData/x.py"},
+		"no such file":    {with, map[string]any{file: "./x.py", class: "C"}, file, "has no file x.py"},
 		"outside":         {with, map[string]any{file: "../x.py", class: "C"}, file, "not a path within the package"},
-		"no class":        {with, map[string]any{file: "x.py", class: "import os"}, class, "not the name of a Python class"},
+		"no class":        {with, map[string]any{file: "x.py", class: "import os"}, class, "not the name of a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -220,7 +220,9 @@ func (n *run) exitError(err error) error {
 	}
 	e := lcm.Errorf(lcm.CodeUpstream, "%s", n.withOutput(fmt.Sprintf("the script %s ended with %s", n.script, how)))
 	if m := notProvided.FindStringSubmatch(n.out.lastOutput()); m != nil {
-		return e.WithHint(fmt.Sprintf("change the script so that it does without %s, or uses a module that is there", m[1]))
+		return e.WithHint(
+			fmt.Sprintf("change the script so that it does without %s, or uses a module that is there", m[1]),
+		)
 	}
 	if m := missingModule.FindStringSubmatch(n.out.lastOutput()); m != nil {
 		return e.WithHint(

@@ -281,7 +281,8 @@ func TestHostileClassIsStopped(t *testing.T) {
 		"writes to our library": {"open('/gybe/gybe_run.py', 'w')", "Read-only file system", lcm.CodeUpstream},
 		"writes elsewhere":      {"open('/usr/x', 'w')", "Read-only file system", lcm.CodeUpstream},
 		"a deep result": {
-			"d = {}\n        for _ in range(100000): d = {'a': d}\n        return d", "the result is not JSON", lcm.CodeUpstream,
+			"d = {}\n        for _ in range(100000): d = {'a': d}\n        return d", "the result is not JSON",
+			lcm.CodeUpstream,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
