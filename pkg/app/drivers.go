@@ -5,20 +5,24 @@ import (
 	"maps"
 	"regexp"
 
+	"github.com/google/uuid"
+
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/mgmt"
+	"github.com/gybe-nfv/gybe/pkg/mgmt/packaged"
 	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/outbound"
 	"github.com/gybe-nfv/gybe/pkg/remote"
+	"github.com/gybe-nfv/gybe/pkg/script/durable"
 	"github.com/gybe-nfv/gybe/pkg/store"
 )
 
 // drivers are what reaches out of the node.
 type drivers struct {
 	infras    map[string]lcm.Infra // by vimType
-	mgmt      mgmt.Registry
+	mgmt      lcm.MgmtDrivers
 	openstack *openstack.Driver
 	cluster   *k8scluster.Driver
 	machines  *remote.Pool
@@ -46,7 +50,13 @@ func newDrivers(a *App) *drivers {
 		Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout,
 		Dial: dial, Log: a.log,
 	})
-	d.mgmt = mgmt.Registry{k8scluster.Name: d.cluster}
+	scripts := durable.Host{Process: uuid.NewString(), NodeAlive: alive(a.store)}
+	if a.scripts != nil {
+		scripts.Scripts = a.scripts
+	}
+	d.mgmt = &packaged.Drivers{
+		BuiltIn: mgmt.Registry{k8scluster.Name: d.cluster}, Host: scripts, PublicURL: a.publicURL,
+	}
 	return d
 }
 

@@ -8,6 +8,8 @@ import "github.com/gybe-nfv/gybe/pkg/sol"
 type AssembledStack struct {
 	// Operation is the id of the operation for which it was made.
 	Operation string `json:"operation"`
+	// OneMethod says that the code can only make the first stack, and no changes of it.
+	OneMethod bool `json:"oneMethod,omitempty"`
 	// Template and Files are the top template and the nested ones, by the names that templates have for them.
 	Template string            `json:"template"`
 	Files    map[string]string `json:"files,omitempty"`

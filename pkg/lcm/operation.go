@@ -57,6 +57,10 @@ type Operation struct {
 	// GrantParams are the additionalParams of the grant. They may hold secrets and are encrypted at rest.
 	GrantParams sol.KeyValuePairs
 
+	// ScriptData is what a script of the package has left for scripts of later hooks of the operation (JSON); nil for
+	// none. It may hold secrets and is encrypted at rest, and never shown.
+	ScriptData json.RawMessage `json:",omitempty"`
+
 	// VnfPkgID is the package that CHANGE_VNFPKG, or MODIFY_INFO with a vnfdId, takes the instance to; "" for any other
 	// operation and when it has ended. Until then neither it nor the package that the instance had can be deleted.
 	VnfPkgID string

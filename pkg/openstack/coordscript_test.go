@@ -3,7 +3,6 @@ package openstack_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -208,8 +207,8 @@ func TestPackageScriptFails(t *testing.T) {
 			"cannot log in as em with ***", "roll it back", nil,
 		},
 		"for want of another VNFM": {
-			"from tacker.common import x", "the script imports tacker.common, which is not available here",
-			"change the script so that it does without tacker.common", nil,
+			"from tacker.db import x", "the script imports tacker.db, which is not available here",
+			"change the script so that it does without tacker.db", nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -475,11 +474,9 @@ type meddler struct {
 	then func()
 }
 
-// Start implements openstack.ScriptRunner.
-func (m meddler) Start(
-	ctx context.Context, key string, pkg fs.FS, path string, input any, timeout time.Duration,
-) error {
-	err := m.Runner.Start(ctx, key, pkg, path, input, timeout)
+// StartJob implements openstack.ScriptRunner.
+func (m meddler) StartJob(ctx context.Context, key string, j script.Job) error {
+	err := m.Runner.StartJob(ctx, key, j)
 	m.then()
 	return err
 }

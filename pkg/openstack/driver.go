@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -11,14 +10,13 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
-	"github.com/gybe-nfv/gybe/pkg/openstack/coordination"
 	"github.com/gybe-nfv/gybe/pkg/openstack/hot"
 	"github.com/gybe-nfv/gybe/pkg/openstack/images"
 	"github.com/gybe-nfv/gybe/pkg/openstack/server"
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/outbound"
-	"github.com/gybe-nfv/gybe/pkg/script"
+	"github.com/gybe-nfv/gybe/pkg/script/durable"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -77,13 +75,7 @@ type Config struct {
 }
 
 // ScriptRunner runs Python scripts of packages.
-type ScriptRunner interface {
-	coordination.ScriptRunner
-	// StartJob is Start for scripts of other kinds.
-	StartJob(ctx context.Context, key string, j script.Job) error
-	// Result returns the JSON value that a run has returned; nil while it runs and after a failure.
-	Result(key string) json.RawMessage
-}
+type ScriptRunner = durable.Runner
 
 // Driver implements lcm.Infra for OpenStack. It is safe for concurrent use.
 type Driver struct {

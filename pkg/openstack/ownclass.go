@@ -81,6 +81,9 @@ func (d *Driver) badClass(r lcm.Request, s *part, g desired) []lcm.InvalidParam 
 	case classMethods[r.Type] == "":
 		return class("%s is a class of the package, and there is no method that a class has for %s", g.own.Name, r.Type)
 	}
+	if s := r.Instance.Assembled; s != nil && s.OneMethod && r.Type != sol.LcmOperationHeal {
+		return class("%s is a class of API version 1, which has no method for %s", g.own.Name, r.Type)
+	}
 	if info, err := fs.Stat(r.Package, g.own.File); err != nil || !info.Mode().IsRegular() {
 		return []lcm.InvalidParam{{
 			Pointer: at + userdata.ParamFile, Detail: "the package has no file " + g.own.File,

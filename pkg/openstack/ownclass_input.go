@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/granting"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // classInput is what a class of the package is given (script.UserData). It has no VIM connection and no credentials of
@@ -38,7 +35,7 @@ func (d *Driver) classInput(s *part, g desired) (map[string]any, error) {
 		return nil, err
 	}
 	return map[string]any{
-		"request": req, "vnf_instance": inst, "grant_request": asked, "grant_response": grantOf(w, g.grant, asked),
+		"request": req, "vnf_instance": inst, "grant_request": asked, "grant_response": granting.Document(w, asked),
 		"vnfd_id": w.VNFD.ID, "yaml": files,
 	}, nil
 }
@@ -59,35 +56,6 @@ func requestOf(w *lcm.Execution) (map[string]any, error) {
 	own, _ := req["additionalParams"].(map[string]any)
 	req["additionalParams"] = lcm.MergePatch(map[string]any(remembered), own)
 	return req, nil
-}
-
-// grantOf is a grant in the form of the standard (SOL003 Grant).
-func grantOf(w *lcm.Execution, g lcm.Grant, asked *sol.GrantRequest) sol.Grant {
-	out := sol.Grant{
-		ID: g.ID, VnfInstanceID: w.Op.InstanceID, VnfLcmOpOccID: w.Op.ID, ExtVirtualLinks: g.ExtVirtualLinks,
-		ExtManagedVirtualLinks: g.ExtManagedVirtualLinks, AdditionalParams: w.Op.GrantParams,
-		VimAssets: &sol.VimAssets{},
-	}
-	for _, r := range asked.AddResources {
-		info := sol.GrantInfo{ResourceDefinitionID: r.ID}
-		if r.Type == sol.ResourceTypeCompute {
-			info.ZoneID = cmp.Or(g.Zones[r.ID], g.Zones[r.ResourceTemplateID])
-		}
-		known := slices.ContainsFunc(out.Zones, func(z sol.ZoneInfo) bool { return z.ID == info.ZoneID })
-		if info.ZoneID != "" && !known {
-			out.Zones = append(out.Zones, sol.ZoneInfo{ID: info.ZoneID, ZoneID: info.ZoneID})
-		}
-		out.AddResources = append(out.AddResources, info)
-	}
-	for _, node := range slices.Sorted(maps.Keys(g.Flavours)) {
-		out.VimAssets.ComputeResourceFlavours = append(out.VimAssets.ComputeResourceFlavours,
-			sol.VimComputeResourceFlavour{VnfdVirtualComputeDescID: node, VimFlavourID: g.Flavours[node]})
-	}
-	for _, node := range slices.Sorted(maps.Keys(g.Images)) {
-		out.VimAssets.SoftwareImages = append(out.VimAssets.SoftwareImages,
-			sol.VimSoftwareImage{VnfdSoftwareImageID: node, VimSoftwareImageID: g.Images[node]})
-	}
-	return out
 }
 
 // The limits of the YAML files that a class is given.

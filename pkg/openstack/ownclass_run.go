@@ -11,6 +11,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/script"
+	"github.com/gybe-nfv/gybe/pkg/script/durable"
 )
 
 // The times that a class of the package has: for an operation, and where a client waits for it.
@@ -54,7 +55,7 @@ func (t *tick) runClass(ctx context.Context, s *lcm.Step, g desired) (*lcm.Assem
 			"the user-data class %s cannot be run: this node runs no scripts of packages", g.own.Name).
 			WithHint("all nodes need the same setting scripts.python; set it, then retry the operation")
 	}
-	key := t.w.Op.ID + "/user data"
+	key := durable.Prefix(t.w.Op) + "user data"
 	line := func(text string) { s.Logf(ctx, text) }
 	known, over, err := t.cfg.Scripts.Follow(ctx, key, classLook, line)
 	if !known {

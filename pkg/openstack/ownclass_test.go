@@ -262,6 +262,71 @@ func TestClassRunsOnce(t *testing.T) {
 	require.Contains(t, w.store.instance.Assembled.Template, made.Description)
 }
 
+// classV1 is a user-data class of API version 1.
+const classV1 = `
+import tacker.vnfm.lcm_user_data.utils as UserDataUtil
+
+from tacker.vnfm.lcm_user_data.abstract_user_data import AbstractUserData
+
+
+class V1(AbstractUserData):
+    @staticmethod
+    def instantiate(base_hot_dict=None, vnfd_dict=None, inst_req_info=None, grant_info=None):
+        print("the flavour", inst_req_info.flavour_id, sorted(base_hot_dict), UserDataUtil.create_vdu_flavor_dict(vnfd_dict)["VDU1"])
+        print("the address", inst_req_info.ext_virtual_links[0].ext_cps[0].cp_config[0].cp_protocol_data[0].layer_protocol)
+        final = UserDataUtil.create_final_param_dict(
+            UserDataUtil.create_initial_param_dict(base_hot_dict),
+            UserDataUtil.create_vdu_flavor_capability_name_dict(vnfd_dict),
+            UserDataUtil.create_vdu_image_dict(grant_info),
+            UserDataUtil.create_cpd_vl_dict(base_hot_dict, inst_req_info),
+        )
+        return {**final, **UserDataUtil.get_diff_base_hot_param_from_api(base_hot_dict, inst_req_info)}
+`
+
+// TestClassOfVersion1: a user-data class of API version 1 gives the parameters of the base HOT, also those beside nfv.
+func TestClassOfVersion1(t *testing.T) {
+	t.Parallel()
+	pkg := plainPackage(t, "computeFlavourId", "flavor", "vcImageId", "image",
+		"desired_capacity: { get_param: [ nfv, VDU, VDU1, desired_capacity ] }", "desired_capacity: 1",
+		"  nfv:\n    type: json\n", "  nfv:\n    type: json\n  word:\n    type: string\n")
+	files, _ := pkg.files.(fstest.MapFS)
+	files["UserData/v1.py"] = &fstest.MapFile{Data: []byte(classV1)}
+	w := newSite(t, pkg)
+	params := map[string]any{
+		"lcm-operation-user-data": "./UserData/v1.py", "lcm-operation-user-data-class": "V1", "word": "given",
+	}
+	w.store.instance.Params = encoded(t, params)
+	w.admit(sol.LcmOperationInstantiate, map[string]any{
+		"flavourId": "groups", "additionalParams": params,
+		"extVirtualLinks": []any{link("ext", w.cloud.Net0ID(), "VDU1_CP1")},
+	})
+	w.completed()
+	require.True(t, w.logged("the flavour groups ['VDU1.yaml', 'heat_template'] {'vcpus': 1, 'ram': 488}"))
+	require.True(t, w.logged("the address IP_OVER_ETHERNET"))
+	require.Equal(t, map[string]any{
+		"word": "given", "nfv": map[string]any{
+			"VDU": map[string]any{"VDU1": map[string]any{"flavor": "m1.tiny", "image": "cirros-0.5.2-x86_64-disk"}},
+			"CP":  map[string]any{"VDU1_CP1": map[string]any{"network": w.cloud.Net0ID()}},
+		},
+	}, w.store.instance.Assembled.Parameters)
+	servers := w.ids("OS::Nova::Server")
+	require.Len(t, servers, 1)
+
+	w.heal(nil, w.store.instance.Instantiated.VnfcInfo[0].ID)
+	w.completed()
+	require.NotEqual(t, servers, w.ids("OS::Nova::Server"))
+
+	d, _ := w.node()
+	defer d.Close()
+	req := siteRequest(t, w, sol.LcmOperationScale, nil)
+	req.Flavour = flavourOf(w.pkg.model, "groups")
+	err := d.Validate(t.Context(), req)
+	require.ErrorContains(t, err, "V1 is a class of API version 1, which has no method for SCALE")
+
+	w.terminate()
+	w.completed()
+}
+
 // siteRequest is the request of an instantiation with a class of the package.
 func siteRequest(t *testing.T, w *world, typ sol.LcmOperationType, params map[string]any) lcm.Request {
 	t.Helper()

@@ -119,6 +119,7 @@ type world struct {
 	// scripts makes what runs the scripts of the next node, if any, after the death of the last; nil = scripts are not
 	// run.
 	scripts func() openstack.ScriptRunner
+	mgmt    func(openstack.ScriptRunner) lcm.MgmtDrivers // finds the mgmt drivers; nil = there are none
 	deaths  int
 
 	mu           sync.Mutex
@@ -237,13 +238,17 @@ func (w *world) node() (*openstack.Driver, *execution.Runner) {
 		grantor = grant.Local{Zones: w.zones}
 	}
 	w.store.clock = w.clock
+	var drivers lcm.MgmtDrivers = noMgmt{}
+	if w.mgmt != nil {
+		drivers = w.mgmt(w.cfg.Scripts)
+	}
 	var pkgs lcm.Packages = w.pkg
 	if w.pkgs != nil {
 		pkgs = w.pkgs
 	}
 	return d, &execution.Runner{
 		Store: w.store, Packages: pkgs, Clock: w.clock, Log: log, Node: "node-1", Tuning: w.retry,
-		Planner: &execution.Planner{Infras: infras{d}, Mgmt: noMgmt{}, Grantor: grantor},
+		Planner: &execution.Planner{Infras: infras{d}, Mgmt: drivers, Grantor: grantor},
 	}
 }
 

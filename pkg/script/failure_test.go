@@ -41,9 +41,9 @@ func TestScriptEnds(t *testing.T) {
 			"the interpreter of scripts.python lacks the module nosuchmodule",
 		},
 		"by an import of Tacker": {
-			"from tacker.common import x",
-			[]string{"the script imports tacker.common, which is not available here"},
-			"change the script so that it does without tacker.common",
+			"from tacker.db import x",
+			[]string{"the script imports tacker.db, which is not available here"},
+			"change the script so that it does without tacker.db",
 		},
 		"without a line": {"import sys; sys.stderr.write('broken off'); sys.exit(1)", []string{"broken off"}, ""},
 		"by its memory":  {"x = b'x' * (4 << 30)", []string{"MemoryError"}, ""},

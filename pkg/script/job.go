@@ -20,6 +20,10 @@ const (
 	// returns a dict. The input has request, vnf_instance, grant_request, grant_response, vnfd_id, and yaml, which has
 	// the contents of the package's YAML files by path.
 	UserData Kind = "userdata"
+	// Mgmt is Plain with a value: the pickle of a dict that the script writes to standard output, also if it fails. The
+	// input is an object; its member tmp_csar_dir, the folder of the package, is added. A script that writes no pickle
+	// has returned an empty dict.
+	Mgmt Kind = "mgmt"
 )
 
 // Job is a script of a package that is to be run.
@@ -72,11 +76,11 @@ func (n *run) resultError() error {
 	return nil
 }
 
-// Result returns the JSON value that the run with the key has returned; nil while it runs, after a failure, and for a
-// script that returns none. It counts as polling.
+// Result returns the JSON value that the run with the key has returned; nil while it runs, and for a script that has
+// returned none. A script of the kind Mgmt may fail and return a value. It counts as polling.
 func (r *Runner) Result(key string) json.RawMessage {
 	n := r.touchRun(key)
-	if n == nil || n.returns == nil || !n.isOver() || n.err != nil {
+	if n == nil || n.returns == nil || !n.isOver() || !json.Valid(n.returns.raw) {
 		return nil
 	}
 	return n.returns.raw

@@ -118,6 +118,7 @@ var operations = table[lcm.Operation]{
 		document("actions", func(o *lcm.Operation) *[]lcm.Action { return &o.Actions }, fixed, large),
 		maybeText("new_pkg_id", func(o *lcm.Operation) *string { return &o.VnfPkgID }, fixed),
 		oldPackage,
+		sealedRaw("script_data", func(o *lcm.Operation) *json.RawMessage { return &o.ScriptData }, claimOnly),
 		text("vim_key", func(o *lcm.Operation) *string { return &o.VimKey }, claimOnly),
 		renderedJSON("rendered_brief", render.OperationBrief),
 		renderedJSON("rendered_params", render.OperationParams, fixed, sealed),

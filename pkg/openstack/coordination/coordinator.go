@@ -15,6 +15,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/redirect"
+	"github.com/gybe-nfv/gybe/pkg/script/durable"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -24,7 +25,7 @@ type Coordinator struct {
 	Execution *lcm.Execution
 	Stack     *stack.Worker
 	// Scripts runs the scripts of packages; nil = they are not run. Process names this process.
-	Scripts ScriptRunner
+	Scripts durable.Runner
 	Process string
 	// NodeAlive tells whether another node of this VNFM runs; may be nil.
 	NodeAlive func(ctx context.Context, node string) bool

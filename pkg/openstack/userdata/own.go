@@ -28,6 +28,8 @@ type Result struct {
 	Files      map[string]any `json:"files"`
 	// Existing is false when the result takes the place of the whole stack, and is not merged into it.
 	Existing *bool `json:"existing"`
+	// Version is 1 for a class of API version 1, which has no other method than instantiate.
+	Version int `json:"version"`
 }
 
 // The limits of a stack that a class of the package makes.
@@ -56,7 +58,9 @@ func (r Result) Over(base *lcm.AssembledStack) (*lcm.AssembledStack, error) {
 		}
 		base = &lcm.AssembledStack{}
 	}
-	out := &lcm.AssembledStack{Template: base.Template, Files: map[string]string{}}
+	out := &lcm.AssembledStack{
+		Template: base.Template, Files: map[string]string{}, OneMethod: base.OneMethod || r.Version == 1,
+	}
 	out.Parameters, _ = lcm.MergePatch(copied(base.Parameters), copied(r.Parameters)).(map[string]any)
 	if base.Template == "" { // null is a value in the first result, and no patch
 		out.Parameters = copied(r.Parameters)

@@ -10,6 +10,8 @@ import sys
 import types
 
 PROVIDED = {
+    "tacker.common.config": "gybe_config",
+    "tacker.sol_refactored.common.coord_client": "gybe_coordination",
     "tacker.sol_refactored.common.common_script_utils": "gybe_userdata",
     "tacker.sol_refactored.common.exceptions": "gybe_errors",
     "tacker.sol_refactored.common.vnf_instance_utils": "gybe_instance",
