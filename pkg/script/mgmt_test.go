@@ -36,7 +36,8 @@ func TestMgmtScript(t *testing.T) {
 	}{
 		"without a value": {
 			begin + "sys.stderr.write(v['operation'] + ' of ' + str(sorted(v)) + '\\n')\nos._exit(0)", "{}",
-			[]string{"instantiate_end of ['operation', 'tmp_csar_dir', 'vnf_instance']"}, "",
+			[]string{"instantiate_end of ['operation', 'tmp_csar_dir', 'vnf_instance']"},
+			"",
 		},
 		"with a value": {
 			begin + "pickle.dump({'vnf_instance': {'metadata': {'a': 1}}}, sys.stdout.buffer)\n" +
@@ -48,13 +49,16 @@ func TestMgmtScript(t *testing.T) {
 		"a failure with a value": {
 			begin + "sys.stdout.buffer.write(pickle.dumps({'user_script_err_handling_data': {'k': 'v'}}))\n" +
 				"sys.stdout.flush()\nsys.stderr.write('too late')\nos._exit(3)",
-			`{"user_script_err_handling_data": {"k": "v"}}`, []string{"too late"}, "exit status 3: too late",
+			`{"user_script_err_handling_data": {"k": "v"}}`,
+			[]string{"too late"},
+			"exit status 3: too late",
 		},
 		"a killed script": {begin + "os.kill(os.getpid(), 9)", "{}", nil, "exit status 137"},
 		"a pickle that runs code": {
 			"import sys\n" +
 				"sys.stdout.buffer.write(b'\\x80\\x04cposix\\nsystem\\n(S\"id -u >&2; touch /package/x\"\\ntR.')\n",
-			"", []string{
+			"",
+			[]string{
 				"65534", "touch: cannot touch '/package/x': Read-only file system",
 				"the pickle on standard output is a int instead of a dict",
 			},
@@ -62,7 +66,8 @@ func TestMgmtScript(t *testing.T) {
 		},
 		"a large text": {
 			begin + "sys.stdout.write('x' * (9 << 20))", "",
-			[]string{"the script has written more than 8 MiB to standard output"}, "more than 8 MiB",
+			[]string{"the script has written more than 8 MiB to standard output"},
+			"more than 8 MiB",
 		},
 		"an import of Tacker": {
 			"import tacker.objects", "{}",

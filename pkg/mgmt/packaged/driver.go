@@ -43,8 +43,11 @@ func (d *Drivers) Driver(impl vnfd.Implementation) (lcm.MgmtDriver, error) {
 		return d.BuiltIn.Driver(impl)
 	}
 	if d.Host.Scripts == nil {
-		return nil, lcm.Errorf(lcm.CodeUnprocessable, "the VNFD names the mgmt driver %q, a script of the package (%s), "+
-			"and this node runs no scripts of packages", impl.Name, impl.File).WithHint("have the operator switch scripts on (scripts.python)")
+		return nil, lcm.Errorf(
+			lcm.CodeUnprocessable,
+			"the VNFD names the mgmt driver %q, a script of the package (%s), and this node runs no scripts", impl.Name,
+			impl.File,
+		).WithHint("have the operator switch scripts on (scripts.python)")
 	}
 	return driver{d, impl}, nil
 }
