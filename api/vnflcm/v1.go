@@ -38,7 +38,7 @@ func (translated) instance(d *lcm.InstanceDocument, buf *buffer) *lcm.Document {
 	buf = buf.of(&d.Document)
 	buf.text = v1.InstanceBrief(buf.text, d.Brief, d.ID, d.VnfPkgID)
 	brief := len(buf.text)
-	if v1.Translated(d.Details) {
+	if d.Details != nil {
 		buf.text = v1.Instance(buf.text, d.Details)
 		buf.document.Details = buf.text[brief:]
 	}
@@ -47,7 +47,7 @@ func (translated) instance(d *lcm.InstanceDocument, buf *buffer) *lcm.Document {
 }
 
 func (translated) operation(d *lcm.OperationDocument, buf *buffer) *lcm.Document {
-	if !v1.Translated(d.Details) {
+	if d.Details == nil {
 		return &d.Document
 	}
 	buf = buf.of(&d.Document)

@@ -1,9 +1,6 @@
 package v1
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 // The names that clients of version 1 have for types of VIMs.
 const (
@@ -51,12 +48,6 @@ func ChangedInfo(info []byte) []byte { return changedInfo.apply(nil, info) }
 // ChangedExtConnectivity returns the JSON of a list of sol.ExtVirtualLinkInfo in the form of version 1.
 func ChangedExtConnectivity(links []byte) []byte { return connectivity.apply(nil, links) }
 
-// Translated says whether an object can have a part that Instance or Operation changes. It looks at the text only, so
-// it may say so of one that has none.
-func Translated(details []byte) bool {
-	return slices.ContainsFunc(parts, func(name []byte) bool { return bytes.Contains(details, name) })
-}
-
 // listConnections makes a list of VIM connections of a map.
 func listConnections(r *rewriter) { r.listed(`{"id":`, vimConnection) }
 
@@ -71,9 +62,6 @@ func (r *rewriter) listed(begin string, of *shape) {
 		return
 	}
 	r.flush()
-	last := r.last
-	r.last = len(r.in) // all of this value is looked at
-	defer func() { r.last = last }()
 	r.out = append(r.out, '[')
 	any := false
 	r.object(func(name []byte) {
@@ -127,7 +115,7 @@ const BriefAdded = 160
 // the id of the VNF package.
 func InstanceBrief(dst, brief []byte, id, vnfPkgID string) []byte {
 	const named, described = `"vnfInstanceName":`, `"vnfInstanceDescription":`
-	r := rewriter{in: brief, out: dst, last: len(brief)}
+	r := rewriter{in: brief, out: dst}
 	r.at = min(len(`{"id":"",`)+len(id), len(brief))
 	r.flush()
 	r.out = r.attribute(named, `"vnf-`+id+`"`)

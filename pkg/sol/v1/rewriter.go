@@ -19,40 +19,16 @@ type rewriter struct {
 	at int
 	// copied is the place up to which the text has been copied, or left out.
 	copied int
-	// last is the last place where something can have another form. The rest of the text is not looked at.
-	last int
-	out  []byte
+	out    []byte
 }
 
 // apply appends a text in the form that a shape describes to dst.
 func (s *shape) apply(dst, text []byte) []byte {
-	r := rewriter{in: text, out: dst, last: lastPart(text)}
-	if r.last >= 0 {
-		r.value(s)
-	}
+	r := rewriter{in: text, out: dst}
+	r.value(s)
 	r.at = len(text)
 	r.flush()
 	return r.out
-}
-
-// parts are the names of the members that have another form.
-var parts = [][]byte{[]byte(`"vimConnectionInfo"`), []byte(`"cpConfig"`)}
-
-// lastPart is the last place in a text that names a part; -1 if none does. It searches forward, which is much faster
-// than backward.
-func lastPart(text []byte) int {
-	last := -1
-	for _, name := range parts {
-		for at := 0; ; {
-			n := bytes.Index(text[at:], name)
-			if n < 0 {
-				break
-			}
-			at += n + len(name)
-			last = max(last, at)
-		}
-	}
-	return last
 }
 
 // flush copies the text up to the present place.
@@ -134,56 +110,60 @@ func (r *rewriter) next() byte {
 	return 0
 }
 
-// ends are the characters after a number or a word.
-var ends = []byte(",]}: \t\n\r")
-
-// skip goes past a value.
+// skip goes past a value. Most of a text is skipped, so the loop works on variables and leaves out what a number or a
+// word consists of.
 func (r *rewriter) skip() {
-	if r.at > r.last {
-		r.at = len(r.in)
-		return
-	}
-	depth := 0
-	for r.at < len(r.in) {
-		switch r.in[r.at] {
+	in, at, depth := r.in, r.at, 0
+	for at < len(in) {
+		switch in[at] {
 		case '"':
-			r.skipText()
+			at = endOfText(in, at)
 		case '{', '[':
 			depth++
-			r.at++
+			at++
 		case '}', ']':
 			depth--
-			r.at++
+			at++
 		case ',', ':', ' ', '\t', '\n', '\r':
-			r.at++
+			at++
+			continue // the value goes on, or has not begun
 		default:
-			for r.at < len(r.in) && bytes.IndexByte(ends, r.in[r.at]) < 0 {
-				r.at++
+			at++
+			if depth > 0 {
+				continue
+			}
+			for at < len(in) && bytes.IndexByte(ends, in[at]) < 0 {
+				at++
 			}
 		}
 		if depth <= 0 {
+			r.at = at
 			return
 		}
 	}
+	r.at = len(in)
 }
 
-// skipText goes past a JSON string.
-func (r *rewriter) skipText() {
-	for r.at++; r.at < len(r.in); r.at++ {
-		n := bytes.IndexByte(r.in[r.at:], '"')
-		if n < 0 {
-			break
-		}
-		begin := r.at
-		r.at += n
-		slashes := 0
-		for r.at-slashes-1 >= begin && r.in[r.at-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			r.at++
-			return
+// ends are the characters after a number or a word.
+var ends = []byte(",]}: \t\n\r")
+
+// endOfText is the place after the JSON string that begins at a place.
+func endOfText(in []byte, at int) int {
+	at++
+	n := bytes.IndexByte(in[min(at, len(in)):], '"')
+	if n < 0 {
+		return len(in)
+	}
+	if n == 0 || in[at+n-1] != '\\' {
+		return at + n + 1
+	}
+	for ; at < len(in); at++ { // there are escapes
+		switch in[at] {
+		case '"':
+			return at + 1
+		case '\\':
+			at++
 		}
 	}
-	r.at = len(r.in)
+	return len(in)
 }

@@ -135,9 +135,7 @@ func TestAnswersGetTheFormOfVersion1(t *testing.T) {
 		got := tt.translate([]byte("x"), []byte(tt.given))
 		require.Equal(t, "x", string(got[:1]), "it appends")
 		require.JSONEq(t, tt.want, string(got[1:]), name)
-		require.True(t, v1.Translated([]byte(tt.given)), name)
 	}
-	require.False(t, v1.Translated([]byte(`{"metadata":{}}`)))
 }
 
 // FuzzAnswers: JSON stays JSON, a broken text ends, and all that is not named in version 1 stays as it is.
@@ -154,7 +152,7 @@ func FuzzAnswers(f *testing.F) {
 			got := translate(nil, []byte(text))
 			if json.Valid([]byte(text)) {
 				require.True(t, json.Valid(got), "%s became %s", text, got)
-				if !v1.Translated([]byte(text)) && !strings.Contains(text, `\u`) {
+				if !strings.Contains(text, "vimConnectionInfo") && !strings.Contains(text, "cpConfig") {
 					require.Equal(t, text, string(got))
 				}
 			}
