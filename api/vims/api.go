@@ -1,6 +1,7 @@
 package vims
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -44,6 +45,9 @@ func (a *API) Mount(f *frame.Frame) {
 	}
 	api.Routes = append(api.Routes,
 		frame.Route{Method: http.MethodGet, Path: "/vims/{vimId}", Handle: a.get, Produces: frame.JSON},
+		frame.Route{
+			Method: http.MethodPut, Path: "/vims/{vimId}", Handle: a.change, Consumes: frame.JSON, Produces: frame.JSON,
+		},
 		frame.Route{Method: http.MethodDelete, Path: "/vims/{vimId}", Handle: a.delete})
 	f.Mount(api)
 }
@@ -70,7 +74,7 @@ func (a *API) list(w http.ResponseWriter, r *frame.Request) error {
 	}
 	out := []any{}
 	for i := range vims {
-		v := present(&vims[i], away)
+		v := present(&vims[i], projectOf(r), away)
 		ok, err := matches(r, &v)
 		if err != nil {
 			return err
@@ -101,7 +105,7 @@ func (a *API) get(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return frame.WriteJSON(w, http.StatusOK, gybeapi.VimBody{Vim: present(v, away)})
+	return frame.WriteJSON(w, http.StatusOK, gybeapi.VimBody{Vim: present(v, projectOf(r), away)})
 }
 
 func (a *API) unavailable(ctx context.Context) (map[string]lcm.VimFault, error) {
@@ -116,23 +120,66 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := read(body.Vim)
+	v, err := read(body.Vim, projectOf(r))
 	if err != nil {
 		return err
 	}
 	now := a.Clock.Now()
 	v.Created, v.Updated = now, now
-	if a.Check != nil {
-		if err := a.Check(r.Context(), v); err != nil {
-			return located(err, v.Name)
-		}
+	if err := a.check(r.Context(), &v); err != nil {
+		return err
 	}
 	if err := a.Services.In(r.Principal).SaveVim(r.Context(), v); err != nil {
 		return err
 	}
 	r.Note(slog.String("vim_id", v.ID))
 	w.Header().Set("Location", r.Public(Prefix+"/vims/"+v.ID))
-	return frame.WriteJSON(w, http.StatusCreated, gybeapi.VimBody{Vim: present(&v, nil)})
+	return frame.WriteJSON(w, http.StatusCreated, gybeapi.VimBody{Vim: present(&v, projectOf(r), nil)})
+}
+
+// projectOf is the project of a request, to which all VIMs belong that it sees.
+func projectOf(r *frame.Request) string { return cmp.Or(r.Principal.Project, lcm.DefaultProject) }
+
+// check logs in to a VIM.
+func (a *API) check(ctx context.Context, v *lcm.Vim) error {
+	if a.Check == nil {
+		return nil
+	}
+	return located(a.Check(ctx, *v), v)
+}
+
+func (a *API) change(w http.ResponseWriter, r *frame.Request) error {
+	id, err := vimID(r)
+	if err != nil {
+		return err
+	}
+	body, err := frame.Decode[gybeapi.VimChangeBody](r)
+	if err != nil {
+		return err
+	}
+	service := a.Services.In(r.Principal)
+	old, err := service.Vim(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	v, connects, err := change(*old, body.Vim, projectOf(r))
+	if err != nil {
+		return err
+	}
+	if connects {
+		if err := a.check(r.Context(), &v); err != nil {
+			return err
+		}
+	}
+	v.Updated = a.Clock.Now()
+	if err := service.ChangeVim(r.Context(), v); err != nil {
+		return err
+	}
+	away, err := a.unavailable(r.Context())
+	if err != nil {
+		return err
+	}
+	return frame.WriteJSON(w, http.StatusOK, gybeapi.VimBody{Vim: present(&v, projectOf(r), away)})
 }
 
 func (a *API) delete(w http.ResponseWriter, r *frame.Request) error {

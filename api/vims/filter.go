@@ -22,6 +22,7 @@ var attributes = map[string]func(*gybeapi.Vim) string{
 	"auth_url":    func(v *gybeapi.Vim) string { return v.AuthURL },
 	"is_default":  func(v *gybeapi.Vim) string { return strconv.FormatBool(v.IsDefault) },
 	"status":      func(v *gybeapi.Vim) string { return v.Status },
+	"tenant_id":   func(v *gybeapi.Vim) string { return v.TenantID },
 }
 
 // listParams are the query parameters of a list. All others are refused: a client that believes that it has filtered

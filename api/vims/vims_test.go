@@ -52,6 +52,7 @@ func TestAVimIsRegisteredUsedAndForgotten(t *testing.T) {
 	require.Equal(t, "***", v.AuthCred["password"])
 	require.Equal(t, "False", v.AuthCred["cert_verify"])
 	require.Equal(t, "nfv", v.VimProject["name"])
+	require.Equal(t, "default", v.TenantID)
 	require.Equal(t, []any{"RegionOne"}, v.PlacementAttr["regions"])
 
 	kept, err := b.Store.Vim(t.Context(), v.ID)
@@ -185,7 +186,7 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 	}
 	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/nonsense", nil).Status)
 	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/"+uuid.NewString(), nil).Status)
-	require.Equal(t, 405, b.Do(t, "PUT", "/v1.0/vims/"+uuid.NewString(), "{}").Status)
+	require.Equal(t, 404, b.Do(t, "PUT", "/v1.0/vims/"+uuid.NewString(), `{"vim":{}}`).Status)
 }
 
 func TestAVimThatDoesNotLetUsInIsNotRegistered(t *testing.T) {
@@ -274,7 +275,7 @@ func TestWrongCredentialsArePointedAt(t *testing.T) {
 	}
 	a := b.Do(t, "POST", "/v1.0/vims", openstack)
 	require.Equal(t, 422, a.Status)
-	require.Equal(t, []string{"/vim/auth_cred"}, a.Pointers())
+	require.Equal(t, []string{"/vim/auth_cred/password"}, a.Pointers())
 }
 
 func TestTheClusterOfAnInstanceStays(t *testing.T) {

@@ -199,7 +199,7 @@ func TestMistakesInARegistrationAreTheUsers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		loopback, password, pointer, detail string
 	}{
-		"password": {config.LoopbackAuto, "wrong", "/vim/auth_cred", "answered 401"},
+		"password": {config.LoopbackAuto, "wrong", "/vim/auth_cred/password", "answered 401"},
 		"address": {
 			config.LoopbackNo, simcloud.Password, "/vim/auth_url",
 			"(127.0.0.1) is not an address that this VNFM connects to",

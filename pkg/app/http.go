@@ -18,7 +18,6 @@ import (
 	"github.com/gybe-nfv/gybe/api/vnfpkgm"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/paging"
@@ -144,13 +143,14 @@ func (a *App) ready(context.Context) error {
 	return nil
 }
 
-// checkVim logs in to a VIM that is about to be registered.
+// checkVim logs in to a VIM that is about to be registered or changed.
 func (a *App) checkVim(ctx context.Context, v lcm.Vim) error {
-	if v.Connection.VimType != openstack.VimType {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, min(a.cfg.OpenStack.RequestTimeout, writeTimeout*3/4))
 	defer cancel()
+	if v.Connection.VimType == kubernetes.VimType {
+		_, err := kubernetes.Verify(ctx, v.Name, v.Connection, outboundPolicy(&a.cfg))
+		return err
+	}
 	return a.drivers.openstack.Check(ctx, v.Name, v.Connection)
 }
 

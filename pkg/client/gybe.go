@@ -149,6 +149,15 @@ func (c *Client) CreateVim(ctx context.Context, v gybeapi.Vim) (*gybeapi.Vim, er
 	return &out.Vim, err
 }
 
+// ChangeVim changes a registered VIM.
+func (c *Client) ChangeVim(ctx context.Context, id string, v gybeapi.VimChange) (*gybeapi.Vim, error) {
+	var out gybeapi.VimBody
+	_, err := c.call(ctx, request{
+		method: http.MethodPut, path: "/v1.0/vims/" + url.PathEscape(id), body: gybeapi.VimChangeBody{Vim: v},
+	}, &out)
+	return &out.Vim, err
+}
+
 // DeleteVim unregisters a VIM.
 func (c *Client) DeleteVim(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: "/v1.0/vims/" + url.PathEscape(id)}, nil)

@@ -157,18 +157,18 @@ type Node struct {
 type Vim struct {
 	ID            string            `json:"id,omitempty"`
 	Name          string            `json:"name"`
-	Description   string            `json:"description,omitempty"`
+	Description   string            `json:"description"`
 	Type          string            `json:"type"` // openstack or kubernetes
 	AuthURL       string            `json:"auth_url"`
 	AuthCred      sol.KeyValuePairs `json:"auth_cred"`
 	VimProject    sol.KeyValuePairs `json:"vim_project"`
 	IsDefault     bool              `json:"is_default"`
-	PlacementAttr sol.KeyValuePairs `json:"placement_attr,omitempty"`
-	Extra         sol.KeyValuePairs `json:"extra,omitempty"`
+	PlacementAttr sol.KeyValuePairs `json:"placement_attr,omitzero"`
+	Extra         sol.KeyValuePairs `json:"extra,omitzero"`
 	// Status is ACTIVE, or UNREACHABLE for a VIM that does not answer; StatusReason says why, and since when.
 	Status       string `json:"status,omitempty"`
 	StatusReason string `json:"status_reason,omitempty"`
-	TenantID     string `json:"tenant_id,omitempty"`
+	TenantID     string `json:"tenant_id,omitempty"` // the project that the VIM belongs to
 	CreatedAt    string `json:"created_at,omitempty"`
 	UpdatedAt    string `json:"updated_at,omitempty"`
 }
@@ -176,6 +176,26 @@ type Vim struct {
 // VimBody is a request or answer about one VIM.
 type VimBody struct {
 	Vim Vim `json:"vim"`
+}
+
+// VimChange is what a request changes in a registered VIM. Members that are absent stay. The objects are merge patches
+// (RFC 7396); in them an empty text and *** stand for the present value.
+type VimChange struct {
+	Name          *string           `json:"name,omitempty"`
+	Description   *string           `json:"description,omitempty"`
+	Type          string            `json:"type,omitempty"` // if given, the present one
+	AuthURL       string            `json:"auth_url,omitempty"`
+	AuthCred      sol.KeyValuePairs `json:"auth_cred,omitempty"`
+	VimProject    sol.KeyValuePairs `json:"vim_project,omitempty"`
+	IsDefault     *bool             `json:"is_default,omitempty"`
+	PlacementAttr sol.KeyValuePairs `json:"placement_attr,omitempty"`
+	Extra         sol.KeyValuePairs `json:"extra,omitempty"`
+	TenantID      string            `json:"tenant_id,omitempty"` // if given, the present one
+}
+
+// VimChangeBody is a request to change a VIM.
+type VimChangeBody struct {
+	Vim VimChange `json:"vim"`
 }
 
 // VimList is the answer to a list of VIMs.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -66,6 +68,8 @@ func New(cfg *rest.Config) (*Client, error) {
 
 var codecs = func() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
+	utilruntime.Must(authenticationv1.AddToScheme(scheme))
+	utilruntime.Must(authorizationv1.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(rbacv1.AddToScheme(scheme))
@@ -168,6 +172,9 @@ func (c *Client) Label(ctx context.Context, node string, labels map[string]strin
 func (c *Client) requestError(what string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if e, ok := errors.AsType[*lcm.Error](err); ok { // of the OpenID provider
+		return e
 	}
 	var status apierrors.APIStatus
 	answered := errors.As(err, &status)

@@ -137,6 +137,7 @@ type Address struct {
 // Vim is a registered VIM: one that an operator named, or a cluster that an instance made.
 type Vim struct {
 	ID          string // UUID
+	Version     int64  // the store counts the changes
 	Name        string // unique
 	Description string
 	// Owner is the instance that made it, or "" for one that an operator registered.

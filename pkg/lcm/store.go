@@ -99,6 +99,10 @@ type Records interface {
 	Vim(ctx context.Context, id string) (*Vim, error)
 	// SaveVim inserts or replaces by id; CodeConflict when the name is another's.
 	SaveVim(ctx context.Context, v Vim) error
+	// ChangeVim replaces a VIM that still has the version of v; CodeConflict when it has another one or is gone, and
+	// when the name is another's. A VIM that becomes the default one takes the place of the previous one.
+	ChangeVim(ctx context.Context, v Vim) error
+	// DeleteVim forgets a VIM. CodeConflict, with the ids, while instances have connections with its id.
 	DeleteVim(ctx context.Context, id string) error
 }
 

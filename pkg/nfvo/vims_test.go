@@ -51,7 +51,8 @@ func TestGrantorResolvesVimIDs(t *testing.T) {
 	require.Equal(t, v.Connection, used)
 
 	// A later grant may use another key for it, also when the VIM is not registered any more.
-	require.NoError(t, w.Store.DeleteVim(t.Context(), v.ID))
+	_, err = w.Pool.Exec(t.Context(), "DELETE FROM vim WHERE id = $1", v.ID)
+	require.NoError(t, err)
 	w.nfvo.Set(fake.Behaviour{Change: func(_ sol.GrantRequest, g *sol.Grant) {
 		g.VimConnectionInfo = map[string]sol.VimConnectionInfo{"again": {VimID: v.ID, VimType: apitest.VimType}}
 		for n := range g.AddResources {

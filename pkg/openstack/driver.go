@@ -118,10 +118,16 @@ func (d *Driver) Close() {
 
 // Check logs in to the VIM and finds the services that the driver needs. It serves the registration of a VIM; the error
 // is a CodeUnprocessable one with pointers below /vimConnectionInfo/<key> when the connection is incomplete, its
-// credentials are wrong or its address is not allowed.
+// credentials are wrong, or Keystone is not at its address.
 func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo) error {
 	c, err := d.vims.Connect(ctx, key, v)
-	if err != nil {
+	switch {
+	case err == nil:
+	case cloud.AuthorityUnknown(err):
+		return pointAt(key, "/interfaceInfo/trustedCertificates", err)
+	case cloud.NoKeystone(err):
+		return pointAt(key, "/interfaceInfo/endpoint", err)
+	default:
 		return unprocessable(key, err)
 	}
 	return c.Check()

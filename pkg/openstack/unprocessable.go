@@ -17,6 +17,11 @@ func unprocessable(key string, err error) error {
 	default:
 		return err
 	}
+	return pointAt(key, member, err)
+}
+
+// pointAt is an error of a member of the connection with this key.
+func pointAt(key, member string, err error) error {
 	e := *lcm.AsError(err)
 	e.Code = lcm.CodeUnprocessable
 	e.Params = []lcm.InvalidParam{{Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + member, Detail: e.Detail}}

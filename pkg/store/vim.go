@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,11 +14,12 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// vims describes vim. The version and the project are not part of it: no reader needs them.
+// vims describes vim. The project is not part of it: no reader needs it.
 var vims = table[lcm.Vim]{
 	name: "vim", alias: "v", id: func(v *lcm.Vim) string { return v.ID },
 	columns: []column[lcm.Vim]{
 		text("id", func(v *lcm.Vim) *string { return &v.ID }, fixed),
+		scalar("version", func(v *lcm.Vim) *int64 { return &v.Version }, derived),
 		instant("created", func(v *lcm.Vim) *time.Time { return &v.Created }, fixed),
 		instant("updated", func(v *lcm.Vim) *time.Time { return &v.Updated }),
 		text("name", func(v *lcm.Vim) *string { return &v.Name }),
@@ -89,19 +92,8 @@ func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 		return err
 	}
 	err = s.inTx(ctx, "save VIM", func(tx pgx.Tx) error {
-		if v.Default {
-			// Two new defaults at once come one after the other.
-			if _, err := tx.Exec(ctx, "LOCK TABLE vim IN SHARE ROW EXCLUSIVE MODE"); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(
-				ctx,
-				"UPDATE vim SET is_default = false, version = version + 1, updated = now() WHERE is_default AND id "+
-					"<> $1 AND project = $2",
-				v.ID, s.project,
-			); err != nil {
-				return err
-			}
+		if err := s.yieldDefault(ctx, tx, &v); err != nil {
+			return err
 		}
 		b := &pgx.Batch{}
 		b.Queue(saveVim, vims.inserts(r, s.project)...).
@@ -114,8 +106,62 @@ func (s *Records) SaveVim(ctx context.Context, v lcm.Vim) error {
 		queueVimEvent(b, &v)
 		return tx.SendBatch(ctx, b).Close()
 	})
+	return vimNameTaken(err, &v)
+}
+
+// changeVim replaces a VIM of a project that has a version.
+var changeVim = "UPDATE vim v SET version = version + 1, " + vims.set(4) +
+	" WHERE v.id = $1 AND v.project = $2 AND v.version = $3"
+
+// ChangeVim implements lcm.Records.
+func (s *Records) ChangeVim(ctx context.Context, v lcm.Vim) error {
+	r, err := vims.encode(s.Store, &v, vims.changing)
+	if err != nil {
+		return err
+	}
+	err = s.inTx(ctx, "change VIM", func(tx pgx.Tx) error {
+		if err := s.yieldDefault(ctx, tx, &v); err != nil {
+			return err
+		}
+		b := &pgx.Batch{}
+		b.Queue(changeVim, append([]any{v.ID, s.project, v.Version}, vims.changes(r)...)...).
+			Exec(func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() == 0 {
+					return lcm.Errorf(lcm.CodeConflict, "VIM %s has been changed or deleted in the meantime", v.ID).
+						WithHint("read it again and retry")
+				}
+				return nil
+			})
+		queueVimEvent(b, &v)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	return vimNameTaken(err, &v)
+}
+
+// yieldDefault takes the mark of the default VIM from the others of the project if v gets it.
+func (s *Records) yieldDefault(ctx context.Context, tx pgx.Tx, v *lcm.Vim) error {
+	if !v.Default {
+		return nil
+	}
+	// Two new defaults at once come one after the other.
+	if _, err := tx.Exec(ctx, "LOCK TABLE vim IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+		return err
+	}
+	_, err := tx.Exec(
+		ctx,
+		"UPDATE vim SET is_default = false, version = version + 1, updated = now() WHERE is_default AND id "+
+			"<> $1 AND project = $2",
+		v.ID, s.project,
+	)
+	return err
+}
+
+// vimNameTaken explains the violation of the uniqueness of names.
+func vimNameTaken(err error, v *lcm.Vim) error {
 	if violates(err, "vim_name") {
-		return lcm.Errorf(lcm.CodeConflict, "another VIM has the name %q", clean(v.Name))
+		return lcm.PointAt(
+			lcm.Errorf(lcm.CodeConflict, "another VIM has the name %q", clean(v.Name)), "/vim/name",
+		)
 	}
 	return err
 }
@@ -153,23 +199,77 @@ func vimBody(v *lcm.Vim) []byte {
 	return body
 }
 
-// DeleteVim implements lcm.Records.
+// DeleteVim implements lcm.Records. An operation that is admitted at the same time has a copy of the connection, so it
+// does not need the VIM to stay.
 func (s *Records) DeleteVim(ctx context.Context, id string) error {
 	if !known(id) {
 		return notFound("VIM", id)
 	}
-	var gone []string
-	err := s.pipeline(ctx, "delete VIM", func(b *pgx.Batch) {
-		queueVimRemoval(b, id, s.project).Query(func(rows pgx.Rows) error {
-			var err error
+	return s.inTx(ctx, "delete VIM", func(tx pgx.Tx) error {
+		users, err := s.vimUsers(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			return vimInUse(id, users)
+		}
+		var gone []string
+		b := &pgx.Batch{}
+		queueVimRemoval(b, id, s.project).Query(func(rows pgx.Rows) (err error) {
 			gone, err = pgx.CollectRows(rows, pgx.RowTo[string])
 			return err
 		})
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		if len(gone) == 0 {
+			return notFound("VIM", id)
+		}
+		return nil
 	})
-	if err == nil && len(gone) == 0 {
-		return notFound("VIM", id)
+}
+
+// vimUsers lists the instances of the project with a connection to a VIM. Connections are sealed, so each is opened: a
+// VIM is seldom deleted.
+func (s *Records) vimUsers(ctx context.Context, tx pgx.Tx, vimID string) (users []string, err error) {
+	rows, err := tx.Query(ctx, "SELECT id::text, vim_connections FROM vnf_instance WHERE project = $1 "+
+		"AND vim_connections IS NOT NULL ORDER BY id", s.project)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	var id string
+	var sealed []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &sealed}, func() error {
+		plain, err := s.open(instances.name, "vim_connections", id, sealed)
+		if err != nil {
+			return err
+		}
+		var conns map[string]sol.VimConnectionInfo
+		if err := decode(plain, &conns); err != nil {
+			return err
+		}
+		for _, c := range conns {
+			if c.VimID == vimID {
+				users = append(users, id)
+				break
+			}
+		}
+		return nil
+	})
+	return users, err
+}
+
+// vimUsersNamed is the number of instances that an error names.
+const vimUsersNamed = 10
+
+func vimInUse(id string, users []string) error {
+	named := users[:min(len(users), vimUsersNamed)]
+	text := strings.Join(named, ", ")
+	if more := len(users) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return lcm.Errorf(lcm.CodeConflict, "VIM %s is in use by VNF instances: %s", id, text).
+		WithHint("terminate them, or give them another VIM connection, and delete the VIM then")
 }
 
 // queueVimRemoval deletes a VIM of a project ("" = of any) with its event, and returns the id if it was there.

@@ -41,9 +41,10 @@ var bodies = map[string]string{
 	"POST /vnflcm/v2/vnf_instances/{vnfInstanceId}/revert_to_snapshot":         `{"vnfSnapshotInfoId": "{vnfSnapshotInfoId}"}`,
 	"POST /vnflcm/v2/vnf_snapshots":                                            `{}`,
 	"PATCH /vnflcm/v2/vnf_snapshots/{vnfSnapshotInfoId}":                       `{"vnfSnapshotPkgId": "x"}`,
-	"POST /v1.0/vims":      `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
-	"POST /v1.0/vims.json": `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
-	"POST /gybe/v1/plan":   `{"vnfInstanceId": "{vnfInstanceId}", "operation": "TERMINATE", "params": {"terminationType": "FORCEFUL"}}`,
+	"POST /v1.0/vims":        `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
+	"POST /v1.0/vims.json":   `{"vim": {"type": "openstack", "auth_url": "http://127.0.0.1:1", "auth_cred": {"username": "a", "password": "b"}, "vim_project": {"name": "c"}}}`,
+	"PUT /v1.0/vims/{vimId}": `{"vim": {"description": "d"}}`,
+	"POST /gybe/v1/plan":     `{"vnfInstanceId": "{vnfInstanceId}", "operation": "TERMINATE", "params": {"terminationType": "FORCEFUL"}}`,
 
 	"POST /vnfpkgm/v1/subscriptions":                                `{"callbackUri": "http://127.0.0.1:1/"}`,
 	"POST /vnfpkgm/v2/subscriptions":                                `{"callbackUri": "http://127.0.0.1:1/"}`,

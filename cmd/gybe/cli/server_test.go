@@ -1,15 +1,22 @@
 package cli_test
 
 import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/apitest"
+	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 )
 
 // serve starts a whole node whose VIM does what a script says, and returns the parameters of scripts that use it.
@@ -80,9 +87,31 @@ func await(ts *testscript.TestScript, condition func() (holds bool, state string
 	}
 }
 
+// startCluster starts a simulated Kubernetes cluster, and returns its address and a bootstrap token.
+func startCluster(t *testing.T) (url, token string) {
+	t.Helper()
+	cluster, err := kubeapi.NewCluster(kubeapi.Options{})
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	serving, err := cluster.IssueServing("127.0.0.1")
+	require.NoError(t, err)
+	t.Cleanup(cluster.Serve(serving, l).Close)
+	return "https://" + l.Addr().String(), cluster.CreateToken(0)
+}
+
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	p := serve(t, "server")
+	url, token := startCluster(t)
+	setup := p.Setup
+	p.Setup = func(e *testscript.Env) error {
+		e.Setenv("K8S_TOKEN", token)
+		vim := fmt.Sprintf(`{"vim": {"name": "cluster", "type": "kubernetes", "auth_url": %q,
+			"auth_cred": {"bearer_token": %q, "cert_verify": "False"}, "vim_project": {"name": "default"}}}`, url, token)
+		return errors.Join(setup(e), os.WriteFile(filepath.Join(e.WorkDir, "k8s.json"), []byte(vim), 0o600))
+	}
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
 }
 

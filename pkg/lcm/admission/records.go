@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"iter"
+	"reflect"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
@@ -72,8 +73,23 @@ func (s *Service) Vim(ctx context.Context, id string) (*lcm.Vim, error) { return
 // SaveVim registers a VIM, or replaces the one with its id; CodeConflict when another VIM has the name.
 func (s *Service) SaveVim(ctx context.Context, v lcm.Vim) error { return s.Store.SaveVim(ctx, v) }
 
-// DeleteVim forgets a registered VIM. CodeConflict when it is the cluster of a VNF instance: that instance registered
-// it.
+// ChangeVim replaces a registered VIM that still has the version of v. CodeConflict when it has changed since then, and
+// when its description, name or connection changes while it is the cluster of a VNF instance.
+func (s *Service) ChangeVim(ctx context.Context, v lcm.Vim) error {
+	old, err := s.Store.Vim(ctx, v.ID)
+	if err != nil {
+		return err
+	}
+	if old.Owner != "" && (old.Name != v.Name || old.Description != v.Description ||
+		!reflect.DeepEqual(old.Connection, v.Connection)) {
+		return lcm.Errorf(lcm.CodeConflict, "VIM %s is the cluster of VNF instance %s", old.Name, old.Owner).
+			WithHint("the instance keeps it up to date; only is_default can be changed")
+	}
+	return s.Store.ChangeVim(ctx, v)
+}
+
+// DeleteVim forgets a registered VIM. CodeConflict when it is the cluster of a VNF instance, which registered it, and
+// while instances use it.
 func (s *Service) DeleteVim(ctx context.Context, id string) error {
 	v, err := s.Store.Vim(ctx, id)
 	if err != nil {

@@ -67,6 +67,9 @@ func fault(ctx context.Context, c callInfo, err error) error {
 	return c.unreachable(err)
 }
 
+// titleUnreachable is the title of errors of a VIM that does not answer.
+const titleUnreachable = "VIM unreachable"
+
 // titleBusy is the title of errors of a VIM that answers and asks for fewer requests.
 const titleBusy = "VIM is busy"
 
@@ -86,6 +89,9 @@ func refusal(c callInfo, res gophercloud.ErrUnexpectedResponseCode) *lcm.Error {
 	// its 404 is not about the object that was asked for: a failed login must not be taken for "gone"
 	if c.service == keystone {
 		e.Cause = fmt.Errorf("%w: %s", errLogin, status)
+		if res.Actual == http.StatusNotFound {
+			e.Cause = errNoIdentity
+		}
 	}
 	switch status := res.Actual; {
 	case status == http.StatusUnauthorized:
@@ -131,7 +137,7 @@ func retryAfter(h http.Header) time.Duration {
 
 // unreachable classifies a call that got no answer, or none that can be read.
 func (c callInfo) unreachable(err error) *lcm.Error {
-	e := &lcm.Error{Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "VIM unreachable", Cause: err}
+	e := &lcm.Error{Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: titleUnreachable, Cause: err}
 	why := func(format string, args ...any) *lcm.Error {
 		e.Detail = fmt.Sprintf("%s: %s ", c.what, c.where()) + fmt.Sprintf(format, args...)
 		return e
@@ -228,6 +234,9 @@ func root(err error) error {
 // errLogin is the cause of Keystone's refusals.
 var errLogin = errors.New("login refused")
 
+// errNoIdentity is the cause of a 404 to a login.
+var errNoIdentity = fmt.Errorf("%w: 404", errLogin)
+
 // LoginRefused says whether Keystone refused the credentials of the connection.
 func LoginRefused(err error) bool {
 	e, ok := errors.AsType[*lcm.Error](err)
@@ -236,6 +245,24 @@ func LoginRefused(err error) bool {
 
 // AddressRejected says whether the policy of the node rejects an address of the VIM.
 func AddressRejected(err error) bool { return isType[*outbound.Error](err) }
+
+// NoKeystone says whether there is no Keystone at the address of the connection: the address cannot be reached, does
+// not speak HTTP, or the server there has no Identity API. A server that answers too late or that fails is none of
+// these.
+func NoKeystone(err error) bool {
+	if away, ok := errors.AsType[*awayError](err); ok {
+		return NoKeystone(away.first)
+	}
+	e, ok := errors.AsType[*lcm.Error](err)
+	return ok && e.Title == titleUnreachable && e.Code == lcm.CodeUnavailable || errors.Is(err, errNoIdentity)
+}
+
+// AuthorityUnknown says whether a certificate of the VIM is of an authority that neither the system nor the connection
+// trusts.
+func AuthorityUnknown(err error) bool {
+	var authority x509.UnknownAuthorityError
+	return errors.As(err, &authority)
+}
 
 // Refused says whether the VIM has understood a request and will not do it.
 func Refused(err error) bool {

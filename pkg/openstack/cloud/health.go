@@ -95,9 +95,19 @@ func (h *health) unavailable(left time.Duration) *lcm.Error {
 			"VIM %s does not answer since %s: %s; %s", h.url, h.since.UTC().Format("15:04:05 UTC"), h.cause.Error(),
 			again,
 		),
-		Hint: h.cause.Hint, RetryAfter: max(left, time.Second), Cause: lcm.ErrVimUnavailable,
+		Hint: h.cause.Hint, RetryAfter: max(left, time.Second), Cause: &awayError{h.cause},
 	}
 }
+
+// awayError is lcm.ErrVimUnavailable with the failure that made the VIM unavailable. It does not wrap that failure: the
+// VIM has not failed in that way again.
+type awayError struct{ first *lcm.Error }
+
+// Error implements error.
+func (e *awayError) Error() string { return lcm.ErrVimUnavailable.Error() }
+
+// Is says that the error is lcm.ErrVimUnavailable.
+func (e *awayError) Is(target error) bool { return target == lcm.ErrVimUnavailable }
 
 // fail records that a service does not answer, and returns e with the time until the next try. tried says that this was
 // the try of a VIM; other failures count only when they are the first.

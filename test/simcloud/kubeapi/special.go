@@ -96,6 +96,7 @@ func (c call) token(o Object) error {
 // reviews are the create-only resources.
 var reviews = map[string]string{
 	"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": "SelfSubjectAccessReview",
+	"/apis/authentication.k8s.io/v1/selfsubjectreviews":      "SelfSubjectReview",
 	"/apis/authentication.k8s.io/v1/tokenreviews":            "TokenReview",
 }
 
@@ -111,6 +112,8 @@ func (c call) review(kind string) error {
 	case "TokenReview":
 		u, ok := c.h.c.bearer(String(o, "spec", "token"))
 		o["status"] = Object{"authenticated": ok, "user": userInfo(u)}
+	case "SelfSubjectReview":
+		o["status"] = Object{"userInfo": userInfo(c.user)}
 	default:
 		want := func(name string) string { return String(o, "spec", "resourceAttributes", name) }
 		a := attributes{
