@@ -72,7 +72,26 @@ func (a *Admission) modifyRevision() {
 		if a.Next.Flavour = a.Next.VNFD.Flavour(a.Present.Flavour.ID); a.Next.Flavour == nil {
 			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID,
 				flavourIDs(a.Next.VNFD))
+			return
 		}
+		a.requireVDUs(a.Next.Flavour)
+	}
+}
+
+// requireVDUs refuses a flavour that lacks a VDU of which the VNF has VNFCs: the next operation would delete them.
+func (a *Admission) requireVDUs(f *vnfd.Flavour) {
+	if a.Instance.Instantiated == nil {
+		return
+	}
+	missing := map[string]int{}
+	for _, c := range a.Instance.Instantiated.VnfcInfo {
+		if f.VDU(c.VduID) == nil {
+			missing[c.VduID]++
+		}
+	}
+	for _, vdu := range sortedKeys(missing) {
+		a.Reject("/vnfdId", "the flavour %q of the VNFD has no VDU %q, of which the VNF has %d VNFCs; use "+
+			"change_vnfpkg to remove them", f.ID, vdu, missing[vdu])
 	}
 }
 
@@ -150,6 +169,7 @@ func patch(i *Instance, raw json.RawMessage, model *vnfd.VNFD, pkgID string) ([]
 	}
 	more, err := patchVNFCs(i, raw)
 	if model != nil {
+		markVNFCs(i, model.ID)
 		setPackage(i, model, pkgID)
 	}
 	return append(bad, more...), err
@@ -190,6 +210,30 @@ func patchVNFCs(i *Instance, raw json.RawMessage) ([]InvalidParam, error) {
 		i.Instantiated = &info
 	}
 	return bad, nil
+}
+
+// MadeFromVnfd is the member of the metadata of a vnfcResourceInfo that has the id of the VNFD from which the VNFC was
+// made. VNFCs that were made from the VNFD of the instance need not have it.
+const MadeFromVnfd = "vnfd_id"
+
+// markVNFCs records from which VNFD the VNFCs were made, before the instance gets another one.
+func markVNFCs(i *Instance, next string) {
+	if i.Instantiated == nil || i.VnfdID == next {
+		return
+	}
+	info := *i.Instantiated
+	info.VnfcResourceInfo = slices.Clone(info.VnfcResourceInfo)
+	for n := range info.VnfcResourceInfo {
+		r := &info.VnfcResourceInfo[n]
+		if r.Metadata[MadeFromVnfd] != nil {
+			continue
+		}
+		if r.Metadata = maps.Clone(r.Metadata); r.Metadata == nil {
+			r.Metadata = sol.KeyValuePairs{}
+		}
+		r.Metadata[MadeFromVnfd] = i.VnfdID
+	}
+	i.Instantiated = &info
 }
 
 // setPackage makes a package the instance's.

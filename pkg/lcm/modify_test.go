@@ -1,12 +1,14 @@
 package lcm_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 	"github.com/gybe-nfv/gybe/test/apitest"
 )
 
@@ -80,14 +82,47 @@ func TestTheProductOfAnInstanceCanBeChanged(t *testing.T) {
 		)
 		if instantiated {
 			require.Equal(t, []string{"modify_information_start 2.0 3", "modify_information_end 2.0 3"}, w.Hooks.Take())
-			_, err := w.do(sol.LcmOperationModifyInfo, `{"vnfdId":"`+apitest.VnfdID+`"}`)
-			require.NoError(t, err, "it has the flavour simple too")
+			_, err := w.do(sol.LcmOperationModifyInfo, `{"vnfdId":"`+apitest.ClusterID+`"}`)
+			require.NoError(t, err, "it has the flavour and the VDUs, too")
 		}
 	}
 	w := newWorld(t)
 	w.Packages.Disable(apitest.NextID)
 	_, err := w.do(sol.LcmOperationModifyInfo, `{"vnfdId":"`+apitest.NextID+`"}`)
 	require.Equal(t, []string{"/vnfdId"}, pointers(err))
+}
+
+// TestVNFCsOfAnEarlierVNFD: VNFCs are recorded as made from the VNFD that the instance had, a rollback takes that back,
+// and a VNFD without their VDU is refused.
+func TestVNFCsOfAnEarlierVNFD(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.instantiate()
+	made := func() map[any]int {
+		out := map[any]int{}
+		for _, r := range w.instance().Instantiated.VnfcResourceInfo {
+			out[r.Metadata[lcm.MadeFromVnfd]]++
+		}
+		return out
+	}
+	vnfcs := len(w.instance().Instantiated.VnfcInfo)
+	require.Equal(t, map[any]int{nil: vnfcs}, made())
+	w.done(sol.LcmOperationModifyInfo, `{"vnfInstanceName":"other"}`)
+	require.Equal(t, map[any]int{nil: vnfcs}, made())
+	w.done(sol.LcmOperationModifyInfo, `{"vnfdId":"`+apitest.NextID+`"}`)
+	require.Equal(t, map[any]int{apitest.ClusterID: vnfcs}, made())
+
+	const lackingID = "5f1a9a3e-8d37-4c0b-9c55-2f3d53c0a003"
+	lacking := apitest.Cluster(lackingID, "3.0")
+	for n := range lacking.Flavours {
+		lacking.Flavours[n].VDUs = slices.DeleteFunc(
+			lacking.Flavours[n].VDUs, func(v vnfd.VDU) bool { return v.Name == "workerNode" },
+		)
+	}
+	w.Add(t, "0d2b3f7e-7a2f-4a39-8a5e-3a4f4c6a1b14", lacking)
+	_, err := w.do(sol.LcmOperationModifyInfo, `{"vnfdId":"`+lackingID+`"}`)
+	require.Equal(t, []string{"/vnfdId"}, pointers(err))
+	require.ErrorContains(t, err, `has no VDU "workerNode"`)
 }
 
 func TestModifyWithAnOldVersionIsRejected(t *testing.T) {

@@ -201,6 +201,7 @@ func (g *desired) override(w *lcm.Execution, otherClass bool) (err error) {
 	if w.Op.GrantHref != "" {
 		g.overridable = g.renewed(g.overridable)
 	}
+	g.updateImages(w)
 	return err
 }
 

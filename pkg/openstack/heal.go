@@ -33,6 +33,9 @@ func (t *tick) heal(ctx context.Context) error {
 	if scope == nil {
 		return lcm.Errorf(lcm.CodeInternal, "the operation %s does not say what to heal", t.w.Op.ID)
 	}
+	if err := t.images().Provide(ctx, outdatedImages(t.w)); err != nil {
+		return err
+	}
 	if err := t.assemble(ctx); err != nil {
 		return err
 	}

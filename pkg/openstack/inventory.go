@@ -75,7 +75,13 @@ func (t *tick) record(ctx context.Context) (inventory.Record, *sol.ResourceChang
 	in := inventory.Input{
 		Snapshot: seen, Vim: t.part.key, Instance: w.Instance, Before: w.Op.Before, Desired: g.target(),
 		Operation: w.Op.ID, Params: w.Op.Params,
-		Settled: expected(w),
+		Settled: expected(w), Exchanged: exchanged(w.Op.Type) && w.Op.State != sol.LcmOperationStateRollingBack,
+	}
+	if old := outdated(w); len(old) > 0 {
+		in.Updated = map[string]bool{}
+		for key := range old {
+			in.Updated[key] = true
+		}
 	}
 	if former != nil {
 		target := former.target()

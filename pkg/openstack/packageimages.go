@@ -49,6 +49,8 @@ func (t *tick) findImages(ctx context.Context) error {
 		nodes = changedImages(t.w, p)
 	case sol.LcmOperationChangeFlavour:
 		nodes = images.Packaged(t.w.Flavour)
+	case sol.LcmOperationHeal:
+		nodes = outdatedImages(t.w)
 	default: // VNFCs that are there keep theirs
 	}
 	return t.images().FindGranted(ctx, nodes)

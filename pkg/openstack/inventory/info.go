@@ -35,6 +35,10 @@ type Input struct {
 	// Operation is the id of the operation, Params its request.
 	Operation string
 	Params    json.RawMessage
+	// Exchanged says that the operation makes all VNFCs those of the instance's VNFD. Updated are those that it
+	// recreates from that VNFD, by their keys below nfv.VDU.
+	Exchanged bool
+	Updated   map[string]bool
 	// Settled says that the resources should be as the operation wants them.
 	Settled bool
 }

@@ -3,6 +3,7 @@ package inventory
 import (
 	"slices"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -67,8 +68,34 @@ func (b *builder) vnfcMetadata(c *VNFC) sol.KeyValuePairs {
 		)
 		made("image-"+node+suffix, node+suffix, userdata.LeafImage, same)
 	}
+	if from := b.madeFrom(c); from != nil {
+		m[lcm.MadeFromVnfd] = from
+	}
 	made("zone", c.Key(), "locationConstraints", old.ID != "") // a server never moves to another zone by itself
 	return m
+}
+
+// madeFrom is the VNFD from which a VNFC was made, nil for that of the instance. A VNFC that was added is made as the
+// others of its VDU were.
+func (b *builder) madeFrom(c *VNFC) any {
+	if b.Exchanged || b.was.Info == nil {
+		return nil
+	}
+	if was := b.was.metadata(c.Server.PhysicalID); was != nil {
+		return was[lcm.MadeFromVnfd]
+	}
+	if old, ok := b.was.vnfcInfo(c); ok {
+		if b.Updated[c.Key()] {
+			return nil
+		}
+		return b.was.metadata(old.VnfcResourceInfoID)[lcm.MadeFromVnfd]
+	}
+	for _, r := range b.was.Info.VnfcResourceInfo {
+		if from := r.Metadata[lcm.MadeFromVnfd]; r.VduID == c.VDU.Name && from != nil {
+			return from
+		}
+	}
+	return nil
 }
 
 // vnfcInfo keeps the configurable properties that the VNFC had; one that was recreated in its place keeps them.
