@@ -12,10 +12,10 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// A MODIFY_INFO with a vnfdId changes nothing in the VIM, and marks the VNFCs as made from the VNFD before. A HEAL makes
-// the servers of such VNFCs that it recreates from the images of the package that the instance has now, and also their
-// volumes if it recreates them. Members of a group have one image: a HEAL of some of them keeps it, because another one
-// would rebuild the servers of the others.
+// A MODIFY_INFO with a vnfdId changes nothing in the VIM, and marks the VNFCs as made from the VNFD before. A HEAL
+// makes the servers of such VNFCs that it recreates from the images of the package that the instance has now, and also
+// their volumes if it recreates them. Members of a group have one image: a HEAL of some of them keeps it, because
+// another one would rebuild the servers of the others.
 
 // outdated lists the nodes (VDUs and storages) by the names below nfv.VDU whose image a HEAL decides again. Nodes that
 // have no image in the package are not among them.

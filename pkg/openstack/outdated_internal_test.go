@@ -40,9 +40,11 @@ func TestOutdatedImages(t *testing.T) {
 		typ   sol.LcmOperationType
 		want  map[string]string
 	}{
-		"servers":         {lcm.Scope{VNFCs: []string{"a0", "a1", "a2", "n0"}}, "HEAL", map[string]string{"A-0": "A"}},
-		"another one":     {lcm.Scope{VNFCs: []string{"a1"}}, "HEAL", map[string]string{}},
-		"with volumes":    {lcm.Scope{VNFCs: []string{"a0"}, Fresh: true}, "HEAL", map[string]string{"A-0": "A", "A-disk-0": "A-disk"}},
+		"servers":     {lcm.Scope{VNFCs: []string{"a0", "a1", "a2", "n0"}}, "HEAL", map[string]string{"A-0": "A"}},
+		"another one": {lcm.Scope{VNFCs: []string{"a1"}}, "HEAL", map[string]string{}},
+		"with volumes": {
+			lcm.Scope{VNFCs: []string{"a0"}, Fresh: true}, "HEAL", map[string]string{"A-0": "A", "A-disk-0": "A-disk"},
+		},
 		"half of a group": {lcm.Scope{VNFCs: []string{"g0"}}, "HEAL", map[string]string{}},
 		"a whole group":   {lcm.Scope{VNFCs: []string{"g0", "g1"}}, "HEAL", map[string]string{"G": "G"}},
 		"everything": {

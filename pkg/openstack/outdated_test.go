@@ -2,6 +2,7 @@ package openstack_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -29,6 +30,7 @@ func modified(t *testing.T, cloud *simcloud.Cloud) *world {
 	w.store.op.Before, w.store.op.VnfPkgID = &before, "pkg-2"
 	w.completed()
 	require.Equal(t, "vnfd-2", w.store.instance.VnfdID)
+	w.pkg = all["pkg-2"]
 	w.reset()
 	return w
 }
@@ -96,4 +98,17 @@ func TestHealAfterAChangeOfVNFDWithDeaths(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestPlanOfAHealAfterAChangeOfVNFD: it shows the server that is replaced, and no check fails although the image is
+// only uploaded by the operation.
+func TestPlanOfAHealAfterAChangeOfVNFD(t *testing.T) {
+	t.Parallel()
+	w := modified(t, simcloud.StartTest(t, simcloud.Options{}))
+	w.healOf(w.vnfc("VDU1", 0))
+	p := w.preview()
+	require.True(t, p.Possible, "%+v", p.Checks)
+	at := slices.IndexFunc(p.Replace, func(r lcm.PlannedResource) bool { return r.Type == "OS::Nova::Server" })
+	require.GreaterOrEqual(t, at, 0, "%+v", p.Replace)
+	require.Contains(t, p.Replace[at].Detail, "image")
 }

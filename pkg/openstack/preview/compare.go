@@ -123,7 +123,13 @@ func (p *Plan) heal(r lcm.Request, before, after []element, inv records) {
 			p.replace(e, rec, ok, "everything is deleted and created again")
 		case ok && slices.Contains(r.Scope.VNFCs, rec.VNFC) && (e.typ == cloud.TypeServer ||
 			all && e.typ == cloud.TypeVolume):
-			p.replace(e, rec, ok, "healed")
+			detail := "healed"
+			if was := old[e.key()]; was != nil {
+				if changes, _ := changesOf(*was, e); changes != "" {
+					detail += "; " + changes
+				}
+			}
+			p.replace(e, rec, ok, detail)
 		default:
 			if was := old[e.key()]; was != nil {
 				p.update(*was, e, rec, ok)
