@@ -25,37 +25,43 @@ func outdated(w *lcm.Execution) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	add := func(v *vnfd.VDU, suffix string) {
+	for _, v := range w.Flavour.VDUs {
 		nodes := []string{v.Name}
 		if scope.Whole || scope.Fresh {
 			nodes = append(nodes, v.Storages...)
 		}
-		for _, n := range nodes {
-			if imageOf(w.Flavour, n) != nil {
-				out[n+suffix] = n
+		for _, suffix := range outdatedVNFCs(w, v.Name) {
+			for _, n := range nodes {
+				if imageOf(w.Flavour, n) != nil {
+					out[n+suffix] = n
+				}
 			}
 		}
 	}
-	for i := range w.Flavour.VDUs {
-		v := &w.Flavour.VDUs[i]
-		some, all := false, true // of the members of a group
-		for _, c := range before.Instantiated.VnfcInfo {
-			if c.VduID != v.Name {
-				continue
-			}
-			_, r, _ := before.VNFC(c.ID)
-			made, _ := r.Metadata[lcm.MadeFromVnfd].(string)
-			old := made != "" && made != w.Instance.VnfdID
-			healed := scope.Whole || slices.Contains(scope.VNFCs, c.ID)
-			if index, numbered := r.Metadata["vdu_idx"].(float64); !numbered {
-				some, all = some || old, all && healed
-			} else if old && healed {
-				add(v, fmt.Sprintf("-%d", int(index)))
-			}
+	return out
+}
+
+// outdatedVNFCs lists the VNFCs of a VDU that a HEAL recreates and that were made from another VNFD, as suffixes of the
+// names below nfv.VDU: "-1", and "" for all members of a group.
+func outdatedVNFCs(w *lcm.Execution, vdu string) []string {
+	var out []string
+	some, all := false, true // of the members of a group
+	for _, c := range w.Op.Before.Instantiated.VnfcInfo {
+		if c.VduID != vdu {
+			continue
 		}
-		if some && all {
-			add(v, "")
+		_, r, _ := w.Op.Before.VNFC(c.ID)
+		made, _ := r.Metadata[lcm.MadeFromVnfd].(string)
+		old := made != "" && made != w.Instance.VnfdID
+		healed := w.Op.Scope.Whole || slices.Contains(w.Op.Scope.VNFCs, c.ID)
+		if index, numbered := r.Metadata["vdu_idx"].(float64); !numbered {
+			some, all = some || old, all && healed
+		} else if old && healed {
+			out = append(out, fmt.Sprintf("-%d", int(index)))
 		}
+	}
+	if some && all {
+		out = append(out, "")
 	}
 	return out
 }
