@@ -169,7 +169,9 @@ func patch(i *Instance, raw json.RawMessage, model *vnfd.VNFD, pkgID string) ([]
 	}
 	more, err := patchVNFCs(i, raw)
 	if model != nil {
-		markVNFCs(i, model.ID)
+		if i.VnfdID != model.ID {
+			leaveVNFD(i)
+		}
 		setPackage(i, model, pkgID)
 	}
 	return append(bad, more...), err
@@ -216,9 +218,15 @@ func patchVNFCs(i *Instance, raw json.RawMessage) ([]InvalidParam, error) {
 // made. VNFCs that were made from the VNFD of the instance need not have it.
 const MadeFromVnfd = "vnfd_id"
 
-// markVNFCs records from which VNFD the VNFCs were made, before the instance gets another one.
-func markVNFCs(i *Instance, next string) {
-	if i.Instantiated == nil || i.VnfdID == next {
+// leaveVNFD records from which VNFD the VNFCs were made, before the instance gets another one. Images that were granted
+// for it do not count any more.
+func leaveVNFD(i *Instance) {
+	if i.Assets != nil {
+		assets := *i.Assets
+		assets.Images = nil
+		i.Assets = &assets
+	}
+	if i.Instantiated == nil {
 		return
 	}
 	info := *i.Instantiated
