@@ -146,7 +146,7 @@ func (c *Client) notKubernetes(why string) error {
 	return e
 }
 
-// whoAmI returns the name of the user. /version does not prove who it is: everybody may read it. Servers before 1.28,
+// whoAmI returns the name of the user. /version does not prove who it is: everyone may read it. Servers before 1.28,
 // and those that do not allow the question, are asked for a right, which only a known user may do.
 func (c *Client) whoAmI(ctx context.Context) (string, error) {
 	var me authenticationv1.SelfSubjectReview

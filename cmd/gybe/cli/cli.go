@@ -32,14 +32,20 @@ type Env struct {
 	Version string
 }
 
-// get returns an environment variable.
+// get returns an environment variable; "" for one that is not set.
 func (e *Env) get(name string) string {
+	value, _ := e.lookup(name)
+	return value
+}
+
+// lookup returns an environment variable, and whether it is set.
+func (e *Env) lookup(name string) (value string, ok bool) {
 	for _, kv := range slices.Backward(e.Environ) {
 		if n, v, ok := strings.Cut(kv, "="); ok && n == name {
-			return v
+			return v, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // app holds what all commands share.

@@ -1,11 +1,7 @@
 package cli_test
 
 import (
-	"errors"
-	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -107,10 +103,9 @@ func TestCommands(t *testing.T) {
 	url, token := startCluster(t)
 	setup := p.Setup
 	p.Setup = func(e *testscript.Env) error {
+		e.Setenv("K8S_URL", url)
 		e.Setenv("K8S_TOKEN", token)
-		vim := fmt.Sprintf(`{"vim": {"name": "cluster", "type": "kubernetes", "auth_url": %q,
-			"auth_cred": {"bearer_token": %q, "cert_verify": "False"}, "vim_project": {"name": "default"}}}`, url, token)
-		return errors.Join(setup(e), os.WriteFile(filepath.Join(e.WorkDir, "k8s.json"), []byte(vim), 0o600))
+		return setup(e)
 	}
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })
 }

@@ -134,12 +134,12 @@ standard input. Flags take precedence over the file.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var body sol.LccnSubscriptionRequest
 		if file != "" {
-			raw, err := a.readFile(file)
+			raw, err := a.readDocument(file)
 			if err != nil {
 				return err
 			}
 			if err := json.Unmarshal(raw, &body); err != nil {
-				return failWith(ExitRejected, "%s is not a subscription in JSON: %w", file, err)
+				return failWith(ExitRejected, "%s is not a subscription: %s", documentName(file), wrongType(err))
 			}
 		}
 		if len(args) > 0 {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,13 +103,13 @@ func (a *app) request(
 		hosts:    func() ([]gybeapi.SSHHost, error) { return c.SSHHosts(ctx, id) },
 	}
 	if t.file != "" {
-		raw, err := a.readFile(t.file)
+		raw, err := a.readDocument(t.file)
 		if err != nil {
 			return nil, nil, err
 		}
-		name := cmp.Or(strings.TrimPrefix(t.file, "-"), "standard input")
+		name := documentName(t.file)
 		if in.body, err = parseBody(raw); err != nil {
-			return nil, nil, failWith(ExitRejected, "%s is not a JSON object: %w", name, err)
+			return nil, nil, failWith(ExitRejected, "%s is not an object: %w", name, err)
 		}
 		if err := in.body.checkSpelling(t.op); err != nil {
 			return nil, nil, failWith(ExitRejected, "%s: %w", name, err)
@@ -126,26 +125,14 @@ func (a *app) request(
 // body is a request under construction.
 type body map[string]any
 
-// parseBody reads a file's body; its errors are for the person who wrote the file.
+// parseBody reads the JSON of a document that has to be an object.
 func parseBody(raw []byte) (body, error) {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, errors.New("it is empty")
-	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(raw, &whole); err != nil {
-		if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
-			before := raw[:min(max(wrong.Offset-1, 0), int64(len(raw)))]
-			line := bytes.Count(before, []byte("\n")) + 1
-			return nil, fmt.Errorf("line %d, column %d: %w", line, len(before)-bytes.LastIndexByte(before, '\n'), err)
-		}
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(whole))
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber() // numbers stay as they were written
 	var b body
 	if err := dec.Decode(&b); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, fmt.Errorf("it is a JSON %s", wrong.Value)
+			return nil, fmt.Errorf("it is a value of the kind %s", wrong.Value)
 		}
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -19,7 +21,7 @@ func (a *app) vimCommand() *cobra.Command {
 		Use: "vim", Short: "Registered VIMs",
 		Long: "Registered VIMs: those of an operator, and clusters of VNF instances. A VIM can be named by id or name.",
 	}
-	cmd.AddCommand(a.vimList(), a.vimShow(), a.vimRegister(), a.vimDelete())
+	cmd.AddCommand(a.vimList(), a.vimShow(), a.vimRegister(), a.vimUpdate(), a.vimSetDefault(), a.vimDelete())
 	return cmd
 }
 
@@ -75,15 +77,17 @@ func (a *app) vimShow() *cobra.Command {
 
 func (a *app) vimTable(w io.Writer, v *gybeapi.Vim) {
 	fields(w, a.paint, "id", v.ID, "name", v.Name, "description", v.Description, "type", v.Type, "endpoint", v.AuthURL,
-		"credentials", compact(v.AuthCred), "project", compact(v.VimProject), "default",
-		strconv.FormatBool(v.IsDefault), "extra", compact(v.Extra), "status", v.Status, "reason", v.StatusReason)
+		"credentials", compact(v.AuthCred), "project", compact(v.VimProject), "placement", compact(v.PlacementAttr),
+		"default", strconv.FormatBool(v.IsDefault), "extra", compact(v.Extra), "status", v.Status, "reason",
+		v.StatusReason)
 }
 
 func (a *app) vimRegister() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "register [VIM.json]", Short: "Register a VIM", Args: cobra.MaximumNArgs(1),
-		Long: `Register a VIM. The file has the body of the request, {"vim": {…}}, or only the inner
-object; the name - reads standard input. Flags take precedence over the file. With --cloud no file
+		Use: "register [FILE]", Short: "Register a VIM", Args: cobra.MaximumNArgs(1),
+		Long: `Register a VIM. The server logs in to it first. The file has the body of the request, {"vim": {…}}, only
+the inner object, or the parameters of openstack vim register --config-file; it is JSON with comments, or
+YAML; the name - reads standard input. Flags take precedence over the file. With --cloud no file
 is needed: the login comes from the node's own clouds.yaml (openstack.clouds_file).`,
 		Example: `  gybe vim register vim.json --ca-cert ca.pem --default
   gybe vim register --cloud prod --region east --name prod-east`,
@@ -135,16 +139,8 @@ is needed: the login comes from the node's own clouds.yaml (openstack.clouds_fil
 func (a *app) vimOf(args []string) (gybeapi.Vim, error) {
 	var body gybeapi.VimBody
 	if len(args) > 0 {
-		raw, err := a.readFile(args[0])
-		if err != nil {
+		if err := a.readVim(args[0], &body.Vim); err != nil {
 			return gybeapi.Vim{}, err
-		}
-		err = json.Unmarshal(raw, &body)
-		if err == nil && body.Vim.Type == "" {
-			err = json.Unmarshal(raw, &body.Vim)
-		}
-		if err != nil {
-			return gybeapi.Vim{}, failWith(ExitRejected, "%s is not a VIM in JSON: %w", args[0], err)
 		}
 	}
 	for _, m := range []*sol.KeyValuePairs{&body.Vim.AuthCred, &body.Vim.VimProject} {
@@ -153,6 +149,110 @@ func (a *app) vimOf(args []string) (gybeapi.Vim, error) {
 		}
 	}
 	return body.Vim, nil
+}
+
+// readVim reads a file with a VIM, or a part of one, into out: a request, its inner object, or the parameters that the
+// openstack command has in one flat object.
+func (a *app) readVim(file string, out any) error {
+	raw, err := a.readDocument(file)
+	if err != nil {
+		return err
+	}
+	b, err := parseBody(raw)
+	if err != nil {
+		return failWith(ExitRejected, "%s is not a VIM: %w", documentName(file), err)
+	}
+	if inner, ok := b["vim"].(map[string]any); ok {
+		b = inner
+	}
+	if raw, err = json.Marshal(nested(b)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return failWith(ExitRejected, "%s is not a VIM: %s", documentName(file), wrongType(err))
+	}
+	return nil
+}
+
+// flatMembers are the parameters of openstack vim register --config-file that belong to vim_project. The others that a
+// VIM does not have itself belong to auth_cred.
+var flatMembers = map[string]string{"project_name": "name", "project_domain_name": "project_domain_name"}
+
+// nested puts the members of a flat object where a request has them.
+func nested(b body) body {
+	own := []string{
+		"name", "description", "type", "auth_url", "auth_cred", "vim_project", "is_default", "placement_attr", "extra",
+		"tenant_id",
+	}
+	for name, value := range maps.Clone(b) {
+		if slices.Contains(own, name) {
+			continue
+		}
+		delete(b, name)
+		if inner, ok := flatMembers[name]; ok {
+			b.below("vim_project")[inner] = value
+		} else {
+			b.below("auth_cred")[name] = value
+		}
+	}
+	return b
+}
+
+func (a *app) vimUpdate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "update VIM [-f FILE]", Short: "Change a VIM",
+		Long: `Change a VIM. The file is as for register, and has only what changes; the server logs in with the new
+credentials before it stores them. VNF instances keep the connection that they have.`,
+		Example: `  gybe vim update prod --name prod-east
+  gybe vim update prod -f password.yaml`,
+	}
+	var file, name, description string
+	var isDefault bool
+	flags := cmd.Flags()
+	flags.StringVarP(&file, "file", "f", "", "file with the changes")
+	flags.StringVar(&name, "name", "", "new name")
+	flags.StringVar(&description, "description", "", "new description")
+	flags.BoolVar(&isDefault, "default", false, "use it for VNFs whose request does not name a VIM; =false ends that")
+	return a.onVim(cmd, func(ctx context.Context, c *client.Client, id string) error {
+		var change gybeapi.VimChange
+		if file != "" {
+			if err := a.readVim(file, &change); err != nil {
+				return err
+			}
+		}
+		set := flags.Changed
+		if set("name") {
+			change.Name = &name
+		}
+		if set("description") {
+			change.Description = &description
+		}
+		if set("default") {
+			change.IsDefault = &isDefault
+		}
+		if file == "" && !set("name") && !set("description") && !set("default") {
+			return usagef("nothing to change: give a file, --name, --description or --default")
+		}
+		return a.changeVim(ctx, c, id, change)
+	})
+}
+
+func (a *app) vimSetDefault() *cobra.Command {
+	return a.onVim(&cobra.Command{
+		Use: "set-default VIM", Short: "Use a VIM for VNFs whose request does not name one",
+		Long: "Use a VIM for VNFs whose request does not name one. It takes the place of the present default VIM.",
+	}, func(ctx context.Context, c *client.Client, id string) error {
+		yes := true
+		return a.changeVim(ctx, c, id, gybeapi.VimChange{IsDefault: &yes})
+	})
+}
+
+func (a *app) changeVim(ctx context.Context, c *client.Client, id string, change gybeapi.VimChange) error {
+	v, err := c.ChangeVim(ctx, id, change)
+	if err != nil {
+		return err
+	}
+	return a.show(v, func(w io.Writer) { a.vimTable(w, v) })
 }
 
 func (a *app) vimDelete() *cobra.Command {
